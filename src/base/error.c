@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+G_DEFINE_QUARK(gbe - error - quark, gbe_error)
+
+static GbeErrorCode
+code_from_errno(int errsv)
+{
+	switch (errsv) {
+	case ENOSPC:
+	case EDQUOT:
+		return GBE_ERROR_NO_SPACE;
+	case ENOENT:
+		return GBE_ERROR_NOT_FOUND;
+	case EOPNOTSUPP:
+	case ENOSYS:
+		return GBE_ERROR_UNSUPPORTED;
+	default:
+		return GBE_ERROR_FAILED;
+	}
+}
+
+bool
+gbe_throw_errno(GError **error, int errsv, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error(error, GBE_ERROR, code_from_errno(errsv), "%s: %s", text, g_strerror(errsv));
+	return false;
+}
+
+bool
+gbe_throw(GError **error, GbeErrorCode code, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error_literal(error, GBE_ERROR, code, text);
+	return false;
+}
+
+bool
+gbe_prefix(GError **error, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	if (error == NULL || *error == NULL)
+		return false;
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_prefix_error(error, "%s: ", text);
+	return false;
+}
+
+bool
+gbe_convert(GError **error, GbeErrorCode code)
+{
+	if (error == NULL || *error == NULL || (*error)->domain == GBE_ERROR)
+		return false;
+	(*error)->domain = GBE_ERROR;
+	(*error)->code = code;
+	return false;
+}

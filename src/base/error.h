@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One error domain for the whole project. A code exists only where a caller branches on it or an
+ * exit code depends on it (src/cli/exit-status.h maps them); everything else is GBE_ERROR_FAILED.
+ * Every message names the object it is about: a path, a unit, a backup, a key.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef enum {
+	GBE_ERROR_FAILED,	  /* failed, nothing was changed */
+	GBE_ERROR_USAGE,	  /* wrong arguments */
+	GBE_ERROR_INVALID_CONFIG, /* a configuration file is wrong */
+	GBE_ERROR_NOT_FOUND,	  /* the named object is not there: expected absence */
+	GBE_ERROR_CORRUPT,	  /* a file of ours cannot be read as what it should be */
+	GBE_ERROR_BUSY,		  /* etcd has the data open, or another operation holds the lock */
+	GBE_ERROR_NO_SPACE,	  /* ENOSPC, EDQUOT, or known beforehand to be so */
+	GBE_ERROR_UNSUPPORTED,	  /* the kernel or the file system cannot do it */
+	GBE_ERROR_UNSAFE_SOURCE,  /* a tree holds what is never copied, or anybody can write it */
+	GBE_ERROR_REFUSED,	  /* would be unsafe; the message says what would make it safe */
+	GBE_ERROR_VERIFY_FAILED,  /* a copy is not its source, or a backup is not sound */
+	GBE_ERROR_PARTIAL,     /* failed part-way; recorded, the next start finishes or undoes it */
+	GBE_ERROR_CANNOT_TELL, /* the question has no answer at the moment */
+} GbeErrorCode;
+
+#define GBE_ERROR (gbe_error_quark())
+GQuark gbe_error_quark(void);
+
+/* Sets @error from @errsv (an errno value) as "<formatted>: <strerror>". ENOSPC and EDQUOT become
+ * GBE_ERROR_NO_SPACE, ENOENT GBE_ERROR_NOT_FOUND, EOPNOTSUPP/ENOSYS GBE_ERROR_UNSUPPORTED, the rest
+ * GBE_ERROR_FAILED. Always returns false, so that a caller can return it. */
+bool gbe_throw_errno(GError **error, int errsv, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Sets @error with @code. Always returns false. */
+bool gbe_throw(GError **error, GbeErrorCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Puts "<formatted>: " before the message that @error already has. Always returns false. */
+bool gbe_prefix(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Turns an error of a foreign domain (GIO, libostree, json-glib) into @code of ours, keeping its
+ * message; an error of ours stays as it is. For use at the border of a library. Returns false. */
+bool gbe_convert(GError **error, GbeErrorCode code);

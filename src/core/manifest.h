@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * manifest.json of a backup: what the copy in `data/` beside it is, and what became of the run it
+ * comes from. Grades and pins are rewritten (durably, as a whole); `data/` never is. Same rules of
+ * format as the stamp's. Required: name, sequence. Durable before the backup has its final name.
+ */
+#pragma once
+
+#include "core/deployment.h"
+#include "core/fingerprint.h"
+#include "core/lineage.h"
+#include "core/stamp.h"
+#include "core/verdict.h"
+
+#define GBE_MANIFEST_NAME "manifest.json"
+/* Files listed one by one in a manifest; a tree with more is recorded by count and bytes alone. */
+#define GBE_MANIFEST_FILES_MAX 2048
+
+typedef enum {
+	GBE_ORIGIN_AUTOMATIC, /* prerun or finalize backed it up */
+	GBE_ORIGIN_DISPLACED, /* a restore put it here by rename */
+	GBE_ORIGIN_MANUAL,    /* somebody asked for it */
+} GbeOrigin;
+
+typedef enum {
+	GBE_VERIFIED_NO,     /* [backup] verify=none */
+	GBE_VERIFIED_COPY,   /* the durable copy is the source; etcd's files not looked into */
+	GBE_VERIFIED_SANITY, /* and they are sound, as far as `sanity` looks */
+	GBE_VERIFIED_FULL,
+} GbeVerified;
+
+typedef struct {
+	char *path;   /* relative to data/ */
+	guint64 size; /* bytes */
+	char *sha256; /* hex; NULL: not recorded (cloned, not scrubbed yet) */
+} GbeManifestFile;
+
+typedef struct {
+	guint format;
+	char *written_by;
+	char *name;
+	GbeDeployment deployment; /* owner; id NULL: adopted, nobody knows whose */
+	char *run;		  /* owner's run, or NULL */
+	guint64 sequence;
+	GbeLineage lineage;
+	char *previous; /* the owner's P at that time, or NULL */
+	GbeTrial trial; /* the owner's, at that time */
+	GbeGrade grade;
+	char *grade_reason; /* why bad, or NULL */
+	GbeVerdict verdict;
+	GbeHealth health;
+	GbeOrigin origin;
+	GbeVerified verified;
+	GbeMethod method;
+	gboolean live; /* taken while etcd was running */
+	gboolean pinned;
+	gboolean set_aside; /* displaced by a restore or undo by hand */
+	gboolean consumed;  /* data/ itself was exchanged in; the entry is a name without data */
+	gint64 created;	    /* seconds since the epoch: a label, never an order */
+	char *data_dir;	    /* which data directory: absolute, without --root */
+	char *description;
+	guint64 size; /* bytes, apparent */
+	guint64 files_count;
+	GPtrArray *files; /* of GbeManifestFile; NULL: more than GBE_MANIFEST_FILES_MAX */
+	char **left_out;  /* sockets: they carry no data; NULL or NULL-terminated */
+	GbeFingerprint fingerprint;
+	char *etcd_version; /* all NULL, 0 or -1: unknown */
+	char *member_id;
+	char *cluster_id;
+	gint64 revision;
+	guint voters;
+	char *data_version; /* contents of [etcd] version-file, first line */
+	JsonObject *unknown;
+} GbeManifest;
+
+GbeManifest *gbe_manifest_new(void);
+void gbe_manifest_free(GbeManifest *manifest);
+GbeManifest *gbe_manifest_copy(const GbeManifest *manifest);
+void gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size,
+			   const char *sha256);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeManifest, gbe_manifest_free)
+
+bool gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifest,
+			GError **error) GBE_CHECKED;
+char *gbe_manifest_print(const GbeManifest *manifest);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The small files of the state directory: request, intent, attempts, last operation, carried failure,
+ * runs and the ids seen missing. JSON followed by a line "sha256 <hex of everything before it>\n",
+ * so that half a file is told from a whole one. And the one strict way in for all JSON that the
+ * program reads: size and depth are bounded before json-glib sees a byte, a duplicate key is an
+ * error, NULs are an error.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#include <json-glib/json-glib.h>
+
+#define GBE_JSON_MAX_SIZE (1024 * 1024)
+#define GBE_JSON_MAX_DEPTH 32
+
+/* @what names the file in the error (GBE_ERROR_CORRUPT). */
+bool gbe_json_parse_object(const char *bytes, gsize size, const char *what, JsonObject **ret_object,
+			   GError **error) GBE_CHECKED;
+/* Pretty, two blanks, newline at the end. Newly allocated. */
+char *gbe_json_print_object(JsonObject *object);
+
+/* Typed reads that never abort: @fallback where the member is absent or of another type. Strings are
+ * borrowed from @object. u64 members are decimal numbers below 2^53, hex64 strings of 16 digits. */
+const char *gbe_json_string(JsonObject *object, const char *key, const char *fallback);
+gint64 gbe_json_int(JsonObject *object, const char *key, gint64 fallback);
+gboolean gbe_json_bool(JsonObject *object, const char *key, gboolean fallback);
+JsonObject *gbe_json_object(JsonObject *object, const char *key); /* NULL */
+JsonArray *gbe_json_array(JsonObject *object, const char *key);	  /* NULL */
+/* NULL writes null. */
+void gbe_json_set_string(JsonObject *object, const char *key, const char *value);
+
+/* Takes JSON text, gives the sealed file. Newly allocated. */
+char *gbe_record_seal(const char *json);
+/* The other way; GBE_ERROR_CORRUPT when the seal is missing or wrong. */
+bool gbe_record_open(const char *bytes, gsize size, const char *what, JsonObject **ret_object,
+		     GError **error) GBE_CHECKED;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Unknown is a value. A fact that could not be observed is GBE_UNKNOWN, never the more convenient
+ * of the other two; no destructive action follows from it.
+ */
+#pragma once
+
+#include <glib.h>
+
+typedef enum {
+	GBE_UNKNOWN = 0,
+	GBE_NO,
+	GBE_YES,
+} GbeTri;
+
+static inline GbeTri
+gbe_tri(gboolean value)
+{
+	return value ? GBE_YES : GBE_NO;
+}
+
+/* "unknown", "no", "yes"; static. */
+const char *gbe_tri_to_string(GbeTri value);
+/* NULL and anything else than "no" and "yes" is GBE_UNKNOWN. */
+GbeTri gbe_tri_from_string(const char *text);

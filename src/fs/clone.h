@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Cloning a tree: a btrfs snapshot where the source is a subvolume, else FICLONE file by file, else a
+ * hole-aware copy with preallocation kept (a hole stays a hole, an allocated and never written range
+ * stays allocated). Owner, mode, times, xattrs, ACLs, security labels, NOCOW and hard links inside the
+ * tree are preserved; symlinks are copied as symlinks. The source is scanned first (tree.h).
+ *
+ * Nothing is synced here: the caller syncs the file system, then renames. After a power cut the
+ * destination is any part of a tree, so it must carry a name that says so (backup-name.h, rungs). On
+ * an error what was made is removed again.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/verdict.h"
+#include "fs/tree.h"
+
+typedef struct {
+	GbeMethod allowed;  /* the cheapest method that may be used: GBE_METHOD_SNAPSHOT: any */
+	gboolean cow_only;  /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
+	gboolean digest;    /* SHA-256 of what is copied, for comparison later */
+	gboolean read_only; /* a snapshot is made read-only */
+	const char *const *exclude; /* names at the top, as in tree.h */
+	const char *const *first;   /* order of directories' files, for live copies: path prefixes
+					 * cloned first, one after the other; the rest after them */
+	bool (*progress)(guint64 bytes, gpointer data); /* may be NULL; false cancels */
+	gpointer progress_data;
+} GbeCloneOptions;
+
+typedef struct {
+	GbeMethod method; /* the most expensive one that was used */
+	GbeTreeInfo info;
+	guint64 bytes_written; /* data bytes that were really copied */
+} GbeCloneResult;
+
+void gbe_clone_result_clear(GbeCloneResult *result);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeCloneResult, gbe_clone_result_clear)
+
+/* @dst must not exist. Both names are one component. */
+bool gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *dst,
+		       const GbeCloneOptions *options, GbeCloneResult *ret_result,
+		       GError **error) GBE_CHECKED;
+
+/* One file: FICLONE, else copy; fds of an existing source and an empty destination. *ret_method and
+ * *ret_written may be NULL. Content and holes only, no metadata. */
+bool gbe_clone_file(int src_fd, int dst_fd, const char *what, const GbeCloneOptions *options,
+		    GbeMethod *ret_method, guint64 *ret_written, GError **error) GBE_CHECKED;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Is the copy the source? Same names, types, sizes, owner, mode, mtime, xattrs; and content, by what
+ * is cheapest and still a proof: shared extents (FIEMAP) where it was cloned, bytes read back where it
+ * was copied. GBE_ERROR_VERIFY_FAILED names the first entry that differs and how.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/manifest.h"
+
+typedef enum {
+	GBE_COMPARE_NAMES,  /* names, types, sizes, metadata */
+	GBE_COMPARE_CLONES, /* and every extent is shared with the source's; else bytes */
+	GBE_COMPARE_BYTES,
+} GbeCompare;
+
+/* @exclude: top-level names that are looked at in neither tree (the stamp among them, always). */
+bool gbe_compare_trees(int src_dir, int dst_dir, GbeCompare how, const char *const *exclude,
+		       bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
+		       GError **error) GBE_CHECKED;
+/* Does data/ still hold what its manifest lists: names, types, sizes, and digests where recorded and
+ * @digests? Used before a restore. Sockets and the stamp are not looked at. */
+bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests,
+			  bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
+			  GError **error) GBE_CHECKED;
+/* Fills files, files_count, size of @manifest from the tree; digests where @digests. */
+bool gbe_compare_record(int data_dir, const char *const *exclude, gboolean digests,
+			GbeManifest *manifest, GError **error) GBE_CHECKED;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A directory tree as what may be copied. Scanning reads names and inodes, nothing else, and refuses
+ * by name, before the first byte is copied: FIFOs, devices, nested btrfs subvolumes, mount points,
+ * symlink as the root, more than GBE_TREE_MAX_ENTRIES entries, more than 64 levels.
+ * Sockets are counted as left out.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#include <sys/stat.h>
+
+#define GBE_TREE_MAX_ENTRIES 1000000
+
+typedef struct {
+	guint64 files; /* regular files; hard links counted once */
+	guint64 directories;
+	guint64 bytes;	     /* apparent, of regular files */
+	guint64 allocated;   /* st_blocks, of regular files */
+	GPtrArray *left_out; /* of char *: paths of sockets; at most 100 are named */
+} GbeTreeInfo;
+
+void gbe_tree_info_clear(GbeTreeInfo *info);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTreeInfo, gbe_tree_info_clear)
+
+/* Called for every entry but the root, parents before children, in byte order of names. @path is
+ * relative to the root. @dir_fd/@name: the entry. Returns false to stop (with @error set). */
+typedef bool (*GbeTreeVisit)(const char *path, int dir_fd, const char *name, const struct stat *st,
+			     gpointer data, GError **error);
+
+/* @exclude: NULL, or NULL-terminated names at the top of the tree that are no part of it. */
+bool gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info,
+		   GError **error) GBE_CHECKED;
+bool gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
+		   GError **error) GBE_CHECKED;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * ostree's deployments through libostree: no rpm-ostree, no bootc. On the system itself the booted one
+ * is libostree's; below --root it is the one that `ostree=` in proc/cmdline points to, if
+ * run/ostree-booted exists there. The sysroot is looked for at /sysroot below a booted deployment, or
+ * at the root itself where it has /ostree/repo.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/deployment.h"
+#include "core/tri.h"
+#include "sys/run.h"
+
+typedef struct {
+	GbeDeployment ref;
+	guint index; /* in ostree's boot order; staged first */
+	gboolean booted, staged, rollback, pinned;
+	gboolean
+	    is_default;	 /* what a boot without anybody's doing takes: index 0 that is not staged */
+	gboolean locked; /* staged and locked against finalization */
+	GbeTri has_program; /* its tree carries libexec/greenboot-etcd/prerun */
+	gint64 timestamp;   /* of the commit; a label */
+} GbeListed;
+
+typedef struct {
+	GbeTri ostree;	      /* an ostree system: /run/ostree-booted */
+	GPtrArray *listed;    /* of GbeListed, boot order; NULL: the list is not known */
+	char *list_why;	      /* why not */
+	GbeDeployment booted; /* id NULL: not known */
+	char *booted_why;
+} GbeDeployments;
+
+void gbe_deployments_free(GbeDeployments *deployments);
+void gbe_listed_free(GbeListed *listed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDeployments, gbe_deployments_free)
+
+/* Never fails: what could not be read is unknown with its reason. @root_path: "/" or DIR. */
+GbeDeployments *gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline);
+/* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). */
+const char *gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref);
+const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Journal events: one function per MESSAGE_ID, each with an entry in data/greenboot-etcd.catalog that
+ * says what happened, what it means and what to do (lint compares). Where stderr is not the journal
+ * and no journal socket is there, the line goes to stderr with its "<N>" priority left out.
+ * Below --root nothing goes to the machine's journal: only to stderr.
+ */
+#pragma once
+
+#include "base/auto.h"
+
+#include <glib.h>
+
+/* Fields of every event; NULL and 0 leave a field out. */
+typedef struct {
+	const char *rule, *action, *backup;
+	const char *deployment, *from_deployment, *run;
+	const char *revision, *reason;
+	gint64 duration_usec;
+} GbeEventFields;
+
+/* @program: "prerun"; SYSLOG_IDENTIFIER becomes greenboot-etcd-prerun. @quiet: errors only. */
+void gbe_events_init(const char *program, gboolean below_root, gboolean quiet, int verbosity);
+
+void gbe_event_decided(const GbeEventFields *fields); /* the rule and what follows */
+void gbe_event_backed_up(const GbeEventFields *fields);
+void gbe_event_backup_skipped(const GbeEventFields *fields); /* unchanged, or not cheap here */
+void gbe_event_backup_failed(const GbeEventFields *fields);
+void
+gbe_event_restored(const GbeEventFields *fields); /* names the displaced and the undo command */
+void gbe_event_restore_failed(const GbeEventFields *fields);
+void gbe_event_candidate_bad(const GbeEventFields *fields);
+void
+gbe_event_recovered(const GbeEventFields *fields); /* an interrupted operation finished or undone */
+void
+gbe_event_held_back(const GbeEventFields *fields); /* etcd is not let go; reason has the command */
+void gbe_event_took_over(const GbeEventFields *fields); /* stamp written */
+void gbe_event_verdict(const GbeEventFields *fields);	/* action = green | red */
+void gbe_event_graded(const GbeEventFields *fields);
+void gbe_event_deleted(const GbeEventFields *fields);
+void gbe_event_request_failed(const GbeEventFields *fields);
+void gbe_event_state_broken(const GbeEventFields *fields); /* a record was set aside */
+void gbe_event_config_bad(const GbeEventFields *fields);
+void gbe_event_unhealthy(const GbeEventFields *fields);
+void gbe_event_healthy(const GbeEventFields *fields);
+void gbe_event_cannot_tell(const GbeEventFields *fields);
+void gbe_event_preflight(const GbeEventFields *fields); /* an upgrade would not go well */
+void gbe_event_carried(const GbeEventFields *fields);	/* a failure at the last shutdown */
+void gbe_event_closed(const GbeEventFields *fields);	/* closing record written */
+void gbe_event_fresh(const GbeEventFields *fields);	/* no data: etcd starts anew */
+/* For people who follow along: not an event, no MESSAGE_ID. */
+void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which run this is: the kernel's boot id and systemd's SoftRebootsCount; and the kernel command line.
+ * Below --root the number of soft reboots is in run/greenboot-etcd/soft-reboots (absent: 0).
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+/* *ret_run is newly allocated. Fails (GBE_ERROR_CANNOT_TELL) when the boot id is unreadable or a count
+ * that should be there cannot be read: the run is then unknown, never "the same". @is_root: the
+ * system itself, so systemd is asked over D-Bus. */
+bool gbe_run_read(int root_fd, gboolean is_root, char **ret_run, GError **error) GBE_CHECKED;
+
+typedef struct {
+	char *ostree;	  /* value of ostree=, or NULL */
+	char *restore;	  /* greenboot-etcd.restore=, the last one; NULL: absent */
+	gboolean skip;	  /* greenboot-etcd.skip */
+	char *rd_restore; /* rd.greenboot-etcd.restore= */
+	gboolean rd_skip;
+} GbeCmdline;
+
+void gbe_cmdline_clear(GbeCmdline *cmdline);
+/* From memory; double quotes as the kernel reads them. */
+void gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline);
+bool gbe_cmdline_read(int root_fd, GbeCmdline *ret_cmdline, GError **error) GBE_CHECKED;
+/* Is PID 1 going down (or soft-rebooting)? Unknown below --root and without D-Bus. */
+#include "core/tri.h"
+GbeTri gbe_system_stopping(void);

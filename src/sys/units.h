@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * systemd's units over D-Bus (sd-bus, the private or the system bus). GREENBOOT_ETCD_SYSTEMCTL is not
+ * a thing: where there is no bus, GBE_ERROR_CANNOT_TELL. Nothing is started or stopped below --root:
+ * the caller does not call.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+typedef struct {
+	char *load_state, *active_state, *sub_state, *unit_file_state, *result;
+} GbeUnitState;
+
+void gbe_unit_state_clear(GbeUnitState *state);
+bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) GBE_CHECKED;
+/* Waits until the job is done or @timeout_ms is over (GBE_ERROR_FAILED; the job goes on). */
+bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
+bool gbe_unit_start(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
