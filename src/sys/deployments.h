@@ -10,19 +10,9 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "core/deployment.h"
+#include "core/listed.h"
 #include "core/tri.h"
 #include "sys/run.h"
-
-typedef struct {
-	GbeDeployment ref;
-	guint index; /* in ostree's boot order; staged first */
-	gboolean booted, staged, rollback, pinned;
-	gboolean
-	    is_default;	 /* what a boot without anybody's doing takes: index 0 that is not staged */
-	gboolean locked; /* staged and locked against finalization */
-	GbeTri has_program; /* its tree carries libexec/greenboot-etcd/prerun */
-	gint64 timestamp;   /* of the commit; a label */
-} GbeListed;
 
 typedef struct {
 	GbeTri ostree;	      /* an ostree system: /run/ostree-booted */
@@ -33,7 +23,6 @@ typedef struct {
 } GbeDeployments;
 
 void gbe_deployments_free(GbeDeployments *deployments);
-void gbe_listed_free(GbeListed *listed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDeployments, gbe_deployments_free)
 
 /* Never fails: what could not be read is unknown with its reason. @root_path: "/" or DIR. */
