@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+## greenboot-etcd: plain GNU make, no configure step, no root, network or git needed to build.
+##
+## Targets
+##   all                the programs (default)
+##   check              what a newcomer runs: check-unit, lint, check-integration, one total
+##   check-unit         the unit tests (libcheck), against a build with fault points
+##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
+##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
+##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
+##   asan               check-unit and check-integration with AddressSanitizer and UBSan
+##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
+##   bench              the figures of README beside what a user would run instead (root)
+##   format             rewrite the C sources with clang-format
+##   install            install below $(DESTDIR)$(prefix)
+##   clean              remove build/
+##   deps               install what build, tests and demo need (root; apt-get or dnf); may stand
+##                      in one call with others: make deps demo
+##   help               print this
+##
+## Knobs
+##   V=1                show the commands
+##   D=asan,ubsan       sanitizers, each combination in a build directory of its own
+##   FAULTS=1           build the named fault points in (tests only: reads the environment)
+##   WERROR=1           warnings are errors (CI)
+##   BTRFS=auto|yes|no  use libbtrfsutil (auto: when pkg-config finds it)
+##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
+##   LEVEL=ci|full|nightly  how much the suites do (default ci)
+##   JOBS=N             suites run at the same time (default 2)
+##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
+##   VARIANT=NAME       build in build/NAME (default: default)
+##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR PKG_CONFIG INSTALL  respected, also on the command line:
+##                      what the build itself needs is added, never lost
+##
+## Directories for install
+##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
+##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
+##   catalogdir dracutmodulesdir bashcompletiondir
+##
+## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME,
+## libgreenboot-etcd.a, tests/unit/NAME. Logs of the tests: build/test-logs.
+
+VERSION := 0.1.0
+
+MAKEFLAGS += --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+.PHONY: help
+help:
+	@sed -n 's/^## \{0,1\}//p' Makefile
+
+# "make deps demo" has to work where neither compiler nor pkg-config is installed yet, with -j as
+# well: with deps among the goals nothing below is looked at; the other goals are for a second make
+# that starts when deps is through.
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+
+after_deps := $(filter-out deps,$(MAKECMDGOALS))
+
+.PHONY: deps after-deps $(after_deps)
+deps:
+	@sh .ci/install-deps
+
+ifneq ($(after_deps),)
+after-deps: deps
+	+@$(MAKE) $(after_deps)
+$(after_deps): after-deps
+	@:
+endif
+
+else
+
+# ---- knobs ---------------------------------------------------------------------------------------
+
+V ?= 0
+D ?=
+FAULTS ?= 0
+WERROR ?= 0
+BTRFS ?= auto
+TEST ?=
+LEVEL ?= ci
+JOBS ?= 2
+VARIANT ?= default
+PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+
+prefix ?= /usr
+bindir ?= $(prefix)/bin
+libexecdir ?= $(prefix)/libexec
+sysconfdir ?= /etc
+localstatedir ?= /var
+datadir ?= $(prefix)/share
+mandir ?= $(datadir)/man
+docdir ?= $(datadir)/doc/greenboot-etcd
+greenbootdir ?= $(prefix)/lib/greenboot
+systemdsystemunitdir ?= $(prefix)/lib/systemd/system
+systemgeneratordir ?= $(prefix)/lib/systemd/system-generators
+tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
+catalogdir ?= $(prefix)/lib/systemd/catalog
+dracutmodulesdir ?= $(prefix)/lib/dracut/modules.d
+bashcompletiondir ?= $(datadir)/bash-completion/completions
+
+CFLAGS ?= -O2 -g
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+sanitizers := $(subst $(comma), ,$(D))
+ifneq ($(filter-out asan ubsan,$(sanitizers)),)
+$(error D=$(D): known are asan and ubsan, separated by a comma)
+endif
+ifeq ($(filter auto yes no,$(BTRFS)),)
+$(error BTRFS=$(BTRFS): auto, yes or no)
+endif
+ifeq ($(filter ci full nightly,$(LEVEL)),)
+$(error LEVEL=$(LEVEL): ci, full or nightly)
+endif
+
+plain := build/$(VARIANT)$(addprefix -,$(subst $(space),-,$(strip $(sanitizers))))
+B := $(plain)$(if $(filter 1,$(FAULTS)),-faults)
+logs := build/test-logs
+
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+# ---- flags ---------------------------------------------------------------------------------------
+
+# Looked up once, when a recipe first needs it, not while the Makefile is read: clean, help and
+# install of a finished build work without pkg-config.
+pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl
+pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
+	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what README names))
+once = $(eval $(1) := $$(2))$($(1))
+
+have_btrfsutil = $(call once,have_btrfsutil,$(if $(filter no,$(BTRFS)),no,$(if $(filter \
+	yes,$(BTRFS)),yes,$(shell $(PKG_CONFIG) --exists libbtrfsutil && echo yes || echo no))))
+modules = $(pkg_modules) $(if $(filter yes,$(have_btrfsutil)),libbtrfsutil)
+pkg_cflags = $(call once,pkg_cflags,$(call pkg,--cflags $(modules)))
+pkg_libs = $(call once,pkg_libs,$(call pkg,--libs $(modules)))
+check_cflags = $(call once,check_cflags,$(call pkg,--cflags check))
+check_libs = $(call once,check_libs,$(call pkg,--libs check))
+
+# tests/lint/canary.sh proves that each of these does its work.
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wformat=2 -Wformat-signedness -Wpointer-arith -Wundef -Wvla \
+	-Wswitch-enum -Wimplicit-fallthrough -Wwrite-strings -Wdate-time \
+	-Wno-unused-parameter -Wno-missing-field-initializers \
+	$(if $(filter 1,$(WERROR)),-Werror)
+
+# GLib's API is held to what RHEL 9 has. _GNU_SOURCE is empty so that a file may define it, too.
+gbe_cppflags := -Isrc -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DGBE_VERSION='"$(VERSION)"' \
+	-DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_68 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_68 \
+	$(if $(filter 1,$(FAULTS)),-DGBE_FAULTS)
+gbe_cflags := -std=gnu11 -fPIE -fno-strict-aliasing -ffunction-sections -fdata-sections $(warnings)
+gbe_ldflags := -pie -Wl,--gc-sections -Wl,--as-needed -Wl,-z,now -Wl,-z,relro
+
+ifneq ($(sanitizers),)
+sanitize := -fsanitize=$(subst $(space),$(comma),$(patsubst \
+	ubsan,undefined,$(patsubst asan,address,$(sanitizers)))) \
+	-fno-omit-frame-pointer -fno-sanitize-recover=all
+gbe_cflags += $(sanitize)
+gbe_ldflags += $(sanitize)
+endif
+
+all_cppflags = $(gbe_cppflags) $(if $(filter yes,$(have_btrfsutil)),-DHAVE_BTRFSUTIL) \
+	$(pkg_cflags) $(CPPFLAGS)
+all_cflags = $(gbe_cflags) $(CFLAGS)
+compile = $(CC) $(all_cppflags) $(all_cflags)
+link = $(CC) $(all_cflags) $(gbe_ldflags) $(LDFLAGS)
+
+# ---- sources -------------------------------------------------------------------------------------
+
+layers := core base fs etcd sys app
+lib_sources := $(wildcard $(layers:%=src/%/*.c))
+cli_sources := $(wildcard src/cli/*.c)
+hook_sources := $(wildcard hooks/*.c)
+unit_sources := $(wildcard tests/unit/*.c)
+# Small C programs that suites start, e.g. one that holds a lock.
+helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
+
+objects = $(patsubst %.c,$(B)/%.o,$(1))
+
+library := $(B)/libgreenboot-etcd.a
+cli := $(if $(cli_sources),$(B)/greenboot-etcd)
+hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
+units := $(patsubst %.c,$(B)/%,$(unit_sources))
+helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
+all_objects := $(call objects,$(lib_sources) $(cli_sources) $(hook_sources) $(unit_sources) \
+	$(helper_sources))
+
+# ---- build ---------------------------------------------------------------------------------------
+
+.PHONY: all unit-programs helper-programs objects FORCE
+all: $(library) $(cli) $(hooks)
+unit-programs: $(units)
+helper-programs: $(helpers)
+objects: $(all_objects)
+
+$(B):
+	@mkdir -p $@
+
+# Changes only when a flag does, and makes everything anew then.
+$(B)/flags: FORCE | $(B)
+	$(file >$@.new,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR))
+	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+
+$(B)/%.o: %.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(compile) $(if $(filter tests/%,$<),-Itests $(check_cflags)) -MMD -MP -c -o $@ $<
+
+# Made from nothing each time, so that a module that is gone does not live on in it.
+$(library): $(call objects,$(lib_sources))
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+$(hooks) $(helpers): $(B)/%: $(B)/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+$(units): $(B)/%: $(B)/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
+
+# A file that is not there any more is no reason to stop; its users are compiled again.
+-include $(all_objects:.o=.d)
+
+# What lint asks for, so that it looks at the very flags that the build uses.
+.PHONY: print-warnings print-version
+print-warnings:
+	@printf '%s\n' '$(warnings)'
+print-version:
+	@printf '%s\n' '$(VERSION)'
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+# What every suite finds in its environment. BUILD: the programs as they are installed;
+# BUILD_FAULTS: the same with fault points, and the unit test programs in tests/unit.
+test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(plain)-faults' \
+	LEVEL='$(LEVEL)' JOBS='$(JOBS)' V='$(V)' TEST='$(TEST)' SANITIZERS='$(D)' \
+	GBE_TEST_DATA='$(CURDIR)/tests/data' TEST_LOGS='$(CURDIR)/$(logs)' CC='$(CC)' \
+	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=$(1)}" \
+	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
+run_suites = $(call test_env,$(1)) tests/run-suites
+
+.PHONY: check check-unit check-integration lint warnings asan demo bench format
+check:
+	@rm -rf $(logs)
+	+@status=0; \
+	for part in check-unit lint check-integration; do \
+		$(MAKE) $$part NO_SUITE_IS_FINE=$(if $(TEST),1) || status=1; \
+	done; \
+	tests/run-totals $(logs)/unit $(logs)/lint $(logs)/integration || status=1; \
+	exit $$status
+
+check-unit:
+	+@$(MAKE) FAULTS=1 unit-programs
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,1) unit \
+		$(patsubst %.c,$(plain)-faults/%,$(unit_sources))
+
+check-integration:
+	+@$(MAKE) FAULTS=0 all helper-programs
+	+@$(MAKE) FAULTS=1 all unit-programs
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,0) integration \
+		$(wildcard tests/integration/*.sh)
+
+lint:
+	+@$(MAKE) FAULTS=0 D= all
+	+@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' MAKE='$(MAKE)' $(call run_suites,0) lint \
+		$(wildcard tests/lint/*.sh)
+
+warnings:
+	+@$(MAKE) VARIANT=warnings-gcc CC=gcc WERROR=1 FAULTS=1 D= objects
+	+@$(MAKE) VARIANT=warnings-clang CC=clang WERROR=1 FAULTS=1 D= objects
+
+asan:
+	+@status=0; \
+	for part in check-unit check-integration; do $(MAKE) D=asan,ubsan $$part || status=1; done; \
+	tests/run-totals $(logs)/unit $(logs)/integration || status=1; \
+	exit $$status
+
+demo: all helper-programs
+	@$(call test_env,0) tests/demo/run
+
+bench: all helper-programs
+	@$(call test_env,0) tests/bench/run
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] hooks/*.[ch] tests/*/*.[ch])
+
+# ---- install -------------------------------------------------------------------------------------
+
+# The files name the default directories; where others are asked for, they follow.
+relocate = sed -e 's|/usr/libexec/greenboot-etcd|$(libexecdir)/greenboot-etcd|g' \
+	-e 's|/usr/bin/greenboot-etcd|$(bindir)/greenboot-etcd|g'
+# $(call put,MODE,FILES,DIRECTORY), without a word where there are no such files
+put = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && \
+	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)')
+# The same for text that names programs
+put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && for f in $(2); do \
+	$(relocate) "$$f" >'$(B)/relocated' && \
+	$(INSTALL) -m $(1) '$(B)/relocated' '$(DESTDIR)$(3)'/"$$(basename "$$f")" || exit 1; done)
+
+generator := $(filter %/hooks/generator,$(hooks))
+plain_hooks := $(filter-out $(generator),$(hooks))
+shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
+man_pages := $(wildcard data/man/*.[1-8])
+
+.PHONY: install
+install: all
+	$(Q)$(call put,0755,$(cli),$(bindir))
+	$(Q)$(call put,0755,$(plain_hooks),$(libexecdir)/greenboot-etcd)
+	$(Q)$(if $(generator),$(INSTALL) -D -m 0755 $(generator) \
+		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
+	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \
+		$(d)%,$(wildcard $(d)*.sh)),$(greenbootdir)/$(patsubst greenboot.d/%/,%,$(d))) &&) :
+	$(Q)$(call put_text,0644,$(wildcard hooks/*.service hooks/*.path hooks/*.timer \
+		hooks/*.target hooks/*.socket hooks/*.mount),$(systemdsystemunitdir))
+	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0755,$(wildcard $(d)*.sh),\
+		$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
+	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0644,$(wildcard $(d)*.service \
+		$(d)*.conf),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
+	$(Q)$(call put,0644,$(wildcard data/*.catalog),$(catalogdir))
+	$(Q)$(call put_text,0644,$(wildcard data/tmpfiles.d/*.conf),$(tmpfilesdir))
+	$(Q)$(call put,0644,$(wildcard data/completion/*),$(bashcompletiondir))
+	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
+	$(Q)$(call put,0644,$(wildcard data/examples/*),$(docdir)/examples)
+	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \
+		%.$(n),$(man_pages)),$(mandir)/man$(n)) &&) :
+	@rm -f '$(B)/relocated'
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+endif
