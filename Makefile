@@ -122,6 +122,7 @@ B := $(plain)$(if $(filter 1,$(FAULTS)),-faults)
 logs := build/test-logs
 
 Q := $(if $(filter 1,$(V)),,@)
+quote = '$(subst ','\'',$(1))'
 say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 # ---- flags ---------------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ $(B):
 
 # Changes only when a flag does, and makes everything anew then.
 $(B)/flags: FORCE | $(B)
-	$(file >$@.new,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR))
+	@printf '%s\n' $(call quote,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR)) >$@.new
 	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
 
 $(B)/%.o: %.c $(B)/flags
@@ -301,11 +302,11 @@ relocate = sed -e 's|/usr/libexec/greenboot-etcd|$(libexecdir)/greenboot-etcd|g'
 	-e 's|/usr/bin/greenboot-etcd|$(bindir)/greenboot-etcd|g'
 # $(call put,MODE,FILES,DIRECTORY), without a word where there are no such files
 put = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && \
-	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)')
+	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)',:)
 # The same for text that names programs
 put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && for f in $(2); do \
 	$(relocate) "$$f" >'$(B)/relocated' && \
-	$(INSTALL) -m $(1) '$(B)/relocated' '$(DESTDIR)$(3)'/"$$(basename "$$f")" || exit 1; done)
+	$(INSTALL) -m $(1) '$(B)/relocated' '$(DESTDIR)$(3)'/"$$(basename "$$f")" || exit 1; done,:)
 
 generator := $(filter %/hooks/generator,$(hooks))
 plain_hooks := $(filter-out $(generator),$(hooks))

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The build takes flags from outside without losing its own, and install puts things where the
+# variables say.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.bash"
+export MAKEFLAGS=''
+
+plan=$(make --no-print-directory -n VARIANT=lint-flags CC=outside-cc CFLAGS='-O7 -DOUTSIDE_CFLAGS' \
+	CPPFLAGS=-DOUTSIDE_CPPFLAGS LDFLAGS=-Wl,--outside AR=outside-ar all 2>&1)
+rm -rf build/lint-flags
+compile=$(grep -m 1 -- ' -c -o ' <<<"$plan")
+link=$(grep -m 1 -- ' -pie ' <<<"$plan")
+for word in outside-cc -O7 -DOUTSIDE_CFLAGS -DOUTSIDE_CPPFLAGS -Wall -std=gnu11 -fPIE; do
+	grep -qF -- "$word" <<<"$compile" && ok "compile-has-$word" ||
+		not_ok "compile-has-$word" "not in: $compile"
+done
+for word in outside-cc -O7 -Wl,--outside -Wl,--gc-sections -Wl,-z,now; do
+	grep -qF -- "$word" <<<"$link" && ok "link-has-$word" || not_ok "link-has-$word" "not in: $link"
+done
+grep -qF 'outside-ar rcs' <<<"$plan" && ok archive-by-outside-ar ||
+	not_ok archive-by-outside-ar "AR from outside is not used"
+
+# Every target and every knob is explained.
+help=$(make --no-print-directory help)
+check help-names-targets "$(grep -oE '^\.PHONY: .*' Makefile | tr ' ' '\n' |
+	grep -E '^(all|check.*|lint|warnings|asan|demo|bench|format|install|clean|deps|help)$' | sort -u |
+	while read -r target; do grep -qE "^  $target( |\$)" <<<"$help" || echo "$target"; done)"
+check help-names-knobs "$(grep -oE '^[A-Za-z_]+ \?=' Makefile | sed 's/ ?=//' | sort -u |
+	while read -r knob; do grep -qw -- "$knob" <<<"$help" || echo "$knob"; done)"
+
+# A finished build is installed without a compiler; the directories are variables.
+root=$scratch/root
+if make --no-print-directory install DESTDIR="$root" >"$scratch/log" 2>&1; then
+	ok install-runs
+else
+	not_ok install-runs "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
+fi
+installed() {
+	[ "$(stat -c %a "$root$2" 2>/dev/null)" = "$1" ] && ok "installs-$2" ||
+		not_ok "installs-$2" "mode $(stat -c %a "$root$2" 2>&1), should be $1"
+}
+[ -z "$(files 'src/cli/*.c')" ] || installed 755 /usr/bin/greenboot-etcd
+while IFS= read -r path; do
+	name=$(basename "$path" .c)
+	if [ "$name" = generator ]; then
+		installed 755 /usr/lib/systemd/system-generators/greenboot-etcd-generator
+	else
+		installed 755 "/usr/libexec/greenboot-etcd/$name"
+	fi
+done < <(files 'hooks/*.c')
+while IFS= read -r path; do
+	installed 755 "/usr/lib/greenboot/${path#greenboot.d/}"
+	grep -q /usr/libexec/greenboot-etcd/ "$path" || not_ok "shim-$path" "starts no program"
+done < <(files 'greenboot.d/*.sh')
+while IFS= read -r path; do
+	installed 644 "/usr/lib/systemd/system/${path##*/}"
+done < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer')
+while IFS= read -r path; do
+	installed 644 "/usr/share/greenboot-etcd/schema/${path##*/}"
+done < <(files 'data/schema/*.json')
+
+# What names a program still finds it when it lies elsewhere.
+root=$scratch/elsewhere
+make --no-print-directory install DESTDIR="$root" prefix=/opt/g libexecdir=/opt/x \
+	>"$scratch/log" 2>&1 || not_ok install-elsewhere "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
+check install-stays-below-prefix "$(find "$root" -type f | sed "s|^$root||" | grep -vE '^/opt/[gx]/')"
+check install-relocates "$(grep -rIl '/usr/libexec/greenboot-etcd' "$root" 2>/dev/null |
+	grep -vE '/(share/(man|doc)|systemd/catalog)/')"
+finish

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The warnings of the build are on, in each compiler: a file that is wrong in one way must fail to
+# compile, and for that reason.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.bash"
+
+canary=tests/lint/canary/canary.c
+read -ra flags < <(MAKEFLAGS='' make --no-print-directory -s print-warnings WERROR=1)
+
+# What a compiler does not have, or calls otherwise.
+expected() {
+	case $1:$2 in
+	clang:format_signedness | clang:old_style_definition) ;; # clang 14 has no such warning
+	clang:pointer_arith) echo gnu-pointer-arith ;;
+	clang:vla) echo vla ;;
+	clang:write_strings) echo incompatible-pointer-types-discards-qualifiers ;;
+	gcc:write_strings) echo discarded-qualifiers ;;
+	gcc:format) echo format= ;;
+	*) echo "${2//_/-}" ;;
+	esac
+}
+
+for compiler in gcc clang; do
+	if ! command -v $compiler >/dev/null; then
+		skip "canary-$compiler" "$compiler is not installed: make deps"
+		continue
+	fi
+	# clang takes what it does not know as a warning of its own, which -Werror would turn fatal.
+	compile=("$compiler" -std=gnu11 -O2 "${flags[@]}" -fsyntax-only)
+	check "canary-$compiler-good-code" "$("${compile[@]}" $canary 2>&1)"
+	while read -r part; do
+		wanted=$(expected "$compiler" "$part")
+		[ -n "$wanted" ] || continue
+		complaint=$("${compile[@]}" -DCANARY_"$part" $canary 2>&1) && complaint="nothing"
+		if grep -qE "\[-Werror[,=](.*-W)?$wanted" <<<"$complaint"; then
+			ok "canary-$compiler-$part"
+		else
+			not_ok "canary-$compiler-$part" \
+				"wanted -W$wanted, the compiler said: $(tr '\n' ';' <<<"$complaint" | cut -c 1-300)"
+		fi
+	done < <(grep -oE 'CANARY_[a-z_]+' $canary | sed 's/CANARY_//' | sort -u)
+done
+finish

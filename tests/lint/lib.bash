@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# Shared by the checks of tests/lint; sourced. A check says a line for each thing it looked at: "ok
+# NAME" or "not ok NAME: why". It ends with "finish".
+set -u
+export LC_ALL=C.UTF-8
+
+TOP=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+BUILD=${BUILD:-$TOP/build/default}
+cd "$TOP" || exit 1
+failures=0
+
+# shellcheck disable=SC2034 # for the checks
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+ok() {
+	echo "ok $1"
+}
+
+not_ok() {
+	echo "not ok $1: $2"
+	failures=$((failures + 1))
+}
+
+skip() {
+	echo "skip $1: $2"
+}
+
+# check NAME WHAT-IS-WRONG: "ok" when nothing is. Of many findings the first ten are shown.
+check() {
+	local name=$1 found=$2
+
+	if [ -z "$found" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "$(head -n 10 <<<"$found" | tr '\n' ';' | sed 's/;$//')"
+	fi
+}
+
+finish() {
+	[ "$failures" -eq 0 ]
+	exit
+}
+
+# The project's own files that match one of the given shell patterns (of their whole path). Without
+# git (a tarball) everything but the build is the project's.
+files() {
+	local pattern path
+
+	while IFS= read -r path; do
+		[ -f "$path" ] || continue
+		for pattern in "$@"; do
+			# shellcheck disable=SC2053 # a pattern
+			if [[ $path == $pattern ]]; then
+				printf '%s\n' "$path"
+				break
+			fi
+		done
+	done < <(git ls-files --cached --others --exclude-standard 2>/dev/null ||
+		find . -path ./build -prune -o -path ./.git -prune -o -type f -printf '%P\n') | sort
+}
+
+# The shell scripts among the project's files: by name or by first line.
+shell_files() {
+	local path first
+
+	while IFS= read -r path; do
+		case $path in
+		*.sh | *.bash) printf '%s\n' "$path" ;;
+		*.[ch] | *.md | *.json | tests/data/*) ;;
+		*)
+			IFS= read -r first <"$path" 2>/dev/null || first=
+			case $first in
+			'#!/bin/bash'* | '#!/bin/sh'* | '#!/usr/bin/env bash'*) printf '%s\n' "$path" ;;
+			esac
+			;;
+		esac
+	done < <(files '*')
+}

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What a program needs at run time is what it uses, no more: the boot-time programs load no curl
+# (with its TLS library), and nobody anything that is not on this list.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.bash"
+
+common='libc\.so|ld-linux.*\.so|libgcc_s\.so|libglib-2\.0\.so|libgobject-2\.0\.so|libgio-2\.0\.so
+|libjson-glib-1\.0\.so|libostree-1\.so|libsystemd\.so|libbtrfsutil\.so'
+common=$(tr -d '\n' <<<"$common")
+sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libstdc\+\+\.so'
+[ -z "${SANITIZERS:-}" ] || common="$common|$sanitizers"
+
+# allowance PROGRAM: what it may need, as a regular expression.
+allowance() {
+	case $1 in
+	greenboot-etcd | health) echo "$common|libcurl\.so" ;;
+	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
+	*) echo "$common" ;;
+	esac
+}
+
+found=0
+for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
+	[ -f "$program" ] && [ -x "$program" ] || continue
+	found=$((found + 1))
+	name=${program##*/}
+	check "needed-$name" "$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+		grep -vE "^($(allowance "$name"))" | sed 's/^/needs /')"
+	# Position-independent, symbols bound at start, and nothing writable and executable at once.
+	check "hardened-$name" "$(
+		readelf -h "$program" | grep -q 'Type:.*DYN' || echo "not a PIE"
+		readelf -d "$program" | grep -qE 'BIND_NOW|FLAGS_1.*NOW' || echo "not bound at start"
+		readelf -lW "$program" | grep -q GNU_RELRO || echo "no RELRO"
+		readelf -lW "$program" | grep GNU_STACK | grep -q RWE && echo "executable stack"
+	)"
+done
+[ $found -gt 0 ] || not_ok needed "no programs in $BUILD: build first"
+
+# All of it together stays small.
+if [ $found -gt 0 ] && [ -z "${SANITIZERS:-}" ]; then
+	total=0
+	for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
+		[ -f "$program" ] && [ -x "$program" ] || continue
+		strip -o "$scratch/stripped" "$program" || not_ok "strip-${program##*/}" "strip failed"
+		total=$((total + $(stat -c %s "$scratch/stripped")))
+	done
+	[ $total -lt $((1024 * 1024)) ] && ok binaries-small ||
+		not_ok binaries-small "all programs together are $total bytes stripped; 1 MiB is the limit"
+fi
+finish
