@@ -64,6 +64,7 @@ done < <(files 'data/schema/*.json')
 root=$scratch/elsewhere
 make --no-print-directory install DESTDIR="$root" prefix=/opt/g libexecdir=/opt/x \
 	>"$scratch/log" 2>&1 || not_ok install-elsewhere "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
+mkdir -p "$root" # there may be nothing to install yet
 check install-stays-below-prefix "$(find "$root" -type f | sed "s|^$root||" | grep -vE '^/opt/[gx]/')"
 check install-relocates "$(grep -rIl '/usr/libexec/greenboot-etcd' "$root" 2>/dev/null |
 	grep -vE '/(share/(man|doc)|systemd/catalog)/')"

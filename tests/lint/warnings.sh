@@ -12,6 +12,6 @@ fi
 for compiler in gcc clang; do
 	complaint=$(MAKEFLAGS='' make --no-print-directory -s -k -j2 VARIANT="warnings-$compiler" \
 		CC="$compiler" WERROR=1 FAULTS=1 D='' objects 2>&1) && complaint=
-	check "warnings-$compiler" "$(grep -E 'error|Error' <<<"$complaint")"
+	check "warnings-$compiler" "$(grep -E ': (fatal )?error:|\*\*\* ' <<<"$complaint")"
 done
 finish
