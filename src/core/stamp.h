@@ -6,7 +6,7 @@
  *
  * Format 1. A reader ignores keys it does not know and a writer of the same record keeps them (the
  * program is rolled back with its deployment); a higher format is never a reason to reject. What is
- * required to be a stamp at all: deployment.id, run, sequence.
+ * required to be a stamp at all: deployment (id null where the system is no ostree one), run, sequence.
  *
  * After a power cut the file is the old or the new one (base write rule), or, where an unprivileged
  * owner of the directory meddled, anything: then it reads as damaged, and rule 4 asks the copy.
@@ -30,6 +30,7 @@ typedef struct {
 	guint64 since;	 /* sequence of the stamp that took the data over */
 	gint64 used;	 /* seconds of use in earlier runs on this data; -1 unknown */
 	gboolean judged; /* one of the earlier runs of the trial was judged */
+	GbeTri judges;   /* somebody judges boots under the owner: greenboot was enabled at the stamp */
 } GbeTrial;
 
 /* What finalize saw at the end of the stamp's own run. */
@@ -55,6 +56,7 @@ typedef struct {
 	GbeTri mount_point;  /* the data directory was one */
 	GbeTri was_default;  /* the owner was the default boot entry, by nobody's fallback */
 	GbeTrial trial;
+	gboolean by_request;	  /* restored by request as the owner's last act; nobody ran on it since */
 	gint64 stamped;	   /* CLOCK_REALTIME seconds; a label, and the start of "used" */
 	char *store_path;  /* absolute, without --root; NULL unknown */
 	char *store_fs;	   /* UUID of the store's file system; NULL unknown */

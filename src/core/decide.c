@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide.h"
+
+#include "core/backup-name.h"
+
+typedef struct {
+	const GbeFacts *facts;
+	GbePlan *plan;
+	GbeView live;
+	GbeView view; /* what the last rule looked at */
+	GbeSituation situation;
+	GbeRuling ruling;
+	const GbeManifest *source; /* what takes the data's place; NULL: the data stays */
+	gboolean displaces;
+	GbeDisplaced displaced; /* how the first move displaces the live data */
+	GbeGrade displaced_grade;
+	char *previous;	  /* what becomes P(D) where D takes the data over */
+	guint64 sequence; /* next free one */
+} Decision;
+
+GbeGrade
+gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
+{
+	return verdict == GBE_VERDICT_GREEN && health == GBE_HEALTH_HEALTHY &&
+		       verified != GBE_VERIFIED_NO
+		   ? GBE_GRADE_GOOD
+		   : GBE_GRADE_UNPROVEN;
+}
+
+static gboolean
+taken(const GbeFacts *facts, const char *name)
+{
+	if (gbe_facts_backup(facts, name) != NULL)
+		return TRUE;
+	return facts->taken != NULL && g_hash_table_contains(facts->taken, name);
+}
+
+static char *
+automatic_name(const GbeFacts *facts, const GbeView *view, gboolean adopt, guint64 sequence)
+{
+	if (adopt || !view->owner_known || view->run == NULL || !gbe_run_id_valid(view->run))
+		return gbe_backup_name_adopted(sequence);
+	for (guint64 ordinal = 1;; ordinal++) {
+		g_autofree char *name = gbe_backup_name_format(view->owner->id, view->run, ordinal);
+
+		if (!taken(facts, name))
+			return g_steal_pointer(&name);
+	}
+}
+
+static char *
+version_text(GbeVersion version)
+{
+	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
+}
+
+GbeManifest *
+gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
+		    guint64 sequence)
+{
+	GbeManifest *manifest = gbe_manifest_new();
+
+	manifest->name =
+	    name != NULL ? g_strdup(name) : automatic_name(facts, view, adopt, sequence);
+	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
+	manifest->sequence = sequence;
+	if (view->owner_known && !adopt) {
+		gbe_deployment_copy(&manifest->deployment, view->owner);
+		manifest->run = g_strdup(view->run);
+		gbe_lineage_copy(&manifest->lineage, view->lineage);
+		manifest->previous = g_strdup(view->previous);
+		manifest->trial = view->trial;
+		manifest->verdict = view->verdict;
+		manifest->health = view->health;
+	} else {
+		manifest->lineage.line = sequence;
+		manifest->trial.used = -1;
+	}
+	manifest->verified =
+	    facts->config->backup.verify == GBE_VERIFY_NONE ? GBE_VERIFIED_NO : GBE_VERIFIED_COPY;
+	manifest->grade =
+	    facts->sound == GBE_NO
+		? GBE_GRADE_BAD
+		: gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
+	if (facts->sound == GBE_NO)
+		manifest->grade_reason = g_strdup(facts->sound_why);
+	manifest->created = facts->now;
+	manifest->data_dir = g_strdup(facts->data_dir);
+	gbe_fingerprint_copy(&manifest->fingerprint, &facts->fingerprint);
+	manifest->etcd_version = version_text(facts->cluster_version);
+	manifest->data_version = version_text(facts->data_version);
+	manifest->member_id = g_strdup(facts->member_id);
+	manifest->cluster_id = g_strdup(facts->cluster_id);
+	manifest->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;
+	manifest->size = facts->data_size;
+	return manifest;
+}
+
+static void
+choose_source(Decision *d, GbeDataMove move)
+{
+	const GbeManifest *source = NULL;
+
+	switch (move) {
+	case GBE_DATA_PREVIOUS:
+		source = gbe_facts_backup(d->facts, d->view.previous);
+		break;
+	case GBE_DATA_CANDIDATE:
+		source = gbe_situation_candidate(d->facts, FALSE);
+		break;
+	case GBE_DATA_USABLE:
+		source = gbe_situation_candidate(d->facts, TRUE);
+		break;
+	case GBE_DATA_CLOSING:
+		source = gbe_facts_backup(d->facts, d->live.stamp->closing.backup);
+		break;
+	case GBE_DATA_REQUESTED:
+		source = gbe_situation_request(d->facts);
+		break;
+	case GBE_DATA_KEEP:
+	case GBE_DATA_FRESH:
+	default:
+		return;
+	}
+	d->source = source;
+	/* What the first move displaces is the live data; later moves replace what is not there yet. */
+	if (!d->displaces) {
+		d->displaces = TRUE;
+		d->displaced = d->ruling.displaced;
+	}
+}
+
+/* Looks for the rule, pass after pass. */
+static void
+rule(Decision *d)
+{
+	const GbeStamp *stamp;
+	gboolean requested;
+
+	gbe_view_live(d->facts, &d->live);
+	d->view = d->live;
+	stamp = d->live.stamp;
+	requested = stamp != NULL && stamp->by_request;
+	for (guint pass = 0; pass < 3; pass++) {
+		gbe_situation_derive(d->facts, &d->view, requested, pass == 2, &d->situation);
+		gbe_rules_apply(&d->situation, &d->ruling);
+		choose_source(d, d->ruling.move);
+		if (!d->ruling.again || d->ruling.rule == GBE_RULE_2)
+			return;
+		g_array_append_val(d->plan->also, d->ruling.rule);
+		gbe_view_backup(d->facts, d->source, &d->view);
+	}
+}
+
+/* The gate looks at what D would get in the end. */
+static void
+gate(Decision *d)
+{
+	GbeRule before = d->ruling.rule;
+	GbeSituation s = d->situation;
+
+	if (d->source != d->view.source) {
+		GbeView view;
+
+		gbe_view_backup(d->facts, d->source, &view);
+		gbe_situation_derive(d->facts, &view, s.requested, TRUE, &s);
+	}
+	if (!gbe_rules_gate(&s, &d->ruling))
+		return;
+	g_array_append_val(d->plan->also, before);
+	if (d->ruling.hold != GBE_HOLD_NO) {
+		d->source = NULL;
+		d->displaces = FALSE;
+	} else {
+		choose_source(d, d->ruling.move);
+	}
+}
+
+static void
+plan_unchanged(Decision *d, const GbeManifest *same)
+{
+	const GbeView *live = &d->live;
+	gboolean of_this_run = g_strcmp0(same->deployment.id, live->owner->id) == 0 &&
+			       g_strcmp0(same->run, live->run) == 0;
+	GbeGrade grade = gbe_decide_grade(live->verdict, live->health, same->verified);
+
+	d->previous = g_strdup(same->name);
+	/* finalize took it before the verdict was read: what has become known since goes in. */
+	if (of_this_run && (grade > same->grade || live->verdict != same->verdict ||
+			    live->health != same->health)) {
+		GbeAction *action = gbe_plan_add(d->plan, GBE_ACTION_GRADE, same->name,
+						 "the verdict of its run has become known");
+
+		action->manifest = gbe_manifest_copy(same);
+		action->manifest->verdict = live->verdict;
+		action->manifest->health = live->health;
+		if (same->grade != GBE_GRADE_BAD)
+			action->manifest->grade = grade;
+	}
+	(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, same->name,
+			   "nothing has changed since this backup");
+}
+
+/* An equal backup serves where it is the owner's own: P(D) must name O as its owner. */
+static const GbeManifest *
+equal_backup(const Decision *d)
+{
+	const GbeManifest *same = gbe_situation_unchanged(d->facts);
+
+	if (same == NULL || d->ruling.adopt || !d->live.owner_known ||
+	    !gbe_deployment_same(&same->deployment, d->live.owner))
+		return NULL;
+	return same;
+}
+
+static void
+plan_backup(Decision *d)
+{
+	const GbeConfig *config = d->facts->config;
+	GbeBackupWish wish = d->ruling.backup;
+	const GbeManifest *same;
+	GbeAction *action;
+	gboolean cow_only;
+
+	if (wish == GBE_BACKUP_NONE || d->facts->data != GBE_YES)
+		return;
+	if (d->source != NULL) {
+		/* The data in view is a backup already. */
+		d->previous = g_strdup(d->source->name);
+		return;
+	}
+	same = equal_backup(d);
+	if (same != NULL) {
+		plan_unchanged(d, same);
+		return;
+	}
+	if (wish == GBE_BACKUP_PLAIN && config->backup.at_boot == GBE_WHEN_NEVER) {
+		(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, NULL, "no backup: at-boot=never");
+		return;
+	}
+	cow_only = wish == GBE_BACKUP_CLONED ||
+		   (wish == GBE_BACKUP_PLAIN && config->backup.at_boot == GBE_WHEN_COW_ONLY);
+	if (cow_only && d->facts->clones == GBE_NO) {
+		(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, NULL,
+				   "no backup: this file system does not clone (at-boot=cow-only)");
+		return;
+	}
+	action = gbe_plan_add(d->plan, GBE_ACTION_BACKUP, NULL, d->ruling.why);
+	action->manifest =
+	    gbe_decide_manifest(d->facts, &d->live, NULL, d->ruling.adopt, d->sequence++);
+	action->name = g_strdup(action->manifest->name);
+	action->cow_only = cow_only;
+	if (wish == GBE_BACKUP_REQUIRED && d->situation.hold_without_backup)
+		action->on_failure = GBE_FAILURE_HOLD;
+	d->previous = g_strdup(action->name);
+}
+
+static void
+plan_restore(Decision *d)
+{
+	GbeAction *displace;
+	GbeManifest *manifest;
+
+	if (d->source == NULL)
+		return;
+	(void)gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->ruling.why);
+	if (d->facts->data != GBE_YES)
+		return;
+	manifest = gbe_decide_manifest(d->facts, &d->live, NULL,
+				       d->displaced == GBE_DISPLACED_ADOPTED, d->sequence++);
+	manifest->origin = GBE_ORIGIN_DISPLACED;
+	manifest->method = GBE_METHOD_RENAME;
+	manifest->set_aside = d->displaced == GBE_DISPLACED_SET_ASIDE;
+	if (d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED) {
+		manifest->grade = GBE_GRADE_BAD;
+		manifest->grade_reason = g_strdup(d->ruling.why);
+	}
+	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
+				"the present data is kept under this name");
+	displace->manifest = manifest;
+}
+
+/* Stamps. */
+
+static void
+stamp_common(const GbeFacts *facts, const GbeView *view, const GbeManifest *source,
+	     guint64 sequence, GbeStamp *stamp)
+{
+	stamp->format = GBE_FORMAT;
+	stamp->sequence = sequence;
+	stamp->run = g_strdup(facts->run != NULL ? facts->run : "unknown");
+	gbe_deployment_copy(&stamp->deployment, &facts->booted);
+	if (source != NULL) {
+		gbe_lineage_grow(&stamp->lineage, &source->lineage, source->sequence, sequence);
+		stamp->restored_from = g_strdup(source->name);
+	} else if (view->owner_known) {
+		gbe_lineage_copy(&stamp->lineage, view->lineage);
+	} else {
+		stamp->lineage.line = sequence;
+	}
+	stamp->etcd_version = version_text(facts->etcd_version);
+	stamp->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;
+	stamp->mount_point = facts->mount_point;
+	stamp->was_default = facts->booted_is_default;
+	stamp->stamped = facts->now;
+	stamp->store_path = g_strdup(facts->store_path);
+	stamp->store_fs = g_strdup(facts->store_fs);
+	stamp->member_id = g_strdup(facts->member_id);
+	stamp->cluster_id = g_strdup(facts->cluster_id);
+}
+
+static GbeTrial
+new_trial(const Decision *d, guint64 sequence)
+{
+	GbeTri own = d->situation.own_trial;
+	GbeTrial trial = {.on = GBE_YES, .since = sequence};
+
+	if (own == GBE_NO || gbe_situation_was_green(d->facts, &d->facts->booted))
+		trial.on = GBE_NO;
+	else if (d->ruling.rule == GBE_RULE_10B)
+		trial.on = own; /* unknown: counts as no, and stays what it is */
+	return trial;
+}
+
+static void
+stamp_trial(const Decision *d, GbeStamp *stamp)
+{
+	const GbeFacts *facts = d->facts;
+
+	if (d->ruling.upgrade) {
+		stamp->previous =
+		    g_strdup(d->ruling.rule == GBE_RULE_10A && d->source != NULL ? d->source->name
+										 : d->previous);
+		stamp->trial = new_trial(d, stamp->sequence);
+	} else if (d->source != NULL && d->source != d->view.source &&
+		   d->ruling.move != GBE_DATA_PREVIOUS) {
+		/* D's own state comes back with its own past. */
+		stamp->previous = g_strdup(d->source->previous);
+		stamp->trial = d->source->trial;
+		if (gbe_situation_was_green(facts, &facts->booted))
+			stamp->trial.on = GBE_NO;
+	} else {
+		stamp->previous = g_strdup(d->view.previous);
+		stamp->trial = d->view.trial;
+		if (d->ruling.move == GBE_DATA_PREVIOUS)
+			stamp->trial.used = 0;
+	}
+	stamp->trial.judges = facts->judges;
+}
+
+GbeRunRecord *
+gbe_decide_run_record(const GbeStamp *stamp)
+{
+	GbeRunRecord *record = gbe_run_record_new();
+
+	record->sequence = stamp->sequence;
+	gbe_deployment_copy(&record->deployment, &stamp->deployment);
+	record->run = g_strdup(stamp->run);
+	record->trial = stamp->trial.on;
+	return record;
+}
+
+GbeStamp *
+gbe_decide_stamp_by_hand(const GbeFacts *facts, const GbeView *view, const GbeManifest *source,
+			 guint64 sequence)
+{
+	GbeStamp *stamp = g_new0(GbeStamp, 1);
+	GbeTri own = gbe_situation_trial_of(facts, &facts->booted);
+
+	stamp_common(facts, view, source, sequence, stamp);
+	if (view->owner_known &&
+	    gbe_situation_is_of(facts, view->owner, view->sequence, &facts->booted)) {
+		stamp->previous = g_strdup(view->previous);
+		stamp->trial = view->trial;
+		stamp->trial.used = 0;
+	} else {
+		stamp->trial.on = own;
+		stamp->trial.since = sequence;
+	}
+	stamp->trial.judges = facts->judges;
+	return stamp;
+}
+
+/* Rule 2: the requested backup becomes the last act of O's run. */
+static void
+stamp_requested(Decision *d, GbeStamp *stamp)
+{
+	const GbeView *live = &d->live;
+
+	if (live->owner_known) {
+		gbe_deployment_clear(&stamp->deployment);
+		gbe_deployment_copy(&stamp->deployment, live->owner);
+		g_free(stamp->run);
+		stamp->run = g_strdup(live->run);
+		stamp->previous = g_strdup(live->previous);
+		stamp->trial = live->trial;
+		stamp->trial.used = 0;
+		stamp->was_default = live->was_default;
+	} else {
+		stamp->trial = new_trial(d, stamp->sequence);
+	}
+	stamp->by_request = TRUE;
+}
+
+static void
+plan_stamp(Decision *d)
+{
+	GbePlan *plan = d->plan;
+	GbeAction *action;
+
+	if (!d->ruling.stamp || (d->facts->booted.id == NULL && d->source == NULL))
+		return;
+	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE) {
+		plan->clear_closing = d->live.stamp->closing.present;
+		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
+		return;
+	}
+	plan->stamp = g_new0(GbeStamp, 1);
+	stamp_common(d->facts, &d->view, d->source, d->sequence++, plan->stamp);
+	if (d->ruling.rule == GBE_RULE_2)
+		stamp_requested(d, plan->stamp);
+	else
+		stamp_trial(d, plan->stamp);
+	plan->run = gbe_decide_run_record(plan->stamp);
+	if (d->ruling.move == GBE_DATA_FRESH) {
+		/* Nothing is left of what was: a new chain. */
+		gbe_lineage_clear(&plan->stamp->lineage);
+		plan->stamp->lineage.line = plan->stamp->sequence;
+		plan->stamp->voters = 0;
+		(void)gbe_plan_add(plan, GBE_ACTION_FRESH, NULL, d->ruling.why);
+		return;
+	}
+	if (d->source != NULL)
+		return; /* the restored tree carries it */
+	action = gbe_plan_add(plan, GBE_ACTION_STAMP, NULL, "the booted deployment has the data");
+	/* The same owner may go on with an old stamp; another one would be without a past. */
+	if (d->situation.owner != GBE_OWNER_SAME && d->situation.hold_without_backup)
+		action->on_failure = GBE_FAILURE_HOLD;
+}
+
+static void
+plan_hold(Decision *d)
+{
+	static const char *const lifts[] = {
+	    [GBE_HOLD_NO] = "",
+	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
+			       "the data in the bare directory",
+	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
+	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
+				"on-upgrade-from-failed=keep",
+	    [GBE_HOLD_UNUSABLE] = "`greenboot-etcd restore NAME`, or boot the newer deployment",
+	};
+	g_autofree char *reason = NULL;
+
+	if (d->ruling.hold == GBE_HOLD_NO)
+		return;
+	reason = g_strdup_printf("%s: %s; `systemctl mask greenboot-etcd-prerun` lets etcd start "
+				 "on what is there",
+				 d->ruling.why, lifts[d->ruling.hold]);
+	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
+	d->plan->hold = TRUE;
+}
+
+static void
+plan_rest(Decision *d)
+{
+	GbePlan *plan = d->plan;
+
+	if (d->ruling.forget && gbe_situation_stamp(d->facts) != NULL) {
+		GbeAction *action =
+		    gbe_plan_add(plan, GBE_ACTION_STAMP, NULL, "the owner is forgotten");
+
+		action->forget = TRUE;
+	}
+	if (d->situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
+		plan->drop_request = TRUE;
+		plan->request_failed =
+		    d->facts->request_why != NULL
+			? g_strdup(d->facts->request_why)
+			: g_strdup(
+			      "the backup is not there, is graded bad, or is a cluster member's");
+	} else if (d->ruling.rule == GBE_RULE_2) {
+		plan->drop_request = TRUE;
+		plan->again = TRUE;
+	}
+	if (plan->actions->len == 0)
+		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
+}
+
+GbePlan *
+gbe_decide(const GbeFacts *facts)
+{
+	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
+
+	rule(&d);
+	if (d.ruling.rule != GBE_RULE_2)
+		gate(&d);
+	plan_backup(&d);
+	plan_restore(&d);
+	plan_hold(&d);
+	plan_stamp(&d);
+	plan_rest(&d);
+	d.plan->rule = d.ruling.rule;
+	d.plan->reason = g_strdup(d.ruling.why);
+	d.plan->last_sequence = d.sequence - 1;
+	g_free(d.previous);
+	return d.plan;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Facts in, plan out. No clock, no file, no environment: the same facts give the same plan in prerun,
+ * in explain, in --dry-run and in the tests.
+ *
+ * Rule 2 plans the restore alone, stamped as the owner's last act; whoever executes decides once more
+ * on what is there then. A restore plans with candidates that look whole from outside; where one does
+ * not validate, its name goes into facts->rejected and the decision is taken again (at most three in
+ * one start).
+ */
+#pragma once
+
+#include "core/plan.h"
+
+GbePlan *gbe_decide(const GbeFacts *facts);
+
+/* The manifest of a backup of the live data, named @name or, where that is NULL, as an automatic one:
+ * what prerun, finalize and the backup verb have in common. @adopt: under nobody's name. @sequence is
+ * the backup's own. */
+GbeManifest *gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name,
+				 gboolean adopt, guint64 sequence);
+/* A stamp for the booted deployment and the present run on data restored from @source (NULL: on the
+ * live data in @view): what a restore by hand writes. */
+GbeStamp *gbe_decide_stamp_by_hand(const GbeFacts *facts, const GbeView *view,
+				   const GbeManifest *source, guint64 sequence);
+/* The grade that verdict, health and verification give. */
+GbeGrade gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified);
+/* The run record that goes with a stamp. */
+GbeRunRecord *gbe_decide_run_record(const GbeStamp *stamp);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/facts.h"
+
+static void
+gone_free(gpointer data)
+{
+	GbeGone *gone = data;
+
+	g_free(gone->id);
+	g_free(gone);
+}
+
+GbeFacts *
+gbe_facts_new(void)
+{
+	GbeFacts *facts = g_new0(GbeFacts, 1);
+
+	facts->last_write = -1;
+	facts->next_sequence = 1;
+	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
+	facts->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
+	facts->gone = g_ptr_array_new_with_free_func(gone_free);
+	facts->attempts = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_attempt_free);
+	facts->config = gbe_config_new();
+	return facts;
+}
+
+void
+gbe_facts_free(GbeFacts *facts)
+{
+	if (facts == NULL)
+		return;
+	gbe_deployment_clear(&facts->booted);
+	g_free(facts->booted_why);
+	g_free(facts->run);
+	g_free(facts->run_why);
+	g_clear_pointer(&facts->listed, g_ptr_array_unref);
+	g_free(facts->next);
+	g_free(facts->data_why);
+	g_free(facts->data_open_why);
+	g_free(facts->sound_why);
+	gbe_stamp_free(facts->stamp);
+	g_free(facts->stamp_why);
+	gbe_stamp_free(facts->copy);
+	g_free(facts->data_handle);
+	g_free(facts->member_id);
+	g_free(facts->cluster_id);
+	gbe_fingerprint_clear(&facts->fingerprint);
+	g_free(facts->data_dir);
+	g_free(facts->store_path);
+	g_free(facts->store_fs);
+	g_clear_pointer(&facts->backups, g_ptr_array_unref);
+	g_clear_pointer(&facts->runs, g_ptr_array_unref);
+	g_clear_pointer(&facts->gone, g_ptr_array_unref);
+	g_clear_pointer(&facts->attempts, g_ptr_array_unref);
+	g_clear_pointer(&facts->taken, g_hash_table_unref);
+	g_clear_pointer(&facts->rejected, g_hash_table_unref);
+	gbe_request_clear(&facts->request);
+	g_free(facts->request_why);
+	g_free(facts->undo);
+	gbe_config_free(facts->config);
+	g_free(facts);
+}
+
+const GbeManifest *
+gbe_facts_backup(const GbeFacts *facts, const char *name)
+{
+	for (guint i = 0; name != NULL && i < facts->backups->len; i++) {
+		const GbeManifest *manifest = facts->backups->pdata[i];
+
+		if (g_str_equal(manifest->name, name))
+			return manifest;
+	}
+	return NULL;
+}
+
+const GbeRunRecord *
+gbe_facts_run(const GbeFacts *facts, guint64 sequence)
+{
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *record = facts->runs->pdata[i];
+
+		if (record->sequence == sequence)
+			return record;
+	}
+	return NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Everything that was observed before a decision, as plain data: filled by src/app/observe.h, read by
+ * situation.c, decide.c and retention.c and by nobody else. Each item is known, or unknown (GBE_UNKNOWN,
+ * NULL, 0 or -1 as said at the item) with a reason where a person will ask for one.
+ */
+#pragma once
+
+#include "core/config.h"
+#include "core/listed.h"
+#include "core/manifest.h"
+#include "core/request.h"
+#include "core/run-record.h"
+#include "core/stamp.h"
+#include "core/version.h"
+
+/* ->voters: looked for, and not found out. It counts as more than one, unless the stamp says one. */
+#define GBE_VOTERS_UNCLEAR G_MAXUINT
+
+typedef struct {
+	/* The system. */
+	GbeTri ostree;	      /* it was booted through ostree */
+	GbeDeployment booted; /* D; id NULL: cannot be told */
+	char *booted_why;
+	char *run; /* R; NULL: unknown, never "the same" */
+	char *run_why;
+	GPtrArray *listed; /* of GbeListed, boot order; NULL: the list is not known */
+	GbeTri
+	    booted_is_default; /* D is what boots without anybody's doing, and it is nobody's fallback */
+	char *next;	       /* what boots next: the staged one, else the default; NULL unknown */
+	gboolean skip;	       /* greenboot-etcd.skip on the kernel command line */
+
+	/* Who judges. */
+	GbeTri judges;	      /* greenboot is installed and enabled */
+	GbeTri can_roll_back; /* greenboot could bring an older deployment back */
+
+	/* The data. */
+	GbeTri data; /* there is a member/ with a db or a WAL */
+	char *data_why;
+	GbeTri data_open; /* somebody has it open; NO where there is none */
+	char *data_open_why;
+	GbeTri sound; /* etcd would survive it; unknown: "not looked into yet" */
+	char *sound_why;
+	GbeTri mount_point; /* the data directory is one, now */
+	GbeStamp *stamp;    /* in the data; NULL: none, or damaged */
+	char *stamp_why;    /* why it could not be read; NULL: there is none at all */
+	GbeStamp *copy;	    /* the state's copy; NULL */
+	char *data_handle;  /* of the data directory; NULL unknown */
+	char *member_id, *cluster_id;
+	GbeFingerprint fingerprint;
+	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
+	guint voters;		    /* 0: not looked into yet */
+	GbeVersion cluster_version; /* that the data was last written for */
+	GbeVersion data_version;    /* of [etcd] version-file in the data */
+	guint64 data_size;	    /* bytes, apparent */
+
+	/* The program and its place. */
+	GbeVersion etcd_version; /* of D's etcd */
+	char *data_dir;		 /* absolute, without --root */
+	GbeTri clones;		 /* data and store share a file system that clones */
+	GbeTri store;		 /* NO: the recorded store is not there: nothing in it is known */
+	char *store_path, *store_fs;
+
+	/* Records. */
+	GPtrArray *backups;   /* of GbeManifest */
+	GPtrArray *runs;      /* of GbeRunRecord */
+	GPtrArray *gone;      /* of GbeGone */
+	GPtrArray *attempts;  /* of GbeAttempt */
+	GHashTable *taken;    /* every name in the store, of whatever it is; NULL: none */
+	GHashTable *rejected; /* names that did not validate in this start; NULL: none */
+	GbeRequest request;
+	char *request_why; /* why it cannot be carried out, as far as known beforehand; NULL */
+	char *undo;	   /* what the last restore displaced; NULL */
+	guint64 next_sequence;
+	gint64 now; /* a label */
+
+	GbeConfig *config;
+} GbeFacts;
+
+GbeFacts *gbe_facts_new(void); /* all unknown, no records, the default configuration */
+void gbe_facts_free(GbeFacts *facts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
+
+/* NULL when there is none of that name. Owned by @facts. */
+const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
+/* The run record of a stamp's sequence, or NULL. */
+const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A plan: what is going to be done, in order, with everything that doing it needs, so that whoever
+ * executes it asks nothing and decides nothing. The journal, explain, --dry-run and the tests show it.
+ */
+#pragma once
+
+#include "core/rules.h"
+
+#include <json-glib/json-glib.h>
+
+typedef enum {
+	GBE_ACTION_BACKUP,  /* of the live data, under ->name */
+	GBE_ACTION_RESTORE, /* ->name takes the data's place, carrying the plan's stamp */
+	GBE_ACTION_DISPLACE, /* what the restore displaces becomes ->name: part of the same exchange */
+	GBE_ACTION_FRESH,    /* there is no data: recorded in the state alone */
+	GBE_ACTION_HOLD,     /* etcd is not let go */
+	GBE_ACTION_GRADE,    /* ->name gets ->manifest's grade */
+	GBE_ACTION_DELETE, /* retention */
+	GBE_ACTION_STAMP,  /* the live data gets the plan's stamp; with ->forget, loses any */
+	GBE_ACTION_KEEP,   /* the data stays as it is: said so, nothing is done */
+} GbeActionKind;
+
+typedef enum {
+	GBE_FAILURE_REPORT, /* said, carried on */
+	GBE_FAILURE_HOLD,   /* etcd is held back */
+} GbeOnFailure;
+
+typedef struct {
+	GbeActionKind kind;
+	char *name;
+	char *reason;
+	GbeOnFailure on_failure;
+	gboolean cow_only;     /* BACKUP: not where bytes would have to be copied */
+	gboolean forget;       /* STAMP */
+	GbeManifest *manifest; /* BACKUP, DISPLACE, GRADE: what the manifest is to say */
+} GbeAction;
+
+typedef struct {
+	GbeRule rule;
+	GArray *also; /* of GbeRule: the rules passed through before ->rule, and the gate after */
+	char *reason;
+	GPtrArray *actions; /* of GbeAction */
+	gboolean hold;
+	gboolean again;		/* a restore was planned whose validation may change the decision */
+	gboolean drop_request;	/* the pending request is carried out or cannot be: forget it */
+	char *request_failed;	/* why it cannot be carried out; NULL */
+	GbeStamp *stamp;	/* what the data carries in the end; NULL: it is not stamped */
+	GbeRunRecord *run;	/* the record that goes with the stamp */
+	gboolean clear_closing; /* same run: the stamp stays but for its closing record */
+	guint64 last_sequence;	/* the largest that the plan gives out */
+} GbePlan;
+
+GbePlan *gbe_plan_new(void);
+void gbe_plan_free(GbePlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePlan, gbe_plan_free)
+/* Appends; takes nothing. The returned action is the plan's. */
+GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *reason);
+const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
+/* Nothing that changes the data or the store: keep, hold and stamp alone. */
+gboolean gbe_plan_is_idle(const GbePlan *plan);
+const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
+/* The command that does the action by hand; newly allocated, NULL where there is none. */
+char *gbe_action_command(const GbeAction *action);
+/* explain's actions: [{action, name, reason, command}]. */
+JsonArray *gbe_plan_actions_to_json(const GbePlan *plan);
+/* "10a, then 6". Newly allocated. */
+char *gbe_plan_rules_to_text(const GbePlan *plan);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/retention.h"
+
+#include "core/situation.h"
+
+typedef struct {
+	const GbeFacts *facts;
+	GPtrArray *sorted; /* of const GbeManifest, newest first */
+	GHashTable *kept;  /* names */
+	guint keep_good;
+} Retention;
+
+static gboolean
+valid(const GbeManifest *backup)
+{
+	return backup->grade != GBE_GRADE_BAD && !backup->consumed;
+}
+
+static gint
+newest_first(gconstpointer a, gconstpointer b)
+{
+	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
+
+	if (x->sequence != y->sequence)
+		return x->sequence > y->sequence ? -1 : 1;
+	return g_strcmp0(x->name, y->name);
+}
+
+static void
+keep(Retention *r, const GbeManifest *backup)
+{
+	if (backup != NULL)
+		g_hash_table_add(r->kept, backup->name);
+}
+
+static gboolean
+kept(const Retention *r, const GbeManifest *backup)
+{
+	return g_hash_table_contains(r->kept, backup->name);
+}
+
+static gboolean
+is_of(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref)
+{
+	return gbe_situation_is_of(r->facts, &backup->deployment, backup->sequence, ref);
+}
+
+static gboolean
+of_a_listed_one(const Retention *r, const GbeManifest *backup)
+{
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		if (is_of(r, backup, &listed->ref))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* P, and the P that P's owner had, and so on. Bounded: a chain cannot be longer than the store. */
+static void
+keep_previous(Retention *r, const char *name)
+{
+	for (guint i = 0; name != NULL && i <= r->facts->backups->len; i++) {
+		const GbeManifest *backup = gbe_facts_backup(r->facts, name);
+
+		if (backup == NULL || kept(r, backup))
+			return;
+		keep(r, backup);
+		name = backup->trial.on == GBE_NO ? NULL : backup->previous;
+	}
+}
+
+static void
+keep_asked_for(Retention *r)
+{
+	const GbeFacts *facts = r->facts;
+	const GbeManifest *set_aside = NULL;
+
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->pinned || backup->origin == GBE_ORIGIN_MANUAL)
+			keep(r, backup);
+		/* Kept until the next one: the newest is first. */
+		if (backup->set_aside && set_aside == NULL)
+			set_aside = backup;
+	}
+	keep(r, set_aside);
+	keep(r, gbe_facts_backup(facts, facts->undo));
+	keep(r, gbe_situation_request(facts));
+}
+
+static void
+keep_for_trials(Retention *r)
+{
+	const GbeFacts *facts = r->facts;
+	const GbeStamp *stamps[] = {facts->stamp, facts->copy};
+
+	for (guint i = 0; i < G_N_ELEMENTS(stamps); i++) {
+		const GbeStamp *stamp = stamps[i];
+
+		if (stamp == NULL)
+			continue;
+		/* Unknown is no for a restore, and yes for what a restore might need. */
+		if (stamp->trial.on != GBE_NO &&
+		    !gbe_situation_was_green(facts, &stamp->deployment))
+			keep_previous(r, stamp->previous);
+		if (stamp->closing.present)
+			keep(r, gbe_facts_backup(facts, stamp->closing.backup));
+	}
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (gbe_situation_trial_of(facts, &listed->ref) != GBE_YES)
+			continue;
+		for (guint k = 0; k < r->sorted->len; k++) {
+			const GbeManifest *backup = r->sorted->pdata[k];
+
+			if (is_of(r, backup, &listed->ref)) {
+				keep_previous(r, backup->previous);
+				break;
+			}
+		}
+	}
+}
+
+static void
+keep_for_deployment(Retention *r, const GbeDeployment *ref)
+{
+	gboolean green = gbe_situation_was_green(r->facts, ref);
+	const GbeManifest *newest_valid = NULL;
+	guint good = 0;
+
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!is_of(r, backup, ref) || !valid(backup) || backup->set_aside)
+			continue;
+		if (newest_valid == NULL)
+			newest_valid = backup;
+		if (backup->grade == GBE_GRADE_GOOD && green && good < r->keep_good) {
+			keep(r, backup);
+			good++;
+		}
+	}
+	/* The newest unproven one if it is newer; and for one that was never green the only one there
+	 * is to return to. */
+	keep(r, newest_valid);
+}
+
+static void
+keep_bad(Retention *r)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < r->sorted->len && count < r->facts->config->backup.keep_bad; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->grade == GBE_GRADE_BAD && !backup->consumed) {
+			keep(r, backup);
+			count++;
+		}
+	}
+}
+
+static gboolean
+booted_has_good(const Retention *r)
+{
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed && !backup->set_aside &&
+		    is_of(r, backup, &r->facts->booted))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* One valid backup always remains; where the newest is not good, a good one too. */
+static void
+keep_floor(Retention *r)
+{
+	const GbeManifest *any = NULL, *good = NULL;
+	gboolean have = FALSE, have_good = FALSE;
+
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!valid(backup))
+			continue;
+		have = have || kept(r, backup);
+		any = any != NULL ? any : backup;
+		if (backup->grade == GBE_GRADE_GOOD) {
+			have_good = have_good || kept(r, backup);
+			good = good != NULL ? good : backup;
+		}
+	}
+	if (!have_good && good != NULL)
+		keep(r, good);
+	else if (!have)
+		keep(r, any);
+}
+
+static const char *
+why_removed(const Retention *r, const GbeManifest *backup)
+{
+	if (backup->grade == GBE_GRADE_BAD)
+		return "more bad ones than keep-bad";
+	if (backup->set_aside)
+		return "a later restore has displaced something newer";
+	if (backup->deployment.id == NULL)
+		return "adopted data that no trial needs any more";
+	if (!of_a_listed_one(r, backup))
+		return "its deployment is gone";
+	return "newer ones take its place";
+}
+
+/* Does what is not kept go? Data of gone deployments and of nobody stays until there is better. */
+static gboolean
+may_go(const Retention *r, const GbeManifest *backup, gboolean good_own)
+{
+	if (backup->consumed)
+		return good_own;
+	if (backup->grade == GBE_GRADE_BAD || backup->set_aside)
+		return TRUE;
+	if (backup->deployment.id == NULL || !of_a_listed_one(r, backup))
+		return good_own;
+	return TRUE;
+}
+
+static void
+retention_init(Retention *r, const GbeFacts *facts)
+{
+	r->facts = facts;
+	r->kept = g_hash_table_new(g_str_hash, g_str_equal);
+	r->sorted = g_ptr_array_new();
+	for (guint i = 0; i < facts->backups->len; i++)
+		g_ptr_array_add(r->sorted, facts->backups->pdata[i]);
+	g_ptr_array_sort(r->sorted, newest_first);
+	r->keep_good = facts->config->backup.keep_good;
+	if (r->keep_good == 0)
+		r->keep_good = facts->clones == GBE_YES ? 2 : 1;
+}
+
+static void
+retention_done(Retention *r)
+{
+	g_hash_table_unref(r->kept);
+	g_ptr_array_unref(r->sorted);
+}
+
+GArray *
+gbe_retention_apply(const GbeFacts *facts)
+{
+	GArray *removals = g_array_new(FALSE, TRUE, sizeof(GbeRemoval));
+	Retention r;
+	gboolean good_own;
+
+	if (facts->listed == NULL || facts->store == GBE_NO || facts->booted.id == NULL)
+		return removals;
+
+	retention_init(&r, facts);
+	keep_asked_for(&r);
+	keep_for_trials(&r);
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		keep_for_deployment(&r, &listed->ref);
+	}
+	keep_bad(&r);
+	keep_floor(&r);
+	good_own = booted_has_good(&r);
+	for (guint i = r.sorted->len; i > 0; i--) {
+		const GbeManifest *backup = r.sorted->pdata[i - 1];
+
+		if (!kept(&r, backup) && may_go(&r, backup, good_own)) {
+			GbeRemoval removal = {backup, why_removed(&r, backup)};
+
+			g_array_append_val(removals, removal);
+		}
+	}
+	retention_done(&r);
+	return removals;
+}
+
+gboolean
+gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why)
+{
+	const GbeManifest *self = gbe_facts_backup(facts, name);
+	guint others = 0, others_own = 0;
+
+	if (self == NULL || !valid(self))
+		return FALSE;
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup == self || !valid(backup))
+			continue;
+		others++;
+		if (gbe_deployment_same(&backup->deployment, &self->deployment))
+			others_own++;
+	}
+	if (others == 0) {
+		*ret_why = "of the store";
+		return TRUE;
+	}
+	if (others_own > 0 || self->deployment.id == NULL || facts->listed == NULL ||
+	    !gbe_situation_was_green(facts, &self->deployment))
+		return FALSE;
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (gbe_situation_is_of(facts, &self->deployment, self->sequence, &listed->ref)) {
+			*ret_why = "of a deployment that is still listed";
+			return TRUE;
+		}
+	}
+	return FALSE;
+}

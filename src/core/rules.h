@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The decision table of decisions.md ("The decision of prerun"), and nothing beside it: a situation
+ * goes in, one rule with its ruling comes out. Total: every situation has one.
+ */
+#pragma once
+
+#include "core/situation.h"
+
+typedef enum {
+	GBE_RULE_0,
+	GBE_RULE_1,
+	GBE_RULE_2,
+	GBE_RULE_3,
+	GBE_RULE_4,
+	GBE_RULE_5,
+	GBE_RULE_5A,
+	GBE_RULE_6,
+	GBE_RULE_7,
+	GBE_RULE_8,
+	GBE_RULE_9,
+	GBE_RULE_10A,
+	GBE_RULE_10B,
+	GBE_RULE_11,
+	GBE_RULE_12,
+	GBE_RULE_13,
+	GBE_RULE_14,
+	GBE_RULE_SKIP, /* greenboot-etcd.skip */
+} GbeRule;
+
+/* What happens to the data. */
+typedef enum {
+	GBE_DATA_KEEP,
+	GBE_DATA_PREVIOUS,  /* P(O) takes its place */
+	GBE_DATA_CANDIDATE, /* D's newest candidate */
+	GBE_DATA_USABLE,    /* D's newest candidate that its etcd can read */
+	GBE_DATA_CLOSING,   /* the closing backup */
+	GBE_DATA_REQUESTED,
+	GBE_DATA_FRESH, /* there is none, and etcd begins anew */
+} GbeDataMove;
+
+/* Which backup of the data comes first. */
+typedef enum {
+	GBE_BACKUP_NONE,
+	GBE_BACKUP_PLAIN,    /* a plain reboot's: as `at-boot` allows; a failure is reported */
+	GBE_BACKUP_EFFORT,   /* always tried; a failure is reported */
+	GBE_BACKUP_REQUIRED, /* without it the deployment must not get the data: on-upgrade-failure */
+	GBE_BACKUP_CLONED,   /* only where it costs nothing */
+} GbeBackupWish;
+
+typedef enum {
+	GBE_DISPLACED_AS_GRADED, /* O's backup, graded like any other */
+	GBE_DISPLACED_BAD,
+	GBE_DISPLACED_SET_ASIDE,
+	GBE_DISPLACED_ADOPTED, /* adopted-<sequence>, bad: nobody knows whose writes they are */
+} GbeDisplaced;
+
+typedef enum {
+	GBE_HOLD_NO,
+	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
+	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
+	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
+	GBE_HOLD_UNUSABLE, /* this etcd cannot read it, and there is no candidate */
+} GbeHold;
+
+typedef struct {
+	GbeRule rule;
+	GbeDataMove move;
+	GbeDisplaced displaced; /* where the move displaces something */
+	GbeBackupWish backup;
+	gboolean adopt;	  /* the backup is adopted-<sequence>, not the owner's */
+	gboolean upgrade; /* D takes the data over: a new trial unless it was green before */
+	gboolean again;	  /* one more pass, on what the move puts in place */
+	gboolean stamp;
+	gboolean forget; /* the owner is forgotten: the next boot uses rule 4 */
+	GbeHold hold;
+	const char *why; /* static, one sentence without a full stop */
+} GbeRuling;
+
+void gbe_rules_apply(const GbeSituation *situation, GbeRuling *ret_ruling);
+/* The gate, rule 14: @usable is of the data that D would get by now. True when it changed @ruling. */
+gboolean gbe_rules_gate(const GbeSituation *situation, GbeRuling *ruling);
+
+const char *gbe_rule_to_string(GbeRule rule); /* "0" ... "5a" ... "10a" ... "skip" */
