@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# Plays boots of ROOT with the real programs. A boot is: a fresh /run, a kernel command line that
+# points to a deployment, a fresh boot id, then what systemd would start, in its order. Sourced after
+# ostree.sh and etcd.sh.
+
+BOOTED=     # name of the booted deployment
+PRERUN=     # exit status of the last prerun, empty: it was not there to run
+FINALIZE=   # the same of finalize
+HEALTH=     # the same of the health hook
+PRERUN_US=0 # how long it took
+ETCD_OPTIONS=()
+
+# program NAME: its path in the build directory.
+program() {
+	if [[ $1 == greenboot-etcd ]]; then
+		echo "$BUILD/greenboot-etcd"
+	else
+		echo "$BUILD/hooks/$1"
+	fi
+}
+
+# gbe VERB...: the operator's command on ROOT.
+gbe() { timeout 120 "$(program greenboot-etcd)" --root="$ROOT" "$@"; }
+# hook NAME [ARG...]
+hook() {
+	local name=$1
+	shift
+	timeout 120 "$(program "$name")" --root="$ROOT" "$@"
+}
+
+# config_write: the base configuration. Further keys: config GROUP KEY=VALUE..., as drop-ins.
+config_write() {
+	mkdir -p "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d"
+	cat >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf" <<-EOF
+		[etcd]
+		endpoint=http://127.0.0.1:$ETCD_PORT
+
+		[health]
+		timeout=${HEALTH_TIMEOUT:-10s}
+	EOF
+}
+
+config() {
+	local group=$1 setting
+	shift
+	for setting; do
+		printf '[%s]\n%s\n' "$group" "$setting" \
+			>"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$group-${setting%%=*}.conf"
+	done
+}
+
+unconfig() { rm -f "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$1-$2.conf"; }
+
+# device KIND [FLAVOUR [SIZE]]: a new device: ROOT with an ostree sysroot, deployment A, greenboot.
+device() {
+	root_new "$1" "${3-}"
+	sysroot_init "${DEVICE_STATEROOT-}"
+	etcd_ports
+	config_write
+	greenboot_install "${2:-shell}"
+	deploy A
+}
+
+# has_program: does the booted deployment carry greenboot-etcd?
+has_program() { [[ -e $(deployment_dir "$BOOTED")/usr/libexec/greenboot-etcd/prerun ]]; }
+
+# boot NAME [--soft] [--cmdline=TEXT]: up to the point where etcd would start.
+boot() {
+	local soft='' extra='' dir count link
+	BOOTED=$1
+	shift
+	for _; do
+		case $1 in
+		--soft) soft=yes ;;
+		--cmdline=*) extra=${1#*=} ;;
+		esac
+		shift
+	done
+	if [[ $soft ]]; then
+		# Same kernel, same /run; systemd counts. (On a device the command line stays, too,
+		# and libostree is asked instead; below --root it is what names the deployment.)
+		count=$(cat "$ROOT/run/greenboot-etcd/soft-reboots" 2>/dev/null || echo 0)
+		mkdir -p "$ROOT/run/greenboot-etcd"
+		echo $((count + 1)) >"$ROOT/run/greenboot-etcd/soft-reboots"
+	else
+		umount "$ROOT/run" 2>/dev/null || true
+		mount -t tmpfs -o mode=0755 tmpfs "$ROOT/run"
+		cat /proc/sys/kernel/random/uuid >"$ROOT/proc/sys/kernel/random/boot_id"
+	fi
+	touch "$ROOT/run/ostree-booted"
+	dir=$(deployment_dir "$BOOTED")
+	for link in "$ROOT"/ostree/boot.[01]/"$STATEROOT"/*/*; do
+		[[ ! $link -ef $dir ]] || break
+	done
+	[[ $link -ef $dir ]]
+	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=${link#"$ROOT"}${extra:+ $extra}" \
+		>"$ROOT/proc/cmdline"
+	start_prerun
+}
+
+start_prerun() {
+	local began=${EPOCHREALTIME/./}
+
+	PRERUN=
+	PRERUN_LOG=$GBE_MEM/prerun.$BASHPID.log
+	has_program || return 0
+	PRERUN=0
+	hook prerun >"$PRERUN_LOG" 2>&1 || PRERUN=$?
+	PRERUN_US=$((${EPOCHREALTIME/./} - began))
+	cat "$PRERUN_LOG" >&2
+	case $PRERUN in
+	0 | 5) ;;
+	*) echo "prerun exited with $PRERUN" >&2 && return 1 ;;
+	esac
+}
+
+# up NAME [OPTION...]: boot, and etcd where prerun lets it start.
+up() {
+	boot "$@"
+	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
+}
+
+# ---- the ways down ----
+
+# shutdown: what an orderly one does: etcd, greenboot-etcd, greenboot, ostree, in this order.
+shutdown() {
+	stop_etcd
+	FINALIZE=
+	if has_program; then
+		FINALIZE=0
+		hook finalize >&2 || FINALIZE=$?
+	fi
+	greenboot_at_shutdown
+	finalize_staged
+}
+
+# powercut: no program hears of it, and what was not on the disk is gone.
+powercut() {
+	kill_etcd
+	disk_cut
+}
+
+# crash: the kernel's end, but the disk got everything that was written.
+crash() { kill_etcd; }
+
+# power_on [OPTION...]: GRUB chooses the entry.
+power_on() {
+	local id
+
+	grub_choose
+	id=$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")
+	[[ $id ]]
+	boot "$(deployment_name "$id")" "$@"
+	greenboot_check_fallback
+	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
+}
+
+reboot() {
+	shutdown
+	power_on "$@"
+}

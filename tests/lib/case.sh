@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# Named cases: each in a subshell, with a log of its own that has every command; one line each on
+# stdout: `ok NAME`, `not ok NAME: why` or `skip NAME: why`. Sourced last.
+
+SUITE=$(basename "$0" .sh)
+CASE_LOGS=${TEST_LOGS:-$GBE_TOP/build/test-logs}/cases
+CASES_FAILED=0
+
+# suite_begin [ARG...]: the first line of a suite: root, tools, namespaces.
+suite_begin() {
+	local tool
+
+	if ((EUID != 0)); then
+		echo "skip $SUITE: needs root (loop mounts, namespaces)"
+		exit 0
+	fi
+	for tool in "$ETCD" "$ETCDCTL" ostree jq curl mkfs.xfs mkfs.btrfs mkfs.ext4 unshare setpriv; do
+		if ! command -v "$tool" >/dev/null; then
+			echo "skip $SUITE: $tool is not installed (make deps)"
+			exit 0
+		fi
+	done
+	mkdir -p "$CASE_LOGS"
+	isolate "$@"
+}
+
+suite_end() { exit $((CASES_FAILED > 0)); }
+
+# run_case NAME FUNCTION [ARG...]. CASE=GLOB chooses.
+run_case() {
+	local name=$1 log rc trace
+	shift
+	# shellcheck disable=SC2053 # a pattern
+	[[ $name == ${CASE:-*} ]] || return 0
+	log=$CASE_LOGS/$SUITE.${name//\//_}.log
+	CASE_WHY=$GBE_MEM/why
+	rm -f "$CASE_WHY"
+	exec {trace}>"$log"
+	(
+		exec </dev/null >&"$trace" 2>&1
+		BASH_XTRACEFD=$trace
+		PS4='+ ${BASH_SOURCE##*/}:$LINENO: '
+		trap case_cleanup EXIT
+		trap 'case_broke "${BASH_SOURCE##*/}:$LINENO: $BASH_COMMAND"' ERR
+		set -eEuo pipefail
+		set -x
+		"$@"
+	)
+	rc=$?
+	exec {trace}>&-
+	case $rc in
+	0) echo "ok $name" ;;
+	77) echo "skip $name: $(cat "$CASE_WHY")" ;;
+	*)
+		CASES_FAILED=$((CASES_FAILED + 1))
+		echo "not ok $name: $(head -n 1 "$CASE_WHY" 2>/dev/null || echo "status $rc")"
+		{
+			echo "---- $name: the end of $log"
+			tail -n 12 "$log"
+		} >&2
+		;;
+	esac
+}
+
+case_cleanup() {
+	{ set +xeu; } 2>/dev/null
+	trap - ERR
+	kill_etcd
+	root_free
+}
+
+case_broke() { [[ -e $CASE_WHY ]] || echo "$1" >"$CASE_WHY"; }
+
+fail() {
+	echo "$*" >"$CASE_WHY"
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+skip_case() {
+	echo "$*" >"$CASE_WHY"
+	exit 77
+}
+
+# ---- assertions ----
+
+# assert_eq WHAT GOT WANTED
+assert_eq() { [[ $2 == "$3" ]] || fail "$1: $2, expected $3"; }
+assert_ne() { [[ $2 != "$3" ]] || fail "$1: still $2"; }
+# assert_match WHAT GOT PATTERN
+# shellcheck disable=SC2053 # a pattern
+assert_match() { [[ $2 == $3 ]] || fail "$1: $2, expected $3"; }
+assert_exists() { [[ -e $1 || -L $1 ]] || fail "$1 is missing"; }
+assert_missing() { [[ ! -e $1 && ! -L $1 ]] || fail "$1 exists"; }
+
+# assert_exit STATUS COMMAND...: stdout and stderr are kept in OUT and ERR.
+assert_exit() {
+	local want=$1 rc=0
+	shift
+	"$@" >"$GBE_MEM/out" 2>"$GBE_MEM/err" || rc=$?
+	OUT=$(<"$GBE_MEM/out")
+	ERR=$(<"$GBE_MEM/err")
+	[[ $rc == "$want" ]] || fail "$*: status $rc, expected $want: $ERR"
+}
+
+# json FILTER VERB [ARG...]: a value of the command's JSON.
+json() {
+	local filter=$1
+	shift
+	gbe --json "$@" | jq -r "$filter"
+}
+# assert_json FILTER WANTED VERB [ARG...]
+assert_json() {
+	local filter=$1 want=$2 got
+	shift 2
+	got=$(json "$filter" "$@") || fail "$* --json: no answer"
+	[[ $got == "$want" ]] || fail "$* $filter: $got, expected $want"
+}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# A real etcd on DATA, on free ports of 127.0.0.1. Sourced after scratch.sh.
+
+ETCD=${ETCD:-etcd}
+ETCDCTL=${ETCDCTL:-etcdctl}
+ETCD_PID=
+ETCD_PORT=
+ETCD_LOG=
+
+# Two free ports in a row, below the range that the kernel hands out.
+etcd_ports() {
+	local port try
+	for try in {1..50}; do
+		port=$((20000 + (RANDOM * 2) % 12000))
+		if port_free "$port" && port_free $((port + 1)); then
+			ETCD_PORT=$port
+			return
+		fi
+	done
+	echo "no free port after $try tries" >&2
+	return 1
+}
+
+port_free() { ! (: <>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+etcd_run() {
+	local client=http://127.0.0.1:$ETCD_PORT peer=http://127.0.0.1:$((ETCD_PORT + 1))
+
+	ETCD_LOG=$GBE_MEM/etcd.$BASHPID.log
+	# Elections within a tenth of a second: nobody else takes part.
+	"$ETCD" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
+		--listen-client-urls="$client" --advertise-client-urls="$client" \
+		--listen-peer-urls="$peer" --initial-advertise-peer-urls="$peer" \
+		--initial-cluster="default=$peer" --heartbeat-interval=10 --election-timeout=100 \
+		"$@" </dev/null >"$ETCD_LOG" 2>&1 &
+	ETCD_PID=$!
+}
+
+# start_etcd [OPTION...]: returns when it is healthy.
+start_etcd() {
+	local try
+
+	for try in 1 2 3; do
+		etcd_run "$@"
+		if etcd_wait; then
+			return 0
+		fi
+		kill_etcd
+		grep -q 'address already in use' "$ETCD_LOG" || break
+		etcd_ports
+		config_write
+	done
+	echo "etcd did not start (try $try):" >&2
+	tail -n 20 "$ETCD_LOG" >&2
+	return 1
+}
+
+etcd_wait() {
+	local n
+	for ((n = 0; n < 1000; n++)); do
+		kill -0 "$ETCD_PID" 2>/dev/null || return 1
+		if [[ $(curl -s -m 2 "http://127.0.0.1:$ETCD_PORT/health") == *'"true"'* ]]; then
+			return 0
+		fi
+		sleep 0.02
+	done
+	return 1
+}
+
+etcd_running() { [[ $ETCD_PID ]] && kill -0 "$ETCD_PID" 2>/dev/null; }
+
+stop_etcd() {
+	[[ $ETCD_PID ]] || return 0
+	kill -TERM "$ETCD_PID" 2>/dev/null || true
+	wait "$ETCD_PID" 2>/dev/null || true
+	ETCD_PID=
+}
+
+kill_etcd() {
+	[[ $ETCD_PID ]] || return 0
+	kill -KILL "$ETCD_PID" 2>/dev/null || true
+	wait "$ETCD_PID" 2>/dev/null || true
+	ETCD_PID=
+}
+
+ctl() { "$ETCDCTL" --endpoints="http://127.0.0.1:$ETCD_PORT" "$@"; }
+put() { ctl put "$1" "$2" >/dev/null; }
+del() { ctl del "$@" >/dev/null; }
+get() { ctl get --print-value-only "$1"; }
+
+# put_many PREFIX COUNT [VALUE]: COUNT keys in few transactions.
+put_many() {
+	local n
+	for ((n = 0; n < $2; n += 100)); do
+		{
+			echo
+			seq "$n" $((n + 99 < $2 ? n + 99 : $2 - 1)) |
+				sed "s|.*|put $1/& ${3:-value}-&|"
+			echo
+			echo
+		} | ctl txn >/dev/null
+	done
+}
+
+keys() { ctl get "" --prefix --keys-only | grep . || true; }
+key_count() { ctl get "" --prefix -w json | jq -r '.count // 0'; }
+revision() { ctl get "no such key" -w json | jq -r .header.revision; }
+
+# etcd_state: everything that must be the same again, in one line: etcd's own hash over all keys and
+# revisions, the revision, member and cluster id, and a digest of all keys with their values.
+# 64-bit ids are cut out as text: jq would round them.
+etcd_state() {
+	local all hash ids
+
+	all=$(ctl get "" --prefix -w json) || return 1
+	hash=$(ctl endpoint hashkv -w json | jq -r '.[0].HashKV | "\(.hash)/\(.compact_revision)"')
+	ids=$(grep -o '"\(cluster\|member\)_id":[0-9]*' <<<"$all" | cut -d: -f2 | xargs printf '%x ')
+	printf 'hash=%s revision=%s ids=%s keys=%s\n' "$hash" \
+		"$(jq -r .header.revision <<<"$all")" "${ids% }" \
+		"$(jq -c '[.kvs // [] | .[] | [.key, .value, .create_revision, .mod_revision]]' \
+			<<<"$all" | sha256sum | cut -c1-16)"
+}

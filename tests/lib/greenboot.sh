@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# greenboot as its two flavours do it, after its sources: who writes which GRUB variable when, which
+# hooks run, and who brings the old system back. No registry carries greenboot, hence this stand-in.
+# Sourced after boot.sh.
+
+FLAVOUR=none # shell (0.15), rust (0.16.4) or none
+MAX_BOOT_ATTEMPTS=3
+AFTER=stay # what greenboot does after the last judging: stay or reboot
+
+# ---- grubenv: the real block of 1024 bytes ----
+
+grubenv_text() { sed -e '1d' -e '/^#/d' "$ROOT/boot/grub2/grubenv"; }
+grubenv_get() { grubenv_text | sed -n "s/^$1=//p"; }
+
+grubenv_store() {
+	local text
+	text="# GRUB Environment Block"$'\n'$(cat)
+	text=${text%$'\n'}$'\n'
+	printf '%s%*s' "$text" $((1024 - ${#text})) '' |
+		sed -e '$s/ /#/g' >"$ROOT/boot/grub2/grubenv.new"
+	mv "$ROOT/boot/grub2/grubenv.new" "$ROOT/boot/grub2/grubenv"
+}
+
+# grubenv_edit KEY=VALUE|KEY...: sets, or without = unsets.
+grubenv_edit() {
+	local change text
+	text=$(grubenv_text)
+	for change; do
+		text=$(sed -e "/^${change%%=*}=/d" <<<"$text")
+		[[ $change != *=* ]] || text+=$'\n'$change
+	done
+	sed '/^$/d' <<<"$text" | grubenv_store
+}
+
+# What the snippet in grub.cfg does before an entry is chosen. Sets GRUB_INDEX.
+grub_choose() {
+	local counter
+
+	GRUB_INDEX=0
+	[[ -e $ROOT/boot/grub2/grubenv ]] || return 0
+	counter=$(grubenv_get boot_counter)
+	if [[ $counter && $(grubenv_get boot_success) != 1 ]]; then
+		if ((counter <= 0)); then
+			GRUB_INDEX=1
+			grubenv_edit boot_counter=-1
+		else
+			grubenv_edit boot_counter=$((counter - 1))
+		fi
+	fi
+	grubenv_edit boot_success=0
+}
+
+# ---- installation ----
+
+# greenboot_install shell|rust|none
+greenboot_install() {
+	local units=$ROOT/usr/lib/systemd/system libexec=$ROOT/usr/libexec/greenboot
+
+	FLAVOUR=$1
+	rm -rf "$libexec" "$units"/greenboot-* "$units/redboot.target"
+	mkdir -p "$ROOT/boot/grub2" "$ROOT/etc/systemd/system"
+	[[ -e $ROOT/boot/grub2/grubenv ]] || grubenv_store <<<"boot_success=1"
+	[[ $FLAVOUR != none ]] || { greenboot_disable && return; }
+	mkdir -p "$units" "$libexec" "$ROOT"/usr/lib/greenboot/{check/{required,wanted},green,red}.d
+	printf '#!/bin/sh\nexit 0\n' >"$libexec/greenboot"
+	chmod 0755 "$libexec/greenboot"
+	if [[ $FLAVOUR == shell ]]; then
+		cp -a "$libexec/greenboot" "$libexec/redboot-auto-reboot"
+		printf '[Unit]\nConflicts=boot-complete.target\n' >"$units/redboot.target"
+		printf '[Service]\nType=oneshot\nExecStart=%s check\n[Install]\n%s\n%s\n' \
+			/usr/libexec/greenboot/greenboot RequiredBy=boot-complete.target \
+			WantedBy=multi-user.target >"$units/greenboot-healthcheck.service"
+	else
+		printf '[Service]\nType=oneshot\nExecStart=%s health-check\n[Install]\n%s\n%s\n' \
+			/usr/libexec/greenboot/greenboot RequiredBy=greenboot-success.target \
+			WantedBy=multi-user.target >"$units/greenboot-healthcheck.service"
+		printf '[Service]\nType=oneshot\nExecStop=%s set-rollback-trigger\n' \
+			/usr/libexec/greenboot/greenboot \
+			>"$units/greenboot-set-rollback-trigger.service"
+	fi
+	greenboot_enable
+}
+
+greenboot_links() {
+	local required=boot-complete
+	[[ $FLAVOUR != rust ]] || required=greenboot-success
+	echo "$ROOT/etc/systemd/system/multi-user.target.wants/greenboot-healthcheck.service"
+	echo "$ROOT/etc/systemd/system/$required.target.requires/greenboot-healthcheck.service"
+}
+
+greenboot_enable() {
+	local link
+	for link in $(greenboot_links); do
+		mkdir -p "${link%/*}"
+		ln -sf /usr/lib/systemd/system/greenboot-healthcheck.service "$link"
+	done
+}
+
+greenboot_disable() { rm -rf "$ROOT"/etc/systemd/system/*.target.{wants,requires}/greenboot-*; }
+greenboot_enabled() { [[ -L $(greenboot_links | head -n 1) ]]; }
+
+# ---- what it does at each moment ----
+
+# update NAME [COMMIT-NAME]: an update is staged; the shell flavour sets the counter right then.
+update() {
+	stage "$@"
+	if [[ $FLAVOUR == shell ]] && greenboot_enabled; then
+		grubenv_edit boot_counter=$MAX_BOOT_ATTEMPTS boot_success=0
+	fi
+}
+
+# The Rust flavour's set-rollback-trigger.service stops just before ostree finalizes.
+greenboot_at_shutdown() {
+	local id
+
+	[[ $FLAVOUR == rust ]] && greenboot_enabled && staged || return 0
+	id=$(in_booted ostree admin status | sed -n "s/^ *$STATEROOT \([0-9a-f]*\)\..*(staged)\$/\1/p")
+	grubenv_edit "greenboot_next_deployment_id=$id" fallback=1
+}
+
+# After prerun, before any hook. Where GRUB fell back, the rollback is made permanent here.
+greenboot_check_fallback() {
+	local next booted
+
+	greenboot_enabled || return 0
+	booted=${DEPLOYMENT[$BOOTED]#"$STATEROOT-"}
+	if [[ $FLAVOUR == shell && $(grubenv_get boot_counter) == -1 ]]; then
+		make_default "$BOOTED"
+		grubenv_edit boot_counter
+	elif [[ $FLAVOUR == rust ]]; then
+		next=$(grubenv_get greenboot_next_deployment_id)
+		grubenv_edit fallback
+		if [[ $next && $next != "${booted%.*}" ]]; then
+			make_default "$BOOTED"
+			grubenv_edit greenboot_next_deployment_id
+		fi
+	fi
+}
+
+# judge green|red: the health check of one boot: greenboot-etcd's own required check, then another of
+# the system's own, which says green or red; then the hooks of that colour, and the consequences.
+judge() {
+	local colour=$1
+
+	AFTER=stay
+	HEALTH=
+	greenboot_enabled || return 0
+	if has_program; then
+		HEALTH=0
+		hook health >&2 || HEALTH=$?
+		[[ $HEALTH == 0 ]] || colour=red
+	fi
+	if has_program; then
+		hook "$colour" >&2 || echo "the $colour hook failed with $?" >&2
+	fi
+	"greenboot_$colour"
+}
+
+greenboot_green() {
+	grubenv_edit boot_success=1 boot_counter greenboot_next_deployment_id \
+		greenboot_rollback_trigger
+}
+
+greenboot_red() {
+	local counter
+
+	counter=$(grubenv_get boot_counter)
+	if [[ $FLAVOUR == shell ]]; then
+		# redboot-auto-reboot refuses where nothing is counted.
+		[[ ! $counter || $counter == -1 ]] || AFTER=reboot
+		return
+	fi
+	grubenv_edit boot_success=0
+	AFTER=reboot
+	if [[ ! $counter ]]; then
+		grubenv_edit boot_counter=$MAX_BOOT_ATTEMPTS
+	elif ((counter <= 0)); then
+		if [[ $(grubenv_get greenboot_next_deployment_id) ]]; then
+			make_default "$(deployment_name "$(sysroot_list | sed -n 2p)")"
+			grubenv_edit boot_counter greenboot_next_deployment_id
+		else
+			AFTER=stay # gives up: manual intervention
+		fi
+	fi
+}
+
+# try_until_settled COLOUR FUNCTION: judges the boot that is up and reboots as long as greenboot
+# says so; FUNCTION (if any) is what the workload does in each further boot of the same deployment.
+fail_until_rollback() {
+	local name=$BOOTED boots=1
+
+	judge red
+	while [[ $AFTER == reboot ]]; do
+		reboot
+		[[ $BOOTED == "$name" ]] || return 0
+		boots=$((boots + 1))
+		((boots <= 9)) || return 1
+		[[ $# == 0 ]] || "$@"
+		judge red
+	done
+}

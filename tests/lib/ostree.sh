@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# A real ostree sysroot in ROOT. Deployments are called by a short name of the test's: A, B, A.1.
+# Sourced after scratch.sh.
+
+STATEROOT=fedora-iot
+declare -gA DEPLOYMENT=() # name -> deployment id, as the program prints it
+
+# sysroot_init [STATEROOT]
+sysroot_init() {
+	STATEROOT=${1:-fedora-iot}
+	DEPLOYMENT=()
+	{
+		ostree admin init-fs --modern "$ROOT"
+		ostree admin --sysroot="$ROOT" os-init "$STATEROOT"
+		ostree --repo="$ROOT/ostree/repo" config set sysroot.bootloader none
+	} >/dev/null
+}
+
+# os_commit NAME [--without-program]: an operating system image, as ref os/NAME. Called again for
+# the same NAME: a new commit.
+os_commit() {
+	local tree l
+
+	tree=$(mktemp -d "$GBE_MEM/tree.XXXXXX")
+	mkdir -p "$tree"/usr/{bin,sbin,lib/modules/6.1.0,lib64,etc,libexec} \
+		"$tree"/{sysroot,proc,sys,run,dev,tmp,var,boot}
+	for l in bin sbin lib lib64; do
+		ln -s "usr/$l" "$tree/$l"
+	done
+	ln -s sysroot/ostree "$tree/ostree"
+	echo "a kernel" >"$tree/usr/lib/modules/6.1.0/vmlinuz"
+	echo "an initramfs" >"$tree/usr/lib/modules/6.1.0/initramfs.img"
+	printf 'ID=test\nPRETTY_NAME="Test OS %s"\nVERSION_ID=%s\n' "$1" "$1" \
+		>"$tree/usr/lib/os-release"
+	if [[ ${2-} != --without-program ]]; then
+		mkdir "$tree/usr/libexec/greenboot-etcd"
+		cp "$(program prerun)" "$(program finalize)" "$tree/usr/libexec/greenboot-etcd/"
+	fi
+	ostree --repo="$ROOT/ostree/repo" commit --branch="os/$1" --tree=dir="$tree" \
+		--fsync=false -s "$1" >/dev/null
+	rm -rf -- "$tree"
+}
+
+# The deployments in boot order, one id a line.
+sysroot_list() {
+	local status
+
+	# Read to its end first: who asks may stop listening early.
+	status=$(ostree admin --sysroot="$ROOT" status)
+	sed -n "s/^[* ]*\($STATEROOT\) \([0-9a-f]\{64\}\.[0-9]*\).*/\1-\2/p" <<<"$status"
+}
+
+# deployment_index NAME: its place in the boot order.
+deployment_index() {
+	local n=0 id
+
+	while read -r id; do
+		[[ $id != "${DEPLOYMENT[$1]}" ]] || { echo "$n" && return; }
+		n=$((n + 1))
+	done < <(sysroot_list)
+	echo "$1 (${DEPLOYMENT[$1]}) is not deployed" >&2
+	return 1
+}
+
+# deployment_dir NAME|ID
+deployment_dir() {
+	local id=${DEPLOYMENT[$1]-$1}
+	echo "$ROOT/ostree/deploy/$STATEROOT/deploy/${id#"$STATEROOT-"}"
+}
+
+# deployment_name ID
+deployment_name() {
+	local name
+	for name in "${!DEPLOYMENT[@]}"; do
+		[[ ${DEPLOYMENT[$name]} != "$1" ]] || { echo "$name" && return; }
+	done
+	echo "$1"
+}
+
+# deploy NAME [COMMIT-NAME] [OPTION...]: deploys the commit os/COMMIT-NAME (default NAME; committed
+# if need be) at once and calls the deployment NAME. All others are kept.
+deploy() {
+	local name=$1 commit=${2:-$1} before
+	shift
+	[[ $# == 0 ]] || shift
+	ostree --repo="$ROOT/ostree/repo" refs --list 2>/dev/null | grep -qx "os/$commit" ||
+		os_commit "$commit"
+	before=$(sysroot_list)
+	ostree admin --sysroot="$ROOT" deploy --retain --os="$STATEROOT" "$@" "os/$commit" \
+		>/dev/null 2>&1
+	deployment_learn "$name" "$before"
+}
+
+# What is listed now and was not before is called NAME.
+deployment_learn() {
+	local id
+	while read -r id; do
+		if ! grep -qx -- "$id" <<<"$2"; then
+			DEPLOYMENT[$1]=$id
+			return
+		fi
+	done < <(sysroot_list)
+	echo "no new deployment for $1" >&2
+	return 1
+}
+
+# in_booted COMMAND...: runs a command where the booted deployment is /, as ostree wants it for
+# staging: the deployment as root, the physical root at /sysroot, the host's programs.
+in_booted() {
+	# shellcheck disable=SC2016 # expanded inside
+	unshare --mount --propagation private bash -euc '
+		dir=$1 root=$2 stateroot=$3
+		shift 3
+		mount --bind "$dir" "$dir"
+		mount --bind "$root" "$dir/sysroot"
+		mount --bind "$root/boot" "$dir/boot"
+		mount --bind "$root/run" "$dir/run"
+		mount --bind "$root/ostree/deploy/$stateroot/var" "$dir/var"
+		mount --rbind /usr "$dir/usr"
+		mount --rbind /dev "$dir/dev"
+		mount -t proc proc "$dir/proc"
+		cd "$dir"
+		exec chroot . "$@"' - "$(deployment_dir "$BOOTED")" "$ROOT" "$STATEROOT" "$@"
+}
+
+# stage NAME [COMMIT-NAME]: stages for the next orderly shutdown, from the booted deployment.
+stage() {
+	local name=$1 commit=${2:-$1}
+	ostree --repo="$ROOT/ostree/repo" refs --list 2>/dev/null | grep -qx "os/$commit" ||
+		os_commit "$commit"
+	in_booted ostree admin deploy --stage --os="$STATEROOT" "os/$commit" >/dev/null 2>&1
+	DEPLOYMENT[$name]=$STATEROOT-$(in_booted ostree admin status |
+		sed -n "s/^ *$STATEROOT \([0-9a-f.]*\) (staged)\$/\1/p")
+	[[ ${DEPLOYMENT[$name]} != "$STATEROOT-" ]]
+}
+
+staged() { [[ -e $ROOT/run/ostree/staged-deployment ]]; }
+unstage() { rm -f "$ROOT/run/ostree/staged-deployment"; }
+
+# What ostree-finalize-staged.service does at shutdown.
+finalize_staged() {
+	! staged || in_booted ostree admin finalize-staged >/dev/null 2>&1
+}
+
+undeploy() {
+	ostree admin --sysroot="$ROOT" undeploy "$(deployment_index "$1")" >/dev/null 2>&1
+}
+
+pin() { ostree admin --sysroot="$ROOT" pin "$(deployment_index "$1")" >/dev/null; }
+unpin() { ostree admin --sysroot="$ROOT" pin --unpin "$(deployment_index "$1")" >/dev/null; }
+
+# make_default NAME: moves it to the front of the boot order, all else unchanged: what
+# `rpm-ostree rollback` and `bootc rollback` do, and nothing in the ostree command does.
+make_default() {
+	order_tool
+	"$GBE_MEM/ostree-order" "$ROOT" "$(deployment_index "$1")"
+}
+
+order_tool() {
+	local flags
+
+	[[ ! -x $GBE_MEM/ostree-order ]] || return 0
+	read -ra flags < <(pkg-config --cflags --libs ostree-1)
+	"${CC:-cc}" -o "$GBE_MEM/ostree-order" "$GBE_LIB/ostree-order.c" "${flags[@]}"
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# A place for real parts that leaves nothing behind: mount and pid namespaces of its own, a scratch
+# directory, and file systems on loop devices in it. Sourced.
+#
+# How it cleans up, also after SIGKILL: the calling script runs again as process 1 of a pid
+# namespace, which the kernel ends with everything in it once the outer shell is gone; the mount
+# namespace goes with its last process, loop devices (autoclear) with their mounts; and a watchdog
+# in a session of its own, waiting for the lock that all of them held, removes the directory. Should
+# the machine itself go down, the next start sweeps what is locked by nobody.
+
+GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+GBE_TOP=$(cd "$GBE_LIB/../.." && pwd)
+BUILD=${BUILD:-$GBE_TOP/build/default}
+[[ $BUILD == /* ]] || BUILD=$GBE_TOP/$BUILD
+GBE_SCRATCH_BASE=${GBE_SCRATCH_BASE:-/var/tmp}
+
+scratch_sweep() {
+	local dir
+	for dir in "$GBE_SCRATCH_BASE"/greenboot-etcd-test.*; do
+		[[ -e $dir/.lock ]] || continue
+		if flock -n "$dir/.lock" true; then
+			rm -rf -- "$dir"
+		fi
+	done
+}
+
+# isolate [ARG...]: call first, with the script's arguments. Returns inside the namespaces only.
+isolate() {
+	local dir lock watchdog child rc=0 stopped=
+
+	if [[ ${GBE_SCRATCH-} ]]; then
+		scratch_enter
+		return
+	fi
+	scratch_sweep
+	dir=$(mktemp -d "$GBE_SCRATCH_BASE/greenboot-etcd-test.XXXXXX") || exit 1
+	exec {lock}>"$dir/.lock"
+	flock "$lock" || exit 1
+	(
+		exec {lock}>&-
+		trap '' INT TERM HUP
+		exec setsid flock "$dir/.lock" rm -rf -- "$dir"
+	) </dev/null >/dev/null 2>&1 &
+	watchdog=$!
+	GBE_SCRATCH=$dir setpriv --pdeathsig KILL unshare --mount --propagation private \
+		--pid --fork --kill-child --mount-proc bash "$0" "$@" &
+	child=$!
+	# The process in between ignores TERM and INT; ended, it takes the namespaces with it.
+	trap 'stopped=yes; kill -KILL "$child" 2>/dev/null' INT TERM HUP
+	{ wait "$child"; } 2>/dev/null || rc=$?
+	if [[ $stopped ]]; then
+		{ wait "$child"; } 2>/dev/null
+		rc=130
+		if declare -F on_interrupt >/dev/null; then
+			on_interrupt
+		fi
+	fi
+	exec {lock}>&-
+	wait "$watchdog" 2>/dev/null
+	exit "$rc"
+}
+
+scratch_enter() {
+	umask 022
+	GBE_MEM=$GBE_SCRATCH/mem
+	mkdir -p "$GBE_MEM"
+	mount -t tmpfs -o mode=0755 tmpfs "$GBE_MEM"
+	GBE_ROOTS=0
+	# ostree: no immutable bit on deployments (they are to be removed again), and staging without
+	# asking systemd to start a unit.
+	export OSTREE_SYSROOT_DEBUG=mutable-deployments,test-staged-path
+	unset OSTREE_SYSROOT OSTREE_REPO ETCDCTL_ENDPOINTS ETCDCTL_CACERT ETCDCTL_USER
+	export ETCDCTL_API=3 LC_ALL=C
+}
+
+# ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none ----
+
+fs_clones() { # can copies share blocks there?
+	case $1 in
+	xfs | btrfs | btrfs-subvol) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# fs_format KIND IMAGE [SIZE]
+fs_format() {
+	truncate -s "${3:-4G}" "$2"
+	case $1 in
+	xfs) mkfs.xfs -q -m reflink=1 "$2" ;;
+	xfs-noreflink) mkfs.xfs -q -m reflink=0 "$2" ;;
+	btrfs | btrfs-subvol) mkfs.btrfs -q "$2" ;;
+	ext4) mkfs.ext4 -q -F -E nodiscard "$2" ;;
+	*) echo "no file system kind: $1" >&2 && return 1 ;;
+	esac
+}
+
+# root_new KIND [SIZE]: a fresh, empty ROOT. Sets ROOT, KIND, IMAGE (empty: a plain directory) and
+# DATA, the default data directory below it (created only where it is a subvolume: else it is etcd
+# that creates it).
+root_new() {
+	KIND=$1
+	GBE_ROOTS=$((GBE_ROOTS + 1))
+	ROOT=$GBE_SCRATCH/root.$BASHPID.$GBE_ROOTS
+	BOOT=$GBE_MEM/boot.$BASHPID.$GBE_ROOTS
+	DATA=$ROOT/var/lib/etcd
+	IMAGE=
+	mkdir -p "$ROOT" "$BOOT"
+	if [[ $KIND != none ]]; then
+		IMAGE=$GBE_SCRATCH/image.$BASHPID.$GBE_ROOTS
+		fs_format "$KIND" "$IMAGE" "${2-}"
+		mount -o loop,noatime "$IMAGE" "$ROOT"
+	fi
+	mkdir -p "$ROOT"/{boot,run,etc,proc/sys/kernel/random,var/lib,usr/libexec,usr/lib}
+	root_mounts
+	if [[ $KIND == btrfs-subvol ]]; then
+		btrfs -q subvolume create "$DATA"
+		chmod 0700 "$DATA"
+	fi
+}
+
+# /boot is never part of the data's file system: greenboot cannot count on btrfs, and no test may
+# freeze the host's file system, as ostree does with /boot.
+root_mounts() {
+	mount --bind "$BOOT" "$ROOT/boot"
+}
+
+root_free() {
+	[[ ${ROOT-} ]] || return 0
+	umount "$ROOT/boot" "$ROOT/run" 2>/dev/null || true
+	umount -R "$ROOT" 2>/dev/null || umount -R -l "$ROOT" 2>/dev/null || true
+	rm -rf -- "$ROOT" "$BOOT" ${IMAGE:+"$IMAGE"}
+	ROOT=
+}
+
+# disk_cut: the power goes away. Whatever was not written to the disk by now is lost: the disk's
+# state of this moment is mounted in place of the file system. (A plain directory keeps everything.)
+disk_cut() {
+	local new=$IMAGE.cut
+
+	[[ $IMAGE ]] || return 0
+	cp --reflink=auto --sparse=always "$IMAGE" "$new"
+	umount -R "$ROOT"
+	mv "$new" "$IMAGE"
+	mount -o loop,noatime "$IMAGE" "$ROOT"
+	root_mounts
+}
+
+# fs_at KIND DIR [SIZE]: one more file system, mounted at DIR.
+fs_at() {
+	local image
+
+	GBE_ROOTS=$((GBE_ROOTS + 1))
+	image=$GBE_SCRATCH/image.$BASHPID.$GBE_ROOTS
+	fs_format "$1" "$image" "${3-}"
+	mkdir -p "$2"
+	mount -o loop,noatime "$image" "$2"
+	# Unlinked already: it goes with its mount.
+	rm -f -- "$image"
+}
+
+# tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The stamp of
+# greenboot-etcd says who has the tree and is no part of it.
+tree_digest() {
+	(
+		cd "$1" || exit 1
+		find . -mindepth 1 ! -path ./.greenboot-etcd-owner \
+			-printf '%P|%y|%s|%m|%U|%G|%T@|%l\n' | grep -v '^[^|]*|d' | sort
+		find . -mindepth 1 -type d -printf '%P|d|%m|%U|%G\n' | sort
+		find . -type f ! -path ./.greenboot-etcd-owner -print0 | sort -z |
+			xargs -0r sha256sum
+		find . ! -path ./.greenboot-etcd-owner -print0 | sort -z |
+			xargs -0r getfattr -h -d -m - 2>/dev/null
+	) | sha256sum | cut -d' ' -f1
+}
