@@ -38,7 +38,7 @@
 ##   catalogdir dracutmodulesdir bashcompletiondir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME,
-## libgreenboot-etcd.a, tests/unit/NAME. Logs of the tests: build/test-logs.
+## libgreenboot-etcd.a, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
 
 VERSION := 0.1.0
 
@@ -117,9 +117,10 @@ ifeq ($(filter ci full nightly,$(LEVEL)),)
 $(error LEVEL=$(LEVEL): ci, full or nightly)
 endif
 
-plain := build/$(VARIANT)$(addprefix -,$(subst $(space),-,$(strip $(sanitizers))))
+suffix := $(addprefix -,$(subst $(space),-,$(strip $(sanitizers))))
+plain := build/$(VARIANT)$(suffix)
 B := $(plain)$(if $(filter 1,$(FAULTS)),-faults)
-logs := build/test-logs
+logs := build/test-logs$(suffix)
 
 Q := $(if $(filter 1,$(V)),,@)
 quote = '$(subst ','\'',$(1))'
@@ -145,11 +146,12 @@ check_cflags = $(call once,check_cflags,$(call pkg,--cflags check))
 check_libs = $(call once,check_libs,$(call pkg,--libs check))
 
 # tests/lint/canary.sh proves that each of these does its work, in gcc and in clang (which does not know
-# all of them, hence the last).
+# all of them).
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wformat-signedness -Wpointer-arith -Wundef -Wvla \
 	-Wswitch-enum -Wimplicit-fallthrough -Wwrite-strings -Wdate-time \
-	-Wno-unused-parameter -Wno-missing-field-initializers -Wno-unknown-warning-option \
+	-Wno-unused-parameter -Wno-missing-field-initializers \
+	$(if $(findstring clang,$(CC)),-Wno-unknown-warning-option) \
 	$(if $(filter 1,$(WERROR)),-Werror)
 
 # GLib's API is held to what RHEL 9 has. _GNU_SOURCE is empty so that a file may define it, too.
@@ -286,7 +288,8 @@ warnings:
 asan:
 	+@status=0; \
 	for part in check-unit check-integration; do $(MAKE) D=asan,ubsan $$part || status=1; done; \
-	tests/run-totals $(logs)/unit $(logs)/integration || status=1; \
+	tests/run-totals build/test-logs-asan-ubsan/unit build/test-logs-asan-ubsan/integration || \
+		status=1; \
 	exit $$status
 
 demo: all helper-programs

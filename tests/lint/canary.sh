@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.bash"
 
 canary=tests/lint/canary/canary.c
-read -ra flags < <(MAKEFLAGS='' make --no-print-directory -s print-warnings WERROR=1)
 
 # What a compiler does not have, or calls otherwise.
 expected() {
@@ -25,6 +24,8 @@ for compiler in gcc clang; do
 		skip "canary-$compiler" "$compiler is not installed: make deps"
 		continue
 	fi
+	read -ra flags < <(MAKEFLAGS='' make --no-print-directory -s print-warnings WERROR=1 \
+		CC="$compiler")
 	compile=("$compiler" -std=gnu11 -O2 "${flags[@]}" -c -o /dev/null)
 	check "canary-$compiler-good-code" "$("${compile[@]}" $canary 2>&1)"
 	while read -r part; do
