@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What every use case starts from: the root, the configuration, the state directory, the lock. All
+ * paths of the program are here and nowhere else; they are absolute as on the device and resolved
+ * below the root.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/config.h"
+#include "fs/lock.h"
+#include "sys/run.h"
+
+#define GBE_STATE_DIR "/var/lib/greenboot-etcd"
+#define GBE_RUN_DIR "/run/greenboot-etcd"
+#define GBE_STATUS_FILE "/run/greenboot-etcd/status.json"
+#define GBE_MOTD_FILE "/run/motd.d/greenboot-etcd"
+/* At the root of the data's file system, where the state lies on another one. */
+#define GBE_HIDDEN_DIR ".greenboot-etcd"
+#define GBE_LOCK_NAME "lock"
+
+/* Called whenever bytes have moved: @bytes since the last call. */
+typedef void (*GbeProgress)(guint64 bytes, gpointer data);
+
+typedef struct {
+	char *program;	 /* "prerun": for events and the lock's holder */
+	char *root_path; /* "/" or DIR */
+	int root_fd;
+	gboolean below_root; /* --root was given: no service, no journal, no bus */
+	char *config_file;   /* --config, or NULL */
+	GbeConfig *config;
+	GbeCmdline cmdline;
+	int state_fd;  /* -1 until gbe_app_open_state() */
+	GbeLock *lock; /* NULL until gbe_app_lock() */
+	GbeProgress progress;
+	gpointer progress_data;
+} GbeApp;
+
+/* Opens root, reads the kernel command line; loads no configuration yet. */
+bool gbe_app_new(const char *program, const char *root, GbeApp **ret_app,
+		 GError **error) GBE_CHECKED;
+void gbe_app_free(GbeApp *app);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
+
+/* The state directory; with @make it is made (0700, durable) where it is missing. Without, and missing:
+ * GBE_ERROR_NOT_FOUND. */
+bool gbe_app_open_state(GbeApp *app, gboolean make, GError **error) GBE_CHECKED;
+/* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). */
+bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;
+void gbe_app_unlock(GbeApp *app);
+/* Says that bytes moved; fits the callbacks of src/fs. @data is the GbeApp. Always true. */
+bool gbe_app_progress(guint64 bytes, gpointer data);

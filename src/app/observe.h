@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Looking before deciding: fills GbeFacts from ostree, systemd, greenboot, the data, the store and the
+ * state. Nothing here fails for want of a fact: what could not be told is unknown, with its reason.
+ */
+#pragma once
+
+#include "app/data.h"
+#include "app/store.h"
+#include "core/facts.h"
+#include "sys/deployments.h"
+#include "sys/greenboot.h"
+
+typedef struct {
+	GbeFacts *facts;
+	GbeDeployments *deployments;
+	GbeGreenboot *greenboot;
+	GbeData *data;
+	GbeStore *store;
+	GPtrArray *damaged; /* of char *: store entries whose manifest cannot be read */
+	int lock_fd;	    /* etcd's lock on db, or -1 */
+} GbeObserved;
+
+typedef struct {
+	gboolean repair; /* we hold our lock: broken records may be set aside, the store be made */
+	gboolean lock_data; /* take and keep etcd's lock */
+} GbeObserveOptions;
+
+bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
+		 GError **error) GBE_CHECKED;
+void gbe_observed_free(GbeObserved *observed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
+
+/* Changes @facts into what the next start will see, for status and explain: a new run of the deployment
+ * that boots next, nobody at the data. @booted: NULL (what boots next), a deployment id, "rollback",
+ * "staged" or an index; @verdict and @deliberate override (NULL, unknown: as they are). */
+bool gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
+			   GbeTri deliberate, GError **error) GBE_CHECKED;

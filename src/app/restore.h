@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Putting a backup in the data's place (decisions.md, "How a restore is done").
+ *
+ *   1  <parent>/.restore-<sequence>     a clone of the backup with its final stamp
+ *   2  store/.pending-<displaced>/manifest.json
+ *   3  state: intent (STAGED)
+ *   4  syncfs                           a cut before: the old tree; the staging tree is removed
+ *   5  renameat2(EXCHANGE)
+ *   6  sync of the parent               a cut before: the old or the new tree, whole
+ *   7  .restore-<sequence> -> store/.pending-<displaced>/data, -> store/<displaced>
+ *   8  sync of the store                a cut before: recover.h names the displaced tree
+ *   9  state: last operation, intent removed
+ *
+ * Where the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member`
+ * last, covered by the intent (ENTRIES), and the staging tree lies in its .greenboot-etcd/.
+ */
+#pragma once
+
+#include "app/observe.h"
+#include "app/timing.h"
+#include "core/intent.h"
+
+typedef struct {
+	const char *rule; /* for the intent and the records */
+	gboolean force;	  /* a backup that does not validate is restored all the same */
+} GbeRestoreOptions;
+
+/* @stamp: what the new tree carries; its sequence names the staging tree. @displaced: the manifest that
+ * the present data gets, NULL where there is none. GBE_ERROR_VERIFY_FAILED: @name does not validate and
+ * nothing was changed. */
+bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeStamp *stamp,
+		     GbeManifest *displaced, const GbeRestoreOptions *options,
+		     GbeTiming *ret_timing, GError **error) GBE_CHECKED;
+/* Is the backup what its manifest says? (Names, types, sizes; digests where they are recorded and bytes
+ * were copied.) */
+bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
+			  GError **error) GBE_CHECKED;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The state directory, /var/lib/greenboot-etcd (0700):
+ *
+ *   lock                    fs/lock.h
+ *   owner                   the copy of the stamp (a stamp's JSON, sealed)
+ *   intent                  core/intent.h        absent: no operation is open
+ *   request                 core/request.h
+ *   attempts, last-operation, failure, starts, gone, cmdline-request, configuration
+ *   runs/<sequence>.<verdict>
+ *   backups/                the store, where it lies here
+ *
+ * Every record is sealed and written whole (fs/write.h). One that cannot be read is renamed to
+ * <name>.broken-<n>, said once, and counts as absent. Readers never write: they pass @repair FALSE and
+ * leave a broken one where it is.
+ */
+#pragma once
+
+#include "app/context.h"
+#include "core/facts.h"
+#include "core/intent.h"
+#include "fs/write.h"
+
+/* Reads a sealed record; *ret_object NULL: absent (or broken). Owned by the caller. */
+bool gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
+		    GError **error) GBE_CHECKED;
+/* Takes nothing. GBE_WRITE_LATER leaves the flush to gbe_state_sync(). */
+bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GbeWrite how,
+		     GError **error) GBE_CHECKED;
+bool gbe_state_remove(GbeApp *app, const char *name, GError **error) GBE_CHECKED;
+/* One flush for all that was written with GBE_WRITE_LATER. */
+bool gbe_state_sync(GbeApp *app, GError **error) GBE_CHECKED;
+
+/* Fills runs, gone, attempts, request, undo and the copy of the stamp. */
+bool gbe_state_observe(GbeApp *app, gboolean repair, GbeFacts *facts, GError **error) GBE_CHECKED;
+/* The largest sequence that any file of the state names. */
+guint64 gbe_state_largest_sequence(const GbeFacts *facts);
+
+/* Makes runs/<sequence>.none. */
+bool gbe_state_begin_run(GbeApp *app, const GbeRunRecord *record, GbeWrite how,
+			 GError **error) GBE_CHECKED;
+/* Content first (where it changed), then the name: a rename and a sync of runs/. Replaces any record of
+ * that sequence. */
+bool gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord *after,
+			 GError **error) GBE_CHECKED;
+/* The newest 32 and the first green of each listed deployment stay. */
+bool gbe_state_prune_runs(GbeApp *app, const GbeFacts *facts, GError **error) GBE_CHECKED;
+
+bool gbe_state_write_copy(GbeApp *app, const GbeStamp *stamp, GbeWrite how,
+			  GError **error) GBE_CHECKED;
+bool gbe_state_read_intent(GbeApp *app, gboolean repair, GbeIntent **ret_intent,
+			   GError **error) GBE_CHECKED;
+bool gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how,
+			    GError **error) GBE_CHECKED;
+bool gbe_state_count_attempt(GbeApp *app, const char *backup, const char *deployment,
+			     GError **error) GBE_CHECKED;
+bool gbe_state_clear_attempts(GbeApp *app, const char *deployment, GError **error) GBE_CHECKED;
+bool gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error) GBE_CHECKED;
+bool gbe_state_read_last(GbeApp *app, GbeLastOperation *ret_last, GError **error) GBE_CHECKED;
+bool gbe_state_write_last(GbeApp *app, const GbeLastOperation *last, GbeWrite how,
+			  GError **error) GBE_CHECKED;
+/* Notes ids that records name and ostree no longer lists. Writes only when something changed. */
+bool gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error) GBE_CHECKED;
+/* How many starts in a row did not come to their end, this one not counted. */
+guint gbe_state_begin_start(GbeApp *app);
+void gbe_state_end_start(GbeApp *app);

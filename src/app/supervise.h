@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who works is watched by who doesn't. The parent forks the worker and reads its progress from a pipe;
+ * it opens no file that could hang it. A worker that crashes, makes no progress for @idle_seconds or
+ * exits with anything but 0 and 5 is mapped: to 0 when the booted deployment is the recorded owner's
+ * and no intent is open, else to 5. That question is asked by a second, short-lived child.
+ */
+#pragma once
+
+#include "app/context.h"
+
+typedef int (*GbeWork)(GbeApp *app, gpointer data);
+
+/* For prerun. Returns its exit status: 0 or 5. */
+int gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_seconds);
+/* For the other hooks: whatever happens to the worker, @on_failure is returned in the end; @seconds is
+ * the limit for everything. */
+int gbe_supervise_bounded(const char *program, const char *root, GbeWork work, gpointer data,
+			  guint seconds, int on_failure);

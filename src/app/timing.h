@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How long the engine's steps took and what they wrote: the `timing` of --json. */
+#pragma once
+
+#include <glib.h>
+
+typedef struct {
+	gint64 total_usec; /* lock taken to name durable */
+	gint64 clone_usec, verify_usec, sync_usec, publish_usec;
+	guint64 bytes_written; /* data bytes really copied */
+	guint flushes;
+} GbeTiming;

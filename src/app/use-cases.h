@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One function for each program that systemd and greenboot start. Each takes the lock, finishes what was
+ * interrupted, observes, decides, acts and records; each returns the exit status of its program.
+ */
+#pragma once
+
+#include "app/context.h"
+
+/* The worker of prerun: 0, or 5 when etcd is held back. @unfinished: starts in a row before this one that
+ * did not come to their end; from 2 on, what is open is undone rather than tried again. */
+int gbe_prerun_run(GbeApp *app, guint unfinished);
+/* At shutdown: closing record, the backup that the next start would take, hand-back. 0 or 1. */
+int gbe_finalize_run(GbeApp *app);
+/* The verdict of this run: 0 or 1. */
+int gbe_green_run(GbeApp *app);
+int gbe_red_run(GbeApp *app);
+/* greenboot's required check: 1 only for what an OS rollback could mend. */
+int gbe_health_run(GbeApp *app);
+/* Would the next upgrade go well? 0, 5 or 7. With @ret_findings (array of char *), nothing is logged. */
+int gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings);
