@@ -113,13 +113,14 @@ revision() { ctl get "no such key" -w json | jq -r .header.revision; }
 # revisions, the revision, member and cluster id, and a digest of all keys with their values.
 # 64-bit ids are cut out as text: jq would round them.
 etcd_state() {
-	local all hash ids
+	local all hash cluster member
 
 	all=$(ctl get "" --prefix -w json) || return 1
 	hash=$(ctl endpoint hashkv -w json | jq -r '.[0].HashKV | "\(.hash)/\(.compact_revision)"')
-	ids=$(grep -o '"\(cluster\|member\)_id":[0-9]*' <<<"$all" | cut -d: -f2 | xargs printf '%x ')
-	printf 'hash=%s revision=%s ids=%s keys=%s\n' "$hash" \
-		"$(jq -r .header.revision <<<"$all")" "${ids% }" \
+	cluster=$(sed 's/.*"cluster_id":\([0-9]*\).*/\1/' <<<"$all")
+	member=$(sed 's/.*"member_id":\([0-9]*\).*/\1/' <<<"$all")
+	printf 'hash=%s revision=%s member=%x cluster=%x keys=%s\n' "$hash" \
+		"$(jq -r .header.revision <<<"$all")" "$member" "$cluster" \
 		"$(jq -c '[.kvs // [] | .[] | [.key, .value, .create_revision, .mod_revision]]' \
 			<<<"$all" | sha256sum | cut -c1-16)"
 }

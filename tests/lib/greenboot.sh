@@ -64,6 +64,8 @@ greenboot_install() {
 	mkdir -p "$ROOT/boot/grub2" "$ROOT/etc/systemd/system"
 	[[ -e $ROOT/boot/grub2/grubenv ]] || grubenv_store <<<"boot_success=1"
 	[[ $FLAVOUR != none ]] || { greenboot_disable && return; }
+	mkdir -p "$ROOT/etc/greenboot"
+	echo "GREENBOOT_MAX_BOOT_ATTEMPTS=$MAX_BOOT_ATTEMPTS" >"$ROOT/etc/greenboot/greenboot.conf"
 	mkdir -p "$units" "$libexec" "$ROOT"/usr/lib/greenboot/{check/{required,wanted},green,red}.d
 	printf '#!/bin/sh\nexit 0\n' >"$libexec/greenboot"
 	chmod 0755 "$libexec/greenboot"
@@ -187,8 +189,8 @@ greenboot_red() {
 	fi
 }
 
-# try_until_settled COLOUR FUNCTION: judges the boot that is up and reboots as long as greenboot
-# says so; FUNCTION (if any) is what the workload does in each further boot of the same deployment.
+# fail_until_rollback [FUNCTION]: the deployment that is up goes red, boot after boot, until greenboot
+# has another one booted. FUNCTION is what the workload does in each further boot of it.
 fail_until_rollback() {
 	local name=$BOOTED boots=1
 

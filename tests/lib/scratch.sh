@@ -54,9 +54,10 @@ isolate() {
 	if [[ $stopped ]]; then
 		{ wait "$child"; } 2>/dev/null
 		rc=130
-		if declare -F on_interrupt >/dev/null; then
-			on_interrupt
-		fi
+	fi
+	# The inner one had no chance to say so itself.
+	if ((rc > 128)) && declare -F on_interrupt >/dev/null; then
+		on_interrupt
 	fi
 	exec {lock}>&-
 	wait "$watchdog" 2>/dev/null
