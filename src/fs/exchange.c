@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/fault.h"
+#include "fs/write.h"
+
+#define PROBE_A GBE_TMP_PREFIX "rename-a"
+#define PROBE_B GBE_TMP_PREFIX "rename-b"
+
+bool
+gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b, GError **error)
+{
+	if (renameat2(dir_a, a, dir_b, b, RENAME_EXCHANGE) == 0)
+		return !GBE_FAULT("exchange-exchanged", error);
+	switch (errno) {
+	case EBUSY:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "%s and %s cannot change places: one of them is a mount point", a,
+				 b);
+	case EXDEV:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "%s and %s cannot change places: they are on different file "
+				 "systems, mounts or subvolumes",
+				 a, b);
+	case EINVAL:
+	case ENOSYS:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "%s and %s cannot change places: the file system cannot exchange "
+				 "names",
+				 a, b);
+	default:
+		return gbe_throw_errno(error, errno, "%s and %s cannot change places", a, b);
+	}
+}
+
+bool
+gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *to, GError **error)
+{
+	if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
+		return !GBE_FAULT("exchange-renamed", error);
+	switch (errno) {
+	case EEXIST:
+		return gbe_throw(error, GBE_ERROR_BUSY, "cannot rename %s to %s: that is there",
+				 from, to);
+	case EXDEV:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "cannot rename %s to %s: they are on different file systems, "
+				 "mounts or subvolumes",
+				 from, to);
+	case EINVAL:
+	case ENOSYS:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "cannot rename %s to %s: the file system cannot rename without "
+				 "replacing",
+				 from, to);
+	default:
+		return gbe_throw_errno(error, errno, "cannot rename %s to %s", from, to);
+	}
+}
+
+bool
+gbe_probe_rename(int stage_dir, int parent_dir)
+{
+	bool works = false;
+
+	/* Left by a program that was killed in here. */
+	(void)unlinkat(stage_dir, PROBE_A, AT_REMOVEDIR);
+	(void)unlinkat(parent_dir, PROBE_B, AT_REMOVEDIR);
+	if (mkdirat(stage_dir, PROBE_A, 0700) == 0) {
+		/* An exchange is one rename to there and one from there. */
+		works = mkdirat(parent_dir, PROBE_B, 0700) == 0 &&
+			renameat2(stage_dir, PROBE_A, parent_dir, PROBE_B, RENAME_EXCHANGE) == 0;
+		(void)unlinkat(parent_dir, PROBE_B, AT_REMOVEDIR);
+		(void)unlinkat(stage_dir, PROBE_A, AT_REMOVEDIR);
+	}
+	return works;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+#include "fs/open.h"
+#include "fs/write.h"
+
+#define PROBE_SRC GBE_TMP_PREFIX "probe-src"
+#define PROBE_DST GBE_TMP_PREFIX "probe"
+#define PROBE_SIZE 4096
+#define BTRFS_SUBVOLUME_INODE 256
+
+/* A file without a name where the file system can, else one that is unlinked at once. */
+static int
+make_probe_file(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+		return fd;
+	(void)unlinkat(dir_fd, name, 0);
+	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		(void)unlinkat(dir_fd, name, 0);
+	return fd;
+}
+
+GbeTri
+gbe_probe_clone(int src_dir, int dst_dir)
+{
+	static const char block[PROBE_SIZE] = "greenboot-etcd";
+	gbe_autofd int dst = -1;
+	gbe_autofd int src = -1;
+
+	if (!gbe_same_filesystem(src_dir, dst_dir))
+		return GBE_NO;
+	dst = make_probe_file(dst_dir, PROBE_DST);
+	if (dst < 0)
+		return GBE_UNKNOWN;
+	src = make_probe_file(src_dir, PROBE_SRC);
+	if (src < 0)
+		src = make_probe_file(dst_dir, PROBE_SRC);
+	if (src < 0 || pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE)
+		return GBE_UNKNOWN;
+	if (ioctl(dst, FICLONE, src) == 0)
+		return GBE_YES;
+	switch (errno) {
+	case EOPNOTSUPP:
+	case EXDEV:
+	case EINVAL:
+	case ENOTTY:
+	case ENOSYS:
+		return GBE_NO;
+	default:
+		return GBE_UNKNOWN;
+	}
+}
+
+bool
+gbe_is_subvolume(int dir_fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return fstat(dir_fd, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_ino == BTRFS_SUBVOLUME_INODE && fstatfs(dir_fd, &fs) == 0 &&
+	       fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+bool
+gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GError **error)
+{
+	struct statx stx, parent;
+	bool mount_point;
+
+	if (statx(parent_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO,
+		  &stx) < 0) {
+		g_autofree char *text = gbe_path_to_text(name);
+
+		return gbe_throw_errno(error, errno, "cannot look at %s", text);
+	}
+	mount_point = (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	if ((stx.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) {
+		/* A file system that does not say: by its device, which btrfs gives to each
+		 * subvolume as well. */
+		if (statx(parent_fd, "", AT_EMPTY_PATH, STATX_TYPE, &parent) < 0)
+			return gbe_throw_errno(error, errno, "cannot look at the parent of %s",
+					       name);
+		mount_point = (stx.stx_dev_major != parent.stx_dev_major ||
+			       stx.stx_dev_minor != parent.stx_dev_minor) &&
+			      stx.stx_ino != BTRFS_SUBVOLUME_INODE;
+	}
+	*ret_mount_point = mount_point;
+	return true;
+}
+
+bool
+gbe_same_filesystem(int fd_a, int fd_b)
+{
+	g_autofree char *id_a = NULL;
+	g_autofree char *id_b = NULL;
+	struct stat a, b;
+	struct statfs fs_a, fs_b;
+
+	if (fstat(fd_a, &a) < 0 || fstat(fd_b, &b) < 0)
+		return false;
+	if (a.st_dev == b.st_dev)
+		return true;
+	/* Subvolumes of one btrfs have devices of their own. */
+	if (fstatfs(fd_a, &fs_a) < 0 || fstatfs(fd_b, &fs_b) < 0 ||
+	    fs_a.f_type != BTRFS_SUPER_MAGIC || fs_b.f_type != BTRFS_SUPER_MAGIC)
+		return false;
+	id_a = gbe_filesystem_id(fd_a);
+	id_b = gbe_filesystem_id(fd_b);
+	return id_a != NULL && g_strcmp0(id_a, id_b) == 0;
+}
+
+char *
+gbe_file_handle(int dir_fd)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u = {.handle.handle_bytes = MAX_HANDLE_SZ};
+	int mount_id;
+	GString *hex;
+
+	if (name_to_handle_at(dir_fd, "", &u.handle, &mount_id, AT_EMPTY_PATH) < 0)
+		return NULL;
+	hex = g_string_new(NULL);
+	g_string_append_printf(hex, "%02x", (unsigned)u.handle.handle_type);
+	for (guint i = 0; i < u.handle.handle_bytes; i++)
+		g_string_append_printf(hex, "%02x", u.handle.f_handle[i]);
+	return g_string_free(hex, FALSE);
+}
+
+bool
+gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64 *ret_free_inodes,
+		     GError **error)
+{
+	struct statvfs vfs;
+	struct statfs fs;
+	guint64 unit;
+
+	if (fstatvfs(fd, &vfs) < 0 || fstatfs(fd, &fs) < 0)
+		return gbe_throw_errno(error, errno,
+				       "cannot ask the file system for its free space");
+	unit = vfs.f_frsize != 0 ? vfs.f_frsize : vfs.f_bsize;
+	/* The blocks kept back for root are ours to use; btrfs has none, and its f_bfree counts what
+	 * no data can have. */
+	*ret_free = unit * (fs.f_type == BTRFS_SUPER_MAGIC ? vfs.f_bavail : vfs.f_bfree);
+	*ret_total = unit * vfs.f_blocks;
+	*ret_free_inodes = vfs.f_files == 0 ? G_MAXUINT64 : vfs.f_ffree;
+	return true;
+}
+
+bool
+gbe_filesystem_read_only(int fd)
+{
+	struct statvfs vfs;
+
+	return fstatvfs(fd, &vfs) == 0 && (vfs.f_flag & ST_RDONLY) != 0;
+}
+
+/* Same mount and device, for the way up; @ret_same_dir: and the same directory. */
+static bool
+same_mount(int fd_a, int fd_b, bool *ret_same_dir, GError **error)
+{
+	struct statx a, b;
+
+	if (statx(fd_a, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &a) < 0 ||
+	    statx(fd_b, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &b) < 0) {
+		gbe_throw_errno(error, errno, "cannot look at the way to the file system's top");
+		return false;
+	}
+	*ret_same_dir = a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major &&
+			a.stx_dev_minor == b.stx_dev_minor;
+	return a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor &&
+	       a.stx_mnt_id == b.stx_mnt_id;
+}
+
+/* The kernel's own path of a directory that we hold open. */
+static bool
+path_of_fd(int fd, char **ret_path, GError **error)
+{
+	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", fd);
+	g_autofree char *path = g_malloc0(PATH_MAX);
+
+	if (readlink(link, path, PATH_MAX - 1) < 0)
+		return gbe_throw_errno(error, errno, "cannot read %s (is /proc mounted?)", link);
+	*ret_path = g_steal_pointer(&path);
+	return true;
+}
+
+static bool
+path_below(int root_fd, int fd, char **ret_path, GError **error)
+{
+	g_autofree char *root = NULL;
+	g_autofree char *path = NULL;
+	gsize len;
+
+	if (!path_of_fd(root_fd, &root, error) || !path_of_fd(fd, &path, error))
+		return false;
+	len = g_str_equal(root, "/") ? 0 : strlen(root);
+	if (strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s is not below %s", path, root);
+	*ret_path = g_strdup(path[len] == '\0' ? "/" : path + len);
+	return true;
+}
+
+bool
+gbe_filesystem_top(int dir_fd, int root_fd, int *ret_top_fd, char **ret_path, GError **error)
+{
+	gbe_autofd int top = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_autofree char *path = NULL;
+
+	if (top < 0)
+		return gbe_throw_errno(error, errno, "cannot open a directory again");
+	for (;;) {
+		gbe_autofd int up = -1;
+		g_autoptr(GError) local_error = NULL;
+		bool same_dir = false;
+
+		/* The root as such is the end, whatever it is mounted on. */
+		(void)same_mount(top, root_fd, &same_dir, &local_error);
+		if (local_error != NULL) {
+			g_propagate_error(error, g_steal_pointer(&local_error));
+			return false;
+		}
+		if (same_dir)
+			break;
+		up = openat(top, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0)
+			return gbe_throw_errno(error, errno, "cannot open a parent directory");
+		if (!same_mount(top, up, &same_dir, &local_error) || same_dir) {
+			if (local_error == NULL)
+				break;
+			g_propagate_error(error, g_steal_pointer(&local_error));
+			return false;
+		}
+		gbe_close_fd(&top);
+		top = gbe_steal_fd(&up);
+	}
+	if (!path_below(root_fd, top, &path, error))
+		return false;
+	*ret_top_fd = gbe_steal_fd(&top);
+	*ret_path = g_steal_pointer(&path);
+	return true;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "base/fault.h"
+#include "fs/exchange.h"
+#include "fs/open.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+
+#define BROKEN_MAX 9
+
+static bool
+write_all(int fd, const char *name, const void *bytes, gsize size, GError **error)
+{
+	const char *at = bytes;
+
+	while (size > 0) {
+		ssize_t wrote = write(fd, at, size);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return gbe_throw_errno(error, errno, "cannot write %s", name);
+		at += wrote;
+		size -= (gsize)wrote;
+	}
+	return true;
+}
+
+/* What the directory passes on to new files (setgid, a default ACL) is not for ours. */
+static bool
+set_owner_and_mode(int fd, const char *name, mode_t mode, GError **error)
+{
+	if (fchown(fd, geteuid(), getegid()) < 0)
+		return gbe_throw_errno(error, errno, "cannot set the owner of %s", name);
+	if (fremovexattr(fd, "system.posix_acl_access") < 0 && errno != ENODATA &&
+	    errno != EOPNOTSUPP)
+		return gbe_throw_errno(error, errno, "cannot remove the ACL of %s", name);
+	if (fchmod(fd, mode) < 0)
+		return gbe_throw_errno(error, errno, "cannot set the mode of %s", name);
+	return true;
+}
+
+static int
+create_tmp(int dir_fd, const char *tmp, GError **error)
+{
+	int fd;
+
+	if (unlinkat(dir_fd, tmp, 0) < 0 && errno != ENOENT) {
+		/* A directory of that name: whoever owns the place made it. */
+		if (!gbe_remove_tree_at(dir_fd, tmp, error))
+			return -1;
+	}
+	fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+		    0600);
+	if (fd < 0)
+		gbe_throw_errno(error, errno, "cannot create %s", tmp);
+	return fd;
+}
+
+static bool
+write_tmp(int dir_fd, const char *tmp, const char *name, const void *bytes, gsize size, mode_t mode,
+	  GbeWrite how, GError **error)
+{
+	gbe_autofd int fd = create_tmp(dir_fd, tmp, error);
+
+	if (fd < 0)
+		return false;
+	if (GBE_FAULT("write-created", error))
+		return false;
+	if (!set_owner_and_mode(fd, name, mode, error))
+		return false;
+	if (!write_all(fd, name, bytes, size, error))
+		return false;
+	if (GBE_FAULT("write-written", error))
+		return false;
+	if (how != GBE_WRITE_LATER && !gbe_sync_file(fd, name, error))
+		return false;
+	return !GBE_FAULT("write-file-synced", error);
+}
+
+bool
+gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
+		  GbeWrite how, GError **error)
+{
+	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
+
+	if (!write_tmp(dir_fd, tmp, name, bytes, size, mode, how, error)) {
+		(void)unlinkat(dir_fd, tmp, 0);
+		return false;
+	}
+	if (renameat(dir_fd, tmp, dir_fd, name) < 0) {
+		gbe_throw_errno(error, errno, "cannot put %s in its place", name);
+		(void)unlinkat(dir_fd, tmp, 0);
+		return false;
+	}
+	if (GBE_FAULT("write-renamed", error))
+		return false;
+	if (how == GBE_WRITE_DURABLE && !gbe_sync_dir(dir_fd, name, error))
+		return false;
+	return !GBE_FAULT("write-dir-synced", error);
+}
+
+bool
+gbe_unlink_durable_at(int dir_fd, const char *name, GError **error)
+{
+	if (unlinkat(dir_fd, name, 0) < 0) {
+		if (errno == ENOENT)
+			return true;
+		return gbe_throw_errno(error, errno, "cannot remove %s", name);
+	}
+	if (GBE_FAULT("write-unlinked", error))
+		return false;
+	return gbe_sync_dir(dir_fd, name, error);
+}
+
+/* The first free of name.broken-1 to -9. The oldest tell most about where the damage came from, so
+ * that the newest makes room when all are taken. */
+static char *
+broken_name(int dir_fd, const char *name)
+{
+	char *kept = NULL;
+	struct stat st;
+
+	for (guint n = 1; n <= BROKEN_MAX; n++) {
+		g_free(kept);
+		kept = g_strdup_printf("%s.broken-%u", name, n);
+		if (fstatat(dir_fd, kept, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+			break;
+	}
+	return kept;
+}
+
+bool
+gbe_set_broken_aside_at(int dir_fd, const char *name, char **ret_kept, GError **error)
+{
+	g_autofree char *kept = broken_name(dir_fd, name);
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return gbe_throw_errno(error, errno, "cannot set %s aside", name);
+	if (!gbe_remove_tree_at(dir_fd, kept, error))
+		return false;
+	if (!gbe_rename_new_at(dir_fd, name, dir_fd, kept, error))
+		return gbe_prefix(error, "cannot set %s aside", name);
+	if (GBE_FAULT("write-set-aside", error))
+		return false;
+	if (!gbe_sync_dir(dir_fd, kept, error))
+		return false;
+	if (ret_kept != NULL)
+		*ret_kept = g_steal_pointer(&kept);
+	return true;
+}
