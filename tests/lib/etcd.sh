@@ -117,8 +117,8 @@ etcd_state() {
 
 	all=$(ctl get "" --prefix -w json) || return 1
 	hash=$(ctl endpoint hashkv -w json | jq -r '.[0].HashKV | "\(.hash)/\(.compact_revision)"')
-	cluster=$(sed 's/.*"cluster_id":\([0-9]*\).*/\1/' <<<"$all")
-	member=$(sed 's/.*"member_id":\([0-9]*\).*/\1/' <<<"$all")
+	[[ $all =~ \"cluster_id\":([0-9]+),\"member_id\":([0-9]+) ]] || return 1
+	cluster=${BASH_REMATCH[1]} member=${BASH_REMATCH[2]}
 	printf 'hash=%s revision=%s member=%x cluster=%x keys=%s\n' "$hash" \
 		"$(jq -r .header.revision <<<"$all")" "$member" "$cluster" \
 		"$(jq -c '[.kvs // [] | .[] | [.key, .value, .create_revision, .mod_revision]]' \
