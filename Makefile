@@ -238,9 +238,9 @@ $(units): $(B)/%: $(B)/%.o $(library)
 -include $(all_objects:.o=.d)
 
 # What lint asks for, so that it looks at the very flags that the build uses.
-.PHONY: print-warnings print-version
-print-warnings:
-	@printf '%s\n' '$(warnings)'
+.PHONY: print-compile print-version
+print-compile:
+	@printf '%s\n' $(call quote,$(compile))
 print-version:
 	@printf '%s\n' '$(VERSION)'
 

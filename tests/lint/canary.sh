@@ -24,9 +24,9 @@ for compiler in gcc clang; do
 		skip "canary-$compiler" "$compiler is not installed: make deps"
 		continue
 	fi
-	read -ra flags < <(MAKEFLAGS='' make --no-print-directory -s print-warnings WERROR=1 \
-		CC="$compiler")
-	compile=("$compiler" -std=gnu11 -O2 "${flags[@]}" -c -o /dev/null)
+	line=$(MAKEFLAGS='' make --no-print-directory -s print-compile WERROR=1 CC="$compiler")
+	compile=()
+	eval "compile=($line -c -o /dev/null)"
 	check "canary-$compiler-good-code" "$("${compile[@]}" $canary 2>&1)"
 	while read -r part; do
 		wanted=$(expected "$compiler" "$part")
