@@ -128,10 +128,18 @@ quote = '$(subst ','\'',$(1))'
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter 1,$(V))$(silent),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
+# These start a make of their own in the same build directory: one after the other, each with all the
+# jobs that -j allows.
+ifneq ($(word 2,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-% lint warnings asan demo bench install clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+endif
+
 # ---- flags ---------------------------------------------------------------------------------------
 
-# Looked up once, when a recipe first needs it, not while the Makefile is read: clean, help and
-# install of a finished build work without pkg-config.
+# Looked up once, when a recipe first needs it, not while the Makefile is read: clean and help do
+# without pkg-config.
 pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl
 pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
 	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what README names))
@@ -292,10 +300,12 @@ asan:
 		status=1; \
 	exit $$status
 
-demo: all helper-programs
+demo:
+	+@$(MAKE) all helper-programs
 	@$(call test_env,0) tests/demo/run
 
-bench: all helper-programs
+bench:
+	+@$(MAKE) all helper-programs
 	@$(call test_env,0) tests/bench/run
 
 format:
