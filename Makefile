@@ -208,8 +208,11 @@ all_objects := $(call objects,$(lib_sources) $(cli_sources) $(hook_sources) $(un
 .PHONY: all unit-programs helper-programs objects FORCE
 all: $(library) $(cli) $(hooks)
 unit-programs: $(units)
+	@:
 helper-programs: $(helpers)
+	@:
 objects: $(all_objects)
+	@:
 
 $(B):
 	@mkdir -p $@

@@ -29,7 +29,11 @@ check help-names-targets "$(grep -oE '^\.PHONY: .*' Makefile | tr ' ' '\n' |
 check help-names-knobs "$(grep -oE '^[A-Za-z_]+ \?=' Makefile | sed 's/ ?=//' | sort -u |
 	while read -r knob; do grep -qw -- "$knob" <<<"$help" || echo "$knob"; done)"
 
-# A finished build is installed without a compiler; the directories are variables.
+version=$(make --no-print-directory -s print-version)
+grep -q "^## ${version//./\\.}\b" NEWS.md && ok news-has-version ||
+	not_ok news-has-version "NEWS.md says nothing of $version"
+
+# What is installed lies where the variables say, with the right modes.
 root=$scratch/root
 if make --no-print-directory install DESTDIR="$root" >"$scratch/log" 2>&1; then
 	ok install-runs
