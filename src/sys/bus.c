@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/bus.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+#define PRIVATE_SOCKET "unix:path=/run/systemd/private"
+#define SYSTEMD_RUNS "/run/systemd/system"
+
+void
+gbe_bus_close(sd_bus **bus)
+{
+	*bus = sd_bus_flush_close_unref(*bus);
+}
+
+static int
+open_private(sd_bus **ret_bus)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	int r = sd_bus_new(&bus);
+
+	if (r >= 0)
+		r = sd_bus_set_address(bus, PRIVATE_SOCKET);
+	if (r >= 0)
+		r = sd_bus_start(bus);
+	if (r < 0)
+		return r;
+	*ret_bus = bus;
+	bus = NULL;
+	return 0;
+}
+
+bool
+gbe_bus_open(guint timeout_ms, sd_bus **ret_bus, GError **error)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	int r;
+
+	if (access(SYSTEMD_RUNS, F_OK) < 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "systemd does not run here (there is no %s)", SYSTEMD_RUNS);
+	r = geteuid() == 0 ? open_private(&bus) : -EACCES;
+	if (r < 0)
+		r = sd_bus_open_system(&bus);
+	if (r >= 0)
+		r = sd_bus_set_method_call_timeout(bus, (guint64)timeout_ms * 1000);
+	if (r < 0)
+		return gbe_bus_throw(error, r, NULL, "cannot reach systemd over D-Bus");
+	*ret_bus = bus;
+	bus = NULL;
+	return true;
+}
+
+bool
+gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *format, ...)
+{
+	GbeErrorCode code = GBE_ERROR_CANNOT_TELL;
+	g_autofree char *text = NULL;
+	const char *why = g_strerror(-r);
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	if (bus_error != NULL && sd_bus_error_is_set(bus_error)) {
+		if (sd_bus_error_has_name(bus_error, "org.freedesktop.systemd1.NoSuchUnit"))
+			code = GBE_ERROR_NOT_FOUND;
+		if (bus_error->message != NULL)
+			why = bus_error->message;
+	}
+	return gbe_throw(error, code, "%s: %s", text, why);
+}
+
+bool
+gbe_bus_get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
+		   char **ret_value, GError **error)
+{
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	char *value = NULL;
+	int r;
+
+	r = sd_bus_get_property_string(bus, GBE_SYSTEMD_NAME, path, interface, property, &bus_error,
+				       &value);
+	if (r < 0)
+		(void)gbe_bus_throw(error, r, &bus_error, "cannot read %s of %s over D-Bus",
+				    property, path);
+	else
+		*ret_value = g_strdup(value);
+	sd_bus_error_free(&bus_error);
+	free(value);
+	return r >= 0;
+}

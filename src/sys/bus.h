@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One connection to PID 1. Root talks to it directly, over its private socket: before etcd starts and
+ * while the machine goes down there may be no message bus, and asking for one would start it. Everybody
+ * else goes through the system bus.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#include <systemd/sd-bus.h>
+
+#define GBE_BUS_TIMEOUT_MS 5000
+
+/* GBE_ERROR_CANNOT_TELL where there is no systemd to talk to. Close with gbe_bus_close(). */
+bool gbe_bus_open(guint timeout_ms, sd_bus **ret_bus, GError **error) GBE_CHECKED;
+void gbe_bus_close(sd_bus **bus);
+#define gbe_autobus __attribute__((cleanup(gbe_bus_close)))
+
+/* A string property of @path, newly allocated. */
+bool gbe_bus_get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
+			char **ret_value, GError **error) GBE_CHECKED;
+/* Sets @error from what sd-bus said; @bus_error may be unset. A unit that is not known is
+ * GBE_ERROR_NOT_FOUND, everything else GBE_ERROR_CANNOT_TELL. Always returns false. */
+bool gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+
+#define GBE_SYSTEMD_NAME "org.freedesktop.systemd1"
+#define GBE_SYSTEMD_PATH "/org/freedesktop/systemd1"
+#define GBE_SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
