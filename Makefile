@@ -219,8 +219,8 @@ $(B):
 
 # Changes only when a flag does, and makes everything anew then.
 $(B)/flags: FORCE | $(B)
-	@printf '%s\n' $(call quote,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR)) >$@.new
-	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+	@new=$(call quote,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR)); \
+	[ "$$new" = "$$(cat $@ 2>/dev/null)" ] || printf '%s\n' "$$new" >$@
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -323,9 +323,10 @@ relocate = sed -e 's|/usr/libexec/greenboot-etcd|$(libexecdir)/greenboot-etcd|g'
 put = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && \
 	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)',:)
 # The same for text that names programs
-put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && for f in $(2); do \
-	$(relocate) "$$f" >'$(B)/relocated' && \
-	$(INSTALL) -m $(1) '$(B)/relocated' '$(DESTDIR)$(3)'/"$$(basename "$$f")" || exit 1; done,:)
+put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && for f in $(2); do \
+	$(relocate) "$$f" >"$$t" && \
+	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/"$$(basename "$$f")" || exit 1; \
+	done && rm -f "$$t",:)
 
 generator := $(filter %/hooks/generator,$(hooks))
 plain_hooks := $(filter-out $(generator),$(hooks))
@@ -353,7 +354,6 @@ install: all
 	$(Q)$(call put,0644,$(wildcard data/examples/*),$(docdir)/examples)
 	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \
 		%.$(n),$(man_pages)),$(mandir)/man$(n)) &&) :
-	@rm -f '$(B)/relocated'
 
 .PHONY: clean
 clean:
