@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/enabled.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fs/open.h"
+
+/* Where systemd looks for units, the first that has a name wins; /etc is above /run, and what a
+ * generator makes of the kernel command line's systemd.mask= is above both. */
+static const char *const unit_dirs[] = {
+    "/run/systemd/generator.early",  "/etc/systemd/system",	"/run/systemd/system",
+    "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+};
+
+static void
+close_dir(DIR **dir)
+{
+	if (*dir != NULL)
+		(void)closedir(*dir);
+}
+
+/* What @name is below @dir_fd: absent, a mask (a link to /dev/null, or an empty file), or something. */
+typedef enum {
+	ENTRY_ABSENT,
+	ENTRY_MASK,
+	ENTRY_PRESENT,
+} Entry;
+
+static Entry
+look_at(int dir_fd, const char *name)
+{
+	char target[sizeof("/dev/null") + 1] = "";
+	struct stat st;
+	ssize_t length;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ENTRY_ABSENT;
+	if (S_ISREG(st.st_mode))
+		return st.st_size == 0 ? ENTRY_MASK : ENTRY_PRESENT;
+	length = readlinkat(dir_fd, name, target, sizeof(target) - 1);
+	if (length == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", 9) == 0)
+		return ENTRY_MASK;
+	return ENTRY_PRESENT;
+}
+
+/* One directory of units: which units want ours? A link in a higher directory decides over one of the
+ * same place in a lower one, so that a vendor's link can be masked, too. */
+static bool
+find_wants(int dir_fd, const char *unit, GHashTable *decided)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
+	struct dirent *entry;
+	bool wanted = false;
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	dir = copy < 0 ? NULL : fdopendir(copy);
+	if (dir == NULL) {
+		if (copy >= 0)
+			(void)close(copy);
+		return false;
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		gbe_autofd int wants_fd = -1;
+		Entry found;
+
+		if (!g_str_has_suffix(entry->d_name, ".wants") &&
+		    !g_str_has_suffix(entry->d_name, ".requires"))
+			continue;
+		wants_fd = openat(dir_fd, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		found = wants_fd < 0 ? ENTRY_ABSENT : look_at(wants_fd, unit);
+		if (found == ENTRY_ABSENT || !g_hash_table_add(decided, g_strdup(entry->d_name)))
+			continue;
+		wanted = wanted || found == ENTRY_PRESENT;
+	}
+	return wanted;
+}
+
+GbeTri
+gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
+{
+	g_autoptr(GHashTable) decided =
+	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autofree char *unreadable = NULL;
+	bool placed = false;
+	bool wanted = false;
+
+	*ret_why = NULL;
+	for (gsize i = 0; i < G_N_ELEMENTS(unit_dirs); i++) {
+		g_autoptr(GError) local = NULL;
+		gbe_autofd int fd = -1;
+		Entry found;
+
+		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, &local)) {
+			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) &&
+			    unreadable == NULL)
+				unreadable = g_strdup(local->message);
+			continue;
+		}
+		found = placed ? ENTRY_ABSENT : look_at(fd, unit);
+		if (found == ENTRY_MASK) {
+			*ret_why = g_strdup("masked");
+			return GBE_NO;
+		}
+		placed = placed || found == ENTRY_PRESENT;
+		wanted = find_wants(fd, unit, decided) || wanted;
+	}
+	if (unreadable != NULL) {
+		*ret_why = g_steal_pointer(&unreadable);
+		return GBE_UNKNOWN;
+	}
+	if (wanted && placed)
+		return GBE_YES;
+	*ret_why = g_strdup(placed ? "not enabled" : "not installed");
+	return GBE_NO;
+}

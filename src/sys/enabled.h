@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Is a unit pulled in at boot? Read from the links below the unit directories, so that it can be told
+ * below --root, in an image and before systemd has loaded the unit. */
+#pragma once
+
+#include "base/auto.h"
+#include "core/tri.h"
+
+/* YES when any *.wants/ or *.requires/ holds the unit and it is not masked. *ret_why, newly allocated:
+ * "masked", "not enabled", or what could not be read; NULL for YES. */
+GbeTri gbe_unit_enabled(int root_fd, const char *unit, char **ret_why);
