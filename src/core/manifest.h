@@ -82,4 +82,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeManifest, gbe_manifest_free)
 
 bool gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifest,
 			GError **error) GBE_CHECKED;
+/* Always one that can be read again: a list of files that would make it too large is left out. */
 char *gbe_manifest_print(const GbeManifest *manifest);
+/* As part of another record. @with_files false: the list of files is null. */
+bool gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest,
+			    GError **error) GBE_CHECKED;
+JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files);
+
+const char *gbe_origin_to_string(GbeOrigin origin);	  /* automatic displaced manual */
+GbeOrigin gbe_origin_from_string(const char *text);	  /* unknown word: manual, never pruned */
+const char *gbe_verified_to_string(GbeVerified verified); /* no copy sanity full */
+GbeVerified gbe_verified_from_string(const char *text);	  /* unknown word: no */

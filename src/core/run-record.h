@@ -24,6 +24,7 @@ typedef struct {
 	char *etcd_version; /* as etcd said it over its API; NULL */
 	gint64 revision;    /* as seen live by green; -1 */
 	char *member_id, *cluster_id;
+	JsonObject *unknown; /* as read: foreign keys survive; NULL: new */
 } GbeRunRecord;
 
 /* A deployment id that state knew was absent from ostree's list once: records of it up to that
@@ -44,3 +45,8 @@ bool gbe_run_record_name_parse(const char *name, guint64 *ret_sequence, GbeVerdi
 bool gbe_run_record_from_json(JsonObject *object, GbeRunRecord **ret_record,
 			      GError **error) GBE_CHECKED;
 JsonObject *gbe_run_record_to_json(const GbeRunRecord *record);
+
+void gbe_gone_free(GbeGone *gone);
+/* Arrays of GbeGone with free func. Unreadable members are skipped. */
+GPtrArray *gbe_gone_from_json(JsonObject *object);
+JsonObject *gbe_gone_to_json(GPtrArray *gone);

@@ -30,7 +30,8 @@ typedef struct {
 	guint64 since;	 /* sequence of the stamp that took the data over */
 	gint64 used;	 /* seconds of use in earlier runs on this data; -1 unknown */
 	gboolean judged; /* one of the earlier runs of the trial was judged */
-	GbeTri judges;   /* somebody judges boots under the owner: greenboot was enabled at the stamp */
+	GbeTri
+	    judges; /* somebody judges boots under the owner: greenboot was enabled at the stamp */
 } GbeTrial;
 
 /* What finalize saw at the end of the stamp's own run. */
@@ -56,7 +57,8 @@ typedef struct {
 	GbeTri mount_point;  /* the data directory was one */
 	GbeTri was_default;  /* the owner was the default boot entry, by nobody's fallback */
 	GbeTrial trial;
-	gboolean by_request;	  /* restored by request as the owner's last act; nobody ran on it since */
+	gboolean
+	    by_request;	   /* restored by request as the owner's last act; nobody ran on it since */
 	gint64 stamped;	   /* CLOCK_REALTIME seconds; a label, and the start of "used" */
 	char *store_path;  /* absolute, without --root; NULL unknown */
 	char *store_fs;	   /* UUID of the store's file system; NULL unknown */
@@ -67,6 +69,8 @@ typedef struct {
 	JsonObject *unknown; /* the object as read, so that foreign keys survive; NULL: new */
 } GbeStamp;
 
+/* Nothing known, of this format. */
+GbeStamp *gbe_stamp_new(void);
 void gbe_stamp_free(GbeStamp *stamp);
 GbeStamp *gbe_stamp_copy(const GbeStamp *stamp);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStamp, gbe_stamp_free)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/backup-name.h"
+
+#include "core/deployment.h"
+
+#include <string.h>
+
+#define BOOT_ID_LEN 32
+#define MANUAL_MAX 200
+#define ADOPTED "adopted-"
+/* Numbers in names stay below 2^53, as all numbers of the project's files do. */
+#define NUMBER_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
+
+static bool
+is_hex(char c)
+{
+	return g_ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+}
+
+/* The one way to write a number of at least @min: decimal, no sign, no leading zero. */
+static bool
+number_parse(const char *text, guint64 min, guint64 *ret_value)
+{
+	guint64 value = 0;
+
+	if (text[0] == '\0' || text[0] == '0')
+		return false;
+	for (const char *p = text; *p != '\0'; p++) {
+		if (!g_ascii_isdigit(*p))
+			return false;
+		value = value * 10 + (guint64)(*p - '0');
+		if (value > NUMBER_MAX)
+			return false;
+	}
+	if (value < min)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool
+gbe_run_id_valid(const char *run)
+{
+	guint64 soft_reboots;
+
+	if (run == NULL)
+		return false;
+	for (guint i = 0; i < BOOT_ID_LEN; i++)
+		if (!is_hex(run[i]))
+			return false;
+	if (run[BOOT_ID_LEN] == '\0')
+		return true;
+	return run[BOOT_ID_LEN] == '+' && number_parse(run + BOOT_ID_LEN + 1, 1, &soft_reboots);
+}
+
+char *
+gbe_run_id_format(const char *boot_id, guint64 soft_reboots)
+{
+	char digits[BOOT_ID_LEN + 1];
+	const char *p = boot_id;
+	bool dashes;
+
+	if (boot_id == NULL || soft_reboots > NUMBER_MAX)
+		return NULL;
+	dashes = strlen(boot_id) >= 36;
+	for (guint i = 0; i < BOOT_ID_LEN; i++) {
+		if (dashes && (i == 8 || i == 12 || i == 16 || i == 20) && *p++ != '-')
+			return NULL;
+		if (!is_hex(*p))
+			return NULL;
+		digits[i] = *p++;
+	}
+	digits[BOOT_ID_LEN] = '\0';
+	if (*p == '\n')
+		p++;
+	if (*p != '\0')
+		return NULL;
+	if (soft_reboots == 0)
+		return g_strdup(digits);
+	return g_strdup_printf("%s+%" G_GUINT64_FORMAT, digits, soft_reboots);
+}
+
+static bool
+automatic_parse(const char *name, char **ret_deployment, char **ret_run, guint64 *ret_ordinal)
+{
+	g_autofree char *text = g_strdup(name);
+	char *tilde = strrchr(text, '~');
+	guint64 ordinal = 1;
+	char *bar;
+
+	/* A stateroot may hold a tilde, too: only one behind the run is the ordinal's. */
+	bar = strrchr(text, '_');
+	if (bar == NULL)
+		return false;
+	if (tilde != NULL && tilde > bar) {
+		if (!number_parse(tilde + 1, 2, &ordinal))
+			return false;
+		*tilde = '\0';
+	}
+	*bar = '\0';
+	if (!gbe_run_id_valid(bar + 1) || !gbe_deployment_id_parse(text, NULL, NULL, NULL))
+		return false;
+	if (ret_deployment != NULL)
+		*ret_deployment = g_strdup(text);
+	if (ret_run != NULL)
+		*ret_run = g_strdup(bar + 1);
+	if (ret_ordinal != NULL)
+		*ret_ordinal = ordinal;
+	return true;
+}
+
+/* "adopted-" and nothing but digits, whether or not that is one that we would write. */
+static bool
+is_adopted_shaped(const char *name)
+{
+	const char *digits = name + strlen(ADOPTED);
+
+	return g_str_has_prefix(name, ADOPTED) && digits[0] != '\0' &&
+	       strspn(digits, "0123456789") == strlen(digits);
+}
+
+static bool
+is_manual_char(char c)
+{
+	return g_ascii_isalnum(c) || (c != '\0' && strchr("._+-", c) != NULL);
+}
+
+GbeNameKind
+gbe_backup_name_parse(const char *name, char **ret_deployment, char **ret_run,
+		      guint64 *ret_ordinal_or_sequence)
+{
+	guint64 sequence;
+
+	if (name == NULL)
+		return GBE_NAME_INVALID;
+	if (automatic_parse(name, ret_deployment, ret_run, ret_ordinal_or_sequence))
+		return GBE_NAME_AUTOMATIC;
+	if (is_adopted_shaped(name)) {
+		if (!number_parse(name + strlen(ADOPTED), 1, &sequence))
+			return GBE_NAME_INVALID;
+		if (ret_ordinal_or_sequence != NULL)
+			*ret_ordinal_or_sequence = sequence;
+		return GBE_NAME_ADOPTED;
+	}
+	return gbe_backup_name_check_manual(name, NULL) ? GBE_NAME_MANUAL : GBE_NAME_INVALID;
+}
+
+char *
+gbe_backup_name_format(const char *deployment, const char *run, guint64 ordinal)
+{
+	if (ordinal <= 1)
+		return g_strdup_printf("%s_%s", deployment, run);
+	return g_strdup_printf("%s_%s~%" G_GUINT64_FORMAT, deployment, run, ordinal);
+}
+
+char *
+gbe_backup_name_adopted(guint64 sequence)
+{
+	return g_strdup_printf(ADOPTED "%" G_GUINT64_FORMAT, sequence);
+}
+
+bool
+gbe_backup_name_check_manual(const char *name, GError **error)
+{
+	g_autofree char *shown = g_strescape(name, NULL);
+	gsize len = strlen(name);
+
+	if (len == 0)
+		return gbe_throw(error, GBE_ERROR_USAGE, "the name of a backup cannot be empty");
+	if (len > MANUAL_MAX)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "backup name \"%.20s…\": %" G_GSIZE_FORMAT
+				 " bytes long, %d are allowed",
+				 shown, len, MANUAL_MAX);
+	for (gsize i = 0; i < len; i++)
+		if (!is_manual_char(name[i]))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "backup name \"%s\": only A-Z a-z 0-9 . _ + - are allowed",
+					 shown);
+	if (name[0] == '.' || name[0] == '-')
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "backup name \"%s\": cannot start with \"%c\"", shown, name[0]);
+	if (g_str_equal(name, "last-good") || g_str_equal(name, "undo"))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "backup name \"%s\": has a meaning of its own, choose another one",
+				 shown);
+	if (is_adopted_shaped(name) || automatic_parse(name, NULL, NULL, NULL))
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "backup name \"%s\": looks like one that the program itself gives, "
+		    "choose another one",
+		    shown);
+	return true;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/lineage.h"
+
+void
+gbe_lineage_clear(GbeLineage *lineage)
+{
+	g_clear_pointer(&lineage->ancestors, g_array_unref);
+	lineage->line = 0;
+	lineage->truncated = FALSE;
+}
+
+/* A copy of its own: a lineage may grow without the one that it came from. */
+static GArray *
+ancestors_copy(const GArray *from)
+{
+	GArray *copy;
+
+	if (from == NULL || from->len == 0)
+		return NULL;
+	copy = g_array_sized_new(FALSE, FALSE, sizeof(GbeAncestor), from->len);
+	return g_array_append_vals(copy, from->data, from->len);
+}
+
+void
+gbe_lineage_copy(GbeLineage *to, const GbeLineage *from)
+{
+	GbeLineage copy = {from->line, ancestors_copy(from->ancestors), from->truncated};
+
+	gbe_lineage_clear(to);
+	*to = copy;
+}
+
+void
+gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint64 line)
+{
+	GbeLineage grown = {line, ancestors_copy(from->ancestors), from->truncated};
+	GbeAncestor parent = {from->line, sequence};
+
+	if (from->line == 0) {
+		/* It grows from something, and nobody knows from what. */
+		grown.truncated = TRUE;
+	} else {
+		if (grown.ancestors == NULL)
+			grown.ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
+		g_array_append_val(grown.ancestors, parent);
+	}
+	if (grown.ancestors != NULL && grown.ancestors->len > GBE_LINEAGE_MAX) {
+		g_array_remove_range(grown.ancestors, 0, grown.ancestors->len - GBE_LINEAGE_MAX);
+		grown.truncated = TRUE;
+	}
+	gbe_lineage_clear(to);
+	*to = grown;
+}
+
+GbeTri
+gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line, guint64 sequence)
+{
+	if (data->line == 0 || line == 0)
+		return GBE_UNKNOWN;
+	if (data->line == line)
+		return gbe_tri(sequence <= data_sequence);
+	for (guint i = 0; data->ancestors != NULL && i < data->ancestors->len; i++) {
+		const GbeAncestor *ancestor = &g_array_index(data->ancestors, GbeAncestor, i);
+
+		if (ancestor->line == line)
+			return gbe_tri(sequence <= ancestor->sequence);
+	}
+	return data->truncated ? GBE_UNKNOWN : GBE_NO;
+}

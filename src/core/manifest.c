@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/manifest.h"
+
+#include "core/record.h"
+
+#include <string.h>
+
+static void
+file_free(gpointer data)
+{
+	GbeManifestFile *file = data;
+
+	g_free(file->path);
+	g_free(file->sha256);
+	g_free(file);
+}
+
+GbeManifest *
+gbe_manifest_new(void)
+{
+	GbeManifest *manifest = g_new0(GbeManifest, 1);
+
+	manifest->format = GBE_FORMAT;
+	manifest->trial.used = -1;
+	manifest->revision = -1;
+	return manifest;
+}
+
+void
+gbe_manifest_free(GbeManifest *manifest)
+{
+	if (manifest == NULL)
+		return;
+	g_free(manifest->written_by);
+	g_free(manifest->name);
+	gbe_deployment_clear(&manifest->deployment);
+	g_free(manifest->run);
+	gbe_lineage_clear(&manifest->lineage);
+	g_free(manifest->previous);
+	g_free(manifest->grade_reason);
+	g_free(manifest->data_dir);
+	g_free(manifest->description);
+	g_clear_pointer(&manifest->files, g_ptr_array_unref);
+	g_strfreev(manifest->left_out);
+	gbe_fingerprint_clear(&manifest->fingerprint);
+	g_free(manifest->etcd_version);
+	g_free(manifest->member_id);
+	g_free(manifest->cluster_id);
+	g_free(manifest->data_version);
+	g_clear_pointer(&manifest->unknown, json_object_unref);
+	g_free(manifest);
+}
+
+static GPtrArray *
+files_copy(GPtrArray *files)
+{
+	GPtrArray *copy;
+
+	if (files == NULL)
+		return NULL;
+	copy = g_ptr_array_new_full(files->len, file_free);
+	for (guint i = 0; i < files->len; i++) {
+		const GbeManifestFile *from = files->pdata[i];
+		GbeManifestFile *file = g_memdup2(from, sizeof(*from));
+
+		file->path = g_strdup(from->path);
+		file->sha256 = g_strdup(from->sha256);
+		g_ptr_array_add(copy, file);
+	}
+	return copy;
+}
+
+GbeManifest *
+gbe_manifest_copy(const GbeManifest *manifest)
+{
+	GbeManifest *copy = g_memdup2(manifest, sizeof(*manifest));
+	GbeDeployment no_deployment = {0};
+	GbeLineage no_lineage = {0};
+	GbeFingerprint no_fingerprint = {0};
+
+	copy->written_by = g_strdup(manifest->written_by);
+	copy->name = g_strdup(manifest->name);
+	copy->deployment = no_deployment;
+	gbe_deployment_copy(&copy->deployment, &manifest->deployment);
+	copy->run = g_strdup(manifest->run);
+	copy->lineage = no_lineage;
+	gbe_lineage_copy(&copy->lineage, &manifest->lineage);
+	copy->previous = g_strdup(manifest->previous);
+	copy->grade_reason = g_strdup(manifest->grade_reason);
+	copy->data_dir = g_strdup(manifest->data_dir);
+	copy->description = g_strdup(manifest->description);
+	copy->files = files_copy(manifest->files);
+	copy->left_out = g_strdupv(manifest->left_out);
+	copy->fingerprint = no_fingerprint;
+	gbe_fingerprint_copy(&copy->fingerprint, &manifest->fingerprint);
+	copy->etcd_version = g_strdup(manifest->etcd_version);
+	copy->member_id = g_strdup(manifest->member_id);
+	copy->cluster_id = g_strdup(manifest->cluster_id);
+	copy->data_version = g_strdup(manifest->data_version);
+	/* Never changed once read, so that it can be shared. */
+	copy->unknown = manifest->unknown != NULL ? json_object_ref(manifest->unknown) : NULL;
+	return copy;
+}
+
+void
+gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size, const char *sha256)
+{
+	GbeManifestFile *file = g_new0(GbeManifestFile, 1);
+
+	if (manifest->files == NULL)
+		manifest->files = g_ptr_array_new_with_free_func(file_free);
+	file->path = g_strdup(path);
+	file->size = size;
+	file->sha256 = g_strdup(sha256);
+	g_ptr_array_add(manifest->files, file);
+}
+
+bool
+gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifest, GError **error)
+{
+	g_autoptr(JsonObject) object = NULL;
+
+	return gbe_json_parse_object(bytes, size, "manifest", &object, error) &&
+	       gbe_manifest_from_json(object, ret_manifest, error);
+}
+
+char *
+gbe_manifest_print(const GbeManifest *manifest)
+{
+	g_autoptr(JsonObject) object = gbe_manifest_to_json(manifest, TRUE);
+	g_autofree char *text = gbe_json_print_object(object);
+	g_autoptr(JsonObject) without_files = NULL;
+
+	if (strlen(text) <= GBE_JSON_MAX_SIZE)
+		return g_steal_pointer(&text);
+	without_files = gbe_manifest_to_json(manifest, FALSE);
+	return gbe_json_print_object(without_files);
+}

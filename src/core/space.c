@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/space.h"
+
+#define MINUTE 60
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+/* The numbers come from file systems, which have been seen to say anything. */
+static guint64
+add_saturated(guint64 a, guint64 b)
+{
+	return a > G_MAXUINT64 - b ? G_MAXUINT64 : a + b;
+}
+
+static guint64
+needed(const GbeSpace *space)
+{
+	return add_saturated(space->would_write, GBE_SPACE_MARGIN);
+}
+
+bool
+gbe_space_fits(const GbeSpace *space)
+{
+	return needed(space) <= space->available;
+}
+
+bool
+gbe_space_fits_after_prune(const GbeSpace *space)
+{
+	return gbe_space_missing(space) == 0;
+}
+
+guint64
+gbe_space_missing(const GbeSpace *space)
+{
+	guint64 available = add_saturated(space->available, space->reclaimable);
+
+	return needed(space) <= available ? 0 : needed(space) - available;
+}
+
+char *
+gbe_size_to_text(guint64 bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	guint unit = 0;
+	guint64 whole = bytes, tenths;
+
+	if (bytes < 1024)
+		return g_strdup_printf("%u %s", (guint)bytes, bytes == 1 ? "byte" : "bytes");
+	while (whole >= 1024 * 1024) {
+		whole /= 1024;
+		unit++;
+	}
+	/* In integers: the last digit is cut, so that what is free is never shown as more. */
+	tenths = whole * 10 / 1024;
+	return g_strdup_printf("%" G_GUINT64_FORMAT ".%u %s", tenths / 10, (guint)(tenths % 10),
+			       units[unit]);
+}
+
+static char *
+two_units(guint64 big, const char *big_name, guint64 small, const char *small_name)
+{
+	if (small == 0)
+		return g_strdup_printf("%" G_GUINT64_FORMAT " %s", big, big_name);
+	return g_strdup_printf("%" G_GUINT64_FORMAT " %s %" G_GUINT64_FORMAT " %s", big, big_name,
+			       small, small_name);
+}
+
+char *
+gbe_duration_to_text(guint64 seconds)
+{
+	if (seconds < MINUTE)
+		return two_units(seconds, "s", 0, NULL);
+	if (seconds < HOUR)
+		return two_units(seconds / MINUTE, "min", seconds % MINUTE, "s");
+	if (seconds < DAY)
+		return two_units(seconds / HOUR, "h", seconds % HOUR / MINUTE, "min");
+	if (seconds < 2 * DAY)
+		return two_units(1, "day", seconds % DAY / HOUR, "h");
+	return two_units(seconds / DAY, "days", 0, NULL);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/version.h"
+
+#include "core/record.h"
+
+#include <string.h>
+
+/* What a number of a version may have at most; more is nonsense. */
+#define DIGITS_MAX 6
+
+static bool
+number_take(const char **cursor, guint *ret_value)
+{
+	const char *p = *cursor;
+	guint value = 0;
+
+	while (g_ascii_isdigit(*p) && p - *cursor < DIGITS_MAX)
+		value = value * 10 + (guint)(*p++ - '0');
+	if (p == *cursor || g_ascii_isdigit(*p))
+		return false;
+	*cursor = p;
+	*ret_value = value;
+	return true;
+}
+
+GbeVersion
+gbe_version_parse(const char *text)
+{
+	GbeVersion unknown = {0}, version = {0};
+	const char *p = text;
+
+	if (text == NULL)
+		return unknown;
+	while (g_ascii_isspace(*p))
+		p++;
+	if (*p == 'v')
+		p++;
+	if (!number_take(&p, &version.major) || *p++ != '.' || !number_take(&p, &version.minor))
+		return unknown;
+	/* Behind X.Y comes a patch level, a pre-release or a build: "3.5x" is no version. */
+	if (*p != '\0' && !g_ascii_isspace(*p) && strchr(".-+~", *p) == NULL)
+		return unknown;
+	version.known = TRUE;
+	return version;
+}
+
+GbeVersion
+gbe_version_from_file(const char *bytes, gsize size)
+{
+	GbeVersion unknown = {0};
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *line = NULL;
+	const char *end;
+	gsize start = 0;
+
+	if (bytes == NULL || size > GBE_JSON_MAX_SIZE || memchr(bytes, '\0', size) != NULL)
+		return unknown;
+	while (start < size && g_ascii_isspace(bytes[start]))
+		start++;
+	if (start < size && bytes[start] == '{') {
+		if (!gbe_json_parse_object(bytes, size, "version file", &object, NULL))
+			return unknown;
+		return gbe_version_parse(gbe_json_string(object, "version", NULL));
+	}
+	end = memchr(bytes + start, '\n', size - start);
+	line = g_strndup(bytes + start, end != NULL ? (gsize)(end - bytes) - start : size - start);
+	return gbe_version_parse(line);
+}
+
+int
+gbe_version_compare(GbeVersion a, GbeVersion b)
+{
+	if (a.major != b.major)
+		return a.major > b.major ? 1 : -1;
+	return (a.minor > b.minor) - (a.minor < b.minor);
+}
+
+GbeTri
+gbe_version_above(GbeVersion a, GbeVersion b)
+{
+	if (!a.known || !b.known)
+		return GBE_UNKNOWN;
+	return gbe_tri(gbe_version_compare(a, b) > 0);
+}
