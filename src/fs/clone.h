@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Cloning a tree: a btrfs snapshot where the source is a subvolume, else FICLONE file by file, else a
- * hole-aware copy with preallocation kept (a hole stays a hole, an allocated and never written range
- * stays allocated). Owner, mode, times, xattrs, ACLs, security labels, NOCOW and hard links inside the
- * tree are preserved; symlinks are copied as symlinks. The source is scanned first (tree.h).
+ * hole-aware copy with preallocation kept (up to the end of the file a hole stays a hole, an allocated
+ * and never written range stays allocated). Owner, mode, times, xattrs, ACLs, security labels, NOCOW
+ * and hard links inside the tree are preserved; symlinks are copied as symlinks. Other inode flags
+ * (immutable, append-only, compression) are not, nor what is linked from outside of the tree. The
+ * source is scanned first (tree.h).
  *
  * Nothing is synced here: the caller syncs the file system, then renames. After a power cut the
  * destination is any part of a tree, so it must carry a name that says so (backup-name.h, rungs). On
@@ -22,9 +24,11 @@ typedef struct {
 	gboolean digest;    /* SHA-256 of what is copied, for comparison later */
 	gboolean read_only; /* a snapshot is made read-only */
 	const char *const *exclude; /* names at the top, as in tree.h */
-	const char *const *first;   /* order of directories' files, for live copies: path prefixes
-					 * cloned first, one after the other; the rest after them */
-	bool (*progress)(guint64 bytes, gpointer data); /* may be NULL; false cancels */
+	/* For live copies: these paths, with what is below them, are cloned first, one after the
+	 * other; the rest after them. NULL: in the order of names. */
+	const char *const *first;
+	/* May be NULL; @bytes (apparent) are through so far; false cancels. */
+	bool (*progress)(guint64 bytes, gpointer data);
 	gpointer progress_data;
 } GbeCloneOptions;
 
@@ -32,6 +36,7 @@ typedef struct {
 	GbeMethod method; /* the most expensive one that was used */
 	GbeTreeInfo info;
 	guint64 bytes_written; /* data bytes that were really copied */
+	GHashTable *digests;   /* path -> SHA-256 in hex, of what was copied where asked for */
 } GbeCloneResult;
 
 void gbe_clone_result_clear(GbeCloneResult *result);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/clone-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/fault.h"
+#include "fs/fiemap.h"
+
+#define BUFFER_SIZE (1024 * 1024)
+
+/* One file that is copied byte by byte. */
+typedef struct {
+	GbeFileCloner *cloner;
+	int src;
+	int dst;
+	guint64 size;
+	const char *what;
+	GChecksum *checksum; /* or NULL */
+	guint64 written;
+} Copy;
+
+void
+gbe_file_cloner_clear(GbeFileCloner *cloner)
+{
+	g_clear_pointer(&cloner->buffer, g_free);
+}
+
+static bool
+report(const GbeFileCloner *cloner, guint64 in_file, const char *what, GError **error)
+{
+	const GbeCloneOptions *options = cloner->options;
+
+	if (options->progress == NULL ||
+	    options->progress(cloner->done + in_file, options->progress_data))
+		return true;
+	return gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", what);
+}
+
+/* *ret_cloned false: the file systems cannot, the caller copies. */
+static bool
+try_clone(GbeFileCloner *cloner, int src, int dst, const char *what, bool *ret_cloned,
+	  GError **error)
+{
+	int result;
+
+	if (cloner->no_clones) {
+		*ret_cloned = false;
+		return true;
+	}
+	do
+		result = ioctl(dst, FICLONE, src);
+	while (result < 0 && errno == EINTR);
+	if (result == 0) {
+		*ret_cloned = true;
+		return true;
+	}
+	switch (errno) {
+	case EOPNOTSUPP:
+	case ENOTTY:
+	case ENOSYS:
+	case EXDEV:
+		cloner->no_clones = TRUE;
+		break;
+	case EINVAL: /* of this file only, e.g. NOCOW on one side */
+		break;
+	default:
+		return gbe_throw_errno(error, errno, "cannot clone %s", what);
+	}
+	*ret_cloned = false;
+	return true;
+}
+
+/* What is allocated in the source and was never written (etcd's WAL segments) is allocated in the copy
+ * before its first byte: a disk that cannot hold it says so now. Holes stay holes. */
+static bool
+preallocate(const Copy *copy, const struct stat *st, GError **error)
+{
+	g_autofree GbeFiemap *fiemap = g_new(GbeFiemap, 1);
+	g_autoptr(GError) local_error = NULL;
+	const struct fiemap_extent *extent = NULL;
+
+	gbe_fiemap_init(fiemap, copy->src, copy->size, 0);
+	for (;;) {
+		guint64 end;
+
+		if (!gbe_fiemap_next(fiemap, &extent, &local_error))
+			break;
+		if (extent == NULL)
+			return true;
+		if ((extent->fe_flags & FIEMAP_EXTENT_UNWRITTEN) == 0)
+			continue;
+		end = MIN(extent->fe_logical + extent->fe_length, copy->size);
+		if (end <= extent->fe_logical || fallocate(copy->dst, 0, (off_t)extent->fe_logical,
+							   (off_t)(end - extent->fe_logical)) == 0)
+			continue;
+		/* A file system that cannot preallocate holds no promise that could be broken. */
+		if (errno == EOPNOTSUPP)
+			return true;
+		return gbe_throw_errno(error, errno, "cannot allocate %s", copy->what);
+	}
+	if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
+		g_propagate_error(error, g_steal_pointer(&local_error));
+		return gbe_prefix(error, "%s", copy->what);
+	}
+	/* Without extents (tmpfs) only "all of it" can be told. */
+	if ((guint64)st->st_blocks * 512 >= copy->size &&
+	    fallocate(copy->dst, 0, 0, (off_t)copy->size) < 0 && errno != EOPNOTSUPP)
+		return gbe_throw_errno(error, errno, "cannot allocate %s", copy->what);
+	return true;
+}
+
+static bool
+write_chunk(Copy *copy, guint64 offset, gsize size, GError **error)
+{
+	const guint8 *at = copy->cloner->buffer;
+
+	if (copy->checksum != NULL)
+		g_checksum_update(copy->checksum, at, (gssize)size);
+	copy->written += size;
+	while (size > 0) {
+		ssize_t wrote = pwrite(copy->dst, at, size, (off_t)offset);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return gbe_throw_errno(error, errno, "cannot write the copy of %s",
+					       copy->what);
+		at += wrote;
+		offset += (guint64)wrote;
+		size -= (gsize)wrote;
+	}
+	return true;
+}
+
+static bool
+copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
+{
+	while (offset < end) {
+		gsize wanted = (gsize)MIN(end - offset, BUFFER_SIZE);
+		ssize_t got = pread(copy->src, copy->cloner->buffer, wanted, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return gbe_throw_errno(error, errno, "cannot read %s", copy->what);
+		if (got == 0)
+			return gbe_throw(error, GBE_ERROR_FAILED,
+					 "%s became shorter while it was copied", copy->what);
+		if (!write_chunk(copy, offset, (gsize)got, error))
+			return false;
+		offset += (guint64)got;
+		if (!report(copy->cloner, offset, copy->what, error))
+			return false;
+	}
+	return true;
+}
+
+/* A digest is of the content, and there a hole is zeros. */
+static bool
+digest_hole(Copy *copy, guint64 offset, guint64 end, GError **error)
+{
+	if (copy->checksum == NULL || offset >= end)
+		return true;
+	memset(copy->cloner->buffer, 0, BUFFER_SIZE);
+	while (offset < end) {
+		gsize size = (gsize)MIN(end - offset, BUFFER_SIZE);
+
+		g_checksum_update(copy->checksum, copy->cloner->buffer, (gssize)size);
+		offset += size;
+		if (!report(copy->cloner, offset, copy->what, error))
+			return false;
+	}
+	return true;
+}
+
+/* The next range with data at or behind @offset; both are size when there is none. */
+static bool
+next_data(const Copy *copy, guint64 offset, guint64 *ret_data, guint64 *ret_hole, GError **error)
+{
+	off_t data = lseek(copy->src, (off_t)offset, SEEK_DATA);
+	off_t hole;
+
+	if (data < 0 && errno == ENXIO) {
+		*ret_data = *ret_hole = copy->size;
+		return true;
+	}
+	hole = data < 0 ? -1 : lseek(copy->src, data, SEEK_HOLE);
+	if (hole < 0 && errno != EINVAL && errno != EOPNOTSUPP)
+		return gbe_throw_errno(error, errno, "cannot find the holes of %s", copy->what);
+	/* A file system that cannot tell: all of it is data. */
+	*ret_data = MIN(hole < 0 ? offset : (guint64)data, copy->size);
+	*ret_hole = hole < 0 ? copy->size : MIN((guint64)hole, copy->size);
+	return true;
+}
+
+static bool
+copy_content(Copy *copy, const struct stat *st, GError **error)
+{
+	if (copy->cloner->buffer == NULL)
+		copy->cloner->buffer = g_malloc(BUFFER_SIZE);
+	if (ftruncate(copy->dst, st->st_size) < 0)
+		return gbe_throw_errno(error, errno, "cannot set the size of the copy of %s",
+				       copy->what);
+	if (st->st_blocks > 0 && !preallocate(copy, st, error))
+		return false;
+	if (GBE_FAULT("clone-file-allocated", error))
+		return false;
+	for (guint64 offset = 0; offset < copy->size;) {
+		guint64 data = 0, hole = 0;
+
+		if (!next_data(copy, offset, &data, &hole, error) ||
+		    !digest_hole(copy, offset, data, error) || !copy_data(copy, data, hole, error))
+			return false;
+		offset = hole;
+	}
+	return true;
+}
+
+static bool
+copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const char *what,
+	  guint64 *ret_written, char **ret_digest, GError **error)
+{
+	g_autoptr(GChecksum) checksum = cloner->options->digest && ret_digest != NULL
+					    ? g_checksum_new(G_CHECKSUM_SHA256)
+					    : NULL;
+	Copy copy = {
+	    .cloner = cloner,
+	    .src = src,
+	    .dst = dst,
+	    .size = (guint64)st->st_size,
+	    .what = what,
+	    .checksum = checksum,
+	};
+
+	if (!copy_content(&copy, st, error))
+		return false;
+	*ret_written = copy.written;
+	if (ret_digest != NULL)
+		*ret_digest = checksum == NULL ? NULL : g_strdup(g_checksum_get_string(checksum));
+	return true;
+}
+
+bool
+gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct stat *st,
+		    const char *what, GbeMethod *ret_method, guint64 *ret_written,
+		    char **ret_digest, GError **error)
+{
+	const GbeCloneOptions *options = cloner->options;
+	g_autofree char *digest = NULL;
+	guint64 written = 0;
+	bool cloned = st->st_size == 0;
+
+	if (!cloned && options->allowed <= GBE_METHOD_REFLINK &&
+	    !try_clone(cloner, src_fd, dst_fd, what, &cloned, error))
+		return false;
+	if (!cloned && options->cow_only)
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "%s cannot be cloned: the file system shares no blocks between "
+				 "these files, and copying was not allowed",
+				 what);
+	if (!cloned && !copy_file(cloner, src_fd, dst_fd, st, what, &written, &digest, error))
+		return false;
+	if (GBE_FAULT("clone-file-copied", error))
+		return false;
+	cloner->done += (guint64)st->st_size;
+	if (!report(cloner, 0, what, error))
+		return false;
+	*ret_method = cloned ? GBE_METHOD_REFLINK : GBE_METHOD_COPY;
+	*ret_written = written;
+	if (ret_digest != NULL)
+		*ret_digest = g_steal_pointer(&digest);
+	return true;
+}
+
+bool
+gbe_clone_file(int src_fd, int dst_fd, const char *what, const GbeCloneOptions *options,
+	       GbeMethod *ret_method, guint64 *ret_written, GError **error)
+{
+	GbeFileCloner cloner = {.options = options};
+	GbeMethod method = GBE_METHOD_REFLINK;
+	guint64 written = 0;
+	struct stat st;
+	bool ok;
+
+	if (fstat(src_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", what);
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not a regular file", what);
+	ok =
+	    gbe_file_cloner_run(&cloner, src_fd, dst_fd, &st, what, &method, &written, NULL, error);
+	gbe_file_cloner_clear(&cloner);
+	if (!ok)
+		return false;
+	if (ret_method != NULL)
+		*ret_method = method;
+	if (ret_written != NULL)
+		*ret_written = written;
+	return true;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The content of the files of one operation, cloned or copied one after the other. */
+#pragma once
+
+#include "fs/clone.h"
+
+typedef struct {
+	const GbeCloneOptions *options;
+	gboolean no_clones; /* the file systems as such refused: not tried again */
+	guint64 done;	    /* bytes of files that are through, for progress */
+	guint8 *buffer;
+} GbeFileCloner;
+
+void gbe_file_cloner_clear(GbeFileCloner *cloner);
+
+/* @st of @src_fd, a regular file; @dst_fd is empty. *ret_digest (may be NULL): hex of what was copied
+ * where the options ask for it, NULL where it was cloned. */
+bool gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct stat *st,
+			 const char *what, GbeMethod *ret_method, guint64 *ret_written,
+			 char **ret_digest, GError **error) GBE_CHECKED;

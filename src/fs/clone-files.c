@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/clone-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "base/fault.h"
+#include "fs/clone-file.h"
+#include "fs/metadata.h"
+#include "fs/open.h"
+
+/* A directory and its copy, while what is in it is copied. */
+typedef struct {
+	int src;
+	int dst;
+	struct stat st;
+	char *what;
+} Level;
+
+typedef struct {
+	const GbeCloneOptions *options;
+	GbeFileCloner file;
+	Level levels[GBE_TREE_MAX_DEPTH + 1];
+	guint depth;	   /* levels in use; the first is the top */
+	int pass;	   /* index into options->first; -1: the last pass, all the rest */
+	GHashTable *links; /* GbeInode -> char *, the first name in the copy */
+	GHashTable *digests;
+	GbeMethod method;
+	guint64 written;
+	bool nocow; /* both sides are on btrfs */
+} Clone;
+
+static void
+level_clear(Level *level)
+{
+	gbe_close_fd(&level->src);
+	gbe_close_fd(&level->dst);
+	g_free(level->what);
+}
+
+static void
+clone_clear(Clone *clone)
+{
+	while (clone->depth > 0)
+		level_clear(&clone->levels[--clone->depth]);
+	gbe_file_cloner_clear(&clone->file);
+	g_clear_pointer(&clone->links, g_hash_table_unref);
+	g_clear_pointer(&clone->digests, g_hash_table_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Clone, clone_clear)
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
+}
+
+static bool
+throw_exchanged(GError **error, const char *what)
+{
+	return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s was exchanged while it was copied",
+			 what);
+}
+
+/* Without touching the access time, where we may say so. */
+static bool
+open_source(int dir_fd, const char *name, const struct stat *seen, const char *what, int *ret_fd,
+	    struct stat *ret_st, GError **error)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	gbe_autofd int fd = openat(dir_fd, name, flags | O_NOATIME);
+
+	if (fd < 0 && errno == EPERM)
+		fd = openat(dir_fd, name, flags);
+	if (fd < 0 && errno == ELOOP)
+		return throw_exchanged(error, what);
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", what);
+	if (!is_same(ret_st, seen))
+		return throw_exchanged(error, what);
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+/* Takes the descriptors, also on failure. */
+static bool
+push(Clone *clone, int src_fd, int dst_fd, const struct stat *st, const char *what, GError **error)
+{
+	Level *level = &clone->levels[clone->depth++];
+
+	*level = (Level){.src = src_fd, .dst = dst_fd, .st = *st, .what = g_strdup(what)};
+	return !clone->nocow || gbe_metadata_copy_nocow(src_fd, dst_fd, what, error);
+}
+
+static bool
+pop(Clone *clone, GError **error)
+{
+	Level *level = &clone->levels[clone->depth - 1];
+
+	/* Mode, default ACL and times come when nothing is put into it any more. */
+	if (clone->pass < 0 &&
+	    !gbe_metadata_copy(level->src, level->dst, &level->st, level->what, error))
+		return false;
+	level_clear(level);
+	clone->depth--;
+	return !GBE_FAULT("clone-dir-done", error);
+}
+
+static bool
+clone_dir(Clone *clone, int dir_fd, const char *name, const struct stat *seen, const char *what,
+	  GError **error)
+{
+	const Level *above = &clone->levels[clone->depth - 1];
+	gbe_autofd int src_fd = -1;
+	gbe_autofd int dst_fd = -1;
+	struct stat st;
+
+	if (!gbe_open_dir_at(dir_fd, name, &src_fd, error))
+		return false;
+	if (fstat(src_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", what);
+	if (!is_same(&st, seen))
+		return throw_exchanged(error, what);
+	/* One that an earlier pass made is there already. */
+	if (mkdirat(above->dst, name, 0700) < 0 &&
+	    (errno != EEXIST || clone->options->first == NULL))
+		return gbe_throw_errno(error, errno, "cannot make the copy of %s", what);
+	if (!gbe_open_dir_at(above->dst, name, &dst_fd, error))
+		return false;
+	if (GBE_FAULT("clone-dir-made", error))
+		return false;
+	return push(clone, gbe_steal_fd(&src_fd), gbe_steal_fd(&dst_fd), &st, what, error);
+}
+
+/* A further name of a file that was copied before; *ret_linked tells. */
+static bool
+clone_link(Clone *clone, const char *path, const char *name, const struct stat *st,
+	   const char *what, bool *ret_linked, GError **error)
+{
+	GbeInode inode = {.dev = st->st_dev, .ino = st->st_ino};
+	const char *first;
+
+	*ret_linked = false;
+	if (st->st_nlink < 2)
+		return true;
+	first = g_hash_table_lookup(clone->links, &inode);
+	if (first == NULL) {
+		g_hash_table_insert(clone->links, g_memdup2(&inode, sizeof(inode)), g_strdup(path));
+		return true;
+	}
+	/* Nobody else can get into the copy as long as its top is ours alone. */
+	if (linkat(clone->levels[0].dst, first, clone->levels[clone->depth - 1].dst, name, 0) < 0)
+		return gbe_throw_errno(error, errno, "cannot link the copy of %s", what);
+	*ret_linked = true;
+	return true;
+}
+
+static bool
+clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, const struct stat *seen,
+	      const char *what, GError **error)
+{
+	gbe_autofd int src_fd = -1;
+	gbe_autofd int dst_fd = -1;
+	g_autofree char *digest = NULL;
+	GbeMethod method = GBE_METHOD_REFLINK;
+	guint64 written = 0;
+	struct stat st;
+	bool linked = false;
+
+	if (!clone_link(clone, path, name, seen, what, &linked, error) || linked)
+		return linked;
+	if (!open_source(dir_fd, name, seen, what, &src_fd, &st, error))
+		return false;
+	dst_fd = openat(clone->levels[clone->depth - 1].dst, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (dst_fd < 0)
+		return gbe_throw_errno(error, errno, "cannot create the copy of %s", what);
+	if (GBE_FAULT("clone-file-created", error))
+		return false;
+	if (clone->nocow && !gbe_metadata_copy_nocow(src_fd, dst_fd, what, error))
+		return false;
+	if (!gbe_file_cloner_run(&clone->file, src_fd, dst_fd, &st, what, &method, &written,
+				 &digest, error))
+		return false;
+	if (!gbe_metadata_copy(src_fd, dst_fd, &st, what, error))
+		return false;
+	clone->method = MAX(clone->method, method);
+	clone->written += written;
+	if (digest != NULL)
+		g_hash_table_insert(clone->digests, g_strdup(path), g_steal_pointer(&digest));
+	return !GBE_FAULT("clone-file-done", error);
+}
+
+static bool
+clone_symlink(Clone *clone, int dir_fd, const char *name, const struct stat *st, const char *what,
+	      GError **error)
+{
+	int dst_fd = clone->levels[clone->depth - 1].dst;
+	g_autofree char *target = g_malloc(PATH_MAX);
+	ssize_t len = readlinkat(dir_fd, name, target, PATH_MAX);
+
+	if (len < 0 && errno == EINVAL)
+		return throw_exchanged(error, what);
+	if (len < 0)
+		return gbe_throw_errno(error, errno, "cannot read the symlink %s", what);
+	if (len == PATH_MAX)
+		return gbe_throw_errno(error, ENAMETOOLONG, "cannot read the symlink %s", what);
+	target[len] = '\0';
+	if (symlinkat(target, dst_fd, name) < 0)
+		return gbe_throw_errno(error, errno, "cannot make the copy of the symlink %s",
+				       what);
+	return gbe_metadata_copy_link_at(dir_fd, name, dst_fd, name, st, what, error);
+}
+
+static bool
+is_below(const char *path, const char *above)
+{
+	gsize len = strlen(above);
+
+	return strncmp(path, above, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/* The pass in which a path is copied; directories are made in every pass that needs them. */
+static bool
+is_due(const Clone *clone, const char *path, bool directory)
+{
+	const char *const *first = clone->options->first;
+	int pass = -1;
+
+	if (first == NULL)
+		return true;
+	for (int i = 0; first[i] != NULL && pass < 0; i++)
+		if (is_below(path, first[i]))
+			pass = i;
+	if (pass == clone->pass)
+		return true;
+	return directory && (clone->pass < 0 || is_below(first[clone->pass], path));
+}
+
+static bool
+clone_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	    GError **error)
+{
+	Clone *clone = data;
+	g_autofree char *what = NULL;
+	guint depth = 1;
+
+	if (!is_due(clone, path, S_ISDIR(st->st_mode)))
+		return true;
+	for (const char *at = path; *at != '\0'; at++)
+		if (*at == '/')
+			depth++;
+	while (clone->depth > depth)
+		if (!pop(clone, error))
+			return false;
+	what = gbe_path_to_text(path);
+	switch (st->st_mode & S_IFMT) {
+	case S_IFDIR:
+		return clone_dir(clone, dir_fd, name, st, what, error);
+	case S_IFREG:
+		return clone_regular(clone, path, dir_fd, name, st, what, error);
+	case S_IFLNK:
+		return clone_symlink(clone, dir_fd, name, st, what, error);
+	case S_IFSOCK:
+		return true;
+	default:
+		/* The scan saw none. */
+		return throw_exchanged(error, what);
+	}
+}
+
+static bool
+clone_pass(Clone *clone, int pass, int src_fd, int dst_fd, GError **error)
+{
+	gbe_autofd int src = -1;
+	gbe_autofd int dst = -1;
+	struct stat st;
+
+	clone->pass = pass;
+	if (!gbe_open_dir_at(src_fd, ".", &src, error) ||
+	    !gbe_open_dir_at(dst_fd, ".", &dst, error))
+		return false;
+	if (fstat(src, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the top of the tree");
+	if (!push(clone, gbe_steal_fd(&src), gbe_steal_fd(&dst), &st, "the top of the tree", error))
+		return false;
+	if (!gbe_tree_walk(src_fd, clone->options->exclude, clone_visit, clone, error))
+		return false;
+	while (clone->depth > 0)
+		if (!pop(clone, error))
+			return false;
+	return true;
+}
+
+static bool
+is_btrfs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+bool
+gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeCloneResult *result,
+		GError **error)
+{
+	g_auto(Clone) clone = {
+	    .options = options,
+	    .file.options = options,
+	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, g_free),
+	    .digests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+	    .method = MAX(options->allowed, GBE_METHOD_REFLINK),
+	    .nocow = is_btrfs(src_fd) && is_btrfs(dst_fd),
+	};
+
+	if (!gbe_metadata_drop_acls(dst_fd, "the copy", error))
+		return false;
+	for (int i = 0; options->first != NULL && options->first[i] != NULL; i++)
+		if (!clone_pass(&clone, i, src_fd, dst_fd, error))
+			return false;
+	if (!clone_pass(&clone, -1, src_fd, dst_fd, error))
+		return false;
+	result->method = clone.method;
+	result->bytes_written = clone.written;
+	result->digests = g_steal_pointer(&clone.digests);
+	return true;
+}

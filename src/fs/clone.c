@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/clone.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/fault.h"
+#include "fs/clone-files.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/remove.h"
+#include "fs/subvolume.h"
+
+void
+gbe_clone_result_clear(GbeCloneResult *result)
+{
+	gbe_tree_info_clear(&result->info);
+	g_clear_pointer(&result->digests, g_hash_table_unref);
+	*result = (GbeCloneResult){0};
+}
+
+/* What is excluded from the tree came along with the snapshot. */
+static bool
+remove_excluded(int src_fd, int dst_fd, const GbeCloneOptions *options, GError **error)
+{
+	struct stat st;
+
+	for (int i = 0; options->exclude != NULL && options->exclude[i] != NULL; i++)
+		if (!gbe_remove_tree_at(dst_fd, options->exclude[i], error))
+			return false;
+	if (options->exclude == NULL)
+		return true;
+	if (fstat(src_fd, &st) < 0 ||
+	    futimens(dst_fd, (const struct timespec[]){st.st_atim, st.st_mtim}) < 0)
+		return gbe_throw_errno(error, errno, "cannot set the times of a snapshot");
+	if (options->read_only)
+		return gbe_subvolume_set_read_only(dst_fd, true, error);
+	return true;
+}
+
+/* *ret_done false: no snapshot can be made here, nothing was. */
+static bool
+try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions *options,
+	     bool *ret_done, GError **error)
+{
+	/* Excluded names have to be removed before it becomes read-only. */
+	bool read_only = options->read_only && options->exclude == NULL;
+	g_autoptr(GError) local_error = NULL;
+	gbe_autofd int dst_fd = -1;
+
+	*ret_done = false;
+	if (options->allowed != GBE_METHOD_SNAPSHOT || !gbe_is_subvolume(src_fd) ||
+	    !gbe_same_filesystem(src_fd, dst_parent))
+		return true;
+	if (!gbe_subvolume_snapshot_at(src_fd, dst_parent, dst, read_only, &local_error)) {
+		if (g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&local_error));
+		return false;
+	}
+	if (!GBE_FAULT("clone-snapshot-made", error) &&
+	    gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
+	    remove_excluded(src_fd, dst_fd, options, error)) {
+		*ret_done = true;
+		return true;
+	}
+	if (!gbe_remove_tree_at(dst_parent, dst, &local_error))
+		g_clear_error(&local_error);
+	return false;
+}
+
+static bool
+clone_into_new_dir(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions *options,
+		   GbeCloneResult *result, GError **error)
+{
+	g_autoptr(GError) ignored = NULL;
+	gbe_autofd int dst_fd = -1;
+
+	if (mkdirat(dst_parent, dst, 0700) < 0)
+		return gbe_throw_errno(error, errno, "cannot make the directory %s", dst);
+	if (gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
+	    gbe_clone_files(src_fd, dst_fd, options, result, error))
+		return true;
+	/* What cannot be removed either carries a name that is swept. */
+	if (!gbe_remove_tree_at(dst_parent, dst, &ignored))
+		g_clear_error(&ignored);
+	return false;
+}
+
+bool
+gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *dst,
+		  const GbeCloneOptions *options, GbeCloneResult *ret_result, GError **error)
+{
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int src_fd = -1;
+	bool snapshot = false;
+
+	if (!gbe_open_dir_at(src_parent, src, &src_fd, error))
+		return false;
+	if (!gbe_tree_scan(src_fd, options->exclude, &result.info, error))
+		return gbe_prefix(error, "cannot clone %s", src);
+	if (!try_snapshot(src_fd, dst_parent, dst, options, &snapshot, error))
+		return gbe_prefix(error, "cannot clone %s", src);
+	if (snapshot) {
+		/* Sockets are in it as the files that they are. */
+		g_ptr_array_set_size(result.info.left_out, 0);
+		result.method = GBE_METHOD_SNAPSHOT;
+		result.digests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	} else if (!clone_into_new_dir(src_fd, dst_parent, dst, options, &result, error)) {
+		return gbe_prefix(error, "cannot clone %s", src);
+	}
+	*ret_result = result;
+	result = (GbeCloneResult){0};
+	return true;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The extents of a file, one after the other, read in batches of fixed size. Reads only. */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#include <linux/fiemap.h>
+
+#define GBE_FIEMAP_BATCH 256
+
+typedef struct {
+	int fd;
+	guint64 at;    /* where the next batch begins */
+	guint64 end;   /* of what is asked for */
+	guint32 flags; /* FIEMAP_FLAG_* */
+	guint index;   /* in the batch */
+	gboolean last; /* the batch holds the last extent */
+	union {
+		struct fiemap map;
+		char room[sizeof(struct fiemap) + GBE_FIEMAP_BATCH * sizeof(struct fiemap_extent)];
+	} batch;
+} GbeFiemap;
+
+/* From 0 to @end. FIEMAP_FLAG_SYNC in @flags brings dirty pages to their blocks first. */
+void gbe_fiemap_init(GbeFiemap *fiemap, int fd, guint64 end, guint32 flags);
+/* *ret_extent is NULL behind the last one and valid until the next call. GBE_ERROR_UNSUPPORTED where the
+ * file system has no FIEMAP. */
+bool gbe_fiemap_next(GbeFiemap *fiemap, const struct fiemap_extent **ret_extent,
+		     GError **error) GBE_CHECKED;
