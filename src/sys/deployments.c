@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/deployments.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ostree.h>
+#include <string.h>
+
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "sys/booted.h"
+
+#define BOOTED_FLAG "/run/ostree-booted"
+#define PROGRAM "/usr/libexec/greenboot-etcd/prerun"
+
+typedef struct {
+	int root_fd;
+	bool is_root;
+	int sysroot_fd;
+	OstreeSysroot *sysroot; /* loaded, or NULL */
+} Loader;
+
+static void
+loader_clear(Loader *loader)
+{
+	gbe_close_fd(&loader->sysroot_fd);
+	g_clear_object(&loader->sysroot);
+}
+
+void
+gbe_deployments_free(GbeDeployments *deployments)
+{
+	if (deployments == NULL)
+		return;
+	g_clear_pointer(&deployments->listed, g_ptr_array_unref);
+	gbe_deployment_clear(&deployments->booted);
+	g_free(deployments->list_why);
+	g_free(deployments->booted_why);
+	g_free(deployments);
+}
+
+static GbeTri
+path_exists(int root_fd, const char *path)
+{
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int fd = -1;
+
+	if (gbe_open_in_root(root_fd, path, O_PATH, &fd, &local))
+		return GBE_YES;
+	return g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) ? GBE_NO : GBE_UNKNOWN;
+}
+
+/* The physical sysroot: below a booted deployment it is mounted at /sysroot. */
+static bool
+find_sysroot(Loader *loader, GError **error)
+{
+	static const char *const candidates[] = {"/sysroot", "/"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
+		gbe_autofd int fd = -1;
+
+		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
+				      NULL) ||
+		    path_exists(fd, "/ostree/repo") != GBE_YES)
+			continue;
+		loader->sysroot_fd = gbe_steal_fd(&fd);
+		return true;
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
+}
+
+/* On the system itself libostree has to see "/", to know which deployment is booted. Elsewhere it gets
+ * the directory by its fd, so that a symlink on the way to it cannot lead out of the root. It takes no
+ * lock for reading, and neither do we. */
+static bool
+load_sysroot(Loader *loader, GError **error)
+{
+	g_autofree char *path = loader->is_root
+				    ? g_strdup("/")
+				    : g_strdup_printf("/proc/self/fd/%d", loader->sysroot_fd);
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	g_autoptr(OstreeSysroot) sysroot = ostree_sysroot_new(file);
+
+	if (!ostree_sysroot_load(sysroot, NULL, error)) {
+		(void)gbe_convert(error, GBE_ERROR_CANNOT_TELL);
+		return gbe_prefix(error, "cannot load ostree's deployments");
+	}
+	loader->sysroot = g_steal_pointer(&sysroot);
+	return true;
+}
+
+/* What the deployment's directory says: its handle, and whether the program is in its tree. */
+static void
+look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
+	  bool *ret_there)
+{
+	g_autofree char *path = gbe_deploy_dir_path(dir);
+	gbe_autofd int fd = -1;
+
+	*ret_there = gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL);
+	if (!*ret_there)
+		return;
+	*ret_handle = gbe_file_handle(fd);
+	if (ret_has_program != NULL)
+		*ret_has_program = path_exists(fd, PROGRAM);
+}
+
+static GbeListed *
+listed_new(const Loader *loader, const GbeDeployDir *dir)
+{
+	GbeListed *listed = g_new0(GbeListed, 1);
+	bool there = false;
+
+	listed->ref.id = gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
+	look_into(loader, dir, &listed->ref.handle, &listed->has_program, &there);
+	return listed;
+}
+
+/* A label only: 0 where the commit cannot be read. */
+static gint64
+commit_time(OstreeSysroot *sysroot, const char *checksum)
+{
+	g_autoptr(OstreeRepo) repo = NULL;
+	g_autoptr(GVariant) commit = NULL;
+
+	if (!ostree_sysroot_get_repo(sysroot, &repo, NULL, NULL) ||
+	    !ostree_repo_load_commit(repo, checksum, &commit, NULL, NULL))
+		return 0;
+	return (gint64)ostree_commit_get_timestamp(commit);
+}
+
+static GbeListed *
+listed_from_ostree(const Loader *loader, OstreeDeployment *deployment)
+{
+	GbeDeployDir dir = {
+	    .stateroot = (char *)ostree_deployment_get_osname(deployment),
+	    .checksum = (char *)ostree_deployment_get_csum(deployment),
+	    .serial = (guint)ostree_deployment_get_deployserial(deployment),
+	};
+	GbeListed *listed = listed_new(loader, &dir);
+
+	listed->staged = ostree_deployment_is_staged(deployment);
+	listed->pinned = ostree_deployment_is_pinned(deployment);
+	listed->timestamp = commit_time(loader->sysroot, dir.checksum);
+	return listed;
+}
+
+/* Below --root libostree does not look for a staged deployment. On the system itself it does, but only
+ * newer versions say whether it is locked. */
+static void
+add_staged(GbeDeployments *deployments, const Loader *loader)
+{
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *handle = NULL;
+	GPtrArray *listed = deployments->listed;
+	GbeListed *first = listed->len > 0 ? listed->pdata[0] : NULL;
+	gboolean locked = FALSE;
+	bool there = false;
+
+	if (!gbe_staged_read(loader->root_fd, &dir, &locked, NULL))
+		return;
+	if (!loader->is_root) {
+		/* A file that outlived what it names, as after a cleanup. */
+		look_into(loader, &dir, &handle, NULL, &there);
+		if (!there)
+			return;
+		first = listed_new(loader, &dir);
+		first->staged = TRUE;
+		first->timestamp = commit_time(loader->sysroot, dir.checksum);
+		g_ptr_array_insert(listed, 0, first);
+	}
+	if (first != NULL && first->staged)
+		first->locked = locked;
+}
+
+static bool
+same_stateroot(const char *id_a, const char *id_b)
+{
+	g_autofree char *a = NULL;
+	g_autofree char *b = NULL;
+
+	return gbe_deployment_id_parse(id_a, &a, NULL, NULL) &&
+	       gbe_deployment_id_parse(id_b, &b, NULL, NULL) && strcmp(a, b) == 0;
+}
+
+/* What follows from a deployment's place: the rollback is the first of the booted one's stateroot after
+ * it, as libostree has it. */
+static void
+mark_places(GbeDeployments *deployments)
+{
+	const GbeDeployment *booted = &deployments->booted;
+	bool past_booted = false;
+	bool have_rollback = false;
+	bool have_default = false;
+
+	for (guint i = 0; i < deployments->listed->len; i++) {
+		GbeListed *listed = deployments->listed->pdata[i];
+
+		listed->index = i;
+		listed->is_default = !listed->staged && !have_default;
+		have_default = have_default || listed->is_default;
+		listed->booted = gbe_deployment_same(&listed->ref, booted);
+		if (!listed->booted && past_booted && !have_rollback && !listed->staged &&
+		    same_stateroot(listed->ref.id, booted->id)) {
+			listed->rollback = TRUE;
+			have_rollback = true;
+		}
+		past_booted = past_booted || listed->booted;
+	}
+}
+
+static void
+take_list(GbeDeployments *deployments, const Loader *loader)
+{
+	g_autoptr(GPtrArray) all = ostree_sysroot_get_deployments(loader->sysroot);
+
+	deployments->listed = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_listed_free);
+	for (guint i = 0; i < all->len; i++)
+		g_ptr_array_add(deployments->listed, listed_from_ostree(loader, all->pdata[i]));
+	add_staged(deployments, loader);
+}
+
+static void
+take_booted_dir(GbeDeployments *deployments, const Loader *loader, const GbeDeployDir *dir)
+{
+	bool there = false;
+	g_autofree char *handle = NULL;
+
+	look_into(loader, dir, &handle, NULL, &there);
+	if (!there) {
+		g_autofree char *path = gbe_deploy_dir_path(dir);
+
+		deployments->booted_why =
+		    g_strdup_printf("the booted deployment's directory %s is not there", path);
+		return;
+	}
+	deployments->booted.id =
+	    gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
+	deployments->booted.handle = g_steal_pointer(&handle);
+}
+
+static void
+take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline *cmdline)
+{
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autoptr(GError) local = NULL;
+
+	if (loader->is_root) {
+		OstreeDeployment *booted =
+		    loader->sysroot == NULL ? NULL
+					    : ostree_sysroot_get_booted_deployment(loader->sysroot);
+
+		if (booted == NULL) {
+			deployments->booted_why =
+			    g_strdup(deployments->list_why != NULL
+					 ? deployments->list_why
+					 : "none of ostree's deployments is the one that runs");
+			return;
+		}
+		dir.stateroot = g_strdup(ostree_deployment_get_osname(booted));
+		dir.checksum = g_strdup(ostree_deployment_get_csum(booted));
+		dir.serial = (guint)ostree_deployment_get_deployserial(booted);
+	} else if (cmdline == NULL || cmdline->ostree == NULL) {
+		deployments->booted_why = g_strdup("there is no ostree= in proc/cmdline");
+		return;
+	} else if (!gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, &local)) {
+		deployments->booted_why = g_strdup(local->message);
+		return;
+	}
+	take_booted_dir(deployments, loader, &dir);
+}
+
+GbeDeployments *
+gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline)
+{
+	__attribute__((cleanup(loader_clear))) Loader loader = {
+	    .root_fd = root_fd,
+	    .is_root = strcmp(root_path, "/") == 0,
+	    .sysroot_fd = -1,
+	};
+	GbeDeployments *deployments = g_new0(GbeDeployments, 1);
+	g_autoptr(GError) local = NULL;
+
+	deployments->ostree = path_exists(root_fd, BOOTED_FLAG);
+	/* A sysroot on a machine that has not booted from it is somebody's build directory. */
+	if (deployments->ostree == GBE_NO && loader.is_root) {
+		deployments->list_why = g_strdup("this is not an ostree system");
+	} else if (!find_sysroot(&loader, &local)) {
+		deployments->list_why = g_strdup(local->message);
+	} else if (!load_sysroot(&loader, &local)) {
+		deployments->list_why = g_strdup(local->message);
+	} else {
+		take_list(deployments, &loader);
+	}
+
+	if (deployments->ostree == GBE_NO)
+		deployments->booted_why = g_strdup("this is not an ostree system");
+	else if (loader.sysroot_fd < 0)
+		deployments->booted_why = g_strdup(deployments->list_why);
+	else
+		take_booted(deployments, &loader, cmdline);
+	if (deployments->listed != NULL)
+		mark_places(deployments);
+	return deployments;
+}
+
+const GbeListed *
+gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref)
+{
+	for (guint i = 0; deployments->listed != NULL && i < deployments->listed->len; i++) {
+		const GbeListed *listed = deployments->listed->pdata[i];
+
+		if (gbe_deployment_same(&listed->ref, ref))
+			return listed;
+	}
+	return NULL;
+}
+
+const char *
+gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref)
+{
+	const GbeListed *listed = gbe_deployments_find(deployments, ref);
+	bool before_booted = true;
+
+	if (gbe_deployment_same(&deployments->booted, ref))
+		return "booted";
+	if (listed == NULL)
+		return deployments->listed != NULL ? "gone" : NULL;
+	if (listed->staged)
+		return "staged";
+	if (listed->pinned && !listed->rollback)
+		return "pinned";
+	/* Neither of the four, and there: one that will boot before the booted one is on its way in,
+	 * every other is one to go back to. */
+	for (guint i = 0; i < listed->index; i++) {
+		const GbeListed *earlier = deployments->listed->pdata[i];
+
+		before_booted = before_booted && !earlier->booted;
+	}
+	return !listed->rollback && before_booted && deployments->booted.id != NULL ? "staged"
+										    : "rollback";
+}
