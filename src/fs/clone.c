@@ -2,6 +2,7 @@
 #include "fs/clone.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/fault.h"
@@ -19,23 +20,32 @@ gbe_clone_result_clear(GbeCloneResult *result)
 	*result = (GbeCloneResult){0};
 }
 
-/* What is excluded from the tree came along with the snapshot. */
+/* Is there anything in the source that is no part of the tree, and comes along with a snapshot? */
+static bool
+has_excluded(int src_fd, const GbeCloneOptions *options)
+{
+	struct stat st;
+
+	for (int i = 0; options->exclude != NULL && options->exclude[i] != NULL; i++)
+		if (fstatat(src_fd, options->exclude[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
+
 static bool
 remove_excluded(int src_fd, int dst_fd, const GbeCloneOptions *options, GError **error)
 {
 	struct stat st;
 
-	for (int i = 0; options->exclude != NULL && options->exclude[i] != NULL; i++)
+	for (int i = 0; options->exclude[i] != NULL; i++)
 		if (!gbe_remove_tree_at(dst_fd, options->exclude[i], error))
 			return false;
-	if (options->exclude == NULL)
-		return true;
+	if (GBE_FAULT("clone-excluded-removed", error))
+		return false;
 	if (fstat(src_fd, &st) < 0 ||
 	    futimens(dst_fd, (const struct timespec[]){st.st_atim, st.st_mtim}) < 0)
 		return gbe_throw_errno(error, errno, "cannot set the times of a snapshot");
-	if (options->read_only)
-		return gbe_subvolume_set_read_only(dst_fd, true, error);
-	return true;
+	return !options->read_only || gbe_subvolume_set_read_only(dst_fd, true, error);
 }
 
 /* *ret_done false: no snapshot can be made here, nothing was. */
@@ -43,8 +53,9 @@ static bool
 try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions *options,
 	     bool *ret_done, GError **error)
 {
-	/* Excluded names have to be removed before it becomes read-only. */
-	bool read_only = options->read_only && options->exclude == NULL;
+	bool excluded = has_excluded(src_fd, options);
+	/* What is to be removed from it is, before it becomes read-only. */
+	bool read_only = options->read_only && !excluded;
 	g_autoptr(GError) local_error = NULL;
 	gbe_autofd int dst_fd = -1;
 
@@ -60,7 +71,7 @@ try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions 
 	}
 	if (!GBE_FAULT("clone-snapshot-made", error) &&
 	    gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
-	    remove_excluded(src_fd, dst_fd, options, error)) {
+	    (!excluded || remove_excluded(src_fd, dst_fd, options, error))) {
 		*ret_done = true;
 		return true;
 	}
