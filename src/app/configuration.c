@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/configuration.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/state.h"
+#include "core/record.h"
+#include "fs/open.h"
+
+#define BASE_NAME "greenboot-etcd.conf"
+#define DROPIN_DIR "greenboot-etcd.conf.d"
+#define FILE_MAX (1024 * 1024)
+/* All files together, as the state keeps them: a record has room for so much, escaped. */
+#define REMEMBERED_MAX (256 * 1024)
+
+/* One file as it was found. Either ->text or ->error is set. */
+typedef struct {
+	char *path;
+	char *text;
+	gsize size;
+	GError *error;
+	GHashTable *skip; /* its faulty keys; a later file may have them right */
+} ConfFile;
+
+static void
+conf_file_free(ConfFile *file)
+{
+	g_free(file->path);
+	g_free(file->text);
+	g_clear_error(&file->error);
+	g_clear_pointer(&file->skip, g_hash_table_unref);
+	g_free(file);
+}
+
+static GPtrArray *
+files_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)conf_file_free);
+}
+
+static ConfFile *
+read_conf(GbeApp *app, const char *path)
+{
+	ConfFile *file = g_new0(ConfFile, 1);
+
+	file->path = g_strdup(path);
+	(void)!gbe_read_in_root(app->root_fd, path, FILE_MAX, &file->text, &file->size,
+				&file->error);
+	return file;
+}
+
+static void
+add_base(GbeApp *app, const char *dir, GPtrArray *files)
+{
+	g_autofree char *path = g_build_filename(dir, BASE_NAME, NULL);
+	ConfFile *file = read_conf(app, path);
+
+	if (g_error_matches(file->error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		conf_file_free(file);
+	else
+		g_ptr_array_add(files, file);
+}
+
+/* As systemd does: a link to /dev/null takes the file of that name out. Below --root there may be no
+ * /dev, so that the link is looked at and not followed. */
+static bool
+is_mask(int dir_fd, const char *name)
+{
+	char target[sizeof("/dev/null")];
+	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target));
+
+	return len == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", (gsize)len) == 0;
+}
+
+/* @chosen: name -> path, or "" for a masked one. */
+static bool
+list_dropins(GbeApp *app, const char *dir, GHashTable *chosen, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, DROPIN_DIR, NULL);
+	g_autoptr(GError) local = NULL;
+	int fd = -1;
+	DIR *stream;
+	struct dirent *entry;
+
+	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	stream = fdopendir(fd);
+	if (stream == NULL) {
+		int errsv = errno;
+
+		gbe_close_fd(&fd);
+		return gbe_throw_errno(error, errsv, "cannot list %s", path);
+	}
+	for (errno = 0; (entry = readdir(stream)) != NULL; errno = 0) {
+		const char *name = entry->d_name;
+
+		if (name[0] == '.' || !g_str_has_suffix(name, ".conf"))
+			continue;
+		g_hash_table_replace(chosen, g_strdup(name),
+				     is_mask(dirfd(stream), name)
+					 ? g_strdup("")
+					 : g_build_filename(path, name, NULL));
+	}
+	if (errno != 0)
+		gbe_throw_errno(&local, errno, "cannot list %s", path);
+	(void)closedir(stream);
+	if (local != NULL) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	return true;
+}
+
+static int
+compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(a, b);
+}
+
+static void
+add_dropins(GbeApp *app, GPtrArray *files)
+{
+	static const char *const dirs[] = {"/usr/lib/greenboot-etcd", "/etc/greenboot-etcd",
+					   "/run/greenboot-etcd"};
+	g_autoptr(GHashTable) chosen =
+	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	GList *names;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
+		ConfFile *unreadable = g_new0(ConfFile, 1);
+
+		if (list_dropins(app, dirs[i], chosen, &unreadable->error)) {
+			conf_file_free(unreadable);
+			continue;
+		}
+		unreadable->path = g_build_filename(dirs[i], DROPIN_DIR, NULL);
+		g_ptr_array_add(files, unreadable);
+	}
+	names = g_list_sort(g_hash_table_get_keys(chosen), compare_names);
+	for (GList *at = names; at != NULL; at = at->next) {
+		const char *path = g_hash_table_lookup(chosen, at->data);
+
+		if (path[0] != '\0')
+			g_ptr_array_add(files, read_conf(app, path));
+	}
+	g_list_free(names);
+}
+
+static GPtrArray *
+find_files(GbeApp *app)
+{
+	GPtrArray *files = files_new();
+
+	if (app->config_file != NULL) {
+		/* Below --root it is a path there; on the system itself one of the caller's. */
+		g_autofree char *path = app->below_root
+					    ? g_strdup(app->config_file)
+					    : g_canonicalize_filename(app->config_file, NULL);
+
+		g_ptr_array_add(files, read_conf(app, path));
+		return files;
+	}
+	add_base(app, "/usr/lib/greenboot-etcd", files);
+	add_base(app, "/etc/greenboot-etcd", files);
+	add_dropins(app, files);
+	return files;
+}
+
+/* All or nothing. *ret_culprit (may be NULL) is the file at fault, or -1 where all of them together
+ * are; *ret_bad_key (may be NULL) as gbe_config_merge() gives it. */
+static bool
+merge_files(GPtrArray *files, gboolean strict, GbeConfig **ret_config, gssize *ret_culprit,
+	    char **ret_bad_key, GError **error)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+
+	for (guint i = 0; i < files->len; i++) {
+		ConfFile *file = files->pdata[i];
+
+		if (ret_culprit != NULL)
+			*ret_culprit = (gssize)i;
+		if (file->error != NULL)
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s: %s", file->path,
+					 file->error->message);
+		if (!gbe_config_merge(config, file->path, file->text, file->size, strict,
+				      file->skip, ret_bad_key, error))
+			return false;
+	}
+	if (ret_culprit != NULL)
+		*ret_culprit = -1;
+	if (!gbe_config_check(config, error))
+		return false;
+	*ret_config = g_steal_pointer(&config);
+	return true;
+}
+
+static void
+use(GbeApp *app, GbeConfig *config)
+{
+	gbe_config_free(app->config);
+	app->config = config;
+}
+
+bool
+gbe_configuration_load(GbeApp *app, gboolean strict, GError **error)
+{
+	g_autoptr(GPtrArray) files = find_files(app);
+	GbeConfig *config = NULL;
+
+	if (!merge_files(files, strict, &config, NULL, NULL, error))
+		return false;
+	use(app, config);
+	return true;
+}
+
+/* What the record says, as files again; NULL where there is none of this deployment. */
+static GPtrArray *
+read_remembered(GbeApp *app, const char *deployment)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GPtrArray) files = files_new();
+	JsonArray *array;
+
+	if (deployment == NULL || app->config_file != NULL ||
+	    !gbe_state_read(app, GBE_CONFIGURATION_RECORD, FALSE, &object, NULL) || object == NULL)
+		return NULL;
+	array = gbe_json_array(object, "files");
+	if (array == NULL ||
+	    g_strcmp0(gbe_json_string(object, "deployment", NULL), deployment) != 0)
+		return NULL;
+	for (guint i = 0; i < json_array_get_length(array); i++) {
+		JsonNode *node = json_array_get_element(array, i);
+		JsonObject *element =
+		    JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+		const char *path, *text;
+		ConfFile *file;
+
+		path = element != NULL ? gbe_json_string(element, "path", NULL) : NULL;
+		text = element != NULL ? gbe_json_string(element, "text", NULL) : NULL;
+		if (path == NULL || text == NULL)
+			return NULL;
+		file = g_new0(ConfFile, 1);
+		file->path = g_strdup(path);
+		file->text = g_strdup(text);
+		file->size = strlen(text);
+		g_ptr_array_add(files, file);
+	}
+	return g_steal_pointer(&files);
+}
+
+/* Leaves out the faulty keys one after the other, a file that cannot be parsed as a whole and, where
+ * the keys do not go together, the last file. Ends with the defaults at the latest. */
+static GbeConfig *
+merge_without_faults(GPtrArray *files)
+{
+	for (;;) {
+		g_autofree char *bad_key = NULL;
+		GbeConfig *config = NULL;
+		ConfFile *file = NULL;
+		gssize culprit = -1;
+
+		if (merge_files(files, FALSE, &config, &culprit, &bad_key, NULL))
+			return config;
+		if (files->len == 0)
+			return gbe_config_new();
+		if (culprit < 0)
+			culprit = (gssize)files->len - 1;
+		file = files->pdata[culprit];
+		if (bad_key != NULL && file->skip == NULL)
+			file->skip = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		if (bad_key == NULL || !g_hash_table_add(file->skip, g_steal_pointer(&bad_key)))
+			g_ptr_array_remove_index(files, (guint)culprit);
+	}
+}
+
+static char *
+join_warnings(const GbeConfig *config)
+{
+	GString *text = NULL;
+
+	for (guint i = 0; config->warnings != NULL && i < config->warnings->len; i++) {
+		if (text == NULL)
+			text = g_string_new(NULL);
+		else
+			g_string_append(text, "; ");
+		g_string_append(text, config->warnings->pdata[i]);
+	}
+	return text != NULL ? g_string_free(text, FALSE) : NULL;
+}
+
+/* True when the files as they lie there are what is used. */
+static bool
+choose(GbeApp *app, const char *deployment, GPtrArray *files, char **ret_complaint)
+{
+	g_autoptr(GPtrArray) remembered = NULL;
+	g_autoptr(GError) error = NULL;
+	GbeConfig *config = NULL;
+
+	if (merge_files(files, FALSE, &config, NULL, NULL, &error)) {
+		use(app, config);
+		*ret_complaint = join_warnings(config);
+		return true;
+	}
+	remembered = read_remembered(app, deployment);
+	if (remembered != NULL && merge_files(remembered, FALSE, &config, NULL, NULL, NULL)) {
+		use(app, config);
+		*ret_complaint = g_strdup_printf(
+		    "%s; the last configuration that worked under this deployment is used",
+		    error->message);
+		return false;
+	}
+	use(app, merge_without_faults(files));
+	*ret_complaint = g_strdup_printf(
+	    "%s; the configuration is used without what is wrong in it", error->message);
+	return false;
+}
+
+void
+gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_complaint)
+{
+	g_autoptr(GPtrArray) files = find_files(app);
+
+	(void)choose(app, deployment, files, ret_complaint);
+}
+
+static JsonObject *
+to_record(GPtrArray *files, const char *deployment)
+{
+	JsonObject *object = json_object_new();
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < files->len; i++) {
+		const ConfFile *file = files->pdata[i];
+		JsonObject *element = json_object_new();
+
+		json_object_set_string_member(element, "path", file->path);
+		json_object_set_string_member(element, "text", file->text);
+		json_array_add_object_element(array, element);
+	}
+	json_object_set_string_member(object, "deployment", deployment);
+	json_object_set_array_member(object, "files", array);
+	return object;
+}
+
+static bool
+can_remember(GPtrArray *files)
+{
+	gsize total = 0;
+
+	for (guint i = 0; i < files->len; i++) {
+		const ConfFile *file = files->pdata[i];
+
+		if (!g_utf8_validate(file->text, (gssize)file->size, NULL))
+			return false;
+		total += file->size;
+	}
+	return total <= REMEMBERED_MAX;
+}
+
+/* A convenience for a bad day: where it cannot be written, nothing is lost today. */
+static void
+remember(GbeApp *app, const char *deployment, GPtrArray *files)
+{
+	gboolean locked = app->lock != NULL;
+	g_autoptr(JsonObject) before = NULL;
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *text = NULL;
+
+	if (!can_remember(files))
+		return;
+	object = to_record(files, deployment);
+	text = gbe_json_print_object(object);
+	if (gbe_state_read(app, GBE_CONFIGURATION_RECORD, FALSE, &before, NULL) && before != NULL) {
+		g_autofree char *old = gbe_json_print_object(before);
+
+		if (g_str_equal(old, text))
+			return;
+	}
+	if (!gbe_app_lock(app, app->program, 0, NULL))
+		return;
+	(void)!gbe_state_write(app, GBE_CONFIGURATION_RECORD, object, GBE_WRITE_DURABLE, NULL);
+	if (!locked)
+		gbe_app_unlock(app);
+}
+
+void
+gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_complaint)
+{
+	g_autoptr(GPtrArray) files = find_files(app);
+
+	if (choose(app, deployment, files, ret_complaint) && deployment != NULL &&
+	    app->config_file == NULL)
+		remember(app, deployment, files);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/context.h"
+
+#include <fcntl.h>
+
+#include "fs/open.h"
+
+bool
+gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
+{
+	g_autoptr(GbeApp) app = g_new0(GbeApp, 1);
+	g_autoptr(GError) local = NULL;
+
+	app->root_fd = -1;
+	app->state_fd = -1;
+	app->program = g_strdup(program);
+	app->root_path = g_strdup(root != NULL ? root : "/");
+	app->below_root = !g_str_equal(app->root_path, "/");
+	/* Nobody has to ask whether there is one yet: the defaults are a configuration. */
+	app->config = gbe_config_new();
+	if (!gbe_open_root(app->root_path, &app->root_fd, error))
+		return false;
+	/* An image below --root was never booted: it has no command line, and that is fine. */
+	if (!gbe_cmdline_read(app->root_fd, &app->cmdline, &local) &&
+	    !(app->below_root && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	*ret_app = g_steal_pointer(&app);
+	return true;
+}
+
+void
+gbe_app_free(GbeApp *app)
+{
+	if (app == NULL)
+		return;
+	gbe_app_unlock(app);
+	gbe_close_fd(&app->state_fd);
+	gbe_close_fd(&app->root_fd);
+	gbe_cmdline_clear(&app->cmdline);
+	gbe_config_free(app->config);
+	g_free(app->config_file);
+	g_free(app->root_path);
+	g_free(app->program);
+	g_free(app);
+}
+
+bool
+gbe_app_open_state(GbeApp *app, gboolean make, GError **error)
+{
+	bool ok;
+
+	if (app->state_fd >= 0)
+		return true;
+	if (make)
+		ok = gbe_make_dirs(app->root_fd, GBE_STATE_DIR, 0700, &app->state_fd, error);
+	else
+		ok = gbe_open_in_root(app->root_fd, GBE_STATE_DIR, O_RDONLY | O_DIRECTORY,
+				      &app->state_fd, error);
+	return ok || gbe_prefix(error, "the state directory");
+}
+
+bool
+gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error)
+{
+	if (app->lock != NULL)
+		return true;
+	if (!gbe_app_open_state(app, TRUE, error))
+		return false;
+	return gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
+				   error);
+}
+
+void
+gbe_app_unlock(GbeApp *app)
+{
+	gbe_lock_release(g_steal_pointer(&app->lock));
+}
+
+bool
+gbe_app_progress(guint64 bytes, gpointer data)
+{
+	GbeApp *app = data;
+
+	if (app->progress != NULL)
+		app->progress(bytes, app->progress_data);
+	return true;
+}
