@@ -25,6 +25,7 @@ typedef enum { GBE_MISSING_FRESH, GBE_MISSING_RESTORE } GbeOnMissing;
 typedef enum { GBE_FAILED_LAST_GOOD, GBE_FAILED_KEEP, GBE_FAILED_REFUSE } GbeOnUpgradeFromFailed;
 typedef enum { GBE_NOSPACE_CANNOT_TELL, GBE_NOSPACE_UNHEALTHY, GBE_NOSPACE_HEALTHY } GbeOnNospace;
 
+/* A text whose key is empty is NULL (service: the program is off); member_dir may be "auto". */
 typedef struct {
 	struct {
 		char *data_dir, *member_dir, *version_file, *wal_dir, *service, *binary;
