@@ -78,7 +78,7 @@ retries_trial(const GbeSituation *s)
 	return s->owner == GBE_OWNER_SAME && s->trial == GBE_YES && s->same_run == GBE_NO &&
 	       s->judged && s->verdict != GBE_VERDICT_GREEN && s->used_within == GBE_YES &&
 	       (s->previous == GBE_PREVIOUS_OWNED || s->previous == GBE_PREVIOUS_ADOPTED) &&
-	       s->retry_trial && s->one_voter && !s->requested;
+	       s->previous_valid && s->retry_trial && s->one_voter && !s->requested;
 }
 
 static gboolean
@@ -186,7 +186,8 @@ other_owner(const GbeSituation *s)
 		return after_return(s);
 	failed_below = s->trial == GBE_YES && s->ran == GBE_NO && s->judged &&
 		       s->verdict != GBE_VERDICT_GREEN && s->used_within == GBE_YES &&
-		       s->previous == GBE_PREVIOUS_OWNED && !s->requested && s->one_voter;
+		       s->previous == GBE_PREVIOUS_OWNED && s->previous_valid && !s->requested &&
+		       s->one_voter;
 	if (failed_below && s->on_failed == GBE_FAILED_REFUSE)
 		return hold(GBE_RULE_12, GBE_HOLD_FAILED,
 			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
@@ -212,8 +213,8 @@ static GbeRuling
 corrupt(const GbeSituation *s)
 {
 	static const char why[] = "the data has a fault that etcd does not survive";
-	gboolean previous =
-	    s->previous == GBE_PREVIOUS_OWNED || s->previous == GBE_PREVIOUS_ADOPTED;
+	gboolean previous = s->previous_valid && (s->previous == GBE_PREVIOUS_OWNED ||
+						  s->previous == GBE_PREVIOUS_ADOPTED);
 
 	if (s->on_corrupt == GBE_CORRUPT_REFUSE)
 		return hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);

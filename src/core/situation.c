@@ -469,6 +469,8 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 static void
 derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
+	const GbeManifest *previous;
+
 	s->owner = GBE_OWNER_UNKNOWN;
 	s->same_run = GBE_UNKNOWN;
 	s->verdict = view->verdict;
@@ -480,6 +482,8 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	else
 		s->used_within = gbe_tri((guint64)view->used <= facts->config->restore.trial_limit);
 	s->previous = previous_is(facts, view->previous);
+	previous = gbe_facts_backup(facts, view->previous);
+	s->previous_valid = previous != NULL && previous->grade != GBE_GRADE_BAD;
 	if (!view->owner_known)
 		return;
 

@@ -47,10 +47,11 @@ typedef struct {
 	GbeTri sound;
 	GbeVerdict verdict; /* of the owner's stamp; JUDGING counts as none */
 	gboolean healthy;
-	gboolean judged;	/* a check had started in that run */
-	GbeTri trial;		/* the owner was on trial when its last run ended */
-	GbeTri used_within;	/* it used the data no longer than trial-limit */
-	GbePreviousIs previous; /* P(O) */
+	gboolean judged;	 /* a check had started in that run */
+	GbeTri trial;		 /* the owner was on trial when its last run ended */
+	GbeTri used_within;	 /* it used the data no longer than trial-limit */
+	GbePreviousIs previous;	 /* P(O) */
+	gboolean previous_valid; /* it is graded good or unproven */
 
 	/* The booted deployment's past. */
 	GbeTri ran;		   /* D ran before */
