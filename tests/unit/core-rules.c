@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The whole fact space of the decision table. A situation has some 10^16 values, but no rule looks at
+ * all of it: the space is cut into branches by what decides which rules are asked at all, and each
+ * branch walks through every combination of the facts that its rules look at. That the facts left
+ * out of a branch decide nothing there is not believed but sampled: a random situation must be ruled
+ * like its projection onto the branch's facts.
+ */
+#include "lib/unit.h"
+
+#include "core/rules.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define SAMPLES 3000000
+#define SEED 20201120
+
+typedef struct {
+	const char *name;
+	gsize offset;
+	guint count;
+	gboolean tri; /* may be unknown */
+	GbeTri reads; /* what decisions.md reads unknown as; itself: as nothing at all */
+} Fact;
+
+#define FACT(member, n)                                                                            \
+	{                                                                                          \
+#member, G_STRUCT_OFFSET(GbeSituation, member), n, FALSE, GBE_UNKNOWN              \
+	}
+#define TRI_AS(member, as)                                                                         \
+	{                                                                                          \
+#member, G_STRUCT_OFFSET(GbeSituation, member), 3, TRUE, as                        \
+	}
+#define TRI(member) TRI_AS(member, GBE_UNKNOWN)
+
+/* clang-format off */
+static const Fact facts[] = {
+	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
+	FACT(request, 3), FACT(requested, 2), FACT(last_pass, 2), FACT(mount_lost, 2),
+	FACT(one_voter, 2), FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
+	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
+	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
+	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within), FACT(previous, 4),
+	FACT(previous_valid, 2), TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
+	FACT(candidate, 2), TRI(contains), FACT(usable_candidate, 2),
+	TRI_AS(usable, GBE_YES) /* "unknown passes" */, TRI(deliberate), FACT(same_commit, 2),
+	TRI(older_listed), FACT(retry_trial, 2), FACT(on_rollback, 3), FACT(on_corrupt, 3),
+	FACT(on_missing, 2), FACT(on_failed, 3), FACT(hold_without_backup, 2),
+};
+/* clang-format on */
+
+static int
+get(const GbeSituation *s, const Fact *fact)
+{
+	int value;
+
+	memcpy(&value, (const char *)s + fact->offset, sizeof value);
+	return value;
+}
+
+static void
+set(GbeSituation *s, const Fact *fact, int value)
+{
+	memcpy((char *)s + fact->offset, &value, sizeof value);
+}
+
+static const Fact *
+fact_named(const char *name)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(facts); i++)
+		if (g_str_equal(facts[i].name, name))
+			return &facts[i];
+	ck_abort_msg("no fact %s", name);
+	return NULL;
+}
+
+static const char *
+describe(const GbeSituation *s)
+{
+	static char text[2048];
+	gsize at = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(facts); i++)
+		at += (gsize)g_snprintf(text + at, sizeof text - at, "%s=%d ", facts[i].name,
+					get(s, &facts[i]));
+	return text;
+}
+
+/* Does what the plan says in the end: the rule, then the gate on the same data. */
+static gboolean
+rule(const GbeSituation *s, GbeRuling *ret_ruling)
+{
+	gbe_rules_apply(s, ret_ruling);
+	/* Where the ruling puts other data in place the gate looks at that, in another situation. */
+	if (ret_ruling->rule == GBE_RULE_2 ||
+	    (ret_ruling->move != GBE_DATA_KEEP && ret_ruling->move != GBE_DATA_USABLE))
+		return FALSE;
+	return gbe_rules_gate(s, ret_ruling);
+}
+
+static gboolean
+restores(const GbeRuling *r)
+{
+	return r->move != GBE_DATA_KEEP && r->move != GBE_DATA_FRESH;
+}
+
+static gboolean
+same_ruling(const GbeRuling *a, const GbeRuling *b)
+{
+	return a->rule == b->rule && a->move == b->move && a->displaced == b->displaced &&
+	       a->backup == b->backup && a->adopt == b->adopt && a->upgrade == b->upgrade &&
+	       a->again == b->again && a->stamp == b->stamp && a->forget == b->forget &&
+	       a->hold == b->hold && g_str_equal(a->why, b->why);
+}
+
+/* The table of decisions.md once more, row by row in its own order, as conditions alone. */
+
+static gboolean
+untouchable(const GbeSituation *s)
+{
+	return s->data == GBE_UNKNOWN || s->data_open != GBE_NO || s->ostree == GBE_UNKNOWN ||
+	       (s->ostree == GBE_YES && !s->booted_known);
+}
+
+static gboolean
+has_previous(const GbeSituation *s)
+{
+	return s->previous == GBE_PREVIOUS_OWNED || s->previous == GBE_PREVIOUS_ADOPTED;
+}
+
+static gboolean
+failed_trial(const GbeSituation *s)
+{
+	return s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
+	       s->used_within == GBE_YES;
+}
+
+static GbeRule
+row_of_same_owner(const GbeSituation *s)
+{
+	if (s->same_run == GBE_YES)
+		return GBE_RULE_5;
+	if (s->sound == GBE_NO)
+		return GBE_RULE_5A;
+	if (s->verdict == GBE_VERDICT_GREEN && s->healthy)
+		return GBE_RULE_6;
+	if (s->trial != GBE_YES)
+		return s->verdict == GBE_VERDICT_RED ? GBE_RULE_8 : GBE_RULE_7;
+	/* A person's request, and a cluster, are not displaced: "other cases of a trial: as 7". */
+	if (s->same_run == GBE_NO && failed_trial(s) && has_previous(s) && s->previous_valid &&
+	    s->retry_trial && s->one_voter && !s->requested)
+		return GBE_RULE_9;
+	return GBE_RULE_7;
+}
+
+static GbeRule
+row_of_other_owner(const GbeSituation *s)
+{
+	if (s->trial == GBE_YES && s->ran == GBE_YES)
+		return GBE_RULE_10A;
+	if (s->trial != GBE_YES && s->ran == GBE_YES && s->own_trial != GBE_YES)
+		return GBE_RULE_10B;
+	if (s->ran == GBE_NO && failed_trial(s) && s->previous == GBE_PREVIOUS_OWNED &&
+	    s->previous_valid && s->one_voter && !s->requested &&
+	    (s->on_failed == GBE_FAILED_REFUSE ||
+	     (s->on_failed == GBE_FAILED_LAST_GOOD && !s->last_pass)))
+		return GBE_RULE_12;
+	return GBE_RULE_11;
+}
+
+static GbeRule
+row(const GbeSituation *s)
+{
+	if (s->data == GBE_UNKNOWN || s->data_open != GBE_NO)
+		return GBE_RULE_0;
+	if (s->skip)
+		return GBE_RULE_SKIP;
+	if (untouchable(s))
+		return GBE_RULE_0;
+	if (s->request == GBE_REQUEST_IS_READY)
+		return GBE_RULE_2;
+	if (s->ostree == GBE_NO)
+		return GBE_RULE_1;
+	if (s->data == GBE_NO)
+		return GBE_RULE_3;
+	if (s->owner == GBE_OWNER_UNKNOWN)
+		return GBE_RULE_4;
+	if (s->closing == GBE_CLOSING_DIFFERS && !s->requested)
+		return GBE_RULE_13;
+	return s->owner == GBE_OWNER_SAME ? row_of_same_owner(s) : row_of_other_owner(s);
+}
+
+/* Rule 3 hands over to the rules that would restore; 13 says "otherwise rule 4". */
+static gboolean
+row_allows(const GbeSituation *s, GbeRule applied)
+{
+	GbeRule expected = row(s);
+
+	if (expected == GBE_RULE_3)
+		return applied == GBE_RULE_3 || applied == GBE_RULE_9 || applied == GBE_RULE_10A ||
+		       applied == GBE_RULE_10B;
+	if (expected == GBE_RULE_13)
+		return applied ==
+		       (s->closing_back && s->one_voter && s->on_rollback != GBE_ROLLBACK_NEVER
+			    ? GBE_RULE_13
+			    : GBE_RULE_4);
+	return applied == expected;
+}
+
+/* What is asked of every cell. */
+
+#define require(condition, s, r)                                                                   \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			ck_abort_msg("rule %s (%s), move %u: " #condition ": %s",                  \
+				     gbe_rule_to_string((r)->rule), (r)->why, (guint)(r)->move,    \
+				     describe(s));                                                 \
+	} while (0)
+
+static void
+check_total(const GbeSituation *s, const GbeRuling *r)
+{
+	GbeRuling applied;
+
+	gbe_rules_apply(s, &applied);
+	require(row_allows(s, applied.rule), s, &applied);
+	require(r->rule <= GBE_RULE_SKIP, s, r);
+	require(r->why != NULL && r->why[0] != '\0', s, r);
+	require(gbe_rule_to_string(r->rule)[0] != '?', s, r);
+	/* A plan that holds etcd back does not stamp, and moves nothing. */
+	require(r->hold == GBE_HOLD_NO || (!r->stamp && r->move == GBE_DATA_KEEP), s, r);
+	/* One more pass only where one may follow, and only after 2, 10a and 12. */
+	require(!r->again || r->rule == GBE_RULE_2 || r->rule == GBE_RULE_10A ||
+		    r->rule == GBE_RULE_12,
+		s, r);
+	require(!r->again || r->rule == GBE_RULE_2 || !s->last_pass, s, r);
+	require(!r->forget || r->rule == GBE_RULE_SKIP, s, r);
+}
+
+/* Invariant 4 at the level of rulings: who may put what in the data's place. */
+static void
+check_sources(const GbeSituation *s, const GbeRuling *r)
+{
+	switch (r->move) {
+	case GBE_DATA_KEEP:
+		break;
+	case GBE_DATA_FRESH:
+		require(r->rule == GBE_RULE_3 && s->data == GBE_NO, s, r);
+		break;
+	case GBE_DATA_PREVIOUS:
+		require(has_previous(s), s, r);
+		require(r->rule == GBE_RULE_5A || r->rule == GBE_RULE_9 ||
+			    r->rule == GBE_RULE_10A || r->rule == GBE_RULE_12,
+			s, r);
+		break;
+	case GBE_DATA_CANDIDATE:
+		require(s->candidate, s, r);
+		break;
+	case GBE_DATA_USABLE:
+		require(s->usable_candidate && s->usable == GBE_NO, s, r);
+		break;
+	case GBE_DATA_CLOSING:
+		require(r->rule == GBE_RULE_13 && s->closing_back, s, r);
+		break;
+	case GBE_DATA_REQUESTED:
+		require(r->rule == GBE_RULE_2 && s->request == GBE_REQUEST_IS_READY, s, r);
+		break;
+	default:
+		ck_abort_msg("move %u", (guint)r->move);
+	}
+	/* Invariant 5. */
+	require(!restores(r) || r->backup == GBE_BACKUP_NONE, s, r);
+	/* Somebody else's writes are never filed under the owner's name, nor an unknown owner's. */
+	if (s->data == GBE_YES && r->move == GBE_DATA_KEEP && r->backup != GBE_BACKUP_NONE &&
+	    r->rule != GBE_RULE_0 &&
+	    (s->owner == GBE_OWNER_UNKNOWN || (s->closing == GBE_CLOSING_DIFFERS && !s->requested)))
+		require(r->adopt, s, r);
+}
+
+/* etcd is held back in the listed cases only. */
+static void
+check_hold(const GbeSituation *s, const GbeRuling *r)
+{
+	switch (r->hold) {
+	case GBE_HOLD_NO:
+		break;
+	case GBE_HOLD_MOUNT:
+		require(r->rule == GBE_RULE_3 && s->mount_lost && s->data == GBE_NO, s, r);
+		break;
+	case GBE_HOLD_CORRUPT:
+		require(r->rule == GBE_RULE_5A && s->sound == GBE_NO &&
+			    s->on_corrupt == GBE_CORRUPT_REFUSE,
+			s, r);
+		break;
+	case GBE_HOLD_FAILED:
+		require(r->rule == GBE_RULE_12 && s->on_failed == GBE_FAILED_REFUSE, s, r);
+		break;
+	case GBE_HOLD_UNUSABLE:
+		require(r->rule == GBE_RULE_14 && s->usable == GBE_NO, s, r);
+		break;
+	default:
+		ck_abort_msg("hold %u", (guint)r->hold);
+	}
+}
+
+static void
+check_refusals(const GbeSituation *s, const GbeRuling *r)
+{
+	/* A request is ready against a cluster only where --force said so. */
+	require(s->one_voter || !restores(r) || r->rule == GBE_RULE_2, s, r);
+	if (s->on_rollback == GBE_ROLLBACK_NEVER)
+		require(!restores(r) || (r->rule != GBE_RULE_10A && r->rule != GBE_RULE_10B &&
+					 r->rule != GBE_RULE_13 && r->rule != GBE_RULE_14),
+			s, r);
+	/* What a person asked for is not displaced by a rule. */
+	if (s->requested && s->data == GBE_YES)
+		require(!restores(r) || r->rule == GBE_RULE_2, s, r);
+	if (untouchable(s) || s->skip)
+		require(!restores(r) && !r->stamp && r->hold == GBE_HOLD_NO, s, r);
+	/* An upgrade's backup is required, whatever the configuration of plain reboots. */
+	if (r->rule == GBE_RULE_11)
+		require(r->backup == GBE_BACKUP_REQUIRED && r->upgrade && !r->adopt, s, r);
+}
+
+/*
+ * Invariant 1. A fact that is unknown never makes the program put something in the place of data that
+ * is there: what it restores while the fact is unknown it restores whatever the fact is. Some facts
+ * have a reading in decisions.md, word for word; there the ruling must be the very one of that
+ * reading, so that unknown adds nothing of its own. The gate acts because D's etcd is known not to
+ * read the data: whatever the other fact is, D must not get that data. Where there is no data nothing
+ * is destroyed.
+ */
+static gboolean
+acts_alike(const GbeRuling *unknown, const GbeRuling *known)
+{
+	if (unknown->rule == GBE_RULE_14)
+		return restores(known) || known->hold != GBE_HOLD_NO;
+	return unknown->move == known->move;
+}
+
+static void
+check_unknown(const GbeSituation *s, const GbeRuling *r)
+{
+	if (!restores(r) || s->data == GBE_NO)
+		return;
+	for (guint i = 0; i < G_N_ELEMENTS(facts); i++) {
+		const GbeTri *reads = &facts[i].reads;
+
+		if (!facts[i].tri || get(s, &facts[i]) != GBE_UNKNOWN)
+			continue;
+		for (GbeTri known = GBE_NO; known <= GBE_YES; known++) {
+			GbeSituation other = *s;
+			GbeRuling then;
+
+			if (*reads != GBE_UNKNOWN && *reads != known)
+				continue;
+			set(&other, &facts[i], (int)known);
+			(void)rule(&other, &then);
+			if (!acts_alike(r, &then))
+				ck_abort_msg(
+				    "%s unknown: rule %s restores, %s: rule %s does not: %s",
+				    facts[i].name, gbe_rule_to_string(r->rule),
+				    gbe_tri_to_string(known), gbe_rule_to_string(then.rule),
+				    describe(s));
+		}
+	}
+}
+
+static void
+check_cell(const GbeSituation *s)
+{
+	GbeRuling r;
+
+	(void)rule(s, &r);
+	check_total(s, &r);
+	check_sources(s, &r);
+	check_hold(s, &r);
+	check_refusals(s, &r);
+	check_unknown(s, &r);
+}
+
+/* The branches. */
+
+typedef struct {
+	const char *name;
+	gboolean (*fits)(const GbeSituation *s);
+	int owner, data, closing, request, ostree; /* of the base from which the walk starts */
+	const char *walked;			   /* by blanks */
+} Branch;
+
+static gboolean
+is_hands_off(const GbeSituation *s)
+{
+	return untouchable(s) || s->skip;
+}
+
+static gboolean
+is_requested(const GbeSituation *s)
+{
+	return s->request == GBE_REQUEST_IS_READY;
+}
+
+static gboolean
+is_not_ostree(const GbeSituation *s)
+{
+	return s->ostree == GBE_NO;
+}
+
+static gboolean
+is_no_data_of_nobody(const GbeSituation *s)
+{
+	return s->data == GBE_NO && s->owner == GBE_OWNER_UNKNOWN;
+}
+
+static gboolean
+is_no_data_of_own(const GbeSituation *s)
+{
+	return s->data == GBE_NO && s->owner == GBE_OWNER_SAME;
+}
+
+static gboolean
+is_no_data_of_other(const GbeSituation *s)
+{
+	return s->data == GBE_NO;
+}
+
+static gboolean
+is_foreign(const GbeSituation *s)
+{
+	return s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS && !s->requested;
+}
+
+static gboolean
+is_of_nobody(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_UNKNOWN;
+}
+
+static gboolean
+is_of_own(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_SAME;
+}
+
+static gboolean
+is_of_other(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER;
+}
+
+#define GATE " usable usable_candidate one_voter requested on_rollback"
+
+static const Branch branches[] = {
+    {"hands off", is_hands_off, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_YES, "ostree booted_known data data_open skip"},
+    {"a request is due", is_requested, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_READY, GBE_YES, "ostree owner data closing requested one_voter"},
+    {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_NO, "owner data closing requested request"},
+    {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "mount_lost on_missing candidate" GATE},
+    {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "mount_lost trial same_run judged verdict used_within previous previous_valid retry_trial "
+     "on_missing candidate" GATE},
+    {"no data, had by another", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "mount_lost trial ran own_trial last_pass previous candidate same_commit verdict contains "
+     "deliberate on_missing" GATE},
+    {"written by others", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
+     GBE_REQUEST_IS_NONE, GBE_YES, "owner closing_back" GATE},
+    {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "older_listed" GATE},
+    {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_YES,
+     "same_run higher_minor sound on_corrupt trial previous previous_valid candidate verdict "
+     "healthy judged used_within retry_trial" GATE},
+    {"data of another", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "last_pass trial ran own_trial judged verdict used_within previous previous_valid on_failed "
+     "candidate same_commit contains deliberate" GATE},
+};
+
+static const Branch *
+branch_of(const GbeSituation *s)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(branches); i++)
+		if (branches[i].fits(s))
+			return &branches[i];
+	ck_abort_msg("no branch: %s", describe(s));
+	return NULL;
+}
+
+static void
+base_of(const Branch *branch, GbeSituation *ret_s)
+{
+	memset(ret_s, 0, sizeof *ret_s);
+	ret_s->ostree = (GbeTri)branch->ostree;
+	ret_s->booted_known = TRUE;
+	ret_s->data = (GbeTri)branch->data;
+	ret_s->data_open = GBE_NO;
+	ret_s->request = (GbeRequestIs)branch->request;
+	ret_s->owner = (GbeOwnerIs)branch->owner;
+	ret_s->closing = (GbeClosingIs)branch->closing;
+}
+
+static guint
+walked_facts(const Branch *branch, const Fact **ret_walked)
+{
+	g_auto(GStrv) names = g_strsplit(branch->walked, " ", -1);
+	guint n = 0;
+
+	for (guint i = 0; names[i] != NULL; i++)
+		ret_walked[n++] = fact_named(names[i]);
+	return n;
+}
+
+/* Counts like an odometer; FALSE after the last. */
+static gboolean
+next_cell(GbeSituation *s, const Fact **walked, guint n)
+{
+	for (guint i = 0; i < n; i++) {
+		int value = get(s, walked[i]) + 1;
+
+		if ((guint)value < walked[i]->count) {
+			set(s, walked[i], value);
+			return TRUE;
+		}
+		set(s, walked[i], 0);
+	}
+	return FALSE;
+}
+
+START_TEST(every_cell)
+{
+	const Branch *branch = &branches[_i];
+	const Fact *walked[G_N_ELEMENTS(facts)];
+	guint n = walked_facts(branch, walked);
+	guint64 cells = 0;
+	GbeSituation s;
+
+	base_of(branch, &s);
+	for (guint i = 0; i < n; i++)
+		set(&s, walked[i], 0);
+	do {
+		if (branch_of(&s) != branch)
+			continue;
+		check_cell(&s);
+		cells++;
+	} while (next_cell(&s, walked, n));
+	ck_assert_uint_gt(cells, 0);
+	(void)dprintf(STDOUT_FILENO, "core-rules: %s: %" G_GUINT64_FORMAT " cells\n", branch->name,
+		      cells);
+}
+END_TEST
+
+/* What a branch does not walk through decides nothing in it. */
+START_TEST(the_rest_decides_nothing)
+{
+	g_autoptr(GRand) random = g_rand_new_with_seed(SEED);
+	const Fact *walked[G_N_ELEMENTS(branches)][G_N_ELEMENTS(facts)];
+	guint n[G_N_ELEMENTS(branches)];
+	guint seen[G_N_ELEMENTS(branches)] = {0};
+	gboolean ruled[GBE_RULE_SKIP + 1] = {FALSE};
+
+	for (guint i = 0; i < G_N_ELEMENTS(branches); i++)
+		n[i] = walked_facts(&branches[i], walked[i]);
+	for (guint k = 0; k < SAMPLES; k++) {
+		GbeSituation s = {0}, projected;
+		const Branch *branch = &branches[k % G_N_ELEMENTS(branches)];
+		GbeRuling whole, part;
+		gsize b;
+
+		/* Most of the space is hands off: pull the sample into a branch, and take what it
+		 * really is. */
+		for (guint i = 0; i < G_N_ELEMENTS(facts); i++)
+			set(&s, &facts[i], g_rand_int_range(random, 0, (gint32)facts[i].count));
+		if (branch->fits != is_hands_off) {
+			s.ostree = (GbeTri)branch->ostree;
+			s.booted_known = TRUE;
+			s.data = (GbeTri)branch->data;
+			s.data_open = GBE_NO;
+			s.skip = FALSE;
+			s.owner = (GbeOwnerIs)branch->owner;
+		}
+		branch = branch_of(&s);
+		b = (gsize)(branch - branches);
+		seen[b]++;
+		base_of(branch, &projected);
+		for (guint i = 0; i < n[b]; i++)
+			set(&projected, walked[b][i], get(&s, walked[b][i]));
+		(void)rule(&s, &whole);
+		(void)rule(&projected, &part);
+		if (!same_ruling(&whole, &part))
+			ck_abort_msg("%s: something that it does not walk through decides: %s",
+				     branch->name, describe(&s));
+		check_cell(&s);
+		ruled[whole.rule] = TRUE;
+	}
+	/* Each rule is some situation's: none is there for show. */
+	for (guint i = 0; i < G_N_ELEMENTS(ruled); i++)
+		ck_assert_msg(ruled[i], "no sample has rule %s", gbe_rule_to_string((GbeRule)i));
+	for (guint i = 0; i < G_N_ELEMENTS(branches); i++)
+		ck_assert_msg(seen[i] > 1000, "%s: %u samples", branches[i].name, seen[i]);
+	(void)dprintf(STDOUT_FILENO, "core-rules: %d samples, seed %d\n", SAMPLES, SEED);
+}
+END_TEST
+
+/* A fact that somebody adds to the situation has to be walked through, too. */
+START_TEST(every_fact_is_known_here)
+{
+	gsize size = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(facts); i++) {
+		ck_assert_uint_eq(facts[i].offset, size);
+		size += sizeof(int);
+	}
+	ck_assert_uint_eq(sizeof(GbeSituation), size);
+	ck_assert_uint_eq(sizeof(GbeTri), sizeof(int));
+	ck_assert_uint_eq(sizeof(gboolean), sizeof(int));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-rules");
+	TCase *tcase = tcase_create("fact space");
+
+	tcase_set_timeout(tcase, 300);
+	tcase_add_test(tcase, every_fact_is_known_here);
+	tcase_add_loop_test(tcase, every_cell, 0, (int)G_N_ELEMENTS(branches));
+	tcase_add_test(tcase, the_rest_decides_nothing);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
