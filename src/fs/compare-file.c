@@ -127,12 +127,12 @@ gbe_file_comparer_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 
 /* One of the two lists of extents: what of the present extent has not been matched yet. */
 typedef struct {
-	GbeFiemap fiemap;
 	guint64 logical;
 	guint64 physical;
 	guint64 left;
 	gboolean shared;
 	gboolean end;
+	GbeFiemap fiemap;
 } Extents;
 
 /* False in *ret_known: the extent has no address of its own (inline, not allocated yet, encoded). */

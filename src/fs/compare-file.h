@@ -13,6 +13,9 @@ typedef struct {
 	guint8 *buffers[2]; /* GBE_COMPARE_BUFFER each, made when first needed */
 } GbeFileComparer;
 
+/* @exclude and the stamp, NULL-terminated; the names are not copied. */
+GPtrArray *gbe_compare_excluded(const char *const *exclude);
+
 void gbe_file_comparer_clear(GbeFileComparer *comparer);
 
 /* GBE_ERROR_VERIFY_FAILED says where they differ. */

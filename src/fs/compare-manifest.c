@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A tree against the list of files in its manifest. Paths stand there as gbe_path_to_text() gives them,
+ * so that any name fits into a record. Hard links are listed by each name and count once in the size.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "core/stamp.h"
+#include "fs/compare-file.h"
+#include "fs/open.h"
+#include "fs/tree.h"
+
+GPtrArray *
+gbe_compare_excluded(const char *const *exclude)
+{
+	GPtrArray *names = g_ptr_array_new();
+
+	for (; exclude != NULL && *exclude != NULL; exclude++)
+		g_ptr_array_add(names, (gpointer)*exclude);
+	g_ptr_array_add(names, (gpointer)GBE_STAMP_NAME);
+	g_ptr_array_add(names, NULL);
+	return names;
+}
+
+typedef struct {
+	GbeFileComparer file;
+	gboolean digests;
+	GHashTable *links; /* of GbeInode */
+	guint64 files;
+	guint64 bytes;
+	GHashTable *listed;    /* path -> const GbeManifestFile *, those not seen yet; or NULL */
+	GbeManifest *recorded; /* what is found, or NULL */
+} Listing;
+
+static void
+listing_clear(Listing *listing)
+{
+	gbe_file_comparer_clear(&listing->file);
+	g_clear_pointer(&listing->links, g_hash_table_unref);
+	g_clear_pointer(&listing->listed, g_hash_table_unref);
+	g_clear_pointer(&listing->recorded, gbe_manifest_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Listing, listing_clear)
+
+static bool
+digest_of(Listing *listing, int dir_fd, const char *name, const char *what, char **ret_digest,
+	  GError **error)
+{
+	gbe_autofd int fd =
+	    openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", what);
+	return gbe_file_comparer_digest(&listing->file, fd, what, ret_digest, error);
+}
+
+static bool
+check_file(Listing *listing, int dir_fd, const char *name, guint64 size, const char *what,
+	   GError **error)
+{
+	const GbeManifestFile *file = g_hash_table_lookup(listing->listed, what);
+	g_autofree char *digest = NULL;
+
+	if (file == NULL)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s: is not in the manifest",
+				 what);
+	if (size != file->size)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "%s: has %" G_GUINT64_FORMAT
+				 " bytes instead of %" G_GUINT64_FORMAT,
+				 what, size, file->size);
+	if (listing->digests && file->sha256 != NULL) {
+		if (!digest_of(listing, dir_fd, name, what, &digest, error))
+			return false;
+		if (g_ascii_strcasecmp(digest, file->sha256) != 0)
+			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "%s: the content is not the one that was recorded", what);
+	}
+	g_hash_table_remove(listing->listed, what);
+	return true;
+}
+
+static bool
+record_file(Listing *listing, int dir_fd, const char *name, guint64 size, const char *what,
+	    GError **error)
+{
+	g_autofree char *digest = NULL;
+
+	/* One more than the list may have is enough to know that there will be none. */
+	if (listing->files > GBE_MANIFEST_FILES_MAX)
+		return true;
+	if (listing->digests && !digest_of(listing, dir_fd, name, what, &digest, error))
+		return false;
+	gbe_manifest_add_file(listing->recorded, what, size, digest);
+	return true;
+}
+
+static bool
+listing_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	      GError **error)
+{
+	Listing *listing = data;
+	g_autofree char *what = NULL;
+	guint64 size = (guint64)st->st_size;
+	bool ok = true;
+
+	if (!S_ISREG(st->st_mode))
+		return true;
+	listing->files++;
+	if (gbe_inode_set_add(listing->links, st))
+		listing->bytes += size;
+	what = gbe_path_to_text(path);
+	if (listing->listed != NULL)
+		ok = check_file(listing, dir_fd, name, size, what, error);
+	else if (listing->recorded != NULL)
+		ok = record_file(listing, dir_fd, name, size, what, error);
+	listing->file.done += size;
+	return ok;
+}
+
+static bool
+walk_listing(Listing *listing, int data_dir, const char *const *exclude, GError **error)
+{
+	g_autoptr(GPtrArray) excluded = gbe_compare_excluded(exclude);
+
+	listing->links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL);
+	return gbe_tree_walk(data_dir, (const char *const *)excluded->pdata, listing_visit, listing,
+			     error);
+}
+
+/* The first in the order of names, so that the message is the same each time. */
+static bool
+throw_missing(GHashTable *listed, GError **error)
+{
+	GHashTableIter iter;
+	gpointer key;
+	const char *first = NULL;
+
+	g_hash_table_iter_init(&iter, listed);
+	while (g_hash_table_iter_next(&iter, &key, NULL))
+		if (first == NULL || g_strcmp0(key, first) < 0)
+			first = key;
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "%s: is in the manifest and not in the backup", first);
+}
+
+bool
+gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests,
+		     bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
+		     GError **error)
+{
+	g_auto(Listing) listing = {
+	    .file = {.progress = progress, .progress_data = progress_data},
+	    .digests = digests,
+	};
+
+	if (manifest->files != NULL) {
+		listing.listed = g_hash_table_new(g_str_hash, g_str_equal);
+		for (guint i = 0; i < manifest->files->len; i++) {
+			GbeManifestFile *file = g_ptr_array_index(manifest->files, i);
+
+			g_hash_table_insert(listing.listed, file->path, file);
+		}
+	}
+	if (!walk_listing(&listing, data_dir, NULL, error))
+		return false;
+	if (listing.listed != NULL && g_hash_table_size(listing.listed) > 0)
+		return throw_missing(listing.listed, error);
+	if (listing.files != manifest->files_count || listing.bytes != manifest->size)
+		return gbe_throw(
+		    error, GBE_ERROR_VERIFY_FAILED,
+		    "the backup has %" G_GUINT64_FORMAT " files with %" G_GUINT64_FORMAT
+		    " bytes, its manifest says %" G_GUINT64_FORMAT " with %" G_GUINT64_FORMAT,
+		    listing.files, listing.bytes, manifest->files_count, manifest->size);
+	return true;
+}
+
+bool
+gbe_compare_record(int data_dir, const char *const *exclude, gboolean digests,
+		   GbeManifest *manifest, GError **error)
+{
+	g_auto(Listing) listing = {.digests = digests, .recorded = gbe_manifest_new()};
+
+	if (!walk_listing(&listing, data_dir, exclude, error))
+		return false;
+	g_clear_pointer(&manifest->files, g_ptr_array_unref);
+	if (listing.files <= GBE_MANIFEST_FILES_MAX)
+		manifest->files = g_steal_pointer(&listing.recorded->files);
+	manifest->files_count = listing.files;
+	manifest->size = listing.bytes;
+	return true;
+}
