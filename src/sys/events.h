@@ -21,6 +21,9 @@ typedef struct {
 
 /* @program: "prerun"; SYSLOG_IDENTIFIER becomes greenboot-etcd-prerun. @quiet: errors only. */
 void gbe_events_init(const char *program, gboolean below_root, gboolean quiet, int verbosity);
+/* From now on every line goes to stderr with "<@level>" (1 to 7) before it, beside what goes to the
+ * journal: shell greenboot shows a hook's lines by that. Anything else: none, the default. */
+void gbe_events_set_prefix(int level);
 
 void gbe_event_decided(const GbeEventFields *fields); /* the rule and what follows */
 void gbe_event_backed_up(const GbeEventFields *fields);
