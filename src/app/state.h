@@ -21,6 +21,15 @@
 #include "core/intent.h"
 #include "fs/write.h"
 
+/* The request of the kernel command line that was carried out: {argument}. Removed by the first boot
+ * whose command line lacks it. */
+#define GBE_STATE_CMDLINE "cmdline-request"
+#define GBE_STATE_COPY "owner"
+#define GBE_STATE_INTENT "intent"
+#define GBE_STATE_REQUEST "request"
+/* A failure at shutdown, carried to the next boot: {operation, reason}. */
+#define GBE_STATE_FAILURE "failure"
+
 /* Reads a sealed record; *ret_object NULL: absent (or broken). Owned by the caller. */
 bool gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
@@ -31,8 +40,15 @@ bool gbe_state_remove(GbeApp *app, const char *name, GError **error) GBE_CHECKED
 /* One flush for all that was written with GBE_WRITE_LATER. */
 bool gbe_state_sync(GbeApp *app, GError **error) GBE_CHECKED;
 
+/* Sets a record of the state or of runs/ (@dir_fd) aside and says so. Never fails: one that cannot be set
+ * aside is said all the same. */
+void gbe_state_set_aside(int dir_fd, const char *name, const GError *why);
+
 /* Fills runs, gone, attempts, request, undo and the copy of the stamp. */
 bool gbe_state_observe(GbeApp *app, gboolean repair, GbeFacts *facts, GError **error) GBE_CHECKED;
+/* The runs alone. */
+bool gbe_state_observe_runs(GbeApp *app, gboolean repair, GbeFacts *facts,
+			    GError **error) GBE_CHECKED;
 /* The largest sequence that any file of the state names. */
 guint64 gbe_state_largest_sequence(const GbeFacts *facts);
 
