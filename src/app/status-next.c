@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/status-next.h"
+
+#include "app/state.h"
+#include "core/decide.h"
+#include "core/record.h"
+
+#include <sys/stat.h>
+
+const GbeAction *
+gbe_status_main_action(const GbePlan *plan)
+{
+	static const GbeActionKind order[] = {GBE_ACTION_HOLD,	GBE_ACTION_RESTORE,
+					      GBE_ACTION_FRESH, GBE_ACTION_BACKUP,
+					      GBE_ACTION_KEEP,	GBE_ACTION_STAMP};
+
+	for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
+		const GbeAction *action = gbe_plan_find(plan, order[i]);
+
+		if (action != NULL)
+			return action;
+	}
+	return plan->actions->len > 0 ? plan->actions->pdata[0] : NULL;
+}
+
+static void
+set_source(JsonObject *next, const GbeFacts *facts, const GbeAction *action)
+{
+	const GbeManifest *source = NULL;
+
+	if (action != NULL && action->kind == GBE_ACTION_RESTORE)
+		source = gbe_facts_backup(facts, action->name);
+	if (source != NULL && source->created > 0 && facts->now >= source->created)
+		json_object_set_int_member(next, "age", facts->now - source->created);
+	else
+		json_object_set_null_member(next, "age");
+	if (source != NULL && source->revision >= 0)
+		json_object_set_int_member(next, "revision", source->revision);
+	else
+		json_object_set_null_member(next, "revision");
+}
+
+JsonObject *
+gbe_status_next(GbeObserved *observed)
+{
+	GbeFacts *facts = observed->facts;
+	JsonObject *next = json_object_new();
+	g_autoptr(GbePlan) plan = NULL;
+	g_autoptr(GError) error = NULL;
+	const GbeAction *action;
+
+	gbe_json_set_string(next, "deployment", facts->next);
+	if (!gbe_observe_next_boot(observed, NULL, NULL, GBE_UNKNOWN, &error)) {
+		static const char *const keys[] = {"rule", "action", "backup", "age", "revision"};
+
+		for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+			json_object_set_null_member(next, keys[i]);
+		gbe_json_set_string(next, "reason", error->message);
+		return next;
+	}
+	plan = gbe_decide(facts);
+	action = gbe_status_main_action(plan);
+	gbe_json_set_string(next, "rule", gbe_rule_to_string(plan->rule));
+	gbe_json_set_string(next, "action",
+			    action != NULL ? gbe_action_to_string(action->kind) : NULL);
+	gbe_json_set_string(next, "backup", action != NULL ? action->name : NULL);
+	set_source(next, facts, action);
+	gbe_json_set_string(next, "reason",
+			    action != NULL && action->reason != NULL ? action->reason
+								     : plan->reason);
+	return next;
+}
+
+static void warn(JsonArray *warnings, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void
+warn(JsonArray *warnings, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	json_array_add_string_element(warnings, text);
+}
+
+static void
+warn_intent(JsonArray *warnings, GbeApp *app)
+{
+	g_autoptr(GbeIntent) intent = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (app->state_fd < 0)
+		return;
+	if (!gbe_state_read_intent(app, FALSE, &intent, &error)) {
+		warn(warnings, "the record of an open operation cannot be read: %s",
+		     error->message);
+		return;
+	}
+	if (intent == NULL)
+		return;
+	warn(warnings,
+	     "%s of %s was interrupted%s; the next start of greenboot-etcd-prerun finishes it",
+	     intent->operation_name != NULL ? intent->operation_name : "an operation",
+	     intent->backup != NULL ? intent->backup : "the data",
+	     intent->step == GBE_STEP_ENTRIES ? " half-way through an exchange" : "");
+}
+
+JsonArray *
+gbe_status_warnings(GbeApp *app, const GbeObserved *observed)
+{
+	const GbeFacts *facts = observed->facts;
+	JsonArray *warnings = json_array_new();
+
+	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
+		warn(warnings, "the booted deployment cannot be told: %s",
+		     facts->booted_why != NULL ? facts->booted_why : "unknown");
+	if (facts->ostree == GBE_YES && facts->listed == NULL)
+		warn(warnings, "ostree's deployments cannot be listed: %s",
+		     observed->deployments->list_why != NULL ? observed->deployments->list_why
+							     : "unknown");
+	if (facts->run == NULL)
+		warn(warnings, "the run cannot be told: %s",
+		     facts->run_why != NULL ? facts->run_why : "unknown");
+	if (facts->stamp_why != NULL)
+		warn(warnings, "the stamp in %s cannot be read: %s", observed->data->path,
+		     facts->stamp_why);
+	if (facts->data == GBE_UNKNOWN)
+		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
+		     facts->data_why != NULL ? facts->data_why : "unknown");
+	if (facts->store == GBE_NO)
+		warn(warnings,
+		     "the store of backups %s is not there: mount it; nothing is pruned or "
+		     "restored until then",
+		     facts->store_path != NULL ? facts->store_path : "");
+	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
+		warn(warnings,
+		     "the manifest of backup %s cannot be read; `greenboot-etcd delete --force %s` "
+		     "removes it",
+		     (const char *)observed->damaged->pdata[i],
+		     (const char *)observed->damaged->pdata[i]);
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (listed->staged && listed->locked)
+			warn(warnings,
+			     "the staged deployment %s is locked: a reboot does not take it",
+			     listed->ref.id);
+	}
+	warn_intent(warnings, app);
+	return warnings;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Parts of status: what the next boot will do to the data, and what is wrong now. */
+#pragma once
+
+#include "app/observe.h"
+#include "core/plan.h"
+
+#include <json-glib/json-glib.h>
+
+/* The action that says most about a plan: hold, restore, fresh, backup, keep. NULL: no action. */
+const GbeAction *gbe_status_main_action(const GbePlan *plan);
+/* `next{}`; turns the facts into those of the next boot. */
+JsonObject *gbe_status_next(GbeObserved *observed);
+/* Array of strings, for people: a store that is away, entries that cannot be read, a half-done
+ * exchange, an unknown deployment or run... Also the MOTD's. */
+JsonArray *gbe_status_warnings(GbeApp *app, const GbeObserved *observed);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* status.json and the MOTD. */
+#include "app/state.h"
+#include "app/status.h"
+#include "core/record.h"
+#include "core/situation.h"
+#include "fs/open.h"
+#include "fs/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What ostree, greenboot and the kernel said is the same as before; it is the costly half. */
+static GbeFacts *
+facts_again(const GbeFacts *old)
+{
+	GbeFacts *facts = gbe_facts_new();
+
+	facts->ostree = old->ostree;
+	gbe_deployment_copy(&facts->booted, &old->booted);
+	facts->booted_why = g_strdup(old->booted_why);
+	facts->run = g_strdup(old->run);
+	facts->run_why = g_strdup(old->run_why);
+	facts->listed = old->listed != NULL ? g_ptr_array_ref(old->listed) : NULL;
+	facts->booted_is_default = old->booted_is_default;
+	facts->next = g_strdup(old->next);
+	facts->skip = old->skip;
+	facts->judges = old->judges;
+	facts->can_roll_back = old->can_roll_back;
+	facts->etcd_version = old->etcd_version;
+	facts->cluster_version = old->cluster_version;
+	facts->clones = old->clones;
+	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	return facts;
+}
+
+bool
+gbe_status_refresh(GbeApp *app, GbeObserved *observed, GError **error)
+{
+	g_autoptr(GbeFacts) facts = facts_again(observed->facts);
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+	g_autoptr(GPtrArray) damaged = NULL;
+	GbeConfig *config;
+
+	/* Ours would look like somebody else's. */
+	gbe_close_fd(&observed->lock_fd);
+	config = facts->config;
+	facts->config = observed->facts->config;
+	observed->facts->config = config;
+	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, FALSE, &store, error))
+		return false;
+	gbe_data_observe(app, data, facts, NULL);
+	if (app->state_fd >= 0 && !gbe_state_observe(app, FALSE, facts, error))
+		return false;
+	if (!gbe_store_observe(store, facts, &damaged, error))
+		return false;
+	if (observed->facts->store == GBE_NO)
+		facts->store = GBE_NO;
+	gbe_facts_free(observed->facts);
+	gbe_data_free(observed->data);
+	gbe_store_free(observed->store);
+	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
+	observed->facts = g_steal_pointer(&facts);
+	observed->data = g_steal_pointer(&data);
+	observed->store = g_steal_pointer(&store);
+	observed->damaged = g_steal_pointer(&damaged);
+	return true;
+}
+
+static void
+motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation *last)
+{
+	const char *reason = last->reason != NULL ? last->reason : "no reason recorded";
+	gboolean by_rule = last->rule != NULL && g_ascii_isdigit(last->rule[0]);
+
+	if (last->operation == NULL)
+		return;
+	if (g_strcmp0(last->result, "held") == 0) {
+		g_string_append_printf(text, "greenboot-etcd: etcd is held back: %s\n", reason);
+	} else if (last->result != NULL && !g_str_equal(last->result, "done")) {
+		g_string_append_printf(text, "greenboot-etcd: %s of %s %s: %s\n", last->operation,
+				       last->backup != NULL ? last->backup : "the data",
+				       last->result, reason);
+	} else if (by_rule && g_strcmp0(last->run, facts->run) == 0) {
+		/* Done, but a person may want it otherwise. */
+		if (g_str_equal(last->operation, "restore"))
+			g_string_append_printf(
+			    text,
+			    "greenboot-etcd: etcd's data was replaced by backup %s at this boot "
+			    "(%s)%s\n",
+			    last->backup != NULL ? last->backup : "?", reason,
+			    last->undo != NULL ? "; `greenboot-etcd undo --stop` puts back what "
+						 "was there"
+					       : "");
+		else if (g_str_equal(last->operation, "fresh"))
+			g_string_append_printf(
+			    text, "greenboot-etcd: there was no etcd data at this boot; "
+				  "`greenboot-etcd list` shows what can be restored\n");
+	}
+}
+
+static void
+motd_preflight(GString *text, GbeApp *app)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *bytes = NULL;
+	JsonArray *problems;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_PREFLIGHT_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
+			      NULL) ||
+	    !gbe_json_parse_object(bytes, size, GBE_PREFLIGHT_FILE, &object, NULL))
+		return;
+	problems = gbe_json_array(object, "problems");
+	for (guint i = 0; problems != NULL && i < json_array_get_length(problems); i++) {
+		JsonNode *node = json_array_get_element(problems, i);
+
+		if (json_node_get_value_type(node) == G_TYPE_STRING)
+			g_string_append_printf(text, "greenboot-etcd: next update: %s\n",
+					       json_node_get_string(node));
+	}
+}
+
+char *
+gbe_status_motd(GbeApp *app, const GbeObserved *observed)
+{
+	const GbeFacts *facts = observed->facts;
+	GString *text = g_string_new(NULL);
+	GbeLastOperation last = {0};
+
+	if (app->state_fd >= 0 && gbe_state_read_last(app, &last, NULL))
+		motd_last_operation(text, facts, &last);
+	gbe_last_operation_clear(&last);
+	if (facts->store == GBE_NO)
+		g_string_append_printf(
+		    text, "greenboot-etcd: the store of backups %s is not there: mount it\n",
+		    facts->store_path != NULL ? facts->store_path : "");
+	motd_preflight(text, app);
+	return g_string_free(text, FALSE);
+}
+
+static bool
+write_in_root(GbeApp *app, const char *path, const char *text, GError **error)
+{
+	g_autofree char *dir = g_path_get_dirname(path);
+	g_autofree char *name = g_path_get_basename(path);
+	gbe_autofd int dir_fd = -1;
+
+	if (!gbe_open_in_root(app->root_fd, dir, O_RDONLY | O_DIRECTORY, &dir_fd, NULL) &&
+	    !gbe_make_dirs(app->root_fd, dir, 0755, &dir_fd, error))
+		return false;
+	if (*text != '\0')
+		return gbe_write_file_at(dir_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER,
+					 error);
+	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+		return gbe_throw_errno(error, errno, "remove %s", path);
+	return true;
+}
+
+void
+gbe_status_write(GbeApp *app, GbeObserved *observed)
+{
+	g_autoptr(JsonObject) whole = json_object_new();
+	g_autofree char *motd = NULL;
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_status_refresh(app, observed, &error)) {
+		g_debug("status.json: %s", error->message);
+		return;
+	}
+	motd = gbe_status_motd(app, observed);
+	if (!write_in_root(app, GBE_MOTD_FILE, motd, &error)) {
+		g_debug("MOTD: %s", error->message);
+		g_clear_error(&error);
+	}
+	json_object_set_int_member(whole, "schema", GBE_SCHEMA);
+	json_object_set_array_member(whole, "list", gbe_status_list(observed, FALSE));
+	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, NULL));
+	text = gbe_json_print_object(whole);
+	if (!write_in_root(app, GBE_STATUS_FILE, text, &error))
+		g_debug("status.json: %s", error->message);
+}

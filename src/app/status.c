@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/status.h"
+
+#include "app/state.h"
+#include "app/status-next.h"
+#include "core/record.h"
+#include "core/situation.h"
+#include "fs/tree.h"
+
+#include <string.h>
+
+static void
+set_tri(JsonObject *object, const char *key, GbeTri value)
+{
+	if (value == GBE_UNKNOWN)
+		json_object_set_null_member(object, key);
+	else
+		json_object_set_boolean_member(object, key, value == GBE_YES);
+}
+
+/* null where @value is below zero. */
+static void
+set_known(JsonObject *object, const char *key, gint64 value)
+{
+	if (value < 0)
+		json_object_set_null_member(object, key);
+	else
+		json_object_set_int_member(object, key, value);
+}
+
+gint64
+gbe_status_data_size(const GbeObserved *observed)
+{
+	g_auto(GbeTreeInfo) info = {0};
+
+	if (observed->data == NULL || observed->data->fd < 0)
+		return -1;
+	if (!gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, NULL))
+		return -1;
+	return (gint64)info.bytes;
+}
+
+void
+gbe_status_probe(const GbeApp *app, guint timeout_ms, GbeProbe *ret_probe)
+{
+	const char *paths[] = {app->config->etcd.cacert, app->config->etcd.cert,
+			       app->config->etcd.key};
+	char *resolved[G_N_ELEMENTS(paths)] = {NULL};
+	GbeEndpoint endpoint = {.endpoint = app->config->etcd.endpoint, .timeout_ms = timeout_ms};
+
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
+		if (paths[i] != NULL && *paths[i] != '\0')
+			resolved[i] = app->below_root
+					  ? g_build_filename(app->root_path, paths[i], NULL)
+					  : g_strdup(paths[i]);
+	endpoint.cacert = resolved[0];
+	endpoint.cert = resolved[1];
+	endpoint.key = resolved[2];
+	gbe_health_probe(&endpoint, ret_probe);
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
+		g_free(resolved[i]);
+}
+
+/* "ALARM NOSPACE" is how /health says it. */
+static JsonArray *
+alarms_in(const char *reason)
+{
+	JsonArray *alarms = json_array_new();
+	const char *at = reason != NULL ? strstr(reason, "ALARM ") : NULL;
+
+	if (at != NULL) {
+		gsize len = strspn(at + strlen("ALARM "), "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+		g_autofree char *name = g_strndup(at + strlen("ALARM "), len);
+
+		if (len > 0)
+			json_array_add_string_element(alarms, name);
+	}
+	return alarms;
+}
+
+JsonObject *
+gbe_status_etcd(const GbeProbe *probe)
+{
+	JsonObject *etcd = json_object_new();
+	GbeTri healthy = GBE_UNKNOWN;
+
+	if (probe != NULL && probe->health == GBE_HEALTH_HEALTHY)
+		healthy = GBE_YES;
+	else if (probe != NULL && probe->health == GBE_HEALTH_UNHEALTHY)
+		healthy = GBE_NO;
+	set_tri(etcd, "healthy", healthy);
+	gbe_json_set_string(etcd, "reason", probe != NULL ? probe->reason : "not asked");
+	gbe_json_set_string(etcd, "version", probe != NULL ? probe->version : NULL);
+	/* Only etcd's API knows these. */
+	json_object_set_null_member(etcd, "revision");
+	json_object_set_null_member(etcd, "db_size");
+	json_object_set_null_member(etcd, "db_in_use");
+	json_object_set_array_member(etcd, "alarms",
+				     alarms_in(probe != NULL ? probe->reason : NULL));
+	return etcd;
+}
+
+static JsonObject *
+owner_json(const GbeView *view)
+{
+	JsonObject *owner = json_object_new();
+
+	gbe_json_set_string(owner, "deployment", view->owner_known ? view->owner->id : NULL);
+	gbe_json_set_string(owner, "run", view->owner_known ? view->run : NULL);
+	return owner;
+}
+
+/* The verdict of the present run: the owner's, where that is who has the data now. */
+static void
+set_verdict(JsonObject *object, const GbeFacts *facts, const GbeView *view)
+{
+	gboolean own = view->owner_known && g_strcmp0(view->run, facts->run) == 0 &&
+		       gbe_deployment_same(view->owner, &facts->booted);
+
+	gbe_json_set_string(object, "verdict",
+			    gbe_verdict_to_public(own ? view->verdict : GBE_VERDICT_NONE));
+	gbe_json_set_string(object, "health",
+			    gbe_health_to_string(own ? view->health : GBE_HEALTH_NOT_ASKED));
+	set_tri(object, "trial", view->owner_known ? view->trial.on : GBE_UNKNOWN);
+}
+
+static const GbeManifest *
+last_good(GbeFacts *facts)
+{
+	GbeRequest pending = facts->request;
+	const GbeManifest *good;
+
+	/* What `restore --last-good` would take, asked of the same function. */
+	memset(&facts->request, 0, sizeof facts->request);
+	facts->request.kind = GBE_REQUEST_LAST_GOOD;
+	good = gbe_situation_request(facts);
+	facts->request = pending;
+	return good;
+}
+
+static JsonNode *
+last_good_json(GbeFacts *facts)
+{
+	const GbeManifest *good = last_good(facts);
+	JsonObject *object;
+	JsonNode *node = json_node_new(JSON_NODE_NULL);
+
+	if (good == NULL)
+		return node;
+	object = json_object_new();
+	gbe_json_set_string(object, "name", good->name);
+	set_known(object, "created", good->created > 0 ? good->created : -1);
+	set_known(object, "age", good->created > 0 ? facts->now - good->created : -1);
+	set_known(object, "revision", good->revision);
+	json_node_init_object(node, object);
+	json_object_unref(object);
+	return node;
+}
+
+static JsonNode *
+last_operation_json(GbeApp *app)
+{
+	GbeLastOperation last = {0};
+	JsonNode *node = json_node_new(JSON_NODE_NULL);
+	JsonObject *object;
+
+	if (app->state_fd >= 0 && gbe_state_read_last(app, &last, NULL) && last.operation != NULL) {
+		object = json_object_new();
+		gbe_json_set_string(object, "operation", last.operation);
+		gbe_json_set_string(object, "result", last.result);
+		gbe_json_set_string(object, "rule", last.rule);
+		gbe_json_set_string(object, "reason", last.reason);
+		gbe_json_set_string(object, "backup", last.backup);
+		set_known(object, "started", last.started > 0 ? last.started : -1);
+		json_object_set_double_member(object, "duration",
+					      (double)last.duration_usec / G_USEC_PER_SEC);
+		json_node_init_object(node, object);
+		json_object_unref(object);
+	}
+	gbe_last_operation_clear(&last);
+	return node;
+}
+
+static JsonObject *
+greenboot_json(const GbeGreenboot *greenboot)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "flavour", gbe_greenboot_flavour_to_string(greenboot->flavour));
+	set_tri(object, "enabled",
+		greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : greenboot->enabled);
+	if (greenboot->has_counter)
+		json_object_set_int_member(object, "boot_counter", greenboot->boot_counter);
+	else
+		json_object_set_null_member(object, "boot_counter");
+	set_tri(object, "rollback_imminent", greenboot->rollback_imminent);
+	return object;
+}
+
+JsonObject *
+gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeProbe *probe)
+{
+	GbeFacts *facts = observed->facts;
+	JsonObject *status = json_object_new();
+	JsonObject *data = json_object_new();
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	json_object_set_int_member(status, "schema", GBE_SCHEMA);
+	gbe_json_set_string(status, "booted", facts->booted.id);
+	gbe_json_set_string(status, "run", facts->run);
+	json_object_set_object_member(status, "owner", owner_json(&view));
+	set_verdict(status, facts, &view);
+	set_tri(status, "judged", facts->judges);
+	json_object_set_object_member(status, "etcd", gbe_status_etcd(probe));
+	gbe_json_set_string(data, "path", observed->data->path);
+	set_known(data, "size", gbe_status_data_size(observed));
+	json_object_set_object_member(status, "data", data);
+	json_object_set_int_member(status, "backups", facts->backups->len);
+	json_object_set_member(status, "last_good", last_good_json(facts));
+	json_object_set_member(status, "last_operation", last_operation_json(app));
+	json_object_set_object_member(status, "greenboot", greenboot_json(observed->greenboot));
+	json_object_set_array_member(status, "warnings", gbe_status_warnings(app, observed));
+	/* Last: it turns the facts into those of the next boot. */
+	json_object_set_object_member(status, "next", gbe_status_next(observed));
+	return status;
+}

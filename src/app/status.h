@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What `status` and `list` say, as JSON with exactly the keys of the contract: printed by the command,
+ * and left in /run for those who are not root. And the MOTD line, absent while nothing needs a person.
+ */
+#pragma once
+
+#include "app/observe.h"
+#include "etcd/health.h"
+
+#include <json-glib/json-glib.h>
+
+#define GBE_SCHEMA 1
+/* What preflight found, until the next one: the MOTD's other source. */
+#define GBE_PREFLIGHT_FILE "/run/greenboot-etcd/preflight.json"
+
+/* `status`. @probe: of etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the
+ * next boot afterwards. */
+JsonObject *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeProbe *probe);
+/* `list`: every backup, newest first. @exclusive: count the blocks that are nobody else's, too. */
+JsonArray *gbe_status_list(const GbeObserved *observed, gboolean exclusive);
+/* One entry of it. @exclusive: bytes, or -1 for null. */
+JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *manifest,
+			      gint64 exclusive);
+/* `etcd{}` of status. @probe may be NULL. */
+JsonObject *gbe_status_etcd(const GbeProbe *probe);
+/* Asks etcd, for @timeout_ms at most. */
+void gbe_status_probe(const GbeApp *app, guint timeout_ms, GbeProbe *ret_probe);
+/* Bytes in the data directory, apparent; -1: could not be told. */
+gint64 gbe_status_data_size(const GbeObserved *observed);
+
+/* Looks again at data, state and store, after something was done to them; what ostree and greenboot
+ * said stays. Lets go of etcd's lock. */
+bool gbe_status_refresh(GbeApp *app, GbeObserved *observed, GError **error) GBE_CHECKED;
+/* status.json and the MOTD. Refreshes @observed, and uses it up. Never fatal: without /run there are
+ * none. */
+void gbe_status_write(GbeApp *app, GbeObserved *observed);
+/* The MOTD's text ("" for none); newly allocated. */
+char *gbe_status_motd(GbeApp *app, const GbeObserved *observed);
