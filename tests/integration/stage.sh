@@ -5,7 +5,7 @@
 # stand-in for greenboot counting boots as both flavours do. What a test sees go wrong has to be the
 # program's doing, not the stage's.
 
-# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
@@ -163,6 +163,12 @@ soft_reboot() {
 }
 
 # A test that cannot fail is none: neither may the runner hide one.
+# An error that makes bash leave a function without running traps or minding set -e.
+aborts() {
+	local n="1 2"
+	echo $((n + 1))
+}
+
 runner_sees_failures() {
 	local out
 
@@ -171,14 +177,15 @@ runner_sees_failures() {
 		exec 2>/dev/null
 		set +e
 		run_case broken false
+		run_case abort aborts
 		run_case told fail "the reason"
 		run_case left skip_case "not here"
 		run_case fine true
 		echo "failed: $CASES_FAILED"
 	)
 	assert_eq "lines" "$(cut -d: -f1 <<<"$out" | paste -sd,)" \
-		"not ok broken,not ok told,skip left,ok fine,failed"
-	assert_match "reason" "$out" "*not ok told: the reason*failed: 2"
+		"not ok broken,not ok abort,not ok told,skip left,ok fine,failed"
+	assert_match "reason" "$out" "*not ok told: the reason*failed: 3"
 }
 
 suite_begin "$@"

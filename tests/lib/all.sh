@@ -17,3 +17,5 @@ GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$GBE_LIB/greenboot.sh"
 # shellcheck source=tests/lib/case.sh
 . "$GBE_LIB/case.sh"
+# shellcheck source=tests/lib/scenes.sh
+. "$GBE_LIB/scenes.sh"

@@ -11,6 +11,8 @@ PRERUN=     # exit status of the last prerun, empty: it was not there to run
 FINALIZE=   # the same of finalize
 HEALTH=     # the same of the health hook
 PRERUN_US=0 # how long it took
+CLOCK=0     # seconds that the device's clock is ahead of the machine's
+MASKED=     # yes: prerun is masked
 ETCD_OPTIONS=()
 
 # program NAME: its path in the build directory.
@@ -23,12 +25,29 @@ program() {
 }
 
 # gbe VERB...: the operator's command on ROOT.
-gbe() { timeout 120 "$(program greenboot-etcd)" --root="$ROOT" "$@"; }
+gbe() { on_device "$(program greenboot-etcd)" --root="$ROOT" "$@"; }
 # hook NAME [ARG...]
 hook() {
 	local name=$1
 	shift
-	timeout 120 "$(program "$name")" --root="$ROOT" "$@"
+	on_device "$(program "$name")" --root="$ROOT" "$@"
+}
+
+# With the device's clock, and never for longer than any of them may take.
+on_device() {
+	if [[ $CLOCK != 0 ]]; then
+		LD_PRELOAD=$GBE_MEM/clock.so GBE_TEST_CLOCK=$CLOCK timeout 120 "$@"
+	else
+		timeout 120 "$@"
+	fi
+}
+
+# clock_set SECONDS|1970: the device's clock is the machine's plus that; or it starts in 1970.
+clock_set() {
+	CLOCK=$1
+	[[ $CLOCK != 1970 ]] || CLOCK=-$EPOCHSECONDS
+	[[ -e $GBE_MEM/clock.so ]] ||
+		"${CC:-cc}" -shared -fPIC -O2 -o "$GBE_MEM/clock.so" "$GBE_LIB/clock.c"
 }
 
 # config_write: the base configuration. Further keys: config GROUP KEY=VALUE..., as drop-ins.
@@ -105,8 +124,9 @@ start_prerun() {
 	local began=${EPOCHREALTIME/./}
 
 	PRERUN=
-	PRERUN_LOG=$GBE_MEM/prerun.$BASHPID.log
-	has_program || return 0
+	PRERUN_LOG=$GBE_MEM/prerun.log
+	: >"$PRERUN_LOG"
+	has_program && [[ ! $MASKED ]] || return 0
 	PRERUN=0
 	hook prerun >"$PRERUN_LOG" 2>&1 || PRERUN=$?
 	PRERUN_US=$((${EPOCHREALTIME/./} - began))
@@ -146,8 +166,8 @@ powercut() {
 # crash: the kernel's end, but the disk got everything that was written.
 crash() { kill_etcd; }
 
-# power_on [OPTION...]: GRUB chooses the entry.
-power_on() {
+# machine_on [OPTION...]: GRUB chooses the entry; up to where etcd would start.
+machine_on() {
 	local id
 
 	grub_choose
@@ -155,10 +175,72 @@ power_on() {
 	[[ $id ]]
 	boot "$(deployment_name "$id")" "$@"
 	greenboot_check_fallback
+}
+
+power_on() {
+	machine_on "$@"
 	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
 }
 
 reboot() {
 	shutdown
 	power_on "$@"
+}
+
+# ---- the power goes away while a program works ----
+
+# fault_points NAME: the points that a start of it passes now, one a line, as NAME@PASS. It really
+# runs: on a device that is thrown away or loaded again afterwards.
+fault_points() {
+	GREENBOOT_ETCD_FAULT_TRACE=1 BUILD=$BUILD_FAULTS hook "$1" 2>&1 |
+		sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p'
+}
+
+# cut_in NAME POINT: starts it; when it is at POINT, the power goes away. Fails where it never gets
+# there (it has run to its end then).
+cut_in() {
+	local pid worker
+
+	GREENBOOT_ETCD_FAULT=$2=stop "$BUILD_FAULTS/hooks/$1" --root="$ROOT" >&2 &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		for worker in "$pid" $(pgrep -P "$pid"); do
+			if [[ $(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null) == T* ]]; then
+				kill -KILL "$pid" 2>/dev/null || true
+				kill -KILL "$worker" 2>/dev/null || true
+				wait "$pid" 2>/dev/null || true
+				disk_cut
+				return 0
+			fi
+		done
+		sleep 0.005
+	done
+	wait "$pid" || true
+	return 1
+}
+
+# boot_cut NAME POINT: a boot that ends in its prerun.
+boot_cut() {
+	MASKED=yes boot "$1"
+	cut_in prerun "$2"
+}
+
+# device_save / device_load: a device that is off, to play several futures of it.
+device_save() {
+	[[ $IMAGE ]]
+	umount -R "$ROOT"
+	cp --reflink=auto --sparse=always "$IMAGE" "$IMAGE.saved"
+	rm -rf "$BOOT.saved"
+	cp -a "$BOOT" "$BOOT.saved"
+	mount -o loop,noatime "$IMAGE" "$ROOT"
+	root_mounts
+}
+
+device_load() {
+	umount -R "$ROOT"
+	cp --reflink=auto --sparse=always "$IMAGE.saved" "$IMAGE"
+	find "$BOOT" -mindepth 1 -delete
+	cp -a "$BOOT.saved/." "$BOOT/"
+	mount -o loop,noatime "$IMAGE" "$ROOT"
+	root_mounts
 }

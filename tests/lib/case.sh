@@ -37,7 +37,7 @@ run_case() {
 	[[ $name == ${CASE:-*} ]] || return 0
 	log=$CASE_LOGS/$SUITE.${name//\//_}.log
 	CASE_WHY=$GBE_MEM/why
-	rm -f "$CASE_WHY"
+	rm -f "$CASE_WHY" "$CASE_WHY.passed"
 	exec {trace}>"$log"
 	(
 		exec </dev/null >&"$trace" 2>&1
@@ -47,9 +47,14 @@ run_case() {
 		trap 'case_broke "${BASH_SOURCE##*/}:$LINENO: $BASH_COMMAND"' ERR
 		set -eEuo pipefail
 		set -x
-		"$@"
+		# One command: the shell leaves it on some errors without a word to the trap.
+		{
+			"$@"
+			: >"$CASE_WHY.passed"
+		}
 	)
 	rc=$?
+	[[ $rc != 0 || -e $CASE_WHY.passed ]] || rc=1
 	exec {trace}>&-
 	case $rc in
 	0) echo "ok $name" ;;
@@ -63,6 +68,18 @@ run_case() {
 		} >&2
 		;;
 	esac
+}
+
+# play PREFIX NUMBER...: the functions PREFIX_NUMBER, each on the file systems that its level asks for.
+play() {
+	local prefix=$1 number kind kinds="xfs ext4"
+	shift
+	[[ ${LEVEL:-ci} == ci ]] || kinds="xfs xfs-noreflink btrfs btrfs-subvol ext4"
+	for number; do
+		for kind in ${FS:-$kinds}; do
+			run_case "$prefix-$number@$kind" "${prefix}_$number" "$kind"
+		done
+	done
 }
 
 case_cleanup() {
@@ -90,6 +107,8 @@ skip_case() {
 # assert_eq WHAT GOT WANTED
 assert_eq() { [[ $2 == "$3" ]] || fail "$1: $2, expected $3"; }
 assert_ne() { [[ $2 != "$3" ]] || fail "$1: still $2"; }
+# assert_some WHAT NUMBER
+assert_some() { [[ $2 =~ ^[1-9][0-9]*$ ]] || fail "$1: ${2:-no number}, expected some"; }
 # assert_match WHAT GOT PATTERN
 # shellcheck disable=SC2053 # a pattern
 assert_match() { [[ $2 == $3 ]] || fail "$1: $2, expected $3"; }

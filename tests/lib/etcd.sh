@@ -29,7 +29,7 @@ port_free() { ! (: <>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 etcd_run() {
 	local client=http://127.0.0.1:$ETCD_PORT peer=http://127.0.0.1:$((ETCD_PORT + 1))
 
-	ETCD_LOG=$GBE_MEM/etcd.$BASHPID.log
+	ETCD_LOG=$GBE_MEM/etcd.log
 	# Elections within a tenth of a second: nobody else takes part.
 	"$ETCD" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
 		--listen-client-urls="$client" --advertise-client-urls="$client" \

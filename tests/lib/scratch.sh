@@ -15,6 +15,7 @@ GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 GBE_TOP=$(cd "$GBE_LIB/../.." && pwd)
 BUILD=${BUILD:-$GBE_TOP/build/default}
 [[ $BUILD == /* ]] || BUILD=$GBE_TOP/$BUILD
+BUILD_FAULTS=${BUILD_FAULTS:-$BUILD-faults}
 GBE_SCRATCH_BASE=${GBE_SCRATCH_BASE:-/var/tmp}
 
 scratch_sweep() {
@@ -132,7 +133,7 @@ root_free() {
 	[[ ${ROOT-} ]] || return 0
 	umount "$ROOT/boot" "$ROOT/run" 2>/dev/null || true
 	umount -R "$ROOT" 2>/dev/null || umount -R -l "$ROOT" 2>/dev/null || true
-	rm -rf -- "$ROOT" "$BOOT" ${IMAGE:+"$IMAGE"}
+	rm -rf -- "$ROOT" "$BOOT" "$BOOT.saved" ${IMAGE:+"$IMAGE" "$IMAGE.saved"}
 	ROOT=
 }
 

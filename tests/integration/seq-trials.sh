@@ -1,0 +1,348 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Sequences in which an update is on trial: cut, hung, red, stuck, out of space. Numbers as in the
+# design's list of sequences.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# B is staged and A is down; the next boot is B's first.
+b_is_next() {
+	a_green "$@"
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+}
+
+b_has_a_data() {
+	power_on
+	booted B
+	started
+	holds "B's data" "$A_STATE"
+}
+
+# 7: B boots, cut in prerun before the stamp (and at every other point of it)
+seq_07() {
+	b_is_next "$1"
+	every_cut B b_has_a_data
+	b_has_a_data
+	b_writes
+	fails_back
+}
+
+# 8: cut after the stamp, before etcd
+seq_08() {
+	b_is_next "$1"
+	grub_choose
+	boot B
+	started
+	powercut
+	b_has_a_data
+	b_writes
+	fails_back
+}
+
+# 9: B writes, cut, B again
+seq_09() {
+	a_green "$1"
+	into_b
+	b_writes
+	hook health
+	put while "being judged"
+	powercut
+	power_on
+	booted B
+	started
+	holds "an attempt cut short, tried again" "$A_STATE"
+	b_writes
+	fails_back
+}
+
+# 9, where nobody had begun to judge: nobody says that it failed
+seq_09_unjudged() {
+	a_green "$1"
+	into_b
+	b_writes
+	B_STATE=$(etcd_state)
+	powercut
+	power_on
+	booted B
+	started
+	holds "nobody judged it" "$B_STATE"
+	judge red
+	reboot
+	booted B
+	holds "now it is judged" "$A_STATE"
+}
+
+# 10: 9, cut anywhere in the restore: between exchange and stamp, too
+seq_10() {
+	a_green "$1"
+	into_b
+	b_writes
+	hook health
+	powercut
+	every_cut B b_has_a_data
+	b_has_a_data
+	b_writes
+	fails_back
+}
+
+# 11: 9, cut between exchange and rename, intent lost
+seq_11() {
+	local point
+
+	a_green "$1"
+	into_b
+	b_writes
+	hook health
+	powercut
+	device_save
+	MASKED=yes boot B
+	mapfile -t POINTS < <(fault_points prerun)
+	point=$(printf '%s\n' "${POINTS[@]}" | grep -m1 exchanged) ||
+		fail "no fault point after the exchange: ${POINTS[*]}"
+	device_load
+	boot_cut B "$point"
+	rm -f "$ROOT/var/lib/greenboot-etcd/intent"
+	b_has_a_data
+	assert_eq "the displaced tree got a name" \
+		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .method==\"rename\"")" 1
+	assert_eq "staging trees" "$(find "$ROOT/var/lib" -maxdepth 1 -name '.restore-*')" ""
+	b_writes
+	fails_back
+}
+
+# 12: B red x3, shell -> A
+seq_12() {
+	a_green "$1" shell
+	into_b
+	b_writes
+	fails_back
+	judge green
+	assert_eq "bad backups" "$(backups '.grade=="bad"')" 1
+	reboot
+	a_is_back
+}
+
+# 13: B red x4, Rust -> A
+seq_13() {
+	a_green "$1" rust
+	into_b
+	b_writes
+	fails_back
+	judge green
+	reboot
+	a_is_back
+}
+
+a_has_its_data() {
+	power_on
+	a_is_back
+}
+
+# 14: 12 and 13, cut before or after A's exchange
+seq_14() {
+	local flavour
+
+	for flavour in shell rust; do
+		a_green "$1" "$flavour"
+		into_b
+		b_writes
+		judge red
+		while true; do
+			shutdown
+			grub_next
+			[[ $NEXT == B ]] || break
+			power_on
+			b_again
+			judge red
+		done
+		assert_eq "next" "$NEXT" A
+		every_cut A a_has_its_data
+		a_has_its_data
+		kill_etcd
+		root_free
+	done
+}
+
+# What GRUB would boot, without booting it. Sets NEXT.
+grub_next() {
+	cp "$BOOT/grub2/grubenv" "$GBE_MEM/grubenv"
+	grub_choose
+	NEXT=$(deployment_name "$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")")
+	cp "$GBE_MEM/grubenv" "$BOOT/grub2/grubenv"
+}
+
+# 15: B hangs -> A -> B.0 again
+seq_15() {
+	a_green "$1"
+	into_b
+	while true; do
+		b_writes
+		hook health # and there it hangs, until somebody pulls the plug
+		powercut
+		power_on
+		[[ $BOOTED == B ]] || break
+		holds "the next attempt" "$A_STATE"
+	done
+	a_is_back
+	judge green
+	put owner "A again"
+	A_STATE=$(etcd_state)
+	from_menu B
+	booted B
+	started
+	holds "never green, booted again: an upgrade again" "$A_STATE"
+	b_writes
+	judge red
+	shutdown
+	boot A
+	start_etcd
+	a_is_back
+}
+
+# 16: B panics before user space -> A
+seq_16() {
+	local boots=0
+
+	a_green "$1"
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	grub_next
+	while [[ $NEXT == B ]]; do
+		grub_choose
+		boots=$((boots + 1))
+		grub_next
+	done
+	assert_eq "boots that got nowhere" "$boots" 3
+	power_on
+	a_is_back
+	judge green
+}
+
+# B is red and stays up: nothing counts.
+b_red_for_weeks() {
+	a_green "$1"
+	into_b
+	grubenv_edit boot_counter
+	b_writes
+	judge red
+	assert_eq "after red" "$AFTER" stay
+	weeks_pass
+	put weeks "of work"
+	B_STATE=$(etcd_state)
+}
+
+# 17: B up red three weeks, reboot
+seq_17() {
+	b_red_for_weeks "$1"
+	reboot
+	booted B
+	started
+	holds "weeks of use are not undone" "$B_STATE"
+}
+
+# 18: B up red three weeks, C staged
+seq_18() {
+	b_red_for_weeks "$1"
+	update C
+	reboot
+	booted C
+	started
+	holds "C goes on with them" "$B_STATE"
+	put owner C
+	judge red
+	reboot
+	booted C
+	holds "C's next attempt" "$B_STATE"
+}
+
+# 37: C staged on trial B, C fails -> B
+seq_37() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	update C
+	reboot
+	booted C
+	started
+	holds "an update on top of a failed one starts from the last good data" "$A_STATE"
+	put owner C
+	judge red
+	from_menu B
+	started
+	holds "so does B, after it" "$A_STATE"
+}
+
+# 40: B deletes the data and fails -> A
+seq_40() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	stop_etcd
+	rm -rf "$DATA/member"
+	hook finalize || true
+	make_default A
+	power_on
+	a_is_back
+}
+
+# 53: disk full at the upgrade, greenboot works
+seq_53() {
+	b_is_next "$1"
+	disk_fill
+	while true; do
+		machine_on
+		[[ $BOOTED == B ]] || break
+		held
+		judge red
+		shutdown
+	done
+	disk_free
+	start_etcd
+	a_is_back
+	judge green
+}
+
+# 54: the same, greenboot inert: nobody would bring A back
+seq_54() {
+	a_green "$1" none
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	disk_fill
+	machine_on
+	booted B
+	started
+	disk_free
+	start_etcd
+	holds "B runs, without a backup" "$A_STATE"
+}
+
+# 55: disk full: the stamp fails on B, then A
+seq_55() {
+	b_is_next "$1"
+	config backup on-upgrade-failure=refuse
+	disk_fill
+	machine_on
+	booted B
+	held
+	make_default A
+	shutdown
+	machine_on
+	disk_free
+	start_etcd
+	a_is_back
+}
+
+suite_begin "$@"
+play seq 07 08 09 09_unjudged 10 11 12 13 14 15 16 17 18 37 40 53 54 55
+suite_end

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2119,SC2120 # read and called by those who source this
+#
+# Scenes that many stories have in common. Deployments: A the old system, B the update. Sourced last.
+
+A_STATE= # what A's etcd had when A stopped
+B_STATE=
+
+# holds WHAT STATE: the running etcd has exactly that.
+holds() { assert_eq "$1" "$(etcd_state)" "$2"; }
+
+booted() { assert_eq "booted" "$BOOTED" "$1"; }
+started() { assert_eq "prerun" "$PRERUN" 0; }
+held() {
+	assert_eq "prerun" "$PRERUN" 5
+	! etcd_running
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*?*"
+	assert_exists "$ROOT/run/motd.d/greenboot-etcd"
+}
+
+# a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
+a_green() {
+	device "$@"
+	power_on
+	started
+	put_many base 10
+	put owner A
+	judge green
+}
+
+# into_b [COMMIT]: B is staged, A writes on until it stops, B is booted with that.
+into_b() {
+	update B "$@"
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	reboot
+	booted B
+	started
+	holds "B's data" "$A_STATE"
+}
+
+b_writes() {
+	put owner B
+	put_many of-b 5
+	del base/1
+}
+
+# a_b_green KIND [FLAVOUR]: both were green; B is up and has written.
+a_b_green() {
+	a_green "$@"
+	into_b
+	b_writes
+	judge green
+	B_STATE=$(etcd_state)
+}
+
+# A further attempt of B: it starts from what A had.
+b_again() {
+	holds "the next attempt" "$A_STATE"
+	b_writes
+}
+
+# fails_back: B goes red until greenboot has A booted, and A has its data again.
+fails_back() {
+	fail_until_rollback b_again
+	a_is_back
+}
+
+a_is_back() {
+	booted A
+	started
+	holds "A's data" "$A_STATE"
+}
+
+# roll_back_to NAME: what `rpm-ostree rollback` and a reboot do.
+roll_back_to() {
+	make_default "$1"
+	reboot
+	booted "$1"
+}
+
+# from_menu NAME: the running system goes down in order; the entry is chosen in GRUB's menu.
+from_menu() {
+	shutdown
+	grub_choose
+	boot "$1"
+	greenboot_check_fallback
+	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
+}
+
+# weeks_pass: this run goes on for three weeks.
+weeks_pass() { clock_set $((CLOCK + 21 * 86400)); }
+
+# backups FILTER: how many there are. FILTER is jq's, on one entry of list.
+backups() { json "[.[] | select($1)] | length" list; }
+# backup_name FILTER: the newest such.
+backup_name() { json "[.[] | select($1)][0].name // \"\"" list; }
+
+# disk_fill: not a byte is left on the data's file system. disk_free ends that.
+disk_fill() {
+	local step
+	for step in 64M 1M 64k 4k; do
+		while fallocate -l "$step" "$ROOT/var/filler.$RANDOM$RANDOM" 2>/dev/null; do :; done
+	done
+	dd if=/dev/zero of="$ROOT/var/filler.last" bs=4k 2>/dev/null || true
+	sync -f "$ROOT"
+}
+disk_free() { rm -f "$ROOT"/var/filler.*; }
+
+# every_cut NAME CHECK: the device is off. For each point that prerun passes when NAME boots now: a boot
+# that is cut there, then CHECK POINT, which boots again and looks.
+every_cut() {
+	local name=$1 check=$2 point
+
+	device_save
+	MASKED=yes boot "$name"
+	mapfile -t POINTS < <(fault_points prerun)
+	((${#POINTS[@]} > 0)) || fail "prerun passes no fault point"
+	for point in "${POINTS[@]}"; do
+		device_load
+		boot_cut "$name" "$point" || fail "prerun did not come to $point again"
+		"$check" "$point"
+		kill_etcd
+	done
+	device_load
+}
