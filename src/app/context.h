@@ -19,6 +19,8 @@
 /* At the root of the data's file system, where the state lies on another one. */
 #define GBE_HIDDEN_DIR ".greenboot-etcd"
 #define GBE_LOCK_NAME "lock"
+/* In GBE_RUN_DIR: {ended, monotonic_usec, held, reason} of this boot's last prerun. */
+#define GBE_PRERUN_DONE "prerun-done"
 
 /* Called whenever bytes have moved: @bytes since the last call. */
 typedef void (*GbeProgress)(guint64 bytes, gpointer data);

@@ -7,6 +7,7 @@
 
 #include "app/context.h"
 #include "core/facts.h"
+#include "core/record.h"
 
 typedef struct {
 	char *path;	      /* absolute, normalized, without --root */
@@ -36,3 +37,5 @@ bool gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error) 
 bool gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error) GBE_CHECKED;
 /* NULL and no error: there is none. */
 bool gbe_data_read_stamp_at(int dir_fd, GbeStamp **ret_stamp, GError **error) GBE_CHECKED;
+/* Removes the stamp, durably: the data is nobody's. */
+bool gbe_data_forget_stamp(GbeApp *app, GbeData *data, GError **error) GBE_CHECKED;

@@ -11,6 +11,7 @@
 #include "app/context.h"
 #include "app/data.h"
 #include "core/facts.h"
+#include "core/record.h"
 
 #define GBE_STORE_DATA "data"
 

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdarg.h>
 
-G_DEFINE_QUARK(gbe - error - quark, gbe_error)
+/* clang-format off: it takes the name for a subtraction */
+G_DEFINE_QUARK(gbe-error-quark, gbe_error)
+/* clang-format on */
 
 static GbeErrorCode
 code_from_errno(int errsv)

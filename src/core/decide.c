@@ -482,6 +482,10 @@ plan_rest(Decision *d)
 	} else if (d->ruling.rule == GBE_RULE_2) {
 		plan->drop_request = TRUE;
 		plan->again = TRUE;
+	} else if (d->live.stamp != NULL && d->live.stamp->by_request &&
+		   d->facts->request.kind != GBE_REQUEST_NONE) {
+		/* Carried out, and then the power went before it was dropped. */
+		plan->drop_request = TRUE;
 	}
 	if (plan->actions->len == 0)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);

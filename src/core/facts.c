@@ -58,7 +58,8 @@ gbe_facts_free(GbeFacts *facts)
 	gbe_request_clear(&facts->request);
 	g_free(facts->request_why);
 	g_free(facts->undo);
-	gbe_config_free(facts->config);
+	if (!facts->config_borrowed)
+		gbe_config_free(facts->config);
 	g_free(facts);
 }
 

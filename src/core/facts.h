@@ -75,6 +75,7 @@ typedef struct {
 	gint64 now; /* a label */
 
 	GbeConfig *config;
+	gboolean config_borrowed; /* ->config belongs to somebody else */
 } GbeFacts;
 
 GbeFacts *gbe_facts_new(void); /* all unknown, no records, the default configuration */

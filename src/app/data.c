@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/data.h"
+
+#include "etcd/in-use.h"
+#include "etcd/member.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* ext4 puts lost+found at the root of a file system: it is nobody's data. */
+const char *const gbe_data_exclude[] = {GBE_HIDDEN_DIR, "lost+found", NULL};
+
+void
+gbe_data_free(GbeData *data)
+{
+	if (data == NULL)
+		return;
+	g_free(data->path);
+	g_free(data->name);
+	g_free(data->member_path);
+	g_free(data->wal_dir);
+	gbe_close_fd(&data->parent_fd);
+	gbe_close_fd(&data->fd);
+	gbe_close_fd(&data->wal_fd);
+	g_free(data);
+}
+
+static bool
+open_directory(GbeData *data, GError **error)
+{
+	struct stat st;
+
+	if (fstatat(data->parent_fd, data->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno == ENOENT)
+			return true;
+		return gbe_throw_errno(error, errno, "look at %s", data->path);
+	}
+	if (S_ISLNK(st.st_mode))
+		return gbe_throw(
+		    error, GBE_ERROR_UNSAFE_SOURCE,
+		    "the data directory %s is a symlink: set [etcd] data-dir to what it "
+		    "points to",
+		    data->path);
+	if (!S_ISDIR(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", data->path);
+	if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))
+		return gbe_prefix(error, "open the data directory %s", data->path);
+	return true;
+}
+
+static bool
+locate_member(GbeApp *app, GbeData *data, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (data->fd < 0)
+		return true;
+	if (gbe_member_locate(data->fd, app->config->etcd.member_dir, &data->member_path, &local))
+		return true;
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return gbe_prefix(error, "%s", data->path);
+}
+
+bool
+gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
+{
+	g_autoptr(GbeData) data = g_new0(GbeData, 1);
+	g_autoptr(GError) local = NULL;
+	bool mount_point = false;
+
+	data->parent_fd = data->fd = data->wal_fd = -1;
+	if (!gbe_path_normalize(app->config->etcd.data_dir, "[etcd] data-dir", &data->path, error))
+		return false;
+	if (!gbe_check_parents(app->root_fd, data->path, &local) &&
+	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	g_clear_error(&local);
+	if (!gbe_open_parent_in_root(app->root_fd, data->path, &data->parent_fd, &data->name,
+				     &local)) {
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		*ret_data = g_steal_pointer(&data);
+		return true;
+	}
+	if (!open_directory(data, error))
+		return false;
+	if (data->fd >= 0 &&
+	    !gbe_is_mount_point_at(data->parent_fd, data->name, &mount_point, error))
+		return false;
+	data->mount_point = mount_point;
+	if (!locate_member(app, data, error))
+		return false;
+	if (app->config->etcd.wal_dir != NULL && *app->config->etcd.wal_dir != '\0') {
+		data->wal_dir = g_strdup(app->config->etcd.wal_dir);
+		g_clear_error(&local);
+		if (!gbe_open_in_root(app->root_fd, data->wal_dir, O_RDONLY | O_DIRECTORY,
+				      &data->wal_fd, &local) &&
+		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+	}
+	*ret_data = g_steal_pointer(&data);
+	return true;
+}
+
+bool
+gbe_data_read_stamp_at(int dir_fd, GbeStamp **ret_stamp, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_file_at(dir_fd, GBE_STAMP_NAME, GBE_JSON_MAX_SIZE, &bytes, &size, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			*ret_stamp = NULL;
+			return true;
+		}
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	return gbe_stamp_parse(bytes, size, ret_stamp, error);
+}
+
+bool
+gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error)
+{
+	g_autofree char *text = gbe_stamp_print(stamp);
+
+	return gbe_write_file_at(dir_fd, GBE_STAMP_NAME, text, strlen(text), 0600, GBE_WRITE_LATER,
+				 error);
+}
+
+bool
+gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error)
+{
+	g_autofree char *text = gbe_stamp_print(stamp);
+
+	if (data->fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no data directory %s",
+				 data->path);
+	if (!gbe_write_file_at(data->fd, GBE_STAMP_NAME, text, strlen(text), 0600,
+			       GBE_WRITE_DURABLE, error))
+		return gbe_prefix(error, "stamp %s", data->path);
+	return true;
+}
+
+bool
+gbe_data_forget_stamp(GbeApp *app, GbeData *data, GError **error)
+{
+	g_autoptr(GbeData) now = NULL;
+
+	/* What @data has open may have been exchanged: the name counts. */
+	if (!gbe_data_open(app, &now, error))
+		return false;
+	if (now->fd >= 0 && !gbe_unlink_durable_at(now->fd, GBE_STAMP_NAME, error))
+		return gbe_prefix(error, "stamp of %s", data->path);
+	return true;
+}
+
+static void
+observe_presence(GbeData *data, GbeFacts *facts)
+{
+	g_autoptr(GError) error = NULL;
+	bool has = false;
+
+	if (data->fd < 0 || data->member_path == NULL) {
+		facts->data = GBE_NO;
+		return;
+	}
+	if (gbe_member_has_data(data->fd, data->member_path, &has, &error)) {
+		facts->data = gbe_tri(has);
+		return;
+	}
+	facts->data = GBE_UNKNOWN;
+	facts->data_why = g_strdup(error->message);
+}
+
+static void
+observe_version_file(GbeApp *app, GbeData *data, GbeFacts *facts)
+{
+	const char *name = app->config->etcd.version_file;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	if (data->fd < 0 || name == NULL || *name == '\0')
+		return;
+	if (gbe_read_file_at(data->fd, name, 64 * 1024, &bytes, &size, NULL))
+		facts->data_version = gbe_version_from_file(bytes, size);
+}
+
+void
+gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
+{
+	g_autoptr(GError) error = NULL;
+
+	facts->data_dir = g_strdup(data->path);
+	facts->mount_point = gbe_tri(data->mount_point);
+	facts->data_open = GBE_NO;
+	observe_presence(data, facts);
+	if (data->fd < 0)
+		return;
+
+	facts->data_handle = gbe_file_handle(data->fd);
+	if (!gbe_data_read_stamp_at(data->fd, &facts->stamp, &error)) {
+		facts->stamp_why = g_strdup(error->message);
+		g_clear_error(&error);
+	}
+	observe_version_file(app, data, facts);
+	if (facts->data != GBE_YES)
+		return;
+
+	facts->data_open =
+	    gbe_in_use(data->fd, data->member_path, data->wal_fd, ret_lock_fd, &error);
+	if (facts->data_open == GBE_UNKNOWN && error != NULL)
+		facts->data_open_why = g_strdup(error->message);
+	g_clear_error(&error);
+	if (!gbe_member_last_write(data->fd, data->member_path, &facts->last_write, NULL))
+		facts->last_write = -1;
+	/* An open data directory changes under the reader. */
+	if (facts->data_open == GBE_NO &&
+	    !gbe_member_fingerprint(data->fd, data->member_path, data->wal_fd, &facts->fingerprint,
+				    NULL))
+		facts->fingerprint.present = FALSE;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The orderly end of a run. What it leaves, step by step:
+ *
+ *   1  the closing backup, where it is cheap     a cut: the next start takes it itself
+ *   2  the stamp with the closing record         a cut before: no record, so nothing is known
+ *   3  hand-back, where the next boot is known to lack this program
+ */
+#include "app/backup.h"
+#include "app/configuration.h"
+#include "app/execute.h"
+#include "app/recover.h"
+#include "app/restore.h"
+#include "app/state.h"
+#include "app/status.h"
+#include "app/use-cases.h"
+#include "app/verdict.h"
+#include "base/fault.h"
+#include "core/decide.h"
+#include "sys/events.h"
+
+#define LOCK_WAIT_MS 10000
+
+typedef struct {
+	GbeApp *app;
+	GbeObserved *observed;
+	GbeView view;
+	char *closing_backup; /* equal to the data as it is left; NULL: none */
+} Finalize;
+
+static gboolean
+wants_backup(const GbeFacts *facts)
+{
+	switch (facts->config->backup.at_shutdown) {
+	case GBE_WHEN_ALWAYS:
+		return TRUE;
+	case GBE_WHEN_COW_ONLY:
+		return facts->clones == GBE_YES;
+	case GBE_WHEN_NEVER:
+	default:
+		return FALSE;
+	}
+}
+
+static bool
+closing_backup(Finalize *f, GError **error)
+{
+	GbeFacts *facts = f->observed->facts;
+	const GbeManifest *same = gbe_situation_unchanged(facts);
+	g_autoptr(GbeManifest) manifest = NULL;
+	GbeBackupOptions options = {0};
+	GbeTiming timing = {0};
+	GbeEventFields fields = {.action = "backup",
+				 .deployment = facts->booted.id,
+				 .run = facts->run};
+
+	if (same != NULL && gbe_deployment_same(&same->deployment, f->view.owner)) {
+		f->closing_backup = g_strdup(same->name);
+		return true;
+	}
+	if (!wants_backup(facts))
+		return true;
+	options.cow_only = facts->config->backup.at_shutdown == GBE_WHEN_COW_ONLY;
+	manifest = gbe_decide_manifest(facts, &f->view, NULL, FALSE, facts->next_sequence++);
+	if (!gbe_backup_take(f->app, f->observed, manifest, &options, &timing, error))
+		return gbe_prefix(error, "closing backup");
+	fields.backup = manifest->name;
+	fields.duration_usec = timing.total_usec;
+	gbe_event_backed_up(&fields);
+	f->closing_backup = g_strdup(manifest->name);
+	return true;
+}
+
+static bool
+closing_record(Finalize *f, GError **error)
+{
+	GbeFacts *facts = f->observed->facts;
+	g_autoptr(GbeStamp) stamp = gbe_stamp_copy(facts->stamp);
+	GbeClosing *closing = &stamp->closing;
+	GbeEventFields fields = {.action = "stamp",
+				 .deployment = facts->booted.id,
+				 .run = facts->run,
+				 .backup = f->closing_backup};
+
+	if (!facts->fingerprint.present)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "no closing record: the data directory cannot be read");
+	closing->present = TRUE;
+	gbe_fingerprint_clear(&closing->fingerprint);
+	gbe_fingerprint_copy(&closing->fingerprint, &facts->fingerprint);
+	closing->used = facts->now >= stamp->stamped ? facts->now - stamp->stamped : -1;
+	g_free(closing->next);
+	closing->next = g_strdup(facts->next);
+	g_free(closing->backup);
+	closing->backup = g_strdup(f->closing_backup);
+	if (!gbe_data_write_stamp(f->observed->data, stamp, error) ||
+	    GBE_FAULT("finalize-stamped", error))
+		return false;
+	g_free(stamp->data_handle);
+	stamp->data_handle = g_strdup(facts->data_handle);
+	if (!gbe_state_write_copy(f->app, stamp, GBE_WRITE_DURABLE, error))
+		return false;
+	gbe_event_closed(&fields);
+	return true;
+}
+
+/* Does the deployment that boots next lack this program, and own P(D)? Known, or nothing is done. */
+static const GbeManifest *
+hand_back_source(Finalize *f)
+{
+	const GbeFacts *facts = f->observed->facts;
+	const GbeManifest *previous = gbe_facts_backup(facts, f->view.previous);
+	const GbeListed *next = NULL;
+	guint others = 0;
+
+	if (!facts->config->restore.hand_back || f->view.trial.on != GBE_YES || !f->view.judged ||
+	    f->view.verdict == GBE_VERDICT_GREEN || f->view.voters > 1 || f->view.used < 0 ||
+	    (guint64)f->view.used > facts->config->restore.trial_limit || previous == NULL ||
+	    previous->consumed || facts->listed == NULL || facts->next == NULL)
+		return NULL;
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (g_str_equal(listed->ref.id, facts->next))
+			next = listed;
+		if (!listed->booted && !listed->staged)
+			others++;
+	}
+	if (next == NULL || next->booted || next->has_program != GBE_NO)
+		return NULL;
+	if (previous->deployment.id != NULL)
+		return gbe_situation_is_of(facts, &previous->deployment, previous->sequence,
+					   &next->ref)
+			   ? previous
+			   : NULL;
+	return others == 1 ? previous : NULL;
+}
+
+/* Whoever has the program next takes rule 4: no stamp, and no copy of one. */
+static bool
+hand_back(Finalize *f, const GbeManifest *source, GError **error)
+{
+	GbeFacts *facts = f->observed->facts;
+	GbeRestoreOptions options = {.rule = "hand-back"};
+	guint64 sequence = facts->next_sequence;
+	g_autoptr(GbeStamp) stamp = gbe_decide_stamp_by_hand(facts, &f->view, source, sequence + 1);
+	g_autoptr(GbeManifest) displaced =
+	    gbe_decide_manifest(facts, &f->view, NULL, FALSE, sequence);
+	GbeEventFields fields = {.rule = "hand-back",
+				 .action = "restore",
+				 .backup = source->name,
+				 .deployment = facts->next,
+				 .from_deployment = facts->booted.id,
+				 .run = facts->run};
+
+	displaced->origin = GBE_ORIGIN_DISPLACED;
+	displaced->method = GBE_METHOD_RENAME;
+	displaced->grade = GBE_GRADE_BAD;
+	displaced->grade_reason = g_strdup("the trial was not green");
+	if (!gbe_restore_run(f->app, f->observed, source->name, stamp, displaced, &options, NULL,
+			     error))
+		return gbe_prefix(error, "hand-back");
+	fields.reason = displaced->name;
+	gbe_event_restored(&fields);
+	return gbe_data_forget_stamp(f->app, f->observed->data, error) &&
+	       gbe_state_remove(f->app, GBE_STATE_COPY, error);
+}
+
+static void
+carry(GbeApp *app, const char *reason)
+{
+	g_autoptr(JsonObject) failure = json_object_new();
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {.action = "finalize", .reason = reason};
+
+	gbe_event_backup_failed(&fields);
+	json_object_set_string_member(failure, "operation", "finalize");
+	json_object_set_string_member(failure, "reason", reason);
+	if (!gbe_state_write(app, GBE_STATE_FAILURE, failure, GBE_WRITE_DURABLE, &error))
+		gbe_note("%s", error->message);
+}
+
+static gboolean
+is_this_runs(const GbeFacts *facts)
+{
+	return facts->stamp != NULL && facts->run != NULL &&
+	       g_strcmp0(facts->stamp->run, facts->run) == 0 &&
+	       gbe_deployment_same(&facts->stamp->deployment, &facts->booted);
+}
+
+static bool
+close_run(GbeApp *app, GError **error)
+{
+	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GError) backup_error = NULL;
+	const GbeManifest *source;
+	Finalize f = {.app = app};
+	bool ok;
+
+	if (!gbe_verdict_adopt_fresh_stamp(app, error) ||
+	    !gbe_observe(app, &options, &observed, error))
+		return false;
+	f.observed = observed;
+	if (observed->facts->data == GBE_NO || !is_this_runs(observed->facts))
+		return true; /* not ours to close */
+	if (observed->facts->data_open != GBE_NO)
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "etcd still has %s open at shutdown: no closing record",
+				 observed->data->path);
+	gbe_view_live(observed->facts, &f.view);
+	/* The record is worth having without the backup. */
+	ok = closing_backup(&f, &backup_error);
+	if (!closing_record(&f, error)) {
+		g_free(f.closing_backup);
+		return false;
+	}
+	source = hand_back_source(&f);
+	if (source != NULL)
+		ok = hand_back(&f, source, error);
+	g_free(f.closing_backup);
+	if (backup_error != NULL && (error == NULL || *error == NULL)) {
+		g_propagate_error(error, g_steal_pointer(&backup_error));
+		return false;
+	}
+	return ok;
+}
+
+static bool
+recover(GbeApp *app, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+	g_auto(GbeRecovery) recovery = {0};
+
+	return gbe_data_open(app, &data, error) &&
+	       gbe_store_open(app, data, FALSE, &store, error) &&
+	       gbe_recover(app, data, store, &recovery, error);
+}
+
+int
+gbe_finalize_run(GbeApp *app)
+{
+	g_autoptr(GbeDeployments) deployments = NULL;
+	g_autofree char *complaint = NULL;
+	g_autoptr(GError) error = NULL;
+	bool ok;
+
+	if (!app->below_root && gbe_system_stopping() == GBE_NO) {
+		gbe_note("the system is not going down: nothing to do");
+		return 0;
+	}
+	if (app->cmdline.skip)
+		return 0;
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	gbe_configuration_load_for_boot(app, deployments->booted.id, &complaint);
+	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0')
+		return 0;
+	if (!gbe_app_lock(app, "finalize", LOCK_WAIT_MS, &error)) {
+		/* Without the lock nothing may be written, a carried failure neither. */
+		gbe_note("%s", error->message);
+		return 1;
+	}
+	ok = recover(app, &error) && close_run(app, &error);
+	if (!ok)
+		carry(app, error->message);
+	gbe_app_unlock(app);
+	return ok ? 0 : 1;
+}

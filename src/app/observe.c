@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/observe.h"
+
+#include "app/state.h"
+#include "core/backup-name.h"
+#include "core/situation.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "sys/etcd-version.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+void
+gbe_observed_free(GbeObserved *observed)
+{
+	if (observed == NULL)
+		return;
+	gbe_facts_free(observed->facts);
+	gbe_deployments_free(observed->deployments);
+	gbe_greenboot_free(observed->greenboot);
+	gbe_data_free(observed->data);
+	gbe_store_free(observed->store);
+	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
+	gbe_close_fd(&observed->lock_fd);
+	g_free(observed);
+}
+
+static void
+observe_system(GbeApp *app, GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	const GbeListed *booted = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &error))
+		facts->run_why = g_strdup(error->message);
+	facts->skip = app->cmdline.skip;
+	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+
+	o->deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	facts->ostree = o->deployments->ostree;
+	gbe_deployment_copy(&facts->booted, &o->deployments->booted);
+	facts->booted_why = g_strdup(o->deployments->booted_why);
+	if (o->deployments->listed == NULL)
+		return;
+	facts->listed = g_ptr_array_ref(o->deployments->listed);
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (listed->booted)
+			booted = listed;
+		/* A staged one that is not locked becomes the default at shutdown. */
+		if (facts->next == NULL &&
+		    ((listed->staged && !listed->locked) || listed->is_default))
+			facts->next = g_strdup(listed->ref.id);
+	}
+	if (booted != NULL)
+		facts->booted_is_default = gbe_tri(booted->is_default);
+}
+
+static void
+observe_greenboot(GbeApp *app, GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	guint bootable = 0;
+
+	o->greenboot = gbe_greenboot_load(app->root_fd);
+	facts->judges =
+	    o->greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : o->greenboot->enabled;
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		bootable += !listed->staged;
+	}
+	if (facts->judges == GBE_NO || o->greenboot->can_count == GBE_NO ||
+	    (facts->listed != NULL && bootable < 2))
+		facts->can_roll_back = GBE_NO;
+	else if (facts->judges == GBE_YES && o->greenboot->can_count == GBE_YES && bootable >= 2)
+		facts->can_roll_back = GBE_YES;
+
+	/* An entry that greenboot itself took as a fallback is nobody's wish: the variable names the
+	 * deployment that should have booted. */
+	if (o->greenboot->next_deployment != NULL && facts->booted.id != NULL &&
+	    gbe_greenboot_next_is(o->greenboot, facts->booted.id) == GBE_NO)
+		facts->booted_is_default = GBE_NO;
+}
+
+/* As etcd itself said it over its API, in the newest run of @of that got that far. */
+static const char *
+version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
+{
+	const GbeRunRecord *newest = NULL;
+
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (run->etcd_version != NULL && run->sequence <= upto &&
+		    (newest == NULL || run->sequence > newest->sequence) &&
+		    gbe_situation_is_of(facts, &run->deployment, run->sequence, of))
+			newest = run;
+	}
+	return newest != NULL ? newest->etcd_version : NULL;
+}
+
+static void
+observe_versions(GbeApp *app, GbeFacts *facts)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const char *text = NULL;
+
+	if (stamp != NULL) {
+		const GbeManifest *from = gbe_facts_backup(facts, stamp->restored_from);
+
+		text = version_in_runs(facts, &stamp->deployment, stamp->sequence);
+		/* A take-over whose etcd never answered leaves the version that it found. */
+		if (text == NULL && from != NULL)
+			text = from->etcd_version;
+		if (text == NULL) {
+			const GbeManifest *previous = gbe_facts_backup(facts, stamp->previous);
+
+			text = previous != NULL ? previous->etcd_version : NULL;
+		}
+	}
+	facts->cluster_version = gbe_version_parse(text);
+
+	text =
+	    facts->booted.id != NULL ? version_in_runs(facts, &facts->booted, G_MAXUINT64) : NULL;
+	if (text != NULL) {
+		facts->etcd_version = gbe_version_parse(text);
+	} else if (!app->below_root) {
+		g_autofree char *own = gbe_etcd_version_of_binary(app->config->etcd.binary, 5000);
+
+		facts->etcd_version = gbe_version_parse(own);
+	}
+}
+
+/* A staging tree, whosever, has given its number out. */
+static void
+count_staging(GbeFacts *facts, int dir_fd)
+{
+	int fd = dir_fd < 0 ? -1 : openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (dir == NULL) {
+		gbe_close_fd(&fd);
+		return;
+	}
+	while ((entry = readdir(dir)) != NULL)
+		if (g_str_has_prefix(entry->d_name, GBE_RUNG_RESTORE)) {
+			guint64 n =
+			    g_ascii_strtoull(entry->d_name + strlen(GBE_RUNG_RESTORE), NULL, 10);
+
+			if (n >= facts->next_sequence && n < G_MAXINT64)
+				facts->next_sequence = n + 1;
+		}
+	(void)closedir(dir);
+}
+
+static void
+observe_sequences(GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	guint64 largest = gbe_state_largest_sequence(facts);
+
+	if (facts->stamp != NULL && facts->stamp->sequence < G_MAXINT64)
+		largest = MAX(largest, facts->stamp->sequence);
+	if (largest >= facts->next_sequence)
+		facts->next_sequence = largest + 1;
+	count_staging(facts, o->data->parent_fd);
+}
+
+/* A store that the stamp names and that is not what it was: not mounted, another disk. */
+static void
+observe_recorded_store(GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+
+	if (stamp == NULL || stamp->store_fs == NULL ||
+	    g_strcmp0(stamp->store_path, o->store->path) != 0)
+		return;
+	if (o->store->fd < 0 || g_strcmp0(stamp->store_fs, o->store->fs) != 0)
+		facts->store = GBE_NO;
+}
+
+/* Requests of the kernel command line count once; afterwards only after a boot that lacked them. */
+static void
+observe_request(GbeApp *app, GbeFacts *facts)
+{
+	g_autoptr(JsonObject) seen = NULL;
+	g_autoptr(GError) error = NULL;
+	GbeRequest request = {0};
+
+	if (app->cmdline.restore == NULL || facts->run == NULL)
+		return;
+	if (app->state_fd >= 0 && !gbe_state_read(app, GBE_STATE_CMDLINE, FALSE, &seen, NULL))
+		seen = NULL;
+	if (seen != NULL &&
+	    g_strcmp0(gbe_json_string(seen, "argument", NULL), app->cmdline.restore) == 0)
+		return;
+	gbe_request_clear(&facts->request);
+	if (!gbe_request_parse_target(app->cmdline.restore, &request, &error)) {
+		facts->request.kind = GBE_REQUEST_RESTORE;
+		facts->request.name = g_strdup(app->cmdline.restore);
+		facts->request_why = g_strdup(error->message);
+	} else {
+		facts->request = request;
+	}
+	facts->request.from_cmdline = TRUE;
+}
+
+bool
+gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
+	    GError **error)
+{
+	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
+
+	o->lock_fd = -1;
+	o->facts = gbe_facts_new();
+	gbe_config_free(o->facts->config);
+	o->facts->config = app->config;
+	o->facts->config_borrowed = TRUE;
+	observe_system(app, o);
+	observe_greenboot(app, o);
+	if (!gbe_data_open(app, &o->data, error) ||
+	    !gbe_store_open(app, o->data, FALSE, &o->store, error))
+		return false;
+	gbe_data_observe(app, o->data, o->facts, options->lock_data ? &o->lock_fd : NULL);
+	if (app->state_fd >= 0 && !gbe_state_observe(app, options->repair, o->facts, error))
+		return false;
+	if (!gbe_store_observe(o->store, o->facts, &o->damaged, error))
+		return false;
+	observe_recorded_store(o);
+	/* Only a store that may be made: a recorded one that is away is not made anew. */
+	if (options->repair && o->store->fd < 0 && o->facts->store != GBE_NO) {
+		g_clear_pointer(&o->store, gbe_store_free);
+		if (!gbe_store_open(app, o->data, TRUE, &o->store, error))
+			return false;
+		g_free(o->facts->store_fs);
+		o->facts->store_fs = g_strdup(o->store->fs);
+	}
+	observe_sequences(o);
+	observe_versions(app, o->facts);
+	observe_request(app, o->facts);
+	if (o->store->fd >= 0 && (o->data->fd >= 0 || o->data->parent_fd >= 0))
+		o->facts->clones = gbe_probe_clone(
+		    o->data->fd >= 0 ? o->data->fd : o->data->parent_fd, o->store->fd);
+	*ret_observed = g_steal_pointer(&o);
+	return true;
+}
+
+/* The next boot, for those who ask beforehand. */
+
+static const GbeListed *
+find_wanted(const GbeFacts *facts, const char *wanted, GError **error)
+{
+	guint64 index = 0;
+	gboolean by_index =
+	    wanted != NULL && g_ascii_string_to_unsigned(wanted, 10, 0, G_MAXUINT, &index, NULL);
+
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (wanted == NULL ? g_strcmp0(listed->ref.id, facts->next) == 0
+		    : by_index	   ? listed->index == index
+		    : g_str_equal(wanted, "rollback")
+			? listed->rollback
+			: (g_str_equal(wanted, "staged") ? listed->staged
+							 : g_str_equal(wanted, listed->ref.id)))
+			return listed;
+	}
+	if (wanted != NULL)
+		gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			  "no deployment %s: `ostree admin status` lists them", wanted);
+	return NULL;
+}
+
+static void
+override_verdict(GbeFacts *facts, const char *verdict)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+
+	if (verdict == NULL || stamp == NULL)
+		return;
+	for (guint i = 0; i < facts->runs->len; i++) {
+		GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (run->sequence != stamp->sequence)
+			continue;
+		run->verdict = gbe_verdict_from_string(verdict);
+		/* Who asks about a green run means a healthy one. */
+		if (run->verdict == GBE_VERDICT_GREEN)
+			run->health = GBE_HEALTH_HEALTHY;
+	}
+}
+
+bool
+gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
+		      GbeTri deliberate, GError **error)
+{
+	GbeFacts *facts = observed->facts;
+	g_autoptr(GError) local = NULL;
+	const GbeListed *wanted = find_wanted(facts, booted, &local);
+
+	if (local != NULL) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	if (wanted != NULL) {
+		gbe_deployment_clear(&facts->booted);
+		gbe_deployment_copy(&facts->booted, &wanted->ref);
+		/* A staged one will be the default once it boots. */
+		facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
+	}
+	override_verdict(facts, verdict);
+	if (deliberate != GBE_UNKNOWN)
+		facts->booted_is_default = deliberate;
+	/* Another run, with nobody at the data yet. */
+	g_free(facts->run);
+	facts->run = g_strnfill(32, 'f');
+	if (facts->data == GBE_YES)
+		facts->data_open = GBE_NO;
+	return true;
+}

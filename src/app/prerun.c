@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/configuration.h"
+#include "app/execute.h"
+#include "app/recover.h"
+#include "app/state.h"
+#include "app/status.h"
+#include "app/use-cases.h"
+#include "base/fault.h"
+#include "core/decide.h"
+#include "fs/open.h"
+#include "fs/write.h"
+#include "sys/events.h"
+
+#include <string.h>
+
+/* Rule 2 and up to three candidates that do not validate: more rounds than that are a loop. */
+#define MAX_ROUNDS 6
+#define LOCK_WAIT_MS 30000
+
+#define EXIT_HELD 5
+/* Nothing that the worker could answer for: the supervisor asks who owns the data. */
+#define EXIT_ASK_SUPERVISOR 1
+
+typedef struct {
+	GbeApp *app;
+	GHashTable *rejected;
+	gboolean held;
+	gboolean
+	    give_up; /* two starts in a row did not come to their end: nothing is begun any more */
+	char *reason;
+} Prerun;
+
+static void
+say_carried_failure(GbeApp *app)
+{
+	g_autoptr(JsonObject) failure = NULL;
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {0};
+
+	if (!gbe_state_read(app, GBE_STATE_FAILURE, TRUE, &failure, &error) || failure == NULL)
+		return;
+	fields.action = gbe_json_string(failure, "operation", NULL);
+	fields.reason = gbe_json_string(failure, "reason", NULL);
+	gbe_event_carried(&fields);
+	/* Said; it stays in the last operation for status. */
+	if (!gbe_state_remove(app, GBE_STATE_FAILURE, &error))
+		gbe_note("%s", error->message);
+}
+
+/* True: the decision may be taken. */
+static gboolean
+recover(Prerun *p)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+	g_auto(GbeRecovery) recovery = {0};
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {.action = "recover"};
+
+	if (!gbe_data_open(p->app, &data, &error) ||
+	    !gbe_store_open(p->app, data, FALSE, &store, &error)) {
+		p->reason = g_strdup(error->message);
+		return FALSE;
+	}
+	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
+		fields.reason = error->message;
+		gbe_event_restore_failed(&fields);
+		p->held = recovery.exchange_open;
+		p->reason = g_strdup(error->message);
+		return FALSE;
+	}
+	if (recovery.recovered || recovery.left_alone) {
+		fields.reason = recovery.what;
+		gbe_event_recovered(&fields);
+	}
+	if (recovery.left_alone)
+		p->reason = g_strdup(recovery.what);
+	return !recovery.left_alone;
+}
+
+/* Two starts did not come to their end; this third one begins nothing, so that it does. Only an upgrade
+ * may not have the data without its backup. */
+static GbeOutcome
+give_up(Prerun *p, const GbePlan *plan)
+{
+	GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule)};
+	gboolean forward = plan->rule == GBE_RULE_11 || plan->rule == GBE_RULE_12 || plan->hold;
+
+	fields.reason =
+	    forward ? "two starts in a row did not come to their end, and this deployment "
+		      "must not get the data without a backup: look into `journalctl -u "
+		      "greenboot-etcd-prerun`, then start the service again"
+		    : "two starts in a row did not come to their end: etcd starts on what is "
+		      "there, nothing is backed up or restored in this boot";
+	if (forward)
+		gbe_event_held_back(&fields);
+	else
+		gbe_event_restore_failed(&fields);
+	p->reason = g_strdup(fields.reason);
+	return forward ? GBE_OUTCOME_HELD : GBE_OUTCOME_DONE;
+}
+
+static GbeOutcome
+decide_once(Prerun *p)
+{
+	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GbePlan) plan = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *rejected = NULL;
+	GbeOutcome outcome;
+
+	if (!gbe_observe(p->app, &options, &observed, &error)) {
+		GbeEventFields fields = {.action = "observe", .reason = error->message};
+
+		/* Nothing can be told, so nothing is done; and etcd starts. */
+		gbe_event_backup_failed(&fields);
+		p->reason = g_strdup(error->message);
+		return GBE_OUTCOME_DONE;
+	}
+	observed->facts->rejected = g_hash_table_ref(p->rejected);
+	plan = gbe_decide(observed->facts);
+	if (GBE_FAULT("prerun-decided", &error))
+		return GBE_OUTCOME_DONE;
+	if (p->give_up && !gbe_plan_is_idle(plan))
+		return give_up(p, plan);
+	outcome = gbe_execute(p->app, observed, plan, &rejected);
+	if (rejected != NULL)
+		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
+	if (outcome == GBE_OUTCOME_HELD) {
+		const GbeAction *hold = gbe_plan_find(plan, GBE_ACTION_HOLD);
+
+		p->reason = g_strdup(hold != NULL ? hold->reason : plan->reason);
+	}
+	return outcome;
+}
+
+/* The next boot whose command line lacks the request makes it due again. */
+static void
+forget_cmdline(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (app->cmdline.restore == NULL && !gbe_state_remove(app, GBE_STATE_CMDLINE, &error))
+		gbe_note("%s", error->message);
+}
+
+/* Old backups, old records, what people see: nothing of it is worth a failed boot. */
+static void
+tidy_up(Prerun *p)
+{
+	GbeObserveOptions options = {.repair = TRUE};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_observe(p->app, &options, &observed, &error)) {
+		gbe_note("%s", error->message);
+		return;
+	}
+	if (!p->held && !p->give_up) {
+		if (!gbe_state_note_gone(p->app, observed->facts, &error) ||
+		    !gbe_state_prune_runs(p->app, observed->facts, &error))
+			gbe_note("%s", error->message);
+		gbe_execute_retention(p->app, observed);
+	}
+	gbe_status_write(p->app, observed);
+}
+
+static void
+write_done(Prerun *p)
+{
+	g_autoptr(JsonObject) done = json_object_new();
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	gbe_autofd int run_fd = -1;
+
+	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
+	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
+	json_object_set_boolean_member(done, "held", p->held);
+	gbe_json_set_string(done, "reason", p->reason);
+	text = gbe_json_print_object(done);
+	if (!gbe_make_dirs(p->app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
+	    !gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644, GBE_WRITE_LATER,
+			       &error))
+		gbe_note("%s", error->message);
+}
+
+static int
+run_locked(Prerun *p)
+{
+	GbeOutcome outcome = GBE_OUTCOME_DONE;
+
+	say_carried_failure(p->app);
+	forget_cmdline(p->app);
+	if (recover(p)) {
+		outcome = GBE_OUTCOME_AGAIN;
+		for (guint round = 0; outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS; round++)
+			outcome = decide_once(p);
+		p->held = outcome == GBE_OUTCOME_HELD;
+	}
+	tidy_up(p);
+	write_done(p);
+	return p->held ? EXIT_HELD : 0;
+}
+
+int
+gbe_prerun_run(GbeApp *app, guint unfinished)
+{
+	Prerun p = {.app = app, .give_up = unfinished >= 2};
+	g_autoptr(GbeDeployments) deployments = NULL;
+	g_autofree char *complaint = NULL;
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	gbe_configuration_load_for_boot(app, deployments->booted.id, &complaint);
+	if (complaint != NULL) {
+		GbeEventFields fields = {.reason = complaint};
+
+		gbe_event_config_bad(&fields);
+	}
+	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0') {
+		gbe_note("off: [etcd] service is empty");
+		return 0;
+	}
+	if (!gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error)) {
+		GbeEventFields fields = {.reason = error->message};
+
+		gbe_event_backup_failed(&fields);
+		return EXIT_ASK_SUPERVISOR;
+	}
+	if (GBE_FAULT("prerun-locked", &error))
+		return EXIT_ASK_SUPERVISOR;
+	p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	status = run_locked(&p);
+	g_hash_table_unref(p.rejected);
+	g_free(p.reason);
+	gbe_app_unlock(app);
+	return status;
+}

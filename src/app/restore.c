@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/restore.h"
+
+#include "app/entries.h"
+#include "app/recover.h"
+#include "app/state.h"
+#include "base/fault.h"
+#include "core/backup-name.h"
+#include "core/decide.h"
+#include "core/retention.h"
+#include "core/space.h"
+#include "fs/clone.h"
+#include "fs/compare.h"
+#include "fs/exchange.h"
+#include "fs/extents.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct {
+	GbeApp *app;
+	GbeObserved *observed;
+	const GbeManifest *backup;
+	const GbeStamp *stamp;
+	const GbeRestoreOptions *options;
+	GbeIntent *intent;
+	int stage_fd;  /* directory that holds the staging tree */
+	char *staging; /* ".restore-<sequence>" */
+	int tree_fd;   /* the staging tree */
+	GbeTiming timing;
+} Restore;
+
+static void
+restore_clear(Restore *r)
+{
+	gbe_intent_free(r->intent);
+	gbe_close_fd(&r->stage_fd);
+	gbe_close_fd(&r->tree_fd);
+	g_free(r->staging);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Restore, restore_clear)
+
+bool
+gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	gbe_autofd int data_fd = -1;
+	/* A clone cannot rot apart from its source; what was copied byte by byte can. */
+	gboolean digests = manifest->method == GBE_METHOD_COPY;
+	g_autoptr(GError) local = NULL;
+
+	if (manifest->consumed)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "backup %s is a name only: its data was restored without a copy",
+				 manifest->name);
+	if (!gbe_store_open_data(store, manifest->name, &data_fd, &local) ||
+	    !gbe_compare_manifest(data_fd, manifest, digests, gbe_app_progress, app, &local)) {
+		/* Not there, not whole, not readable: for whoever asks, all the same. */
+		gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
+			  manifest->name, local->message);
+		return false;
+	}
+	return true;
+}
+
+/* Beside the data directory, where a rename reaches it; inside, where it is a mount point. */
+static bool
+open_stage(Restore *r, GError **error)
+{
+	GbeData *data = r->observed->data;
+
+	if (data->parent_fd < 0)
+		return gbe_throw(
+		    error, GBE_ERROR_NOT_FOUND,
+		    "the directory that %s would lie in is not there: make it, or mount "
+		    "it",
+		    data->path);
+	if (!data->mount_point) {
+		r->stage_fd = fcntl(data->parent_fd, F_DUPFD_CLOEXEC, 3);
+		if (r->stage_fd < 0)
+			return gbe_throw_errno(error, errno, "open the parent of %s", data->path);
+		return true;
+	}
+	return gbe_make_dirs(data->fd, "/" GBE_HIDDEN_DIR, 0700, &r->stage_fd, error);
+}
+
+static bool
+fits(Restore *r, int src_fd, bool *ret_fits, guint64 *ret_missing, GError **error)
+{
+	GbeSpace space = {0};
+	GbeExtents extents = {0};
+	guint64 total, inodes;
+
+	if (gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES) {
+		*ret_fits = true;
+		return true;
+	}
+	if (!gbe_filesystem_space(r->stage_fd, &space.available, &total, &inodes, error) ||
+	    !gbe_extents_of_tree(src_fd, FALSE, &extents, error))
+		return false;
+	space.would_write = extents.allocated;
+	*ret_fits = gbe_space_fits(&space);
+	*ret_missing = gbe_space_missing(&space);
+	return true;
+}
+
+/* Room for the staged copy: retention first; then the backup itself, by rename. */
+static bool
+make_room(Restore *r, int src_fd, GError **error)
+{
+	GbeFacts *facts = r->observed->facts;
+	g_autoptr(GArray) removals = NULL;
+	guint64 missing = 0;
+	bool fitting = false;
+
+	if (!fits(r, src_fd, &fitting, &missing, error))
+		return false;
+	if (fitting)
+		return true;
+	removals = gbe_retention_apply(facts);
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		g_autofree char *name = g_strdup(removal->backup->name);
+
+		if (removal->backup == r->backup)
+			continue;
+		if (!gbe_store_remove(r->observed->store, name, error))
+			return false;
+		g_ptr_array_remove(facts->backups, (gpointer)removal->backup);
+		if (!fits(r, src_fd, &fitting, &missing, error))
+			return false;
+		if (fitting)
+			return true;
+	}
+	if (gbe_probe_rename(r->observed->store->fd, r->stage_fd)) {
+		r->intent->consume = TRUE;
+		return true;
+	}
+	{
+		g_autofree char *text = gbe_size_to_text(missing);
+
+		return gbe_throw(error, GBE_ERROR_NO_SPACE,
+				 "no room to restore %s beside %s: %s more are needed",
+				 r->backup->name, r->observed->data->path, text);
+	}
+}
+
+static bool
+clone_backup(Restore *r, GError **error)
+{
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int entry_fd = -1;
+	GbeCloneOptions options = {
+	    .allowed = GBE_METHOD_SNAPSHOT,
+	    .progress = gbe_app_progress,
+	    .progress_data = r->app,
+	};
+
+	if (!gbe_open_dir_at(r->observed->store->fd, r->backup->name, &entry_fd, error) ||
+	    !gbe_clone_tree_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, &options, &result,
+			       error))
+		return gbe_prefix(error, "stage %s", r->backup->name);
+	r->timing.bytes_written = result.bytes_written;
+	return gbe_open_dir_at(r->stage_fd, r->staging, &r->tree_fd, error) &&
+	       gbe_data_write_stamp_at(r->tree_fd, r->stamp, error);
+}
+
+/* Without room for a copy: the backup's own tree. Its stamp first, so that whoever finds the staging
+ * tree knows that it was never exchanged and, by restored_from, where it belongs. */
+static bool
+consume_backup(Restore *r, GError **error)
+{
+	GbeStore *store = r->observed->store;
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
+	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, &r->tree_fd, error) ||
+	    !gbe_state_write_intent(r->app, r->intent, GBE_WRITE_DURABLE, error) ||
+	    !gbe_data_write_stamp_at(r->tree_fd, r->stamp, error) ||
+	    !gbe_sync_fs(r->tree_fd, store->path, error) ||
+	    !gbe_rename_new_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, error))
+		return gbe_prefix(error, "take %s out of the store", r->backup->name);
+	return gbe_sync_dir(entry_fd, r->backup->name, error);
+}
+
+/* What lies in a data directory without being etcd's data is kept, too. */
+static GbeManifest *
+manifest_of_the_rest(Restore *r)
+{
+	GbeManifest *manifest = gbe_manifest_new();
+
+	manifest->sequence = r->stamp->sequence;
+	manifest->name = gbe_backup_name_adopted(manifest->sequence);
+	manifest->origin = GBE_ORIGIN_DISPLACED;
+	manifest->method = GBE_METHOD_RENAME;
+	manifest->grade = GBE_GRADE_BAD;
+	manifest->grade_reason = g_strdup("what lay in the data directory had no etcd data");
+	manifest->created = r->observed->facts->now;
+	manifest->data_dir = g_strdup(r->observed->data->path);
+	return manifest;
+}
+
+static bool
+prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
+{
+	GbeData *data = r->observed->data;
+	g_auto(GStrv) entries = NULL;
+
+	if (data->fd < 0)
+		return true;
+	if (displaced != NULL) {
+		r->intent->displaced = gbe_manifest_copy(displaced);
+	} else {
+		if (!gbe_entries_plan(data->fd, data->fd, NULL, &entries, error))
+			return false;
+		if (*entries == NULL && !data->mount_point)
+			return true;
+		r->intent->displaced = manifest_of_the_rest(r);
+	}
+	if (!gbe_compare_record(data->fd, gbe_data_exclude, FALSE, r->intent->displaced, error))
+		return false;
+	return gbe_store_prepare(r->observed->store, r->intent->displaced, error);
+}
+
+static char *
+member_entry(GbeData *data)
+{
+	if (data->member_path == NULL || *data->member_path == '\0')
+		return g_strdup("member");
+	return g_strndup(data->member_path, strcspn(data->member_path, "/"));
+}
+
+/* Everything that the exchange needs to be finished or undone by somebody else, durable at once. */
+static bool
+make_durable(Restore *r, GError **error)
+{
+	GbeApp *app = r->app;
+	GbeStore *store = r->observed->store;
+	gint64 begin = g_get_monotonic_time();
+	g_autoptr(GbeRunRecord) run = gbe_decide_run_record(r->stamp);
+
+	if (!gbe_state_begin_run(app, run, GBE_WRITE_LATER, error) ||
+	    !gbe_state_write_intent(app, r->intent, GBE_WRITE_LATER, error) ||
+	    GBE_FAULT("restore-intended", error) ||
+	    !gbe_sync_fs(r->stage_fd, r->observed->data->path, error))
+		return false;
+	r->timing.flushes++;
+	if (!gbe_same_filesystem(app->state_fd, r->stage_fd)) {
+		r->timing.flushes++;
+		if (!gbe_state_sync(app, error))
+			return false;
+	}
+	if (!gbe_same_filesystem(store->fd, r->stage_fd) &&
+	    !gbe_same_filesystem(store->fd, app->state_fd)) {
+		r->timing.flushes++;
+		if (!gbe_sync_fs(store->fd, store->path, error))
+			return false;
+	}
+	r->timing.sync_usec = g_get_monotonic_time() - begin;
+	return !GBE_FAULT("restore-staged", error);
+}
+
+static bool
+exchange(Restore *r, GError **error)
+{
+	GbeData *data = r->observed->data;
+
+	if (data->mount_point)
+		return gbe_entries_exchange(data->fd, r->tree_fd, r->intent->entries, error);
+	if (data->fd < 0
+		? !gbe_rename_new_at(r->stage_fd, r->staging, data->parent_fd, data->name, error)
+		: !gbe_exchange_at(r->stage_fd, r->staging, data->parent_fd, data->name, error))
+		return gbe_prefix(error, "put %s in the place of %s", r->backup->name, data->path);
+	if (GBE_FAULT("restore-exchanged", error))
+		return false;
+	r->timing.flushes++;
+	return gbe_sync_dir(data->parent_fd, data->path, error);
+}
+
+/* The displaced tree gets its name; the entry of a consumed backup says that it is one. */
+static bool
+tidy(Restore *r, GError **error)
+{
+	GbeStore *store = r->observed->store;
+
+	if (r->intent->displaced != NULL) {
+		r->timing.flushes++;
+		if (!gbe_recover_name_displaced(r->app, store, r->stage_fd, r->staging,
+						r->intent->displaced, error))
+			return false;
+	} else if (r->observed->data->fd >= 0 &&
+		   !gbe_remove_tree_at(r->stage_fd, r->staging, error)) {
+		return false;
+	}
+	if (r->intent->consume) {
+		g_autoptr(GbeManifest) manifest = gbe_manifest_copy(r->backup);
+
+		manifest->consumed = TRUE;
+		if (!gbe_store_write_manifest(store, manifest, error))
+			return false;
+	}
+	return !GBE_FAULT("restore-tidied", error);
+}
+
+static void
+copy_of_stamp(Restore *r)
+{
+	g_autoptr(GbeStamp) copy = gbe_stamp_copy(r->stamp);
+	g_autoptr(GError) error = NULL;
+
+	g_free(copy->data_handle);
+	copy->data_handle =
+	    gbe_file_handle(r->observed->data->mount_point ? r->observed->data->fd : r->tree_fd);
+	/* The live stamp is what counts; the copy only helps where that gets lost. */
+	if (!gbe_state_write_copy(r->app, copy, GBE_WRITE_LATER, &error))
+		g_debug("copy of the stamp: %s", error->message);
+}
+
+/* Is the new tree in place, whatever was said about how it got there? */
+static gboolean
+in_place(Restore *r)
+{
+	g_autoptr(GbeStamp) stamp = NULL;
+	gbe_autofd int fd = -1;
+
+	if (!gbe_open_dir_at(r->observed->data->parent_fd, r->observed->data->name, &fd, NULL) ||
+	    !gbe_data_read_stamp_at(fd, &stamp, NULL))
+		return FALSE;
+	return stamp != NULL && stamp->sequence == r->stamp->sequence;
+}
+
+/* What was staged is taken away again; what was exchanged is finished. */
+static void
+undo_staging(Restore *r, gboolean exchanging)
+{
+	g_autoptr(GError) error = NULL;
+	GbeRecovery recovery = {0};
+
+	/* Before the exchange the intent must go first, or it would be carried out. */
+	if (!exchanging && !gbe_state_remove(r->app, GBE_STATE_INTENT, &error))
+		g_debug("undo of the staging: %s", error->message);
+	g_clear_error(&error);
+	if (!gbe_recover(r->app, r->observed->data, r->observed->store, &recovery, &error))
+		g_debug("undo of the staging: %s", error->message);
+	gbe_recovery_clear(&recovery);
+}
+
+static bool
+stage(Restore *r, GbeManifest *displaced, GError **error)
+{
+	g_autofree char *last = NULL;
+	gbe_autofd int src_fd = -1;
+	gint64 begin = g_get_monotonic_time();
+
+	if (!open_stage(r, error) ||
+	    !gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
+	    !make_room(r, src_fd, error))
+		return false;
+	if (r->intent->consume ? !consume_backup(r, error) : !clone_backup(r, error))
+		return false;
+	r->timing.clone_usec = g_get_monotonic_time() - begin;
+	if (GBE_FAULT("restore-cloned", error) || !prepare_displaced(r, displaced, error))
+		return false;
+	if (r->observed->data->mount_point) {
+		last = member_entry(r->observed->data);
+		r->intent->step = GBE_STEP_ENTRIES;
+		if (!gbe_entries_plan(r->observed->data->fd, r->tree_fd, last, &r->intent->entries,
+				      error))
+			return false;
+	}
+	return make_durable(r, error);
+}
+
+static GbeIntent *
+new_intent(Restore *r)
+{
+	GbeIntent *intent = gbe_intent_new();
+	GbeData *data = r->observed->data;
+	g_autofree char *parent = g_path_get_dirname(data->path);
+
+	intent->operation = GBE_OPERATION_RESTORE;
+	intent->step = GBE_STEP_STAGED;
+	intent->sequence = r->stamp->sequence;
+	intent->run = g_strdup(r->stamp->run);
+	intent->backup = g_strdup(r->backup->name);
+	intent->rule = g_strdup(r->options->rule);
+	intent->staging = data->mount_point
+			      ? g_build_filename(data->path, GBE_HIDDEN_DIR, r->staging, NULL)
+			      : g_build_filename(parent, r->staging, NULL);
+	return intent;
+}
+
+/* After the exchange: whatever fails now is finished by the next one under the lock. */
+static bool
+finish(Restore *r, GError **error)
+{
+	if (!tidy(r, error)) {
+		g_autofree char *text = error != NULL ? g_strdup((*error)->message) : NULL;
+
+		g_clear_error(error);
+		return gbe_throw(error, GBE_ERROR_PARTIAL,
+				 "%s is restored, but tidying up failed (the next start finishes "
+				 "it): %s",
+				 r->backup->name, text);
+	}
+	copy_of_stamp(r);
+	r->timing.flushes++;
+	return gbe_state_remove(r->app, GBE_STATE_INTENT, error) && gbe_state_sync(r->app, error);
+}
+
+bool
+gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeStamp *stamp,
+		GbeManifest *displaced, const GbeRestoreOptions *options, GbeTiming *ret_timing,
+		GError **error)
+{
+	g_auto(Restore) r = {.app = app,
+			     .observed = observed,
+			     .backup = gbe_facts_backup(observed->facts, name),
+			     .stamp = stamp,
+			     .options = options,
+			     .stage_fd = -1,
+			     .tree_fd = -1};
+	gint64 begin = g_get_monotonic_time();
+	g_autoptr(GError) local = NULL;
+
+	if (r.backup == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no backup %s", name);
+	if (!gbe_restore_validate(app, observed->store, r.backup, &local)) {
+		if (!options->force || r.backup->consumed) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+	}
+	r.timing.verify_usec = g_get_monotonic_time() - begin;
+	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, stamp->sequence);
+	r.intent = new_intent(&r);
+	if (!stage(&r, displaced, error)) {
+		undo_staging(&r, FALSE);
+		return false;
+	}
+	if (!exchange(&r, error)) {
+		/* Recovery looks at what the disk says, not at what we believe. */
+		undo_staging(&r, TRUE);
+		if (in_place(&r) && error != NULL && *error != NULL)
+			(*error)->code = GBE_ERROR_PARTIAL;
+		return false;
+	}
+	if (!finish(&r, error))
+		return false;
+	r.timing.total_usec = g_get_monotonic_time() - begin;
+	if (ret_timing != NULL)
+		*ret_timing = r.timing;
+	return true;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/store.h"
+
+#include "base/fault.h"
+#include "core/backup-name.h"
+#include "fs/exchange.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+#include "fs/write.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+void
+gbe_store_free(GbeStore *store)
+{
+	if (store == NULL)
+		return;
+	g_free(store->path);
+	g_free(store->fs);
+	gbe_close_fd(&store->fd);
+	g_free(store);
+}
+
+/* On the data's file system, or a backup could neither be cloned nor take a displaced tree. */
+static bool
+choose_path(GbeApp *app, GbeData *data, char **ret_path, GError **error)
+{
+	static const char in_state[] = GBE_STATE_DIR "/backups";
+	int data_fd = data->fd >= 0 ? data->fd : data->parent_fd;
+	gbe_autofd int top_fd = -1;
+	gbe_autofd int state_fd = -1;
+	g_autofree char *top = NULL;
+
+	if (app->config->backup.directory != NULL) {
+		*ret_path = g_strdup(app->config->backup.directory);
+		return true;
+	}
+	if (data_fd < 0) {
+		*ret_path = g_strdup(in_state);
+		return true;
+	}
+	/* Before the first run there is no state directory: its nearest parent tells. */
+	if (app->state_fd >= 0)
+		state_fd = fcntl(app->state_fd, F_DUPFD_CLOEXEC, 3);
+	else if (!gbe_open_in_root(app->root_fd, "/var/lib", O_RDONLY | O_DIRECTORY, &state_fd,
+				   NULL))
+		state_fd = -1;
+	if (state_fd < 0 || gbe_same_filesystem(data_fd, state_fd)) {
+		*ret_path = g_strdup(in_state);
+		return true;
+	}
+	if (!gbe_filesystem_top(data_fd, app->root_fd, &top_fd, &top, error))
+		return false;
+	*ret_path =
+	    g_strconcat(g_str_equal(top, "/") ? "" : top, "/", GBE_HIDDEN_DIR "/backups", NULL);
+	return true;
+}
+
+bool
+gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, GError **error)
+{
+	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
+	g_autoptr(GError) local = NULL;
+
+	store->fd = -1;
+	if (!choose_path(app, data, &store->path, error))
+		return false;
+	if (make) {
+		if (!gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error))
+			return gbe_prefix(error, "the store %s", store->path);
+	} else if (!gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
+				     &local) &&
+		   !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return gbe_prefix(error, "the store %s", store->path);
+	}
+	if (store->fd >= 0)
+		store->fs = gbe_filesystem_id(store->fd);
+	*ret_store = g_steal_pointer(&store);
+	return true;
+}
+
+bool
+gbe_store_read_manifest(int entry_fd, const char *name, GbeManifest **ret_manifest, GError **error)
+{
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size,
+			      error) ||
+	    !gbe_manifest_parse(bytes, size, &manifest, error))
+		return gbe_prefix(error, "backup %s", name);
+	if (!g_str_equal(manifest->name, name))
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "backup %s: its manifest is that of %s (renamed by hand?)", name,
+				 manifest->name);
+	*ret_manifest = g_steal_pointer(&manifest);
+	return true;
+}
+
+static gboolean
+has_data(int entry_fd)
+{
+	struct stat st;
+
+	return fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+static void
+count_sequence(GbeFacts *facts, guint64 sequence)
+{
+	if (sequence >= facts->next_sequence && sequence < G_MAXINT64)
+		facts->next_sequence = sequence + 1;
+}
+
+static bool
+observe_entry(GbeStore *store, const char *name, GbeFacts *facts, GError **error)
+{
+	g_autoptr(GbeManifest) manifest = NULL;
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
+	    !gbe_store_read_manifest(entry_fd, name, &manifest, error))
+		return false;
+	if (!manifest->consumed && !has_data(entry_fd))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "backup %s has no data", name);
+	count_sequence(facts, manifest->sequence);
+	g_ptr_array_add(facts->backups, g_steal_pointer(&manifest));
+	return true;
+}
+
+static void
+observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *damaged)
+{
+	const char *base = name;
+	guint64 sequence = 0;
+	GbeNameKind kind;
+
+	if (g_str_has_prefix(name, GBE_RUNG_PARTIAL))
+		base = name + strlen(GBE_RUNG_PARTIAL);
+	else if (g_str_has_prefix(name, GBE_RUNG_PENDING))
+		base = name + strlen(GBE_RUNG_PENDING);
+	g_hash_table_add(facts->taken, g_strdup(base));
+	kind = gbe_backup_name_parse(base, NULL, NULL, &sequence);
+	if (kind == GBE_NAME_ADOPTED)
+		count_sequence(facts, sequence);
+	if (base != name || kind == GBE_NAME_INVALID)
+		return;
+	if (!observe_entry(store, name, facts, NULL))
+		g_ptr_array_add(damaged, g_strdup(name));
+}
+
+bool
+gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged, GError **error)
+{
+	g_autoptr(GPtrArray) damaged = g_ptr_array_new_with_free_func(g_free);
+	struct dirent *entry;
+	DIR *dir;
+	int fd;
+
+	if (facts->taken == NULL)
+		facts->taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	facts->store_path = g_strdup(store->path);
+	facts->store_fs = g_strdup(store->fs);
+	facts->store = GBE_YES;
+	if (store->fd >= 0) {
+		fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return gbe_throw_errno(error, errno, "open the store %s", store->path);
+		dir = fdopendir(fd);
+		if (dir == NULL) {
+			(void)close(fd);
+			return gbe_throw_errno(error, errno, "list the store %s", store->path);
+		}
+		while (errno = 0, (entry = readdir(dir)) != NULL)
+			if (!g_str_equal(entry->d_name, ".") && !g_str_equal(entry->d_name, ".."))
+				observe_name(store, entry->d_name, facts, damaged);
+		if (errno != 0) {
+			gbe_throw_errno(error, errno, "list the store %s", store->path);
+			(void)closedir(dir);
+			return false;
+		}
+		(void)closedir(dir);
+	}
+	if (ret_damaged != NULL)
+		*ret_damaged = g_steal_pointer(&damaged);
+	return true;
+}
+
+bool
+gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+
+	if (store->fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no store %s", store->path);
+	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
+	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, ret_fd, error))
+		return gbe_prefix(error, "backup %s", name);
+	return true;
+}
+
+bool
+gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	g_autofree char *text = gbe_manifest_print(manifest);
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_open_dir_at(store->fd, manifest->name, &entry_fd, error) ||
+	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
+			       GBE_WRITE_DURABLE, error))
+		return gbe_prefix(error, "manifest of %s", manifest->name);
+	return true;
+}
+
+bool
+gbe_store_remove(GbeStore *store, const char *name, GError **error)
+{
+	g_autofree char *partial = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
+
+	if (!gbe_remove_tree_at(store->fd, partial, error) ||
+	    !gbe_rename_new_at(store->fd, name, store->fd, partial, error) ||
+	    !gbe_sync_dir(store->fd, store->path, error) ||
+	    GBE_FAULT("store-remove-renamed", error) ||
+	    !gbe_remove_tree_at(store->fd, partial, error))
+		return gbe_prefix(error, "remove backup %s", name);
+	return true;
+}
+
+/* A pending entry is complete once it has both its parts: then only its name is missing. */
+static bool
+sweep_pending(GbeStore *store, const char *pending, GError **error)
+{
+	const char *name = pending + strlen(GBE_RUNG_PENDING);
+	g_autoptr(GbeManifest) manifest = NULL;
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error))
+		return false;
+	if (!has_data(entry_fd))
+		return gbe_remove_tree_at(store->fd, pending, error);
+	/* Data without a readable manifest may be the only copy of what was displaced: it stays. */
+	if (!gbe_store_read_manifest(entry_fd, name, &manifest, NULL))
+		return true;
+	return gbe_rename_new_at(store->fd, pending, store->fd, name, error) &&
+	       gbe_sync_dir(store->fd, store->path, error);
+}
+
+bool
+gbe_store_sweep(GbeStore *store, const char *skip, GError **error)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	struct dirent *entry;
+	DIR *dir;
+	int fd;
+
+	if (store->fd < 0)
+		return true;
+	fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (dir == NULL) {
+		gbe_close_fd(&fd);
+		return gbe_throw_errno(error, errno, "list the store %s", store->path);
+	}
+	while ((entry = readdir(dir)) != NULL)
+		if (g_str_has_prefix(entry->d_name, GBE_RUNG_PARTIAL) ||
+		    g_str_has_prefix(entry->d_name, GBE_RUNG_PENDING) ||
+		    g_str_has_prefix(entry->d_name, GBE_TMP_PREFIX))
+			g_ptr_array_add(names, g_strdup(entry->d_name));
+	(void)closedir(dir);
+
+	for (guint i = 0; i < names->len; i++) {
+		const char *name = names->pdata[i];
+		bool pending = g_str_has_prefix(name, GBE_RUNG_PENDING);
+
+		if (pending && g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0)
+			continue;
+		if (pending ? !sweep_pending(store, name, error)
+			    : !gbe_remove_tree_at(store->fd, name, error))
+			return gbe_prefix(error, "sweep the store %s", store->path);
+	}
+	return true;
+}
+
+bool
+gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
+	g_autofree char *text = gbe_manifest_print(manifest);
+	gbe_autofd int entry_fd = -1;
+
+	if (mkdirat(store->fd, pending, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in the store", pending);
+	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
+	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
+			       GBE_WRITE_LATER, error))
+		return gbe_prefix(error, "manifest of %s", manifest->name);
+	return true;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/etcd-version.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static gboolean
+start(const char *binary, int *ret_out, pid_t *ret_pid)
+{
+	const char *const argv[] = {binary, "--version", NULL};
+	const char *const envp[] = {"PATH=/usr/bin:/bin", NULL};
+	posix_spawn_file_actions_t actions;
+	int pipe_fds[2];
+	int r;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return FALSE;
+	r = posix_spawn_file_actions_init(&actions);
+	if (r == 0) {
+		r = posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
+		if (r == 0)
+			r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+							     O_WRONLY, 0);
+		if (r == 0)
+			r = posix_spawn(ret_pid, binary, &actions, NULL, (char *const *)argv,
+					(char *const *)envp);
+		(void)posix_spawn_file_actions_destroy(&actions);
+	}
+	(void)close(pipe_fds[1]);
+	if (r != 0) {
+		(void)close(pipe_fds[0]);
+		return FALSE;
+	}
+	*ret_out = pipe_fds[0];
+	return TRUE;
+}
+
+/* Until the end of output, a full buffer, or the deadline. */
+static void
+read_until(int fd, char *buffer, gsize size, guint timeout_ms)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	gsize used = 0;
+
+	while (used + 1 < size) {
+		gint64 left = (deadline - g_get_monotonic_time()) / 1000;
+		struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+		ssize_t n;
+
+		if (left <= 0 || poll(&poll_fd, 1, (int)left) == 0)
+			break;
+		n = read(fd, buffer + used, size - 1 - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		used += (gsize)n;
+	}
+	buffer[used] = '\0';
+}
+
+char *
+gbe_etcd_version_of_binary(const char *binary, guint timeout_ms)
+{
+	static const char label[] = "etcd Version: ";
+	char buffer[1024];
+	const char *at;
+	gbe_autofd int out = -1;
+	pid_t pid;
+
+	if (binary == NULL || *binary == '\0' || !start(binary, &out, &pid))
+		return NULL;
+	read_until(out, buffer, sizeof buffer, timeout_ms);
+	/* It has answered or it never will; --version has nothing to lose. */
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	at = strstr(buffer, label);
+	if (at == NULL)
+		return NULL;
+	at += strlen(label);
+	return g_strndup(at, strcspn(at, " \n\r\t"));
+}
