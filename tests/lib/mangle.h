@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a disk, a power cut or an enemy makes of a file, for parsers that take any bytes: each prefix,
+ * each bit turned, each byte replaced by one that means something, each byte removed. The copy that
+ * is handed on ends where its memory does, so that a sanitizer sees a read behind it.
+ */
+#pragma once
+
+#include <glib.h>
+#include <string.h>
+
+/* @complete: all bytes of the sample are there, though not as they were. */
+typedef void (*GbeMangled)(const char *bytes, gsize size, gboolean complete);
+
+static inline void
+gbe_mangle_call(const char *bytes, gsize size, gboolean complete, GbeMangled each)
+{
+	g_autofree char *exact = g_memdup2(bytes, size);
+
+	each(exact, size, complete);
+}
+
+static inline void
+gbe_mangle(const char *sample, GbeMangled each)
+{
+	static const char tokens[] = "{}[]\",:\\-0 \n#=";
+	gsize size = strlen(sample);
+	g_autofree char *copy = g_strdup(sample);
+
+	for (gsize i = 1; i < size; i++)
+		gbe_mangle_call(sample, i, FALSE, each);
+	for (gsize i = 0; i < size; i++) {
+		for (guint bit = 0; bit < 8; bit++) {
+			copy[i] = (char)(sample[i] ^ (1 << bit));
+			gbe_mangle_call(copy, size, TRUE, each);
+		}
+		/* With the NUL at the end of the tokens. */
+		for (gsize t = 0; t < sizeof(tokens); t++) {
+			copy[i] = tokens[t];
+			gbe_mangle_call(copy, size, TRUE, each);
+		}
+		copy[i] = sample[i];
+	}
+	for (gsize i = 0; i < size; i++) {
+		g_autofree char *shorter = g_strdup(sample);
+
+		memmove(shorter + i, shorter + i + 1, size - i);
+		gbe_mangle_call(shorter, size - 1, TRUE, each);
+	}
+}
