@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/layout.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "etcd/wal.h"
+#include "fs/open.h"
+
+char *
+gbe_layout_path(const char *member_path, const char *below)
+{
+	return *member_path == '\0' ? g_strdup(below) : g_build_filename(member_path, below, NULL);
+}
+
+bool
+gbe_layout_open(int data_fd, const char *member_path, const char *below, int *ret_fd,
+		GError **error)
+{
+	g_autofree char *path = gbe_layout_path(member_path, below);
+	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+	gbe_autofd int fd = fcntl(data_fd, F_DUPFD_CLOEXEC, 3);
+
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	for (gsize i = 0; parts[i] != NULL; i++) {
+		int next = -1;
+
+		if (!gbe_open_dir_at(fd, parts[i], &next, error))
+			return gbe_prefix(error, "%s", path);
+		gbe_close_fd(&fd);
+		fd = next;
+	}
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+static int
+open_beneath(int dir_fd, const char *path)
+{
+	struct open_how how = {
+	    .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK,
+	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+}
+
+bool
+gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *ret_fd,
+		    GError **error)
+{
+	g_autofree char *path = gbe_layout_path(member_path, "member/wal");
+	g_autoptr(GError) local = NULL;
+	int fd;
+
+	if (wal_dir_fd >= 0) {
+		fd = fcntl(wal_dir_fd, F_DUPFD_CLOEXEC, 3);
+		if (fd < 0)
+			return gbe_throw_errno(error, errno, "cannot open the WAL's directory");
+		*ret_fd = fd;
+		return true;
+	}
+	if (gbe_layout_open(data_fd, member_path, "member/wal", ret_fd, &local))
+		return true;
+	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	fd = open_beneath(data_fd, path);
+	if (fd < 0 && errno == EXDEV)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "%s is a symlink that leaves the data directory: put where it "
+				 "leads into wal-dir= of [etcd]",
+				 path);
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	*ret_fd = fd;
+	return true;
+}
+
+bool
+gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd, GError **error)
+{
+	g_autofree char *path = gbe_layout_path(member_path, "member/snap/" GBE_DB_NAME);
+	gbe_autofd int snap_fd = -1;
+	gbe_autofd int fd = -1;
+	struct stat st;
+
+	if (!gbe_layout_open(data_fd, member_path, "member/snap", &snap_fd, error))
+		return false;
+	fd =
+	    openat(snap_fd, GBE_DB_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 && errno == ELOOP)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is a symlink", path);
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", path);
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not a regular file", path);
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+static void
+close_dir(DIR **dir)
+{
+	if (*dir != NULL)
+		(void)closedir(*dir);
+}
+
+bool
+gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
+	g_autofree char *newest = NULL;
+	int fd = openat(wal_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (dir == NULL) {
+		int errsv = errno;
+
+		gbe_close_fd(&fd);
+		return gbe_throw_errno(error, errsv, "cannot read the WAL's directory");
+	}
+	for (;;) {
+		struct dirent *entry;
+
+		errno = 0;
+		entry = readdir(dir);
+		if (entry == NULL && errno != 0)
+			return gbe_throw_errno(error, errno, "cannot read the WAL's directory");
+		if (entry == NULL)
+			break;
+		if (!gbe_wal_is_name(entry->d_name) ||
+		    (newest != NULL && strcmp(entry->d_name, newest) < 0))
+			continue;
+		g_free(newest);
+		newest = g_strdup(entry->d_name);
+	}
+	*ret_name = g_steal_pointer(&newest);
+	return true;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Ways into a data directory of etcd: name by name, never through a symlink. */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#define GBE_DB_NAME "db"
+
+/* Opens @below ("member", "member/snap") under @member_path of the data directory. GBE_ERROR_NOT_FOUND
+ * when a component is not there. */
+bool gbe_layout_open(int data_fd, const char *member_path, const char *below, int *ret_fd,
+		     GError **error) GBE_CHECKED;
+/* The WAL's directory: a duplicate of @wal_dir_fd where that is not -1, else member/wal. That one may
+ * be a symlink, but not one that leaves the data directory: nothing would be kept of it. */
+bool gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *ret_fd,
+			 GError **error) GBE_CHECKED;
+/* member/snap/db for reading; refused when it is no regular file. */
+bool gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd,
+			GError **error) GBE_CHECKED;
+/* The newest segment's name, newly allocated; NULL where there is none. */
+bool gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error) GBE_CHECKED;
+/* For messages: "etcd/member/snap/db". Newly allocated. */
+char *gbe_layout_path(const char *member_path, const char *below);
