@@ -4,6 +4,8 @@
  * it opens no file that could hang it. A worker that crashes, makes no progress for @idle_seconds or
  * exits with anything but 0 and 5 is mapped: to 0 when the booted deployment is the recorded owner's
  * and no intent is open, else to 5. That question is asked by a second, short-lived child.
+ *
+ * A worker that a SIGKILL does not end (it waits for a disk) is left behind after 5 s.
  */
 #pragma once
 
@@ -14,6 +16,16 @@ typedef int (*GbeWork)(GbeApp *app, gpointer data);
 /* For prerun. Returns its exit status: 0 or 5. */
 int gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_seconds);
 /* For the other hooks: whatever happens to the worker, @on_failure is returned in the end; @seconds is
- * the limit for everything. */
+ * the limit for everything, unless the worker asks for another with gbe_supervise_extend(). What a worker
+ * returns that comes to its end is returned. */
 int gbe_supervise_bounded(const char *program, const char *root, GbeWork work, gpointer data,
 			  guint seconds, int on_failure);
+/* The same with a limit for what makes no progress, as prerun has it. */
+int gbe_supervise_idle(const char *program, const char *root, GbeWork work, gpointer data,
+		       guint idle_seconds, int on_failure);
+/* In the worker of gbe_supervise_bounded(): @seconds from now instead. Elsewhere nothing. */
+void gbe_supervise_extend(GbeApp *app, guint seconds);
+
+/* The question (src/app/supervise-ask.c): 0 or 5, and says in the journal what @happened and what follows.
+ * What cannot be told is 5. @data: "what happened", const char *. */
+int gbe_supervise_ask(GbeApp *app, gpointer data);

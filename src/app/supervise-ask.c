@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The question that a prerun leaves behind which did not come to its end: may etcd have the data all the
+ * same? Asked by a process of its own that has ten seconds, with as little as possible of what the worker
+ * may have died of: no lock, no store, and libostree only after a soft reboot, where the kernel command
+ * line still names the deployment before it.
+ */
+#include "app/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "app/configuration.h"
+#include "app/data.h"
+#include "app/state.h"
+#include "core/record.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/write.h"
+#include "sys/booted.h"
+#include "sys/deployments.h"
+#include "sys/events.h"
+
+#define EXIT_HELD 5
+
+static GbeTri
+is_there(int root_fd, const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int fd = -1;
+
+	if (gbe_open_in_root(root_fd, path, O_PATH, &fd, &error))
+		return GBE_YES;
+	return g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ? GBE_NO : GBE_UNKNOWN;
+}
+
+static bool
+booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error)
+{
+	const char *sysroot =
+	    is_there(app->root_fd, "/sysroot/ostree") == GBE_YES ? "/sysroot" : "/";
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *path = NULL;
+	gbe_autofd int sysroot_fd = -1;
+	gbe_autofd int deployment_fd = -1;
+
+	if (app->cmdline.ostree == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "there is no ostree= on the kernel command line");
+	if (!gbe_open_in_root(app->root_fd, sysroot, O_RDONLY | O_DIRECTORY, &sysroot_fd, error) ||
+	    !gbe_booted_resolve(sysroot_fd, app->cmdline.ostree, &dir, error))
+		return false;
+	path = gbe_deploy_dir_path(&dir);
+	if (!gbe_open_in_root(sysroot_fd, path, O_RDONLY | O_DIRECTORY, &deployment_fd, error))
+		return false;
+	ret_booted->id = gbe_deployment_id_format(dir.stateroot, dir.checksum, dir.serial);
+	ret_booted->handle = gbe_file_handle(deployment_fd);
+	return true;
+}
+
+static bool
+find_booted(GbeApp *app, GbeDeployment *ret_booted, GError **error)
+{
+	g_autoptr(GbeDeployments) deployments = NULL;
+	g_autofree char *run = NULL;
+
+	if (!gbe_run_read(app->root_fd, !app->below_root, &run, error))
+		return false;
+	if (app->below_root || strchr(run, '+') == NULL)
+		return booted_from_cmdline(app, ret_booted, error);
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	if (deployments->booted.id == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", deployments->booted_why);
+	gbe_deployment_copy(ret_booted, &deployments->booted);
+	return true;
+}
+
+/* The stamp in the data, else the state's copy; NULL where neither can be read. */
+static GbeStamp *
+find_owner(GbeApp *app)
+{
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	g_autoptr(GbeData) data = NULL;
+	GbeStamp *stamp = NULL;
+
+	if (gbe_data_open(app, &data, NULL) && data->fd >= 0 &&
+	    gbe_data_read_stamp_at(data->fd, &stamp, NULL) && stamp != NULL)
+		return stamp;
+	if (!gbe_state_observe(app, FALSE, facts, NULL))
+		return NULL;
+	return g_steal_pointer(&facts->copy);
+}
+
+/* NULL: etcd may start; else why not. */
+static char *
+find_objection(GbeApp *app)
+{
+	GbeDeployment booted = {0};
+	g_autoptr(GbeStamp) owner = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *complaint = NULL;
+	char *objection = NULL;
+	GbeTri intent = is_there(app->root_fd, GBE_STATE_DIR "/intent");
+
+	if (intent != GBE_NO)
+		return g_strdup(intent == GBE_YES
+				    ? "an operation on the data is open"
+				    : "whether an operation on the data is open cannot be told");
+	/* Without ostree nothing is ever held back: no other deployment can have the data. */
+	if (is_there(app->root_fd, "/run/ostree-booted") == GBE_NO)
+		return NULL;
+	if (!find_booted(app, &booted, &error) && !app->cmdline.skip)
+		return g_strdup_printf("the booted deployment cannot be told (%s)", error->message);
+	gbe_configuration_choose(app, booted.id, &complaint);
+	owner = find_owner(app);
+	if (app->cmdline.skip || app->config->etcd.service == NULL)
+		objection = NULL;
+	else if (owner == NULL)
+		objection = g_strdup("who had the data last is not recorded");
+	else if (!gbe_deployment_same(&owner->deployment, &booted))
+		objection = g_strdup("another deployment had the data last");
+	gbe_deployment_clear(&booted);
+	return objection;
+}
+
+/* For status, the MOTD and the health check, which look here. */
+static void
+record(GbeApp *app, const char *reason, gboolean held)
+{
+	g_autoptr(JsonObject) done = json_object_new();
+	g_autofree char *text = NULL;
+	gbe_autofd int run_fd = -1;
+	GbeLastOperation last = {0};
+	char *undo;
+
+	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
+	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
+	json_object_set_boolean_member(done, "held", held);
+	gbe_json_set_string(done, "reason", reason);
+	text = gbe_json_print_object(done);
+	if (gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, NULL))
+		(void)!gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644,
+					 GBE_WRITE_LATER, NULL);
+	/* What the last restore displaced can still be put back. */
+	(void)!gbe_state_read_last(app, &last, NULL);
+	undo = g_steal_pointer(&last.undo);
+	gbe_last_operation_clear(&last);
+	last.undo = undo;
+	last.operation = g_strdup(held ? "hold" : "backup");
+	last.result = g_strdup(held ? "held" : "failed");
+	last.reason = g_strdup(reason);
+	last.started = g_get_real_time() / G_USEC_PER_SEC;
+	(void)!gbe_state_write_last(app, &last, GBE_WRITE_DURABLE, NULL);
+	gbe_last_operation_clear(&last);
+}
+
+int
+gbe_supervise_ask(GbeApp *app, gpointer data)
+{
+	const char *happened = data;
+	g_autofree char *objection = find_objection(app);
+	g_autofree char *reason = NULL;
+	GbeEventFields fields = {0};
+
+	if (objection == NULL) {
+		reason = g_strdup_printf("prerun %s; the deployment has not changed and nothing is "
+					 "open, so that etcd starts on what is there",
+					 happened);
+		fields.reason = reason;
+		gbe_event_backup_failed(&fields);
+	} else {
+		reason = g_strdup_printf(
+		    "prerun %s, and %s: `systemctl restart greenboot-etcd-prerun.service` tries "
+		    "again, `systemctl mask --runtime greenboot-etcd-prerun.service` lets etcd "
+		    "start on what is there",
+		    happened, objection);
+		fields.reason = reason;
+		gbe_event_held_back(&fields);
+	}
+	record(app, reason, objection != NULL);
+	return objection != NULL ? EXIT_HELD : 0;
+}
