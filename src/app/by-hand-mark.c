@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/by-hand.h"
+
+#include "app/by-hand-session.h"
+#include "app/execute.h"
+#include "app/restore.h"
+#include "app/state.h"
+#include "app/status.h"
+#include "core/decide.h"
+#include "sys/events.h"
+
+#define PROBE_MS 10000
+
+static bool
+check_reason(const char *reason, GError **error)
+{
+	if (reason != NULL && !g_utf8_validate(reason, -1, NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE, "the reason is not UTF-8");
+	return true;
+}
+
+static gboolean
+owned(const GbeFacts *facts, const GbeStamp *stamp)
+{
+	/* Where there is no ostree, nobody has an id. */
+	if (stamp->deployment.id == NULL && facts->booted.id == NULL)
+		return TRUE;
+	return gbe_deployment_same(&stamp->deployment, &facts->booted);
+}
+
+/* Only the run that has the data can be judged by what the data does. */
+static bool
+find_own(const GbeFacts *facts, const GbeStamp **ret_stamp, GError **error)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+
+	if (stamp == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "nobody has taken the data over yet: start "
+				 "greenboot-etcd-prerun.service, or name a backup");
+	if (facts->run == NULL || g_strcmp0(stamp->run, facts->run) != 0 || !owned(facts, stamp))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the data belongs to %s in another run: only the run that has it "
+				 "can be judged; start greenboot-etcd-prerun.service, or name a "
+				 "backup",
+				 stamp->deployment.id != NULL ? stamp->deployment.id : "nobody");
+	*ret_stamp = stamp;
+	return true;
+}
+
+static void
+ask_health(GbeApp *app, GbeRunRecord *record)
+{
+	GbeProbe probe = {0};
+
+	if (record->health == GBE_HEALTH_HEALTHY)
+		return;
+	gbe_status_probe(app, PROBE_MS, &probe);
+	record->health = probe.health;
+	if (probe.version != NULL) {
+		g_free(record->etcd_version);
+		record->etcd_version = g_strdup(probe.version);
+	}
+	gbe_probe_clear(&probe);
+}
+
+/* Backups of the run's data get the verdict that has become known. */
+static void
+regrade(GbeSession *session, const GbeRunRecord *record)
+{
+	GPtrArray *backups = session->observed->facts->backups;
+
+	for (guint i = 0; i < backups->len; i++) {
+		GbeManifest *backup = backups->pdata[i];
+		g_autoptr(GError) error = NULL;
+
+		if (g_strcmp0(backup->run, record->run) != 0 || backup->set_aside ||
+		    backup->sequence < record->sequence ||
+		    !gbe_deployment_same(&backup->deployment, &record->deployment))
+			continue;
+		backup->verdict = record->verdict;
+		backup->health = record->health;
+		if (backup->grade != GBE_GRADE_BAD && !backup->live)
+			backup->grade =
+			    gbe_decide_grade(backup->verdict, backup->health, backup->verified);
+		if (!gbe_store_write_manifest(session->observed->store, backup, &error))
+			gbe_note("the grade of %s could not be written: %s", backup->name,
+				 error->message);
+	}
+}
+
+static bool
+judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+	GbeApp *app = session->app;
+	GbeEventFields fields = {.action = good ? "green" : "red", .reason = reason};
+	const GbeRunRecord *before;
+	g_autoptr(GbeRunRecord) after = NULL;
+	g_autoptr(GError) local = NULL;
+	const GbeStamp *stamp;
+
+	if (!find_own(facts, &stamp, error))
+		return false;
+	if (dry_run)
+		return true;
+	before = gbe_facts_run(facts, stamp->sequence);
+	after = before != NULL ? gbe_run_record_copy(before) : gbe_decide_run_record(stamp);
+	after->verdict = good ? GBE_VERDICT_GREEN : GBE_VERDICT_RED;
+	after->by_hand = TRUE;
+	g_free(after->reason);
+	after->reason = g_strdup(reason);
+	if (good)
+		ask_health(app, after);
+	if (!gbe_state_judge_run(app, before, after, error))
+		return false;
+	regrade(session, after);
+	if (good && facts->booted.id != NULL &&
+	    !gbe_state_clear_attempts(app, facts->booted.id, &local))
+		gbe_note("the attempts could not be forgotten: %s", local->message);
+	fields.deployment = facts->booted.id;
+	fields.run = facts->run;
+	gbe_event_verdict(&fields);
+	return true;
+}
+
+bool
+gbe_by_hand_mark_run(GbeApp *app, gboolean good, const char *reason, gboolean dry_run,
+		     GError **error)
+{
+	GbeSessionOptions how = {.operation = "mark", .dry_run = dry_run};
+	GbeSession session;
+
+	if (!check_reason(reason, error) || !gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!judge(&session, good, reason, dry_run, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+static bool
+grade(GbeSession *session, const char *name, gboolean good, const char *reason, gboolean dry_run,
+      GError **error)
+{
+	GbeEventFields fields = {.backup = name, .action = good ? "good" : "bad"};
+	g_autoptr(GbeManifest) changed = NULL;
+	const GbeManifest *manifest;
+
+	if (!gbe_session_find(session->observed, name, &manifest, error))
+		return false;
+	if (good && !manifest->consumed &&
+	    !gbe_restore_validate(session->app, session->observed->store, manifest, error))
+		return false;
+	if (dry_run)
+		return true;
+	changed = gbe_manifest_copy(manifest);
+	changed->grade = good ? GBE_GRADE_GOOD : GBE_GRADE_BAD;
+	g_free(changed->grade_reason);
+	changed->grade_reason = g_strdup(reason != NULL ? reason : good ? NULL : "marked by hand");
+	if (!gbe_store_write_manifest(session->observed->store, changed, error))
+		return false;
+	gbe_session_record(session, "done", reason, name, NULL);
+	fields.reason = reason;
+	fields.deployment = changed->deployment.id;
+	gbe_event_graded(&fields);
+	return true;
+}
+
+bool
+gbe_by_hand_mark_backup(GbeApp *app, const char *name, gboolean good, const char *reason,
+			gboolean dry_run, GError **error)
+{
+	GbeSessionOptions how = {.operation = "mark", .dry_run = dry_run};
+	GbeSession session;
+
+	if (!check_reason(reason, error) || !gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!grade(&session, name, good, reason, dry_run, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/by-hand.h"
+
+#include "app/by-hand-session.h"
+#include "app/restore.h"
+#include "app/state.h"
+#include "core/backup-name.h"
+#include "core/decide.h"
+#include "core/space.h"
+#include "fs/probe.h"
+#include "sys/events.h"
+
+#include <string.h>
+
+/* What a request or a restore means now. */
+static bool
+resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifest **ret_source,
+	GError **error)
+{
+	GbeFacts *facts = observed->facts;
+	GbeRequest pending = facts->request;
+	const GbeManifest *source;
+
+	if (options->target == GBE_BY_HAND_NAMED)
+		return gbe_session_find(observed, options->name, ret_source, error);
+	if (options->target == GBE_BY_HAND_UNDO) {
+		if (facts->undo == NULL)
+			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+					 "nothing to undo: no restore has displaced anything");
+		return gbe_session_find(observed, facts->undo, ret_source, error);
+	}
+	memset(&facts->request, 0, sizeof facts->request);
+	facts->request.kind = GBE_REQUEST_LAST_GOOD;
+	source = gbe_situation_request(facts);
+	facts->request = pending;
+	if (source == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "no good backup in %s; `greenboot-etcd list` shows what there is",
+				 observed->store->path);
+	*ret_source = source;
+	return true;
+}
+
+/* What the backup itself is, wherever it goes. */
+static bool
+check_source(const GbeFacts *facts, const GbeManifest *source, gboolean force, GError **error)
+{
+	if (source->consumed)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s has no data of its own any more: a restore without "
+				 "room took it; restore another one",
+				 source->name);
+	if (force)
+		return true;
+	if (source->grade == GBE_GRADE_BAD)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "backup %s is graded bad (%s): take another one, or --force", source->name,
+		    source->grade_reason != NULL ? source->grade_reason : "no reason recorded");
+	if (source->voters > 1)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is of a cluster of %u voters: remove this member from "
+				 "the cluster and add it again, or --force",
+				 source->name, source->voters);
+	if (source->data_dir != NULL && facts->data_dir != NULL &&
+	    !g_str_equal(source->data_dir, facts->data_dir))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is of %s, not of %s: take another one, or --force",
+				 source->name, source->data_dir, facts->data_dir);
+	return true;
+}
+
+/* Where it goes. */
+static bool
+check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView *view,
+	    gboolean force, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+
+	if (facts->data == GBE_UNKNOWN)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED, "what is in %s cannot be read (%s): look at it first",
+		    observed->data->path, facts->data_why != NULL ? facts->data_why : "unknown");
+	if (observed->data->parent_fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "the directory that is to hold %s is not there: make it, or mount "
+				 "it",
+				 observed->data->path);
+	if (force)
+		return true;
+	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the booted deployment cannot be told (%s), so nobody would own "
+				 "the data: --force restores all the same",
+				 facts->booted_why != NULL ? facts->booted_why : "unknown");
+	if (live->mount_lost)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s was a mount point and is none now: mount it, or --force to "
+				 "have the data in the bare directory",
+				 observed->data->path);
+	if (view->voters > 1)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the data in %s is a member's of a cluster with more than one "
+				 "voter: remove the member from the cluster and add it again, or "
+				 "--force",
+				 observed->data->path);
+	return true;
+}
+
+static bool
+check_all(const GbeObserved *observed, const GbeManifest *source, gboolean force, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	GbeSituation situation;
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, TRUE, TRUE, &situation);
+	if (!check_source(facts, source, force, error) ||
+	    !check_place(observed, &situation, &view, force, error))
+		return false;
+	gbe_view_backup(facts, source, &view);
+	gbe_situation_derive(facts, &view, TRUE, TRUE, &situation);
+	if (situation.usable == GBE_NO && !force)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s was written for %s %s, and this deployment's is older: "
+				 "boot a deployment that reads it, or --force",
+				 source->name, source->data_version != NULL ? "version" : "etcd",
+				 source->data_version != NULL	? source->data_version
+				 : source->etcd_version != NULL ? source->etcd_version
+								: "(unknown)");
+	return true;
+}
+
+static char *
+describe_loss(const GbeFacts *facts, const GbeManifest *source)
+{
+	g_autofree char *age = NULL;
+
+	if (facts->data != GBE_YES)
+		return g_strdup("nothing: there is no data now");
+	if (source->created <= 0 || facts->now < source->created)
+		return g_strdup_printf("what etcd has written since backup %s", source->name);
+	age = gbe_duration_to_text((guint64)(facts->now - source->created));
+	return g_strdup_printf("what etcd has written in the last %s, since backup %s", age,
+			       source->name);
+}
+
+/* The present data's place in the store, set aside: `undo` finds it there. */
+static GbeManifest *
+describe_displaced(const GbeFacts *facts)
+{
+	GbeManifest *displaced;
+	GbeView view;
+
+	if (facts->data != GBE_YES)
+		return NULL;
+	gbe_view_live(facts, &view);
+	displaced = gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
+	displaced->origin = GBE_ORIGIN_DISPLACED;
+	displaced->method = GBE_METHOD_RENAME;
+	displaced->set_aside = TRUE;
+	return displaced;
+}
+
+/* The state's half of the take-over. The tree itself carries the stamp: all that a failure here costs
+ * is a copy of it. */
+static void
+note_stamp(GbeSession *session, GbeStamp *stamp)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (gbe_data_open(session->app, &data, &error) && data->fd >= 0) {
+		g_free(stamp->data_handle);
+		stamp->data_handle = gbe_file_handle(data->fd);
+	}
+	g_clear_error(&error);
+	if (!gbe_state_write_copy(session->app, stamp, GBE_WRITE_LATER, &error))
+		gbe_note("the copy of the stamp could not be written: %s", error->message);
+	g_clear_error(&error);
+	if (!gbe_state_sync(session->app, &error))
+		gbe_note("the state could not be synced: %s", error->message);
+}
+
+static bool
+swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
+     GbeByHandResult *result, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+	GbeRestoreOptions how = {.rule = "by-hand", .force = options->force};
+	g_autoptr(GbeManifest) displaced = describe_displaced(facts);
+	g_autoptr(GbeRunRecord) run = NULL;
+	g_autoptr(GbeStamp) stamp = NULL;
+	g_autofree char *name = g_strdup(source->name);
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	stamp = gbe_decide_stamp_by_hand(facts, &view, source,
+					 facts->next_sequence + (displaced != NULL));
+	run = gbe_decide_run_record(stamp);
+	result->name = g_strdup(name);
+	result->displaced = displaced != NULL ? g_strdup(displaced->name) : NULL;
+	result->size = source->size;
+	result->grade = source->grade;
+	result->method = source->method;
+	result->loss = describe_loss(facts, source);
+	if (options->dry_run)
+		return true;
+	/* Before the stamp: a stamp whose run nobody knows could as well be a green one's. */
+	if (!gbe_state_begin_run(session->app, run, GBE_WRITE_LATER, error))
+		return false;
+	if (!gbe_restore_run(session->app, session->observed, name, stamp, displaced, &how,
+			     &result->timing, error)) {
+		gboolean partial =
+		    error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
+
+		gbe_session_record(session, partial ? "partial" : "failed",
+				   error != NULL ? (*error)->message : NULL, name, NULL);
+		return false;
+	}
+	gbe_session_record(session, "done", "asked for by hand", name,
+			   displaced != NULL ? displaced->name : "");
+	note_stamp(session, stamp);
+	return true;
+}
+
+static void
+emit(const GbeSession *session, const GbeByHandResult *result)
+{
+	const GbeFacts *facts = session->observed->facts;
+	GbeEventFields fields = {
+	    .rule = "by-hand",
+	    .action = session->operation,
+	    .backup = result->name,
+	    .deployment = facts->booted.id,
+	    .run = facts->run,
+	    .reason = result->displaced,
+	    .duration_usec = result->timing.total_usec,
+	};
+
+	gbe_event_restored(&fields);
+}
+
+static bool
+restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
+	GbeByHandResult *result, GError **error)
+{
+	const GbeManifest *source;
+	gboolean open = session->observed->facts->data_open == GBE_YES;
+
+	if (!resolve(session->observed, options, &source, error) ||
+	    !check_all(session->observed, source, options->force, error))
+		return false;
+	/* Nobody's service is stopped for a backup that is not sound. */
+	if ((options->dry_run || (open && options->stop)) && !options->force &&
+	    !gbe_restore_validate(session->app, session->observed->store, source, error))
+		return false;
+	if (!gbe_session_quiesce(session, how, error))
+		return false;
+	/* What was observed may be another observation by now. */
+	if (!resolve(session->observed, options, &source, error) ||
+	    !swap(session, source, options, result, error))
+		return false;
+	result->dry_run = options->dry_run;
+	if (!options->dry_run)
+		emit(session, result);
+	return true;
+}
+
+bool
+gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResult *ret_result,
+		    GError **error)
+{
+	GbeSessionOptions how = {.operation =
+				     options->target == GBE_BY_HAND_UNDO ? "undo" : "restore",
+				 .data = TRUE,
+				 .dry_run = options->dry_run,
+				 .stop_allowed = options->stop};
+	g_auto(GbeByHandResult) result = {0};
+	GbeSession session;
+
+	if (options->target == GBE_BY_HAND_NAMED &&
+	    gbe_backup_name_parse(options->name, NULL, NULL, NULL) == GBE_NAME_INVALID)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "not a name that a backup can have; `greenboot-etcd list` shows "
+				 "them");
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!restore(&session, &how, options, &result, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	result.service_restarted = session.service.unit != NULL;
+	if (!gbe_session_end(&session, error)) {
+		(void)gbe_prefix(error, "%s is restored, but", result.name);
+		return false;
+	}
+	*ret_result = result;
+	memset(&result, 0, sizeof result);
+	return true;
+}
+
+static bool
+request(GbeSession *session, const GbeByHandRestore *options, char **ret_name, GError **error)
+{
+	static const GbeRequestKind kinds[] = {
+	    [GBE_BY_HAND_NAMED] = GBE_REQUEST_RESTORE,
+	    [GBE_BY_HAND_LAST_GOOD] = GBE_REQUEST_LAST_GOOD,
+	    [GBE_BY_HAND_UNDO] = GBE_REQUEST_UNDO,
+	};
+	GbeFacts *facts = session->observed->facts;
+	GbeRequest wanted = {.kind = kinds[options->target], .force = options->force};
+	const GbeManifest *source;
+	GbeView view;
+	bool written = true;
+
+	if (facts->run == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "which run this is cannot be told (%s), so neither when the next "
+				 "one begins",
+				 facts->run_why != NULL ? facts->run_why : "unknown");
+	if (!resolve(session->observed, options, &source, error) ||
+	    !check_source(facts, source, options->force, error))
+		return false;
+	gbe_view_live(facts, &view);
+	if (view.voters > 1 && !options->force)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the data is a member's of a cluster with more than one voter: "
+				 "remove the member and add it again, or --force");
+	wanted.name = options->target == GBE_BY_HAND_NAMED ? g_strdup(options->name) : NULL;
+	wanted.run = g_strdup(facts->run);
+	if (!options->dry_run)
+		written = gbe_state_write_request(session->app, &wanted, error);
+	gbe_request_clear(&wanted);
+	if (written)
+		*ret_name = g_strdup(source->name);
+	return written;
+}
+
+bool
+gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name, GError **error)
+{
+	GbeSessionOptions how = {.operation = "restore", .dry_run = options->dry_run};
+	GbeSession session;
+
+	if (options->target == GBE_BY_HAND_NAMED &&
+	    gbe_backup_name_parse(options->name, NULL, NULL, NULL) == GBE_NAME_INVALID)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "not a name that a backup can have; `greenboot-etcd list` shows "
+				 "them");
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!request(&session, options, ret_name, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+bool
+gbe_by_hand_cancel(GbeApp *app, gboolean dry_run, gboolean *ret_had, GError **error)
+{
+	GbeSessionOptions how = {.operation = "restore", .dry_run = dry_run};
+	GbeSession session;
+	gboolean had;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	/* What the kernel command line asks is not in the state, and not ours to take back. */
+	had = session.observed->facts->request.kind != GBE_REQUEST_NONE &&
+	      !session.observed->facts->request.from_cmdline;
+	if (!dry_run && app->state_fd >= 0 && !gbe_state_remove(app, "request", error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	if (!gbe_session_end(&session, error))
+		return false;
+	*ret_had = had;
+	return true;
+}

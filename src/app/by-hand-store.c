@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The store by hand: pin, unpin, delete, prune. */
+#include "app/by-hand.h"
+
+#include "app/by-hand-session.h"
+#include "core/backup-name.h"
+#include "core/retention.h"
+#include "core/situation.h"
+#include "sys/events.h"
+
+static bool
+check_names(char *const *names, GError **error)
+{
+	for (guint i = 0; names[i] != NULL; i++)
+		if (gbe_backup_name_parse(names[i], NULL, NULL, NULL) == GBE_NAME_INVALID)
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "argument %u is not a name that a backup can have; "
+					 "`greenboot-etcd list` shows them",
+					 i + 1);
+	return true;
+}
+
+static bool
+pin(GbeSession *session, char *const *names, gboolean pinned, gboolean dry_run, GError **error)
+{
+	const GbeManifest *manifest;
+
+	for (guint i = 0; names[i] != NULL; i++)
+		if (!gbe_session_find(session->observed, names[i], &manifest, error))
+			return false;
+	for (guint i = 0; names[i] != NULL && !dry_run; i++) {
+		g_autoptr(GbeManifest) changed = NULL;
+
+		manifest = gbe_facts_backup(session->observed->facts, names[i]);
+		if (manifest->pinned == pinned)
+			continue;
+		changed = gbe_manifest_copy(manifest);
+		changed->pinned = pinned;
+		if (!gbe_store_write_manifest(session->observed->store, changed, error))
+			return false;
+	}
+	return true;
+}
+
+bool
+gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_run, GError **error)
+{
+	GbeSessionOptions how = {.operation = pinned ? "pin" : "unpin", .dry_run = dry_run};
+	GbeSession session;
+
+	if (!check_names(names, error) || !gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!pin(&session, names, pinned, dry_run, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+static gboolean
+is_damaged(const GbeObserved *observed, const char *name)
+{
+	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
+		if (g_str_equal(observed->damaged->pdata[i], name))
+			return TRUE;
+	return FALSE;
+}
+
+/* The deployment on trial would have nothing to go back to. */
+static gboolean
+is_needed(const GbeFacts *facts, const char *name)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	return stamp != NULL && view.trial.on == GBE_YES && g_strcmp0(stamp->previous, name) == 0;
+}
+
+static bool
+check_removal(const GbeObserved *observed, const char *name, gboolean force, GError **error)
+{
+	const GbeManifest *manifest;
+	const char *of = NULL;
+
+	if (force && is_damaged(observed, name))
+		return true;
+	if (!gbe_session_find(observed, name, &manifest, error))
+		return false;
+	if (force)
+		return true;
+	if (manifest->pinned)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is pinned: `greenboot-etcd unpin %s` first, or --force",
+				 name, name);
+	if (gbe_retention_is_last_valid(observed->facts, name, &of))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is the last valid one %s: make another one first, or "
+				 "--force",
+				 name, of);
+	if (is_needed(observed->facts, name))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is what an update on trial goes back to: wait until it "
+				 "is green, or --force",
+				 name);
+	return true;
+}
+
+/* What is removed is no more: the next name is looked at without it. */
+static void
+forget(GbeFacts *facts, const char *name)
+{
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (g_str_equal(backup->name, name)) {
+			g_ptr_array_remove_index(facts->backups, i);
+			return;
+		}
+	}
+}
+
+static bool
+remove_one(GbeSession *session, const char *name, const char *reason, GError **error)
+{
+	GbeEventFields fields = {.action = "delete", .backup = name, .reason = reason};
+
+	if (!gbe_store_remove(session->observed->store, name, error))
+		return false;
+	gbe_event_deleted(&fields);
+	return true;
+}
+
+static bool
+check_removals(GbeSession *session, char *const *names, gboolean force, GError **error)
+{
+	GbeFacts *facts = session->observed->facts;
+	g_autoptr(GPtrArray) all = g_ptr_array_copy(facts->backups, NULL, NULL);
+	GPtrArray *own = facts->backups;
+	bool fine = true;
+
+	/* A shadow of the store, so that two names together are not the last two valid ones. */
+	g_ptr_array_set_free_func(all, NULL);
+	facts->backups = all;
+	for (guint i = 0; names[i] != NULL && fine; i++) {
+		fine = check_removal(session->observed, names[i], force, error);
+		if (fine)
+			forget(facts, names[i]);
+	}
+	facts->backups = own;
+	return fine;
+}
+
+static bool
+delete_all(GbeSession *session, char *const *names, gboolean force, gboolean dry_run,
+	   GError **error)
+{
+	if (!check_removals(session, names, force, error))
+		return false;
+	for (guint i = 0; names[i] != NULL && !dry_run; i++)
+		if (!remove_one(session, names[i], "by hand", error)) {
+			gbe_session_record(session, "failed", "removal failed", names[i], NULL);
+			return false;
+		}
+	if (!dry_run)
+		gbe_session_record(session, "done", "by hand", names[0], NULL);
+	return true;
+}
+
+bool
+gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry_run,
+		   GError **error)
+{
+	GbeSessionOptions how = {.operation = "delete", .dry_run = dry_run};
+	GbeSession session;
+
+	if (!check_names(names, error) || !gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!delete_all(&session, names, force, dry_run, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+static void
+removal_free(gpointer data)
+{
+	GbeByHandRemoval *removal = data;
+
+	g_free(removal->name);
+	g_free(removal->reason);
+	g_free(removal);
+}
+
+static bool
+prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+	g_autoptr(GArray) removals = NULL;
+
+	if (facts->listed == NULL || facts->booted.id == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "ostree's deployments are not known (%s), so nothing is pruned; "
+				 "`greenboot-etcd delete` removes by name",
+				 facts->ostree != GBE_YES ? "not an ostree system"
+							  : "see `greenboot-etcd status`");
+	if (facts->store == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the store of backups %s is not there: mount it",
+				 session->observed->store->path);
+	removals = gbe_retention_apply(facts);
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		GbeByHandRemoval *copy;
+
+		if (!dry_run && !remove_one(session, removal->backup->name, removal->reason, error))
+			return false;
+		copy = g_new0(GbeByHandRemoval, 1);
+		copy->name = g_strdup(removal->backup->name);
+		copy->reason = g_strdup(removal->reason);
+		g_ptr_array_add(removed, copy);
+	}
+	if (!dry_run && removed->len > 0)
+		gbe_session_record(session, "done", "by hand", NULL, NULL);
+	return true;
+}
+
+bool
+gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed, GError **error)
+{
+	GbeSessionOptions how = {.operation = "prune", .dry_run = dry_run};
+	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(removal_free);
+	GbeSession session;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!prune(&session, dry_run, removed, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	if (!gbe_session_end(&session, error))
+		return false;
+	*ret_removed = g_steal_pointer(&removed);
+	return true;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/by-hand.h"
+
+#include "app/by-hand-session.h"
+#include "app/recover.h"
+#include "app/state.h"
+#include "app/status.h"
+#include "sys/events.h"
+
+#include <unistd.h>
+
+/* Somebody else's backup of a small tree is over by then; a long one is named. */
+#define LOCK_WAIT_MS 2000
+
+void
+gbe_by_hand_result_clear(GbeByHandResult *result)
+{
+	g_clear_pointer(&result->name, g_free);
+	g_clear_pointer(&result->displaced, g_free);
+	g_clear_pointer(&result->loss, g_free);
+}
+
+static bool
+recover(GbeApp *app, GError **error)
+{
+	g_auto(GbeRecovery) recovery = {0};
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+
+	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, FALSE, &store, error) ||
+	    !gbe_recover(app, data, store, &recovery, error))
+		return false;
+	if (recovery.exchange_open)
+		return gbe_throw(error, GBE_ERROR_PARTIAL,
+				 "an interrupted restore is half done and could not be finished: "
+				 "%s; start greenboot-etcd-prerun.service",
+				 recovery.what != NULL ? recovery.what : "unknown");
+	if (recovery.left_alone)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "a newer greenboot-etcd has an operation open%s%s: finish it with "
+				 "that one",
+				 recovery.what != NULL ? ": " : "",
+				 recovery.what != NULL ? recovery.what : "");
+	if (recovery.recovered && recovery.what != NULL)
+		gbe_note("%s", recovery.what);
+	return true;
+}
+
+static bool
+observe(GbeSession *session, const GbeSessionOptions *options, GError **error)
+{
+	GbeObserveOptions how = {.repair = !options->dry_run,
+				 .lock_data = options->data && !options->dry_run};
+
+	return gbe_observe(session->app, &how, &session->observed, error);
+}
+
+/* A person without rights is told so, rather than of the first file that happens to be closed. */
+static bool
+open_state(GbeApp *app, gboolean make, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_app_open_state(app, make, &local))
+		return true;
+	if (!make && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", local->message);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+bool
+gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret_session,
+		  GError **error)
+{
+	GbeSession session = {.app = app, .operation = options->operation, .service.pipe_fd = -1};
+
+	session.began = g_get_real_time() / G_USEC_PER_SEC;
+	session.began_usec = g_get_monotonic_time();
+	if (!open_state(app, !options->dry_run, error))
+		return false;
+	if (!options->dry_run) {
+		if (!gbe_app_lock(app, options->operation, LOCK_WAIT_MS, error))
+			return false;
+		if (!recover(app, error)) {
+			gbe_app_unlock(app);
+			return false;
+		}
+	}
+	if (!observe(&session, options, error)) {
+		if (!options->dry_run)
+			gbe_app_unlock(app);
+		return false;
+	}
+	*ret_session = session;
+	return true;
+}
+
+static bool
+still_open(const GbeSession *session, const GbeSessionOptions *options, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+
+	if (facts->data_open == GBE_UNKNOWN)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether somebody has %s open cannot be told: %s",
+				 session->observed->data->path,
+				 facts->data_open_why != NULL ? facts->data_open_why : "unknown");
+	if (options->stop_allowed)
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "somebody has %s open although %s is stopped: end that etcd first",
+				 session->observed->data->path, session->app->config->etcd.service);
+	return gbe_throw(error, GBE_ERROR_BUSY, "etcd has %s open: use --stop%s, or stop it first",
+			 session->observed->data->path,
+			 g_str_equal(session->operation, "backup")
+			     ? ", or --live where the file system clones"
+			     : ", or --next-boot");
+}
+
+bool
+gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+
+	/* No db, no lock: then there is nothing that could be open. */
+	if (facts->data == GBE_NO || facts->data_open == GBE_NO)
+		return true;
+	if (options->open_allowed && facts->data_open == GBE_YES)
+		return true;
+	if (options->dry_run && options->stop_allowed)
+		return true;
+	if (facts->data_open != GBE_YES || !options->stop_allowed)
+		return still_open(session, options, error);
+	if (!gbe_service_stop(session->app, &session->service, error))
+		return false;
+	g_clear_pointer(&session->observed, gbe_observed_free);
+	if (!observe(session, options, error))
+		return false;
+	facts = session->observed->facts;
+	if (facts->data == GBE_NO || facts->data_open == GBE_NO)
+		return true;
+	return still_open(session, options, error);
+}
+
+void
+gbe_session_record(GbeSession *session, const char *result, const char *reason, const char *backup,
+		   const char *undo)
+{
+	GbeLastOperation last = {0}, before = {0};
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_state_read_last(session->app, &before, NULL))
+		gbe_last_operation_clear(&before);
+	last.operation = g_strdup(session->operation);
+	last.result = g_strdup(result);
+	last.rule = g_strdup("by-hand");
+	last.reason = g_strdup(reason);
+	last.backup = g_strdup(backup);
+	last.run = g_strdup(session->observed->facts->run);
+	last.started = session->began;
+	last.duration_usec = g_get_monotonic_time() - session->began_usec;
+	if (undo == NULL)
+		last.undo = g_strdup(before.undo);
+	else if (*undo != 0)
+		last.undo = g_strdup(undo);
+	/* A label: nothing is decided by it but undo, which is on the disk since the exchange. */
+	if (!gbe_state_write_last(session->app, &last, GBE_WRITE_LATER, &error))
+		gbe_note("the last operation could not be recorded: %s", error->message);
+	gbe_last_operation_clear(&last);
+	gbe_last_operation_clear(&before);
+}
+
+bool
+gbe_session_end(GbeSession *session, GError **error)
+{
+	if (session->app->lock != NULL && session->observed != NULL)
+		gbe_status_write(session->app, session->observed);
+	/* etcd's lock goes with it: a starting etcd would wait for it. */
+	g_clear_pointer(&session->observed, gbe_observed_free);
+	if (session->app->lock != NULL)
+		gbe_app_unlock(session->app);
+	return gbe_service_start(&session->service, error);
+}
+
+void
+gbe_session_abandon(GbeSession *session)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_session_end(session, &error))
+		gbe_note("%s", error->message);
+}
+
+bool
+gbe_session_find(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
+		 GError **error)
+{
+	const GbeManifest *manifest = gbe_facts_backup(observed->facts, name);
+
+	if (manifest != NULL) {
+		*ret_manifest = manifest;
+		return true;
+	}
+	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
+		if (g_str_equal(observed->damaged->pdata[i], name))
+			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "the manifest of backup %s cannot be read; "
+					 "`greenboot-etcd delete --force %s` removes it",
+					 name, name);
+	if (observed->facts->store == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the store of backups %s is not there: mount it",
+				 observed->store->path);
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
+			 observed->store->path);
+}
