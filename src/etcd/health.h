@@ -18,9 +18,10 @@ typedef struct {
 
 typedef struct {
 	GbeHealth health;
-	char *reason;	/* one line, for people; never NULL after a call */
-	char *version;	/* /version's etcdserver, or NULL */
-	GbeTri reached; /* somebody answered */
+	char *reason;	   /* one line, for people; never NULL after a call */
+	char *version;	   /* /version's etcdserver, or NULL */
+	GbeTri reached;	   /* somebody answered */
+	gboolean no_space; /* unhealthy, and for the alarm NOSPACE alone ([health] on-nospace) */
 } GbeProbe;
 
 void gbe_probe_clear(GbeProbe *probe);
