@@ -70,11 +70,14 @@ run_case() {
 	esac
 }
 
-# play PREFIX NUMBER...: the functions PREFIX_NUMBER, each on the file systems that its level asks for.
+EVERY_FS="xfs xfs-noreflink btrfs btrfs-subvol ext4"
+
+# play PREFIX NAME...: the functions PREFIX_NAME, each on the file systems that the level asks for.
+# FS says otherwise.
 play() {
 	local prefix=$1 number kind kinds="xfs ext4"
 	shift
-	[[ ${LEVEL:-ci} == ci ]] || kinds="xfs xfs-noreflink btrfs btrfs-subvol ext4"
+	[[ ${LEVEL:-ci} == ci ]] || kinds=$EVERY_FS
 	for number; do
 		for kind in ${FS:-$kinds}; do
 			run_case "$prefix-$number@$kind" "${prefix}_$number" "$kind"

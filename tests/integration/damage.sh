@@ -1,0 +1,208 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Records that a power cut, a person or a newer program left in a strange state: etcd starts, nothing
+# is lost, and what can still be told is.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+STATE_DIR=var/lib/greenboot-etcd
+
+# spoil HOW FILE
+spoil() {
+	local json
+	case $1 in
+	empty) : >"$2" ;;
+	half) truncate -s $(($(stat -c %s "$2") / 2)) "$2" ;;
+	zeros) dd if=/dev/zero of="$2" bs="$(stat -c %s "$2")" count=1 conv=notrunc 2>/dev/null ;;
+	garbage) head -c 5000 /dev/urandom >"$2" ;;
+	deep) printf '[%.0s' {1..20000} >"$2" ;;
+	twice) printf '{"format": 1, "format": 1}\n' >"$2" ;;
+	huge) truncate -s 3M "$2" ;;
+	gone) rm -f "$2" ;;
+	newer)
+		# A later program's: a higher format, keys nobody knows, sealed as records are.
+		json=$(sed '/^sha256 /d' "$2" | jq '. + {format: 7, from_the_future: {a: [1]}}')
+		if grep -q '^sha256 ' "$2"; then
+			json+=$'\n'"sha256 $(printf '%s\n' "$json" | sha256sum | cut -d' ' -f1)"
+		fi
+		printf '%s\n' "$json" >"$2"
+		;;
+	esac
+}
+EVERY_WAY="empty half garbage gone newer"
+[[ ${LEVEL:-ci} == ci ]] || EVERY_WAY="empty half zeros garbage deep twice huge gone newer"
+
+# What any of them may not break: A's next boot, then an update that fails.
+a_still_works() {
+	reboot
+	a_is_back
+	judge green
+	into_b
+	b_writes
+	fails_back
+	judge green
+}
+
+# The stamp of a mature A.
+stamp_mature() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	spoil "$2" "$DATA/.greenboot-etcd-owner"
+	power_on
+	a_is_back
+	judge green
+	into_b
+	b_writes
+	fails_back
+}
+
+# The stamp of B on trial: the state's copy says the same.
+stamp_trial() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	spoil "$2" "$DATA/.greenboot-etcd-owner"
+	power_on
+	booted B
+	started
+	holds "the copy knows that B is on trial" "$A_STATE"
+	b_writes
+	judge red
+	shutdown
+	spoil "$2" "$DATA/.greenboot-etcd-owner"
+	make_default A
+	power_on
+	a_is_back
+}
+
+# Every record of the state at once, A mature.
+state_mature() {
+	local file
+
+	a_green "$1"
+	reboot
+	judge green
+	A_STATE=$(etcd_state)
+	shutdown
+	while read -r file; do
+		spoil "$2" "$file"
+	done < <(find "$ROOT/$STATE_DIR" -path '*/backups' -prune -o -type f ! -name lock -print)
+	power_on
+	a_is_back
+	judge green
+	A_STATE=$(etcd_state)
+	a_still_works
+}
+
+# Every record of the state at once, B on trial: what is unknown undoes nothing under B.
+state_trial() {
+	local file
+
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	B_STATE=$(etcd_state)
+	shutdown
+	while read -r file; do
+		spoil "$2" "$file"
+	done < <(find "$ROOT/$STATE_DIR" -path '*/backups' -prune -o -type f ! -name lock -print)
+	power_on
+	booted B
+	started
+	if [[ $2 == newer ]]; then
+		holds "a newer program's records say the same" "$A_STATE"
+	else
+		holds "B's data stays, or is the backup: nothing else" "$(either "$B_STATE" "$A_STATE")"
+	fi
+	b_writes
+	judge red
+	stop_etcd
+	hook finalize || true
+	make_default A
+	power_on
+	a_is_back
+}
+
+# either A B: the one of the two that the running etcd has, else A.
+either() {
+	local now
+	now=$(etcd_state)
+	if [[ $now == "$2" ]]; then echo "$2"; else echo "$1"; fi
+}
+
+# The manifest of the backup that B's trial would go back to.
+manifest() {
+	local entry before
+
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	B_STATE=$(etcd_state)
+	entry=$(json '[.[] | select(.deployment == "'"${DEPLOYMENT[A]}"'")][0].name' list)
+	assert_ne "P(B)" "$entry" null
+	entry=$ROOT/$STATE_DIR/backups/$entry
+	assert_exists "$entry/manifest.json"
+	before=$(tree_digest "$entry/data")
+	shutdown
+	spoil "$2" "$entry/manifest.json"
+	power_on
+	booted B
+	started
+	if [[ $2 == newer ]]; then
+		holds "a newer program's backup is one" "$A_STATE"
+	else
+		holds "there is nothing to restore: B goes on" "$B_STATE"
+		assert_eq "what does not parse is not touched" "$(tree_digest "$entry/data")" "$before"
+	fi
+	gbe list >/dev/null
+	gbe status >/dev/null
+}
+
+# Data of a backup that is not what its manifest says.
+backup_data() {
+	local entry file
+
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	B_STATE=$(etcd_state)
+	entry=$(json '[.[] | select(.deployment == "'"${DEPLOYMENT[A]}"'")][0].name' list)
+	shutdown
+	file=$(find "$ROOT/$STATE_DIR/backups/$entry/data/member/snap" -name db)
+	truncate -s -4096 "$file"
+	power_on
+	booted B
+	started
+	holds "a backup that does not validate is not restored" "$B_STATE"
+	assert_json "[.[] | select(.name == \"$entry\")][0].grade" bad list
+}
+
+damage() { # KIND: every way, in turn
+	local what=$1 how
+	shift
+	for how in $EVERY_WAY; do
+		[[ $what != manifest || $how != gone ]] || continue
+		run_case "damage-$what-$how@$1" "$what" "$1" "$how"
+	done
+}
+
+suite_begin "$@"
+damage stamp_mature xfs
+damage stamp_trial ext4
+damage state_mature xfs
+damage state_trial xfs
+damage manifest xfs
+for kind in $EVERY_FS; do
+	run_case "damage-stamp_mature-empty@$kind" stamp_mature "$kind" empty
+	run_case "damage-backup-data@$kind" backup_data "$kind"
+done
+suite_end
