@@ -35,14 +35,18 @@ gbe_json_print_object(JsonObject *object)
 {
 	g_autoptr(JsonGenerator) generator = json_generator_new();
 	g_autoptr(JsonNode) root = json_node_new(JSON_NODE_OBJECT);
-	g_autofree char *text = NULL;
+	g_autofree char *text = NULL, *escaped = NULL;
+	g_auto(GStrv) parts = NULL;
 
 	json_node_set_object(root, object);
 	json_generator_set_pretty(generator, TRUE);
 	json_generator_set_indent(generator, 2);
 	json_generator_set_root(generator, root);
 	text = json_generator_to_data(generator, NULL);
-	return g_strconcat(text, "\n", NULL);
+	/* json-glib (1.6) leaves this one control character as it is, and nobody can read it again. */
+	parts = g_strsplit(text, "\x1f", -1);
+	escaped = g_strjoinv("\\u001f", parts);
+	return g_strconcat(escaped, "\n", NULL);
 }
 
 static JsonNode *
