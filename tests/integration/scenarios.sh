@@ -281,8 +281,6 @@ scene_faithful() {
 }
 
 suite_begin "$@"
-FS=${FS:-$EVERY_FS}
-play scene first_start not_enabled mend accidental stateroot no_store faithful
-FS="xfs ext4"
+FS=${FS:-$EVERY_FS} play scene first_start not_enabled mend accidental stateroot no_store faithful
 play scene serials store_neighbours explain impossible_requests last_good
 suite_end

@@ -213,6 +213,22 @@ seq_30() {
 	a_goes_on
 }
 
+# 59: mature A, V none, verify of the copy fails
+seq_59() {
+	a_green "$1"
+	config backup at-boot=always
+	a_writes
+	powercut
+	MASKED=yes
+	machine_on
+	MASKED=
+	GREENBOOT_ETCD_FAULT=backup-verified=EIO BUILD=$BUILD_FAULTS start_prerun
+	started
+	start_etcd
+	a_goes_on
+	assert_eq "a copy that is none" "$(backups true)" 0
+}
+
 # 67: prerun masked for one run
 seq_67() {
 	a_green "$1"
@@ -324,5 +340,6 @@ seq_79() {
 }
 
 suite_begin "$@"
-play seq 01 02 03 04 05 06 19 22 23 29 30 67 68 69 70 75 79
+play seq 01 02 03 05 06 19 22 23 29 30 59 67 68 70 75 79
+FS=${FS:-ext4} play seq 04 69
 suite_end

@@ -407,6 +407,6 @@ tear_wal() {
 
 suite_begin "$@"
 play seq 39 41 42 43 44 45 46 47 50 52 56 57 60
-FS=xfs play seq 57_cut
-FS=ext4 play seq 51
+FS=${FS:-xfs} play seq 57_cut
+FS=${FS:-ext4} play seq 51
 suite_end
