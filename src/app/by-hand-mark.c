@@ -98,7 +98,7 @@ judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, 
 	const GbeRunRecord *before;
 	g_autoptr(GbeRunRecord) after = NULL;
 	g_autoptr(GError) local = NULL;
-	const GbeStamp *stamp;
+	const GbeStamp *stamp = NULL;
 
 	if (!find_own(facts, &stamp, error))
 		return false;

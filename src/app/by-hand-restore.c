@@ -7,7 +7,6 @@
 #include "core/backup-name.h"
 #include "core/decide.h"
 #include "core/space.h"
-#include "fs/probe.h"
 #include "sys/events.h"
 
 #include <string.h>
@@ -163,26 +162,6 @@ describe_displaced(const GbeFacts *facts)
 	return displaced;
 }
 
-/* The state's half of the take-over. The tree itself carries the stamp: all that a failure here costs
- * is a copy of it. */
-static void
-note_stamp(GbeSession *session, GbeStamp *stamp)
-{
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (gbe_data_open(session->app, &data, &error) && data->fd >= 0) {
-		g_free(stamp->data_handle);
-		stamp->data_handle = gbe_file_handle(data->fd);
-	}
-	g_clear_error(&error);
-	if (!gbe_state_write_copy(session->app, stamp, GBE_WRITE_LATER, &error))
-		gbe_note("the copy of the stamp could not be written: %s", error->message);
-	g_clear_error(&error);
-	if (!gbe_state_sync(session->app, &error))
-		gbe_note("the state could not be synced: %s", error->message);
-}
-
 static bool
 swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
      GbeByHandResult *result, GError **error)
@@ -190,7 +169,6 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	const GbeFacts *facts = session->observed->facts;
 	GbeRestoreOptions how = {.rule = "by-hand", .force = options->force};
 	g_autoptr(GbeManifest) displaced = describe_displaced(facts);
-	g_autoptr(GbeRunRecord) run = NULL;
 	g_autoptr(GbeStamp) stamp = NULL;
 	g_autofree char *name = g_strdup(source->name);
 	GbeView view;
@@ -198,7 +176,6 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	gbe_view_live(facts, &view);
 	stamp = gbe_decide_stamp_by_hand(facts, &view, source,
 					 facts->next_sequence + (displaced != NULL));
-	run = gbe_decide_run_record(stamp);
 	result->name = g_strdup(name);
 	result->displaced = displaced != NULL ? g_strdup(displaced->name) : NULL;
 	result->size = source->size;
@@ -207,9 +184,6 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	result->loss = describe_loss(facts, source);
 	if (options->dry_run)
 		return true;
-	/* Before the stamp: a stamp whose run nobody knows could as well be a green one's. */
-	if (!gbe_state_begin_run(session->app, run, GBE_WRITE_LATER, error))
-		return false;
 	if (!gbe_restore_run(session->app, session->observed, name, stamp, displaced, &how,
 			     &result->timing, error)) {
 		gboolean partial =
@@ -221,7 +195,6 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	}
 	gbe_session_record(session, "done", "asked for by hand", name,
 			   displaced != NULL ? displaced->name : "");
-	note_stamp(session, stamp);
 	return true;
 }
 
@@ -370,7 +343,7 @@ gbe_by_hand_cancel(GbeApp *app, gboolean dry_run, gboolean *ret_had, GError **er
 	/* What the kernel command line asks is not in the state, and not ours to take back. */
 	had = session.observed->facts->request.kind != GBE_REQUEST_NONE &&
 	      !session.observed->facts->request.from_cmdline;
-	if (!dry_run && app->state_fd >= 0 && !gbe_state_remove(app, "request", error)) {
+	if (!dry_run && app->state_fd >= 0 && !gbe_state_remove(app, GBE_STATE_REQUEST, error)) {
 		gbe_session_abandon(&session);
 		return false;
 	}

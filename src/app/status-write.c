@@ -12,62 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What ostree, greenboot and the kernel said is the same as before; it is the costly half. */
-static GbeFacts *
-facts_again(const GbeFacts *old)
-{
-	GbeFacts *facts = gbe_facts_new();
-
-	facts->ostree = old->ostree;
-	gbe_deployment_copy(&facts->booted, &old->booted);
-	facts->booted_why = g_strdup(old->booted_why);
-	facts->run = g_strdup(old->run);
-	facts->run_why = g_strdup(old->run_why);
-	facts->listed = old->listed != NULL ? g_ptr_array_ref(old->listed) : NULL;
-	facts->booted_is_default = old->booted_is_default;
-	facts->next = g_strdup(old->next);
-	facts->skip = old->skip;
-	facts->judges = old->judges;
-	facts->can_roll_back = old->can_roll_back;
-	facts->etcd_version = old->etcd_version;
-	facts->cluster_version = old->cluster_version;
-	facts->clones = old->clones;
-	facts->now = g_get_real_time() / G_USEC_PER_SEC;
-	return facts;
-}
-
 bool
 gbe_status_refresh(GbeApp *app, GbeObserved *observed, GError **error)
 {
-	g_autoptr(GbeFacts) facts = facts_again(observed->facts);
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GbeStore) store = NULL;
-	g_autoptr(GPtrArray) damaged = NULL;
-	GbeConfig *config;
+	GbeObserveOptions options = {0};
 
-	/* Ours would look like somebody else's. */
-	gbe_close_fd(&observed->lock_fd);
-	config = facts->config;
-	facts->config = observed->facts->config;
-	observed->facts->config = config;
-	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, FALSE, &store, error))
-		return false;
-	gbe_data_observe(app, data, facts, NULL);
-	if (app->state_fd >= 0 && !gbe_state_observe(app, FALSE, facts, error))
-		return false;
-	if (!gbe_store_observe(store, facts, &damaged, error))
-		return false;
-	if (observed->facts->store == GBE_NO)
-		facts->store = GBE_NO;
-	gbe_facts_free(observed->facts);
-	gbe_data_free(observed->data);
-	gbe_store_free(observed->store);
-	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
-	observed->facts = g_steal_pointer(&facts);
-	observed->data = g_steal_pointer(&data);
-	observed->store = g_steal_pointer(&store);
-	observed->damaged = g_steal_pointer(&damaged);
-	return true;
+	return gbe_observe_again(app, &options, observed, error);
 }
 
 static void
@@ -78,9 +28,8 @@ motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation
 
 	if (last->operation == NULL)
 		return;
-	if (g_strcmp0(last->result, "held") == 0) {
-		g_string_append_printf(text, "greenboot-etcd: etcd is held back: %s\n", reason);
-	} else if (last->result != NULL && !g_str_equal(last->result, "done")) {
+	if (last->result != NULL && !g_str_equal(last->result, "done") &&
+	    !g_str_equal(last->result, "held")) {
 		g_string_append_printf(text, "greenboot-etcd: %s of %s %s: %s\n", last->operation,
 				       last->backup != NULL ? last->backup : "the data",
 				       last->result, reason);
@@ -100,6 +49,28 @@ motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation
 			    text, "greenboot-etcd: there was no etcd data at this boot; "
 				  "`greenboot-etcd list` shows what can be restored\n");
 	}
+}
+
+/* What the last start of prerun came to; where it has not said yet, what it recorded. */
+static void
+motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperation *last)
+{
+	g_autoptr(JsonObject) done = NULL;
+	g_autofree char *bytes = NULL;
+	const char *reason = last->reason;
+	gboolean held =
+	    g_strcmp0(last->result, "held") == 0 && g_strcmp0(last->run, facts->run) == 0;
+	gsize size = 0;
+
+	if (gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, GBE_JSON_MAX_SIZE,
+			     &bytes, &size, NULL) &&
+	    gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &done, NULL)) {
+		held = gbe_json_bool(done, "held", FALSE);
+		reason = gbe_json_string(done, "reason", reason);
+	}
+	if (held)
+		g_string_append_printf(text, "greenboot-etcd: etcd is held back: %s\n",
+				       reason != NULL ? reason : "no reason recorded");
 }
 
 static void
@@ -131,8 +102,10 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed)
 	GString *text = g_string_new(NULL);
 	GbeLastOperation last = {0};
 
-	if (app->state_fd >= 0 && gbe_state_read_last(app, &last, NULL))
-		motd_last_operation(text, facts, &last);
+	if (app->state_fd >= 0 && !gbe_state_read_last(app, &last, NULL))
+		gbe_last_operation_clear(&last);
+	motd_held(text, app, facts, &last);
+	motd_last_operation(text, facts, &last);
 	gbe_last_operation_clear(&last);
 	if (facts->store == GBE_NO)
 		g_string_append_printf(
