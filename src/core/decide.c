@@ -402,6 +402,17 @@ stamp_requested(Decision *d, GbeStamp *stamp)
 	stamp->by_request = TRUE;
 }
 
+/* etcd was started again in this run and had not made any data: what there is to record is recorded. */
+static gboolean
+is_recorded_fresh(const GbeFacts *facts)
+{
+	const GbeStamp *copy = facts->copy;
+
+	return copy != NULL && copy->data_handle == NULL && facts->run != NULL &&
+	       gbe_run_id_valid(facts->run) && g_strcmp0(copy->run, facts->run) == 0 &&
+	       gbe_situation_is_of(facts, &copy->deployment, copy->sequence, &facts->booted);
+}
+
 static void
 plan_stamp(Decision *d)
 {
@@ -415,6 +426,8 @@ plan_stamp(Decision *d)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 		return;
 	}
+	if (d->ruling.move == GBE_DATA_FRESH && is_recorded_fresh(d->facts))
+		return;
 	plan->stamp = g_new0(GbeStamp, 1);
 	stamp_common(d->facts, &d->view, d->source, d->sequence++, plan->stamp);
 	if (d->ruling.rule == GBE_RULE_2)
