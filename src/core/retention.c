@@ -64,7 +64,7 @@ keep_previous(Retention *r, const char *name)
 	for (guint i = 0; name != NULL && i <= r->facts->backups->len; i++) {
 		const GbeManifest *backup = gbe_facts_backup(r->facts, name);
 
-		if (backup == NULL || kept(r, backup))
+		if (backup == NULL)
 			return;
 		keep(r, backup);
 		name = backup->trial.on == GBE_NO ? NULL : backup->previous;
@@ -109,6 +109,16 @@ keep_for_trials(Retention *r)
 		if (stamp->closing.present)
 			keep(r, gbe_facts_backup(facts, stamp->closing.backup));
 	}
+}
+
+/* P of a listed deployment on trial, as the newest of its backups names it. One that is on its way out
+ * itself names nothing: what it needed would go at the next look, and a plan that is carried out
+ * leaves nothing to do. */
+static void
+keep_for_listed_trials(Retention *r)
+{
+	const GbeFacts *facts = r->facts;
+
 	for (guint i = 0; i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
@@ -117,7 +127,7 @@ keep_for_trials(Retention *r)
 		for (guint k = 0; k < r->sorted->len; k++) {
 			const GbeManifest *backup = r->sorted->pdata[k];
 
-			if (is_of(r, backup, &listed->ref)) {
+			if (kept(r, backup) && is_of(r, backup, &listed->ref)) {
 				keep_previous(r, backup->previous);
 				break;
 			}
@@ -256,6 +266,7 @@ gbe_retention_apply(const GbeFacts *facts)
 	GArray *removals = g_array_new(FALSE, TRUE, sizeof(GbeRemoval));
 	Retention r;
 	gboolean good_own;
+	guint size;
 
 	if (facts->listed == NULL || facts->store == GBE_NO || facts->booted.id == NULL)
 		return removals;
@@ -269,6 +280,11 @@ gbe_retention_apply(const GbeFacts *facts)
 		keep_for_deployment(&r, &listed->ref);
 	}
 	keep_bad(&r);
+	/* What one of them keeps may be another one's newest. */
+	do {
+		size = g_hash_table_size(r.kept);
+		keep_for_listed_trials(&r);
+	} while (g_hash_table_size(r.kept) != size);
 	keep_floor(&r);
 	good_own = booted_has_good(&r);
 	for (guint i = r.sorted->len; i > 0; i--) {
