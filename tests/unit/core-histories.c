@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Every history of 2 to 5 runs of the deployments A, B and C, played on a device in memory, and the
+ * properties that decisions.md promises of them, one named test for each. A comes first. A step is a
+ * way to a deployment (plain reboot, staged upgrade, fallback, deliberate return, back to the default
+ * entry) and what becomes of the run there.
+ */
+#include "lib/unit.h"
+#include "lib/world.h"
+
+#include <string.h>
+
+typedef enum {
+	GREEN,
+	RED,
+	HANG, /* being judged, then cut: no shutdown */
+	RED_FOR_WEEKS,
+	UNJUDGED_SHORT, /* nobody judges boots */
+	UNJUDGED_LONG,
+	WITHOUT_SHORT, /* the deployment does not carry this program */
+	WITHOUT_LONG,
+	OUTCOMES
+} Outcome;
+
+typedef enum { FIRST, REBOOT, UPGRADE, FALLBACK, RETURN, BACK } How;
+
+typedef struct {
+	guint who;
+	How how;
+	Outcome outcome;
+} Step;
+
+/* What the properties speak of, told by the history and not by the program's records. */
+typedef struct {
+	Content had[WORLD_DEPLOYMENTS]; /* at the end of its last run */
+	gboolean ran[WORLD_DEPLOYMENTS], with_program[WORLD_DEPLOYMENTS];
+	gboolean green[WORLD_DEPLOYMENTS];
+	gboolean
+	    settled[WORLD_DEPLOYMENTS];	   /* green, or in use for weeks with nobody to judge it */
+	gboolean weeks[WORLD_DEPLOYMENTS]; /* one of its runs was as long as that */
+	Outcome last[WORLD_DEPLOYMENTS];
+	/* The runs in a row of the deployment that has the data. */
+	int base; /* who had it before; -1: nobody */
+	Content
+	    taken; /* what its trial began with in the first of them; 0: no trial began, or nothing */
+	gint64 used; /* since, or since its last attempt began */
+	gboolean long_unjudged;
+	gboolean without; /* in this history, so far, somebody ran without the program */
+	/* The last orderly end with the program on, and who wrote without it since. */
+	guint ended_by, ended_for;
+	Content ended_with;
+	gboolean ended, unseen; /* unseen: the last run with the program was cut */
+	gint64 foreign;
+} Truth;
+
+typedef struct {
+	World world;
+	Truth truth;
+	Step steps[5];
+	guint length;
+} Node;
+
+typedef enum {
+	A_REBOOT_KEEPS,
+	A_MATURE_REBOOT_KEEPS,
+	AN_UPGRADE_KEEPS,
+	THE_BASE_GETS_WHAT_IT_HAD,
+	A_RETRY_STARTS_FROM_THE_BASE,
+	AGAIN_AFTER_ITS_BASE,
+	A_RETURN_HAS_ITS_OWN,
+	NOT_DELIBERATE_NOT_REWOUND,
+	UNDO_BRINGS_IT_BACK,
+	AN_UPDATE_WITHOUT_THE_PROGRAM,
+	NOTHING_IS_LEFT_TO_DO,
+	THE_FLOOR_HOLDS,
+	ETCD_IS_NEVER_HELD,
+	A_FEW_RULES_EXPLAIN_IT,
+	PROPERTIES
+} Property;
+
+static const char *const sentences[PROPERTIES] = {
+    "a plain reboot of what is green, unjudged or long-used keeps its data",
+    "a plain reboot of what was ever green keeps its data, red or hung as its last run may be",
+    "an upgrade from what is green, unjudged or long-used keeps its data",
+    "a failed update's base gets exactly what it had",
+    "a failed update tried again at once starts from what its base had",
+    "a failed update tried again after its base starts from the data in between",
+    "a return to a green deployment contains or restores what that deployment had",
+    "not deliberate: data that contains what the deployment had is not rewound",
+    "deliberate: the displaced data is a valid backup that undo brings back",
+    "an update without this program that came and went is undone",
+    "planning again after executing gives an empty plan",
+    "one valid backup remains, for the store and for each green deployment",
+    "with everything known, etcd is never held back",
+    "a plan is explained by one rule, or by 10a and 12 followed by one",
+};
+
+static struct {
+	guint64 cases;
+	guint length; /* of the shortest history that breaks it; 0: none */
+	char *broken;
+} results[PROPERTIES];
+
+static guint64 histories[6];
+
+static const char *
+outcome_text(Outcome outcome)
+{
+	static const char *const texts[OUTCOMES] = {"green",	      "red",
+						    "hangs",	      "red for weeks",
+						    "unjudged",	      "unjudged for weeks",
+						    "without prerun", "without prerun for weeks"};
+
+	return texts[outcome];
+}
+
+static char *
+history_text(const Node *node)
+{
+	static const char *const hows[] = {
+	    "", "", "staged ", "falls back to ", "returns to ", "back to the default "};
+	GString *text = g_string_new(node->world.clones ? "(clones) " : "(copies) ");
+
+	for (guint i = 0; i < node->length; i++)
+		g_string_append_printf(text, "%s%s%c %s", i > 0 ? "; " : "",
+				       hows[node->steps[i].how], 'A' + (int)node->steps[i].who,
+				       outcome_text(node->steps[i].outcome));
+	return g_string_free(text, FALSE);
+}
+
+static void
+property(const Node *node, Property which, gboolean holds, const char *detail)
+{
+	g_autofree char *history = NULL;
+
+	results[which].cases++;
+	if (holds || (results[which].length != 0 && results[which].length <= node->length))
+		return;
+	history = history_text(node);
+	g_free(results[which].broken);
+	results[which].length = node->length;
+	results[which].broken = g_strdup_printf("%s: %s", history, detail);
+}
+
+static gboolean
+with_program(Outcome outcome)
+{
+	return outcome != WITHOUT_SHORT && outcome != WITHOUT_LONG;
+}
+
+static gboolean
+is_long(Outcome outcome)
+{
+	return outcome == RED_FOR_WEEKS || outcome == UNJUDGED_LONG || outcome == WITHOUT_LONG;
+}
+
+/* "Green, unjudged or long-used." */
+static gboolean
+keeps(Outcome outcome)
+{
+	return outcome != RED && outcome != HANG;
+}
+
+static gboolean
+contains(Content content, Content part)
+{
+	return (content & part) == part;
+}
+
+/* What is asked after each prerun. */
+
+typedef struct {
+	const Node *before; /* at the end of the run before */
+	const Node *after;  /* after prerun */
+	const GbePlan *plan;
+	guint d, o;
+	How how;
+	char detail[200];
+} Boot;
+
+static void
+check_same_owner(const Boot *b)
+{
+	const Truth *was = &b->before->truth;
+	Outcome last = was->last[b->d];
+	gboolean kept = b->after->world.content == b->before->world.content;
+	gboolean failed_at_once = (last == RED || last == HANG) && !was->green[b->d] &&
+				  !was->weeks[b->d] && !was->without && was->used <= 3600 &&
+				  was->taken != 0;
+
+	/* Without the program: rule 13's business where something else was to boot, and after a cut
+	 * the known limit of decisions.md. */
+	if (keeps(last) &&
+	    (with_program(last) || (!was->unseen && (!was->ended || was->ended_for == b->d))))
+		property(b->after, A_REBOOT_KEEPS, kept, b->detail);
+	if (was->green[b->d] && !was->without)
+		property(b->after, A_MATURE_REBOOT_KEEPS, kept, b->detail);
+	if (failed_at_once)
+		property(b->after, A_RETRY_STARTS_FROM_THE_BASE,
+			 b->after->world.content == was->taken, b->detail);
+}
+
+static void
+check_upgrade(const Boot *b)
+{
+	const Truth *was = &b->before->truth;
+	Outcome last = was->last[b->o];
+	gboolean kept = b->after->world.content == b->before->world.content;
+
+	if (!was->with_program[b->d] && keeps(last) && (with_program(last) || !was->unseen))
+		property(b->after, AN_UPGRADE_KEEPS, kept, b->detail);
+	/* Never green, its base ran again and did well: an upgrade again. */
+	if (was->with_program[b->d] && !was->settled[b->d] && was->green[b->o] && keeps(last) &&
+	    !was->without)
+		property(b->after, AGAIN_AFTER_ITS_BASE, kept, b->detail);
+}
+
+static void
+check_undo(const Boot *b)
+{
+	World world = b->after->world;
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbePlan) plan = NULL;
+	const GbeAction *restore;
+	int at;
+
+	/* The next run asks for it, on the kernel command line. */
+	world.run++;
+	facts = world_observe(&world);
+	facts->request.kind = GBE_REQUEST_UNDO;
+	facts->request.from_cmdline = TRUE;
+	plan = gbe_decide(facts);
+	restore = gbe_plan_find(plan, GBE_ACTION_RESTORE);
+	at = restore != NULL ? world_find(&world, restore->name) : -1;
+	property(b->after, UNDO_BRINGS_IT_BACK,
+		 at >= 0 && world.backups[at].manifest->grade != GBE_GRADE_BAD &&
+		     world.backups[at].content == b->before->world.content,
+		 b->detail);
+}
+
+static void
+check_return(const Boot *b)
+{
+	const Truth *was = &b->before->truth;
+	Content live = b->before->world.content, got = b->after->world.content;
+
+	if (!was->green[b->d] || was->without)
+		return;
+	property(b->after, A_RETURN_HAS_ITS_OWN, contains(got, was->had[b->d]), b->detail);
+	if (!was->green[b->o])
+		return;
+	if (b->how != RETURN && contains(live, was->had[b->d]))
+		property(b->after, NOT_DELIBERATE_NOT_REWOUND, got == live, b->detail);
+	if (b->how == RETURN && got != live)
+		check_undo(b);
+}
+
+static void
+check_base(const Boot *b)
+{
+	const Truth *was = &b->before->truth;
+	Outcome last = was->last[b->d];
+	gboolean base_failed = (last == RED || last == HANG) && !was->green[b->d];
+
+	if (was->base != (int)b->d || !was->with_program[b->d] || base_failed || was->green[b->o] ||
+	    was->long_unjudged || was->without)
+		return;
+	property(b->after, THE_BASE_GETS_WHAT_IT_HAD, b->after->world.content == was->had[b->d],
+		 b->detail);
+}
+
+static void
+check_without_program(const Boot *b)
+{
+	const Truth *was = &b->before->truth;
+
+	/* Without a closing backup there is none to go back to. */
+	if (!b->before->world.clones || !was->ended || was->ended_by != b->d ||
+	    was->ended_for == b->d || was->ended_for != b->o || was->foreign == 0 ||
+	    was->foreign > 3000 || was->base != (int)b->d)
+		return;
+	property(b->after, AN_UPDATE_WITHOUT_THE_PROGRAM,
+		 b->after->world.content == was->ended_with, b->detail);
+}
+
+static void
+check_data(const Boot *b)
+{
+	if (b->o == b->d) {
+		check_same_owner(b);
+		return;
+	}
+	check_upgrade(b);
+	check_return(b);
+	check_base(b);
+	check_without_program(b);
+}
+
+static void
+check_plan(const Boot *b)
+{
+	g_autoptr(GbeFacts) facts = world_observe(&b->after->world);
+	g_autoptr(GbePlan) again = gbe_decide(facts);
+	g_autoptr(GArray) removals = gbe_retention_apply(facts);
+	gboolean empty = again->stamp == NULL && !again->clear_closing && removals->len == 0;
+	gboolean explained = b->plan->also->len <= 2;
+	g_autofree char *detail = NULL;
+
+	for (guint i = 0; i < again->actions->len; i++)
+		empty = empty && ((GbeAction *)again->actions->pdata[i])->kind == GBE_ACTION_KEEP;
+	if (!empty)
+		detail = g_strdup_printf(
+		    "%s; then rule %s, %s, removes %u", b->detail, gbe_rule_to_string(again->rule),
+		    gbe_action_to_string(((GbeAction *)again->actions->pdata[0])->kind),
+		    removals->len);
+	property(b->after, NOTHING_IS_LEFT_TO_DO, empty, detail);
+	property(b->after, ETCD_IS_NEVER_HELD, !b->plan->hold, b->detail);
+	for (guint i = 0; i < b->plan->also->len; i++) {
+		GbeRule rule = g_array_index(b->plan->also, GbeRule, i);
+
+		explained = explained && (rule == GBE_RULE_10A || rule == GBE_RULE_12);
+	}
+	property(b->after, A_FEW_RULES_EXPLAIN_IT, explained, b->detail);
+}
+
+/* Invariant 3. */
+
+typedef struct {
+	guint valid, good;
+} Floor;
+
+static void
+floor_of(const Node *node, Floor *of_store, Floor *of_green)
+{
+	const World *w = &node->world;
+
+	memset(of_store, 0, sizeof *of_store);
+	memset(of_green, 0, sizeof *of_green * WORLD_DEPLOYMENTS);
+	for (guint i = 0; i < w->n_backups; i++) {
+		const GbeManifest *manifest = w->backups[i].manifest;
+
+		if (manifest->grade == GBE_GRADE_BAD)
+			continue;
+		of_store->valid++;
+		of_store->good += manifest->grade == GBE_GRADE_GOOD;
+		for (guint d = 0; d < w->deployed; d++) {
+			if (!node->truth.green[d] ||
+			    g_strcmp0(manifest->deployment.id, world_deployment(d)) != 0)
+				continue;
+			of_green[d].valid++;
+			of_green[d].good += manifest->grade == GBE_GRADE_GOOD;
+		}
+	}
+}
+
+static gboolean
+floor_kept(const Floor *before, const Floor *after)
+{
+	return (before->valid == 0 || after->valid > 0) && (before->good == 0 || after->good > 0);
+}
+
+static void
+prune(Node *node)
+{
+	Floor store, greens[WORLD_DEPLOYMENTS], store_after, greens_after[WORLD_DEPLOYMENTS];
+	gboolean holds;
+
+	floor_of(node, &store, greens);
+	(void)world_prune(&node->world);
+	floor_of(node, &store_after, greens_after);
+	holds = floor_kept(&store, &store_after);
+	for (guint d = 0; d < WORLD_DEPLOYMENTS; d++)
+		holds = holds && floor_kept(&greens[d], &greens_after[d]);
+	property(node, THE_FLOOR_HOLDS, holds, "");
+}
+
+/* Playing. */
+
+static void
+prerun(const Node *before, Node *node, Arena *arena)
+{
+	g_autoptr(GbeFacts) facts = world_observe(&node->world);
+	g_autoptr(GbePlan) plan = gbe_decide(facts);
+	g_autofree char *rules = gbe_plan_rules_to_text(plan);
+	const Step *step = &node->steps[node->length - 1];
+	Boot b = {.before = before, .after = node, .plan = plan, .d = step->who, .how = step->how};
+
+	world_execute(&node->world, arena, plan);
+	prune(node);
+	b.o = before != NULL ? before->steps[before->length - 1].who : b.d;
+	(void)g_snprintf(b.detail, sizeof b.detail,
+			 "rule %s, %s: data %" G_GINT64_MODIFIER "x, had %" G_GINT64_MODIFIER
+			 "x, before %" G_GINT64_MODIFIER "x",
+			 rules, plan->reason, node->world.content, node->truth.had[b.d],
+			 before != NULL ? before->world.content : 0);
+	check_plan(&b);
+	if (before != NULL)
+		check_data(&b);
+}
+
+/* Who has the data from now on, as the history tells it. */
+static void
+take(const Node *before, Node *node, const Step *step)
+{
+	Truth *t = &node->truth;
+	guint o = before != NULL ? before->steps[before->length - 1].who : step->who;
+
+	if (before == NULL || o != step->who) {
+		gboolean upgrade = step->how == UPGRADE || (!t->settled[step->who] && t->green[o]);
+
+		t->base = before != NULL && upgrade ? (int)o : -1;
+		/* A fallback to what is on trial itself goes on with that trial. */
+		t->taken = before == NULL || upgrade ? node->world.content : 0;
+		t->used = 0;
+		t->long_unjudged = FALSE;
+	}
+	t->ran[step->who] = TRUE;
+	t->with_program[step->who] |= with_program(step->outcome);
+}
+
+static void
+boot(const Node *before, Node *node, const Step *step, Arena *arena)
+{
+	World *w = &node->world;
+
+	node->steps[node->length++] = *step;
+	w->run = node->length;
+	w->booted = step->who;
+	w->now += 60;
+	w->judges = step->outcome != UNJUDGED_SHORT && step->outcome != UNJUDGED_LONG;
+	if (with_program(step->outcome))
+		prerun(before, node, arena);
+	take(before, node, step);
+}
+
+static void
+shut_down(Node *node, const Step *next, Arena *arena)
+{
+	World *w = &node->world;
+	Truth *t = &node->truth;
+	const Step *step = &node->steps[node->length - 1];
+	gint64 seconds = is_long(step->outcome) ? WORLD_LONG : WORLD_SHORT;
+
+	world_etcd(w, seconds);
+	if (step->outcome == GREEN) {
+		world_verdict(w, arena, GBE_VERDICT_GREEN);
+		t->green[step->who] = TRUE;
+		prune(node);
+	} else if (step->outcome == RED || step->outcome == RED_FOR_WEEKS) {
+		world_verdict(w, arena, GBE_VERDICT_RED);
+	} else if (step->outcome == HANG) {
+		world_verdict(w, arena, GBE_VERDICT_JUDGING);
+	}
+	if (next != NULL && next->how == UPGRADE)
+		w->deployed++;
+	if (next != NULL && (next->how == UPGRADE || next->how == RETURN))
+		w->by_default = next->who;
+
+	t->had[step->who] = w->content;
+	t->last[step->who] = step->outcome;
+	t->used += seconds;
+	t->long_unjudged |= step->outcome == UNJUDGED_LONG;
+	t->weeks[step->who] |= is_long(step->outcome);
+	t->settled[step->who] |= step->outcome == UNJUDGED_LONG || step->outcome == GREEN;
+	if (!with_program(step->outcome)) {
+		t->without = TRUE;
+		t->foreign += seconds;
+		return;
+	}
+	t->ended = step->outcome != HANG;
+	t->unseen = !t->ended;
+	t->ended_by = step->who;
+	t->ended_for = w->by_default;
+	t->ended_with = w->content;
+	t->foreign = 0;
+	if (step->outcome != HANG)
+		world_finalize(w, arena, w->by_default, seconds);
+}
+
+/* The steps that can follow; the number of them. */
+static guint
+ways_on(const Node *node, Step *ret_steps)
+{
+	const World *w = &node->world;
+	guint n = 0;
+
+	ret_steps[n++] = (Step){w->booted, REBOOT, GREEN};
+	for (guint d = 0; d < w->deployed; d++) {
+		if (d == w->booted)
+			continue;
+		if (d == w->by_default) {
+			ret_steps[n++] = (Step){d, BACK, GREEN};
+			continue;
+		}
+		ret_steps[n++] = (Step){d, FALLBACK, GREEN};
+		ret_steps[n++] = (Step){d, RETURN, GREEN};
+	}
+	if (w->deployed < WORLD_DEPLOYMENTS)
+		ret_steps[n++] = (Step){w->deployed, UPGRADE, GREEN};
+	return n;
+}
+
+static void play(const Node *node, guint depth);
+
+static void
+play_step(const Node *node, const Step *step, guint depth)
+{
+	Node before = *node, after;
+	Arena arena;
+
+	arena_init(&arena);
+	shut_down(&before, step, &arena);
+	after = before;
+	boot(&before, &after, step, &arena);
+	histories[after.length]++;
+	if (depth > 1) {
+		play(&after, depth - 1);
+	} else if (step->outcome == GREEN) {
+		shut_down(&after, NULL, &arena);
+	}
+	arena_clear(&arena);
+}
+
+static void
+play(const Node *node, guint depth)
+{
+	Step steps[2 * WORLD_DEPLOYMENTS + 2];
+	guint n = ways_on(node, steps);
+
+	for (guint i = 0; i < n; i++) {
+		for (guint outcome = 0; outcome < OUTCOMES; outcome++) {
+			Step step = steps[i];
+
+			step.outcome = (Outcome)outcome;
+			play_step(node, &step, depth);
+		}
+	}
+}
+
+/* A comes first: on data that was there before the program, or on none. */
+static void
+play_all(guint depth, gboolean clones, gboolean data)
+{
+	for (guint outcome = 0; outcome < OUTCOMES; outcome++) {
+		Step first = {0, FIRST, (Outcome)outcome};
+		Node node = {0};
+		Arena arena;
+
+		arena_init(&arena);
+		node.world.clones = clones;
+		node.world.sequence = 1;
+		node.world.deployed = 1;
+		node.world.now = 1000;
+		if (data)
+			world_etcd(&node.world, 1);
+		boot(NULL, &node, &first, &arena);
+		play(&node, depth - 1);
+		arena_clear(&arena);
+	}
+}
+
+/* Once for all tests: they are forked from here. */
+static void
+play_once(void)
+{
+	const char *level = g_getenv("LEVEL");
+	guint depth = g_strcmp0(level, "full") == 0 || g_strcmp0(level, "nightly") == 0 ? 5 : 4;
+	const char *asked = g_getenv("GBE_HISTORY_LENGTH");
+
+	if (asked != NULL)
+		depth = (guint)g_ascii_strtoull(asked, NULL, 10);
+	for (guint i = 0; i < 4; i++)
+		play_all(depth, i % 2 == 0, i / 2 == 0);
+	for (guint i = 2; i <= depth; i++)
+		(void)dprintf(STDOUT_FILENO,
+			      "core-histories: %" G_GUINT64_FORMAT " histories of %u runs\n",
+			      histories[i], i);
+	for (guint i = 0; i < PROPERTIES; i++)
+		(void)dprintf(STDOUT_FILENO, "core-histories: %" G_GUINT64_FORMAT " cases: %s\n",
+			      results[i].cases, sentences[i]);
+}
+
+static void
+holds(Property which)
+{
+	ck_assert_msg(results[which].broken == NULL, "%s: broken by %s", sentences[which],
+		      results[which].broken);
+	ck_assert_msg(results[which].cases > 0, "%s: no history has such a case", sentences[which]);
+}
+
+#define PROPERTY_TEST(name, which)                                                                 \
+	START_TEST(name)                                                                           \
+	{                                                                                          \
+		holds(which);                                                                      \
+	}                                                                                          \
+	END_TEST
+
+PROPERTY_TEST(a_plain_reboot_keeps_its_data, A_REBOOT_KEEPS)
+PROPERTY_TEST(a_mature_reboot_keeps_its_data, A_MATURE_REBOOT_KEEPS)
+PROPERTY_TEST(an_upgrade_keeps_the_data, AN_UPGRADE_KEEPS)
+PROPERTY_TEST(a_failed_updates_base_gets_exactly_what_it_had, THE_BASE_GETS_WHAT_IT_HAD)
+PROPERTY_TEST(a_failed_update_at_once_starts_from_its_base, A_RETRY_STARTS_FROM_THE_BASE)
+PROPERTY_TEST(a_failed_update_again_starts_from_the_data_in_between, AGAIN_AFTER_ITS_BASE)
+PROPERTY_TEST(a_return_has_what_the_deployment_had, A_RETURN_HAS_ITS_OWN)
+PROPERTY_TEST(an_accidental_return_does_not_rewind, NOT_DELIBERATE_NOT_REWOUND)
+PROPERTY_TEST(undo_brings_back_what_a_return_displaced, UNDO_BRINGS_IT_BACK)
+PROPERTY_TEST(an_update_without_the_program_is_undone, AN_UPDATE_WITHOUT_THE_PROGRAM)
+PROPERTY_TEST(planning_again_gives_an_empty_plan, NOTHING_IS_LEFT_TO_DO)
+PROPERTY_TEST(the_last_valid_backup_stays, THE_FLOOR_HOLDS)
+PROPERTY_TEST(etcd_is_never_held_back, ETCD_IS_NEVER_HELD)
+PROPERTY_TEST(a_few_rules_explain_a_plan, A_FEW_RULES_EXPLAIN_IT)
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-histories");
+	TCase *tcase = tcase_create("properties");
+
+	tcase_add_unchecked_fixture(tcase, play_once, NULL);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, a_plain_reboot_keeps_its_data);
+	tcase_add_test(tcase, a_mature_reboot_keeps_its_data);
+	tcase_add_test(tcase, an_upgrade_keeps_the_data);
+	tcase_add_test(tcase, a_failed_updates_base_gets_exactly_what_it_had);
+	tcase_add_test(tcase, a_failed_update_at_once_starts_from_its_base);
+	tcase_add_test(tcase, a_failed_update_again_starts_from_the_data_in_between);
+	tcase_add_test(tcase, a_return_has_what_the_deployment_had);
+	tcase_add_test(tcase, an_accidental_return_does_not_rewind);
+	tcase_add_test(tcase, undo_brings_back_what_a_return_displaced);
+	tcase_add_test(tcase, an_update_without_the_program_is_undone);
+	tcase_add_test(tcase, planning_again_gives_an_empty_plan);
+	tcase_add_test(tcase, the_last_valid_backup_stays);
+	tcase_add_test(tcase, etcd_is_never_held_back);
+	tcase_add_test(tcase, a_few_rules_explain_a_plan);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
