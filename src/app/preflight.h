@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Would the next upgrade go well? Everything that its first start will need, looked at while there is
+ * time: the configuration, the data, the store, room and method for the pre-upgrade backup, etcd,
+ * greenboot. gbe_preflight_run() of use-cases.h is the program; here are the findings one by one.
+ */
+#pragma once
+
+#include "app/context.h"
+#include "etcd/health.h"
+
+typedef enum {
+	GBE_FINDING_OK,
+	GBE_FINDING_NOTE,    /* worth knowing; nothing to do */
+	GBE_FINDING_UNKNOWN, /* cannot be told */
+	GBE_FINDING_BAD,     /* the upgrade's backup would fail, or nobody could bring it back */
+} GbeFindingLevel;
+
+typedef struct {
+	const char *check; /* static: "configuration", "data", "store", "space"... */
+	GbeFindingLevel level;
+	char *text;
+} GbeFinding;
+
+void gbe_finding_free(GbeFinding *finding);
+const char *gbe_finding_level_to_string(GbeFindingLevel level); /* ok note unknown bad */
+
+/* Array of GbeFinding. Never fails: what could not be looked at is a finding. Loads the configuration.
+ * @probe: of etcd just now; NULL: what the run's own check said is taken. */
+GPtrArray *gbe_preflight_check(GbeApp *app, const GbeProbe *probe);
+/* 0, 5 or 7. */
+int gbe_preflight_status(const GPtrArray *findings);
