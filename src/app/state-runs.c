@@ -202,15 +202,16 @@ bool
 gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord *after,
 		    GError **error)
 {
-	g_autofree char *old_name = gbe_run_record_name(before->sequence, before->verdict);
+	GbeVerdict old_verdict = before != NULL ? before->verdict : after->verdict;
+	g_autofree char *old_name = gbe_run_record_name(after->sequence, old_verdict);
 	g_autofree char *new_name = gbe_run_record_name(after->sequence, after->verdict);
-	g_autofree char *old_text = print_run(before);
+	g_autofree char *old_text = before != NULL ? print_run(before) : NULL;
 	g_autofree char *new_text = print_run(after);
 	gbe_autofd int runs_fd = -1;
 
 	if (!open_runs(app, TRUE, &runs_fd, error))
 		return false;
-	if ((!g_str_equal(old_text, new_text) ||
+	if ((g_strcmp0(old_text, new_text) != 0 ||
 	     faccessat(runs_fd, old_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) &&
 	    !write_run(runs_fd, old_name, after, GBE_WRITE_NO_DIR, error))
 		return false;

@@ -56,7 +56,7 @@ guint64 gbe_state_largest_sequence(const GbeFacts *facts);
 bool gbe_state_begin_run(GbeApp *app, const GbeRunRecord *record, GbeWrite how,
 			 GError **error) GBE_CHECKED;
 /* Content first (where it changed), then the name: a rename and a sync of runs/. Replaces any record of
- * that sequence. */
+ * that sequence. @before: as it is now; NULL: it is lost. */
 bool gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord *after,
 			 GError **error) GBE_CHECKED;
 /* The newest 32 and the first green of each listed deployment stay. */

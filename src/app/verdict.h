@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The verdict of a run, and whose it is: what health, green, red and finalize have in common. A verdict
+ * belongs to the data that it judged, so that all of it is about the stamp that this very run of this
+ * very deployment has; where the live one is another's, nothing is written.
+ */
+#pragma once
+
+#include "app/observe.h"
+
+/* A fresh start is recorded in the state alone, before there is a directory. The first who finds this
+ * run's data then writes the stamp into it, and the copy again with the directory's handle. Nothing to do
+ * is no error. The caller holds the lock. */
+bool gbe_verdict_adopt_fresh_stamp(GbeApp *app, GError **error) GBE_CHECKED;
+
+/* The configuration, as what runs at boot reads it. False: the program is off ([etcd] service is empty).
+ * *ret_booted (to be cleared): the booted deployment, id NULL where it cannot be told. */
+bool gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted);
+/* What of the facts a verdict needs: the booted deployment, the run, the stamps, the records of the
+ * state. Cheap: neither the store nor etcd's files are looked into. The caller holds the lock, or nothing is
+ * repaired. */
+bool gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts,
+		      GError **error) GBE_CHECKED;
+/* The stamp of this run, borrowed; NULL with *ret_why (newly allocated): it is another's. */
+const GbeStamp *gbe_verdict_own(const GbeFacts *facts, char **ret_why);
+/* A copy of the run's record, to be changed and given to gbe_state_judge_run(); made anew from the stamp
+ * where it is lost. */
+GbeRunRecord *gbe_verdict_record(const GbeFacts *facts, const GbeStamp *own);
+/* Is the booted deployment one that an OS rollback would replace by one that was green? */
+gboolean gbe_verdict_on_trial(const GbeFacts *facts);
+/* Gives the backups of @record's run what has become known of it, and says so. */
+void gbe_verdict_regrade(GbeObserved *observed, const GbeRunRecord *record);
