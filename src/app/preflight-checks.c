@@ -8,8 +8,9 @@
 #include "fs/probe.h"
 #include "fs/tree.h"
 
-static void
-add(GPtrArray *findings, const char *check, GbeFindingLevel level, const char *format, ...)
+void
+gbe_preflight_add(GPtrArray *findings, const char *check, GbeFindingLevel level, const char *format,
+		  ...)
 {
 	GbeFinding *finding = g_new0(GbeFinding, 1);
 	va_list args;
@@ -28,29 +29,35 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 	const GbeFacts *facts = observed->facts;
 
 	if (facts->ostree != GBE_YES)
-		add(findings, "system", GBE_FINDING_BAD,
+		gbe_preflight_add(
+		    findings, "system", GBE_FINDING_BAD,
 		    "not an ostree system (a composefs-native bootc one is none either): no "
 		    "deployments, so nothing is backed up or restored with them");
 	else if (facts->booted.id == NULL)
-		add(findings, "system", GBE_FINDING_BAD, "the booted deployment cannot be told: %s",
-		    facts->booted_why != NULL ? facts->booted_why : "unknown");
+		gbe_preflight_add(findings, "system", GBE_FINDING_BAD,
+				  "the booted deployment cannot be told: %s",
+				  facts->booted_why != NULL ? facts->booted_why : "unknown");
 	else if (facts->listed == NULL)
-		add(findings, "system", GBE_FINDING_UNKNOWN,
-		    "ostree's deployments cannot be listed: %s",
-		    observed->deployments->list_why != NULL ? observed->deployments->list_why
-							    : "unknown");
+		gbe_preflight_add(findings, "system", GBE_FINDING_UNKNOWN,
+				  "ostree's deployments cannot be listed: %s",
+				  observed->deployments->list_why != NULL
+				      ? observed->deployments->list_why
+				      : "unknown");
 	else
-		add(findings, "system", GBE_FINDING_OK, "%s is booted, %u deployments",
-		    facts->booted.id, facts->listed->len);
+		gbe_preflight_add(findings, "system", GBE_FINDING_OK,
+				  "%s is booted, %u deployments", facts->booted.id,
+				  facts->listed->len);
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
 		if (!listed->staged)
 			continue;
-		add(findings, "staged", GBE_FINDING_NOTE, "%s is staged%s", listed->ref.id,
-		    listed->locked ? " and locked: a reboot does not take it" : "");
+		gbe_preflight_add(findings, "staged", GBE_FINDING_NOTE, "%s is staged%s",
+				  listed->ref.id,
+				  listed->locked ? " and locked: a reboot does not take it" : "");
 		if (listed->has_program == GBE_NO)
-			add(findings, "staged", GBE_FINDING_BAD,
+			gbe_preflight_add(
+			    findings, "staged", GBE_FINDING_BAD,
 			    "%s does not carry greenboot-etcd: nobody there tells a failed update "
 			    "from a good one",
 			    listed->ref.id);
@@ -63,29 +70,32 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 	const GbeGreenboot *greenboot = observed->greenboot;
 
 	if (greenboot->flavour == GBE_GREENBOOT_NONE)
-		add(findings, "greenboot", GBE_FINDING_BAD,
+		gbe_preflight_add(
+		    findings, "greenboot", GBE_FINDING_BAD,
 		    "greenboot is not installed: nobody judges boots here, and no failed update "
 		    "is rolled back");
 	else if (greenboot->enabled == GBE_NO)
-		add(findings, "greenboot", GBE_FINDING_BAD,
+		gbe_preflight_add(
+		    findings, "greenboot", GBE_FINDING_BAD,
 		    "greenboot is not enabled (%s): `systemctl enable greenboot-healthcheck`",
 		    greenboot->enabled_why != NULL ? greenboot->enabled_why : "unknown");
 	else if (greenboot->enabled == GBE_UNKNOWN)
-		add(findings, "greenboot", GBE_FINDING_UNKNOWN,
-		    "whether greenboot is enabled cannot be told");
+		gbe_preflight_add(findings, "greenboot", GBE_FINDING_UNKNOWN,
+				  "whether greenboot is enabled cannot be told");
 	else if (greenboot->can_count == GBE_NO)
-		add(findings, "greenboot", GBE_FINDING_BAD,
+		gbe_preflight_add(
+		    findings, "greenboot", GBE_FINDING_BAD,
 		    "greenboot cannot count boots: GRUB cannot write its environment block "
 		    "(/boot/grub2/grubenv missing, or /boot on btrfs)");
 	else if (greenboot->can_count == GBE_UNKNOWN)
-		add(findings, "greenboot", GBE_FINDING_UNKNOWN,
-		    "whether greenboot can count boots cannot be told");
+		gbe_preflight_add(findings, "greenboot", GBE_FINDING_UNKNOWN,
+				  "whether greenboot can count boots cannot be told");
 	else
-		add(findings, "greenboot", GBE_FINDING_OK, "%s flavour, enabled, can count",
-		    gbe_greenboot_flavour_to_string(greenboot->flavour));
+		gbe_preflight_add(findings, "greenboot", GBE_FINDING_OK,
+				  "%s flavour, enabled, can count",
+				  gbe_greenboot_flavour_to_string(greenboot->flavour));
 }
 
-/* True: there is data that a backup could be made of. */
 gboolean
 gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 {
@@ -95,29 +105,31 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 	g_autofree char *size = NULL;
 
 	if (facts->data == GBE_NO) {
-		add(findings, "data", GBE_FINDING_NOTE,
-		    "no etcd data in %s: there is nothing to back up", observed->data->path);
+		gbe_preflight_add(findings, "data", GBE_FINDING_NOTE,
+				  "no etcd data in %s: there is nothing to back up",
+				  observed->data->path);
 		return FALSE;
 	}
 	if (facts->data == GBE_UNKNOWN) {
-		add(findings, "data", GBE_FINDING_UNKNOWN, "the data in %s cannot be read: %s",
-		    observed->data->path, facts->data_why != NULL ? facts->data_why : "unknown");
+		gbe_preflight_add(findings, "data", GBE_FINDING_UNKNOWN,
+				  "the data in %s cannot be read: %s", observed->data->path,
+				  facts->data_why != NULL ? facts->data_why : "unknown");
 		return FALSE;
 	}
 	if (!gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, &error)) {
-		add(findings, "data", GBE_FINDING_BAD, "%s cannot be backed up: %s",
-		    observed->data->path, error->message);
+		gbe_preflight_add(findings, "data", GBE_FINDING_BAD, "%s cannot be backed up: %s",
+				  observed->data->path, error->message);
 		return FALSE;
 	}
 	size = gbe_size_to_text(info.bytes);
-	add(findings, "data", GBE_FINDING_OK, "%s: %s in %" G_GUINT64_FORMAT " files",
-	    observed->data->path, size, info.files);
+	gbe_preflight_add(findings, "data", GBE_FINDING_OK, "%s: %s in %" G_GUINT64_FORMAT " files",
+			  observed->data->path, size, info.files);
 	if (info.left_out != NULL && info.left_out->len > 0)
-		add(findings, "data", GBE_FINDING_NOTE, "%u sockets carry no data and are left out",
-		    info.left_out->len);
+		gbe_preflight_add(findings, "data", GBE_FINDING_NOTE,
+				  "%u sockets carry no data and are left out", info.left_out->len);
 	if (facts->stamp_why != NULL)
-		add(findings, "data", GBE_FINDING_NOTE, "the stamp cannot be read: %s",
-		    facts->stamp_why);
+		gbe_preflight_add(findings, "data", GBE_FINDING_NOTE,
+				  "the stamp cannot be read: %s", facts->stamp_why);
 	return TRUE;
 }
 
@@ -127,20 +139,22 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 	const GbeFacts *facts = observed->facts;
 
 	if (facts->store == GBE_NO) {
-		add(findings, "store", GBE_FINDING_BAD,
-		    "the store of backups %s is not there: mount it", observed->store->path);
+		gbe_preflight_add(findings, "store", GBE_FINDING_BAD,
+				  "the store of backups %s is not there: mount it",
+				  observed->store->path);
 		return FALSE;
 	}
 	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd)) {
-		add(findings, "store", GBE_FINDING_BAD, "the store of backups %s is read-only",
-		    observed->store->path);
+		gbe_preflight_add(findings, "store", GBE_FINDING_BAD,
+				  "the store of backups %s is read-only", observed->store->path);
 		return FALSE;
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		add(findings, "store", GBE_FINDING_NOTE, "the manifest of backup %s cannot be read",
-		    (const char *)observed->damaged->pdata[i]);
-	add(findings, "store", GBE_FINDING_OK, "%s: %u backups", observed->store->path,
-	    facts->backups->len);
+		gbe_preflight_add(findings, "store", GBE_FINDING_NOTE,
+				  "the manifest of backup %s cannot be read",
+				  (const char *)observed->damaged->pdata[i]);
+	gbe_preflight_add(findings, "store", GBE_FINDING_OK, "%s: %u backups",
+			  observed->store->path, facts->backups->len);
 	return TRUE;
 }
 
@@ -176,7 +190,7 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 
 	if (!gbe_filesystem_space(fd, &space.available, &total, &inodes, &error) ||
 	    !gbe_extents_of_tree(observed->data->fd, FALSE, &extents, &error)) {
-		add(findings, "space", GBE_FINDING_UNKNOWN, "%s", error->message);
+		gbe_preflight_add(findings, "space", GBE_FINDING_UNKNOWN, "%s", error->message);
 		return;
 	}
 	if (facts->clones != GBE_YES)
@@ -187,15 +201,18 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 	free_text = gbe_size_to_text(space.available);
 	missing = gbe_size_to_text(gbe_space_missing(&space));
 	if (!gbe_space_fits_after_prune(&space))
-		add(findings, "space", GBE_FINDING_BAD,
+		gbe_preflight_add(
+		    findings, "space", GBE_FINDING_BAD,
 		    "no room for the next upgrade's backup in %s: %s to write, %s free, %s more "
 		    "are needed",
 		    observed->store->path, write, free_text, missing);
 	else if (facts->clones == GBE_YES)
-		add(findings, "space", GBE_FINDING_OK,
-		    "backups are clones here and cost next to nothing; %s free", free_text);
+		gbe_preflight_add(findings, "space", GBE_FINDING_OK,
+				  "backups are clones here and cost next to nothing; %s free",
+				  free_text);
 	else
-		add(findings, "space", GBE_FINDING_OK,
+		gbe_preflight_add(
+		    findings, "space", GBE_FINDING_OK,
 		    "backups are copies here (no clones from %s to %s): %s to write, %s free",
 		    observed->data->path, observed->store->path, write, free_text);
 }
@@ -223,8 +240,8 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	GbeHealth health = recorded_health(observed->facts, &reason);
 
 	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0') {
-		add(findings, "etcd", GBE_FINDING_NOTE,
-		    "[etcd] service is empty: greenboot-etcd is off");
+		gbe_preflight_add(findings, "etcd", GBE_FINDING_NOTE,
+				  "[etcd] service is empty: greenboot-etcd is off");
 		return;
 	}
 	if (probe != NULL) {
@@ -233,21 +250,22 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	}
 	switch (health) {
 	case GBE_HEALTH_HEALTHY:
-		add(findings, "etcd", GBE_FINDING_OK, "healthy%s%s",
-		    probe != NULL && probe->version != NULL ? ", version " : "",
-		    probe != NULL && probe->version != NULL ? probe->version : "");
+		gbe_preflight_add(findings, "etcd", GBE_FINDING_OK, "healthy%s%s",
+				  probe != NULL && probe->version != NULL ? ", version " : "",
+				  probe != NULL && probe->version != NULL ? probe->version : "");
 		break;
 	case GBE_HEALTH_UNHEALTHY:
-		add(findings, "etcd", GBE_FINDING_BAD,
+		gbe_preflight_add(
+		    findings, "etcd", GBE_FINDING_BAD,
 		    "etcd is not healthy (%s): mend it before an update is judged by it", reason);
 		break;
 	case GBE_HEALTH_NOT_ASKED:
-		add(findings, "etcd", GBE_FINDING_NOTE, "etcd's health: %s", reason);
+		gbe_preflight_add(findings, "etcd", GBE_FINDING_NOTE, "etcd's health: %s", reason);
 		break;
 	case GBE_HEALTH_CANNOT_TELL:
 	default:
-		add(findings, "etcd", GBE_FINDING_UNKNOWN, "etcd's health cannot be told: %s",
-		    reason);
+		gbe_preflight_add(findings, "etcd", GBE_FINDING_UNKNOWN,
+				  "etcd's health cannot be told: %s", reason);
 		break;
 	}
 }
