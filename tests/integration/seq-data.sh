@@ -1,0 +1,255 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Sequences with data that is gone, elsewhere, large, torn, or of another version. Numbers as in the
+# design's list of sequences.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# 39: factory reset: `rm -rf member`, reboot on A
+seq_39() {
+	a_green "$1"
+	config backup at-boot=always
+	reboot
+	judge green
+	stop_etcd
+	rm -rf "$DATA/member"
+	hook finalize || true
+	power_on
+	booted A
+	started
+	assert_eq "a reset device stays reset" "$(key_count)" 0
+	assert_some "what could come back" "$(backups '.grade=="good"')"
+	put after reset
+	judge green
+	A_STATE=$(etcd_state)
+	reboot
+	a_is_back
+}
+
+# 41: the data's mount is missing at boot
+seq_41() {
+	device "$1"
+	fs_at "$(extra_kind "$1")" "$DATA"
+	chmod 0700 "$DATA"
+	power_on
+	put_many base 10
+	judge green
+	put last word
+	A_STATE=$(etcd_state)
+	shutdown
+	mount --bind "$DATA" "$GBE_MEM/aside" 2>/dev/null ||
+		{ mkdir -p "$GBE_MEM/aside" && mount --bind "$DATA" "$GBE_MEM/aside"; }
+	umount "$DATA"
+	machine_on
+	booted A
+	held
+	assert_missing "$DATA/member"
+	shutdown
+	mount --move "$GBE_MEM/aside" "$DATA"
+	power_on
+	a_is_back
+}
+
+extra_kind() { [[ $1 != btrfs-subvol ]] && echo "$1" || echo btrfs; }
+
+# MicroShift's layout: the tree has a version file and others; etcd lies one level down.
+microshift() {
+	device "$1"
+	DATA=$ROOT/var/lib/microshift/etcd
+	mkdir -p "$ROOT/var/lib/microshift"
+	config etcd data-dir=/var/lib/microshift member-dir=etcd version-file=version
+	echo "certificates" >"$ROOT/var/lib/microshift/certs"
+}
+microshift_version() {
+	printf '{"version":"%s","deployment_id":"x","boot_id":"y"}' "$1" \
+		>"$ROOT/var/lib/microshift/version"
+}
+
+# 50: MicroShift 4.20 -> 4.19 (etcd equal): a menu choice, but 4.19 cannot use the data of 4.20
+seq_50() {
+	microshift "$1"
+	power_on
+	microshift_version 4.19.3
+	put_many base 10
+	judge green
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	reboot
+	booted B
+	microshift_version 4.20.1
+	put owner B
+	judge green
+	put more "of B"
+	from_menu A
+	started
+	holds "the newest that 4.19 can use" "$A_STATE"
+	assert_match "version" "$(<"$ROOT/var/lib/microshift/version")" '*4.19.3*'
+}
+
+# 51: ext4, a large database, upgrade
+seq_51() {
+	local size=300
+	[[ ${LEVEL:-ci} != nightly ]] || size=2000
+	b_with_ballast "$1" "$size"
+	assert_eq "ballast" "$(stat -c %s "$DATA/ballast")" $((size * 1024 * 1024))
+	b_writes
+	judge green
+}
+
+b_with_ballast() {
+	a_green "$1"
+	dd if=/dev/urandom of="$DATA/ballast" bs=1M count="$2" 2>/dev/null
+	into_b
+}
+
+# 52: rollback without room for a staged copy: the backup itself is put in place
+seq_52() {
+	local digest
+
+	device "$1" shell 600M
+	power_on
+	put_many base 10
+	judge green
+	dd if=/dev/urandom of="$DATA/ballast" bs=1M count=100 2>/dev/null
+	digest=$(sha256sum <"$DATA/ballast")
+	into_b
+	b_writes
+	fill_but 40
+	fails_back
+	assert_eq "ballast" "$(sha256sum <"$DATA/ballast")" "$digest"
+	disk_free
+	judge green
+	reboot
+	a_is_back
+}
+
+# fill_but MIB: leaves that much free.
+fill_but() {
+	local free
+	sync -f "$ROOT"
+	free=$(stat -f -c '%a * %S' "$ROOT")
+	free=$(((free) / 1024 / 1024 - $1))
+	((free <= 0)) || fallocate -l "${free}M" "$ROOT/var/filler.most"
+}
+
+# 56: store on another file system, rollback
+seq_56() {
+	device "$1"
+	fs_at ext4 "$ROOT/var/backups"
+	config backup directory=/var/backups/etcd
+	power_on
+	put_many base 10
+	judge green
+	into_b
+	assert_ne "in the store" "$(find "$ROOT/var/backups/etcd" -name manifest.json)" ""
+	b_writes
+	fails_back
+	judge green
+}
+
+# 57: the data directory is a mount point, MicroShift's tree, cut between the exchanges
+mounted_microshift() {
+	microshift "$1"
+	fs_at "$(extra_kind "$1")" "$ROOT/var/lib/microshift"
+	echo "certificates" >"$ROOT/var/lib/microshift/certs"
+	power_on
+	put_many base 10
+	judge green
+	into_b
+	echo "certificates of B" >"$ROOT/var/lib/microshift/certs"
+	b_writes
+}
+seq_57() {
+	mounted_microshift "$1"
+	judge red
+	reboot
+	booted B
+	b_again
+	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
+	echo "certificates of B" >"$ROOT/var/lib/microshift/certs"
+	fails_back
+	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
+}
+
+# Cut in every step of it. (The disk keeps all here: the data is on a file system of its own.)
+seq_57_cut() {
+	local point points
+
+	mounted_microshift "$1"
+	judge red
+	MASKED=yes reboot
+	booted B
+	kill_etcd
+	save_tree
+	mapfile -t points < <(fault_points prerun)
+	((${#points[@]} > 0)) || fail "prerun passes no fault point"
+	for point in "${points[@]}"; do
+		load_tree
+		MASKED=yes boot B
+		IMAGE='' cut_in prerun "$point" || fail "prerun did not come to $point again"
+		boot B
+		started
+		start_etcd
+		holds "after a cut at $point" "$A_STATE"
+		assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
+		kill_etcd
+	done
+}
+
+save_tree() {
+	mkdir -p "$GBE_SCRATCH/saved"
+	cp -a --sparse=always "$ROOT/var/lib/." "$GBE_SCRATCH/saved/"
+}
+load_tree() {
+	find "$ROOT/var/lib" -mindepth 1 ! -path "$ROOT/var/lib/microshift" -delete
+	cp -a --sparse=always "$GBE_SCRATCH/saved/." "$ROOT/var/lib/"
+}
+
+# 60: a power cut tears the WAL, Rust
+seq_60() {
+	local wal
+
+	a_green "$1" rust
+	reboot
+	judge green
+	put more data
+	A_STATE=$(etcd_state)
+	powercut
+	wal=$(find "$DATA/member/wal" -name '*.wal' | sort | tail -n 1)
+	tear_wal "$wal"
+	power_on
+	booted A
+	started
+	holds "etcd repairs its WAL itself" "$A_STATE"
+	judge green
+}
+
+# A frame header after the last record and nothing behind it, as a cut in the middle of an append
+# leaves it.
+tear_wal() {
+	local end length at=0
+
+	while true; do
+		length=$(od -An -t d8 -j "$at" -N 8 "$1" | tr -d ' ')
+		((length != 0)) || break
+		# low 56 bits: the record's length; the top byte: how it is padded to 8
+		end=$((length & 0xffffffffffffff))
+		((length >= 0)) || end=$((end + (length >> 56 & 7)))
+		at=$((at + 8 + end))
+	done
+	((at > 0))
+	printf '\x00\x10\x00\x00\x00\x00\x00\x00\x08' |
+		dd of="$1" bs=1 seek="$at" conv=notrunc 2>/dev/null
+}
+
+suite_begin "$@"
+# On every file system what is promised for each; the rest where copies are clones and where not.
+FS=${FS:-$EVERY_FS} play seq 39 41
+play seq 50 52 56 57 60
+FS=${FS:-xfs} play seq 57_cut
+FS=${FS:-ext4} play seq 51
+suite_end
