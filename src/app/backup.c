@@ -159,6 +159,7 @@ describe(Backup *b, GError **error)
 	}
 	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, FALSE, b->manifest, error))
 		return false;
+	b->manifest->written_by = g_strdup(GBE_VERSION);
 	text = gbe_manifest_print(b->manifest);
 	return gbe_write_file_at(b->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
 				 GBE_WRITE_LATER, error);

@@ -132,10 +132,20 @@ gbe_data_read_stamp_at(int dir_fd, GbeStamp **ret_stamp, GError **error)
 	return gbe_stamp_parse(bytes, size, ret_stamp, error);
 }
 
+static char *
+stamp_text(const GbeStamp *stamp)
+{
+	g_autoptr(GbeStamp) ours = gbe_stamp_copy(stamp);
+
+	g_free(ours->written_by);
+	ours->written_by = g_strdup(GBE_VERSION);
+	return gbe_stamp_print(ours);
+}
+
 bool
 gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error)
 {
-	g_autofree char *text = gbe_stamp_print(stamp);
+	g_autofree char *text = stamp_text(stamp);
 
 	return gbe_write_file_at(dir_fd, GBE_STAMP_NAME, text, strlen(text), 0600, GBE_WRITE_LATER,
 				 error);
@@ -144,7 +154,7 @@ gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error)
 bool
 gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error)
 {
-	g_autofree char *text = gbe_stamp_print(stamp);
+	g_autofree char *text = stamp_text(stamp);
 
 	if (data->fd < 0)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no data directory %s",

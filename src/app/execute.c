@@ -167,7 +167,6 @@ do_restore(Execution *e, const GbeAction *action)
 			    displace != NULL ? displace->manifest : NULL, &options, &timing,
 			    &error)) {
 		fields.duration_usec = timing.total_usec;
-		fields.reason = displace != NULL ? displace->name : action->reason;
 		gbe_event_restored(&fields);
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;

@@ -213,6 +213,38 @@ observe_request(GbeApp *app, GbeFacts *facts)
 	facts->request.from_cmdline = TRUE;
 }
 
+/* What can change under our own hands: the data, the store, the state. */
+static bool
+observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
+{
+	GbeFacts *facts = o->facts;
+
+	gbe_config_free(facts->config);
+	facts->config = app->config;
+	facts->config_borrowed = TRUE;
+	if (!gbe_data_open(app, &o->data, error) ||
+	    !gbe_store_open(app, o->data, FALSE, &o->store, error))
+		return false;
+	gbe_data_observe(app, o->data, facts, options->lock_data ? &o->lock_fd : NULL);
+	if (app->state_fd >= 0 && !gbe_state_observe(app, options->repair, facts, error))
+		return false;
+	if (!gbe_store_observe(o->store, facts, &o->damaged, error))
+		return false;
+	observe_recorded_store(o);
+	/* Only a store that may be made: a recorded one that is away is not made anew. */
+	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
+		g_clear_pointer(&o->store, gbe_store_free);
+		if (!gbe_store_open(app, o->data, TRUE, &o->store, error))
+			return false;
+		g_free(facts->store_fs);
+		facts->store_fs = g_strdup(o->store->fs);
+	}
+	observe_sequences(o);
+	observe_versions(app, facts);
+	observe_request(app, facts);
+	return true;
+}
+
 bool
 gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
 	    GError **error)
@@ -221,35 +253,62 @@ gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_obs
 
 	o->lock_fd = -1;
 	o->facts = gbe_facts_new();
-	gbe_config_free(o->facts->config);
-	o->facts->config = app->config;
-	o->facts->config_borrowed = TRUE;
 	observe_system(app, o);
 	observe_greenboot(app, o);
-	if (!gbe_data_open(app, &o->data, error) ||
-	    !gbe_store_open(app, o->data, FALSE, &o->store, error))
+	if (!observe_records(app, options, o, error))
 		return false;
-	gbe_data_observe(app, o->data, o->facts, options->lock_data ? &o->lock_fd : NULL);
-	if (app->state_fd >= 0 && !gbe_state_observe(app, options->repair, o->facts, error))
-		return false;
-	if (!gbe_store_observe(o->store, o->facts, &o->damaged, error))
-		return false;
-	observe_recorded_store(o);
-	/* Only a store that may be made: a recorded one that is away is not made anew. */
-	if (options->repair && o->store->fd < 0 && o->facts->store != GBE_NO) {
-		g_clear_pointer(&o->store, gbe_store_free);
-		if (!gbe_store_open(app, o->data, TRUE, &o->store, error))
-			return false;
-		g_free(o->facts->store_fs);
-		o->facts->store_fs = g_strdup(o->store->fs);
-	}
-	observe_sequences(o);
-	observe_versions(app, o->facts);
-	observe_request(app, o->facts);
 	if (o->store->fd >= 0 && (o->data->fd >= 0 || o->data->parent_fd >= 0))
 		o->facts->clones = gbe_probe_clone(
 		    o->data->fd >= 0 ? o->data->fd : o->data->parent_fd, o->store->fd);
 	*ret_observed = g_steal_pointer(&o);
+	return true;
+}
+
+/* What ostree, systemd and greenboot said; the rest is looked at again. */
+static GbeFacts *
+facts_again(const GbeFacts *old)
+{
+	GbeFacts *facts = gbe_facts_new();
+
+	facts->ostree = old->ostree;
+	gbe_deployment_copy(&facts->booted, &old->booted);
+	facts->booted_why = g_strdup(old->booted_why);
+	facts->run = g_strdup(old->run);
+	facts->run_why = g_strdup(old->run_why);
+	facts->listed = old->listed != NULL ? g_ptr_array_ref(old->listed) : NULL;
+	facts->booted_is_default = old->booted_is_default;
+	facts->next = g_strdup(old->next);
+	facts->skip = old->skip;
+	facts->judges = old->judges;
+	facts->can_roll_back = old->can_roll_back;
+	facts->etcd_version = old->etcd_version;
+	facts->clones = old->clones;
+	facts->rejected = old->rejected != NULL ? g_hash_table_ref(old->rejected) : NULL;
+	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	return facts;
+}
+
+bool
+gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		  GError **error)
+{
+	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
+
+	o->lock_fd = -1;
+	/* Our own lock on etcd's database would look like somebody else's. */
+	gbe_close_fd(&observed->lock_fd);
+	o->facts = facts_again(observed->facts);
+	if (!observe_records(app, options, o, error))
+		return false;
+	gbe_facts_free(observed->facts);
+	gbe_data_free(observed->data);
+	gbe_store_free(observed->store);
+	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
+	observed->facts = g_steal_pointer(&o->facts);
+	observed->data = g_steal_pointer(&o->data);
+	observed->store = g_steal_pointer(&o->store);
+	observed->damaged = g_steal_pointer(&o->damaged);
+	observed->lock_fd = gbe_steal_fd(&o->lock_fd);
 	return true;
 }
 

@@ -31,6 +31,12 @@ bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **re
 void gbe_observed_free(GbeObserved *observed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
 
+/* Looks again at data, state and store, after something was done to them; what ostree, systemd and
+ * greenboot said stays. Lets go of etcd's lock (and takes it anew with ->lock_data). On failure
+ * @observed is as it was, but for the lock. */
+bool gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		       GError **error) GBE_CHECKED;
+
 /* Changes @facts into what the next start will see, for status and explain: a new run of the deployment
  * that boots next, nobody at the data. @booted: NULL (what boots next), a deployment id, "rollback",
  * "staged" or an index; @verdict and @deliberate override (NULL, unknown: as they are). */

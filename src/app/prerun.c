@@ -23,6 +23,7 @@
 
 typedef struct {
 	GbeApp *app;
+	GbeObserved *observed; /* once it could be looked at */
 	GHashTable *rejected;
 	gboolean held;
 	gboolean
@@ -84,7 +85,9 @@ static GbeOutcome
 give_up(Prerun *p, const GbePlan *plan)
 {
 	GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule)};
-	gboolean forward = plan->rule == GBE_RULE_11 || plan->rule == GBE_RULE_12 || plan->hold;
+	GbeRule last = plan->also->len > 0 ? g_array_index(plan->also, GbeRule, plan->also->len - 1)
+					   : plan->rule;
+	gboolean forward = last == GBE_RULE_11 || last == GBE_RULE_12 || plan->hold;
 
 	fields.reason =
 	    forward ? "two starts in a row did not come to their end, and this deployment "
@@ -104,13 +107,14 @@ static GbeOutcome
 decide_once(Prerun *p)
 {
 	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
-	g_autoptr(GbeObserved) observed = NULL;
+	GbeObserved *observed;
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *rejected = NULL;
 	GbeOutcome outcome;
 
-	if (!gbe_observe(p->app, &options, &observed, &error)) {
+	if (p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
+				: !gbe_observe_again(p->app, &options, p->observed, &error)) {
 		GbeEventFields fields = {.action = "observe", .reason = error->message};
 
 		/* Nothing can be told, so nothing is done; and etcd starts. */
@@ -118,7 +122,9 @@ decide_once(Prerun *p)
 		p->reason = g_strdup(error->message);
 		return GBE_OUTCOME_DONE;
 	}
-	observed->facts->rejected = g_hash_table_ref(p->rejected);
+	observed = p->observed;
+	if (observed->facts->rejected == NULL)
+		observed->facts->rejected = g_hash_table_ref(p->rejected);
 	plan = gbe_decide(observed->facts);
 	if (GBE_FAULT("prerun-decided", &error))
 		return GBE_OUTCOME_DONE;
@@ -150,11 +156,11 @@ static void
 tidy_up(Prerun *p)
 {
 	GbeObserveOptions options = {.repair = TRUE};
-	g_autoptr(GbeObserved) observed = NULL;
+	GbeObserved *observed = p->observed;
 	g_autoptr(GError) error = NULL;
 
-	if (!gbe_observe(p->app, &options, &observed, &error)) {
-		gbe_note("%s", error->message);
+	if (observed == NULL || !gbe_observe_again(p->app, &options, observed, &error)) {
+		gbe_note("%s", error != NULL ? error->message : p->reason);
 		return;
 	}
 	if (!p->held && !p->give_up) {
@@ -233,6 +239,7 @@ gbe_prerun_run(GbeApp *app, guint unfinished)
 		return EXIT_ASK_SUPERVISOR;
 	p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	status = run_locked(&p);
+	gbe_observed_free(p.observed);
 	g_hash_table_unref(p.rejected);
 	g_free(p.reason);
 	gbe_app_unlock(app);

@@ -222,6 +222,8 @@ prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
 			return true;
 		r->intent->displaced = manifest_of_the_rest(r);
 	}
+	g_free(r->intent->displaced->written_by);
+	r->intent->displaced->written_by = g_strdup(GBE_VERSION);
 	if (!gbe_compare_record(data->fd, gbe_data_exclude, FALSE, r->intent->displaced, error))
 		return false;
 	return gbe_store_prepare(r->observed->store, r->intent->displaced, error);

@@ -13,7 +13,7 @@ typedef struct {
 	const GbeManifest *source; /* what takes the data's place; NULL: the data stays */
 	gboolean displaces;
 	GbeDisplaced displaced; /* how the first move displaces the live data */
-	GbeGrade displaced_grade;
+	const char *displaced_why;
 	char *previous;	  /* what becomes P(D) where D takes the data over */
 	guint64 sequence; /* next free one */
 } Decision;
@@ -127,6 +127,23 @@ choose_source(Decision *d, GbeDataMove move)
 	if (!d->displaces) {
 		d->displaces = TRUE;
 		d->displaced = d->ruling.displaced;
+		d->displaced_why = d->ruling.why;
+	}
+}
+
+/* One more rule of the plan: the first that fits decides, the others follow from it. */
+static void
+then(Decision *d)
+{
+	GbePlan *plan = d->plan;
+	g_autofree char *before = plan->reason;
+
+	if (before == NULL) {
+		plan->rule = d->ruling.rule;
+		plan->reason = g_strdup(d->ruling.why);
+	} else {
+		g_array_append_val(plan->also, d->ruling.rule);
+		plan->reason = g_strdup_printf("%s; then: %s", before, d->ruling.why);
 	}
 }
 
@@ -147,7 +164,7 @@ rule(Decision *d)
 		choose_source(d, d->ruling.move);
 		if (!d->ruling.again || d->ruling.rule == GBE_RULE_2)
 			return;
-		g_array_append_val(d->plan->also, d->ruling.rule);
+		then(d);
 		gbe_view_backup(d->facts, d->source, &d->view);
 	}
 }
@@ -156,7 +173,6 @@ rule(Decision *d)
 static void
 gate(Decision *d)
 {
-	GbeRule before = d->ruling.rule;
 	GbeSituation s = d->situation;
 
 	if (d->source != d->view.source) {
@@ -167,7 +183,7 @@ gate(Decision *d)
 	}
 	if (!gbe_rules_gate(&s, &d->ruling))
 		return;
-	g_array_append_val(d->plan->also, before);
+	then(d);
 	if (d->ruling.hold != GBE_HOLD_NO) {
 		d->source = NULL;
 		d->displaces = FALSE;
@@ -263,7 +279,7 @@ plan_restore(Decision *d)
 
 	if (d->source == NULL)
 		return;
-	(void)gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->ruling.why);
+	(void)gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
 	if (d->facts->data != GBE_YES)
 		return;
 	manifest = gbe_decide_manifest(d->facts, &d->live, NULL,
@@ -273,7 +289,7 @@ plan_restore(Decision *d)
 	manifest->set_aside = d->displaced == GBE_DISPLACED_SET_ASIDE;
 	if (d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED) {
 		manifest->grade = GBE_GRADE_BAD;
-		manifest->grade_reason = g_strdup(d->ruling.why);
+		manifest->grade_reason = g_strdup(d->displaced_why);
 	}
 	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
 				"the present data is kept under this name");
@@ -510,6 +526,7 @@ gbe_decide(const GbeFacts *facts)
 	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
 
 	rule(&d);
+	then(&d);
 	if (d.ruling.rule != GBE_RULE_2)
 		gate(&d);
 	plan_backup(&d);
@@ -517,8 +534,6 @@ gbe_decide(const GbeFacts *facts)
 	plan_hold(&d);
 	plan_stamp(&d);
 	plan_rest(&d);
-	d.plan->rule = d.ruling.rule;
-	d.plan->reason = g_strdup(d.ruling.why);
 	d.plan->last_sequence = d.sequence - 1;
 	g_free(d.previous);
 	return d.plan;

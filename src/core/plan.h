@@ -37,9 +37,9 @@ typedef struct {
 } GbeAction;
 
 typedef struct {
-	GbeRule rule;
-	GArray *also; /* of GbeRule: the rules passed through before ->rule, and the gate after */
-	char *reason;
+	GbeRule rule;	    /* the first that fits */
+	GArray *also;	    /* of GbeRule: those that followed from it, and the gate */
+	char *reason;	    /* of all of them */
 	GPtrArray *actions; /* of GbeAction */
 	gboolean hold;
 	gboolean again;		/* a restore was planned whose validation may change the decision */

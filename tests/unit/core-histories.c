@@ -316,7 +316,9 @@ check_plan(const Boot *b)
 	property(b->after, NOTHING_IS_LEFT_TO_DO, empty, detail);
 	property(b->after, ETCD_IS_NEVER_HELD, !b->plan->hold, b->detail);
 	for (guint i = 0; i < b->plan->also->len; i++) {
-		GbeRule rule = g_array_index(b->plan->also, GbeRule, i);
+		/* Every rule but the last one. */
+		GbeRule rule =
+		    i == 0 ? b->plan->rule : g_array_index(b->plan->also, GbeRule, i - 1);
 
 		explained = explained && (rule == GBE_RULE_10A || rule == GBE_RULE_12);
 	}
