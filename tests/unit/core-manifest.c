@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/manifest.h"
+#include "core/record.h"
+#include "lib/mangle.h"
+#include "lib/unit.h"
+
+#define C64 "35d7aa0c9fe3b4c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a09a48"
+#define RUN "0123456789abcdef0123456789abcdef"
+#define ID "rhel_9.4-" C64 ".1"
+
+static GbeManifest *
+sample(void)
+{
+	GbeManifest *m = gbe_manifest_new();
+	const char *const left_out[] = {"member/sock", "odd\xff", NULL};
+
+	m->written_by = g_strdup("0.1.0");
+	m->name = g_strdup(ID "_" RUN);
+	m->deployment.id = g_strdup(ID);
+	m->run = g_strdup(RUN);
+	m->sequence = 42;
+	m->lineage.line = 41;
+	m->previous = g_strdup("adopted-7");
+	m->trial.on = GBE_YES;
+	m->trial.since = 41;
+	m->trial.used = 60;
+	m->trial.judges = GBE_NO;
+	m->grade = GBE_GRADE_BAD;
+	m->grade_reason = g_strdup("its trial failed");
+	m->verdict = GBE_VERDICT_RED;
+	m->health = GBE_HEALTH_UNHEALTHY;
+	m->origin = GBE_ORIGIN_DISPLACED;
+	m->verified = GBE_VERIFIED_SANITY;
+	m->method = GBE_METHOD_RENAME;
+	m->live = TRUE;
+	m->pinned = TRUE;
+	m->set_aside = TRUE;
+	m->created = 1732100000;
+	m->data_dir = g_strdup("/var/lib/etcd");
+	m->description = g_strdup("a \"b\"\x1f\n\xff");
+	m->size = 81234567;
+	m->files_count = 2;
+	gbe_manifest_add_file(m, "member/snap/db", 81230000, C64);
+	gbe_manifest_add_file(m, "na\xefve \xff", 4567, NULL);
+	m->left_out = g_strdupv((char **)(gpointer)left_out);
+	m->fingerprint.present = TRUE;
+	m->fingerprint.snaps = g_strdup("");
+	m->fingerprint.others = g_strdup("00");
+	m->etcd_version = g_strdup("3.5.16");
+	m->member_id = g_strdup("8e9e05c52164694d");
+	m->revision = 40511;
+	m->voters = 1;
+	m->data_version = g_strdup("4.19.0");
+	return m;
+}
+
+static GbeManifest *
+must_parse(const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	GbeManifest *manifest = NULL;
+	bool ok = gbe_manifest_parse(text, strlen(text), &manifest, &error);
+
+	ck_assert_msg(ok, "%s", ok ? "" : error->message);
+	return manifest;
+}
+
+static void
+check_words(const GbeManifest *m)
+{
+	ck_assert_int_eq(m->grade, GBE_GRADE_BAD);
+	ck_assert_str_eq(m->grade_reason, "its trial failed");
+	ck_assert_int_eq(m->verdict, GBE_VERDICT_RED);
+	ck_assert_int_eq(m->health, GBE_HEALTH_UNHEALTHY);
+	ck_assert_int_eq(m->origin, GBE_ORIGIN_DISPLACED);
+	ck_assert_int_eq(m->verified, GBE_VERIFIED_SANITY);
+	ck_assert_int_eq(m->method, GBE_METHOD_RENAME);
+	ck_assert(m->live && m->pinned && m->set_aside && !m->consumed);
+}
+
+static void
+check_files(const GbeManifest *m)
+{
+	const GbeManifestFile *file;
+
+	ck_assert_uint_eq(m->files_count, 2);
+	ck_assert_uint_eq(m->files->len, 2);
+	file = m->files->pdata[0];
+	ck_assert_str_eq(file->path, "member/snap/db");
+	ck_assert_uint_eq(file->size, 81230000);
+	ck_assert_str_eq(file->sha256, C64);
+	/* A name is bytes: each comes back. */
+	file = m->files->pdata[1];
+	ck_assert_str_eq(file->path, "na\xefve \xff");
+	ck_assert_ptr_null(file->sha256);
+	ck_assert_str_eq(m->left_out[0], "member/sock");
+	ck_assert_str_eq(m->left_out[1], "odd\xff");
+	ck_assert_ptr_null(m->left_out[2]);
+}
+
+static void
+check_sample(const GbeManifest *m)
+{
+	ck_assert_str_eq(m->written_by, "0.1.0");
+	ck_assert_str_eq(m->name, ID "_" RUN);
+	ck_assert_str_eq(m->deployment.id, ID);
+	ck_assert_ptr_null(m->deployment.handle);
+	ck_assert_str_eq(m->run, RUN);
+	ck_assert_uint_eq(m->sequence, 42);
+	ck_assert_uint_eq(m->lineage.line, 41);
+	ck_assert_str_eq(m->previous, "adopted-7");
+	ck_assert_int_eq(m->trial.on, GBE_YES);
+	ck_assert_int_eq(m->trial.used, 60);
+	ck_assert_int_eq(m->trial.judges, GBE_NO);
+	ck_assert_int_eq(m->created, 1732100000);
+	ck_assert_str_eq(m->data_dir, "/var/lib/etcd");
+	ck_assert_uint_eq(m->size, 81234567);
+	ck_assert(m->fingerprint.present);
+	ck_assert_str_eq(m->etcd_version, "3.5.16");
+	ck_assert_str_eq(m->member_id, "8e9e05c52164694d");
+	ck_assert_ptr_null(m->cluster_id);
+	ck_assert_int_eq(m->revision, 40511);
+	ck_assert_uint_eq(m->voters, 1);
+	ck_assert_str_eq(m->data_version, "4.19.0");
+	check_words(m);
+	check_files(m);
+}
+
+START_TEST(round_trip)
+{
+	g_autoptr(GbeManifest) manifest = sample(), again = NULL, copy = NULL;
+	g_autofree char *text = gbe_manifest_print(manifest), *second = NULL, *third = NULL;
+
+	again = must_parse(text);
+	check_sample(again);
+	/* What a person typed may be no UTF-8; it is kept as far as JSON can say it. */
+	ck_assert_str_eq(again->description, "a \"b\"\x1f\n\ufffd");
+	second = gbe_manifest_print(again);
+	ck_assert_str_eq(text, second);
+	copy = gbe_manifest_copy(again);
+	g_clear_pointer(&again, gbe_manifest_free);
+	check_sample(copy);
+	third = gbe_manifest_print(copy);
+	ck_assert_str_eq(text, third);
+}
+END_TEST
+
+START_TEST(least_of_all)
+{
+	g_autoptr(GbeManifest) m = must_parse("{\"name\":\"before-update\",\"sequence\":3}");
+
+	ck_assert_ptr_null(m->deployment.id);
+	ck_assert_int_eq(m->grade, GBE_GRADE_UNPROVEN);
+	ck_assert_int_eq(m->verdict, GBE_VERDICT_NONE);
+	ck_assert_int_eq(m->verified, GBE_VERIFIED_NO);
+	ck_assert_int_eq(m->revision, -1);
+	ck_assert_int_eq(m->trial.used, -1);
+	ck_assert_ptr_null(m->files);
+	ck_assert_ptr_null(m->left_out);
+	ck_assert(!m->fingerprint.present);
+	ck_assert(!m->pinned);
+}
+END_TEST
+
+#define HEAD "{\"name\":\"x\",\"sequence\":3"
+
+START_TEST(damaged)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+	    {"{}", "\"name\" is missing"},
+	    {"{\"name\":\"x\"}", "\"sequence\" is missing"},
+	    {"{\"name\":\"../x\",\"sequence\":3}", "not the name of a backup"},
+	    {"{\"name\":\".partial-x\",\"sequence\":3}", "not the name of a backup"},
+	    {HEAD ",\"deployment\":{\"id\":\"x\"}}", "deployment id"},
+	    {HEAD ",\"pinned\":\"yes\"}", "\"pinned\" is neither true nor false"},
+	    {HEAD ",\"grade\":1}", "\"grade\" is not a string"},
+	    {HEAD ",\"data_dir\":\"var\"}", "absolute path"},
+	    {HEAD ",\"files\":{}}", "not an array"},
+	    {HEAD ",\"files\":[1]}", "array of objects"},
+	    {HEAD ",\"files\":[{\"size\":1}]}", "\"files[].path\" is missing"},
+	    {HEAD ",\"files\":[{\"path\":\"a\"}]}", "\"files[].size\" is missing"},
+	    {HEAD ",\"files\":[{\"path\":\"/a\",\"size\":1}]}", "below data/"},
+	    {HEAD ",\"files\":[{\"path\":\"a/../../b\",\"size\":1}]}", "below data/"},
+	    {HEAD ",\"files\":[{\"path\":\"a\",\"path_hex\":\"2e2e\",\"size\":1}]}", "below data/"},
+	    {HEAD ",\"files\":[{\"path\":\"a\",\"path_hex\":\"610062\",\"size\":1}]}",
+	     "below data/"},
+	    {HEAD ",\"files\":[{\"path\":\"a\",\"path_hex\":\"6\",\"size\":1}]}", "below data/"},
+	    {HEAD ",\"files\":[{\"path\":\"a\",\"size\":1,\"sha256\":\"ab\"}]}", "SHA-256"},
+	    {HEAD ",\"left_out\":[1]}", "array of strings"},
+	    {HEAD ",\"left_out\":[{\"hex\":\"zz\"}]}", "array of strings"},
+	    {HEAD ",\"size\":-1}", "negative"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		GbeManifest *manifest = NULL;
+
+		ck_assert_msg(
+		    !gbe_manifest_parse(cases[i].text, strlen(cases[i].text), &manifest, &error),
+		    "taken: %s", cases[i].text);
+		ck_assert_ptr_null(manifest);
+		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
+		ck_assert_msg(strstr(error->message, cases[i].says) != NULL, "%s", error->message);
+	}
+}
+END_TEST
+
+static void
+check_member(const char *text, const char *key, const char *value)
+{
+	g_autoptr(JsonObject) object = NULL;
+
+	ck_assert(gbe_json_parse_object(text, strlen(text), "x", &object, NULL));
+	ck_assert_str_eq(gbe_json_string(object, key, "(none)"), value);
+}
+
+/* A newer program's grade evicts nothing here and is there again when that program comes back. */
+START_TEST(newer_words_survive)
+{
+	g_autoptr(GbeManifest) m =
+	    must_parse(HEAD ",\"format\":3,\"grade\":\"excellent\",\"method\":\"teleport\","
+			    "\"verdict\":\"amber\",\"health\":\"sleepy\",\"origin\":\"gift\","
+			    "\"verified\":\"twice\",\"shelf\":\"top\"}");
+	g_autofree char *kept = NULL, *changed = NULL;
+
+	ck_assert_int_eq(m->grade, GBE_GRADE_UNPROVEN);
+	ck_assert_int_eq(m->method, GBE_METHOD_COPY);
+	ck_assert_int_eq(m->origin, GBE_ORIGIN_MANUAL);
+	m->pinned = TRUE;
+	kept = gbe_manifest_print(m);
+	check_member(kept, "grade", "excellent");
+	check_member(kept, "method", "teleport");
+	check_member(kept, "verdict", "amber");
+	check_member(kept, "health", "sleepy");
+	check_member(kept, "origin", "gift");
+	check_member(kept, "verified", "twice");
+	check_member(kept, "shelf", "top");
+	ck_assert_ptr_nonnull(strstr(kept, "\"format\" : 3"));
+	ck_assert_ptr_nonnull(strstr(kept, "\"pinned\" : true"));
+	m->grade = GBE_GRADE_BAD;
+	m->health = GBE_HEALTH_HEALTHY;
+	changed = gbe_manifest_print(m);
+	check_member(changed, "grade", "bad");
+	check_member(changed, "health", "healthy");
+	check_member(changed, "verdict", "amber");
+}
+END_TEST
+
+/* The list of the files goes, the manifest stays one that can be read. */
+START_TEST(never_too_large_to_read)
+{
+	g_autofree char *tail = g_strnfill(4000, 'y');
+	g_autoptr(GbeManifest) m = sample(), again = NULL, many = NULL;
+	g_autofree char *text = NULL, *most = NULL;
+
+	for (guint i = 0; i < 300; i++) {
+		g_autofree char *path = g_strdup_printf("member/%u/%s", i, tail);
+
+		gbe_manifest_add_file(m, path, 1, NULL);
+	}
+	text = gbe_manifest_print(m);
+	ck_assert_uint_le(strlen(text), GBE_JSON_MAX_SIZE);
+	again = must_parse(text);
+	ck_assert_ptr_null(again->files);
+	ck_assert_uint_eq(again->files_count, 2);
+	/* As many as are allowed, with names as long as they are in life, are no reason to. */
+	many = sample();
+	tail[100] = '\0';
+	while (many->files->len < GBE_MANIFEST_FILES_MAX) {
+		g_autofree char *path = g_strdup_printf("member/%u/%s", many->files->len, tail);
+
+		gbe_manifest_add_file(many, path, 1, C64);
+	}
+	most = gbe_manifest_print(many);
+	gbe_manifest_free(g_steal_pointer(&again));
+	again = must_parse(most);
+	ck_assert_uint_eq(again->files->len, GBE_MANIFEST_FILES_MAX);
+}
+END_TEST
+
+/* What is taken prints as something that is taken and prints the same. */
+static void
+mangled(const char *bytes, gsize size, gboolean complete)
+{
+	g_autoptr(GbeManifest) manifest = NULL, again = NULL;
+	g_autofree char *first = NULL, *second = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_manifest_parse(bytes, size, &manifest, &error)) {
+		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
+		return;
+	}
+	ck_assert_msg(complete || bytes[size - 1] == '}', "half a manifest was taken");
+	first = gbe_manifest_print(manifest);
+	again = must_parse(first);
+	second = gbe_manifest_print(again);
+	ck_assert_str_eq(first, second);
+}
+
+START_TEST(any_bytes)
+{
+	g_autoptr(GbeManifest) manifest = sample();
+	g_autofree char *text = gbe_manifest_print(manifest);
+
+	gbe_mangle(text, mangled);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-manifest");
+	TCase *manifest = tcase_create("manifest");
+
+	tcase_set_timeout(manifest, 120);
+	tcase_add_test(manifest, round_trip);
+	tcase_add_test(manifest, least_of_all);
+	tcase_add_test(manifest, damaged);
+	tcase_add_test(manifest, newer_words_survive);
+	tcase_add_test(manifest, never_too_large_to_read);
+	tcase_add_test(manifest, any_bytes);
+	suite_add_tcase(suite, manifest);
+	return gbe_unit_main(suite);
+}
