@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/record.h"
+#include "core/request.h"
+#include "lib/mangle.h"
+#include "lib/unit.h"
+
+#define RUN "0123456789abcdef0123456789abcdef"
+
+START_TEST(targets)
+{
+	GbeRequest request = {0};
+	g_autoptr(GError) error = NULL;
+
+	ck_assert(gbe_request_parse_target("adopted-7", &request, NULL));
+	ck_assert_int_eq(request.kind, GBE_REQUEST_RESTORE);
+	ck_assert_str_eq(request.name, "adopted-7");
+	ck_assert(gbe_request_parse_target("before-update", &request, NULL));
+	ck_assert_str_eq(request.name, "before-update");
+	ck_assert(!gbe_request_parse_target("../x", &request, &error));
+	ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE));
+	ck_assert_ptr_nonnull(strstr(error->message, "\"../x\""));
+	/* As it was. */
+	ck_assert_str_eq(request.name, "before-update");
+	ck_assert(gbe_request_parse_target("last-good", &request, NULL));
+	ck_assert_int_eq(request.kind, GBE_REQUEST_LAST_GOOD);
+	ck_assert_ptr_null(request.name);
+	ck_assert(gbe_request_parse_target("undo", &request, NULL));
+	ck_assert_int_eq(request.kind, GBE_REQUEST_UNDO);
+	ck_assert(!gbe_request_parse_target("", &request, NULL));
+	gbe_request_clear(&request);
+}
+END_TEST
+
+START_TEST(request_round_trip)
+{
+	for (guint kind = GBE_REQUEST_NONE; kind <= GBE_REQUEST_UNDO; kind++) {
+		GbeRequest request = {0}, again = {.name = g_strdup("old")};
+		g_autoptr(JsonObject) object = NULL;
+
+		request.kind = (GbeRequestKind)kind;
+		request.name = kind == GBE_REQUEST_RESTORE ? g_strdup("adopted-7") : NULL;
+		request.run = g_strdup(RUN "+1");
+		request.force = kind % 2 == 0;
+		request.from_cmdline = kind % 2 == 1;
+		object = gbe_request_to_json(&request);
+		ck_assert(gbe_request_from_json(object, &again, NULL));
+		ck_assert_uint_eq(again.kind, kind);
+		ck_assert_int_eq(g_strcmp0(again.name, request.name), 0);
+		ck_assert_str_eq(again.run, RUN "+1");
+		ck_assert_int_eq(again.force, request.force);
+		ck_assert_int_eq(again.from_cmdline, request.from_cmdline);
+		gbe_request_clear(&request);
+		gbe_request_clear(&again);
+		ck_assert_ptr_null(again.run);
+	}
+}
+END_TEST
+
+START_TEST(damaged_request)
+{
+	static const char *const cases[] = {
+	    "{}",
+	    "{\"kind\":1}",
+	    "{\"kind\":\"restore\"}",
+	    "{\"kind\":\"restore\",\"name\":\"../x\"}",
+	    "{\"kind\":\"restore\",\"name\":\"undo\"}",
+	    "{\"kind\":\"undo\",\"run\":\"x\"}",
+	    "{\"kind\":\"undo\",\"force\":\"yes\"}",
+	};
+	GbeRequest request = {.kind = GBE_REQUEST_UNDO};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(JsonObject) object = NULL;
+		g_autoptr(GError) error = NULL;
+
+		ck_assert(gbe_json_parse_object(cases[i], strlen(cases[i]), "x", &object, NULL));
+		ck_assert_msg(!gbe_request_from_json(object, &request, &error), "taken: %s",
+			      cases[i]);
+		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
+		ck_assert_int_eq(request.kind, GBE_REQUEST_UNDO);
+	}
+}
+END_TEST
+
+/* What only a newer program understands asks for nothing here. */
+START_TEST(newer_request)
+{
+	static const char text[] = "{\"kind\":\"merge\",\"name\":\"x\",\"with\":1}";
+	g_autoptr(JsonObject) object = NULL;
+	GbeRequest request = {.kind = GBE_REQUEST_UNDO};
+
+	ck_assert(gbe_json_parse_object(text, strlen(text), "x", &object, NULL));
+	ck_assert(gbe_request_from_json(object, &request, NULL));
+	ck_assert_int_eq(request.kind, GBE_REQUEST_NONE);
+	gbe_request_clear(&request);
+}
+END_TEST
+
+START_TEST(attempts_round_trip)
+{
+	static const char text[] =
+	    "{\"attempts\":[1,{},{\"backup\":\"a\",\"deployment\":\"d\",\"count\":2},"
+	    "{\"backup\":\"a\",\"count\":2},{\"backup\":\"b\",\"deployment\":\"d\",\"count\":-1},"
+	    "{\"backup\":\"c\",\"deployment\":\"d\",\"count\":9007199254740991}]}";
+	g_autoptr(JsonObject) object = NULL, again = NULL, none = json_object_new();
+	g_autoptr(GPtrArray) attempts = NULL, second = NULL, empty = gbe_attempts_from_json(none);
+	const GbeAttempt *attempt;
+
+	ck_assert(gbe_json_parse_object(text, strlen(text), "x", &object, NULL));
+	attempts = gbe_attempts_from_json(object);
+	ck_assert_uint_eq(attempts->len, 2);
+	again = gbe_attempts_to_json(attempts);
+	second = gbe_attempts_from_json(again);
+	ck_assert_uint_eq(second->len, 2);
+	attempt = second->pdata[0];
+	ck_assert_str_eq(attempt->backup, "a");
+	ck_assert_str_eq(attempt->deployment, "d");
+	ck_assert_uint_eq(attempt->count, 2);
+	/* However many: more than are allowed. */
+	attempt = second->pdata[1];
+	ck_assert_uint_gt(attempt->count, GBE_ATTEMPTS_MAX);
+	ck_assert_uint_eq(empty->len, 0);
+}
+END_TEST
+
+START_TEST(last_operation)
+{
+	GbeLastOperation last = {0}, again = {.rule = g_strdup("old")};
+	g_autoptr(JsonObject) object = NULL, none = json_object_new();
+
+	last.operation = g_strdup("restore");
+	last.result = g_strdup("done");
+	last.rule = g_strdup("10a");
+	last.reason = g_strdup("the update failed");
+	last.backup = g_strdup("adopted-7");
+	last.run = g_strdup(RUN);
+	last.started = 1732100000;
+	last.duration_usec = 51234;
+	last.undo = g_strdup("x");
+	object = gbe_last_operation_to_json(&last);
+	gbe_last_operation_from_json(object, &again);
+	ck_assert_str_eq(again.operation, "restore");
+	ck_assert_str_eq(again.result, "done");
+	ck_assert_str_eq(again.rule, "10a");
+	ck_assert_str_eq(again.reason, "the update failed");
+	ck_assert_str_eq(again.backup, "adopted-7");
+	ck_assert_str_eq(again.run, RUN);
+	ck_assert_int_eq(again.started, 1732100000);
+	ck_assert_int_eq(again.duration_usec, 51234);
+	ck_assert_ptr_null(again.rewound_from);
+	ck_assert_str_eq(again.undo, "x");
+	gbe_last_operation_from_json(none, &again);
+	ck_assert_ptr_null(again.operation);
+	ck_assert_int_eq(again.started, 0);
+	gbe_last_operation_clear(&last);
+	gbe_last_operation_clear(&again);
+}
+END_TEST
+
+/* Whatever of it can be read can be written and read again. */
+static void
+mangled(const char *bytes, gsize size, gboolean complete)
+{
+	g_autoptr(JsonObject) object = NULL, printed = NULL;
+	g_autoptr(GPtrArray) attempts = NULL;
+	GbeRequest request = {0}, again = {0};
+
+	if (!gbe_json_parse_object(bytes, size, "x", &object, NULL))
+		return;
+	attempts = gbe_attempts_from_json(object);
+	ck_assert_uint_le(attempts->len, 1);
+	if (!gbe_request_from_json(object, &request, NULL))
+		return;
+	printed = gbe_request_to_json(&request);
+	/* A name that is left over is not needed, but it is one. */
+	ck_assert(gbe_request_from_json(printed, &again, NULL));
+	ck_assert_int_eq(again.kind, request.kind);
+	gbe_request_clear(&request);
+	gbe_request_clear(&again);
+}
+
+START_TEST(any_bytes)
+{
+	gbe_mangle("{\"kind\":\"restore\",\"name\":\"adopted-7\",\"run\":\"" RUN "\","
+		   "\"attempts\":[{\"backup\":\"a\",\"deployment\":\"d\",\"count\":2}]}",
+		   mangled);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-request");
+	TCase *requests = tcase_create("requests");
+
+	tcase_set_timeout(requests, 30);
+	tcase_add_test(requests, targets);
+	tcase_add_test(requests, request_round_trip);
+	tcase_add_test(requests, damaged_request);
+	tcase_add_test(requests, newer_request);
+	tcase_add_test(requests, attempts_round_trip);
+	tcase_add_test(requests, last_operation);
+	tcase_add_test(requests, any_bytes);
+	suite_add_tcase(suite, requests);
+	return gbe_unit_main(suite);
+}
