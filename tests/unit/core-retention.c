@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Each sentence of "Retention" in decisions.md is a case here. */
+#include "lib/facts.h"
+#include "lib/unit.h"
+
+#include "core/retention.h"
+
+/* The names that go, oldest first, by blanks; short forms: "a3" is A's backup of run 3. */
+static char *
+removed(const GbeFacts *facts)
+{
+	g_autoptr(GArray) removals = gbe_retention_apply(facts);
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		const GbeManifest *backup = removal->backup;
+
+		ck_assert_ptr_nonnull(removal->reason);
+		if (i > 0)
+			g_string_append_c(text, ' ');
+		if (backup->deployment.id == NULL || backup->origin == GBE_ORIGIN_MANUAL)
+			g_string_append(text, backup->name);
+		else
+			g_string_append_printf(text, "%c%" G_GUINT64_FORMAT,
+					       backup->deployment.id[4], backup->sequence);
+	}
+	return g_string_free(text, FALSE);
+}
+
+#define assert_removed(facts, expected)                                                            \
+	do {                                                                                       \
+		g_autofree char *got_ = removed(facts);                                            \
+		ck_assert_str_eq(got_, expected);                                                  \
+	} while (0)
+
+/* A is booted in run 50, listed and green; its stamp is mature. */
+static GbeFacts *
+device(void)
+{
+	GbeFacts *facts = facts_booted('a', 50);
+
+	(void)facts_list(facts, 'a', 1000);
+	(void)facts_stamp(facts, 'a', 50, 90);
+	(void)facts_record(facts, 'a', 1, 1, GBE_VERDICT_GREEN);
+	return facts;
+}
+
+/* "Per listed deployment that was green: the newest keep-good good ones ([2] where copies are clones,
+ * else 1), and the newest unproven one if newer." */
+
+START_TEST(two_good_ones_stay_where_copies_are_clones)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	for (guint i = 1; i <= 4; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a2");
+}
+END_TEST
+
+START_TEST(one_good_one_stays_elsewhere)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts->clones = GBE_NO;
+	for (guint i = 1; i <= 3; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a2");
+	facts->clones = GBE_UNKNOWN;
+	assert_removed(facts, "a1 a2");
+}
+END_TEST
+
+START_TEST(keep_good_says_how_many)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts->config->backup.keep_good = 3;
+	for (guint i = 1; i <= 5; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a2");
+}
+END_TEST
+
+START_TEST(each_listed_deployment_has_its_own)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_list(facts, 'b', 900);
+	(void)facts_record(facts, 'b', 2, 2, GBE_VERDICT_GREEN);
+	for (guint i = 1; i <= 3; i++) {
+		(void)facts_backup(facts, 'b', i, i, GBE_GRADE_GOOD);
+		(void)facts_backup(facts, 'a', 10 + i, 10 + i, GBE_GRADE_GOOD);
+	}
+	assert_removed(facts, "b1 a11");
+}
+END_TEST
+
+START_TEST(the_newest_unproven_one_stays_if_newer)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_UNPROVEN);
+	(void)facts_backup(facts, 'a', 5, 5, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "a1 a4");
+}
+END_TEST
+
+START_TEST(an_older_unproven_one_goes)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+START_TEST(sequence_orders_and_not_the_clock)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts->clones = GBE_NO;
+	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->created = 2000000;
+	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->created = 5; /* 1970 */
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+/* "keep-bad bad ones in all." */
+START_TEST(bad_ones_are_counted_in_all)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_list(facts, 'b', 900);
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_BAD);
+	(void)facts_backup(facts, 'b', 3, 3, GBE_GRADE_BAD);
+	(void)facts_backup(facts, 'c', 4, 4, GBE_GRADE_BAD);
+	assert_removed(facts, "a2 b3");
+	facts->config->backup.keep_bad = 2;
+	assert_removed(facts, "a2");
+	facts->config->backup.keep_bad = 0;
+	assert_removed(facts, "a2 b3 c4");
+}
+END_TEST
+
+/* "P of every listed deployment on trial and P of those in turn ...: always." */
+
+START_TEST(p_of_the_live_trial_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *previous;
+
+	(void)facts_list(facts, 'b', 2000);
+	facts_set_deployment(&facts->booted, 'b');
+	previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+	(void)facts_trial(facts, 'b', 50, 90, previous->name);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	assert_removed(facts, "");
+	facts->stamp->trial.on = GBE_UNKNOWN; /* it may be needed yet */
+	assert_removed(facts, "");
+	facts->stamp->trial.on = GBE_NO;
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+START_TEST(p_of_a_green_one_may_go)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *previous;
+
+	(void)facts_list(facts, 'b', 2000);
+	facts_set_deployment(&facts->booted, 'b');
+	previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+	(void)facts_trial(facts, 'b', 50, 90, previous->name);
+	(void)facts_record(facts, 'b', 50, 90, GBE_VERDICT_GREEN);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+START_TEST(p_of_a_listed_trial_stays_though_another_is_booted)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+	GbeManifest *failed = facts_backup(facts, 'b', 2, 2, GBE_GRADE_BAD);
+
+	(void)facts_list(facts, 'b', 2000);
+	failed->trial.on = GBE_YES;
+	failed->previous = g_strdup(previous->name);
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	assert_removed(facts, "");
+	/* Once it is listed no longer, nobody can try it again. */
+	g_ptr_array_set_size(facts->listed, 1);
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+START_TEST(what_goes_itself_keeps_no_p)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+	GbeManifest *failed = facts_backup(facts, 'b', 2, 2, GBE_GRADE_BAD);
+
+	(void)facts_list(facts, 'b', 2000);
+	failed->trial.on = GBE_YES;
+	failed->previous = g_strdup(previous->name);
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 5, 5, GBE_GRADE_BAD);
+	assert_removed(facts, "a1 b2");
+}
+END_TEST
+
+START_TEST(p_of_those_in_turn_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *first = facts_backup(facts, '-', 0, 1, GBE_GRADE_UNPROVEN);
+	GbeManifest *second = facts_backup(facts, 'b', 2, 2, GBE_GRADE_UNPROVEN);
+
+	second->trial.on = GBE_YES;
+	second->previous = g_strdup(first->name);
+	second->pinned = TRUE; /* kept already, which does not end the chain */
+	(void)facts_backup(facts, 'c', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_list(facts, 'c', 3000);
+	(void)facts_list(facts, 'b', 2000);
+	facts_set_deployment(&facts->booted, 'c');
+	(void)facts_trial(facts, 'c', 50, 90, second->name);
+	assert_removed(facts, "");
+	/* What a green one came from is its own past. */
+	second->trial.on = GBE_NO;
+	assert_removed(facts, "adopted-1");
+}
+END_TEST
+
+START_TEST(a_chain_that_bites_its_tail_ends)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *one = facts_backup(facts, 'b', 1, 1, GBE_GRADE_UNPROVEN);
+	GbeManifest *two = facts_backup(facts, 'b', 2, 2, GBE_GRADE_UNPROVEN);
+
+	one->trial.on = two->trial.on = GBE_YES;
+	one->previous = g_strdup(two->name);
+	two->previous = g_strdup(one->name);
+	(void)facts_list(facts, 'b', 2000);
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_trial(facts, 'b', 50, 90, two->name);
+	assert_removed(facts, "");
+}
+END_TEST
+
+/* "What the last restore displaced, pinned and manual ones: always." */
+
+START_TEST(pinned_and_manual_ones_stay)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->pinned = TRUE;
+	facts_manual(facts_backup(facts, 'a', 2, 2, GBE_GRADE_UNPROVEN), "before-the-move");
+	facts_backup(facts, 'z', 3, 3, GBE_GRADE_BAD)->pinned = TRUE;
+	for (guint i = 4; i <= 7; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+	assert_removed(facts, "a4 a5");
+}
+END_TEST
+
+START_TEST(what_the_last_restore_displaced_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *displaced = facts_backup(facts, 'b', 1, 1, GBE_GRADE_BAD);
+
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD);
+	assert_removed(facts, "b1");
+	facts->undo = g_strdup(displaced->name);
+	assert_removed(facts, "");
+}
+END_TEST
+
+/* "Set aside: outside keep-good, ... kept until the next one." */
+START_TEST(what_was_set_aside_stays_until_the_next_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->set_aside = TRUE;
+	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->set_aside = TRUE;
+	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+START_TEST(what_is_asked_for_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *asked = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1");
+	facts->request.kind = GBE_REQUEST_RESTORE;
+	facts->request.name = g_strdup(asked->name);
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(the_closing_backup_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *closing = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
+
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	facts->stamp->closing.present = TRUE;
+	facts->stamp->closing.backup = g_strdup(closing->name);
+	assert_removed(facts, "");
+	facts->stamp->closing.present = FALSE;
+	assert_removed(facts, "a1");
+}
+END_TEST
+
+/* "Adopted ones while somebody's P; of gone deployments: removed once the booted one has a good one of
+ * its own." */
+
+START_TEST(adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *own;
+
+	(void)facts_backup(facts, '-', 0, 1, GBE_GRADE_UNPROVEN);
+	(void)facts_backup(facts, 'z', 2, 2, GBE_GRADE_GOOD);
+	own = facts_backup(facts, 'a', 3, 3, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "");
+	own->grade = GBE_GRADE_GOOD;
+	assert_removed(facts, "adopted-1 z2");
+}
+END_TEST
+
+START_TEST(a_good_one_that_was_set_aside_is_none_of_its_own)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'z', 2, 2, GBE_GRADE_GOOD);
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD)->set_aside = TRUE;
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(a_serial_given_out_again_is_another_deployment)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	facts_gone(facts, 'a', 10);
+	(void)facts_record(facts, 'a', 20, 20, GBE_VERDICT_GREEN);
+	(void)facts_backup(facts, 'a', 20, 20, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "");
+	(void)facts_backup(facts, 'a', 21, 21, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a20");
+}
+END_TEST
+
+/* "One valid backup always remains, for the store and for each listed deployment that was green; a
+ * good one is evicted only by a good one." */
+
+START_TEST(the_last_valid_one_of_the_store_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'z', 1, 1, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_BAD);
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(the_last_valid_one_of_a_green_deployment_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_list(facts, 'b', 900);
+	(void)facts_record(facts, 'b', 2, 2, GBE_VERDICT_GREEN);
+	(void)facts_backup(facts, 'b', 1, 1, GBE_GRADE_UNPROVEN);
+	for (guint i = 2; i <= 4; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+	assert_removed(facts, "a2");
+}
+END_TEST
+
+START_TEST(a_good_one_is_evicted_only_by_a_good_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts->clones = GBE_NO;
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	for (guint i = 2; i <= 5; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "a2 a3 a4");
+	(void)facts_backup(facts, 'a', 6, 6, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a2 a3 a4 a5");
+}
+END_TEST
+
+START_TEST(a_consumed_one_counts_for_nothing)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->consumed = TRUE;
+	facts->clones = GBE_NO;
+	/* "Its entry stays as consumed until D has a new good one." */
+	assert_removed(facts, "a2");
+	((GbeManifest *)facts->backups->pdata[0])->grade = GBE_GRADE_UNPROVEN;
+	assert_removed(facts, "");
+}
+END_TEST
+
+/* "Not when ostree's list is unknown." And a store that is not there is unknown, never empty. */
+START_TEST(nothing_goes_while_something_is_unknown)
+{
+	g_autoptr(GbeFacts) facts = device();
+	g_autoptr(GPtrArray) listed = NULL;
+
+	facts->clones = GBE_NO;
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1");
+	facts->store = GBE_NO;
+	assert_removed(facts, "");
+	facts->store = GBE_YES;
+	listed = g_steal_pointer(&facts->listed);
+	assert_removed(facts, "");
+	facts->listed = g_steal_pointer(&listed);
+	gbe_deployment_clear(&facts->booted);
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(by_hand_the_last_valid_one_is_named)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *a = facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	GbeManifest *bad = facts_backup(facts, 'a', 2, 2, GBE_GRADE_BAD);
+	const char *why = NULL;
+
+	ck_assert(gbe_retention_is_last_valid(facts, a->name, &why));
+	ck_assert_str_eq(why, "of the store");
+	ck_assert(!gbe_retention_is_last_valid(facts, bad->name, &why));
+	ck_assert(!gbe_retention_is_last_valid(facts, "nothing", &why));
+
+	(void)facts_backup(facts, 'b', 3, 3, GBE_GRADE_GOOD);
+	ck_assert(gbe_retention_is_last_valid(facts, a->name, &why));
+	ck_assert_str_eq(why, "of a deployment that is still listed");
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_UNPROVEN);
+	ck_assert(!gbe_retention_is_last_valid(facts, a->name, &why));
+}
+END_TEST
+
+static void
+add_all(TCase *tcase)
+{
+	tcase_add_test(tcase, two_good_ones_stay_where_copies_are_clones);
+	tcase_add_test(tcase, one_good_one_stays_elsewhere);
+	tcase_add_test(tcase, keep_good_says_how_many);
+	tcase_add_test(tcase, each_listed_deployment_has_its_own);
+	tcase_add_test(tcase, the_newest_unproven_one_stays_if_newer);
+	tcase_add_test(tcase, an_older_unproven_one_goes);
+	tcase_add_test(tcase, sequence_orders_and_not_the_clock);
+	tcase_add_test(tcase, bad_ones_are_counted_in_all);
+	tcase_add_test(tcase, p_of_the_live_trial_stays);
+	tcase_add_test(tcase, p_of_a_green_one_may_go);
+	tcase_add_test(tcase, p_of_a_listed_trial_stays_though_another_is_booted);
+	tcase_add_test(tcase, what_goes_itself_keeps_no_p);
+	tcase_add_test(tcase, p_of_those_in_turn_stays);
+	tcase_add_test(tcase, a_chain_that_bites_its_tail_ends);
+	tcase_add_test(tcase, pinned_and_manual_ones_stay);
+	tcase_add_test(tcase, what_the_last_restore_displaced_stays);
+	tcase_add_test(tcase, what_was_set_aside_stays_until_the_next_one);
+	tcase_add_test(tcase, what_is_asked_for_stays);
+	tcase_add_test(tcase, the_closing_backup_stays);
+	tcase_add_test(tcase, adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one);
+	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_none_of_its_own);
+	tcase_add_test(tcase, a_serial_given_out_again_is_another_deployment);
+	tcase_add_test(tcase, the_last_valid_one_of_the_store_stays);
+	tcase_add_test(tcase, the_last_valid_one_of_a_green_deployment_stays);
+	tcase_add_test(tcase, a_good_one_is_evicted_only_by_a_good_one);
+	tcase_add_test(tcase, a_consumed_one_counts_for_nothing);
+	tcase_add_test(tcase, nothing_goes_while_something_is_unknown);
+	tcase_add_test(tcase, by_hand_the_last_valid_one_is_named);
+}
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-retention");
+	TCase *tcase = tcase_create("retention");
+
+	add_all(tcase);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
