@@ -94,6 +94,10 @@ preallocate(const Copy *copy, const struct stat *st, GError **error)
 		if ((extent->fe_flags & FIEMAP_EXTENT_UNWRITTEN) == 0)
 			continue;
 		end = MIN(extent->fe_logical + extent->fe_length, copy->size);
+		/* Pages that somebody read (etcd reads its WAL ahead) would be data for SEEK_DATA;
+		 * without them it is what waits to be written, and nothing else. */
+		(void)posix_fadvise(copy->src, (off_t)extent->fe_logical, (off_t)extent->fe_length,
+				    POSIX_FADV_DONTNEED);
 		if (end <= extent->fe_logical || fallocate(copy->dst, 0, (off_t)extent->fe_logical,
 							   (off_t)(end - extent->fe_logical)) == 0)
 			continue;

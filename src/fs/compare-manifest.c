@@ -185,7 +185,9 @@ gbe_compare_record(int data_dir, const char *const *exclude, gboolean digests,
 	if (!walk_listing(&listing, data_dir, exclude, error))
 		return false;
 	g_clear_pointer(&manifest->files, g_ptr_array_unref);
-	if (listing.files <= GBE_MANIFEST_FILES_MAX)
+	if (listing.files == 0)
+		manifest->files = g_ptr_array_new();
+	else if (listing.files <= GBE_MANIFEST_FILES_MAX)
 		manifest->files = g_steal_pointer(&listing.recorded->files);
 	manifest->files_count = listing.files;
 	manifest->size = listing.bytes;

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The unit tests of src/fs once more, each in a fresh directory of every file system that the program
+# is for: what they know of it (GBE_TEST_FS) they expect then.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+PROGRAMS=${BUILD_FAULTS:-$BUILD-faults}/tests/unit
+
+# passes PROGRAM KIND DIR: every test in it, none of them skipped, and nothing is left in DIR.
+passes() {
+	local out=$GBE_MEM/out.$BASHPID
+
+	GBE_TEST_DIR=$3 GBE_TEST_FS=$2 "$1" >"$out" || fail "$(grep -m 1 ':[FE]:' "$out")"
+	assert_match "summary" "$(grep '^[0-9]*%: Checks' "$out")" \
+		"100%: Checks: [1-9]*, Failures: 0, Errors: 0"
+	assert_eq "skipped" "$(grep '^skip ' "$out" || true)" ""
+	assert_eq "left in the directory" "$(find "$3" -mindepth 1)" ""
+}
+
+suite_begin "$@"
+for kind in ${FS:-ext4 xfs-noreflink xfs btrfs btrfs-subvol}; do
+	mount_point=$GBE_SCRATCH/fs.$kind
+	fs_at "$kind" "$mount_point" 1G
+	for program in "$PROGRAMS"/fs-*; do
+		[[ -x $program && ! -d $program && $program != *.* ]] || continue
+		mkdir "$mount_point/work"
+		run_case "${program##*/}@$kind" passes "$program" "$kind" "$mount_point/work"
+		rm -rf -- "$mount_point/work"
+	done
+	umount "$mount_point"
+done
+suite_end
