@@ -11,6 +11,7 @@ PRERUN=     # exit status of the last prerun, empty: it was not there to run
 FINALIZE=   # the same of finalize
 HEALTH=     # the same of the health hook
 PRERUN_US=0 # how long it took
+FINALIZE_US=0
 CLOCK=0     # seconds that the device's clock is ahead of the machine's
 MASKED=     # yes: prerun is masked
 ETCD_OPTIONS=()
@@ -148,13 +149,22 @@ up() {
 # shutdown: what an orderly one does: etcd, greenboot-etcd, greenboot, ostree, in this order.
 shutdown() {
 	stop_etcd
-	FINALIZE=
-	if has_program; then
-		FINALIZE=0
-		hook finalize >&2 || FINALIZE=$?
-	fi
+	start_finalize
 	greenboot_at_shutdown
 	finalize_staged
+}
+
+start_finalize() {
+	local began=${EPOCHREALTIME/./}
+
+	FINALIZE=
+	FINALIZE_LOG=$GBE_MEM/finalize.log
+	: >"$FINALIZE_LOG"
+	has_program || return 0
+	FINALIZE=0
+	hook finalize >"$FINALIZE_LOG" 2>&1 || FINALIZE=$?
+	FINALIZE_US=$((${EPOCHREALTIME/./} - began))
+	cat "$FINALIZE_LOG" >&2
 }
 
 # powercut: no program hears of it, and what was not on the disk is gone.
