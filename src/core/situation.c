@@ -2,371 +2,17 @@
 #include "core/situation.h"
 
 #include "core/backup-name.h"
-
-#include <string.h>
-
-gboolean
-gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
-		    const GbeDeployment *ref)
-{
-	if (!gbe_deployment_same(of, ref))
-		return FALSE;
-	for (guint i = 0; i < facts->gone->len; i++) {
-		const GbeGone *gone = facts->gone->pdata[i];
-
-		if (sequence <= gone->sequence && g_str_equal(gone->id, of->id))
-			return FALSE;
-	}
-	return TRUE;
-}
-
-const GbeStamp *
-gbe_situation_stamp(const GbeFacts *facts)
-{
-	const GbeStamp *copy = facts->copy;
-
-	if (facts->stamp != NULL)
-		return facts->stamp;
-	if (copy == NULL)
-		return NULL;
-	/* A fresh start is recorded without a handle, before the directory exists. */
-	if (facts->data == GBE_NO || copy->data_handle == NULL)
-		return copy;
-	if (facts->data_handle != NULL && g_str_equal(copy->data_handle, facts->data_handle))
-		return copy;
-	/* Another directory with the same ids: etcd's own snapshot restore gives new ones, a copy
-	 * made by hand keeps them. Under the same deployment nobody can tell whose it is. */
-	if (facts->member_id != NULL && g_strcmp0(copy->member_id, facts->member_id) == 0 &&
-	    g_strcmp0(copy->cluster_id, facts->cluster_id) == 0 &&
-	    !gbe_situation_is_of(facts, &copy->deployment, copy->sequence, &facts->booted))
-		return copy;
-	return NULL;
-}
-
-gboolean
-gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
-
-		if (run->verdict == GBE_VERDICT_GREEN &&
-		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			return TRUE;
-	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->verdict == GBE_VERDICT_GREEN &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
-			return TRUE;
-	}
-	return FALSE;
-}
-
-GbeTri
-gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	const GbeStamp *copy = facts->copy;
-	guint64 newest = 0;
-	GbeTri trial = GBE_UNKNOWN;
-
-	if (gbe_situation_was_green(facts, ref))
-		return GBE_NO;
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
-
-		if (run->sequence >= newest &&
-		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref)) {
-			newest = run->sequence;
-			trial = run->trial;
-		}
-	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->sequence >= newest && backup->origin != GBE_ORIGIN_MANUAL &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref)) {
-			newest = backup->sequence;
-			trial = backup->trial.on;
-		}
-	}
-	if (copy != NULL && copy->sequence > newest &&
-	    gbe_situation_is_of(facts, &copy->deployment, copy->sequence, ref))
-		trial = copy->trial.on;
-	return trial;
-}
-
-static GbeTri
-ran_before(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	const GbeStamp *stamps[] = {facts->stamp, facts->copy};
-
-	for (guint i = 0; i < G_N_ELEMENTS(stamps); i++)
-		if (stamps[i] != NULL &&
-		    gbe_situation_is_of(facts, &stamps[i]->deployment, stamps[i]->sequence, ref))
-			return GBE_YES;
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
-
-		if (gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			return GBE_YES;
-	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->origin != GBE_ORIGIN_MANUAL &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
-			return GBE_YES;
-	}
-	/* A store that is not there might have said so. */
-	return facts->store == GBE_NO ? GBE_UNKNOWN : GBE_NO;
-}
-
-/* The data in view: the live one, or a backup. */
-
-static gboolean
-trial_outlived(const GbeFacts *facts, const GbeTrial *trial, gint64 used)
-{
-	/* Where nobody judges, long use ends a trial; a judge who did not come (a hang) is not nobody. */
-	return trial->judges != GBE_YES && !trial->judged && used >= 0 &&
-	       (guint64)used > facts->config->restore.trial_limit;
-}
-
-static GbeTri
-trial_now(const GbeFacts *facts, const GbeStamp *stamp, const GbeRunRecord *run,
-	  const GbeTrial *trial, gint64 used)
-{
-	if (stamp->trial.on != GBE_YES)
-		return stamp->trial.on;
-	if (gbe_situation_was_green(facts, &stamp->deployment))
-		return GBE_NO;
-	/* The run's record is made before its stamp. It is gone: so might be a green one. */
-	if (run == NULL)
-		return GBE_UNKNOWN;
-	if (trial->judges != GBE_YES && !trial->judged && used < 0)
-		return GBE_UNKNOWN;
-	return trial_outlived(facts, trial, used) ? GBE_NO : GBE_YES;
-}
-
-static gint64
-used_in_last_run(const GbeFacts *facts, const GbeStamp *stamp)
-{
-	if (stamp->closing.present)
-		return stamp->closing.used;
-	if (facts->last_write < 0 || stamp->stamped <= 0 || facts->last_write < stamp->stamped)
-		return -1;
-	return facts->last_write - stamp->stamped;
-}
-
-void
-gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
-{
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
-	const GbeRunRecord *run;
-	gint64 used;
-
-	memset(ret_view, 0, sizeof *ret_view);
-	ret_view->used = -1;
-	ret_view->voters = facts->voters;
-	if (stamp == NULL)
-		return;
-
-	run = gbe_facts_run(facts, stamp->sequence);
-	used = used_in_last_run(facts, stamp);
-	ret_view->owner_known = TRUE;
-	ret_view->owner = &stamp->deployment;
-	ret_view->run = stamp->run;
-	ret_view->sequence = stamp->sequence;
-	ret_view->lineage = &stamp->lineage;
-	ret_view->previous = stamp->previous;
-	ret_view->verdict = run != NULL ? run->verdict : GBE_VERDICT_NONE;
-	ret_view->health = run != NULL ? run->health : GBE_HEALTH_NOT_ASKED;
-	ret_view->judged = ret_view->verdict != GBE_VERDICT_NONE;
-	ret_view->used = used < 0 || stamp->trial.used < 0 ? -1 : used + stamp->trial.used;
-	ret_view->trial = stamp->trial;
-	ret_view->trial.used = ret_view->used;
-	ret_view->trial.judged = stamp->trial.judged || ret_view->judged;
-	ret_view->trial.on = trial_now(facts, stamp, run, &ret_view->trial, ret_view->used);
-	ret_view->was_default = stamp->was_default;
-	ret_view->mount_point = stamp->mount_point;
-	ret_view->stamp = stamp;
-	if (facts->voters == 0 || (facts->voters == GBE_VOTERS_UNCLEAR && stamp->voters == 1))
-		ret_view->voters = stamp->voters;
-}
-
-void
-gbe_view_backup(const GbeFacts *facts, const GbeManifest *source, GbeView *ret_view)
-{
-	memset(ret_view, 0, sizeof *ret_view);
-	ret_view->source = source;
-	ret_view->owner_known = source->deployment.id != NULL;
-	ret_view->owner = &source->deployment;
-	ret_view->run = source->run;
-	ret_view->sequence = source->sequence;
-	ret_view->lineage = &source->lineage;
-	ret_view->previous = source->previous;
-	ret_view->trial = source->trial;
-	if (ret_view->owner_known && gbe_situation_was_green(facts, &source->deployment))
-		ret_view->trial.on = GBE_NO;
-	ret_view->verdict = source->verdict;
-	ret_view->health = source->health;
-	ret_view->judged = source->verdict != GBE_VERDICT_NONE;
-	ret_view->used = source->trial.used;
-	ret_view->voters = source->voters;
-}
-
-void
-gbe_view_requested(const GbeView *live, const GbeManifest *source, GbeView *ret_view)
-{
-	*ret_view = *live;
-	ret_view->source = source;
-	ret_view->lineage = &source->lineage;
-	ret_view->verdict = GBE_VERDICT_NONE;
-	ret_view->health = GBE_HEALTH_NOT_ASKED;
-	ret_view->judged = FALSE;
-	ret_view->used = 0;
-	ret_view->trial.used = 0;
-	ret_view->voters = source->voters;
-}
-
-/* Backups. */
-
-static gboolean
-rejected(const GbeFacts *facts, const char *name)
-{
-	return facts->rejected != NULL && g_hash_table_contains(facts->rejected, name);
-}
-
-static gboolean
-exhausted(const GbeFacts *facts, const char *name)
-{
-	for (guint i = 0; i < facts->attempts->len; i++) {
-		const GbeAttempt *attempt = facts->attempts->pdata[i];
-
-		if (attempt->count >= GBE_ATTEMPTS_MAX && g_str_equal(attempt->backup, name) &&
-		    g_strcmp0(attempt->deployment, facts->booted.id) == 0)
-			return TRUE;
-	}
-	return FALSE;
-}
-
-/* Could this be put in place of the data at all? Its grade is another question. */
-static gboolean
-restorable(const GbeFacts *facts, const GbeManifest *backup)
-{
-	if (backup->consumed || backup->voters > 1)
-		return FALSE;
-	return backup->data_dir == NULL || facts->data_dir == NULL ||
-	       g_str_equal(backup->data_dir, facts->data_dir);
-}
-
-static GbeTri
-backup_usable(const GbeFacts *facts, const GbeManifest *backup)
-{
-	GbeTri above =
-	    gbe_version_above(gbe_version_parse(backup->etcd_version), facts->etcd_version);
-
-	return above == GBE_UNKNOWN ? GBE_UNKNOWN : gbe_tri(above == GBE_NO);
-}
-
-static gboolean
-better(const GbeManifest *a, const GbeManifest *b)
-{
-	gboolean a_manual = a->origin == GBE_ORIGIN_MANUAL;
-	gboolean b_manual = b->origin == GBE_ORIGIN_MANUAL;
-
-	if (a_manual != b_manual)
-		return !a_manual;
-	return a->sequence > b->sequence;
-}
-
-const GbeManifest *
-gbe_situation_candidate(const GbeFacts *facts, gboolean usable)
-{
-	const GbeManifest *best = NULL;
-
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->grade == GBE_GRADE_BAD || backup->set_aside ||
-		    !restorable(facts, backup) || rejected(facts, backup->name) ||
-		    exhausted(facts, backup->name) ||
-		    !gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
-					 &facts->booted))
-			continue;
-		if (usable && backup_usable(facts, backup) == GBE_NO)
-			continue;
-		if (best == NULL || better(backup, best))
-			best = backup;
-	}
-	return best;
-}
-
-/* The newest good one of the booted deployment; where it has none, of anybody. */
-static const GbeManifest *
-last_good(const GbeFacts *facts)
-{
-	const GbeManifest *own = NULL, *any = NULL;
-
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->grade != GBE_GRADE_GOOD || !restorable(facts, backup))
-			continue;
-		if (any == NULL || better(backup, any))
-			any = backup;
-		if (gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
-					&facts->booted) &&
-		    (own == NULL || better(backup, own)))
-			own = backup;
-	}
-	return own != NULL ? own : any;
-}
-
-const GbeManifest *
-gbe_situation_request(const GbeFacts *facts)
-{
-	switch (facts->request.kind) {
-	case GBE_REQUEST_RESTORE:
-		return gbe_facts_backup(facts, facts->request.name);
-	case GBE_REQUEST_LAST_GOOD:
-		return last_good(facts);
-	case GBE_REQUEST_UNDO:
-		return gbe_facts_backup(facts, facts->undo);
-	case GBE_REQUEST_NONE:
-	default:
-		return NULL;
-	}
-}
-
-const GbeManifest *
-gbe_situation_unchanged(const GbeFacts *facts)
-{
-	const GbeManifest *newest = NULL;
-
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (!backup->consumed && backup->grade != GBE_GRADE_BAD &&
-		    backup->verified != GBE_VERIFIED_NO &&
-		    g_strcmp0(backup->data_dir, facts->data_dir) == 0 &&
-		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
-		    (newest == NULL || backup->sequence > newest->sequence))
-			newest = backup;
-	}
-	return newest;
-}
-
-/* Derivation, item by item. */
+#include "core/situation-private.h"
 
 static GbePreviousIs
 previous_is(const GbeFacts *facts, const char *name)
 {
 	const GbeManifest *backup = gbe_facts_backup(facts, name);
 
-	if (backup == NULL || !restorable(facts, backup) || exhausted(facts, name))
+	if (backup == NULL || !gbe_situation_restorable(facts, backup) ||
+	    gbe_situation_exhausted(facts, name))
 		return GBE_PREVIOUS_NONE;
-	if (rejected(facts, name))
+	if (gbe_situation_rejected(facts, name))
 		return GBE_PREVIOUS_REJECTED;
 	return backup->deployment.id != NULL ? GBE_PREVIOUS_OWNED : GBE_PREVIOUS_ADOPTED;
 }
@@ -384,10 +30,10 @@ request_is(const GbeFacts *facts, const GbeView *view)
 		return GBE_REQUEST_IS_NONE;
 	backup = gbe_situation_request(facts);
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
-	    rejected(facts, backup->name))
+	    gbe_situation_rejected(facts, backup->name))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
 	if (!facts->request.force && (backup->grade == GBE_GRADE_BAD || backup->voters > 1 ||
-				      view->voters > 1 || !restorable(facts, backup)))
+				      view->voters > 1 || !gbe_situation_restorable(facts, backup)))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
 	return GBE_REQUEST_IS_READY;
 }
@@ -399,8 +45,10 @@ closing_back(const GbeFacts *facts, const GbeStamp *stamp)
 	const GbeManifest *backup = gbe_facts_backup(facts, closing->backup);
 	gint64 since;
 
-	if (backup == NULL || backup->grade == GBE_GRADE_BAD || !restorable(facts, backup) ||
-	    rejected(facts, backup->name) || exhausted(facts, backup->name))
+	if (backup == NULL || backup->grade == GBE_GRADE_BAD ||
+	    !gbe_situation_restorable(facts, backup) ||
+	    gbe_situation_rejected(facts, backup->name) ||
+	    gbe_situation_exhausted(facts, backup->name))
 		return FALSE;
 	if (closing->next == NULL || g_str_equal(closing->next, stamp->deployment.id))
 		return FALSE;
@@ -515,7 +163,8 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
 	const GbeManifest *candidate = gbe_situation_candidate(facts, FALSE);
 
-	s->ran = s->owner == GBE_OWNER_SAME ? GBE_YES : ran_before(facts, &facts->booted);
+	s->ran =
+	    s->owner == GBE_OWNER_SAME ? GBE_YES : gbe_situation_ran_before(facts, &facts->booted);
 	s->own_trial = s->owner == GBE_OWNER_SAME ? view->trial.on
 						  : gbe_situation_trial_of(facts, &facts->booted);
 	s->candidate = candidate != NULL;
