@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * green and red: the verdict first, durable, since a reboot may follow at once; what follows from it after
+ * that, as far as it goes.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "app/execute.h"
+#include "app/state.h"
+#include "app/status.h"
+#include "app/use-cases.h"
+#include "app/verdict.h"
+#include "base/fault.h"
+#include "core/record.h"
+#include "sys/events.h"
+
+#define LOCK_WAIT_MS 10000
+#define ASK_SECONDS "10"
+#define ANSWER_MAX (64 * 1024)
+
+/* greenboot 0.15 shows these lines of green.d in its status. */
+#define PREFIX_SHOWN 5
+
+typedef struct {
+	GbeApp *app;
+	GbeVerdict verdict;
+	GbeDeployment booted;
+	GbeRunRecord *record; /* as it was written; NULL: the data is not this run's */
+} Judge;
+
+static void
+say(const Judge *judge, const char *reason)
+{
+	GbeEventFields fields = {.action = gbe_verdict_to_string(judge->verdict),
+				 .deployment = judge->booted.id,
+				 .reason = reason};
+
+	if (judge->record != NULL)
+		fields.run = judge->record->run;
+	gbe_event_verdict(&fields);
+}
+
+/* The verdict, for the live stamp's run. */
+static bool
+write_verdict(Judge *judge, GError **error)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbeRunRecord) record = NULL;
+	g_autofree char *why = NULL;
+	g_autofree char *reason = NULL;
+	const GbeStamp *own;
+
+	if (!gbe_verdict_adopt_fresh_stamp(judge->app, error) ||
+	    !gbe_verdict_look(judge->app, &judge->booted, &facts, error))
+		return false;
+	own = gbe_verdict_own(facts, &why);
+	if (own == NULL) {
+		reason = g_strdup_printf("kept as evidence only: %s", why);
+		say(judge, reason);
+		return true;
+	}
+	record = gbe_verdict_record(facts, own);
+	record->verdict = judge->verdict;
+	record->by_hand = FALSE;
+	if (!gbe_state_judge_run(judge->app, gbe_facts_run(facts, own->sequence), record, error))
+		return false;
+	judge->record = g_steal_pointer(&record);
+	return !GBE_FAULT("verdict-judged", error);
+}
+
+/* By the health program beside this one: it alone loads curl with its TLS. */
+static char *
+ask_health(const GbeApp *app, GError **error)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", error);
+	g_autofree char *dir = self != NULL ? g_path_get_dirname(self) : NULL;
+	g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
+	char *output = NULL;
+	int status;
+
+	if (self == NULL)
+		return NULL;
+	g_ptr_array_add(argv, g_build_filename(dir, "health", NULL));
+	g_ptr_array_add(argv, g_strdup("--ask=" ASK_SECONDS));
+	if (app->below_root)
+		g_ptr_array_add(argv, g_strconcat("--root=", app->root_path, NULL));
+	if (app->config_file != NULL)
+		g_ptr_array_add(argv, g_strconcat("--config=", app->config_file, NULL));
+	g_ptr_array_add(argv, NULL);
+	if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &output,
+			  NULL, &status, error))
+		return NULL;
+	return output;
+}
+
+/* health did not run, or not to its end: then etcd is looked at once, now. */
+static bool
+complete_health(Judge *judge, GError **error)
+{
+	g_autofree char *answer = ask_health(judge->app, error);
+	g_autoptr(GbeRunRecord) before = NULL;
+	g_autoptr(JsonObject) object = NULL;
+	const char *version;
+
+	if (answer == NULL || !gbe_json_parse_object(answer, MIN(strlen(answer), ANSWER_MAX),
+						     "the answer of health", &object, error))
+		return false;
+	before = gbe_run_record_copy(judge->record);
+	judge->record->health = gbe_health_from_string(gbe_json_string(object, "health", NULL));
+	g_free(judge->record->reason);
+	judge->record->reason = g_strdup(gbe_json_string(object, "reason", NULL));
+	version = gbe_json_string(object, "version", NULL);
+	if (version != NULL) {
+		g_free(judge->record->etcd_version);
+		judge->record->etcd_version = g_strdup(version);
+	}
+	return gbe_state_judge_run(judge->app, before, judge->record, error);
+}
+
+/* Grades, attempts, retention, status.json. Nothing is removed while an operation is open: what it is
+ * about would look like a leftover. */
+static bool
+follow_up(Judge *judge, GError **error)
+{
+	GbeObserveOptions options = {.repair = TRUE};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GbeIntent) intent = NULL;
+
+	if (!gbe_state_read_intent(judge->app, FALSE, &intent, error) ||
+	    !gbe_observe(judge->app, &options, &observed, error))
+		return false;
+	gbe_verdict_regrade(observed, judge->record);
+	if (judge->verdict == GBE_VERDICT_GREEN) {
+		if (!gbe_state_clear_attempts(judge->app, judge->booted.id, error))
+			return false;
+		if (intent == NULL)
+			gbe_execute_retention(judge->app, observed);
+	}
+	gbe_status_write(judge->app, observed);
+	return true;
+}
+
+static bool
+judge_run(Judge *judge, GError **error)
+{
+	g_autoptr(GError) later = NULL;
+
+	if (!write_verdict(judge, error))
+		return false;
+	if (judge->record == NULL)
+		return true;
+	if (judge->verdict == GBE_VERDICT_GREEN && judge->record->health == GBE_HEALTH_NOT_ASKED &&
+	    !complete_health(judge, &later)) {
+		gbe_note("etcd's health is not known: %s", later->message);
+		g_clear_error(&later);
+	}
+	say(judge, judge->record->health == GBE_HEALTH_HEALTHY ? NULL : judge->record->reason);
+	/* The verdict stands; the rest is done again by the next start. */
+	if (!follow_up(judge, &later))
+		gbe_note("%s", later->message);
+	return true;
+}
+
+static int
+run(GbeApp *app, GbeVerdict verdict, const char *operation)
+{
+	Judge judge = {.app = app, .verdict = verdict};
+	g_autoptr(GError) error = NULL;
+	bool ok = true;
+
+	if (gbe_verdict_configure(app, &judge.booted)) {
+		g_autoptr(GbeGreenboot) greenboot = gbe_greenboot_load(app->root_fd);
+
+		if (verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
+			gbe_events_set_prefix(PREFIX_SHOWN);
+		ok =
+		    gbe_app_lock(app, operation, LOCK_WAIT_MS, &error) && judge_run(&judge, &error);
+		gbe_app_unlock(app);
+	}
+	if (!ok) {
+		g_autofree char *reason = g_strdup_printf("not recorded: %s", error->message);
+
+		say(&judge, reason);
+	}
+	gbe_run_record_free(judge.record);
+	gbe_deployment_clear(&judge.booted);
+	return ok ? 0 : 1;
+}
+
+int
+gbe_green_run(GbeApp *app)
+{
+	return run(app, GBE_VERDICT_GREEN, "green");
+}
+
+int
+gbe_red_run(GbeApp *app)
+{
+	return run(app, GBE_VERDICT_RED, "red");
+}
