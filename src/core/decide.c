@@ -54,12 +54,24 @@ version_text(GbeVersion version)
 	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
 }
 
+/* Somebody without this program has written since the closing record. Whatever displaces or copies
+ * that, it is never filed under the owner's name. */
+static gboolean
+is_foreign(const GbeFacts *facts, const GbeView *view)
+{
+	const GbeStamp *stamp = view->stamp;
+
+	return stamp != NULL && stamp->closing.present && facts->fingerprint.present &&
+	       !gbe_fingerprint_equal(&stamp->closing.fingerprint, &facts->fingerprint);
+}
+
 GbeManifest *
 gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
 		    guint64 sequence)
 {
 	GbeManifest *manifest = gbe_manifest_new();
 
+	adopt = adopt || is_foreign(facts, view);
 	manifest->name =
 	    name != NULL ? g_strdup(name) : automatic_name(facts, view, adopt, sequence);
 	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
