@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/remove.h"
+#include "unit/fs-place.h"
+
+#include <signal.h>
+
+static void
+check_removed(const char *name)
+{
+	g_autoptr(GError) error = NULL;
+
+	assert_ok(gbe_remove_tree_at(place, name, &error), error);
+	ck_assert(!is_there(name));
+}
+
+START_TEST(what_is_not_there_is_no_error)
+{
+	check_removed("nothing");
+}
+END_TEST
+
+START_TEST(every_type_goes)
+{
+	put("file", "x");
+	ck_assert_int_eq(symlinkat("/etc/passwd", place, "link"), 0);
+	ck_assert_int_eq(mkfifoat(place, "fifo", 0600), 0);
+	put_socket("sock");
+	put_dir("dir", 0700);
+	check_removed("file");
+	check_removed("link");
+	check_removed("fifo");
+	check_removed("sock");
+	check_removed("dir");
+	ck_assert(g_file_test("/etc/passwd", G_FILE_TEST_EXISTS));
+}
+END_TEST
+
+START_TEST(a_tree_goes_and_nothing_beside_it)
+{
+	put_dir("keep", 0700);
+	put("keep/file", "precious");
+	put_dir("tree", 0700);
+	put_dir("tree/a", 0);
+	put_dir("tree/b", 0700);
+	put_dir("tree/b/c", 0700);
+	ck_assert_int_eq(symlinkat("../keep", place, "tree/link"), 0);
+	ck_assert_int_eq(symlinkat("../../keep", place, "tree/b/link"), 0);
+	ck_assert_int_eq(linkat(place, "keep/file", place, "tree/b/c/file", 0), 0);
+	for (guint i = 0; i < 1000; i++) {
+		g_autofree char *name = g_strdup_printf("tree/b/%u \n\xff", i);
+
+		put(name, "x");
+	}
+	check_removed("tree");
+	{
+		g_autofree char *names = names_in(".");
+		g_autofree char *bytes = content_of("keep/file");
+
+		ck_assert_str_eq(names, "keep\n");
+		ck_assert_str_eq(bytes, "precious");
+	}
+}
+END_TEST
+
+/* Deeper than there are descriptors, and longer than any path. */
+START_TEST(depth_costs_nothing)
+{
+	g_autofree char *name = g_strnfill(200, 'd');
+	int fd = dup(place);
+
+	for (guint i = 0; i < 3000; i++) {
+		int next;
+
+		ck_assert_int_eq(mkdirat(fd, name, 0700), 0);
+		next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ck_assert_int_ge(next, 0);
+		(void)close(fd);
+		fd = next;
+	}
+	(void)close(fd);
+	check_removed(name);
+}
+END_TEST
+
+START_TEST(immutable_is_cleared)
+{
+	put_dir("tree", 0700);
+	put_dir("tree/dir", 0700);
+	put("tree/dir/file", "x");
+	put("tree/dir/log", "x");
+	if (!have_root("immutable_is_cleared"))
+		return;
+	if (!put_flags("tree/dir/file", FS_IMMUTABLE_FL)) {
+		ck_assert(!place_is_known());
+		return;
+	}
+	ck_assert(put_flags("tree/dir/log", FS_APPEND_FL));
+	ck_assert(put_flags("tree/dir", FS_IMMUTABLE_FL));
+	ck_assert_int_eq(unlinkat(place, "tree/dir/file", 0), -1);
+	check_removed("tree");
+}
+END_TEST
+
+START_TEST(mounts_are_not_crossed)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *dir = NULL;
+	g_autofree char *other = NULL;
+
+	put_dir("other", 0700);
+	put("other/file", "precious");
+	put_dir("tree", 0700);
+	put_dir("tree/dir", 0700);
+	if (!own_mounts("mounts_are_not_crossed"))
+		return;
+	dir = at(_i == 2 ? "tree" : "tree/dir");
+	other = at("other");
+	if (_i == 0) {
+		ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", 0, NULL), 0);
+		put("tree/dir/file", "precious");
+	} else {
+		ck_assert_int_eq(mount(other, dir, NULL, MS_BIND, NULL), 0);
+	}
+	assert_fails(gbe_remove_tree_at(place, "tree", &error), error, GBE_ERROR_REFUSED,
+		     "mounted there");
+	{
+		g_autofree char *bytes = content_of(_i == 2 ? "tree/file" : "tree/dir/file");
+
+		ck_assert_str_eq(bytes, "precious");
+	}
+	ck_assert_int_eq(umount2(dir, MNT_DETACH), 0);
+	check_removed("tree");
+}
+END_TEST
+
+START_TEST(subvolumes_are_deleted)
+{
+	const guint64 read_only = BTRFS_SUBVOL_RDONLY;
+	gbe_autofd int fd = -1;
+
+	if (!place_is_btrfs())
+		return;
+	put_dir("tree", 0700);
+	put_subvolume("tree/empty");
+	put_subvolume("tree/outer");
+	put("tree/outer/file", "x");
+	if (_i >= 1) {
+		put_dir("tree/outer/dir", 0700);
+		put_subvolume("tree/outer/dir/inner");
+		put("tree/outer/dir/inner/file", "x");
+	}
+	if (_i == 2) {
+		fd = openat(place, "tree/outer/dir/inner", O_RDONLY | O_CLOEXEC);
+		ck_assert_int_eq(ioctl(fd, BTRFS_IOC_SUBVOL_SETFLAGS, &read_only), 0);
+		gbe_close_fd(&fd);
+	}
+	if (_i != 1) {
+		fd = openat(place, "tree/outer", O_RDONLY | O_CLOEXEC);
+		ck_assert_int_eq(ioctl(fd, BTRFS_IOC_SUBVOL_SETFLAGS, &read_only), 0);
+		gbe_close_fd(&fd);
+	}
+	check_removed("tree");
+}
+END_TEST
+
+/* Moves a directory of the tree out of it and back, over and over. */
+static void
+move_for_ever(void)
+{
+	for (;;) {
+		(void)renameat(place, "tree/a/b", place, "keep/b");
+		(void)renameat(place, "keep/b", place, "tree/a/b");
+	}
+}
+
+START_TEST(a_race_removes_nothing_beside_the_tree)
+{
+	gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 2;
+	pid_t pid;
+
+	put_dir("keep", 0700);
+	put("keep/file", "precious");
+	pid = fork();
+	if (pid == 0)
+		move_for_ever();
+	while (g_get_monotonic_time() < end) {
+		g_autoptr(GError) error = NULL;
+
+		if (!is_there("tree"))
+			put_dir("tree", 0700);
+		(void)mkdirat(place, "tree/a", 0700);
+		(void)mkdirat(place, "tree/a/b", 0700);
+		(void)mkdirat(place, "tree/a/b/c", 0700);
+		(void)mkdirat(place, "tree/a/b/c/d", 0700);
+		if (!gbe_remove_tree_at(place, "tree", &error))
+			ck_assert_ptr_nonnull(error);
+	}
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	{
+		g_autofree char *bytes = content_of("keep/file");
+
+		ck_assert_str_eq(bytes, "precious");
+	}
+}
+END_TEST
+
+#ifdef GBE_FAULTS
+/* Passes are counted per process: each removal in one of its own. */
+static int
+remove_in_child(const char *fault)
+{
+	g_autoptr(GError) error = NULL;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
+		_exit(gbe_remove_tree_at(place, "tree", &error) ? 0 : 1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* Stopped anywhere, the next removal goes on. */
+START_TEST(stopped_and_gone_on)
+{
+	for (guint pass = 1;; pass++) {
+		g_autofree char *fault = g_strdup_printf("remove-entry-removed@%u=kill", pass);
+		int status;
+
+		put_dir("tree", 0700);
+		put_dir("tree/a", 0700);
+		put("tree/a/1", "x");
+		put("tree/a/2", "x");
+		put("tree/b", "x");
+		status = remove_in_child(fault);
+		if (WIFEXITED(status)) {
+			ck_assert_int_eq(WEXITSTATUS(status), 0);
+			ck_assert_uint_eq(pass, 4);
+			break;
+		}
+		ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+		ck_assert(is_there("tree"));
+		ck_assert_int_eq(remove_in_child("none=kill"), 0);
+		ck_assert(!is_there("tree"));
+	}
+	ck_assert(!is_there("tree"));
+}
+END_TEST
+#endif
+
+int
+main(void)
+{
+	Suite *suite = suite_create("fs-remove");
+	TCase *tcase = place_case(suite, "remove");
+
+	tcase_add_test(tcase, what_is_not_there_is_no_error);
+	tcase_add_test(tcase, every_type_goes);
+	tcase_add_test(tcase, a_tree_goes_and_nothing_beside_it);
+	tcase_add_test(tcase, depth_costs_nothing);
+	tcase_add_test(tcase, immutable_is_cleared);
+	tcase_add_loop_test(tcase, mounts_are_not_crossed, 0, 3);
+	tcase_add_loop_test(tcase, subvolumes_are_deleted, 0, 3);
+	tcase_add_test(tcase, a_race_removes_nothing_beside_the_tree);
+#ifdef GBE_FAULTS
+	tcase_add_test(tcase, stopped_and_gone_on);
+#endif
+	return gbe_unit_main(suite);
+}
