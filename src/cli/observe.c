@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/observe.h"
+
+#include "app/status.h"
+#include "core/record.h"
+#include "fs/open.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static bool
+needs_root(GError **error, const GError *why)
+{
+	return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", why->message);
+}
+
+/* Without rights the state looks closed; a store or a data directory that is closed would look like
+ * one that is not there, so nothing is observed by halves. */
+static bool
+open_state(GbeCli *cli, gboolean *ret_denied, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int fd = -1;
+
+	*ret_denied = FALSE;
+	if (gbe_app_open_state(cli->app, FALSE, &local))
+		return true;
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		/* Nothing was ever done here; the data may be closed all the same. */
+		if (geteuid() == 0 ||
+		    gbe_open_in_root(cli->app->root_fd, cli->app->config->etcd.data_dir,
+				     O_RDONLY | O_DIRECTORY, &fd, NULL))
+			return true;
+	}
+	if (geteuid() == 0) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	*ret_denied = TRUE;
+	return needs_root(error, local);
+}
+
+bool
+gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	gboolean denied;
+	GbeObserveOptions options = {0};
+
+	if (open_state(cli, &denied, &local))
+		return gbe_observe(cli->app, &options, ret_observed, error);
+	if (denied) {
+		*ret_observed = NULL;
+		return true;
+	}
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+bool
+gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **error)
+{
+	GbeObserveOptions options = {0};
+	gboolean denied;
+
+	return open_state(cli, &denied, error) &&
+	       gbe_observe(cli->app, &options, ret_observed, error);
+}
+
+static bool
+read_file(GbeCli *cli, JsonObject **ret_object, GError **error)
+{
+	g_autofree char *bytes = NULL;
+	g_autoptr(GError) local = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(cli->app->root_fd, GBE_STATUS_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
+			      &local))
+		return gbe_throw(
+		    error, GBE_ERROR_FAILED,
+		    "only root may look, and %s, which is for all others, is not there "
+		    "yet (needs root: sudo)",
+		    GBE_STATUS_FILE);
+	return gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, ret_object, error);
+}
+
+static void
+renew_age(JsonObject *object)
+{
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+	gint64 created = object != NULL ? gbe_json_int(object, "created", 0) : 0;
+
+	if (created > 0 && created <= now)
+		json_object_set_int_member(object, "age", now - created);
+}
+
+bool
+gbe_cli_read_status(GbeCli *cli, const GbeProbe *probe, JsonObject **ret_status, GError **error)
+{
+	g_autoptr(JsonObject) whole = NULL;
+	JsonObject *status;
+
+	if (!read_file(cli, &whole, error))
+		return false;
+	status = gbe_json_object(whole, "status");
+	if (status == NULL || gbe_json_object(status, "next") == NULL ||
+	    gbe_json_object(status, "owner") == NULL || gbe_json_object(status, "data") == NULL ||
+	    gbe_json_object(status, "greenboot") == NULL)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no status", GBE_STATUS_FILE);
+	json_object_set_object_member(status, "etcd", gbe_status_etcd(probe));
+	renew_age(gbe_json_object(status, "last_good"));
+	*ret_status = json_object_ref(status);
+	return true;
+}
+
+bool
+gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error)
+{
+	g_autoptr(JsonObject) whole = NULL;
+	JsonArray *list;
+
+	if (!read_file(cli, &whole, error))
+		return false;
+	list = gbe_json_array(whole, "list");
+	if (list == NULL)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no list", GBE_STATUS_FILE);
+	for (guint i = 0; i < json_array_get_length(list); i++)
+		if (!JSON_NODE_HOLDS_OBJECT(json_array_get_element(list, i)))
+			return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no list",
+					 GBE_STATUS_FILE);
+	*ret_list = json_array_ref(list);
+	return true;
+}

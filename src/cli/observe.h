@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Looking without touching, with rights or without. */
+#pragma once
+
+#include "app/observe.h"
+#include "cli/verb.h"
+#include "etcd/health.h"
+
+/* Observes without a lock and without repairs. *ret_observed NULL: only root may, and status.json is
+ * there to be read instead (gbe_cli_read_status(), gbe_cli_read_list()). */
+bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
+/* The same for verbs that nothing stands in for. */
+bool gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
+/* What the last program to run as root left in /run; etcd's health as @probe says, ages as of now. */
+bool gbe_cli_read_status(GbeCli *cli, const GbeProbe *probe, JsonObject **ret_status,
+			 GError **error) GBE_CHECKED;
+bool gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error) GBE_CHECKED;

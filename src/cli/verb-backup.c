@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* backup, restore, undo: what is done to the data. */
+#include "app/by-hand.h"
+#include "app/status.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+#include "core/space.h"
+
+static char *arg_description;
+static gboolean arg_stop, arg_live, arg_pin, arg_dry_run;
+static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force;
+
+#define OPTION_STOP                                                                                \
+	{                                                                                          \
+		"stop", 0, 0, G_OPTION_ARG_NONE, &arg_stop,                                        \
+		    "Stop etcd's service for it, and start it again", NULL                         \
+	}
+#define OPTION_DRY_RUN                                                                             \
+	{                                                                                          \
+		"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,                                \
+		    "Change nothing, say what would be done", NULL                                 \
+	}
+#define OPTION_FORCE                                                                               \
+	{                                                                                          \
+		"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "Also what is refused as unsafe",    \
+		    NULL                                                                           \
+	}
+
+const GOptionEntry gbe_options_backup[] = {
+    {"description", 'd', 0, G_OPTION_ARG_FILENAME, &arg_description, "What it is for", "TEXT"},
+    OPTION_STOP,
+    {"live", 0, 0, G_OPTION_ARG_NONE, &arg_live,
+     "While etcd runs, where the file system clones; it is graded unproven", NULL},
+    {"pin", 0, 0, G_OPTION_ARG_NONE, &arg_pin, "Keep it until it is unpinned", NULL},
+    OPTION_DRY_RUN,
+    {NULL},
+};
+
+const GOptionEntry gbe_options_restore[] = {
+    {"last-good", 0, 0, G_OPTION_ARG_NONE, &arg_last_good, "The newest good backup", NULL},
+    OPTION_STOP,
+    {"next-boot", 0, 0, G_OPTION_ARG_NONE, &arg_next_boot,
+     "Not now: before etcd's next start in a later boot", NULL},
+    {"cancel", 0, 0, G_OPTION_ARG_NONE, &arg_cancel, "Take --next-boot back", NULL},
+    OPTION_FORCE,
+    OPTION_DRY_RUN,
+    {NULL},
+};
+
+const GOptionEntry gbe_options_undo[] = {OPTION_STOP, OPTION_FORCE, OPTION_DRY_RUN, {NULL}};
+
+static JsonObject *
+timing_json(const GbeTiming *timing)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "total_usec", timing->total_usec);
+	json_object_set_int_member(object, "clone_usec", timing->clone_usec);
+	json_object_set_int_member(object, "verify_usec", timing->verify_usec);
+	json_object_set_int_member(object, "sync_usec", timing->sync_usec);
+	json_object_set_int_member(object, "publish_usec", timing->publish_usec);
+	json_object_set_int_member(object, "flushes", timing->flushes);
+	return object;
+}
+
+static JsonObject *
+result_json(const GbeByHandResult *result)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_json_set_string(object, "name", result->name);
+	gbe_json_set_string(object, "method", gbe_method_to_string(result->method));
+	json_object_set_object_member(object, "timing", timing_json(&result->timing));
+	json_object_set_int_member(object, "bytes_written", (gint64)result->timing.bytes_written);
+	json_object_set_int_member(object, "size", (gint64)result->size);
+	gbe_json_set_string(object, "grade", gbe_grade_to_string(result->grade));
+	json_object_set_boolean_member(object, "dry_run", result->dry_run);
+	json_object_set_boolean_member(object, "service_restarted", result->service_restarted);
+	return object;
+}
+
+static void
+print_cost(const GbeByHandResult *result)
+{
+	g_autofree char *written = gbe_size_to_text(result->timing.bytes_written);
+
+	gbe_print("took %.1f ms, %s of data written\n", (double)result->timing.total_usec / 1000.0,
+		  written);
+}
+
+bool
+gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
+{
+	GbeByHandBackup options = {.name = arguments[0],
+				   .description = arg_description,
+				   .stop = arg_stop,
+				   .live = arg_live,
+				   .pin = arg_pin,
+				   .dry_run = arg_dry_run};
+	g_auto(GbeByHandResult) result = {0};
+	g_autofree char *size = NULL;
+
+	if (!gbe_by_hand_backup(cli->app, &options, &result, error))
+		return false;
+	if (cli->json) {
+		g_autoptr(JsonObject) object = result_json(&result);
+
+		gbe_print_object(object);
+	} else if (result.dry_run) {
+		gbe_print("would back up as %s\n", result.name);
+	} else if (!cli->quiet) {
+		size = gbe_size_to_text(result.size);
+		gbe_print("%s: %s, %s, graded %s\n", result.name, size,
+			  gbe_method_to_string(result.method), gbe_grade_to_string(result.grade));
+		if (cli->verbose)
+			print_cost(&result);
+	}
+	return true;
+}
+
+static void
+print_restored(GbeCli *cli, const GbeByHandResult *result)
+{
+	if (cli->json) {
+		g_autoptr(JsonObject) object = result_json(result);
+
+		gbe_json_set_string(object, "displaced", result->displaced);
+		gbe_json_set_string(object, "loss", result->loss);
+		gbe_print_object(object);
+		return;
+	}
+	if (result->dry_run) {
+		gbe_print("would restore %s\n", result->name);
+		gbe_print("would lose %s\n", result->loss);
+		if (result->displaced != NULL)
+			gbe_print("would keep the present data as %s\n", result->displaced);
+		return;
+	}
+	if (cli->quiet)
+		return;
+	gbe_print("restored %s; lost is %s\n", result->name, result->loss);
+	if (result->displaced != NULL)
+		gbe_print("the data that was there is kept as %s; `greenboot-etcd undo` brings it "
+			  "back\n",
+			  result->displaced);
+	if (cli->verbose)
+		print_cost(result);
+}
+
+static bool
+cancel(GbeCli *cli, GError **error)
+{
+	gboolean had = FALSE;
+
+	if (!gbe_by_hand_cancel(cli->app, arg_dry_run, &had, error))
+		return false;
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		json_object_set_boolean_member(object, "cancelled", had);
+		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		gbe_print(!had		? "no restore was asked for\n"
+			  : arg_dry_run ? "would take the request back\n"
+					: "the request is taken back\n");
+	}
+	return true;
+}
+
+static bool
+request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
+{
+	g_autofree char *name = NULL;
+
+	if (!gbe_by_hand_request(cli->app, options, &name, error))
+		return false;
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		gbe_json_set_string(object, "name", name);
+		json_object_set_boolean_member(object, "next_boot", TRUE);
+		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		gbe_print("%s %s at the next boot%s\n",
+			  arg_dry_run ? "would ask to restore" : "restores", name,
+			  arg_dry_run ? "" : "; `greenboot-etcd restore --cancel` takes that back");
+	}
+	return true;
+}
+
+static bool
+check_restore(char **arguments, GError **error)
+{
+	if (arg_cancel) {
+		if (arguments[0] != NULL || arg_last_good || arg_stop || arg_next_boot || arg_force)
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "--cancel stands alone. Try 'greenboot-etcd --help'.");
+		return true;
+	}
+	if ((arguments[0] != NULL) == (bool)arg_last_good)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "restore needs the name of a backup or --last-good. Try "
+				 "'greenboot-etcd --help'.");
+	if (arg_stop && arg_next_boot)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--stop and --next-boot exclude each other. Try 'greenboot-etcd "
+				 "--help'.");
+	return true;
+}
+
+bool
+gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
+{
+	GbeByHandRestore options = {.target =
+					arg_last_good ? GBE_BY_HAND_LAST_GOOD : GBE_BY_HAND_NAMED,
+				    .name = arguments[0],
+				    .stop = arg_stop,
+				    .force = arg_force,
+				    .dry_run = arg_dry_run};
+	g_auto(GbeByHandResult) result = {0};
+
+	if (!check_restore(arguments, error))
+		return false;
+	if (arg_cancel)
+		return cancel(cli, error);
+	if (arg_next_boot)
+		return request(cli, &options, error);
+	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
+		return false;
+	print_restored(cli, &result);
+	return true;
+}
+
+bool
+gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
+{
+	GbeByHandRestore options = {.target = GBE_BY_HAND_UNDO,
+				    .stop = arg_stop,
+				    .force = arg_force,
+				    .dry_run = arg_dry_run};
+	g_auto(GbeByHandResult) result = {0};
+
+	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
+		return false;
+	print_restored(cli, &result);
+	return true;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/explain.h"
+#include "cli/observe.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/deployment.h"
+#include "core/record.h"
+
+static char *arg_booted, *arg_verdict, *arg_return;
+
+const GOptionEntry gbe_options_explain[] = {
+    {"booted", 0, 0, G_OPTION_ARG_FILENAME, &arg_booted,
+     "As if ID, rollback, staged or the INDEXth deployment booted", "WHICH"},
+    {"verdict", 0, 0, G_OPTION_ARG_FILENAME, &arg_verdict,
+     "As if the run that has the data were green, red or none", "VERDICT"},
+    {"return", 0, 0, G_OPTION_ARG_FILENAME, &arg_return,
+     "As if the return were deliberate or accidental", "HOW"},
+    {NULL},
+};
+
+static void
+print_actions(JsonArray *actions, const char *indent)
+{
+	for (guint i = 0; actions != NULL && i < json_array_get_length(actions); i++) {
+		JsonObject *action = json_array_get_object_element(actions, i);
+		const char *name = gbe_json_string(action, "name", NULL);
+		const char *reason = gbe_json_string(action, "reason", NULL);
+		const char *command = gbe_json_string(action, "command", NULL);
+
+		gbe_print("%s%u. %s%s%s%s%s\n", indent, i + 1,
+			  gbe_json_string(action, "action", "?"), name != NULL ? " " : "",
+			  name != NULL ? name : "", reason != NULL ? ": " : "",
+			  reason != NULL ? reason : "");
+		if (command != NULL)
+			gbe_print("%s   by hand: %s\n", indent, command);
+	}
+}
+
+static void
+print_branches(JsonArray *branches)
+{
+	for (guint i = 0; branches != NULL && i < json_array_get_length(branches); i++) {
+		JsonObject *branch = json_array_get_object_element(branches, i);
+
+		gbe_print("\nIf %s: rule %s, %s\n", gbe_json_string(branch, "if", "?"),
+			  gbe_json_string(branch, "rule", "?"),
+			  gbe_json_string(branch, "reason", "?"));
+		print_actions(gbe_json_array(branch, "actions"), "  ");
+	}
+}
+
+static void
+print_fact(JsonObject *facts, const char *key)
+{
+	JsonNode *node = json_object_get_member(facts, key);
+	g_autofree char *why_key = g_strconcat(key, "_why", NULL);
+	g_autofree char *label = g_strdelimit(g_strdup(key), "_", ' ');
+	const char *why = gbe_json_string(facts, why_key, NULL);
+	g_autofree char *text = NULL;
+
+	if (g_str_has_suffix(key, "_why"))
+		return;
+	if (json_node_is_null(node))
+		text = g_strdup("-");
+	else if (json_node_get_value_type(node) == G_TYPE_BOOLEAN)
+		text = g_strdup(json_node_get_boolean(node) ? "yes" : "no");
+	else if (json_node_get_value_type(node) == G_TYPE_STRING)
+		text = gbe_deployment_id_short(json_node_get_string(node));
+	else
+		text = g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
+	gbe_print("  %-24s %s%s%s\n", label, text, why != NULL ? ": " : "", why != NULL ? why : "");
+}
+
+static void
+print_text(JsonObject *object)
+{
+	g_autofree char *deployment =
+	    gbe_deployment_id_short(gbe_json_string(object, "deployment", "(no deployment)"));
+	JsonObject *facts = gbe_json_object(object, "facts");
+	JsonArray *also = gbe_json_array(object, "also");
+	g_autoptr(GList) keys = json_object_get_members(facts);
+
+	gbe_print("The next start of %s\n\nRule ", deployment);
+	for (guint i = 0; also != NULL && i < json_array_get_length(also); i++)
+		gbe_print("%s, then ", json_array_get_string_element(also, i));
+	gbe_print("%s: %s\n", gbe_json_string(object, "rule", "?"),
+		  gbe_json_string(object, "reason", "?"));
+	print_actions(gbe_json_array(object, "actions"), "  ");
+	print_branches(gbe_json_array(object, "branches"));
+	gbe_print("\nFacts\n");
+	for (GList *l = keys; l != NULL; l = l->next)
+		print_fact(facts, l->data);
+}
+
+bool
+gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
+{
+	GbeExplainOptions options = {.booted = arg_booted, .verdict = arg_verdict};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(JsonObject) object = NULL;
+
+	if (arg_return != NULL) {
+		if (!g_str_equal(arg_return, "deliberate") &&
+		    !g_str_equal(arg_return, "accidental"))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "--return is deliberate or accidental. Try "
+					 "'greenboot-etcd --help'.");
+		options.deliberate = gbe_tri(g_str_equal(arg_return, "deliberate"));
+	}
+	if (!gbe_cli_observe_as_root(cli, &observed, error) ||
+	    !gbe_explain(observed, &options, &object, error))
+		return false;
+	if (cli->json)
+		gbe_print_object(object);
+	else
+		print_text(object);
+	return true;
+}

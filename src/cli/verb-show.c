@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/status.h"
+#include "cli/observe.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/backup-name.h"
+#include "core/record.h"
+#include "core/space.h"
+
+#include <string.h>
+
+static bool
+find(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
+     GError **error)
+{
+	g_autofree char *shown = g_strescape(name, NULL);
+
+	if (gbe_backup_name_parse(name, NULL, NULL, NULL) == GBE_NAME_INVALID)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "\"%s\" is not a name that a backup can have; `greenboot-etcd "
+				 "list` shows them",
+				 shown);
+	*ret_manifest = gbe_facts_backup(observed->facts, name);
+	if (*ret_manifest != NULL)
+		return true;
+	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
+		if (g_str_equal(observed->damaged->pdata[i], name))
+			return gbe_throw(error, GBE_ERROR_CORRUPT,
+					 "the manifest of backup %s cannot be read", name);
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
+			 observed->store->path);
+}
+
+/* What list says of it, what only the manifest has, and the manifest as it lies on the disk. */
+static bool
+describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **ret_object,
+	 GError **error)
+{
+	g_autoptr(JsonObject) object = gbe_status_backup(observed, manifest, -1);
+	g_autofree char *text = gbe_manifest_print(manifest);
+	JsonObject *whole = NULL;
+	static const char *const keys[] = {"grade_reason", "previous", "origin", "verified",
+					   "live",	   "data_dir", "voters", "data_version",
+					   "files_count",  "left_out"};
+
+	if (!gbe_json_parse_object(text, strlen(text), manifest->name, &whole, error))
+		return false;
+	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+		JsonNode *node = json_object_get_member(whole, keys[i]);
+
+		json_object_set_member(object, keys[i],
+				       node != NULL ? json_node_copy(node)
+						    : json_node_new(JSON_NODE_NULL));
+	}
+	{
+		g_autofree char *path =
+		    g_build_filename(observed->store->path, manifest->name, NULL);
+
+		gbe_json_set_string(object, "path", path);
+	}
+	json_object_set_object_member(object, "manifest", whole);
+	*ret_object = g_steal_pointer(&object);
+	return true;
+}
+
+static void
+print_strings(JsonObject *object, const char *const *keys, const char *const *labels)
+{
+	for (guint i = 0; keys[i] != NULL; i++) {
+		const char *value = gbe_json_string(object, keys[i], NULL);
+
+		if (value != NULL)
+			gbe_print_field(labels[i], "%s", value);
+	}
+}
+
+static void
+print_text(JsonObject *object)
+{
+	static const char *const first[] = {"name",    "description", "deployment",
+					    "present", "run",	      NULL};
+	static const char *const first_labels[] = {"Name", "Description", "Deployment", "Now",
+						   "Run"};
+	static const char *const then[] = {
+	    "grade_reason", "verdict",	 "health",   "origin",	     "verified",
+	    "method",	    "data_dir",	 "previous", "etcd_version", "data_version",
+	    "cluster_id",   "member_id", NULL};
+	static const char *const then_labels[] = {"Because",  "Verdict", "Health",     "Origin",
+						  "Verified", "Method",	 "Data",       "Previous",
+						  "etcd",     "Version", "Cluster id", "Member id"};
+	static const char *const flags[] = {"pinned", "set_aside", "consumed", "live"};
+	g_autofree char *when = gbe_text_time(gbe_json_known(object, "created"));
+	g_autofree char *size = gbe_size_to_text((guint64)MAX(gbe_json_known(object, "size"), 0));
+
+	print_strings(object, first, first_labels);
+	gbe_print_field("Made", "%s, number %" G_GINT64_FORMAT, when,
+			gbe_json_int(object, "sequence", 0));
+	gbe_print_field("Grade", "%s", gbe_json_string(object, "grade", "?"));
+	print_strings(object, then, then_labels);
+	gbe_print_field("Size", "%s in %" G_GINT64_FORMAT " files", size,
+			gbe_json_int(object, "files_count", 0));
+	for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
+		if (gbe_json_bool(object, flags[i], FALSE))
+			gbe_print_field("Marked", "%s", i == 1 ? "set aside" : flags[i]);
+	gbe_print_field("Path", "%s", gbe_json_string(object, "path", "?"));
+}
+
+bool
+gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(JsonObject) object = NULL;
+	const GbeManifest *manifest;
+
+	if (!gbe_cli_observe_as_root(cli, &observed, error) ||
+	    !find(observed, arguments[0], &manifest, error) ||
+	    !describe(observed, manifest, &object, error))
+		return false;
+	if (cli->json)
+		gbe_print_object(object);
+	else
+		print_text(object);
+	return true;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/status.h"
+#include "cli/observe.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+#include "core/space.h"
+
+#define PROBE_MS 300
+
+static gboolean arg_check;
+
+const GOptionEntry gbe_options_status[] = {
+    {"check", 0, 0, G_OPTION_ARG_NONE, &arg_check,
+     "Exit with 0 where all is well, 6 where something is wrong, 7 where that cannot be told",
+     NULL},
+    {NULL},
+};
+
+static char *
+short_id(const char *id)
+{
+	return id != NULL ? gbe_deployment_id_short(id) : g_strdup("unknown");
+}
+
+static void
+print_owner(JsonObject *status)
+{
+	JsonObject *owner = gbe_json_object(status, "owner");
+	const char *deployment = gbe_json_string(owner, "deployment", NULL);
+	const char *run = gbe_json_string(owner, "run", NULL);
+	gboolean here = g_strcmp0(deployment, gbe_json_string(status, "booted", NULL)) == 0;
+	gboolean now = g_strcmp0(run, gbe_json_string(status, "run", NULL)) == 0;
+	g_autofree char *text = short_id(deployment);
+
+	if (deployment == NULL && run == NULL)
+		gbe_print_field("Owner", "nobody yet");
+	else
+		gbe_print_field("Owner", "%s, %s run%s%s", here ? "this deployment" : text,
+				now ? "this" : "in another", now ? "" : " ", now ? "" : run);
+}
+
+static void
+print_etcd(JsonObject *status)
+{
+	JsonObject *etcd = gbe_json_object(status, "etcd");
+	const char *version = gbe_json_string(etcd, "version", NULL);
+	const char *reason = gbe_json_string(etcd, "reason", NULL);
+	const char *healthy = gbe_text_tri(etcd, "healthy");
+	const char *word = g_str_equal(healthy, "yes")	? "healthy"
+			   : g_str_equal(healthy, "no") ? "not healthy"
+							: "cannot tell";
+
+	gbe_print_field("etcd", "%s%s%s%s%s", word, version != NULL ? ", version " : "",
+			version != NULL ? version : "",
+			reason != NULL && *reason != '\0' ? ": " : "",
+			reason != NULL ? reason : "");
+}
+
+static void
+print_data(JsonObject *status)
+{
+	JsonObject *data = gbe_json_object(status, "data");
+	JsonObject *good = gbe_json_object(status, "last_good");
+	gint64 size = gbe_json_known(data, "size");
+	g_autofree char *size_text = size >= 0 ? gbe_size_to_text((guint64)size) : NULL;
+	gint64 age = good != NULL ? gbe_json_known(good, "age") : -1;
+	g_autofree char *age_text = age >= 0 ? gbe_duration_to_text((guint64)age) : NULL;
+
+	gbe_print_field("Data", "%s, %s", gbe_json_string(data, "path", "?"),
+			size_text != NULL ? size_text : "not there, or not readable");
+	if (good == NULL)
+		gbe_print_field("Backups", "%" G_GINT64_FORMAT ", none of them good",
+				gbe_json_int(status, "backups", 0));
+	else
+		gbe_print_field("Backups", "%" G_GINT64_FORMAT "; last good %s%s%s%s",
+				gbe_json_int(status, "backups", 0),
+				gbe_json_string(good, "name", "?"), age_text != NULL ? ", " : "",
+				age_text != NULL ? age_text : "", age_text != NULL ? " old" : "");
+}
+
+static void
+print_last(JsonObject *status)
+{
+	JsonObject *last = gbe_json_object(status, "last_operation");
+	g_autofree char *when = NULL;
+	const char *backup, *reason, *rule;
+
+	if (last == NULL) {
+		gbe_print_field("Last", "nothing was done yet");
+		return;
+	}
+	when = gbe_text_time(gbe_json_known(last, "started"));
+	backup = gbe_json_string(last, "backup", NULL);
+	reason = gbe_json_string(last, "reason", NULL);
+	rule = gbe_json_string(last, "rule", NULL);
+	gbe_print_field("Last", "%s%s%s, %s, %s%s%s%s%s%s", gbe_json_string(last, "operation", "?"),
+			backup != NULL ? " " : "", backup != NULL ? backup : "", when,
+			gbe_json_string(last, "result", "?"), rule != NULL ? " (" : "",
+			rule != NULL && g_ascii_isdigit(rule[0]) ? "rule " : "",
+			rule != NULL ? rule : "", rule != NULL ? ")" : "", "");
+	if (reason != NULL)
+		gbe_print_field("", "%s", reason);
+}
+
+static void
+print_greenboot(JsonObject *status)
+{
+	JsonObject *greenboot = gbe_json_object(status, "greenboot");
+	const char *flavour = gbe_json_string(greenboot, "flavour", "none");
+	const char *judged = gbe_text_tri(status, "judged");
+	gint64 counter = gbe_json_known(greenboot, "boot_counter");
+	g_autofree char *counting =
+	    counter >= 0 ? g_strdup_printf(", boot counter %" G_GINT64_FORMAT, counter) : NULL;
+
+	gbe_print_field("greenboot", "%s, %s%s%s",
+			g_str_equal(flavour, "none") ? "not installed" : flavour,
+			g_str_equal(judged, "yes")  ? "boots are judged"
+			: g_str_equal(judged, "no") ? "nobody judges boots here"
+						    : "whether boots are judged cannot be told",
+			counting != NULL ? counting : "",
+			g_str_equal(gbe_text_tri(greenboot, "rollback_imminent"), "yes")
+			    ? ", a rollback is imminent"
+			    : "");
+}
+
+static void
+print_next(JsonObject *status)
+{
+	JsonObject *next = gbe_json_object(status, "next");
+	const char *action = gbe_json_string(next, "action", NULL);
+	const char *reason = gbe_json_string(next, "reason", NULL);
+	const char *backup = gbe_json_string(next, "backup", NULL);
+	gint64 age = gbe_json_known(next, "age");
+	gint64 revision = gbe_json_known(next, "revision");
+	g_autofree char *deployment = short_id(gbe_json_string(next, "deployment", NULL));
+	g_autofree char *age_text = age >= 0 ? gbe_duration_to_text((guint64)age) : NULL;
+	g_autofree char *revision_text =
+	    revision >= 0 ? g_strdup_printf(" to revision %" G_GINT64_FORMAT, revision) : NULL;
+
+	if (g_strcmp0(action, "restore") == 0)
+		gbe_print_field("Next boot", "%s: REWINDS etcd%s%s%s, to backup %s", deployment,
+				revision_text != NULL ? revision_text : "",
+				age_text != NULL ? " by " : "", age_text != NULL ? age_text : "",
+				backup);
+	else if (g_strcmp0(action, "hold") == 0)
+		gbe_print_field("Next boot", "%s: HOLDS etcd BACK", deployment);
+	else if (g_strcmp0(action, "fresh") == 0)
+		gbe_print_field("Next boot", "%s: etcd starts without data", deployment);
+	else
+		gbe_print_field("Next boot", "%s: goes on with the data%s", deployment,
+				g_strcmp0(action, "backup") == 0 ? ", after a backup of it" : "");
+	if (reason != NULL)
+		gbe_print_field("", "rule %s: %s", gbe_json_string(next, "rule", "?"), reason);
+}
+
+static void
+print_text(JsonObject *status)
+{
+	g_autofree char *booted = short_id(gbe_json_string(status, "booted", NULL));
+	JsonArray *warnings = gbe_json_array(status, "warnings");
+
+	gbe_print_field("Deployment", "%s", booted);
+	gbe_print_field(
+	    "Run", "%s, verdict %s, etcd %s, on trial: %s",
+	    gbe_json_string(status, "run", "unknown"), gbe_json_string(status, "verdict", "none"),
+	    gbe_json_string(status, "health", "not-asked"), gbe_text_tri(status, "trial"));
+	print_owner(status);
+	print_etcd(status);
+	print_data(status);
+	print_last(status);
+	print_greenboot(status);
+	print_next(status);
+	for (guint i = 0; warnings != NULL && i < json_array_get_length(warnings); i++)
+		gbe_print_field("Warning", "%s", json_array_get_string_element(warnings, i));
+}
+
+/* status --check: the present state in one number. */
+static GbeExitStatus
+check(JsonObject *status)
+{
+	JsonObject *etcd = gbe_json_object(status, "etcd");
+	JsonObject *last = gbe_json_object(status, "last_operation");
+	JsonObject *next = gbe_json_object(status, "next");
+	JsonArray *warnings = gbe_json_array(status, "warnings");
+	const char *healthy = gbe_text_tri(etcd, "healthy");
+	const char *result = last != NULL ? gbe_json_string(last, "result", "done") : "done";
+
+	if (g_str_equal(healthy, "no") || !g_str_equal(result, "done") ||
+	    g_strcmp0(gbe_json_string(next, "action", NULL), "hold") == 0)
+		return GBE_EXIT_UNHEALTHY;
+	if (g_str_equal(healthy, "unknown") ||
+	    (warnings != NULL && json_array_get_length(warnings) > 0))
+		return GBE_EXIT_CANNOT_TELL;
+	return GBE_EXIT_DONE;
+}
+
+bool
+gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(JsonObject) status = NULL;
+	g_autoptr(GbeObserved) observed = NULL;
+	GbeProbe probe = {0};
+
+	if (!gbe_cli_observe(cli, &observed, error))
+		return false;
+	gbe_status_probe(cli->app, PROBE_MS, &probe);
+	if (observed != NULL)
+		status = gbe_status_collect(cli->app, observed, &probe);
+	else if (!gbe_cli_read_status(cli, &probe, &status, error)) {
+		gbe_probe_clear(&probe);
+		return false;
+	}
+	gbe_probe_clear(&probe);
+	if (cli->json)
+		gbe_print_object(status);
+	else
+		print_text(status);
+	if (arg_check)
+		cli->status = check(status);
+	return true;
+}

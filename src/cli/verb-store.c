@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* prune, pin, unpin, delete, mark: what is done to backups. */
+#include "app/by-hand.h"
+#include "app/status.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/backup-name.h"
+#include "core/record.h"
+
+static gboolean arg_dry_run, arg_force;
+static char *arg_reason;
+
+#define OPTION_DRY_RUN                                                                             \
+	{                                                                                          \
+		"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,                                \
+		    "Change nothing, say what would be done", NULL                                 \
+	}
+
+const GOptionEntry gbe_options_change[] = {OPTION_DRY_RUN, {NULL}};
+
+const GOptionEntry gbe_options_delete[] = {
+    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
+     "Also the last valid one, pinned ones, and those whose manifest cannot be read", NULL},
+    OPTION_DRY_RUN,
+    {NULL},
+};
+
+const GOptionEntry gbe_options_mark[] = {
+    {"reason", 0, 0, G_OPTION_ARG_FILENAME, &arg_reason, "Why", "TEXT"},
+    OPTION_DRY_RUN,
+    {NULL},
+};
+
+static void
+print_change(GbeCli *cli, const char *key, const char *word, char *const *names)
+{
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+		JsonArray *array = json_array_new();
+
+		for (guint i = 0; names[i] != NULL; i++)
+			json_array_add_string_element(array, names[i]);
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		json_object_set_array_member(object, key, array);
+		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+		gbe_print_object(object);
+		return;
+	}
+	for (guint i = 0; names[i] != NULL && !cli->quiet; i++)
+		gbe_print("%s%s %s\n", arg_dry_run ? "would be " : "", word, names[i]);
+}
+
+static bool
+pin(GbeCli *cli, char **names, gboolean pinned, GError **error)
+{
+	if (!gbe_by_hand_pin(cli->app, names, pinned, arg_dry_run, error))
+		return false;
+	print_change(cli, pinned ? "pinned" : "unpinned", pinned ? "pinned" : "unpinned", names);
+	return true;
+}
+
+bool
+gbe_verb_pin(GbeCli *cli, char **arguments, GError **error)
+{
+	return pin(cli, arguments, TRUE, error);
+}
+
+bool
+gbe_verb_unpin(GbeCli *cli, char **arguments, GError **error)
+{
+	return pin(cli, arguments, FALSE, error);
+}
+
+bool
+gbe_verb_delete(GbeCli *cli, char **arguments, GError **error)
+{
+	if (!gbe_by_hand_delete(cli->app, arguments, arg_force, arg_dry_run, error))
+		return false;
+	print_change(cli, "deleted", "deleted", arguments);
+	return true;
+}
+
+static void
+print_pruned(GbeCli *cli, const GPtrArray *removed)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < removed->len; i++) {
+		const GbeByHandRemoval *removal = removed->pdata[i];
+		JsonObject *element = json_object_new();
+
+		gbe_json_set_string(element, "name", removal->name);
+		gbe_json_set_string(element, "reason", removal->reason);
+		json_array_add_object_element(array, element);
+		if (!cli->json && !cli->quiet)
+			gbe_print("%sdeleted %s: %s\n", arg_dry_run ? "would be " : "",
+				  removal->name, removal->reason);
+	}
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	json_object_set_array_member(object, "deleted", array);
+	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+	if (cli->json)
+		gbe_print_object(object);
+	else if (removed->len == 0 && !cli->quiet)
+		gbe_print("nothing to remove\n");
+}
+
+bool
+gbe_verb_prune(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(GPtrArray) removed = NULL;
+
+	if (!gbe_by_hand_prune(cli->app, arg_dry_run, &removed, error))
+		return false;
+	print_pruned(cli, removed);
+	return true;
+}
+
+static void
+print_marked(GbeCli *cli, const char *mark, const char *name)
+{
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		gbe_json_set_string(object, "name", name);
+		gbe_json_set_string(object, "mark", mark);
+		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		gbe_print("%s %s %s\n", name != NULL ? name : "the present run",
+			  arg_dry_run ? "would be marked" : "is marked", mark);
+	}
+}
+
+bool
+gbe_verb_mark(GbeCli *cli, char **arguments, GError **error)
+{
+	const char *mark = arguments[0], *name = arguments[1];
+	gboolean good = g_str_equal(mark, "good");
+
+	if (!good && !g_str_equal(mark, "bad"))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "mark is good or bad. Try 'greenboot-etcd --help'.");
+	if (name != NULL && gbe_backup_name_parse(name, NULL, NULL, NULL) == GBE_NAME_INVALID)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "not a name that a backup can have; `greenboot-etcd list` shows "
+				 "them");
+	if (name != NULL
+		? !gbe_by_hand_mark_backup(cli->app, name, good, arg_reason, arg_dry_run, error)
+		: !gbe_by_hand_mark_run(cli->app, good, arg_reason, arg_dry_run, error))
+		return false;
+	print_marked(cli, mark, name);
+	return true;
+}

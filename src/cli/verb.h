@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The verbs: what each is called, takes and does. The table is in verbs.c. */
+#pragma once
+
+#include "app/context.h"
+#include "cli/exit-status.h"
+
+#include <json-glib/json-glib.h>
+
+typedef struct {
+	GbeApp *app; /* the configuration is loaded, unless the verb says otherwise */
+	gboolean json, quiet, verbose;
+	GbeExitStatus status; /* what a verb that succeeded exits with */
+} GbeCli;
+
+typedef struct {
+	const char *name;
+	const char *arguments; /* for the usage line; NULL: none */
+	const char *summary;
+	guint min, max; /* how many arguments */
+	const GOptionEntry *options;
+	/* @arguments: NULL-terminated. */
+	bool (*run)(GbeCli *cli, char **arguments, GError **error);
+	gboolean own_config; /* it loads the configuration itself */
+	const char *alias;   /* of this verb: not shown */
+	gboolean later;	     /* known, but not in this version */
+} GbeVerb;
+
+extern const GbeVerb gbe_verbs[]; /* ends with a NULL name */
+
+/* Aliases are resolved. NULL: no such verb. */
+const GbeVerb *gbe_verb_find(const char *name);
+
+#define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
+
+GBE_VERB(status);
+GBE_VERB(list);
+GBE_VERB(show);
+GBE_VERB(backup);
+GBE_VERB(restore);
+GBE_VERB(undo);
+GBE_VERB(mark);
+GBE_VERB(explain);
+GBE_VERB(prune);
+GBE_VERB(pin);
+GBE_VERB(unpin);
+GBE_VERB(delete);
+GBE_VERB(config);
+GBE_VERB(health);
+GBE_VERB(preflight);
+
+extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_backup[],
+    gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],
+    gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_health[];
