@@ -84,7 +84,6 @@ gbe_parts_read_trial(GbeMembers *m, GbeTrial *trial)
 {
 	GbeMembers inner;
 
-	trial->used = -1;
 	if (!enter(m, "trial", "trial.", &inner))
 		return;
 	trial->on = gbe_members_tri(&inner, "on");

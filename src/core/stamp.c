@@ -78,7 +78,6 @@ read_closing(GbeMembers *m, GbeClosing *closing)
 {
 	GbeMembers inner = {gbe_members_object(m, CLOSING), CLOSING ".", NULL};
 
-	closing->used = -1;
 	if (inner.object == NULL)
 		return;
 	closing->present = TRUE;

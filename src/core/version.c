@@ -16,7 +16,7 @@ number_take(const char **cursor, guint *ret_value)
 
 	while (g_ascii_isdigit(*p) && p - *cursor < DIGITS_MAX)
 		value = value * 10 + (guint)(*p++ - '0');
-	if (p == *cursor || g_ascii_isdigit(*p))
+	if (p == *cursor)
 		return false;
 	*cursor = p;
 	*ret_value = value;

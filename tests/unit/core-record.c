@@ -88,6 +88,8 @@ START_TEST(refuses_what_is_none)
 	    {"{\"a\":\"\\ud800\"}", "surrogate"},
 	    {"{\"a\":\"\\ud800\\u0041\"}", "surrogate"},
 	    {"{\"a\":\"\\ude00\"}", "surrogate"},
+	    {"{\"a\":\"\\ud800\\ud900\"}", "surrogate"},
+	    {"{\"a\":\"x\x1fy\"}", "control character"},
 	    {"{\"a\":\"\xff\"}", "not UTF-8"},
 	    {"{\"a\":\"\xc3\"}", "not UTF-8"},
 	    {"{\"a\":1,\"a\":2}", "\"a\" is there twice"},
@@ -224,6 +226,8 @@ START_TEST(seal_is_needed)
 	g_autofree char *sealed = gbe_record_seal("{\"a\":1}");
 	g_autofree char *twice = g_strconcat(sealed, sealed, NULL);
 	g_autofree char *large = g_strnfill(GBE_JSON_MAX_SIZE + 100, ' ');
+	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, "{\"a\":1}", -1);
+	g_autofree char *one_line = g_strconcat("{\"a\":1}sha256 ", digest, "\n", NULL);
 	g_autoptr(JsonObject) object = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -232,6 +236,8 @@ START_TEST(seal_is_needed)
 	ck_assert(!gbe_record_open("", 0, "x", &object, NULL));
 	ck_assert(!gbe_record_open(twice, strlen(twice), "x", &object, NULL));
 	ck_assert(!gbe_record_open(large, GBE_JSON_MAX_SIZE + 100, "x", &object, NULL));
+	/* Sealed as nobody here does: the seal is a line of its own. */
+	ck_assert(!gbe_record_open(one_line, strlen(one_line), "x", &object, NULL));
 	sealed[2]++;
 	g_clear_error(&error);
 	ck_assert(!gbe_record_open(sealed, strlen(sealed), "request", &object, &error));

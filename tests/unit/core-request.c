@@ -101,7 +101,7 @@ START_TEST(attempts_round_trip)
 	static const char text[] =
 	    "{\"attempts\":[1,{},{\"backup\":\"a\",\"deployment\":\"d\",\"count\":2},"
 	    "{\"backup\":\"a\",\"count\":2},{\"backup\":\"b\",\"deployment\":\"d\",\"count\":-1},"
-	    "{\"backup\":\"c\",\"deployment\":\"d\",\"count\":9007199254740991}]}";
+	    "{\"backup\":\"c\",\"deployment\":\"d\",\"count\":4294967296}]}";
 	g_autoptr(JsonObject) object = NULL, again = NULL, none = json_object_new();
 	g_autoptr(GPtrArray) attempts = NULL, second = NULL, empty = gbe_attempts_from_json(none);
 	const GbeAttempt *attempt;
