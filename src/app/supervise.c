@@ -14,8 +14,8 @@
 #include <systemd/sd-daemon.h>
 
 #define EXIT_HELD 5
-/* What a worker ends with that did not get as far as its work; prerun maps it like a crash. */
-#define EXIT_NO_APP 1
+/* What a worker ends with that did not get as far as its work: mapped like a crash. */
+#define EXIT_NO_APP 125
 
 #define ASK_SECONDS 10
 #define REAP_USEC (5 * G_USEC_PER_SEC)
@@ -346,7 +346,7 @@ supervise(const Job *job, int on_failure)
 	int status = on_failure;
 
 	run_job(job, &outcome);
-	if (came_to_its_end(&outcome))
+	if (came_to_its_end(&outcome) && WEXITSTATUS(outcome.status) != EXIT_NO_APP)
 		status = WEXITSTATUS(outcome.status);
 	else
 		(void)fprintf(stderr, "greenboot-etcd-%s: the worker %s\n", job->program,
