@@ -2,6 +2,7 @@
 #include "sys/bus.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PRIVATE_SOCKET "unix:path=/run/systemd/private"
@@ -51,10 +52,25 @@ gbe_bus_open(guint timeout_ms, sd_bus **ret_bus, GError **error)
 	return true;
 }
 
+/* What systemd itself answered is an answer; everything else is none. */
+static GbeErrorCode
+code_of(const sd_bus_error *bus_error)
+{
+	if (bus_error == NULL || bus_error->name == NULL)
+		return GBE_ERROR_CANNOT_TELL;
+	if (strcmp(bus_error->name, "org.freedesktop.systemd1.NoSuchUnit") == 0)
+		return GBE_ERROR_NOT_FOUND;
+	if (g_str_has_prefix(bus_error->name, "org.freedesktop.systemd1.") ||
+	    strcmp(bus_error->name, SD_BUS_ERROR_ACCESS_DENIED) == 0 ||
+	    strcmp(bus_error->name, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED) == 0)
+		return GBE_ERROR_FAILED;
+	return GBE_ERROR_CANNOT_TELL;
+}
+
 bool
 gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *format, ...)
 {
-	GbeErrorCode code = GBE_ERROR_CANNOT_TELL;
+	GbeErrorCode code = code_of(bus_error);
 	g_autofree char *text = NULL;
 	const char *why = g_strerror(-r);
 	va_list args;
@@ -62,12 +78,8 @@ gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	if (bus_error != NULL && sd_bus_error_is_set(bus_error)) {
-		if (sd_bus_error_has_name(bus_error, "org.freedesktop.systemd1.NoSuchUnit"))
-			code = GBE_ERROR_NOT_FOUND;
-		if (bus_error->message != NULL)
-			why = bus_error->message;
-	}
+	if (bus_error != NULL && bus_error->message != NULL)
+		why = bus_error->message;
 	return gbe_throw(error, code, "%s: %s", text, why);
 }
 

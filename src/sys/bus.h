@@ -22,7 +22,8 @@ void gbe_bus_close(sd_bus **bus);
 bool gbe_bus_get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
 			char **ret_value, GError **error) GBE_CHECKED;
 /* Sets @error from what sd-bus said; @bus_error may be unset. A unit that is not known is
- * GBE_ERROR_NOT_FOUND, everything else GBE_ERROR_CANNOT_TELL. Always returns false. */
+ * GBE_ERROR_NOT_FOUND, what systemd refuses GBE_ERROR_FAILED, and no answer GBE_ERROR_CANNOT_TELL.
+ * Always returns false. */
 bool gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 

@@ -152,7 +152,7 @@ own_mounts(const char *test)
 		return false;
 	}
 	/* The old descriptor is of the mounts that were left. */
-	if (root_fd >= 0) {
+	if (root != NULL) {
 		gbe_close_fd(&root_fd);
 		root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
