@@ -34,9 +34,6 @@ gbe_finding_level_to_string(GbeFindingLevel level)
 	return words[level];
 }
 
-static void add(GPtrArray *findings, const char *check, GbeFindingLevel level, const char *format,
-		...) G_GNUC_PRINTF(4, 5);
-
 static gboolean
 check_configuration(GbeApp *app, GPtrArray *findings)
 {

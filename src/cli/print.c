@@ -87,7 +87,7 @@ gbe_print_field(const char *label, const char *format, ...)
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	line = g_strdup_printf("%*s: %s\n", LABEL_WIDTH, label, text);
+	line = g_strdup_printf("%*s%s %s\n", LABEL_WIDTH, label, *label != '\0' ? ":" : " ", text);
 	put(line);
 }
 

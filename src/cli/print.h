@@ -14,7 +14,7 @@ void gbe_print_object(JsonObject *object);
 void gbe_print_array(JsonArray *array);
 
 void gbe_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
-/* "       Label: text"; nothing for a NULL @format. */
+/* "       Label: text". An empty label goes on with the field before. */
 void gbe_print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Rows of cells, columns as wide as they need to be; the last one is not padded. */

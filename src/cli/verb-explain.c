@@ -80,11 +80,11 @@ print_text(JsonObject *object)
 	JsonArray *also = gbe_json_array(object, "also");
 	g_autoptr(GList) keys = json_object_get_members(facts);
 
-	gbe_print("The next start of %s\n\nRule ", deployment);
+	gbe_print("The next start of %s\n\nRule %s", deployment,
+		  gbe_json_string(object, "rule", "?"));
 	for (guint i = 0; also != NULL && i < json_array_get_length(also); i++)
-		gbe_print("%s, then ", json_array_get_string_element(also, i));
-	gbe_print("%s: %s\n", gbe_json_string(object, "rule", "?"),
-		  gbe_json_string(object, "reason", "?"));
+		gbe_print(", then %s", json_array_get_string_element(also, i));
+	gbe_print(": %s\n", gbe_json_string(object, "reason", "?"));
 	print_actions(gbe_json_array(object, "actions"), "  ");
 	print_branches(gbe_json_array(object, "branches"));
 	gbe_print("\nFacts\n");
