@@ -172,21 +172,40 @@ gbe_filesystem_read_only(int fd)
 	return fstatvfs(fd, &vfs) == 0 && (vfs.f_flag & ST_RDONLY) != 0;
 }
 
-/* Same mount and device, for the way up; @ret_same_dir: and the same directory. */
-static bool
-same_mount(int fd_a, int fd_b, bool *ret_same_dir, GError **error)
-{
-	struct statx a, b;
+typedef struct {
+	guint32 major, minor;
+	guint64 mount;
+	guint64 inode;
+} Position;
 
-	if (statx(fd_a, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &a) < 0 ||
-	    statx(fd_b, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &b) < 0) {
-		gbe_throw_errno(error, errno, "cannot look at the way to the file system's top");
-		return false;
-	}
-	*ret_same_dir = a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major &&
-			a.stx_dev_minor == b.stx_dev_minor;
-	return a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor &&
-	       a.stx_mnt_id == b.stx_mnt_id;
+static bool
+get_position(int fd, Position *ret_position, GError **error)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &stx) < 0)
+		return gbe_throw_errno(error, errno,
+				       "cannot look at a directory on the way to the file system's "
+				       "top");
+	*ret_position = (Position){
+	    .major = stx.stx_dev_major,
+	    .minor = stx.stx_dev_minor,
+	    .mount = stx.stx_mnt_id,
+	    .inode = stx.stx_ino,
+	};
+	return true;
+}
+
+static bool
+same_mount(const Position *a, const Position *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->mount == b->mount;
+}
+
+static bool
+same_directory(const Position *a, const Position *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
 }
 
 /* The kernel's own path of a directory that we hold open. */
@@ -218,6 +237,31 @@ path_below(int root_fd, int fd, char **ret_path, GError **error)
 	return true;
 }
 
+/* Goes up from *@fd as far as it is the same mount and not above the root. */
+static bool
+walk_up(int *fd, int root_fd, GError **error)
+{
+	Position root, here, there;
+
+	if (!get_position(root_fd, &root, error) || !get_position(*fd, &here, error))
+		return false;
+	while (!same_directory(&here, &root)) {
+		gbe_autofd int up = openat(*fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (up < 0)
+			return gbe_throw_errno(error, errno, "cannot open a parent directory");
+		if (!get_position(up, &there, error))
+			return false;
+		/* Above "/" is "/". */
+		if (!same_mount(&here, &there) || same_directory(&here, &there))
+			return true;
+		here = there;
+		gbe_close_fd(fd);
+		*fd = gbe_steal_fd(&up);
+	}
+	return true;
+}
+
 bool
 gbe_filesystem_top(int dir_fd, int root_fd, int *ret_top_fd, char **ret_path, GError **error)
 {
@@ -226,32 +270,7 @@ gbe_filesystem_top(int dir_fd, int root_fd, int *ret_top_fd, char **ret_path, GE
 
 	if (top < 0)
 		return gbe_throw_errno(error, errno, "cannot open a directory again");
-	for (;;) {
-		gbe_autofd int up = -1;
-		g_autoptr(GError) local_error = NULL;
-		bool same_dir = false;
-
-		/* The root as such is the end, whatever it is mounted on. */
-		(void)same_mount(top, root_fd, &same_dir, &local_error);
-		if (local_error != NULL) {
-			g_propagate_error(error, g_steal_pointer(&local_error));
-			return false;
-		}
-		if (same_dir)
-			break;
-		up = openat(top, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0)
-			return gbe_throw_errno(error, errno, "cannot open a parent directory");
-		if (!same_mount(top, up, &same_dir, &local_error) || same_dir) {
-			if (local_error == NULL)
-				break;
-			g_propagate_error(error, g_steal_pointer(&local_error));
-			return false;
-		}
-		gbe_close_fd(&top);
-		top = gbe_steal_fd(&up);
-	}
-	if (!path_below(root_fd, top, &path, error))
+	if (!walk_up(&top, root_fd, error) || !path_below(root_fd, top, &path, error))
 		return false;
 	*ret_top_fd = gbe_steal_fd(&top);
 	*ret_path = g_steal_pointer(&path);
