@@ -187,9 +187,10 @@ booted_has_good(const Retention *r)
 	return FALSE;
 }
 
-/* One valid backup always remains; where the newest is not good, a good one too. */
+/* One valid backup always remains (of @ref, or NULL: of the store); where there is a good one, a good
+ * one. Only what was set aside, or what is of nobody listed, comes to this. */
 static void
-keep_floor(Retention *r)
+keep_floor(Retention *r, const GbeDeployment *ref)
 {
 	const GbeManifest *any = NULL, *good = NULL;
 	gboolean have = FALSE, have_good = FALSE;
@@ -197,7 +198,7 @@ keep_floor(Retention *r)
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!valid(backup))
+		if (!valid(backup) || (ref != NULL && !is_of(r, backup, ref)))
 			continue;
 		have = have || kept(r, backup);
 		any = any != NULL ? any : backup;
@@ -210,6 +211,18 @@ keep_floor(Retention *r)
 		keep(r, good);
 	else if (!have)
 		keep(r, any);
+}
+
+static void
+keep_floors(Retention *r)
+{
+	keep_floor(r, NULL);
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		if (gbe_situation_was_green(r->facts, &listed->ref))
+			keep_floor(r, &listed->ref);
+	}
 }
 
 static const char *
@@ -285,7 +298,7 @@ gbe_retention_apply(const GbeFacts *facts)
 		size = g_hash_table_size(r.kept);
 		keep_for_listed_trials(&r);
 	} while (g_hash_table_size(r.kept) != size);
-	keep_floor(&r);
+	keep_floors(&r);
 	good_own = booted_has_good(&r);
 	for (guint i = r.sorted->len; i > 0; i--) {
 		const GbeManifest *backup = r.sorted->pdata[i - 1];

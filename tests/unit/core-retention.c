@@ -391,6 +391,36 @@ START_TEST(the_last_valid_one_of_a_green_deployment_stays)
 }
 END_TEST
 
+START_TEST(the_last_valid_one_stays_though_it_was_set_aside)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts_backup(facts, 'z', 1, 1, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD)->set_aside = TRUE;
+	assert_removed(facts, "z1");
+	/* Of a deployment that is listed and was green, too. */
+	(void)facts_list(facts, 'z', 900);
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	assert_removed(facts, "z1 z2");
+	(void)facts_record(facts, 'z', 1, 1, GBE_VERDICT_GREEN);
+	assert_removed(facts, "z1");
+}
+END_TEST
+
+START_TEST(a_good_one_that_was_set_aside_is_evicted_only_by_a_good_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts_backup(facts, 'z', 1, 1, GBE_GRADE_GOOD)->set_aside = TRUE;
+	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	assert_removed(facts, "z2");
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	assert_removed(facts, "z1 z2");
+}
+END_TEST
+
 START_TEST(a_good_one_is_evicted_only_by_a_good_one)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -487,6 +517,8 @@ add_all(TCase *tcase)
 	tcase_add_test(tcase, a_serial_given_out_again_is_another_deployment);
 	tcase_add_test(tcase, the_last_valid_one_of_the_store_stays);
 	tcase_add_test(tcase, the_last_valid_one_of_a_green_deployment_stays);
+	tcase_add_test(tcase, the_last_valid_one_stays_though_it_was_set_aside);
+	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_evicted_only_by_a_good_one);
 	tcase_add_test(tcase, a_good_one_is_evicted_only_by_a_good_one);
 	tcase_add_test(tcase, a_consumed_one_counts_for_nothing);
 	tcase_add_test(tcase, nothing_goes_while_something_is_unknown);
