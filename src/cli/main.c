@@ -96,7 +96,8 @@ check_count(const GbeVerb *verb, GError **error)
 	guint count = arg_rest != NULL ? g_strv_length(arg_rest) : 0;
 
 	if (count < verb->min)
-		return wrong(error, "%s needs %s", verb->name, verb->arguments);
+		return wrong(error, "%s needs its argument, %s", verb->name,
+			     verb->max == G_MAXUINT ? "NAME" : verb->arguments);
 	if (count > verb->max && verb->max == 0)
 		return wrong(error, "%s takes no argument", verb->name);
 	if (count > verb->max)

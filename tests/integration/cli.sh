@@ -1,0 +1,269 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The operator's command and what people type wrong: one line on stderr that names the object and the
+# way out, nothing on stdout, the right exit status, nothing changed.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+GBE=$(program greenboot-etcd)
+VERBS=(status list show backup restore undo mark explain prune pin unpin delete config health preflight)
+
+# A file system without ostree, etcd or anything.
+plain_root() {
+	root_new none
+	umount -R "$ROOT" 2>/dev/null || true
+	mkdir -p "$ROOT/var/lib" "$ROOT/etc/greenboot-etcd"
+	etcd_ports
+	config_write
+}
+
+root_digest() { (cd "$ROOT" && find . -printf '%p %y %m %s %T@ %l\n' | LC_ALL=C sort | sha256sum); }
+
+# refused STATUS PATTERN ARG...: exit status, one line, nothing on stdout, nothing changed.
+refused() {
+	local status=$1 pattern=$2 before
+	shift 2
+	before=$(root_digest)
+	assert_exit "$status" "$GBE" --root="$ROOT" "$@"
+	assert_eq "stdout of $*" "$OUT" ""
+	assert_eq "lines on stderr of $*" "$(wc -l <"$GBE_MEM/err")" 1
+	assert_match "stderr of $*" "$ERR" "greenboot-etcd: $pattern"
+	assert_eq "the tree after $*" "$(root_digest)" "$before"
+}
+
+usage() {
+	local verb
+
+	plain_root
+	refused 2 "*no verb*Try 'greenboot-etcd --help'*"
+	refused 2 "*frobnicate*Try 'greenboot-etcd --help'*" frobnicate
+	refused 2 "*--frob*Try 'greenboot-etcd --help'*" --frob
+	for verb in "${VERBS[@]}"; do
+		refused 2 "*--frob*Try 'greenboot-etcd --help'*" "$verb" --frob
+		refused 2 "*-Z*Try 'greenboot-etcd --help'*" "$verb" -Z
+	done
+	for verb in status undo explain prune config health preflight list; do
+		refused 2 "$verb takes no argument*" "$verb" extra
+	done
+	for verb in show pin unpin delete mark; do
+		refused 2 "$verb needs *" "$verb"
+	done
+	refused 2 "show takes no more*" show a b
+	refused 2 "*" mark good a b
+	refused 2 "mark is good or bad*" mark excellent
+	refused 2 "verify is not in this version*" verify
+	refused 2 "diagnose is not in this version*" diagnose
+	refused 2 "*--root*" status --root
+}
+
+wrong_values() {
+	plain_root
+	refused 2 "--grade=fine: *good, unproven or bad*" list --grade=fine
+	refused 2 "--deployment=A: *" list --deployment=A
+	refused 2 "--verdict=maybe: *" explain --verdict=maybe
+	refused 2 "--return is*" explain --return=home
+	refused 1 "no deployment 7*" explain --booted=7
+	refused 1 "no deployment staged*" explain --booted=staged
+	refused 2 "--wait: *" health --wait=soon
+	refused 2 "restore needs*" restore
+	refused 2 "restore needs*" restore name --last-good
+	refused 2 "--cancel stands alone*" restore --cancel name
+	refused 2 "--stop and --next-boot*" restore --stop --next-boot name
+	refused 2 "--stop and --live*" backup --stop --live
+	refused 2 "the description*" backup -d $'two\nlines'
+	refused 2 "the description*" backup -d $'\xff'
+	refused 2 "*" mark good --reason=$'\xff'
+}
+
+# What can be no name of a backup; and names that are none.
+names() {
+	local name long
+
+	plain_root
+	long=$(printf 'x%.0s' {1..201})
+	for name in a/b .. . ../x .hidden 'with blank' $'new\nline' $'\e[31m' Größe last-good undo \
+		adopted-7 "$long" ''; do
+		refused 2 "*" backup "$name"
+	done
+	refused 2 "*" backup -- -dash
+	for name in a/b .. '' 'with blank'; do
+		refused 2 "*" show "$name"
+		refused 2 "*" restore "$name"
+		refused 2 "*" delete "$name"
+		refused 2 "*" pin "$name"
+		refused 2 "*" mark bad "$name"
+		refused 2 "*" restore --next-boot "$name"
+	done
+	refused 1 "no backup nobody in *" show nobody
+	refused 1 "no backup nobody in *" delete -n nobody
+	refused 1 "no backup nobody in *" restore -n nobody
+	refused 1 "*no good backup*" restore -n --last-good
+	refused 1 "*nothing to undo*" undo -n
+	refused 1 "no etcd data in /var/lib/etcd*" backup -n
+}
+
+help() {
+	local verb option
+
+	plain_root
+	assert_exit 0 "$GBE" --help
+	assert_eq "stderr" "$ERR" ""
+	for verb in "${VERBS[@]}"; do
+		grep -qE "^  $verb( |$)" "$GBE_MEM/out" || fail "--help does not know $verb"
+	done
+	for verb in "${VERBS[@]}"; do
+		assert_exit 0 "$GBE" "$verb" --help
+		assert_match "help of $verb" "$OUT" "Usage: greenboot-etcd *$verb*"
+		for option in --root --config --json --help; do
+			assert_match "help of $verb" "$OUT" "*$option*"
+		done
+		assert_exit 0 "$GBE" --help "$verb"
+		assert_match "help of $verb" "$OUT" "Usage: greenboot-etcd *$verb*"
+	done
+	assert_exit 0 "$GBE" --version
+	assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
+}
+
+# Options before or after the verb; aliases.
+anywhere() {
+	local before
+
+	plain_root
+	assert_exit 0 "$GBE" --root="$ROOT" --json status
+	before=$(jq -c 'del(.etcd)' <<<"$OUT")
+	assert_exit 0 "$GBE" status --json --root "$ROOT"
+	assert_eq "status" "$(jq -c 'del(.etcd)' <<<"$OUT")" "$before"
+	assert_exit 0 "$GBE" --json status --root="$ROOT"
+	assert_exit 0 "$GBE" --root="$ROOT" --json ls
+	assert_eq "ls" "$OUT" "[]"
+	refused 2 "delete needs *" rm
+	refused 1 "no etcd data*" save -n
+	refused 1 "no etcd data*" create -n
+}
+
+configuration() {
+	local conf
+
+	plain_root
+	conf=$ROOT/etc/greenboot-etcd/greenboot-etcd.conf
+	assert_exit 0 "$GBE" --root="$ROOT" config --check
+	assert_exit 0 "$GBE" --root="$ROOT" --json config
+	assert_eq "origin" "$(jq -r '.settings[] | select(.key == "endpoint").origin' <<<"$OUT")" \
+		"/etc/greenboot-etcd/greenboot-etcd.conf:2"
+	# What it prints is a configuration, and the same one.
+	assert_exit 0 "$GBE" --root="$ROOT" config
+	sed '/^#/d' <<<"$OUT" >"$GBE_MEM/first"
+	cp "$GBE_MEM/first" "$conf"
+	assert_exit 0 "$GBE" --root="$ROOT" config --check
+	assert_exit 0 "$GBE" --root="$ROOT" config
+	assert_eq "config of config" "$(sed '/^#/d' <<<"$OUT")" "$(<"$GBE_MEM/first")"
+
+	config_write
+	printf '[backup]\nkeep-bad=-3\n' >>"$conf"
+	refused 2 "*greenboot-etcd.conf:*keep-bad*" config
+	refused 2 "*greenboot-etcd.conf:*keep-bad*" status
+	refused 2 "*greenboot-etcd.conf:*keep-bad*" backup
+	config_write
+	printf '[nonsense]\nx=1\n' >>"$conf"
+	assert_exit 0 "$GBE" --root="$ROOT" config
+	assert_match "config" "$OUT" "*# warning: *nonsense*"
+	refused 2 "*nonsense*" config --check
+	assert_exit 0 "$GBE" --root="$ROOT" status
+	assert_exit 5 "$GBE" --root="$ROOT" preflight
+	assert_match "preflight" "$OUT" "*bad *configuration*nonsense*"
+	refused 2 "*/nowhere*" --config=/nowhere status
+	refused 2 "*/nowhere*" --root="$ROOT/nowhere" status
+}
+
+# /dev/full takes nothing: that is no success.
+output() {
+	local verb status
+
+	plain_root
+	for verb in status list explain config "config --json" --help --version; do
+		status=0
+		# shellcheck disable=SC2086
+		"$GBE" --root="$ROOT" $verb >/dev/full 2>"$GBE_MEM/err" || status=$?
+		assert_eq "$verb >/dev/full" "$status" 1
+		assert_match "stderr" "$(<"$GBE_MEM/err")" "greenboot-etcd: the output could not be*"
+		status=0
+	done
+}
+
+# Directories that are not what they should be.
+foreign() {
+	plain_root
+	mkdir "$ROOT/elsewhere"
+	ln -s ../../elsewhere "$ROOT/var/lib/etcd"
+	refused 5 "*/var/lib/etcd is a symlink*" backup -n
+	refused 5 "*/var/lib/etcd is a symlink*" status
+	rm "$ROOT/var/lib/etcd"
+	echo text >"$ROOT/var/lib/etcd"
+	refused 5 "*/var/lib/etcd is no directory*" backup -n
+	rm "$ROOT/var/lib/etcd"
+	mkdir -p "$ROOT/var/lib/etcd/member/snap"
+	echo db >"$ROOT/var/lib/etcd/member/snap/db"
+	chmod 0777 "$ROOT/var/lib"
+	refused 5 "*/var/lib*" backup -n
+	chmod 0755 "$ROOT/var/lib"
+	# A state directory that is a file.
+	echo text >"$ROOT/var/lib/greenboot-etcd"
+	refused 1 "*/var/lib/greenboot-etcd*" status
+	refused 1 "*/var/lib/greenboot-etcd*" backup
+}
+
+# Verbs that look leave no trace; where nothing was ever done, not even a state directory.
+looking() {
+	local before verb
+
+	plain_root
+	before=$(root_digest)
+	for verb in status list explain config health preflight "backup -n" "prune -n" "undo -n" \
+		"restore -n --last-good" "restore --cancel -n"; do
+		# shellcheck disable=SC2086
+		"$GBE" --root="$ROOT" $verb >/dev/null 2>&1 || true
+		assert_eq "the tree after $verb" "$(root_digest)" "$before"
+	done
+}
+
+# Every file that it opens, makes, renames or removes below --root lies below it.
+stays_inside() {
+	local verb
+
+	plain_root
+	mkdir -p "$ROOT/var/lib/etcd/member/snap" "$ROOT/var/lib/etcd/member/wal"
+	head -c 65536 /dev/zero >"$ROOT/var/lib/etcd/member/snap/db"
+	for verb in status "backup one" list "show one" "pin one" "restore one" undo explain prune preflight \
+		"delete --force one"; do
+		# shellcheck disable=SC2086
+		strace -f -y -o "$GBE_MEM/trace" -e trace=%file,%desc,%network \
+			"$GBE" --root="$ROOT" $verb >/dev/null 2>&1 || true
+		# Opened with success, outside of ROOT, and neither the loader's nor the process's own.
+		grep -E '(open|openat|openat2)\(.* = [0-9]+<' "$GBE_MEM/trace" |
+			sed 's/.* = [0-9]*<\([^>]*\)>.*/\1/' | sort -u |
+			grep -vE "^($ROOT(/|$)|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \
+			>"$GBE_MEM/outside" || true
+		assert_eq "opened outside by $verb" "$(<"$GBE_MEM/outside")" ""
+		grep -E ' (mkdir|unlink|rename|symlink|link|chmod|chown|truncate)[a-z0-9]*\(' "$GBE_MEM/trace" |
+			grep -v ' = -1' | grep -v "$ROOT" >"$GBE_MEM/outside" || true
+		assert_eq "changed outside by $verb" "$(<"$GBE_MEM/outside")" ""
+		grep -E 'connect\(' "$GBE_MEM/trace" | grep -vE '127\.0\.0\.1|AF_UNSPEC' >"$GBE_MEM/outside" || true
+		assert_eq "talked to by $verb" "$(<"$GBE_MEM/outside")" ""
+	done
+}
+
+suite_begin "$@"
+run_case cli-usage usage
+run_case cli-wrong-values wrong_values
+run_case cli-names names
+run_case cli-help help
+run_case cli-options-anywhere anywhere
+run_case cli-configuration configuration
+run_case cli-output-full output
+run_case cli-foreign-directories foreign
+run_case cli-looking-changes-nothing looking
+run_case cli-root-is-never-left stays_inside
+suite_end
