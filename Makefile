@@ -37,8 +37,8 @@
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
 ##   catalogdir dracutmodulesdir bashcompletiondir
 ##
-## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME,
-## libgreenboot-etcd.a, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
+## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
+## that they share, libgreenboot-etcd.a for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
 
 VERSION := 0.1.0
 
@@ -166,8 +166,8 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 gbe_cppflags := -Isrc -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DGBE_VERSION='"$(VERSION)"' \
 	-DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_68 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_68 \
 	$(if $(filter 1,$(FAULTS)),-DGBE_FAULTS)
-gbe_cflags := -std=gnu11 -fPIE -fno-strict-aliasing -ffunction-sections -fdata-sections $(warnings)
-gbe_ldflags := -pie -Wl,--gc-sections -Wl,--as-needed -Wl,-z,now -Wl,-z,relro
+gbe_cflags := -std=gnu11 -fPIC -fno-strict-aliasing -ffunction-sections -fdata-sections $(warnings)
+gbe_ldflags := -Wl,--gc-sections -Wl,--as-needed -Wl,-z,now -Wl,-z,relro
 
 ifneq ($(sanitizers),)
 sanitize := -fsanitize=$(subst $(space),$(comma),$(patsubst \
@@ -181,7 +181,9 @@ all_cppflags = $(gbe_cppflags) $(if $(filter yes,$(have_btrfsutil)),-DHAVE_BTRFS
 	$(pkg_cflags) $(CPPFLAGS)
 all_cflags = $(gbe_cflags) $(CFLAGS)
 compile = $(CC) $(all_cppflags) $(all_cflags)
-link = $(CC) $(all_cflags) $(gbe_ldflags) $(LDFLAGS)
+link = $(CC) $(all_cflags) -pie $(gbe_ldflags) $(LDFLAGS)
+link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) -Wl,--no-undefined \
+	-Wl,-Bsymbolic-functions $(LDFLAGS)
 
 # ---- sources -------------------------------------------------------------------------------------
 
@@ -190,12 +192,25 @@ lib_sources := $(wildcard $(layers:%=src/%/*.c))
 cli_sources := $(wildcard src/cli/*.c)
 hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
+# What asks etcd over the network: linked into the programs that do so, and into no other, so that
+# nothing that runs before etcd loads libcurl.
+network_sources := $(wildcard src/etcd/http.c src/etcd/health.c src/app/status-probe.c \
+	src/app/health-gate*.c src/app/by-hand-mark.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 
+# The programs share one private library, as systemd's do (libsystemd-shared): one copy of the code
+# on the disk and in memory. The version is in its name, so that no other one's is ever loaded. Tests
+# link the archive, with every symbol in reach.
 library := $(B)/libgreenboot-etcd.a
+shared_name := libgreenboot-etcd-$(VERSION).so
+shared := $(B)/hooks/$(shared_name)
+# Where the programs look for it: beside themselves; the installed command in libexec.
+rpath_hook := -Wl,-rpath,'$$ORIGIN'
+rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
+	'$(libexecdir)/greenboot-etcd')'
 cli := $(if $(cli_sources),$(B)/greenboot-etcd)
 hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
 units := $(patsubst %.c,$(B)/%,$(unit_sources))
@@ -233,11 +248,21 @@ $(library): $(call objects,$(lib_sources))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(library)
+# Everything, whether a program needs it by now or not; --no-undefined tells what may not be in here.
+$(shared): $(call objects,$(filter-out $(network_sources),$(lib_sources)))
 	$(call say,LINK,$@)
-	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
+	@mkdir -p $(@D)
+	$(Q)$(link_shared) -Wl,-soname,$(shared_name) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
-$(hooks) $(helpers): $(B)/%: $(B)/%.o $(library)
+$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -Wl,-rpath,'$$ORIGIN/hooks' -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+$(hooks): $(B)/%: $(B)/%.o $(shared) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+$(helpers): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
@@ -335,8 +360,10 @@ man_pages := $(wildcard data/man/*.[1-8])
 
 .PHONY: install
 install: all
-	$(Q)$(call put,0755,$(cli),$(bindir))
-	$(Q)$(call put,0755,$(plain_hooks),$(libexecdir)/greenboot-etcd)
+	$(Q)$(link) $(rpath_cli) -o $(B)/greenboot-etcd.installed $(call objects,$(cli_sources)) \
+		$(shared) $(library) $(LDLIBS) $(pkg_libs)
+	$(Q)$(INSTALL) -D -m 0755 $(B)/greenboot-etcd.installed '$(DESTDIR)$(bindir)/greenboot-etcd'
+	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
 	$(Q)$(if $(generator),$(INSTALL) -D -m 0755 $(generator) \
 		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \

@@ -42,6 +42,17 @@ wants_backup(const GbeFacts *facts)
 	}
 }
 
+/* A trial that was judged and not green is displaced by whoever boots next, and kept by rename. */
+static gboolean
+will_be_displaced(const Finalize *f)
+{
+	const GbeView *view = &f->view;
+
+	return view->trial.on == GBE_YES && view->judged && view->verdict != GBE_VERDICT_GREEN &&
+	       view->used >= 0 && (guint64)view->used <= f->app->config->restore.trial_limit &&
+	       gbe_facts_backup(f->observed->facts, view->previous) != NULL;
+}
+
 static bool
 closing_backup(Finalize *f, GError **error)
 {
@@ -58,7 +69,7 @@ closing_backup(Finalize *f, GError **error)
 		f->closing_backup = g_strdup(same->name);
 		return true;
 	}
-	if (!wants_backup(facts))
+	if (!wants_backup(facts) || will_be_displaced(f))
 		return true;
 	options.cow_only = facts->config->backup.at_shutdown == GBE_WHEN_COW_ONLY;
 	manifest = gbe_decide_manifest(facts, &f->view, NULL, FALSE, facts->next_sequence++);

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdarg.h>
 
-/* clang-format off: it takes the name for a subtraction */
-G_DEFINE_QUARK(gbe-error-quark, gbe_error)
-/* clang-format on */
+GQuark
+gbe_error_quark(void)
+{
+	return g_quark_from_static_string("gbe-error-quark");
+}
 
 static GbeErrorCode
 code_from_errno(int errsv)

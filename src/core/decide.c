@@ -2,111 +2,7 @@
 #include "core/decide.h"
 
 #include "core/backup-name.h"
-
-typedef struct {
-	const GbeFacts *facts;
-	GbePlan *plan;
-	GbeView live;
-	GbeView view; /* what the last rule looked at */
-	GbeSituation situation;
-	GbeRuling ruling;
-	const GbeManifest *source; /* what takes the data's place; NULL: the data stays */
-	gboolean displaces;
-	GbeDisplaced displaced; /* how the first move displaces the live data */
-	const char *displaced_why;
-	char *previous;	  /* what becomes P(D) where D takes the data over */
-	guint64 sequence; /* next free one */
-} Decision;
-
-GbeGrade
-gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
-{
-	return verdict == GBE_VERDICT_GREEN && health == GBE_HEALTH_HEALTHY &&
-		       verified != GBE_VERIFIED_NO
-		   ? GBE_GRADE_GOOD
-		   : GBE_GRADE_UNPROVEN;
-}
-
-static gboolean
-taken(const GbeFacts *facts, const char *name)
-{
-	if (gbe_facts_backup(facts, name) != NULL)
-		return TRUE;
-	return facts->taken != NULL && g_hash_table_contains(facts->taken, name);
-}
-
-static char *
-automatic_name(const GbeFacts *facts, const GbeView *view, gboolean adopt, guint64 sequence)
-{
-	if (adopt || !view->owner_known || view->run == NULL || !gbe_run_id_valid(view->run))
-		return gbe_backup_name_adopted(sequence);
-	for (guint64 ordinal = 1;; ordinal++) {
-		g_autofree char *name = gbe_backup_name_format(view->owner->id, view->run, ordinal);
-
-		if (!taken(facts, name))
-			return g_steal_pointer(&name);
-	}
-}
-
-static char *
-version_text(GbeVersion version)
-{
-	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
-}
-
-/* Somebody without this program has written since the closing record. Whatever displaces or copies
- * that, it is never filed under the owner's name. */
-static gboolean
-is_foreign(const GbeFacts *facts, const GbeView *view)
-{
-	const GbeStamp *stamp = view->stamp;
-
-	return stamp != NULL && stamp->closing.present && facts->fingerprint.present &&
-	       !gbe_fingerprint_equal(&stamp->closing.fingerprint, &facts->fingerprint);
-}
-
-GbeManifest *
-gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
-		    guint64 sequence)
-{
-	GbeManifest *manifest = gbe_manifest_new();
-
-	adopt = adopt || is_foreign(facts, view);
-	manifest->name =
-	    name != NULL ? g_strdup(name) : automatic_name(facts, view, adopt, sequence);
-	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
-	manifest->sequence = sequence;
-	if (view->owner_known && !adopt) {
-		gbe_deployment_copy(&manifest->deployment, view->owner);
-		manifest->run = g_strdup(view->run);
-		gbe_lineage_copy(&manifest->lineage, view->lineage);
-		manifest->previous = g_strdup(view->previous);
-		manifest->trial = view->trial;
-		manifest->verdict = view->verdict;
-		manifest->health = view->health;
-	} else {
-		manifest->lineage.line = sequence;
-		manifest->trial.used = -1;
-	}
-	manifest->verified =
-	    facts->config->backup.verify == GBE_VERIFY_NONE ? GBE_VERIFIED_NO : GBE_VERIFIED_COPY;
-	manifest->grade =
-	    facts->sound == GBE_NO
-		? GBE_GRADE_BAD
-		: gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
-	if (facts->sound == GBE_NO)
-		manifest->grade_reason = g_strdup(facts->sound_why);
-	manifest->created = facts->now;
-	manifest->data_dir = g_strdup(facts->data_dir);
-	gbe_fingerprint_copy(&manifest->fingerprint, &facts->fingerprint);
-	manifest->etcd_version = version_text(facts->cluster_version);
-	manifest->data_version = version_text(facts->data_version);
-	manifest->member_id = g_strdup(facts->member_id);
-	manifest->cluster_id = g_strdup(facts->cluster_id);
-	manifest->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;
-	manifest->size = facts->data_size;
-	return manifest;
-}
+#include "core/decide-private.h"
 
 static void
 choose_source(Decision *d, GbeDataMove move)
@@ -308,128 +204,6 @@ plan_restore(Decision *d)
 	displace->manifest = manifest;
 }
 
-/* Stamps. */
-
-static void
-stamp_common(const GbeFacts *facts, const GbeView *view, const GbeManifest *source,
-	     guint64 sequence, GbeStamp *stamp)
-{
-	stamp->format = GBE_FORMAT;
-	stamp->sequence = sequence;
-	stamp->run = g_strdup(facts->run != NULL ? facts->run : "unknown");
-	gbe_deployment_copy(&stamp->deployment, &facts->booted);
-	if (source != NULL) {
-		gbe_lineage_grow(&stamp->lineage, &source->lineage, source->sequence, sequence);
-		stamp->restored_from = g_strdup(source->name);
-	} else if (view->owner_known) {
-		gbe_lineage_copy(&stamp->lineage, view->lineage);
-	} else {
-		stamp->lineage.line = sequence;
-	}
-	stamp->etcd_version = version_text(facts->etcd_version);
-	stamp->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;
-	stamp->mount_point = facts->mount_point;
-	stamp->was_default = facts->booted_is_default;
-	stamp->stamped = facts->now;
-	stamp->store_path = g_strdup(facts->store_path);
-	stamp->store_fs = g_strdup(facts->store_fs);
-	stamp->member_id = g_strdup(facts->member_id);
-	stamp->cluster_id = g_strdup(facts->cluster_id);
-}
-
-static GbeTrial
-new_trial(const Decision *d, guint64 sequence)
-{
-	GbeTri own = d->situation.own_trial;
-	GbeTrial trial = {.on = GBE_YES, .since = sequence};
-
-	if (own == GBE_NO || gbe_situation_was_green(d->facts, &d->facts->booted))
-		trial.on = GBE_NO;
-	else if (d->ruling.rule == GBE_RULE_10B)
-		trial.on = own; /* unknown: counts as no, and stays what it is */
-	return trial;
-}
-
-static void
-stamp_trial(const Decision *d, GbeStamp *stamp)
-{
-	const GbeFacts *facts = d->facts;
-
-	if (d->ruling.upgrade) {
-		stamp->previous =
-		    g_strdup(d->ruling.rule == GBE_RULE_10A && d->source != NULL ? d->source->name
-										 : d->previous);
-		stamp->trial = new_trial(d, stamp->sequence);
-	} else if (d->source != NULL && d->source != d->view.source &&
-		   d->ruling.move != GBE_DATA_PREVIOUS) {
-		/* D's own state comes back with its own past. */
-		stamp->previous = g_strdup(d->source->previous);
-		stamp->trial = d->source->trial;
-		if (gbe_situation_was_green(facts, &facts->booted))
-			stamp->trial.on = GBE_NO;
-	} else {
-		stamp->previous = g_strdup(d->view.previous);
-		stamp->trial = d->view.trial;
-		if (d->ruling.move == GBE_DATA_PREVIOUS)
-			stamp->trial.used = 0;
-	}
-	stamp->trial.judges = facts->judges;
-}
-
-GbeRunRecord *
-gbe_decide_run_record(const GbeStamp *stamp)
-{
-	GbeRunRecord *record = gbe_run_record_new();
-
-	record->sequence = stamp->sequence;
-	gbe_deployment_copy(&record->deployment, &stamp->deployment);
-	record->run = g_strdup(stamp->run);
-	record->trial = stamp->trial.on;
-	return record;
-}
-
-GbeStamp *
-gbe_decide_stamp_by_hand(const GbeFacts *facts, const GbeView *view, const GbeManifest *source,
-			 guint64 sequence)
-{
-	GbeStamp *stamp = g_new0(GbeStamp, 1);
-	GbeTri own = gbe_situation_trial_of(facts, &facts->booted);
-
-	stamp_common(facts, view, source, sequence, stamp);
-	if (view->owner_known &&
-	    gbe_situation_is_of(facts, view->owner, view->sequence, &facts->booted)) {
-		stamp->previous = g_strdup(view->previous);
-		stamp->trial = view->trial;
-		stamp->trial.used = 0;
-	} else {
-		stamp->trial.on = own;
-		stamp->trial.since = sequence;
-	}
-	stamp->trial.judges = facts->judges;
-	return stamp;
-}
-
-/* Rule 2: the requested backup becomes the last act of O's run. */
-static void
-stamp_requested(Decision *d, GbeStamp *stamp)
-{
-	const GbeView *live = &d->live;
-
-	if (live->owner_known) {
-		gbe_deployment_clear(&stamp->deployment);
-		gbe_deployment_copy(&stamp->deployment, live->owner);
-		g_free(stamp->run);
-		stamp->run = g_strdup(live->run);
-		stamp->previous = g_strdup(live->previous);
-		stamp->trial = live->trial;
-		stamp->trial.used = 0;
-		stamp->was_default = live->was_default;
-	} else {
-		stamp->trial = new_trial(d, stamp->sequence);
-	}
-	stamp->by_request = TRUE;
-}
-
 /* etcd was started again in this run and had not made any data: what there is to record is recorded. */
 static gboolean
 is_recorded_fresh(const GbeFacts *facts)
@@ -457,11 +231,11 @@ plan_stamp(Decision *d)
 	if (d->ruling.move == GBE_DATA_FRESH && is_recorded_fresh(d->facts))
 		return;
 	plan->stamp = g_new0(GbeStamp, 1);
-	stamp_common(d->facts, &d->view, d->source, d->sequence++, plan->stamp);
+	gbe_decide_stamp_common(d->facts, &d->view, d->source, d->sequence++, plan->stamp);
 	if (d->ruling.rule == GBE_RULE_2)
-		stamp_requested(d, plan->stamp);
+		gbe_decide_stamp_requested(d, plan->stamp);
 	else
-		stamp_trial(d, plan->stamp);
+		gbe_decide_stamp_trial(d, plan->stamp);
 	plan->run = gbe_decide_run_record(plan->stamp);
 	if (d->ruling.move == GBE_DATA_FRESH) {
 		/* Nothing is left of what was: a new chain. */

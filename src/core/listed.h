@@ -10,10 +10,11 @@ typedef struct {
 	GbeDeployment ref;
 	guint index; /* in ostree's boot order; a staged one comes first */
 	gboolean booted, staged, rollback, pinned;
-	gboolean is_default; /* what a boot without anybody's doing takes: the first that is not staged */
-	gboolean locked;     /* staged, and locked against finalization */
-	GbeTri has_program;  /* its tree carries libexec/greenboot-etcd/prerun */
-	gint64 timestamp;    /* of the commit; a label, and the only hint of which is older */
+	gboolean
+	    is_default; /* what a boot without anybody's doing takes: the first that is not staged */
+	gboolean locked;    /* staged, and locked against finalization */
+	GbeTri has_program; /* its tree carries libexec/greenboot-etcd/prerun */
+	gint64 timestamp;   /* of the commit; a label, and the only hint of which is older */
 } GbeListed;
 
 void gbe_listed_free(GbeListed *listed);

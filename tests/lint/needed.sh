@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
-common='libc\.so|ld-linux.*\.so|libgcc_s\.so|libglib-2\.0\.so|libgobject-2\.0\.so|libgio-2\.0\.so
+common='libgreenboot-etcd-[0-9.]*\.so|libc\.so|ld-linux.*\.so|libgcc_s\.so|libglib-2\.0\.so|libgobject-2\.0\.so|libgio-2\.0\.so
 |libjson-glib-1\.0\.so|libostree-1\.so|libsystemd\.so|libbtrfsutil\.so'
 common=$(tr -d '\n' <<<"$common")
 sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libstdc\+\+\.so'
@@ -29,7 +29,7 @@ for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
 		grep -vE "^($(allowance "$name"))" | sed 's/^/needs /')"
 	# Position-independent, symbols bound at start, and nothing writable and executable at once.
 	check "hardened-$name" "$(
-		readelf -h "$program" | grep -q 'Type:.*DYN' || echo "not a PIE"
+		readelf -h "$program" | grep -q 'Type:.*DYN' || echo "not position-independent"
 		readelf -d "$program" | grep -qE 'BIND_NOW|FLAGS_1.*NOW' || echo "not bound at start"
 		readelf -lW "$program" | grep -q GNU_RELRO || echo "no RELRO"
 		readelf -lW "$program" | grep GNU_STACK | grep -q RWE && echo "executable stack"

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The manifests and grades that plans carry. */
+#include "core/decide.h"
+
+#include "core/backup-name.h"
+#include "core/decide-private.h"
+
+GbeGrade
+gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
+{
+	return verdict == GBE_VERDICT_GREEN && health == GBE_HEALTH_HEALTHY &&
+		       verified != GBE_VERIFIED_NO
+		   ? GBE_GRADE_GOOD
+		   : GBE_GRADE_UNPROVEN;
+}
+
+static gboolean
+taken(const GbeFacts *facts, const char *name)
+{
+	if (gbe_facts_backup(facts, name) != NULL)
+		return TRUE;
+	return facts->taken != NULL && g_hash_table_contains(facts->taken, name);
+}
+
+static char *
+automatic_name(const GbeFacts *facts, const GbeView *view, gboolean adopt, guint64 sequence)
+{
+	if (adopt || !view->owner_known || view->run == NULL || !gbe_run_id_valid(view->run))
+		return gbe_backup_name_adopted(sequence);
+	for (guint64 ordinal = 1;; ordinal++) {
+		g_autofree char *name = gbe_backup_name_format(view->owner->id, view->run, ordinal);
+
+		if (!taken(facts, name))
+			return g_steal_pointer(&name);
+	}
+}
+
+char *
+gbe_decide_version_text(GbeVersion version)
+{
+	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
+}
+
+/* Somebody without this program has written since the closing record. Whatever displaces or copies
+ * that, it is never filed under the owner's name. */
+static gboolean
+is_foreign(const GbeFacts *facts, const GbeView *view)
+{
+	const GbeStamp *stamp = view->stamp;
+
+	return stamp != NULL && stamp->closing.present && facts->fingerprint.present &&
+	       !gbe_fingerprint_equal(&stamp->closing.fingerprint, &facts->fingerprint);
+}
+
+GbeManifest *
+gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
+		    guint64 sequence)
+{
+	GbeManifest *manifest = gbe_manifest_new();
+
+	adopt = adopt || is_foreign(facts, view);
+	manifest->name =
+	    name != NULL ? g_strdup(name) : automatic_name(facts, view, adopt, sequence);
+	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
+	manifest->sequence = sequence;
+	if (view->owner_known && !adopt) {
+		gbe_deployment_copy(&manifest->deployment, view->owner);
+		manifest->run = g_strdup(view->run);
+		gbe_lineage_copy(&manifest->lineage, view->lineage);
+		manifest->previous = g_strdup(view->previous);
+		manifest->trial = view->trial;
+		manifest->verdict = view->verdict;
+		manifest->health = view->health;
+	} else {
+		manifest->lineage.line = sequence;
+		manifest->trial.used = -1;
+	}
+	manifest->verified =
+	    facts->config->backup.verify == GBE_VERIFY_NONE ? GBE_VERIFIED_NO : GBE_VERIFIED_COPY;
+	manifest->grade =
+	    facts->sound == GBE_NO
+		? GBE_GRADE_BAD
+		: gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
+	if (facts->sound == GBE_NO)
+		manifest->grade_reason = g_strdup(facts->sound_why);
+	manifest->created = facts->now;
+	manifest->data_dir = g_strdup(facts->data_dir);
+	gbe_fingerprint_copy(&manifest->fingerprint, &facts->fingerprint);
+	manifest->etcd_version = gbe_decide_version_text(facts->cluster_version);
+	manifest->data_version = gbe_decide_version_text(facts->data_version);
+	manifest->member_id = g_strdup(facts->member_id);
+	manifest->cluster_id = g_strdup(facts->cluster_id);
+	manifest->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;
+	manifest->size = facts->data_size;
+	return manifest;
+}
