@@ -155,8 +155,11 @@ START_TEST(dirty_pages_over_allocated_ranges)
 	put_data("src/file", MIB, 100000, 7);
 	put_data("src/file", 3 * MIB, 5, 8);
 	result = clone_source(&only_copy);
-	before = dump_tree("src");
-	check_copy(before);
+	/* Whole folios are data for SEEK_DATA, so that the ranges may be larger in the copy. */
+	before = content_of("src/file");
+	g_free(bytes);
+	bytes = content_of("dst/file");
+	ck_assert_mem_eq(bytes, before, 4 * MIB);
 	ck_assert_uint_ge(result.bytes_written, 100005);
 	if (place_is_known())
 		ck_assert_uint_le(result.bytes_written, MIB);
