@@ -3,6 +3,7 @@
 #include "app/by-hand.h"
 
 #include "app/by-hand-session.h"
+#include "app/status.h"
 #include "core/backup-name.h"
 #include "core/retention.h"
 #include "core/situation.h"
@@ -57,15 +58,6 @@ gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_r
 	return gbe_session_end(&session, error);
 }
 
-static gboolean
-is_damaged(const GbeObserved *observed, const char *name)
-{
-	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		if (g_str_equal(observed->damaged->pdata[i], name))
-			return TRUE;
-	return FALSE;
-}
-
 /* The deployment on trial would have nothing to go back to. */
 static gboolean
 is_needed(const GbeFacts *facts, const char *name)
@@ -83,7 +75,7 @@ check_removal(const GbeObserved *observed, const char *name, gboolean force, GEr
 	const GbeManifest *manifest;
 	const char *of = NULL;
 
-	if (force && is_damaged(observed, name))
+	if (force && gbe_status_is_damaged(observed, name))
 		return true;
 	if (!gbe_session_find(observed, name, &manifest, error))
 		return false;

@@ -203,12 +203,11 @@ gbe_session_find(const GbeObserved *observed, const char *name, const GbeManifes
 		*ret_manifest = manifest;
 		return true;
 	}
-	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		if (g_str_equal(observed->damaged->pdata[i], name))
-			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "the manifest of backup %s cannot be read; "
-					 "`greenboot-etcd delete --force %s` removes it",
-					 name, name);
+	if (gbe_status_is_damaged(observed, name))
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "the manifest of backup %s cannot be read; `greenboot-etcd delete "
+				 "--force %s` removes it",
+				 name, name);
 	if (observed->facts->store == GBE_NO)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the store of backups %s is not there: mount it",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/preflight-checks.h"
 
+#include "app/status.h"
 #include "core/retention.h"
 #include "core/situation.h"
 #include "core/space.h"
@@ -150,9 +151,10 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 		return FALSE;
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		gbe_preflight_add(findings, "store", GBE_FINDING_NOTE,
-				  "the manifest of backup %s cannot be read",
-				  (const char *)observed->damaged->pdata[i]);
+		if (gbe_status_is_damaged(observed, observed->damaged->pdata[i]))
+			gbe_preflight_add(findings, "store", GBE_FINDING_NOTE,
+					  "the manifest of backup %s cannot be read",
+					  (const char *)observed->damaged->pdata[i]);
 	gbe_preflight_add(findings, "store", GBE_FINDING_OK, "%s: %u backups",
 			  observed->store->path, facts->backups->len);
 	return TRUE;

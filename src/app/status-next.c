@@ -2,9 +2,11 @@
 #include "app/status-next.h"
 
 #include "app/state.h"
+#include "app/status.h"
 #include "core/decide.h"
 #include "core/record.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 const GbeAction *
@@ -107,6 +109,32 @@ warn_intent(JsonArray *warnings, GbeApp *app)
 	     intent->step == GBE_STEP_ENTRIES ? " half-way through an exchange" : "");
 }
 
+gboolean
+gbe_status_is_damaged(const GbeObserved *observed, const char *name)
+{
+	g_autofree char *manifest = g_build_filename(name, GBE_MANIFEST_NAME, NULL);
+	struct stat st;
+
+	if (observed->damaged == NULL ||
+	    !g_ptr_array_find_with_equal_func(observed->damaged, name, g_str_equal, NULL))
+		return FALSE;
+	return fstatat(observed->store->fd, manifest, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void
+warn_damaged(JsonArray *warnings, const GbeObserved *observed)
+{
+	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++) {
+		const char *name = observed->damaged->pdata[i];
+
+		if (gbe_status_is_damaged(observed, name))
+			warn(warnings,
+			     "the manifest of backup %s cannot be read; `greenboot-etcd delete "
+			     "--force %s` removes it",
+			     name, name);
+	}
+}
+
 JsonArray *
 gbe_status_warnings(GbeApp *app, const GbeObserved *observed)
 {
@@ -134,12 +162,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed)
 		     "the store of backups %s is not there: mount it; nothing is pruned or "
 		     "restored until then",
 		     facts->store_path != NULL ? facts->store_path : "");
-	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		warn(warnings,
-		     "the manifest of backup %s cannot be read; `greenboot-etcd delete --force %s` "
-		     "removes it",
-		     (const char *)observed->damaged->pdata[i],
-		     (const char *)observed->damaged->pdata[i]);
+	warn_damaged(warnings, observed);
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 

@@ -22,6 +22,9 @@ JsonArray *gbe_status_list(const GbeObserved *observed, gboolean exclusive);
 /* One entry of it. @exclusive: bytes, or -1 for null. */
 JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *manifest,
 			      gint64 exclusive);
+/* Is @name, which is among the damaged, an entry of ours whose manifest cannot be read? Without any
+ * manifest it is somebody else's directory. */
+gboolean gbe_status_is_damaged(const GbeObserved *observed, const char *name);
 /* `etcd{}` of status. @probe may be NULL. */
 JsonObject *gbe_status_etcd(const GbeProbe *probe);
 /* Asks etcd, for @timeout_ms at most. */

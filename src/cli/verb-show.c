@@ -23,10 +23,9 @@ find(const GbeObserved *observed, const char *name, const GbeManifest **ret_mani
 	*ret_manifest = gbe_facts_backup(observed->facts, name);
 	if (*ret_manifest != NULL)
 		return true;
-	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		if (g_str_equal(observed->damaged->pdata[i], name))
-			return gbe_throw(error, GBE_ERROR_CORRUPT,
-					 "the manifest of backup %s cannot be read", name);
+	if (gbe_status_is_damaged(observed, name))
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "the manifest of backup %s cannot be read", name);
 	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
 			 observed->store->path);

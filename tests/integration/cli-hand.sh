@@ -1,0 +1,388 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What an administrator does to the data and to the store, on a real etcd: backup, restore, undo, mark,
+# pin, delete, prune, and what each refuses.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# A device with a green run of A behind it, etcd running.
+running() {
+	a_green "$1"
+	put round 1
+}
+
+grade_of() { json ".[] | select(.name == \"$1\").grade" list; }
+
+# A backup, a restore, undo, undo again: each time exactly what was there.
+there_and_back() {
+	local one two displaced
+
+	running "$1"
+	stop_etcd
+	assert_exit 0 gbe --json backup first -d "before the experiment"
+	assert_eq "name" "$(jq -r .name <<<"$OUT")" first
+	case $1 in
+	xfs | btrfs) assert_eq "method" "$(jq -r .method <<<"$OUT")" reflink ;;
+	btrfs-subvol) assert_eq "method" "$(jq -r .method <<<"$OUT")" snapshot ;;
+	*) assert_eq "method" "$(jq -r .method <<<"$OUT")" copy ;;
+	esac
+	start_etcd
+	one=$(etcd_state)
+	put round 2
+	put_many more 20
+	two=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe --json restore first
+	displaced=$(jq -r .displaced <<<"$OUT")
+	assert_json ".[] | select(.name == \"$displaced\").set_aside" true list
+	start_etcd
+	holds "restored" "$one"
+	stop_etcd
+	assert_exit 0 gbe undo
+	start_etcd
+	holds "undone" "$two"
+	stop_etcd
+	assert_exit 0 gbe undo
+	start_etcd
+	holds "undone again" "$one"
+	# The next boot goes on with it.
+	stop_etcd
+	shutdown
+	up A
+	started
+	holds "after a reboot" "$one"
+}
+
+# etcd has the data open.
+while_running() {
+	running xfs
+	assert_exit 4 gbe backup busy
+	assert_match "stderr" "$ERR" "*etcd has /var/lib/etcd open*--stop*--live*"
+	assert_exit 4 gbe backup busy --stop
+	assert_match "stderr" "$ERR" "*below --root*"
+	assert_json length 0 list
+	etcd_running
+}
+
+restore_while_running() {
+	running xfs
+	stop_etcd
+	gbe backup first
+	start_etcd
+	assert_exit 4 gbe restore first
+	assert_match "stderr" "$ERR" "*etcd has /var/lib/etcd open*--stop*--next-boot*"
+	assert_exit 4 gbe restore first --stop
+	assert_exit 0 gbe restore first -n --stop
+	assert_match "stdout" "$OUT" "*would restore first*"
+	etcd_running
+}
+
+# A live backup is a consistent one, whatever etcd is writing: it holds all that was acknowledged before
+# it, and etcd starts on it and writes on.
+live() {
+	local before writer
+
+	running "$1"
+	put_many key 200
+	before=$(revision)
+	(for ((n = 0; ; n++)); do put "later/$n" "$n"; done) &
+	writer=$!
+	sleep 0.1
+	assert_exit 0 gbe --json backup live --live
+	assert_eq "grade" "$(jq -r .grade <<<"$OUT")" unproven
+	assert_exit 0 gbe backup again --live
+	kill "$writer"
+	wait "$writer" || true
+	(($(revision) > before)) || fail "nobody wrote while it was taken"
+	stop_etcd
+	for name in live again; do
+		assert_exit 0 gbe restore "$name"
+		start_etcd
+		(($(revision) >= before)) || fail "revision $(revision) < $before"
+		assert_eq "keys in $name" "$(ctl get --prefix key/ --keys-only | grep -c .)" 200
+		put after live
+		stop_etcd
+	done
+}
+
+live_without_clones() {
+	running ext4
+	assert_exit 5 gbe backup live --live
+	assert_match "stderr" "$ERR" "*--live needs a file system that clones*--stop*"
+	assert_json "[.[] | select(.name == \"live\")] | length" 0 list
+}
+
+# Automatic names; a second one of the same run.
+unnamed() {
+	local first
+
+	running xfs
+	stop_etcd
+	assert_exit 0 gbe --json backup
+	first=$(jq -r .name <<<"$OUT")
+	assert_match "name" "$first" "${DEPLOYMENT[A]}_*"
+	assert_exit 0 gbe --json backup
+	assert_match "second" "$(jq -r .name <<<"$OUT")" "${DEPLOYMENT[A]}_*~*"
+	assert_ne "second" "$(jq -r .name <<<"$OUT")" "$first"
+	assert_exit 0 gbe backup named
+	assert_exit 1 gbe backup named
+	assert_match "stderr" "$ERR" "*named is there already*"
+	mkdir "$ROOT/var/lib/greenboot-etcd/backups/foreign"
+	assert_exit 1 gbe backup foreign
+	assert_match "stderr" "$ERR" "*foreign is there already*"
+	assert_exit 1 gbe restore foreign
+	assert_exists "$ROOT/var/lib/greenboot-etcd/backups/foreign"
+}
+
+# What cannot be deleted, and what can.
+deleting() {
+	local last
+
+	running xfs
+	stop_etcd
+	gbe backup one
+	gbe backup two
+	assert_exit 0 gbe pin one two
+	assert_exit 0 gbe pin one
+	assert_json '[.[] | select(.pinned)] | length' 2 list
+	assert_exit 5 gbe delete one
+	assert_match "stderr" "$ERR" "*one is pinned*unpin one*--force*"
+	assert_exit 0 gbe unpin one
+	assert_exit 1 gbe pin one nobody
+	assert_json '[.[] | select(.pinned)] | length' 1 list
+	assert_exit 0 gbe delete -n one
+	assert_json '[.[] | select(.name == "one")] | length' 1 list
+	assert_exit 0 gbe delete one
+	assert_exit 1 gbe delete one
+	gbe unpin two
+	# Nothing but two is left: two is the last valid one.
+	for last in $(gbe list --names); do
+		[[ $last == two ]] || gbe delete --force "$last"
+	done
+	assert_exit 5 gbe delete two
+	assert_match "stderr" "$ERR" "*two is the last valid one*--force*"
+	# Nor are two deleted that are the last together.
+	gbe backup three
+	assert_exit 5 gbe rm two three
+	assert_json length 2 ls
+	assert_exit 0 gbe rm --force two three
+	assert_json length 0 ls
+}
+
+# A verdict by hand is as good as greenboot's; a grade by hand, too.
+marking() {
+	local name
+
+	device xfs
+	power_on
+	put_many base 5
+	assert_exit 0 gbe mark good --reason "looks fine"
+	assert_json .verdict green status
+	assert_json .health healthy status
+	assert_json .trial false status
+	assert_exit 0 gbe mark bad
+	assert_json .verdict red status
+	assert_exit 0 gbe mark good
+	shutdown
+	assert_json '.[0].grade' good list
+	name=$(json '.[0].name' list)
+	assert_exit 0 gbe mark bad "$name" --reason "it is not"
+	assert_json '.grade_reason' "it is not" show "$name"
+	assert_exit 5 gbe restore "$name"
+	assert_match "stderr" "$ERR" "*graded bad (it is not)*--force*"
+	assert_exit 0 gbe restore --force "$name"
+	assert_exit 0 gbe mark good "$name"
+	assert_eq "grade" "$(grade_of "$name")" good
+	assert_exit 1 gbe mark good nobody
+	# Another run: the data is not its own.
+	MASKED=yes boot A
+	assert_exit 5 gbe mark good
+	assert_match "stderr" "$ERR" "*another run*"
+}
+
+# A backup that is not what its manifest says.
+damaged() {
+	local before store
+
+	running xfs
+	stop_etcd
+	gbe backup whole
+	gbe backup torn
+	store=$ROOT/var/lib/greenboot-etcd/backups
+	before=$(tree_digest "$DATA")
+	truncate -s 4096 "$store/torn/data/member/snap/db"
+	assert_exit 6 gbe restore torn
+	assert_match "stderr" "$ERR" "*torn*"
+	assert_exit 6 gbe restore -n torn
+	assert_exit 6 gbe mark good torn
+	assert_eq "the data" "$(tree_digest "$DATA")" "$before"
+	echo "{" >"$store/torn/manifest.json"
+	assert_exit 6 gbe restore torn
+	assert_exit 1 gbe show torn
+	assert_json '[.[] | select(.name == "torn")] | length' 0 list
+	assert_match "status" "$(gbe status)" "*Warning: *torn*delete --force torn*"
+	assert_exit 6 gbe delete torn
+	assert_exit 0 gbe delete --force torn
+	assert_missing "$store/torn"
+	assert_exit 0 gbe restore whole
+}
+
+# A request for the next boot.
+next_boot() {
+	local one two
+
+	running xfs
+	one=$(etcd_state)
+	stop_etcd
+	gbe backup first
+	start_etcd
+	put round 2
+	two=$(etcd_state)
+	assert_exit 1 gbe restore --next-boot nobody
+	assert_exit 0 gbe restore --next-boot first
+	assert_json .next.action restore status
+	assert_json .next.backup first status
+	assert_json '.rule' 2 explain
+	assert_exit 0 gbe --json restore --cancel
+	assert_eq "cancelled" "$(jq .cancelled <<<"$OUT")" true
+	assert_exit 0 gbe --json restore --cancel
+	assert_eq "cancelled" "$(jq .cancelled <<<"$OUT")" false
+	assert_exit 0 gbe restore --next-boot first
+	shutdown
+	up A
+	started
+	holds "as requested" "$one"
+	assert_exit 0 gbe restore --cancel
+	shutdown
+	assert_exit 0 gbe undo
+	up A
+	holds "undone" "$two"
+}
+
+# Another operation holds the lock: it is named.
+locked() {
+	local pid
+
+	running xfs
+	stop_etcd
+	flock "$ROOT/var/lib/greenboot-etcd/lock" sleep 60 &
+	pid=$!
+	sleep 0.2
+	assert_exit 4 gbe backup late
+	kill "$pid"
+	assert_match "stderr" "$ERR" "*another operation*lock*"
+	assert_exit 0 gbe status
+}
+
+pruning() {
+	local n
+
+	running xfs
+	stop_etcd
+	for n in 1 2 3 4; do
+		gbe backup
+	done
+	gbe backup kept
+	n=$(json length list)
+	assert_exit 0 gbe --json prune -n
+	assert_json length "$n" list
+	n=$((n - $(jq '.deleted | length' <<<"$OUT")))
+	assert_exit 0 gbe prune
+	assert_json length "$n" list
+	assert_exit 0 gbe prune
+	assert_match "stdout" "$OUT" "nothing to remove*"
+	assert_json '[.[] | select(.name == "kept")] | length' 1 list
+}
+
+# No ostree: by hand, all of it works.
+plain_system() {
+	local one
+
+	root_new ext4
+	etcd_ports
+	config_write
+	mkdir -p "$ROOT/var/lib"
+	cat /proc/sys/kernel/random/uuid >"$ROOT/proc/sys/kernel/random/boot_id"
+	start_etcd
+	put_many key 10
+	one=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe backup first
+	assert_exit 0 gbe backup
+	start_etcd
+	del --prefix key
+	stop_etcd
+	assert_exit 0 gbe restore first
+	start_etcd
+	holds "restored" "$one"
+	stop_etcd
+	assert_exit 0 gbe undo
+	assert_exit 7 gbe prune
+	assert_match "stderr" "$ERR" "*not an ostree system*"
+}
+
+# Full disk: nothing is lost, and it is said what is missing.
+full() {
+	local before
+
+	running ext4
+	stop_etcd
+	before=$(tree_digest "$DATA")
+	disk_fill
+	assert_exit 1 gbe backup big
+	assert_match "stderr" "$ERR" "*room*"
+	disk_free
+	assert_eq "the data" "$(tree_digest "$DATA")" "$before"
+	assert_json '[.[] | select(.name == "big")] | length' 0 list
+	assert_exit 0 gbe backup big
+}
+
+# Without the state's parent being writable, or as somebody else.
+unprivileged() {
+	local program=$GBE_MEM/greenboot-etcd as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+	running xfs
+	chmod 0711 "$GBE_SCRATCH"
+	cp "$GBE" "$program"
+	assert_exit 0 "${as[@]}" "$program" --root="$ROOT" --json status
+	assert_eq "booted" "$(jq -r .booted <<<"$OUT")" "${DEPLOYMENT[A]}"
+	assert_eq "etcd" "$(jq -r .etcd.healthy <<<"$OUT")" true
+	assert_exit 0 "${as[@]}" "$program" --root="$ROOT" --json list
+	assert_eq "list" "$(jq -c 'map(.name)' <<<"$OUT")" "$(json 'map(.name) | tostring' list)"
+	for verb in explain "show x" backup "restore x" undo "mark good" prune "pin x" "delete x"; do
+		# shellcheck disable=SC2086
+		assert_exit 1 "${as[@]}" "$program" --root="$ROOT" $verb
+		assert_match "$verb" "$ERR" "greenboot-etcd: *root*"
+		assert_eq "lines of $verb" "$(wc -l <"$GBE_MEM/err")" 1
+		assert_eq "stdout of $verb" "$OUT" ""
+	done
+	rm "$ROOT/run/greenboot-etcd/status.json"
+	assert_exit 1 "${as[@]}" "$program" --root="$ROOT" status
+	assert_match "stderr" "$ERR" "*status.json*root*"
+}
+
+GBE=$(program greenboot-etcd)
+suite_begin "$@"
+for kind in xfs xfs-noreflink btrfs btrfs-subvol ext4; do
+	run_case "hand-there-and-back@$kind" there_and_back "$kind"
+done
+run_case hand-while-running while_running
+run_case hand-restore-while-running restore_while_running
+for kind in xfs btrfs-subvol; do
+	run_case "hand-live@$kind" live "$kind"
+done
+run_case hand-live-without-clones live_without_clones
+run_case hand-names unnamed
+run_case hand-delete deleting
+run_case hand-mark marking
+run_case hand-damaged damaged
+run_case hand-next-boot next_boot
+run_case hand-locked locked
+run_case hand-prune pruning
+run_case hand-plain-system plain_system
+run_case hand-full-disk full
+run_case hand-unprivileged unprivileged
+suite_end

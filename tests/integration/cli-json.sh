@@ -1,0 +1,199 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Every --json output against its schema, in many situations of a device; the keys of the contract, by
+# name; and that text says the same.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+GBE=$(program greenboot-etcd)
+
+# fits SCHEMA STATUS ARG...: the output of a verb; leaves it in OUT.
+fits() {
+	local schema=$1 status=$2
+	shift 2
+	assert_exit "$status" gbe --json "$@"
+	fits_schema "$schema" <<<"$OUT" || fail "$* --json does not fit $schema.json"
+}
+
+fits_schema() {
+	python3 "$GBE_MEM/fits.py" "$GBE_TOP/data/schema/$1.json"
+}
+
+prepare() {
+	cat >"$GBE_MEM/fits.py" <<-'EOF2'
+		import json, sys
+		import jsonschema
+
+		def once(pairs):
+		    keys = [key for key, _ in pairs]
+		    if len(keys) != len(set(keys)):
+		        raise ValueError("a key twice: " + str(keys))
+		    return dict(pairs)
+
+		with open(sys.argv[1]) as file:
+		    schema = json.load(file)
+		value = json.loads(sys.stdin.read(), object_pairs_hook=once)
+		errors = list(jsonschema.Draft7Validator(schema).iter_errors(value))
+		for error in errors:
+		    print(list(error.absolute_path), error.message, file=sys.stderr)
+		sys.exit(bool(errors))
+	EOF2
+}
+
+# Everything that can be asked, whatever the situation.
+ask_all() {
+	fits status 0 status
+	fits list 0 list
+	fits list 0 list --exclusive
+	fits explain 0 explain
+	fits config 0 config
+	fits_schema status-file <"$ROOT/run/greenboot-etcd/status.json"
+}
+
+# The contract's keys, by name: a schema that forgot one would not notice.
+keys() {
+	local key
+
+	a_green xfs
+	stop_etcd
+	gbe backup one -d text
+	start_etcd
+	gbe --json status >"$GBE_MEM/status"
+	for key in schema booted run owner.deployment owner.run verdict health trial judged etcd.healthy \
+		etcd.reason etcd.version etcd.revision etcd.db_size etcd.db_in_use etcd.alarms data.path \
+		data.size backups last_good last_operation.operation last_operation.result \
+		last_operation.rule last_operation.reason last_operation.backup last_operation.started \
+		last_operation.duration next.deployment next.rule next.action next.backup next.age \
+		next.revision greenboot.flavour greenboot.enabled greenboot.boot_counter \
+		greenboot.rollback_imminent; do
+		jq -e "[paths | join(\".\")] + [paths(. == null) | join(\".\")] | index(\"$key\")" \
+			"$GBE_MEM/status" >/dev/null || fail "status lacks $key"
+	done
+	gbe --json list >"$GBE_MEM/list"
+	for key in name deployment run sequence grade verdict health created etcd_version revision \
+		cluster_id member_id size exclusive method pinned set_aside consumed present description; do
+		jq -e "all(.[]; has(\"$key\"))" "$GBE_MEM/list" >/dev/null || fail "list lacks $key"
+	done
+	jq -e '.[0].exclusive == null' "$GBE_MEM/list" >/dev/null
+	gbe --json list --exclusive | jq -e '.[0].exclusive >= 0' >/dev/null
+	gbe --json explain >"$GBE_MEM/explain"
+	for key in rule also reason facts actions; do
+		jq -e "has(\"$key\")" "$GBE_MEM/explain" >/dev/null || fail "explain lacks $key"
+	done
+	jq -e 'all(.actions[]; has("action") and has("name") and has("reason") and has("command"))' \
+		"$GBE_MEM/explain" >/dev/null
+}
+
+story() {
+	local name
+
+	a_green "$1"
+	ask_all
+	assert_json .booted "${DEPLOYMENT[A]}" status
+	assert_json .owner.deployment "${DEPLOYMENT[A]}" status
+	assert_json .verdict green status
+	assert_json .judged true status
+	assert_json .etcd.healthy true status
+	fits health 0 health
+	fits preflight 0 preflight
+	update B
+	ask_all
+	fits explain 0 explain --booted=staged
+	assert_eq "rule" "$(jq -r .rule <<<"$OUT")" 11
+	reboot
+	started
+	ask_all
+	b_writes
+	fits explain 0 explain --booted=rollback --verdict=red
+	assert_eq "rule" "$(jq -r .rule <<<"$OUT")" 10a
+	assert_ne "branches" "$(jq '.branches | length' <<<"$OUT")" 0
+	fits explain 0 explain --verdict=red
+	fits explain 0 explain --booted=0 --verdict=none --return=deliberate
+	judge red
+	ask_all
+	stop_etcd
+	fits health 6 health
+	assert_json .etcd.healthy false status
+	fits backup 0 backup -n
+	fits backup 0 backup mine
+	fits show 0 show mine
+	assert_eq "manifest" "$(jq -r .manifest.name <<<"$OUT")" mine
+	fits restore 0 restore -n mine
+	fits restore 0 restore mine
+	fits restore 0 undo
+	fits request 0 restore --next-boot mine
+	ask_all
+	fits request 0 restore --cancel
+	fits mark 0 mark bad mine
+	fits mark 0 mark bad
+	fits change 0 pin mine
+	fits change 0 unpin mine
+	fits change 0 delete mine
+	fits prune 0 prune
+	ask_all
+	name=$(json '.[0].name' list)
+	assert_json .name "$name" show "$name"
+}
+
+# What is broken, missing or foreign is null or a warning, never invalid output.
+odd() {
+	local store
+
+	a_green ext4
+	shutdown
+	store=$ROOT/var/lib/greenboot-etcd/backups
+	ask_all
+	: >"$DATA/.greenboot-etcd-owner"
+	ask_all
+	rm -rf "$DATA"
+	ask_all
+	assert_json .data.size null status
+	mkdir "$store/other" && : >"$store/other/manifest.json"
+	ask_all
+	assert_json '.warnings | length > 0' true status
+	rm "$ROOT/run/ostree-booted"
+	fits status 0 status
+	assert_json .booted null status
+	assert_json .next.rule 1 status
+	rm "$ROOT/proc/sys/kernel/random/boot_id"
+	fits status 0 status
+	assert_json .run null status
+	rm -rf "$ROOT/ostree"
+	ask_all
+	rm -rf "$ROOT/var/lib/greenboot-etcd"
+	fits status 0 status
+	fits list 0 list
+	fits preflight 5 preflight
+	greenboot_install none
+	fits status 0 status
+	assert_json .greenboot.flavour none status
+	assert_json .judged false status
+}
+
+# Names and reasons are somebody's words: no control character gets to the terminal.
+harmless() {
+	a_green xfs
+	stop_etcd
+	gbe backup one -d $'bell \a and \e[31mred'
+	gbe list | grep -q $'\e' && fail "an escape sequence in list"
+	gbe show one | grep -q $'[\a\e]' && fail "an escape sequence in show"
+	fits list 0 list
+	assert_eq "description" "$(jq -r '.[0].description' <<<"$OUT")" $'bell \a and \e[31mred'
+}
+
+if ! python3 -c 'import jsonschema' 2>/dev/null; then
+	echo "skip cli-json: python3-jsonschema is not installed (make deps)"
+	exit 0
+fi
+suite_begin "$@"
+prepare
+run_case json-keys keys
+for kind in xfs ext4 btrfs-subvol; do
+	run_case "json-story@$kind" story "$kind"
+done
+run_case json-odd odd
+run_case json-harmless harmless
+suite_end
