@@ -444,6 +444,12 @@ is_of_own(const GbeSituation *s)
 }
 
 static gboolean
+is_of_other_come_back(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->ran == GBE_YES;
+}
+
+static gboolean
 is_of_other(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER;
@@ -476,10 +482,14 @@ static const Branch branches[] = {
      GBE_YES,
      "same_run higher_minor sound on_corrupt trial previous previous_valid candidate verdict "
      "healthy judged used_within retry_trial" GATE},
-    {"data of another", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
+    {"data of another, D ran before", is_of_other_come_back, GBE_OWNER_OTHER, GBE_YES,
+     GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE, GBE_YES,
+     "ran last_pass trial own_trial verdict previous candidate same_commit contains "
+     "deliberate" GATE},
+    {"data of another, D never ran", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "last_pass trial ran own_trial judged verdict used_within previous previous_valid on_failed "
-     "candidate same_commit contains deliberate" GATE},
+     "ran last_pass trial own_trial judged verdict used_within previous previous_valid "
+     "on_failed" GATE},
 };
 
 static const Branch *
