@@ -16,6 +16,13 @@
 
 #include <check.h>
 
+/* Check's own assertions write to a file each time, which takes longer than a decision. */
+#define world_require(condition)                                                                   \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			ck_abort_msg("%s", #condition);                                            \
+	} while (0)
+
 #define WORLD_DEPLOYMENTS 3
 #define WORLD_BACKUPS 48
 #define WORLD_RUNS 16
@@ -248,9 +255,9 @@ world_store(World *w, Arena *arena, const GbeManifest *manifest)
 {
 	WorldBackup *backup = &w->backups[w->n_backups];
 
-	ck_assert_uint_lt(w->n_backups, WORLD_BACKUPS);
-	ck_assert_int_eq(world_find(w, manifest->name), -1);
-	ck_assert_uint_ge(manifest->sequence, w->sequence);
+	world_require(w->n_backups < WORLD_BACKUPS);
+	world_require(world_find(w, manifest->name) < 0);
+	world_require(manifest->sequence >= w->sequence);
 	w->sequence = manifest->sequence + 1;
 	backup->manifest = arena_manifest(arena, manifest);
 	backup->content = w->content;
@@ -263,7 +270,7 @@ world_delete(World *w, const char *name)
 {
 	int at = world_find(w, name);
 
-	ck_assert_int_ge(at, 0);
+	world_require(at >= 0);
 	w->n_backups--;
 	for (guint i = (guint)at; i < w->n_backups; i++) {
 		w->backups[i] = w->backups[i + 1];
@@ -276,9 +283,9 @@ world_delete(World *w, const char *name)
 static void
 world_stamped(World *w, Arena *arena, const GbeStamp *stamp, const GbeRunRecord *run)
 {
-	ck_assert_uint_lt(w->n_runs, WORLD_RUNS);
-	ck_assert_uint_ge(stamp->sequence, w->sequence);
-	ck_assert_uint_eq(run->sequence, stamp->sequence);
+	world_require(w->n_runs < WORLD_RUNS);
+	world_require(stamp->sequence >= w->sequence);
+	world_require(run->sequence == stamp->sequence);
 	w->runs[w->n_runs++] = arena_run(arena, run);
 	w->sequence = stamp->sequence + 1;
 	w->copy = arena_stamp(arena, stamp);
@@ -294,10 +301,10 @@ world_restore(World *w, Arena *arena, const GbePlan *plan, const GbeAction *rest
 	int at = world_find(w, restore->name);
 	WorldBackup source;
 
-	ck_assert_msg(at >= 0, "restores %s, which is not there", restore->name);
+	world_require(at >= 0);
 	source = w->backups[at];
 	w->attempts[at][w->booted]++;
-	ck_assert_int_eq(displace != NULL, w->data);
+	world_require((displace != NULL) == w->data);
 	if (displace != NULL) {
 		world_store(w, arena, displace->manifest);
 		w->undo = w->backups[w->n_backups - 1].manifest->name;
@@ -313,7 +320,7 @@ world_grade(World *w, Arena *arena, const GbeAction *action)
 {
 	int at = world_find(w, action->name);
 
-	ck_assert_int_ge(at, 0);
+	world_require(at >= 0);
 	w->backups[at].manifest = arena_manifest(arena, action->manifest);
 }
 
@@ -403,8 +410,8 @@ world_verdict(World *w, Arena *arena, GbeVerdict verdict)
 	GbeRunRecord *run;
 
 	world_found(w);
-	ck_assert_uint_gt(w->n_runs, 0);
-	ck_assert_uint_eq(w->runs[last]->sequence, w->stamp->sequence);
+	world_require(w->n_runs > 0);
+	world_require(w->runs[last]->sequence == w->stamp->sequence);
 	run = arena_run(arena, w->runs[last]);
 	run->verdict = verdict;
 	if (verdict == GBE_VERDICT_GREEN)
