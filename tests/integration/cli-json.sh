@@ -4,11 +4,9 @@
 # Every --json output against its schema, in many situations of a device; the keys of the contract, by
 # name; and that text says the same.
 
-# shellcheck disable=SC2317 # cases are called by name
+# shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
-
-GBE=$(program greenboot-etcd)
 
 # fits SCHEMA STATUS ARG...: the output of a verb; leaves it in OUT.
 fits() {

@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What is written about the command is what the command does: man pages, examples, completion.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+GBE=$(program greenboot-etcd)
+DATA_DIR=$GBE_TOP/data
+VERBS=(status list show backup restore undo mark explain prune pin unpin delete config health preflight)
+
+# plain FILE: a page as text, minus signs as in the source of everything else.
+plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$1"; }
+
+empty_root() {
+	ROOT=$GBE_MEM/empty.$BASHPID
+	mkdir -p "$ROOT"
+}
+
+# Every key, its default and nothing else, in the page and in the example.
+keys() {
+	local group='' line key value page example
+
+	empty_root
+	page=$(plain "$DATA_DIR/man/greenboot-etcd.conf.5")
+	example=$(<"$DATA_DIR/examples/greenboot-etcd.conf")
+	"$GBE" --root="$ROOT" config >"$GBE_MEM/config"
+	while read -r line; do
+		case $line in
+		\[*\])
+			group=$line
+			grep -qxF ".SH $line" <<<"$page" || fail "conf(5) lacks $group"
+			grep -qxF "$line" <<<"$example" || fail "the example lacks $group"
+			;;
+		*=*)
+			key=${line%%=*}
+			value=${line#*=}
+			section=$(awk -v g=".SH $group" '$0 == g { on = 1; next } /^\.SH/ { on = 0 } on' <<<"$page")
+			grep -qxF ".B $key=" <<<"$section" || fail "conf(5) lacks $group $key"
+			entry=$(awk -v k=".B $key=" '$0 == k { on = 1; next } /^\.TP/ { on = 0 } on' <<<"$section")
+			assert_match "default of $group $key in conf(5)" "$entry" "*; default: ${value:-empty}."
+			section=$(awk -v g="$group" '$0 == g { on = 1; next } /^\[/ { on = 0 } on' <<<"$example")
+			grep -qxF "#$key=$value" <<<"$section" || fail "the example lacks $group $key=$value"
+			;;
+		esac
+	done <"$GBE_MEM/config"
+	# And none that there is not.
+	assert_eq "keys in conf(5)" "$(grep -c '^\.B [a-z-]*=$' <<<"$page")" \
+		"$(grep -c = "$GBE_MEM/config")"
+	assert_eq "keys in the example" "$(grep -c '^#[a-z-]*=' <<<"$example")" \
+		"$(grep -c = "$GBE_MEM/config")"
+}
+
+examples() {
+	local file name
+
+	empty_root
+	for file in "$DATA_DIR"/examples/*.conf; do
+		name=${file##*/}
+		cp "$file" "$ROOT/$name"
+		assert_exit 0 "$GBE" --root="$ROOT" --config="/$name" config --check
+		# The comments are about keys that exist: without their # it is right, too.
+		sed -n -e '/^\[/p' -e 's/^#\([a-z-]*=.\)/\1/p' "$file" >"$ROOT/bare.conf"
+		assert_exit 0 "$GBE" --root="$ROOT" --config=/bare.conf config --check
+	done
+}
+
+verbs() {
+	local verb option page
+
+	page=$(plain "$DATA_DIR/man/greenboot-etcd.8")
+	for verb in "${VERBS[@]}"; do
+		grep -qE "^\.(B|BR|BI) ($verb|\" $verb)( |\$)|, \" $verb \"" <<<"$page" ||
+			fail "greenboot-etcd(8) lacks $verb"
+		grep -qw -- "$verb" "$DATA_DIR/completion/greenboot-etcd" || fail "completion lacks $verb"
+		for option in $("$GBE" "$verb" --help | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -q -- "$option" <<<"$page" || fail "greenboot-etcd(8) lacks $option of $verb"
+			grep -q -- "$option" "$DATA_DIR/completion/greenboot-etcd" ||
+				fail "completion lacks $option of $verb"
+		done
+	done
+}
+
+# The pages are read without a complaint.
+pages() {
+	local page
+
+	command -v groff >/dev/null || skip_case "optional: groff is not installed"
+	for page in "$DATA_DIR"/man/*.[158]; do
+		assert_eq "groff on ${page##*/}" "$(groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)" ""
+	done
+}
+
+# complete WORD...: what completion offers for the last one.
+completes() {
+	PATH=$GBE_MEM/bin:$PATH bash -c '
+		. "$0"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+		_greenboot_etcd
+		printf "%s\n" "${COMPREPLY[@]}"' "$DATA_DIR/completion/greenboot-etcd" "$@"
+}
+
+completion() {
+	mkdir -p "$GBE_MEM/bin"
+	ln -sf "$GBE" "$GBE_MEM/bin/greenboot-etcd"
+	a_green xfs
+	stop_etcd
+	gbe backup before-this
+	gbe backup before-that
+	assert_eq "verbs" "$(completes greenboot-etcd sta)" status
+	assert_eq "options" "$(completes greenboot-etcd backup --l)" --live
+	assert_eq "global options" "$(completes greenboot-etcd --js)" --json
+	assert_eq "grades" "$(completes greenboot-etcd list --grade = g)" good
+	assert_eq "names" "$(completes greenboot-etcd --root = "$ROOT" restore before-th | sort)" \
+		$'before-that\nbefore-this'
+	assert_eq "a name to mark" "$(completes greenboot-etcd --root "$ROOT" mark bad before-thi)" \
+		before-this
+	assert_eq "mark" "$(completes greenboot-etcd mark b)" bad
+}
+
+suite_begin "$@"
+run_case docs-keys keys
+run_case docs-examples examples
+run_case docs-verbs verbs
+run_case docs-pages pages
+run_case docs-completion completion
+suite_end
