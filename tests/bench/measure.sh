@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # shared with run and the parts
+#
+# One operation, measured: how long, and how much reached the disk. Samples are files of numbers, one a
+# line, below SAMPLES. Sourced after tests/lib/all.sh.
+
+samples_begin() {
+	SAMPLES=$GBE_MEM/samples
+	rm -rf "$SAMPLES"
+	mkdir -p "$SAMPLES"
+}
+
+sample() { [[ $WARM ]] || echo "$2" >>"$SAMPLES/$1"; }
+count_of() { [[ ! -e $SAMPLES/$1 ]] || wc -l <"$SAMPLES/$1"; }
+# Empty where nothing was measured.
+median() {
+	[[ ! -e $SAMPLES/$1 ]] || sort -n "$SAMPLES/$1" | awk '{ v[NR] = $1 }
+		END { printf "%.0f\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# Nothing that an earlier operation left to be done later (unlinked files, deleted subvolumes) is charged
+# to the next one: all of that is worked off before a file system is read-only.
+settle() {
+	local n=0
+
+	# (btrfs subvolume sync looks once a second only.)
+	while [[ $KIND == btrfs* && $(btrfs subvolume list -d "$ROOT") ]] && ((n++ < 250)); do
+		btrfs filesystem sync "$ROOT"
+		sleep 0.02
+	done
+	mount -o remount,ro "$ROOT"
+	mount -o remount,rw "$ROOT"
+}
+
+disk_written() {
+	local stat
+
+	read -ra stat <"/sys/block/$LOOP/stat"
+	echo $((stat[6] * 512))
+}
+
+# measured NAME COMMAND... [+ COMMAND...]: samples NAME (microseconds, also in TOOK) and NAME.disk
+# (bytes). What the commands print is in OUT.
+measured() {
+	local name=$1 before
+	shift
+	settle
+	before=$(disk_written)
+	TOOK=$("$TOOLS/timed" -o "$GBE_MEM/out" "$@")
+	sync -f "$ROOT"
+	sample "$name" "$TOOK"
+	sample "$name.disk" $(($(disk_written) - before))
+	OUT=$(<"$GBE_MEM/out")
+}
+
+# The engine's own figures, out of OUT: from the lock taken to the name durable; what the command needs
+# around it; its steps; the bytes of data that it copied.
+sample_engine() {
+	local total clone verify sync publish copied
+
+	read -r total clone verify sync publish copied < <(jq -r '"\(.timing |
+		"\(.total_usec) \(.clone_usec) \(.verify_usec) \(.sync_usec) \(.publish_usec)"
+		) \(.bytes_written)"' <<<"$OUT")
+	sample "$1.engine" "$total"
+	sample "$1.around" $((TOOK - total))
+	sample "$1.clone" "$clone"
+	sample "$1.verify" "$verify"
+	sample "$1.sync" "$sync"
+	sample "$1.publish" "$publish"
+	sample "$1.copied" "$copied"
+}
+
+# ---- the contestants: each leaves everything as it found it ----
+
+backup_ours() {
+	measured backup.ours "${GBE[@]}" --json backup bench
+	sample_engine backup.ours
+	gbe delete --force bench >/dev/null
+}
+
+backup_cp() {
+	measured backup.cp cp -a --reflink=auto "$DATA" "$COPIES/cp" + sync -f "$COPIES"
+	rm -rf "$COPIES/cp"
+}
+
+backup_rsync() {
+	measured backup.rsync rsync -a "$DATA/" "$COPIES/rsync" + sync -f "$COPIES"
+	rm -rf "$COPIES/rsync"
+}
+
+restore_ours() {
+	measured restore.ours "${GBE[@]}" --json restore base
+	sample_engine restore.ours
+	gbe delete --force "$(jq -r .displaced <<<"$OUT")" >/dev/null
+}
+
+restore_cp() {
+	measured restore.cp mv "$DATA" "$DATA.old" \
+		+ cp -a --reflink=auto "$STORE/base/data" "$DATA" + sync -f "$ROOT"
+	put_back
+}
+
+restore_rsync() {
+	measured restore.rsync mv "$DATA" "$DATA.old" \
+		+ rsync -a "$STORE/base/data/" "$DATA" + sync -f "$ROOT"
+	put_back
+}
+
+put_back() {
+	rm -rf "$DATA"
+	mv "$DATA.old" "$DATA"
+}
+
+# alternate ROUNDS OPERATION CONTESTANT...: all of them in each round, in turning order.
+alternate() {
+	local rounds=$1 operation=$2 round n contestants
+	shift 2
+	contestants=("$@")
+	for ((round = 0; round < rounds; round++)); do
+		for ((n = 0; n < $#; n++)); do
+			"${operation}_${contestants[(round + n) % $#]}"
+		done
+	done
+}
+
+# both ROUNDS OF-RSYNC: backup, then restore, each beside what a user would run instead.
+both() {
+	local operation
+
+	samples_begin
+	for operation in backup restore; do
+		if [[ $operation == restore ]]; then
+			gbe backup base >/dev/null
+		fi
+		WARM=yes
+		alternate "$WARM_UPS" "$operation" ours cp
+		WARM=
+		alternate "$1" "$operation" ours cp
+		alternate "$2" "$operation" rsync
+	done
+	gbe delete --force base >/dev/null
+}
+
+# ---- system calls ----
+
+FLUSHES=fsync,fdatasync,syncfs,sync,sync_file_range,msync
+WRITES=write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile,splice
+
+# traced COMMAND...: FLUSHED, how often by kind; WROTE, bytes written to files below ROOT.
+traced() {
+	local log=$GBE_MEM/strace
+
+	strace -f -y -s 0 -o "$log" -e "trace=$FLUSHES,$WRITES" "$@" >"$GBE_MEM/out"
+	OUT=$(<"$GBE_MEM/out")
+	FLUSHED=$(awk -v names="$FLUSHES" 'BEGIN { n = split(names, name, ",") }
+		{ for (i = 1; i <= n; i++)
+			if (index($2, name[i] "(") == 1) { count[name[i]]++; sum++ } }
+		END { printf "%d", sum
+			for (i = 1; i <= n; i++)
+				if (count[name[i]]) printf " %s %d", name[i], count[name[i]] }' "$log")
+	WROTE=$(awk -v below="<$ROOT/" -v names="$FLUSHES" '
+		index($0, below) && $NF ~ /^[0-9]+$/ && $2 !~ /sync/ { sum += $NF }
+		END { printf "%d", sum }' "$log")
+}

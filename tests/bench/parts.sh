@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2153,SC2154 # shared with run and the others
+#
+# The parts of the bench. Each makes the devices that it needs and takes them down again, and adds rows
+# to tables that are printed at the end. Sourced.
+
+# bench_device KIND: a device that has booted deployment A and has no data yet.
+bench_device() {
+	device "$1" none "$IMAGE_SIZE"
+	LOOP=$(findmnt -n -o SOURCE --mountpoint "$ROOT")
+	LOOP=${LOOP##*/}
+	# Otherwise everything is cached twice.
+	losetup --direct-io=on "/dev/$LOOP" 2>/dev/null || LOOP_HOW="through the page cache"
+	MASKED=yes boot A
+	STORE=$ROOT/var/lib/greenboot-etcd/backups
+	COPIES=$ROOT/var/copies
+	mkdir -p "$COPIES"
+	GBE=("$(program greenboot-etcd)" --root="$ROOT")
+}
+
+# ---- backup and restore, beside cp and rsync ----
+
+add_row() { printf '%s\n' "$(row "${@:2}")" >>"$GBE_MEM/rows.$1"; }
+print_rows() { [[ ! -e $GBE_MEM/rows.$1 ]] || cat "$GBE_MEM/rows.$1"; }
+
+part_copies() { # KIND
+	local bytes rounds
+
+	bench_device "$1"
+	for bytes in $SIZES; do
+		data_fill "$bytes"
+		note "$1: db of $(size "$bytes")"
+		rounds=$N
+		both "$rounds" "$RSYNC_N"
+		add_copies "$1" "$(size "$bytes")" "$bytes"
+		if [[ $bytes == "${SIZES%% *}" ]]; then
+			part_calls "$1"
+		fi
+	done
+	if fs_clones "$1"; then
+		data_fill "$FRAGMENTED_SIZE"
+		data_fragment "$FRAGMENTED_EXTENTS"
+		note "$1: db of $(size "$FRAGMENTED_SIZE") in $(data_extents) extents"
+		both "$N" 1
+		add_copies "$1" "$(size "$FRAGMENTED_SIZE"), $(data_extents) extents" fragmented
+		part_memory "$1" "$(data_extents) extents"
+	fi
+	root_free
+}
+
+# add_copies KIND DATA BYTES: what both() measured.
+add_copies() {
+	local operation engine cp rsync most=1.00 what
+
+	for operation in backup restore; do
+		engine=$(median "$operation.ours.engine")
+		cp=$(median "$operation.cp")
+		rsync=$(median "$operation.rsync")
+		what="$operation, $1, $2"
+		add_row "$operation" "$1" "$2" "$(ms "$engine")" "$(ms "$(median "$operation.ours")")" \
+			"$(ms "$cp")" "**$(ratio "$engine" "$cp")**" \
+			"$(ratio "$(median "$operation.ours")" "$cp")" \
+			"$(ms "$rsync")" "$(ratio "$engine" "$rsync")" \
+			"$(kib "$(median "$operation.ours.disk")")" \
+			"$(kib "$(median "$operation.cp.disk")")" \
+			"$(count_of "$operation.ours")/$(count_of "$operation.rsync")"
+		add_row steps "$what" "$(ms "$(median "$operation.ours.clone")")" \
+			"$(ms "$(median "$operation.ours.verify")")" \
+			"$(ms "$(median "$operation.ours.sync")")" \
+			"$(ms "$(median "$operation.ours.publish")")" \
+			"$(ms "$engine")" "$(ms "$(median "$operation.ours.around")")"
+		if ! fs_clones "$1" && [[ $3 == "$HUNDRED" ]]; then
+			most=0.90
+		fi
+		limit "$what: engine / cp" "$(ratio "$engine" "$cp")" "$most"
+		loses "$what: engine beside cp" "$(ratio "$engine" "$cp")"
+		loses "$what: whole command beside cp" "$(ratio "$(median "$operation.ours")" "$cp")"
+		loses "$what: engine beside rsync" "$(ratio "$engine" "$rsync")"
+		limit "$what: the command around the engine" \
+			"$(ms "$(median "$operation.ours.around")")" 25 ms
+		limit_bytes "$1" "$what" "$operation"
+		[[ $3 == fragmented ]] || eval "ENGINE_${operation}_${1//-/_}+=' $engine'"
+	done
+}
+
+# Where blocks are shared nothing is copied; else never more than there is.
+limit_bytes() { # KIND WHAT OPERATION
+	local copied
+
+	copied=$(median "$3.ours.copied")
+	if fs_clones "$1"; then
+		limit "$2: data copied" "$(kib "$copied")" 0 KiB
+	else
+		limit "$2: data copied beyond what SEEK_DATA reports" \
+			"$(kib $((copied - $("$TOOLS/seek-data" "$DATA"))))" 1024 KiB
+	fi
+}
+
+# Cost grows with extents, not bytes: the engine on the largest beside the smallest.
+limit_growth() { # KIND
+	local operation list times
+
+	fs_clones "$1" || return 0
+	for operation in backup restore; do
+		list=ENGINE_${operation}_${1//-/_}
+		# shellcheck disable=SC2086
+		set -- "$1" ${!list}
+		(($# > 2)) || return 0
+		times=$(awk -v a="${!#}" -v b="$2" 'BEGIN { printf "%.1f", a / b }')
+		limit "$operation, $1: engine, largest db / smallest ($((${SIZES##* } / ${SIZES%% *})) times the bytes)" \
+			"$times" 3.0
+	done
+}
+
+# ---- flushes and bytes, as the kernel is asked for them ----
+
+part_calls() { # KIND
+	local operation wrote seek
+
+	seek=$("$TOOLS/seek-data" "$DATA")
+	gbe backup base >/dev/null
+	settle
+	for operation in backup restore; do
+		if [[ $operation == backup ]]; then
+			traced "${GBE[@]}" --json backup bench
+			gbe delete --force bench >/dev/null
+		else
+			traced "${GBE[@]}" --json restore base
+			gbe delete --force "$(jq -r .displaced <<<"$OUT")" >/dev/null
+		fi
+		wrote=$((WROTE - $(jq -r .bytes_written <<<"$OUT")))
+		add_row calls "$1" "$operation" "${FLUSHED%% *}" "${FLUSHED#* }" \
+			"$(kib "$(jq -r .bytes_written <<<"$OUT")")" \
+			"$(awk -v b="$wrote" 'BEGIN { printf "%.1f", b / 1024 }')"
+		limit "$operation, $1: flushes of the whole command" "${FLUSHED%% *}" \
+			"$([[ $operation == backup ]] && echo 4 || echo 6)"
+		limit "$operation, $1: written besides data" "$(kib "$wrote")" 64 KiB
+		if ! fs_clones "$1"; then
+			limit "$operation, $1: all written beyond what SEEK_DATA reports" \
+				"$(kib $((WROTE - seek)))" 1024 KiB
+		fi
+	done
+	gbe delete --force base >/dev/null
+}
+
+# ---- private memory ----
+
+memory_of() { # WHAT PROGRAM [ARG...]
+	local what=$1 kib rc=0
+	shift
+	kib=$("$TOOLS/rss-at-exit" "$@" 2>"$GBE_MEM/err") || rc=$?
+	if [[ ! $kib ]]; then
+		cat "$GBE_MEM/err" >&2
+		return 1
+	fi
+	add_row memory "$what" "$kib" "$rc"
+	limit "private memory, $what" "$kib" 4095 KiB
+}
+
+# Every program, on data and a store of some size.
+part_memory() { # KIND WHAT
+	local name
+
+	memory_of "backup, $1, $2" "${GBE[@]}" --json backup base
+	memory_of "restore, $1, $2" "${GBE[@]}" --json restore base
+	for name in prerun finalize; do
+		memory_of "$name, $1, $2" "$(program "$name")" --root="$ROOT"
+	done
+}
+
+# ---- etcd's puts, while backups share its blocks ----
+
+puts() { # WHEN
+	local median p99
+
+	read -r median p99 < <("$TOOLS/put-latency" "$ETCD_PORT" "$PUTS" 1024 "$PUT_KEYS" $((SEED += 1)))
+	PUT_CELLS+=("$(ms "$median")" "$(ms "$p99")")
+	PUT_MEDIANS+=("$median") PUT_P99S+=("$p99")
+}
+
+live_backup() { gbe backup --live >/dev/null; }
+
+part_latency() { # KIND
+	local n
+
+	bench_device "$1"
+	PUT_CELLS=() PUT_MEDIANS=() PUT_P99S=()
+	start_etcd --heartbeat-interval=100 --election-timeout=1000
+	note "$1: etcd's puts"
+	# A db with something in it, each page of which will be shared.
+	"$TOOLS/put-latency" "$ETCD_PORT" "$((PUT_KEYS / 4))" 16384 "$PUT_KEYS" 1 >/dev/null
+	"$TOOLS/put-latency" "$ETCD_PORT" "$PUTS" 1024 "$PUT_KEYS" 2 >/dev/null
+	puts
+	puts
+	live_backup
+	puts
+	for ((n = 1; n < 30; n++)); do
+		"$TOOLS/put-latency" "$ETCD_PORT" 20 1024 "$PUT_KEYS" $((SEED += 1)) >/dev/null
+		live_backup
+	done
+	puts
+	add_row latency "$1" "$(size "$(stat -c %s "$DATA/member/snap/db")")" "${PUT_CELLS[@]}" \
+		"$(ratio "${PUT_MEDIANS[3]}" "${PUT_MEDIANS[1]}")" \
+		"$(ratio "${PUT_P99S[3]}" "${PUT_P99S[1]}")"
+	loses "etcd's puts, $1, median after thirty backups beside before" \
+		"$(ratio "${PUT_MEDIANS[3]}" "${PUT_MEDIANS[1]}")"
+	loses "etcd's puts, $1, p99 after thirty backups beside before" \
+		"$(ratio "${PUT_P99S[3]}" "${PUT_P99S[1]}")"
+	stop_etcd
+	root_free
+}
+
+# ---- what does not depend on the data ----
+
+# in_turn NAME COMMAND...: samples NAME, and beside it sysroot.NAME: libostree's own load.
+in_turn() {
+	local name=$1 n
+	shift
+	for ((n = 0; n < 2 * N + 1; n++)); do
+		WARM=$([[ $n != 0 ]] || echo yes)
+		TOOK=$("$TOOLS/timed" "$@")
+		sample "$name" "$TOOK"
+		sample "$name.sysroot" "$("$TOOLS/sysroot-load" "$ROOT")"
+	done
+	WARM=
+}
+
+add_in_turn() { # NAME WHAT [LIMIT]
+	local took sysroot
+
+	took=$(median "$1")
+	sysroot=$(median "$1.sysroot")
+	add_row turn "$2" "$(ms "$took")" "$(ms "$sysroot")" "$(ms $((took - sysroot)))" "$(count_of "$1")"
+	[[ ! ${3-} ]] || limit "$2, beyond libostree's load" "$(ms $((took - sysroot)))" "$3" ms
+}
+
+part_store() {
+	local n
+
+	bench_device xfs
+	data_fill 33554432
+	deploy B
+	boot A
+	note "status and prerun with nothing to do"
+	samples_begin
+	in_turn prerun "$(program prerun)" --root="$ROOT"
+	add_in_turn prerun "prerun, nothing to do" 20
+	in_turn status "${GBE[@]}" status
+	add_in_turn status "status" 20
+	note "$BACKUPS backups"
+	for ((n = $(gbe --json list | jq length); n < BACKUPS; n++)); do
+		gbe backup >/dev/null
+	done
+	for n in status list "prune -n" explain; do
+		# shellcheck disable=SC2086
+		in_turn "${n%% *}.many" "${GBE[@]}" $n
+		add_in_turn "${n%% *}.many" "$n, $BACKUPS backups"
+	done
+	in_turn prerun.many "$(program prerun)" --root="$ROOT"
+	add_in_turn prerun.many "prerun, $BACKUPS backups"
+	for n in status list explain "prune -n" "config --check" preflight health; do
+		# shellcheck disable=SC2086
+		memory_of "$n, $BACKUPS backups" "${GBE[@]}" $n
+	done
+	for n in prerun green red health preflight finalize; do
+		memory_of "$n, $BACKUPS backups" "$(program "$n")" --root="$ROOT"
+	done
+	root_free
+}
+
+part_size() {
+	local path sum=0 bytes
+
+	for path in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
+		[[ -x $path && ! $path =~ \.[a-z]+$ ]] || continue
+		"${STRIP:-strip}" -o "$GBE_MEM/stripped" "$path"
+		bytes=$(stat -c %s "$GBE_MEM/stripped")
+		sum=$((sum + bytes))
+		add_row size "${path##*/}" "$(kib "$bytes")"
+	done
+	add_row size "together" "$(kib "$sum")"
+	limit "all binaries, stripped" "$(kib "$sum")" 1024 KiB
+}
