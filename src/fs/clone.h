@@ -2,10 +2,10 @@
 /*
  * Cloning a tree: a btrfs snapshot where the source is a subvolume, else FICLONE file by file, else a
  * hole-aware copy with preallocation kept (up to the end of the file a hole stays a hole, an allocated
- * and never written range stays allocated). Owner, mode, times, xattrs, ACLs, security labels, NOCOW
- * and hard links inside the tree are preserved; symlinks are copied as symlinks. Other inode flags
- * (immutable, append-only, compression) are not; a file with a further name outside of the tree becomes
- * a file of its own. The source is scanned first (tree.h).
+ * and never written range stays allocated; FICLONE on XFS makes a hole of the latter). Owner, mode,
+ * times, xattrs, ACLs, security labels, NOCOW and hard links inside the tree are preserved; symlinks
+ * are copied as symlinks. Other inode flags (immutable, append-only, compression) are not; a file with
+ * a further name outside of the tree becomes a file of its own. The source is scanned first (tree.h).
  *
  * Nothing is synced here: the caller syncs the file system, then renames. After a power cut the
  * destination is any part of a tree, so it must carry a name that says so (backup-name.h, rungs). On

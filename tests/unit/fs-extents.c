@@ -11,7 +11,7 @@ count(const char *path, gboolean fiemap)
 	g_autoptr(GError) error = NULL;
 	GbeExtents extents = {0};
 
-	sync();
+	ck_assert_int_eq(syncfs(place), 0);
 	assert_ok(gbe_extents_of_tree(fd, fiemap, &extents, &error), error);
 	return extents;
 }
