@@ -178,6 +178,8 @@ backup_data() {
 	entry=$(json '[.[] | select(.deployment == "'"${DEPLOYMENT[A]}"'")][0].name' list)
 	shutdown
 	file=$(find "$ROOT/$STATE_DIR/backups/$entry/data/member/snap" -name db)
+	[[ $1 != btrfs-subvol ]] || # a snapshot cannot be changed by accident
+		btrfs property set -ts "$ROOT/$STATE_DIR/backups/$entry/data" ro false
 	truncate -s -4096 "$file"
 	power_on
 	booted B

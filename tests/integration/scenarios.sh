@@ -175,16 +175,40 @@ neighbours() {
 	)
 }
 
-# State and store are gone before an update.
+# State and store are deleted: made anew at the next start. An update right then is held back: a store
+# that was there and is not may be a mount that is missing; greenboot brings A back.
 scene_no_store() {
 	a_green "$1"
 	reboot
 	judge green
 	put last word
-	rm -rf "$ROOT/var/lib/greenboot-etcd"
+	A_STATE=$(etcd_state)
+	wipe "$ROOT/var/lib/greenboot-etcd"
+	update B
+	shutdown
+	machine_on
+	booted B
+	held
+	while [[ $BOOTED == B ]]; do
+		judge red
+		shutdown
+		machine_on
+	done
+	start_etcd
+	a_is_back
+	judge green
 	into_b
 	b_writes
 	fails_back
+}
+
+# wipe DIR: with the read-only snapshots in it
+wipe() {
+	local tree
+	while read -r tree; do
+		[[ $(stat -c %i "$tree") != 256 ]] || btrfs -q subvolume delete "$tree"
+	done < <(find "$1" -name data -type d)
+	rm -rf -- "$1"
 }
 
 # The rule that explain names before a boot is the one that the boot takes.
@@ -194,25 +218,27 @@ scene_explain() {
 	a_green "$1"
 	update B
 	rule=$(json .rule explain --booted=staged)
-	assert_match "a rule" "$rule" "[0-9]*"
-	shutdown
-	power_on
-	assert_json .last_operation.rule "$rule" status
+	reboot
+	assert_eq "B's first boot" "$(rule_taken)" "$rule"
 	b_writes
 	judge red
 	rule=$(json .rule explain)
 	reboot
 	booted B
-	assert_json .last_operation.rule "$rule" status
+	assert_eq "B's second boot" "$(rule_taken)" "$rule"
 	judge red
-	rule=$(json .rule explain --booted=rollback)
 	reboot
 	booted B
 	judge red
+	rule=$(json .rule explain --booted=rollback)
 	reboot
 	booted A
-	assert_json '.last_operation | "\(.rule)" | contains("'"${rule%%[+, ]*}"'")' true status
+	assert_eq "A's boot" "$(rule_taken)" "$rule"
+	assert_json .last_operation.rule "$rule" status
+	assert_json .last_operation.operation restore status
 }
+
+rule_taken() { sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' "$PRERUN_LOG" | head -n 1; }
 
 # Requests that cannot be carried out: recorded, dropped, and the table goes on.
 scene_impossible_requests() {

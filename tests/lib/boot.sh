@@ -61,6 +61,7 @@ config_write() {
 		[health]
 		timeout=${HEALTH_TIMEOUT:-10s}
 	EOF
+	sync -f "$ROOT"
 }
 
 config() {
@@ -70,6 +71,8 @@ config() {
 		printf '[%s]\n%s\n' "$group" "$setting" \
 			>"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$group-${setting%%=*}.conf"
 	done
+	# A person would not pull the plug right after it.
+	sync -f "$ROOT"
 }
 
 unconfig() { rm -f "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$1-$2.conf"; }
@@ -89,7 +92,7 @@ has_program() { [[ -e $(deployment_dir "$BOOTED")/usr/libexec/greenboot-etcd/pre
 
 # boot NAME [--soft] [--cmdline=TEXT]: up to the point where etcd would start.
 boot() {
-	local soft='' extra='' dir count link
+	local soft='' extra='' count link
 	BOOTED=$1
 	shift
 	for _; do
@@ -111,12 +114,8 @@ boot() {
 		cat /proc/sys/kernel/random/uuid >"$ROOT/proc/sys/kernel/random/boot_id"
 	fi
 	touch "$ROOT/run/ostree-booted"
-	dir=$(deployment_dir "$BOOTED")
-	for link in "$ROOT"/ostree/boot.[01]/"$STATEROOT"/*/*; do
-		[[ ! $link -ef $dir ]] || break
-	done
-	[[ $link -ef $dir ]]
-	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=${link#"$ROOT"}${extra:+ $extra}" \
+	link=$(boot_link "$BOOTED")
+	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=$link${extra:+ $extra}" \
 		>"$ROOT/proc/cmdline"
 	start_prerun
 }
@@ -223,7 +222,7 @@ cut_in() {
 	GREENBOOT_ETCD_FAULT=$2=stop "$BUILD_FAULTS/hooks/$1" --root="$ROOT" >&2 &
 	pid=$!
 	while kill -0 "$pid" 2>/dev/null; do
-		for worker in "$pid" $(pgrep -P "$pid"); do
+		for worker in "$pid" $(pgrep -P "$pid" || true); do
 			if [[ $(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null) == T* ]]; then
 				kill -KILL "$pid" 2>/dev/null || true
 				kill -KILL "$worker" 2>/dev/null || true
@@ -253,6 +252,12 @@ device_save() {
 	cp -a "$BOOT" "$BOOT.saved"
 	mount -o loop,noatime "$IMAGE" "$ROOT"
 	root_mounts
+}
+
+# same_boot: after either, as if the machine had not been off.
+same_boot() {
+	mount -t tmpfs -o mode=0755 tmpfs "$ROOT/run"
+	touch "$ROOT/run/ostree-booted"
 }
 
 device_load() {

@@ -92,6 +92,7 @@ deploy() {
 	ostree admin --sysroot="$ROOT" deploy --retain --os="$STATEROOT" "$@" "os/$commit" \
 		>/dev/null 2>&1
 	deployment_learn "$name" "$before"
+	cmdline_follows
 }
 
 # What is listed now and was not before is called NAME.
@@ -143,10 +144,33 @@ unstage() { rm -f "$ROOT/run/ostree/staged-deployment"; }
 # What ostree-finalize-staged.service does at shutdown.
 finalize_staged() {
 	! staged || in_booted ostree admin finalize-staged >/dev/null 2>&1
+	cmdline_follows
+}
+
+# boot_link NAME: what ostree= says for it now.
+boot_link() {
+	local dir link
+
+	dir=$(deployment_dir "$1")
+	for link in "$ROOT"/ostree/boot.[01]/"$STATEROOT"/*/*; do
+		[[ ! $link -ef $dir ]] || { echo "${link#"$ROOT"}" && return; }
+	done
+	return 1
+}
+
+# Each change of the list renumbers those links. A running system knows the deployment that it was
+# booted from by its root directory; below --root the command line has to say it, so it follows.
+cmdline_follows() {
+	local link
+
+	[[ -s $ROOT/proc/cmdline && $BOOTED ]] || return 0
+	link=$(boot_link "$BOOTED") || return 0
+	sed -i "s|ostree=[^ ]*|ostree=$link|" "$ROOT/proc/cmdline"
 }
 
 undeploy() {
 	ostree admin --sysroot="$ROOT" undeploy "$(deployment_index "$1")" >/dev/null 2>&1
+	cmdline_follows
 }
 
 pin() { ostree admin --sysroot="$ROOT" pin "$(deployment_index "$1")" >/dev/null; }
@@ -157,6 +181,7 @@ unpin() { ostree admin --sysroot="$ROOT" pin --unpin "$(deployment_index "$1")" 
 make_default() {
 	order_tool
 	"$GBE_MEM/ostree-order" "$ROOT" "$(deployment_index "$1")"
+	cmdline_follows
 }
 
 order_tool() {
