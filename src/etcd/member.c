@@ -85,8 +85,9 @@ take_configured(const char *member_dir, char **ret_path, GError **error)
 {
 	g_auto(GStrv) parts = g_strsplit(member_dir, "/", -1);
 
-	for (gsize i = 0; parts[i] != NULL; i++)
-		if (*parts[i] == '\0' || strcmp(parts[i], ".") == 0 || strcmp(parts[i], "..") == 0)
+	for (gsize i = 0; i == 0 || parts[i] != NULL; i++)
+		if (parts[i] == NULL || *parts[i] == '\0' || strcmp(parts[i], ".") == 0 ||
+		    strcmp(parts[i], "..") == 0)
 			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
 					 "member-dir=%s: \"auto\", \".\" or a path below the data "
 					 "directory is expected",

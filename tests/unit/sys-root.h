@@ -34,7 +34,9 @@ run_program(const char *const *argv, char **ret_output)
 
 	if (!g_spawn_sync(NULL, (char **)argv, NULL,
 			  G_SPAWN_SEARCH_PATH |
-			      (ret_output == NULL ? G_SPAWN_STDOUT_TO_DEV_NULL : 0),
+			      (ret_output == NULL ? G_SPAWN_STDOUT_TO_DEV_NULL : 0) |
+			      /* It tells on stderr that all is well. */
+			      (g_str_equal(argv[0], "etcdctl") ? G_SPAWN_STDERR_TO_DEV_NULL : 0),
 			  NULL, NULL, ret_output, NULL, &status, &error))
 		return -1;
 	return status;
