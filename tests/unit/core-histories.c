@@ -36,8 +36,9 @@ typedef struct {
 	gboolean ran[WORLD_DEPLOYMENTS], with_program[WORLD_DEPLOYMENTS];
 	gboolean green[WORLD_DEPLOYMENTS];
 	gboolean
-	    settled[WORLD_DEPLOYMENTS];	   /* green, or in use for weeks with nobody to judge it */
-	gboolean weeks[WORLD_DEPLOYMENTS]; /* one of its runs was as long as that */
+	    settled[WORLD_DEPLOYMENTS];	    /* green, or in use for weeks with nobody to judge it */
+	gboolean judged[WORLD_DEPLOYMENTS]; /* in this trial */
+	gboolean weeks[WORLD_DEPLOYMENTS];  /* one of its runs was as long as that */
 	Outcome last[WORLD_DEPLOYMENTS];
 	/* The runs in a row of the deployment that has the data. */
 	int base; /* who had it before; -1: nobody */
@@ -246,10 +247,10 @@ check_return(const Boot *b)
 	const Truth *was = &b->before->truth;
 	Content live = b->before->world.content, got = b->after->world.content;
 
-	if (!was->green[b->d] || was->without)
+	if (!was->settled[b->d] || was->without)
 		return;
 	property(b->after, A_RETURN_HAS_ITS_OWN, contains(got, was->had[b->d]), b->detail);
-	if (!was->green[b->o])
+	if (!was->settled[b->o])
 		return;
 	if (b->how != RETURN && contains(live, was->had[b->d]))
 		property(b->after, NOT_DELIBERATE_NOT_REWOUND, got == live, b->detail);
@@ -418,6 +419,8 @@ take(const Node *before, Node *node, const Step *step)
 		t->retries = 0;
 		t->long_unjudged = FALSE;
 	}
+	if (o != step->who && t->settled[o] && !t->settled[step->who])
+		t->judged[step->who] = FALSE; /* a new trial */
 	if (before != NULL && o == step->who && t->taken != 0 && node->world.content == t->taken)
 		t->retries++;
 	t->ran[step->who] = TRUE;
@@ -466,7 +469,9 @@ shut_down(Node *node, const Step *next, Arena *arena)
 	t->last[step->who] = step->outcome;
 	t->long_unjudged |= step->outcome == UNJUDGED_LONG;
 	t->weeks[step->who] |= is_long(step->outcome);
-	t->settled[step->who] |= step->outcome == UNJUDGED_LONG || step->outcome == GREEN;
+	t->settled[step->who] |=
+	    step->outcome == GREEN || (step->outcome == UNJUDGED_LONG && !t->judged[step->who]);
+	t->judged[step->who] |= step->outcome <= RED_FOR_WEEKS;
 	if (!with_program(step->outcome)) {
 		t->without = TRUE;
 		t->foreign += seconds;
