@@ -49,6 +49,11 @@ conclude_failure(GbeProbe *probe, const GbeEndpoint *endpoint, const GbeHttpRepl
 		conclude(probe, GBE_HEALTH_UNHEALTHY, GBE_YES,
 			 "etcd at %s broke the connection off: %s", endpoint->endpoint, reply->why);
 		return;
+	case GBE_HTTP_SILENT:
+		conclude(probe, GBE_HEALTH_CANNOT_TELL, GBE_YES,
+			 "%s hangs up without an answer: is it https? See endpoint= of [etcd]",
+			 endpoint->endpoint);
+		return;
 	case GBE_HTTP_TLS:
 		conclude(
 		    probe, GBE_HEALTH_CANNOT_TELL, GBE_YES,
@@ -68,10 +73,12 @@ conclude_failure(GbeProbe *probe, const GbeEndpoint *endpoint, const GbeHttpRepl
 static GbeTri
 read_health(JsonObject *object)
 {
+	JsonNode *node = json_object_get_member(object, "health");
 	const char *text = gbe_json_string(object, "health", NULL);
 
-	if (text == NULL && json_object_has_member(object, "health"))
-		text = gbe_json_bool(object, "health", FALSE) ? "true" : "false";
+	if (node != NULL && JSON_NODE_HOLDS_VALUE(node) &&
+	    json_node_get_value_type(node) == G_TYPE_BOOLEAN)
+		return gbe_tri(json_node_get_boolean(node));
 	if (g_strcmp0(text, "true") == 0)
 		return GBE_YES;
 	if (g_strcmp0(text, "false") == 0)

@@ -58,9 +58,10 @@ failure_of(const GbeHttp *http, CURLcode code)
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
 		return http->tls ? GBE_HTTP_TLS : GBE_HTTP_DROPPED;
-	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
 		return GBE_HTTP_DROPPED;
+	case CURLE_GOT_NOTHING:
+		return GBE_HTTP_SILENT;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CIPHER:

@@ -11,6 +11,7 @@ typedef enum {
 	GBE_HTTP_NONE,
 	GBE_HTTP_DOWN,	  /* nobody listens, or nobody answers in time */
 	GBE_HTTP_DROPPED, /* somebody did, and stopped */
+	GBE_HTTP_SILENT,  /* somebody hung up without a word: what a TLS port does to plain HTTP */
 	GBE_HTTP_TLS,	  /* certificates, on either side */
 	GBE_HTTP_LOCAL,	  /* an endpoint or a file that cannot be used, a name that is not known */
 } GbeHttpFailure;
