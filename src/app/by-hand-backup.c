@@ -138,7 +138,7 @@ gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult 
 	result.service_restarted = session.service.unit != NULL;
 	if (!gbe_session_end(&session, error)) {
 		(void)gbe_prefix(error, "the backup %s is made, but", result.name);
-		return false;
+		return gbe_session_half(error);
 	}
 	*ret_result = result;
 	memset(&result, 0, sizeof result);

@@ -267,7 +267,7 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 	result.service_restarted = session.service.unit != NULL;
 	if (!gbe_session_end(&session, error)) {
 		(void)gbe_prefix(error, "%s is restored, but", result.name);
-		return false;
+		return gbe_session_half(error);
 	}
 	*ret_result = result;
 	memset(&result, 0, sizeof result);

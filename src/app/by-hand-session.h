@@ -40,6 +40,8 @@ void gbe_session_record(GbeSession *session, const char *result, const char *rea
 /* status.json, etcd's lock, ours, the service: in this order. Frees. False: only the service could not
  * be started again. */
 bool gbe_session_end(GbeSession *session, GError **error);
+/* Done, but the service is not up again: that is half of it. Always false. */
+bool gbe_session_half(GError **error);
 /* The same after an error, which stays the one that is reported. */
 void gbe_session_abandon(GbeSession *session);
 /* GBE_ERROR_NOT_FOUND names it and where it was looked for; damaged: GBE_ERROR_VERIFY_FAILED. */

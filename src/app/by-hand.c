@@ -184,6 +184,14 @@ gbe_session_end(GbeSession *session, GError **error)
 	return gbe_service_start(&session->service, error);
 }
 
+bool
+gbe_session_half(GError **error)
+{
+	if (error != NULL && *error != NULL)
+		(*error)->code = GBE_ERROR_PARTIAL;
+	return false;
+}
+
 void
 gbe_session_abandon(GbeSession *session)
 {

@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# --stop: etcd runs as a service of a real systemd, which is process 1 of namespaces of its own. It is
+# stopped for the copy, and started again whatever happens in between.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+SYSTEMD=
+for path in /usr/lib/systemd/systemd /lib/systemd/systemd; do
+	[[ ! -x $path ]] || SYSTEMD=$path
+done
+MANAGER=
+OUTER=
+
+# A cgroup of our own in every hierarchy, so that nothing is left in the machine's.
+cgroup_name() { basename "$GBE_SCRATCH"; }
+cgroup_enter() {
+	local dir
+	while read -r dir; do
+		mkdir -p "$dir/$(cgroup_name)"
+		# (A v1 cpuset without cpus takes nobody; systemd does not use it either.)
+		echo "$1" 2>/dev/null >"$dir/$(cgroup_name)/cgroup.procs" || true
+	done < <(hierarchies)
+}
+cgroup_leave() { # its processes are killed, but may need a moment to be gone
+	local dir n
+	for ((n = 0; n < 100; n++)); do
+		while read -r dir; do
+			[[ ! -d $dir/$(cgroup_name) ]] ||
+				find "$dir/$(cgroup_name)" -depth -type d -exec rmdir {} \; 2>/dev/null
+		done < <(hierarchies)
+		compgen -G "/sys/fs/cgroup/*/$(cgroup_name)" >/dev/null || return 0
+		sleep 0.02
+	done
+	echo "cgroups are left: $(compgen -G "/sys/fs/cgroup/*/$(cgroup_name)")" >&2
+}
+hierarchies() { awk '$3 ~ /^cgroup2?$/ { print $2 }' /proc/self/mounts; }
+
+# manager KIND: a device whose systemd runs; MANAGER is its pid. Its /var/lib, /run and units are those
+# of ROOT, all else is the machine's.
+manager() {
+	local n
+
+	root_new "$1"
+	etcd_ports
+	mkdir -p "$ROOT/var/lib" "$ROOT/units" "$ROOT/etc"
+	config_write
+	cp "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf" "$ROOT/var/lib/test.conf"
+	for n in test basic sysinit shutdown umount; do
+		printf '[Unit]\nDefaultDependencies=no\nAllowIsolate=yes\n' >"$ROOT/units/$n.target"
+	done
+	unit "$DATA_UNIT"
+	(
+		cgroup_enter "$BASHPID"
+		# shellcheck disable=SC2016 # expanded inside
+		exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
+			--cgroup bash -euc '
+			# Mounted anew, a hierarchy begins at our own cgroup.
+			if [ -d /sys/fs/cgroup/systemd ]; then
+				mount -t tmpfs -o mode=0755 tmpfs /sys/fs/cgroup
+				mkdir /sys/fs/cgroup/systemd /sys/fs/cgroup/unified
+				mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
+				mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified
+			else
+				mount -t cgroup2 cgroup2 /sys/fs/cgroup
+			fi
+			mount --bind "$1/var/lib" /var/lib
+			mount -t tmpfs -o mode=0755 tmpfs /run
+			mkdir /run/units
+			mount --bind "$1/units" /run/units
+			export SYSTEMD_UNIT_PATH=/run/units container=test
+			export SYSTEMD_LOG_TARGET=console SYSTEMD_LOG_LEVEL=notice
+			exec "$2" --system --unit=test.target' - "$ROOT" "$SYSTEMD"
+	) </dev/null >"$GBE_MEM/systemd.log" 2>&1 &
+	OUTER=$!
+	for ((n = 0; n < 500; n++)); do
+		MANAGER=$(pgrep -P "$OUTER" || true)
+		[[ ! $MANAGER ]] || ! inside systemctl is-active -q test.target 2>/dev/null || break
+		sleep 0.02
+	done
+	inside systemctl start etcd.service
+	wait_for_etcd
+}
+
+manager_end() {
+	kill -KILL "$OUTER" 2>/dev/null || true
+	wait "$OUTER" 2>/dev/null || true
+	cgroup_leave
+}
+
+inside() { timeout 60 nsenter -t "$MANAGER" -m -p -- "$@"; }
+run_gbe() { inside "$(program greenboot-etcd)" --config=/var/lib/test.conf "$@"; }
+main_pid() { inside systemctl show -P MainPID etcd.service; }
+active() { [[ $(inside systemctl is-active etcd.service) == active ]]; }
+
+wait_for_etcd() {
+	local n
+	for ((n = 0; n < 500; n++)); do
+		[[ $(curl -s -m 2 "http://127.0.0.1:$ETCD_PORT/health") != *'"true"'* ]] || return 0
+		sleep 0.02
+	done
+	inside systemctl status etcd.service >&2 || true
+	return 1
+}
+
+DATA_UNIT='# none'
+unit() {
+	local client peer
+	client=http://127.0.0.1:$ETCD_PORT peer=http://127.0.0.1:$((ETCD_PORT + 1))
+	cat >"$ROOT/units/etcd.service" <<-EOF2
+		[Unit]
+		DefaultDependencies=no
+		[Service]
+		$1
+		ExecStart=$(command -v "$ETCD") --name=default --data-dir=/var/lib/etcd \
+			--logger=zap --log-outputs=stderr --heartbeat-interval=10 --election-timeout=100 \
+			--listen-client-urls=$client --advertise-client-urls=$client \
+			--listen-peer-urls=$peer --initial-advertise-peer-urls=$peer \
+			--initial-cluster=default=$peer
+	EOF2
+}
+
+back_and_forth() {
+	local one pid
+
+	manager "$1"
+	put_many key 20
+	one=$(etcd_state)
+	assert_exit 4 run_gbe backup first
+	pid=$(main_pid)
+	assert_exit 0 run_gbe --json backup first --stop
+	assert_eq "restarted" "$(jq .service_restarted <<<"$OUT")" true
+	active
+	assert_ne "etcd's pid" "$(main_pid)" "$pid"
+	wait_for_etcd
+	assert_eq "the data" "$(etcd_state)" "$one"
+	del --prefix key
+	assert_exit 0 run_gbe restore first --stop
+	wait_for_etcd
+	assert_eq "the data" "$(etcd_state)" "$one"
+	assert_exit 0 run_gbe undo --stop
+	wait_for_etcd
+	assert_eq "keys" "$(ctl get --prefix key --keys-only | grep -c . || true)" 0
+	# What is refused anyway stops nobody.
+	pid=$(main_pid)
+	truncate -s 4096 "$ROOT/var/lib/greenboot-etcd/backups/first/data/member/snap/db"
+	assert_exit 6 run_gbe restore first --stop
+	assert_exit 1 run_gbe restore nobody --stop
+	assert_exit 1 run_gbe backup first --stop
+	assert_exit 2 run_gbe backup --stop --live
+	assert_exit 0 run_gbe backup -n --stop
+	assert_eq "etcd's pid" "$(main_pid)" "$pid"
+	# One that is down stays down.
+	inside systemctl stop etcd.service
+	assert_exit 0 run_gbe --json backup second --stop
+	assert_eq "restarted" "$(jq .service_restarted <<<"$OUT")" false
+	! active
+}
+
+again() { # it is up again, soon
+	local n
+	for ((n = 0; n < 500; n++)); do
+		! active || break
+		sleep 0.02
+	done
+	active || fail "$1: etcd is down"
+	wait_for_etcd
+}
+
+# Every way in which the work in between can end.
+whatever() {
+	local how pid worker
+
+	manager xfs
+	put_many key 20
+	for how in service-stopped=EIO backup-cloned=EIO backup-renamed=EIO; do
+		assert_exit 1 inside env GREENBOOT_ETCD_FAULT="$how" "$BUILD_FAULTS/greenboot-etcd" \
+			--config=/var/lib/test.conf backup --stop
+		active || fail "$how: etcd is down"
+		wait_for_etcd
+	done
+	for how in service-stopped backup-made backup-cloned backup-durable; do
+		assert_exit 137 inside env GREENBOOT_ETCD_FAULT="$how=kill" \
+			"$BUILD_FAULTS/greenboot-etcd" --config=/var/lib/test.conf backup --stop
+		again "$how=kill"
+	done
+	for how in TERM INT HUP; do
+		inside env GREENBOOT_ETCD_FAULT=backup-cloned=hang "$BUILD_FAULTS/greenboot-etcd" \
+			--config=/var/lib/test.conf backup --stop >&2 &
+		pid=$!
+		while active; do sleep 0.02; done
+		sleep 0.2
+		worker=$(pgrep -f "^$BUILD_FAULTS/greenboot-etcd .*--stop" | head -n 1)
+		kill -"$how" "$worker"
+		wait "$pid" || true
+		again "$how"
+	done
+	assert_exit 0 run_gbe backup --stop
+}
+
+# It does not come up again: that is said, with the command.
+stays_down() {
+	manager xfs
+	inside touch /var/lib/forbidden
+	unit 'ExecStartPre=/usr/bin/test ! -e /var/lib/forbidden'
+	inside systemctl daemon-reload
+	assert_exit 3 run_gbe backup first --stop
+	assert_match "stderr" "$ERR" "*backup first is made, but*systemctl start etcd.service*"
+	assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
+}
+
+# Somebody else has the data open; no service is named.
+not_the_service() {
+	manager xfs
+	inside systemctl stop etcd.service
+	start_etcd --data-dir="$ROOT/var/lib/etcd"
+	assert_exit 4 run_gbe backup first --stop
+	assert_match "stderr" "$ERR" "*open although etcd.service is stopped*"
+	sed -i '/^\[etcd\]$/a service=' "$ROOT/var/lib/test.conf"
+	assert_exit 5 run_gbe backup first --stop
+	assert_match "stderr" "$ERR" "*service is empty*"
+}
+
+# Also after a case that broke.
+case_cleanup() {
+	{ set +xeu; } 2>/dev/null
+	trap - ERR
+	kill_etcd
+	[[ ! ${OUTER-} ]] || manager_end
+	root_free
+}
+
+suite_begin "$@"
+if [[ ! $SYSTEMD ]]; then
+	echo "skip $SUITE: systemd is not installed (make deps)"
+	exit 0
+fi
+for kind in xfs ext4; do
+	run_case "stop-back-and-forth@$kind" back_and_forth "$kind"
+done
+run_case stop-whatever-happens whatever
+run_case stop-stays-down stays_down
+run_case stop-not-the-service not_the_service
+suite_end
