@@ -258,6 +258,10 @@ START_TEST(a_snapshot_leaves_out_what_is_excluded)
 	}
 	ck_assert_uint_eq(result.info.files, 1);
 	ck_assert(is_there("src/.store/old"));
+	if (result.method == GBE_METHOD_SNAPSHOT) {
+		ck_assert_int_eq(mkdirat(place, "dst/new", 0700), -1);
+		ck_assert_int_eq(errno, EROFS);
+	}
 	make_writable("dst");
 }
 END_TEST

@@ -285,6 +285,30 @@ START_TEST(clones_are_proved_by_blocks)
 }
 END_TEST
 
+/* Everything is shared, but not with the source. */
+START_TEST(clones_of_something_else_are_seen)
+{
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK};
+	static const char *const names[] = {"src", "dst"};
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < 2; i++) {
+		g_auto(GbeCloneResult) result = {0};
+		g_autofree char *file = g_build_filename(names[i], "db", NULL);
+		g_autofree char *other = g_strconcat("of ", names[i], NULL);
+
+		put_dir(names[i], 0755);
+		put_data(file, 0, MIB, i);
+		put_time(file, 1500000000, 0);
+		assert_ok(
+		    gbe_clone_tree_at(place, names[i], place, other, &options, &result, &error),
+		    error);
+	}
+	assert_fails(compare(GBE_COMPARE_CLONES, &error), error, GBE_ERROR_VERIFY_FAILED,
+		     "db: the content differs");
+}
+END_TEST
+
 static bool
 stop_at_once(guint64 bytes, gpointer data)
 {
@@ -455,6 +479,7 @@ main(void)
 	tcase_add_loop_test(tcase, each_difference_is_named, 0, G_N_ELEMENTS(differences));
 	tcase_add_test(tcase, what_is_excluded_is_not_looked_at);
 	tcase_add_test(tcase, clones_are_proved_by_blocks);
+	tcase_add_test(tcase, clones_of_something_else_are_seen);
 	tcase_add_test(tcase, progress_goes_to_the_end);
 	tcase_add_loop_test(tcase, what_was_recorded_is_there, 0, 2);
 	tcase_add_loop_test(tcase, what_is_not_as_recorded_is_named, 0, 5);

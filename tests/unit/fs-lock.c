@@ -127,20 +127,26 @@ START_TEST(a_child_that_execs_does_not_hold_it)
 }
 END_TEST
 
-/* Somebody removed the file under a holder, and a second one came. */
+/* Somebody removes the file under a holder and under us who wait for it, and a second one comes. */
 START_TEST(a_lock_without_a_name_keeps_nobody_out)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GbeLock) lock = NULL;
-	pid_t pid = start_holder("backup");
-	pid_t second;
+	pid_t pid = start_holder("the first");
+	pid_t meddler = fork();
 
-	ck_assert_int_eq(unlinkat(place, "lock", 0), 0);
-	second = start_holder("the second");
-	stop_holder(pid);
-	assert_fails(gbe_lock_acquire_at(place, "lock", "third", 100, &lock, &error), error,
+	if (meddler == 0) {
+		/* The second goes with this process group, at the end of the test. */
+		g_usleep(200000);
+		if (unlinkat(place, "lock", 0) < 0 || start_holder("the second") < 0 ||
+		    kill(pid, SIGKILL) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	assert_fails(gbe_lock_acquire_at(place, "lock", "third", 2000, &lock, &error), error,
 		     GBE_ERROR_BUSY, "the second");
-	stop_holder(second);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(waitpid(meddler, NULL, 0), meddler);
 }
 END_TEST
 

@@ -140,6 +140,11 @@ START_TEST(subvolumes_are_deleted)
 
 	if (!place_is_btrfs())
 		return;
+#ifndef HAVE_BTRFSUTIL
+	/* Nobody here could have made a read-only one. */
+	if (_i != 1)
+		return;
+#endif
 	put_dir("tree", 0700);
 	put_subvolume("tree/empty");
 	put_subvolume("tree/outer");
