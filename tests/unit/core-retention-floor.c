@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What goes at last, and what never does: the other half of "Retention". */
+#include "lib/retention.h"
+#include "lib/unit.h"
+
+/* "Adopted ones while somebody's P; of gone deployments: removed once the booted one has a good one of
+ * its own." */
+
+START_TEST(adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *own;
+
+	(void)facts_backup(facts, '-', 0, 1, GBE_GRADE_UNPROVEN);
+	(void)facts_backup(facts, 'z', 2, 2, GBE_GRADE_GOOD);
+	own = facts_backup(facts, 'a', 3, 3, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "");
+	own->grade = GBE_GRADE_GOOD;
+	assert_removed(facts, "adopted-1 z2");
+}
+END_TEST
+
+START_TEST(a_good_one_that_was_set_aside_is_none_of_its_own)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'z', 2, 2, GBE_GRADE_GOOD);
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD)->set_aside = TRUE;
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(a_serial_given_out_again_is_another_deployment)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	facts_gone(facts, 'a', 10);
+	(void)facts_record(facts, 'a', 20, 20, GBE_VERDICT_GREEN);
+	(void)facts_backup(facts, 'a', 20, 20, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "");
+	(void)facts_backup(facts, 'a', 21, 21, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a20");
+}
+END_TEST
+
+/* "One valid backup always remains, for the store and for each listed deployment that was green; a
+ * good one is evicted only by a good one." */
+
+START_TEST(the_last_valid_one_of_the_store_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'z', 1, 1, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_BAD);
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(the_last_valid_one_of_a_green_deployment_stays)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_list(facts, 'b', 900);
+	(void)facts_record(facts, 'b', 2, 2, GBE_VERDICT_GREEN);
+	(void)facts_backup(facts, 'b', 1, 1, GBE_GRADE_UNPROVEN);
+	for (guint i = 2; i <= 4; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+	assert_removed(facts, "a2");
+}
+END_TEST
+
+START_TEST(the_last_valid_one_stays_though_it_was_set_aside)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts_backup(facts, 'z', 1, 1, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD)->set_aside = TRUE;
+	assert_removed(facts, "z1");
+	/* Of a deployment that is listed and was green, too. */
+	(void)facts_list(facts, 'z', 900);
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	assert_removed(facts, "z1 z2");
+	(void)facts_record(facts, 'z', 1, 1, GBE_VERDICT_GREEN);
+	assert_removed(facts, "z1");
+}
+END_TEST
+
+START_TEST(a_good_one_that_was_set_aside_is_evicted_only_by_a_good_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts_backup(facts, 'z', 1, 1, GBE_GRADE_GOOD)->set_aside = TRUE;
+	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	assert_removed(facts, "z2");
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	assert_removed(facts, "z1 z2");
+}
+END_TEST
+
+START_TEST(a_good_one_is_evicted_only_by_a_good_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	facts->clones = GBE_NO;
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	for (guint i = 2; i <= 5; i++)
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_UNPROVEN);
+	assert_removed(facts, "a2 a3 a4");
+	(void)facts_backup(facts, 'a', 6, 6, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1 a2 a3 a4 a5");
+}
+END_TEST
+
+START_TEST(a_consumed_one_counts_for_nothing)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->consumed = TRUE;
+	facts->clones = GBE_NO;
+	/* "Its entry stays as consumed until D has a new good one." */
+	assert_removed(facts, "a2");
+	((GbeManifest *)facts->backups->pdata[0])->grade = GBE_GRADE_UNPROVEN;
+	assert_removed(facts, "");
+}
+END_TEST
+
+/* "Not when ostree's list is unknown." And a store that is not there is unknown, never empty. */
+START_TEST(nothing_goes_while_something_is_unknown)
+{
+	g_autoptr(GbeFacts) facts = device();
+	g_autoptr(GPtrArray) listed = NULL;
+
+	facts->clones = GBE_NO;
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	assert_removed(facts, "a1");
+	facts->store = GBE_NO;
+	assert_removed(facts, "");
+	facts->store = GBE_YES;
+	listed = g_steal_pointer(&facts->listed);
+	assert_removed(facts, "");
+	facts->listed = g_steal_pointer(&listed);
+	gbe_deployment_clear(&facts->booted);
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(by_hand_the_last_valid_one_is_named)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *a = facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	GbeManifest *bad = facts_backup(facts, 'a', 2, 2, GBE_GRADE_BAD);
+	const char *why = NULL;
+
+	ck_assert(gbe_retention_is_last_valid(facts, a->name, &why));
+	ck_assert_str_eq(why, "of the store");
+	ck_assert(!gbe_retention_is_last_valid(facts, bad->name, &why));
+	ck_assert(!gbe_retention_is_last_valid(facts, "nothing", &why));
+
+	(void)facts_backup(facts, 'b', 3, 3, GBE_GRADE_GOOD);
+	ck_assert(gbe_retention_is_last_valid(facts, a->name, &why));
+	ck_assert_str_eq(why, "of a deployment that is still listed");
+	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_UNPROVEN);
+	ck_assert(!gbe_retention_is_last_valid(facts, a->name, &why));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-retention-floor");
+	TCase *tcase = tcase_create("retention");
+
+	tcase_add_test(tcase, adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one);
+	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_none_of_its_own);
+	tcase_add_test(tcase, a_serial_given_out_again_is_another_deployment);
+	tcase_add_test(tcase, the_last_valid_one_of_the_store_stays);
+	tcase_add_test(tcase, the_last_valid_one_of_a_green_deployment_stays);
+	tcase_add_test(tcase, the_last_valid_one_stays_though_it_was_set_aside);
+	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_evicted_only_by_a_good_one);
+	tcase_add_test(tcase, a_good_one_is_evicted_only_by_a_good_one);
+	tcase_add_test(tcase, a_consumed_one_counts_for_nothing);
+	tcase_add_test(tcase, nothing_goes_while_something_is_unknown);
+	tcase_add_test(tcase, by_hand_the_last_valid_one_is_named);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}

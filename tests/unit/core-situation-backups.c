@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What could take the data's place: candidates and P, and what stands against it. */
+#include "lib/situation.h"
+#include "lib/unit.h"
+
+static void
+assert_candidate(const GbeFacts *facts, const GbeManifest *expected)
+{
+	const GbeManifest *got = gbe_situation_candidate(facts, FALSE);
+
+	ck_assert_msg(got == expected, "%s instead of %s", got != NULL ? got->name : "none",
+		      expected != NULL ? expected->name : "none");
+}
+
+START_TEST(the_newest_automatic_one_comes_first)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *old = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+	GbeManifest *unproven = facts_backup(facts, 'b', 12, 12, GBE_GRADE_UNPROVEN);
+	GbeManifest *manual = facts_backup(facts, 'b', 13, 13, GBE_GRADE_GOOD);
+
+	facts_manual(manual, "mine");
+	(void)facts_backup(facts, 'a', 14, 14, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, '-', 0, 15, GBE_GRADE_GOOD);
+	facts_backup(facts, 'b', 16, 16, GBE_GRADE_BAD)->created = 99999999;
+	assert_candidate(facts, unproven);
+	facts_reject(facts, unproven->name);
+	assert_candidate(facts, old);
+	old->grade = GBE_GRADE_BAD;
+	assert_candidate(facts, manual); /* after the automatic ones */
+	manual->grade = GBE_GRADE_BAD;
+	assert_candidate(facts, NULL);
+}
+END_TEST
+
+START_TEST(what_is_never_a_candidate)
+{
+	for (guint i = 0; i < 8; i++) {
+		g_autoptr(GbeFacts) facts = device();
+		GbeManifest *backup = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+
+		assert_candidate(facts, backup);
+		if (i == 0)
+			backup->set_aside = TRUE;
+		if (i == 1)
+			backup->consumed = TRUE;
+		if (i == 2)
+			backup->voters = 3;
+		if (i == 3) {
+			g_free(backup->data_dir);
+			backup->data_dir = g_strdup("/elsewhere");
+		}
+		if (i == 4)
+			facts_attempts(facts, backup->name, 'b', GBE_ATTEMPTS_MAX);
+		if (i == 5)
+			facts_gone(facts, 'b', 10);
+		if (i == 6) {
+			g_free(backup->deployment.handle);
+			backup->deployment.handle = g_strdup("another");
+		}
+		if (i == 7)
+			facts_reject(facts, backup->name);
+		assert_candidate(facts, NULL);
+	}
+}
+END_TEST
+
+START_TEST(attempts_are_of_a_backup_and_a_deployment)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *backup = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+
+	facts_attempts(facts, backup->name, 'b', GBE_ATTEMPTS_MAX - 1);
+	facts_attempts(facts, backup->name, 'a', GBE_ATTEMPTS_MAX);
+	facts_attempts(facts, "another", 'b', GBE_ATTEMPTS_MAX);
+	assert_candidate(facts, backup);
+}
+END_TEST
+
+START_TEST(a_usable_candidate_is_one_that_this_etcd_reads)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *old = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+	GbeManifest *new = facts_backup(facts, 'b', 11, 11, GBE_GRADE_GOOD);
+	GbeSituation s;
+
+	old->etcd_version = g_strdup("3.4");
+	new->etcd_version = g_strdup("3.5");
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), new); /* unknown passes */
+	facts->etcd_version = gbe_version_parse("3.5.16");
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), new);
+	facts->etcd_version = gbe_version_parse("3.4.30");
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), old);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, FALSE), new);
+	facts->etcd_version = gbe_version_parse("3.3.0");
+	ck_assert_ptr_null(gbe_situation_candidate(facts, TRUE));
+	derive(facts, &s);
+	ck_assert(s.candidate);
+	ck_assert(!s.usable_candidate);
+}
+END_TEST
+
+START_TEST(what_d_can_use)
+{
+	static const struct {
+		const char *etcd, *cluster, *data, *candidate;
+		GbeTri usable;
+	} cases[] = {
+	    {"3.5.16", "3.5.0", NULL, NULL, GBE_YES},
+	    {"3.4.30", "3.5.0", NULL, NULL, GBE_NO},
+	    {"3.6.1", "3.5.0", NULL, NULL, GBE_YES},
+	    {NULL, "3.5.0", NULL, NULL, GBE_UNKNOWN},
+	    {"3.5.16", NULL, NULL, NULL, GBE_UNKNOWN},
+	    {"3.5.16", "3.5.0", "4.20", "4.19", GBE_NO},
+	    {"3.5.16", "3.5.0", "4.19", "4.19", GBE_YES},
+	    {"3.5.16", "3.5.0", "4.20", NULL, GBE_YES},
+	    {NULL, NULL, "4.20", "4.19", GBE_NO},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = device();
+		GbeManifest *candidate = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+		GbeSituation s;
+
+		facts->etcd_version = gbe_version_parse(cases[i].etcd);
+		facts->cluster_version = gbe_version_parse(cases[i].cluster);
+		facts->data_version = gbe_version_parse(cases[i].data);
+		candidate->data_version = g_strdup(cases[i].candidate);
+		derive(facts, &s);
+		ck_assert_msg(s.usable == cases[i].usable, "case %u", i);
+	}
+}
+END_TEST
+
+/* P(O). */
+START_TEST(what_p_is)
+{
+	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
+	GbeManifest *previous = facts->backups->pdata[0];
+	GbeSituation s;
+
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_OWNED);
+	ck_assert(s.previous_valid);
+	previous->grade = GBE_GRADE_BAD; /* 10a takes it all the same */
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_OWNED);
+	ck_assert(!s.previous_valid);
+	facts_reject(facts, previous->name);
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_REJECTED);
+	g_clear_pointer(&facts->rejected, g_hash_table_unref);
+	gbe_deployment_clear(&previous->deployment);
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_ADOPTED);
+	facts_attempts(facts, previous->name, 'b', GBE_ATTEMPTS_MAX);
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_NONE);
+	g_ptr_array_set_size(facts->attempts, 0);
+	previous->consumed = TRUE;
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_NONE);
+	g_ptr_array_set_size(facts->backups, 0);
+	derive(facts, &s);
+	ck_assert_int_eq(s.previous, GBE_PREVIOUS_NONE);
+	ck_assert(!s.previous_valid);
+}
+END_TEST
+
+/* Voters. */
+START_TEST(who_is_a_cluster)
+{
+	static const struct {
+		guint looked, stamp;
+		gboolean one;
+	} cases[] = {
+	    {0, 0, TRUE},
+	    {0, 1, TRUE},
+	    {0, 3, FALSE},
+	    {1, 3, TRUE},
+	    {3, 1, FALSE},
+	    {GBE_VOTERS_UNCLEAR, 0, FALSE},
+	    {GBE_VOTERS_UNCLEAR, 1, TRUE},
+	    {GBE_VOTERS_UNCLEAR, 3, FALSE},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = device();
+		GbeSituation s;
+
+		facts->voters = cases[i].looked;
+		facts->stamp->voters = cases[i].stamp;
+		derive(facts, &s);
+		ck_assert_msg(s.one_voter == cases[i].one, "case %u", i);
+	}
+}
+END_TEST
+
+/* The closing record. */
+START_TEST(the_closing_record_is_equal_or_not_or_not_there)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeSituation s;
+
+	derive(facts, &s);
+	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
+	facts->stamp->closing.present = TRUE;
+	facts_set_fingerprint(&facts->stamp->closing.fingerprint, 1);
+	derive(facts, &s);
+	ck_assert_int_eq(s.closing, GBE_CLOSING_EQUAL);
+	facts_set_fingerprint(&facts->stamp->closing.fingerprint, 2);
+	derive(facts, &s);
+	ck_assert_int_eq(s.closing, GBE_CLOSING_DIFFERS);
+	/* What cannot be computed now is never "somebody else wrote". */
+	facts->fingerprint.present = FALSE;
+	derive(facts, &s);
+	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
+}
+END_TEST
+
+START_TEST(older_is_told_by_the_commits_time)
+{
+	g_autoptr(GbeFacts) facts = device(); /* b of 2000, a of 1000 */
+	GbeListed *a = facts->listed->pdata[1];
+	GbeSituation s;
+
+	derive(facts, &s);
+	ck_assert_int_eq(s.older_listed, GBE_YES);
+	a->timestamp = 3000;
+	derive(facts, &s);
+	ck_assert_int_eq(s.older_listed, GBE_NO);
+	a->timestamp = 2000; /* the same commit: the boot order tells */
+	derive(facts, &s);
+	ck_assert_int_eq(s.older_listed, GBE_YES);
+	a->timestamp = 1000;
+	a->staged = TRUE;
+	derive(facts, &s);
+	ck_assert_int_eq(s.older_listed, GBE_NO);
+	g_ptr_array_remove_index(facts->listed, 0);
+	derive(facts, &s);
+	ck_assert_int_eq(s.older_listed, GBE_UNKNOWN);
+	g_clear_pointer(&facts->listed, g_ptr_array_unref);
+	derive(facts, &s);
+	ck_assert_int_eq(s.older_listed, GBE_UNKNOWN);
+}
+END_TEST
+
+START_TEST(a_mount_is_lost_where_there_was_one)
+{
+	static const struct {
+		GbeTri was, is;
+		gboolean lost;
+	} cases[] = {{GBE_YES, GBE_NO, TRUE},
+		     {GBE_YES, GBE_YES, FALSE},
+		     {GBE_NO, GBE_NO, FALSE},
+		     {GBE_UNKNOWN, GBE_NO, FALSE}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = device();
+		GbeSituation s;
+
+		facts->stamp->mount_point = cases[i].was;
+		facts->mount_point = cases[i].is;
+		derive(facts, &s);
+		ck_assert_int_eq(s.mount_lost, cases[i].lost);
+	}
+}
+END_TEST
+
+/* Views. */
+START_TEST(a_view_of_a_backup_is_its_owner_then)
+{
+	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
+	GbeManifest *previous = facts->backups->pdata[0];
+	GbeSituation s;
+	GbeView view;
+
+	previous->previous = g_strdup("before-that");
+	facts->data = GBE_NO;
+	gbe_view_backup(facts, previous, &view);
+	gbe_situation_derive(facts, &view, FALSE, FALSE, &s);
+	ck_assert_int_eq(s.data, GBE_YES);
+	ck_assert_int_eq(s.owner, GBE_OWNER_OTHER);
+	ck_assert_int_eq(s.verdict, GBE_VERDICT_GREEN);
+	ck_assert(s.healthy);
+	ck_assert_int_eq(s.trial, GBE_NO);
+	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
+	ck_assert_int_eq(s.sound, GBE_UNKNOWN);
+	ck_assert_str_eq(view.previous, "before-that");
+	ck_assert_uint_eq(view.sequence, previous->sequence);
+}
+END_TEST
+
+START_TEST(on_upgrade_failure_auto_asks_whether_anybody_can_roll_back)
+{
+	static const GbeTri all[] = {GBE_UNKNOWN, GBE_NO, GBE_YES};
+
+	for (guint i = 0; i < 3; i++) {
+		g_autoptr(GbeFacts) facts = device();
+		GbeSituation s;
+
+		facts->can_roll_back = all[i];
+		derive(facts, &s);
+		ck_assert_int_eq(s.hold_without_backup, all[i] == GBE_YES);
+		facts->config->backup.on_upgrade_failure = GBE_UPGRADE_FAIL_REFUSE;
+		derive(facts, &s);
+		ck_assert(s.hold_without_backup);
+		facts->config->backup.on_upgrade_failure = GBE_UPGRADE_FAIL_CONTINUE;
+		derive(facts, &s);
+		ck_assert(!s.hold_without_backup);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-situation-backups");
+	TCase *tcase = tcase_create("backups");
+
+	tcase_add_test(tcase, the_newest_automatic_one_comes_first);
+	tcase_add_test(tcase, what_is_never_a_candidate);
+	tcase_add_test(tcase, attempts_are_of_a_backup_and_a_deployment);
+	tcase_add_test(tcase, a_usable_candidate_is_one_that_this_etcd_reads);
+	tcase_add_test(tcase, what_d_can_use);
+	tcase_add_test(tcase, what_p_is);
+	tcase_add_test(tcase, who_is_a_cluster);
+	tcase_add_test(tcase, the_closing_record_is_equal_or_not_or_not_there);
+	tcase_add_test(tcase, older_is_told_by_the_commits_time);
+	tcase_add_test(tcase, a_mount_is_lost_where_there_was_one);
+	tcase_add_test(tcase, a_view_of_a_backup_is_its_owner_then);
+	tcase_add_test(tcase, on_upgrade_failure_auto_asks_whether_anybody_can_roll_back);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How the last run went: trial, judged, used, the same run; and what kind of return this is. */
+#include "lib/situation.h"
+#include "lib/unit.h"
+
+#define LIMIT 3600
+
+START_TEST(a_trial_lasts_until_the_first_green_run)
+{
+	static const struct {
+		GbeVerdict verdict;
+		GbeTri trial;
+		gboolean judged;
+	} cases[] = {{GBE_VERDICT_NONE, GBE_YES, FALSE},
+		     {GBE_VERDICT_JUDGING, GBE_YES, TRUE},
+		     {GBE_VERDICT_RED, GBE_YES, TRUE},
+		     {GBE_VERDICT_GREEN, GBE_NO, TRUE}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = own_trial(cases[i].verdict);
+		GbeSituation s;
+
+		derive(facts, &s);
+		ck_assert_int_eq(s.trial, cases[i].trial);
+		ck_assert_int_eq(s.own_trial, cases[i].trial);
+		ck_assert_int_eq(s.judged, cases[i].judged);
+		ck_assert_int_eq(s.verdict, cases[i].verdict);
+	}
+}
+END_TEST
+
+START_TEST(a_trial_without_a_record_of_its_run_is_unknown)
+{
+	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
+	GbeSituation s;
+
+	g_ptr_array_set_size(facts->runs, 0);
+	derive(facts, &s);
+	ck_assert_int_eq(s.trial, GBE_UNKNOWN);
+	/* But an earlier green one is enough. */
+	(void)facts_record(facts, 'b', 20, 20, GBE_VERDICT_GREEN);
+	derive(facts, &s);
+	ck_assert_int_eq(s.trial, GBE_NO);
+}
+END_TEST
+
+START_TEST(a_green_backup_ends_a_trial_too)
+{
+	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
+	GbeSituation s;
+
+	(void)facts_backup(facts, 'b', 20, 20, GBE_GRADE_GOOD);
+	derive(facts, &s);
+	ck_assert_int_eq(s.trial, GBE_NO);
+}
+END_TEST
+
+/* "Where nobody judges, the trial ends once its runs together have used the data for longer than
+ * trial-limit." */
+START_TEST(long_use_ends_a_trial_that_nobody_judges)
+{
+	static const struct {
+		GbeTri judges;
+		gboolean judged; /* one of its earlier runs was */
+		gint64 earlier, last;
+		GbeTri trial;
+	} cases[] = {
+	    {GBE_NO, FALSE, 0, LIMIT, GBE_YES},	     {GBE_NO, FALSE, 0, LIMIT + 1, GBE_NO},
+	    {GBE_NO, FALSE, LIMIT, 1, GBE_NO},	     {GBE_NO, FALSE, LIMIT - 1, 1, GBE_YES},
+	    {GBE_NO, TRUE, 0, 10 * LIMIT, GBE_YES},  {GBE_YES, FALSE, 0, 10 * LIMIT, GBE_YES},
+	    {GBE_NO, FALSE, -1, LIMIT, GBE_UNKNOWN}, {GBE_NO, FALSE, 0, -1, GBE_UNKNOWN},
+	    {GBE_YES, FALSE, 0, -1, GBE_YES},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_NONE);
+		GbeSituation s;
+
+		facts->stamp->trial.judges = cases[i].judges;
+		facts->stamp->trial.judged = cases[i].judged;
+		facts->stamp->trial.used = cases[i].earlier;
+		facts->stamp->closing.present = TRUE;
+		facts->stamp->closing.used = cases[i].last;
+		derive(facts, &s);
+		ck_assert_msg(s.trial == cases[i].trial, "case %u: %s", i,
+			      gbe_tri_to_string(s.trial));
+	}
+}
+END_TEST
+
+START_TEST(the_trial_of_another_is_what_records_tell)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_UNKNOWN);
+	facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED)->trial = GBE_YES;
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
+	/* The newest tells: use had ended it by then. */
+	facts_backup(facts, 'b', 11, 11, GBE_GRADE_UNPROVEN)->trial.on = GBE_NO;
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_NO);
+	facts_record(facts, 'b', 12, 12, GBE_VERDICT_NONE)->trial = GBE_YES;
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
+	/* A manual one says nothing of runs. */
+	facts_manual(facts_backup(facts, 'b', 13, 13, GBE_GRADE_UNPROVEN), "mine");
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
+	(void)facts_record(facts, 'b', 9, 9, GBE_VERDICT_GREEN);
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_NO);
+}
+END_TEST
+
+/* Used. */
+START_TEST(use_is_the_closing_records_time_else_to_the_last_write)
+{
+	static const struct {
+		gboolean closing;
+		gint64 closing_used, stamped, last_write, earlier;
+		gint64 used;
+	} cases[] = {
+	    {TRUE, 300, 1000, 900000, 0, 300},
+	    {TRUE, -1, 1000, 2000, 0, -1},
+	    {FALSE, 0, 1000, 1700, 0, 700},
+	    {FALSE, 0, 1000, 1700, 50, 750},
+	    {FALSE, 0, 1000, 999, 0, -1},
+	    {FALSE, 0, 1000, -1, 0, -1},
+	    {FALSE, 0, 0, 1700, 0, -1},
+	    {FALSE, 0, 1000, 1700, -1, -1},
+	    {FALSE, 0, 1000, 1000 + LIMIT, 0, LIMIT},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
+		GbeSituation s;
+		GbeView view;
+
+		facts->stamp->closing.present = cases[i].closing;
+		facts->stamp->closing.used = cases[i].closing_used;
+		facts->stamp->stamped = cases[i].stamped;
+		facts->stamp->trial.used = cases[i].earlier;
+		facts->last_write = cases[i].last_write;
+		gbe_view_live(facts, &view);
+		ck_assert_msg(view.used == cases[i].used, "case %u: %" G_GINT64_FORMAT, i,
+			      view.used);
+		derive(facts, &s);
+		ck_assert_int_eq(s.used_within,
+				 cases[i].used < 0 ? GBE_UNKNOWN : gbe_tri(cases[i].used <= LIMIT));
+	}
+}
+END_TEST
+
+START_TEST(the_same_run_is_known_to_be_it)
+{
+	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_NONE);
+	GbeSituation s;
+
+	derive(facts, &s);
+	ck_assert_int_eq(s.same_run, GBE_NO);
+	g_free(facts->run);
+	facts->run = g_strdup(facts->stamp->run);
+	derive(facts, &s);
+	ck_assert_int_eq(s.same_run, GBE_YES);
+	g_free(facts->run);
+	facts->run = g_strdup_printf("%s+1", facts->stamp->run); /* a soft reboot */
+	derive(facts, &s);
+	ck_assert_int_eq(s.same_run, GBE_NO);
+	g_clear_pointer(&facts->run, g_free);
+	derive(facts, &s);
+	ck_assert_int_eq(s.same_run, GBE_UNKNOWN);
+	/* Two runs that could not be told are not the same one. */
+	g_free(facts->stamp->run);
+	facts->stamp->run = g_strdup("unknown");
+	facts->run = g_strdup("unknown");
+	derive(facts, &s);
+	ck_assert_int_eq(s.same_run, GBE_UNKNOWN);
+}
+END_TEST
+
+START_TEST(deliberate_is_the_default_entry_moved_from_o_to_d)
+{
+	static const GbeTri all[] = {GBE_UNKNOWN, GBE_NO, GBE_YES};
+
+	for (guint i = 0; i < 3; i++)
+		for (guint k = 0; k < 3; k++) {
+			g_autoptr(GbeFacts) facts = device();
+			GbeSituation s;
+			GbeTri expected = GBE_UNKNOWN;
+
+			facts->stamp->was_default = all[i];
+			facts->booted_is_default = all[k];
+			if (all[i] == GBE_NO || all[k] == GBE_NO)
+				expected = GBE_NO;
+			else if (all[i] == GBE_YES && all[k] == GBE_YES)
+				expected = GBE_YES;
+			derive(facts, &s);
+			ck_assert_int_eq(s.deliberate, expected);
+		}
+}
+END_TEST
+
+START_TEST(data_contains_what_it_grew_from)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *candidate = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+	GbeAncestor parent = {1, 9};
+	GbeSituation s;
+
+	derive(facts, &s); /* line 1, at 90 */
+	ck_assert_int_eq(s.contains, GBE_YES);
+
+	facts->stamp->lineage.line = 50;
+	derive(facts, &s);
+	ck_assert_int_eq(s.contains, GBE_NO);
+
+	facts->stamp->lineage.ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
+	g_array_append_val(facts->stamp->lineage.ancestors, parent);
+	derive(facts, &s); /* it left line 1 before the candidate */
+	ck_assert_int_eq(s.contains, GBE_NO);
+	g_array_index(facts->stamp->lineage.ancestors, GbeAncestor, 0).sequence = 10;
+	derive(facts, &s);
+	ck_assert_int_eq(s.contains, GBE_YES);
+
+	candidate->lineage.line = 0;
+	derive(facts, &s);
+	ck_assert_int_eq(s.contains, GBE_UNKNOWN);
+
+	facts->data = GBE_NO;
+	derive(facts, &s);
+	ck_assert_int_eq(s.contains, GBE_NO);
+}
+END_TEST
+
+START_TEST(the_same_commit_is_the_checksum_alone)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeSituation s;
+
+	derive(facts, &s);
+	ck_assert(!s.same_commit);
+	g_free(facts->booted.id);
+	facts->booted.id = g_strdup(facts->stamp->deployment.id);
+	facts->booted.id[strlen(facts->booted.id) - 1] = '1';
+	derive(facts, &s);
+	ck_assert(s.same_commit);
+	ck_assert_int_eq(s.owner, GBE_OWNER_OTHER);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-situation-trial");
+	TCase *tcase = tcase_create("trial");
+
+	tcase_add_test(tcase, a_trial_lasts_until_the_first_green_run);
+	tcase_add_test(tcase, a_trial_without_a_record_of_its_run_is_unknown);
+	tcase_add_test(tcase, a_green_backup_ends_a_trial_too);
+	tcase_add_test(tcase, long_use_ends_a_trial_that_nobody_judges);
+	tcase_add_test(tcase, the_trial_of_another_is_what_records_tell);
+	tcase_add_test(tcase, use_is_the_closing_records_time_else_to_the_last_write);
+	tcase_add_test(tcase, the_same_run_is_known_to_be_it);
+	tcase_add_test(tcase, deliberate_is_the_default_entry_moved_from_o_to_d);
+	tcase_add_test(tcase, data_contains_what_it_grew_from);
+	tcase_add_test(tcase, the_same_commit_is_the_checksum_alone);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
