@@ -204,8 +204,9 @@ run_locked(Prerun *p)
 			outcome = decide_once(p);
 		p->held = outcome == GBE_OUTCOME_HELD;
 	}
-	tidy_up(p);
+	/* First, and on a tmpfs: the MOTD says from it why etcd is held back, on a full disk as well. */
 	write_done(p);
+	tidy_up(p);
 	return p->held ? EXIT_HELD : 0;
 }
 

@@ -28,11 +28,30 @@ trial_now(const GbeFacts *facts, const GbeStamp *stamp, const GbeRunRecord *run,
 	return trial_outlived(facts, trial, used) ? GBE_NO : GBE_YES;
 }
 
+/* Is the data still what its owner found: the backup it was restored from, or P? Then nobody has used
+ * it, whatever the clocks say. */
+static gboolean
+is_untouched(const GbeFacts *facts, const GbeStamp *stamp)
+{
+	const char *const names[] = {stamp->restored_from, stamp->previous};
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		const GbeManifest *backup = gbe_facts_backup(facts, names[i]);
+
+		if (backup != NULL &&
+		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static gint64
 used_in_last_run(const GbeFacts *facts, const GbeStamp *stamp)
 {
 	if (stamp->closing.present)
 		return stamp->closing.used;
+	if (is_untouched(facts, stamp))
+		return 0;
 	if (facts->last_write < 0 || stamp->stamped <= 0 || facts->last_write < stamp->stamped)
 		return -1;
 	return facts->last_write - stamp->stamped;
