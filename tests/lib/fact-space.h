@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The space of all situations, for core-rules: every fact with the number of its values, and the
+ * branches that cut the space into what can be walked through.
+ */
+#pragma once
+
+#include "core/situation.h"
+
+#include <check.h>
+#include <string.h>
+
+typedef struct {
+	const char *name;
+	gsize offset;
+	guint count;
+	gboolean tri; /* may be unknown */
+	GbeTri reads; /* what decisions.md reads unknown as; itself: as nothing at all */
+} Fact;
+
+#define FACT(member, n)                                                                            \
+	{                                                                                          \
+#member, G_STRUCT_OFFSET(GbeSituation, member), n, FALSE, GBE_UNKNOWN              \
+	}
+#define TRI_AS(member, as)                                                                         \
+	{                                                                                          \
+#member, G_STRUCT_OFFSET(GbeSituation, member), 3, TRUE, as                        \
+	}
+#define TRI(member) TRI_AS(member, GBE_UNKNOWN)
+
+/* clang-format off */
+static const Fact facts[] = {
+	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
+	FACT(request, 3), FACT(requested, 2), FACT(last_pass, 2), FACT(mount_lost, 2),
+	FACT(one_voter, 2), FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
+	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
+	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
+	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within), FACT(previous, 4),
+	FACT(previous_valid, 2), TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
+	FACT(candidate, 2), TRI(contains), FACT(usable_candidate, 2),
+	TRI_AS(usable, GBE_YES) /* "unknown passes" */, TRI(deliberate), FACT(same_commit, 2),
+	TRI(older_listed), FACT(retry_trial, 2), FACT(on_rollback, 3), FACT(on_corrupt, 3),
+	FACT(on_missing, 2), FACT(on_failed, 3), FACT(hold_without_backup, 2),
+};
+/* clang-format on */
+
+static inline int
+get(const GbeSituation *s, const Fact *fact)
+{
+	int value;
+
+	memcpy(&value, (const char *)s + fact->offset, sizeof value);
+	return value;
+}
+
+static inline void
+set(GbeSituation *s, const Fact *fact, int value)
+{
+	memcpy((char *)s + fact->offset, &value, sizeof value);
+}
+
+static inline const Fact *
+fact_named(const char *name)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(facts); i++)
+		if (g_str_equal(facts[i].name, name))
+			return &facts[i];
+	ck_abort_msg("no fact %s", name);
+	return NULL;
+}
+
+static inline const char *
+describe(const GbeSituation *s)
+{
+	static char text[2048];
+	gsize at = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(facts); i++)
+		at += (gsize)g_snprintf(text + at, sizeof text - at, "%s=%d ", facts[i].name,
+					get(s, &facts[i]));
+	return text;
+}
+
+static inline gboolean
+untouchable(const GbeSituation *s)
+{
+	return s->data == GBE_UNKNOWN || s->data_open != GBE_NO || s->ostree == GBE_UNKNOWN ||
+	       (s->ostree == GBE_YES && !s->booted_known);
+}
+
+/* The branches. */
+
+typedef struct {
+	const char *name;
+	gboolean (*fits)(const GbeSituation *s);
+	int owner, data, closing, request, ostree; /* of the base from which the walk starts */
+	const char *walked;			   /* by blanks */
+} Branch;
+
+static inline gboolean
+is_hands_off(const GbeSituation *s)
+{
+	return untouchable(s) || s->skip;
+}
+
+static inline gboolean
+is_requested(const GbeSituation *s)
+{
+	return s->request == GBE_REQUEST_IS_READY;
+}
+
+static inline gboolean
+is_not_ostree(const GbeSituation *s)
+{
+	return s->ostree == GBE_NO;
+}
+
+static inline gboolean
+is_no_data_of_nobody(const GbeSituation *s)
+{
+	return s->data == GBE_NO && s->owner == GBE_OWNER_UNKNOWN;
+}
+
+static inline gboolean
+is_no_data_of_own(const GbeSituation *s)
+{
+	return s->data == GBE_NO && s->owner == GBE_OWNER_SAME;
+}
+
+static inline gboolean
+is_no_data_of_other(const GbeSituation *s)
+{
+	return s->data == GBE_NO;
+}
+
+static inline gboolean
+is_foreign(const GbeSituation *s)
+{
+	return s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS && !s->requested;
+}
+
+static inline gboolean
+is_of_nobody(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_UNKNOWN;
+}
+
+static inline gboolean
+is_of_own(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_SAME;
+}
+
+static inline gboolean
+is_of_other_come_back(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->ran == GBE_YES;
+}
+
+static inline gboolean
+is_of_other(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER;
+}
+
+#define GATE " usable usable_candidate one_voter requested on_rollback"
+
+static const Branch branches[] = {
+    {"hands off", is_hands_off, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_YES, "ostree booted_known data data_open skip"},
+    {"a request is due", is_requested, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_READY, GBE_YES, "ostree owner data closing requested one_voter"},
+    {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_NO, "owner data closing requested request"},
+    {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "mount_lost on_missing candidate" GATE},
+    {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "mount_lost trial same_run judged verdict used_within previous previous_valid retry_trial "
+     "on_missing candidate" GATE},
+    {"no data, had by another", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "mount_lost trial ran own_trial last_pass previous candidate same_commit verdict contains "
+     "deliberate on_missing" GATE},
+    {"written by others", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
+     GBE_REQUEST_IS_NONE, GBE_YES, "owner closing_back" GATE},
+    {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "older_listed" GATE},
+    {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_YES,
+     "same_run higher_minor sound on_corrupt trial previous previous_valid candidate verdict "
+     "healthy judged used_within retry_trial" GATE},
+    {"data of another, D ran before", is_of_other_come_back, GBE_OWNER_OTHER, GBE_YES,
+     GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE, GBE_YES,
+     "ran last_pass trial own_trial verdict previous candidate same_commit contains "
+     "deliberate" GATE},
+    {"data of another, D never ran", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "ran last_pass trial own_trial judged verdict used_within previous previous_valid "
+     "on_failed" GATE},
+};
+
+static inline const Branch *
+branch_of(const GbeSituation *s)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(branches); i++)
+		if (branches[i].fits(s))
+			return &branches[i];
+	ck_abort_msg("no branch: %s", describe(s));
+	return NULL;
+}
+
+static inline void
+base_of(const Branch *branch, GbeSituation *ret_s)
+{
+	memset(ret_s, 0, sizeof *ret_s);
+	ret_s->ostree = (GbeTri)branch->ostree;
+	ret_s->booted_known = TRUE;
+	ret_s->data = (GbeTri)branch->data;
+	ret_s->data_open = GBE_NO;
+	ret_s->request = (GbeRequestIs)branch->request;
+	ret_s->owner = (GbeOwnerIs)branch->owner;
+	ret_s->closing = (GbeClosingIs)branch->closing;
+}
+
+static inline guint
+walked_facts(const Branch *branch, const Fact **ret_walked)
+{
+	g_auto(GStrv) names = g_strsplit(branch->walked, " ", -1);
+	guint n = 0;
+
+	for (guint i = 0; names[i] != NULL; i++)
+		ret_walked[n++] = fact_named(names[i]);
+	return n;
+}
+
+/* Counts like an odometer; FALSE after the last. */
+static inline gboolean
+next_cell(GbeSituation *s, const Fact **walked, guint n)
+{
+	for (guint i = 0; i < n; i++) {
+		int value = get(s, walked[i]) + 1;
+
+		if ((guint)value < walked[i]->count) {
+			set(s, walked[i], value);
+			return TRUE;
+		}
+		set(s, walked[i], 0);
+	}
+	return FALSE;
+}
