@@ -58,6 +58,17 @@ place_clones(void)
 	return place_is_btrfs() || place_is("xfs");
 }
 
+/* And the program was built to. */
+static inline bool
+place_snapshots(void)
+{
+#ifdef HAVE_BTRFSUTIL
+	return place_is_btrfs();
+#else
+	return false;
+#endif
+}
+
 /* Checked fixtures: before and after each test. */
 static inline void
 place_setup(void)
