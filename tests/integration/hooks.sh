@@ -1,0 +1,323 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The programs that systemd and greenboot start, one by one: what they say, what they record, and what
+# becomes of a start whose worker does not come to its end.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
+# The records of runs, as "1.green 2.none": sequence and verdict.
+runs() { (cd "$(state runs)" && printf '%s\n' * | sed 's/^0*//' | paste -sd' '); }
+# run_field KEY: of the newest run's record.
+run_field() {
+	local newest
+	newest=$(find "$(state runs)" -name '*[a-z]' | sort | tail -n 1)
+	sed '$d' "$newest" | jq -r ".$1"
+}
+stamp() { jq -r ".$1" "$ROOT/var/lib/etcd/.greenboot-etcd-owner"; }
+# everything that is written, but for what each start writes.
+fingerprint() {
+	(cd "$ROOT/var/lib" && find greenboot-etcd etcd/.greenboot-etcd-owner -type f ! -name lock \
+		-exec sha256sum {} + | sort)
+}
+faulty() { # POINT=WHAT NAME
+	GREENBOOT_ETCD_FAULT=$1 BUILD=$BUILD_FAULTS hook "$2"
+}
+
+# ---- health ----
+
+hooks_health_waits() {
+	device "$1"
+	machine_on
+	started
+	config health timeout=60s
+	(
+		sleep 1
+		start_etcd
+		# Nobody else ends it: it is this subshell's.
+		echo "$ETCD_PID" >"$GBE_MEM/late"
+	) &
+	assert_exit 0 hook health
+	ETCD_PID=$(<"$GBE_MEM/late")
+	assert_match "stderr" "$ERR" "*etcd is healthy*"
+	assert_eq "runs" "$(runs)" "1.judging"
+	assert_eq "health" "$(run_field health)" healthy
+	assert_match "version" "$(run_field etcd_version)" "3.*"
+}
+
+hooks_health_down() {
+	a_green "$1"
+	into_b
+	stop_etcd
+	config health timeout=1s request-timeout=1s
+	assert_exit 1 hook health
+	assert_match "stderr" "$ERR" "<2>*not healthy*does not answer*"
+	assert_match "runs" "$(runs)" "*.judging"
+	assert_eq "health" "$(run_field health)" unhealthy
+	# Asked again, and by now it is there.
+	start_etcd
+	assert_exit 0 hook health
+	assert_eq "health" "$(run_field health)" healthy
+	# greenboot 0.16 has no use for priorities.
+	greenboot_install rust
+	assert_exit 0 hook health
+	assert_match "stderr" "$ERR" "greenboot-etcd-health: *"
+}
+
+# The deadline is counted from the end of prerun: who comes late does not wait anew.
+hooks_health_late() {
+	local began
+	device "$1"
+	machine_on
+	config health timeout=1h request-timeout=1s timeout-scale=no
+	jq '.monotonic_usec = 1' "$ROOT/run/greenboot-etcd/prerun-done" >"$GBE_MEM/done"
+	cp "$GBE_MEM/done" "$ROOT/run/greenboot-etcd/prerun-done"
+	# The machine is not up for an hour? Then a second it is.
+	config health timeout=1s
+	began=$SECONDS
+	assert_exit 1 hook health
+	((SECONDS - began < 5)) || fail "it waited for $((SECONDS - began)) s"
+}
+
+# Where prerun holds etcd back, the answer is known at once, and only a trial is worth a rollback.
+hooks_health_held() {
+	local began=$SECONDS
+	a_green "$1"
+	config health timeout=60s
+	update B
+	shutdown
+	rm -f "$(state owner)"
+	echo '{' >"$ROOT/var/lib/etcd/.greenboot-etcd-owner"
+	MASKED=yes machine_on
+	booted B
+	mkdir -p "$ROOT/run/greenboot-etcd"
+	echo '{"held": true, "reason": "because of this test"}' >"$ROOT/run/greenboot-etcd/prerun-done"
+	assert_exit 0 hook health
+	assert_match "stderr" "$ERR" "<2>*Cannot tell*because of this test*"
+	start_prerun
+	started
+	echo '{"held": true, "reason": "because of this test"}' >"$ROOT/run/greenboot-etcd/prerun-done"
+	assert_exit 1 hook health
+	assert_match "stderr" "$ERR" "<2>*not healthy*because of this test*"
+	((SECONDS - began < 50)) || fail "it waited"
+}
+
+# What cannot be told is no reason for a rollback, and is not waited for until the end.
+hooks_health_cannot_tell() {
+	device "$1"
+	machine_on
+	start_etcd
+	config health request-timeout=1s timeout=2s
+	# Somebody is there, and it is not etcd's client port.
+	config etcd endpoint="http://127.0.0.1:$((ETCD_PORT + 1))"
+	assert_exit 0 hook health
+	assert_match "stderr" "$ERR" "<2>*Cannot tell*does not answer as etcd*"
+	assert_eq "health" "$(run_field health)" cannot-tell
+	# A certificate of nobody's.
+	config etcd endpoint="https://127.0.0.1:$ETCD_PORT"
+	assert_exit 0 hook health
+	assert_match "stderr" "$ERR" "<2>*Cannot tell*"
+}
+
+hooks_off() {
+	device "$1"
+	config etcd service=
+	assert_exit 0 hook prerun
+	rm -rf "$ROOT/var/lib/greenboot-etcd"
+	for name in health green red finalize; do
+		assert_exit 0 hook "$name"
+	done
+	assert_missing "$(state runs)"
+	assert_missing "$(state owner)"
+}
+
+# ---- green and red ----
+
+hooks_verdict_once_and_again() {
+	local before
+	device "$1"
+	power_on
+	assert_eq "runs" "$(runs)" "1.none"
+	assert_exit 0 hook health
+	assert_exit 0 hook green
+	assert_match "stderr" "$ERR" "<5>*judged green*"
+	assert_eq "runs" "$(runs)" "1.green"
+	before=$(fingerprint)
+	# In both roots of greenboot, that is twice.
+	assert_exit 0 hook green
+	assert_eq "after the second" "$(fingerprint)" "$before"
+	assert_json .verdict green status
+	assert_exit 0 hook red
+	assert_eq "runs" "$(runs)" "1.red"
+	assert_exit 0 hook red
+	assert_eq "runs" "$(runs)" "1.red"
+	assert_json .verdict red status
+}
+
+# Nobody ran the check: green looks once itself.
+hooks_green_asks() {
+	device "$1"
+	power_on
+	assert_exit 0 hook green
+	assert_eq "runs" "$(runs)" "1.green"
+	assert_eq "health" "$(run_field health)" healthy
+	assert_match "version" "$(run_field etcd_version)" "3.*"
+	reboot
+	assert_match "prerun" "$(<"$PRERUN_LOG")" "*rule 6*"
+}
+
+hooks_green_and_down() {
+	local began=$SECONDS
+	device "$1"
+	power_on
+	stop_etcd
+	assert_exit 0 hook green
+	assert_eq "runs" "$(runs)" "1.green"
+	assert_eq "health" "$(run_field health)" unhealthy
+	((SECONDS - began < 40)) || fail "it took $((SECONDS - began)) s"
+}
+
+# The stamp of a fresh start: in the state until somebody finds the data.
+hooks_fresh_is_adopted() {
+	local name
+	for name in health green red finalize; do
+		device "$1"
+		machine_on
+		assert_exit 0 hook green
+		assert_missing "$ROOT/var/lib/etcd/.greenboot-etcd-owner"
+		start_etcd
+		put a b
+		[[ $name != finalize ]] || stop_etcd
+		assert_exit 0 hook "$name"
+		assert_eq "owner after $name" "$(stamp deployment.id)" "${DEPLOYMENT[A]}"
+		assert_eq "mode" "$(stat -c %a "$ROOT/var/lib/etcd/.greenboot-etcd-owner")" 600
+		assert_ne "handle" "$(sed '$d' "$(state owner)" | jq -r .data_handle)" null
+		kill_etcd
+		root_free
+	done
+}
+
+# A verdict is about data: with another run's, or with nobody's, nothing is written.
+hooks_verdict_of_another_run() {
+	local before name
+	a_green "$1"
+	shutdown
+	MASKED=yes machine_on
+	start_etcd
+	before=$(fingerprint)
+	for name in health green red; do
+		assert_exit 0 hook "$name"
+		assert_eq "after $name" "$(fingerprint)" "$before"
+	done
+	assert_match "stderr" "$ERR" "*evidence only*another run*"
+}
+
+# An operation's leftovers are left to prerun: nothing is pruned beneath them.
+hooks_verdict_survives_the_power() {
+	a_green "$1"
+	into_b
+	assert_exit 0 hook red
+	powercut
+	machine_on
+	assert_match "runs" "$(runs)" "*.red*"
+}
+
+hooks_state_away() {
+	device "$1"
+	power_on
+	mv "$ROOT/var/lib/greenboot-etcd" "$ROOT/var/lib/elsewhere"
+	echo "not a directory" >"$ROOT/var/lib/greenboot-etcd"
+	assert_exit 1 hook green
+	assert_exit 1 hook red
+	assert_exit 0 hook health
+	assert_match "stderr" "$ERR" "*etcd is healthy*"
+}
+
+# ---- starts that do not come to their end ----
+
+hooks_prerun_dies_unchanged() {
+	local what
+	a_green "$1"
+	put more words
+	A_STATE=$(etcd_state)
+	shutdown
+	for what in kill abort EIO; do
+		assert_exit 0 faulty "prerun-started=$what" prerun
+		assert_match "stderr" "$ERR" "*prerun *has not changed*"
+	done
+	# Those were three in a row. The fourth starts etcd all the same, and comes to its end.
+	power_on
+	started
+	holds "A's data" "$A_STATE"
+	assert_missing "$(state starts)"
+}
+
+hooks_prerun_dies_changed() {
+	a_green "$1"
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	MASKED=yes machine_on
+	booted B
+	assert_exit 5 faulty "prerun-started=kill" prerun
+	assert_match "stderr" "$ERR" "*held back*another deployment*systemctl*"
+	assert_eq "held" "$(jq .held "$ROOT/run/greenboot-etcd/prerun-done")" true
+	assert_exit 5 faulty "prerun-locked=abort" prerun
+	assert_exit 0 hook prerun
+	assert_eq "held" "$(jq .held "$ROOT/run/greenboot-etcd/prerun-done")" false
+	start_etcd
+	holds "B's data" "$A_STATE"
+}
+
+# Killed before it knows anything, prerun is asked about by nobody who needs ostree's list.
+hooks_prerun_dies_with_a_typo() {
+	a_green "$1"
+	shutdown
+	echo "[etcd" >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/99-typo.conf"
+	assert_exit 0 faulty "prerun-started=kill" prerun
+	assert_exit 0 hook prerun
+	assert_match "stderr" "$ERR" "*configuration is wrong*99-typo.conf*"
+}
+
+# Neither a crash of the check nor one of finalize does harm.
+hooks_others_die() {
+	a_green "$1"
+	assert_exit 0 faulty "health-recorded=kill" health
+	assert_exit 1 faulty "verdict-judged=kill" green
+	assert_match "runs" "$(runs)" "*.green"
+	stop_etcd
+	assert_exit 1 faulty "finalize-stamped=kill" finalize
+	power_on
+	started
+}
+
+# ---- the shims ----
+
+hooks_shims() {
+	local shim name
+	device "$1"
+	power_on
+	for shim in "$GBE_TOP"/greenboot.d/{check/required.d,green.d,red.d}/*.sh; do
+		name=$(basename "$shim" .sh)
+		name=${name#40_etcd_}
+		assert_eq "$shim" "$(sed -n 2p "$shim")" "exec /usr/libexec/greenboot-etcd/$name"
+		assert_eq "$shim" "$(wc -l <"$shim")" 2
+		# As both flavours start it: bash, noclobber, no arguments, an empty HOME.
+		sed "s|/usr/libexec/greenboot-etcd/$name|$(program "$name") --root='$ROOT'|" \
+			"$shim" >"$GBE_MEM/shim.sh"
+		assert_exit 0 env -u HOME bash -C "$GBE_MEM/shim.sh" </dev/null
+		assert_exit 0 env -u HOME bash -C "$GBE_MEM/shim.sh" </dev/null
+	done
+	assert_eq "runs" "$(runs)" "1.red"
+}
+
+suite_begin "$@"
+FS=${FS:-xfs} play hooks health_waits health_down health_late health_held health_cannot_tell off \
+	verdict_once_and_again green_asks green_and_down fresh_is_adopted verdict_of_another_run \
+	verdict_survives_the_power state_away prerun_dies_unchanged prerun_dies_changed \
+	prerun_dies_with_a_typo others_die shims
+suite_end
