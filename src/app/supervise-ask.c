@@ -13,7 +13,9 @@
 
 #include "app/configuration.h"
 #include "app/data.h"
+#include "app/observe.h"
 #include "app/state.h"
+#include "app/status.h"
 #include "core/record.h"
 #include "fs/open.h"
 #include "fs/probe.h"
@@ -180,4 +182,24 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 	}
 	record(app, reason, objection != NULL);
 	return objection != NULL ? EXIT_HELD : 0;
+}
+
+int
+gbe_supervise_show(GbeApp *app, gpointer data)
+{
+	GbeObserveOptions options = {.repair = FALSE};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *complaint = NULL;
+	GbeDeployment booted = {0};
+
+	if (!find_booted(app, &booted, NULL))
+		gbe_note("the booted deployment cannot be told");
+	gbe_configuration_choose(app, booted.id, &complaint);
+	gbe_deployment_clear(&booted);
+	if (gbe_app_open_state(app, FALSE, &error) && gbe_observe(app, &options, &observed, &error))
+		gbe_status_write(app, observed);
+	else
+		gbe_note("%s", error->message);
+	return 0;
 }

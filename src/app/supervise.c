@@ -50,9 +50,9 @@ typedef struct {
 static volatile sig_atomic_t asked_to_stop;
 
 static void
-note_signal(int signal_number)
+note_signal(int number)
 {
-	asked_to_stop = signal_number;
+	asked_to_stop = number;
 }
 
 /* The worker's side. One message is four bytes: 0 is a sign of life, anything else a new limit. */
@@ -62,10 +62,10 @@ typedef struct {
 } Teller;
 
 static void
-send_message(int fd, guint32 message)
+send_message(const Teller *teller, guint32 message)
 {
 	/* A full pipe is no reason to wait: the parent has signs of life enough then. */
-	(void)!write(fd, &message, sizeof(message));
+	(void)!write(teller->fd, &message, sizeof(message));
 }
 
 static void
@@ -74,10 +74,10 @@ tell(guint64 bytes, gpointer data)
 	Teller *teller = data;
 	gint64 now = g_get_monotonic_time();
 
-	if (teller->last != 0 && now - teller->last < TELL_USEC)
+	if (now - teller->last < TELL_USEC)
 		return;
 	teller->last = now;
-	send_message(teller->fd, 0);
+	send_message(teller, 0);
 }
 
 void
@@ -86,7 +86,7 @@ gbe_supervise_extend(GbeApp *app, guint seconds)
 	const Teller *teller = app->progress_data;
 
 	if (app->progress == tell && seconds > 0)
-		send_message(teller->fd, seconds);
+		send_message(teller, seconds);
 }
 
 static void
@@ -300,42 +300,69 @@ came_to_its_end(const Outcome *outcome)
 	return outcome->ended && WIFEXITED(outcome->status);
 }
 
+/* prerun has two answers. */
+static bool
+answered(const Outcome *outcome)
+{
+	return came_to_its_end(outcome) &&
+	       (WEXITSTATUS(outcome->status) == 0 || WEXITSTATUS(outcome->status) == EXIT_HELD);
+}
+
+/* A child that answers in time, or EXIT_HELD for it; @what happened to it then is newly allocated. */
+static int
+ask_child(const char *root, GbeWork work, gpointer data, char **ret_what)
+{
+	Job job = {.program = "prerun",
+		   .root = root,
+		   .work = work,
+		   .data = data,
+		   .total_seconds = ASK_SECONDS};
+	Outcome outcome = {0};
+	int status = EXIT_HELD;
+
+	run_job(&job, &outcome);
+	if (answered(&outcome)) {
+		status = WEXITSTATUS(outcome.status);
+		g_clear_pointer(&outcome.what, g_free);
+	}
+	*ret_what = outcome.what;
+	return status;
+}
+
+static int
+map(const char *root, char *happened)
+{
+	g_autofree char *asked = NULL;
+	g_autofree char *shown = NULL;
+	int status = ask_child(root, gbe_supervise_ask, happened, &asked);
+
+	if (asked != NULL)
+		(void)fprintf(stderr,
+			      "greenboot-etcd-prerun: etcd is held back: the worker %s, and who "
+			      "asks whether etcd may start all the same %s\n",
+			      happened, asked);
+	(void)ask_child(root, gbe_supervise_show, NULL, &shown);
+	return status;
+}
+
 int
 gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_seconds)
 {
-	bool below_root = root != NULL && !g_str_equal(root, "/");
 	Job job = {.program = "prerun",
 		   .root = root,
 		   .work = work,
 		   .data = data,
 		   .idle_seconds = idle_seconds,
-		   .notify = !below_root};
-	Job ask = {.program = "prerun",
-		   .root = root,
-		   .work = gbe_supervise_ask,
-		   .total_seconds = ASK_SECONDS};
+		   .notify = root == NULL || g_str_equal(root, "/")};
 	Outcome outcome = {0};
-	Outcome answer = {0};
-	int status = EXIT_HELD;
+	int status;
 
 	run_job(&job, &outcome);
-	if (came_to_its_end(&outcome) &&
-	    (WEXITSTATUS(outcome.status) == 0 || WEXITSTATUS(outcome.status) == EXIT_HELD)) {
+	if (answered(&outcome))
 		status = WEXITSTATUS(outcome.status);
-	} else {
-		ask.data = outcome.what;
-		run_job(&ask, &answer);
-		if (came_to_its_end(&answer) && WEXITSTATUS(answer.status) == 0)
-			status = 0;
-		else if (!came_to_its_end(&answer) || WEXITSTATUS(answer.status) != EXIT_HELD)
-			(void)fprintf(
-			    stderr,
-			    "greenboot-etcd-prerun: etcd is held back: the worker %s, and "
-			    "who asks whether etcd may start all the same %s\n",
-			    outcome.what, answer.what);
-	}
+	else
+		status = map(root, outcome.what);
 	g_free(outcome.what);
-	g_free(answer.what);
 	return status;
 }
 
@@ -376,7 +403,8 @@ gbe_supervise_idle(const char *program, const char *root, GbeWork work, gpointer
 		   .root = root,
 		   .work = work,
 		   .data = data,
-		   .idle_seconds = idle_seconds};
+		   .idle_seconds = idle_seconds,
+		   .notify = root == NULL || g_str_equal(root, "/")};
 
 	return supervise(&job, on_failure);
 }

@@ -29,3 +29,5 @@ void gbe_supervise_extend(GbeApp *app, guint seconds);
 /* The question (src/app/supervise-ask.c): 0 or 5, and says in the journal what @happened and what follows.
  * What cannot be told is 5. @data: "what happened", const char *. */
 int gbe_supervise_ask(GbeApp *app, gpointer data);
+/* After it: status.json and the MOTD, which need all that the question does without. Always 0. */
+int gbe_supervise_show(GbeApp *app, gpointer data);

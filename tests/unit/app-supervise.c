@@ -154,6 +154,8 @@ END_TEST
 
 START_TEST(changed_holds_etcd_back)
 {
+	g_autofree char *motd = NULL;
+	g_autofree char *text = NULL;
 	g_autoptr(JsonObject) done = NULL;
 	g_autoptr(GbeApp) app = NULL;
 	GbeLastOperation last = {0};
@@ -168,6 +170,10 @@ START_TEST(changed_holds_etcd_back)
 	ck_assert(gbe_app_new("test", root, &app, NULL));
 	ck_assert(gbe_state_read_last(app, &last, NULL));
 	ck_assert_str_eq(last.result, "held");
+	/* A person is told, whoever judges boots here. */
+	motd = root_path("run/motd.d/greenboot-etcd");
+	ck_assert(g_file_get_contents(motd, &text, NULL, NULL));
+	ck_assert_ptr_nonnull(strstr(text, "held back"));
 	gbe_last_operation_clear(&last);
 }
 END_TEST
