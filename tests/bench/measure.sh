@@ -40,6 +40,18 @@ disk_written() {
 	echo $((stat[6] * 512))
 }
 
+# timed COMMAND... [+ COMMAND...]: sets TOOK and CPU, in microseconds.
+timed() {
+	local both
+
+	both=$("$TOOLS/timed" -o "$GBE_MEM/out" "$@" 2>"$GBE_MEM/err") || {
+		cat "$GBE_MEM/err" >&2
+		return 1
+	}
+	TOOK=${both% *}
+	CPU=${both#* }
+}
+
 # measured NAME COMMAND... [+ COMMAND...]: samples NAME (microseconds, also in TOOK) and NAME.disk
 # (bytes). What the commands print is in OUT.
 measured() {
@@ -47,9 +59,10 @@ measured() {
 	shift
 	settle
 	before=$(disk_written)
-	TOOK=$("$TOOLS/timed" -o "$GBE_MEM/out" "$@")
+	timed "$@"
 	sync -f "$ROOT"
 	sample "$name" "$TOOK"
+	sample "$name.cpu" "$CPU"
 	sample "$name.disk" $(($(disk_written) - before))
 	OUT=$(<"$GBE_MEM/out")
 }

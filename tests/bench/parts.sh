@@ -7,7 +7,7 @@
 
 # bench_device KIND: a device that has booted deployment A and has no data yet.
 bench_device() {
-	device "$1" none "$IMAGE_SIZE"
+	device "$1" none "$IMAGE_SIZE" >"$GBE_MEM/device.log"
 	LOOP=$(findmnt -n -o SOURCE --mountpoint "$ROOT")
 	LOOP=${LOOP##*/}
 	# Otherwise everything is cached twice.
@@ -69,7 +69,8 @@ add_copies() {
 			"$(ms "$(median "$operation.ours.verify")")" \
 			"$(ms "$(median "$operation.ours.sync")")" \
 			"$(ms "$(median "$operation.ours.publish")")" \
-			"$(ms "$engine")" "$(ms "$(median "$operation.ours.around")")"
+			"$(ms "$engine")" "$(ms "$(median "$operation.ours.around")")" \
+			"$(ms "$(median "$operation.ours.cpu")")" "$(ms "$(median "$operation.cp.cpu")")"
 		if ! fs_clones "$1" && [[ $3 == "$HUNDRED" ]]; then
 			most=0.90
 		fi
@@ -213,35 +214,42 @@ part_latency() { # KIND
 
 # ---- what does not depend on the data ----
 
-# in_turn NAME COMMAND...: samples NAME, and beside it sysroot.NAME: libostree's own load.
+# in_turn NAME COMMAND...: samples NAME, and in turn with it NAME.load, a program that only has libostree
+# load the sysroot, and NAME.call, that call alone.
 in_turn() {
 	local name=$1 n
 	shift
 	for ((n = 0; n < 2 * N + 1; n++)); do
 		WARM=$([[ $n != 0 ]] || echo yes)
-		TOOK=$("$TOOLS/timed" "$@")
+		timed "$@"
 		sample "$name" "$TOOK"
-		sample "$name.sysroot" "$("$TOOLS/sysroot-load" "$ROOT")"
+		sample "$name.cpu" "$CPU"
+		timed "$TOOLS/sysroot-load" "$ROOT"
+		sample "$name.load" "$TOOK"
+		sample "$name.load.cpu" "$CPU"
+		sample "$name.call" "$(<"$GBE_MEM/out")"
 	done
 	WARM=
 }
 
 add_in_turn() { # NAME WHAT [LIMIT]
-	local took sysroot
+	local took load
 
 	took=$(median "$1")
-	sysroot=$(median "$1.sysroot")
-	add_row turn "$2" "$(ms "$took")" "$(ms "$sysroot")" "$(ms $((took - sysroot)))" "$(count_of "$1")"
-	[[ ! ${3-} ]] || limit "$2, beyond libostree's load" "$(ms $((took - sysroot)))" "$3" ms
+	load=$(median "$1.load")
+	add_row turn "$2" "$(ms "$took")" "$(ms "$(median "$1.cpu")")" "$(ms "$load")" \
+		"$(ms "$(median "$1.load.cpu")")" "$(ms "$(median "$1.call")")" \
+		"$(ms $((took - load)))" "$(count_of "$1")"
+	[[ ! ${3-} ]] || limit "$2, beyond libostree's load" "$(ms $((took - load)))" "$3" ms
 }
 
 part_store() {
-	local n
+	local n names
 
 	bench_device xfs
 	data_fill 33554432
 	deploy B
-	boot A
+	MASKED='' boot A 2>"$GBE_MEM/err"
 	note "status and prerun with nothing to do"
 	samples_begin
 	in_turn prerun "$(program prerun)" --root="$ROOT"
@@ -257,6 +265,9 @@ part_store() {
 		in_turn "${n%% *}.many" "${GBE[@]}" $n
 		add_in_turn "${n%% *}.many" "$n, $BACKUPS backups"
 	done
+	# Retention would take them away.
+	mapfile -t names < <(gbe --json list | jq -r '.[].name')
+	gbe pin "${names[@]}" >/dev/null
 	in_turn prerun.many "$(program prerun)" --root="$ROOT"
 	add_in_turn prerun.many "prerun, $BACKUPS backups"
 	for n in status list explain "prune -n" "config --check" preflight health; do
