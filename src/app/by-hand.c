@@ -122,6 +122,7 @@ still_open(const GbeSession *session, const GbeSessionOptions *options, GError *
 bool
 gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GError **error)
 {
+	const GbeObserveOptions again = {.repair = TRUE, .lock_data = TRUE};
 	const GbeFacts *facts = session->observed->facts;
 
 	/* No db, no lock: then there is nothing that could be open. */
@@ -135,8 +136,7 @@ gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GErro
 		return still_open(session, options, error);
 	if (!gbe_service_stop(session->app, &session->service, error))
 		return false;
-	g_clear_pointer(&session->observed, gbe_observed_free);
-	if (!observe(session, options, error))
+	if (!gbe_observe_again(session->app, &again, session->observed, error))
 		return false;
 	facts = session->observed->facts;
 	if (facts->data == GBE_NO || facts->data_open == GBE_NO)

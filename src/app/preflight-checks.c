@@ -196,7 +196,7 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 		return;
 	}
 	if (facts->clones != GBE_YES)
-		space.would_write = extents.data;
+		space.would_write = extents.allocated;
 	if (!gbe_space_fits(&space))
 		space.reclaimable = reclaimable(observed);
 	write = gbe_size_to_text(space.would_write);

@@ -3,7 +3,6 @@
 #include "app/state.h"
 #include "app/status.h"
 #include "core/record.h"
-#include "core/situation.h"
 #include "fs/open.h"
 #include "fs/write.h"
 
@@ -11,14 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-bool
-gbe_status_refresh(GbeApp *app, GbeObserved *observed, GError **error)
-{
-	GbeObserveOptions options = {0};
-
-	return gbe_observe_again(app, &options, observed, error);
-}
 
 static void
 motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation *last)
@@ -137,11 +128,12 @@ void
 gbe_status_write(GbeApp *app, GbeObserved *observed)
 {
 	g_autoptr(JsonObject) whole = json_object_new();
+	GbeObserveOptions options = {0};
 	g_autofree char *motd = NULL;
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!gbe_status_refresh(app, observed, &error)) {
+	if (!gbe_observe_again(app, &options, observed, &error)) {
 		g_debug("status.json: %s", error->message);
 		return;
 	}

@@ -32,10 +32,7 @@ void gbe_status_probe(const GbeApp *app, guint timeout_ms, GbeProbe *ret_probe);
 /* Bytes in the data directory, apparent; -1: could not be told. */
 gint64 gbe_status_data_size(const GbeObserved *observed);
 
-/* Looks again at data, state and store, after something was done to them; what ostree and greenboot
- * said stays. Lets go of etcd's lock. */
-bool gbe_status_refresh(GbeApp *app, GbeObserved *observed, GError **error) GBE_CHECKED;
-/* status.json and the MOTD. Refreshes @observed, and uses it up. Never fatal: without /run there are
+/* status.json and the MOTD, of what is there by now: looks again, and uses @observed up. Never fatal: without /run there are
  * none. */
 void gbe_status_write(GbeApp *app, GbeObserved *observed);
 /* The MOTD's text ("" for none); newly allocated. */

@@ -342,11 +342,12 @@ full() {
 
 # Without the state's parent being writable, or as somebody else.
 unprivileged() {
-	local program=$GBE_MEM/greenboot-etcd as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	local program=$GBE_MEM/build/greenboot-etcd as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 	running xfs
 	chmod 0711 "$GBE_SCRATCH"
-	cp "$GBE" "$program"
+	mkdir "$GBE_MEM/build"
+	mount --bind "$BUILD" "$GBE_MEM/build"
 	assert_exit 0 "${as[@]}" "$program" --root="$ROOT" --json status
 	assert_eq "booted" "$(jq -r .booted <<<"$OUT")" "${DEPLOYMENT[A]}"
 	assert_eq "etcd" "$(jq -r .etcd.healthy <<<"$OUT")" true
@@ -364,7 +365,6 @@ unprivileged() {
 	assert_match "stderr" "$ERR" "*status.json*root*"
 }
 
-GBE=$(program greenboot-etcd)
 suite_begin "$@"
 for kind in xfs xfs-noreflink btrfs btrfs-subvol ext4; do
 	run_case "hand-there-and-back@$kind" there_and_back "$kind"

@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What a device says about itself without being asked twice: status --check, the MOTD, preflight.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
+
+# finding CHECK: its results, in order.
+finding() { gbe --json preflight | jq -r ".findings[] | select(.check == \"$1\").result" | tr '\n' ' '; }
+# ready STATUS
+ready() { assert_exit "$1" gbe preflight; }
+
+checks() {
+	a_green xfs
+	assert_exit 0 gbe status --check
+	assert_exit 0 gbe -q status --check
+	assert_eq "motd" "$(motd)" ""
+	stop_etcd
+	assert_exit 6 gbe status --check
+	assert_exit 0 gbe status
+	start_etcd
+	echo nonsense >"$DATA/.greenboot-etcd-owner"
+	assert_exit 7 gbe status --check
+}
+
+# A failed update: who logs in is told what was put back, until the next boot.
+rolled_back() {
+	a_green xfs
+	into_b
+	b_writes
+	fails_back
+	assert_match "motd" "$(motd)" "*data was replaced by backup*undo --stop*"
+	assert_match "status" "$(gbe status)" "*restore*rule 10a*"
+	judge green
+	reboot
+	assert_eq "motd" "$(motd)" ""
+}
+
+# The data's mount is missing: etcd is held back, which is said everywhere, and lifted.
+held_back() {
+	device xfs
+	mkdir -p "$DATA"
+	mount -t tmpfs -o mode=0700 tmpfs "$DATA"
+	power_on
+	put owner A
+	judge green
+	stop_etcd
+	hook finalize >&2
+	umount "$DATA"
+	MASKED='' boot A
+	assert_eq "prerun" "$PRERUN" 5
+	assert_match "motd" "$(motd)" "*etcd is held back*mount*"
+	assert_json .last_operation.result held status
+	assert_json .next.action hold status
+	assert_match "status" "$(gbe status)" "*HOLDS etcd BACK*"
+	assert_exit 6 gbe status --check
+	assert_exit 1 gbe restore -n --last-good
+	# Mounted again (empty, as it happens), it is let go.
+	mount -t tmpfs -o mode=0700 tmpfs "$DATA"
+	start_prerun
+	assert_eq "prerun" "$PRERUN" 0
+}
+
+store_away() {
+	a_green xfs
+	stop_etcd
+	gbe backup one
+	start_etcd
+	config backup "directory=/var/store"
+	mkdir "$ROOT/var/store"
+	mount -t tmpfs tmpfs "$ROOT/var/store"
+	reboot
+	started
+	judge green
+	umount "$ROOT/var/store"
+	assert_match "status" "$(gbe status)" "*Warning: *store of backups /var/store is not there*"
+	shutdown
+	assert_exit 5 gbe backup two
+	assert_match "stderr" "$ERR" "*/var/store*mount*"
+	assert_exit 5 gbe restore one
+	assert_exit 5 gbe preflight
+	assert_eq "store" "$(finding store)" "bad "
+}
+
+# All but what etcd itself writes.
+files() { find "$ROOT" -xdev -path "$DATA" -prune -o -type f -printf '%p %s %T@\n' | sort | sha256sum; }
+
+preflights() {
+	local before
+
+	a_green ext4
+	ready 0
+	assert_eq "space" "$(finding space)" "ok "
+	before=$(files)
+	ready 0
+	assert_eq "the files" "$(files)" "$before"
+	# Who judges?
+	greenboot_disable
+	ready 5
+	assert_eq "greenboot" "$(finding greenboot)" "bad "
+	greenboot_enable
+	ready 0
+	mv "$ROOT/boot/grub2/grubenv" "$ROOT/boot/grub2/away"
+	ready 5
+	assert_eq "greenboot" "$(finding greenboot)" "bad "
+	mv "$ROOT/boot/grub2/away" "$ROOT/boot/grub2/grubenv"
+	# etcd itself.
+	stop_etcd
+	ready 5
+	assert_eq "etcd" "$(finding etcd)" "bad "
+	start_etcd
+	# What cannot be copied.
+	mkfifo "$DATA/pipe"
+	ready 5
+	assert_match "data" "$OUT" "*bad *data *pipe*"
+	rm "$DATA/pipe"
+	# Room.
+	disk_fill
+	ready 5
+	assert_eq "space" "$(finding space)" "bad "
+	disk_free
+	ready 0
+	# A key that nobody knows.
+	config backup keep-bed=1
+	ready 5
+	assert_eq "configuration" "$(finding configuration)" "bad "
+	unconfig backup keep-bed
+}
+
+# The program that runs when an update is staged leaves a line for people; a good one takes it away.
+preflight_motd() {
+	a_green xfs
+	greenboot_disable
+	hook preflight >&2 || assert_eq "preflight" "$?" 5
+	assert_match "motd" "$(motd)" "*next update: greenboot is not enabled*"
+	greenboot_enable
+	hook preflight >&2
+	assert_eq "motd" "$(motd)" ""
+	stage B
+	assert_match "preflight" "$(gbe preflight)" "*note *staged *${DEPLOYMENT[B]}*"
+	touch "$ROOT/run/ostree/staged-deployment-locked"
+	assert_match "preflight" "$(gbe preflight)" "*staged *locked*"
+	assert_match "status" "$(gbe status)" "*Warning: *${DEPLOYMENT[B]} is locked*"
+	rm "$ROOT/run/ostree/staged-deployment-locked"
+	unstage
+	os_commit C --without-program
+	stage C
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *staged *does not carry greenboot-etcd*"
+}
+
+suite_begin "$@"
+run_case status-check checks
+run_case status-rolled-back rolled_back
+run_case status-held-back held_back
+run_case status-store-away store_away
+run_case preflight-findings preflights
+run_case preflight-motd preflight_motd
+suite_end
