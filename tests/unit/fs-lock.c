@@ -143,7 +143,7 @@ START_TEST(a_lock_without_a_name_keeps_nobody_out)
 			_exit(1);
 		_exit(0);
 	}
-	assert_fails(gbe_lock_acquire_at(place, "lock", "third", 2000, &lock, &error), error,
+	assert_fails(gbe_lock_acquire_at(place, "lock", "third", 5000, &lock, &error), error,
 		     GBE_ERROR_BUSY, "the second");
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert_int_eq(waitpid(meddler, NULL, 0), meddler);
