@@ -31,7 +31,9 @@ static bool
 choose_path(GbeApp *app, GbeData *data, char **ret_path, GError **error)
 {
 	static const char in_state[] = GBE_STATE_DIR "/backups";
-	int data_fd = data->fd >= 0 ? data->fd : data->parent_fd;
+	/* The parent's: a subvolume is a file system's top of its own, and nothing of ours goes into
+	 * the data. */
+	int data_fd = data->mount_point ? data->fd : data->parent_fd;
 	gbe_autofd int top_fd = -1;
 	gbe_autofd int state_fd = -1;
 	g_autofree char *top = NULL;
