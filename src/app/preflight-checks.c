@@ -32,7 +32,7 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 	if (facts->ostree != GBE_YES)
 		gbe_preflight_add(
 		    findings, "system", GBE_FINDING_BAD,
-		    "not an ostree system (a composefs-native bootc one is none either): no "
+		    "this is no ostree system, and neither is a composefs-native bootc one: no "
 		    "deployments, so nothing is backed up or restored with them");
 	else if (facts->booted.id == NULL)
 		gbe_preflight_add(findings, "system", GBE_FINDING_BAD,

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 /* etcd may replay a long WAL after a start, and a prerun runs before it. */
@@ -26,10 +25,12 @@ close_all_but(int keep)
 	if (dir == NULL)
 		return;
 	while ((entry = readdir(dir)) != NULL) {
-		int fd = atoi(entry->d_name);
+		guint64 fd = 0;
 
-		if (fd > STDERR_FILENO && fd != keep && fd != dirfd(dir))
-			(void)close(fd);
+		if (g_ascii_string_to_unsigned(entry->d_name, 10, STDERR_FILENO + 1, G_MAXINT, &fd,
+					       NULL) &&
+		    (int)fd != keep && (int)fd != dirfd(dir))
+			(void)close((int)fd);
 	}
 	(void)closedir(dir);
 }
