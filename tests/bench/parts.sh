@@ -284,7 +284,8 @@ part_size() {
 	local path sum=0 bytes
 
 	for path in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
-		[[ -x $path && ! $path =~ \.[a-z]+$ ]] || continue
+		# What is installed: programs and their library; no objects.
+		[[ -f $path && -x $path && $path != *.installed ]] || continue
 		"${STRIP:-strip}" -o "$GBE_MEM/stripped" "$path"
 		bytes=$(stat -c %s "$GBE_MEM/stripped")
 		sum=$((sum + bytes))
