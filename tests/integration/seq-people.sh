@@ -90,7 +90,7 @@ seq_65_cancelled() {
 	reboot
 	a_is_back
 	gbe restore snap --next-boot
-	gbe delete snap
+	gbe delete snap --force
 	reboot
 	a_is_back
 	assert_exit 1 gbe restore no-such-backup --next-boot

@@ -250,7 +250,7 @@ device_save() {
 	cp --reflink=auto --sparse=always "$IMAGE" "$IMAGE.saved"
 	rm -rf "$BOOT.saved"
 	cp -a "$BOOT" "$BOOT.saved"
-	mount -o loop,noatime "$IMAGE" "$ROOT"
+	loop_mount "$IMAGE" "$ROOT"
 	root_mounts
 }
 
@@ -265,6 +265,6 @@ device_load() {
 	cp --reflink=auto --sparse=always "$IMAGE.saved" "$IMAGE"
 	find "$BOOT" -mindepth 1 -delete
 	cp -a "$BOOT.saved/." "$BOOT/"
-	mount -o loop,noatime "$IMAGE" "$ROOT"
+	loop_mount "$IMAGE" "$ROOT"
 	root_mounts
 }

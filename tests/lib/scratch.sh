@@ -69,8 +69,15 @@ scratch_enter() {
 	umask 022
 	GBE_MEM=$GBE_SCRATCH/mem
 	mkdir -p "$GBE_MEM"
-	mount -t tmpfs -o mode=0755 tmpfs "$GBE_MEM"
+	mount -t tmpfs -o mode=0755,size=75% tmpfs "$GBE_MEM"
 	GBE_ROOTS=0
+	# Disks in memory, where there is enough of it: a flush costs nothing there, and what a flush
+	# is for is looked at by disk_cut() all the same. GBE_DISK=yes: real ones.
+	GBE_IMAGES=$GBE_SCRATCH
+	if [[ ! ${GBE_DISK-} ]] &&
+		(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) > 8 << 20)); then
+		GBE_IMAGES=$GBE_MEM
+	fi
 	# ostree: no immutable bit on deployments (they are to be removed again), and staging without
 	# asking systemd to start a unit.
 	export OSTREE_SYSROOT_DEBUG=mutable-deployments,test-staged-path
@@ -111,9 +118,9 @@ root_new() {
 	IMAGE=
 	mkdir -p "$ROOT" "$BOOT"
 	if [[ $KIND != none ]]; then
-		IMAGE=$GBE_SCRATCH/image.$BASHPID.$GBE_ROOTS
+		IMAGE=$GBE_IMAGES/image.$BASHPID.$GBE_ROOTS
 		fs_format "$KIND" "$IMAGE" "${2-}"
-		mount -o loop,noatime "$IMAGE" "$ROOT"
+		loop_mount "$IMAGE" "$ROOT"
 	fi
 	mkdir -p "$ROOT"/{boot,run,etc,proc/sys/kernel/random,var/lib,usr/libexec,usr/lib}
 	root_mounts
@@ -121,6 +128,18 @@ root_new() {
 		btrfs -q subvolume create "$DATA"
 		chmod 0700 "$DATA"
 	fi
+}
+
+# Others on this machine use loop devices, too: one that was free a moment ago may not be any more.
+loop_mount() {
+	local try
+	for try in 1 2 3 4 5; do
+		if mount -o loop,noatime "$1" "$2"; then
+			return 0
+		fi
+		sleep "0.$try"
+	done
+	return 1
 }
 
 # /boot is never part of the data's file system: greenboot cannot count on btrfs, and no test may
@@ -146,7 +165,7 @@ disk_cut() {
 	cp --reflink=auto --sparse=always "$IMAGE" "$new"
 	umount -R "$ROOT"
 	mv "$new" "$IMAGE"
-	mount -o loop,noatime "$IMAGE" "$ROOT"
+	loop_mount "$IMAGE" "$ROOT"
 	root_mounts
 }
 
@@ -155,10 +174,10 @@ fs_at() {
 	local image
 
 	GBE_ROOTS=$((GBE_ROOTS + 1))
-	image=$GBE_SCRATCH/image.$BASHPID.$GBE_ROOTS
+	image=$GBE_IMAGES/image.$BASHPID.$GBE_ROOTS
 	fs_format "$1" "$image" "${3-}"
 	mkdir -p "$2"
-	mount -o loop,noatime "$image" "$2"
+	loop_mount "$image" "$2"
 	# Unlinked already: it goes with its mount.
 	rm -f -- "$image"
 }
