@@ -11,7 +11,7 @@ plan=$(make --no-print-directory -n VARIANT=lint-flags CC=outside-cc CFLAGS='-O7
 rm -rf build/lint-flags
 compile=$(grep -m 1 -- ' -c -o ' <<<"$plan")
 link=$(grep -m 1 -- ' -pie ' <<<"$plan")
-for word in outside-cc -O7 -DOUTSIDE_CFLAGS -DOUTSIDE_CPPFLAGS -Wall -std=gnu11 -fPIE; do
+for word in outside-cc -O7 -DOUTSIDE_CFLAGS -DOUTSIDE_CPPFLAGS -Wall -std=gnu11 -fPIC; do
 	grep -qF -- "$word" <<<"$compile" && ok "compile-has-$word" ||
 		not_ok "compile-has-$word" "not in: $compile"
 done
