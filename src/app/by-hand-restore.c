@@ -184,6 +184,8 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	result->loss = describe_loss(facts, source);
 	if (options->dry_run)
 		return true;
+	if (options->announce != NULL)
+		options->announce(result, options->announce_data);
 	if (!gbe_restore_run(session->app, session->observed, name, stamp, displaced, &how,
 			     &result->timing, error)) {
 		gboolean partial =

@@ -43,6 +43,9 @@ typedef struct {
 	GbeByHandTarget target;
 	const char *name; /* GBE_BY_HAND_NAMED */
 	gboolean stop, force, dry_run;
+	/* Called when everything is checked and before anything is changed; may be NULL. */
+	void (*announce)(const GbeByHandResult *result, gpointer data);
+	gpointer announce_data;
 } GbeByHandRestore;
 
 /* The data is validated before anything is changed (GBE_ERROR_VERIFY_FAILED). */

@@ -7,6 +7,8 @@
 #include "core/record.h"
 #include "core/space.h"
 
+#include <stdio.h>
+
 static char *arg_description;
 static gboolean arg_stop, arg_live, arg_pin, arg_dry_run;
 static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force;
@@ -120,6 +122,25 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
+/* For the person in front of it, before it is too late. A program that reads our output gets it
+ * afterwards, and nothing at all when the restore fails. */
+static gboolean
+announces(const GbeCli *cli)
+{
+	return !cli->json && !cli->quiet && isatty(STDOUT_FILENO);
+}
+
+static void
+announce(const GbeByHandResult *result, gpointer data)
+{
+	const GbeCli *cli = data;
+
+	if (!announces(cli))
+		return;
+	gbe_print("restoring %s: lost is %s\n", result->name, result->loss);
+	(void)fflush(stdout);
+}
+
 static void
 print_restored(GbeCli *cli, const GbeByHandResult *result)
 {
@@ -140,7 +161,10 @@ print_restored(GbeCli *cli, const GbeByHandResult *result)
 	}
 	if (cli->quiet)
 		return;
-	gbe_print("restored %s; lost is %s\n", result->name, result->loss);
+	if (announces(cli))
+		gbe_print("restored %s\n", result->name);
+	else
+		gbe_print("restored %s; lost is %s\n", result->name, result->loss);
 	if (result->displaced != NULL)
 		gbe_print("the data that was there is kept as %s; `greenboot-etcd undo` brings it "
 			  "back\n",
@@ -222,7 +246,9 @@ gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 				    .name = arguments[0],
 				    .stop = arg_stop,
 				    .force = arg_force,
-				    .dry_run = arg_dry_run};
+				    .dry_run = arg_dry_run,
+				    .announce = announce,
+				    .announce_data = cli};
 	g_auto(GbeByHandResult) result = {0};
 
 	if (!check_restore(arguments, error))
@@ -243,7 +269,9 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 	GbeByHandRestore options = {.target = GBE_BY_HAND_UNDO,
 				    .stop = arg_stop,
 				    .force = arg_force,
-				    .dry_run = arg_dry_run};
+				    .dry_run = arg_dry_run,
+				    .announce = announce,
+				    .announce_data = cli};
 	g_auto(GbeByHandResult) result = {0};
 
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))

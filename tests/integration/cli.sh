@@ -244,7 +244,7 @@ stays_inside() {
 		# Opened with success, outside of ROOT, and neither the loader's nor the process's own.
 		grep -E '(open|openat|openat2)\(.* = [0-9]+<' "$GBE_MEM/trace" |
 			sed 's/.* = [0-9]*<\([^>]*\)>.*/\1/' | sort -u |
-			grep -vE "^($ROOT(/|$)|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \
+			grep -vE "^($ROOT(/|$)|$BUILD/|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \
 			>"$GBE_MEM/outside" || true
 		assert_eq "opened outside by $verb" "$(<"$GBE_MEM/outside")" ""
 		grep -E ' (mkdir|unlink|rename|symlink|link|chmod|chown|truncate)[a-z0-9]*\(' "$GBE_MEM/trace" |
