@@ -19,6 +19,8 @@ median() {
 		END { printf "%.0f\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
+best() { [[ ! -e $SAMPLES/$1 ]] || sort -n "$SAMPLES/$1" | head -n 1; }
+
 # Nothing that an earlier operation left to be done later (unlinked files, deleted subvolumes) is charged
 # to the next one: all of that is worked off before a file system is read-only.
 settle() {

@@ -60,6 +60,7 @@ add_copies() {
 		what="$operation, $1, $2"
 		add_row "$operation" "$1" "$2" "$(ms "$engine")" "$(ms "$(median "$operation.ours")")" \
 			"$(ms "$cp")" "**$(ratio "$engine" "$cp")**" \
+			"$(ratio "$(best "$operation.ours.engine")" "$(best "$operation.cp")")" \
 			"$(ratio "$(median "$operation.ours")" "$cp")" \
 			"$(ms "$rsync")" "$(ratio "$engine" "$rsync")" \
 			"$(kib "$(median "$operation.ours.disk")")" \
