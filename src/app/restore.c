@@ -181,7 +181,7 @@ copy_of_stamp(Restore *r)
 	copy->data_handle =
 	    gbe_file_handle(r->observed->data->mount_point ? r->observed->data->fd : r->tree_fd);
 	/* The live stamp is what counts; the copy only helps where that gets lost. */
-	if (!gbe_state_write_copy(r->app, copy, GBE_WRITE_LATER, &error))
+	if (!gbe_state_write_copy(r->app, copy, GBE_WRITE_NO_DIR, &error))
 		g_debug("copy of the stamp: %s", error->message);
 }
 
@@ -274,7 +274,8 @@ finish(Restore *r, GError **error)
 	}
 	copy_of_stamp(r);
 	r->timing.flushes++;
-	return gbe_state_remove(r->app, GBE_STATE_INTENT, error) && gbe_state_sync(r->app, error);
+	/* One flush of the directory for both: the copy's name and the intent's end. */
+	return gbe_state_remove(r->app, GBE_STATE_INTENT, error);
 }
 
 bool

@@ -132,8 +132,17 @@ typedef struct {
 	guint64 left;
 	gboolean shared;
 	gboolean end;
+	guint64 start; /* of the range that is looked at */
+	guint listed;  /* extents so far */
 	GbeFiemap fiemap;
 } Extents;
+
+/* Who asks for an extent of a cloned file makes the file system look up whether it is shared, which is
+ * a good part of what cloning it costs. So a file in very many pieces is looked at in full up to so
+ * many, and behind them in places spread evenly over it. */
+#define FULL_EXTENTS 2048
+#define PLACES 64
+#define PLACE_EXTENTS 8
 
 /* False in *ret_known: the extent has no address of its own (inline, not allocated yet, encoded). */
 static bool
@@ -153,16 +162,27 @@ next_extent(Extents *extents, bool *ret_known, GError **error)
 	*ret_known = extent == NULL || (extent->fe_flags & odd) == 0;
 	if (extent == NULL)
 		return true;
+	extents->listed++;
 	extents->logical = extent->fe_logical;
 	extents->physical = extent->fe_physical;
 	extents->left = extent->fe_length;
+	/* The first of a range may begin before it. */
+	if (extents->logical < extents->start) {
+		guint64 before = MIN(extents->start - extents->logical, extents->left);
+
+		extents->logical += before;
+		extents->physical += before;
+		extents->left -= before;
+	}
 	extents->shared = (extent->fe_flags & FIEMAP_EXTENT_SHARED) != 0;
 	return true;
 }
 
-/* The same blocks may be listed in pieces of other lengths. */
+/* The same blocks may be listed in pieces of other lengths. *ret_at: up to where they match, when @most
+ * extents are through. */
 static bool
-match_extents(Extents *src, Extents *dst, bool *ret_shared, GError **error)
+match_extents(Extents *src, Extents *dst, guint most, bool *ret_shared, guint64 *ret_at,
+	      GError **error)
 {
 	for (;;) {
 		bool known = true;
@@ -173,10 +193,13 @@ match_extents(Extents *src, Extents *dst, bool *ret_shared, GError **error)
 		if (known && dst->left == 0 && !next_extent(dst, &known, error))
 			return false;
 		*ret_shared = false;
+		*ret_at = src->logical;
 		if (!known || src->end != dst->end)
 			return true;
-		if (src->end) {
+		if (src->end || src->listed > most) {
 			*ret_shared = true;
+			if (src->end)
+				*ret_at = src->fiemap.end;
 			return true;
 		}
 		if (src->logical != dst->logical || src->physical != dst->physical ||
@@ -192,20 +215,49 @@ match_extents(Extents *src, Extents *dst, bool *ret_shared, GError **error)
 	}
 }
 
-bool
-gbe_file_comparer_extents(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 size,
-			  const char *what, bool *ret_shared, GError **error)
+/* *ret_at as above. */
+static bool
+match_range(int src_fd, int dst_fd, guint64 start, guint64 size, guint most, bool *ret_shared,
+	    guint64 *ret_at, GError **error)
 {
 	g_autofree Extents *src = g_new0(Extents, 1);
 	g_autofree Extents *dst = g_new0(Extents, 1);
-	g_autoptr(GError) local_error = NULL;
-	bool shared = false;
 
 	/* With dirty pages above them, blocks say nothing about the content: SYNC writes these out.
 	 * After a clone there are none, and then it costs nothing. */
 	gbe_fiemap_init(&src->fiemap, src_fd, size, FIEMAP_FLAG_SYNC);
 	gbe_fiemap_init(&dst->fiemap, dst_fd, size, FIEMAP_FLAG_SYNC);
-	if (!match_extents(src, dst, &shared, &local_error)) {
+	src->start = dst->start = src->fiemap.at = dst->fiemap.at = start;
+	src->fiemap.batch_size = dst->fiemap.batch_size = MIN(most + 1, GBE_FIEMAP_BATCH);
+	return match_extents(src, dst, most, ret_shared, ret_at, error);
+}
+
+static bool
+match_places(int src_fd, int dst_fd, guint64 size, bool *ret_shared, GError **error)
+{
+	guint64 at = 0;
+
+	if (!match_range(src_fd, dst_fd, 0, size, FULL_EXTENTS, ret_shared, &at, error))
+		return false;
+	for (guint i = 0; *ret_shared && at < size && i < PLACES; i++) {
+		guint64 start = at + (size - at) / PLACES * i;
+		guint64 ignored;
+
+		if (!match_range(src_fd, dst_fd, start, size, PLACE_EXTENTS, ret_shared, &ignored,
+				 error))
+			return false;
+	}
+	return true;
+}
+
+bool
+gbe_file_comparer_extents(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 size,
+			  const char *what, bool *ret_shared, GError **error)
+{
+	g_autoptr(GError) local_error = NULL;
+	bool shared = false;
+
+	if (!match_places(src_fd, dst_fd, size, &shared, &local_error)) {
 		if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
 			g_propagate_error(error, g_steal_pointer(&local_error));
 			return gbe_prefix(error, "%s", what);

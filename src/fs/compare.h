@@ -11,8 +11,9 @@
 #include "core/manifest.h"
 
 typedef enum {
-	GBE_COMPARE_NAMES,  /* names, types, sizes, metadata */
-	GBE_COMPARE_CLONES, /* and every extent is shared with the source's; else bytes */
+	GBE_COMPARE_NAMES, /* names, types, sizes, metadata */
+	GBE_COMPARE_CLONES, /* and the extents are shared with the source's (of a file in very many: the
+			     * first 2048, and places spread over the rest); else bytes */
 	GBE_COMPARE_BYTES,
 } GbeCompare;
 

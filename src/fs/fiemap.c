@@ -12,6 +12,7 @@ gbe_fiemap_init(GbeFiemap *fiemap, int fd, guint64 end, guint32 flags)
 	fiemap->at = 0;
 	fiemap->end = end;
 	fiemap->flags = flags;
+	fiemap->batch_size = GBE_FIEMAP_BATCH;
 	fiemap->index = 0;
 	fiemap->last = FALSE;
 	fiemap->batch.map = (struct fiemap){0};
@@ -26,7 +27,7 @@ read_batch(GbeFiemap *fiemap, GError **error)
 	    .fm_start = fiemap->at,
 	    .fm_length = fiemap->end - fiemap->at,
 	    .fm_flags = fiemap->flags,
-	    .fm_extent_count = GBE_FIEMAP_BATCH,
+	    .fm_extent_count = fiemap->batch_size,
 	};
 	fiemap->index = 0;
 	while (ioctl(fiemap->fd, FS_IOC_FIEMAP, map) < 0) {

@@ -11,11 +11,12 @@
 
 typedef struct {
 	int fd;
-	guint64 at;    /* where the next batch begins */
-	guint64 end;   /* of what is asked for */
-	guint32 flags; /* FIEMAP_FLAG_* */
-	guint index;   /* in the batch */
-	gboolean last; /* the batch holds the last extent */
+	guint64 at;	  /* where the next batch begins */
+	guint64 end;	  /* of what is asked for */
+	guint32 flags;	  /* FIEMAP_FLAG_* */
+	guint batch_size; /* how many are asked for at once, at most GBE_FIEMAP_BATCH */
+	guint index;	  /* in the batch */
+	gboolean last;	  /* the batch holds the last extent */
 	union {
 		struct fiemap map;
 		char room[sizeof(struct fiemap) + GBE_FIEMAP_BATCH * sizeof(struct fiemap_extent)];
