@@ -2,10 +2,10 @@
 #include "app/by-hand.h"
 
 #include "app/by-hand-session.h"
-#include "app/execute.h"
 #include "app/restore.h"
 #include "app/state.h"
 #include "app/status.h"
+#include "app/verdict.h"
 #include "core/decide.h"
 #include "sys/events.h"
 
@@ -16,35 +16,6 @@ check_reason(const char *reason, GError **error)
 {
 	if (reason != NULL && !g_utf8_validate(reason, -1, NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE, "the reason is not UTF-8");
-	return true;
-}
-
-static gboolean
-owned(const GbeFacts *facts, const GbeStamp *stamp)
-{
-	/* Where there is no ostree, nobody has an id. */
-	if (stamp->deployment.id == NULL && facts->booted.id == NULL)
-		return TRUE;
-	return gbe_deployment_same(&stamp->deployment, &facts->booted);
-}
-
-/* Only the run that has the data can be judged by what the data does. */
-static bool
-find_own(const GbeFacts *facts, const GbeStamp **ret_stamp, GError **error)
-{
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
-
-	if (stamp == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "nobody has taken the data over yet: start "
-				 "greenboot-etcd-prerun.service, or name a backup");
-	if (facts->run == NULL || g_strcmp0(stamp->run, facts->run) != 0 || !owned(facts, stamp))
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the data belongs to %s in another run: only the run that has it "
-				 "can be judged; start greenboot-etcd-prerun.service, or name a "
-				 "backup",
-				 stamp->deployment.id != NULL ? stamp->deployment.id : "nobody");
-	*ret_stamp = stamp;
 	return true;
 }
 
@@ -64,57 +35,34 @@ ask_health(GbeApp *app, GbeRunRecord *record)
 	gbe_probe_clear(&probe);
 }
 
-/* Backups of the run's data get the verdict that has become known. */
-static void
-regrade(GbeSession *session, const GbeRunRecord *record)
-{
-	GPtrArray *backups = session->observed->facts->backups;
-
-	for (guint i = 0; i < backups->len; i++) {
-		GbeManifest *backup = backups->pdata[i];
-		g_autoptr(GError) error = NULL;
-
-		if (g_strcmp0(backup->run, record->run) != 0 || backup->set_aside ||
-		    backup->sequence < record->sequence ||
-		    !gbe_deployment_same(&backup->deployment, &record->deployment))
-			continue;
-		backup->verdict = record->verdict;
-		backup->health = record->health;
-		if (backup->grade != GBE_GRADE_BAD && !backup->live)
-			backup->grade =
-			    gbe_decide_grade(backup->verdict, backup->health, backup->verified);
-		if (!gbe_store_write_manifest(session->observed->store, backup, &error))
-			gbe_note("the grade of %s could not be written: %s", backup->name,
-				 error->message);
-	}
-}
-
 static bool
 judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 	GbeApp *app = session->app;
 	GbeEventFields fields = {.action = good ? "green" : "red", .reason = reason};
-	const GbeRunRecord *before;
 	g_autoptr(GbeRunRecord) after = NULL;
 	g_autoptr(GError) local = NULL;
-	const GbeStamp *stamp = NULL;
+	g_autofree char *why = NULL;
+	const GbeStamp *stamp = gbe_verdict_own(facts, &why);
 
-	if (!find_own(facts, &stamp, error))
-		return false;
+	if (stamp == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s: only the run that has the data can be judged; start "
+				 "greenboot-etcd-prerun.service, or name a backup",
+				 why);
 	if (dry_run)
 		return true;
-	before = gbe_facts_run(facts, stamp->sequence);
-	after = before != NULL ? gbe_run_record_copy(before) : gbe_decide_run_record(stamp);
+	after = gbe_verdict_record(facts, stamp);
 	after->verdict = good ? GBE_VERDICT_GREEN : GBE_VERDICT_RED;
 	after->by_hand = TRUE;
 	g_free(after->reason);
 	after->reason = g_strdup(reason);
 	if (good)
 		ask_health(app, after);
-	if (!gbe_state_judge_run(app, before, after, error))
+	if (!gbe_state_judge_run(app, gbe_facts_run(facts, stamp->sequence), after, error))
 		return false;
-	regrade(session, after);
+	gbe_verdict_regrade(session->observed, after);
 	if (good && facts->booted.id != NULL &&
 	    !gbe_state_clear_attempts(app, facts->booted.id, &local))
 		gbe_note("the attempts could not be forgotten: %s", local->message);

@@ -5,6 +5,7 @@
 #include "app/recover.h"
 #include "app/state.h"
 #include "app/status.h"
+#include "app/verdict.h"
 #include "sys/events.h"
 
 #include <unistd.h>
@@ -46,6 +47,19 @@ recover(GbeApp *app, GError **error)
 	return true;
 }
 
+/* Under the lock: what others left is finished first. */
+static bool
+prepare(GbeApp *app, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (!recover(app, error))
+		return false;
+	if (!gbe_verdict_adopt_fresh_stamp(app, &local))
+		gbe_note("%s", local->message);
+	return true;
+}
+
 static bool
 observe(GbeSession *session, const GbeSessionOptions *options, GError **error)
 {
@@ -84,7 +98,7 @@ gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret
 	if (!options->dry_run) {
 		if (!gbe_app_lock(app, options->operation, LOCK_WAIT_MS, error))
 			return false;
-		if (!recover(app, error)) {
+		if (!prepare(app, error)) {
 			gbe_app_unlock(app);
 			return false;
 		}
