@@ -9,6 +9,7 @@ ETCDCTL=${ETCDCTL:-etcdctl}
 ETCD_PID=
 ETCD_PORT=
 ETCD_LOG=
+declare -gA ETCD_OF=() # deployment -> its etcd, where that is another one
 
 # Two free ports in a row, below the range that the kernel hands out.
 etcd_ports() {
@@ -31,7 +32,7 @@ etcd_run() {
 
 	ETCD_LOG=$GBE_MEM/etcd.log
 	# Elections within a tenth of a second: nobody else takes part.
-	"$ETCD" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
+	"${ETCD_OF[${BOOTED:--}]-$ETCD}" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
 		--listen-client-urls="$client" --advertise-client-urls="$client" \
 		--listen-peer-urls="$peer" --initial-advertise-peer-urls="$peer" \
 		--initial-cluster="default=$peer" --heartbeat-interval=10 --election-timeout=100 \
