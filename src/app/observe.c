@@ -61,6 +61,21 @@ observe_system(GbeApp *app, GbeObserved *o)
 		facts->booted_is_default = gbe_tri(booted->is_default);
 }
 
+/* With the countdown at its end GRUB boots its second entry, whatever the default is. */
+static char *
+second_entry(GPtrArray *all)
+{
+	guint entry = 0;
+
+	for (guint i = 0; all != NULL && i < all->len; i++) {
+		const GbeListed *listed = all->pdata[i];
+
+		if (!listed->staged && entry++ == 1)
+			return g_strdup(listed->ref.id);
+	}
+	return NULL;
+}
+
 static void
 observe_greenboot(GbeApp *app, GbeObserved *o)
 {
@@ -80,6 +95,12 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		facts->can_roll_back = GBE_NO;
 	else if (facts->judges == GBE_YES && o->greenboot->can_count == GBE_YES && bootable >= 2)
 		facts->can_roll_back = GBE_YES;
+
+	if (o->greenboot->flavour == GBE_GREENBOOT_SHELL &&
+	    o->greenboot->rollback_imminent == GBE_YES) {
+		g_free(facts->next);
+		facts->next = second_entry(facts->listed);
+	}
 
 	/* An entry that greenboot itself took as a fallback is nobody's wish: the variable names the
 	 * deployment that should have booted. */
