@@ -63,6 +63,7 @@ held_back() {
 	mount -t tmpfs -o mode=0700 tmpfs "$DATA"
 	start_prerun
 	assert_eq "prerun" "$PRERUN" 0
+	assert_eq "motd" "$(motd | grep -c 'held back' || true)" 0
 }
 
 store_away() {
