@@ -21,9 +21,8 @@ work(GbeApp *app, gpointer data)
 	if (GBE_FAULT("prerun-started", &error))
 		return 1;
 	status = gbe_prerun_run(app, unfinished);
-	/* Both are ends: what crashed or hung does not come here. */
-	if (status == 0 || status == EXIT_HELD)
-		gbe_state_end_start(app);
+	/* Every answer is an end; what crashed or hung does not come here. */
+	gbe_state_end_start(app);
 	return status;
 }
 
