@@ -171,10 +171,10 @@ seq_14() {
 
 # What GRUB would boot, without booting it. Sets NEXT.
 grub_next() {
-	cp "$BOOT/grub2/grubenv" "$GBE_MEM/grubenv"
+	cp "$ROOT/boot/grub2/grubenv" "$GBE_MEM/grubenv"
 	grub_choose
 	NEXT=$(deployment_name "$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")")
-	cp "$GBE_MEM/grubenv" "$BOOT/grub2/grubenv"
+	cp "$GBE_MEM/grubenv" "$ROOT/boot/grub2/grubenv"
 }
 
 # 15: B hangs -> A -> B.0 again
@@ -335,9 +335,9 @@ seq_55() {
 	machine_on
 	booted B
 	held
-	make_default A
 	shutdown
-	machine_on
+	grub_choose
+	boot A # from the menu
 	disk_free
 	start_etcd
 	a_is_back

@@ -130,8 +130,10 @@ greenboot_check_fallback() {
 	greenboot_enabled || return 0
 	booted=${DEPLOYMENT[$BOOTED]#"$STATEROOT-"}
 	if [[ $FLAVOUR == shell && $(grubenv_get boot_counter) == -1 ]]; then
-		make_default "$BOOTED"
-		grubenv_edit boot_counter
+		# Like the script of that name: where ostree cannot write, the counter stays.
+		if make_default "$BOOTED"; then
+			grubenv_edit boot_counter
+		fi
 	elif [[ $FLAVOUR == rust ]]; then
 		next=$(grubenv_get greenboot_next_deployment_id)
 		grubenv_edit fallback

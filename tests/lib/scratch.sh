@@ -122,7 +122,8 @@ root_new() {
 		fs_format "$KIND" "$IMAGE" "${2-}"
 		loop_mount "$IMAGE" "$ROOT"
 	fi
-	mkdir -p "$ROOT"/{boot,run,etc,proc/sys/kernel/random,var/lib,usr/libexec,usr/lib}
+	mkdir -p "$BOOT"/{boot,proc/sys/kernel/random}
+	mkdir -p "$ROOT"/{boot,run,etc,proc,var/lib,usr/libexec,usr/lib}
 	root_mounts
 	if [[ $KIND == btrfs-subvol ]]; then
 		btrfs -q subvolume create "$DATA"
@@ -143,14 +144,15 @@ loop_mount() {
 }
 
 # /boot is never part of the data's file system: greenboot cannot count on btrfs, and no test may
-# freeze the host's file system, as ostree does with /boot.
+# freeze the host's file system, as ostree does with /boot. /proc is no disk at all.
 root_mounts() {
-	mount --bind "$BOOT" "$ROOT/boot"
+	mount --bind "$BOOT/boot" "$ROOT/boot"
+	mount --bind "$BOOT/proc" "$ROOT/proc"
 }
 
 root_free() {
 	[[ ${ROOT-} ]] || return 0
-	umount "$ROOT/boot" "$ROOT/run" 2>/dev/null || true
+	umount "$ROOT/boot" "$ROOT/proc" "$ROOT/run" 2>/dev/null || true
 	umount -R "$ROOT" 2>/dev/null || umount -R -l "$ROOT" 2>/dev/null || true
 	rm -rf -- "$ROOT" "$BOOT" "$BOOT.saved" ${IMAGE:+"$IMAGE" "$IMAGE.saved"}
 	ROOT=
