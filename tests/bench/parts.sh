@@ -171,6 +171,18 @@ part_memory() { # KIND WHAT
 	done
 }
 
+memory_of_all() { # WHAT
+	local n
+
+	for n in status list explain "prune -n" "config --check" preflight health; do
+		# shellcheck disable=SC2086
+		memory_of "$n, $1" "${GBE[@]}" $n
+	done
+	for n in prerun green red health preflight finalize; do
+		memory_of "$n, $1" "$(program "$n")" --root="$ROOT"
+	done
+}
+
 # ---- etcd's puts, while backups share its blocks ----
 
 puts() { # WHEN
@@ -257,6 +269,7 @@ part_store() {
 	add_in_turn prerun "prerun, nothing to do" 20
 	in_turn status "${GBE[@]}" status
 	add_in_turn status "status" 20
+	memory_of_all "$(gbe --json list | jq length) backups"
 	note "$BACKUPS backups"
 	for ((n = $(gbe --json list | jq length); n < BACKUPS; n++)); do
 		gbe backup >/dev/null
@@ -271,13 +284,7 @@ part_store() {
 	gbe pin "${names[@]}" >/dev/null
 	in_turn prerun.many "$(program prerun)" --root="$ROOT"
 	add_in_turn prerun.many "prerun, $BACKUPS backups"
-	for n in status list explain "prune -n" "config --check" preflight health; do
-		# shellcheck disable=SC2086
-		memory_of "$n, $BACKUPS backups" "${GBE[@]}" $n
-	done
-	for n in prerun green red health preflight finalize; do
-		memory_of "$n, $BACKUPS backups" "$(program "$n")" --root="$ROOT"
-	done
+	memory_of_all "$BACKUPS backups"
 	root_free
 }
 
