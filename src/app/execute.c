@@ -151,7 +151,8 @@ static bool
 do_restore(Execution *e, const GbeAction *action)
 {
 	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
-	GbeRestoreOptions options = {.rule = gbe_rule_to_string(e->plan->rule)};
+	GbeRestoreOptions options = {.rule = gbe_rule_to_string(e->plan->rule),
+				     .keep_source = action->keep_source};
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
 	GbeTiming timing = {0};
@@ -178,6 +179,11 @@ do_restore(Execution *e, const GbeAction *action)
 		return false;
 	}
 	failed(e, action, error);
+	/* An attempt without its fresh start goes on with what is there, as its own. */
+	if (action->keep_source && !g_error_matches(error, GBE_ERROR, GBE_ERROR_PARTIAL)) {
+		e->rejected = g_strdup(action->name);
+		e->outcome = GBE_OUTCOME_AGAIN;
+	}
 	return false;
 }
 

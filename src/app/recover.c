@@ -31,6 +31,8 @@ gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent, con
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
 	gbe_autofd int entry_fd = -1;
 
+	if (!gbe_store_for_rename(app, store, staging_parent, &store, error))
+		return false;
 	if (faccessat(store->fd, pending, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    (!gbe_store_prepare(store, manifest, error) ||
 	     !gbe_sync_fs(store->fd, store->path, error)))
@@ -48,6 +50,7 @@ gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent, con
 static gboolean
 name_taken(GbeStore *store, const char *name)
 {
+	store = gbe_store_at(store, name);
 	return faccessat(store->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -92,8 +95,10 @@ put_back(GbeStore *store, int parent_fd, const char *staging, const GbeStamp *st
 	struct stat st;
 
 	*ret_done = false;
-	if (stamp->restored_from == NULL || store->fd < 0 ||
-	    !gbe_open_dir_at(store->fd, stamp->restored_from, &entry_fd, NULL))
+	if (stamp->restored_from == NULL)
+		return true;
+	store = gbe_store_at(store, stamp->restored_from);
+	if (store->fd < 0 || !gbe_open_dir_at(store->fd, stamp->restored_from, &entry_fd, NULL))
 		return true;
 	if (fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;

@@ -82,7 +82,9 @@ gbe_restore_make_room(Restore *r, int src_fd, GError **error)
 		if (fitting)
 			return true;
 	}
-	if (gbe_probe_rename(r->observed->store->fd, r->stage_fd)) {
+	/* P of a trial must stay what it is: its base may come back to it. */
+	if (!r->options->keep_source &&
+	    gbe_probe_rename(gbe_store_at(r->observed->store, r->backup->name)->fd, r->stage_fd)) {
 		r->intent->consume = TRUE;
 		return true;
 	}
@@ -106,7 +108,9 @@ gbe_restore_clone(Restore *r, GError **error)
 	    .progress_data = r->app,
 	};
 
-	if (!gbe_open_dir_at(r->observed->store->fd, r->backup->name, &entry_fd, error) ||
+	GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
+
+	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
 	    !gbe_clone_tree_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, &options, &result,
 			       error))
 		return gbe_prefix(error, "stage %s", r->backup->name);
@@ -120,7 +124,7 @@ gbe_restore_clone(Restore *r, GError **error)
 bool
 gbe_restore_consume(Restore *r, GError **error)
 {
-	GbeStore *store = r->observed->store;
+	GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
 	gbe_autofd int entry_fd = -1;
 
 	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||

@@ -71,6 +71,7 @@ static bool
 prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
 {
 	GbeData *data = r->observed->data;
+	GbeStore *place = NULL;
 	g_auto(GStrv) entries = NULL;
 
 	if (data->fd < 0)
@@ -88,7 +89,9 @@ prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
 	r->intent->displaced->written_by = g_strdup(GBE_VERSION);
 	if (!gbe_compare_record(data->fd, gbe_data_exclude, FALSE, r->intent->displaced, error))
 		return false;
-	return gbe_store_prepare(r->observed->store, r->intent->displaced, error);
+	if (!gbe_store_for_rename(r->app, r->observed->store, r->stage_fd, &place, error))
+		return false;
+	return gbe_store_prepare(place, r->intent->displaced, error);
 }
 
 static char *
@@ -119,7 +122,8 @@ make_durable(Restore *r, GError **error)
 		if (!gbe_state_sync(app, error))
 			return false;
 	}
-	if (!gbe_same_filesystem(store->fd, r->stage_fd) &&
+	/* A store elsewhere holds the source alone; what is displaced goes near the data. */
+	if (r->intent->consume && !gbe_same_filesystem(store->fd, r->stage_fd) &&
 	    !gbe_same_filesystem(store->fd, app->state_fd)) {
 		r->timing.flushes++;
 		if (!gbe_sync_fs(store->fd, store->path, error))

@@ -22,8 +22,9 @@
 #include "core/intent.h"
 
 typedef struct {
-	const char *rule; /* for the intent and the records */
-	gboolean force;	  /* a backup that does not validate is restored all the same */
+	const char *rule;     /* for the intent and the records */
+	gboolean keep_source; /* the backup itself must stay, also where that means no restore */
+	gboolean force;	      /* a backup that does not validate is restored all the same */
 } GbeRestoreOptions;
 
 /* @stamp: what the new tree carries; its sequence names the staging tree. @displaced: the manifest that

@@ -23,7 +23,29 @@ gbe_store_free(GbeStore *store)
 	g_free(store->path);
 	g_free(store->fs);
 	gbe_close_fd(&store->fd);
+	gbe_store_free(store->near);
 	g_free(store);
+}
+
+/* Below the root of the data's file system. */
+static bool
+near_path(GbeApp *app, int data_fd, char **ret_path, GError **error)
+{
+	gbe_autofd int top_fd = -1;
+	g_autofree char *top = NULL;
+
+	if (!gbe_filesystem_top(data_fd, app->root_fd, &top_fd, &top, error))
+		return false;
+	*ret_path =
+	    g_strconcat(g_str_equal(top, "/") ? "" : top, "/", GBE_HIDDEN_DIR "/backups", NULL);
+	return true;
+}
+
+/* The parent's: a subvolume is a file system's top of its own, and nothing of ours goes into the data. */
+static int
+data_fd_of(const GbeData *data)
+{
+	return data->mount_point ? data->fd : data->parent_fd;
 }
 
 /* On the data's file system, or a backup could neither be cloned nor take a displaced tree. */
@@ -31,12 +53,8 @@ static bool
 choose_path(GbeApp *app, GbeData *data, char **ret_path, GError **error)
 {
 	static const char in_state[] = GBE_STATE_DIR "/backups";
-	/* The parent's: a subvolume is a file system's top of its own, and nothing of ours goes into
-	 * the data. */
-	int data_fd = data->mount_point ? data->fd : data->parent_fd;
-	gbe_autofd int top_fd = -1;
+	int data_fd = data_fd_of(data);
 	gbe_autofd int state_fd = -1;
-	g_autofree char *top = NULL;
 
 	if (app->config->backup.directory != NULL) {
 		*ret_path = g_strdup(app->config->backup.directory);
@@ -56,18 +74,41 @@ choose_path(GbeApp *app, GbeData *data, char **ret_path, GError **error)
 		*ret_path = g_strdup(in_state);
 		return true;
 	}
-	if (!gbe_filesystem_top(data_fd, app->root_fd, &top_fd, &top, error))
-		return false;
-	*ret_path =
-	    g_strconcat(g_str_equal(top, "/") ? "" : top, "/", GBE_HIDDEN_DIR "/backups", NULL);
-	return true;
+	return near_path(app, data_fd, ret_path, error);
+}
+
+static bool
+open_existing(GbeApp *app, GbeStore *store, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
+			     &local) ||
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return gbe_prefix(error, "the store %s", store->path);
+}
+
+/* Only where the configuration puts the store elsewhere: by itself it is near. */
+static bool
+open_near(GbeApp *app, GbeStore *store, GbeData *data, GError **error)
+{
+	int data_fd = data_fd_of(data);
+
+	if (app->config->backup.directory == NULL || data_fd < 0 ||
+	    (store->fd >= 0 && gbe_same_filesystem(store->fd, data_fd)))
+		return true;
+	store->near = g_new0(GbeStore, 1);
+	store->near->fd = -1;
+	return near_path(app, data_fd, &store->near->path, error) &&
+	       open_existing(app, store->near, error);
 }
 
 bool
 gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, GError **error)
 {
 	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
-	g_autoptr(GError) local = NULL;
 
 	store->fd = -1;
 	if (!choose_path(app, data, &store->path, error))
@@ -75,15 +116,50 @@ gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, 
 	if (make) {
 		if (!gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error))
 			return gbe_prefix(error, "the store %s", store->path);
-	} else if (!gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
-				     &local) &&
-		   !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return gbe_prefix(error, "the store %s", store->path);
+	} else if (!open_existing(app, store, error)) {
+		return false;
 	}
 	if (store->fd >= 0)
 		store->fs = gbe_filesystem_id(store->fd);
+	if (!open_near(app, store, data, error))
+		return false;
 	*ret_store = g_steal_pointer(&store);
+	return true;
+}
+
+static gboolean
+has_entry(const GbeStore *store, const char *name)
+{
+	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, name, NULL);
+
+	return store != NULL && store->fd >= 0 &&
+	       (faccessat(store->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		faccessat(store->fd, pending, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+GbeStore *
+gbe_store_at(GbeStore *store, const char *name)
+{
+	return has_entry(store->near, name) ? store->near : store;
+}
+
+bool
+gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_store,
+		     GError **error)
+{
+	GbeStore *place = store->near != NULL ? store->near : store;
+
+	if (store->fd >= 0 && gbe_same_filesystem(store->fd, stage_fd))
+		place = store;
+	if (place->fd < 0 &&
+	    (place == store ? !open_existing(app, place, error)
+			    : !gbe_make_dirs(app->root_fd, place->path, 0700, &place->fd, error)))
+		return false;
+	if (place->fd < 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "the store %s is not there: mount it, or set [backup] directory",
+				 place->path);
+	*ret_store = place;
 	return true;
 }
 
@@ -159,38 +235,44 @@ observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *dama
 		g_ptr_array_add(damaged, g_strdup(name));
 }
 
+static bool
+observe_names(GbeStore *store, GbeFacts *facts, GPtrArray *damaged, GError **error)
+{
+	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	int errsv;
+
+	if (dir == NULL) {
+		gbe_throw_errno(error, errno, "list the store %s", store->path);
+		gbe_close_fd(&fd);
+		return false;
+	}
+	while (errno = 0, (entry = readdir(dir)) != NULL)
+		if (!g_str_equal(entry->d_name, ".") && !g_str_equal(entry->d_name, ".."))
+			observe_name(store, entry->d_name, facts, damaged);
+	errsv = errno;
+	(void)closedir(dir);
+	if (errsv != 0)
+		return gbe_throw_errno(error, errsv, "list the store %s", store->path);
+	return true;
+}
+
 bool
 gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged, GError **error)
 {
 	g_autoptr(GPtrArray) damaged = g_ptr_array_new_with_free_func(g_free);
-	struct dirent *entry;
-	DIR *dir;
-	int fd;
 
 	if (facts->taken == NULL)
 		facts->taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	facts->store_path = g_strdup(store->path);
 	facts->store_fs = g_strdup(store->fs);
 	facts->store = GBE_YES;
-	if (store->fd >= 0) {
-		fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			return gbe_throw_errno(error, errno, "open the store %s", store->path);
-		dir = fdopendir(fd);
-		if (dir == NULL) {
-			(void)close(fd);
-			return gbe_throw_errno(error, errno, "list the store %s", store->path);
-		}
-		while (errno = 0, (entry = readdir(dir)) != NULL)
-			if (!g_str_equal(entry->d_name, ".") && !g_str_equal(entry->d_name, ".."))
-				observe_name(store, entry->d_name, facts, damaged);
-		if (errno != 0) {
-			gbe_throw_errno(error, errno, "list the store %s", store->path);
-			(void)closedir(dir);
-			return false;
-		}
-		(void)closedir(dir);
-	}
+	if (store->fd >= 0 && !observe_names(store, facts, damaged, error))
+		return false;
+	if (store->near != NULL && store->near->fd >= 0 &&
+	    !observe_names(store->near, facts, damaged, error))
+		return false;
 	if (ret_damaged != NULL)
 		*ret_damaged = g_steal_pointer(&damaged);
 	return true;
@@ -201,6 +283,7 @@ gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd, GError **err
 {
 	gbe_autofd int entry_fd = -1;
 
+	store = gbe_store_at(store, name);
 	if (store->fd < 0)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no store %s", store->path);
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
@@ -215,6 +298,7 @@ gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **
 	g_autofree char *text = gbe_manifest_print(manifest);
 	gbe_autofd int entry_fd = -1;
 
+	store = gbe_store_at(store, manifest->name);
 	if (!gbe_open_dir_at(store->fd, manifest->name, &entry_fd, error) ||
 	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
 			       GBE_WRITE_DURABLE, error))
@@ -227,6 +311,7 @@ gbe_store_remove(GbeStore *store, const char *name, GError **error)
 {
 	g_autofree char *partial = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
 
+	store = gbe_store_at(store, name);
 	if (!gbe_remove_tree_at(store->fd, partial, error) ||
 	    !gbe_rename_new_at(store->fd, name, store->fd, partial, error) ||
 	    !gbe_sync_dir(store->fd, store->path, error) ||
@@ -263,6 +348,8 @@ gbe_store_sweep(GbeStore *store, const char *skip, GError **error)
 	DIR *dir;
 	int fd;
 
+	if (store->near != NULL && !gbe_store_sweep(store->near, skip, error))
+		return false;
 	if (store->fd < 0)
 		return true;
 	fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

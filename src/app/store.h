@@ -15,11 +15,16 @@
 
 #define GBE_STORE_DATA "data"
 
-typedef struct {
+typedef struct GbeStore GbeStore;
+struct GbeStore {
 	char *path; /* absolute, without --root */
 	int fd;	    /* -1: it is not there (yet) */
 	char *fs;   /* id of its file system, or NULL */
-} GbeStore;
+	/* A store on another file system than the data's cannot take a displaced tree by rename. Those
+	 * lie below .greenboot-etcd/ at the root of the data's, and are listed from there. NULL: the
+	 * store itself is near. */
+	GbeStore *near;
+};
 
 /* Where the store is, by configuration and file systems; @make makes it (0700). Not there and not made:
  * ->fd is -1. */
@@ -32,6 +37,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStore, gbe_store_free)
  * read are "taken" and nothing else; *ret_damaged (may be NULL) gets their names. */
 bool gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged,
 		       GError **error) GBE_CHECKED;
+/* The one of the two that has @name, or its pending; the store itself where neither has. Borrowed. */
+GbeStore *gbe_store_at(GbeStore *store, const char *name);
+/* The one that a tree in @stage_fd can be renamed into; made where it is missing. Borrowed. */
+bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_store,
+			  GError **error) GBE_CHECKED;
 bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 bool gbe_store_read_manifest(int entry_fd, const char *name, GbeManifest **ret_manifest,

@@ -14,6 +14,7 @@ typedef struct {
 	const GbeManifest *source; /* what takes the data's place; NULL: the data stays */
 	gboolean displaces;
 	GbeDisplaced displaced; /* how the first move displaces the live data */
+	gboolean keep_source;
 	const char *displaced_why;
 	char *previous;	  /* what becomes P(D) where D takes the data over */
 	guint64 sequence; /* next free one */

@@ -31,6 +31,9 @@ choose_source(Decision *d, GbeDataMove move)
 		return;
 	}
 	d->source = source;
+	/* Who is on trial gets the data of its base: the base itself comes back to this very backup. */
+	d->keep_source = d->ruling.rule == GBE_RULE_9 || d->ruling.rule == GBE_RULE_12 ||
+			 (d->ruling.rule == GBE_RULE_5A && move == GBE_DATA_PREVIOUS);
 	/* What the first move displaces is the live data; later moves replace what is not there yet. */
 	if (!d->displaces) {
 		d->displaces = TRUE;
@@ -182,12 +185,13 @@ plan_backup(Decision *d)
 static void
 plan_restore(Decision *d)
 {
-	GbeAction *displace;
+	GbeAction *displace, *restore;
 	GbeManifest *manifest;
 
 	if (d->source == NULL)
 		return;
-	(void)gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
+	restore = gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
+	restore->keep_source = d->keep_source;
 	if (d->facts->data != GBE_YES)
 		return;
 	manifest = gbe_decide_manifest(d->facts, &d->live, NULL,

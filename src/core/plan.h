@@ -33,6 +33,7 @@ typedef struct {
 	GbeOnFailure on_failure;
 	gboolean cow_only;     /* BACKUP: not where bytes would have to be copied */
 	gboolean forget;       /* STAMP */
+	gboolean keep_source;  /* RESTORE: it is P of a trial, whose base may come back to it */
 	GbeManifest *manifest; /* BACKUP, DISPLACE, GRADE: what the manifest is to say */
 } GbeAction;
 

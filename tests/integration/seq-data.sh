@@ -119,8 +119,17 @@ b_with_ballast() {
 	into_b
 }
 
-# 52: rollback without room for a staged copy: the backup itself is put in place
+# With clones each attempt has a fresh start. Without, and without room for a copy, P is not spent on
+# one: it is the base's. Then the attempt goes on with what is there.
+b_goes_on() {
+	if fs_clones "$KIND" || [[ $(etcd_state) == "$A_STATE" ]]; then
+		b_again
+	fi
+}
+
+# 52: rollback without room for a staged copy: the backup itself is put in place, when its owner is back
 seq_52() {
+	local KIND=$1
 	local digest
 
 	device "$1" shell 800M
@@ -132,7 +141,8 @@ seq_52() {
 	into_b
 	b_writes
 	fill_but 150
-	fails_back
+	fail_until_rollback b_goes_on
+	a_is_back
 	assert_eq "ballast" "$(sha256sum <"$DATA/ballast")" "$digest"
 	disk_free
 	judge green
