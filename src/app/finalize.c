@@ -79,6 +79,8 @@ closing_backup(Finalize *f, GError **error)
 	fields.duration_usec = timing.total_usec;
 	gbe_event_backed_up(&fields);
 	f->closing_backup = g_strdup(manifest->name);
+	/* A hand-back after it files the present data under the next name. */
+	g_hash_table_add(facts->taken, g_strdup(manifest->name));
 	return true;
 }
 
