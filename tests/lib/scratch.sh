@@ -158,13 +158,34 @@ root_free() {
 	ROOT=
 }
 
+# The writes that the disk below ROOT has seen, and those under way.
+disk_writes() {
+	local device
+	device=$(findmnt -no SOURCE "$ROOT")
+	awk '{ print $5, $7, $9 }' "/sys/block/${device##*/}/stat"
+}
+
+# A disk has one state at a time. A copy takes a while, and btrfs commits when it likes: one during
+# which something was written is of no state that ever was, and is made again.
+disk_copy() {
+	local before try
+	for try in {1..20}; do
+		before=$(disk_writes)
+		cp --reflink=auto --sparse=always "$IMAGE" "$1"
+		[[ $(disk_writes) != "$before" || $before != *" 0" ]] || return 0
+		sleep 0.1
+	done
+	echo "the disk is never at rest: $before, $(disk_writes) (try $try)" >&2
+	return 1
+}
+
 # disk_cut: the power goes away. Whatever was not written to the disk by now is lost: the disk's
 # state of this moment is mounted in place of the file system. (A plain directory keeps everything.)
 disk_cut() {
 	local new=$IMAGE.cut
 
 	[[ $IMAGE ]] || return 0
-	cp --reflink=auto --sparse=always "$IMAGE" "$new"
+	disk_copy "$new"
 	umount -R "$ROOT"
 	mv "$new" "$IMAGE"
 	loop_mount "$IMAGE" "$ROOT"
