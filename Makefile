@@ -25,7 +25,7 @@
 ##   WERROR=1           warnings are errors (CI)
 ##   BTRFS=auto|yes|no  use libbtrfsutil (auto: when pkg-config finds it)
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
-##   LEVEL=ci|full|nightly  how much the suites do (default ci)
+##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
 ##   JOBS=N             suites run at the same time (default 2)
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
 ##   VARIANT=NAME       build in build/NAME (default: default)
@@ -79,7 +79,7 @@ FAULTS ?= 0
 WERROR ?= 0
 BTRFS ?= auto
 TEST ?=
-LEVEL ?= ci
+LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
 JOBS ?= 2
 VARIANT ?= default
 PKG_CONFIG ?= pkg-config

@@ -87,11 +87,13 @@ make_room(Backup *b, GError **error)
 	}
 	{
 		g_autofree char *missing = gbe_size_to_text(gbe_space_missing(&space));
+		g_autofree char *takes = gbe_size_to_text(space.would_write);
+		g_autofree char *is_free = gbe_size_to_text(space.available);
 
 		return gbe_throw(error, GBE_ERROR_NO_SPACE,
-				 "no room for a backup in %s: %s more are needed; `greenboot-etcd "
-				 "list --exclusive` shows what could go",
-				 store->path, missing);
+				 "no room for a backup in %s: %s more are needed (it takes %s, %s "
+				 "are free); `greenboot-etcd list --exclusive` shows what could go",
+				 store->path, missing, takes, is_free);
 	}
 }
 

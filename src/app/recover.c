@@ -26,7 +26,7 @@ gbe_recovery_clear(GbeRecovery *recovery)
 
 bool
 gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent, const char *staging,
-			   const GbeManifest *manifest, GError **error)
+			   const GbeManifest *manifest, guint *flushes, GError **error)
 {
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
 	gbe_autofd int entry_fd = -1;
@@ -38,11 +38,12 @@ gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent, con
 	     !gbe_sync_fs(store->fd, store->path, error)))
 		return false;
 	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
+	    !gbe_sync_order(staging_parent, store->fd, staging, flushes, error) ||
 	    !gbe_rename_new_at(staging_parent, staging, entry_fd, GBE_STORE_DATA, error) ||
 	    GBE_FAULT("recover-displaced-moved", error) ||
 	    !gbe_rename_new_at(store->fd, pending, store->fd, manifest->name, error) ||
 	    GBE_FAULT("recover-displaced-named", error) ||
-	    !gbe_sync_dir(store->fd, store->path, error))
+	    !gbe_sync_order(store->fd, app->state_fd, store->path, flushes, error))
 		return gbe_prefix(error, "keep the displaced data as %s", manifest->name);
 	return true;
 }
@@ -160,7 +161,7 @@ recover_staging(Recover *r, int parent_fd, const char *staging, GError **error)
 	if (manifest->files == NULL && manifest->files_count == 0 &&
 	    !gbe_compare_record(tree_fd, gbe_data_exclude, FALSE, manifest, error))
 		return false;
-	if (!gbe_recover_name_displaced(r->app, r->store, parent_fd, staging, manifest, error))
+	if (!gbe_recover_name_displaced(r->app, r->store, parent_fd, staging, manifest, NULL, error))
 		return false;
 	say(r, "an interrupted restore was finished: the displaced data is", manifest->name);
 	return true;
@@ -248,7 +249,8 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	ok = (intent == NULL || intent->step != GBE_STEP_ENTRIES || recover_entries(&r, error)) &&
 	     recover_stagings(&r, data->parent_fd, error) &&
 	     recover_stagings(&r, hidden_fd, error) && gbe_store_sweep(store, NULL, error) &&
-	     (intent == NULL || gbe_state_remove(app, GBE_STATE_INTENT, error));
+	     (intent != NULL ? gbe_state_remove(app, GBE_STATE_INTENT, error)
+			     : !recovery.recovered || gbe_state_sync(app, error));
 	*ret_recovery = recovery;
 	return ok;
 }

@@ -24,7 +24,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRecovery, gbe_recovery_clear)
 
 bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recovery,
 		 GError **error) GBE_CHECKED;
-/* The last step of a restore: the staging tree becomes the backup that @manifest describes. */
+/* The staging tree becomes the backup that @manifest describes, no earlier on disk than the exchange that
+ * put it there, and no later than what is changed in the state next: that flush makes it durable. Flushes of
+ * its own are counted in @flushes (may be NULL). */
 bool gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent,
-				const char *staging, const GbeManifest *manifest,
+				const char *staging, const GbeManifest *manifest, guint *flushes,
 				GError **error) GBE_CHECKED;

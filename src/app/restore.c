@@ -102,6 +102,18 @@ member_entry(GbeData *data)
 	return g_strndup(data->member_path, strcspn(data->member_path, "/"));
 }
 
+/* The live stamp is what counts; the copy only helps where that gets lost. */
+static bool
+prepare_copy_of_stamp(Restore *r, GError **error)
+{
+	g_autoptr(GbeStamp) copy = gbe_stamp_copy(r->stamp);
+
+	g_free(copy->data_handle);
+	copy->data_handle =
+	    gbe_file_handle(r->observed->data->mount_point ? r->observed->data->fd : r->tree_fd);
+	return gbe_state_prepare_copy(r->app, copy, error);
+}
+
 /* Everything that the exchange needs to be finished or undone by somebody else, durable at once. */
 static bool
 make_durable(Restore *r, GError **error)
@@ -113,6 +125,7 @@ make_durable(Restore *r, GError **error)
 
 	if (!gbe_state_begin_run(app, run, GBE_WRITE_LATER, error) ||
 	    !gbe_state_write_intent(app, r->intent, GBE_WRITE_LATER, error) ||
+	    !prepare_copy_of_stamp(r, error) ||
 	    GBE_FAULT("restore-intended", error) ||
 	    !gbe_sync_fs(r->stage_fd, r->observed->data->path, error))
 		return false;
@@ -144,10 +157,7 @@ exchange(Restore *r, GError **error)
 		? !gbe_rename_new_at(r->stage_fd, r->staging, data->parent_fd, data->name, error)
 		: !gbe_exchange_at(r->stage_fd, r->staging, data->parent_fd, data->name, error))
 		return gbe_prefix(error, "put %s in the place of %s", r->backup->name, data->path);
-	if (GBE_FAULT("restore-exchanged", error))
-		return false;
-	r->timing.flushes++;
-	return gbe_sync_dir(data->parent_fd, data->path, error);
+	return !GBE_FAULT("restore-exchanged", error);
 }
 
 /* The displaced tree gets its name; the entry of a consumed backup says that it is one. */
@@ -157,12 +167,13 @@ tidy(Restore *r, GError **error)
 	GbeStore *store = r->observed->store;
 
 	if (r->intent->displaced != NULL) {
-		r->timing.flushes++;
 		if (!gbe_recover_name_displaced(r->app, store, r->stage_fd, r->staging,
-						r->intent->displaced, error))
+						r->intent->displaced, &r->timing.flushes, error))
 			return false;
-	} else if (r->observed->data->fd >= 0 &&
-		   !gbe_remove_tree_at(r->stage_fd, r->staging, error)) {
+	} else if (!gbe_sync_order(r->stage_fd, r->app->state_fd, r->observed->data->path,
+				   &r->timing.flushes, error) ||
+		   (r->observed->data->fd >= 0 &&
+		    !gbe_remove_tree_at(r->stage_fd, r->staging, error))) {
 		return false;
 	}
 	if (r->intent->consume) {
@@ -173,20 +184,6 @@ tidy(Restore *r, GError **error)
 			return false;
 	}
 	return !GBE_FAULT("restore-tidied", error);
-}
-
-static void
-copy_of_stamp(Restore *r)
-{
-	g_autoptr(GbeStamp) copy = gbe_stamp_copy(r->stamp);
-	g_autoptr(GError) error = NULL;
-
-	g_free(copy->data_handle);
-	copy->data_handle =
-	    gbe_file_handle(r->observed->data->mount_point ? r->observed->data->fd : r->tree_fd);
-	/* The live stamp is what counts; the copy only helps where that gets lost. */
-	if (!gbe_state_write_copy(r->app, copy, GBE_WRITE_NO_DIR, &error))
-		g_debug("copy of the stamp: %s", error->message);
 }
 
 /* Is the new tree in place, whatever was said about how it got there? */
@@ -267,19 +264,19 @@ new_intent(Restore *r)
 static bool
 finish(Restore *r, GError **error)
 {
-	if (!tidy(r, error)) {
-		g_autofree char *text = error != NULL ? g_strdup((*error)->message) : NULL;
+	g_autoptr(GError) local = NULL;
+	g_autoptr(GError) why = NULL;
+	bool tidied = tidy(r, &why);
 
-		g_clear_error(error);
-		return gbe_throw(error, GBE_ERROR_PARTIAL,
-				 "%s is restored, but tidying up failed (the next start finishes "
-				 "it): %s",
-				 r->backup->name, text);
-	}
-	copy_of_stamp(r);
+	if (tidied && !gbe_state_publish_copy(r->app, &local))
+		g_debug("copy of the stamp: %s", local->message);
+	/* One flush for all that is still due: where one log keeps the order, from the exchange on. */
 	r->timing.flushes++;
-	/* One flush of the directory for both: the copy's name and the intent's end. */
-	return gbe_state_remove(r->app, GBE_STATE_INTENT, error);
+	if (tidied && gbe_state_remove(r->app, GBE_STATE_INTENT, &why))
+		return true;
+	return gbe_throw(error, GBE_ERROR_PARTIAL,
+			 "%s is restored, but tidying up failed (the next start finishes it): %s",
+			 r->backup->name, why->message);
 }
 
 bool

@@ -79,20 +79,29 @@ gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_
 	return true;
 }
 
+/* The record as it is written, in a state directory that is there. */
+static char *
+seal(GbeApp *app, const char *name, const char *json, GError **error)
+{
+	/* What could not be read again must not be written. */
+	if (strlen(json) > GBE_JSON_MAX_SIZE) {
+		gbe_throw(error, GBE_ERROR_FAILED,
+			  GBE_STATE_DIR "/%s would be larger than the %d bytes that are read", name,
+			  GBE_JSON_MAX_SIZE);
+		return NULL;
+	}
+	if (!gbe_app_open_state(app, TRUE, error))
+		return NULL;
+	return gbe_record_seal(json);
+}
+
 static bool
 write_text(GbeApp *app, const char *name, const char *json, GbeWrite how, GError **error)
 {
-	g_autofree char *sealed = NULL;
+	g_autofree char *sealed = seal(app, name, json, error);
 
-	/* What could not be read again must not be written. */
-	if (strlen(json) > GBE_JSON_MAX_SIZE)
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 GBE_STATE_DIR
-				 "/%s would be larger than the %d bytes that are read",
-				 name, GBE_JSON_MAX_SIZE);
-	if (!gbe_app_open_state(app, TRUE, error))
+	if (sealed == NULL)
 		return false;
-	sealed = gbe_record_seal(json);
 	if (!gbe_write_file_at(app->state_fd, name, sealed, strlen(sealed), RECORD_MODE, how,
 			       error))
 		return gbe_prefix(error, GBE_STATE_DIR);
@@ -217,6 +226,22 @@ gbe_state_write_copy(GbeApp *app, const GbeStamp *stamp, GbeWrite how, GError **
 	g_autofree char *json = gbe_stamp_print(stamp);
 
 	return write_text(app, OWNER, json, how, error);
+}
+
+bool
+gbe_state_prepare_copy(GbeApp *app, const GbeStamp *stamp, GError **error)
+{
+	g_autofree char *json = gbe_stamp_print(stamp);
+	g_autofree char *sealed = seal(app, OWNER, json, error);
+
+	return sealed != NULL &&
+	       gbe_write_prepare_at(app->state_fd, OWNER, sealed, strlen(sealed), RECORD_MODE, error);
+}
+
+bool
+gbe_state_publish_copy(GbeApp *app, GError **error)
+{
+	return gbe_write_publish_at(app->state_fd, OWNER, error);
 }
 
 bool

@@ -64,6 +64,9 @@ bool gbe_state_prune_runs(GbeApp *app, const GbeFacts *facts, GError **error) GB
 
 bool gbe_state_write_copy(GbeApp *app, const GbeStamp *stamp, GbeWrite how,
 			  GError **error) GBE_CHECKED;
+/* In two steps, as fs/write.h has it. */
+bool gbe_state_prepare_copy(GbeApp *app, const GbeStamp *stamp, GError **error) GBE_CHECKED;
+bool gbe_state_publish_copy(GbeApp *app, GError **error) GBE_CHECKED;
 bool gbe_state_read_intent(GbeApp *app, gboolean repair, GbeIntent **ret_intent,
 			   GError **error) GBE_CHECKED;
 bool gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how,

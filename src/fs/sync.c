@@ -5,6 +5,12 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include "fs/probe.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
 static bool
 check_synced(int result, const char *what, GError **error)
 {
@@ -30,6 +36,27 @@ sync_one(int fd)
 	if (fstatfs(fd, &fs) < 0)
 		return -1;
 	return fs.f_type == BTRFS_SUPER_MAGIC ? syncfs(fd) : fsync(fd);
+}
+
+/* XFS replays its log, btrfs commits its transactions, in the order in which changes were made. ext4 does
+ * with a journal, and may have none. */
+static bool
+keeps_order(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 &&
+	       (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC);
+}
+
+bool
+gbe_sync_order(int dir_fd, int next_fd, const char *what, guint *flushes, GError **error)
+{
+	if (gbe_same_filesystem(dir_fd, next_fd) && keeps_order(dir_fd))
+		return true;
+	if (flushes != NULL)
+		(*flushes)++;
+	return gbe_sync_dir(dir_fd, what, error);
 }
 
 bool

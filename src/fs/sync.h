@@ -12,4 +12,9 @@
 bool gbe_sync_fs(int fd, const char *what, GError **error) GBE_CHECKED; /* the whole file system */
 bool gbe_sync_dir(int dir_fd, const char *what,
 		  GError **error) GBE_CHECKED; /* names in a directory */
+/* Names changed in @dir_fd before are on disk no later than names changed in @next_fd after: nothing to
+ * do where one log keeps both in order, else @dir_fd is flushed (and counted in @flushes, which may be
+ * NULL). Says nothing about the content of files, and nothing is durable by it alone. */
+bool gbe_sync_order(int dir_fd, int next_fd, const char *what, guint *flushes,
+		    GError **error) GBE_CHECKED;
 bool gbe_sync_file(int fd, const char *what, GError **error) GBE_CHECKED;

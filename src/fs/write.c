@@ -85,22 +85,44 @@ write_tmp(int dir_fd, const char *tmp, const char *name, const void *bytes, gsiz
 	return !GBE_FAULT("write-file-synced", error);
 }
 
-bool
-gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
-		  GbeWrite how, GError **error)
+static bool
+prepare(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode, GbeWrite how,
+	GError **error)
 {
 	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
 
-	if (!write_tmp(dir_fd, tmp, name, bytes, size, mode, how, error)) {
-		(void)unlinkat(dir_fd, tmp, 0);
-		return false;
-	}
+	if (write_tmp(dir_fd, tmp, name, bytes, size, mode, how, error))
+		return true;
+	(void)unlinkat(dir_fd, tmp, 0);
+	return false;
+}
+
+bool
+gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
+		     GError **error)
+{
+	return prepare(dir_fd, name, bytes, size, mode, GBE_WRITE_LATER, error);
+}
+
+bool
+gbe_write_publish_at(int dir_fd, const char *name, GError **error)
+{
+	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
+
 	if (renameat(dir_fd, tmp, dir_fd, name) < 0) {
 		gbe_throw_errno(error, errno, "cannot put %s in its place", name);
 		(void)unlinkat(dir_fd, tmp, 0);
 		return false;
 	}
-	if (GBE_FAULT("write-renamed", error))
+	return !GBE_FAULT("write-renamed", error);
+}
+
+bool
+gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
+		  GbeWrite how, GError **error)
+{
+	if (!prepare(dir_fd, name, bytes, size, mode, how, error) ||
+	    !gbe_write_publish_at(dir_fd, name, error))
 		return false;
 	if (how == GBE_WRITE_DURABLE && !gbe_sync_dir(dir_fd, name, error))
 		return false;

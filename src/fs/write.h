@@ -22,6 +22,11 @@ typedef enum {
  * directory can neither redirect nor pre-open it. Owner root, @mode exactly. */
 bool gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		       GbeWrite how, GError **error) GBE_CHECKED;
+/* The same in two steps, for a record that must not be seen before what it says is true: content under the
+ * temporary's name, flushed by the caller; then its name, flushed by the caller. */
+bool gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
+			  GError **error) GBE_CHECKED;
+bool gbe_write_publish_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* unlink and sync of the directory; a file that is not there is no error. */
 bool gbe_unlink_durable_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* Renames an unreadable record to "<name>.broken-<n>" (n from 1, at most 9 kept), durable. *ret_kept
