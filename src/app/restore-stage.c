@@ -42,7 +42,9 @@ fits(Restore *r, int src_fd, bool *ret_fits, guint64 *ret_missing, GError **erro
 	GbeExtents extents = {0};
 	guint64 total, inodes;
 
-	if (gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES) {
+	/* What was found out about the data and the store is true of their file system. */
+	if ((r->observed->facts->clones == GBE_YES && gbe_same_filesystem(src_fd, r->stage_fd)) ||
+	    gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES) {
 		*ret_fits = true;
 		return true;
 	}

@@ -140,7 +140,7 @@ typedef struct {
 /* Who asks for an extent of a cloned file makes the file system look up whether it is shared, which is
  * a good part of what cloning it costs. So a file in very many pieces is looked at in full up to so
  * many, and behind them in places spread evenly over it. */
-#define FULL_EXTENTS 2048
+#define FULL_EXTENTS 512
 #define PLACES 64
 #define PLACE_EXTENTS 8
 

@@ -13,7 +13,7 @@
 typedef enum {
 	GBE_COMPARE_NAMES, /* names, types, sizes, metadata */
 	GBE_COMPARE_CLONES, /* and the extents are shared with the source's (of a file in very many: the
-			     * first 2048, and places spread over the rest); else bytes */
+			     * first 512, and places spread over the rest); else bytes */
 	GBE_COMPARE_BYTES,
 } GbeCompare;
 
