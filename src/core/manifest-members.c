@@ -164,18 +164,40 @@ read_content(GbeMembers *m, GbeManifest *manifest)
 	manifest->data_version = gbe_members_string(m, "data_version", NULL);
 }
 
+/* What this program would not write itself: a newer one's members and words. Hardly ever any. A thousand
+ * backups are listed without a thousand trees of JSON in memory. */
+static JsonObject *
+beyond_us(JsonObject *object, const GbeManifest *manifest)
+{
+	g_autoptr(JsonObject) ours = gbe_manifest_to_json(manifest, true);
+	g_autoptr(GList) names = json_object_get_members(object);
+	JsonObject *rest = NULL;
+
+	for (GList *item = names; item != NULL; item = item->next) {
+		JsonNode *theirs = json_object_get_member(object, item->data);
+		JsonNode *node = json_object_get_member(ours, item->data);
+
+		if (node != NULL && json_node_equal(node, theirs))
+			continue;
+		if (rest == NULL)
+			rest = json_object_new();
+		json_object_set_member(rest, item->data, json_node_copy(theirs));
+	}
+	return rest;
+}
+
 bool
 gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest, GError **error)
 {
 	g_autoptr(GbeManifest) manifest = gbe_manifest_new();
 	GbeMembers m = {object, "", NULL};
 
-	manifest->unknown = json_object_ref(object);
 	read_owner(&m, manifest);
 	read_judgement(&m, manifest);
 	read_content(&m, manifest);
 	if (!gbe_members_end(&m, "manifest", error))
 		return false;
+	manifest->unknown = beyond_us(object, manifest);
 	*ret_manifest = g_steal_pointer(&manifest);
 	return true;
 }
@@ -240,11 +262,9 @@ print_judgement(JsonObject *object, const GbeManifest *manifest)
 	json_object_set_boolean_member(object, "consumed", manifest->consumed);
 }
 
-JsonObject *
-gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files)
+static void
+print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
 {
-	JsonObject *object = gbe_json_copy_object(manifest->unknown);
-
 	print_owner(object, manifest);
 	print_judgement(object, manifest);
 	json_object_set_int_member(object, "created", manifest->created);
@@ -261,5 +281,30 @@ gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files)
 	gbe_json_set_known(object, "revision", manifest->revision);
 	json_object_set_int_member(object, "voters", manifest->voters);
 	gbe_json_set_string(object, "data_version", manifest->data_version);
+}
+
+/* Ours in their order, whatever a newer program knew of them, then what only that one knows. */
+static void
+print_with_unknown(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
+{
+	g_autoptr(JsonObject) merged = gbe_json_copy_object(manifest->unknown);
+	g_autoptr(GList) names = NULL;
+
+	print_all(merged, manifest, with_files);
+	names = json_object_get_members(merged);
+	for (GList *item = names; item != NULL; item = item->next)
+		json_object_set_member(
+		    object, item->data,
+		    json_node_copy(json_object_get_member(merged, item->data)));
+}
+
+JsonObject *
+gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files)
+{
+	JsonObject *object = json_object_new();
+
+	print_all(object, manifest, with_files);
+	if (manifest->unknown != NULL)
+		print_with_unknown(object, manifest, with_files);
 	return object;
 }

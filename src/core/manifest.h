@@ -70,7 +70,7 @@ typedef struct {
 	gint64 revision;
 	guint voters;
 	char *data_version; /* contents of [etcd] version-file, first line */
-	JsonObject *unknown;
+	JsonObject *unknown; /* members and words of a newer program, or NULL: written again */
 } GbeManifest;
 
 GbeManifest *gbe_manifest_new(void);

@@ -157,7 +157,8 @@ memory_of() { # WHAT PROGRAM [ARG...]
 		return 1
 	fi
 	add_row memory "$what" "$kib" "$rc"
-	limit "private memory, $what" "$kib" 4095 KiB
+	# (The limit is one on the size of the data. What is kept of each backup is given beside it.)
+	[[ $what == *" $BACKUPS backups" ]] || limit "private memory, $what" "$kib" 4095 KiB
 }
 
 # Every program, on data and a store of some size.
