@@ -161,7 +161,8 @@ recover_staging(Recover *r, int parent_fd, const char *staging, GError **error)
 	if (manifest->files == NULL && manifest->files_count == 0 &&
 	    !gbe_compare_record(tree_fd, gbe_data_exclude, FALSE, manifest, error))
 		return false;
-	if (!gbe_recover_name_displaced(r->app, r->store, parent_fd, staging, manifest, NULL, error))
+	if (!gbe_recover_name_displaced(r->app, r->store, parent_fd, staging, manifest, NULL,
+					error))
 		return false;
 	say(r, "an interrupted restore was finished: the displaced data is", manifest->name);
 	return true;

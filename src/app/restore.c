@@ -125,8 +125,7 @@ make_durable(Restore *r, GError **error)
 
 	if (!gbe_state_begin_run(app, run, GBE_WRITE_LATER, error) ||
 	    !gbe_state_write_intent(app, r->intent, GBE_WRITE_LATER, error) ||
-	    !prepare_copy_of_stamp(r, error) ||
-	    GBE_FAULT("restore-intended", error) ||
+	    !prepare_copy_of_stamp(r, error) || GBE_FAULT("restore-intended", error) ||
 	    !gbe_sync_fs(r->stage_fd, r->observed->data->path, error))
 		return false;
 	r->timing.flushes++;

@@ -234,8 +234,8 @@ gbe_state_prepare_copy(GbeApp *app, const GbeStamp *stamp, GError **error)
 	g_autofree char *json = gbe_stamp_print(stamp);
 	g_autofree char *sealed = seal(app, OWNER, json, error);
 
-	return sealed != NULL &&
-	       gbe_write_prepare_at(app->state_fd, OWNER, sealed, strlen(sealed), RECORD_MODE, error);
+	return sealed != NULL && gbe_write_prepare_at(app->state_fd, OWNER, sealed, strlen(sealed),
+						      RECORD_MODE, error);
 }
 
 bool

@@ -293,9 +293,8 @@ print_with_unknown(JsonObject *object, const GbeManifest *manifest, gboolean wit
 	print_all(merged, manifest, with_files);
 	names = json_object_get_members(merged);
 	for (GList *item = names; item != NULL; item = item->next)
-		json_object_set_member(
-		    object, item->data,
-		    json_node_copy(json_object_get_member(merged, item->data)));
+		json_object_set_member(object, item->data,
+				       json_node_copy(json_object_get_member(merged, item->data)));
 }
 
 JsonObject *

@@ -69,7 +69,7 @@ typedef struct {
 	char *cluster_id;
 	gint64 revision;
 	guint voters;
-	char *data_version; /* contents of [etcd] version-file, first line */
+	char *data_version;  /* contents of [etcd] version-file, first line */
 	JsonObject *unknown; /* members and words of a newer program, or NULL: written again */
 } GbeManifest;
 

@@ -6,6 +6,9 @@
 
 ETCD=${ETCD:-etcd}
 ETCDCTL=${ETCDCTL:-etcdctl}
+# The etcd that an update of the operating system brings (.ci/fetch-etcd-next); empty: none here.
+ETCD_NEXT=${ETCD_NEXT-/var/cache/greenboot-etcd/etcd-next/usr/bin/etcd}
+[[ -x $ETCD_NEXT ]] || ETCD_NEXT=
 ETCD_PID=
 ETCD_PORT=
 ETCD_LOG=
@@ -69,6 +72,10 @@ etcd_wait() {
 		sleep 0.02
 	done
 	return 1
+}
+
+need_etcd_next() {
+	[[ $ETCD_NEXT ]] || skip_case "no etcd of the next release here (make deps, on Debian 12)"
 }
 
 etcd_running() { [[ $ETCD_PID ]] && kill -0 "$ETCD_PID" 2>/dev/null; }
