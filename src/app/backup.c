@@ -244,7 +244,7 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 "the store %s is not there: mount it, or set [backup] directory",
 				 observed->store->path);
-	if (!make_room(&b, error))
+	if (!gbe_data_check_whole(observed->data, error) || !make_room(&b, error))
 		return false;
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
 	if (!run(&b, error)) {

@@ -2,6 +2,7 @@
 #include "app/data.h"
 
 #include "etcd/in-use.h"
+#include "etcd/layout.h"
 #include "etcd/member.h"
 #include "fs/open.h"
 #include "fs/probe.h"
@@ -111,6 +112,42 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 		}
 	}
 	*ret_data = g_steal_pointer(&data);
+	return true;
+}
+
+/* By its name only: neither has to be there yet. */
+static gboolean
+wal_dir_is_below(const GbeData *data)
+{
+	return g_str_has_prefix(data->wal_dir, data->path) &&
+	       data->wal_dir[strlen(data->path)] == '/';
+}
+
+bool
+gbe_data_check_whole(const GbeData *data, GError **error)
+{
+	const char *member_path = data->member_path != NULL ? data->member_path : "";
+	g_autoptr(GError) local = NULL;
+	bool inside = true;
+
+	if (data->wal_dir != NULL && data->wal_fd < 0 && !wal_dir_is_below(data))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "etcd's WAL ([etcd] wal-dir=%s) is not there: mount it, or "
+				 "correct the key",
+				 data->wal_dir);
+	if (data->wal_fd >= 0 && data->fd < 0)
+		inside = wal_dir_is_below(data);
+	else if (data->fd >= 0 &&
+		 !gbe_layout_wal_inside(data->fd, member_path, data->wal_fd, &inside, &local) &&
+		 !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return gbe_prefix(error, "%s", data->path);
+	}
+	if (!inside)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "etcd's WAL (%s) lies outside of %s and would be no part of the "
+				 "backup: set [etcd] data-dir to a directory that holds both",
+				 data->wal_dir != NULL ? data->wal_dir : "member/wal", data->path);
 	return true;
 }
 

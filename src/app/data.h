@@ -28,6 +28,10 @@ extern const char *const gbe_data_exclude[];
 bool gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error) GBE_CHECKED;
 void gbe_data_free(GbeData *data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeData, gbe_data_free)
+/* Is what etcd works on all in here? GBE_ERROR_UNSAFE_SOURCE names the WAL that lies elsewhere, and what
+ * to do: a copy of the rest would be a backup that etcd cannot start from, or starts from as a new
+ * member, and a restored rest beside the WAL of now would be two halves of different times. */
+bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
 /* Fills the facts about the data: presence, openness, stamp, handle, fingerprint, last write... With
  * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */
 void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd);

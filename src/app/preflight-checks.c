@@ -117,7 +117,8 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 				  facts->data_why != NULL ? facts->data_why : "unknown");
 		return FALSE;
 	}
-	if (!gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, &error)) {
+	if (!gbe_data_check_whole(observed->data, &error) ||
+	    !gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, &error)) {
 		gbe_preflight_add(findings, "data", GBE_FINDING_BAD, "%s cannot be backed up: %s",
 				  observed->data->path, error->message);
 		return FALSE;

@@ -295,6 +295,9 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeS
 
 	if (r.backup == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no backup %s", name);
+	/* The etcd that gets this data has its WAL elsewhere, and that is not in the backup. */
+	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
+		return false;
 	if (!gbe_restore_validate(app, observed->store, r.backup, &local)) {
 		if (!options->force || r.backup->consumed) {
 			g_propagate_error(error, g_steal_pointer(&local));

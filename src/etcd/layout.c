@@ -75,12 +75,47 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 	fd = open_beneath(data_fd, path);
 	if (fd < 0 && errno == EXDEV)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
-				 "%s is a symlink that leaves the data directory: put where it "
-				 "leads into wal-dir= of [etcd]",
+				 "%s is a symlink that leaves the data directory, so that a "
+				 "backup would lack the WAL: set [etcd] data-dir to a directory "
+				 "that holds both",
 				 path);
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s", path);
 	*ret_fd = fd;
+	return true;
+}
+
+static bool
+same_directory(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool
+gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool *ret_inside,
+		      GError **error)
+{
+	gbe_autofd int fd = -1;
+	struct stat data, here, above;
+
+	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &fd, error))
+		return false;
+	if (fstat(data_fd, &data) < 0 || fstat(fd, &here) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the WAL's directory");
+	/* Up from there, whatever names and links led to it. */
+	while (!same_directory(&here, &data)) {
+		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		gbe_close_fd(&fd);
+		fd = up;
+		if (fd < 0 || fstat(fd, &above) < 0)
+			return gbe_throw_errno(error, errno,
+					       "cannot go up from the WAL's directory");
+		if (same_directory(&here, &above))
+			break;
+		here = above;
+	}
+	*ret_inside = same_directory(&here, &data);
 	return true;
 }
 

@@ -15,6 +15,10 @@ bool gbe_layout_open(int data_fd, const char *member_path, const char *below, in
  * be a symlink, but not one that leaves the data directory: nothing would be kept of it. */
 bool gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *ret_fd,
 			 GError **error) GBE_CHECKED;
+/* Does the WAL's directory lie in the data directory? A copy of the latter has none of it otherwise.
+ * GBE_ERROR_NOT_FOUND: there is no WAL. */
+bool gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool *ret_inside,
+			   GError **error) GBE_CHECKED;
 /* member/snap/db for reading; refused when it is no regular file. */
 bool gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd,
 			GError **error) GBE_CHECKED;

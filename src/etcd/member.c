@@ -18,12 +18,15 @@ close_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
+/* A symlink is one, too: data that cannot be used is something else than no data. Who opens it says
+ * what is wrong. */
 static bool
 has_member(int dir_fd)
 {
 	struct stat st;
 
-	return fstatat(dir_fd, "member", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	return fstatat(dir_fd, "member", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode));
 }
 
 /* The program's own directory holds backups, not data. */

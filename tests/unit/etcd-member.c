@@ -4,6 +4,7 @@
 #include <sys/un.h>
 
 #include "core/stamp.h"
+#include "etcd/layout.h"
 #include "etcd/member.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
@@ -46,6 +47,10 @@ START_TEST(locate)
 	root_mkdir("default/member");
 	expect_not_located("auto", GBE_ERROR_INVALID_CONFIG);
 	root_mkdir("member");
+	expect_located("auto", "");
+	/* Whoever opens it is told what is wrong; no data is something else. */
+	root_remove("member");
+	root_link("member", "etcd/member");
 	expect_located("auto", "");
 }
 END_TEST
@@ -119,7 +124,45 @@ START_TEST(wal_behind_a_link)
 	root_link("data/member/wal", "/etc");
 	ck_assert(!gbe_member_has_data(root_fd, "data", &has, &error));
 	ck_assert_error(error, GBE_ERROR_UNSAFE_SOURCE);
-	ck_assert_ptr_nonnull(strstr(error->message, "wal-dir="));
+	ck_assert_ptr_nonnull(strstr(error->message, "data-dir"));
+}
+END_TEST
+
+static bool
+wal_inside(const char *data, const char *wal_dir)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *data_path = root_path(data);
+	g_autofree char *wal_path = wal_dir != NULL ? root_path(wal_dir) : NULL;
+	gbe_autofd int data_fd = open(data_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	gbe_autofd int wal_fd =
+	    wal_path != NULL ? open(wal_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	bool inside = false;
+
+	if (!gbe_layout_wal_inside(data_fd, "", wal_fd, &inside, &error))
+		ck_abort_msg("%s", error->message);
+	return inside;
+}
+
+/* Whatever names lead to it. */
+START_TEST(wal_inside_or_not)
+{
+	g_autoptr(GError) error = NULL;
+	bool inside = false;
+
+	root_mkdir("data/member");
+	ck_assert(!gbe_layout_wal_inside(root_fd, "data", -1, &inside, &error));
+	ck_assert_error(error, GBE_ERROR_NOT_FOUND);
+	root_write("data/member/wal/" SEGMENT, "");
+	root_write("data/other/wal/" SEGMENT, "");
+	root_write("data-of-others/wal/" SEGMENT, "");
+	root_link("link", "data/other");
+	ck_assert(wal_inside("data", NULL));
+	ck_assert(wal_inside("data", "data/other/wal"));
+	ck_assert(wal_inside("data", "link/wal"));
+	ck_assert(wal_inside("data", "data"));
+	ck_assert(!wal_inside("data", "data-of-others/wal"));
+	ck_assert(!wal_inside("data/member", "data/other/wal"));
 }
 END_TEST
 
@@ -392,6 +435,7 @@ main(void)
 	tcase_add_test(files, locate_as_configured);
 	tcase_add_test(files, what_is_data);
 	tcase_add_test(files, wal_behind_a_link);
+	tcase_add_test(files, wal_inside_or_not);
 	tcase_add_test(files, last_write);
 	tcase_add_test(files, fingerprint_of_samples);
 	tcase_add_test(files, snap_files_by_name);
