@@ -19,6 +19,7 @@ typedef struct {
 	GbeStamp *stamp; /* the plan's, with what turned out different */
 	GbeOutcome outcome;
 	char *rejected;
+	char *held;
 } Execution;
 
 static GbeEventFields
@@ -73,6 +74,8 @@ hold(Execution *e, const GbeAction *action, const char *reason)
 	fields.reason = reason;
 	gbe_event_held_back(&fields);
 	note_last(e, action, "held", reason, 0);
+	g_free(e->held);
+	e->held = g_strdup(reason);
 	e->outcome = GBE_OUTCOME_HELD;
 }
 
@@ -316,15 +319,28 @@ drop_request(Execution *e)
 		gbe_note("request: %s", error->message);
 }
 
+/* What the rule says, and where it says that something cannot be told, what is in the way. */
+static void
+say_decided(const Execution *e)
+{
+	const GbeFacts *facts = e->observed->facts;
+	const char *why = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
+	GbeEventFields fields = fields_of(e, NULL);
+	g_autofree char *reason = NULL;
+
+	if (e->plan->rule == GBE_RULE_0 && why != NULL)
+		fields.reason = reason = g_strdup_printf("%s: %s", e->plan->reason, why);
+	gbe_event_decided(&fields);
+}
+
 GbeOutcome
-gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected)
+gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected,
+	    char **ret_held)
 {
 	Execution e = {.app = app, .observed = observed, .plan = plan};
-	GbeEventFields fields;
 
 	e.stamp = plan->stamp != NULL ? gbe_stamp_copy(plan->stamp) : NULL;
-	fields = fields_of(&e, NULL);
-	gbe_event_decided(&fields);
+	say_decided(&e);
 	/* A request that cannot be carried out is dropped first: it must not come up again. */
 	if (plan->drop_request && plan->request_failed != NULL)
 		drop_request(&e);
@@ -347,6 +363,7 @@ gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_
 		e.outcome = GBE_OUTCOME_AGAIN;
 	gbe_stamp_free(e.stamp);
 	*ret_rejected = e.rejected;
+	*ret_held = e.held;
 	return e.outcome;
 }
 

@@ -12,10 +12,11 @@ typedef enum {
 	GBE_OUTCOME_DONE,
 	GBE_OUTCOME_AGAIN, /* observe and decide once more: rule 2, or a candidate that did not validate
 			    * (its name is in *ret_rejected) */
-	GBE_OUTCOME_HELD, /* etcd must not start; the reason is recorded */
+	GBE_OUTCOME_HELD, /* etcd must not start; *ret_held says why, and what lifts it */
 } GbeOutcome;
 
-GbeOutcome gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan,
-		       char **ret_rejected);
+/* *ret_rejected and *ret_held are newly allocated, or NULL where there is nothing to say. */
+GbeOutcome gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected,
+		       char **ret_held);
 /* Retention now: removes what gbe_retention_apply() names. Failures are reported, never fatal. */
 void gbe_execute_retention(GbeApp *app, GbeObserved *observed);

@@ -60,6 +60,8 @@ recover(Prerun *p)
 
 	if (!gbe_data_open(p->app, &data, &error) ||
 	    !gbe_store_open(p->app, data, FALSE, &store, &error)) {
+		fields.reason = error->message;
+		gbe_event_backup_failed(&fields);
 		p->reason = g_strdup(error->message);
 		return FALSE;
 	}
@@ -111,6 +113,7 @@ decide_once(Prerun *p)
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *rejected = NULL;
+	g_autofree char *held = NULL;
 	GbeOutcome outcome;
 
 	if (p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
@@ -130,14 +133,11 @@ decide_once(Prerun *p)
 		return GBE_OUTCOME_DONE;
 	if (p->give_up && !gbe_plan_is_idle(plan))
 		return give_up(p, plan);
-	outcome = gbe_execute(p->app, observed, plan, &rejected);
+	outcome = gbe_execute(p->app, observed, plan, &rejected, &held);
 	if (rejected != NULL)
 		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
-	if (outcome == GBE_OUTCOME_HELD) {
-		const GbeAction *hold = gbe_plan_find(plan, GBE_ACTION_HOLD);
-
-		p->reason = g_strdup(hold != NULL ? hold->reason : plan->reason);
-	}
+	if (held != NULL)
+		p->reason = g_steal_pointer(&held);
 	return outcome;
 }
 
