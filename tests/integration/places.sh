@@ -1,0 +1,321 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Data directories in odd places and of odd kinds: mounted read-only, another disk or another machine's
+# data in their place, the WAL elsewhere, symlinks, nested subvolumes and mounts, flags and attributes.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+extra_kind() { [[ $1 != btrfs-subvol ]] && echo "$1" || echo btrfs; }
+store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
+
+# held_and_back WHY: B was not let at the data, said WHY, and greenboot brings A back to the data as it was.
+held_and_back() {
+	booted B
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*$1*"
+	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*$1*"
+	while [[ $BOOTED == B ]]; do
+		judge red
+		shutdown
+		machine_on
+	done
+	assert_eq "prerun" "$PRERUN" 0
+	start_etcd "${ETCD_OPTIONS[@]}"
+	holds "A's data" "$A_STATE"
+}
+
+# ---- the WAL ----
+
+# --wal-dir on another path: a copy of the data directory would be half of a backup, and is none.
+place_wal_outside() {
+	a_green "$1"
+	stop_etcd
+	mkdir -p "$ROOT/var/lib/etcd-wal"
+	mv "$DATA/member/wal" "$ROOT/var/lib/etcd-wal/wal"
+	config etcd wal-dir=/var/lib/etcd-wal/wal
+	ETCD_OPTIONS=(--wal-dir="$ROOT/var/lib/etcd-wal/wal")
+	power_on
+	started
+	assert_eq "key" "$(get owner)" A
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	assert_exit 5 gbe backup half
+	assert_match "stderr" "$ERR" "*/var/lib/etcd-wal/wal*outside of /var/lib/etcd*data-dir*"
+	assert_exit 5 gbe preflight
+	assert_match "preflight" "$OUT" "*data*/var/lib/etcd-wal/wal*"
+	update B
+	shutdown
+	machine_on
+	held_and_back "*etcd-wal*"
+	assert_eq "half a backup" "$(find "$(store)" -name data -newer "$ROOT/var/lib/etcd-wal")" ""
+	# The mount that it is on is not there.
+	stop_etcd
+	mv "$ROOT/var/lib/etcd-wal" "$ROOT/var/lib/away"
+	assert_exit 5 gbe backup half
+	assert_match "stderr" "$ERR" "*/var/lib/etcd-wal/wal*not there*mount*"
+}
+
+# A symlink that leads out is the same.
+place_wal_symlink() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	mkdir -p "$ROOT/var/lib/etcd-wal"
+	mv "$DATA/member/wal" "$ROOT/var/lib/etcd-wal/wal"
+	ln -s "$ROOT/var/lib/etcd-wal/wal" "$DATA/member/wal"
+	assert_exit 7 gbe backup half
+	assert_match "stderr" "$ERR" "*member/wal*symlink*data-dir*"
+	assert_exit 5 gbe preflight
+	assert_match "preflight" "$OUT" "*bad*data*member/wal*symlink*data-dir*"
+	power_on
+	started
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*member/wal*symlink*data-dir*"
+	holds "nothing was done to it" "$A_STATE"
+	assert_eq "backups" "$(backups '.grade != "good"')" 0
+}
+
+# Both below one data-dir: all of it is backed up, and comes back.
+place_wal_inside() {
+	device "$1"
+	DATA=$ROOT/var/lib/etcd/data
+	mkdir -p "$ROOT/var/lib/etcd/wal"
+	chmod 0700 "$ROOT/var/lib/etcd"
+	config etcd member-dir=data wal-dir=/var/lib/etcd/wal/w
+	ETCD_OPTIONS=(--wal-dir="$ROOT/var/lib/etcd/wal/w")
+	power_on
+	put_many base 10
+	judge green
+	into_b
+	assert_some "WAL in the backup" "$(find "$(store)" -path '*/data/wal/w/*.wal' | wc -l)"
+	b_writes
+	fails_back
+}
+
+# ---- symlinks ----
+
+# Never taken for "no data", which would be a reason for a restore or a fresh start.
+place_member_symlink() {
+	a_green "$1"
+	config restore on-missing-data=restore
+	A_STATE=$(etcd_state)
+	stop_etcd
+	mv "$DATA/member" "$ROOT/var/lib/member"
+	ln -s "$ROOT/var/lib/member" "$DATA/member"
+	reboot
+	started
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*member*symlink*"
+	holds "nothing was done to it" "$A_STATE"
+	stop_etcd
+	assert_exit 7 gbe backup half
+	assert_match "stderr" "$ERR" "*member*symlink*"
+}
+
+place_data_symlink() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	mv "$DATA" "$ROOT/var/lib/real"
+	ln -s real "$DATA"
+	power_on
+	started
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*/var/lib/etcd is a symlink*data-dir*"
+	holds "nothing was done to it" "$A_STATE"
+	assert_exit 5 gbe backup half
+	assert_match "stderr" "$ERR" "*/var/lib/etcd is a symlink*data-dir*"
+}
+
+# ---- mounts ----
+
+mounted() {
+	device "$1"
+	fs_at "$(extra_kind "$1")" "$DATA"
+	chmod 0700 "$DATA"
+	power_on
+	put_many base 10
+	judge green
+	put last "word of A"
+	A_STATE=$(etcd_state)
+}
+
+# Nothing can be written, not even a stamp: the same system goes on, another one does not get it.
+place_read_only() {
+	local digest
+
+	mounted "$1"
+	shutdown
+	digest=$(tree_digest "$DATA")
+	mount -o remount,ro "$DATA"
+	machine_on
+	booted A
+	assert_eq "prerun" "$PRERUN" 0
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*/var/lib/etcd*ead-only*"
+	update B
+	shutdown
+	machine_on
+	booted B
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*ead-only*"
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	mount -o remount,rw "$DATA"
+	start_prerun
+	started
+	start_etcd
+	holds "B's data" "$A_STATE"
+}
+
+# An empty disk: a fresh start, and what is on the other one waits for it.
+place_other_disk() {
+	mounted "$1"
+	shutdown
+	mkdir -p "$GBE_MEM/aside"
+	mount --bind "$DATA" "$GBE_MEM/aside"
+	umount "$DATA"
+	fs_at "$(extra_kind "$1")" "$DATA"
+	chmod 0700 "$DATA"
+	power_on
+	started
+	assert_eq "keys" "$(key_count)" 0
+	put on "the other disk"
+	shutdown
+	umount "$DATA"
+	mount --move "$GBE_MEM/aside" "$DATA"
+	power_on
+	started
+	holds "A's disk again" "$A_STATE"
+}
+
+# Another machine's data, of the very same images: it is gone on with, and nothing of ours put over it.
+place_other_machine() {
+	local theirs
+
+	a_green "$1"
+	put of "the other machine"
+	theirs=$(etcd_state)
+	shutdown
+	cp -a --sparse=always "$DATA" "$GBE_MEM/theirs"
+	root_free
+	a_green "$1"
+	judge green
+	shutdown
+	find "$DATA" -mindepth 1 -delete
+	cp -a --sparse=always "$GBE_MEM/theirs/." "$DATA/"
+	rm -rf "$GBE_MEM/theirs"
+	power_on
+	started
+	holds "their data" "$theirs"
+	judge green
+	assert_eq "good backups" "$(backups '.grade == "good" and .present == "booted"')" \
+		"$(fs_clones "$1" && echo 1 || echo 0)"
+	into_b
+	b_writes
+	fails_back
+	assert_eq "key" "$(get of)" "the other machine"
+}
+
+# ---- what may not be in it ----
+
+refused_by_name() {
+	assert_exit 5 gbe backup with
+	assert_match "stderr" "$ERR" "*member/extra*$1*"
+	power_on
+	started
+	holds "a plain reboot" "$A_STATE"
+	update B
+	shutdown
+	machine_on
+	held_and_back "*member/extra*$1*"
+}
+
+place_nested_mount() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	mkdir "$DATA/member/extra"
+	mount -t tmpfs tmpfs "$DATA/member/extra"
+	echo precious >"$DATA/member/extra/file"
+	refused_by_name "mount point"
+	assert_eq "what is mounted there" "$(<"$DATA/member/extra/file")" precious
+}
+
+place_nested_subvolume() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	btrfs -q subvolume create "$DATA/member/extra"
+	echo precious >"$DATA/member/extra/file"
+	refused_by_name "subvolume"
+	assert_eq "what is in it" "$(<"$DATA/member/extra/file")" precious
+}
+
+# ---- what is kept ----
+
+# Of an update that fails: the base gets all of it back, to the last attribute.
+place_attributes() {
+	local digest file
+
+	a_green "$1"
+	file=$DATA/keep
+	mkdir "$file" "$file/sub"
+	head -c 300000 /dev/urandom >"$file/a"
+	ln "$file/a" "$file/sub/hard"
+	truncate -s 20M "$file/sparse"
+	head -c 4096 /dev/urandom | dd of="$file/sparse" bs=4096 seek=1000 conv=notrunc 2>/dev/null
+	setfattr -n user.note -v kept "$file/a"
+	setfattr -n security.selinux -v system_u:object_r:etcd_var_lib_t:s0 "$file/a"
+	setfattr -n security.selinux -v system_u:object_r:etcd_var_lib_t:s0 "$file"
+	setfattr -n trusted.note -v kept "$file/sub"
+	setfacl -m u:1234:rw,g:4321:r "$file/sparse"
+	setfacl -d -m u:1234:rwx "$file/sub"
+	chown -h 1234:4321 "$file/a" "$file/sub"
+	chmod 2750 "$file/sub"
+	ln -s "/nowhere \\ at all" "$file/link"
+	mkdir "$file/empty"
+	touch -d '2001-02-03 04:05:06.789' "$file/a" "$file/sub"
+	if [[ $1 == btrfs* ]]; then
+		mkdir "$file/nocow"
+		chattr +C "$file/nocow"
+		head -c 300000 /dev/urandom >"$file/nocow/file"
+	fi
+	digest=$(tree_digest "$file")
+	into_b
+	rm -rf "${file:?}"
+	b_writes
+	fails_back
+	assert_eq "everything" "$(tree_digest "$file")" "$digest"
+	assert_eq "one inode" "$(stat -c %h "$file/a")" 2
+	assert_eq "holes" "$(($(stat -c %b "$file/sparse") < 100))" 1
+	[[ $1 != btrfs* ]] || assert_match "flags" "$(lsattr "$file/nocow/file")" "*C*"
+}
+
+# Immutable files: copied, restored over, and pruned. (The flag itself is for the live tree alone.)
+place_immutable() {
+	local left
+
+	a_green "$1"
+	echo precious >"$DATA/fixed"
+	chattr +i "$DATA/fixed"
+	into_b
+	b_writes
+	chattr +i "$DATA/member"
+	chattr -i "$DATA/member"
+	fails_back
+	assert_eq "file" "$(<"$DATA/fixed")" precious
+	judge green
+	gbe backup fixed-too --live || { stop_etcd && gbe backup fixed-too; }
+	gbe delete fixed-too --force
+	left=$(lsattr -R "$ROOT/var/lib" 2>/dev/null | grep -c -- '^----i.*fixed$' || true)
+	assert_match "immutable files" "$left" "[01]"
+	lsattr -R "$ROOT/var/lib" 2>/dev/null | sed -n 's/^----i[^ ]* //p' | xargs -r chattr -i
+}
+
+suite_begin "$@"
+FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink
+play place wal_inside read_only other_disk immutable
+FS=${FS:-"xfs btrfs-subvol"} play place other_machine nested_mount
+FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume
+FS=${FS:-"xfs ext4 btrfs"} play place attributes
+suite_end
