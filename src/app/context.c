@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "fs/open.h"
+#include "fs/reserve.h"
 
 bool
 gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
@@ -68,13 +69,18 @@ gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **erro
 		return true;
 	if (!gbe_app_open_state(app, TRUE, error))
 		return false;
-	return gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
-				   error);
+	if (!gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
+				 error))
+		return false;
+	gbe_reserve_release_at(app->state_fd, GBE_RESERVE_NAME);
+	return true;
 }
 
 void
 gbe_app_unlock(GbeApp *app)
 {
+	if (app->lock != NULL)
+		gbe_reserve_keep_at(app->state_fd, GBE_RESERVE_NAME);
 	gbe_lock_release(g_steal_pointer(&app->lock));
 }
 

@@ -19,6 +19,8 @@
 /* At the root of the data's file system, where the state lies on another one. */
 #define GBE_HIDDEN_DIR ".greenboot-etcd"
 #define GBE_LOCK_NAME "lock"
+/* In the state, fs/reserve.h; ".reserve" in a store on another file system, where the stamp is written. */
+#define GBE_RESERVE_NAME "reserve"
 /* In GBE_RUN_DIR: {ended, monotonic_usec, held, reason} of this boot's last prerun. */
 #define GBE_PRERUN_DONE "prerun-done"
 
@@ -48,7 +50,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
 /* The state directory; with @make it is made (0700, durable) where it is missing. Without, and missing:
  * GBE_ERROR_NOT_FOUND. */
 bool gbe_app_open_state(GbeApp *app, gboolean make, GError **error) GBE_CHECKED;
-/* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). */
+/* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given
+ * back, so that what is done under the lock can be recorded; unlocking takes it again. */
 bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;
 void gbe_app_unlock(GbeApp *app);
 /* Says that bytes moved; fits the callbacks of src/fs. @data is the GbeApp. Always true. */

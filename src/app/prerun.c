@@ -8,6 +8,8 @@
 #include "base/fault.h"
 #include "core/decide.h"
 #include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/reserve.h"
 #include "fs/write.h"
 #include "sys/events.h"
 
@@ -48,6 +50,13 @@ say_carried_failure(GbeApp *app)
 		gbe_note("%s", error->message);
 }
 
+/* The stamp is written on the data's file system, which by default is the store's. */
+static bool
+has_own_reserve(GbeApp *app, const GbeStore *store)
+{
+	return store->fd >= 0 && !gbe_same_filesystem(store->fd, app->state_fd);
+}
+
 /* True: the decision may be taken. */
 static gboolean
 recover(Prerun *p)
@@ -65,6 +74,8 @@ recover(Prerun *p)
 		p->reason = g_strdup(error->message);
 		return FALSE;
 	}
+	if (has_own_reserve(p->app, store))
+		gbe_reserve_release_at(store->fd, "." GBE_RESERVE_NAME);
 	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
 		fields.reason = error->message;
 		gbe_event_restore_failed(&fields);
@@ -207,6 +218,8 @@ run_locked(Prerun *p)
 	/* First, and on a tmpfs: the MOTD says from it why etcd is held back, on a full disk as well. */
 	write_done(p);
 	tidy_up(p);
+	if (p->observed != NULL && has_own_reserve(p->app, p->observed->store))
+		gbe_reserve_keep_at(p->observed->store->fd, "." GBE_RESERVE_NAME);
 	return p->held ? EXIT_HELD : 0;
 }
 

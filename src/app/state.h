@@ -3,6 +3,7 @@
  * The state directory, /var/lib/greenboot-etcd (0700):
  *
  *   lock                    fs/lock.h
+ *   reserve                 fs/reserve.h
  *   owner                   the copy of the stamp (a stamp's JSON, sealed)
  *   intent                  core/intent.h        absent: no operation is open
  *   request                 core/request.h

@@ -19,6 +19,7 @@
 #define PROBE_DST GBE_TMP_PREFIX "probe"
 #define PROBE_SIZE 4096
 #define BTRFS_SUBVOLUME_INODE 256
+#define EXT4_KEPT_BLOCKS 4096
 
 /* A file without a name where the file system can, else one that is unlinked at once. */
 static int
@@ -50,7 +51,11 @@ gbe_probe_clone(int src_dir, int dst_dir)
 	src = make_probe_file(src_dir, PROBE_SRC);
 	if (src < 0)
 		src = make_probe_file(dst_dir, PROBE_SRC);
-	if (src < 0 || pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE)
+	if (src < 0)
+		return GBE_UNKNOWN;
+	/* On a full disk nothing is what can be cloned: a file system that shares no blocks says so all
+	 * the same. */
+	if (pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE && errno != ENOSPC && errno != EDQUOT)
 		return GBE_UNKNOWN;
 	if (ioctl(dst, FICLONE, src) == 0)
 		return GBE_YES;
@@ -150,7 +155,7 @@ gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64 *ret
 {
 	struct statvfs vfs;
 	struct statfs fs;
-	guint64 unit;
+	guint64 unit, blocks;
 
 	if (fstatvfs(fd, &vfs) < 0 || fstatfs(fd, &fs) < 0)
 		return gbe_throw_errno(error, errno,
@@ -158,7 +163,12 @@ gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64 *ret
 	unit = vfs.f_frsize != 0 ? vfs.f_frsize : vfs.f_bsize;
 	/* The blocks kept back for root are ours to use; btrfs has none, and its f_bfree counts what
 	 * no data can have. */
-	*ret_free = unit * (fs.f_type == BTRFS_SUPER_MAGIC ? vfs.f_bavail : vfs.f_bfree);
+	blocks = fs.f_type == BTRFS_SUPER_MAGIC ? vfs.f_bavail : vfs.f_bfree;
+	/* ext4 keeps some even from root, for extents that it has to split, and counts them as free
+	 * (ext4_calculate_resv_clusters(): 2 %, at most 4096 clusters). */
+	if (fs.f_type == EXT4_SUPER_MAGIC)
+		blocks -= MIN(blocks, MIN(vfs.f_blocks / 50 + 1, EXT4_KEPT_BLOCKS));
+	*ret_free = unit * blocks;
 	*ret_total = unit * vfs.f_blocks;
 	*ret_free_inodes = vfs.f_files == 0 ? G_MAXUINT64 : vfs.f_ffree;
 	return true;
