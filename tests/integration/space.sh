@@ -1,0 +1,281 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Full disks: real file systems without a byte left, or with as much as the case says. A plain reboot
+# never fails for want of space and is recorded all the same; what would really be written is counted; what
+# retention would drop goes first; a restore finds a way; an upgrade without one says what is missing.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+SIZE=700M # of the disks
+state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
+stamp() { jq -r "$1" "$DATA/.greenboot-etcd-owner"; }
+
+# disk_room MIB: that much is free, and nothing beside it.
+disk_room() {
+	sync -f "$ROOT"
+	fallocate -l "$1M" "$ROOT/var/room"
+	disk_fill
+	rm "$ROOT/var/room"
+	sync -f "$ROOT"
+}
+
+ballast() { head -c "$(($1 << 20))" /dev/urandom >"$DATA/ballast"; }
+
+# A is green on a small disk, with MIB beside etcd's own.
+small_a() {
+	device "$1" shell "$SIZE"
+	power_on
+	put_many base 10
+	put owner A
+	judge green
+	[[ ! ${2-} ]] || ballast "$2"
+}
+
+# ---- reboots ----
+
+# The run, its owner and its verdict are on the disk, and the closing record is gone before etcd starts.
+space_reboot() {
+	local digest run
+
+	small_a "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	digest=$(tree_digest "$DATA")
+	disk_fill
+	machine_on
+	booted A
+	started
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	run=$(tr -d - <"$ROOT/proc/sys/kernel/random/boot_id")
+	assert_eq "stamp" "$(stamp .run)" "$run"
+	assert_eq "closing record" "$(stamp .closing)" null
+	assert_exit 0 gbe status
+	# Nobody asks etcd here; a person says that it is good.
+	assert_exit 0 gbe mark good
+	assert_exists "$(find "$(state runs)" -name '*.green' -newer "$DATA/.greenboot-etcd-owner")"
+	disk_free
+	power_on
+	a_is_back
+}
+
+# Not even a reserve, which somebody deleted: nothing can be recorded, and etcd starts.
+space_reboot_without_reserve() {
+	local digest
+
+	small_a "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	digest=$(tree_digest "$DATA")
+	rm "$(state reserve)"
+	disk_fill
+	machine_on
+	booted A
+	assert_eq "prerun" "$PRERUN" 0
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	assert_exit 0 hook prerun
+	assert_exit 0 gbe status
+	disk_free
+	power_on
+	a_is_back
+	assert_eq "the reserve" "$(stat -c %s "$(state reserve)")" $((1 << 20))
+}
+
+# The data's own disk is full: there the stamp is written.
+space_reboot_mounted() {
+	local digest filler
+
+	device "$1" shell
+	fs_at "$1" "$DATA" "$SIZE"
+	power_on
+	put_many base 10
+	judge green
+	A_STATE=$(etcd_state)
+	shutdown
+	digest=$(tree_digest "$DATA/member")
+	mkdir "$DATA/var"
+	ROOT=$DATA disk_fill
+	machine_on
+	booted A
+	started
+	assert_eq "the data" "$(tree_digest "$DATA/member")" "$digest"
+	assert_eq "closing record" "$(stamp .closing)" null
+	ROOT=$DATA disk_free
+	rmdir "$DATA/var"
+	power_on
+	a_is_back
+}
+
+# B's second attempt runs on a full disk and is green: what it wrote is not taken back later.
+space_trial() {
+	small_a "$1"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	disk_fill
+	machine_on
+	booted B
+	started
+	disk_free
+	start_etcd
+	put second "attempt of B"
+	B_STATE=$(etcd_state)
+	judge green
+	reboot
+	booted B
+	started
+	holds "B's data" "$B_STATE"
+}
+
+# ---- restores ----
+
+# Blocks are shared: an attempt's fresh start, then the rollback, of 150 MiB with 4 MiB left. (etcd itself
+# allocates a WAL segment at each start and would not come up.)
+space_restore_cloned() {
+	local digest
+
+	small_a "$1" 150
+	into_b
+	digest=$(sha256sum <"$DATA/ballast")
+	b_writes
+	ballast 150
+	judge red
+	shutdown
+	disk_room 4
+	machine_on
+	booted B
+	started
+	assert_eq "ballast" "$(sha256sum <"$DATA/ballast")" "$digest"
+	touch "$DATA/of-b"
+	make_default A
+	machine_on
+	booted A
+	started
+	assert_eq "ballast" "$(sha256sum <"$DATA/ballast")" "$digest"
+	assert_missing "$DATA/of-b"
+	assert_json '[.[] | select(.consumed)] | length' 0 list
+	disk_free
+	start_etcd
+	a_is_back
+}
+
+# No clones, no room for a copy: the backup itself is put in the data's place.
+space_restore_renamed() {
+	local inode digest
+
+	small_a "$1" 150
+	into_b
+	digest=$(sha256sum <"$DATA/ballast")
+	inode=$(stat -c %i "$(state backups)"/*"$(stamp .previous)"/data/ballast)
+	b_writes
+	ballast 150
+	judge red
+	shutdown
+	disk_room 4
+	make_default A
+	machine_on
+	booted A
+	started
+	assert_eq "ballast" "$(sha256sum <"$DATA/ballast")" "$digest"
+	assert_eq "inode" "$(stat -c %i "$DATA/ballast")" "$inode"
+	assert_json '[.[] | select(.consumed)] | length' 1 list
+	disk_free
+	start_etcd
+	a_is_back
+}
+
+# ---- backups ----
+
+# ext4 has no clones: a backup counts what is allocated, not what it looks like.
+space_sparse() {
+	small_a "$1"
+	stop_etcd
+	truncate -s 1G "$DATA/sparse"
+	printf X | dd of="$DATA/sparse" bs=1 seek=900000000 conv=notrunc 2>/dev/null
+	disk_room 150
+	assert_exit 0 gbe backup small
+	cmp "$(state backups)/small/data/sparse" "$DATA/sparse"
+	assert_eq "blocks" "$(stat -c %b "$(state backups)/small/data/sparse")" \
+		"$(stat -c %b "$DATA/sparse")"
+	disk_free
+}
+
+# What retention would drop anyway makes room for the backup of an upgrade, and no more than that.
+space_retention_first() {
+	local names
+
+	small_a "$1" 60
+	config backup at-boot=always keep-good=3
+	for _ in 1 2 3; do
+		reboot
+		put more words
+		judge green
+	done
+	assert_eq "backups" "$(backups '.grade == "good"')" 3
+	names=$(json 'map(.name) | join(" ")' list)
+	config backup keep-good=1
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	update B
+	shutdown
+	# Two backups of 61 + 60 MiB go; the third is the last good one.
+	disk_room 20
+	machine_on
+	booted B
+	started
+	start_etcd
+	holds "B's data" "$A_STATE"
+	assert_eq "P" "$(backups ".name == \"$(stamp .previous)\"")" 1
+	assert_eq "the last good one before it, or its better" "$(backups '.grade == "good"')" 1
+	assert_eq "the oldest" "$(backups ".name == \"${names##* }\"")" 0
+	disk_free
+	b_writes
+	fails_back
+}
+
+# Nothing can go: etcd is held back, and the message says how much is missing; with that much more it is not.
+space_upgrade_held() {
+	local missing
+
+	small_a "$1" 100
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	update B
+	assert_exit 0 gbe preflight
+	shutdown
+	disk_room 40
+	machine_on
+	booted B
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*no room*MiB more are needed*"
+	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*no room*MiB more are needed*"
+	assert_exit 5 gbe preflight
+	missing=$(sed -n 's/.*: \([0-9]*\)\.[0-9] MiB more are needed.*/\1/p' "$PRERUN_LOG" | head -n 1)
+	# 61 MiB of WAL, 100 of ballast, the margin, less what is free.
+	((missing >= 110 && missing <= 150)) || fail "$missing MiB more are needed?"
+	disk_free
+	disk_room $((40 + missing - 4))
+	start_prerun
+	held
+	disk_free
+	disk_room $((40 + missing + 4))
+	start_prerun
+	started
+	assert_eq "P" "$(backups ".name == \"$(stamp .previous)\"")" 1
+	disk_free
+	start_etcd
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
+suite_begin "$@"
+FS=${FS:-$EVERY_FS} play space reboot
+play space reboot_without_reserve reboot_mounted trial
+FS=${FS:-"xfs btrfs btrfs-subvol"} play space restore_cloned
+FS=${FS:-"ext4 xfs-noreflink"} play space restore_renamed
+FS=${FS:-ext4} play space sparse retention_first upgrade_held
+suite_end
