@@ -84,6 +84,15 @@ closing_backup(Finalize *f, GError **error)
 	return true;
 }
 
+/* A device without a clock that runs on gets the time of day from the network, in the middle of a run. */
+static gint64
+used_since(const GbeStamp *stamp, const GbeFacts *facts)
+{
+	if (stamp->uptime >= 0 && facts->uptime >= stamp->uptime)
+		return facts->uptime - stamp->uptime;
+	return facts->now >= stamp->stamped ? facts->now - stamp->stamped : -1;
+}
+
 static bool
 closing_record(Finalize *f, GError **error)
 {
@@ -101,7 +110,8 @@ closing_record(Finalize *f, GError **error)
 	closing->present = TRUE;
 	gbe_fingerprint_clear(&closing->fingerprint);
 	gbe_fingerprint_copy(&closing->fingerprint, &facts->fingerprint);
-	closing->used = facts->now >= stamp->stamped ? facts->now - stamp->stamped : -1;
+	closing->used = used_since(stamp, facts);
+	closing->at = facts->now;
 	g_free(closing->next);
 	closing->next = g_strdup(facts->next);
 	g_free(closing->backup);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 void
 gbe_observed_free(GbeObserved *observed)
@@ -29,6 +30,16 @@ gbe_observed_free(GbeObserved *observed)
 }
 
 static void
+read_clocks(GbeFacts *facts)
+{
+	struct timespec uptime;
+
+	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	if (clock_gettime(CLOCK_BOOTTIME, &uptime) == 0)
+		facts->uptime = uptime.tv_sec;
+}
+
+static void
 observe_system(GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
@@ -38,7 +49,7 @@ observe_system(GbeApp *app, GbeObserved *o)
 	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &error))
 		facts->run_why = g_strdup(error->message);
 	facts->skip = app->cmdline.skip;
-	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	read_clocks(facts);
 
 	o->deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	facts->ostree = o->deployments->ostree;
@@ -305,7 +316,7 @@ facts_again(const GbeFacts *old)
 	facts->etcd_version = old->etcd_version;
 	facts->clones = old->clones;
 	facts->rejected = old->rejected != NULL ? g_hash_table_ref(old->rejected) : NULL;
-	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	read_clocks(facts);
 	return facts;
 }
 

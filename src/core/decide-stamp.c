@@ -25,6 +25,7 @@ gbe_decide_stamp_common(const GbeFacts *facts, const GbeView *view, const GbeMan
 	stamp->mount_point = facts->mount_point;
 	stamp->was_default = facts->booted_is_default;
 	stamp->stamped = facts->now;
+	stamp->uptime = facts->uptime;
 	stamp->store_path = g_strdup(facts->store_path);
 	stamp->store_fs = g_strdup(facts->store_fs);
 	stamp->member_id = g_strdup(facts->member_id);

@@ -16,6 +16,7 @@ gbe_facts_new(void)
 	GbeFacts *facts = g_new0(GbeFacts, 1);
 
 	facts->last_write = -1;
+	facts->uptime = -1;
 	facts->next_sequence = 1;
 	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
 	facts->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);

@@ -72,7 +72,8 @@ typedef struct {
 	char *request_why; /* why it cannot be carried out, as far as known beforehand; NULL */
 	char *undo;	   /* what the last restore displaced; NULL */
 	guint64 next_sequence;
-	gint64 now; /* a label */
+	gint64 now;    /* CLOCK_REALTIME seconds, a label */
+	gint64 uptime; /* CLOCK_BOOTTIME seconds; -1 unknown */
 
 	GbeConfig *config;
 	gboolean config_borrowed; /* ->config belongs to somebody else */

@@ -52,9 +52,13 @@ closing_back(const GbeFacts *facts, const GbeStamp *stamp)
 		return FALSE;
 	if (closing->next == NULL || g_str_equal(closing->next, stamp->deployment.id))
 		return FALSE;
-	if (closing->used < 0 || stamp->stamped <= 0 || facts->last_write < 0)
+	if (facts->last_write < 0)
 		return FALSE;
-	since = facts->last_write - (stamp->stamped + closing->used);
+	/* Without the time of day (an earlier version's): as if the clock had not been set meanwhile. */
+	if (closing->at < 0 && (closing->used < 0 || stamp->stamped <= 0))
+		return FALSE;
+	since =
+	    facts->last_write - (closing->at >= 0 ? closing->at : stamp->stamped + closing->used);
 	return since >= 0 && (guint64)since <= facts->config->restore.trial_limit;
 }
 

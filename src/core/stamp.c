@@ -15,6 +15,8 @@ gbe_stamp_new(void)
 	stamp->format = GBE_FORMAT;
 	stamp->trial.used = -1;
 	stamp->closing.used = -1;
+	stamp->closing.at = -1;
+	stamp->uptime = -1;
 	return stamp;
 }
 
@@ -83,6 +85,7 @@ read_closing(GbeMembers *m, GbeClosing *closing)
 	closing->present = TRUE;
 	gbe_parts_read_fingerprint(&inner, "fingerprint", &closing->fingerprint);
 	closing->used = gbe_members_i64(&inner, "used", -1);
+	closing->at = gbe_members_i64(&inner, "at", -1);
 	closing->next = gbe_members_string(&inner, "next", &gbe_kind_deployment);
 	closing->backup = gbe_members_string(&inner, "backup", &gbe_kind_backup);
 	if (m->error == NULL)
@@ -126,6 +129,7 @@ gbe_stamp_parse(const char *bytes, gsize size, GbeStamp **ret_stamp, GError **er
 	stamp->was_default = gbe_members_tri(&m, "was_default");
 	gbe_parts_read_trial(&m, &stamp->trial);
 	stamp->stamped = gbe_members_i64(&m, "stamped", 0);
+	stamp->uptime = gbe_members_i64(&m, "uptime", -1);
 	read_store(&m, stamp);
 	read_closing(&m, &stamp->closing);
 	if (!gbe_members_end(&m, "stamp", error))
@@ -146,6 +150,7 @@ print_closing(JsonObject *object, const GbeClosing *closing)
 	inner = gbe_json_open_object(object, CLOSING);
 	gbe_parts_print_fingerprint(inner, "fingerprint", &closing->fingerprint);
 	gbe_json_set_known(inner, "used", closing->used);
+	gbe_json_set_known(inner, "at", closing->at);
 	gbe_json_set_string(inner, "next", closing->next);
 	gbe_json_set_string(inner, "backup", closing->backup);
 }
@@ -168,6 +173,7 @@ gbe_stamp_print(const GbeStamp *stamp)
 	gbe_json_set_tri(object, "was_default", stamp->was_default);
 	gbe_parts_print_trial(object, &stamp->trial);
 	json_object_set_int_member(object, "stamped", stamp->stamped);
+	gbe_json_set_known(object, "uptime", stamp->uptime);
 	gbe_json_set_string(object, "store_path", stamp->store_path);
 	gbe_json_set_string(object, "store_fs", stamp->store_fs);
 	gbe_json_set_string(object, "data_handle", stamp->data_handle);

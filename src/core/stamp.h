@@ -39,6 +39,7 @@ typedef struct {
 	gboolean present;
 	GbeFingerprint fingerprint;
 	gint64 used;  /* seconds since the stamp in this run; -1 unknown */
+	gint64 at;    /* CLOCK_REALTIME seconds: what came later was written later; -1 unknown */
 	char *next;   /* deployment id that is to boot next; NULL unknown */
 	char *backup; /* the closing backup, or NULL: none was taken */
 } GbeClosing;
@@ -60,6 +61,7 @@ typedef struct {
 	gboolean
 	    by_request;	   /* restored by request as the owner's last act; nobody ran on it since */
 	gint64 stamped;	   /* CLOCK_REALTIME seconds; a label, and the start of "used" */
+	gint64 uptime;	   /* CLOCK_BOOTTIME seconds then: that clock is never set; -1 unknown */
 	char *store_path;  /* absolute, without --root; NULL unknown */
 	char *store_fs;	   /* UUID of the store's file system; NULL unknown */
 	char *data_handle; /* in the state's copy only: of the data directory; NULL: of none yet */

@@ -128,6 +128,21 @@ seq_12() {
 	a_is_back
 }
 
+# 12 on a device without a clock of its own: in B's first run the network tells what day it is
+seq_12_clock() {
+	a_green "$1" shell
+	clock_set 1970
+	into_b
+	b_writes
+	clock_set 0
+	judge red
+	reboot
+	booted B
+	holds "tried again, whatever the clock says" "$A_STATE"
+	b_writes
+	fails_back
+}
+
 # 13: B red x4, Rust -> A
 seq_13() {
 	a_green "$1" rust
@@ -346,7 +361,7 @@ seq_55() {
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
 FS=${FS:-$EVERY_FS} play seq 12 15 16 17 37 40
-play seq 08 09 09_unjudged 11 13 18 53 54 55
+play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55
 FS=${FS:-ext4} play seq 07
 FS=${FS:-xfs} play seq 10 14
 suite_end

@@ -13,6 +13,7 @@ HEALTH=     # the same of the health hook
 PRERUN_US=0 # how long it took
 FINALIZE_US=0
 CLOCK=0     # seconds that the device's clock is ahead of the machine's
+UPTIME=0    # the same of the time since its boot
 MASKED=     # yes: prerun is masked
 ETCD_OPTIONS=()
 
@@ -37,7 +38,7 @@ hook() {
 # With the device's clock, and never for longer than any of them may take.
 on_device() {
 	if [[ $CLOCK != 0 ]]; then
-		LD_PRELOAD=$GBE_MEM/clock.so GBE_TEST_CLOCK=$CLOCK timeout 120 "$@"
+		LD_PRELOAD=$GBE_MEM/clock.so GBE_TEST_CLOCK=$CLOCK GBE_TEST_UPTIME=$UPTIME timeout 120 "$@"
 	else
 		timeout 120 "$@"
 	fi

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Preloaded into the programs of a played device, so that its clock is another than the machine's:
- * GBE_TEST_CLOCK is added to CLOCK_REALTIME, in seconds. Devices boot in 1970; trials last weeks.
+ * GBE_TEST_CLOCK is added to CLOCK_REALTIME, in seconds, GBE_TEST_UPTIME to CLOCK_BOOTTIME. Devices boot in
+ * 1970, and are told the time later; trials last weeks.
  */
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -10,9 +11,9 @@
 #include <unistd.h>
 
 static long
-offset(void)
+offset(const char *name)
 {
-	const char *text = getenv("GBE_TEST_CLOCK");
+	const char *text = getenv(name);
 
 	return text != NULL ? strtol(text, NULL, 10) : 0;
 }
@@ -23,7 +24,9 @@ clock_gettime(clockid_t id, struct timespec *time)
 	int r = (int)syscall(SYS_clock_gettime, id, time);
 
 	if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
-		time->tv_sec += offset();
+		time->tv_sec += offset("GBE_TEST_CLOCK");
+	if (r == 0 && id == CLOCK_BOOTTIME)
+		time->tv_sec += offset("GBE_TEST_UPTIME");
 	return r;
 }
 

@@ -90,7 +90,10 @@ from_menu() {
 }
 
 # weeks_pass: this run goes on for three weeks.
-weeks_pass() { clock_set $((CLOCK + 21 * 86400)); }
+weeks_pass() {
+	clock_set $((CLOCK + 21 * 86400))
+	UPTIME=$((UPTIME + 21 * 86400))
+}
 
 # backups FILTER: how many there are. FILTER is jq's, on one entry of list.
 backups() { json "[.[] | select($1)] | length" list; }

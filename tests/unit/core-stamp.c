@@ -45,6 +45,8 @@ sample(void)
 	stamp->closing.fingerprint.snaps = g_strdup("");
 	stamp->closing.fingerprint.others = g_strdup("ab");
 	stamp->closing.used = 3600;
+	stamp->closing.at = 1732200000;
+	stamp->uptime = 12;
 	stamp->closing.next = g_strdup(OTHER);
 	stamp->closing.backup = g_strdup(ID "_" RUN "~2");
 	return stamp;
@@ -86,6 +88,7 @@ check_sample(const GbeStamp *stamp)
 	ck_assert(stamp->trial.judged);
 	ck_assert_int_eq(stamp->trial.judges, GBE_YES);
 	ck_assert_int_eq(stamp->stamped, 1732100000);
+	ck_assert_int_eq(stamp->uptime, 12);
 	ck_assert_str_eq(stamp->store_path, "/var/lib/greenboot-etcd/backups");
 	ck_assert_str_eq(stamp->store_fs, "8a6a1f60-0d5e-4b7c-9d0e-0123456789ab");
 	ck_assert_str_eq(stamp->data_handle, "0100ab");
@@ -101,6 +104,7 @@ check_closing(const GbeClosing *closing)
 	ck_assert(closing->present);
 	ck_assert(gbe_fingerprint_equal(&closing->fingerprint, &as_made->closing.fingerprint));
 	ck_assert_int_eq(closing->used, 3600);
+	ck_assert_int_eq(closing->at, 1732200000);
 	ck_assert_str_eq(closing->next, OTHER);
 	ck_assert_str_eq(closing->backup, ID "_" RUN "~2");
 }
