@@ -14,6 +14,9 @@
 /* What the kernel copies in one go: progress is reported, and writing begins, after each. */
 #define KERNEL_COPY_SIZE (8 * 1024 * 1024)
 
+/* How far the disk may be behind: a minute's worth for one that writes a megabyte a second. */
+#define BEHIND_MAX ((guint64)64 * 1024 * 1024)
+
 /* One file that is copied byte by byte. */
 typedef struct {
 	GbeFileCloner *cloner;
@@ -187,6 +190,19 @@ copy_by_hand(Copy *copy, guint64 offset, guint64 end, gsize *ret_got, GError **e
 	return true;
 }
 
+/* The disk writes while the next parts are read, and is never further behind than a few of them: bytes
+ * that are reported as moved have moved, memory is not filled with what waits, and the caller's sync has
+ * little to wait for. An error is reported there, too. */
+static void
+write_out(const Copy *copy, guint64 offset, gsize size)
+{
+	(void)sync_file_range(copy->dst, (off64_t)offset, (off64_t)size, SYNC_FILE_RANGE_WRITE);
+	if (offset >= BEHIND_MAX)
+		(void)sync_file_range(copy->dst, (off64_t)(offset - BEHIND_MAX), (off64_t)size,
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					  SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 static bool
 copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
 {
@@ -197,10 +213,7 @@ copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
 			return false;
 		if (got == 0 && !copy_by_hand(copy, offset, end, &got, error))
 			return false;
-		/* The disk writes while the next part is read; the caller's sync has less to wait
-		 * for. An error is reported there, too. */
-		(void)sync_file_range(copy->dst, (off64_t)offset, (off64_t)got,
-				      SYNC_FILE_RANGE_WRITE);
+		write_out(copy, offset, got);
 		offset += got;
 		if (!report(copy->cloner, offset, copy->what, error))
 			return false;
