@@ -14,6 +14,7 @@
 
 /* ext4 puts lost+found at the root of a file system: it is nobody's data. */
 const char *const gbe_data_exclude[] = {GBE_HIDDEN_DIR, "lost+found", NULL};
+const char *const gbe_data_hidden[] = {GBE_HIDDEN_DIR, NULL};
 
 void
 gbe_data_free(GbeData *data)

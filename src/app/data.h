@@ -22,6 +22,8 @@ typedef struct {
 
 /* What is no part of the data, at its top: NULL-terminated, static. */
 extern const char *const gbe_data_exclude[];
+/* Where this program works in a data directory that is a mount point; for gbe_own_dir_open_at(). */
+extern const char *const gbe_data_hidden[];
 
 /* A missing directory is no error (->fd -1). GBE_ERROR_UNSAFE_SOURCE: a symlink, or a parent that
  * others can write. */

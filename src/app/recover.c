@@ -9,6 +9,7 @@
 #include "fs/compare.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
+#include "fs/own-dir.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 
@@ -205,10 +206,17 @@ recover_entries(Recover *r, GError **error)
 	gbe_autofd int tree_fd = -1;
 	gbe_autofd int lock_fd = -1;
 
-	if (r->data->fd < 0 || !r->data->mount_point ||
-	    !gbe_open_dir_at(r->data->fd, GBE_HIDDEN_DIR, &hidden_fd, NULL) ||
-	    !gbe_open_dir_at(hidden_fd, name, &tree_fd, NULL))
-		return true; /* finished, and named already; or the mount is not there: rule 3 */
+	if (r->data->fd < 0 || !r->data->mount_point)
+		return true; /* the mount is not there: rule 3 */
+	if (!gbe_own_dir_open_at(r->data->fd, gbe_data_hidden, false, &hidden_fd, &local) &&
+	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		r->recovery->exchange_open = TRUE;
+		g_propagate_error(error, g_steal_pointer(&local));
+		return gbe_prefix(error, "%s", r->data->path);
+	}
+	g_clear_error(&local);
+	if (hidden_fd < 0 || !gbe_open_dir_at(hidden_fd, name, &tree_fd, NULL))
+		return true; /* finished, and named already */
 	if (r->data->member_path != NULL &&
 	    gbe_in_use(r->data->fd, r->data->member_path, r->data->wal_fd, &lock_fd, &local) ==
 		GBE_YES) {
@@ -245,7 +253,7 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 		return true;
 	}
 	if (data->fd >= 0 && data->mount_point &&
-	    !gbe_open_dir_at(data->fd, GBE_HIDDEN_DIR, &hidden_fd, NULL))
+	    !gbe_own_dir_open_at(data->fd, gbe_data_hidden, false, &hidden_fd, NULL))
 		hidden_fd = -1;
 	ok = (intent == NULL || intent->step != GBE_STEP_ENTRIES || recover_entries(&r, error)) &&
 	     recover_stagings(&r, data->parent_fd, error) &&

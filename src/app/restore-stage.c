@@ -9,6 +9,7 @@
 #include "fs/exchange.h"
 #include "fs/extents.h"
 #include "fs/open.h"
+#include "fs/own-dir.h"
 #include "fs/probe.h"
 #include "fs/sync.h"
 
@@ -32,7 +33,8 @@ gbe_restore_open_stage(Restore *r, GError **error)
 			return gbe_throw_errno(error, errno, "open the parent of %s", data->path);
 		return true;
 	}
-	return gbe_make_dirs(data->fd, "/" GBE_HIDDEN_DIR, 0700, &r->stage_fd, error);
+	return gbe_own_dir_open_at(data->fd, gbe_data_hidden, true, &r->stage_fd, error) ||
+	       gbe_prefix(error, "%s", data->path);
 }
 
 static bool

@@ -5,6 +5,7 @@
 #include "core/backup-name.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
+#include "fs/own-dir.h"
 #include "fs/probe.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
@@ -23,20 +24,20 @@ gbe_store_free(GbeStore *store)
 	g_free(store->path);
 	g_free(store->fs);
 	gbe_close_fd(&store->fd);
+	gbe_close_fd(&store->top_fd);
 	gbe_store_free(store->near);
 	g_free(store);
 }
 
 /* Below the root of the data's file system. */
 static bool
-near_path(GbeApp *app, int data_fd, char **ret_path, GError **error)
+place_near(GbeApp *app, int data_fd, GbeStore *store, GError **error)
 {
-	gbe_autofd int top_fd = -1;
 	g_autofree char *top = NULL;
 
-	if (!gbe_filesystem_top(data_fd, app->root_fd, &top_fd, &top, error))
+	if (!gbe_filesystem_top(data_fd, app->root_fd, &store->top_fd, &top, error))
 		return false;
-	*ret_path =
+	store->path =
 	    g_strconcat(g_str_equal(top, "/") ? "" : top, "/", GBE_HIDDEN_DIR "/backups", NULL);
 	return true;
 }
@@ -50,18 +51,18 @@ data_fd_of(const GbeData *data)
 
 /* On the data's file system, or a backup could neither be cloned nor take a displaced tree. */
 static bool
-choose_path(GbeApp *app, GbeData *data, char **ret_path, GError **error)
+choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 {
 	static const char in_state[] = GBE_STATE_DIR "/backups";
 	int data_fd = data_fd_of(data);
 	gbe_autofd int state_fd = -1;
 
 	if (app->config->backup.directory != NULL) {
-		*ret_path = g_strdup(app->config->backup.directory);
+		store->path = g_strdup(app->config->backup.directory);
 		return true;
 	}
 	if (data_fd < 0) {
-		*ret_path = g_strdup(in_state);
+		store->path = g_strdup(in_state);
 		return true;
 	}
 	/* Before the first run there is no state directory: its nearest parent tells. */
@@ -71,10 +72,32 @@ choose_path(GbeApp *app, GbeData *data, char **ret_path, GError **error)
 				   NULL))
 		state_fd = -1;
 	if (state_fd < 0 || gbe_same_filesystem(data_fd, state_fd)) {
-		*ret_path = g_strdup(in_state);
+		store->path = g_strdup(in_state);
 		return true;
 	}
-	return near_path(app, data_fd, ret_path, error);
+	return place_near(app, data_fd, store, error);
+}
+
+/* In a directory that is somebody else's only what is ours; by a path only where nobody else could put
+ * something into it. */
+static bool
+open_place(GbeApp *app, GbeStore *store, bool make, GError **error)
+{
+	static const char *const hidden[] = {GBE_HIDDEN_DIR, "backups", NULL};
+
+	if (store->top_fd >= 0)
+		return gbe_own_dir_open_at(store->top_fd, hidden, make, &store->fd, error);
+	if (make)
+		return gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error);
+	return gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
+				error);
+}
+
+static bool
+open_or_make(GbeApp *app, GbeStore *store, GError **error)
+{
+	return open_place(app, store, true, error) ||
+	       gbe_prefix(error, "the store %s", store->path);
 }
 
 static bool
@@ -82,8 +105,7 @@ open_existing(GbeApp *app, GbeStore *store, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
-	if (gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
-			     &local) ||
+	if (open_place(app, store, false, &local) ||
 	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return true;
 	g_propagate_error(error, g_steal_pointer(&local));
@@ -100,8 +122,8 @@ open_near(GbeApp *app, GbeStore *store, GbeData *data, GError **error)
 	    (store->fd >= 0 && gbe_same_filesystem(store->fd, data_fd)))
 		return true;
 	store->near = g_new0(GbeStore, 1);
-	store->near->fd = -1;
-	return near_path(app, data_fd, &store->near->path, error) &&
+	store->near->fd = store->near->top_fd = -1;
+	return place_near(app, data_fd, store->near, error) &&
 	       open_existing(app, store->near, error);
 }
 
@@ -110,15 +132,11 @@ gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, 
 {
 	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
 
-	store->fd = -1;
-	if (!choose_path(app, data, &store->path, error))
+	store->fd = store->top_fd = -1;
+	if (!choose_place(app, data, store, error))
 		return false;
-	if (make) {
-		if (!gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error))
-			return gbe_prefix(error, "the store %s", store->path);
-	} else if (!open_existing(app, store, error)) {
+	if (make ? !open_or_make(app, store, error) : !open_existing(app, store, error))
 		return false;
-	}
 	if (store->fd >= 0)
 		store->fs = gbe_filesystem_id(store->fd);
 	if (!open_near(app, store, data, error))
@@ -152,8 +170,7 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 	if (store->fd >= 0 && gbe_same_filesystem(store->fd, stage_fd))
 		place = store;
 	if (place->fd < 0 &&
-	    (place == store ? !open_existing(app, place, error)
-			    : !gbe_make_dirs(app->root_fd, place->path, 0700, &place->fd, error)))
+	    (place == store ? !open_existing(app, place, error) : !open_or_make(app, place, error)))
 		return false;
 	if (place->fd < 0)
 		return gbe_throw(error, GBE_ERROR_FAILED,

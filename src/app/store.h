@@ -19,6 +19,7 @@ typedef struct GbeStore GbeStore;
 struct GbeStore {
 	char *path; /* absolute, without --root */
 	int fd;	    /* -1: it is not there (yet) */
+	int top_fd; /* below .greenboot-etcd/: the root of the data's file system; else -1 */
 	char *fs;   /* id of its file system, or NULL */
 	/* A store on another file system than the data's cannot take a displaced tree by rename. Those
 	 * lie below .greenboot-etcd/ at the root of the data's, and are listed from there. NULL: the
