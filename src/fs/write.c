@@ -104,13 +104,27 @@ gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size
 	return prepare(dir_fd, name, bytes, size, mode, GBE_WRITE_LATER, error);
 }
 
+/* A directory of that name can only be somebody else's: the stamp lies where an unprivileged user makes
+ * what he likes, and must not be kept out by that. */
+static bool
+put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
+{
+	if (renameat(dir_fd, tmp, dir_fd, name) == 0)
+		return true;
+	if (errno != EISDIR)
+		return gbe_throw_errno(error, errno, "cannot put %s in its place", name);
+	if (!gbe_remove_tree_at(dir_fd, name, error))
+		return gbe_prefix(error, "cannot put %s in its place", name);
+	return renameat(dir_fd, tmp, dir_fd, name) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot put %s in its place", name);
+}
+
 bool
 gbe_write_publish_at(int dir_fd, const char *name, GError **error)
 {
 	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
 
-	if (renameat(dir_fd, tmp, dir_fd, name) < 0) {
-		gbe_throw_errno(error, errno, "cannot put %s in its place", name);
+	if (!put_in_place(dir_fd, tmp, name, error)) {
 		(void)unlinkat(dir_fd, tmp, 0);
 		return false;
 	}

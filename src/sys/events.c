@@ -119,16 +119,27 @@ identifier(void)
 					: g_strdup_printf(PROJECT "-%s", settings.program);
 }
 
-/* One line, whatever is in it. */
+/* One line that steers no terminal, whatever is in it: U+0080 to U+009F do that as well as ESC. */
+static char *
+harmless(const char *text)
+{
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+	GString *line = g_string_sized_new(strlen(valid) + 1);
+
+	for (const char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
+		gunichar c = g_utf8_get_char(at);
+
+		g_string_append_unichar(line, g_unichar_iscntrl(c) ? ' ' : c);
+	}
+	return g_string_free(line, FALSE);
+}
+
 static void
 write_line(const char *text)
 {
-	g_autofree char *line = g_strdup(text);
+	g_autofree char *line = harmless(text);
 	g_autofree char *name = identifier();
 
-	for (char *at = line; *at != '\0'; at++)
-		if (g_ascii_iscntrl(*at))
-			*at = ' ';
 	if (settings.prefix >= 0)
 		(void)fprintf(stderr, "<%d>%s: %s\n", settings.prefix, name, line);
 	else
@@ -183,8 +194,10 @@ priority_of(Event event, const GbeEventFields *fields)
 static void
 add_field(GPtrArray *lines, const char *key, const char *value)
 {
-	if (value != NULL)
-		g_ptr_array_add(lines, g_strdup_printf("%s=%s", key, value));
+	g_autofree char *line = value != NULL ? harmless(value) : NULL;
+
+	if (line != NULL)
+		g_ptr_array_add(lines, g_strdup_printf("%s=%s", key, line));
 }
 
 static bool
