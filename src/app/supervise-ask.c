@@ -126,15 +126,14 @@ find_objection(GbeApp *app)
 	return objection;
 }
 
-/* For status, the MOTD and the health check, which look here. */
+/* For status, the MOTD and the health check, which look here. On a tmpfs: a disk that hangs hangs no
+ * answer. */
 static void
 record(GbeApp *app, const char *reason, gboolean held)
 {
 	g_autoptr(JsonObject) done = json_object_new();
 	g_autofree char *text = NULL;
 	gbe_autofd int run_fd = -1;
-	GbeLastOperation last = {0};
-	char *undo;
 
 	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
 	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
@@ -144,6 +143,24 @@ record(GbeApp *app, const char *reason, gboolean held)
 	if (gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, NULL))
 		(void)!gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644,
 					 GBE_WRITE_LATER, NULL);
+}
+
+/* What record() said, as the last operation. */
+static void
+record_last(GbeApp *app)
+{
+	g_autoptr(JsonObject) done = NULL;
+	g_autofree char *bytes = NULL;
+	GbeLastOperation last = {0};
+	gboolean held;
+	gsize size = 0;
+	char *undo;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, GBE_JSON_MAX_SIZE,
+			      &bytes, &size, NULL) ||
+	    !gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &done, NULL))
+		return;
+	held = gbe_json_bool(done, "held", FALSE);
 	/* What the last restore displaced can still be put back. */
 	(void)!gbe_state_read_last(app, &last, NULL);
 	undo = g_steal_pointer(&last.undo);
@@ -151,7 +168,7 @@ record(GbeApp *app, const char *reason, gboolean held)
 	last.undo = undo;
 	last.operation = g_strdup(held ? "hold" : "backup");
 	last.result = g_strdup(held ? "held" : "failed");
-	last.reason = g_strdup(reason);
+	last.reason = g_strdup(gbe_json_string(done, "reason", NULL));
 	last.started = g_get_real_time() / G_USEC_PER_SEC;
 	(void)!gbe_state_write_last(app, &last, GBE_WRITE_DURABLE, NULL);
 	gbe_last_operation_clear(&last);
@@ -193,6 +210,8 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	g_autofree char *complaint = NULL;
 	GbeDeployment booted = {0};
 
+	if (data != NULL)
+		record_last(app);
 	if (!find_booted(app, &booted, NULL))
 		gbe_note("the booted deployment cannot be told");
 	gbe_configuration_choose(app, booted.id, &complaint);

@@ -56,7 +56,7 @@ map(const char *root, char *happened)
 			      "greenboot-etcd-prerun: etcd is held back: the worker %s, and who "
 			      "asks whether etcd may start all the same %s\n",
 			      happened, asked);
-	(void)ask_child(root, gbe_supervise_show, NULL, &shown);
+	(void)ask_child(root, gbe_supervise_show, asked == NULL ? happened : NULL, &shown);
 	return status;
 }
 

@@ -29,5 +29,6 @@ void gbe_supervise_extend(GbeApp *app, guint seconds);
 /* The question (src/app/supervise-ask.c): 0 or 5, and says in the journal what @happened and what follows.
  * What cannot be told is 5. @data: "what happened", const char *. */
 int gbe_supervise_ask(GbeApp *app, gpointer data);
-/* After it: status.json and the MOTD, which need all that the question does without. Always 0. */
+/* After it, with @data where it was answered: the last operation, status.json and the MOTD, which need all
+ * that the question does without, a disk that can be written among it. Always 0. */
 int gbe_supervise_show(GbeApp *app, gpointer data);
