@@ -1,0 +1,387 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Who owns the data directory is not root (etcd runs as a user of its own), and plays with it: symlinks,
+# FIFOs, hard links, names and sizes that nobody would choose, forged records, and a process that makes
+# names something else all the time. Nothing outside of the tree is written, read or given away; nothing
+# hangs; nothing grows without an end.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+NOBODY=65534
+STAMP=.greenboot-etcd-owner
+store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
+
+# device_of_nobody KIND: A is green, etcd is stopped, the data belongs to nobody; OUTSIDE is root's.
+device_of_nobody() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	outside
+	chown -R $NOBODY:$NOBODY "$DATA"
+	chmod 0711 "$GBE_SCRATCH"
+}
+
+outside() {
+	OUTSIDE=$ROOT/var/outside
+	SECRET=secret-$RANDOM$RANDOM$RANDOM
+	mkdir -p "$OUTSIDE/.partial-x/data" "$OUTSIDE/dir"
+	echo "$SECRET" | tee "$OUTSIDE/secret" "$OUTSIDE/.partial-x/data/file" >"$OUTSIDE/dir/file"
+	chmod 0600 "$OUTSIDE/secret"
+	chmod 4755 "$OUTSIDE/dir/file"
+	OUTSIDE_WAS=$(outside_now)
+}
+
+# With the times of the directories: nothing came or went, not even for a moment.
+outside_now() {
+	(cd "$OUTSIDE" && find . -printf '%P|%y|%s|%m|%U|%G|%T@|%n\n' | sort &&
+		find . -type f -exec sha256sum {} + | sort) | sha256sum
+}
+
+# nothing_outside: it is as it was, and nothing of it is in a backup or in what was said.
+nothing_outside() {
+	assert_eq "what is outside" "$(outside_now)" "$OUTSIDE_WAS"
+	! grep -r -q -- "$SECRET" "$(store)" "$ROOT/run/greenboot-etcd" \
+		"$ROOT/var/lib/greenboot-etcd" "$DATA" || fail "the secret got out"
+}
+
+nobody() { setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups "$@"; }
+
+# in_time COMMAND...: any answer, within 20 s.
+in_time() {
+	local rc=0 began=$SECONDS
+	"$@" >"$GBE_MEM/out" 2>"$GBE_MEM/err" || rc=$?
+	OUT=$(tr -d '\0' <"$GBE_MEM/out")
+	ERR=$(tr -d '\0' <"$GBE_MEM/err")
+	((rc != 124 && rc < 128)) || fail "$*: status $rc: $ERR"
+	((SECONDS - began <= 20)) || fail "$*: $((SECONDS - began)) s"
+}
+
+start_in_time() { in_time hook prerun; }
+
+# ---- records ----
+
+# The stamp, and the name under which a new one is written, are something else.
+attack_stamp() {
+	local what name
+
+	device_of_nobody "$1"
+	chown root:root "$DATA/$STAMP"
+	for name in "$STAMP" ".gbe-tmp.$STAMP"; do
+		for what in link fifo directory huge hard garbage; do
+			rm -rf "${DATA:?}/$name"
+			MASKED=yes boot A
+			case $what in
+			link) nobody ln -s "$OUTSIDE/secret" "$DATA/$name" ;;
+			fifo) nobody mkfifo "$DATA/$name" ;;
+			directory)
+				nobody mkdir "$DATA/$name"
+				nobody ln -s "$OUTSIDE" "$DATA/$name/way"
+				;;
+			huge) nobody truncate -s 100G "$DATA/$name" ;;
+			hard) ln "$OUTSIDE/secret" "$DATA/$name" ;;
+			garbage) head -c 4000 /dev/urandom | nobody tee "$DATA/$name" >/dev/null ;;
+			esac
+			[[ $what != hard ]] || OUTSIDE_WAS=$(outside_now)
+			start_in_time
+			assert_eq "$name as $what: run" "$(jq -r .run "$DATA/$STAMP")" \
+				"$(tr -d - <"$ROOT/proc/sys/kernel/random/boot_id")"
+			assert_eq "$name as $what: type" "$(stat -c %F:%u:%a "$DATA/$STAMP")" \
+				"regular file:0:600"
+			[[ $what != hard ]] || OUTSIDE_WAS=$(outside_now)
+			nothing_outside
+		done
+	done
+	assert_eq "secret" "$(<"$OUTSIDE/secret")" "$SECRET"
+	assert_eq "secret" "$(stat -c %a:%u:%h "$OUTSIDE/secret")" 600:0:1
+	power_on
+	a_is_back
+}
+
+# A stamp that says what is not so: paths in the place of names, and numbers at the end of all numbers.
+attack_forged() {
+	local forged
+
+	device_of_nobody "$1"
+	for forged in '.restored_from = "../../../outside"' '.previous = "../../../outside"' \
+		'.run = "\u001b]0;x\u0007"' '.deployment.id = "../../etc"' \
+		'.sequence = 9223372036854775807' '.sequence = 9007199254740991' '.line = -1' \
+		'.store_path = "/var/outside"' '.ancestors = [range(200000)]'; do
+		cp "$DATA/$STAMP" "$GBE_MEM/stamp"
+		jq "$forged" "$GBE_MEM/stamp" >"$DATA/$STAMP"
+		start_in_time
+		nothing_outside
+		harmless_text "$ERR"
+		assert_eq "$forged: run" "$(jq -r .run "$DATA/$STAMP")" \
+			"$(tr -d - <"$ROOT/proc/sys/kernel/random/boot_id")"
+		MASKED=yes boot A
+	done
+	power_on
+	a_is_back
+	judge green
+	into_b
+	b_writes
+	fails_back
+}
+
+# Where the data directory is a mount point, the program's own directory lies in somebody else's.
+attack_hidden() {
+	local digest
+
+	device "$1"
+	fs_at "$1" "$DATA"
+	chmod 0700 "$DATA"
+	power_on
+	put_many base 10
+	judge green
+	A_STATE=$(etcd_state)
+	shutdown
+	outside
+	chown $NOBODY:$NOBODY "$DATA"
+	chmod 0711 "$GBE_SCRATCH"
+	assert_eq "the store" "$(stat -c %u:%a "$DATA/.greenboot-etcd/backups")" 0:700
+	rename_away() { nobody mv "$DATA/.greenboot-etcd" "$DATA/mine.$RANDOM"; }
+	rename_away
+	nobody ln -s "$OUTSIDE" "$DATA/.greenboot-etcd"
+	mkdir -p "$OUTSIDE/backups/.partial-x"
+	OUTSIDE_WAS=$(outside_now)
+	digest=$(tree_digest "$DATA/member")
+	refuses_hidden "$digest" "*symlink*"
+	rename_away
+	nobody mkdir "$DATA/.greenboot-etcd"
+	nobody ln -s "$OUTSIDE/backups" "$DATA/.greenboot-etcd/backups"
+	refuses_hidden "$digest" "*belongs to user $NOBODY*"
+	rename_away
+	rm -rf "$DATA"/mine.*
+	power_on
+	a_is_back
+}
+
+refuses_hidden() {
+	MASKED=yes boot A
+	start_in_time
+	assert_match "what it says" "$ERR" "*.greenboot-etcd$2"
+	in_time gbe backup somewhere
+	assert_match "what it says" "$ERR" "*.greenboot-etcd$2"
+	in_time gbe prune
+	in_time gbe restore --last-good
+	assert_eq "the data" "$(tree_digest "$DATA/member")" "$1"
+	nothing_outside
+}
+
+# ---- what is no file ----
+
+attack_fifo() {
+	local name wal
+
+	device_of_nobody "$1"
+	config etcd version-file=version
+	wal=$(cd "$DATA" && find member/wal -name '*.wal' | head -n 1)
+	cp -a "$DATA" "$GBE_MEM/data"
+	for name in member/snap/db "$wal" member/snap/00000000000000ff-00000000000000ff.snap \
+		version member/wal member/snap member; do
+		find "$DATA" -mindepth 1 -delete
+		cp -a "$GBE_MEM/data/." "$DATA/"
+		rm -rf "${DATA:?}/$name"
+		nobody mkfifo "$DATA/$name"
+		MASKED=yes boot A
+		start_in_time
+		in_time gbe backup "with-fifo"
+		in_time gbe status
+		in_time gbe explain
+		in_time gbe preflight
+		assert_eq "backups with $name" "$(find "$(store)" -name with-fifo)" ""
+		assert_eq "$name" "$(stat -c %F "$DATA/$name")" fifo
+	done
+	find "$DATA" -mindepth 1 -delete
+	cp -a "$GBE_MEM/data/." "$DATA/"
+	rm -rf "$GBE_MEM/data"
+	power_on
+	a_is_back
+}
+
+# Hard links to files of others (where the kernel does not protect them): copied, never changed.
+attack_hardlink() {
+	device_of_nobody "$1"
+	ln "$OUTSIDE/dir/file" "$DATA/member/file"
+	ln "$OUTSIDE/secret" "$DATA/member/secret"
+	OUTSIDE_WAS=$(outside_now)
+	into_b_and_back
+	in_time gbe backup linked
+	in_time gbe restore linked
+	in_time gbe undo
+	in_time gbe delete linked --force
+	in_time gbe prune
+	rm -f "$DATA/member/file" "$DATA/member/secret"
+	assert_eq "content" "$(cat "$OUTSIDE/secret" "$OUTSIDE/dir/file" | uniq)" "$SECRET"
+	assert_eq "secret" "$(stat -c %a:%u "$OUTSIDE/secret")" 600:0
+	assert_eq "file" "$(stat -c %a:%u "$OUTSIDE/dir/file")" 4755:0
+}
+
+into_b_and_back() {
+	start_etcd
+	put last "word of A"
+	into_b
+	b_writes
+	fails_back
+	stop_etcd
+}
+
+# ---- names and sizes ----
+
+# harmless_text TEXT: no control character but the end of a line, as bytes or as UTF-8.
+harmless_text() {
+	local bytes
+	bytes=$(printf '%s' "$1" | LC_ALL=C grep -a -c -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' || true)
+	assert_eq "lines with control characters" "$bytes" 0
+	printf '%s' "$1" | iconv -f UTF-8 -t UTF-8 >/dev/null || fail "not UTF-8: $1"
+}
+
+attack_names() {
+	local name file evil=($'esc\e]0;owned\a\e[2J' $'line\n<0>greenboot-etcd: all is well' \
+		$'c1\xc2\x9b31m\xc2\x85' $'broken\xff\xfe\xc3' $'del\x7f\b\b\b')
+
+	device_of_nobody "$1"
+	for name in "${evil[@]}"; do
+		echo text | nobody tee "$DATA/member/$name" >/dev/null
+	done
+	in_time gbe backup named
+	assert_exists "$(store)/named/manifest.json"
+	for name in "${evil[@]}"; do
+		cmp "$(store)/named/data/member/$name" "$DATA/member/$name"
+	done
+	says_harmless
+	# What is refused is named.
+	for name in "${evil[@]}"; do
+		rm "$DATA/member/$name"
+		nobody mkfifo "$DATA/member/$name"
+		in_time gbe backup named-too
+		assert_match "stderr" "$ERR" "*FIFO*"
+		harmless_text "$ERR"
+		assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
+		MASKED=yes boot A
+		update B
+		shutdown
+		machine_on
+		harmless_text "$(<"$PRERUN_LOG")"
+		says_harmless
+		rm "$DATA/member/$name"
+		undeploy B
+		echo text | nobody tee "$DATA/member/$name" >/dev/null
+	done
+	# Where member/ is asked for: two of them.
+	mkdir -p "$DATA/${evil[0]}/member" "$DATA/${evil[1]}/member"
+	mv "$DATA/member" "$DATA/away"
+	start_in_time
+	assert_match "stderr" "$ERR" "*both*"
+	harmless_text "$ERR"
+	says_harmless
+}
+
+says_harmless() {
+	local verb file
+
+	for verb in status list "show named" explain preflight "restore named -n" "prune -n"; do
+		# shellcheck disable=SC2086
+		in_time gbe $verb
+		harmless_text "$OUT$ERR"
+		# shellcheck disable=SC2086
+		in_time gbe --json $verb
+		harmless_text "$OUT$ERR"
+	done
+	for file in "$ROOT/run/motd.d/greenboot-etcd" "$ROOT/run/greenboot-etcd/status.json" \
+		"$ROOT/run/greenboot-etcd/prerun-done"; do
+		[[ ! -e $file ]] || harmless_text "$(<"$file")"
+	done
+}
+
+# More than a tree may hold: refused by name, in memory that has an end; a start goes on.
+attack_huge() {
+	local n long at
+	long=$(printf 'n%.0s' {1..240})
+
+	device_of_nobody "$1"
+	mkdir "$DATA/member/huge"
+	(cd "$DATA/member/huge" && seq -f "$long%07.0f" 1 140000 | xargs -n 2000 touch)
+	bounded gbe backup huge
+	assert_match "stderr" "$ERR" "*member/huge*"
+	bounded hook prerun
+	bounded gbe status
+	find "$DATA/member/huge" -delete
+	at=$DATA/member
+	for n in {1..80}; do
+		at+=/deep
+		mkdir "$at"
+	done
+	bounded gbe backup deep
+	assert_match "stderr" "$ERR" "*deep*deeper*"
+	bounded hook prerun
+	rm -rf "$DATA/member/deep"
+	power_on
+	a_is_back
+}
+
+# Address space is a bound for memory, but not where a sanitizer has its shadow.
+bounded() {
+	if [[ ${SANITIZERS-} ]]; then
+		in_time "$@"
+	else
+		in_time bounded_run "$@"
+	fi
+}
+bounded_run() { (ulimit -v 300000 && "$@"); }
+
+# ---- races ----
+
+# A process of nobody's makes names something else while root copies, restores, displaces and removes.
+race() {
+	"$BUILD/tests/integration/racer" $NOBODY "$DATA/member/snap" "$OUTSIDE" &
+	RACER=$!
+}
+race_over() {
+	kill -0 "$RACER" || fail "the racer is gone"
+	kill -KILL "$RACER"
+	wait "$RACER" || true
+}
+attack_race() {
+	local n good=0 began=$SECONDS
+
+	device_of_nobody "$1"
+	cp -a "$DATA" "$GBE_MEM/data"
+	chmod 0755 "$OUTSIDE"
+	OUTSIDE_WAS=$(outside_now)
+	race
+	for ((n = 0; n < 400 && SECONDS - began < 8; n++)); do
+		in_time gbe backup "race$n"
+		[[ ! -e $(store)/race$n ]] || good=$((good + 1))
+		if ((n % 10 == 9)); then
+			start_in_time
+			in_time gbe restore "race$((n - 5))"
+			in_time gbe undo
+			in_time gbe delete "race$n" --force
+			in_time gbe prune
+			# It went along with what was displaced; now in the new one.
+			race_over
+			race
+		fi
+	done
+	race_over
+	echo "$n backups tried, $good taken"
+	((good > 0)) || fail "no backup of $n succeeded"
+	((good < n)) || fail "all $n backups succeeded: was there a race?"
+	nothing_outside
+	find "$DATA" -mindepth 1 -delete
+	cp -a "$GBE_MEM/data/." "$DATA/"
+	rm -rf "$GBE_MEM/data"
+	rm -f "$DATA/$STAMP"
+	power_on
+	holds "the data" "$A_STATE"
+}
+
+suite_begin "$@"
+FS=${FS:-xfs} play attack stamp forged fifo names huge
+FS=${FS:-ext4} play attack hidden hardlink
+FS=${FS:-"xfs ext4 btrfs-subvol"} play attack race
+suite_end
