@@ -1,0 +1,214 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Several at once: two preruns, prerun and a person, a backup while others are removed, etcd starting in
+# the middle of a copy, and locks whose holders are dead or hang.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
+state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
+leftovers() {
+	find "$ROOT/var/lib" \( -name '.partial-*' -o -name '.pending-*' -o -name '.restore-*' \
+		-o -name '.gbe-tmp.*' -o -name intent \) -print
+}
+
+# stop_in PROGRAM POINT [ARG...]: starts it and returns when its worker stands at POINT. HOLDER: the worker,
+# STARTED: what was started. go_on() lets it go and waits for it.
+stop_in() {
+	local program=$1 point=$2 n
+	shift 2
+	if [[ $program == greenboot-etcd ]]; then
+		program=$BUILD_FAULTS/greenboot-etcd
+	else
+		program=$BUILD_FAULTS/hooks/$program
+	fi
+	GREENBOOT_ETCD_FAULT=$point=stop "$program" --root="$ROOT" "$@" >"$GBE_MEM/held.out" \
+		2>"$GBE_MEM/held.err" &
+	STARTED=$!
+	for ((n = 0; n < 1000; n++)); do
+		for HOLDER in "$STARTED" $(pgrep -P "$STARTED" || true); do
+			[[ $(sed 's/.*) //' "/proc/$HOLDER/stat" 2>/dev/null) != T* ]] || return 0
+		done
+		sleep 0.01
+	done
+	return 1
+}
+go_on() {
+	kill -CONT "$HOLDER"
+	STATUS=0
+	wait "$STARTED" || STATUS=$?
+	cat "$GBE_MEM/held.err" >&2
+}
+
+# Two at the same time: one works, the other finds its work done; neither is killed for waiting.
+both_preruns() {
+	a_green "$1"
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	MASKED=yes machine_on
+	stop_in prerun backup-cloned
+	hook prerun >"$GBE_MEM/second" 2>&1 &
+	sleep 0.5
+	kill -0 $! || fail "the second did not wait"
+	go_on
+	assert_eq "first" "$STATUS" 0
+	wait $! || fail "second: $?"
+	cat "$GBE_MEM/second" >&2
+	assert_match "second" "$(<"$GBE_MEM/second")" "*rule 5:*"
+	assert_eq "backups of A" "$(backups ".deployment == \"${DEPLOYMENT[A]}\"")" 1
+	assert_eq "leftovers" "$(leftovers)" ""
+	start_etcd
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
+# A person is told who has the lock, at once; nothing is changed.
+both_prerun_and_restore() {
+	a_green "$1"
+	stop_etcd
+	gbe backup snap
+	start_etcd
+	put since backup
+	A_STATE=$(etcd_state)
+	update B
+	shutdown
+	MASKED=yes machine_on
+	stop_in prerun prerun-decided
+	assert_exit 4 gbe restore snap
+	assert_match "stderr" "$ERR" "*prerun, pid $HOLDER*"
+	assert_exit 4 gbe delete snap --force
+	assert_exit 4 gbe prune
+	assert_exit 0 gbe list
+	go_on
+	assert_eq "prerun" "$STATUS" 0
+	start_etcd
+	holds "B's data" "$A_STATE"
+	assert_exists "$(store)/snap/manifest.json"
+}
+
+# The other way round: a restore by hand stands between its steps while a start comes.
+both_restore_and_prerun() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	gbe backup snap
+	start_etcd
+	put since backup
+	stop_etcd
+	stop_in greenboot-etcd restore-staged restore snap
+	hook prerun >"$GBE_MEM/second" 2>&1 &
+	sleep 0.5
+	kill -0 $! || fail "prerun did not wait"
+	go_on
+	assert_eq "restore" "$STATUS" 0
+	wait $! || fail "prerun: $?"
+	start_etcd
+	holds "what was restored" "$A_STATE"
+	assert_eq "leftovers" "$(leftovers)" ""
+}
+
+# A backup is being made while another is to be removed: the one waits or is told, and both are whole.
+both_backup_and_prune() {
+	a_green "$1"
+	stop_etcd
+	gbe backup old
+	stop_in greenboot-etcd backup-cloned backup new
+	assert_exit 4 gbe delete old --force
+	assert_match "stderr" "$ERR" "*backup, pid $HOLDER*"
+	assert_exit 4 gbe prune
+	assert_missing "$(store)/new"
+	go_on
+	assert_eq "backup" "$STATUS" 0
+	assert_exit 0 gbe delete old --force
+	assert_eq "new" "$(tree_digest "$(store)/new/data")" "$(tree_digest "$DATA")"
+	assert_eq "leftovers" "$(leftovers)" ""
+}
+
+# etcd cannot open its database as long as it is copied, and the copy is what it was. (It makes and removes
+# files beside it before it asks for its lock, so that a backup may find that something was changed.)
+etcd_in_the_middle() {
+	local digest point=$2 operation=$3
+	shift 3
+
+	a_green "${FS:-xfs}"
+	stop_etcd
+	gbe backup snap
+	digest=$(tree_digest "$DATA")
+	# shellcheck disable=SC2086
+	stop_in greenboot-etcd "$point" $operation
+	# 3.4 waits for its lock, without an end.
+	etcd_run
+	sleep 1
+	[[ $(curl -s -m 1 "http://127.0.0.1:$ETCD_PORT/health") != *true* ]] ||
+		fail "etcd came up in the middle of it"
+	kill_etcd
+	go_on
+	assert_match "$operation" "$STATUS" "[06]"
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	assert_eq "the copy" "$(tree_digest "$(store)/snap/data")" "$digest"
+	if [[ $STATUS == 6 ]]; then
+		assert_match "what it says" "$(<"$GBE_MEM/held.err")" "*another modification time*"
+		assert_missing "$(store)/again"
+	elif [[ -e $(store)/again ]]; then
+		assert_eq "the new copy" "$(tree_digest "$(store)/again/data")" "$digest"
+	fi
+	start_etcd
+	assert_eq "key" "$(get owner)" A
+}
+
+# Who had the lock is dead: nobody has it. Who is said to have it in the file is not asked.
+lock_of_the_dead() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	stop_in greenboot-etcd backup-cloned backup dead
+	kill -KILL "$HOLDER"
+	wait "$STARTED" || true
+	assert_some "left by the dead" "$(leftovers | wc -l)"
+	printf '1 backup of somebody who is still there\n' >"$(state lock)"
+	assert_exit 0 gbe backup alive
+	assert_eq "leftovers" "$(leftovers)" ""
+	rm "$(state lock)"
+	power_on
+	a_is_back
+	assert_exit 0 gbe delete alive --force
+}
+
+# Who has it hangs: the deadline of a start, with the pid in the message; the same system goes on, another
+# one does not get the data.
+lock_of_a_hanging_one() {
+	local began=$SECONDS
+
+	a_green "$1"
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	stop_in greenboot-etcd backup-cloned backup hanging
+	hook prerun >"$GBE_MEM/same" 2>&1 &
+	if ! wait $!; then
+		cat "$GBE_MEM/same" >&2
+		fail "the same deployment is held back"
+	fi
+	cat "$GBE_MEM/same" >&2
+	assert_match "what it says" "$(<"$GBE_MEM/same")" "*backup, pid $HOLDER*holds the lock*"
+	((SECONDS - began < 50)) || fail "it took $((SECONDS - began)) s"
+	kill -KILL "$HOLDER"
+	wait "$STARTED" || true
+	power_on
+	a_is_back
+}
+
+suite_begin "$@"
+FS=${FS:-ext4} play both preruns
+FS=${FS:-xfs} play both prerun_and_restore restore_and_prerun
+FS=${FS:-ext4} play both backup_and_prune
+run_case etcd-during-backup etcd_in_the_middle - backup-cloned "backup again"
+run_case etcd-during-restore etcd_in_the_middle - restore-staged "restore snap"
+FS=${FS:-xfs} play lock of_the_dead of_a_hanging_one
+suite_end
