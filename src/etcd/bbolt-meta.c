@@ -7,8 +7,7 @@
 #define MAGIC 0xED0CDAEDU
 #define VERSION 2U
 #define FLAG_META 0x04U
-#define SMALLEST_PAGE 1024U
-#define PAGE_SIZES 15U
+#define FIRST_GUESS 1024U
 
 /* As on disk, little-endian: the page's header, then the meta itself. */
 typedef struct {
@@ -66,32 +65,83 @@ read_page(int fd, const char *what, guint64 offset, MetaPage *ret_page, bool *re
 	return true;
 }
 
-static bool
-is_valid(const MetaPage *page)
+/* A page that is none, or torn, is damaged; one of another kind says so itself. */
+static GbeMetaState
+state_of(const MetaPage *page)
 {
 	guint32 page_size = GUINT32_FROM_LE(page->page_size);
 
-	return GUINT32_FROM_LE(page->magic) == MAGIC && GUINT32_FROM_LE(page->version) == VERSION &&
-	       (GUINT16_FROM_LE(page->flags) & FLAG_META) != 0 && page_size >= SMALLEST_PAGE &&
-	       (page_size & (page_size - 1)) == 0 &&
-	       GUINT64_FROM_LE(page->checksum) == checksum_of(page);
+	if (page->magic == GUINT32_TO_BE(MAGIC))
+		return GBE_META_BYTE_SWAPPED;
+	if (GUINT32_FROM_LE(page->magic) != MAGIC ||
+	    GUINT64_FROM_LE(page->checksum) != checksum_of(page))
+		return GBE_META_DAMAGED;
+	if (GUINT32_FROM_LE(page->version) != VERSION)
+		return GBE_META_OTHER_FORMAT;
+	return (GUINT16_FROM_LE(page->flags) & FLAG_META) != 0 && page_size >= GBE_BBOLT_PAGE_MIN &&
+		       page_size <= GBE_BBOLT_PAGE_MAX && (page_size & (page_size - 1)) == 0
+		   ? GBE_META_VALID
+		   : GBE_META_DAMAGED;
 }
 
 /* Where the second page is, the first one says; where that one is torn, every size is tried. */
 static bool
-read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page, bool *ret_valid,
-	    GError **error)
+read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page,
+	    GbeMetaState *ret_state, GError **error)
 {
-	for (guint i = 0; i < PAGE_SIZES; i++) {
-		guint32 size = page_size != 0 ? page_size : SMALLEST_PAGE << i;
+	guint32 size = page_size != 0 ? page_size : FIRST_GUESS;
+
+	for (; size <= GBE_BBOLT_PAGE_MAX; size *= 2) {
+		GbeMetaState state = GBE_META_DAMAGED;
 		bool whole = false;
 
 		if (!read_page(fd, what, size, ret_page, &whole, error))
 			return false;
-		*ret_valid =
-		    whole && is_valid(ret_page) && GUINT32_FROM_LE(ret_page->page_size) == size;
-		if (*ret_valid || page_size != 0)
+		if (whole)
+			state = state_of(ret_page);
+		if (state == GBE_META_VALID && GUINT32_FROM_LE(ret_page->page_size) != size)
+			state = GBE_META_DAMAGED;
+		*ret_state = state;
+		if (state != GBE_META_DAMAGED || page_size != 0)
 			return true;
+	}
+	return true;
+}
+
+static GbeBboltMeta
+take(const MetaPage *page, GbeMetaState state)
+{
+	if (state != GBE_META_VALID)
+		return (GbeBboltMeta){0};
+	return (GbeBboltMeta){
+	    .page_size = GUINT32_FROM_LE(page->page_size),
+	    .root = GUINT64_FROM_LE(page->root),
+	    .sequence = GUINT64_FROM_LE(page->sequence),
+	    .freelist = GUINT64_FROM_LE(page->freelist),
+	    .high_water = GUINT64_FROM_LE(page->pgid),
+	    .transaction = GUINT64_FROM_LE(page->txid),
+	};
+}
+
+bool
+gbe_bbolt_read_metas(int fd, const char *what, GbeBboltMeta ret_meta[2], GbeMetaState ret_state[2],
+		     GError **error)
+{
+	GbeMetaState state[2] = {GBE_META_DAMAGED, GBE_META_DAMAGED};
+	MetaPage page[2] = {{0}};
+	bool whole = false;
+
+	if (!read_page(fd, what, 0, &page[0], &whole, error))
+		return false;
+	if (whole)
+		state[0] = state_of(&page[0]);
+	if (!read_second(fd, what,
+			 state[0] == GBE_META_VALID ? GUINT32_FROM_LE(page[0].page_size) : 0,
+			 &page[1], &state[1], error))
+		return false;
+	for (gsize i = 0; i < 2; i++) {
+		ret_meta[i] = take(&page[i], state[i]);
+		ret_state[i] = state[i];
 	}
 	return true;
 }
@@ -99,19 +149,13 @@ read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page, boo
 bool
 gbe_bbolt_read_txids(int fd, const char *what, guint64 ret_txid[2], bool *ret_valid, GError **error)
 {
-	MetaPage first = {0};
-	MetaPage second = {0};
-	bool first_valid = false;
-	bool second_valid = false;
+	GbeBboltMeta meta[2];
+	GbeMetaState state[2];
 
-	if (!read_page(fd, what, 0, &first, &first_valid, error))
+	if (!gbe_bbolt_read_metas(fd, what, meta, state, error))
 		return false;
-	first_valid = first_valid && is_valid(&first);
-	if (!read_second(fd, what, first_valid ? GUINT32_FROM_LE(first.page_size) : 0, &second,
-			 &second_valid, error))
-		return false;
-	ret_txid[0] = first_valid ? GUINT64_FROM_LE(first.txid) : 0;
-	ret_txid[1] = second_valid ? GUINT64_FROM_LE(second.txid) : 0;
-	*ret_valid = first_valid || second_valid;
+	for (gsize i = 0; i < 2; i++)
+		ret_txid[i] = meta[i].transaction;
+	*ret_valid = state[0] == GBE_META_VALID || state[1] == GBE_META_VALID;
 	return true;
 }
