@@ -9,6 +9,8 @@
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
+##   fuzz               every parser, each for FUZZ_SECONDS (clang); what they have found so far and
+##                      what they began with is replayed by check-unit
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
 ##   bench              the figures of README beside what a user would run instead (root)
 ##   format             rewrite the C sources with clang-format
@@ -27,6 +29,7 @@
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
 ##   JOBS=N             suites run at the same time (default 2)
+##   FUZZ_SECONDS=N     for each parser (default 60)
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
 ##   VARIANT=NAME       build in build/NAME (default: default)
 ##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR PKG_CONFIG INSTALL  respected, also on the command line:
@@ -81,6 +84,7 @@ BTRFS ?= auto
 TEST ?=
 LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
 JOBS ?= 2
+FUZZ_SECONDS ?= 60
 VARIANT ?= default
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
@@ -131,7 +135,7 @@ say = $(if $(filter 1,$(V))$(silent),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 # These start a make of their own in the same build directory: one after the other, each with all the
 # jobs that -j allows.
 ifneq ($(word 2,$(MAKECMDGOALS)),)
-ifneq ($(filter check check-% lint warnings asan demo bench install clean,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-% lint warnings asan fuzz demo bench install clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 endif
@@ -192,9 +196,12 @@ lib_sources := $(wildcard $(layers:%=src/%/*.c))
 cli_sources := $(wildcard src/cli/*.c)
 hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
+# One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.
+fuzz_sources := $(wildcard tests/fuzz/*.c)
 # What asks etcd over the network: linked into the programs that do so, and into no other, so that
 # nothing that runs before etcd loads libcurl.
-network_sources := $(wildcard src/etcd/http.c src/etcd/health.c src/app/status-probe.c \
+network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
+	src/etcd/gateway.c src/etcd/client.c src/etcd/http.c src/etcd/health.c src/app/status-probe.c \
 	src/app/health-gate*.c src/app/by-hand-mark.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
@@ -214,15 +221,17 @@ rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
 cli := $(if $(cli_sources),$(B)/greenboot-etcd)
 hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
 units := $(patsubst %.c,$(B)/%,$(unit_sources))
+replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
+fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
 all_objects := $(call objects,$(lib_sources) $(cli_sources) $(hook_sources) $(unit_sources) \
-	$(helper_sources))
+	$(helper_sources) $(fuzz_sources) tests/lib/replay.c)
 
 # ---- build ---------------------------------------------------------------------------------------
 
 .PHONY: all unit-programs helper-programs objects FORCE
 all: $(library) $(cli) $(hooks)
-unit-programs: $(units)
+unit-programs: $(units) $(replays)
 	@:
 helper-programs: $(helpers)
 	@:
@@ -270,6 +279,16 @@ $(units): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
 
+$(replays): $(B)/tests/unit/fuzz-%: $(B)/tests/fuzz/%.o $(B)/tests/lib/replay.o $(library)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
+
+$(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(library)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(link) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) $(pkg_libs)
+
 # A file that is not there any more is no reason to stop; its users are compiled again.
 -include $(all_objects:.o=.d)
 
@@ -291,7 +310,7 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 
-.PHONY: check check-unit check-integration lint warnings asan demo bench format
+.PHONY: check check-unit check-integration lint warnings asan fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -304,7 +323,8 @@ check:
 check-unit:
 	+@$(MAKE) FAULTS=1 unit-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,1) unit \
-		$(patsubst %.c,$(plain)-faults/%,$(unit_sources))
+		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) \
+		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))
 
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
@@ -326,6 +346,23 @@ asan:
 	for part in check-unit check-integration; do $(MAKE) D=asan,ubsan $$part || status=1; done; \
 	tests/run-totals build/test-logs-asan-ubsan/unit build/test-logs-asan-ubsan/integration || \
 		status=1; \
+	exit $$status
+
+# What is found lies in build/fuzz-asan-ubsan/found/NAME, as what is new in the corpus.
+fuzzers: $(fuzzers)
+	@:
+fuzz:
+	+@$(MAKE) VARIANT=fuzz CC=clang D=asan,ubsan FAULTS=0 \
+		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' fuzzers
+	@status=0; \
+	for name in $(patsubst tests/fuzz/%.c,%,$(fuzz_sources)); do \
+		found=build/fuzz-asan-ubsan/found/$$name; \
+		mkdir -p $$found; \
+		echo "== $$name"; \
+		build/fuzz-asan-ubsan/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+			-rss_limit_mb=512 -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=$$found/ $$found tests/fuzz/$$name || status=1; \
+	done; \
 	exit $$status
 
 demo:
