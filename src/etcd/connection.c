@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/connection.h"
+
+#include <curl/curl.h>
+#include <string.h>
+
+#define UNIX_SCHEME "unix://"
+#define TLS_SCHEME "https://"
+/* So near to a deadline, it was that. */
+#define OVER_USEC (20 * 1000)
+
+struct GbeConnection {
+	CURL *curl;
+	char *base; /* without the slash at its end */
+	const GbeEndpoint *endpoint;
+	gboolean tls;
+	gboolean grpc;
+	char detail[CURL_ERROR_SIZE];
+};
+
+void
+gbe_connection_close(GbeConnection *connection)
+{
+	if (connection == NULL)
+		return;
+	if (connection->curl != NULL)
+		curl_easy_cleanup(connection->curl);
+	g_free(connection->base);
+	g_free(connection);
+}
+
+bool
+gbe_connection_is_grpc(const GbeConnection *connection)
+{
+	return connection->grpc;
+}
+
+static bool
+is_set(const char *path)
+{
+	return path != NULL && *path != '\0';
+}
+
+/* A TLS stack of today tells of a missing client certificate only when the answer is read: what would be
+ * a broken connection elsewhere is then a matter of certificates. @answered: some of it was there. */
+static GbeReach
+reach_of(const GbeConnection *connection, CURLcode code, gboolean answered)
+{
+	switch ((int)code) {
+	case CURLE_COULDNT_CONNECT:
+		return GBE_REACH_DOWN;
+	case CURLE_OPERATION_TIMEDOUT:
+		return GBE_REACH_LATE;
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+		if (answered)
+			return GBE_REACH_DROPPED;
+		return connection->tls ? GBE_REACH_TLS : GBE_REACH_FOREIGN;
+	case CURLE_HTTP2_STREAM:
+		return GBE_REACH_DROPPED;
+	/* It hangs up or talks nonsense instead of speaking HTTP; a TLS port does the former. */
+	case CURLE_PARTIAL_FILE:
+	case CURLE_HTTP2:
+	case CURLE_GOT_NOTHING:
+	case CURLE_WEIRD_SERVER_REPLY:
+		return answered ? GBE_REACH_DROPPED : GBE_REACH_FOREIGN;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CIPHER:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_INVALIDCERTSTATUS:
+		return GBE_REACH_TLS;
+	default:
+		return GBE_REACH_LOCAL;
+	}
+}
+
+static CURLcode
+set_tls(CURL *curl, const GbeEndpoint *endpoint)
+{
+	CURLcode code = CURLE_OK;
+
+	if (is_set(endpoint->cacert)) {
+		code = curl_easy_setopt(curl, CURLOPT_CAINFO, endpoint->cacert);
+		/* This one, and not whom the system trusts besides. */
+		if (code == CURLE_OK)
+			(void)curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	}
+	if (code == CURLE_OK && is_set(endpoint->cert))
+		code = curl_easy_setopt(curl, CURLOPT_SSLCERT, endpoint->cert);
+	if (code == CURLE_OK && is_set(endpoint->key))
+		code = curl_easy_setopt(curl, CURLOPT_SSLKEY, endpoint->key);
+	/* An empty passphrase is a wrong one; without any, a terminal would be asked for it. */
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_KEYPASSWD, "");
+	return code;
+}
+
+/* Without signals, libcurl leaves SIGPIPE to its caller; it needs none where names are looked up apart. */
+static CURLcode
+set_signals(CURL *curl, const curl_version_info_data *version)
+{
+	gboolean apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
+	CURLcode code = curl_easy_setopt(curl, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
+
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* A thread that waits for a name server is not waited for. */
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+#endif
+	return code;
+}
+
+static size_t
+take_body(char *bytes, size_t size, size_t count, void *data)
+{
+	const GbeExchange *exchange = data;
+
+	/* Fewer than given: libcurl stops. */
+	return exchange->take((const guint8 *)bytes, size * count, exchange->data) ? size * count
+										   : 0;
+}
+
+static size_t
+take_header(char *bytes, size_t size, size_t count, void *data)
+{
+	const GbeExchange *exchange = data;
+
+	if (exchange->header != NULL)
+		exchange->header(bytes, size * count, exchange->data);
+	return size * count;
+}
+
+static CURLcode
+set_common(CURL *curl, const curl_version_info_data *version)
+{
+	CURLcode code = set_signals(curl, version);
+
+	if (code == CURLE_OK)
+#if LIBCURL_VERSION_NUM >= 0x075500
+		code = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+		code = curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
+					(long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 16384L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+	return code;
+}
+
+/* Plain: etcd speaks HTTP/2 at once, without having been asked over. TLS: agreed upon in the handshake. */
+static CURLcode
+set_version(const GbeConnection *connection, const curl_version_info_data *version)
+{
+	long http = CURL_HTTP_VERSION_1_1;
+	CURLcode code = CURLE_OK;
+
+	if (connection->grpc)
+		http =
+		    connection->tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+	/* 7.88 (Debian 12) does not know any more what it speaks on such a connection when it uses it
+	 * again, and fails with CURLE_HTTP2. Without TLS, a new one costs next to nothing. */
+	if (http == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && version->version_num < 0x080000)
+		code = curl_easy_setopt(connection->curl, CURLOPT_FORBID_REUSE, 1L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(connection->curl, CURLOPT_HTTP_VERSION, http);
+	return code;
+}
+
+static CURLcode
+set_endpoint(GbeConnection *connection, const GbeEndpoint *endpoint)
+{
+	const char *url = endpoint->endpoint;
+	gsize length = strlen(url);
+
+	if (g_str_has_prefix(url, UNIX_SCHEME)) {
+		connection->base = g_strdup("http://localhost");
+		return curl_easy_setopt(connection->curl, CURLOPT_UNIX_SOCKET_PATH,
+					url + strlen(UNIX_SCHEME));
+	}
+	while (length > 0 && url[length - 1] == '/')
+		length--;
+	connection->base = g_strndup(url, length);
+	connection->tls = g_ascii_strncasecmp(url, TLS_SCHEME, strlen(TLS_SCHEME)) == 0;
+	return connection->tls ? set_tls(connection->curl, endpoint) : CURLE_OK;
+}
+
+bool
+gbe_connection_open(const GbeEndpoint *endpoint, GbeConnection **ret_connection,
+		    GbeCallFailure *ret_failure)
+{
+	g_autoptr(GbeConnection) connection = g_new0(GbeConnection, 1);
+	const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+	const char *url = endpoint->endpoint;
+	CURLcode code;
+
+	if (!is_set(url))
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "no endpoint is configured");
+	if (g_str_has_prefix(url, UNIX_SCHEME) && url[strlen(UNIX_SCHEME)] != '/')
+		return gbe_call_fail(
+		    ret_failure, GBE_REACH_LOCAL,
+		    "unix:// needs the absolute path of a socket, as unix:///run/etcd.sock");
+	connection->endpoint = endpoint;
+	connection->grpc = !endpoint->json && (version->features & CURL_VERSION_HTTP2) != 0;
+	connection->curl = curl_easy_init();
+	if (connection->curl == NULL)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "libcurl cannot be used");
+	code = set_common(connection->curl, version);
+	if (code == CURLE_OK)
+		code = set_endpoint(connection, endpoint);
+	if (code == CURLE_OK)
+		code = set_version(connection, version);
+	if (code != CURLE_OK)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", curl_easy_strerror(code));
+	*ret_connection = g_steal_pointer(&connection);
+	return true;
+}
+
+static CURLcode
+set_limits(CURL *curl, gint64 left_ms, guint idle_seconds)
+{
+	CURLcode code = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
+
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, idle_seconds > 0 ? 1L : 0L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)idle_seconds);
+	return code;
+}
+
+static CURLcode
+set_exchange(GbeConnection *connection, const GbeExchange *exchange, struct curl_slist *headers)
+{
+	g_autofree char *url = g_strconcat(connection->base, exchange->path, NULL);
+	CURL *curl = connection->curl;
+	CURLcode code = curl_easy_setopt(curl, CURLOPT_URL, url);
+
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	if (code == CURLE_OK)
+		code =
+		    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->body);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_HEADERDATA, exchange);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, connection->detail);
+	return code;
+}
+
+static struct curl_slist *
+header_list(const char *const *headers)
+{
+	/* Nobody waits for a "100 Continue". */
+	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+
+	for (gsize i = 0; list != NULL && headers != NULL && headers[i] != NULL; i++) {
+		struct curl_slist *longer = curl_slist_append(list, headers[i]);
+
+		if (longer == NULL)
+			curl_slist_free_all(list);
+		list = longer;
+	}
+	return list;
+}
+
+static bool
+is_over(const GbeExchange *exchange)
+{
+	return exchange->deadline > 0 && g_get_monotonic_time() + OVER_USEC >= exchange->deadline;
+}
+
+bool
+gbe_connection_post(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
+		    bool *ret_cut, GbeCallFailure *ret_failure)
+{
+	gint64 left_ms = 0;
+	struct curl_slist *headers = NULL;
+	long status = 0;
+	CURLcode code;
+
+	if (exchange->deadline > 0) {
+		left_ms = (exchange->deadline - g_get_monotonic_time()) / 1000;
+		/* 0 is no limit to libcurl. */
+		if (left_ms <= 0)
+			return gbe_call_fail(ret_failure, GBE_REACH_LATE, "no time was left");
+	}
+	connection->detail[0] = '\0';
+	headers = header_list(exchange->headers);
+	code = headers != NULL ? set_exchange(connection, exchange, headers) : CURLE_OUT_OF_MEMORY;
+	if (code == CURLE_OK)
+		code = set_limits(connection->curl, left_ms, exchange->idle_seconds);
+	if (code == CURLE_OK)
+		code = curl_easy_perform(connection->curl);
+	(void)curl_easy_setopt(connection->curl, CURLOPT_HTTPHEADER, NULL);
+	curl_slist_free_all(headers);
+	(void)curl_easy_getinfo(connection->curl, CURLINFO_RESPONSE_CODE, &status);
+	/* The server gives up at the same moment, and may do so without a word. */
+	if (code == CURLE_HTTP2_STREAM && is_over(exchange))
+		code = CURLE_OPERATION_TIMEDOUT;
+	if (code != CURLE_OK && code != CURLE_WRITE_ERROR)
+		return gbe_call_fail(ret_failure, reach_of(connection, code, status != 0), "%s",
+				     connection->detail[0] != '\0' ? connection->detail
+								   : curl_easy_strerror(code));
+	*ret_status = status;
+	*ret_cut = code == CURLE_WRITE_ERROR;
+	return true;
+}

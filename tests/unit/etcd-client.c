@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every call against a real etcd, over gRPC and over its JSON gateway, plain, over TLS and over a socket. */
+#include "etcd-real.h"
+
+#include "etcd/client.h"
+#include "lib/certificates.h"
+
+#define SECOND ((gint64)G_USEC_PER_SEC)
+
+static gint64
+soon(void)
+{
+	return g_get_monotonic_time() + 5 * SECOND;
+}
+
+static GbeClient *
+open_client(const GbeEndpoint *endpoint)
+{
+	g_auto(GbeCallFailure) failure = {0};
+	GbeClient *client = NULL;
+
+	if (!gbe_client_open(endpoint, &client, &failure))
+		ck_abort_msg("%s: %s", endpoint->endpoint, failure.why);
+	return client;
+}
+
+/* By gRPC and by JSON: the same. */
+static void
+expect_status(GbeClient *client, GbeEtcdStatus *ret_status)
+{
+	g_auto(GbeCallFailure) failure = {0};
+
+	if (!gbe_client_status(client, soon(), ret_status, &failure))
+		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+	ck_assert_uint_ne(ret_status->header.cluster_id, 0);
+	ck_assert_uint_ne(ret_status->header.member_id, 0);
+	ck_assert_uint_eq(ret_status->leader, ret_status->header.member_id);
+	ck_assert_int_gt(ret_status->db_size, 0);
+	ck_assert_int_gt(ret_status->db_in_use, 0);
+	ck_assert_uint_gt(ret_status->raft_index, 0);
+	ck_assert_uint_ge(ret_status->raft_index, ret_status->raft_applied);
+	ck_assert(g_str_has_prefix(ret_status->version, "3."));
+	ck_assert(!ret_status->learner);
+}
+
+static void
+ask_all(const GbeEndpoint *endpoint, GbeEtcdStatus *ret_status, GbeEtcdHashKv *ret_hash)
+{
+	g_autoptr(GbeClient) client = open_client(endpoint);
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdAlarms alarms = {0};
+	GbeEtcdMembers members = {0};
+	GbeEtcdRange range = {0};
+
+	expect_status(client, ret_status);
+	if (!gbe_client_alarms(client, soon(), &alarms, &failure) ||
+	    !gbe_client_members(client, soon(), &members, &failure) ||
+	    !gbe_client_count(client, "k", soon(), &range, &failure))
+		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+	ck_assert_ptr_null(alarms.list);
+	ck_assert_uint_eq(gbe_etcd_members_voters(&members), 1);
+	ck_assert_str_eq(g_array_index(members.list, GbeEtcdMember, 0).name, "default");
+	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).id,
+			  ret_status->header.member_id);
+	ck_assert_int_eq(range.count, 1);
+	ck_assert_int_eq(range.header.revision, ret_status->header.revision);
+	/* 3.4's gateway has no such path. */
+	if (!endpoint->json && !gbe_client_hash_kv(client, 0, soon(), ret_hash, &failure))
+		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
+	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
+}
+
+static void
+ask_in_both_ways(GbeEndpoint *endpoint)
+{
+	GbeEtcdStatus grpc = {{0}};
+	GbeEtcdStatus json = {{0}};
+	GbeEtcdHashKv hash = {{0}};
+
+	endpoint->json = FALSE;
+	ask_all(endpoint, &grpc, &hash);
+	ck_assert_uint_ne(hash.hash, 0);
+	endpoint->json = TRUE;
+	ask_all(endpoint, &json, NULL);
+	ck_assert_str_eq(json.version, grpc.version);
+	ck_assert_uint_eq(json.header.cluster_id, grpc.header.cluster_id);
+	ck_assert_uint_eq(json.header.member_id, grpc.header.member_id);
+	ck_assert_int_eq(json.header.revision, grpc.header.revision);
+	ck_assert_uint_eq(json.raft_term, grpc.raft_term);
+	ck_assert_int_eq(json.db_size, grpc.db_size);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &grpc);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &json);
+	endpoint->json = FALSE;
+}
+
+START_TEST(plain)
+{
+	g_autofree char *data = root_path("data");
+	GbeEndpoint endpoint = {0};
+	Etcd etcd;
+
+	if (!have_etcd("plain"))
+		return;
+	etcd_start(&etcd, data);
+	etcd_put(&etcd, "k", "v");
+	endpoint.endpoint = etcd.endpoint;
+	ask_in_both_ways(&endpoint);
+	/* Somebody's proxy is not asked. */
+	ck_assert(g_setenv("http_proxy", "http://127.0.0.1:9", TRUE));
+	ck_assert(g_setenv("ALL_PROXY", "http://127.0.0.1:9", TRUE));
+	ask_in_both_ways(&endpoint);
+	etcd_end(&etcd, SIGTERM);
+}
+END_TEST
+
+START_TEST(over_tls)
+{
+	g_autofree char *data = root_path("data");
+	g_autofree char *ca = root_path("ca.crt");
+	g_autofree char *cert = root_path("client.crt");
+	g_autofree char *key = root_path("client.key");
+	GbeEndpoint endpoint = {.cacert = ca, .cert = cert, .key = key};
+	Etcd etcd;
+
+	if (!have_etcd("over-tls"))
+		return;
+	make_certificates(root);
+	etcd_spawn_tls(&etcd, data, root);
+	endpoint.endpoint = etcd.endpoint;
+	tls_put(&etcd, root, "k", "v");
+	ask_in_both_ways(&endpoint);
+	etcd_end(&etcd, SIGTERM);
+}
+END_TEST
+
+START_TEST(over_a_socket)
+{
+	g_autofree char *data = root_path("data");
+	g_autofree char *url = NULL;
+	GbeEndpoint endpoint = {0};
+	Etcd etcd;
+
+	if (!have_etcd("over-a-socket"))
+		return;
+	/* etcd takes the host part for the file's name, in its working directory. */
+	ck_assert_int_eq(chdir(root), 0);
+	etcd_spawn(&etcd, data, "unix://etcd.sock:0", NULL);
+	etcd_wait_until_healthy(&etcd);
+	etcd_put(&etcd, "k", "v");
+	url = g_strdup_printf("unix://%s/etcd.sock:0", root);
+	endpoint.endpoint = url;
+	ask_in_both_ways(&endpoint);
+	etcd_end(&etcd, SIGTERM);
+}
+END_TEST
+
+typedef struct {
+	guint pieces;
+	guint64 bytes;
+	guint64 remaining;
+	guint stop_at;
+} Pieces;
+
+static bool
+count_pieces(const guint8 *bytes, gsize size, guint64 remaining, gpointer data)
+{
+	Pieces *pieces = data;
+
+	pieces->bytes += size;
+	pieces->remaining = remaining;
+	return ++pieces->pieces != pieces->stop_at;
+}
+
+/* What changes etcd: compaction, defragmentation, disarming; and the snapshot as a stream. */
+START_TEST(maintenance)
+{
+	g_autofree char *data = root_path("data");
+	g_autoptr(GbeClient) client = NULL;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEndpoint endpoint = {0};
+	GbeEtcdAlarm alarm = {0, GBE_ALARM_NOSPACE};
+	GbeEtcdStatus status = {{0}};
+	GbeEtcdHashKv hash = {{0}};
+	Pieces pieces = {0};
+	Pieces cut = {.stop_at = 1};
+	Etcd etcd;
+
+	if (!have_etcd("maintenance"))
+		return;
+	etcd_start(&etcd, data);
+	for (guint i = 0; i < 5; i++)
+		etcd_put(&etcd, "k", "v");
+	endpoint.endpoint = etcd.endpoint;
+	client = open_client(&endpoint);
+	expect_status(client, &status);
+	ck_assert_int_eq(status.header.revision, 6);
+	if (!gbe_client_compact(client, 4, soon(), &failure) ||
+	    !gbe_client_defragment(client, soon(), &failure) ||
+	    !gbe_client_hash_kv(client, 0, soon(), &hash, &failure))
+		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+	ck_assert_int_eq(hash.compact_revision, 4);
+	/* Of what is forgotten there is no hash. */
+	ck_assert(!gbe_client_hash_kv(client, 2, soon(), &hash, &failure));
+	ck_assert_int_eq(failure.reach, GBE_REACH_DENIED);
+	ck_assert_msg(strstr(failure.why, "compacted") != NULL, "%s", failure.why);
+	alarm.member_id = status.header.member_id;
+	ck_assert(gbe_client_disarm(client, &alarm, soon(), &failure));
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	expect_status(client, &status);
+	if (!gbe_client_snapshot(client, 0, 5, count_pieces, &pieces, &failure))
+		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+	/* The database and its digest, and nothing remains. */
+	ck_assert_uint_eq(pieces.bytes, (guint64)status.db_size + 32);
+	ck_assert_uint_eq(pieces.remaining, 0);
+	ck_assert_uint_ge(pieces.pieces, 2);
+	ck_assert(!gbe_client_snapshot(client, 0, 5, count_pieces, &cut, &failure));
+	ck_assert_int_eq(failure.reach, GBE_REACH_LOCAL);
+	ck_assert_uint_eq(cut.pieces, 1);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	etcd_end(&etcd, SIGTERM);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("etcd-client");
+	TCase *files = tcase_create("files");
+
+	tcase_add_checked_fixture(files, root_setup, root_teardown);
+	tcase_set_timeout(files, 120);
+	tcase_add_test(files, plain);
+	tcase_add_test(files, over_tls);
+	tcase_add_test(files, over_a_socket);
+	tcase_add_test(files, maintenance);
+	suite_add_tcase(suite, files);
+	return scratch_main(suite);
+}
