@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/health.h"
+
+static void
+forget(GbeQuestion *question)
+{
+	g_free(question->why);
+	*question = (GbeQuestion){.reach = GBE_REACH_NOT_ASKED};
+}
+
+void
+gbe_health_facts_reset(GbeHealthFacts *facts)
+{
+	forget(&facts->status);
+	forget(&facts->members);
+	forget(&facts->write);
+	forget(&facts->read);
+	g_clear_pointer(&facts->version, g_free);
+	g_clear_pointer(&facts->storage_version, g_free);
+	facts->cluster_id = facts->member_id = 0;
+	facts->revision = facts->db_size = facts->db_in_use = facts->quota = -1;
+	facts->leader = facts->raft_index = facts->raft_applied = 0;
+	facts->member_count = facts->voters = 0;
+	facts->learner = facts->no_space = facts->corrupt = facts->other_alarm = FALSE;
+	facts->defragmenting = FALSE;
+}
+
+GbeHealthFacts *
+gbe_health_facts_new(void)
+{
+	GbeHealthFacts *facts = g_new0(GbeHealthFacts, 1);
+
+	gbe_health_facts_reset(facts);
+	facts->size = facts->free = facts->inodes = facts->inodes_free = -1;
+	facts->expected_revision = -1;
+	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++)
+		facts->tls[i].expires = -1;
+	return facts;
+}
+
+void
+gbe_health_facts_free(GbeHealthFacts *facts)
+{
+	if (facts == NULL)
+		return;
+	gbe_health_facts_reset(facts);
+	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++) {
+		g_free(facts->tls[i].path);
+		g_free(facts->tls[i].problem);
+	}
+	g_free(facts->unit);
+	g_free(facts->held_why);
+	g_free(facts->data_dir);
+	g_free(facts->endpoint);
+	g_free(facts->expected_cluster_id);
+	g_free(facts->expected_member_id);
+	g_free(facts);
+}
+
+void
+gbe_health_facts_configure(GbeHealthFacts *facts, const GbeConfig *config)
+{
+	facts->min_free = config->health.min_free;
+	facts->quota_warn = config->health.quota_warn;
+	facts->cert_warn = config->health.cert_warn;
+	facts->on_nospace = config->health.on_nospace;
+	g_free(facts->unit);
+	facts->unit = g_strdup(config->etcd.service);
+	g_free(facts->endpoint);
+	facts->endpoint = g_strdup(config->etcd.endpoint);
+	g_free(facts->data_dir);
+	facts->data_dir = g_strdup(config->etcd.data_dir);
+}
+
+void
+gbe_health_report_free(GbeHealthReport *report)
+{
+	if (report == NULL)
+		return;
+	for (guint i = 0; i < GBE_N_STEPS; i++)
+		g_free(report->steps[i].detail);
+	g_free(report->reason);
+	g_free(report);
+}
+
+const char *
+gbe_step_to_string(GbeStepKind step)
+{
+	static const char *const words[GBE_N_STEPS] = {[GBE_STEP_SERVICE] = "service",
+						       [GBE_STEP_DATA] = "data",
+						       [GBE_STEP_DISK] = "disk",
+						       [GBE_STEP_CERTIFICATES] = "certificates",
+						       [GBE_STEP_REACHED] = "reached",
+						       [GBE_STEP_LEADER] = "leader",
+						       [GBE_STEP_ALARMS] = "alarms",
+						       [GBE_STEP_WRITE] = "write",
+						       [GBE_STEP_READ] = "read",
+						       [GBE_STEP_MEMBER] = "member",
+						       [GBE_STEP_REVISION] = "revision",
+						       [GBE_STEP_QUOTA] = "quota",
+						       [GBE_STEP_LAG] = "lag"};
+
+	return words[step];
+}
+
+const char *
+gbe_step_result_to_string(GbeStepResult result)
+{
+	static const char *const words[] = {[GBE_STEP_NOT_APPLICABLE] = "not-applicable",
+					    [GBE_STEP_PASSED] = "passed",
+					    [GBE_STEP_WARNING] = "warning",
+					    [GBE_STEP_FAILED] = "failed"};
+
+	return words[result];
+}
