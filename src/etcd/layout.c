@@ -151,18 +151,18 @@ close_dir(DIR **dir)
 }
 
 bool
-gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
+gbe_layout_each_name(int dir_fd, const char *what, GbeLayoutName visit, gpointer data,
+		     GError **error)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	g_autofree char *newest = NULL;
-	int fd = openat(wal_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (dir == NULL) {
 		int errsv = errno;
 
 		gbe_close_fd(&fd);
-		return gbe_throw_errno(error, errsv, "cannot read the WAL's directory");
+		return gbe_throw_errno(error, errsv, "cannot read %s", what);
 	}
 	for (;;) {
 		struct dirent *entry;
@@ -170,15 +170,32 @@ gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
 		errno = 0;
 		entry = readdir(dir);
 		if (entry == NULL && errno != 0)
-			return gbe_throw_errno(error, errno, "cannot read the WAL's directory");
+			return gbe_throw_errno(error, errno, "cannot read %s", what);
 		if (entry == NULL)
-			break;
-		if (!gbe_wal_is_name(entry->d_name) ||
-		    (newest != NULL && strcmp(entry->d_name, newest) < 0))
-			continue;
-		g_free(newest);
-		newest = g_strdup(entry->d_name);
+			return true;
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			visit(entry->d_name, data);
 	}
+}
+
+static void
+take_newest(const char *name, gpointer data)
+{
+	char **newest = data;
+
+	if (!gbe_wal_is_name(name) || (*newest != NULL && strcmp(name, *newest) < 0))
+		return;
+	g_free(*newest);
+	*newest = g_strdup(name);
+}
+
+bool
+gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
+{
+	g_autofree char *newest = NULL;
+
+	if (!gbe_layout_each_name(wal_fd, "the WAL's directory", take_newest, &newest, error))
+		return false;
 	*ret_name = g_steal_pointer(&newest);
 	return true;
 }

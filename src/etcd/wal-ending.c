@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/wal-ending.h"
+
+#include "etcd/wal-tail.h"
+
+/* A longer record than this 3.4, and 3.5 up to 3.5.4, do not even try to read. */
+#define LENGTH_MAX ((guint64)10 * 1024 * 1024)
+
+typedef struct {
+	GbeWalSegmentReader *reader;
+	const char *file;
+	GbeFindings *findings;
+} Ending;
+
+static void
+add(const Ending *ending, GbeSeverity severity, const char *code, GbeTri notices, GbeTri loses,
+    const char *what)
+{
+	gbe_findings_add(ending->findings, severity, code, ending->file, GBE_PLACE_RECORD,
+			 ending->reader->offset, notices, loses, "%s", what);
+}
+
+/* etcd would take this for the end and remove what lies behind. */
+static void
+add_hole(const Ending *ending, const GbeWalTail *tail, const char *what)
+{
+	gbe_findings_add(ending->findings, GBE_FINDING_DAMAGE, "wal-hole", ending->file,
+			 GBE_PLACE_RECORD, ending->reader->offset, GBE_NO, GBE_YES,
+			 "%s, and behind it lie records that had been flushed (at byte "
+			 "%" G_GUINT64_FORMAT "): etcd would remove them",
+			 what, tail->flushed_at);
+}
+
+static bool
+judge_zero(const Ending *ending, bool *ret_whole, GError **error)
+{
+	GbeWalSegmentReader *reader = ending->reader;
+	GbeWalTail tail;
+
+	if (!gbe_wal_tail_scan(&reader->window, reader->offset, reader->size, &tail, error))
+		return false;
+	*ret_whole = !tail.flushed;
+	if (tail.flushed)
+		add_hole(ending, &tail, "the log ends here");
+	else if (tail.dirty)
+		gbe_findings_add(ending->findings, GBE_FINDING_NOTE, "wal-tail", ending->file,
+				 GBE_PLACE_OFFSET, tail.dirty_at, GBE_NO, GBE_NO,
+				 "bytes behind the end of the log, at byte %" G_GUINT64_FORMAT
+				 ": a write that was cut off, or was never acknowledged",
+				 reader->offset);
+	return true;
+}
+
+static bool
+judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_whole, GError **error)
+{
+	static const GbeVersion forgiving = {.major = 3, .minor = 5, .known = TRUE};
+	GbeWalSegmentReader *reader = ending->reader;
+	bool too_long = end == GBE_WAL_END_CUT && reader->size - reader->offset >= GBE_WAL_FRAME &&
+			reader->frame.length + reader->frame.padding >= LENGTH_MAX;
+	GbeWalTail tail;
+
+	if (!gbe_wal_tail_scan(&reader->window, reader->offset + GBE_WAL_FRAME, reader->size, &tail,
+			       error))
+		return false;
+	*ret_whole = false;
+	if (tail.flushed) {
+		add_hole(ending, &tail, "a record is broken here as if it had been written last");
+		return true;
+	}
+	if (too_long && (!version.known || gbe_version_compare(version, forgiving) < 0)) {
+		add(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_YES, GBE_NO,
+		    "the record's length cannot be right");
+		return true;
+	}
+	*ret_whole = true;
+	if (too_long)
+		add(ending, GBE_FINDING_WARNING, "wal-length", GBE_YES, GBE_NO,
+		    "the record's length cannot be right; etcd 3.5.5 and newer cut it off, older "
+		    "ones do not start");
+	else
+		add(ending, GBE_FINDING_NOTE, "wal-torn", GBE_YES, GBE_NO,
+		    "the last record was not written to its end");
+	return true;
+}
+
+bool
+gbe_wal_ending_judge(GbeWalSegmentReader *reader, GbeWalEnd end, bool last, GbeVersion version,
+		     const char *file, GbeFindings *findings, bool *ret_whole, GError **error)
+{
+	Ending ending = {.reader = reader, .file = file, .findings = findings};
+
+	switch (end) {
+	case GBE_WAL_END_NONE:
+	case GBE_WAL_END_FILE:
+		*ret_whole = true;
+		return true;
+	case GBE_WAL_END_ZERO:
+		*ret_whole = true;
+		/* Not in the last one: the next one's checksum tells whether anything is missing. */
+		return last ? judge_zero(&ending, ret_whole, error) : true;
+	case GBE_WAL_END_CUT:
+	case GBE_WAL_END_TORN:
+		if (last)
+			return judge_torn(&ending, end, version, ret_whole, error);
+		break;
+	case GBE_WAL_END_BROKEN:
+		break;
+	}
+	*ret_whole = false;
+	if (end == GBE_WAL_END_CUT)
+		add(&ending, GBE_FINDING_DAMAGE, "wal-cut", GBE_YES, GBE_NO,
+		    "the segment ends in the middle of a record, and is not the last one");
+	else
+		add(&ending, GBE_FINDING_DAMAGE, "wal-crc", GBE_YES, GBE_NO,
+		    "the record is not what its checksum says");
+	return true;
+}

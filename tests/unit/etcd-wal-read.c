@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd-log.h"
+#include "etcd-real.h"
+
+#include "etcd/wal-read.h"
+
+#define FIRST "wal/0000000000000000-0000000000000000.wal"
+
+typedef struct {
+	GbeWal wal;
+	GbeFindings findings;
+	char *codes;
+} Read;
+
+static const char *version;
+
+static void
+read_clear(Read *read)
+{
+	gbe_wal_clear(&read->wal);
+	gbe_findings_clear(&read->findings);
+	g_free(read->codes);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Read, read_clear)
+
+static void
+read_at(int dir_fd, Read *ret)
+{
+	g_autoptr(GError) error = NULL;
+
+	*ret = (Read){0};
+	gbe_findings_init(&ret->findings);
+	if (!gbe_wal_read(dir_fd, "wal", gbe_version_parse(version), &ret->wal, &ret->findings,
+			  &error))
+		ck_abort_msg("%s", error->message);
+	ret->codes = codes_of(&ret->findings);
+}
+
+static void
+read_log(Read *ret)
+{
+	g_autofree char *path = root_path("wal");
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	read_at(fd, ret);
+	(void)close(fd);
+}
+
+/* What an independent reader says about what these versions of etcd wrote. */
+START_TEST(samples)
+{
+	static const struct {
+		const char *name;
+		guint segments, snapshots;
+		guint64 records, last;
+	} cases[] = {
+	    {"etcd34-small-stopped", 1, 1, 54, 26},
+	    {"etcd36-7k5-snapfiles", 1, 8, 13096, 7504},
+	    {"etcd35-wal3segments-compacted", 3, 1, 298, 145},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *data = sample(cases[i].name);
+		g_autofree char *path = g_build_filename(data, "member/wal", NULL);
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		g_auto(Read) read = {0};
+
+		read_at(fd, &read);
+		(void)close(fd);
+		ck_assert_str_eq(read.codes, "");
+		ck_assert(read.wal.complete);
+		ck_assert_uint_eq(read.wal.segments->len, cases[i].segments);
+		ck_assert_uint_eq(read.wal.snapshots->len, cases[i].snapshots);
+		ck_assert_uint_eq(read.wal.records, cases[i].records);
+		ck_assert_uint_eq(read.wal.last_entry, cases[i].last);
+		ck_assert_uint_eq(read.wal.state.commit, cases[i].last);
+		ck_assert_uint_eq(read.wal.metadata.member, MEMBER);
+		ck_assert_uint_eq(read.wal.metadata.cluster, CLUSTER);
+		ck_assert_uint_eq(read.wal.gap, 0);
+		ck_assert_uint_eq(read.wal.changes->len, 1);
+		ck_assert_uint_eq(g_array_index(read.wal.changes, GbeConfChange, 0).node, MEMBER);
+		ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+	}
+}
+END_TEST
+
+/* Ten writes in the first segment, ten in the second; @ret_at: where each record of the second begins,
+ * up to its end. */
+static void
+two_segments(Log *log, guint ret_at[12])
+{
+	log_begin(log);
+	log_change(log, GBE_CONF_ADD, MEMBER);
+	for (guint i = 0; i < 10; i++)
+		log_put(log, 100 + 10 * i);
+	log_cut(log);
+	for (guint i = 0; i < 10; i++) {
+		ret_at[i] = log->bytes->len;
+		log_put(log, i == 5 ? 700000 : 900);
+	}
+	ret_at[10] = log->bytes->len;
+}
+
+START_TEST(made_to_measure)
+{
+	g_auto(Read) read = {0};
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	log_save(&log, 100000);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "");
+	ck_assert(read.wal.complete);
+	ck_assert_uint_eq(read.wal.last_entry, 21);
+	ck_assert_uint_eq(read.wal.state.commit, 21);
+	ck_assert_uint_eq(read.wal.state.vote, MEMBER);
+	ck_assert_uint_eq(((GbeWalSegment *)g_ptr_array_index(read.wal.segments, 1))->first_entry,
+			  12);
+	log_end(&log);
+}
+END_TEST
+
+/* Cut off anywhere in the last segment: what is left is whole, and the log ends before the cut. */
+START_TEST(cut_anywhere)
+{
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	for (guint size = 0; size < log.bytes->len; size += size < 3000 ? 1 : 4999) {
+		g_auto(Read) read = {0};
+		Log cut = log;
+
+		cut.bytes = g_byte_array_new();
+		g_byte_array_append(cut.bytes, log.bytes->data, size);
+		log_save(&cut, 0);
+		log_end(&cut);
+		read_log(&read);
+		ck_assert_msg(read.wal.complete, "%u: %s", size, read.codes);
+		ck_assert_msg(g_str_equal(read.codes, "") || g_str_equal(read.codes, "wal-torn"),
+			      "%u: %s", size, read.codes);
+		ck_assert_uint_le(read.wal.last_entry, 21);
+		ck_assert(size < at[9] || read.wal.last_entry >= 20);
+	}
+	log_end(&log);
+}
+END_TEST
+
+/* Each byte of the last segment wrong in turn, and of the first: seen, unless the bit means nothing. */
+START_TEST(every_byte)
+{
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	for (guint i = 0; i < at[3]; i += i < at[1] ? 1 : 7) {
+		g_auto(Read) read = {0};
+
+		log.bytes->data[i] ^= 0x10;
+		log_save(&log, 5000);
+		log.bytes->data[i] ^= 0x10;
+		read_log(&read);
+		/* Padding, and bits of a length field that etcd does not look at either. */
+		if (g_str_equal(read.codes, "")) {
+			ck_assert_uint_eq(read.wal.last_entry, 21);
+			continue;
+		}
+		ck_assert_msg(gbe_findings_worst(&read.findings) >= GBE_FINDING_DAMAGE, "%u: %s", i,
+			      read.codes);
+		ck_assert(!read.wal.complete);
+	}
+	log_end(&log);
+}
+END_TEST
+
+/* A length of zero in the middle: etcd would take it for the end and clear the rest. */
+START_TEST(hole)
+{
+	g_auto(Read) read = {0};
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	memset(log.bytes->data + at[2], 0, 8);
+	log_save(&log, 5000);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-hole");
+	ck_assert_uint_eq(gbe_findings_first(&read.findings)->at, at[2]);
+	ck_assert_int_eq(gbe_findings_first(&read.findings)->loses_data, GBE_YES);
+	ck_assert_int_eq(gbe_findings_first(&read.findings)->etcd_notices, GBE_NO);
+	ck_assert(!read.wal.complete);
+	log_end(&log);
+}
+END_TEST
+
+/* The same with the last write alone behind it: nobody promised to keep that one. */
+START_TEST(residue)
+{
+	g_auto(Read) read = {0};
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	memset(log.bytes->data + at[8], 0, at[9] - at[8]);
+	log_save(&log, 5000);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-tail");
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_NOTE);
+	ck_assert(read.wal.complete);
+	ck_assert_uint_eq(read.wal.last_entry, 19);
+	log_end(&log);
+}
+END_TEST
+
+/* A sector of a record was never written: torn, if it is the last one, and a hole if it is not. */
+START_TEST(unwritten_sector)
+{
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	for (guint write = 2; write < 10; write++) {
+		g_auto(Read) read = {0};
+		guint sector = (at[write] + 512 + 8) / 512 * 512;
+		guint8 was[512];
+
+		memcpy(was, log.bytes->data + sector, sizeof(was));
+		memset(log.bytes->data + sector, 0, sizeof(was));
+		log_save(&log, 5000);
+		memcpy(log.bytes->data + sector, was, sizeof(was));
+		read_log(&read);
+		ck_assert_str_eq(read.codes, write < 8 ? "wal-hole" : "wal-torn");
+		ck_assert_uint_eq(read.wal.last_entry, 11 + write);
+	}
+	log_end(&log);
+}
+END_TEST
+
+START_TEST(length_too_large)
+{
+	static const struct {
+		const char *version, *code;
+		GbeSeverity severity;
+	} cases[] = {
+	    {"3.4.23", "wal-length", GBE_FINDING_DAMAGE},
+	    {"3.5.0", "wal-length", GBE_FINDING_WARNING},
+	    {NULL, "wal-length", GBE_FINDING_DAMAGE},
+	};
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	memset(log.bytes->data + at[9], 0x7e, 7);
+	log_save(&log, 5000);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(Read) read = {0};
+
+		version = cases[i].version;
+		read_log(&read);
+		version = NULL;
+		ck_assert_str_eq(read.codes, cases[i].code);
+		ck_assert_int_eq(gbe_findings_worst(&read.findings), cases[i].severity);
+	}
+	log_end(&log);
+}
+END_TEST
+
+static void
+three_segments(Log *log)
+{
+	guint at[12];
+
+	two_segments(log, at);
+	log_cut(log);
+	log_put(log, 10);
+	log_save(log, 1000);
+}
+
+START_TEST(segments)
+{
+	g_autofree char *first = root_path(FIRST);
+	g_autofree char *second = root_path("wal/0000000000000001-000000000000000c.wal");
+	g_autofree char *third = root_path("wal/0000000000000002-0000000000000016.wal");
+	g_autofree char *aside = root_path("aside");
+	Log log;
+
+	three_segments(&log);
+	log_end(&log);
+	for (guint i = 0; i < 4; i++) {
+		static const char *const codes[] = {"wal-chain wal-chain", "wal-gap", "",
+						    "wal-not-a-file"};
+		g_auto(Read) read = {0};
+
+		if (i == 0) { /* swapped */
+			ck_assert_int_eq(rename(first, aside), 0);
+			ck_assert_int_eq(rename(second, first), 0);
+			ck_assert_int_eq(rename(aside, second), 0);
+		}
+		if (i == 1) { /* the middle one is gone */
+			ck_assert_int_eq(rename(first, aside), 0);
+			ck_assert_int_eq(rename(second, first), 0);
+			ck_assert_int_eq(rename(aside, second), 0);
+			ck_assert_int_eq(rename(second, aside), 0);
+		}
+		if (i == 2) { /* the oldest one is */
+			ck_assert_int_eq(rename(aside, second), 0);
+			ck_assert_int_eq(rename(first, aside), 0);
+		}
+		if (i == 3)
+			ck_assert_int_eq(mkfifo(first, 0600), 0);
+		read_log(&read);
+		if (i == 0) {
+			ck_assert_msg(!read.wal.complete, "%s", read.codes);
+			ck_assert_ptr_nonnull(gbe_findings_find(&read.findings, "wal-chain"));
+		} else {
+			ck_assert_str_eq(read.codes, codes[i]);
+			ck_assert(read.wal.complete == (i == 2));
+		}
+		if (i == 2)
+			ck_assert_uint_eq(read.wal.gap, 12);
+	}
+}
+END_TEST
+
+/* A segment that is not the last may end with its file alone. */
+START_TEST(cut_in_the_middle)
+{
+	g_autofree char *second = root_path("wal/0000000000000001-000000000000000c.wal");
+	g_auto(Read) read = {0};
+	struct stat st;
+	Log log;
+
+	three_segments(&log);
+	log_end(&log);
+	ck_assert_int_eq(stat(second, &st), 0);
+	ck_assert_int_eq(truncate(second, st.st_size - 5), 0);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-cut");
+	ck_assert(!read.wal.complete);
+}
+END_TEST
+
+START_TEST(contents)
+{
+	static const char *const codes[] = {"wal-content",	  "wal-content",
+					    "wal-unknown-format", "wal-other-member",
+					    "wal-no-metadata",	  ""};
+
+	for (guint i = 0; i < G_N_ELEMENTS(codes); i++) {
+		g_autoptr(GByteArray) odd = g_byte_array_new();
+		g_auto(Read) read = {0};
+		Log log;
+
+		/* A number where bytes belong, or a field that nobody knows. */
+		gbe_protobuf_put_varint(odd, i < 2 ? (i == 0 ? 4 : 3) : 9, 1);
+		log_begin(&log);
+		if (i == 0)
+			log_record(&log, GBE_WAL_ENTRY, odd);
+		else if (i == 1)
+			log_record(&log, GBE_WAL_SNAPSHOT, odd);
+		else if (i == 2)
+			log_record(&log, 6, odd);
+		else if (i == 3)
+			log_numbers(&log, GBE_WAL_METADATA, MEMBER, CLUSTER + 1, 0);
+		else if (i == 4)
+			g_byte_array_set_size(log.bytes, 0);
+		else
+			log_record(&log, GBE_WAL_STATE, odd);
+		log_save(&log, 100);
+		log_end(&log);
+		read_log(&read);
+		ck_assert_str_eq(read.codes, codes[i]);
+		ck_assert(read.wal.complete == (*codes[i] == '\0'));
+	}
+}
+END_TEST
+
+/* Who votes is taken down in order, and what a new leader replaced is forgotten. */
+START_TEST(members)
+{
+	g_auto(Read) read = {0};
+	Log log;
+
+	log_begin(&log);
+	log_change(&log, GBE_CONF_ADD, MEMBER);
+	log_change(&log, GBE_CONF_ADD, 7);
+	log_put(&log, 10);
+	log_change(&log, GBE_CONF_REMOVE, 7);
+	log.index = 3;
+	log_put(&log, 10);
+	log_save(&log, 100);
+	log_end(&log);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "");
+	ck_assert_uint_eq(read.wal.changes->len, 2);
+	ck_assert_uint_eq(g_array_index(read.wal.changes, GbeConfChange, 1).node, 7);
+	ck_assert_uint_eq(read.wal.last_entry, 4);
+	ck_assert_uint_eq(read.wal.gap, 0);
+	ck_assert(!read.wal.changes_lost);
+}
+END_TEST
+
+START_TEST(names_beside)
+{
+	g_auto(Read) read = {0};
+	Log log;
+
+	log_begin(&log);
+	log_save(&log, 0);
+	log_end(&log);
+	root_write("wal/0.tmp", "");
+	root_write(FIRST ".broken", "");
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "member-leftover member-leftover");
+	ck_assert(read.wal.complete);
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_NOTE);
+}
+END_TEST
+
+/* Bytes behind the end that all claim to be records cost no more than there are bytes. */
+START_TEST(hostile_tail)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	static const guint8 claim[] = {0,    0, 0x20, 0, 0,    0,    0,	   0,
+				       0x08, 2, 0x10, 1, 0x1a, 0xfa, 0xff, 0x7f};
+	gint64 begin = g_get_monotonic_time();
+	g_auto(Read) read = {0};
+	Log log;
+
+	log_begin(&log);
+	for (guint i = 0; i < 8 * 1024 * 1024 / sizeof(claim); i++)
+		g_byte_array_append(bytes, claim, sizeof(claim));
+	g_byte_array_append(log.bytes, (const guint8[8]){0}, 8);
+	g_byte_array_append(log.bytes, bytes->data, bytes->len);
+	log_save(&log, 0);
+	log_end(&log);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-tail");
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_USEC_PER_SEC);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("etcd-wal-read");
+	TCase *files = tcase_create("files");
+
+	tcase_add_checked_fixture(files, root_setup, root_teardown);
+	tcase_set_timeout(files, 120);
+	tcase_add_test(files, samples);
+	tcase_add_test(files, made_to_measure);
+	tcase_add_test(files, cut_anywhere);
+	tcase_add_test(files, every_byte);
+	tcase_add_test(files, hole);
+	tcase_add_test(files, residue);
+	tcase_add_test(files, unwritten_sector);
+	tcase_add_test(files, length_too_large);
+	tcase_add_test(files, segments);
+	tcase_add_test(files, cut_in_the_middle);
+	tcase_add_test(files, contents);
+	tcase_add_test(files, members);
+	tcase_add_test(files, names_beside);
+	tcase_add_test(files, hostile_tail);
+	suite_add_tcase(suite, files);
+	return scratch_main(suite);
+}
