@@ -10,10 +10,10 @@
 #include "fs/tree.h"
 
 void
-gbe_preflight_add(GPtrArray *findings, const char *check, GbeFindingLevel level, const char *format,
-		  ...)
+gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel level,
+		  const char *format, ...)
 {
-	GbeFinding *finding = g_new0(GbeFinding, 1);
+	GbePreflightFinding *finding = g_new0(GbePreflightFinding, 1);
 	va_list args;
 
 	finding->check = check;
@@ -31,21 +31,21 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 
 	if (facts->ostree != GBE_YES)
 		gbe_preflight_add(
-		    findings, "system", GBE_FINDING_BAD,
+		    findings, "system", GBE_PREFLIGHT_BAD,
 		    "this is no ostree system, and neither is a composefs-native bootc one: no "
 		    "deployments, so nothing is backed up or restored with them");
 	else if (facts->booted.id == NULL)
-		gbe_preflight_add(findings, "system", GBE_FINDING_BAD,
+		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_BAD,
 				  "the booted deployment cannot be told: %s",
 				  facts->booted_why != NULL ? facts->booted_why : "unknown");
 	else if (facts->listed == NULL)
-		gbe_preflight_add(findings, "system", GBE_FINDING_UNKNOWN,
+		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_UNKNOWN,
 				  "ostree's deployments cannot be listed: %s",
 				  observed->deployments->list_why != NULL
 				      ? observed->deployments->list_why
 				      : "unknown");
 	else
-		gbe_preflight_add(findings, "system", GBE_FINDING_OK,
+		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_OK,
 				  "%s is booted, %u deployments", facts->booted.id,
 				  facts->listed->len);
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
@@ -53,12 +53,12 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 
 		if (!listed->staged)
 			continue;
-		gbe_preflight_add(findings, "staged", GBE_FINDING_NOTE, "%s is staged%s",
+		gbe_preflight_add(findings, "staged", GBE_PREFLIGHT_NOTE, "%s is staged%s",
 				  listed->ref.id,
 				  listed->locked ? " and locked: a reboot does not take it" : "");
 		if (listed->has_program == GBE_NO)
 			gbe_preflight_add(
-			    findings, "staged", GBE_FINDING_BAD,
+			    findings, "staged", GBE_PREFLIGHT_BAD,
 			    "%s does not carry greenboot-etcd: nobody there tells a failed update "
 			    "from a good one",
 			    listed->ref.id);
@@ -72,27 +72,27 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 
 	if (greenboot->flavour == GBE_GREENBOOT_NONE)
 		gbe_preflight_add(
-		    findings, "greenboot", GBE_FINDING_BAD,
+		    findings, "greenboot", GBE_PREFLIGHT_BAD,
 		    "greenboot is not installed: nobody judges boots here, and no failed update "
 		    "is rolled back");
 	else if (greenboot->enabled == GBE_NO)
 		gbe_preflight_add(
-		    findings, "greenboot", GBE_FINDING_BAD,
+		    findings, "greenboot", GBE_PREFLIGHT_BAD,
 		    "greenboot is not enabled (%s): `systemctl enable greenboot-healthcheck`",
 		    greenboot->enabled_why != NULL ? greenboot->enabled_why : "unknown");
 	else if (greenboot->enabled == GBE_UNKNOWN)
-		gbe_preflight_add(findings, "greenboot", GBE_FINDING_UNKNOWN,
+		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_UNKNOWN,
 				  "whether greenboot is enabled cannot be told");
 	else if (greenboot->can_count == GBE_NO)
 		gbe_preflight_add(
-		    findings, "greenboot", GBE_FINDING_BAD,
+		    findings, "greenboot", GBE_PREFLIGHT_BAD,
 		    "greenboot cannot count boots: GRUB cannot write its environment block "
 		    "(/boot/grub2/grubenv missing, or /boot on btrfs)");
 	else if (greenboot->can_count == GBE_UNKNOWN)
-		gbe_preflight_add(findings, "greenboot", GBE_FINDING_UNKNOWN,
+		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_UNKNOWN,
 				  "whether greenboot can count boots cannot be told");
 	else
-		gbe_preflight_add(findings, "greenboot", GBE_FINDING_OK,
+		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_OK,
 				  "%s flavour, enabled, can count",
 				  gbe_greenboot_flavour_to_string(greenboot->flavour));
 }
@@ -106,31 +106,32 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 	g_autofree char *size = NULL;
 
 	if (facts->data == GBE_NO) {
-		gbe_preflight_add(findings, "data", GBE_FINDING_NOTE,
+		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
 				  "no etcd data in %s: there is nothing to back up",
 				  observed->data->path);
 		return FALSE;
 	}
 	if (facts->data == GBE_UNKNOWN) {
-		gbe_preflight_add(findings, "data", GBE_FINDING_UNKNOWN,
+		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_UNKNOWN,
 				  "the data in %s cannot be read: %s", observed->data->path,
 				  facts->data_why != NULL ? facts->data_why : "unknown");
 		return FALSE;
 	}
 	if (!gbe_data_check_whole(observed->data, &error) ||
 	    !gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, &error)) {
-		gbe_preflight_add(findings, "data", GBE_FINDING_BAD, "%s cannot be backed up: %s",
+		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_BAD, "%s cannot be backed up: %s",
 				  observed->data->path, error->message);
 		return FALSE;
 	}
 	size = gbe_size_to_text(info.bytes);
-	gbe_preflight_add(findings, "data", GBE_FINDING_OK, "%s: %s in %" G_GUINT64_FORMAT " files",
-			  observed->data->path, size, info.files);
+	gbe_preflight_add(findings, "data", GBE_PREFLIGHT_OK,
+			  "%s: %s in %" G_GUINT64_FORMAT " files", observed->data->path, size,
+			  info.files);
 	if (info.left_out != NULL && info.left_out->len > 0)
-		gbe_preflight_add(findings, "data", GBE_FINDING_NOTE,
+		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
 				  "%u sockets carry no data and are left out", info.left_out->len);
 	if (facts->stamp_why != NULL)
-		gbe_preflight_add(findings, "data", GBE_FINDING_NOTE,
+		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
 				  "the stamp cannot be read: %s", facts->stamp_why);
 	return TRUE;
 }
@@ -141,22 +142,22 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 	const GbeFacts *facts = observed->facts;
 
 	if (facts->store == GBE_NO) {
-		gbe_preflight_add(findings, "store", GBE_FINDING_BAD,
+		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
 				  "the store of backups %s is not there: mount it",
 				  observed->store->path);
 		return FALSE;
 	}
 	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd)) {
-		gbe_preflight_add(findings, "store", GBE_FINDING_BAD,
+		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
 				  "the store of backups %s is read-only", observed->store->path);
 		return FALSE;
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
 		if (gbe_status_is_damaged(observed, observed->damaged->pdata[i]))
-			gbe_preflight_add(findings, "store", GBE_FINDING_NOTE,
+			gbe_preflight_add(findings, "store", GBE_PREFLIGHT_NOTE,
 					  "the manifest of backup %s cannot be read",
 					  (const char *)observed->damaged->pdata[i]);
-	gbe_preflight_add(findings, "store", GBE_FINDING_OK, "%s: %u backups",
+	gbe_preflight_add(findings, "store", GBE_PREFLIGHT_OK, "%s: %u backups",
 			  observed->store->path, facts->backups->len);
 	return TRUE;
 }
@@ -193,7 +194,7 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 
 	if (!gbe_filesystem_space(fd, &space.available, &total, &inodes, &error) ||
 	    !gbe_extents_of_tree(observed->data->fd, FALSE, &extents, &error)) {
-		gbe_preflight_add(findings, "space", GBE_FINDING_UNKNOWN, "%s", error->message);
+		gbe_preflight_add(findings, "space", GBE_PREFLIGHT_UNKNOWN, "%s", error->message);
 		return;
 	}
 	if (facts->clones != GBE_YES)
@@ -205,17 +206,17 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 	missing = gbe_size_to_text(gbe_space_missing(&space));
 	if (!gbe_space_fits_after_prune(&space))
 		gbe_preflight_add(
-		    findings, "space", GBE_FINDING_BAD,
+		    findings, "space", GBE_PREFLIGHT_BAD,
 		    "no room for the next upgrade's backup in %s: %s to write, %s free, %s more "
 		    "are needed",
 		    observed->store->path, write, free_text, missing);
 	else if (facts->clones == GBE_YES)
-		gbe_preflight_add(findings, "space", GBE_FINDING_OK,
+		gbe_preflight_add(findings, "space", GBE_PREFLIGHT_OK,
 				  "backups are clones here and cost next to nothing; %s free",
 				  free_text);
 	else
 		gbe_preflight_add(
-		    findings, "space", GBE_FINDING_OK,
+		    findings, "space", GBE_PREFLIGHT_OK,
 		    "backups are copies here (no clones from %s to %s): %s to write, %s free",
 		    observed->data->path, observed->store->path, write, free_text);
 }
@@ -243,7 +244,7 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	GbeHealth health = recorded_health(observed->facts, &reason);
 
 	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0') {
-		gbe_preflight_add(findings, "etcd", GBE_FINDING_NOTE,
+		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_NOTE,
 				  "[etcd] service is empty: greenboot-etcd is off");
 		return;
 	}
@@ -253,21 +254,22 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	}
 	switch (health) {
 	case GBE_HEALTH_HEALTHY:
-		gbe_preflight_add(findings, "etcd", GBE_FINDING_OK, "healthy%s%s",
+		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_OK, "healthy%s%s",
 				  probe != NULL && probe->version != NULL ? ", version " : "",
 				  probe != NULL && probe->version != NULL ? probe->version : "");
 		break;
 	case GBE_HEALTH_UNHEALTHY:
 		gbe_preflight_add(
-		    findings, "etcd", GBE_FINDING_BAD,
+		    findings, "etcd", GBE_PREFLIGHT_BAD,
 		    "etcd is not healthy (%s): mend it before an update is judged by it", reason);
 		break;
 	case GBE_HEALTH_NOT_ASKED:
-		gbe_preflight_add(findings, "etcd", GBE_FINDING_NOTE, "etcd's health: %s", reason);
+		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_NOTE, "etcd's health: %s",
+				  reason);
 		break;
 	case GBE_HEALTH_CANNOT_TELL:
 	default:
-		gbe_preflight_add(findings, "etcd", GBE_FINDING_UNKNOWN,
+		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_UNKNOWN,
 				  "etcd's health cannot be told: %s", reason);
 		break;
 	}

@@ -13,7 +13,7 @@
 #include <string.h>
 
 void
-gbe_finding_free(GbeFinding *finding)
+gbe_preflight_finding_free(GbePreflightFinding *finding)
 {
 	if (finding == NULL)
 		return;
@@ -22,13 +22,13 @@ gbe_finding_free(GbeFinding *finding)
 }
 
 const char *
-gbe_finding_level_to_string(GbeFindingLevel level)
+gbe_preflight_level_to_string(GbePreflightLevel level)
 {
 	static const char *const words[] = {
-	    [GBE_FINDING_OK] = "ok",
-	    [GBE_FINDING_NOTE] = "note",
-	    [GBE_FINDING_UNKNOWN] = "unknown",
-	    [GBE_FINDING_BAD] = "bad",
+	    [GBE_PREFLIGHT_OK] = "ok",
+	    [GBE_PREFLIGHT_NOTE] = "note",
+	    [GBE_PREFLIGHT_UNKNOWN] = "unknown",
+	    [GBE_PREFLIGHT_BAD] = "bad",
 	};
 
 	return words[level];
@@ -40,10 +40,10 @@ check_configuration(GbeApp *app, GPtrArray *findings)
 	g_autoptr(GError) error = NULL;
 
 	if (gbe_configuration_load(app, TRUE, &error)) {
-		gbe_preflight_add(findings, "configuration", GBE_FINDING_OK, "no errors");
+		gbe_preflight_add(findings, "configuration", GBE_PREFLIGHT_OK, "no errors");
 		return TRUE;
 	}
-	gbe_preflight_add(findings, "configuration", GBE_FINDING_BAD, "%s", error->message);
+	gbe_preflight_add(findings, "configuration", GBE_PREFLIGHT_BAD, "%s", error->message);
 	g_clear_error(&error);
 	return gbe_configuration_load(app, FALSE, &error);
 }
@@ -51,7 +51,8 @@ check_configuration(GbeApp *app, GPtrArray *findings)
 GPtrArray *
 gbe_preflight_check(GbeApp *app, const GbeProbe *probe)
 {
-	GPtrArray *findings = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_finding_free);
+	GPtrArray *findings =
+	    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_preflight_finding_free);
 	GbeObserveOptions options = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GError) error = NULL;
@@ -60,15 +61,15 @@ gbe_preflight_check(GbeApp *app, const GbeProbe *probe)
 		return findings;
 	if (app->state_fd < 0 && !gbe_app_open_state(app, FALSE, &error) &&
 	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		gbe_preflight_add(findings, "state", GBE_FINDING_UNKNOWN, "%s", error->message);
+		gbe_preflight_add(findings, "state", GBE_PREFLIGHT_UNKNOWN, "%s", error->message);
 		return findings;
 	}
 	g_clear_error(&error);
 	if (!gbe_observe(app, &options, &observed, &error)) {
 		gbe_preflight_add(findings, "data",
 				  g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)
-				      ? GBE_FINDING_BAD
-				      : GBE_FINDING_UNKNOWN,
+				      ? GBE_PREFLIGHT_BAD
+				      : GBE_PREFLIGHT_UNKNOWN,
 				  "%s", error->message);
 		return findings;
 	}
@@ -88,11 +89,11 @@ gbe_preflight_status(const GPtrArray *findings)
 	int status = 0;
 
 	for (guint i = 0; i < findings->len; i++) {
-		const GbeFinding *finding = findings->pdata[i];
+		const GbePreflightFinding *finding = findings->pdata[i];
 
-		if (finding->level == GBE_FINDING_BAD)
+		if (finding->level == GBE_PREFLIGHT_BAD)
 			return 5;
-		if (finding->level == GBE_FINDING_UNKNOWN)
+		if (finding->level == GBE_PREFLIGHT_UNKNOWN)
 			status = 7;
 	}
 	return status;
@@ -110,9 +111,9 @@ leave_problems(GbeApp *app, const GPtrArray *findings)
 	gbe_autofd int run_fd = -1;
 
 	for (guint i = 0; i < findings->len; i++) {
-		const GbeFinding *finding = findings->pdata[i];
+		const GbePreflightFinding *finding = findings->pdata[i];
 
-		if (finding->level == GBE_FINDING_BAD)
+		if (finding->level == GBE_PREFLIGHT_BAD)
 			json_array_add_string_element(problems, finding->text);
 	}
 	json_object_set_array_member(object, "problems", problems);
@@ -129,10 +130,10 @@ report(GbeApp *app, const GPtrArray *findings)
 	g_autoptr(GbeObserved) observed = NULL;
 
 	for (guint i = 0; i < findings->len; i++) {
-		const GbeFinding *finding = findings->pdata[i];
+		const GbePreflightFinding *finding = findings->pdata[i];
 		GbeEventFields fields = {.action = finding->check, .reason = finding->text};
 
-		if (finding->level == GBE_FINDING_BAD)
+		if (finding->level == GBE_PREFLIGHT_BAD)
 			gbe_event_preflight(&fields);
 		else
 			gbe_note("%s: %s", finding->check, finding->text);
@@ -152,12 +153,13 @@ gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings)
 	} else {
 		*ret_findings = g_ptr_array_new_with_free_func(g_free);
 		for (guint i = 0; i < findings->len; i++) {
-			const GbeFinding *finding = findings->pdata[i];
+			const GbePreflightFinding *finding = findings->pdata[i];
 
-			g_ptr_array_add(*ret_findings,
-					g_strdup_printf("%s: %s: %s",
-							gbe_finding_level_to_string(finding->level),
-							finding->check, finding->text));
+			g_ptr_array_add(
+			    *ret_findings,
+			    g_strdup_printf("%s: %s: %s",
+					    gbe_preflight_level_to_string(finding->level),
+					    finding->check, finding->text));
 		}
 	}
 	return gbe_preflight_status(findings);

@@ -10,22 +10,22 @@
 #include "etcd/health.h"
 
 typedef enum {
-	GBE_FINDING_OK,
-	GBE_FINDING_NOTE,    /* worth knowing; nothing to do */
-	GBE_FINDING_UNKNOWN, /* cannot be told */
-	GBE_FINDING_BAD,     /* the upgrade's backup would fail, or nobody could bring it back */
-} GbeFindingLevel;
+	GBE_PREFLIGHT_OK,
+	GBE_PREFLIGHT_NOTE,    /* worth knowing; nothing to do */
+	GBE_PREFLIGHT_UNKNOWN, /* cannot be told */
+	GBE_PREFLIGHT_BAD,     /* the upgrade's backup would fail, or nobody could bring it back */
+} GbePreflightLevel;
 
 typedef struct {
 	const char *check; /* static: "configuration", "data", "store", "space"... */
-	GbeFindingLevel level;
+	GbePreflightLevel level;
 	char *text;
-} GbeFinding;
+} GbePreflightFinding;
 
-void gbe_finding_free(GbeFinding *finding);
-const char *gbe_finding_level_to_string(GbeFindingLevel level); /* ok note unknown bad */
+void gbe_preflight_finding_free(GbePreflightFinding *finding);
+const char *gbe_preflight_level_to_string(GbePreflightLevel level); /* ok note unknown bad */
 
-/* Array of GbeFinding. Never fails: what could not be looked at is a finding. Loads the configuration.
+/* Array of GbePreflightFinding. Never fails: what could not be looked at is a finding. Loads the configuration.
  * @probe: of etcd just now; NULL: what the run's own check said is taken. */
 GPtrArray *gbe_preflight_check(GbeApp *app, const GbeProbe *probe);
 /* 0, 5 or 7. */

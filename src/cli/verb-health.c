@@ -113,11 +113,12 @@ preflight_json(const GPtrArray *findings)
 	int status = gbe_preflight_status(findings);
 
 	for (guint i = 0; i < findings->len; i++) {
-		const GbeFinding *finding = findings->pdata[i];
+		const GbePreflightFinding *finding = findings->pdata[i];
 		JsonObject *element = json_object_new();
 
 		gbe_json_set_string(element, "check", finding->check);
-		gbe_json_set_string(element, "result", gbe_finding_level_to_string(finding->level));
+		gbe_json_set_string(element, "result",
+				    gbe_preflight_level_to_string(finding->level));
 		gbe_json_set_string(element, "text", finding->text);
 		json_array_add_object_element(array, element);
 	}
@@ -148,9 +149,9 @@ gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 		gbe_print_object(object);
 	}
 	for (guint i = 0; i < findings->len && !cli->json && !cli->quiet; i++) {
-		const GbeFinding *finding = findings->pdata[i];
+		const GbePreflightFinding *finding = findings->pdata[i];
 
-		gbe_print("%-8s %-14s %s\n", gbe_finding_level_to_string(finding->level),
+		gbe_print("%-8s %-14s %s\n", gbe_preflight_level_to_string(finding->level),
 			  finding->check, finding->text);
 	}
 	cli->status = (GbeExitStatus)gbe_preflight_status(findings);
