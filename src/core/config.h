@@ -13,7 +13,12 @@
 #include <glib.h>
 
 typedef enum { GBE_WHEN_COW_ONLY, GBE_WHEN_ALWAYS, GBE_WHEN_NEVER } GbeWhen;
-typedef enum { GBE_VERIFY_AUTO, GBE_VERIFY_SANITY, GBE_VERIFY_FULL, GBE_VERIFY_NONE } GbeVerify;
+typedef enum {
+	GBE_BACKUP_VERIFY_AUTO,
+	GBE_BACKUP_VERIFY_SANITY,
+	GBE_BACKUP_VERIFY_FULL,
+	GBE_BACKUP_VERIFY_NONE
+} GbeBackupVerify;
 typedef enum {
 	GBE_UPGRADE_FAIL_AUTO,
 	GBE_UPGRADE_FAIL_REFUSE,
@@ -43,7 +48,7 @@ typedef struct {
 		guint keep_good; /* 0: by the file system (2 on clones, else 1) */
 		guint keep_bad;
 		GbeWhen at_boot, at_shutdown;
-		GbeVerify verify;
+		GbeBackupVerify verify;
 		GbeOnUpgradeFailure on_upgrade_failure;
 		char *schedule;
 	} backup;

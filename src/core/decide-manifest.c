@@ -75,8 +75,9 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 		manifest->lineage.line = sequence;
 		manifest->trial.used = -1;
 	}
-	manifest->verified =
-	    facts->config->backup.verify == GBE_VERIFY_NONE ? GBE_VERIFIED_NO : GBE_VERIFIED_COPY;
+	manifest->verified = facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE
+				 ? GBE_VERIFIED_NO
+				 : GBE_VERIFIED_COPY;
 	manifest->grade =
 	    facts->sound == GBE_NO
 		? GBE_GRADE_BAD

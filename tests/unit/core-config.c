@@ -184,7 +184,7 @@ START_TEST(words_mean_what_they_say)
 	ck_assert_uint_eq(config->health.monitor, 0);
 	ck_assert_uint_eq(config->health.min_free, 10);
 	ck_assert_str_eq(config->backup.directory, "/srv/b");
-	ck_assert_int_eq(config->backup.verify, GBE_VERIFY_NONE);
+	ck_assert_int_eq(config->backup.verify, GBE_BACKUP_VERIFY_NONE);
 	ck_assert_int_eq(config->backup.at_shutdown, GBE_WHEN_NEVER);
 	ck_assert_int_eq(config->backup.on_upgrade_failure, GBE_UPGRADE_FAIL_CONTINUE);
 	ck_assert_uint_eq(config->backup.keep_good, 0);

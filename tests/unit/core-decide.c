@@ -368,7 +368,7 @@ START_TEST(without_verification_nothing_is_good)
 	g_autoptr(GbeFacts) facts = after_green_a('a');
 	g_autoptr(GbePlan) plan = NULL;
 
-	facts->config->backup.verify = GBE_VERIFY_NONE;
+	facts->config->backup.verify = GBE_BACKUP_VERIFY_NONE;
 	plan = gbe_decide(facts);
 	ck_assert_int_eq(action(plan, GBE_ACTION_BACKUP)->manifest->verified, GBE_VERIFIED_NO);
 	ck_assert_int_eq(action(plan, GBE_ACTION_BACKUP)->manifest->grade, GBE_GRADE_UNPROVEN);
