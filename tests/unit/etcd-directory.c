@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd-log.h"
+#include "etcd-real.h"
+
+#include "etcd/directory.h"
+#include "lib/samples.h"
+
+typedef struct {
+	GbeDirectory directory;
+	GbeFindings findings;
+	char *codes;
+} Read;
+
+static void
+read_clear(Read *read)
+{
+	gbe_directory_clear(&read->directory);
+	gbe_findings_clear(&read->findings);
+	g_free(read->codes);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Read, read_clear)
+
+static void
+read_data(const char *data, GbeVerifyLevel level, Read *ret)
+{
+	const GbeDbOptions options = {.level = level};
+	g_autoptr(GError) error = NULL;
+	int fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	*ret = (Read){0};
+	gbe_findings_init(&ret->findings);
+	if (!gbe_directory_read(fd, "", -1, &options, &ret->directory, &ret->findings, &error))
+		ck_abort_msg("%s", error->message);
+	(void)close(fd);
+	ret->codes = codes_of(&ret->findings);
+}
+
+/* The verdict of every sample, and what their README says of them. */
+static const struct {
+	const char *name, *codes;
+	GbeSeverity worst;
+	guint64 start, index, last;
+} samples[] = {
+    {"etcd34-small-stopped", "", GBE_FINDING_NOTE, 0, 26, 26},
+    {"etcd34-20k-puts", "", GBE_FINDING_NOTE, 0, 20004, 20004},
+    {"etcd34-7k5-snapfiles", "", GBE_FINDING_NOTE, 7014, 7504, 7504},
+    {"etcd34-compact-tombstones", "", GBE_FINDING_NOTE, 0, 3518, 3518},
+    {"etcd34-restored-from-snapshot", "", GBE_FINDING_NOTE, 1, 1, 1},
+    {"etcd35-7k5-snapfiles", "", GBE_FINDING_NOTE, 7010, 7504, 7504},
+    {"etcd35-compact-tombstones", "", GBE_FINDING_NOTE, 0, 3518, 3518},
+    {"etcd35-restored-from-snapshot", "", GBE_FINDING_NOTE, 1, 1, 1},
+    {"etcd35-wal3segments-compacted", "", GBE_FINDING_NOTE, 0, 145, 145},
+    {"etcd36-7k5-snapfiles", "", GBE_FINDING_NOTE, 7011, 7504, 7504},
+    {"etcd36-compact-tombstones", "", GBE_FINDING_NOTE, 0, 3518, 3518},
+    {"etcd34-live-atomic-btrfs-GOOD", "member-leftover", GBE_FINDING_NOTE, 8009, 9597, 9766},
+    {"etcd34-live-torn-db-BAD", "bbolt-root member-leftover", GBE_FINDING_DAMAGE, 12014, 0, 13339},
+    {"etcd34-live-walfirst-BAD-db-ahead-of-wal",
+     "member-leftover snap-skipped member-db-ahead-of-wal", GBE_FINDING_DAMAGE, 8009, 11260, 9773},
+};
+
+START_TEST(every_sample)
+{
+	g_autofree char *file = g_strconcat(samples[_i].name, ".tar.gz", NULL);
+	g_autofree char *archive = sample_path(file);
+	g_autofree char *data = root_path(samples[_i].name);
+
+	if (!have_samples("every-sample"))
+		return;
+	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
+	for (guint full = 0; full < 2; full++) {
+		g_auto(Read) read = {0};
+
+		read_data(data, full ? GBE_VERIFY_FULL : GBE_VERIFY_SANITY, &read);
+		ck_assert_str_eq(read.codes, samples[_i].codes);
+		ck_assert_int_eq(gbe_findings_worst(&read.findings), samples[_i].worst);
+		ck_assert_uint_eq(read.directory.start.index, samples[_i].start);
+		ck_assert_uint_eq(read.directory.db.consistent_index, samples[_i].index);
+		ck_assert_uint_eq(read.directory.wal.last_entry, samples[_i].last);
+		ck_assert_uint_eq(read.directory.conf.voters->len, 1);
+		ck_assert_uint_eq(g_array_index(read.directory.conf.voters, guint64, 0),
+				  read.directory.wal.metadata.member);
+	}
+	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+}
+END_TEST
+
+/* The rules, without files: a log of one segment from the beginning with entries 1 to @last, snapshots at
+ * 0 and 50, and a database that holds it up to @index. */
+typedef struct {
+	guint64 last, commit, index, gap;
+	guint64 snap;	 /* of the one .snap file; 0: there is none */
+	guint64 segment; /* index in the segment's name */
+	guint64 snap_db; /* of a .snap.db; 0: none */
+	gboolean no_db, no_log, no_state, broken, incomplete;
+	guint64 db_term;
+	const char *codes;
+} Case;
+
+static void
+judge(const Case *c, Read *ret)
+{
+	GbeDirectory *directory = &ret->directory;
+	GbeRaftPoint points[] = {{0, 0}, {50, 2}};
+	GbeConfChange change = {.index = 1, .type = GBE_CONF_ADD, .node = MEMBER};
+
+	*ret = (Read){0};
+	gbe_findings_init(&ret->findings);
+	directory->snapfiles = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_snapfile_free);
+	directory->databases = g_array_new(FALSE, FALSE, sizeof(guint64));
+	directory->wal.segments = g_ptr_array_new_with_free_func(g_free);
+	directory->wal.snapshots = g_array_new(FALSE, FALSE, sizeof(GbeRaftPoint));
+	directory->wal.changes = g_array_new(FALSE, FALSE, sizeof(GbeConfChange));
+	directory->has_db = !c->no_db;
+	directory->db.present = directory->db_tells = !c->no_db;
+	directory->db.consistent_index = c->index;
+	directory->db.term = c->db_term;
+	if (c->snap_db != 0)
+		g_array_append_val(directory->databases, c->snap_db);
+	if (c->snap != 0) {
+		GbeSnapfile *snapfile = g_new0(GbeSnapfile, 1);
+
+		snapfile->name = g_strdup("x.snap");
+		snapfile->named = snapfile->point = (GbeRaftPoint){c->snap, 2};
+		snapfile->conf.voters = g_array_new(FALSE, FALSE, sizeof(guint64));
+		g_array_append_val(snapfile->conf.voters, change.node);
+		snapfile->fault = c->broken ? g_strdup("its checksum is wrong") : NULL;
+		g_ptr_array_add(directory->snapfiles, snapfile);
+	}
+	if (!c->no_log) {
+		GbeWalSegment *segment = g_new0(GbeWalSegment, 1);
+
+		segment->name = (char *)"segment";
+		segment->index = c->segment;
+		segment->first_entry = MAX(c->segment, 1);
+		g_ptr_array_add(directory->wal.segments, segment);
+		g_array_append_vals(directory->wal.snapshots, points, 2);
+		g_array_append_val(directory->wal.changes, change);
+		directory->wal.complete = !c->incomplete;
+		directory->wal.has_metadata = TRUE;
+		directory->wal.metadata = (GbeWalMetadata){MEMBER, CLUSTER};
+		directory->wal.has_state = !c->no_state;
+		directory->wal.state = (GbeHardState){2, MEMBER, c->commit};
+		directory->wal.last_entry = c->last;
+		directory->wal.gap = c->gap != 0 ? c->gap : c->segment > 1 ? c->segment : 0;
+	}
+	gbe_directory_judge(directory, "", &ret->findings);
+	ret->codes = codes_of(&ret->findings);
+}
+
+static const Case cases[] = {
+    {.last = 100, .commit = 100, .index = 100, .snap = 50, .codes = ""},
+    {.last = 100, .commit = 100, .index = 50, .snap = 50, .codes = ""},
+    {.last = 100, .commit = 99, .index = 98, .codes = ""},
+    /* Behind the snapshot, ahead of the log. */
+    {.last = 100, .commit = 100, .index = 49, .snap = 50, .codes = "member-db-behind-snap"},
+    {.last = 100, .commit = 100, .index = 49, .snap = 50, .snap_db = 50, .codes = ""},
+    {.last = 100, .commit = 100, .index = 101, .codes = "member-db-ahead-of-wal"},
+    /* The last state record was lost: legal; so is a snapshot that the log does not know as agreed on. */
+    {.last = 100, .commit = 99, .index = 100, .codes = "member-commit-behind"},
+    {.last = 100, .commit = 49, .index = 48, .snap = 50, .codes = "snap-skipped"},
+    {.last = 100, .commit = 100, .index = 100, .snap = 60, .codes = "snap-skipped"},
+    {.last = 100, .commit = 101, .index = 100, .codes = "wal-commit"},
+    {.last = 0, .commit = 0, .index = 0, .no_state = TRUE, .codes = ""},
+    /* Where the log begins. */
+    {.last = 100, .commit = 100, .index = 90, .segment = 40, .codes = "member-no-start"},
+    {.last = 100, .commit = 100, .index = 90, .segment = 40, .snap = 50, .codes = ""},
+    {.last = 100,
+     .commit = 100,
+     .index = 90,
+     .segment = 52,
+     .snap = 50,
+     .codes = "member-no-start"},
+    {.last = 100,
+     .commit = 100,
+     .index = 90,
+     .gap = 70,
+     .snap = 50,
+     .codes = "wal-entries-missing"},
+    {.last = 100, .commit = 100, .index = 90, .gap = 51, .snap = 50, .codes = ""},
+    {.last = 100, .commit = 100, .index = 90, .gap = 20, .snap = 50, .codes = ""},
+    {.last = 100, .commit = 100, .index = 90, .gap = 20, .codes = "wal-entries-missing"},
+    /* A broken .snap file: where the log reaches back, etcd goes on without. */
+    {.last = 100, .commit = 100, .index = 90, .snap = 50, .broken = TRUE, .codes = "snap-broken"},
+    {.last = 100,
+     .commit = 100,
+     .index = 90,
+     .snap = 50,
+     .broken = TRUE,
+     .segment = 40,
+     .codes = "snap-broken member-no-start"},
+    /* What is not there. */
+    {.last = 100, .commit = 100, .no_db = TRUE, .codes = "member-no-db"},
+    {.last = 100, .commit = 100, .no_db = TRUE, .snap = 50, .codes = "member-no-db"},
+    {.no_log = TRUE, .index = 7, .codes = "member-no-wal"},
+    {.no_log = TRUE, .index = 0, .codes = "member-no-wal"},
+    {.no_log = TRUE, .no_db = TRUE, .codes = "member-not-etcd"},
+    {.last = 100, .commit = 100, .index = 90, .db_term = 3, .codes = "member-term"},
+    {.last = 100, .commit = 100, .index = 90, .db_term = 2, .codes = ""},
+    /* Of a broken log only what it says for certain is used. */
+    {.last = 10, .commit = 10, .index = 90, .incomplete = TRUE, .codes = ""},
+};
+
+START_TEST(rules)
+{
+	g_auto(Read) read = {0};
+
+	judge(&cases[_i], &read);
+	ck_assert_msg(g_str_equal(read.codes, cases[_i].codes), "case %d: \"%s\", not \"%s\"", _i,
+		      read.codes, cases[_i].codes);
+}
+END_TEST
+
+START_TEST(severities)
+{
+	const Case fresh = {.no_log = TRUE, .index = 0};
+	const Case gone = {.no_log = TRUE, .index = 7};
+	const Case rebuilt = {.last = 100, .commit = 100, .no_db = TRUE};
+	const Case lost = {.last = 100, .commit = 100, .no_db = TRUE, .snap = 50};
+	g_auto(Read) a = {0};
+	g_auto(Read) b = {0};
+	g_auto(Read) c = {0};
+	g_auto(Read) d = {0};
+
+	judge(&fresh, &a);
+	judge(&gone, &b);
+	judge(&rebuilt, &c);
+	judge(&lost, &d);
+	ck_assert_int_eq(gbe_findings_worst(&a.findings), GBE_FINDING_WARNING);
+	ck_assert_int_eq(gbe_findings_worst(&b.findings), GBE_FINDING_DAMAGE);
+	ck_assert_int_eq(gbe_findings_worst(&c.findings), GBE_FINDING_WARNING);
+	ck_assert_int_eq(gbe_findings_worst(&d.findings), GBE_FINDING_DAMAGE);
+}
+END_TEST
+
+START_TEST(voters)
+{
+	Case c = {.last = 100, .commit = 100, .index = 90, .snap = 50};
+	GbeConfChange second = {.index = 60, .type = GBE_CONF_ADD, .node = 7};
+	GbeConfChange learner = {.index = 61, .type = GBE_CONF_ADD_LEARNER, .node = 8};
+	g_auto(Read) read = {0};
+
+	judge(&c, &read);
+	ck_assert_uint_eq(read.directory.conf.voters->len, 1);
+	g_array_append_val(read.directory.wal.changes, second);
+	g_array_append_val(read.directory.wal.changes, learner);
+	gbe_directory_judge(&read.directory, "", &read.findings);
+	ck_assert_uint_eq(read.directory.conf.voters->len, 2);
+	read.directory.wal.changes_lost = TRUE;
+	gbe_directory_judge(&read.directory, "", &read.findings);
+	ck_assert_ptr_null(read.directory.conf.voters);
+}
+END_TEST
+
+/* A directory that is not etcd's, files that are none. */
+START_TEST(odd)
+{
+	{
+		g_auto(Read) read = {0};
+
+		root_mkdir("member");
+		read_data(root, GBE_VERIFY_SANITY, &read);
+		ck_assert_str_eq(read.codes, "member-not-etcd");
+	}
+	{
+		g_auto(Read) read = {0};
+		g_autofree char *db = root_path("member/snap/db");
+
+		root_mkdir("member/snap");
+		root_mkdir("member/wal");
+		ck_assert_int_eq(mkfifo(db, 0600), 0);
+		read_data(root, GBE_VERIFY_FULL, &read);
+		ck_assert_str_eq(read.codes, "member-not-a-file member-no-wal");
+	}
+	{
+		g_auto(Read) read = {0};
+		g_autofree char *snap =
+		    root_path("member/snap/0000000000000002-0000000000001b63.snap");
+		g_autofree char *db = root_path("member/snap/db");
+
+		ck_assert_int_eq(symlink("/dev/zero", snap), 0);
+		ck_assert_int_eq(unlink(db), 0);
+		ck_assert_int_eq(symlink("/etc/passwd", db), 0);
+		root_write("member/snap/db.tmp.1234", "");
+		read_data(root, GBE_VERIFY_FULL, &read);
+		ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_DAMAGE);
+		ck_assert_ptr_nonnull(gbe_findings_find(&read.findings, "member-not-a-file"));
+		ck_assert_ptr_nonnull(gbe_findings_find(&read.findings, "member-leftover"));
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("etcd-directory");
+	TCase *files = tcase_create("files");
+
+	tcase_add_checked_fixture(files, root_setup, root_teardown);
+	tcase_set_timeout(files, 120);
+	tcase_add_loop_test(files, every_sample, 0, G_N_ELEMENTS(samples));
+	tcase_add_loop_test(files, rules, 0, G_N_ELEMENTS(cases));
+	tcase_add_test(files, severities);
+	tcase_add_test(files, voters);
+	tcase_add_test(files, odd);
+	suite_add_tcase(suite, files);
+	return scratch_main(suite);
+}
