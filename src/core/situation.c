@@ -55,10 +55,10 @@ closing_back(const GbeFacts *facts, const GbeStamp *stamp)
 	if (facts->last_write < 0)
 		return FALSE;
 	/* Without the time of day (an earlier version's): as if the clock had not been set meanwhile. */
-	if (closing->at < 0 && (closing->used < 0 || stamp->stamped <= 0))
+	if (closing->at <= 0 && (closing->used < 0 || stamp->stamped <= 0))
 		return FALSE;
 	since =
-	    facts->last_write - (closing->at >= 0 ? closing->at : stamp->stamped + closing->used);
+	    facts->last_write - (closing->at > 0 ? closing->at : stamp->stamped + closing->used);
 	return since >= 0 && (guint64)since <= facts->config->restore.trial_limit;
 }
 

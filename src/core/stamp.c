@@ -15,7 +15,6 @@ gbe_stamp_new(void)
 	stamp->format = GBE_FORMAT;
 	stamp->trial.used = -1;
 	stamp->closing.used = -1;
-	stamp->closing.at = -1;
 	stamp->uptime = -1;
 	return stamp;
 }
@@ -85,7 +84,7 @@ read_closing(GbeMembers *m, GbeClosing *closing)
 	closing->present = TRUE;
 	gbe_parts_read_fingerprint(&inner, "fingerprint", &closing->fingerprint);
 	closing->used = gbe_members_i64(&inner, "used", -1);
-	closing->at = gbe_members_i64(&inner, "at", -1);
+	closing->at = gbe_members_i64(&inner, "at", 0);
 	closing->next = gbe_members_string(&inner, "next", &gbe_kind_deployment);
 	closing->backup = gbe_members_string(&inner, "backup", &gbe_kind_backup);
 	if (m->error == NULL)
@@ -150,7 +149,10 @@ print_closing(JsonObject *object, const GbeClosing *closing)
 	inner = gbe_json_open_object(object, CLOSING);
 	gbe_parts_print_fingerprint(inner, "fingerprint", &closing->fingerprint);
 	gbe_json_set_known(inner, "used", closing->used);
-	gbe_json_set_known(inner, "at", closing->at);
+	if (closing->at > 0)
+		json_object_set_int_member(inner, "at", closing->at);
+	else
+		json_object_remove_member(inner, "at");
 	gbe_json_set_string(inner, "next", closing->next);
 	gbe_json_set_string(inner, "backup", closing->backup);
 }
@@ -173,7 +175,10 @@ gbe_stamp_print(const GbeStamp *stamp)
 	gbe_json_set_tri(object, "was_default", stamp->was_default);
 	gbe_parts_print_trial(object, &stamp->trial);
 	json_object_set_int_member(object, "stamped", stamp->stamped);
-	gbe_json_set_known(object, "uptime", stamp->uptime);
+	if (stamp->uptime >= 0)
+		json_object_set_int_member(object, "uptime", stamp->uptime);
+	else
+		json_object_remove_member(object, "uptime");
 	gbe_json_set_string(object, "store_path", stamp->store_path);
 	gbe_json_set_string(object, "store_fs", stamp->store_fs);
 	gbe_json_set_string(object, "data_handle", stamp->data_handle);

@@ -39,7 +39,7 @@ typedef struct {
 	gboolean present;
 	GbeFingerprint fingerprint;
 	gint64 used;  /* seconds since the stamp in this run; -1 unknown */
-	gint64 at;    /* CLOCK_REALTIME seconds: what came later was written later; -1 unknown */
+	gint64 at;    /* CLOCK_REALTIME seconds: what came later was written later; 0 unknown */
 	char *next;   /* deployment id that is to boot next; NULL unknown */
 	char *backup; /* the closing backup, or NULL: none was taken */
 } GbeClosing;

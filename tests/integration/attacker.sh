@@ -20,7 +20,7 @@ device_of_nobody() {
 	A_STATE=$(etcd_state)
 	stop_etcd
 	outside
-	chown -R $NOBODY:$NOBODY "$DATA"
+	chown -R "$NOBODY:$NOBODY" "$DATA"
 	chmod 0711 "$GBE_SCRATCH"
 }
 
@@ -47,7 +47,7 @@ nothing_outside() {
 		"$ROOT/var/lib/greenboot-etcd" "$DATA" || fail "the secret got out"
 }
 
-nobody() { setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups "$@"; }
+nobody() { setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"; }
 
 # in_time COMMAND...: any answer, within 20 s.
 in_time() {
@@ -139,7 +139,7 @@ attack_hidden() {
 	A_STATE=$(etcd_state)
 	shutdown
 	outside
-	chown $NOBODY:$NOBODY "$DATA"
+	chown "$NOBODY:$NOBODY" "$DATA"
 	chmod 0711 "$GBE_SCRATCH"
 	assert_eq "the store" "$(stat -c %u:%a "$DATA/.greenboot-etcd/backups")" 0:700
 	rename_away() { nobody mv "$DATA/.greenboot-etcd" "$DATA/mine.$RANDOM"; }
@@ -337,7 +337,7 @@ bounded_run() { (ulimit -v 300000 && "$@"); }
 
 # A process of nobody's makes names something else while root copies, restores, displaces and removes.
 race() {
-	"$BUILD/tests/integration/racer" $NOBODY "$DATA/member/snap" "$OUTSIDE" &
+	"$BUILD/tests/integration/racer" "$NOBODY" "$DATA/member/snap" "$OUTSIDE" &
 	RACER=$!
 }
 race_over() {
