@@ -204,6 +204,21 @@ gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error)
 }
 
 bool
+gbe_data_clear_closing(GbeData *data, GError **error)
+{
+	g_autoptr(GbeStamp) stamp = NULL;
+
+	if (data->fd < 0)
+		return true;
+	if (!gbe_data_read_stamp_at(data->fd, &stamp, error))
+		return false;
+	if (stamp == NULL || !stamp->closing.present)
+		return true;
+	stamp->closing.present = FALSE;
+	return gbe_data_write_stamp(data, stamp, error);
+}
+
+bool
 gbe_data_forget_stamp(GbeApp *app, GbeData *data, GError **error)
 {
 	g_autoptr(GbeData) now = NULL;

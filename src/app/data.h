@@ -39,6 +39,9 @@ bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
 void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd);
 /* Writes the stamp into the data directory, durably (2 flushes): the take-over itself. */
 bool gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error) GBE_CHECKED;
+/* Takes the closing record out of the stamp, durably, where there is one: etcd is about to write. Who forgot
+ * would take its writes for those of somebody without this program (rule 13). */
+bool gbe_data_clear_closing(GbeData *data, GError **error) GBE_CHECKED;
 /* Into any tree, without a flush of the directory: for staging trees. */
 bool gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error) GBE_CHECKED;
 /* NULL and no error: there is none. */

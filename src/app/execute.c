@@ -347,12 +347,10 @@ gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_
 	for (guint i = 0; i < plan->actions->len; i++)
 		if (!act(&e, plan->actions->pdata[i]))
 			break;
-	if (plan->clear_closing && observed->facts->stamp != NULL) {
-		g_autoptr(GbeStamp) stamp = gbe_stamp_copy(observed->facts->stamp);
+	if (plan->clear_closing) {
 		g_autoptr(GError) error = NULL;
 
-		stamp->closing.present = FALSE;
-		if (!gbe_data_write_stamp(observed->data, stamp, &error))
+		if (!gbe_data_clear_closing(observed->data, &error))
 			gbe_note("closing record: %s", error->message);
 	}
 	/* A request that was carried out: its restore names it, so that a cut before this repeats the

@@ -98,6 +98,7 @@ static GbeOutcome
 give_up(Prerun *p, const GbePlan *plan)
 {
 	GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule)};
+	g_autoptr(GError) error = NULL;
 	GbeRule last = plan->also->len > 0 ? g_array_index(plan->also, GbeRule, plan->also->len - 1)
 					   : plan->rule;
 	gboolean forward = last == GBE_RULE_11 || last == GBE_RULE_12 || plan->hold;
@@ -112,6 +113,9 @@ give_up(Prerun *p, const GbePlan *plan)
 		gbe_event_held_back(&fields);
 	else
 		gbe_event_restore_failed(&fields);
+	/* What etcd writes now is still the recorded owner's. */
+	if (!forward && !gbe_data_clear_closing(p->observed->data, &error))
+		gbe_note("closing record: %s", error->message);
 	p->reason = g_strdup(fields.reason);
 	return forward ? GBE_OUTCOME_HELD : GBE_OUTCOME_DONE;
 }

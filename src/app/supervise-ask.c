@@ -145,8 +145,8 @@ record(GbeApp *app, const char *reason, gboolean held)
 					 GBE_WRITE_LATER, NULL);
 }
 
-/* What record() said, as the last operation. */
-static void
+/* What record() said, as the last operation. Returns whether etcd is held back. */
+static gboolean
 record_last(GbeApp *app)
 {
 	g_autoptr(JsonObject) done = NULL;
@@ -159,7 +159,7 @@ record_last(GbeApp *app)
 	if (!gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, GBE_JSON_MAX_SIZE,
 			      &bytes, &size, NULL) ||
 	    !gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &done, NULL))
-		return;
+		return TRUE;
 	held = gbe_json_bool(done, "held", FALSE);
 	/* What the last restore displaced can still be put back. */
 	(void)!gbe_state_read_last(app, &last, NULL);
@@ -172,6 +172,20 @@ record_last(GbeApp *app)
 	last.started = g_get_real_time() / G_USEC_PER_SEC;
 	(void)!gbe_state_write_last(app, &last, GBE_WRITE_DURABLE, NULL);
 	gbe_last_operation_clear(&last);
+	return held;
+}
+
+/* etcd starts without the prerun that would have done it. Not below somebody's hands who has the lock. */
+static void
+clear_closing(GbeApp *app)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_app_lock(app, "prerun", 0, &error) || !gbe_data_open(app, &data, &error) ||
+	    !gbe_data_clear_closing(data, &error))
+		gbe_note("closing record: %s", error->message);
+	gbe_app_unlock(app);
 }
 
 int
@@ -209,13 +223,14 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *complaint = NULL;
 	GbeDeployment booted = {0};
+	gboolean starts = data != NULL && !record_last(app);
 
-	if (data != NULL)
-		record_last(app);
 	if (!find_booted(app, &booted, NULL))
 		gbe_note("the booted deployment cannot be told");
 	gbe_configuration_choose(app, booted.id, &complaint);
 	gbe_deployment_clear(&booted);
+	if (starts)
+		clear_closing(app);
 	if (gbe_app_open_state(app, FALSE, &error) && gbe_observe(app, &options, &observed, &error))
 		gbe_status_write(app, observed);
 	else
