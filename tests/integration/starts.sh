@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# prerun itself goes wrong: it crashes, hangs on a disk that takes nothing any more, cannot read its
+# configuration, three times in a row. The same system goes on; another one does not get the data without
+# its backup, unless a person says so.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
+faulty() { # POINT=WHAT NAME
+	GREENBOOT_ETCD_FAULT=$1 BUILD=$BUILD_FAULTS hook "$2"
+}
+motd() { cat "$ROOT/run/motd.d/greenboot-etcd"; }
+
+# B's prerun dies, etcd starts on what B left, B writes on, fails for good: A has what it had.
+starts_then_the_base() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	MASKED=yes machine_on
+	booted B
+	assert_exit 0 faulty prerun-started=kill prerun
+	assert_match "stderr" "$ERR" "*not changed*"
+	start_etcd
+	put more "of B"
+	stop_etcd
+	make_default A
+	power_on
+	a_is_back
+}
+
+# Three starts of an upgrade that crash with the restore of an attempt open: the fourth begins nothing.
+starts_three_unchanged() {
+	local digest n
+
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	digest=$(tree_digest "$DATA")
+	MASKED=yes machine_on
+	booted B
+	for n in 1 2; do
+		assert_exit 5 faulty restore-staged=kill prerun
+		assert_match "stderr" "$ERR" "*held back*open*systemctl*"
+		assert_eq "the data after $n" "$(tree_digest "$DATA")" "$digest"
+	done
+	assert_exit 0 hook prerun
+	assert_match "stderr" "$ERR" "*two starts in a row*"
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	assert_eq "left over" "$(find "$ROOT/var/lib" -name '.restore-*' -o -name intent)" ""
+	start_etcd
+	assert_eq "B goes on" "$(get owner)" B
+	judge red
+	stop_etcd
+	make_default A
+	power_on
+	a_is_back
+}
+
+# An upgrade whose backup crashes is held back each time, and the third says what to do; A comes back.
+starts_three_changed() {
+	local digest
+
+	a_green "$1"
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	update B
+	config backup at-shutdown=never
+	shutdown
+	digest=$(tree_digest "$DATA")
+	MASKED=yes machine_on
+	booted B
+	for _ in 1 2; do
+		assert_exit 5 faulty backup-cloned=kill prerun
+		assert_match "stderr" "$ERR" "*held back*another deployment*systemctl*"
+		assert_match "motd" "$(motd)" "*held back*another deployment*"
+	done
+	assert_exit 5 hook prerun
+	assert_match "stderr" "$ERR" "*two starts in a row*without a backup*start the service again*"
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	assert_exit 0 hook prerun
+	start_etcd
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
+# A file that cannot be read at all, and one with a word too much.
+starts_configuration() {
+	local file what
+
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	file=$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/99-bad.conf
+	for what in directory zeros typo loop; do
+		rm -rf "$file"
+		case $what in
+		directory) mkdir "$file" ;;
+		zeros) head -c 5000 /dev/zero >"$file" ;;
+		typo) printf '[backup]\nkeep-good=lots\n' >"$file" ;;
+		loop) ln -s 99-bad.conf "$file" ;;
+		esac
+		power_on
+		a_is_back
+		assert_match "what it says" "$(<"$PRERUN_LOG")" "*99-bad.conf*"
+		shutdown
+	done
+	power_on
+	into_b_with "$file"
+}
+
+# And an update with it: what worked under A is no configuration of B's, so the files without what is wrong.
+into_b_with() {
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	reboot
+	booted B
+	started
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
+# A disk that takes no writes any more, as a dead controller leaves it: reads go on, every write waits for
+# ever, and who waits cannot be killed. The supervisor ends within its minutes, with the right answer.
+starts_dead_disk() {
+	local began=$SECONDS rc=0
+
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	shutdown
+	MASKED=yes machine_on
+	booted A
+	fsfreeze -f "$ROOT"
+	hook prerun >"$GBE_MEM/prerun.out" 2>&1 || rc=$?
+	fsfreeze -u "$ROOT"
+	cat "$GBE_MEM/prerun.out" >&2
+	assert_eq "prerun" "$rc" 0
+	assert_match "what it says" "$(<"$GBE_MEM/prerun.out")" "*no progress for 60 s*not changed*"
+	((SECONDS - began < 110)) || fail "it took $((SECONDS - began)) s"
+	assert_exit 0 hook prerun
+	start_etcd
+	holds "A's data" "$A_STATE"
+}
+
+suite_begin "$@"
+FS=${FS:-xfs} play starts then_the_base three_unchanged configuration
+FS=${FS:-ext4} play starts three_changed
+# 80 s of waiting
+[[ ${LEVEL:-ci} == ci ]] || FS=${FS:-ext4} play starts dead_disk
+suite_end
