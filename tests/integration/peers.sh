@@ -88,8 +88,8 @@ peers_M5() {
 	config backup at-boot=always keep-good=1
 	reboot
 	judge green
-	good=$(backup_name '.grade == "good"')
 	reboot
+	good=$(backup_name '.grade == "good"')
 	put bad things
 	del --prefix base
 	for _ in 1 2 3; do
