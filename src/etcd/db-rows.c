@@ -240,8 +240,12 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 				 rows->reader->bolt.what, GBE_PLACE_ROW, (guint64)at[i], GBE_NO,
 				 GBE_YES, "it does not follow on the change before it of its key");
 	say_more(rows, "db-history", count);
-	if (!gbe_history_is_complete(rows->history))
+	if (!gbe_history_is_complete(rows->history)) {
+		gbe_findings_add(rows->reader->findings, GBE_FINDING_WARNING, "db-history-unread",
+				 rows->reader->bolt.what, GBE_PLACE_FILE, 0, GBE_NO, GBE_UNKNOWN,
+				 "keys were chosen so that their histories cannot be told apart");
 		return true;
+	}
 	rows->reader->db.live_keys = gbe_history_live(rows->history);
 	rows->reader->db.checked |= GBE_DB_CHECKED_HISTORIES;
 	return true;
@@ -320,6 +324,7 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 	say_more(&rows, "db-row", rows.bad_rows);
 	say_more(&rows, "db-revision-gap", rows.gaps);
 	reader->db.rows = rows.rows;
+	reader->db.last_row = rows.last.main;
 	reader->db.revision = MAX(rows.last.main, rows.compacted);
 	reader->db.checked |= GBE_DB_CHECKED_ROWS | GBE_DB_CHECKED_REVISIONS;
 	/* What could not be read would look like history; it is said already. */

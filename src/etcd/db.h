@@ -34,10 +34,11 @@ typedef struct {
 	guint checked;			/* GbeDbChecked */
 	guint64 consistent_index, term; /* 0: not there */
 	gint64 revision;		/* etcd's current one; sanity: 0 */
-	gint64 compact_revision;	/* -1: never compacted */
-	guint64 keys;			/* rows of all buckets: etcdctl's totalKey */
-	guint64 rows, live_keys;	/* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
-	guint64 total_size;		/* what etcdctl calls so: up to the high-water mark */
+	gint64 last_row; /* its revision, which etcdctl calls the snapshot's; 0: there is none */
+	gint64 compact_revision; /* -1: never compacted */
+	guint64 keys;		 /* rows of all buckets: etcdctl's totalKey */
+	guint64 rows, live_keys; /* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
+	guint64 total_size;	 /* what etcdctl calls so: up to the high-water mark */
 	guint64 free_pages, page_size;
 	guint64 size;	      /* of the file */
 	guint64 bytes_read;   /* over all passes */

@@ -238,12 +238,14 @@ put_in_table(GbeHistory *history, const GbeHistoryRow *row)
 	slot->ordinal = row->ordinal;
 }
 
-/* 0, 1, or 2 for more: how often such a hash was seen. */
+/* 0, 1, or 2 for more: how often such a hash was seen. Without a sketch it could be any. */
 static guint
 sketch_count(const GbeHistory *history, guint64 hash)
 {
 	guint64 at = sketch_slot(hash);
 
+	if (history->sketch == NULL)
+		return 2;
 	return history->sketch[at / 4] >> (2 * (at % 4)) & 3;
 }
 
@@ -302,6 +304,8 @@ parts_needed(const GbeHistory *history)
 	double term;
 	double keys = 0;
 
+	if (history->sketch == NULL)
+		return 2;
 	for (gsize i = 0; i < SKETCH_BYTES; i++)
 		for (guint shift = 0; shift < 8; shift += 2) {
 			guint count = history->sketch[i] >> shift & 3;
@@ -348,13 +352,15 @@ next_stage(GbeHistory *history, gboolean is_void)
 		history->to = MIN(PARTS, history->step);
 		return TRUE;
 	}
-	if (is_void && history->step > 1) {
-		history->step /= 2;
-	} else {
-		/* Keys that were made to fall into one part: nothing is said about them. */
-		history->incomplete |= is_void;
+	if (!is_void) {
 		history->first_part = FALSE;
 		history->from = history->to;
+	} else if (history->step > 1) {
+		history->step /= 2;
+	} else {
+		/* Keys that were made to fall into one part: time is bounded, too. */
+		history->incomplete = TRUE;
+		return FALSE;
 	}
 	history->to = MIN(PARTS, history->from + history->step);
 	return history->from < PARTS;

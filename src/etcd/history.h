@@ -43,7 +43,7 @@ gboolean gbe_history_end_pass(GbeHistory *history);
 guint64 gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTORY_BROKEN_MAX]);
 /* Keys that are there: their last row is a put. */
 guint64 gbe_history_live(const GbeHistory *history);
-/* False: keys whose hashes somebody made collide were left out. */
+/* False: somebody made the hashes of keys collide, and not all were looked at. */
 gboolean gbe_history_is_complete(const GbeHistory *history);
 guint64 gbe_history_passes(const GbeHistory *history);
 /* False: more rows up to the compacted revision than there are bits for. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* make-db FILE ROWS KEYS VALUE-BYTES [COMPACTED [DELETE-EVERY]]: a database as etcd would have it after
- * ROWS puts to KEYS keys in turns. */
+/* make-db FILE ROWS KEYS VALUE-BYTES [COMPACTED [DELETE-EVERY [PAGE-SIZE]]]: a database as etcd would have
+ * it after ROWS puts to KEYS keys in turns. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ main(int argc, char **argv)
 	DbSpec spec = {.page_size = 4096};
 	int fd;
 
-	if (argc < 5 || argc > 7)
+	if (argc < 5 || argc > 8)
 		return 2;
 	spec.rows = g_ascii_strtoull(argv[2], NULL, 10);
 	spec.keys = g_ascii_strtoull(argv[3], NULL, 10);
@@ -22,6 +22,8 @@ main(int argc, char **argv)
 		spec.compacted = g_ascii_strtoull(argv[5], NULL, 10);
 	if (argc > 6)
 		spec.delete_every = g_ascii_strtoull(argv[6], NULL, 10);
+	if (argc > 7)
+		spec.page_size = (guint32)g_ascii_strtoull(argv[7], NULL, 10);
 	if (spec.keys == 0)
 		return 2;
 	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
