@@ -29,7 +29,8 @@
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
 ##   JOBS=N             suites run at the same time (default 2)
-##   FUZZ_SECONDS=N     for each parser (default 60)
+##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
+##   TARGET=NAME        only this parser
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
 ##   VARIANT=NAME       build in build/NAME (default: default)
 ##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR PKG_CONFIG INSTALL  respected, also on the command line:
@@ -85,6 +86,8 @@ TEST ?=
 LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
 JOBS ?= 2
 FUZZ_SECONDS ?= 60
+RUNS ?=
+TARGET ?=
 VARIANT ?= default
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
@@ -355,11 +358,12 @@ fuzz:
 	+@$(MAKE) VARIANT=fuzz CC=clang D=asan,ubsan FAULTS=0 \
 		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' fuzzers
 	@status=0; \
-	for name in $(patsubst tests/fuzz/%.c,%,$(fuzz_sources)); do \
+	for name in $(if $(TARGET),$(TARGET),$(patsubst tests/fuzz/%.c,%,$(fuzz_sources))); do \
 		found=build/fuzz-asan-ubsan/found/$$name; \
 		mkdir -p $$found; \
 		echo "== $$name"; \
-		build/fuzz-asan-ubsan/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+		build/fuzz-asan-ubsan/fuzz/$$name -timeout=10 \
+			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(FUZZ_SECONDS)) \
 			-rss_limit_mb=512 -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$$found/ $$found tests/fuzz/$$name || status=1; \
 	done; \
