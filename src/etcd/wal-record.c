@@ -29,7 +29,12 @@ take_number(const guint8 **at, const guint8 *end, guint8 tag, guint64 *ret_value
 {
 	const guint8 *next = *at + 1;
 
-	if (*at == end || **at != tag || !gbe_protobuf_varint(&next, end, ret_value))
+	if (next >= end || **at != tag)
+		return false;
+	/* Most are small, and there are millions. */
+	if (*next < 0x80)
+		*ret_value = *next++;
+	else if (!gbe_protobuf_varint(&next, end, ret_value))
 		return false;
 	*at = next;
 	return true;
@@ -147,10 +152,17 @@ gbe_wal_entry_read(const guint8 *at, gsize have, guint64 size, GbeWalEntry *ret_
 bool
 gbe_wal_state_read(const guint8 *at, gsize size, GbeHardState *ret_state)
 {
+	const guint8 *next = at;
+	const guint8 *end = at + size;
 	guint64 numbers[3] = {0};
 
-	if (!read_numbers(at, size, numbers, 3, 0, NULL))
-		return false;
+	if (!(take_number(&next, end, TAG(1, GBE_WIRE_VARINT), &numbers[0]) &&
+	      take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &numbers[1]) &&
+	      take_number(&next, end, TAG(3, GBE_WIRE_VARINT), &numbers[2]) && next == end)) {
+		memset(numbers, 0, sizeof(numbers));
+		if (!read_numbers(at, size, numbers, 3, 0, NULL))
+			return false;
+	}
 	*ret_state = (GbeHardState){.term = numbers[0], .vote = numbers[1], .commit = numbers[2]};
 	return true;
 }
