@@ -2,6 +2,7 @@
 #include "cli/observe.h"
 
 #include "app/status.h"
+#include "core/backup-name.h"
 #include "core/record.h"
 #include "fs/open.h"
 
@@ -65,6 +66,28 @@ gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 
 	return open_state(cli, &denied, error) &&
 	       gbe_observe(cli->app, &options, ret_observed, error);
+}
+
+bool
+gbe_cli_find_backup(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
+		    GError **error)
+{
+	g_autofree char *shown = g_strescape(name, NULL);
+
+	if (gbe_backup_name_parse(name, NULL, NULL, NULL) == GBE_NAME_INVALID)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "\"%s\" is not a name that a backup can have; `greenboot-etcd "
+				 "list` shows them",
+				 shown);
+	*ret_manifest = gbe_facts_backup(observed->facts, name);
+	if (*ret_manifest != NULL)
+		return true;
+	if (gbe_status_is_damaged(observed, name))
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "the manifest of backup %s cannot be read", name);
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
+			 observed->store->path);
 }
 
 static bool

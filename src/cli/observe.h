@@ -11,6 +11,9 @@
 bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
 /* The same for verbs that nothing stands in for. */
 bool gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
+/* The backup of that name; GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. Borrowed. */
+bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
+			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
 /* What the last program to run as root left in /run; etcd's health as @probe says, ages as of now. */
 bool gbe_cli_read_status(GbeCli *cli, const GbeProbe *probe, JsonObject **ret_status,
 			 GError **error) GBE_CHECKED;

@@ -3,33 +3,10 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/backup-name.h"
 #include "core/record.h"
 #include "core/space.h"
 
 #include <string.h>
-
-static bool
-find(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
-     GError **error)
-{
-	g_autofree char *shown = g_strescape(name, NULL);
-
-	if (gbe_backup_name_parse(name, NULL, NULL, NULL) == GBE_NAME_INVALID)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "\"%s\" is not a name that a backup can have; `greenboot-etcd "
-				 "list` shows them",
-				 shown);
-	*ret_manifest = gbe_facts_backup(observed->facts, name);
-	if (*ret_manifest != NULL)
-		return true;
-	if (gbe_status_is_damaged(observed, name))
-		return gbe_throw(error, GBE_ERROR_CORRUPT,
-				 "the manifest of backup %s cannot be read", name);
-	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
-			 observed->store->path);
-}
 
 /* What list says of it, what only the manifest has, and the manifest as it lies on the disk. */
 static bool
@@ -113,7 +90,7 @@ gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
 	const GbeManifest *manifest;
 
 	if (!gbe_cli_observe_as_root(cli, &observed, error) ||
-	    !find(observed, arguments[0], &manifest, error) ||
+	    !gbe_cli_find_backup(observed, arguments[0], &manifest, error) ||
 	    !describe(observed, manifest, &object, error))
 		return false;
 	if (cli->json)

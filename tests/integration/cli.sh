@@ -54,7 +54,7 @@ usage() {
 	refused 2 "show takes no more*" show a b
 	refused 2 "*" mark good a b
 	refused 2 "mark is good or bad*" mark excellent
-	refused 2 "verify is not in this version*" verify
+	refused 2 "--quick goes with --full*" verify --quick
 	refused 2 "diagnose is not in this version*" diagnose
 	refused 2 "*--root*" status --root
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* verify: is it sound? The answer is in the exit status, too. */
+#include "app/status.h"
+#include "app/verify.h"
+#include "cli/observe.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+
+#include <string.h>
+
+static gboolean arg_data, arg_full, arg_quick;
+
+const GOptionEntry gbe_options_verify[] = {
+    {"data", 0, 0, G_OPTION_ARG_NONE, &arg_data, "The data directory; etcd must be stopped", NULL},
+    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full,
+     "Every page and row of the database, every recorded digest", NULL},
+    {"quick", 0, 0, G_OPTION_ARG_NONE, &arg_quick,
+     "With --full: without what takes memory for each key", NULL},
+    {NULL},
+};
+
+static void
+add(GPtrArray *all, GbeVerification *verification)
+{
+	g_ptr_array_add(all, verification);
+}
+
+static bool
+verify_name(GbeCli *cli, const GbeObserved *observed, const char *name,
+	    const GbeVerifyOptions *options, GPtrArray *all, GError **error)
+{
+	const GbeManifest *manifest = NULL;
+	GbeVerification *verification = NULL;
+
+	if (!gbe_cli_find_backup(observed, name, &manifest, error) ||
+	    !gbe_verify_backup(cli->app, observed->store, manifest, options, &verification, error))
+		return false;
+	add(all, verification);
+	return true;
+}
+
+/* Without a name: all that have data. */
+static bool
+verify_store(GbeCli *cli, const GbeObserved *observed, char **names,
+	     const GbeVerifyOptions *options, GPtrArray *all, GError **error)
+{
+	const GPtrArray *backups = observed->facts->backups;
+
+	for (guint i = 0; names[i] != NULL; i++)
+		if (strchr(names[i], '/') == NULL &&
+		    !verify_name(cli, observed, names[i], options, all, error))
+			return false;
+	for (guint i = 0; *names == NULL && !arg_data && i < backups->len; i++) {
+		const GbeManifest *manifest = backups->pdata[i];
+
+		if (!manifest->consumed &&
+		    !verify_name(cli, observed, manifest->name, options, all, error))
+			return false;
+	}
+	return true;
+}
+
+static bool
+verify_data(GbeCli *cli, const GbeVerifyOptions *options, GPtrArray *all, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+	GbeVerification *verification = NULL;
+
+	if (!gbe_data_open(cli->app, &data, error) ||
+	    !gbe_verify_data(cli->app, data, options, &verification, error))
+		return false;
+	add(all, verification);
+	return true;
+}
+
+static bool
+verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrArray *all,
+	   GError **error)
+{
+	gboolean names = *arguments == NULL && !arg_data;
+
+	for (guint i = 0; arguments[i] != NULL; i++) {
+		GbeVerification *verification = NULL;
+
+		if (strchr(arguments[i], '/') == NULL) {
+			names = TRUE;
+			continue;
+		}
+		if (!gbe_verify_path(cli->app, arguments[i], options, &verification, error))
+			return false;
+		add(all, verification);
+	}
+	if (names) {
+		g_autoptr(GbeObserved) observed = NULL;
+
+		if (!gbe_cli_observe_as_root(cli, &observed, error) ||
+		    !verify_store(cli, observed, arguments, options, all, error))
+			return false;
+	}
+	return !arg_data || verify_data(cli, options, all, error);
+}
+
+static void
+print_finding(const GbeFinding *finding)
+{
+	g_autofree char *text = gbe_finding_to_text(finding);
+	const char *starts = NULL;
+
+	gbe_print("  %s: %s\n", gbe_severity_to_string(finding->severity), text);
+	if (finding->severity != GBE_FINDING_DAMAGE)
+		return;
+	if (finding->etcd_notices == GBE_YES)
+		starts = "etcd would not start on it";
+	else if (finding->etcd_notices == GBE_NO && finding->loses_data == GBE_YES)
+		starts = "etcd would start on it, say nothing, and lose data";
+	else if (finding->etcd_notices == GBE_NO)
+		starts = "etcd would start on it and say nothing";
+	if (starts != NULL)
+		gbe_print("    %s\n", starts);
+	gbe_print("    to do: %s\n", gbe_finding_advice(finding));
+}
+
+static void
+print_figures(const GbeVerification *verification)
+{
+	const GbeDb *db = &verification->directory.db;
+	const GbeWal *wal = &verification->directory.wal;
+
+	if (db->present && db->revision > 0)
+		gbe_print("  revision %" G_GINT64_FORMAT ", %" G_GUINT64_FORMAT
+			  " rows in all, snapshot hash %x\n",
+			  db->revision, db->keys, db->snapshot_hash);
+	if (db->has_hash_kv)
+		gbe_print("  HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
+			  db->revision);
+	if (wal->segments != NULL && wal->complete)
+		gbe_print("  log: %u segments, %" G_GUINT64_FORMAT
+			  " records up to entry %" G_GUINT64_FORMAT
+			  "; the database has %" G_GUINT64_FORMAT "\n",
+			  wal->segments->len, wal->records, wal->last_entry, db->consistent_index);
+}
+
+static void
+print_text(const GbeCli *cli, const GbeVerification *verification)
+{
+	const GPtrArray *items = verification->findings.items;
+
+	gbe_print("%s %s: %s (%s)\n", gbe_verify_kind_to_string(verification->kind),
+		  verification->name, gbe_verification_result(verification),
+		  verification->level == GBE_VERIFY_FULL ? "full" : "sanity");
+	if (cli->quiet)
+		return;
+	for (guint i = 0; i < items->len; i++) {
+		const GbeFinding *finding = items->pdata[i];
+
+		if (finding->severity != GBE_FINDING_NOTE || cli->verbose)
+			print_finding(finding);
+	}
+	if (verification->findings.dropped > 0)
+		gbe_print("  and %u more\n", verification->findings.dropped);
+	print_figures(verification);
+}
+
+static void
+print_json(const GPtrArray *all, const char *result)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < all->len; i++)
+		json_array_add_object_element(array, gbe_verification_to_json(all->pdata[i]));
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_json_set_string(object, "result", result);
+	json_object_set_array_member(object, "verified", array);
+	gbe_print_object(object);
+}
+
+/* Of all together: damage is certain, whatever else cannot be told. */
+static const char *
+judge(GbeCli *cli, const GPtrArray *all)
+{
+	const char *result = "sound";
+
+	for (guint i = 0; i < all->len; i++) {
+		const GbeVerification *verification = all->pdata[i];
+		const char *own = gbe_verification_result(verification);
+
+		if (g_str_equal(own, "damaged") || g_str_equal(result, "sound"))
+			result = own;
+	}
+	if (g_str_equal(result, "damaged"))
+		cli->status = GBE_EXIT_UNHEALTHY;
+	else if (g_str_equal(result, "cannot-tell"))
+		cli->status = GBE_EXIT_CANNOT_TELL;
+	return result;
+}
+
+bool
+gbe_verb_verify(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(GPtrArray) all =
+	    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_verification_free);
+	const GbeVerifyOptions options = {.level = arg_full ? GBE_VERIFY_FULL : GBE_VERIFY_SANITY,
+					  .quick = arg_quick};
+	const char *result;
+
+	if (arg_quick && !arg_full)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--quick goes with --full: the default looks at less anyway");
+	if (!verify_all(cli, arguments, &options, all, error))
+		return false;
+	result = judge(cli, all);
+	if (cli->json)
+		print_json(all, result);
+	for (guint i = 0; i < all->len && !cli->json; i++)
+		print_text(cli, all->pdata[i]);
+	if (all->len == 0 && !cli->json && !cli->quiet)
+		gbe_print("There is no backup to verify.\n");
+	return true;
+}

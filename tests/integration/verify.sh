@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# verify on what a real etcd leaves: after an orderly stop, a kill under load, a power cut under load; on
+# backups; on its snapshots; and on damage.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# verdict RESULT STATUS ARG...: of verify --json; leaves the report in OUT.
+verdict() {
+	local result=$1 status=$2
+	shift 2
+	assert_exit "$status" gbe --json verify "$@"
+	python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' \
+		"$GBE_TOP/data/schema/verify.json" <<<"$OUT" || fail "$* does not fit verify.json"
+	assert_eq "$*" "$(jq -r .result <<<"$OUT")" "$result"
+}
+
+codes() { jq -r '[.verified[].findings[] | select(.severity != "note") | .code] | join(" ")' <<<"$OUT"; }
+
+WRITERS=()
+# Writers that do not rest; etcd makes .snap files meanwhile.
+write_on() {
+	local n
+	for n in 1 2 3; do
+		(while put_many "load/$n" 200 "$RANDOM$RANDOM$RANDOM" && put "one/$n" $RANDOM; do :; done) \
+			>/dev/null 2>&1 &
+		WRITERS+=($!)
+	done
+}
+
+write_no_more() {
+	local pid
+	for pid in "${WRITERS[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	WRITERS=()
+}
+
+# No false alarm, whatever ended etcd.
+ends() { # KIND HOW
+	local n before
+
+	device "$1"
+	power_on --snapshot-count=20
+	stop_etcd
+	for n in 1 2 3 4; do
+		start_etcd --snapshot-count=20
+		put_many base 300
+		before=$(revision)
+		write_on
+		sleep "0.$((n * 2 + 1))"
+		"end_$2"
+		write_no_more
+		verdict sound 0 --data
+		verdict sound 0 --data --full
+		(($(jq '.verified[0].db.revision' <<<"$OUT") >= before)) || [[ $2 != stop ]] ||
+			fail "revision $(jq '.verified[0].db.revision' <<<"$OUT"), it had been $before"
+		[[ $2 != cut ]] || machine_on
+	done
+	start_etcd
+	put after all
+}
+end_stop() { stop_etcd; }
+end_kill() { kill_etcd; }
+end_cut() { powercut; }
+
+# What it computes is what etcd says.
+hashes() {
+	local kv status
+
+	device xfs
+	power_on
+	put_many base 500
+	del base/7
+	put base/8 again
+	ctl compact "$(($(revision) - 3))" >/dev/null
+	kv=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
+	ctl snapshot save "$ROOT/var/saved.db" >/dev/null 2>&1
+	status=$(ctl snapshot status "$ROOT/var/saved.db" -w json 2>/dev/null)
+	assert_exit 4 gbe verify --data
+	stop_etcd
+	verdict sound 0 --data --full
+	assert_eq HashKV "$(jq '.verified[0].db.hash_kv' <<<"$OUT")" "$kv"
+	verdict sound 0 --full /var/saved.db
+	assert_eq hash "$(jq '.verified[0].db.snapshot_hash' <<<"$OUT")" "$(jq .hash <<<"$status")"
+	assert_eq revision "$(jq '.verified[0].db.revision' <<<"$OUT")" "$(jq .revision <<<"$status")"
+	assert_eq keys "$(jq '.verified[0].db.total_keys' <<<"$OUT")" "$(jq .totalKey <<<"$status")"
+	assert_eq size "$(jq '.verified[0].db.total_size' <<<"$OUT")" "$(jq .totalSize <<<"$status")"
+	printf x | dd of="$ROOT/var/saved.db" bs=1 seek=30000 conv=notrunc 2>/dev/null
+	assert_exit 6 gbe --json verify --full /var/saved.db
+	assert_match "codes" "$(codes)" "*snapshot-checksum*"
+}
+
+backups() {
+	local entry
+
+	a_green btrfs-subvol
+	stop_etcd
+	gbe backup mine
+	entry=$(dirname "$(find "$ROOT/var" -path '*/mine/manifest.json')")
+	verdict sound 0 mine
+	verdict sound 0
+	(($(jq '.verified | length' <<<"$OUT") >= 1)) || fail "no backup was verified"
+	cp -a "$entry/data" "$ROOT/var/copy"
+	verdict sound 0 --full /var/copy
+	rm -rf "$ROOT/var/copy/member/wal"
+	verdict damaged 6 /var/copy
+	assert_eq codes "$(codes)" member-no-wal
+	rm -rf "$ROOT/var/copy/member"
+	verdict damaged 6 /var/copy
+	assert_eq codes "$(codes)" member-not-etcd
+	assert_exit 1 gbe verify nobody
+	assert_exit 1 gbe verify /var/nothing
+}
+
+suite_begin "$@"
+for how in stop kill cut; do
+	run_case "verify-$how@xfs" ends xfs "$how"
+done
+run_case "verify-cut@ext4" ends ext4 cut
+run_case verify-hashes hashes
+run_case verify-backups backups
+suite_end
