@@ -6,6 +6,8 @@
 ##   check              what a newcomer runs: check-unit, lint, check-integration, one total
 ##   check-unit         the unit tests (libcheck), against a build with fault points
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
+##   check-differential N=200 [SEED=1] [CASE=N]  verify against the real etcd, on directories
+##                      that were damaged at random (../shared/samples, or GBE_SAMPLES)
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
@@ -313,7 +315,8 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 
-.PHONY: check check-unit check-integration lint warnings asan fuzz fuzzers demo bench format
+.PHONY: check check-unit check-integration check-differential lint warnings asan fuzz fuzzers demo bench \
+	format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -334,6 +337,10 @@ check-integration:
 	+@$(MAKE) FAULTS=1 all unit-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,0) integration \
 		$(wildcard tests/integration/*.sh)
+
+check-differential:
+	+@$(MAKE) FAULTS=0 all
+	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CASE='$(CASE)' tests/differential/run
 
 lint:
 	+@$(MAKE) FAULTS=0 D= all
