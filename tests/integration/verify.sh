@@ -26,7 +26,7 @@ WRITERS=()
 write_on() {
 	local n
 	for n in 1 2 3; do
-		(while put_many "load/$n" 200 "$RANDOM$RANDOM$RANDOM" && put "one/$n" $RANDOM; do :; done) \
+		(while put_many "load/$n" 200 "$RANDOM$RANDOM$RANDOM" && put "one/$n" "$RANDOM"; do :; done) \
 			>/dev/null 2>&1 &
 		WRITERS+=($!)
 	done
