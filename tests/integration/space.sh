@@ -236,6 +236,26 @@ space_retention_first() {
 	fails_back
 }
 
+# With clones an upgrade has its backup on a disk without a byte left.
+space_upgrade_cloned() {
+	small_a "$1"
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	update B
+	config backup at-shutdown=never
+	shutdown
+	disk_fill
+	machine_on
+	booted B
+	started
+	assert_eq "P" "$(backups ".name == \"$(stamp .previous)\"")" 1
+	disk_free
+	start_etcd
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
 # Nothing can go: etcd is held back, and the message says how much is missing; with that much more it is not.
 space_upgrade_held() {
 	local missing
@@ -275,7 +295,7 @@ space_upgrade_held() {
 suite_begin "$@"
 FS=${FS:-$EVERY_FS} play space reboot
 play space reboot_without_reserve reboot_mounted trial
-FS=${FS:-"xfs btrfs btrfs-subvol"} play space restore_cloned
+FS=${FS:-"xfs btrfs btrfs-subvol"} play space restore_cloned upgrade_cloned
 FS=${FS:-"ext4 xfs-noreflink"} play space restore_renamed
 FS=${FS:-ext4} play space sparse retention_first upgrade_held
 suite_end
