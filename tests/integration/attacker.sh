@@ -353,7 +353,7 @@ attack_race() {
 	chmod 0755 "$OUTSIDE"
 	OUTSIDE_WAS=$(outside_now)
 	race
-	for ((n = 0; n < 400 && SECONDS - began < 8; n++)); do
+	for ((n = 0; n < 400 && SECONDS - began < 5; n++)); do
 		in_time gbe backup "race$n"
 		[[ ! -e $(store)/race$n ]] || good=$((good + 1))
 		if ((n % 10 == 9)); then
