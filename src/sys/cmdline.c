@@ -14,6 +14,7 @@ gbe_cmdline_clear(GbeCmdline *cmdline)
 	g_clear_pointer(&cmdline->ostree, g_free);
 	g_clear_pointer(&cmdline->restore, g_free);
 	g_clear_pointer(&cmdline->rd_restore, g_free);
+	g_clear_pointer(&cmdline->masked, g_ptr_array_unref);
 	cmdline->skip = FALSE;
 	cmdline->rd_skip = FALSE;
 }
@@ -95,6 +96,16 @@ replace(char **where, const char *value)
 	*where = value == NULL || *value == '\0' ? NULL : g_strdup(value);
 }
 
+static void
+add_masked(GbeCmdline *cmdline, const char *unit)
+{
+	if (unit == NULL || *unit == '\0')
+		return;
+	if (cmdline->masked == NULL)
+		cmdline->masked = g_ptr_array_new_with_free_func(g_free);
+	g_ptr_array_add(cmdline->masked, g_strdup(unit));
+}
+
 void
 gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline)
 {
@@ -115,6 +126,8 @@ gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline)
 			replace(&cmdline.rd_restore, value);
 		else if (is_key(word, "rd.greenboot-etcd.skip"))
 			cmdline.rd_skip = switched_on(value);
+		else if (is_key(word, "systemd.mask"))
+			add_masked(&cmdline, value);
 	}
 	*ret_cmdline = cmdline;
 }

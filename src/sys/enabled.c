@@ -23,14 +23,8 @@ close_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
-/* What @name is below @dir_fd: absent, a mask (a link to /dev/null, or an empty file), or something. */
-typedef enum {
-	ENTRY_ABSENT,
-	ENTRY_MASK,
-	ENTRY_PRESENT,
-} Entry;
-
-static Entry
+/* What @name is below @dir_fd. */
+static GbeUnitFile
 look_at(int dir_fd, const char *name)
 {
 	char target[sizeof("/dev/null") + 1] = "";
@@ -38,13 +32,13 @@ look_at(int dir_fd, const char *name)
 	ssize_t length;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return ENTRY_ABSENT;
+		return GBE_UNIT_ABSENT;
 	if (S_ISREG(st.st_mode))
-		return st.st_size == 0 ? ENTRY_MASK : ENTRY_PRESENT;
+		return st.st_size == 0 ? GBE_UNIT_MASKED : GBE_UNIT_PRESENT;
 	length = readlinkat(dir_fd, name, target, sizeof(target) - 1);
 	if (length == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", 9) == 0)
-		return ENTRY_MASK;
-	return ENTRY_PRESENT;
+		return GBE_UNIT_MASKED;
+	return GBE_UNIT_PRESENT;
 }
 
 /* One directory of units: which units want ours? A link in a higher directory decides over one of the
@@ -65,16 +59,16 @@ find_wants(int dir_fd, const char *unit, GHashTable *decided)
 	}
 	while ((entry = readdir(dir)) != NULL) {
 		gbe_autofd int wants_fd = -1;
-		Entry found;
+		GbeUnitFile found;
 
 		if (!g_str_has_suffix(entry->d_name, ".wants") &&
 		    !g_str_has_suffix(entry->d_name, ".requires"))
 			continue;
 		wants_fd = openat(dir_fd, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		found = wants_fd < 0 ? ENTRY_ABSENT : look_at(wants_fd, unit);
-		if (found == ENTRY_ABSENT || !g_hash_table_add(decided, g_strdup(entry->d_name)))
+		found = wants_fd < 0 ? GBE_UNIT_ABSENT : look_at(wants_fd, unit);
+		if (found == GBE_UNIT_ABSENT || !g_hash_table_add(decided, g_strdup(entry->d_name)))
 			continue;
-		wanted = wanted || found == ENTRY_PRESENT;
+		wanted = wanted || found == GBE_UNIT_PRESENT;
 	}
 	return wanted;
 }
@@ -92,7 +86,7 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 	for (gsize i = 0; i < G_N_ELEMENTS(unit_dirs); i++) {
 		g_autoptr(GError) local = NULL;
 		gbe_autofd int fd = -1;
-		Entry found;
+		GbeUnitFile found;
 
 		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, &local)) {
 			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) &&
@@ -100,12 +94,12 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 				unreadable = g_strdup(local->message);
 			continue;
 		}
-		found = placed ? ENTRY_ABSENT : look_at(fd, unit);
-		if (found == ENTRY_MASK) {
+		found = placed ? GBE_UNIT_ABSENT : look_at(fd, unit);
+		if (found == GBE_UNIT_MASKED) {
 			*ret_why = g_strdup("masked");
 			return GBE_NO;
 		}
-		placed = placed || found == ENTRY_PRESENT;
+		placed = placed || found == GBE_UNIT_PRESENT;
 		wanted = find_wants(fd, unit, decided) || wanted;
 	}
 	if (unreadable != NULL) {
@@ -116,4 +110,34 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 		return GBE_YES;
 	*ret_why = g_strdup(placed ? "not enabled" : "not installed");
 	return GBE_NO;
+}
+
+static GbeUnitFile
+find_file(int root_fd, const char *unit)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(unit_dirs); i++) {
+		gbe_autofd int fd = -1;
+		GbeUnitFile found;
+
+		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL))
+			continue;
+		found = look_at(fd, unit);
+		if (found != GBE_UNIT_ABSENT)
+			return found;
+	}
+	return GBE_UNIT_ABSENT;
+}
+
+GbeUnitFile
+gbe_unit_file(int root_fd, const char *unit)
+{
+	const char *at = strchr(unit, '@');
+	const char *dot = strrchr(unit, '.');
+	g_autofree char *template = NULL;
+	GbeUnitFile found = find_file(root_fd, unit);
+
+	if (found != GBE_UNIT_ABSENT || at == NULL || dot == NULL || dot <= at + 1)
+		return found;
+	template = g_strdup_printf("%.*s%s", (int)(at + 1 - unit), unit, dot);
+	return find_file(root_fd, template);
 }

@@ -9,3 +9,14 @@
 /* YES when any *.wants/ or *.requires/ holds the unit and it is not masked. *ret_why, newly allocated:
  * "masked", "not enabled", or what could not be read; NULL for YES. */
 GbeTri gbe_unit_enabled(int root_fd, const char *unit, char **ret_why);
+
+/* What systemd would load for a unit: nothing; a mask (a link to /dev/null, or an empty file); a file. */
+typedef enum {
+	GBE_UNIT_ABSENT,
+	GBE_UNIT_MASKED,
+	GBE_UNIT_PRESENT,
+} GbeUnitFile;
+
+/* An instance without a file of its own is its template's. A directory that cannot be read counts as
+ * empty: systemd would find nothing there either. */
+GbeUnitFile gbe_unit_file(int root_fd, const char *unit);

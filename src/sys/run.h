@@ -19,6 +19,7 @@ typedef struct {
 	gboolean skip;	  /* greenboot-etcd.skip */
 	char *rd_restore; /* rd.greenboot-etcd.restore= */
 	gboolean rd_skip;
+	GPtrArray *masked; /* of char *: systemd.mask=, as written; NULL: none */
 } GbeCmdline;
 
 void gbe_cmdline_clear(GbeCmdline *cmdline);

@@ -131,6 +131,19 @@ START_TEST(read_below_a_root)
 }
 END_TEST
 
+START_TEST(masks)
+{
+	GbeCmdline c = parse("systemd.mask=a.service quiet systemd.mask= rd.systemd.mask=b.service "
+			     "systemd.mask=c systemd.wants=d.service");
+
+	ck_assert_uint_eq(c.masked->len, 2);
+	ck_assert_str_eq(c.masked->pdata[0], "a.service");
+	ck_assert_str_eq(c.masked->pdata[1], "c");
+	gbe_cmdline_clear(&c);
+	ck_assert_ptr_null(c.masked);
+}
+END_TEST
+
 START_TEST(read_of_this_machine)
 {
 	GbeCmdline c = {NULL};
@@ -154,6 +167,7 @@ main(void)
 	tcase_add_test(memory, last_one_wins);
 	tcase_add_test(memory, quotes_as_the_kernel_has_them);
 	tcase_add_test(memory, switches);
+	tcase_add_test(memory, masks);
 	suite_add_tcase(suite, memory);
 	tcase_add_checked_fixture(files, root_setup, root_teardown);
 	tcase_add_test(files, read_below_a_root);
