@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/configuration.h"
+#include "app/configuration-private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,20 +14,9 @@
 #define BASE_NAME "greenboot-etcd.conf"
 #define DROPIN_DIR "greenboot-etcd.conf.d"
 #define FILE_MAX (1024 * 1024)
-/* All files together, as the state keeps them: a record has room for so much, escaped. */
-#define REMEMBERED_MAX (256 * 1024)
-
-/* One file as it was found. Either ->text or ->error is set. */
-typedef struct {
-	char *path;
-	char *text;
-	gsize size;
-	GError *error;
-	GHashTable *skip; /* its faulty keys; a later file may have them right */
-} ConfFile;
 
 static void
-conf_file_free(ConfFile *file)
+conf_file_free(GbeConfFile *file)
 {
 	g_free(file->path);
 	g_free(file->text);
@@ -42,10 +31,10 @@ files_new(void)
 	return g_ptr_array_new_with_free_func((GDestroyNotify)conf_file_free);
 }
 
-static ConfFile *
+static GbeConfFile *
 read_conf(GbeApp *app, const char *path)
 {
-	ConfFile *file = g_new0(ConfFile, 1);
+	GbeConfFile *file = g_new0(GbeConfFile, 1);
 
 	file->path = g_strdup(path);
 	(void)!gbe_read_in_root(app->root_fd, path, FILE_MAX, &file->text, &file->size,
@@ -57,7 +46,7 @@ static void
 add_base(GbeApp *app, const char *dir, GPtrArray *files)
 {
 	g_autofree char *path = g_build_filename(dir, BASE_NAME, NULL);
-	ConfFile *file = read_conf(app, path);
+	GbeConfFile *file = read_conf(app, path);
 
 	if (g_error_matches(file->error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		conf_file_free(file);
@@ -135,7 +124,7 @@ add_dropins(GbeApp *app, GPtrArray *files)
 	GList *names;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
-		ConfFile *unreadable = g_new0(ConfFile, 1);
+		GbeConfFile *unreadable = g_new0(GbeConfFile, 1);
 
 		if (list_dropins(app, dirs[i], chosen, &unreadable->error)) {
 			conf_file_free(unreadable);
@@ -154,8 +143,8 @@ add_dropins(GbeApp *app, GPtrArray *files)
 	g_list_free(names);
 }
 
-static GPtrArray *
-find_files(GbeApp *app)
+GPtrArray *
+gbe_configuration_files(GbeApp *app)
 {
 	GPtrArray *files = files_new();
 
@@ -183,7 +172,7 @@ merge_files(GPtrArray *files, gboolean strict, GbeConfig **ret_config, gssize *r
 	g_autoptr(GbeConfig) config = gbe_config_new();
 
 	for (guint i = 0; i < files->len; i++) {
-		ConfFile *file = files->pdata[i];
+		GbeConfFile *file = files->pdata[i];
 
 		if (ret_culprit != NULL)
 			*ret_culprit = (gssize)i;
@@ -212,7 +201,7 @@ use(GbeApp *app, GbeConfig *config)
 bool
 gbe_configuration_load(GbeApp *app, gboolean strict, GError **error)
 {
-	g_autoptr(GPtrArray) files = find_files(app);
+	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
 	GbeConfig *config = NULL;
 
 	if (!merge_files(files, strict, &config, NULL, NULL, error))
@@ -230,7 +219,7 @@ read_remembered(GbeApp *app, const char *deployment)
 	JsonArray *array;
 
 	if (deployment == NULL || app->config_file != NULL ||
-	    !gbe_state_read(app, GBE_CONFIGURATION_RECORD, FALSE, &object, NULL) || object == NULL)
+	    !gbe_state_peek(app, GBE_CONFIGURATION_RECORD, &object, NULL) || object == NULL)
 		return NULL;
 	array = gbe_json_array(object, "files");
 	if (array == NULL ||
@@ -241,13 +230,13 @@ read_remembered(GbeApp *app, const char *deployment)
 		JsonObject *element =
 		    JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
 		const char *path, *text;
-		ConfFile *file;
+		GbeConfFile *file;
 
 		path = element != NULL ? gbe_json_string(element, "path", NULL) : NULL;
 		text = element != NULL ? gbe_json_string(element, "text", NULL) : NULL;
 		if (path == NULL || text == NULL)
 			return NULL;
-		file = g_new0(ConfFile, 1);
+		file = g_new0(GbeConfFile, 1);
 		file->path = g_strdup(path);
 		file->text = g_strdup(text);
 		file->size = strlen(text);
@@ -264,7 +253,7 @@ merge_without_faults(GPtrArray *files)
 	for (;;) {
 		g_autofree char *bad_key = NULL;
 		GbeConfig *config = NULL;
-		ConfFile *file = NULL;
+		GbeConfFile *file = NULL;
 		gssize culprit = -1;
 
 		if (merge_files(files, FALSE, &config, &culprit, &bad_key, NULL))
@@ -296,9 +285,9 @@ join_warnings(const GbeConfig *config)
 	return text != NULL ? g_string_free(text, FALSE) : NULL;
 }
 
-/* True when the files as they lie there are what is used. */
-static bool
-choose(GbeApp *app, const char *deployment, GPtrArray *files, char **ret_complaint)
+bool
+gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *files,
+			      char **ret_complaint)
 {
 	g_autoptr(GPtrArray) remembered = NULL;
 	g_autoptr(GError) error = NULL;
@@ -326,77 +315,7 @@ choose(GbeApp *app, const char *deployment, GPtrArray *files, char **ret_complai
 void
 gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_complaint)
 {
-	g_autoptr(GPtrArray) files = find_files(app);
+	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
 
-	(void)choose(app, deployment, files, ret_complaint);
-}
-
-static JsonObject *
-to_record(GPtrArray *files, const char *deployment)
-{
-	JsonObject *object = json_object_new();
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < files->len; i++) {
-		const ConfFile *file = files->pdata[i];
-		JsonObject *element = json_object_new();
-
-		json_object_set_string_member(element, "path", file->path);
-		json_object_set_string_member(element, "text", file->text);
-		json_array_add_object_element(array, element);
-	}
-	json_object_set_string_member(object, "deployment", deployment);
-	json_object_set_array_member(object, "files", array);
-	return object;
-}
-
-static bool
-can_remember(GPtrArray *files)
-{
-	gsize total = 0;
-
-	for (guint i = 0; i < files->len; i++) {
-		const ConfFile *file = files->pdata[i];
-
-		if (!g_utf8_validate(file->text, (gssize)file->size, NULL))
-			return false;
-		total += file->size;
-	}
-	return total <= REMEMBERED_MAX;
-}
-
-/* A convenience for a bad day: where it cannot be written, nothing is lost today. */
-static void
-remember(GbeApp *app, const char *deployment, GPtrArray *files)
-{
-	gboolean locked = app->lock != NULL;
-	g_autoptr(JsonObject) before = NULL;
-	g_autoptr(JsonObject) object = NULL;
-	g_autofree char *text = NULL;
-
-	if (!can_remember(files))
-		return;
-	object = to_record(files, deployment);
-	text = gbe_json_print_object(object);
-	if (gbe_state_read(app, GBE_CONFIGURATION_RECORD, FALSE, &before, NULL) && before != NULL) {
-		g_autofree char *old = gbe_json_print_object(before);
-
-		if (g_str_equal(old, text))
-			return;
-	}
-	if (!gbe_app_lock(app, app->program, 0, NULL))
-		return;
-	(void)!gbe_state_write(app, GBE_CONFIGURATION_RECORD, object, GBE_WRITE_DURABLE, NULL);
-	if (!locked)
-		gbe_app_unlock(app);
-}
-
-void
-gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_complaint)
-{
-	g_autoptr(GPtrArray) files = find_files(app);
-
-	if (choose(app, deployment, files, ret_complaint) && deployment != NULL &&
-	    app->config_file == NULL)
-		remember(app, deployment, files);
+	(void)gbe_configuration_choose_from(app, deployment, files, ret_complaint);
 }

@@ -9,8 +9,6 @@
 #include "sys/events.h"
 
 #define RECORD_MODE 0600
-/* What the seal adds to the largest JSON that is read. */
-#define SEAL_ROOM 128
 
 #define OWNER "owner"
 #define INTENT "intent"
@@ -37,43 +35,20 @@ gbe_state_set_aside(int dir_fd, const char *name, const GError *why)
 	gbe_event_state_broken(&fields);
 }
 
-/* Opens the state for reading; false without an error: there is none yet. */
-static bool
-is_there(GbeApp *app, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if (gbe_app_open_state(app, FALSE, &local))
-		return true;
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		g_propagate_error(error, g_steal_pointer(&local));
-	return false;
-}
-
 bool
 gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
 	       GError **error)
 {
 	g_autoptr(GError) local = NULL;
-	g_autofree char *bytes = NULL;
 	JsonObject *object = NULL;
-	gsize size;
 
-	if (!is_there(app, &local)) {
-		if (local != NULL) {
+	if (!gbe_state_peek(app, name, &object, &local)) {
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
 		}
-	} else if (gbe_read_file_at(app->state_fd, name, GBE_JSON_MAX_SIZE + SEAL_ROOM, &bytes,
-				    &size, &local)) {
-		(void)!gbe_record_open(bytes, size, name, &object, &local);
-	}
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
 		if (repair)
 			gbe_state_set_aside(app->state_fd, name, local);
-	} else if (local != NULL && !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return gbe_prefix(error, GBE_STATE_DIR);
 	}
 	*ret_object = object;
 	return true;
@@ -121,8 +96,8 @@ gbe_state_remove(GbeApp *app, const char *name, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
-	if (!is_there(app, &local)) {
-		if (local == NULL)
+	if (!gbe_app_open_state(app, FALSE, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 			return true;
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
@@ -192,8 +167,8 @@ gbe_state_observe(GbeApp *app, gboolean repair, GbeFacts *facts, GError **error)
 	g_autoptr(JsonObject) last = NULL;
 	g_autoptr(GError) local = NULL;
 
-	if (!is_there(app, &local)) {
-		if (local == NULL)
+	if (!gbe_app_open_state(app, FALSE, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 			return true;
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;

@@ -34,6 +34,9 @@
 /* Reads a sealed record; *ret_object NULL: absent (or broken). Owned by the caller. */
 bool gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
+/* The same, but for what is broken: that is GBE_ERROR_CORRUPT, and stays. */
+bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
+		    GError **error) GBE_CHECKED;
 /* Takes nothing. GBE_WRITE_LATER leaves the flush to gbe_state_sync(). */
 bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GbeWrite how,
 		     GError **error) GBE_CHECKED;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "app/booted.h"
 #include "app/configuration.h"
 #include "app/data.h"
 #include "app/observe.h"
@@ -20,7 +21,6 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/write.h"
-#include "sys/booted.h"
 #include "sys/deployments.h"
 #include "sys/events.h"
 
@@ -38,30 +38,6 @@ is_there(int root_fd, const char *path)
 }
 
 static bool
-booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error)
-{
-	const char *sysroot =
-	    is_there(app->root_fd, "/sysroot/ostree") == GBE_YES ? "/sysroot" : "/";
-	g_auto(GbeDeployDir) dir = {NULL};
-	g_autofree char *path = NULL;
-	gbe_autofd int sysroot_fd = -1;
-	gbe_autofd int deployment_fd = -1;
-
-	if (app->cmdline.ostree == NULL)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "there is no ostree= on the kernel command line");
-	if (!gbe_open_in_root(app->root_fd, sysroot, O_RDONLY | O_DIRECTORY, &sysroot_fd, error) ||
-	    !gbe_booted_resolve(sysroot_fd, app->cmdline.ostree, &dir, error))
-		return false;
-	path = gbe_deploy_dir_path(&dir);
-	if (!gbe_open_in_root(sysroot_fd, path, O_RDONLY | O_DIRECTORY, &deployment_fd, error))
-		return false;
-	ret_booted->id = gbe_deployment_id_format(dir.stateroot, dir.checksum, dir.serial);
-	ret_booted->handle = gbe_file_handle(deployment_fd);
-	return true;
-}
-
-static bool
 find_booted(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 {
 	g_autoptr(GbeDeployments) deployments = NULL;
@@ -70,7 +46,7 @@ find_booted(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 	if (!gbe_run_read(app->root_fd, !app->below_root, &run, error))
 		return false;
 	if (app->below_root || strchr(run, '+') == NULL)
-		return booted_from_cmdline(app, ret_booted, error);
+		return gbe_booted_from_cmdline(app, ret_booted, error);
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	if (deployments->booted.id == NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", deployments->booted_why);
