@@ -5,6 +5,8 @@
 #include "app/use-cases.h"
 
 #define IDLE_SECONDS 60
+/* systemd reboots by force after 30 minutes, and ostree has to come after this. */
+#define TOTAL_SECONDS (15 * 60)
 
 static int
 work(GbeApp *app, gpointer data)
@@ -24,5 +26,5 @@ main(int argc, char **argv)
 			    "backup.\nEnds with 0, or with 1 when something failed.",
 			    NULL, &argc, &argv, 1, &status))
 		return status;
-	return gbe_supervise_idle("finalize", hook.root, work, &hook, IDLE_SECONDS, 1);
+	return gbe_supervise_finalize(hook.root, work, &hook, IDLE_SECONDS, TOTAL_SECONDS);
 }

@@ -20,6 +20,8 @@
 #include "sys/events.h"
 
 #define LOCK_WAIT_MS 10000
+/* The lock of a worker that was killed is free at once, or stays. */
+#define CARRY_WAIT_MS 2000
 
 typedef struct {
 	GbeApp *app;
@@ -289,4 +291,19 @@ gbe_finalize_run(GbeApp *app)
 		carry(app, error->message);
 	gbe_app_unlock(app);
 	return ok ? 0 : 1;
+}
+
+int
+gbe_finalize_carry(GbeApp *app, gpointer happened)
+{
+	g_autofree char *reason = g_strdup_printf("the worker %s", (const char *)happened);
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_app_lock(app, "finalize", CARRY_WAIT_MS, &error)) {
+		gbe_note("%s", error->message);
+		return 1;
+	}
+	carry(app, reason);
+	gbe_app_unlock(app);
+	return 0;
 }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "app/supervise-job.h"
+#include "app/use-cases.h"
 
 #define EXIT_HELD 5
 #define ASK_SECONDS 10
@@ -25,9 +26,9 @@ answered(const GbeJobEnd *outcome)
 
 /* A child that answers in time, or EXIT_HELD for it; @what happened to it then is newly allocated. */
 static int
-ask_child(const char *root, GbeWork work, gpointer data, char **ret_what)
+ask_child(const char *program, const char *root, GbeWork work, gpointer data, char **ret_what)
 {
-	GbeJob job = {.program = "prerun",
+	GbeJob job = {.program = program,
 		      .root = root,
 		      .work = work,
 		      .data = data,
@@ -49,14 +50,14 @@ map(const char *root, char *happened)
 {
 	g_autofree char *asked = NULL;
 	g_autofree char *shown = NULL;
-	int status = ask_child(root, gbe_supervise_ask, happened, &asked);
+	int status = ask_child("prerun", root, gbe_supervise_ask, happened, &asked);
 
 	if (asked != NULL)
 		(void)fprintf(stderr,
 			      "greenboot-etcd-prerun: etcd is held back: the worker %s, and who "
 			      "asks whether etcd may start all the same %s\n",
 			      happened, asked);
-	(void)ask_child(root, gbe_supervise_show, asked == NULL ? happened : NULL, &shown);
+	(void)ask_child("prerun", root, gbe_supervise_show, asked == NULL ? happened : NULL, &shown);
 	return status;
 }
 
@@ -81,19 +82,22 @@ gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_s
 	return status;
 }
 
+/* *ret_happened, newly allocated, where the worker did not come to its end, else NULL. */
 static int
-supervise(const GbeJob *job, int on_failure)
+supervise(const GbeJob *job, int on_failure, char **ret_happened)
 {
 	GbeJobEnd outcome = {0};
 	int status = on_failure;
 
 	gbe_job_run(job, &outcome);
-	if (came_to_its_end(&outcome) && WEXITSTATUS(outcome.status) != GBE_EXIT_NO_APP)
+	if (came_to_its_end(&outcome) && WEXITSTATUS(outcome.status) != GBE_EXIT_NO_APP) {
 		status = WEXITSTATUS(outcome.status);
-	else
+		g_clear_pointer(&outcome.what, g_free);
+	} else {
 		(void)fprintf(stderr, "greenboot-etcd-%s: the worker %s\n", job->program,
 			      outcome.what);
-	g_free(outcome.what);
+	}
+	*ret_happened = outcome.what;
 	return status;
 }
 
@@ -106,20 +110,27 @@ gbe_supervise_bounded(const char *program, const char *root, GbeWork work, gpoin
 		      .work = work,
 		      .data = data,
 		      .total_seconds = seconds};
+	g_autofree char *happened = NULL;
 
-	return supervise(&job, on_failure);
+	return supervise(&job, on_failure, &happened);
 }
 
 int
-gbe_supervise_idle(const char *program, const char *root, GbeWork work, gpointer data,
-		   guint idle_seconds, int on_failure)
+gbe_supervise_finalize(const char *root, GbeWork work, gpointer data, guint idle_seconds,
+		       guint total_seconds)
 {
-	GbeJob job = {.program = program,
+	GbeJob job = {.program = "finalize",
 		      .root = root,
 		      .work = work,
 		      .data = data,
 		      .idle_seconds = idle_seconds,
+		      .total_seconds = total_seconds,
 		      .notify = root == NULL || g_str_equal(root, "/")};
+	g_autofree char *happened = NULL;
+	g_autofree char *asked = NULL;
+	int status = supervise(&job, 1, &happened);
 
-	return supervise(&job, on_failure);
+	if (happened != NULL)
+		(void)ask_child("finalize", root, gbe_finalize_carry, happened, &asked);
+	return status;
 }

@@ -20,9 +20,10 @@ int gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint id
  * returns that comes to its end is returned. */
 int gbe_supervise_bounded(const char *program, const char *root, GbeWork work, gpointer data,
 			  guint seconds, int on_failure);
-/* The same with a limit for what makes no progress, as prerun has it. */
-int gbe_supervise_idle(const char *program, const char *root, GbeWork work, gpointer data,
-		       guint idle_seconds, int on_failure);
+/* For finalize: a limit for what makes no progress, as prerun has it, and one for all of it. 1 where the
+ * worker does not come to its end; the next boot is told then. */
+int gbe_supervise_finalize(const char *root, GbeWork work, gpointer data, guint idle_seconds,
+			   guint total_seconds);
 /* In the worker of gbe_supervise_bounded(): @seconds from now instead. Elsewhere nothing. */
 void gbe_supervise_extend(GbeApp *app, guint seconds);
 

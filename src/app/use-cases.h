@@ -12,6 +12,8 @@
 int gbe_prerun_run(GbeApp *app, guint unfinished);
 /* At shutdown: closing record, the backup that the next start would take, hand-back. 0 or 1. */
 int gbe_finalize_run(GbeApp *app);
+/* Tells the next boot what @happened (const char *) to a worker that did not come to its end. 0 or 1. */
+int gbe_finalize_carry(GbeApp *app, gpointer happened);
 /* The verdict of this run: 0 or 1. */
 int gbe_green_run(GbeApp *app);
 int gbe_red_run(GbeApp *app);

@@ -261,9 +261,41 @@ START_TEST(progress_keeps_it_alive)
 {
 	owned_by(B);
 	ck_assert_int_eq(run_prerun(work_slowly, 0), 0);
-	ck_assert_int_eq(
-	    gbe_supervise_idle("finalize", root, work_slowly, GINT_TO_POINTER(7), 1, 1), 7);
-	ck_assert_int_eq(gbe_supervise_idle("finalize", root, sleep_for_ever, NULL, 1, 4), 4);
+	ck_assert_int_eq(gbe_supervise_finalize(root, work_slowly, GINT_TO_POINTER(7), 1, 0), 7);
+}
+END_TEST
+
+static char *
+carried(void)
+{
+	g_autoptr(GbeApp) app = NULL;
+	g_autoptr(JsonObject) failure = NULL;
+
+	ck_assert(gbe_app_new("test", root, &app, NULL));
+	ck_assert(gbe_state_read(app, GBE_STATE_FAILURE, FALSE, &failure, NULL));
+	return failure == NULL ? NULL : g_strdup(gbe_json_string(failure, "reason", NULL));
+}
+
+/* Whatever happens to it at shutdown, the next boot is told. */
+START_TEST(finalize_tells_the_next_boot)
+{
+	g_autofree char *none = NULL;
+	g_autofree char *idle = NULL;
+	g_autofree char *slow = NULL;
+	g_autofree char *dead = NULL;
+
+	ck_assert_int_eq(gbe_supervise_finalize(root, work_slowly, GINT_TO_POINTER(0), 1, 0), 0);
+	none = carried();
+	ck_assert_ptr_null(none);
+	ck_assert_int_eq(gbe_supervise_finalize(root, sleep_for_ever, NULL, 1, 60), 1);
+	idle = carried();
+	ck_assert_str_eq(idle, "the worker made no progress for 1 s and was killed");
+	ck_assert_int_eq(gbe_supervise_finalize(root, work_slowly, GINT_TO_POINTER(0), 60, 1), 1);
+	slow = carried();
+	ck_assert_str_eq(slow, "the worker did not end in time and was killed");
+	ck_assert_int_eq(gbe_supervise_finalize(root, abort_at_once, NULL, 60, 60), 1);
+	dead = carried();
+	ck_assert_str_eq(dead, "the worker was killed by signal 6 (Aborted)");
 }
 END_TEST
 
@@ -379,6 +411,7 @@ main(void)
 	tcase_add_test(tcase, switched_off_holds_nothing);
 	tcase_add_test(tcase, a_typo_in_the_configuration);
 	tcase_add_test(tcase, progress_keeps_it_alive);
+	tcase_add_test(tcase, finalize_tells_the_next_boot);
 	tcase_add_test(tcase, what_was_displaced_stays_known);
 	tcase_add_test(tcase, bounded);
 	tcase_add_test(tcase, extended);
