@@ -225,6 +225,7 @@ rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
 	'$(libexecdir)/greenboot-etcd')'
 cli := $(if $(cli_sources),$(B)/greenboot-etcd)
 hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
+generator := $(filter %/hooks/generator,$(hooks))
 units := $(patsubst %.c,$(B)/%,$(unit_sources))
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
@@ -272,9 +273,15 @@ $(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-rpath,'$$ORIGIN/hooks' -o $@ $^ $(LDLIBS) $(pkg_libs)
 
-$(hooks): $(B)/%: $(B)/%.o $(shared) $(library)
+$(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+# systemd starts it from a directory of its own, at each boot and reload and before anything else: by
+# itself, and as small as it can be.
+$(generator): $(B)/%: $(B)/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
 $(helpers): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
@@ -395,15 +402,15 @@ relocate = sed -e 's|/usr/libexec/greenboot-etcd|$(libexecdir)/greenboot-etcd|g'
 # $(call put,MODE,FILES,DIRECTORY), without a word where there are no such files
 put = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && \
 	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)',:)
-# The same for text that names programs
+# The same for text that names programs; $(4) is put before the names
 put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && for f in $(2); do \
 	$(relocate) "$$f" >"$$t" && \
-	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/"$$(basename "$$f")" || exit 1; \
+	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/$(4)"$$(basename "$$f")" || exit 1; \
 	done && rm -f "$$t",:)
 
-generator := $(filter %/hooks/generator,$(hooks))
 plain_hooks := $(filter-out $(generator),$(hooks))
 shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
+unit_files := $(wildcard hooks/*.service hooks/*.path hooks/*.timer)
 man_pages := $(wildcard data/man/*.[1-8])
 
 .PHONY: install
@@ -416,8 +423,7 @@ install: all
 		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \
 		$(d)%,$(wildcard $(d)*.sh)),$(greenbootdir)/$(patsubst greenboot.d/%/,%,$(d))) &&) :
-	$(Q)$(call put_text,0644,$(wildcard hooks/*.service hooks/*.path hooks/*.timer \
-		hooks/*.target hooks/*.socket hooks/*.mount),$(systemdsystemunitdir))
+	$(Q)$(call put_text,0644,$(unit_files),$(systemdsystemunitdir),greenboot-etcd-)
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0755,$(wildcard $(d)*.sh),\
 		$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0644,$(wildcard $(d)*.service \

@@ -58,7 +58,7 @@ while IFS= read -r path; do
 	grep -q /usr/libexec/greenboot-etcd/ "$path" || not_ok "shim-$path" "starts no program"
 done < <(files 'greenboot.d/*.sh')
 while IFS= read -r path; do
-	installed 644 "/usr/lib/systemd/system/${path##*/}"
+	installed 644 "/usr/lib/systemd/system/greenboot-etcd-${path##*/}"
 done < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer')
 while IFS= read -r path; do
 	installed 644 "/usr/share/greenboot-etcd/schema/${path##*/}"

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/generate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "app/booted.h"
+#include "app/configuration.h"
+#include "core/dropin.h"
+#include "fs/open.h"
+#include "sys/enabled.h"
+
+#define PRERUN "greenboot-etcd-prerun.service"
+#define DROPIN_NAME "50-greenboot-etcd.conf"
+
+/* Where the state's record of the last configuration that worked is. /var may not be mounted yet: on an
+ * ostree system it is a directory of the stateroot then. */
+static void
+open_state(GbeApp *app, const char *deployment)
+{
+	g_autofree char *stateroot = NULL;
+	g_autofree char *path = NULL;
+
+	if (gbe_app_open_state(app, FALSE, NULL) || deployment == NULL ||
+	    !gbe_deployment_id_parse(deployment, &stateroot, NULL, NULL))
+		return;
+	path = g_strconcat("/sysroot/ostree/deploy/", stateroot, GBE_STATE_DIR, NULL);
+	(void)!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &app->state_fd, NULL);
+}
+
+static void
+configure(GbeApp *app, char **ret_complaint)
+{
+	GbeDeployment booted = {0};
+
+	(void)!gbe_booted_from_cmdline(app, &booted, NULL);
+	open_state(app, booted.id);
+	gbe_configuration_choose(app, booted.id, ret_complaint);
+	gbe_deployment_clear(&booted);
+}
+
+/* By the command line: systemd makes its links for that at the same time as this runs. */
+static gboolean
+masked_for_this_boot(const GbeCmdline *cmdline)
+{
+	for (guint i = 0; cmdline->masked != NULL && i < cmdline->masked->len; i++) {
+		const char *unit = cmdline->masked->pdata[i];
+
+		if (g_str_equal(unit, PRERUN) || g_str_equal(unit, "greenboot-etcd-prerun"))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* What other generators make a service of, at the same time as this runs: a container of podman's, an
+ * init script. */
+static gboolean
+is_to_be_generated(int root_fd, const char *service)
+{
+	static const char *const sources[] = {
+	    "/etc/containers/systemd/%.*s.container",
+	    "/run/containers/systemd/%.*s.container",
+	    "/usr/share/containers/systemd/%.*s.container",
+	    "/etc/init.d/%.*s",
+	};
+	int length = (int)(strlen(service) - strlen(".service"));
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
+		gbe_autofd int fd = -1;
+		g_autofree char *path = NULL;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		path = g_strdup_printf(sources[i], length, service);
+#pragma GCC diagnostic pop
+		if (gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean
+is_wanted(GbeApp *app)
+{
+	const char *service = app->config->etcd.service;
+
+	return service != NULL && *service != '\0' && !masked_for_this_boot(&app->cmdline) &&
+	       gbe_unit_file(app->root_fd, PRERUN) == GBE_UNIT_PRESENT &&
+	       (gbe_unit_file(app->root_fd, service) == GBE_UNIT_PRESENT ||
+		is_to_be_generated(app->root_fd, service));
+}
+
+/* In memory, and made anew with each boot: nothing to flush. */
+static bool
+write_dropin(const char *output, const char *unit, const char *text, GError **error)
+{
+	g_autofree char *dir = g_strconcat(output, "/", unit, ".d", NULL);
+	g_autofree char *path = g_build_filename(dir, DROPIN_NAME, NULL);
+
+	if (g_mkdir_with_parents(dir, 0755) < 0)
+		return gbe_throw_errno(error, errno, "make %s", dir);
+	return g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0644, error) ||
+	       gbe_convert(error, GBE_ERROR_FAILED);
+}
+
+static bool
+write_paths(GbeApp *app, const char *output, GError **error)
+{
+	static const char *const units[] = {
+	    PRERUN,
+	    "greenboot-etcd-preflight.service",
+	    "greenboot-etcd-green.service",
+	};
+	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
+	/* Stopped after what it is started before. */
+	g_autofree char *closing = gbe_dropin_paths(app->config, app->config->etcd.service);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
+		if (!write_dropin(output, units[i], paths, error))
+			return false;
+	return write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
+}
+
+bool
+gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
+{
+	g_autofree char *complaint = NULL;
+	g_autofree char *service = NULL;
+	g_autofree char *check = NULL;
+
+	configure(app, &complaint);
+	if (is_wanted(app)) {
+		service = gbe_dropin_service();
+		check = gbe_dropin_health_check();
+		/* The service's last: without what it requires it would not start. */
+		if (!write_paths(app, output, error) ||
+		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
+		    !write_dropin(output, app->config->etcd.service, service, error))
+			return false;
+	}
+	*ret_complaint = g_steal_pointer(&complaint);
+	return true;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/dropin.h"
+
+#include <string.h>
+
+#define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
+
+char *
+gbe_mount_unit(const char *path)
+{
+	GString *name = g_string_new(NULL);
+	gsize len = strlen(path);
+
+	while (len > 0 && path[len - 1] == '/')
+		len--;
+	for (gsize i = strspn(path, "/"); i < len; i++) {
+		char c = path[i];
+
+		if (c == '/') {
+			if (path[i - 1] != '/')
+				g_string_append_c(name, '-');
+		} else if (g_ascii_isalnum(c) || c == ':' || c == '_' ||
+			   (c == '.' && name->len > 0)) {
+			g_string_append_c(name, c);
+		} else {
+			g_string_append_printf(name, "\\x%02x", (guchar)c);
+		}
+	}
+	if (name->len == 0)
+		g_string_append_c(name, '-');
+	g_string_append(name, ".mount");
+	return g_string_free(name, FALSE);
+}
+
+char *
+gbe_unit_quote(const char *text)
+{
+	GString *word = g_string_new("\"");
+
+	for (; *text != '\0'; text++) {
+		if (*text == '"' || *text == '\\')
+			g_string_append_c(word, '\\');
+		else if (*text == '%')
+			g_string_append_c(word, '%');
+		g_string_append_c(word, *text);
+	}
+	g_string_append_c(word, '"');
+	return g_string_free(word, FALSE);
+}
+
+char *
+gbe_dropin_service(void)
+{
+	return g_strdup(HEAD
+			"[Unit]\n"
+			"Requires=greenboot-etcd-prerun.service\n"
+			"After=greenboot-etcd-prerun.service\n"
+			"Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path\n");
+}
+
+/* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
+char *
+gbe_dropin_health_check(void)
+{
+	return g_strdup(HEAD "[Unit]\n"
+			     "After=greenboot-etcd-prerun.service\n"
+			     "Wants=greenboot-etcd-green.service\n");
+}
+
+static void
+append_word(GString *text, const char *setting, const char *word)
+{
+	g_autofree char *quoted = gbe_unit_quote(word);
+
+	g_string_append_printf(text, "%s=%s\n", setting, quoted);
+}
+
+/* The store is wished for and not required: where it does not come, etcd's data is not at fault. Any
+ * directory on the way may be the mount; a unit that is not there is left out by systemd. */
+static void
+append_store(GString *text, const char *store)
+{
+	g_autofree char *path = g_strdup(store);
+
+	while (strspn(path, "/") < strlen(path)) {
+		g_autofree char *unit = gbe_mount_unit(path);
+		char *slash = strrchr(path, '/');
+
+		/* Not quoted: a name of a unit is taken with its backslashes. */
+		g_string_append_printf(text, "Wants=%s\nAfter=%s\n", unit, unit);
+		if (slash == NULL)
+			return;
+		*slash = '\0';
+	}
+}
+
+/* "/srv" of "/srv/backups/etcd"; a directory directly below "/" is reached through "/" alone. */
+static char *
+granted(const char *directory)
+{
+	const char *name = directory + strspn(directory, "/");
+	const char *end = strchr(name, '/');
+
+	if (end == NULL || end[strspn(end, "/")] == '\0')
+		return g_strdup("/");
+	return g_strdup_printf("/%.*s", (int)(end - name), name);
+}
+
+/* What the units' own sandbox would hide or put something else in place of. */
+static void
+append_visible(GString *text, const char *directory)
+{
+	static const struct {
+		const char *below, *setting;
+	} hidden[] = {
+	    {"/home/", "ProtectHome=no"},     {"/root/", "ProtectHome=no"},
+	    {"/var/home/", "ProtectHome=no"}, {"/var/roothome/", "ProtectHome=no"},
+	    {"/run/user/", "ProtectHome=no"}, {"/tmp/", "PrivateTmp=no"},
+	    {"/var/tmp/", "PrivateTmp=no"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(hidden); i++)
+		if (g_str_has_prefix(directory, hidden[i].below))
+			g_string_append_printf(text, "%s\n", hidden[i].setting);
+}
+
+static void
+append_writable(GString *text, const char *directory)
+{
+	g_autofree char *path = NULL;
+	g_autofree char *entry = NULL;
+
+	if (directory == NULL || *directory == '\0')
+		return;
+	path = granted(directory);
+	/* What is not there yet is no reason not to start. */
+	entry = g_strconcat("-", path, NULL);
+	append_word(text, "ReadWritePaths", entry);
+	append_visible(text, directory);
+}
+
+char *
+gbe_dropin_paths(const GbeConfig *config, const char *before)
+{
+	GString *text = g_string_new(HEAD "[Unit]\n");
+
+	append_word(text, "RequiresMountsFor", config->etcd.data_dir);
+	if (config->backup.directory != NULL)
+		append_store(text, config->backup.directory);
+	if (before != NULL)
+		g_string_append_printf(text, "Before=%s\n", before);
+	g_string_append(text, "[Service]\n");
+	append_writable(text, config->etcd.data_dir);
+	append_writable(text, config->etcd.wal_dir);
+	append_writable(text, config->backup.directory);
+	return g_string_free(text, FALSE);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the units need to know of the configuration, as drop-ins of systemd (systemd.unit(5)). Text only;
+ * src/app/generate.h writes the files.
+ *
+ * Writable paths: each entry of ReadWritePaths= is a mount of its own in the unit's namespace, and no
+ * rename leaves a mount. So what is granted is the directory below "/" that a path begins with, never
+ * the path itself: a tree beside the data directory, the store and the top of the data's file system
+ * stay within one mount, and the data directory looks like the mount point, or not, that it is.
+ */
+#pragma once
+
+#include "core/config.h"
+
+/* For the configured service: prerun before it, and what has to be active along with it. */
+char *gbe_dropin_service(void);
+/* For the programs that work on the data: its mount, the store's, and where they may write. @before
+ * (may be NULL): a unit that they are ordered before. */
+char *gbe_dropin_paths(const GbeConfig *config, const char *before);
+/* For greenboot's health check. */
+char *gbe_dropin_health_check(void);
+
+/* "/srv/my data" is "srv-my\x20data.mount", as `systemd-escape --path --suffix=mount` has it. */
+char *gbe_mount_unit(const char *path);
+/* Any text as one word of a setting that takes words and knows specifiers. */
+char *gbe_unit_quote(const char *text);

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# greenboot-etcd-generator: what it writes, and the cases in which it writes nothing, so that etcd starts
+# on what is there. What systemd makes of it is seen in tests/integration/boot.sh.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+UNITS=usr/lib/systemd/system
+ALL="etcd.service greenboot-etcd-finalize.service greenboot-etcd-green.service \
+greenboot-etcd-preflight.service greenboot-etcd-prerun.service greenboot-healthcheck.service"
+
+# root_with_units: a root as the package and etcd's leave it.
+root_with_units() {
+	root_new none
+	mkdir -p "$ROOT/$UNITS" "$ROOT/etc/systemd/system" "$ROOT/run/systemd/system"
+	echo "root=/dev/vda2 rw" >"$ROOT/proc/cmdline"
+	touch_unit greenboot-etcd-prerun.service
+	touch_unit etcd.service
+}
+touch_unit() { echo "# a unit" >"$ROOT/$UNITS/$1"; }
+site() { # CONFIGURATION-LINE...
+	mkdir -p "$ROOT/etc/greenboot-etcd"
+	printf '%s\n' "$@" >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+}
+
+# generate: its output is in OUT_DIR; GENERATED names the units that have a drop-in.
+generate() {
+	OUT_DIR=$ROOT/generated
+	rm -rf "$OUT_DIR"
+	mkdir -p "$OUT_DIR"/{normal,early,late}
+	assert_exit 0 "$(program generator)" --root="$ROOT" "$OUT_DIR"/{normal,early,late}
+	assert_eq "early and late" "$(find "$OUT_DIR/early" "$OUT_DIR/late" -mindepth 1)" ""
+	assert_eq "names" "$(find "$OUT_DIR" -mindepth 1 ! -type d ! -name 50-greenboot-etcd.conf)" ""
+	GENERATED=$(cd "$OUT_DIR/normal" && find . -name '*.conf' | sed 's|^\./||; s|\.d/.*||' |
+		sort | paste -sd' ')
+}
+nothing() { generate && assert_eq "generated" "$GENERATED" ""; }
+# has UNIT LINE, has_not UNIT LINE
+dropin() { echo "$OUT_DIR/normal/$1.d/50-greenboot-etcd.conf"; }
+has() { grep -qxF -- "$2" "$(dropin "$1")" || fail "$1 has no $2"; }
+has_not() { ! grep -qF -- "$2" "$(dropin "$1")" || fail "$1 has $2"; }
+
+by_default() {
+	local before unit
+	root_with_units
+	before=$(cd "$ROOT" && find . | sort)
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	has etcd.service "Requires=greenboot-etcd-prerun.service"
+	has etcd.service "After=greenboot-etcd-prerun.service"
+	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path"
+	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
+	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
+	has_not greenboot-healthcheck.service etcd.service
+	has greenboot-etcd-finalize.service "Before=etcd.service"
+	for unit in prerun finalize green preflight; do
+		has "greenboot-etcd-$unit.service" 'RequiresMountsFor="/var/lib/etcd"'
+		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
+	done
+	# Nothing but its output, nothing that would outlive the boot.
+	rm -rf "$OUT_DIR"
+	assert_eq "written elsewhere" "$(cd "$ROOT" && find . | sort)" "$before"
+}
+
+as_configured() {
+	root_with_units
+	touch_unit k3s.service
+	site '[etcd]' service=k3s.service data-dir=/data/k3s/server member-dir=db/etcd \
+		'[backup]' 'directory=/mnt/usb stick/backups'
+	generate
+	assert_eq "generated" "$GENERATED" "${ALL/etcd.service /} k3s.service"
+	has k3s.service "Requires=greenboot-etcd-prerun.service"
+	has greenboot-etcd-finalize.service "Before=k3s.service"
+	has greenboot-etcd-prerun.service 'RequiresMountsFor="/data/k3s/server"'
+	# Whole directories below "/": within each, everything can be renamed.
+	has greenboot-etcd-prerun.service 'ReadWritePaths="-/data"'
+	has greenboot-etcd-prerun.service 'ReadWritePaths="-/mnt"'
+	has greenboot-etcd-prerun.service 'Wants=mnt-usb\x20stick.mount'
+	has greenboot-etcd-prerun.service 'After=mnt-usb\x20stick.mount'
+	has_not greenboot-etcd-prerun.service 'Requires='
+}
+
+switched_off() {
+	root_with_units
+	site '[etcd]' service=
+	nothing
+}
+
+no_such_service() {
+	root_with_units
+	site '[etcd]' service=microshift.service
+	nothing
+	assert_eq "stderr" "$ERR" ""
+	# Also one that is still to be made of something else.
+	mkdir -p "$ROOT/etc/containers/systemd"
+	echo "[Container]" >"$ROOT/etc/containers/systemd/microshift.container"
+	generate
+	has microshift.service "Requires=greenboot-etcd-prerun.service"
+}
+
+an_instance() {
+	root_with_units
+	site '[etcd]' service=etcd@one.service
+	nothing
+	touch_unit etcd@.service
+	generate
+	has etcd@one.service "Requires=greenboot-etcd-prerun.service"
+}
+
+masked() {
+	root_with_units
+	ln -s /dev/null "$ROOT/etc/systemd/system/greenboot-etcd-prerun.service"
+	nothing
+	rm "$ROOT/etc/systemd/system/greenboot-etcd-prerun.service"
+	ln -s /dev/null "$ROOT/run/systemd/system/greenboot-etcd-prerun.service"
+	nothing
+	rm "$ROOT/run/systemd/system/greenboot-etcd-prerun.service"
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	for word in greenboot-etcd-prerun.service greenboot-etcd-prerun; do
+		echo "root=/dev/vda2 systemd.mask=$word rw" >"$ROOT/proc/cmdline"
+		nothing
+	done
+	# In the initramfs alone.
+	echo "root=/dev/vda2 rd.systemd.mask=greenboot-etcd-prerun.service rw" >"$ROOT/proc/cmdline"
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+}
+
+# The package is gone but for its generator, or systemd has not got its units yet.
+without_the_unit() {
+	root_with_units
+	rm "$ROOT/$UNITS/greenboot-etcd-prerun.service"
+	nothing
+}
+
+# A typo is no reason to leave etcd unprotected: the rest of the configuration counts.
+one_faulty_key() {
+	root_with_units
+	touch_unit k3s.service
+	site '[etcd]' service=k3s.service '[health]' timeout=soon
+	generate
+	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *timeout*without what is wrong*"
+	has k3s.service "Requires=greenboot-etcd-prerun.service"
+}
+
+# A file that cannot be parsed: what the image says, without it.
+one_faulty_file() {
+	root_with_units
+	touch_unit k3s.service
+	mkdir -p "$ROOT/usr/lib/greenboot-etcd"
+	printf '[etcd]\nservice=k3s.service\n' >"$ROOT/usr/lib/greenboot-etcd/greenboot-etcd.conf"
+	site '[etcd' service=etcd.service
+	generate
+	assert_match "stderr" "$ERR" "<4>*greenboot-etcd.conf*without what is wrong*"
+	has k3s.service "Requires=greenboot-etcd-prerun.service"
+	# One that cannot be read at all.
+	rm "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+	mkdir "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+	generate
+	assert_match "stderr" "$ERR" "<4>*greenboot-etcd.conf*"
+	has k3s.service "Requires=greenboot-etcd-prerun.service"
+}
+
+# The last configuration that worked under this deployment, as the programs have it; also while /var is
+# not mounted, when it is the stateroot's.
+the_last_that_worked() {
+	device xfs
+	mkdir -p "$ROOT/$UNITS"
+	touch_unit greenboot-etcd-prerun.service
+	touch_unit etcd.service
+	touch_unit other.service
+	site '[etcd]' service=other.service data-dir=/var/lib/other
+	up A
+	echo '[etcd' >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+	generate
+	assert_match "stderr" "$ERR" "<4>*last configuration that worked*"
+	has other.service "Requires=greenboot-etcd-prerun.service"
+	has greenboot-etcd-prerun.service 'RequiresMountsFor="/var/lib/other"'
+	mkdir -p "$ROOT/ostree/deploy/$STATEROOT/var/lib" "$ROOT/sysroot"
+	mv "$ROOT/var/lib/greenboot-etcd" "$ROOT/ostree/deploy/$STATEROOT/var/lib/"
+	generate
+	has etcd.service "Requires=greenboot-etcd-prerun.service"
+	mount --bind "$ROOT" "$ROOT/sysroot"
+	generate
+	has other.service "Requires=greenboot-etcd-prerun.service"
+}
+
+wrong_use() {
+	root_with_units
+	assert_exit 2 "$(program generator)" --root="$ROOT"
+	assert_match "stderr" "$ERR" "*output directory*"
+	assert_exit 2 "$(program generator)" --root="$ROOT" --nonsense "$ROOT/generated"
+	# Not a directory: said, and nothing is left half.
+	touch "$ROOT/generated"
+	assert_exit 1 "$(program generator)" --root="$ROOT" "$ROOT/generated"
+	assert_match "stderr" "$ERR" "*$ROOT/generated*"
+	assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
+	# Without a command line there is no mask, and no reason to do nothing.
+	rm "$ROOT/proc/cmdline"
+	generate_again
+}
+generate_again() { rm "$ROOT/generated" && generate && assert_eq "generated" "$GENERATED" "$ALL"; }
+
+suite_begin "$@"
+run_case default by_default
+run_case configured as_configured
+run_case switched-off switched_off
+run_case no-such-service no_such_service
+run_case instance an_instance
+run_case masked masked
+run_case without-the-unit without_the_unit
+run_case one-faulty-key one_faulty_key
+run_case one-faulty-file one_faulty_file
+run_case last-that-worked the_last_that_worked
+run_case wrong-use wrong_use
+suite_end

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/dropin.h"
+#include "lib/unit.h"
+
+#include <string.h>
+
+START_TEST(mount_units)
+{
+	/* As `systemd-escape --path --suffix=mount` prints them. */
+	static const struct {
+		const char *path, *unit;
+	} cases[] = {
+	    {"/", "-.mount"},
+	    {"//", "-.mount"},
+	    {"/srv", "srv.mount"},
+	    {"/srv/", "srv.mount"},
+	    {"//srv//backups/", "srv-backups.mount"},
+	    {"/srv/my data", "srv-my\\x20data.mount"},
+	    {"/srv/a-b", "srv-a\\x2db.mount"},
+	    {"/.hidden/.too", "\\x2ehidden-.too.mount"},
+	    {"/a:b_c.d", "a:b_c.d.mount"},
+	    {"/\xc3\xa4", "\\xc3\\xa4.mount"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *unit = gbe_mount_unit(cases[i].path);
+
+		ck_assert_str_eq(unit, cases[i].unit);
+	}
+}
+END_TEST
+
+START_TEST(quotes)
+{
+	static const struct {
+		const char *text, *word;
+	} cases[] = {
+	    {"", "\"\""},	   {"/srv/a", "\"/srv/a\""},	   {"/my data", "\"/my data\""},
+	    {"/50%", "\"/50%%\""}, {"a\"b\\c", "\"a\\\"b\\\\c\""},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *word = gbe_unit_quote(cases[i].text);
+
+		ck_assert_str_eq(word, cases[i].word);
+	}
+}
+END_TEST
+
+static char *
+paths(const char *conf, const char *before)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	return gbe_dropin_paths(config, before);
+}
+
+START_TEST(the_default)
+{
+	g_autofree char *text = paths("", NULL);
+
+	ck_assert_str_eq(text, "# Written by greenboot-etcd-generator from the configuration.\n"
+			       "[Unit]\n"
+			       "RequiresMountsFor=\"/var/lib/etcd\"\n"
+			       "[Service]\n"
+			       "ReadWritePaths=\"-/var\"\n");
+}
+END_TEST
+
+/* A grant is a mount: one at the data directory or at its parent would be the end of a rename between the
+ * data and what lies beside it. */
+START_TEST(grants_what_lies_below_the_root)
+{
+	static const struct {
+		const char *data_dir, *grant;
+	} cases[] = {
+	    {"/var/lib/rancher/k3s/server", "\"-/var\""},
+	    {"/data/etcd", "\"-/data\""},
+	    {"/data/etcd/", "\"-/data\""},
+	    {"//data//etcd", "\"-/data\""},
+	    {"/etcd", "\"-/\""},
+	    {"/etcd/", "\"-/\""},
+	    {"/my data/etcd", "\"-/my data\""},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *conf = g_strdup_printf("[etcd]\ndata-dir=%s\n", cases[i].data_dir);
+		g_autofree char *text = paths(conf, NULL);
+		g_autofree char *line = g_strdup_printf("\nReadWritePaths=%s\n", cases[i].grant);
+
+		ck_assert_msg(strstr(text, line) != NULL, "%s: %s", cases[i].data_dir, text);
+	}
+}
+END_TEST
+
+START_TEST(the_store_is_wished_for)
+{
+	g_autofree char *text = paths("[backup]\ndirectory=/mnt/usb-1/etcd\n", "etcd.service");
+
+	ck_assert_ptr_nonnull(strstr(text, "\nRequiresMountsFor=\"/var/lib/etcd\"\n"
+					   "Wants=mnt-usb\\x2d1-etcd.mount\n"
+					   "After=mnt-usb\\x2d1-etcd.mount\n"
+					   "Wants=mnt-usb\\x2d1.mount\n"
+					   "After=mnt-usb\\x2d1.mount\n"
+					   "Wants=mnt.mount\n"
+					   "After=mnt.mount\n"
+					   "Before=etcd.service\n"
+					   "[Service]\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nReadWritePaths=\"-/mnt\"\n"));
+}
+END_TEST
+
+START_TEST(what_the_sandbox_hides)
+{
+	g_autofree char *home = paths("[etcd]\ndata-dir=/var/home/etcd/data\n", NULL);
+	g_autofree char *tmp = paths("[etcd]\ndata-dir=/var/tmp/etcd\n", NULL);
+	g_autofree char *like = paths("[etcd]\ndata-dir=/var/homes/etcd\n", NULL);
+
+	ck_assert_ptr_nonnull(strstr(home, "\nProtectHome=no\n"));
+	ck_assert_ptr_nonnull(strstr(tmp, "\nPrivateTmp=no\n"));
+	ck_assert_ptr_null(strstr(like, "=no\n"));
+}
+END_TEST
+
+/* A WAL elsewhere is locked, too. */
+START_TEST(the_wal)
+{
+	g_autofree char *text = paths("[etcd]\nwal-dir=/fast/wal\n", NULL);
+
+	ck_assert_ptr_nonnull(strstr(text, "\nReadWritePaths=\"-/fast\"\n"));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-dropin");
+	TCase *tcase = tcase_create("dropin");
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, mount_units);
+	tcase_add_test(tcase, quotes);
+	tcase_add_test(tcase, the_default);
+	tcase_add_test(tcase, grants_what_lies_below_the_root);
+	tcase_add_test(tcase, the_store_is_wished_for);
+	tcase_add_test(tcase, what_the_sandbox_hides);
+	tcase_add_test(tcase, the_wal);
+	return gbe_unit_main(suite);
+}
