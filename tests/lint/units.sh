@@ -1,39 +1,113 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# systemd accepts the units, as they are installed; what a unit starts is there.
+# systemd accepts the units, as they are installed; what a unit starts is there; none is let do more than
+# it needs to.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
-mapfile -t units < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'hooks/*.target')
-if [ ${#units[@]} -eq 0 ]; then
-	ok units-none-yet
-	finish
-fi
+mapfile -t units < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer')
 if ! command -v systemd-analyze >/dev/null; then
 	skip units "systemd-analyze is not installed: make deps"
 	finish
 fi
+
+# Of 100: systemd-analyze's own measure.
+exposure=25
+# Who asks etcd, or is asked.
+networked='^(green)$'
+administrators='^(prerun)$'
 
 root=$scratch/root
 MAKEFLAGS='' make --no-print-directory -s install DESTDIR="$root" >"$scratch/log" 2>&1 || {
 	not_ok units "make install failed: $(tail -n 3 "$scratch/log" | tr '\n' ';')"
 	finish
 }
+directory=$root/usr/lib/systemd/system
 # The targets that units refer to come from this machine's systemd.
-for directory in /usr/lib/systemd/system /lib/systemd/system; do
-	[ -d $directory ] || continue
-	cp -rn $directory/. "$root/usr/lib/systemd/system/"
+for path in /usr/lib/systemd/system /lib/systemd/system; do
+	[ -d $path ] || continue
+	cp -rn $path/. "$directory/"
 	break
 done
+
+# verify NAME: what systemd has to say of an installed unit.
+verify() {
+	systemd-analyze verify --root="$root" --man=no --recursive-errors=no "$directory/$1" 2>&1 |
+		grep -F "$1"
+}
+
+# exposed NAME: more than is allowed.
+exposed() {
+	systemd-analyze security --offline=yes --root="$root" --threshold=$exposure --no-pager \
+		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
+}
+
+# loose UNIT-FILE: what it may do and need not.
+loose() {
+	local name
+	name=$(basename "$1" .service)
+
+	[[ $name =~ $administrators ]] || ! grep -q '^Capab.*CAP_SYS_ADMIN' "$1" ||
+		echo "CAP_SYS_ADMIN"
+	grep -q '^CapabilityBoundingSet=CAP' "$1" || echo "every capability"
+	[[ $name =~ $networked ]] || grep -qx 'PrivateNetwork=yes' "$1" || echo "a network"
+	grep -qx 'ProtectSystem=strict' "$1" || echo "the whole file system"
+	# A mount at the data or at its parent would be the end of every rename between them.
+	grep '^ReadWritePaths=' "$1" | grep -vxE 'ReadWritePaths=-/var -/run/motd\.d'
+}
+
 for unit in "${units[@]}"; do
-	name=${unit##*/}
+	name=greenboot-etcd-${unit##*/}
 	while IFS= read -r program; do
 		[ -x "$root$program" ] || not_ok "unit-starts-$name" "$program is not installed"
 	done < <(grep -oE '^Exec[A-Za-z]*=[-@:+!]*[^ ]+' "$unit" | sed 's/^[^=]*=[-@:+!]*//')
-	case $name in
-	*@.*) name=${name/@./@x.} ;;
+	check "unit-$name" "$(verify "$name")"
+	# Installing is enabling: there is nothing that could be enabled, or merged into another system.
+	check "static-$name" "$(grep -n '^\[Install\]' "$unit")"
+	case $unit in
+	*.service)
+		check "exposure-$name" "$(exposed "$name")"
+		check "needs-$name" "$(loose "$unit")"
+		;;
 	esac
-	check "unit-${unit##*/}" "$(systemd-analyze verify --root="$root" --man=no --recursive-errors=no \
-		"$root/usr/lib/systemd/system/$name" 2>&1 | grep -F "${unit##*/}")"
 done
+[ ${#units[@]} -gt 0 ] || not_ok units "there are none"
+
+# Nothing of ours lies where it would be merged into a deployment that does not carry the package.
+check units-not-in-etc "$(find "$root/etc" "$root/run" "$root/var" -mindepth 1 2>/dev/null)"
+
+# With what the generator writes, systemd still accepts them, and the names that it makes.
+mkdir -p "$root/etc/greenboot-etcd" "$scratch/generated"
+printf '[Service]\nExecStart=/usr/libexec/greenboot-etcd/prerun\n' >"$directory/my-etcd.service"
+cat >"$root/etc/greenboot-etcd/greenboot-etcd.conf" <<'CONF'
+[etcd]
+service=my-etcd.service
+data-dir=/my data/100%/"etcd"
+[backup]
+directory=/mnt/usb-1/back\\up
+CONF
+if "$root/usr/lib/systemd/system-generators/greenboot-etcd-generator" --root="$root" \
+	"$scratch/generated" 2>"$scratch/log" && [ -d "$scratch/generated/my-etcd.service.d" ]; then
+	mkdir -p "$root/etc/systemd/system"
+	cp -r "$scratch/generated/." "$root/etc/systemd/system/"
+	for unit in my-etcd greenboot-etcd-prerun greenboot-etcd-finalize greenboot-etcd-preflight \
+		greenboot-etcd-green; do
+		check "generated-$unit" "$(verify "$unit.service")"
+	done
+else
+	not_ok generated "the generator wrote nothing: $(head -n 1 "$scratch/log")"
+fi
+
+# The guards guard.
+cp hooks/finalize.service "$directory/greenboot-etcd-bad.service"
+sed -i -e 's/^PrivateNetwork=.*//; s/^\(Capab.*\)/\1 CAP_SYS_ADMIN/; s/^ProtectSystem=.*//' \
+	-e 's|^ReadWritePaths=.*|ReadWritePaths=/var/lib/etcd|; s/^Protect.*//; s/^Restrict.*//' \
+	-e 's/^ExecStop=/NoSuchSetting=/' "$directory/greenboot-etcd-bad.service"
+if [ "$(loose "$directory/greenboot-etcd-bad.service" | wc -l)" -eq 4 ] &&
+	[ -n "$(exposed greenboot-etcd-bad.service)" ] && [ -n "$(verify greenboot-etcd-bad.service)" ]; then
+	ok units-can-fail
+else
+	not_ok units-can-fail "a loose unit was not found: $(loose "$directory/greenboot-etcd-bad.service" |
+		tr '\n' ';') $(exposed greenboot-etcd-bad.service) $(verify greenboot-etcd-bad.service)"
+fi
 finish
