@@ -57,7 +57,8 @@ map(const char *root, char *happened)
 			      "greenboot-etcd-prerun: etcd is held back: the worker %s, and who "
 			      "asks whether etcd may start all the same %s\n",
 			      happened, asked);
-	(void)ask_child("prerun", root, gbe_supervise_show, asked == NULL ? happened : NULL, &shown);
+	(void)ask_child("prerun", root, gbe_supervise_show, asked == NULL ? happened : NULL,
+			&shown);
 	return status;
 }
 
