@@ -149,7 +149,7 @@ endif
 
 # Looked up once, when a recipe first needs it, not while the Makefile is read: clean and help do
 # without pkg-config.
-pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl
+pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl libcrypto
 pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
 	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what README names))
 once = $(eval $(1) := $$(2))$($(1))
@@ -206,7 +206,7 @@ fuzz_sources := $(wildcard tests/fuzz/*.c)
 # What asks etcd over the network: linked into the programs that do so, and into no other, so that
 # nothing that runs before etcd loads libcurl.
 network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
-	src/etcd/gateway.c src/etcd/client.c src/etcd/http.c src/etcd/health.c src/app/status-probe.c \
+	src/etcd/gateway.c src/etcd/client.c src/etcd/certificate.c src/etcd/health.c src/app/health-look.c \
 	src/app/health-gate*.c src/app/by-hand-mark.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)

@@ -22,17 +22,13 @@ check_reason(const char *reason, GError **error)
 static void
 ask_health(GbeApp *app, GbeRunRecord *record)
 {
-	GbeProbe probe = {0};
+	g_autoptr(GbeHealthLook) look = NULL;
 
 	if (record->health == GBE_HEALTH_HEALTHY)
 		return;
-	gbe_status_probe(app, PROBE_MS, &probe);
-	record->health = probe.health;
-	if (probe.version != NULL) {
-		g_free(record->etcd_version);
-		record->etcd_version = g_strdup(probe.version);
-	}
-	gbe_probe_clear(&probe);
+	look = gbe_health_look_new(app);
+	gbe_health_look_now(look, PROBE_MS);
+	gbe_verdict_note_health(record, look->facts, look->report);
 }
 
 static bool

@@ -237,7 +237,7 @@ recorded_health(const GbeFacts *facts, const char **ret_reason)
 }
 
 void
-gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const GbeProbe *probe,
+gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look,
 			 GPtrArray *findings)
 {
 	const char *reason = NULL;
@@ -248,15 +248,16 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 				  "[etcd] service is empty: greenboot-etcd is off");
 		return;
 	}
-	if (probe != NULL) {
-		health = probe->health;
-		reason = probe->reason;
+	if (look != NULL) {
+		health = look->report->health;
+		reason = look->report->reason;
 	}
 	switch (health) {
 	case GBE_HEALTH_HEALTHY:
-		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_OK, "healthy%s%s",
-				  probe != NULL && probe->version != NULL ? ", version " : "",
-				  probe != NULL && probe->version != NULL ? probe->version : "");
+		gbe_preflight_add(
+		    findings, "etcd", GBE_PREFLIGHT_OK, "healthy%s%s",
+		    look != NULL && look->facts->version != NULL ? ", version " : "",
+		    look != NULL && look->facts->version != NULL ? look->facts->version : "");
 		break;
 	case GBE_HEALTH_UNHEALTHY:
 		gbe_preflight_add(

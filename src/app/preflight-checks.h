@@ -12,7 +12,7 @@ gboolean gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findin
 /* True: there is a place for it. */
 gboolean gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings);
-void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const GbeProbe *probe,
-			      GPtrArray *findings);
+void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
+			      const GbeHealthLook *look, GPtrArray *findings);
 void gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel level,
 		       const char *format, ...) G_GNUC_PRINTF(4, 5);

@@ -49,7 +49,7 @@ check_configuration(GbeApp *app, GPtrArray *findings)
 }
 
 GPtrArray *
-gbe_preflight_check(GbeApp *app, const GbeProbe *probe)
+gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 {
 	GPtrArray *findings =
 	    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_preflight_finding_free);
@@ -78,7 +78,7 @@ gbe_preflight_check(GbeApp *app, const GbeProbe *probe)
 	if (gbe_preflight_check_data(observed, findings)) {
 		if (gbe_preflight_check_store(observed, findings))
 			gbe_preflight_check_space(observed, findings);
-		gbe_preflight_check_etcd(app, observed, probe, findings);
+		gbe_preflight_check_etcd(app, observed, look, findings);
 	}
 	return findings;
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "app/context.h"
-#include "etcd/health.h"
+#include "app/health-look.h"
 
 typedef enum {
 	GBE_PREFLIGHT_OK,
@@ -26,7 +26,7 @@ void gbe_preflight_finding_free(GbePreflightFinding *finding);
 const char *gbe_preflight_level_to_string(GbePreflightLevel level); /* ok note unknown bad */
 
 /* Array of GbePreflightFinding. Never fails: what could not be looked at is a finding. Loads the configuration.
- * @probe: of etcd just now; NULL: what the run's own check said is taken. */
-GPtrArray *gbe_preflight_check(GbeApp *app, const GbeProbe *probe);
+ * @look: of etcd just now; NULL: what the run's own check said is taken. */
+GPtrArray *gbe_preflight_check(GbeApp *app, const GbeHealthLook *look);
 /* 0, 5 or 7. */
 int gbe_preflight_status(const GPtrArray *findings);

@@ -40,42 +40,37 @@ gbe_status_data_size(const GbeObserved *observed)
 	return (gint64)info.bytes;
 }
 
-/* "ALARM NOSPACE" is how /health says it. */
 static JsonArray *
-alarms_in(const char *reason)
+alarms_json(const GbeHealthFacts *facts)
 {
 	JsonArray *alarms = json_array_new();
-	const char *at = reason != NULL ? strstr(reason, "ALARM ") : NULL;
 
-	if (at != NULL) {
-		gsize len = strspn(at + strlen("ALARM "), "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-		g_autofree char *name = g_strndup(at + strlen("ALARM "), len);
-
-		if (len > 0)
-			json_array_add_string_element(alarms, name);
-	}
+	if (facts != NULL && facts->no_space)
+		json_array_add_string_element(alarms, "NOSPACE");
+	if (facts != NULL && facts->corrupt)
+		json_array_add_string_element(alarms, "CORRUPT");
+	if (facts != NULL && facts->other_alarm)
+		json_array_add_string_element(alarms, "UNKNOWN");
 	return alarms;
 }
 
 JsonObject *
-gbe_status_etcd(const GbeProbe *probe)
+gbe_status_etcd(const GbeHealthLook *look)
 {
+	const GbeHealthFacts *facts = look != NULL ? look->facts : NULL;
 	JsonObject *etcd = json_object_new();
+	GbeHealth health = look != NULL ? look->report->health : GBE_HEALTH_NOT_ASKED;
 	GbeTri healthy = GBE_UNKNOWN;
 
-	if (probe != NULL && probe->health == GBE_HEALTH_HEALTHY)
-		healthy = GBE_YES;
-	else if (probe != NULL && probe->health == GBE_HEALTH_UNHEALTHY)
-		healthy = GBE_NO;
+	if (health == GBE_HEALTH_HEALTHY || health == GBE_HEALTH_UNHEALTHY)
+		healthy = gbe_tri(health == GBE_HEALTH_HEALTHY);
 	set_tri(etcd, "healthy", healthy);
-	gbe_json_set_string(etcd, "reason", probe != NULL ? probe->reason : "not asked");
-	gbe_json_set_string(etcd, "version", probe != NULL ? probe->version : NULL);
-	/* Only etcd's API knows these. */
-	json_object_set_null_member(etcd, "revision");
-	json_object_set_null_member(etcd, "db_size");
-	json_object_set_null_member(etcd, "db_in_use");
-	json_object_set_array_member(etcd, "alarms",
-				     alarms_in(probe != NULL ? probe->reason : NULL));
+	gbe_json_set_string(etcd, "reason", look != NULL ? look->report->reason : "not asked");
+	gbe_json_set_string(etcd, "version", facts != NULL ? facts->version : NULL);
+	set_known(etcd, "revision", facts != NULL ? facts->revision : -1);
+	set_known(etcd, "db_size", facts != NULL ? facts->db_size : -1);
+	set_known(etcd, "db_in_use", facts != NULL ? facts->db_in_use : -1);
+	json_object_set_array_member(etcd, "alarms", alarms_json(facts));
 	return etcd;
 }
 
@@ -177,7 +172,7 @@ greenboot_json(const GbeGreenboot *greenboot)
 }
 
 JsonObject *
-gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeProbe *probe)
+gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	GbeFacts *facts = observed->facts;
 	JsonObject *status = json_object_new();
@@ -191,7 +186,7 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeProbe *probe)
 	json_object_set_object_member(status, "owner", owner_json(&view));
 	set_verdict(status, facts, &view);
 	set_tri(status, "judged", facts->judges);
-	json_object_set_object_member(status, "etcd", gbe_status_etcd(probe));
+	json_object_set_object_member(status, "etcd", gbe_status_etcd(look));
 	gbe_json_set_string(data, "path", observed->data->path);
 	set_known(data, "size", gbe_status_data_size(observed));
 	json_object_set_object_member(status, "data", data);

@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "app/health-look.h"
 #include "app/observe.h"
-#include "etcd/health.h"
 
 #include <json-glib/json-glib.h>
 
@@ -14,9 +14,9 @@
 /* What preflight found, until the next one: the MOTD's other source. */
 #define GBE_PREFLIGHT_FILE "/run/greenboot-etcd/preflight.json"
 
-/* `status`. @probe: of etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the
+/* `status`. @look: at etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the
  * next boot afterwards. */
-JsonObject *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeProbe *probe);
+JsonObject *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
 /* `list`: every backup, newest first. @exclusive: count the blocks that are nobody else's, too. */
 JsonArray *gbe_status_list(const GbeObserved *observed, gboolean exclusive);
 /* One entry of it. @exclusive: bytes, or -1 for null. */
@@ -25,10 +25,8 @@ JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *ma
 /* Is @name, which is among the damaged, an entry of ours whose manifest cannot be read? Without any
  * manifest it is somebody else's directory. */
 gboolean gbe_status_is_damaged(const GbeObserved *observed, const char *name);
-/* `etcd{}` of status. @probe may be NULL. */
-JsonObject *gbe_status_etcd(const GbeProbe *probe);
-/* Asks etcd, for @timeout_ms at most. */
-void gbe_status_probe(const GbeApp *app, guint timeout_ms, GbeProbe *ret_probe);
+/* `etcd{}` of status. @look may be NULL. */
+JsonObject *gbe_status_etcd(const GbeHealthLook *look);
 /* Bytes in the data directory, apparent; -1: could not be told. */
 gint64 gbe_status_data_size(const GbeObserved *observed);
 

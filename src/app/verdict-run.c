@@ -101,20 +101,12 @@ complete_health(Judge *judge, GError **error)
 	g_autofree char *answer = ask_health(judge->app, error);
 	g_autoptr(GbeRunRecord) before = NULL;
 	g_autoptr(JsonObject) object = NULL;
-	const char *version;
 
 	if (answer == NULL || !gbe_json_parse_object(answer, MIN(strlen(answer), ANSWER_MAX),
 						     "the answer of health", &object, error))
 		return false;
 	before = gbe_run_record_copy(judge->record);
-	judge->record->health = gbe_health_from_string(gbe_json_string(object, "health", NULL));
-	g_free(judge->record->reason);
-	judge->record->reason = g_strdup(gbe_json_string(object, "reason", NULL));
-	version = gbe_json_string(object, "version", NULL);
-	if (version != NULL) {
-		g_free(judge->record->etcd_version);
-		judge->record->etcd_version = g_strdup(version);
-	}
+	gbe_verdict_read_health(object, judge->record);
 	return gbe_state_judge_run(judge->app, before, judge->record, error);
 }
 

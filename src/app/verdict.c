@@ -144,6 +144,76 @@ gbe_verdict_record(const GbeFacts *facts, const GbeStamp *own)
 	return record != NULL ? gbe_run_record_copy(record) : gbe_decide_run_record(own);
 }
 
+static void
+note_id(char **to, guint64 id)
+{
+	if (id == 0)
+		return;
+	g_free(*to);
+	*to = g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
+}
+
+void
+gbe_verdict_note_health(GbeRunRecord *record, const GbeHealthFacts *facts,
+			const GbeHealthReport *report)
+{
+	record->health = report->health;
+	if (!record->by_hand) {
+		g_free(record->reason);
+		record->reason = g_strdup(report->reason);
+	}
+	/* Another's data is not what this run had. */
+	if (gbe_health_is_other_data(facts))
+		return;
+	if (facts->version != NULL) {
+		g_free(record->etcd_version);
+		record->etcd_version = g_strdup(facts->version);
+	}
+	note_id(&record->member_id, facts->member_id);
+	note_id(&record->cluster_id, facts->cluster_id);
+	record->revision = MAX(record->revision, facts->revision);
+	if (facts->voters > 0)
+		record->voters = facts->voters;
+}
+
+void
+gbe_verdict_print_health(const GbeRunRecord *record, JsonObject *object)
+{
+	gbe_json_set_string(object, "health", gbe_health_to_string(record->health));
+	gbe_json_set_string(object, "reason", record->reason);
+	gbe_json_set_string(object, "version", record->etcd_version);
+	gbe_json_set_string(object, "member_id", record->member_id);
+	gbe_json_set_string(object, "cluster_id", record->cluster_id);
+	json_object_set_int_member(object, "revision", record->revision);
+	json_object_set_int_member(object, "voters", record->voters);
+}
+
+static void
+read_text(JsonObject *object, const char *key, char **to)
+{
+	const char *text = gbe_json_string(object, key, NULL);
+
+	if (text == NULL)
+		return;
+	g_free(*to);
+	*to = g_strdup(text);
+}
+
+void
+gbe_verdict_read_health(JsonObject *object, GbeRunRecord *record)
+{
+	gint64 voters = gbe_json_int(object, "voters", 0);
+
+	record->health = gbe_health_from_string(gbe_json_string(object, "health", NULL));
+	read_text(object, "reason", &record->reason);
+	read_text(object, "version", &record->etcd_version);
+	read_text(object, "member_id", &record->member_id);
+	read_text(object, "cluster_id", &record->cluster_id);
+	record->revision = MAX(record->revision, gbe_json_int(object, "revision", -1));
+	if (voters > 0)
+		record->voters = (guint)voters;
+}
+
 gboolean
 gbe_verdict_on_trial(const GbeFacts *facts)
 {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "app/observe.h"
+#include "core/health.h"
 
 /* A fresh start is recorded in the state alone, before there is a directory. The first who finds this
  * run's data then writes the stamp into it, and the copy again with the directory's handle. Nothing to do
@@ -26,6 +27,12 @@ const GbeStamp *gbe_verdict_own(const GbeFacts *facts, char **ret_why);
 /* A copy of the run's record, to be changed and given to gbe_state_judge_run(); made anew from the stamp
  * where it is lost. */
 GbeRunRecord *gbe_verdict_record(const GbeFacts *facts, const GbeStamp *own);
+/* What was seen of etcd goes into the run's record; what was not stays. */
+void gbe_verdict_note_health(GbeRunRecord *record, const GbeHealthFacts *facts,
+			     const GbeHealthReport *report);
+/* The same between two programs: what has been noted in a new record, as JSON, and into another record. */
+void gbe_verdict_print_health(const GbeRunRecord *record, JsonObject *object);
+void gbe_verdict_read_health(JsonObject *object, GbeRunRecord *record);
 /* Is the booted deployment one that an OS rollback would replace by one that was green? */
 gboolean gbe_verdict_on_trial(const GbeFacts *facts);
 /* Gives the backups of @record's run what has become known of it, and says so. */

@@ -118,7 +118,7 @@ renew_age(JsonObject *object)
 }
 
 bool
-gbe_cli_read_status(GbeCli *cli, const GbeProbe *probe, JsonObject **ret_status, GError **error)
+gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, JsonObject **ret_status, GError **error)
 {
 	g_autoptr(JsonObject) whole = NULL;
 	JsonObject *status;
@@ -130,7 +130,7 @@ gbe_cli_read_status(GbeCli *cli, const GbeProbe *probe, JsonObject **ret_status,
 	    gbe_json_object(status, "owner") == NULL || gbe_json_object(status, "data") == NULL ||
 	    gbe_json_object(status, "greenboot") == NULL)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no status", GBE_STATUS_FILE);
-	json_object_set_object_member(status, "etcd", gbe_status_etcd(probe));
+	json_object_set_object_member(status, "etcd", gbe_status_etcd(look));
 	renew_age(gbe_json_object(status, "last_good"));
 	*ret_status = json_object_ref(status);
 	return true;

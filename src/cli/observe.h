@@ -2,9 +2,9 @@
 /* Looking without touching, with rights or without. */
 #pragma once
 
+#include "app/health-look.h"
 #include "app/observe.h"
 #include "cli/verb.h"
-#include "etcd/health.h"
 
 /* Observes without a lock and without repairs. *ret_observed NULL: only root may, and status.json is
  * there to be read instead (gbe_cli_read_status(), gbe_cli_read_list()). */
@@ -14,7 +14,7 @@ bool gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **e
 /* The backup of that name; GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. Borrowed. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
-/* What the last program to run as root left in /run; etcd's health as @probe says, ages as of now. */
-bool gbe_cli_read_status(GbeCli *cli, const GbeProbe *probe, JsonObject **ret_status,
+/* What the last program to run as root left in /run; etcd's health as @look says, ages as of now. */
+bool gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, JsonObject **ret_status,
 			 GError **error) GBE_CHECKED;
 bool gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error) GBE_CHECKED;

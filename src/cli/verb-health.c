@@ -3,12 +3,13 @@
 #include "app/configuration.h"
 #include "app/preflight.h"
 #include "app/status.h"
+#include "app/verdict.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/record.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
-#define PREFLIGHT_PROBE_MS 5000
+#define PREFLIGHT_LOOK_MS 5000
 
 static char *arg_wait;
 
@@ -19,50 +20,94 @@ const GOptionEntry gbe_options_health[] = {
 };
 
 static void
-probe_until(GbeCli *cli, guint64 seconds, GbeProbe *probe)
+look_until(GbeHealthLook *look, guint64 seconds)
 {
 	gint64 deadline = g_get_monotonic_time() + (gint64)MIN(seconds, 86400) * G_USEC_PER_SEC;
-	guint timeout_ms = (guint)cli->app->config->health.request_timeout * 1000;
+	guint timeout_ms = (guint)look->app->config->health.request_timeout * 1000;
 
 	for (;;) {
 		gint64 left;
 
-		gbe_status_probe(cli->app, timeout_ms, probe);
+		gbe_health_look_now(look, timeout_ms);
 		left = deadline - g_get_monotonic_time();
-		if (probe->health == GBE_HEALTH_HEALTHY || left <= 0)
+		if (look->report->health == GBE_HEALTH_HEALTHY || left <= 0)
 			return;
-		gbe_probe_clear(probe);
 		g_usleep((gulong)MIN(left, POLL_USEC));
 	}
 }
 
+/* What the data is to be; who is not root does without. */
 static void
-add_step(JsonArray *steps, const char *step, const char *result, const char *detail)
+expect(GbeCli *cli, GbeHealthLook *look)
 {
-	JsonObject *object = json_object_new();
+	g_autoptr(GbeDeployments) deployments =
+	    gbe_deployments_load(cli->app->root_fd, cli->app->root_path, &cli->app->cmdline);
+	g_autoptr(GbeFacts) facts = NULL;
 
-	gbe_json_set_string(object, "step", step);
-	gbe_json_set_string(object, "result", result);
-	gbe_json_set_string(object, "detail", detail);
-	json_array_add_object_element(steps, object);
+	if (!gbe_app_open_state(cli->app, FALSE, NULL) ||
+	    !gbe_verdict_look(cli->app, &deployments->booted, &facts, NULL))
+		return;
+	look->facts->on_trial = gbe_verdict_on_trial(facts);
+	gbe_health_look_expect(look, facts);
+}
+
+static void
+set_known(JsonObject *object, const char *key, gint64 value)
+{
+	if (value < 0)
+		json_object_set_null_member(object, key);
+	else
+		json_object_set_int_member(object, key, value);
+}
+
+static JsonArray *
+steps_json(const GbeHealthReport *report)
+{
+	JsonArray *steps = json_array_new();
+
+	for (guint i = 0; i < GBE_N_CHECKS; i++) {
+		const GbeCheck *step = &report->steps[i];
+		JsonObject *object = json_object_new();
+
+		gbe_json_set_string(object, "step", gbe_check_to_string((GbeCheckKind)i));
+		gbe_json_set_string(object, "result", gbe_check_result_to_string(step->result));
+		gbe_json_set_string(object, "detail", step->detail);
+		set_known(object, "figure", step->figure);
+		set_known(object, "limit", step->limit);
+		json_array_add_object_element(steps, object);
+	}
+	return steps;
 }
 
 static JsonObject *
-health_json(const GbeApp *app, const GbeProbe *probe)
+health_json(const GbeHealthLook *look)
 {
-	JsonObject *object = gbe_status_etcd(probe);
-	JsonArray *steps = json_array_new();
-	gboolean reached = probe->reached == GBE_YES;
-	const char *health = gbe_health_to_string(probe->health);
+	JsonObject *object = gbe_status_etcd(look);
 
-	add_step(steps, "reached", gbe_tri_to_string(probe->reached), app->config->etcd.endpoint);
-	add_step(steps, "health", reached ? health : "not-asked", reached ? probe->reason : NULL);
-	add_step(steps, "version", probe->version != NULL ? "answered" : "not-asked",
-		 probe->version);
 	json_object_set_int_member(object, "schema", GBE_SCHEMA);
-	gbe_json_set_string(object, "health", health);
-	json_object_set_array_member(object, "steps", steps);
+	gbe_json_set_string(object, "health", gbe_health_to_string(look->report->health));
+	gbe_json_set_string(object, "cause", look->report->cause);
+	json_object_set_array_member(object, "steps", steps_json(look->report));
 	return object;
+}
+
+static void
+print_health(const GbeCli *cli, const GbeHealthReport *report)
+{
+	gboolean healthy = report->health == GBE_HEALTH_HEALTHY;
+
+	/* "healthy, leader, ..." says so itself. */
+	gbe_print("%s%s%s\n", healthy ? "" : gbe_health_to_string(report->health),
+		  healthy ? "" : ": ", report->reason);
+	for (guint i = 0; i < GBE_N_CHECKS; i++) {
+		const GbeCheck *step = &report->steps[i];
+
+		if (cli->verbose || step->result == GBE_CHECK_WARNING ||
+		    step->result == GBE_CHECK_FAILED)
+			gbe_print("  %-14s %-13s %s\n", gbe_check_result_to_string(step->result),
+				  gbe_check_to_string((GbeCheckKind)i),
+				  step->detail != NULL ? step->detail : "");
+	}
 }
 
 static GbeExitStatus
@@ -83,8 +128,7 @@ health_status(GbeHealth health)
 bool
 gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 {
-	g_autoptr(JsonObject) object = NULL;
-	GbeProbe probe = {0};
+	g_autoptr(GbeHealthLook) look = NULL;
 	guint64 seconds = 0;
 
 	if (arg_wait != NULL && !gbe_duration_parse(arg_wait, &seconds, error)) {
@@ -92,16 +136,17 @@ gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 			(*error)->code = GBE_ERROR_USAGE;
 		return gbe_prefix(error, "--wait");
 	}
-	probe_until(cli, seconds, &probe);
-	object = health_json(cli->app, &probe);
-	if (cli->json)
+	look = gbe_health_look_new(cli->app);
+	expect(cli, look);
+	look_until(look, seconds);
+	if (cli->json) {
+		g_autoptr(JsonObject) object = health_json(look);
+
 		gbe_print_object(object);
-	else if (!cli->quiet)
-		gbe_print("%s%s%s: %s\n", gbe_health_to_string(probe.health),
-			  probe.version != NULL ? ", etcd " : "",
-			  probe.version != NULL ? probe.version : "", probe.reason);
-	cli->status = health_status(probe.health);
-	gbe_probe_clear(&probe);
+	} else if (!cli->quiet) {
+		print_health(cli, look->report);
+	}
+	cli->status = health_status(look->report->health);
 	return true;
 }
 
@@ -135,14 +180,13 @@ bool
 gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GPtrArray) findings = NULL;
-	GbeProbe probe = {0};
-	gboolean configured = gbe_configuration_load(cli->app, FALSE, NULL);
+	g_autoptr(GbeHealthLook) look = NULL;
 
-	if (configured)
-		gbe_status_probe(cli->app, PREFLIGHT_PROBE_MS, &probe);
-	findings = gbe_preflight_check(cli->app, configured ? &probe : NULL);
-	if (configured)
-		gbe_probe_clear(&probe);
+	if (gbe_configuration_load(cli->app, FALSE, NULL)) {
+		look = gbe_health_look_new(cli->app);
+		gbe_health_look_now(look, PREFLIGHT_LOOK_MS);
+	}
+	findings = gbe_preflight_check(cli->app, look);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = preflight_json(findings);
 

@@ -200,18 +200,16 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(JsonObject) status = NULL;
 	g_autoptr(GbeObserved) observed = NULL;
-	GbeProbe probe = {0};
+	g_autoptr(GbeHealthLook) look = NULL;
 
 	if (!gbe_cli_observe(cli, &observed, error))
 		return false;
-	gbe_status_probe(cli->app, PROBE_MS, &probe);
+	look = gbe_health_look_new(cli->app);
+	gbe_health_look_now(look, PROBE_MS);
 	if (observed != NULL)
-		status = gbe_status_collect(cli->app, observed, &probe);
-	else if (!gbe_cli_read_status(cli, &probe, &status, error)) {
-		gbe_probe_clear(&probe);
+		status = gbe_status_collect(cli->app, observed, look);
+	else if (!gbe_cli_read_status(cli, look, &status, error))
 		return false;
-	}
-	gbe_probe_clear(&probe);
 	if (cli->json)
 		gbe_print_object(status);
 	else

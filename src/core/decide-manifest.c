@@ -52,6 +52,23 @@ is_foreign(const GbeFacts *facts, const GbeView *view)
 	       !gbe_fingerprint_equal(&stamp->closing.fingerprint, &facts->fingerprint);
 }
 
+/* What the data is known to be; of the owner's last run, its check has seen it live. */
+static void
+note_identity(GbeManifest *manifest, const GbeFacts *facts, const GbeView *view, gboolean adopt)
+{
+	const GbeRunRecord *run = adopt ? NULL : gbe_facts_run(facts, view->sequence);
+
+	manifest->member_id = g_strdup(facts->member_id);
+	manifest->cluster_id = g_strdup(facts->cluster_id);
+	if (run == NULL || g_strcmp0(run->run, view->run) != 0)
+		return;
+	manifest->revision = run->revision;
+	if (facts->member_id == NULL && facts->cluster_id == NULL) {
+		manifest->member_id = g_strdup(run->member_id);
+		manifest->cluster_id = g_strdup(run->cluster_id);
+	}
+}
+
 GbeManifest *
 gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
 		    guint64 sequence)
@@ -89,8 +106,7 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 	gbe_fingerprint_copy(&manifest->fingerprint, &facts->fingerprint);
 	manifest->etcd_version = gbe_decide_version_text(facts->cluster_version);
 	manifest->data_version = gbe_decide_version_text(facts->data_version);
-	manifest->member_id = g_strdup(facts->member_id);
-	manifest->cluster_id = g_strdup(facts->cluster_id);
+	note_identity(manifest, facts, view, adopt);
 	manifest->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;
 	manifest->size = facts->data_size;
 	return manifest;

@@ -77,39 +77,39 @@ gbe_health_report_free(GbeHealthReport *report)
 {
 	if (report == NULL)
 		return;
-	for (guint i = 0; i < GBE_N_STEPS; i++)
+	for (guint i = 0; i < GBE_N_CHECKS; i++)
 		g_free(report->steps[i].detail);
 	g_free(report->reason);
 	g_free(report);
 }
 
 const char *
-gbe_step_to_string(GbeStepKind step)
+gbe_check_to_string(GbeCheckKind step)
 {
-	static const char *const words[GBE_N_STEPS] = {[GBE_STEP_SERVICE] = "service",
-						       [GBE_STEP_DATA] = "data",
-						       [GBE_STEP_DISK] = "disk",
-						       [GBE_STEP_CERTIFICATES] = "certificates",
-						       [GBE_STEP_REACHED] = "reached",
-						       [GBE_STEP_LEADER] = "leader",
-						       [GBE_STEP_ALARMS] = "alarms",
-						       [GBE_STEP_WRITE] = "write",
-						       [GBE_STEP_READ] = "read",
-						       [GBE_STEP_MEMBER] = "member",
-						       [GBE_STEP_REVISION] = "revision",
-						       [GBE_STEP_QUOTA] = "quota",
-						       [GBE_STEP_LAG] = "lag"};
+	static const char *const words[GBE_N_CHECKS] = {[GBE_CHECK_SERVICE] = "service",
+							[GBE_CHECK_DATA] = "data",
+							[GBE_CHECK_DISK] = "disk",
+							[GBE_CHECK_CERTIFICATES] = "certificates",
+							[GBE_CHECK_REACHED] = "reached",
+							[GBE_CHECK_LEADER] = "leader",
+							[GBE_CHECK_ALARMS] = "alarms",
+							[GBE_CHECK_WRITE] = "write",
+							[GBE_CHECK_READ] = "read",
+							[GBE_CHECK_MEMBER] = "member",
+							[GBE_CHECK_REVISION] = "revision",
+							[GBE_CHECK_QUOTA] = "quota",
+							[GBE_CHECK_LAG] = "lag"};
 
 	return words[step];
 }
 
 const char *
-gbe_step_result_to_string(GbeStepResult result)
+gbe_check_result_to_string(GbeCheckResult result)
 {
-	static const char *const words[] = {[GBE_STEP_NOT_APPLICABLE] = "not-applicable",
-					    [GBE_STEP_PASSED] = "passed",
-					    [GBE_STEP_WARNING] = "warning",
-					    [GBE_STEP_FAILED] = "failed"};
+	static const char *const words[] = {[GBE_CHECK_NOT_APPLICABLE] = "not-applicable",
+					    [GBE_CHECK_PASSED] = "passed",
+					    [GBE_CHECK_WARNING] = "warning",
+					    [GBE_CHECK_FAILED] = "failed"};
 
 	return words[result];
 }

@@ -10,11 +10,11 @@
 
 #define DAY ((gint64)24 * 60 * 60)
 
-static void set(GbeStep *step, GbeStepResult result, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static void set(GbeCheck *step, GbeCheckResult result, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 /* The worst result stands, with what it said. */
 static void
-set(GbeStep *step, GbeStepResult result, const char *format, ...)
+set(GbeCheck *step, GbeCheckResult result, const char *format, ...)
 {
 	va_list args;
 
@@ -34,25 +34,25 @@ answered(const GbeQuestion *question)
 }
 
 static void
-service_step(const GbeHealthFacts *f, GbeStep *step)
+service_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	static const struct {
-		GbeStepResult result;
+		GbeCheckResult result;
 		const char *text;
 	} states[] = {
-	    [GBE_SERVICE_UNKNOWN] = {GBE_STEP_NOT_APPLICABLE, "systemd was not asked"},
-	    [GBE_SERVICE_NOT_FOUND] = {GBE_STEP_FAILED, "not installed"},
-	    [GBE_SERVICE_MASKED] = {GBE_STEP_FAILED, "masked"},
-	    [GBE_SERVICE_NOT_ENABLED] = {GBE_STEP_FAILED, "not enabled"},
-	    [GBE_SERVICE_INACTIVE] = {GBE_STEP_FAILED, "not started"},
-	    [GBE_SERVICE_ACTIVATING] = {GBE_STEP_WARNING, "starting"},
-	    [GBE_SERVICE_RUNNING] = {GBE_STEP_PASSED, "running"},
-	    [GBE_SERVICE_FAILED] = {GBE_STEP_FAILED, "failed"},
-	    [GBE_SERVICE_START_LIMIT] = {GBE_STEP_FAILED, "failed too often to be started again"},
+	    [GBE_SERVICE_UNKNOWN] = {GBE_CHECK_NOT_APPLICABLE, "systemd was not asked"},
+	    [GBE_SERVICE_NOT_FOUND] = {GBE_CHECK_FAILED, "not installed"},
+	    [GBE_SERVICE_MASKED] = {GBE_CHECK_FAILED, "masked"},
+	    [GBE_SERVICE_NOT_ENABLED] = {GBE_CHECK_FAILED, "not enabled"},
+	    [GBE_SERVICE_INACTIVE] = {GBE_CHECK_FAILED, "not started"},
+	    [GBE_SERVICE_ACTIVATING] = {GBE_CHECK_WARNING, "starting"},
+	    [GBE_SERVICE_RUNNING] = {GBE_CHECK_PASSED, "running"},
+	    [GBE_SERVICE_FAILED] = {GBE_CHECK_FAILED, "failed"},
+	    [GBE_SERVICE_START_LIMIT] = {GBE_CHECK_FAILED, "failed too often to be started again"},
 	};
 
 	if (f->held)
-		set(step, GBE_STEP_FAILED, "held back: %s",
+		set(step, GBE_CHECK_FAILED, "held back: %s",
 		    f->held_why != NULL ? f->held_why : "by prerun");
 	else
 		set(step, states[f->service].result, "%s: %s",
@@ -60,16 +60,16 @@ service_step(const GbeHealthFacts *f, GbeStep *step)
 }
 
 static void
-data_step(const GbeHealthFacts *f, GbeStep *step)
+data_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	const char *path = f->data_dir != NULL ? f->data_dir : "the data";
 
 	if (f->data_refused == GBE_YES)
-		set(step, GBE_STEP_FAILED, "%s: written by a newer etcd", path);
+		set(step, GBE_CHECK_FAILED, "%s: written by a newer etcd", path);
 	if (f->read_only == GBE_YES)
-		set(step, GBE_STEP_FAILED, "%s: the file system is read-only", path);
+		set(step, GBE_CHECK_FAILED, "%s: the file system is read-only", path);
 	else if (f->read_only == GBE_NO)
-		set(step, GBE_STEP_PASSED, "%s can be written to", path);
+		set(step, GBE_CHECK_PASSED, "%s can be written to", path);
 }
 
 static gint64
@@ -79,7 +79,7 @@ percent(gint64 part, gint64 whole)
 }
 
 static void
-disk_step(const GbeHealthFacts *f, GbeStep *step)
+disk_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	g_autofree char *free_text = NULL;
 	gint64 share;
@@ -91,20 +91,20 @@ disk_step(const GbeHealthFacts *f, GbeStep *step)
 	step->limit = f->min_free;
 	free_text = gbe_size_to_text((guint64)f->free);
 	if (f->inodes > 0 && percent(f->inodes_free, f->inodes) < f->min_free)
-		set(step, f->inodes_free == 0 ? GBE_STEP_FAILED : GBE_STEP_WARNING,
+		set(step, f->inodes_free == 0 ? GBE_CHECK_FAILED : GBE_CHECK_WARNING,
 		    "%" G_GINT64_FORMAT " inodes free of %" G_GINT64_FORMAT, f->inodes_free,
 		    f->inodes);
 	set(step,
-	    gbe_health_is_full(f) ? GBE_STEP_FAILED
-	    : share < f->min_free ? GBE_STEP_WARNING
-				  : GBE_STEP_PASSED,
+	    gbe_health_is_full(f) ? GBE_CHECK_FAILED
+	    : share < f->min_free ? GBE_CHECK_WARNING
+				  : GBE_CHECK_PASSED,
 	    "%s free, %" G_GINT64_FORMAT "%% (warned of below %u%%)", free_text, share,
 	    f->min_free);
 }
 
 /* Expiry in whole days; the shortest of them is the figure. */
 static void
-certificates_step(const GbeHealthFacts *f, GbeStep *step)
+certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++) {
 		const GbeTlsFile *tls = &f->tls[i];
@@ -116,74 +116,76 @@ certificates_step(const GbeHealthFacts *f, GbeStep *step)
 			step->figure = MAX(days, 0);
 		step->limit = (gint64)f->cert_warn / DAY;
 		if (tls->problem != NULL)
-			set(step, GBE_STEP_FAILED, "%s, %s, %s", tls->key, tls->path, tls->problem);
+			set(step, GBE_CHECK_FAILED, "%s, %s, %s", tls->key, tls->path,
+			    tls->problem);
 		else if (tls->expires >= 0 && tls->expires <= f->now)
-			set(step, GBE_STEP_FAILED, "%s, %s, has expired", tls->key, tls->path);
+			set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
 		else if (tls->expires >= 0 && tls->expires - f->now <= (gint64)f->cert_warn)
-			set(step, GBE_STEP_WARNING,
+			set(step, GBE_CHECK_WARNING,
 			    "%s, %s, expires in %" G_GINT64_FORMAT
 			    " days (warned of at %" G_GINT64_FORMAT ")",
 			    tls->key, tls->path, days, step->limit);
 	}
 	if (step->detail == NULL && step->figure >= 0)
-		set(step, GBE_STEP_PASSED, "valid for %" G_GINT64_FORMAT " days", step->figure);
+		set(step, GBE_CHECK_PASSED, "valid for %" G_GINT64_FORMAT " days", step->figure);
 }
 
 static void
-question_step(const GbeQuestion *question, GbeStep *step, const char *passed)
+question_step(const GbeQuestion *question, GbeCheck *step, const char *passed)
 {
 	if (question->reach == GBE_REACH_NOT_ASKED)
 		return;
 	if (answered(question))
-		set(step, GBE_STEP_PASSED, "%s", passed);
+		set(step, GBE_CHECK_PASSED, "%s", passed);
 	else
-		set(step, GBE_STEP_FAILED, "%s", question->why != NULL ? question->why : "no");
+		set(step, GBE_CHECK_FAILED, "%s", question->why != NULL ? question->why : "no");
 }
 
 static void
-alarms_step(const GbeHealthFacts *f, GbeStep *step)
+alarms_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	if (f->corrupt)
-		set(step, GBE_STEP_FAILED, "CORRUPT");
+		set(step, GBE_CHECK_FAILED, "CORRUPT");
 	else if (f->other_alarm)
-		set(step, GBE_STEP_FAILED, "an alarm that is not known here");
+		set(step, GBE_CHECK_FAILED, "an alarm that is not known here");
 	else if (f->no_space)
-		set(step, f->on_nospace == GBE_NOSPACE_HEALTHY ? GBE_STEP_WARNING : GBE_STEP_FAILED,
+		set(step,
+		    f->on_nospace == GBE_NOSPACE_HEALTHY ? GBE_CHECK_WARNING : GBE_CHECK_FAILED,
 		    "NOSPACE");
 	else
-		set(step, GBE_STEP_PASSED, "none");
+		set(step, GBE_CHECK_PASSED, "none");
 }
 
 static void
-member_step(const GbeHealthFacts *f, GbeStep *step)
+member_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	step->figure = f->member_count > 0 ? (gint64)f->member_count : -1;
 	if (gbe_health_is_other_data(f))
-		set(step, GBE_STEP_FAILED,
+		set(step, GBE_CHECK_FAILED,
 		    "member %016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER
 		    "x, not that of the data",
 		    f->member_id, f->cluster_id);
 	else
-		set(step, f->learner ? GBE_STEP_WARNING : GBE_STEP_PASSED,
+		set(step, f->learner ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
 		    "%s%016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER "x",
 		    f->learner ? "learner " : "", f->member_id, f->cluster_id);
 }
 
 static void
-revision_step(const GbeHealthFacts *f, GbeStep *step)
+revision_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	step->figure = f->revision;
 	step->limit = f->expected_revision;
 	if (f->expected_revision >= 0 && f->revision < f->expected_revision)
-		set(step, GBE_STEP_FAILED,
+		set(step, GBE_CHECK_FAILED,
 		    "%" G_GINT64_FORMAT ", and it was %" G_GINT64_FORMAT " already", f->revision,
 		    f->expected_revision);
 	else
-		set(step, GBE_STEP_PASSED, "%" G_GINT64_FORMAT, f->revision);
+		set(step, GBE_CHECK_PASSED, "%" G_GINT64_FORMAT, f->revision);
 }
 
 static void
-quota_step(const GbeHealthFacts *f, GbeStep *step)
+quota_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	g_autofree char *size = gbe_health_size_text(f->db_size);
 	g_autofree char *in_use = gbe_health_size_text(f->db_in_use);
@@ -191,58 +193,58 @@ quota_step(const GbeHealthFacts *f, GbeStep *step)
 
 	step->figure = percent(f->db_size, f->quota);
 	step->limit = f->quota_warn;
-	set(step, step->figure >= step->limit ? GBE_STEP_WARNING : GBE_STEP_PASSED,
+	set(step, step->figure >= step->limit ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
 	    "%s of %s, %" G_GINT64_FORMAT "%% (warned of at %u%%), %s in use", size, limit,
 	    step->figure, f->quota_warn, in_use);
 }
 
 static void
-lag_step(const GbeHealthFacts *f, GbeStep *step)
+lag_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	step->figure = f->raft_index > f->raft_applied
 			   ? (gint64)MIN(f->raft_index - f->raft_applied, G_MAXINT32)
 			   : 0;
 	step->limit = LAG_MAX;
 	set(step,
-	    step->figure >= LAG_MAX    ? GBE_STEP_FAILED
-	    : step->figure >= LAG_WARN ? GBE_STEP_WARNING
-				       : GBE_STEP_PASSED,
+	    step->figure >= LAG_MAX    ? GBE_CHECK_FAILED
+	    : step->figure >= LAG_WARN ? GBE_CHECK_WARNING
+				       : GBE_CHECK_PASSED,
 	    "%" G_GINT64_FORMAT " entries are to be applied", step->figure);
 }
 
 static void
-leader_step(const GbeHealthFacts *f, GbeStep *step)
+leader_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	if (f->leader == 0)
-		set(step, GBE_STEP_FAILED, "none");
+		set(step, GBE_CHECK_FAILED, "none");
 	else
-		set(step, GBE_STEP_PASSED, "%s",
+		set(step, GBE_CHECK_PASSED, "%s",
 		    f->leader == f->member_id ? "this member" : "another member");
 }
 
 void
 gbe_health_fill_steps(const GbeHealthFacts *facts, GbeHealthReport *report)
 {
-	GbeStep *steps = report->steps;
+	GbeCheck *steps = report->steps;
 
-	for (guint i = 0; i < GBE_N_STEPS; i++)
+	for (guint i = 0; i < GBE_N_CHECKS; i++)
 		steps[i].figure = steps[i].limit = -1;
-	service_step(facts, &steps[GBE_STEP_SERVICE]);
-	data_step(facts, &steps[GBE_STEP_DATA]);
-	disk_step(facts, &steps[GBE_STEP_DISK]);
-	certificates_step(facts, &steps[GBE_STEP_CERTIFICATES]);
-	question_step(&facts->status, &steps[GBE_STEP_REACHED],
+	service_step(facts, &steps[GBE_CHECK_SERVICE]);
+	data_step(facts, &steps[GBE_CHECK_DATA]);
+	disk_step(facts, &steps[GBE_CHECK_DISK]);
+	certificates_step(facts, &steps[GBE_CHECK_CERTIFICATES]);
+	question_step(&facts->status, &steps[GBE_CHECK_REACHED],
 		      facts->endpoint != NULL ? facts->endpoint : "");
-	question_step(&facts->write, &steps[GBE_STEP_WRITE], "a proposal was written and applied");
-	question_step(&facts->read, &steps[GBE_STEP_READ], "linearizable");
+	question_step(&facts->write, &steps[GBE_CHECK_WRITE], "a proposal was written and applied");
+	question_step(&facts->read, &steps[GBE_CHECK_READ], "linearizable");
 	if (answered(&facts->status)) {
-		leader_step(facts, &steps[GBE_STEP_LEADER]);
-		alarms_step(facts, &steps[GBE_STEP_ALARMS]);
-		member_step(facts, &steps[GBE_STEP_MEMBER]);
-		revision_step(facts, &steps[GBE_STEP_REVISION]);
-		quota_step(facts, &steps[GBE_STEP_QUOTA]);
-		lag_step(facts, &steps[GBE_STEP_LAG]);
+		leader_step(facts, &steps[GBE_CHECK_LEADER]);
+		alarms_step(facts, &steps[GBE_CHECK_ALARMS]);
+		member_step(facts, &steps[GBE_CHECK_MEMBER]);
+		revision_step(facts, &steps[GBE_CHECK_REVISION]);
+		quota_step(facts, &steps[GBE_CHECK_QUOTA]);
+		lag_step(facts, &steps[GBE_CHECK_LAG]);
 	}
-	for (guint i = 0; i < GBE_N_STEPS; i++)
-		report->warnings += steps[i].result == GBE_STEP_WARNING;
+	for (guint i = 0; i < GBE_N_CHECKS; i++)
+		report->warnings += steps[i].result == GBE_CHECK_WARNING;
 }

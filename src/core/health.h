@@ -84,34 +84,34 @@ typedef struct {
 } GbeHealthFacts;
 
 typedef enum {
-	GBE_STEP_SERVICE,
-	GBE_STEP_DATA,
-	GBE_STEP_DISK,
-	GBE_STEP_CERTIFICATES,
-	GBE_STEP_REACHED,
-	GBE_STEP_LEADER,
-	GBE_STEP_ALARMS,
-	GBE_STEP_WRITE,
-	GBE_STEP_READ,
-	GBE_STEP_MEMBER,
-	GBE_STEP_REVISION,
-	GBE_STEP_QUOTA,
-	GBE_STEP_LAG,
-	GBE_N_STEPS,
-} GbeStepKind;
+	GBE_CHECK_SERVICE,
+	GBE_CHECK_DATA,
+	GBE_CHECK_DISK,
+	GBE_CHECK_CERTIFICATES,
+	GBE_CHECK_REACHED,
+	GBE_CHECK_LEADER,
+	GBE_CHECK_ALARMS,
+	GBE_CHECK_WRITE,
+	GBE_CHECK_READ,
+	GBE_CHECK_MEMBER,
+	GBE_CHECK_REVISION,
+	GBE_CHECK_QUOTA,
+	GBE_CHECK_LAG,
+	GBE_N_CHECKS,
+} GbeCheckKind;
 
 typedef enum {
-	GBE_STEP_NOT_APPLICABLE, /* or not known */
-	GBE_STEP_PASSED,
-	GBE_STEP_WARNING,
-	GBE_STEP_FAILED,
-} GbeStepResult;
+	GBE_CHECK_NOT_APPLICABLE, /* or not known */
+	GBE_CHECK_PASSED,
+	GBE_CHECK_WARNING,
+	GBE_CHECK_FAILED,
+} GbeCheckResult;
 
 typedef struct {
-	GbeStepResult result;
+	GbeCheckResult result;
 	char *detail;	      /* one line, or NULL */
 	gint64 figure, limit; /* in the unit that @detail names; -1: none */
-} GbeStep;
+} GbeCheck;
 
 typedef enum {
 	GBE_PATIENCE_NONE,     /* waiting does not mend it */
@@ -125,7 +125,7 @@ typedef struct {
 	const char *cause; /* a word of the table; static */
 	GbePatience patience;
 	char *reason; /* one line, for people */
-	GbeStep steps[GBE_N_STEPS];
+	GbeCheck steps[GBE_N_CHECKS];
 	guint warnings;
 } GbeHealthReport;
 
@@ -143,8 +143,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHealthReport, gbe_health_report_free)
 
 /* Needs etcd be asked at all, or is the answer known without? */
 gboolean gbe_health_needs_asking(const GbeHealthFacts *facts);
-const char *gbe_step_to_string(GbeStepKind step);
-const char *gbe_step_result_to_string(GbeStepResult result);
+const char *gbe_check_to_string(GbeCheckKind step);
+const char *gbe_check_result_to_string(GbeCheckResult result);
 /* The words of the table, in its order; NULL beyond its end. */
 const char *gbe_health_cause(guint index, GbeHealth *ret_health);
 

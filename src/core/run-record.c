@@ -48,6 +48,7 @@ gbe_run_record_copy(const GbeRunRecord *record)
 	copy->etcd_version = g_strdup(record->etcd_version);
 	copy->member_id = g_strdup(record->member_id);
 	copy->cluster_id = g_strdup(record->cluster_id);
+	copy->voters = record->voters;
 	copy->unknown = record->unknown != NULL ? json_object_ref(record->unknown) : NULL;
 	return copy;
 }
@@ -98,6 +99,7 @@ gbe_run_record_from_json(JsonObject *object, GbeRunRecord **ret_record, GError *
 	record->revision = gbe_members_i64(&m, "revision", -1);
 	record->member_id = gbe_members_string(&m, "member_id", &gbe_kind_hex64);
 	record->cluster_id = gbe_members_string(&m, "cluster_id", &gbe_kind_hex64);
+	record->voters = gbe_members_uint(&m, "voters", 0);
 	if (!gbe_members_end(&m, "run", error))
 		return false;
 	*ret_record = g_steal_pointer(&record);
@@ -122,6 +124,8 @@ gbe_run_record_to_json(const GbeRunRecord *record)
 	gbe_json_set_known(object, "revision", record->revision);
 	gbe_json_set_string(object, "member_id", record->member_id);
 	gbe_json_set_string(object, "cluster_id", record->cluster_id);
+	if (record->voters > 0)
+		json_object_set_int_member(object, "voters", record->voters);
 	return object;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
 	char *etcd_version; /* as etcd said it over its API; NULL */
 	gint64 revision;    /* as seen live by green; -1 */
 	char *member_id, *cluster_id;
+	guint voters;	     /* as seen live; 0 unknown */
 	JsonObject *unknown; /* as read: foreign keys survive; NULL: new */
 } GbeRunRecord;
 

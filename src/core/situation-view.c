@@ -63,6 +63,7 @@ gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
 	const GbeStamp *stamp = gbe_situation_stamp(facts);
 	const GbeRunRecord *run;
 	gint64 used;
+	guint told;
 
 	memset(ret_view, 0, sizeof *ret_view);
 	ret_view->used = -1;
@@ -89,8 +90,10 @@ gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
 	ret_view->was_default = stamp->was_default;
 	ret_view->mount_point = stamp->mount_point;
 	ret_view->stamp = stamp;
-	if (facts->voters == 0 || (facts->voters == GBE_VOTERS_UNCLEAR && stamp->voters == 1))
-		ret_view->voters = stamp->voters;
+	/* The last run's check saw it later than the stamp was written. */
+	told = run != NULL && run->voters > 0 ? run->voters : stamp->voters;
+	if (facts->voters == 0 || (facts->voters == GBE_VOTERS_UNCLEAR && told == 1))
+		ret_view->voters = told;
 }
 
 void

@@ -15,6 +15,8 @@ gbe_unit_state_clear(GbeUnitState *state)
 	g_clear_pointer(&state->sub_state, g_free);
 	g_clear_pointer(&state->unit_file_state, g_free);
 	g_clear_pointer(&state->result, g_free);
+	g_clear_pointer(&state->type, g_free);
+	g_clear_pointer(&state->restart, g_free);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUnitState, gbe_unit_state_clear)
@@ -72,6 +74,10 @@ gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error)
 		return gbe_prefix(error, "unit %s", unit);
 	if (interface != NULL &&
 	    !gbe_bus_get_string(bus, path, interface, "Result", &state.result, error))
+		return gbe_prefix(error, "unit %s", unit);
+	if (g_str_has_suffix(unit, ".service") &&
+	    (!gbe_bus_get_string(bus, path, interface, "Type", &state.type, error) ||
+	     !gbe_bus_get_string(bus, path, interface, "Restart", &state.restart, error)))
 		return gbe_prefix(error, "unit %s", unit);
 
 	*ret_state = state;

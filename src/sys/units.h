@@ -10,7 +10,9 @@
 #include "base/error.h"
 
 typedef struct {
-	char *load_state, *active_state, *sub_state, *unit_file_state, *result;
+	char *load_state, *active_state, *sub_state, *unit_file_state;
+	char *result;	      /* of a service or scope; NULL for others */
+	char *type, *restart; /* of a service: Type= and Restart=; NULL for others */
 } GbeUnitState;
 
 void gbe_unit_state_clear(GbeUnitState *state);

@@ -61,6 +61,10 @@ hooks_health_down() {
 	start_etcd
 	assert_exit 0 hook health
 	assert_eq "health" "$(run_field health)" healthy
+	assert_match "identity" "$(run_field member_id)/$(run_field cluster_id)" \
+		"????????????????/????????????????"
+	assert_eq "revision" "$(run_field revision)" "$(revision)"
+	assert_eq "voters" "$(run_field voters)" 1
 	# greenboot 0.16 has no use for priorities.
 	greenboot_install rust
 	assert_exit 0 hook health
@@ -107,12 +111,15 @@ hooks_health_held() {
 
 # What cannot be told is no reason for a rollback, and is not waited for until the end.
 hooks_health_cannot_tell() {
+	local metrics
 	device "$1"
 	machine_on
-	start_etcd
+	metrics=$((ETCD_PORT + 12000))
+	port_free "$metrics" || metrics=$((metrics + 1))
+	start_etcd --listen-metrics-urls="http://127.0.0.1:$metrics"
 	config health request-timeout=1s timeout=2s
 	# Somebody is there, and it is not etcd's client port.
-	config etcd endpoint="http://127.0.0.1:$((ETCD_PORT + 1))"
+	config etcd endpoint="http://127.0.0.1:$metrics"
 	assert_exit 0 hook health
 	assert_match "stderr" "$ERR" "<2>*Cannot tell*does not answer as etcd*"
 	assert_eq "health" "$(run_field health)" cannot-tell

@@ -271,54 +271,54 @@ END_TEST
 
 static const struct {
 	Change change;
-	GbeStepKind step;
-	GbeStepResult result;
+	GbeCheckKind step;
+	GbeCheckResult result;
 	gint64 figure, limit;
 } steps[] = {
-    {none, GBE_STEP_SERVICE, GBE_STEP_PASSED, -1, -1},
-    {none, GBE_STEP_DISK, GBE_STEP_PASSED, 50, 5},
-    {none, GBE_STEP_QUOTA, GBE_STEP_PASSED, 2, 80},
-    {none, GBE_STEP_CERTIFICATES, GBE_STEP_NOT_APPLICABLE, -1, -1},
-    {none, GBE_STEP_REVISION, GBE_STEP_PASSED, 81203, -1},
-    {none, GBE_STEP_MEMBER, GBE_STEP_PASSED, 1, -1},
-    {none, GBE_STEP_LAG, GBE_STEP_PASSED, 0, 5000},
-    {little_space, GBE_STEP_DISK, GBE_STEP_WARNING, 4, 5},
-    {full_and_well, GBE_STEP_DISK, GBE_STEP_FAILED, 0, 5},
-    {near_quota, GBE_STEP_QUOTA, GBE_STEP_WARNING, 80, 80},
-    {near_expiry, GBE_STEP_CERTIFICATES, GBE_STEP_WARNING, 29, 30},
-    {expired, GBE_STEP_CERTIFICATES, GBE_STEP_FAILED, 0, 30},
-    {unreadable, GBE_STEP_CERTIFICATES, GBE_STEP_FAILED, -1, 30},
-    {lagging, GBE_STEP_LAG, GBE_STEP_WARNING, 1900, 5000},
-    {behind, GBE_STEP_REVISION, GBE_STEP_FAILED, 81203, 81204},
-    {other_member, GBE_STEP_MEMBER, GBE_STEP_FAILED, 1, -1},
-    {learner, GBE_STEP_MEMBER, GBE_STEP_WARNING, 1, -1},
-    {learner, GBE_STEP_WRITE, GBE_STEP_NOT_APPLICABLE, -1, -1},
-    {no_writes, GBE_STEP_WRITE, GBE_STEP_FAILED, -1, -1},
-    {no_writes, GBE_STEP_READ, GBE_STEP_PASSED, -1, -1},
-    {no_space, GBE_STEP_ALARMS, GBE_STEP_FAILED, -1, -1},
-    {no_space_healthy, GBE_STEP_ALARMS, GBE_STEP_WARNING, -1, -1},
-    {refused, GBE_STEP_REACHED, GBE_STEP_FAILED, -1, -1},
-    {refused, GBE_STEP_LEADER, GBE_STEP_NOT_APPLICABLE, -1, -1},
-    {read_only, GBE_STEP_DATA, GBE_STEP_FAILED, -1, -1},
-    {held, GBE_STEP_SERVICE, GBE_STEP_FAILED, -1, -1},
-    {activating, GBE_STEP_SERVICE, GBE_STEP_WARNING, -1, -1},
+    {none, GBE_CHECK_SERVICE, GBE_CHECK_PASSED, -1, -1},
+    {none, GBE_CHECK_DISK, GBE_CHECK_PASSED, 50, 5},
+    {none, GBE_CHECK_QUOTA, GBE_CHECK_PASSED, 2, 80},
+    {none, GBE_CHECK_CERTIFICATES, GBE_CHECK_NOT_APPLICABLE, -1, -1},
+    {none, GBE_CHECK_REVISION, GBE_CHECK_PASSED, 81203, -1},
+    {none, GBE_CHECK_MEMBER, GBE_CHECK_PASSED, 1, -1},
+    {none, GBE_CHECK_LAG, GBE_CHECK_PASSED, 0, 5000},
+    {little_space, GBE_CHECK_DISK, GBE_CHECK_WARNING, 4, 5},
+    {full_and_well, GBE_CHECK_DISK, GBE_CHECK_FAILED, 0, 5},
+    {near_quota, GBE_CHECK_QUOTA, GBE_CHECK_WARNING, 80, 80},
+    {near_expiry, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, 29, 30},
+    {expired, GBE_CHECK_CERTIFICATES, GBE_CHECK_FAILED, 0, 30},
+    {unreadable, GBE_CHECK_CERTIFICATES, GBE_CHECK_FAILED, -1, 30},
+    {lagging, GBE_CHECK_LAG, GBE_CHECK_WARNING, 1900, 5000},
+    {behind, GBE_CHECK_REVISION, GBE_CHECK_FAILED, 81203, 81204},
+    {other_member, GBE_CHECK_MEMBER, GBE_CHECK_FAILED, 1, -1},
+    {learner, GBE_CHECK_MEMBER, GBE_CHECK_WARNING, 1, -1},
+    {learner, GBE_CHECK_WRITE, GBE_CHECK_NOT_APPLICABLE, -1, -1},
+    {no_writes, GBE_CHECK_WRITE, GBE_CHECK_FAILED, -1, -1},
+    {no_writes, GBE_CHECK_READ, GBE_CHECK_PASSED, -1, -1},
+    {no_space, GBE_CHECK_ALARMS, GBE_CHECK_FAILED, -1, -1},
+    {no_space_healthy, GBE_CHECK_ALARMS, GBE_CHECK_WARNING, -1, -1},
+    {refused, GBE_CHECK_REACHED, GBE_CHECK_FAILED, -1, -1},
+    {refused, GBE_CHECK_LEADER, GBE_CHECK_NOT_APPLICABLE, -1, -1},
+    {read_only, GBE_CHECK_DATA, GBE_CHECK_FAILED, -1, -1},
+    {held, GBE_CHECK_SERVICE, GBE_CHECK_FAILED, -1, -1},
+    {activating, GBE_CHECK_SERVICE, GBE_CHECK_WARNING, -1, -1},
 };
 
 START_TEST(a_step)
 {
 	g_autoptr(GbeHealthFacts) facts = well();
 	g_autoptr(GbeHealthReport) report = NULL;
-	const GbeStep *step;
+	const GbeCheck *step;
 
 	steps[_i].change(facts);
 	report = gbe_health_judge(facts);
 	step = &report->steps[steps[_i].step];
 	ck_assert_msg(step->result == steps[_i].result, "%s: %s: %s",
-		      gbe_step_to_string(steps[_i].step), gbe_step_result_to_string(step->result),
+		      gbe_check_to_string(steps[_i].step), gbe_check_result_to_string(step->result),
 		      step->detail);
 	ck_assert_int_eq(step->figure, steps[_i].figure);
 	ck_assert_int_eq(step->limit, steps[_i].limit);
-	ck_assert(step->result == GBE_STEP_NOT_APPLICABLE || step->detail != NULL);
+	ck_assert(step->result == GBE_CHECK_NOT_APPLICABLE || step->detail != NULL);
 }
 END_TEST
 
@@ -330,8 +330,8 @@ START_TEST(nothing_is_known)
 
 	ck_assert_str_eq(report->cause, "bad-endpoint");
 	ck_assert_int_eq((int)report->health, (int)GBE_HEALTH_CANNOT_TELL);
-	for (guint i = 0; i < GBE_N_STEPS; i++)
-		ck_assert_int_eq((int)report->steps[i].result, (int)GBE_STEP_NOT_APPLICABLE);
+	for (guint i = 0; i < GBE_N_CHECKS; i++)
+		ck_assert_int_eq((int)report->steps[i].result, (int)GBE_CHECK_NOT_APPLICABLE);
 }
 END_TEST
 

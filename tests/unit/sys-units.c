@@ -74,7 +74,8 @@ answer_property(sd_bus_message *m, const Manager *manager)
 		const char *name, *value;
 	} unit[] = {
 	    {"LoadState", "loaded"},	  {"ActiveState", "active"}, {"SubState", "running"},
-	    {"UnitFileState", "enabled"}, {"Result", "success"},
+	    {"UnitFileState", "enabled"}, {"Result", "success"},     {"Type", "notify"},
+	    {"Restart", "always"},
 	};
 	const char *interface = NULL;
 	const char *name = NULL;
@@ -179,8 +180,11 @@ START_TEST(query)
 	ck_assert_str_eq(state.sub_state, "running");
 	ck_assert_str_eq(state.unit_file_state, "enabled");
 	ck_assert_str_eq(state.result, "success");
+	ck_assert_str_eq(state.type, "notify");
+	ck_assert_str_eq(state.restart, "always");
 	ck_assert(gbe_unit_query("boot-complete.target", &target, NULL));
 	ck_assert_ptr_null(target.result);
+	ck_assert_ptr_null(target.type);
 	gbe_unit_state_clear(&state);
 	gbe_unit_state_clear(&target);
 	ck_assert_ptr_null(state.result);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/health-look.h"
+
+#include <string.h>
+
+#include "app/health-place.h"
+#include "core/situation.h"
+#include "etcd/certificate.h"
+#include "etcd/health.h"
+
+GbeHealthLook *
+gbe_health_look_new(GbeApp *app)
+{
+	GbeHealthLook *look = g_new0(GbeHealthLook, 1);
+	const GbeConfig *config = app->config;
+	const char *paths[] = {config->etcd.cacert, config->etcd.cert, config->etcd.key};
+
+	look->app = app;
+	look->facts = gbe_health_facts_new();
+	gbe_health_facts_configure(look->facts, config);
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
+		if (paths[i] != NULL && *paths[i] != '\0')
+			look->tls_paths[i] = app->below_root
+						 ? g_build_filename(app->root_path, paths[i], NULL)
+						 : g_strdup(paths[i]);
+	look->endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
+				       .cacert = look->tls_paths[0],
+				       .cert = look->tls_paths[1],
+				       .key = look->tls_paths[2]};
+	return look;
+}
+
+void
+gbe_health_look_free(GbeHealthLook *look)
+{
+	if (look == NULL)
+		return;
+	gbe_client_close(look->client);
+	gbe_health_report_free(look->report);
+	gbe_health_facts_free(look->facts);
+	for (guint i = 0; i < G_N_ELEMENTS(look->tls_paths); i++)
+		g_free(look->tls_paths[i]);
+	g_free(look);
+}
+
+/* Of this very run's data: another's stamp says nothing about who answers. */
+void
+gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
+{
+	GbeHealthFacts *to = look->facts;
+	const GbeStamp *stamp = facts != NULL ? gbe_situation_stamp(facts) : NULL;
+	const GbeRunRecord *run;
+
+	if (stamp == NULL || g_strcmp0(stamp->run, facts->run) != 0)
+		return;
+	g_free(to->expected_member_id);
+	g_free(to->expected_cluster_id);
+	to->expected_member_id = g_strdup(stamp->member_id);
+	to->expected_cluster_id = g_strdup(stamp->cluster_id);
+	to->data_refused = gbe_version_above(facts->cluster_version, facts->etcd_version);
+	/* What this run's own check has seen cannot be undone by it. */
+	run = gbe_facts_run(facts, stamp->sequence);
+	to->expected_revision = run != NULL ? run->revision : -1;
+}
+
+void
+gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
+{
+	GbeHealthFacts *facts = look->facts;
+	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+
+	gbe_health_facts_reset(facts);
+	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	facts->quota = (gint64)MIN(look->app->config->run.quota_backend_bytes, G_MAXINT64);
+	gbe_health_place_service(look->app, facts);
+	gbe_health_place_data(look->app, facts);
+	if (g_ascii_strncasecmp(look->endpoint.endpoint != NULL ? look->endpoint.endpoint : "",
+				"https://", strlen("https://")) == 0)
+		gbe_certificates_look(look->tls_paths[0], look->tls_paths[1], look->tls_paths[2],
+				      facts->tls);
+	if (gbe_health_needs_asking(facts))
+		gbe_health_inquire(&look->endpoint, deadline, &look->client, facts);
+	gbe_health_report_free(look->report);
+	look->report = gbe_health_judge(facts);
+}
