@@ -5,6 +5,7 @@
 #include "app/state.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
+#include "core/stamp.h"
 #include "etcd/in-use.h"
 #include "fs/compare.h"
 #include "fs/exchange.h"
@@ -12,6 +13,7 @@
 #include "fs/own-dir.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/write.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -233,6 +235,15 @@ recover_entries(Recover *r, GError **error)
 	return true;
 }
 
+/* Writes that were cut short. The data directory may be somebody else's: that one name, and no tree. */
+static bool
+sweep_writes(Recover *r, GError **error)
+{
+	if (r->data->fd >= 0)
+		(void)unlinkat(r->data->fd, GBE_TMP_PREFIX GBE_STAMP_NAME, 0);
+	return gbe_state_sweep(r->app, error);
+}
+
 bool
 gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recovery, GError **error)
 {
@@ -255,7 +266,8 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	if (data->fd >= 0 && data->mount_point &&
 	    !gbe_own_dir_open_at(data->fd, gbe_data_hidden, false, &hidden_fd, NULL))
 		hidden_fd = -1;
-	ok = (intent == NULL || intent->step != GBE_STEP_ENTRIES || recover_entries(&r, error)) &&
+	ok = sweep_writes(&r, error) &&
+	     (intent == NULL || intent->step != GBE_STEP_ENTRIES || recover_entries(&r, error)) &&
 	     recover_stagings(&r, data->parent_fd, error) &&
 	     recover_stagings(&r, hidden_fd, error) && gbe_store_sweep(store, NULL, error) &&
 	     (intent != NULL ? gbe_state_remove(app, GBE_STATE_INTENT, error)

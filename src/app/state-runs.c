@@ -38,6 +38,18 @@ open_runs(GbeApp *app, gboolean make, int *ret_fd, GError **error)
 	return gbe_prefix(error, RUNS_DIR);
 }
 
+bool
+gbe_state_sweep(GbeApp *app, GError **error)
+{
+	gbe_autofd int runs_fd = -1;
+
+	if (app->state_fd < 0)
+		return true;
+	return gbe_sweep_writes_at(app->state_fd, error) &&
+	       open_runs(app, FALSE, &runs_fd, error) &&
+	       (runs_fd < 0 || gbe_sweep_writes_at(runs_fd, error));
+}
+
 static int
 compare_names(gconstpointer a, gconstpointer b)
 {

@@ -44,6 +44,9 @@ bool gbe_state_remove(GbeApp *app, const char *name, GError **error) GBE_CHECKED
 /* One flush for all that was written with GBE_WRITE_LATER. */
 bool gbe_state_sync(GbeApp *app, GError **error) GBE_CHECKED;
 
+/* Takes away what writes left that were cut short; under the lock. */
+bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;
+
 /* Sets a record of the state or of runs/ (@dir_fd) aside and says so. Never fails: one that cannot be set
  * aside is said all the same. */
 void gbe_state_set_aside(int dir_fd, const char *name, const GError *why);

@@ -375,11 +375,16 @@ gbe_store_sweep(GbeStore *store, const char *skip, GError **error)
 		gbe_close_fd(&fd);
 		return gbe_throw_errno(error, errno, "list the store %s", store->path);
 	}
-	while ((entry = readdir(dir)) != NULL)
+	while ((entry = readdir(dir)) != NULL) {
+		g_autofree char *manifest =
+		    g_strconcat(entry->d_name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
+
+		(void)unlinkat(store->fd, manifest, 0);
 		if (g_str_has_prefix(entry->d_name, GBE_RUNG_PARTIAL) ||
 		    g_str_has_prefix(entry->d_name, GBE_RUNG_PENDING) ||
 		    g_str_has_prefix(entry->d_name, GBE_TMP_PREFIX))
 			g_ptr_array_add(names, g_strdup(entry->d_name));
+	}
 	(void)closedir(dir);
 
 	for (guint i = 0; i < names->len; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fs/write.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -141,6 +142,25 @@ gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, m
 	if (how == GBE_WRITE_DURABLE && !gbe_sync_dir(dir_fd, name, error))
 		return false;
 	return !GBE_FAULT("write-dir-synced", error);
+}
+
+bool
+gbe_sweep_writes_at(int dir_fd, GError **error)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool ok = true;
+
+	if (dir == NULL) {
+		gbe_close_fd(&fd);
+		return gbe_throw_errno(error, errno, "look for unfinished writes");
+	}
+	while (ok && (entry = readdir(dir)) != NULL)
+		if (g_str_has_prefix(entry->d_name, GBE_TMP_PREFIX))
+			ok = gbe_remove_tree_at(dir_fd, entry->d_name, error);
+	(void)closedir(dir);
+	return ok;
 }
 
 bool

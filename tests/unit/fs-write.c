@@ -155,6 +155,23 @@ START_TEST(broken_ones_are_kept)
 }
 END_TEST
 
+START_TEST(what_was_cut_short_is_swept)
+{
+	put("file", "content");
+	put(".gbe-other", "not of a write");
+	put(".gbe-tmp.file", "cont");
+	put_dir(".gbe-tmp.dir", 0700);
+	put(".gbe-tmp.dir/in it", "x");
+	ck_assert_int_eq(symlinkat("file", place, ".gbe-tmp.link"), 0);
+	ck_assert(gbe_sweep_writes_at(place, NULL));
+	ck_assert(!is_there(".gbe-tmp.file"));
+	ck_assert(!is_there(".gbe-tmp.dir"));
+	ck_assert(!is_there(".gbe-tmp.link"));
+	ck_assert(is_there(".gbe-other"));
+	ck_assert_str_eq(content_of("file"), "content");
+}
+END_TEST
+
 START_TEST(syncing_names_what_it_could_not)
 {
 	g_autoptr(GError) error = NULL;
@@ -233,6 +250,7 @@ main(void)
 	tcase_add_test(tcase, unlink_twice);
 	tcase_add_test(tcase, broken_ones_are_kept);
 	tcase_add_test(tcase, syncing_names_what_it_could_not);
+	tcase_add_test(tcase, what_was_cut_short_is_swept);
 #ifdef GBE_FAULTS
 	tcase_add_test(tcase, old_or_new);
 #endif
