@@ -16,6 +16,7 @@ CLOCK=0     # seconds that the device's clock is ahead of the machine's
 UPTIME=0    # the same of the time since its boot
 MASKED=     # yes: prerun is masked
 ETCD_OPTIONS=()
+TRACER=()  # what programs are started with, e.g. strace
 
 # program NAME: its path in the build directory.
 program() {
@@ -38,9 +39,10 @@ hook() {
 # With the device's clock, and never for longer than any of them may take.
 on_device() {
 	if [[ $CLOCK != 0 ]]; then
-		LD_PRELOAD=$GBE_MEM/clock.so GBE_TEST_CLOCK=$CLOCK GBE_TEST_UPTIME=$UPTIME timeout 120 "$@"
+		LD_PRELOAD=$GBE_MEM/clock.so GBE_TEST_CLOCK=$CLOCK GBE_TEST_UPTIME=$UPTIME timeout 120 \
+			"${TRACER[@]}" "$@"
 	else
-		timeout 120 "$@"
+		timeout 120 "${TRACER[@]}" "$@"
 	fi
 }
 

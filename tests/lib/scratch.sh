@@ -85,7 +85,8 @@ scratch_enter() {
 	export ETCDCTL_API=3 LC_ALL=C
 }
 
-# ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none ----
+# ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none;
+# ---- ext4-writeback and ext4-nodelalloc: ext4, mounted so
 
 fs_clones() { # can copies share blocks there?
 	case $1 in
@@ -101,8 +102,17 @@ fs_format() {
 	xfs) mkfs.xfs -q -m reflink=1 "$2" ;;
 	xfs-noreflink) mkfs.xfs -q -m reflink=0 "$2" ;;
 	btrfs | btrfs-subvol) mkfs.btrfs -q "$2" ;;
-	ext4) mkfs.ext4 -q -F -E nodiscard "$2" ;;
+	ext4*) mkfs.ext4 -q -F -E nodiscard "$2" ;;
 	*) echo "no file system kind: $1" >&2 && return 1 ;;
+	esac
+}
+
+# fs_options KIND: how it is mounted.
+fs_options() {
+	case $1 in
+	ext4-writeback) echo noatime,data=writeback ;;
+	ext4-nodelalloc) echo noatime,nodelalloc ;;
+	*) echo noatime ;;
 	esac
 }
 
@@ -120,6 +130,7 @@ root_new() {
 	if [[ $KIND != none ]]; then
 		IMAGE=$GBE_IMAGES/image.$BASHPID.$GBE_ROOTS
 		fs_format "$KIND" "$IMAGE" "${2-}"
+		MOUNT_OPTIONS=$(fs_options "$KIND")
 		loop_mount "$IMAGE" "$ROOT"
 	fi
 	mkdir -p "$BOOT"/{boot,proc/sys/kernel/random}
@@ -135,7 +146,7 @@ root_new() {
 loop_mount() {
 	local try
 	for try in 1 2 3 4 5; do
-		if mount -o loop,noatime "$1" "$2"; then
+		if mount -o "loop,${MOUNT_OPTIONS:-noatime}" "$1" "$2"; then
 			return 0
 		fi
 		sleep "0.$try"
