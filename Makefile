@@ -8,6 +8,10 @@
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
 ##   check-differential N=200 [SEED=1] [CASE=N]  verify against the real etcd, on directories
 ##                      that were damaged at random (../shared/samples, or GBE_SAMPLES)
+##   check-crash        power cuts, kills and errors at every step of every operation (root; README
+##                      in tests/crash)
+##   check-mutations    takes one guard after the other out of the program and wants a test to fail
+##   demo-powercut      for people: a restore whose power goes away, beside mv, cp and rm (root)
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
@@ -140,7 +144,7 @@ say = $(if $(filter 1,$(V))$(silent),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 # These start a make of their own in the same build directory: one after the other, each with all the
 # jobs that -j allows.
 ifneq ($(word 2,$(MAKECMDGOALS)),)
-ifneq ($(filter check check-% lint warnings asan fuzz demo bench install clean,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-% lint warnings asan fuzz demo demo-powercut bench install clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 endif
@@ -210,6 +214,8 @@ network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
 	src/app/health-gate*.c src/app/by-hand-mark.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
+# A disk that records, and what looks at what is left on it.
+crash_sources := $(wildcard tests/crash/*.c)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 
@@ -230,16 +236,19 @@ units := $(patsubst %.c,$(B)/%,$(unit_sources))
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
+crash_programs := $(B)/tests/crash/blocklog $(B)/tests/crash/look
 all_objects := $(call objects,$(lib_sources) $(cli_sources) $(hook_sources) $(unit_sources) \
-	$(helper_sources) $(fuzz_sources) tests/lib/replay.c)
+	$(helper_sources) $(fuzz_sources) $(crash_sources) tests/lib/replay.c)
 
 # ---- build ---------------------------------------------------------------------------------------
 
-.PHONY: all unit-programs helper-programs objects FORCE
+.PHONY: all unit-programs helper-programs crash-programs objects FORCE
 all: $(library) $(cli) $(hooks)
 unit-programs: $(units) $(replays)
 	@:
 helper-programs: $(helpers)
+	@:
+crash-programs: $(crash_programs)
 	@:
 objects: $(all_objects)
 	@:
@@ -255,7 +264,7 @@ $(B)/flags: FORCE | $(B)
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(compile) $(if $(filter tests/%,$<),-Itests $(check_cflags)) -MMD -MP -c -o $@ $<
+	$(Q)$(compile) $(if $(filter tests/%,$<),-Itests $(check_cflags)) $(own_cflags) -MMD -MP -c -o $@ $<
 
 # Made from nothing each time, so that a module that is gone does not live on in it.
 $(library): $(call objects,$(lib_sources))
@@ -286,6 +295,14 @@ $(generator): $(B)/%: $(B)/%.o $(library)
 $(helpers): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+# Of the tests, this alone knows FUSE.
+$(B)/tests/crash/blocklog.o: private own_cflags = $(call pkg,--cflags fuse3)
+$(B)/tests/crash/blocklog: private own_libs = $(call pkg,--libs fuse3)
+$(B)/tests/crash/blocklog: $(B)/tests/crash/disk.o
+$(crash_programs): $(B)/%: $(B)/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(own_libs) $(pkg_libs)
 
 $(units): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
@@ -322,8 +339,8 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 
-.PHONY: check check-unit check-integration check-differential lint warnings asan fuzz fuzzers demo bench \
-	format
+.PHONY: check check-unit check-integration check-differential check-crash check-mutations \
+	demo-powercut lint warnings asan fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -348,6 +365,21 @@ check-integration:
 check-differential:
 	+@$(MAKE) FAULTS=0 all
 	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CASE='$(CASE)' tests/differential/run
+
+check-crash:
+	+@$(MAKE) FAULTS=0 all crash-programs
+	+@$(MAKE) FAULTS=1 all
+	@SUITE_TIMEOUT=$(if $(filter ci,$(LEVEL)),1800,14400) $(call test_env,0) tests/crash/run \
+		$(wildcard tests/crash/on-*.sh)
+
+check-mutations:
+	+@$(MAKE) FAULTS=0 all crash-programs
+	+@$(MAKE) FAULTS=1 all unit-programs
+	@$(call test_env,0) tests/crash/mutations
+
+demo-powercut:
+	+@$(MAKE) all crash-programs
+	@$(call test_env,0) tests/crash/demo-powercut
 
 lint:
 	+@$(MAKE) FAULTS=0 D= all

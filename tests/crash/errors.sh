@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by cut.sh and boot.sh
+#
+# Calls that fail: the operation ends with the exit status that fits, says why, takes back what it took, and
+# the next start finds everything. Sourced after kills.sh.
+
+FAILING=$CHANGING,openat,read,pread64,getdents64
+
+# errors_of CALL: what it may fail with.
+errors_of() {
+	case $1 in
+	openat) echo EMFILE EIO EROFS ENOSPC EDQUOT EINTR ;;
+	read | pread64) echo EIO EINTR ;;
+	getdents64 | unlink* | rmdir) echo EIO EROFS ;;
+	ioctl | copy_file_range) echo EIO ENOSPC EDQUOT EINTR ;;
+	fsync | fdatasync | syncfs) echo EIO ENOSPC EDQUOT ;;
+	fallocate | write | pwrite64) echo ENOSPC EIO EDQUOT EINTR ;;
+	*) echo ENOSPC EROFS EIO EDQUOT ;;
+	esac
+}
+
+# Which of them: each in its turn, call after call.
+error_of() {
+	local -a all
+	read -ra all <<<"$(errors_of "$1")"
+	echo "${all[($2 + ${3:-0}) % ${#all[@]}]}"
+}
+
+# status_fits OPERATION STATUS: what the exit status says is true. ROOT is as the operation left it.
+status_fits() {
+	local op=$1 status=$2 command=${OP_COMMAND[$1]}
+
+	# That of a program which could not even be loaded.
+	if [[ $status == 127 ]] && grep -q 'loading shared libraries' "$GBE_MEM/operation.log"; then
+		return 0
+	fi
+	# 2: the configuration could not be read. 6: the backup could not.
+	case ${command%% *}:$status in
+	prerun:[05] | gbe:[012367] | hook:[01]) ;;
+	*) broken "exit status $status: $(tail -n 1 "$GBE_MEM/operation.log")" || return ;;
+	esac
+	if [[ $status == 0 && $command != prerun* && $command != *finalize ]]; then
+		promise ended "$op" || return
+	fi
+	if [[ $status == [1267] ]]; then
+		[[ $SEEN_DATA == "${OP_MAY[$op]%% *}" ]] ||
+			broken "it ended with $status, nothing changed, and the data is $SEEN_DATA" || return
+	fi
+	[[ $status == 0 || -s $GBE_MEM/operation.log ]] || broken "it failed without a word" || return
+	[[ $status != [13] ]] || grep -qiE "$3" "$GBE_MEM/operation.log" ||
+		broken "it does not say why: $(tail -n 1 "$GBE_MEM/operation.log")" || return
+}
+
+# What was asked for did not come about: then status knows it, and the journal has the reason.
+status_knows() {
+	local op=$1
+
+	[[ ${OP_COMMAND[$op]} == prerun* ]] || return 0
+	! promise ended "$op" || return 0
+	BROKEN=
+	gbe --json status >"$GBE_MEM/status.json" 2>/dev/null || broken "status does not answer" || return
+	grep -qiE "$2" "$GBE_MEM/operation.log" ||
+		broken "nobody says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
+}
+
+# text_of ERROR: as people read it.
+text_of() {
+	case $1 in
+	EIO) echo "Input/output error" ;;
+	ENOSPC) echo "No space left on device" ;;
+	EDQUOT) echo "Disk quota exceeded" ;;
+	EROFS) echo "Read-only file system" ;;
+	EMFILE) echo "Too many open files" ;;
+	EINTR) echo "Interrupted system call" ;;
+	esac
+}
+
+# error_at OPERATION CALL NUMBER ERROR
+error_at() {
+	local op=$1 rc=0 why what="$2 number $3 fails with $4"
+
+	device_on "$op"
+	TRACER=(strace -f -qq --seccomp-bpf -o /dev/null -e "trace=$2" -e "inject=$2:error=$4:when=$3")
+	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
+	TRACER=()
+	BROKEN=
+	why="$(text_of "$4")|cannot|could not|does not validate"
+	look && status_fits "$op" "$rc" "$why" && status_knows "$op" "$why" &&
+		space_freed "$op" "$2" || FAILURES+=("$what: $BROKEN")
+	# A start that could not restore lets etcd have what is there, and has said so; nothing is lost.
+	ALSO_FINAL=${OP_MAY[$op]}
+	died "$op" "$what"
+	ALSO_FINAL=
+}
+
+# Half a copy is gone again, unless it was the removal that failed.
+space_freed() {
+	local left
+	[[ $2 != unlink* && $2 != rmdir && $2 != openat && $2 != getdents64 && $2 != ioctl ]] || return 0
+	for left in "${SEEN_LEFT[@]}"; do
+		[[ $left != */.partial-* ]] || broken "$left was not taken back" || return
+	done
+}
+
+# errors OPERATION COUNT: as many calls at most; LEVEL=full: each error of each.
+errors() {
+	local op=$1 call number error began=$SECONDS
+
+	DISTINCT=0 TRIED=0 KNOWN=() FAILURES=()
+	disk load "$(scene_dir "${OP_SCENE[$op]}")/image"
+	while read -r call number; do
+		for error in $(if [[ ${LEVEL:-ci} == ci ]]; then
+			error_of "$call" "$number" "${#KIND}"
+		else
+			errors_of "$call"
+		fi); do
+			error_at "$op" "$call" "$number" "$error"
+		done
+	done < <(calls "$op" "$FAILING" | some "$2")
+	say_case "errors-$op@$KIND" "$TRIED errors, $DISTINCT different states, $((SECONDS - began)) s"
+}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by cut.sh and boot.sh
+#
+# Kills: the operation dies at a named fault point, or as it is about to make a system call that changes
+# something; the file system stays as it is. Sourced after cut.sh.
+
+# What changes something, and what makes it durable. (What openat creates is empty: the call after it
+# is one of these.)
+CHANGING=write,pwrite64,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,symlinkat,linkat
+CHANGING+=,ioctl,copy_file_range,ftruncate,fallocate,fchown,fchownat,fchmod,fchmodat,fsetxattr
+CHANGING+=,fremovexattr,utimensat,fsync,fdatasync,syncfs
+
+# some COUNT: of the lines on stdin, so many at most, evenly, beginning elsewhere on each file system.
+some() {
+	awk -v count="$1" -v seed="$(cksum <<<"$KIND${SEED:-1}" | cut -d' ' -f1)" '
+		{ line[NR] = $0 }
+		END {
+			if (count > NR) count = NR
+			for (n = 0; n < count; n++)
+				print line[(int(n * NR / count) + seed) % NR + 1]
+		}'
+}
+
+# operation_traced OPERATION OUTPUT CALLS: the system calls that it makes.
+operation_traced() {
+	device_on "$1"
+	TRACER=(strace -f -qq --seccomp-bpf -o "$2" -e "trace=$3" -e signal=none)
+	operation_run "$1" >"$GBE_MEM/operation.log" 2>&1 || true
+	TRACER=()
+	disk_umount
+}
+
+# calls OPERATION CALLS: each call that any of its processes makes, as CALL N.
+calls() {
+	operation_traced "$1" "$GBE_MEM/calls" "$2"
+	awk '$2 ~ /^[a-z0-9_]+\(/ {
+			call = substr($2, 1, index($2, "(") - 1)
+			if (++n[$1, call] > most[call])
+				print call, ++most[call]
+		}' "$GBE_MEM/calls"
+}
+
+points() {
+	device_on "$1"
+	GREENBOOT_ETCD_FAULT_TRACE=1 BUILD=$BUILD_FAULTS operation_run "$1" >"$GBE_MEM/operation.log" 2>&1 ||
+		true
+	disk_umount
+	sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p' "$GBE_MEM/operation.log"
+}
+
+# died OPERATION WHAT: after it did; looks, boots, looks again. A line in FAILURES where a promise broke.
+died() {
+	STATES=$((STATES + 1)) TRIED=$((TRIED + 1))
+	check_cut "$1" before || FAILURES+=("$2: $BROKEN")
+	disk_umount
+}
+
+kill_at_point() {
+	device_on "$1"
+	GREENBOOT_ETCD_FAULT=$2=kill BUILD=$BUILD_FAULTS operation_run "$1" \
+		>"$GBE_MEM/operation.log" 2>&1 || true
+	died "$1" "killed at $2"
+}
+
+kill_at_call() {
+	device_on "$1"
+	TRACER=(strace -f -qq --seccomp-bpf -o /dev/null -e "trace=$2" -e "inject=$2:signal=KILL:when=$3")
+	operation_run "$1" >"$GBE_MEM/operation.log" 2>&1 || true
+	TRACER=()
+	died "$1" "killed before $2 number $3"
+}
+
+# kills OPERATION POINTS CALLS: as many of each at most. Says one line.
+kills() {
+	local op=$1 at call number began=$SECONDS
+
+	DISTINCT=0 TRIED=0 KNOWN=() FAILURES=()
+	disk load "$(scene_dir "${OP_SCENE[$op]}")/image"
+	while read -r at; do
+		kill_at_point "$op" "$at"
+	done < <(points "$op" | some "$2")
+	while read -r call number; do
+		kill_at_call "$op" "$call" "$number"
+	done < <(calls "$op" "$CHANGING" | some "$3")
+	say_case "kills-$op@$KIND" "$TRIED kills, $DISTINCT different states, $((SECONDS - began)) s"
+}
+
+# say_case NAME TEXT: its line; FAILURES say why not.
+say_case() {
+	if [[ ${#FAILURES[@]} != 0 ]]; then
+		echo "not ok $1: ${#FAILURES[@]} of $TRIED; ${FAILURES[0]}"
+		[[ ${#FAILURES[@]} == 1 ]] || printf '  %s\n' "${FAILURES[@]:1}" >&2
+		return 1
+	fi
+	echo "ok $1: $2"
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2317 # read and called by those who source this
+#
+# What is interrupted: one line each, and the promises that must hold whenever it is. Sourced.
+#
+#   operation NAME SCENE NEXT OLD NEW FINAL [KEEPS...] -- COMMAND...
+#
+# SCENE   the device it begins on (scenes.sh)
+# NEXT    the deployment that boots after the cut
+# OLD/NEW roles that the data directory may have after the cut, at any point of it
+# FINAL   roles, with commas: what the next start may make of it
+# KEEPS   roles that no cut may lose: in the data directory or in a backup when all is done
+# COMMAND is started on the device. ended_NAME, where there is one: what was promised when it had ended.
+
+declare -ga OPERATIONS=()
+declare -gA OP_SCENE=() OP_NEXT=() OP_MAY=() OP_FINAL=() OP_KEEPS=() OP_COMMAND=()
+
+operation() {
+	local name=$1
+
+	OPERATIONS+=("$name")
+	OP_SCENE[$name]=$2 OP_NEXT[$name]=$3 OP_MAY[$name]="$4 $5" OP_FINAL[$name]=${6//,/ }
+	shift 6
+	while [[ $1 != -- ]]; do
+		OP_KEEPS[$name]+="$1 "
+		shift
+	done
+	shift
+	OP_COMMAND[$name]="$*"
+}
+
+operation stamp      first     A first first first               first        -- prerun A
+operation backup     off       A green green green               green        -- prerun A
+operation upgrade    b-next    B green green green               green        -- prerun B
+operation retry      b-red     B b     green green               green b      -- prerun B
+operation rollback   b-red     A b     green green               green b      -- prerun A
+operation finish     half      A green green green              green b      -- prerun A
+operation staged     staged    A b     green green               green b      -- prerun A
+operation by-hand    up        A green green green               green        -- gbe -q backup m2
+operation restore    two       A later green green,later         green later  -- gbe -q restore m0
+operation undo       undoable  A green later green,later         green later  -- gbe -q undo
+operation request    two       A later later green,later         green later  -- gbe -q restore m0 --next-boot
+operation cancel     requested A later later green,later         green later  -- gbe -q restore --cancel
+operation carry-out  requested A later green green               green later  -- prerun A
+operation delete     two       A later later later               green        -- gbe -q delete m1
+operation prune      many      A last last last                  last         -- gbe -q prune
+operation green      b-judged  B b     b     b,green             green b      -- hook green
+operation red        b-judged  B b     b     b,green             green b      -- hook red
+operation finalize   closing   A green green green               green        -- hook finalize
+
+# prerun NAME: NAME boots, up to the end of its prerun. What a boot does outside of the disk was done
+# by operation_ready.
+prerun() { hook prerun; }
+
+# operation_ready NAME: all that comes before its command.
+operation_ready() {
+	[[ ${OP_COMMAND[$1]} != "prerun "* ]] || MASKED=yes boot "${OP_COMMAND[$1]#prerun }"
+}
+
+operation_run() {
+	local -a words
+
+	read -ra words <<<"${OP_COMMAND[$1]}"
+	"${words[@]}"
+}
+
+# ---- what was promised once it had ended ----
+
+# has_backup ROLE [NAME-PATTERN]: in this state, a named backup is that tree.
+has_backup() {
+	local name
+
+	for name in "${!SEEN_BACKUP[@]}"; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ ${SEEN_BACKUP[$name]} != "$1" || $name != ${2:-*} ]] || return 0
+	done
+	broken "no backup is ${1}, and it had been promised"
+}
+data_is() { [[ $SEEN_DATA == "$1" ]] || broken "the data is $SEEN_DATA, and $1 had been promised"; }
+
+ended_stamp() { has_backup first 'adopted-*'; }
+ended_backup() { has_backup green "${DEPLOYMENT[A]}_*"; }
+ended_upgrade() { has_backup green "${DEPLOYMENT[A]}_*"; }
+ended_retry() { data_is green && has_backup b; }
+ended_rollback() { data_is green && has_backup b; }
+ended_finish() { ended_rollback; }
+ended_staged() { ended_rollback; }
+ended_by_hand() { has_backup green m2; }
+ended_restore() { data_is green && has_backup later && has_backup green m0; }
+ended_undo() { data_is later; }
+ended_carry_out() { data_is green && has_backup later; }
+ended_delete() { [[ ! ${SEEN_BACKUP[m1]-} ]] || broken "m1 is back, and it was deleted"; }
+ended_prune() { [[ ${#SEEN_BACKUP[@]} == 1 ]] || broken "there are backups ${!SEEN_BACKUP[*]}"; }
+ended_finalize() { has_backup green "${DEPLOYMENT[A]}_*"; }
+
+# ---- what is true all the time ----
+
+# A good backup goes only for a good one.
+always_prune() { has_backup boot-3; }
+
+# ---- and what the next start may make of it ----
+
+next_request() { data_is green; }
+next_cancel() { data_is later; }
+next_green() { data_is b; }
+next_red() { data_is green && has_backup b; }

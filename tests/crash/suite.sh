@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# The suite of one file system: on-KIND.sh set KIND and source this. README.md says what it does.
+
+# shellcheck source=tests/crash/crash.sh
+. "$GBE_CRASH/crash.sh"
+
+# How much of it: states between the flushes, fault points, calls to die at, calls to fail; each for one
+# operation. CI kills and fails on three file systems; the others differ in what a power cut leaves.
+case ${LEVEL:-ci} in
+ci)
+	BUDGET=10 KILL_POINTS=4 KILL_CALLS=6 ERRORS=10
+	[[ $KIND == ext4 || $KIND == xfs || $KIND == btrfs-subvol ]] || KILL_POINTS=0
+	;;
+full) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=60 ERRORS=30 ;;
+nightly) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=1000 ERRORS=1000 ETCD_EVERY=1 ;;
+esac
+
+suite_begin "$@"
+CASE=* run_case "scenes@$KIND" scenes_keep all
+[[ $CASES_FAILED == 0 ]] || suite_end
+# shellcheck source=/dev/null
+. "$GBE_MEM/scenes/roles"
+disk_attach || { echo "not ok disk@$KIND: no loop device on FUSE" && exit 1; }
+# part NAME OPERATION COMMAND...
+part() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ $1-$2 == ${CASE:-*} ]] || return 0
+	shift 2
+	"$@" || CASES_FAILED=$((CASES_FAILED + 1))
+}
+
+for op in "${OPERATIONS[@]}"; do
+	part power "$op" power_cuts "$op" "$BUDGET"
+	[[ $KILL_POINTS != 0 ]] || continue
+	part kills "$op" kills "$op" "$KILL_POINTS" "$KILL_CALLS"
+	part errors "$op" errors "$op" "$ERRORS"
+done
+echo "# $KIND: $STATES states, $ETCD_RUNS times with etcd"
+suite_end
