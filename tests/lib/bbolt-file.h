@@ -109,7 +109,8 @@ bolt_page_bytes(const BoltPage *page, guint from, guint to, guint64 id, guint32 
 	g_byte_array_set_size(bytes, 16 + 16 * (to - from) + data);
 	memset(bytes->data, 0, bytes->len);
 	at = 16 + 16 * (to - from);
-	memcpy(bytes->data + at, page->data->data + skip, data);
+	if (data > 0)
+		memcpy(bytes->data + at, page->data->data + skip, data);
 	for (guint i = from; i < to; i++) {
 		const guint32 *sizes = &g_array_index(page->sizes, guint32, i * 3);
 		guint8 *element = bytes->data + 16 + 16 * (i - from);

@@ -179,9 +179,9 @@ START_TEST(with_a_sketch)
 	guint64 passes = 0;
 
 	state = 9;
-	compare(1500000, 100000000, 700000, 0, 1500000, &passes);
+	compare(950000, 100000000, 500000, 0, 950000, &passes);
 	ck_assert_uint_eq(passes, 2);
-	compare(1500000, 1300000, 700000, 100000, 1500000, &passes);
+	compare(1050000, 1000000, 500000, 100000, 1050000, &passes);
 	ck_assert_uint_le(passes, 3);
 }
 END_TEST
@@ -214,7 +214,7 @@ main(void)
 	Suite *suite = suite_create("etcd-history");
 	TCase *rows = tcase_create("rows");
 
-	tcase_set_timeout(rows, 60);
+	tcase_set_timeout(rows, 240);
 	tcase_add_test(rows, small);
 	tcase_add_test(rows, in_parts);
 	tcase_add_test(rows, with_a_sketch);
