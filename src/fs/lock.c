@@ -71,7 +71,7 @@ write_holder(int fd, const char *operation)
 
 	/* Only ever read for a message: a full disk must not refuse the lock. */
 	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, strlen(text), 0) < 0)
-		(void)ftruncate(fd, 0);
+		(void)!ftruncate(fd, 0);
 }
 
 bool
