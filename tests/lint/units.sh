@@ -52,6 +52,8 @@ loose() {
 	grep -q '^CapabilityBoundingSet=CAP' "$1" || echo "every capability"
 	[[ $name =~ $networked ]] || grep -qx 'PrivateNetwork=yes' "$1" || echo "a network"
 	grep -qx 'ProtectSystem=strict' "$1" || echo "the whole file system"
+	# In a container its boot id is put over the kernel's; each program has to see the same.
+	grep -E '^(ProcSubset|ProtectProc|ProtectKernelTunables|ProtectControlGroups|MountAPIVFS)=' "$1"
 	# A mount at the data or at its parent would be the end of every rename between them.
 	grep '^ReadWritePaths=' "$1" | grep -vxE 'ReadWritePaths=-/var -/run/motd\.d'
 }
