@@ -12,6 +12,7 @@
 ##                      in tests/crash)
 ##   check-mutations    takes one guard after the other out of the program and wants a test to fail
 ##   demo-powercut      for people: a restore whose power goes away, beside mv, cp and rm (root)
+##   check-system       systemd boots ostree deployments with etcd and greenboot, in nspawn (root)
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
@@ -339,8 +340,8 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 
-.PHONY: check check-unit check-integration check-differential check-crash check-mutations \
-	demo-powercut lint warnings asan fuzz fuzzers demo bench format
+.PHONY: check check-unit check-integration check-differential check-crash check-system \
+	check-mutations demo-powercut lint warnings asan fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -380,6 +381,14 @@ check-mutations:
 demo-powercut:
 	+@$(MAKE) all crash-programs
 	@$(call test_env,0) tests/crash/demo-powercut
+
+# The programs as they are installed go into the images that boot, with fault points and without.
+check-system:
+	@rm -rf build/system
+	+@$(MAKE) FAULTS=0 install DESTDIR='$(CURDIR)/build/system/program' prefix=/usr
+	+@$(MAKE) FAULTS=1 install DESTDIR='$(CURDIR)/build/system/faults' prefix=/usr
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
+		$(call run_suites,0) system $(wildcard tests/system/*.sh)
 
 lint:
 	+@$(MAKE) FAULTS=0 D= all

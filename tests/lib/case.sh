@@ -37,6 +37,7 @@ run_case() {
 	[[ $name == ${CASE:-*} ]] || return 0
 	log=$CASE_LOGS/$SUITE.${name//\//_}.log
 	CASE_WHY=$GBE_MEM/why
+	CASE_NAME=$name
 	rm -f "$CASE_WHY" "$CASE_WHY.passed"
 	exec {trace}>"$log"
 	(

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# The device as a machine that boots by itself: the deployment that GRUB's rule chooses is started by
+# systemd-nspawn, on the device's own disk. Whatever happens then is done by the units in it; the suite
+# watches, and acts as a person would. Sourced last.
+
+VAR=       # the stateroot's var, as seen from outside
+NSPAWN=    # its process
+LEADER=    # the machine's process 1
+ENDED=     # how it went down: off, reboot or cut
+BOOTS=()   # what was booted, in order
+CONSOLE=   # the console of this boot
+START_LIMIT=${START_LIMIT:-60}
+
+# machine_begin [BASE...]: once a suite, after suite_begin.
+machine_begin() {
+	# nspawn keeps things below /run, and may not meet another suite's.
+	mount -t tmpfs -o mode=0755 tmpfs /run
+	# A cgroup of its own, of the second version: the machine's systemd takes what is below it.
+	CGROUPS=/sys/fs/cgroup/unified
+	[[ -e $CGROUPS/cgroup.procs ]] || CGROUPS=/sys/fs/cgroup
+	cgroups_sweep
+	os_layers "$@"
+}
+
+machine_end() { cgroup_remove "${GBE_SCRATCH##*/}"; }
+
+# What suites have left that were killed: empty by now.
+cgroups_sweep() {
+	local group
+	for group in /sys/fs/cgroup{/systemd,/unified,}/greenboot-etcd-test.*; do
+		[[ -e $GBE_SCRATCH_BASE/${group##*/} ]] || cgroup_remove "${group##*/}"
+	done
+}
+
+cgroup_remove() {
+	find /sys/fs/cgroup{/systemd,/unified,}/"$1" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+}
+
+# device KIND [FLAVOUR]: a new device with the deployment A. KIND: a file system, or mount: ext4, and
+# the data on another one.
+device() {
+	local kind=$1
+
+	DATA_IMAGE=
+	[[ $kind != mount ]] || kind=ext4
+	root_new "${kind%-subvol}"
+	sysroot_init "${DEVICE_STATEROOT-}"
+	VAR=$ROOT/ostree/deploy/$STATEROOT/var
+	DATA=$VAR/lib/etcd
+	FLAVOUR=${2:-shell}
+	BOOTS=()
+	mkdir -p "$ROOT/boot/grub2" "$VAR/lib"
+	ln -sfn grub2 "$ROOT/boot/grub"
+	grubenv_store <<<"boot_success=1"
+	case $1 in
+	btrfs-subvol) btrfs -q subvolume create "$DATA" ;;
+	mount)
+		mkdir -p "$DATA"
+		DATA_IMAGE=$IMAGE.data
+		fs_format xfs "$DATA_IMAGE"
+		loop_mount "$DATA_IMAGE" "$DATA"
+		;;
+	esac
+	deploy A
+}
+
+# config GROUP KEY=VALUE: a drop-in in the /etc of the deployment that is up, or of A before the first.
+config() {
+	local dir
+	dir=$(deployment_dir "${BOOTED:-A}")/etc/greenboot-etcd/greenboot-etcd.conf.d
+	mkdir -p "$dir"
+	printf '[%s]\n%s\n' "$1" "$2" >"$dir/50-$1-${2%%=*}.conf"
+	sync -f "$dir"
+}
+
+# ---- up ----
+
+# The deployment as the initramfs leaves it: its own root, /usr not to be written, the disk at /sysroot.
+machine_mounts() {
+	MACHINE=$GBE_MEM/machine.$BASHPID
+	mkdir -p "$MACHINE"
+	mount --bind "$(deployment_dir "$BOOTED")" "$MACHINE"
+	mount --bind "$MACHINE/usr" "$MACHINE/usr"
+	mount -o remount,bind,ro "$MACHINE/usr"
+	mount --bind "$ROOT" "$MACHINE/sysroot"
+	mount --bind "$ROOT/boot" "$MACHINE/boot"
+	mount --rbind "$VAR" "$MACHINE/var"
+}
+
+# boot NAME [WORD...]: that entry, whatever GRUB would choose, with further words on the command line.
+# Returns when systemd is there.
+boot() {
+	local n
+
+	BOOTED=$1
+	BOOTS+=("$1")
+	shift
+	ENDED=
+	CONSOLE=$CASE_LOGS/$SUITE.${CASE_NAME//\//_}.console.${#BOOTS[@]}
+	machine_mounts
+	(
+		mkdir -p "$CGROUPS/${GBE_SCRATCH##*/}"
+		echo 0 >"$CGROUPS/${GBE_SCRATCH##*/}/cgroup.procs"
+		SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec systemd-nspawn --quiet --directory="$MACHINE" \
+			--machine="device-$BASHPID" --hostname=device --register=no --keep-unit --private-network \
+			--resolv-conf=off --timezone=off --link-journal=no --console=pipe \
+			/usr/libexec/test/init root=/dev/vda2 rw "ostree=$(boot_link "$BOOTED")" "$@"
+	) </dev/null >"$CONSOLE" 2>&1 &
+	NSPAWN=$!
+	for ((n = 0; n < 1000; n++)); do
+		LEADER=$(pgrep -P "$NSPAWN" | head -n 1) || true
+		[[ ! $LEADER || ! -S /proc/$LEADER/root/run/systemd/private ]] || return 0
+		kill -0 "$NSPAWN" 2>/dev/null || break
+		sleep 0.01
+	done
+	echo "$BOOTED does not boot:" >&2
+	tail -n 20 "$CONSOLE" >&2
+	return 1
+}
+
+# inside COMMAND...: on the running machine.
+inside() { nsenter --target="$LEADER" --all -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/ "$@"; }
+gbe() { inside greenboot-etcd "$@"; }
+ctl() { nsenter --target="$LEADER" --net -- "$ETCDCTL" --endpoints=http://127.0.0.1:2379 "$@"; }
+machine_running() { [[ $NSPAWN ]] && kill -0 "$NSPAWN" 2>/dev/null; }
+
+# settle: until every job of the boot is done: 0. It goes down before that, by itself: 1.
+settle() {
+	local state deadline=$((SECONDS + START_LIMIT))
+
+	while ((SECONDS < deadline)); do
+		if ! machine_running; then
+			machine_gone
+			return 1
+		fi
+		state=$(timeout 5 nsenter --target="$LEADER" --all systemctl is-system-running 2>/dev/null) || true
+		case $state in
+		running | degraded) return 0 ;;
+		esac
+		sleep 0.05
+	done
+	fail "$BOOTED is not up after $START_LIMIT s: $(inside systemctl list-jobs --no-legend | head -n 5)"
+}
+
+# power_on: GRUB chooses, and goes on choosing while the system reboots by itself, until one stays up.
+power_on() {
+	local n id
+
+	for ((n = 0; n < 9; n++)); do
+		grub_choose
+		id=$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")
+		[[ $id ]]
+		boot "$(deployment_name "$id")"
+		if settle; then
+			return 0
+		fi
+		[[ $ENDED == reboot ]] || return 1
+	done
+	fail "it goes on rebooting: ${BOOTS[*]}"
+}
+
+# ---- down ----
+
+# The machine has ended, or does within a minute.
+machine_gone() {
+	local n rc=0
+
+	for ((n = 0; n < 6000; n++)); do
+		machine_running || break
+		sleep 0.01
+	done
+	if machine_running; then
+		fail "$BOOTED does not go down: $(tail -n 3 "$CONSOLE")"
+	fi
+	wait "$NSPAWN" || rc=$?
+	case $rc in
+	0) ENDED='off' ;;
+	133) ENDED='reboot' ;;
+	*) ENDED='cut' ;;
+	esac
+	NSPAWN=
+	LEADER=
+	umount -R "$MACHINE"
+}
+
+shutdown() {
+	inside systemctl poweroff
+	machine_gone
+	assert_eq "the end of $BOOTED" "$ENDED" off
+}
+
+reboot() {
+	inside systemctl reboot
+	machine_gone
+	assert_eq "the end of $BOOTED" "$ENDED" reboot
+	power_on
+}
+
+# All of it at once, and what was not on the disk is gone.
+powercut() {
+	machine_kill
+	if [[ $DATA_IMAGE ]]; then
+		cp --sparse=always "$DATA_IMAGE" "$DATA_IMAGE.cut"
+		umount "$DATA"
+		mv "$DATA_IMAGE.cut" "$DATA_IMAGE"
+		disk_cut
+		loop_mount "$DATA_IMAGE" "$DATA"
+	else
+		disk_cut
+	fi
+}
+
+machine_kill() {
+	[[ $NSPAWN ]] || return 0
+	[[ ! $LEADER ]] || kill -KILL "$LEADER" 2>/dev/null || true
+	sleep 0.05
+	kill -KILL "$NSPAWN" 2>/dev/null || true
+	{ wait "$NSPAWN"; } 2>/dev/null || true
+	NSPAWN=
+	LEADER=
+	ENDED='cut'
+	umount -R "$MACHINE" 2>/dev/null || umount -R -l "$MACHINE" 2>/dev/null || true
+}
+
+# ---- updates ----
+
+# stage NAME [COMMIT-NAME]: from the running system; greenboot's units hear of it.
+stage() {
+	local name=$1 commit=${2:-$1} n
+
+	ostree --repo="$ROOT/ostree/repo" refs --list | grep -qx "os/$commit" || os_commit "$commit"
+	inside ostree admin deploy --stage --os="$STATEROOT" "os/$commit"
+	for ((n = 0; n < 500; n++)); do
+		[[ $(inside systemctl is-active ostree-finalize-staged.service) != active ]] || break
+		sleep 0.02
+	done
+	DEPLOYMENT[$name]=$STATEROOT-$(inside ostree admin status |
+		sed -n "s/^ *$STATEROOT \([0-9a-f.]*\) (staged)\$/\1/p")
+	[[ ${DEPLOYMENT[$name]} != "$STATEROOT-" ]]
+}
+
+# ---- what the case sees ----
+
+# unit_time UNIT: how long its last start took, in microseconds.
+unit_time() {
+	local began ended
+	began=$(inside systemctl show -P ExecMainStartTimestampMonotonic "$1")
+	ended=$(inside systemctl show -P ExecMainExitTimestampMonotonic "$1")
+	echo $((ended - began))
+}
+
+# found NAME: what etcd had at each boot of that image, one line each.
+found() { sed -n "s/^$1 //p" "$VAR/log/found"; }
+
+case_cleanup() {
+	local rc=$?
+	{ set +xeu; } 2>/dev/null
+	trap - ERR
+	if [[ $rc != 0 && $rc != 77 && ${VAR-} ]]; then
+		journalctl -D "$VAR/log/journal" --no-pager -o short-monotonic -n 400 2>/dev/null
+	fi
+	machine_kill
+	[[ ! ${DATA_IMAGE-} ]] || { umount "$DATA" && rm -f "$DATA_IMAGE"; }
+	root_free
+}

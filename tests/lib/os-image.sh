@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# Operating system images that boot: Debian, etcd, one flavour of greenboot (tests/system/greenboot, or
+# the checkout at GREENBOOT_TREE), what uses etcd (tests/system/image), and this project as `make install`
+# leaves it. Sourced after ostree.sh and greenboot.sh, whose os_commit and deploy know them by name.
+
+# What NAME is made with, words: next (the next Debian), without (this program), faults (its build with
+# fault points), writes (what uses etcd there changes the data), bad (its check fails), hangs (before
+# greenboot is asked), shell, rust or none (greenboot, where it is not the device's).
+declare -gA OS_IS=([A]="" [B]="writes" [C]="writes")
+
+# os_is NAME WORD...: before it is deployed or staged.
+os_is() {
+	local name=$1
+	shift
+	OS_IS[$name]="$*"
+}
+
+# Once a suite: the trees that are laid over Debian's.
+os_layers() {
+	local flags layer top=$GBE_MEM/layers
+
+	OS_BASE=$("$GBE_TOP/tests/system/base" "$@") || return 1
+	mkdir -p "$top"
+	cp -rP "$GBE_TOP/tests/system/image" "$top/image"
+	cp "$GBE_LIB/etcd.sh" "$top/image/usr/libexec/test/"
+	read -ra flags < <(pkg-config --cflags --libs ostree-1)
+	"${CC:-cc}" -o "$top/image/usr/libexec/test/ostree-order" "$GBE_LIB/ostree-order.c" "${flags[@]}"
+	enable "$top/image" workload.service
+	for layer in shell rust; do
+		greenboot_layer "$layer" "$top/$layer"
+	done
+	chown -R 0:0 "$top"
+}
+
+# greenboot_layer FLAVOUR DIR
+greenboot_layer() {
+	local unit
+
+	cp -rP "$GBE_TOP/tests/system/greenboot/$1" "$2"
+	mkdir -p "$2/usr/etc/greenboot"
+	echo "GREENBOOT_MAX_BOOT_ATTEMPTS=$MAX_BOOT_ATTEMPTS" >"$2/usr/etc/greenboot/greenboot.conf"
+	mkdir -p "$2"/usr/lib/greenboot/{check/{required,wanted},green,red}.d
+	for unit in "$2"/usr/lib/systemd/system/*; do
+		enable "$2" "${unit##*/}"
+	done
+}
+
+# enable TREE UNIT: what [Install] asks for, in the image's /etc.
+enable() {
+	local unit=$1/usr/lib/systemd/system/$2 kind target dir
+
+	for kind in wants requires; do
+		while read -r target; do
+			dir=$1/usr/etc/systemd/system/$target.$kind
+			mkdir -p "$dir"
+			ln -sf "/usr/lib/systemd/system/$2" "$dir/$2"
+		done < <(case $kind in
+			wants) sed -n 's/^WantedBy=//p' "$unit" ;;
+			*) sed -n 's/^RequiredBy=//p' "$unit" ;;
+			esac)
+	done
+}
+
+# os_commit NAME: ref os/NAME of ROOT's repository.
+os_commit() {
+	local words=" ${OS_IS[$1]-} " base=this program=program greenboot=$FLAVOUR word
+	local extra trees=()
+
+	extra=$(mktemp -d "$GBE_MEM/extra.XXXXXX")
+	chmod 0755 "$extra"
+	mkdir -p "$extra/usr/lib/test"
+	for word in $words; do
+		case $word in
+		next) base=next ;;
+		without) program= ;;
+		faults) program=faults ;;
+		shell | rust | none) greenboot=$word ;;
+		writes | bad | hangs) : >"$extra/usr/lib/test/$word" ;;
+		*) echo "no such kind of image: $word" >&2 && return 1 ;;
+		esac
+	done
+	printf 'ID=test\nNAME="Test OS"\nPRETTY_NAME="Test OS %s"\nVERSION_ID=%s\n' "$1" "$1" \
+		>"$extra/usr/lib/os-release"
+	[[ ! $program ]] || trees+=("--tree=dir=$OS_PROGRAMS/$program")
+	[[ $greenboot == none ]] || trees+=("--tree=dir=$GBE_MEM/layers/$greenboot")
+	ostree --repo="$ROOT/ostree/repo" refs --list | grep -qx "base/$base" ||
+		ostree --repo="$ROOT/ostree/repo" pull-local --disable-fsync "$OS_BASE" "base/$base"
+	ostree --repo="$ROOT/ostree/repo" commit --branch="os/$1" --fsync=false -s "$1" \
+		--tree=ref="base/$base" --tree=dir="$GBE_MEM/layers/image" "${trees[@]}" \
+		--tree=dir="$extra"
+	rm -rf -- "$extra"
+}
