@@ -40,12 +40,12 @@ cgroup_remove() {
 }
 
 # device KIND [FLAVOUR]: a new device with the deployment A. KIND: a file system, or mount: ext4, and
-# the data on another one.
+# the data on an XFS of its own; mount-ext4: on a small ext4.
 device() {
 	local kind=$1
 
 	DATA_IMAGE=
-	[[ $kind != mount ]] || kind=ext4
+	[[ $kind != mount* ]] || kind=ext4
 	root_new "${kind%-subvol}"
 	sysroot_init "${DEVICE_STATEROOT-}"
 	VAR=$ROOT/ostree/deploy/$STATEROOT/var
@@ -57,10 +57,14 @@ device() {
 	grubenv_store <<<"boot_success=1"
 	case $1 in
 	btrfs-subvol) btrfs -q subvolume create "$DATA" ;;
-	mount)
+	mount | mount-ext4)
 		mkdir -p "$DATA"
 		DATA_IMAGE=$IMAGE.data
-		fs_format xfs "$DATA_IMAGE"
+		if [[ $1 == mount ]]; then
+			fs_format xfs "$DATA_IMAGE"
+		else
+			fs_format ext4 "$DATA_IMAGE" 256M
+		fi
 		loop_mount "$DATA_IMAGE" "$DATA"
 		;;
 	esac
@@ -122,7 +126,7 @@ boot() {
 }
 
 # inside COMMAND...: on the running machine.
-inside() { nsenter --target="$LEADER" --all -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/ "$@"; }
+inside() { nsenter --target="$LEADER" --all --root -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/ "$@"; }
 gbe() { inside greenboot-etcd "$@"; }
 ctl() { nsenter --target="$LEADER" --net -- "$ETCDCTL" --endpoints=http://127.0.0.1:2379 "$@"; }
 machine_running() { [[ $NSPAWN ]] && kill -0 "$NSPAWN" 2>/dev/null; }
@@ -136,7 +140,7 @@ settle() {
 			machine_gone
 			return 1
 		fi
-		state=$(timeout 5 nsenter --target="$LEADER" --all systemctl is-system-running 2>/dev/null) || true
+		state=$(timeout 5 nsenter --target="$LEADER" --all --root systemctl is-system-running 2>/dev/null) || true
 		case $state in
 		running | degraded) return 0 ;;
 		esac
@@ -260,7 +264,9 @@ case_cleanup() {
 	{ set +xeu; } 2>/dev/null
 	trap - ERR
 	if [[ $rc != 0 && $rc != 77 && ${VAR-} ]]; then
-		journalctl -D "$VAR/log/journal" --no-pager -o short-monotonic -n 400 2>/dev/null
+		journalctl -D "$VAR/log/journal" --no-pager -o short-monotonic 2>/dev/null \
+			>"${CASE_LOGS:?}/$SUITE.${CASE_NAME//\//_}.journal"
+		tail -n 30 "$CASE_LOGS/$SUITE.${CASE_NAME//\//_}.journal"
 	fi
 	machine_kill
 	[[ ! ${DATA_IMAGE-} ]] || { umount "$DATA" && rm -f "$DATA_IMAGE"; }

@@ -64,6 +64,12 @@ enable() {
 	done
 }
 
+# layer_write TREE PATH LINE...
+layer_write() {
+	mkdir -p "$(dirname "$1/$2")"
+	printf '%s\n' "${@:3}" >"$1/$2"
+}
+
 # os_commit NAME: ref os/NAME of ROOT's repository.
 os_commit() {
 	local words=" ${OS_IS[$1]-} " base=this program=program greenboot=$FLAVOUR word
@@ -74,7 +80,12 @@ os_commit() {
 	mkdir -p "$extra/usr/lib/test"
 	for word in $words; do
 		case $word in
-		next) base=next ;;
+		next)
+			base=next
+			# This systemd mounts a sandbox's /proc after what is bound into it.
+			layer_write "$extra" usr/lib/systemd/system/greenboot-etcd-.service.d/10-nspawn.conf \
+				'[Service]' ProtectProc=default ProtectKernelTunables=no
+			;;
 		without) program= ;;
 		faults) program=faults ;;
 		shell | rust | none) greenboot=$word ;;

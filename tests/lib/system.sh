@@ -18,3 +18,5 @@ GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$GBE_LIB/os-image.sh"
 # shellcheck source=tests/lib/nspawn.sh
 . "$GBE_LIB/nspawn.sh"
+# shellcheck source=tests/lib/stories.sh
+. "$GBE_LIB/stories.sh"

@@ -1,38 +1,126 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Updates, good and bad, on machines that boot by themselves: the units, both greenboots, ostree, etcd.
+# Boots and updates, good and bad, of machines that boot by themselves.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-# a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
-a_green() {
-	device "$@"
-	power_on
-	assert_eq "booted" "$BOOTED" A
-	put_many base 10
-	put owner A
+upgrade_first_boot() {
+	a_green "$1"
+	assert_eq "failed units" "$(inside systemctl --failed --no-legend)" ""
+	assert_eq "prerun" "$(inside systemctl show -P Result greenboot-etcd-prerun.service)" success
+	assert_json .booted "${DEPLOYMENT[A]}" status
+	assert_json .owner.deployment "${DEPLOYMENT[A]}" status
+	assert_json .health healthy status
+	assert_json .greenboot.flavour shell status
+	assert_json .greenboot.enabled true status
+	assert_eq "the stamp" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
+	assert_eq "the state" "$(stat -c %a "$VAR/lib/greenboot-etcd")" 700
+	assert_eq "MOTD" "$(inside ls /run/motd.d)" ""
+	assert_exit 0 gbe config --check
 }
 
-upgrade_try() {
-	a_green "$1" shell
-	os_is B writes bad
+# Three plain reboots: nothing changes, each is judged, and etcd does not wait long.
+upgrade_reboots() {
+	local n before after least=1000000
+
+	a_green "$1"
+	for n in 1 2 3; do
+		last_words
+		reboot
+		a_is_back
+		assert_eq "rule" "$(rule)" 6
+		before=$(inside systemctl show -P InactiveExitTimestampMonotonic greenboot-etcd-prerun.service)
+		after=$(inside systemctl show -P InactiveEnterTimestampMonotonic greenboot-etcd-prerun.service)
+		((after - before >= least)) || least=$((after - before))
+	done
+	echo "prerun, the shortest of $n: $least us" >&2
+	assert_json '[.[] | select(.grade=="good")] | length > 0' true list
+	echo "$least" >"$CASE_LOGS/$SUITE.prerun-usec"
+}
+
+# The closing backup of the shutdown is the one that the update goes back to: B's prerun makes none.
+upgrade_closing() {
+	os_is B writes
+	a_green "$1"
 	stage B
-	grubenv_text
-	put last word
+	for _ in {1..100}; do
+		[[ $(inside systemctl show -P ExecMainExitTimestampMonotonic greenboot-etcd-preflight.service) == 0 ]] ||
+			break
+		sleep 0.1
+	done
+	assert_eq "preflight" "$(inside systemctl show -P ExecMainStatus greenboot-etcd-preflight.service)" 0
+	last_words
+	reboot
+	booted B
+	found_each B "$A_STATE"
+	assert_match "A's finalize" "$(journal finalize --boot=-1)" "*Backed up the data of etcd as ${DEPLOYMENT[A]}_*"
+	assert_eq "rule" "$(rule)" 11
+	assert_eq "backups of A" "$(backups ".deployment==\"${DEPLOYMENT[A]}\" and .grade==\"good\"")" 1
+	[[ $(journal prerun) != *"Backed up"* ]] || fail "B's prerun made a backup: $(journal prerun)"
+}
+
+green_of() { # FLAVOUR KIND
+	a_b_green "$2" "$1"
+	assert_json .greenboot.flavour "$1" status
+	reboot
+	booted B
+	assert_eq "B's data stays" "$(found B | sed -n 2p)" "$B_STATE"
+	judged green
+}
+upgrade_green_shell() { green_of shell "$1"; }
+upgrade_green_rust() { green_of rust "$1"; }
+
+# red_of FLAVOUR KIND BOOT...: how often B is booted is what tells the flavours apart.
+red_of() {
+	local flavour=$1 kind=$2
+	shift 2
+	os_is B writes bad
+	a_green "$kind" "$flavour"
+	into_b
+	booted_in_turn "$@"
+	found_each B "$A_STATE"
+	a_is_back
+	assert_eq "rule" "$(rule | cut -c1-3)" 10a
+	assert_json .last_operation.operation restore status
+	assert_eq "what B wrote is kept, as bad" \
+		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .grade==\"bad\"")" 1
+	# And from now on, as if nothing had been.
+	put life "goes on"
 	A_STATE=$(etcd_state)
 	reboot
-	assert_eq "boots" "${BOOTS[*]}" "A B B B A"
-	inside journalctl -b -u greenboot-etcd-prerun -u etcd -u greenboot-healthcheck -u greenboot-task-runner -n 80 --no-pager; inside systemctl --failed; gbe status; unit_time greenboot-etcd-prerun.service
-	found B
-	grubenv_text
-	etcd_state
+	a_is_back
+}
+upgrade_red_shell() { red_of shell "$1" B B B A; }
+upgrade_red_rust() { red_of rust "$1" B B B B A; }
+
+# etcd 3.4 -> 3.5 -> 3.4: 3.4 could not open what 3.5 leaves.
+upgrade_etcd_versions() {
+	local copy=$GBE_SCRATCH/copy.$BASHPID bad rc=0
+
+	os_is B next writes bad
+	a_green "$1"
+	assert_match "A's etcd" "$(json .etcd.version status)" "3.4*"
+	into_b
+	booted_in_turn B B B A
+	found_each B "$A_STATE"
+	a_is_back
+	bad=$(json ".[] | select(.deployment==\"${DEPLOYMENT[B]}\") | .name" list)
+	assert_json ".[] | select(.name==\"$bad\") | .etcd_version[0:3]" 3.5 list
+	cp -a "$VAR/lib/greenboot-etcd/backups/$bad/data/default" "$copy"
+	timeout 10 "$ETCD" --data-dir="$copy" --listen-client-urls=http://127.0.0.1:0 \
+		--advertise-client-urls=http://127.0.0.1:0 --listen-peer-urls=http://127.0.0.1:0 \
+		>"$copy.log" 2>&1 || rc=$?
+	[[ $rc != 0 && $rc != 124 ]] || fail "etcd 3.4 runs on 3.5's data"
+	grep -q 'cannot be downgraded' "$copy.log" || fail "$(tail -n 1 "$copy.log")"
+	rm -rf -- "$copy" "$copy.log"
 }
 
 suite_begin "$@"
 machine_begin
-for flavour in shell rust; do run_case try_$flavour upgrade_try xfs $flavour; done
+FS=${FS:-xfs ext4 btrfs-subvol mount} play upgrade first_boot red_shell
+FS=${FS:-xfs} play upgrade reboots closing green_shell green_rust red_rust etcd_versions
 machine_end
 suite_end

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# What many stories of machines have in common. A is the old system, B the update. Sourced last.
+
+A_STATE= # what A's etcd had when A stopped
+B_STATE=
+
+# holds WHAT STATE: the running etcd has exactly that: HashKV, revision, member, cluster, keys.
+holds() { assert_eq "$1" "$(etcd_state)" "$2"; }
+booted() { assert_eq "booted" "$BOOTED" "$1"; }
+# booted_in_turn NAME...: since `BOOTS=()`.
+booted_in_turn() { assert_eq "what was booted" "${BOOTS[*]}" "$*"; }
+# found_each NAME STATE: every boot of it came to exactly that, and there was one.
+found_each() {
+	local state
+
+	assert_exists "$VAR/log/found"
+	while read -r state; do
+		assert_eq "what a boot of $1 came to" "$state" "$2"
+	done < <(found "$1")
+	assert_some "boots of $1 that used etcd" "$(found "$1" | wc -l)"
+}
+
+# judged COLOUR: greenboot said so of this run, and it is recorded.
+judged() { assert_json .verdict "$1" status; }
+backups() { json "[.[] | select($1)] | length" list; }
+
+# journal UNIT [OPTION...]: what it said, in this boot unless OPTION says otherwise.
+journal() {
+	local unit=$1
+	shift
+	[[ $# != 0 ]] || set -- --boot
+	inside journalctl --no-pager -o cat -u "greenboot-etcd-$unit.service" "$@"
+}
+# rule: that prerun decided by in this boot, the last one.
+rule() { journal prerun | sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' | tail -n 1; }
+
+# a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
+a_green() {
+	device "$@"
+	power_on
+	booted A
+	put_many base 10
+	put owner A
+	[[ $FLAVOUR == none ]] || judged green
+}
+
+# last_words: A writes on until it stops.
+last_words() {
+	put last "word of A"
+	A_STATE=$(etcd_state)
+}
+
+# into_b: B is staged, A goes down in order, and whatever boots, boots.
+into_b() {
+	stage B
+	last_words
+	BOOTS=()
+	reboot
+}
+
+# a_b_green KIND [FLAVOUR]: both were green; B is up and has written.
+a_b_green() {
+	os_is B writes
+	a_green "$@"
+	into_b
+	booted_in_turn B
+	found_each B "$A_STATE"
+	judged green
+	B_STATE=$(etcd_state)
+	assert_ne "B's data" "$B_STATE" "$A_STATE"
+}
+
+a_is_back() {
+	booted A
+	holds "A's data" "$A_STATE"
+	judged green
+}
+
+# from_menu NAME: the machine goes down in order; that entry is chosen in GRUB's menu.
+from_menu() {
+	shutdown
+	grub_choose
+	boot "$1"
+	settle
+}
+# roll_back_to NAME: what a person does.
+roll_back_to() {
+	inside rpm-ostree rollback
+	BOOTS=()
+	reboot
+	booted_in_turn "$1"
+}

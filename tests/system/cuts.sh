@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The power goes away in each phase of an update that fails in the end: A has its data again.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/system.sh
+. "$(dirname "$0")/../lib/system.sh"
+
+# fault DEPLOYMENT PROGRAM POINT: from its next start on it stops there. Without POINT: no more.
+fault() {
+	local dir
+
+	dir=$(deployment_dir "$1")/etc/systemd/system/greenboot-etcd-$2.service.d
+	rm -rf -- "$dir"
+	if [[ ${3-} ]]; then
+		mkdir -p "$dir"
+		printf '[Service]\nEnvironment=GREENBOOT_ETCD_FAULT=%s=stop\n' "$3" >"$dir/fault.conf"
+	fi
+	sync -f "$ROOT"
+}
+
+# cut_at PROGRAM: it is on its way; when it has stopped there, the power goes away.
+cut_at() {
+	local n pid
+
+	for ((n = 0; n < 2000; n++)); do
+		for pid in $(pgrep --ns "$LEADER" --nslist pid -f "libexec/greenboot-etcd/$1"); do
+			if [[ $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) == T* ]]; then
+				powercut
+				return 0
+			fi
+		done
+		machine_running || break
+		sleep 0.01
+	done
+	fail "$1 never came to the point"
+}
+
+# next_boot: what GRUB chooses, as far as systemd.
+next_boot() {
+	grub_choose
+	boot "$(deployment_name "$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")")"
+}
+
+b_fails() {
+	os_is A faults
+	os_is B faults writes bad
+	a_green "$1" shell
+}
+
+# B is staged and not yet finalized: it is gone.
+cut_staged() {
+	b_fails "$1"
+	stage B
+	last_words
+	powercut
+	BOOTS=()
+	power_on
+	booted_in_turn A
+	a_is_back
+}
+
+cut_finalize_at() { # POINT KIND
+	b_fails "$2"
+	stage B
+	last_words
+	fault A finalize "$1"
+	inside systemctl daemon-reload
+	inside systemctl --no-block reboot
+	cut_at finalize
+	fault A finalize
+	BOOTS=()
+	power_on
+	booted_in_turn A
+	a_is_back
+}
+cut_finalize_copy() { cut_finalize_at backup-cloned "$1"; }
+cut_finalize_stamped() { cut_finalize_at finalize-stamped "$1"; }
+
+# In B's prerun, which stops there once.
+cut_upgrade_at() { # POINT KIND
+	b_fails "$2"
+	stage B
+	last_words
+	inside systemctl reboot
+	machine_gone
+	fault B prerun "$1"
+	BOOTS=()
+	next_boot
+	cut_at prerun
+	fault B prerun
+	power_on
+	booted_in_turn B B B A
+	found_each B "$A_STATE"
+	a_is_back
+}
+cut_upgrade_decided() { cut_upgrade_at prerun-decided "$1"; }
+cut_upgrade_stamped() { cut_upgrade_at execute-stamped "$1"; }
+
+# While B is at work, judged once already.
+cut_running() {
+	b_fails "$1"
+	stage B
+	last_words
+	inside systemctl reboot
+	machine_gone
+	BOOTS=()
+	next_boot
+	until grep -q "^B " "$VAR/log/found" 2>/dev/null; do sleep 0.01; done
+	powercut
+	power_on
+	assert_match "what was booted" "${BOOTS[*]}" "B B B A"
+	a_is_back
+}
+
+# In A's prerun, on its way back.
+cut_restore_at() { # POINT KIND
+	local n
+
+	b_fails "$2"
+	stage B
+	last_words
+	fault A prerun "$1"
+	inside systemctl reboot
+	machine_gone
+	BOOTS=()
+	for n in 1 2 3; do
+		next_boot
+		booted B
+		! settle || fail "B stays up"
+	done
+	next_boot
+	booted A
+	cut_at prerun
+	fault A prerun
+	power_on
+	booted_in_turn B B B A A
+	found_each B "$A_STATE"
+	a_is_back
+}
+cut_restore_staged() { cut_restore_at restore-staged "$1"; }
+cut_restore_exchanged() { cut_restore_at exchange-exchanged "$1"; }
+cut_restore_displaced() { cut_restore_at restore-tidied "$1"; }
+
+suite_begin "$@"
+machine_begin this
+FS=${FS:-xfs} play cut staged finalize_copy finalize_stamped upgrade_decided upgrade_stamped running \
+	restore_staged restore_exchanged restore_displaced
+FS=${FS:-mount} play cut restore_exchanged
+machine_end
+suite_end

@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The ways back that greenboot's countdown is not: machines that hang, systems without the program, people.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/system.sh
+. "$(dirname "$0")/../lib/system.sh"
+
+# hangs_once: B has written and never comes to greenboot; somebody pulls the plug.
+hangs_once() {
+	local n
+
+	for ((n = 0; n < 3000; n++)); do
+		[[ ! -e /proc/$LEADER/root/run/hanging ]] || break
+		sleep 0.01
+	done
+	assert_exists "/proc/$LEADER/root/run/hanging"
+	assert_eq "greenboot" "$(inside systemctl is-active greenboot-healthcheck.service || true)" inactive
+	powercut
+}
+
+# The shell flavour's counter is set when B is staged, so GRUB gives up on B by itself.
+return_hang() {
+	os_is B writes hangs
+	a_green "$1" shell
+	stage B
+	last_words
+	inside systemctl reboot
+	machine_gone
+	BOOTS=()
+	for _ in 1 2 3; do
+		grub_choose
+		boot "$(deployment_name "$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")")"
+		hangs_once
+	done
+	power_on
+	booted_in_turn B B B A
+	# Nobody judged B: each attempt went on where the last one was cut.
+	assert_eq "B's first boot" "$(found B | head -n 1)" "$A_STATE"
+	a_is_back
+}
+
+# B has no greenboot-etcd. A went down in order, so what A closed is known.
+return_without() {
+	os_is B without writes bad
+	a_green "$1"
+	into_b
+	booted_in_turn B B B A
+	assert_eq "B's first boot" "$(found B | head -n 1)" "$A_STATE"
+	a_is_back
+	assert_some "what B wrote is kept" "$(backups '.name | startswith("adopted-")')"
+}
+
+# The same without an orderly shutdown of A: nothing tells when B began. Nothing is thrown away.
+return_without_cut() {
+	os_is B without writes
+	a_green "$1"
+	last_words
+	deploy B
+	powercut
+	BOOTS=()
+	power_on
+	booted_in_turn B
+	B_STATE=$(etcd_state)
+	from_menu A
+	holds "what B wrote" "$B_STATE"
+}
+
+# It came with B, and A does not have it: B gives the data back before A boots.
+return_hand_back() {
+	os_is A without
+	os_is B writes bad
+	device "$1"
+	power_on
+	put_many base 10
+	into_b
+	booted_in_turn B B B A
+	found_each B "$A_STATE"
+	booted A
+	holds "A's data" "$A_STATE"
+}
+
+# Rolled back by a person, and forward again: each has its own data.
+return_deliberate() {
+	a_b_green "$1"
+	put later "under B"
+	B_STATE=$(etcd_state)
+	roll_back_to A
+	a_is_back
+	put owner "A again"
+	A_STATE=$(etcd_state)
+	roll_back_to B
+	assert_eq "B has its own data again" "$(found B | tail -n 1)" "$B_STATE"
+	judged green
+	roll_back_to A
+	a_is_back
+}
+
+# A booted from the menu "for a look": nothing is rewound, in neither direction.
+return_accidental() {
+	a_b_green "$1"
+	from_menu A
+	booted A
+	holds "A goes on" "$B_STATE"
+	judged green
+	put by "A, by accident"
+	A_STATE=$(etcd_state)
+	BOOTS=()
+	reboot
+	booted_in_turn B
+	assert_eq "and so does B" "$(found B | tail -n 1)" "$A_STATE"
+}
+
+# No greenboot at all: nobody judges, nothing is lost, in any boot or update.
+return_nobody_judges() {
+	local n
+
+	os_is B writes
+	os_is C next writes
+	a_green "$1" none
+	for n in 1 2; do
+		put "boot/$n" A
+		last_words
+		reboot
+		booted A
+		holds "A's data" "$A_STATE"
+	done
+	into_b
+	booted_in_turn B
+	found_each B "$A_STATE"
+	for n in 1 2; do
+		B_STATE=$(etcd_state)
+		reboot
+		booted B
+		assert_eq "B's data" "$(found B | tail -n 1)" "$B_STATE"
+	done
+	stage C
+	B_STATE=$(etcd_state)
+	BOOTS=()
+	reboot
+	booted_in_turn C
+	found_each C "$B_STATE"
+	assert_json .judged false status
+	assert_some "backups at hand" "$(backups true)"
+}
+
+suite_begin "$@"
+machine_begin
+FS=${FS:-xfs} play return hang without without_cut hand_back deliberate accidental nobody_judges
+machine_end
+suite_end
