@@ -353,7 +353,8 @@ attack_race() {
 	chmod 0755 "$OUTSIDE"
 	OUTSIDE_WAS=$(outside_now)
 	race
-	for ((n = 0; n < 400 && SECONDS - began < 5; n++)); do
+	# On a busy machine the racer wins for longer.
+	for ((n = 0; n < 400 && SECONDS - began < (good > 0 ? 5 : 60); n++)); do
 		in_time gbe backup "race$n"
 		[[ ! -e $(store)/race$n ]] || good=$((good + 1))
 		if ((n % 10 == 9)); then

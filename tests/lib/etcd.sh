@@ -62,11 +62,21 @@ start_etcd() {
 	return 1
 }
 
+# It is this one that listens there, and not one of a suite that runs at the same time.
+etcd_listens() {
+	local inode
+
+	inode=$(awk -v port="$(printf ':%04X' "$ETCD_PORT")" '
+		$4 == "0A" && substr($2, length($2) - 4) == port { print $10; exit }' /proc/net/tcp)
+	[[ $inode && $(readlink "/proc/$ETCD_PID/fd/"* 2>/dev/null) == *"socket:[$inode]"* ]]
+}
+
 etcd_wait() {
 	local n
 	for ((n = 0; n < 1000; n++)); do
 		kill -0 "$ETCD_PID" 2>/dev/null || return 1
-		if [[ $(curl -s -m 2 "http://127.0.0.1:$ETCD_PORT/health") == *'"true"'* ]]; then
+		if etcd_listens &&
+			[[ $(curl -s -m 2 "http://127.0.0.1:$ETCD_PORT/health") == *'"true"'* ]]; then
 			return 0
 		fi
 		sleep 0.02
