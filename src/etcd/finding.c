@@ -30,8 +30,8 @@ static const char *const by_severity[] = {
     [GBE_FINDING_NOTE] = "nothing",
     [GBE_FINDING_WARNING] = "nothing at once; etcd starts on it",
     [GBE_FINDING_DAMAGE] =
-	"do not start etcd on it; restore a backup that verifies (`greenboot-etcd "
-	"restore --last-good`)",
+	("do not start etcd on it; restore a backup that verifies (`greenboot-etcd "
+	 "restore --last-good`)"),
     [GBE_FINDING_UNKNOWN] =
 	"look at it with a newer greenboot-etcd, or with the etcd that wrote it",
 };

@@ -18,7 +18,7 @@ nightly) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=1000 ERRORS=1000 ETCD_EVERY=1 ;;
 esac
 
 suite_begin "$@"
-CASE=* run_case "scenes@$KIND" scenes_keep all
+CASE='*' run_case "scenes@$KIND" scenes_keep all
 [[ $CASES_FAILED == 0 ]] || suite_end
 # shellcheck source=/dev/null
 . "$GBE_MEM/scenes/roles"

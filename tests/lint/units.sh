@@ -13,6 +13,9 @@ fi
 
 # Of 100: systemd-analyze's own measure.
 exposure=25
+# The one with a network. RestrictSUIDSGID= would forbid openat2(), too; without the addresses that it may
+# speak to, which the configuration has, it does not get further down.
+exposure_green=26
 # Who asks etcd, or is asked.
 networked='^(green)$'
 administrators='^(prerun)$'
@@ -38,7 +41,9 @@ verify() {
 
 # exposed NAME: more than is allowed.
 exposed() {
-	systemd-analyze security --offline=yes --root="$root" --threshold=$exposure --no-pager \
+	local most=$exposure
+	[[ $1 != *-green.service ]] || most=$exposure_green
+	systemd-analyze security --offline=yes --root="$root" --threshold=$most --no-pager \
 		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
 }
 

@@ -93,10 +93,10 @@ compare_all(Etcd *etcd, const char *data, const char *label)
 	g_autofree char *db_path = g_build_filename(data, "member/snap/db", NULL);
 	g_autofree char *snapshot = root_path("snapshot.db");
 	g_autofree char *hash = etcdctl(etcd, "endpoint", "hashkv", NULL);
-	g_autofree char *saved = etcdctl(etcd, "snapshot", "save", snapshot);
 	g_auto(GbeDb) db = {0};
 	g_auto(GbeDb) copy = {0};
 
+	g_free(etcdctl(etcd, "snapshot", "save", snapshot));
 	(void)fprintf(stderr, "%s: %s", label, hash);
 	etcd_end(etcd, SIGTERM);
 	db = read_path(db_path);

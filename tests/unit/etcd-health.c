@@ -167,7 +167,6 @@ START_TEST(the_log_is_gone)
 	g_autofree char *data = root_path("data");
 	g_autofree char *wal = root_path("data/member/wal");
 	g_autofree char *snap = root_path("data/member/snap");
-	g_autofree char *health = NULL;
 	Look look = {0};
 	Etcd etcd;
 

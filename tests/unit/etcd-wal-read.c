@@ -282,7 +282,6 @@ START_TEST(segments)
 {
 	g_autofree char *first = root_path(FIRST);
 	g_autofree char *second = root_path("wal/0000000000000001-000000000000000c.wal");
-	g_autofree char *third = root_path("wal/0000000000000002-0000000000000016.wal");
 	g_autofree char *aside = root_path("aside");
 	Log log;
 
