@@ -21,6 +21,9 @@
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
 ##   bench              the figures of README beside what a user would run instead (root)
 ##   format             rewrite the C sources with clang-format
+##   rpm                RPM packages in build/rpm (rpmbuild)
+##   check-rpm          what is in them
+##   source-archive     the tree as a tarball, for rpmbuild
 ##   install            install below $(DESTDIR)$(prefix)
 ##   clean              remove build/
 ##   deps               install what build, tests and demo need (root; apt-get or dnf); may stand
@@ -46,7 +49,7 @@
 ## Directories for install
 ##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
-##   catalogdir dracutmodulesdir bashcompletiondir
+##   catalogdir dracutmodulesdir bashcompletiondir selinuxdir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
 ## that they share, libgreenboot-etcd.a for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
@@ -114,6 +117,7 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 catalogdir ?= $(prefix)/lib/systemd/catalog
 dracutmodulesdir ?= $(prefix)/lib/dracut/modules.d
 bashcompletiondir ?= $(datadir)/bash-completion/completions
+selinuxdir ?= $(datadir)/selinux/packages/targeted
 
 CFLAGS ?= -O2 -g
 
@@ -473,9 +477,33 @@ install: all
 	$(Q)$(call put_text,0644,$(wildcard data/tmpfiles.d/*.conf),$(tmpfilesdir))
 	$(Q)$(call put,0644,$(wildcard data/completion/*),$(bashcompletiondir))
 	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
-	$(Q)$(call put,0644,$(wildcard data/examples/*),$(docdir)/examples)
+	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
+	$(Q)$(call put,0644,$(wildcard data/examples/* data/image/*),$(docdir)/examples)
 	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \
 		%.$(n),$(man_pages)),$(mandir)/man$(n)) &&) :
+
+# ---- packages ------------------------------------------------------------------------------------
+
+archive := build/rpm/SOURCES/greenboot-etcd-$(VERSION).tar.gz
+# A distribution that has redhat-rpm-config knows its own flags and directories.
+rpm_macros = $(if $(wildcard /usr/lib/rpm/redhat/macros),,--load rpm/macros.elsewhere --nodeps)
+
+.PHONY: source-archive rpm check-rpm
+source-archive:
+	@mkdir -p $(dir $(archive))
+	$(Q)git ls-files --cached --others --exclude-standard | LC_ALL=C sort | \
+		tar -caf $(archive) --transform 's|^|greenboot-etcd-$(VERSION)/|' --owner=0 --group=0 \
+		--numeric-owner --verbatim-files-from --files-from=-
+	@echo $(archive)
+
+rpm: source-archive
+	$(Q)rm -rf build/rpm/RPMS build/rpm/SRPMS
+	$(Q)MAKEFLAGS= rpmbuild $(if $(filter 1,$(V)),,--quiet) $(rpm_macros) -ba \
+		--define '_topdir $(CURDIR)/build/rpm' rpm/greenboot-etcd.spec
+	@find build/rpm/RPMS build/rpm/SRPMS -name '*.rpm'
+
+check-rpm: rpm
+	@$(call run_suites,0) rpm $(wildcard tests/rpm/*.sh)
 
 .PHONY: clean
 clean:

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What `make rpm` has made: files and their modes, what each package requires, and that no scriptlet
+# touches a unit. Where rpmbuild is not, a skip.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../lint/lib.bash"
+
+if ! command -v rpmbuild >/dev/null; then
+	skip packages "rpmbuild is not installed: make deps"
+	finish
+fi
+version=$(make --no-print-directory -s print-version)
+
+# package NAME: its file.
+package() { find build/rpm/RPMS -name "$1-$version-*.rpm"; }
+query() { # NAME QUERY...
+	local file
+	file=$(package "$1")
+	rpm -qp --nosignature "${@:2}" "$file" 2>/dev/null
+}
+# contents NAME: "mode path" of what is installed, a ghost with a "g"; without the debugger's links.
+contents() {
+	query "$1" --qf '[%{FILEMODES:octal} %{FILENAMES} %{FILEFLAGS:fflags}\n]' |
+		grep -v '/\.build-id' | sed "s/$version/V/g" |
+		awk '{ print substr($1, length($1) - 3) ($3 == "g" ? " g " : " ") $2 }' | sort -k 2
+}
+
+for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-selinux; do
+	[ "$(package $name | wc -l)" -eq 1 ] && ok "built-$name" ||
+		not_ok "built-$name" "found: $(package $name)"
+done
+[ $failures -eq 0 ] || finish
+release=$(query greenboot-etcd --qf '%{RELEASE}')
+
+# Directly below the programs' and systemd's directories nothing is left to a pattern.
+contents greenboot-etcd | grep -vE '/share/(doc|licenses|man|greenboot-etcd)' >"$scratch/main"
+check main-files "$(diff - "$scratch/main" <<'FILES'
+0755 /usr/bin/greenboot-etcd
+0644 /usr/lib/systemd/catalog/greenboot-etcd.catalog
+0755 /usr/lib/systemd/system-generators/greenboot-etcd-generator
+0644 /usr/lib/systemd/system/greenboot-etcd-finalize.service
+0644 /usr/lib/systemd/system/greenboot-etcd-preflight.path
+0644 /usr/lib/systemd/system/greenboot-etcd-preflight.service
+0644 /usr/lib/systemd/system/greenboot-etcd-prerun.service
+0644 /usr/lib/tmpfiles.d/greenboot-etcd.conf
+0755 /usr/libexec/greenboot-etcd
+0755 /usr/libexec/greenboot-etcd/finalize
+0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-V.so
+0755 /usr/libexec/greenboot-etcd/preflight
+0755 /usr/libexec/greenboot-etcd/prerun
+0644 /usr/share/bash-completion/completions/greenboot-etcd
+0700 g /var/lib/greenboot-etcd
+FILES
+)"
+contents greenboot-etcd-greenboot >"$scratch/greenboot"
+check greenboot-files "$(diff - "$scratch/greenboot" <<'FILES'
+0755 /usr/lib/greenboot/check/required.d/40_etcd_health.sh
+0755 /usr/lib/greenboot/green.d/40_etcd_green.sh
+0755 /usr/lib/greenboot/red.d/40_etcd_red.sh
+0644 /usr/lib/systemd/system/greenboot-etcd-green.service
+0755 /usr/libexec/greenboot-etcd/green
+0755 /usr/libexec/greenboot-etcd/health
+0755 /usr/libexec/greenboot-etcd/red
+FILES
+)"
+check selinux-files "$(contents greenboot-etcd-selinux |
+	diff - <(echo '0644 /usr/share/selinux/packages/targeted/greenboot-etcd.cil'))"
+# Nothing in /etc: it would be merged into a deployment without the package.
+check nothing-in-etc "$(grep -h ' /etc' "$scratch/main" "$scratch/greenboot")"
+
+requires() { query "$1" --requires | grep -vE '^(rpmlib|lib|rtld|ld-linux)' | sort -u; }
+check main-requires "$(requires greenboot-etcd | diff - <(
+	echo "(greenboot-etcd-selinux = $version-$release if selinux-policy-targeted)"
+	echo systemd
+))"
+check main-recommends "$(query greenboot-etcd --recommends | diff - <(
+	echo "greenboot-etcd-greenboot = $version-$release"))"
+check greenboot-requires "$(requires greenboot-etcd-greenboot | grep -v '^greenboot-etcd(' | diff - <(
+	echo /bin/bash
+	echo greenboot
+))"
+# The programs' own library is nobody else's.
+check library-is-private "$(for name in greenboot-etcd greenboot-etcd-greenboot; do
+	query $name --requires --provides | grep -F libgreenboot-etcd
+done)"
+
+check no-scriptlets "$(query greenboot-etcd --scripts --triggers --filetriggers
+	query greenboot-etcd-greenboot --scripts --triggers --filetriggers)"
+check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
+	grep -E 'systemctl|service |restart|preset|enable ')"
+
+[ "$(sed -n 's/^Version: *//p' rpm/greenboot-etcd.spec)" = "$version" ] && ok spec-version ||
+	not_ok spec-version "the spec is not of version $version"
+
+# The guard guards: a package with one file more is not the one that is listed.
+(
+	cat "$scratch/greenboot"
+	echo "0755 /usr/libexec/greenboot-etcd/more"
+) >"$scratch/more"
+diff -q "$scratch/greenboot" "$scratch/more" >/dev/null && not_ok packages-can-fail "diff finds nothing" ||
+	ok packages-can-fail
+finish
