@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A .snap file of any bytes: as they are, or with a head whose checksum is right. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/crc32c.h"
+#include "etcd/protobuf.h"
+#include "etcd/snapfile.h"
+
+int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
+
+int
+LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_autoptr(GbeSnapfile) snapfile = NULL;
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int fd = memfd_create("snap", MFD_CLOEXEC);
+
+	if (size == 0)
+		return 0;
+	if (data[0] % 2 == 0) {
+		(void)g_byte_array_append(bytes, data + 1, (guint)size - 1);
+	} else {
+		gbe_protobuf_put_varint(bytes, 1, gbe_crc32c(0, data + 1, size - 1));
+		gbe_protobuf_put_bytes(bytes, 2, data + 1, size - 1);
+	}
+	if (bytes->len > 0 && write(fd, bytes->data, bytes->len) != (ssize_t)bytes->len)
+		g_error("cannot write");
+	if (!gbe_snapfile_read(fd, "0000000000000002-0000000000001b63.snap", &snapfile, &error))
+		g_error("%s", error->message);
+	/* Whole, or not; and if it is, then its configuration is there. */
+	if (snapfile->fault == NULL && !snapfile->unknown && snapfile->conf.voters == NULL)
+		g_error("sound, and no configuration");
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A log of any bytes. The first byte says how: the rest is the last segment as it is, or it is the types
+ * and contents of records, whose frames and checksums are made right, so that what they carry is looked
+ * at and not only they.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/crc32c.h"
+#include "etcd/protobuf.h"
+#include "etcd/wal-read.h"
+
+#define NAME "0000000000000000-0000000000000000.wal"
+
+int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
+
+static void
+put_record(GByteArray *to, guint type, guint32 crc, const guint8 *data, gsize size)
+{
+	g_autoptr(GByteArray) record = g_byte_array_new();
+	static const guint8 zeros[8];
+	guint padding;
+	guint64 field;
+
+	gbe_protobuf_put_varint(record, 1, type);
+	gbe_protobuf_put_varint(record, 2, crc);
+	gbe_protobuf_put_bytes(record, 3, data, size);
+	padding = (8 - record->len % 8) % 8;
+	field = GUINT64_TO_LE(record->len | (guint64)(0x80 | padding) << 56);
+	(void)g_byte_array_append(to, (const guint8 *)&field, sizeof(field));
+	(void)g_byte_array_append(to, record->data, record->len);
+	(void)g_byte_array_append(to, zeros, padding);
+}
+
+/* A type, a length, so many bytes; again and again. */
+static void
+put_records(GByteArray *to, const guint8 *data, gsize size)
+{
+	guint32 crc = 0;
+
+	while (size >= 2) {
+		gsize length = MIN(data[1], size - 2);
+
+		if (data[0] % 8 != GBE_WAL_CRC)
+			crc = gbe_crc32c(crc, data + 2, length);
+		put_record(to, data[0] % 8, crc, data + 2, length);
+		data += 2 + length;
+		size -= 2 + length;
+	}
+}
+
+static int
+open_dir(void)
+{
+	g_autofree char *path = g_build_filename(g_get_tmp_dir(), "gbe-fuzz-wal-XXXXXX", NULL);
+	int fd = g_mkdtemp(path) != NULL ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		abort();
+	return fd;
+}
+
+static void
+put_file(int dir_fd, const GByteArray *bytes)
+{
+	gbe_autofd int fd = openat(dir_fd, NAME, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || (bytes->len > 0 && write(fd, bytes->data, bytes->len) != (ssize_t)bytes->len))
+		abort();
+}
+
+int
+LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
+{
+	static const GbeVersion versions[] = {{0}, {3, 4, TRUE}, {3, 5, TRUE}};
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_auto(GbeFindings) findings = {0};
+	g_autoptr(GError) error = NULL;
+	g_auto(GbeWal) wal = {0};
+	int dir_fd;
+
+	if (size == 0)
+		return 0;
+	if (data[0] % 2 == 0)
+		(void)g_byte_array_append(bytes, data + 1, (guint)size - 1);
+	else
+		put_records(bytes, data + 1, size - 1);
+	dir_fd = open_dir();
+	put_file(dir_fd, bytes);
+	gbe_findings_init(&findings);
+	if (!gbe_wal_read(dir_fd, "wal", versions[data[0] / 2 % 3], &wal, &findings, &error))
+		g_error("%s", error->message);
+	/* What is not whole is said to be so. */
+	if (!wal.complete && gbe_findings_worst(&findings) < GBE_FINDING_DAMAGE)
+		g_error("not complete, and nothing wrong");
+	{
+		g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir_fd);
+		g_autofree char *path = g_file_read_link(link, NULL);
+
+		(void)unlinkat(dir_fd, NAME, 0);
+		(void)rmdir(path);
+	}
+	(void)close(dir_fd);
+	return 0;
+}
