@@ -115,7 +115,8 @@ log_save(const Log *log, gsize zeros)
 	g_autofree char *path = g_build_filename("wal", log->name, NULL);
 	g_autofree guint8 *all = g_malloc0(log->bytes->len + zeros);
 
-	memcpy(all, log->bytes->data, log->bytes->len);
+	if (log->bytes->len > 0)
+		memcpy(all, log->bytes->data, log->bytes->len);
 	root_write_bytes(path, all, log->bytes->len + zeros);
 }
 

@@ -134,7 +134,7 @@ START_TEST(cut_anywhere)
 		Log cut = log;
 
 		cut.bytes = g_byte_array_new();
-		g_byte_array_append(cut.bytes, log.bytes->data, size);
+		(void)g_byte_array_append(cut.bytes, log.bytes->data, size);
 		log_save(&cut, 0);
 		log_end(&cut);
 		read_log(&read);
