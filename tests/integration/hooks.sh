@@ -114,8 +114,9 @@ hooks_health_cannot_tell() {
 	local metrics
 	device "$1"
 	machine_on
-	metrics=$((ETCD_PORT + 12000))
-	port_free "$metrics" || metrics=$((metrics + 1))
+	# Below those that etcd_ports gives out, and those that the kernel does.
+	metrics=$((18000 + RANDOM % 2000))
+	while ! port_free "$metrics"; do metrics=$((metrics + 1)); done
 	start_etcd --listen-metrics-urls="http://127.0.0.1:$metrics"
 	config health request-timeout=1s timeout=2s
 	# Somebody is there, and it is not etcd's client port.
