@@ -110,6 +110,7 @@ clone_data(Backup *b, GError **error)
 	    .allowed = GBE_METHOD_SNAPSHOT,
 	    .cow_only = b->options->cow_only || b->options->live,
 	    .read_only = TRUE,
+	    .atomic = b->options->live,
 	    .exclude = gbe_data_exclude,
 	    .progress = gbe_app_progress,
 	    .progress_data = b->app,

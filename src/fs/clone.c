@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "fs/clone-files.h"
+#include "fs/extents.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/remove.h"
@@ -48,6 +49,29 @@ remove_excluded(int src_fd, int dst_fd, const GbeCloneOptions *options, GError *
 	return !options->read_only || gbe_subvolume_set_read_only(dst_fd, true, error);
 }
 
+/* The cost of a snapshot is a commit of its own, two where something has to be taken out of it again;
+ * that of cloning files is one of their extents. About here they are equal. */
+#define FEW_EXTENTS 256
+
+static bool
+snapshot_pays(int src_fd, const GbeCloneOptions *options, bool *ret_pays, GError **error)
+{
+	g_autoptr(GError) local_error = NULL;
+
+	if (options->atomic) {
+		*ret_pays = true;
+		return true;
+	}
+	if (gbe_extents_exceed(src_fd, options->exclude, FEW_EXTENTS, ret_pays, &local_error))
+		return true;
+	if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
+		g_propagate_error(error, g_steal_pointer(&local_error));
+		return false;
+	}
+	*ret_pays = true;
+	return true;
+}
+
 /* *ret_done false: no snapshot can be made here, nothing was. */
 static bool
 try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions *options,
@@ -58,10 +82,12 @@ try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions 
 	bool read_only = options->read_only && !excluded;
 	g_autoptr(GError) local_error = NULL;
 	gbe_autofd int dst_fd = -1;
+	bool pays = false;
 
 	*ret_done = false;
-	if (options->allowed != GBE_METHOD_SNAPSHOT || !gbe_is_subvolume(src_fd) ||
-	    !gbe_same_filesystem(src_fd, dst_parent))
+	if (!snapshot_pays(src_fd, options, &pays, error))
+		return false;
+	if (!pays)
 		return true;
 	if (!gbe_subvolume_snapshot_at(src_fd, dst_parent, dst, read_only, &local_error)) {
 		if (g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
@@ -80,15 +106,34 @@ try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions 
 	return false;
 }
 
+/* What is to stay a subvolume is one: it can be snapshotted next time. */
 static bool
-clone_into_new_dir(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions *options,
-		   GbeCloneResult *result, GError **error)
+make_root(int dst_parent, const char *dst, bool subvolume, GError **error)
+{
+	g_autoptr(GError) local_error = NULL;
+
+	if (subvolume) {
+		if (gbe_subvolume_create_at(dst_parent, dst, &local_error))
+			return true;
+		if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
+			g_propagate_error(error, g_steal_pointer(&local_error));
+			return false;
+		}
+	}
+	if (mkdirat(dst_parent, dst, 0700) < 0)
+		return gbe_throw_errno(error, errno, "cannot make the directory %s", dst);
+	return true;
+}
+
+static bool
+clone_into_new_dir(int src_fd, int dst_parent, const char *dst, bool subvolume,
+		   const GbeCloneOptions *options, GbeCloneResult *result, GError **error)
 {
 	g_autoptr(GError) ignored = NULL;
 	gbe_autofd int dst_fd = -1;
 
-	if (mkdirat(dst_parent, dst, 0700) < 0)
-		return gbe_throw_errno(error, errno, "cannot make the directory %s", dst);
+	if (!make_root(dst_parent, dst, subvolume, error))
+		return false;
 	if (gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
 	    gbe_clone_files(src_fd, dst_fd, options, result, error))
 		return true;
@@ -104,20 +149,23 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 {
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int src_fd = -1;
-	bool snapshot = false;
+	bool subvolume, snapshot = false;
 
 	if (!gbe_open_dir_at(src_parent, src, &src_fd, error))
 		return false;
 	if (!gbe_tree_scan(src_fd, options->exclude, &result.info, error))
 		return gbe_prefix(error, "cannot clone %s", src);
-	if (!try_snapshot(src_fd, dst_parent, dst, options, &snapshot, error))
+	subvolume = options->allowed == GBE_METHOD_SNAPSHOT && gbe_is_subvolume(src_fd) &&
+		    gbe_same_filesystem(src_fd, dst_parent);
+	if (subvolume && !try_snapshot(src_fd, dst_parent, dst, options, &snapshot, error))
 		return gbe_prefix(error, "cannot clone %s", src);
 	if (snapshot) {
 		/* Sockets are in it as the files that they are. */
 		g_ptr_array_set_size(result.info.left_out, 0);
 		result.method = GBE_METHOD_SNAPSHOT;
 		result.digests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	} else if (!clone_into_new_dir(src_fd, dst_parent, dst, options, &result, error)) {
+	} else if (!clone_into_new_dir(src_fd, dst_parent, dst, subvolume, options, &result,
+				       error)) {
 		return gbe_prefix(error, "cannot clone %s", src);
 	}
 	*ret_result = result;

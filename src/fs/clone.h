@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cloning a tree: a btrfs snapshot where the source is a subvolume, else FICLONE file by file, else a
- * hole-aware copy with preallocation kept (up to the end of the file a hole stays a hole, an allocated
+ * Cloning a tree: a btrfs snapshot where the source is a subvolume of many extents, else FICLONE file by
+ * file, else a hole-aware copy with preallocation kept (up to the end of the file a hole stays a hole, an allocated
  * and never written range stays allocated; FICLONE on XFS makes a hole of the latter). Owner, mode,
  * times, xattrs, ACLs, security labels, NOCOW and hard links inside the tree are preserved; symlinks
  * are copied as symlinks. Other inode flags (immutable, append-only, compression) are not; a file with
@@ -23,6 +23,7 @@ typedef struct {
 	gboolean cow_only;  /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
 	gboolean digest;    /* SHA-256 of what is copied, for comparison later */
 	gboolean read_only; /* a snapshot is made read-only */
+	gboolean atomic;    /* of one moment where that can be had: a snapshot whatever it costs */
 	const char *const *exclude; /* names at the top, as in tree.h */
 	/* For live copies: these paths, with what is below them, are cloned first, one after the
 	 * other; the rest after them. NULL: in the order of names. */

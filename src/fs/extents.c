@@ -65,11 +65,16 @@ count_extents(int fd, guint64 *ret_exclusive, guint64 *ret_extents, GError **err
 	return true;
 }
 
+static int
+open_file(int dir_fd, const char *name)
+{
+	return openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 static bool
 count_file(Count *count, int dir_fd, const char *name, const struct stat *st, GError **error)
 {
-	gbe_autofd int fd =
-	    openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	gbe_autofd int fd = open_file(dir_fd, name);
 	g_autoptr(GError) local_error = NULL;
 	guint64 allocated = (guint64)st->st_blocks * 512;
 	guint64 exclusive = allocated;
@@ -123,4 +128,51 @@ gbe_extents_of_tree(int dir_fd, gboolean fiemap, GbeExtents *ret_extents, GError
 	if (ok)
 		*ret_extents = count.sum;
 	return ok;
+}
+
+typedef struct {
+	guint left; /* extents that may still be found */
+	bool exceeded;
+} Budget;
+
+static bool
+spend(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+      GError **error)
+{
+	Budget *budget = data;
+	g_autofree GbeFiemap *fiemap = NULL;
+	const struct fiemap_extent *extent = NULL;
+	gbe_autofd int fd = -1;
+
+	if (!S_ISREG(st->st_mode) || st->st_blocks == 0 || budget->exceeded)
+		return true;
+	fd = open_file(dir_fd, name);
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	fiemap = g_new(GbeFiemap, 1);
+	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
+	fiemap->batch_size = MIN(budget->left + 1, GBE_FIEMAP_BATCH);
+	for (;;) {
+		if (!gbe_fiemap_next(fiemap, &extent, error))
+			return gbe_prefix(error, "%s", path);
+		if (extent == NULL)
+			return true;
+		if (budget->left == 0) {
+			budget->exceeded = true;
+			return true;
+		}
+		budget->left--;
+	}
+}
+
+bool
+gbe_extents_exceed(int dir_fd, const char *const *exclude, guint limit, bool *ret_exceed,
+		   GError **error)
+{
+	Budget budget = {.left = limit};
+
+	if (!gbe_tree_walk(dir_fd, exclude, spend, &budget, error))
+		return false;
+	*ret_exceed = budget.exceeded;
+	return true;
 }

@@ -19,3 +19,7 @@ typedef struct {
 /* @fiemap FALSE leaves exclusive = allocated and extents = 0. */
 bool gbe_extents_of_tree(int dir_fd, gboolean fiemap, GbeExtents *ret_extents,
 			 GError **error) GBE_CHECKED;
+/* Are there more than @limit extents in the tree? Looks at no more than that, in an order of its own.
+ * @exclude: as in tree.h. GBE_ERROR_UNSUPPORTED where the file system has no FIEMAP. */
+bool gbe_extents_exceed(int dir_fd, const char *const *exclude, guint limit, bool *ret_exceed,
+			GError **error) GBE_CHECKED;

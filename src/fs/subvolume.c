@@ -2,6 +2,7 @@
 #include "fs/subvolume.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "fs/open.h"
 
@@ -26,6 +27,18 @@ throw_btrfs(GError **error, int errsv, enum btrfs_util_error err, const char *na
 	default:
 		return gbe_throw_errno(error, errsv, "%s: %s", text, btrfs_util_strerror(err));
 	}
+}
+
+bool
+gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error)
+{
+	/* The ioctl takes no mode, and nobody else may enter for a moment either. */
+	mode_t mask = umask(077);
+	enum btrfs_util_error err = btrfs_util_create_subvolume_fd(dst_parent, dst, 0, NULL, NULL);
+	int errsv = errno;
+
+	(void)umask(mask);
+	return err == BTRFS_UTIL_OK || throw_btrfs(error, errsv, err, dst);
 }
 
 bool
@@ -62,6 +75,12 @@ throw_without(GError **error, const char *name)
 {
 	return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
 			 "%s: this program was built without libbtrfsutil", name);
+}
+
+bool
+gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error)
+{
+	return throw_without(error, dst);
 }
 
 bool

@@ -11,6 +11,8 @@
 #include "base/auto.h"
 #include "base/error.h"
 
+/* Empty, mode 0700. Does not commit. EXDEV and the like as below. */
+bool gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error) GBE_CHECKED;
 /* @src_fd: the subvolume. EXDEV, EINVAL, EOPNOTSUPP and ENOTTY are GBE_ERROR_UNSUPPORTED. */
 bool gbe_subvolume_snapshot_at(int src_fd, int dst_parent, const char *dst, bool read_only,
 			       GError **error) GBE_CHECKED;

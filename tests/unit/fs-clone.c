@@ -3,6 +3,7 @@
 #include "unit/fs-place.h"
 
 #include "fs/remove.h"
+#include "fs/subvolume.h"
 
 static const GbeCloneOptions any_method = {.allowed = GBE_METHOD_SNAPSHOT};
 static const GbeCloneOptions no_snapshot = {.allowed = GBE_METHOD_REFLINK};
@@ -200,7 +201,9 @@ START_TEST(a_subvolume_is_snapshotted)
 	g_autofree char *before = NULL;
 	g_auto(GbeCloneResult) result = {0};
 	g_autoptr(GError) error = NULL;
-	const GbeCloneOptions read_only = {.allowed = GBE_METHOD_SNAPSHOT, .read_only = _i == 1};
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_SNAPSHOT,
+					 .atomic = TRUE,
+					 .read_only = _i == 1};
 	gbe_autofd int dst = -1;
 	guint64 flags = 0;
 
@@ -209,7 +212,7 @@ START_TEST(a_subvolume_is_snapshotted)
 	make_source(true);
 	put_socket("src/sock");
 	before = dump_tree("src");
-	result = clone_source(&read_only);
+	result = clone_source(&options);
 	check_copy(before);
 	if (place_snapshots()) {
 		ck_assert_int_eq(result.method, GBE_METHOD_SNAPSHOT);
@@ -227,10 +230,49 @@ START_TEST(a_subvolume_is_snapshotted)
 }
 END_TEST
 
+/* Where its few extents cost less than the commit that a snapshot is; it stays a subvolume. */
+START_TEST(a_subvolume_of_few_extents_is_cloned)
+{
+	const bool many = _i == 1;
+	g_autofree char *before = NULL;
+	g_auto(GbeCloneResult) result = {0};
+
+	if (!place_snapshots())
+		return;
+	make_source(true);
+	for (guint64 i = 0; many && i < 300; i++)
+		put_data("src/member/snap/db", i * 2 * 65536, 65536, (guint)i);
+	ck_assert_int_eq(syncfs(place), 0);
+	before = dump_tree("src");
+	result = clone_source(&any_method);
+	check_copy(before);
+	ck_assert_int_eq(result.method, many ? GBE_METHOD_SNAPSHOT : GBE_METHOD_REFLINK);
+	ck_assert_uint_eq(stat_of("dst").st_ino, 256);
+	ck_assert_uint_eq(stat_of("dst").st_mode, stat_of("src").st_mode);
+}
+END_TEST
+
+/* Made without a moment in which somebody else could enter, whatever the umask. */
+START_TEST(a_new_subvolume_is_nobody_elses)
+{
+	g_autoptr(GError) error = NULL;
+	mode_t mask = umask(0);
+
+	if (place_snapshots()) {
+		assert_ok(gbe_subvolume_create_at(place, "new", &error), error);
+		ck_assert_uint_eq(stat_of("new").st_mode & 07777, 0700);
+		assert_fails(gbe_subvolume_create_at(place, "new", &error), error, GBE_ERROR_FAILED,
+			     "new");
+	}
+	ck_assert_uint_eq(umask(mask), 0);
+}
+END_TEST
+
 START_TEST(a_snapshot_leaves_out_what_is_excluded)
 {
 	static const char *const exclude[] = {".store", "not there", NULL};
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_SNAPSHOT,
+					 .atomic = TRUE,
 					 .read_only = TRUE,
 					 .exclude = exclude};
 	g_autofree char *before = NULL;
@@ -750,6 +792,7 @@ START_TEST(an_error_at_any_point_leaves_nothing)
 	const bool snapshot = _i >= 6;
 	const GbeCloneOptions options = {.allowed =
 					     snapshot ? GBE_METHOD_SNAPSHOT : GBE_METHOD_COPY,
+					 .atomic = snapshot,
 					 .exclude = exclude};
 	g_autofree char *before = NULL;
 	guint failed = 0;
@@ -801,6 +844,8 @@ main(void)
 	tcase_add_test(tcase, dirty_pages_over_allocated_ranges);
 	tcase_add_test(tcase, a_clone_shares_blocks);
 	tcase_add_loop_test(tcase, a_subvolume_is_snapshotted, 0, 2);
+	tcase_add_loop_test(tcase, a_subvolume_of_few_extents_is_cloned, 0, 2);
+	tcase_add_test(tcase, a_new_subvolume_is_nobody_elses);
 	tcase_add_test(tcase, a_snapshot_leaves_out_what_is_excluded);
 	tcase_add_loop_test(tcase, nocow_is_kept, 0, 2);
 	tcase_add_test(tcase, nocow_is_not_inherited);

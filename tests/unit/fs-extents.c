@@ -113,6 +113,33 @@ START_TEST(many_extents)
 }
 END_TEST
 
+START_TEST(the_limit_is_over_the_whole_tree)
+{
+	static const char *const exclude[] = {"store", NULL};
+	g_autoptr(GError) error = NULL;
+	bool exceed = false;
+
+	if (!place_is_known())
+		return;
+	put_dir("tree", 0700);
+	put_dir("tree/store", 0700);
+	for (guint i = 0; i < 300; i++) {
+		put_data("tree/db", (guint64)i * 2 * 65536, 65536, i);
+		put_data("tree/wal", (guint64)i * 2 * 65536, 65536, i);
+		put_data("tree/store/db", (guint64)i * 2 * 65536, 65536, i);
+	}
+	put_size("tree/hole", MIB);
+	ck_assert_int_eq(syncfs(place), 0);
+	for (guint limit = 0; limit < 1000; limit += 100) {
+		gbe_autofd int fd = openat(place, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		exceed = limit >= 600;
+		assert_ok(gbe_extents_exceed(fd, exclude, limit, &exceed, &error), error);
+		ck_assert_int_eq(exceed, limit < 600);
+	}
+}
+END_TEST
+
 START_TEST(mounts_are_not_counted)
 {
 	g_autoptr(GError) error = NULL;
@@ -140,6 +167,7 @@ main(void)
 	tcase_add_test(tcase, what_is_allocated_is_not_data);
 	tcase_add_test(tcase, what_is_shared_frees_nothing);
 	tcase_add_test(tcase, many_extents);
+	tcase_add_test(tcase, the_limit_is_over_the_whole_tree);
 	tcase_add_test(tcase, mounts_are_not_counted);
 	return gbe_unit_main(suite);
 }
