@@ -227,7 +227,9 @@ plan_stamp(Decision *d)
 
 	if (!d->ruling.stamp || (d->facts->booted.id == NULL && d->source == NULL))
 		return;
-	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE) {
+	/* What another pass brings back has to say whose it is, even where that was of this very run. */
+	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE &&
+	    d->source == NULL) {
 		plan->clear_closing = d->live.stamp->closing.present;
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 		return;

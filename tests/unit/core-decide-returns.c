@@ -66,6 +66,25 @@ START_TEST(after_a_failed_update_its_base_goes_on_as_it_was)
 }
 END_TEST
 
+/* Two deployments in what counts as one run: a container whose boot id does not change. */
+START_TEST(a_base_that_comes_back_in_its_own_run_is_restored_with_a_stamp)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbePlan) plan = NULL;
+	GbeManifest *previous;
+
+	facts = after_failed_b('a', &previous);
+	g_free(facts->run);
+	facts->run = g_strdup(previous->run);
+	plan = gbe_decide(facts);
+	assert_rules(plan, "10a, then 5");
+	ck_assert_str_eq(action(plan, GBE_ACTION_RESTORE)->name, previous->name);
+	ck_assert_ptr_nonnull(plan->stamp);
+	assert_owner(&plan->stamp->deployment, 'a');
+	ck_assert_str_eq(plan->stamp->restored_from, previous->name);
+}
+END_TEST
+
 START_TEST(p_that_does_not_validate_gives_way_to_the_candidate)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -283,6 +302,7 @@ main(void)
 
 	tcase_add_test(tcase, a_retry_displaces_a_bad_backup_and_begins_a_line);
 	tcase_add_test(tcase, after_a_failed_update_its_base_goes_on_as_it_was);
+	tcase_add_test(tcase, a_base_that_comes_back_in_its_own_run_is_restored_with_a_stamp);
 	tcase_add_test(tcase, p_that_does_not_validate_gives_way_to_the_candidate);
 	tcase_add_test(tcase, p_of_nobody_is_what_the_base_goes_on_with);
 	tcase_add_test(tcase, an_update_on_top_of_a_failed_one_starts_from_the_last_good_data);
