@@ -302,12 +302,12 @@ $(helpers): $(B)/%: $(B)/%.o $(library)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
 # Of the tests, this alone knows FUSE.
-$(B)/tests/crash/blocklog.o: private own_cflags = $(call pkg,--cflags fuse3)
+$(B)/tests/crash/serve.o: private own_cflags = $(call pkg,--cflags fuse3)
 $(B)/tests/crash/blocklog: private own_libs = $(call pkg,--libs fuse3)
-$(B)/tests/crash/blocklog: $(B)/tests/crash/disk.o
+$(B)/tests/crash/blocklog: $(addprefix $(B)/tests/crash/,serve.o disk.o states.o)
 $(crash_programs): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
-	$(Q)$(link) -o $@ $^ $(LDLIBS) $(own_libs) $(pkg_libs)
+	$(Q)$(link) -o $@ $(filter %.o,$^) $(library) $(LDLIBS) $(own_libs) $(pkg_libs)
 
 $(units): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)

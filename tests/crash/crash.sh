@@ -18,6 +18,8 @@
 . "$GBE_CRASH/kills.sh"
 # shellcheck source=tests/crash/errors.sh
 . "$GBE_CRASH/errors.sh"
+# shellcheck source=tests/crash/disks.sh
+. "$GBE_CRASH/disks.sh"
 
 STATES=0 ETCD_RUNS=0 DISTINCT=0 STATE_OF_ETCD=
 SEED=${SEED:-1}

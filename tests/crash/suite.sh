@@ -10,11 +10,11 @@
 # operation. CI kills and fails on three file systems; the others differ in what a power cut leaves.
 case ${LEVEL:-ci} in
 ci)
-	BUDGET=10 KILL_POINTS=4 KILL_CALLS=6 ERRORS=10
+	BUDGET=10 KILL_POINTS=4 KILL_CALLS=6 ERRORS=10 DEATHS=3
 	[[ $KIND == ext4 || $KIND == xfs || $KIND == btrfs-subvol ]] || KILL_POINTS=0
 	;;
-full) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=60 ERRORS=30 ;;
-nightly) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=1000 ERRORS=1000 ETCD_EVERY=1 ;;
+full) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=60 ERRORS=30 DEATHS=20 ;;
+nightly) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=1000 ERRORS=1000 DEATHS=1000 ETCD_EVERY=1 ;;
 esac
 
 suite_begin "$@"
@@ -36,6 +36,7 @@ for op in "${OPERATIONS[@]}"; do
 	[[ $KILL_POINTS != 0 ]] || continue
 	part kills "$op" kills "$op" "$KILL_POINTS" "$KILL_CALLS"
 	part errors "$op" errors "$op" "$ERRORS"
+	part disks "$op" disks "$op" "$DEATHS"
 done
 echo "# $KIND: $STATES states, $ETCD_RUNS times with etcd"
 suite_end

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2153 # read by cut.sh and boot.sh, set by power.sh
+#
+# Disks that let an operation down: one that dies in the middle of it, one that fills up, one that takes half
+# of each write. Sourced after errors.sh.
+
+# disk_dies OPERATION WRITES: after so many more writes the disk takes none; the file system goes read-only, or
+# away. Then the machine is switched off, and the disk is well again: what it took, it has.
+disk_dies() {
+	local op=$1 rc=0
+
+	device_on "$op"
+	sync -f "$ROOT"
+	disk fail "$2"
+	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
+	disk_umount 2>/dev/null
+	disk fail off
+	STATES=$((STATES + 1)) TRIED=$((TRIED + 1))
+	BROKEN=
+	if ! disk_mount 2>"$GBE_MEM/mount.log"; then
+		FAILURES+=("dead after $2 writes: it cannot be mounted: $(<"$GBE_MEM/mount.log")")
+		return
+	fi
+	# The cause may be told by whoever met it first: the file system says EROFS or EUCLEAN, too.
+	ALSO_FINAL=${OP_MAY[$op]}
+	{ [[ $rc == 0 || -s $GBE_MEM/operation.log ]] || broken "it failed without a word"; } &&
+		check_cut "$op" "$(if [[ $rc == 0 && ${OP_COMMAND[$op]} =~ ^(gbe|hook (green|red)) ]]; then
+			echo after
+		else
+			echo before
+		fi)" || FAILURES+=("dead after $2 writes (status $rc): $BROKEN")
+	ALSO_FINAL=
+	disk_umount
+}
+
+# disk_fills OPERATION POINT: when it is there, the disk is filled to the last byte; then it goes on. The
+# next start finds it full still, the one after it does not.
+disk_fills() {
+	local op=$1 rc=0 pid
+
+	device_on "$op"
+	(GREENBOOT_ETCD_FAULT=$2=stop BUILD=$BUILD_FAULTS operation_run "$op" \
+		>"$GBE_MEM/operation.log" 2>&1) &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null && ! stopped_below "$pid" >"$GBE_MEM/stopped"; do
+		sleep 0.01
+	done
+	disk_fill
+	xargs -r kill -CONT <"$GBE_MEM/stopped"
+	wait "$pid" || rc=$?
+	BROKEN=
+	look && status_fits "$op" "$rc" "No space left|room" && space_freed "$op" "" &&
+		full_start "$op" || FAILURES+=("full at $2: $BROKEN")
+	disk_free
+	ALSO_FINAL=${OP_MAY[$op]}
+	died "$op" "full at $2"
+	ALSO_FINAL=
+}
+
+# A start on a full disk lets etcd start, unless it is an upgrade that would go without its backup.
+full_start() {
+	MASKED='' boot "${OP_NEXT[$1]}" 2>"$GBE_MEM/start.log" || broken "prerun on a full disk" || return
+	[[ $PRERUN == 0 || ${OP_NEXT[$1]} != A ]] ||
+		broken "a full disk holds etcd back: $(tail -n 1 "$PRERUN_LOG")" || return
+	look || return
+	# shellcheck disable=SC2086 # words
+	kept "$SEEN_HIDDEN" ${OP_KEEPS[$1]}
+}
+
+# stopped_below PID: the processes among its descendants that are stopped.
+stopped_below() {
+	local pid found=1
+
+	for pid in $(pgrep -P "$1"); do
+		if [[ $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) == T* ]]; then
+			echo "$pid"
+			found=0
+		fi
+		! stopped_below "$pid" || found=0
+	done
+	return "$found"
+}
+
+# short_writes OPERATION: it does what it does otherwise.
+short_writes() {
+	local op=$1 rc=0
+
+	[[ -e $GBE_MEM/short.so ]] ||
+		"${CC:-cc}" -shared -fPIC -O2 -o "$GBE_MEM/short.so" "$GBE_CRASH/short.c"
+	device_on "$op"
+	TRACER=(env "LD_PRELOAD=$GBE_MEM/short.so")
+	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
+	TRACER=()
+	STATES=$((STATES + 1)) TRIED=$((TRIED + 1))
+	BROKEN=
+	{ [[ $rc == 0 ]] || broken "it ended with $rc: $(tail -n 1 "$GBE_MEM/operation.log")"; } &&
+		check_cut "$op" after || FAILURES+=("short writes: $BROKEN")
+	disk_umount
+}
+
+# disks OPERATION DEATHS: says one line.
+disks() {
+	local op=$1 writes at began=$SECONDS
+
+	DISTINCT=0 TRIED=0 KNOWN=() FAILURES=()
+	power_record "$op" || FAILURES+=("$BROKEN")
+	writes=$WRITES
+	disk load "$(scene_dir "${OP_SCENE[$op]}")/image"
+	for at in $(seq 0 "$writes" | some "$2"); do
+		disk_dies "$op" "$at"
+	done
+	# Where a copy begins and where it is about to be published.
+	for at in backup-made backup-described restore-cloned restore-staged; do
+		! points "$op" | grep -qx "$at@1" || disk_fills "$op" "$at"
+	done
+	short_writes "$op"
+	say_case "disks-$op@$KIND" "$TRIED disks, $DISTINCT different states, $((SECONDS - began)) s"
+}
