@@ -125,9 +125,9 @@ check_all(const GbeObserved *observed, const GbeManifest *source, gboolean force
 				 "backup %s was written for %s %s, and this deployment's is older: "
 				 "boot a deployment that reads it, or --force",
 				 source->name, source->data_version != NULL ? "version" : "etcd",
-				 source->data_version != NULL	? source->data_version
-				 : source->etcd_version != NULL ? source->etcd_version
-								: "(unknown)");
+				 source->data_version != NULL	      ? source->data_version
+				 : gbe_manifest_needs(source) != NULL ? gbe_manifest_needs(source)
+								      : "(unknown)");
 	return true;
 }
 

@@ -81,6 +81,7 @@ set_data(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 	set_tri(object, "usable_by_booted", s->usable, NULL);
 	set_version(object, "etcd_version", facts->etcd_version);
 	set_version(object, "data_etcd_version", facts->cluster_version);
+	set_version(object, "data_storage_version", facts->storage_version);
 	set_version(object, "data_version", facts->data_version);
 	json_object_set_boolean_member(object, "one_voter", s->one_voter);
 }

@@ -16,9 +16,11 @@ describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **
 	g_autoptr(JsonObject) object = gbe_status_backup(observed, manifest, -1);
 	g_autofree char *text = gbe_manifest_print(manifest);
 	JsonObject *whole = NULL;
-	static const char *const keys[] = {"grade_reason", "previous", "origin", "verified",
-					   "live",	   "data_dir", "voters", "data_version",
-					   "files_count",  "left_out"};
+	static const char *const keys[] = {
+	    "grade_reason", "previous",	   "origin",	      "verified",
+	    "live",	    "data_dir",	   "voters",	      "storage_version",
+	    "data_version", "files_count", "left_out",	      "compact_revision",
+	    "total_keys",   "hash_kv",	   "consistent_index"};
 
 	if (!gbe_json_parse_object(text, strlen(text), manifest->name, &whole, error))
 		return false;
@@ -58,13 +60,18 @@ print_text(JsonObject *object)
 					    "present", "run",	      NULL};
 	static const char *const first_labels[] = {"Name", "Description", "Deployment", "Now",
 						   "Run"};
-	static const char *const then[] = {
-	    "grade_reason", "verdict",	 "health",   "origin",	     "verified",
-	    "method",	    "data_dir",	 "previous", "etcd_version", "data_version",
-	    "cluster_id",   "member_id", NULL};
-	static const char *const then_labels[] = {"Because",  "Verdict", "Health",     "Origin",
-						  "Verified", "Method",	 "Data",       "Previous",
-						  "etcd",     "Version", "Cluster id", "Member id"};
+	static const char *const then[] = {"grade_reason", "verdict",
+					   "health",	   "origin",
+					   "verified",	   "method",
+					   "data_dir",	   "previous",
+					   "etcd_version", "storage_version",
+					   "data_version", "cluster_id",
+					   "member_id",	   NULL};
+	static const char *const then_labels[] = {
+	    "Because",	"Verdict", "Health",  "Origin",	 "Verified",   "Method",   "Data",
+	    "Previous", "etcd",	   "Storage", "Version", "Cluster id", "Member id"};
+	static const char *const numbers[] = {"revision", "total_keys", "consistent_index"};
+	static const char *const numbers_labels[] = {"Revision", "Rows", "Index"};
 	static const char *const flags[] = {"pinned", "set_aside", "consumed", "live"};
 	g_autofree char *when = gbe_text_time(gbe_json_known(object, "created"));
 	g_autofree char *size = gbe_size_to_text((guint64)MAX(gbe_json_known(object, "size"), 0));
@@ -74,6 +81,12 @@ print_text(JsonObject *object)
 			gbe_json_int(object, "sequence", 0));
 	gbe_print_field("Grade", "%s", gbe_json_string(object, "grade", "?"));
 	print_strings(object, then, then_labels);
+	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+		if (gbe_json_known(object, numbers[i]) >= 0)
+			gbe_print_field(numbers_labels[i], "%" G_GINT64_FORMAT,
+					gbe_json_known(object, numbers[i]));
+	if (gbe_json_known(object, "hash_kv") >= 0)
+		gbe_print_field("HashKV", "%" G_GINT64_FORMAT, gbe_json_known(object, "hash_kv"));
 	gbe_print_field("Size", "%s in %" G_GINT64_FORMAT " files", size,
 			gbe_json_int(object, "files_count", 0));
 	for (guint i = 0; i < G_N_ELEMENTS(flags); i++)

@@ -69,6 +69,24 @@ note_identity(GbeManifest *manifest, const GbeFacts *facts, const GbeView *view,
 	}
 }
 
+/* A faithful copy of what is sound is sound; one of damaged data is kept, as nothing else holds it. */
+static void
+note_grade(GbeManifest *manifest, const GbeFacts *facts)
+{
+	const char *damage = facts->sound == GBE_NO ? facts->sound_why : facts->damage;
+
+	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
+		manifest->verified = GBE_VERIFIED_NO;
+	else
+		manifest->verified =
+		    facts->sound == GBE_YES ? GBE_VERIFIED_SANITY : GBE_VERIFIED_COPY;
+	manifest->grade = gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
+	if (facts->sound != GBE_NO && damage == NULL)
+		return;
+	manifest->grade = GBE_GRADE_BAD;
+	manifest->grade_reason = g_strdup(damage);
+}
+
 GbeManifest *
 gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
 		    guint64 sequence)
@@ -92,19 +110,14 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 		manifest->lineage.line = sequence;
 		manifest->trial.used = -1;
 	}
-	manifest->verified = facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE
-				 ? GBE_VERIFIED_NO
-				 : GBE_VERIFIED_COPY;
-	manifest->grade =
-	    facts->sound == GBE_NO
-		? GBE_GRADE_BAD
-		: gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
-	if (facts->sound == GBE_NO)
-		manifest->grade_reason = g_strdup(facts->sound_why);
+	note_grade(manifest, facts);
 	manifest->created = facts->now;
 	manifest->data_dir = g_strdup(facts->data_dir);
 	gbe_fingerprint_copy(&manifest->fingerprint, &facts->fingerprint);
-	manifest->etcd_version = gbe_decide_version_text(facts->cluster_version);
+	manifest->etcd_version = gbe_decide_version_text(
+	    facts->cluster_version.known ? facts->cluster_version : facts->storage_version);
+	manifest->storage_version = gbe_decide_version_text(facts->storage_version);
+	manifest->consistent_index = facts->consistent_index;
 	manifest->data_version = gbe_decide_version_text(facts->data_version);
 	note_identity(manifest, facts, view, adopt);
 	manifest->voters = view->voters == GBE_VOTERS_UNCLEAR ? 0 : view->voters;

@@ -16,6 +16,7 @@ gbe_facts_new(void)
 	GbeFacts *facts = g_new0(GbeFacts, 1);
 
 	facts->last_write = -1;
+	facts->consistent_index = -1;
 	facts->uptime = -1;
 	facts->next_sequence = 1;
 	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
@@ -40,6 +41,7 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts->data_why);
 	g_free(facts->data_open_why);
 	g_free(facts->sound_why);
+	g_free(facts->damage);
 	gbe_stamp_free(facts->stamp);
 	g_free(facts->stamp_why);
 	gbe_stamp_free(facts->copy);

@@ -39,8 +39,10 @@ typedef struct {
 	char *data_why;
 	GbeTri data_open; /* somebody has it open; NO where there is none */
 	char *data_open_why;
-	GbeTri sound; /* etcd would survive it; unknown: "not looked into yet" */
+	GbeTri sound; /* etcd would survive it; unknown: not looked into, or a format not known */
 	char *sound_why;
+	char *
+	    damage; /* why a backup of it would be bad, also where etcd lives with it; NULL: none seen */
 	GbeTri mount_point; /* the data directory is one, now */
 	GbeStamp *stamp;    /* in the data; NULL: none, or damaged */
 	char *stamp_why;    /* why it could not be read; NULL: there is none at all */
@@ -50,7 +52,9 @@ typedef struct {
 	GbeFingerprint fingerprint;
 	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
 	guint voters;		    /* 0: not looked into yet */
-	GbeVersion cluster_version; /* that the data was last written for */
+	gint64 consistent_index;    /* the log's entry that the database holds; -1 unknown */
+	GbeVersion storage_version; /* that the data itself names */
+	GbeVersion cluster_version; /* of the etcd that last had it, as far as the records say */
 	GbeVersion data_version;    /* of [etcd] version-file in the data */
 	guint64 data_size;	    /* bytes, apparent */
 

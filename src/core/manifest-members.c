@@ -161,6 +161,11 @@ read_content(GbeMembers *m, GbeManifest *manifest)
 	manifest->cluster_id = gbe_members_string(m, "cluster_id", &gbe_kind_hex64);
 	manifest->revision = gbe_members_i64(m, "revision", -1);
 	manifest->voters = gbe_members_uint(m, "voters", 0);
+	manifest->storage_version = gbe_members_string(m, "storage_version", NULL);
+	manifest->consistent_index = gbe_members_i64(m, "consistent_index", -1);
+	manifest->compact_revision = gbe_members_i64(m, "compact_revision", -1);
+	manifest->total_keys = gbe_members_i64(m, "total_keys", -1);
+	manifest->hash_kv = gbe_members_i64(m, "hash_kv", -1);
 	manifest->data_version = gbe_members_string(m, "data_version", NULL);
 }
 
@@ -262,6 +267,33 @@ print_judgement(JsonObject *object, const GbeManifest *manifest)
 	json_object_set_boolean_member(object, "consumed", manifest->consumed);
 }
 
+/* Later than format 1: not there where it is not known, and no longer there where it no longer is. */
+static void
+print_later(JsonObject *object, const char *key, gint64 number)
+{
+	if (number >= 0)
+		json_object_set_int_member(object, key, number);
+	else if (json_object_has_member(object, key))
+		json_object_remove_member(object, key);
+}
+
+static void
+print_inside(JsonObject *object, const GbeManifest *manifest)
+{
+	gbe_json_set_string(object, "etcd_version", manifest->etcd_version);
+	gbe_json_set_string(object, "member_id", manifest->member_id);
+	gbe_json_set_string(object, "cluster_id", manifest->cluster_id);
+	gbe_json_set_known(object, "revision", manifest->revision);
+	json_object_set_int_member(object, "voters", manifest->voters);
+	gbe_json_set_string(object, "data_version", manifest->data_version);
+	if (manifest->storage_version != NULL)
+		gbe_json_set_string(object, "storage_version", manifest->storage_version);
+	print_later(object, "consistent_index", manifest->consistent_index);
+	print_later(object, "compact_revision", manifest->compact_revision);
+	print_later(object, "total_keys", manifest->total_keys);
+	print_later(object, "hash_kv", manifest->hash_kv);
+}
+
 static void
 print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
 {
@@ -275,12 +307,7 @@ print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
 	print_files(object, with_files ? manifest->files : NULL);
 	gbe_json_set_strv(object, "left_out", manifest->left_out);
 	gbe_parts_print_fingerprint(object, "fingerprint", &manifest->fingerprint);
-	gbe_json_set_string(object, "etcd_version", manifest->etcd_version);
-	gbe_json_set_string(object, "member_id", manifest->member_id);
-	gbe_json_set_string(object, "cluster_id", manifest->cluster_id);
-	gbe_json_set_known(object, "revision", manifest->revision);
-	json_object_set_int_member(object, "voters", manifest->voters);
-	gbe_json_set_string(object, "data_version", manifest->data_version);
+	print_inside(object, manifest);
 }
 
 /* Ours in their order, whatever a newer program knew of them, then what only that one knows. */

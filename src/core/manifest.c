@@ -23,6 +23,10 @@ gbe_manifest_new(void)
 	manifest->format = GBE_FORMAT;
 	manifest->trial.used = -1;
 	manifest->revision = -1;
+	manifest->consistent_index = -1;
+	manifest->compact_revision = -1;
+	manifest->total_keys = -1;
+	manifest->hash_kv = -1;
 	return manifest;
 }
 
@@ -44,6 +48,7 @@ gbe_manifest_free(GbeManifest *manifest)
 	g_strfreev(manifest->left_out);
 	gbe_fingerprint_clear(&manifest->fingerprint);
 	g_free(manifest->etcd_version);
+	g_free(manifest->storage_version);
 	g_free(manifest->member_id);
 	g_free(manifest->cluster_id);
 	g_free(manifest->data_version);
@@ -94,12 +99,20 @@ gbe_manifest_copy(const GbeManifest *manifest)
 	copy->fingerprint = no_fingerprint;
 	gbe_fingerprint_copy(&copy->fingerprint, &manifest->fingerprint);
 	copy->etcd_version = g_strdup(manifest->etcd_version);
+	copy->storage_version = g_strdup(manifest->storage_version);
 	copy->member_id = g_strdup(manifest->member_id);
 	copy->cluster_id = g_strdup(manifest->cluster_id);
 	copy->data_version = g_strdup(manifest->data_version);
 	/* Never changed once read, so that it can be shared. */
 	copy->unknown = manifest->unknown != NULL ? json_object_ref(manifest->unknown) : NULL;
 	return copy;
+}
+
+const char *
+gbe_manifest_needs(const GbeManifest *manifest)
+{
+	return manifest->storage_version != NULL ? manifest->storage_version
+						 : manifest->etcd_version;
 }
 
 void

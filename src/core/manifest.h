@@ -69,13 +69,20 @@ typedef struct {
 	char *cluster_id;
 	gint64 revision;
 	guint voters;
-	char *data_version;  /* contents of [etcd] version-file, first line */
-	JsonObject *unknown; /* members and words of a newer program, or NULL: written again */
+	char *storage_version;	 /* that the database names: for which etcd it was written */
+	gint64 consistent_index; /* the log's entry that the database holds */
+	gint64 compact_revision; /* this and the next two: where every row was read */
+	gint64 total_keys;	 /* what etcdctl calls so: rows of all buckets */
+	gint64 hash_kv;		 /* etcd's hash of keys and values at ->revision */
+	char *data_version;	 /* contents of [etcd] version-file, first line */
+	JsonObject *unknown;	 /* members and words of a newer program, or NULL: written again */
 } GbeManifest;
 
 GbeManifest *gbe_manifest_new(void);
 void gbe_manifest_free(GbeManifest *manifest);
 GbeManifest *gbe_manifest_copy(const GbeManifest *manifest);
+/* For which etcd its data is, as far as known: what the data names, else what etcd called itself. */
+const char *gbe_manifest_needs(const GbeManifest *manifest);
 void gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size,
 			   const char *sha256);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeManifest, gbe_manifest_free)

@@ -37,7 +37,7 @@ GbeTri
 gbe_situation_backup_usable(const GbeFacts *facts, const GbeManifest *backup)
 {
 	GbeTri above =
-	    gbe_version_above(gbe_version_parse(backup->etcd_version), facts->etcd_version);
+	    gbe_version_above(gbe_version_parse(gbe_manifest_needs(backup)), facts->etcd_version);
 
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : gbe_tri(above == GBE_NO);
 }

@@ -105,10 +105,12 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 
 	if (view->source != NULL) {
 		app = gbe_version_parse(view->source->data_version);
-		above = gbe_version_above(gbe_version_parse(view->source->etcd_version),
+		above = gbe_version_above(gbe_version_parse(gbe_manifest_needs(view->source)),
 					  facts->etcd_version);
 	} else {
-		above = gbe_version_above(facts->cluster_version, facts->etcd_version);
+		above = gbe_version_above(facts->storage_version.known ? facts->storage_version
+								       : facts->cluster_version,
+					  facts->etcd_version);
 	}
 	if (above == GBE_YES)
 		return GBE_NO;

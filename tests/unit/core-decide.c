@@ -163,6 +163,42 @@ START_TEST(damaged_data_is_kept_as_bad_and_is_p_all_the_same)
 }
 END_TEST
 
+/* What etcd lives with is no reason to restore, and none to call a backup good. */
+START_TEST(a_fault_that_etcd_survives_makes_a_bad_backup_and_nothing_else)
+{
+	g_autoptr(GbeFacts) facts = after_green_a('a');
+	g_autoptr(GbePlan) plan = NULL;
+	const GbeAction *backup;
+
+	facts->damage = g_strdup("the term is ahead");
+	plan = gbe_decide(facts);
+	assert_rules(plan, "6");
+	backup = action(plan, GBE_ACTION_BACKUP);
+	ck_assert_int_eq(backup->manifest->grade, GBE_GRADE_BAD);
+	ck_assert_str_eq(backup->manifest->grade_reason, "the term is ahead");
+}
+END_TEST
+
+START_TEST(a_backup_of_sound_data_says_so_and_what_is_inside)
+{
+	g_autoptr(GbeFacts) facts = after_green_a('a');
+	g_autoptr(GbePlan) plan = NULL;
+	const GbeManifest *manifest;
+
+	facts->sound = GBE_YES;
+	facts->consistent_index = 4711;
+	facts->storage_version = gbe_version_parse("3.6.0");
+	facts->cluster_version = gbe_version_parse("3.7.1");
+	plan = gbe_decide(facts);
+	manifest = action(plan, GBE_ACTION_BACKUP)->manifest;
+	ck_assert_int_eq(manifest->grade, GBE_GRADE_GOOD);
+	ck_assert_int_eq(manifest->verified, GBE_VERIFIED_SANITY);
+	ck_assert_int_eq(manifest->consistent_index, 4711);
+	ck_assert_str_eq(manifest->storage_version, "3.6");
+	ck_assert_str_eq(manifest->etcd_version, "3.7");
+}
+END_TEST
+
 /* on-upgrade-failure: auto refuses where greenboot can bring the old system back. */
 START_TEST(a_missing_backup_holds_or_is_said)
 {
@@ -387,6 +423,8 @@ main(void)
 	tcase_add_test(tcase, a_verdict_that_came_later_goes_into_the_equal_backup);
 	tcase_add_test(tcase, who_was_green_before_is_on_no_trial_again);
 	tcase_add_test(tcase, damaged_data_is_kept_as_bad_and_is_p_all_the_same);
+	tcase_add_test(tcase, a_fault_that_etcd_survives_makes_a_bad_backup_and_nothing_else);
+	tcase_add_test(tcase, a_backup_of_sound_data_says_so_and_what_is_inside);
 	tcase_add_test(tcase, a_missing_backup_holds_or_is_said);
 	tcase_add_test(tcase, at_boot_says_when_a_plain_reboot_is_backed_up);
 	tcase_add_test(tcase, a_plain_reboot_goes_on_with_trial_and_p);

@@ -49,6 +49,11 @@ sample(void)
 	m->etcd_version = g_strdup("3.5.16");
 	m->member_id = g_strdup("8e9e05c52164694d");
 	m->revision = 40511;
+	m->storage_version = g_strdup("3.6");
+	m->consistent_index = 50622;
+	m->compact_revision = 40000;
+	m->total_keys = 1234;
+	m->hash_kv = 4294967295;
 	m->voters = 1;
 	m->data_version = g_strdup("4.19.0");
 	return m;
@@ -120,6 +125,12 @@ check_sample(const GbeManifest *m)
 	ck_assert_str_eq(m->member_id, "8e9e05c52164694d");
 	ck_assert_ptr_null(m->cluster_id);
 	ck_assert_int_eq(m->revision, 40511);
+	ck_assert_str_eq(m->storage_version, "3.6");
+	ck_assert_str_eq(gbe_manifest_needs(m), "3.6");
+	ck_assert_int_eq(m->consistent_index, 50622);
+	ck_assert_int_eq(m->compact_revision, 40000);
+	ck_assert_int_eq(m->total_keys, 1234);
+	ck_assert_int_eq(m->hash_kv, 4294967295);
 	ck_assert_uint_eq(m->voters, 1);
 	ck_assert_str_eq(m->data_version, "4.19.0");
 	check_words(m);

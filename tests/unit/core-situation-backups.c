@@ -92,6 +92,9 @@ START_TEST(a_usable_candidate_is_one_that_this_etcd_reads)
 	facts->etcd_version = gbe_version_parse("3.4.30");
 	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), old);
 	ck_assert_ptr_eq(gbe_situation_candidate(facts, FALSE), new);
+	/* The data itself knows better than the records. */
+	new->storage_version = g_strdup("3.4");
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), new);
 	facts->etcd_version = gbe_version_parse("3.3.0");
 	ck_assert_ptr_null(gbe_situation_candidate(facts, TRUE));
 	derive(facts, &s);
@@ -105,6 +108,7 @@ START_TEST(what_d_can_use)
 	static const struct {
 		const char *etcd, *cluster, *data, *candidate;
 		GbeTri usable;
+		const char *storage;
 	} cases[] = {
 	    {"3.5.16", "3.5.0", NULL, NULL, GBE_YES},
 	    {"3.4.30", "3.5.0", NULL, NULL, GBE_NO},
@@ -115,6 +119,9 @@ START_TEST(what_d_can_use)
 	    {"3.5.16", "3.5.0", "4.19", "4.19", GBE_YES},
 	    {"3.5.16", "3.5.0", "4.20", NULL, GBE_YES},
 	    {NULL, NULL, "4.20", "4.19", GBE_NO},
+	    {"3.5.16", "3.6.1", NULL, NULL, GBE_YES, "3.5.0"},
+	    {"3.5.16", "3.5.16", NULL, NULL, GBE_NO, "3.6.0"},
+	    {"3.5.16", NULL, NULL, NULL, GBE_NO, "3.6.0"},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -125,6 +132,7 @@ START_TEST(what_d_can_use)
 		facts->etcd_version = gbe_version_parse(cases[i].etcd);
 		facts->cluster_version = gbe_version_parse(cases[i].cluster);
 		facts->data_version = gbe_version_parse(cases[i].data);
+		facts->storage_version = gbe_version_parse(cases[i].storage);
 		candidate->data_version = g_strdup(cases[i].candidate);
 		derive(facts, &s);
 		ck_assert_msg(s.usable == cases[i].usable, "case %u", i);
