@@ -42,9 +42,12 @@ cgroup_remove() {
 # device KIND [FLAVOUR]: a new device with the deployment A. KIND: a file system, or mount: ext4, and
 # the data on an XFS of its own; mount-ext4: on a small ext4.
 device() {
-	local kind=$1
+	local kind=$1 flavour
 
 	DATA_IMAGE=
+	flavour=$(tree_flavour)
+	[[ ! $flavour || ${2:-shell} =~ ^($flavour|none)$ ]] ||
+		skip_case "optional: GREENBOOT_TREE is the flavour in $flavour"
 	[[ $kind != mount* ]] || kind=ext4
 	root_new "${kind%-subvol}"
 	sysroot_init "${DEVICE_STATEROOT-}"
@@ -52,7 +55,8 @@ device() {
 	DATA=$VAR/lib/etcd
 	FLAVOUR=${2:-shell}
 	BOOTS=()
-	mkdir -p "$ROOT/boot/grub2" "$VAR/lib"
+	# The journal of the first boot is to be there in the second.
+	mkdir -p "$ROOT/boot/grub2" "$VAR/lib" "$VAR/log/journal"
 	ln -sfn grub2 "$ROOT/boot/grub"
 	grubenv_store <<<"boot_success=1"
 	case $1 in
@@ -127,6 +131,8 @@ boot() {
 
 # inside COMMAND...: on the running machine.
 inside() { nsenter --target="$LEADER" --all --root -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/ "$@"; }
+# inside_soon COMMAND...: where process 1 may be about to go, and would never answer.
+inside_soon() { timeout 5 nsenter --target="$LEADER" --all --root "$@" 2>/dev/null; }
 gbe() { inside greenboot-etcd "$@"; }
 ctl() { nsenter --target="$LEADER" --net -- "$ETCDCTL" --endpoints=http://127.0.0.1:2379 "$@"; }
 machine_running() { [[ $NSPAWN ]] && kill -0 "$NSPAWN" 2>/dev/null; }
@@ -140,7 +146,7 @@ settle() {
 			machine_gone
 			return 1
 		fi
-		state=$(timeout 5 nsenter --target="$LEADER" --all --root systemctl is-system-running 2>/dev/null) || true
+		state=$(inside_soon systemctl is-system-running) || true
 		case $state in
 		running | degraded) return 0 ;;
 		esac

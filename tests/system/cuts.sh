@@ -121,9 +121,10 @@ cut_restore_at() { # POINT KIND
 	b_fails "$2"
 	stage B
 	last_words
-	fault A prerun "$1"
 	inside systemctl reboot
 	machine_gone
+	# Not before: ostree hands A's /etc on to B.
+	fault A prerun "$1"
 	BOOTS=()
 	for n in 1 2 3; do
 		next_boot

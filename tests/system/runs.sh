@@ -69,14 +69,15 @@ run_masked() {
 
 # No room for the backup before an update: etcd is held back, greenboot brings A back, nothing was touched.
 run_held() {
-	local state
+	local free
 
 	os_is B writes
 	a_green mount-ext4
+	put_many large 1500 "$(printf 'x%.0s' {1..4000})"
 	stage B
 	last_words
-	fallocate -l "$(($(stat -f -c '%a * %S' "$DATA") - (8 << 20)))" "$DATA/../filler" 2>/dev/null ||
-		fallocate -l "$(($(stat -f -c '%a * %S' "$DATA") - (8 << 20)))" "$DATA/.filler"
+	free=$(stat -f -c '%a * %S' "$DATA")
+	fallocate -l $(((free) - (3 << 20))) "$DATA/filler"
 	sync -f "$DATA"
 	BOOTS=()
 	reboot
@@ -99,9 +100,9 @@ soft_reboot() { # NAME: staged or deployed
 	BOOTED=$1
 	BOOTS+=("$1")
 	inside systemctl soft-reboot
-	for ((n = 0; n < 3000; n++)); do
-		[[ $(inside systemctl show -P SoftRebootsCount 2>/dev/null) != $((count + 1)) ]] || break
-		sleep 0.02
+	for ((n = 0; n < 300; n++)); do
+		[[ $(inside_soon systemctl show -P SoftRebootsCount) != $((count + 1)) ]] || break
+		sleep 0.1
 	done
 	settle
 }

@@ -36,9 +36,9 @@ upgrade_reboots() {
 		after=$(inside systemctl show -P InactiveEnterTimestampMonotonic greenboot-etcd-prerun.service)
 		((after - before >= least)) || least=$((after - before))
 	done
-	echo "prerun, the shortest of $n: $least us" >&2
+	# By systemd's own clock, with copies that share blocks; the shortest, as others use this machine.
+	((least < 100000)) || fail "etcd waits $least us for prerun"
 	assert_json '[.[] | select(.grade=="good")] | length > 0' true list
-	echo "$least" >"$CASE_LOGS/$SUITE.prerun-usec"
 }
 
 # The closing backup of the shutdown is the one that the update goes back to: B's prerun makes none.
@@ -96,31 +96,9 @@ red_of() {
 upgrade_red_shell() { red_of shell "$1" B B B A; }
 upgrade_red_rust() { red_of rust "$1" B B B B A; }
 
-# etcd 3.4 -> 3.5 -> 3.4: 3.4 could not open what 3.5 leaves.
-upgrade_etcd_versions() {
-	local copy=$GBE_SCRATCH/copy.$BASHPID bad rc=0
-
-	os_is B next writes bad
-	a_green "$1"
-	assert_match "A's etcd" "$(json .etcd.version status)" "3.4*"
-	into_b
-	booted_in_turn B B B A
-	found_each B "$A_STATE"
-	a_is_back
-	bad=$(json ".[] | select(.deployment==\"${DEPLOYMENT[B]}\") | .name" list)
-	assert_json ".[] | select(.name==\"$bad\") | .etcd_version[0:3]" 3.5 list
-	cp -a "$VAR/lib/greenboot-etcd/backups/$bad/data/default" "$copy"
-	timeout 10 "$ETCD" --data-dir="$copy" --listen-client-urls=http://127.0.0.1:0 \
-		--advertise-client-urls=http://127.0.0.1:0 --listen-peer-urls=http://127.0.0.1:0 \
-		>"$copy.log" 2>&1 || rc=$?
-	[[ $rc != 0 && $rc != 124 ]] || fail "etcd 3.4 runs on 3.5's data"
-	grep -q 'cannot be downgraded' "$copy.log" || fail "$(tail -n 1 "$copy.log")"
-	rm -rf -- "$copy" "$copy.log"
-}
-
 suite_begin "$@"
 machine_begin
 FS=${FS:-xfs ext4 btrfs-subvol mount} play upgrade first_boot red_shell
-FS=${FS:-xfs} play upgrade reboots closing green_shell green_rust red_rust etcd_versions
+FS=${FS:-xfs} play upgrade reboots closing green_shell green_rust red_rust
 machine_end
 suite_end

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Another etcd under the same data: with an update, with a system that is older than the last one, and
+# in the running system. Numbers as in the design's list of sequences.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/system.sh
+. "$(dirname "$0")/../lib/system.sh"
+
+etcd_version() { json .etcd.version status; }
+
+# 3.4 -> 3.5 -> 3.4: 3.4 could not open what 3.5 leaves.
+version_red() {
+	local copy=$GBE_SCRATCH/copy.$BASHPID bad rc=0
+
+	os_is B next writes bad
+	a_green "$1"
+	assert_match "A's etcd" "$(etcd_version)" "3.4*"
+	into_b
+	booted_in_turn B B B A
+	found_each B "$A_STATE"
+	a_is_back
+	bad=$(json ".[] | select(.deployment==\"${DEPLOYMENT[B]}\") | .name" list)
+	assert_json ".[] | select(.name==\"$bad\") | .etcd_version[0:3]" 3.5 list
+	cp -a "$VAR/lib/greenboot-etcd/backups/$bad/data/default" "$copy"
+	timeout 10 "$ETCD" --data-dir="$copy" --listen-client-urls=http://127.0.0.1:0 \
+		--advertise-client-urls=http://127.0.0.1:0 --listen-peer-urls=http://127.0.0.1:0 \
+		>"$copy.log" 2>&1 || rc=$?
+	[[ $rc != 0 && $rc != 124 ]] || fail "etcd 3.4 runs on 3.5's data"
+	grep -q 'cannot be downgraded' "$copy.log" || fail "$(tail -n 1 "$copy.log")"
+	rm -rf -- "$copy" "$copy.log"
+}
+
+# 49: an old etcd in a new deployment, which has no data of its own: etcd is held back, and greenboot
+# brings the system back that can read the data.
+version_49() {
+	os_is B next writes
+	os_is C
+	a_green "$1"
+	into_b
+	booted_in_turn B
+	judged green
+	assert_match "B's etcd" "$(etcd_version)" "3.5*"
+	stage C
+	B_STATE=$(etcd_state)
+	BOOTS=()
+	reboot
+	booted_in_turn C C C B
+	[[ ! $(found C) ]] || fail "C's etcd was started"
+	assert_match "C's prerun" "$(journal prerun --boot=-1)" "*3.5*3.4*greenboot-etcd restore*"
+	assert_eq "B's data" "$(found B | tail -n 1)" "$B_STATE"
+	judged green
+}
+
+# 81: a higher etcd in the running system, as `rpm-ostree apply-live` brings it: first a backup. It is
+# gone with the reboot, and A's own etcd has data that it can read.
+version_81() {
+	local before
+
+	a_green "$1"
+	last_words
+	before=$(backups true)
+	install -m 0755 "$ETCD_NEXT" "$ROOT/etcd-next"
+	inside ostree admin unlock
+	inside cp /sysroot/etcd-next /usr/bin/etcd
+	inside systemctl restart etcd.service
+	assert_match "the running etcd" "$(inside etcd --version)" "etcd Version: 3.5*"
+	holds "under the new etcd" "$A_STATE"
+	assert_eq "rule" "$(rule)" 5
+	assert_eq "backups" "$(backups true)" $((before + 1))
+	assert_json "[.[] | select(.etcd_version[0:3]==\"3.4\")] | length > 0" true list
+	put more "under the new etcd"
+	reboot
+	assert_match "A's etcd" "$(inside etcd --version)" "etcd Version: 3.4*"
+	a_is_back
+}
+
+suite_begin "$@"
+machine_begin
+FS=${FS:-xfs} play version red 49 81
+machine_end
+suite_end
