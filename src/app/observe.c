@@ -138,7 +138,7 @@ version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 }
 
 static void
-observe_versions(GbeApp *app, GbeFacts *facts)
+observe_versions(GbeApp *app, gboolean starts, GbeFacts *facts)
 {
 	const GbeStamp *stamp = gbe_situation_stamp(facts);
 	const char *text = NULL;
@@ -157,15 +157,16 @@ observe_versions(GbeApp *app, GbeFacts *facts)
 		}
 	}
 	facts->cluster_version = gbe_version_parse(text);
-
 	text =
 	    facts->booted.id != NULL ? version_in_runs(facts, &facts->booted, G_MAXUINT64) : NULL;
-	if (text != NULL) {
-		facts->etcd_version = gbe_version_parse(text);
-	} else if (!app->below_root) {
+	facts->etcd_version = gbe_version_parse(text);
+	/* Between two starts in one run there may have come another etcd: rpm-ostree apply-live. */
+	starts = starts && stamp != NULL && g_strcmp0(stamp->run, facts->run) == 0;
+	if ((text == NULL || starts) && !app->below_root) {
 		g_autofree char *own = gbe_etcd_version_of_binary(app->config->etcd.binary, 5000);
 
-		facts->etcd_version = gbe_version_parse(own);
+		if (own != NULL)
+			facts->etcd_version = gbe_version_parse(own);
 	}
 }
 
@@ -272,7 +273,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 		facts->store_fs = g_strdup(o->store->fs);
 	}
 	observe_sequences(o);
-	observe_versions(app, facts);
+	observe_versions(app, options->lock_data, facts);
 	observe_request(app, facts);
 	return true;
 }

@@ -259,6 +259,21 @@ plan_stamp(Decision *d)
 		action->on_failure = GBE_FAILURE_HOLD;
 }
 
+/* What this etcd cannot read, and which one it is; "" where it is the version file that decided. */
+static char *
+versions_apart(const Decision *d)
+{
+	const GbeManifest *source = d->view.source;
+	GbeVersion needs =
+	    source != NULL ? gbe_version_parse(source->etcd_version) : d->facts->cluster_version;
+	g_autofree char *theirs = gbe_decide_version_text(needs);
+	g_autofree char *own = gbe_decide_version_text(d->facts->etcd_version);
+
+	if (gbe_version_above(needs, d->facts->etcd_version) != GBE_YES)
+		return g_strdup("");
+	return g_strdup_printf(" (etcd %s, the data is of %s)", own, theirs);
+}
+
 static void
 plan_hold(Decision *d)
 {
@@ -271,13 +286,15 @@ plan_hold(Decision *d)
 				"on-upgrade-from-failed=keep",
 	    [GBE_HOLD_UNUSABLE] = "`greenboot-etcd restore NAME`, or boot the newer deployment",
 	};
+	g_autofree char *versions = NULL;
 	g_autofree char *reason = NULL;
 
 	if (d->ruling.hold == GBE_HOLD_NO)
 		return;
-	reason = g_strdup_printf("%s: %s; `systemctl mask greenboot-etcd-prerun` lets etcd start "
+	versions = d->ruling.hold == GBE_HOLD_UNUSABLE ? versions_apart(d) : g_strdup("");
+	reason = g_strdup_printf("%s%s: %s; `systemctl mask greenboot-etcd-prerun` lets etcd start "
 				 "on what is there",
-				 d->ruling.why, lifts[d->ruling.hold]);
+				 d->ruling.why, versions, lifts[d->ruling.hold]);
 	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
 	d->plan->hold = TRUE;
 }
