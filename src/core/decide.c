@@ -264,8 +264,9 @@ static char *
 versions_apart(const Decision *d)
 {
 	const GbeManifest *source = d->view.source;
-	GbeVersion needs =
-	    source != NULL ? gbe_version_parse(source->etcd_version) : d->facts->cluster_version;
+	GbeVersion needs = source != NULL ? gbe_version_parse(gbe_manifest_needs(source))
+			   : d->facts->storage_version.known ? d->facts->storage_version
+							     : d->facts->cluster_version;
 	g_autofree char *theirs = gbe_decide_version_text(needs);
 	g_autofree char *own = gbe_decide_version_text(d->facts->etcd_version);
 
