@@ -375,7 +375,7 @@ check-crash:
 	+@$(MAKE) FAULTS=0 all crash-programs
 	+@$(MAKE) FAULTS=1 all
 	@SUITE_TIMEOUT=$(if $(filter ci,$(LEVEL)),1800,14400) $(call test_env,0) tests/crash/run \
-		$(wildcard tests/crash/on-*.sh)
+		$(wildcard tests/crash/on-*.sh) tests/crash/disk-killed.sh
 
 check-mutations:
 	+@$(MAKE) FAULTS=0 all crash-programs

@@ -10,6 +10,7 @@ declare -gA KNOWN=()       # states that have been looked at to the end
 SEEN_DATA='' SEEN_ALL='' SEEN_HIDDEN=''
 declare -ga SEEN_LEFT=()
 ALSO_FINAL= # what the next start may leave, besides: where the operation could tell that it failed
+RETENTION_RAN=
 BROKEN=
 
 # broken WHY: a promise was.
@@ -95,14 +96,14 @@ kept() {
 	done
 }
 
-# Each backup of before has the content that it had. Only what a person removes may be missing, and what was
-# adopted, once there is another one.
+# Each backup of before has the content that it had. Only what a person removes may be missing, what was
+# adopted, once there is another one, and, once a start came to its end, what retention drops.
 backups_intact() {
 	local word name digest
 
 	while read -r word name digest; do
 		if [[ ! ${SEEN_BACKUP[$name]-} ]]; then
-			[[ $1 == delete || $1 == prune ]] ||
+			[[ $1 == delete || $1 == prune || $RETENTION_RAN ]] ||
 				[[ $name == adopted-* && ${#SEEN_BACKUP[@]} != 0 ]] || broken "$word $name is gone" || return
 		elif [[ ${SEEN_BACKUP[$name]} != "${ROLE[$digest]}" ]]; then
 			broken "$word $name is ${SEEN_BACKUP[$name]}, and was ${ROLE[$digest]}" || return

@@ -51,11 +51,11 @@ disk_fills() {
 	wait "$pid" || rc=$?
 	BROKEN=
 	look && status_fits "$op" "$rc" "No space left|room" && space_freed "$op" "" &&
-		full_start "$op" || FAILURES+=("full at $2: $BROKEN")
+		backups_intact "$op" && full_start "$op" || FAILURES+=("full at $2: $BROKEN")
 	disk_free
-	ALSO_FINAL=${OP_MAY[$op]}
+	ALSO_FINAL=${OP_MAY[$op]} RETENTION_RAN=yes
 	died "$op" "full at $2"
-	ALSO_FINAL=
+	ALSO_FINAL='' RETENTION_RAN=''
 }
 
 # A start on a full disk lets etcd start, unless it is an upgrade that would go without its backup.
