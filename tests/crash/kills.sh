@@ -10,6 +10,7 @@
 CHANGING=write,pwrite64,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,symlinkat,linkat
 CHANGING+=,ioctl,copy_file_range,ftruncate,fallocate,fchown,fchownat,fchmod,fchmodat,fsetxattr
 CHANGING+=,fremovexattr,utimensat,fsync,fdatasync,syncfs
+READING=openat,read,pread64,getdents64
 
 # some COUNT: of the lines on stdin, so many at most, evenly, beginning elsewhere on each file system.
 some() {
@@ -33,20 +34,26 @@ operation_traced() {
 
 # calls OPERATION CALLS: each call that any of its processes makes, as CALL N.
 calls() {
-	operation_traced "$1" "$GBE_MEM/calls" "$2"
-	awk '$2 ~ /^[a-z0-9_]+\(/ {
+	local list=$GBE_MEM/calls.$1
+
+	[[ -e $list ]] || operation_traced "$1" "$list" "$CHANGING,$READING"
+	awk -v calls=",$2," '$2 ~ /^[a-z0-9_]+\(/ {
 			call = substr($2, 1, index($2, "(") - 1)
-			if (++n[$1, call] > most[call])
+			if (index(calls, "," call ",") != 0 && ++n[$1, call] > most[call])
 				print call, ++most[call]
-		}' "$GBE_MEM/calls"
+		}' "$list"
 }
 
+# points OPERATION: the fault points that it passes, as POINT@PASS.
 points() {
-	device_on "$1"
-	GREENBOOT_ETCD_FAULT_TRACE=1 BUILD=$BUILD_FAULTS operation_run "$1" >"$GBE_MEM/operation.log" 2>&1 ||
-		true
-	disk_umount
-	sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p' "$GBE_MEM/operation.log"
+	local list=$GBE_MEM/points.$1
+
+	if [[ ! -e $list ]]; then
+		device_on "$1"
+		GREENBOOT_ETCD_FAULT_TRACE=1 BUILD=$BUILD_FAULTS operation_run "$1" >"$list" 2>&1 || true
+		disk_umount
+	fi
+	sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p' "$list"
 }
 
 # died OPERATION WHAT: after it did; looks, boots, looks again. A line in FAILURES where a promise broke.

@@ -29,6 +29,17 @@ etcd_writes() {
 	"$@"
 	STATE_OF_ETCD=$(etcd_state)
 	stop_etcd
+	forget_wal
+}
+
+# What is reserved of a WAL and was read since is data to SEEK_DATA, as long as the page cache has it, and a
+# copy of it is 64 MB of zeros, which each look at it reads.
+forget_wal() {
+	local file
+
+	for file in "$DATA"/member/wal/*; do
+		dd if=/dev/null of="$file" oflag=nocache conv=notrunc,fdatasync status=none
+	done
 }
 
 # scene NAME: saves the device as it is now: the disk, /boot, and, should it be on, /run.

@@ -10,7 +10,7 @@
 # operation. CI kills and fails on three file systems; the others differ in what a power cut leaves.
 case ${LEVEL:-ci} in
 ci)
-	BUDGET=10 KILL_POINTS=4 KILL_CALLS=6 ERRORS=10 DEATHS=3
+	BUDGET=8 KILL_POINTS=2 KILL_CALLS=3 ERRORS=5 DEATHS=1
 	[[ $KIND == ext4 || $KIND == xfs || $KIND == btrfs-subvol ]] || KILL_POINTS=0
 	;;
 full) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=60 ERRORS=30 DEATHS=20 ;;
