@@ -28,7 +28,7 @@ disk describe "$NUMBER"
 tr ' ' '\n' <<<"$ANSWER"
 disk state "$NUMBER"
 read -r _ _ _ WHEN _ <<<"$ANSWER"
-disk_mount || exit 1
+disk_mount || { echo "BROKEN: it cannot be mounted" && exit 1; }
 "$LOOK" "$ROOT"
 find "$ROOT/var/lib" -path '*/member/*' -prune -o -printf '%P %s\n'
 [[ $# == 0 ]] || "$@"

@@ -201,7 +201,7 @@ seq_57() {
 
 # Cut in every step of it. (The disk keeps all here: the data is on a file system of its own.)
 seq_57_cut() {
-	local point points
+	local point points b_files
 
 	mounted_microshift "$1"
 	judge red
@@ -209,6 +209,7 @@ seq_57_cut() {
 	MASKED=yes machine_on
 	booted B
 	save_tree
+	b_files=$(files "$ROOT/var/lib/microshift")
 	mapfile -t points < <(fault_points prerun)
 	((${#points[@]} > 0)) || fail "prerun passes no fault point"
 	for point in "${points[@]}"; do
@@ -221,7 +222,20 @@ seq_57_cut() {
 		holds "after a cut at $point" "$A_STATE"
 		assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 		kill_etcd
+		in_store "$b_files" || fail "after a cut at $point: what B had is not whole any more"
 	done
+}
+
+# files DIR: what they have. (A mount point has a lost+found of its own, and the store.)
+files() { (cd "$1" && find . -type f ! -path './.greenboot-etcd*' -exec sha256sum {} + | sort); }
+
+# in_store FILES: a backup has just these.
+in_store() {
+	local dir
+	while read -r dir; do
+		[[ $(files "$dir") != "$1" ]] || return 0
+	done < <(find "$ROOT/var/lib" -type d -path '*/backups/*/data')
+	return 1
 }
 
 save_tree() {
