@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup.h"
 
+#include "app/inside.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "core/retention.h"
@@ -18,6 +19,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* One that is taken from under a running etcd. */
+#define LIVE_TRIES 3U
 
 typedef struct {
 	GbeApp *app;
@@ -141,10 +145,26 @@ clone_data(Backup *b, GError **error)
 
 		for (guint i = 0; i < result.info.left_out->len; i++)
 			g_strv_builder_add(names, result.info.left_out->pdata[i]);
+		g_strfreev(b->manifest->left_out);
 		b->manifest->left_out = g_strv_builder_end(names);
 	}
 	b->timing.clone_usec = g_get_monotonic_time() - begin;
 	return gbe_open_dir_at(b->entry_fd, GBE_STORE_DATA, &b->data_fd, error);
+}
+
+/* The source was looked into under etcd's lock, and the copy is compared with it: then all is known. */
+static bool
+look_inside(Backup *b, GError **error)
+{
+	gint64 begin = g_get_monotonic_time();
+
+	if (!b->options->live && b->observed->looked &&
+	    b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL)
+		return true;
+	if (!gbe_inside_copy(b->app, b->data_fd, b->manifest, error))
+		return false;
+	b->timing.look_usec += g_get_monotonic_time() - begin;
+	return true;
 }
 
 static bool
@@ -153,15 +173,14 @@ describe(Backup *b, GError **error)
 	g_autofree char *text = NULL;
 
 	if (b->options->live) {
-		/* Not proved until etcd's files can be read. */
 		b->manifest->live = TRUE;
-		b->manifest->verified = GBE_VERIFIED_NO;
 		b->manifest->fingerprint.present = FALSE;
-		if (b->manifest->grade == GBE_GRADE_GOOD)
-			b->manifest->grade = GBE_GRADE_UNPROVEN;
 	}
+	if (!look_inside(b, error))
+		return false;
 	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, FALSE, b->manifest, error))
 		return false;
+	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);
 	text = gbe_manifest_print(b->manifest);
 	return gbe_write_file_at(b->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
@@ -174,7 +193,8 @@ verify(Backup *b, GError **error)
 	gint64 begin = g_get_monotonic_time();
 	GbeCompare how = GBE_COMPARE_NAMES;
 
-	if (b->manifest->verified == GBE_VERIFIED_NO)
+	/* What etcd writes on is no longer what was cloned. That copy is proved by what is in it. */
+	if (b->manifest->verified == GBE_VERIFIED_NO || b->options->live)
 		return true;
 	if (b->manifest->method == GBE_METHOD_REFLINK)
 		how = GBE_COMPARE_CLONES;
@@ -226,6 +246,26 @@ run(Backup *b, GError **error)
 	return verify(b, error) && publish(b, error);
 }
 
+/* Clones of files that are being written may have caught a moment between two of them. */
+static bool
+run_until_sound(Backup *b, GError **error)
+{
+	for (guint try = 1;; try++) {
+		g_autoptr(GError) local = NULL;
+
+		if (run(b, &local))
+			return true;
+		if (!b->options->live || try == LIVE_TRIES ||
+		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		g_debug("try %u: %s", try, local->message);
+		gbe_close_fd(&b->entry_fd);
+		gbe_close_fd(&b->data_fd);
+	}
+}
+
 bool
 gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		const GbeBackupOptions *options, GbeTiming *ret_timing, GError **error)
@@ -248,7 +288,7 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 	if (!gbe_data_check_whole(observed->data, error) || !make_room(&b, error))
 		return false;
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
-	if (!run(&b, error)) {
+	if (!run_until_sound(&b, error)) {
 		g_autoptr(GError) ignored = NULL;
 
 		/* What cannot be removed now is swept by the next one under the lock. */
@@ -256,7 +296,7 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 			g_debug("%s", ignored->message);
 		return false;
 	}
-	b.timing.total_usec = g_get_monotonic_time() - begin;
+	b.timing.total_usec = g_get_monotonic_time() - begin - b.timing.look_usec;
 	if (ret_timing != NULL)
 		*ret_timing = b.timing;
 	return true;

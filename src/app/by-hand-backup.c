@@ -71,9 +71,8 @@ describe(const GbeSession *session, const GbeByHandBackup *options, gboolean liv
 	manifest->description = g_strdup(options->description);
 	manifest->pinned = options->pin;
 	if (live) {
-		/* Nobody has looked into the files, and etcd writes on. */
+		/* Looked into once it is made; what etcd has open has no fingerprint. */
 		manifest->live = TRUE;
-		manifest->grade = GBE_GRADE_UNPROVEN;
 		gbe_fingerprint_clear(&manifest->fingerprint);
 	}
 	return manifest;
@@ -82,11 +81,14 @@ describe(const GbeSession *session, const GbeByHandBackup *options, gboolean liv
 static bool
 take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *result, GError **error)
 {
-	gboolean live = session->observed->facts->data_open == GBE_YES;
+	GbeObserved *observed = session->observed;
+	gboolean live = observed->facts->data_open == GBE_YES;
 	GbeBackupOptions how = {.live = live, .cow_only = live};
-	g_autoptr(GbeManifest) manifest = describe(session, options, live);
+	g_autoptr(GbeManifest) manifest = NULL;
 	GbeEventFields fields = {.rule = "by-hand", .action = "backup"};
 
+	gbe_observe_inside(observed);
+	manifest = describe(session, options, live);
 	result->name = g_strdup(manifest->name);
 	result->grade = manifest->grade;
 	result->dry_run = options->dry_run;
@@ -94,12 +96,12 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	result->size = manifest->size;
 	if (options->dry_run)
 		return true;
-	if (!gbe_backup_take(session->app, session->observed, manifest, &how, &result->timing,
-			     error)) {
+	if (!gbe_backup_take(session->app, observed, manifest, &how, &result->timing, error)) {
 		gbe_session_record(session, "failed", error != NULL ? (*error)->message : NULL,
 				   manifest->name, NULL);
 		return false;
 	}
+	result->timing.look_usec += observed->look_usec;
 	result->method = manifest->method;
 	result->size = manifest->size;
 	result->grade = manifest->grade;

@@ -95,7 +95,7 @@ grade(GbeSession *session, const char *name, gboolean good, const char *reason, 
 	if (!gbe_session_find(session->observed, name, &manifest, error))
 		return false;
 	if (good && !manifest->consumed &&
-	    !gbe_restore_validate(session->app, session->observed->store, manifest, error))
+	    !gbe_restore_validate(session->app, session->observed->store, manifest, NULL, error))
 		return false;
 	if (dry_run)
 		return true;

@@ -195,6 +195,7 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 				   error != NULL ? (*error)->message : NULL, name, NULL);
 		return false;
 	}
+	result->timing.look_usec += session->observed->look_usec;
 	gbe_session_record(session, "done", "asked for by hand", name,
 			   displaced != NULL ? displaced->name : "");
 	return true;
@@ -224,17 +225,20 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	const GbeManifest *source;
 	gboolean open = session->observed->facts->data_open == GBE_YES;
 
+	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
 	    !check_all(session->observed, source, options->force, error))
 		return false;
 	/* Nobody's service is stopped for a backup that is not sound. */
 	if ((options->dry_run || (open && options->stop)) && !options->force &&
-	    !gbe_restore_validate(session->app, session->observed->store, source, error))
+	    !gbe_restore_validate(session->app, session->observed->store, source, NULL, error))
 		return false;
 	if (!gbe_session_quiesce(session, how, error))
 		return false;
-	/* What was observed may be another observation by now. */
+	/* What was observed may be another observation by now, and what etcd had open tells more. */
+	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
+	    !check_all(session->observed, source, options->force, error) ||
 	    !swap(session, source, options, result, error))
 		return false;
 	result->dry_run = options->dry_run;

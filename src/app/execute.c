@@ -324,11 +324,15 @@ static void
 say_decided(const Execution *e)
 {
 	const GbeFacts *facts = e->observed->facts;
-	const char *why = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
 	GbeEventFields fields = fields_of(e, NULL);
 	g_autofree char *reason = NULL;
+	const char *why = NULL;
 
-	if (e->plan->rule == GBE_RULE_0 && why != NULL)
+	if (e->plan->rule == GBE_RULE_0)
+		why = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
+	else if (e->plan->rule == GBE_RULE_5A)
+		why = facts->sound_why;
+	if (why != NULL)
 		fields.reason = reason = g_strdup_printf("%s: %s", e->plan->reason, why);
 	gbe_event_decided(&fields);
 }

@@ -233,6 +233,7 @@ close_run(GbeApp *app, GError **error)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "etcd still has %s open at shutdown: no closing record",
 				 observed->data->path);
+	gbe_observe_inside(observed);
 	gbe_view_live(observed->facts, &f.view);
 	/* The record is worth having without the backup. */
 	ok = closing_backup(&f, &backup_error);

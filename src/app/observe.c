@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/observe.h"
 
+#include "app/inside.h"
 #include "app/state.h"
 #include "core/backup-name.h"
 #include "core/situation.h"
@@ -297,6 +298,33 @@ gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_obs
 	return true;
 }
 
+void
+gbe_observe_inside(GbeObserved *observed)
+{
+	gint64 begin = g_get_monotonic_time();
+	GbeFacts *facts = observed->facts;
+
+	if (observed->looked || facts->data != GBE_YES || facts->data_open != GBE_NO)
+		return;
+	gbe_inside_data(observed->data, facts);
+	observed->looked = TRUE;
+	observed->look_usec = g_get_monotonic_time() - begin;
+}
+
+gboolean
+gbe_observe_wants_inside(const GbeObserved *observed)
+{
+	const GbeFacts *facts = observed->facts;
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	gboolean same_run = stamp != NULL && facts->run != NULL &&
+			    g_strcmp0(stamp->run, facts->run) == 0 &&
+			    gbe_deployment_same(&stamp->deployment, &facts->booted);
+
+	if (facts->skip || (facts->ostree == GBE_NO && facts->request.kind == GBE_REQUEST_NONE))
+		return FALSE;
+	return !same_run || facts->request.kind != GBE_REQUEST_NONE;
+}
+
 /* What ostree, systemd and greenboot said; the rest is looked at again. */
 static GbeFacts *
 facts_again(const GbeFacts *old)
@@ -342,6 +370,8 @@ gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *ob
 	observed->store = g_steal_pointer(&o->store);
 	observed->damaged = g_steal_pointer(&o->damaged);
 	observed->lock_fd = gbe_steal_fd(&o->lock_fd);
+	observed->looked = FALSE;
+	observed->look_usec = 0;
 	return true;
 }
 

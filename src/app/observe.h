@@ -19,6 +19,8 @@ typedef struct {
 	GbeStore *store;
 	GPtrArray *damaged; /* of char *: store entries whose manifest cannot be read */
 	int lock_fd;	    /* etcd's lock on db, or -1 */
+	gboolean looked;    /* into etcd's files: gbe_observe_inside() */
+	gint64 look_usec;   /* how long that took */
 } GbeObserved;
 
 typedef struct {
@@ -30,6 +32,13 @@ bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **re
 		 GError **error) GBE_CHECKED;
 void gbe_observed_free(GbeObserved *observed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
+
+/* Looks into etcd's files where nobody has them open, once: the facts sound, damage, voters, ids, versions
+ * of the data itself. Its cost is the log's: for who decides by it, or says it. */
+void gbe_observe_inside(GbeObserved *observed);
+/* Is anything going to be decided by what is inside? Not where the service is started again in the same run
+ * (rule 5), and not where nothing is decided at all. */
+gboolean gbe_observe_wants_inside(const GbeObserved *observed);
 
 /* Looks again at data, state and store, after something was done to them; what ostree, systemd and
  * greenboot said stays. Lets go of etcd's lock (and takes it anew with ->lock_data). On failure

@@ -141,6 +141,8 @@ decide_once(Prerun *p)
 		return GBE_OUTCOME_DONE;
 	}
 	observed = p->observed;
+	if (gbe_observe_wants_inside(observed))
+		gbe_observe_inside(observed);
 	if (observed->facts->rejected == NULL)
 		observed->facts->rejected = g_hash_table_ref(p->rejected);
 	plan = gbe_decide(observed->facts);

@@ -2,6 +2,7 @@
 #include "app/restore.h"
 
 #include "app/entries.h"
+#include "app/inside.h"
 #include "app/recover.h"
 #include "app/restore-private.h"
 #include "app/state.h"
@@ -29,19 +30,16 @@ restore_clear(Restore *r)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Restore, restore_clear)
 
 bool
-gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest, GError **error)
+gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
+		     gint64 *ret_look_usec, GError **error)
 {
-	gbe_autofd int data_fd = -1;
-	/* A clone cannot rot apart from its source; what was copied byte by byte can. */
-	gboolean digests = manifest->method == GBE_METHOD_COPY;
 	g_autoptr(GError) local = NULL;
 
 	if (manifest->consumed)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "backup %s is a name only: its data was restored without a copy",
 				 manifest->name);
-	if (!gbe_store_open_data(store, manifest->name, &data_fd, &local) ||
-	    !gbe_compare_manifest(data_fd, manifest, digests, gbe_app_progress, app, &local)) {
+	if (!gbe_inside_backup(app, store, manifest, ret_look_usec, &local)) {
 		/* Not there, not whole, not readable: for whoever asks, all the same. */
 		gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
 			  manifest->name, local->message);
@@ -298,12 +296,13 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeS
 	/* The etcd that gets this data has its WAL elsewhere, and that is not in the backup. */
 	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
 		return false;
-	if (!gbe_restore_validate(app, observed->store, r.backup, &local)) {
+	if (!gbe_restore_validate(app, observed->store, r.backup, &r.timing.look_usec, &local)) {
 		if (!options->force || r.backup->consumed) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
 		}
 	}
+	begin += r.timing.look_usec;
 	r.timing.verify_usec = g_get_monotonic_time() - begin;
 	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, stamp->sequence);
 	r.intent = new_intent(&r);

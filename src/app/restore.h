@@ -33,7 +33,8 @@ typedef struct {
 bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeStamp *stamp,
 		     GbeManifest *displaced, const GbeRestoreOptions *options,
 		     GbeTiming *ret_timing, GError **error) GBE_CHECKED;
-/* Is the backup what its manifest says? (Names, types, sizes; digests where they are recorded and bytes
- * were copied.) */
+/* Is the backup what its manifest says (names, types, sizes; digests where they are recorded and bytes
+ * were copied), and are etcd's files in it sound? GBE_ERROR_VERIFY_FAILED otherwise. @ret_look_usec as of
+ * gbe_inside_backup(). */
 bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
-			  GError **error) GBE_CHECKED;
+			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;

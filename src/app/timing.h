@@ -5,8 +5,9 @@
 #include <glib.h>
 
 typedef struct {
-	gint64 total_usec; /* lock taken to name durable */
+	gint64 total_usec; /* lock taken to name durable, without ->look_usec */
 	gint64 clone_usec, verify_usec, sync_usec, publish_usec;
+	gint64 look_usec;      /* looking into etcd's files: what it is worth, not how it is kept */
 	guint64 bytes_written; /* data bytes really copied */
 	guint flushes;
 } GbeTiming;

@@ -62,10 +62,16 @@ read_directory(GbeApp *app, int data_fd, int wal_fd, const char *member_dir,
 	const GbeDbOptions db = db_options(app, options);
 	g_autofree char *member_path = NULL;
 	g_autoptr(GError) local = NULL;
+	gint64 begin = g_get_monotonic_time();
 
-	if (gbe_member_locate(data_fd, member_dir, &member_path, &local))
-		return gbe_directory_read(data_fd, member_path, wal_fd, &db,
-					  &verification->directory, &verification->findings, error);
+	if (gbe_member_locate(data_fd, member_dir, &member_path, &local)) {
+		bool read =
+		    gbe_directory_read(data_fd, member_path, wal_fd, &db, &verification->directory,
+				       &verification->findings, error);
+
+		verification->look_usec = g_get_monotonic_time() - begin;
+		return read;
+	}
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
@@ -100,6 +106,24 @@ compare_identity(GbeVerification *verification, const GbeManifest *manifest)
 		    "it is the data of another member or cluster than its manifest says");
 }
 
+/* Of rows of which each looks right, only this tells that one has changed. */
+static void
+compare_hash(GbeVerification *verification, const GbeManifest *manifest)
+{
+	const GbeDb *db = &verification->directory.db;
+
+	if (manifest->hash_kv < 0 || !db->has_hash_kv)
+		return;
+	if (manifest->revision != db->revision ||
+	    manifest->compact_revision != db->compact_revision ||
+	    manifest->hash_kv != (gint64)db->hash_kv)
+		gbe_findings_add(&verification->findings, GBE_FINDING_DAMAGE, "backup-hash",
+				 GBE_STORE_DATA, GBE_PLACE_FILE, 0, GBE_NO, GBE_YES,
+				 "HashKV at revision %" G_GINT64_FORMAT
+				 " is %u, and was %" G_GINT64_FORMAT " at %" G_GINT64_FORMAT,
+				 db->revision, db->hash_kv, manifest->hash_kv, manifest->revision);
+}
+
 bool
 gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		  const GbeVerifyOptions *options, GbeVerification **ret_verification,
@@ -123,8 +147,9 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		finish(g_steal_pointer(&verification), ret_verification);
 		return true;
 	}
-	if (!gbe_compare_manifest(fd, manifest, options->level == GBE_VERIFY_FULL, gbe_app_progress,
-				  app, &local)) {
+	if (!gbe_compare_manifest(fd, manifest,
+				  options->digests || options->level == GBE_VERIFY_FULL,
+				  gbe_app_progress, app, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
@@ -135,6 +160,7 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			    error))
 		return gbe_prefix(error, "backup %s", manifest->name);
 	compare_identity(verification, manifest);
+	compare_hash(verification, manifest);
 	finish(g_steal_pointer(&verification), ret_verification);
 	return true;
 }

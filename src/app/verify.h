@@ -25,6 +25,7 @@ typedef struct {
 	GbeDirectory directory; /* of a snapshot file ->db alone */
 	GbeFindings findings;
 	gint64 usec;
+	gint64 look_usec; /* of it: in etcd's files */
 } GbeVerification;
 
 void gbe_verification_free(GbeVerification *verification);
@@ -33,6 +34,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeVerification, gbe_verification_free)
 typedef struct {
 	GbeVerifyLevel level;
 	gboolean quick;
+	gboolean
+	    digests; /* of a backup, where they are recorded; with GBE_VERIFY_FULL in any case */
 } GbeVerifyOptions;
 
 /* Errors are those of looking: not there, not readable, GBE_ERROR_BUSY. What is wrong is a finding. */

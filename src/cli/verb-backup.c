@@ -33,7 +33,7 @@ const GOptionEntry gbe_options_backup[] = {
     {"description", 'd', 0, G_OPTION_ARG_FILENAME, &arg_description, "What it is for", "TEXT"},
     OPTION_STOP,
     {"live", 0, 0, G_OPTION_ARG_NONE, &arg_live,
-     "While etcd runs, where the file system clones; it is graded unproven", NULL},
+     "While etcd runs, where the file system clones; kept when it verifies", NULL},
     {"pin", 0, 0, G_OPTION_ARG_NONE, &arg_pin, "Keep it until it is unpinned", NULL},
     OPTION_DRY_RUN,
     {NULL},
@@ -75,6 +75,7 @@ result_json(const GbeByHandResult *result)
 	gbe_json_set_string(object, "name", result->name);
 	gbe_json_set_string(object, "method", gbe_method_to_string(result->method));
 	json_object_set_object_member(object, "timing", timing_json(&result->timing));
+	json_object_set_int_member(object, "look_usec", result->timing.look_usec);
 	json_object_set_int_member(object, "bytes_written", (gint64)result->timing.bytes_written);
 	json_object_set_int_member(object, "size", (gint64)result->size);
 	gbe_json_set_string(object, "grade", gbe_grade_to_string(result->grade));

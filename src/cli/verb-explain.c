@@ -107,8 +107,10 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 					 "'greenboot-etcd --help'.");
 		options.deliberate = gbe_tri(g_str_equal(arg_return, "deliberate"));
 	}
-	if (!gbe_cli_observe_as_root(cli, &observed, error) ||
-	    !gbe_explain(observed, &options, &object, error))
+	if (!gbe_cli_observe_as_root(cli, &observed, error))
+		return false;
+	gbe_observe_inside(observed);
+	if (!gbe_explain(observed, &options, &object, error))
 		return false;
 	if (cli->json)
 		gbe_print_object(object);

@@ -201,7 +201,8 @@ plan_restore(Decision *d)
 	manifest->set_aside = d->displaced == GBE_DISPLACED_SET_ASIDE;
 	if (d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED) {
 		manifest->grade = GBE_GRADE_BAD;
-		manifest->grade_reason = g_strdup(d->displaced_why);
+		if (manifest->grade_reason == NULL) /* else what is damaged in it */
+			manifest->grade_reason = g_strdup(d->displaced_why);
 	}
 	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
 				"the present data is kept under this name");

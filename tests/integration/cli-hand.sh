@@ -98,7 +98,8 @@ live() {
 	writer=$!
 	sleep 0.1
 	assert_exit 0 gbe --json backup live --live
-	assert_eq "grade" "$(jq -r .grade <<<"$OUT")" unproven
+	assert_eq "grade" "$(jq -r .grade <<<"$OUT")" good
+	assert_json .verified sanity show live
 	assert_exit 0 gbe backup again --live
 	kill "$writer"
 	wait "$writer" || true

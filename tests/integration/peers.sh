@@ -80,7 +80,7 @@ peers_M3() {
 }
 
 # M5: boot n is good and backed up; the data goes bad in boot n+1; boot n+2 backs that up and removes the
-# good one. (Damage that nobody notices while a run is green is for who reads etcd's files.)
+# good one. (Damage to the files while a run is green: suite "inside".)
 peers_M5() {
 	local good
 

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/inside.h"
+
+#include "app/verify.h"
+#include "core/decide.h"
+#include "etcd/directory.h"
+#include "etcd/member.h"
+
+/* What JSON holds exactly; beyond that it is no number of a log that anybody wrote. */
+#define INDEX_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
+
+typedef struct {
+	GbeDirectory directory;
+	GbeFindings findings;
+} Inside;
+
+static void
+inside_clear(Inside *inside)
+{
+	gbe_directory_clear(&inside->directory);
+	gbe_findings_clear(&inside->findings);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Inside, inside_clear)
+
+static gboolean
+has_unknown(const GbeFindings *findings)
+{
+	for (guint i = 0; i < findings->items->len; i++)
+		if (((GbeFinding *)g_ptr_array_index(findings->items, i))->severity ==
+		    GBE_FINDING_UNKNOWN)
+			return TRUE;
+	return FALSE;
+}
+
+/* That etcd is known not to survive, or to lose writes by; the first, or NULL. Beside what this program
+ * does not know, nothing is certain enough to throw data away for. */
+static const GbeFinding *
+first_fatal(const GbeFindings *findings)
+{
+	if (has_unknown(findings))
+		return NULL;
+	for (guint i = 0; i < findings->items->len; i++) {
+		const GbeFinding *finding = g_ptr_array_index(findings->items, i);
+
+		if (finding->severity == GBE_FINDING_DAMAGE &&
+		    (finding->etcd_notices == GBE_YES || finding->loses_data == GBE_YES))
+			return finding;
+	}
+	return NULL;
+}
+
+static GbeVerifyLevel
+level_of(const GbeApp *app)
+{
+	return app->config->backup.verify == GBE_BACKUP_VERIFY_FULL ? GBE_VERIFY_FULL
+								    : GBE_VERIFY_SANITY;
+}
+
+/* By the log; where that does not tell, by the database. */
+static guint
+voters_of(const GbeDirectory *directory)
+{
+	if (directory->conf.voters != NULL && directory->conf.voters->len > 0)
+		return directory->conf.voters->len;
+	if (directory->db.voters > 0)
+		return (guint)directory->db.voters;
+	return directory->db.members == 1 ? 1 : GBE_VOTERS_UNCLEAR;
+}
+
+/* 3.6 and newer say in so many words for which version the data is. */
+static const char *
+version_of(const GbeDb *db)
+{
+	return db->storage_version != NULL ? db->storage_version : db->cluster_version;
+}
+
+static gint64
+index_of(const GbeDb *db)
+{
+	return db->present && db->consistent_index > 0 && db->consistent_index <= INDEX_MAX
+		   ? (gint64)db->consistent_index
+		   : -1;
+}
+
+static void
+set_id(char **id, guint64 value)
+{
+	g_free(*id);
+	*id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", value);
+}
+
+void
+gbe_inside_data(const GbeData *data, GbeFacts *facts)
+{
+	const GbeDbOptions options = {.level = GBE_VERIFY_SANITY};
+	g_auto(Inside) inside = {0};
+	g_autoptr(GError) error = NULL;
+	const GbeWal *wal = &inside.directory.wal;
+	const GbeFinding *fatal, *worst;
+
+	gbe_findings_init(&inside.findings);
+	if (!gbe_directory_read(data->fd, data->member_path, data->wal_fd, &options,
+				&inside.directory, &inside.findings, &error)) {
+		facts->sound_why = g_strdup(error->message);
+		return;
+	}
+	fatal = first_fatal(&inside.findings);
+	worst = gbe_findings_first(&inside.findings);
+	if (fatal != NULL) {
+		facts->sound = GBE_NO;
+		facts->sound_why = gbe_finding_to_text(fatal);
+	} else if (worst == NULL || worst->severity < GBE_FINDING_DAMAGE) {
+		facts->sound = GBE_YES;
+	} else {
+		facts->sound_why = gbe_finding_to_text(worst);
+	}
+	if (gbe_findings_worst(&inside.findings) == GBE_FINDING_DAMAGE &&
+	    !has_unknown(&inside.findings))
+		facts->damage = g_strdup(facts->sound_why);
+	facts->voters = voters_of(&inside.directory);
+	facts->consistent_index = index_of(&inside.directory.db);
+	facts->storage_version = gbe_version_parse(version_of(&inside.directory.db));
+	if (wal->has_metadata) {
+		set_id(&facts->member_id, wal->metadata.member);
+		set_id(&facts->cluster_id, wal->metadata.cluster);
+	}
+}
+
+/* What the copy says of itself is more than what was known before. */
+static void
+record(const GbeDirectory *directory, GbeManifest *manifest)
+{
+	const GbeDb *db = &directory->db;
+	guint voters = voters_of(directory);
+
+	if (directory->wal.has_metadata) {
+		set_id(&manifest->member_id, directory->wal.metadata.member);
+		set_id(&manifest->cluster_id, directory->wal.metadata.cluster);
+	}
+	if (voters != GBE_VOTERS_UNCLEAR)
+		manifest->voters = voters;
+	manifest->consistent_index = index_of(db);
+	if (version_of(db) != NULL) {
+		g_free(manifest->storage_version);
+		manifest->storage_version = g_strdup(version_of(db));
+		if (manifest->etcd_version == NULL)
+			manifest->etcd_version = g_strdup(version_of(db));
+	}
+	if (!db->has_hash)
+		return;
+	manifest->revision = db->revision;
+	manifest->compact_revision = db->compact_revision;
+	manifest->total_keys = (gint64)db->keys;
+	manifest->hash_kv = db->has_hash_kv ? (gint64)db->hash_kv : -1;
+}
+
+static void
+grade(GbeManifest *manifest, GbeVerifyLevel level)
+{
+	manifest->verified = level == GBE_VERIFY_FULL ? GBE_VERIFIED_FULL : GBE_VERIFIED_SANITY;
+	if (manifest->grade != GBE_GRADE_BAD)
+		manifest->grade =
+		    gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
+}
+
+static bool
+judge(const GbeFindings *findings, GbeVerifyLevel level, GbeManifest *manifest, GError **error)
+{
+	const GbeFinding *worst = gbe_findings_first(findings);
+	g_autofree char *why = NULL;
+
+	if (worst == NULL || worst->severity < GBE_FINDING_DAMAGE) {
+		grade(manifest, level);
+		return true;
+	}
+	why = gbe_finding_to_text(worst);
+	if (worst->severity == GBE_FINDING_UNKNOWN)
+		return manifest->live ? gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+						  "whether a copy of the running etcd's data is "
+						  "sound cannot be told (%s): use --stop",
+						  why)
+				      : true;
+	if (manifest->live)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "the copy of the running etcd's data is not sound (%s): try "
+				 "again, or use --stop",
+				 why);
+	manifest->grade = GBE_GRADE_BAD;
+	g_free(manifest->grade_reason);
+	manifest->grade_reason = g_steal_pointer(&why);
+	return true;
+}
+
+bool
+gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
+{
+	const GbeDbOptions options = {
+	    .level = level_of(app),
+	    .progress = gbe_app_progress,
+	    .progress_data = app,
+	};
+	g_autofree char *member_path = NULL;
+	g_auto(Inside) inside = {0};
+
+	if (!manifest->live && app->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
+		return true;
+	gbe_findings_init(&inside.findings);
+	if (!gbe_member_locate(data_fd, app->config->etcd.member_dir, &member_path, error) ||
+	    !gbe_directory_read(data_fd, member_path, -1, &options, &inside.directory,
+				&inside.findings, error))
+		return gbe_prefix(error, "backup %s", manifest->name);
+	record(&inside.directory, manifest);
+	return judge(&inside.findings, options.level, manifest, error);
+}
+
+bool
+gbe_inside_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest, gint64 *ret_look_usec,
+		  GError **error)
+{
+	const GbeVerifyOptions options = {
+	    .level = level_of(app),
+	    /* A clone cannot rot apart from its source; what was copied byte by byte can. */
+	    .digests = manifest->method == GBE_METHOD_COPY,
+	};
+	g_autoptr(GbeVerification) verification = NULL;
+	const GbeFinding *worst;
+	g_autofree char *why = NULL;
+
+	if (!gbe_verify_backup(app, store, manifest, &options, &verification, error))
+		return false;
+	if (ret_look_usec != NULL)
+		*ret_look_usec = verification->look_usec;
+	worst = gbe_findings_first(&verification->findings);
+	if (worst == NULL || worst->severity != GBE_FINDING_DAMAGE)
+		return true;
+	why = gbe_finding_to_text(worst);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", why);
+}
