@@ -190,7 +190,7 @@ bool
 gbe_session_end(GbeSession *session, GError **error)
 {
 	if (session->app->lock != NULL && session->observed != NULL)
-		gbe_status_write(session->app, session->observed);
+		gbe_status_write(session->app, session->observed, NULL);
 	/* etcd's lock goes with it: a starting etcd would wait for it. */
 	g_clear_pointer(&session->observed, gbe_observed_free);
 	if (session->app->lock != NULL)

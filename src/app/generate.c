@@ -124,6 +124,17 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	return write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
 }
 
+static bool
+write_monitor(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_monitor(app->config);
+	g_autofree char *timer = gbe_dropin_monitor_timer(app->config);
+
+	return app->config->health.monitor == 0 ||
+	       (write_dropin(output, "greenboot-etcd-monitor.service", service, error) &&
+		write_dropin(output, "greenboot-etcd-monitor.timer", timer, error));
+}
+
 bool
 gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
 {
@@ -133,11 +144,12 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 
 	configure(app, &complaint);
 	if (is_wanted(app)) {
-		service = gbe_dropin_service();
+		service = gbe_dropin_service(app->config);
 		check = gbe_dropin_health_check();
 		/* The service's last: without what it requires it would not start. */
 		if (!write_paths(app, output, error) ||
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
+		    !write_monitor(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/health-gate.h"
 
-#include <string.h>
-
 #include "app/health-look.h"
 #include "app/health-place.h"
 #include "app/state.h"
@@ -16,7 +14,6 @@
 #include "sys/greenboot.h"
 
 #define EXIT_UNHEALTHY 1
-#define HEALTHY "healthy, "
 
 #define LOCK_WAIT_MS 5000
 /* Between two questions, at first and at most. */
@@ -179,28 +176,13 @@ say(Gate *gate)
 {
 	const GbeHealthReport *report = gate->look->report;
 	GbeEventFields fields = {.deployment = gate->booted.id, .reason = report->reason};
-	int status = 0;
 
 	fields.duration_usec = g_get_monotonic_time() - gate->began;
 	if (gate->greenboot->flavour == GBE_GREENBOOT_SHELL)
 		gbe_events_set_prefix(report->health == GBE_HEALTH_HEALTHY ? PREFIX_INFO
 									   : PREFIX_SHOWN);
-	switch (report->health) {
-	case GBE_HEALTH_HEALTHY:
-		/* "healthy, leader, ...": the event says the first word. */
-		fields.reason += g_str_has_prefix(fields.reason, HEALTHY) ? strlen(HEALTHY) : 0;
-		gbe_event_healthy(&fields);
-		break;
-	case GBE_HEALTH_UNHEALTHY:
-		gbe_event_unhealthy(&fields);
-		status = EXIT_UNHEALTHY;
-		break;
-	case GBE_HEALTH_CANNOT_TELL:
-	case GBE_HEALTH_NOT_ASKED:
-		gbe_event_cannot_tell(&fields);
-		break;
-	}
-	return status;
+	gbe_verdict_say_health(report, &fields);
+	return report->health == GBE_HEALTH_UNHEALTHY ? EXIT_UNHEALTHY : 0;
 }
 
 static int

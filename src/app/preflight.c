@@ -140,7 +140,7 @@ report(GbeApp *app, const GPtrArray *findings)
 	}
 	leave_problems(app, findings);
 	if (gbe_observe(app, &options, &observed, NULL))
-		gbe_status_write(app, observed);
+		gbe_status_write(app, observed, NULL);
 }
 
 int

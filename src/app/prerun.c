@@ -186,7 +186,7 @@ tidy_up(Prerun *p)
 			gbe_note("%s", error->message);
 		gbe_execute_retention(p->app, observed);
 	}
-	gbe_status_write(p->app, observed);
+	gbe_status_write(p->app, observed, NULL);
 }
 
 static void

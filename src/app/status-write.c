@@ -3,6 +3,7 @@
 #include "app/state.h"
 #include "app/status.h"
 #include "core/record.h"
+#include "core/situation.h"
 #include "fs/open.h"
 #include "fs/write.h"
 
@@ -64,6 +65,37 @@ motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperat
 				       reason != NULL ? reason : "no reason recorded");
 }
 
+/* Just looked at, or what this run's own check said. */
+static void
+motd_health(GString *text, const GbeFacts *facts, const GbeHealthLook *look)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeRunRecord *run = stamp != NULL ? gbe_facts_run(facts, stamp->sequence) : NULL;
+	GbeHealth health = GBE_HEALTH_NOT_ASKED;
+	const char *reason = NULL;
+
+	if (look != NULL) {
+		health = look->report->health;
+		reason = look->report->reason;
+	} else if (run != NULL && g_strcmp0(run->run, facts->run) == 0) {
+		health = run->health;
+		reason = run->reason;
+	}
+	if (health == GBE_HEALTH_UNHEALTHY || health == GBE_HEALTH_CANNOT_TELL)
+		g_string_append_printf(text, "greenboot-etcd: %s: %s\n",
+				       health == GBE_HEALTH_UNHEALTHY
+					   ? "etcd is not healthy"
+					   : "etcd's health cannot be told",
+				       reason != NULL ? reason : "no reason recorded");
+	for (guint i = 0; look != NULL && i < GBE_N_CHECKS; i++) {
+		const GbeCheck *check = &look->report->steps[i];
+
+		if (check->result == GBE_CHECK_WARNING)
+			g_string_append_printf(text, "greenboot-etcd: %s: %s\n",
+					       gbe_check_to_string((GbeCheckKind)i), check->detail);
+	}
+}
+
 static void
 motd_preflight(GString *text, GbeApp *app)
 {
@@ -87,7 +119,7 @@ motd_preflight(GString *text, GbeApp *app)
 }
 
 char *
-gbe_status_motd(GbeApp *app, const GbeObserved *observed)
+gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
 	const GbeFacts *facts = observed->facts;
 	GString *text = g_string_new(NULL);
@@ -96,6 +128,7 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed)
 	if (app->state_fd >= 0 && !gbe_state_read_last(app, &last, NULL))
 		gbe_last_operation_clear(&last);
 	motd_held(text, app, facts, &last);
+	motd_health(text, facts, look);
 	motd_last_operation(text, facts, &last);
 	gbe_last_operation_clear(&last);
 	if (facts->store == GBE_NO)
@@ -125,7 +158,7 @@ write_in_root(GbeApp *app, const char *path, const char *text, GError **error)
 }
 
 void
-gbe_status_write(GbeApp *app, GbeObserved *observed)
+gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	g_autoptr(JsonObject) whole = json_object_new();
 	GbeObserveOptions options = {0};
@@ -137,14 +170,14 @@ gbe_status_write(GbeApp *app, GbeObserved *observed)
 		g_debug("status.json: %s", error->message);
 		return;
 	}
-	motd = gbe_status_motd(app, observed);
+	motd = gbe_status_motd(app, observed, look);
 	if (!write_in_root(app, GBE_MOTD_FILE, motd, &error)) {
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);
 	}
 	json_object_set_int_member(whole, "schema", GBE_SCHEMA);
 	json_object_set_array_member(whole, "list", gbe_status_list(observed, FALSE));
-	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, NULL));
+	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, look));
 	text = gbe_json_print_object(whole);
 	if (!write_in_root(app, GBE_STATUS_FILE, text, &error))
 		g_debug("status.json: %s", error->message);

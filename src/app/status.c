@@ -65,7 +65,8 @@ gbe_status_etcd(const GbeHealthLook *look)
 	if (health == GBE_HEALTH_HEALTHY || health == GBE_HEALTH_UNHEALTHY)
 		healthy = gbe_tri(health == GBE_HEALTH_HEALTHY);
 	set_tri(etcd, "healthy", healthy);
-	gbe_json_set_string(etcd, "reason", look != NULL ? look->report->reason : "not asked");
+	gbe_json_set_string(etcd, "reason",
+			    look != NULL ? look->report->reason : GBE_STATUS_NOT_ASKED);
 	gbe_json_set_string(etcd, "version", facts != NULL ? facts->version : NULL);
 	set_known(etcd, "revision", facts != NULL ? facts->revision : -1);
 	set_known(etcd, "db_size", facts != NULL ? facts->db_size : -1);
@@ -98,8 +99,8 @@ set_verdict(JsonObject *object, const GbeFacts *facts, const GbeView *view)
 	set_tri(object, "trial", view->owner_known ? view->trial.on : GBE_UNKNOWN);
 }
 
-static const GbeManifest *
-last_good(GbeFacts *facts)
+const GbeManifest *
+gbe_status_last_good(GbeFacts *facts)
 {
 	GbeRequest pending = facts->request;
 	const GbeManifest *good;
@@ -115,7 +116,7 @@ last_good(GbeFacts *facts)
 static JsonNode *
 last_good_json(GbeFacts *facts)
 {
-	const GbeManifest *good = last_good(facts);
+	const GbeManifest *good = gbe_status_last_good(facts);
 	JsonObject *object;
 	JsonNode *node = json_node_new(JSON_NODE_NULL);
 

@@ -11,6 +11,8 @@
 #include <json-glib/json-glib.h>
 
 #define GBE_SCHEMA 1
+/* etcd's reason, where nobody asked. */
+#define GBE_STATUS_NOT_ASKED "not asked"
 /* What preflight found, until the next one: the MOTD's other source. */
 #define GBE_PREFLIGHT_FILE "/run/greenboot-etcd/preflight.json"
 
@@ -27,11 +29,13 @@ JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *ma
 gboolean gbe_status_is_damaged(const GbeObserved *observed, const char *name);
 /* `etcd{}` of status. @look may be NULL. */
 JsonObject *gbe_status_etcd(const GbeHealthLook *look);
+/* What `restore --last-good` would take; NULL: there is none. Owned by @facts. */
+const GbeManifest *gbe_status_last_good(GbeFacts *facts);
 /* Bytes in the data directory, apparent; -1: could not be told. */
 gint64 gbe_status_data_size(const GbeObserved *observed);
 
-/* status.json and the MOTD, of what is there by now: looks again, and uses @observed up. Never fatal: without /run there are
- * none. */
-void gbe_status_write(GbeApp *app, GbeObserved *observed);
+/* status.json and the MOTD, of what is there by now: looks again, and uses @observed up. @look: at etcd just now, or NULL:
+ * what the run's own check said is shown. Never fatal: without /run there are none. */
+void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
 /* The MOTD's text ("" for none); newly allocated. */
-char *gbe_status_motd(GbeApp *app, const GbeObserved *observed);
+char *gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);

@@ -208,7 +208,7 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	if (starts)
 		clear_closing(app);
 	if (gbe_app_open_state(app, FALSE, &error) && gbe_observe(app, &options, &observed, &error))
-		gbe_status_write(app, observed);
+		gbe_status_write(app, observed, NULL);
 	else
 		gbe_note("%s", error->message);
 	return 0;

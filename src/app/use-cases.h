@@ -19,5 +19,7 @@ int gbe_green_run(GbeApp *app);
 int gbe_red_run(GbeApp *app);
 /* greenboot's required check: 1 only for what an OS rollback could mend. */
 int gbe_health_run(GbeApp *app);
+/* etcd's health into status.json, the MOTD and the metrics; records nothing. */
+bool gbe_monitor_run(GbeApp *app, GError **error) GBE_CHECKED;
 /* Would the next upgrade go well? 0, 5 or 7. With @ret_findings (array of char *), nothing is logged. */
 int gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings);

@@ -129,7 +129,7 @@ follow_up(Judge *judge, GError **error)
 		if (intent == NULL)
 			gbe_execute_retention(judge->app, observed);
 	}
-	gbe_status_write(judge->app, observed);
+	gbe_status_write(judge->app, observed, NULL);
 	return true;
 }
 

@@ -10,7 +10,8 @@
 #include "core/record.h"
 #include "etcd/member.h"
 #include "fs/probe.h"
-#include "sys/events.h"
+
+#define HEALTHY "healthy, "
 
 static GbeTri
 has_data(const GbeData *data)
@@ -174,6 +175,27 @@ gbe_verdict_note_health(GbeRunRecord *record, const GbeHealthFacts *facts,
 	record->revision = MAX(record->revision, facts->revision);
 	if (facts->voters > 0)
 		record->voters = facts->voters;
+}
+
+void
+gbe_verdict_say_health(const GbeHealthReport *report, GbeEventFields *fields)
+{
+	fields->reason = report->reason;
+	switch (report->health) {
+	case GBE_HEALTH_HEALTHY:
+		/* "healthy, leader, ...": the event says the first word. */
+		if (g_str_has_prefix(report->reason, HEALTHY))
+			fields->reason += strlen(HEALTHY);
+		gbe_event_healthy(fields);
+		break;
+	case GBE_HEALTH_UNHEALTHY:
+		gbe_event_unhealthy(fields);
+		break;
+	case GBE_HEALTH_CANNOT_TELL:
+	case GBE_HEALTH_NOT_ASKED:
+		gbe_event_cannot_tell(fields);
+		break;
+	}
 }
 
 void

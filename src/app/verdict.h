@@ -8,6 +8,7 @@
 
 #include "app/observe.h"
 #include "core/health.h"
+#include "sys/events.h"
 
 /* A fresh start is recorded in the state alone, before there is a directory. The first who finds this
  * run's data then writes the stamp into it, and the copy again with the directory's handle. Nothing to do
@@ -33,6 +34,8 @@ void gbe_verdict_note_health(GbeRunRecord *record, const GbeHealthFacts *facts,
 /* The same between two programs: what has been noted in a new record, as JSON, and into another record. */
 void gbe_verdict_print_health(const GbeRunRecord *record, JsonObject *object);
 void gbe_verdict_read_health(JsonObject *object, GbeRunRecord *record);
+/* The event, with @report's reason in @fields. */
+void gbe_verdict_say_health(const GbeHealthReport *report, GbeEventFields *fields);
 /* Is the booted deployment one that an OS rollback would replace by one that was green? */
 gboolean gbe_verdict_on_trial(const GbeFacts *facts);
 /* Gives the backups of @record's run what has become known of it, and says so. */

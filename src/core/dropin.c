@@ -49,13 +49,24 @@ gbe_unit_quote(const char *text)
 }
 
 char *
-gbe_dropin_service(void)
+gbe_dropin_service(const GbeConfig *config)
 {
-	return g_strdup(HEAD
-			"[Unit]\n"
-			"Requires=greenboot-etcd-prerun.service\n"
-			"After=greenboot-etcd-prerun.service\n"
-			"Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path\n");
+	return g_strconcat(
+	    HEAD "[Unit]\n"
+		 "Requires=greenboot-etcd-prerun.service\n"
+		 "After=greenboot-etcd-prerun.service\n"
+		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path",
+	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "", "\n", NULL);
+}
+
+/* An empty setting takes back every time that the unit itself, and this, has named until then. */
+char *
+gbe_dropin_monitor_timer(const GbeConfig *config)
+{
+	return g_strdup_printf(HEAD "[Timer]\n"
+				    "OnActiveSec=\nOnActiveSec=%" G_GUINT64_FORMAT "s\n"
+				    "OnUnitActiveSec=%" G_GUINT64_FORMAT "s\n",
+			       config->health.monitor, config->health.monitor);
 }
 
 /* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
@@ -139,6 +150,15 @@ append_writable(GString *text, const char *directory)
 	append_visible(text, directory);
 }
 
+static void
+append_sandbox(GString *text, const GbeConfig *config)
+{
+	g_string_append(text, "[Service]\n");
+	append_writable(text, config->etcd.data_dir);
+	append_writable(text, config->etcd.wal_dir);
+	append_writable(text, config->backup.directory);
+}
+
 char *
 gbe_dropin_paths(const GbeConfig *config, const char *before)
 {
@@ -149,9 +169,17 @@ gbe_dropin_paths(const GbeConfig *config, const char *before)
 		append_store(text, config->backup.directory);
 	if (before != NULL)
 		g_string_append_printf(text, "Before=%s\n", before);
-	g_string_append(text, "[Service]\n");
-	append_writable(text, config->etcd.data_dir);
-	append_writable(text, config->etcd.wal_dir);
-	append_writable(text, config->backup.directory);
+	append_sandbox(text, config);
+	return g_string_free(text, FALSE);
+}
+
+/* What the sandbox had made read-only would be reported as a read-only disk. */
+char *
+gbe_dropin_monitor(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD);
+
+	append_sandbox(text, config);
+	append_writable(text, config->metrics.textfile);
 	return g_string_free(text, FALSE);
 }

@@ -108,6 +108,40 @@ there_and_back() {
 		-name "${DEPLOYMENT[B]}_*" | wc -l)" 1
 }
 
+# The timer comes with the service, stays when that goes, and its service shows what it sees from its sandbox.
+monitored() {
+	container_device
+	mkdir -p "$VAR/lib/node"
+	deploy A
+	populate A ". /etc/person"
+	cat >"$(deployment_dir A)/etc/person" <<-'EOF2'
+		set -e
+		shown() {
+			local n
+			for n in {1..150}; do
+				! grep -qs "^greenboot_etcd_$1" /var/lib/node/etcd.prom || return 0
+				sleep 0.1
+			done
+			echo "no metric $1"
+			false
+		}
+		shown "healthy 1"
+		shown "restores 0"
+		jq -r .status.etcd.reason /run/greenboot-etcd/status.json
+		systemctl stop etcd
+		shown "healthy 0"
+		cat /run/motd.d/greenboot-etcd
+		systemctl is-active greenboot-etcd-monitor.timer
+	EOF2
+	mkdir -p "$(deployment_dir A)/etc/greenboot-etcd"
+	printf '[health]\nmonitor=1s\n[metrics]\ntextfile=/var/lib/node/etcd.prom\n' \
+		>"$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf"
+	run A
+	in_order "Started greenboot-etcd-monitor.timer" "bash.*healthy, leader, 1 member" "Stopped etcd" \
+		"monitor.*etcd is not healthy" "bash.*etcd is not healthy" "bash.*: active"
+	! grep -q "no metric\|Failed to start greenboot-etcd" "$LOG" || fail "it could not show it"
+}
+
 # Masked, the service starts by itself.
 masked() {
 	container_device
@@ -126,5 +160,6 @@ command -v systemd-nspawn >/dev/null || {
 	exit 0
 }
 run_case there-and-back there_and_back
+run_case monitored monitored
 run_case masked masked
 suite_end

@@ -10,7 +10,8 @@
 
 UNITS=usr/lib/systemd/system
 ALL="etcd.service greenboot-etcd-finalize.service greenboot-etcd-green.service \
-greenboot-etcd-preflight.service greenboot-etcd-prerun.service greenboot-healthcheck.service"
+greenboot-etcd-monitor.service greenboot-etcd-monitor.timer greenboot-etcd-preflight.service \
+greenboot-etcd-prerun.service greenboot-healthcheck.service"
 
 # root_with_units: a root as the package and etcd's leave it.
 root_with_units() {
@@ -51,7 +52,9 @@ by_default() {
 	assert_eq "generated" "$GENERATED" "$ALL"
 	has etcd.service "Requires=greenboot-etcd-prerun.service"
 	has etcd.service "After=greenboot-etcd-prerun.service"
-	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path"
+	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
+greenboot-etcd-monitor.timer"
+	has greenboot-etcd-monitor.timer "OnUnitActiveSec=300s"
 	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
 	has_not greenboot-healthcheck.service etcd.service
@@ -60,6 +63,8 @@ by_default() {
 		has "greenboot-etcd-$unit.service" 'RequiresMountsFor="/var/lib/etcd"'
 		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
 	done
+	has greenboot-etcd-monitor.service 'ReadWritePaths="-/var"'
+	has_not greenboot-etcd-monitor.service Mounts
 	# Nothing but its output, nothing that would outlive the boot.
 	rm -rf "$OUT_DIR"
 	assert_eq "written elsewhere" "$(cd "$ROOT" && find . | sort)" "$before"
@@ -81,6 +86,23 @@ as_configured() {
 	has greenboot-etcd-prerun.service 'Wants=mnt-usb\x20stick.mount'
 	has greenboot-etcd-prerun.service 'After=mnt-usb\x20stick.mount'
 	has_not greenboot-etcd-prerun.service 'Requires='
+}
+
+monitored() {
+	root_with_units
+	site '[health]' monitor=90s '[metrics]' textfile=/srv/node/etcd.prom
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	has greenboot-etcd-monitor.timer "OnActiveSec=90s"
+	has greenboot-etcd-monitor.timer "OnUnitActiveSec=90s"
+	has greenboot-etcd-monitor.service 'ReadWritePaths="-/srv"'
+	has_not greenboot-etcd-prerun.service 'srv'
+	site '[health]' monitor=0
+	generate
+	has_not etcd.service monitor
+	case $GENERATED in
+	*monitor*) fail "generated: $GENERATED" ;;
+	esac
 }
 
 switched_off() {
@@ -208,6 +230,7 @@ generate_again() { rm "$ROOT/generated" && generate && assert_eq "generated" "$G
 suite_begin "$@"
 run_case default by_default
 run_case configured as_configured
+run_case monitored monitored
 run_case switched-off switched_off
 run_case no-such-service no_such_service
 run_case instance an_instance

@@ -303,6 +303,100 @@ hooks_others_die() {
 	started
 }
 
+# ---- the monitor ----
+
+metric() { sed -n "s/^greenboot_etcd_$1 //p" "$ROOT/var/lib/node/etcd.prom"; }
+
+# Each name once described, before its values, and each value a number (Prometheus' text format).
+well_formed() {
+	awk '/^# HELP / { if (help[$3]++) bad = 1; next }
+		/^# TYPE [a-z_]+ gauge$/ { if (!help[$3] || type[$3]++) bad = 1; next }
+		{ name = $1; sub(/[{].*/, "", name); if (!type[name] || $NF !~ /^[0-9]+$/) bad = 1 }
+		bad { print FILENAME ":" FNR ": " $0; exit 1 }' "$ROOT/var/lib/node/etcd.prom" ||
+		fail "not well formed"
+}
+
+hooks_monitor() {
+	local before
+	a_green "$1"
+	mkdir -p "$ROOT/var/lib/node"
+	config metrics textfile=/var/lib/node/etcd.prom
+	before=$(fingerprint)
+	assert_exit 0 hook monitor
+	assert_eq "fingerprint" "$(fingerprint)" "$before"
+	assert_eq "healthy" "$(metric healthy)" 1
+	assert_eq "health" "$(metric 'health{health="healthy"}')" 1
+	assert_eq "verdict" "$(metric 'verdict{verdict="green"}')" 1
+	assert_eq "alarm" "$(metric 'alarm{alarm="NOSPACE"}')" 0
+	assert_eq "revision" "$(metric revision)" "$(revision)"
+	assert_eq "backups" "$(metric 'backups{grade="good"}')" 0
+	assert_eq "restores" "$(metric restores)" 0
+	((${#ERR} == 0)) || fail "it said: $ERR"
+	assert_eq "quota" "$(metric quota_bytes)" $((2 << 30))
+	(($(metric db_in_use_bytes) <= $(metric db_size_bytes))) || fail "in use: $(metric db_in_use_bytes)"
+	well_formed
+	assert_eq "status.json" "$(jq .status.etcd.revision "$ROOT/run/greenboot-etcd/status.json")" \
+		"$(revision)"
+	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
+	# Down: said, and no verdict changed.
+	stop_etcd
+	assert_exit 0 hook monitor
+	assert_match "stderr" "$ERR" "*etcd is not healthy*"
+	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*etcd is not healthy*"
+	assert_eq "healthy" "$(metric healthy)" 0
+	assert_eq "revision" "$(metric revision)" ""
+	assert_eq "fingerprint" "$(fingerprint)" "$before"
+	# Said once.
+	assert_exit 0 hook monitor
+	assert_eq "stderr" "$ERR" ""
+	assert_eq "size" "$(metric db_size_bytes)" ""
+	well_formed
+	# And once that it is back.
+	start_etcd
+	assert_exit 0 hook monitor
+	assert_match "stderr" "$ERR" "*etcd is healthy*"
+	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
+	assert_exit 0 hook monitor
+	assert_eq "stderr" "$ERR" ""
+	# A place that is not there is said, and takes nothing from the others.
+	config metrics textfile=/var/lib/nowhere/etcd.prom
+	stop_etcd
+	assert_exit 1 hook monitor
+	assert_match "stderr" "$ERR" "*/var/lib/nowhere/etcd.prom*"
+	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*etcd is not healthy*"
+	assert_eq "fingerprint" "$(fingerprint)" "$before"
+	config metrics textfile=/var/lib/node/etcd.prom
+	# Off.
+	rm -f "$ROOT/var/lib/node/etcd.prom"
+	config health monitor=0
+	assert_exit 0 hook monitor
+	assert_missing "$ROOT/var/lib/node/etcd.prom"
+}
+
+# What came out of a backup is seen as such; while prerun holds etcd back, that is the reason.
+hooks_monitor_after_a_restore() {
+	a_green "$1"
+	mkdir -p "$ROOT/var/lib/node"
+	config metrics textfile=/var/lib/node/etcd.prom
+	into_b
+	b_writes
+	fails_back
+	a_is_back
+	assert_exit 0 hook monitor
+	assert_eq "restored" "$(metric restored)" 1
+	assert_eq "restores" "$(metric restores)" 1
+	assert_eq "verdict" "$(metric 'verdict{verdict="none"}')" 1
+	assert_eq "bad" "$(metric 'backups{grade="bad"}')" 1
+	assert_match "last" "$(grep "last_operation_time_seconds{" "$ROOT/var/lib/node/etcd.prom")" \
+		'*operation="restore",result="done"*'
+	well_formed
+	stop_etcd
+	echo '{"held": true, "reason": "because of this test"}' >"$ROOT/run/greenboot-etcd/prerun-done"
+	assert_exit 0 hook monitor
+	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*because of this test*"
+	assert_eq "cannot tell" "$(metric 'health{health="cannot-tell"}')" 1
+}
+
 # ---- the shims ----
 
 hooks_shims() {
@@ -324,7 +418,7 @@ hooks_shims() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play hooks health_waits health_down health_late health_held health_cannot_tell off \
+FS=${FS:-xfs} play hooks health_waits health_down health_late health_held health_cannot_tell monitor monitor_after_a_restore off \
 	verdict_once_and_again green_asks green_and_down fresh_is_adopted verdict_of_another_run \
 	verdict_survives_the_power state_away prerun_dies_unchanged prerun_dies_changed \
 	prerun_dies_with_a_typo others_die shims

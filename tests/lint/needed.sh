@@ -14,7 +14,7 @@ sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libst
 # allowance PROGRAM: what it may need, as a regular expression.
 allowance() {
 	case $1 in
-	greenboot-etcd | health) echo "$common|libcurl\.so|libcrypto\.so" ;;
+	greenboot-etcd | health | monitor) echo "$common|libcurl\.so|libcrypto\.so" ;;
 	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
 	*) echo "$common" ;;
 	esac

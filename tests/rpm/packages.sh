@@ -39,6 +39,8 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/catalog/greenboot-etcd.catalog
 0755 /usr/lib/systemd/system-generators/greenboot-etcd-generator
 0644 /usr/lib/systemd/system/greenboot-etcd-finalize.service
+0644 /usr/lib/systemd/system/greenboot-etcd-monitor.service
+0644 /usr/lib/systemd/system/greenboot-etcd-monitor.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.path
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.service
 0644 /usr/lib/systemd/system/greenboot-etcd-prerun.service
@@ -46,6 +48,7 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/libexec/greenboot-etcd
 0755 /usr/libexec/greenboot-etcd/finalize
 0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-V.so
+0755 /usr/libexec/greenboot-etcd/monitor
 0755 /usr/libexec/greenboot-etcd/preflight
 0755 /usr/libexec/greenboot-etcd/prerun
 0644 /usr/share/bash-completion/completions/greenboot-etcd

@@ -132,6 +132,36 @@ START_TEST(the_wal)
 }
 END_TEST
 
+/* No mount and no unit: it looks at what is there, and may write its file. */
+START_TEST(the_monitor)
+{
+	const char *conf = "[etcd]\ndata-dir=/data/etcd\n[health]\nmonitor=90s\n"
+			   "[metrics]\ntextfile=/var/home/node/etcd.prom\n";
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autofree char *without = gbe_dropin_service(config);
+	g_autofree char *service = NULL;
+	g_autofree char *timer = NULL;
+
+	ck_assert_ptr_nonnull(strstr(without, " greenboot-etcd-monitor.timer\n"));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	service = gbe_dropin_monitor(config);
+	timer = gbe_dropin_monitor_timer(config);
+	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
+				  "[Service]\n"
+				  "ReadWritePaths=\"-/data\"\n"
+				  "ReadWritePaths=\"-/var\"\n"
+				  "ProtectHome=no\n");
+	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
+				"[Timer]\n"
+				"OnActiveSec=\nOnActiveSec=90s\n"
+				"OnUnitActiveSec=90s\n");
+	g_free(without);
+	config->health.monitor = 0;
+	without = gbe_dropin_service(config);
+	ck_assert_ptr_null(strstr(without, "monitor"));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -146,5 +176,6 @@ main(void)
 	tcase_add_test(tcase, the_store_is_wished_for);
 	tcase_add_test(tcase, what_the_sandbox_hides);
 	tcase_add_test(tcase, the_wal);
+	tcase_add_test(tcase, the_monitor);
 	return gbe_unit_main(suite);
 }

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/metrics.h"
+
+#include "app/status.h"
+#include "core/situation.h"
+
+#define PREFIX "greenboot_etcd_"
+
+static void
+put_help(GString *to, const char *name, const char *help)
+{
+	g_string_append_printf(to, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s gauge\n", name,
+			       help, name);
+}
+
+/* Nothing where @value is below zero: not known. */
+static void
+put(GString *to, const char *name, const char *help, gint64 value)
+{
+	if (value < 0)
+		return;
+	put_help(to, name, help);
+	g_string_append_printf(to, PREFIX "%s %" G_GINT64_FORMAT "\n", name, value);
+}
+
+static void
+put_labelled(GString *to, const char *name, const char *label, const char *value, guint number)
+{
+	g_string_append_printf(to, PREFIX "%s{%s=\"%s\"} %u\n", name, label, value, number);
+}
+
+/* A label's value may hold anything but these as they are. */
+static char *
+escape(const char *text)
+{
+	GString *escaped = g_string_new(NULL);
+
+	for (; *text != '\0'; text++) {
+		if (*text == '\n')
+			g_string_append(escaped, "\\n");
+		else if (*text == '\\' || *text == '"')
+			g_string_append_printf(escaped, "\\%c", *text);
+		else
+			g_string_append_c(escaped, *text);
+	}
+	return g_string_free(escaped, FALSE);
+}
+
+static void
+put_backups(GString *to, GbeFacts *facts)
+{
+	guint count[GBE_GRADE_BAD + 1] = {0};
+	const GbeManifest *good = gbe_status_last_good(facts);
+
+	for (guint i = 0; i < facts->backups->len; i++)
+		count[((const GbeManifest *)facts->backups->pdata[i])->grade]++;
+	put_help(to, "backups", "Backups by grade.");
+	for (guint grade = 0; grade < G_N_ELEMENTS(count); grade++)
+		put_labelled(to, "backups", "grade", gbe_grade_to_string((GbeGrade)grade),
+			     count[grade]);
+	if (good == NULL)
+		return;
+	put(to, "last_good_age_seconds", "Age of the last good backup.",
+	    good->created > 0 && facts->now >= good->created ? facts->now - good->created : -1);
+	put(to, "last_good_revision", "Revision of the last good backup.", good->revision);
+}
+
+static void
+put_verdict(GString *to, const GbeFacts *facts)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeRunRecord *run = stamp != NULL ? gbe_facts_run(facts, stamp->sequence) : NULL;
+	const char *own = gbe_verdict_to_public(GBE_VERDICT_NONE);
+
+	if (run != NULL && g_strcmp0(run->run, facts->run) == 0)
+		own = gbe_verdict_to_public(run->verdict);
+	put_help(to, "verdict", "greenboot's verdict of this run: 1 for the one that it is.");
+	for (guint i = GBE_VERDICT_NONE; i <= GBE_VERDICT_RED; i++)
+		if (i != GBE_VERDICT_JUDGING)
+			put_labelled(to, "verdict", "verdict", gbe_verdict_to_string((GbeVerdict)i),
+				     g_str_equal(gbe_verdict_to_string((GbeVerdict)i), own));
+	if (stamp == NULL)
+		return;
+	put(to, "restored", "1: the data in use came out of a backup.",
+	    stamp->restored_from != NULL);
+	put(to, "restores", "How often what is in use went through a restore; 64 at most.",
+	    stamp->lineage.ancestors != NULL ? stamp->lineage.ancestors->len : 0);
+}
+
+static void
+put_last(GString *to, const GbeLastOperation *last)
+{
+	g_autofree char *operation = NULL;
+	g_autofree char *result = NULL;
+
+	if (last->operation == NULL || last->result == NULL || last->started <= 0)
+		return;
+	operation = escape(last->operation);
+	result = escape(last->result);
+	put_help(to, "last_operation_time_seconds",
+		 "When the last operation began, in seconds since the epoch.");
+	g_string_append_printf(to,
+			       PREFIX "last_operation_time_seconds{operation=\"%s\",result=\"%s\"} "
+				      "%" G_GINT64_FORMAT "\n",
+			       operation, result, last->started);
+}
+
+static void
+put_health(GString *to, const GbeHealthFacts *facts, const GbeHealthReport *report)
+{
+	put_help(to, "health", "etcd's health: 1 for the one that it is.");
+	for (guint i = GBE_HEALTH_HEALTHY; i <= GBE_HEALTH_CANNOT_TELL; i++)
+		put_labelled(to, "health", "health", gbe_health_to_string((GbeHealth)i),
+			     i == (guint)report->health);
+	put(to, "healthy", "1: etcd is healthy.", report->health == GBE_HEALTH_HEALTHY);
+	put(to, "warnings", "Checks of etcd's health that warn.", report->warnings);
+	if (facts->status.reach == GBE_REACH_ANSWERED) {
+		put_help(to, "alarm", "Alarms of etcd: 1 where it is up.");
+		put_labelled(to, "alarm", "alarm", "NOSPACE", facts->no_space ? 1 : 0);
+		put_labelled(to, "alarm", "alarm", "CORRUPT", facts->corrupt ? 1 : 0);
+		put(to, "quota_bytes", "Quota of the database.", facts->quota);
+	}
+	put(to, "revision", "etcd's revision.", facts->revision);
+	put(to, "db_size_bytes", "Size of the database.", facts->db_size);
+	put(to, "db_in_use_bytes", "Of that, what is in use.", facts->db_in_use);
+}
+
+static void
+put_certificates(GString *to, const GbeHealthFacts *facts)
+{
+	gboolean any = FALSE;
+
+	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++) {
+		const GbeTlsFile *tls = &facts->tls[i];
+
+		if (tls->key == NULL || tls->expires < 0)
+			continue;
+		if (!any)
+			put_help(to, "certificate_expiry_seconds",
+				 "When a certificate expires, in seconds since the epoch.");
+		any = TRUE;
+		g_string_append_printf(
+		    to, PREFIX "certificate_expiry_seconds{file=\"%s\"} %" G_GINT64_FORMAT "\n",
+		    tls->key, tls->expires);
+	}
+}
+
+char *
+gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed, const GbeLastOperation *last)
+{
+	GString *text = g_string_new(NULL);
+
+	put_health(text, look->facts, look->report);
+	put_certificates(text, look->facts);
+	if (observed != NULL) {
+		put_verdict(text, observed->facts);
+		put_backups(text, observed->facts);
+	}
+	put_last(text, last);
+	return g_string_free(text, FALSE);
+}
