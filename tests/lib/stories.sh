@@ -32,6 +32,7 @@ journal() {
 	local unit=$1
 	shift
 	[[ $# != 0 ]] || set -- --boot
+	inside journalctl --sync
 	inside journalctl --no-pager -o cat -u "greenboot-etcd-$unit.service" "$@"
 }
 # rule: that prerun decided by in this boot, the last one.

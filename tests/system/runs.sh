@@ -35,6 +35,17 @@ run_isolate() {
 	a_green "$1"
 	last_words
 	run=$(json .run status)
+	# There is no console for its shell; one that nobody types in will do.
+	inside mkdir -p /run/systemd/system/rescue.service.d
+	inside tee /run/systemd/system/rescue.service.d/shell.conf >/dev/null <<-EOF
+		[Service]
+		ExecStartPre=
+		ExecStart=
+		ExecStart=/bin/sleep infinity
+		ExecStopPost=
+		StandardInput=null
+	EOF
+	inside systemctl daemon-reload
 	inside systemctl isolate rescue.target
 	for ((n = 0; n < 500; n++)); do
 		[[ $(inside systemctl is-active etcd.service || true) == active ]] || break

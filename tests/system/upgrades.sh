@@ -24,7 +24,7 @@ upgrade_first_boot() {
 
 # Three plain reboots: nothing changes, each is judged, and etcd does not wait long.
 upgrade_reboots() {
-	local n before after least=1000000
+	local n before after limit least=10000000
 
 	a_green "$1"
 	for n in 1 2 3; do
@@ -36,8 +36,10 @@ upgrade_reboots() {
 		after=$(inside systemctl show -P InactiveEnterTimestampMonotonic greenboot-etcd-prerun.service)
 		((after - before >= least)) || least=$((after - before))
 	done
-	# By systemd's own clock, with copies that share blocks; the shortest, as others use this machine.
-	((least < 100000)) || fail "etcd waits $least us for prerun"
+	# By systemd's own clock, with copies that share blocks; the shortest, and where more programs than
+	# processors want to run, that much longer.
+	limit=$(awk -v n="$(nproc)" '{ print int(100000 * ($1 > n ? $1 / n : 1)) }' /proc/loadavg)
+	((least < limit)) || fail "etcd waits $least us for prerun, $limit are allowed"
 	assert_json '[.[] | select(.grade=="good")] | length > 0' true list
 }
 
