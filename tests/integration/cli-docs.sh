@@ -89,9 +89,26 @@ pages() {
 	local page
 
 	command -v groff >/dev/null || skip_case "optional: groff is not installed"
-	for page in "$DATA_DIR"/man/*.[158]; do
-		assert_eq "groff on ${page##*/}" "$(groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)" ""
+	for page in "$DATA_DIR"/man/*.[1578]; do
+		assert_eq "groff on ${page##*/}" "$(groff -t -man -Tutf8 -ww "$page" 2>&1 >/dev/null)" ""
 	done
+}
+
+# What the guide tells people to type is there to be typed.
+guide() {
+	local line verb option commands=0
+
+	while read -r line; do
+		commands=$((commands + 1))
+		verb=$(sed -E 's/^greenboot-etcd( -[^ ]+)* //; s/ .*//' <<<"$line")
+		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
+		"$GBE" "$verb" --help >"$GBE_MEM/help"
+		while read -r option; do
+			grep -q -- "$option\\b" "$GBE_MEM/help" || fail "$verb has no $option: $line"
+		done < <(grep -oE -- '--[a-z-]+' <<<"${line/-etcd/}")
+	done < <(plain "$DATA_DIR/man/greenboot-etcd-guide.7" | grep -E '^(\.[BI]|# |greenboot-etcd )' |
+		grep -oE 'greenboot-etcd( -[^ ]+)* [a-z]+( [^".,;]*)?')
+	((commands > 40)) || fail "only $commands commands found"
 }
 
 # complete WORD...: what completion offers for the last one.
@@ -126,5 +143,6 @@ run_case docs-keys keys
 run_case docs-examples examples
 run_case docs-verbs verbs
 run_case docs-pages pages
+run_case docs-guide guide
 run_case docs-completion completion
 suite_end

@@ -7,8 +7,9 @@
 
 catalog=data/greenboot-etcd.catalog
 source=src/sys/events.c
+guide=data/man/greenboot-etcd-guide.7
 
-for path in "$catalog" "$source"; do
+for path in "$catalog" "$source" "$guide"; do
 	if [ ! -f "$path" ]; then
 		not_ok catalog "$path is not there"
 		finish
@@ -24,6 +25,10 @@ grep -E '^-- ' $catalog | awk '{ print $2 }' | sort >"$scratch/described"
 check catalog-ids-unique "$(uniq -d "$scratch/sent")$(uniq -d "$scratch/described")"
 check catalog-every-id-described "$(comm -23 "$scratch/sent" "$scratch/described")"
 check catalog-no-stale-entry "$(comm -13 "$scratch/sent" "$scratch/described")"
+# The administrator's guide has each of them, too.
+sed -n '/^\.SH EVENTS/,/^\.SH ETCD/s/^\.B \([0-9a-f]\{32\}\)$/\1/p' $guide | sort >"$scratch/guided"
+check guide-every-id "$(comm -3 "$scratch/described" "$scratch/guided" | tr -d '\t')"
+check guide-ids-unique "$(uniq -d "$scratch/guided")"
 check catalog-entry-shape "$(awk '
 	function end() {
 		if (id == "") return

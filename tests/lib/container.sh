@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # read by those who source this
+#
+# A device whose units and programs are those that are installed: a container that a real systemd boots
+# from a real ostree deployment, with the machine's /usr and the program in /usr/local. Sourced after
+# all.sh.
+
+CGROUPS=/sys/fs/cgroup/unified
+[[ -e $CGROUPS/cgroup.procs ]] || CGROUPS=/sys/fs/cgroup
+
+need_nspawn() {
+	command -v systemd-nspawn >/dev/null && return
+	echo "skip $SUITE: systemd-nspawn is not installed (make deps)"
+	exit 0
+}
+
+# container_device [STATEROOT]: deployments of nothing but an /etc, and the program installed.
+container_device() {
+	root_new xfs
+	umount "$ROOT/proc"
+	sysroot_init "$@"
+	VAR=$ROOT/ostree/deploy/$STATEROOT/var
+	INSTALLED=$GBE_MEM/installed
+	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$INSTALLED" prefix=/usr/local
+	mkdir -p "$VAR/log/journal"
+	install -d -o etcd -m 0700 "$VAR/lib/etcd"
+}
+
+# populate NAME COMMANDS: the deployment's /etc: etcd, and a person who does that once etcd is up or has
+# failed, and then turns the machine off.
+populate() {
+	local etc units
+	chmod 0755 "$(deployment_dir "$1")"
+	etc=$(deployment_dir "$1")/etc
+	units=$etc/systemd/system
+	mkdir -p "$units/multi-user.target.wants" "$etc/tmpfiles.d"
+	cp /etc/passwd /etc/group /etc/shadow /etc/nsswitch.conf "$etc/"
+	echo "127.0.0.1 localhost" >"$etc/hosts"
+	echo 0123456789abcdef0123456789abcdef >"$etc/machine-id"
+	echo 'f /run/ostree-booted 0644' >"$etc/tmpfiles.d/ostree.conf"
+	printf '%s\n' "$2" >"$etc/person"
+	cat >"$units/etcd.service" <<-EOF2
+		[Service]
+		Type=notify
+		User=etcd
+		ExecStart=$(command -v "$ETCD") --name=default --data-dir=/var/lib/etcd/default
+	EOF2
+	cat >"$units/person.service" <<-EOF2
+		[Unit]
+		After=etcd.service
+		[Service]
+		Type=oneshot
+		Environment=ETCDCTL_API=3 PATH=/usr/local/bin:/usr/bin:/usr/sbin
+		ExecStart=/bin/bash /etc/person
+		ExecStopPost=systemctl --no-block poweroff
+	EOF2
+	ln -sf ../etcd.service ../person.service "$units/multi-user.target.wants/"
+}
+
+# run NAME [OPTION...]: boots it, until it is off. LOG: what the journal has of it, in order. OPTIONs are
+# systemd-nspawn's.
+run() {
+	local group=$CGROUPS/${GBE_SCRATCH##*/} rc=0
+	(
+		mkdir -p "$group"
+		echo 0 >"$group/cgroup.procs"
+		SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec timeout 120 systemd-nspawn --quiet --register=no \
+			--keep-unit --private-network --resolv-conf=off --timezone=off --link-journal=no \
+			--hostname=device --console=pipe --directory="$(deployment_dir "$1")" \
+			--bind-ro=/usr --bind="$INSTALLED/usr/local:/usr/local" --bind="$ROOT:/sysroot" \
+			--bind="$ROOT/boot:/boot" --bind="$VAR:/var" "${@:2}" --boot \
+			systemd.unit=multi-user.target
+	) </dev/null >&2 || rc=$?
+	# nspawn makes another one in the hierarchy of version 1.
+	find /sys/fs/cgroup{/systemd,/unified,}/"${GBE_SCRATCH##*/}" -depth -type d -exec rmdir {} \; \
+		2>/dev/null || true
+	assert_eq "systemd-nspawn" "$rc" 0
+	LOG=$GBE_MEM/journal
+	journalctl -q -D "$VAR/log/journal" --no-pager -o short-monotonic --no-hostname >"$LOG"
+	rm -rf "${VAR:?}"/log/journal/*
+	grep -E 'greenboot-etcd|person|bash' "$LOG" >&2
+}
+
+# in_order PATTERN...: lines of the journal, one after the other.
+in_order() {
+	local at=0 line pattern
+	for pattern; do
+		line=$(grep -nE -- "$pattern" "$LOG" | awk -F: -v at="$at" '$1 > at { print $1; exit }') || true
+		[[ $line ]] || fail "the journal has no \"$pattern\" where it should"
+		at=$line
+	done
+}
