@@ -16,6 +16,7 @@
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
+##   valgrind           unit tests and the programs at work under valgrind's memory check (root)
 ##   fuzz               every parser, each for FUZZ_SECONDS (clang); what they have found so far and
 ##                      what they began with is replayed by check-unit
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
@@ -345,7 +346,7 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 run_suites = $(call test_env,$(1)) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-crash check-system \
-	check-mutations demo-powercut lint warnings asan fuzz fuzzers demo bench format
+	check-mutations demo-powercut lint warnings asan valgrind fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -409,6 +410,12 @@ asan:
 	tests/run-totals build/test-logs-asan-ubsan/unit build/test-logs-asan-ubsan/integration || \
 		status=1; \
 	exit $$status
+
+valgrind:
+	+@$(MAKE) FAULTS=0 all helper-programs
+	+@$(MAKE) FAULTS=1 all unit-programs
+	@CASE='$(CASE)' SUITES='$(SUITES)' $(call test_env,0) tests/valgrind/run \
+		$(patsubst %.c,$(plain)-faults/%,$(unit_sources))
 
 # What is found lies in build/fuzz-asan-ubsan/found/NAME, as what is new in the corpus.
 fuzzers: $(fuzzers)
