@@ -158,7 +158,9 @@ start(char ***args, GbeExitStatus *ret_status, GError **error)
 	} else if ((*args)[1] != NULL) {
 		verb = gbe_verb_find((*args)[1]);
 	}
-	if (verb != NULL && !verb->later) {
+	if (verb != NULL && verb->passes_on) {
+		arg_rest = *args + (g_strcmp0((*args)[2], "--") == 0 ? 3 : 2);
+	} else if (verb != NULL && !verb->later) {
 		char **rest = *args + 1;
 
 		if (!parse(&rest, verb, error))

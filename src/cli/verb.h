@@ -22,6 +22,7 @@ typedef struct {
 	/* @arguments: NULL-terminated. */
 	bool (*run)(GbeCli *cli, char **arguments, GError **error);
 	gboolean own_config; /* it loads the configuration itself */
+	gboolean passes_on;  /* whatever comes behind it is somebody else's, options too */
 	const char *alias;   /* of this verb: not shown */
 	gboolean later;	     /* known, but not in this version */
 } GbeVerb;
@@ -49,6 +50,7 @@ GBE_VERB(config);
 GBE_VERB(verify);
 GBE_VERB(health);
 GBE_VERB(preflight);
+GBE_VERB(etcdctl);
 
 extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_backup[],
     gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],

@@ -31,6 +31,8 @@ const GbeVerb gbe_verbs[] = {
     {"health", NULL, "Ask etcd whether it is healthy", 0, 0, gbe_options_health, gbe_verb_health},
     {"preflight", NULL, "Check whether the next upgrade would go well", 0, 0, NULL,
      gbe_verb_preflight, .own_config = TRUE},
+    {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
+     MANY, NULL, gbe_verb_etcdctl, .passes_on = TRUE},
     {"diagnose", .later = TRUE},
     {"ls", .alias = "list"},
     {"rm", .alias = "delete"},

@@ -10,7 +10,7 @@
 GBE=$(program greenboot-etcd)
 DATA_DIR=$GBE_TOP/data
 VERBS=(status list show backup restore undo mark explain prune pin unpin delete config verify
-	health preflight)
+	health preflight etcdctl)
 
 # plain FILE: a page as text, minus signs as in the source of everything else.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$1"; }
@@ -76,7 +76,7 @@ verbs() {
 		grep -qE "^\.(B|BR|BI) ($verb|\" $verb)( |\$)|, \" $verb \"" <<<"$page" ||
 			fail "greenboot-etcd(8) lacks $verb"
 		grep -qw -- "$verb" "$DATA_DIR/completion/greenboot-etcd" || fail "completion lacks $verb"
-		for option in $("$GBE" "$verb" --help | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+		for option in $("$GBE" --help "$verb" | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
 			grep -q -- "$option" <<<"$page" || fail "greenboot-etcd(8) lacks $option of $verb"
 			grep -q -- "$option" "$DATA_DIR/completion/greenboot-etcd" ||
 				fail "completion lacks $option of $verb"

@@ -48,6 +48,7 @@ ask_all() {
 	fits list 0 list --exclusive
 	fits explain 0 explain
 	fits config 0 config
+	fits etcdctl 0 etcdctl --print-env
 	fits_schema status-file <"$ROOT/run/greenboot-etcd/status.json"
 }
 
