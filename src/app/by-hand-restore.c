@@ -11,6 +11,26 @@
 
 #include <string.h>
 
+static bool
+no_last_good(const GbeObserved *observed, GError **error)
+{
+	const GPtrArray *backups = observed->facts->backups;
+
+	for (guint i = 0; i < backups->len; i++) {
+		const GbeManifest *backup = backups->pdata[i];
+
+		if (backup->grade == GBE_GRADE_GOOD && backup->voters > 1)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "backup %s is good, and of a cluster of %u voters: remove "
+					 "this member from the cluster and add it again, or name "
+					 "the backup, with --force",
+					 backup->name, backup->voters);
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "no good backup in %s; `greenboot-etcd list` shows what there is",
+			 observed->store->path);
+}
+
 /* What a request or a restore means now. */
 static bool
 resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifest **ret_source,
@@ -33,9 +53,7 @@ resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifes
 	source = gbe_situation_request(facts);
 	facts->request = pending;
 	if (source == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "no good backup in %s; `greenboot-etcd list` shows what there is",
-				 observed->store->path);
+		return no_last_good(observed, error);
 	*ret_source = source;
 	return true;
 }

@@ -70,6 +70,11 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	return FALSE;
 }
 
+/* A member must not forget what it has promised to the others. */
+#define MEMBER                                                                                     \
+	"a member of a cluster: its data is kept; where etcd refuses it, remove the member from "  \
+	"the cluster and add it again"
+
 /* The three returns that restore, each with what must hold; shared with rule 3. */
 
 static gboolean
@@ -108,7 +113,7 @@ after_failed_update(const GbeSituation *s)
 		return go_on(GBE_RULE_10A,
 			     "the base of the update goes on with what was requested");
 	if (!s->one_voter)
-		return go_on(GBE_RULE_10A, "the update failed, but this is a member of a cluster");
+		return go_on(GBE_RULE_10A, "the update failed, but this is " MEMBER);
 	if (s->last_pass)
 		return go_on(GBE_RULE_10A, why);
 	switch (s->previous) {
@@ -145,8 +150,7 @@ after_return(const GbeSituation *s)
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
 		return go_on(GBE_RULE_10B, "a return to an older deployment; on-rollback=never");
 	if (!s->one_voter)
-		return go_on(GBE_RULE_10B,
-			     "a return to an older deployment, but this is a member of a cluster");
+		return go_on(GBE_RULE_10B, "a return to an older deployment, but this is " MEMBER);
 	if (!s->candidate)
 		return go_on(GBE_RULE_10B,
 			     "a return to an older deployment that has no backup of its own");

@@ -90,6 +90,7 @@ case_cleanup() {
 	{ set +xeu; } 2>/dev/null
 	trap - ERR
 	kill_etcd
+	kill_peers
 	root_free
 }
 

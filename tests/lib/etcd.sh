@@ -12,6 +12,8 @@ ETCD_NEXT=${ETCD_NEXT-/var/cache/greenboot-etcd/etcd-next/usr/bin/etcd}
 ETCD_PID=
 ETCD_PORT=
 ETCD_LOG=
+PEER_PIDS=() # of other members, each with the options that it was started with
+PEER_OPTIONS=()
 declare -gA ETCD_OF=() # deployment -> its etcd, where that is another one
 
 # Two free ports in a row, below the range that the kernel hands out.
@@ -102,6 +104,60 @@ kill_etcd() {
 	kill -KILL "$ETCD_PID" 2>/dev/null || true
 	wait "$ETCD_PID" 2>/dev/null || true
 	ETCD_PID=
+}
+
+# ---- a cluster: the device's etcd and others, in memory ----
+
+# join_peers COUNT [OPTION...]: so many members more. OPTION is one of `member add`. (With
+# --strict-reconfig-check, etcd wants five seconds between one and the next.)
+join_peers() {
+	local own=$ETCD_PORT count=$1 n port answer options
+	shift
+	for ((n = 1; n <= count; n++)); do
+		etcd_ports
+		port=$ETCD_PORT ETCD_PORT=$own
+		answer=$(ctl member add "peer$n" --peer-urls="http://127.0.0.1:$((port + 1))" "$@")
+		PEER_OPTIONS[n]="--name=peer$n --data-dir=$GBE_MEM/peer$n --initial-cluster-state=existing \
+			--listen-client-urls=http://127.0.0.1:$port --advertise-client-urls=http://127.0.0.1:$port \
+			--listen-peer-urls=http://127.0.0.1:$((port + 1)) \
+			--initial-advertise-peer-urls=http://127.0.0.1:$((port + 1)) \
+			--heartbeat-interval=10 --election-timeout=100 \
+			$(sed -n 's/^ETCD_INITIAL_CLUSTER="\(.*\)"$/--initial-cluster=\1/p' <<<"$answer")"
+		start_peer "$n"
+		wait_members $((n + 1))
+	done
+}
+
+start_peer() {
+	# shellcheck disable=SC2086 # words
+	"$ETCD" ${PEER_OPTIONS[$1]} --logger=zap --log-outputs=stderr </dev/null \
+		>>"$GBE_MEM/peer$1.log" 2>&1 &
+	PEER_PIDS[$1]=$!
+}
+
+# wait_members COUNT: so many have begun, and there is a leader.
+wait_members() {
+	local n
+	for ((n = 0; n < 500; n++)); do
+		if [[ $(ctl member list 2>/dev/null | grep -c ', started,') == "$1" ]] &&
+			ctl get x >/dev/null 2>&1; then
+			return 0
+		fi
+		sleep 0.02
+	done
+	echo "the cluster has no $1 members" >&2
+	tail -n 5 "$GBE_MEM"/peer*.log >&2
+	return 1
+}
+
+kill_peers() {
+	local pid
+	for pid in "${PEER_PIDS[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	PEER_PIDS=()
+	rm -rf "$GBE_MEM"/peer[0-9]*
 }
 
 ctl() { "$ETCDCTL" --endpoints="http://127.0.0.1:$ETCD_PORT" "$@"; }
