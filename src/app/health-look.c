@@ -12,21 +12,11 @@ GbeHealthLook *
 gbe_health_look_new(GbeApp *app)
 {
 	GbeHealthLook *look = g_new0(GbeHealthLook, 1);
-	const GbeConfig *config = app->config;
-	const char *paths[] = {config->etcd.cacert, config->etcd.cert, config->etcd.key};
 
 	look->app = app;
 	look->facts = gbe_health_facts_new();
-	gbe_health_facts_configure(look->facts, config);
-	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
-		if (paths[i] != NULL && *paths[i] != '\0')
-			look->tls_paths[i] = app->below_root
-						 ? g_build_filename(app->root_path, paths[i], NULL)
-						 : g_strdup(paths[i]);
-	look->endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
-				       .cacert = look->tls_paths[0],
-				       .cert = look->tls_paths[1],
-				       .key = look->tls_paths[2]};
+	gbe_health_facts_configure(look->facts, app->config);
+	gbe_app_endpoint(app, &look->at);
 	return look;
 }
 
@@ -38,8 +28,7 @@ gbe_health_look_free(GbeHealthLook *look)
 	gbe_client_close(look->client);
 	gbe_health_report_free(look->report);
 	gbe_health_facts_free(look->facts);
-	for (guint i = 0; i < G_N_ELEMENTS(look->tls_paths); i++)
-		g_free(look->tls_paths[i]);
+	gbe_app_endpoint_clear(&look->at);
 	g_free(look);
 }
 
@@ -66,6 +55,7 @@ gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
 void
 gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 {
+	const GbeEndpoint *endpoint = &look->at.endpoint;
 	GbeHealthFacts *facts = look->facts;
 	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
 
@@ -74,12 +64,11 @@ gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 	facts->quota = (gint64)MIN(look->app->config->run.quota_backend_bytes, G_MAXINT64);
 	gbe_health_place_service(look->app, facts);
 	gbe_health_place_data(look->app, facts);
-	if (g_ascii_strncasecmp(look->endpoint.endpoint != NULL ? look->endpoint.endpoint : "",
-				"https://", strlen("https://")) == 0)
-		gbe_certificates_look(look->tls_paths[0], look->tls_paths[1], look->tls_paths[2],
-				      facts->tls);
+	if (g_ascii_strncasecmp(endpoint->endpoint != NULL ? endpoint->endpoint : "", "https://",
+				strlen("https://")) == 0)
+		gbe_certificates_look(endpoint->cacert, endpoint->cert, endpoint->key, facts->tls);
 	if (gbe_health_needs_asking(facts))
-		gbe_health_inquire(&look->endpoint, deadline, &look->client, facts);
+		gbe_health_inquire(endpoint, deadline, &look->client, facts);
 	gbe_health_report_free(look->report);
 	look->report = gbe_health_judge(facts);
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "app/context.h"
+#include "app/endpoint.h"
 #include "core/facts.h"
 #include "core/health.h"
 #include "etcd/client.h"
@@ -14,8 +14,7 @@ typedef struct {
 	GbeApp *app;
 	GbeHealthFacts *facts;
 	GbeHealthReport *report; /* of the last look; NULL before the first */
-	GbeEndpoint endpoint;
-	char *tls_paths[3]; /* below the root, as this process sees them */
+	GbeAppEndpoint at;
 	GbeClient *client;
 } GbeHealthLook;
 

@@ -204,13 +204,29 @@ gbe_verify_data(GbeApp *app, GbeData *data, const GbeVerifyOptions *options,
 }
 
 static bool
-verify_snapshot(GbeApp *app, int fd, const GbeVerifyOptions *options, GbeVerification *verification,
-		GError **error)
+read_snapshot(GbeApp *app, int fd, const GbeVerifyOptions *options, GbeVerification *verification,
+	      GError **error)
 {
 	const GbeDbOptions db = db_options(app, options);
+	GbeDb *to = &verification->directory.db;
 
-	return gbe_snapshot_file_read(fd, verification->name, &db, &verification->directory.db,
-				      &verification->findings, error);
+	if (options->summed)
+		return gbe_db_read(fd, verification->name, &db, to, &verification->findings, error);
+	return gbe_snapshot_file_read(fd, verification->name, &db, to, &verification->findings,
+				      error);
+}
+
+bool
+gbe_verify_snapshot(GbeApp *app, int fd, const char *name, const GbeVerifyOptions *options,
+		    GbeVerification **ret_verification, GError **error)
+{
+	g_autoptr(GbeVerification) verification =
+	    verification_new(GBE_VERIFY_SNAPSHOT, name, options);
+
+	if (!read_snapshot(app, fd, options, verification, error))
+		return gbe_prefix(error, "%s", name);
+	finish(g_steal_pointer(&verification), ret_verification);
+	return true;
 }
 
 static bool
@@ -245,7 +261,7 @@ gbe_verify_path(GbeApp *app, const char *path, const GbeVerifyOptions *options,
 	verification = verification_new(is_directory ? GBE_VERIFY_DIRECTORY : GBE_VERIFY_SNAPSHOT,
 					path, options);
 	if (is_directory ? !verify_directory(app, fd, options, verification, error)
-			 : !verify_snapshot(app, fd, options, verification, error))
+			 : !read_snapshot(app, fd, options, verification, error))
 		return gbe_prefix(error, "%s", path);
 	finish(g_steal_pointer(&verification), ret_verification);
 	return true;

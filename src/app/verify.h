@@ -36,6 +36,7 @@ typedef struct {
 	gboolean quick;
 	gboolean
 	    digests; /* of a backup, where they are recorded; with GBE_VERIFY_FULL in any case */
+	gboolean summed; /* the checksum behind a snapshot was compared already */
 } GbeVerifyOptions;
 
 /* Errors are those of looking: not there, not readable, GBE_ERROR_BUSY. What is wrong is a finding. */
@@ -47,6 +48,9 @@ bool gbe_verify_data(GbeApp *app, GbeData *data, const GbeVerifyOptions *options
 /* A file or a directory, by its path below the root. */
 bool gbe_verify_path(GbeApp *app, const char *path, const GbeVerifyOptions *options,
 		     GbeVerification **ret_verification, GError **error) GBE_CHECKED;
+/* A snapshot file that is open. @name: for findings. */
+bool gbe_verify_snapshot(GbeApp *app, int fd, const char *name, const GbeVerifyOptions *options,
+			 GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 
 /* What verify --json says of one. */
 JsonObject *gbe_verification_to_json(const GbeVerification *verification);

@@ -31,6 +31,8 @@ const GbeVerb gbe_verbs[] = {
     {"health", NULL, "Ask etcd whether it is healthy", 0, 0, gbe_options_health, gbe_verb_health},
     {"preflight", NULL, "Check whether the next upgrade would go well", 0, 0, NULL,
      gbe_verb_preflight, .own_config = TRUE},
+    {"snapshot", "save|status FILE", "Save etcd's own snapshot, or say what one holds", 2, 2,
+     gbe_options_snapshot, gbe_verb_snapshot},
     {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
      MANY, NULL, gbe_verb_etcdctl, .passes_on = TRUE},
     {"diagnose", .later = TRUE},

@@ -240,6 +240,15 @@ set_limits(CURL *curl, gint64 left_ms, guint idle_seconds)
 }
 
 static CURLcode
+set_body(CURL *curl, const GbeExchange *exchange)
+{
+	CURLcode code =
+	    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);
+
+	return code == CURLE_OK ? curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->body) : code;
+}
+
+static CURLcode
 set_exchange(GbeConnection *connection, const GbeExchange *exchange, struct curl_slist *headers)
 {
 	g_autofree char *url = g_strconcat(connection->base, exchange->path, NULL);
@@ -248,11 +257,10 @@ set_exchange(GbeConnection *connection, const GbeExchange *exchange, struct curl
 
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	if (code == CURLE_OK)
-		code =
-		    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);
-	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->body);
+	if (code == CURLE_OK && exchange->body == NULL)
+		code = curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+	if (code == CURLE_OK && exchange->body != NULL)
+		code = set_body(curl, exchange);
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
 	if (code == CURLE_OK)

@@ -10,7 +10,7 @@
 
 typedef struct GbeConnection GbeConnection;
 
-/* One POST and its answer. */
+/* One POST and its answer; without a body one GET. */
 typedef struct {
 	const char *path;	    /* begins with '/' */
 	const char *const *headers; /* "Name: value", NULL-terminated */

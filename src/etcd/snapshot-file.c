@@ -8,7 +8,6 @@
 #include "etcd/window.h"
 
 #define WINDOW ((gsize)1024 * 1024)
-#define SECTOR 512
 
 static bool
 sum_up(GbeWindow *window, guint64 size, const GbeDbOptions *options, guint8 ret_sum[32],
@@ -70,7 +69,7 @@ gbe_snapshot_file_read(int fd, const char *what, const GbeDbOptions *options, Gb
 				 GBE_PLACE_FILE, 0, GBE_YES, GBE_NO, "it is not a regular file");
 		return true;
 	}
-	summed = st.st_size % SECTOR == GBE_SNAPSHOT_SUM;
+	summed = st.st_size % GBE_SNAPSHOT_SECTOR == GBE_SNAPSHOT_SUM;
 	if (!summed)
 		gbe_findings_add(findings, GBE_FINDING_WARNING, "snapshot-no-checksum", what,
 				 GBE_PLACE_FILE, 0, GBE_YES, GBE_NO,

@@ -6,8 +6,7 @@
 #pragma once
 
 #include "etcd/db.h"
-
-#define GBE_SNAPSHOT_SUM 32
+#include "etcd/snapshot-sum.h"
 
 /* The checksum is compared where the level is full. @what: the file's name in findings. */
 bool gbe_snapshot_file_read(int fd, const char *what, const GbeDbOptions *options, GbeDb *ret_db,

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/endpoint.h"
+
+void
+gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
+{
+	const GbeConfig *config = app->config;
+	const char *paths[] = {config->etcd.cacert, config->etcd.cert, config->etcd.key};
+	GbeAppEndpoint endpoint = {{0}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
+		if (paths[i] != NULL && *paths[i] != '\0')
+			endpoint.paths[i] = app->below_root
+						? g_build_filename(app->root_path, paths[i], NULL)
+						: g_strdup(paths[i]);
+	endpoint.endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
+					  .cacert = endpoint.paths[0],
+					  .cert = endpoint.paths[1],
+					  .key = endpoint.paths[2]};
+	*ret_endpoint = endpoint;
+}
+
+void
+gbe_app_endpoint_clear(GbeAppEndpoint *endpoint)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(endpoint->paths); i++)
+		g_clear_pointer(&endpoint->paths[i], g_free);
+	endpoint->endpoint = (GbeEndpoint){0};
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where etcd is asked, by the configuration: paths of certificates as this process sees them. */
+#pragma once
+
+#include "app/context.h"
+#include "etcd/call.h"
+
+typedef struct {
+	GbeEndpoint endpoint; /* borrows from here and from the configuration */
+	char *paths[3];
+} GbeAppEndpoint;
+
+void gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint);
+void gbe_app_endpoint_clear(GbeAppEndpoint *endpoint);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeAppEndpoint, gbe_app_endpoint_clear)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "fs/exchange.h"
+#include "fs/sync.h"
+
+void
+gbe_part_clear(GbePart *part)
+{
+	/* Under the lock, which goes with the fd. */
+	if (part->fd >= 0)
+		(void)unlinkat(part->dir_fd, part->part, 0);
+	gbe_close_fd(&part->fd);
+	g_clear_pointer(&part->name, g_free);
+	g_clear_pointer(&part->part, g_free);
+}
+
+/* One that its writer has left, or a new one; nothing but a regular file of one name. */
+static bool
+open_part(int dir_fd, const char *name, int *ret_fd, GError **error)
+{
+	gbe_autofd int fd = openat(
+	    dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
+	struct stat st;
+
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot create %s", name);
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", name);
+	if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || st.st_uid != geteuid())
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "%s is there, and is not an unfinished file of ours: remove it",
+				 name);
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+/* Is it still the file of that name? Whoever had the lock before may have published or removed it. */
+static bool
+is_named(int dir_fd, const char *name, int fd)
+{
+	struct stat st, named;
+
+	return fstat(fd, &st) == 0 && fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+}
+
+static bool
+check_name(int dir_fd, const char *name, gboolean replace, GError **error)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || gbe_throw_errno(error, errno, "cannot look at %s", name);
+	if (S_ISDIR(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s is a directory", name);
+	return replace || gbe_throw(error, GBE_ERROR_FAILED,
+				    "%s is there already: take another name, or --force", name);
+}
+
+bool
+gbe_part_begin(int dir_fd, const char *name, gboolean replace, GbePart *ret_part, GError **error)
+{
+	g_autofree char *part = g_strconcat(name, GBE_PART_SUFFIX, NULL);
+	gbe_autofd int fd = -1;
+
+	if (!check_name(dir_fd, name, replace, error) || !open_part(dir_fd, part, &fd, error))
+		return false;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_named(dir_fd, part, fd))
+		return gbe_throw(error, GBE_ERROR_BUSY, "somebody else is writing %s", name);
+	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0600) < 0)
+		return gbe_throw_errno(error, errno, "cannot begin %s", part);
+	*ret_part = (GbePart){.dir_fd = dir_fd,
+			      .fd = gbe_steal_fd(&fd),
+			      .name = g_strdup(name),
+			      .part = g_steal_pointer(&part),
+			      .replace = replace};
+	return true;
+}
+
+bool
+gbe_part_reserve(GbePart *part, guint64 size, GError **error)
+{
+	if (size == 0 || size > G_MAXINT64 ||
+	    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) == 0 || errno == EOPNOTSUPP ||
+	    errno == ENOSYS)
+		return true;
+	return gbe_throw_errno(error, errno, "no room for the %" G_GUINT64_FORMAT " bytes of %s",
+			       size, part->name);
+}
+
+bool
+gbe_part_write(GbePart *part, const void *bytes, gsize size, GError **error)
+{
+	const char *at = bytes;
+
+	while (size > 0) {
+		ssize_t wrote = write(part->fd, at, size);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return gbe_throw_errno(error, errno, "cannot write %s", part->part);
+		at += wrote;
+		size -= (gsize)wrote;
+	}
+	return true;
+}
+
+static bool
+give_name(GbePart *part, GError **error)
+{
+	if (!part->replace)
+		return gbe_rename_new_at(part->dir_fd, part->part, part->dir_fd, part->name, error);
+	return renameat(part->dir_fd, part->part, part->dir_fd, part->name) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot put %s in its place", part->name);
+}
+
+bool
+gbe_part_publish(GbePart *part, GError **error)
+{
+	struct stat st;
+
+	if (fstat(part->fd, &st) < 0 || ftruncate(part->fd, st.st_size) < 0)
+		return gbe_throw_errno(error, errno, "cannot end %s", part->part);
+	if (GBE_FAULT("part-written", error) || !gbe_sync_file(part->fd, part->part, error) ||
+	    GBE_FAULT("part-synced", error) || !give_name(part, error))
+		return false;
+	gbe_close_fd(&part->fd);
+	return !GBE_FAULT("part-renamed", error) && gbe_sync_dir(part->dir_fd, part->name, error) &&
+	       !GBE_FAULT("part-durable", error);
+}

@@ -1,0 +1,246 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# snapshot save and status beside etcdctl's, with a real etcd.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+FILE=/var/saved.db
+
+# fits SCHEMA: what the last command printed.
+fits() {
+	python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' \
+		"$GBE_TOP/data/schema/$1.json" <<<"$OUT" || fail "it does not fit $1.json: $OUT"
+}
+
+# as_etcdctl FILE: OUT, of save or status, says of it what etcdctl does.
+as_etcdctl() {
+	local theirs
+
+	fits snapshot
+	theirs=$(ctl snapshot status "$1" -w json 2>/dev/null)
+	assert_eq "what it says of $1" \
+		"$(jq -c '[.hash, .revision, .total_keys, .total_size]' <<<"$OUT")" \
+		"$(jq -c '[.hash, .revision, .totalKey, .totalSize]' <<<"$theirs")"
+}
+
+# nothing_left: neither the file nor a part of it.
+nothing_left() {
+	assert_missing "$ROOT$FILE"
+	assert_missing "$ROOT$FILE.part"
+}
+
+# etcd on what was restored from FILE; CHECK there.
+on_restored() { # FILE CHECK ARG...
+	local file=$1 data=$DATA
+	shift
+
+	ctl snapshot restore "$file" --name=default --data-dir="$ROOT/var/restored" \
+		--initial-cluster="default=http://127.0.0.1:$((ETCD_PORT + 1))" \
+		--initial-advertise-peer-urls="http://127.0.0.1:$((ETCD_PORT + 1))" >/dev/null 2>&1
+	DATA=$ROOT/var/restored
+	start_etcd
+	"$@"
+	stop_etcd
+	DATA=$data
+	rm -rf "$ROOT/var/restored"
+}
+
+hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
+same_hash() { assert_eq HashKV "$(hash_kv)" "$1"; }
+
+busy_etcd() { # KIND
+	device "$1"
+	power_on
+	put_many base 600
+	del base/7
+	put base/8 again
+	ctl compact "$(($(revision) - 3))" >/dev/null
+	put base/9 again
+}
+
+# put_large COUNT: keys of 14 kB each. The log of the case does without them.
+put_large() {
+	{ set +x; } 2>/dev/null
+	put_many large "$1" "$(printf '%014000d' 1)"
+	set -x
+}
+
+save() { # KIND
+	local hash
+
+	busy_etcd "$1"
+	hash=$(hash_kv)
+	assert_exit 0 gbe --json snapshot save "$FILE"
+	assert_eq result "$(jq -r .result <<<"$OUT")" sound
+	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
+	as_etcdctl "$ROOT$FILE"
+	assert_eq mode "$(stat -c %a "$ROOT$FILE")" 600
+	assert_missing "$ROOT$FILE.part"
+	ctl snapshot save "$ROOT/var/theirs.db" >/dev/null 2>&1
+	cmp "$ROOT$FILE" "$ROOT/var/theirs.db" || fail "etcdctl saves something else"
+	stop_etcd
+	assert_exit 0 gbe --json snapshot status "$FILE"
+	as_etcdctl "$ROOT$FILE"
+	on_restored "$ROOT$FILE" same_hash "$hash"
+	assert_exit 0 gbe snapshot status "$FILE"
+	assert_match text "$OUT" "*sound*hash *revision *HashKV $hash at*"
+	assert_exit 1 gbe --json snapshot save "$FILE.not"
+	assert_match "why not" "$ERR" "*no snapshot from etcd at http*"
+	assert_missing "$ROOT$FILE.not"
+	assert_missing "$ROOT$FILE.not.part"
+}
+
+refused() {
+	local held
+
+	busy_etcd xfs
+	assert_exit 2 gbe snapshot
+	assert_exit 2 gbe snapshot save
+	assert_exit 2 gbe snapshot load "$FILE"
+	assert_exit 2 gbe snapshot save "$FILE" --timeout=soon
+	assert_exit 2 gbe snapshot status "$FILE" --force
+	assert_exit 1 gbe snapshot save /var/nowhere/saved.db
+	assert_exit 1 gbe snapshot save /var/lib
+	assert_exit 1 gbe snapshot status "$FILE"
+	mkdir "$ROOT/var/none"
+	assert_exit 2 gbe snapshot status /var/none
+	nothing_left
+
+	echo mine >"$ROOT$FILE"
+	assert_exit 1 gbe snapshot save "$FILE"
+	assert_eq "what was there" "$(<"$ROOT$FILE")" mine
+	# Left by a power cut, and in the way of nobody.
+	head -c 100000 /dev/urandom >"$ROOT$FILE.part"
+	assert_exit 0 gbe --json snapshot save "$FILE" --force
+	as_etcdctl "$ROOT$FILE"
+	assert_missing "$ROOT$FILE.part"
+	rm "$ROOT$FILE"
+
+	ln -s /etc/greenboot-etcd/greenboot-etcd.conf "$ROOT$FILE.part"
+	assert_exit 1 gbe snapshot save "$FILE"
+	rm "$ROOT$FILE.part"
+	exec {held}>"$ROOT$FILE.part"
+	flock "$held"
+	assert_exit 4 gbe snapshot save "$FILE"
+	exec {held}>&-
+	rm "$ROOT$FILE.part"
+	exec {held}>"$ROOT/run/greenboot-etcd/maintenance"
+	flock "$held"
+	assert_exit 4 gbe snapshot save "$FILE"
+	exec {held}>&-
+	nothing_left
+}
+
+# Where etcd does not answer, it ends in time, and leaves nothing.
+hangs() {
+	local began
+
+	busy_etcd xfs
+	kill -STOP "$ETCD_PID"
+	began=$EPOCHSECONDS
+	assert_exit 1 gbe snapshot save "$FILE" --timeout=2s
+	kill -CONT "$ETCD_PID"
+	((EPOCHSECONDS - began < 10)) || fail "it took $((EPOCHSECONDS - began)) s"
+	nothing_left
+	assert_exit 0 gbe snapshot save "$FILE" --timeout=1min
+}
+
+full() { # KIND
+	busy_etcd xfs
+	put_large 400
+	fs_at "$1" "$ROOT/var/small" 400M
+	dd if=/dev/zero of="$ROOT/var/small/full" bs=1M 2>/dev/null || true
+	truncate -s -1M "$ROOT/var/small/full"
+	assert_exit 1 gbe snapshot save /var/small/saved.db
+	assert_match "why not" "$ERR" "*[Nn]o * left on device*"
+	assert_missing "$ROOT/var/small/saved.db"
+	assert_missing "$ROOT/var/small/saved.db.part"
+	rm "$ROOT/var/small/full"
+	assert_exit 0 gbe --json snapshot save /var/small/saved.db
+	as_etcdctl "$ROOT/var/small/saved.db"
+}
+
+# Killed between any two steps: FILE is there as a whole, or not at all; the next one gets through.
+killed() {
+	local point
+
+	busy_etcd ext4
+	for point in written synced renamed durable; do
+		GREENBOOT_ETCD_FAULT="part-$point=kill" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
+			snapshot save "$FILE" || true
+		case $point in
+		written | synced) assert_missing "$ROOT$FILE" ;;
+		*)
+			assert_exit 0 gbe snapshot status "$FILE"
+			rm "$ROOT$FILE"
+			;;
+		esac
+		assert_exit 0 gbe --json snapshot save "$FILE"
+		as_etcdctl "$ROOT$FILE"
+		assert_missing "$ROOT$FILE.part"
+		rm "$ROOT$FILE"
+	done
+}
+
+# While etcd says that it defragments, nobody streams its database.
+defragments() {
+	local n metrics
+
+	busy_etcd xfs
+	put_large 1500
+	for n in {1..5}; do
+		ctl --command-timeout=60s defrag >/dev/null &
+		while kill -0 $! 2>/dev/null; do
+			metrics=$(curl -s -m 2 "http://127.0.0.1:$ETCD_PORT/metrics" || true)
+			if [[ $metrics == *$'\netcd_disk_defrag_inflight 1\n'* ]]; then
+				assert_exit 4 gbe snapshot save "$FILE"
+				nothing_left
+				wait $!
+				return
+			fi
+		done
+		wait $!
+	done
+	skip_case "optional: no defragmentation was slow enough to be seen, of $n"
+}
+
+damaged() {
+	local size
+
+	busy_etcd xfs
+	assert_exit 0 gbe snapshot save "$FILE"
+	cp "$ROOT$FILE" "$ROOT/var/good"
+	size=$(stat -c %s "$ROOT$FILE")
+	printf x | dd of="$ROOT$FILE" bs=1 seek=$((size - 5)) conv=notrunc 2>/dev/null
+	assert_exit 6 gbe --json snapshot status "$FILE"
+	fits snapshot
+	assert_eq codes "$(jq -r '[.findings[].code] | join(" ")' <<<"$OUT")" snapshot-checksum
+	cp "$ROOT/var/good" "$ROOT$FILE"
+	truncate -s 20000 "$ROOT$FILE"
+	assert_exit 6 gbe --json snapshot status "$FILE"
+	fits snapshot
+	: >"$ROOT$FILE"
+	assert_exit 6 gbe --json snapshot status "$FILE"
+	fits snapshot
+	rm "$ROOT$FILE"
+	mkfifo "$ROOT$FILE"
+	assert_exit 6 gbe --json snapshot status "$FILE"
+	fits snapshot
+}
+
+suite_begin "$@"
+for kind in xfs btrfs-subvol ext4; do
+	run_case "snapshot-save@$kind" save "$kind"
+done
+run_case snapshot-refused refused
+run_case snapshot-hangs hangs
+run_case snapshot-full@xfs full xfs
+run_case snapshot-full@ext4 full ext4
+run_case snapshot-killed killed
+run_case snapshot-defragments defragments
+run_case snapshot-damaged damaged
+suite_end
