@@ -3,7 +3,6 @@
 
 #include "app/verify.h"
 #include "core/decide.h"
-#include "etcd/directory.h"
 #include "etcd/member.h"
 
 /* What JSON holds exactly; beyond that it is no number of a log that anybody wrote. */
@@ -49,6 +48,14 @@ first_fatal(const GbeFindings *findings)
 	return NULL;
 }
 
+static gboolean
+is_sound(const GbeFindings *findings)
+{
+	GbeSeverity worst = gbe_findings_worst(findings);
+
+	return worst == GBE_FINDING_NOTE || worst == GBE_FINDING_WARNING;
+}
+
 static GbeVerifyLevel
 level_of(const GbeApp *app)
 {
@@ -82,6 +89,13 @@ index_of(const GbeDb *db)
 		   : -1;
 }
 
+static gint64
+revision_of(const GbeDb *db)
+{
+	return db->present && db->revision > 0 && db->revision <= (gint64)INDEX_MAX ? db->revision
+										    : -1;
+}
+
 static void
 set_id(char **id, guint64 value)
 {
@@ -109,7 +123,7 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 	if (fatal != NULL) {
 		facts->sound = GBE_NO;
 		facts->sound_why = gbe_finding_to_text(fatal);
-	} else if (worst == NULL || worst->severity < GBE_FINDING_DAMAGE) {
+	} else if (is_sound(&inside.findings)) {
 		facts->sound = GBE_YES;
 	} else {
 		facts->sound_why = gbe_finding_to_text(worst);
@@ -119,6 +133,7 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 		facts->damage = g_strdup(facts->sound_why);
 	facts->voters = voters_of(&inside.directory);
 	facts->consistent_index = index_of(&inside.directory.db);
+	facts->revision = revision_of(&inside.directory.db);
 	facts->storage_version = gbe_version_parse(version_of(&inside.directory.db));
 	if (wal->has_metadata) {
 		set_id(&facts->member_id, wal->metadata.member);
@@ -126,12 +141,17 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 	}
 }
 
-/* What the copy says of itself is more than what was known before. */
-static void
-record(const GbeDirectory *directory, GbeManifest *manifest)
+void
+gbe_inside_record(const GbeDirectory *directory, GbeVerifyLevel level, GbeManifest *manifest)
 {
 	const GbeDb *db = &directory->db;
 	guint voters = voters_of(directory);
+	GbeVerified verified = level == GBE_VERIFY_FULL ? GBE_VERIFIED_FULL : GBE_VERIFIED_SANITY;
+
+	manifest->verified = MAX(manifest->verified, verified);
+	if (manifest->grade == GBE_GRADE_UNPROVEN)
+		manifest->grade =
+		    gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
 
 	if (directory->wal.has_metadata) {
 		set_id(&manifest->member_id, directory->wal.metadata.member);
@@ -140,6 +160,8 @@ record(const GbeDirectory *directory, GbeManifest *manifest)
 	if (voters != GBE_VOTERS_UNCLEAR)
 		manifest->voters = voters;
 	manifest->consistent_index = index_of(db);
+	if (revision_of(db) >= 0)
+		manifest->revision = revision_of(db);
 	if (version_of(db) != NULL) {
 		g_free(manifest->storage_version);
 		manifest->storage_version = g_strdup(version_of(db));
@@ -148,31 +170,19 @@ record(const GbeDirectory *directory, GbeManifest *manifest)
 	}
 	if (!db->has_hash)
 		return;
-	manifest->revision = db->revision;
 	manifest->compact_revision = db->compact_revision;
 	manifest->total_keys = (gint64)db->keys;
 	manifest->hash_kv = db->has_hash_kv ? (gint64)db->hash_kv : -1;
 }
 
-static void
-grade(GbeManifest *manifest, GbeVerifyLevel level)
-{
-	manifest->verified = level == GBE_VERIFY_FULL ? GBE_VERIFIED_FULL : GBE_VERIFIED_SANITY;
-	if (manifest->grade != GBE_GRADE_BAD)
-		manifest->grade =
-		    gbe_decide_grade(manifest->verdict, manifest->health, manifest->verified);
-}
-
 static bool
-judge(const GbeFindings *findings, GbeVerifyLevel level, GbeManifest *manifest, GError **error)
+judge(const GbeFindings *findings, GbeManifest *manifest, GError **error)
 {
 	const GbeFinding *worst = gbe_findings_first(findings);
 	g_autofree char *why = NULL;
 
-	if (worst == NULL || worst->severity < GBE_FINDING_DAMAGE) {
-		grade(manifest, level);
+	if (is_sound(findings))
 		return true;
-	}
 	why = gbe_finding_to_text(worst);
 	if (worst->severity == GBE_FINDING_UNKNOWN)
 		return manifest->live ? gbe_throw(error, GBE_ERROR_CANNOT_TELL,
@@ -209,8 +219,9 @@ gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
 	    !gbe_directory_read(data_fd, member_path, -1, &options, &inside.directory,
 				&inside.findings, error))
 		return gbe_prefix(error, "backup %s", manifest->name);
-	record(&inside.directory, manifest);
-	return judge(&inside.findings, options.level, manifest, error);
+	if (is_sound(&inside.findings))
+		gbe_inside_record(&inside.directory, options.level, manifest);
+	return judge(&inside.findings, manifest, error);
 }
 
 bool

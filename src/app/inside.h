@@ -10,6 +10,7 @@
 #include "app/data.h"
 #include "app/store.h"
 #include "core/manifest.h"
+#include "etcd/directory.h"
 
 /* Of data that nobody has open: sound, damage, voters, ids, version, consistent index. */
 void gbe_inside_data(const GbeData *data, GbeFacts *facts);
@@ -18,6 +19,9 @@ void gbe_inside_data(const GbeData *data, GbeFacts *facts);
  * cannot be told (GBE_ERROR_CANNOT_TELL). Others are kept, graded bad: there is no better copy of damaged
  * data. */
 bool gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error) GBE_CHECKED;
+/* Of sound ones: what they say is more than what was known before. Raises ->verified, and an unproven grade
+ * where only that was missing. */
+void gbe_inside_record(const GbeDirectory *directory, GbeVerifyLevel level, GbeManifest *manifest);
 /* Before a restore: is the backup what its manifest says, and is what that says sound? By verify=full every
  * row and the recorded HashKV. GBE_ERROR_VERIFY_FAILED names what is damaged; a format that is not known
  * passes. @ret_look_usec: how long etcd's files took of it; may be NULL. */

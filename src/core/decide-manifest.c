@@ -60,9 +60,11 @@ note_identity(GbeManifest *manifest, const GbeFacts *facts, const GbeView *view,
 
 	manifest->member_id = g_strdup(facts->member_id);
 	manifest->cluster_id = g_strdup(facts->cluster_id);
+	manifest->revision = facts->revision;
 	if (run == NULL || g_strcmp0(run->run, view->run) != 0)
 		return;
-	manifest->revision = run->revision;
+	if (facts->revision < 0)
+		manifest->revision = run->revision;
 	if (facts->member_id == NULL && facts->cluster_id == NULL) {
 		manifest->member_id = g_strdup(run->member_id);
 		manifest->cluster_id = g_strdup(run->cluster_id);

@@ -17,6 +17,7 @@ gbe_facts_new(void)
 
 	facts->last_write = -1;
 	facts->consistent_index = -1;
+	facts->revision = -1;
 	facts->uptime = -1;
 	facts->next_sequence = 1;
 	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);

@@ -53,6 +53,7 @@ typedef struct {
 	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
 	guint voters;		    /* 0: not looked into yet */
 	gint64 consistent_index;    /* the log's entry that the database holds; -1 unknown */
+	gint64 revision;	    /* of the database; -1 unknown */
 	GbeVersion storage_version; /* that the data itself names */
 	GbeVersion cluster_version; /* of the etcd that last had it, as far as the records say */
 	GbeVersion data_version;    /* of [etcd] version-file in the data */

@@ -57,6 +57,8 @@ walk_branch(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 				       walk->last_is_row))
 			gbe_walk_bad_order(walk, page, i);
 		gbe_walk_remember(walk, key, FALSE);
+		if (walk->right_edge && i + 1U < page->header.count)
+			continue;
 		if (!walk_page(walk, child, page->depth + 1, error))
 			return false;
 	}
@@ -196,9 +198,9 @@ walk_inline(GbeTreeWalk *walk, const GbeBboltBucket *bucket, GError **error)
 	return gbe_walk_leaf(walk, &page, error);
 }
 
-bool
-gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
-	       const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
+static bool
+walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, gboolean right_edge,
+	    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
 {
 	g_autofree guint8 *last = g_malloc(GBE_BBOLT_KEY_MAX);
 	g_autoptr(GArray) nested = g_array_new(FALSE, FALSE, sizeof(guint64));
@@ -207,6 +209,7 @@ gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 	    .reached = reached,
 	    .visitor = visitor,
 	    .is_root = bucket->name == NULL,
+	    .right_edge = right_edge,
 	    .last = last,
 	    .nested = nested,
 	};
@@ -223,4 +226,18 @@ gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 	if (ret_stopped != NULL)
 		*ret_stopped = walk.stopped;
 	return true;
+}
+
+bool
+gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
+	       const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
+{
+	return walk_bucket(db, bucket, reached, FALSE, visitor, ret_stopped, error);
+}
+
+bool
+gbe_bbolt_walk_end(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
+		   const GbeBboltVisitor *visitor, GError **error)
+{
+	return walk_bucket(db, bucket, reached, TRUE, visitor, NULL, error);
 }

@@ -18,6 +18,7 @@ typedef struct {
 	GbePageSet *reached; /* NULL: the pages are known to be sound */
 	const GbeBboltVisitor *visitor;
 	gboolean is_root;
+	gboolean right_edge; /* of each branch only the last child */
 	gboolean stopped;
 	/* Keys ascend over the whole tree: a row's is above the last row's, and not below the branch
 	 * that led to it. */

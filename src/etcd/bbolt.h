@@ -83,6 +83,10 @@ bool gbe_bbolt_buckets(GbeBbolt *db, GbePageSet *reached, GPtrArray **ret_bucket
 bool gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 		    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error) GBE_CHECKED;
 
+/* The rows of the last leaf alone, with a page of each level on the way: for who wants the last row. */
+bool gbe_bbolt_walk_end(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
+			const GbeBboltVisitor *visitor, GError **error) GBE_CHECKED;
+
 /* @want bytes (at most GBE_BBOLT_WINDOW) of a row's value that is too large to be in memory; ends the
  * life of the row's key. */
 bool gbe_bbolt_fetch(GbeBbolt *db, guint64 offset, gsize want, const guint8 **ret_at,

@@ -129,6 +129,41 @@ read_first(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 	return true;
 }
 
+static GbeWalk
+last_row(const GbeBboltRow *row, gpointer data, GError **error)
+{
+	GbeDbReader *reader = data;
+	GbeRevision revision;
+
+	(void)error;
+	if (gbe_revision_read(row->key, row->key_size, &revision))
+		reader->db.last_row = revision.main;
+	return GBE_WALK_ON;
+}
+
+/* The revision, without reading the rows before it. */
+static bool
+read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
+{
+	const GbeBboltVisitor visitor = {.row = last_row, .data = reader};
+	g_auto(GbePageSet) reached = {0};
+	guint64 damages = reader->bolt.damages;
+
+	gbe_page_set_init(&reached);
+	for (guint i = 0; i < buckets->len; i++) {
+		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
+
+		if (strcmp(bucket->name, "key") == 0 &&
+		    !gbe_bbolt_walk_end(&reader->bolt, bucket, &reached, &visitor, error))
+			return false;
+	}
+	if (reader->bolt.damages > damages)
+		reader->db.last_row = 0;
+	else
+		reader->db.revision = MAX(reader->db.last_row, reader->db.compact_revision);
+	return true;
+}
+
 static bool
 read_all(GbeDbReader *reader, const GPtrArray *buckets, GbePageSet *reached, GError **error)
 {
@@ -165,7 +200,7 @@ read_database(GbeDbReader *reader, GError **error)
 		gbe_db_check_names(reader, buckets);
 	reader->db.checked |= GBE_DB_CHECKED_BUCKETS;
 	if (reader->options->level == GBE_VERIFY_SANITY)
-		return true;
+		return read_last(reader, buckets, error);
 	reader->db.keys = 0;
 	reader->snapshot = (GbeStream){0};
 	return read_all(reader, buckets, &reached, error);

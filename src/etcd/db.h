@@ -15,7 +15,8 @@
 #include "etcd/finding.h"
 
 typedef enum {
-	GBE_VERIFY_SANITY, /* meta pages, the root, the buckets of a few rows: cost is constant */
+	GBE_VERIFY_SANITY, /* meta pages, the root, the buckets of a few rows, the last row of "key":
+			    * cost is constant */
 	GBE_VERIFY_FULL,   /* every page and row */
 } GbeVerifyLevel;
 
@@ -33,7 +34,7 @@ typedef struct {
 	gboolean present;		/* there is a database: a meta page is valid */
 	guint checked;			/* GbeDbChecked */
 	guint64 consistent_index, term; /* 0: not there */
-	gint64 revision;		/* etcd's current one; sanity: 0 */
+	gint64 revision;		/* etcd's current one; 0: could not be told */
 	gint64 last_row; /* its revision, which etcdctl calls the snapshot's; 0: there is none */
 	gint64 compact_revision; /* -1: never compacted */
 	guint64 keys;		 /* rows of all buckets: etcdctl's totalKey */

@@ -193,6 +193,7 @@ recorded() { # KIND
 	assert_exit 0 gbe backup plain
 	assert_json .verified sanity show plain
 	assert_json .hash_kv null show plain
+	assert_json .revision "$(json .revision show mine)" show plain
 	assert_json .cluster_id "$cluster" show plain
 }
 

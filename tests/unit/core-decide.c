@@ -187,6 +187,7 @@ START_TEST(a_backup_of_sound_data_says_so_and_what_is_inside)
 
 	facts->sound = GBE_YES;
 	facts->consistent_index = 4711;
+	facts->revision = 4700;
 	facts->storage_version = gbe_version_parse("3.6.0");
 	facts->cluster_version = gbe_version_parse("3.7.1");
 	plan = gbe_decide(facts);
@@ -194,6 +195,7 @@ START_TEST(a_backup_of_sound_data_says_so_and_what_is_inside)
 	ck_assert_int_eq(manifest->grade, GBE_GRADE_GOOD);
 	ck_assert_int_eq(manifest->verified, GBE_VERIFIED_SANITY);
 	ck_assert_int_eq(manifest->consistent_index, 4711);
+	ck_assert_int_eq(manifest->revision, 4700);
 	ck_assert_str_eq(manifest->storage_version, "3.6");
 	ck_assert_str_eq(manifest->etcd_version, "3.7");
 }

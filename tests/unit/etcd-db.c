@@ -489,6 +489,8 @@ START_TEST(sanity_is_cheap)
 	db = read_fd(fd, &sanity, &findings);
 	ck_assert_uint_eq(findings.items->len, 0);
 	ck_assert_uint_eq(db.consistent_index, 50004);
+	ck_assert_int_eq(db.revision, 50001);
+	ck_assert_int_eq(db.last_row, 50001);
 	ck_assert_str_eq(db.cluster_version, "3.4.0");
 	ck_assert_int_eq(db.members, 1);
 	ck_assert_uint_le(db.bytes_read, 65536);
