@@ -113,6 +113,7 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	    PRERUN,
 	    "greenboot-etcd-preflight.service",
 	    "greenboot-etcd-green.service",
+	    "greenboot-etcd-scrub.service",
 	};
 	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
 	/* Stopped after what it is started before. */

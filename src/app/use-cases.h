@@ -21,5 +21,7 @@ int gbe_red_run(GbeApp *app);
 int gbe_health_run(GbeApp *app);
 /* etcd's health into status.json, the MOTD and the metrics; records nothing. */
 bool gbe_monitor_run(GbeApp *app, GError **error) GBE_CHECKED;
+/* Reads what is due of the backups again. 0, or 1 where one could not be read. */
+int gbe_scrub_run(GbeApp *app);
 /* Would the next upgrade go well? 0, 5 or 7. With @ret_findings (array of char *), nothing is logged. */
 int gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings);

@@ -17,10 +17,10 @@ describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **
 	g_autofree char *text = gbe_manifest_print(manifest);
 	JsonObject *whole = NULL;
 	static const char *const keys[] = {
-	    "grade_reason", "previous",	   "origin",	      "verified",
-	    "live",	    "data_dir",	   "voters",	      "storage_version",
-	    "data_version", "files_count", "left_out",	      "compact_revision",
-	    "total_keys",   "hash_kv",	   "consistent_index"};
+	    "grade_reason", "previous",	   "origin",	       "verified",
+	    "live",	    "data_dir",	   "voters",	       "storage_version",
+	    "data_version", "files_count", "left_out",	       "compact_revision",
+	    "total_keys",   "hash_kv",	   "consistent_index", "scrubbed"};
 
 	if (!gbe_json_parse_object(text, strlen(text), manifest->name, &whole, error))
 		return false;

@@ -55,7 +55,8 @@ gbe_dropin_service(const GbeConfig *config)
 	    HEAD "[Unit]\n"
 		 "Requires=greenboot-etcd-prerun.service\n"
 		 "After=greenboot-etcd-prerun.service\n"
-		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path",
+		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
+		 "greenboot-etcd-scrub.timer",
 	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "", "\n", NULL);
 }
 

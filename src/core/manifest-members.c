@@ -151,6 +151,7 @@ static void
 read_content(GbeMembers *m, GbeManifest *manifest)
 {
 	manifest->created = gbe_members_i64(m, "created", 0);
+	manifest->scrubbed = gbe_members_i64(m, "scrubbed", -1);
 	manifest->data_dir = gbe_members_string(m, "data_dir", &gbe_kind_path);
 	manifest->description = gbe_members_string(m, "description", NULL);
 	manifest->size = gbe_members_u64(m, "size", 0);
@@ -292,6 +293,7 @@ print_inside(JsonObject *object, const GbeManifest *manifest)
 	print_later(object, "compact_revision", manifest->compact_revision);
 	print_later(object, "total_keys", manifest->total_keys);
 	print_later(object, "hash_kv", manifest->hash_kv);
+	print_later(object, "scrubbed", manifest->scrubbed);
 }
 
 static void

@@ -22,6 +22,7 @@ gbe_manifest_new(void)
 
 	manifest->format = GBE_FORMAT;
 	manifest->trial.used = -1;
+	manifest->scrubbed = -1;
 	manifest->revision = -1;
 	manifest->consistent_index = -1;
 	manifest->compact_revision = -1;

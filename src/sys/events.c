@@ -41,6 +41,7 @@ typedef enum {
 	EVENT_CARRIED,
 	EVENT_CLOSED,
 	EVENT_FRESH,
+	EVENT_ROTTED,
 } Event;
 
 /* Which field names what the event is about. */
@@ -84,6 +85,7 @@ static const struct {
 	[EVENT_CARRIED] = {"f534d006c13f4c289cc04445c4d048c7", LOG_WARNING, "Something failed at the last shutdown", OBJECT_NONE},
 	[EVENT_CLOSED] = {"edf09f59b37d4175865be86a4c0a2303", LOG_INFO, "The data of etcd was closed for the shutdown", OBJECT_NONE},
 	[EVENT_FRESH] = {"0b47095073be47a897d310c14849ef49", LOG_NOTICE, "There is no data of etcd: it starts anew", OBJECT_NONE},
+	[EVENT_ROTTED] = {"8489eb96d8474319b42e7ab727b1826e", LOG_ERR, "A backup has rotted:", OBJECT_BACKUP},
     /* clang-format on */
 };
 
@@ -401,4 +403,10 @@ void
 gbe_event_fresh(const GbeEventFields *fields)
 {
 	emit(EVENT_FRESH, fields);
+}
+
+void
+gbe_event_rotted(const GbeEventFields *fields)
+{
+	emit(EVENT_ROTTED, fields);
 }

@@ -51,5 +51,6 @@ void gbe_event_preflight(const GbeEventFields *fields); /* an upgrade would not 
 void gbe_event_carried(const GbeEventFields *fields);	/* a failure at the last shutdown */
 void gbe_event_closed(const GbeEventFields *fields);	/* closing record written */
 void gbe_event_fresh(const GbeEventFields *fields);	/* no data: etcd starts anew */
+void gbe_event_rotted(const GbeEventFields *fields);	/* a backup is no longer what it was */
 /* For people who follow along: not an event, no MESSAGE_ID. */
 void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);

@@ -11,7 +11,7 @@
 UNITS=usr/lib/systemd/system
 ALL="etcd.service greenboot-etcd-finalize.service greenboot-etcd-green.service \
 greenboot-etcd-monitor.service greenboot-etcd-monitor.timer greenboot-etcd-preflight.service \
-greenboot-etcd-prerun.service greenboot-healthcheck.service"
+greenboot-etcd-prerun.service greenboot-etcd-scrub.service greenboot-healthcheck.service"
 
 # root_with_units: a root as the package and etcd's leave it.
 root_with_units() {
@@ -53,13 +53,13 @@ by_default() {
 	has etcd.service "Requires=greenboot-etcd-prerun.service"
 	has etcd.service "After=greenboot-etcd-prerun.service"
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-monitor.timer"
+greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer"
 	has greenboot-etcd-monitor.timer "OnUnitActiveSec=300s"
 	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
 	has_not greenboot-healthcheck.service etcd.service
 	has greenboot-etcd-finalize.service "Before=etcd.service"
-	for unit in prerun finalize green preflight; do
+	for unit in prerun finalize green preflight scrub; do
 		has "greenboot-etcd-$unit.service" 'RequiresMountsFor="/var/lib/etcd"'
 		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
 	done

@@ -98,7 +98,7 @@ if "$root/usr/lib/systemd/system-generators/greenboot-etcd-generator" --root="$r
 	mkdir -p "$root/etc/systemd/system"
 	cp -r "$scratch/generated/." "$root/etc/systemd/system/"
 	for unit in my-etcd greenboot-etcd-prerun greenboot-etcd-finalize greenboot-etcd-preflight \
-		greenboot-etcd-green greenboot-etcd-monitor; do
+		greenboot-etcd-green greenboot-etcd-monitor greenboot-etcd-scrub; do
 		check "generated-$unit" "$(verify "$unit.service")"
 	done
 else

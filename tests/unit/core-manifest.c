@@ -54,6 +54,7 @@ sample(void)
 	m->compact_revision = 40000;
 	m->total_keys = 1234;
 	m->hash_kv = 4294967295;
+	m->scrubbed = 1732200000;
 	m->voters = 1;
 	m->data_version = g_strdup("4.19.0");
 	return m;
@@ -131,6 +132,7 @@ check_sample(const GbeManifest *m)
 	ck_assert_int_eq(m->compact_revision, 40000);
 	ck_assert_int_eq(m->total_keys, 1234);
 	ck_assert_int_eq(m->hash_kv, 4294967295);
+	ck_assert_int_eq(m->scrubbed, 1732200000);
 	ck_assert_uint_eq(m->voters, 1);
 	ck_assert_str_eq(m->data_version, "4.19.0");
 	check_words(m);

@@ -163,7 +163,7 @@ static const struct {
     {gbe_event_unhealthy, "3"},	     {gbe_event_healthy, "6"},
     {gbe_event_cannot_tell, "4"},    {gbe_event_preflight, "4"},
     {gbe_event_carried, "4"},	     {gbe_event_closed, "6"},
-    {gbe_event_fresh, "5"},
+    {gbe_event_fresh, "5"},	     {gbe_event_rotted, "3"},
 };
 
 START_TEST(each_has_an_id_and_a_priority)

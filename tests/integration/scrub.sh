@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Backups that are read again in the background: digests of new ones, and what rots on the disk.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
+motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
+last_good() { json '[.[] | select(.grade == "good")][0].name' list; }
+# A byte of a value: nothing of etcd's own would notice.
+rot() { # DIR TEXT
+	local at
+	# (A snapshot is read-only.)
+	btrfs property set -f -ts "$1" ro false 2>/dev/null || true
+	at=$(grep -obUa "$2" "$1/member/snap/db" | head -n 1 | cut -d: -f1)
+	printf X | dd of="$1/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
+}
+scrub() {
+	SCRUB=0
+	hook scrub >"$GBE_MEM/scrub.log" 2>&1 || SCRUB=$?
+	cat "$GBE_MEM/scrub.log" >&2
+}
+
+# ready KIND: two good backups, and a third run that is being judged.
+ready() {
+	a_green "$1"
+	config backup at-boot=always keep-good=3 keep-bad=5
+	put_many more 300
+	put secret "never seen twice"
+	reboot
+	judge green
+	put later things
+	reboot
+	assert_eq "good backups" "$(backups '.grade == "good"')" 2
+}
+
+# Nothing before the run is green. Then each is read, and what it is written down.
+records() { # KIND
+	local name first
+
+	ready "$1"
+	scrub
+	assert_eq scrub "$SCRUB" 0
+	name=$(last_good)
+	assert_json .scrubbed null show "$name"
+	assert_json .verified sanity show "$name"
+	judge green
+	scrub
+	assert_eq scrub "$SCRUB" 0
+	for name in $(json '.[].name' list); do
+		assert_json .verified full show "$name"
+		assert_json '[.manifest.files[] | select(.sha256 == null)] | length' 0 show "$name"
+		assert_eq "digest of db" \
+			"$(json '.manifest.files[] | select(.path == "member/snap/db").sha256' show "$name")" \
+			"$(sha256sum <"$(data_of "$name")/member/snap/db" | cut -d' ' -f1)"
+		assert_exit 0 gbe --json verify --full "$name"
+		assert_eq hash "$(json .hash_kv show "$name")" "$(jq '.verified[0].db.hash_kv' <<<"$OUT")"
+		(($(json .scrubbed show "$name") > 1000000000)) || fail "$name was not read"
+	done
+	# Nothing is due now.
+	first=$(stat -c %i "$(data_of "$name")/../manifest.json")
+	scrub
+	assert_eq "what the second one read" "$(<"$GBE_MEM/scrub.log")" ""
+	assert_eq "manifest" "$(stat -c %i "$(data_of "$name")/../manifest.json")" "$first"
+	assert_eq motd "$(motd)" ""
+}
+
+# The last good one rots: said at once, and the one before it is what is restored.
+last_rots() { # KIND
+	local newest older
+
+	ready "$1"
+	judge green
+	scrub
+	newest=$(last_good)
+	older=$(json '[.[] | select(.grade == "good")][1].name' list)
+	rot "$(data_of "$newest")" "never seen twice"
+	# What no digest was recorded of would pass: the default looks as a starting etcd does.
+	assert_exit 0 gbe verify "$newest"
+	clock_set $((8 * 24 * 3600))
+	scrub
+	assert_eq scrub "$SCRUB" 0
+	assert_match "what it says" "$(<"$GBE_MEM/scrub.log")" "*rotted*$newest*"
+	assert_match motd "$(motd)" "*scrub of $newest failed: the last good backup has rotted*"
+	assert_eq "grade" "$(backups ".name == \"$newest\" and .grade == \"bad\"")" 1
+	assert_eq "the other" "$(backups ".name == \"$older\" and .grade == \"good\"")" 1
+	assert_json .last_good.name "$older" status
+	# A new one takes its place, in the MOTD, too.
+	stop_etcd
+	assert_exit 0 gbe backup fresh
+	assert_eq motd "$(motd)" ""
+	start_etcd
+	assert_eq key "$(get secret)" "never seen twice"
+}
+
+# An older one rots: graded and said, and no person is called.
+older_rots() {
+	local older
+
+	ready xfs
+	judge green
+	scrub
+	older=$(json '[.[] | select(.grade == "good")][1].name' list)
+	truncate -s -4096 "$(data_of "$older")/member/snap/db"
+	clock_set $((8 * 24 * 3600))
+	scrub
+	assert_match "what it says" "$(<"$GBE_MEM/scrub.log")" "*rotted*$older*"
+	assert_eq "grade" "$(backups ".name == \"$older\" and .grade == \"bad\"")" 1
+	assert_eq motd "$(motd)" ""
+}
+
+# A new one that was never sound for who reads every row, though it looked so: found before it has a digest.
+new_one_is_rotten() {
+	local name
+
+	ready xfs
+	judge green
+	name=$(last_good)
+	# A row less: rule I3.
+	python3 - "$(data_of "$name")/member/snap/db" <<'PYTHON'
+import struct, sys
+with open(sys.argv[1], "r+b") as db:
+    data = bytearray(db.read())
+    for page in range(2, len(data) // 4096):
+        at = page * 4096
+        ident, flags, count, overflow = struct.unpack_from("<QHHI", data, at)
+        if ident != page or flags != 2 or count < 3:
+            continue
+        pos, ksize = struct.unpack_from("<II", data, at + 16 + 4)
+        key = data[at + 16 + pos:at + 16 + pos + ksize]
+        if ksize == 17 and key[8:9] == b"_":
+            db.seek(at + 10)
+            db.write(struct.pack("<H", count - 1))
+PYTHON
+	assert_exit 6 gbe verify --full "$name"
+	scrub
+	assert_eq "grade" "$(backups ".name == \"$name\" and .grade == \"bad\"")" 1
+	assert_match motd "$(motd)" "*the last good backup has rotted*"
+}
+
+switched_off() {
+	local name
+
+	ready xfs
+	judge green
+	config backup verify=none
+	scrub
+	assert_eq scrub "$SCRUB" 0
+	name=$(last_good)
+	assert_json .scrubbed null show "$name"
+	config backup verify=sanity
+	scrub
+	assert_json .verified sanity show "$name"
+	assert_json '[.manifest.files[] | select(.sha256 == null)] | length' 0 show "$name"
+}
+
+suite_begin "$@"
+for kind in xfs btrfs-subvol ext4; do
+	run_case "scrub-records@$kind" records "$kind"
+	run_case "scrub-last-rots@$kind" last_rots "$kind"
+done
+run_case scrub-older-rots older_rots
+run_case scrub-new-one-is-rotten new_one_is_rotten
+run_case scrub-switched-off switched_off
+suite_end
