@@ -18,6 +18,7 @@
 #include "base/fault.h"
 #include "core/decide.h"
 #include "sys/events.h"
+#include "sys/manager.h"
 
 #define LOCK_WAIT_MS 10000
 /* The lock of a worker that was killed is free at once, or stays. */

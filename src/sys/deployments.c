@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ostree.h>
 #include <string.h>
 
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/booted.h"
+#include "sys/ostree.h"
 
 #define BOOTED_FLAG "/run/ostree-booted"
 #define PROGRAM "/usr/libexec/greenboot-etcd/prerun"
@@ -17,14 +17,14 @@ typedef struct {
 	int root_fd;
 	bool is_root;
 	int sysroot_fd;
-	OstreeSysroot *sysroot; /* loaded, or NULL */
+	GbeOstree *ostree; /* loaded, or NULL */
 } Loader;
 
 static void
 loader_clear(Loader *loader)
 {
 	gbe_close_fd(&loader->sysroot_fd);
-	g_clear_object(&loader->sysroot);
+	g_clear_pointer(&loader->ostree, gbe_ostree_free);
 }
 
 void
@@ -70,26 +70,6 @@ find_sysroot(Loader *loader, GError **error)
 			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
 }
 
-/* On the system itself libostree has to see "/", to know which deployment is booted. Elsewhere it gets
- * the directory by its fd, so that a symlink on the way to it cannot lead out of the root. It takes no
- * lock for reading, and neither do we. */
-static bool
-load_sysroot(Loader *loader, GError **error)
-{
-	g_autofree char *path = loader->is_root
-				    ? g_strdup("/")
-				    : g_strdup_printf("/proc/self/fd/%d", loader->sysroot_fd);
-	g_autoptr(GFile) file = g_file_new_for_path(path);
-	g_autoptr(OstreeSysroot) sysroot = ostree_sysroot_new(file);
-
-	if (!ostree_sysroot_load(sysroot, NULL, error)) {
-		(void)gbe_convert(error, GBE_ERROR_CANNOT_TELL);
-		return gbe_prefix(error, "cannot load ostree's deployments");
-	}
-	loader->sysroot = g_steal_pointer(&sysroot);
-	return true;
-}
-
 /* What the deployment's directory says: its handle, and whether the program is in its tree. */
 static void
 look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
@@ -117,32 +97,14 @@ listed_new(const Loader *loader, const GbeDeployDir *dir)
 	return listed;
 }
 
-/* A label only: 0 where the commit cannot be read. */
-static gint64
-commit_time(OstreeSysroot *sysroot, const char *checksum)
-{
-	g_autoptr(OstreeRepo) repo = NULL;
-	g_autoptr(GVariant) commit = NULL;
-
-	if (!ostree_sysroot_get_repo(sysroot, &repo, NULL, NULL) ||
-	    !ostree_repo_load_commit(repo, checksum, &commit, NULL, NULL))
-		return 0;
-	return (gint64)ostree_commit_get_timestamp(commit);
-}
-
 static GbeListed *
-listed_from_ostree(const Loader *loader, OstreeDeployment *deployment)
+listed_from_ostree(const Loader *loader, const GbeOstreeDeployment *deployment)
 {
-	GbeDeployDir dir = {
-	    .stateroot = (char *)ostree_deployment_get_osname(deployment),
-	    .checksum = (char *)ostree_deployment_get_csum(deployment),
-	    .serial = (guint)ostree_deployment_get_deployserial(deployment),
-	};
-	GbeListed *listed = listed_new(loader, &dir);
+	GbeListed *listed = listed_new(loader, &deployment->dir);
 
-	listed->staged = ostree_deployment_is_staged(deployment);
-	listed->pinned = ostree_deployment_is_pinned(deployment);
-	listed->timestamp = commit_time(loader->sysroot, dir.checksum);
+	listed->staged = deployment->staged;
+	listed->pinned = deployment->pinned;
+	listed->timestamp = gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
 	return listed;
 }
 
@@ -167,7 +129,7 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 			return;
 		first = listed_new(loader, &dir);
 		first->staged = TRUE;
-		first->timestamp = commit_time(loader->sysroot, dir.checksum);
+		first->timestamp = gbe_ostree_commit_time(loader->ostree, dir.checksum);
 		g_ptr_array_insert(listed, 0, first);
 	}
 	if (first != NULL && first->staged)
@@ -213,7 +175,7 @@ mark_places(GbeDeployments *deployments)
 static void
 take_list(GbeDeployments *deployments, const Loader *loader)
 {
-	g_autoptr(GPtrArray) all = ostree_sysroot_get_deployments(loader->sysroot);
+	g_autoptr(GPtrArray) all = gbe_ostree_list(loader->ostree);
 
 	deployments->listed = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_listed_free);
 	for (guint i = 0; i < all->len; i++)
@@ -247,20 +209,13 @@ take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline 
 	g_autoptr(GError) local = NULL;
 
 	if (loader->is_root) {
-		OstreeDeployment *booted =
-		    loader->sysroot == NULL ? NULL
-					    : ostree_sysroot_get_booted_deployment(loader->sysroot);
-
-		if (booted == NULL) {
+		if (loader->ostree == NULL || !gbe_ostree_booted(loader->ostree, &dir)) {
 			deployments->booted_why =
 			    g_strdup(deployments->list_why != NULL
 					 ? deployments->list_why
 					 : "none of ostree's deployments is the one that runs");
 			return;
 		}
-		dir.stateroot = g_strdup(ostree_deployment_get_osname(booted));
-		dir.checksum = g_strdup(ostree_deployment_get_csum(booted));
-		dir.serial = (guint)ostree_deployment_get_deployserial(booted);
 	} else if (cmdline == NULL || cmdline->ostree == NULL) {
 		deployments->booted_why = g_strdup("there is no ostree= in proc/cmdline");
 		return;
@@ -288,7 +243,7 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 		deployments->list_why = g_strdup("this is not an ostree system");
 	} else if (!find_sysroot(&loader, &local)) {
 		deployments->list_why = g_strdup(local->message);
-	} else if (!load_sysroot(&loader, &local)) {
+	} else if (!gbe_ostree_open(loader.sysroot_fd, loader.is_root, &loader.ostree, &local)) {
 		deployments->list_why = g_strdup(local->message);
 	} else {
 		take_list(deployments, &loader);

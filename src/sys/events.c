@@ -4,16 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <syslog.h>
-#include <unistd.h>
-
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
 
 #include "core/deployment.h"
+#include "sys/journal.h"
 
-#define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define PROJECT "greenboot-etcd"
 #define MAX_FIELDS 16
 
@@ -213,8 +208,6 @@ send_to_journal(Event event, int priority, const char *message, const GbeEventFi
 	g_autofree char *name = identifier();
 	struct iovec iov[MAX_FIELDS];
 
-	if (access(JOURNAL_SOCKET, W_OK) < 0)
-		return false;
 	add_field(lines, "MESSAGE", message);
 	add_field(lines, "MESSAGE_ID", events[event].id);
 	add_field(lines, "PRIORITY", level);
@@ -234,7 +227,7 @@ send_to_journal(Event event, int priority, const char *message, const GbeEventFi
 	g_assert(lines->len <= G_N_ELEMENTS(iov));
 	for (guint i = 0; i < lines->len; i++)
 		iov[i] = (struct iovec){lines->pdata[i], strlen(lines->pdata[i])};
-	return sd_journal_sendv(iov, (int)lines->len) >= 0;
+	return gbe_journal_send(iov, lines->len);
 }
 
 /* What cannot be sent must at least be seen. With a prefix, somebody collects the lines: greenboot. */

@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include "fs/open.h"
-#include "sys/bus.h"
+#include "sys/manager.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_LEN 36
 #define SOFT_REBOOTS "/run/greenboot-etcd/soft-reboots"
 #define MAX_SMALL_FILE 4096
-/* Soft reboots came with this version of systemd, and the count of them with it. */
-#define FIRST_WITH_SOFT_REBOOTS 254
 
 static bool
 read_boot_id(int root_fd, char **ret_id, GError **error)
@@ -69,49 +67,6 @@ read_count_file(int root_fd, guint *ret_count, GError **error)
 	return true;
 }
 
-/* "252.39-1~deb12u1", "v256~rc1"; 0 where it cannot be read. */
-static guint64
-systemd_version(sd_bus *bus)
-{
-	g_autofree char *text = NULL;
-	const char *at;
-
-	if (!gbe_bus_get_string(bus, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER, "Version", &text, NULL))
-		return 0;
-	at = *text == 'v' ? text + 1 : text;
-	return g_ascii_isdigit(*at) ? g_ascii_strtoull(at, NULL, 10) : 0;
-}
-
-static bool
-ask_count(guint *ret_count, GError **error)
-{
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	gbe_autobus sd_bus *bus = NULL;
-	guint64 version;
-	guint32 count = 0;
-	bool unknown;
-	int r;
-
-	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, error))
-		return gbe_prefix(error, "cannot tell how many soft reboots there were");
-	r = sd_bus_get_property_trivial(bus, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH,
-					GBE_SYSTEMD_MANAGER, "SoftRebootsCount", &bus_error, 'u',
-					&count);
-	unknown = sd_bus_error_has_name(&bus_error, SD_BUS_ERROR_UNKNOWN_PROPERTY);
-	if (r < 0 && unknown) {
-		version = systemd_version(bus);
-		if (version > 0 && version < FIRST_WITH_SOFT_REBOOTS)
-			r = 0;
-	}
-	if (r < 0)
-		(void)gbe_bus_throw(error, r, &bus_error,
-				    "cannot tell how many soft reboots there were");
-	else
-		*ret_count = count;
-	sd_bus_error_free(&bus_error);
-	return r >= 0;
-}
-
 bool
 gbe_run_read(int root_fd, gboolean is_root, char **ret_run, GError **error)
 {
@@ -123,22 +78,10 @@ gbe_run_read(int root_fd, gboolean is_root, char **ret_run, GError **error)
 	if (!is_root) {
 		if (!read_count_file(root_fd, &count, error))
 			return false;
-	} else if (access("/run/systemd/system", F_OK) == 0 && !ask_count(&count, error)) {
+	} else if (access("/run/systemd/system", F_OK) == 0 &&
+		   !gbe_manager_soft_reboots(&count, error)) {
 		return false;
 	}
 	*ret_run = count > 0 ? g_strdup_printf("%s+%u", boot, count) : g_steal_pointer(&boot);
 	return true;
-}
-
-GbeTri
-gbe_system_stopping(void)
-{
-	gbe_autobus sd_bus *bus = NULL;
-	g_autofree char *state = NULL;
-
-	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ||
-	    !gbe_bus_get_string(bus, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER, "SystemState", &state,
-				NULL))
-		return GBE_UNKNOWN;
-	return gbe_tri(strcmp(state, "stopping") == 0);
 }

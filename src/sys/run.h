@@ -26,6 +26,3 @@ void gbe_cmdline_clear(GbeCmdline *cmdline);
 /* From memory; double quotes as the kernel reads them. */
 void gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline);
 bool gbe_cmdline_read(int root_fd, GbeCmdline *ret_cmdline, GError **error) GBE_CHECKED;
-/* Is PID 1 going down (or soft-rebooting)? Unknown below --root and without D-Bus. */
-#include "core/tri.h"
-GbeTri gbe_system_stopping(void);

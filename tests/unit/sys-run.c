@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
+#include "sys/manager.h"
 #include "sys/run.h"
 
 #define BOOT_ID "proc/sys/kernel/random/boot_id"

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
 
+#include "sys/manager.h"
 #include "sys/run.h"
 #include "sys/units.h"
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/ostree.h"
+
+#include <ostree.h>
+
+struct GbeOstree {
+	OstreeSysroot *sysroot;
+};
+
+/* The system itself has to be "/" to libostree. Elsewhere it gets the directory by its fd, so that a
+ * symlink on the way to it cannot lead out of the root. */
+bool
+gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError **error)
+{
+	g_autofree char *path =
+	    is_root ? g_strdup("/") : g_strdup_printf("/proc/self/fd/%d", sysroot_fd);
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	g_autoptr(OstreeSysroot) sysroot = ostree_sysroot_new(file);
+
+	if (!ostree_sysroot_load(sysroot, NULL, error)) {
+		(void)gbe_convert(error, GBE_ERROR_CANNOT_TELL);
+		return gbe_prefix(error, "cannot load ostree's deployments");
+	}
+	*ret_ostree = g_new0(GbeOstree, 1);
+	(*ret_ostree)->sysroot = g_steal_pointer(&sysroot);
+	return true;
+}
+
+void
+gbe_ostree_free(GbeOstree *ostree)
+{
+	g_object_unref(ostree->sysroot);
+	g_free(ostree);
+}
+
+static void
+dir_of(OstreeDeployment *deployment, GbeDeployDir *ret_dir)
+{
+	ret_dir->stateroot = g_strdup(ostree_deployment_get_osname(deployment));
+	ret_dir->checksum = g_strdup(ostree_deployment_get_csum(deployment));
+	ret_dir->serial = (guint)ostree_deployment_get_deployserial(deployment);
+}
+
+static void
+deployment_free(gpointer data)
+{
+	GbeOstreeDeployment *deployment = data;
+
+	gbe_deploy_dir_clear(&deployment->dir);
+	g_free(deployment);
+}
+
+GPtrArray *
+gbe_ostree_list(const GbeOstree *ostree)
+{
+	g_autoptr(GPtrArray) all = ostree_sysroot_get_deployments(ostree->sysroot);
+	GPtrArray *list = g_ptr_array_new_with_free_func(deployment_free);
+
+	for (guint i = 0; i < all->len; i++) {
+		GbeOstreeDeployment *deployment = g_new0(GbeOstreeDeployment, 1);
+
+		dir_of(all->pdata[i], &deployment->dir);
+		deployment->staged = ostree_deployment_is_staged(all->pdata[i]);
+		deployment->pinned = ostree_deployment_is_pinned(all->pdata[i]);
+		g_ptr_array_add(list, deployment);
+	}
+	return list;
+}
+
+bool
+gbe_ostree_booted(const GbeOstree *ostree, GbeDeployDir *ret_dir)
+{
+	OstreeDeployment *booted = ostree_sysroot_get_booted_deployment(ostree->sysroot);
+
+	if (booted == NULL)
+		return false;
+	dir_of(booted, ret_dir);
+	return true;
+}
+
+gint64
+gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum)
+{
+	g_autoptr(OstreeRepo) repo = NULL;
+	g_autoptr(GVariant) commit = NULL;
+
+	if (!ostree_sysroot_get_repo(ostree->sysroot, &repo, NULL, NULL) ||
+	    !ostree_repo_load_commit(repo, checksum, &commit, NULL, NULL))
+		return 0;
+	return (gint64)ostree_commit_get_timestamp(commit);
+}
