@@ -209,6 +209,10 @@ link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) -Wl,--no-undefined \
 layers := core base fs etcd sys app
 lib_sources := $(wildcard $(layers:%=src/%/*.c))
 cli_sources := $(wildcard src/cli/*.c)
+# The command in the initramfs: its own table of verbs, and of the others what these need.
+initramfs_sources := $(wildcard src/initramfs/*.c)
+initramfs_cli := $(wildcard $(addprefix src/cli/,exit-status.c help.c main.c observe.c print.c verb.c \
+	verb-backup.c verb-list.c verb-show.c verb-verify.c))
 hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
 # One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.
@@ -239,18 +243,19 @@ rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
 cli := $(if $(cli_sources),$(B)/greenboot-etcd)
 hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
 generator := $(filter %/hooks/generator,$(hooks))
+initramfs := $(if $(initramfs_sources),$(B)/hooks/initramfs)
 units := $(patsubst %.c,$(B)/%,$(unit_sources))
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
 crash_programs := $(B)/tests/crash/blocklog $(B)/tests/crash/look
-all_objects := $(call objects,$(lib_sources) $(cli_sources) $(hook_sources) $(unit_sources) \
+all_objects := $(call objects,$(lib_sources) $(cli_sources) $(initramfs_sources) $(hook_sources) $(unit_sources) \
 	$(helper_sources) $(fuzz_sources) $(crash_sources) tests/lib/replay.c)
 
 # ---- build ---------------------------------------------------------------------------------------
 
 .PHONY: all unit-programs helper-programs crash-programs objects FORCE
-all: $(library) $(cli) $(hooks)
+all: $(library) $(cli) $(hooks) $(initramfs)
 unit-programs: $(units) $(replays)
 	@:
 helper-programs: $(helpers)
@@ -296,6 +301,12 @@ $(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(library)
 # systemd starts it from a directory of its own, at each boot and reload and before anything else: by
 # itself, and as small as it can be.
 $(generator): $(B)/%: $(B)/%.o $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+# The command with fewer verbs, by itself and without what an initramfs does not have: what stands for it
+# comes first, so that nothing of the archive is taken that would.
+$(initramfs): $(call objects,$(initramfs_sources) $(initramfs_cli)) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
@@ -461,7 +472,7 @@ put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && 
 	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/$(4)"$$(basename "$$f")" || exit 1; \
 	done && rm -f "$$t",:)
 
-plain_hooks := $(filter-out $(generator),$(hooks))
+plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs)
 shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
 unit_files := $(wildcard hooks/*.service hooks/*.path hooks/*.timer)
 man_pages := $(wildcard data/man/*.[1-8])

@@ -32,6 +32,7 @@ typedef struct {
 	char *root_path; /* "/" or DIR */
 	int root_fd;
 	gboolean below_root; /* --root was given: no service, no journal, no bus */
+	gboolean initramfs;  /* the command line's request is that of the initramfs */
 	char *config_file;   /* --config, or NULL */
 	GbeConfig *config;
 	GbeCmdline cmdline;

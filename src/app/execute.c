@@ -309,9 +309,11 @@ drop_request(Execution *e)
 	}
 	if (request->from_cmdline) {
 		g_autoptr(JsonObject) seen = json_object_new();
+		const char *record;
+		const char *argument = gbe_state_cmdline(e->app, &record);
 
-		json_object_set_string_member(seen, "argument", e->app->cmdline.restore);
-		ok = gbe_state_write(e->app, GBE_STATE_CMDLINE, seen, GBE_WRITE_DURABLE, &error);
+		json_object_set_string_member(seen, "argument", argument);
+		ok = gbe_state_write(e->app, record, seen, GBE_WRITE_DURABLE, &error);
 	} else {
 		ok = gbe_state_remove(e->app, GBE_STATE_REQUEST, &error);
 	}
@@ -367,6 +369,15 @@ gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_
 	*ret_rejected = e.rejected;
 	*ret_held = e.held;
 	return e.outcome;
+}
+
+void
+gbe_execute_failed_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan)
+{
+	Execution e = {.app = app, .observed = observed, .plan = plan};
+
+	if (plan->drop_request && plan->request_failed != NULL)
+		drop_request(&e);
 }
 
 void

@@ -18,5 +18,7 @@ typedef enum {
 /* *ret_rejected and *ret_held are newly allocated, or NULL where there is nothing to say. */
 GbeOutcome gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected,
 		       char **ret_held);
+/* Of @plan, which is not executed, this alone: a request that cannot be carried out is said and dropped. */
+void gbe_execute_failed_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan);
 /* Retention now: removes what gbe_retention_apply() names. Failures are reported, never fatal. */
 void gbe_execute_retention(GbeApp *app, GbeObserved *observed);

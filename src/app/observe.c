@@ -228,18 +228,18 @@ observe_request(GbeApp *app, GbeFacts *facts)
 	g_autoptr(JsonObject) seen = NULL;
 	g_autoptr(GError) error = NULL;
 	GbeRequest request = {0};
+	const char *record, *argument = gbe_state_cmdline(app, &record);
 
-	if (app->cmdline.restore == NULL || facts->run == NULL)
+	if (argument == NULL || facts->run == NULL)
 		return;
-	if (app->state_fd >= 0 && !gbe_state_read(app, GBE_STATE_CMDLINE, FALSE, &seen, NULL))
+	if (app->state_fd >= 0 && !gbe_state_read(app, record, FALSE, &seen, NULL))
 		seen = NULL;
-	if (seen != NULL &&
-	    g_strcmp0(gbe_json_string(seen, "argument", NULL), app->cmdline.restore) == 0)
+	if (seen != NULL && g_strcmp0(gbe_json_string(seen, "argument", NULL), argument) == 0)
 		return;
 	gbe_request_clear(&facts->request);
-	if (!gbe_request_parse_target(app->cmdline.restore, &request, &error)) {
+	if (!gbe_request_parse_target(argument, &request, &error)) {
 		facts->request.kind = GBE_REQUEST_RESTORE;
-		facts->request.name = g_strdup(app->cmdline.restore);
+		facts->request.name = g_strdup(argument);
 		facts->request_why = g_strdup(error->message);
 	} else {
 		facts->request = request;

@@ -148,6 +148,11 @@ decide_once(Prerun *p)
 	plan = gbe_decide(observed->facts);
 	if (GBE_FAULT("prerun-decided", &error))
 		return GBE_OUTCOME_DONE;
+	/* Without ostree's list and with nothing but the root's own mounts, nothing else is decided. */
+	if (p->app->initramfs && (p->give_up || plan->rule != GBE_RULE_2)) {
+		gbe_execute_failed_request(p->app, observed, plan);
+		return GBE_OUTCOME_DONE;
+	}
 	if (p->give_up && !gbe_plan_is_idle(plan))
 		return give_up(p, plan);
 	outcome = gbe_execute(p->app, observed, plan, &rejected, &held);
@@ -165,6 +170,9 @@ forget_cmdline(GbeApp *app)
 	g_autoptr(GError) error = NULL;
 
 	if (app->cmdline.restore == NULL && !gbe_state_remove(app, GBE_STATE_CMDLINE, &error))
+		gbe_note("%s", error->message);
+	g_clear_error(&error);
+	if (app->cmdline.rd_restore == NULL && !gbe_state_remove(app, GBE_STATE_RD_CMDLINE, &error))
 		gbe_note("%s", error->message);
 }
 
@@ -208,19 +216,23 @@ write_done(Prerun *p)
 		gbe_note("%s", error->message);
 }
 
+static GbeOutcome
+decide(Prerun *p)
+{
+	GbeOutcome outcome = GBE_OUTCOME_AGAIN;
+
+	for (guint round = 0; outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS; round++)
+		outcome = decide_once(p);
+	return outcome;
+}
+
 static int
 run_locked(Prerun *p)
 {
-	GbeOutcome outcome = GBE_OUTCOME_DONE;
-
 	say_carried_failure(p->app);
 	forget_cmdline(p->app);
-	if (recover(p)) {
-		outcome = GBE_OUTCOME_AGAIN;
-		for (guint round = 0; outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS; round++)
-			outcome = decide_once(p);
-		p->held = outcome == GBE_OUTCOME_HELD;
-	}
+	if (recover(p))
+		p->held = decide(p) == GBE_OUTCOME_HELD;
 	/* First, and on a tmpfs: the MOTD says from it why etcd is held back, on a full disk as well. */
 	write_done(p);
 	tidy_up(p);
@@ -229,14 +241,12 @@ run_locked(Prerun *p)
 	return p->held ? EXIT_HELD : 0;
 }
 
-int
-gbe_prerun_run(GbeApp *app, guint unfinished)
+/* False: the program is switched off. */
+static gboolean
+configure(GbeApp *app)
 {
-	Prerun p = {.app = app, .give_up = unfinished >= 2};
 	g_autoptr(GbeDeployments) deployments = NULL;
 	g_autofree char *complaint = NULL;
-	g_autoptr(GError) error = NULL;
-	int status;
 
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	gbe_configuration_load_for_boot(app, deployments->booted.id, &complaint);
@@ -245,23 +255,67 @@ gbe_prerun_run(GbeApp *app, guint unfinished)
 
 		gbe_event_config_bad(&fields);
 	}
-	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0') {
-		gbe_note("off: [etcd] service is empty");
-		return 0;
-	}
-	if (!gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error)) {
-		GbeEventFields fields = {.reason = error->message};
+	if (app->config->etcd.service != NULL && *app->config->etcd.service != '\0')
+		return TRUE;
+	gbe_note("off: [etcd] service is empty");
+	return FALSE;
+}
 
-		gbe_event_backup_failed(&fields);
-		return EXIT_ASK_SUPERVISOR;
-	}
-	if (GBE_FAULT("prerun-locked", &error))
+static gboolean
+lock(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {NULL};
+
+	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
+		return TRUE;
+	fields.reason = error->message;
+	gbe_event_backup_failed(&fields);
+	return FALSE;
+}
+
+static void
+prerun_clear(Prerun *p)
+{
+	gbe_observed_free(p->observed);
+	g_hash_table_unref(p->rejected);
+	g_free(p->reason);
+	gbe_app_unlock(p->app);
+}
+
+int
+gbe_prerun_run(GbeApp *app, guint unfinished)
+{
+	Prerun p = {.app = app, .give_up = unfinished >= 2};
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	if (!configure(app))
+		return 0;
+	if (!lock(app) || GBE_FAULT("prerun-locked", &error))
 		return EXIT_ASK_SUPERVISOR;
 	p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	status = run_locked(&p);
-	gbe_observed_free(p.observed);
-	g_hash_table_unref(p.rejected);
-	g_free(p.reason);
-	gbe_app_unlock(app);
+	prerun_clear(&p);
 	return status;
+}
+
+gboolean
+gbe_prerun_requested(GbeApp *app)
+{
+	Prerun p = {.app = app};
+	const char *record;
+
+	app->initramfs = TRUE;
+	if (app->cmdline.skip || gbe_state_cmdline(app, &record) == NULL)
+		return FALSE;
+	p.give_up = gbe_state_begin_start(app) >= 2;
+	if (configure(app) && lock(app)) {
+		p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		if (recover(&p))
+			(void)decide(&p);
+		prerun_clear(&p);
+	}
+	gbe_state_end_start(app);
+	return TRUE;
 }

@@ -342,6 +342,18 @@ gbe_state_write_last(GbeApp *app, const GbeLastOperation *last, GbeWrite how, GE
 	return gbe_state_write(app, LAST_OPERATION, object, how, error);
 }
 
+const char *
+gbe_state_cmdline(const GbeApp *app, const char **ret_record)
+{
+	const GbeCmdline *cmdline = &app->cmdline;
+	gboolean rd = app->initramfs || cmdline->restore == NULL;
+
+	*ret_record = rd ? GBE_STATE_RD_CMDLINE : GBE_STATE_CMDLINE;
+	if (rd && cmdline->rd_skip)
+		return NULL;
+	return rd ? cmdline->rd_restore : cmdline->restore;
+}
+
 guint
 gbe_state_begin_start(GbeApp *app)
 {

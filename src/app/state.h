@@ -25,12 +25,16 @@
 /* The request of the kernel command line that was carried out: {argument}. Removed by the first boot
  * whose command line lacks it. */
 #define GBE_STATE_CMDLINE "cmdline-request"
+/* The same of what it asks of the initramfs; one without our module leaves that to prerun. */
+#define GBE_STATE_RD_CMDLINE "rd-cmdline-request"
 #define GBE_STATE_COPY "owner"
 #define GBE_STATE_INTENT "intent"
 #define GBE_STATE_REQUEST "request"
 /* A failure at shutdown, carried to the next boot: {operation, reason}. */
 #define GBE_STATE_FAILURE "failure"
 
+/* What the kernel command line asks of us, or NULL; *ret_record: the one of those two. */
+const char *gbe_state_cmdline(const GbeApp *app, const char **ret_record);
 /* Reads a sealed record; *ret_object NULL: absent (or broken). Owned by the caller. */
 bool gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;

@@ -10,6 +10,10 @@
 /* The worker of prerun: 0, or 5 when etcd is held back. @unfinished: starts in a row before this one that
  * did not come to their end; from 2 on, what is open is undone rather than tried again. */
 int gbe_prerun_run(GbeApp *app, guint unfinished);
+/* In the initramfs, before any service of the root: what rd.greenboot-etcd.restore= asks for (rule 2), and
+ * nothing else; all other rules are prerun's. False: there was nothing to do. A cut leaves what a cut in
+ * prerun leaves, and prerun goes on from there. */
+gboolean gbe_prerun_requested(GbeApp *app);
 /* At shutdown: closing record, the backup that the next start would take, hand-back. 0 or 1. */
 int gbe_finalize_run(GbeApp *app);
 /* Tells the next boot what @happened (const char *) to a worker that did not come to its end. 0 or 1. */

@@ -120,6 +120,8 @@ boot() {
 	link=$(boot_link "$BOOTED")
 	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=$link${extra:+ $extra}" \
 		>"$ROOT/proc/cmdline"
+	# What a suite has in the initramfs.
+	[[ $soft ]] || ! declare -F before_prerun >/dev/null || before_prerun
 	start_prerun
 }
 

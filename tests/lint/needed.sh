@@ -16,6 +16,8 @@ allowance() {
 	case $1 in
 	greenboot-etcd | health | monitor) echo "$common|libcurl\.so|libcrypto\.so" ;;
 	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
+	# All that an initramfs should have to carry.
+	initramfs) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so|libbtrfsutil\.so' ;;
 	*) echo "$common" ;;
 	esac
 }
@@ -37,15 +39,20 @@ for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
 done
 [ $found -gt 0 ] || not_ok needed "no programs in $BUILD: build first"
 
-# All of it together stays small.
+# All of it together stays small, and so does what goes into each initramfs.
+size() {
+	strip -o "$scratch/stripped" "$1" && stat -c %s "$scratch/stripped" || not_ok "strip-${1##*/}" "strip failed" >&2
+}
 if [ $found -gt 0 ] && [ -z "${SANITIZERS:-}" ]; then
 	total=0
 	for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
-		[ -f "$program" ] && [ -x "$program" ] || continue
-		strip -o "$scratch/stripped" "$program" || not_ok "strip-${program##*/}" "strip failed"
-		total=$((total + $(stat -c %s "$scratch/stripped")))
+		[ -f "$program" ] && [ -x "$program" ] && [ "${program##*/}" != initramfs ] || continue
+		total=$((total + $(size "$program")))
 	done
 	[ $total -lt $((1024 * 1024)) ] && ok binaries-small ||
 		not_ok binaries-small "all programs together are $total bytes stripped; 1 MiB is the limit"
+	total=$(size "$BUILD/hooks/initramfs")
+	[ "$total" -lt $((512 * 1024)) ] && ok initramfs-small ||
+		not_ok initramfs-small "it is $total bytes stripped; 512 KiB is the limit"
 fi
 finish

@@ -25,7 +25,7 @@ contents() {
 		awk '{ print substr($1, length($1) - 3) ($3 == "g" ? " g " : " ") $2 }' | sort -k 2
 }
 
-for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-selinux; do
+for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux; do
 	[ "$(package $name | wc -l)" -eq 1 ] && ok "built-$name" ||
 		not_ok "built-$name" "found: $(package $name)"
 done
@@ -69,6 +69,15 @@ check greenboot-files "$(diff - "$scratch/greenboot" <<'FILES'
 0755 /usr/libexec/greenboot-etcd/red
 FILES
 )"
+contents greenboot-etcd-dracut >"$scratch/dracut"
+check dracut-files "$(diff - "$scratch/dracut" <<'FILES'
+0755 /usr/lib/dracut/modules.d/50greenboot-etcd
+0644 /usr/lib/dracut/modules.d/50greenboot-etcd/greenboot-etcd-restore.service
+0755 /usr/lib/dracut/modules.d/50greenboot-etcd/greenboot-etcd.sh
+0755 /usr/lib/dracut/modules.d/50greenboot-etcd/module-setup.sh
+0755 /usr/libexec/greenboot-etcd/initramfs
+FILES
+)"
 check selinux-files "$(contents greenboot-etcd-selinux |
 	diff - <(echo '0644 /usr/share/selinux/packages/targeted/greenboot-etcd.cil'))"
 # Nothing in /etc: it would be merged into a deployment without the package.
@@ -81,6 +90,11 @@ check main-requires "$(requires greenboot-etcd | diff - <(
 ))"
 check main-recommends "$(query greenboot-etcd --recommends | diff - <(
 	echo "greenboot-etcd-greenboot = $version-$release"))"
+check dracut-requires "$(requires greenboot-etcd-dracut | grep -v '^greenboot-etcd(' | diff - <(
+	echo /bin/bash
+	echo /bin/sh
+	echo dracut
+))"
 check greenboot-requires "$(requires greenboot-etcd-greenboot | grep -v '^greenboot-etcd(' | diff - <(
 	echo /bin/bash
 	echo greenboot
@@ -91,6 +105,7 @@ check library-is-private "$(for name in greenboot-etcd greenboot-etcd-greenboot;
 done)"
 
 check no-scriptlets "$(query greenboot-etcd --scripts --triggers --filetriggers
+	query greenboot-etcd-dracut --scripts --triggers --filetriggers
 	query greenboot-etcd-greenboot --scripts --triggers --filetriggers)"
 check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
 	grep -E 'systemctl|service |restart|preset|enable ')"

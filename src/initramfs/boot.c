@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the kernel command line asks of the initramfs, for its unit. */
+#include "initramfs/boot.h"
+#include "app/use-cases.h"
+#include "cli/verb.h"
+#include "sys/events.h"
+
+bool
+gbe_verb_boot(GbeCli *cli, char **arguments, GError **error)
+{
+	if (!gbe_prerun_requested(cli->app))
+		gbe_note("the kernel command line asks for nothing");
+	return true;
+}

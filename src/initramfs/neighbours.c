@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What stands in the initramfs in place of libostree and libsystemd, which are not in it: neither knows
+ * of a root that is not booted yet. The booted deployment is told by the command line and the directories
+ * alone (sys/deployments.c); the list is not known, so nothing is ever pruned. What is said goes to
+ * stderr, which is the journal's where a unit runs.
+ */
+#include "sys/journal.h"
+#include "sys/manager.h"
+#include "sys/ostree.h"
+#include "sys/units.h"
+
+bool
+gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			 "ostree's list of deployments is not read in the initramfs");
+}
+
+/* Never called: there is no GbeOstree. */
+
+void
+gbe_ostree_free(GbeOstree *ostree)
+{
+}
+
+GPtrArray *
+gbe_ostree_list(const GbeOstree *ostree)
+{
+	return g_ptr_array_new();
+}
+
+bool
+gbe_ostree_booted(const GbeOstree *ostree, GbeDeployDir *ret_dir)
+{
+	return false;
+}
+
+gint64
+gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum)
+{
+	return 0;
+}
+
+bool
+gbe_journal_send(const struct iovec *fields, guint count)
+{
+	return false;
+}
+
+static bool
+no_manager(GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "systemd is not asked in the initramfs");
+}
+
+bool
+gbe_manager_soft_reboots(guint *ret_count, GError **error)
+{
+	return no_manager(error);
+}
+
+GbeTri
+gbe_system_stopping(void)
+{
+	return GBE_UNKNOWN;
+}
+
+void
+gbe_unit_state_clear(GbeUnitState *state)
+{
+}
+
+bool
+gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error)
+{
+	return no_manager(error);
+}
+
+bool
+gbe_unit_stop(const char *unit, guint timeout_ms, GError **error)
+{
+	return no_manager(error);
+}
+
+bool
+gbe_unit_start(const char *unit, guint timeout_ms, GError **error)
+{
+	return no_manager(error);
+}
