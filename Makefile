@@ -50,7 +50,7 @@
 ## Directories for install
 ##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
-##   catalogdir dracutmodulesdir bashcompletiondir selinuxdir
+##   catalogdir dracutmodulesdir bashcompletiondir selinuxdir sosdir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
 ## that they share, libgreenboot-etcd.a for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
@@ -119,6 +119,8 @@ catalogdir ?= $(prefix)/lib/systemd/catalog
 dracutmodulesdir ?= $(prefix)/lib/dracut/modules.d
 bashcompletiondir ?= $(datadir)/bash-completion/completions
 selinuxdir ?= $(datadir)/selinux/packages/targeted
+# Where sos looks depends on the version of Python: the package says it.
+sosdir ?= $(datadir)/greenboot-etcd/sos
 
 CFLAGS ?= -O2 -g
 
@@ -497,6 +499,7 @@ install: all
 	$(Q)$(call put,0644,$(wildcard data/completion/*),$(bashcompletiondir))
 	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
 	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
+	$(Q)$(call put,0644,$(wildcard data/sos/*.py),$(sosdir))
 	$(Q)$(call put,0644,$(wildcard data/examples/* data/image/*),$(docdir)/examples)
 	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \
 		%.$(n),$(man_pages)),$(mandir)/man$(n)) &&) :

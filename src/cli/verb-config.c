@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/configuration.h"
 #include "app/status.h"
+#include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/record.h"
@@ -47,8 +48,8 @@ print_setting(const char *group, const char *key, const char *value, const char 
 	gbe_print("%s=%s\n", key, value != NULL ? value : "");
 }
 
-static JsonObject *
-describe(const GbeConfig *config)
+JsonObject *
+gbe_cli_config_json(const GbeConfig *config)
 {
 	JsonObject *object = json_object_new();
 	JsonArray *warnings = json_array_new();
@@ -75,7 +76,7 @@ gbe_verb_config(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	}
 	if (cli->json) {
-		g_autoptr(JsonObject) object = describe(app->config);
+		g_autoptr(JsonObject) object = gbe_cli_config_json(app->config);
 
 		gbe_print_object(object);
 		return true;

@@ -4,6 +4,7 @@
 #include "app/preflight.h"
 #include "app/status.h"
 #include "app/verdict.h"
+#include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/record.h"
@@ -79,8 +80,8 @@ steps_json(const GbeHealthReport *report)
 	return steps;
 }
 
-static JsonObject *
-health_json(const GbeHealthLook *look)
+JsonObject *
+gbe_cli_health_json(const GbeHealthLook *look)
 {
 	JsonObject *object = gbe_status_etcd(look);
 
@@ -140,7 +141,7 @@ gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 	expect(cli, look);
 	look_until(look, seconds);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = health_json(look);
+		g_autoptr(JsonObject) object = gbe_cli_health_json(look);
 
 		gbe_print_object(object);
 	} else if (!cli->quiet) {
@@ -150,8 +151,8 @@ gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
-static JsonObject *
-preflight_json(const GPtrArray *findings)
+JsonObject *
+gbe_cli_preflight_json(const GPtrArray *findings)
 {
 	JsonObject *object = json_object_new();
 	JsonArray *array = json_array_new();
@@ -188,7 +189,7 @@ gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 	}
 	findings = gbe_preflight_check(cli->app, look);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = preflight_json(findings);
+		g_autoptr(JsonObject) object = gbe_cli_preflight_json(findings);
 
 		gbe_print_object(object);
 	}

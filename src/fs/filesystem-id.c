@@ -82,3 +82,25 @@ gbe_filesystem_id(int fd)
 		return uuid_to_text(general.uuid);
 	return fsid_to_text(&fs);
 }
+
+char *
+gbe_filesystem_type(int fd)
+{
+	static const struct {
+		guint32 magic;
+		const char *name;
+	} types[] = {
+	    {BTRFS_SUPER_MAGIC, "btrfs"}, {XFS_SUPER_MAGIC, "xfs"},
+	    {EXT4_SUPER_MAGIC, "ext4"},	  {OVERLAYFS_SUPER_MAGIC, "overlay"},
+	    {TMPFS_MAGIC, "tmpfs"},	  {F2FS_SUPER_MAGIC, "f2fs"},
+	    {NFS_SUPER_MAGIC, "nfs"},
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return NULL;
+	for (guint i = 0; i < G_N_ELEMENTS(types); i++)
+		if ((guint32)fs.f_type == types[i].magic)
+			return g_strdup(types[i].name);
+	return g_strdup_printf("0x%08x", (guint)fs.f_type);
+}

@@ -21,6 +21,8 @@ char *gbe_file_handle(int dir_fd);
 /* A stable text for the file system an fd is on: FS_IOC_GETFSUUID / BTRFS_IOC_FS_INFO / XFS geometry /
  * ext4 ioctl, else statfs f_fsid; NULL when nothing is known. */
 char *gbe_filesystem_id(int fd);
+/* "xfs", "btrfs"...; "0x<magic>" for what has no name here; NULL unknown. Newly allocated. */
+char *gbe_filesystem_type(int fd);
 /* Bytes free (for root), total, free inodes. */
 bool gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64 *ret_free_inodes,
 			  GError **error) GBE_CHECKED;

@@ -98,6 +98,7 @@ story() {
 	assert_json .etcd.healthy true status
 	fits health 0 health
 	fits preflight 0 preflight
+	fits diagnose 0 diagnose /var/archive.tar.gz
 	update B
 	ask_all
 	fits explain 0 explain --booted=staged

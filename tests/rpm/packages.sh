@@ -25,7 +25,8 @@ contents() {
 		awk '{ print substr($1, length($1) - 3) ($3 == "g" ? " g " : " ") $2 }' | sort -k 2
 }
 
-for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux; do
+for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux \
+	greenboot-etcd-sos; do
 	[ "$(package $name | wc -l)" -eq 1 ] && ok "built-$name" ||
 		not_ok "built-$name" "found: $(package $name)"
 done
@@ -80,6 +81,8 @@ FILES
 )"
 check selinux-files "$(contents greenboot-etcd-selinux |
 	diff - <(echo '0644 /usr/share/selinux/packages/targeted/greenboot-etcd.cil'))"
+check sos-files "$(contents greenboot-etcd-sos |
+	diff - <(echo '0644 /usr/lib/python3/site-packages/sos/report/plugins/greenboot_etcd.py'))"
 # Nothing in /etc: it would be merged into a deployment without the package.
 check nothing-in-etc "$(grep -h ' /etc' "$scratch/main" "$scratch/greenboot")"
 
@@ -99,6 +102,10 @@ check greenboot-requires "$(requires greenboot-etcd-greenboot | grep -v '^greenb
 	echo /bin/bash
 	echo greenboot
 ))"
+check sos-requires "$(requires greenboot-etcd-sos | grep -v '^greenboot-etcd(' | diff - <(
+	echo "greenboot-etcd = $version-$release"
+	echo sos
+))"
 # The programs' own library is nobody else's.
 check library-is-private "$(for name in greenboot-etcd greenboot-etcd-greenboot; do
 	query $name --requires --provides | grep -F libgreenboot-etcd
@@ -106,7 +113,8 @@ done)"
 
 check no-scriptlets "$(query greenboot-etcd --scripts --triggers --filetriggers
 	query greenboot-etcd-dracut --scripts --triggers --filetriggers
-	query greenboot-etcd-greenboot --scripts --triggers --filetriggers)"
+	query greenboot-etcd-greenboot --scripts --triggers --filetriggers
+	query greenboot-etcd-sos --scripts --triggers --filetriggers)"
 check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
 	grep -E 'systemctl|service |restart|preset|enable ')"
 

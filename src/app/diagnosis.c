@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/diagnosis.h"
+
+#include "core/record.h"
+#include "core/redact.h"
+#include "core/ustar.h"
+#include "fs/open.h"
+#include "fs/write.h"
+
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <string.h>
+
+#define TOP "greenboot-etcd-diagnosis/"
+#define STRING_MAX 8192
+#define LEVEL_MAX 9
+
+static void
+free_part(gpointer data)
+{
+	GbeDiagnosisPart *part = data;
+
+	g_free(part->name);
+	g_free(part->text);
+	g_free(part->why);
+	g_free(part);
+}
+
+GbeDiagnosis *
+gbe_diagnosis_new(void)
+{
+	GbeDiagnosis *diagnosis = g_new0(GbeDiagnosis, 1);
+
+	diagnosis->parts = g_ptr_array_new_with_free_func(free_part);
+	return diagnosis;
+}
+
+void
+gbe_diagnosis_free(GbeDiagnosis *diagnosis)
+{
+	if (diagnosis == NULL)
+		return;
+	g_ptr_array_unref(diagnosis->parts);
+	g_free(diagnosis);
+}
+
+/* ---- nothing that could be a secret ---- */
+
+static char *
+clean(const char *text)
+{
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+	g_autofree char *redacted = gbe_redact(valid);
+
+	if (strlen(redacted) <= STRING_MAX)
+		return g_steal_pointer(&redacted);
+	*g_utf8_find_prev_char(redacted, redacted + STRING_MAX) = '\0';
+	return g_strconcat(redacted, "...", NULL);
+}
+
+/* What a person wrote is for the person's own eyes. */
+static gboolean
+is_personal(const char *key)
+{
+	return g_str_equal(key, "description");
+}
+
+static JsonNode *copy_clean(JsonNode *node);
+
+static void
+copy_member(JsonObject *object, const char *key, JsonNode *node, gpointer data)
+{
+	JsonObject *to = data;
+	g_autofree char *clean_key = clean(key);
+
+	if (is_personal(key) && !JSON_NODE_HOLDS_NULL(node))
+		json_object_set_string_member(to, clean_key, GBE_REDACTED);
+	else
+		json_object_set_member(to, clean_key, copy_clean(node));
+}
+
+static void
+copy_element(JsonArray *array, guint i, JsonNode *node, gpointer data)
+{
+	json_array_add_element(data, copy_clean(node));
+}
+
+/* As deep as the objects that the program makes. */
+static JsonNode *
+copy_clean(JsonNode *node)
+{
+	JsonNode *copy = json_node_new(JSON_NODE_TYPE(node));
+
+	switch (JSON_NODE_TYPE(node)) {
+	case JSON_NODE_OBJECT: {
+		JsonObject *object = json_object_new();
+
+		json_object_foreach_member(json_node_get_object(node), copy_member, object);
+		json_node_take_object(copy, object);
+		break;
+	}
+	case JSON_NODE_ARRAY: {
+		JsonArray *array = json_array_new();
+
+		json_array_foreach_element(json_node_get_array(node), copy_element, array);
+		json_node_take_array(copy, array);
+		break;
+	}
+	case JSON_NODE_VALUE:
+		if (json_node_get_value_type(node) == G_TYPE_STRING) {
+			g_autofree char *text = clean(json_node_get_string(node));
+
+			json_node_set_string(copy, text);
+		} else {
+			json_node_free(copy);
+			copy = json_node_copy(node);
+		}
+		break;
+	case JSON_NODE_NULL:
+	default:
+		break;
+	}
+	return copy;
+}
+
+static char *
+to_text(JsonNode *node, gsize *ret_size)
+{
+	g_autoptr(JsonGenerator) generator = json_generator_new();
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	json_generator_set_pretty(generator, TRUE);
+	json_generator_set_root(generator, node);
+	text = json_generator_to_data(generator, &size);
+	*ret_size = size + 1;
+	return g_strconcat(text, "\n", NULL);
+}
+
+void
+gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, const char *why)
+{
+	GbeDiagnosisPart *part = g_new0(GbeDiagnosisPart, 1);
+	g_autoptr(JsonNode) from = content;
+	g_autoptr(JsonNode) node =
+	    content != NULL ? copy_clean(content) : json_node_new(JSON_NODE_NULL);
+
+	part->name = g_strconcat(name, ".json", NULL);
+	part->why = why != NULL ? clean(why) : NULL;
+	part->text = to_text(node, &part->size);
+	if (part->size > GBE_DIAGNOSIS_PART_MAX) {
+		g_free(part->why);
+		part->why = g_strdup_printf("too large: %" G_GSIZE_FORMAT " bytes", part->size);
+		g_free(part->text);
+		part->text = g_strdup("null\n");
+		part->size = strlen(part->text);
+	}
+	g_ptr_array_add(diagnosis->parts, part);
+}
+
+/* ---- the archive ---- */
+
+/* What is in it, and what is not. */
+static char *
+contents(const GbeDiagnosis *diagnosis)
+{
+	GString *text = g_string_new("greenboot-etcd " GBE_VERSION "\n\n");
+
+	for (guint i = 0; i < diagnosis->parts->len; i++) {
+		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
+
+		g_string_append_printf(text, "%-18s %8" G_GSIZE_FORMAT "%s%s\n", part->name,
+				       part->size, part->why != NULL ? "  " : "",
+				       part->why != NULL ? part->why : "");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static bool
+build(const GbeDiagnosis *diagnosis, GByteArray *archive, GError **error)
+{
+	g_autofree char *list = contents(diagnosis);
+	gint64 now = MAX(g_get_real_time() / G_USEC_PER_SEC, 0);
+
+	if (!gbe_ustar_add(archive, TOP "CONTENTS", list, strlen(list), now, error))
+		return false;
+	for (guint i = 0; i < diagnosis->parts->len; i++) {
+		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
+		g_autofree char *name = g_strconcat(TOP, part->name, NULL);
+
+		if (!gbe_ustar_add(archive, name, part->text, part->size, now, error))
+			return false;
+	}
+	gbe_ustar_end(archive);
+	return true;
+}
+
+bool
+gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive, GError **error)
+{
+	g_autoptr(GZlibCompressor) gzip =
+	    g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, LEVEL_MAX);
+	g_autoptr(GOutputStream) memory = g_memory_output_stream_new_resizable();
+	g_autoptr(GOutputStream) stream = g_converter_output_stream_new(memory, G_CONVERTER(gzip));
+	g_autoptr(GByteArray) archive = g_byte_array_new();
+
+	if (!build(diagnosis, archive, error))
+		return false;
+	if (!g_output_stream_write_all(stream, archive->data, archive->len, NULL, NULL, error) ||
+	    !g_output_stream_close(stream, NULL, error))
+		return gbe_convert(error, GBE_ERROR_FAILED);
+	*ret_archive = g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(memory));
+	return true;
+}
+
+/* A path that was mistyped must cost nobody a file. */
+static bool
+is_free(int dir_fd, const char *name, const char *path, GError **error)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "%s is there already: give another name, or remove it", path);
+	return errno == ENOENT || gbe_throw_errno(error, errno, "%s", path);
+}
+
+bool
+gbe_diagnosis_write(GbeApp *app, GBytes *archive, const char *path, GError **error)
+{
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+	gsize size = 0;
+	const void *data = g_bytes_get_data(archive, &size);
+
+	if (!gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error) ||
+	    !is_free(dir_fd, name, path, error))
+		return false;
+	return gbe_write_file_at(dir_fd, name, data, size, 0600, GBE_WRITE_DURABLE, error) ||
+	       gbe_prefix(error, "%s", path);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/configuration.h"
+#include "app/diagnosis.h"
+#include "app/preflight.h"
+#include "app/status.h"
+#include "cli/json.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+#include "core/redact.h"
+#include "core/space.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define LOOK_MS 5000
+
+static char *arg_output;
+
+const GOptionEntry gbe_options_diagnose[] = {
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
+     "The archive to make (default: in /var/tmp, named by the time); -: standard output", "FILE"},
+    {NULL},
+};
+
+/* Absolute, and below the root where there is one; NULL: standard output. */
+static bool
+choose_path(const GbeCli *cli, char **arguments, char **ret_path, GError **error)
+{
+	const char *path = arguments[0] != NULL ? arguments[0] : arg_output;
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+
+	if (arguments[0] != NULL && arg_output != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "two files: FILE and --output are the same thing");
+	if (g_strcmp0(path, "-") == 0) {
+		if (cli->json || isatty(STDOUT_FILENO))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "-: an archive goes neither to a terminal nor into JSON");
+		*ret_path = NULL;
+		return true;
+	}
+	if (path != NULL && cli->app->below_root && !g_path_is_absolute(path))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "%s: with --root, FILE is an absolute path below it", path);
+	*ret_path = path != NULL
+			? g_canonicalize_filename(path, NULL)
+			: g_date_time_format(
+			      now, "/var/tmp/greenboot-etcd-diagnosis-%Y%m%dT%H%M%SZ.tar.gz");
+	return true;
+}
+
+static void
+add(GbeDiagnosis *diagnosis, const char *name, JsonObject *object, const char *why)
+{
+	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
+
+	json_node_take_object(node, object);
+	gbe_diagnosis_add(diagnosis, name, node, why);
+}
+
+/* Arguments of etcd and where its credentials come from are nobody else's business. */
+static void
+leave_out_settings(JsonObject *config)
+{
+	JsonArray *settings = gbe_json_array(config, "settings");
+
+	for (guint i = 0; settings != NULL && i < json_array_get_length(settings); i++) {
+		JsonObject *setting = json_array_get_object_element(settings, i);
+		const char *key = gbe_json_string(setting, "key", "");
+		const char *value = gbe_json_string(setting, "value", "");
+
+		if (g_str_equal(gbe_json_string(setting, "group", ""), "run") && *value != '\0' &&
+		    (g_str_equal(key, "args") || g_str_equal(key, "credentials")))
+			gbe_json_set_string(setting, "value", GBE_REDACTED);
+	}
+}
+
+static void
+collect(GbeCli *cli, GbeDiagnosis *diagnosis)
+{
+	GbeApp *app = cli->app;
+	g_autofree char *complaint = NULL;
+	g_autoptr(GbeHealthLook) look = NULL;
+	g_autoptr(GPtrArray) findings = NULL;
+	JsonObject *config;
+
+	/* A configuration that is wrong is a reason to ask for help. */
+	gbe_configuration_choose(app, NULL, &complaint);
+	config = gbe_cli_config_json(app->config);
+	leave_out_settings(config);
+	add(diagnosis, "config", config, complaint);
+	look = gbe_health_look_new(app);
+	gbe_health_look_now(look, LOOK_MS);
+	add(diagnosis, "health", gbe_cli_health_json(look), NULL);
+	gbe_diagnosis_collect(diagnosis, app, look);
+	/* Last: it loads the configuration again, as strict as it can. */
+	findings = gbe_preflight_check(app, look);
+	add(diagnosis, "preflight", gbe_cli_preflight_json(findings), NULL);
+}
+
+static JsonObject *
+result_json(const GbeDiagnosis *diagnosis, const char *path, guint64 size)
+{
+	JsonObject *object = json_object_new();
+	JsonArray *parts = json_array_new();
+
+	for (guint i = 0; i < diagnosis->parts->len; i++) {
+		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
+		JsonObject *element = json_object_new();
+
+		gbe_json_set_string(element, "name", part->name);
+		json_object_set_int_member(element, "size", (gint64)part->size);
+		gbe_json_set_string(element, "why", part->why);
+		json_array_add_object_element(parts, element);
+	}
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_json_set_string(object, "path", path);
+	json_object_set_int_member(object, "size", (gint64)size);
+	json_object_set_array_member(object, "parts", parts);
+	return object;
+}
+
+static void
+print_text(const GbeCli *cli, const GbeDiagnosis *diagnosis, const char *path, guint64 size)
+{
+	g_autofree char *text = gbe_size_to_text(size);
+
+	gbe_print("%s\n", path);
+	if (cli->quiet)
+		return;
+	gbe_print("%s; no keys and values of etcd, no secrets that this program knows of. Read it "
+		  "before you give it away.\n",
+		  text);
+	for (guint i = 0; i < diagnosis->parts->len; i++) {
+		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
+
+		if (part->why != NULL)
+			gbe_print("  %s: %s\n", part->name, part->why);
+	}
+}
+
+static void
+report(const GbeCli *cli, const GbeDiagnosis *diagnosis, const char *path, guint64 size)
+{
+	g_autoptr(JsonObject) object = cli->json ? result_json(diagnosis, path, size) : NULL;
+
+	if (object != NULL)
+		gbe_print_object(object);
+	else
+		print_text(cli, diagnosis, path, size);
+}
+
+bool
+gbe_verb_diagnose(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(GbeDiagnosis) diagnosis = gbe_diagnosis_new();
+	g_autoptr(GBytes) archive = NULL;
+	g_autofree char *path = NULL;
+
+	if (!choose_path(cli, arguments, &path, error))
+		return false;
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "the state and the data are root's (needs root: sudo)");
+	collect(cli, diagnosis);
+	if (!gbe_diagnosis_pack(diagnosis, &archive, error))
+		return false;
+	if (path == NULL) {
+		/* A short write is found by who flushes, gbe_print_done(). */
+		(void)!fwrite(g_bytes_get_data(archive, NULL), 1, g_bytes_get_size(archive),
+			      stdout);
+		return true;
+	}
+	if (!gbe_diagnosis_write(cli->app, archive, path, error))
+		return false;
+	report(cli, diagnosis, path, g_bytes_get_size(archive));
+	return true;
+}

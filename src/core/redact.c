@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/redact.h"
+
+#include "base/auto.h"
+
+#include <string.h>
+
+#define PEM_BEGIN "-----BEGIN"
+#define PEM_END "-----END"
+#define PEM_DASHES "-----"
+#define SPACE " \t"
+#define VALUE_ENDS " \t\r\n\"'`,;&<>)]}\\"
+
+static const char *const endings[] = {
+    "password", "passwd",  "passphrase", "secret",	"secrets",	 "token", "tokens",
+    "apikey",	"api-key", "credential", "credentials", "authorization", NULL};
+
+static gboolean
+is_name(char c)
+{
+	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+}
+
+static gboolean
+is_telling(const char *name)
+{
+	g_autofree char *lower = g_strdelimit(g_ascii_strdown(name, -1), "_.", '-');
+
+	for (guint i = 0; endings[i] != NULL; i++)
+		if (g_str_has_suffix(lower, endings[i]))
+			return TRUE;
+	return g_str_equal(lower, "--user");
+}
+
+/* Behind the block; the end of the text where it is cut short. */
+static const char *
+skip_pem(const char *at)
+{
+	const char *end = strstr(at, PEM_END);
+
+	if (end == NULL)
+		return at + strlen(at);
+	at = end + strlen(PEM_END);
+	end = strstr(at, PEM_DASHES);
+	return end != NULL ? end + strlen(PEM_DASHES) : at + strlen(at);
+}
+
+/* @at: behind "://". Behind the last '@' of the address, or NULL. */
+static const char *
+skip_user(const char *at)
+{
+	const char *found = NULL;
+
+	for (; *at != '\0' && strchr("/?# \t\r\n\"'`<>", *at) == NULL; at++)
+		if (*at == '@')
+			found = at + 1;
+	return found;
+}
+
+/* The value of a name that ends at @at: where it begins, or NULL where there is none. */
+static const char *
+find_value(const char *at, gboolean is_option)
+{
+	const char *start = at;
+
+	if (*at == '"' || *at == '\'')
+		at++;
+	at += strspn(at, SPACE);
+	if (*at == '=' || *at == ':')
+		at += 1 + strspn(at + 1, SPACE);
+	else if (!is_option || at == start)
+		return NULL;
+	return *at != '\0' ? at : NULL;
+}
+
+static const char *
+skip_value(const char *at, gboolean to_the_end)
+{
+	if (*at == '"' || *at == '\'') {
+		const char *end = strchr(at + 1, *at);
+
+		return end != NULL ? end + 1 : at + strlen(at);
+	}
+	return at + strcspn(at, to_the_end ? "\r\n\"'" : VALUE_ENDS);
+}
+
+/* A word that is a name, and what it names. Returns behind what was dealt with. */
+static const char *
+take_name(const char *at, GString *to)
+{
+	const char *end = at, *value;
+	g_autofree char *name = NULL;
+	gboolean bearer;
+
+	while (is_name(*end))
+		end++;
+	name = g_strndup(at, (gsize)(end - at));
+	g_string_append(to, name);
+	bearer = g_ascii_strcasecmp(name, "bearer") == 0;
+	if (!bearer && !is_telling(name))
+		return end;
+	value = find_value(end, bearer || g_str_has_prefix(name, "--"));
+	if (value == NULL || g_str_has_prefix(value, GBE_REDACTED))
+		return end;
+	at = skip_value(value, g_ascii_strcasecmp(name, "authorization") == 0);
+	if (at == value)
+		return end;
+	g_string_append_len(to, end, value - end);
+	g_string_append(to, GBE_REDACTED);
+	return at;
+}
+
+char *
+gbe_redact(const char *text)
+{
+	GString *to = g_string_sized_new(strlen(text));
+
+	for (const char *at = text; *at != '\0';) {
+		const char *user;
+
+		if (g_str_has_prefix(at, PEM_BEGIN)) {
+			at = skip_pem(at);
+			g_string_append(to, GBE_REDACTED);
+		} else if (is_name(*at)) {
+			at = take_name(at, to);
+		} else if (g_str_has_prefix(at, "://") && (user = skip_user(at + 3)) != NULL) {
+			g_string_append(to, "://" GBE_REDACTED "@");
+			at = user;
+		} else {
+			g_string_append_c(to, *at++);
+		}
+	}
+	return g_string_free(to, FALSE);
+}
