@@ -100,7 +100,7 @@ START_TEST(plain)
 	GbeEndpoint endpoint = {0};
 	Etcd etcd;
 
-	if (!have_etcd("plain"))
+	if (!have_etcd_of("plain", _i))
 		return;
 	etcd_start(&etcd, data);
 	etcd_put(&etcd, "k", "v");
@@ -123,7 +123,7 @@ START_TEST(over_tls)
 	GbeEndpoint endpoint = {.cacert = ca, .cert = cert, .key = key};
 	Etcd etcd;
 
-	if (!have_etcd("over-tls"))
+	if (!have_etcd_of("over-tls", _i))
 		return;
 	make_certificates(root);
 	etcd_spawn_tls(&etcd, data, root);
@@ -141,7 +141,7 @@ START_TEST(over_a_socket)
 	GbeEndpoint endpoint = {0};
 	Etcd etcd;
 
-	if (!have_etcd("over-a-socket"))
+	if (!have_etcd_of("over-a-socket", _i))
 		return;
 	/* etcd takes the host part for the file's name, in its working directory. */
 	ck_assert_int_eq(chdir(root), 0);
@@ -186,7 +186,7 @@ START_TEST(maintenance)
 	Pieces cut = {.stop_at = 1};
 	Etcd etcd;
 
-	if (!have_etcd("maintenance"))
+	if (!have_etcd_of("maintenance", _i))
 		return;
 	etcd_start(&etcd, data);
 	for (guint i = 0; i < 5; i++)
@@ -230,10 +230,10 @@ main(void)
 
 	tcase_add_checked_fixture(files, root_setup, root_teardown);
 	tcase_set_timeout(files, 120);
-	tcase_add_test(files, plain);
-	tcase_add_test(files, over_tls);
-	tcase_add_test(files, over_a_socket);
-	tcase_add_test(files, maintenance);
+	tcase_add_loop_test(files, plain, 0, N_ETCDS);
+	tcase_add_loop_test(files, over_tls, 0, N_ETCDS);
+	tcase_add_loop_test(files, over_a_socket, 0, N_ETCDS);
+	tcase_add_loop_test(files, maintenance, 0, N_ETCDS);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

@@ -84,7 +84,7 @@ START_TEST(healthy)
 	Look look;
 	Etcd etcd;
 
-	if (!have_etcd("healthy"))
+	if (!have_etcd_of("healthy", _i))
 		return;
 	etcd_start(&etcd, data);
 	for (guint json = 0; json < 2; json++) {
@@ -120,7 +120,7 @@ START_TEST(no_space)
 	Look look;
 	Etcd etcd;
 
-	if (!have_etcd("no-space"))
+	if (!have_etcd_of("no-space", _i))
 		return;
 	etcd_spawn(&etcd, data, NULL, options);
 	etcd_wait_until_healthy(&etcd);
@@ -145,7 +145,7 @@ START_TEST(corrupt)
 	Look look;
 	Etcd etcd;
 
-	if (!have_etcd("corrupt"))
+	if (!have_etcd_of("corrupt", _i))
 		return;
 	etcd_start(&etcd, data);
 	url = g_strconcat(etcd.endpoint, "/v3/maintenance/alarm", NULL);
@@ -170,7 +170,7 @@ START_TEST(the_log_is_gone)
 	Look look = {0};
 	Etcd etcd;
 
-	if (!have_etcd("the-log-is-gone"))
+	if (!have_etcd_of("the-log-is-gone", _i))
 		return;
 	etcd_start(&etcd, data);
 	for (guint i = 0; i < 20; i++)
@@ -197,7 +197,7 @@ START_TEST(no_quorum)
 	Look look;
 	Etcd etcd;
 
-	if (!have_etcd("no-quorum"))
+	if (!have_etcd_of("no-quorum", _i))
 		return;
 	etcd_start(&etcd, data);
 	endpoints = g_strconcat("--endpoints=", etcd.endpoint, NULL);
@@ -218,7 +218,7 @@ START_TEST(other_data)
 	Look look = {0};
 	Etcd etcd;
 
-	if (!have_etcd("other-data"))
+	if (!have_etcd_of("other-data", _i))
 		return;
 	etcd_start(&etcd, data);
 	look = look_at(etcd.endpoint, "healthy");
@@ -261,7 +261,7 @@ START_TEST(over_tls)
 	g_autofree char *plain = NULL;
 	Etcd etcd;
 
-	if (!have_etcd("over-tls"))
+	if (!have_etcd_of("over-tls", _i))
 		return;
 	make_certificates(root);
 	ck_assert_int_eq(RUN("bash", "-euc",
@@ -419,13 +419,13 @@ main(void)
 
 	tcase_add_checked_fixture(files, root_setup, root_teardown);
 	tcase_set_timeout(files, 120);
-	tcase_add_test(files, healthy);
-	tcase_add_test(files, no_space);
-	tcase_add_test(files, corrupt);
-	tcase_add_test(files, the_log_is_gone);
-	tcase_add_test(files, no_quorum);
-	tcase_add_test(files, other_data);
-	tcase_add_test(files, over_tls);
+	tcase_add_loop_test(files, healthy, 0, N_ETCDS);
+	tcase_add_loop_test(files, no_space, 0, N_ETCDS);
+	tcase_add_loop_test(files, corrupt, 0, N_ETCDS);
+	tcase_add_loop_test(files, the_log_is_gone, 0, N_ETCDS);
+	tcase_add_loop_test(files, no_quorum, 0, N_ETCDS);
+	tcase_add_loop_test(files, other_data, 0, N_ETCDS);
+	tcase_add_loop_test(files, over_tls, 0, N_ETCDS);
 	tcase_add_test(files, certificates_that_expire);
 	tcase_add_test(files, scripted);
 	tcase_add_test(files, nobody);
