@@ -25,6 +25,7 @@ typedef struct {
 	guint64 size;
 	const char *what;
 	GChecksum *checksum; /* or NULL */
+	bool reserved; /* some of it is allocated and was never written */
 	guint64 written;
 } Copy;
 
@@ -82,7 +83,7 @@ try_clone(GbeFileCloner *cloner, int src, int dst, const char *what, bool *ret_c
 /* What is allocated in the source and was never written (etcd's WAL segments) is allocated in the copy
  * before its first byte: a disk that cannot hold it says so now. Holes stay holes. */
 static bool
-preallocate(const Copy *copy, const struct stat *st, GError **error)
+preallocate(Copy *copy, const struct stat *st, GError **error)
 {
 	g_autofree GbeFiemap *fiemap = g_new(GbeFiemap, 1);
 	g_autoptr(GError) local_error = NULL;
@@ -98,6 +99,7 @@ preallocate(const Copy *copy, const struct stat *st, GError **error)
 			return true;
 		if ((extent->fe_flags & FIEMAP_EXTENT_UNWRITTEN) == 0)
 			continue;
+		copy->reserved = true;
 		end = MIN(extent->fe_logical + extent->fe_length, copy->size);
 		/* Pages that somebody read (etcd reads its WAL ahead) would be data for SEEK_DATA;
 		 * without them it is what waits to be written, and nothing else. */
@@ -277,6 +279,9 @@ copy_content(Copy *copy, const struct stat *st, GError **error)
 		if (!next_data(copy, offset, &data, &hole, error) ||
 		    !digest_hole(copy, offset, data, error) || !copy_data(copy, data, hole, error))
 			return false;
+		/* As before: what has been read ahead of the end of the data is none. */
+		if (copy->reserved && hole < copy->size)
+			(void)posix_fadvise(copy->src, (off_t)hole, 0, POSIX_FADV_DONTNEED);
 		offset = hole;
 	}
 	return true;
