@@ -4,6 +4,7 @@
 #include "app/recover.h"
 #include "app/state.h"
 #include "app/status.h"
+#include "app/supervise.h"
 #include "app/use-cases.h"
 #include "base/fault.h"
 #include "core/decide.h"
@@ -28,6 +29,7 @@ typedef struct {
 	GbeObserved *observed; /* once it could be looked at */
 	GHashTable *rejected;
 	gboolean held;
+	gboolean cannot_tell; /* what there is to be done */
 	gboolean
 	    give_up; /* two starts in a row did not come to their end: nothing is begun any more */
 	char *reason;
@@ -69,9 +71,8 @@ recover(Prerun *p)
 
 	if (!gbe_data_open(p->app, &data, &error) ||
 	    !gbe_store_open(p->app, data, FALSE, &store, &error)) {
-		fields.reason = error->message;
-		gbe_event_backup_failed(&fields);
 		p->reason = g_strdup(error->message);
+		p->cannot_tell = TRUE;
 		return FALSE;
 	}
 	if (has_own_reserve(p->app, store))
@@ -80,6 +81,7 @@ recover(Prerun *p)
 		fields.reason = error->message;
 		gbe_event_restore_failed(&fields);
 		p->held = recovery.exchange_open;
+		p->cannot_tell = !p->held;
 		p->reason = g_strdup(error->message);
 		return FALSE;
 	}
@@ -133,10 +135,7 @@ decide_once(Prerun *p)
 
 	if (p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				: !gbe_observe_again(p->app, &options, p->observed, &error)) {
-		GbeEventFields fields = {.action = "observe", .reason = error->message};
-
-		/* Nothing can be told, so nothing is done; and etcd starts. */
-		gbe_event_backup_failed(&fields);
+		p->cannot_tell = TRUE;
 		p->reason = g_strdup(error->message);
 		return GBE_OUTCOME_DONE;
 	}
@@ -233,12 +232,27 @@ run_locked(Prerun *p)
 	forget_cmdline(p->app);
 	if (recover(p))
 		p->held = decide(p) == GBE_OUTCOME_HELD;
+	if (p->cannot_tell)
+		return 0;
 	/* First, and on a tmpfs: the MOTD says from it why etcd is held back, on a full disk as well. */
 	write_done(p);
 	tidy_up(p);
 	if (p->observed != NULL && has_own_reserve(p->app, p->observed->store))
 		gbe_reserve_keep_at(p->observed->store->fd, "." GBE_RESERVE_NAME);
 	return p->held ? EXIT_HELD : 0;
+}
+
+/* Nothing can be told, so nothing is done; and etcd starts, unless that is what must not be done without a
+ * backup. The supervisor's question, which takes far less to answer. */
+static int
+ask(GbeApp *app, const char *reason)
+{
+	g_autofree char *happened =
+	    g_strdup_printf("cannot tell what there is to be done (%s)", reason);
+	int status = gbe_supervise_ask(app, happened);
+
+	(void)gbe_supervise_show(app, happened);
+	return status;
 }
 
 /* False: the program is switched off. */
@@ -287,6 +301,7 @@ int
 gbe_prerun_run(GbeApp *app, guint unfinished)
 {
 	Prerun p = {.app = app, .give_up = unfinished >= 2};
+	g_autofree char *reason = NULL;
 	g_autoptr(GError) error = NULL;
 	int status;
 
@@ -296,7 +311,11 @@ gbe_prerun_run(GbeApp *app, guint unfinished)
 		return EXIT_ASK_SUPERVISOR;
 	p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	status = run_locked(&p);
+	if (p.cannot_tell)
+		reason = g_steal_pointer(&p.reason);
 	prerun_clear(&p);
+	if (reason != NULL)
+		status = ask(app, reason);
 	return status;
 }
 

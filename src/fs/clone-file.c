@@ -25,7 +25,7 @@ typedef struct {
 	guint64 size;
 	const char *what;
 	GChecksum *checksum; /* or NULL */
-	bool reserved; /* some of it is allocated and was never written */
+	bool reserved;	     /* some of it is allocated and was never written */
 	guint64 written;
 } Copy;
 

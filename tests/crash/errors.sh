@@ -41,6 +41,10 @@ status_fits() {
 	if [[ $status == 0 && $command != prerun* && $command != *finalize ]]; then
 		promise ended "$op" || return
 	fi
+	# etcd may write from now on. (Rule 0 lets it start wherever it cannot be told who has the data open.)
+	if [[ $status == 0 && $command == prerun* ]] && ! by_rule_0; then
+		promise starts "$op" || return
+	fi
 	if [[ $status == [1267] ]]; then
 		[[ $SEEN_DATA == "${OP_MAY[$op]%% *}" ]] ||
 			broken "it ended with $status, nothing changed, and the data is $SEEN_DATA" || return
@@ -50,16 +54,27 @@ status_fits() {
 		broken "it does not say why: $(tail -n 1 "$GBE_MEM/operation.log")" || return
 }
 
-# What was asked for did not come about: then status knows it, and the journal has the reason.
+by_rule_0() { grep -q 'Decided by rule 0:' "$GBE_MEM/operation.log"; }
+
+# What a start should have done did not come about: status knows why, and the journal has the reason.
 status_knows() {
-	local op=$1
+	local op=$1 last
 
 	[[ ${OP_COMMAND[$op]} == prerun* ]] || return 0
 	! promise ended "$op" || return 0
 	BROKEN=
-	gbe --json status >"$GBE_MEM/status.json" 2>/dev/null || broken "status does not answer" || return
+	# What could not even be loaded leaves no record; systemd's own says so.
+	! grep -q 'loading shared libraries' "$GBE_MEM/operation.log" || return 0
 	grep -qiE "$2" "$GBE_MEM/operation.log" ||
 		broken "nobody says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
+	# A fact that cannot be read may lead to another rule; what was begun and failed, status has.
+	grep -qE 'could not be|held back' "$GBE_MEM/operation.log" || return 0
+	last=$(gbe --json status 2>/dev/null | jq -r '.last_operation | .result + ": " + .reason') ||
+		broken "status does not answer" || return
+	# The last operation is the last one: after a restore that failed it may be a backup.
+	[[ $last == "done: "* ]] && grep -q 'Backed up' "$GBE_MEM/operation.log" ||
+		[[ $last != "done: "* ]] && grep -qiE "$2|exit status" <<<"$last" ||
+		broken "status does not know that it failed: $last" || return
 }
 
 # text_of ERROR: as people read it.
@@ -83,7 +98,7 @@ error_at() {
 	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
 	TRACER=()
 	BROKEN=
-	why="$(text_of "$4")|cannot|could not|does not validate"
+	why="$(text_of "$4")|cannot|could not|does not validate|there is no backup"
 	look && status_fits "$op" "$rc" "$why" && status_knows "$op" "$why" &&
 		space_freed "$op" "$2" || FAILURES+=("$what: $BROKEN")
 	# A start that could not restore lets etcd have what is there, and has said so; nothing is lost.

@@ -94,6 +94,11 @@ ended_delete() { [[ ! ${SEEN_BACKUP[m1]-} ]] || broken "m1 is back, and it was d
 ended_prune() { [[ ${#SEEN_BACKUP[@]} == 1 ]] || broken "there are backups ${!SEEN_BACKUP[*]}"; }
 ended_finalize() { has_backup green "${DEPLOYMENT[A]}_*"; }
 
+# ---- what must be there before etcd may start, whatever went wrong ----
+
+# The new system never has the only copy.
+starts_upgrade() { has_backup green; }
+
 # ---- what is true all the time ----
 
 # A good backup goes only for a good one.

@@ -152,8 +152,50 @@ starts_dead_disk() {
 	holds "A's data" "$A_STATE"
 }
 
+unreadable() {
+	local error=$1 n
+	shift
+	for n in runs backups; do
+		mv "$(state "$n")" "$(state "$n.away")"
+		: >"$(state "$n")"
+		assert_exit "$1" hook prerun
+		assert_match "stderr with $n" "$ERR" "$error"
+		rm "$(state "$n")"
+		mv "$(state "$n.away")" "$(state "$n")"
+	done
+}
+
+# What was done and what there is cannot be read: no backup can be made. The same system goes on; another one
+# does not get the data without it, and gets it as soon as that is mended.
+starts_cannot_tell() {
+	local digest
+
+	a_green "$1"
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	MASKED=yes machine_on
+	unreadable "*cannot tell*Not a directory*not changed*" 0
+	start_etcd
+	holds "A's data" "$A_STATE"
+	update B
+	config backup at-shutdown=never
+	shutdown
+	digest=$(tree_digest "$DATA")
+	MASKED=yes machine_on
+	booted B
+	unreadable "*held back*cannot tell*Not a directory*another deployment*systemctl*" 5
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	assert_exit 0 hook prerun
+	start_etcd
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
 suite_begin "$@"
 FS=${FS:-xfs} play starts then_the_base three_unchanged configuration
+FS=${FS:-ext4} play starts cannot_tell
 FS=${FS:-ext4} play starts three_changed
 # 80 s of waiting
 [[ ${LEVEL:-ci} == ci ]] || FS=${FS:-ext4} play starts dead_disk
