@@ -28,8 +28,9 @@ gbe_decide_stamp_common(const GbeFacts *facts, const GbeView *view, const GbeMan
 	stamp->uptime = facts->uptime;
 	stamp->store_path = g_strdup(facts->store_path);
 	stamp->store_fs = g_strdup(facts->store_fs);
-	stamp->member_id = g_strdup(facts->member_id);
-	stamp->cluster_id = g_strdup(facts->cluster_id);
+	/* The data that is looked at is not the one that comes in its place. */
+	stamp->member_id = g_strdup(source != NULL ? source->member_id : facts->member_id);
+	stamp->cluster_id = g_strdup(source != NULL ? source->cluster_id : facts->cluster_id);
 }
 
 static GbeTrial

@@ -15,6 +15,7 @@ struct GbeConnection {
 	const GbeEndpoint *endpoint;
 	gboolean tls;
 	gboolean grpc;
+	gboolean met; /* somebody has answered on it */
 	char detail[CURL_ERROR_SIZE];
 };
 
@@ -41,6 +42,20 @@ is_set(const char *path)
 	return path != NULL && *path != '\0';
 }
 
+/* The time was over before a name became an address: nobody has been asked. */
+static gboolean
+is_unresolved(const GbeConnection *connection)
+{
+	curl_off_t resolved = -1;
+	curl_off_t connected = -1;
+
+	if (connection->met || g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
+		return FALSE;
+	(void)curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
+	(void)curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
+	return resolved == 0 && connected == 0;
+}
+
 /* A TLS stack of today tells of a missing client certificate only when the answer is read: what would be
  * a broken connection elsewhere is then a matter of certificates. @answered: some of it was there. */
 static GbeReach
@@ -50,7 +65,7 @@ reach_of(const GbeConnection *connection, CURLcode code, gboolean answered)
 	case CURLE_COULDNT_CONNECT:
 		return GBE_REACH_DOWN;
 	case CURLE_OPERATION_TIMEDOUT:
-		return GBE_REACH_LATE;
+		return is_unresolved(connection) ? GBE_REACH_LOCAL : GBE_REACH_LATE;
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
 		if (answered)
@@ -317,6 +332,7 @@ gbe_connection_post(GbeConnection *connection, const GbeExchange *exchange, long
 	(void)curl_easy_setopt(connection->curl, CURLOPT_HTTPHEADER, NULL);
 	curl_slist_free_all(headers);
 	(void)curl_easy_getinfo(connection->curl, CURLINFO_RESPONSE_CODE, &status);
+	connection->met = connection->met || status != 0;
 	/* The server gives up at the same moment, and may do so without a word. */
 	if (code == CURLE_HTTP2_STREAM && is_over(exchange))
 		code = CURLE_OPERATION_TIMEDOUT;

@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What etcd's health does to backups: good is only what greenboot and etcd both call so. Over TLS, with certificates
+# that come of age; and with a name server that says nothing.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# certificates: in $ROOT/etc/pki a CA, a server's certificate, and a client's (client.crt), with one that was
+# good until yesterday (old.crt) for the same key.
+certificates() {
+	mkdir -p "$ROOT/etc/pki"
+	(
+		cd "$ROOT/etc/pki"
+		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 9 -subj /CN=ca
+		printf 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n' >ext
+		for name in server client; do
+			openssl req -newkey rsa:2048 -nodes -keyout "$name".key -out "$name".csr -subj /CN="$name"
+			openssl x509 -req -in "$name".csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 9 \
+				-extfile ext -out "$name".crt
+		done
+		openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days -1 \
+			-extfile ext -out old.crt
+	)
+}
+
+# tls_device KIND: etcd is asked over TLS by our programs, in plain text by this test.
+tls_device() {
+	local tls
+	device "$1"
+	certificates
+	tls=$((ETCD_PORT + 2))
+	while ! port_free "$tls"; do tls=$((tls + 1)); done
+	ETCD_OPTIONS=(--listen-client-urls="http://127.0.0.1:$ETCD_PORT,https://127.0.0.1:$tls"
+		--cert-file="$ROOT/etc/pki/server.crt" --key-file="$ROOT/etc/pki/server.key"
+		--trusted-ca-file="$ROOT/etc/pki/ca.crt" --client-cert-auth)
+	config etcd endpoint="https://127.0.0.1:$tls" cacert=/etc/pki/ca.crt cert=/etc/pki/client.crt \
+		key=/etc/pki/client.key
+	config health timeout=20s
+}
+
+name_of_last_good() { json '.last_good.name // ""' status; }
+
+# A green boot with an expired client certificate is no failure, and proves nothing of the data.
+health_certificate_expires() {
+	local good newest
+	tls_device "$1"
+	power_on
+	put owner A
+	judge green
+	assert_exit 0 gbe health
+	assert_match "health" "$OUT" "*healthy, leader, 1 member*"
+	reboot
+	good=$(name_of_last_good)
+	assert_json .grade good show "$good"
+	# What cannot be told is waited for, too: here not for long.
+	config health timeout=2s request-timeout=2s
+	config etcd cert=/etc/pki/old.crt
+	put owner "A, later"
+	hook health >"$GBE_MEM/health" 2>&1 || fail "health: status $?"
+	assert_match "health" "$(<"$GBE_MEM/health")" "*Cannot tell*has expired*"
+	judge green
+	assert_json .verdict green status
+	assert_json .health cannot-tell status
+	reboot
+	newest=$(backup_name true)
+	assert_ne "the newest" "$newest" "$good"
+	assert_json .grade unproven show "$newest"
+	assert_json .health cannot-tell show "$newest"
+	assert_eq "last good" "$(name_of_last_good)" "$good"
+	# Again and again: what is good stays, until there is another such.
+	for _ in 1 2 3; do
+		put owner "A, later still"
+		judge green
+		reboot
+		assert_eq "last good" "$(name_of_last_good)" "$good"
+	done
+	config health timeout=20s
+	config etcd cert=/etc/pki/client.crt
+	put owner "A, at last"
+	judge green
+	reboot
+	assert_ne "last good" "$(name_of_last_good)" "$good"
+}
+
+# Where the check did not run, green looks itself; what it saw is in the manifest and shows who is asked.
+health_green_sees() {
+	local name ids
+	tls_device "$1"
+	power_on
+	put owner A
+	ids=$(etcd_state)
+	assert_exit 0 hook green
+	greenboot_green
+	assert_json .health healthy status
+	reboot
+	name=$(name_of_last_good)
+	assert_json .grade good show "$name"
+	assert_json .revision "$(sed 's/.*revision=\([0-9]*\).*/\1/' <<<"$ids")" show "$name"
+	assert_eq "member" "$(json .member_id show "$name")" "$(printf '%016x' "0x$(
+		sed 's/.*member=\([0-9a-f]*\).*/\1/' <<<"$ids")")"
+	assert_eq "cluster" "$(json .cluster_id show "$name")" "$(printf '%016x' "0x$(
+		sed 's/.*cluster=\([0-9a-f]*\).*/\1/' <<<"$ids")")"
+	assert_json .voters 1 show "$name"
+	assert_eq "in the stamp" "$(jq -r .cluster_id "$DATA/.greenboot-etcd-owner")" \
+		"$(json .cluster_id show "$name")"
+}
+
+# Another etcd answers at the endpoint than the one whose data is kept: it says nothing of that.
+health_another_etcd() {
+	device "$1"
+	power_on
+	put owner A
+	judge green
+	reboot
+	stop_etcd
+	DATA=$GBE_MEM/other start_etcd --initial-cluster-token=other
+	config health timeout=1s request-timeout=1s
+	assert_exit 0 hook health
+	assert_match "stderr" "$ERR" "*Cannot tell*serves other data than*"
+	kill_etcd
+	rm -rf "$GBE_MEM/other"
+}
+
+# A name server that takes questions and never answers.
+health_no_answer_from_dns() {
+	local began server
+	device "$1"
+	power_on
+	"$BUILD/tests/integration/mute" 127.6.6.6 53 >"$GBE_MEM/mute" &
+	server=$!
+	until [[ -s $GBE_MEM/mute ]]; do
+		kill -0 "$server"
+		sleep 0.02
+	done
+	echo "nameserver 127.6.6.6" >"$GBE_MEM/resolv.conf"
+	echo "hosts: dns" >"$GBE_MEM/nsswitch.conf"
+	mount --bind "$GBE_MEM/resolv.conf" /etc/resolv.conf
+	mount --bind "$GBE_MEM/nsswitch.conf" /etc/nsswitch.conf
+	config etcd endpoint=http://etcd.example.com:2379
+	config health timeout=2s request-timeout=1s
+	began=$SECONDS
+	assert_exit 0 hook health
+	umount /etc/resolv.conf /etc/nsswitch.conf
+	kill "$server"
+	((SECONDS - began < 15)) || fail "it waited for $((SECONDS - began)) s"
+	assert_match "asked" "$(<"$GBE_MEM/mute")" "*asked*"
+	assert_match "stderr" "$ERR" "*Cannot tell*etcd.example.com*"
+}
+
+suite_begin "$@"
+FS=${FS:-xfs} play health certificate_expires green_sees another_etcd no_answer_from_dns
+suite_end
