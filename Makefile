@@ -490,8 +490,8 @@ install: all
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \
 		$(d)%,$(wildcard $(d)*.sh)),$(greenbootdir)/$(patsubst greenboot.d/%/,%,$(d))) &&) :
 	$(Q)$(call put_text,0644,$(unit_files),$(systemdsystemunitdir),greenboot-etcd-)
-	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0755,$(wildcard $(d)*.sh),\
-		$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
+	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0755,$(wildcard \
+		$(d)*.sh),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0644,$(wildcard $(d)*.service \
 		$(d)*.conf),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(call put,0644,$(wildcard data/*.catalog),$(catalogdir))

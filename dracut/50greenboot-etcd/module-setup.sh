@@ -12,7 +12,7 @@ check() {
 
 	[[ -x $root/usr/libexec/greenboot-etcd/initramfs ]] || return 1
 	require_binaries mount unshare readlink || return 1
-	out=$(mktemp -d) || return 1
+	out=$(mktemp -d "${DRACUT_TMPDIR:-/var/tmp}/greenboot-etcd.XXXXXX") || return 1
 	"$root/usr/lib/systemd/system-generators/greenboot-etcd-generator" --root="${root:-/}" "$out" \
 		2>/dev/null
 	tied=$(find "$out" -mindepth 1 -print -quit)
