@@ -8,35 +8,11 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# certificates: in $ROOT/etc/pki a CA, a server's certificate, and a client's (client.crt), with one that was
-# good until yesterday (old.crt) for the same key.
-certificates() {
-	mkdir -p "$ROOT/etc/pki"
-	(
-		cd "$ROOT/etc/pki"
-		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 9 -subj /CN=ca
-		printf 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n' >ext
-		for name in server client; do
-			openssl req -newkey rsa:2048 -nodes -keyout "$name".key -out "$name".csr -subj /CN="$name"
-			openssl x509 -req -in "$name".csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 9 \
-				-extfile ext -out "$name".crt
-		done
-		openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days -1 \
-			-extfile ext -out old.crt
-	)
-}
-
 # tls_device KIND: etcd is asked over TLS by our programs, in plain text by this test.
 tls_device() {
-	local tls
 	device "$1"
-	certificates
-	tls=$((ETCD_PORT + 2))
-	while ! port_free "$tls"; do tls=$((tls + 1)); done
-	ETCD_OPTIONS=(--listen-client-urls="http://127.0.0.1:$ETCD_PORT,https://127.0.0.1:$tls"
-		--cert-file="$ROOT/etc/pki/server.crt" --key-file="$ROOT/etc/pki/server.key"
-		--trusted-ca-file="$ROOT/etc/pki/ca.crt" --client-cert-auth)
-	config etcd endpoint="https://127.0.0.1:$tls" cacert=/etc/pki/ca.crt cert=/etc/pki/client.crt \
+	etcd_over_tls "$ROOT/etc/pki"
+	config etcd endpoint="$ETCD_TLS" cacert=/etc/pki/ca.crt cert=/etc/pki/client.crt \
 		key=/etc/pki/client.key
 	config health timeout=20s
 }

@@ -106,6 +106,38 @@ kill_etcd() {
 	ETCD_PID=
 }
 
+# ---- over TLS ----
+
+# certificates DIR: a CA, a server's certificate, and a client's (client.crt), with one that was good until
+# yesterday (old.crt) for the same key.
+certificates() {
+	mkdir -p "$1"
+	(
+		cd "$1"
+		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 9 -subj /CN=ca
+		printf 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n' >ext
+		for name in server client; do
+			openssl req -newkey rsa:2048 -nodes -keyout "$name".key -out "$name".csr -subj /CN="$name"
+			openssl x509 -req -in "$name".csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 9 \
+				-extfile ext -out "$name".crt
+		done
+		openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days -1 \
+			-extfile ext -out old.crt
+	)
+}
+
+# etcd_over_tls DIR: from its next start on, etcd listens at ETCD_TLS, too, where it asks for a client's
+# certificate; those are in DIR.
+etcd_over_tls() {
+	local port=$((ETCD_PORT + 2))
+	certificates "$1"
+	while ! port_free "$port"; do port=$((port + 1)); done
+	ETCD_TLS=https://127.0.0.1:$port
+	ETCD_OPTIONS=(--listen-client-urls="http://127.0.0.1:$ETCD_PORT,$ETCD_TLS"
+		--cert-file="$1/server.crt" --key-file="$1/server.key"
+		--trusted-ca-file="$1/ca.crt" --client-cert-auth)
+}
+
 # ---- a cluster: the device's etcd and others, in memory ----
 
 # join_peers COUNT [OPTION...]: so many members more. OPTION is one of `member add`. (With
