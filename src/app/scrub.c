@@ -128,7 +128,7 @@ tell_person(Scrub *scrub, const GbeManifest *now)
 static void
 say_rotted(Scrub *scrub, GbeManifest *was, const GbeManifest *now)
 {
-	const GbeManifest *last = gbe_scrub_last_good(scrub->observed->facts);
+	const GbeManifest *last = gbe_status_last_good(scrub->observed->facts);
 	GbeEventFields fields = {.action = "scrub",
 				 .backup = now->name,
 				 .deployment = now->deployment.id,

@@ -52,18 +52,3 @@ gbe_scrub_plan(const GbeFacts *facts)
 	g_ptr_array_sort(plan, by_need);
 	return plan;
 }
-
-const GbeManifest *
-gbe_scrub_last_good(const GbeFacts *facts)
-{
-	const GbeManifest *newest = NULL;
-
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed &&
-		    (newest == NULL || backup->sequence > newest->sequence))
-			newest = backup;
-	}
-	return newest;
-}

@@ -13,5 +13,3 @@
  * first, then the one whose last reading is the oldest. Empty where nothing is to be done: with [backup]
  * verify=none, and while a run is being judged or was not found good, whose time belongs to others. */
 GPtrArray *gbe_scrub_plan(const GbeFacts *facts);
-/* The newest good one that can be restored: the one whose loss a person must hear of at once. NULL. */
-const GbeManifest *gbe_scrub_last_good(const GbeFacts *facts);

@@ -119,18 +119,6 @@ START_TEST(verify_none_reads_nothing)
 }
 END_TEST
 
-START_TEST(the_last_good_one_is_the_newest_that_has_data)
-{
-	g_autoptr(GbeFacts) facts = device();
-
-	ck_assert_uint_eq(gbe_scrub_last_good(facts)->sequence, 3);
-	backup(facts, 2)->consumed = TRUE;
-	ck_assert_uint_eq(gbe_scrub_last_good(facts)->sequence, 1);
-	backup(facts, 0)->grade = GBE_GRADE_BAD;
-	ck_assert_ptr_null(gbe_scrub_last_good(facts));
-}
-END_TEST
-
 int
 main(void)
 {
@@ -143,7 +131,6 @@ main(void)
 	tcase_add_test(tcase, a_run_that_is_not_green_yet_has_other_work);
 	tcase_add_test(tcase, the_green_run_is_this_one);
 	tcase_add_test(tcase, verify_none_reads_nothing);
-	tcase_add_test(tcase, the_last_good_one_is_the_newest_that_has_data);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }
