@@ -35,8 +35,8 @@ mount_stateroot() {
 	mount --bind "$deployment/../../var" "$root/var"
 }
 
-mount --bind /proc "$root/proc"
-mount --bind /run "$root/run"
+mount --rbind /proc "$root/proc"
+mount --rbind /run "$root/run"
 # Only where the kernel was told to mount the root read-only; the system does the same with it later.
 [ -w "$root/sysroot" ] || mount -o remount,rw "$root/sysroot"
 if [ -s "$root/etc/fstab" ]; then
