@@ -71,6 +71,8 @@ recover(Prerun *p)
 
 	if (!gbe_data_open(p->app, &data, &error) ||
 	    !gbe_store_open(p->app, data, FALSE, &store, &error)) {
+		fields.reason = error->message;
+		gbe_event_backup_failed(&fields);
 		p->reason = g_strdup(error->message);
 		p->cannot_tell = TRUE;
 		return FALSE;
@@ -135,6 +137,9 @@ decide_once(Prerun *p)
 
 	if (p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				: !gbe_observe_again(p->app, &options, p->observed, &error)) {
+		GbeEventFields fields = {.action = "observe", .reason = error->message};
+
+		gbe_event_backup_failed(&fields);
 		p->cannot_tell = TRUE;
 		p->reason = g_strdup(error->message);
 		return GBE_OUTCOME_DONE;
