@@ -169,13 +169,17 @@ next_start() {
 
 # etcd_accepts ROLE: a real etcd on a copy of the data says what it said when the story was told.
 etcd_accepts() {
-	local data=$DATA state
+	local data=$DATA state try
 
 	rm -rf "$GBE_MEM/copy"
 	cp -a --sparse=always "$DATA" "$GBE_MEM/copy"
 	DATA=$GBE_MEM/copy
 	if start_etcd 2>>"$GBE_MEM/start.log"; then
-		state=$(etcd_state)
+		# On a busy machine it may have no leader for a moment.
+		for try in 1 2 3 4 5; do
+			state=$(etcd_state 2>>"$GBE_MEM/start.log") && [[ $state ]] && break
+			sleep "$try"
+		done
 	fi
 	stop_etcd
 	rm -rf "$GBE_MEM/copy"

@@ -72,9 +72,11 @@ status_knows() {
 	last=$(gbe --json status 2>/dev/null | jq -r '.last_operation | .result + ": " + .reason') ||
 		broken "status does not answer" || return
 	# The last operation is the last one: after a restore that failed it may be a backup.
-	[[ $last == "done: "* ]] && grep -q 'Backed up' "$GBE_MEM/operation.log" ||
-		[[ $last != "done: "* ]] && grep -qiE "$2|exit status" <<<"$last" ||
-		broken "status does not know that it failed: $last" || return
+	if [[ $last == "done: "* ]]; then
+		grep -q 'Backed up' "$GBE_MEM/operation.log"
+	else
+		grep -qiE "$2|exit status" <<<"$last"
+	fi || broken "status does not know that it failed: $last"
 }
 
 # text_of ERROR: as people read it.
