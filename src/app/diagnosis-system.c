@@ -25,7 +25,8 @@ static const char *const identifiers[] = {
 static const char *const own_units[] = {
     "greenboot-etcd-prerun.service", "greenboot-etcd-finalize.service",
     "greenboot-etcd-green.service",  "greenboot-etcd-preflight.service",
-    "greenboot-etcd-preflight.path", "greenboot-healthcheck.service",
+    "greenboot-etcd-preflight.path", "greenboot-etcd-monitor.service",
+    "greenboot-etcd-monitor.timer",  "greenboot-healthcheck.service",
 };
 
 static void
