@@ -223,7 +223,7 @@ fuzz_sources := $(wildcard tests/fuzz/*.c)
 # nothing that runs before etcd loads libcurl.
 network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
 	src/etcd/gateway.c src/etcd/client.c src/etcd/certificate.c src/etcd/health.c src/app/health-look.c \
-	src/etcd/defrag-gauge.c src/app/snapshot-save.c src/app/health-gate.c \
+	src/etcd/defrag-gauge.c src/app/snapshot-save.c src/app/export*.c src/app/health-gate.c \
 	src/app/health-monitor.c src/app/by-hand-mark.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)

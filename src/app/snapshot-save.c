@@ -103,24 +103,6 @@ check_defragmentation(const GbeEndpoint *endpoint, gint64 deadline, GError **err
 }
 
 static bool
-verify(GbeApp *app, const GbePart *part, GbeVerification **ret_verification, GError **error)
-{
-	const GbeVerifyOptions options = {.level = GBE_VERIFY_FULL, .summed = TRUE};
-	g_autoptr(GbeVerification) verification = NULL;
-	g_autofree char *what = NULL;
-
-	if (!gbe_verify_snapshot(app, part->fd, part->name, &options, &verification, error))
-		return false;
-	if (gbe_findings_worst(&verification->findings) == GBE_FINDING_DAMAGE) {
-		what = gbe_finding_to_text(gbe_findings_first(&verification->findings));
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "what etcd sent is damaged, and so is its database: %s", what);
-	}
-	*ret_verification = g_steal_pointer(&verification);
-	return true;
-}
-
-static bool
 save(GbeApp *app, const GbeSnapshotSave *options, GbePart *part, GbeVerification **ret_verification,
      GError **error)
 {
@@ -138,7 +120,7 @@ save(GbeApp *app, const GbeSnapshotSave *options, GbePart *part, GbeVerification
 	received = receive(&at.endpoint, deadline, &stream, error);
 	gbe_snapshot_sum_clear(&stream.sum);
 	g_clear_error(&stream.error);
-	return received && verify(app, part, ret_verification, error) &&
+	return received && gbe_snapshot_prove(app, part, ret_verification, error) &&
 	       gbe_part_publish(part, error);
 }
 

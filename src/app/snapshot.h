@@ -10,6 +10,7 @@
 #pragma once
 
 #include "app/verify.h"
+#include "fs/part.h"
 
 /* In GBE_RUN_DIR: taken by whoever streams the database or defragments it. */
 #define GBE_MAINTENANCE_LOCK "maintenance"
@@ -27,3 +28,7 @@ typedef struct {
  * give it; nothing is left then. */
 bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
 		       GbeVerification **ret_verification, GError **error) GBE_CHECKED;
+
+/* Every page and row of a part whose checksum is known to be right; GBE_ERROR_VERIFY_FAILED. */
+bool gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
+			GError **error) GBE_CHECKED;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapshot save and snapshot status: etcd's own snapshot files. */
 #include "app/snapshot.h"
-#include "app/status.h"
-#include "cli/print.h"
+#include "cli/print-snapshot.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
-#include "core/record.h"
-#include "core/space.h"
-#include "etcd/snapshot-sum.h"
 
 static gboolean arg_force;
 static char *arg_timeout;
@@ -18,82 +14,6 @@ const GOptionEntry gbe_options_snapshot[] = {
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "save: replace FILE where it is there", NULL},
     {NULL},
 };
-
-/* What etcdctl calls revision is the last row's, and that of no row is 0. */
-static JsonObject *
-snapshot_json(const GbeVerification *verification)
-{
-	const GbeDb *db = &verification->directory.db;
-	JsonObject *object = json_object_new();
-	JsonObject *whole = gbe_verification_to_json(verification);
-	JsonObject *figures = db->present ? json_object_get_object_member(whole, "db") : NULL;
-	static const struct {
-		const char *key, *from;
-	} keys[] = {{"hash", "snapshot_hash"},	    {"total_keys", "total_keys"},
-		    {"total_size", "total_size"},   {"size", "size"},
-		    {"hash_kv", "hash_kv"},	    {"compact_revision", "compact_revision"},
-		    {"version", "cluster_version"}, {"storage_version", "storage_version"}};
-
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
-	gbe_json_set_string(object, "file", json_object_get_string_member(whole, "name"));
-	gbe_json_set_string(object, "result", gbe_verification_result(verification));
-	if (db->has_hash)
-		json_object_set_int_member(object, "revision", db->last_row);
-	else
-		json_object_set_null_member(object, "revision");
-	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
-		if (figures != NULL)
-			json_object_set_member(
-			    object, keys[i].key,
-			    json_node_copy(json_object_get_member(figures, keys[i].from)));
-		else
-			json_object_set_null_member(object, keys[i].key);
-	json_object_set_boolean_member(object, "checksum",
-				       db->size % GBE_SNAPSHOT_SECTOR == GBE_SNAPSHOT_SUM);
-	json_object_set_array_member(
-	    object, "findings", json_array_ref(json_object_get_array_member(whole, "findings")));
-	json_object_unref(whole);
-	return object;
-}
-
-static void
-print_findings(const GbeVerification *verification)
-{
-	const GPtrArray *items = verification->findings.items;
-
-	for (guint i = 0; i < items->len; i++) {
-		const GbeFinding *finding = items->pdata[i];
-		g_autofree char *text = gbe_finding_to_text(finding);
-
-		if (finding->severity != GBE_FINDING_NOTE)
-			gbe_print("%s: %s\n", gbe_severity_to_string(finding->severity), text);
-	}
-}
-
-static void
-print_snapshot(const GbeCli *cli, const GbeVerification *verification)
-{
-	const GbeDb *db = &verification->directory.db;
-	g_autofree char *size = gbe_size_to_text(db->total_size);
-
-	if (cli->json) {
-		g_autoptr(JsonObject) object = snapshot_json(verification);
-
-		gbe_print_object(object);
-		return;
-	}
-	if (cli->quiet)
-		return;
-	gbe_print("%s: %s\n", verification->name, gbe_verification_result(verification));
-	if (db->has_hash)
-		gbe_print("hash %x, revision %" G_GINT64_FORMAT ", total keys %" G_GUINT64_FORMAT
-			  ", total size %s\n",
-			  db->snapshot_hash, db->last_row, db->keys, size);
-	if (db->has_hash_kv)
-		gbe_print("HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
-			  db->revision);
-	print_findings(verification);
-}
 
 static bool
 save(GbeCli *cli, const char *path, GError **error)
@@ -114,7 +34,7 @@ save(GbeCli *cli, const char *path, GError **error)
 	ok = gbe_snapshot_save(cli->app, &options, &verification, error);
 	gbe_progress_end();
 	if (ok)
-		print_snapshot(cli, verification);
+		gbe_print_snapshot(cli, verification);
 	return ok;
 }
 
@@ -134,7 +54,7 @@ status(GbeCli *cli, const char *path, GError **error)
 				 "%s is a directory: `greenboot-etcd verify --full` looks into "
 				 "those",
 				 path);
-	print_snapshot(cli, verification);
+	gbe_print_snapshot(cli, verification);
 	switch (gbe_findings_worst(&verification->findings)) {
 	case GBE_FINDING_DAMAGE:
 		cli->status = GBE_EXIT_UNHEALTHY;

@@ -27,7 +27,7 @@ typedef struct {
 	guint64 checksum;
 } MetaPage;
 
-G_STATIC_ASSERT(sizeof(MetaPage) == 80);
+G_STATIC_ASSERT(sizeof(MetaPage) == GBE_BBOLT_META_SIZE);
 
 /* FNV-1a over everything from the magic number to the checksum. */
 static guint64
@@ -158,4 +158,24 @@ gbe_bbolt_read_txids(int fd, const char *what, guint64 ret_txid[2], bool *ret_va
 		ret_txid[i] = meta[i].transaction;
 	*ret_valid = state[0] == GBE_META_VALID || state[1] == GBE_META_VALID;
 	return true;
+}
+
+void
+gbe_bbolt_meta_write(const GbeBboltMeta *meta, guint page, guint8 *to)
+{
+	MetaPage written = {
+	    .id = GUINT64_TO_LE(page),
+	    .flags = GUINT16_TO_LE(FLAG_META),
+	    .magic = GUINT32_TO_LE(MAGIC),
+	    .version = GUINT32_TO_LE(VERSION),
+	    .page_size = GUINT32_TO_LE(meta->page_size),
+	    .root = GUINT64_TO_LE(meta->root),
+	    .sequence = GUINT64_TO_LE(meta->sequence),
+	    .freelist = GUINT64_TO_LE(meta->freelist),
+	    .pgid = GUINT64_TO_LE(meta->high_water),
+	    .txid = GUINT64_TO_LE(meta->transaction),
+	};
+
+	written.checksum = GUINT64_TO_LE(checksum_of(&written));
+	memcpy(to, &written, sizeof(written));
 }

@@ -38,3 +38,6 @@ bool gbe_bbolt_read_metas(int fd, const char *what, GbeBboltMeta ret_meta[2],
 /* 0 for a page that is not valid; *ret_valid: one of them is. */
 bool gbe_bbolt_read_txids(int fd, const char *what, guint64 ret_txid[2], bool *ret_valid,
 			  GError **error) GBE_CHECKED;
+/* The page's first GBE_BBOLT_META_SIZE bytes: @page is 0 or 1. */
+#define GBE_BBOLT_META_SIZE 80
+void gbe_bbolt_meta_write(const GbeBboltMeta *meta, guint page, guint8 *to);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# snapshot save and status beside etcdctl's, with a real etcd.
+# snapshot save and status beside etcdctl's, export and import, with a real etcd.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -232,6 +232,120 @@ damaged() {
 	fits snapshot
 }
 
+# with_programs: etcd and its tools lie below ROOT, too. Copies: no test can reach the real ones.
+with_programs() {
+	local program
+
+	mkdir -p "$ROOT/usr/bin"
+	for program in "$ETCD" "$ETCDCTL"; do
+		cp --reflink=auto "$(command -v "$program")" "$ROOT/usr/bin/${program##*/}.new"
+		mv -f "$ROOT/usr/bin/${program##*/}.new" "$ROOT/usr/bin/${program##*/}"
+	done
+}
+
+# Nothing of ours is left in the store, no process either.
+store_is_clean() {
+	assert_eq "what is left in the store" "$(find "$ROOT" -name '.partial-*')" ""
+	assert_eq "what still runs" "$(pgrep -f 'unix://client:1' || true)" ""
+}
+
+export_clean() { # KIND
+	local hash
+
+	busy_etcd "$1"
+	hash=$(hash_kv)
+	stop_etcd
+	gbe backup mine
+	assert_exit 0 gbe --json export mine "$FILE"
+	fits export
+	assert_eq applied "$(jq -c '[.applied, .dropped, .v2_keys]' <<<"$OUT")" "[0,0,0]"
+	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
+	theirs=$(ctl snapshot status "$ROOT$FILE" -w json)
+	assert_eq hash "$(jq .hash <<<"$theirs")" "$(jq .hash <<<"$OUT")"
+	on_restored "$ROOT$FILE" same_hash "$hash"
+	store_is_clean
+	assert_exit 1 gbe export mine "$FILE"
+	assert_exit 1 gbe export other "$FILE.other"
+	assert_exit 2 gbe export mine
+	assert_exit 0 gbe export mine "$FILE" --force
+}
+
+# The power goes right after the last word, which is in the log alone.
+export_torn() { # KIND
+	local hash n
+
+	busy_etcd "$1"
+	stop_etcd
+	start_etcd --backend-batch-interval=10m --backend-batch-limit=100000
+	for n in 1 2 3 4 5; do put "last/$n" word; done
+	kill_etcd
+	gbe backup mine
+	# What etcd makes of it; asked for the hash, it brings its database up to date.
+	cp -a "$DATA" "$DATA.kept"
+	start_etcd
+	hash=$(hash_kv)
+	stop_etcd
+	rm -rf "$DATA/member"
+	mv "$DATA.kept/member" "$DATA/member"
+	assert_exit 5 gbe export mine "$FILE"
+	assert_match "why not" "$ERR" "*--drop-wal*"
+	nothing_left
+	store_is_clean
+	assert_exit 0 gbe --json export mine "$FILE" --drop-wal
+	fits export
+	assert_some dropped "$(jq .dropped <<<"$OUT")"
+	assert_ne HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
+	with_programs
+	assert_exit 0 gbe --json export mine "$FILE" --force
+	fits export
+	assert_some applied "$(jq .applied <<<"$OUT")"
+	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
+	store_is_clean
+	on_restored "$ROOT$FILE" same_hash "$hash"
+	# The backup is as it was.
+	assert_exit 0 gbe verify --full mine
+	# One that dies, and one that takes too long, which is ended.
+	cp --remove-destination "$(command -v sleep)" "$ROOT/usr/bin/etcd"
+	assert_exit 1 gbe export mine "$FILE.not"
+	assert_match "why not" "$ERR" "*etcd ended with status*"
+	with_programs
+	assert_exit 1 gbe export mine "$FILE.not" --timeout=0s
+	assert_match "why not" "$ERR" "*within 0 s*"
+	assert_missing "$ROOT$FILE.not"
+	store_is_clean
+}
+
+export_v2() {
+	device xfs
+	power_on
+	stop_etcd
+	start_etcd --enable-v2=true --snapshot-count=10
+	curl -sf -XPUT "http://127.0.0.1:$ETCD_PORT/v2/keys/dir/one" -d value=x >/dev/null
+	put_many base 3000
+	curl -sf -XPUT "http://127.0.0.1:$ETCD_PORT/v2/keys/two" -d value='"Path":"/1/x' >/dev/null
+	put a b
+	stop_etcd
+	gbe backup mine
+	assert_exit 5 gbe export mine "$FILE"
+	assert_match "why not" "$ERR" "*v2 API*--v3-only*"
+	nothing_left
+	assert_exit 0 gbe --json export mine "$FILE" --v3-only
+	fits export
+	assert_eq "v2 keys" "$(jq .v2_keys <<<"$OUT")" 3
+}
+
+export_damaged() {
+	local entry
+
+	busy_etcd xfs
+	stop_etcd
+	gbe backup mine
+	entry=$(dirname "$(find "$ROOT/var" -path '*/mine/manifest.json')")
+	printf XXXX | dd of="$entry/data/member/snap/db" bs=1 seek=8200 conv=notrunc 2>/dev/null
+	assert_exit 6 gbe export mine "$FILE"
+	nothing_left
+}
+
 suite_begin "$@"
 for kind in xfs btrfs-subvol ext4; do
 	run_case "snapshot-save@$kind" save "$kind"
@@ -243,4 +357,10 @@ run_case snapshot-full@ext4 full ext4
 run_case snapshot-killed killed
 run_case snapshot-defragments defragments
 run_case snapshot-damaged damaged
+for kind in xfs btrfs-subvol ext4; do
+	run_case "export-clean@$kind" export_clean "$kind"
+	run_case "export-torn@$kind" export_torn "$kind"
+done
+run_case export-v2 export_v2
+run_case export-damaged export_damaged
 suite_end

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/print-snapshot.h"
+
+#include "app/status.h"
+#include "cli/print.h"
+#include "core/record.h"
+#include "core/space.h"
+#include "etcd/snapshot-sum.h"
+
+/* What etcdctl calls revision is the last row's, and that of no row is 0. */
+JsonObject *
+gbe_snapshot_json(const GbeVerification *verification)
+{
+	const GbeDb *db = &verification->directory.db;
+	JsonObject *object = json_object_new();
+	JsonObject *whole = gbe_verification_to_json(verification);
+	JsonObject *figures = db->present ? json_object_get_object_member(whole, "db") : NULL;
+	static const struct {
+		const char *key, *from;
+	} keys[] = {{"hash", "snapshot_hash"},	    {"total_keys", "total_keys"},
+		    {"total_size", "total_size"},   {"size", "size"},
+		    {"hash_kv", "hash_kv"},	    {"compact_revision", "compact_revision"},
+		    {"version", "cluster_version"}, {"storage_version", "storage_version"}};
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_json_set_string(object, "file", json_object_get_string_member(whole, "name"));
+	gbe_json_set_string(object, "result", gbe_verification_result(verification));
+	if (db->has_hash)
+		json_object_set_int_member(object, "revision", db->last_row);
+	else
+		json_object_set_null_member(object, "revision");
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
+		if (figures != NULL)
+			json_object_set_member(
+			    object, keys[i].key,
+			    json_node_copy(json_object_get_member(figures, keys[i].from)));
+		else
+			json_object_set_null_member(object, keys[i].key);
+	json_object_set_boolean_member(object, "checksum",
+				       db->size % GBE_SNAPSHOT_SECTOR == GBE_SNAPSHOT_SUM);
+	json_object_set_array_member(
+	    object, "findings", json_array_ref(json_object_get_array_member(whole, "findings")));
+	json_object_unref(whole);
+	return object;
+}
+
+static void
+print_findings(const GbeVerification *verification)
+{
+	const GPtrArray *items = verification->findings.items;
+
+	for (guint i = 0; i < items->len; i++) {
+		const GbeFinding *finding = items->pdata[i];
+		g_autofree char *text = gbe_finding_to_text(finding);
+
+		if (finding->severity != GBE_FINDING_NOTE)
+			gbe_print("%s: %s\n", gbe_severity_to_string(finding->severity), text);
+	}
+}
+
+void
+gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification)
+{
+	const GbeDb *db = &verification->directory.db;
+	g_autofree char *size = gbe_size_to_text(db->total_size);
+
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_snapshot_json(verification);
+
+		gbe_print_object(object);
+		return;
+	}
+	if (cli->quiet)
+		return;
+	gbe_print("%s: %s\n", verification->name, gbe_verification_result(verification));
+	if (db->has_hash)
+		gbe_print("hash %x, revision %" G_GINT64_FORMAT ", total keys %" G_GUINT64_FORMAT
+			  ", total size %s\n",
+			  db->snapshot_hash, db->last_row, db->keys, size);
+	if (db->has_hash_kv)
+		gbe_print("HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
+			  db->revision);
+	print_findings(verification);
+}

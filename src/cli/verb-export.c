@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* export: a backup as etcd's own snapshot. */
+#include "app/export.h"
+#include "cli/print-snapshot.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "core/record.h"
+
+#define TIMEOUT_SECONDS 300
+
+static gboolean arg_drop_wal, arg_v3_only, arg_force;
+static char *arg_timeout;
+
+const GOptionEntry gbe_options_export[] = {
+    {"drop-wal", 0, 0, G_OPTION_ARG_NONE, &arg_drop_wal,
+     "Leave behind what the log has and the database has not", NULL},
+    {"v3-only", 0, 0, G_OPTION_ARG_NONE, &arg_v3_only,
+     "Leave keys of the v2 API behind, which no snapshot holds", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "How long etcd may take to apply the log (5min)", "DURATION"},
+    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "Replace FILE where it is there", NULL},
+    {NULL},
+};
+
+static void
+print_exported(const GbeCli *cli, const char *name, const GbeExported *exported)
+{
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_snapshot_json(exported->verification);
+
+		gbe_json_set_string(object, "name", name);
+		json_object_set_int_member(object, "applied", (gint64)exported->applied);
+		json_object_set_int_member(object, "dropped", (gint64)exported->dropped);
+		json_object_set_int_member(object, "v2_keys", (gint64)exported->v2_keys);
+		gbe_print_object(object);
+		return;
+	}
+	gbe_print_snapshot(cli, exported->verification);
+	if (cli->quiet)
+		return;
+	if (exported->applied > 0)
+		gbe_print("etcd has applied %" G_GUINT64_FORMAT " requests of the log\n",
+			  exported->applied);
+	if (exported->dropped > 0)
+		gbe_print("%" G_GUINT64_FORMAT " requests of the log are left behind\n",
+			  exported->dropped);
+	if (exported->v2_keys > 0)
+		gbe_print("%" G_GUINT64_FORMAT " keys of the v2 API are left behind\n",
+			  exported->v2_keys);
+}
+
+bool
+gbe_verb_export(GbeCli *cli, char **arguments, GError **error)
+{
+	g_auto(GbeExported) exported = {0};
+	GbeExport options = {.name = arguments[0],
+			     .path = arguments[1],
+			     .timeout = TIMEOUT_SECONDS,
+			     .drop_wal = arg_drop_wal,
+			     .v3_only = arg_v3_only,
+			     .replace = arg_force,
+			     .progress = gbe_progress_step};
+	bool ok;
+
+	if (arg_timeout != NULL && !gbe_duration_parse(arg_timeout, &options.timeout, error)) {
+		if (error != NULL)
+			(*error)->code = GBE_ERROR_USAGE;
+		return gbe_prefix(error, "--timeout");
+	}
+	options.timeout = MIN(options.timeout, 86400);
+	gbe_progress_begin(cli, "exported");
+	ok = gbe_export(cli->app, &options, &exported, error);
+	gbe_progress_end();
+	if (ok)
+		print_exported(cli, arguments[0], &exported);
+	return ok;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define POLL_USEC 5000
+#define LAST_LINE_MAX 400
+
+/* Between fork and exec: nothing that allocates. Where the program goes, 3 is free. */
+static void
+become(int program_fd, const char *const *argv, int cwd_fd, int out_fd, pid_t parent)
+{
+	static const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "ETCDCTL_API=3",
+					  "LC_ALL=C", NULL};
+	sigset_t none;
+	int null = open("/dev/null", O_RDONLY);
+
+	/* What we do about a signal is not what it does. */
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0 ||
+	    fchdir(cwd_fd) < 0 || null < 0 || dup2(null, 0) < 0 || dup2(out_fd, 1) < 0 ||
+	    dup2(out_fd, 2) < 0 || (program_fd != 3 && dup2(program_fd, 3) < 0) ||
+	    fcntl(3, F_SETFD, 0) < 0 || close_range(4, ~0U, 0) < 0)
+		_exit(126);
+	(void)fexecve(3, (char *const *)argv, (char *const *)env);
+	_exit(127);
+}
+
+bool
+gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
+		GError **error)
+{
+	gbe_autofd int out_fd = memfd_create("output", MFD_CLOEXEC);
+	/* Out of the way of the numbers that the child gives away. */
+	gbe_autofd int program = fcntl(program_fd, F_DUPFD_CLOEXEC, 10);
+	pid_t parent = getpid();
+	sigset_t all, before;
+	pid_t pid;
+
+	if (out_fd < 0 || program < 0)
+		return gbe_throw_errno(error, errno, "cannot start %s", argv[0]);
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid == 0)
+		become(program, argv, cwd_fd, out_fd, parent);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return gbe_throw_errno(error, EAGAIN, "cannot start %s", argv[0]);
+	/* Whoever is first: the group is there when it is to be killed. */
+	(void)setpgid(pid, pid);
+	*ret_child =
+	    (GbeChild){.pid = pid, .out_fd = gbe_steal_fd(&out_fd), .name = g_strdup(argv[0])};
+	return true;
+}
+
+/* What it said last. Newly allocated. */
+static char *
+last_line(const GbeChild *child)
+{
+	char buffer[LAST_LINE_MAX + 1] = "";
+	off_t size = lseek(child->out_fd, 0, SEEK_END);
+	off_t from = MAX(size - LAST_LINE_MAX, 0);
+	ssize_t got = pread(child->out_fd, buffer, LAST_LINE_MAX, from);
+	g_autofree char *valid = NULL;
+	char *line;
+
+	buffer[MAX(got, 0)] = '\0';
+	valid = g_utf8_make_valid(g_strchomp(buffer), -1);
+	line = strrchr(valid, '\n');
+	return g_strdup(line != NULL ? line + 1 : valid);
+}
+
+bool
+gbe_child_poll(GbeChild *child, bool *ret_running, GError **error)
+{
+	g_autofree char *said = NULL;
+	int status = 0;
+	pid_t ended;
+
+	do
+		ended = waitpid(child->pid, &status, WNOHANG);
+	while (ended < 0 && errno == EINTR);
+	if (ended == 0) {
+		*ret_running = true;
+		return true;
+	}
+	/* Those that it started may still be there. */
+	(void)kill(-child->pid, SIGKILL);
+	child->pid = 0;
+	*ret_running = false;
+	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	said = last_line(child);
+	if (ended > 0 && WIFEXITED(status))
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s ended with status %d: %s",
+				 child->name, WEXITSTATUS(status), said);
+	return gbe_throw(error, GBE_ERROR_FAILED, "%s was killed: %s", child->name, said);
+}
+
+void
+gbe_child_end(GbeChild *child, guint timeout_ms)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	bool running = child->pid > 0;
+
+	if (!running)
+		return;
+	(void)kill(child->pid, SIGTERM);
+	while (running && g_get_monotonic_time() < deadline) {
+		g_usleep(POLL_USEC);
+		if (!gbe_child_poll(child, &running, NULL))
+			running = false;
+	}
+	if (child->pid <= 0)
+		return;
+	(void)kill(child->pid, SIGKILL);
+	(void)kill(-child->pid, SIGKILL);
+	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	child->pid = 0;
+}
+
+void
+gbe_child_clear(GbeChild *child)
+{
+	gbe_child_end(child, 0);
+	/* Zero is nobody's output. */
+	if (child->name != NULL)
+		gbe_close_fd(&child->out_fd);
+	g_clear_pointer(&child->name, g_free);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A program that works for us for a while, etcd itself or its tools, and never outlives us: in a process
+ * group of its own, killed by the kernel when we are gone, in a clean environment, with nothing of ours
+ * open. What it says goes into a file, of which the end is kept for an error.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#include <sys/types.h>
+
+typedef struct {
+	pid_t pid; /* 0: none, or it has ended */
+	int out_fd;
+	char *name; /* for messages */
+} GbeChild;
+
+/* @program_fd: the open executable. @cwd_fd: its directory. argv[0] names it. Call from the main thread, which
+ * has to outlive the child. */
+bool gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
+		     GError **error) GBE_CHECKED;
+/* Is it still there? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
+ * has its last line. */
+bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;
+/* Asks it to end (SIGTERM), for @timeout_ms at most, then kills it; with its whole group. */
+void gbe_child_end(GbeChild *child, guint timeout_ms);
+/* Kills what is there. */
+void gbe_child_clear(GbeChild *child);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeChild, gbe_child_clear)
