@@ -54,8 +54,10 @@ GBE_VERB(snapshot);
 GBE_VERB(etcdctl);
 GBE_VERB(diagnose);
 GBE_VERB(export);
+GBE_VERB(import);
 
 extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_backup[],
     gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
-    gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[];
+    gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
+    gbe_options_import[];

@@ -35,6 +35,8 @@ const GbeVerb gbe_verbs[] = {
      gbe_options_snapshot, gbe_verb_snapshot},
     {"export", "NAME FILE", "Make etcd's own snapshot of a backup", 2, 2, gbe_options_export,
      gbe_verb_export},
+    {"import", "FILE [NAME]", "Make a backup of etcd's own snapshot", 1, 2, gbe_options_import,
+     gbe_verb_import},
     {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
      MANY, NULL, gbe_verb_etcdctl, .passes_on = TRUE},
     {"diagnose", "[FILE]", "Collect what somebody who is to help needs to see", 0, 1,

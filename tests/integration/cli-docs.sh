@@ -10,7 +10,7 @@
 GBE=$(program greenboot-etcd)
 DATA_DIR=$GBE_TOP/data
 VERBS=(status list show backup restore undo mark explain prune pin unpin delete config verify
-	health preflight snapshot export etcdctl diagnose)
+	health preflight snapshot export import etcdctl diagnose)
 
 # plain FILE: a page as text, minus signs as in the source of everything else.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$1"; }

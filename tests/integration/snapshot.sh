@@ -346,6 +346,112 @@ export_damaged() {
 	nothing_left
 }
 
+# What is imported is the snapshot: restored, etcd has the same keys and revisions.
+import_and_restore() { # KIND
+	local hash owner=1234:1234 file
+
+	busy_etcd "$1"
+	hash=$(hash_kv)
+	assert_exit 0 gbe snapshot save "$FILE"
+	put after snapshot
+	stop_etcd
+	with_programs
+	chown -R "$owner" "$DATA"
+	gzip -k "$ROOT$FILE"
+	mkdir "$ROOT/var/dir"
+	cp "$ROOT$FILE" "$ROOT/var/dir/saved.db"
+	tar -C "$ROOT/var" -czf "$ROOT/var/saved.tar.gz" dir
+	for file in saved.db saved.db.gz saved.tar.gz; do
+		assert_exit 0 gbe --json import "/var/$file" "from-$file"
+		fits import
+		assert_eq name "$(jq -r .name <<<"$OUT")" "from-$file"
+		assert_exit 0 gbe --json verify --full "from-$file"
+		assert_eq HashKV "$(jq '.verified[0].db.hash_kv' <<<"$OUT")" "$hash"
+	done
+	store_is_clean
+	assert_eq grade "$(json .grade show from-saved.db)" unproven
+	assert_eq origin "$(json .origin show from-saved.db)" manual
+	assert_exit 1 gbe import "$FILE" from-saved.db
+	assert_exit 0 gbe --json import "$FILE"
+	assert_eq "the derived name" "$(jq -r .name <<<"$OUT")" imported-saved
+	assert_exit 0 gbe restore from-saved.tar.gz --force
+	assert_eq owner "$(stat -c %u:%g "$DATA/member/snap/db")" "$owner"
+	start_etcd
+	same_hash "$hash"
+	put goes on
+	stop_etcd
+}
+
+# bad STATUS FILE WHY: what cannot be imported leaves nothing.
+bad() {
+	assert_exit "$1" gbe import "/var/bad/$2" bad
+	assert_match "why not $2" "$ERR" "*$3*"
+	store_is_clean
+	assert_exit 1 gbe show bad
+}
+
+import_bad() {
+	local at
+
+	busy_etcd xfs
+	assert_exit 0 gbe snapshot save "$FILE"
+	stop_etcd
+	mkdir "$ROOT/var/bad"
+	assert_exit 5 gbe import "$FILE" fine
+	assert_match "why not" "$ERR" "*etcdutl*"
+	with_programs
+	cd "$ROOT/var/bad"
+	cp "../saved.db" good.db
+	at=$(stat -c %s good.db)
+	bad 1 none "*"
+	: >empty
+	bad 6 empty "*"
+	head -c 100000 /dev/urandom >noise
+	bad 6 noise "*"
+	head -c $((at - 40)) good.db >"cut"
+	bad 6 cut "*"
+	head -c $((at - 32)) good.db >copied
+	bad 5 copied "--no-checksum"
+	assert_exit 0 gbe import /var/bad/copied copied --no-checksum
+	cp good.db flipped
+	printf x | dd of=flipped bs=1 seek=$((at - 3)) conv=notrunc 2>/dev/null
+	bad 6 flipped checksum
+	gzip -k good.db
+	head -c 3000 good.db.gz >cut.gz
+	bad 1 cut.gz "cut off"
+	(cat good.db.gz && echo more) >more.gz
+	bad 1 more.gz "follows"
+	tar -czf two.tgz good.db flipped
+	bad 5 two.tgz "several files"
+	ln -s good.db link
+	tar -czf link.tgz link
+	bad 5 link.tgz "a link"
+	mkfifo fifo
+	tar -czf fifo.tgz fifo
+	bad 5 fifo.tgz "a link, a device"
+	mkdir sub
+	(cd sub && tar -Pczf ../up.tgz ../good.db)
+	bad 5 up.tgz "leads elsewhere"
+	tar -Pczf absolute.tgz "$PWD/good.db"
+	bad 5 absolute.tgz "leads elsewhere"
+	tar -czf nothing.tgz sub
+	bad 5 nothing.tgz "no file"
+	bad 5 fifo "not a regular file"
+	bad 5 sub "not a regular file"
+	assert_exit 2 gbe import /var/bad/good.db last-good
+	assert_exit 2 gbe import /var/bad/good.db --timeout=soon
+	bad_timeout
+	echo key >"$DATA/credentials"
+	bad 5 good.db "--etcd-only"
+	assert_exit 0 gbe import /var/bad/good.db bare --etcd-only
+}
+
+bad_timeout() {
+	assert_exit 1 gbe import /var/bad/good.db bad --timeout=0s
+	assert_match "why not" "$ERR" "*within 0 s*"
+	store_is_clean
+}
+
 suite_begin "$@"
 for kind in xfs btrfs-subvol ext4; do
 	run_case "snapshot-save@$kind" save "$kind"
@@ -361,6 +467,10 @@ for kind in xfs btrfs-subvol ext4; do
 	run_case "export-clean@$kind" export_clean "$kind"
 	run_case "export-torn@$kind" export_torn "$kind"
 done
+for kind in xfs btrfs-subvol ext4; do
+	run_case "import@$kind" import_and_restore "$kind"
+done
+run_case import-bad import_bad
 run_case export-v2 export_v2
 run_case export-damaged export_damaged
 suite_end

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "app/import.h"
+#include "app/verify.h"
+
+#define GBE_IMPORT_SNAPSHOT "snapshot.db"
+
+typedef struct {
+	GbeApp *app;
+	const GbeImport *options;
+	GbeSession *session;
+	char *name, *partial; /* of the entry */
+	int entry_fd;	      /* the entry in the making */
+	char *member_path;    /* where member/ is to lie in the data, as in the present one */
+	GbeVerification *source;
+	GbeManifest *manifest;
+	int source_fd; /* the snapshot in the entry, while it comes in; else -1 */
+	guint64 taken; /* bytes of it */
+} GbeImporting;
+
+/* Runs etcd's tool on the snapshot in the entry; GBE_ERROR_REFUSED: there is none. It has ended, whatever
+ * happens. */
+bool gbe_import_restore(GbeImporting *importing, GError **error) GBE_CHECKED;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* import: etcd's own snapshot as a backup. */
+#include "app/import.h"
+#include "app/status.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "core/record.h"
+#include "core/space.h"
+
+#define TIMEOUT_SECONDS 300
+
+static gboolean arg_no_checksum, arg_etcd_only;
+static char *arg_timeout;
+
+const GOptionEntry gbe_options_import[] = {
+    {"no-checksum", 0, 0, G_OPTION_ARG_NONE, &arg_no_checksum,
+     "Also a database that was copied, and has none", NULL},
+    {"etcd-only", 0, 0, G_OPTION_ARG_NONE, &arg_etcd_only,
+     "Although data-dir holds more than etcd's data, which a restore would take away", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "How long etcd's tool may take (5min)",
+     "DURATION"},
+    {NULL},
+};
+
+static void
+print_imported(const GbeCli *cli, const GbeImported *imported)
+{
+	g_autofree char *size = gbe_size_to_text(imported->size);
+
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		gbe_json_set_string(object, "name", imported->name);
+		json_object_set_int_member(object, "size", (gint64)imported->size);
+		json_object_set_int_member(object, "revision", imported->revision);
+		gbe_json_set_string(object, "grade", gbe_grade_to_string(GBE_GRADE_UNPROVEN));
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		gbe_print("%s: %s, revision %" G_GINT64_FORMAT ", graded unproven\n",
+			  imported->name, size, imported->revision);
+	}
+}
+
+bool
+gbe_verb_import(GbeCli *cli, char **arguments, GError **error)
+{
+	g_auto(GbeImported) imported = {0};
+	GbeImport options = {.path = arguments[0],
+			     .name = arguments[1],
+			     .timeout = TIMEOUT_SECONDS,
+			     .no_checksum = arg_no_checksum,
+			     .etcd_only = arg_etcd_only,
+			     .progress = gbe_progress_step};
+	bool ok;
+
+	if (arg_timeout != NULL && !gbe_duration_parse(arg_timeout, &options.timeout, error)) {
+		if (error != NULL)
+			(*error)->code = GBE_ERROR_USAGE;
+		return gbe_prefix(error, "--timeout");
+	}
+	options.timeout = MIN(options.timeout, 86400);
+	gbe_progress_begin(cli, "read");
+	ok = gbe_import(cli->app, &options, &imported, error);
+	gbe_progress_end();
+	if (ok)
+		print_imported(cli, &imported);
+	return ok;
+}
