@@ -113,7 +113,7 @@ kill_etcd() {
 certificates() {
 	mkdir -p "$1"
 	(
-		cd "$1"
+		cd "$1" || exit
 		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 9 -subj /CN=ca
 		printf 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n' >ext
 		for name in server client; do
