@@ -118,10 +118,30 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 
 /* By its name only: neither has to be there yet. */
 static gboolean
+is_below(const char *path, const char *directory)
+{
+	return g_str_has_prefix(path, directory) && path[strlen(directory)] == '/';
+}
+
+static gboolean
 wal_dir_is_below(const GbeData *data)
 {
-	return g_str_has_prefix(data->wal_dir, data->path) &&
-	       data->wal_dir[strlen(data->path)] == '/';
+	return is_below(data->wal_dir, data->path);
+}
+
+int
+gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd)
+{
+	const char *wal_dir = app->config->etcd.wal_dir;
+	g_autoptr(GError) error = NULL;
+	int fd = -1;
+
+	if (wal_dir == NULL || data_dir == NULL || !is_below(wal_dir, data_dir))
+		return -1;
+	if (!gbe_open_in_root(copy_fd, wal_dir + strlen(data_dir), O_RDONLY | O_DIRECTORY, &fd,
+			      &error))
+		g_debug("%s", error->message);
+	return fd;
 }
 
 bool

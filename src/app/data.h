@@ -34,6 +34,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeData, gbe_data_free)
  * to do: a copy of the rest would be a backup that etcd cannot start from, or starts from as a new
  * member, and a restored rest beside the WAL of now would be two halves of different times. */
 bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
+/* The WAL of a copy of the data directory that was @data_dir: a new fd where [etcd] wal-dir lies in there, as
+ * that came along; else -1, and it is beside the database. */
+int gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd);
 /* Fills the facts about the data: presence, openness, stamp, handle, fingerprint, last write... With
  * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */
 void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd);

@@ -211,12 +211,14 @@ gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
 	};
 	g_autofree char *member_path = NULL;
 	g_auto(Inside) inside = {0};
+	gbe_autofd int wal_fd = -1;
 
 	if (!manifest->live && app->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
 		return true;
 	gbe_findings_init(&inside.findings);
+	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, data_fd);
 	if (!gbe_member_locate(data_fd, app->config->etcd.member_dir, &member_path, error) ||
-	    !gbe_directory_read(data_fd, member_path, -1, &options, &inside.directory,
+	    !gbe_directory_read(data_fd, member_path, wal_fd, &options, &inside.directory,
 				&inside.findings, error))
 		return gbe_prefix(error, "backup %s", manifest->name);
 	if (is_sound(&inside.findings))

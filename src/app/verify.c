@@ -132,6 +132,7 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 	g_autoptr(GbeVerification) verification =
 	    verification_new(GBE_VERIFY_BACKUP, manifest->name, options);
 	g_autoptr(GError) local = NULL;
+	gbe_autofd int wal_fd = -1;
 	gbe_autofd int fd = -1;
 
 	if (manifest->consumed)
@@ -156,7 +157,8 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		}
 		add(verification, "backup-differs", local->message);
 	}
-	if (!read_directory(app, fd, -1, app->config->etcd.member_dir, options, verification,
+	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, fd);
+	if (!read_directory(app, fd, wal_fd, app->config->etcd.member_dir, options, verification,
 			    error))
 		return gbe_prefix(error, "backup %s", manifest->name);
 	compare_identity(verification, manifest);
