@@ -141,10 +141,11 @@ void
 gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, const char *why)
 {
 	GbeDiagnosisPart *part = g_new0(GbeDiagnosisPart, 1);
-	g_autoptr(JsonNode) from = content;
 	g_autoptr(JsonNode) node =
 	    content != NULL ? copy_clean(content) : json_node_new(JSON_NODE_NULL);
 
+	if (content != NULL)
+		json_node_unref(content);
 	part->name = g_strconcat(name, ".json", NULL);
 	part->why = why != NULL ? clean(why) : NULL;
 	part->text = to_text(node, &part->size);

@@ -55,7 +55,6 @@ usage() {
 	refused 2 "*" mark good a b
 	refused 2 "mark is good or bad*" mark excellent
 	refused 2 "--quick goes with --full*" verify --quick
-	refused 2 "diagnose is not in this version*" diagnose
 	refused 2 "*--root*" status --root
 }
 

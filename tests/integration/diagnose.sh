@@ -170,6 +170,7 @@ output() {
 	chmod 0600 "$GBE_MEM/stdout.tar.gz"
 	unpacked "$GBE_MEM/stdout.tar.gz"
 	assert_exit 2 gbe --json diagnose -
+	# shellcheck disable=SC2016 # its own $0 and $1
 	assert_exit 1 bash -c '"$0" --root="$1" diagnose - >/dev/full' "$(program greenboot-etcd)" "$ROOT"
 }
 

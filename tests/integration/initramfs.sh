@@ -72,6 +72,7 @@ initramfs_once() {
 
 initramfs_last_good() {
 	a_with_backup "$1"
+	config backup at-boot=always
 	# The next start backs A's green run up: that is the newest good one.
 	reboot
 	a_is_back

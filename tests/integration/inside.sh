@@ -206,7 +206,7 @@ hash_tells() {
 	config backup verify=full
 	stop_etcd
 	assert_exit 0 gbe backup mine
-	for at in $(grep -obUa "a value that nobody" "$(data_of mine)/member/snap/db" | cut -d: -f1); do
+	grep -obUa "a value that nobody" "$(data_of mine)/member/snap/db" | while IFS=: read -r at _; do
 		printf b | dd of="$(data_of mine)/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
 	done
 	assert_exit 6 gbe restore mine
