@@ -255,6 +255,13 @@ no_reads(const GbeHealthFacts *f)
 	return !answered(&f->read) && !f->learner && !is_forbidden(&f->read);
 }
 
+/* The others may be gone before this member has noticed that it leads nobody. */
+static gboolean
+no_consent(const GbeHealthFacts *f)
+{
+	return f->voters > 1 && (no_writes(f) || no_reads(f));
+}
+
 static gboolean
 behind(const GbeHealthFacts *f)
 {
@@ -335,6 +342,8 @@ static const Cause causes[] = {
      "etcd at {endpoint} has the alarm NOSPACE: its database is at its quota"},
     {"other-alarm", other_alarm, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "etcd at {endpoint} has an alarm that this program does not know"},
+    {"no-consent", no_consent, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_DEADLINE,
+     "etcd at {endpoint} answers, and its cluster does not agree to a write or a read in time"},
     {"no-writes", no_writes, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_DEADLINE,
      "etcd answers, and cannot write: {write}"},
     {"no-reads", no_reads, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_DEADLINE,

@@ -112,6 +112,7 @@ CHANGE(no_space_healthy, no_space(f); f->on_nospace = GBE_NOSPACE_HEALTHY)
 CHANGE(no_space_and_mute, no_space_healthy(f); answer(&f->write, GBE_REACH_LATE, 0, "late"))
 CHANGE(other_alarm, f->other_alarm = TRUE)
 CHANGE(no_writes, answer(&f->write, GBE_REACH_LATE, 0, "etcdserver: request timed out"))
+CHANGE(no_consent, no_writes(f); f->voters = f->member_count = 3)
 CHANGE(no_reads, answer(&f->read, GBE_REACH_LATE, 0, "timed out"))
 CHANGE(learner, f->learner = TRUE; f->leader = 0xa2;
        answer(&f->write, GBE_REACH_NOT_ASKED, 0, NULL);
@@ -183,6 +184,7 @@ static const struct {
     {no_space_and_mute, "no-writes", UNHEALTHY, GBE_PATIENCE_DEADLINE, "late"},
     {other_alarm, "other-alarm", UNTOLD, GBE_PATIENCE_SOME, "alarm"},
     {no_writes, "no-writes", UNHEALTHY, GBE_PATIENCE_DEADLINE, "cannot write: etcdserver"},
+    {no_consent, "no-consent", UNTOLD, GBE_PATIENCE_DEADLINE, "does not agree"},
     {no_reads, "no-reads", UNHEALTHY, GBE_PATIENCE_DEADLINE, "cannot read"},
     {behind, "behind", UNHEALTHY, GBE_PATIENCE_NONE, "lost writes"},
     {learner, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy, learner"},
