@@ -28,7 +28,8 @@ LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)
 	int fds[3];
 
 	for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
-		const guint8 *nul = i < 2 ? memchr(bytes, 0, (gsize)(end - bytes)) : NULL;
+		const guint8 *nul =
+		    i < 2 && end > bytes ? memchr(bytes, 0, (gsize)(end - bytes)) : NULL;
 		const guint8 *stop = nul != NULL ? nul : end;
 
 		paths[i] = file_of(bytes, (gsize)(stop - bytes), &fds[i]);
