@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/config-keys.h"
 
+#include "core/certs.h"
+#include "core/run-words.h"
+
 #include <string.h>
 
 #define MINUTE 60
@@ -74,6 +77,44 @@ is_peer_urls(const char *text)
 	return urls[0] != NULL;
 }
 
+static bool
+is_list(bool (*parse)(const char *text, char ***ret_words, GError **error), const char *text)
+{
+	g_auto(GStrv) words = NULL;
+
+	return parse(text, &words, NULL);
+}
+
+static bool
+is_args(const char *text)
+{
+	return is_list(gbe_run_args, text);
+}
+
+static bool
+is_files(const char *text)
+{
+	return is_list(gbe_run_files, text);
+}
+
+static bool
+is_credentials(const char *text)
+{
+	return is_list(gbe_run_credentials, text);
+}
+
+static bool
+is_directories(const char *text)
+{
+	return is_list(gbe_certs_directories, text);
+}
+
+static bool
+is_patterns(const char *text)
+{
+	return is_list(gbe_certs_patterns, text);
+}
+
 static const GbeKind kind_below = {is_below, "is not a path below data-dir, like version"};
 static const GbeKind kind_member_dir = {
     is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd"};
@@ -82,6 +123,14 @@ static const GbeKind kind_endpoint = {
     is_endpoint, "is not one address with http://, https:// or unix:// before it"};
 static const GbeKind kind_peer_urls = {
     is_peer_urls, "is not a list of http:// or https:// addresses with commas between them"};
+static const GbeKind kind_args = {is_args, "has a quote that does not end"};
+static const GbeKind kind_files = {is_files, "is not a list of absolute paths, with - before those "
+					     "that need not be there"};
+static const GbeKind kind_credentials = {is_credentials, "is not a list of NAME:/PATH"};
+static const GbeKind kind_directories = {is_directories,
+					 "is not a list of absolute paths, none of them /"};
+static const GbeKind kind_patterns = {is_patterns,
+				      "is not a list of names and patterns without .. in them"};
 
 #define ROW(group, name, type, field, ...)                                                         \
 	{                                                                                          \
@@ -145,15 +194,15 @@ const GbeConfigKey gbe_config_keys[] = {
 	NUMBER(defrag, "interval", DURATION, interval, "5min", NULL, 1, 365 * DAY),
 	BOOL(defrag, "at-start", at_start, "yes"),
 
-	TEXT(run, "args", args, "", "", NULL),
-	TEXT(run, "env-file", env_file, "", "", NULL),
-	TEXT(run, "credentials", credentials, "", "", NULL),
+	TEXT(run, "args", args, "", "", &kind_args),
+	TEXT(run, "env-file", env_file, "", "", &kind_files),
+	TEXT(run, "credentials", credentials, "", "", &kind_credentials),
 	NUMBER(run, "quota-backend-bytes", SIZE, quota_backend_bytes, "2GiB", NULL, 16 * MIB, TIB),
 	NUMBER(run, "memory-high", SIZE, memory_high, "", "", 16 * MIB, 64 * TIB),
 	NUMBER(run, "io-weight", COUNT, io_weight, "", "", 1, 10000),
 
-	TEXT(certs, "directories", directories, "", "", NULL),
-	TEXT(certs, "regenerated", regenerated, "", "", NULL),
+	TEXT(certs, "directories", directories, "", "", &kind_directories),
+	TEXT(certs, "regenerated", regenerated, "", "", &kind_patterns),
 
 	PATH(metrics, "textfile", textfile, "", ""),
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/certs.h"
+
 #define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
 
 char *
@@ -57,7 +59,8 @@ gbe_dropin_service(const GbeConfig *config)
 		 "After=greenboot-etcd-prerun.service\n"
 		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
 		 "greenboot-etcd-scrub.timer",
-	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "", "\n", NULL);
+	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
+	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "", "\n", NULL);
 }
 
 /* An empty setting takes back every time that the unit itself, and this, has named until then. */
@@ -68,6 +71,29 @@ gbe_dropin_monitor_timer(const GbeConfig *config)
 				    "OnActiveSec=\nOnActiveSec=%" G_GUINT64_FORMAT "s\n"
 				    "OnUnitActiveSec=%" G_GUINT64_FORMAT "s\n",
 			       config->health.monitor, config->health.monitor);
+}
+
+/* Bound to the service, with which it comes and goes. */
+static void
+append_bound(GString *text, const char *service)
+{
+	g_string_append_printf(text, "[Unit]\nBindsTo=%s\nAfter=%s\n", service, service);
+}
+
+/* The first time as soon as the service is up, else when an interval is over. */
+char *
+gbe_dropin_defrag_timer(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD);
+
+	append_bound(text, config->etcd.service);
+	g_string_append_printf(text,
+			       "[Timer]\n"
+			       "OnActiveSec=\nOnActiveSec=%" G_GUINT64_FORMAT "s\n"
+			       "OnUnitActiveSec=%" G_GUINT64_FORMAT "s\n",
+			       config->defrag.at_start ? 0 : config->defrag.interval,
+			       config->defrag.interval);
+	return g_string_free(text, FALSE);
 }
 
 /* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
@@ -151,6 +177,18 @@ append_writable(GString *text, const char *directory)
 	append_visible(text, directory);
 }
 
+/* Read, wherever they lie. */
+static void
+append_certs(GString *text, const char *directories)
+{
+	g_auto(GStrv) paths = NULL;
+
+	if (!gbe_certs_directories(directories, &paths, NULL))
+		return;
+	for (guint i = 0; paths[i] != NULL; i++)
+		append_visible(text, paths[i]);
+}
+
 static void
 append_sandbox(GString *text, const GbeConfig *config)
 {
@@ -158,6 +196,24 @@ append_sandbox(GString *text, const GbeConfig *config)
 	append_writable(text, config->etcd.data_dir);
 	append_writable(text, config->etcd.wal_dir);
 	append_writable(text, config->backup.directory);
+}
+
+/* The units themselves may speak to this machine alone. A name may be any address, and to find out which, any
+ * server may have to be asked. */
+static void
+append_addresses(GString *text, const GbeConfig *config)
+{
+	g_autoptr(GUri) uri = config->etcd.endpoint != NULL
+				  ? g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL)
+				  : NULL;
+	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
+	g_autofree char *address = host != NULL ? g_strndup(host, strcspn(host, "%")) : NULL;
+	gboolean literal = address != NULL && g_hostname_is_ip_address(address);
+
+	if (address == NULL || *address == '\0' || g_str_equal(address, "localhost") ||
+	    (literal && (g_str_has_prefix(address, "127.") || g_str_equal(address, "::1"))))
+		return;
+	g_string_append_printf(text, "IPAddressAllow=%s\n", literal ? address : "any");
 }
 
 char *
@@ -174,6 +230,27 @@ gbe_dropin_paths(const GbeConfig *config, const char *before)
 	return g_string_free(text, FALSE);
 }
 
+char *
+gbe_dropin_green(const GbeConfig *config)
+{
+	g_autofree char *paths = gbe_dropin_paths(config, NULL);
+	GString *text = g_string_new(paths);
+
+	append_addresses(text, config);
+	return g_string_free(text, FALSE);
+}
+
+char *
+gbe_dropin_defrag(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD);
+
+	append_bound(text, config->etcd.service);
+	append_sandbox(text, config);
+	append_addresses(text, config);
+	return g_string_free(text, FALSE);
+}
+
 /* What the sandbox had made read-only would be reported as a read-only disk. */
 char *
 gbe_dropin_monitor(const GbeConfig *config)
@@ -182,5 +259,7 @@ gbe_dropin_monitor(const GbeConfig *config)
 
 	append_sandbox(text, config);
 	append_writable(text, config->metrics.textfile);
+	append_certs(text, config->certs.directories);
+	append_addresses(text, config);
 	return g_string_free(text, FALSE);
 }

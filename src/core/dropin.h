@@ -17,11 +17,16 @@ char *gbe_dropin_service(const GbeConfig *config);
 /* For the programs that work on the data: its mount, the store's, and where they may write. @before
  * (may be NULL): a unit that they are ordered before. */
 char *gbe_dropin_paths(const GbeConfig *config, const char *before);
-/* For the monitor: where it may write its metrics, and sees the data and the store as they are. No mount: it
- * shows that one is missing, and brings none back that a person took away. */
+/* For green: the same as for the others, and where etcd answers. */
+char *gbe_dropin_green(const GbeConfig *config);
+/* For the monitor: where it may write its metrics, and sees the data and the store as they are, and where etcd
+ * answers. No mount: it shows that one is missing, and brings none back that a person took away. */
 char *gbe_dropin_monitor(const GbeConfig *config);
 /* For the monitor's timer: its interval, which is not 0. */
 char *gbe_dropin_monitor_timer(const GbeConfig *config);
+/* For what defragments, and its timer: both go with the service, and see the data as it is. */
+char *gbe_dropin_defrag(const GbeConfig *config);
+char *gbe_dropin_defrag_timer(const GbeConfig *config);
 /* For greenboot's health check. */
 char *gbe_dropin_health_check(void);
 

@@ -337,9 +337,11 @@ static const Cause causes[] = {
     {"no-leader", no_leader, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_DEADLINE,
      "etcd at {endpoint} has no leader"},
     {"no-space-unhealthy", no_space_unhealthy, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_NONE,
-     "etcd at {endpoint} has the alarm NOSPACE: its database is at its quota"},
+     "etcd at {endpoint} has the alarm NOSPACE: its database is at its quota (`greenboot-etcd "
+     "alarm clear`)"},
     {"no-space", no_space, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_NONE,
-     "etcd at {endpoint} has the alarm NOSPACE: its database is at its quota"},
+     "etcd at {endpoint} has the alarm NOSPACE: its database is at its quota (`greenboot-etcd "
+     "alarm clear`)"},
     {"other-alarm", other_alarm, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "etcd at {endpoint} has an alarm that this program does not know"},
     {"no-consent", no_consent, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_DEADLINE,

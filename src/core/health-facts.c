@@ -39,6 +39,16 @@ gbe_health_facts_new(void)
 }
 
 void
+gbe_tls_file_free(gpointer data)
+{
+	GbeTlsFile *file = data;
+
+	g_free(file->path);
+	g_free(file->problem);
+	g_free(file);
+}
+
+void
 gbe_health_facts_free(GbeHealthFacts *facts)
 {
 	if (facts == NULL)
@@ -48,6 +58,7 @@ gbe_health_facts_free(GbeHealthFacts *facts)
 		g_free(facts->tls[i].path);
 		g_free(facts->tls[i].problem);
 	}
+	g_clear_pointer(&facts->certs, g_ptr_array_unref);
 	g_free(facts->unit);
 	g_free(facts->held_why);
 	g_free(facts->data_dir);

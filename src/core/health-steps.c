@@ -102,6 +102,41 @@ disk_step(const GbeHealthFacts *f, GbeCheck *step)
 	    f->min_free);
 }
 
+/* Those that etcd is not asked with: they are no reason why it would not answer, so that they only
+ * warn. */
+static void
+other_certificates(const GbeHealthFacts *f, GbeCheck *step)
+{
+	const GbeTlsFile *next = f->certs != NULL && f->certs->len > 0 ? f->certs->pdata[0] : NULL;
+	gint64 days = next != NULL ? (next->expires - f->now) / DAY : -1;
+	g_autofree char *before = NULL;
+	g_autofree char *when = NULL;
+	g_autofree char *more = NULL;
+	guint soon = 0;
+
+	if (next == NULL)
+		return;
+	if (step->figure < 0 || days < step->figure)
+		step->figure = MAX(days, 0);
+	step->limit = (gint64)f->cert_warn / DAY;
+	while (soon < f->certs->len &&
+	       ((const GbeTlsFile *)f->certs->pdata[soon])->expires - f->now <=
+		   (gint64)f->cert_warn)
+		soon++;
+	if (soon == 0)
+		return;
+	when = next->expires <= f->now
+		   ? g_strdup("has expired")
+		   : g_strdup_printf("expires in %" G_GINT64_FORMAT " days", days);
+	more = soon > 1 ? g_strdup_printf(", and %u more", soon - 1) : g_strdup("");
+	before = g_steal_pointer(&step->detail);
+	step->detail = g_strdup_printf("%s%s%s %s%s (warned of at %" G_GINT64_FORMAT
+				       " days); see `greenboot-etcd certs list`",
+				       before != NULL ? before : "", before != NULL ? "; " : "",
+				       next->path, when, more, step->limit);
+	step->result = MAX(step->result, GBE_CHECK_WARNING);
+}
+
 /* Expiry in whole days; the shortest of them is the figure. */
 static void
 certificates_step(const GbeHealthFacts *f, GbeCheck *step)
@@ -126,6 +161,7 @@ certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 			    " days (warned of at %" G_GINT64_FORMAT ")",
 			    tls->key, tls->path, days, step->limit);
 	}
+	other_certificates(f, step);
 	if (step->detail == NULL && step->figure >= 0)
 		set(step, GBE_CHECK_PASSED, "valid for %" G_GINT64_FORMAT " days", step->figure);
 }

@@ -59,6 +59,8 @@ typedef struct {
 	/* What it takes to ask. */
 	char *endpoint;
 	GbeTlsFile tls[3];
+	/* Below [certs] directories, as key path and the day when it ends; the next to end first. NULL: not looked at. */
+	GPtrArray *certs; /* of GbeTlsFile */
 
 	/* What was asked: the state of this member, all members, a write, a linearizable read. */
 	GbeQuestion status, members, write, read;
@@ -131,6 +133,7 @@ typedef struct {
 
 GbeHealthFacts *gbe_health_facts_new(void); /* nothing known, nothing asked */
 void gbe_health_facts_free(GbeHealthFacts *facts);
+void gbe_tls_file_free(gpointer file); /* one that was allocated */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHealthFacts, gbe_health_facts_free)
 /* The limits that the configuration has. */
 void gbe_health_facts_configure(GbeHealthFacts *facts, const GbeConfig *config);

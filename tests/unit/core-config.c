@@ -242,6 +242,9 @@ START_TEST(wrong_values)
 	    {"defrag", "min-size=9999999TiB", "is not a size"},
 	    {"run", "quota-backend-bytes=1k", "16MiB to 1TiB"},
 	    {"run", "io-weight=0", "1 to 10000 are allowed"},
+	    {"run", "args=--name 'a b", "a quote that does not end"},
+	    {"run", "env-file=/a b", "a list of absolute paths"},
+	    {"run", "credentials=ca.crt", "a list of NAME:/PATH"},
 	    {"alarm", "compact-keep=0", "1 to 1000000000"},
 	};
 

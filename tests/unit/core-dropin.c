@@ -136,13 +136,14 @@ END_TEST
 START_TEST(the_monitor)
 {
 	const char *conf = "[etcd]\ndata-dir=/data/etcd\n[health]\nmonitor=90s\n"
-			   "[metrics]\ntextfile=/var/home/node/etcd.prom\n";
+			   "[metrics]\ntextfile=/var/home/node/etcd.prom\n"
+			   "[certs]\ndirectories=/etc/pki /tmp/pki\n";
 	g_autoptr(GbeConfig) config = gbe_config_new();
 	g_autofree char *without = gbe_dropin_service(config);
 	g_autofree char *service = NULL;
 	g_autofree char *timer = NULL;
 
-	ck_assert_ptr_nonnull(strstr(without, " greenboot-etcd-monitor.timer\n"));
+	ck_assert_ptr_nonnull(strstr(without, " greenboot-etcd-monitor.timer "));
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
 	service = gbe_dropin_monitor(config);
 	timer = gbe_dropin_monitor_timer(config);
@@ -150,7 +151,8 @@ START_TEST(the_monitor)
 				  "[Service]\n"
 				  "ReadWritePaths=\"-/data\"\n"
 				  "ReadWritePaths=\"-/var\"\n"
-				  "ProtectHome=no\n");
+				  "ProtectHome=no\n"
+				  "PrivateTmp=no\n");
 	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
 				"[Timer]\n"
 				"OnActiveSec=\nOnActiveSec=90s\n"
@@ -159,6 +161,81 @@ START_TEST(the_monitor)
 	config->health.monitor = 0;
 	without = gbe_dropin_service(config);
 	ck_assert_ptr_null(strstr(without, "monitor"));
+}
+END_TEST
+
+/* This machine is what the units are let speak to in any case. */
+START_TEST(where_etcd_answers)
+{
+	static const struct {
+		const char *endpoint, *allowed;
+	} cases[] = {
+	    {"http://127.0.0.1:2379", NULL},
+	    {"https://localhost:2379", NULL},
+	    {"http://[::1]:2379", NULL},
+	    {"unix:///run/etcd.sock", NULL},
+	    {"https://10.1.2.3:2379", "10.1.2.3"},
+	    {"https://[fd00::7]:2379", "fd00::7"},
+	    {"https://[fe80::1%25eth0]:2379", "fe80::1"},
+	    {"https://etcd.example:2379", "any"},
+	    {"https://127.example:2379", "any"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeConfig) config = gbe_config_new();
+		g_autofree char *conf = g_strdup_printf("[etcd]\nendpoint=%s\n", cases[i].endpoint);
+		g_autofree char *line = g_strdup_printf("\nIPAddressAllow=%s\n", cases[i].allowed);
+		g_autofree char *green = NULL;
+		g_autofree char *monitor = NULL;
+		g_autofree char *others = NULL;
+
+		ck_assert(
+		    gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+		green = gbe_dropin_green(config);
+		monitor = gbe_dropin_monitor(config);
+		others = gbe_dropin_paths(config, NULL);
+		ck_assert_ptr_null(strstr(others, "IPAddress"));
+		if (cases[i].allowed == NULL) {
+			ck_assert_ptr_null(strstr(green, "IPAddress"));
+			ck_assert_ptr_null(strstr(monitor, "IPAddress"));
+		} else {
+			ck_assert_msg(g_str_has_suffix(green, line), "%s", green);
+			ck_assert_msg(g_str_has_suffix(monitor, line), "%s", monitor);
+		}
+	}
+}
+END_TEST
+
+/* It goes with the service, and comes with it where it is on. */
+START_TEST(the_defragmentation)
+{
+	const char *conf = "[etcd]\nservice=k3s.service\ndata-dir=/data/etcd\n"
+			   "[defrag]\ninterval=1h\n";
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autofree char *etcd = NULL;
+	g_autofree char *service = NULL;
+	g_autofree char *timer = NULL;
+
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	etcd = gbe_dropin_service(config);
+	service = gbe_dropin_defrag(config);
+	timer = gbe_dropin_defrag_timer(config);
+	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-defrag.timer\n"));
+	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
+				  "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
+				  "[Service]\nReadWritePaths=\"-/data\"\n");
+	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
+				"[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
+				"[Timer]\nOnActiveSec=\nOnActiveSec=0s\n"
+				"OnUnitActiveSec=3600s\n");
+	g_free(timer);
+	config->defrag.at_start = FALSE;
+	timer = gbe_dropin_defrag_timer(config);
+	ck_assert_ptr_nonnull(strstr(timer, "\nOnActiveSec=3600s\n"));
+	g_free(etcd);
+	config->defrag.enabled = FALSE;
+	etcd = gbe_dropin_service(config);
+	ck_assert_ptr_null(strstr(etcd, "defrag"));
 }
 END_TEST
 
@@ -177,5 +254,7 @@ main(void)
 	tcase_add_test(tcase, what_the_sandbox_hides);
 	tcase_add_test(tcase, the_wal);
 	tcase_add_test(tcase, the_monitor);
+	tcase_add_test(tcase, where_etcd_answers);
+	tcase_add_test(tcase, the_defragmentation);
 	return gbe_unit_main(suite);
 }

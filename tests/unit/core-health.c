@@ -125,6 +125,20 @@ CHANGE(little_space, f->free = 4 * GIB)
 CHANGE(near_quota, f->db_size = 2 * GIB * 8 / 10 + 1)
 CHANGE(near_expiry, f->tls[1].key = "cert"; f->tls[1].path = g_strdup("/c.crt");
        f->tls[1].expires = NOW + 29 * DAY)
+static void
+add_cert(GbeHealthFacts *f, const char *path, gint64 expires)
+{
+	GbeTlsFile *file = g_new0(GbeTlsFile, 1);
+
+	*file = (GbeTlsFile){.path = g_strdup(path), .expires = expires};
+	if (f->certs == NULL)
+		f->certs = g_ptr_array_new_with_free_func(gbe_tls_file_free);
+	g_ptr_array_add(f->certs, file);
+}
+
+CHANGE(others_expired, add_cert(f, "/o.crt", NOW - 1); add_cert(f, "/p.crt", NOW + 29 * DAY);
+       add_cert(f, "/q.crt", NOW + 31 * DAY))
+CHANGE(others_last, add_cert(f, "/o.crt", NOW + 31 * DAY))
 CHANGE(lagging, f->raft_applied = f->raft_index - 1 - 1000 + 101; f->raft_index += 1000)
 CHANGE(starting_and_well, f->service = GBE_SERVICE_ACTIVATING)
 
@@ -195,6 +209,7 @@ static const struct {
     {little_space, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {near_quota, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {near_expiry, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
+    {others_expired, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {lagging, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
 };
 
@@ -288,6 +303,8 @@ static const struct {
     {full_and_well, GBE_CHECK_DISK, GBE_CHECK_FAILED, 0, 5},
     {near_quota, GBE_CHECK_QUOTA, GBE_CHECK_WARNING, 80, 80},
     {near_expiry, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, 29, 30},
+    {others_expired, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, 0, 30},
+    {others_last, GBE_CHECK_CERTIFICATES, GBE_CHECK_PASSED, 31, 30},
     {expired, GBE_CHECK_CERTIFICATES, GBE_CHECK_FAILED, 0, 30},
     {unreadable, GBE_CHECK_CERTIFICATES, GBE_CHECK_FAILED, -1, 30},
     {lagging, GBE_CHECK_LAG, GBE_CHECK_WARNING, 1900, 5000},

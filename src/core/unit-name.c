@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/unit-name.h"
+
+#include <string.h>
+
+#define LONGEST 255
+
+static const char *const types[] = {".service", ".scope",     ".target", ".socket",
+				    ".mount",	".path",      ".timer",	 ".swap",
+				    ".device",	".automount", ".slice",	 NULL};
+
+static gboolean
+has_type(const char *name)
+{
+	for (guint i = 0; types[i] != NULL; i++)
+		if (g_str_has_suffix(name, types[i]))
+			return TRUE;
+	return FALSE;
+}
+
+/* With its type: "a.service", "a@b.service". */
+static gboolean
+is_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot != NULL && dot > name && dot[-1] != '@' && name[0] != '@' &&
+	       strlen(name) <= LONGEST &&
+	       strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@") == strlen(name);
+}
+
+bool
+gbe_unit_name_complete(const char *option, const char *text, char **ret_name, GError **error)
+{
+	g_autofree char *name = g_strconcat(text, has_type(text) ? "" : ".service", NULL);
+
+	if (!is_name(name))
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s: \"%s\" is no name of a unit", option,
+				 text);
+	*ret_name = g_steal_pointer(&name);
+	return true;
+}
+
+bool
+gbe_unit_name_service(const char *option, const char *text, char **ret_name, GError **error)
+{
+	g_autofree char *name = NULL;
+
+	if (!gbe_unit_name_complete(option, text, &name, error))
+		return false;
+	if (!g_str_has_suffix(name, ".service"))
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s: %s is not the name of a service",
+				 option, name);
+	*ret_name = g_steal_pointer(&name);
+	return true;
+}
+
+gboolean
+gbe_unit_is_parent(const char *unit)
+{
+	return unit != NULL && !g_str_has_suffix(unit, ".slice") &&
+	       !g_str_equal(unit, "init.scope") &&
+	       !(g_str_has_prefix(unit, "session-") && g_str_has_suffix(unit, ".scope")) &&
+	       !(g_str_has_prefix(unit, "user@") && g_str_has_suffix(unit, ".service"));
+}
