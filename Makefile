@@ -13,6 +13,8 @@
 ##   check-mutations    takes one guard after the other out of the program and wants a test to fail
 ##   demo-powercut      for people: a restore whose power goes away, beside mv, cp and rm (root)
 ##   check-system       systemd boots ostree deployments with etcd and greenboot, in nspawn (root)
+##   check-vm           GRUB, a kernel, dracut's initramfs and all that in virtual machines (root, QEMU)
+##   demo-vm            for people: a bad update there, GRUB's countdown, and the data is back (root)
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
@@ -44,7 +46,7 @@
 ##   TARGET=NAME        only this parser
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
 ##   VARIANT=NAME       build in build/NAME (default: default)
-##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR PKG_CONFIG INSTALL  respected, also on the command line:
+##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR NM PKG_CONFIG INSTALL  respected, also on the command line:
 ##                      what the build itself needs is added, never lost
 ##
 ## Directories for install
@@ -123,6 +125,7 @@ selinuxdir ?= $(datadir)/selinux/packages/targeted
 sosdir ?= $(datadir)/greenboot-etcd/sos
 
 CFLAGS ?= -O2 -g
+NM ?= nm
 
 comma := ,
 empty :=
@@ -161,7 +164,8 @@ endif
 
 # Looked up once, when a recipe first needs it, not while the Makefile is read: clean and help do
 # without pkg-config.
-pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl libcrypto
+pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl libcrypto \
+	libarchive
 pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
 	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what README names))
 once = $(eval $(1) := $$(2))$($(1))
@@ -219,12 +223,13 @@ hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
 # One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.
 fuzz_sources := $(wildcard tests/fuzz/*.c)
-# What asks etcd over the network: linked into the programs that do so, and into no other, so that
+# What asks etcd over the network: a library for the programs that do so, and for no other, so that
 # nothing that runs before etcd loads libcurl.
 network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
-	src/etcd/gateway.c src/etcd/client.c src/etcd/certificate.c src/etcd/health.c src/app/health-look.c \
-	src/etcd/defrag-gauge.c src/app/snapshot-save.c src/app/export*.c src/app/health-gate.c \
-	src/app/health-monitor.c src/app/by-hand-mark.c)
+	src/etcd/gateway.c src/etcd/client.c src/etcd/certificate.c src/etcd/pem.c src/etcd/health.c src/app/health-look.c \
+	src/etcd/gauge.c src/app/live-etcd.c src/app/stall.c src/app/defrag*.c src/app/alarm*.c src/app/certs*.c \
+	src/app/snapshot-save.c src/app/export*.c src/app/store-push.c src/app/store-requests.c \
+	src/app/health-gate.c src/app/health-monitor.c src/app/by-hand-mark.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
 # A disk that records, and what looks at what is left on it.
@@ -232,12 +237,16 @@ crash_sources := $(wildcard tests/crash/*.c)
 
 objects = $(patsubst %.c,$(B)/%.o,$(1))
 
-# The programs share one private library, as systemd's do (libsystemd-shared): one copy of the code
+# The programs share a private library, as systemd's do (libsystemd-shared): one copy of the code
 # on the disk and in memory. The version is in its name, so that no other one's is ever loaded. Tests
 # link the archive, with every symbol in reach.
 library := $(B)/libgreenboot-etcd.a
 shared_name := libgreenboot-etcd-$(VERSION).so
 shared := $(B)/hooks/$(shared_name)
+exports := $(B)/exports
+# And a second one, those that speak to etcd: what belongs to libcurl is in no other.
+network_name := libgreenboot-etcd-network-$(VERSION).so
+network := $(B)/hooks/$(network_name)
 # Where the programs look for it: beside themselves; the installed command in libexec.
 rpath_hook := -Wl,-rpath,'$$ORIGIN'
 rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
@@ -286,19 +295,33 @@ $(library): $(call objects,$(lib_sources))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# Everything, whether a program needs it by now or not; --no-undefined tells what may not be in here.
-$(shared): $(call objects,$(filter-out $(network_sources),$(lib_sources)))
+# What programs and the other library want of it: the rest is nobody's to see, and what only tests call is
+# left out by the linker.
+$(exports): $(call objects,$(cli_sources) $(network_sources) $(hook_sources))
+	$(call say,GEN,$@)
+	$(Q)$(NM) -u $^ | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
+		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@
+
+# --no-undefined tells what may not be in here.
+$(shared): $(call objects,$(filter-out $(network_sources),$(lib_sources))) $(exports)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(link_shared) -Wl,-soname,$(shared_name) -o $@ $^ $(LDLIBS) $(pkg_libs)
+	$(Q)$(link_shared) -Wl,-soname,$(shared_name) -Wl,--version-script=$(exports) -o $@ \
+		$(filter %.o,$^) $(LDLIBS) $(pkg_libs)
 
-$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(library)
+$(network): $(call objects,$(network_sources)) $(shared)
+	$(call say,LINK,$@)
+	$(Q)$(link_shared) -Wl,-soname,$(network_name) $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+# --as-needed: whoever does not speak to etcd does not load what does.
+$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(network) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-rpath,'$$ORIGIN/hooks' -o $@ $^ $(LDLIBS) $(pkg_libs)
 
-$(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(library)
+# A dozen lines each: without the pages that would keep their code apart from their constants.
+$(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(network) $(library)
 	$(call say,LINK,$@)
-	$(Q)$(link) $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
+	$(Q)$(link) -Wl,-z,noseparate-code $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
 # systemd starts it from a directory of its own, at each boot and reload and before anything else: by
 # itself, and as small as it can be.
@@ -359,8 +382,8 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 
-.PHONY: check check-unit check-integration check-differential check-crash check-system \
-	check-mutations demo-powercut lint warnings asan valgrind fuzz fuzzers demo bench format
+.PHONY: check check-unit check-integration check-differential check-crash check-system check-vm \
+	os-programs check-mutations demo-powercut demo-vm lint warnings asan valgrind fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -401,18 +424,30 @@ demo-powercut:
 	+@$(MAKE) all crash-programs
 	@$(call test_env,0) tests/crash/demo-powercut
 
-# The programs as they are installed go into the images that boot, with fault points and without.
-check-system:
+# What the images that boot have of this project: the programs as they are installed, with fault points and
+# without.
+os-programs:
 	@rm -rf build/system
 	+@$(MAKE) FAULTS=0 install DESTDIR='$(CURDIR)/build/system/program' prefix=/usr
 	+@$(MAKE) FAULTS=1 install DESTDIR='$(CURDIR)/build/system/faults' prefix=/usr
+
+check-system: os-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) system $(wildcard tests/system/*.sh)
 
+check-vm: os-programs
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
+		$(call run_suites,0) vm $(wildcard tests/vm/*.sh)
+
+demo-vm: os-programs
+	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/vm/demo
+
+# The two that take longest begin, so that none of them is waited for at the end.
+lint_first := tests/lint/warnings.sh tests/lint/shellcheck.sh
 lint:
 	+@$(MAKE) FAULTS=0 D= all
 	+@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' MAKE='$(MAKE)' $(call run_suites,0) lint \
-		$(wildcard tests/lint/*.sh)
+		$(lint_first) $(filter-out $(lint_first),$(wildcard tests/lint/*.sh))
 
 warnings:
 	+@$(MAKE) VARIANT=warnings-gcc CC=gcc WERROR=1 FAULTS=1 D= objects
@@ -482,9 +517,9 @@ man_pages := $(wildcard data/man/*.[1-8])
 .PHONY: install
 install: all
 	$(Q)$(link) $(rpath_cli) -o $(B)/greenboot-etcd.installed $(call objects,$(cli_sources)) \
-		$(shared) $(library) $(LDLIBS) $(pkg_libs)
+		$(shared) $(network) $(library) $(LDLIBS) $(pkg_libs)
 	$(Q)$(INSTALL) -D -m 0755 $(B)/greenboot-etcd.installed '$(DESTDIR)$(bindir)/greenboot-etcd'
-	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
+	$(Q)$(call put,0755,$(shared) $(network) $(plain_hooks),$(libexecdir)/greenboot-etcd)
 	$(Q)$(if $(generator),$(INSTALL) -D -m 0755 $(generator) \
 		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \

@@ -3,6 +3,7 @@
 
 #include "app/backup.h"
 #include "app/by-hand-session.h"
+#include "app/maintenance.h"
 #include "core/backup-name.h"
 #include "core/decide.h"
 #include "sys/events.h"
@@ -85,6 +86,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	gboolean live = observed->facts->data_open == GBE_YES;
 	GbeBackupOptions how = {.live = live, .cow_only = live};
 	g_autoptr(GbeManifest) manifest = NULL;
+	g_autoptr(GbeLock) maintenance = NULL;
 	GbeEventFields fields = {.rule = "by-hand", .action = "backup"};
 
 	gbe_observe_inside(observed);
@@ -96,6 +98,8 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	result->size = manifest->size;
 	if (options->dry_run)
 		return true;
+	if (live && !gbe_maintenance_lock(session->app, "backup --live", &maintenance, error))
+		return false;
 	if (!gbe_backup_take(session->app, observed, manifest, &how, &result->timing, error)) {
 		gbe_session_record(session, "failed", error != NULL ? (*error)->message : NULL,
 				   manifest->name, NULL);

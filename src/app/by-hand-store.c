@@ -175,8 +175,8 @@ gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry
 	return gbe_session_end(&session, error);
 }
 
-static void
-removal_free(gpointer data)
+void
+gbe_by_hand_removal_free(gpointer data)
 {
 	GbeByHandRemoval *removal = data;
 
@@ -222,7 +222,7 @@ bool
 gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed, GError **error)
 {
 	GbeSessionOptions how = {.operation = "prune", .dry_run = dry_run};
-	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(removal_free);
+	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);
 	GbeSession session;
 
 	if (!gbe_session_begin(app, &how, &session, error))

@@ -12,6 +12,9 @@
 
 /* Somebody else's backup of a small tree is over by then; a long one is named. */
 #define LOCK_WAIT_MS 2000
+/* systemd kills an etcd of ours that does not end within 90 s. */
+#define BOUND_WAIT_MS 100000
+#define BOUND_STEP_USEC 50000
 
 void
 gbe_by_hand_result_clear(GbeByHandResult *result)
@@ -133,10 +136,26 @@ still_open(const GbeSession *session, const GbeSessionOptions *options, GError *
 			     : ", or --next-boot");
 }
 
+/* An etcd that lives and dies with the service (`run`) is stopped after it. */
+static bool
+observe_stopped(GbeSession *session, GError **error)
+{
+	const GbeObserveOptions again = {.repair = TRUE, .lock_data = TRUE};
+	gint64 deadline = g_get_monotonic_time() + (gint64)BOUND_WAIT_MS * 1000;
+
+	for (;;) {
+		if (!gbe_observe_again(session->app, &again, session->observed, error))
+			return false;
+		if (session->observed->facts->data_open != GBE_YES ||
+		    session->service.unit == NULL || g_get_monotonic_time() > deadline)
+			return true;
+		g_usleep(BOUND_STEP_USEC);
+	}
+}
+
 bool
 gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GError **error)
 {
-	const GbeObserveOptions again = {.repair = TRUE, .lock_data = TRUE};
 	const GbeFacts *facts = session->observed->facts;
 
 	/* No db, no lock: then there is nothing that could be open. */
@@ -148,9 +167,8 @@ gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GErro
 		return true;
 	if (facts->data_open != GBE_YES || !options->stop_allowed)
 		return still_open(session, options, error);
-	if (!gbe_service_stop(session->app, &session->service, error))
-		return false;
-	if (!gbe_observe_again(session->app, &again, session->observed, error))
+	if (!gbe_service_stop(session->app, &session->service, error) ||
+	    !observe_stopped(session, error))
 		return false;
 	facts = session->observed->facts;
 	if (facts->data == GBE_NO || facts->data_open == GBE_NO)

@@ -74,6 +74,8 @@ typedef struct {
 	char *reason;
 } GbeByHandRemoval;
 
+void gbe_by_hand_removal_free(gpointer removal);
+
 /* Retention now. *ret_removed: array of GbeByHandRemoval. */
 bool gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed,
 		       GError **error) GBE_CHECKED;

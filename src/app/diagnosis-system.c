@@ -3,6 +3,7 @@
 #include "app/diagnosis.h"
 
 #include "app/observe.h"
+#include "core/member-unit.h"
 #include "core/record.h"
 #include "fs/open.h"
 #include "fs/probe.h"
@@ -16,17 +17,29 @@
 #define OS_RELEASE "/usr/lib/os-release"
 
 static const char *const identifiers[] = {
-    "greenboot-etcd",	      "greenboot-etcd-cli",	  "greenboot-etcd-finalize",
-    "greenboot-etcd-green",   "greenboot-etcd-generator", "greenboot-etcd-health",
-    "greenboot-etcd-monitor", "greenboot-etcd-preflight", "greenboot-etcd-prerun",
-    "greenboot-etcd-red",     "greenboot-etcd-scrub",	  NULL,
+    "greenboot-etcd",
+    "greenboot-etcd-cli",
+    "greenboot-etcd-finalize",
+    "greenboot-etcd-green",
+    "greenboot-etcd-generator",
+    "greenboot-etcd-health",
+    "greenboot-etcd-monitor",
+    "greenboot-etcd-preflight",
+    "greenboot-etcd-prerun",
+    "greenboot-etcd-red",
+    "greenboot-etcd-scrub",
+    "greenboot-etcd-defrag",
+    NULL,
 };
 
 static const char *const own_units[] = {
     "greenboot-etcd-prerun.service", "greenboot-etcd-finalize.service",
     "greenboot-etcd-green.service",  "greenboot-etcd-preflight.service",
     "greenboot-etcd-preflight.path", "greenboot-etcd-monitor.service",
-    "greenboot-etcd-monitor.timer",  "greenboot-healthcheck.service",
+    "greenboot-etcd-monitor.timer",  "greenboot-etcd-scrub.service",
+    "greenboot-etcd-scrub.timer",    "greenboot-etcd-defrag.service",
+    "greenboot-etcd-defrag.timer",   GBE_MEMBER_UNIT,
+    "greenboot-healthcheck.service",
 };
 
 static void
@@ -91,9 +104,10 @@ describe_filesystem(int fd)
 {
 	JsonObject *object = json_object_new();
 	guint64 free_bytes, total, inodes;
+	g_autofree char *type = gbe_filesystem_type(fd);
 	g_autofree char *id = gbe_filesystem_id(fd);
 
-	gbe_json_set_string(object, "type", gbe_filesystem_type(fd));
+	gbe_json_set_string(object, "type", type);
 	gbe_json_set_string(object, "id", id);
 	if (gbe_filesystem_space(fd, &free_bytes, &total, &inodes, NULL)) {
 		json_object_set_int_member(object, "free", (gint64)free_bytes);

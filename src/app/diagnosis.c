@@ -3,17 +3,15 @@
 
 #include "core/record.h"
 #include "core/redact.h"
-#include "core/ustar.h"
+#include "fs/archive.h"
 #include "fs/open.h"
 #include "fs/write.h"
 
 #include <fcntl.h>
-#include <gio/gio.h>
 #include <string.h>
 
 #define TOP "greenboot-etcd-diagnosis/"
 #define STRING_MAX 8192
-#define LEVEL_MAX 9
 
 static void
 free_part(gpointer data)
@@ -177,41 +175,24 @@ contents(const GbeDiagnosis *diagnosis)
 	return g_string_free(text, FALSE);
 }
 
-static bool
-build(const GbeDiagnosis *diagnosis, GByteArray *archive, GError **error)
-{
-	g_autofree char *list = contents(diagnosis);
-	gint64 now = MAX(g_get_real_time() / G_USEC_PER_SEC, 0);
-
-	if (!gbe_ustar_add(archive, TOP "CONTENTS", list, strlen(list), now, error))
-		return false;
-	for (guint i = 0; i < diagnosis->parts->len; i++) {
-		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
-		g_autofree char *name = g_strconcat(TOP, part->name, NULL);
-
-		if (!gbe_ustar_add(archive, name, part->text, part->size, now, error))
-			return false;
-	}
-	gbe_ustar_end(archive);
-	return true;
-}
-
 bool
 gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive, GError **error)
 {
-	g_autoptr(GZlibCompressor) gzip =
-	    g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, LEVEL_MAX);
-	g_autoptr(GOutputStream) memory = g_memory_output_stream_new_resizable();
-	g_autoptr(GOutputStream) stream = g_converter_output_stream_new(memory, G_CONVERTER(gzip));
-	g_autoptr(GByteArray) archive = g_byte_array_new();
+	g_autofree char *list = contents(diagnosis);
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(GbeArchiveMember));
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	GbeArchiveMember member = {TOP "CONTENTS", list, strlen(list)};
 
-	if (!build(diagnosis, archive, error))
-		return false;
-	if (!g_output_stream_write_all(stream, archive->data, archive->len, NULL, NULL, error) ||
-	    !g_output_stream_close(stream, NULL, error))
-		return gbe_convert(error, GBE_ERROR_FAILED);
-	*ret_archive = g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(memory));
-	return true;
+	g_array_append_val(members, member);
+	for (guint i = 0; i < diagnosis->parts->len; i++) {
+		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
+
+		g_ptr_array_add(names, g_strconcat(TOP, part->name, NULL));
+		member = (GbeArchiveMember){names->pdata[i], part->text, part->size};
+		g_array_append_val(members, member);
+	}
+	return gbe_archive_pack((const GbeArchiveMember *)(gpointer)members->data, members->len,
+				ret_archive, error);
 }
 
 /* A path that was mistyped must cost nobody a file. */

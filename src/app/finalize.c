@@ -193,13 +193,20 @@ hand_back(Finalize *f, const GbeManifest *source, GError **error)
 }
 
 static void
+say_failed(const char *reason)
+{
+	GbeEventFields fields = {.action = "finalize", .reason = reason};
+
+	gbe_event_backup_failed(&fields);
+}
+
+static void
 carry(GbeApp *app, const char *reason)
 {
 	g_autoptr(JsonObject) failure = json_object_new();
 	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {.action = "finalize", .reason = reason};
 
-	gbe_event_backup_failed(&fields);
+	say_failed(reason);
 	json_object_set_string_member(failure, "operation", "finalize");
 	json_object_set_string_member(failure, "reason", reason);
 	if (!gbe_state_write(app, GBE_STATE_FAILURE, failure, GBE_WRITE_DURABLE, &error))
@@ -285,7 +292,7 @@ gbe_finalize_run(GbeApp *app)
 		return 0;
 	if (!gbe_app_lock(app, "finalize", LOCK_WAIT_MS, &error)) {
 		/* Without the lock nothing may be written, a carried failure neither. */
-		gbe_note("%s", error->message);
+		say_failed(error->message);
 		return 1;
 	}
 	ok = recover(app, &error) && close_run(app, &error);
@@ -302,7 +309,7 @@ gbe_finalize_carry(GbeApp *app, gpointer happened)
 	g_autoptr(GError) error = NULL;
 
 	if (!gbe_app_lock(app, "finalize", CARRY_WAIT_MS, &error)) {
-		gbe_note("%s", error->message);
+		say_failed(error->message);
 		return 1;
 	}
 	carry(app, reason);

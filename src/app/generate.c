@@ -112,17 +112,18 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	static const char *const units[] = {
 	    PRERUN,
 	    "greenboot-etcd-preflight.service",
-	    "greenboot-etcd-green.service",
 	    "greenboot-etcd-scrub.service",
 	};
 	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
 	/* Stopped after what it is started before. */
 	g_autofree char *closing = gbe_dropin_paths(app->config, app->config->etcd.service);
+	g_autofree char *green = gbe_dropin_green(app->config);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
 		if (!write_dropin(output, units[i], paths, error))
 			return false;
-	return write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
+	return write_dropin(output, "greenboot-etcd-green.service", green, error) &&
+	       write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
 }
 
 static bool
@@ -134,6 +135,17 @@ write_monitor(GbeApp *app, const char *output, GError **error)
 	return app->config->health.monitor == 0 ||
 	       (write_dropin(output, "greenboot-etcd-monitor.service", service, error) &&
 		write_dropin(output, "greenboot-etcd-monitor.timer", timer, error));
+}
+
+static bool
+write_defrag(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_defrag(app->config);
+	g_autofree char *timer = gbe_dropin_defrag_timer(app->config);
+
+	return !app->config->defrag.enabled ||
+	       (write_dropin(output, "greenboot-etcd-defrag.service", service, error) &&
+		write_dropin(output, "greenboot-etcd-defrag.timer", timer, error));
 }
 
 bool
@@ -150,7 +162,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		/* The service's last: without what it requires it would not start. */
 		if (!write_paths(app, output, error) ||
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
-		    !write_monitor(app, output, error) ||
+		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/health-place.h"
+#include "app/verdict.h"
 #include "core/situation.h"
 #include "etcd/certificate.h"
 #include "etcd/health.h"
@@ -50,6 +51,18 @@ gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
 	/* What this run's own check has seen cannot be undone by it. */
 	run = gbe_facts_run(facts, stamp->sequence);
 	to->expected_revision = run != NULL ? run->revision : -1;
+}
+
+void
+gbe_health_look_expect_own(GbeHealthLook *look)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+
+	if (!gbe_app_open_state(look->app, FALSE, NULL) ||
+	    !gbe_verdict_look(look->app, NULL, &facts, NULL))
+		return;
+	look->facts->on_trial = gbe_verdict_on_trial(facts);
+	gbe_health_look_expect(look, facts);
 }
 
 void

@@ -26,5 +26,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHealthLook, gbe_health_look_free)
 /* What prerun left (held or not), whether the booted deployment is on trial, and what the data is known to
  * be. @facts: of gbe_verdict_look(); NULL: not known. */
 void gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts);
+/* The same, found out here, for who has nothing else to do with those facts. Who may not read them does without. */
+void gbe_health_look_expect_own(GbeHealthLook *look);
 /* Looks once, etcd being asked for @timeout_ms at most; ->report is of it. */
 void gbe_health_look_now(GbeHealthLook *look, guint timeout_ms);

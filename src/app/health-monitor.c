@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Looks at etcd's health while the device is in use, and shows it. Records nothing: no verdict changes. */
+#include "app/certs.h"
 #include "app/configuration.h"
 #include "app/health-look.h"
 #include "app/metrics.h"
@@ -88,6 +89,7 @@ look_now(GbeApp *app, const GbeDeployment *booted, GbeHealthLook *look)
 		look->facts->on_trial = gbe_verdict_on_trial(facts);
 		gbe_health_look_expect(look, facts);
 	}
+	gbe_certs_add_to_health(app, look->facts);
 	gbe_health_look_now(look, (guint)app->config->health.request_timeout * 1000);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/import.h"
+#include "app/partial.h"
 #include "app/verify.h"
 
 #define GBE_IMPORT_SNAPSHOT "snapshot.db"
@@ -10,9 +11,9 @@ typedef struct {
 	GbeApp *app;
 	const GbeImport *options;
 	GbeSession *session;
-	char *name, *partial; /* of the entry */
-	int entry_fd;	      /* the entry in the making */
-	char *member_path;    /* where member/ is to lie in the data, as in the present one */
+	char *name;	    /* of the entry */
+	GbePartial partial; /* the entry in the making */
+	char *member_path;  /* where member/ is to lie in the data, as in the present one */
 	GbeVerification *source;
 	GbeManifest *manifest;
 	int source_fd; /* the snapshot in the entry, while it comes in; else -1 */

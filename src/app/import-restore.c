@@ -6,39 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fs/open.h"
-#include "sys/child.h"
+#include "app/etcd-tool.h"
 
-#define POLL_USEC 10000
 /* etcd's own, where nothing is configured. */
 #define NAME "default"
 #define PEER_URLS "http://localhost:2380"
-
-/* etcdutl, which etcd 3.5 and later have, beside [etcd] binary; else etcdctl. */
-static bool
-open_tool(GbeApp *app, const char **ret_tool, int *ret_fd, GError **error)
-{
-	static const char *const tools[] = {"etcdutl", "etcdctl"};
-	g_autofree char *dir = g_path_get_dirname(app->config->etcd.binary);
-
-	for (gsize i = 0; i < G_N_ELEMENTS(tools); i++) {
-		g_autofree char *path = g_build_filename(dir, tools[i], NULL);
-		g_autoptr(GError) local = NULL;
-
-		if (gbe_open_in_root(app->root_fd, path, O_RDONLY, ret_fd, &local)) {
-			*ret_tool = tools[i];
-			return true;
-		}
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
-	}
-	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "neither etcdutl nor etcdctl is in %s, and etcd's own tool is what "
-			 "restores a snapshot: install it",
-			 dir);
-}
 
 /* The tool makes the last directory itself. */
 static bool
@@ -48,7 +20,7 @@ make_dirs(const GbeImporting *importing, char **ret_data_dir, GError **error)
 
 	for (char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
 		*slash = '\0';
-		if (mkdirat(importing->entry_fd, path, 0700) < 0)
+		if (mkdirat(importing->partial.fd, path, 0700) < 0)
 			return gbe_throw_errno(error, errno, "make %s", path);
 		*slash = '/';
 	}
@@ -67,28 +39,6 @@ cluster(const char *name, const char *urls)
 	return g_string_free(text, FALSE);
 }
 
-static bool
-wait_for(const GbeImporting *importing, GbeChild *child, GError **error)
-{
-	const GbeImport *options = importing->options;
-	gint64 deadline = g_get_monotonic_time() + (gint64)options->timeout * G_USEC_PER_SEC;
-
-	for (bool running = true;;) {
-		if (!gbe_child_poll(child, &running, error))
-			return false;
-		if (!running)
-			return true;
-		if (g_get_monotonic_time() >= deadline)
-			return gbe_throw(error, GBE_ERROR_FAILED,
-					 "%s has not ended within %" G_GUINT64_FORMAT
-					 " s (--timeout)",
-					 child->name, options->timeout);
-		if (options->progress != NULL && !options->progress(0, 0, options->progress_data))
-			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
-		g_usleep(POLL_USEC);
-	}
-}
-
 bool
 gbe_import_restore(GbeImporting *importing, GError **error)
 {
@@ -101,7 +51,7 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	gbe_autofd int fd = -1;
 	g_auto(GbeChild) child = {0};
 
-	if (!open_tool(importing->app, &tool, &fd, error) ||
+	if (!gbe_etcd_tool_open(importing->app, "restores a snapshot", &tool, &fd, error) ||
 	    !make_dirs(importing, &data_dir, error))
 		return false;
 	{
@@ -122,8 +72,9 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 									    : NULL,
 					    NULL};
 
-		if (!gbe_child_start(fd, argv, importing->entry_fd, &child, error))
+		if (!gbe_child_start(fd, argv, importing->partial.fd, &child, error))
 			return false;
 	}
-	return wait_for(importing, &child, error);
+	return gbe_etcd_tool_wait(&child, importing->options->timeout, importing->options->progress,
+				  importing->options->progress_data, error);
 }

@@ -6,18 +6,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/inside.h"
+#include "app/snapshot.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
-#include "etcd/snapshot-sum.h"
+#include "fs/archive.h"
 #include "fs/compare.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/tree.h"
-#include "fs/unpack.h"
 #include "fs/write.h"
 
 void
@@ -29,15 +30,8 @@ gbe_imported_clear(GbeImported *imported)
 static void
 importing_clear(GbeImporting *importing)
 {
-	g_autoptr(GError) ignored = NULL;
-
-	/* What cannot be removed now is swept by the next one under the lock. */
-	if (importing->entry_fd >= 0 && !gbe_remove_tree_at(importing->session->observed->store->fd,
-							    importing->partial, &ignored))
-		g_debug("%s", ignored->message);
-	gbe_close_fd(&importing->entry_fd);
+	gbe_partial_clear(&importing->partial);
 	g_clear_pointer(&importing->name, g_free);
-	g_clear_pointer(&importing->partial, g_free);
 	g_clear_pointer(&importing->member_path, g_free);
 	g_clear_pointer(&importing->source, gbe_verification_free);
 	g_clear_pointer(&importing->manifest, gbe_manifest_free);
@@ -98,18 +92,8 @@ static bool
 check(GbeImporting *importing, GError **error)
 {
 	const GbeObserved *observed = importing->session->observed;
-	const GbeFacts *facts = observed->facts;
 	const char *member_dir = importing->app->config->etcd.member_dir;
 
-	if (facts->store == GBE_NO || observed->store->fd < 0)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the store of backups %s is not there: mount it",
-				 observed->store->path);
-	if (gbe_facts_backup(facts, importing->name) != NULL ||
-	    (facts->taken != NULL && g_hash_table_contains(facts->taken, importing->name)))
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "%s is there already in %s: take another name", importing->name,
-				 observed->store->path);
 	if (observed->data->wal_dir != NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "[etcd] wal-dir is set: a backup of the rest alone would be none");
@@ -145,45 +129,6 @@ put(const void *bytes, gsize size, gpointer data, GError **error)
 	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 }
 
-static bool
-open_file(GbeImporting *importing, int *ret_fd, GError **error)
-{
-	const char *path = importing->options->path;
-	g_autofree char *absolute =
-	    importing->app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
-	struct stat st;
-
-	if (!gbe_open_in_root(importing->app->root_fd, absolute, O_RDONLY | O_NONBLOCK, ret_fd,
-			      error))
-		return false;
-	if (fstat(*ret_fd, &st) < 0)
-		return gbe_throw_errno(error, errno, "cannot look at %s", path);
-	return S_ISREG(st.st_mode) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED, "%s is not a regular file", path);
-}
-
-static bool
-check_source(const GbeImporting *importing, GError **error)
-{
-	const GbeVerification *source = importing->source;
-	GbeSeverity worst = gbe_findings_worst(&source->findings);
-	g_autofree char *what = NULL;
-
-	if (worst == GBE_FINDING_DAMAGE || worst == GBE_FINDING_UNKNOWN) {
-		what = gbe_finding_to_text(gbe_findings_first(&source->findings));
-		return gbe_throw(error,
-				 worst == GBE_FINDING_DAMAGE ? GBE_ERROR_VERIFY_FAILED
-							     : GBE_ERROR_CANNOT_TELL,
-				 "%s", what);
-	}
-	return source->directory.db.size % GBE_SNAPSHOT_SECTOR == GBE_SNAPSHOT_SUM ||
-	       importing->options->no_checksum ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s: no checksum is behind the database: it was copied, or is cut off; "
-			 "--no-checksum takes it all the same",
-			 importing->options->path);
-}
-
 /* The file that is in the file, proved. */
 static bool
 unpack(GbeImporting *importing, GError **error)
@@ -192,16 +137,19 @@ unpack(GbeImporting *importing, GError **error)
 	gbe_autofd int from = -1;
 	bool ok;
 
-	if (!open_file(importing, &from, error))
+	if (!gbe_snapshot_open(importing->app, importing->options->path, &from, error))
 		return false;
-	importing->source_fd = openat(importing->entry_fd, GBE_IMPORT_SNAPSHOT,
+	importing->source_fd = openat(importing->partial.fd, GBE_IMPORT_SNAPSHOT,
 				      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (importing->source_fd < 0)
 		return gbe_throw_errno(error, errno, "make %s", GBE_IMPORT_SNAPSHOT);
-	ok = gbe_unpack_one(from, importing->options->path, put, importing, error) &&
+	ok = gbe_archive_unpack(from, importing->options->path, put, importing, error) &&
 	     gbe_verify_snapshot(importing->app, importing->source_fd, importing->options->path,
 				 &full, &importing->source, error) &&
-	     check_source(importing, error);
+	     gbe_snapshot_check(
+		 importing->source,
+		 importing->options->no_checksum ? NULL : "--no-checksum takes it all the same",
+		 error);
 	gbe_close_fd(&importing->source_fd);
 	return ok;
 }
@@ -256,52 +204,21 @@ prove(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GErro
 					 "what etcd's tool made of it is not right: %s", what);
 }
 
-/* "3.5" of "3.5.0". */
-static char *
-minor_of(const char *version)
-{
-	const char *dot = version != NULL ? strchr(version, '.') : NULL;
-	const char *next = dot != NULL ? strchr(dot + 1, '.') : NULL;
-
-	return next != NULL ? g_strndup(version, (gsize)(next - version)) : NULL;
-}
-
 static bool
 describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, GError **error)
 {
-	const GbeFacts *facts = importing->session->observed->facts;
-	GbeManifest *manifest = importing->manifest = gbe_manifest_new();
+	const GbeObserved *observed = importing->session->observed;
 	g_autofree char *from = gbe_path_to_text(importing->options->path);
-	g_autofree char *text = NULL;
+	g_autofree char *description = g_strdup_printf("imported from %s", from);
+	GbeManifest *manifest = importing->manifest =
+	    gbe_partial_manifest(&importing->partial, observed, directory, description);
 
-	manifest->written_by = g_strdup(GBE_VERSION);
-	manifest->name = g_strdup(importing->name);
-	manifest->origin = GBE_ORIGIN_MANUAL;
-	manifest->sequence = facts->next_sequence;
-	manifest->lineage.line = manifest->sequence;
-	manifest->trial.used = -1;
-	manifest->grade = GBE_GRADE_UNPROVEN;
-	manifest->verified = GBE_VERIFIED_FULL;
-	manifest->method = GBE_METHOD_COPY;
-	manifest->created = facts->now;
-	manifest->data_dir = g_strdup(facts->data_dir);
-	manifest->description = g_strdup_printf("imported from %s", from);
-	manifest->etcd_version = minor_of(importing->source->directory.db.cluster_version);
-	manifest->revision = directory->db.revision;
 	manifest->voters = 1;
-	if (directory->wal.has_metadata) {
-		manifest->member_id =
-		    g_strdup_printf("%016" G_GINT64_MODIFIER "x", directory->wal.metadata.member);
-		manifest->cluster_id =
-		    g_strdup_printf("%016" G_GINT64_MODIFIER "x", directory->wal.metadata.cluster);
-	}
-	if (!gbe_member_fingerprint(data_fd, importing->member_path, -1, &manifest->fingerprint,
-				    error) ||
-	    !gbe_compare_record(data_fd, gbe_data_exclude, TRUE, manifest, error))
-		return false;
-	text = gbe_manifest_print(manifest);
-	return gbe_write_file_at(importing->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-				 GBE_WRITE_LATER, error);
+	/* Whoever restored it may have left it to the etcd that will have it. */
+	if (manifest->etcd_version == NULL)
+		manifest->etcd_version = g_strdup(importing->source->directory.db.cluster_version);
+	return gbe_partial_describe(&importing->partial, data_fd, importing->member_path, manifest,
+				    error);
 }
 
 static bool
@@ -313,32 +230,12 @@ make_data(GbeImporting *importing, GError **error)
 	if (!unpack(importing, error) || GBE_FAULT("import-unpacked", error) ||
 	    !gbe_import_restore(importing, error))
 		return false;
-	if (unlinkat(importing->entry_fd, GBE_IMPORT_SNAPSHOT, 0) < 0)
+	if (unlinkat(importing->partial.fd, GBE_IMPORT_SNAPSHOT, 0) < 0)
 		return gbe_throw_errno(error, errno, "remove %s", GBE_IMPORT_SNAPSHOT);
-	return gbe_open_dir_at(importing->entry_fd, GBE_STORE_DATA, &data_fd, error) &&
+	return gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &data_fd, error) &&
 	       give_all(importing, data_fd, error) &&
 	       prove(importing, data_fd, &directory, error) &&
-	       describe(importing, data_fd, &directory, error) &&
-	       !GBE_FAULT("import-described", error);
-}
-
-static bool
-make_entry(GbeImporting *importing, GError **error)
-{
-	const GbeStore *store = importing->session->observed->store;
-
-	if (!gbe_remove_tree_at(store->fd, importing->partial, error))
-		return false;
-	if (mkdirat(store->fd, importing->partial, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", importing->partial,
-				       store->path);
-	if (!gbe_open_dir_at(store->fd, importing->partial, &importing->entry_fd, error) ||
-	    !make_data(importing, error) || !gbe_sync_fs(store->fd, store->path, error) ||
-	    GBE_FAULT("import-synced", error) ||
-	    !gbe_rename_new_at(store->fd, importing->partial, store->fd, importing->name, error))
-		return false;
-	gbe_close_fd(&importing->entry_fd);
-	return !GBE_FAULT("import-renamed", error) && gbe_sync_dir(store->fd, store->path, error);
+	       describe(importing, data_fd, &directory, error);
 }
 
 bool
@@ -350,19 +247,20 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 				  .options = options,
 				  .session = &session,
 				  .source_fd = -1,
-				  .entry_fd = -1};
+				  .partial = {.fd = -1}};
 	GbeImported imported = {0};
 	bool ok;
 
 	importing.name =
 	    options->name != NULL ? g_strdup(options->name) : derive_name(options->path);
-	importing.partial = g_strconcat(GBE_RUNG_PARTIAL, importing.name, NULL);
 	if (!gbe_backup_name_check_manual(importing.name, error) ||
 	    !gbe_session_begin(app, &how, &session, error)) {
 		importing_clear(&importing);
 		return false;
 	}
-	ok = check(&importing, error) && make_entry(&importing, error);
+	ok = check(&importing, error) &&
+	     gbe_partial_make(session.observed, importing.name, &importing.partial, error) &&
+	     make_data(&importing, error) && gbe_partial_publish(&importing.partial, error);
 	if (ok) {
 		imported = (GbeImported){.name = g_strdup(importing.name),
 					 .size = importing.manifest->size,

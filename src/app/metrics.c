@@ -5,6 +5,8 @@
 #include "core/situation.h"
 
 #define PREFIX "greenboot_etcd_"
+/* The next to end; each is a series of its own. */
+#define CERTS_MAX 256
 
 static void
 put_help(GString *to, const char *name, const char *help)
@@ -126,8 +128,19 @@ put_health(GString *to, const GbeHealthFacts *facts, const GbeHealthReport *repo
 }
 
 static void
+put_expiry(GString *to, const char *file, gint64 expires)
+{
+	g_autofree char *escaped = escape(file);
+
+	g_string_append_printf(
+	    to, PREFIX "certificate_expiry_seconds{file=\"%s\"} %" G_GINT64_FORMAT "\n", escaped,
+	    expires);
+}
+
+static void
 put_certificates(GString *to, const GbeHealthFacts *facts)
 {
+	guint certs = facts->certs != NULL ? MIN(facts->certs->len, CERTS_MAX) : 0;
 	gboolean any = FALSE;
 
 	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++) {
@@ -139,9 +152,15 @@ put_certificates(GString *to, const GbeHealthFacts *facts)
 			put_help(to, "certificate_expiry_seconds",
 				 "When a certificate expires, in seconds since the epoch.");
 		any = TRUE;
-		g_string_append_printf(
-		    to, PREFIX "certificate_expiry_seconds{file=\"%s\"} %" G_GINT64_FORMAT "\n",
-		    tls->key, tls->expires);
+		put_expiry(to, tls->key, tls->expires);
+	}
+	if (!any && certs > 0)
+		put_help(to, "certificate_expiry_seconds",
+			 "When a certificate expires, in seconds since the epoch.");
+	for (guint i = 0; i < certs; i++) {
+		const GbeTlsFile *file = facts->certs->pdata[i];
+
+		put_expiry(to, file->path, file->expires);
 	}
 }
 

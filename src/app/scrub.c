@@ -208,7 +208,7 @@ gbe_scrub_run(GbeApp *app)
 	if (!gbe_configuration_load(app, FALSE, &error) ||
 	    !gbe_app_open_state(app, FALSE, &error) ||
 	    !gbe_observe(app, &options, &observed, &error)) {
-		gbe_note("%s", error->message);
+		gbe_complain("%s", error->message);
 		return 1;
 	}
 	scrub.observed = observed;
@@ -222,7 +222,7 @@ gbe_scrub_run(GbeApp *app)
 			continue;
 		}
 		/* Not to be read now is not damaged: the next time says more. */
-		gbe_note("%s: %s", backup->name, error->message);
+		gbe_complain("%s: %s", backup->name, error->message);
 		status = 1;
 	}
 	if (scrub.rotted > 0)

@@ -2,8 +2,9 @@
 #include "app/snapshot.h"
 
 #include "app/endpoint.h"
+#include "app/maintenance.h"
 #include "etcd/client.h"
-#include "etcd/defrag-gauge.h"
+#include "etcd/gauge.h"
 #include "etcd/snapshot-sum.h"
 #include "fs/open.h"
 #include "fs/part.h"
@@ -11,7 +12,6 @@
 /* Without a byte. */
 #define IDLE_SECONDS 30
 #define GAUGE_SECONDS 2
-#define LOCK_WAIT_MS 1000
 
 typedef struct {
 	const GbeSnapshotSave *options;
@@ -72,29 +72,12 @@ receive(const GbeEndpoint *endpoint, gint64 deadline, Stream *stream, GError **e
 			 endpoint->endpoint, failure.why);
 }
 
-/* Who may not write there is not root, and what is said by etcd itself has to do. */
-static bool
-lock(GbeApp *app, GbeLock **ret_lock, GError **error)
-{
-	gbe_autofd int run_fd = -1;
-	g_autoptr(GError) local = NULL;
-
-	if (gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &local) &&
-	    gbe_lock_acquire_at(run_fd, GBE_MAINTENANCE_LOCK, "snapshot save", LOCK_WAIT_MS,
-				ret_lock, &local))
-		return true;
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY) && geteuid() != 0)
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
-}
-
 static bool
 check_defragmentation(const GbeEndpoint *endpoint, gint64 deadline, GError **error)
 {
 	gint64 soon = g_get_monotonic_time() + GAUGE_SECONDS * G_USEC_PER_SEC;
 
-	if (gbe_defrag_gauge_ask(endpoint, deadline > 0 ? MIN(soon, deadline) : soon) != GBE_YES)
+	if (gbe_gauge_defragments(endpoint, deadline > 0 ? MIN(soon, deadline) : soon) != GBE_YES)
 		return true;
 	return gbe_throw(error, GBE_ERROR_BUSY,
 			 "etcd at %s is being defragmented, and a snapshot at the same time would "
@@ -138,7 +121,7 @@ gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options, GbeVerification *
 
 	if (!gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
 	    !gbe_part_begin(dir_fd, name, options->replace, &part, error) ||
-	    !lock(app, &maintenance, error))
+	    !gbe_maintenance_lock(app, "snapshot save", &maintenance, error))
 		return false;
 	if (!save(app, options, &part, &verification, error))
 		return gbe_prefix(error, "%s", options->path);

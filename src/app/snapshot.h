@@ -5,15 +5,12 @@
  * synced (fs/part.h says what a power cut leaves). Memory does not grow with the database.
  *
  * Never beside a defragmentation, which would stop every write until the stream is through (etcd.md
- * section 8): while etcd says that one is under way, or somebody holds GBE_MAINTENANCE_LOCK.
+ * section 8): while etcd says that one is under way, or somebody else is at it (maintenance.h).
  */
 #pragma once
 
 #include "app/verify.h"
 #include "fs/part.h"
-
-/* In GBE_RUN_DIR: taken by whoever streams the database or defragments it. */
-#define GBE_MAINTENANCE_LOCK "maintenance"
 
 typedef struct {
 	const char *path; /* relative to here, or below the root */
@@ -31,4 +28,11 @@ bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
 
 /* Every page and row of a part whose checksum is known to be right; GBE_ERROR_VERIFY_FAILED. */
 bool gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
+			GError **error) GBE_CHECKED;
+
+/* A regular file that somebody named: relative to here, or below the root. */
+bool gbe_snapshot_open(GbeApp *app, const char *path, int *ret_fd, GError **error) GBE_CHECKED;
+/* Can it be restored from? GBE_ERROR_VERIFY_FAILED: it is damaged; _CANNOT_TELL; and GBE_ERROR_REFUSED with
+ * @unsummed, what to do then, where no checksum is behind the database. NULL: none is asked for. */
+bool gbe_snapshot_check(const GbeVerification *verification, const char *unsummed,
 			GError **error) GBE_CHECKED;

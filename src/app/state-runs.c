@@ -12,6 +12,7 @@
 #include "core/situation.h"
 #include "fs/open.h"
 #include "fs/sync.h"
+#include "sys/events.h"
 
 #define RUNS "runs"
 #define RUNS_DIR GBE_STATE_DIR "/" RUNS
@@ -132,13 +133,18 @@ gbe_state_observe_runs(GbeApp *app, gboolean repair, GbeFacts *facts, GError **e
 		const char *name = names->pdata[i];
 		g_autoptr(GError) local = NULL;
 		GbeRunRecord *record = NULL;
+		GbeEventFields fields = {0};
 
 		if (!gbe_run_record_name_parse(name, NULL, NULL))
 			continue;
-		if (read_run(runs_fd, name, &record, &local))
+		if (read_run(runs_fd, name, &record, &local)) {
 			add_run(facts->runs, record);
-		else if (repair && g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT))
+		} else if (repair && g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
 			gbe_state_set_aside(runs_fd, name, local);
+		} else {
+			fields.reason = local->message;
+			gbe_event_state_broken(&fields);
+		}
 	}
 	return true;
 }

@@ -9,6 +9,7 @@
  *   request                 core/request.h
  *   attempts, last-operation, failure, starts, gone, cmdline-request, configuration
  *   runs/<sequence>.<verdict>
+ *   certs/                  app/certs-archive.h
  *   backups/                the store, where it lies here
  *
  * Every record is sealed and written whole (fs/write.h). One that cannot be read is renamed to

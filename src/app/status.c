@@ -54,6 +54,23 @@ alarms_json(const GbeHealthFacts *facts)
 	return alarms;
 }
 
+static JsonArray *
+warnings_json(const GbeHealthLook *look)
+{
+	JsonArray *warnings = json_array_new();
+
+	for (guint i = 0; look != NULL && i < GBE_N_CHECKS; i++) {
+		const GbeCheck *check = &look->report->steps[i];
+		g_autofree char *text = NULL;
+
+		if (check->result != GBE_CHECK_WARNING)
+			continue;
+		text = g_strconcat(gbe_check_to_string((GbeCheckKind)i), ": ", check->detail, NULL);
+		json_array_add_string_element(warnings, text);
+	}
+	return warnings;
+}
+
 JsonObject *
 gbe_status_etcd(const GbeHealthLook *look)
 {
@@ -72,6 +89,7 @@ gbe_status_etcd(const GbeHealthLook *look)
 	set_known(etcd, "db_size", facts != NULL ? facts->db_size : -1);
 	set_known(etcd, "db_in_use", facts != NULL ? facts->db_in_use : -1);
 	json_object_set_array_member(etcd, "alarms", alarms_json(facts));
+	json_object_set_array_member(etcd, "warnings", warnings_json(look));
 	return etcd;
 }
 

@@ -327,15 +327,18 @@ bool
 gbe_store_remove(GbeStore *store, const char *name, GError **error)
 {
 	g_autofree char *partial = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
+	const GbeStore *at = gbe_store_at(store, name);
+	bool ok = gbe_remove_tree_at(at->fd, partial, error) &&
+		  gbe_rename_new_at(at->fd, name, at->fd, partial, error);
 
-	store = gbe_store_at(store, name);
-	if (!gbe_remove_tree_at(store->fd, partial, error) ||
-	    !gbe_rename_new_at(store->fd, name, store->fd, partial, error) ||
-	    !gbe_sync_dir(store->fd, store->path, error) ||
-	    GBE_FAULT("store-remove-renamed", error) ||
-	    !gbe_remove_tree_at(store->fd, partial, error))
-		return gbe_prefix(error, "remove backup %s", name);
-	return true;
+	if (ok && !gbe_sync_dir(at->fd, at->path, error)) {
+		/* Under its name on the disk, perhaps: then all of it has to be there. */
+		(void)!gbe_rename_new_at(at->fd, partial, at->fd, name, NULL);
+		ok = false;
+	}
+	ok = ok && !GBE_FAULT("store-remove-renamed", error) &&
+	     gbe_remove_tree_at(at->fd, partial, error);
+	return ok || gbe_prefix(error, "remove backup %s", name);
 }
 
 /* A pending entry is complete once it has both its parts: then only its name is missing. */

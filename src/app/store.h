@@ -50,7 +50,8 @@ bool gbe_store_read_manifest(int entry_fd, const char *name, GbeManifest **ret_m
 /* Rewrites <name>/manifest.json, durable. */
 bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
 			      GError **error) GBE_CHECKED;
-/* Renames to ".partial-<name>", syncs, removes: after a power cut the entry is whole or swept. */
+/* Renames to ".partial-<name>", syncs, removes: after a power cut the entry is whole or swept. Where the sync
+ * fails, it stays. */
 bool gbe_store_remove(GbeStore *store, const char *name, GError **error) GBE_CHECKED;
 /* Removes partials, finishes or removes pendings. @skip: the name of a pending that an open intent still
  * fills; NULL. */

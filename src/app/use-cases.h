@@ -10,6 +10,8 @@
 /* The worker of prerun: 0, or 5 when etcd is held back. @unfinished: starts in a row before this one that
  * did not come to their end; from 2 on, what is open is undone rather than tried again. */
 int gbe_prerun_run(GbeApp *app, guint unfinished);
+/* All of prerun: the worker, and who watches it (app/supervise.h). @root, @config_file: may be NULL. 0 or 5. */
+int gbe_prerun_start(const char *root, const char *config_file);
 /* In the initramfs, before any service of the root: what rd.greenboot-etcd.restore= asks for (rule 2), and
  * nothing else; all other rules are prerun's. False: there was nothing to do. A cut leaves what a cut in
  * prerun leaves, and prerun goes on from there. */
@@ -25,6 +27,9 @@ int gbe_red_run(GbeApp *app);
 int gbe_health_run(GbeApp *app);
 /* etcd's health into status.json, the MOTD and the metrics; records nothing. */
 bool gbe_monitor_run(GbeApp *app, GError **error) GBE_CHECKED;
+/* Defragments etcd's database where [defrag] says that it is due; what has to wait is tried the next time. 0, or
+ * 1 where it failed. */
+int gbe_defrag_run(GbeApp *app);
 /* Reads what is due of the backups again. 0, or 1 where one could not be read. */
 int gbe_scrub_run(GbeApp *app);
 /* Would the next upgrade go well? 0, 5 or 7. With @ret_findings (array of char *), nothing is logged. */

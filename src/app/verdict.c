@@ -91,6 +91,22 @@ gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted)
 	return app->config->etcd.service != NULL && *app->config->etcd.service != '\0';
 }
 
+/* A run is one deployment's from its beginning to its end. */
+static void
+find_booted(const GbeApp *app, GbeFacts *facts)
+{
+	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	g_autoptr(GbeDeployments) deployments = NULL;
+
+	if (stamp != NULL && facts->run != NULL && g_strcmp0(stamp->run, facts->run) == 0 &&
+	    stamp->deployment.id != NULL) {
+		gbe_deployment_copy(&facts->booted, &stamp->deployment);
+		return;
+	}
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	gbe_deployment_copy(&facts->booted, &deployments->booted);
+}
+
 bool
 gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts, GError **error)
 {
@@ -98,7 +114,8 @@ gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts,
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GError) local = NULL;
 
-	gbe_deployment_copy(&facts->booted, booted);
+	if (booted != NULL)
+		gbe_deployment_copy(&facts->booted, booted);
 	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &local))
 		facts->run_why = g_strdup(local->message);
 	g_clear_error(&local);
@@ -112,6 +129,8 @@ gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts,
 	}
 	if (!gbe_state_observe(app, app->lock != NULL, facts, error))
 		return false;
+	if (booted == NULL)
+		find_booted(app, facts);
 	*ret_facts = g_steal_pointer(&facts);
 	return true;
 }

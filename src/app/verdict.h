@@ -19,8 +19,9 @@ bool gbe_verdict_adopt_fresh_stamp(GbeApp *app, GError **error) GBE_CHECKED;
  * *ret_booted (to be cleared): the booted deployment, id NULL where it cannot be told. */
 bool gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted);
 /* What of the facts a verdict needs: the booted deployment, the run, the stamps, the records of the
- * state. Cheap: neither the store nor etcd's files are looked into. The caller holds the lock, or nothing is
- * repaired. */
+ * state. Cheap: neither the store nor etcd's files are looked into. @booted NULL: it is found out, and ostree
+ * asked only where this run's prerun has not written down which one it is. The caller holds the lock, or
+ * nothing is repaired. */
 bool gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts,
 		      GError **error) GBE_CHECKED;
 /* The stamp of this run, borrowed; NULL with *ret_why (newly allocated): it is another's. */

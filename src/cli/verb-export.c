@@ -7,6 +7,7 @@
 #include "core/record.h"
 
 #define TIMEOUT_SECONDS 300
+#define TIMEOUT_MOST 86400
 
 static gboolean arg_drop_wal, arg_v3_only, arg_force;
 static char *arg_timeout;
@@ -62,12 +63,8 @@ gbe_verb_export(GbeCli *cli, char **arguments, GError **error)
 			     .progress = gbe_progress_step};
 	bool ok;
 
-	if (arg_timeout != NULL && !gbe_duration_parse(arg_timeout, &options.timeout, error)) {
-		if (error != NULL)
-			(*error)->code = GBE_ERROR_USAGE;
-		return gbe_prefix(error, "--timeout");
-	}
-	options.timeout = MIN(options.timeout, 86400);
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+		return false;
 	gbe_progress_begin(cli, "exported");
 	ok = gbe_export(cli->app, &options, &exported, error);
 	gbe_progress_end();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* health and preflight: questions whose answer is in the exit status, too. */
+#include "app/certs.h"
 #include "app/configuration.h"
 #include "app/preflight.h"
 #include "app/status.h"
-#include "app/verdict.h"
 #include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
@@ -26,6 +26,7 @@ look_until(GbeHealthLook *look, guint64 seconds)
 	gint64 deadline = g_get_monotonic_time() + (gint64)MIN(seconds, 86400) * G_USEC_PER_SEC;
 	guint timeout_ms = (guint)look->app->config->health.request_timeout * 1000;
 
+	gbe_certs_add_to_health(look->app, look->facts);
 	for (;;) {
 		gint64 left;
 
@@ -35,21 +36,6 @@ look_until(GbeHealthLook *look, guint64 seconds)
 			return;
 		g_usleep((gulong)MIN(left, POLL_USEC));
 	}
-}
-
-/* What the data is to be; who is not root does without. */
-static void
-expect(GbeCli *cli, GbeHealthLook *look)
-{
-	g_autoptr(GbeDeployments) deployments =
-	    gbe_deployments_load(cli->app->root_fd, cli->app->root_path, &cli->app->cmdline);
-	g_autoptr(GbeFacts) facts = NULL;
-
-	if (!gbe_app_open_state(cli->app, FALSE, NULL) ||
-	    !gbe_verdict_look(cli->app, &deployments->booted, &facts, NULL))
-		return;
-	look->facts->on_trial = gbe_verdict_on_trial(facts);
-	gbe_health_look_expect(look, facts);
 }
 
 static void
@@ -132,13 +118,10 @@ gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GbeHealthLook) look = NULL;
 	guint64 seconds = 0;
 
-	if (arg_wait != NULL && !gbe_duration_parse(arg_wait, &seconds, error)) {
-		if (error != NULL)
-			(*error)->code = GBE_ERROR_USAGE;
-		return gbe_prefix(error, "--wait");
-	}
+	if (!gbe_verb_duration("--wait", arg_wait, G_MAXUINT, &seconds, error))
+		return false;
 	look = gbe_health_look_new(cli->app);
-	expect(cli, look);
+	gbe_health_look_expect_own(look);
 	look_until(look, seconds);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = gbe_cli_health_json(look);

@@ -8,6 +8,7 @@
 #include "core/space.h"
 
 #define TIMEOUT_SECONDS 300
+#define TIMEOUT_MOST 86400
 
 static gboolean arg_no_checksum, arg_etcd_only;
 static char *arg_timeout;
@@ -54,12 +55,8 @@ gbe_verb_import(GbeCli *cli, char **arguments, GError **error)
 			     .progress = gbe_progress_step};
 	bool ok;
 
-	if (arg_timeout != NULL && !gbe_duration_parse(arg_timeout, &options.timeout, error)) {
-		if (error != NULL)
-			(*error)->code = GBE_ERROR_USAGE;
-		return gbe_prefix(error, "--timeout");
-	}
-	options.timeout = MIN(options.timeout, 86400);
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+		return false;
 	gbe_progress_begin(cli, "read");
 	ok = gbe_import(cli->app, &options, &imported, error);
 	gbe_progress_end();

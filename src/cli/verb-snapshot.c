@@ -5,6 +5,8 @@
 #include "cli/progress.h"
 #include "cli/verb.h"
 
+#define TIMEOUT_MOST (30 * 86400)
+
 static gboolean arg_force;
 static char *arg_timeout;
 
@@ -24,12 +26,8 @@ save(GbeCli *cli, const char *path, GError **error)
 				   .progress = gbe_progress_step};
 	bool ok;
 
-	if (arg_timeout != NULL && !gbe_duration_parse(arg_timeout, &options.timeout, error)) {
-		if (error != NULL)
-			(*error)->code = GBE_ERROR_USAGE;
-		return gbe_prefix(error, "--timeout");
-	}
-	options.timeout = MIN(options.timeout, 30 * 86400);
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+		return false;
 	gbe_progress_begin(cli, "received");
 	ok = gbe_snapshot_save(cli->app, &options, &verification, error);
 	gbe_progress_end();

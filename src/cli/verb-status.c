@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/certs.h"
 #include "app/status.h"
 #include "cli/observe.h"
 #include "cli/print.h"
@@ -44,6 +45,7 @@ static void
 print_etcd(JsonObject *status)
 {
 	JsonObject *etcd = gbe_json_object(status, "etcd");
+	JsonArray *warnings = gbe_json_array(etcd, "warnings");
 	const char *version = gbe_json_string(etcd, "version", NULL);
 	const char *reason = gbe_json_string(etcd, "reason", NULL);
 	const char *healthy = gbe_text_tri(etcd, "healthy");
@@ -55,6 +57,8 @@ print_etcd(JsonObject *status)
 			version != NULL ? version : "",
 			reason != NULL && *reason != '\0' ? ": " : "",
 			reason != NULL ? reason : "");
+	for (guint i = 0; warnings != NULL && i < json_array_get_length(warnings); i++)
+		gbe_print_field("", "%s", json_array_get_string_element(warnings, i));
 }
 
 static void
@@ -205,6 +209,7 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_cli_observe(cli, &observed, error))
 		return false;
 	look = gbe_health_look_new(cli->app);
+	gbe_certs_add_to_health(cli->app, look->facts);
 	gbe_health_look_now(look, PROBE_MS);
 	if (observed != NULL)
 		status = gbe_status_collect(cli->app, observed, look);

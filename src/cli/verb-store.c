@@ -2,6 +2,7 @@
 /* prune, pin, unpin, delete, mark: what is done to backups. */
 #include "app/by-hand.h"
 #include "app/status.h"
+#include "cli/print-removed.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/backup-name.h"
@@ -80,32 +81,6 @@ gbe_verb_delete(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
-static void
-print_pruned(GbeCli *cli, const GPtrArray *removed)
-{
-	g_autoptr(JsonObject) object = json_object_new();
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < removed->len; i++) {
-		const GbeByHandRemoval *removal = removed->pdata[i];
-		JsonObject *element = json_object_new();
-
-		gbe_json_set_string(element, "name", removal->name);
-		gbe_json_set_string(element, "reason", removal->reason);
-		json_array_add_object_element(array, element);
-		if (!cli->json && !cli->quiet)
-			gbe_print("%sdeleted %s: %s\n", arg_dry_run ? "would be " : "",
-				  removal->name, removal->reason);
-	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
-	json_object_set_array_member(object, "deleted", array);
-	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-	if (cli->json)
-		gbe_print_object(object);
-	else if (removed->len == 0 && !cli->quiet)
-		gbe_print("nothing to remove\n");
-}
-
 bool
 gbe_verb_prune(GbeCli *cli, char **arguments, GError **error)
 {
@@ -113,7 +88,7 @@ gbe_verb_prune(GbeCli *cli, char **arguments, GError **error)
 
 	if (!gbe_by_hand_prune(cli->app, arg_dry_run, &removed, error))
 		return false;
-	print_pruned(cli, removed);
+	gbe_print_removed(cli, removed, arg_dry_run);
 	return true;
 }
 

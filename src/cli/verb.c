@@ -9,3 +9,18 @@ gbe_verb_find(const char *name)
 			return verb->alias != NULL ? gbe_verb_find(verb->alias) : verb;
 	return NULL;
 }
+
+bool
+gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *seconds,
+		  GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	guint64 given = 0;
+
+	if (text == NULL)
+		return true;
+	if (!gbe_duration_parse(text, &given, &local))
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s: %s", option, local->message);
+	*seconds = MIN(given, most);
+	return true;
+}

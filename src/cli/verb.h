@@ -32,6 +32,11 @@ extern const GbeVerb gbe_verbs[]; /* ends with a NULL name */
 /* Aliases are resolved. NULL: no such verb. */
 const GbeVerb *gbe_verb_find(const char *name);
 
+/* What an option in seconds was given as; @text NULL: it was not, and *seconds is as it was. At most @most.
+ * GBE_ERROR_USAGE names @option. */
+bool gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *seconds,
+		       GError **error) GBE_CHECKED;
+
 #define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
 
 GBE_VERB(status);
@@ -55,9 +60,17 @@ GBE_VERB(etcdctl);
 GBE_VERB(diagnose);
 GBE_VERB(export);
 GBE_VERB(import);
+GBE_VERB(store);
+GBE_VERB(run);
+GBE_VERB(defrag);
+GBE_VERB(alarm);
+GBE_VERB(certs);
+GBE_VERB(member);
+GBE_VERB(endpoint);
 
 extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_backup[],
     gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
-    gbe_options_import[];
+    gbe_options_import[], gbe_options_store[], gbe_options_run[], gbe_options_defrag[],
+    gbe_options_alarm[], gbe_options_certs[];

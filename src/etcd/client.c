@@ -11,6 +11,8 @@
 #define ANSWER_MAX (256 * 1024)
 /* etcd sends pieces of 32 KiB. */
 #define PIECE_MAX (1024 * 1024)
+/* Need not be there, and is never made. */
+#define PROBE_KEY "greenboot-etcd/probe"
 
 struct GbeClient {
 	GbeConnection *connection;
@@ -31,6 +33,7 @@ static const struct {
     [GBE_MESSAGE_DEFRAGMENT] = {"/etcdserverpb.Maintenance/Defragment",
 				"/v3/maintenance/defragment"},
     [GBE_MESSAGE_COMPACTION] = {"/etcdserverpb.KV/Compact", "/v3/kv/compaction", RPC_NEEDS_LEADER},
+    [GBE_MESSAGE_TXN] = {"/etcdserverpb.KV/Txn", "/v3/kv/txn", RPC_NEEDS_LEADER},
 };
 
 bool
@@ -199,6 +202,32 @@ gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline, GbeCallF
 	gbe_protobuf_put_varint(request, 1, (guint64)revision);
 	gbe_protobuf_put_varint(request, 2, TRUE);
 	return ask(client, GBE_MESSAGE_COMPACTION, request, json, deadline, &header, ret_failure);
+}
+
+/* In protocol buffers, etcd's rpc.proto: TxnRequest {1 compare {2 target VERSION, 3 key, 4 version},
+ * 2 success {3 request_delete_range {1 key}}}. etcd refuses to do it as a read, which a transaction of
+ * nothing but reads would be, and a delete of nothing makes no revision. */
+bool
+gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) compare = g_byte_array_new();
+	g_autoptr(GByteArray) remove = g_byte_array_new();
+	g_autoptr(GByteArray) operation = g_byte_array_new();
+	g_autofree char *key = g_base64_encode((const guchar *)PROBE_KEY, strlen(PROBE_KEY));
+	g_autofree char *json = g_strdup_printf(
+	    "{\"compare\":[{\"target\":\"VERSION\",\"key\":\"%s\",\"version\":\"0\"}],"
+	    "\"success\":[{\"requestDeleteRange\":{\"key\":\"%s\"}}]}",
+	    key, key);
+	GbeEtcdHeader header;
+
+	gbe_protobuf_put_string(compare, 3, PROBE_KEY);
+	gbe_protobuf_put_varint(compare, 4, 0);
+	gbe_protobuf_put_string(remove, 1, PROBE_KEY);
+	gbe_protobuf_put_bytes(operation, 3, remove->data, remove->len);
+	gbe_protobuf_put_bytes(request, 1, compare->data, compare->len);
+	gbe_protobuf_put_bytes(request, 2, operation->data, operation->len);
+	return ask(client, GBE_MESSAGE_TXN, request, json, deadline, &header, ret_failure);
 }
 
 bool

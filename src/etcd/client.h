@@ -47,6 +47,11 @@ bool gbe_client_defragment(GbeClient *client, gint64 deadline,
 /* Forgets what was before @revision; returns when the space is free. */
 bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
+/* The whole way of a write, the backend's lock that a defragmentation holds included, and no key, revision or
+ * event comes of it: deletes a key if there is none of that name. Unlike the alarms, which never get as far
+ * as the database. */
+bool gbe_client_write_nothing(GbeClient *client, gint64 deadline,
+			      GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Takes back one member's alarm; what remains is not told. */
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;

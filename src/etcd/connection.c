@@ -307,9 +307,25 @@ is_over(const GbeExchange *exchange)
 	return exchange->deadline > 0 && g_get_monotonic_time() + OVER_USEC >= exchange->deadline;
 }
 
+/* What libcurl says has the milliseconds in it: the same would be another reason each time, and be said anew by
+ * whoever says what is new. */
+static const char *
+words_of(GbeConnection *connection, CURLcode code)
+{
+	long number = 0;
+
+	(void)curl_easy_getinfo(connection->curl, CURLINFO_OS_ERRNO, &number);
+	if (code == CURLE_COULDNT_CONNECT && number != 0)
+		return g_strerror((int)number);
+	if (code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT ||
+	    connection->detail[0] == '\0')
+		return curl_easy_strerror(code);
+	return connection->detail;
+}
+
 bool
-gbe_connection_post(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
-		    bool *ret_cut, GbeCallFailure *ret_failure)
+gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
+		   bool *ret_cut, GbeCallFailure *ret_failure)
 {
 	gint64 left_ms = 0;
 	struct curl_slist *headers = NULL;
@@ -338,8 +354,7 @@ gbe_connection_post(GbeConnection *connection, const GbeExchange *exchange, long
 		code = CURLE_OPERATION_TIMEDOUT;
 	if (code != CURLE_OK && code != CURLE_WRITE_ERROR)
 		return gbe_call_fail(ret_failure, reach_of(connection, code, status != 0), "%s",
-				     connection->detail[0] != '\0' ? connection->detail
-								   : curl_easy_strerror(code));
+				     words_of(connection, code));
 	*ret_status = status;
 	*ret_cut = code == CURLE_WRITE_ERROR;
 	return true;

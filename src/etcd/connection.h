@@ -35,5 +35,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConnection, gbe_connection_close)
 bool gbe_connection_is_grpc(const GbeConnection *connection);
 /* True when there is a HTTP status, whichever, and all of the answer, or as much as take() wanted
  * (*ret_cut). */
-bool gbe_connection_post(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
-			 bool *ret_cut, GbeCallFailure *ret_failure);
+bool gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
+			bool *ret_cut, GbeCallFailure *ret_failure);

@@ -5,6 +5,7 @@
 /* Of one kind, so that one lost page does not fill the list. */
 #define FINDINGS_MAX 8
 #define ROW_BYTES_MIN 48
+#define HASH_KV_BEGIN gbe_crc32c(0, "key", 3)
 
 typedef struct {
 	GbeDbReader *reader;
@@ -14,6 +15,10 @@ typedef struct {
 	guint64 rows;	/* seen in this pass */
 	guint64 prefix; /* of them, up to the compacted revision */
 	guint64 bad_rows, gaps;
+	/* The snapshot's hash where the first row begins. */
+	guint32 start;
+	guint64 start_size;
+	gboolean leaves_out; /* HashKV has not all of the rows, whatever their histories say */
 	/* The snapshot's hash where the first row beyond that revision begins. */
 	gboolean beyond;
 	guint32 from;
@@ -157,6 +162,13 @@ stream_row(GbeDbReader *reader, const GbeBboltRow *row, GbeStream *stream, GErro
 	return stream_value(reader, row, stream, error);
 }
 
+/* A deletion at the compacted revision never counts. */
+static gboolean
+is_left_out(const Rows *rows, const GbeRevision *revision)
+{
+	return revision->tombstone && revision->main == rows->compacted;
+}
+
 static GbeWalk
 check_row(const GbeBboltRow *row, gpointer data, GError **error)
 {
@@ -176,6 +188,8 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 		rows->from = gbe_stream_sum(&rows->reader->snapshot);
 		rows->from_size = rows->reader->snapshot.size;
 	}
+	if (is_left_out(rows, &revision))
+		rows->leaves_out = TRUE;
 	if (!stream_row(rows->reader, row, &rows->reader->snapshot, error) ||
 	    !gbe_key_value_read(&rows->reader->bolt, row, &kv, &good, error))
 		return GBE_WALK_FAIL;
@@ -252,7 +266,7 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 }
 
 /* The rows up to the compacted revision that HashKV has: the newest put of each key that still is. Where
- * no key is, etcd leaves none out; a deletion at that very revision never counts. */
+ * no key is, etcd leaves none out. */
 static GbeWalk
 keep_row(const GbeBboltRow *row, gpointer data, GError **error)
 {
@@ -264,7 +278,7 @@ keep_row(const GbeBboltRow *row, gpointer data, GError **error)
 		return GBE_WALK_ON;
 	if (revision.main > rows->compacted)
 		return GBE_WALK_STOP;
-	skip = (revision.tombstone && revision.main == rows->compacted) ||
+	skip = is_left_out(rows, &revision) ||
 	       (rows->reader->db.live_keys > 0 &&
 		gbe_history_is_superseded(rows->history, (guint32)rows->prefix));
 	rows->prefix++;
@@ -281,23 +295,38 @@ settle_kept(gpointer data)
 	gbe_stream_settle(&rows->kept);
 }
 
+/* Once more over the rows up to the compacted revision. */
+static bool
+sum_up_kept(Rows *rows, const GbeBboltBucket *bucket, GError **error)
+{
+	GbeBboltVisitor visitor = {.row = keep_row, .settle = settle_kept, .data = rows};
+
+	rows->kept = (GbeStream){.crc = HASH_KV_BEGIN};
+	rows->prefix = 0;
+	return gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, NULL, error);
+}
+
 static bool
 compute_hash_kv(Rows *rows, const GbeBboltBucket *bucket, guint64 prefix, GError **error)
 {
-	GbeBboltVisitor visitor = {.row = keep_row, .settle = settle_kept, .data = rows};
 	GbeDbReader *reader = rows->reader;
 	guint32 end = gbe_stream_sum(&reader->snapshot);
 	guint64 size = reader->snapshot.size;
 
 	if (prefix > 0 && (rows->history == NULL || !gbe_history_knows_superseded(rows->history)))
 		return true;
-	rows->kept = (GbeStream){.crc = gbe_crc32c(0, "key", 3)};
-	rows->prefix = 0;
-	if (prefix > 0 && !gbe_bbolt_walk(&reader->bolt, bucket, NULL, &visitor, NULL, error))
-		return false;
-	reader->db.hash_kv = rows->beyond ? gbe_hash_kv(gbe_stream_sum(&rows->kept), rows->from,
-							end, size - rows->from_size)
-					  : gbe_stream_sum(&rows->kept);
+	/* A compaction has taken all that HashKV would leave out, in most databases. */
+	if (prefix == 0 || (!rows->leaves_out && !gbe_history_has_superseded(rows->history))) {
+		reader->db.hash_kv =
+		    gbe_hash_kv(HASH_KV_BEGIN, rows->start, end, size - rows->start_size);
+	} else {
+		if (!sum_up_kept(rows, bucket, error))
+			return false;
+		reader->db.hash_kv = rows->beyond
+					 ? gbe_hash_kv(gbe_stream_sum(&rows->kept), rows->from, end,
+						       size - rows->from_size)
+					 : gbe_stream_sum(&rows->kept);
+	}
 	reader->db.has_hash_kv = TRUE;
 	return true;
 }
@@ -319,6 +348,8 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 		history = gbe_history_new(
 		    rows.compacted, MIN(reader->db.total_size, reader->db.size) / ROW_BYTES_MIN);
 	rows.history = history;
+	rows.start = gbe_stream_sum(&reader->snapshot);
+	rows.start_size = reader->snapshot.size;
 	if (!gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error))
 		return false;
 	say_more(&rows, "db-row", rows.bad_rows);

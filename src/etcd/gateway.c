@@ -61,7 +61,7 @@ gbe_gateway_call(GbeConnection *connection, const char *path, const char *reques
 				.data = answer};
 	long status = 0;
 	bool cut = false;
-	bool ok = gbe_connection_post(connection, &exchange, &status, &cut, ret_failure);
+	bool ok = gbe_connection_ask(connection, &exchange, &status, &cut, ret_failure);
 
 	if (ok && cut)
 		ok = gbe_call_fail(ret_failure, GBE_REACH_FOREIGN,

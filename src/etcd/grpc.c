@@ -107,7 +107,7 @@ gbe_grpc_call(GbeConnection *connection, const GbeGrpcCall *call, GbeCallFailure
 	if (timeout != NULL)
 		headers[n++] = timeout;
 	gbe_grpc_answer_init(&answer, call->limit, call->take, call->data);
-	if (!gbe_connection_post(connection, &exchange, &status, &cut, ret_failure)) {
+	if (!gbe_connection_ask(connection, &exchange, &status, &cut, ret_failure)) {
 		/* It said why before it broke off. */
 		if (ret_failure->reach == GBE_REACH_DROPPED && answer.status > 0)
 			(void)check_status(&answer, ret_failure);

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* 12 MiB of table, filled to 13/16, and 8 MiB of sketch: together with a bit for each of 32 Mi rows
+/* 15 MiB of table, filled to 13/16, and 8 MiB of sketch: together with a bit for each of 32 Mi rows
  * what one verification may use. */
-#define SLOTS_MAX (1024U * 1024U)
+#define SLOTS_MAX (1280U * 1024U)
 #define SLOTS_MIN 1024U
 #define SKETCH_BYTES (8U * 1024 * 1024)
 #define SKETCH_SLOTS (SKETCH_BYTES * 4U)
@@ -152,6 +152,12 @@ gboolean
 gbe_history_knows_superseded(const GbeHistory *history)
 {
 	return !history->bits_full && !history->incomplete;
+}
+
+gboolean
+gbe_history_has_superseded(const GbeHistory *history)
+{
+	return history->bits_size > 0;
 }
 
 gboolean

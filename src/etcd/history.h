@@ -48,4 +48,5 @@ gboolean gbe_history_is_complete(const GbeHistory *history);
 guint64 gbe_history_passes(const GbeHistory *history);
 /* False: more rows up to the compacted revision than there are bits for. */
 gboolean gbe_history_knows_superseded(const GbeHistory *history);
+gboolean gbe_history_has_superseded(const GbeHistory *history); /* any */
 gboolean gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal);

@@ -4,123 +4,25 @@
 #include <string.h>
 
 #include "core/record.h"
+#include "etcd/messages-private.h"
 #include "etcd/protobuf.h"
 
-typedef enum {
-	KIND_U64,  /* int64 as well, as two's complement */
-	KIND_BOOL, /* gboolean */
-	KIND_TEXT, /* char * */
-	KIND_ALARM,
-	KIND_PART, /* a message within the struct */
-	KIND_LIST, /* GArray * of messages */
-} Kind;
-
-typedef struct Field Field;
-struct Field {
-	guint32 number;
-	const char *json;
-	Kind kind;
-	gsize offset;
-	const Field *fields; /* of a message; the last has number 0 */
-	guint size;	     /* of a list's element */
-};
-
-static const Field header_fields[] = {
-    {1, "cluster_id", KIND_U64, offsetof(GbeEtcdHeader, cluster_id)},
-    {2, "member_id", KIND_U64, offsetof(GbeEtcdHeader, member_id)},
-    {3, "revision", KIND_U64, offsetof(GbeEtcdHeader, revision)},
-    {4, "raft_term", KIND_U64, offsetof(GbeEtcdHeader, raft_term)},
-    {0},
-};
-
-#define HEADER                                                                                     \
-	{                                                                                          \
-		1, "header", KIND_PART, 0, header_fields                                           \
-	}
-
-static const Field status_fields[] = {
-    HEADER,
-    {2, "version", KIND_TEXT, offsetof(GbeEtcdStatus, version)},
-    {3, "dbSize", KIND_U64, offsetof(GbeEtcdStatus, db_size)},
-    {4, "leader", KIND_U64, offsetof(GbeEtcdStatus, leader)},
-    {5, "raftIndex", KIND_U64, offsetof(GbeEtcdStatus, raft_index)},
-    {6, "raftTerm", KIND_U64, offsetof(GbeEtcdStatus, raft_term)},
-    {7, "raftAppliedIndex", KIND_U64, offsetof(GbeEtcdStatus, raft_applied)},
-    {9, "dbSizeInUse", KIND_U64, offsetof(GbeEtcdStatus, db_in_use)},
-    {10, "isLearner", KIND_BOOL, offsetof(GbeEtcdStatus, learner)},
-    {11, "storageVersion", KIND_TEXT, offsetof(GbeEtcdStatus, storage_version)},
-    {12, "dbSizeQuota", KIND_U64, offsetof(GbeEtcdStatus, quota)},
-    {0},
-};
-
-static const Field alarm_fields[] = {
-    {1, "memberID", KIND_U64, offsetof(GbeEtcdAlarm, member_id)},
-    {2, "alarm", KIND_ALARM, offsetof(GbeEtcdAlarm, alarm)},
-    {0},
-};
-
-static const Field alarms_fields[] = {
-    HEADER,
-    {2, "alarms", KIND_LIST, offsetof(GbeEtcdAlarms, list), alarm_fields, sizeof(GbeEtcdAlarm)},
-    {0},
-};
-
-static const Field member_fields[] = {
-    {1, "ID", KIND_U64, offsetof(GbeEtcdMember, id)},
-    {2, "name", KIND_TEXT, offsetof(GbeEtcdMember, name)},
-    {5, "isLearner", KIND_BOOL, offsetof(GbeEtcdMember, learner)},
-    {0},
-};
-
-static const Field members_fields[] = {
-    HEADER,
-    {2, "members", KIND_LIST, offsetof(GbeEtcdMembers, list), member_fields, sizeof(GbeEtcdMember)},
-    {0},
-};
-
-static const Field hash_kv_fields[] = {
-    HEADER,
-    {2, "hash", KIND_U64, offsetof(GbeEtcdHashKv, hash)},
-    {3, "compact_revision", KIND_U64, offsetof(GbeEtcdHashKv, compact_revision)},
-    {0},
-};
-
-static const Field range_fields[] = {
-    HEADER,
-    {4, "count", KIND_U64, offsetof(GbeEtcdRange, count)},
-    {0},
-};
-
-static const Field only_header_fields[] = {HEADER, {0}};
-
-static const struct {
-	const char *name;
-	const Field *fields;
-	gsize size;
-} messages[GBE_N_MESSAGES] = {
-    [GBE_MESSAGE_STATUS] = {"StatusResponse", status_fields, sizeof(GbeEtcdStatus)},
-    [GBE_MESSAGE_ALARMS] = {"AlarmResponse", alarms_fields, sizeof(GbeEtcdAlarms)},
-    [GBE_MESSAGE_MEMBERS] = {"MemberListResponse", members_fields, sizeof(GbeEtcdMembers)},
-    [GBE_MESSAGE_HASH_KV] = {"HashKVResponse", hash_kv_fields, sizeof(GbeEtcdHashKv)},
-    [GBE_MESSAGE_RANGE] = {"RangeResponse", range_fields, sizeof(GbeEtcdRange)},
-    [GBE_MESSAGE_DEFRAGMENT] = {"DefragmentResponse", only_header_fields, sizeof(GbeEtcdHeader)},
-    [GBE_MESSAGE_COMPACTION] = {"CompactionResponse", only_header_fields, sizeof(GbeEtcdHeader)},
-};
-
 static gpointer
-member_at(gpointer data, const Field *field)
+member_at(gpointer data, const GbeMessageField *field)
 {
 	return (guint8 *)data + field->offset;
 }
 
 static void
-clear_fields(const Field *fields, gpointer data)
+clear_fields(const GbeMessageField *fields, gpointer data)
 {
-	for (const Field *field = fields; field->number != 0; field++) {
+	for (const GbeMessageField *field = fields; field->number != 0; field++) {
 		GArray **list = member_at(data, field);
 
 		if (field->kind == KIND_TEXT) {
 			g_clear_pointer((char **)member_at(data, field), g_free);
+		} else if (field->kind == KIND_TEXTS) {
+			g_clear_pointer((GPtrArray **)member_at(data, field), g_ptr_array_unref);
 		} else if (field->kind == KIND_PART) {
 			clear_fields(field->fields, member_at(data, field));
 		} else if (field->kind == KIND_LIST && *list != NULL) {
@@ -134,13 +36,13 @@ clear_fields(const Field *fields, gpointer data)
 void
 gbe_message_clear(GbeMessage message, gpointer data)
 {
-	clear_fields(messages[message].fields, data);
-	memset(data, 0, messages[message].size);
+	clear_fields(gbe_message_tables[message].fields, data);
+	memset(data, 0, gbe_message_tables[message].size);
 }
 
 /* A new, zeroed element; NULL when there are too many. */
 static gpointer
-add_element(gpointer data, const Field *field)
+add_element(gpointer data, const GbeMessageField *field)
 {
 	GArray **list = member_at(data, field);
 
@@ -152,25 +54,50 @@ add_element(gpointer data, const Field *field)
 	return (*list)->data + ((*list)->len - 1) * field->size;
 }
 
+/* NULL: not such a text. */
+static char *
+copy_text(const char *text, gsize size)
+{
+	const char *from = text != NULL ? text : "";
+
+	if (size > GBE_MESSAGE_TEXT_MAX || !g_utf8_validate_len(from, size, NULL))
+		return NULL;
+	return g_strndup(from, size);
+}
+
 static bool
-set_text(gpointer data, const Field *field, const char *text, gsize size)
+set_text(gpointer data, const GbeMessageField *field, const char *text, gsize size)
 {
 	char **at = member_at(data, field);
+	char *copy = copy_text(text, size);
 
-	if (size > GBE_MESSAGE_TEXT_MAX ||
-	    !g_utf8_validate_len(text != NULL ? text : "", size, NULL))
+	if (copy == NULL)
 		return false;
 	g_free(*at);
-	*at = g_strndup(text != NULL ? text : "", size);
+	*at = copy;
+	return true;
+}
+
+static bool
+add_text(gpointer data, const GbeMessageField *field, const char *text, gsize size)
+{
+	GPtrArray **list = member_at(data, field);
+	char *copy;
+
+	if (*list == NULL)
+		*list = g_ptr_array_new_with_free_func(g_free);
+	if ((*list)->len >= GBE_MESSAGE_LIST_MAX || (copy = copy_text(text, size)) == NULL)
+		return false;
+	g_ptr_array_add(*list, copy);
 	return true;
 }
 
 /* ---- protocol buffers ---- */
 
-static bool read_message(GbeProtobuf *pb, const Field *fields, gpointer data);
+static bool read_message(GbeProtobuf *pb, const GbeMessageField *fields, gpointer data);
 
 static bool
-read_part(const GbeField *wire, const Field *field, gpointer data)
+read_part(const GbeField *wire, const GbeMessageField *field, gpointer data)
 {
 	GbeProtobuf pb;
 
@@ -182,7 +109,7 @@ read_part(const GbeField *wire, const Field *field, gpointer data)
 
 /* A field of another wire type than its own is one that is not known. */
 static bool
-read_field(const GbeField *wire, const Field *field, gpointer data)
+read_field(const GbeField *wire, const GbeMessageField *field, gpointer data)
 {
 	gboolean number = wire->type == GBE_WIRE_VARINT;
 	gboolean bytes = wire->type == GBE_WIRE_BYTES;
@@ -199,6 +126,8 @@ read_field(const GbeField *wire, const Field *field, gpointer data)
 		return true;
 	case KIND_TEXT:
 		return !bytes || set_text(data, field, (const char *)wire->data, wire->size);
+	case KIND_TEXTS:
+		return !bytes || add_text(data, field, (const char *)wire->data, wire->size);
 	case KIND_PART:
 		return !bytes || read_part(wire, field, member_at(data, field));
 	case KIND_LIST:
@@ -208,11 +137,11 @@ read_field(const GbeField *wire, const Field *field, gpointer data)
 }
 
 static bool
-read_message(GbeProtobuf *pb, const Field *fields, gpointer data)
+read_message(GbeProtobuf *pb, const GbeMessageField *fields, gpointer data)
 {
 	for (;;) {
 		GbeField wire;
-		const Field *field = fields;
+		const GbeMessageField *field = fields;
 		GbeFieldResult result = gbe_protobuf_next(pb, &wire);
 
 		if (result != GBE_FIELD_NEXT)
@@ -263,10 +192,10 @@ json_alarm(JsonObject *object, const char *key, guint64 *ret_alarm)
 	return true;
 }
 
-static bool json_message(JsonObject *object, const Field *fields, gpointer data);
+static bool json_message(JsonObject *object, const GbeMessageField *fields, gpointer data);
 
 static bool
-json_list(JsonArray *array, const Field *field, gpointer data)
+json_list(JsonArray *array, const GbeMessageField *field, gpointer data)
 {
 	for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
 		JsonNode *node = json_array_get_element(array, i);
@@ -280,7 +209,20 @@ json_list(JsonArray *array, const Field *field, gpointer data)
 }
 
 static bool
-json_field(JsonObject *object, const Field *field, gpointer data)
+json_texts(JsonArray *array, const GbeMessageField *field, gpointer data)
+{
+	for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
+		JsonNode *node = json_array_get_element(array, i);
+		const char *text = JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
+
+		if (text == NULL || !add_text(data, field, text, strlen(text)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+json_field(JsonObject *object, const GbeMessageField *field, gpointer data)
 {
 	gpointer at = member_at(data, field);
 	const char *text;
@@ -297,6 +239,8 @@ json_field(JsonObject *object, const Field *field, gpointer data)
 	case KIND_TEXT:
 		text = gbe_json_string(object, field->json, NULL);
 		return text == NULL || set_text(data, field, text, strlen(text));
+	case KIND_TEXTS:
+		return json_texts(gbe_json_array(object, field->json), field, data);
 	case KIND_PART:
 		part = gbe_json_object(object, field->json);
 		return part == NULL || json_message(part, field->fields, at);
@@ -307,9 +251,9 @@ json_field(JsonObject *object, const Field *field, gpointer data)
 }
 
 static bool
-json_message(JsonObject *object, const Field *fields, gpointer data)
+json_message(JsonObject *object, const GbeMessageField *fields, gpointer data)
 {
-	for (const Field *field = fields; field->number != 0; field++)
+	for (const GbeMessageField *field = fields; field->number != 0; field++)
 		if (!json_field(object, field, data))
 			return false;
 	return true;
@@ -321,16 +265,16 @@ bool
 gbe_message_from_protobuf(GbeMessage message, const void *bytes, gsize size, gpointer ret_message,
 			  GError **error)
 {
-	g_autofree gpointer data = g_malloc0(messages[message].size);
+	g_autofree gpointer data = g_malloc0(gbe_message_tables[message].size);
 	GbeProtobuf pb;
 
 	gbe_protobuf_init(&pb, bytes, size);
-	if (!read_message(&pb, messages[message].fields, data)) {
+	if (!read_message(&pb, gbe_message_tables[message].fields, data)) {
 		gbe_message_clear(message, data);
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a %s of etcd's",
-				 messages[message].name);
+				 gbe_message_tables[message].name);
 	}
-	memcpy(ret_message, data, messages[message].size);
+	memcpy(ret_message, data, gbe_message_tables[message].size);
 	return true;
 }
 
@@ -338,17 +282,17 @@ bool
 gbe_message_from_json(GbeMessage message, const char *bytes, gsize size, gpointer ret_message,
 		      GError **error)
 {
-	g_autofree gpointer data = g_malloc0(messages[message].size);
+	g_autofree gpointer data = g_malloc0(gbe_message_tables[message].size);
 	g_autoptr(JsonObject) object = NULL;
 
-	if (!gbe_json_parse_object(bytes, size, messages[message].name, &object, error))
+	if (!gbe_json_parse_object(bytes, size, gbe_message_tables[message].name, &object, error))
 		return false;
-	if (!json_message(object, messages[message].fields, data)) {
+	if (!json_message(object, gbe_message_tables[message].fields, data)) {
 		gbe_message_clear(message, data);
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a %s of etcd's",
-				 messages[message].name);
+				 gbe_message_tables[message].name);
 	}
-	memcpy(ret_message, data, messages[message].size);
+	memcpy(ret_message, data, gbe_message_tables[message].size);
 	return true;
 }
 

@@ -21,6 +21,7 @@ typedef enum {
 	GBE_MESSAGE_RANGE,	/* GbeEtcdRange */
 	GBE_MESSAGE_DEFRAGMENT, /* GbeEtcdHeader */
 	GBE_MESSAGE_COMPACTION, /* GbeEtcdHeader */
+	GBE_MESSAGE_TXN,	/* GbeEtcdHeader */
 	GBE_N_MESSAGES,
 } GbeMessage;
 
@@ -41,6 +42,7 @@ typedef struct {
 	guint64 leader; /* 0: there is none */
 	guint64 raft_index, raft_applied, raft_term;
 	gboolean learner;
+	GPtrArray *errors; /* of char *: what it complains of; NULL: nothing */
 } GbeEtcdStatus;
 
 enum { GBE_ALARM_NONE, GBE_ALARM_NOSPACE, GBE_ALARM_CORRUPT }; /* or a later etcd's */
@@ -59,6 +61,7 @@ typedef struct {
 	guint64 id;
 	char *name; /* "" until it has started */
 	gboolean learner;
+	GPtrArray *peer_urls, *client_urls; /* of char *; NULL: none */
 } GbeEtcdMember;
 
 typedef struct {

@@ -2,7 +2,8 @@
 /*
  * A snapshot file in pieces of any size, as it comes or goes: the SHA-256 of the database against the 32
  * bytes behind it (etcd.md section 8). Which bytes are the last ones is known at the end only: so many
- * are kept back, and no more.
+ * are kept back, and no more. By libcrypto, which knows what the processor can do: a third of GLib's time; by GLib
+ * where that is not installed.
  */
 #pragma once
 
@@ -14,7 +15,9 @@
 #define GBE_SNAPSHOT_SECTOR 512
 
 typedef struct {
-	GChecksum *checksum; /* of all but the last bytes */
+	gpointer digest;     /* of all but the last bytes: libcrypto's, or NULL */
+	GChecksum *checksum; /* the same, GLib's, or NULL */
+	gboolean broken;     /* libcrypto could not go on */
 	guint8 last[GBE_SNAPSHOT_SUM];
 	gsize held;   /* of them so far */
 	guint64 size; /* of everything */

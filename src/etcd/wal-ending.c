@@ -5,6 +5,8 @@
 
 /* A longer record than this 3.4, and 3.5 up to 3.5.4, do not even try to read. */
 #define LENGTH_MAX ((guint64)10 * 1024 * 1024)
+/* What a disk writes as a whole. */
+#define SECTOR 512U
 
 typedef struct {
 	GbeWalSegmentReader *reader;
@@ -18,6 +20,37 @@ add(const Ending *ending, GbeSeverity severity, const char *code, GbeTri notices
 {
 	gbe_findings_add(ending->findings, severity, code, ending->file, GBE_PLACE_RECORD,
 			 ending->reader->offset, notices, loses, "%s", what);
+}
+
+/* Each record is filled up to where the next may begin. */
+static bool
+is_askew(const GbeWalSegmentReader *reader)
+{
+	return reader->offset % GBE_WAL_FRAME != 0;
+}
+
+static void
+add_askew(const Ending *ending)
+{
+	add(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
+	    "the record before is not as long as its frame says: etcd would take this for the end, "
+	    "and remove what lies behind");
+}
+
+/* A power cut leaves no wrong length: it is written with what follows it, unless a sector ends between them. */
+static bool
+only_length_is_wrong(const Ending *ending, bool *ret_is, GError **error)
+{
+	*ret_is = false;
+	if (ending->reader->offset % SECTOR == SECTOR - GBE_WAL_FRAME)
+		return true;
+	if (!gbe_wal_segment_misframed(ending->reader, ret_is, error))
+		return false;
+	if (*ret_is)
+		add(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
+		    "the record is whole, but for its length, which is not: etcd would cut it off, "
+		    "and all behind it");
+	return true;
 }
 
 /* etcd would take this for the end and remove what lies behind. */
@@ -35,12 +68,21 @@ static bool
 judge_zero(const Ending *ending, bool *ret_whole, GError **error)
 {
 	GbeWalSegmentReader *reader = ending->reader;
+	bool wrong_length = false;
 	GbeWalTail tail;
 
+	if (!only_length_is_wrong(ending, &wrong_length, error))
+		return false;
+	*ret_whole = !wrong_length;
+	if (wrong_length)
+		return true;
 	if (!gbe_wal_tail_scan(&reader->window, reader->offset, reader->size, &tail, error))
 		return false;
 	*ret_whole = !tail.flushed;
-	if (tail.flushed)
+	if (tail.dirty && is_askew(reader)) {
+		*ret_whole = false;
+		add_askew(ending);
+	} else if (tail.flushed)
 		add_hole(ending, &tail, "the log ends here");
 	else if (tail.dirty)
 		gbe_findings_add(ending->findings, GBE_FINDING_NOTE, "wal-tail", ending->file,
@@ -58,12 +100,21 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_wh
 	GbeWalSegmentReader *reader = ending->reader;
 	bool too_long = end == GBE_WAL_END_CUT && reader->size - reader->offset >= GBE_WAL_FRAME &&
 			reader->frame.length + reader->frame.padding >= LENGTH_MAX;
+	bool wrong_length = false;
 	GbeWalTail tail;
 
+	*ret_whole = false;
+	if (is_askew(reader)) {
+		add_askew(ending);
+		return true;
+	}
+	if (!only_length_is_wrong(ending, &wrong_length, error))
+		return false;
+	if (wrong_length)
+		return true;
 	if (!gbe_wal_tail_scan(&reader->window, reader->offset + GBE_WAL_FRAME, reader->size, &tail,
 			       error))
 		return false;
-	*ret_whole = false;
 	if (tail.flushed) {
 		add_hole(ending, &tail, "a record is broken here as if it had been written last");
 		return true;

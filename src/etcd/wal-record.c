@@ -124,6 +124,23 @@ gbe_wal_record_read(const guint8 *at, gsize have, guint64 length, GbeWalRecord *
 }
 
 bool
+gbe_wal_record_length(const guint8 *at, gsize have, guint64 *ret_length)
+{
+	const guint8 *next = at;
+	const guint8 *end = at + have;
+	guint64 number;
+	guint64 size;
+
+	if (!take_number(&next, end, TAG(1, GBE_WIRE_VARINT), &number) ||
+	    !take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &number) ||
+	    !take_number(&next, end, TAG(3, GBE_WIRE_BYTES), &size) ||
+	    size > G_MAXINT64 - (guint64)(next - at))
+		return false;
+	*ret_length = (guint64)(next - at) + size;
+	return true;
+}
+
+bool
 gbe_wal_entry_read(const guint8 *at, gsize have, guint64 size, GbeWalEntry *ret_entry)
 {
 	const guint8 *next = at;

@@ -49,6 +49,8 @@ typedef struct {
 
 /* @have of the record's @length bytes are at @at. False: it is no record. */
 bool gbe_wal_record_read(const guint8 *at, gsize have, guint64 length, GbeWalRecord *ret_record);
+/* How long it is by its own fields alone, where they stand as etcd writes them, whatever its frame says. */
+bool gbe_wal_record_length(const guint8 *at, gsize have, guint64 *ret_length);
 /* Its own checksum field alone, where it stands as etcd writes it. */
 bool gbe_wal_record_crc(const guint8 *at, gsize have, guint32 *ret_crc);
 

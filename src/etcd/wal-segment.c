@@ -111,10 +111,31 @@ take_frame(GbeWalSegmentReader *reader, const guint8 **ret_at, gsize *ret_got, G
 			     ret_got, error);
 }
 
+/* The record at ->offset, of @length bytes, @got of them at @at. *ret_sound: is it one, with the checksum that
+ * follows? Else ->running is as it was. */
+static bool
+take_record(GbeWalSegmentReader *reader, const guint8 *at, gsize got, guint64 length,
+	    bool *ret_sound, GError **error)
+{
+	guint32 before = reader->running;
+	bool sound = false;
+
+	if (gbe_wal_record_read(at, got, length, &reader->record)) {
+		reader->data = at + reader->record.head;
+		reader->have = (gsize)MIN(got - reader->record.head, reader->record.size);
+		if (reader->record.type != GBE_WAL_CRC && !sum_up(reader, error))
+			return false;
+		sound = reader->record.type == GBE_WAL_CRC || reader->running == reader->record.crc;
+	}
+	if (!sound)
+		reader->running = before;
+	*ret_sound = sound;
+	return true;
+}
+
 bool
 gbe_wal_segment_next(GbeWalSegmentReader *reader, GbeWalEnd *ret_end, GError **error)
 {
-	guint32 before = reader->running;
 	const guint8 *at = NULL;
 	bool sound = false;
 	bool torn = false;
@@ -126,18 +147,40 @@ gbe_wal_segment_next(GbeWalSegmentReader *reader, GbeWalEnd *ret_end, GError **e
 		return true;
 	/* Shorter than a frame by now: somebody is cutting it while it is read. */
 	got -= MIN(got, GBE_WAL_FRAME);
-	if (gbe_wal_record_read(at + GBE_WAL_FRAME, got, reader->frame.length, &reader->record)) {
-		reader->data = at + GBE_WAL_FRAME + reader->record.head;
-		reader->have = (gsize)MIN(got - reader->record.head, reader->record.size);
-		if (reader->record.type != GBE_WAL_CRC && !sum_up(reader, error))
-			return false;
-		sound = reader->record.type == GBE_WAL_CRC || reader->running == reader->record.crc;
-	}
+	if (!take_record(reader, at + GBE_WAL_FRAME, got, reader->frame.length, &sound, error))
+		return false;
 	if (sound)
 		return true;
-	reader->running = before;
 	if (!has_unwritten_sector(reader, &torn, error))
 		return false;
 	*ret_end = torn ? GBE_WAL_END_TORN : GBE_WAL_END_BROKEN;
+	return true;
+}
+
+bool
+gbe_wal_segment_misframed(GbeWalSegmentReader *reader, bool *ret_is, GError **error)
+{
+	guint32 running = reader->running;
+	const guint8 *at = NULL;
+	guint64 length = 0;
+	gsize got = 0;
+
+	*ret_is = false;
+	if (!gbe_window_at(&reader->window, reader->offset, GBE_WAL_FRAME + GBE_WAL_HEAD, &at, &got,
+			   error))
+		return false;
+	if (got <= GBE_WAL_FRAME || !gbe_wal_frame_read(at, &reader->frame))
+		reader->frame = (GbeWalFrame){0};
+	if (got <= GBE_WAL_FRAME ||
+	    !gbe_wal_record_length(at + GBE_WAL_FRAME, got - GBE_WAL_FRAME, &length) ||
+	    length == reader->frame.length ||
+	    length > reader->size - reader->offset - GBE_WAL_FRAME)
+		return true;
+	if (!gbe_window_at(&reader->window, reader->offset + GBE_WAL_FRAME,
+			   (gsize)MIN(length, WINDOW), &at, &got, error) ||
+	    !take_record(reader, at, got, length, ret_is, error))
+		return false;
+	*ret_is = *ret_is && reader->record.type != GBE_WAL_CRC;
+	reader->running = running;
 	return true;
 }

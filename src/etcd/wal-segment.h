@@ -36,3 +36,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWalSegmentReader, gbe_wal_segment_close)
  * caller's), or how they end; ->offset is there. Errors are those of reading. */
 bool gbe_wal_segment_next(GbeWalSegmentReader *reader, GbeWalEnd *ret_end,
 			  GError **error) GBE_CHECKED;
+/* At an end: is there a whole record, which follows on the one before, of which the frame alone says something
+ * else, or nothing? */
+bool gbe_wal_segment_misframed(GbeWalSegmentReader *reader, bool *ret_is,
+			       GError **error) GBE_CHECKED;

@@ -12,6 +12,9 @@
 #include "fs/exchange.h"
 #include "fs/sync.h"
 
+/* The disk writes while more comes, so that the flush at the end has little left to do. */
+#define START_AT_ONCE ((off_t)8 * 1024 * 1024)
+
 void
 gbe_part_clear(GbePart *part)
 {
@@ -111,6 +114,13 @@ gbe_part_write(GbePart *part, const void *bytes, gsize size, GError **error)
 			return gbe_throw_errno(error, errno, "cannot write %s", part->part);
 		at += wrote;
 		size -= (gsize)wrote;
+		part->written += wrote;
+	}
+	if (part->written - part->started >= START_AT_ONCE) {
+		/* What goes wrong there, the flush tells. */
+		(void)sync_file_range(part->fd, part->started, part->written - part->started,
+				      SYNC_FILE_RANGE_WRITE);
+		part->started = part->written;
 	}
 	return true;
 }

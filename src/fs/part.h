@@ -9,6 +9,8 @@
 #include "base/auto.h"
 #include "base/error.h"
 
+#include <sys/types.h>
+
 #define GBE_PART_SUFFIX ".part"
 
 typedef struct {
@@ -16,6 +18,7 @@ typedef struct {
 	int fd;	    /* readable, too; -1: none, or it has its name */
 	char *name, *part;
 	gboolean replace;
+	off_t written, started; /* so far; and of it, what the disk was told to begin with */
 } GbePart;
 
 /* Removes the part where it was not published. */

@@ -102,3 +102,24 @@ gbe_bus_get_string(sd_bus *bus, const char *path, const char *interface, const c
 	free(value);
 	return r >= 0;
 }
+
+bool
+gbe_bus_load_unit(sd_bus *bus, const char *unit, char **ret_path, GError **error)
+{
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	sd_bus_message *reply = NULL;
+	const char *path = NULL;
+	int r;
+
+	r = sd_bus_call_method(bus, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER,
+			       "LoadUnit", &bus_error, &reply, "s", unit);
+	if (r >= 0)
+		r = sd_bus_message_read(reply, "o", &path);
+	if (r < 0)
+		(void)gbe_bus_throw(error, r, &bus_error, "cannot ask systemd for %s", unit);
+	else
+		*ret_path = g_strdup(path);
+	sd_bus_message_unref(reply);
+	sd_bus_error_free(&bus_error);
+	return r >= 0;
+}

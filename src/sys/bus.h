@@ -21,6 +21,9 @@ void gbe_bus_close(sd_bus **bus);
 /* A string property of @path, newly allocated. */
 bool gbe_bus_get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
 			char **ret_value, GError **error) GBE_CHECKED;
+/* The object of a unit, loaded or not: LoadUnit, not GetUnit, which does not answer for what is not in memory.
+ * LoadState is "not-found" where there is no such unit. */
+bool gbe_bus_load_unit(sd_bus *bus, const char *unit, char **ret_path, GError **error) GBE_CHECKED;
 /* Sets @error from what sd-bus said; @bus_error may be unset. A unit that is not known is
  * GBE_ERROR_NOT_FOUND, what systemd refuses GBE_ERROR_FAILED, and no answer GBE_ERROR_CANNOT_TELL.
  * Always returns false. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +15,19 @@
 #define POLL_USEC 5000
 #define LAST_LINE_MAX 400
 
+/* Before the kernel is asked to end us with the parent: it forgets that with another user. */
+static bool
+change_user(const GbeChildUser *user)
+{
+	return user == NULL ||
+	       (setgroups(0, NULL) == 0 && setresgid(user->gid, user->gid, user->gid) == 0 &&
+		setresuid(user->uid, user->uid, user->uid) == 0);
+}
+
 /* Between fork and exec: nothing that allocates. Where the program goes, 3 is free. */
 static void
-become(int program_fd, const char *const *argv, int cwd_fd, int out_fd, pid_t parent)
+become(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd, int out_fd,
+       pid_t parent)
 {
 	static const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "ETCDCTL_API=3",
 					  "LC_ALL=C", NULL};
@@ -28,18 +39,19 @@ become(int program_fd, const char *const *argv, int cwd_fd, int out_fd, pid_t pa
 		(void)signal(number, SIG_DFL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0 ||
-	    fchdir(cwd_fd) < 0 || null < 0 || dup2(null, 0) < 0 || dup2(out_fd, 1) < 0 ||
-	    dup2(out_fd, 2) < 0 || (program_fd != 3 && dup2(program_fd, 3) < 0) ||
-	    fcntl(3, F_SETFD, 0) < 0 || close_range(4, ~0U, 0) < 0)
+	if (fchdir(cwd_fd) < 0 || !change_user(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+	    getppid() != parent || setpgid(0, 0) < 0 || null < 0 || dup2(null, 0) < 0 ||
+	    dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0 ||
+	    (program_fd != 3 && dup2(program_fd, 3) < 0) || fcntl(3, F_SETFD, 0) < 0 ||
+	    close_range(4, ~0U, 0) < 0)
 		_exit(126);
 	(void)fexecve(3, (char *const *)argv, (char *const *)env);
 	_exit(127);
 }
 
 bool
-gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
-		GError **error)
+gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd,
+		   GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int out_fd = memfd_create("output", MFD_CLOEXEC);
 	/* Out of the way of the numbers that the child gives away. */
@@ -54,7 +66,7 @@ gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *r
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0)
-		become(program, argv, cwd_fd, out_fd, parent);
+		become(user, program, argv, cwd_fd, out_fd, parent);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return gbe_throw_errno(error, EAGAIN, "cannot start %s", argv[0]);
@@ -63,6 +75,13 @@ gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *r
 	*ret_child =
 	    (GbeChild){.pid = pid, .out_fd = gbe_steal_fd(&out_fd), .name = g_strdup(argv[0])};
 	return true;
+}
+
+bool
+gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
+		GError **error)
+{
+	return gbe_child_start_as(NULL, program_fd, argv, cwd_fd, ret_child, error);
 }
 
 /* What it said last. Newly allocated. */
@@ -104,9 +123,10 @@ gbe_child_poll(GbeChild *child, bool *ret_running, GError **error)
 		return true;
 	said = last_line(child);
 	if (ended > 0 && WIFEXITED(status))
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s ended with status %d: %s",
-				 child->name, WEXITSTATUS(status), said);
-	return gbe_throw(error, GBE_ERROR_FAILED, "%s was killed: %s", child->name, said);
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s ended with status %d%s%s",
+				 child->name, WEXITSTATUS(status), *said != '\0' ? ": " : "", said);
+	return gbe_throw(error, GBE_ERROR_FAILED, "%s was killed%s%s", child->name,
+			 *said != '\0' ? ": " : "", said);
 }
 
 void

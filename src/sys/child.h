@@ -21,6 +21,13 @@ typedef struct {
  * has to outlive the child. */
 bool gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
 		     GError **error) GBE_CHECKED;
+/* The same as @user, in that group and in no other; root alone can. What it makes is that user's. */
+typedef struct {
+	uid_t uid;
+	gid_t gid;
+} GbeChildUser;
+bool gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv,
+			int cwd_fd, GbeChild *ret_child, GError **error) GBE_CHECKED;
 /* Is it still there? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
  * has its last line. */
 bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;

@@ -37,6 +37,10 @@ typedef enum {
 	EVENT_CLOSED,
 	EVENT_FRESH,
 	EVENT_ROTTED,
+	EVENT_DEFRAGMENTED,
+	EVENT_DEFRAG_FAILED,
+	EVENT_ALARM_CLEARED,
+	EVENT_CERTS_CHANGED,
 } Event;
 
 /* Which field names what the event is about. */
@@ -81,6 +85,10 @@ static const struct {
 	[EVENT_CLOSED] = {"edf09f59b37d4175865be86a4c0a2303", LOG_INFO, "The data of etcd was closed for the shutdown", OBJECT_NONE},
 	[EVENT_FRESH] = {"0b47095073be47a897d310c14849ef49", LOG_NOTICE, "There is no data of etcd: it starts anew", OBJECT_NONE},
 	[EVENT_ROTTED] = {"8489eb96d8474319b42e7ab727b1826e", LOG_ERR, "A backup has rotted:", OBJECT_BACKUP},
+	[EVENT_DEFRAGMENTED] = {"a1913de4693242ce85546a2d1867c56f", LOG_INFO, "etcd's database was defragmented", OBJECT_NONE},
+	[EVENT_DEFRAG_FAILED] = {"d5dccea1739145d785536840a28374ea", LOG_WARNING, "etcd's database could not be defragmented", OBJECT_NONE},
+	[EVENT_ALARM_CLEARED] = {"3e51eb081cef46eb8520d0bc640142dc", LOG_NOTICE, "etcd takes writes again", OBJECT_NONE},
+	[EVENT_CERTS_CHANGED] = {"f221c0405e7d4b6f904d3fd6562acc84", LOG_NOTICE, "Certificates were reset", OBJECT_NONE},
     /* clang-format on */
 };
 
@@ -261,145 +269,48 @@ gbe_note(const char *format, ...)
 }
 
 void
-gbe_event_decided(const GbeEventFields *fields)
+gbe_complain(const char *format, ...)
 {
-	emit(EVENT_DECIDED, fields);
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	write_line(text);
 }
 
-void
-gbe_event_backed_up(const GbeEventFields *fields)
-{
-	emit(EVENT_BACKED_UP, fields);
-}
+#define DEFINE_EVENT(name, event)                                                                  \
+	void gbe_event_##name(const GbeEventFields *fields)                                        \
+	{                                                                                          \
+		emit(event, fields);                                                               \
+	}
 
-void
-gbe_event_backup_skipped(const GbeEventFields *fields)
-{
-	emit(EVENT_BACKUP_SKIPPED, fields);
-}
-
-void
-gbe_event_backup_failed(const GbeEventFields *fields)
-{
-	emit(EVENT_BACKUP_FAILED, fields);
-}
-
-void
-gbe_event_restored(const GbeEventFields *fields)
-{
-	emit(EVENT_RESTORED, fields);
-}
-
-void
-gbe_event_restore_failed(const GbeEventFields *fields)
-{
-	emit(EVENT_RESTORE_FAILED, fields);
-}
-
-void
-gbe_event_candidate_bad(const GbeEventFields *fields)
-{
-	emit(EVENT_CANDIDATE_BAD, fields);
-}
-
-void
-gbe_event_recovered(const GbeEventFields *fields)
-{
-	emit(EVENT_RECOVERED, fields);
-}
-
-void
-gbe_event_held_back(const GbeEventFields *fields)
-{
-	emit(EVENT_HELD_BACK, fields);
-}
-
-void
-gbe_event_took_over(const GbeEventFields *fields)
-{
-	emit(EVENT_TOOK_OVER, fields);
-}
-
-void
-gbe_event_verdict(const GbeEventFields *fields)
-{
-	emit(EVENT_VERDICT, fields);
-}
-
-void
-gbe_event_graded(const GbeEventFields *fields)
-{
-	emit(EVENT_GRADED, fields);
-}
-
-void
-gbe_event_deleted(const GbeEventFields *fields)
-{
-	emit(EVENT_DELETED, fields);
-}
-
-void
-gbe_event_request_failed(const GbeEventFields *fields)
-{
-	emit(EVENT_REQUEST_FAILED, fields);
-}
-
-void
-gbe_event_state_broken(const GbeEventFields *fields)
-{
-	emit(EVENT_STATE_BROKEN, fields);
-}
-
-void
-gbe_event_config_bad(const GbeEventFields *fields)
-{
-	emit(EVENT_CONFIG_BAD, fields);
-}
-
-void
-gbe_event_unhealthy(const GbeEventFields *fields)
-{
-	emit(EVENT_UNHEALTHY, fields);
-}
-
-void
-gbe_event_healthy(const GbeEventFields *fields)
-{
-	emit(EVENT_HEALTHY, fields);
-}
-
-void
-gbe_event_cannot_tell(const GbeEventFields *fields)
-{
-	emit(EVENT_CANNOT_TELL, fields);
-}
-
-void
-gbe_event_preflight(const GbeEventFields *fields)
-{
-	emit(EVENT_PREFLIGHT, fields);
-}
-
-void
-gbe_event_carried(const GbeEventFields *fields)
-{
-	emit(EVENT_CARRIED, fields);
-}
-
-void
-gbe_event_closed(const GbeEventFields *fields)
-{
-	emit(EVENT_CLOSED, fields);
-}
-
-void
-gbe_event_fresh(const GbeEventFields *fields)
-{
-	emit(EVENT_FRESH, fields);
-}
-
-void
-gbe_event_rotted(const GbeEventFields *fields)
-{
-	emit(EVENT_ROTTED, fields);
-}
+DEFINE_EVENT(decided, EVENT_DECIDED)
+DEFINE_EVENT(backed_up, EVENT_BACKED_UP)
+DEFINE_EVENT(backup_skipped, EVENT_BACKUP_SKIPPED)
+DEFINE_EVENT(backup_failed, EVENT_BACKUP_FAILED)
+DEFINE_EVENT(restored, EVENT_RESTORED)
+DEFINE_EVENT(restore_failed, EVENT_RESTORE_FAILED)
+DEFINE_EVENT(candidate_bad, EVENT_CANDIDATE_BAD)
+DEFINE_EVENT(recovered, EVENT_RECOVERED)
+DEFINE_EVENT(held_back, EVENT_HELD_BACK)
+DEFINE_EVENT(took_over, EVENT_TOOK_OVER)
+DEFINE_EVENT(verdict, EVENT_VERDICT)
+DEFINE_EVENT(graded, EVENT_GRADED)
+DEFINE_EVENT(deleted, EVENT_DELETED)
+DEFINE_EVENT(request_failed, EVENT_REQUEST_FAILED)
+DEFINE_EVENT(state_broken, EVENT_STATE_BROKEN)
+DEFINE_EVENT(config_bad, EVENT_CONFIG_BAD)
+DEFINE_EVENT(unhealthy, EVENT_UNHEALTHY)
+DEFINE_EVENT(healthy, EVENT_HEALTHY)
+DEFINE_EVENT(cannot_tell, EVENT_CANNOT_TELL)
+DEFINE_EVENT(preflight, EVENT_PREFLIGHT)
+DEFINE_EVENT(carried, EVENT_CARRIED)
+DEFINE_EVENT(closed, EVENT_CLOSED)
+DEFINE_EVENT(fresh, EVENT_FRESH)
+DEFINE_EVENT(rotted, EVENT_ROTTED)
+DEFINE_EVENT(defragmented, EVENT_DEFRAGMENTED)
+DEFINE_EVENT(defrag_failed, EVENT_DEFRAG_FAILED)
+DEFINE_EVENT(alarm_cleared, EVENT_ALARM_CLEARED)
+DEFINE_EVENT(certs_changed, EVENT_CERTS_CHANGED)

@@ -52,5 +52,11 @@ void gbe_event_carried(const GbeEventFields *fields);	/* a failure at the last s
 void gbe_event_closed(const GbeEventFields *fields);	/* closing record written */
 void gbe_event_fresh(const GbeEventFields *fields);	/* no data: etcd starts anew */
 void gbe_event_rotted(const GbeEventFields *fields);	/* a backup is no longer what it was */
+void gbe_event_defragmented(const GbeEventFields *fields);
+void gbe_event_defrag_failed(const GbeEventFields *fields);
+void gbe_event_alarm_cleared(const GbeEventFields *fields); /* NOSPACE */
+void gbe_event_certs_changed(const GbeEventFields *fields); /* by certs reset, or back */
 /* For people who follow along: not an event, no MESSAGE_ID. */
 void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* What failed and is no event, and makes the exit status: said in any case. */
+void gbe_complain(const char *format, ...) G_GNUC_PRINTF(1, 2);

@@ -155,3 +155,62 @@ gbe_journal_read(int root_fd, const char *const *identifiers, const char *const 
 		json_array_add_object_element(lines, json_object_ref(found->pdata[i - 1]));
 	return true;
 }
+
+/* unit's own or (PID 1 and about the unit) */
+static int
+filter_unit(sd_journal *journal, const char *unit)
+{
+	int r = match(journal, "_SYSTEMD_UNIT", unit);
+
+	if (r >= 0)
+		r = sd_journal_add_disjunction(journal);
+	if (r >= 0)
+		r = match(journal, "_PID", "1");
+	if (r >= 0)
+		r = match(journal, "UNIT", unit);
+	return r;
+}
+
+static int
+collect_text(sd_journal *journal, guint64 since, guint max, GPtrArray *newest_first)
+{
+	int r = sd_journal_seek_tail(journal);
+
+	while (r >= 0 && newest_first->len < max) {
+		guint64 usec = 0;
+		char *message;
+
+		r = sd_journal_previous(journal);
+		if (r <= 0 || sd_journal_get_realtime_usec(journal, &usec) < 0 || usec < since)
+			break;
+		message = get(journal, "MESSAGE");
+		if (message != NULL)
+			g_ptr_array_add(newest_first, message);
+	}
+	return r;
+}
+
+bool
+gbe_journal_tail(const char *unit, guint64 since, guint max, GPtrArray **ret_lines, GError **error)
+{
+	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);
+	__attribute__((cleanup(close_journal))) sd_journal *journal = NULL;
+	int r = sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
+
+	if (r < 0)
+		return failed(error, r);
+	(void)sd_journal_set_data_threshold(journal, FIELD_MAX + 64);
+	r = filter_unit(journal, unit);
+	if (r >= 0)
+		r = collect_text(journal, since, max, found);
+	if (r < 0)
+		return failed(error, r);
+	for (guint i = 0; i < found->len / 2; i++) {
+		gpointer line = found->pdata[i];
+
+		found->pdata[i] = found->pdata[found->len - 1 - i];
+		found->pdata[found->len - 1 - i] = line;
+	}
+	*ret_lines = g_steal_pointer(&found);
+	return true;
+}

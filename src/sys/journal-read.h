@@ -16,3 +16,9 @@
  * below that root; -1: the running system's. Strings are valid UTF-8 of 4 KiB at most. */
 bool gbe_journal_read(int root_fd, const char *const *identifiers, const char *const *units,
 		      guint max, JsonArray *lines, GError **error) GBE_CHECKED;
+
+/* What @unit, and PID 1 about it, have said since @since (microseconds since the epoch): the newest @max lines
+ * as text, oldest first, for people. Newly allocated, a GPtrArray of char *; without the right to read it,
+ * empty. */
+bool gbe_journal_tail(const char *unit, guint64 since, guint max, GPtrArray **ret_lines,
+		      GError **error) GBE_CHECKED;

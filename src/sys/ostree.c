@@ -3,6 +3,24 @@
 
 #include <ostree.h>
 
+#include "base/dlopen.h"
+
+#define SONAME "libostree-1.so.1"
+#define FUNCTIONS(X)                                                                               \
+	X(ostree_commit_get_timestamp)                                                             \
+	X(ostree_deployment_get_csum)                                                              \
+	X(ostree_deployment_get_deployserial)                                                      \
+	X(ostree_deployment_get_osname)                                                            \
+	X(ostree_deployment_is_pinned)                                                             \
+	X(ostree_deployment_is_staged)                                                             \
+	X(ostree_repo_load_commit)                                                                 \
+	X(ostree_sysroot_get_booted_deployment)                                                    \
+	X(ostree_sysroot_get_deployments)                                                          \
+	X(ostree_sysroot_get_repo)                                                                 \
+	X(ostree_sysroot_load)                                                                     \
+	X(ostree_sysroot_new)
+GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
+
 struct GbeOstree {
 	OstreeSysroot *sysroot;
 };
@@ -15,9 +33,13 @@ gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError
 	g_autofree char *path =
 	    is_root ? g_strdup("/") : g_strdup_printf("/proc/self/fd/%d", sysroot_fd);
 	g_autoptr(GFile) file = g_file_new_for_path(path);
-	g_autoptr(OstreeSysroot) sysroot = ostree_sysroot_new(file);
+	g_autoptr(OstreeSysroot) sysroot = NULL;
+	g_autoptr(GError) local = NULL;
 
-	if (!ostree_sysroot_load(sysroot, NULL, error)) {
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
+	sysroot = lib.ostree_sysroot_new(file);
+	if (!lib.ostree_sysroot_load(sysroot, NULL, error)) {
 		(void)gbe_convert(error, GBE_ERROR_CANNOT_TELL);
 		return gbe_prefix(error, "cannot load ostree's deployments");
 	}
@@ -36,9 +58,9 @@ gbe_ostree_free(GbeOstree *ostree)
 static void
 dir_of(OstreeDeployment *deployment, GbeDeployDir *ret_dir)
 {
-	ret_dir->stateroot = g_strdup(ostree_deployment_get_osname(deployment));
-	ret_dir->checksum = g_strdup(ostree_deployment_get_csum(deployment));
-	ret_dir->serial = (guint)ostree_deployment_get_deployserial(deployment);
+	ret_dir->stateroot = g_strdup(lib.ostree_deployment_get_osname(deployment));
+	ret_dir->checksum = g_strdup(lib.ostree_deployment_get_csum(deployment));
+	ret_dir->serial = (guint)lib.ostree_deployment_get_deployserial(deployment);
 }
 
 static void
@@ -53,15 +75,15 @@ deployment_free(gpointer data)
 GPtrArray *
 gbe_ostree_list(const GbeOstree *ostree)
 {
-	g_autoptr(GPtrArray) all = ostree_sysroot_get_deployments(ostree->sysroot);
+	g_autoptr(GPtrArray) all = lib.ostree_sysroot_get_deployments(ostree->sysroot);
 	GPtrArray *list = g_ptr_array_new_with_free_func(deployment_free);
 
 	for (guint i = 0; i < all->len; i++) {
 		GbeOstreeDeployment *deployment = g_new0(GbeOstreeDeployment, 1);
 
 		dir_of(all->pdata[i], &deployment->dir);
-		deployment->staged = ostree_deployment_is_staged(all->pdata[i]);
-		deployment->pinned = ostree_deployment_is_pinned(all->pdata[i]);
+		deployment->staged = lib.ostree_deployment_is_staged(all->pdata[i]);
+		deployment->pinned = lib.ostree_deployment_is_pinned(all->pdata[i]);
 		g_ptr_array_add(list, deployment);
 	}
 	return list;
@@ -70,7 +92,7 @@ gbe_ostree_list(const GbeOstree *ostree)
 bool
 gbe_ostree_booted(const GbeOstree *ostree, GbeDeployDir *ret_dir)
 {
-	OstreeDeployment *booted = ostree_sysroot_get_booted_deployment(ostree->sysroot);
+	OstreeDeployment *booted = lib.ostree_sysroot_get_booted_deployment(ostree->sysroot);
 
 	if (booted == NULL)
 		return false;
@@ -84,8 +106,8 @@ gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum)
 	g_autoptr(OstreeRepo) repo = NULL;
 	g_autoptr(GVariant) commit = NULL;
 
-	if (!ostree_sysroot_get_repo(ostree->sysroot, &repo, NULL, NULL) ||
-	    !ostree_repo_load_commit(repo, checksum, &commit, NULL, NULL))
+	if (!lib.ostree_sysroot_get_repo(ostree->sysroot, &repo, NULL, NULL) ||
+	    !lib.ostree_repo_load_commit(repo, checksum, &commit, NULL, NULL))
 		return 0;
-	return (gint64)ostree_commit_get_timestamp(commit);
+	return (gint64)lib.ostree_commit_get_timestamp(commit);
 }

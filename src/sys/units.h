@@ -20,3 +20,5 @@ bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) G
 /* Waits until the job is done or @timeout_ms is over (GBE_ERROR_FAILED; the job goes on). */
 bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
 bool gbe_unit_start(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
+/* Forgets that it has failed, and how often it was started. */
+bool gbe_unit_reset_failed(const char *unit, GError **error) GBE_CHECKED;

@@ -67,6 +67,60 @@ monitored() {
 	! grep -q "no metric\|Failed to start greenboot-etcd" "$LOG" || fail "it could not show it"
 }
 
+# The timer comes and goes with the service, is back when systemd has restarted it, and its program is let do in its
+# sandbox what it has to.
+defragmented() {
+	container_device
+	deploy A
+	populate A ". /etc/person"
+	mkdir -p "$(deployment_dir A)/etc/greenboot-etcd" "$(deployment_dir A)/etc/systemd/system/etcd.service.d"
+	printf '[defrag]\nmin-size=2MB\ninterval=1s\n' \
+		>"$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf"
+	printf '[Service]\nRestart=on-failure\nRestartSec=100ms\n' \
+		>"$(deployment_dir A)/etc/systemd/system/etcd.service.d/restart.conf"
+	cat >"$(deployment_dir A)/etc/person" <<-'EOF2'
+		set -e
+		timer=greenboot-etcd-defrag.timer
+		becomes() { # WHAT COMMAND...
+			local n
+			for n in {1..150}; do
+				! "${@:2}" >/dev/null 2>&1 || return 0
+				sleep 0.1
+			done
+			echo "never: $1"
+			false
+		}
+		small() { (($(etcdctl endpoint status -w json | jq '.[0].Status.dbSize') < 2000000)); }
+		grow() {
+			local n
+			head -c 1000000 /dev/zero | tr '\0' x >/run/value
+			for n in {1..8}; do etcdctl put "big/$n" </run/value; done
+			etcdctl del --prefix big/
+			etcdctl compact --physical "$(etcdctl get x -w json | jq .header.revision)"
+			# What is free is known when the next commits are through.
+			for n in {1..3}; do etcdctl put settle x && sleep 0.15; done
+		}
+		systemctl is-active $timer
+		grow
+		becomes "small by itself" small
+		systemctl stop etcd
+		! systemctl is-active --quiet $timer || { echo "the timer stays"; false; }
+		systemctl start etcd
+		becomes "a timer again" systemctl is-active $timer
+		systemctl kill --signal=KILL etcd
+		becomes "etcd after a crash" etcdctl endpoint health
+		becomes "a timer after a crash" systemctl is-active $timer
+		grow
+		becomes "small again" small
+		echo all of it
+	EOF2
+	run A
+	in_order "Started greenboot-etcd-defrag.timer" "defrag.*was defragmented.*waited for" \
+		"Stopped etcd" "Started greenboot-etcd-defrag.timer" "etcd.*status=9/KILL" "defrag.*was defragmented" \
+		"all of it$"
+	! grep -q "never: \|the timer stays\|Failed to start greenboot-etcd\|defrag.service: Failed" "$LOG" || fail "it was not done"
+}
+
 # Masked, the service starts by itself.
 masked() {
 	container_device
@@ -83,5 +137,6 @@ suite_begin "$@"
 need_nspawn
 run_case there-and-back there_and_back
 run_case monitored monitored
+run_case defragmented defragmented
 run_case masked masked
 suite_end

@@ -62,7 +62,7 @@ keys() {
 	start_etcd
 	gbe --json status >"$GBE_MEM/status"
 	for key in schema booted run owner.deployment owner.run verdict health trial judged etcd.healthy \
-		etcd.reason etcd.version etcd.revision etcd.db_size etcd.db_in_use etcd.alarms data.path \
+		etcd.reason etcd.version etcd.revision etcd.db_size etcd.db_in_use etcd.alarms etcd.warnings data.path \
 		data.size backups last_good last_operation.operation last_operation.result \
 		last_operation.rule last_operation.reason last_operation.backup last_operation.started \
 		last_operation.duration next.deployment next.rule next.action next.backup next.age \

@@ -198,6 +198,9 @@ lock_of_a_hanging_one() {
 	cat "$GBE_MEM/same" >&2
 	assert_match "what it says" "$(<"$GBE_MEM/same")" "*backup, pid $HOLDER*holds the lock*"
 	((SECONDS - began < 50)) || fail "it took $((SECONDS - began)) s"
+	# Who cannot even begin at the shutdown says so, too.
+	assert_exit 1 hook finalize
+	assert_match "what it says" "$ERR" "*backup, pid $HOLDER*holds the lock*"
 	kill -KILL "$HOLDER"
 	wait "$STARTED" || true
 	power_on

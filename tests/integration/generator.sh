@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/all.sh"
 
 UNITS=usr/lib/systemd/system
-ALL="etcd.service greenboot-etcd-finalize.service greenboot-etcd-green.service \
+ALL="etcd.service greenboot-etcd-defrag.service greenboot-etcd-defrag.timer greenboot-etcd-finalize.service greenboot-etcd-green.service \
 greenboot-etcd-monitor.service greenboot-etcd-monitor.timer greenboot-etcd-preflight.service \
 greenboot-etcd-prerun.service greenboot-etcd-scrub.service greenboot-healthcheck.service"
 
@@ -53,7 +53,7 @@ by_default() {
 	has etcd.service "Requires=greenboot-etcd-prerun.service"
 	has etcd.service "After=greenboot-etcd-prerun.service"
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer"
+greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer"
 	has greenboot-etcd-monitor.timer "OnUnitActiveSec=300s"
 	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
@@ -102,6 +102,30 @@ monitored() {
 	has_not etcd.service monitor
 	case $GENERATED in
 	*monitor*) fail "generated: $GENERATED" ;;
+	esac
+}
+
+defragmented() {
+	local unit
+
+	root_with_units
+	touch_unit microshift.service
+	generate
+	for unit in defrag.service defrag.timer; do
+		has greenboot-etcd-$unit "BindsTo=etcd.service"
+		has greenboot-etcd-$unit "After=etcd.service"
+	done
+	has greenboot-etcd-defrag.timer "OnActiveSec=0s"
+	has greenboot-etcd-defrag.timer "OnUnitActiveSec=300s"
+	has_not greenboot-etcd-defrag.service Mounts
+	site '[defrag]' at-start=no interval=1h
+	generate
+	has greenboot-etcd-defrag.timer "OnActiveSec=3600s"
+	site '[defrag]' enabled=no
+	generate
+	has_not etcd.service defrag
+	case $GENERATED in
+	*defrag*) fail "generated: $GENERATED" ;;
 	esac
 }
 
@@ -231,6 +255,7 @@ suite_begin "$@"
 run_case default by_default
 run_case configured as_configured
 run_case monitored monitored
+run_case defragmented defragmented
 run_case switched-off switched_off
 run_case no-such-service no_such_service
 run_case instance an_instance

@@ -70,7 +70,7 @@ run() {
 			--hostname=device --console=pipe --directory="$(deployment_dir "$1")" \
 			--bind-ro=/usr --bind="$INSTALLED/usr/local:/usr/local" --bind="$ROOT:/sysroot" \
 			--bind="$ROOT/boot:/boot" --bind="$VAR:/var" "${@:2}" --boot \
-			systemd.unit=multi-user.target
+			systemd.unit=multi-user.target ${ASAN_OPTIONS:+systemd.setenv="ASAN_OPTIONS=$ASAN_OPTIONS"}
 	) </dev/null >&2 || rc=$?
 	# nspawn makes another one in the hierarchy of version 1.
 	find /sys/fs/cgroup{/systemd,/unified,}/"${GBE_SCRATCH##*/}" -depth -type d -exec rmdir {} \; \

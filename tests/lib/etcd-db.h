@@ -10,6 +10,7 @@ typedef struct {
 	guint64 rows;	   /* changes, from revision 2 on */
 	guint64 keys;	   /* that they are spread over, in turns */
 	gsize value;	   /* bytes */
+	gsize noise;	   /* of them, that nothing makes smaller */
 	guint64 compacted; /* up to this revision; 0: never */
 	guint32 page_size;
 	guint64 delete_every; /* each so many-th change of a key deletes it; 0: none does */
@@ -42,9 +43,17 @@ db_value(const DbSpec *spec, guint64 n, gboolean deleted, guint64 generation, GB
 	gbe_protobuf_put_varint(value, 4, turn - generation + 1);
 	if (spec->value > 0) {
 		g_autofree guint8 *bytes = g_malloc(spec->value);
+		guint64 noise = (n + 1) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
 
 		for (gsize i = 0; i < spec->value; i++)
 			bytes[i] = (guint8)('a' + (n * 7 + i) % 23);
+		/* Marsaglia's xorshift64*. */
+		for (gsize i = 0; i < MIN(spec->noise, spec->value); i++) {
+			noise ^= noise >> 12;
+			noise ^= noise << 25;
+			noise ^= noise >> 27;
+			bytes[i] = (guint8)((noise * G_GUINT64_CONSTANT(0x2545f4914f6cdd1d)) >> 56);
+		}
 		gbe_protobuf_put_bytes(value, 5, bytes, spec->value);
 	}
 }

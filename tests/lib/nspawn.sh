@@ -42,12 +42,10 @@ cgroup_remove() {
 # device KIND [FLAVOUR]: a new device with the deployment A. KIND: a file system, or mount: ext4, and
 # the data on an XFS of its own; mount-ext4: on a small ext4.
 device() {
-	local kind=$1 flavour
+	local kind=$1
 
 	DATA_IMAGE=
-	flavour=$(tree_flavour)
-	[[ ! $flavour || ${2:-shell} =~ ^($flavour|none)$ ]] ||
-		skip_case "optional: GREENBOOT_TREE is the flavour in $flavour"
+	need_flavour "${2:-shell}"
 	[[ $kind != mount* ]] || kind=ext4
 	root_new "${kind%-subvol}"
 	sysroot_init "${DEVICE_STATEROOT-}"

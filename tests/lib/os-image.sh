@@ -10,6 +10,8 @@
 # fault points), writes (what uses etcd there changes the data), bad (its check fails), hangs (before
 # greenboot is asked), shell, rust or none (greenboot, where it is not the device's).
 declare -gA OS_IS=([A]="" [B]="writes" [C]="writes")
+OS_KIND=this # the base of what is not `next`
+OS_OVER=()   # trees that are laid over all of it
 
 # os_is NAME WORD...: before it is deployed or staged.
 os_is() {
@@ -22,7 +24,7 @@ os_is() {
 os_layers() {
 	local flags layer top=$GBE_MEM/layers
 
-	OS_BASE=$("$GBE_TOP/tests/system/base" "$@") || return 1
+	OS_BASE=$("${OS_BASE_MAKER:-$GBE_TOP/tests/system/base}" "$@") || return 1
 	mkdir -p "$top"
 	cp -rP "$GBE_TOP/tests/system/image" "$top/image"
 	cp "$GBE_LIB/etcd.sh" "$top/image/usr/libexec/test/"
@@ -42,6 +44,13 @@ tree_flavour() {
 	elif [[ ${GREENBOOT_TREE-} ]]; then
 		echo rust
 	fi
+}
+
+# need_flavour FLAVOUR: the case is for it.
+need_flavour() {
+	local only
+	only=$(tree_flavour)
+	[[ ! $only || $1 =~ ^($only|none)$ ]] || skip_case "optional: GREENBOOT_TREE is the flavour in $only"
 }
 
 # greenboot_layer FLAVOUR DIR
@@ -96,7 +105,7 @@ enable() {
 
 # os_commit NAME: ref os/NAME of ROOT's repository.
 os_commit() {
-	local words=" ${OS_IS[$1]-} " base=this program=program greenboot=$FLAVOUR word
+	local words=" ${OS_IS[$1]-} " base=$OS_KIND program=program greenboot=$FLAVOUR word
 	local extra trees=()
 
 	extra=$(mktemp -d "$GBE_MEM/extra.XXXXXX")
@@ -120,6 +129,18 @@ os_commit() {
 		ostree --repo="$ROOT/ostree/repo" pull-local --disable-fsync "$OS_BASE" "base/$base"
 	ostree --repo="$ROOT/ostree/repo" commit --branch="os/$1" --fsync=false -s "$1" \
 		--tree=ref="base/$base" --tree=dir="$GBE_MEM/layers/image" "${trees[@]}" \
-		--tree=dir="$extra"
+		--tree=dir="$extra" "${OS_OVER[@]/#/--tree=dir=}"
 	rm -rf -- "$extra"
+}
+
+# tree_chroot COMMAND...: in the files of an image at TREE, as an image build does it.
+# shellcheck disable=SC2016 # expanded inside
+tree_chroot() {
+	unshare --mount --propagation private bash -euc '
+		mount -t proc proc "$0/proc"
+		mount --rbind /dev "$0/dev"
+		mount --rbind /sys "$0/sys"
+		mount -t tmpfs tmpfs "$0/var"
+		mkdir -p "$0"/var/{tmp,roothome} "$0/sysroot/tmp"
+		exec chroot "$0" "$@"' "$TREE" "$@"
 }

@@ -16,7 +16,6 @@ booted_in_turn() { assert_eq "what was booted" "${BOOTS[*]}" "$*"; }
 found_each() {
 	local state
 
-	assert_exists "$VAR/log/found"
 	while read -r state; do
 		assert_eq "what a boot of $1 came to" "$state" "$2"
 	done < <(found "$1")
@@ -78,6 +77,19 @@ a_is_back() {
 	booted A
 	holds "A's data" "$A_STATE"
 	judged green
+}
+
+# fault DEPLOYMENT PROGRAM POINT: from its next start on it stops there. Without POINT: no more.
+fault() {
+	local dir
+
+	dir=$(deployment_dir "$1")/etc/systemd/system/greenboot-etcd-$2.service.d
+	rm -rf -- "$dir"
+	if [[ ${3-} ]]; then
+		mkdir -p "$dir"
+		printf '[Service]\nEnvironment=GREENBOOT_ETCD_FAULT=%s=stop\n' "$3" >"$dir/fault.conf"
+	fi
+	sync -f "$ROOT"
 }
 
 # from_menu NAME: the machine goes down in order; that entry is chosen in GRUB's menu.

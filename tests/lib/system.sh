@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# Everything that a suite of machines needs, in order. Sourced.
+# Everything that a suite of machines needs, in order. Sourced; MACHINES: nspawn, which is meant where
+# nothing is said, or vm.
 
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/scratch.sh
@@ -16,7 +17,14 @@ GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$GBE_LIB/case.sh"
 # shellcheck source=tests/lib/os-image.sh
 . "$GBE_LIB/os-image.sh"
-# shellcheck source=tests/lib/nspawn.sh
-. "$GBE_LIB/nspawn.sh"
+if [[ ${MACHINES-} == vm ]]; then
+	# shellcheck source=tests/lib/grub.sh
+	. "$GBE_LIB/grub.sh"
+	# shellcheck source=tests/lib/vm.sh
+	. "$GBE_LIB/vm.sh"
+else
+	# shellcheck source=tests/lib/nspawn.sh
+	. "$GBE_LIB/nspawn.sh"
+fi
 # shellcheck source=tests/lib/stories.sh
 . "$GBE_LIB/stories.sh"

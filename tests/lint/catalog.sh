@@ -43,6 +43,15 @@ check catalog-entry-shape "$(awk '
 	id != "" && body { text = 1 }
 	END { end() }' $catalog)"
 
+# Where people are sent, there is something. (Other programs' pages are theirs.)
+check pages-named "$(files 'data/*.catalog' 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'dracut/*' |
+	while IFS= read -r path; do
+		grep -oE 'man:greenboot-etcd[a-z.-]*\([0-9]\)' "$path" | sort -u | while IFS= read -r page; do
+			name=${page#man:} section=${page: -2:1}
+			[ -e "data/man/${name%(*}.$section" ] || echo "$path: $page"
+		done
+	done)"
+
 if command -v journalctl >/dev/null; then
 	mkdir -p "$scratch/root/usr/lib/systemd/catalog" "$scratch/root/var/lib/systemd/catalog"
 	cp $catalog "$scratch/root/usr/lib/systemd/catalog/"

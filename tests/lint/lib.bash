@@ -39,6 +39,27 @@ check() {
 	fi
 }
 
+# check_each NAME COMMAND FILE...: COMMAND is given all the files at once and says "FILE:LINE: WHAT" of what is
+# wrong; each file is a case of its own.
+check_each() {
+	local name=$1 command=$2 path line
+	local -A findings=()
+
+	shift 2
+	while IFS= read -r line; do
+		path=${line%%:*}
+		findings[$path]+=$line$'\n'
+	done < <("$command" "$@")
+	for path in "$@"; do
+		check "$name-$path" "${findings[$path]:-}"
+		unset "findings[$path]"
+	done
+	# What is said of no file of these, is said all the same.
+	for path in "${!findings[@]}"; do
+		not_ok "$name" "${findings[$path]%$'\n'}"
+	done
+}
+
 finish() {
 	[ "$failures" -eq 0 ]
 	exit

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.bash"
 
 common='libgreenboot-etcd-[0-9.]*\.so|libc\.so|ld-linux.*\.so|libgcc_s\.so|libglib-2\.0\.so|libgobject-2\.0\.so|libgio-2\.0\.so
-|libjson-glib-1\.0\.so|libostree-1\.so|libsystemd\.so|libbtrfsutil\.so'
+|libjson-glib-1\.0\.so|libsystemd\.so|libbtrfsutil\.so'
 common=$(tr -d '\n' <<<"$common")
 sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libstdc\+\+\.so'
 [ -z "${SANITIZERS:-}" ] || common="$common|$sanitizers"
@@ -14,7 +14,9 @@ sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libst
 # allowance PROGRAM: what it may need, as a regular expression.
 allowance() {
 	case $1 in
-	greenboot-etcd | health | monitor) echo "$common|libcurl\.so|libcrypto\.so" ;;
+	libgreenboot-etcd-network-*) echo "$common|libcurl\.so|libcrypto\.so" ;;
+	# What speaks to etcd.
+	greenboot-etcd | health | monitor | defrag) echo "$common|libgreenboot-etcd-network-[0-9.]*\.so" ;;
 	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
 	# All that an initramfs should have to carry.
 	initramfs) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so|libbtrfsutil\.so' ;;
@@ -38,6 +40,12 @@ for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
 	)"
 done
 [ $found -gt 0 ] || not_ok needed "no programs in $BUILD: build first"
+
+# What is loaded when it is needed has the name that the linker would have written down, and is not needed.
+while IFS= read -r soname; do
+	library=$(${CC:-cc} -print-file-name="${soname%%.so*}.so")
+	check "dlopen-$soname" "$(readelf -d "$library" 2>&1 | grep -qF "soname: [$soname]" || echo "$library is another one")"
+done < <(sed -n 's/^#define SONAME "\(.*\)"$/\1/p' src/*/*.c)
 
 # All of it together stays small, and so does what goes into each initramfs.
 size() {

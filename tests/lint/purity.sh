@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.bash"
 
 allowed='mem(cmp|cpy|move|set|chr|rchr|mem)|str[a-z]*|__str[a-z]*_chk|__mem[a-z]*_chk
-|is[a-z]+|to(lower|upper)|__ctype_[a-z_]+|__errno_location|__stack_chk_fail|qsort|bsearch|abort
+|is[a-z]+|to(lower|upper)|__ctype_[a-z_]+|__errno_location|__stack_chk_fail|qsort|bsearch|fnmatch|abort
 |__isoc(99|23)_[a-z]+|_GLOBAL_OFFSET_TABLE_
 |g_[a-z0-9_]+|json_[a-z0-9_]+|__(asan|ubsan)_.*'
 allowed=$(tr -d '\n' <<<"$allowed")

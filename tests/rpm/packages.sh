@@ -39,6 +39,8 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/bin/greenboot-etcd
 0644 /usr/lib/systemd/catalog/greenboot-etcd.catalog
 0755 /usr/lib/systemd/system-generators/greenboot-etcd-generator
+0644 /usr/lib/systemd/system/greenboot-etcd-defrag.service
+0644 /usr/lib/systemd/system/greenboot-etcd-defrag.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-finalize.service
 0644 /usr/lib/systemd/system/greenboot-etcd-monitor.service
 0644 /usr/lib/systemd/system/greenboot-etcd-monitor.timer
@@ -49,8 +51,10 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
 0644 /usr/lib/tmpfiles.d/greenboot-etcd.conf
 0755 /usr/libexec/greenboot-etcd
+0755 /usr/libexec/greenboot-etcd/defrag
 0755 /usr/libexec/greenboot-etcd/finalize
 0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-V.so
+0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-network-V.so
 0755 /usr/libexec/greenboot-etcd/monitor
 0755 /usr/libexec/greenboot-etcd/preflight
 0755 /usr/libexec/greenboot-etcd/prerun
@@ -59,6 +63,10 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0700 g /var/lib/greenboot-etcd
 FILES
 )"
+# What is loaded by name is required by name.
+check main-loads "$(sed -n 's/^#define SONAME "\(.*\)"$/\1/p' src/*/*.c | while IFS= read -r soname; do
+	query greenboot-etcd --requires | grep -qF "$soname" || echo "$soname is not required"
+done)"
 contents greenboot-etcd-greenboot >"$scratch/greenboot"
 check greenboot-files "$(diff - "$scratch/greenboot" <<'FILES'
 0755 /usr/lib/greenboot/check/required.d/40_etcd_health.sh

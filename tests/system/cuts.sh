@@ -7,19 +7,6 @@
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-# fault DEPLOYMENT PROGRAM POINT: from its next start on it stops there. Without POINT: no more.
-fault() {
-	local dir
-
-	dir=$(deployment_dir "$1")/etc/systemd/system/greenboot-etcd-$2.service.d
-	rm -rf -- "$dir"
-	if [[ ${3-} ]]; then
-		mkdir -p "$dir"
-		printf '[Service]\nEnvironment=GREENBOOT_ETCD_FAULT=%s=stop\n' "$3" >"$dir/fault.conf"
-	fi
-	sync -f "$ROOT"
-}
-
 # cut_at PROGRAM: it is on its way; when it has stopped there, the power goes away.
 cut_at() {
 	local n pid

@@ -12,18 +12,6 @@
 UNIT=usr/lib/systemd/system/greenboot-etcd-restore.service
 INITRD=
 
-# In the tree of an image, as an image build does it.
-# shellcheck disable=SC2016 # expanded inside
-tree_chroot() {
-	unshare --mount --propagation private bash -euc '
-		mount -t proc proc "$0/proc"
-		mount --rbind /dev "$0/dev"
-		mount --rbind /sys "$0/sys"
-		mount -t tmpfs tmpfs "$0/var"
-		mkdir -p "$0"/var/{tmp,roothome} "$0/sysroot/tmp"
-		exec chroot "$0" "$@"' "$TREE" "$@"
-}
-
 # initramfs_make [OPTION...]: dracut, in the image that A is of; INITRD: what is in it.
 initramfs_make() {
 	tree_chroot dracut --quiet --force --no-kernel --no-hostonly --no-compress --no-hostonly-cmdline \

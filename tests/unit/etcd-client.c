@@ -60,6 +60,8 @@ ask_all(const GbeEndpoint *endpoint, GbeEtcdStatus *ret_status, GbeEtcdHashKv *r
 	ck_assert_ptr_null(alarms.list);
 	ck_assert_uint_eq(gbe_etcd_members_voters(&members), 1);
 	ck_assert_str_eq(g_array_index(members.list, GbeEtcdMember, 0).name, "default");
+	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).peer_urls->len, 1);
+	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).client_urls->len, 1);
 	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).id,
 			  ret_status->header.member_id);
 	ck_assert_int_eq(range.count, 1);
@@ -200,6 +202,19 @@ START_TEST(maintenance)
 	    !gbe_client_hash_kv(client, 0, soon(), &hash, &failure))
 		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
 	ck_assert_int_eq(hash.compact_revision, 4);
+	/* A write that leaves no trace, by either way. */
+	for (endpoint.json = FALSE;; endpoint.json = TRUE) {
+		g_autoptr(GbeClient) writer = open_client(&endpoint);
+
+		if (!gbe_client_write_nothing(writer, soon(), &failure))
+			ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+		if (endpoint.json)
+			break;
+	}
+	endpoint.json = FALSE;
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	expect_status(client, &status);
+	ck_assert_int_eq(status.header.revision, 6);
 	/* Of what is forgotten there is no hash. */
 	ck_assert(!gbe_client_hash_kv(client, 2, soon(), &hash, &failure));
 	ck_assert_int_eq(failure.reach, GBE_REACH_DENIED);

@@ -179,9 +179,9 @@ START_TEST(with_a_sketch)
 	guint64 passes = 0;
 
 	state = 9;
-	compare(950000, 100000000, 500000, 0, 950000, &passes);
+	compare(1200000, 100000000, 500000, 0, 1200000, &passes);
 	ck_assert_uint_eq(passes, 2);
-	compare(1050000, 1000000, 500000, 100000, 1050000, &passes);
+	compare(1300000, 1250000, 500000, 100000, 1300000, &passes);
 	ck_assert_uint_le(passes, 3);
 }
 END_TEST

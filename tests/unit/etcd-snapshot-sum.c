@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "lib/unit.h"
 
-#include "etcd/defrag-gauge.h"
 #include "etcd/snapshot-sum.h"
 
 #include <string.h>
@@ -80,25 +79,6 @@ START_TEST(cut_off)
 }
 END_TEST
 
-static GbeTri
-line(const char *text)
-{
-	return gbe_defrag_gauge_line(text, strlen(text));
-}
-
-START_TEST(gauge)
-{
-	ck_assert_int_eq(line("etcd_disk_defrag_inflight 0"), GBE_NO);
-	ck_assert_int_eq(line("etcd_disk_defrag_inflight 1"), GBE_YES);
-	ck_assert_int_eq(line("etcd_disk_defrag_inflight"), GBE_UNKNOWN);
-	ck_assert_int_eq(line("etcd_disk_defrag_inflight "), GBE_UNKNOWN);
-	ck_assert_int_eq(line("etcd_disk_defrag_inflight x"), GBE_UNKNOWN);
-	ck_assert_int_eq(line("etcd_disk_defrag_inflight_more 1"), GBE_UNKNOWN);
-	ck_assert_int_eq(line("# TYPE etcd_disk_defrag_inflight gauge"), GBE_UNKNOWN);
-	ck_assert_int_eq(line(""), GBE_UNKNOWN);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -108,7 +88,6 @@ main(void)
 	tcase_add_test(tcase, any_pieces);
 	tcase_add_test(tcase, every_byte_counts);
 	tcase_add_test(tcase, cut_off);
-	tcase_add_test(tcase, gauge);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

@@ -183,7 +183,7 @@ START_TEST(hole)
 	Log log;
 
 	two_segments(&log, at);
-	memset(log.bytes->data + at[2], 0, 8);
+	memset(log.bytes->data + at[2], 0, 16);
 	log_save(&log, 5000);
 	read_log(&read);
 	ck_assert_str_eq(read.codes, "wal-hole");
@@ -191,6 +191,68 @@ START_TEST(hole)
 	ck_assert_int_eq(gbe_findings_first(&read.findings)->loses_data, GBE_YES);
 	ck_assert_int_eq(gbe_findings_first(&read.findings)->etcd_notices, GBE_NO);
 	ck_assert(!read.wal.complete);
+	log_end(&log);
+}
+END_TEST
+
+/* A frame that says anything but how long its record is, which is whole: no power cut does that, whether
+ * something lies behind it or not. At the end of a sector it may be missing. */
+START_TEST(frames)
+{
+	static const guint8 wrong[][8] = {{0},
+					  {0x7e, 0x7e, 0x7e, 0x7e, 0x7e, 0x7e, 0x7e},
+					  {0xff, 1, 0x40, 0, 0, 0, 0, 0x87}};
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	for (guint i = 1; i < 10; i++)
+		for (gsize kind = 0; kind < G_N_ELEMENTS(wrong); kind++) {
+			g_auto(Read) read = {0};
+			guint8 was[8];
+
+			memcpy(was, log.bytes->data + at[i], 8);
+			memcpy(log.bytes->data + at[i], wrong[kind], 8);
+			log_save(&log, 5000);
+			memcpy(log.bytes->data + at[i], was, 8);
+			read_log(&read);
+			if (at[i] % 512 == 504 && kind == 0)
+				continue;
+			ck_assert_msg(strstr(read.codes, "wal-length") == read.codes, "%u, %zu: %s",
+				      i, kind, read.codes);
+			ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_DAMAGE);
+			ck_assert(!read.wal.complete);
+		}
+	log_end(&log);
+}
+END_TEST
+
+/* Too little or too much behind a record: the next one is not found where it is. */
+START_TEST(padding)
+{
+	guint at[12];
+	Log log;
+
+	two_segments(&log, at);
+	for (guint i = 1; i < 9; i++)
+		for (guint bit = 56; bit < 64; bit++) {
+			g_auto(Read) read = {0};
+			guint8 *frame = log.bytes->data + at[i] + 7;
+
+			if (bit >= 59 && bit < 63)
+				continue;
+			*frame ^= (guint8)(1U << (bit - 56));
+			log_save(&log, 5000);
+			*frame ^= (guint8)(1U << (bit - 56));
+			read_log(&read);
+			/* Of a record that needs none, it is not looked at. */
+			if (g_str_equal(read.codes, "")) {
+				ck_assert_uint_eq(read.wal.last_entry, 21);
+				continue;
+			}
+			ck_assert_msg(gbe_findings_worst(&read.findings) == GBE_FINDING_DAMAGE,
+				      "%u, %u: %s", i, bit, read.codes);
+		}
 	log_end(&log);
 }
 END_TEST
@@ -253,6 +315,7 @@ START_TEST(length_too_large)
 
 	two_segments(&log, at);
 	memset(log.bytes->data + at[9], 0x7e, 7);
+	log.bytes->data[at[9] + 24] ^= 1;
 	log_save(&log, 5000);
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_auto(Read) read = {0};
@@ -454,6 +517,8 @@ main(void)
 	tcase_add_test(files, cut_anywhere);
 	tcase_add_test(files, every_byte);
 	tcase_add_test(files, hole);
+	tcase_add_test(files, frames);
+	tcase_add_test(files, padding);
 	tcase_add_test(files, residue);
 	tcase_add_test(files, unwritten_sector);
 	tcase_add_test(files, length_too_large);

@@ -44,6 +44,28 @@ START_TEST(new_and_again)
 }
 END_TEST
 
+/* More than the disk is told to begin with at once, in pieces that do not fit into that. */
+START_TEST(large)
+{
+	const gsize pieces[] = {7 * MIB + 1, 3 * MIB - 1, 20 * MIB, 1, 9 * MIB + 3};
+	g_autofree guint8 *bytes = g_malloc(64 * MIB);
+	g_autoptr(GError) error = NULL;
+	g_auto(GbePart) part = {.fd = -1};
+	g_autofree char *got = NULL;
+	gsize size = 0;
+
+	for (gsize i = 0; i < 64 * MIB / 4; i++)
+		((guint32 *)(gpointer)bytes)[i] = (guint32)i * 2654435761u;
+	assert_ok(gbe_part_begin(place, "file", FALSE, &part, &error), error);
+	for (gsize i = 0; i < G_N_ELEMENTS(pieces); size += pieces[i], i++)
+		assert_ok(gbe_part_write(&part, bytes + size, pieces[i], &error), error);
+	assert_ok(gbe_part_publish(&part, &error), error);
+	ck_assert_int_eq(stat_of("file").st_size, (off_t)size);
+	got = content_of("file");
+	ck_assert_mem_eq(got, bytes, size);
+}
+END_TEST
+
 START_TEST(nothing_is_left)
 {
 	g_autoptr(GError) error = NULL;
@@ -105,6 +127,7 @@ main(void)
 	TCase *tcase = place_case(suite, "part");
 
 	tcase_add_test(tcase, new_and_again);
+	tcase_add_test(tcase, large);
 	tcase_add_test(tcase, nothing_is_left);
 	tcase_add_test(tcase, one_writer);
 	tcase_add_loop_test(tcase, nobody_is_led_elsewhere, 0, 4);

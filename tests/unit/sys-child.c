@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 static void
-start(const char *script, GbeChild *child)
+start_as(const GbeChildUser *user, const char *script, GbeChild *child)
 {
 	const char *const argv[] = {"sh", "-c", script, NULL};
 	g_autoptr(GError) error = NULL;
@@ -17,8 +17,14 @@ start(const char *script, GbeChild *child)
 	gbe_autofd int cwd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	ck_assert_int_ge(fd, 0);
-	if (!gbe_child_start(fd, argv, cwd, child, &error))
+	if (!gbe_child_start_as(user, fd, argv, cwd, child, &error))
 		ck_abort_msg("%s", error->message);
+}
+
+static void
+start(const char *script, GbeChild *child)
+{
+	start_as(NULL, script, child);
 }
 
 /* NULL: it ended well. */
@@ -57,6 +63,22 @@ START_TEST(says_how_it_ended)
 }
 END_TEST
 
+START_TEST(as_another_user)
+{
+	const GbeChildUser user = {12345, 23456};
+	g_auto(GbeChild) child = {0};
+	g_autofree char *why = NULL;
+
+	if (geteuid() != 0) {
+		gbe_unit_skip("as-another-user", "needs root");
+		return;
+	}
+	start_as(&user, "[ \"$(id -u) $(id -G)\" = '12345 23456' ]", &child);
+	why = outcome(&child);
+	ck_assert_msg(why == NULL, "%s", why);
+}
+END_TEST
+
 /* At once after the start, too, and with those that it started itself. */
 START_TEST(is_ended)
 {
@@ -88,6 +110,7 @@ main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, says_how_it_ended);
+	tcase_add_test(tcase, as_another_user);
 	tcase_add_test(tcase, is_ended);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

@@ -164,6 +164,8 @@ static const struct {
     {gbe_event_cannot_tell, "4"},    {gbe_event_preflight, "4"},
     {gbe_event_carried, "4"},	     {gbe_event_closed, "6"},
     {gbe_event_fresh, "5"},	     {gbe_event_rotted, "3"},
+    {gbe_event_defragmented, "6"},   {gbe_event_defrag_failed, "4"},
+    {gbe_event_alarm_cleared, "5"},  {gbe_event_certs_changed, "5"},
 };
 
 START_TEST(each_has_an_id_and_a_priority)

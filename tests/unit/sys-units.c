@@ -10,6 +10,7 @@
 
 #include "sys/manager.h"
 #include "sys/run.h"
+#include "sys/transient.h"
 #include "sys/units.h"
 
 #define SOCKET "/run/systemd/private"
@@ -97,6 +98,55 @@ answer_property(sd_bus_message *m, const Manager *manager)
 					  name);
 }
 
+/* The command in it, and nothing else that could not be read. */
+static int
+read_properties(sd_bus_message *m, gboolean *ret_right)
+{
+	const char *key = NULL;
+	const char *path = NULL;
+	const char *first = NULL;
+	const char *second = NULL;
+	int ignore = 1;
+	int r = sd_bus_message_enter_container(m, 'a', "(sv)");
+
+	while (r >= 0 && (r = sd_bus_message_enter_container(m, 'r', "sv")) > 0) {
+		r = sd_bus_message_read(m, "s", &key);
+		if (r >= 0 && strcmp(key, "ExecStart") == 0)
+			r = sd_bus_message_read(m, "v", "a(sasb)", 1, &path, 2, &first, &second,
+						&ignore);
+		else if (r >= 0)
+			r = sd_bus_message_skip(m, "v");
+		if (r >= 0)
+			r = sd_bus_message_exit_container(m);
+	}
+	*ret_right = path != NULL && strcmp(path, "/etcd") == 0 && strcmp(first, "/etcd") == 0 &&
+		     strcmp(second, "--name=a b") == 0 && ignore == 0;
+	return r >= 0 ? sd_bus_message_exit_container(m) : r;
+}
+
+static int
+answer_start(sd_bus_message *m)
+{
+	const char *unit = NULL;
+	const char *mode = NULL;
+	gboolean right = FALSE;
+	int r = sd_bus_message_read(m, "ss", &unit, &mode);
+
+	if (r >= 0)
+		r = read_properties(m, &right);
+	if (r >= 0)
+		r = sd_bus_message_skip(m, "a(sa(sv))");
+	if (r < 0 || !right || strcmp(mode, "fail") != 0)
+		return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_INVALID_ARGS, "%d", r);
+	if (strcmp(unit, "taken.service") == 0)
+		return sd_bus_reply_method_errorf(m, "org.freedesktop.systemd1.UnitExists",
+						  "Unit %s was already loaded.", unit);
+	if (strcmp(unit, "forbidden.service") == 0)
+		return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_ACCESS_DENIED, "not you");
+	(void)job_removed(sd_bus_message_get_bus(m), JOB, unit, "dependency");
+	return sd_bus_reply_method_return(m, "o", JOB);
+}
+
 static int
 answer(sd_bus_message *m, void *data, sd_bus_error *error)
 {
@@ -106,6 +156,8 @@ answer(sd_bus_message *m, void *data, sd_bus_error *error)
 		return sd_bus_reply_method_return(m, NULL);
 	if (sd_bus_message_is_method_call(m, MANAGER, "LoadUnit"))
 		return sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/unit/x");
+	if (sd_bus_message_is_method_call(m, MANAGER, "StartTransientUnit"))
+		return answer_start(m);
 	if (sd_bus_message_is_method_call(m, MANAGER, "StopUnit") ||
 	    sd_bus_message_is_method_call(m, MANAGER, "StartUnit"))
 		return answer_job(m);
@@ -251,6 +303,68 @@ START_TEST(the_deadline_is_kept)
 }
 END_TEST
 
+static GVariant *
+member_properties(void)
+{
+	static char *argv[] = {(char *)"/etcd", (char *)"--name=a b", NULL};
+	static const char conf[] = "[run]\nenv-file=/a -/b\ncredentials=x:/y\nio-weight=7\n";
+	const GbeMemberUnit unit = {.parent = "app.service", .argv = argv, .timeout = 1};
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	GVariant *properties = NULL;
+
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_member_unit_properties(&unit, config, &properties, NULL));
+	return g_variant_ref_sink(properties);
+}
+
+START_TEST(transient)
+{
+	g_autoptr(GbeJobs) jobs = NULL;
+	g_autoptr(GVariant) properties = member_properties();
+	g_autoptr(GError) error = NULL;
+	g_autofree char *job = NULL;
+	const char *result = NULL;
+	gboolean exists = TRUE;
+
+	if (!start_manager("transient", &usual))
+		return;
+	ck_assert(gbe_jobs_open(5000, &jobs, NULL));
+	if (!gbe_transient_start(jobs, "new.service", properties, &job, &exists, &error))
+		ck_abort_msg("%s", error->message);
+	ck_assert_str_eq(job, JOB);
+	ck_assert(!exists);
+	/* It had ended before the call returned. */
+	ck_assert(gbe_jobs_wait(jobs, job, 5000, &result, NULL));
+	ck_assert_str_eq(result, "dependency");
+	ck_assert(gbe_jobs_wait(jobs, "/no/such/job", 50, &result, NULL));
+	ck_assert_ptr_null(result);
+}
+END_TEST
+
+START_TEST(transient_refused)
+{
+	g_autoptr(GbeJobs) jobs = NULL;
+	g_autoptr(GVariant) properties = member_properties();
+	g_autoptr(GError) taken = NULL;
+	g_autoptr(GError) forbidden = NULL;
+	char *job = NULL;
+	gboolean exists = FALSE;
+
+	if (!start_manager("transient-refused", &usual))
+		return;
+	ck_assert(gbe_jobs_open(5000, &jobs, NULL));
+	ck_assert(!gbe_transient_start(jobs, "taken.service", properties, &job, &exists, &taken));
+	ck_assert_error(taken, GBE_ERROR_FAILED);
+	ck_assert(exists);
+	ck_assert(
+	    !gbe_transient_start(jobs, "forbidden.service", properties, &job, &exists, &forbidden));
+	ck_assert_error(forbidden, GBE_ERROR_FAILED);
+	ck_assert_ptr_nonnull(strstr(forbidden->message, "not you"));
+	ck_assert(!exists);
+	ck_assert_ptr_null(job);
+}
+END_TEST
+
 START_TEST(without_systemd)
 {
 	GbeUnitState state = {NULL};
@@ -367,6 +481,8 @@ main(void)
 	tcase_add_test(units, jobs_that_end_well);
 	tcase_add_test(units, jobs_that_do_not);
 	tcase_add_test(units, the_deadline_is_kept);
+	tcase_add_test(units, transient);
+	tcase_add_test(units, transient_refused);
 	tcase_add_test(units, without_systemd);
 	suite_add_tcase(suite, units);
 	tcase_add_test(runs, soft_reboots);

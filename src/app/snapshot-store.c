@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/snapshot-store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "etcd/layout.h"
+#include "etcd/snapshot-sum.h"
+#include "fs/open.h"
+#include "fs/part.h"
+#include "fs/remove.h"
+
+#define DATA_PART GBE_SNAPSHOT_DATA GBE_PART_SUFFIX
+#define META_PART GBE_SNAPSHOT_META GBE_PART_SUFFIX
+
+static const char *const states[] = {
+    [GBE_STORED_COMPLETE] = "complete",
+    [GBE_STORED_UNFINISHED] = "unfinished",
+    [GBE_STORED_UNREADABLE] = "unreadable",
+    [GBE_STORED_FOREIGN] = "foreign",
+};
+
+const char *
+gbe_stored_state_to_string(GbeStoredState state)
+{
+	return states[state];
+}
+
+static void
+stored_free(gpointer data)
+{
+	GbeStored *stored = data;
+
+	g_free(stored->name);
+	g_free(stored->why);
+	gbe_snapshot_meta_clear(&stored->meta);
+	g_free(stored);
+}
+
+void
+gbe_snapshot_store_free(GbeSnapshotStore *store)
+{
+	if (store == NULL)
+		return;
+	g_free(store->path);
+	gbe_close_fd(&store->fd);
+	g_clear_pointer(&store->stored, g_ptr_array_unref);
+	g_free(store);
+}
+
+static void
+look_at_file(const char *name, gpointer data)
+{
+	GbeStored *stored = data;
+
+	if (g_str_equal(name, DATA_PART) || g_str_equal(name, META_PART))
+		stored->begun_here = TRUE;
+	else if (!g_str_equal(name, GBE_SNAPSHOT_DATA) && !g_str_equal(name, GBE_SNAPSHOT_META))
+		stored->holds_something = TRUE;
+}
+
+static bool
+read_meta(int entry_fd, GbeStored *stored, GError **error)
+{
+	g_autofree char *bytes = NULL;
+	struct stat st;
+	gsize size = 0;
+
+	if (!gbe_read_file_at(entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &bytes, &size,
+			      error))
+		return false;
+	if (fstatat(entry_fd, GBE_SNAPSHOT_DATA, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT
+			   ? gbe_throw(error, GBE_ERROR_CORRUPT, GBE_SNAPSHOT_DATA " is missing")
+			   : gbe_throw_errno(error, errno, "cannot look at " GBE_SNAPSHOT_DATA);
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, GBE_SNAPSHOT_DATA " is %s",
+				 S_ISREG(st.st_mode) ? "empty" : "not a regular file");
+	stored->size = (guint64)st.st_size;
+	return gbe_snapshot_meta_parse(bytes, size, &stored->meta, error);
+}
+
+static void
+look_into(int store_fd, GbeStored *stored)
+{
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int entry_fd = -1;
+
+	if (gbe_open_dir_at(store_fd, stored->name, &entry_fd, &local) &&
+	    gbe_layout_each_name(entry_fd, stored->name, look_at_file, stored, &local) &&
+	    read_meta(entry_fd, stored, &local))
+		return;
+	stored->state = g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)
+			    ? GBE_STORED_UNFINISHED
+			    : GBE_STORED_UNREADABLE;
+	if (stored->state == GBE_STORED_UNREADABLE)
+		stored->why = g_strdup(local->message);
+}
+
+static void
+look_at_name(const char *name, gpointer data)
+{
+	GbeSnapshotStore *store = data;
+	GbeStored *stored = g_new0(GbeStored, 1);
+	struct stat st;
+
+	stored->name = g_strdup(name);
+	if (!gbe_snapshot_name_parse(name, &stored->when) ||
+	    (fstatat(store->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)))
+		stored->state = GBE_STORED_FOREIGN;
+	else
+		look_into(store->fd, stored);
+	g_ptr_array_add(store->stored, stored);
+}
+
+static int
+oldest_first(gconstpointer a, gconstpointer b)
+{
+	const GbeStored *x = *(GbeStored *const *)a, *y = *(GbeStored *const *)b;
+	int foreign =
+	    (y->state == GBE_STORED_FOREIGN ? 1 : 0) - (x->state == GBE_STORED_FOREIGN ? 1 : 0);
+	int order = foreign != 0 ? foreign : gbe_snapshot_name_compare(&x->when, &y->when);
+
+	return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+bool
+gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **ret_store,
+			GError **error)
+{
+	g_autoptr(GbeSnapshotStore) store = g_new0(GbeSnapshotStore, 1);
+	const char *path = directory != NULL ? directory : app->config->store.directory;
+	g_autofree char *absolute = NULL;
+
+	store->fd = -1;
+	if (path == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "no store: --store=DIR names one, or [store] directory");
+	store->path = g_strdup(path);
+	store->stored = g_ptr_array_new_with_free_func(stored_free);
+	absolute = app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
+	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &store->fd, error))
+		return gbe_prefix(error, "the store is not there");
+	if (!gbe_layout_each_name(store->fd, path, look_at_name, store, error))
+		return false;
+	g_ptr_array_sort(store->stored, oldest_first);
+	*ret_store = g_steal_pointer(&store);
+	return true;
+}
+
+const GbeStored *
+gbe_snapshot_store_newest(const GbeSnapshotStore *store)
+{
+	for (guint i = store->stored->len; i > 0; i--) {
+		const GbeStored *stored = store->stored->pdata[i - 1];
+
+		if (stored->state == GBE_STORED_COMPLETE)
+			return stored;
+	}
+	return NULL;
+}
+
+/* Who pushes has a lock on the data, by either name. */
+static bool
+nobody_writes(int entry_fd, const char *name)
+{
+	gbe_autofd int fd =
+	    openat(entry_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? errno == ENOENT : flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+bool
+gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
+{
+	for (guint i = 0; i < store->stored->len; i++) {
+		const GbeStored *stored = store->stored->pdata[i];
+		gbe_autofd int entry_fd = -1;
+
+		if (stored->state != GBE_STORED_UNFINISHED || !stored->begun_here ||
+		    stored->holds_something)
+			continue;
+		if (!gbe_open_dir_at(store->fd, stored->name, &entry_fd, error))
+			return false;
+		if (nobody_writes(entry_fd, DATA_PART) &&
+		    nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&
+		    !gbe_remove_tree_at(store->fd, stored->name, error))
+			return false;
+	}
+	return true;
+}
+
+typedef struct {
+	GbeSnapshotSum sum;
+	GbeArchivePut put;
+	gpointer data;
+} Reading;
+
+static bool
+sum_up(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Reading *reading = data;
+
+	gbe_snapshot_sum_push(&reading->sum, bytes, size);
+	return reading->put == NULL || reading->put(bytes, size, reading->data, error);
+}
+
+bool
+gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, GError **error)
+{
+	Reading reading = {.put = put, .data = data};
+	bool ok;
+
+	gbe_snapshot_sum_init(&reading.sum);
+	ok = gbe_archive_unpack(fd, what, sum_up, &reading, error) &&
+	     (gbe_snapshot_sum_check(&reading.sum, error) || gbe_prefix(error, "%s", what));
+	gbe_snapshot_sum_clear(&reading.sum);
+	if (!ok && error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_CORRUPT))
+		(*error)->code = GBE_ERROR_VERIFY_FAILED;
+	return ok;
+}
+
+bool
+gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArchivePut put,
+			gpointer data, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+	gbe_autofd int fd = -1;
+	struct stat st;
+
+	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error))
+		return false;
+	fd = openat(entry_fd, GBE_SNAPSHOT_DATA,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s/" GBE_SNAPSHOT_DATA, name);
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s/" GBE_SNAPSHOT_DATA " is not a regular file", name);
+	return gbe_snapshot_unpack(fd, name, put, data, error);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/snapshot-store.h"
+
+#include "app/snapshot.h"
+#include "fs/open.h"
+#include "fs/part.h"
+
+typedef struct {
+	const GbeStorePull *options;
+	GbePart *part;
+	guint64 done;
+} Pull;
+
+static bool
+find(const GbeSnapshotStore *store, const char *name, const GbeStored **ret_stored, GError **error)
+{
+	const GbeStored *found = NULL;
+
+	if (g_str_equal(name, GBE_SNAPSHOT_LATEST))
+		found = gbe_snapshot_store_newest(store);
+	else
+		for (guint i = 0; i < store->stored->len && found == NULL; i++)
+			if (g_str_equal(((GbeStored *)store->stored->pdata[i])->name, name))
+				found = store->stored->pdata[i];
+	if (found == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no snapshot %s in %s", name,
+				 store->path);
+	if (found->state != GBE_STORED_COMPLETE)
+		return gbe_throw(error,
+				 found->state == GBE_STORED_UNREADABLE ? GBE_ERROR_VERIFY_FAILED
+								       : GBE_ERROR_REFUSED,
+				 "%s in %s is %s%s%s", name, store->path,
+				 gbe_stored_state_to_string(found->state),
+				 found->why != NULL ? ": " : "",
+				 found->why != NULL ? found->why : "");
+	*ret_stored = found;
+	return true;
+}
+
+static bool
+put(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Pull *pull = data;
+	const GbeStorePull *options = pull->options;
+
+	if (!gbe_part_write(pull->part, bytes, size, error))
+		return false;
+	pull->done += size;
+	return options->progress == NULL ||
+	       options->progress(pull->done, 0, options->progress_data) ||
+	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+}
+
+bool
+gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
+	       GbeVerification **ret_verification, GError **error)
+{
+	g_autofree char *absolute = app->below_root ? g_strdup(options->path)
+						    : g_canonicalize_filename(options->path, NULL);
+	g_autoptr(GbeVerification) verification = NULL;
+	g_autoptr(GbeSnapshotStore) store = NULL;
+	const GbeStored *stored = NULL;
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+	g_auto(GbePart) part = {.fd = -1};
+	Pull pull = {.options = options, .part = &part};
+
+	if (!gbe_snapshot_store_open(app, options->store, &store, error) ||
+	    !find(store, options->name, &stored, error) ||
+	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
+	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
+		return false;
+	if (!gbe_snapshot_store_read(store, stored->name, put, &pull, error) ||
+	    !gbe_snapshot_prove(app, &part, &verification, error))
+		return gbe_prefix(error, "%s", store->path);
+	if (!gbe_part_publish(&part, error))
+		return gbe_prefix(error, "%s", options->path);
+	*ret_name = g_strdup(stored->name);
+	*ret_verification = g_steal_pointer(&verification);
+	return true;
+}

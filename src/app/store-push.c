@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/snapshot-store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "app/endpoint.h"
+#include "app/export.h"
+#include "base/fault.h"
+#include "etcd/client.h"
+#include "fs/open.h"
+#include "fs/part.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+#include "sys/etcd-version.h"
+
+/* etcd and a backup are no files: in the state first, where no share that hangs keeps etcd waiting. */
+#define TEMPORARY "store-push.db"
+#define LOCK "store"
+#define NAMES_TRIED 100
+#define BINARY_MS 5000
+
+typedef struct {
+	GbeApp *app;
+	const GbeStorePush *options;
+	GbeSnapshotStore *store;
+	const char *what; /* the source, for messages */
+	int source_fd;
+	guint64 total;
+	int entry_fd;
+	GbePart data, meta;
+	int lock_fd; /* keeps the lock when the data has its name */
+	GbeStorePushed pushed;
+} Push;
+
+void
+gbe_store_pushed_clear(GbeStorePushed *pushed)
+{
+	g_clear_pointer(&pushed->name, g_free);
+	gbe_snapshot_meta_clear(&pushed->meta);
+	g_clear_pointer(&pushed->verification, gbe_verification_free);
+}
+
+static void
+push_clear(Push *push)
+{
+	g_autoptr(GError) ignored = NULL;
+
+	gbe_part_clear(&push->data);
+	gbe_part_clear(&push->meta);
+	/* Begun, and not published. Where it cannot be removed now, the next one sweeps it. */
+	if (push->entry_fd >= 0 &&
+	    !gbe_remove_tree_at(push->store->fd, push->pushed.name, &ignored))
+		g_debug("%s", ignored->message);
+	gbe_close_fd(&push->entry_fd);
+	gbe_close_fd(&push->lock_fd);
+	gbe_close_fd(&push->source_fd);
+	gbe_store_pushed_clear(&push->pushed);
+	g_clear_pointer(&push->store, gbe_snapshot_store_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Push, push_clear)
+
+/* ---- what is pushed ---- */
+
+static char *
+ask_version(GbeApp *app)
+{
+	gint64 deadline =
+	    g_get_monotonic_time() + (gint64)app->config->health.request_timeout * G_USEC_PER_SEC;
+	g_auto(GbeAppEndpoint) at = {{0}};
+	g_auto(GbeCallFailure) failure = {0};
+	g_autoptr(GbeClient) client = NULL;
+	GbeEtcdStatus status = {0};
+	char *version = NULL;
+
+	gbe_app_endpoint(app, &at);
+	if (gbe_client_open(&at.endpoint, &client, &failure) &&
+	    gbe_client_status(client, deadline, &status, &failure)) {
+		version = g_strdup(status.version);
+		gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	}
+	return version;
+}
+
+static bool
+make_temporary(Push *push, GError **error)
+{
+	const GbeStorePush *options = push->options;
+	const char *path = GBE_STATE_DIR "/" TEMPORARY;
+	bool ok;
+
+	if (options->source == NULL) {
+		const GbeSnapshotSave save = {.path = path,
+					      .timeout = options->timeout,
+					      .replace = TRUE,
+					      .progress = options->progress,
+					      .progress_data = options->progress_data};
+
+		push->pushed.meta.etcd_version = ask_version(push->app);
+		ok = gbe_snapshot_save(push->app, &save, &push->pushed.verification, error);
+	} else {
+		const GbeExport export = {.name = options->source,
+					  .path = path,
+					  .timeout = options->timeout,
+					  .replace = TRUE,
+					  .progress = options->progress,
+					  .progress_data = options->progress_data};
+		GbeExported exported = {0};
+
+		ok = gbe_export(push->app, &export, &exported, error);
+		push->pushed.verification = exported.verification;
+	}
+	if (!ok || !gbe_snapshot_open(push->app, path, &push->source_fd, error))
+		return false;
+	return unlinkat(push->app->state_fd, TEMPORARY, 0) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot remove %s", path);
+}
+
+/* Its checksum is compared when it is read back. */
+static bool
+open_file(Push *push, GError **error)
+{
+	const GbeVerifyOptions pages = {.level = GBE_VERIFY_FULL, .summed = TRUE};
+
+	return gbe_snapshot_open(push->app, push->what, &push->source_fd, error) &&
+	       gbe_verify_snapshot(push->app, push->source_fd, push->what, &pages,
+				   &push->pushed.verification, error) &&
+	       gbe_snapshot_check(push->pushed.verification,
+				  "`etcdctl snapshot save` makes one with a checksum", error);
+}
+
+/* A file and a backup tell the minor version; who reads it looks for a program of that version. */
+static bool
+describe(Push *push, GError **error)
+{
+	const GbeDb *db = &push->pushed.verification->directory.db;
+	GbeSnapshotMeta *meta = &push->pushed.meta;
+	const char *binary = push->app->config->etcd.binary;
+
+	if (meta->etcd_version == NULL)
+		meta->etcd_version = g_strdup(db->cluster_version);
+	if (meta->etcd_version == NULL && !push->app->below_root)
+		meta->etcd_version = gbe_etcd_version_of_binary(binary, BINARY_MS);
+	if (meta->etcd_version == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "%s: no etcd has written yet which version it is", push->what);
+	meta->members = MAX(db->members, 0);
+	meta->timestamp = g_get_real_time() / G_USEC_PER_SEC;
+	return true;
+}
+
+static bool
+open_source(Push *push, GError **error)
+{
+	const char *source = push->options->source;
+	struct stat st;
+
+	push->what = source != NULL ? source : "etcd's snapshot";
+	if (source != NULL && strchr(source, '/') != NULL ? !open_file(push, error)
+							  : !make_temporary(push, error))
+		return false;
+	if (fstat(push->source_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", push->what);
+	push->total = (guint64)st.st_size;
+	return describe(push, error);
+}
+
+/* ---- how ---- */
+
+static bool
+make_entry(Push *push, GError **error)
+{
+	const GPtrArray *all = push->store->stored;
+	const GbeStored *last = all->len > 0 ? all->pdata[all->len - 1] : NULL;
+	gint64 now = push->pushed.meta.timestamp;
+	GbeSnapshotName name = gbe_snapshot_name_next(
+	    last != NULL && last->state != GBE_STORED_FOREIGN ? &last->when : NULL, now);
+
+	for (guint i = 0; i < NAMES_TRIED; i++) {
+		g_autofree char *text = gbe_snapshot_name_print(&name);
+
+		if (mkdirat(push->store->fd, text, 0700) == 0) {
+			push->pushed.name = g_steal_pointer(&text);
+			return gbe_open_dir_at(push->store->fd, push->pushed.name, &push->entry_fd,
+					       error) &&
+			       gbe_sync_dir(push->store->fd, push->store->path, error);
+		}
+		if (errno != EEXIST)
+			return gbe_throw_errno(error, errno, "make %s", text);
+		name = gbe_snapshot_name_next(&name, now);
+	}
+	return gbe_throw(error, GBE_ERROR_BUSY, "others write there all the time");
+}
+
+/* In a directory of our own: nobody has the name, and of whom a share says that the file is does not matter. */
+static bool
+new_part(int entry_fd, const char *name, GbePart *part, GError **error)
+{
+	g_autofree char *path = g_strconcat(name, GBE_PART_SUFFIX, NULL);
+	int fd = openat(entry_fd, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot create %s", path);
+	*part = (GbePart){.dir_fd = entry_fd,
+			  .fd = fd,
+			  .name = g_strdup(name),
+			  .part = g_steal_pointer(&path),
+			  .replace = TRUE};
+	return true;
+}
+
+static bool
+put(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Push *push = data;
+	const GbeStorePush *options = push->options;
+	off_t done = lseek(push->source_fd, 0, SEEK_CUR);
+
+	if (!gbe_part_write(&push->data, bytes, size, error))
+		return false;
+	push->pushed.size += size;
+	return options->progress == NULL ||
+	       options->progress((guint64)MAX(done, 0), push->total, options->progress_data) ||
+	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+}
+
+/* Not what the kernel still has of it in memory. */
+static bool
+read_back(Push *push, GError **error)
+{
+	int fd = push->data.fd;
+
+	if (!gbe_sync_file(fd, push->data.part, error))
+		return false;
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return gbe_throw_errno(error, errno, "cannot read %s", push->data.part);
+	return gbe_snapshot_unpack(fd, push->what, NULL, NULL, error) ||
+	       gbe_prefix(error, "what was read back");
+}
+
+static bool
+write_data(Push *push, GError **error)
+{
+	if (!new_part(push->entry_fd, GBE_SNAPSHOT_DATA, &push->data, error))
+		return false;
+	/* For those who sweep; a share without locks is swept by nobody. */
+	(void)flock(push->data.fd, LOCK_EX | LOCK_NB);
+	push->lock_fd = fcntl(push->data.fd, F_DUPFD_CLOEXEC, 0);
+	return lseek(push->source_fd, 0, SEEK_SET) == 0 &&
+	       gbe_archive_gzip(push->source_fd, push->what, put, push, error) &&
+	       read_back(push, error);
+}
+
+static bool
+publish(Push *push, GError **error)
+{
+	g_autofree char *text = gbe_snapshot_meta_print(&push->pushed.meta);
+
+	return new_part(push->entry_fd, GBE_SNAPSHOT_META, &push->meta, error) &&
+	       gbe_part_write(&push->meta, text, strlen(text), error) &&
+	       gbe_part_publish(&push->data, error) && gbe_part_publish(&push->meta, error) &&
+	       !GBE_FAULT("store-published", error);
+}
+
+bool
+gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *ret_pushed, GError **error)
+{
+	g_autoptr(GbeLock) lock = NULL;
+	g_auto(Push) push = {.app = app,
+			     .options = options,
+			     .source_fd = -1,
+			     .entry_fd = -1,
+			     .lock_fd = -1,
+			     .data = {.fd = -1},
+			     .meta = {.fd = -1}};
+
+	if (!gbe_snapshot_store_open(app, options->store, &push.store, error) ||
+	    !gbe_app_open_state(app, TRUE, error) ||
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store push", 0, &lock, error) ||
+	    !gbe_snapshot_store_sweep(push.store, error) || !open_source(&push, error))
+		return false;
+	if (!make_entry(&push, error) || !write_data(&push, error) || !publish(&push, error))
+		return gbe_prefix(error, "%s", push.store->path);
+	gbe_close_fd(&push.entry_fd);
+	g_free(push.pushed.verification->name);
+	push.pushed.verification->name =
+	    g_build_filename(push.store->path, push.pushed.name, GBE_SNAPSHOT_DATA, NULL);
+	*ret_pushed = push.pushed;
+	push.pushed = (GbeStorePushed){0};
+	return true;
+}

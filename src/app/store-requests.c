@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/store-requests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/by-hand.h"
+#include "app/import.h"
+#include "base/fault.h"
+#include "etcd/layout.h"
+#include "fs/open.h"
+#include "fs/own-dir.h"
+#include "fs/sync.h"
+
+#define LOCK "store-requests"
+#define TEMPORARY "store-request.db"
+#define TIMEOUT_SECONDS 600
+
+typedef struct {
+	GbeApp *app;
+	GbeSnapshotStore *store;
+	const char *directory; /* of the store, as it was given */
+	int fd;		       /* of the requests; -1: there is no directory for them */
+	GPtrArray *requests;
+} Requests;
+
+static void
+requests_clear(Requests *requests)
+{
+	g_clear_pointer(&requests->store, gbe_snapshot_store_free);
+	gbe_close_fd(&requests->fd);
+	g_clear_pointer(&requests->requests, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Requests, requests_clear)
+
+static void
+stored_request_free(gpointer data)
+{
+	GbeStoredRequest *request = data;
+
+	g_free(request->name);
+	gbe_store_request_clear(&request->request);
+	g_free(request->why);
+	g_free(request->result);
+	g_free(request);
+}
+
+static void
+take_name(const char *file, gpointer data)
+{
+	GPtrArray *requests = data;
+	GbeStoredRequest *request = g_new0(GbeStoredRequest, 1);
+
+	request->state = gbe_store_request_state(file, &request->name);
+	if (request->state == GBE_STORE_REQUEST_NONE)
+		stored_request_free(request);
+	else
+		g_ptr_array_add(requests, request);
+}
+
+static int
+by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp((*(GbeStoredRequest *const *)a)->name, (*(GbeStoredRequest *const *)b)->name);
+}
+
+/* Root's alone, whatever the way to it. */
+static bool
+open_directory(Requests *requests, GError **error)
+{
+	static const char *const names[] = {GBE_STORE_REQUESTS, NULL};
+	g_autofree char *absolute = requests->app->below_root
+					? g_strdup(requests->store->path)
+					: g_canonicalize_filename(requests->store->path, NULL);
+	g_autofree char *way = g_build_filename(absolute, GBE_STORE_REQUESTS, NULL);
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_own_dir_open_at(requests->store->fd, names, FALSE, &requests->fd, &local))
+		return gbe_check_parents(requests->app->root_fd, way, error);
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", requests->store->path);
+	return false;
+}
+
+static bool
+check_file(int fd, GError **error)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at it");
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || st.st_nlink != 1)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "it is not root's alone (owner %u, mode %04o, %lu names)",
+				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
+				 (unsigned long)st.st_nlink);
+	return true;
+}
+
+static bool
+read_request(int dir_fd, GbeStoredRequest *request, GError **error)
+{
+	gbe_autofd int fd = openat(dir_fd, request->name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char bytes[GBE_STORE_REQUEST_MAX + 1];
+	ssize_t size;
+
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open it");
+	if (!check_file(fd, error))
+		return false;
+	size = pread(fd, bytes, sizeof(bytes), 0);
+	if (size < 0)
+		return gbe_throw_errno(error, errno, "cannot read it");
+	if (size == sizeof(bytes))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "it is too long");
+	return gbe_store_request_parse(bytes, (gsize)size, &request->request, error);
+}
+
+static bool
+open_requests(Requests *requests, GError **error)
+{
+	requests->requests = g_ptr_array_new_with_free_func(stored_request_free);
+	if (!gbe_snapshot_store_open(requests->app, requests->directory, &requests->store, error) ||
+	    !open_directory(requests, error))
+		return false;
+	if (requests->fd < 0)
+		return true;
+	if (!gbe_layout_each_name(requests->fd, GBE_STORE_REQUESTS, take_name, requests->requests,
+				  error))
+		return false;
+	g_ptr_array_sort(requests->requests, by_name);
+	for (guint i = 0; i < requests->requests->len; i++) {
+		GbeStoredRequest *request = requests->requests->pdata[i];
+		g_autoptr(GError) local = NULL;
+
+		if (request->state != GBE_STORE_REQUEST_WAITING ||
+		    read_request(requests->fd, request, &local))
+			continue;
+		request->why = g_strdup(local->message);
+		request->is_bad = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT) ||
+				  g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE);
+	}
+	return true;
+}
+
+bool
+gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests, GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+
+	if (!open_requests(&requests, error))
+		return false;
+	*ret_requests = g_steal_pointer(&requests.requests);
+	return true;
+}
+
+/* Durable: nothing is done before, and nothing is done again after. What is left of an older one of that name
+ * makes room. */
+static bool
+become(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState state,
+       GError **error)
+{
+	g_autofree char *from = gbe_store_request_file(request->name, request->state);
+	g_autofree char *to = gbe_store_request_file(request->name, state);
+
+	if (renameat(requests->fd, from, requests->fd, to) < 0)
+		return gbe_throw_errno(error, errno, "cannot make %s of %s", to, from);
+	request->state = state;
+	return gbe_sync_dir(requests->fd, to, error);
+}
+
+static bool
+push(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	const GbeStorePush options = {.store = requests->directory, .timeout = TIMEOUT_SECONDS};
+	g_auto(GbeStorePushed) pushed = {0};
+
+	if (!gbe_store_push(requests->app, &options, &pushed, error))
+		return false;
+	request->result = g_steal_pointer(&pushed.name);
+	return true;
+}
+
+/* A backup of it, and the next boot's. */
+static bool
+prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	const char *path = GBE_STATE_DIR "/" TEMPORARY;
+	const GbeStorePull pull = {.store = requests->directory,
+				   .name = request->request.snapshot,
+				   .path = path};
+	g_autoptr(GbeVerification) verification = NULL;
+	g_auto(GbeImported) imported = {0};
+	g_autofree char *snapshot = NULL, *name = NULL, *restored = NULL;
+	GbeImport import = {.path = path, .timeout = TIMEOUT_SECONDS};
+	GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED};
+	bool ok;
+
+	/* Of one that the power ended. */
+	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	if (!gbe_store_pull(requests->app, &pull, &snapshot, &verification, error))
+		return false;
+	name = g_strconcat("store-", snapshot, NULL);
+	import.name = g_strdelimit(name, ":", '-');
+	ok = gbe_import(requests->app, &import, &imported, error);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	restore.name = name;
+	if (!ok || GBE_FAULT("store-request-prepared", error) ||
+	    !gbe_by_hand_request(requests->app, &restore, &restored, error))
+		return false;
+	request->result = g_steal_pointer(&name);
+	return true;
+}
+
+static bool
+carry_out(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	bool done;
+
+	if (request->why != NULL)
+		return !request->is_bad || become(requests, request, GBE_STORE_REQUEST_BAD, error);
+	if (!become(requests, request, GBE_STORE_REQUEST_TAKEN, error) ||
+	    GBE_FAULT("store-request-taken", error))
+		return false;
+	done = request->request.restore ? prepare_restore(requests, request, &local)
+					: push(requests, request, &local);
+	if (!done)
+		request->why = g_strdup(local->message);
+	return become(requests, request, done ? GBE_STORE_REQUEST_DONE : GBE_STORE_REQUEST_FAILED,
+		      error);
+}
+
+bool
+gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests, GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+	g_autoptr(GbeLock) lock = NULL;
+
+	if (!gbe_app_open_state(app, TRUE, error) ||
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store requests", 0, &lock, error) ||
+	    !open_requests(&requests, error))
+		return false;
+	for (guint i = requests.requests->len; i > 0; i--) {
+		const GbeStoredRequest *request = requests.requests->pdata[i - 1];
+
+		if (request->state != GBE_STORE_REQUEST_WAITING)
+			g_ptr_array_remove_index(requests.requests, i - 1);
+	}
+	for (guint i = 0; i < requests.requests->len; i++)
+		if (!carry_out(&requests, requests.requests->pdata[i], error))
+			return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS, requests.store->path);
+	*ret_requests = g_steal_pointer(&requests.requests);
+	return true;
+}
+
+bool
+gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, gboolean dry_run,
+			  GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+	gboolean found = FALSE;
+
+	if (!open_requests(&requests, error))
+		return false;
+	for (guint i = 0; i < requests.requests->len; i++) {
+		const GbeStoredRequest *request = requests.requests->pdata[i];
+		g_autofree char *file = gbe_store_request_file(request->name, request->state);
+
+		if (!g_str_equal(request->name, name) && !g_str_equal(file, name))
+			continue;
+		found = TRUE;
+		if (!dry_run && unlinkat(requests.fd, file, 0) < 0)
+			return gbe_throw_errno(error, errno, "cannot remove %s", file);
+	}
+	if (!found)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no request %s in %s", name,
+				 requests.store->path);
+	return dry_run || gbe_sync_dir(requests.fd, GBE_STORE_REQUESTS, error);
+}

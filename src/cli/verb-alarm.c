@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* alarm clear. (alarm list is with the other questions, verb-endpoint.c.) */
+#include "app/alarm.h"
+#include "app/status.h"
+#include "cli/ask.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+
+#define TIMEOUT_SECONDS 600
+#define TIMEOUT_MOST 86400
+
+static gboolean arg_dry_run, arg_no_backup;
+static char *arg_timeout;
+
+const GOptionEntry gbe_options_alarm[] = {
+    {"no-backup", 0, 0, G_OPTION_ARG_NONE, &arg_no_backup, "clear: without a copy before", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "clear: how long etcd is waited for in each step (10min)", "DURATION"},
+    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
+     "clear: change nothing, say what would be done", NULL},
+    {NULL},
+};
+
+static void
+print_step(const GbeAlarmStep *step, gpointer data)
+{
+	const GbeCli *cli = data;
+
+	if (!cli->json && !cli->quiet)
+		gbe_print("%-8s %-8s %s\n", step->step, gbe_step_result_to_string(step->result),
+			  step->detail);
+}
+
+static JsonArray *
+steps_json(const GPtrArray *steps)
+{
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < steps->len; i++) {
+		const GbeAlarmStep *step = steps->pdata[i];
+		JsonObject *object = json_object_new();
+
+		gbe_json_set_string(object, "step", step->step);
+		gbe_json_set_string(object, "result", gbe_step_result_to_string(step->result));
+		gbe_json_set_string(object, "detail", step->detail);
+		json_array_add_object_element(array, object);
+	}
+	return array;
+}
+
+static void
+print_json(const GbeAlarmCleared *cleared)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	json_object_set_boolean_member(object, "was_up", cleared->was_up);
+	json_object_set_boolean_member(object, "cleared", cleared->cleared);
+	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+	gbe_json_set_string(object, "reason", cleared->reason);
+	gbe_json_set_string(object, "backup", cleared->backup);
+	json_object_set_array_member(object, "steps", steps_json(cleared->steps));
+	gbe_print_object(object);
+}
+
+static void
+print_end(const GbeAlarmCleared *cleared)
+{
+	if (!cleared->was_up)
+		gbe_print("etcd has no alarm NOSPACE\n");
+	else if (cleared->cleared)
+		gbe_print("the alarm NOSPACE is cleared\n");
+	else if (cleared->reason != NULL)
+		gbe_print("the alarm NOSPACE stays: %s\n", cleared->reason);
+}
+
+static bool
+clear(GbeCli *cli, GError **error)
+{
+	GbeAlarmClear options = {.no_backup = arg_no_backup,
+				 .dry_run = arg_dry_run,
+				 .timeout = TIMEOUT_SECONDS,
+				 .stepped = print_step,
+				 .data = cli};
+	g_autoptr(GbeAlarmCleared) cleared = NULL;
+	bool ok;
+
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+		return false;
+	ok = gbe_alarm_clear(cli->app, &options, &cleared, error);
+	if (cleared != NULL && cli->json)
+		print_json(cleared);
+	if (ok && !cli->json && !cli->quiet)
+		print_end(cleared);
+	if (ok && !cleared->cleared && !arg_dry_run)
+		cli->status = GBE_EXIT_UNHEALTHY;
+	return ok;
+}
+
+bool
+gbe_verb_alarm(GbeCli *cli, char **arguments, GError **error)
+{
+	if (g_str_equal(arguments[0], "clear"))
+		return clear(cli, error);
+	if (!g_str_equal(arguments[0], "list"))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "alarm is list or clear. Try 'greenboot-etcd --help'.");
+	if (arg_no_backup || arg_dry_run || arg_timeout != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--no-backup, --timeout and --dry-run go with alarm clear. Try "
+				 "'greenboot-etcd --help'.");
+	return gbe_cli_list_alarms(cli, error);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* defrag: etcd's database without what is free in it. */
+#include "app/defrag.h"
+#include "app/status.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+#include "core/space.h"
+
+#define TIMEOUT_SECONDS 600
+#define TIMEOUT_MOST 86400
+
+static gboolean arg_data, arg_if_needed, arg_dry_run, arg_no_backup;
+static char *arg_timeout;
+
+const GOptionEntry gbe_options_defrag[] = {
+    {"data", 0, 0, G_OPTION_ARG_NONE, &arg_data, "The stopped data directory, by etcd's own tool",
+     NULL},
+    {"if-needed", 0, 0, G_OPTION_ARG_NONE, &arg_if_needed,
+     "Only where [defrag] min-size and max-fragmentation say that it is worth it", NULL},
+    {"no-backup", 0, 0, G_OPTION_ARG_NONE, &arg_no_backup, "Without a copy before", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "How long etcd, or its tool, is waited for (10min)", "DURATION"},
+    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "Change nothing, say what would be done",
+     NULL},
+    {NULL},
+};
+
+static void
+set_known(JsonObject *object, const char *key, gint64 value, gboolean known)
+{
+	if (known && value >= 0)
+		json_object_set_int_member(object, key, value);
+	else
+		json_object_set_null_member(object, key);
+}
+
+static void
+print_json(const GbeDefragResult *result)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_json_set_string(object, "endpoint", result->endpoint);
+	gbe_json_set_string(object, "data", result->data);
+	gbe_json_set_string(object, "of", result->of);
+	gbe_json_set_string(object, "made", result->made);
+	gbe_json_set_string(object, "need", gbe_defrag_need_to_string(result->need));
+	json_object_set_boolean_member(object, "done", result->done);
+	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+	json_object_set_boolean_member(object, "healthy", result->healthy);
+	gbe_json_set_string(object, "reason", result->reason);
+	gbe_json_set_string(object, "backup", result->backup);
+	set_known(object, "size_before", result->before.size, TRUE);
+	set_known(object, "in_use_before", result->before.in_use, TRUE);
+	json_object_set_int_member(
+	    object, "fragmentation",
+	    gbe_defrag_fragmentation(result->before.size, result->before.in_use));
+	set_known(object, "size_after", result->after.size, result->done);
+	set_known(object, "in_use_after", result->after.in_use, result->done);
+	set_known(object, "duration_usec", result->duration_usec, result->done);
+	set_known(object, "stall_usec", result->stall_usec, result->done);
+	gbe_print_object(object);
+}
+
+static char *
+size_text(gint64 bytes)
+{
+	return bytes < 0 ? g_strdup("unknown") : gbe_size_to_text((guint64)bytes);
+}
+
+static const char *
+place_of(const GbeDefragResult *result)
+{
+	return result->endpoint != NULL ? result->endpoint
+	       : result->data != NULL	? result->data
+	       : result->made != NULL	? result->made
+					: result->of;
+}
+
+static void
+print_done(const GbeDefragResult *result)
+{
+	g_autofree char *before = size_text(result->before.size);
+	g_autofree char *after = size_text(result->after.size);
+
+	if (result->backup != NULL)
+		gbe_print("kept as it was: %s\n", result->backup);
+	gbe_print("%s: %s, was %s; took %.2f s", place_of(result), after, before,
+		  (double)result->duration_usec / G_USEC_PER_SEC);
+	if (result->stall_usec >= 0)
+		gbe_print(", a writer waited for %.2f s at most",
+			  (double)result->stall_usec / G_USEC_PER_SEC);
+	gbe_print("\n");
+	if (!result->healthy)
+		gbe_print("etcd is not healthy since then: %s\n", result->reason);
+}
+
+static void
+print_not_done(const GbeDefragResult *result)
+{
+	gboolean would = arg_dry_run && (!arg_if_needed || result->need == GBE_DEFRAG_DUE);
+	g_autofree char *size = size_text(result->before.size);
+	g_autofree char *used = size_text(result->before.in_use);
+
+	gbe_print("%s: %s, %s of it in use, %u%% free: %s\n", place_of(result), size, used,
+		  gbe_defrag_fragmentation(result->before.size, result->before.in_use),
+		  would				     ? "would be defragmented"
+		  : result->need == GBE_DEFRAG_SMALL ? "too small to be worth it"
+						     : "dense enough");
+}
+
+static bool
+defragment(GbeCli *cli, char **arguments, const GbeDefrag *options, GbeDefragResult *result,
+	   GError **error)
+{
+	if (arguments[0] == NULL)
+		return (arg_data ? gbe_defrag_data : gbe_defrag)(cli->app, options, result, error);
+	if (arg_data || arg_no_backup)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "%s is not for a backup, of which another one is made",
+				 arg_data ? "--data" : "--no-backup");
+	return gbe_defrag_backup(cli->app, arguments[0], arguments[1], options, result, error);
+}
+
+bool
+gbe_verb_defrag(GbeCli *cli, char **arguments, GError **error)
+{
+	GbeDefrag options = {.if_needed = arg_if_needed,
+			     .no_backup = arg_no_backup,
+			     .dry_run = arg_dry_run,
+			     .timeout = TIMEOUT_SECONDS};
+	g_auto(GbeDefragResult) result = {0};
+
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error) ||
+	    !defragment(cli, arguments, &options, &result, error))
+		return false;
+	if (cli->json)
+		print_json(&result);
+	else if (!cli->quiet && result.done)
+		print_done(&result);
+	else if (!cli->quiet)
+		print_not_done(&result);
+	if (result.done && !result.healthy)
+		cli->status = GBE_EXIT_UNHEALTHY;
+	return true;
+}

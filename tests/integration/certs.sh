@@ -1,0 +1,552 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Certificates, as OpenSSL makes them: what is said about them, and how they are made anew, also by a real systemd
+# and an etcd whose service does that.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+# shellcheck source=tests/lib/container.sh
+. "$(dirname "$0")/../lib/container.sh"
+
+PKI=/var/lib/pki
+
+# fits SCHEMA: what the last command printed.
+fits() {
+	python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' \
+		"$GBE_TOP/data/schema/$1.json" <<<"$OUT" || fail "it does not fit $1.json: $OUT"
+}
+of() { jq -r "$1" <<<"$OUT"; } # FILTER: of what the last command printed
+# cert NAME FILTER, key NAME FILTER: of that file below PKI, in the last list
+cert() { of ".certificates[] | select(.path == \"$PKI/$1\") | $2"; }
+key() { of ".keys[] | select(.path == \"$PKI/$1\") | $2"; }
+
+# pki_device: certificates of 9 days in $ROOT$PKI, and the endpoint is one that they are for.
+pki_device() {
+	device xfs
+	certificates "$ROOT$PKI"
+	config certs "directories=$PKI"
+	config etcd endpoint=https://127.0.0.1:1
+	config health cert-warn=1d
+}
+
+list() {
+	pki_device
+	assert_exit 0 gbe --json certs list
+	fits certs
+	assert_eq certificates "$(of '[.certificates[].path] | join(" ")')" \
+		"$PKI/ca.crt $PKI/client.crt $PKI/old.crt $PKI/server.crt"
+	assert_eq keys "$(of '[.keys[].path] | join(" ")')" "$PKI/ca.key $PKI/client.key $PKI/server.key"
+	assert_eq unread "$(of .unread)" "[]"
+	# As openssl says it.
+	assert_eq subject "$(cert server.crt .subject)" CN=server
+	assert_eq issuer "$(cert server.crt .issuer)" CN=ca
+	assert_eq until "$(cert server.crt .not_after)" "$(date +%s -d "$(openssl x509 -noout -enddate \
+		-in "$ROOT$PKI/server.crt" | cut -d= -f2)")"
+	assert_eq since "$(cert server.crt .not_before)" "$(date +%s -d "$(openssl x509 -noout -startdate \
+		-in "$ROOT$PKI/server.crt" | cut -d= -f2)")"
+	assert_match days "$(cert server.crt .days_left)" "[89]"
+	assert_eq names "$(cert server.crt '.names | join(" ")')" IP:127.0.0.1
+	assert_eq "a CA" "$(cert ca.crt '[.ca, .chain, .endpoint] | map(tostring) | join(" ")')" \
+		"true self-signed null"
+	assert_eq "signed" "$(cert server.crt '[.ca, .chain, .signed_by, .endpoint] | join(" ")')" \
+		"false signed $PKI/ca.crt true"
+	assert_eq "its key" "$(cert server.crt .key)" "$PKI/server.key"
+	assert_eq "of a key" "$(key client.key .certificate)" "$PKI/client.crt"
+	assert_eq "expired" "$(cert old.crt .problem)" "has expired"
+	assert_eq problems "$(of '[.certificates[], .keys[] | select(.problem != null)] | length')" 1
+	config etcd endpoint=https://other:1
+	config health cert-warn=10d
+	assert_exit 0 gbe --json certs list
+	assert_eq "another name" "$(cert server.crt .endpoint)" false
+	assert_match "soon" "$(cert server.crt .problem)" "expires in [89] days"
+	config etcd endpoint=http://127.0.0.1:1
+	assert_exit 0 gbe --json certs list
+	assert_eq "no TLS" "$(cert server.crt .endpoint)" null
+	assert_exit 0 gbe certs list
+	assert_match text "$OUT" "*$PKI/server.crt (certificate, 0644)*Issuer: CN=ca (signed by $PKI/ca.crt)*"
+}
+
+# Whatever lies there, it ends, names what is wrong, and changes nothing.
+odd() {
+	local before
+
+	pki_device
+	(
+		cd "$ROOT$PKI" || exit
+		openssl req -x509 -newkey rsa:2048 -nodes -keyout other.key -out other.crt -days 9 -subj /CN=ca
+		openssl req -newkey rsa:2048 -nodes -keyout x.key -out x.csr -subj /CN=x
+		mkdir -p of-another
+		openssl x509 -req -in x.csr -CA other.crt -CAkey other.key -set_serial 1 -days 9 -out of-another/x.crt
+		rm other.crt other.key x.key
+		cp client.crt foreign.crt && openssl genrsa -out foreign.key
+		chmod 0644 client.key && chmod 0666 old.crt
+		openssl rsa -aes128 -passout pass:x -in server.key -out passphrase.key
+		cat server.key server.crt ca.crt >bundle.pem
+		openssl genpkey -algorithm ed25519 -out a\ b.key
+		echo garbage >garbage.crt && echo garbage >README && : >empty.key
+		head -c 300 ca.crt >cut.crt
+		head -c 2M /dev/zero >large.pem
+		mkfifo fifo.key && ln -s /etc/passwd link.crt && ln -s .. up
+	)
+	before=$(tree_digest "$ROOT$PKI")
+	assert_exit 7 timeout 20 setsid -w "$(program greenboot-etcd)" --root="$ROOT" --json certs list </dev/null
+	fits certs
+	assert_eq "another CA of that name" "$(cert of-another/x.crt '[.chain, .problem] | join(": ")')" \
+		"wrong: is not signed by the CA here that has its issuer's name"
+	assert_eq "foreign key" "$(key foreign.key '[.certificate, .problem] | map(tostring) | join(": ")')" \
+		"null: is not the key of $PKI/foreign.crt"
+	assert_eq "readable" "$(key client.key .problem)" "can be read by everybody: chmod 0600"
+	assert_eq "writable" "$(cert old.crt .problem)" "can be written by everybody; has expired"
+	assert_match "passphrase" "$(key passphrase.key .problem)" "needs a passphrase*"
+	assert_eq "bundle" "$(cert bundle.pem .position | xargs) $(key bundle.pem .position)" "2 3 1"
+	assert_eq "another kind of key" "$(key 'a b.key' .problem)" null
+	assert_eq unread "$(of '[.unread[].path] | sort | join(" ")')" \
+		"$PKI/cut.crt $PKI/empty.key $PKI/garbage.crt $PKI/large.pem"
+	! grep -q "passwd\|link\|fifo\|PRIVATE" <<<"$OUT" || fail "$OUT"
+	assert_eq "what lies there" "$(tree_digest "$ROOT$PKI")" "$before"
+}
+
+places() {
+	pki_device
+	config certs "directories=$PKI /nowhere"
+	assert_exit 7 gbe --json certs list
+	fits certs
+	assert_eq unread "$(of '.unread[].path')" /nowhere
+	assert_eq certificates "$(of '.certificates | length')" 4
+	rm -rf "${ROOT:?}$PKI"
+	mkdir "$ROOT$PKI"
+	{ set +x; } 2>/dev/null
+	for n in {1..10000}; do echo "$n" >"$ROOT$PKI/$n"; done
+	set -x
+	config certs "directories=$PKI"
+	assert_exit 7 gbe --json certs list
+	fits certs
+	assert_eq truncated "$(of .truncated)" true
+	unconfig certs directories
+	assert_exit 0 gbe --json certs list
+	fits certs
+	assert_exit 0 gbe certs list
+	assert_match text "$OUT" "*directories names no*"
+	config certs directories=/
+	assert_exit 2 gbe certs list
+	config certs "directories=$PKI" regenerated=../x
+	assert_exit 2 gbe certs list
+	unconfig certs regenerated
+	assert_exit 2 gbe certs
+	assert_exit 2 gbe certs lose
+	# Whoever may not read them learns that, and nothing else.
+	chmod 0700 "$ROOT$PKI"
+	chmod 0711 "$GBE_SCRATCH"
+	assert_exit 7 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
+		--root="$ROOT" --json certs list
+	assert_eq unread "$(of '.unread[].path')" "$PKI"
+}
+
+# What ends soon is said wherever people look, and is no reason for another verdict.
+warned() {
+	device xfs
+	certificates "$ROOT$PKI"
+	rm "$ROOT$PKI/old.crt"
+	config certs "directories=$PKI"
+	config metrics textfile=/var/lib/etcd.prom
+	config health cert-warn=1d
+	power_on
+	put k v
+	assert_exit 0 hook monitor
+	assert_eq series "$(grep -c '^greenboot_etcd_certificate_expiry_seconds{file="'"$PKI"'/' "$ROOT/var/lib/etcd.prom")" 3
+	assert_eq value "$(sed -n "s|^greenboot_etcd_certificate_expiry_seconds{file=\"$PKI/server.crt\"} ||p" \
+		"$ROOT/var/lib/etcd.prom")" "$(date +%s -d "$(openssl x509 -noout -enddate \
+		-in "$ROOT$PKI/server.crt" | cut -d= -f2)")"
+	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
+	assert_eq warnings "$(json '.etcd.warnings | length' status)" 0
+	config health cert-warn=10d
+	assert_exit 0 hook monitor
+	assert_match motd "$(<"$ROOT/run/motd.d/greenboot-etcd")" \
+		"*certificates: $PKI/* expires in [89] days, and 2 more*certs list*"
+	assert_exit 0 gbe status
+	assert_match status "$OUT" "*etcd: healthy*certificates: $PKI/* expires in*"
+	assert_exit 0 gbe --json status
+	fits status
+	assert_match "status.json" "$(jq -r '.status.etcd.warnings[]' "$ROOT/run/greenboot-etcd/status.json")" "*.crt expires*"
+	assert_exit 0 gbe status --check
+	assert_exit 0 gbe health -v
+	assert_match health "$OUT" "*certificates*$PKI/*.crt expires*"
+	# Of authorities in one file, the last; of a chain, the certificate.
+	(
+		cd "$ROOT$PKI" || exit
+		openssl req -x509 -key ca.key -out long.crt -days 99 -subj /CN=ca
+		cat ca.crt long.crt >bundle.pem
+		cat server.crt long.crt >chain.pem
+		rm ca.crt client.crt server.crt long.crt
+	)
+	assert_exit 0 gbe status
+	assert_match status "$OUT" "*certificates: $PKI/chain.pem expires in [89] days (*"
+}
+
+exported() {
+	device xfs
+	ETCD_OPTIONS=()
+	etcd_over_tls "$ROOT$PKI"
+	power_on
+	config etcd "endpoint=$ETCD_TLS" "cacert=$PKI/ca.crt" "cert=$PKI/client.crt" "key=$PKI/client.key"
+	put k v
+	assert_exit 0 gbe --json certs export /var/lib/client.tar.gz
+	fits certs-export
+	assert_eq mode "$(stat -c "%a %u" "$ROOT/var/lib/client.tar.gz")" "600 0"
+	assert_missing "$ROOT/var/lib/client.tar.gz.part"
+	# As on another machine.
+	mkdir "$GBE_MEM/o ther"
+	tar -C "$GBE_MEM/o ther" -xzf "$ROOT/var/lib/client.tar.gz"
+	assert_eq "in it" "$(cd "$GBE_MEM/o ther" && stat -c "%n %a" -- * | xargs)" \
+		"README 600 ca.crt 600 client.crt 600 client.key 600 etcdctl.env 600"
+	cmp "$GBE_MEM/o ther/client.key" "$ROOT$PKI/client.key"
+	assert_eq "etcdctl with it" "$(cd "$GBE_MEM/o ther" && ETCDCTL=$ETCDCTL sh -euc '. ./etcdctl.env
+		cd / && "$ETCDCTL" get k --print-value-only')" v
+	assert_exit 1 gbe certs export /var/lib/client.tar.gz
+	assert_match why "$ERR" "*client.tar.gz*"
+	cmp "$GBE_MEM/o ther/ca.crt" "$ROOT$PKI/ca.crt"
+	assert_exit 1 gbe certs export /nowhere/x
+	assert_exit 2 gbe certs export
+	assert_exit 2 gbe certs list x
+	config etcd "key=$PKI/server.key"
+	assert_exit 5 gbe --json certs export /var/lib/other
+	assert_eq stdout "$OUT" ""
+	assert_match why "$ERR" "*server.key*is not the key of the certificate*"
+	unconfig etcd cacert && unconfig etcd cert && unconfig etcd key
+	assert_exit 5 gbe certs export /var/lib/other
+	assert_match why "$ERR" "*no credentials*"
+	assert_missing "$ROOT/var/lib/other"
+}
+
+# ---- reset, below a root: no service ----
+
+# reset_device KIND: of PKI, all but the CA's key is made anew.
+reset_device() {
+	device "$1"
+	[[ -e $GBE_MEM/pki ]] || certificates "$GBE_MEM/pki"
+	cp -a "$GBE_MEM/pki" "$ROOT$PKI"
+	mkdir -m 0750 "$ROOT$PKI/sub"
+	chown 7:8 "$ROOT$PKI/sub"
+	cp -a "$ROOT$PKI/server.key" "$ROOT$PKI/sub/own.key"
+	chmod 0640 "$ROOT$PKI/sub/own.key"
+	chown 7:8 "$ROOT$PKI/sub/own.key"
+	setfattr -n user.test -v value "$ROOT$PKI/sub/own.key"
+	ln -s sub/own.key "$ROOT$PKI/link.key"
+	ln -s /etc "$ROOT$PKI/elsewhere"
+	config certs "directories=$PKI /nowhere" "regenerated=*.crt ser* *.key /etc/*"
+	config etcd "service="
+	BEFORE=$(tree_digest "$ROOT$PKI")
+	sync -f "$ROOT"
+}
+# content DIR: names, modes, owners and contents; times of directories are not what is put back.
+content() {
+	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %T@ %l\n' -o -printf '%p %m %U %G\n' | sort &&
+		find . -type f -exec sha256sum {} + | sort && getfattr -d sub/own.key 2>/dev/null)
+}
+archives() { (cd "$ROOT/var/lib/greenboot-etcd/certs" && echo *); }
+faulty() { "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "$@"; }
+
+reset() { # KIND
+	local etc old
+
+	reset_device "$1"
+	etc=$(content "$ROOT/etc") old=$(content "$ROOT$PKI")
+	assert_exit 0 gbe --json certs reset -n
+	fits certs-reset
+	assert_eq "would have" "$(of '[.removed[]] | sort | join(" ")')" "$(
+		for name in ca.crt ca.key client.crt client.key link.key old.crt server.crt server.csr server.key sub/own.key; do
+			echo "$PKI/$name"
+		done | xargs)"
+	assert_eq "what lies there" "$(tree_digest "$ROOT$PKI")" "$BEFORE"
+	assert_exit 0 gbe --json certs reset
+	fits certs-reset
+	assert_eq "done" "$(of '[.done, .put_back] | join(" ")')" "true false"
+	assert_eq "left" "$(cd "$ROOT$PKI" && find . | sort | xargs)" ". ./ca.srl ./client.csr ./elsewhere ./ext ./sub"
+	assert_eq "what a symlink leads to" "$(content "$ROOT/etc")" "$etc"
+	assert_eq "mode of the archives" "$(stat -c %a "$ROOT/var/lib/greenboot-etcd/certs")" 700
+	# A directory that is gone with them, and a new file, which is there again the second time.
+	rmdir "$ROOT$PKI/sub"
+	echo new >"$ROOT$PKI/ca.crt"
+	assert_exit 0 gbe --json certs reset --undo
+	fits certs-reset
+	assert_eq "of before" "$(content "$ROOT$PKI")" "$old"
+	assert_exit 0 gbe certs reset --undo
+	assert_eq "of the service" "$(<"$ROOT$PKI/ca.crt")" new
+	assert_missing "$ROOT$PKI/server.key"
+	assert_eq "kept" "$(archives)" "2 3"
+	assert_exit 0 gbe certs reset --undo
+	assert_eq "of before" "$(content "$ROOT$PKI")" "$old"
+	rm -rf "${ROOT:?}$PKI"
+	assert_exit 0 gbe certs reset
+	assert_match text "$OUT" "*nothing that*"
+	assert_eq "kept" "$(archives)" "3 4"
+}
+
+reset_refused() {
+	reset_device xfs
+	unconfig certs regenerated
+	assert_exit 5 gbe --json certs reset
+	assert_eq stdout "$OUT" ""
+	assert_match why "$ERR" "*regenerated is empty*by hand*"
+	config certs "regenerated=*" "directories="
+	assert_exit 5 gbe certs reset
+	assert_match why "$ERR" "*directories is empty*"
+	config certs "directories=$PKI"
+	assert_exit 1 gbe certs reset --undo
+	assert_match why "$ERR" "*nothing to undo*"
+	assert_exit 2 gbe certs reset --timeout=soon
+	assert_exit 2 gbe certs list --undo
+	mkfifo "$ROOT$PKI/fifo.key"
+	assert_exit 5 timeout 20 "$(program greenboot-etcd)" --root="$ROOT" certs reset
+	assert_match why "$ERR" "*fifo.key*"
+	rm "$ROOT$PKI/fifo.key"
+	# What is no directory of certificates.
+	truncate -s 65M "$ROOT$PKI/data"
+	assert_exit 5 gbe certs reset
+	assert_match why "$ERR" "*more than certificates take up*"
+	rm "$ROOT$PKI/data"
+	mv "$ROOT$PKI" "$ROOT$PKI.real"
+	ln -s pki.real "$ROOT$PKI"
+	assert_exit 5 gbe certs reset
+	rm "$ROOT$PKI"
+	mv "$ROOT$PKI.real" "$ROOT$PKI"
+	chmod 0711 "$GBE_SCRATCH"
+	assert_exit 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
+		--root="$ROOT" certs reset
+	assert_match why "$ERR" "*needs root*"
+	assert_eq "what lies there" "$(tree_digest "$ROOT$PKI")" "$BEFORE"
+	assert_eq "archives" "$(archives)" "*"
+}
+
+# Killed, and the power cut, after each step: what there was, or an archive of it that is said and put back.
+reset_cut() { # KIND
+	local old point rc
+
+	for point in certs-archive-filled certs-archived certs-file-removed certs-file-removed@4 certs-removed; do
+		root_free
+		reset_device "$1"
+		old=$(content "$ROOT$PKI")
+		rc=0
+		GREENBOOT_ETCD_FAULT=$point=kill faulty certs reset || rc=$?
+		assert_eq "killed at $point" "$rc" 137
+		disk_cut
+		if [[ $point == certs-archive-filled ]]; then
+			assert_exit 1 gbe certs reset --undo
+		else
+			assert_exit 5 gbe certs reset
+			assert_match why "$ERR" "*was interrupted*--undo*"
+			# Once more half-way.
+			GREENBOOT_ETCD_FAULT=certs-file-put-back@2=kill faulty certs reset --undo || true
+			disk_cut
+			assert_exit 0 gbe certs reset --undo
+			assert_eq "archives" "$(archives)" "*"
+		fi
+		assert_eq "after $point" "$(content "$ROOT$PKI")" "$old"
+		assert_exit 0 gbe certs reset
+		assert_exit 0 gbe certs reset --undo
+		assert_eq "again" "$(content "$ROOT$PKI")" "$old"
+	done
+}
+
+# What fails on the way is taken back at once.
+reset_fails() {
+	local point old
+
+	reset_device xfs
+	old=$(content "$ROOT$PKI")
+	for point in certs-archive-filled certs-archived certs-file-removed@3 certs-removed; do
+		assert_exit 1 env "GREENBOOT_ETCD_FAULT=$point=EIO" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" certs reset
+		assert_eq "after $point" "$(content "$ROOT$PKI")" "$old"
+		rm -rf "$ROOT/var/lib/greenboot-etcd/certs"
+	done
+	# No room for the archive: certs lie on another file system.
+	mv "$ROOT$PKI" "$ROOT$PKI.real"
+	fs_at ext4 "$ROOT$PKI" 32M
+	cp -a "$ROOT$PKI.real/." "$ROOT$PKI/"
+	head -c 8M /dev/urandom >"$ROOT$PKI/large"
+	BEFORE=$(tree_digest "$ROOT$PKI")
+	fallocate -l 100G "$ROOT/filler" 2>/dev/null || dd if=/dev/zero of="$ROOT/filler" bs=1M 2>/dev/null || true
+	assert_exit 1 gbe certs reset
+	assert_match why "$ERR" "*o space left*"
+	assert_eq "what lies there" "$(tree_digest "$ROOT$PKI")" "$BEFORE"
+	rm "$ROOT/filler"
+	assert_exit 0 gbe certs reset
+}
+
+# ---- reset, by systemd: a service that makes its certificates when there are none ----
+
+# container_run COMMANDS: a container whose etcd, over TLS, makes those it lacks; a person does COMMANDS.
+container_run() {
+	local etc program options=()
+
+	container_device
+	deploy A
+	populate A "$1"
+	etc=$(deployment_dir A)/etc
+	program=$(command -v "$ETCD")
+	[[ $ETCD != "$ETCD_NEXT" ]] || program=/opt/etcd options=(--bind-ro="${ETCD_NEXT%/*}:/opt")
+	mkdir -p "$etc/greenboot-etcd" "$etc/ssl"
+	cp -L "$(openssl version -d | cut -d'"' -f2)/openssl.cnf" "$etc/ssl/"
+	cat >"$etc/greenboot-etcd/greenboot-etcd.conf" <<-EOF2
+		[etcd]
+		endpoint=https://127.0.0.1:2379
+		cacert=$PKI/ca.crt
+		cert=$PKI/client.crt
+		key=$PKI/client.key
+		[health]
+		timeout=15s
+		[certs]
+		directories=$PKI
+		regenerated=*
+	EOF2
+	{
+		declare -f certificates
+		cat <<-EOF2
+			[[ ! -e /run/failing || -e $PKI/ca.crt ]] || exit 1
+			[[ ! -e $PKI/ca.crt ]] || exit 0
+			certificates $PKI
+			# Not by this CA.
+			[[ ! -e /run/broken ]] || openssl req -x509 -newkey rsa:2048 -nodes -keyout $PKI/ca.key \
+				-out $PKI/ca.crt -days 9 -subj /CN=ca
+			chown -R etcd $PKI
+		EOF2
+	} >"$etc/make"
+	cat >"$etc/systemd/system/etcd.service" <<-EOF2
+		[Service]
+		Type=notify
+		User=etcd
+		TimeoutStartSec=20s
+		ExecStartPre=+/bin/bash /etc/make
+		ExecStart=$program --name=default \\
+			--data-dir=/var/lib/etcd/default --listen-client-urls=https://127.0.0.1:2379 \\
+			--advertise-client-urls=https://127.0.0.1:2379 --cert-file=$PKI/server.crt \\
+			--key-file=$PKI/server.key --trusted-ca-file=$PKI/ca.crt --client-cert-auth
+	EOF2
+	{
+		cat <<-EOF2
+			PKI=$PKI
+		EOF2
+		cat <<-'EOF2'
+			ctl() { etcdctl --endpoints=https://127.0.0.1:2379 --cacert=$PKI/ca.crt --cert=$PKI/client.crt --key=$PKI/client.key "$@"; }
+			sum() { cat $PKI/* | sha256sum | cut -c 1-16; }
+			is() { [[ $2 == "$3" ]] || { echo "not as it should be: $1: $2, not $3"; exit 1; }; }
+			isnt() { [[ $2 != "$3" ]] || { echo "not as it should be: $1: still $2"; exit 1; }; }
+			gives() { # STATUS COMMAND...
+				local want=$1 rc=0
+				shift
+				"$@" || rc=$?
+				is "status of $*" "$rc" "$want"
+			}
+			grows() { is value "$(ctl get k --print-value-only)" v; ctl put "$RANDOM" x; }
+			ctl put k v
+			old=$(sum)
+		EOF2
+		cat
+		echo "echo all of it"
+	} >"$etc/person"
+	run A "${options[@]}"
+	! grep "not as it should be" "$LOG" >&2 || fail "$(grep -o "not as it should be.*" "$LOG" | head -n 1)"
+	grep -q "all of it$" "$LOG" || fail "the person gave up"
+}
+
+regenerated() {
+	container_run "" <<-'EOF2'
+		gives 0 greenboot-etcd certs list
+		# The monitor sees them in its sandbox.
+		systemctl start greenboot-etcd-monitor
+		gives 0 grep "certificates: .*$PKI/old.crt has expired" /run/motd.d/greenboot-etcd
+		gives 0 greenboot-etcd certs reset -n
+		is "after a dry run" "$(sum)" "$old"
+		gives 0 greenboot-etcd certs reset
+		new=$(sum)
+		isnt "after a reset" "$new" "$old"
+		grows
+		gives 0 greenboot-etcd certs reset --undo
+		is "after an undo" "$(sum)" "$old"
+		grows
+		gives 0 greenboot-etcd certs reset --undo
+		is "after another" "$(sum)" "$new"
+		grows
+		# What has expired, in a service that is down for it.
+		mv $PKI/old.crt $PKI/client.crt
+		systemctl stop etcd
+		gives 0 greenboot-etcd certs reset
+		isnt "after it expired" "$(sum)" "$new"
+		grows
+	EOF2
+	in_order "certs.*Certificates were reset|Certificates were reset" "all of it$"
+}
+
+# etcd that nobody can talk to, a service that does not start, one that gives up: the old ones are back.
+comes_not_back() {
+	container_run "" <<-'EOF2'
+		touch /run/broken
+		gives 1 greenboot-etcd --json certs reset --timeout=3s >/run/out
+		jq -e '.put_back and .healthy and (.done | not)' /run/out
+		is "no trust" "$(sum)" "$old"
+		grows
+		rm /run/broken
+		touch /run/failing
+		gives 1 greenboot-etcd certs reset --timeout=3s
+		is "no start" "$(sum)" "$old"
+		grows
+		# So often that systemd gives it up.
+		for n in 1 2 3 4; do gives 1 greenboot-etcd certs reset --timeout=3s; done
+		is "given up" "$(sum)" "$old"
+		grows
+		[[ $(ls /var/lib/greenboot-etcd/certs) == "" ]]
+	EOF2
+}
+
+# Killed while the service is down: it is started again, and the old ones come back by hand.
+killed() {
+	container_run "" <<-'EOF2'
+		for n in 1 2 3; do
+			old=$(sum)
+			greenboot-etcd certs reset &
+			pid=$!
+			until [[ ! -e $PKI/ca.crt ]]; do :; done
+			kill -KILL $pid
+			wait $pid || true
+			for m in {1..100}; do ! ctl endpoint health || break; sleep 0.1; done
+			grows
+			gives 5 greenboot-etcd certs reset
+			gives 0 greenboot-etcd certs reset --undo
+			is "put back" "$(sum)" "$old"
+			grows
+		done
+	EOF2
+}
+
+# with ETCD CASE...: by another etcd.
+with() {
+	local ETCD=$1
+	"${@:2}"
+}
+
+suite_begin "$@"
+run_case list list
+run_case odd odd
+run_case places places
+run_case warned warned
+run_case exported exported
+for kind in xfs ext4; do
+	run_case "reset@$kind" reset "$kind"
+	run_case "reset-cut@$kind" reset_cut "$kind"
+done
+run_case reset-refused reset_refused
+run_case reset-fails reset_fails
+if command -v systemd-nspawn >/dev/null; then
+	run_case regenerated regenerated
+	run_case comes-not-back comes_not_back
+	run_case killed killed
+	if [[ $ETCD_NEXT ]]; then
+		run_case regenerated-next with "$ETCD_NEXT" regenerated
+	fi
+else
+	echo "skip regenerated: systemd-nspawn is not installed (make deps)"
+fi
+suite_end

@@ -1,0 +1,573 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# run: a real etcd as a transient unit of a service that needs it, in a container that a real systemd boots.
+# What is done there is a script of each case's own; it ends with a word, which the journal has to have.
+
+# shellcheck disable=SC2317,SC2119,SC2120 # cases are called by name; arguments that are optional
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+# shellcheck source=tests/lib/container.sh
+. "$(dirname "$0")/../lib/container.sh"
+
+# device [SETTING...]: a service that starts etcd, is ready once that answers, and is what the configuration
+# names. Settings are its own, of [Service]; it is started by the cases.
+device() {
+	local etc
+	container_device
+	deploy A
+	populate A ". /etc/scene"
+	etc=$(deployment_dir A)/etc
+	rm "$etc"/systemd/system/etcd.service "$etc"/systemd/system/multi-user.target.wants/etcd.service
+	mkdir -p "$etc/greenboot-etcd"
+	printf '[etcd]\nservice=app.service\n[health]\nmonitor=0\n' >"$etc/greenboot-etcd/greenboot-etcd.conf"
+	cat >"$etc/systemd/system/app.service" <<-EOF2
+		[Unit]
+		StartLimitIntervalSec=0
+		[Service]
+		Type=notify
+		NotifyAccess=all
+		Environment=ETCDCTL_API=3 PATH=/usr/local/bin:/usr/bin:/usr/sbin
+		ExecStart=/bin/bash -eu /etc/app
+		$(printf '%s\n' "$@")
+	EOF2
+	cat >"$etc/app" <<-'EOF2'
+		. /etc/arguments
+		greenboot-etcd run -- "${etcd[@]}"
+		etcdctl put k app
+		systemd-notify --ready
+		exec sleep infinity
+	EOF2
+	cat >"$etc/arguments" <<-EOF2
+		etcd=($(command -v "$ETCD") --data-dir=/var/lib/etcd/default --logger=zap
+			--log-outputs=stderr --heartbeat-interval=10 --election-timeout=100)
+	EOF2
+	cat >"$etc/words" <<-'EOF2'
+		set -eu
+		. /etc/arguments
+		UNIT=greenboot-etcd-member.service
+		wrong() {
+			echo "scene broke at line $1: $2"
+			systemctl --no-pager status "$UNIT" app.service || true
+		}
+		trap 'wrong "$LINENO" "$BASH_COMMAND"' ERR
+		set -E
+		soon() {
+			local n
+			for ((n = 0; n < 300; n++)); do
+				! "$@" || return 0
+				sleep 0.05
+			done
+			echo "never: $*"
+			return 1
+		}
+		state() { systemctl show -P ActiveState "${1:-$UNIT}"; }
+		pid() { systemctl show -P MainPID "${1:-$UNIT}"; }
+		answers() { etcdctl --command-timeout=1s get k >/dev/null 2>&1; }
+		up() { [[ $(state) == active ]] && answers; }
+		down() { [[ $(state) == inactive && ! $(pgrep -x etcd) ]] && ! answers; }
+		collected() { [[ $(systemctl show -P LoadState "$UNIT") == not-found ]]; }
+		app_is() { [[ $(state app.service) == "$1" ]]; }
+		not() { # "!" would end nothing
+			if "$@"; then
+				echo "status 0, not another: $*"
+				return 1
+			fi
+		}
+		# ends STATUS PATTERN COMMAND...: with that status, and says that.
+		ends() {
+			local want=$1 pattern=$2 rc=0
+			shift 2
+			"$@" >/run/out 2>&1 || rc=$?
+			cat /run/out
+			# shellcheck disable=SC2053 # a pattern
+			[[ $rc == "$want" && $(cat /run/out) == $pattern ]] && return
+			echo "status $rc, not $want, or not $pattern: $*"
+			return 1
+		}
+		# as_app COMMAND...: in a service that is up, to be the caller's unit.
+		as_app() {
+			systemd-run --quiet --wait --pipe --collect --unit=other \
+				-p Environment="PATH=$PATH ETCDCTL_API=3" "$@"
+		}
+	EOF2
+}
+
+# scene [OPTION of systemd-nspawn...], with what is to be done on stdin.
+scene() {
+	local etc
+	etc=$(deployment_dir A)/etc
+	{
+		echo '. /etc/words'
+		cat
+		echo 'echo "scene passed"'
+	} >"$etc/scene"
+	run A "$@"
+	grep -q "scene passed" "$LOG" || fail "$(grep -m 1 -o 'scene broke.*\|never:.*\|status .* not .*' "$LOG" ||
+		echo "the scene did not come to its end")"
+}
+
+# What the scene left in /var/json is as the schema has it.
+json_fits() {
+	python3 - "$GBE_TOP/data/schema/run.json" "$VAR"/json/* <<-'EOF2'
+		import json, sys
+		import jsonschema
+
+		schema = json.load(open(sys.argv[1]))
+		for path in sys.argv[2:]:
+		    jsonschema.Draft7Validator(schema).validate(json.load(open(path)))
+	EOF2
+}
+
+# A parent that is still starting waits for etcd, and says that it is ready only then.
+starts() {
+	device
+	scene <<-'EOF2'
+		time systemctl start app.service
+		up
+		[[ $(etcdctl get k --print-value-only) == app ]]
+		[[ $(systemctl show -P BindsTo "$UNIT") == app.service ]]
+		[[ " $(systemctl show -P Before "$UNIT") " == *" app.service "* ]]
+		[[ " $(systemctl show -P After "$UNIT") " != *" app.service "* ]]
+		# Its own journal, and nothing of ours resident.
+		journalctl --sync
+		journalctl -q -u "$UNIT" | grep -q "serving client traffic"
+		not pgrep -a greenboot-etcd
+		[[ $(systemctl show -P Environment "$UNIT") == *ETCD_QUOTA_BACKEND_BYTES=2147483648* ]]
+		etcdctl endpoint status -w json
+		# prerun knows whose the data is: the second start finds the first one's.
+		systemctl restart app.service
+		greenboot-etcd status | tee /dev/stderr | grep "Owner: this deployment, this run"
+	EOF2
+	in_order "Finished greenboot-etcd-prerun" "Started $UNIT_TEXT" "Started app.service" "scene passed" \
+		"Stopped app.service" "Stopped $UNIT_TEXT" "finalize.*was closed" "Stopped greenboot-etcd-finalize"
+}
+UNIT_TEXT='greenboot-etcd-member.service - etcd of app.service'
+
+parent_killed() {
+	device
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+		kill -KILL "$(pid app.service)"
+		soon down
+		soon collected
+		app_is failed
+		# And again; then while etcd still waits for prerun.
+		systemctl start app.service
+		up
+		systemctl stop app.service
+		soon collected
+		install -d /run/systemd/system/greenboot-etcd-prerun.service.d
+		printf '[Service]\nExecStartPre=/bin/sleep 1\n' \
+			>/run/systemd/system/greenboot-etcd-prerun.service.d/slow.conf
+		systemctl daemon-reload
+		systemctl start --no-block app.service
+		waits() { [[ $(state) == inactive && $(systemctl show -P Job "$UNIT") -gt 0 ]]; }
+		soon waits
+		app_is activating
+		kill -KILL "$(pid app.service)"
+		sleep 2
+		soon collected
+		down
+		app_is failed
+		systemd-run --quiet --unit=other -p Type=exec sleep infinity
+		greenboot-etcd run --no-block --parent=other -- "${etcd[@]}"
+		soon waits
+		systemctl kill --signal=KILL other
+		sleep 2
+		soon collected
+		down
+	EOF2
+}
+
+parent_stopped() {
+	device
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+		systemctl stop app.service
+		soon down
+		soon collected
+		systemctl start app.service
+		old=$(pid)
+		systemctl restart app.service
+		up
+		[[ $(pid) != "$old" ]]
+		# A parent that ends by itself.
+		systemctl kill --signal=TERM --kill-who=main app.service
+		soon down
+		soon collected
+	EOF2
+}
+
+etcd_killed() {
+	device
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+		old=$(pid) app=$(pid app.service)
+		kill -KILL "$old"
+		back() { up && [[ $(pid) != "$old" ]]; }
+		soon back
+		[[ $(pid app.service) == "$app" && $(etcdctl get k --print-value-only) == app ]]
+		app_is active
+		# It cannot come up any more: systemd gives up, and it is collected. Its parent decides what then.
+		head -c 400 /dev/zero | tr '\0' x |
+			dd of="$(ls /var/lib/etcd/default/member/wal/*.wal)" bs=1 seek=100 conv=notrunc
+		kill -KILL "$(pid)"
+		soon collected
+		app_is active
+	EOF2
+	assert_eq "prerun's runs" "$(($(grep -c "Finished greenboot-etcd-prerun" "$LOG") > 2))" 1
+}
+
+stopped_by_hand() {
+	device
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+		systemctl stop "$UNIT"
+		down
+		sleep 2
+		down
+		collected
+		app_is active
+		systemctl restart app.service
+		up
+	EOF2
+}
+
+# Twice: the second one finds it, also while it is still starting; a third at the same time waits, too.
+twice() {
+	device
+	mkdir "$VAR/json"
+	scene <<-'EOF2'
+		systemctl start app.service
+		old=$(pid)
+		ends 0 "*Already running: $UNIT, bound to app.service: /var/lib/etcd/default, at *" \
+			greenboot-etcd run --parent=app -- "${etcd[@]}"
+		ends 0 "*\"adopted\"*" greenboot-etcd run --json --parent=app.service -- "${etcd[@]}" \
+			--listen-client-urls=http://localhost:2379/
+		[[ $(jq -r .result /run/out) == adopted && $(jq -r .replaced /run/out) == null ]]
+		[[ $(pid) == "$old" ]]
+		# Another parent's is not taken over.
+		systemd-run --quiet --unit=other -p Type=exec sleep infinity
+		ends 0 "*Stopped $UNIT: it belongs to another unit.*Started $UNIT, bound to other.service*" \
+			greenboot-etcd run --parent=other -- "${etcd[@]}"
+		up
+		[[ $(pid) != "$old" && $(systemctl show -P BindsTo "$UNIT") == other.service ]]
+		systemctl stop other
+		soon collected
+		# Many at once: one starts it, all return when it is up.
+		systemd-run --quiet --unit=other -p Type=exec sleep infinity
+		for n in 1 2 3 4; do
+			{
+				greenboot-etcd run --json --parent=other -- "${etcd[@]}" >/run/out.$n 2>/run/err.$n
+				answers && echo up >>/run/up
+			} &
+		done
+		wait
+		cat /run/out.? /run/err.?
+		[[ $(jq -r .result /run/out.? | sort | uniq -c | tr -s ' \n' ' ') == " 3 adopted 1 started " ]]
+		[[ $(wc -l </run/up) == 4 ]]
+		cp /run/out.? /var/json
+		systemctl stop other
+		soon collected
+		# A parent that starts early is not kept waiting by what waits for it.
+		systemd-run --quiet --unit=other -p Type=exec -p DefaultDependencies=no sleep infinity
+		ends 0 "{*\"queued\"*" greenboot-etcd run --no-block --json --parent=other -- "${etcd[@]}"
+		cp /run/out /var/json
+		[[ $(systemctl show -P DefaultDependencies "$UNIT") == no ]]
+		soon up
+		systemctl stop other
+		soon collected
+		# A scope is a unit, too.
+		systemd-run --quiet --scope --unit=job --collect -- bash -eu -c \
+			'greenboot-etcd run -q -- "$@"; sleep infinity' - "${etcd[@]}" &
+		soon up
+		[[ $(systemctl show -P BindsTo "$UNIT") == job.scope ]]
+		systemctl kill --signal=KILL job.scope
+		soon down
+		soon collected
+	EOF2
+	json_fits
+}
+
+# A parent that is killed while it starts, and started again at once, gets an etcd of its own: with what it
+# wants then, and also where the old one hangs. One that an older program left, bound to nobody, is stopped.
+leftover() {
+	device "Restart=always" "RestartSec=100ms"
+	scene <<-'EOF2'
+		printf '%s\n' '. /etc/arguments' 'greenboot-etcd run -- "${etcd[@]}"' \
+			'exec sleep infinity' >/etc/app
+		another() { [[ $(pid) != "$old" && $(pgrep -cx etcd) == 1 ]] && up; }
+		install -d "/etc/systemd/system/$UNIT.d"
+		printf '[Service]\nTimeoutStopSec=2s\n' >"/etc/systemd/system/$UNIT.d/site.conf"
+		systemctl daemon-reload
+		systemctl start --no-block app.service
+		soon up
+		app_is activating
+		before=("${etcd[@]}")
+		old=$(pid)
+		sed -i 's/--logger/--listen-client-urls=http:\/\/127.0.0.1:3379 \
+			--advertise-client-urls=http:\/\/127.0.0.1:3379 &/' /etc/arguments
+		kill -KILL "$(pid app.service)"
+		export ETCDCTL_ENDPOINTS=http://127.0.0.1:3379
+		soon another
+		not etcdctl --endpoints=http://127.0.0.1:2379 --command-timeout=1s get k
+		old=$(pid)
+		kill -STOP "$old"
+		kill -KILL "$(pid app.service)"
+		soon another
+		[[ $(systemctl show -P BindsTo "$UNIT") == app.service ]]
+		systemctl stop app.service
+		soon collected
+		systemd-run --quiet --collect --unit="$UNIT" -p Type=notify "${before[@]}"
+		old=$(pid)
+		systemctl start --no-block app.service
+		soon another
+		journalctl --sync
+		journalctl -q -u app.service | grep "Stopped $UNIT: it belongs to another unit"
+	EOF2
+}
+
+# In no unit: etcd in the place of the program, prerun before it.
+development() {
+	device
+	scene <<-'EOF2'
+		# A session of its own each time: the last one's scope may not have been collected yet.
+		sessions=1
+		shell() { systemd-run --quiet --scope --unit="session-c$((++sessions))" --collect -- "$@"; }
+		systemd-run --quiet --scope --unit=session-c1 --collect -- \
+			greenboot-etcd run -- "${etcd[@]}" &
+		shell=$!
+		soon answers
+		[[ $(readlink "/proc/$shell/exe") == "$(readlink -f "$(command -v "${etcd[0]}")")" ]]
+		[[ $(tr '\0' ' ' <"/proc/$shell/environ") == *ETCD_QUOTA_BACKEND_BYTES=2147483648* ]]
+		jq -e ".held == false" /run/greenboot-etcd/prerun-done
+		collected
+		# Somebody listens there.
+		ends 4 "*cannot listen at http://localhost:2379: etcd (pid $shell, session-c1.scope)*" \
+			greenboot-etcd run --parent=person.service -- "${etcd[@]}"
+		# A signal is etcd's, and so is its status.
+		rc=0
+		kill -TERM "$shell"
+		wait "$shell" || rc=$?
+		[[ $rc == 143 || $rc == 0 ]]
+		ends 2 "*flag provided but not defined: -nonsense*" shell greenboot-etcd run -- etcd \
+			--data-dir=/var/lib/etcd/default --nonsense
+		# A developer's own data; the program named by a path, on the path, beside the one that calls.
+		install -m 0755 /dev/stdin /run/my-etcd <<-'EOF3'
+			#!/bin/sh
+			echo "mine: $*"
+			exit 77
+		EOF3
+		cd /run
+		cp /bin/bash /run/caller
+		ends 77 "mine: --name=x" shell greenboot-etcd run -- ./my-etcd --name=x
+		PATH=$PATH:/run ends 77 "mine: --name=y" shell greenboot-etcd run -- my-etcd --name=y
+		ends 77 "mine: --name=z" shell /run/caller -c 'greenboot-etcd run -- my-etcd --name=z; exit $?'
+		ends 1 "*there is no program my-etcd*" shell greenboot-etcd run -- my-etcd
+	EOF2
+}
+
+# The port's holder, a wrong name, nobody there: nothing is started, and one line says why.
+refused() {
+	device
+	mkdir "$VAR/json"
+	scene <<-'EOF2'
+		systemd-run --quiet --unit=other -p Type=exec sleep infinity
+		ours=(greenboot-etcd run --parent=other)
+		ends 2 "*run needs etcd and its arguments*" "${ours[@]}"
+		ends 2 "*--name: \"a/b\" is no name*" "${ours[@]}" --name=a/b -- "${etcd[@]}"
+		ends 2 "*--name: a.scope is not the name of a service*" "${ours[@]}" --name=a.scope -- "${etcd[@]}"
+		ends 2 "*--parent: \"x y\" is no name*" greenboot-etcd run --parent="x y" -- "${etcd[@]}"
+		ends 2 "*its own parent*" "${ours[@]}" --name=other -- "${etcd[@]}"
+		ends 2 "*--timeout*" "${ours[@]}" --timeout=soon -- "${etcd[@]}"
+		ends 2 "*UTF-8*" "${ours[@]}" -- "${etcd[@]}" --name=$'\xff'
+		ends 2 "*/nowhere*" "${ours[@]}" --config=/nowhere -- "${etcd[@]}"
+		ends 1 "*there is no unit nobody.service*" greenboot-etcd run --parent=nobody -- "${etcd[@]}"
+		ends 1 "*there is no program nothing beside*" "${ours[@]}" -- nothing
+		ends 1 "*there is no program /etc/passwd*" "${ours[@]}" -- /etc/passwd
+		ends 5 "*app.service is inactive*start it first*" greenboot-etcd run --parent=app -- "${etcd[@]}"
+		ends 5 "*not started below --root*" "${ours[@]}" --root=/etc -- "${etcd[@]}"
+		ends 5 "*protected is /var/lib/etcd:*" "${ours[@]}" -- etcd --data-dir=/srv/etcd
+		ends 5 "*app.service is a unit of somebody else's*" "${ours[@]}" --name=app -- "${etcd[@]}"
+		# Somebody else listens there.
+		systemd-run --quiet --unit=holder -p Type=exec python3 -c \
+			'import socket, time; s = socket.create_server(("127.0.0.1", 2380)); time.sleep(600)'
+		soon grep -q :094C /proc/net/tcp
+		ends 4 "*listen at http://localhost:2380: python3 (pid $(pid holder), holder.service)*" \
+			"${ours[@]}" -- "${etcd[@]}"
+		systemctl stop holder
+		# Not root's.
+		ends 1 "*cannot start*" setpriv --reuid=etcd --regid=etcd --clear-groups \
+			"${ours[@]}" -- "${etcd[@]}"
+		# What ends at once: its last words, and nothing left that would come back.
+		ends 1 "*nonsense*did not get ready*" "${ours[@]}" -- "${etcd[@]}" --nonsense
+		collected
+		sleep 2
+		collected
+		ends 1 "*" "${ours[@]}" --json -- "${etcd[@]}" --nonsense
+		grep -v "^greenboot-etcd" /run/out >/var/json/failed
+		jq -e '.result == "failed" and
+			(.log | map(test("nonsense")) | any) and (.reason | test("did not get ready"))' /var/json/failed
+		# One that never gets ready.
+		install -m 0755 /dev/stdin /run/etcd <<<$'#!/bin/sh\nexec sleep 100'
+		ends 1 "*did not get ready*" "${ours[@]}" --timeout=1s -- /run/etcd "${etcd[@]:1}"
+		collected
+		[[ ! -e /var/lib/etcd/default ]]
+		# prerun says no.
+		install -d /run/systemd/system/greenboot-etcd-prerun.service.d
+		printf '[Service]\nExecStart=\nExecStart=/bin/false\n' \
+			>/run/systemd/system/greenboot-etcd-prerun.service.d/no.conf
+		systemctl daemon-reload
+		ends 1 "*what $UNIT needs did not start*" "${ours[@]}" -- "${etcd[@]}"
+		[[ ! -e /var/lib/etcd/default ]]
+		# Masked, etcd starts without it.
+		systemctl mask --runtime greenboot-etcd-prerun.service
+		ends 0 "*starts without prerun: greenboot-etcd-prerun.service is masked*Started $UNIT*" \
+			"${ours[@]}" -- "${etcd[@]}"
+		up
+	EOF2
+	json_fits
+}
+
+# An update whose backup cannot be made holds etcd back, and run says so in prerun's words.
+held() {
+	device
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+	EOF2
+	deploy B
+	populate B ". /etc/scene"
+	cp -a "$(deployment_dir A)/etc/." "$(deployment_dir B)/etc/"
+	printf '[backup]\non-upgrade-failure=refuse\ndirectory=/proc/nowhere\n' \
+		>>"$(deployment_dir B)/etc/greenboot-etcd/greenboot-etcd.conf"
+	cat >"$(deployment_dir B)/etc/scene" <<-'EOF2'
+		. /etc/words
+		systemd-run --quiet --unit=other -p Type=exec sleep infinity
+		ends 5 "*prerun holds etcd back: *" greenboot-etcd run --parent=other -- "${etcd[@]}"
+		collected
+		ends 5 "*prerun holds etcd back: *" systemd-run --quiet --scope --unit=session-c1 --collect -- \
+			greenboot-etcd run -- "${etcd[@]}"
+		echo "scene passed"
+	EOF2
+	run B
+	grep -q "scene passed" "$LOG" || fail "$(grep -m 1 -o 'scene broke.*\|status .* not .*' "$LOG")"
+}
+
+# [run], and --stop with a parent that brings etcd with it.
+configured() {
+	device "Environment=ETCD_AUTO_COMPACTION_RETENTION=2h"
+	cat >>"$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf" <<-'EOF2'
+		[run]
+		args=--max-txn-ops=7
+		env-file=/etc/etcd.env -/etc/nowhere
+		credentials=secret:/etc/secret
+		quota-backend-bytes=64MiB
+		memory-high=300MiB
+		io-weight=50
+	EOF2
+	echo "ETCD_NAME='by file'" >"$(deployment_dir A)/etc/etcd.env"
+	echo word >"$(deployment_dir A)/etc/secret"
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+		tr '\0' ' ' <"/proc/$(pid)/cmdline" | grep -e "--max-txn-ops=7 $"
+		tr '\0' '\n' <"/proc/$(pid)/environ" >/run/environ
+		grep -x "ETCD_NAME=by file" /run/environ
+		grep -x "ETCD_QUOTA_BACKEND_BYTES=67108864" /run/environ
+		grep -x "ETCD_AUTO_COMPACTION_RETENTION=2h" /run/environ
+		. <(grep CREDENTIALS_DIRECTORY /run/environ)
+		[[ $(cat "/proc/$(pid)/root$CREDENTIALS_DIRECTORY/secret") == word ]]
+		[[ $(systemctl show -P MemoryHigh "$UNIT") == 314572800 ]]
+		[[ $(systemctl show -P IOWeight "$UNIT") == 50 ]]
+		[[ $(etcdctl member list -w json | jq -r '.members[0].name') == "by file" ]]
+		# A drop-in of the administrator's; etcd outlives its parent by a while.
+		install -d "/etc/systemd/system/$UNIT.d"
+		printf '[Service]\nNice=5\nExecStop=sleep 1\n' >"/etc/systemd/system/$UNIT.d/site.conf"
+		systemctl daemon-reload
+		systemctl restart app.service
+		[[ $(ps -o ni= -p "$(pid)") -eq 5 ]]
+		# The service that is stopped is the parent, and etcd goes and comes with it.
+		etcdctl put j before
+		greenboot-etcd backup one --stop
+		up
+		etcdctl put j after
+		greenboot-etcd restore one --stop
+		up
+		[[ $(etcdctl get j --print-value-only) == before ]]
+		greenboot-etcd undo --stop
+		[[ $(etcdctl get j --print-value-only) == after ]]
+		greenboot-etcd health
+	EOF2
+}
+
+# The release that an update brings.
+next() {
+	need_etcd_next
+	device
+	install -D -m 0755 "$ETCD_NEXT" "$VAR/next/etcd"
+	sed -i "s|=([^ ]*|=(/var/next/etcd|" "$(deployment_dir A)/etc/arguments"
+	scene <<-'EOF2'
+		systemctl start app.service
+		up
+		[[ $(readlink "/proc/$(pid)/exe") == /var/next/etcd ]]
+		curl -s http://localhost:2379/version | grep '"etcdserver":"3\.[5-9]'
+		kill -KILL "$(pid)"
+		soon up
+		kill -KILL "$(pid app.service)"
+		soon down
+	EOF2
+}
+
+# What it takes beside systemd-run, with a program that is ready at once and in turns. In the log: figures of
+# a machine that does other things are no measure.
+cost() {
+	device
+	sed -i 's/^service=.*/service=/' "$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf"
+	scene <<-'EOF2'
+		install -m 0755 /dev/stdin /run/etcd <<<$'#!/bin/sh\nexec systemd-notify --ready'
+		systemd-run --quiet --unit=other -p Type=exec sleep infinity
+		ended() { [[ $(systemctl show -P LoadState "$1") == not-found ]]; }
+		took() { # FILE COMMAND...
+			local file=$1 began=${EPOCHREALTIME/./}
+			shift
+			"$@"
+			echo $((${EPOCHREALTIME/./} - began)) >>"$file"
+		}
+		median() { sort -n "$1" | sed -n "$(($(wc -l <"$1") / 2 + 1))p"; }
+		for n in {1..31}; do
+			took /run/theirs systemd-run --quiet --collect --unit=plain -p Type=notify \
+				-p BindsTo=other.service -p Before=other.service -p Restart=on-failure \
+				/run/etcd --data-dir=/var/lib/etcd/default
+			took /run/ours greenboot-etcd run -q --parent=other -- \
+				/run/etcd --data-dir=/var/lib/etcd/default
+			soon ended plain.service
+			soon collected
+		done
+		echo "medians of 31, us: systemd-run $(median /run/theirs), run $(median /run/ours)"
+		[[ $(wc -l </run/ours) == 31 ]]
+	EOF2
+	grep -o "medians of 31.*" "$LOG" >&2
+}
+
+suite_begin "$@"
+need_nspawn
+run_case run-ready-for-a-starting-parent starts
+run_case run-parent-killed parent_killed
+run_case run-parent-stopped parent_stopped
+run_case run-etcd-killed etcd_killed
+run_case run-stopped-by-hand stopped_by_hand
+run_case run-twice twice
+run_case run-leftover leftover
+run_case run-development development
+run_case run-refused refused
+run_case run-held held
+run_case run-configured configured
+run_case run-next-release next
+run_case run-cost cost
+suite_end
