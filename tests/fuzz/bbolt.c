@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "etcd/db.h"
-
-int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
+#include "lib/fuzz.h"
 
 static void
 mend_meta(guint8 *bytes, gsize size, gsize at)
@@ -33,11 +32,11 @@ read_all(int fd, const GbeDbOptions *options)
 
 	gbe_findings_init(&findings);
 	if (!gbe_db_read(fd, "db", options, &db, &findings, &error))
-		g_error("%s", error->message);
+		fuzz_fail("%s", error->message);
 	/* Whoever says that all is well has seen all of it. */
 	if (options->level == GBE_VERIFY_FULL && !options->quick && db.present &&
 	    gbe_findings_worst(&findings) <= GBE_FINDING_WARNING && !db.has_hash)
-		g_error("sound, and no hash");
+		fuzz_fail("sound, and no hash");
 }
 
 int
@@ -59,7 +58,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 		mend_meta(bytes, size, GUINT32_FROM_LE(page_size));
 	}
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
-		g_error("cannot write");
+		fuzz_fail("cannot write");
 	read_all(fd, &options);
 	options.quick = TRUE;
 	read_all(fd, &options);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cacert, cert and key of [etcd], with a NUL between one and the next. */
 #include "etcd/certificate.h"
+#include "lib/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
 
 /* The path of a file in memory that holds so much. */
 static char *

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lines up to an empty one are headers; the rest is the answer, in pieces as long as the first byte says. */
 #include "etcd/grpc-answer.h"
+#include "lib/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LIMIT 4096
-
-int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
 
 static bool
 take(const guint8 *message, gsize size, gpointer data)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The first byte says which answer of etcd's the rest is to be, and in which form. */
 #include "etcd/messages.h"
-
-int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
+#include "lib/fuzz.h"
 
 int
 LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Any bytes as a message, and what lies in it as messages, too. */
 #include "etcd/protobuf.h"
+#include "lib/fuzz.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
 
 static void
 walk(const guint8 *bytes, gsize size, guint depth)

@@ -6,8 +6,7 @@
 #include "base/crc32c.h"
 #include "etcd/protobuf.h"
 #include "etcd/snapfile.h"
-
-int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
+#include "lib/fuzz.h"
 
 int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
@@ -26,11 +25,11 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 		gbe_protobuf_put_bytes(bytes, 2, data + 1, size - 1);
 	}
 	if (bytes->len > 0 && write(fd, bytes->data, bytes->len) != (ssize_t)bytes->len)
-		g_error("cannot write");
+		fuzz_fail("cannot write");
 	if (!gbe_snapfile_read(fd, "0000000000000002-0000000000001b63.snap", &snapfile, &error))
-		g_error("%s", error->message);
+		fuzz_fail("%s", error->message);
 	/* Whole, or not; and if it is, then its configuration is there. */
 	if (snapfile->fault == NULL && !snapfile->unknown && snapfile->conf.voters == NULL)
-		g_error("sound, and no configuration");
+		fuzz_fail("sound, and no configuration");
 	return 0;
 }

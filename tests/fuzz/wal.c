@@ -12,10 +12,9 @@
 #include "base/crc32c.h"
 #include "etcd/protobuf.h"
 #include "etcd/wal-read.h"
+#include "lib/fuzz.h"
 
 #define NAME "0000000000000000-0000000000000000.wal"
-
-int LLVMFuzzerTestOneInput(const guint8 *data, gsize size);
 
 static void
 put_record(GByteArray *to, guint type, guint32 crc, const guint8 *data, gsize size)
@@ -92,10 +91,10 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	put_file(dir_fd, bytes);
 	gbe_findings_init(&findings);
 	if (!gbe_wal_read(dir_fd, "wal", versions[data[0] / 2 % 3], &wal, &findings, &error))
-		g_error("%s", error->message);
+		fuzz_fail("%s", error->message);
 	/* What is not whole is said to be so. */
 	if (!wal.complete && gbe_findings_worst(&findings) < GBE_FINDING_DAMAGE)
-		g_error("not complete, and nothing wrong");
+		fuzz_fail("not complete, and nothing wrong");
 	{
 		g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir_fd);
 		g_autofree char *path = g_file_read_link(link, NULL);
