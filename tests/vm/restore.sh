@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What a person asks for in GRUB's menu: the initramfs does it, before anything of the system runs, once.
+
+# shellcheck disable=SC2034,SC2119,SC2317 # cases are called by name
+MACHINES=vm
+# shellcheck source=tests/lib/system.sh
+. "$(dirname "$0")/../lib/system.sh"
+
+WORD=rd.greenboot-etcd.restore=last-good
+
+initramfs_said() { inside journalctl --boot --no-pager -o cat -u greenboot-etcd-restore.service; }
+
+restore_once() {
+	local snap
+
+	a_green "$1"
+	snap=$(etcd_state)
+	gbe backup snap --stop
+	last_words
+	assert_ne "A's data" "$A_STATE" "$snap"
+	shutdown
+	power_on "$WORD"
+	holds "restored" "$snap"
+	assert_match "the initramfs" "$(initramfs_said)" "*Restored*"
+	[[ $(journal prerun) != *Restored* ]] || fail "prerun restored as well: $(journal prerun)"
+	put after restore
+	A_STATE=$(etcd_state)
+	shutdown
+	power_on "$WORD"
+	holds "once" "$A_STATE"
+	[[ $(initramfs_said) != *Restored* ]] || fail "the initramfs restored again: $(initramfs_said)"
+}
+
+suite_begin "$@"
+machine_begin
+# /var is the stateroot's, or mounted by the initramfs as the system's fstab has it.
+[[ ${LEVEL:-ci} == ci ]] || run_case restore-once@xfs restore_once xfs
+run_case restore-once@own-var restore_once own-var
+machine_end
+suite_end
