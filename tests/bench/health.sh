@@ -11,6 +11,8 @@ part_health() {
 	bench_device xfs
 	pki=$ROOT/etc/pki
 	etcd_over_tls "$pki" 2>"$GBE_MEM/err"
+	# As on a device: prerun had its turn before etcd.
+	"$(program prerun)" --root="$ROOT" 2>"$GBE_MEM/err"
 	start_etcd "${ETCD_OPTIONS[@]}"
 	config etcd endpoint="$ETCD_TLS" cacert=/etc/pki/ca.crt cert=/etc/pki/client.crt key=/etc/pki/client.key
 	ctl+=(--endpoints="$ETCD_TLS" --cacert="$pki/ca.crt" --cert="$pki/client.crt" --key="$pki/client.key"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* make-db FILE ROWS KEYS VALUE-BYTES [COMPACTED [DELETE-EVERY [PAGE-SIZE]]]: a database as etcd would have
+/* make-db FILE ROWS KEYS VALUE-BYTES [COMPACTED [DELETE-EVERY [PAGE-SIZE [NOISE]]]]: a database as etcd would have
  * it after ROWS puts to KEYS keys in turns. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ main(int argc, char **argv)
 	DbSpec spec = {.page_size = 4096};
 	int fd;
 
-	if (argc < 5 || argc > 8)
+	if (argc < 5 || argc > 9)
 		return 2;
 	spec.rows = g_ascii_strtoull(argv[2], NULL, 10);
 	spec.keys = g_ascii_strtoull(argv[3], NULL, 10);
@@ -24,6 +24,8 @@ main(int argc, char **argv)
 		spec.delete_every = g_ascii_strtoull(argv[6], NULL, 10);
 	if (argc > 7)
 		spec.page_size = (guint32)g_ascii_strtoull(argv[7], NULL, 10);
+	if (argc > 8)
+		spec.noise = (gsize)g_ascii_strtoull(argv[8], NULL, 10);
 	if (spec.keys == 0)
 		return 2;
 	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -69,16 +69,17 @@ measured() {
 	OUT=$(<"$GBE_MEM/out")
 }
 
-# The engine's own figures, out of OUT: from the lock taken to the name durable; what the command needs
-# around it; its steps; the bytes of data that it copied.
+# The engine's own figures, out of OUT: from the lock taken to the name durable; how long etcd's files were looked
+# into; what the command needs around both; its steps; the bytes of data that it copied.
 sample_engine() {
-	local total clone verify sync publish copied
+	local total clone verify sync publish look copied
 
-	read -r total clone verify sync publish copied < <(jq -r '"\(.timing |
+	read -r total clone verify sync publish look copied < <(jq -r '"\(.timing |
 		"\(.total_usec) \(.clone_usec) \(.verify_usec) \(.sync_usec) \(.publish_usec)"
-		) \(.bytes_written)"' <<<"$OUT")
+		) \(.look_usec) \(.bytes_written)"' <<<"$OUT")
 	sample "$1.engine" "$total"
-	sample "$1.around" $((TOOK - total))
+	sample "$1.look" "$look"
+	sample "$1.around" $((TOOK - total - look))
 	sample "$1.clone" "$clone"
 	sample "$1.verify" "$verify"
 	sample "$1.sync" "$sync"

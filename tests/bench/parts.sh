@@ -70,7 +70,8 @@ add_copies() {
 			"$(ms "$(median "$operation.ours.verify")")" \
 			"$(ms "$(median "$operation.ours.sync")")" \
 			"$(ms "$(median "$operation.ours.publish")")" \
-			"$(ms "$engine")" "$(ms "$(median "$operation.ours.around")")" \
+			"$(ms "$engine")" "$(ms "$(median "$operation.ours.look")")" \
+			"$(ms "$(median "$operation.ours.around")")" \
 			"$(ms "$(median "$operation.ours.cpu")")" "$(ms "$(median "$operation.cp.cpu")")"
 		if ! fs_clones "$1" && [[ $3 == "$HUNDRED" ]]; then
 			most=0.90
@@ -297,9 +298,10 @@ part_size() {
 		[[ -f $path && -x $path && $path != *.installed ]] || continue
 		"${STRIP:-strip}" -o "$GBE_MEM/stripped" "$path"
 		bytes=$(stat -c %s "$GBE_MEM/stripped")
-		sum=$((sum + bytes))
+		# The initramfs has one program, all in one file, and the system has no use for it.
+		[[ ${path##*/} == initramfs ]] || sum=$((sum + bytes))
 		add_row size "${path##*/}" "$(kib "$bytes")"
 	done
-	add_row size "together" "$(kib "$sum")"
-	limit "all binaries, stripped" "$(kib "$sum")" 1024 KiB
+	add_row size "together, without the initramfs's" "$(kib "$sum")"
+	limit "all binaries of the system, stripped" "$(kib "$sum")" 1024 KiB
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-KIND=xfs
+export KIND=xfs
 GBE_CRASH=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/crash/suite.sh
 . "$GBE_CRASH/suite.sh"

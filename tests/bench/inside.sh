@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2153,SC2154 # shared with run and the others
+#
+# What it costs to look into etcd's files: before a decision, which a boot waits for, and in the background, beside
+# an etcd that works. Sourced.
+
+# As each start, backup and restore does: the database's ends, the whole log.
+part_sanity() {
+	local n bytes=${SIZES##* }
+
+	bench_device xfs
+	data_fill "$bytes"
+	note "sanity of a db of $(size "$bytes"), $SEGMENTS segments of log"
+	samples_begin
+	for ((n = 0; n < 2 * N + 1; n++)); do
+		WARM=$([[ $n != 0 ]] || echo yes)
+		timed "${GBE[@]}" --json verify --data
+		sample sanity.whole "$TOOK"
+		sample sanity.cpu "$CPU"
+		sample sanity "$(jq '.verified[0].duration_usec' "$GBE_MEM/out")"
+	done
+	WARM=
+	add_row sanity "$(size "$bytes")" "$(du -cb "$DATA"/member/wal/*.wal | awk 'END { printf "%.0f MB", $1 / 1e6 }')" \
+		"$(ms "$(median sanity)")" "$(ms "$(best sanity)")" "$(ms "$(median sanity.whole)")" \
+		"$(ms "$(median sanity.cpu)")" "$(count_of sanity)"
+	limit "sanity of a db of $(size "$bytes"), warm" "$(ms "$(median sanity)")" 100 ms
+	memory_of "verify --data" "${GBE[@]}" verify --data
+	root_free
+}
+
+# Eight backups that nobody has read since they were taken, with the priorities of greenboot-etcd-scrub.service.
+part_scrub() {
+	local n pid began took
+
+	bench_device xfs
+	data_fill 1073741824
+	for ((n = 0; n < 8; n++)); do
+		gbe backup >/dev/null
+	done
+	MASKED='' boot A 2>"$GBE_MEM/err"
+	start_etcd --heartbeat-interval=100 --election-timeout=1000
+	note "etcd's puts, and beside a scrub"
+	PUT_CELLS=() PUT_MEDIANS=() PUT_P99S=()
+	"$TOOLS/put-latency" "$ETCD_PORT" "$PUTS" 1024 "$PUT_KEYS" 2 >/dev/null
+	puts
+	began=$(date +%s%N)
+	nice -n 19 chrt --idle 0 ionice -c 3 "$(program scrub)" --root="$ROOT" 2>"$GBE_MEM/scrub.err" &
+	pid=$!
+	puts
+	# It has to have been there all the time.
+	kill -0 "$pid"
+	wait "$pid"
+	took=$((($(date +%s%N) - began) / 1000))
+	puts
+	add_row scrub "8 x 1.4 GB" "$(ms "$took")" "${PUT_CELLS[@]}" \
+		"$(ratio "${PUT_MEDIANS[1]}" "${PUT_MEDIANS[0]}")" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")"
+	loses "etcd's puts, median beside a scrub" "$(ratio "${PUT_MEDIANS[1]}" "${PUT_MEDIANS[0]}")"
+	loses "etcd's puts, p99 beside a scrub" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")"
+	stop_etcd
+	root_free
+}
