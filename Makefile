@@ -42,6 +42,7 @@
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
 ##   JOBS=N             suites run at the same time (default 2)
+##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
 ##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
 ##   TARGET=NAME        only this parser
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)

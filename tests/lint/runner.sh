@@ -16,7 +16,7 @@ expect() {
 	shift 4
 
 	output=$(env -u TEST -u NO_SUITE_IS_FINE TOP="$TOP" CI="$ci" TEST_LOGS="$scratch/logs" V=0 JOBS=2 \
-		SUITE_TIMEOUT=2 tests/run-suites fake "${@/#/$scratch/}" 2>&1)
+		SUITE_TIMEOUT=2 tests/run-suites "${kind:-fake}" "${@/#/$scratch/}" 2>&1)
 	got=$?
 	if [ "$got" -eq "$status" ] && [ "$(tail -n 1 <<<"$output")" = "$last" ]; then
 		ok "runner-$name"
@@ -49,6 +49,20 @@ expect skip-in-ci 1 '1 passed, 1 failed, 1 skipped' true skips.sh
 expect optional-skip-in-ci 0 '1 passed, 0 failed, 1 skipped' true optional.sh
 expect unit-failures 1 '2 passed, 2 failed' false unit.sh
 expect unit 0 '7 passed, 0 failed' false checked.sh
+
+# A second try: alone, only where asked for and where a case can have one, and only so many.
+slow='if [ "${CASE-}" = b@x ]; then echo ok b@x; else echo ok a; echo "not ok b@x: slow"; exit 1; fi'
+suite slow "$slow"
+suite slower "${slow//b@x/c}"
+suite wrong 'echo "not ok b: wrong"; exit 1'
+export AGAIN=1
+kind=integration expect again 0 '4 passed, 0 failed' true good.sh slow.sh
+kind=integration expect again-wrong 1 '2 passed, 1 failed' true good.sh wrong.sh
+kind=integration expect again-mute 1 '2 passed, 1 failed' true good.sh mute.sh
+kind=integration expect again-too-many 1 '2 passed, 2 failed' true slow.sh slower.sh
+kind=unit expect never-again 1 '1 passed, 1 failed' true slow.sh
+unset AGAIN
+kind=integration expect not-again 1 '1 passed, 1 failed' true slow.sh
 
 mkdir -p "$scratch/x" "$scratch/y"
 echo '3 0 1' >"$scratch/x/totals"
