@@ -43,6 +43,10 @@ resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifes
 	if (options->target == GBE_BY_HAND_NAMED)
 		return gbe_session_find(observed, options->name, ret_source, error);
 	if (options->target == GBE_BY_HAND_UNDO) {
+		if (facts->undo == NULL && facts->unread != NULL)
+			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+					 "what the last restore displaced cannot be told: %s",
+					 facts->unread);
 		if (facts->undo == NULL)
 			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 					 "nothing to undo: no restore has displaced anything");

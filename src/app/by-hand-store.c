@@ -185,6 +185,18 @@ gbe_by_hand_removal_free(gpointer data)
 	g_free(removal);
 }
 
+static const char *
+why_unlisted(const GbeObserved *observed)
+{
+	const char *why = observed->deployments->list_why;
+
+	if (observed->facts->ostree != GBE_YES)
+		return "not an ostree system";
+	if (why == NULL)
+		why = observed->facts->booted_why;
+	return why != NULL ? why : "see `greenboot-etcd status`";
+}
+
 static bool
 prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
 {
@@ -195,12 +207,15 @@ prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "ostree's deployments are not known (%s), so nothing is pruned; "
 				 "`greenboot-etcd delete` removes by name",
-				 facts->ostree != GBE_YES ? "not an ostree system"
-							  : "see `greenboot-etcd status`");
+				 why_unlisted(session->observed));
 	if (facts->store == GBE_NO)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the store of backups %s is not there: mount it",
 				 session->observed->store->path);
+	if (facts->unread != NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "nothing is pruned while something cannot be read: %s",
+				 facts->unread);
 	removals = gbe_retention_apply(facts);
 	for (guint i = 0; i < removals->len; i++) {
 		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);

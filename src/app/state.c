@@ -114,9 +114,10 @@ gbe_state_sync(GbeApp *app, GError **error)
 	return gbe_sync_fs(app->state_fd, GBE_STATE_DIR, error);
 }
 
-/* For observing: what cannot be read counts as absent, whatever the reason, and is said. */
+/* For observing: what cannot be read counts as absent, whatever the reason, and is said. Nothing of the store is
+ * removed while it may be read the next time. */
 static JsonObject *
-look_at(GbeApp *app, const char *name, gboolean repair)
+look_at(GbeApp *app, const char *name, gboolean repair, GbeFacts *facts)
 {
 	g_autoptr(GError) error = NULL;
 	JsonObject *object = NULL;
@@ -124,6 +125,7 @@ look_at(GbeApp *app, const char *name, gboolean repair)
 
 	if (gbe_state_read(app, name, repair, &object, &error))
 		return object;
+	gbe_facts_note_unread(facts, error);
 	fields.reason = error->message;
 	gbe_event_state_broken(&fields);
 	return NULL;
@@ -132,7 +134,7 @@ look_at(GbeApp *app, const char *name, gboolean repair)
 static void
 observe_copy(GbeApp *app, gboolean repair, GbeFacts *facts)
 {
-	g_autoptr(JsonObject) object = look_at(app, OWNER, repair);
+	g_autoptr(JsonObject) object = look_at(app, OWNER, repair, facts);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *json = NULL;
 	GbeStamp *copy = NULL;
@@ -152,7 +154,7 @@ observe_copy(GbeApp *app, gboolean repair, GbeFacts *facts)
 static void
 observe_request(GbeApp *app, gboolean repair, GbeFacts *facts)
 {
-	g_autoptr(JsonObject) object = look_at(app, REQUEST, repair);
+	g_autoptr(JsonObject) object = look_at(app, REQUEST, repair, facts);
 	g_autoptr(GError) error = NULL;
 
 	if (object != NULL && !gbe_request_from_json(object, &facts->request, &error) && repair)
@@ -177,17 +179,17 @@ gbe_state_observe(GbeApp *app, gboolean repair, GbeFacts *facts, GError **error)
 		return false;
 	observe_copy(app, repair, facts);
 	observe_request(app, repair, facts);
-	gone = look_at(app, GONE, repair);
+	gone = look_at(app, GONE, repair, facts);
 	if (gone != NULL) {
 		g_ptr_array_unref(facts->gone);
 		facts->gone = gbe_gone_from_json(gone);
 	}
-	attempts = look_at(app, ATTEMPTS, repair);
+	attempts = look_at(app, ATTEMPTS, repair, facts);
 	if (attempts != NULL) {
 		g_ptr_array_unref(facts->attempts);
 		facts->attempts = gbe_attempts_from_json(attempts);
 	}
-	last = look_at(app, LAST_OPERATION, repair);
+	last = look_at(app, LAST_OPERATION, repair, facts);
 	if (last != NULL) {
 		g_free(facts->undo);
 		facts->undo = g_strdup(gbe_json_string(last, "undo", NULL));

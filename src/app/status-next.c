@@ -162,6 +162,9 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed)
 		     "the store of backups %s is not there: mount it; nothing is pruned or "
 		     "restored until then",
 		     facts->store_path != NULL ? facts->store_path : "");
+	if (facts->unread != NULL)
+		warn(warnings, "nothing is pruned while something cannot be read: %s",
+		     facts->unread);
 	warn_damaged(warnings, observed);
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];

@@ -45,6 +45,8 @@ bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore *
 			  GError **error) GBE_CHECKED;
 bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
+/* Does a backup have a tree? A consumed one has none. */
+gboolean gbe_store_has_data(int entry_fd);
 bool gbe_store_read_manifest(int entry_fd, const char *name, GbeManifest **ret_manifest,
 			     GError **error) GBE_CHECKED;
 /* Rewrites <name>/manifest.json, durable. */

@@ -59,12 +59,21 @@ gbe_facts_free(GbeFacts *facts)
 	g_clear_pointer(&facts->attempts, g_ptr_array_unref);
 	g_clear_pointer(&facts->taken, g_hash_table_unref);
 	g_clear_pointer(&facts->rejected, g_hash_table_unref);
+	g_free(facts->unread);
 	gbe_request_clear(&facts->request);
 	g_free(facts->request_why);
 	g_free(facts->undo);
 	if (!facts->config_borrowed)
 		gbe_config_free(facts->config);
 	g_free(facts);
+}
+
+void
+gbe_facts_note_unread(GbeFacts *facts, const GError *error)
+{
+	if (facts->unread == NULL && (g_error_matches(error, GBE_ERROR, GBE_ERROR_FAILED) ||
+				      g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE)))
+		facts->unread = g_strdup(error->message);
 }
 
 const GbeManifest *

@@ -73,6 +73,8 @@ typedef struct {
 	GPtrArray *attempts;  /* of GbeAttempt */
 	GHashTable *taken;    /* every name in the store, of whatever it is; NULL: none */
 	GHashTable *rejected; /* names that did not validate in this start; NULL: none */
+	char *
+	    unread; /* a record or a manifest that is there and could not be read now; NULL: none */
 	GbeRequest request;
 	char *request_why; /* why it cannot be carried out, as far as known beforehand; NULL */
 	char *undo;	   /* what the last restore displaced; NULL */
@@ -88,6 +90,9 @@ GbeFacts *gbe_facts_new(void); /* all unknown, no records, the default configura
 void gbe_facts_free(GbeFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 
+/* Of what is there and could not be read: remembers the first. What was read and is no good, or is not there, is
+ * none of those. */
+void gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* NULL when there is none of that name. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The run record of a stamp's sequence, or NULL. */

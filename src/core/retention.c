@@ -281,7 +281,9 @@ gbe_retention_apply(const GbeFacts *facts)
 	gboolean good_own;
 	guint size;
 
-	if (facts->listed == NULL || facts->store == GBE_NO || facts->booted.id == NULL)
+	/* What could not be read may be what somebody needs, or say so of another one. */
+	if (facts->listed == NULL || facts->store == GBE_NO || facts->booted.id == NULL ||
+	    facts->unread != NULL)
 		return removals;
 
 	retention_init(&r, facts);

@@ -33,9 +33,9 @@ status_fits() {
 	if [[ $status == 127 ]] && grep -q 'loading shared libraries' "$GBE_MEM/operation.log"; then
 		return 0
 	fi
-	# 2: the configuration could not be read. 6: the backup could not.
+	# 2: the configuration could not be read. 5: the data could not. 6: the backup could not.
 	case ${command%% *}:$status in
-	prerun:[05] | gbe:[012367] | hook:[01]) ;;
+	prerun:[05] | gbe:[0123567] | hook:[01]) ;;
 	*) broken "exit status $status: $(tail -n 1 "$GBE_MEM/operation.log")" || return ;;
 	esac
 	if [[ $status == 0 && $command != prerun* && $command != *finalize ]]; then
@@ -45,12 +45,12 @@ status_fits() {
 	if [[ $status == 0 && $command == prerun* ]] && ! by_rule_0; then
 		promise starts "$op" || return
 	fi
-	if [[ $status == [1267] ]]; then
+	if [[ $command == gbe* && $status == [12567] || $status == [1267] ]]; then
 		[[ $SEEN_DATA == "${OP_MAY[$op]%% *}" ]] ||
 			broken "it ended with $status, nothing changed, and the data is $SEEN_DATA" || return
 	fi
 	[[ $status == 0 || -s $GBE_MEM/operation.log ]] || broken "it failed without a word" || return
-	[[ $status != [13] ]] || grep -qiE "$3" "$GBE_MEM/operation.log" ||
+	[[ $status != [1357] ]] || grep -qiE "$3" "$GBE_MEM/operation.log" ||
 		broken "it does not say why: $(tail -n 1 "$GBE_MEM/operation.log")" || return
 }
 
@@ -118,13 +118,19 @@ space_freed() {
 	done
 }
 
-# errors OPERATION COUNT: as many calls at most; LEVEL=full: each error of each.
+# errors OPERATION COUNT: as many calls at most; LEVEL=full: each error of each. ERROR="CALL NUMBER ERROR": that one,
+# with what the operation said.
 errors() {
 	local op=$1 call number error began=$SECONDS
 
 	DISTINCT=0 TRIED=0 KNOWN=() FAILURES=()
 	disk load "$(scene_dir "${OP_SCENE[$op]}")/image"
-	while read -r call number; do
+	if [[ ${ERROR-} ]]; then
+		read -r call number error <<<"$ERROR"
+		error_at "$op" "$call" "$number" "$error"
+		sed 's/^/    | /' "$GBE_MEM/operation.log"
+	fi
+	[[ ${ERROR-} ]] || while read -r call number; do
 		for error in $(if [[ ${LEVEL:-ci} == ci ]]; then
 			error_of "$call" "$number" "${#KIND}"
 		else

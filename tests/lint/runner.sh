@@ -51,6 +51,7 @@ expect unit-failures 1 '2 passed, 2 failed' false unit.sh
 expect unit 0 '7 passed, 0 failed' false checked.sh
 
 # A second try: alone, only where asked for and where a case can have one, and only so many.
+# shellcheck disable=SC2016 # the suite expands it
 slow='if [ "${CASE-}" = b@x ]; then echo ok b@x; else echo ok a; echo "not ok b@x: slow"; exit 1; fi'
 suite slow "$slow"
 suite slower "${slow//b@x/c}"

@@ -57,6 +57,23 @@ START_TEST(the_last_valid_one_of_the_store_stays)
 }
 END_TEST
 
+START_TEST(nothing_goes_while_something_could_not_be_read)
+{
+	g_autoptr(GbeFacts) facts = device();
+	g_autoptr(GError) failed = g_error_new(GBE_ERROR, GBE_ERROR_FAILED, "read x");
+	g_autoptr(GError) corrupt = g_error_new(GBE_ERROR, GBE_ERROR_CORRUPT, "y is no JSON");
+
+	for (guint64 i = 1; i < 5; i++)
+		(void)facts_backup(facts, 'a', i, (gint)i, GBE_GRADE_GOOD);
+	gbe_facts_note_unread(facts, corrupt);
+	ck_assert_ptr_null(facts->unread);
+	assert_removed(facts, "a1 a2");
+	gbe_facts_note_unread(facts, failed);
+	ck_assert_str_eq(facts->unread, "read x");
+	assert_removed(facts, "");
+}
+END_TEST
+
 START_TEST(the_last_valid_one_of_a_green_deployment_stays)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -179,6 +196,7 @@ main(void)
 	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_none_of_its_own);
 	tcase_add_test(tcase, a_serial_given_out_again_is_another_deployment);
 	tcase_add_test(tcase, the_last_valid_one_of_the_store_stays);
+	tcase_add_test(tcase, nothing_goes_while_something_could_not_be_read);
 	tcase_add_test(tcase, the_last_valid_one_of_a_green_deployment_stays);
 	tcase_add_test(tcase, the_last_valid_one_stays_though_it_was_set_aside);
 	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_evicted_only_by_a_good_one);
