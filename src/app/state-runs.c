@@ -142,7 +142,7 @@ gbe_state_observe_runs(GbeApp *app, gboolean repair, GbeFacts *facts, GError **e
 		} else if (repair && g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
 			gbe_state_set_aside(runs_fd, name, local);
 		} else {
-			gbe_facts_note_unread(facts, local);
+			(void)gbe_facts_note_unread(facts, local);
 			fields.reason = local->message;
 			gbe_event_state_broken(&fields);
 		}

@@ -125,7 +125,7 @@ look_at(GbeApp *app, const char *name, gboolean repair, GbeFacts *facts)
 
 	if (gbe_state_read(app, name, repair, &object, &error))
 		return object;
-	gbe_facts_note_unread(facts, error);
+	(void)gbe_facts_note_unread(facts, error);
 	fields.reason = error->message;
 	gbe_event_state_broken(&fields);
 	return NULL;

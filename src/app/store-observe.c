@@ -4,6 +4,7 @@
 
 #include "core/backup-name.h"
 #include "fs/open.h"
+#include "sys/events.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +63,9 @@ observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *dama
 	if (base != name || kind == GBE_NAME_INVALID)
 		return;
 	if (!observe_entry(store, name, facts, &error)) {
-		gbe_facts_note_unread(facts, error);
+		/* A decision that counts it as absent is not made without a word. */
+		if (gbe_facts_note_unread(facts, error))
+			gbe_event_state_broken(&(GbeEventFields){.reason = error->message});
 		g_ptr_array_add(damaged, g_strdup(name));
 	}
 }

@@ -68,12 +68,15 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts);
 }
 
-void
+gboolean
 gbe_facts_note_unread(GbeFacts *facts, const GError *error)
 {
-	if (facts->unread == NULL && (g_error_matches(error, GBE_ERROR, GBE_ERROR_FAILED) ||
-				      g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE)))
+	if (!g_error_matches(error, GBE_ERROR, GBE_ERROR_FAILED) &&
+	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE))
+		return FALSE;
+	if (facts->unread == NULL)
 		facts->unread = g_strdup(error->message);
+	return TRUE;
 }
 
 const GbeManifest *

@@ -91,8 +91,8 @@ void gbe_facts_free(GbeFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 
 /* Of what is there and could not be read: remembers the first. What was read and is no good, or is not there, is
- * none of those. */
-void gbe_facts_note_unread(GbeFacts *facts, const GError *error);
+ * none of those: false. */
+gboolean gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* NULL when there is none of that name. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The run record of a stamp's sequence, or NULL. */

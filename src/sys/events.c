@@ -75,7 +75,7 @@ static const struct {
 	[EVENT_GRADED] = {"d335a55c279447a7a91aee30cd9d6bf0", LOG_INFO, "A new grade for", OBJECT_BACKUP},
 	[EVENT_DELETED] = {"2f66eb1f35bd4a8d8b5ea2026cda1571", LOG_INFO, "Deleted", OBJECT_BACKUP},
 	[EVENT_REQUEST_FAILED] = {"8f003286ebf94647be008a0b87f85afd", LOG_ERR, "The requested restore cannot be carried out", OBJECT_NONE},
-	[EVENT_STATE_BROKEN] = {"f1fe98b78fa6450bb7b319ede686018b", LOG_WARNING, "A record could not be read and was set aside", OBJECT_NONE},
+	[EVENT_STATE_BROKEN] = {"f1fe98b78fa6450bb7b319ede686018b", LOG_WARNING, "A record could not be read", OBJECT_NONE},
 	[EVENT_CONFIG_BAD] = {"0e8842f6c8ca469fa69cf33bf44ca66f", LOG_ERR, "The configuration is wrong", OBJECT_NONE},
 	[EVENT_UNHEALTHY] = {"1400d3cd33c349e9ad59ec787affdef8", LOG_ERR, "etcd is not healthy", OBJECT_NONE},
 	[EVENT_HEALTHY] = {"7e147aabab874a79a030c0c783438dda", LOG_INFO, "etcd is healthy", OBJECT_NONE},

@@ -65,10 +65,10 @@ START_TEST(nothing_goes_while_something_could_not_be_read)
 
 	for (guint64 i = 1; i < 5; i++)
 		(void)facts_backup(facts, 'a', i, (gint)i, GBE_GRADE_GOOD);
-	gbe_facts_note_unread(facts, corrupt);
+	ck_assert(!gbe_facts_note_unread(facts, corrupt));
 	ck_assert_ptr_null(facts->unread);
 	assert_removed(facts, "a1 a2");
-	gbe_facts_note_unread(facts, failed);
+	ck_assert(gbe_facts_note_unread(facts, failed));
 	ck_assert_str_eq(facts->unread, "read x");
 	assert_removed(facts, "");
 }
