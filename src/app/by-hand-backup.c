@@ -45,6 +45,9 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the store of backups %s is not there: mount it",
 				 observed->store->path);
+	if (options->periodic && facts->data_open != GBE_YES)
+		return gbe_throw(error, GBE_ERROR_BUSY, "no etcd runs on %s any more",
+				 observed->data->path);
 	if (options->name != NULL &&
 	    (gbe_facts_backup(facts, options->name) != NULL ||
 	     (facts->taken != NULL && g_hash_table_contains(facts->taken, options->name))))
@@ -71,12 +74,24 @@ describe(const GbeSession *session, const GbeByHandBackup *options, gboolean liv
 	manifest = gbe_decide_manifest(facts, &view, options->name, FALSE, facts->next_sequence);
 	manifest->description = g_strdup(options->description);
 	manifest->pinned = options->pin;
+	if (options->periodic)
+		gbe_decide_make_periodic(facts, manifest);
 	if (live) {
 		/* Looked into once it is made; what etcd has open has no fingerprint. */
 		manifest->live = TRUE;
 		gbe_fingerprint_clear(&manifest->fingerprint);
 	}
 	return manifest;
+}
+
+/* Periodic ones have a record of their own (core/periodic.h): what a person has to know of the last operation is
+ * not to go under in them. */
+static void
+record(GbeSession *session, const GbeByHandBackup *options, const char *result, const char *reason,
+       const char *name)
+{
+	if (!options->periodic)
+		gbe_session_record(session, result, reason, name, NULL);
 }
 
 static bool
@@ -87,7 +102,8 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	GbeBackupOptions how = {.live = live, .cow_only = live};
 	g_autoptr(GbeManifest) manifest = NULL;
 	g_autoptr(GbeLock) maintenance = NULL;
-	GbeEventFields fields = {.rule = "by-hand", .action = "backup"};
+	GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
+				 .action = "backup"};
 
 	gbe_observe_inside(observed);
 	manifest = describe(session, options, live);
@@ -101,18 +117,17 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	if (live && !gbe_maintenance_lock(session->app, "backup --live", &maintenance, error))
 		return false;
 	if (!gbe_backup_take(session->app, observed, manifest, &how, &result->timing, error)) {
-		gbe_session_record(session, "failed", error != NULL ? (*error)->message : NULL,
-				   manifest->name, NULL);
+		record(session, options, "failed", error != NULL ? (*error)->message : NULL,
+		       manifest->name);
 		return false;
 	}
 	result->timing.look_usec += observed->look_usec;
 	result->method = manifest->method;
 	result->size = manifest->size;
 	result->grade = manifest->grade;
-	gbe_session_record(session, "done",
-			   options->description != NULL ? options->description
-							: "asked for by hand",
-			   manifest->name, NULL);
+	record(session, options, "done",
+	       options->description != NULL ? options->description : "asked for by hand",
+	       manifest->name);
 	fields.backup = manifest->name;
 	fields.deployment = manifest->deployment.id;
 	fields.run = manifest->run;

@@ -209,10 +209,14 @@ describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, GE
 {
 	const GbeObserved *observed = importing->session->observed;
 	g_autofree char *from = gbe_path_to_text(importing->options->path);
-	g_autofree char *description = g_strdup_printf("imported from %s", from);
+	g_autofree char *description = importing->options->periodic
+					   ? g_strdup("periodic, by a snapshot of etcd")
+					   : g_strdup_printf("imported from %s", from);
 	GbeManifest *manifest = importing->manifest =
 	    gbe_partial_manifest(&importing->partial, observed, directory, description);
 
+	if (importing->options->periodic)
+		manifest->origin = GBE_ORIGIN_PERIODIC;
 	manifest->voters = 1;
 	/* Whoever restored it may have left it to the etcd that will have it. */
 	if (manifest->etcd_version == NULL)
@@ -258,6 +262,11 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 		importing_clear(&importing);
 		return false;
 	}
+	if (options->periodic) {
+		g_free(importing.name);
+		importing.name = g_strdup_printf("periodic-%" G_GUINT64_FORMAT,
+						 session.observed->facts->next_sequence);
+	}
 	ok = check(&importing, error) &&
 	     gbe_partial_make(session.observed, importing.name, &importing.partial, error) &&
 	     make_data(&importing, error) && gbe_partial_publish(&importing.partial, error);
@@ -265,8 +274,9 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 		imported = (GbeImported){.name = g_strdup(importing.name),
 					 .size = importing.manifest->size,
 					 .revision = importing.manifest->revision};
-		gbe_session_record(&session, "done", importing.manifest->description,
-				   importing.name, NULL);
+		if (!options->periodic)
+			gbe_session_record(&session, "done", importing.manifest->description,
+					   importing.name, NULL);
 	}
 	importing_clear(&importing);
 	if (!ok) {

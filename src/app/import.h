@@ -20,6 +20,7 @@ typedef struct {
 	const char *name;     /* NULL: "imported-" and the file's name */
 	guint64 timeout;      /* seconds for etcd's tool */
 	gboolean no_checksum; /* a database that was copied will do */
+	gboolean periodic;    /* the clock asked for it; named by its sequence */
 	gboolean etcd_only;   /* although there is more than etcd's data in data-dir */
 	bool (*progress)(guint64 done, guint64 total, gpointer data); /* as for a save */
 	gpointer progress_data;

@@ -37,5 +37,7 @@ bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
 			   GError **error) GBE_CHECKED;
 #define GBE_BEFORE_FILE GBE_STATE_DIR "/before-maintenance.db"
 
+/* Is a copy of what etcd has open one of clones? *ret_clones, where the store is there. */
+bool gbe_live_etcd_clones(GbeApp *app, bool *ret_clones, GError **error) GBE_CHECKED;
 /* From here on nobody else copies, streams or defragments it. GBE_ERROR_BUSY: somebody does. */
 bool gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error) GBE_CHECKED;

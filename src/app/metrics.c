@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/metrics.h"
 
+#include "app/periodic.h"
 #include "app/status.h"
 #include "core/situation.h"
 
@@ -164,6 +165,24 @@ put_certificates(GString *to, const GbeHealthFacts *facts)
 	}
 }
 
+/* Nothing where there is no schedule: who alerts on overdue ones, alerts on all that are to have some. */
+static void
+put_periodic(GString *to, const GbeHealthLook *look, gint64 now)
+{
+	g_auto(GbePeriodic) periodic = {0};
+	g_autofree char *trouble = NULL;
+
+	if (!gbe_periodic_load(look->app, &periodic))
+		return;
+	trouble = gbe_periodic_trouble(look->app, look);
+	put(to, "periodic_backup_overdue",
+	    "1: the last periodic backup that was due was not taken.", trouble != NULL);
+	put(to, "periodic_backup_success_time_seconds",
+	    "When all was in a periodic backup, in seconds since the epoch.", periodic.succeeded);
+	put(to, "periodic_backup_age_seconds", "How long ago that was.",
+	    periodic.succeeded >= 0 && now >= periodic.succeeded ? now - periodic.succeeded : -1);
+}
+
 char *
 gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed, const GbeLastOperation *last)
 {
@@ -175,6 +194,7 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed, const GbeLast
 		put_verdict(text, observed->facts);
 		put_backups(text, observed->facts);
 	}
+	put_periodic(text, look, look->facts->now);
 	put_last(text, last);
 	return g_string_free(text, FALSE);
 }

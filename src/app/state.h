@@ -8,6 +8,7 @@
  *   intent                  core/intent.h        absent: no operation is open
  *   request                 core/request.h
  *   attempts, last-operation, failure, starts, gone, cmdline-request, configuration
+ *   periodic                core/periodic.h
  *   runs/<sequence>.<verdict>
  *   certs/                  app/certs-archive.h
  *   backups/                the store, where it lies here
@@ -33,6 +34,8 @@
 #define GBE_STATE_REQUEST "request"
 /* A failure at shutdown, carried to the next boot: {operation, reason}. */
 #define GBE_STATE_FAILURE "failure"
+/* How the last periodic backup went. */
+#define GBE_STATE_PERIODIC "periodic"
 
 /* What the kernel command line asks of us, or NULL; *ret_record: the one of those two. */
 const char *gbe_state_cmdline(const GbeApp *app, const char **ret_record);

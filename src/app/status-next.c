@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/status-next.h"
 
+#include "app/periodic.h"
 #include "app/state.h"
 #include "app/status.h"
 #include "core/decide.h"
@@ -136,8 +137,9 @@ warn_damaged(JsonArray *warnings, const GbeObserved *observed)
 }
 
 JsonArray *
-gbe_status_warnings(GbeApp *app, const GbeObserved *observed)
+gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
+	g_autofree char *periodic = gbe_periodic_trouble(app, look);
 	const GbeFacts *facts = observed->facts;
 	JsonArray *warnings = json_array_new();
 
@@ -175,5 +177,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed)
 			     listed->ref.id);
 	}
 	warn_intent(warnings, app);
+	if (periodic != NULL)
+		warn(warnings, "%s", periodic);
 	return warnings;
 }

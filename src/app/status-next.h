@@ -2,6 +2,7 @@
 /* Parts of status: what the next boot will do to the data, and what is wrong now. */
 #pragma once
 
+#include "app/health-look.h"
 #include "app/observe.h"
 #include "core/plan.h"
 
@@ -13,4 +14,5 @@ const GbeAction *gbe_status_main_action(const GbePlan *plan);
 JsonObject *gbe_status_next(GbeObserved *observed);
 /* Array of strings, for people: a store that is away, entries that cannot be read, a half-done
  * exchange, an unknown deployment or run... Also the MOTD's. */
-JsonArray *gbe_status_warnings(GbeApp *app, const GbeObserved *observed);
+JsonArray *gbe_status_warnings(GbeApp *app, const GbeObserved *observed,
+			       const GbeHealthLook *look);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* status.json and the MOTD. */
+#include "app/periodic.h"
 #include "app/state.h"
 #include "app/status.h"
 #include "core/record.h"
@@ -122,6 +123,7 @@ char *
 gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
 	const GbeFacts *facts = observed->facts;
+	g_autofree char *periodic = gbe_periodic_trouble(app, look);
 	GString *text = g_string_new(NULL);
 	GbeLastOperation last = {0};
 
@@ -135,6 +137,8 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *l
 		g_string_append_printf(
 		    text, "greenboot-etcd: the store of backups %s is not there: mount it\n",
 		    facts->store_path != NULL ? facts->store_path : "");
+	if (periodic != NULL)
+		g_string_append_printf(text, "greenboot-etcd: %s\n", periodic);
 	motd_preflight(text, app);
 	return g_string_free(text, FALSE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/status.h"
 
+#include "app/periodic.h"
 #include "app/state.h"
 #include "app/status-next.h"
 #include "core/record.h"
@@ -212,8 +213,9 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	json_object_set_int_member(status, "backups", facts->backups->len);
 	json_object_set_member(status, "last_good", last_good_json(facts));
 	json_object_set_member(status, "last_operation", last_operation_json(app));
+	json_object_set_member(status, "periodic", gbe_periodic_status(app, look));
 	json_object_set_object_member(status, "greenboot", greenboot_json(observed->greenboot));
-	json_object_set_array_member(status, "warnings", gbe_status_warnings(app, observed));
+	json_object_set_array_member(status, "warnings", gbe_status_warnings(app, observed, look));
 	/* Last: it turns the facts into those of the next boot. */
 	json_object_set_object_member(status, "next", gbe_status_next(observed));
 	return status;

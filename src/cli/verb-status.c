@@ -108,6 +108,30 @@ print_last(JsonObject *status)
 }
 
 static void
+print_periodic(JsonObject *status)
+{
+	JsonObject *periodic = gbe_json_object(status, "periodic");
+	g_autofree char *age_text = NULL;
+	const char *result, *reason;
+	gint64 age;
+
+	if (periodic == NULL)
+		return;
+	age = gbe_json_known(periodic, "age");
+	result = gbe_json_string(periodic, "result", NULL);
+	reason = gbe_json_string(periodic, "reason", NULL);
+	age_text = age >= 0 ? gbe_duration_to_text((guint64)age) : NULL;
+	gbe_print_field("Periodic", "%s; %s%s%s%s", gbe_json_string(periodic, "schedule", "?"),
+			age_text != NULL ? "last success " : "none yet",
+			age_text != NULL ? age_text : "", age_text != NULL ? " ago" : "",
+			gbe_json_bool(periodic, "overdue", FALSE) ? ", OVERDUE" : "");
+	if (result != NULL)
+		gbe_print_field("", "%s: %s", result,
+				reason != NULL ? reason
+					       : gbe_json_string(periodic, "backup", "?"));
+}
+
+static void
 print_greenboot(JsonObject *status)
 {
 	JsonObject *greenboot = gbe_json_object(status, "greenboot");
@@ -172,6 +196,7 @@ print_text(JsonObject *status)
 	print_owner(status);
 	print_etcd(status);
 	print_data(status);
+	print_periodic(status);
 	print_last(status);
 	print_greenboot(status);
 	print_next(status);

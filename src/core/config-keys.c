@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/config-keys.h"
 
+#include "core/calendar.h"
 #include "core/certs.h"
 #include "core/run-words.h"
 
@@ -115,6 +116,12 @@ is_patterns(const char *text)
 	return is_list(gbe_certs_patterns, text);
 }
 
+static bool
+is_calendar(const char *text)
+{
+	return gbe_calendar_valid(text);
+}
+
 static const GbeKind kind_below = {is_below, "is not a path below data-dir, like version"};
 static const GbeKind kind_member_dir = {
     is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd"};
@@ -129,6 +136,9 @@ static const GbeKind kind_files = {is_files, "is not a list of absolute paths, w
 static const GbeKind kind_credentials = {is_credentials, "is not a list of NAME:/PATH"};
 static const GbeKind kind_directories = {is_directories,
 					 "is not a list of absolute paths, none of them /"};
+static const GbeKind kind_calendar = {is_calendar,
+				      "is not a calendar event of systemd.time(7), like daily or "
+				      "Mon..Fri 03:30"};
 static const GbeKind kind_patterns = {is_patterns,
 				      "is not a list of names and patterns without .. in them"};
 
@@ -178,7 +188,9 @@ const GbeConfigKey gbe_config_keys[] = {
 	WORD(backup, "at-shutdown", at_shutdown, "cow-only", when_words),
 	WORD(backup, "verify", verify, "auto", verify_words),
 	WORD(backup, "on-upgrade-failure", on_upgrade_failure, "auto", upgrade_words),
-	TEXT(backup, "schedule", schedule, "", "", NULL),
+	TEXT(backup, "schedule", schedule, "", "", &kind_calendar),
+	NUMBER(backup, "hourly", COUNT, hourly, "24", NULL, 0, 1000),
+	NUMBER(backup, "daily", COUNT, daily, "7", NULL, 0, 1000),
 
 	WORD(restore, "on-rollback", on_rollback, "restore", rollback_words),
 	NUMBER(restore, "trial-limit", DURATION, trial_limit, "1h", NULL, 0, 365 * DAY),
@@ -210,6 +222,7 @@ const GbeConfigKey gbe_config_keys[] = {
 	PATH(store, "key", key, "", ""),
 	NUMBER(store, "hourly", COUNT, hourly, "", "", 0, 1000),
 	NUMBER(store, "daily", COUNT, daily, "", "", 0, 1000),
+	BOOL(store, "requests", requests, "yes"),
 
 	NUMBER(alarm, "compact-keep", COUNT64, compact_keep, "1000", NULL, 1, 1000000000),
 	{ NULL },

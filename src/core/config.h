@@ -50,7 +50,8 @@ typedef struct {
 		GbeWhen at_boot, at_shutdown;
 		GbeBackupVerify verify;
 		GbeOnUpgradeFailure on_upgrade_failure;
-		char *schedule;
+		char *schedule;	     /* NULL: no periodic ones */
+		guint hourly, daily; /* of those */
 	} backup;
 	struct {
 		GbeOnRollback on_rollback;
@@ -83,6 +84,7 @@ typedef struct {
 	struct {
 		char *directory, *key;
 		guint hourly, daily;
+		gboolean requests;
 	} store;
 	struct {
 		guint64 compact_keep;

@@ -126,3 +126,19 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 	manifest->size = facts->data_size;
 	return manifest;
 }
+
+/* Many of one run, of which most go again: what was named so once is not to be taken for another. */
+void
+gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest)
+{
+	g_autofree char *name = NULL;
+
+	manifest->origin = GBE_ORIGIN_PERIODIC;
+	if (gbe_backup_name_parse(manifest->name, NULL, NULL, NULL) != GBE_NAME_AUTOMATIC)
+		return;
+	name = gbe_backup_name_format(manifest->deployment.id, manifest->run, manifest->sequence);
+	if (taken(facts, name))
+		return;
+	g_free(manifest->name);
+	manifest->name = g_steal_pointer(&name);
+}

@@ -19,6 +19,8 @@ GbePlan *gbe_decide(const GbeFacts *facts);
  * the backup's own. */
 GbeManifest *gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name,
 				 gboolean adopt, guint64 sequence);
+/* Of one that is named by itself, as the clock asked for it; never another's name again. */
+void gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest);
 /* A stamp for the booted deployment and the present run on data restored from @source (NULL: on the
  * live data in @view): what a restore by hand writes. */
 GbeStamp *gbe_decide_stamp_by_hand(const GbeFacts *facts, const GbeView *view,

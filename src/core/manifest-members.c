@@ -11,6 +11,7 @@ static const char *const origin_words[] = {
     [GBE_ORIGIN_AUTOMATIC] = "automatic",
     [GBE_ORIGIN_DISPLACED] = "displaced",
     [GBE_ORIGIN_MANUAL] = "manual",
+    [GBE_ORIGIN_PERIODIC] = "periodic",
 };
 static const char *const verified_words[] = {
     [GBE_VERIFIED_NO] = "no",

@@ -20,6 +20,7 @@ typedef enum {
 	GBE_ORIGIN_AUTOMATIC, /* prerun or finalize backed it up */
 	GBE_ORIGIN_DISPLACED, /* a restore put it here by rename */
 	GBE_ORIGIN_MANUAL,    /* somebody asked for it */
+	GBE_ORIGIN_PERIODIC,  /* [backup] schedule; what reads it as manual keeps it */
 } GbeOrigin;
 
 typedef enum {
@@ -97,7 +98,7 @@ bool gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest,
 			    GError **error) GBE_CHECKED;
 JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files);
 
-const char *gbe_origin_to_string(GbeOrigin origin);	  /* automatic displaced manual */
+const char *gbe_origin_to_string(GbeOrigin origin);	  /* automatic displaced manual periodic */
 GbeOrigin gbe_origin_from_string(const char *text);	  /* unknown word: manual, never pruned */
 const char *gbe_verified_to_string(GbeVerified verified); /* no copy sanity full */
 GbeVerified gbe_verified_from_string(const char *text);	  /* unknown word: no */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/retention.h"
 
+#include "core/retention-periods.h"
 #include "core/situation.h"
 
 typedef struct {
@@ -31,6 +32,14 @@ keep(Retention *r, const GbeManifest *backup)
 {
 	if (backup != NULL)
 		g_hash_table_add(r->kept, backup->name);
+}
+
+/* They come and go by the clock, and count for nothing else: what an OS rollback needs is what it would be
+ * without them. */
+static gboolean
+periodic(const GbeManifest *backup)
+{
+	return backup->origin == GBE_ORIGIN_PERIODIC;
 }
 
 static gboolean
@@ -145,7 +154,8 @@ keep_for_deployment(Retention *r, const GbeDeployment *ref)
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!is_of(r, backup, ref) || !valid(backup) || backup->set_aside)
+		if (!is_of(r, backup, ref) || !valid(backup) || backup->set_aside ||
+		    periodic(backup))
 			continue;
 		if (newest_valid == NULL)
 			newest_valid = backup;
@@ -167,7 +177,7 @@ keep_bad(Retention *r)
 	for (guint i = 0; i < r->sorted->len && count < r->facts->config->backup.keep_bad; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (backup->grade == GBE_GRADE_BAD && !backup->consumed) {
+		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !periodic(backup)) {
 			keep(r, backup);
 			count++;
 		}
@@ -181,16 +191,39 @@ booted_has_good(const Retention *r)
 		const GbeManifest *backup = r->sorted->pdata[i];
 
 		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed && !backup->set_aside &&
-		    is_of(r, backup, &r->facts->booted))
+		    !periodic(backup) && is_of(r, backup, &r->facts->booted))
 			return TRUE;
 	}
 	return FALSE;
 }
 
-/* One valid backup always remains (of @ref, or NULL: of the store); where there is a good one, a good
- * one. Only what was set aside, or what is of nobody listed, comes to this. */
+/* What the clock took: hours and days, of whichever deployment. */
 static void
-keep_floor(Retention *r, const GbeDeployment *ref)
+keep_periodic(Retention *r)
+{
+	const GbeConfig *config = r->facts->config;
+	g_autoptr(GPtrArray) ours = g_ptr_array_new();
+	g_autofree GbePeriodPoint *points = g_new0(GbePeriodPoint, r->sorted->len + 1);
+
+	for (guint i = r->sorted->len; i > 0; i--) {
+		const GbeManifest *backup = r->sorted->pdata[i - 1];
+
+		if (!periodic(backup) || !valid(backup))
+			continue;
+		points[ours->len].time = backup->created;
+		g_ptr_array_add(ours, (gpointer)backup);
+	}
+	gbe_retention_periods(points, ours->len, config->backup.hourly, config->backup.daily);
+	for (guint i = 0; i < ours->len; i++)
+		if (points[i].keep)
+			keep(r, ours->pdata[i]);
+}
+
+/* One valid backup always remains (of @ref, or NULL: of the store); where there is a good one, a good
+ * one. Only what was set aside, or what is of nobody listed, comes to this. First as if there were no
+ * periodic ones, then with them (@all). */
+static void
+keep_floor(Retention *r, const GbeDeployment *ref, gboolean all)
 {
 	const GbeManifest *any = NULL, *good = NULL;
 	gboolean have = FALSE, have_good = FALSE;
@@ -198,7 +231,8 @@ keep_floor(Retention *r, const GbeDeployment *ref)
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!valid(backup) || (ref != NULL && !is_of(r, backup, ref)))
+		if (!valid(backup) || (ref != NULL && !is_of(r, backup, ref)) ||
+		    (!all && periodic(backup)))
 			continue;
 		have = have || kept(r, backup);
 		any = any != NULL ? any : backup;
@@ -214,20 +248,24 @@ keep_floor(Retention *r, const GbeDeployment *ref)
 }
 
 static void
-keep_floors(Retention *r)
+keep_floors(Retention *r, gboolean all)
 {
-	keep_floor(r, NULL);
+	keep_floor(r, NULL, all);
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
 		if (gbe_situation_was_green(r->facts, &listed->ref))
-			keep_floor(r, &listed->ref);
+			keep_floor(r, &listed->ref, all);
 	}
 }
 
 static const char *
 why_removed(const Retention *r, const GbeManifest *backup)
 {
+	if (periodic(backup))
+		return backup->grade == GBE_GRADE_BAD
+			   ? "a periodic one that is bad"
+			   : "neither the first of an hour nor of a day to keep";
 	if (backup->grade == GBE_GRADE_BAD)
 		return "more bad ones than keep-bad";
 	if (backup->set_aside)
@@ -245,7 +283,7 @@ may_go(const Retention *r, const GbeManifest *backup, gboolean good_own)
 {
 	if (backup->consumed)
 		return good_own;
-	if (backup->grade == GBE_GRADE_BAD || backup->set_aside)
+	if (backup->grade == GBE_GRADE_BAD || backup->set_aside || periodic(backup))
 		return TRUE;
 	if (backup->deployment.id == NULL || !of_a_listed_one(r, backup))
 		return good_own;
@@ -273,35 +311,61 @@ retention_done(Retention *r)
 	g_ptr_array_unref(r->sorted);
 }
 
+/* Whose deployments are known. */
+static void
+keep_for_the_system(Retention *r)
+{
+	guint size;
+
+	keep_for_trials(r);
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		keep_for_deployment(r, &listed->ref);
+	}
+	keep_bad(r);
+	/* What one of them keeps may be another one's newest. */
+	do {
+		size = g_hash_table_size(r->kept);
+		keep_for_listed_trials(r);
+	} while (g_hash_table_size(r->kept) != size);
+	keep_floors(r, FALSE);
+	keep_floors(r, TRUE);
+}
+
+/* No system of ostree: nobody's backup is anybody's but by the clock. */
+static void
+keep_without_ostree(Retention *r)
+{
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!periodic(backup))
+			keep(r, backup);
+	}
+	keep_floor(r, NULL, TRUE);
+}
+
 GArray *
 gbe_retention_apply(const GbeFacts *facts)
 {
 	GArray *removals = g_array_new(FALSE, TRUE, sizeof(GbeRemoval));
+	gboolean system = facts->listed != NULL && facts->booted.id != NULL;
 	Retention r;
 	gboolean good_own;
-	guint size;
 
 	/* What could not be read may be what somebody needs, or say so of another one. */
-	if (facts->listed == NULL || facts->store == GBE_NO || facts->booted.id == NULL ||
-	    facts->unread != NULL)
+	if (facts->store == GBE_NO || facts->unread != NULL || (!system && facts->ostree != GBE_NO))
 		return removals;
 
 	retention_init(&r, facts);
 	keep_asked_for(&r);
-	keep_for_trials(&r);
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		keep_for_deployment(&r, &listed->ref);
-	}
-	keep_bad(&r);
-	/* What one of them keeps may be another one's newest. */
-	do {
-		size = g_hash_table_size(r.kept);
-		keep_for_listed_trials(&r);
-	} while (g_hash_table_size(r.kept) != size);
-	keep_floors(&r);
-	good_own = booted_has_good(&r);
+	keep_periodic(&r);
+	if (system)
+		keep_for_the_system(&r);
+	else
+		keep_without_ostree(&r);
+	good_own = system && booted_has_good(&r);
 	for (guint i = r.sorted->len; i > 0; i--) {
 		const GbeManifest *backup = r.sorted->pdata[i - 1];
 

@@ -7,6 +7,9 @@
  * The floor: one valid backup always remains, for the store and for each listed deployment that was
  * green; a good one is evicted only by a good one. Nothing goes while ostree's list is unknown, or the
  * recorded store is not there.
+ *
+ * Periodic ones ([backup] schedule) go by retention-periods.h, on a system without ostree, too. What else stays
+ * does not depend on them.
  */
 #pragma once
 

@@ -53,6 +53,15 @@ better(const GbeManifest *a, const GbeManifest *b)
 	return a->sequence > b->sequence;
 }
 
+/* Taken by the clock from what an update on trial was writing: for people, and for nothing that happens by
+ * itself. What was green by then has proved itself. */
+static gboolean
+is_of_a_trial(const GbeManifest *backup)
+{
+	return backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
+	       backup->grade != GBE_GRADE_GOOD;
+}
+
 const GbeManifest *
 gbe_situation_candidate(const GbeFacts *facts, gboolean usable)
 {
@@ -61,7 +70,7 @@ gbe_situation_candidate(const GbeFacts *facts, gboolean usable)
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		if (backup->grade == GBE_GRADE_BAD || backup->set_aside ||
+		if (backup->grade == GBE_GRADE_BAD || backup->set_aside || is_of_a_trial(backup) ||
 		    !gbe_situation_restorable(facts, backup) ||
 		    gbe_situation_rejected(facts, backup->name) ||
 		    gbe_situation_exhausted(facts, backup->name) ||
@@ -121,7 +130,9 @@ gbe_situation_unchanged(const GbeFacts *facts)
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		if (!backup->consumed && backup->grade != GBE_GRADE_BAD &&
+		/* A periodic one goes when its hour is over, whoever counts on it. */
+		if (!backup->consumed && backup->origin != GBE_ORIGIN_PERIODIC &&
+		    backup->grade != GBE_GRADE_BAD &&
 		    backup->verified != GBE_VERIFIED_NO &&
 		    g_strcmp0(backup->data_dir, facts->data_dir) == 0 &&
 		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&

@@ -10,6 +10,7 @@ enum {
 	FIELD_ID = 1,
 	FIELD_V2 = 2,
 	FIELD_RANGE = 3,
+	FIELD_ALARM = 10,
 	FIELD_HEADER = 100,
 	FIELD_CLUSTER_VERSION = 1300,
 	FIELD_MEMBER_ATTRIBUTES = 1301,
@@ -35,6 +36,24 @@ kind_of_v2(const guint8 *at, gsize size)
 				   : GBE_REQUEST_NOTHING;
 	/* Too little of it to tell, or none: SYNC has no path. */
 	return pb.at == pb.end ? GBE_REQUEST_NOTHING : GBE_REQUEST_V2_KEY;
+}
+
+/* AlarmRequest: 1 action, which is 0, and left out, where somebody only asks which there are, as whoever looks
+ * at etcd's health does. */
+static GbeRequestKind
+kind_of_alarm(const GbeField *alarm)
+{
+	GbeProtobuf pb;
+	GbeField field;
+	GbeFieldResult result;
+
+	if (alarm->type != GBE_WIRE_BYTES)
+		return GBE_REQUEST_V3;
+	gbe_protobuf_init(&pb, alarm->data, alarm->size);
+	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT)
+		if (field.number == 1 && (field.type != GBE_WIRE_VARINT || field.value != 0))
+			return GBE_REQUEST_V3;
+	return result == GBE_FIELD_END ? GBE_REQUEST_NOTHING : GBE_REQUEST_V3;
 }
 
 /* The number before the field at *at; 0: there is none. */
@@ -89,11 +108,13 @@ gbe_raft_request_kind(const guint8 *at, gsize have)
 	while ((number = number_at(&pb)) != 0) {
 		GbeFieldResult result;
 
-		if (!means_nothing(number) && number != FIELD_V2)
+		if (!means_nothing(number) && number != FIELD_V2 && number != FIELD_ALARM)
 			return GBE_REQUEST_V3;
 		result = gbe_protobuf_next(&pb, &field);
 		if (result != GBE_FIELD_NEXT)
 			return number == FIELD_V2 ? GBE_REQUEST_V2_KEY : GBE_REQUEST_V3;
+		if (number == FIELD_ALARM && kind_of_alarm(&field) != GBE_REQUEST_NOTHING)
+			return GBE_REQUEST_V3;
 		if (number == FIELD_V2 && field.type == GBE_WIRE_BYTES)
 			return is_method(&field) ? kind_of_v2(at, have)
 						 : kind_of_v2(field.data, field.size);

@@ -33,6 +33,8 @@ count_entry(Count *count, const GbeWalSegmentReader *reader)
 	if (entry.index <= count->database)
 		return;
 	count->rest.entries++;
+	if (entry.type != GBE_ENTRY_NORMAL)
+		count->rest.changes++;
 	if (kind == GBE_REQUEST_V3)
 		count->rest.requests++;
 }

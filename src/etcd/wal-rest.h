@@ -9,6 +9,7 @@
 typedef struct {
 	guint64 entries;     /* behind @database, of any kind */
 	guint64 requests;    /* of them, those that change what a snapshot holds */
+	guint64 changes;     /* of them, those of who is a member */
 	guint64 v2_requests; /* for keys of the v2 API, behind @snapshot */
 } GbeWalRest;
 

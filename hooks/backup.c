@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The backup that [backup] schedule asks for. */
+#include "app/hook.h"
+#include "app/supervise.h"
+#include "app/use-cases.h"
+
+/* Of a large database on a slow disk, beside what is more important. */
+#define LIMIT_SECONDS (2U * 3600U)
+#define PATIENCE_SECONDS 300
+#define EXIT_USAGE 2
+#define EXIT_FAILED 1
+
+static GbeHook hook;
+static int patience = PATIENCE_SECONDS;
+
+static int
+work(GbeApp *app, gpointer data)
+{
+	gbe_hook_apply(&hook, app);
+	return gbe_periodic_run(app, (guint)MAX(patience, 0));
+}
+
+int
+main(int argc, char **argv)
+{
+	GOptionEntry more[] = {
+	    {"patience", 0, 0, G_OPTION_ARG_INT, &patience,
+	     "Wait that long for what stands in the way (default: 300)", "SECONDS"},
+	    {NULL}};
+	int status;
+
+	if (gbe_hook_parse(&hook, "backup",
+			   "Takes the backup that [backup] schedule asks for, unless nothing has "
+			   "changed.\nEnds with 0, also where that has to wait for the next time, or "
+			   "with 1 where it failed.",
+			   more, &argc, &argv, EXIT_USAGE, &status))
+		status = gbe_supervise_bounded("backup", hook.root, work, NULL, LIMIT_SECONDS,
+					       EXIT_FAILED);
+	gbe_hook_clear(&hook);
+	return status;
+}
