@@ -23,17 +23,18 @@ work(GbeApp *app, gpointer data)
 int
 main(int argc, char **argv)
 {
-	GOptionEntry more[] = {
-	    {"patience", 0, 0, G_OPTION_ARG_INT, &patience,
-	     "Wait that long for what stands in the way (default: 300)", "SECONDS"},
-	    {NULL}};
+	GOptionEntry more[] = {{"patience", 0, 0, G_OPTION_ARG_INT, &patience,
+				"Wait that long for what stands in the way (default: 300)",
+				"SECONDS"},
+			       {NULL}};
 	int status;
 
-	if (gbe_hook_parse(&hook, "backup",
-			   "Takes the backup that [backup] schedule asks for, unless nothing has "
-			   "changed.\nEnds with 0, also where that has to wait for the next time, or "
-			   "with 1 where it failed.",
-			   more, &argc, &argv, EXIT_USAGE, &status))
+	if (gbe_hook_parse(
+		&hook, "backup",
+		"Takes the backup that [backup] schedule asks for, unless nothing has "
+		"changed.\nEnds with 0, also where that has to wait for the next time, or "
+		"with 1 where it failed.",
+		more, &argc, &argv, EXIT_USAGE, &status))
 		status = gbe_supervise_bounded("backup", hook.root, work, NULL, LIMIT_SECONDS,
 					       EXIT_FAILED);
 	gbe_hook_clear(&hook);

@@ -32,7 +32,8 @@ typedef struct {
 	const char *name;	 /* NULL: an automatic one */
 	const char *description; /* may be NULL */
 	gboolean stop, live, pin, dry_run;
-	gboolean periodic; /* with ->live: the clock asked for it, of etcd while it runs and of nothing else */
+	gboolean
+	    periodic; /* with ->live: the clock asked for it, of etcd while it runs and of nothing else */
 } GbeByHandBackup;
 
 bool gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult *ret_result,

@@ -148,6 +148,34 @@ write_defrag(GbeApp *app, const char *output, GError **error)
 		write_dropin(output, "greenboot-etcd-defrag.timer", timer, error));
 }
 
+static bool
+write_backup(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = NULL;
+	g_autofree char *timer = NULL;
+
+	if (app->config->backup.schedule == NULL)
+		return true;
+	service = gbe_dropin_backup(app->config);
+	timer = gbe_dropin_backup_timer(app->config);
+	return write_dropin(output, "greenboot-etcd-backup.service", service, error) &&
+	       write_dropin(output, "greenboot-etcd-backup.timer", timer, error);
+}
+
+static bool
+write_requests(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = NULL;
+	g_autofree char *path = NULL;
+
+	if (!gbe_dropin_wants_requests(app->config))
+		return true;
+	service = gbe_dropin_requests(app->config);
+	path = gbe_dropin_requests_path(app->config);
+	return write_dropin(output, "greenboot-etcd-requests.service", service, error) &&
+	       write_dropin(output, "greenboot-etcd-requests.path", path, error);
+}
+
 bool
 gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
 {
@@ -163,6 +191,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		if (!write_paths(app, output, error) ||
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
+		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

@@ -31,7 +31,7 @@
 #include "sys/events.h"
 
 /* Who else works for the schedule; not the lock of the program, for which others wait. */
-#define LOCK "periodic"
+#define LOCK "periodic-lock"
 #define LOCK_WAIT_MS 2000
 #define TEMPORARY "periodic.db"
 #define LOOK_SECONDS 30
@@ -92,8 +92,8 @@ is_unchanged(const Periodic *p, const GbeObserved *observed)
 	if (backup == NULL || backup->origin != GBE_ORIGIN_PERIODIC || backup->consumed ||
 	    backup->grade == GBE_GRADE_BAD)
 		return FALSE;
-	if (p->member == NULL || g_strcmp0(p->member, record->member) != 0 ||
-	    now->revision < 0 || now->revision != record->revision || record->applied <= 0 ||
+	if (p->member == NULL || g_strcmp0(p->member, record->member) != 0 || now->revision < 0 ||
+	    now->revision != record->revision || record->applied <= 0 ||
 	    now->raft_applied > G_MAXINT64 || (gint64)now->raft_applied < record->applied)
 		return FALSE;
 	return (gint64)now->raft_applied == record->applied ||
@@ -125,8 +125,7 @@ by_snapshot(Periodic *p, char **ret_name, GError **error)
 	bool ok;
 
 	ok = gbe_snapshot_save(p->app, &save, &verification, error) &&
-	     !GBE_FAULT("periodic-saved", error) &&
-	     gbe_import(p->app, &import, &imported, error);
+	     !GBE_FAULT("periodic-saved", error) && gbe_import(p->app, &import, &imported, error);
 	/* Of one that the power ended, too: it was replaced. */
 	(void)unlinkat(p->app->state_fd, TEMPORARY, 0);
 	if (!ok)
@@ -135,8 +134,22 @@ by_snapshot(Periodic *p, char **ret_name, GError **error)
 	return true;
 }
 
+/* Where there is no store yet, whether copies are clones shows when one is made. */
 static bool
-take(Periodic *p, bool clones, GError **error)
+copy(Periodic *p, GbeTri clones, char **ret_name, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (clones != GBE_NO && by_clones(p, ret_name, &local))
+		return true;
+	if (local == NULL || g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
+		return by_snapshot(p, ret_name, error);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+static bool
+take(Periodic *p, GbeTri clones, GError **error)
 {
 	const GbeHealthFacts *facts = p->live.look->facts;
 	g_autofree char *name = NULL;
@@ -144,7 +157,7 @@ take(Periodic *p, bool clones, GError **error)
 	/* Those take it themselves. */
 	g_clear_pointer(&p->live.lock, gbe_lock_release);
 	p->begun = TRUE;
-	if (clones ? !by_clones(p, &name, error) : !by_snapshot(p, &name, error))
+	if (!copy(p, clones, &name, error))
 		return false;
 	g_free(p->record.backup);
 	p->record.backup = g_steal_pointer(&name);
@@ -161,7 +174,7 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 	const GbeObserveOptions look = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 	gint64 left = p->deadline - g_get_monotonic_time();
-	bool clones = false;
+	GbeTri clones;
 
 	forget_look(p);
 	if (!gbe_live_etcd_open(p->app, "backup", &p->live, error))
@@ -180,7 +193,7 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 		*ret_result = GBE_PERIODIC_UNCHANGED;
 		return true;
 	}
-	clones = observed->facts->clones == GBE_YES;
+	clones = observed->facts->clones;
 	g_clear_pointer(&observed, gbe_observed_free);
 	if (!gbe_live_etcd_lock(&p->live, error) || !take(p, clones, error))
 		return false;

@@ -128,7 +128,7 @@ oldest_first(gconstpointer a, gconstpointer b)
 }
 
 bool
-gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **ret_store,
+gbe_snapshot_store_find(GbeApp *app, const char *directory, GbeSnapshotStore **ret_store,
 			GError **error)
 {
 	g_autoptr(GbeSnapshotStore) store = g_new0(GbeSnapshotStore, 1);
@@ -144,7 +144,18 @@ gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **r
 	absolute = app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
 	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &store->fd, error))
 		return gbe_prefix(error, "the store is not there");
-	if (!gbe_layout_each_name(store->fd, path, look_at_name, store, error))
+	*ret_store = g_steal_pointer(&store);
+	return true;
+}
+
+bool
+gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **ret_store,
+			GError **error)
+{
+	g_autoptr(GbeSnapshotStore) store = NULL;
+
+	if (!gbe_snapshot_store_find(app, directory, &store, error) ||
+	    !gbe_layout_each_name(store->fd, store->path, look_at_name, store, error))
 		return false;
 	g_ptr_array_sort(store->stored, oldest_first);
 	*ret_store = g_steal_pointer(&store);

@@ -48,6 +48,9 @@ typedef struct {
 /* @directory NULL: [store] directory. GBE_ERROR_USAGE: neither; _NOT_FOUND: it is not there. */
 bool gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **ret_store,
 			     GError **error) GBE_CHECKED;
+/* The same without looking what is in it. */
+bool gbe_snapshot_store_find(GbeApp *app, const char *directory, GbeSnapshotStore **ret_store,
+			     GError **error) GBE_CHECKED;
 void gbe_snapshot_store_free(GbeSnapshotStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeSnapshotStore, gbe_snapshot_store_free)
 

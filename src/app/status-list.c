@@ -50,6 +50,7 @@ gbe_status_backup(const GbeObserved *observed, const GbeManifest *m, gint64 excl
 				? gbe_deployments_presence(deployments, &m->deployment)
 				: NULL);
 	gbe_json_set_string(object, "description", m->description);
+	gbe_json_set_string(object, "origin", gbe_origin_to_string(m->origin));
 	return object;
 }
 

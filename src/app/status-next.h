@@ -14,5 +14,4 @@ const GbeAction *gbe_status_main_action(const GbePlan *plan);
 JsonObject *gbe_status_next(GbeObserved *observed);
 /* Array of strings, for people: a store that is away, entries that cannot be read, a half-done
  * exchange, an unknown deployment or run... Also the MOTD's. */
-JsonArray *gbe_status_warnings(GbeApp *app, const GbeObserved *observed,
-			       const GbeHealthLook *look);
+JsonArray *gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);

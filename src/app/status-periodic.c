@@ -48,10 +48,10 @@ gbe_periodic_trouble(GbeApp *app, const GbeHealthLook *look)
 		    "the periodic backup of etcd that was due was not taken%s: %s", never,
 		    periodic.reason != NULL ? periodic.reason : "no reason recorded");
 	if (timer_is_off(app, look))
-		return g_strdup(
-		    "no periodic backup of etcd is taken: " TIMER
-		    " does not run (`systemctl status " TIMER "`; has [backup] schedule changed since "
-		    "`systemctl daemon-reload`?)");
+		return g_strdup("no periodic backup of etcd is taken: " TIMER
+				" does not run (`systemctl status " TIMER
+				"`; has [backup] schedule changed since "
+				"`systemctl daemon-reload`?)");
 	return NULL;
 }
 

@@ -18,6 +18,8 @@
 #define LOCK "store-requests"
 #define TEMPORARY "store-request.db"
 #define TIMEOUT_SECONDS 600
+/* Of a file that begins to be one: a unit that watches the directory is faster than a shell that writes it. */
+#define SETTLE_SECONDS 2
 
 typedef struct {
 	GbeApp *app;
@@ -87,12 +89,14 @@ open_directory(Requests *requests, GError **error)
 }
 
 static bool
-check_file(int fd, GError **error)
+check_file(int fd, gboolean *ret_is_new, GError **error)
 {
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at it");
+	*ret_is_new = st.st_mtime <= now && now - st.st_mtime <= SETTLE_SECONDS;
 	if (!S_ISREG(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || st.st_nlink != 1)
@@ -115,7 +119,7 @@ read_request(int dir_fd, GbeStoredRequest *request, GError **error)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open it");
-	if (!check_file(fd, error))
+	if (!check_file(fd, &request->is_new, error))
 		return false;
 	size = pread(fd, bytes, sizeof(bytes), 0);
 	if (size < 0)
@@ -125,11 +129,26 @@ read_request(int dir_fd, GbeStoredRequest *request, GError **error)
 	return gbe_store_request_parse(bytes, (gsize)size, &request->request, error);
 }
 
+static void
+look_at(const Requests *requests, GbeStoredRequest *request)
+{
+	g_autoptr(GError) local = NULL;
+
+	g_clear_pointer(&request->why, g_free);
+	request->is_bad = FALSE;
+	if (request->state != GBE_STORE_REQUEST_WAITING ||
+	    read_request(requests->fd, request, &local))
+		return;
+	request->why = g_strdup(local->message);
+	request->is_bad = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT) ||
+			  g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE);
+}
+
 static bool
 open_requests(Requests *requests, GError **error)
 {
 	requests->requests = g_ptr_array_new_with_free_func(stored_request_free);
-	if (!gbe_snapshot_store_open(requests->app, requests->directory, &requests->store, error) ||
+	if (!gbe_snapshot_store_find(requests->app, requests->directory, &requests->store, error) ||
 	    !open_directory(requests, error))
 		return false;
 	if (requests->fd < 0)
@@ -138,18 +157,26 @@ open_requests(Requests *requests, GError **error)
 				  error))
 		return false;
 	g_ptr_array_sort(requests->requests, by_name);
+	for (guint i = 0; i < requests->requests->len; i++)
+		look_at(requests, requests->requests->pdata[i]);
+	return true;
+}
+
+static void
+give_time(const Requests *requests)
+{
+	gboolean waited = FALSE;
+
 	for (guint i = 0; i < requests->requests->len; i++) {
 		GbeStoredRequest *request = requests->requests->pdata[i];
-		g_autoptr(GError) local = NULL;
 
-		if (request->state != GBE_STORE_REQUEST_WAITING ||
-		    read_request(requests->fd, request, &local))
+		if (!request->is_bad || !request->is_new)
 			continue;
-		request->why = g_strdup(local->message);
-		request->is_bad = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT) ||
-				  g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE);
+		if (!waited)
+			g_usleep(SETTLE_SECONDS * G_USEC_PER_SEC);
+		waited = TRUE;
+		look_at(requests, request);
 	}
-	return true;
 }
 
 bool
@@ -256,6 +283,7 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 		if (request->state != GBE_STORE_REQUEST_WAITING)
 			g_ptr_array_remove_index(requests.requests, i - 1);
 	}
+	give_time(&requests);
 	for (guint i = 0; i < requests.requests->len; i++)
 		if (!carry_out(&requests, requests.requests->pdata[i], error))
 			return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS, requests.store->path);

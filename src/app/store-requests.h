@@ -8,8 +8,8 @@
  * that `restore --next-boot` names, and carried out by prerun at the next boot.
  *
  * Each at most once. It is .taken, durably, before anything is done; a power cut leaves it so, and nobody takes
- * it again: what it asked for has been done by then, or has not. What is no request is .bad, once; what could not be
- * read goes on waiting.
+ * it again: what it asked for has been done by then, or has not. What is no request is .bad, once, and not before its
+ * writer had the time to finish it; what could not be read goes on waiting.
  */
 #pragma once
 
@@ -22,6 +22,7 @@ typedef struct {
 	GbeStoreRequest request; /* of a waiting one that can be read */
 	char *why;		 /* it is not believed, could not be read, or failed; else NULL */
 	gboolean is_bad;	 /* of a waiting one: it never becomes better */
+	gboolean is_new;	 /* bad, and written just now: perhaps not to its end */
 	char *result; /* the snapshot that was pushed, the backup that the next boot restores */
 } GbeStoredRequest;
 

@@ -199,7 +199,9 @@ run_requests(GbeCli *cli, GError **error)
 
 	if (!gbe_store_requests_run(cli->app, arg_store, &requests, error))
 		return false;
-	print_requests(cli, requests);
+	/* A timer starts it, too, and most of the time for nothing. */
+	if (requests->len > 0 || cli->json)
+		print_requests(cli, requests);
 	for (guint i = 0; i < requests->len; i++)
 		if (((GbeStoredRequest *)requests->pdata[i])->state != GBE_STORE_REQUEST_DONE)
 			cli->status = GBE_EXIT_FAILED;

@@ -127,8 +127,7 @@ print_periodic(JsonObject *status)
 			gbe_json_bool(periodic, "overdue", FALSE) ? ", OVERDUE" : "");
 	if (result != NULL)
 		gbe_print_field("", "%s: %s", result,
-				reason != NULL ? reason
-					       : gbe_json_string(periodic, "backup", "?"));
+				reason != NULL ? reason : gbe_json_string(periodic, "backup", "?"));
 }
 
 static void
@@ -211,11 +210,14 @@ check(JsonObject *status)
 	JsonObject *etcd = gbe_json_object(status, "etcd");
 	JsonObject *last = gbe_json_object(status, "last_operation");
 	JsonObject *next = gbe_json_object(status, "next");
+	JsonObject *periodic = gbe_json_object(status, "periodic");
 	JsonArray *warnings = gbe_json_array(status, "warnings");
 	const char *healthy = gbe_text_tri(etcd, "healthy");
+	const char *by_clock = periodic != NULL ? gbe_json_string(periodic, "result", NULL) : NULL;
 	const char *result = last != NULL ? gbe_json_string(last, "result", "done") : "done";
 
 	if (g_str_equal(healthy, "no") || !g_str_equal(result, "done") ||
+	    g_strcmp0(by_clock, "failed") == 0 ||
 	    g_strcmp0(gbe_json_string(next, "action", NULL), "hold") == 0)
 		return GBE_EXIT_UNHEALTHY;
 	if (g_str_equal(healthy, "unknown") ||

@@ -6,7 +6,6 @@
 
 /* Nobody's schedule is longer. */
 #define LENGTH_MAX 255
-#define FRACTION_DIGITS 6
 
 /* Numbers, ranges and steps with commas between them, or all of it: "*". */
 typedef struct {
@@ -30,7 +29,7 @@ read_number(const char **p, bool fraction, guint64 *ret_number)
 	if (fraction && at[0] == '.' && at[1] != '.') {
 		gsize digits = strspn(at + 1, "0123456789");
 
-		if (digits == 0 || digits > FRACTION_DIGITS)
+		if (digits == 0)
 			return false;
 		at += 1 + digits;
 	}
@@ -59,7 +58,7 @@ read_part(const char **p, bool fraction, Chain *chain)
 		if (!read_number(p, fraction, &step))
 			return false;
 		/* Half a second is a step as well. */
-		if (strspn(from, "0.") == (gsize)(*p - from) || (ends && start + step > stop))
+		if (strspn(from, "0.") == (gsize)(*p - from))
 			return false;
 	}
 	chain->least = MIN(chain->least, start);
@@ -105,8 +104,9 @@ skip_blanks(const char **p)
 	*p += strspn(*p, " ");
 }
 
+/* *ret_day: 0 to 6, from Monday on. */
 static bool
-read_day_name(const char **p)
+read_day_name(const char **p, guint *ret_day)
 {
 	static const char *const days[] = {"monday", "tuesday",	 "wednesday", "thursday",
 					   "friday", "saturday", "sunday"};
@@ -114,11 +114,12 @@ read_day_name(const char **p)
 
 	while (g_ascii_isalpha((*p)[length]))
 		length++;
-	for (gsize i = 0; i < G_N_ELEMENTS(days); i++) {
+	for (guint i = 0; i < G_N_ELEMENTS(days); i++) {
 		if ((length != 3 && length != strlen(days[i])) ||
 		    g_ascii_strncasecmp(*p, days[i], length) != 0)
 			continue;
 		*p += length;
+		*ret_day = i;
 		return true;
 	}
 	return false;
@@ -129,16 +130,20 @@ static bool
 read_days(const char **p)
 {
 	bool ranged = false;
+	guint day = 0, first = 0;
 
 	if (!g_ascii_isalpha(**p))
 		return true;
-	while (read_day_name(p)) {
+	while (read_day_name(p, &day)) {
 		bool dots = g_str_has_prefix(*p, "..");
 
+		if (ranged && day < first)
+			return false;
 		if (dots || **p == '-') {
 			if (ranged)
 				return false;
 			ranged = true;
+			first = day;
 			*p += dots ? 2 : 1;
 			continue;
 		}
@@ -207,9 +212,8 @@ static bool
 is_word(const char *text)
 {
 	static const char *const words[] = {
-	    "minutely",	   "hourly",	  "daily",	 "weekly",	 "monthly",
-	    "yearly",	   "annually",	  "quarterly",	 "biannually",	 "bi-annually",
-	    "semiannually", "semi-annually"};
+	    "minutely", "hourly",    "daily",	   "weekly",	  "monthly",	  "yearly",
+	    "annually", "quarterly", "biannually", "bi-annually", "semiannually", "semi-annually"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
 		if (g_ascii_strcasecmp(text, words[i]) == 0)
@@ -223,14 +227,17 @@ is_moment(const char *text)
 {
 	guint64 seconds;
 
-	return *text++ == '@' && read_number(&text, true, &seconds) && *text == '\0';
+	return *text++ == '@' && read_number(&text, false, &seconds) && *text == '\0';
 }
 
 /* "UTC", "Europe/Berlin". */
 static bool
 is_zone(const char *text)
 {
-	return g_ascii_isalpha(*text) &&
+	const char *at = text;
+	guint day;
+
+	return !(read_day_name(&at, &day) && *at == '\0') && g_ascii_isalpha(*text) &&
 	       text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/_+-")] == '\0';
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/certs.h"
+#include "core/store-request.h"
 
 #define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
 
@@ -53,14 +54,19 @@ gbe_unit_quote(const char *text)
 char *
 gbe_dropin_service(const GbeConfig *config)
 {
-	return g_strconcat(
-	    HEAD "[Unit]\n"
-		 "Requires=greenboot-etcd-prerun.service\n"
-		 "After=greenboot-etcd-prerun.service\n"
-		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
-		 "greenboot-etcd-scrub.timer",
-	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
-	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "", "\n", NULL);
+	return g_strconcat(HEAD
+			   "[Unit]\n"
+			   "Requires=greenboot-etcd-prerun.service\n"
+			   "After=greenboot-etcd-prerun.service\n"
+			   "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
+			   "greenboot-etcd-scrub.timer",
+			   config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
+			   config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
+			   config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
+			   gbe_dropin_wants_requests(config)
+			       ? " greenboot-etcd-requests.path greenboot-etcd-requests.timer"
+			       : "",
+			   "\n", NULL);
 }
 
 /* An empty setting takes back every time that the unit itself, and this, has named until then. */
@@ -262,4 +268,62 @@ gbe_dropin_monitor(const GbeConfig *config)
 	append_certs(text, config->certs.directories);
 	append_addresses(text, config);
 	return g_string_free(text, FALSE);
+}
+
+/* As the schedule is written: what was no calendar event is not in the configuration. */
+char *
+gbe_dropin_backup_timer(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD);
+
+	append_bound(text, config->etcd.service);
+	g_string_append_printf(text,
+			       "[Timer]\n"
+			       "OnCalendar=\nOnCalendar=%s\n",
+			       config->backup.schedule);
+	return g_string_free(text, FALSE);
+}
+
+char *
+gbe_dropin_backup(const GbeConfig *config)
+{
+	return gbe_dropin_defrag(config);
+}
+
+gboolean
+gbe_dropin_wants_requests(const GbeConfig *config)
+{
+	return config->store.directory != NULL && config->store.requests;
+}
+
+/* A store that is away now has no requests, and that is no failure. Asked by a process of its own: on a share
+ * that hangs, systemd would hang along with a Condition. */
+char *
+gbe_dropin_requests(const GbeConfig *config)
+{
+	g_autofree char *directory =
+	    g_build_filename(config->store.directory, GBE_STORE_REQUESTS, NULL);
+	g_autofree char *quoted = gbe_unit_quote(directory);
+	g_auto(GStrv) parts = g_strsplit(quoted, "$", -1);
+	g_autofree char *word = g_strjoinv("$$", parts);
+	GString *text = g_string_new(HEAD "[Unit]\n");
+
+	append_store(text, config->store.directory);
+	append_sandbox(text, config);
+	append_writable(text, config->store.directory);
+	g_string_append_printf(text, "ExecCondition=/usr/bin/test -d %s\n", word);
+	append_addresses(text, config);
+	return g_string_free(text, FALSE);
+}
+
+/* Not quoted: the rest of the line is the path. */
+char *
+gbe_dropin_requests_path(const GbeConfig *config)
+{
+	g_autofree char *directory =
+	    g_build_filename(config->store.directory, GBE_STORE_REQUESTS, NULL);
+	g_auto(GStrv) parts = g_strsplit(directory, "%", -1);
+	g_autofree char *path = g_strjoinv("%%", parts);
+
+	return g_strdup_printf(HEAD "[Path]\nPathChanged=\nPathChanged=%s\n", path);
 }

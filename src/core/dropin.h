@@ -27,6 +27,14 @@ char *gbe_dropin_monitor_timer(const GbeConfig *config);
 /* For what defragments, and its timer: both go with the service, and see the data as it is. */
 char *gbe_dropin_defrag(const GbeConfig *config);
 char *gbe_dropin_defrag_timer(const GbeConfig *config);
+/* For what takes periodic backups, and its timer, of a schedule that there is: both go with the service. */
+char *gbe_dropin_backup(const GbeConfig *config);
+char *gbe_dropin_backup_timer(const GbeConfig *config);
+/* Are requests looked for in a store of snapshots that is configured? */
+gboolean gbe_dropin_wants_requests(const GbeConfig *config);
+/* For what carries them out, and what watches for them: also where etcd does not run. */
+char *gbe_dropin_requests(const GbeConfig *config);
+char *gbe_dropin_requests_path(const GbeConfig *config);
 /* For greenboot's health check. */
 char *gbe_dropin_health_check(void);
 

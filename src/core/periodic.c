@@ -13,8 +13,11 @@ static const char *const words[] = {
 void
 gbe_periodic_init(GbePeriodic *periodic)
 {
-	*periodic = (GbePeriodic){
-	    .attempted = -1, .succeeded = -1, .taken = -1, .revision = -1, .applied = -1};
+	*periodic = (GbePeriodic){.attempted = -1,
+				  .succeeded = -1,
+				  .taken = -1,
+				  .revision = -1,
+				  .applied = -1};
 }
 
 void

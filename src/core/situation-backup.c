@@ -132,8 +132,7 @@ gbe_situation_unchanged(const GbeFacts *facts)
 
 		/* A periodic one goes when its hour is over, whoever counts on it. */
 		if (!backup->consumed && backup->origin != GBE_ORIGIN_PERIODIC &&
-		    backup->grade != GBE_GRADE_BAD &&
-		    backup->verified != GBE_VERIFIED_NO &&
+		    backup->grade != GBE_GRADE_BAD && backup->verified != GBE_VERIFIED_NO &&
 		    g_strcmp0(backup->data_dir, facts->data_dir) == 0 &&
 		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
 		    (newest == NULL || backup->sequence > newest->sequence))

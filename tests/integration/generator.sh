@@ -129,6 +129,51 @@ defragmented() {
 	esac
 }
 
+scheduled() {
+	local unit
+
+	root_with_units
+	site '[backup]' 'schedule=Mon..Fri 03:30' directory=/mnt/backups
+	generate
+	for unit in backup.service backup.timer; do
+		has greenboot-etcd-$unit "BindsTo=etcd.service"
+		has greenboot-etcd-$unit "After=etcd.service"
+	done
+	# In place of the one that the unit itself names.
+	assert_eq "the schedule" "$(grep OnCalendar "$(dropin greenboot-etcd-backup.timer)" | paste -sd' ')" \
+		"OnCalendar= OnCalendar=Mon..Fri 03:30"
+	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
+	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
+greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
+	# What systemd would not take for one: said, and no timer.
+	site '[backup]' 'schedule=now and then'
+	generate
+	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:2: *schedule*calendar event*"
+	assert_eq "generated" "$GENERATED" "$ALL"
+	has_not etcd.service backup
+}
+
+requests() {
+	root_with_units
+	site '[store]' 'directory=/srv/the $hare 100%'
+	generate
+	# shellcheck disable=SC2016 # as systemd is to read it
+	has greenboot-etcd-requests.service 'ExecCondition=/usr/bin/test -d "/srv/the $$hare 100%%/requests"'
+	has greenboot-etcd-requests.service 'ReadWritePaths="-/srv"'
+	has greenboot-etcd-requests.service 'Wants=srv-the\x20\x24hare\x20100\x25.mount'
+	# Also while etcd is down: a restore may be what is asked for.
+	has_not greenboot-etcd-requests.service BindsTo
+	# shellcheck disable=SC2016
+	assert_eq "watched" "$(grep PathChanged "$(dropin greenboot-etcd-requests.path)" | paste -sd'|')" \
+		'PathChanged=|PathChanged=/srv/the $hare 100%%/requests'
+	grep -q ' greenboot-etcd-requests.path greenboot-etcd-requests.timer$' "$(dropin etcd.service)" ||
+		fail "not wanted"
+	site '[store]' directory=/srv/store requests=no
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	has_not etcd.service requests
+}
+
 switched_off() {
 	root_with_units
 	site '[etcd]' service=
@@ -256,6 +301,8 @@ run_case default by_default
 run_case configured as_configured
 run_case monitored monitored
 run_case defragmented defragmented
+run_case scheduled scheduled
+run_case requests requests
 run_case switched-off switched_off
 run_case no-such-service no_such_service
 run_case instance an_instance

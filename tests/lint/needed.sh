@@ -16,7 +16,7 @@ allowance() {
 	case $1 in
 	libgreenboot-etcd-network-*) echo "$common|libcurl\.so|libcrypto\.so" ;;
 	# What speaks to etcd.
-	greenboot-etcd | health | monitor | defrag) echo "$common|libgreenboot-etcd-network-[0-9.]*\.so" ;;
+	greenboot-etcd | health | monitor | defrag | backup) echo "$common|libgreenboot-etcd-network-[0-9.]*\.so" ;;
 	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
 	# All that an initramfs should have to carry.
 	initramfs) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so|libbtrfsutil\.so' ;;
