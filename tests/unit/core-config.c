@@ -69,6 +69,8 @@ START_TEST(every_key_and_its_default)
 	    {"backup.verify", "auto"},
 	    {"backup.on-upgrade-failure", "auto"},
 	    {"backup.schedule", ""},
+	    {"backup.hourly", "24"},
+	    {"backup.daily", "7"},
 	    {"restore.on-rollback", "restore"},
 	    {"restore.trial-limit", "1h"},
 	    {"restore.retry-trial", "yes"},
@@ -94,6 +96,7 @@ START_TEST(every_key_and_its_default)
 	    {"store.key", ""},
 	    {"store.hourly", ""},
 	    {"store.daily", ""},
+	    {"store.requests", "yes"},
 	    {"alarm.compact-keep", "1000"},
 	};
 	g_autoptr(GbeConfig) config = gbe_config_new();

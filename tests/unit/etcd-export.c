@@ -57,6 +57,33 @@ START_TEST(requests)
 }
 END_TEST
 
+/* Asking which alarms there are is how etcd's health is asked after. */
+START_TEST(requests_for_alarms)
+{
+	static const struct {
+		const char *bytes;
+		gsize size;
+		GbeRequestKind kind;
+	} alarms[] = {
+	    {"", 0, GBE_REQUEST_NOTHING},
+	    {"\x08\x00", 2, GBE_REQUEST_NOTHING},
+	    {"\x10\x05\x18\x01", 4, GBE_REQUEST_NOTHING},    /* GET, of a member */
+	    {"\x08\x01\x18\x01", 4, GBE_REQUEST_V3},	     /* ACTIVATE */
+	    {"\x08\x02\x10\x05\x18\x01", 6, GBE_REQUEST_V3}, /* DEACTIVATE */
+	    {"\x08", 1, GBE_REQUEST_V3},
+	    {"\xff\xff", 2, GBE_REQUEST_V3},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(alarms); i++) {
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+		gbe_protobuf_put_varint(bytes, 1, 7);
+		gbe_protobuf_put_bytes(bytes, 10, alarms[i].bytes, alarms[i].size);
+		ck_assert_msg(kind_of(bytes) == alarms[i].kind, "alarm %zu", i);
+	}
+}
+END_TEST
+
 START_TEST(requests_of_v2)
 {
 	static const struct {
@@ -177,6 +204,7 @@ main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, requests);
 	tcase_add_test(tcase, requests_of_v2);
+	tcase_add_test(tcase, requests_for_alarms);
 	tcase_add_test(tcase, parts_of_requests);
 	tcase_add_test(tcase, v2_keys);
 	tcase_add_test(tcase, snapshot);

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What happens by itself while a device is in use: systemd's timer takes backups by [backup] schedule, and its path
+# unit carries out what somebody lays into a store of snapshots.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/system.sh
+. "$(dirname "$0")/../lib/system.sh"
+
+STORE=/var/store
+
+# within SECONDS COMMAND...: it comes to be true.
+within() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		((SECONDS < deadline)) || return 1
+		sleep 0.2
+	done
+}
+
+periodic() { json '[.[] | select(.origin == "periodic") | .name] | join(" ")' list; }
+state() { json ".periodic.$1" status; }
+more_than() { (($(periodic | wc -w) > $1)); }
+is_unchanged() { [[ $(state result) == unchanged ]]; }
+# shell COMMAND: as root on the device.
+shell() { inside sh -ec "$1"; }
+is_there() { shell "test -e '$1'"; }
+
+# systemd elapses a calendar event within a minute of it (AccuracySec=), for the sake of the battery.
+schedule_timer() {
+	local name hash
+
+	device "$1"
+	config backup 'schedule=*:*:0/10'
+	power_on
+	booted A
+	put_many base 10
+	judged green
+	assert_eq "the timer" "$(inside systemctl is-active greenboot-etcd-backup.timer)" active
+	within 150 more_than 0 || fail "no backup: $(journal backup)"
+	within 150 is_unchanged || fail "taken again and again: $(journal backup)"
+	name=$(state backup)
+	hash=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
+	assert_json '.verified[0].db.hash_kv' "$hash" verify --full "$name"
+	assert_json '.manifest.live' true show "$name"
+	assert_match "it was said" "$(journal backup)" "*Backed up the data of etcd as*nothing has changed since*"
+	put another key
+	within 150 more_than 1 || fail "no second one: $(journal backup)"
+	assert_json .periodic.overdue false status
+	# With its service, and not without.
+	inside systemctl stop etcd.service
+	assert_eq "the timer" "$(inside systemctl is-active greenboot-etcd-backup.timer || true)" inactive
+	inside systemctl start etcd.service
+	assert_eq "the timer" "$(inside systemctl is-active greenboot-etcd-backup.timer)" active
+	# Stopped by somebody: that is seen.
+	inside systemctl stop greenboot-etcd-backup.timer
+	assert_json .periodic.overdue true status
+	assert_match "why" "$(json '.warnings | join(" ")' status)" "*greenboot-etcd-backup.timer does not run*"
+}
+
+schedule_requests() {
+	device "$1"
+	config store "directory=$STORE"
+	mkdir -p "$VAR/store/requests"
+	chmod 0700 "$VAR/store" "$VAR/store/requests"
+	power_on
+	booted A
+	put_many base 10
+	judged green
+	assert_eq "it is watched" "$(inside systemctl is-active greenboot-etcd-requests.path)" active
+	# Not even renamed into place.
+	shell "echo '{\"request\": \"backup\"}' >$STORE/requests/one.json"
+	within 60 is_there $STORE/requests/one.json.done ||
+		fail "not carried out: $(shell "ls $STORE/requests") $(journal requests)"
+	assert_json '.snapshots | length' 1 store list
+	# Half of it first: its writer is given the time to finish it.
+	shell "exec 3>$STORE/requests/two.json; printf '{\"request\": ' >&3; sleep 1; echo '\"backup\"}' >&3"
+	within 60 is_there $STORE/requests/two.json.done ||
+		fail "not carried out: $(shell "ls $STORE/requests") $(journal requests)"
+	assert_json '.snapshots | length' 2 store list
+	# What is none is set aside, once.
+	shell "echo nonsense >$STORE/requests/three.json"
+	within 60 is_there $STORE/requests/three.json.bad ||
+		fail "not set aside: $(shell "ls $STORE/requests") $(journal requests)"
+	assert_json '.snapshots | length' 2 store list
+	shell 'command -v etcdctl >/dev/null' || skip_case "optional: no etcdctl in the image"
+	# Back to one of them, at the next boot.
+	put after "the snapshot"
+	shell "echo '{\"request\": \"restore\", \"snapshot\": \"latest\"}' >$STORE/requests/four.json"
+	within 60 is_there $STORE/requests/four.json.done ||
+		fail "not prepared: $(shell "ls $STORE/requests") $(journal requests)"
+	assert_eq "until then" "$(get after)" "the snapshot"
+	reboot
+	assert_eq "a key of after it" "$(get after)" ""
+	assert_eq "a key of before it" "$(get base/1)" value-1
+}
+
+suite_begin "$@"
+machine_begin
+FS=${FS:-xfs} play schedule timer requests
+machine_end
+suite_end

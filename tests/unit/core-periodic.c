@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The record of periodic backups. */
+#include "lib/unit.h"
+
+#include "core/periodic.h"
+#include "core/record.h"
+
+START_TEST(round_trip)
+{
+	g_auto(GbePeriodic) periodic = {0};
+	g_auto(GbePeriodic) again = {0};
+	g_autoptr(JsonObject) object = NULL;
+
+	gbe_periodic_init(&periodic);
+	periodic.backup = g_strdup("b");
+	periodic.member = g_strdup("81");
+	periodic.taken = 5;
+	periodic.revision = 7;
+	periodic.applied = 9;
+	gbe_periodic_note(&periodic, GBE_PERIODIC_SKIPPED, "busy", 11);
+	object = gbe_periodic_print(&periodic);
+	gbe_periodic_read(object, &again);
+	ck_assert_int_eq(again.result, GBE_PERIODIC_SKIPPED);
+	ck_assert_str_eq(again.reason, "busy");
+	ck_assert_str_eq(again.backup, "b");
+	ck_assert_str_eq(again.member, "81");
+	ck_assert_int_eq(again.taken, 5);
+	ck_assert_int_eq(again.revision, 7);
+	ck_assert_int_eq(again.applied, 9);
+	ck_assert_int_eq(again.attempted, 11);
+	ck_assert_int_eq(again.succeeded, -1);
+}
+END_TEST
+
+/* A failure keeps the last success, and a success forgets the failure. */
+START_TEST(what_is_noted)
+{
+	g_auto(GbePeriodic) periodic = {0};
+
+	gbe_periodic_init(&periodic);
+	ck_assert(!gbe_periodic_is_overdue(&periodic));
+	gbe_periodic_note(&periodic, GBE_PERIODIC_TAKEN, NULL, 100);
+	ck_assert(!gbe_periodic_is_overdue(&periodic));
+	gbe_periodic_note(&periodic, GBE_PERIODIC_FAILED, "no room", 200);
+	ck_assert(gbe_periodic_is_overdue(&periodic));
+	ck_assert_int_eq(periodic.succeeded, 100);
+	ck_assert_int_eq(periodic.attempted, 200);
+	gbe_periodic_note(&periodic, GBE_PERIODIC_SKIPPED, "busy", 300);
+	ck_assert(gbe_periodic_is_overdue(&periodic));
+	ck_assert_int_eq(periodic.succeeded, 100);
+	gbe_periodic_note(&periodic, GBE_PERIODIC_UNCHANGED, NULL, 400);
+	ck_assert(!gbe_periodic_is_overdue(&periodic));
+	ck_assert_int_eq(periodic.succeeded, 400);
+	ck_assert_ptr_null(periodic.reason);
+}
+END_TEST
+
+START_TEST(what_nobody_wrote)
+{
+	static const char *const texts[] = {"{}", "{\"result\": 5, \"attempted\": \"x\"}",
+					    "{\"result\": \"splendid\", \"backup\": []}"};
+
+	for (guint i = 0; i <= G_N_ELEMENTS(texts); i++) {
+		g_autoptr(JsonObject) object = NULL;
+		g_auto(GbePeriodic) periodic = {0};
+
+		if (i < G_N_ELEMENTS(texts))
+			ck_assert(
+			    gbe_json_parse_object(texts[i], strlen(texts[i]), "it", &object, NULL));
+		gbe_periodic_read(object, &periodic);
+		ck_assert_int_eq(periodic.result, GBE_PERIODIC_NONE);
+		ck_assert_int_eq(periodic.attempted, -1);
+		ck_assert_int_eq(periodic.applied, -1);
+		ck_assert_ptr_null(periodic.backup);
+		ck_assert(!gbe_periodic_is_overdue(&periodic));
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-periodic");
+	TCase *record = tcase_create("record");
+
+	tcase_add_test(record, round_trip);
+	tcase_add_test(record, what_is_noted);
+	tcase_add_test(record, what_nobody_wrote);
+	suite_add_tcase(suite, record);
+	return gbe_unit_main(suite);
+}
