@@ -39,6 +39,8 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/bin/greenboot-etcd
 0644 /usr/lib/systemd/catalog/greenboot-etcd.catalog
 0755 /usr/lib/systemd/system-generators/greenboot-etcd-generator
+0644 /usr/lib/systemd/system/greenboot-etcd-backup.service
+0644 /usr/lib/systemd/system/greenboot-etcd-backup.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-defrag.service
 0644 /usr/lib/systemd/system/greenboot-etcd-defrag.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-finalize.service
@@ -47,10 +49,14 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.path
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.service
 0644 /usr/lib/systemd/system/greenboot-etcd-prerun.service
+0644 /usr/lib/systemd/system/greenboot-etcd-requests.path
+0644 /usr/lib/systemd/system/greenboot-etcd-requests.service
+0644 /usr/lib/systemd/system/greenboot-etcd-requests.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.service
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
 0644 /usr/lib/tmpfiles.d/greenboot-etcd.conf
 0755 /usr/libexec/greenboot-etcd
+0755 /usr/libexec/greenboot-etcd/backup
 0755 /usr/libexec/greenboot-etcd/defrag
 0755 /usr/libexec/greenboot-etcd/finalize
 0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-V.so
