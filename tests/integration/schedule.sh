@@ -32,8 +32,8 @@ green() {
 	assert_exit 0 hook green
 }
 
-# due [ARG...]: the timer elapses.
-due() { assert_exit "${WANT:-0}" hook backup --patience=0 "$@"; }
+# due: the timer elapses.
+due() { assert_exit "${WANT:-0}" hook backup --patience=0; }
 # state KEY: of status; fails where that does not fit its schema.
 state() {
 	gbe --json status >"$GBE_MEM/status" || fail "status: $?"
