@@ -155,6 +155,7 @@ greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.ti
 
 requests() {
 	root_with_units
+	# shellcheck disable=SC2016 # as it stands there
 	site '[store]' 'directory=/srv/the $hare 100%'
 	generate
 	# shellcheck disable=SC2016 # as systemd is to read it

@@ -72,24 +72,24 @@ schedule_requests() {
 	assert_eq "it is watched" "$(inside systemctl is-active greenboot-etcd-requests.path)" active
 	# Not even renamed into place.
 	shell "echo '{\"request\": \"backup\"}' >$STORE/requests/one.json"
-	within 60 is_there $STORE/requests/one.json.done ||
+	within 60 is_there "$STORE/requests/one.json.done" ||
 		fail "not carried out: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 1 store list
 	# Half of it first: its writer is given the time to finish it.
 	shell "exec 3>$STORE/requests/two.json; printf '{\"request\": ' >&3; sleep 1; echo '\"backup\"}' >&3"
-	within 60 is_there $STORE/requests/two.json.done ||
+	within 60 is_there "$STORE/requests/two.json.done" ||
 		fail "not carried out: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 2 store list
 	# What is none is set aside, once.
 	shell "echo nonsense >$STORE/requests/three.json"
-	within 60 is_there $STORE/requests/three.json.bad ||
+	within 60 is_there "$STORE/requests/three.json.bad" ||
 		fail "not set aside: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 2 store list
 	shell 'command -v etcdctl >/dev/null' || skip_case "optional: no etcdctl in the image"
 	# Back to one of them, at the next boot.
 	put after "the snapshot"
 	shell "echo '{\"request\": \"restore\", \"snapshot\": \"latest\"}' >$STORE/requests/four.json"
-	within 60 is_there $STORE/requests/four.json.done ||
+	within 60 is_there "$STORE/requests/four.json.done" ||
 		fail "not prepared: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_eq "until then" "$(get after)" "the snapshot"
 	reboot
