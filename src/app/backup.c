@@ -178,7 +178,8 @@ describe(Backup *b, GError **error)
 	}
 	if (!look_inside(b, error))
 		return false;
-	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, FALSE, b->manifest, error))
+	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, b->options->digests, b->manifest,
+				error))
 		return false;
 	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);

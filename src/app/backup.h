@@ -17,6 +17,7 @@
 typedef struct {
 	gboolean cow_only; /* GBE_ERROR_UNSUPPORTED rather than copy bytes */
 	gboolean live;	   /* etcd is running: snapshot, or clones in the order .snap, db, WAL */
+	gboolean digests;  /* of each file into the manifest: reads all of it */
 } GbeBackupOptions;
 
 /* @manifest: as gbe_decide_manifest() made it; method, files, size and left_out are filled in. Short of

@@ -6,6 +6,8 @@
 #include "app/maintenance.h"
 #include "core/backup-name.h"
 #include "core/decide.h"
+#include "fs/open.h"
+#include "fs/write.h"
 #include "sys/events.h"
 
 #include <string.h>
@@ -94,12 +96,28 @@ record(GbeSession *session, const GbeByHandBackup *options, const char *result, 
 		gbe_session_record(session, result, reason, name, NULL);
 }
 
+/* What says everything about the backup, in one number; where it cannot be read, the backup stays what it is. */
+static char *
+sum_of_manifest(const GbeStore *store, const char *name)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *bytes = NULL;
+	gbe_autofd int entry_fd = -1;
+	gsize size = 0;
+
+	if (gbe_open_dir_at(store->fd, name, &entry_fd, &error) &&
+	    gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size, &error))
+		return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	gbe_note("the manifest of %s: %s", name, error->message);
+	return NULL;
+}
+
 static bool
 take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *result, GError **error)
 {
 	GbeObserved *observed = session->observed;
 	gboolean live = observed->facts->data_open == GBE_YES;
-	GbeBackupOptions how = {.live = live, .cow_only = live};
+	GbeBackupOptions how = {.live = live, .cow_only = live, .digests = options->digest};
 	g_autoptr(GbeManifest) manifest = NULL;
 	g_autoptr(GbeLock) maintenance = NULL;
 	GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
@@ -112,6 +130,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	result->dry_run = options->dry_run;
 	result->method = manifest->method;
 	result->size = manifest->size;
+	result->path = g_build_filename(observed->store->path, manifest->name, NULL);
 	if (options->dry_run)
 		return true;
 	if (live && !gbe_maintenance_lock(session->app, "backup --live", &maintenance, error))
@@ -128,6 +147,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	record(session, options, "done",
 	       options->description != NULL ? options->description : "asked for by hand",
 	       manifest->name);
+	result->sha256 = sum_of_manifest(observed->store, manifest->name);
 	fields.backup = manifest->name;
 	fields.deployment = manifest->deployment.id;
 	fields.run = manifest->run;

@@ -17,6 +17,8 @@ typedef struct {
 	char *name;	 /* the backup made, or restored */
 	char *displaced; /* restore: what the present data became; NULL: there was none */
 	char *loss;	 /* restore: what is lost by it, for people */
+	char *path;	 /* backup: where it is, without --root */
+	char *sha256;	 /* backup: of its manifest.json, hex; NULL: not made, or not to be read */
 	GbeMethod method;
 	GbeGrade grade;
 	guint64 size;
@@ -34,6 +36,7 @@ typedef struct {
 	gboolean stop, live, pin, dry_run;
 	gboolean
 	    periodic; /* with ->live: the clock asked for it, of etcd while it runs and of nothing else */
+	gboolean digest; /* read all of it, so that the manifest has each file's SHA-256 */
 } GbeByHandBackup;
 
 bool gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult *ret_result,

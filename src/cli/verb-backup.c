@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static char *arg_description;
-static gboolean arg_stop, arg_live, arg_pin, arg_dry_run;
+static gboolean arg_stop, arg_live, arg_pin, arg_digest, arg_dry_run;
 static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force;
 
 #define OPTION_STOP                                                                                \
@@ -35,6 +35,8 @@ const GOptionEntry gbe_options_backup[] = {
     {"live", 0, 0, G_OPTION_ARG_NONE, &arg_live,
      "While etcd runs, where the file system clones; kept when it verifies", NULL},
     {"pin", 0, 0, G_OPTION_ARG_NONE, &arg_pin, "Keep it until it is unpinned", NULL},
+    {"digest", 0, 0, G_OPTION_ARG_NONE, &arg_digest,
+     "Read all of it: the manifest gets each file's SHA-256", NULL},
     OPTION_DRY_RUN,
     {NULL},
 };
@@ -101,6 +103,7 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 				   .stop = arg_stop,
 				   .live = arg_live,
 				   .pin = arg_pin,
+				   .digest = arg_digest,
 				   .dry_run = arg_dry_run};
 	g_auto(GbeByHandResult) result = {0};
 	g_autofree char *size = NULL;
@@ -110,6 +113,8 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 	if (cli->json) {
 		g_autoptr(JsonObject) object = result_json(&result);
 
+		gbe_json_set_string(object, "path", result.path);
+		gbe_json_set_string(object, "sha256", result.sha256);
 		gbe_print_object(object);
 	} else if (result.dry_run) {
 		gbe_print("would back up as %s\n", result.name);
@@ -117,6 +122,8 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 		size = gbe_size_to_text(result.size);
 		gbe_print("%s: %s, %s, graded %s\n", result.name, size,
 			  gbe_method_to_string(result.method), gbe_grade_to_string(result.grade));
+		gbe_print("%s, SHA-256 of its " GBE_MANIFEST_NAME ": %s\n", result.path,
+			  result.sha256 != NULL ? result.sha256 : "not known");
 		if (cli->verbose)
 			print_cost(&result);
 	}

@@ -144,6 +144,36 @@ unnamed() {
 	assert_exists "$ROOT/var/lib/greenboot-etcd/backups/foreign"
 }
 
+# What says everything about a backup: the digest of its manifest, and below that each file's.
+summed() {
+	local path file
+
+	running "$1"
+	stop_etcd
+	assert_exit 0 gbe --json backup quick
+	path=$(jq -r .path <<<"$OUT")
+	assert_eq "path" "$path" /var/lib/greenboot-etcd/backups/quick
+	assert_eq "SHA-256" "$(jq -r .sha256 <<<"$OUT")" "$(sha256sum <"$ROOT$path/manifest.json" | cut -c1-64)"
+	# As quick as the file system is: nothing was read for it.
+	assert_eq "digests" "$(jq '[.files[] | select(.sha256)] | length' "$ROOT$path/manifest.json")" 0
+	assert_exit 0 gbe backup read --digest
+	path=/var/lib/greenboot-etcd/backups/read
+	assert_match "text" "$OUT" \
+		"*$path, SHA-256 of its manifest.json: $(sha256sum <"$ROOT$path/manifest.json" | cut -c1-64)"
+	jq -r '.files[] | "\(.sha256)  \(.path)"' "$ROOT$path/manifest.json" >"$GBE_MEM/sums"
+	(cd "$ROOT$path/data" && sha256sum --quiet -c "$GBE_MEM/sums") || fail "the digests are of something else"
+	assert_eq "files" "$(wc -l <"$GBE_MEM/sums")" \
+		"$(cd "$ROOT$path/data" && find . -type f ! -name .greenboot-etcd-owner | wc -l)"
+	# One byte anywhere is seen.
+	file=$ROOT$path/data/member/snap/db
+	printf 'X' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 9)) conv=notrunc status=none
+	assert_exit 6 gbe verify --full read
+	assert_exit 0 gbe verify --full quick
+	assert_exit 0 gbe --json backup -n never --digest
+	assert_eq "dry run" "$(jq -r '[.path, .sha256] | join(" ")' <<<"$OUT")" \
+		"/var/lib/greenboot-etcd/backups/never "
+}
+
 # What cannot be deleted, and what can.
 deleting() {
 	local last
@@ -383,6 +413,9 @@ for kind in xfs btrfs-subvol; do
 	run_case "hand-live@$kind" live "$kind"
 done
 run_case hand-live-without-clones live_without_clones
+for kind in xfs ext4; do
+	run_case "hand-digest@$kind" summed "$kind"
+done
 run_case hand-names unnamed
 run_case hand-delete deleting
 run_case hand-mark marking
