@@ -230,7 +230,7 @@ network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
 	src/etcd/gateway.c src/etcd/client.c src/etcd/certificate.c src/etcd/pem.c src/etcd/health.c src/app/health-look.c \
 	src/etcd/gauge.c src/app/live-etcd.c src/app/stall.c src/app/defrag*.c src/app/alarm*.c src/app/certs*.c \
 	src/app/snapshot-save.c src/app/periodic*.c src/app/export*.c src/app/store-push.c src/app/store-requests.c \
-	src/app/health-gate.c src/app/health-monitor.c src/app/by-hand-mark.c)
+	src/app/health-gate.c src/app/health-monitor.c src/app/by-hand-mark.c src/app/displaced-discard.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
 # A disk that records, and what looks at what is left on it.

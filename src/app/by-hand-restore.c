@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/by-hand.h"
 
+#include "app/by-hand-displaced.h"
 #include "app/by-hand-session.h"
 #include "app/restore.h"
 #include "app/state.h"
@@ -169,7 +170,7 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 
 /* The present data's place in the store, set aside: `undo` finds it there. */
 static GbeManifest *
-describe_displaced(const GbeFacts *facts)
+describe_displaced(const GbeFacts *facts, const GbeByHandRestore *options)
 {
 	GbeManifest *displaced;
 	GbeView view;
@@ -181,6 +182,7 @@ describe_displaced(const GbeFacts *facts)
 	displaced->origin = GBE_ORIGIN_DISPLACED;
 	displaced->method = GBE_METHOD_RENAME;
 	displaced->set_aside = TRUE;
+	displaced->discard = options->skip_backup;
 	return displaced;
 }
 
@@ -189,8 +191,10 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
      GbeByHandResult *result, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
-	GbeRestoreOptions how = {.rule = "by-hand", .force = options->force};
-	g_autoptr(GbeManifest) displaced = describe_displaced(facts);
+	GbeRestoreOptions how = {.rule = "by-hand",
+				 .force = options->force,
+				 .keep_existing = options->keep_existing};
+	g_autoptr(GbeManifest) displaced = describe_displaced(facts, options);
 	g_autoptr(GbeStamp) stamp = NULL;
 	g_autofree char *name = g_strdup(source->name);
 	GbeView view;
@@ -199,7 +203,10 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	stamp = gbe_decide_stamp_by_hand(facts, &view, source,
 					 facts->next_sequence + (displaced != NULL));
 	result->name = g_strdup(name);
-	result->displaced = displaced != NULL ? g_strdup(displaced->name) : NULL;
+	if (options->keep_existing != NULL)
+		result->kept = displaced != NULL ? g_strdup(options->keep_existing) : NULL;
+	else
+		result->displaced = displaced != NULL ? g_strdup(displaced->name) : NULL;
 	result->size = source->size;
 	result->grade = source->grade;
 	result->method = source->method;
@@ -219,7 +226,11 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	}
 	result->timing.look_usec += session->observed->look_usec;
 	gbe_session_record(session, "done", "asked for by hand", name,
-			   displaced != NULL ? displaced->name : "");
+			   result->displaced != NULL ? result->displaced : "");
+	/* Also what lay there without being etcd's data. */
+	if (options->keep_existing != NULL && result->kept == NULL &&
+	    gbe_displaced_is_at(session->app, options->keep_existing))
+		result->kept = g_strdup(options->keep_existing);
 	return true;
 }
 
@@ -233,7 +244,7 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 	    .backup = result->name,
 	    .deployment = facts->booted.id,
 	    .run = facts->run,
-	    .reason = result->displaced,
+	    .reason = result->displaced != NULL ? result->displaced : result->kept,
 	    .duration_usec = result->timing.total_usec,
 	};
 
@@ -250,6 +261,10 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
 	    !check_all(session->observed, source, options->force, error))
+		return false;
+	if (options->keep_existing != NULL &&
+	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
+				       error))
 		return false;
 	/* Nobody's service is stopped for a backup that is not sound. */
 	if ((options->dry_run || (open && options->stop)) && !options->force &&

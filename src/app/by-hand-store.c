@@ -175,6 +175,39 @@ gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry
 	return gbe_session_end(&session, error);
 }
 
+static bool
+discard(GbeSession *session, const char *name, const char *restored, GError **error)
+{
+	char *names[] = {(char *)name, NULL};
+	const GbeManifest *manifest;
+
+	if (!gbe_session_find(session->observed, name, &manifest, error))
+		return false;
+	/* Somebody changed their mind meanwhile. */
+	if (!manifest->discard)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s is to stay", name);
+	if (!check_removals(session, names, FALSE, error) ||
+	    !remove_one(session, name, "etcd is healthy on what was restored in its place", error))
+		return false;
+	gbe_session_record(session, "done", "asked for by hand", restored, "");
+	return true;
+}
+
+bool
+gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored, GError **error)
+{
+	GbeSessionOptions how = {.operation = "restore"};
+	GbeSession session;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!discard(&session, name, restored, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
 void
 gbe_by_hand_removal_free(gpointer data)
 {

@@ -21,6 +21,7 @@ gbe_by_hand_result_clear(GbeByHandResult *result)
 {
 	g_clear_pointer(&result->name, g_free);
 	g_clear_pointer(&result->displaced, g_free);
+	g_clear_pointer(&result->kept, g_free);
 	g_clear_pointer(&result->loss, g_free);
 	g_clear_pointer(&result->path, g_free);
 	g_clear_pointer(&result->sha256, g_free);

@@ -14,11 +14,13 @@
 #include "app/timing.h"
 
 typedef struct {
-	char *name;	 /* the backup made, or restored */
-	char *displaced; /* restore: what the present data became; NULL: there was none */
-	char *loss;	 /* restore: what is lost by it, for people */
-	char *path;	 /* backup: where it is, without --root */
-	char *sha256;	 /* backup: of its manifest.json, hex; NULL: not made, or not to be read */
+	char *name; /* the backup made, or restored */
+	char
+	    *displaced; /* restore: what the present data became; NULL: there was none, or ->kept */
+	char *kept;	/* restore: the directory that it became in place of a backup; NULL */
+	char *loss;	/* restore: what is lost by it, for people */
+	char *path;	/* backup: where it is, without --root */
+	char *sha256;	/* backup: of its manifest.json, hex; NULL: not made, or not to be read */
 	GbeMethod method;
 	GbeGrade grade;
 	guint64 size;
@@ -48,6 +50,8 @@ typedef struct {
 	GbeByHandTarget target;
 	const char *name; /* GBE_BY_HAND_NAMED */
 	gboolean stop, force, dry_run;
+	const char *keep_existing; /* app/by-hand-displaced.h; absolute, without --root; NULL */
+	gboolean skip_backup;	   /* the same */
 	/* Called when everything is checked and before anything is changed; may be NULL. */
 	void (*announce)(const GbeByHandResult *result, gpointer data);
 	gpointer announce_data;
@@ -73,6 +77,9 @@ bool gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean 
 		     GError **error) GBE_CHECKED;
 bool gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry_run,
 			GError **error) GBE_CHECKED;
+/* The one with the mark `discard` that a restore of @restored displaced. */
+bool gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored,
+			 GError **error) GBE_CHECKED;
 
 typedef struct {
 	char *name;

@@ -51,6 +51,21 @@ gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent, con
 	return true;
 }
 
+bool
+gbe_recover_keep_existing(GbeApp *app, const char *path, int staging_parent, const char *staging,
+			  guint *flushes, GError **error)
+{
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+
+	return (gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error) &&
+		gbe_sync_order(staging_parent, dir_fd, staging, flushes, error) &&
+		gbe_rename_new_at(staging_parent, staging, dir_fd, name, error) &&
+		!GBE_FAULT("recover-existing-kept", error) &&
+		gbe_sync_order(dir_fd, app->state_fd, path, flushes, error)) ||
+	       gbe_prefix(error, "keep the displaced data as %s", path);
+}
+
 static gboolean
 name_taken(GbeStore *store, const char *name)
 {
@@ -130,6 +145,25 @@ say(Recover *r, const char *format, const char *name)
 	r->recovery->recovered = TRUE;
 }
 
+/* Where somebody wanted it; else it is a backup like any other. */
+static bool
+keep_existing(Recover *r, int parent_fd, const char *staging, guint64 sequence)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (r->intent == NULL || r->intent->sequence != sequence ||
+	    r->intent->keep_existing == NULL)
+		return false;
+	if (gbe_recover_keep_existing(r->app, r->intent->keep_existing, parent_fd, staging, NULL,
+				      &local)) {
+		say(r, "an interrupted restore was finished: the displaced data is",
+		    r->intent->keep_existing);
+		return true;
+	}
+	g_debug("%s", local->message);
+	return false;
+}
+
 static bool
 recover_staging(Recover *r, int parent_fd, const char *staging, GError **error)
 {
@@ -151,6 +185,8 @@ recover_staging(Recover *r, int parent_fd, const char *staging, GError **error)
 		say(r, "an unfinished restore was undone: staging tree", staging);
 		return true;
 	}
+	if (keep_existing(r, parent_fd, staging, sequence))
+		return true;
 	if (r->intent != NULL && r->intent->sequence == sequence && r->intent->displaced != NULL)
 		manifest = gbe_manifest_copy(r->intent->displaced);
 	else

@@ -30,3 +30,6 @@ bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_r
 bool gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent,
 				const char *staging, const GbeManifest *manifest, guint *flushes,
 				GError **error) GBE_CHECKED;
+/* The same, and it becomes @path (absolute without --root), which must not be there. Says nothing in the store. */
+bool gbe_recover_keep_existing(GbeApp *app, const char *path, int staging_parent,
+			       const char *staging, guint *flushes, GError **error) GBE_CHECKED;

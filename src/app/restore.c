@@ -87,6 +87,8 @@ prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
 	r->intent->displaced->written_by = g_strdup(GBE_VERSION);
 	if (!gbe_compare_record(data->fd, gbe_data_exclude, FALSE, r->intent->displaced, error))
 		return false;
+	if (r->intent->keep_existing != NULL)
+		return true;
 	if (!gbe_store_for_rename(r->app, r->observed->store, r->stage_fd, &place, error))
 		return false;
 	return gbe_store_prepare(place, r->intent->displaced, error);
@@ -163,7 +165,11 @@ tidy(Restore *r, GError **error)
 {
 	GbeStore *store = r->observed->store;
 
-	if (r->intent->displaced != NULL) {
+	if (r->intent->displaced != NULL && r->intent->keep_existing != NULL) {
+		if (!gbe_recover_keep_existing(r->app, r->intent->keep_existing, r->stage_fd,
+					       r->staging, &r->timing.flushes, error))
+			return false;
+	} else if (r->intent->displaced != NULL) {
 		if (!gbe_recover_name_displaced(r->app, store, r->stage_fd, r->staging,
 						r->intent->displaced, &r->timing.flushes, error))
 			return false;
@@ -251,6 +257,7 @@ new_intent(Restore *r)
 	intent->run = g_strdup(r->stamp->run);
 	intent->backup = g_strdup(r->backup->name);
 	intent->rule = g_strdup(r->options->rule);
+	intent->keep_existing = g_strdup(r->options->keep_existing);
 	intent->staging = data->mount_point
 			      ? g_build_filename(data->path, GBE_HIDDEN_DIR, r->staging, NULL)
 			      : g_build_filename(parent, r->staging, NULL);

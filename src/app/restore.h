@@ -12,6 +12,10 @@
  *   8  sync of the store                a cut before: recover.h names the displaced tree
  *   9  state: last operation, intent removed
  *
+ * With ->keep_existing there is no 2, and 7 and 8 are one rename to that path, and a sync of its parent; until
+ * then a cut leaves what it leaves without, and the next one under the lock does the rename, or, where that
+ * path cannot be had any more, makes the displaced tree a backup.
+ *
  * Where the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member`
  * last, covered by the intent (ENTRIES), and the staging tree lies in its .greenboot-etcd/.
  */
@@ -25,6 +29,7 @@ typedef struct {
 	const char *rule;     /* for the intent and the records */
 	gboolean keep_source; /* the backup itself must stay, also where that means no restore */
 	gboolean force;	      /* a backup that does not validate is restored all the same */
+	const char *keep_existing; /* where the displaced tree goes in place of the store; NULL */
 } GbeRestoreOptions;
 
 /* @stamp: what the new tree carries; its sequence names the staging tree. @displaced: the manifest that

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* backup, restore, undo: what is done to the data. */
+#include "app/by-hand-displaced.h"
 #include "app/by-hand.h"
 #include "app/status.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/record.h"
 #include "core/space.h"
+#include "fs/open.h"
 
 #include <stdio.h>
 
 static char *arg_description;
 static gboolean arg_stop, arg_live, arg_pin, arg_digest, arg_dry_run;
-static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force;
+static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force, arg_skip_backup;
+static char *arg_keep_existing;
 
 #define OPTION_STOP                                                                                \
 	{                                                                                          \
@@ -47,6 +50,10 @@ const GOptionEntry gbe_options_restore[] = {
     {"next-boot", 0, 0, G_OPTION_ARG_NONE, &arg_next_boot,
      "Not now: before etcd's next start in a later boot", NULL},
     {"cancel", 0, 0, G_OPTION_ARG_NONE, &arg_cancel, "Take --next-boot back", NULL},
+    {"keep-existing", 0, 0, G_OPTION_ARG_FILENAME, &arg_keep_existing,
+     "The present data becomes that directory, and no backup", "DIR"},
+    {"skip-backup", 0, 0, G_OPTION_ARG_NONE, &arg_skip_backup,
+     "The present data is removed once etcd is healthy on the restored", NULL},
     OPTION_FORCE,
     OPTION_DRY_RUN,
     {NULL},
@@ -149,13 +156,36 @@ announce(const GbeByHandResult *result, gpointer data)
 	(void)fflush(stdout);
 }
 
+/* What became of what was there. @stays: why it is not removed although that was wanted; NULL */
 static void
-print_restored(GbeCli *cli, const GbeByHandResult *result)
+print_displaced(const GbeByHandResult *result, gboolean removed, const char *stays)
+{
+	if (result->kept != NULL)
+		gbe_print("the data that was there is %s\n", result->kept);
+	else if (removed)
+		gbe_print("etcd is healthy, and the data that was there is removed\n");
+	else if (stays != NULL)
+		gbe_print("the data that was there stays as %s: %s\n", result->displaced, stays);
+	else if (result->displaced != NULL && arg_skip_backup)
+		gbe_print("the data that was there goes once etcd is healthy and its run green; "
+			  "until then it is %s, and `greenboot-etcd undo` brings it back\n",
+			  result->displaced);
+	else if (result->displaced != NULL)
+		gbe_print("the data that was there is kept as %s; `greenboot-etcd undo` brings it "
+			  "back\n",
+			  result->displaced);
+}
+
+static void
+print_restored(GbeCli *cli, const GbeByHandResult *result, gboolean removed, const char *stays)
 {
 	if (cli->json) {
 		g_autoptr(JsonObject) object = result_json(result);
 
-		gbe_json_set_string(object, "displaced", result->displaced);
+		gbe_json_set_string(object, "displaced", removed ? NULL : result->displaced);
+		gbe_json_set_string(object, "kept_existing", result->kept);
+		json_object_set_boolean_member(object, "displaced_removed", removed);
+		gbe_json_set_string(object, "displaced_stays", stays);
 		gbe_json_set_string(object, "loss", result->loss);
 		gbe_print_object(object);
 		return;
@@ -163,8 +193,10 @@ print_restored(GbeCli *cli, const GbeByHandResult *result)
 	if (result->dry_run) {
 		gbe_print("would restore %s\n", result->name);
 		gbe_print("would lose %s\n", result->loss);
-		if (result->displaced != NULL)
-			gbe_print("would keep the present data as %s\n", result->displaced);
+		if (result->displaced != NULL || result->kept != NULL)
+			gbe_print("would keep the present data as %s%s\n",
+				  result->kept != NULL ? result->kept : result->displaced,
+				  arg_skip_backup ? " until etcd is healthy" : "");
 		return;
 	}
 	if (cli->quiet)
@@ -173,12 +205,28 @@ print_restored(GbeCli *cli, const GbeByHandResult *result)
 		gbe_print("restored %s\n", result->name);
 	else
 		gbe_print("restored %s; lost is %s\n", result->name, result->loss);
-	if (result->displaced != NULL)
-		gbe_print("the data that was there is kept as %s; `greenboot-etcd undo` brings it "
-			  "back\n",
-			  result->displaced);
+	print_displaced(result, removed, stays);
 	if (cli->verbose)
 		print_cost(result);
+}
+
+/* Where the service was ours to start, etcd's health can be waited for. The data is restored, whatever comes of
+ * that. */
+static void
+settle(GbeCli *cli, const GbeByHandResult *result)
+{
+	guint seconds = (guint)cli->app->config->health.timeout;
+	g_autoptr(GError) error = NULL;
+
+	if (!arg_skip_backup || result->displaced == NULL || !result->service_restarted) {
+		print_restored(cli, result, FALSE, NULL);
+	} else if (gbe_displaced_discard(cli->app, result->displaced, result->name, seconds,
+					 &error)) {
+		print_restored(cli, result, TRUE, NULL);
+	} else {
+		print_restored(cli, result, FALSE, error->message);
+		cli->status = gbe_exit_status_of(error);
+	}
 }
 
 static bool
@@ -230,7 +278,8 @@ static bool
 check_restore(char **arguments, GError **error)
 {
 	if (arg_cancel) {
-		if (arguments[0] != NULL || arg_last_good || arg_stop || arg_next_boot || arg_force)
+		if (arguments[0] != NULL || arg_last_good || arg_stop || arg_next_boot ||
+		    arg_force || arg_keep_existing != NULL || arg_skip_backup)
 			return gbe_throw(error, GBE_ERROR_USAGE,
 					 "--cancel stands alone. Try 'greenboot-etcd --help'.");
 		return true;
@@ -243,7 +292,27 @@ check_restore(char **arguments, GError **error)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--stop and --next-boot exclude each other. Try 'greenboot-etcd "
 				 "--help'.");
+	if (arg_skip_backup + arg_next_boot + (arg_keep_existing != NULL) > 1)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--keep-existing, --skip-backup and --next-boot exclude each "
+				 "other. Try 'greenboot-etcd --help'.");
 	return true;
+}
+
+/* Below --root as on the device, as everything that is kept there; else from where the caller is. */
+static bool
+resolve_place(const GbeApp *app, char **ret_path, GError **error)
+{
+	g_autofree char *absolute = NULL;
+
+	if (arg_keep_existing == NULL)
+		return true;
+	absolute = app->below_root ? g_strdup(arg_keep_existing)
+				   : g_canonicalize_filename(arg_keep_existing, NULL);
+	/* It is written down before it is used. */
+	if (!g_utf8_validate(absolute, -1, NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE, "--keep-existing is not UTF-8");
+	return gbe_path_normalize(absolute, "--keep-existing", ret_path, error);
 }
 
 bool
@@ -255,19 +324,22 @@ gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 				    .stop = arg_stop,
 				    .force = arg_force,
 				    .dry_run = arg_dry_run,
+				    .skip_backup = arg_skip_backup,
 				    .announce = announce,
 				    .announce_data = cli};
 	g_auto(GbeByHandResult) result = {0};
+	g_autofree char *place = NULL;
 
-	if (!check_restore(arguments, error))
+	if (!check_restore(arguments, error) || !resolve_place(cli->app, &place, error))
 		return false;
+	options.keep_existing = place;
 	if (arg_cancel)
 		return cancel(cli, error);
 	if (arg_next_boot)
 		return request(cli, &options, error);
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
-	print_restored(cli, &result);
+	settle(cli, &result);
 	return true;
 }
 
@@ -284,6 +356,6 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
-	print_restored(cli, &result);
+	print_restored(cli, &result, FALSE, NULL);
 	return true;
 }

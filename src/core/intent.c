@@ -34,6 +34,7 @@ gbe_intent_free(GbeIntent *intent)
 	g_free(intent->rule);
 	g_free(intent->staging);
 	g_strfreev(intent->entries);
+	g_free(intent->keep_existing);
 	gbe_manifest_free(intent->displaced);
 	g_clear_pointer(&intent->unknown, json_object_unref);
 	g_free(intent);
@@ -102,6 +103,7 @@ gbe_intent_from_json(JsonObject *object, GbeIntent **ret_intent, GError **error)
 	intent->staging = gbe_members_string(&m, "staging", &gbe_kind_path);
 	read_entries(&m, intent);
 	intent->consume = gbe_members_bool(&m, "consume");
+	intent->keep_existing = gbe_members_string(&m, "keep_existing", &gbe_kind_path);
 	read_displaced(&m, intent);
 	if (!gbe_members_end(&m, "intent", error))
 		return false;
@@ -141,6 +143,9 @@ gbe_intent_to_json(const GbeIntent *intent)
 	gbe_json_set_string(object, "staging", intent->staging);
 	gbe_json_set_strv(object, "entries", intent->entries);
 	json_object_set_boolean_member(object, "consume", intent->consume);
+	/* Later than format 1. */
+	if (intent->keep_existing != NULL)
+		gbe_json_set_string(object, "keep_existing", intent->keep_existing);
 	if (intent->displaced != NULL)
 		json_object_set_object_member(object, "displaced",
 					      print_displaced(intent->displaced));

@@ -35,6 +35,9 @@ typedef struct {
 	char *staging;	  /* path of the staging tree, absolute without --root */
 	char **entries;	  /* GBE_STEP_ENTRIES: names in order, member last; else NULL */
 	gboolean consume; /* the backup's own data/ is exchanged in */
+	char
+	    *keep_existing; /* path that the displaced tree gets, absolute without --root; NULL: the
+			      * store's. Who cannot go there, or does not know of it, takes the store. */
 	GbeManifest
 	    *displaced; /* manifest that the displaced tree gets; NULL: nothing is displaced */
 	JsonObject *unknown;

@@ -145,6 +145,7 @@ read_judgement(GbeMembers *m, GbeManifest *manifest)
 	manifest->live = gbe_members_bool(m, "live");
 	manifest->pinned = gbe_members_bool(m, "pinned");
 	manifest->set_aside = gbe_members_bool(m, "set_aside");
+	manifest->discard = gbe_members_bool(m, "discard");
 	manifest->consumed = gbe_members_bool(m, "consumed");
 }
 
@@ -269,6 +270,16 @@ print_judgement(JsonObject *object, const GbeManifest *manifest)
 	json_object_set_boolean_member(object, "consumed", manifest->consumed);
 }
 
+/* The same of what is true or not there. */
+static void
+print_mark(JsonObject *object, const char *key, gboolean mark)
+{
+	if (mark)
+		json_object_set_boolean_member(object, key, TRUE);
+	else if (json_object_has_member(object, key))
+		json_object_remove_member(object, key);
+}
+
 /* Later than format 1: not there where it is not known, and no longer there where it no longer is. */
 static void
 print_later(JsonObject *object, const char *key, gint64 number)
@@ -295,6 +306,7 @@ print_inside(JsonObject *object, const GbeManifest *manifest)
 	print_later(object, "total_keys", manifest->total_keys);
 	print_later(object, "hash_kv", manifest->hash_kv);
 	print_later(object, "scrubbed", manifest->scrubbed);
+	print_mark(object, "discard", manifest->discard);
 }
 
 static void

@@ -56,10 +56,12 @@ typedef struct {
 	gboolean live; /* taken while etcd was running */
 	gboolean pinned;
 	gboolean set_aside; /* displaced by a restore or undo by hand */
-	gboolean consumed;  /* data/ itself was exchanged in; the entry is a name without data */
-	gint64 created;	    /* seconds since the epoch: a label, never an order */
-	gint64 scrubbed;    /* the same, of its last reading in the background; -1: none yet */
-	char *data_dir;	    /* which data directory: absolute, without --root */
+	gboolean
+	    discard; /* the same, and nobody wants it once etcd is healthy on what displaced it */
+	gboolean consumed; /* data/ itself was exchanged in; the entry is a name without data */
+	gint64 created;	   /* seconds since the epoch: a label, never an order */
+	gint64 scrubbed;   /* the same, of its last reading in the background; -1: none yet */
+	char *data_dir;	   /* which data directory: absolute, without --root */
 	char *description;
 	guint64 size; /* bytes, apparent */
 	guint64 files_count;

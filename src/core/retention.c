@@ -54,6 +54,20 @@ is_of(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref)
 	return gbe_situation_is_of(r->facts, &backup->deployment, backup->sequence, ref);
 }
 
+/* Nobody wants it back: etcd was healthy, and its run green, on what a restore put in its place. */
+static gboolean
+discarded(const Retention *r, const GbeManifest *backup)
+{
+	for (guint i = 0; backup->discard && i < r->facts->runs->len; i++) {
+		const GbeRunRecord *run = r->facts->runs->pdata[i];
+
+		if (run->sequence > backup->sequence && run->verdict == GBE_VERDICT_GREEN &&
+		    run->health == GBE_HEALTH_HEALTHY)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static gboolean
 of_a_listed_one(const Retention *r, const GbeManifest *backup)
 {
@@ -85,6 +99,7 @@ keep_asked_for(Retention *r)
 {
 	const GbeFacts *facts = r->facts;
 	const GbeManifest *set_aside = NULL;
+	const GbeManifest *undo = gbe_facts_backup(facts, facts->undo);
 
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
@@ -92,11 +107,12 @@ keep_asked_for(Retention *r)
 		if (backup->pinned || backup->origin == GBE_ORIGIN_MANUAL)
 			keep(r, backup);
 		/* Kept until the next one: the newest is first. */
-		if (backup->set_aside && set_aside == NULL)
+		if (backup->set_aside && set_aside == NULL && !discarded(r, backup))
 			set_aside = backup;
 	}
 	keep(r, set_aside);
-	keep(r, gbe_facts_backup(facts, facts->undo));
+	if (undo != NULL && !discarded(r, undo))
+		keep(r, undo);
 	keep(r, gbe_situation_request(facts));
 }
 
@@ -268,6 +284,8 @@ why_removed(const Retention *r, const GbeManifest *backup)
 			   : "neither the first of an hour nor of a day to keep";
 	if (backup->grade == GBE_GRADE_BAD)
 		return "more bad ones than keep-bad";
+	if (discarded(r, backup))
+		return "etcd is healthy on what was restored in its place, without a backup of it";
 	if (backup->set_aside)
 		return "a later restore has displaced something newer";
 	if (backup->deployment.id == NULL)

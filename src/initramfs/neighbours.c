@@ -5,6 +5,7 @@
  * alone (sys/deployments.c); the list is not known, so nothing is ever pruned. What is said goes to
  * stderr, which is the journal's where a unit runs.
  */
+#include "app/by-hand-displaced.h"
 #include "sys/journal.h"
 #include "sys/manager.h"
 #include "sys/ostree.h"
@@ -87,4 +88,13 @@ bool
 gbe_unit_start(const char *unit, guint timeout_ms, GError **error)
 {
 	return no_manager(error);
+}
+
+/* Never called: no service was stopped for a restore. */
+
+bool
+gbe_displaced_discard(GbeApp *app, const char *name, const char *restored, guint seconds,
+		      GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no etcd runs in the initramfs");
 }

@@ -3,7 +3,7 @@
  * look ROOT: what a device has of etcd's data, by content. A line each:
  *
  *   data DIGEST|none           the data directory, without the stamp
- *   backup NAME DIGEST         each named backup that has data
+ *   backup NAME DIGEST         each named backup that has data; and "kept", what --keep-existing kept
  *   hidden NAME DIGEST         a tree that has no name yet: staged, displaced or half a copy
  *   left PATH                  what only an operation under way may have
  *   all DIGEST                 everything in data directory, state and store
@@ -29,6 +29,7 @@
 #define STAMP ".greenboot-etcd-owner"
 #define DATA "var/lib/etcd"
 #define STATE "var/lib/greenboot-etcd"
+#define KEPT "var/kept" /* restore --keep-existing */
 
 typedef enum { AS_TREE, AS_STATE } How;
 
@@ -265,6 +266,7 @@ main(int argc, char **argv)
 	if (root_fd < 0)
 		die("open", argv[1]);
 	say_tree("data", "", root_fd, DATA);
+	say_tree("backup", "kept", root_fd, KEPT);
 	say_names(root_fd, DATA, FALSE);
 	say_names(root_fd, "var/lib", FALSE);
 	say_names(root_fd, STATE, FALSE);
@@ -272,6 +274,7 @@ main(int argc, char **argv)
 	say_names(root_fd, STATE "/backups", TRUE);
 	(void)digest(sum, root_fd, DATA, AS_STATE);
 	(void)digest(sum, root_fd, STATE, AS_STATE);
+	(void)digest(sum, root_fd, KEPT, AS_STATE);
 	add_names(sum, root_fd, "var/lib");
 	printf("all %.20s\n", g_checksum_get_string(sum));
 	return 0;

@@ -39,6 +39,8 @@ operation finish     half      A green green green              green b      -- 
 operation staged     staged    A b     green green               green b      -- prerun A
 operation by-hand    up        A green green green               green        -- gbe -q backup m2
 operation restore    two       A later green green,later         green later  -- gbe -q restore m0
+operation keep       two       A later green green,later         green later  -- gbe -q restore m0 --keep-existing=/var/kept
+operation skip       two       A later green green,later         green later  -- gbe -q restore m0 --skip-backup
 operation undo       undoable  A green later green,later         green later  -- gbe -q undo
 operation request    two       A later later green,later         green later  -- gbe -q restore m0 --next-boot
 operation cancel     requested A later later green,later         green later  -- gbe -q restore --cancel
@@ -88,6 +90,8 @@ ended_finish() { ended_rollback; }
 ended_staged() { ended_rollback; }
 ended_by_hand() { has_backup green m2; }
 ended_restore() { data_is green && has_backup later && has_backup green m0; }
+ended_keep() { data_is green && has_backup later kept && has_backup green m0; }
+ended_skip() { ended_restore; }
 ended_undo() { data_is later; }
 ended_carry_out() { data_is green && has_backup later; }
 ended_delete() { [[ ! ${SEEN_BACKUP[m1]-} ]] || broken "m1 is back, and it was deleted"; }

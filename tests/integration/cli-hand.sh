@@ -174,6 +174,164 @@ summed() {
 		"/var/lib/greenboot-etcd/backups/never "
 }
 
+# The displaced data becomes a directory of the caller's choice, and no backup.
+keeping() {
+	local one two count
+
+	running "$1"
+	one=$(etcd_state)
+	stop_etcd
+	gbe backup first
+	start_etcd
+	put round 2
+	two=$(etcd_state)
+	stop_etcd
+	count=$(json length list)
+	mkdir -p "$ROOT/var/there" "$ROOT/mnt/other"
+	# Where it cannot go, nothing is changed.
+	assert_exit 1 gbe restore first --keep-existing=/var/there
+	assert_match "stderr" "$ERR" "*/var/there is there already*"
+	assert_exit 1 gbe restore first --keep-existing=/var/nowhere/old
+	assert_exit 5 gbe restore first --keep-existing=/var/lib/etcd/old
+	assert_match "stderr" "$ERR" "*lies in /var/lib/etcd itself*"
+	assert_exit 5 gbe restore first --keep-existing=/var/lib/greenboot-etcd/backups/old
+	ln -s etcd "$ROOT/var/lib/link"
+	assert_exit 5 gbe restore first --keep-existing=/var/lib/link/member/old
+	mount -t tmpfs tmpfs "$ROOT/mnt/other"
+	assert_exit 5 gbe restore first --keep-existing=/mnt/other/old
+	assert_match "stderr" "$ERR" "*by one rename*"
+	umount "$ROOT/mnt/other"
+	assert_exit 2 gbe restore first --keep-existing=relative
+	assert_exit 2 gbe restore first --keep-existing=/var/old --skip-backup
+	assert_exit 2 gbe restore first --keep-existing=/var/old --next-boot
+	assert_exit 0 gbe --json restore -n first --keep-existing=/var/old
+	assert_eq "dry run" "$(jq -r .kept_existing <<<"$OUT")" /var/old
+	assert_missing "$ROOT/var/old"
+	assert_exit 0 gbe --json restore first --keep-existing=/var/old
+	assert_eq "result" "$(jq -c '[.displaced, .kept_existing, .displaced_removed]' <<<"$OUT")" \
+		'[null,"/var/old",false]'
+	assert_eq "backups" "$(json length list)" "$count"
+	assert_exit 1 gbe undo
+	assert_match "stderr" "$ERR" "*nothing to undo*"
+	start_etcd
+	holds "restored" "$one"
+	stop_etcd
+	# etcd itself has what it had, there.
+	assert_exit 0 gbe verify --full /var/old
+	start_etcd --data-dir="$ROOT/var/old"
+	holds "what was there" "$two"
+	stop_etcd
+	# Nothing there, nothing kept.
+	rm -rf "$DATA"
+	assert_exit 0 gbe --json restore first --keep-existing=/var/older
+	assert_eq "kept" "$(jq -r .kept_existing <<<"$OUT")" null
+	assert_missing "$ROOT/var/older"
+}
+
+# The program dies on its way; the next start comes to the same end, or to a backup.
+keeping_killed() {
+	local one two point
+
+	running "$1"
+	one=$(etcd_state)
+	stop_etcd
+	gbe backup first
+	start_etcd
+	put round 2
+	two=$(etcd_state)
+	stop_etcd
+	shutdown
+	for point in restore-cloned restore-intended restore-staged restore-exchanged \
+		recover-existing-kept restore-tidied; do
+		MASKED=yes boot A
+		assert_exit 137 env GREENBOOT_ETCD_FAULT="$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
+			--root="$ROOT" restore first --keep-existing="/var/$point"
+		up A
+		started
+		case $point in
+		restore-cloned | restore-intended | restore-staged)
+			holds "$point" "$two"
+			assert_missing "$ROOT/var/$point"
+			stop_etcd
+			;;
+		*)
+			holds "$point" "$one"
+			stop_etcd
+			start_etcd --data-dir="$ROOT/var/$point"
+			holds "kept at $point" "$two"
+			stop_etcd
+			rm -rf "$DATA"
+			mv "$ROOT/var/$point" "$DATA"
+			;;
+		esac
+		shutdown
+	done
+	# That place is taken when the next start comes to it: then it is a backup.
+	MASKED=yes boot A
+	assert_exit 137 env GREENBOOT_ETCD_FAULT=restore-exchanged=kill "$BUILD_FAULTS/greenboot-etcd" \
+		--root="$ROOT" restore first --keep-existing=/var/taken
+	echo mine >"$ROOT/var/taken"
+	up A
+	started
+	holds "restored" "$one"
+	assert_eq "somebody's" "$(cat "$ROOT/var/taken")" mine
+	stop_etcd
+	assert_exit 0 gbe restore "$(json '[.[] | select(.set_aside)][0].name' list)"
+	start_etcd
+	holds "the backup" "$two"
+}
+
+# The displaced data goes, but not before a green and healthy run on what was restored.
+skipping() {
+	local one two displaced
+
+	running "$1"
+	one=$(etcd_state)
+	stop_etcd
+	gbe backup first
+	start_etcd
+	put round 2
+	two=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe --json restore first --skip-backup
+	displaced=$(jq -r .displaced <<<"$OUT")
+	assert_eq "removed" "$(jq -c '[.displaced_removed, .displaced_stays]' <<<"$OUT")" '[false,null]'
+	assert_exit 0 gbe prune
+	assert_json "[.[] | select(.name == \"$displaced\")] | length" 1 list
+	# Not by a start alone, not by a red one.
+	shutdown
+	up A
+	started
+	holds "restored" "$one"
+	judge red
+	stop_etcd
+	assert_exit 0 gbe prune
+	assert_json "[.[] | select(.name == \"$displaced\")] | length" 1 list
+	assert_exit 0 gbe undo
+	start_etcd
+	holds "undone" "$two"
+	stop_etcd
+	assert_exit 0 gbe --json restore first --skip-backup
+	displaced=$(jq -r .displaced <<<"$OUT")
+	shutdown
+	up A
+	started
+	judge green
+	holds "restored again" "$one"
+	assert_json "[.[] | select(.name == \"$displaced\")] | length" 0 list
+	assert_json '[.[] | select(.name == "first")] | length' 1 list
+	# Pinned is pinned.
+	stop_etcd
+	assert_exit 0 gbe --json restore first --skip-backup
+	displaced=$(jq -r .displaced <<<"$OUT")
+	assert_exit 0 gbe pin "$displaced"
+	shutdown
+	up A
+	started
+	judge green
+	assert_json "[.[] | select(.name == \"$displaced\")] | length" 1 list
+}
+
 # What cannot be deleted, and what can.
 deleting() {
 	local last
@@ -416,6 +574,11 @@ run_case hand-live-without-clones live_without_clones
 for kind in xfs ext4; do
 	run_case "hand-digest@$kind" summed "$kind"
 done
+for kind in xfs btrfs-subvol; do
+	run_case "hand-keep-existing@$kind" keeping "$kind"
+	run_case "hand-keep-existing-killed@$kind" keeping_killed "$kind"
+done
+run_case hand-skip-backup skipping xfs
 run_case hand-names unnamed
 run_case hand-delete deleting
 run_case hand-mark marking

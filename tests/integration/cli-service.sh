@@ -160,6 +160,62 @@ back_and_forth() {
 	! active
 }
 
+# The displaced data goes at once where etcd is healthy again; else it stays, and so does the last valid one.
+skips_backup() {
+	local one displaced
+
+	manager xfs
+	put_many key 20
+	one=$(etcd_state)
+	assert_exit 0 run_gbe backup first --stop
+	wait_for_etcd
+	del --prefix key
+	assert_exit 0 run_gbe --json restore first --stop --skip-backup
+	assert_eq "result" "$(jq -c '[.displaced, .displaced_removed, .displaced_stays]' <<<"$OUT")" \
+		'[null,true,null]'
+	wait_for_etcd
+	assert_eq "the data" "$(etcd_state)" "$one"
+	assert_exit 0 run_gbe --json list
+	assert_eq "backups" "$(jq -r 'map(.name) | join(" ")' <<<"$OUT")" first
+	assert_exit 1 run_gbe undo --stop
+	assert_match "stderr" "$ERR" "*nothing to undo*"
+	# Not healthy: nobody listens where the configuration says.
+	put later x
+	sed "s|^endpoint=.*|endpoint=http://127.0.0.1:9|; /^\[health\]/d; /^timeout=/d" \
+		"$ROOT/var/lib/test.conf" >"$ROOT/var/lib/ill.conf"
+	printf '[health]\ntimeout=2s\nrequest-timeout=1s\n' >>"$ROOT/var/lib/ill.conf"
+	assert_exit 6 inside "$(program greenboot-etcd)" --config=/var/lib/ill.conf --json restore first \
+		--stop --skip-backup
+	displaced=$(jq -r .displaced <<<"$OUT")
+	assert_match "why" "$(jq -r .displaced_stays <<<"$OUT")" "etcd is not healthy*"
+	wait_for_etcd
+	assert_eq "the data" "$(etcd_state)" "$one"
+	assert_exit 0 run_gbe restore "$displaced" --stop
+	wait_for_etcd
+	assert_eq "later" "$(ctl get later --print-value-only)" x
+	# Of what is in the store, it is the only one that is valid.
+	assert_exit 0 run_gbe --json list
+	for displaced in $(jq -r 'map(.name) | join(" ")' <<<"$OUT"); do
+		[[ $displaced == first ]] || run_gbe delete --force "$displaced"
+	done
+	assert_exit 0 run_gbe mark bad first
+	assert_exit 5 run_gbe --json restore first --force --stop --skip-backup
+	displaced=$(jq -r .displaced <<<"$OUT")
+	assert_match "why" "$(jq -r .displaced_stays <<<"$OUT")" "*the last valid one*"
+	assert_exit 0 run_gbe show "$displaced"
+	# The program dies before it is removed: it is as if it had never waited.
+	wait_for_etcd
+	assert_exit 0 run_gbe mark good first
+	put later y
+	assert_exit 137 inside env GREENBOOT_ETCD_FAULT=displaced-healthy=kill "$BUILD_FAULTS/greenboot-etcd" \
+		--config=/var/lib/test.conf restore first --stop --skip-backup
+	active
+	wait_for_etcd
+	assert_exit 0 run_gbe undo --stop
+	wait_for_etcd
+	assert_eq "later" "$(ctl get later --print-value-only)" y
+}
+
 again() { # it is up again, soon
 	local n
 	for ((n = 0; n < 500; n++)); do
@@ -241,6 +297,7 @@ fi
 for kind in xfs ext4; do
 	run_case "stop-back-and-forth@$kind" back_and_forth "$kind"
 done
+run_case stop-skip-backup skips_backup
 run_case stop-whatever-happens whatever
 run_case stop-stays-down stays_down
 run_case stop-not-the-service not_the_service

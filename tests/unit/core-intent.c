@@ -24,6 +24,7 @@ sample(void)
 	intent->staging = g_strdup("/var/lib/etcd/.greenboot-etcd/.restore-42");
 	intent->entries = g_strdupv((char **)(gpointer)entries);
 	intent->consume = TRUE;
+	intent->keep_existing = g_strdup("/var/old data");
 	intent->displaced = gbe_manifest_new();
 	intent->displaced->name = g_strdup(ID "_" RUN);
 	intent->displaced->sequence = 41;
@@ -79,6 +80,7 @@ START_TEST(round_trip)
 	ck_assert_str_eq(again->entries[1], "member");
 	ck_assert_ptr_null(again->entries[2]);
 	ck_assert(again->consume);
+	ck_assert_str_eq(again->keep_existing, "/var/old data");
 	ck_assert_str_eq(again->displaced->name, ID "_" RUN);
 	ck_assert_int_eq(again->displaced->grade, GBE_GRADE_BAD);
 	ck_assert_uint_eq(again->displaced->files->len, 1);
@@ -132,6 +134,7 @@ START_TEST(damaged)
 	    {"{\"operation\":\"restore\",\"sequence\":3}", "\"step\" is missing"},
 	    {"{\"operation\":\"restore\",\"step\":\"staged\"}", "\"sequence\" is missing"},
 	    {HEAD ",\"staging\":\"x\"}", "absolute path"},
+	    {HEAD ",\"keep_existing\":\"x\"}", "absolute path"},
 	    {HEAD ",\"backup\":\"../x\"}", "name of a backup"},
 	    {HEAD ",\"entries\":[\"a/b\"]}", "array of names"},
 	    {HEAD ",\"entries\":[\"..\"]}", "array of names"},

@@ -35,6 +35,7 @@ sample(void)
 	m->live = TRUE;
 	m->pinned = TRUE;
 	m->set_aside = TRUE;
+	m->discard = TRUE;
 	m->created = 1732100000;
 	m->data_dir = g_strdup("/var/lib/etcd");
 	m->description = g_strdup("a \"b\"\x1f\n\xff");
@@ -81,7 +82,7 @@ check_words(const GbeManifest *m)
 	ck_assert_int_eq(m->origin, GBE_ORIGIN_DISPLACED);
 	ck_assert_int_eq(m->verified, GBE_VERIFIED_SANITY);
 	ck_assert_int_eq(m->method, GBE_METHOD_RENAME);
-	ck_assert(m->live && m->pinned && m->set_aside && !m->consumed);
+	ck_assert(m->live && m->pinned && m->set_aside && m->discard && !m->consumed);
 }
 
 static void
@@ -171,7 +172,7 @@ START_TEST(least_of_all)
 	ck_assert_ptr_null(m->files);
 	ck_assert_ptr_null(m->left_out);
 	ck_assert(!m->fingerprint.present);
-	ck_assert(!m->pinned);
+	ck_assert(!m->pinned && !m->discard);
 }
 END_TEST
 

@@ -254,6 +254,49 @@ START_TEST(what_was_set_aside_stays_until_the_next_one)
 }
 END_TEST
 
+/* restore --skip-backup: what nobody wants back goes once etcd was healthy, and its run green, on what came in
+ * its place. */
+START_TEST(what_is_discarded_goes_after_a_green_run)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *displaced = facts_backup(facts, 'a', 5, 91, GBE_GRADE_UNPROVEN);
+	GbeRunRecord *run;
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	displaced->set_aside = TRUE;
+	displaced->discard = TRUE;
+	facts->undo = g_strdup(displaced->name);
+	/* The green run of device() was before. */
+	assert_removed(facts, "");
+	run = facts_record(facts, 'a', 50, 92, GBE_VERDICT_RED);
+	assert_removed(facts, "");
+	run->verdict = GBE_VERDICT_GREEN;
+	run->health = GBE_HEALTH_CANNOT_TELL;
+	assert_removed(facts, "");
+	run->health = GBE_HEALTH_HEALTHY;
+	assert_removed(facts, "a91");
+	displaced->pinned = TRUE;
+	assert_removed(facts, "");
+	displaced->pinned = FALSE;
+	displaced->discard = FALSE;
+	assert_removed(facts, "");
+}
+END_TEST
+
+START_TEST(what_is_discarded_stays_as_the_last_valid_one)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *displaced = facts_backup(facts, 'a', 5, 91, GBE_GRADE_UNPROVEN);
+
+	displaced->set_aside = TRUE;
+	displaced->discard = TRUE;
+	(void)facts_record(facts, 'a', 50, 92, GBE_VERDICT_GREEN);
+	assert_removed(facts, "");
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_BAD);
+	assert_removed(facts, "");
+}
+END_TEST
+
 START_TEST(what_is_asked_for_stays)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -304,6 +347,8 @@ main(void)
 	tcase_add_test(tcase, pinned_and_manual_ones_stay);
 	tcase_add_test(tcase, what_the_last_restore_displaced_stays);
 	tcase_add_test(tcase, what_was_set_aside_stays_until_the_next_one);
+	tcase_add_test(tcase, what_is_discarded_goes_after_a_green_run);
+	tcase_add_test(tcase, what_is_discarded_stays_as_the_last_valid_one);
 	tcase_add_test(tcase, what_is_asked_for_stays);
 	tcase_add_test(tcase, the_closing_backup_stays);
 	suite_add_tcase(suite, tcase);
