@@ -97,19 +97,29 @@ pages() {
 
 # What the guide tells people to type is there to be typed.
 guide() {
-	local line verb option commands=0
+	local line verb option word page commands=0
 
+	page=$(plain "$DATA_DIR/man/greenboot-etcd-guide.7")
 	while read -r line; do
 		commands=$((commands + 1))
 		verb=$(sed -E 's/^greenboot-etcd( -[^ ]+)* //; s/ .*//' <<<"$line")
 		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
 		"$GBE" "$verb" --help >"$GBE_MEM/help"
+		# What a verb is told to do is one of the words of its usage.
+		if [[ " snapshot store alarm certs member endpoint " == *" $verb "* ]]; then
+			word=$(sed -E "s/^greenboot-etcd( -[^ ]+)* $verb *//; s/[ :;].*//" <<<"$line")
+			grep -qE "^Usage:.*[ |]$word([ |]|\$)" "$GBE_MEM/help" || fail "$verb knows no $word: $line"
+		fi
 		while read -r option; do
 			grep -q -- "$option\\b" "$GBE_MEM/help" || fail "$verb has no $option: $line"
 		done < <(grep -oE -- '--[a-z-]+' <<<"${line/-etcd/}")
-	done < <(plain "$DATA_DIR/man/greenboot-etcd-guide.7" | grep -E '^(\.[BI]|# |greenboot-etcd )' |
+	done < <(grep -E '^(\.[BI]|# |greenboot-etcd )' <<<"$page" |
 		grep -oE 'greenboot-etcd( -[^ ]+)* [a-z]+( [^".,;]*)?')
-	((commands > 40)) || fail "only $commands commands found"
+	((commands > 70)) || fail "only $commands commands found"
+	# Each tool that people come from has its part of the table.
+	for word in charm etcdadm etcd-manager k3s etcdctl microshift OCP; do
+		grep -qE "^$word\\b.*@" <<<"$page" || fail "the table lacks $word"
+	done
 }
 
 # complete WORD...: what completion offers for the last one.

@@ -362,7 +362,18 @@ import_and_restore() { # KIND
 	cp "$ROOT$FILE" "$ROOT/var/dir/saved.db"
 	tar -C "$ROOT/var" -czf "$ROOT/var/saved.tar.gz" dir
 	(cd "$ROOT/var" && tar -cf saved.tar dir && python3 -m zipfile -c saved.zip dir/saved.db)
-	for file in saved.db saved.db.gz saved.tar.gz saved.tar saved.zip; do
+	# As k3s writes one, from Go: deflated, and how much it is stands behind it.
+	python3 -c 'import sys, zipfile
+class Stream:
+    write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
+with zipfile.ZipFile(Stream(), "w", zipfile.ZIP_DEFLATED) as packed:
+    packed.write(sys.argv[1], "etcd-snapshot-host-1700000000")' "$ROOT$FILE" >"$ROOT/var/k3s.zip"
+	python3 -c 'import sys, zipfile
+sys.exit(not zipfile.ZipFile(sys.argv[1]).infolist()[0].flag_bits & 8)' "$ROOT/var/k3s.zip"
+	# As the charm does, a directory as ".".
+	mv "$ROOT/var/dir/saved.db" "$ROOT/var/dir/db"
+	tar -C "$ROOT/var/dir" -czf "$ROOT/var/charm.tar.gz" .
+	for file in saved.db saved.db.gz saved.tar.gz saved.tar saved.zip k3s.zip charm.tar.gz; do
 		assert_exit 0 gbe --json import "/var/$file" "from-$file"
 		fits import
 		assert_eq name "$(jq -r .name <<<"$OUT")" "from-$file"
