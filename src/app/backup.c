@@ -183,7 +183,7 @@ describe(Backup *b, GError **error)
 		return false;
 	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);
-	text = gbe_manifest_print(b->manifest);
+	text = gbe_manifest_print_signed(b->manifest, b->observed->store->keys);
 	return gbe_write_file_at(b->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
 				 GBE_WRITE_LATER, error);
 }

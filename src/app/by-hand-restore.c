@@ -3,6 +3,7 @@
 
 #include "app/by-hand-displaced.h"
 #include "app/by-hand-session.h"
+#include "app/keys.h"
 #include "app/restore.h"
 #include "app/state.h"
 #include "core/backup-name.h"
@@ -65,7 +66,8 @@ resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifes
 
 /* What the backup itself is, wherever it goes. */
 static bool
-check_source(const GbeFacts *facts, const GbeManifest *source, gboolean force, GError **error)
+check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source, gboolean force,
+	     GError **error)
 {
 	if (source->consumed)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -89,7 +91,7 @@ check_source(const GbeFacts *facts, const GbeManifest *source, gboolean force, G
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s is of %s, not of %s: take another one, or --force",
 				 source->name, source->data_dir, facts->data_dir);
-	return true;
+	return gbe_keys_check_backup(app, source, TRUE, error);
 }
 
 /* Where it goes. */
@@ -130,15 +132,16 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 }
 
 static bool
-check_all(const GbeObserved *observed, const GbeManifest *source, gboolean force, GError **error)
+check_all(GbeSession *session, const GbeManifest *source, gboolean force, GError **error)
 {
+	const GbeObserved *observed = session->observed;
 	const GbeFacts *facts = observed->facts;
 	GbeSituation situation;
 	GbeView view;
 
 	gbe_view_live(facts, &view);
 	gbe_situation_derive(facts, &view, TRUE, TRUE, &situation);
-	if (!check_source(facts, source, force, error) ||
+	if (!check_source(session->app, facts, source, force, error) ||
 	    !check_place(observed, &situation, &view, force, error))
 		return false;
 	gbe_view_backup(facts, source, &view);
@@ -260,7 +263,7 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 
 	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
-	    !check_all(session->observed, source, options->force, error))
+	    !check_all(session, source, options->force, error))
 		return false;
 	if (options->keep_existing != NULL &&
 	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
@@ -275,7 +278,7 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	/* What was observed may be another observation by now, and what etcd had open tells more. */
 	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
-	    !check_all(session->observed, source, options->force, error) ||
+	    !check_all(session, source, options->force, error) ||
 	    !swap(session, source, options, result, error))
 		return false;
 	result->dry_run = options->dry_run;
@@ -337,7 +340,7 @@ request(GbeSession *session, const GbeByHandRestore *options, char **ret_name, G
 				 "one begins",
 				 facts->run_why != NULL ? facts->run_why : "unknown");
 	if (!resolve(session->observed, options, &source, error) ||
-	    !check_source(facts, source, options->force, error))
+	    !check_source(session->app, facts, source, options->force, error))
 		return false;
 	gbe_view_live(facts, &view);
 	if (view.voters > 1 && !options->force)

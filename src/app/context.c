@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "core/keyed.h"
 #include "fs/open.h"
 #include "fs/reserve.h"
 
@@ -41,6 +42,7 @@ gbe_app_free(GbeApp *app)
 	gbe_close_fd(&app->root_fd);
 	gbe_cmdline_clear(&app->cmdline);
 	gbe_config_free(app->config);
+	gbe_keys_free(app->keys);
 	g_free(app->config_file);
 	g_free(app->root_path);
 	g_free(app->program);

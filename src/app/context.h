@@ -35,6 +35,7 @@ typedef struct {
 	gboolean initramfs;  /* the command line's request is that of the initramfs */
 	char *config_file;   /* --config, or NULL */
 	GbeConfig *config;
+	struct GbeKeys *keys; /* app/keys.h; NULL: none, or not asked for yet */
 	GbeCmdline cmdline;
 	int state_fd;  /* -1 until gbe_app_open_state() */
 	GbeLock *lock; /* NULL until gbe_app_lock() */

@@ -16,8 +16,9 @@ typedef struct {
 	char *member_path;  /* where member/ is to lie in the data, as in the present one */
 	GbeVerification *source;
 	GbeManifest *manifest;
-	int source_fd; /* the snapshot in the entry, while it comes in; else -1 */
-	guint64 taken; /* bytes of it */
+	int source_fd;	 /* the snapshot in the entry, while it comes in; else -1 */
+	guint64 taken;	 /* bytes of it */
+	gboolean proved; /* a keyed digest came with it */
 } GbeImporting;
 
 /* Runs etcd's tool on the snapshot in the entry; GBE_ERROR_REFUSED: there is none. It has ended, whatever

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 
 #include "app/inside.h"
+#include "app/sidecar.h"
 #include "app/snapshot.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
+#include "etcd/snapshot-sum.h"
 #include "fs/archive.h"
 #include "fs/compare.h"
 #include "fs/exchange.h"
@@ -129,6 +131,26 @@ put(const void *bytes, gsize size, gpointer data, GError **error)
 	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 }
 
+/* Its own checksum, which was compared, stands for all of it. */
+static bool
+prove_origin(GbeImporting *importing, GError **error)
+{
+	GbeSnapshotSum sum = {0};
+	g_autofree char *sha256 = NULL;
+	struct stat st;
+
+	if (fstat(importing->source_fd, &st) < 0 ||
+	    (st.st_size > GBE_SNAPSHOT_SUM &&
+	     pread(importing->source_fd, sum.last, GBE_SNAPSHOT_SUM,
+		   st.st_size - GBE_SNAPSHOT_SUM) != GBE_SNAPSHOT_SUM))
+		return gbe_throw_errno(error, errno, "cannot read %s", importing->options->path);
+	sha256 = gbe_snapshot_sum_text(&sum);
+	/* One without a checksum has nothing that could be signed. */
+	return importing->source->directory.db.size % GBE_SNAPSHOT_SECTOR != GBE_SNAPSHOT_SUM ||
+	       gbe_sidecar_prove_file(importing->app, importing->options->path, sha256,
+				      &importing->proved, error);
+}
+
 /* The file that is in the file, proved. */
 static bool
 unpack(GbeImporting *importing, GError **error)
@@ -149,7 +171,8 @@ unpack(GbeImporting *importing, GError **error)
 	     gbe_snapshot_check(
 		 importing->source,
 		 importing->options->no_checksum ? NULL : "--no-checksum takes it all the same",
-		 error);
+		 error) &&
+	     prove_origin(importing, error);
 	gbe_close_fd(&importing->source_fd);
 	return ok;
 }
@@ -217,6 +240,9 @@ describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, GE
 
 	if (importing->options->periodic)
 		manifest->origin = GBE_ORIGIN_PERIODIC;
+	/* What this very device has just saved is none of somebody else. */
+	manifest->outside = !importing->options->periodic;
+	manifest->proved = importing->proved;
 	manifest->voters = 1;
 	/* Whoever restored it may have left it to the etcd that will have it. */
 	if (manifest->etcd_version == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/preflight-checks.h"
 
+#include "app/keys.h"
 #include "app/status.h"
 #include "core/retention.h"
 #include "core/situation.h"
@@ -274,4 +275,14 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 				  "etcd's health cannot be told: %s", reason);
 		break;
 	}
+}
+
+void
+gbe_preflight_check_key(GbeApp *app, GPtrArray *findings)
+{
+	g_autoptr(GError) error = NULL;
+	const GbeKeys *keys = NULL;
+
+	if (!gbe_app_keys(app, &keys, &error))
+		gbe_preflight_add(findings, "key", GBE_PREFLIGHT_BAD, "%s", error->message);
 }

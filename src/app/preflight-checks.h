@@ -14,5 +14,7 @@ gboolean gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findi
 void gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
 			      const GbeHealthLook *look, GPtrArray *findings);
+/* Nothing where it is right, or none is configured. */
+void gbe_preflight_check_key(GbeApp *app, GPtrArray *findings);
 void gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel level,
 		       const char *format, ...) G_GNUC_PRINTF(4, 5);

@@ -79,6 +79,7 @@ gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 		if (gbe_preflight_check_store(observed, findings))
 			gbe_preflight_check_space(observed, findings);
 		gbe_preflight_check_etcd(app, observed, look, findings);
+		gbe_preflight_check_key(app, findings);
 	}
 	return findings;
 }

@@ -3,6 +3,7 @@
 
 #include "app/entries.h"
 #include "app/inside.h"
+#include "app/keys.h"
 #include "app/recover.h"
 #include "app/restore-private.h"
 #include "app/state.h"
@@ -300,6 +301,8 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeS
 
 	if (r.backup == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no backup %s", name);
+	if (!options->force && !gbe_keys_check_backup(app, r.backup, FALSE, error))
+		return false;
 	/* The etcd that gets this data has its WAL elsewhere, and that is not in the backup. */
 	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
 		return false;

@@ -77,7 +77,7 @@ read_again(Scrub *scrub, const GbeManifest *was, GbeManifest **ret_now, GError *
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
-	if (!gbe_store_read_manifest(entry_fd, was->name, &now, error))
+	if (!gbe_store_read_manifest(store, entry_fd, was->name, &now, error))
 		return false;
 	if (now->sequence == was->sequence && !now->consumed)
 		*ret_now = g_steal_pointer(&now);

@@ -7,6 +7,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "app/keys.h"
+#include "app/sidecar.h"
 #include "etcd/layout.h"
 #include "etcd/snapshot-sum.h"
 #include "fs/open.h"
@@ -15,6 +17,7 @@
 
 #define DATA_PART GBE_SNAPSHOT_DATA GBE_PART_SUFFIX
 #define META_PART GBE_SNAPSHOT_META GBE_PART_SUFFIX
+#define SEAL_PART GBE_SNAPSHOT_SEAL GBE_PART_SUFFIX
 
 static const char *const states[] = {
     [GBE_STORED_COMPLETE] = "complete",
@@ -36,6 +39,8 @@ stored_free(gpointer data)
 
 	g_free(stored->name);
 	g_free(stored->why);
+	g_free(stored->meta_sha256);
+	g_free(stored->hmac);
 	gbe_snapshot_meta_clear(&stored->meta);
 	g_free(stored);
 }
@@ -56,9 +61,13 @@ look_at_file(const char *name, gpointer data)
 {
 	GbeStored *stored = data;
 
-	if (g_str_equal(name, DATA_PART) || g_str_equal(name, META_PART))
+	static const char *const begun[] = {DATA_PART, META_PART, SEAL_PART, NULL};
+	static const char *const known[] = {GBE_SNAPSHOT_DATA, GBE_SNAPSHOT_META, GBE_SNAPSHOT_SEAL,
+					    NULL};
+
+	if (g_strv_contains(begun, name))
 		stored->begun_here = TRUE;
-	else if (!g_str_equal(name, GBE_SNAPSHOT_DATA) && !g_str_equal(name, GBE_SNAPSHOT_META))
+	else if (!g_strv_contains(known, name))
 		stored->holds_something = TRUE;
 }
 
@@ -80,6 +89,9 @@ read_meta(int entry_fd, GbeStored *stored, GError **error)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, GBE_SNAPSHOT_DATA " is %s",
 				 S_ISREG(st.st_mode) ? "empty" : "not a regular file");
 	stored->size = (guint64)st.st_size;
+	stored->meta_sha256 =
+	    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	stored->hmac = gbe_sidecar_read(entry_fd, GBE_SNAPSHOT_SEAL);
 	return gbe_snapshot_meta_parse(bytes, size, &stored->meta, error);
 }
 
@@ -220,7 +232,8 @@ sum_up(const void *bytes, gsize size, gpointer data, GError **error)
 }
 
 bool
-gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, GError **error)
+gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, char **ret_sha256,
+		    GError **error)
 {
 	Reading reading = {.put = put, .data = data};
 	bool ok;
@@ -228,6 +241,8 @@ gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, 
 	gbe_snapshot_sum_init(&reading.sum);
 	ok = gbe_archive_unpack(fd, what, sum_up, &reading, error) &&
 	     (gbe_snapshot_sum_check(&reading.sum, error) || gbe_prefix(error, "%s", what));
+	if (ok && ret_sha256 != NULL)
+		*ret_sha256 = gbe_snapshot_sum_text(&reading.sum);
 	gbe_snapshot_sum_clear(&reading.sum);
 	if (!ok && error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_CORRUPT))
 		(*error)->code = GBE_ERROR_VERIFY_FAILED;
@@ -236,7 +251,7 @@ gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, 
 
 bool
 gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArchivePut put,
-			gpointer data, GError **error)
+			gpointer data, char **ret_sha256, GError **error)
 {
 	gbe_autofd int entry_fd = -1;
 	gbe_autofd int fd = -1;
@@ -251,5 +266,30 @@ gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArch
 	if (!S_ISREG(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s/" GBE_SNAPSHOT_DATA " is not a regular file", name);
-	return gbe_snapshot_unpack(fd, name, put, data, error);
+	return gbe_snapshot_unpack(fd, name, put, data, ret_sha256, error);
+}
+
+bool
+gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
+			 const char *sha256, GError **error)
+{
+	g_autofree char *text = gbe_keyed_stored_text(stored->name, stored->meta_sha256, sha256);
+	const GbeKeys *keys = NULL;
+
+	if (!gbe_app_keys(app, &keys, error))
+		return false;
+	if (keys == NULL || gbe_keys_prove(keys, GBE_KEYED_STORED, text, stored->hmac))
+		return true;
+	if (stored->hmac == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s in %s has no keyed digest, and [store] key is set: push it "
+				 "again where that key is; or gunzip and import it, and restore "
+				 "that with --force",
+				 stored->name, store->path);
+	return gbe_throw(
+	    error, GBE_ERROR_VERIFY_FAILED,
+	    "%s in %s is not what somebody with a key of [store] key pushed under that "
+	    "name: it was changed, or signed with another key (one that was exchanged "
+	    "goes behind the new one)",
+	    stored->name, store->path);
 }

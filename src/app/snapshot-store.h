@@ -8,7 +8,8 @@
  * A push leaves, when the power goes after step n:
  *   1  mkdir <name>, sync of the store                     nothing: an empty directory
  *   2  <name>/etcd.backup.gz.part, synced, read back       nothing: swept by the next push or prune
- *   3  <name>/_etcd_backup.meta.part                       the same
+ *   3  <name>/_etcd_backup.meta.part                       the same; with [store] key before it
+ *      _etcd_backup.hmac, the keyed digest of name, meta file and database
  *   4  rename of 2 to etcd.backup.gz, sync                 the same: other tools look for the meta file
  *   5  sync of 3, rename to _etcd_backup.meta, sync        the snapshot
  * Prune goes the other way: 5 back to 3, sync, and what is left is swept.
@@ -34,6 +35,8 @@ typedef struct {
 	char *why;		  /* it is unreadable; else NULL */
 	GbeSnapshotName when;	  /* not of a foreign one */
 	GbeSnapshotMeta meta;	  /* of a complete one */
+	char *meta_sha256;	  /* of the file that ->meta was read from */
+	char *hmac;		  /* its keyed digest, as it is there, or NULL */
 	guint64 size;		  /* bytes in the store, of a complete one */
 	gboolean begun_here;	  /* a file is in it as only this program leaves it unfinished */
 	gboolean holds_something; /* besides the files of a snapshot */
@@ -59,13 +62,17 @@ const char *gbe_stored_state_to_string(GbeStoredState state);
 const GbeStored *gbe_snapshot_store_newest(const GbeSnapshotStore *store);
 /* Removes what was begun here and whose writer is gone. */
 bool gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error) GBE_CHECKED;
-/* Unpacks what is in @fd from where it stands; @put may be NULL. GBE_ERROR_VERIFY_FAILED: it is cut off or
- * damaged, or the checksum behind it is of something else. */
+/* Unpacks what is in @fd from where it stands; @put may be NULL. *ret_sha256 (may be NULL): of the database,
+ * hex. GBE_ERROR_VERIFY_FAILED: it is cut off or damaged, or the checksum behind it is of something else. */
 bool gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data,
-			 GError **error) GBE_CHECKED;
+			 char **ret_sha256, GError **error) GBE_CHECKED;
 /* The same of one in the store. */
 bool gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArchivePut put,
-			     gpointer data, GError **error) GBE_CHECKED;
+			     gpointer data, char **ret_sha256, GError **error) GBE_CHECKED;
+/* Was the database with that SHA-256 pushed under this name by somebody who has a key of ours? Where there is
+ * none, everything will do. GBE_ERROR_REFUSED: it has no keyed digest; _VERIFY_FAILED: a wrong one. */
+bool gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
+			      const char *sha256, GError **error) GBE_CHECKED;
 
 typedef bool (*GbeStoreProgress)(guint64 done, guint64 total, gpointer data); /* as for a save */
 

@@ -35,7 +35,7 @@ observe_entry(GbeStore *store, const char *name, GbeFacts *facts, GError **error
 	gbe_autofd int entry_fd = -1;
 
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
-	    !gbe_store_read_manifest(entry_fd, name, &manifest, error))
+	    !gbe_store_read_manifest(store, entry_fd, name, &manifest, error))
 		return false;
 	if (!manifest->consumed && !gbe_store_has_data(entry_fd))
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "backup %s has no data", name);

@@ -61,7 +61,7 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 
 		if (!points[i - 1].keep)
 			continue;
-		if (gbe_snapshot_store_read(store, stored->name, NULL, NULL, &local))
+		if (gbe_snapshot_store_read(store, stored->name, NULL, NULL, NULL, &local))
 			return true;
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 			g_propagate_error(error, g_steal_pointer(&local));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/snapshot-store.h"
 
+#include "app/sidecar.h"
 #include "app/snapshot.h"
 #include "fs/open.h"
 #include "fs/part.h"
@@ -60,7 +61,7 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	g_autoptr(GbeVerification) verification = NULL;
 	g_autoptr(GbeSnapshotStore) store = NULL;
 	const GbeStored *stored = NULL;
-	g_autofree char *name = NULL;
+	g_autofree char *name = NULL, *sha256 = NULL;
 	gbe_autofd int dir_fd = -1;
 	g_auto(GbePart) part = {.fd = -1};
 	Pull pull = {.options = options, .part = &part};
@@ -70,10 +71,12 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
 	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
 		return false;
-	if (!gbe_snapshot_store_read(store, stored->name, put, &pull, error) ||
+	if (!gbe_snapshot_store_read(store, stored->name, put, &pull, &sha256, error) ||
+	    !gbe_snapshot_store_prove(app, store, stored, sha256, error) ||
 	    !gbe_snapshot_prove(app, &part, &verification, error))
 		return gbe_prefix(error, "%s", store->path);
-	if (!gbe_part_publish(&part, error))
+	if (!gbe_sidecar_sign_file(app, dir_fd, name, sha256, error) ||
+	    !gbe_part_publish(&part, error))
 		return gbe_prefix(error, "%s", options->path);
 	*ret_name = g_strdup(stored->name);
 	*ret_verification = g_steal_pointer(&verification);

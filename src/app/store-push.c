@@ -10,6 +10,7 @@
 
 #include "app/endpoint.h"
 #include "app/export.h"
+#include "app/keys.h"
 #include "base/fault.h"
 #include "etcd/client.h"
 #include "fs/open.h"
@@ -32,8 +33,10 @@ typedef struct {
 	int source_fd;
 	guint64 total;
 	int entry_fd;
-	GbePart data, meta;
-	int lock_fd; /* keeps the lock when the data has its name */
+	GbePart data, meta, seal;
+	char *sha256;	     /* of the database, as it was read back */
+	const GbeKeys *keys; /* borrowed; NULL: nothing is signed */
+	int lock_fd;	     /* keeps the lock when the data has its name */
 	GbeStorePushed pushed;
 } Push;
 
@@ -52,6 +55,7 @@ push_clear(Push *push)
 
 	gbe_part_clear(&push->data);
 	gbe_part_clear(&push->meta);
+	gbe_part_clear(&push->seal);
 	/* Begun, and not published. Where it cannot be removed now, the next one sweeps it. */
 	if (push->entry_fd >= 0 &&
 	    !gbe_remove_tree_at(push->store->fd, push->pushed.name, &ignored))
@@ -60,6 +64,7 @@ push_clear(Push *push)
 	gbe_close_fd(&push->lock_fd);
 	gbe_close_fd(&push->source_fd);
 	gbe_store_pushed_clear(&push->pushed);
+	g_clear_pointer(&push->sha256, g_free);
 	g_clear_pointer(&push->store, gbe_snapshot_store_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Push, push_clear)
@@ -239,7 +244,7 @@ read_back(Push *push, GError **error)
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return gbe_throw_errno(error, errno, "cannot read %s", push->data.part);
-	return gbe_snapshot_unpack(fd, push->what, NULL, NULL, error) ||
+	return gbe_snapshot_unpack(fd, push->what, NULL, NULL, &push->sha256, error) ||
 	       gbe_prefix(error, "what was read back");
 }
 
@@ -257,11 +262,28 @@ write_data(Push *push, GError **error)
 }
 
 static bool
+sign(Push *push, const char *meta, GError **error)
+{
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, meta, -1);
+	g_autofree char *text = gbe_keyed_stored_text(push->pushed.name, sum, push->sha256);
+	g_autofree char *digest = NULL;
+
+	if (push->keys == NULL)
+		return true;
+	digest = gbe_keys_sign(push->keys, GBE_KEYED_STORED, text);
+	return new_part(push->entry_fd, GBE_SNAPSHOT_SEAL, &push->seal, error) &&
+	       gbe_part_write(&push->seal, digest, strlen(digest), error) &&
+	       gbe_part_write(&push->seal, "\n", 1, error) &&
+	       gbe_part_publish(&push->seal, error) && !GBE_FAULT("store-signed", error);
+}
+
+static bool
 publish(Push *push, GError **error)
 {
 	g_autofree char *text = gbe_snapshot_meta_print(&push->pushed.meta);
 
-	return new_part(push->entry_fd, GBE_SNAPSHOT_META, &push->meta, error) &&
+	return sign(push, text, error) &&
+	       new_part(push->entry_fd, GBE_SNAPSHOT_META, &push->meta, error) &&
 	       gbe_part_write(&push->meta, text, strlen(text), error) &&
 	       gbe_part_publish(&push->data, error) && gbe_part_publish(&push->meta, error) &&
 	       !GBE_FAULT("store-published", error);
@@ -277,10 +299,11 @@ gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *ret_pus
 			     .entry_fd = -1,
 			     .lock_fd = -1,
 			     .data = {.fd = -1},
-			     .meta = {.fd = -1}};
+			     .meta = {.fd = -1},
+			     .seal = {.fd = -1}};
 
 	if (!gbe_snapshot_store_open(app, options->store, &push.store, error) ||
-	    !gbe_app_open_state(app, TRUE, error) ||
+	    !gbe_app_keys(app, &push.keys, error) || !gbe_app_open_state(app, TRUE, error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store push", 0, &lock, error) ||
 	    !gbe_snapshot_store_sweep(push.store, error) || !open_source(&push, error))
 		return false;

@@ -9,6 +9,7 @@
 
 #include "app/by-hand.h"
 #include "app/import.h"
+#include "app/sidecar.h"
 #include "base/fault.h"
 #include "etcd/layout.h"
 #include "fs/open.h"
@@ -240,6 +241,7 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 	import.name = g_strdelimit(name, ":", '-');
 	ok = gbe_import(requests->app, &import, &imported, error);
 	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
 	restore.name = name;
 	if (!ok || GBE_FAULT("store-request-prepared", error) ||
 	    !gbe_by_hand_request(requests->app, &restore, &restored, error))

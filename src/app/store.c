@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/store.h"
 
+#include "app/keys.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "fs/exchange.h"
@@ -10,6 +11,7 @@
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
+#include "sys/events.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -123,8 +125,21 @@ open_near(GbeApp *app, GbeStore *store, GbeData *data, GError **error)
 		return true;
 	store->near = g_new0(GbeStore, 1);
 	store->near->fd = store->near->top_fd = -1;
+	store->near->keys = store->keys;
 	return place_near(app, data_fd, store->near, error) &&
 	       open_existing(app, store->near, error);
+}
+
+/* What cannot be signed is kept all the same; a restore says more of it. */
+static const GbeKeys *
+keys_of(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+	const GbeKeys *keys = NULL;
+
+	if (!gbe_app_keys(app, &keys, &error))
+		gbe_note("%s; what is written now is not signed", error->message);
+	return keys;
 }
 
 bool
@@ -133,6 +148,7 @@ gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, 
 	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
 
 	store->fd = store->top_fd = -1;
+	store->keys = keys_of(app);
 	if (!choose_place(app, data, store, error))
 		return false;
 	if (make ? !open_or_make(app, store, error) : !open_existing(app, store, error))
@@ -181,25 +197,6 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 }
 
 bool
-gbe_store_read_manifest(int entry_fd, const char *name, GbeManifest **ret_manifest, GError **error)
-{
-	g_autoptr(GbeManifest) manifest = NULL;
-	g_autofree char *bytes = NULL;
-	gsize size = 0;
-
-	if (!gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size,
-			      error) ||
-	    !gbe_manifest_parse(bytes, size, &manifest, error))
-		return gbe_prefix(error, "backup %s", name);
-	if (!g_str_equal(manifest->name, name))
-		return gbe_throw(error, GBE_ERROR_CORRUPT,
-				 "backup %s: its manifest is that of %s (renamed by hand?)", name,
-				 manifest->name);
-	*ret_manifest = g_steal_pointer(&manifest);
-	return true;
-}
-
-bool
 gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd, GError **error)
 {
 	gbe_autofd int entry_fd = -1;
@@ -210,20 +207,6 @@ gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd, GError **err
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
 	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, ret_fd, error))
 		return gbe_prefix(error, "backup %s", name);
-	return true;
-}
-
-bool
-gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
-{
-	g_autofree char *text = gbe_manifest_print(manifest);
-	gbe_autofd int entry_fd = -1;
-
-	store = gbe_store_at(store, manifest->name);
-	if (!gbe_open_dir_at(store->fd, manifest->name, &entry_fd, error) ||
-	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_DURABLE, error))
-		return gbe_prefix(error, "manifest of %s", manifest->name);
 	return true;
 }
 
@@ -258,7 +241,7 @@ sweep_pending(GbeStore *store, const char *pending, GError **error)
 	if (!gbe_store_has_data(entry_fd))
 		return gbe_remove_tree_at(store->fd, pending, error);
 	/* Data without a readable manifest may be the only copy of what was displaced: it stays. */
-	if (!gbe_store_read_manifest(entry_fd, name, &manifest, NULL))
+	if (!gbe_store_read_manifest(store, entry_fd, name, &manifest, NULL))
 		return true;
 	return gbe_rename_new_at(store->fd, pending, store->fd, name, error) &&
 	       gbe_sync_dir(store->fd, store->path, error);
@@ -304,21 +287,5 @@ gbe_store_sweep(GbeStore *store, const char *skip, GError **error)
 			    : !gbe_remove_tree_at(store->fd, name, error))
 			return gbe_prefix(error, "sweep the store %s", store->path);
 	}
-	return true;
-}
-
-bool
-gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error)
-{
-	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
-	g_autofree char *text = gbe_manifest_print(manifest);
-	gbe_autofd int entry_fd = -1;
-
-	if (mkdirat(store->fd, pending, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in the store", pending);
-	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
-	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_LATER, error))
-		return gbe_prefix(error, "manifest of %s", manifest->name);
 	return true;
 }

@@ -21,6 +21,7 @@ struct GbeStore {
 	int fd;	    /* -1: it is not there (yet) */
 	int top_fd; /* below .greenboot-etcd/: the root of the data's file system; else -1 */
 	char *fs;   /* id of its file system, or NULL */
+	const GbeKeys *keys; /* what manifests are signed with: [store] key; borrowed, or NULL */
 	/* A store on another file system than the data's cannot take a displaced tree by rename. Those
 	 * lie below .greenboot-etcd/ at the root of the data's, and are listed from there. NULL: the
 	 * store itself is near. */
@@ -47,8 +48,9 @@ bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 /* Does a backup have a tree? A consumed one has none. */
 gboolean gbe_store_has_data(int entry_fd);
-bool gbe_store_read_manifest(int entry_fd, const char *name, GbeManifest **ret_manifest,
-			     GError **error) GBE_CHECKED;
+/* With what is to be thought of its keyed digest. */
+bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
+			     GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
 /* Rewrites <name>/manifest.json, durable. */
 bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
 			      GError **error) GBE_CHECKED;

@@ -80,6 +80,8 @@ read_displaced(GbeMembers *m, GbeIntent *intent)
 		return;
 	if (!gbe_manifest_from_json(object, &intent->displaced, &m->error))
 		(void)gbe_prefix(&m->error, "\"displaced\"");
+	else
+		intent->displaced->seal = GBE_SEAL_NEW; /* the intent has a seal of its own */
 }
 
 bool

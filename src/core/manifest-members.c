@@ -170,6 +170,10 @@ read_content(GbeMembers *m, GbeManifest *manifest)
 	manifest->total_keys = gbe_members_i64(m, "total_keys", -1);
 	manifest->hash_kv = gbe_members_i64(m, "hash_kv", -1);
 	manifest->data_version = gbe_members_string(m, "data_version", NULL);
+	manifest->outside = gbe_members_bool(m, "outside");
+	manifest->proved = gbe_members_bool(m, "proved");
+	manifest->hmac = gbe_members_string(m, "hmac", NULL);
+	manifest->seal = manifest->hmac != NULL ? GBE_SEAL_WRONG : GBE_SEAL_NONE;
 }
 
 /* What this program would not write itself: a newer one's members and words. Hardly ever any. A thousand
@@ -307,6 +311,10 @@ print_inside(JsonObject *object, const GbeManifest *manifest)
 	print_later(object, "hash_kv", manifest->hash_kv);
 	print_later(object, "scrubbed", manifest->scrubbed);
 	print_mark(object, "discard", manifest->discard);
+	print_mark(object, "outside", manifest->outside);
+	print_mark(object, "proved", manifest->proved);
+	if (manifest->hmac != NULL)
+		gbe_json_set_string(object, "hmac", manifest->hmac);
 }
 
 static void

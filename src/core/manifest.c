@@ -52,6 +52,7 @@ gbe_manifest_free(GbeManifest *manifest)
 	g_free(manifest->storage_version);
 	g_free(manifest->member_id);
 	g_free(manifest->cluster_id);
+	g_free(manifest->hmac);
 	g_free(manifest->data_version);
 	g_clear_pointer(&manifest->unknown, json_object_unref);
 	g_free(manifest);
@@ -103,6 +104,7 @@ gbe_manifest_copy(const GbeManifest *manifest)
 	copy->storage_version = g_strdup(manifest->storage_version);
 	copy->member_id = g_strdup(manifest->member_id);
 	copy->cluster_id = g_strdup(manifest->cluster_id);
+	copy->hmac = g_strdup(manifest->hmac);
 	copy->data_version = g_strdup(manifest->data_version);
 	/* Never changed once read, so that it can be shared. */
 	copy->unknown = manifest->unknown != NULL ? json_object_ref(manifest->unknown) : NULL;
@@ -138,15 +140,80 @@ gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifest, GE
 	       gbe_manifest_from_json(object, ret_manifest, error);
 }
 
-char *
-gbe_manifest_print(const GbeManifest *manifest)
+/* As it is written: without its list of files, where that would make it too large. */
+static JsonObject *
+printable(const GbeManifest *manifest)
 {
 	g_autoptr(JsonObject) object = gbe_manifest_to_json(manifest, TRUE);
 	g_autofree char *text = gbe_json_print_object(object);
-	g_autoptr(JsonObject) without_files = NULL;
 
 	if (strlen(text) <= GBE_JSON_MAX_SIZE)
-		return g_steal_pointer(&text);
-	without_files = gbe_manifest_to_json(manifest, FALSE);
-	return gbe_json_print_object(without_files);
+		return g_steal_pointer(&object);
+	return gbe_manifest_to_json(manifest, FALSE);
+}
+
+char *
+gbe_manifest_print(const GbeManifest *manifest)
+{
+	g_autoptr(JsonObject) object = printable(manifest);
+
+	return gbe_json_print_object(object);
+}
+
+static gint
+by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp(a, b);
+}
+
+/* All members but the digest, in an order that does not depend on who wrote them. */
+static char *
+signed_text(JsonObject *object)
+{
+	g_autoptr(JsonObject) sorted = json_object_new();
+	g_autoptr(GList) names = g_list_sort(json_object_get_members(object), by_name);
+
+	for (GList *item = names; item != NULL; item = item->next)
+		if (!g_str_equal(item->data, "hmac"))
+			json_object_set_member(
+			    sorted, item->data,
+			    json_node_copy(json_object_get_member(object, item->data)));
+	return gbe_json_print_object(sorted);
+}
+
+char *
+gbe_manifest_print_signed(const GbeManifest *manifest, const GbeKeys *keys)
+{
+	g_autoptr(GbeManifest) copy = gbe_manifest_copy(manifest);
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *text = NULL;
+
+	if (keys == NULL)
+		g_clear_pointer(&copy->hmac, g_free);
+	if (keys == NULL || (copy->seal != GBE_SEAL_NEW && copy->seal != GBE_SEAL_RIGHT))
+		return gbe_manifest_print(copy);
+	/* What stands in its place is as long as it. */
+	g_free(copy->hmac);
+	copy->hmac = g_strnfill(GBE_KEYED_LENGTH, '0');
+	object = printable(copy);
+	text = signed_text(object);
+	g_free(copy->hmac);
+	copy->hmac = gbe_keys_sign(keys, GBE_KEYED_MANIFEST, text);
+	gbe_json_set_string(object, "hmac", copy->hmac);
+	return gbe_json_print_object(object);
+}
+
+void
+gbe_manifest_check_seal(GbeManifest *manifest, const GbeKeys *keys)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *text = NULL;
+
+	if (manifest->hmac == NULL)
+		return;
+	object = printable(manifest);
+	text = signed_text(object);
+	manifest->seal = gbe_keys_prove(keys, GBE_KEYED_MANIFEST, text, manifest->hmac)
+			     ? GBE_SEAL_RIGHT
+			     : GBE_SEAL_WRONG;
 }

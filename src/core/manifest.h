@@ -8,6 +8,7 @@
 
 #include "core/deployment.h"
 #include "core/fingerprint.h"
+#include "core/keyed.h"
 #include "core/lineage.h"
 #include "core/stamp.h"
 #include "core/verdict.h"
@@ -29,6 +30,14 @@ typedef enum {
 	GBE_VERIFIED_SANITY, /* and they are sound, as far as `sanity` looks */
 	GBE_VERIFIED_FULL,
 } GbeVerified;
+
+/* What is known of the keyed digest in the manifest, once it was read. */
+typedef enum {
+	GBE_SEAL_NEW,	/* it was not read: whoever writes it signs it */
+	GBE_SEAL_NONE,	/* there is none */
+	GBE_SEAL_WRONG, /* it is not right, or nobody has looked */
+	GBE_SEAL_RIGHT,
+} GbeSeal;
 
 typedef struct {
 	char *path;   /* relative to data/ */
@@ -78,6 +87,10 @@ typedef struct {
 	gint64 compact_revision; /* this and the next two: where every row was read */
 	gint64 total_keys;	 /* what etcdctl calls so: rows of all buckets */
 	gint64 hash_kv;		 /* etcd's hash of keys and values at ->revision */
+	gboolean outside;	 /* imported: a file that came from anywhere */
+	gboolean proved;	 /* and a keyed digest came with that */
+	char *hmac;		 /* hex, of all else in here (core/keyed.h), or NULL */
+	GbeSeal seal;		 /* of the one that was read; not written */
 	char *data_version;	 /* contents of [etcd] version-file, first line */
 	JsonObject *unknown;	 /* members and words of a newer program, or NULL: written again */
 } GbeManifest;
@@ -95,6 +108,11 @@ bool gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifes
 			GError **error) GBE_CHECKED;
 /* Always one that can be read again: a list of files that would make it too large is left out. */
 char *gbe_manifest_print(const GbeManifest *manifest);
+/* The same with a keyed digest, where that is new or was right before: nothing that was not signed, or that somebody
+ * has changed, is signed by being written again. @keys NULL: without one. */
+char *gbe_manifest_print_signed(const GbeManifest *manifest, const GbeKeys *keys);
+/* Sets ->seal of one that was read. */
+void gbe_manifest_check_seal(GbeManifest *manifest, const GbeKeys *keys);
 /* As part of another record. @with_files false: the list of files is null. */
 bool gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest,
 			    GError **error) GBE_CHECKED;

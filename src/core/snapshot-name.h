@@ -14,6 +14,8 @@
 /* The files of an entry, <store>/<name>/: the second is written last, and without it there is no snapshot. */
 #define GBE_SNAPSHOT_DATA "etcd.backup.gz"
 #define GBE_SNAPSHOT_META "_etcd_backup.meta"
+/* This program's own, and written before that: a keyed digest (core/keyed.h), where there is a key. */
+#define GBE_SNAPSHOT_SEAL "_etcd_backup.hmac"
 
 /* In place of a name: the newest. */
 #define GBE_SNAPSHOT_LATEST "latest"

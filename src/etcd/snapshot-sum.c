@@ -93,3 +93,13 @@ gbe_snapshot_sum_check(GbeSnapshotSum *sum, GError **error)
 				 "the database is not what the checksum behind it says");
 	return true;
 }
+
+char *
+gbe_snapshot_sum_text(const GbeSnapshotSum *sum)
+{
+	GString *text = g_string_new(NULL);
+
+	for (gsize i = 0; i < GBE_SNAPSHOT_SUM; i++)
+		g_string_append_printf(text, "%02x", sum->last[i]);
+	return g_string_free(text, FALSE);
+}

@@ -30,3 +30,5 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeSnapshotSum, gbe_snapshot_sum_clear)
 void gbe_snapshot_sum_push(GbeSnapshotSum *sum, const guint8 *bytes, gsize size);
 /* Once, after all of it. GBE_ERROR_VERIFY_FAILED: it is cut off, has no checksum, or another one. */
 bool gbe_snapshot_sum_check(GbeSnapshotSum *sum, GError **error) GBE_CHECKED;
+/* The one that was found right, hex: it stands for all of the database. Newly allocated. */
+char *gbe_snapshot_sum_text(const GbeSnapshotSum *sum);

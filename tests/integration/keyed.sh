@@ -1,0 +1,269 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# [store] key: what travels is signed, and what came from outside is restored only where that is right. What the
+# device made itself brings it back whatever became of the key.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+STORE=/srv/store
+KEY=/etc/greenboot-etcd/store.key
+BACKUPS=/var/lib/greenboot-etcd/backups
+SEAL=_etcd_backup.hmac
+
+new_key() { openssl rand -hex 32; }
+use_key() { # TEXT
+	printf '%s\n' "$@" >"$ROOT$KEY"
+	chmod 600 "$ROOT$KEY"
+	config store "key=$KEY"
+}
+
+# A device with an etcd in use, a store, and etcd's tools.
+with_store() {
+	device "$1"
+	power_on
+	put_many base 20
+	judge green
+	mkdir -p "$ROOT$STORE" "$ROOT/usr/bin"
+	cp "$(command -v "$ETCD")" "$(command -v "$ETCDCTL")" "$ROOT/usr/bin/"
+	config store "directory=$STORE"
+}
+push() {
+	assert_exit 0 gbe --json store push "$@"
+	NAME=$(jq -r .name <<<"$OUT")
+}
+has_hmac() { jq -r 'has("hmac")' "$ROOT$BACKUPS/$1/manifest.json"; }
+
+# Pushed, pulled, imported, restored: signed all the way.
+travels() {
+	local state
+
+	with_store "$1"
+	use_key "$(new_key)"
+	state=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
+	push
+	assert_eq "what is in it" "$(ls -A "$ROOT$STORE/$NAME" | sort | tr '\n' ' ')" \
+		"$SEAL _etcd_backup.meta etcd.backup.gz "
+	assert_eq "mode" "$(stat -c %a "$ROOT$STORE/$NAME/$SEAL")" 600
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	assert_exists "$ROOT/var/pulled.db.hmac"
+	assert_exit 0 gbe import /var/pulled.db arrived
+	assert_eq "proved" "$(json '[.manifest.outside, .manifest.proved] | join(" ")' show arrived)" "true true"
+	put later x
+	stop_etcd
+	assert_exit 0 gbe restore arrived
+	start_etcd
+	assert_eq "HashKV" "$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')" "$state"
+	# As a request, too.
+	install -d -m 700 "$ROOT$STORE/requests"
+	printf '{"request":"restore","snapshot":"%s"}' "$NAME" >"$ROOT$STORE/requests/one.json"
+	chmod 600 "$ROOT$STORE/requests/one.json"
+	assert_exit 0 gbe store requests run
+	assert_eq "left" "$(cd "$ROOT/var/lib/greenboot-etcd" && compgen -G 'store-request.db*' || true)" ""
+	shutdown
+	power_on
+	started
+	assert_json .last_operation.result done status
+	# It can be pruned like any other.
+	assert_exit 0 gbe store prune -n
+}
+
+# refused STATUS WORDS: nothing comes of a pull.
+refused() {
+	assert_exit "$1" gbe store pull "$NAME" /var/none.db
+	assert_match "why" "$ERR" "*$2*"
+	assert_missing "$ROOT/var/none.db"
+	assert_missing "$ROOT/var/none.db.hmac"
+}
+
+# What somebody did to it on its way.
+tampered() {
+	local entry old new
+
+	with_store xfs
+	old=$(new_key) new=$(new_key)
+	use_key "$old"
+	push
+	entry=$ROOT$STORE/$NAME
+	cp -a "$entry" "$GBE_MEM/pushed"
+	again() { rm -rf "$entry" && cp -a "$GBE_MEM/pushed" "$entry"; }
+	# Another database, sound and with a checksum of its own.
+	put forged x
+	ctl snapshot save "$ROOT/var/forged.db" >/dev/null 2>&1
+	gzip -c "$ROOT/var/forged.db" >"$entry/etcd.backup.gz"
+	refused 6 "not what somebody with a key*pushed"
+	again
+	sed -i 's/"memberCount" : 1/"memberCount" : 3/' "$entry/_etcd_backup.meta"
+	! cmp -s "$entry/_etcd_backup.meta" "$GBE_MEM/pushed/_etcd_backup.meta"
+	refused 6 "not what somebody"
+	again
+	rm "$entry/$SEAL"
+	refused 5 "no keyed digest*push it again*"
+	again
+	for text in "" x "$(printf '%064d' 0)"; do
+		echo "$text" >"$entry/$SEAL"
+		refused 6 "not what somebody"
+	done
+	# What is longer than a digest is none.
+	head -c 300 /dev/zero | tr '\0' a >"$entry/$SEAL"
+	refused 5 "no keyed digest"
+	again
+	rm "$entry/$SEAL"
+	ln -s /etc/passwd "$entry/$SEAL"
+	refused 5 "no keyed digest"
+	again
+	# An old one under a new name.
+	mv "$entry" "$ROOT$STORE/2030-01-01T00:00:00Z-000001"
+	NAME=2030-01-01T00:00:00Z-000001 refused 6 "under that name"
+	mv "$ROOT$STORE/2030-01-01T00:00:00Z-000001" "$entry"
+	# Another key; the old one behind the new one.
+	use_key "$new"
+	refused 6 "signed with another key"
+	use_key "# of 2026" "$new" "" "# of 2025" "$old"
+	assert_exit 0 gbe store pull "$NAME" /var/pulled.db
+	# Between pull and import.
+	cp "$ROOT/var/forged.db" "$ROOT/var/pulled.db"
+	assert_exit 6 gbe import /var/pulled.db forged
+	assert_match "why" "$ERR" "*is not what*hmac was signed for*"
+	assert_missing "$ROOT$BACKUPS/forged"
+	assert_missing "$ROOT$BACKUPS/.partial-forged"
+	# Without a digest it can be looked at, and restored by force alone.
+	rm "$ROOT/var/pulled.db.hmac"
+	assert_exit 0 gbe import /var/pulled.db foreign
+	stop_etcd
+	assert_exit 5 gbe restore foreign
+	assert_match "why" "$ERR" "*came from outside*--force*"
+	assert_exit 5 gbe restore foreign --next-boot
+	# Nor when it is made look like one that was proved, or like one's own.
+	sed -i 's/"outside" : true,\?/"outside" : true, "proved" : true,/' "$ROOT$BACKUPS/foreign/manifest.json"
+	assert_exit 5 gbe restore foreign
+	sed -i 's/"outside" : true, "proved" : true,//' "$ROOT$BACKUPS/foreign/manifest.json"
+	assert_exit 5 gbe restore foreign
+	assert_match "why" "$ERR" "*is not what was signed*"
+	# Writing it again, as a pin does, does not sign it.
+	assert_exit 0 gbe pin foreign
+	assert_exit 5 gbe restore foreign
+	assert_exit 0 gbe restore foreign --force
+	start_etcd
+	assert_eq "forced" "$(get forged)" x
+	# What the device has is signed with the new key, and no key is asked for where there is none.
+	stop_etcd
+	assert_exit 0 gbe backup own
+	assert_eq "signed" "$(has_hmac own)" true
+	unconfig store key
+	assert_exit 0 gbe restore own
+}
+
+# The rule in one sentence: the device comes back by itself, key or no key.
+comes_back() {
+	device "$1"
+	power_on
+	put_many base 20
+	put owner A
+	judge green
+	stop_etcd
+	assert_exit 0 gbe backup before
+	start_etcd
+	assert_eq "before there was a key" "$(has_hmac before)" false
+	use_key "$(new_key)"
+	stop_etcd
+	assert_exit 0 gbe restore before
+	start_etcd
+	# An update fails; what brings A back was made without a key: finalize's backup, taken off its digest.
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	case $2 in
+	stripped) unsign_all ;;
+	wrong) use_key "$(new_key)" ;;
+	unreadable) chmod 644 "$ROOT$KEY" ;;
+	esac
+	power_on
+	booted B
+	started
+	b_writes
+	fail_until_rollback b_again
+	booted A
+	holds "A's data" "$A_STATE"
+	judge green
+	[[ $2 == unreadable ]] || return 0
+	stop_etcd
+	assert_exit 5 gbe restore before
+	assert_match "why" "$ERR" "*store.key*not root's alone*chmod 0600*"
+	mkdir -p "$ROOT$STORE"
+	assert_exit 5 gbe store push --store="$STORE"
+}
+unsign_all() {
+	local file
+
+	for file in "$ROOT$BACKUPS"/*/manifest.json; do
+		jq 'del(.hmac)' "$file" >"$GBE_MEM/manifest"
+		cat "$GBE_MEM/manifest" >"$file"
+	done
+}
+
+# A file of keys that nobody should believe.
+key_files() {
+	with_store xfs
+	stop_etcd
+	gbe backup one
+	start_etcd
+	config store "key=$KEY"
+	bad() { # STATUS WORDS
+		assert_exit "$1" gbe store push one
+		assert_match "why" "$ERR" "*[store\] key $KEY*$2*"
+		OUT=$(gbe --json preflight) || true
+		assert_match "preflight" "$OUT" "*$KEY*"
+	}
+	bad 1 ""
+	mkdir "$ROOT$KEY" && bad 5 "not a regular file" && rmdir "$ROOT$KEY"
+	mkfifo -m 600 "$ROOT$KEY" && bad 5 "not a regular file" && rm "$ROOT$KEY"
+	new_key >"$ROOT/etc/elsewhere"
+	chmod 600 "$ROOT/etc/elsewhere"
+	ln -s ../elsewhere "$ROOT$KEY" && bad 1 "" && rm "$ROOT$KEY"
+	use_key "$(new_key)"
+	chmod 640 "$ROOT$KEY" && bad 5 "mode 0640"
+	chmod 600 "$ROOT$KEY" && chown 1:1 "$ROOT$KEY" && bad 5 "owner 1"
+	chown 0:0 "$ROOT$KEY" && chmod 777 "$ROOT/etc/greenboot-etcd" && bad 5 "written by others"
+	chmod 755 "$ROOT/etc/greenboot-etcd"
+	use_key hunter2 && bad 2 "line 1 is no key"
+	! grep -q hunter2 <<<"$ERR$OUT"
+	use_key "# none" && bad 2 "no key"
+	# Backups go on, unsigned, and it is said.
+	stop_etcd
+	assert_exit 0 gbe -v backup two
+	assert_match "said" "$ERR" "*is not signed*"
+	assert_eq "signed" "$(has_hmac two)" false
+}
+
+# A push that dies when its digest is there and its meta file is not: nothing, swept by the next.
+cut() {
+	local first
+
+	with_store "$1"
+	use_key "$(new_key)"
+	assert_exit 137 env GREENBOOT_ETCD_FAULT=store-signed=kill "$BUILD_FAULTS/greenboot-etcd" \
+		--root="$ROOT" store push
+	first=$(ls "$ROOT$STORE")
+	assert_exists "$ROOT$STORE/$first/$SEAL"
+	assert_missing "$ROOT$STORE/$first/_etcd_backup.meta"
+	assert_eq "state" "$(gbe --json store list | jq -r '.snapshots[0].state')" unfinished
+	push
+	assert_eq "swept" "$(ls "$ROOT$STORE")" "$NAME"
+	assert_exit 0 gbe store pull "$NAME" /var/pulled.db
+}
+
+suite_begin "$@"
+for kind in xfs ext4; do
+	run_case "travels@$kind" travels "$kind"
+done
+run_case tampered tampered
+for how in stripped wrong unreadable; do
+	run_case "comes-back-$how" comes_back xfs "$how"
+done
+run_case key-files key_files
+run_case cut@xfs cut xfs
+suite_end
