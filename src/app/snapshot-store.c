@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "app/age.h"
 #include "app/keys.h"
 #include "app/sidecar.h"
 #include "etcd/layout.h"
@@ -17,6 +18,7 @@
 
 #define DATA_PART GBE_SNAPSHOT_DATA GBE_PART_SUFFIX
 #define META_PART GBE_SNAPSHOT_META GBE_PART_SUFFIX
+#define AGE_PART GBE_SNAPSHOT_AGE GBE_PART_SUFFIX
 #define SEAL_PART GBE_SNAPSHOT_SEAL GBE_PART_SUFFIX
 
 static const char *const states[] = {
@@ -61,9 +63,9 @@ look_at_file(const char *name, gpointer data)
 {
 	GbeStored *stored = data;
 
-	static const char *const begun[] = {DATA_PART, META_PART, SEAL_PART, NULL};
-	static const char *const known[] = {GBE_SNAPSHOT_DATA, GBE_SNAPSHOT_META, GBE_SNAPSHOT_SEAL,
-					    NULL};
+	static const char *const begun[] = {DATA_PART, AGE_PART, META_PART, SEAL_PART, NULL};
+	static const char *const known[] = {GBE_SNAPSHOT_DATA, GBE_SNAPSHOT_AGE, GBE_SNAPSHOT_META,
+					    GBE_SNAPSHOT_SEAL, NULL};
 
 	if (g_strv_contains(begun, name))
 		stored->begun_here = TRUE;
@@ -81,7 +83,10 @@ read_meta(int entry_fd, GbeStored *stored, GError **error)
 	if (!gbe_read_file_at(entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &bytes, &size,
 			      error))
 		return false;
-	if (fstatat(entry_fd, GBE_SNAPSHOT_DATA, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	stored->encrypted = faccessat(entry_fd, GBE_SNAPSHOT_DATA, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+			    faccessat(entry_fd, GBE_SNAPSHOT_AGE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (fstatat(entry_fd, stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, &st,
+		    AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT
 			   ? gbe_throw(error, GBE_ERROR_CORRUPT, GBE_SNAPSHOT_DATA " is missing")
 			   : gbe_throw_errno(error, errno, "cannot look at " GBE_SNAPSHOT_DATA);
@@ -152,6 +157,8 @@ gbe_snapshot_store_find(GbeApp *app, const char *directory, GbeSnapshotStore **r
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "no store: --store=DIR names one, or [store] directory");
 	store->path = g_strdup(path);
+	store->app = app;
+	store->identity = app->config->store.identity;
 	store->stored = g_ptr_array_new_with_free_func(stored_free);
 	absolute = app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
 	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &store->fd, error))
@@ -210,6 +217,8 @@ gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 			return false;
 		if (nobody_writes(entry_fd, DATA_PART) &&
 		    nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&
+		    nobody_writes(entry_fd, AGE_PART) &&
+		    nobody_writes(entry_fd, GBE_SNAPSHOT_AGE) &&
 		    !gbe_remove_tree_at(store->fd, stored->name, error))
 			return false;
 	}
@@ -249,24 +258,57 @@ gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, 
 	return ok;
 }
 
+/* What comes out of age, or of the file itself. */
+typedef struct {
+	const char *what;
+	GbeArchivePut put;
+	gpointer data;
+	char **ret_sha256;
+} Unpacking;
+
+static bool
+unpack_stream(int fd, gpointer data, GError **error)
+{
+	const Unpacking *unpacking = data;
+
+	return gbe_snapshot_unpack(fd, unpacking->what, unpacking->put, unpacking->data,
+				   unpacking->ret_sha256, error);
+}
+
+static bool
+decrypt(const GbeSnapshotStore *store, int fd, const Unpacking *unpacking, GError **error)
+{
+	if (store->identity == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s is encrypted: --identity=FILE or [store] identity name what "
+				 "decrypts it",
+				 unpacking->what);
+	return gbe_age_decrypt(store->app, store->identity, fd, unpacking->what, unpack_stream,
+			       (gpointer)unpacking, error);
+}
+
 bool
 gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArchivePut put,
 			gpointer data, char **ret_sha256, GError **error)
 {
 	gbe_autofd int entry_fd = -1;
 	gbe_autofd int fd = -1;
+	const Unpacking unpacking = {name, put, data, ret_sha256};
+	gboolean encrypted;
 	struct stat st;
 
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error))
 		return false;
-	fd = openat(entry_fd, GBE_SNAPSHOT_DATA,
+	encrypted = faccessat(entry_fd, GBE_SNAPSHOT_DATA, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	fd = openat(entry_fd, encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s/" GBE_SNAPSHOT_DATA, name);
 	if (!S_ISREG(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s/" GBE_SNAPSHOT_DATA " is not a regular file", name);
-	return gbe_snapshot_unpack(fd, name, put, data, ret_sha256, error);
+	return encrypted ? decrypt(store, fd, &unpacking, error)
+			 : unpack_stream(fd, (gpointer)&unpacking, error);
 }
 
 bool

@@ -38,6 +38,7 @@ typedef struct {
 	char *meta_sha256;	  /* of the file that ->meta was read from */
 	char *hmac;		  /* its keyed digest, as it is there, or NULL */
 	guint64 size;		  /* bytes in the store, of a complete one */
+	gboolean encrypted;	  /* by age; its name says it */
 	gboolean begun_here;	  /* a file is in it as only this program leaves it unfinished */
 	gboolean holds_something; /* besides the files of a snapshot */
 } GbeStored;
@@ -45,7 +46,9 @@ typedef struct {
 typedef struct {
 	char *path; /* as it was given */
 	int fd;
-	GPtrArray *stored; /* of GbeStored: foreign ones, then the others, the oldest first */
+	GbeApp *app;
+	const char *identity; /* what decrypts: [store] identity, or another one; NULL */
+	GPtrArray *stored;    /* of GbeStored: foreign ones, then the others, the oldest first */
 } GbeSnapshotStore;
 
 /* @directory NULL: [store] directory. GBE_ERROR_USAGE: neither; _NOT_FOUND: it is not there. */
@@ -100,8 +103,9 @@ bool gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *re
 
 typedef struct {
 	const char *store;
-	const char *name; /* or GBE_SNAPSHOT_LATEST */
-	const char *path; /* not there */
+	const char *name;     /* or GBE_SNAPSHOT_LATEST */
+	const char *path;     /* not there */
+	const char *identity; /* absolute, without --root; NULL: [store] identity */
 	GbeStoreProgress progress;
 	gpointer progress_data;
 } GbeStorePull;

@@ -66,8 +66,11 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	g_auto(GbePart) part = {.fd = -1};
 	Pull pull = {.options = options, .part = &part};
 
-	if (!gbe_snapshot_store_open(app, options->store, &store, error) ||
-	    !find(store, options->name, &stored, error) ||
+	if (!gbe_snapshot_store_open(app, options->store, &store, error))
+		return false;
+	if (options->identity != NULL)
+		store->identity = options->identity;
+	if (!find(store, options->name, &stored, error) ||
 	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
 	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
 		return false;

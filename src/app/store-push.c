@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "app/age.h"
 #include "app/endpoint.h"
 #include "app/export.h"
 #include "app/keys.h"
@@ -248,14 +249,66 @@ read_back(Push *push, GError **error)
 	       gbe_prefix(error, "what was read back");
 }
 
+/* Of a file as it is now. */
+static bool
+sum_up(const Push *push, char **ret_sha256, GError **error)
+{
+	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+	guint8 bytes[65536];
+
+	for (off_t at = 0;;) {
+		ssize_t got = pread(push->data.fd, bytes, sizeof(bytes), at);
+
+		if (got < 0)
+			return gbe_throw_errno(error, errno, "cannot read %s", push->data.part);
+		if (got == 0)
+			break;
+		g_checksum_update(sum, bytes, got);
+		at += got;
+	}
+	*ret_sha256 = g_strdup(g_checksum_get_string(sum));
+	return true;
+}
+
+/* Who has no identity cannot look into it again: the disk has, byte for byte, what age wrote. */
+static bool
+encrypt(Push *push, GError **error)
+{
+	const char *recipients = push->app->config->store.encrypt_to;
+	g_autofree char *written = NULL, *on_disk = NULL;
+	struct stat st;
+
+	if (lseek(push->source_fd, 0, SEEK_SET) < 0 ||
+	    !gbe_snapshot_unpack(push->source_fd, push->what, NULL, NULL, &push->sha256, error) ||
+	    lseek(push->source_fd, 0, SEEK_SET) < 0 ||
+	    !gbe_age_encrypt_gzip(push->app, recipients, push->source_fd, push->what, push->data.fd,
+				  push->total, push->options->progress,
+				  push->options->progress_data, error) ||
+	    !sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
+		return false;
+	(void)posix_fadvise(push->data.fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (!sum_up(push, &on_disk, error) || fstat(push->data.fd, &st) < 0)
+		return false;
+	push->pushed.size = (guint64)st.st_size;
+	push->data.written = st.st_size;
+	return (g_str_equal(written, on_disk) && gbe_age_is_encrypted(push->data.fd)) ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "what was read back is not what was written");
+}
+
 static bool
 write_data(Push *push, GError **error)
 {
-	if (!new_part(push->entry_fd, GBE_SNAPSHOT_DATA, &push->data, error))
+	gboolean encrypted = push->app->config->store.encrypt_to != NULL;
+
+	if (!new_part(push->entry_fd, encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, &push->data,
+		      error))
 		return false;
 	/* For those who sweep; a share without locks is swept by nobody. */
 	(void)flock(push->data.fd, LOCK_EX | LOCK_NB);
 	push->lock_fd = fcntl(push->data.fd, F_DUPFD_CLOEXEC, 0);
+	if (encrypted)
+		return encrypt(push, error);
 	return lseek(push->source_fd, 0, SEEK_SET) == 0 &&
 	       gbe_archive_gzip(push->source_fd, push->what, put, push, error) &&
 	       read_back(push, error);
@@ -311,8 +364,9 @@ gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *ret_pus
 		return gbe_prefix(error, "%s", push.store->path);
 	gbe_close_fd(&push.entry_fd);
 	g_free(push.pushed.verification->name);
-	push.pushed.verification->name =
-	    g_build_filename(push.store->path, push.pushed.name, GBE_SNAPSHOT_DATA, NULL);
+	push.pushed.verification->name = g_build_filename(
+	    push.store->path, push.pushed.name,
+	    app->config->store.encrypt_to != NULL ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, NULL);
 	*ret_pushed = push.pushed;
 	push.pushed = (GbeStorePushed){0};
 	return true;

@@ -15,7 +15,7 @@
 #define TIMEOUT_MOST (30 * 86400)
 #define TIMEOUT_SECONDS 600
 
-static char *arg_store, *arg_timeout;
+static char *arg_store, *arg_timeout, *arg_identity;
 static gboolean arg_dry_run;
 
 const GOptionEntry gbe_options_store[] = {
@@ -23,6 +23,8 @@ const GOptionEntry gbe_options_store[] = {
      "Where the snapshots are; default: [store] directory", "DIR"},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "push: how long etcd may take (10min)",
      "DURATION"},
+    {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
+     "pull: what decrypts it; default: [store] identity", "FILE"},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
      "prune, requests delete: change nothing, say what would be done", NULL},
     {NULL},
@@ -43,6 +45,7 @@ stored_json(const GbeStored *stored)
 	gbe_json_set_string(object, "name", stored->name);
 	gbe_json_set_string(object, "state", gbe_stored_state_to_string(stored->state));
 	gbe_json_set_string(object, "why", stored->why);
+	json_object_set_boolean_member(object, "encrypted", stored->encrypted);
 	gbe_json_set_string(object, "etcd_version", stored->meta.etcd_version);
 	gbe_json_set_known(object, "created", complete ? created(stored) : -1);
 	gbe_json_set_known(object, "members",
@@ -135,13 +138,17 @@ static bool
 pull(GbeCli *cli, const char *name, const char *path, GError **error)
 {
 	g_autoptr(GbeVerification) verification = NULL;
-	g_autofree char *pulled = NULL;
+	g_autofree char *pulled = NULL, *absolute = NULL;
 	GbeStorePull options = {.store = arg_store,
 				.name = name,
 				.path = path,
 				.progress = gbe_progress_step};
 	bool ok;
 
+	if (arg_identity != NULL)
+		options.identity = absolute = cli->app->below_root
+						  ? g_strdup(arg_identity)
+						  : g_canonicalize_filename(arg_identity, NULL);
 	gbe_progress_begin(cli, "pulled");
 	ok = gbe_store_pull(cli->app, &options, &pulled, &verification, error);
 	gbe_progress_end();
@@ -255,11 +262,12 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 
 	if ((arg_dry_run && !g_str_equal(verb, "prune") &&
 	     !(g_str_equal(verb, "requests") && count == 2)) ||
-	    (arg_timeout != NULL && !g_str_equal(verb, "push")))
+	    (arg_timeout != NULL && !g_str_equal(verb, "push")) ||
+	    (arg_identity != NULL && !g_str_equal(verb, "pull")))
 		return gbe_throw(
 		    error, GBE_ERROR_USAGE,
 		    "--dry-run goes with store prune and store requests delete, --timeout "
-		    "with store push");
+		    "with store push, --identity with store pull");
 	if (g_str_equal(verb, "list") && count == 0)
 		return list(cli, error);
 	if (g_str_equal(verb, "push") && count <= 1)

@@ -220,6 +220,8 @@ const GbeConfigKey gbe_config_keys[] = {
 
 	PATH(store, "directory", directory, "", ""),
 	PATH(store, "key", key, "", ""),
+	PATH(store, "encrypt-to", encrypt_to, "", ""),
+	PATH(store, "identity", identity, "", ""),
 	NUMBER(store, "hourly", COUNT, hourly, "", "", 0, 1000),
 	NUMBER(store, "daily", COUNT, daily, "", "", 0, 1000),
 	BOOL(store, "requests", requests, "yes"),

@@ -82,7 +82,7 @@ typedef struct {
 		char *textfile;
 	} metrics;
 	struct {
-		char *directory, *key;
+		char *directory, *key, *encrypt_to, *identity;
 		guint hourly, daily;
 		gboolean requests;
 	} store;

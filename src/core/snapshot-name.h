@@ -13,6 +13,8 @@
 
 /* The files of an entry, <store>/<name>/: the second is written last, and without it there is no snapshot. */
 #define GBE_SNAPSHOT_DATA "etcd.backup.gz"
+/* In place of the first: encrypted by age, so that nobody takes it for gzip. */
+#define GBE_SNAPSHOT_AGE "etcd.backup.gz.age"
 #define GBE_SNAPSHOT_META "_etcd_backup.meta"
 /* This program's own, and written before that: a keyed digest (core/keyed.h), where there is a key. */
 #define GBE_SNAPSHOT_SEAL "_etcd_backup.hmac"

@@ -24,10 +24,10 @@ change_user(const GbeChildUser *user)
 		setresuid(user->uid, user->uid, user->uid) == 0);
 }
 
-/* Between fork and exec: nothing that allocates. Where the program goes, 3 is free. */
+/* Between fork and exec: nothing that allocates. Where the program goes, 3 is free; @streams are all above 4. */
 static void
 become(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd, int out_fd,
-       pid_t parent)
+       const GbeChildStreams *streams, pid_t parent)
 {
 	static const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "ETCDCTL_API=3",
 					  "LC_ALL=C", NULL};
@@ -40,18 +40,20 @@ become(const GbeChildUser *user, int program_fd, const char *const *argv, int cw
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (fchdir(cwd_fd) < 0 || !change_user(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    getppid() != parent || setpgid(0, 0) < 0 || null < 0 || dup2(null, 0) < 0 ||
-	    dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0 ||
+	    getppid() != parent || setpgid(0, 0) < 0 || null < 0 ||
+	    dup2(streams != NULL ? streams->in_fd : null, 0) < 0 || dup2(out_fd, 2) < 0 ||
+	    dup2(streams != NULL ? streams->out_fd : out_fd, 1) < 0 ||
 	    (program_fd != 3 && dup2(program_fd, 3) < 0) || fcntl(3, F_SETFD, 0) < 0 ||
-	    close_range(4, ~0U, 0) < 0)
+	    (streams != NULL && dup2(streams->file_fd, 4) < 0) ||
+	    close_range(streams != NULL ? 5 : 4, ~0U, 0) < 0)
 		_exit(126);
 	(void)fexecve(3, (char *const *)argv, (char *const *)env);
 	_exit(127);
 }
 
-bool
-gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd,
-		   GbeChild *ret_child, GError **error)
+static bool
+start(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd,
+      const GbeChildStreams *streams, GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int out_fd = memfd_create("output", MFD_CLOEXEC);
 	/* Out of the way of the numbers that the child gives away. */
@@ -66,7 +68,7 @@ gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();
 	if (pid == 0)
-		become(user, program, argv, cwd_fd, out_fd, parent);
+		become(user, program, argv, cwd_fd, out_fd, streams, parent);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return gbe_throw_errno(error, EAGAIN, "cannot start %s", argv[0]);
@@ -75,6 +77,28 @@ gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *
 	*ret_child =
 	    (GbeChild){.pid = pid, .out_fd = gbe_steal_fd(&out_fd), .name = g_strdup(argv[0])};
 	return true;
+}
+
+bool
+gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd,
+		   GbeChild *ret_child, GError **error)
+{
+	return start(user, program_fd, argv, cwd_fd, NULL, ret_child, error);
+}
+
+bool
+gbe_child_start_filter(int program_fd, const char *const *argv, const GbeChildStreams *streams,
+		       GbeChild *ret_child, GError **error)
+{
+	gbe_autofd int cwd_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	gbe_autofd int in_fd = fcntl(streams->in_fd, F_DUPFD_CLOEXEC, 10);
+	gbe_autofd int out_fd = fcntl(streams->out_fd, F_DUPFD_CLOEXEC, 10);
+	gbe_autofd int file_fd = fcntl(streams->file_fd, F_DUPFD_CLOEXEC, 10);
+	const GbeChildStreams above = {in_fd, out_fd, file_fd};
+
+	if (cwd_fd < 0 || in_fd < 0 || out_fd < 0 || file_fd < 0)
+		return gbe_throw_errno(error, errno, "cannot start %s", argv[0]);
+	return start(NULL, program_fd, argv, cwd_fd, &above, ret_child, error);
 }
 
 bool

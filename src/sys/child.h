@@ -28,6 +28,13 @@ typedef struct {
 } GbeChildUser;
 bool gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv,
 			int cwd_fd, GbeChild *ret_child, GError **error) GBE_CHECKED;
+/* A filter: it reads @in_fd, writes @out_fd, and has @file_fd as /proc/self/fd/4; what it says is kept as of the
+ * others. Borrowed. */
+typedef struct {
+	int in_fd, out_fd, file_fd;
+} GbeChildStreams;
+bool gbe_child_start_filter(int program_fd, const char *const *argv, const GbeChildStreams *streams,
+			    GbeChild *ret_child, GError **error) GBE_CHECKED;
 /* Is it still there? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
  * has its last line. */
 bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;

@@ -4,7 +4,7 @@
 # [store] key: what travels is signed, and what came from outside is restored only where that is right. What the
 # device made itself brings it back whatever became of the key.
 
-# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck disable=SC2317,SC2119,SC2120,SC2012 # cases are called by name; names are ours
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
@@ -65,7 +65,7 @@ travels() {
 	shutdown
 	power_on
 	started
-	assert_json .last_operation.result done status
+	assert_json .last_operation.result "done" status
 	# It can be pruned like any other.
 	assert_exit 0 gbe store prune -n
 }
@@ -96,7 +96,7 @@ tampered() {
 	refused 6 "not what somebody with a key*pushed"
 	again
 	sed -i 's/"memberCount" : 1/"memberCount" : 3/' "$entry/_etcd_backup.meta"
-	! cmp -s "$entry/_etcd_backup.meta" "$GBE_MEM/pushed/_etcd_backup.meta"
+	cmp -s "$entry/_etcd_backup.meta" "$GBE_MEM/pushed/_etcd_backup.meta" && fail "it was not changed"
 	refused 6 "not what somebody"
 	again
 	rm "$entry/$SEAL"
@@ -230,7 +230,7 @@ key_files() {
 	chown 0:0 "$ROOT$KEY" && chmod 777 "$ROOT/etc/greenboot-etcd" && bad 5 "written by others"
 	chmod 755 "$ROOT/etc/greenboot-etcd"
 	use_key hunter2 && bad 2 "line 1 is no key"
-	! grep -q hunter2 <<<"$ERR$OUT"
+	grep -q hunter2 <<<"$ERR$OUT" && fail "what is in the file is said"
 	use_key "# none" && bad 2 "no key"
 	# Backups go on, unsigned, and it is said.
 	stop_etcd
@@ -256,6 +256,87 @@ cut() {
 	assert_exit 0 gbe store pull "$NAME" /var/pulled.db
 }
 
+# Encrypted by age, which the stock tool reads, and whose work is read.
+encrypted() {
+	local entry keys=/etc/greenboot-etcd/age
+
+	command -v age >/dev/null || skip_case "optional: age is not installed (make deps)"
+	with_store "$1"
+	config store encrypt-to=$keys.pub
+	assert_exit 5 gbe store push
+	assert_match "why" "$ERR" "*install age*"
+	cp "$(command -v age)" "$ROOT/usr/bin/"
+	assert_exit 1 gbe store push
+	assert_eq "nothing is left" "$(ls -A "$ROOT$STORE")" ""
+	echo "no recipient" >"$ROOT$keys.pub"
+	assert_exit 1 gbe store push
+	assert_match "why" "$ERR" "*encrypt to $keys.pub*"
+	assert_eq "nothing is left" "$(ls -A "$ROOT$STORE")" ""
+	age-keygen -o "$ROOT$keys" 2>/dev/null
+	age-keygen -o "$ROOT/var/other" 2>/dev/null
+	sed -n 's/^# public key: //p' "$ROOT$keys" >"$ROOT$keys.pub"
+	use_key "$(new_key)"
+	head -c 3000000 /dev/urandom | base64 -w 30000 | nl -w1 -s' ' | while read -r n line; do
+		put "large/$n" "$line"
+	done
+	ctl snapshot save "$ROOT/var/theirs.db" >/dev/null 2>&1
+	chmod 600 "$ROOT/var/theirs.db"
+	push /var/theirs.db
+	entry=$ROOT$STORE/$NAME
+	assert_eq "what is in it" "$(ls -A "$entry" | sort | tr '\n' ' ')" \
+		"$SEAL _etcd_backup.meta etcd.backup.gz.age "
+	grep -aq "base/1" "$entry/etcd.backup.gz.age" && fail "a key can be read in it"
+	assert_eq "listed" "$(gbe --json store list | jq '.snapshots[0].encrypted')" true
+	# The stock tool decrypts it.
+	age -d -i "$ROOT$keys" "$entry/etcd.backup.gz.age" | gzip -d | cmp - "$ROOT/var/theirs.db"
+	# So do we, with the right identity alone.
+	assert_exit 5 gbe store pull "$NAME" /var/none.db
+	assert_match "why" "$ERR" "*is encrypted*--identity*"
+	assert_exit 6 gbe store pull "$NAME" /var/none.db --identity=/var/other
+	assert_match "why" "$ERR" "*$NAME*no identity matched*"
+	assert_exit 1 gbe store pull "$NAME" /var/none.db --identity=/var/nowhere
+	assert_missing "$ROOT/var/none.db"
+	assert_exit 0 gbe store pull "$NAME" /var/pulled.db "--identity=$keys"
+	cmp "$ROOT/var/pulled.db" "$ROOT/var/theirs.db"
+	assert_exit 0 gbe import /var/pulled.db arrived
+	# Cut off, changed, emptied: nothing comes of it.
+	config store "identity=$keys"
+	cp -a "$entry" "$GBE_MEM/whole"
+	for how in 1 100 70000 1500000 last first middle plain; do
+		rm -rf "$entry" && cp -a "$GBE_MEM/whole" "$entry"
+		size=$(stat -c %s "$entry/etcd.backup.gz.age")
+		case $how in
+		last) flip "$entry/etcd.backup.gz.age" $((size - 1)) ;;
+		first) flip "$entry/etcd.backup.gz.age" 3 ;;
+		middle) flip "$entry/etcd.backup.gz.age" $((size / 2)) ;;
+		plain) gzip -c "$ROOT/var/theirs.db" >"$entry/etcd.backup.gz.age" ;;
+		*) truncate -s "-$how" "$entry/etcd.backup.gz.age" ;;
+		esac
+		assert_exit 6 gbe store pull "$NAME" /var/none.db
+		assert_match "$how" "$ERR" "*$NAME*"
+		assert_missing "$ROOT/var/none.db"
+		assert_missing "$ROOT/var/none.db.part"
+	done
+	# Somebody who has the recipients but no key of ours: it is encrypted, and not ours.
+	ctl snapshot save "$ROOT/var/forged.db" >/dev/null 2>&1
+	gzip -c "$ROOT/var/forged.db" | age -R "$ROOT$keys.pub" >"$entry/etcd.backup.gz.age"
+	rm "$entry/$SEAL"
+	assert_exit 5 gbe store pull "$NAME" /var/none.db
+	assert_match "why" "$ERR" "*no keyed digest*"
+	# What the stock tool made is read.
+	unconfig store key
+	assert_exit 0 gbe store pull "$NAME" /var/theirs-again.db
+	cmp "$ROOT/var/theirs-again.db" "$ROOT/var/forged.db"
+	# A device that has no identity prunes all the same.
+	unconfig store identity
+	assert_exit 0 gbe store prune
+}
+flip() { # FILE OFFSET
+	local byte
+	byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+	printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
 suite_begin "$@"
 for kind in xfs ext4; do
 	run_case "travels@$kind" travels "$kind"
@@ -266,4 +347,7 @@ for how in stripped wrong unreadable; do
 done
 run_case key-files key_files
 run_case cut@xfs cut xfs
+for kind in xfs ext4; do
+	run_case "encrypted@$kind" encrypted "$kind"
+done
 suite_end

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/age.h"
+
+#include "fs/open.h"
+#include "sys/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+
+#define PROGRAM "/usr/bin/age"
+#define MAGIC "age-encryption.org/v1\n"
+/* Where the child finds the file of keys. */
+#define KEYS "/proc/self/fd/4"
+#define SAID_MAX 300
+#define POLL_USEC 5000
+/* It has all of its input by then. */
+#define END_USEC (120 * (gint64)G_USEC_PER_SEC)
+
+bool
+gbe_age_is_encrypted(int fd)
+{
+	char bytes[sizeof(MAGIC) - 1];
+
+	return pread(fd, bytes, sizeof(bytes), 0) == sizeof(bytes) &&
+	       memcmp(bytes, MAGIC, sizeof(bytes)) == 0;
+}
+
+static bool
+start(GbeApp *app, const char *const *argv, const char *keys, int in_fd, int out_fd,
+      GbeChild *ret_child, GError **error)
+{
+	gbe_autofd int program_fd = -1;
+	gbe_autofd int keys_fd = -1;
+	GbeChildStreams streams = {.in_fd = in_fd, .out_fd = out_fd};
+
+	if (!gbe_open_in_root(app->root_fd, PROGRAM, O_RDONLY, &program_fd, NULL))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "there is no " PROGRAM
+				 ", which encrypts and decrypts what is in a "
+				 "store: install age");
+	if (!gbe_open_in_root(app->root_fd, keys, O_RDONLY | O_NONBLOCK, &keys_fd, error))
+		return false;
+	streams.file_fd = keys_fd;
+	return gbe_child_start_filter(program_fd, argv, &streams, ret_child, error);
+}
+
+/* Until it has ended; the first line of what it said is the reason. */
+static bool
+wait_for(GbeChild *child, const char *what, GError **error)
+{
+	gint64 deadline = g_get_monotonic_time() + END_USEC;
+	g_autoptr(GError) local = NULL;
+	char said[SAID_MAX + 1] = "";
+	g_autofree char *valid = NULL;
+	bool running = true;
+
+	while (running && g_get_monotonic_time() < deadline) {
+		if (!gbe_child_poll(child, &running, &local))
+			break;
+		if (running)
+			g_usleep(POLL_USEC);
+	}
+	if (local == NULL && !running)
+		return true;
+	if (local == NULL)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s: age does not end", what);
+	(void)!pread(child->out_fd, said, SAID_MAX, 0);
+	said[strcspn(said, "\n")] = '\0';
+	valid = g_utf8_make_valid(said, -1);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s: %s", what,
+			 *valid != '\0' ? valid : local->message);
+}
+
+/* Whoever reads a pipe may be gone: that is an error, and no reason to die. */
+static void
+ignore_pipes(struct sigaction *ret_before)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	(void)sigaction(SIGPIPE, &ignore, ret_before);
+}
+
+typedef struct {
+	int fd, in_fd;
+	guint64 total;
+	bool (*progress)(guint64 done, guint64 total, gpointer data);
+	gpointer data;
+} Feed;
+
+static bool
+feed(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	const Feed *to = data;
+	off_t done = lseek(to->in_fd, 0, SEEK_CUR);
+
+	for (gsize at = 0; at < size;) {
+		ssize_t n = write(to->fd, (const char *)bytes + at, size - at);
+
+		if (n < 0 && errno != EINTR)
+			return gbe_throw_errno(error, errno, "cannot give age more");
+		at += (gsize)MAX(n, 0);
+	}
+	return to->progress == NULL || to->progress((guint64)MAX(done, 0), to->total, to->data) ||
+	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+}
+
+bool
+gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char *what, int out_fd,
+		     guint64 total, bool (*progress)(guint64 done, guint64 total, gpointer data),
+		     gpointer data, GError **error)
+{
+	static const char *const argv[] = {"age", "-R", KEYS, NULL};
+	g_auto(GbeChild) child = {0};
+	g_autoptr(GError) local = NULL, ended = NULL;
+	gbe_autofd int read_fd = -1;
+	gbe_autofd int write_fd = -1;
+	struct sigaction before;
+	Feed to = {.in_fd = in_fd, .total = total, .progress = progress, .data = data};
+	int fds[2];
+	bool fed;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return gbe_throw_errno(error, errno, "make a pipe");
+	read_fd = fds[0];
+	to.fd = write_fd = fds[1];
+	if (!start(app, argv, recipients, read_fd, out_fd, &child, error))
+		return false;
+	gbe_close_fd(&read_fd);
+	ignore_pipes(&before);
+	fed = gbe_archive_gzip(in_fd, what, feed, &to, &local);
+	(void)sigaction(SIGPIPE, &before, NULL);
+	gbe_close_fd(&write_fd);
+	/* That it ended early is why it took no more. */
+	if (!fed && !g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) &&
+	    strstr(local->message, "cannot give age") == NULL) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	if (wait_for(&child, what, &ended))
+		return fed || gbe_throw(error, GBE_ERROR_FAILED, "%s", local->message);
+	ended->code = GBE_ERROR_FAILED;
+	g_propagate_prefixed_error(error, g_steal_pointer(&ended), "encrypt to %s: ", recipients);
+	return false;
+}
+
+bool
+gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, GbeAgeRead read,
+		gpointer data, GError **error)
+{
+	static const char *const argv[] = {"age", "-d", "-i", KEYS, NULL};
+	g_auto(GbeChild) child = {0};
+	g_autoptr(GError) local = NULL, ended = NULL;
+	gbe_autofd int read_fd = -1;
+	gbe_autofd int write_fd = -1;
+	int fds[2];
+	bool done;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return gbe_throw_errno(error, errno, "make a pipe");
+	read_fd = fds[0];
+	write_fd = fds[1];
+	if (!start(app, argv, identity, in_fd, write_fd, &child, error))
+		return false;
+	gbe_close_fd(&write_fd);
+	done = read(read_fd, data, &local);
+	/* What is written into a closed pipe ends it: then the reader has the reason. */
+	gbe_close_fd(&read_fd);
+	if (wait_for(&child, what, &ended) && done)
+		return true;
+	if (ended != NULL && (done || strstr(ended->message, "age: error") != NULL))
+		g_propagate_error(error, g_steal_pointer(&ended));
+	else
+		g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
