@@ -94,6 +94,8 @@ START_TEST(every_key_and_its_default)
 	    {"metrics.textfile", ""},
 	    {"store.directory", ""},
 	    {"store.key", ""},
+	    {"store.encrypt-to", ""},
+	    {"store.identity", ""},
 	    {"store.hourly", ""},
 	    {"store.daily", ""},
 	    {"store.requests", "yes"},
