@@ -328,7 +328,7 @@ $(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(network) $(lib
 # itself, and as small as it can be.
 $(generator): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
-	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
+	$(Q)$(link) -Wl,-z,noseparate-code -o $@ $^ $(LDLIBS) $(pkg_libs)
 
 # The command with fewer verbs, by itself and without what an initramfs does not have: what stands for it
 # comes first, so that nothing of the archive is taken that would.

@@ -74,6 +74,9 @@ status_knows() {
 	# The last operation is the last one: after a restore that failed it may be a backup.
 	if [[ $last == "done: "* ]]; then
 		grep -q 'Backed up' "$GBE_MEM/operation.log"
+	elif [[ $last == "held: "* ]]; then
+		# It was so before, too: nothing could be read, and nothing written down.
+		grep -q 'held back' "$GBE_MEM/operation.log"
 	else
 		grep -qiE "$2|exit status" <<<"$last"
 	fi || broken "status does not know that it failed: $last"
