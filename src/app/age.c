@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/age.h"
 
+#include "app/etcd-tool.h"
 #include "fs/open.h"
 #include "sys/child.h"
 
@@ -10,22 +11,11 @@
 #include <string.h>
 
 #define PROGRAM "/usr/bin/age"
-#define MAGIC "age-encryption.org/v1\n"
 /* Where the child finds the file of keys. */
 #define KEYS "/proc/self/fd/4"
 #define SAID_MAX 300
-#define POLL_USEC 5000
 /* It has all of its input by then. */
-#define END_USEC (120 * (gint64)G_USEC_PER_SEC)
-
-bool
-gbe_age_is_encrypted(int fd)
-{
-	char bytes[sizeof(MAGIC) - 1];
-
-	return pread(fd, bytes, sizeof(bytes), 0) == sizeof(bytes) &&
-	       memcmp(bytes, MAGIC, sizeof(bytes)) == 0;
-}
+#define END_SECONDS 120
 
 static bool
 start(GbeApp *app, const char *const *argv, const char *keys, int in_fd, int out_fd,
@@ -50,22 +40,12 @@ start(GbeApp *app, const char *const *argv, const char *keys, int in_fd, int out
 static bool
 wait_for(GbeChild *child, const char *what, GError **error)
 {
-	gint64 deadline = g_get_monotonic_time() + END_USEC;
 	g_autoptr(GError) local = NULL;
 	char said[SAID_MAX + 1] = "";
 	g_autofree char *valid = NULL;
-	bool running = true;
 
-	while (running && g_get_monotonic_time() < deadline) {
-		if (!gbe_child_poll(child, &running, &local))
-			break;
-		if (running)
-			g_usleep(POLL_USEC);
-	}
-	if (local == NULL && !running)
+	if (gbe_etcd_tool_wait(child, END_SECONDS, NULL, NULL, &local))
 		return true;
-	if (local == NULL)
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s: age does not end", what);
 	(void)!pread(child->out_fd, said, SAID_MAX, 0);
 	said[strcspn(said, "\n")] = '\0';
 	valid = g_utf8_make_valid(said, -1);

@@ -9,9 +9,6 @@
 #include "app/context.h"
 #include "fs/archive.h"
 
-/* "age-encryption.org/v1\n": what each of them begins with. */
-bool gbe_age_is_encrypted(int fd);
-
 /* @in_fd, in gzip (fs/archive.h), encrypted to the recipients in the file at @recipients, to @out_fd.
  * @progress: of @total bytes of @in_fd. GBE_ERROR_REFUSED: there is no age. */
 bool gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char *what,

@@ -291,7 +291,7 @@ encrypt(Push *push, GError **error)
 		return false;
 	push->pushed.size = (guint64)st.st_size;
 	push->data.written = st.st_size;
-	return (g_str_equal(written, on_disk) && gbe_age_is_encrypted(push->data.fd)) ||
+	return g_str_equal(written, on_disk) ||
 	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 			 "what was read back is not what was written");
 }
