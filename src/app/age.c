@@ -67,17 +67,19 @@ typedef struct {
 	guint64 total;
 	bool (*progress)(guint64 done, guint64 total, gpointer data);
 	gpointer data;
+	gboolean refused; /* age takes no more: it says why */
 } Feed;
 
 static bool
 feed(const void *bytes, gsize size, gpointer data, GError **error)
 {
-	const Feed *to = data;
+	Feed *to = data;
 	off_t done = lseek(to->in_fd, 0, SEEK_CUR);
 
 	for (gsize at = 0; at < size;) {
 		ssize_t n = write(to->fd, (const char *)bytes + at, size - at);
 
+		to->refused = to->refused || (n < 0 && errno == EPIPE);
 		if (n < 0 && errno != EINTR)
 			return gbe_throw_errno(error, errno, "cannot give age more");
 		at += (gsize)MAX(n, 0);
@@ -112,9 +114,7 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 	fed = gbe_archive_gzip(in_fd, what, feed, &to, &local);
 	(void)sigaction(SIGPIPE, &before, NULL);
 	gbe_close_fd(&write_fd);
-	/* That it ended early is why it took no more. */
-	if (!fed && !g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) &&
-	    strstr(local->message, "cannot give age") == NULL) {
+	if (!fed && !to.refused) {
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
