@@ -51,19 +51,33 @@ put_records(GByteArray *to, const guint8 *data, gsize size)
 	}
 }
 
-static int
-open_dir(void)
-{
-	g_autofree char *path = g_build_filename(g_get_tmp_dir(), "gbe-fuzz-wal-XXXXXX", NULL);
-	int fd = g_mkdtemp(path) != NULL ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+static int dir_fd = -1;
+static char *dir_path;
 
-	if (fd < 0)
+static void
+remove_dir(void)
+{
+	(void)unlinkat(dir_fd, NAME, 0);
+	(void)rmdir(dir_path);
+	g_free(dir_path);
+}
+
+/* One for all inputs: to make and remove one each time takes longer than to read the log. TMPDIR=/dev/shm, and
+ * no disk has to do with it. */
+static void
+need_dir(void)
+{
+	if (dir_fd >= 0)
+		return;
+	dir_path = g_build_filename(g_get_tmp_dir(), "gbe-fuzz-wal-XXXXXX", NULL);
+	if (g_mkdtemp(dir_path) != NULL)
+		dir_fd = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || atexit(remove_dir) != 0)
 		abort();
-	return fd;
 }
 
 static void
-put_file(int dir_fd, const GByteArray *bytes)
+put_file(const GByteArray *bytes)
 {
 	gbe_autofd int fd = openat(dir_fd, NAME, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
@@ -79,7 +93,6 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	g_auto(GbeFindings) findings = {0};
 	g_autoptr(GError) error = NULL;
 	g_auto(GbeWal) wal = {0};
-	int dir_fd;
 
 	if (size == 0)
 		return 0;
@@ -87,21 +100,13 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 		(void)g_byte_array_append(bytes, data + 1, (guint)size - 1);
 	else
 		put_records(bytes, data + 1, size - 1);
-	dir_fd = open_dir();
-	put_file(dir_fd, bytes);
+	need_dir();
+	put_file(bytes);
 	gbe_findings_init(&findings);
 	if (!gbe_wal_read(dir_fd, "wal", versions[data[0] / 2 % 3], &wal, &findings, &error))
 		fuzz_fail("%s", error->message);
 	/* What is not whole is said to be so. */
 	if (!wal.complete && gbe_findings_worst(&findings) < GBE_FINDING_DAMAGE)
 		fuzz_fail("not complete, and nothing wrong");
-	{
-		g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir_fd);
-		g_autofree char *path = g_file_read_link(link, NULL);
-
-		(void)unlinkat(dir_fd, NAME, 0);
-		(void)rmdir(path);
-	}
-	(void)close(dir_fd);
 	return 0;
 }
