@@ -171,9 +171,12 @@ write_requests(GbeApp *app, const char *output, GError **error)
 	if (!gbe_dropin_wants_requests(app->config))
 		return true;
 	service = gbe_dropin_requests(app->config);
+	if (!write_dropin(output, "greenboot-etcd-requests.service", service, error))
+		return false;
+	if (!gbe_dropin_watches_requests(app->config))
+		return true;
 	path = gbe_dropin_requests_path(app->config);
-	return write_dropin(output, "greenboot-etcd-requests.service", service, error) &&
-	       write_dropin(output, "greenboot-etcd-requests.path", path, error);
+	return write_dropin(output, "greenboot-etcd-requests.path", path, error);
 }
 
 bool

@@ -15,6 +15,7 @@
 
 /* Numbered as the enums of config.h. */
 static const char *const when_words[] = {"cow-only", "always", "never", NULL};
+static const char *const requests_words[] = {"yes", "watch", "no", NULL};
 static const char *const verify_words[] = {"auto", "sanity", "full", "none", NULL};
 static const char *const upgrade_words[] = {"auto", "refuse", "continue", NULL};
 static const char *const rollback_words[] = {"restore", "if-failed", "never", NULL};
@@ -224,7 +225,7 @@ const GbeConfigKey gbe_config_keys[] = {
 	PATH(store, "identity", identity, "", ""),
 	NUMBER(store, "hourly", COUNT, hourly, "", "", 0, 1000),
 	NUMBER(store, "daily", COUNT, daily, "", "", 0, 1000),
-	BOOL(store, "requests", requests, "yes"),
+	WORD(store, "requests", requests, "yes", requests_words),
 
 	NUMBER(alarm, "compact-keep", COUNT64, compact_keep, "1000", NULL, 1, 1000000000),
 	{ NULL },

@@ -13,6 +13,8 @@
 #include <glib.h>
 
 typedef enum { GBE_WHEN_COW_ONLY, GBE_WHEN_ALWAYS, GBE_WHEN_NEVER } GbeWhen;
+/* Requests in a store: by a timer, or also by systemd itself, which has to reach the directory for it. */
+typedef enum { GBE_REQUESTS_YES, GBE_REQUESTS_WATCH, GBE_REQUESTS_NO } GbeRequests;
 typedef enum {
 	GBE_BACKUP_VERIFY_AUTO,
 	GBE_BACKUP_VERIFY_SANITY,
@@ -84,7 +86,7 @@ typedef struct {
 	struct {
 		char *directory, *key, *encrypt_to, *identity;
 		guint hourly, daily;
-		gboolean requests;
+		GbeRequests requests;
 	} store;
 	struct {
 		guint64 compact_keep;

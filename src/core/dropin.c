@@ -54,19 +54,17 @@ gbe_unit_quote(const char *text)
 char *
 gbe_dropin_service(const GbeConfig *config)
 {
-	return g_strconcat(HEAD
-			   "[Unit]\n"
-			   "Requires=greenboot-etcd-prerun.service\n"
-			   "After=greenboot-etcd-prerun.service\n"
-			   "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
-			   "greenboot-etcd-scrub.timer",
-			   config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
-			   config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
-			   config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
-			   gbe_dropin_wants_requests(config)
-			       ? " greenboot-etcd-requests.path greenboot-etcd-requests.timer"
-			       : "",
-			   "\n", NULL);
+	return g_strconcat(
+	    HEAD "[Unit]\n"
+		 "Requires=greenboot-etcd-prerun.service\n"
+		 "After=greenboot-etcd-prerun.service\n"
+		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
+		 "greenboot-etcd-scrub.timer",
+	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
+	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
+	    config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
+	    gbe_dropin_watches_requests(config) ? " greenboot-etcd-requests.path" : "",
+	    gbe_dropin_wants_requests(config) ? " greenboot-etcd-requests.timer" : "", "\n", NULL);
 }
 
 /* An empty setting takes back every time that the unit itself, and this, has named until then. */
@@ -293,7 +291,13 @@ gbe_dropin_backup(const GbeConfig *config)
 gboolean
 gbe_dropin_wants_requests(const GbeConfig *config)
 {
-	return config->store.directory != NULL && config->store.requests;
+	return config->store.directory != NULL && config->store.requests != GBE_REQUESTS_NO;
+}
+
+gboolean
+gbe_dropin_watches_requests(const GbeConfig *config)
+{
+	return config->store.directory != NULL && config->store.requests == GBE_REQUESTS_WATCH;
 }
 
 /* A store that is away now has no requests, and that is no failure. Asked by a process of its own: on a share

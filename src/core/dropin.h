@@ -32,6 +32,9 @@ char *gbe_dropin_backup(const GbeConfig *config);
 char *gbe_dropin_backup_timer(const GbeConfig *config);
 /* Are requests looked for in a store of snapshots that is configured? */
 gboolean gbe_dropin_wants_requests(const GbeConfig *config);
+/* And watched for by systemd itself? It looks the directory up, and on a share whose server is away it would wait
+ * there: all of it, as PID 1. So only where somebody says that this is none. */
+gboolean gbe_dropin_watches_requests(const GbeConfig *config);
 /* For what carries them out, and what watches for them: also where etcd does not run. */
 char *gbe_dropin_requests(const GbeConfig *config);
 char *gbe_dropin_requests_path(const GbeConfig *config);

@@ -156,7 +156,7 @@ greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.ti
 requests() {
 	root_with_units
 	# shellcheck disable=SC2016 # as it stands there
-	site '[store]' 'directory=/srv/the $hare 100%'
+	site '[store]' 'directory=/srv/the $hare 100%' requests=watch
 	generate
 	# shellcheck disable=SC2016 # as systemd is to read it
 	has greenboot-etcd-requests.service 'ExecCondition=/usr/bin/test -d "/srv/the $$hare 100%%/requests"'
@@ -169,6 +169,13 @@ requests() {
 	has greenboot-etcd-requests.path 'PathChanged=/srv/the $hare 100%%/requests'
 	grep -q ' greenboot-etcd-requests.path greenboot-etcd-requests.timer$' "$(dropin etcd.service)" ||
 		fail "not wanted"
+	# On a share, systemd itself would wait for its server.
+	site '[store]' directory=/srv/share
+	generate
+	has greenboot-etcd-requests.service 'ExecCondition=/usr/bin/test -d "/srv/share/requests"'
+	assert_missing "$(dropin greenboot-etcd-requests.path)"
+	has_not etcd.service greenboot-etcd-requests.path
+	grep -q " greenboot-etcd-requests.timer$" "$(dropin etcd.service)" || fail "not wanted"
 	site '[store]' directory=/srv/store requests=no
 	generate
 	assert_eq "generated" "$GENERATED" "$ALL"

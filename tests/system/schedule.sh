@@ -62,7 +62,7 @@ schedule_timer() {
 
 schedule_requests() {
 	device "$1"
-	config store "directory=$STORE"
+	config store "directory=$STORE" requests=watch
 	mkdir -p "$VAR/store/requests"
 	chmod 0700 "$VAR/store" "$VAR/store/requests"
 	power_on
