@@ -44,6 +44,18 @@ observe_entry(GbeStore *store, const char *name, GbeFacts *facts, GError **error
 	return true;
 }
 
+/* Somebody else's file or link of such a name has nothing that could be read. */
+static gboolean
+may_be_a_backup(const GbeStore *store, const char *name)
+{
+	g_autofree char *path = g_build_filename(name, GBE_MANIFEST_NAME, NULL);
+	struct stat st;
+
+	if (fstatat(store->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return S_ISREG(st.st_mode);
+	return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+}
+
 static void
 observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *damaged)
 {
@@ -64,7 +76,7 @@ observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *dama
 		return;
 	if (!observe_entry(store, name, facts, &error)) {
 		/* A decision that counts it as absent is not made without a word. */
-		if (gbe_facts_note_unread(facts, error))
+		if (may_be_a_backup(store, name) && gbe_facts_note_unread(facts, error))
 			gbe_event_state_broken(&(GbeEventFields){.reason = error->message});
 		g_ptr_array_add(damaged, g_strdup(name));
 	}
