@@ -73,13 +73,15 @@ run_case() {
 
 EVERY_FS="xfs xfs-noreflink btrfs btrfs-subvol ext4"
 
-# play PREFIX NAME...: the functions PREFIX_NAME, each on the file systems that the level asks for.
-# FS says otherwise.
+# play PREFIX NAME...: the functions PREFIX_NAME, on every file system; LEVEL=ci: each on one that clones or one that
+# copies, in turns. FS says otherwise.
 play() {
-	local prefix=$1 number kind kinds="xfs ext4"
+	local prefix=$1 number kind kinds
 	shift
-	[[ ${LEVEL:-ci} == ci ]] || kinds=$EVERY_FS
 	for number; do
+		TURN=$((${TURN-0} + 1))
+		kinds=$EVERY_FS
+		[[ ${LEVEL:-ci} != ci ]] || kinds=$([[ $((TURN % 2)) == 1 ]] && echo xfs || echo ext4)
 		for kind in ${FS:-$kinds}; do
 			run_case "$prefix-$number@$kind" "${prefix}_$number" "$kind"
 		done
