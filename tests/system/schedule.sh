@@ -62,7 +62,8 @@ schedule_timer() {
 
 schedule_requests() {
 	device "$1"
-	config store "directory=$STORE" requests=watch
+	config store "directory=$STORE"
+	config store requests=watch
 	mkdir -p "$VAR/store/requests"
 	chmod 0700 "$VAR/store" "$VAR/store/requests"
 	power_on
