@@ -260,7 +260,7 @@ units := $(patsubst %.c,$(B)/%,$(unit_sources))
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
-crash_programs := $(B)/tests/crash/blocklog $(B)/tests/crash/look
+crash_programs := $(addprefix $(B)/tests/crash/,blocklog commits look)
 all_objects := $(call objects,$(lib_sources) $(cli_sources) $(initramfs_sources) $(hook_sources) $(unit_sources) \
 	$(helper_sources) $(fuzz_sources) $(crash_sources) tests/lib/replay.c)
 

@@ -31,7 +31,8 @@ typedef struct {
 	GbeTiming timing;
 	char *partial; /* ".partial-<name>" */
 	int entry_fd;
-	int data_fd; /* the copy */
+	int data_fd;	   /* the copy */
+	gboolean compared; /* its content, while it was made */
 } Backup;
 
 static void
@@ -101,6 +102,13 @@ make_room(Backup *b, GError **error)
 	}
 }
 
+/* What etcd writes on is no longer what was cloned. That copy is proved by what is in it. */
+static gboolean
+wants_comparison(const Backup *b)
+{
+	return b->manifest->verified != GBE_VERIFIED_NO && !b->options->live;
+}
+
 static bool
 clone_data(Backup *b, GError **error)
 {
@@ -115,6 +123,7 @@ clone_data(Backup *b, GError **error)
 	    .cow_only = b->options->cow_only || b->options->live,
 	    .read_only = TRUE,
 	    .atomic = b->options->live,
+	    .compare = wants_comparison(b),
 	    .exclude = gbe_data_exclude,
 	    .progress = gbe_app_progress,
 	    .progress_data = b->app,
@@ -140,6 +149,7 @@ clone_data(Backup *b, GError **error)
 	b->manifest->method = result.method;
 	b->manifest->size = result.info.bytes;
 	b->timing.bytes_written = result.bytes_written;
+	b->compared = result.compared;
 	if (result.info.left_out != NULL && result.info.left_out->len > 0) {
 		g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
@@ -194,12 +204,11 @@ verify(Backup *b, GError **error)
 	gint64 begin = g_get_monotonic_time();
 	GbeCompare how = GBE_COMPARE_NAMES;
 
-	/* What etcd writes on is no longer what was cloned. That copy is proved by what is in it. */
-	if (b->manifest->verified == GBE_VERIFIED_NO || b->options->live)
+	if (!wants_comparison(b))
 		return true;
 	if (b->manifest->method == GBE_METHOD_REFLINK)
 		how = GBE_COMPARE_CLONES;
-	else if (b->manifest->method == GBE_METHOD_COPY)
+	else if (b->manifest->method == GBE_METHOD_COPY && !b->compared)
 		how = GBE_COMPARE_BYTES;
 	if (!gbe_compare_trees(b->observed->data->fd, b->data_fd, how, gbe_data_exclude,
 			       gbe_app_progress, b->app, error))
@@ -240,9 +249,10 @@ run(Backup *b, GError **error)
 	    GBE_FAULT("backup-described", error))
 		return false;
 	begin = g_get_monotonic_time();
-	if (!gbe_sync_fs(store->fd, store->path, error) || GBE_FAULT("backup-synced", error))
+	if (!gbe_sync_content(store->fd, b->timing.bytes_written > 0, store->path,
+			      &b->timing.flushes, error) ||
+	    GBE_FAULT("backup-synced", error))
 		return false;
-	b->timing.flushes++;
 	b->timing.sync_usec = g_get_monotonic_time() - begin;
 	return verify(b, error) && publish(b, error);
 }

@@ -115,7 +115,9 @@ prepare_copy_of_stamp(Restore *r, GError **error)
 	return gbe_state_prepare_copy(r->app, copy, error);
 }
 
-/* Everything that the exchange needs to be finished or undone by somebody else, durable at once. */
+/* Everything that the exchange needs to be finished or undone by somebody else, durable before it. Where one
+ * file system has all of it and brings it to the disk in order, the flush at the end is enough: after a power
+ * cut either there was no exchange, or all of this is there. */
 static bool
 make_durable(Restore *r, GError **error)
 {
@@ -127,9 +129,11 @@ make_durable(Restore *r, GError **error)
 	if (!gbe_state_begin_run(app, run, GBE_WRITE_LATER, error) ||
 	    !gbe_state_write_intent(app, r->intent, GBE_WRITE_LATER, error) ||
 	    !prepare_copy_of_stamp(r, error) || GBE_FAULT("restore-intended", error) ||
-	    !gbe_sync_fs(r->stage_fd, r->observed->data->path, error))
+	    !gbe_sync_content(r->stage_fd,
+			      r->intent->consume || r->timing.bytes_written > 0 ||
+				  !gbe_same_filesystem(app->state_fd, r->stage_fd),
+			      r->observed->data->path, &r->timing.flushes, error))
 		return false;
-	r->timing.flushes++;
 	if (!gbe_same_filesystem(app->state_fd, r->stage_fd)) {
 		r->timing.flushes++;
 		if (!gbe_state_sync(app, error))

@@ -9,13 +9,11 @@
 
 #include "base/fault.h"
 #include "fs/fiemap.h"
+#include "fs/write-behind.h"
 
 #define BUFFER_SIZE (1024 * 1024)
 /* What the kernel copies in one go: progress is reported, and writing begins, after each. */
 #define KERNEL_COPY_SIZE (8 * 1024 * 1024)
-
-/* How far the disk may be behind: a minute's worth for one that writes a megabyte a second. */
-#define BEHIND_MAX ((guint64)64 * 1024 * 1024)
 
 /* One file that is copied byte by byte. */
 typedef struct {
@@ -24,8 +22,9 @@ typedef struct {
 	int dst;
 	guint64 size;
 	const char *what;
-	GChecksum *checksum; /* or NULL */
-	bool reserved;	     /* some of it is allocated and was never written */
+	GChecksum *checksum;	/* or NULL */
+	GbeWriteBehind *behind; /* or NULL: a file that may wait for the caller's sync as a whole */
+	bool reserved;		/* some of it is allocated and was never written */
 	guint64 written;
 } Copy;
 
@@ -33,6 +32,7 @@ void
 gbe_file_cloner_clear(GbeFileCloner *cloner)
 {
 	g_clear_pointer(&cloner->buffer, g_free);
+	gbe_file_comparer_clear(&cloner->comparer);
 }
 
 static bool
@@ -192,17 +192,15 @@ copy_by_hand(Copy *copy, guint64 offset, guint64 end, gsize *ret_got, GError **e
 	return true;
 }
 
-/* The disk writes while the next parts are read, and is never further behind than a few of them: bytes
- * that are reported as moved have moved, memory is not filled with what waits, and the caller's sync has
- * little to wait for. An error is reported there, too. */
+/* The disk begins while the next part is read. */
 static void
 write_out(const Copy *copy, guint64 offset, gsize size)
 {
-	(void)sync_file_range(copy->dst, (off64_t)offset, (off64_t)size, SYNC_FILE_RANGE_WRITE);
-	if (offset >= BEHIND_MAX)
-		(void)sync_file_range(copy->dst, (off64_t)(offset - BEHIND_MAX), (off64_t)size,
-				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					  SYNC_FILE_RANGE_WAIT_AFTER);
+	if (copy->behind != NULL)
+		gbe_write_behind_advance(copy->behind, offset + size);
+	else
+		(void)sync_file_range(copy->dst, (off64_t)offset, (off64_t)size,
+				      SYNC_FILE_RANGE_WRITE);
 }
 
 static bool
@@ -216,6 +214,10 @@ copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
 		if (got == 0 && !copy_by_hand(copy, offset, end, &got, error))
 			return false;
 		write_out(copy, offset, got);
+		if (copy->cloner->options->compare &&
+		    !gbe_file_comparer_range(&copy->cloner->comparer, copy->src, copy->dst, offset,
+					     offset + got, copy->what, error))
+			return false;
 		offset += got;
 		if (!report(copy->cloner, offset, copy->what, error))
 			return false;
@@ -294,6 +296,8 @@ copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const 
 	g_autoptr(GChecksum) checksum = cloner->options->digest && ret_digest != NULL
 					    ? g_checksum_new(G_CHECKSUM_SHA256)
 					    : NULL;
+	g_autoptr(GbeWriteBehind) behind =
+	    (guint64)st->st_size > GBE_BEHIND_MAX ? gbe_write_behind_new(dst) : NULL;
 	Copy copy = {
 	    .cloner = cloner,
 	    .src = src,
@@ -301,6 +305,7 @@ copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const 
 	    .size = (guint64)st->st_size,
 	    .what = what,
 	    .checksum = checksum,
+	    .behind = behind,
 	};
 
 	if (!copy_content(&copy, st, error))

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "fs/clone.h"
+#include "fs/compare-file.h"
 
 typedef struct {
 	const GbeCloneOptions *options;
 	gboolean no_clones; /* the file systems as such refused: not tried again */
 	guint64 done;	    /* bytes of files that are through, for progress */
 	guint8 *buffer;
+	GbeFileComparer comparer;
 } GbeFileCloner;
 
 void gbe_file_cloner_clear(GbeFileCloner *cloner);

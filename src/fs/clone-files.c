@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
-#include <linux/magic.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 #include "base/fault.h"
 #include "fs/clone-file.h"
 #include "fs/metadata.h"
 #include "fs/open.h"
+#include "fs/probe.h"
 
 /* A directory and its copy, while what is in it is copied. */
 typedef struct {
@@ -31,7 +30,8 @@ typedef struct {
 	GHashTable *digests;
 	GbeMethod method;
 	guint64 written;
-	bool nocow; /* both sides are on btrfs */
+	bool shares; /* some file was cloned */
+	bool nocow;  /* both sides are on btrfs */
 } Clone;
 
 static void
@@ -177,7 +177,7 @@ clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, cons
 	if (!open_source(dir_fd, name, seen, what, &src_fd, &st, error))
 		return false;
 	dst_fd = openat(clone->levels[clone->depth - 1].dst, name,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (dst_fd < 0)
 		return gbe_throw_errno(error, errno, "cannot create the copy of %s", what);
 	if (GBE_FAULT("clone-file-created", error))
@@ -191,6 +191,8 @@ clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, cons
 		return false;
 	clone->method = MAX(clone->method, method);
 	clone->written += written;
+	if (method == GBE_METHOD_REFLINK && st.st_size > 0)
+		clone->shares = true;
 	if (digest != NULL)
 		g_hash_table_insert(clone->digests, g_strdup(path), g_steal_pointer(&digest));
 	return !GBE_FAULT("clone-file-done", error);
@@ -297,14 +299,6 @@ clone_pass(Clone *clone, int pass, int src_fd, int dst_fd, GError **error)
 	return true;
 }
 
-static bool
-is_btrfs(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
-}
-
 bool
 gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeCloneResult *result,
 		GError **error)
@@ -315,7 +309,7 @@ gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeClone
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, g_free),
 	    .digests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
 	    .method = MAX(options->allowed, GBE_METHOD_REFLINK),
-	    .nocow = is_btrfs(src_fd) && is_btrfs(dst_fd),
+	    .nocow = gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),
 	};
 
 	if (!gbe_metadata_drop_acls(dst_fd, "the copy", error))
@@ -327,6 +321,7 @@ gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeClone
 		return false;
 	result->method = clone.method;
 	result->bytes_written = clone.written;
+	result->compared = options->compare && !clone.shares;
 	result->digests = g_steal_pointer(&clone.digests);
 	return true;
 }

@@ -19,9 +19,11 @@
 #include "fs/tree.h"
 
 typedef struct {
-	GbeMethod allowed;  /* the cheapest method that may be used: GBE_METHOD_SNAPSHOT: any */
-	gboolean cow_only;  /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
-	gboolean digest;    /* SHA-256 of what is copied, for comparison later */
+	GbeMethod allowed; /* the cheapest method that may be used: GBE_METHOD_SNAPSHOT: any */
+	gboolean cow_only; /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
+	gboolean compare; /* what is copied is read back and compared with the source, part by part:
+			     * both are in memory by then. GBE_ERROR_VERIFY_FAILED */
+	gboolean digest;  /* SHA-256 of what is copied, for comparison later */
 	gboolean read_only; /* a snapshot is made read-only */
 	gboolean atomic;    /* of one moment where that can be had: a snapshot whatever it costs */
 	const char *const *exclude; /* names at the top, as in tree.h */
@@ -36,6 +38,7 @@ typedef struct {
 typedef struct {
 	GbeMethod method; /* the most expensive one that was used */
 	GbeTreeInfo info;
+	gboolean compared;     /* every file was copied and compared, none cloned */
 	guint64 bytes_written; /* data bytes that were really copied */
 	GHashTable *digests;   /* path -> SHA-256 in hex, of what was copied where asked for */
 } GbeCloneResult;
@@ -48,7 +51,7 @@ bool gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const ch
 		       const GbeCloneOptions *options, GbeCloneResult *ret_result,
 		       GError **error) GBE_CHECKED;
 
-/* One file: FICLONE, else copy; fds of an existing source and an empty destination. *ret_method and
+/* One file: FICLONE, else copy; fds of an existing source and an empty destination (readable for ->compare). *ret_method and
  * *ret_written may be NULL. Content and holes only, no metadata. */
 bool gbe_clone_file(int src_fd, int dst_fd, const char *what, const GbeCloneOptions *options,
 		    GbeMethod *ret_method, guint64 *ret_written, GError **error) GBE_CHECKED;

@@ -54,10 +54,11 @@ read_block(int fd, guint8 *buffer, gsize size, guint64 offset, gsize *ret_got, c
 	return true;
 }
 
-static bool
-compare_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 offset, guint64 end,
-	      const char *what, GError **error)
+bool
+gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 offset,
+			guint64 end, const char *what, GError **error)
 {
+	make_buffers(comparer);
 	while (offset < end) {
 		gsize size = (gsize)MIN(end - offset, GBE_COMPARE_BUFFER);
 		gsize a = 0, b = 0;
@@ -109,7 +110,6 @@ gbe_file_comparer_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 {
 	guint64 offset = 0;
 
-	make_buffers(comparer);
 	while (offset < size) {
 		guint64 src = 0, src_end = 0, dst = 0, dst_end = 0, start, end;
 
@@ -118,7 +118,7 @@ gbe_file_comparer_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 			return false;
 		start = MIN(src, dst);
 		end = src <= dst ? src_end : dst_end;
-		if (!compare_range(comparer, src_fd, dst_fd, start, end, what, error))
+		if (!gbe_file_comparer_range(comparer, src_fd, dst_fd, start, end, what, error))
 			return false;
 		offset = MAX(end, start);
 	}

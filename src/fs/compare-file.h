@@ -21,6 +21,9 @@ void gbe_file_comparer_clear(GbeFileComparer *comparer);
 /* GBE_ERROR_VERIFY_FAILED says where they differ. */
 bool gbe_file_comparer_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 size,
 			     const char *what, GError **error) GBE_CHECKED;
+/* From byte @offset to byte @end, whatever holes there are. */
+bool gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 offset,
+			     guint64 end, const char *what, GError **error) GBE_CHECKED;
 /* Do both files consist of the same blocks, each of them shared? *ret_shared false: that cannot be said
  * (it is no error), compare the bytes. */
 bool gbe_file_comparer_extents(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 size,

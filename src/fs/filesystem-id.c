@@ -83,6 +83,14 @@ gbe_filesystem_id(int fd)
 	return fsid_to_text(&fs);
 }
 
+bool
+gbe_is_btrfs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
 char *
 gbe_filesystem_type(int fd)
 {

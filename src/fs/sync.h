@@ -18,3 +18,10 @@ bool gbe_sync_dir(int dir_fd, const char *what,
 bool gbe_sync_order(int dir_fd, int next_fd, const char *what, guint *flushes,
 		    GError **error) GBE_CHECKED;
 bool gbe_sync_file(int fd, const char *what, GError **error) GBE_CHECKED;
+/* For a small file @fd (open for reading, too) that was just written in @dir_fd: what is changed after it is on
+ * disk no earlier than its content, on btrfs, on XFS, and on ext4 with a journal. Nothing is durable by it alone. */
+bool gbe_sync_settle(int fd, int dir_fd, const char *what, GError **error) GBE_CHECKED;
+/* What was cloned and settled on @fd's file system before is on disk no later than what is changed after:
+ * nothing to do on btrfs and XFS unless bytes were @copied, else a flush (counted in @flushes). */
+bool gbe_sync_content(int fd, bool copied, const char *what, guint *flushes,
+		      GError **error) GBE_CHECKED;

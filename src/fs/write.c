@@ -58,7 +58,7 @@ create_tmp(int dir_fd, const char *tmp, GError **error)
 		if (!gbe_remove_tree_at(dir_fd, tmp, error))
 			return -1;
 	}
-	fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+	fd = openat(dir_fd, tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
 		    0600);
 	if (fd < 0)
 		gbe_throw_errno(error, errno, "cannot create %s", tmp);
@@ -81,7 +81,8 @@ write_tmp(int dir_fd, const char *tmp, const char *name, const void *bytes, gsiz
 		return false;
 	if (GBE_FAULT("write-written", error))
 		return false;
-	if (how != GBE_WRITE_LATER && !gbe_sync_file(fd, name, error))
+	if (how == GBE_WRITE_LATER ? !gbe_sync_settle(fd, dir_fd, name, error)
+				   : !gbe_sync_file(fd, name, error))
 		return false;
 	return !GBE_FAULT("write-file-synced", error);
 }

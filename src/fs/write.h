@@ -14,7 +14,7 @@
 
 typedef enum {
 	GBE_WRITE_DURABLE, /* file and directory are on disk when it returns: 2 flushes */
-	GBE_WRITE_LATER,   /* renamed into place; the caller flushes the file system later */
+	GBE_WRITE_LATER,   /* settled (sync.h), renamed into place; the caller flushes later */
 	GBE_WRITE_NO_DIR, /* file is on disk, its name not yet; the caller syncs the directory: 1 flush */
 } GbeWrite;
 

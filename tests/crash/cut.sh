@@ -69,7 +69,7 @@ device_on() {
 # ---- looking ----
 
 look() {
-	local word name digest
+	local word name digest torn=''
 
 	SEEN_BACKUP=() SEEN_LEFT=() SEEN_DATA='' SEEN_ALL='' SEEN_HIDDEN=''
 	while read -r word name digest; do
@@ -78,10 +78,12 @@ look() {
 		backup) SEEN_BACKUP[$name]=${ROLE[$digest]-"no tree that ever was ($digest)"} ;;
 		hidden) SEEN_HIDDEN+=" ${ROLE[$digest]-} " ;;
 		left) SEEN_LEFT+=("$name") ;;
+		torn) torn+=" $name" ;;
 		all) SEEN_ALL=$name ;;
 		esac
 	done < <("$LOOK" "$ROOT")
-	[[ $SEEN_ALL ]] || broken "the tree cannot be read"
+	[[ $SEEN_ALL ]] || broken "the tree cannot be read" || return
+	[[ ! $torn ]] || broken "not whole:$torn"
 }
 
 # one_of WORD WORDS

@@ -87,7 +87,8 @@ short_writes() {
 	local op=$1 rc=0
 
 	[[ -e $GBE_MEM/short.so ]] ||
-		"${CC:-cc}" -shared -fPIC -O2 -o "$GBE_MEM/short.so" "$GBE_CRASH/short.c"
+		"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -O2 -o "$GBE_MEM/short.so" "$GBE_CRASH/short.c" ||
+		{ FAILURES+=("short writes: $GBE_CRASH/short.c does not build") && return; }
 	device_on "$op"
 	TRACER=(env "LD_PRELOAD=$GBE_MEM/short.so")
 	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
@@ -95,6 +96,7 @@ short_writes() {
 	STATES=$((STATES + 1)) TRIED=$((TRIED + 1))
 	BROKEN=
 	{ [[ $rc == 0 ]] || broken "it ended with $rc: $(tail -n 1 "$GBE_MEM/operation.log")"; } &&
+		{ ! grep -q 'cannot be preloaded' "$GBE_MEM/operation.log" || broken "they were not short"; } &&
 		check_cut "$op" after || FAILURES+=("short writes: $BROKEN")
 	disk_umount
 }

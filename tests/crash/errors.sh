@@ -65,6 +65,9 @@ status_knows() {
 	BROKEN=
 	# What could not even be loaded leaves no record; systemd's own says so.
 	! grep -q 'loading shared libraries' "$GBE_MEM/operation.log" || return 0
+	# Nor does a start of which no process got at the device.
+	! grep -q 'worker ended with exit status 125, and who asks .* exit status 125' \
+		"$GBE_MEM/operation.log" || return 0
 	grep -qiE "$2" "$GBE_MEM/operation.log" ||
 		broken "nobody says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
 	# A fact that cannot be read may lead to another rule; what was begun and failed, status has.

@@ -6,6 +6,7 @@
  *   backup NAME DIGEST         each named backup that has data; and "kept", what --keep-existing kept
  *   hidden NAME DIGEST         a tree that has no name yet: staged, displaced or half a copy
  *   left PATH                  what only an operation under way may have
+ *   torn PATH                  a record or a manifest that has its name, and is not whole
  *   all DIGEST                 everything in data directory, state and store
  *
  * A tree's digest is over names, types, modes, owners, xattrs, sizes, times of files, and content:
@@ -215,6 +216,53 @@ say_unfinished_manifest(int store_fd, const char *path, const char *name)
 		printf("left %s/%s\n", path, tmp);
 }
 
+/* JSON, with or without a checksum behind it: what is lost of it is its length, or a block of zeros. */
+static void
+say_torn(int dir_fd, const char *path, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char ends[2] = {0};
+
+	if (fd < 0) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return;
+		die("open", name);
+	}
+	if (fstat(fd, &st) < 0)
+		die("look at", name);
+	if (st.st_size == 0 || pread(fd, &ends[0], 1, 0) != 1 ||
+	    pread(fd, &ends[1], 1, st.st_size - 1) != 1 || ends[0] != '{' || ends[1] == '\0')
+		printf("torn %s/%s\n", path, name);
+	(void)close(fd);
+}
+
+static void
+say_all_torn(int root_fd)
+{
+	static const char *const records[] = {"owner",	  "intent",	    "request",
+					      "attempts", "last-operation", "failure"};
+	int state_fd = openat(root_fd, STATE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int store_fd = openat(root_fd, STATE "/backups", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (guint n = 0; state_fd >= 0 && n < G_N_ELEMENTS(records); n++)
+		say_torn(state_fd, STATE, records[n]);
+	if (store_fd >= 0) {
+		g_autoptr(GPtrArray) names = list(store_fd, STATE);
+
+		for (guint n = 0; n < names->len; n++) {
+			g_autofree char *name =
+			    g_build_filename(names->pdata[n], "manifest.json", NULL);
+
+			if (*name != '.')
+				say_torn(store_fd, STATE "/backups", name);
+		}
+		(void)close(store_fd);
+	}
+	if (state_fd >= 0)
+		(void)close(state_fd);
+}
+
 /* Below the state, the store and beside the data; not in trees. */
 static void
 say_names(int root_fd, const char *path, gboolean store)
@@ -272,6 +320,7 @@ main(int argc, char **argv)
 	say_names(root_fd, STATE, FALSE);
 	say_names(root_fd, STATE "/runs", FALSE);
 	say_names(root_fd, STATE "/backups", TRUE);
+	say_all_torn(root_fd);
 	(void)digest(sum, root_fd, DATA, AS_STATE);
 	(void)digest(sum, root_fd, STATE, AS_STATE);
 	(void)digest(sum, root_fd, KEPT, AS_STATE);

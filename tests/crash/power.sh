@@ -5,16 +5,24 @@
 # Power cuts: an operation runs once on the disk that records; then the disk is put into the states that
 # a cut may have left, one after the other. Sourced after cut.sh.
 
-# power_record OPERATION: runs it, recorded. The writes and flushes in WRITES and FLUSHES.
+# power_record OPERATION [commits]: runs it, recorded. The writes and flushes in WRITES and FLUSHES. With commits:
+# slowly, and meanwhile others commit the file system at any moment.
 power_record() {
-	local op=$1 rc=0
+	local op=$1 rc=0 committer=''
 
 	disk load "$(scene_dir "${OP_SCENE[$op]}")/image"
 	device_on "$op"
 	sync -f "$ROOT"
 	disk record
+	if [[ ${2-} == commits ]]; then
+		"$BUILD/tests/crash/commits" "$ROOT" &
+		committer=$!
+		TRACER=(strace -f -qq --seccomp-bpf -o /dev/null -e "trace=$CHANGING" -e "inject=$CHANGING:delay_exit=3000")
+	fi
 	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
+	TRACER=()
 	disk mark
+	[[ ! $committer ]] || { kill "$committer" && wait "$committer"; } 2>/dev/null
 	# What is written when there is time; it must not undo what was promised.
 	sync -f "$ROOT"
 	disk stop
@@ -38,13 +46,13 @@ power_state() {
 	return "$rc"
 }
 
-# power_cuts OPERATION BUDGET: says one line.
+# power_cuts OPERATION BUDGET [commits]: says one line.
 power_cuts() {
-	local op=$1 states number first='' why='' violations=0 began=$SECONDS
+	local op=$1 name=${3-power}-$1@$KIND states number first='' why='' violations=0 began=$SECONDS
 
 	DISTINCT=0 KNOWN=()
-	if ! power_record "$op"; then
-		echo "not ok power-$op@$KIND: $BROKEN"
+	if ! power_record "$op" "${3-}"; then
+		echo "not ok $name: $BROKEN"
 		return 1
 	fi
 	disk plan "$2" "${SEED:-1}"
@@ -60,11 +68,11 @@ power_cuts() {
 	STATES=$((STATES + states))
 	if [[ $first ]]; then
 		failure_keep "$op"
-		echo "not ok power-$op@$KIND: $violations of $states states; $why;" \
+		echo "not ok $name: $violations of $states states; $why;" \
 			"replay: tests/crash/run --replay=$op@$KIND/$first"
 		return 1
 	fi
-	echo "ok power-$op@$KIND: $states states, $DISTINCT different ones, of $WRITES writes and" \
+	echo "ok $name: $states states, $DISTINCT different ones, of $WRITES writes and" \
 		"$FLUSHES flushes, $((SECONDS - began)) s"
 }
 

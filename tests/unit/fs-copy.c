@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Bytes that are copied: handed to the disk behind, compared at once; and small files that are settled. */
+#include "fs/clone.h"
+#include "fs/probe.h"
+#include "fs/sync.h"
+#include "fs/write-behind.h"
+#include "unit/fs-place.h"
+
+/* More than the disk may be behind, and no multiple of what is handed on in one go. */
+#define LARGE (GBE_BEHIND_MAX + 17 * MIB + 4711)
+
+static const GbeCloneOptions copy_and_compare = {.allowed = GBE_METHOD_COPY, .compare = TRUE};
+
+START_TEST(what_goes_out_behind_is_all_of_it)
+{
+	g_auto(GbeCloneResult) result = {0};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *a = NULL;
+	g_autofree char *b = NULL;
+
+	put_dir("src", 0700);
+	put_data("src/large", 0, LARGE, 1);
+	assert_ok(gbe_clone_tree_at(place, "src", place, "dst", &copy_and_compare, &result, &error),
+		  error);
+	ck_assert_uint_eq(result.bytes_written, LARGE);
+	ck_assert(result.compared);
+	a = content_of("src/large");
+	b = content_of("dst/large");
+	ck_assert_mem_eq(a, b, LARGE);
+}
+END_TEST
+
+/* However far behind, and whatever was handed on last: the end is reached. */
+START_TEST(the_end_is_waited_for)
+{
+	gbe_autofd int fd = -1;
+
+	put_data("file", 0, MIB, 1);
+	fd = openat(place, "file", O_WRONLY | O_CLOEXEC);
+	for (guint i = 0; i < 100; i++) {
+		g_autoptr(GbeWriteBehind) behind = gbe_write_behind_new(fd);
+
+		ck_assert_ptr_nonnull(behind);
+		for (guint64 at = 0; at < i * MIB; at += MIB + i)
+			gbe_write_behind_advance(behind, at);
+		if (i % 2 == 0)
+			gbe_write_behind_advance(behind, i * GBE_BEHIND_MAX);
+	}
+	gbe_write_behind_end(NULL);
+}
+END_TEST
+
+START_TEST(what_is_cloned_is_not_compared)
+{
+	static const GbeCloneOptions clone_and_compare = {.allowed = GBE_METHOD_REFLINK,
+							  .compare = TRUE};
+	static const GbeCloneOptions only_copy = {.allowed = GBE_METHOD_COPY};
+	g_auto(GbeCloneResult) cloned = {0};
+	g_auto(GbeCloneResult) copied = {0};
+	g_autoptr(GError) error = NULL;
+
+	put_dir("src", 0700);
+	put_data("src/file", 0, 200000, 1);
+	assert_ok(gbe_clone_tree_at(place, "src", place, "a", &clone_and_compare, &cloned, &error),
+		  error);
+	ck_assert_int_eq(cloned.compared, cloned.bytes_written > 0);
+	if (place_is_known())
+		ck_assert_int_eq(cloned.compared, !place_clones());
+	assert_ok(gbe_clone_tree_at(place, "src", place, "b", &only_copy, &copied, &error), error);
+	ck_assert(!copied.compared);
+}
+END_TEST
+
+/* A copy of which the bytes go elsewhere, as O_APPEND has it, says nothing of it but by what can be read. */
+START_TEST(a_copy_that_is_none_is_seen)
+{
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int src = -1;
+	gbe_autofd int dst = -1;
+
+	put_data("a", 0, 200000, 1);
+	put("b", "");
+	src = openat(place, "a", O_RDONLY | O_CLOEXEC);
+	dst = openat(place, "b", O_RDWR | O_APPEND | O_CLOEXEC);
+	assert_fails(gbe_clone_file(src, dst, "a", &copy_and_compare, NULL, NULL, &error), error,
+		     GBE_ERROR_VERIFY_FAILED, "a: the content differs between byte 0");
+}
+END_TEST
+
+/* That the order holds is for the crash suite to show; here: what was settled is on its way for good. */
+START_TEST(settled_is_written)
+{
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int fd = -1;
+	guint flushes = 0;
+	const bool btrfs = gbe_is_btrfs(place);
+	const bool in_order = btrfs || place_is("xfs") || place_is("xfs-noreflink");
+	char map[sizeof(struct fiemap) + sizeof(struct fiemap_extent)] = {0};
+	struct fiemap *fiemap = (struct fiemap *)map;
+
+	if (place_is_known())
+		ck_assert_int_eq(btrfs, place_is_btrfs());
+	put_data("file", 0, 9000, 1);
+	fd = openat(place, "file", O_RDWR | O_CLOEXEC);
+	assert_ok(gbe_sync_settle(fd, place, "file", &error), error);
+	if (in_order) {
+		fiemap->fm_length = G_MAXUINT64;
+		fiemap->fm_extent_count = 1;
+		ck_assert_int_eq(ioctl(fd, FS_IOC_FIEMAP, fiemap), 0);
+		ck_assert_uint_eq(fiemap->fm_mapped_extents, 1);
+		ck_assert_uint_eq(fiemap->fm_extents[0].fe_flags & FIEMAP_EXTENT_DELALLOC, 0);
+	}
+	assert_ok(gbe_sync_content(place, false, "place", &flushes, &error), error);
+	if (place_is_known())
+		ck_assert_uint_eq(flushes, in_order ? 0 : 1);
+	flushes = 0;
+	assert_ok(gbe_sync_content(place, true, "place", &flushes, &error), error);
+	ck_assert_uint_eq(flushes, 1);
+}
+END_TEST
+
+/* Where no clone can be had (for want of a readable file), it is brought to the disk. */
+START_TEST(settled_one_way_or_another)
+{
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int fd = -1;
+
+	put_data("file", 0, 9000, 1);
+	fd = openat(place, "file", O_WRONLY | O_CLOEXEC);
+	assert_ok(gbe_sync_settle(fd, place, "file", &error), error);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("fs-copy");
+	TCase *tcase = place_case(suite, "copy");
+
+	tcase_add_test(tcase, what_goes_out_behind_is_all_of_it);
+	tcase_add_test(tcase, the_end_is_waited_for);
+	tcase_add_test(tcase, what_is_cloned_is_not_compared);
+	tcase_add_test(tcase, a_copy_that_is_none_is_seen);
+	tcase_add_test(tcase, settled_is_written);
+	tcase_add_test(tcase, settled_one_way_or_another);
+	return gbe_unit_main(suite);
+}
