@@ -283,9 +283,14 @@ finish(Restore *r, GError **error)
 	r->timing.flushes++;
 	if (tidied && gbe_state_remove(r->app, GBE_STATE_INTENT, &why))
 		return true;
-	return gbe_throw(error, GBE_ERROR_PARTIAL,
-			 "%s is restored, but tidying up failed (the next start finishes it): %s",
-			 r->backup->name, why->message);
+	/* Before this flush there was none where it is the only one. */
+	return gbe_throw(
+	    error, GBE_ERROR_PARTIAL,
+	    r->timing.flushes > 1
+		? "%s is restored, but tidying up failed (the next start finishes it): %s"
+		: "%s is restored, but is not known to be on the disk (after a power cut the next "
+		  "start may find the data as it was): %s",
+	    r->backup->name, why->message);
 }
 
 bool

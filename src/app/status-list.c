@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The backups as `list` has them. */
 #include "app/status.h"
+#include "core/members.h"
 #include "core/record.h"
 #include "fs/extents.h"
 
@@ -8,15 +9,6 @@ static void
 set_u64(JsonObject *object, const char *key, guint64 value)
 {
 	json_object_set_int_member(object, key, (gint64)MIN(value, (guint64)G_MAXINT64));
-}
-
-static void
-set_known(JsonObject *object, const char *key, gint64 value)
-{
-	if (value < 0)
-		json_object_set_null_member(object, key);
-	else
-		json_object_set_int_member(object, key, value);
 }
 
 JsonObject *
@@ -33,13 +25,13 @@ gbe_status_backup(const GbeObserved *observed, const GbeManifest *m, gint64 excl
 	gbe_json_set_string(object, "grade", gbe_grade_to_string(m->grade));
 	gbe_json_set_string(object, "verdict", gbe_verdict_to_public(m->verdict));
 	gbe_json_set_string(object, "health", gbe_health_to_string(m->health));
-	set_known(object, "created", m->created > 0 ? m->created : -1);
+	gbe_json_set_known(object, "created", m->created > 0 ? m->created : -1);
 	gbe_json_set_string(object, "etcd_version", m->etcd_version);
-	set_known(object, "revision", m->revision);
+	gbe_json_set_known(object, "revision", m->revision);
 	gbe_json_set_string(object, "cluster_id", m->cluster_id);
 	gbe_json_set_string(object, "member_id", m->member_id);
 	set_u64(object, "size", m->size);
-	set_known(object, "exclusive", exclusive);
+	gbe_json_set_known(object, "exclusive", exclusive);
 	gbe_json_set_string(object, "method", gbe_method_to_string(m->method));
 	json_object_set_boolean_member(object, "pinned", m->pinned);
 	json_object_set_boolean_member(object, "set_aside", m->set_aside);

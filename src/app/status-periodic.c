@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/periodic.h"
 #include "app/state.h"
+#include "core/members.h"
 #include "core/record.h"
 #include "sys/units.h"
 
@@ -55,15 +56,6 @@ gbe_periodic_trouble(GbeApp *app, const GbeHealthLook *look)
 	return NULL;
 }
 
-static void
-set_known(JsonObject *object, const char *key, gint64 value)
-{
-	if (value < 0)
-		json_object_set_null_member(object, key);
-	else
-		json_object_set_int_member(object, key, value);
-}
-
 JsonNode *
 gbe_periodic_status(GbeApp *app, const GbeHealthLook *look)
 {
@@ -82,13 +74,13 @@ gbe_periodic_status(GbeApp *app, const GbeHealthLook *look)
 	gbe_json_set_string(object, "schedule", app->config->backup.schedule);
 	gbe_json_set_string(object, "result", gbe_periodic_result_to_string(periodic.result));
 	gbe_json_set_string(object, "reason", periodic.reason);
-	set_known(object, "attempted", periodic.attempted);
-	set_known(object, "succeeded", periodic.succeeded);
-	set_known(object, "age",
-		  periodic.succeeded >= 0 && now >= periodic.succeeded ? now - periodic.succeeded
-								       : -1);
+	gbe_json_set_known(object, "attempted", periodic.attempted);
+	gbe_json_set_known(object, "succeeded", periodic.succeeded);
+	gbe_json_set_known(
+	    object, "age",
+	    periodic.succeeded >= 0 && now >= periodic.succeeded ? now - periodic.succeeded : -1);
 	gbe_json_set_string(object, "backup", periodic.backup);
-	set_known(object, "taken", periodic.taken);
+	gbe_json_set_known(object, "taken", periodic.taken);
 	json_object_set_boolean_member(object, "overdue", trouble != NULL);
 	json_node_init_object(node, object);
 	json_object_unref(object);

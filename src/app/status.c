@@ -4,30 +4,12 @@
 #include "app/periodic.h"
 #include "app/state.h"
 #include "app/status-next.h"
+#include "core/members.h"
 #include "core/record.h"
 #include "core/situation.h"
 #include "fs/tree.h"
 
 #include <string.h>
-
-static void
-set_tri(JsonObject *object, const char *key, GbeTri value)
-{
-	if (value == GBE_UNKNOWN)
-		json_object_set_null_member(object, key);
-	else
-		json_object_set_boolean_member(object, key, value == GBE_YES);
-}
-
-/* null where @value is below zero. */
-static void
-set_known(JsonObject *object, const char *key, gint64 value)
-{
-	if (value < 0)
-		json_object_set_null_member(object, key);
-	else
-		json_object_set_int_member(object, key, value);
-}
 
 gint64
 gbe_status_data_size(const GbeObserved *observed)
@@ -82,13 +64,13 @@ gbe_status_etcd(const GbeHealthLook *look)
 
 	if (health == GBE_HEALTH_HEALTHY || health == GBE_HEALTH_UNHEALTHY)
 		healthy = gbe_tri(health == GBE_HEALTH_HEALTHY);
-	set_tri(etcd, "healthy", healthy);
+	gbe_json_set_tri(etcd, "healthy", healthy);
 	gbe_json_set_string(etcd, "reason",
 			    look != NULL ? look->report->reason : GBE_STATUS_NOT_ASKED);
 	gbe_json_set_string(etcd, "version", facts != NULL ? facts->version : NULL);
-	set_known(etcd, "revision", facts != NULL ? facts->revision : -1);
-	set_known(etcd, "db_size", facts != NULL ? facts->db_size : -1);
-	set_known(etcd, "db_in_use", facts != NULL ? facts->db_in_use : -1);
+	gbe_json_set_known(etcd, "revision", facts != NULL ? facts->revision : -1);
+	gbe_json_set_known(etcd, "db_size", facts != NULL ? facts->db_size : -1);
+	gbe_json_set_known(etcd, "db_in_use", facts != NULL ? facts->db_in_use : -1);
 	json_object_set_array_member(etcd, "alarms", alarms_json(facts));
 	json_object_set_array_member(etcd, "warnings", warnings_json(look));
 	return etcd;
@@ -115,7 +97,7 @@ set_verdict(JsonObject *object, const GbeFacts *facts, const GbeView *view)
 			    gbe_verdict_to_public(own ? view->verdict : GBE_VERDICT_NONE));
 	gbe_json_set_string(object, "health",
 			    gbe_health_to_string(own ? view->health : GBE_HEALTH_NOT_ASKED));
-	set_tri(object, "trial", view->owner_known ? view->trial.on : GBE_UNKNOWN);
+	gbe_json_set_tri(object, "trial", view->owner_known ? view->trial.on : GBE_UNKNOWN);
 }
 
 const GbeManifest *
@@ -143,9 +125,9 @@ last_good_json(GbeFacts *facts)
 		return node;
 	object = json_object_new();
 	gbe_json_set_string(object, "name", good->name);
-	set_known(object, "created", good->created > 0 ? good->created : -1);
-	set_known(object, "age", good->created > 0 ? facts->now - good->created : -1);
-	set_known(object, "revision", good->revision);
+	gbe_json_set_known(object, "created", good->created > 0 ? good->created : -1);
+	gbe_json_set_known(object, "age", good->created > 0 ? facts->now - good->created : -1);
+	gbe_json_set_known(object, "revision", good->revision);
 	json_node_init_object(node, object);
 	json_object_unref(object);
 	return node;
@@ -165,7 +147,7 @@ last_operation_json(GbeApp *app)
 		gbe_json_set_string(object, "rule", last.rule);
 		gbe_json_set_string(object, "reason", last.reason);
 		gbe_json_set_string(object, "backup", last.backup);
-		set_known(object, "started", last.started > 0 ? last.started : -1);
+		gbe_json_set_known(object, "started", last.started > 0 ? last.started : -1);
 		json_object_set_double_member(object, "duration",
 					      (double)last.duration_usec / G_USEC_PER_SEC);
 		json_node_init_object(node, object);
@@ -181,13 +163,13 @@ greenboot_json(const GbeGreenboot *greenboot)
 	JsonObject *object = json_object_new();
 
 	gbe_json_set_string(object, "flavour", gbe_greenboot_flavour_to_string(greenboot->flavour));
-	set_tri(object, "enabled",
-		greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : greenboot->enabled);
+	gbe_json_set_tri(object, "enabled",
+			 greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : greenboot->enabled);
 	if (greenboot->has_counter)
 		json_object_set_int_member(object, "boot_counter", greenboot->boot_counter);
 	else
 		json_object_set_null_member(object, "boot_counter");
-	set_tri(object, "rollback_imminent", greenboot->rollback_imminent);
+	gbe_json_set_tri(object, "rollback_imminent", greenboot->rollback_imminent);
 	return object;
 }
 
@@ -205,10 +187,10 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	gbe_json_set_string(status, "run", facts->run);
 	json_object_set_object_member(status, "owner", owner_json(&view));
 	set_verdict(status, facts, &view);
-	set_tri(status, "judged", facts->judges);
+	gbe_json_set_tri(status, "judged", facts->judges);
 	json_object_set_object_member(status, "etcd", gbe_status_etcd(look));
 	gbe_json_set_string(data, "path", observed->data->path);
-	set_known(data, "size", gbe_status_data_size(observed));
+	gbe_json_set_known(data, "size", gbe_status_data_size(observed));
 	json_object_set_object_member(status, "data", data);
 	json_object_set_int_member(status, "backups", facts->backups->len);
 	json_object_set_member(status, "last_good", last_good_json(facts));

@@ -2,6 +2,7 @@
 /* What verify says, as JSON. */
 #include "app/verify.h"
 
+#include "core/members.h"
 #include "core/record.h"
 
 /* Numbers come from files of anybody's making: what JSON cannot hold exactly is null. */
@@ -22,15 +23,6 @@ set_id(JsonObject *object, const char *key, gboolean known, guint64 id)
 	gbe_json_set_string(object, key, known ? text : NULL);
 }
 
-static void
-set_tri(JsonObject *object, const char *key, GbeTri value)
-{
-	if (value == GBE_UNKNOWN)
-		json_object_set_null_member(object, key);
-	else
-		json_object_set_boolean_member(object, key, value == GBE_YES);
-}
-
 static JsonObject *
 finding_to_json(const GbeFinding *finding)
 {
@@ -44,8 +36,8 @@ finding_to_json(const GbeFinding *finding)
 	gbe_json_set_string(object, "place", gbe_place_to_string(finding->place));
 	set_number(object, "at", finding->place != GBE_PLACE_FILE, finding->at);
 	gbe_json_set_string(object, "what", what);
-	set_tri(object, "etcd_notices", finding->etcd_notices);
-	set_tri(object, "loses_data", finding->loses_data);
+	gbe_json_set_tri(object, "etcd_notices", finding->etcd_notices);
+	gbe_json_set_tri(object, "loses_data", finding->loses_data);
 	gbe_json_set_string(object, "advice", gbe_finding_advice(finding));
 	return object;
 }

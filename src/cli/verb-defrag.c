@@ -4,6 +4,7 @@
 #include "app/status.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "core/members.h"
 #include "core/record.h"
 #include "core/space.h"
 
@@ -27,15 +28,6 @@ const GOptionEntry gbe_options_defrag[] = {
 };
 
 static void
-set_known(JsonObject *object, const char *key, gint64 value, gboolean known)
-{
-	if (known && value >= 0)
-		json_object_set_int_member(object, key, value);
-	else
-		json_object_set_null_member(object, key);
-}
-
-static void
 print_json(const GbeDefragResult *result)
 {
 	g_autoptr(JsonObject) object = json_object_new();
@@ -51,15 +43,15 @@ print_json(const GbeDefragResult *result)
 	json_object_set_boolean_member(object, "healthy", result->healthy);
 	gbe_json_set_string(object, "reason", result->reason);
 	gbe_json_set_string(object, "backup", result->backup);
-	set_known(object, "size_before", result->before.size, TRUE);
-	set_known(object, "in_use_before", result->before.in_use, TRUE);
+	gbe_json_set_known(object, "size_before", result->before.size);
+	gbe_json_set_known(object, "in_use_before", result->before.in_use);
 	json_object_set_int_member(
 	    object, "fragmentation",
 	    gbe_defrag_fragmentation(result->before.size, result->before.in_use));
-	set_known(object, "size_after", result->after.size, result->done);
-	set_known(object, "in_use_after", result->after.in_use, result->done);
-	set_known(object, "duration_usec", result->duration_usec, result->done);
-	set_known(object, "stall_usec", result->stall_usec, result->done);
+	gbe_json_set_known(object, "size_after", result->done ? result->after.size : -1);
+	gbe_json_set_known(object, "in_use_after", result->done ? result->after.in_use : -1);
+	gbe_json_set_known(object, "duration_usec", result->done ? result->duration_usec : -1);
+	gbe_json_set_known(object, "stall_usec", result->done ? result->stall_usec : -1);
 	gbe_print_object(object);
 }
 

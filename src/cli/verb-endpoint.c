@@ -4,6 +4,7 @@
 #include "app/status.h"
 #include "cli/ask.h"
 #include "cli/print.h"
+#include "core/members.h"
 #include "core/record.h"
 #include "core/space.h"
 #include "etcd/client.h"
@@ -155,15 +156,6 @@ gbe_verb_member(GbeCli *cli, char **arguments, GError **error)
 /* ---- endpoint status ---- */
 
 static void
-set_known(JsonObject *object, const char *key, gint64 value)
-{
-	if (value > 0)
-		json_object_set_int_member(object, key, value);
-	else
-		json_object_set_null_member(object, key);
-}
-
-static void
 print_status_json(const char *endpoint, const GbeEtcdStatus *status)
 {
 	g_autoptr(JsonObject) object = json_object_new();
@@ -176,9 +168,9 @@ print_status_json(const char *endpoint, const GbeEtcdStatus *status)
 	gbe_json_set_string(object, "version", status->version);
 	gbe_json_set_string(object, "storage_version", status->storage_version);
 	json_object_set_int_member(object, "revision", status->header.revision);
-	set_known(object, "db_size", status->db_size);
-	set_known(object, "db_in_use", status->db_in_use);
-	set_known(object, "quota", status->quota);
+	gbe_json_set_known(object, "db_size", status->db_size > 0 ? status->db_size : -1);
+	gbe_json_set_known(object, "db_in_use", status->db_in_use > 0 ? status->db_in_use : -1);
+	gbe_json_set_known(object, "quota", status->quota > 0 ? status->quota : -1);
 	json_object_set_boolean_member(object, "is_leader",
 				       status->leader != 0 && status->leader == own);
 	set_id(object, "leader", status->leader);

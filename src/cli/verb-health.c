@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "core/members.h"
 #include "core/record.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
@@ -38,15 +39,6 @@ look_until(GbeHealthLook *look, guint64 seconds)
 	}
 }
 
-static void
-set_known(JsonObject *object, const char *key, gint64 value)
-{
-	if (value < 0)
-		json_object_set_null_member(object, key);
-	else
-		json_object_set_int_member(object, key, value);
-}
-
 static JsonArray *
 steps_json(const GbeHealthReport *report)
 {
@@ -59,8 +51,8 @@ steps_json(const GbeHealthReport *report)
 		gbe_json_set_string(object, "step", gbe_check_to_string((GbeCheckKind)i));
 		gbe_json_set_string(object, "result", gbe_check_result_to_string(step->result));
 		gbe_json_set_string(object, "detail", step->detail);
-		set_known(object, "figure", step->figure);
-		set_known(object, "limit", step->limit);
+		gbe_json_set_known(object, "figure", step->figure);
+		gbe_json_set_known(object, "limit", step->limit);
 		json_array_add_object_element(steps, object);
 	}
 	return steps;

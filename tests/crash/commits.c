@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * commits DIRECTORY: what was changed on DIRECTORY's file system is committed as soon as it is, until this is killed,
- * as somebody's fsync may at any time. On btrfs without writing out what files hold first, as it does by itself
- * every thirty seconds. DIRECTORY/commits is written elsewhere.
+ * commits ROOT [DIRECTORY...]: what was changed on ROOT's file system is committed as soon as it is, until this is
+ * killed: by fsync of each DIRECTORY (below ROOT, where it is there), as anybody may call it at any time; and on
+ * btrfs as that does by itself every thirty seconds, without writing out what files hold first, elsewhere by fsync
+ * of a file ROOT/commits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +19,12 @@
 
 /* False, and errno, when it cannot. */
 static bool
-commit_btrfs(int dir_fd)
+commit_btrfs(int root_fd)
 {
 	__u64 transaction = 0;
 
-	return ioctl(dir_fd, BTRFS_IOC_START_SYNC, &transaction) == 0 &&
-	       (ioctl(dir_fd, BTRFS_IOC_WAIT_SYNC, &transaction) == 0 || errno == EINVAL);
+	return ioctl(root_fd, BTRFS_IOC_START_SYNC, &transaction) == 0 &&
+	       (ioctl(root_fd, BTRFS_IOC_WAIT_SYNC, &transaction) == 0 || errno == EINVAL);
 }
 
 /* The log, or the journal, is written up to here. */
@@ -33,21 +34,42 @@ commit_other(int file_fd)
 	return fchmod(file_fd, 0600) == 0 && fsync(file_fd) == 0;
 }
 
+static bool
+commit_directory(int root_fd, const char *path)
+{
+	int fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	ok = fsync(fd) == 0;
+	(void)close(fd);
+	return ok;
+}
+
 int
 main(int argc, char **argv)
 {
-	int dir_fd = argc == 2 ? open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	int file_fd = -1;
+	int root_fd = argc > 1 ? open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int file_fd = -1, next = 2;
+	bool directory = false;
 	struct statfs fs;
 
-	if (dir_fd < 0 || fstatfs(dir_fd, &fs) < 0) {
-		fprintf(stderr, "commits: %s\n", argc == 2 ? strerror(errno) : "DIRECTORY");
+	if (root_fd < 0 || fstatfs(root_fd, &fs) < 0) {
+		fprintf(stderr, "commits: %s\n", argc > 1 ? strerror(errno) : "ROOT");
 		return 2;
 	}
 	if (fs.f_type != BTRFS_SUPER_MAGIC)
-		file_fd = openat(dir_fd, "commits", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	while (file_fd >= 0 ? commit_other(file_fd) : commit_btrfs(dir_fd))
-		(void)usleep(4000);
-	fprintf(stderr, "commits: %s: %s\n", argv[1], strerror(errno));
+		file_fd = openat(root_fd, "commits", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	/* Now all of it, now one of the directories. */
+	while (directory      ? commit_directory(root_fd, argv[next])
+	       : file_fd >= 0 ? commit_other(file_fd)
+			      : commit_btrfs(root_fd)) {
+		if (directory)
+			next = next + 1 < argc ? next + 1 : 2;
+		directory = !directory && argc > 2;
+		(void)usleep(2000);
+	}
+	fprintf(stderr, "commits: %s: %s\n", directory ? argv[next] : argv[1], strerror(errno));
 	return 1;
 }

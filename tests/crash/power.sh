@@ -15,7 +15,7 @@ power_record() {
 	sync -f "$ROOT"
 	disk record
 	if [[ ${2-} == commits ]]; then
-		"$BUILD/tests/crash/commits" "$ROOT" &
+		"$BUILD/tests/crash/commits" "$ROOT" var/lib var/lib/etcd var/lib/greenboot-etcd/backups &
 		committer=$!
 		TRACER=(strace -f -qq --seccomp-bpf -o /dev/null -e "trace=$CHANGING" -e "inject=$CHANGING:delay_exit=3000")
 	fi

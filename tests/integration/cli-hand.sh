@@ -174,10 +174,8 @@ summed() {
 		"/var/lib/greenboot-etcd/backups/never "
 }
 
-# The displaced data becomes a directory of the caller's choice, and no backup.
-keeping() {
-	local one two count
-
+# two_rounds KIND: a backup "first" of the data in the state $one, and data in the state $two.
+two_rounds() {
 	running "$1"
 	one=$(etcd_state)
 	stop_etcd
@@ -186,6 +184,13 @@ keeping() {
 	put round 2
 	two=$(etcd_state)
 	stop_etcd
+}
+
+# The displaced data becomes a directory of the caller's choice, and no backup.
+keeping() {
+	local one two count
+
+	two_rounds "$1"
 	count=$(json length list)
 	mkdir -p "$ROOT/var/there" "$ROOT/mnt/other"
 	# Where it cannot go, nothing is changed.
@@ -232,14 +237,7 @@ keeping() {
 keeping_killed() {
 	local one two point
 
-	running "$1"
-	one=$(etcd_state)
-	stop_etcd
-	gbe backup first
-	start_etcd
-	put round 2
-	two=$(etcd_state)
-	stop_etcd
+	two_rounds "$1"
 	shutdown
 	for point in restore-cloned restore-intended restore-staged restore-exchanged \
 		recover-existing-kept restore-tidied; do
@@ -285,14 +283,7 @@ keeping_killed() {
 skipping() {
 	local one two displaced
 
-	running "$1"
-	one=$(etcd_state)
-	stop_etcd
-	gbe backup first
-	start_etcd
-	put round 2
-	two=$(etcd_state)
-	stop_etcd
+	two_rounds "$1"
 	assert_exit 0 gbe --json restore first --skip-backup
 	displaced=$(jq -r .displaced <<<"$OUT")
 	assert_eq "removed" "$(jq -c '[.displaced_removed, .displaced_stays]' <<<"$OUT")" '[false,null]'
