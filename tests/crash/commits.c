@@ -68,7 +68,8 @@ main(int argc, char **argv)
 		if (directory)
 			next = next + 1 < argc ? next + 1 : 2;
 		directory = !directory && argc > 2;
-		(void)usleep(2000);
+		/* Each of these is a state, also where nothing was changed; btrfs has none then. */
+		(void)usleep(file_fd >= 0 ? 8000 : 2000);
 	}
 	fprintf(stderr, "commits: %s: %s\n", directory ? argv[next] : argv[1], strerror(errno));
 	return 1;
