@@ -492,9 +492,10 @@ asked() {
 	ASKED=$(jq -r '[.requests[] | "\(.name)=\(.state)"] | join(" ")' <<<"$OUT")
 }
 
-requests() {
+requests() { # [3.5]
 	local hash pushed
 
+	[[ ! ${1-} ]] || next_etcd
 	with_store xfs
 	mkdir -p "$ROOT/usr/bin"
 	cp "$(command -v "$ETCD")" "$(command -v "$ETCDCTL")" "$ROOT/usr/bin/"
@@ -653,6 +654,7 @@ run_case store-killed killed
 run_case store-pruned pruned
 run_case store-usage usage
 run_case store-requests requests
+run_case store-requests-3.5 requests 3.5
 run_case store-requests-hostile hostile_requests
 run_case store-requests-killed killed_requests
 suite_end
