@@ -140,7 +140,7 @@ write_monitor(GbeApp *app, const char *output, GError **error)
 static bool
 write_defrag(GbeApp *app, const char *output, GError **error)
 {
-	g_autofree char *service = gbe_dropin_defrag(app->config);
+	g_autofree char *service = gbe_dropin_alongside(app->config);
 	g_autofree char *timer = gbe_dropin_defrag_timer(app->config);
 
 	return !app->config->defrag.enabled ||
@@ -156,7 +156,7 @@ write_backup(GbeApp *app, const char *output, GError **error)
 
 	if (app->config->backup.schedule == NULL)
 		return true;
-	service = gbe_dropin_backup(app->config);
+	service = gbe_dropin_alongside(app->config);
 	timer = gbe_dropin_backup_timer(app->config);
 	return write_dropin(output, "greenboot-etcd-backup.service", service, error) &&
 	       write_dropin(output, "greenboot-etcd-backup.timer", timer, error);

@@ -245,7 +245,7 @@ gbe_dropin_green(const GbeConfig *config)
 }
 
 char *
-gbe_dropin_defrag(const GbeConfig *config)
+gbe_dropin_alongside(const GbeConfig *config)
 {
 	GString *text = g_string_new(HEAD);
 
@@ -280,12 +280,6 @@ gbe_dropin_backup_timer(const GbeConfig *config)
 			       "OnCalendar=\nOnCalendar=%s\n",
 			       config->backup.schedule);
 	return g_string_free(text, FALSE);
-}
-
-char *
-gbe_dropin_backup(const GbeConfig *config)
-{
-	return gbe_dropin_defrag(config);
 }
 
 gboolean

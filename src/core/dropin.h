@@ -24,11 +24,10 @@ char *gbe_dropin_green(const GbeConfig *config);
 char *gbe_dropin_monitor(const GbeConfig *config);
 /* For the monitor's timer: its interval, which is not 0. */
 char *gbe_dropin_monitor_timer(const GbeConfig *config);
-/* For what defragments, and its timer: both go with the service, and see the data as it is. */
-char *gbe_dropin_defrag(const GbeConfig *config);
+/* For what defragments, and what takes periodic backups: they go with the service, and see the data as it is. */
+char *gbe_dropin_alongside(const GbeConfig *config);
+/* Their timers, which go with it, too; the latter of a schedule that there is. */
 char *gbe_dropin_defrag_timer(const GbeConfig *config);
-/* For what takes periodic backups, and its timer, of a schedule that there is: both go with the service. */
-char *gbe_dropin_backup(const GbeConfig *config);
 char *gbe_dropin_backup_timer(const GbeConfig *config);
 /* Are requests looked for in a store of snapshots that is configured? */
 gboolean gbe_dropin_wants_requests(const GbeConfig *config);

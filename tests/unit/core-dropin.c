@@ -218,7 +218,7 @@ START_TEST(the_defragmentation)
 
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
 	etcd = gbe_dropin_service(config);
-	service = gbe_dropin_defrag(config);
+	service = gbe_dropin_alongside(config);
 	timer = gbe_dropin_defrag_timer(config);
 	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-defrag.timer\n"));
 	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
