@@ -4,10 +4,13 @@
  *
  *   1  store/.partial-<name>/data   cloned or copied        a cut here: swept
  *   2  store/.partial-<name>/manifest.json                  swept
- *   3  syncfs                                               swept
+ *   3  syncfs, unless the order is kept                     swept
  *   4  compared with the source (manifest->verified)        swept
  *   5  rename .partial-<name> -> <name>                     swept, or the backup
  *   6  sync of the store's directory                        the backup
+ *
+ * On btrfs and XFS, where nothing was copied, changes come to the disk in the order in which they were made
+ * (fs/sync.h): whoever finds the name of 5 finds 1 and 2.
  */
 #pragma once
 

@@ -5,12 +5,16 @@
  *   1  <parent>/.restore-<sequence>     a clone of the backup with its final stamp
  *   2  store/.pending-<displaced>/manifest.json
  *   3  state: intent (STAGED)
- *   4  syncfs                           a cut before: the old tree; the staging tree is removed
+ *   4  syncfs, unless the order is kept a cut before: the old tree; the staging tree is removed
  *   5  renameat2(EXCHANGE)
  *   6  sync of the parent               a cut before: the old or the new tree, whole
  *   7  .restore-<sequence> -> store/.pending-<displaced>/data, -> store/<displaced>
  *   8  sync of the store                a cut before: recover.h names the displaced tree
  *   9  state: last operation, intent removed
+ *
+ * Where data, store and state are on one btrfs or XFS and nothing was copied, changes come to the disk in the
+ * order in which they were made (fs/sync.h): the flush of 9 is the only one, and a cut before leaves what a cut
+ * after any of the others does.
  *
  * With ->keep_existing there is no 2, and 7 and 8 are one rename to that path, and a sync of its parent; until
  * then a cut leaves what it leaves without, and the next one under the lock does the rename, or, where that

@@ -7,7 +7,7 @@
  * are copied as symlinks. Other inode flags (immutable, append-only, compression) are not; a file with
  * a further name outside of the tree becomes a file of its own. The source is scanned first (tree.h).
  *
- * Nothing is synced here: the caller syncs the file system, then renames. After a power cut the
+ * Nothing is synced here: the caller sees to that (gbe_sync_content()), then renames. After a power cut the
  * destination is any part of a tree, so it must carry a name that says so (backup-name.h, rungs). On
  * an error what was made is removed again.
  */

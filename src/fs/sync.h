@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Making things durable. Open the fd before writing: syncfs reports write-back errors since then
- * (kernel 5.8). On btrfs each of these commits the file system (sync.c says why). After a true result, what was written before the call survives a power cut.
+ * Making things durable, and in which order. Open the fd before writing: syncfs reports write-back errors since
+ * then (kernel 5.8). On btrfs each flush commits the file system (sync.c says why). After a true result of one,
+ * what was written before the call survives a power cut.
  */
 #pragma once
 
