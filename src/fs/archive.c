@@ -5,6 +5,7 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dlopen.h"
 
@@ -48,6 +49,7 @@
 GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
 #define PIECE ((gsize)64 * 1024)
+#define TAR_BLOCK 512
 
 static bool
 load(GError **error)
@@ -151,13 +153,37 @@ unpack(const Source *source, GError **error)
 
 /* Whatever it would have other programs unpack is not asked for. */
 static bool
-know_formats(struct archive *archive)
+know_formats(struct archive *archive, bool archives)
 {
 	return lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	       lib.archive_read_support_format_tar(archive) == ARCHIVE_OK &&
-	       lib.archive_read_support_format_zip_streamable(archive) == ARCHIVE_OK &&
+	       (!archives ||
+		(lib.archive_read_support_format_tar(archive) == ARCHIVE_OK &&
+		 lib.archive_read_support_format_zip_streamable(archive) == ARCHIVE_OK)) &&
 	       lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
 	       lib.archive_read_support_format_empty(archive) == ARCHIVE_OK;
+}
+
+/* libarchive takes one database in some hundreds for a tar: it goes by a checksum, and for half of them that is of
+ * zeros. What begins with a zero, and is not all zeros, has no name to begin with. */
+static bool
+is_no_archive(int fd, guint8 *piece)
+{
+	struct archive *archive = lib.archive_read_new();
+	off_t start = lseek(fd, 0, SEEK_CUR);
+	struct archive_entry *entry = NULL;
+	la_ssize_t got = 0;
+	bool none;
+
+	if (archive != NULL && start >= 0 &&
+	    lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
+	    lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
+	    lib.archive_read_open_fd(archive, fd, PIECE) == ARCHIVE_OK &&
+	    lib.archive_read_next_header(archive, &entry) == ARCHIVE_OK)
+		got = lib.archive_read_data(archive, piece, TAR_BLOCK);
+	none = got > 0 && piece[0] == 0 && memcmp(piece, piece + 1, (gsize)got - 1) != 0;
+	if (archive != NULL)
+		(void)lib.archive_read_free(archive);
+	return start >= 0 && lseek(fd, start, SEEK_SET) == start && none;
 }
 
 bool
@@ -165,12 +191,13 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 {
 	g_autofree guint8 *piece = g_malloc(PIECE);
 	Source source = {.what = what, .put = put, .data = data, .piece = piece};
-	bool done = false;
+	bool archives, done = false;
 
 	if (!load(error))
 		return false;
+	archives = !is_no_archive(fd, piece);
 	source.archive = lib.archive_read_new();
-	if (source.archive == NULL || !know_formats(source.archive))
+	if (source.archive == NULL || !know_formats(source.archive, archives))
 		(void)gbe_throw(error, GBE_ERROR_UNSUPPORTED,
 				"%s: this libarchive knows no gzip, tar or zip", what);
 	else if (lib.archive_read_open_fd(source.archive, fd, PIECE) != ARCHIVE_OK)

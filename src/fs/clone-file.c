@@ -85,7 +85,7 @@ try_clone(GbeFileCloner *cloner, int src, int dst, const char *what, bool *ret_c
 static bool
 preallocate(Copy *copy, const struct stat *st, GError **error)
 {
-	g_autofree GbeFiemap *fiemap = g_new(GbeFiemap, 1);
+	g_autofree GbeFiemap *fiemap = g_new0(GbeFiemap, 1);
 	g_autoptr(GError) local_error = NULL;
 	const struct fiemap_extent *extent = NULL;
 

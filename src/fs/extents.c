@@ -44,7 +44,7 @@ count_data(int fd, guint64 size, guint64 *ret_data, GError **error)
 static bool
 count_extents(int fd, guint64 *ret_exclusive, guint64 *ret_extents, GError **error)
 {
-	g_autofree GbeFiemap *fiemap = g_new(GbeFiemap, 1);
+	g_autofree GbeFiemap *fiemap = g_new0(GbeFiemap, 1);
 	const struct fiemap_extent *extent = NULL;
 	guint64 exclusive = 0;
 	guint64 extents = 0;
@@ -149,7 +149,7 @@ spend(const char *path, int dir_fd, const char *name, const struct stat *st, gpo
 	fd = open_file(dir_fd, name);
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s", path);
-	fiemap = g_new(GbeFiemap, 1);
+	fiemap = g_new0(GbeFiemap, 1);
 	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
 	fiemap->batch_size = MIN(budget->left + 1, GBE_FIEMAP_BATCH);
 	for (;;) {

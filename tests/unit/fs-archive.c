@@ -114,6 +114,43 @@ START_TEST(plain)
 }
 END_TEST
 
+static void
+put_packed(const char *name, const void *bytes, gsize size, bool gzip)
+{
+	struct archive *archive = archive_write_new();
+	struct archive_entry *entry = archive_entry_new();
+	gbe_autofd int fd = openat(place, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(archive_write_set_format_raw(archive), ARCHIVE_OK);
+	if (gzip)
+		ck_assert_int_eq(archive_write_add_filter_gzip(archive), ARCHIVE_OK);
+	ck_assert_int_eq(archive_write_open_fd(archive, fd), ARCHIVE_OK);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	ck_assert_int_eq(archive_write_header(archive, entry), ARCHIVE_OK);
+	ck_assert_int_eq(archive_write_data(archive, bytes, size), (la_ssize_t)size);
+	archive_entry_free(entry);
+	ck_assert_int_eq(archive_write_close(archive), ARCHIVE_OK);
+	archive_write_free(archive);
+}
+
+/* A database whose first page has the sum that a tar without one has. Packed, too. */
+START_TEST(a_database_is_no_tar)
+{
+	for (guint gzip = 0; gzip < 2; gzip++) {
+		guint8 page[4096] = {0};
+		g_autoptr(GByteArray) got = g_byte_array_new();
+		g_autoptr(GError) error = NULL;
+
+		/* Bytes with a sign, and eight blanks in the place of the sum: 0. */
+		memset(page + 16, 0xc0, 4);
+		put_packed("db", page, sizeof(page), gzip > 0);
+		assert_ok(unpack("db", got, &error), error);
+		ck_assert_uint_eq(got->len, sizeof(page));
+		ck_assert_mem_eq(got->data, page, sizeof(page));
+	}
+}
+END_TEST
+
 static const char *const formats[] = {"ustar", "pax", "gnutar", "zip"};
 
 START_TEST(archives)
@@ -288,6 +325,7 @@ main(void)
 
 	tcase_add_test(tcase, names);
 	tcase_add_test(tcase, plain);
+	tcase_add_test(tcase, a_database_is_no_tar);
 	tcase_add_test(tcase, archives);
 	tcase_add_test(tcase, refused);
 	tcase_add_test(tcase, cut_off);
