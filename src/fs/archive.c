@@ -163,8 +163,9 @@ know_formats(struct archive *archive, bool archives)
 	       lib.archive_read_support_format_empty(archive) == ARCHIVE_OK;
 }
 
-/* libarchive takes one database in some hundreds for a tar: it goes by a checksum, and for half of them that is of
- * zeros. What begins with a zero, and is not all zeros, has no name to begin with. */
+/* libarchive goes by a header's checksum, over bytes with or without a sign, and now and then a database's first
+ * page, with zeros where that would be, comes to 0: a tar of a file without a name. So what begins with a zero,
+ * and is not all zeros, is taken as it is. */
 static bool
 is_no_archive(int fd, guint8 *piece)
 {

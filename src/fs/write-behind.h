@@ -3,7 +3,8 @@
  * What is copied into a large file goes to the disk while the next parts are read: begun by a thread of its
  * own, because finding blocks for it and handing it on takes as long as copying it. The disk is never further
  * behind than GBE_BEHIND_MAX: bytes that are reported as moved have moved, memory is not filled with what
- * waits, and the caller's sync has little to wait for. An error is reported there, too.
+ * waits, and the caller's sync has little to wait for. An error is reported there, too. Before that sync a power
+ * cut leaves any part of the file.
  */
 #pragma once
 
