@@ -22,7 +22,11 @@ power_record() {
 	operation_run "$op" >"$GBE_MEM/operation.log" 2>&1 || rc=$?
 	TRACER=()
 	disk mark
-	[[ ! $committer ]] || { kill "$committer" && wait "$committer"; } 2>/dev/null
+	if [[ $committer ]]; then
+		# Who died before the operation was through has committed nothing of it.
+		kill "$committer" 2>/dev/null || rc="$rc, and nobody committed what it did"
+		wait "$committer" 2>/dev/null
+	fi
 	# What is written when there is time; it must not undo what was promised.
 	sync -f "$ROOT"
 	disk stop
