@@ -167,6 +167,9 @@ START_TEST(too_large_is_not_written)
 }
 END_TEST
 
+/* The second one: a power cut may leave a name without what was to be in it. */
+static const char *const broken[] = {"{\"half\": ", ""};
+
 START_TEST(broken_is_set_aside_by_who_repairs)
 {
 	static const char *const names[] = {GBE_STATE_COPY, GBE_STATE_REQUEST, "attempts", "gone",
@@ -174,7 +177,7 @@ START_TEST(broken_is_set_aside_by_who_repairs)
 
 	ck_assert(gbe_app_open_state(app, TRUE, NULL));
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-		put(names[i], "{\"half\": ");
+		put(names[i], broken[_i]);
 	gbe_facts_free(observe(FALSE));
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
 		ck_assert_msg(exists(names[i]), "%s was moved by a reader", names[i]);
@@ -481,7 +484,7 @@ main(void)
 	tcase_add_test(tcase, nothing_there_is_no_error);
 	tcase_add_test(tcase, record_round_trip);
 	tcase_add_test(tcase, too_large_is_not_written);
-	tcase_add_test(tcase, broken_is_set_aside_by_who_repairs);
+	tcase_add_loop_test(tcase, broken_is_set_aside_by_who_repairs, 0, (int)G_N_ELEMENTS(broken));
 	tcase_add_test(tcase, whole_but_wrong_is_broken);
 	tcase_add_test(tcase, copy_of_the_stamp);
 	tcase_add_test(tcase, verdict_is_the_name);
