@@ -185,6 +185,15 @@ has_database_of(const GbeDirectory *directory, guint64 index)
 	return false;
 }
 
+static bool
+knows_a_snapshot(const GbeWal *wal)
+{
+	for (guint i = 0; i < wal->snapshots->len; i++)
+		if (g_array_index(wal->snapshots, GbeRaftPoint, i).index > 0)
+			return true;
+	return false;
+}
+
 /* etcd's own rule: the database is never behind the snapshot. */
 static bool
 judge_db_and_start(const Judge *judge)
@@ -195,6 +204,14 @@ judge_db_and_start(const Judge *judge)
 
 	if (has_database_of(directory, start))
 		return false;
+	/* What a directory was restored from, say, is in no entry. */
+	if (!directory->has_db && start == 0 && knows_a_snapshot(&directory->wal)) {
+		add(judge, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", GBE_NO, GBE_UNKNOWN,
+		    "there is no db, and none of the snapshots that the log knows of: etcd makes "
+		    "it "
+		    "again from the log, which may never have had all of it");
+		return false;
+	}
 	if (!directory->has_db && start == 0) {
 		add(judge, GBE_FINDING_WARNING, "member-no-db", "member/snap", GBE_NO, GBE_NO,
 		    "there is no db; etcd makes it again from the log");

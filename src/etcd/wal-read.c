@@ -9,6 +9,10 @@
 #include "etcd/wal-ending.h"
 #include "etcd/wal-segments.h"
 
+/* Elections one after the other for a hundred years do not get there; what is read as a term by mistake, a
+ * member's id above all, does. */
+#define TERM_MAX ((guint64)1 << 40)
+
 void
 gbe_wal_clear(GbeWal *wal)
 {
@@ -36,6 +40,15 @@ damage(Log *log, const char *code, const char *what)
 {
 	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, code, log->file, GBE_PLACE_RECORD,
 			 log->reader->offset, GBE_YES, GBE_NO, "%s", what);
+	log->wal->complete = FALSE;
+}
+
+/* What etcd would take as it stands, whatever comes of it. */
+static void
+disorder(Log *log, const char *what)
+{
+	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-order", log->file,
+			 GBE_PLACE_RECORD, log->reader->offset, GBE_UNKNOWN, GBE_YES, "%s", what);
 	log->wal->complete = FALSE;
 }
 
@@ -76,10 +89,43 @@ take_change(Log *log, const GbeWalEntry *entry)
 	g_array_append_val(changes, change);
 }
 
+/* No checksum covers a record's type. A state that is read as an entry, or the other way round, breaks what
+ * raft keeps to: terms do not go back from one entry to the next, and what was agreed on is not replaced. */
+static const char *
+against_raft(const GbeWal *wal, const GbeWalEntry *entry)
+{
+	if (entry->term > TERM_MAX)
+		return "the entry's term cannot be right";
+	if (entry->index <= wal->state.commit)
+		return "the entry would replace one that had been agreed on";
+	if (entry->index == wal->last_entry + 1 && entry->term < wal->last_term)
+		return "the entry is of an older term than the one before it";
+	return NULL;
+}
+
+/* The state is that of one member over time. */
+static void
+take_state(Log *log)
+{
+	const GbeWalSegmentReader *reader = log->reader;
+	const GbeHardState before = log->wal->state;
+	GbeHardState state;
+
+	log->wal->has_state = TRUE;
+	if (!gbe_wal_state_read(reader->data, reader->have, &state)) {
+		damage(log, "wal-content", "the state cannot be read");
+		return;
+	}
+	if (state.term < before.term || state.commit < before.commit)
+		disorder(log, "the state goes back behind the one before it");
+	log->wal->state = state;
+}
+
 static void
 take_entry(Log *log)
 {
 	GbeWal *wal = log->wal;
+	const char *wrong;
 	GbeWalEntry entry;
 
 	if (!gbe_wal_entry_read(log->reader->data, log->reader->have, log->reader->record.size,
@@ -87,6 +133,9 @@ take_entry(Log *log)
 		damage(log, "wal-content", "the entry cannot be read");
 		return;
 	}
+	wrong = against_raft(wal, &entry);
+	if (wrong != NULL)
+		disorder(log, wrong);
 	if (entry.index > wal->last_entry + 1 && entry.index > wal->gap) {
 		wal->gap = entry.index;
 		wal->gap_at = log->reader->offset;
@@ -156,9 +205,7 @@ take_record(Log *log)
 		take_entry(log);
 		break;
 	case GBE_WAL_STATE:
-		log->wal->has_state = TRUE;
-		if (!gbe_wal_state_read(reader->data, reader->have, &log->wal->state))
-			damage(log, "wal-content", "the state cannot be read");
+		take_state(log);
 		break;
 	case GBE_WAL_CRC:
 		take_crc(log);

@@ -93,6 +93,7 @@ typedef struct {
 	guint64 segment; /* index in the segment's name */
 	guint64 snap_db; /* of a .snap.db; 0: none */
 	gboolean no_db, no_log, no_state, broken, incomplete;
+	gboolean no_snapshot; /* but the one at 0 */
 	guint64 db_term;
 	const char *codes;
 } Case;
@@ -134,7 +135,7 @@ judge(const Case *c, Read *ret)
 		segment->index = c->segment;
 		segment->first_entry = MAX(c->segment, 1);
 		g_ptr_array_add(directory->wal.segments, segment);
-		g_array_append_vals(directory->wal.snapshots, points, 2);
+		g_array_append_vals(directory->wal.snapshots, points, c->no_snapshot ? 1 : 2);
 		g_array_append_val(directory->wal.changes, change);
 		directory->wal.complete = !c->incomplete;
 		directory->wal.has_metadata = TRUE;
@@ -215,21 +216,25 @@ START_TEST(severities)
 {
 	const Case fresh = {.no_log = TRUE, .index = 0};
 	const Case gone = {.no_log = TRUE, .index = 7};
-	const Case rebuilt = {.last = 100, .commit = 100, .no_db = TRUE};
+	const Case rebuilt = {.last = 100, .commit = 100, .no_db = TRUE, .no_snapshot = TRUE};
+	const Case begun = {.last = 100, .commit = 100, .no_db = TRUE};
 	const Case lost = {.last = 100, .commit = 100, .no_db = TRUE, .snap = 50};
 	g_auto(Read) a = {0};
 	g_auto(Read) b = {0};
 	g_auto(Read) c = {0};
 	g_auto(Read) d = {0};
+	g_auto(Read) e = {0};
 
 	judge(&fresh, &a);
 	judge(&gone, &b);
 	judge(&rebuilt, &c);
 	judge(&lost, &d);
+	judge(&begun, &e);
 	ck_assert_int_eq(gbe_findings_worst(&a.findings), GBE_FINDING_WARNING);
 	ck_assert_int_eq(gbe_findings_worst(&b.findings), GBE_FINDING_DAMAGE);
 	ck_assert_int_eq(gbe_findings_worst(&c.findings), GBE_FINDING_WARNING);
 	ck_assert_int_eq(gbe_findings_worst(&d.findings), GBE_FINDING_DAMAGE);
+	ck_assert_int_eq(gbe_findings_worst(&e.findings), GBE_FINDING_DAMAGE);
 }
 END_TEST
 

@@ -43,14 +43,23 @@ log_record(Log *log, guint type, const GByteArray *data)
 }
 
 static inline void
-log_numbers(Log *log, guint type, guint64 first, guint64 second, guint64 third)
+log_triple(Log *log, guint type, guint64 first, guint64 second, guint64 third)
 {
 	g_autoptr(GByteArray) data = g_byte_array_new();
 
 	gbe_protobuf_put_varint(data, 1, first);
 	gbe_protobuf_put_varint(data, 2, second);
-	if (type == GBE_WAL_STATE)
-		gbe_protobuf_put_varint(data, 3, third);
+	gbe_protobuf_put_varint(data, 3, third);
+	log_record(log, type, data);
+}
+
+static inline void
+log_pair(Log *log, guint type, guint64 first, guint64 second)
+{
+	g_autoptr(GByteArray) data = g_byte_array_new();
+
+	gbe_protobuf_put_varint(data, 1, first);
+	gbe_protobuf_put_varint(data, 2, second);
 	log_record(log, type, data);
 }
 
@@ -76,7 +85,7 @@ log_put(Log *log, gsize size)
 	for (gsize i = 0; i < size; i++)
 		bytes[i] = (guint8)(i * 7 + 1) | 1;
 	log_entry(log, GBE_ENTRY_NORMAL, log->index + 1, bytes, size);
-	log_numbers(log, GBE_WAL_STATE, 2, MEMBER, log->commit = log->index);
+	log_triple(log, GBE_WAL_STATE, 2, MEMBER, log->commit = log->index);
 }
 
 static inline void
@@ -97,7 +106,7 @@ log_head(Log *log)
 			 log->sequence, log->sequence == 0 ? 0 : log->index + 1);
 	log->bytes = g_byte_array_new();
 	log_record(log, GBE_WAL_CRC, NULL);
-	log_numbers(log, GBE_WAL_METADATA, MEMBER, CLUSTER, 0);
+	log_pair(log, GBE_WAL_METADATA, MEMBER, CLUSTER);
 }
 
 static inline void
@@ -105,7 +114,7 @@ log_begin(Log *log)
 {
 	*log = (Log){0};
 	log_head(log);
-	log_numbers(log, GBE_WAL_SNAPSHOT, 0, 0, 0);
+	log_pair(log, GBE_WAL_SNAPSHOT, 0, 0);
 }
 
 /* Writes the segment as "wal/NAME", with @zeros bytes preallocated behind it. */
@@ -128,7 +137,7 @@ log_cut(Log *log)
 	g_byte_array_unref(log->bytes);
 	log->sequence++;
 	log_head(log);
-	log_numbers(log, GBE_WAL_STATE, 2, MEMBER, log->commit);
+	log_triple(log, GBE_WAL_STATE, 2, MEMBER, log->commit);
 }
 
 static inline void

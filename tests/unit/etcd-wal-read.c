@@ -148,7 +148,8 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-/* Each byte of the last segment wrong in turn, and of the first: seen, unless the bit means nothing. */
+/* Each byte of the last segment wrong in turn, by bit _i, and of the first: seen, unless the bit means
+ * nothing. */
 START_TEST(every_byte)
 {
 	guint at[12];
@@ -158,13 +159,14 @@ START_TEST(every_byte)
 	for (guint i = 0; i < at[3]; i += i < at[1] ? 1 : 7) {
 		g_auto(Read) read = {0};
 
-		log.bytes->data[i] ^= 0x10;
+		log.bytes->data[i] ^= (guint8)(1U << _i);
 		log_save(&log, 5000);
-		log.bytes->data[i] ^= 0x10;
+		log.bytes->data[i] ^= (guint8)(1U << _i);
 		read_log(&read);
 		/* Padding, and bits of a length field that etcd does not look at either. */
 		if (g_str_equal(read.codes, "")) {
 			ck_assert_uint_eq(read.wal.last_entry, 21);
+			ck_assert_uint_eq(read.wal.last_term, 2);
 			continue;
 		}
 		ck_assert_msg(gbe_findings_worst(&read.findings) >= GBE_FINDING_DAMAGE, "%u: %s", i,
@@ -425,7 +427,7 @@ START_TEST(contents)
 		else if (i == 2)
 			log_record(&log, 6, odd);
 		else if (i == 3)
-			log_numbers(&log, GBE_WAL_METADATA, MEMBER, CLUSTER + 1, 0);
+			log_pair(&log, GBE_WAL_METADATA, MEMBER, CLUSTER + 1);
 		else if (i == 4)
 			g_byte_array_set_size(log.bytes, 0);
 		else
@@ -435,6 +437,44 @@ START_TEST(contents)
 		read_log(&read);
 		ck_assert_str_eq(read.codes, codes[i]);
 		ck_assert(read.wal.complete == (*codes[i] == '\0'));
+	}
+}
+END_TEST
+
+/* No checksum covers a record's type: what raft keeps to does. */
+START_TEST(order)
+{
+	static const char *const said[] = {
+	    "the entry's term cannot be right",
+	    "the entry would replace one that had been agreed on",
+	    "the entry is of an older term than the one before it",
+	    "the state goes back behind the one before it",
+	    "the state goes back behind the one before it",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(said); i++) {
+		g_auto(Read) read = {0};
+		Log log;
+
+		log_begin(&log);
+		log_put(&log, 10);
+		log_put(&log, 10);
+		if (i == 0)
+			log_triple(&log, GBE_WAL_ENTRY, 2, MEMBER, 3);
+		else if (i == 1)
+			log_triple(&log, GBE_WAL_ENTRY, 0, 2, 2);
+		else if (i == 2)
+			log_triple(&log, GBE_WAL_ENTRY, 0, 1, 3);
+		else if (i == 3)
+			log_triple(&log, GBE_WAL_STATE, 1, MEMBER, 2);
+		else
+			log_triple(&log, GBE_WAL_STATE, 2, MEMBER, 1);
+		log_save(&log, 100);
+		log_end(&log);
+		read_log(&read);
+		ck_assert_str_eq(read.codes, "wal-order");
+		ck_assert_str_eq(gbe_findings_first(&read.findings)->what, said[i]);
+		ck_assert(!read.wal.complete);
 	}
 }
 END_TEST
@@ -515,7 +555,7 @@ main(void)
 	tcase_add_test(files, samples);
 	tcase_add_test(files, made_to_measure);
 	tcase_add_test(files, cut_anywhere);
-	tcase_add_test(files, every_byte);
+	tcase_add_loop_test(files, every_byte, 0, 8);
 	tcase_add_test(files, hole);
 	tcase_add_test(files, frames);
 	tcase_add_test(files, padding);
@@ -525,6 +565,7 @@ main(void)
 	tcase_add_test(files, segments);
 	tcase_add_test(files, cut_in_the_middle);
 	tcase_add_test(files, contents);
+	tcase_add_test(files, order);
 	tcase_add_test(files, members);
 	tcase_add_test(files, names_beside);
 	tcase_add_test(files, hostile_tail);
