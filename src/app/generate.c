@@ -55,33 +55,6 @@ masked_for_this_boot(const GbeCmdline *cmdline)
 	return FALSE;
 }
 
-/* What other generators make a service of, at the same time as this runs: a container of podman's, an
- * init script. */
-static gboolean
-is_to_be_generated(int root_fd, const char *service)
-{
-	static const char *const sources[] = {
-	    "/etc/containers/systemd/%.*s.container",
-	    "/run/containers/systemd/%.*s.container",
-	    "/usr/share/containers/systemd/%.*s.container",
-	    "/etc/init.d/%.*s",
-	};
-	int length = (int)(strlen(service) - strlen(".service"));
-
-	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
-		gbe_autofd int fd = -1;
-		g_autofree char *path = NULL;
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		path = g_strdup_printf(sources[i], length, service);
-#pragma GCC diagnostic pop
-		if (gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL))
-			return TRUE;
-	}
-	return FALSE;
-}
-
 static gboolean
 is_wanted(GbeApp *app)
 {
@@ -90,7 +63,7 @@ is_wanted(GbeApp *app)
 	return service != NULL && *service != '\0' && !masked_for_this_boot(&app->cmdline) &&
 	       gbe_unit_file(app->root_fd, PRERUN) == GBE_UNIT_PRESENT &&
 	       (gbe_unit_file(app->root_fd, service) == GBE_UNIT_PRESENT ||
-		is_to_be_generated(app->root_fd, service));
+		gbe_unit_is_generated(app->root_fd, service));
 }
 
 /* In memory, and made anew with each boot: nothing to flush. */

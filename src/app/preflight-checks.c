@@ -9,6 +9,7 @@
 #include "fs/extents.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
+#include "sys/enabled.h"
 
 void
 gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel level,
@@ -29,6 +30,8 @@ void
 gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 {
 	const GbeFacts *facts = observed->facts;
+	g_autofree char *neighbour = NULL;
+	const char *unlocked;
 
 	if (facts->ostree != GBE_YES)
 		gbe_preflight_add(
@@ -49,6 +52,17 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_OK,
 				  "%s is booted, %u deployments", facts->booted.id,
 				  facts->listed->len);
+	unlocked = gbe_deployments_unlocked(observed->deployments);
+	if (unlocked != NULL)
+		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_NOTE,
+				  "the booted deployment is unlocked (%s): its id does not tell "
+				  "what is changed; a higher etcd is noticed",
+				  unlocked);
+	neighbour = gbe_deployments_neighbour(observed->deployments);
+	if (neighbour != NULL)
+		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_NOTE,
+				  "the stateroot %s has a /var, and data of etcd, of its own",
+				  neighbour);
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
@@ -87,8 +101,9 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 	else if (greenboot->can_count == GBE_NO)
 		gbe_preflight_add(
 		    findings, "greenboot", GBE_PREFLIGHT_BAD,
-		    "greenboot cannot count boots: GRUB cannot write its environment block "
-		    "(/boot/grub2/grubenv missing, or /boot on btrfs)");
+		    "boots are not counted, so that an update that fails is booted again and "
+		    "again: %s",
+		    greenboot->count_why);
 	else if (greenboot->can_count == GBE_UNKNOWN)
 		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_UNKNOWN,
 				  "whether greenboot can count boots cannot be told");
@@ -247,6 +262,13 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0') {
 		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_NOTE,
 				  "[etcd] service is empty: greenboot-etcd is off");
+		return;
+	}
+	if (!gbe_unit_is_known(app->root_fd, app->config->etcd.service)) {
+		gbe_preflight_add(
+		    findings, "etcd", GBE_PREFLIGHT_BAD,
+		    "there is no %s ([etcd] service): nothing here is started with it",
+		    app->config->etcd.service);
 		return;
 	}
 	if (look != NULL) {

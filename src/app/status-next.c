@@ -6,6 +6,8 @@
 #include "app/status.h"
 #include "core/decide.h"
 #include "core/record.h"
+#include "fs/probe.h"
+#include "sys/enabled.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -150,6 +152,9 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 		warn(warnings, "ostree's deployments cannot be listed: %s",
 		     observed->deployments->list_why != NULL ? observed->deployments->list_why
 							     : "unknown");
+	if (app->config->etcd.service != NULL &&
+	    !gbe_unit_is_known(app->root_fd, app->config->etcd.service))
+		warn(warnings, "there is no %s ([etcd] service)", app->config->etcd.service);
 	if (facts->run == NULL)
 		warn(warnings, "the run cannot be told: %s",
 		     facts->run_why != NULL ? facts->run_why : "unknown");
@@ -164,6 +169,10 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 		     "the store of backups %s is not there: mount it; nothing is pruned or "
 		     "restored until then",
 		     facts->store_path != NULL ? facts->store_path : "");
+	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd))
+		warn(warnings,
+		     "the store of backups %s is read-only: nothing is backed up or pruned",
+		     observed->store->path);
 	if (facts->unread != NULL)
 		warn(warnings, "nothing is pruned while something cannot be read: %s",
 		     facts->unread);

@@ -170,6 +170,9 @@ greenboot_json(const GbeGreenboot *greenboot)
 	else
 		json_object_set_null_member(object, "boot_counter");
 	gbe_json_set_tri(object, "rollback_imminent", greenboot->rollback_imminent);
+	gbe_json_set_tri(object, "can_count", greenboot->can_count);
+	gbe_json_set_string(object, "reason",
+			    greenboot->flavour != GBE_GREENBOOT_NONE ? greenboot->count_why : NULL);
 	return object;
 }
 
@@ -179,11 +182,15 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	GbeFacts *facts = observed->facts;
 	JsonObject *status = json_object_new();
 	JsonObject *data = json_object_new();
+	g_autofree char *neighbour = gbe_deployments_neighbour(observed->deployments);
 	GbeView view;
 
 	gbe_view_live(facts, &view);
 	json_object_set_int_member(status, "schema", GBE_SCHEMA);
+	gbe_json_set_tri(status, "ostree", facts->ostree);
 	gbe_json_set_string(status, "booted", facts->booted.id);
+	gbe_json_set_string(status, "unlocked", gbe_deployments_unlocked(observed->deployments));
+	gbe_json_set_string(status, "other_stateroot", neighbour);
 	gbe_json_set_string(status, "run", facts->run);
 	json_object_set_object_member(status, "owner", owner_json(&view));
 	set_verdict(status, facts, &view);

@@ -136,6 +136,7 @@ print_greenboot(JsonObject *status)
 	JsonObject *greenboot = gbe_json_object(status, "greenboot");
 	const char *flavour = gbe_json_string(greenboot, "flavour", "none");
 	const char *judged = gbe_text_tri(status, "judged");
+	const char *uncounted = gbe_json_string(greenboot, "reason", NULL);
 	gint64 counter = gbe_json_known(greenboot, "boot_counter");
 	g_autofree char *counting =
 	    counter >= 0 ? g_strdup_printf(", boot counter %" G_GINT64_FORMAT, counter) : NULL;
@@ -149,6 +150,8 @@ print_greenboot(JsonObject *status)
 			g_str_equal(gbe_text_tri(greenboot, "rollback_imminent"), "yes")
 			    ? ", a rollback is imminent"
 			    : "");
+	if (uncounted != NULL)
+		gbe_print_field("", "and NOT COUNTED: %s", uncounted);
 }
 
 static void
@@ -182,12 +185,29 @@ print_next(JsonObject *status)
 }
 
 static void
-print_text(JsonObject *status)
+print_deployment(JsonObject *status)
 {
 	g_autofree char *booted = short_id(gbe_json_string(status, "booted", NULL));
+	const char *unlocked = gbe_json_string(status, "unlocked", NULL);
+	const char *neighbour = gbe_json_string(status, "other_stateroot", NULL);
+
+	if (g_str_equal(gbe_text_tri(status, "ostree"), "no")) {
+		gbe_print_field("Deployment", "none: this is no ostree system");
+		return;
+	}
+	gbe_print_field("Deployment", "%s", booted);
+	if (unlocked != NULL)
+		gbe_print_field("", "unlocked (%s)", unlocked);
+	if (neighbour != NULL)
+		gbe_print_field("", "the stateroot %s has data of its own", neighbour);
+}
+
+static void
+print_text(JsonObject *status)
+{
 	JsonArray *warnings = gbe_json_array(status, "warnings");
 
-	gbe_print_field("Deployment", "%s", booted);
+	print_deployment(status);
 	gbe_print_field(
 	    "Run", "%s, verdict %s, etcd %s, on trial: %s",
 	    gbe_json_string(status, "run", "unknown"), gbe_json_string(status, "verdict", "none"),

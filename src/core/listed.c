@@ -7,5 +7,6 @@ gbe_listed_free(GbeListed *listed)
 	if (listed == NULL)
 		return;
 	gbe_deployment_clear(&listed->ref);
+	g_free(listed->unlocked);
 	g_free(listed);
 }

@@ -12,7 +12,10 @@ typedef struct {
 	gboolean booted, staged, rollback, pinned;
 	gboolean
 	    is_default; /* what a boot without anybody's doing takes: the first that is not staged */
-	gboolean locked;    /* staged, and locked against finalization */
+	gboolean locked; /* staged, and locked against finalization */
+	/* "development", "hotfix" or "transient": its /usr can be written, so that its id does not tell what
+	 * runs. NULL: it is not. */
+	char *unlocked;
 	GbeTri has_program; /* its tree carries libexec/greenboot-etcd/prerun */
 	gint64 timestamp;   /* of the commit; a label, and the only hint of which is older */
 } GbeListed;

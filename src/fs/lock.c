@@ -24,7 +24,7 @@ open_lock(int dir_fd, const char *name, int *ret_fd, GError **error)
 	struct stat st;
 
 	if (fd < 0)
-		return gbe_throw_errno(error, errno, "cannot open the lock %s", name);
+		return gbe_throw_errno(error, errno, "cannot open the lock's file %s", name);
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the lock %s", name);
 	if (!S_ISREG(st.st_mode))

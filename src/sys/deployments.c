@@ -104,6 +104,7 @@ listed_from_ostree(const Loader *loader, const GbeOstreeDeployment *deployment)
 
 	listed->staged = deployment->staged;
 	listed->pinned = deployment->pinned;
+	listed->unlocked = g_strdup(deployment->unlocked);
 	listed->timestamp = gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
 	return listed;
 }
@@ -270,6 +271,31 @@ gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref
 			return listed;
 	}
 	return NULL;
+}
+
+const char *
+gbe_deployments_unlocked(const GbeDeployments *deployments)
+{
+	const GbeListed *booted = gbe_deployments_find(deployments, &deployments->booted);
+
+	return booted != NULL ? booted->unlocked : NULL;
+}
+
+char *
+gbe_deployments_neighbour(const GbeDeployments *deployments)
+{
+	const char *booted = deployments->booted.id;
+	char *stateroot = NULL;
+
+	for (guint i = 0; booted != NULL && deployments->listed != NULL && stateroot == NULL &&
+			  i < deployments->listed->len;
+	     i++) {
+		const GbeListed *listed = deployments->listed->pdata[i];
+
+		if (!same_stateroot(listed->ref.id, booted))
+			(void)gbe_deployment_id_parse(listed->ref.id, &stateroot, NULL, NULL);
+	}
+	return stateroot;
 }
 
 const char *

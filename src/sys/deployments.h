@@ -29,4 +29,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDeployments, gbe_deployments_free)
 GbeDeployments *gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline);
 /* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). */
 const char *gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref);
+/* How the booted one is unlocked (core/listed.h); NULL: it is not, or that is not known. */
+const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
+/* Another stateroot than the booted one's that has deployments: its /var is another one. Newly allocated;
+ * NULL: there is none. */
+char *gbe_deployments_neighbour(const GbeDeployments *deployments);
 const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);

@@ -141,3 +141,50 @@ gbe_unit_file(int root_fd, const char *unit)
 	template = g_strdup_printf("%.*s%s", (int)(at + 1 - unit), unit, dot);
 	return find_file(root_fd, template);
 }
+
+/* Looked for by what it is made of: at boot the generators run at the same time. */
+gboolean
+gbe_unit_is_generated(int root_fd, const char *service)
+{
+	static const char *const sources[] = {
+	    "/etc/containers/systemd/%.*s.container",
+	    "/run/containers/systemd/%.*s.container",
+	    "/usr/share/containers/systemd/%.*s.container",
+	    "/etc/init.d/%.*s",
+	};
+	int length = (int)(strlen(service) - strlen(".service"));
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
+		gbe_autofd int fd = -1;
+		g_autofree char *path = NULL;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		path = g_strdup_printf(sources[i], length, service);
+#pragma GCC diagnostic pop
+		if (gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+gboolean
+gbe_unit_is_known(int root_fd, const char *service)
+{
+	static const char *const made[] = {
+	    "/run/systemd/transient",
+	    "/run/systemd/generator",
+	    "/run/systemd/generator.late",
+	};
+
+	if (gbe_unit_file(root_fd, service) != GBE_UNIT_ABSENT)
+		return TRUE;
+	for (gsize i = 0; i < G_N_ELEMENTS(made); i++) {
+		gbe_autofd int fd = -1;
+
+		if (gbe_open_in_root(root_fd, made[i], O_RDONLY | O_DIRECTORY, &fd, NULL) &&
+		    look_at(fd, service) != GBE_UNIT_ABSENT)
+			return TRUE;
+	}
+	return gbe_unit_is_generated(root_fd, service);
+}

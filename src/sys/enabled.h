@@ -20,3 +20,7 @@ typedef enum {
 /* An instance without a file of its own is its template's. A directory that cannot be read counts as
  * empty: systemd would find nothing there either. */
 GbeUnitFile gbe_unit_file(int root_fd, const char *unit);
+/* Does another generator make the service: of a container of podman's, or of an init script? */
+gboolean gbe_unit_is_generated(int root_fd, const char *service);
+/* Is there anything of that name: a file, a mask included, or what a generator made, or will make, of it? */
+gboolean gbe_unit_is_known(int root_fd, const char *service);

@@ -11,6 +11,7 @@
 #include "core/deployment.h"
 #include "fs/open.h"
 #include "sys/enabled.h"
+#include "sys/grub-config.h"
 #include "sys/grubenv.h"
 
 #define HEALTHCHECK "greenboot-healthcheck.service"
@@ -122,6 +123,13 @@ take_variables(GbeGreenboot *greenboot, GHashTable *table)
 }
 
 static void
+cannot_count(GbeGreenboot *greenboot, const char *why)
+{
+	greenboot->can_count = GBE_NO;
+	greenboot->count_why = why;
+}
+
+static void
 read_variables(GbeGreenboot *greenboot, int root_fd)
 {
 	g_autoptr(GHashTable) table = NULL;
@@ -130,15 +138,21 @@ read_variables(GbeGreenboot *greenboot, int root_fd)
 	if (gbe_grubenv_read(root_fd, &table, &local)) {
 		greenboot->grubenv = GBE_YES;
 		greenboot->can_count = boot_can_be_written_by_grub(root_fd);
+		if (greenboot->can_count == GBE_NO)
+			cannot_count(greenboot, "GRUB cannot write its environment block on btrfs");
+		else if (gbe_grub_counts(root_fd) == GBE_NO)
+			cannot_count(greenboot, "grub.cfg does not have greenboot's snippet");
 		take_variables(greenboot, table);
 		return;
 	}
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 		greenboot->grubenv = GBE_NO;
-		greenboot->can_count = GBE_NO;
+		cannot_count(greenboot,
+			     "GRUB's environment block (/boot/grub2/grubenv) is missing");
 	} else if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
 		/* What it said is not known, and GRUB cannot use it, either. */
-		greenboot->can_count = GBE_NO;
+		cannot_count(greenboot,
+			     "GRUB's environment block (/boot/grub2/grubenv) is damaged");
 	}
 }
 

@@ -11,8 +11,10 @@
 	X(ostree_deployment_get_csum)                                                              \
 	X(ostree_deployment_get_deployserial)                                                      \
 	X(ostree_deployment_get_osname)                                                            \
+	X(ostree_deployment_get_unlocked)                                                          \
 	X(ostree_deployment_is_pinned)                                                             \
 	X(ostree_deployment_is_staged)                                                             \
+	X(ostree_deployment_unlocked_state_to_string)                                              \
 	X(ostree_repo_load_commit)                                                                 \
 	X(ostree_sysroot_get_booted_deployment)                                                    \
 	X(ostree_sysroot_get_deployments)                                                          \
@@ -63,6 +65,16 @@ dir_of(OstreeDeployment *deployment, GbeDeployDir *ret_dir)
 	ret_dir->serial = (guint)lib.ostree_deployment_get_deployserial(deployment);
 }
 
+static const char *
+unlocked(OstreeDeployment *deployment)
+{
+	OstreeDeploymentUnlockedState state = lib.ostree_deployment_get_unlocked(deployment);
+
+	return state == OSTREE_DEPLOYMENT_UNLOCKED_NONE
+		   ? NULL
+		   : lib.ostree_deployment_unlocked_state_to_string(state);
+}
+
 static void
 deployment_free(gpointer data)
 {
@@ -84,6 +96,7 @@ gbe_ostree_list(const GbeOstree *ostree)
 		dir_of(all->pdata[i], &deployment->dir);
 		deployment->staged = lib.ostree_deployment_is_staged(all->pdata[i]);
 		deployment->pinned = lib.ostree_deployment_is_pinned(all->pdata[i]);
+		deployment->unlocked = unlocked(all->pdata[i]);
 		g_ptr_array_add(list, deployment);
 	}
 	return list;

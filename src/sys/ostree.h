@@ -9,6 +9,7 @@ typedef struct GbeOstree GbeOstree;
 typedef struct {
 	GbeDeployDir dir;
 	gboolean staged, pinned;
+	const char *unlocked; /* libostree's word for how; NULL: it is not */
 } GbeOstreeDeployment;
 
 /* @is_root: the system itself, so that it knows which deployment is booted. GBE_ERROR_CANNOT_TELL. */

@@ -86,6 +86,8 @@ device() {
 	sysroot_init "${DEVICE_STATEROOT-}"
 	etcd_ports
 	config_write
+	mkdir -p "$ROOT/usr/lib/systemd/system"
+	printf '[Service]\nExecStart=/usr/bin/etcd\n' >"$ROOT/usr/lib/systemd/system/etcd.service"
 	greenboot_install "${2:-shell}"
 	deploy A
 }

@@ -63,6 +63,7 @@ version_81() {
 	assert_eq "backups" "$(backups true)" 0
 	install -m 0755 "$ETCD_NEXT" "$ROOT/etcd-next"
 	inside ostree admin unlock
+	assert_json .unlocked development status
 	inside cp /sysroot/etcd-next /usr/bin/etcd
 	inside systemctl restart etcd.service
 	assert_match "the running etcd" "$(inside etcd --version)" "etcd Version: 3.5*"

@@ -484,7 +484,8 @@ main(void)
 	tcase_add_test(tcase, nothing_there_is_no_error);
 	tcase_add_test(tcase, record_round_trip);
 	tcase_add_test(tcase, too_large_is_not_written);
-	tcase_add_loop_test(tcase, broken_is_set_aside_by_who_repairs, 0, (int)G_N_ELEMENTS(broken));
+	tcase_add_loop_test(tcase, broken_is_set_aside_by_who_repairs, 0,
+			    (int)G_N_ELEMENTS(broken));
 	tcase_add_test(tcase, whole_but_wrong_is_broken);
 	tcase_add_test(tcase, copy_of_the_stamp);
 	tcase_add_test(tcase, verdict_is_the_name);

@@ -2,6 +2,7 @@
 #include "sys-root.h"
 
 #include "sys/greenboot.h"
+#include "sys/grub-config.h"
 
 #define UNIT "greenboot-healthcheck.service"
 #define HEADER "# GRUB Environment Block\n"
@@ -308,6 +309,45 @@ START_TEST(next_deployment)
 }
 END_TEST
 
+/* Which files say whether GRUB counts; "": none of them is there. */
+static const struct {
+	const char *name, *text;
+	const char *beside, *its_text;
+	GbeTri counts;
+} configs[] = {
+    {NULL, NULL, NULL, NULL, GBE_UNKNOWN},
+    {"grub2/grub.cfg", "set default=0\nblscfg\n", NULL, NULL, GBE_NO},
+    {"grub/grub.cfg", "menuentry 'A' {\n}\n", NULL, NULL, GBE_NO},
+    {"grub2/grub.cfg", "if [ \"${boot_counter}\" ]; then\nfi\nblscfg\n", NULL, NULL, GBE_YES},
+    {"grub2/grub.cfg", "blscfg\n", "grub2/custom.cfg", "set boot_counter=0\n", GBE_YES},
+    {"grub2/grub.cfg", "blscfg\n", "grub2/notes", "boot_counter\n", GBE_NO},
+    /* No menu: it hands on to another file. */
+    {"grub2/grub.cfg", "configfile (hd0)/grub.cfg\n", NULL, NULL, GBE_UNKNOWN},
+    {"grub2/grub.cfg", "", NULL, NULL, GBE_UNKNOWN},
+};
+
+START_TEST(counted_by_grub)
+{
+	g_autoptr(GbeGreenboot) greenboot = NULL;
+	const char *const names[] = {configs[_i].name, configs[_i].beside};
+	const char *const texts[] = {configs[_i].text, configs[_i].its_text};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_strconcat("boot/", names[i], NULL);
+
+		if (names[i] != NULL)
+			root_write(path, texts[i]);
+	}
+	ck_assert_int_eq(gbe_grub_counts(root_fd), configs[_i].counts);
+	root_write("boot/grub2/grubenv", HEADER);
+	greenboot = load();
+	/* The scratch directory may itself be on btrfs, where nothing counts. */
+	if (configs[_i].counts == GBE_NO)
+		ck_assert_int_eq(greenboot->can_count, GBE_NO);
+	ck_assert((greenboot->count_why != NULL) == (greenboot->can_count == GBE_NO));
+}
+END_TEST
+
 /* GRUB writes to a plain file system, and not to btrfs: a real one of each. */
 START_TEST(can_count)
 {
@@ -360,6 +400,7 @@ main(void)
 	tcase_add_test(files, attempts_follow_the_maximum);
 	tcase_add_test(files, next_deployment);
 	tcase_add_test(files, can_count);
+	tcase_add_loop_test(files, counted_by_grub, 0, (int)G_N_ELEMENTS(configs));
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

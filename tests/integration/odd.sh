@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Systems on which something is missing, or other than usual: `preflight` and `status` say so, and a start
+# goes on. (A failing configuration, a store that is away, no greenboot: cli.sh, cli-status.sh, seq-without.sh.)
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# ready STATUS: what preflight ends with; its text is in OUT.
+ready() { assert_exit "$1" gbe preflight; }
+says() { assert_match "status" "$(gbe status)" "$1"; }
+says_not() { ! grep -q -e "$1" <<<"$(gbe status)" || fail "status: $1"; }
+# goes_on: the next boot of what is booted has its data.
+goes_on() {
+	local state
+	state=$(etcd_state)
+	reboot
+	started
+	holds "the data" "$state"
+}
+
+no_unit() {
+	a_green xfs
+	config etcd service=nonsense.service
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *etcd *there is no nonsense.service*"
+	says "*Warning: there is no nonsense.service*"
+	# What podman makes a service of is one.
+	mkdir -p "$ROOT/etc/containers/systemd"
+	touch "$ROOT/etc/containers/systemd/nonsense.container"
+	ready 0
+	says_not "no nonsense.service"
+	rm "$ROOT/etc/containers/systemd/nonsense.container"
+	goes_on
+}
+
+read_only() {
+	a_green xfs
+	mount --bind "$ROOT/var" "$ROOT/var"
+	mount -o remount,bind,ro "$ROOT/var"
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *store *read-only*"
+	says "*Warning: the store of backups */backups is read-only: nothing is backed up*"
+	# The same deployment, nothing open: what can be done is to let it start.
+	start_prerun
+	started
+	assert_match "prerun" "$(cat "$PRERUN_LOG")" "*Read-only file system*"
+	umount "$ROOT/var"
+	ready 0
+	goes_on
+}
+
+# The last two: what a grub.cfg has that was made once, before greenboot came, and what bootupd makes.
+not_counted() {
+	a_green xfs
+	says_not "NOT COUNTED"
+	mv "$ROOT/boot/grub2/grubenv" "$ROOT/boot/grub2/away"
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *greenboot *boots are not counted*grubenv*missing*"
+	says "*NOT COUNTED: *grubenv*missing*"
+	mv "$ROOT/boot/grub2/away" "$ROOT/boot/grub2/grubenv"
+	ready 0
+	printf 'set default=0\nblscfg\n' >"$ROOT/boot/grub2/grub.cfg"
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *greenboot *again and again*snippet*"
+	says "*greenboot: *NOT COUNTED: grub.cfg does not have greenboot's snippet*"
+	assert_json .greenboot.can_count false status
+	goes_on
+	# shellcheck disable=SC2016 # GRUB's
+	printf 'if [ "${boot_counter}" -a "${boot_success}" = "0" ]; then\nfi\n' \
+		>"$ROOT/boot/grub2/custom.cfg"
+	ready 0
+	says_not "NOT COUNTED"
+	assert_json .greenboot.can_count true status
+}
+
+unlocked() {
+	a_green xfs
+	assert_json .unlocked null status
+	sed -i 's/^\[origin\]/&\nunlocked=hotfix/' "$(deployment_dir A).origin"
+	ready 0
+	assert_match "preflight" "$OUT" "*note *system *unlocked (hotfix)*"
+	says "*Deployment: *unlocked (hotfix)*"
+	assert_json .unlocked hotfix status
+	goes_on
+}
+
+stateroots() {
+	a_green xfs
+	assert_json .other_stateroot null status
+	ostree admin --sysroot="$ROOT" os-init other >/dev/null
+	ostree admin --sysroot="$ROOT" deploy --os=other os/A >/dev/null 2>&1
+	cmdline_follows
+	ready 0
+	assert_match "preflight" "$OUT" "*note *system *stateroot other *its own*"
+	says "*Deployment: *the stateroot other has data of its own*"
+	assert_json .other_stateroot other status
+	BOOTED=A from_menu A
+	started
+	assert_json .booted "${DEPLOYMENT[A]}" status
+}
+
+# A container, or bootc with composefs and nothing of ostree: the data is nobody's.
+no_ostree() {
+	a_green xfs
+	mv "$ROOT/run/ostree-booted" "$ROOT/run/away"
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *system *no ostree system*composefs*"
+	says "*Deployment: none: this is no ostree system*"
+	assert_json .ostree false status
+	stop_etcd
+	start_prerun
+	started
+	assert_match "prerun" "$(cat "$PRERUN_LOG")" "*rule 1*"
+	# By hand, all the same.
+	assert_exit 0 gbe backup one
+	start_etcd
+	assert_eq "backups" "$(backups 'true')" 1
+}
+
+no_var() {
+	local state
+	a_green xfs
+	state=$(etcd_state)
+	crash
+	mv "$ROOT/var" "$ROOT/away"
+	ready 0
+	assert_match "preflight" "$OUT" "*note *data *no etcd data*"
+	says "*Data: *not there*"
+	start_prerun
+	started
+	rm -rf "${ROOT:?}/var"
+	mv "$ROOT/away" "$ROOT/var"
+	start_prerun
+	started
+	start_etcd
+	holds "the data" "$state"
+}
+
+# An update is staged, and taken back, while etcd is started again and again.
+staged_meanwhile() {
+	local state stager
+	a_green xfs
+	os_commit B
+	state=$(etcd_state)
+	crash
+	(for _ in 1 2 3 4 5 6; do
+		stage B
+		unstage
+	done) >&2 &
+	stager=$!
+	while kill -0 "$stager" 2>/dev/null; do
+		start_prerun
+		started
+		assert_match "prerun" "$(cat "$PRERUN_LOG")" "*rule [0-9]*"
+	done
+	wait "$stager"
+	start_etcd
+	holds "the data" "$state"
+	stage B
+	reboot
+	booted B
+	started
+	holds "the data" "$state"
+	assert_eq "backups" "$(backups true)" 1
+}
+
+suite_begin "$@"
+run_case odd-unit no_unit
+run_case odd-read-only read_only
+run_case odd-not-counted not_counted
+run_case odd-unlocked unlocked
+run_case odd-stateroots stateroots
+run_case odd-no-ostree no_ostree
+run_case odd-no-var no_var
+run_case odd-staged-meanwhile staged_meanwhile
+suite_end
