@@ -13,9 +13,6 @@ fi
 
 # Of 100: systemd-analyze's own measure.
 exposure=25
-# Who asks etcd, and gives what it copies to its owner.
-exposure_of_copies=26
-copying='^(backup|requests)$'
 # Who asks etcd, or is asked.
 networked='^(green|monitor|defrag|backup|requests)$'
 administrators='^(prerun)$'
@@ -41,10 +38,7 @@ verify() {
 
 # exposed NAME: more than is allowed.
 exposed() {
-	local name=${1#greenboot-etcd-} limit=$exposure
-
-	[[ ! ${name%.service} =~ $copying ]] || limit=$exposure_of_copies
-	systemd-analyze security --offline=yes --root="$root" --threshold=$limit --no-pager \
+	systemd-analyze security --offline=yes --root="$root" --threshold=$exposure --no-pager \
 		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
 }
 
@@ -59,7 +53,7 @@ loose() {
 	[[ $name =~ $networked ]] || grep -qx 'PrivateNetwork=yes' "$1" || echo "a network"
 	grep -qx 'ProtectSystem=strict' "$1" || echo "the whole file system"
 	# In a container its boot id is put over the kernel's; each program has to see the same.
-	grep -E '^(ProcSubset|ProtectProc|ProtectKernelTunables|ProtectControlGroups|MountAPIVFS)=' "$1"
+	grep -E '^(ProcSubset|ProtectProc|ProtectKernelTunables|MountAPIVFS)=' "$1"
 	# A mount at the data or at its parent would be the end of every rename between them.
 	grep '^ReadWritePaths=' "$1" | grep -vxE 'ReadWritePaths=-/var -/run/motd\.d'
 }

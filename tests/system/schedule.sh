@@ -45,6 +45,8 @@ schedule_timer() {
 	hash=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
 	assert_json '.verified[0].db.hash_kv' "$hash" verify --full "$name"
 	assert_json '.manifest.live' true show "$name"
+	# The sandbox of the unit sees the same boot as everybody else.
+	assert_json '.manifest.run' "$(json .run status)" show "$name"
 	assert_match "it was said" "$(journal backup)" "*Backed up the data of etcd as*nothing has changed since*"
 	put another key
 	within 150 more_than 1 || fail "no second one: $(journal backup)"
