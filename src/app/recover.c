@@ -277,6 +277,8 @@ sweep_writes(Recover *r, GError **error)
 {
 	if (r->data->fd >= 0)
 		(void)unlinkat(r->data->fd, GBE_TMP_PREFIX GBE_STAMP_NAME, 0);
+	if (r->data->parent_fd >= 0)
+		gbe_probe_rename_sweep(r->data->parent_fd);
 	return gbe_state_sweep(r->app, error);
 }
 

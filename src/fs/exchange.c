@@ -63,20 +63,27 @@ gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *to, GE
 	}
 }
 
+void
+gbe_probe_rename_sweep(int dir_fd)
+{
+	(void)unlinkat(dir_fd, PROBE_A, AT_REMOVEDIR);
+	(void)unlinkat(dir_fd, PROBE_B, AT_REMOVEDIR);
+}
+
 bool
 gbe_probe_rename(int stage_dir, int parent_dir)
 {
 	bool works = false;
 
 	/* Left by a program that was killed in here. */
-	(void)unlinkat(stage_dir, PROBE_A, AT_REMOVEDIR);
-	(void)unlinkat(parent_dir, PROBE_B, AT_REMOVEDIR);
+	gbe_probe_rename_sweep(stage_dir);
+	gbe_probe_rename_sweep(parent_dir);
 	if (mkdirat(stage_dir, PROBE_A, 0700) == 0) {
 		/* An exchange is one rename to there and one from there. */
 		works = mkdirat(parent_dir, PROBE_B, 0700) == 0 &&
 			renameat2(stage_dir, PROBE_A, parent_dir, PROBE_B, RENAME_EXCHANGE) == 0;
-		(void)unlinkat(parent_dir, PROBE_B, AT_REMOVEDIR);
-		(void)unlinkat(stage_dir, PROBE_A, AT_REMOVEDIR);
+		gbe_probe_rename_sweep(parent_dir);
+		gbe_probe_rename_sweep(stage_dir);
 	}
 	return works;
 }

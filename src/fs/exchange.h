@@ -15,5 +15,6 @@ bool gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b,
 bool gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *to,
 		       GError **error) GBE_CHECKED;
 /* Would a directory made in @stage_dir be renamed to and from @parent? Tried with an empty directory of
- * our own, removed again. */
+ * our own in each, removed again; a power cut leaves them, until the next probe or sweep there. */
 bool gbe_probe_rename(int stage_dir, int parent_dir);
+void gbe_probe_rename_sweep(int dir_fd);
