@@ -35,26 +35,33 @@ importing_clear(GbeImporting *importing)
 	gbe_partial_clear(&importing->partial);
 	g_clear_pointer(&importing->name, g_free);
 	g_clear_pointer(&importing->member_path, g_free);
+	g_clear_pointer(&importing->tree_name, g_free);
+	gbe_close_fd(&importing->tree_fd);
+	gbe_close_fd(&importing->tree_parent_fd);
 	g_clear_pointer(&importing->source, gbe_verification_free);
 	g_clear_pointer(&importing->manifest, gbe_manifest_free);
 }
 
-/* Of the file's name what a backup's may have. */
+/* Of the file's name what a backup's may have; a directory's name may be that of an automatic one. */
 static char *
-derive_name(const char *path)
+derive_name(const char *path, bool is_tree)
 {
 	g_autofree char *base = g_path_get_basename(path);
-	char *dot = strchr(base, '.');
+	char *dot = is_tree ? NULL : strchr(base, '.');
 	char *name;
 
 	if (dot != NULL && dot > base)
 		*dot = '\0';
 	name = g_strdup_printf("imported-%.150s", base);
-	return g_strcanon(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-", '-');
+	return g_strcanon(name,
+			  is_tree ? G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ".+-"
+				  : G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-",
+			  '-');
 }
 
 typedef struct {
 	const char *member; /* the first name on the way to member/ */
+	int tree_fd;	    /* the directory that is imported, or -1 */
 	char *other;	    /* what is there besides */
 } Beside;
 
@@ -64,7 +71,9 @@ look_beside(const char *name, gpointer data)
 	Beside *beside = data;
 
 	if (!g_str_equal(name, beside->member) && !g_str_equal(name, GBE_STAMP_NAME) &&
-	    !g_strv_contains(gbe_data_exclude, name) && beside->other == NULL)
+	    !g_strv_contains(gbe_data_exclude, name) && beside->other == NULL &&
+	    (beside->tree_fd < 0 ||
+	     faccessat(beside->tree_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
 		beside->other = g_strdup(name);
 }
 
@@ -74,7 +83,8 @@ check_beside(const GbeImporting *importing, GError **error)
 {
 	const GbeData *data = importing->session->observed->data;
 	g_auto(GStrv) parts = g_strsplit(importing->member_path, "/", 2);
-	Beside beside = {.member = parts[0] != NULL && *parts[0] != '\0' ? parts[0] : "member"};
+	Beside beside = {.member = parts[0] != NULL && *parts[0] != '\0' ? parts[0] : "member",
+			 .tree_fd = importing->tree_fd};
 	g_autofree char *other = NULL;
 
 	if (data->fd < 0 || importing->options->etcd_only)
@@ -85,7 +95,7 @@ check_beside(const GbeImporting *importing, GError **error)
 	if (other == NULL)
 		return true;
 	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s holds more than etcd's data (%s), which a restore of this would take "
+			 "%s holds more than this does (%s), which a restore of it would take "
 			 "away: --etcd-only imports it all the same",
 			 data->path, other);
 }
@@ -204,31 +214,54 @@ give_all(const GbeImporting *importing, int data_fd, GError **error)
 	return gbe_tree_walk(data_fd, NULL, give, &owner, error);
 }
 
-/* What came out: sound, and with every row of what came in. */
+/* Every page and row of it. *ret_damage, newly allocated: what is wrong, or NULL. */
 static bool
-prove(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GError **error)
+read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory, char **ret_damage,
+	 GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
-	const GbeDb *from = &importing->source->directory.db;
 	g_auto(GbeFindings) findings = {0};
-	g_autofree char *what = NULL;
 
 	gbe_findings_init(&findings);
 	if (!gbe_directory_read(data_fd, importing->member_path, -1, &full, directory, &findings,
 				error))
 		return false;
-	if (gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE)
-		what = gbe_finding_to_text(gbe_findings_first(&findings));
-	else if (!directory->has_db || directory->db.revision != from->revision ||
-		 directory->db.has_hash_kv != from->has_hash_kv ||
-		 directory->db.hash_kv != from->hash_kv)
+	*ret_damage = gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE
+			  ? gbe_finding_to_text(gbe_findings_first(&findings))
+			  : NULL;
+	return true;
+}
+
+/* What came out: sound, and with every row of what came in. */
+static bool
+prove_restored(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GError **error)
+{
+	const GbeDb *from = &importing->source->directory.db;
+	g_autofree char *what = NULL;
+
+	if (!read_all(importing, data_fd, directory, &what, error))
+		return false;
+	if (what == NULL && (!directory->has_db || directory->db.revision != from->revision ||
+			     directory->db.has_hash_kv != from->has_hash_kv ||
+			     directory->db.hash_kv != from->hash_kv))
 		what = g_strdup("its keys are not those of the snapshot");
 	return what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 					 "what etcd's tool made of it is not right: %s", what);
 }
 
 static bool
-describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, GError **error)
+prove_tree(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GError **error)
+{
+	g_autofree char *what = NULL;
+
+	return read_all(importing, data_fd, directory, &what, error) &&
+	       (what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s: %s",
+					  importing->options->path, what));
+}
+
+static bool
+describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, GbeMethod method,
+	 GError **error)
 {
 	const GbeObserved *observed = importing->session->observed;
 	g_autofree char *from = gbe_path_to_text(importing->options->path);
@@ -243,16 +276,20 @@ describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, GE
 	/* What this very device has just saved is none of somebody else. */
 	manifest->outside = !importing->options->periodic;
 	manifest->proved = importing->proved;
-	manifest->voters = 1;
+	manifest->method = method;
+	if (importing->source == NULL)
+		gbe_import_tree_tell(importing, data_fd, manifest);
+	else
+		manifest->voters = 1;
 	/* Whoever restored it may have left it to the etcd that will have it. */
-	if (manifest->etcd_version == NULL)
+	if (manifest->etcd_version == NULL && importing->source != NULL)
 		manifest->etcd_version = g_strdup(importing->source->directory.db.cluster_version);
 	return gbe_partial_describe(&importing->partial, data_fd, importing->member_path, manifest,
 				    error);
 }
 
 static bool
-make_data(GbeImporting *importing, GError **error)
+make_from_file(GbeImporting *importing, GError **error)
 {
 	g_auto(GbeDirectory) directory = {0};
 	gbe_autofd int data_fd = -1;
@@ -264,8 +301,20 @@ make_data(GbeImporting *importing, GError **error)
 		return gbe_throw_errno(error, errno, "remove %s", GBE_IMPORT_SNAPSHOT);
 	return gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &data_fd, error) &&
 	       give_all(importing, data_fd, error) &&
-	       prove(importing, data_fd, &directory, error) &&
-	       describe(importing, data_fd, &directory, error);
+	       prove_restored(importing, data_fd, &directory, error) &&
+	       describe(importing, data_fd, &directory, GBE_METHOD_COPY, error);
+}
+
+static bool
+make_from_tree(GbeImporting *importing, GError **error)
+{
+	g_auto(GbeDirectory) directory = {0};
+	GbeMethod method = GBE_METHOD_COPY;
+	gbe_autofd int data_fd = -1;
+
+	return gbe_import_tree(importing, &data_fd, &method, error) &&
+	       prove_tree(importing, data_fd, &directory, error) &&
+	       describe(importing, data_fd, &directory, method, error);
 }
 
 bool
@@ -277,12 +326,18 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 				  .options = options,
 				  .session = &session,
 				  .source_fd = -1,
+				  .tree_parent_fd = -1,
+				  .tree_fd = -1,
 				  .partial = {.fd = -1}};
 	GbeImported imported = {0};
 	bool ok;
 
-	importing.name =
-	    options->name != NULL ? g_strdup(options->name) : derive_name(options->path);
+	if (!gbe_import_tree_open(&importing, error)) {
+		importing_clear(&importing);
+		return false;
+	}
+	importing.name = options->name != NULL ? g_strdup(options->name)
+					       : derive_name(options->path, importing.tree_fd >= 0);
 	if (!gbe_backup_name_check_manual(importing.name, error) ||
 	    !gbe_session_begin(app, &how, &session, error)) {
 		importing_clear(&importing);
@@ -295,7 +350,9 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 	}
 	ok = check(&importing, error) &&
 	     gbe_partial_make(session.observed, importing.name, &importing.partial, error) &&
-	     make_data(&importing, error) && gbe_partial_publish(&importing.partial, error);
+	     (importing.tree_fd >= 0 ? make_from_tree(&importing, error)
+				     : make_from_file(&importing, error)) &&
+	     gbe_partial_publish(&importing.partial, error);
 	if (ok) {
 		imported = (GbeImported){.name = g_strdup(importing.name),
 					 .size = importing.manifest->size,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * `import`: a backup from a snapshot file, plain, in gzip, or alone in a tar, tar.gz or zip. etcd's own tool
+ * `import`: a backup from a directory that is a copy of a data directory, or from a snapshot file, plain, in
+ * gzip, or alone in a tar, tar.gz or zip. A directory is cloned as it is (1 is left out). For a file etcd's own tool
  * restores it (etcdutl beside [etcd] binary, else etcdctl), as a new cluster of one member of [etcd] name and
  * peer-urls, into an entry of the store that becomes a backup when everything in it was proved: what
  * came in, and what came out.

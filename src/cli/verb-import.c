@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* import: etcd's own snapshot as a backup. */
+/* import: etcd's own snapshot, or a copied data directory, as a backup. */
 #include "app/import.h"
 #include "app/status.h"
 #include "cli/print.h"
@@ -17,7 +17,7 @@ const GOptionEntry gbe_options_import[] = {
     {"no-checksum", 0, 0, G_OPTION_ARG_NONE, &arg_no_checksum,
      "Also a database that was copied, and has none", NULL},
     {"etcd-only", 0, 0, G_OPTION_ARG_NONE, &arg_etcd_only,
-     "Although data-dir holds more than etcd's data, which a restore would take away", NULL},
+     "Although data-dir holds more than this does, which a restore would take away", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "How long etcd's tool may take (5min)",
      "DURATION"},
     {NULL},

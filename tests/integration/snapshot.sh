@@ -453,7 +453,7 @@ import_bad() {
 	tar -czf nothing.tgz sub
 	bad 5 nothing.tgz "no file"
 	bad 5 fifo "not a regular file"
-	bad 5 sub "not a regular file"
+	bad 5 sub "no data of etcd"
 	assert_exit 2 gbe import /var/bad/good.db last-good
 	assert_exit 2 gbe import /var/bad/good.db --timeout=soon
 	bad_timeout

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* import of a directory: a raw copy of a data directory that other hands made, as MicroShift does below
+ * microshift-backups/. Whose it was is told by its name, where that is <deployment>_<boot id>. */
+#include "app/import-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fault.h"
+#include "core/backup-name.h"
+#include "etcd/in-use.h"
+#include "etcd/member.h"
+#include "fs/clone.h"
+#include "fs/open.h"
+
+#define MAX_VERSION_FILE (64 * 1024)
+
+static bool
+step(guint64 bytes, gpointer data)
+{
+	const GbeImport *options = data;
+
+	return options->progress == NULL || options->progress(bytes, 0, options->progress_data);
+}
+
+bool
+gbe_import_tree_open(GbeImporting *importing, GError **error)
+{
+	const GbeImport *options = importing->options;
+	g_autofree char *absolute = importing->app->below_root
+					? g_strdup(options->path)
+					: g_canonicalize_filename(options->path, NULL);
+	struct stat st;
+
+	if (!gbe_open_parent_in_root(importing->app->root_fd, absolute, &importing->tree_parent_fd,
+				     &importing->tree_name, error))
+		return false;
+	if (fstatat(importing->tree_parent_fd, importing->tree_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", options->path);
+	/* A file; or a link to one, which is followed. */
+	return !S_ISDIR(st.st_mode) ||
+	       gbe_open_dir_at(importing->tree_parent_fd, importing->tree_name, &importing->tree_fd,
+			       error);
+}
+
+/* *ret_lock_fd: etcd does not start on it while it is copied. */
+static bool
+check_at_rest(const GbeImporting *importing, int *ret_lock_fd, GError **error)
+{
+	const char *path = importing->options->path;
+	bool has = false;
+
+	if (!gbe_member_has_data(importing->tree_fd, importing->member_path, &has, error))
+		return false;
+	if (!has)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "there is no data of etcd in %s%s%s, where [etcd] member-dir has it", path,
+		    *importing->member_path != '\0' ? "/" : "", importing->member_path);
+	switch (gbe_in_use(importing->tree_fd, importing->member_path, -1, ret_lock_fd, error)) {
+	case GBE_NO:
+		return true;
+	case GBE_YES:
+		return gbe_throw(error, GBE_ERROR_BUSY, "etcd has %s open: stop it first", path);
+	case GBE_UNKNOWN:
+	default:
+		return false;
+	}
+}
+
+bool
+gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method, GError **error)
+{
+	const GbeCloneOptions options = {
+	    .allowed = GBE_METHOD_SNAPSHOT,
+	    .read_only = TRUE,
+	    .compare = TRUE,
+	    .exclude = gbe_data_exclude,
+	    .progress = step,
+	    .progress_data = (gpointer)importing->options,
+	};
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int lock_fd = -1;
+
+	if (!check_at_rest(importing, &lock_fd, error))
+		return false;
+	if (!gbe_clone_tree_at(importing->tree_parent_fd, importing->tree_name,
+			       importing->partial.fd, GBE_STORE_DATA, &options, &result, error))
+		return gbe_prefix(error, "copy %s", importing->options->path);
+	*ret_method = result.method;
+	return !GBE_FAULT("import-copied", error) &&
+	       gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, ret_data_fd, error);
+}
+
+void
+gbe_import_tree_tell(const GbeImporting *importing, int data_fd, GbeManifest *manifest)
+{
+	const char *name = importing->app->config->etcd.version_file;
+	g_autofree char *base = g_path_get_basename(importing->tree_name);
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	(void)gbe_backup_name_parse(base, &manifest->deployment.id, &manifest->run, NULL);
+	if (name == NULL || *name == '\0' ||
+	    !gbe_read_file_at(data_fd, name, MAX_VERSION_FILE, &bytes, &size, NULL))
+		return;
+	{
+		GbeVersion version = gbe_version_from_file(bytes, size);
+
+		if (version.known)
+			manifest->data_version =
+			    g_strdup_printf("%u.%u", version.major, version.minor);
+	}
+}

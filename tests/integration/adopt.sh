@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# import of a directory: what other hands copied, above all MicroShift's own backups, whose names say whose the
+# data was; and after a restore MicroShift finds the data of the deployment that is booted.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+TREE=/var/lib/microshift
+COPIES=/var/lib/microshift-backups
+BOOT_ID=0123456789abcdef0123456789abcdef
+
+# MicroShift's directory: its version file names the deployment that wrote the data.
+microshift() {
+	device "$1"
+	DATA=$ROOT$TREE/etcd
+	mkdir -p "$ROOT$TREE" "$ROOT$COPIES"
+	config etcd "data-dir=$TREE" member-dir=etcd version-file=version
+	power_on
+	echo certificates >"$ROOT$TREE/certs"
+	microshift_version 4.19.3 A
+	put_many base 10
+}
+microshift_version() { # VERSION DEPLOYMENT
+	printf '{"version":"%s","deployment_id":"%s","boot_id":"%s"}' "$1" "${DEPLOYMENT[$2]}" "$BOOT_ID" \
+		>"$ROOT$TREE/version"
+}
+# What MicroShift does while its etcd is stopped.
+microshift_backup() { # NAME
+	stop_etcd
+	cp -a "$ROOT$TREE" "$ROOT$COPIES/$1"
+	start_etcd
+}
+store_is_clean() {
+	assert_eq "the store" "$(find "$ROOT/var/lib/greenboot-etcd/backups" -mindepth 1 2>/dev/null)" ""
+}
+
+adopt_microshift() {
+	local state name=imported-${DEPLOYMENT[A]-}
+	microshift "$1"
+	state=$(etcd_state)
+	microshift_backup "${DEPLOYMENT[A]}_$BOOT_ID"
+	put more "than MicroShift saved"
+	echo others >"$ROOT$TREE/certs"
+	judge green
+	assert_exit 0 gbe --json import "$COPIES/${DEPLOYMENT[A]}_$BOOT_ID"
+	name=$(jq -r .name <<<"$OUT")
+	assert_eq "its name" "$name" "imported-${DEPLOYMENT[A]}-$BOOT_ID"
+	assert_json .manifest.deployment.id "${DEPLOYMENT[A]}" show "$name"
+	assert_json .manifest.run "$BOOT_ID" show "$name"
+	assert_json .manifest.data_version 4.19 show "$name"
+	assert_json .manifest.origin manual show "$name"
+	assert_json .manifest.verified full show "$name"
+	assert_json '.[] | select(.name == "'"$name"'") | .grade' unproven list
+	assert_exit 0 gbe verify --full "$name"
+	# Its own copy is as it was.
+	assert_eq "certificates of it" "$(<"$ROOT$COPIES/${DEPLOYMENT[A]}_$BOOT_ID/certs")" certificates
+	into_b
+	microshift_version 4.20.1 B
+	stop_etcd
+	assert_exit 0 gbe restore "$name" --force
+	start_etcd
+	holds "MicroShift's backup" "$state"
+	# MicroShift's own rule: the deployment that the version file names is the one that is booted, or it
+	# restores. There is no marker to do so.
+	assert_match "version" "$(<"$ROOT$TREE/version")" "*4.19.3*${DEPLOYMENT[A]}*"
+	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
+	assert_missing "$ROOT$COPIES/restore"
+}
+
+# After our own rollback it sees its own deployment, and has nothing to do.
+adopt_rolled_back() {
+	microshift "$1"
+	judge green
+	update B
+	A_STATE=$(etcd_state)
+	reboot
+	booted B
+	microshift_version 4.20.1 B
+	put owner B
+	fails_back
+	a_is_back
+	assert_match "version" "$(<"$ROOT$TREE/version")" "*4.19.3*${DEPLOYMENT[A]}*"
+	assert_eq "the deployment" "$(jq -r .deployment_id "$ROOT$TREE/version")" "$(json .booted status)"
+	assert_eq "MicroShift's own backups" "$(ls "$ROOT$COPIES")" ""
+}
+
+# refused STATUS DIR WHY: and nothing is left.
+refused() {
+	assert_exit "$1" gbe import "$2" bad
+	assert_match "why not $2" "$ERR" "*$3*"
+	store_is_clean
+	assert_exit 1 gbe show bad
+}
+
+adopt_bad() {
+	local copy=$COPIES/copy
+	microshift xfs
+	microshift_backup copy
+	refused 1 "$COPIES/none" "*"
+	# It is somebody's at this very moment.
+	refused 4 "$TREE" "etcd has $TREE open"
+	cp -a "$ROOT$copy" "$ROOT$COPIES/no-etcd"
+	mv "$ROOT$COPIES/no-etcd/etcd" "$ROOT$COPIES/no-etcd/other"
+	refused 5 "$COPIES/no-etcd" "no data of etcd in $COPIES/no-etcd/etcd"
+	cp -a "$ROOT$copy" "$ROOT$COPIES/pipe"
+	mkfifo "$ROOT$COPIES/pipe/etcd/pipe"
+	refused 5 "$COPIES/pipe" "pipe"
+	cp -a "$ROOT$copy" "$ROOT$COPIES/damaged"
+	truncate -s 6000 "$ROOT$COPIES/damaged/etcd/member/snap/db"
+	refused 6 "$COPIES/damaged" "db"
+	cp -a "$ROOT$copy" "$ROOT$COPIES/poor"
+	rm "$ROOT$COPIES/poor/certs"
+	refused 5 "$COPIES/poor" "holds more than this does (certs)"
+	ln -s copy "$ROOT$COPIES/link"
+	refused 5 "$COPIES/link" "*"
+	assert_exit 0 gbe import "$COPIES/poor" poor --etcd-only
+	assert_exit 0 gbe import "$copy" good
+	assert_exit 1 gbe import "$copy" good
+	assert_json .manifest.deployment.id null show good
+}
+
+suite_begin "$@"
+FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back
+run_case adopt-bad adopt_bad
+suite_end
