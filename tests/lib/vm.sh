@@ -97,6 +97,8 @@ device() {
 	FLAVOUR=${2:-shell}
 	BOOTS=()
 	mkdir -p "$ROOT/boot/grub2"
+	# Where grub-editenv of Debian looks.
+	ln -sfn grub2 "$ROOT/boot/grub"
 	grubenv_store <<<"boot_success=1"
 	if [[ $1 == own-var ]]; then
 		fs_format ext4 "$IMAGE.var" 2G
