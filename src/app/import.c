@@ -100,22 +100,29 @@ check_beside(const GbeImporting *importing, GError **error)
 			 data->path, other);
 }
 
+/* As in the present data; without any, as in what comes in, or as configured. */
+static bool
+locate_member(GbeImporting *importing, GError **error)
+{
+	const char *present = importing->session->observed->data->member_path;
+	const char *member_dir = importing->app->config->etcd.member_dir;
+	bool at_top = g_str_equal(member_dir, "auto") || g_str_equal(member_dir, ".");
+
+	if (present == NULL && importing->tree_fd >= 0)
+		return gbe_member_locate(importing->tree_fd, member_dir, &importing->member_path,
+					 error) ||
+		       gbe_prefix(error, "%s", importing->options->path);
+	importing->member_path = g_strdup(present != NULL ? present : at_top ? "" : member_dir);
+	return true;
+}
+
 static bool
 check(GbeImporting *importing, GError **error)
 {
-	const GbeObserved *observed = importing->session->observed;
-	const char *member_dir = importing->app->config->etcd.member_dir;
-
-	if (observed->data->wal_dir != NULL)
+	if (importing->session->observed->data->wal_dir != NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "[etcd] wal-dir is set: a backup of the rest alone would be none");
-	if (observed->data->member_path != NULL)
-		importing->member_path = g_strdup(observed->data->member_path);
-	else if (g_str_equal(member_dir, "auto") || g_str_equal(member_dir, "."))
-		importing->member_path = g_strdup("");
-	else
-		importing->member_path = g_strdup(member_dir);
-	return check_beside(importing, error);
+	return locate_member(importing, error) && check_beside(importing, error);
 }
 
 static bool

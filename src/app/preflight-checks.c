@@ -98,7 +98,7 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 	else if (greenboot->enabled == GBE_UNKNOWN)
 		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_UNKNOWN,
 				  "whether greenboot is enabled cannot be told");
-	else if (greenboot->can_count == GBE_NO)
+	else if (greenboot->count_why != NULL)
 		gbe_preflight_add(
 		    findings, "greenboot", GBE_PREFLIGHT_BAD,
 		    "boots are not counted, so that an update that fails is booted again and "

@@ -170,7 +170,8 @@ greenboot_json(const GbeGreenboot *greenboot)
 	else
 		json_object_set_null_member(object, "boot_counter");
 	gbe_json_set_tri(object, "rollback_imminent", greenboot->rollback_imminent);
-	gbe_json_set_tri(object, "can_count", greenboot->can_count);
+	gbe_json_set_tri(object, "can_count",
+			 greenboot->count_why != NULL ? GBE_NO : greenboot->can_count);
 	gbe_json_set_string(object, "reason",
 			    greenboot->flavour != GBE_GREENBOOT_NONE ? greenboot->count_why : NULL);
 	return object;

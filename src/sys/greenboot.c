@@ -141,7 +141,7 @@ read_variables(GbeGreenboot *greenboot, int root_fd)
 		if (greenboot->can_count == GBE_NO)
 			cannot_count(greenboot, "GRUB cannot write its environment block on btrfs");
 		else if (gbe_grub_counts(root_fd) == GBE_NO)
-			cannot_count(greenboot, "grub.cfg does not have greenboot's snippet");
+			greenboot->count_why = "grub.cfg does not have greenboot's snippet";
 		take_variables(greenboot, table);
 		return;
 	}

@@ -22,11 +22,12 @@ typedef struct {
 	gboolean has_counter;
 	gint64 boot_counter;
 	GbeTri boot_success;
-	gboolean trigger;	  /* greenboot_rollback_trigger=1, or a next deployment id is set */
-	char *next_deployment;	  /* greenboot_next_deployment_id, or NULL */
-	GbeTri can_count;	  /* GRUB can count boots: grubenv is there, /boot is no btrfs, and
-				   * grub.cfg does not lack the snippet */
-	const char *count_why;	  /* why not; NULL for YES and UNKNOWN */
+	gboolean trigger;      /* greenboot_rollback_trigger=1, or a next deployment id is set */
+	char *next_deployment; /* greenboot_next_deployment_id, or NULL */
+	GbeTri can_count;      /* grubenv can count boots: it is there and /boot is no btrfs */
+	const char
+	    *count_why; /* why boots are not counted, or NULL; also where can_count is YES and
+				   * no grub.cfg seems to do it: for people, nothing is decided by that */
 	GbeTri rollback_imminent; /* counter 0 and (shell, or trigger) */
 	guint max_attempts;	  /* GREENBOOT_MAX_BOOT_ATTEMPTS, 3 */
 	guint attempt; /* of this deployment's trial, from 1, by flavour's way of counting; 0

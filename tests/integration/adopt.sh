@@ -87,6 +87,23 @@ adopt_rolled_back() {
 	assert_eq "MicroShift's own backups" "$(ls "$ROOT$COPIES")" ""
 }
 
+# A new machine: nothing but the copy, and the configuration. Where member/ is, the copy says.
+adopt_new_machine() {
+	local state
+	microshift "$1"
+	state=$(etcd_state)
+	microshift_backup copy
+	crash
+	config etcd member-dir=auto
+	rm -rf "${ROOT:?}$TREE"
+	mkdir -m 0700 "$ROOT$TREE"
+	assert_exit 0 gbe import "$COPIES/copy/" new
+	assert_exit 0 gbe restore new
+	start_etcd
+	holds "the copy" "$state"
+	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
+}
+
 # refused STATUS DIR WHY: and nothing is left.
 refused() {
 	assert_exit "$1" gbe import "$2" bad
@@ -123,6 +140,6 @@ adopt_bad() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back
+FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back new_machine
 run_case adopt-bad adopt_bad
 suite_end

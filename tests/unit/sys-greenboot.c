@@ -342,9 +342,8 @@ START_TEST(counted_by_grub)
 	root_write("boot/grub2/grubenv", HEADER);
 	greenboot = load();
 	/* The scratch directory may itself be on btrfs, where nothing counts. */
-	if (configs[_i].counts == GBE_NO)
-		ck_assert_int_eq(greenboot->can_count, GBE_NO);
-	ck_assert((greenboot->count_why != NULL) == (greenboot->can_count == GBE_NO));
+	ck_assert((greenboot->count_why != NULL) ==
+		  (greenboot->can_count == GBE_NO || configs[_i].counts == GBE_NO));
 }
 END_TEST
 
