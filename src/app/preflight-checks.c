@@ -267,7 +267,7 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	if (!gbe_unit_is_known(app->root_fd, app->config->etcd.service)) {
 		gbe_preflight_add(
 		    findings, "etcd", GBE_PREFLIGHT_BAD,
-		    "there is no %s ([etcd] service): nothing here is started with it",
+		    "there is no %s ([etcd] service): nothing is done when etcd starts",
 		    app->config->etcd.service);
 		return;
 	}
