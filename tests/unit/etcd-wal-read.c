@@ -156,6 +156,8 @@ START_TEST(every_byte)
 	Log log;
 
 	two_segments(&log, at);
+	/* Without the large one: the file is written each time. */
+	g_byte_array_set_size(log.bytes, at[5]);
 	for (guint i = 0; i < at[3]; i += i < at[1] ? 1 : 7) {
 		g_auto(Read) read = {0};
 
@@ -165,7 +167,7 @@ START_TEST(every_byte)
 		read_log(&read);
 		/* Padding, and bits of a length field that etcd does not look at either. */
 		if (g_str_equal(read.codes, "")) {
-			ck_assert_uint_eq(read.wal.last_entry, 21);
+			ck_assert_uint_eq(read.wal.last_entry, 16);
 			ck_assert_uint_eq(read.wal.last_term, 2);
 			continue;
 		}
