@@ -333,7 +333,7 @@ more_than_etcd() {
 	scheduled ext4 green
 	mkdir "$DATA/kubeconfig"
 	WANT=1 due
-	assert_match "why" "$(state reason)" "*holds more than etcd's data*"
+	assert_match "why" "$(state reason)" "*holds more than this does*"
 	assert_eq backups "$(count)" 0
 }
 
