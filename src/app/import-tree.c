@@ -98,11 +98,10 @@ void
 gbe_import_tree_tell(const GbeImporting *importing, int data_fd, GbeManifest *manifest)
 {
 	const char *name = importing->app->config->etcd.version_file;
-	g_autofree char *base = g_path_get_basename(importing->tree_name);
 	g_autofree char *bytes = NULL;
 	gsize size = 0;
 
-	(void)gbe_backup_name_parse(base, &manifest->deployment.id, &manifest->run, NULL);
+	(void)gbe_backup_name_parse(importing->tree_name, &manifest->deployment.id, &manifest->run, NULL);
 	if (name == NULL || *name == '\0' ||
 	    !gbe_read_file_at(data_fd, name, MAX_VERSION_FILE, &bytes, &size, NULL))
 		return;

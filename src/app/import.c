@@ -221,22 +221,23 @@ give_all(const GbeImporting *importing, int data_fd, GError **error)
 	return gbe_tree_walk(data_fd, NULL, give, &owner, error);
 }
 
-/* Every page and row of it. *ret_damage, newly allocated: what is wrong, or NULL. */
+/* Every page and row of it. *ret_what, newly allocated: what is wrong, or not known; NULL: nothing. */
 static bool
-read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory, char **ret_damage,
-	 GError **error)
+read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory,
+	 GbeSeverity *ret_worst, char **ret_what, GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
 	g_auto(GbeFindings) findings = {0};
+	bool ok;
 
 	gbe_findings_init(&findings);
-	if (!gbe_directory_read(data_fd, importing->member_path, -1, &full, directory, &findings,
-				error))
-		return false;
-	*ret_damage = gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE
-			  ? gbe_finding_to_text(gbe_findings_first(&findings))
-			  : NULL;
-	return true;
+	ok = gbe_directory_read(data_fd, importing->member_path, -1, &full, directory, &findings,
+				error);
+	*ret_worst = gbe_findings_worst(&findings);
+	*ret_what = *ret_worst == GBE_FINDING_DAMAGE || *ret_worst == GBE_FINDING_UNKNOWN
+			? gbe_finding_to_text(gbe_findings_first(&findings))
+			: NULL;
+	return ok;
 }
 
 /* What came out: sound, and with every row of what came in. */
@@ -244,26 +245,33 @@ static bool
 prove_restored(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GError **error)
 {
 	const GbeDb *from = &importing->source->directory.db;
+	GbeSeverity worst = GBE_FINDING_NOTE;
 	g_autofree char *what = NULL;
 
-	if (!read_all(importing, data_fd, directory, &what, error))
+	if (!read_all(importing, data_fd, directory, &worst, &what, error))
 		return false;
-	if (what == NULL && (!directory->has_db || directory->db.revision != from->revision ||
-			     directory->db.has_hash_kv != from->has_hash_kv ||
-			     directory->db.hash_kv != from->hash_kv))
-		what = g_strdup("its keys are not those of the snapshot");
-	return what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "what etcd's tool made of it is not right: %s", what);
+	if (worst == GBE_FINDING_DAMAGE)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "what etcd's tool made of it is not right: %s", what);
+	return (directory->has_db && directory->db.revision == from->revision &&
+		directory->db.has_hash_kv == from->has_hash_kv &&
+		directory->db.hash_kv == from->hash_kv) ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "what etcd's tool made of it is not right: its keys are not those of the "
+			 "snapshot");
 }
 
 static bool
 prove_tree(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GError **error)
 {
+	GbeSeverity worst = GBE_FINDING_NOTE;
 	g_autofree char *what = NULL;
 
-	return read_all(importing, data_fd, directory, &what, error) &&
-	       (what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s: %s",
-					  importing->options->path, what));
+	return read_all(importing, data_fd, directory, &worst, &what, error) &&
+	       (what == NULL || gbe_throw(error,
+					  worst == GBE_FINDING_DAMAGE ? GBE_ERROR_VERIFY_FAILED
+								      : GBE_ERROR_CANNOT_TELL,
+					  "%s: %s", importing->options->path, what));
 }
 
 static bool

@@ -102,7 +102,7 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 		gbe_preflight_add(
 		    findings, "greenboot", GBE_PREFLIGHT_BAD,
 		    "boots are not counted, so that an update that fails is booted again and "
-		    "again: %s",
+		    "again: %s (greenboot-etcd-guide(7))",
 		    greenboot->count_why);
 	else if (greenboot->can_count == GBE_UNKNOWN)
 		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_UNKNOWN,
@@ -267,7 +267,7 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	if (!gbe_unit_is_known(app->root_fd, app->config->etcd.service)) {
 		gbe_preflight_add(
 		    findings, "etcd", GBE_PREFLIGHT_BAD,
-		    "there is no %s ([etcd] service): nothing is done when etcd starts",
+		    "there is no %s: is [etcd] service= right? Nothing is done when etcd starts",
 		    app->config->etcd.service);
 		return;
 	}

@@ -154,7 +154,8 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 							     : "unknown");
 	if (app->config->etcd.service != NULL &&
 	    !gbe_unit_is_known(app->root_fd, app->config->etcd.service))
-		warn(warnings, "there is no %s ([etcd] service)", app->config->etcd.service);
+		warn(warnings, "there is no %s: is [etcd] service= right?",
+		     app->config->etcd.service);
 	if (facts->run == NULL)
 		warn(warnings, "the run cannot be told: %s",
 		     facts->run_why != NULL ? facts->run_why : "unknown");
@@ -171,7 +172,8 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 		     facts->store_path != NULL ? facts->store_path : "");
 	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd))
 		warn(warnings,
-		     "the store of backups %s is read-only: nothing is backed up or pruned",
+		     "the store of backups %s is read-only: nothing is backed up or pruned until "
+		     "it is mounted to be written",
 		     observed->store->path);
 	if (facts->unread != NULL)
 		warn(warnings, "nothing is pruned while something cannot be read: %s",

@@ -139,7 +139,7 @@ read_variables(GbeGreenboot *greenboot, int root_fd)
 		greenboot->grubenv = GBE_YES;
 		greenboot->can_count = boot_can_be_written_by_grub(root_fd);
 		if (greenboot->can_count == GBE_NO)
-			cannot_count(greenboot, "GRUB cannot write its environment block on btrfs");
+			greenboot->count_why = "GRUB cannot write its environment block on btrfs";
 		else if (gbe_grub_counts(root_fd) == GBE_NO)
 			greenboot->count_why = "grub.cfg does not have greenboot's snippet";
 		take_variables(greenboot, table);

@@ -25,9 +25,9 @@ typedef struct {
 	gboolean trigger;      /* greenboot_rollback_trigger=1, or a next deployment id is set */
 	char *next_deployment; /* greenboot_next_deployment_id, or NULL */
 	GbeTri can_count;      /* grubenv can count boots: it is there and /boot is no btrfs */
-	const char
-	    *count_why; /* why boots are not counted, or NULL; also where can_count is YES and
-				   * no grub.cfg seems to do it: for people, nothing is decided by that */
+	/* Why boots are not counted, or NULL; also where can_count is YES and no grub.cfg seems to do it: for
+	 * people, nothing is decided by that. */
+	const char *count_why;
 	GbeTri rollback_imminent; /* counter 0 and (shell, or trigger) */
 	guint max_attempts;	  /* GREENBOOT_MAX_BOOT_ATTEMPTS, 3 */
 	guint attempt; /* of this deployment's trial, from 1, by flavour's way of counting; 0

@@ -128,6 +128,10 @@ adopt_bad() {
 	cp -a "$ROOT$copy" "$ROOT$COPIES/damaged"
 	truncate -s 6000 "$ROOT$COPIES/damaged/etcd/member/snap/db"
 	refused 6 "$COPIES/damaged" "db"
+	# A record of a type that nobody knows: that is not "sound".
+	cp -a "$ROOT$copy" "$ROOT$COPIES/unknown"
+	printf '\016' | dd of="$(echo "$ROOT$COPIES"/unknown/etcd/member/wal/*0.wal)" bs=1 seek=9 conv=notrunc status=none
+	refused 7 "$COPIES/unknown" "not known"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/poor"
 	rm "$ROOT$COPIES/poor/certs"
 	refused 5 "$COPIES/poor" "holds more than this does (certs)"

@@ -33,6 +33,11 @@ no_unit() {
 	ready 0
 	says_not "no nonsense.service"
 	rm "$ROOT/etc/containers/systemd/nonsense.container"
+	ready 5
+	# And so is what another generator has made.
+	mkdir -p "$ROOT/run/systemd/generator"
+	touch "$ROOT/run/systemd/generator/nonsense.service"
+	ready 0
 	goes_on
 }
 
@@ -167,6 +172,18 @@ staged_meanwhile() {
 	assert_eq "backups" "$(backups true)" 1
 }
 
+# What a power cut left of a try whether the data can be renamed to another place (--keep-existing).
+probe_left() {
+	local parent name
+	a_green xfs
+	parent=${DATA%/*}
+	mkdir "$parent"/.gbe-tmp.rename-{a,b}
+	goes_on
+	for name in a b; do
+		assert_missing "$parent/.gbe-tmp.rename-$name"
+	done
+}
+
 suite_begin "$@"
 run_case odd-unit no_unit
 run_case odd-read-only read_only
@@ -176,4 +193,5 @@ run_case odd-stateroots stateroots
 run_case odd-no-ostree no_ostree
 run_case odd-no-var no_var
 run_case odd-staged-meanwhile staged_meanwhile
+run_case odd-probe-left probe_left
 suite_end
