@@ -101,7 +101,8 @@ gbe_import_tree_tell(const GbeImporting *importing, int data_fd, GbeManifest *ma
 	g_autofree char *bytes = NULL;
 	gsize size = 0;
 
-	(void)gbe_backup_name_parse(importing->tree_name, &manifest->deployment.id, &manifest->run, NULL);
+	(void)gbe_backup_name_parse(importing->tree_name, &manifest->deployment.id, &manifest->run,
+				    NULL);
 	if (name == NULL || *name == '\0' ||
 	    !gbe_read_file_at(data_fd, name, MAX_VERSION_FILE, &bytes, &size, NULL))
 		return;
