@@ -231,13 +231,6 @@ hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
 # One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.
 fuzz_sources := $(wildcard tests/fuzz/*.c)
-# What asks etcd over the network: a library for the programs that do so, and for no other, so that
-# nothing that runs before etcd loads libcurl.
-network_sources := $(wildcard src/etcd/connection.c src/etcd/grpc.c \
-	src/etcd/gateway.c src/etcd/client.c src/etcd/certificate.c src/etcd/pem.c src/etcd/health.c src/app/health-look.c \
-	src/etcd/gauge.c src/app/live-etcd.c src/app/stall.c src/app/defrag*.c src/app/alarm*.c src/app/certs*.c \
-	src/app/snapshot-save.c src/app/periodic*.c src/app/export*.c src/app/store-push.c src/app/store-requests.c \
-	src/app/health-gate.c src/app/health-monitor.c src/app/by-hand-mark.c src/app/displaced-discard.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
 # A disk that records, and what looks at what is left on it.
@@ -252,9 +245,6 @@ library := $(B)/libgreenboot-etcd.a
 shared_name := libgreenboot-etcd-$(VERSION).so
 shared := $(B)/hooks/$(shared_name)
 exports := $(B)/exports
-# And a second one, those that speak to etcd: what belongs to libcurl is in no other.
-network_name := libgreenboot-etcd-network-$(VERSION).so
-network := $(B)/hooks/$(network_name)
 # Where the programs look for it: beside themselves; the installed command in libexec.
 rpath_hook := -Wl,-rpath,'$$ORIGIN'
 rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
@@ -303,31 +293,25 @@ $(library): $(call objects,$(lib_sources))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# What programs and the other library want of it: the rest is nobody's to see, and what only tests call is
-# left out by the linker.
-$(exports): $(call objects,$(cli_sources) $(network_sources) $(hook_sources))
+# What programs want of it: the rest is nobody's to see, and what only tests call is left out by the linker.
+$(exports): $(call objects,$(cli_sources) $(hook_sources))
 	$(call say,GEN,$@)
 	$(Q)$(NM) -u $^ | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
 		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@
 
 # --no-undefined tells what may not be in here.
-$(shared): $(call objects,$(filter-out $(network_sources),$(lib_sources))) $(exports)
+$(shared): $(call objects,$(lib_sources)) $(exports)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(link_shared) -Wl,-soname,$(shared_name) -Wl,--version-script=$(exports) -o $@ \
 		$(filter %.o,$^) $(LDLIBS) $(pkg_libs)
 
-$(network): $(call objects,$(network_sources)) $(shared)
-	$(call say,LINK,$@)
-	$(Q)$(link_shared) -Wl,-soname,$(network_name) $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
-
-# --as-needed: whoever does not speak to etcd does not load what does.
-$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(network) $(library)
+$(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-rpath,'$$ORIGIN/hooks' -o $@ $^ $(LDLIBS) $(pkg_libs)
 
 # A dozen lines each: without the pages that would keep their code apart from their constants.
-$(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(network) $(library)
+$(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-z,noseparate-code $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
@@ -525,9 +509,9 @@ man_pages := $(wildcard data/man/*.[1-8])
 .PHONY: install
 install: all
 	$(Q)$(link) $(rpath_cli) -o $(B)/greenboot-etcd.installed $(call objects,$(cli_sources)) \
-		$(shared) $(network) $(library) $(LDLIBS) $(pkg_libs)
+		$(shared) $(library) $(LDLIBS) $(pkg_libs)
 	$(Q)$(INSTALL) -D -m 0755 $(B)/greenboot-etcd.installed '$(DESTDIR)$(bindir)/greenboot-etcd'
-	$(Q)$(call put,0755,$(shared) $(network) $(plain_hooks),$(libexecdir)/greenboot-etcd)
+	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
 	$(Q)$(if $(generator),$(INSTALL) -D -m 0755 $(generator) \
 		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \

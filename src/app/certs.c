@@ -78,27 +78,50 @@ should_hold_some(const char *name)
 	return FALSE;
 }
 
-static void
-add_found(GbeCerts *certs, const char *path, const struct stat *st, GPtrArray *found)
+/* How many of them there were. */
+static guint
+add_found(GbeCerts *certs, const char *path, const struct stat *st, GbePemReader *reader)
 {
-	for (guint i = 0; i < found->len; i++) {
-		GbePem *pem = found->pdata[i];
+	guint position = 0;
+	GbePem *pem;
+
+	while (certs->certs->len < GBE_CERTS_MAX && (pem = gbe_pem_next(reader)) != NULL) {
 		GbeCert *cert;
 
+		position++;
 		if (pem->kind == GBE_PEM_DAMAGED) {
 			add_unread(certs, path, pem->problem);
+			gbe_pem_free(pem);
 			continue;
 		}
 		cert = g_new0(GbeCert, 1);
 		*cert = (GbeCert){.path = gbe_path_to_text(path),
-				  .pem = g_steal_pointer(&found->pdata[i]),
-				  .position = i + 1,
+				  .pem = pem,
+				  .position = position,
 				  .mode = st->st_mode & 07777,
 				  .owner = st->st_uid,
 				  .group = st->st_gid,
 				  .endpoint = GBE_UNKNOWN};
 		g_ptr_array_add(certs->certs, cert);
 	}
+	return position;
+}
+
+static void
+look_at_file(GbeCerts *certs, const char *path, const char *name, const struct stat *st,
+	     const char *bytes, gsize size)
+{
+	g_autoptr(GbePemReader) reader = NULL;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_pem_open(bytes, size, &reader, &local))
+		add_unread(certs, path, local->message);
+	else if (add_found(certs, path, st, reader) > 0 || !should_hold_some(name))
+		return;
+	else if (g_str_has_suffix(name, ".key"))
+		add_unread(certs, path, "holds no private key");
+	else
+		add_unread(certs, path, "holds neither a certificate nor a private key");
 }
 
 static bool
@@ -108,7 +131,6 @@ visit(const char *below, int dir_fd, const char *name, const struct stat *st, gp
 	Walk *walk = data;
 	GbeCerts *certs = walk->certs;
 	g_autofree char *path = g_strconcat(walk->directory, "/", below, NULL);
-	g_autoptr(GPtrArray) found = NULL;
 	g_autoptr(GError) local = NULL;
 	char *bytes = NULL;
 	gsize size = 0;
@@ -124,14 +146,9 @@ visit(const char *below, int dir_fd, const char *name, const struct stat *st, gp
 			add_unread(certs, path, local->message);
 		return true;
 	}
-	found = gbe_pem_read(bytes, size, GBE_CERTS_MAX - certs->certs->len);
+	look_at_file(certs, path, name, st, bytes, size);
 	explicit_bzero(bytes, size);
 	g_free(bytes);
-	if (found->len == 0 && should_hold_some(name) && !g_str_has_suffix(name, ".key"))
-		add_unread(certs, path, "holds neither a certificate nor a private key");
-	else if (found->len == 0 && should_hold_some(name))
-		add_unread(certs, path, "holds no private key");
-	add_found(certs, path, st, found);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Libraries that are loaded when they are needed. libostree brings some forty others along: to load them all
- * takes ten times what the question takes that it is asked, and most programs and verbs never ask.
+ * Libraries that are loaded when they are needed. libostree and libcurl bring some thirty others along each: to
+ * load them all takes ten times what the question takes that is asked, and most programs and verbs never ask.
  *
  * A file that has to do with such a library names its functions, which have their types from the library's own
  * header, and calls them through `lib`:

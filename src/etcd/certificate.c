@@ -3,105 +3,140 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#include "base/auto.h"
+#include "etcd/pem.h"
 
 /* Bundles of CAs are some hundred KiB. */
 #define FILE_MAX (4 * 1024 * 1024)
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(BIO, BIO_free_all)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(X509, X509_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(EVP_PKEY, EVP_PKEY_free)
+/* What is looked at, for as long as that takes: a key is in it. */
+typedef struct {
+	char *bytes;
+	gsize size;
+	GbePemReader *reader;
+} Opened;
 
-/* NULL, and *ret_problem. */
-static BIO *
-open_file(const char *path, char **ret_problem)
+static void
+opened_clear(Opened *opened)
 {
-	gbe_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	gbe_pem_close(opened->reader);
+	if (opened->bytes != NULL)
+		explicit_bzero(opened->bytes, opened->size);
+	g_free(opened->bytes);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Opened, opened_clear)
+
+static char *
+read_all(int fd, Opened *opened)
+{
+	gsize at = 0;
+
+	opened->bytes = g_malloc(opened->size + 1);
+	while (at < opened->size) {
+		ssize_t got = read(fd, opened->bytes + at, opened->size - at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return g_strdup_printf("cannot be read: %s", g_strerror(errno));
+		/* It became shorter meanwhile. */
+		if (got == 0)
+			break;
+		at += (gsize)got;
+	}
+	opened->size = at;
+	return NULL;
+}
+
+/* FALSE, and the file's problem. */
+static gboolean
+open_file(GbeTlsFile *file, Opened *opened)
+{
+	gbe_autofd int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	g_autoptr(GError) local = NULL;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		*ret_problem = g_strdup_printf("cannot be read: %s", g_strerror(errno));
+		file->problem = g_strdup_printf("cannot be read: %s", g_strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		*ret_problem = g_strdup("is no file");
+		file->problem = g_strdup("is no file");
 	else if (st.st_size > FILE_MAX)
-		*ret_problem = g_strdup("is too large");
-	if (*ret_problem != NULL)
-		return NULL;
-	return BIO_new_fp(fdopen(gbe_steal_fd(&fd), "re"), BIO_CLOSE);
+		file->problem = g_strdup("is too large");
+	if (file->problem != NULL)
+		return FALSE;
+	opened->size = (gsize)st.st_size;
+	file->problem = read_all(fd, opened);
+	if (file->problem == NULL &&
+	    !gbe_pem_open(opened->bytes, opened->size, &opened->reader, &local))
+		file->problem = g_strdup_printf("cannot be looked at: %s", local->message);
+	return file->problem == NULL;
 }
 
-/* Instead of OpenSSL's own, which asks the terminal. */
-static int
-no_passphrase(char *buffer, int size, int writing, void *data)
+/* The first one that is, or says that it is, of that kind: what TLS takes of a file. */
+static GbePem *
+find(GbePemReader *reader, GbePemKind kind)
 {
-	return -1;
-}
+	GbePem *pem;
 
-static gint64
-expiry_of(const X509 *certificate)
-{
-	struct tm tm;
-
-	memset(&tm, 0, sizeof(tm));
-	if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) != 1)
-		return -1;
-	return (gint64)timegm(&tm);
+	while ((pem = gbe_pem_next(reader)) != NULL) {
+		if (pem->kind == kind || pem->kind == GBE_PEM_DAMAGED)
+			break;
+		gbe_pem_free(pem);
+	}
+	return pem;
 }
 
 /* Of CAs, the one that lasts longest: old ones stay in a bundle. */
 static void
 look_at_cas(GbeTlsFile *file)
 {
-	g_autoptr(BIO) bio = open_file(file->path, &file->problem);
+	g_auto(Opened) opened = {0};
+	gboolean more = open_file(file, &opened);
 
-	while (bio != NULL) {
-		g_autoptr(X509) ca = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
+	while (more) {
+		g_autoptr(GbePem) ca = find(opened.reader, GBE_PEM_CERTIFICATE);
 
-		if (ca == NULL)
-			break;
-		file->expires = MAX(file->expires, expiry_of(ca));
+		more = ca != NULL && ca->kind == GBE_PEM_CERTIFICATE;
+		if (more)
+			file->expires = MAX(file->expires, ca->not_after);
 	}
-	if (bio != NULL && file->expires < 0)
+	if (file->problem == NULL && file->expires < 0)
 		file->problem = g_strdup("holds no certificate");
 }
 
-static X509 *
+static GbePem *
 look_at_certificate(GbeTlsFile *file)
 {
-	g_autoptr(BIO) bio = open_file(file->path, &file->problem);
-	X509 *certificate;
+	g_auto(Opened) opened = {0};
+	g_autoptr(GbePem) certificate = NULL;
 
-	if (bio == NULL)
+	if (!open_file(file, &opened))
 		return NULL;
-	certificate = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
-	if (certificate == NULL)
+	certificate = find(opened.reader, GBE_PEM_CERTIFICATE);
+	if (certificate == NULL || certificate->kind != GBE_PEM_CERTIFICATE) {
 		file->problem = g_strdup("holds no certificate");
-	else
-		file->expires = expiry_of(certificate);
-	return certificate;
+		return NULL;
+	}
+	file->expires = certificate->not_after;
+	return g_steal_pointer(&certificate);
 }
 
 /* @certificate: NULL where there is none to compare it with. */
 static void
-look_at_key(GbeTlsFile *file, const X509 *certificate)
+look_at_key(GbeTlsFile *file, const GbePem *certificate)
 {
-	g_autoptr(BIO) bio = open_file(file->path, &file->problem);
-	g_autoptr(EVP_PKEY) key = NULL;
+	g_auto(Opened) opened = {0};
+	g_autoptr(GbePem) key = NULL;
 
-	if (bio == NULL)
+	if (!open_file(file, &opened))
 		return;
-	key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
-	if (key == NULL)
+	key = find(opened.reader, GBE_PEM_KEY);
+	if (key == NULL || key->problem != NULL)
 		file->problem =
 		    g_strdup("holds no private key that can be read without a passphrase");
-	else if (certificate != NULL && X509_check_private_key((X509 *)certificate, key) != 1)
+	else if (certificate != NULL && !gbe_pem_is_key_of(key, certificate))
 		file->problem = g_strdup("is not the key of the certificate");
 }
 
@@ -121,7 +156,7 @@ begin(GbeTlsFile *file, const char *key, const char *path)
 void
 gbe_certificates_look(const char *cacert, const char *cert, const char *key, GbeTlsFile tls[3])
 {
-	g_autoptr(X509) certificate = NULL;
+	g_autoptr(GbePem) certificate = NULL;
 
 	if (begin(&tls[0], "cacert", cacert))
 		look_at_cas(&tls[0]);
@@ -129,6 +164,4 @@ gbe_certificates_look(const char *cacert, const char *cert, const char *key, Gbe
 		certificate = look_at_certificate(&tls[1]);
 	if (begin(&tls[2], "key", key))
 		look_at_key(&tls[2], certificate);
-	/* What went wrong has been said. */
-	ERR_clear_error();
 }

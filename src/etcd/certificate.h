@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files that TLS needs, looked at before they are used, so that what is wrong with them can be said by
- * name. By OpenSSL's libcrypto, which libcurl brings along: glib's own certificates are in a module that small
- * systems do not have.
+ * The files that TLS needs, looked at beside their use, so that what is wrong with them can be said by name.
  */
 #pragma once
 

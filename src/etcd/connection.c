@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/connection.h"
 
+/* Its type checks are a macro of that name, which calls what is loaded by another: see set_number(). */
+#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <string.h>
+
+#include "base/dlopen.h"
+
+#define SONAME "libcurl.so.4"
+#define FUNCTIONS(X)                                                                               \
+	X(curl_easy_cleanup)                                                                       \
+	X(curl_easy_getinfo)                                                                       \
+	X(curl_easy_init)                                                                          \
+	X(curl_easy_perform)                                                                       \
+	X(curl_easy_setopt)                                                                        \
+	X(curl_easy_strerror)                                                                      \
+	X(curl_slist_append)                                                                       \
+	X(curl_slist_free_all)                                                                     \
+	X(curl_version_info)
+GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
 #define UNIX_SCHEME "unix://"
 #define TLS_SCHEME "https://"
@@ -25,7 +42,7 @@ gbe_connection_close(GbeConnection *connection)
 	if (connection == NULL)
 		return;
 	if (connection->curl != NULL)
-		curl_easy_cleanup(connection->curl);
+		lib.curl_easy_cleanup(connection->curl);
 	g_free(connection->base);
 	g_free(connection);
 }
@@ -34,6 +51,31 @@ bool
 gbe_connection_is_grpc(const GbeConnection *connection)
 {
 	return connection->grpc;
+}
+
+/* curl_easy_setopt() takes anything, and a wrong width for what it is: each option by what it wants. */
+static CURLcode
+set_number(CURL *curl, CURLoption option, long number)
+{
+	return lib.curl_easy_setopt(curl, option, number);
+}
+
+static CURLcode
+set_text(CURL *curl, CURLoption option, const char *text)
+{
+	return lib.curl_easy_setopt(curl, option, text);
+}
+
+static CURLcode
+set_pointer(CURL *curl, CURLoption option, const void *pointer)
+{
+	return lib.curl_easy_setopt(curl, option, pointer);
+}
+
+static CURLcode
+set_taker(CURL *curl, CURLoption option, curl_write_callback taker)
+{
+	return lib.curl_easy_setopt(curl, option, taker);
 }
 
 static bool
@@ -51,8 +93,8 @@ is_unresolved(const GbeConnection *connection)
 
 	if (connection->met || g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
 		return FALSE;
-	(void)curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-	(void)curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
+	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
+	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
 	return resolved == 0 && connected == 0;
 }
 
@@ -97,18 +139,18 @@ set_tls(CURL *curl, const GbeEndpoint *endpoint)
 	CURLcode code = CURLE_OK;
 
 	if (is_set(endpoint->cacert)) {
-		code = curl_easy_setopt(curl, CURLOPT_CAINFO, endpoint->cacert);
+		code = set_text(curl, CURLOPT_CAINFO, endpoint->cacert);
 		/* This one, and not whom the system trusts besides. */
 		if (code == CURLE_OK)
-			(void)curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+			(void)set_text(curl, CURLOPT_CAPATH, NULL);
 	}
 	if (code == CURLE_OK && is_set(endpoint->cert))
-		code = curl_easy_setopt(curl, CURLOPT_SSLCERT, endpoint->cert);
+		code = set_text(curl, CURLOPT_SSLCERT, endpoint->cert);
 	if (code == CURLE_OK && is_set(endpoint->key))
-		code = curl_easy_setopt(curl, CURLOPT_SSLKEY, endpoint->key);
+		code = set_text(curl, CURLOPT_SSLKEY, endpoint->key);
 	/* An empty passphrase is a wrong one; without any, a terminal would be asked for it. */
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_KEYPASSWD, "");
+		code = set_text(curl, CURLOPT_KEYPASSWD, "");
 	return code;
 }
 
@@ -117,12 +159,12 @@ static CURLcode
 set_signals(CURL *curl, const curl_version_info_data *version)
 {
 	gboolean apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
-	CURLcode code = curl_easy_setopt(curl, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
+	CURLcode code = set_number(curl, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
 
 #if LIBCURL_VERSION_NUM >= 0x075700
 	/* A thread that waits for a name server is not waited for. */
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+		code = set_number(curl, CURLOPT_QUICK_EXIT, 1L);
 #endif
 	return code;
 }
@@ -154,23 +196,23 @@ set_common(CURL *curl, const curl_version_info_data *version)
 
 	if (code == CURLE_OK)
 #if LIBCURL_VERSION_NUM >= 0x075500
-		code = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+		code = set_text(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-		code = curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
-					(long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+		code =
+		    set_number(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+		code = set_text(curl, CURLOPT_NOPROXY, "*");
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+		code = set_number(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 16384L);
+		code = set_number(curl, CURLOPT_BUFFERSIZE, 16384L);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
+		code = set_number(curl, CURLOPT_TCP_NODELAY, 1L);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+		code = set_taker(curl, CURLOPT_WRITEFUNCTION, take_body);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+		code = set_taker(curl, CURLOPT_HEADERFUNCTION, take_header);
 	return code;
 }
 
@@ -187,9 +229,9 @@ set_version(const GbeConnection *connection, const curl_version_info_data *versi
 	/* 7.88 (Debian 12) does not know any more what it speaks on such a connection when it uses it
 	 * again, and fails with CURLE_HTTP2. Without TLS, a new one costs next to nothing. */
 	if (http == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && version->version_num < 0x080000)
-		code = curl_easy_setopt(connection->curl, CURLOPT_FORBID_REUSE, 1L);
+		code = set_number(connection->curl, CURLOPT_FORBID_REUSE, 1L);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(connection->curl, CURLOPT_HTTP_VERSION, http);
+		code = set_number(connection->curl, CURLOPT_HTTP_VERSION, http);
 	return code;
 }
 
@@ -201,8 +243,8 @@ set_endpoint(GbeConnection *connection, const GbeEndpoint *endpoint)
 
 	if (g_str_has_prefix(url, UNIX_SCHEME)) {
 		connection->base = g_strdup("http://localhost");
-		return curl_easy_setopt(connection->curl, CURLOPT_UNIX_SOCKET_PATH,
-					url + strlen(UNIX_SCHEME));
+		return set_text(connection->curl, CURLOPT_UNIX_SOCKET_PATH,
+				url + strlen(UNIX_SCHEME));
 	}
 	while (length > 0 && url[length - 1] == '/')
 		length--;
@@ -216,8 +258,9 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeConnection **ret_connection,
 		    GbeCallFailure *ret_failure)
 {
 	g_autoptr(GbeConnection) connection = g_new0(GbeConnection, 1);
-	const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+	const curl_version_info_data *version;
 	const char *url = endpoint->endpoint;
+	g_autoptr(GError) local = NULL;
 	CURLcode code;
 
 	if (!is_set(url))
@@ -226,9 +269,12 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeConnection **ret_connection,
 		return gbe_call_fail(
 		    ret_failure, GBE_REACH_LOCAL,
 		    "unix:// needs the absolute path of a socket, as unix:///run/etcd.sock");
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", local->message);
+	version = lib.curl_version_info(CURLVERSION_NOW);
 	connection->endpoint = endpoint;
 	connection->grpc = !endpoint->json && (version->features & CURL_VERSION_HTTP2) != 0;
-	connection->curl = curl_easy_init();
+	connection->curl = lib.curl_easy_init();
 	if (connection->curl == NULL)
 		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "libcurl cannot be used");
 	code = set_common(connection->curl, version);
@@ -237,7 +283,8 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeConnection **ret_connection,
 	if (code == CURLE_OK)
 		code = set_version(connection, version);
 	if (code != CURLE_OK)
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", curl_easy_strerror(code));
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s",
+				     lib.curl_easy_strerror(code));
 	*ret_connection = g_steal_pointer(&connection);
 	return true;
 }
@@ -245,12 +292,12 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeConnection **ret_connection,
 static CURLcode
 set_limits(CURL *curl, gint64 left_ms, guint idle_seconds)
 {
-	CURLcode code = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
+	CURLcode code = set_number(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
 
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, idle_seconds > 0 ? 1L : 0L);
+		code = set_number(curl, CURLOPT_LOW_SPEED_LIMIT, idle_seconds > 0 ? 1L : 0L);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)idle_seconds);
+		code = set_number(curl, CURLOPT_LOW_SPEED_TIME, (long)idle_seconds);
 	return code;
 }
 
@@ -258,9 +305,9 @@ static CURLcode
 set_body(CURL *curl, const GbeExchange *exchange)
 {
 	CURLcode code =
-	    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);
+	    lib.curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);
 
-	return code == CURLE_OK ? curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->body) : code;
+	return code == CURLE_OK ? set_pointer(curl, CURLOPT_POSTFIELDS, exchange->body) : code;
 }
 
 static CURLcode
@@ -268,20 +315,20 @@ set_exchange(GbeConnection *connection, const GbeExchange *exchange, struct curl
 {
 	g_autofree char *url = g_strconcat(connection->base, exchange->path, NULL);
 	CURL *curl = connection->curl;
-	CURLcode code = curl_easy_setopt(curl, CURLOPT_URL, url);
+	CURLcode code = set_text(curl, CURLOPT_URL, url);
 
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+		code = set_pointer(curl, CURLOPT_HTTPHEADER, headers);
 	if (code == CURLE_OK && exchange->body == NULL)
-		code = curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+		code = set_number(curl, CURLOPT_HTTPGET, 1L);
 	if (code == CURLE_OK && exchange->body != NULL)
 		code = set_body(curl, exchange);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
+		code = set_pointer(curl, CURLOPT_WRITEDATA, exchange);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_HEADERDATA, exchange);
+		code = set_pointer(curl, CURLOPT_HEADERDATA, exchange);
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, connection->detail);
+		code = set_pointer(curl, CURLOPT_ERRORBUFFER, connection->detail);
 	return code;
 }
 
@@ -289,13 +336,13 @@ static struct curl_slist *
 header_list(const char *const *headers)
 {
 	/* Nobody waits for a "100 Continue". */
-	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+	struct curl_slist *list = lib.curl_slist_append(NULL, "Expect:");
 
 	for (gsize i = 0; list != NULL && headers != NULL && headers[i] != NULL; i++) {
-		struct curl_slist *longer = curl_slist_append(list, headers[i]);
+		struct curl_slist *longer = lib.curl_slist_append(list, headers[i]);
 
 		if (longer == NULL)
-			curl_slist_free_all(list);
+			lib.curl_slist_free_all(list);
 		list = longer;
 	}
 	return list;
@@ -314,12 +361,12 @@ words_of(GbeConnection *connection, CURLcode code)
 {
 	long number = 0;
 
-	(void)curl_easy_getinfo(connection->curl, CURLINFO_OS_ERRNO, &number);
+	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_OS_ERRNO, &number);
 	if (code == CURLE_COULDNT_CONNECT && number != 0)
 		return g_strerror((int)number);
 	if (code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT ||
 	    connection->detail[0] == '\0')
-		return curl_easy_strerror(code);
+		return lib.curl_easy_strerror(code);
 	return connection->detail;
 }
 
@@ -344,10 +391,10 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 	if (code == CURLE_OK)
 		code = set_limits(connection->curl, left_ms, exchange->idle_seconds);
 	if (code == CURLE_OK)
-		code = curl_easy_perform(connection->curl);
-	(void)curl_easy_setopt(connection->curl, CURLOPT_HTTPHEADER, NULL);
-	curl_slist_free_all(headers);
-	(void)curl_easy_getinfo(connection->curl, CURLINFO_RESPONSE_CODE, &status);
+		code = lib.curl_easy_perform(connection->curl);
+	(void)set_pointer(connection->curl, CURLOPT_HTTPHEADER, NULL);
+	lib.curl_slist_free_all(headers);
+	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_RESPONSE_CODE, &status);
 	connection->met = connection->met || status != 0;
 	/* The server gives up at the same moment, and may do so without a word. */
 	if (code == CURLE_HTTP2_STREAM && is_over(exchange))

@@ -9,23 +9,23 @@ int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
 int
 LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)
 {
-	g_autoptr(GPtrArray) found = gbe_pem_read((const char *)bytes, size, 8);
+	g_autoptr(GbePemReader) reader = NULL;
+	GbePem *pem;
 
-	if (found->len > 8)
+	if (!gbe_pem_open((const char *)bytes, size, &reader, NULL))
 		abort();
-	for (guint i = 0; i < found->len; i++) {
-		const GbePem *pem = found->pdata[i];
-
+	while ((pem = gbe_pem_next(reader)) != NULL) {
 		/* What is damaged says so; a certificate has all that it is compared by. */
 		if (pem->kind == GBE_PEM_DAMAGED && pem->problem == NULL)
 			abort();
-		if (pem->kind != GBE_PEM_CERTIFICATE)
-			continue;
-		if (pem->subject == NULL || pem->issuer == NULL || pem->names == NULL)
-			abort();
-		(void)gbe_pem_is_signed_by(pem, found->pdata[i]);
-		(void)gbe_pem_is_for(pem, "localhost");
-		(void)gbe_pem_is_for(pem, "127.0.0.1");
+		if (pem->kind == GBE_PEM_CERTIFICATE) {
+			if (pem->subject == NULL || pem->issuer == NULL || pem->names == NULL)
+				abort();
+			(void)gbe_pem_is_signed_by(pem, pem);
+			(void)gbe_pem_is_for(pem, "localhost");
+			(void)gbe_pem_is_for(pem, "127.0.0.1");
+		}
+		gbe_pem_free(pem);
 	}
 	return 0;
 }

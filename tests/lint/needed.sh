@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a program needs at run time is what it uses, no more: the boot-time programs load no curl
-# (with its TLS library), and nobody anything that is not on this list.
+# What a program needs at run time is what it uses, no more: nobody loads what a question needs that it does not ask
+# (libcurl with its TLS library, libostree, libarchive), and nobody anything that is not on this list.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -14,9 +14,6 @@ sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libst
 # allowance PROGRAM: what it may need, as a regular expression.
 allowance() {
 	case $1 in
-	libgreenboot-etcd-network-*) echo "$common|libcurl\.so|libcrypto\.so" ;;
-	# What speaks to etcd.
-	greenboot-etcd | health | monitor | defrag | backup) echo "$common|libgreenboot-etcd-network-[0-9.]*\.so" ;;
 	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
 	# All that an initramfs should have to carry.
 	initramfs) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so|libbtrfsutil\.so' ;;

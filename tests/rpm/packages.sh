@@ -60,7 +60,6 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/libexec/greenboot-etcd/defrag
 0755 /usr/libexec/greenboot-etcd/finalize
 0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-V.so
-0755 /usr/libexec/greenboot-etcd/libgreenboot-etcd-network-V.so
 0755 /usr/libexec/greenboot-etcd/monitor
 0755 /usr/libexec/greenboot-etcd/preflight
 0755 /usr/libexec/greenboot-etcd/prerun
