@@ -10,10 +10,13 @@
 
 #include "base/fault.h"
 #include "core/backup-name.h"
+#include "core/space.h"
 #include "etcd/in-use.h"
 #include "etcd/member.h"
 #include "fs/clone.h"
+#include "fs/extents.h"
 #include "fs/open.h"
+#include "fs/probe.h"
 
 #define MAX_VERSION_FILE (64 * 1024)
 
@@ -70,6 +73,30 @@ check_at_rest(const GbeImporting *importing, int *ret_lock_fd, GError **error)
 	}
 }
 
+/* Before the first byte, and not when the disk is full. */
+static bool
+check_room(const GbeImporting *importing, GError **error)
+{
+	const GbeStore *store = importing->session->observed->store;
+	GbeExtents extents = {0};
+	GbeSpace space = {0};
+	guint64 total, inodes;
+	g_autofree char *missing = NULL;
+
+	if (!gbe_filesystem_space(store->fd, &space.available, &total, &inodes, error) ||
+	    !gbe_extents_of_tree(importing->tree_fd, FALSE, &extents, error))
+		return false;
+	space.would_write = extents.allocated;
+	if (gbe_space_fits(&space) || (gbe_same_filesystem(importing->tree_fd, store->fd) &&
+				       gbe_probe_clone(store->fd, store->fd) == GBE_YES))
+		return true;
+	missing = gbe_size_to_text(gbe_space_missing(&space));
+	return gbe_throw(error, GBE_ERROR_NO_SPACE,
+			 "no room for %s in %s: %s more are needed; `greenboot-etcd list "
+			 "--exclusive` shows what could go",
+			 importing->options->path, store->path, missing);
+}
+
 bool
 gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method, GError **error)
 {
@@ -84,7 +111,7 @@ gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int lock_fd = -1;
 
-	if (!check_at_rest(importing, &lock_fd, error))
+	if (!check_at_rest(importing, &lock_fd, error) || !check_room(importing, error))
 		return false;
 	if (!gbe_clone_tree_at(importing->tree_parent_fd, importing->tree_name,
 			       importing->partial.fd, GBE_STORE_DATA, &options, &result, error))

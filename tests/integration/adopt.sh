@@ -143,7 +143,27 @@ adopt_bad() {
 	assert_json .manifest.deployment.id null show good
 }
 
+# A disk without room for a copy: said before the first byte where it would be one; a clone needs none.
+adopt_full_disk() {
+	microshift "$1"
+	microshift_backup copy
+	stop_etcd
+	# What the records want, and the log alone has more than that.
+	fallocate -l 8M "$ROOT/var/room"
+	disk_fill
+	rm "$ROOT/var/room"
+	if [[ $1 == ext4 ]]; then
+		assert_exit 1 gbe import "$COPIES/copy" full
+		assert_match "why" "$ERR" "*no room for $COPIES/copy*more are needed*"
+		store_is_clean
+	else
+		assert_exit 0 gbe import "$COPIES/copy" full
+	fi
+	disk_free
+}
+
 suite_begin "$@"
 FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back new_machine
+FS=${FS:-xfs ext4} play adopt full_disk
 run_case adopt-bad adopt_bad
 suite_end
