@@ -14,6 +14,7 @@
 #define LOCK_WAIT_MS 2000
 /* systemd kills an etcd of ours that does not end within 90 s. */
 #define BOUND_WAIT_MS 100000
+#define BOUND_QUIET_MS 2000
 #define BOUND_STEP_USEC 50000
 
 void
@@ -144,14 +145,25 @@ static bool
 observe_stopped(GbeSession *session, GError **error)
 {
 	const GbeObserveOptions again = {.repair = TRUE, .lock_data = TRUE};
-	gint64 deadline = g_get_monotonic_time() + (gint64)BOUND_WAIT_MS * 1000;
+	gint64 began = g_get_monotonic_time();
+	gboolean said = FALSE;
 
 	for (;;) {
+		gint64 waited;
+
 		if (!gbe_observe_again(session->app, &again, session->observed, error))
 			return false;
+		waited = (g_get_monotonic_time() - began) / 1000;
 		if (session->observed->facts->data_open != GBE_YES ||
-		    session->service.unit == NULL || g_get_monotonic_time() > deadline)
+		    session->service.unit == NULL || waited > BOUND_WAIT_MS)
 			return true;
+		if (!said && waited > BOUND_QUIET_MS)
+			gbe_complain(
+			    "%s is stopped, and somebody still has %s open: waiting, for %d s "
+			    "at most",
+			    session->app->config->etcd.service, session->observed->data->path,
+			    BOUND_WAIT_MS / 1000);
+		said = said || waited > BOUND_QUIET_MS;
 		g_usleep(BOUND_STEP_USEC);
 	}
 }

@@ -58,5 +58,5 @@ void gbe_event_alarm_cleared(const GbeEventFields *fields); /* NOSPACE */
 void gbe_event_certs_changed(const GbeEventFields *fields); /* by certs reset, or back */
 /* For people who follow along: not an event, no MESSAGE_ID. */
 void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
-/* What failed and is no event, and makes the exit status: said in any case. */
+/* Said in any case: what failed, is no event and makes the exit status; and what nobody expects to wait for. */
 void gbe_complain(const char *format, ...) G_GNUC_PRINTF(1, 2);

@@ -280,6 +280,26 @@ not_the_service() {
 	assert_match "stderr" "$ERR" "*service is empty*"
 }
 
+# The service is stopped, and what has the data open is not its own, and ends a while later: people are told what
+# is waited for.
+ends_late() {
+	manager xfs
+	inside systemctl stop etcd.service
+	printf '[Unit]\nDefaultDependencies=no\n[Service]\nExecStart=/usr/bin/sleep infinity\n' \
+		>"$ROOT/units/etcd.service"
+	inside systemctl daemon-reload
+	inside systemctl start etcd.service
+	start_etcd --data-dir="$ROOT/var/lib/etcd"
+	(
+		sleep 4
+		kill -TERM "$ETCD_PID"
+	) &
+	assert_exit 0 run_gbe backup first --stop
+	assert_match "stderr" "$ERR" "*etcd.service is stopped, and somebody still has /var/lib/etcd open: waiting*"
+	assert_eq "the service" "$(inside systemctl is-active etcd.service)" active
+	wait "$!"
+}
+
 # Also after a case that broke.
 case_cleanup() {
 	{ set +xeu; } 2>/dev/null
@@ -301,4 +321,5 @@ run_case stop-skip-backup skips_backup
 run_case stop-whatever-happens whatever
 run_case stop-stays-down stays_down
 run_case stop-not-the-service not_the_service
+run_case stop-ends-late ends_late
 suite_end
