@@ -23,6 +23,7 @@
 ##                      what they began with is replayed by check-unit
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
 ##   bench              the figures of README beside what a user would run instead (root)
+##   bench-story        what a good and a bad update cost a machine with a database of 8 GiB (root)
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
 ##   check-rpm          what is in them
@@ -375,7 +376,7 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 run_suites = $(call test_env,$(1)) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-crash check-system check-vm \
-	os-programs check-mutations demo-powercut demo-vm lint warnings asan valgrind fuzz fuzzers demo bench format
+	os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -433,6 +434,10 @@ check-vm: os-programs
 
 demo-vm: os-programs
 	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/vm/demo
+
+bench-story: os-programs
+	+@$(MAKE) helper-programs FAULTS=0
+	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/bench/story
 
 # The two that take longest begin, so that none of them is waited for at the end.
 lint_first := tests/lint/warnings.sh tests/lint/shellcheck.sh

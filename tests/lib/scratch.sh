@@ -95,9 +95,9 @@ fs_clones() { # can copies share blocks there?
 	esac
 }
 
-# fs_format KIND IMAGE [SIZE]
+# fs_format KIND IMAGE [SIZE]. FS_SIZE: where nothing is said.
 fs_format() {
-	truncate -s "${3:-4G}" "$2"
+	truncate -s "${3:-${FS_SIZE:-4G}}" "$2"
 	case $1 in
 	xfs) mkfs.xfs -q -m reflink=1 "$2" ;;
 	xfs-noreflink) mkfs.xfs -q -m reflink=0 "$2" ;;
