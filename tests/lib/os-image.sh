@@ -62,7 +62,8 @@ greenboot_layer() {
 	else
 		cp -rP "$GBE_TOP/tests/system/greenboot/$1" "$2"
 	fi
-	mkdir -p "$2/usr/etc/greenboot" "$2/usr/bin"
+	# Fedora's own has /etc/motd.d, where one flavour writes.
+	mkdir -p "$2/usr/etc/greenboot" "$2/usr/etc/motd.d" "$2/usr/bin"
 	# Who has it is taken for a bootc host, and asked more than `rollback`.
 	[[ $1 == shell ]] || ln -sf ../libexec/test/rollback "$2/usr/bin/bootc"
 	echo "GREENBOOT_MAX_BOOT_ATTEMPTS=$MAX_BOOT_ATTEMPTS" >"$2/usr/etc/greenboot/greenboot.conf"
