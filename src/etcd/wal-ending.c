@@ -37,12 +37,13 @@ add_askew(const Ending *ending)
 	    "and remove what lies behind");
 }
 
-/* A power cut leaves no wrong length: it is written with what follows it, unless a sector ends between them. */
+/* A power cut leaves no wrong length: it is written with what follows it, unless a sector ends between them; and then
+ * it is right, or zero. */
 static bool
-only_length_is_wrong(const Ending *ending, bool *ret_is, GError **error)
+only_length_is_wrong(const Ending *ending, GbeWalEnd end, bool *ret_is, GError **error)
 {
 	*ret_is = false;
-	if (ending->reader->offset % SECTOR == SECTOR - GBE_WAL_FRAME)
+	if (end == GBE_WAL_END_ZERO && ending->reader->offset % SECTOR == SECTOR - GBE_WAL_FRAME)
 		return true;
 	if (!gbe_wal_segment_misframed(ending->reader, ret_is, error))
 		return false;
@@ -71,7 +72,7 @@ judge_zero(const Ending *ending, bool *ret_whole, GError **error)
 	bool wrong_length = false;
 	GbeWalTail tail;
 
-	if (!only_length_is_wrong(ending, &wrong_length, error))
+	if (!only_length_is_wrong(ending, GBE_WAL_END_ZERO, &wrong_length, error))
 		return false;
 	*ret_whole = !wrong_length;
 	if (wrong_length)
@@ -108,7 +109,7 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_wh
 		add_askew(ending);
 		return true;
 	}
-	if (!only_length_is_wrong(ending, &wrong_length, error))
+	if (!only_length_is_wrong(ending, end, &wrong_length, error))
 		return false;
 	if (wrong_length)
 		return true;

@@ -231,6 +231,38 @@ START_TEST(frames)
 }
 END_TEST
 
+/* There it may be missing, but is never another one, however much lies behind it. (A flush between two writes is
+ * only seen where both of them are whole.) */
+START_TEST(frame_at_the_end_of_a_sector)
+{
+	for (guint writes = 1; writes < 4; writes++)
+		for (guint missing = 0; missing < 2; missing++) {
+			g_auto(Read) read = {0};
+			gsize at;
+			Log log;
+
+			log_begin(&log);
+			log_change(&log, GBE_CONF_ADD, MEMBER);
+			for (guint i = 0; log.bytes->len % 512 != 504; i++)
+				log_put(&log, 1 + 8 * (i % 7));
+			at = log.bytes->len;
+			for (guint i = 0; i < writes; i++)
+				log_put(&log, 95);
+			if (missing)
+				memset(log.bytes->data + at, 0, 8);
+			else
+				log.bytes->data[at + 2] ^= 0x40;
+			log_save(&log, 10000000);
+			log_end(&log);
+			read_log(&read);
+			ck_assert_str_eq(read.codes, !missing	   ? "wal-length"
+						     : writes == 3 ? "wal-hole"
+								   : "wal-tail");
+			ck_assert_int_eq(read.wal.complete, missing && writes < 3);
+		}
+}
+END_TEST
+
 /* Too little or too much behind a record: the next one is not found where it is. */
 START_TEST(padding)
 {
@@ -560,6 +592,7 @@ main(void)
 	tcase_add_loop_test(files, every_byte, 0, 8);
 	tcase_add_test(files, hole);
 	tcase_add_test(files, frames);
+	tcase_add_test(files, frame_at_the_end_of_a_sector);
 	tcase_add_test(files, padding);
 	tcase_add_test(files, residue);
 	tcase_add_test(files, unwritten_sector);
