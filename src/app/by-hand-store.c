@@ -69,6 +69,18 @@ is_needed(const GbeFacts *facts, const char *name)
 	return stamp != NULL && view.trial.on == GBE_YES && g_strcmp0(stamp->previous, name) == 0;
 }
 
+/* What may be as valid, and could not be read. */
+static char *
+name_unread(const GbeObserved *observed)
+{
+	const GPtrArray *damaged = observed->damaged;
+
+	return damaged == NULL || damaged->len == 0
+		   ? g_strdup("")
+		   : g_strdup_printf(" (the manifest of %s cannot be read)",
+				     (const char *)damaged->pdata[0]);
+}
+
 static bool
 check_removal(const GbeObserved *observed, const char *name, gboolean force, GError **error)
 {
@@ -85,11 +97,14 @@ check_removal(const GbeObserved *observed, const char *name, gboolean force, GEr
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s is pinned: `greenboot-etcd unpin %s` first, or --force",
 				 name, name);
-	if (gbe_retention_is_last_valid(observed->facts, name, &of))
+	if (gbe_retention_is_last_valid(observed->facts, name, &of)) {
+		g_autofree char *unread = name_unread(observed);
+
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "backup %s is the last valid one %s: make another one first, or "
+				 "backup %s is the last valid one %s%s: make another one first, or "
 				 "--force",
-				 name, of);
+				 name, of, unread);
+	}
 	if (is_needed(observed->facts, name))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s is what an update on trial goes back to: wait until it "

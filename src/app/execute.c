@@ -298,6 +298,7 @@ static void
 drop_request(Execution *e)
 {
 	const GbeRequest *request = &e->observed->facts->request;
+	const GbeAction asked = {.kind = GBE_ACTION_RESTORE, .name = request->name};
 	GbeEventFields fields = fields_of(e, NULL);
 	g_autoptr(GError) error = NULL;
 	bool ok = true;
@@ -306,6 +307,7 @@ drop_request(Execution *e)
 		fields.backup = request->name;
 		fields.reason = e->plan->request_failed;
 		gbe_event_request_failed(&fields);
+		note_last(e, &asked, "failed", e->plan->request_failed, 0);
 	}
 	if (request->from_cmdline) {
 		g_autoptr(JsonObject) seen = json_object_new();

@@ -70,8 +70,9 @@ status_knows() {
 		"$GBE_MEM/operation.log" || return 0
 	grep -qiE "$2" "$GBE_MEM/operation.log" ||
 		broken "nobody says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
-	# A fact that cannot be read may lead to another rule; what was begun and failed, status has.
-	grep -qE 'could not be|held back' "$GBE_MEM/operation.log" || return 0
+	# A fact that cannot be read may lead to another rule; what was begun or asked for and failed, status has.
+	grep -v 'A record could not be read' "$GBE_MEM/operation.log" |
+		grep -qE 'could not be|held back|cannot be carried out' || return 0
 	last=$(gbe --json status 2>/dev/null | jq -r '.last_operation | .result + ": " + .reason') ||
 		broken "status does not answer" || return
 	# The last operation is the last one: after a restore that failed it may be a backup.

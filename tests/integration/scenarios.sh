@@ -246,6 +246,8 @@ scene_impossible_requests() {
 	A_STATE=$(etcd_state)
 	reboot --cmdline=greenboot-etcd.restore=no-such-backup
 	a_is_back
+	assert_json '.last_operation | .operation + " of " + .backup + " " + .result' \
+		"restore of no-such-backup failed" status
 	judge green
 	reboot --cmdline=greenboot-etcd.restore=../../etc
 	a_is_back
