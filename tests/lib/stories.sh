@@ -34,8 +34,13 @@ journal() {
 	inside journalctl --sync
 	inside journalctl --no-pager -o cat -u "greenboot-etcd-$unit.service" "$@"
 }
-# rule: that prerun decided by in this boot, the last one.
-rule() { journal prerun | sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' | tail -n 1; }
+# rule: that prerun decided by in this boot, the last one. By the name that it gives itself: of a process that has gone by
+# the time that it looks, journald does not know the unit.
+rule() {
+	inside journalctl --sync
+	inside journalctl --boot --no-pager -o cat -t greenboot-etcd-prerun |
+		sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' | tail -n 1
+}
 
 # a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
 a_green() {
