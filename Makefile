@@ -23,7 +23,7 @@
 ##                      what they began with is replayed by check-unit
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
 ##   bench              the figures of README beside what a user would run instead (root)
-##   bench-story        what a good and a bad update cost a machine with a database of 8 GiB (root)
+##   bench-story        what a good and a bad update cost a machine with a database of 8 GB (root)
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
 ##   check-rpm          what is in them

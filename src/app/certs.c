@@ -94,6 +94,7 @@ add_found(GbeCerts *certs, const char *path, const struct stat *st, GbePemReader
 			gbe_pem_free(pem);
 			continue;
 		}
+		gbe_pem_forget_key(pem);
 		cert = g_new0(GbeCert, 1);
 		*cert = (GbeCert){.path = gbe_path_to_text(path),
 				  .pem = pem,

@@ -76,9 +76,16 @@ gbe_pem_free(GbePem *pem)
 	g_free(pem->problem);
 	if (pem->x509 != NULL)
 		lib.X509_free(pem->x509);
+	gbe_pem_forget_key(pem);
+	g_free(pem);
+}
+
+void
+gbe_pem_forget_key(GbePem *pem)
+{
 	if (pem->key != NULL)
 		lib.EVP_PKEY_free(pem->key);
-	g_free(pem);
+	pem->key = NULL;
 }
 
 static gint64

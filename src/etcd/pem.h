@@ -46,6 +46,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePemReader, gbe_pem_close)
 
 /* Has @ca signed @certificate? By its key, not by its name alone. */
 bool gbe_pem_is_signed_by(const GbePem *certificate, const GbePem *ca);
+/* Wipes it, for who keeps the rest: it can be compared by ->public_key alone from then on. */
+void gbe_pem_forget_key(GbePem *pem);
 /* Is @key, which has no problem, the one of @certificate? */
 bool gbe_pem_is_key_of(const GbePem *key, const GbePem *certificate);
 /* Is @host, a name or an address, one that the certificate is for? */
