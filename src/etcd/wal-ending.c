@@ -40,13 +40,11 @@ add_askew(const Ending *ending)
 /* A power cut leaves no wrong length: it is written with what follows it, unless a sector ends between them; and then
  * it is right, or zero. */
 static bool
-only_length_is_wrong(const Ending *ending, GbeWalEnd end, bool *ret_is, GError **error)
+only_length_is_wrong(const Ending *ending, bool missing, bool *ret_is, GError **error)
 {
-	*ret_is = false;
-	if (end == GBE_WAL_END_ZERO && ending->reader->offset % SECTOR == SECTOR - GBE_WAL_FRAME)
-		return true;
 	if (!gbe_wal_segment_misframed(ending->reader, ret_is, error))
 		return false;
+	*ret_is = *ret_is && !missing;
 	if (*ret_is)
 		add(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
 		    "the record is whole, but for its length, which is not: etcd would cut it off, "
@@ -69,16 +67,28 @@ static bool
 judge_zero(const Ending *ending, bool *ret_whole, GError **error)
 {
 	GbeWalSegmentReader *reader = ending->reader;
+	bool missing = reader->offset % SECTOR == SECTOR - GBE_WAL_FRAME;
+	guint64 from = reader->offset;
 	bool wrong_length = false;
+	bool whole = false;
 	GbeWalTail tail;
 
-	if (!only_length_is_wrong(ending, GBE_WAL_END_ZERO, &wrong_length, error))
+	if (!only_length_is_wrong(ending, missing, &wrong_length, error) ||
+	    (missing && !gbe_wal_segment_misframed(reader, &whole, error)))
 		return false;
 	*ret_whole = !wrong_length;
 	if (wrong_length)
 		return true;
-	if (!gbe_wal_tail_scan(&reader->window, reader->offset, reader->size, &tail, error))
+	/* What follows on an entry whose frame alone is missing tells as much as if it were there. */
+	whole = whole && reader->record.type == GBE_WAL_ENTRY;
+	if (whole)
+		from += GBE_WAL_FRAME + (reader->record.head + reader->record.size + 7) / 8 * 8;
+	if (!gbe_wal_tail_scan(&reader->window, from, reader->size, whole, &tail, error))
 		return false;
+	if (whole && !tail.dirty) {
+		tail.dirty = true;
+		tail.dirty_at = reader->offset + GBE_WAL_FRAME;
+	}
 	*ret_whole = !tail.flushed;
 	if (tail.dirty && is_askew(reader)) {
 		*ret_whole = false;
@@ -109,12 +119,12 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_wh
 		add_askew(ending);
 		return true;
 	}
-	if (!only_length_is_wrong(ending, end, &wrong_length, error))
+	if (!only_length_is_wrong(ending, false, &wrong_length, error))
 		return false;
 	if (wrong_length)
 		return true;
-	if (!gbe_wal_tail_scan(&reader->window, reader->offset + GBE_WAL_FRAME, reader->size, &tail,
-			       error))
+	if (!gbe_wal_tail_scan(&reader->window, reader->offset + GBE_WAL_FRAME, reader->size, false,
+			       &tail, error))
 		return false;
 	if (tail.flushed) {
 		add_hole(ending, &tail, "a record is broken here as if it had been written last");

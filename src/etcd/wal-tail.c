@@ -108,12 +108,11 @@ record_at(Tail *tail, guint64 at, bool *ret_is, GbeWalRecord *ret_record, const 
 /* From the record at *at on, as far as one follows from the other. *at: behind the last that does; where
  * there was no record at all, or nothing followed from it, one step on. */
 static bool
-follow(Tail *tail, guint64 *at, bool *ret_flushed, GError **error)
+follow(Tail *tail, guint64 *at, bool entry, bool *ret_flushed, GError **error)
 {
 	guint64 begin = *at;
 	guint64 next = *at;
 	const guint8 *bytes = NULL;
-	bool entry = false;
 	bool closed = false;
 	guint count = 0;
 	guint32 crc = 0;
@@ -143,7 +142,7 @@ follow(Tail *tail, guint64 *at, bool *ret_flushed, GError **error)
 }
 
 bool
-gbe_wal_tail_scan(GbeWindow *window, guint64 from, guint64 size, GbeWalTail *ret_tail,
+gbe_wal_tail_scan(GbeWindow *window, guint64 from, guint64 size, bool entry, GbeWalTail *ret_tail,
 		  GError **error)
 {
 	Tail tail = {.window = window, .size = size};
@@ -159,7 +158,7 @@ gbe_wal_tail_scan(GbeWindow *window, guint64 from, guint64 size, GbeWalTail *ret
 	while (found && !result.flushed && tail.spent <= BUDGET) {
 		at -= at % STEP;
 		result.flushed_at = at;
-		if (!follow(&tail, &at, &result.flushed, error) ||
+		if (!follow(&tail, &at, entry && at == from, &result.flushed, error) ||
 		    (!result.flushed && !find_dirt(&tail, &at, &found, error)))
 			return false;
 	}

@@ -20,6 +20,7 @@ typedef struct {
 	guint64 flushed_at;
 } GbeWalTail;
 
-/* @from up to @size, the file's. @window: the segment's. Holes of the file are passed over. */
-bool gbe_wal_tail_scan(GbeWindow *window, guint64 from, guint64 size, GbeWalTail *ret_tail,
-		       GError **error) GBE_CHECKED;
+/* @from up to @size, the file's. @window: the segment's. Holes of the file are passed over. @entry: right before @from
+ * ends an entry, whole but for its frame. */
+bool gbe_wal_tail_scan(GbeWindow *window, guint64 from, guint64 size, bool entry,
+		       GbeWalTail *ret_tail, GError **error) GBE_CHECKED;
