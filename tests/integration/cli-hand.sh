@@ -166,7 +166,7 @@ summed() {
 		"$(cd "$ROOT$path/data" && find . -type f ! -name .greenboot-etcd-owner | wc -l)"
 	# One byte anywhere is seen.
 	file=$ROOT$path/data/member/snap/db
-	printf 'X' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 9)) conv=notrunc status=none
+	flip "$file" -9
 	assert_exit 6 gbe verify --full read
 	assert_exit 0 gbe verify --full quick
 	assert_exit 0 gbe --json backup -n never --digest

@@ -9,8 +9,12 @@
 . "$(dirname "$0")/../lib/all.sh"
 
 newest_log() { find "$1/member/wal" -name '*.wal' | sort | tail -n 1; }
-# Well before the end of what is written: etcd does not start on it.
-spoil_log() { printf '\377' | dd of="$(newest_log "$1")" bs=1 seek=300 conv=notrunc 2>/dev/null; }
+# What the member tells of itself when it starts, well before the end of what is written: etcd does not start on it.
+spoil_log() {
+	local log
+	log=$(newest_log "$1")
+	flip "$log" "$(grep -obUa -m 1 attributes "$log" | sed 's/:.*//;q')"
+}
 # Both meta pages.
 spoil_db() {
 	local at

@@ -331,11 +331,6 @@ encrypted() {
 	unconfig store identity
 	assert_exit 0 gbe store prune
 }
-flip() { # FILE OFFSET
-	local byte
-	byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-	printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
 
 suite_begin "$@"
 for kind in xfs ext4; do

@@ -200,7 +200,7 @@ damaged() {
 		bad 6 "$DOCUMENTED"
 		cp "$ROOT/var/good/$DATA_FILE" "$entry/"
 	done
-	printf x | dd of="$entry/$DATA_FILE" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+	flip "$entry/$DATA_FILE" $((size / 2))
 	bad 6 "$DOCUMENTED"
 	# Whole, of something else.
 	head -c 40000 "$ROOT/var/theirs.db" | gzip >"$entry/$DATA_FILE"
@@ -248,8 +248,7 @@ damaged() {
 	rm "$entry"
 
 	# What is pushed is looked at, too.
-	printf x | dd of="$ROOT/var/theirs.db" bs=1 seek=$(($(stat -c %s "$ROOT/var/theirs.db") - 5)) \
-		conv=notrunc 2>/dev/null
+	flip "$ROOT/var/theirs.db" -5
 	assert_exit 6 gbe store push /var/theirs.db
 	assert_match "why not" "$ERR" "*not what the checksum*"
 	truncate -s -32 "$ROOT/var/theirs.db"

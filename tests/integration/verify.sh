@@ -91,7 +91,7 @@ hashes() {
 	assert_eq revision "$(jq '.verified[0].db.revision' <<<"$OUT")" "$(jq .revision <<<"$status")"
 	assert_eq keys "$(jq '.verified[0].db.total_keys' <<<"$OUT")" "$(jq .totalKey <<<"$status")"
 	assert_eq size "$(jq '.verified[0].db.total_size' <<<"$OUT")" "$(jq .totalSize <<<"$status")"
-	printf x | dd of="$ROOT/var/saved.db" bs=1 seek=30000 conv=notrunc 2>/dev/null
+	flip "$ROOT/var/saved.db" 30000
 	assert_exit 6 gbe --json verify --full /var/saved.db
 	assert_match "codes" "$(codes)" "*snapshot-checksum*"
 }

@@ -230,3 +230,12 @@ tree_digest() {
 			xargs -0r getfattr -h -d -m - 2>/dev/null
 	) | sha256sum | cut -d' ' -f1
 }
+
+# flip FILE OFFSET: one bit of that byte, which so is another one, whatever it was. -OFFSET: from the end.
+flip() {
+	local at=$2 byte
+
+	((at >= 0)) || at=$(($(stat -c %s "$1") + at))
+	byte=$(od -An -tu1 -j "$at" -N 1 "$1")
+	printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+}
