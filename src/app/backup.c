@@ -124,6 +124,7 @@ clone_data(Backup *b, GError **error)
 	    .read_only = TRUE,
 	    .atomic = b->options->live,
 	    .compare = wants_comparison(b),
+	    .cold = GBE_COLD_COPY,
 	    .exclude = gbe_data_exclude,
 	    .progress = gbe_app_progress,
 	    .progress_data = b->app,

@@ -104,6 +104,7 @@ gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method
 	    .allowed = GBE_METHOD_SNAPSHOT,
 	    .read_only = TRUE,
 	    .compare = TRUE,
+	    .cold = GBE_COLD_COPY,
 	    .exclude = gbe_data_exclude,
 	    .progress = step,
 	    .progress_data = (gpointer)importing->options,

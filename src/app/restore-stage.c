@@ -108,6 +108,7 @@ gbe_restore_clone(Restore *r, GError **error)
 	gbe_autofd int entry_fd = -1;
 	GbeCloneOptions options = {
 	    .allowed = GBE_METHOD_SNAPSHOT,
+	    .cold = GBE_COLD_SOURCE,
 	    .progress = gbe_app_progress,
 	    .progress_data = r->app,
 	};

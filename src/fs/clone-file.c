@@ -12,8 +12,9 @@
 #include "fs/write-behind.h"
 
 #define BUFFER_SIZE (1024 * 1024)
-/* What the kernel copies in one go: progress is reported, and writing begins, after each. */
-#define KERNEL_COPY_SIZE (8 * 1024 * 1024)
+/* What the kernel copies in one go: progress is reported after each, and what is compared then is still in the core's
+ * cache, which makes it cheaper than in a thread of its own. */
+#define KERNEL_COPY_SIZE (512 * 1024)
 
 /* One file that is copied byte by byte. */
 typedef struct {
@@ -296,8 +297,13 @@ copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const 
 	g_autoptr(GChecksum) checksum = cloner->options->digest && ret_digest != NULL
 					    ? g_checksum_new(G_CHECKSUM_SHA256)
 					    : NULL;
+	GbeCold cold = cloner->options->cold;
 	g_autoptr(GbeWriteBehind) behind =
-	    (guint64)st->st_size > GBE_BEHIND_MAX ? gbe_write_behind_new(dst) : NULL;
+	    (guint64)st->st_size > GBE_BEHIND_MAX
+		? gbe_write_behind_new(dst, cold == GBE_COLD_SOURCE ? src
+					    : cold == GBE_COLD_COPY ? dst
+								    : -1)
+		: NULL;
 	Copy copy = {
 	    .cloner = cloner,
 	    .src = src,

@@ -18,6 +18,14 @@
 #include "core/verdict.h"
 #include "fs/tree.h"
 
+/* Which of the two nobody is going to read soon. Of its large files, what is copied byte by byte does not stay in
+ * memory: that is left to what the device works on. */
+typedef enum {
+	GBE_COLD_NONE,
+	GBE_COLD_SOURCE,
+	GBE_COLD_COPY,
+} GbeCold;
+
 typedef struct {
 	GbeMethod allowed; /* the cheapest method that may be used: GBE_METHOD_SNAPSHOT: any */
 	gboolean cow_only; /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
@@ -26,6 +34,7 @@ typedef struct {
 	gboolean digest;  /* SHA-256 of what is copied, for comparison later */
 	gboolean read_only; /* a snapshot is made read-only */
 	gboolean atomic;    /* of one moment where that can be had: a snapshot whatever it costs */
+	GbeCold cold;
 	const char *const *exclude; /* names at the top, as in tree.h */
 	/* For live copies: these paths, with what is below them, are cloned first, one after the
 	 * other; the rest after them. NULL: in the order of names. */

@@ -4,7 +4,8 @@
 
 #include "fs/compare.h"
 
-#define GBE_COMPARE_BUFFER (256 * 1024)
+/* Two of them, and what was just copied, stay in a core's cache. */
+#define GBE_COMPARE_BUFFER (64 * 1024)
 
 typedef struct {
 	bool (*progress)(guint64 bytes, gpointer data);

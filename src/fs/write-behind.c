@@ -8,6 +8,7 @@
 
 struct GbeWriteBehind {
 	int fd;
+	int cold; /* or -1 */
 	GThread *thread;
 	GMutex lock; /* of what follows */
 	GCond changed;
@@ -23,13 +24,24 @@ next_part(GbeWriteBehind *behind, guint64 *ret_offset, guint64 *ret_size)
 	gboolean more;
 
 	g_mutex_lock(&behind->lock);
-	while (behind->begun == behind->copied && !behind->end)
+	while (behind->copied - behind->begun < PART_SIZE && !behind->end)
 		g_cond_wait(&behind->changed, &behind->lock);
 	*ret_offset = behind->begun;
 	*ret_size = MIN(behind->copied - behind->begun, PART_SIZE);
 	more = *ret_size > 0;
 	g_mutex_unlock(&behind->lock);
 	return more;
+}
+
+/* On the disk, and where it is cold, out of memory. */
+static void
+finish(const GbeWriteBehind *behind, guint64 offset, guint64 size)
+{
+	(void)sync_file_range(behind->fd, (off64_t)offset, (off64_t)size,
+			      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				  SYNC_FILE_RANGE_WAIT_AFTER);
+	if (behind->cold >= 0)
+		(void)posix_fadvise(behind->cold, (off_t)offset, (off_t)size, POSIX_FADV_DONTNEED);
 }
 
 static gpointer
@@ -42,10 +54,7 @@ write_out(gpointer data)
 		(void)sync_file_range(behind->fd, (off64_t)offset, (off64_t)size,
 				      SYNC_FILE_RANGE_WRITE);
 		if (offset >= GBE_BEHIND_MAX)
-			(void)sync_file_range(behind->fd, (off64_t)(offset - GBE_BEHIND_MAX),
-					      (off64_t)size,
-					      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-						  SYNC_FILE_RANGE_WAIT_AFTER);
+			finish(behind, offset - GBE_BEHIND_MAX, size);
 		g_mutex_lock(&behind->lock);
 		behind->begun = offset + size;
 		g_cond_signal(&behind->changed);
@@ -55,11 +64,12 @@ write_out(gpointer data)
 }
 
 GbeWriteBehind *
-gbe_write_behind_new(int fd)
+gbe_write_behind_new(int fd, int cold)
 {
 	GbeWriteBehind *behind = g_new0(GbeWriteBehind, 1);
 
 	behind->fd = fd;
+	behind->cold = cold;
 	g_mutex_init(&behind->lock);
 	g_cond_init(&behind->changed);
 	behind->thread = g_thread_try_new("write-behind", write_out, behind, NULL);
@@ -73,7 +83,8 @@ gbe_write_behind_advance(GbeWriteBehind *behind, guint64 offset)
 {
 	g_mutex_lock(&behind->lock);
 	behind->copied = offset;
-	g_cond_signal(&behind->changed);
+	if (behind->copied - behind->begun >= PART_SIZE)
+		g_cond_signal(&behind->changed);
 	while (behind->copied - behind->begun > GBE_BEHIND_MAX)
 		g_cond_wait(&behind->changed, &behind->lock);
 	g_mutex_unlock(&behind->lock);

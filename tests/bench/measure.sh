@@ -35,6 +35,11 @@ settle() {
 	mount -o remount,rw "$ROOT"
 }
 
+# What is copied is in memory for each of them: our restore leaves none of a large backup there.
+warm() { # DIR
+	fs_clones "$KIND" || find "$1" -type f -exec cat {} + >/dev/null
+}
+
 disk_written() {
 	local stat
 
@@ -90,34 +95,40 @@ sample_engine() {
 # ---- the contestants: each leaves everything as it found it ----
 
 backup_ours() {
+	warm "$DATA"
 	measured backup.ours "${GBE[@]}" --json backup bench
 	sample_engine backup.ours
 	gbe delete --force bench >/dev/null
 }
 
 backup_cp() {
+	warm "$DATA"
 	measured backup.cp cp -a --reflink=auto "$DATA" "$COPIES/cp" + sync -f "$COPIES"
 	rm -rf "$COPIES/cp"
 }
 
 backup_rsync() {
+	warm "$DATA"
 	measured backup.rsync rsync -a "$DATA/" "$COPIES/rsync" + sync -f "$COPIES"
 	rm -rf "$COPIES/rsync"
 }
 
 restore_ours() {
+	warm "$STORE/base/data"
 	measured restore.ours "${GBE[@]}" --json restore base
 	sample_engine restore.ours
 	gbe delete --force "$(jq -r .displaced <<<"$OUT")" >/dev/null
 }
 
 restore_cp() {
+	warm "$STORE/base/data"
 	measured restore.cp mv "$DATA" "$DATA.old" \
 		+ cp -a --reflink=auto "$STORE/base/data" "$DATA" + sync -f "$ROOT"
 	put_back
 }
 
 restore_rsync() {
+	warm "$STORE/base/data"
 	measured restore.rsync mv "$DATA" "$DATA.old" \
 		+ rsync -a "$STORE/base/data/" "$DATA" + sync -f "$ROOT"
 	put_back

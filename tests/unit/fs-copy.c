@@ -6,6 +6,8 @@
 #include "fs/write-behind.h"
 #include "unit/fs-place.h"
 
+#include <sys/mman.h>
+
 /* More than the disk may be behind, and no multiple of what is handed on in one go. */
 #define LARGE (GBE_BEHIND_MAX + 17 * MIB + 4711)
 
@@ -44,6 +46,55 @@ START_TEST(what_goes_out_behind_is_all_of_it)
 }
 END_TEST
 
+/* How much of it is in memory. */
+static guint64
+resident(const char *path)
+{
+	g_autofree guint8 *pages = g_malloc0(LARGE / 4096 + 1);
+	gbe_autofd int fd = openat(place, path, O_RDONLY | O_CLOEXEC);
+	void *map = mmap(NULL, LARGE, PROT_READ, MAP_SHARED, fd, 0);
+	guint64 count = 0;
+
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	ck_assert_int_eq(mincore(map, LARGE, pages), 0);
+	for (gsize i = 0; i <= LARGE / 4096; i++)
+		count += pages[i] & 1;
+	ck_assert_int_eq(munmap(map, LARGE), 0);
+	return count * 4096;
+}
+
+START_TEST(what_is_cold_leaves_memory)
+{
+	g_autoptr(GError) error = NULL;
+
+	put_dir("src", 0700);
+	put_data("src/large", 0, LARGE, 1);
+	for (GbeCold cold = GBE_COLD_NONE; cold <= GBE_COLD_COPY; cold++) {
+		const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY,
+						 .compare = TRUE,
+						 .cold = cold};
+		g_auto(GbeCloneResult) result = {0};
+		g_autofree char *name = g_strdup_printf("dst-%u", cold);
+		g_autofree char *copy = g_strconcat(name, "/large", NULL);
+
+		/* What is not on the disk yet stays. */
+		ck_assert_int_eq(syncfs(place), 0);
+		assert_ok(gbe_clone_tree_at(place, "src", place, name, &options, &result, &error),
+			  error);
+		if (!place_is_known())
+			continue;
+		if (cold == GBE_COLD_SOURCE)
+			ck_assert_uint_le(resident("src/large"), GBE_BEHIND_MAX + 8 * MIB);
+		else
+			ck_assert_uint_ge(resident("src/large"), LARGE);
+		if (cold == GBE_COLD_COPY)
+			ck_assert_uint_le(resident(copy), GBE_BEHIND_MAX + 8 * MIB);
+		else
+			ck_assert_uint_ge(resident(copy), LARGE);
+	}
+}
+END_TEST
+
 /* However far behind, and whatever was handed on last: the end is reached. */
 START_TEST(the_end_is_waited_for)
 {
@@ -52,7 +103,7 @@ START_TEST(the_end_is_waited_for)
 	put_data("file", 0, MIB, 1);
 	fd = openat(place, "file", O_WRONLY | O_CLOEXEC);
 	for (guint i = 0; i < 100; i++) {
-		g_autoptr(GbeWriteBehind) behind = gbe_write_behind_new(fd);
+		g_autoptr(GbeWriteBehind) behind = gbe_write_behind_new(fd, i % 3 == 0 ? fd : -1);
 
 		ck_assert_ptr_nonnull(behind);
 		for (guint64 at = 0; at < i * MIB; at += MIB + i)
@@ -73,7 +124,7 @@ START_TEST(what_is_handed_on_is_begun)
 	fd = openat(place, "file", O_WRONLY | O_CLOEXEC);
 	if (place_is_known())
 		ck_assert(is_waiting(fd));
-	behind = gbe_write_behind_new(fd);
+	behind = gbe_write_behind_new(fd, -1);
 	ck_assert_ptr_nonnull(behind);
 	gbe_write_behind_advance(behind, 100000);
 	gbe_write_behind_end(behind);
@@ -168,6 +219,7 @@ main(void)
 	TCase *tcase = place_case(suite, "copy");
 
 	tcase_add_test(tcase, what_goes_out_behind_is_all_of_it);
+	tcase_add_test(tcase, what_is_cold_leaves_memory);
 	tcase_add_test(tcase, the_end_is_waited_for);
 	tcase_add_test(tcase, what_is_handed_on_is_begun);
 	tcase_add_test(tcase, what_is_cloned_is_not_compared);
