@@ -236,6 +236,32 @@ space_retention_first() {
 	fails_back
 }
 
+# The disk below has less than it says, as a thin volume may. What did not get there is no backup, however far behind
+# the copy that was noticed.
+space_thin() {
+	local digest
+
+	GBE_IMAGES=$GBE_MEM/thin-$1
+	mkdir "$GBE_IMAGES"
+	mount -t tmpfs -o size=700M thin "$GBE_IMAGES"
+	small_a "$1" 200
+	stop_etcd
+	digest=$(tree_digest "$DATA")
+	sync -f "$ROOT"
+	fallocate -l "$(($(df --output=avail -B 1M "$GBE_IMAGES" | tail -n 1) - 120))M" "$GBE_IMAGES/others"
+	assert_exit 1 gbe backup thin
+	assert_match "why" "$ERR" "*cannot bring*to the disk: *"
+	rm "$GBE_IMAGES/others"
+	# A file system that could not write has to be mounted anew.
+	umount -R "$ROOT"
+	loop_mount "$IMAGE" "$ROOT"
+	root_mounts
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	assert_eq "backups" "$(backups '.name == "thin"')" 0
+	assert_exit 0 gbe backup thin
+	assert_exit 0 gbe verify --full thin
+}
+
 # With clones an upgrade has its backup where nothing is left but the margin.
 space_upgrade_cloned() {
 	small_a "$1"
@@ -296,6 +322,6 @@ suite_begin "$@"
 FS=${FS:-$EVERY_FS} play space reboot
 play space reboot_without_reserve reboot_mounted trial
 FS=${FS:-"xfs btrfs btrfs-subvol"} play space restore_cloned upgrade_cloned
-FS=${FS:-"ext4 xfs-noreflink"} play space restore_renamed
+FS=${FS:-"ext4 xfs-noreflink"} play space restore_renamed thin
 FS=${FS:-ext4} play space sparse retention_first upgrade_held
 suite_end
