@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/certs-archive.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "core/record.h"
 #include "fs/clone.h"
 #include "fs/exchange.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/remove.h"
@@ -85,22 +85,19 @@ newer_first(gconstpointer a, gconstpointer b)
 static bool
 list(int dir_fd, GPtrArray **ret_archives, GError **error)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	g_autoptr(GPtrArray) names = NULL;
 	GPtrArray *archives;
-	struct dirent *entry;
 
-	if (dir == NULL)
-		return gbe_throw_errno(error, errno, "read " GBE_STATE_DIR "/" DIRECTORY);
+	if (!gbe_list_at(dir_fd, GBE_STATE_DIR "/" DIRECTORY, &names, error))
+		return false;
 	archives = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_certs_archive_free);
-	while ((entry = readdir(dir)) != NULL) {
+	for (guint i = 0; i < names->len; i++) {
 		GbeCertsArchive archive = {.dir_fd = -1, .fd = -1};
 
-		archive.number = parse_name(entry->d_name, &archive.open);
+		archive.number = parse_name(names->pdata[i], &archive.open);
 		if (archive.number > 0)
 			g_ptr_array_add(archives, g_memdup2(&archive, sizeof(archive)));
 	}
-	(void)closedir(dir);
 	g_ptr_array_sort(archives, newer_first);
 	*ret_archives = archives;
 	return true;

@@ -4,10 +4,10 @@
 #include "app/data.h"
 #include "base/fault.h"
 #include "fs/exchange.h"
+#include "fs/list.h"
 #include "fs/sync.h"
 #include "fs/write.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,26 +16,19 @@
 static gboolean
 excluded(const char *name)
 {
-	return g_str_equal(name, ".") || g_str_equal(name, "..") ||
-	       g_str_has_prefix(name, GBE_TMP_PREFIX) || g_strv_contains(gbe_data_exclude, name);
+	return g_str_has_prefix(name, GBE_TMP_PREFIX) || g_strv_contains(gbe_data_exclude, name);
 }
 
 static bool
 add_names(int dir_fd, GHashTable *names, GError **error)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
+	g_autoptr(GPtrArray) list = NULL;
 
-	if (dir == NULL) {
-		gbe_throw_errno(error, errno, "list a directory");
-		gbe_close_fd(&fd);
+	if (!gbe_list_at(dir_fd, "what is to change places", &list, error))
 		return false;
-	}
-	while ((entry = readdir(dir)) != NULL)
-		if (!excluded(entry->d_name))
-			g_hash_table_add(names, g_strdup(entry->d_name));
-	(void)closedir(dir);
+	for (guint i = 0; i < list->len; i++)
+		if (!excluded(list->pdata[i]))
+			g_hash_table_add(names, g_strdup(list->pdata[i]));
 	return true;
 }
 

@@ -5,11 +5,11 @@
 #include "app/state.h"
 #include "core/backup-name.h"
 #include "core/situation.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/etcd-version.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -175,23 +175,20 @@ observe_versions(GbeApp *app, gboolean starts, GbeFacts *facts)
 static void
 count_staging(GbeFacts *facts, int dir_fd)
 {
-	int fd = dir_fd < 0 ? -1 : openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (dir == NULL) {
-		gbe_close_fd(&fd);
+	/* Who takes a number that is in use fails, and says so. */
+	if (dir_fd < 0 || !gbe_list_at(dir_fd, "the directory with staging trees", &names, NULL))
 		return;
-	}
-	while ((entry = readdir(dir)) != NULL)
-		if (g_str_has_prefix(entry->d_name, GBE_RUNG_RESTORE)) {
-			guint64 n =
-			    g_ascii_strtoull(entry->d_name + strlen(GBE_RUNG_RESTORE), NULL, 10);
+	for (guint i = 0; i < names->len; i++) {
+		const char *name = names->pdata[i];
+		guint64 n = g_str_has_prefix(name, GBE_RUNG_RESTORE)
+				? g_ascii_strtoull(name + strlen(GBE_RUNG_RESTORE), NULL, 10)
+				: 0;
 
-			if (n >= facts->next_sequence && n < G_MAXINT64)
-				facts->next_sequence = n + 1;
-		}
-	(void)closedir(dir);
+		if (n >= facts->next_sequence && n < G_MAXINT64)
+			facts->next_sequence = n + 1;
+	}
 }
 
 static void

@@ -9,13 +9,13 @@
 #include "etcd/in-use.h"
 #include "fs/compare.h"
 #include "fs/exchange.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -207,29 +207,28 @@ recover_staging(Recover *r, int parent_fd, const char *staging, GError **error)
 	return true;
 }
 
+/* Ours alone: a number that this program would have written. */
+static bool
+is_staging(const char *name)
+{
+	const char *digits = name + strlen(GBE_RUNG_RESTORE);
+
+	return g_str_has_prefix(name, GBE_RUNG_RESTORE) && *digits != '\0' && *digits != '0' &&
+	       strspn(digits, "0123456789") == strlen(digits);
+}
+
 static bool
 recover_stagings(Recover *r, int parent_fd, GError **error)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	int fd = parent_fd < 0 ? -1 : openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (dir == NULL) {
-		gbe_close_fd(&fd);
-		return parent_fd < 0 || gbe_throw_errno(error, errno, "look for staging trees");
-	}
-	while ((entry = readdir(dir)) != NULL) {
-		const char *digits = entry->d_name + strlen(GBE_RUNG_RESTORE);
-
-		/* Ours alone: a number that this program would have written. */
-		if (g_str_has_prefix(entry->d_name, GBE_RUNG_RESTORE) && *digits != '\0' &&
-		    *digits != '0' && strspn(digits, "0123456789") == strlen(digits))
-			g_ptr_array_add(names, g_strdup(entry->d_name));
-	}
-	(void)closedir(dir);
+	if (parent_fd < 0)
+		return true;
+	if (!gbe_list_at(parent_fd, "the directory with staging trees", &names, error))
+		return false;
 	for (guint i = 0; i < names->len; i++)
-		if (!recover_staging(r, parent_fd, names->pdata[i], error))
+		if (is_staging(names->pdata[i]) &&
+		    !recover_staging(r, parent_fd, names->pdata[i], error))
 			return false;
 	return true;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The part of app/state.h that is about runs/, and about deployments that are gone. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "base/fault.h"
 #include "core/record.h"
 #include "core/situation.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/sync.h"
 #include "sys/events.h"
@@ -61,24 +61,13 @@ compare_names(gconstpointer a, gconstpointer b)
 static bool
 list_names(int runs_fd, GPtrArray **ret_names, GError **error)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	int fd = openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	int errsv;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (stream == NULL) {
-		errsv = errno;
-		gbe_close_fd(&fd);
-		return gbe_throw_errno(error, errsv, "cannot list %s", RUNS_DIR);
-	}
-	for (errno = 0; (entry = readdir(stream)) != NULL; errno = 0)
-		if (entry->d_name[0] != '.')
-			g_ptr_array_add(names, g_strdup(entry->d_name));
-	errsv = errno;
-	(void)closedir(stream);
-	if (errsv != 0)
-		return gbe_throw_errno(error, errsv, "cannot list %s", RUNS_DIR);
+	if (!gbe_list_at(runs_fd, RUNS_DIR, &names, error))
+		return false;
+	for (guint i = names->len; i-- > 0;)
+		if (*(const char *)names->pdata[i] == '.')
+			g_ptr_array_remove_index_fast(names, i);
 	g_ptr_array_sort(names, compare_names);
 	*ret_names = g_steal_pointer(&names);
 	return true;

@@ -3,10 +3,10 @@
 #include "app/store.h"
 
 #include "core/backup-name.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "sys/events.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -85,23 +85,12 @@ observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *dama
 static bool
 observe_names(GbeStore *store, GbeFacts *facts, GPtrArray *damaged, GError **error)
 {
-	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	int errsv;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (dir == NULL) {
-		gbe_throw_errno(error, errno, "list the store %s", store->path);
-		gbe_close_fd(&fd);
+	if (!gbe_list_at(store->fd, store->path, &names, error))
 		return false;
-	}
-	while (errno = 0, (entry = readdir(dir)) != NULL)
-		if (!g_str_equal(entry->d_name, ".") && !g_str_equal(entry->d_name, ".."))
-			observe_name(store, entry->d_name, facts, damaged);
-	errsv = errno;
-	(void)closedir(dir);
-	if (errsv != 0)
-		return gbe_throw_errno(error, errsv, "list the store %s", store->path);
+	for (guint i = 0; i < names->len; i++)
+		observe_name(store, names->pdata[i], facts, damaged);
 	return true;
 }
 

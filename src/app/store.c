@@ -5,6 +5,7 @@
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "fs/exchange.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/probe.h"
@@ -13,7 +14,6 @@
 #include "fs/write.h"
 #include "sys/events.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -247,45 +247,33 @@ sweep_pending(GbeStore *store, const char *pending, GError **error)
 	       gbe_sync_dir(store->fd, store->path, error);
 }
 
+static bool
+sweep_name(GbeStore *store, const char *name, const char *skip, GError **error)
+{
+	g_autofree char *manifest = g_strconcat(name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
+
+	(void)unlinkat(store->fd, manifest, 0);
+	if (g_str_has_prefix(name, GBE_RUNG_PENDING))
+		return g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0 ||
+		       sweep_pending(store, name, error);
+	if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) || g_str_has_prefix(name, GBE_TMP_PREFIX))
+		return gbe_remove_tree_at(store->fd, name, error);
+	return true;
+}
+
 bool
 gbe_store_sweep(GbeStore *store, const char *skip, GError **error)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	struct dirent *entry;
-	DIR *dir;
-	int fd;
+	g_autoptr(GPtrArray) names = NULL;
 
 	if (store->near != NULL && !gbe_store_sweep(store->near, skip, error))
 		return false;
 	if (store->fd < 0)
 		return true;
-	fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (dir == NULL) {
-		gbe_close_fd(&fd);
-		return gbe_throw_errno(error, errno, "list the store %s", store->path);
-	}
-	while ((entry = readdir(dir)) != NULL) {
-		g_autofree char *manifest =
-		    g_strconcat(entry->d_name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
-
-		(void)unlinkat(store->fd, manifest, 0);
-		if (g_str_has_prefix(entry->d_name, GBE_RUNG_PARTIAL) ||
-		    g_str_has_prefix(entry->d_name, GBE_RUNG_PENDING) ||
-		    g_str_has_prefix(entry->d_name, GBE_TMP_PREFIX))
-			g_ptr_array_add(names, g_strdup(entry->d_name));
-	}
-	(void)closedir(dir);
-
-	for (guint i = 0; i < names->len; i++) {
-		const char *name = names->pdata[i];
-		bool pending = g_str_has_prefix(name, GBE_RUNG_PENDING);
-
-		if (pending && g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0)
-			continue;
-		if (pending ? !sweep_pending(store, name, error)
-			    : !gbe_remove_tree_at(store->fd, name, error))
+	if (!gbe_list_at(store->fd, store->path, &names, error))
+		return false;
+	for (guint i = 0; i < names->len; i++)
+		if (!sweep_name(store, names->pdata[i], skip, error))
 			return gbe_prefix(error, "sweep the store %s", store->path);
-	}
 	return true;
 }

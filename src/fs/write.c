@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fs/write.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "base/fault.h"
 #include "fs/exchange.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
@@ -148,20 +148,15 @@ gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, m
 bool
 gbe_sweep_writes_at(int dir_fd, GError **error)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	bool ok = true;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (dir == NULL) {
-		gbe_close_fd(&fd);
-		return gbe_throw_errno(error, errno, "look for unfinished writes");
-	}
-	while (ok && (entry = readdir(dir)) != NULL)
-		if (g_str_has_prefix(entry->d_name, GBE_TMP_PREFIX))
-			ok = gbe_remove_tree_at(dir_fd, entry->d_name, error);
-	(void)closedir(dir);
-	return ok;
+	if (!gbe_list_at(dir_fd, "a directory with unfinished writes", &names, error))
+		return false;
+	for (guint i = 0; i < names->len; i++)
+		if (g_str_has_prefix(names->pdata[i], GBE_TMP_PREFIX) &&
+		    !gbe_remove_tree_at(dir_fd, names->pdata[i], error))
+			return false;
+	return true;
 }
 
 bool
