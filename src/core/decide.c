@@ -301,6 +301,20 @@ plan_hold(Decision *d)
 	d->plan->hold = TRUE;
 }
 
+static const char *
+why_impossible(const GbeFacts *facts)
+{
+	const GbeManifest *backup = gbe_situation_request(facts);
+
+	if (facts->request_why != NULL)
+		return facts->request_why;
+	/* Tried by this very start. */
+	if (backup != NULL && facts->rejected != NULL &&
+	    g_hash_table_contains(facts->rejected, backup->name))
+		return "the backup does not validate";
+	return "the backup is not there, is graded bad, or is a cluster member's";
+}
+
 static void
 plan_rest(Decision *d)
 {
@@ -314,11 +328,7 @@ plan_rest(Decision *d)
 	}
 	if (d->situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
 		plan->drop_request = TRUE;
-		plan->request_failed =
-		    d->facts->request_why != NULL
-			? g_strdup(d->facts->request_why)
-			: g_strdup(
-			      "the backup is not there, is graded bad, or is a cluster member's");
+		plan->request_failed = g_strdup(why_impossible(d->facts));
 	} else if (d->ruling.rule == GBE_RULE_2) {
 		plan->drop_request = TRUE;
 		plan->again = TRUE;

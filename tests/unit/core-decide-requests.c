@@ -72,6 +72,24 @@ START_TEST(a_request_that_cannot_be_carried_out_is_dropped_and_the_table_goes_on
 }
 END_TEST
 
+START_TEST(a_request_whose_backup_was_tried_says_so)
+{
+	g_autoptr(GbeFacts) facts = after_green_a('a');
+	GbeManifest *asked = facts_backup(facts, 'a', 40, 80, GBE_GRADE_GOOD);
+	g_autoptr(GbePlan) plan = NULL;
+
+	facts->request.kind = GBE_REQUEST_RESTORE;
+	facts->request.name = g_strdup(asked->name);
+	facts->request.run = facts_run(50);
+	facts->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_hash_table_add(facts->rejected, g_strdup(asked->name));
+	plan = gbe_decide(facts);
+	assert_rules(plan, "6");
+	ck_assert(plan->drop_request);
+	ck_assert_str_eq(plan->request_failed, "the backup does not validate");
+}
+END_TEST
+
 START_TEST(a_request_is_not_due_in_its_own_run)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');
@@ -242,6 +260,7 @@ main(void)
 	tcase_add_test(tcase, after_a_request_d_goes_on_with_it);
 	tcase_add_test(tcase,
 		       a_request_that_cannot_be_carried_out_is_dropped_and_the_table_goes_on);
+	tcase_add_test(tcase, a_request_whose_backup_was_tried_says_so);
 	tcase_add_test(tcase, a_request_is_not_due_in_its_own_run);
 	tcase_add_test(tcase, skip_forgets_the_owner);
 	tcase_add_test(tcase, nothing_is_stamped_while_the_booted_one_cannot_be_told);
