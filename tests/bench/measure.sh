@@ -189,5 +189,5 @@ traced() {
 				if (count[name[i]]) printf " %s %d", name[i], count[name[i]] }' "$log")
 	WROTE=$(awk -v below="<$ROOT/" -v names="$FLUSHES" '
 		index($0, below) && $NF ~ /^[0-9]+$/ && $2 !~ /sync/ { sum += $NF }
-		END { printf "%d", sum }' "$log")
+		END { printf "%.0f", sum }' "$log")
 }
