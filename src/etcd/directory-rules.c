@@ -208,8 +208,14 @@ judge_db_and_start(const Judge *judge)
 	if (!directory->has_db && start == 0 && knows_a_snapshot(&directory->wal)) {
 		add(judge, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", GBE_NO, GBE_UNKNOWN,
 		    "there is no db, and none of the snapshots that the log knows of: etcd makes "
-		    "it "
-		    "again from the log, which may never have had all of it");
+		    "it again from the log, which may never have had all of it");
+		return false;
+	}
+	/* It is the db that tells how far a log went that ends like this. */
+	if (!directory->has_db && start == 0 && !directory->wal.ended) {
+		add(judge, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", GBE_NO, GBE_UNKNOWN,
+		    "there is no db: etcd makes it again from the log, which does not end as etcd "
+		    "leaves one; whether it had more nobody can tell");
 		return false;
 	}
 	if (!directory->has_db && start == 0) {

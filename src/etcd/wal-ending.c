@@ -64,7 +64,7 @@ add_hole(const Ending *ending, const GbeWalTail *tail, const char *what)
 }
 
 static bool
-judge_zero(const Ending *ending, bool *ret_whole, GError **error)
+judge_zero(const Ending *ending, GbeTri *ret_whole, GError **error)
 {
 	GbeWalSegmentReader *reader = ending->reader;
 	bool missing = reader->offset % SECTOR == SECTOR - GBE_WAL_FRAME;
@@ -76,7 +76,7 @@ judge_zero(const Ending *ending, bool *ret_whole, GError **error)
 	if (!only_length_is_wrong(ending, missing, &wrong_length, error) ||
 	    (missing && !gbe_wal_segment_misframed(reader, &whole, error)))
 		return false;
-	*ret_whole = !wrong_length;
+	*ret_whole = GBE_NO;
 	if (wrong_length)
 		return true;
 	/* What follows on an entry whose frame alone is missing tells as much as if it were there. */
@@ -89,23 +89,26 @@ judge_zero(const Ending *ending, bool *ret_whole, GError **error)
 		tail.dirty = true;
 		tail.dirty_at = reader->offset + GBE_WAL_FRAME;
 	}
-	*ret_whole = !tail.flushed;
-	if (tail.dirty && is_askew(reader)) {
-		*ret_whole = false;
+	if (!tail.dirty) {
+		*ret_whole = GBE_YES;
+	} else if (is_askew(reader)) {
 		add_askew(ending);
-	} else if (tail.flushed)
+	} else if (tail.flushed) {
 		add_hole(ending, &tail, "the log ends here");
-	else if (tail.dirty)
+	} else {
+		*ret_whole = GBE_UNKNOWN;
 		gbe_findings_add(ending->findings, GBE_FINDING_NOTE, "wal-tail", ending->file,
 				 GBE_PLACE_OFFSET, tail.dirty_at, GBE_NO, GBE_NO,
 				 "bytes behind the end of the log, at byte %" G_GUINT64_FORMAT
 				 ": a write that was cut off, or was never acknowledged",
 				 reader->offset);
+	}
 	return true;
 }
 
 static bool
-judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_whole, GError **error)
+judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, GbeTri *ret_whole,
+	   GError **error)
 {
 	static const GbeVersion forgiving = {.major = 3, .minor = 5, .known = TRUE};
 	GbeWalSegmentReader *reader = ending->reader;
@@ -114,7 +117,7 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_wh
 	bool wrong_length = false;
 	GbeWalTail tail;
 
-	*ret_whole = false;
+	*ret_whole = GBE_NO;
 	if (is_askew(reader)) {
 		add_askew(ending);
 		return true;
@@ -135,7 +138,7 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_wh
 		    "the record's length cannot be right");
 		return true;
 	}
-	*ret_whole = true;
+	*ret_whole = GBE_UNKNOWN;
 	if (too_long)
 		add(ending, GBE_FINDING_WARNING, "wal-length", GBE_YES, GBE_NO,
 		    "the record's length cannot be right; etcd 3.5.5 and newer cut it off, older "
@@ -148,17 +151,18 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, bool *ret_wh
 
 bool
 gbe_wal_ending_judge(GbeWalSegmentReader *reader, GbeWalEnd end, bool last, GbeVersion version,
-		     const char *file, GbeFindings *findings, bool *ret_whole, GError **error)
+		     const char *file, GbeFindings *findings, GbeTri *ret_whole, GError **error)
 {
 	Ending ending = {.reader = reader, .file = file, .findings = findings};
 
 	switch (end) {
 	case GBE_WAL_END_NONE:
 	case GBE_WAL_END_FILE:
-		*ret_whole = true;
+		/* etcd has the last one preallocated for as long as it writes there. */
+		*ret_whole = last ? GBE_UNKNOWN : GBE_YES;
 		return true;
 	case GBE_WAL_END_ZERO:
-		*ret_whole = true;
+		*ret_whole = GBE_YES;
 		/* Not in the last one: the next one's checksum tells whether anything is missing. */
 		return last ? judge_zero(&ending, ret_whole, error) : true;
 	case GBE_WAL_END_CUT:
@@ -169,7 +173,7 @@ gbe_wal_ending_judge(GbeWalSegmentReader *reader, GbeWalEnd end, bool last, GbeV
 	case GBE_WAL_END_BROKEN:
 		break;
 	}
-	*ret_whole = false;
+	*ret_whole = GBE_NO;
 	if (end == GBE_WAL_END_CUT)
 		add(&ending, GBE_FINDING_DAMAGE, "wal-cut", GBE_YES, GBE_NO,
 		    "the segment ends in the middle of a record, and is not the last one");

@@ -10,8 +10,9 @@
 #include "etcd/finding.h"
 #include "etcd/wal-segment.h"
 
-/* @reader stands at the end; its window moves. *ret_whole false: there was more, as far as anybody can
- * tell, and etcd would not see it or would refuse to start. */
+/* @reader stands at the end; its window moves. *ret_whole: GBE_YES, it ends as etcd leaves it; GBE_UNKNOWN, as a
+ * power cut or a shorter copy may, and the log alone does not tell what there was behind; GBE_NO, there was more,
+ * and etcd would not see it or would refuse to start. */
 bool gbe_wal_ending_judge(GbeWalSegmentReader *reader, GbeWalEnd end, bool last, GbeVersion version,
-			  const char *file, GbeFindings *findings, bool *ret_whole,
+			  const char *file, GbeFindings *findings, GbeTri *ret_whole,
 			  GError **error) GBE_CHECKED;

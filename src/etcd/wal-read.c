@@ -229,7 +229,7 @@ static bool
 read_records(Log *log, bool last, GbeVersion version, GError **error)
 {
 	GbeWalEnd end = GBE_WAL_END_NONE;
-	bool whole = true;
+	GbeTri whole = GBE_NO;
 
 	while (!log->stop) {
 		if (!gbe_wal_segment_next(log->reader, &end, error))
@@ -245,8 +245,9 @@ read_records(Log *log, bool last, GbeVersion version, GError **error)
 	if (!gbe_wal_ending_judge(log->reader, end, last, version, log->file, log->findings, &whole,
 				  error))
 		return false;
+	log->wal->ended = whole == GBE_YES;
 	/* The next one is read all the same, to say what else is wrong; from a new beginning. */
-	if (!whole) {
+	if (whole == GBE_NO) {
 		log->wal->complete = FALSE;
 		log->running = 0;
 	}

@@ -33,6 +33,7 @@ typedef struct {
 	guint64 bytes;	     /* of records that were read */
 	guint64 records;
 	gboolean complete;     /* all of it was read: what follows is all that etcd would see */
+	gboolean ended;	       /* and it ends as etcd leaves it, with what it preallocated */
 	gboolean has_metadata; /* whose log it is */
 	GbeWalMetadata metadata;
 	gboolean has_state; /* the last one */

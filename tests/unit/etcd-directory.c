@@ -92,7 +92,7 @@ typedef struct {
 	guint64 snap;	 /* of the one .snap file; 0: there is none */
 	guint64 segment; /* index in the segment's name */
 	guint64 snap_db; /* of a .snap.db; 0: none */
-	gboolean no_db, no_log, no_state, broken, incomplete;
+	gboolean no_db, no_log, no_state, broken, incomplete, open_end;
 	gboolean no_snapshot; /* but the one at 0 */
 	guint64 db_term;
 	const char *codes;
@@ -138,6 +138,7 @@ judge(const Case *c, Read *ret)
 		g_array_append_vals(directory->wal.snapshots, points, c->no_snapshot ? 1 : 2);
 		g_array_append_val(directory->wal.changes, change);
 		directory->wal.complete = !c->incomplete;
+		directory->wal.ended = !c->open_end;
 		directory->wal.has_metadata = TRUE;
 		directory->wal.metadata = (GbeWalMetadata){MEMBER, CLUSTER};
 		directory->wal.has_state = !c->no_state;
@@ -198,6 +199,7 @@ static const Case cases[] = {
     {.no_log = TRUE, .no_db = TRUE, .codes = "member-not-etcd"},
     {.last = 100, .commit = 100, .index = 90, .db_term = 3, .codes = "member-term"},
     {.last = 100, .commit = 100, .index = 90, .db_term = 2, .codes = ""},
+    {.last = 100, .commit = 100, .index = 90, .open_end = TRUE, .codes = ""},
     /* Of a broken log only what it says for certain is used. */
     {.last = 10, .commit = 10, .index = 90, .incomplete = TRUE, .codes = ""},
 };
@@ -218,23 +220,28 @@ START_TEST(severities)
 	const Case gone = {.no_log = TRUE, .index = 7};
 	const Case rebuilt = {.last = 100, .commit = 100, .no_db = TRUE, .no_snapshot = TRUE};
 	const Case begun = {.last = 100, .commit = 100, .no_db = TRUE};
+	const Case cut = {.last = 9, .no_db = TRUE, .no_snapshot = TRUE, .open_end = TRUE};
 	const Case lost = {.last = 100, .commit = 100, .no_db = TRUE, .snap = 50};
 	g_auto(Read) a = {0};
 	g_auto(Read) b = {0};
 	g_auto(Read) c = {0};
 	g_auto(Read) d = {0};
 	g_auto(Read) e = {0};
+	g_auto(Read) f = {0};
 
 	judge(&fresh, &a);
 	judge(&gone, &b);
 	judge(&rebuilt, &c);
 	judge(&lost, &d);
 	judge(&begun, &e);
+	judge(&cut, &f);
 	ck_assert_int_eq(gbe_findings_worst(&a.findings), GBE_FINDING_WARNING);
 	ck_assert_int_eq(gbe_findings_worst(&b.findings), GBE_FINDING_DAMAGE);
 	ck_assert_int_eq(gbe_findings_worst(&c.findings), GBE_FINDING_WARNING);
 	ck_assert_int_eq(gbe_findings_worst(&d.findings), GBE_FINDING_DAMAGE);
 	ck_assert_int_eq(gbe_findings_worst(&e.findings), GBE_FINDING_DAMAGE);
+	ck_assert_int_eq(gbe_findings_worst(&f.findings), GBE_FINDING_DAMAGE);
+	ck_assert_str_eq(f.codes, "member-no-db");
 }
 END_TEST
 

@@ -113,6 +113,7 @@ START_TEST(made_to_measure)
 	read_log(&read);
 	ck_assert_str_eq(read.codes, "");
 	ck_assert(read.wal.complete);
+	ck_assert(read.wal.ended);
 	ck_assert_uint_eq(read.wal.last_entry, 21);
 	ck_assert_uint_eq(read.wal.state.commit, 21);
 	ck_assert_uint_eq(read.wal.state.vote, MEMBER);
@@ -139,6 +140,7 @@ START_TEST(cut_anywhere)
 		log_end(&cut);
 		read_log(&read);
 		ck_assert_msg(read.wal.complete, "%u: %s", size, read.codes);
+		ck_assert_msg(!read.wal.ended, "%u", size);
 		ck_assert_msg(g_str_equal(read.codes, "") || g_str_equal(read.codes, "wal-torn"),
 			      "%u: %s", size, read.codes);
 		ck_assert_uint_le(read.wal.last_entry, 21);
@@ -258,6 +260,7 @@ START_TEST(frame_at_the_end_of_a_sector)
 						     : writes > 1 ? "wal-hole"
 								  : "wal-tail");
 			ck_assert_int_eq(read.wal.complete, missing && writes == 1);
+			ck_assert(!read.wal.ended);
 		}
 }
 END_TEST
@@ -306,6 +309,7 @@ START_TEST(residue)
 	ck_assert_str_eq(read.codes, "wal-tail");
 	ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_NOTE);
 	ck_assert(read.wal.complete);
+	ck_assert(!read.wal.ended);
 	ck_assert_uint_eq(read.wal.last_entry, 19);
 	log_end(&log);
 }
