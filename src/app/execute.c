@@ -135,7 +135,6 @@ grade_bad(Execution *e, const char *name, const char *reason)
 	const GbeManifest *backup = gbe_facts_backup(e->observed->facts, name);
 	g_autoptr(GbeManifest) manifest = NULL;
 	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = fields_of(e, NULL);
 
 	if (backup == NULL)
 		return;
@@ -143,11 +142,23 @@ grade_bad(Execution *e, const char *name, const char *reason)
 	manifest->grade = GBE_GRADE_BAD;
 	g_free(manifest->grade_reason);
 	manifest->grade_reason = g_strdup(reason);
-	fields.backup = name;
-	fields.reason = reason;
-	gbe_event_candidate_bad(&fields);
 	if (!gbe_store_write_manifest(e->observed->store, manifest, &error))
 		gbe_note("grade of %s: %s", name, error->message);
+}
+
+/* The decision is taken again without it. Only what was seen to be damaged is so at the next start, too. */
+static void
+reject(Execution *e, const char *name, const GError *why)
+{
+	GbeEventFields fields = fields_of(e, NULL);
+
+	fields.backup = name;
+	fields.reason = why->message;
+	gbe_event_candidate_bad(&fields);
+	if (g_error_matches(why, GBE_ERROR, GBE_ERROR_VERIFY_FAILED))
+		grade_bad(e, name, why->message);
+	e->rejected = g_strdup(name);
+	e->outcome = GBE_OUTCOME_AGAIN;
 }
 
 static bool
@@ -175,10 +186,9 @@ do_restore(Execution *e, const GbeAction *action)
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;
 	}
-	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
-		grade_bad(e, action->name, error->message);
-		e->rejected = g_strdup(action->name);
-		e->outcome = GBE_OUTCOME_AGAIN;
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+		reject(e, action->name, error);
 		return false;
 	}
 	failed(e, action, error);

@@ -40,13 +40,15 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "backup %s is a name only: its data was restored without a copy",
 				 manifest->name);
-	if (!gbe_inside_backup(app, store, manifest, ret_look_usec, &local)) {
-		/* Not there, not whole, not readable: for whoever asks, all the same. */
-		gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
-			  manifest->name, local->message);
-		return false;
-	}
-	return true;
+	if (gbe_inside_backup(app, store, manifest, ret_look_usec, &local))
+		return true;
+	/* A disk that does not answer now, or a process without descriptors, says nothing about the backup. */
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether backup %s validates cannot be told: %s", manifest->name,
+				 local->message);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
+			 manifest->name, local->message);
 }
 
 /* What lies in a data directory without being etcd's data is kept, too. */

@@ -188,6 +188,29 @@ backup_data() {
 	assert_json "[.[] | select(.name == \"$entry\")][0].grade" bad list
 }
 
+# A disk that does not answer says nothing about the backup on it.
+backup_unreadable() {
+	local entry file
+
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	B_STATE=$(etcd_state)
+	entry=$(json '[.[] | select(.deployment == "'"${DEPLOYMENT[A]}"'")][0].name' list)
+	file=$(find "$ROOT/$STATE_DIR/backups/$entry/data/member/snap" -name db)
+	shutdown
+	TRACER=(strace -f -qq -o /dev/null -P "$file" -e trace=pread64 -e inject=pread64:error=EIO)
+	power_on
+	booted B
+	assert_exit 7 gbe restore -n "$entry"
+	TRACER=()
+	started
+	assert_match "what prerun says" "$(<"$PRERUN_LOG")" "*$entry*cannot be told*Input/output error*"
+	holds "a backup that cannot be read is not restored" "$B_STATE"
+	assert_json "[.[] | select(.name == \"$entry\")][0].grade" good list
+}
+
 damage() { # KIND: every way, in turn
 	local what=$1 how
 	shift
@@ -207,4 +230,5 @@ for kind in $EVERY_FS; do
 	run_case "damage-stamp_mature-empty@$kind" stamp_mature "$kind" empty
 	run_case "damage-backup-data@$kind" backup_data "$kind"
 done
+run_case damage-backup-unreadable@xfs backup_unreadable xfs
 suite_end
