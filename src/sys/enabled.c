@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/enabled.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/list.h"
 #include "fs/open.h"
 
 /* Where systemd looks for units, the first that has a name wins; /etc is above /run, and what a
@@ -15,13 +14,6 @@ static const char *const unit_dirs[] = {
     "/run/systemd/generator.early",  "/etc/systemd/system",	"/run/systemd/system",
     "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 };
-
-static void
-close_dir(DIR **dir)
-{
-	if (*dir != NULL)
-		(void)closedir(*dir);
-}
 
 /* What @name is below @dir_fd. */
 static GbeUnitFile
@@ -44,33 +36,33 @@ look_at(int dir_fd, const char *name)
 /* One directory of units: which units want ours? A link in a higher directory decides over one of the
  * same place in a lower one, so that a vendor's link can be masked, too. */
 static bool
-find_wants(int dir_fd, const char *unit, GHashTable *decided)
+find_wants(int dir_fd, const char *path, const char *unit, GHashTable *decided, bool *wanted,
+	   GError **error)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	struct dirent *entry;
-	bool wanted = false;
-	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_autoptr(GPtrArray) names = NULL;
 
-	dir = copy < 0 ? NULL : fdopendir(copy);
-	if (dir == NULL) {
-		if (copy >= 0)
-			(void)close(copy);
+	if (!gbe_list_at(dir_fd, path, &names, error))
 		return false;
-	}
-	while ((entry = readdir(dir)) != NULL) {
+	for (guint i = 0; i < names->len; i++) {
+		const char *name = names->pdata[i];
 		gbe_autofd int wants_fd = -1;
 		GbeUnitFile found;
 
-		if (!g_str_has_suffix(entry->d_name, ".wants") &&
-		    !g_str_has_suffix(entry->d_name, ".requires"))
+		if (!g_str_has_suffix(name, ".wants") && !g_str_has_suffix(name, ".requires"))
 			continue;
-		wants_fd = openat(dir_fd, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		wants_fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		found = wants_fd < 0 ? GBE_UNIT_ABSENT : look_at(wants_fd, unit);
-		if (found == GBE_UNIT_ABSENT || !g_hash_table_add(decided, g_strdup(entry->d_name)))
-			continue;
-		wanted = wanted || found == GBE_UNIT_PRESENT;
+		if (found != GBE_UNIT_ABSENT && g_hash_table_add(decided, g_strdup(name)))
+			*wanted = *wanted || found == GBE_UNIT_PRESENT;
 	}
-	return wanted;
+	return true;
+}
+
+static void
+keep_first(char **text, const GError *error)
+{
+	if (*text == NULL)
+		*text = g_strdup(error->message);
 }
 
 GbeTri
@@ -89,9 +81,8 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 		GbeUnitFile found;
 
 		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, &local)) {
-			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) &&
-			    unreadable == NULL)
-				unreadable = g_strdup(local->message);
+			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+				keep_first(&unreadable, local);
 			continue;
 		}
 		found = placed ? GBE_UNIT_ABSENT : look_at(fd, unit);
@@ -100,7 +91,8 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 			return GBE_NO;
 		}
 		placed = placed || found == GBE_UNIT_PRESENT;
-		wanted = find_wants(fd, unit, decided) || wanted;
+		if (!find_wants(fd, unit_dirs[i], unit, decided, &wanted, &local))
+			keep_first(&unreadable, local);
 	}
 	if (unreadable != NULL) {
 		*ret_why = g_steal_pointer(&unreadable);

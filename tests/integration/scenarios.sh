@@ -36,6 +36,10 @@ scene_not_enabled() {
 	power_on
 	put_many base 10
 	assert_json .greenboot.enabled false status
+	TRACER=(strace -f -qq -o /dev/null -P "$ROOT/usr/lib/systemd/system" -e trace=getdents64
+		-e inject=getdents64:error=EIO)
+	assert_json .greenboot.enabled null status
+	TRACER=()
 	into_b
 	b_writes
 	B_STATE=$(etcd_state)
