@@ -42,7 +42,7 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 				 manifest->name);
 	if (gbe_inside_backup(app, store, manifest, ret_look_usec, &local))
 		return true;
-	/* A disk that does not answer now, or a process without descriptors, says nothing about the backup. */
+	/* A process without descriptors or memory, or that is told to stop, says nothing about the backup. */
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "whether backup %s validates cannot be told: %s", manifest->name,

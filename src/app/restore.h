@@ -38,12 +38,12 @@ typedef struct {
 
 /* @stamp: what the new tree carries; its sequence names the staging tree. @displaced: the manifest that
  * the present data gets, NULL where there is none. GBE_ERROR_VERIFY_FAILED: @name does not validate and
- * nothing was changed; _CANNOT_TELL: it cannot be read now, and nothing was. */
+ * nothing was changed; _CANNOT_TELL: nobody could look, and nothing was. */
 bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeStamp *stamp,
 		     GbeManifest *displaced, const GbeRestoreOptions *options,
 		     GbeTiming *ret_timing, GError **error) GBE_CHECKED;
 /* Is the backup what its manifest says (names, types, sizes; digests where they are recorded and bytes
- * were copied), and are etcd's files in it sound? GBE_ERROR_VERIFY_FAILED: they are not, or it is gone;
- * _CANNOT_TELL: it cannot be read. @ret_look_usec as of gbe_inside_backup(). */
+ * were copied), and are etcd's files in it sound? GBE_ERROR_VERIFY_FAILED: they are not, it is gone, or the
+ * disk does not give it; _CANNOT_TELL: this process could not look. @ret_look_usec as of gbe_inside_backup(). */
 bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;

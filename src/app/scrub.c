@@ -171,10 +171,18 @@ static bool
 scrub_one(Scrub *scrub, GbeManifest *was, GError **error)
 {
 	g_auto(Found) found = {0};
+	g_autoptr(GError) local = NULL;
 	bool noted;
 
-	if (!look(scrub, was, &found, error) ||
-	    !gbe_app_lock(scrub->app, "scrub", LOCK_WAIT_MS, error))
+	if (!look(scrub, was, &found, &local)) {
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		/* What btrfs, and any disk that keeps checksums, says of rot. */
+		found.damage = g_strdup(local->message);
+	}
+	if (!gbe_app_lock(scrub->app, "scrub", LOCK_WAIT_MS, error))
 		return false;
 	noted = note(scrub, was, &found, error);
 	gbe_app_unlock(scrub->app);
@@ -221,7 +229,7 @@ gbe_scrub_run(GbeApp *app)
 			gbe_note("read %s", backup->name);
 			continue;
 		}
-		/* Not to be read now is not damaged: the next time says more. */
+		/* What nobody could look at is not damaged: the next time says more. */
 		gbe_complain("%s: %s", backup->name, error->message);
 		status = 1;
 	}

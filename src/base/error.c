@@ -22,6 +22,11 @@ code_from_errno(int errsv)
 	case EOPNOTSUPP:
 	case ENOSYS:
 		return GBE_ERROR_UNSUPPORTED;
+	/* The last two are what ext4 and XFS say of metadata whose checksum is wrong. */
+	case EIO:
+	case EUCLEAN:
+	case EBADMSG:
+		return GBE_ERROR_UNREADABLE;
 	default:
 		return GBE_ERROR_FAILED;
 	}

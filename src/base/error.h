@@ -15,12 +15,13 @@ typedef enum {
 	GBE_ERROR_INVALID_CONFIG, /* a configuration file is wrong */
 	GBE_ERROR_NOT_FOUND,	  /* the named object is not there: expected absence */
 	GBE_ERROR_CORRUPT,	  /* a file of ours cannot be read as what it should be */
-	GBE_ERROR_BUSY,		  /* etcd has the data open, or another operation holds the lock */
-	GBE_ERROR_NO_SPACE,	  /* ENOSPC, EDQUOT, or known beforehand to be so */
-	GBE_ERROR_UNSUPPORTED,	  /* the kernel or the file system cannot do it */
-	GBE_ERROR_UNSAFE_SOURCE,  /* a tree holds what is never copied, or anybody can write it */
-	GBE_ERROR_REFUSED,	  /* would be unsafe; the message says what would make it safe */
-	GBE_ERROR_VERIFY_FAILED,  /* a copy is not its source, or a backup is not sound */
+	GBE_ERROR_UNREADABLE, /* the disk does not give what is on it: EIO, a checksum of the file system's */
+	GBE_ERROR_BUSY,		 /* etcd has the data open, or another operation holds the lock */
+	GBE_ERROR_NO_SPACE,	 /* ENOSPC, EDQUOT, or known beforehand to be so */
+	GBE_ERROR_UNSUPPORTED,	 /* the kernel or the file system cannot do it */
+	GBE_ERROR_UNSAFE_SOURCE, /* a tree holds what is never copied, or anybody can write it */
+	GBE_ERROR_REFUSED,	 /* would be unsafe; the message says what would make it safe */
+	GBE_ERROR_VERIFY_FAILED, /* a copy is not its source, or a backup is not sound */
 	GBE_ERROR_PARTIAL,     /* failed part-way; recorded, the next start finishes or undoes it */
 	GBE_ERROR_CANNOT_TELL, /* the question has no answer at the moment */
 } GbeErrorCode;
@@ -29,8 +30,8 @@ typedef enum {
 GQuark gbe_error_quark(void);
 
 /* Sets @error from @errsv (an errno value) as "<formatted>: <strerror>". ENOSPC and EDQUOT become
- * GBE_ERROR_NO_SPACE, ENOENT GBE_ERROR_NOT_FOUND, EOPNOTSUPP/ENOSYS GBE_ERROR_UNSUPPORTED, the rest
- * GBE_ERROR_FAILED. Always returns false, so that a caller can return it. */
+ * GBE_ERROR_NO_SPACE, ENOENT GBE_ERROR_NOT_FOUND, EOPNOTSUPP/ENOSYS GBE_ERROR_UNSUPPORTED, EIO, EUCLEAN and
+ * EBADMSG GBE_ERROR_UNREADABLE, the rest GBE_ERROR_FAILED. Always returns false, so that a caller can return it. */
 bool gbe_throw_errno(GError **error, int errsv, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 /* Sets @error with @code. Always returns false. */

@@ -24,6 +24,7 @@ gbe_exit_status_of(const GError *error)
 	case GBE_ERROR_FAILED:
 	case GBE_ERROR_NOT_FOUND:
 	case GBE_ERROR_CORRUPT:
+	case GBE_ERROR_UNREADABLE:
 	case GBE_ERROR_NO_SPACE:
 	case GBE_ERROR_UNSUPPORTED:
 	default:

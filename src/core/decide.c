@@ -311,7 +311,7 @@ why_impossible(const GbeFacts *facts)
 	/* Tried by this very start. */
 	if (backup != NULL && facts->rejected != NULL &&
 	    g_hash_table_contains(facts->rejected, backup->name))
-		return "the backup does not validate, or cannot be read";
+		return "the backup does not validate, or nobody could look";
 	return "the backup is not there, is graded bad, or is a cluster member's";
 }
 

@@ -72,6 +72,7 @@ gboolean
 gbe_facts_note_unread(GbeFacts *facts, const GError *error)
 {
 	if (!g_error_matches(error, GBE_ERROR, GBE_ERROR_FAILED) &&
+	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
 	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE))
 		return FALSE;
 	if (facts->unread == NULL)

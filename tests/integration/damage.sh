@@ -166,18 +166,23 @@ manifest() {
 	gbe status >/dev/null
 }
 
-# Data of a backup that is not what its manifest says.
-backup_data() {
-	local entry file
-
+# failed_with_backup KIND: B is red and down; of A there is the backup $entry, whose database is $file.
+failed_with_backup() {
 	a_green "$1"
 	into_b
 	b_writes
 	judge red
 	B_STATE=$(etcd_state)
 	entry=$(json '[.[] | select(.deployment == "'"${DEPLOYMENT[A]}"'")][0].name' list)
-	shutdown
 	file=$(find "$ROOT/$STATE_DIR/backups/$entry/data/member/snap" -name db)
+	shutdown
+}
+
+# Data of a backup that is not what its manifest says.
+backup_data() {
+	local entry file
+
+	failed_with_backup "$1"
 	[[ $1 != btrfs-subvol ]] || # a snapshot cannot be changed by accident
 		btrfs property set -ts "$ROOT/$STATE_DIR/backups/$entry/data" ro false
 	truncate -s -4096 "$file"
@@ -188,27 +193,20 @@ backup_data() {
 	assert_json "[.[] | select(.name == \"$entry\")][0].grade" bad list
 }
 
-# A disk that does not answer says nothing about the backup on it.
-backup_unreadable() {
+# What the disk does not give is damaged; what a process has no memory for is not.
+backup_unreadable() { # KIND ERROR TEXT STATUS GRADE
 	local entry file
 
-	a_green "$1"
-	into_b
-	b_writes
-	judge red
-	B_STATE=$(etcd_state)
-	entry=$(json '[.[] | select(.deployment == "'"${DEPLOYMENT[A]}"'")][0].name' list)
-	file=$(find "$ROOT/$STATE_DIR/backups/$entry/data/member/snap" -name db)
-	shutdown
-	TRACER=(strace -f -qq -o /dev/null -P "$file" -e trace=pread64 -e inject=pread64:error=EIO)
+	failed_with_backup "$1"
+	TRACER=(strace -f -qq -o /dev/null -P "$file" -e trace=pread64 -e "inject=pread64:error=$2")
 	power_on
 	booted B
-	assert_exit 7 gbe restore -n "$entry"
+	assert_exit "$4" gbe restore -n "$entry"
 	TRACER=()
 	started
-	assert_match "what prerun says" "$(<"$PRERUN_LOG")" "*$entry*cannot be told*Input/output error*"
+	assert_match "what prerun says" "$(<"$PRERUN_LOG")" "*Cannot use the backup*$entry*$3*"
 	holds "a backup that cannot be read is not restored" "$B_STATE"
-	assert_json "[.[] | select(.name == \"$entry\")][0].grade" good list
+	assert_json "[.[] | select(.name == \"$entry\")][0].grade" "$5" list
 }
 
 damage() { # KIND: every way, in turn
@@ -230,5 +228,6 @@ for kind in $EVERY_FS; do
 	run_case "damage-stamp_mature-empty@$kind" stamp_mature "$kind" empty
 	run_case "damage-backup-data@$kind" backup_data "$kind"
 done
-run_case damage-backup-unreadable@xfs backup_unreadable xfs
+run_case damage-backup-unreadable-disk@xfs backup_unreadable xfs EIO "Input/output error" 5 bad
+run_case damage-backup-unreadable-memory@xfs backup_unreadable xfs ENOMEM "cannot be told*Cannot allocate memory" 7 good
 suite_end

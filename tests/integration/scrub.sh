@@ -96,6 +96,28 @@ last_rots() { # KIND
 	assert_eq key "$(get secret)" "never seen twice"
 }
 
+# The disk does not give the last good one, as btrfs says of what has rotted: the same.
+last_unreadable() { # KIND
+	local newest file
+
+	ready "$1"
+	judge green
+	scrub
+	newest=$(last_good)
+	file=$(data_of "$newest" || true)/member/snap/db
+	clock_set $((8 * 24 * 3600))
+	TRACER=(strace -f -qq -o /dev/null -P "$file" -e trace=pread64 -e inject=pread64:error=ENOMEM)
+	scrub
+	assert_eq "who could not look" "$SCRUB" 1
+	assert_eq "grade" "$(backups ".name == \"$newest\" and .grade == \"good\"")" 1
+	TRACER=("${TRACER[@]/ENOMEM/EIO}")
+	scrub
+	TRACER=()
+	assert_eq scrub "$SCRUB" 0
+	assert_match motd "$(motd)" "*scrub of $newest failed: the last good backup has rotted*Input/output error*"
+	assert_eq "grade" "$(backups ".name == \"$newest\" and .grade == \"bad\"")" 1
+}
+
 # An older one rots: graded and said, and no person is called.
 older_rots() {
 	local older
@@ -161,6 +183,7 @@ suite_begin "$@"
 for kind in xfs btrfs-subvol ext4; do
 	run_case "scrub-records@$kind" records "$kind"
 	run_case "scrub-last-rots@$kind" last_rots "$kind"
+	run_case "scrub-last-unreadable@$kind" last_unreadable "$kind"
 done
 run_case scrub-older-rots older_rots
 run_case scrub-new-one-is-rotten new_one_is_rotten

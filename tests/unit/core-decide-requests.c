@@ -86,7 +86,8 @@ START_TEST(a_request_whose_backup_was_tried_says_so)
 	plan = gbe_decide(facts);
 	assert_rules(plan, "6");
 	ck_assert(plan->drop_request);
-	ck_assert_str_eq(plan->request_failed, "the backup does not validate, or cannot be read");
+	ck_assert_str_eq(plan->request_failed,
+			 "the backup does not validate, or nobody could look");
 }
 END_TEST
 
