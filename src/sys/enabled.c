@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/enabled.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,22 +16,42 @@ static const char *const unit_dirs[] = {
     "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 };
 
-/* What @name is below @dir_fd. */
-static GbeUnitFile
-look_at(int dir_fd, const char *name)
+/* What @name is below @dir_fd; @path: the directory, for messages. */
+static bool
+look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, GError **error)
 {
 	char target[sizeof("/dev/null") + 1] = "";
 	struct stat st;
 	ssize_t length;
 
+	*ret_found = GBE_UNIT_ABSENT;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return GBE_UNIT_ABSENT;
-	if (S_ISREG(st.st_mode))
-		return st.st_size == 0 ? GBE_UNIT_MASKED : GBE_UNIT_PRESENT;
+		return errno == ENOENT ||
+		       gbe_throw_errno(error, errno, "look at %s/%s", path, name);
+	*ret_found = GBE_UNIT_PRESENT;
+	if (S_ISREG(st.st_mode)) {
+		if (st.st_size == 0)
+			*ret_found = GBE_UNIT_MASKED;
+		return true;
+	}
 	length = readlinkat(dir_fd, name, target, sizeof(target) - 1);
 	if (length == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", 9) == 0)
-		return GBE_UNIT_MASKED;
-	return GBE_UNIT_PRESENT;
+		*ret_found = GBE_UNIT_MASKED;
+	return true;
+}
+
+/* What wants or requires ours, by the link in one such directory. What is no directory says nothing. */
+static bool
+look_at_link(int dir_fd, const char *path, const char *name, const char *unit,
+	     GbeUnitFile *ret_found, GError **error)
+{
+	gbe_autofd int fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	*ret_found = GBE_UNIT_ABSENT;
+	if (fd >= 0)
+		return look_at(fd, path, unit, ret_found, error);
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
+	       gbe_throw_errno(error, errno, "open %s/%s", path, name);
 }
 
 /* One directory of units: which units want ours? A link in a higher directory decides over one of the
@@ -45,13 +66,12 @@ find_wants(int dir_fd, const char *path, const char *unit, GHashTable *decided, 
 		return false;
 	for (guint i = 0; i < names->len; i++) {
 		const char *name = names->pdata[i];
-		gbe_autofd int wants_fd = -1;
 		GbeUnitFile found;
 
 		if (!g_str_has_suffix(name, ".wants") && !g_str_has_suffix(name, ".requires"))
 			continue;
-		wants_fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		found = wants_fd < 0 ? GBE_UNIT_ABSENT : look_at(wants_fd, unit);
+		if (!look_at_link(dir_fd, path, name, unit, &found, error))
+			return false;
 		if (found != GBE_UNIT_ABSENT && g_hash_table_add(decided, g_strdup(name)))
 			*wanted = *wanted || found == GBE_UNIT_PRESENT;
 	}
@@ -78,15 +98,18 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 	for (gsize i = 0; i < G_N_ELEMENTS(unit_dirs); i++) {
 		g_autoptr(GError) local = NULL;
 		gbe_autofd int fd = -1;
-		GbeUnitFile found;
+		GbeUnitFile found = GBE_UNIT_ABSENT;
 
 		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, &local)) {
 			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				keep_first(&unreadable, local);
 			continue;
 		}
-		found = placed ? GBE_UNIT_ABSENT : look_at(fd, unit);
-		if (found == GBE_UNIT_MASKED) {
+		if (!placed && !look_at(fd, unit_dirs[i], unit, &found, &local)) {
+			keep_first(&unreadable, local);
+			continue;
+		}
+		if (found == GBE_UNIT_MASKED && unreadable == NULL) {
 			*ret_why = g_strdup("masked");
 			return GBE_NO;
 		}
@@ -111,9 +134,9 @@ find_file(int root_fd, const char *unit)
 		gbe_autofd int fd = -1;
 		GbeUnitFile found;
 
-		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL))
+		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL) ||
+		    !look_at(fd, unit_dirs[i], unit, &found, NULL))
 			continue;
-		found = look_at(fd, unit);
 		if (found != GBE_UNIT_ABSENT)
 			return found;
 	}
@@ -173,9 +196,10 @@ gbe_unit_is_known(int root_fd, const char *service)
 		return TRUE;
 	for (gsize i = 0; i < G_N_ELEMENTS(made); i++) {
 		gbe_autofd int fd = -1;
+		GbeUnitFile found;
 
 		if (gbe_open_in_root(root_fd, made[i], O_RDONLY | O_DIRECTORY, &fd, NULL) &&
-		    look_at(fd, service) != GBE_UNIT_ABSENT)
+		    look_at(fd, made[i], service, &found, NULL) && found != GBE_UNIT_ABSENT)
 			return TRUE;
 	}
 	return gbe_unit_is_generated(root_fd, service);

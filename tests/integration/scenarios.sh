@@ -31,14 +31,18 @@ scene_first_start() {
 
 # greenboot is installed and not enabled: nobody judges
 scene_not_enabled() {
+	local failing
+
 	device "$1"
 	greenboot_disable
 	power_on
 	put_many base 10
 	assert_json .greenboot.enabled false status
-	TRACER=(strace -f -qq -o /dev/null -P "$ROOT/usr/lib/systemd/system" -e trace=getdents64
-		-e inject=getdents64:error=EIO)
-	assert_json .greenboot.enabled null status
+	for failing in getdents64:error=EIO newfstatat:error=EIO:when=1; do
+		TRACER=(strace -f -qq -o /dev/null -P "$ROOT/usr/lib/systemd/system" -e "trace=${failing%%:*}"
+			-e "inject=$failing")
+		assert_json .greenboot.enabled null status
+	done
 	TRACER=()
 	into_b
 	b_writes
