@@ -123,6 +123,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
 				 .action = "backup"};
 
+	/* What etcd had open is looked into now. */
 	gbe_observe_inside(observed);
 	manifest = describe(session, options, live);
 	result->name = g_strdup(manifest->name);
@@ -162,6 +163,7 @@ gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult 
 {
 	GbeSessionOptions how = {.operation = "backup",
 				 .data = TRUE,
+				 .inside = TRUE,
 				 .dry_run = options->dry_run,
 				 .stop_allowed = options->stop,
 				 .open_allowed = options->live};

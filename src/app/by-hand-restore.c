@@ -261,7 +261,6 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	const GbeManifest *source;
 	gboolean open = session->observed->facts->data_open == GBE_YES;
 
-	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
 	    !check_all(session, source, options->force, error))
 		return false;
@@ -294,6 +293,7 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 	GbeSessionOptions how = {.operation =
 				     options->target == GBE_BY_HAND_UNDO ? "undo" : "restore",
 				 .data = TRUE,
+				 .inside = TRUE,
 				 .dry_run = options->dry_run,
 				 .stop_allowed = options->stop};
 	g_auto(GbeByHandResult) result = {0};

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
 	const char *operation; /* "backup" ... */
 	gboolean data;	       /* the data is touched: etcd's lock is wanted */
+	gboolean inside;       /* what is in it, too, where nobody has it open */
 	gboolean dry_run;      /* look only: no lock, nothing repaired */
 	gboolean stop_allowed; /* --stop was given */
 	gboolean open_allowed; /* --live was given */

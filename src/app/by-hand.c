@@ -71,7 +71,8 @@ static bool
 observe(GbeSession *session, const GbeSessionOptions *options, GError **error)
 {
 	GbeObserveOptions how = {.repair = !options->dry_run,
-				 .lock_data = options->data && !options->dry_run};
+				 .lock_data = options->data && !options->dry_run,
+				 .inside = options->inside};
 
 	return gbe_observe(session->app, &how, &session->observed, error);
 }

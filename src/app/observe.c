@@ -271,9 +271,15 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 		facts->store_fs = g_strdup(o->store->fs);
 	}
 	observe_sequences(o);
-	observe_versions(app, options->lock_data, facts);
-	observe_request(app, facts);
 	return true;
+}
+
+/* What the records say of the deployment and the run that are booted. */
+static void
+observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
+{
+	observe_versions(app, options->lock_data, o->facts);
+	observe_request(app, o->facts);
 }
 
 bool
@@ -281,13 +287,20 @@ gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_obs
 	    GError **error)
 {
 	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
+	bool seen;
 
 	o->lock_fd = -1;
 	o->facts = gbe_facts_new();
+	gbe_deployments_load_ahead(app->root_fd, app->root_path);
+	seen = observe_records(app, options, o, error);
+	if (seen && options->inside)
+		gbe_observe_inside(o);
+	/* Also after an error: it waits for what was begun. */
 	observe_system(app, o);
-	observe_greenboot(app, o);
-	if (!observe_records(app, options, o, error))
+	if (!seen)
 		return false;
+	observe_greenboot(app, o);
+	observe_booted(app, options, o);
 	if (o->store->fd >= 0 && (o->data->fd >= 0 || o->data->parent_fd >= 0))
 		o->facts->clones = gbe_probe_clone(
 		    o->data->fd >= 0 ? o->data->fd : o->data->parent_fd, o->store->fd);
@@ -358,6 +371,7 @@ gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *ob
 	o->facts = facts_again(observed->facts);
 	if (!observe_records(app, options, o, error))
 		return false;
+	observe_booted(app, options, o);
 	gbe_facts_free(observed->facts);
 	gbe_data_free(observed->data);
 	gbe_store_free(observed->store);

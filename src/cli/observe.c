@@ -59,9 +59,9 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 }
 
 bool
-gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **error)
+gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed, GError **error)
 {
-	GbeObserveOptions options = {0};
+	GbeObserveOptions options = {.inside = inside};
 	gboolean denied;
 
 	return open_state(cli, &denied, error) &&

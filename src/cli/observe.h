@@ -9,8 +9,9 @@
 /* Observes without a lock and without repairs. *ret_observed NULL: only root may, and status.json is
  * there to be read instead (gbe_cli_read_status(), gbe_cli_read_list()). */
 bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
-/* The same for verbs that nothing stands in for. */
-bool gbe_cli_observe_as_root(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
+/* The same for verbs that nothing stands in for; with @inside also what is in etcd's files. */
+bool gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed,
+			     GError **error) GBE_CHECKED;
 /* The backup of that name; GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. Borrowed. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

@@ -107,9 +107,8 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 					 "'greenboot-etcd --help'.");
 		options.deliberate = gbe_tri(g_str_equal(arg_return, "deliberate"));
 	}
-	if (!gbe_cli_observe_as_root(cli, &observed, error))
+	if (!gbe_cli_observe_as_root(cli, TRUE, &observed, error))
 		return false;
-	gbe_observe_inside(observed);
 	if (!gbe_explain(observed, &options, &object, error))
 		return false;
 	if (cli->json)

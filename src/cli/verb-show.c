@@ -102,7 +102,7 @@ gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(JsonObject) object = NULL;
 	const GbeManifest *manifest;
 
-	if (!gbe_cli_observe_as_root(cli, &observed, error) ||
+	if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error) ||
 	    !gbe_cli_find_backup(observed, arguments[0], &manifest, error) ||
 	    !describe(observed, manifest, &object, error))
 		return false;

@@ -94,7 +94,7 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 	if (names) {
 		g_autoptr(GbeObserved) observed = NULL;
 
-		if (!gbe_cli_observe_as_root(cli, &observed, error) ||
+		if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error) ||
 		    !verify_store(cli, observed, arguments, options, all, error))
 			return false;
 	}

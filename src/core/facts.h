@@ -72,7 +72,7 @@ typedef struct {
 	GPtrArray *gone;      /* of GbeGone */
 	GPtrArray *attempts;  /* of GbeAttempt */
 	GHashTable *taken;    /* every name in the store, of whatever it is; NULL: none */
-	GHashTable *rejected; /* names that did not validate in this start; NULL: none */
+	GHashTable *rejected; /* names: left out of this start; NULL: none */
 	char *
 	    unread; /* a record or a manifest that is there and could not be read now; NULL: none */
 	GbeRequest request;

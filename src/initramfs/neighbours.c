@@ -11,6 +11,11 @@
 #include "sys/ostree.h"
 #include "sys/units.h"
 
+void
+gbe_ostree_load_ahead(void)
+{
+}
+
 bool
 gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError **error)
 {

@@ -26,6 +26,7 @@ loader_clear(Loader *loader)
 	gbe_close_fd(&loader->sysroot_fd);
 	g_clear_pointer(&loader->ostree, gbe_ostree_free);
 }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Loader, loader_clear)
 
 void
 gbe_deployments_free(GbeDeployments *deployments)
@@ -227,28 +228,49 @@ take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline 
 	take_booted_dir(deployments, loader, &dir);
 }
 
-GbeDeployments *
-gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline)
+static void
+loader_init(Loader *loader, int root_fd, const char *root_path)
 {
-	__attribute__((cleanup(loader_clear))) Loader loader = {
+	*loader = (Loader){
 	    .root_fd = root_fd,
 	    .is_root = strcmp(root_path, "/") == 0,
 	    .sysroot_fd = -1,
 	};
+}
+
+/* A sysroot on a machine that has not booted from it is somebody's build directory. */
+static bool
+open_sysroot(Loader *loader, GbeTri ostree, GError **error)
+{
+	if (ostree == GBE_NO && loader->is_root)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "this is not an ostree system");
+	return find_sysroot(loader, error);
+}
+
+void
+gbe_deployments_load_ahead(int root_fd, const char *root_path)
+{
+	g_auto(Loader) loader;
+
+	loader_init(&loader, root_fd, root_path);
+	if (open_sysroot(&loader, path_exists(root_fd, BOOTED_FLAG), NULL))
+		gbe_ostree_load_ahead();
+}
+
+GbeDeployments *
+gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline)
+{
+	g_auto(Loader) loader;
 	GbeDeployments *deployments = g_new0(GbeDeployments, 1);
 	g_autoptr(GError) local = NULL;
 
+	loader_init(&loader, root_fd, root_path);
 	deployments->ostree = path_exists(root_fd, BOOTED_FLAG);
-	/* A sysroot on a machine that has not booted from it is somebody's build directory. */
-	if (deployments->ostree == GBE_NO && loader.is_root) {
-		deployments->list_why = g_strdup("this is not an ostree system");
-	} else if (!find_sysroot(&loader, &local)) {
+	if (!open_sysroot(&loader, deployments->ostree, &local) ||
+	    !gbe_ostree_open(loader.sysroot_fd, loader.is_root, &loader.ostree, &local))
 		deployments->list_why = g_strdup(local->message);
-	} else if (!gbe_ostree_open(loader.sysroot_fd, loader.is_root, &loader.ostree, &local)) {
-		deployments->list_why = g_strdup(local->message);
-	} else {
+	else
 		take_list(deployments, &loader);
-	}
 
 	if (deployments->ostree == GBE_NO)
 		deployments->booted_why = g_strdup("this is not an ostree system");

@@ -25,6 +25,9 @@ typedef struct {
 void gbe_deployments_free(GbeDeployments *deployments);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDeployments, gbe_deployments_free)
 
+/* Begins what gbe_deployments_load() takes longest for, loading libostree, where that is going to be wanted: what
+ * is done until then is done beside it. */
+void gbe_deployments_load_ahead(int root_fd, const char *root_path);
 /* Never fails: what could not be read is unknown with its reason. @root_path: "/" or DIR. */
 GbeDeployments *gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline);
 /* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). */

@@ -27,6 +27,32 @@ struct GbeOstree {
 	OstreeSysroot *sysroot;
 };
 
+static GThread *ahead; /* that loads it; NULL: none, or waited for */
+
+/* A failure is gbe_ostree_open()'s, which tries again. */
+static gpointer
+load(gpointer unused)
+{
+	bool is_there = gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), NULL);
+
+	return GINT_TO_POINTER(is_there);
+}
+
+void
+gbe_ostree_load_ahead(void)
+{
+	if (ahead == NULL && lib.ostree_sysroot_new == NULL)
+		ahead = g_thread_try_new("libostree", load, NULL, NULL);
+}
+
+static bool
+loaded(GError **error)
+{
+	if (ahead != NULL)
+		(void)g_thread_join(g_steal_pointer(&ahead));
+	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
+}
+
 /* The system itself has to be "/" to libostree. Elsewhere it gets the directory by its fd, so that a
  * symlink on the way to it cannot lead out of the root. */
 bool
@@ -38,7 +64,7 @@ gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError
 	g_autoptr(OstreeSysroot) sysroot = NULL;
 	g_autoptr(GError) local = NULL;
 
-	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
+	if (!loaded(&local))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
 	sysroot = lib.ostree_sysroot_new(file);
 	if (!lib.ostree_sysroot_load(sysroot, NULL, error)) {

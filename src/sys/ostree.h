@@ -12,6 +12,10 @@ typedef struct {
 	const char *unlocked; /* libostree's word for how; NULL: it is not */
 } GbeOstreeDeployment;
 
+/* Begins to load libostree in a thread, beside what the caller does until gbe_ostree_open(), which waits for it
+ * and says what is wrong. The dynamic linker takes twenty times as long for it and what comes with it as libostree
+ * for a sysroot. Nothing where it is loaded. */
+void gbe_ostree_load_ahead(void);
 /* @is_root: the system itself, so that it knows which deployment is booted. GBE_ERROR_CANNOT_TELL. */
 bool gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree,
 		     GError **error) GBE_CHECKED;
