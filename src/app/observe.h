@@ -26,8 +26,7 @@ typedef struct {
 typedef struct {
 	gboolean repair; /* we hold our lock: broken records may be set aside, the store be made */
 	gboolean lock_data; /* take and keep etcd's lock */
-	gboolean
-	    inside; /* gbe_observe_inside() as well, while libostree is loaded; not for ..._again() */
+	gboolean inside;    /* gbe_observe_inside(), too; not of gbe_observe_again() */
 } GbeObserveOptions;
 
 bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,

@@ -34,7 +34,7 @@ typedef struct {
 	static const GbeSymbol lib_symbols[] = {functions(GBE_DLOPEN_SYMBOL)}
 
 /* Loads the library, for as long as the process lives, and fills in the functions: all of them or none. Nothing
- * is done where they are filled in. Each library from one thread at a time. GBE_ERROR_UNSUPPORTED: it is not installed, or
- * lacks one of them. */
+ * is done where they are filled in. Each library from one thread at a time. GBE_ERROR_UNSUPPORTED: it is not
+ * installed, or lacks one of them. */
 bool gbe_dlopen(const char *soname, const GbeSymbol *symbols, gsize n_symbols,
 		GError **error) GBE_CHECKED;

@@ -27,7 +27,7 @@ look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, 
 	*ret_found = GBE_UNIT_ABSENT;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ||
-		       gbe_throw_errno(error, errno, "look at %s/%s", path, name);
+		       gbe_throw_errno(error, errno, "cannot look at %s/%s", path, name);
 	*ret_found = GBE_UNIT_PRESENT;
 	if (S_ISREG(st.st_mode)) {
 		if (st.st_size == 0)
@@ -46,12 +46,15 @@ look_at_link(int dir_fd, const char *path, const char *name, const char *unit,
 	     GbeUnitFile *ret_found, GError **error)
 {
 	gbe_autofd int fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	g_autofree char *links = NULL;
 
 	*ret_found = GBE_UNIT_ABSENT;
-	if (fd >= 0)
-		return look_at(fd, path, unit, ret_found, error);
+	if (fd >= 0) {
+		links = g_build_filename(path, name, NULL);
+		return look_at(fd, links, unit, ret_found, error);
+	}
 	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
-	       gbe_throw_errno(error, errno, "open %s/%s", path, name);
+	       gbe_throw_errno(error, errno, "cannot open %s/%s", path, name);
 }
 
 /* One directory of units: which units want ours? A link in a higher directory decides over one of the
