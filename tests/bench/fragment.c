@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * fragment FILE EXTENTS: overwrites single blocks of a file that shares its blocks with another one (or
- * lies on btrfs), evenly over its length, so that it ends up in about EXTENTS extents: each such block
- * goes elsewhere and is one, and so is what is left between two of them.
+ * fragment FILE EXTENTS: writes single blocks of a file that shares its blocks with another one (or lies
+ * on btrfs) once more, as they are, evenly over its length, so that it ends up in about EXTENTS extents:
+ * each such block goes elsewhere and is one, and so is what is left between two of them.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,13 +35,12 @@ main(int argc, char **argv)
 		return 1;
 	}
 	for (long i = 0; i < count; i++) {
-		/* Not the first block of a stride: the meta pages stay as they are. */
 		off_t at = (off_t)(i * stride + stride / 2 + 1) * BLOCK;
 
 		if (at + BLOCK > st.st_size)
 			break;
-		memset(block, (int)(i & 0xff), sizeof block);
-		if (pwrite(fd, block, sizeof block, at) != (ssize_t)sizeof block) {
+		if (pread(fd, block, sizeof block, at) != (ssize_t)sizeof block ||
+		    pwrite(fd, block, sizeof block, at) != (ssize_t)sizeof block) {
 			perror(argv[1]);
 			return 1;
 		}

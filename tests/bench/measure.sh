@@ -21,6 +21,20 @@ median() {
 
 best() { [[ ! -e $SAMPLES/$1 ]] || sort -n "$SAMPLES/$1" | head -n 1; }
 
+# interval OURS THEIRS: LOW, HIGH of the ratio within a round, which has its true median in between with at
+# least 95 % (the sign test, turned round: no distribution is assumed); nothing where there are too few rounds.
+# The nth sample of both is of the same round.
+interval() {
+	[[ ! -e $SAMPLES/$1 || ! -e $SAMPLES/$2 ]] || paste "$SAMPLES/$1" "$SAMPLES/$2" |
+		awk 'NF == 2 { printf "%.4f\n", $1 / $2 }' | sort -n | awk '{ v[NR] = $1 }
+			END {
+				most = 0.025 * 2 ^ NR
+				for (way = sum = 1; sum <= most && 2 * k < NR; sum += way)
+					way *= (NR - k) / ++k
+				if (k) printf "%.2f %.2f\n", v[k], v[NR + 1 - k]
+			}'
+}
+
 # Nothing that an earlier operation left to be done later (unlinked files, deleted subvolumes) is charged
 # to the next one: all of that is worked off before a file system is read-only.
 settle() {

@@ -8,6 +8,7 @@
 LIMITS=()
 LOST=()
 MISSED=0
+LEVEL_WITH=0
 
 ms() { [[ ! $1 ]] && echo - || awk -v us="$1" 'BEGIN { printf us < 99950 ? "%.1f" : "%.0f", us / 1000 }'; }
 kib() { [[ ! $1 ]] && echo - || awk -v b="$1" 'BEGIN { printf "%.0f", b / 1024 }'; }
@@ -62,6 +63,18 @@ limit() {
 	fi
 }
 
+# limit_no_longer WHAT RATIO LOW: no longer than the other takes. Two that take the same time are above 1.00
+# in every other run: that is level with it, where the rounds do not tell the two apart (LOW, the lower end
+# of their interval, is not above 1.00) and the ratio is small enough to be one of those.
+limit_no_longer() {
+	if [[ $3 ]] && awk -v r="$2" -v low="$3" 'BEGIN { exit !(r > 1 && r <= 1.05 && low <= 1) }'; then
+		LIMITS+=("| $1 | $2 | 1.00 | level |")
+		LEVEL_WITH=$((LEVEL_WITH + 1))
+	else
+		limit "$1" "$2" 1.00
+	fi
+}
+
 # loses WHAT RATIO: a comparison, whether there is a limit for it or not.
 loses() {
 	[[ $2 == - ]] || ! awk -v a="$2" 'BEGIN { exit !(a > 1) }' || LOST+=("- $1: $2 times")
@@ -80,7 +93,7 @@ report_end() {
 	for line in "${LOST[@]}"; do
 		echo "$line"
 	done
-	printf '\n%d limits, %d missed\n' "${#LIMITS[@]}" "$MISSED"
+	printf '\n%d limits, %d missed, %d level\n' "${#LIMITS[@]}" "$MISSED" "$LEVEL_WITH"
 }
 
 machine() {
