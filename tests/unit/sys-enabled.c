@@ -28,8 +28,8 @@ START_TEST(masks)
 	ck_assert_int_eq(look("a.service"), GBE_UNIT_MASKED);
 	root_write("etc/systemd/system/a.service", "[Service]\n");
 	ck_assert_int_eq(look("a.service"), GBE_UNIT_PRESENT);
-	root_remove("etc/systemd/system/a.service");
-	root_link("/dev/null", "etc/systemd/system/a.service");
+	root_write("run/systemd/system/a.service", "[Service]\n");
+	root_link("etc/systemd/system/a.service", "/dev/null");
 	ck_assert_int_eq(look("a.service"), GBE_UNIT_MASKED);
 }
 END_TEST
@@ -46,6 +46,57 @@ START_TEST(instances)
 }
 END_TEST
 
+/* @why: a part of it; NULL where there has to be none. */
+static void
+ck_enabled(GbeTri expected, const char *why)
+{
+	g_autofree char *got = NULL;
+
+	ck_assert_int_eq(gbe_unit_enabled(root_fd, "a.service", &got), expected);
+	if (why == NULL)
+		ck_assert_ptr_null(got);
+	else
+		ck_assert_msg(got != NULL && strstr(got, why) != NULL, "%s", got);
+}
+
+/* Such a name says nothing about any unit: not even that something is wrong. */
+START_TEST(no_directory_of_links)
+{
+	root_write("usr/lib/systemd/system/a.service", "[Service]\n");
+	root_write("etc/systemd/system/file.wants", "");
+	root_link("etc/systemd/system/loop.wants", "loop.wants");
+	root_link("etc/systemd/system/dangling.wants", "nowhere");
+	ck_enabled(GBE_NO, "not enabled");
+	root_link("usr/lib/systemd/system/b.target.wants/a.service", "../a.service");
+	ck_enabled(GBE_YES, NULL);
+}
+END_TEST
+
+/* What lies in a directory that cannot be looked at would decide over all below it: a mask that is found
+ * there decides nothing. */
+START_TEST(unknown)
+{
+	root_write("usr/lib/systemd/system/a.service", "[Service]\n");
+	root_link("usr/lib/systemd/system/b.target.wants/a.service", "../a.service");
+	root_link("run/systemd/system/a.service", "/dev/null");
+	ck_enabled(GBE_NO, "masked");
+	root_write("etc/systemd/system", "");
+	ck_enabled(GBE_UNKNOWN, "/etc/systemd/system");
+	root_remove("run/systemd/system/a.service");
+	ck_enabled(GBE_UNKNOWN, "/etc/systemd/system");
+	root_remove("etc/systemd/system");
+	root_link("etc/systemd/system", "system");
+	ck_enabled(GBE_UNKNOWN, "/etc/systemd/system");
+	root_remove("etc/systemd/system");
+	ck_enabled(GBE_YES, NULL);
+	/* Above it, the mask decides whatever else there is. */
+	root_write("usr/local/lib/systemd/system", "");
+	ck_enabled(GBE_UNKNOWN, "/usr/local/lib/systemd/system");
+	root_link("run/systemd/system/a.service", "/dev/null");
+	ck_enabled(GBE_NO, "masked");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -56,6 +107,8 @@ main(void)
 	tcase_add_test(files, where_units_lie);
 	tcase_add_test(files, masks);
 	tcase_add_test(files, instances);
+	tcase_add_test(files, no_directory_of_links);
+	tcase_add_test(files, unknown);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }
