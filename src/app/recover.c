@@ -218,13 +218,13 @@ is_staging(const char *name)
 }
 
 static bool
-recover_stagings(Recover *r, int parent_fd, GError **error)
+recover_stagings(Recover *r, int parent_fd, const char *parent, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
 	if (parent_fd < 0)
 		return true;
-	if (!gbe_list_at(parent_fd, "the directory with staging trees", &names, error))
+	if (!gbe_list_at(parent_fd, parent, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++)
 		if (is_staging(names->pdata[i]) &&
@@ -287,6 +287,8 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	GbeRecovery recovery = {0};
 	Recover r = {.app = app, .data = data, .store = store, .recovery = &recovery};
 	g_autoptr(GbeIntent) intent = NULL;
+	g_autofree char *parent = g_path_get_dirname(data->path);
+	g_autofree char *hidden = g_build_filename(data->path, GBE_HIDDEN_DIR, NULL);
 	gbe_autofd int hidden_fd = -1;
 	bool ok;
 
@@ -305,8 +307,9 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 		hidden_fd = -1;
 	ok = sweep_writes(&r, error) &&
 	     (intent == NULL || intent->step != GBE_STEP_ENTRIES || recover_entries(&r, error)) &&
-	     recover_stagings(&r, data->parent_fd, error) &&
-	     recover_stagings(&r, hidden_fd, error) && gbe_store_sweep(store, NULL, error) &&
+	     recover_stagings(&r, data->parent_fd, parent, error) &&
+	     recover_stagings(&r, hidden_fd, hidden, error) &&
+	     gbe_store_sweep(store, NULL, error) &&
 	     (intent != NULL ? gbe_state_remove(app, GBE_STATE_INTENT, error)
 			     : !recovery.recovered || gbe_state_sync(app, error));
 	*ret_recovery = recovery;

@@ -81,7 +81,7 @@ prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
 		r->intent->displaced = gbe_manifest_copy(displaced);
 	} else {
 		if (!gbe_entries_plan(data->fd, data->fd, NULL, &entries, error))
-			return false;
+			return gbe_prefix(error, "%s", data->path);
 		if (*entries == NULL && !data->mount_point)
 			return true;
 		r->intent->displaced = manifest_of_the_rest(r);
@@ -246,7 +246,7 @@ stage(Restore *r, GbeManifest *displaced, GError **error)
 		r->intent->step = GBE_STEP_ENTRIES;
 		if (!gbe_entries_plan(r->observed->data->fd, r->tree_fd, last, &r->intent->entries,
 				      error))
-			return false;
+			return gbe_prefix(error, "%s", r->observed->data->path);
 	}
 	return make_durable(r, error);
 }

@@ -46,9 +46,9 @@ gbe_state_sweep(GbeApp *app, GError **error)
 
 	if (app->state_fd < 0)
 		return true;
-	return gbe_sweep_writes_at(app->state_fd, error) &&
+	return gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error) &&
 	       open_runs(app, FALSE, &runs_fd, error) &&
-	       (runs_fd < 0 || gbe_sweep_writes_at(runs_fd, error));
+	       (runs_fd < 0 || gbe_sweep_writes_at(runs_fd, RUNS_DIR, error));
 }
 
 static int

@@ -146,11 +146,11 @@ gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, m
 }
 
 bool
-gbe_sweep_writes_at(int dir_fd, GError **error)
+gbe_sweep_writes_at(int dir_fd, const char *what, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (!gbe_list_at(dir_fd, "a directory with unfinished writes", &names, error))
+	if (!gbe_list_at(dir_fd, what, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++)
 		if (g_str_has_prefix(names->pdata[i], GBE_TMP_PREFIX) &&

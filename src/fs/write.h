@@ -28,8 +28,8 @@ bool gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize
 			  GError **error) GBE_CHECKED;
 bool gbe_write_publish_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* Removes the temporaries that a power cut or a kill left in a directory that is root's alone. Who writes in
- * it must hold a lock. Not flushed: one that comes back is swept again. */
-bool gbe_sweep_writes_at(int dir_fd, GError **error) GBE_CHECKED;
+ * it must hold a lock. Not flushed: one that comes back is swept again. @what: the directory, as people know it. */
+bool gbe_sweep_writes_at(int dir_fd, const char *what, GError **error) GBE_CHECKED;
 /* unlink and sync of the directory; a file that is not there is no error. */
 bool gbe_unlink_durable_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* Renames an unreadable record to "<name>.broken-<n>" (n from 1, at most 9 kept), durable. *ret_kept

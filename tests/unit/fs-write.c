@@ -165,7 +165,7 @@ START_TEST(what_was_cut_short_is_swept)
 	put_dir(".gbe-tmp.dir", 0700);
 	put(".gbe-tmp.dir/in it", "x");
 	ck_assert_int_eq(symlinkat("file", place, ".gbe-tmp.link"), 0);
-	ck_assert(gbe_sweep_writes_at(place, NULL));
+	ck_assert(gbe_sweep_writes_at(place, "place", NULL));
 	ck_assert(!is_there(".gbe-tmp.file"));
 	ck_assert(!is_there(".gbe-tmp.dir"));
 	ck_assert(!is_there(".gbe-tmp.link"));
