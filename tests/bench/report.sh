@@ -63,9 +63,9 @@ limit() {
 	fi
 }
 
-# limit_no_longer WHAT RATIO LOW: no longer than the other takes. Two that take the same time are above 1.00
-# in every other run: that is level with it, where the rounds do not tell the two apart (LOW, the lower end
-# of their interval, is not above 1.00) and the ratio is small enough to be one of those.
+# limit_no_longer WHAT RATIO LOW: ours takes no longer than the other. Of two that take the same time, ours is the
+# slower by a hair in every other run. Level: above 1.00, but not above 1.05, and the rounds do not tell the two
+# apart (LOW, the lower end of their interval, is not above 1.00).
 limit_no_longer() {
 	if [[ $3 ]] && awk -v r="$2" -v low="$3" 'BEGIN { exit !(r > 1 && r <= 1.05 && low <= 1) }'; then
 		LIMITS+=("| $1 | $2 | 1.00 | level |")

@@ -11,6 +11,10 @@
 /* More than the disk may be behind, and no multiple of what is handed on in one go. */
 #define LARGE (GBE_BEHIND_MAX + 17 * MIB + 4711)
 
+/* What a cold file may still have in memory, and another one has more of: not all of it, as some kernels take back
+ * what nobody seems to use (DAMON), whatever there is free. */
+#define COLD (GBE_BEHIND_MAX + 8 * MIB)
+
 static const GbeCloneOptions copy_and_compare = {.allowed = GBE_METHOD_COPY, .compare = TRUE};
 
 /* Is the file's beginning in memory only, without a place on the disk? */
@@ -84,13 +88,13 @@ START_TEST(what_is_cold_leaves_memory)
 		if (!place_is_known())
 			continue;
 		if (cold == GBE_COLD_SOURCE)
-			ck_assert_uint_le(resident("src/large"), GBE_BEHIND_MAX + 8 * MIB);
+			ck_assert_uint_le(resident("src/large"), COLD);
 		else
-			ck_assert_uint_ge(resident("src/large"), LARGE);
+			ck_assert_uint_gt(resident("src/large"), COLD);
 		if (cold == GBE_COLD_COPY)
-			ck_assert_uint_le(resident(copy), GBE_BEHIND_MAX + 8 * MIB);
+			ck_assert_uint_le(resident(copy), COLD);
 		else
-			ck_assert_uint_ge(resident(copy), LARGE);
+			ck_assert_uint_gt(resident(copy), COLD);
 	}
 }
 END_TEST
