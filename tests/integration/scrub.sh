@@ -10,13 +10,14 @@
 data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
 motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
 last_good() { json '[.[] | select(.grade == "good")][0].name' list; }
-# A byte of a value: nothing of etcd's own would notice.
+# A byte of a value, wherever it lies, also in pages that are free by now: nothing of etcd's own would notice.
 rot() { # DIR TEXT
 	local at
 	# (A snapshot is read-only.)
 	btrfs property set -f -ts "$1" ro false 2>/dev/null || true
-	at=$(grep -obUa "$2" "$1/member/snap/db" | head -n 1 | cut -d: -f1)
-	printf X | dd of="$1/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
+	grep -obUa "$2" "$1/member/snap/db" | while IFS=: read -r at _; do
+		printf X | dd of="$1/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
+	done
 }
 scrub() {
 	SCRUB=0
