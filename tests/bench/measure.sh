@@ -21,17 +21,17 @@ median() {
 
 best() { [[ ! -e $SAMPLES/$1 ]] || sort -n "$SAMPLES/$1" | head -n 1; }
 
-# interval OURS THEIRS: LOW, HIGH of the ratio within a round, which has its true median in between with at
+# interval OURS THEIRS: "LOW to HIGH" of the ratio within a round, which has its true median in between with at
 # least 95 % (the sign test, turned round: no distribution is assumed); nothing where there are too few rounds.
 # The nth sample of both is of the same round.
 interval() {
 	[[ ! -e $SAMPLES/$1 || ! -e $SAMPLES/$2 ]] || paste "$SAMPLES/$1" "$SAMPLES/$2" |
-		awk 'NF == 2 { printf "%.4f\n", $1 / $2 }' | sort -n | awk '{ v[NR] = $1 }
+		awk 'NF == 2 { printf "%.6f\n", $1 / $2 }' | sort -n | awk '{ v[NR] = $1 }
 			END {
 				most = 0.025 * 2 ^ NR
 				for (way = sum = 1; sum <= most && 2 * k < NR; sum += way)
 					way *= (NR - k) / ++k
-				if (k) printf "%.2f %.2f\n", v[k], v[NR + 1 - k]
+				if (k) printf "%.2f to %.2f\n", v[k], v[NR + 1 - k]
 			}'
 }
 

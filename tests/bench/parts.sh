@@ -51,17 +51,16 @@ part_copies() { # KIND
 
 # add_copies KIND DATA BYTES: what both() measured.
 add_copies() {
-	local operation engine cp rsync low high what
+	local operation engine cp rsync most=1.00 what
 
 	for operation in backup restore; do
 		engine=$(median "$operation.ours.engine")
 		cp=$(median "$operation.cp")
 		rsync=$(median "$operation.rsync")
-		read -r low high < <(interval "$operation.ours.engine" "$operation.cp") || true
 		what="$operation, $1, $2"
 		add_row "$operation" "$1" "$2" "$(ms "$engine")" "$(ms "$(median "$operation.ours")")" \
 			"$(ms "$cp")" "**$(ratio "$engine" "$cp")**" \
-			"${low:+$low to $high}" \
+			"$(interval "$operation.ours.engine" "$operation.cp")" \
 			"$(ratio "$(best "$operation.ours.engine")" "$(best "$operation.cp")")" \
 			"$(ratio "$(median "$operation.ours")" "$cp")" \
 			"$(ms "$rsync")" "$(ratio "$engine" "$rsync")" \
@@ -76,10 +75,9 @@ add_copies() {
 			"$(ms "$(median "$operation.ours.around")")" \
 			"$(ms "$(median "$operation.ours.cpu")")" "$(ms "$(median "$operation.cp.cpu")")"
 		if ! fs_clones "$1" && [[ $3 == "$HUNDRED" ]]; then
-			limit "$what: engine / cp" "$(ratio "$engine" "$cp")" 0.90
-		else
-			limit_no_longer "$what: engine / cp" "$(ratio "$engine" "$cp")" "${low-}"
+			most=0.90
 		fi
+		limit "$what: engine / cp" "$(ratio "$engine" "$cp")" "$most"
 		loses "$what: engine beside cp" "$(ratio "$engine" "$cp")"
 		loses "$what: whole command beside cp" "$(ratio "$(median "$operation.ours")" "$cp")"
 		loses "$what: engine beside rsync" "$(ratio "$engine" "$rsync")"

@@ -8,7 +8,6 @@
 LIMITS=()
 LOST=()
 MISSED=0
-LEVEL_WITH=0
 
 ms() { [[ ! $1 ]] && echo - || awk -v us="$1" 'BEGIN { printf us < 99950 ? "%.1f" : "%.0f", us / 1000 }'; }
 kib() { [[ ! $1 ]] && echo - || awk -v b="$1" 'BEGIN { printf "%.0f", b / 1024 }'; }
@@ -63,18 +62,6 @@ limit() {
 	fi
 }
 
-# limit_no_longer WHAT RATIO LOW: ours takes no longer than the other. Of two that take the same time, ours is the
-# slower by a hair in every other run. Level: above 1.00, but not above 1.05, and the rounds do not tell the two
-# apart (LOW, the lower end of their interval, is not above 1.00).
-limit_no_longer() {
-	if [[ $3 ]] && awk -v r="$2" -v low="$3" 'BEGIN { exit !(r > 1 && r <= 1.05 && low <= 1) }'; then
-		LIMITS+=("| $1 | $2 | 1.00 | level |")
-		LEVEL_WITH=$((LEVEL_WITH + 1))
-	else
-		limit "$1" "$2" 1.00
-	fi
-}
-
 # loses WHAT RATIO: a comparison, whether there is a limit for it or not.
 loses() {
 	[[ $2 == - ]] || ! awk -v a="$2" 'BEGIN { exit !(a > 1) }' || LOST+=("- $1: $2 times")
@@ -93,7 +80,7 @@ report_end() {
 	for line in "${LOST[@]}"; do
 		echo "$line"
 	done
-	printf '\n%d limits, %d missed, %d level\n' "${#LIMITS[@]}" "$MISSED" "$LEVEL_WITH"
+	printf '\n%d limits, %d missed\n' "${#LIMITS[@]}" "$MISSED"
 }
 
 machine() {
