@@ -29,7 +29,7 @@ for kind in ${FS:-ext4 xfs-noreflink xfs btrfs btrfs-subvol}; do
 	fs_format "$kind" "$GBE_MEM/image" 1G >/dev/null 2>&1
 	mount -o loop,noatime "$GBE_MEM/image" "$mount_point"
 	for program in "$PROGRAMS"/fs-*; do
-		[[ -x $program && ! -d $program && $program != *.* ]] || continue
+		[[ -x $program && ! -d $program && ${program##*/} != *.* ]] || continue
 		mkdir "$mount_point/work"
 		run_case "${program##*/}@$kind" passes "$program" "$kind" "$mount_point/work"
 		rm -rf -- "$mount_point/work"
