@@ -150,6 +150,7 @@ clone_data(Backup *b, GError **error)
 	b->manifest->method = result.method;
 	b->manifest->size = result.info.bytes;
 	b->timing.bytes_written = result.bytes_written;
+	b->timing.flushes_ahead = result.flushes_ahead;
 	b->compared = result.compared;
 	if (result.info.left_out != NULL && result.info.left_out->len > 0) {
 		g_autoptr(GStrvBuilder) names = g_strv_builder_new();

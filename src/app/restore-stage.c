@@ -120,6 +120,7 @@ gbe_restore_clone(Restore *r, GError **error)
 			       error))
 		return gbe_prefix(error, "stage %s", r->backup->name);
 	r->timing.bytes_written = result.bytes_written;
+	r->timing.flushes_ahead = result.flushes_ahead;
 	return gbe_open_dir_at(r->stage_fd, r->staging, &r->tree_fd, error) &&
 	       gbe_data_write_stamp_at(r->tree_fd, r->stamp, error);
 }

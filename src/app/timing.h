@@ -9,5 +9,6 @@ typedef struct {
 	gint64 clone_usec, verify_usec, sync_usec, publish_usec;
 	gint64 look_usec;      /* looking into etcd's files: what it is worth, not how it is kept */
 	guint64 bytes_written; /* data bytes really copied */
-	guint flushes;
+	guint flushes;	       /* each of which something rests on */
+	guint flushes_ahead;   /* none of which anything rests on: fs/flush-ahead.h */
 } GbeTiming;

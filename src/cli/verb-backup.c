@@ -72,6 +72,7 @@ timing_json(const GbeTiming *timing)
 	json_object_set_int_member(object, "sync_usec", timing->sync_usec);
 	json_object_set_int_member(object, "publish_usec", timing->publish_usec);
 	json_object_set_int_member(object, "flushes", timing->flushes);
+	json_object_set_int_member(object, "flushes_ahead", timing->flushes_ahead);
 	return object;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/fault.h"
 #include "fs/fiemap.h"
+#include "fs/flush-ahead.h"
 #include "fs/write-behind.h"
 
 #define BUFFER_SIZE (1024 * 1024)
@@ -49,23 +50,28 @@ report(const GbeFileCloner *cloner, guint64 in_file, const char *what, GError **
 
 /* *ret_cloned false: the file systems cannot, the caller copies. */
 static bool
-try_clone(GbeFileCloner *cloner, int src, int dst, const char *what, bool *ret_cloned,
+try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *what, bool *ret_cloned,
 	  GError **error)
 {
-	int result;
+	GbeFlushAhead *ahead;
+	g_autoptr(GError) not_flushed = NULL;
+	bool flushed;
+	int errsv;
 
-	if (cloner->no_clones) {
-		*ret_cloned = false;
+	*ret_cloned = false;
+	if (cloner->no_clones)
 		return true;
-	}
+	ahead = gbe_flush_ahead_new(dst, size, cloner->flushes);
 	do
-		result = ioctl(dst, FICLONE, src);
-	while (result < 0 && errno == EINTR);
-	if (result == 0) {
-		*ret_cloned = true;
-		return true;
-	}
-	switch (errno) {
+		errsv = ioctl(dst, FICLONE, src) == 0 ? 0 : errno;
+	while (errsv == EINTR);
+	flushed = gbe_flush_ahead_end(ahead, what, &cloner->flushes, &not_flushed);
+	switch (errsv) {
+	case 0:
+		*ret_cloned = flushed;
+		if (!flushed)
+			g_propagate_error(error, g_steal_pointer(&not_flushed));
+		return flushed;
 	case EOPNOTSUPP:
 	case ENOTTY:
 	case ENOSYS:
@@ -75,9 +81,8 @@ try_clone(GbeFileCloner *cloner, int src, int dst, const char *what, bool *ret_c
 	case EINVAL: /* of this file only, e.g. NOCOW on one side */
 		break;
 	default:
-		return gbe_throw_errno(error, errno, "cannot clone %s", what);
+		return gbe_throw_errno(error, errsv, "cannot clone %s", what);
 	}
-	*ret_cloned = false;
 	return true;
 }
 
@@ -333,7 +338,7 @@ gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct 
 	bool cloned = st->st_size == 0;
 
 	if (!cloned && options->allowed <= GBE_METHOD_REFLINK &&
-	    !try_clone(cloner, src_fd, dst_fd, what, &cloned, error))
+	    !try_clone(cloner, src_fd, dst_fd, (guint64)st->st_size, what, &cloned, error))
 		return false;
 	if (!cloned && options->cow_only)
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,

@@ -9,6 +9,7 @@ typedef struct {
 	const GbeCloneOptions *options;
 	gboolean no_clones; /* the file systems as such refused: not tried again */
 	guint64 done;	    /* bytes of files that are through, for progress */
+	guint flushes;	    /* flush-ahead.h */
 	guint8 *buffer;
 	GbeFileComparer comparer;
 } GbeFileCloner;

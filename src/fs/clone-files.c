@@ -321,6 +321,7 @@ gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeClone
 		return false;
 	result->method = clone.method;
 	result->bytes_written = clone.written;
+	result->flushes_ahead = clone.file.flushes;
 	result->compared = options->compare && !clone.shares;
 	result->digests = g_steal_pointer(&clone.digests);
 	return true;

@@ -49,6 +49,7 @@ typedef struct {
 	GbeTreeInfo info;
 	gboolean compared;     /* every file was copied and compared, none cloned */
 	guint64 bytes_written; /* data bytes that were really copied */
+	guint flushes_ahead;   /* while a file was cloned: nothing rests on them (flush-ahead.h) */
 	GHashTable *digests;   /* path -> SHA-256 in hex, of what was copied where asked for */
 } GbeCloneResult;
 

@@ -91,6 +91,14 @@ gbe_is_btrfs(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
 }
 
+bool
+gbe_is_xfs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == XFS_SUPER_MAGIC;
+}
+
 char *
 gbe_filesystem_type(int fd)
 {

@@ -17,6 +17,7 @@ bool gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_poin
 			   GError **error) GBE_CHECKED;
 bool gbe_same_filesystem(int fd_a, int fd_b);
 bool gbe_is_btrfs(int fd);
+bool gbe_is_xfs(int fd);
 /* Hex of name_to_handle_at for the directory (type and bytes); NULL where the kernel gives none. */
 char *gbe_file_handle(int dir_fd);
 /* A stable text for the file system an fd is on: FS_IOC_GETFSUUID / BTRFS_IOC_FS_INFO / XFS geometry /

@@ -10,10 +10,6 @@
 
 #include "fs/probe.h"
 
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
-
 static bool
 check_synced(int result, const char *what, GError **error)
 {
@@ -46,10 +42,7 @@ sync_one(int fd)
 static bool
 keeps_order(int fd)
 {
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 &&
-	       (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC);
+	return gbe_is_btrfs(fd) || gbe_is_xfs(fd);
 }
 
 bool

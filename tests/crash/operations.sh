@@ -50,6 +50,8 @@ operation prune      many      A last last last                  last         --
 operation green      b-judged  B b     b     b,green             green b      -- hook green
 operation red        b-judged  B b     b     b,green             green b      -- hook red
 operation finalize   closing   A green green green               green        -- hook finalize
+operation wide-backup  wide    A wider wider wider               wide         -- gbe -q backup w1
+operation wide-restore wide    A wider wide  wide,wider          wide wider   -- gbe -q restore w0
 
 # prerun NAME: NAME boots, up to the end of its prerun. What a boot does outside of the disk was done
 # by operation_ready.
@@ -63,6 +65,11 @@ operation_ready() {
 operation_run() {
 	local -a words
 
+	# Many extents: flushed as often as can be while they are cloned.
+	if [[ ${OP_SCENE[$1]} == wide ]]; then
+		local -x GREENBOOT_ETCD_FAULT=flush-ahead-due=EIO${GREENBOOT_ETCD_FAULT:+,$GREENBOOT_ETCD_FAULT}
+		local BUILD=$BUILD_FAULTS
+	fi
 	read -ra words <<<"${OP_COMMAND[$1]}"
 	"${words[@]}"
 }
@@ -97,6 +104,8 @@ ended_carry_out() { data_is green && has_backup later; }
 ended_delete() { [[ ! ${SEEN_BACKUP[m1]-} ]] || broken "m1 is back, and it was deleted"; }
 ended_prune() { [[ ${#SEEN_BACKUP[@]} == 1 ]] || broken "there are backups ${!SEEN_BACKUP[*]}"; }
 ended_finalize() { has_backup green "${DEPLOYMENT[A]}_*"; }
+ended_wide_backup() { has_backup wider w1; }
+ended_wide_restore() { data_is wide && has_backup wider && has_backup wide w0; }
 
 # ---- what must be there before etcd may start, whatever went wrong ----
 
@@ -107,6 +116,20 @@ starts_upgrade() { has_backup green; }
 
 # A good backup goes only for a good one.
 always_prune() { has_backup boot-3; }
+
+# ---- what some state must show, or the others prove nothing ----
+
+# A db of which some extents have been cloned and others not yet, in what is on its way.
+always_wide_backup() {
+	local blocks path
+
+	while read -r blocks path; do
+		((blocks < 8 * 64 || blocks > 8 * 4032)) || HALVES=$((HALVES + 1))
+	done < <(find "$ROOT/var/lib" -path '*/member/snap/db' -printf '%b %p\n')
+}
+always_wide_restore() { always_wide_backup; }
+showed_wide_backup() { ((HALVES > 0)) || broken "no state had a db that was half cloned"; }
+showed_wide_restore() { showed_wide_backup; }
 
 # ---- and what the next start may make of it ----
 

@@ -150,11 +150,29 @@ scenes_of_hand() {
 	scene_also undoable two scene_undoable
 	scene_also requested two scene_requested
 	scene_also closing up scene_closing
+	! flushes_ahead || scene_also wide up scene_wide
 }
 
 scene_undoable() { gbe -q restore m0; }
 scene_requested() { gbe -q restore m0 --next-boot; }
 scene_closing() { config backup at-shutdown=always; }
+
+# Where a clone of a db in many extents is flushed before it is through. (In a subvolume it is none.)
+flushes_ahead() { [[ $KIND == btrfs || $KIND == xfs ]]; }
+
+# A backup, and data of which the db is as long as one has to be, in 4096 extents with holes between them.
+scene_wide() {
+	local db=$DATA/member/snap/db n
+
+	etcd_writes put wide yes
+	for ((n = 1; n <= 4096; n++)); do
+		echo "pwrite -q -S $((n % 255 + 1)) $((16384 * n + 1048576)) 4096"
+	done | xfs_io "$db" >/dev/null
+	role wide
+	gbe -q backup w0
+	etcd_writes put wide "yes, later"
+	role wider
+}
 
 put_and_judge() { put boot "$1" && judge green; }
 

@@ -42,6 +42,7 @@ part() {
 
 for number in "${!OPERATIONS[@]}"; do
 	op=${OPERATIONS[number]}
+	[[ ${OP_SCENE[$op]} != wide ]] || flushes_ahead || continue
 	part power "$op" power_cuts "$op" "$BUDGET"
 	! others_commit "$op" || part commits "$op" power_cuts "$op" "$BUDGET" commits
 	is_its_turn "$number" || continue
