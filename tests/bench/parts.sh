@@ -35,7 +35,7 @@ part_copies() { # KIND
 		both "$rounds" "$RSYNC_N"
 		add_copies "$1" "$(size "$bytes")" "$bytes"
 		if [[ $bytes == "${SIZES%% *}" ]]; then
-			part_calls "$1"
+			part_calls "$1" "$(size "$bytes")"
 		fi
 	done
 	if fs_clones "$1"; then
@@ -44,6 +44,7 @@ part_copies() { # KIND
 		note "$1: db of $(size "$FRAGMENTED_SIZE") in $(data_extents) extents"
 		both "$FRAGMENTED_N" 1
 		add_copies "$1" "$(size "$FRAGMENTED_SIZE"), $(data_extents) extents" fragmented
+		part_calls "$1" "$(data_extents) extents"
 		part_memory "$1" "$(data_extents) extents"
 	fi
 	root_free
@@ -119,7 +120,7 @@ limit_growth() { # KIND
 
 # ---- flushes and bytes, as the kernel is asked for them ----
 
-part_calls() { # KIND
+part_calls() { # KIND WHAT
 	local operation wrote seek
 
 	seek=$("$TOOLS/seek-data" "$DATA")
@@ -134,14 +135,14 @@ part_calls() { # KIND
 			gbe delete --force "$(jq -r .displaced <<<"$OUT")" >/dev/null
 		fi
 		wrote=$((WROTE - $(jq -r .bytes_written <<<"$OUT")))
-		add_row calls "$1" "$operation" "${FLUSHED%% *}" "${FLUSHED#* }" \
+		add_row calls "$1" "$2" "$operation" "${FLUSHED%% *}" "${FLUSHED#* }" \
 			"$(kib "$(jq -r .bytes_written <<<"$OUT")")" \
 			"$(awk -v b="$wrote" 'BEGIN { printf "%.1f", b / 1024 }')"
-		limit "$operation, $1: flushes of the whole command" "${FLUSHED%% *}" \
+		limit "$operation, $1, $2: flushes of the whole command" "${FLUSHED%% *}" \
 			"$([[ $operation == backup ]] && echo 4 || echo 6)"
-		limit "$operation, $1: written besides data" "$(kib "$wrote")" 64 KiB
+		limit "$operation, $1, $2: written besides data" "$(kib "$wrote")" 64 KiB
 		if ! fs_clones "$1"; then
-			limit "$operation, $1: all written beyond what SEEK_DATA reports" \
+			limit "$operation, $1, $2: all written beyond what SEEK_DATA reports" \
 				"$(kib $((WROTE - seek)))" 1024 KiB
 		fi
 	done
