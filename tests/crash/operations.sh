@@ -65,13 +65,16 @@ operation_ready() {
 operation_run() {
 	local -a words
 
-	# Many extents: flushed as often as can be while they are cloned.
-	if [[ ${OP_SCENE[$1]} == wide ]]; then
-		local -x GREENBOOT_ETCD_FAULT=flush-ahead-due=EIO${GREENBOOT_ETCD_FAULT:+,$GREENBOOT_ETCD_FAULT}
-		local BUILD=$BUILD_FAULTS
-	fi
 	read -ra words <<<"${OP_COMMAND[$1]}"
-	"${words[@]}"
+	# Many extents: flushed as often as may be while they are cloned.
+	if [[ ${OP_SCENE[$1]} == wide ]]; then
+		(
+			export GREENBOOT_ETCD_FAULT=flush-ahead-due=EIO${GREENBOOT_ETCD_FAULT:+,$GREENBOOT_ETCD_FAULT}
+			BUILD=$BUILD_FAULTS "${words[@]}"
+		)
+	else
+		"${words[@]}"
+	fi
 }
 
 # ---- what was promised once it had ended ----
