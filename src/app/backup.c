@@ -192,7 +192,7 @@ describe(Backup *b, GError **error)
 		return false;
 	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, b->options->digests, b->manifest,
 				error))
-		return false;
+		return gbe_prefix(error, "backup %s", b->manifest->name);
 	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);
 	text = gbe_manifest_print_signed(b->manifest, b->observed->store->keys);

@@ -89,7 +89,7 @@ prepare_displaced(Restore *r, GbeManifest *displaced, GError **error)
 	g_free(r->intent->displaced->written_by);
 	r->intent->displaced->written_by = g_strdup(GBE_VERSION);
 	if (!gbe_compare_record(data->fd, gbe_data_exclude, FALSE, r->intent->displaced, error))
-		return false;
+		return gbe_prefix(error, "%s", data->path);
 	if (r->intent->keep_existing != NULL)
 		return true;
 	if (!gbe_store_for_rename(r->app, r->observed->store, r->stage_fd, &place, error))

@@ -9,7 +9,7 @@
 #define LARGE (64 * MIB)
 /* So many blocks, each an extent, with holes between them. */
 #define EXTENTS 4096
-/* The first pass: at once, and again each time that as much time has passed. */
+/* The first flush of the first file: at once. */
 #define AT_ONCE "flush-ahead-due=EIO"
 
 static const GbeCloneOptions cow = {.allowed = GBE_METHOD_REFLINK};
