@@ -17,6 +17,7 @@
 #include "fs/archive.h"
 #include "fs/compare.h"
 #include "fs/exchange.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
@@ -89,7 +90,7 @@ check_beside(const GbeImporting *importing, GError **error)
 
 	if (data->fd < 0 || importing->options->etcd_only)
 		return true;
-	if (!gbe_layout_each_name(data->fd, data->path, look_beside, &beside, error))
+	if (!gbe_list_each_at(data->fd, data->path, look_beside, &beside, error))
 		return false;
 	other = beside.other;
 	if (other == NULL)

@@ -12,6 +12,7 @@
 #include "app/sidecar.h"
 #include "etcd/layout.h"
 #include "etcd/snapshot-sum.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/part.h"
 #include "fs/remove.h"
@@ -107,7 +108,7 @@ look_into(int store_fd, GbeStored *stored)
 	gbe_autofd int entry_fd = -1;
 
 	if (gbe_open_dir_at(store_fd, stored->name, &entry_fd, &local) &&
-	    gbe_layout_each_name(entry_fd, stored->name, look_at_file, stored, &local) &&
+	    gbe_list_each_at(entry_fd, stored->name, look_at_file, stored, &local) &&
 	    read_meta(entry_fd, stored, &local))
 		return;
 	stored->state = g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)
@@ -174,7 +175,7 @@ gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **r
 	g_autoptr(GbeSnapshotStore) store = NULL;
 
 	if (!gbe_snapshot_store_find(app, directory, &store, error) ||
-	    !gbe_layout_each_name(store->fd, store->path, look_at_name, store, error))
+	    !gbe_list_each_at(store->fd, store->path, look_at_name, store, error))
 		return false;
 	g_ptr_array_sort(store->stored, oldest_first);
 	*ret_store = g_steal_pointer(&store);

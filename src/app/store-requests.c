@@ -12,6 +12,7 @@
 #include "app/sidecar.h"
 #include "base/fault.h"
 #include "etcd/layout.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/sync.h"
@@ -154,8 +155,8 @@ open_requests(Requests *requests, GError **error)
 		return false;
 	if (requests->fd < 0)
 		return true;
-	if (!gbe_layout_each_name(requests->fd, GBE_STORE_REQUESTS, take_name, requests->requests,
-				  error))
+	if (!gbe_list_each_at(requests->fd, GBE_STORE_REQUESTS, take_name, requests->requests,
+			      error))
 		return false;
 	g_ptr_array_sort(requests->requests, by_name);
 	for (guint i = 0; i < requests->requests->len; i++)

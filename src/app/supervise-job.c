@@ -13,6 +13,8 @@
 
 #include <systemd/sd-daemon.h>
 
+#include "base/alive.h"
+
 #define REAP_USEC (5 * G_USEC_PER_SEC)
 #define TELL_USEC (G_USEC_PER_SEC / 5)
 /* How often the parent looks whether a worker is gone whose pipe somebody else holds open. */
@@ -95,6 +97,7 @@ be_worker(const GbeJob *job, int fd, pid_t parent, const sigset_t *mask)
 	if (gbe_app_new(job->program, job->root, &app, &error)) {
 		app->progress = tell;
 		app->progress_data = &teller;
+		gbe_alive_set(tell, &teller);
 		status = job->work(app, job->data);
 		gbe_app_free(app);
 	} else {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "etcd/layout.h"
+#include "fs/list.h"
 
 /* etcd keeps five. */
 #define SNAPFILES_MAX 1024U
@@ -146,7 +147,7 @@ read_snapfiles(const Reading *reading, int data_fd, GError **error)
 
 	if (!gbe_layout_open(data_fd, reading->member_path, "member/snap", &fd, &local))
 		return absent_or_odd(reading, "member/snap", local, error);
-	if (!gbe_layout_each_name(fd, "member/snap", take_name, (gpointer)reading, error))
+	if (!gbe_list_each_at(fd, "member/snap", take_name, (gpointer)reading, error))
 		return false;
 	g_ptr_array_sort(reading->names, newest_first);
 	for (guint i = 0; i < MIN(reading->names->len, SNAPFILES_MAX); i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/layout.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -10,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "etcd/wal.h"
+#include "fs/list.h"
 #include "fs/open.h"
 
 char *
@@ -144,41 +144,6 @@ gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd, GError **e
 }
 
 static void
-close_dir(DIR **dir)
-{
-	if (*dir != NULL)
-		(void)closedir(*dir);
-}
-
-bool
-gbe_layout_each_name(int dir_fd, const char *what, GbeLayoutName visit, gpointer data,
-		     GError **error)
-{
-	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (dir == NULL) {
-		int errsv = errno;
-
-		gbe_close_fd(&fd);
-		return gbe_throw_errno(error, errsv, "cannot read %s", what);
-	}
-	for (;;) {
-		struct dirent *entry;
-
-		errno = 0;
-		entry = readdir(dir);
-		if (entry == NULL && errno != 0)
-			return gbe_throw_errno(error, errno, "cannot read %s", what);
-		if (entry == NULL)
-			return true;
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			visit(entry->d_name, data);
-	}
-}
-
-static void
 take_newest(const char *name, gpointer data)
 {
 	char **newest = data;
@@ -194,7 +159,7 @@ gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
 {
 	g_autofree char *newest = NULL;
 
-	if (!gbe_layout_each_name(wal_fd, "the WAL's directory", take_newest, &newest, error))
+	if (!gbe_list_each_at(wal_fd, "the WAL's directory", take_newest, &newest, error))
 		return false;
 	*ret_name = g_steal_pointer(&newest);
 	return true;

@@ -22,10 +22,6 @@ bool gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd,
 /* member/snap/db for reading; refused when it is no regular file. */
 bool gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd,
 			GError **error) GBE_CHECKED;
-/* Every name in a directory but "." and "..", in whatever order. @what: for messages. */
-typedef void (*GbeLayoutName)(const char *name, gpointer data);
-bool gbe_layout_each_name(int dir_fd, const char *what, GbeLayoutName visit, gpointer data,
-			  GError **error) GBE_CHECKED;
 /* The newest segment's name, newly allocated; NULL where there is none. */
 bool gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error) GBE_CHECKED;
 /* For messages: "etcd/member/snap/db". Newly allocated. */

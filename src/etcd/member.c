@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/member.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,14 +8,8 @@
 
 #include "etcd/layout.h"
 #include "etcd/wal.h"
+#include "fs/list.h"
 #include "fs/tree.h"
-
-static void
-close_dir(DIR **dir)
-{
-	if (*dir != NULL)
-		(void)closedir(*dir);
-}
 
 /* A symlink is one, too: data that cannot be used is something else than no data. Who opens it says
  * what is wrong. */
@@ -35,51 +28,48 @@ is_candidate(int data_fd, const char *name)
 {
 	gbe_autofd int fd = -1;
 
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    g_str_has_prefix(name, ".greenboot-etcd"))
+	if (g_str_has_prefix(name, ".greenboot-etcd"))
 		return false;
 	fd = openat(data_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd >= 0 && has_member(fd);
 }
 
+/* The directories one level down that hold a member/: the first two. */
+typedef struct {
+	int data_fd;
+	char *found[2];
+} Search;
+
+static void
+take_candidate(const char *name, gpointer data)
+{
+	Search *search = data;
+	guint i = search->found[0] == NULL ? 0 : 1;
+
+	if (search->found[i] == NULL && is_candidate(search->data_fd, name))
+		search->found[i] = g_strdup(name);
+}
+
 static bool
 search(int data_fd, char **ret_path, GError **error)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir = NULL;
-	g_autofree char *found = NULL;
-	int fd = openat(data_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	Search search = {.data_fd = data_fd};
+	bool ok = gbe_list_each_at(data_fd, "the data directory", take_candidate, &search, error);
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (dir == NULL) {
-		int errsv = errno;
-
-		gbe_close_fd(&fd);
-		return gbe_throw_errno(error, errsv, "cannot read the data directory");
-	}
-	for (;;) {
-		struct dirent *entry;
-
-		errno = 0;
-		entry = readdir(dir);
-		if (entry == NULL && errno != 0)
-			return gbe_throw_errno(error, errno, "cannot read the data directory");
-		if (entry == NULL)
-			break;
-		if (!is_candidate(data_fd, entry->d_name))
-			continue;
-		if (found != NULL)
-			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-					 "both %s/member and %s/member are in the data directory: "
-					 "say which with member-dir= in [etcd]",
-					 found, entry->d_name);
-		found = g_strdup(entry->d_name);
-	}
-	if (found == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "the data directory holds no data of etcd (no member/ in it, nor "
-				 "one level down)");
-	*ret_path = g_steal_pointer(&found);
-	return true;
+	if (ok && search.found[1] != NULL)
+		ok = gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+			       "both %s/member and %s/member are in the data directory: "
+			       "say which with member-dir= in [etcd]",
+			       search.found[0], search.found[1]);
+	else if (ok && search.found[0] == NULL)
+		ok = gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			       "the data directory holds no data of etcd (no member/ in it, nor "
+			       "one level down)");
+	if (ok)
+		*ret_path = g_steal_pointer(&search.found[0]);
+	g_free(search.found[0]);
+	g_free(search.found[1]);
+	return ok;
 }
 
 /* As configured: components, each a plain name. */

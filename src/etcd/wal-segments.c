@@ -5,6 +5,7 @@
 
 #include "etcd/layout.h"
 #include "etcd/wal.h"
+#include "fs/list.h"
 
 static void
 segment_free(GbeWalSegment *segment)
@@ -67,7 +68,7 @@ gbe_wal_segments_list(int dir_fd, const char *path, GPtrArray **ret_segments, Gb
 	    g_ptr_array_new_with_free_func((GDestroyNotify)segment_free);
 	Listing listing = {.path = path, .segments = segments, .findings = findings};
 
-	if (!gbe_layout_each_name(dir_fd, path, take_name, &listing, error))
+	if (!gbe_list_each_at(dir_fd, path, take_name, &listing, error))
 		return false;
 	if (segments->len > GBE_WAL_SEGMENTS_MAX) {
 		g_ptr_array_set_size(segments, GBE_WAL_SEGMENTS_MAX);

@@ -145,18 +145,32 @@ gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, m
 	return !GBE_FAULT("write-dir-synced", error);
 }
 
+typedef struct {
+	int dir_fd;
+	GError *error; /* the first one */
+} Sweep;
+
+static void
+sweep_name(const char *name, gpointer data)
+{
+	Sweep *sweep = data;
+
+	if (sweep->error == NULL && g_str_has_prefix(name, GBE_TMP_PREFIX))
+		(void)!gbe_remove_tree_at(sweep->dir_fd, name, &sweep->error);
+}
+
 bool
 gbe_sweep_writes_at(int dir_fd, const char *what, GError **error)
 {
-	g_autoptr(GPtrArray) names = NULL;
+	Sweep sweep = {.dir_fd = dir_fd};
 
-	if (!gbe_list_at(dir_fd, what, &names, error))
+	if (!gbe_list_each_at(dir_fd, what, sweep_name, &sweep, error)) {
+		g_clear_error(&sweep.error);
 		return false;
-	for (guint i = 0; i < names->len; i++)
-		if (g_str_has_prefix(names->pdata[i], GBE_TMP_PREFIX) &&
-		    !gbe_remove_tree_at(dir_fd, names->pdata[i], error))
-			return false;
-	return true;
+	}
+	if (sweep.error != NULL)
+		g_propagate_error(error, sweep.error);
+	return sweep.error == NULL;
 }
 
 bool
