@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tree may be as deep as its owner could make it, so that neither the stack nor a descriptor per
- * level is spent on it: one directory is open at a time, and the way up is "..", believed only where
- * it leads to the very directory that we came from.
+ * The tree may be as deep and as wide as its owner could make it. A few directories are open at a time;
+ * what lies deeper is moved up to the top first and emptied there, so that neither stack, descriptors
+ * nor memory grow with the tree, and each name is read once.
  */
 #include "fs/remove.h"
 
@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "base/alive.h"
 #include "base/fault.h"
 #include "fs/open.h"
 #include "fs/probe.h"
@@ -21,28 +23,51 @@
 
 /* How often a directory that we emptied may have new entries before we give up. */
 #define MAX_AGAIN 16
+/* Directories that are open at a time; at least three. */
+#define MAX_LEVELS 32
+/* Directories that were moved up have such a name, and a number behind it. */
+#define MOVED ".gbe-removed-"
 
+/* A directory that is being emptied. */
 typedef struct {
-	char *name; /* in the directory above */
-	dev_t dev;  /* of the directory above */
-	ino_t ino;
+	DIR *dir;
+	char *name; /* in the level above */
+	dev_t dev;
+	guint64 moved;	    /* numbers that were given out for what was moved up into it */
+	guint64 moved_gone; /* of them, those that were removed again */
+	char moved_name[sizeof(MOVED) + 20];
 } Level;
 
 typedef struct {
-	int fd;		/* the directory that is being emptied */
-	GArray *levels; /* of Level, from the top down to fd */
+	int top_fd; /* of the directory that holds the tree */
+	Level levels[MAX_LEVELS];
+	guint depth; /* levels in use */
 	guint again;
 } Removal;
 
 static void
+pop(Removal *removal)
+{
+	Level *level = &removal->levels[--removal->depth];
+
+	(void)closedir(level->dir);
+	g_free(level->name);
+}
+
+static void
 removal_clear(Removal *removal)
 {
-	gbe_close_fd(&removal->fd);
-	for (guint i = 0; i < removal->levels->len; i++)
-		g_free(g_array_index(removal->levels, Level, i).name);
-	g_array_unref(removal->levels);
+	while (removal->depth > 0)
+		pop(removal);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Removal, removal_clear)
+
+/* The directory that holds level @i. */
+static int
+above(const Removal *removal, guint i)
+{
+	return i == 0 ? removal->top_fd : dirfd(removal->levels[i - 1].dir);
+}
 
 static bool
 throw_remove(GError **error, int errsv, const char *name)
@@ -52,16 +77,18 @@ throw_remove(GError **error, int errsv, const char *name)
 	return gbe_throw_errno(error, errsv, "cannot remove %s", text);
 }
 
-/* Takes the flags away that forbid unlinking; true when there were some. */
+/* The flags that forbid unlinking, and those that forbid moving something in (of another project). */
+#define FORBIDDING (FS_IMMUTABLE_FL | FS_APPEND_FL | FS_PROJINHERIT_FL)
+
+/* Takes them away; true when there were some. */
 static bool
 unprotect(int fd)
 {
 	int flags = 0;
 
-	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ||
-	    (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) == 0)
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || (flags & FORBIDDING) == 0)
 		return false;
-	flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
+	flags &= ~FORBIDDING;
 	return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
 }
 
@@ -96,6 +123,22 @@ unlink_name(int dir_fd, const char *name, int flags)
 	return errno;
 }
 
+/* 0 or an errno. */
+static int
+rename_name(int from_fd, const char *from, int to_fd, const char *to)
+{
+	if (renameat(from_fd, from, to_fd, to) == 0)
+		return 0;
+	if (errno == EPERM || errno == EXDEV) {
+		(void)unprotect(from_fd);
+		(void)unprotect_at(from_fd, from);
+		(void)unprotect(to_fd);
+		if (renameat(from_fd, from, to_fd, to) == 0)
+			return 0;
+	}
+	return errno;
+}
+
 /* Sets *ret_done when @name, a directory that is not empty, is a subvolume and could be deleted at
  * once; else @fd is writable and has to be emptied. */
 static bool
@@ -120,67 +163,88 @@ delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **
 	return true;
 }
 
-/* Goes into the directory @name, or removes it as a subvolume (then fd stays as it is). */
+/* Makes room for a level: the innermost directory goes up as far as it can, and is emptied there later. A
+ * subvolume can be moved anywhere, a directory within its subvolume. */
+static bool
+move_up(Removal *removal, GError **error)
+{
+	Level *levels = removal->levels;
+	guint from = removal->depth - 1;
+	guint to = 0;
+	int errsv;
+
+	if (levels[from].dev == levels[from - 1].dev)
+		while (levels[to].dev != levels[from].dev)
+			to++;
+	/* No higher than it is: then the one above is a subvolume. */
+	if (to == from - 1) {
+		from--;
+		to = 0;
+	}
+	do {
+		(void)g_snprintf(levels[to].moved_name, sizeof(levels[to].moved_name),
+				 MOVED "%" G_GUINT64_FORMAT, levels[to].moved++);
+		errsv = rename_name(above(removal, from), levels[from].name, dirfd(levels[to].dir),
+				    levels[to].moved_name);
+	} while (errsv == EEXIST || errsv == ENOTEMPTY || errsv == ENOTDIR);
+	if (errsv != 0 && errsv != ENOENT)
+		return throw_remove(error, errsv, levels[from].name);
+	while (removal->depth > from)
+		pop(removal);
+	return !GBE_FAULT("remove-moved-up", error);
+}
+
+/* Goes into the directory @name below @dir_fd, or removes it as a subvolume. */
 static bool
 enter(Removal *removal, int dir_fd, const char *name, GError **error)
 {
 	gbe_autofd int fd = -1;
-	struct stat above, st;
+	struct stat above_st, st;
 	bool mount_point = false;
 	bool done = false;
-	Level level;
+	DIR *dir;
 
+	if (removal->depth == MAX_LEVELS)
+		return move_up(removal, error);
 	if (!gbe_is_mount_point_at(dir_fd, name, &mount_point, error))
 		return false;
-	if (!gbe_open_dir_at(dir_fd, name, &fd, error))
+	if (!mount_point && !gbe_open_dir_at(dir_fd, name, &fd, error))
 		return false;
-	if (fstat(dir_fd, &above) < 0 || fstat(fd, &st) < 0)
+	if (!mount_point && (fstat(dir_fd, &above_st) < 0 || fstat(fd, &st) < 0))
 		return throw_remove(error, errno, name);
-	if (mount_point || (st.st_dev != above.st_dev && !gbe_is_subvolume(fd))) {
+	if (mount_point || (st.st_dev != above_st.st_dev && !gbe_is_subvolume(fd))) {
 		g_autofree char *text = gbe_path_to_text(name);
 
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "cannot remove %s: something is mounted there; unmount it", text);
 	}
-	if (st.st_dev != above.st_dev && !delete_subvolume(dir_fd, name, fd, &done, error))
+	if (st.st_dev != above_st.st_dev && !delete_subvolume(dir_fd, name, fd, &done, error))
 		return false;
 	if (done)
 		return true;
-	level = (Level){.name = g_strdup(name), .dev = above.st_dev, .ino = above.st_ino};
-	g_array_append_val(removal->levels, level);
-	gbe_close_fd(&removal->fd);
-	removal->fd = gbe_steal_fd(&fd);
+	dir = fdopendir(fd);
+	if (dir == NULL)
+		return throw_remove(error, errno, name);
+	fd = -1;
+	removal->levels[removal->depth++] =
+	    (Level){.dir = dir, .name = g_strdup(name), .dev = st.st_dev};
 	return true;
 }
 
-/* Goes up and removes what was emptied; back into it where somebody put something there meanwhile. */
+/* Removes the directory that was emptied; reads it again where somebody put something there meanwhile. */
 static bool
-leave(Removal *removal, int top_fd, GError **error)
+leave(Removal *removal, GError **error)
 {
-	Level *level = &g_array_index(removal->levels, Level, removal->levels->len - 1);
-	g_autofree char *name = NULL;
-	gbe_autofd int up = -1;
-	struct stat st;
-	int errsv;
+	Level *level = &removal->levels[removal->depth - 1];
+	int errsv = unlink_name(above(removal, removal->depth - 1), level->name, AT_REMOVEDIR);
 
-	up = removal->levels->len == 1
-		 ? fcntl(top_fd, F_DUPFD_CLOEXEC, 0)
-		 : openat(removal->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (up < 0 || fstat(up, &st) < 0)
-		return throw_remove(error, errno, level->name);
-	if (st.st_dev != level->dev || st.st_ino != level->ino)
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "cannot remove %s: it was moved elsewhere meanwhile", level->name);
-	name = g_steal_pointer(&level->name);
-	g_array_set_size(removal->levels, removal->levels->len - 1);
-	gbe_close_fd(&removal->fd);
-	removal->fd = gbe_steal_fd(&up);
-
-	errsv = unlink_name(removal->fd, name, AT_REMOVEDIR);
-	if (errsv == ENOTEMPTY && removal->again++ < MAX_AGAIN)
-		return enter(removal, removal->fd, name, error);
+	if (errsv == ENOTEMPTY && removal->again++ < MAX_AGAIN) {
+		rewinddir(level->dir);
+		return true;
+	}
 	if (errsv != 0)
-		return throw_remove(error, errsv, name);
+		return throw_remove(error, errsv, level->name);
+	pop(removal);
 	return !GBE_FAULT("remove-directory-removed", error);
 }
 
@@ -194,65 +258,66 @@ is_directory(int dir_fd, const struct dirent *entry)
 	return fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Removes what can be at once; *ret_child is the first directory that has to be emptied before. */
+/* The next name, or NULL: those that the directory lists, then those that were moved up into it. */
 static bool
-remove_entries(int dir_fd, DIR *dir, char **ret_child, GError **error)
+next_name(Level *level, const char **ret_name, bool *ret_directory, GError **error)
 {
+	struct dirent *entry;
+
+	do {
+		errno = 0;
+		entry = readdir(level->dir);
+	} while (entry != NULL &&
+		 (g_str_equal(entry->d_name, ".") || g_str_equal(entry->d_name, "..")));
+	if (entry == NULL && errno != 0)
+		return gbe_throw_errno(error, errno, "cannot read the directory %s", level->name);
+	*ret_name = NULL;
+	*ret_directory = true;
+	if (entry != NULL) {
+		*ret_name = entry->d_name;
+		*ret_directory = is_directory(dirfd(level->dir), entry);
+	} else if (level->moved_gone < level->moved) {
+		(void)g_snprintf(level->moved_name, sizeof(level->moved_name),
+				 MOVED "%" G_GUINT64_FORMAT, level->moved_gone++);
+		*ret_name = level->moved_name;
+	}
+	return true;
+}
+
+/* Removes what can be at once, up to the first directory that has to be emptied before, and goes there. */
+static bool
+remove_entries(Removal *removal, GError **error)
+{
+	Level *level = &removal->levels[removal->depth - 1];
+	int dir_fd = dirfd(level->dir);
+
 	for (;;) {
-		struct dirent *entry;
-		bool directory;
+		const char *name = NULL;
+		bool directory = false;
 		int errsv;
 
-		errno = 0;
-		entry = readdir(dir);
-		if (entry == NULL && errno != 0)
-			return gbe_throw_errno(error, errno, "cannot read a directory");
-		if (entry == NULL)
-			return true;
-		if (g_str_equal(entry->d_name, ".") || g_str_equal(entry->d_name, ".."))
+		if (!next_name(level, &name, &directory, error))
+			return false;
+		if (name == NULL)
+			return leave(removal, error);
+		errsv = unlink_name(dir_fd, name, directory ? AT_REMOVEDIR : 0);
+		gbe_alive(1);
+		if (errsv == EBUSY || (directory && errsv == ENOTEMPTY))
+			return enter(removal, dir_fd, name, error);
+		/* A file that has the name of what was moved up: the directory lists it. */
+		if (errsv == ENOTDIR && name == level->moved_name)
 			continue;
-		directory = is_directory(dir_fd, entry);
-		errsv = unlink_name(dir_fd, entry->d_name, directory ? AT_REMOVEDIR : 0);
-		if (directory && (errsv == ENOTEMPTY || errsv == EBUSY)) {
-			*ret_child = g_strdup(entry->d_name);
-			return true;
-		}
 		if (errsv != 0)
-			return throw_remove(error, errsv, entry->d_name);
+			return throw_remove(error, errsv, name);
 		if (GBE_FAULT("remove-entry-removed", error))
 			return false;
 	}
 }
 
-static bool
-remove_level(Removal *removal, int top_fd, GError **error)
-{
-	g_autofree char *child = NULL;
-	int fd = openat(removal->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	bool ok;
-
-	if (dir == NULL) {
-		gbe_throw_errno(error, errno, "cannot read a directory");
-		gbe_close_fd(&fd);
-		return false;
-	}
-	ok = remove_entries(removal->fd, dir, &child, error);
-	(void)closedir(dir);
-	if (!ok)
-		return false;
-	if (child != NULL)
-		return enter(removal, removal->fd, child, error);
-	return leave(removal, top_fd, error);
-}
-
 bool
 gbe_remove_tree_at(int dir_fd, const char *name, GError **error)
 {
-	g_auto(Removal) removal = {
-	    .fd = -1,
-	    .levels = g_array_new(FALSE, FALSE, sizeof(Level)),
-	};
+	g_auto(Removal) removal = {.top_fd = dir_fd};
 	struct stat st;
 	int errsv;
 
@@ -265,8 +330,8 @@ gbe_remove_tree_at(int dir_fd, const char *name, GError **error)
 		return throw_remove(error, errsv, name);
 	if (!enter(&removal, dir_fd, name, error))
 		return false;
-	while (removal.levels->len > 0)
-		if (!remove_level(&removal, dir_fd, error))
+	while (removal.depth > 0)
+		if (!remove_entries(&removal, error))
 			return gbe_prefix(error, "removing %s", name);
 	return true;
 }

@@ -2,7 +2,20 @@
 #include "fs/remove.h"
 #include "unit/fs-place.h"
 
+#include "base/alive.h"
+
 #include <signal.h>
+#include <sys/resource.h>
+
+/* The most that this process has had in memory, in bytes. */
+static gsize
+resident(void)
+{
+	struct rusage usage;
+
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+	return (gsize)usage.ru_maxrss * 1024;
+}
 
 static void
 check_removed(const char *name)
@@ -62,13 +75,13 @@ START_TEST(a_tree_goes_and_nothing_beside_it)
 }
 END_TEST
 
-/* Deeper than there are descriptors, and longer than any path. */
-START_TEST(depth_costs_nothing)
+/* Makes @depth directories called @name, one in the other; @in_each may be NULL. */
+static void
+put_chain(const char *name, guint depth, void (*in_each)(int fd, guint level))
 {
-	g_autofree char *name = g_strnfill(200, 'd');
 	int fd = dup(place);
 
-	for (guint i = 0; i < 3000; i++) {
+	for (guint i = 0; i < depth; i++) {
 		int next;
 
 		ck_assert_int_eq(mkdirat(fd, name, 0700), 0);
@@ -76,9 +89,90 @@ START_TEST(depth_costs_nothing)
 		ck_assert_int_ge(next, 0);
 		(void)close(fd);
 		fd = next;
+		if (in_each != NULL)
+			in_each(fd, i);
 	}
 	(void)close(fd);
+}
+
+/* Files, further directories, and names that those have that are moved up. */
+static void
+put_much(int fd, guint level)
+{
+	g_autofree char *taken = g_strdup_printf(".gbe-removed-%u", level);
+	gbe_autofd int file = openat(fd, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(mkdirat(fd, "beside", 0700), 0);
+	ck_assert_int_eq(mkdirat(fd, "beside/x", 0700), 0);
+	if (level % 2 == 0)
+		ck_assert_int_eq(mknodat(fd, taken, S_IFREG | 0600, 0), 0);
+	else
+		ck_assert_int_eq(mkdirat(fd, taken, 0700), 0);
+}
+
+/* Another project on each level, which the directories hand down. */
+static void
+put_project(int fd, guint level)
+{
+	struct fsxattr attributes = {0};
+
+	if (ioctl(fd, FS_IOC_FSGETXATTR, &attributes) < 0)
+		return;
+	attributes.fsx_projid = level + 1;
+	attributes.fsx_xflags |= FS_XFLAG_PROJINHERIT;
+	(void)ioctl(fd, FS_IOC_FSSETXATTR, &attributes);
+}
+
+/* Deeper than there are descriptors, and longer than any path. */
+START_TEST(depth_costs_nothing)
+{
+	static void (*const in_each[])(int fd, guint level) = {NULL, put_much, put_project};
+	const struct rlimit few = {.rlim_cur = 48, .rlim_max = 48};
+	g_autofree char *name = g_strnfill(200, 'd');
+	g_autofree char *names = NULL;
+
+	put("keep", "x");
+	put_chain(name, _i == 0 ? 3000 : 300, in_each[_i]);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 	check_removed(name);
+	names = names_in(".");
+	ck_assert_str_eq(names, "keep\n");
+}
+END_TEST
+
+static guint signs;
+
+static void
+count_sign(guint64 amount, gpointer data)
+{
+	ck_assert_ptr_eq(data, &signs);
+	signs += (guint)amount;
+}
+
+/* Half of them cannot be removed at once; memory does not grow with them. */
+START_TEST(width_costs_nothing)
+{
+	gsize before, after;
+
+	put_dir("tree", 0700);
+	for (guint i = 0; i < 8000; i++) {
+		g_autofree char *name = g_strdup_printf("tree/%0200u", i);
+
+		ck_assert_int_eq(mkdirat(place, name, 0700), 0);
+		if (i % 2 == 0) {
+			g_autofree char *below = g_strconcat(name, "/x", NULL);
+
+			ck_assert_int_eq(mknodat(place, below, S_IFREG | 0600, 0), 0);
+		}
+	}
+	before = resident();
+	gbe_alive_set(count_sign, &signs);
+	check_removed("tree");
+	gbe_alive_set(NULL, NULL);
+	after = resident();
+	ck_assert_msg(after < before + 2 * MIB, "%zu bytes more", after - before);
+	ck_assert_uint_ge(signs, 12000);
 }
 END_TEST
 
@@ -118,6 +212,13 @@ START_TEST(mounts_are_not_crossed)
 	if (_i == 0) {
 		ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", 0, NULL), 0);
 		put("tree/dir/file", "precious");
+	} else if (_i == 3) {
+		put("tree/dir/file", "covered");
+		g_free(dir);
+		g_free(other);
+		dir = at("tree/dir/file");
+		other = at("other/file");
+		ck_assert_int_eq(mount(other, dir, NULL, MS_BIND, NULL), 0);
 	} else {
 		ck_assert_int_eq(mount(other, dir, NULL, MS_BIND, NULL), 0);
 	}
@@ -164,6 +265,36 @@ START_TEST(subvolumes_are_deleted)
 		ck_assert_int_eq(ioctl(fd, BTRFS_IOC_SUBVOL_SETFLAGS, &read_only), 0);
 		gbe_close_fd(&fd);
 	}
+	check_removed("tree");
+}
+END_TEST
+
+/* One in the other, deeper than directories are open at a time; with a directory between two or without, and
+ * the innermost read-only. */
+START_TEST(subvolumes_may_be_deep)
+{
+	g_autoptr(GString) path = g_string_new("tree");
+	const guint64 read_only = BTRFS_SUBVOL_RDONLY;
+	gbe_autofd int fd = -1;
+
+	if (!place_is_btrfs())
+		return;
+	put_dir("tree", 0700);
+	for (guint i = 0; i < 80; i++) {
+		g_string_append(path, "/s");
+		put_subvolume(path->str);
+		if (_i == 0 || (_i == 2 && i % 3 != 0))
+			continue;
+		g_string_append(path, "/d");
+		put_dir(path->str, 0700);
+	}
+#ifdef HAVE_BTRFSUTIL
+	fd = openat(place, path->str, O_RDONLY | O_CLOEXEC);
+	if (_i == 0)
+		ck_assert_int_eq(ioctl(fd, BTRFS_IOC_SUBVOL_SETFLAGS, &read_only), 0);
+#else
+	(void)read_only;
+#endif
 	check_removed("tree");
 }
 END_TEST
@@ -264,10 +395,12 @@ main(void)
 	tcase_add_test(tcase, what_is_not_there_is_no_error);
 	tcase_add_test(tcase, every_type_goes);
 	tcase_add_test(tcase, a_tree_goes_and_nothing_beside_it);
-	tcase_add_test(tcase, depth_costs_nothing);
+	tcase_add_loop_test(tcase, depth_costs_nothing, 0, 3);
+	tcase_add_test(tcase, width_costs_nothing);
 	tcase_add_test(tcase, immutable_is_cleared);
-	tcase_add_loop_test(tcase, mounts_are_not_crossed, 0, 3);
+	tcase_add_loop_test(tcase, mounts_are_not_crossed, 0, 4);
 	tcase_add_loop_test(tcase, subvolumes_are_deleted, 0, 3);
+	tcase_add_loop_test(tcase, subvolumes_may_be_deep, 0, 3);
 	tcase_add_test(tcase, a_race_removes_nothing_beside_the_tree);
 #ifdef GBE_FAULTS
 	tcase_add_test(tcase, stopped_and_gone_on);
