@@ -299,9 +299,10 @@ static bool
 copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const char *what,
 	  guint64 *ret_written, char **ret_digest, GError **error)
 {
-	g_autoptr(GChecksum) checksum = cloner->options->digest && ret_digest != NULL
-					    ? g_checksum_new(G_CHECKSUM_SHA256)
-					    : NULL;
+	g_autoptr(GChecksum) checksum =
+	    cloner->options->digest && ret_digest != NULL && gbe_digest_pays(st)
+		? g_checksum_new(G_CHECKSUM_SHA256)
+		: NULL;
 	GbeCold cold = cloner->options->cold;
 	g_autoptr(GbeWriteBehind) behind =
 	    (guint64)st->st_size > GBE_BEHIND_MAX

@@ -82,7 +82,7 @@ check_file(Listing *listing, int dir_fd, const char *name, guint64 size, const c
 }
 
 static bool
-record_file(Listing *listing, int dir_fd, const char *name, guint64 size, const char *what,
+record_file(Listing *listing, int dir_fd, const char *name, const struct stat *st, const char *what,
 	    GError **error)
 {
 	g_autofree char *digest = NULL;
@@ -90,9 +90,10 @@ record_file(Listing *listing, int dir_fd, const char *name, guint64 size, const 
 	/* One more than the list may have is enough to know that there will be none. */
 	if (listing->files > GBE_MANIFEST_FILES_MAX)
 		return true;
-	if (listing->digests && !digest_of(listing, dir_fd, name, what, &digest, error))
+	if (listing->digests && gbe_digest_pays(st) &&
+	    !digest_of(listing, dir_fd, name, what, &digest, error))
 		return false;
-	gbe_manifest_add_file(listing->recorded, what, size, digest);
+	gbe_manifest_add_file(listing->recorded, what, (guint64)st->st_size, digest);
 	return true;
 }
 
@@ -114,19 +115,22 @@ listing_visit(const char *path, int dir_fd, const char *name, const struct stat 
 	if (listing->listed != NULL)
 		ok = check_file(listing, dir_fd, name, size, what, error);
 	else if (listing->recorded != NULL)
-		ok = record_file(listing, dir_fd, name, size, what, error);
+		ok = record_file(listing, dir_fd, name, st, what, error);
 	listing->file.done += size;
 	return ok;
 }
 
 static bool
-walk_listing(Listing *listing, int data_dir, const char *const *exclude, GError **error)
+walk_listing(Listing *listing, int data_dir, const char *const *exclude,
+	     const GbeTreeLimits *limits, GError **error)
 {
+	const GbeTreeLimits every = {.entries = GBE_TREE_MAX_ENTRIES};
 	g_autoptr(GPtrArray) excluded = gbe_compare_excluded(exclude);
 
 	listing->links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL);
-	return gbe_tree_walk(data_dir, (const char *const *)excluded->pdata, listing_visit, listing,
-			     error);
+	return gbe_tree_walk_within(data_dir, (const char *const *)excluded->pdata,
+				    limits != NULL ? limits : &every, listing_visit, listing,
+				    error);
 }
 
 /* The first in the order of names, so that the message is the same each time. */
@@ -155,6 +159,8 @@ gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests
 	    .digests = digests,
 	};
 
+	if (!gbe_compare_is_listed(manifest))
+		return true;
 	if (manifest->files != NULL) {
 		listing.listed = g_hash_table_new(g_str_hash, g_str_equal);
 		for (guint i = 0; i < manifest->files->len; i++) {
@@ -163,7 +169,7 @@ gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests
 			g_hash_table_insert(listing.listed, file->path, file);
 		}
 	}
-	if (!walk_listing(&listing, data_dir, NULL, error))
+	if (!walk_listing(&listing, data_dir, NULL, NULL, error))
 		return false;
 	if (listing.listed != NULL && g_hash_table_size(listing.listed) > 0)
 		return throw_missing(listing.listed, error);
@@ -177,19 +183,30 @@ gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests
 }
 
 bool
+gbe_compare_record_within(int data_dir, const char *const *exclude, gboolean digests,
+			  const GbeTreeLimits *limits, GbeManifest *manifest, GError **error)
+{
+	g_auto(Listing) listing = {.digests = digests, .recorded = gbe_manifest_new()};
+	g_autoptr(GError) local = NULL;
+	bool listed = walk_listing(&listing, data_dir, exclude, limits, &local);
+
+	if (!listed && !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	g_clear_pointer(&manifest->files, g_ptr_array_unref);
+	if (listed && listing.files == 0)
+		manifest->files = g_ptr_array_new();
+	else if (listed && listing.files <= GBE_MANIFEST_FILES_MAX)
+		manifest->files = g_steal_pointer(&listing.recorded->files);
+	manifest->files_count = listed ? listing.files : 0;
+	manifest->size = listed ? listing.bytes : 0;
+	return true;
+}
+
+bool
 gbe_compare_record(int data_dir, const char *const *exclude, gboolean digests,
 		   GbeManifest *manifest, GError **error)
 {
-	g_auto(Listing) listing = {.digests = digests, .recorded = gbe_manifest_new()};
-
-	if (!walk_listing(&listing, data_dir, exclude, error))
-		return false;
-	g_clear_pointer(&manifest->files, g_ptr_array_unref);
-	if (listing.files == 0)
-		manifest->files = g_ptr_array_new();
-	else if (listing.files <= GBE_MANIFEST_FILES_MAX)
-		manifest->files = g_steal_pointer(&listing.recorded->files);
-	manifest->files_count = listing.files;
-	manifest->size = listing.bytes;
-	return true;
+	return gbe_compare_record_within(data_dir, exclude, digests, NULL, manifest, error);
 }

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "core/manifest.h"
+#include "fs/tree.h"
 
 typedef enum {
 	GBE_COMPARE_NAMES, /* names, types, sizes, metadata */
@@ -22,10 +23,23 @@ bool gbe_compare_trees(int src_dir, int dst_dir, GbeCompare how, const char *con
 		       bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 		       GError **error) GBE_CHECKED;
 /* Does data/ still hold what its manifest lists: names, types, sizes, and digests where recorded and
- * @digests? Used before a restore. Sockets and the stamp are not looked at. */
+ * @digests? Used before a restore. Sockets and the stamp are not looked at. Nothing is compared where the
+ * manifest says "not listed". */
 bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests,
 			  bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 			  GError **error) GBE_CHECKED;
-/* Fills files, files_count, size of @manifest from the tree; digests where @digests. */
+/* Fills files, files_count, size of @manifest from the tree; digests where @digests, but not of a file with
+ * more than GBE_DIGEST_HOLES bytes of holes. Where the tree is more than a tree may be (deeper, larger, a mount
+ * point or a subvolume in it), or @limits (NULL: those of every tree) are not enough, it is not listed:
+ * files are NULL, files_count and size 0. */
+bool gbe_compare_record_within(int data_dir, const char *const *exclude, gboolean digests,
+			       const GbeTreeLimits *limits, GbeManifest *manifest,
+			       GError **error) GBE_CHECKED;
 bool gbe_compare_record(int data_dir, const char *const *exclude, gboolean digests,
 			GbeManifest *manifest, GError **error) GBE_CHECKED;
+/* Did the last of these list the tree? */
+static inline bool
+gbe_compare_is_listed(const GbeManifest *manifest)
+{
+	return manifest->files != NULL || manifest->files_count > 0;
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/alive.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 
@@ -34,6 +35,7 @@ typedef struct {
 	guint64 entries;
 	gsize name_bytes;
 	const char *const *exclude;
+	GbeTreeLimits limits;
 } Walk;
 
 static void
@@ -54,11 +56,19 @@ walk_clear(Walk *walk)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Walk, walk_clear)
 
+static bool throw_unsafe(GError **error, const char *path, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
 static bool
-throw_unsafe(GError **error, const char *path, const char *why)
+throw_unsafe(GError **error, const char *path, const char *format, ...)
 {
 	g_autofree char *text = gbe_path_to_text(*path != '\0' ? path : TOP);
+	g_autofree char *why = NULL;
+	va_list args;
 
+	va_start(args, format);
+	why = g_strdup_vprintf(format, args);
+	va_end(args);
 	return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s %s", text, why);
 }
 
@@ -87,6 +97,28 @@ is_excluded(const Walk *walk, const char *name)
 }
 
 static bool
+within_time(const Walk *walk, GError **error)
+{
+	if (walk->limits.deadline == 0 || g_get_monotonic_time() <= walk->limits.deadline)
+		return true;
+	return throw_unsafe(error, walk->path->str,
+			    "was reached when the time for listing the tree was up");
+}
+
+/* One more name. */
+static bool
+spend(Walk *walk, GError **error)
+{
+	gbe_alive(1);
+	if (++walk->entries > walk->limits.entries)
+		return throw_unsafe(error, walk->path->str,
+				    "makes more than the %" G_GUINT64_FORMAT
+				    " entries that a tree may have",
+				    walk->limits.entries);
+	return within_time(walk, error);
+}
+
+static bool
 read_names(Walk *walk, Level *level, DIR *dir, GError **error)
 {
 	for (;;) {
@@ -103,11 +135,14 @@ read_names(Walk *walk, Level *level, DIR *dir, GError **error)
 		if (is_excluded(walk, entry->d_name))
 			continue;
 		size = strlen(entry->d_name) + 1;
-		if (++walk->entries > GBE_TREE_MAX_ENTRIES)
-			return throw_unsafe(error, walk->path->str,
-					    "makes more entries than a tree may have");
+		if (!spend(walk, error))
+			return false;
 		if (walk->name_bytes + size > MAX_NAME_BYTES)
-			return throw_unsafe(error, walk->path->str, "holds too many long names");
+			return throw_unsafe(
+			    error, walk->path->str,
+			    "holds too many long names: at most %d MiB of names are "
+			    "read at a time",
+			    MAX_NAME_BYTES / 1024 / 1024);
 		walk->name_bytes += size;
 		g_byte_array_append(level->names, (const guint8 *)entry->d_name, (guint)size);
 		g_array_append_val(level->order, offset);
@@ -205,7 +240,9 @@ descend(Walk *walk, const char *name, const struct stat *seen, GError **error)
 	struct stat st;
 
 	if (walk->depth == GBE_TREE_MAX_DEPTH)
-		return throw_unsafe(error, walk->path->str, "lies deeper than a tree may be");
+		return throw_unsafe(error, walk->path->str,
+				    "lies deeper than the %d levels that a tree may have",
+				    GBE_TREE_MAX_DEPTH);
 	if (!gbe_open_dir_at(walk->levels[walk->depth - 1].fd, name, &fd, error))
 		return false;
 	if (fstat(fd, &st) < 0)
@@ -227,18 +264,19 @@ walk_entry(Walk *walk, GbeTreeVisit visit, gpointer data, GError **error)
 	if (level->path_len > 0)
 		g_string_append_c(walk->path, '/');
 	g_string_append(walk->path, name);
-	if (!look_at(walk, name, &st, error))
+	if (!within_time(walk, error) || !look_at(walk, name, &st, error))
 		return false;
+	gbe_alive(1);
 	if (!visit(walk->path->str, level->fd, name, &st, data, error))
 		return false;
 	return !S_ISDIR(st.st_mode) || descend(walk, name, &st, error);
 }
 
 bool
-gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
-	      GError **error)
+gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+		     GbeTreeVisit visit, gpointer data, GError **error)
 {
-	g_auto(Walk) walk = {.path = g_string_new(NULL), .exclude = exclude};
+	g_auto(Walk) walk = {.path = g_string_new(NULL), .exclude = exclude, .limits = *limits};
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -254,6 +292,24 @@ gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpoint
 			return false;
 	}
 	return true;
+}
+
+bool
+gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
+	      GError **error)
+{
+	const GbeTreeLimits limits = {.entries = GBE_TREE_MAX_ENTRIES};
+
+	return gbe_tree_walk_within(dir_fd, exclude, &limits, visit, data, error);
+}
+
+GbeTreeLimits
+gbe_tree_look_limits(void)
+{
+	return (GbeTreeLimits){
+	    .entries = GBE_TREE_LOOK_ENTRIES,
+	    .deadline = g_get_monotonic_time() + GBE_TREE_LOOK_SECONDS * G_USEC_PER_SEC,
+	};
 }
 
 void

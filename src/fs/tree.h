@@ -14,6 +14,10 @@
 
 #define GBE_TREE_MAX_ENTRIES 1000000
 #define GBE_TREE_MAX_DEPTH 64
+/* Of a look whose answer may be "unknown": at what is about to be replaced, or for a decision. A data
+ * directory of etcd has some ten names. */
+#define GBE_TREE_LOOK_ENTRIES 100000
+#define GBE_TREE_LOOK_SECONDS 10
 
 typedef struct {
 	guint64 files; /* regular files; hard links counted once */
@@ -33,11 +37,31 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTreeInfo, gbe_tree_info_clear)
 typedef bool (*GbeTreeVisit)(const char *path, int dir_fd, const char *name, const struct stat *st,
 			     gpointer data, GError **error);
 
+/* What a walk may cost; beyond it GBE_ERROR_UNSAFE_SOURCE, which names the limit. */
+typedef struct {
+	guint64 entries;
+	gint64 deadline; /* on g_get_monotonic_time(); 0: none */
+} GbeTreeLimits;
+
+/* From now on. */
+GbeTreeLimits gbe_tree_look_limits(void);
+
 /* @exclude: NULL, or NULL-terminated names at the top of the tree that are no part of it. */
 bool gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info,
 		   GError **error) GBE_CHECKED;
 bool gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
 		   GError **error) GBE_CHECKED;
+/* The same for who does with "unknown" what cannot be listed at that price. */
+bool gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+			  GbeTreeVisit visit, gpointer data, GError **error) GBE_CHECKED;
+
+/* A hole costs its owner nothing, and a digest of it as much as of data: files with more of it have none. */
+#define GBE_DIGEST_HOLES ((guint64)1024 * 1024 * 1024)
+static inline bool
+gbe_digest_pays(const struct stat *st)
+{
+	return (guint64)st->st_size <= (guint64)st->st_blocks * 512 + GBE_DIGEST_HOLES;
+}
 
 /* Which inode: for hard links. */
 typedef struct {

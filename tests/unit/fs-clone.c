@@ -452,6 +452,40 @@ START_TEST(what_is_never_copied_is_refused_by_name)
 }
 END_TEST
 
+/* The whole of it by name, at once, and nothing is made. */
+START_TEST(what_is_too_deep_is_refused)
+{
+	g_autoptr(GString) path = g_string_new("src");
+
+	put_dir("src", 0755);
+	for (guint i = 0; i < 70; i++) {
+		g_string_append(path, "/d");
+		put_dir(path->str, 0755);
+	}
+	check_refused("lies deeper than the 64 levels that a tree may have");
+}
+END_TEST
+
+/* Copied as the hole that it is; only its digest would take as long as its size says. */
+START_TEST(a_giant_of_nothing_costs_nothing)
+{
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY, .digest = TRUE};
+	g_auto(GbeCloneResult) result = {0};
+	g_autofree char *giant = NULL;
+	gint64 begin;
+
+	make_source(false);
+	giant = at("src/member/hole");
+	ck_assert_int_eq(truncate(giant, (off_t)1 << 40), 0);
+	begin = g_get_monotonic_time();
+	result = clone_source(&options);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 10 * G_USEC_PER_SEC);
+	ck_assert_uint_lt(result.bytes_written, 64 * MIB);
+	ck_assert(!g_hash_table_contains(result.digests, "member/hole"));
+	ck_assert(g_hash_table_contains(result.digests, "member/text"));
+}
+END_TEST
+
 START_TEST(mounts_are_refused_by_name)
 {
 	g_autofree char *dir = NULL;
@@ -874,6 +908,8 @@ main(void)
 	tcase_add_test(tcase, acls_are_not_inherited);
 	tcase_add_test(tcase, sockets_are_left_out_and_named);
 	tcase_add_loop_test(tcase, what_is_never_copied_is_refused_by_name, 0, 3);
+	tcase_add_test(tcase, what_is_too_deep_is_refused);
+	tcase_add_test(tcase, a_giant_of_nothing_costs_nothing);
 	tcase_add_loop_test(tcase, mounts_are_refused_by_name, 0, 3);
 	tcase_add_test(tcase, the_top_may_not_be_a_symlink);
 	tcase_add_test(tcase, a_destination_that_is_there_is_not_touched);

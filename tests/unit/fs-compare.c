@@ -467,6 +467,66 @@ START_TEST(nothing_is_a_list_without_files)
 }
 END_TEST
 
+/* What cannot be listed is no error: it is put aside all the same. */
+START_TEST(what_is_no_tree_is_not_listed)
+{
+	const GbeTreeLimits few = {.entries = 3};
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_autoptr(GString) path = g_string_new("dst/deep");
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int dir = -1;
+
+	put_dir("dst", 0700);
+	put("dst/a", "x");
+	put("dst/b", "x");
+	put("dst/c", "x");
+	manifest = record(FALSE);
+	ck_assert(gbe_compare_is_listed(manifest));
+	put_dir(path->str, 0700);
+	if (_i == 0) {
+		for (guint i = 0; i < 70; i++) {
+			g_string_append(path, "/d");
+			put_dir(path->str, 0700);
+		}
+	} else if (_i == 1 && place_is_btrfs()) {
+		put_subvolume("dst/deep/nested");
+	}
+	dir = open_at("dst");
+	assert_ok(gbe_compare_record_within(
+		      dir, NULL, TRUE, _i == 0 || place_is_btrfs() ? NULL : &few, manifest, &error),
+		  error);
+	if (_i == 2 && place_is_btrfs())
+		assert_ok(gbe_compare_record_within(dir, NULL, TRUE, &few, manifest, &error),
+			  error);
+	ck_assert(!gbe_compare_is_listed(manifest));
+	ck_assert_ptr_null(manifest->files);
+	ck_assert_uint_eq(manifest->files_count, 0);
+	ck_assert_uint_eq(manifest->size, 0);
+	assert_ok(check(manifest, TRUE, &error), error);
+}
+END_TEST
+
+/* A digest of a hole would cost hours. */
+START_TEST(giants_of_nothing_have_no_digest)
+{
+	g_autoptr(GbeManifest) manifest = NULL;
+	const GbeManifestFile *file;
+	g_autofree char *giant = NULL;
+
+	put_dir("dst", 0700);
+	put("dst/db", "x");
+	giant = at("dst/db");
+	ck_assert_int_eq(truncate(giant, (off_t)1 << 40), 0);
+	put("dst/small", "x");
+	manifest = record(TRUE);
+	ck_assert_uint_eq(manifest->size, ((guint64)1 << 40) + 1);
+	file = g_ptr_array_index(manifest->files, 0);
+	ck_assert_ptr_null(file->sha256);
+	file = g_ptr_array_index(manifest->files, 1);
+	ck_assert_ptr_nonnull(file->sha256);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -485,5 +545,7 @@ main(void)
 	tcase_add_loop_test(tcase, what_is_not_as_recorded_is_named, 0, 5);
 	tcase_add_test(tcase, many_files_are_counted);
 	tcase_add_test(tcase, nothing_is_a_list_without_files);
+	tcase_add_loop_test(tcase, what_is_no_tree_is_not_listed, 0, 3);
+	tcase_add_test(tcase, giants_of_nothing_have_no_digest);
 	return gbe_unit_main(suite);
 }

@@ -209,6 +209,43 @@ START_TEST(there_is_a_last_name)
 }
 END_TEST
 
+static bool
+ignore(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+       GError **error)
+{
+	(void)path, (void)dir_fd, (void)name, (void)st, (void)error;
+	if (data != NULL)
+		g_usleep(*(gulong *)data);
+	return true;
+}
+
+/* For who does not need to know at any price. */
+START_TEST(a_walk_has_a_price)
+{
+	GbeTreeLimits limits = gbe_tree_look_limits();
+	g_autoptr(GError) error = NULL;
+	gulong wait = 20000;
+
+	ck_assert_uint_eq(limits.entries, GBE_TREE_LOOK_ENTRIES);
+	ck_assert_int_gt(limits.deadline, g_get_monotonic_time());
+	put_dir("dir", 0700);
+	for (guint i = 0; i < 100; i++) {
+		g_autofree char *name = g_strdup_printf("dir/%u", i);
+
+		put(name, "x");
+	}
+	limits.entries = 101;
+	assert_ok(gbe_tree_walk_within(place, NULL, &limits, ignore, NULL, &error), error);
+	limits.entries = 100;
+	assert_fails(gbe_tree_walk_within(place, NULL, &limits, ignore, NULL, &error), error,
+		     GBE_ERROR_UNSAFE_SOURCE, "dir makes more than the 100 entries");
+	limits.entries = 101;
+	limits.deadline = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
+	assert_fails(gbe_tree_walk_within(place, NULL, &limits, ignore, &wait, &error), error,
+		     GBE_ERROR_UNSAFE_SOURCE, "the time for listing the tree was up");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -225,5 +262,6 @@ main(void)
 	tcase_add_test(tcase, a_mount_is_refused);
 	tcase_add_test(tcase, there_is_a_last_level);
 	tcase_add_test(tcase, there_is_a_last_name);
+	tcase_add_test(tcase, a_walk_has_a_price);
 	return gbe_unit_main(suite);
 }
