@@ -73,8 +73,8 @@ check_size(GbeBbolt *db)
 }
 
 bool
-gbe_bbolt_open(int fd, const char *what, GbeFindings *findings, GbeBbolt *ret_db, bool *ret_usable,
-	       GError **error)
+gbe_bbolt_open(int fd, const char *what, GbeLook *look, GbeFindings *findings, GbeBbolt *ret_db,
+	       bool *ret_usable, GError **error)
 {
 	GbeBbolt db = {.what = what, .findings = findings};
 	GbeBboltMeta meta[2];
@@ -93,9 +93,9 @@ gbe_bbolt_open(int fd, const char *what, GbeFindings *findings, GbeBbolt *ret_db
 		choose_meta(&db, meta, state);
 		check_size(&db);
 	}
-	gbe_window_init(&db.window, fd, what, GBE_BBOLT_WINDOW);
+	gbe_window_init(&db.window, fd, what, GBE_BBOLT_WINDOW, look);
 	for (gsize i = 0; i < G_N_ELEMENTS(db.levels); i++)
-		gbe_window_init(&db.levels[i], fd, what, GBE_BBOLT_LEVEL_WINDOW);
+		gbe_window_init(&db.levels[i], fd, what, GBE_BBOLT_LEVEL_WINDOW, look);
 	*ret_db = db;
 	return true;
 }

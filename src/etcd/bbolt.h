@@ -33,9 +33,9 @@ typedef struct {
 } GbeBbolt;
 
 /* *ret_usable false: no meta page is valid, and a finding says why; there is nothing to walk then. @fd,
- * @what and @findings are borrowed for the life of @ret_db, which gbe_bbolt_close() ends. */
-bool gbe_bbolt_open(int fd, const char *what, GbeFindings *findings, GbeBbolt *ret_db,
-		    bool *ret_usable, GError **error) GBE_CHECKED;
+ * @what, @look (see etcd/window.h) and @findings are borrowed for the life of @ret_db, which gbe_bbolt_close() ends. */
+bool gbe_bbolt_open(int fd, const char *what, GbeLook *look, GbeFindings *findings,
+		    GbeBbolt *ret_db, bool *ret_usable, GError **error) GBE_CHECKED;
 void gbe_bbolt_close(GbeBbolt *db);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeBbolt, gbe_bbolt_close)
 

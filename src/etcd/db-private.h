@@ -16,7 +16,7 @@ typedef struct {
 	gint64 scheduled, finished; /* compactions; 0: none */
 	gboolean has_meta;
 	GbeStream snapshot;
-	guint64 said; /* bytes that progress was last told */
+	GbeLook look;
 } GbeDbReader;
 
 /* ---- the buckets of a few rows: db-buckets.c ---- */
@@ -31,5 +31,3 @@ void gbe_db_check_names(GbeDbReader *reader, const GPtrArray *buckets);
 /* Every row, with pages proved; the snapshot's hash goes on over them. */
 bool gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reached,
 		      GError **error) GBE_CHECKED;
-
-bool gbe_db_progress(GbeDbReader *reader, GError **error) GBE_CHECKED;

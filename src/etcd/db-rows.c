@@ -204,7 +204,7 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 			add_to_history(rows, &revision, &kv);
 	}
 	count_row(rows, &revision);
-	return gbe_db_progress(rows->reader, error) ? GBE_WALK_ON : GBE_WALK_FAIL;
+	return GBE_WALK_ON;
 }
 
 static void
@@ -232,7 +232,7 @@ history_row(const GbeBboltRow *row, gpointer data, GError **error)
 	if (good)
 		add_to_history(rows, &revision, &kv);
 	count_row(rows, &revision);
-	return gbe_db_progress(rows->reader, error) ? GBE_WALK_ON : GBE_WALK_FAIL;
+	return GBE_WALK_ON;
 }
 
 static bool
@@ -284,7 +284,7 @@ keep_row(const GbeBboltRow *row, gpointer data, GError **error)
 	rows->prefix++;
 	if (!skip && !stream_row(rows->reader, row, &rows->kept, error))
 		return GBE_WALK_FAIL;
-	return gbe_db_progress(rows->reader, error) ? GBE_WALK_ON : GBE_WALK_FAIL;
+	return GBE_WALK_ON;
 }
 
 static void

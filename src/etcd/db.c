@@ -7,26 +7,11 @@
 
 #include "etcd/db-private.h"
 
-#define PROGRESS_STEP (8U * 1024 * 1024)
-
 void
 gbe_db_clear(GbeDb *db)
 {
 	g_clear_pointer(&db->cluster_version, g_free);
 	g_clear_pointer(&db->storage_version, g_free);
-}
-
-bool
-gbe_db_progress(GbeDbReader *reader, GError **error)
-{
-	guint64 read = reader->bolt.window.read;
-
-	if (read - reader->said < PROGRESS_STEP || reader->options->progress == NULL)
-		return true;
-	reader->said = read;
-	if (reader->options->progress(read, reader->options->progress_data))
-		return true;
-	return gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", reader->bolt.what);
 }
 
 /* ---- rows of all buckets but "key" ---- */
@@ -64,7 +49,7 @@ small_row(const GbeBboltRow *row, gpointer data, GError **error)
 		gbe_stream_settle(&reader->snapshot);
 		done += piece;
 	}
-	return gbe_db_progress(reader, error) ? GBE_WALK_ON : GBE_WALK_FAIL;
+	return GBE_WALK_ON;
 }
 
 static void
@@ -221,23 +206,33 @@ gbe_db_read(int fd, const char *what, const GbeDbOptions *options, GbeDb *ret_db
 	    GbeFindings *findings, GError **error)
 {
 	GbeDbReader reader = {.options = options, .findings = findings};
+	g_autoptr(GError) local = NULL;
 	g_auto(GbeDb) db = {0};
 	bool usable = false;
 	bool good;
 
 	reader.db = (GbeDb){.compact_revision = -1, .voters = -1, .learners = -1, .members = -1};
-	if (!gbe_bbolt_open(fd, what, findings, &reader.bolt, &usable, error))
+	reader.look = gbe_look_begin(options->seconds);
+	reader.look.progress = options->progress;
+	reader.look.progress_data = options->progress_data;
+	if (!gbe_bbolt_open(fd, what, &reader.look, findings, &reader.bolt, &usable, error))
 		return false;
 	reader.db.size = reader.bolt.file_size;
 	reader.db.present = usable;
 	reader.db.page_size = reader.bolt.meta.page_size;
 	reader.db.total_size = total_size(&reader.bolt.meta);
-	good = !usable || read_database(&reader, error);
+	good = !usable || read_database(&reader, &local);
 	reader.db.bytes_read = reader.bolt.window.read;
 	db = reader.db;
 	gbe_bbolt_close(&reader.bolt);
-	if (!good)
+	if (!good && !g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
+	}
+	db.unread = !good;
+	if (!good)
+		gbe_findings_add(findings, GBE_FINDING_UNKNOWN, "db-unread", what, GBE_PLACE_FILE,
+				 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s", local->message);
 	*ret_db = db;
 	db = (GbeDb){0};
 	return true;

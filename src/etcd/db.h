@@ -5,7 +5,8 @@
  * etcd.md section 5), and the hashes that a live etcd and etcdctl would print. Opens nothing, writes
  * nothing. A file that is being written tells nothing: the caller has etcd's lock, or a clone.
  *
- * Memory is bounded by 32 MiB whatever the file's size; it is read once, and again where that is needed
+ * Memory is bounded by 32 MiB whatever the file's size, time by GbeDbOptions; what costs more (holes above
+ * all, see etcd/window.h) is GBE_FINDING_UNKNOWN, "db-unread". It is read once, and again where that is needed
  * for the histories of very many keys and for HashKV of a compacted database.
  */
 #pragma once
@@ -31,8 +32,9 @@ typedef enum {
 } GbeDbChecked;
 
 typedef struct {
-	gboolean present;		/* there is a database: a meta page is valid */
-	guint checked;			/* GbeDbChecked */
+	gboolean present; /* there is a database: a meta page is valid */
+	gboolean unread;  /* beyond what a look may cost: what follows is from before its end */
+	guint checked;	  /* GbeDbChecked */
 	guint64 consistent_index, term; /* 0: not there */
 	gint64 revision;		/* etcd's current one; 0: could not be told */
 	gint64 last_row; /* its revision, which etcdctl calls the snapshot's; 0: there is none */
@@ -59,6 +61,8 @@ typedef struct {
 	gboolean quick;					/* full without what needs state per key */
 	bool (*progress)(guint64 bytes, gpointer data); /* read so far; false: cancelled; or NULL */
 	gpointer progress_data;
+	/* For each part (the database, the log, the .snap files); 0: as long as it takes. */
+	guint seconds;
 } GbeDbOptions;
 
 /* @what: the file's name in findings and messages. What is wrong with the content is a finding; an

@@ -75,7 +75,10 @@ judge_snapfiles(const Judge *judge)
 		const GbeSnapfile *snapfile = g_ptr_array_index(directory->snapfiles, i);
 		g_autofree char *below = g_build_filename("member/snap", snapfile->name, NULL);
 
-		if (snapfile->unknown)
+		if (snapfile->unread != NULL)
+			add(judge, GBE_FINDING_UNKNOWN, "snap-unread", below, GBE_UNKNOWN,
+			    GBE_UNKNOWN, snapfile->unread);
+		else if (snapfile->unknown)
 			add(judge, GBE_FINDING_UNKNOWN, "snap-unknown-format", below, GBE_YES,
 			    GBE_UNKNOWN, "its checksum is right, and it is no snapshot as known");
 		else if (snapfile->fault != NULL)

@@ -10,6 +10,8 @@
 
 /* etcd keeps five. */
 #define SNAPFILES_MAX 1024U
+/* Of each kind: more are not kept in memory. */
+#define NAMES_MAX 65536U
 
 void
 gbe_directory_clear(GbeDirectory *directory)
@@ -27,6 +29,7 @@ typedef struct {
 	GbeFindings *findings;
 	const char *member_path;
 	GPtrArray *names; /* of .snap files */
+	guint seconds;
 } Reading;
 
 static void
@@ -74,8 +77,9 @@ read_db(const Reading *reading, int data_fd, const GbeDbOptions *options, GError
 		return false;
 	/* Of a damaged one that says 0, nobody knows whether that is what it would say. */
 	reading->directory->db_tells =
-	    db->present && (db->consistent_index > 0 ||
-			    gbe_findings_worst(reading->findings) != GBE_FINDING_DAMAGE);
+	    db->present && !db->unread &&
+	    (db->consistent_index > 0 ||
+	     gbe_findings_worst(reading->findings) != GBE_FINDING_DAMAGE);
 	return true;
 }
 
@@ -90,11 +94,13 @@ take_name(const char *name, gpointer data)
 	if (g_str_equal(name, GBE_DB_NAME))
 		return;
 	if (gbe_snapfile_is_name(name, &point)) {
-		g_ptr_array_add(reading->names, g_strdup(name));
+		if (reading->names->len <= NAMES_MAX)
+			g_ptr_array_add(reading->names, g_strdup(name));
 		return;
 	}
 	if (gbe_snapfile_is_db_name(name, &index)) {
-		g_array_append_val(reading->directory->databases, index);
+		if (reading->directory->databases->len <= NAMES_MAX)
+			g_array_append_val(reading->directory->databases, index);
 		return;
 	}
 	below = g_build_filename("member/snap", name, NULL);
@@ -118,7 +124,7 @@ newest_first(gconstpointer a, gconstpointer b)
 }
 
 static bool
-read_snapfile(const Reading *reading, int snap_fd, const char *name, GError **error)
+read_snapfile(const Reading *reading, int snap_fd, const char *name, GbeLook *look, GError **error)
 {
 	gbe_autofd int fd = -1;
 	GbeSnapfile *snapfile = NULL;
@@ -133,7 +139,7 @@ read_snapfile(const Reading *reading, int snap_fd, const char *name, GError **er
 		    "it is not a regular file");
 		return true;
 	}
-	if (!gbe_snapfile_read(fd, name, &snapfile, error))
+	if (!gbe_snapfile_read(fd, name, look, &snapfile, error))
 		return false;
 	g_ptr_array_add(reading->directory->snapfiles, snapfile);
 	return true;
@@ -142,6 +148,7 @@ read_snapfile(const Reading *reading, int snap_fd, const char *name, GError **er
 static bool
 read_snapfiles(const Reading *reading, int data_fd, GError **error)
 {
+	GbeLook look = gbe_look_begin(reading->seconds);
 	gbe_autofd int fd = -1;
 	GError *local = NULL;
 
@@ -149,9 +156,12 @@ read_snapfiles(const Reading *reading, int data_fd, GError **error)
 		return absent_or_odd(reading, "member/snap", local, error);
 	if (!gbe_list_each_at(fd, "member/snap", take_name, (gpointer)reading, error))
 		return false;
+	if (MAX(reading->names->len, reading->directory->databases->len) > NAMES_MAX)
+		add(reading, GBE_FINDING_UNKNOWN, "snap-too-many", "member/snap",
+		    "more snapshots than this program keeps count of");
 	g_ptr_array_sort(reading->names, newest_first);
 	for (guint i = 0; i < MIN(reading->names->len, SNAPFILES_MAX); i++)
-		if (!read_snapfile(reading, fd, g_ptr_array_index(reading->names, i), error))
+		if (!read_snapfile(reading, fd, g_ptr_array_index(reading->names, i), &look, error))
 			return false;
 	return true;
 }
@@ -163,6 +173,7 @@ read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 	g_autofree char *path = wal_dir_fd >= 0
 				    ? g_strdup("wal-dir")
 				    : gbe_layout_path(reading->member_path, "member/wal");
+	GbeLook look = gbe_look_begin(reading->seconds);
 	gbe_autofd int fd = -1;
 	GError *local = NULL;
 
@@ -170,7 +181,8 @@ read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 		reading->directory->wal.segments = g_ptr_array_new();
 		return absent_or_odd(reading, "member/wal", local, error);
 	}
-	return gbe_wal_read(fd, path, version, &reading->directory->wal, reading->findings, error);
+	return gbe_wal_read(fd, path, version, &look, &reading->directory->wal, reading->findings,
+			    error);
 }
 
 bool
@@ -186,7 +198,8 @@ gbe_directory_read(int data_fd, const char *member_path, int wal_dir_fd,
 	const Reading reading = {.directory = &directory,
 				 .findings = findings,
 				 .member_path = member_path,
-				 .names = names};
+				 .names = names,
+				 .seconds = options->seconds};
 
 	if (!read_db(&reading, data_fd, options, error) ||
 	    !read_snapfiles(&reading, data_fd, error) ||

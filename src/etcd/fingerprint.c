@@ -137,6 +137,7 @@ static bool
 take_others(int data_fd, const char *member_path, int wal_dir_fd, bool db_told, bool wal_told,
 	    GbeFingerprint *fp, GError **error)
 {
+	const GbeTreeLimits limits = gbe_tree_look_limits();
 	g_auto(Collector) collector = {
 	    .prefix = "",
 	    .snap_dir = gbe_layout_path(member_path, "member/snap/"),
@@ -151,12 +152,12 @@ take_others(int data_fd, const char *member_path, int wal_dir_fd, bool db_told, 
 
 		collector.wal_path = g_build_filename(dir, fp->wal_name, NULL);
 	}
-	if (!gbe_tree_walk(data_fd, excluded, collect, &collector, error))
+	if (!gbe_tree_walk_within(data_fd, excluded, &limits, collect, &collector, error))
 		return false;
 	if (wal_dir_fd >= 0) {
 		collector.prefix = WAL_DIR "/";
 		collector.wal_path = wal_told ? g_strdup(fp->wal_name) : NULL;
-		if (!gbe_tree_walk(wal_dir_fd, NULL, collect, &collector, error))
+		if (!gbe_tree_walk_within(wal_dir_fd, NULL, &limits, collect, &collector, error))
 			return gbe_prefix(error, "wal-dir");
 	}
 	g_ptr_array_sort(collector.snaps, compare_names);

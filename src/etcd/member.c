@@ -151,6 +151,7 @@ take_newer(const char *path, int dir_fd, const char *name, const struct stat *st
 bool
 gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds, GError **error)
 {
+	const GbeTreeLimits limits = gbe_tree_look_limits();
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int fd = -1;
 	gint64 newest = -1;
@@ -160,7 +161,7 @@ gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds,
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
 		}
-	} else if (!gbe_tree_walk(fd, NULL, take_newer, &newest, error)) {
+	} else if (!gbe_tree_walk_within(fd, NULL, &limits, take_newer, &newest, error)) {
 		return false;
 	}
 	*ret_seconds = newest;

@@ -57,6 +57,7 @@ gbe_snapfile_free(GbeSnapfile *snapfile)
 		return;
 	g_free(snapfile->name);
 	g_free(snapfile->fault);
+	g_free(snapfile->unread);
 	gbe_conf_state_clear(&snapfile->conf);
 	g_free(snapfile);
 }
@@ -206,9 +207,11 @@ read_all(Reader *reader, GError **error)
 }
 
 bool
-gbe_snapfile_read(int fd, const char *name, GbeSnapfile **ret_snapfile, GError **error)
+gbe_snapfile_read(int fd, const char *name, GbeLook *look, GbeSnapfile **ret_snapfile,
+		  GError **error)
 {
 	g_autoptr(GbeSnapfile) snapfile = g_new0(GbeSnapfile, 1);
+	g_autoptr(GError) local = NULL;
 	Reader reader = {.snapfile = snapfile};
 	struct stat st;
 	bool done;
@@ -221,11 +224,17 @@ gbe_snapfile_read(int fd, const char *name, GbeSnapfile **ret_snapfile, GError *
 		snapfile->fault = g_strdup("it is not a regular file");
 	} else {
 		reader.size = (guint64)st.st_size;
-		gbe_window_init(&reader.window, fd, name, WINDOW);
-		done = read_all(&reader, error);
+		gbe_window_init(&reader.window, fd, name, WINDOW, look);
+		done = read_all(&reader, &local);
 		gbe_window_clear(&reader.window);
-		if (!done)
+		if (!done && !g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
+		}
+		if (!done) {
+			snapfile->unread = g_strdup(local->message);
+			snapfile->point = snapfile->named;
+		}
 	}
 	*ret_snapfile = g_steal_pointer(&snapfile);
 	return true;

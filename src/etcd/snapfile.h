@@ -22,11 +22,13 @@ typedef struct {
 	GbeConfState conf;
 	char *fault;	  /* why etcd does not take it; NULL: it does */
 	gboolean unknown; /* the checksum is right, and what it covers is no snapshot as known */
+	char *unread;	  /* why it was not read to its end; ->point is as its name says then */
 } GbeSnapfile;
 
 void gbe_snapfile_free(GbeSnapfile *snapfile);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeSnapfile, gbe_snapfile_free)
 
-/* The file in @fd, whatever its size, through a bounded window. Errors are those of reading. */
-bool gbe_snapfile_read(int fd, const char *name, GbeSnapfile **ret_snapfile,
+/* The file in @fd, whatever its size, through a bounded window and at the price of @look. Errors are those of
+ * reading. */
+bool gbe_snapfile_read(int fd, const char *name, GbeLook *look, GbeSnapfile **ret_snapfile,
 		       GError **error) GBE_CHECKED;

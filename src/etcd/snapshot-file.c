@@ -44,7 +44,7 @@ compare_sum(int fd, const char *what, guint64 size, const GbeDbOptions *options,
 	gsize got = 0;
 	bool done;
 
-	gbe_window_init(&window, fd, what, WINDOW);
+	gbe_window_init(&window, fd, what, WINDOW, NULL);
 	done = sum_up(&window, size, options, sum, error) &&
 	       gbe_window_at(&window, size, sizeof(sum), &recorded, &got, error);
 	if (done && (got != sizeof(sum) || memcmp(sum, recorded, sizeof(sum)) != 0))

@@ -89,7 +89,7 @@ gbe_snapshot_write(int fd, const char *what, GbeSnapshotPut put_piece, gpointer 
 
 	if (!newest(fd, what, &meta, error) || !put_metas(&out, &meta, error))
 		return false;
-	gbe_window_init(&window, fd, what, WINDOW);
+	gbe_window_init(&window, fd, what, WINDOW, NULL);
 	ok = put_pages(&out, &window, (guint64)meta.page_size * 2, meta.high_water * meta.page_size,
 		       error);
 	gbe_window_clear(&window);

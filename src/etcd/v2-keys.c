@@ -12,11 +12,12 @@ bool
 gbe_v2_keys_count(int fd, const char *what, guint64 *ret_count, GError **error)
 {
 	const gsize length = strlen(NODE);
+	GbeLook look = gbe_look_begin(0);
 	GbeWindow window;
 	guint64 count = 0;
 	bool done = false;
 
-	gbe_window_init(&window, fd, what, WINDOW);
+	gbe_window_init(&window, fd, what, WINDOW, &look);
 	for (guint64 at = 0; !done;) {
 		const guint8 *bytes = NULL, *found;
 		gsize got = 0;

@@ -26,6 +26,7 @@ gbe_wal_clear(GbeWal *wal)
 typedef struct {
 	GbeWal *wal;
 	GbeFindings *findings;
+	GbeLook *look;
 	GbeWalSegment *segment;
 	GbeWalSegmentReader *reader;
 	const char *file; /* the segment, for findings */
@@ -276,7 +277,7 @@ read_segment(Log *log, int dir_fd, bool last, GbeVersion version, GError **error
 		return true;
 	}
 	log->segment->size = (guint64)st.st_size;
-	gbe_wal_segment_open(&reader, fd, log->file, log->segment->size, log->running);
+	gbe_wal_segment_open(&reader, fd, log->file, log->segment->size, log->running, log->look);
 	log->reader = &reader;
 	return read_records(log, last, version, error);
 }
@@ -306,16 +307,34 @@ check_metadata(Log *log, const char *path)
 	log->wal->complete = FALSE;
 }
 
+/* True: what went wrong is that the look costs more than it may. Takes *local. */
+static bool
+give_up(Log *log, GError **local, GError **error)
+{
+	g_autoptr(GError) failed = g_steal_pointer(local);
+
+	if (!g_error_matches(failed, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+		g_propagate_error(error, g_steal_pointer(&failed));
+		return false;
+	}
+	gbe_findings_add(log->findings, GBE_FINDING_UNKNOWN, "wal-unread", log->file,
+			 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s", failed->message);
+	log->wal->complete = FALSE;
+	log->stop = true;
+	return true;
+}
+
 bool
-gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeWal *ret_wal,
+gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWal *ret_wal,
 	     GbeFindings *findings, GError **error)
 {
 	g_auto(GbeWal) wal = {
 	    .snapshots = g_array_new(FALSE, FALSE, sizeof(GbeRaftPoint)),
 	    .changes = g_array_new(FALSE, FALSE, sizeof(GbeConfChange)),
 	};
-	Log log = {.wal = &wal, .findings = findings};
+	Log log = {.wal = &wal, .findings = findings, .look = look};
 	GbeWalSegment *before = NULL;
+	GError *local = NULL;
 
 	if (!gbe_wal_segments_list(dir_fd, path, &wal.segments, findings, error))
 		return false;
@@ -327,7 +346,8 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeWal *ret_wal,
 		log.number = i;
 		log.file = file = g_build_filename(path, log.segment->name, NULL);
 		check_sequence(&log, before);
-		if (!read_segment(&log, dir_fd, i + 1 == wal.segments->len, version, error))
+		if (!read_segment(&log, dir_fd, i + 1 == wal.segments->len, version, &local) &&
+		    !give_up(&log, &local, error))
 			return false;
 		before = log.segment;
 	}

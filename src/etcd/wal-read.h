@@ -13,6 +13,7 @@
 #include "core/version.h"
 #include "etcd/finding.h"
 #include "etcd/wal-record.h"
+#include "etcd/window.h"
 
 #include "base/error.h"
 
@@ -54,6 +55,7 @@ void gbe_wal_clear(GbeWal *wal);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWal, gbe_wal_clear)
 
 /* @dir_fd: the log's directory, @path its name in findings. @version: that the data was last written
- * for: what 3.4 dies of, later ones repair. No segment at all is no finding here. */
-bool gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeWal *ret_wal,
+ * for: what 3.4 dies of, later ones repair. No segment at all is no finding here. Beyond
+ * what @look may cost: GBE_FINDING_UNKNOWN, and the log is not complete. */
+bool gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWal *ret_wal,
 		  GbeFindings *findings, GError **error) GBE_CHECKED;

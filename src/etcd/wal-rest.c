@@ -12,6 +12,7 @@
 typedef struct {
 	guint64 database, snapshot;
 	guint32 running;
+	GbeLook look;
 	GbeWalRest rest;
 } Count;
 
@@ -45,7 +46,7 @@ count_segment(Count *count, int fd, const char *file, guint64 size, GError **err
 	g_auto(GbeWalSegmentReader) reader = {0};
 	GbeWalEnd end = GBE_WAL_END_NONE;
 
-	gbe_wal_segment_open(&reader, fd, file, size, count->running);
+	gbe_wal_segment_open(&reader, fd, file, size, count->running, &count->look);
 	for (;;) {
 		if (!gbe_wal_segment_next(&reader, &end, error))
 			return false;
@@ -64,7 +65,9 @@ bool
 gbe_wal_rest_count(int wal_fd, const char *path, guint64 database, guint64 snapshot,
 		   GbeWalRest *ret_rest, GError **error)
 {
-	Count count = {.database = database, .snapshot = snapshot};
+	Count count = {.database = database,
+		       .snapshot = snapshot,
+		       .look = gbe_look_begin(GBE_LOOK_SECONDS)};
 	g_autoptr(GPtrArray) segments = NULL;
 	g_auto(GbeFindings) findings = {0};
 

@@ -13,10 +13,10 @@
 
 void
 gbe_wal_segment_open(GbeWalSegmentReader *reader, int fd, const char *what, guint64 size,
-		     guint32 running)
+		     guint32 running, GbeLook *look)
 {
 	*reader = (GbeWalSegmentReader){.size = size, .running = running};
-	gbe_window_init(&reader->window, fd, what, WINDOW);
+	gbe_window_init(&reader->window, fd, what, WINDOW, look);
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 

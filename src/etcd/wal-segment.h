@@ -27,9 +27,9 @@ typedef struct {
 	gsize have; /* of the record's data, as much as the window holds: all but of giants */
 } GbeWalSegmentReader;
 
-/* Of @fd, borrowed like @what; @running goes on from the segment before. */
+/* Of @fd, borrowed like @what and @look; @running goes on from the segment before. */
 void gbe_wal_segment_open(GbeWalSegmentReader *reader, int fd, const char *what, guint64 size,
-			  guint32 running);
+			  guint32 running, GbeLook *look);
 void gbe_wal_segment_close(GbeWalSegmentReader *reader);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWalSegmentReader, gbe_wal_segment_close)
 /* The next record, its checksum compared (but for a record of type GBE_WAL_CRC, whose meaning is the

@@ -56,13 +56,14 @@ gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offs
 	guint64 offset = 0;
 	bool found = false;
 	guint32 crc = 0;
+	GbeLook look = gbe_look_begin(GBE_LOOK_SECONDS);
 	GbeWindow window;
 	struct stat st;
 	bool read;
 
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", what);
-	gbe_window_init(&window, fd, what, WINDOW);
+	gbe_window_init(&window, fd, what, WINDOW, &look);
 	read = walk(&window, (guint64)st.st_size, &found, &offset, &crc, error);
 	gbe_window_clear(&window);
 	if (!read)

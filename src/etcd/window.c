@@ -2,15 +2,84 @@
 #include "etcd/window.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/alive.h"
 
 /* What is asked for next still counts as following when other pages lie between. */
 #define NEAR (64U * 1024)
 
-void
-gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity)
+#define PROGRESS_STEP (8U * 1024 * 1024)
+/* A file system has no smaller hole, but for some that are rare. */
+#define BLOCK ((gsize)4096)
+
+GbeLook
+gbe_look_begin(guint seconds)
 {
-	*window = (GbeWindow){.fd = fd, .what = what, .capacity = capacity};
+	return (GbeLook){
+	    .deadline = seconds > 0 ? g_get_monotonic_time() + seconds * G_USEC_PER_SEC : 0,
+	    .holes = GBE_LOOK_HOLES,
+	};
+}
+
+void
+gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, GbeLook *look)
+{
+	*window = (GbeWindow){.fd = fd, .what = what, .capacity = capacity, .look = look};
+}
+
+/* Once, when it is read: is there less on the disk than its size says? */
+static void
+prepare(GbeWindow *window)
+{
+	struct stat st;
+
+	window->bytes = g_malloc(window->capacity);
+	window->sparse = fstat(window->fd, &st) == 0 && st.st_size / 512 > st.st_blocks;
+}
+
+static gint64
+zeros_in(const guint8 *bytes, gsize size)
+{
+	gint64 zeros = 0;
+
+	for (gsize at = 0; at < size; at += BLOCK) {
+		gsize part = MIN(BLOCK, size - at);
+
+		if (bytes[at] == 0 && memcmp(bytes + at, bytes + at + 1, part - 1) == 0)
+			zeros += (gint64)part;
+	}
+	return zeros;
+}
+
+/* What the window holds was read. */
+static bool
+spend(const GbeWindow *window, GError **error)
+{
+	GbeLook *look = window->look;
+
+	gbe_alive(window->filled);
+	if (look == NULL)
+		return true;
+	look->read += window->filled;
+	if (window->sparse)
+		look->holes -= zeros_in(window->bytes, window->filled);
+	if (look->holes < 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "%s has holes: more than the %" G_GINT64_FORMAT
+				 " MiB of zeros that are read, up to byte %" G_GUINT64_FORMAT,
+				 window->what, GBE_LOOK_HOLES / 1024 / 1024, window->start);
+	if (look->deadline != 0 && g_get_monotonic_time() > look->deadline)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "the time for reading was up at byte %" G_GUINT64_FORMAT " of %s",
+				 window->start, window->what);
+	if (look->progress == NULL || look->read - look->said < PROGRESS_STEP)
+		return true;
+	look->said = look->read;
+	return look->progress(look->read, look->progress_data) ||
+	       gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", window->what);
 }
 
 void
@@ -28,7 +97,7 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 
 	g_return_val_if_fail(want <= window->capacity, false);
 	if (window->bytes == NULL)
-		window->bytes = g_malloc(window->capacity);
+		prepare(window);
 	/* Twice as much as long as most of it is of use. */
 	if (window->filled > 0 && offset >= window->start && offset <= end + NEAR)
 		size = window->used >= window->filled / 2 ? 2 * window->filled : window->filled / 2;
@@ -49,5 +118,5 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 		window->filled += (gsize)got;
 	}
 	window->read += window->filled;
-	return true;
+	return spend(window, error);
 }

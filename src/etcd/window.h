@@ -9,6 +9,25 @@
 #include "base/auto.h"
 #include "base/error.h"
 
+/* How much of holes one look reads as the zeros that they are: they cost the file's owner nothing. */
+#define GBE_LOOK_HOLES ((gint64)4 * 1024 * 1024 * 1024)
+/* Of a look for a decision, where "unknown" is an answer. */
+#define GBE_LOOK_SECONDS 60
+
+/* What a look into one or more files may cost, over all its windows. Beyond that reading ends with
+ * GBE_ERROR_CANNOT_TELL. Each byte that is read is a sign of life (base/alive.h), too. */
+typedef struct {
+	gint64 deadline; /* on g_get_monotonic_time(); 0: none */
+	gint64 holes;	 /* bytes of zeros in sparse files that may still be read */
+	guint64 read;	 /* bytes so far */
+	bool (*progress)(guint64 bytes, gpointer data); /* ->read; false: cancelled; or NULL */
+	gpointer progress_data;
+	guint64 said;
+} GbeLook;
+
+/* From now on; @seconds 0: no deadline. */
+GbeLook gbe_look_begin(guint seconds);
+
 typedef struct {
 	int fd;		  /* borrowed */
 	const char *what; /* for messages; borrowed */
@@ -16,12 +35,14 @@ typedef struct {
 	guint8 *bytes;
 	guint64 start; /* of what it holds, in the file */
 	gsize filled;
-	gsize used;   /* bytes of it that were asked for */
-	guint64 read; /* bytes read from the file so far */
+	gsize used;    /* bytes of it that were asked for */
+	guint64 read;  /* bytes read from the file so far */
+	GbeLook *look; /* borrowed; NULL: read it whatever it costs */
+	bool sparse;
 } GbeWindow;
 
 /* Allocates nothing yet. */
-void gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity);
+void gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, GbeLook *look);
 void gbe_window_clear(GbeWindow *window);
 /* For gbe_window_at() and nobody else. */
 bool gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error) GBE_CHECKED;

@@ -26,7 +26,8 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	}
 	if (bytes->len > 0 && write(fd, bytes->data, bytes->len) != (ssize_t)bytes->len)
 		fuzz_fail("cannot write");
-	if (!gbe_snapfile_read(fd, "0000000000000002-0000000000001b63.snap", &snapfile, &error))
+	if (!gbe_snapfile_read(fd, "0000000000000002-0000000000001b63.snap", NULL, &snapfile,
+			       &error))
 		fuzz_fail("%s", error->message);
 	/* Whole, or not; and if it is, then its configuration is there. */
 	if (snapfile->fault == NULL && !snapfile->unknown && snapfile->conf.voters == NULL)

@@ -41,7 +41,7 @@ look_at(int fd)
 
 	gbe_findings_init(&look.findings);
 	gbe_page_set_init(&reached);
-	ck_assert(gbe_bbolt_open(fd, "db", &look.findings, &look.db, &look.usable, &error));
+	ck_assert(gbe_bbolt_open(fd, "db", NULL, &look.findings, &look.db, &look.usable, &error));
 	if (look.usable) {
 		ck_assert(gbe_bbolt_buckets(&look.db, &reached, &buckets, &error));
 		look.buckets = buckets->len;

@@ -10,11 +10,12 @@ static GbeSnapfile *
 read_path(const char *path, const char *name)
 {
 	g_autoptr(GError) error = NULL;
+	GbeLook look = gbe_look_begin(0);
 	GbeSnapfile *snapfile = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	ck_assert_int_ge(fd, 0);
-	if (!gbe_snapfile_read(fd, name, &snapfile, &error))
+	if (!gbe_snapfile_read(fd, name, &look, &snapfile, &error))
 		ck_abort_msg("%s", error->message);
 	(void)close(fd);
 	return snapfile;

@@ -26,12 +26,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Read, read_clear)
 static void
 read_at(int dir_fd, Read *ret)
 {
+	GbeLook look = gbe_look_begin(0);
 	g_autoptr(GError) error = NULL;
 
 	*ret = (Read){0};
 	gbe_findings_init(&ret->findings);
-	if (!gbe_wal_read(dir_fd, "wal", gbe_version_parse(version), &ret->wal, &ret->findings,
-			  &error))
+	if (!gbe_wal_read(dir_fd, "wal", gbe_version_parse(version), &look, &ret->wal,
+			  &ret->findings, &error))
 		ck_abort_msg("%s", error->message);
 	ret->codes = codes_of(&ret->findings);
 }
