@@ -33,6 +33,9 @@ wal_is_locked(int data_fd, const char *member_path, int wal_dir_fd, GError **err
 	if (name == NULL)
 		return GBE_NO;
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	/* A symlink or a socket, which is no segment of etcd's: db has a lock of its own. */
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+		return GBE_NO;
 	/* Purged in between: only who has the data open does that. */
 	if (fd < 0 && errno == ENOENT)
 		return GBE_YES;

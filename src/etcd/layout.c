@@ -133,11 +133,12 @@ gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd, GError **e
 	    openat(snap_fd, GBE_DB_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == ELOOP)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is a symlink", path);
-	if (fd < 0)
+	/* A socket cannot be opened. */
+	if (fd < 0 && errno != ENXIO)
 		return gbe_throw_errno(error, errno, "cannot open %s", path);
-	if (fstat(fd, &st) < 0)
+	if (fd >= 0 && fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", path);
-	if (!S_ISREG(st.st_mode))
+	if (fd < 0 || !S_ISREG(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not a regular file", path);
 	*ret_fd = gbe_steal_fd(&fd);
 	return true;

@@ -339,6 +339,8 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, Gb
 	if (!gbe_wal_segments_list(dir_fd, path, &wal.segments, findings, error))
 		return false;
 	wal.complete = wal.segments->len < GBE_WAL_SEGMENTS_MAX;
+	/* Of too many there are any in the list. */
+	log.stop = !wal.complete;
 	for (guint i = 0; i < wal.segments->len && !log.stop; i++) {
 		g_autofree char *file = NULL;
 

@@ -68,12 +68,12 @@ spend(const GbeWindow *window, GError **error)
 		look->holes -= zeros_in(window->bytes, window->filled);
 	if (look->holes < 0)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "%s has holes: more than the %" G_GINT64_FORMAT
-				 " MiB of zeros that are read, up to byte %" G_GUINT64_FORMAT,
-				 window->what, GBE_LOOK_HOLES / 1024 / 1024, window->start);
+				 "at byte %" G_GUINT64_FORMAT " of %s the %" G_GINT64_FORMAT
+				 " MiB of holes that are read were used up",
+				 window->start, window->what, GBE_LOOK_HOLES / 1024 / 1024);
 	if (look->deadline != 0 && g_get_monotonic_time() > look->deadline)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "the time for reading was up at byte %" G_GUINT64_FORMAT " of %s",
+				 "at byte %" G_GUINT64_FORMAT " of %s the time for reading was up",
 				 window->start, window->what);
 	if (look->progress == NULL || look->read - look->said < PROGRESS_STEP)
 		return true;

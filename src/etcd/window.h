@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /* How much of holes one look reads as the zeros that they are: they cost the file's owner nothing. */
-#define GBE_LOOK_HOLES ((gint64)4 * 1024 * 1024 * 1024)
+#define GBE_LOOK_HOLES ((gint64)1024 * 1024 * 1024)
 /* Of a look for a decision, where "unknown" is an answer. */
 #define GBE_LOOK_SECONDS 60
 

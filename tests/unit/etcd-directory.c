@@ -5,6 +5,9 @@
 #include "etcd/directory.h"
 #include "lib/samples.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 typedef struct {
 	GbeDirectory directory;
 	GbeFindings findings;
@@ -302,6 +305,93 @@ START_TEST(odd)
 }
 END_TEST
 
+static void
+put_kind(const char *path, guint kind)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	switch (kind) {
+	case 0:
+		ck_assert_int_eq(mkfifo(path, 0600), 0);
+		break;
+	case 1:
+		ck_assert_int_eq(symlink("/dev/zero", path), 0);
+		break;
+	case 2:
+		ck_assert_int_eq(mkdir(path, 0700), 0);
+		break;
+	default:
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		ck_assert_uint_lt(strlen(path), sizeof(address.sun_path));
+		(void)g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+		ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+		(void)close(fd);
+		break;
+	}
+}
+
+/* Whoever owns the directory can put anything in the place of a file: nobody waits for it. */
+START_TEST(in_place_of_files)
+{
+	static const char *const files[] = {
+	    "member/snap/db",
+	    "member/snap/0000000000000002-0000000000001b62.snap",
+	    "member/wal/0000000000000000-0000000000000000.wal",
+	};
+	g_autofree char *archive = sample_path("etcd35-7k5-snapfiles.tar.gz");
+	g_autofree char *data = root_path("etcd35-7k5-snapfiles");
+	g_autofree char *path = g_build_filename(data, files[_i / 4], NULL);
+	gint64 begin = g_get_monotonic_time();
+	g_auto(Read) read = {0};
+
+	if (!have_samples("in-place-of-files"))
+		return;
+	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
+	ck_assert_int_eq(unlink(path), 0);
+	put_kind(path, (guint)_i % 4);
+	read_data(data, GBE_VERIFY_FULL, &read);
+	ck_assert_msg(strstr(read.codes, _i / 4 == 2 ? "wal-not-a-file"
+					 : _i / 4 == 1 && _i % 4 != 1 && _i % 4 != 3
+					     ? "snap-broken"
+					     : "member-not-a-file") != NULL,
+		      "%d: %s", _i, read.codes);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_USEC_PER_SEC);
+	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+}
+END_TEST
+
+/* Of a database that is a hole behind its first pages, and of names without end. */
+START_TEST(giants_of_nothing)
+{
+	g_autofree char *archive = sample_path("etcd35-7k5-snapfiles.tar.gz");
+	g_autofree char *data = root_path("etcd35-7k5-snapfiles");
+	g_autofree char *db = g_build_filename(data, "member/snap/db", NULL);
+	gint64 begin;
+	g_auto(Read) read = {0};
+
+	if (!have_samples("giants-of-nothing"))
+		return;
+	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
+	if (_i == 0) {
+		ck_assert_int_eq(truncate(db, 0), 0);
+		ck_assert_int_eq(truncate(db, (off_t)1 << 40), 0);
+	}
+	for (guint i = 0; _i == 1 && i < 70000; i++) {
+		g_autofree char *name =
+		    g_strdup_printf("%s/member/snap/%016x-%016x.snap", data, i + 10, i);
+
+		ck_assert_int_eq(mknod(name, S_IFREG | 0600, 0), 0);
+	}
+	begin = g_get_monotonic_time();
+	read_data(data, GBE_VERIFY_FULL, &read);
+	ck_assert_msg(strstr(read.codes, _i == 0 ? "bbolt-metas" : "snap-too-many") != NULL, "%s",
+		      read.codes);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_USEC_PER_SEC);
+	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -315,6 +405,8 @@ main(void)
 	tcase_add_test(files, severities);
 	tcase_add_test(files, voters);
 	tcase_add_test(files, odd);
+	tcase_add_loop_test(files, in_place_of_files, 0, 12);
+	tcase_add_loop_test(files, giants_of_nothing, 0, 2);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

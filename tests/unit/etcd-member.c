@@ -6,6 +6,7 @@
 #include "core/stamp.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
+#include "fs/tree.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
 #define NOTHING "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* of "" */
@@ -423,6 +424,43 @@ START_TEST(a_run_of_etcd_is_seen)
 }
 END_TEST
 
+/* Whoever owns the directory decides how much there is to look at: beyond that there is no answer. */
+START_TEST(too_much_to_look_at)
+{
+	g_autoptr(GString) path = g_string_new("member");
+	GbeFingerprint fp = {0};
+	g_autoptr(GError) error = NULL;
+	gint64 newest = 7;
+	gint64 begin;
+	int fd;
+
+	root_mkdir("member/snap");
+	root_mkdir("member/wal");
+	root_write("member/snap/db", "");
+	for (guint i = 0; _i == 0 && i < 70; i++) {
+		g_string_append(path, "/d");
+		root_mkdir(path->str);
+	}
+	for (guint i = 0; _i == 1 && i <= GBE_TREE_LOOK_ENTRIES; i++) {
+		g_autofree char *name = g_strdup_printf("member/%u", i);
+		g_autofree char *full = root_path(name);
+
+		ck_assert_int_eq(mknod(full, S_IFREG | 0600, 0), 0);
+	}
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	begin = g_get_monotonic_time();
+	ck_assert(!gbe_member_last_write(fd, "", &newest, &error));
+	ck_assert_int_eq(newest, 7);
+	g_clear_error(&error);
+	ck_assert(!gbe_member_fingerprint(fd, "", -1, &fp, &error));
+	ck_assert(!fp.present);
+	ck_assert_msg(g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE), "%s",
+		      error->message);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 2 * 10 * G_USEC_PER_SEC);
+	(void)close(fd);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -444,6 +482,7 @@ main(void)
 	tcase_add_test(files, no_data_no_fingerprint);
 	tcase_add_test(files, other_layouts);
 	tcase_add_test(files, a_run_of_etcd_is_seen);
+	tcase_add_loop_test(files, too_much_to_look_at, 0, 2);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

@@ -121,6 +121,26 @@ START_TEST(large)
 END_TEST
 
 /* A right checksum over something else: not damage, not known. */
+/* What it says of itself is right, but for its size and its checksum. */
+START_TEST(a_hole)
+{
+	static const guint64 size = (guint64)1 << 40;
+	g_autofree char *path = root_path(NAME);
+	/* A checksum, and 2^40 - 9 bytes behind its tag and length. */
+	static const guint8 head[] = {0x08, 5, 0x12, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x1f};
+	gint64 begin = g_get_monotonic_time();
+	g_autoptr(GbeSnapfile) snapfile = NULL;
+
+	root_write_bytes(NAME, head, sizeof(head));
+	ck_assert_int_eq(truncate(path, (off_t)size), 0);
+	snapfile = read_path(path, NAME);
+	ck_assert_ptr_null(snapfile->fault);
+	ck_assert_ptr_nonnull(snapfile->unread);
+	ck_assert_uint_eq(snapfile->point.index, snapfile->named.index);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_USEC_PER_SEC);
+}
+END_TEST
+
 START_TEST(other_format)
 {
 	g_autoptr(GByteArray) file = g_byte_array_new();
@@ -157,6 +177,7 @@ main(void)
 	tcase_add_test(files, samples);
 	tcase_add_test(files, every_byte);
 	tcase_add_test(files, large);
+	tcase_add_test(files, a_hole);
 	tcase_add_test(files, other_format);
 	tcase_add_test(files, no_file);
 	suite_add_tcase(suite, files);

@@ -582,6 +582,95 @@ START_TEST(hostile_tail)
 }
 END_TEST
 
+/* Claims @size bytes of a hole, as the record of an entry; the file ends behind it. */
+static void
+put_hole(Log *log, guint64 size)
+{
+	g_autofree char *path = NULL;
+	g_autofree char *full = NULL;
+	g_autoptr(GByteArray) head = g_byte_array_new();
+	guint64 length;
+
+	gbe_protobuf_put_varint(head, 1, GBE_WAL_ENTRY);
+	gbe_protobuf_put_varint(head, 2, 1);
+	g_byte_array_append(head, (const guint8[]){0x1a}, 1);
+	for (guint64 left = size; left > 0; left >>= 7)
+		g_byte_array_append(
+		    head, &(guint8){(guint8)((left & 0x7f) | (left > 0x7f ? 0x80 : 0))}, 1);
+	length = GUINT64_TO_LE(head->len + size);
+	g_byte_array_append(log->bytes, (const guint8 *)&length, sizeof(length));
+	g_byte_array_append(log->bytes, head->data, head->len);
+	log_save(log, 0);
+	path = g_build_filename("wal", log->name, NULL);
+	full = root_path(path);
+	ck_assert_int_eq(truncate(full, (off_t)(log->bytes->len + size)), 0);
+}
+
+/* In the last segment, and in one before it: no record is read for as long as it claims to be. */
+START_TEST(record_in_a_hole)
+{
+	gint64 begin = g_get_monotonic_time();
+	g_auto(Read) read = {0};
+	Log log;
+
+	log_begin(&log);
+	log_put(&log, 10);
+	put_hole(&log, (guint64)1 << 40);
+	if (_i == 1) {
+		g_clear_pointer(&log.bytes, g_byte_array_unref);
+		log.sequence++;
+		log_head(&log);
+		log_save(&log, 0);
+	}
+	log_end(&log);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-unread");
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_UNKNOWN);
+	ck_assert(!read.wal.complete);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_USEC_PER_SEC);
+}
+END_TEST
+
+/* A little of it is read as what it is. */
+START_TEST(small_hole_in_a_record)
+{
+	g_auto(Read) read = {0};
+	Log log;
+
+	log_begin(&log);
+	log_put(&log, 10);
+	put_hole(&log, (guint64)64 * 1024 * 1024);
+	log_end(&log);
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-torn");
+}
+END_TEST
+
+/* Names cost nothing: of so many none is read, and nothing is said about what a few of them hold. */
+START_TEST(too_many_segments)
+{
+	gint64 begin = g_get_monotonic_time();
+	g_auto(Read) read = {0};
+	Log log;
+
+	log_begin(&log);
+	log_save(&log, 0);
+	log_end(&log);
+	for (guint i = 0; i < 100000; i++) {
+		g_autofree char *name = g_strdup_printf("wal/%016x-%016x.wal", i + 1000, i + 1000);
+		g_autofree char *path = root_path(name);
+
+		ck_assert_int_eq(mknod(path, S_IFREG | 0600, 0), 0);
+	}
+	begin = g_get_monotonic_time();
+	read_log(&read);
+	ck_assert_str_eq(read.codes, "wal-too-many");
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_UNKNOWN);
+	ck_assert(!read.wal.complete);
+	ck_assert_int_lt(g_get_monotonic_time() - begin, 10 * G_USEC_PER_SEC);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -608,6 +697,9 @@ main(void)
 	tcase_add_test(files, members);
 	tcase_add_test(files, names_beside);
 	tcase_add_test(files, hostile_tail);
+	tcase_add_loop_test(files, record_in_a_hole, 0, 2);
+	tcase_add_test(files, small_hole_in_a_record);
+	tcase_add_test(files, too_many_segments);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }
