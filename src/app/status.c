@@ -14,11 +14,12 @@
 gint64
 gbe_status_data_size(const GbeObserved *observed)
 {
+	const GbeTreeLimits limits = gbe_tree_look_limits();
 	g_auto(GbeTreeInfo) info = {0};
 
 	if (observed->data == NULL || observed->data->fd < 0)
 		return -1;
-	if (!gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, NULL))
+	if (!gbe_tree_scan_within(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
 		return -1;
 	return (gint64)info.bytes;
 }

@@ -13,6 +13,8 @@
 #include "fs/write.h"
 
 #define WAL_DIR "wal-dir"
+/* Told by name in a record, which is not to grow with them: etcd keeps five. Further ones count as others. */
+#define SNAPS_MAX 256
 
 static const char *const excluded[] = {GBE_STAMP_NAME, ".greenboot-etcd", NULL};
 
@@ -58,7 +60,7 @@ collect(const char *path, int dir_fd, const char *name, const struct stat *st, g
 	if (strchr(path, '/') == NULL && g_str_has_prefix(path, GBE_TMP_PREFIX))
 		return true;
 	if (*collector->prefix == '\0') {
-		if (is_snap(collector, path)) {
+		if (is_snap(collector, path) && collector->snaps->len < SNAPS_MAX) {
 			g_ptr_array_add(collector->snaps, g_strdup(name));
 			return true;
 		}

@@ -24,7 +24,6 @@ typedef struct {
 	int dst;
 	guint64 size;
 	const char *what;
-	GChecksum *checksum;	/* or NULL */
 	GbeWriteBehind *behind; /* or NULL: a file that may wait for the caller's sync as a whole */
 	bool reserved;		/* some of it is allocated and was never written */
 	guint64 written;
@@ -135,8 +134,6 @@ write_chunk(Copy *copy, guint64 offset, gsize size, GError **error)
 {
 	const guint8 *at = copy->cloner->buffer;
 
-	if (copy->checksum != NULL)
-		g_checksum_update(copy->checksum, at, (gssize)size);
 	copy->written += size;
 	while (size > 0) {
 		ssize_t wrote = pwrite(copy->dst, at, size, (off_t)offset);
@@ -154,7 +151,7 @@ write_chunk(Copy *copy, guint64 offset, gsize size, GError **error)
 }
 
 /* Inside the kernel where it can: half the time of reading and writing. *ret_got 0: it cannot. Not
- * where the blocks must not be shared, and not where a digest needs the bytes. */
+ * where the blocks must not be shared. */
 static bool
 copy_in_kernel(Copy *copy, guint64 offset, guint64 end, gsize *ret_got, GError **error)
 {
@@ -163,7 +160,7 @@ copy_in_kernel(Copy *copy, guint64 offset, guint64 end, gsize *ret_got, GError *
 	ssize_t got;
 
 	*ret_got = 0;
-	if (copy->checksum != NULL || copy->cloner->options->allowed > GBE_METHOD_REFLINK)
+	if (copy->cloner->options->allowed > GBE_METHOD_REFLINK)
 		return true;
 	do
 		got = copy_file_range(copy->src, &from, copy->dst, &to,
@@ -231,26 +228,6 @@ copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
 	return true;
 }
 
-/* A digest is of the content, and there a hole is zeros. */
-static bool
-digest_hole(Copy *copy, guint64 offset, guint64 end, GError **error)
-{
-	if (copy->checksum == NULL || offset >= end)
-		return true;
-	if (copy->cloner->buffer == NULL)
-		copy->cloner->buffer = g_malloc(BUFFER_SIZE);
-	memset(copy->cloner->buffer, 0, BUFFER_SIZE);
-	while (offset < end) {
-		gsize size = (gsize)MIN(end - offset, BUFFER_SIZE);
-
-		g_checksum_update(copy->checksum, copy->cloner->buffer, (gssize)size);
-		offset += size;
-		if (!report(copy->cloner, offset, copy->what, error))
-			return false;
-	}
-	return true;
-}
-
 /* The next range with data at or behind @offset; both are size when there is none. */
 static bool
 next_data(const Copy *copy, guint64 offset, guint64 *ret_data, guint64 *ret_hole, GError **error)
@@ -285,7 +262,7 @@ copy_content(Copy *copy, const struct stat *st, GError **error)
 		guint64 data = 0, hole = 0;
 
 		if (!next_data(copy, offset, &data, &hole, error) ||
-		    !digest_hole(copy, offset, data, error) || !copy_data(copy, data, hole, error))
+		    !copy_data(copy, data, hole, error))
 			return false;
 		/* As before: what has been read ahead of the end of the data is none. */
 		if (copy->reserved && hole < copy->size)
@@ -297,12 +274,8 @@ copy_content(Copy *copy, const struct stat *st, GError **error)
 
 static bool
 copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const char *what,
-	  guint64 *ret_written, char **ret_digest, GError **error)
+	  guint64 *ret_written, GError **error)
 {
-	g_autoptr(GChecksum) checksum =
-	    cloner->options->digest && ret_digest != NULL && gbe_digest_pays(st)
-		? g_checksum_new(G_CHECKSUM_SHA256)
-		: NULL;
 	GbeCold cold = cloner->options->cold;
 	g_autoptr(GbeWriteBehind) behind =
 	    (guint64)st->st_size > GBE_BEHIND_MAX
@@ -316,25 +289,20 @@ copy_file(GbeFileCloner *cloner, int src, int dst, const struct stat *st, const 
 	    .dst = dst,
 	    .size = (guint64)st->st_size,
 	    .what = what,
-	    .checksum = checksum,
 	    .behind = behind,
 	};
 
 	if (!copy_content(&copy, st, error))
 		return false;
 	*ret_written = copy.written;
-	if (ret_digest != NULL)
-		*ret_digest = checksum == NULL ? NULL : g_strdup(g_checksum_get_string(checksum));
 	return true;
 }
 
 bool
 gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct stat *st,
-		    const char *what, GbeMethod *ret_method, guint64 *ret_written,
-		    char **ret_digest, GError **error)
+		    const char *what, GbeMethod *ret_method, guint64 *ret_written, GError **error)
 {
 	const GbeCloneOptions *options = cloner->options;
-	g_autofree char *digest = NULL;
 	guint64 written = 0;
 	bool cloned = st->st_size == 0;
 
@@ -346,7 +314,7 @@ gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct 
 				 "%s cannot be cloned: the file system shares no blocks between "
 				 "these files, and copying was not allowed",
 				 what);
-	if (!cloned && !copy_file(cloner, src_fd, dst_fd, st, what, &written, &digest, error))
+	if (!cloned && !copy_file(cloner, src_fd, dst_fd, st, what, &written, error))
 		return false;
 	if (GBE_FAULT("clone-file-copied", error))
 		return false;
@@ -355,8 +323,6 @@ gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct 
 		return false;
 	*ret_method = cloned ? GBE_METHOD_REFLINK : GBE_METHOD_COPY;
 	*ret_written = written;
-	if (ret_digest != NULL)
-		*ret_digest = g_steal_pointer(&digest);
 	return true;
 }
 
@@ -374,8 +340,7 @@ gbe_clone_file(int src_fd, int dst_fd, const char *what, const GbeCloneOptions *
 		return gbe_throw_errno(error, errno, "cannot look at %s", what);
 	if (!S_ISREG(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not a regular file", what);
-	ok =
-	    gbe_file_cloner_run(&cloner, src_fd, dst_fd, &st, what, &method, &written, NULL, error);
+	ok = gbe_file_cloner_run(&cloner, src_fd, dst_fd, &st, what, &method, &written, error);
 	gbe_file_cloner_clear(&cloner);
 	if (!ok)
 		return false;

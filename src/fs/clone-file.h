@@ -16,8 +16,7 @@ typedef struct {
 
 void gbe_file_cloner_clear(GbeFileCloner *cloner);
 
-/* @st of @src_fd, a regular file; @dst_fd is empty. *ret_digest (may be NULL): hex of what was copied
- * where the options ask for it, NULL where it was cloned. */
+/* @st of @src_fd, a regular file; @dst_fd is empty. */
 bool gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct stat *st,
 			 const char *what, GbeMethod *ret_method, guint64 *ret_written,
-			 char **ret_digest, GError **error) GBE_CHECKED;
+			 GError **error) GBE_CHECKED;

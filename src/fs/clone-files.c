@@ -12,6 +12,9 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 
+/* Whoever owns the tree chooses how many files have further names, and how long their paths are. */
+#define MAX_LINKS_BYTES (32 * 1024 * 1024)
+
 /* A directory and its copy, while what is in it is copied. */
 typedef struct {
 	int src;
@@ -27,7 +30,7 @@ typedef struct {
 	guint depth;	   /* levels in use; the first is the top */
 	int pass;	   /* index into options->first; -1: the last pass, all the rest */
 	GHashTable *links; /* GbeInode -> char *, the first name in the copy */
-	GHashTable *digests;
+	gsize links_bytes;
 	GbeMethod method;
 	guint64 written;
 	bool shares; /* some file was cloned */
@@ -49,7 +52,6 @@ clone_clear(Clone *clone)
 		level_clear(&clone->levels[--clone->depth]);
 	gbe_file_cloner_clear(&clone->file);
 	g_clear_pointer(&clone->links, g_hash_table_unref);
-	g_clear_pointer(&clone->digests, g_hash_table_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Clone, clone_clear)
 
@@ -149,6 +151,12 @@ clone_link(Clone *clone, const char *path, const char *name, const struct stat *
 	if (st->st_nlink < 2)
 		return true;
 	first = g_hash_table_lookup(clone->links, &inode);
+	clone->links_bytes += first == NULL ? strlen(path) + sizeof(inode) : 0;
+	if (clone->links_bytes > MAX_LINKS_BYTES)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "%s is one of too many files with further names: at most %d MiB "
+				 "of their paths are kept in memory",
+				 what, MAX_LINKS_BYTES / 1024 / 1024);
 	if (first == NULL) {
 		g_hash_table_insert(clone->links, g_memdup2(&inode, sizeof(inode)), g_strdup(path));
 		return true;
@@ -166,7 +174,6 @@ clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, cons
 {
 	gbe_autofd int src_fd = -1;
 	gbe_autofd int dst_fd = -1;
-	g_autofree char *digest = NULL;
 	GbeMethod method = GBE_METHOD_REFLINK;
 	guint64 written = 0;
 	struct stat st;
@@ -184,8 +191,7 @@ clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, cons
 		return false;
 	if (clone->nocow && !gbe_metadata_copy_nocow(src_fd, dst_fd, what, error))
 		return false;
-	if (!gbe_file_cloner_run(&clone->file, src_fd, dst_fd, &st, what, &method, &written,
-				 &digest, error))
+	if (!gbe_file_cloner_run(&clone->file, src_fd, dst_fd, &st, what, &method, &written, error))
 		return false;
 	if (!gbe_metadata_copy(src_fd, dst_fd, &st, what, error))
 		return false;
@@ -193,8 +199,6 @@ clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, cons
 	clone->written += written;
 	if (method == GBE_METHOD_REFLINK && st.st_size > 0)
 		clone->shares = true;
-	if (digest != NULL)
-		g_hash_table_insert(clone->digests, g_strdup(path), g_steal_pointer(&digest));
 	return !GBE_FAULT("clone-file-done", error);
 }
 
@@ -307,7 +311,6 @@ gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeClone
 	    .options = options,
 	    .file.options = options,
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, g_free),
-	    .digests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
 	    .method = MAX(options->allowed, GBE_METHOD_REFLINK),
 	    .nocow = gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),
 	};
@@ -323,6 +326,5 @@ gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeClone
 	result->bytes_written = clone.written;
 	result->flushes_ahead = clone.file.flushes;
 	result->compared = options->compare && !clone.shares;
-	result->digests = g_steal_pointer(&clone.digests);
 	return true;
 }

@@ -5,6 +5,6 @@
 #include "fs/clone.h"
 
 /* Fills @dst_fd, an empty directory that nobody else can enter, and gives it the source's metadata at
- * last. Sets method, bytes_written and digests of @result. What was made is left on failure. */
+ * last. Sets method and bytes_written of @result. What was made is left on failure. */
 bool gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeCloneResult *result,
 		     GError **error) GBE_CHECKED;

@@ -17,7 +17,6 @@ void
 gbe_clone_result_clear(GbeCloneResult *result)
 {
 	gbe_tree_info_clear(&result->info);
-	g_clear_pointer(&result->digests, g_hash_table_unref);
 	*result = (GbeCloneResult){0};
 }
 
@@ -163,7 +162,6 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 		/* Sockets are in it as the files that they are. */
 		g_ptr_array_set_size(result.info.left_out, 0);
 		result.method = GBE_METHOD_SNAPSHOT;
-		result.digests = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	} else if (!clone_into_new_dir(src_fd, dst_parent, dst, subvolume, options, &result,
 				       error)) {
 		return gbe_prefix(error, "cannot clone %s", src);

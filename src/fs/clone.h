@@ -31,7 +31,6 @@ typedef struct {
 	gboolean cow_only; /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
 	gboolean compare; /* what is copied is read back and compared with the source, part by part:
 			     * both are in memory by then. GBE_ERROR_VERIFY_FAILED */
-	gboolean digest;  /* SHA-256 of what is copied, for comparison later */
 	gboolean read_only; /* a snapshot is made read-only */
 	gboolean atomic;    /* of one moment where that can be had: a snapshot whatever it costs */
 	GbeCold cold;
@@ -50,7 +49,6 @@ typedef struct {
 	gboolean compared;     /* every file was copied and compared, none cloned */
 	guint64 bytes_written; /* data bytes that were really copied */
 	guint flushes_ahead;   /* while a file was cloned: nothing rests on them (flush-ahead.h) */
-	GHashTable *digests;   /* path -> SHA-256 in hex, of what was copied where asked for */
 } GbeCloneResult;
 
 void gbe_clone_result_clear(GbeCloneResult *result);

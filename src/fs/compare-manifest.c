@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "core/stamp.h"
 #include "fs/compare-file.h"
@@ -23,12 +24,16 @@ gbe_compare_excluded(const char *const *exclude)
 	return names;
 }
 
+/* Of all paths in the list: with what else stands there of each file, half of what a record may have. */
+#define MAX_PATH_BYTES ((gsize)256 * 1024)
+
 typedef struct {
 	GbeFileComparer file;
 	gboolean digests;
 	GHashTable *links; /* of GbeInode */
 	guint64 files;
 	guint64 bytes;
+	gsize path_bytes;
 	GHashTable *listed;    /* path -> const GbeManifestFile *, those not seen yet; or NULL */
 	GbeManifest *recorded; /* what is found, or NULL */
 } Listing;
@@ -81,6 +86,13 @@ check_file(Listing *listing, int dir_fd, const char *name, guint64 size, const c
 	return true;
 }
 
+/* A hole costs its owner nothing, and a digest of it as much as of data. */
+static bool
+digest_pays(const struct stat *st)
+{
+	return (guint64)st->st_size <= (guint64)st->st_blocks * 512 + GBE_DIGEST_HOLES;
+}
+
 static bool
 record_file(Listing *listing, int dir_fd, const char *name, const struct stat *st, const char *what,
 	    GError **error)
@@ -88,9 +100,10 @@ record_file(Listing *listing, int dir_fd, const char *name, const struct stat *s
 	g_autofree char *digest = NULL;
 
 	/* One more than the list may have is enough to know that there will be none. */
-	if (listing->files > GBE_MANIFEST_FILES_MAX)
+	listing->path_bytes += strlen(what);
+	if (listing->files > GBE_MANIFEST_FILES_MAX || listing->path_bytes > MAX_PATH_BYTES)
 		return true;
-	if (listing->digests && gbe_digest_pays(st) &&
+	if (listing->digests && digest_pays(st) &&
 	    !digest_of(listing, dir_fd, name, what, &digest, error))
 		return false;
 	gbe_manifest_add_file(listing->recorded, what, (guint64)st->st_size, digest);
@@ -197,7 +210,8 @@ gbe_compare_record_within(int data_dir, const char *const *exclude, gboolean dig
 	g_clear_pointer(&manifest->files, g_ptr_array_unref);
 	if (listed && listing.files == 0)
 		manifest->files = g_ptr_array_new();
-	else if (listed && listing.files <= GBE_MANIFEST_FILES_MAX)
+	else if (listed && listing.files <= GBE_MANIFEST_FILES_MAX &&
+		 listing.path_bytes <= MAX_PATH_BYTES)
 		manifest->files = g_steal_pointer(&listing.recorded->files);
 	manifest->files_count = listed ? listing.files : 0;
 	manifest->size = listed ? listing.bytes : 0;

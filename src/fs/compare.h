@@ -11,6 +11,9 @@
 #include "core/manifest.h"
 #include "fs/tree.h"
 
+/* Files with more bytes of holes have no digest in a manifest. */
+#define GBE_DIGEST_HOLES ((guint64)1024 * 1024 * 1024)
+
 typedef enum {
 	GBE_COMPARE_NAMES, /* names, types, sizes, metadata */
 	GBE_COMPARE_CLONES, /* and the extents are shared with the source's (of a file in very many: the

@@ -15,6 +15,7 @@
 /* Who owns the tree chooses the names: what is held of them at a time has an end. */
 #define MAX_NAME_BYTES (32 * 1024 * 1024)
 #define MAX_LEFT_OUT 100
+static const GbeTreeLimits every_tree = {.entries = GBE_TREE_MAX_ENTRIES};
 /* In messages: the directory that has no name inside of the tree. */
 #define TOP "the top of the tree"
 
@@ -298,9 +299,7 @@ bool
 gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
 	      GError **error)
 {
-	const GbeTreeLimits limits = {.entries = GBE_TREE_MAX_ENTRIES};
-
-	return gbe_tree_walk_within(dir_fd, exclude, &limits, visit, data, error);
+	return gbe_tree_walk_within(dir_fd, exclude, &every_tree, visit, data, error);
 }
 
 GbeTreeLimits
@@ -392,16 +391,23 @@ scan_visit(const char *path, int dir_fd, const char *name, const struct stat *st
 }
 
 bool
-gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info, GError **error)
+gbe_tree_scan_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+		     GbeTreeInfo *ret_info, GError **error)
 {
 	g_auto(Scan) scan = {
 	    .info.left_out = g_ptr_array_new_with_free_func(g_free),
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
 	};
 
-	if (!gbe_tree_walk(dir_fd, exclude, scan_visit, &scan, error))
+	if (!gbe_tree_walk_within(dir_fd, exclude, limits, scan_visit, &scan, error))
 		return false;
 	*ret_info = scan.info;
 	scan.info = (GbeTreeInfo){0};
 	return true;
+}
+
+bool
+gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info, GError **error)
+{
+	return gbe_tree_scan_within(dir_fd, exclude, &every_tree, ret_info, error);
 }

@@ -49,19 +49,13 @@ GbeTreeLimits gbe_tree_look_limits(void);
 /* @exclude: NULL, or NULL-terminated names at the top of the tree that are no part of it. */
 bool gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info,
 		   GError **error) GBE_CHECKED;
+bool gbe_tree_scan_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+			  GbeTreeInfo *ret_info, GError **error) GBE_CHECKED;
 bool gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
 		   GError **error) GBE_CHECKED;
 /* The same for who does with "unknown" what cannot be listed at that price. */
 bool gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
 			  GbeTreeVisit visit, gpointer data, GError **error) GBE_CHECKED;
-
-/* A hole costs its owner nothing, and a digest of it as much as of data: files with more of it have none. */
-#define GBE_DIGEST_HOLES ((guint64)1024 * 1024 * 1024)
-static inline bool
-gbe_digest_pays(const struct stat *st)
-{
-	return (guint64)st->st_size <= (guint64)st->st_blocks * 512 + GBE_DIGEST_HOLES;
-}
 
 /* Which inode: for hard links. */
 typedef struct {

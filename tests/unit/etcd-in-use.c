@@ -245,6 +245,20 @@ START_TEST(cannot_be_told)
 }
 END_TEST
 
+/* Anybody who owns the directory can make the newest name of all: it is no segment, and db has its own lock. */
+START_TEST(newest_segment_is_none)
+{
+	g_autoptr(GError) error = NULL;
+	int lock = -1;
+
+	root_write("data/member/snap/db", "x");
+	root_link("data/member/wal/ffffffffffffffff-ffffffffffffffff.wal", "/dev/zero");
+	ck_assert_int_eq(gbe_in_use(data_fd, "", -1, &lock, &error), GBE_NO);
+	ck_assert_int_ge(lock, 0);
+	(void)close(lock);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -261,6 +275,7 @@ main(void)
 	tcase_add_test(files, during_defragmentation);
 	tcase_add_test(files, a_wal_directory_of_its_own);
 	tcase_add_test(files, cannot_be_told);
+	tcase_add_test(files, newest_segment_is_none);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

@@ -527,6 +527,27 @@ START_TEST(giants_of_nothing_have_no_digest)
 }
 END_TEST
 
+/* Fewer files than a list may have, and more of their paths than a record may. */
+START_TEST(long_paths_are_counted)
+{
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_autofree char *filler = g_strnfill(240, 'n');
+	g_autoptr(GError) error = NULL;
+
+	put_dir("dst", 0700);
+	for (guint i = 0; i < 1200; i++) {
+		g_autofree char *name = g_strdup_printf("dst/%s%u", filler, i);
+
+		put(name, "12");
+	}
+	manifest = record(FALSE);
+	ck_assert_ptr_null(manifest->files);
+	ck_assert(gbe_compare_is_listed(manifest));
+	ck_assert_uint_eq(manifest->files_count, 1200);
+	assert_ok(check(manifest, TRUE, &error), error);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -547,5 +568,6 @@ main(void)
 	tcase_add_test(tcase, nothing_is_a_list_without_files);
 	tcase_add_loop_test(tcase, what_is_no_tree_is_not_listed, 0, 3);
 	tcase_add_test(tcase, giants_of_nothing_have_no_digest);
+	tcase_add_test(tcase, long_paths_are_counted);
 	return gbe_unit_main(suite);
 }
