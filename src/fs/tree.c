@@ -306,7 +306,7 @@ GbeTreeLimits
 gbe_tree_look_limits(void)
 {
 	return (GbeTreeLimits){
-	    .entries = GBE_TREE_LOOK_ENTRIES,
+	    .entries = GBE_TREE_MAX_ENTRIES,
 	    .deadline = g_get_monotonic_time() + GBE_TREE_LOOK_SECONDS * G_USEC_PER_SEC,
 	};
 }

@@ -12,11 +12,10 @@
 
 #include <sys/stat.h>
 
-#define GBE_TREE_MAX_ENTRIES 1000000
+/* A data directory of etcd has some ten names, and to copy a hundred thousand takes half a minute. */
+#define GBE_TREE_MAX_ENTRIES 100000
 #define GBE_TREE_MAX_DEPTH 64
-/* Of a look whose answer may be "unknown": at what is about to be replaced, or for a decision. A data
- * directory of etcd has some ten names. */
-#define GBE_TREE_LOOK_ENTRIES 100000
+/* Of a look whose answer may be "unknown": at what is about to be replaced, or for a decision. */
 #define GBE_TREE_LOOK_SECONDS 10
 
 typedef struct {

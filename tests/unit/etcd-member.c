@@ -441,7 +441,7 @@ START_TEST(too_much_to_look_at)
 		g_string_append(path, "/d");
 		root_mkdir(path->str);
 	}
-	for (guint i = 0; _i == 1 && i <= GBE_TREE_LOOK_ENTRIES; i++) {
+	for (guint i = 0; _i == 1 && i <= GBE_TREE_MAX_ENTRIES; i++) {
 		g_autofree char *name = g_strdup_printf("member/%u", i);
 		g_autofree char *full = root_path(name);
 

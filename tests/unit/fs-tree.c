@@ -226,7 +226,7 @@ START_TEST(a_walk_has_a_price)
 	g_autoptr(GError) error = NULL;
 	gulong wait = 20000;
 
-	ck_assert_uint_eq(limits.entries, GBE_TREE_LOOK_ENTRIES);
+	ck_assert_uint_eq(limits.entries, GBE_TREE_MAX_ENTRIES);
 	ck_assert_int_gt(limits.deadline, g_get_monotonic_time());
 	put_dir("dir", 0700);
 	for (guint i = 0; i < 100; i++) {
