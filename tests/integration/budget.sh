@@ -17,7 +17,10 @@ nobody() { setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"; }
 
 # ---- obstacles, in DATA; those that need nothing but its owner's rights are made with no others ----
 
-obstacle_deep() { nobody bash -c 'cd "$1" && for n in {1..200}; do mkdir d && cd d; done' - "$DATA"; }
+obstacle_deep() {
+	# shellcheck disable=SC2016
+	nobody bash -c 'cd "$1" && for n in {1..200}; do mkdir d && cd d; done' - "$DATA"
+}
 
 obstacle_names() {
 	nobody mkdir "$DATA/many"
