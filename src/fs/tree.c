@@ -12,8 +12,6 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 
-/* Who owns the tree chooses the names: what is held of them at a time has an end. */
-#define MAX_NAME_BYTES (32 * 1024 * 1024)
 #define MAX_LEFT_OUT 100
 static const GbeTreeLimits every_tree = {.entries = GBE_TREE_MAX_ENTRIES};
 /* In messages: the directory that has no name inside of the tree. */
@@ -34,15 +32,13 @@ typedef struct {
 	guint depth; /* levels in use */
 	GString *path;
 	guint64 entries;
-	gsize name_bytes;
 	const char *const *exclude;
 	GbeTreeLimits limits;
 } Walk;
 
 static void
-level_clear(Walk *walk, Level *level)
+level_clear(Level *level)
 {
-	walk->name_bytes -= level->names->len;
 	gbe_close_fd(&level->fd);
 	g_byte_array_unref(level->names);
 	g_array_unref(level->order);
@@ -52,7 +48,7 @@ static void
 walk_clear(Walk *walk)
 {
 	while (walk->depth > 0)
-		level_clear(walk, &walk->levels[--walk->depth]);
+		level_clear(&walk->levels[--walk->depth]);
 	(void)g_string_free(walk->path, TRUE);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Walk, walk_clear)
@@ -138,13 +134,6 @@ read_names(Walk *walk, Level *level, DIR *dir, GError **error)
 		size = strlen(entry->d_name) + 1;
 		if (!spend(walk, error))
 			return false;
-		if (walk->name_bytes + size > MAX_NAME_BYTES)
-			return throw_unsafe(
-			    error, walk->path->str,
-			    "holds too many long names: at most %d MiB of names are "
-			    "read at a time",
-			    MAX_NAME_BYTES / 1024 / 1024);
-		walk->name_bytes += size;
 		g_byte_array_append(level->names, (const guint8 *)entry->d_name, (guint)size);
 		g_array_append_val(level->order, offset);
 	}
@@ -179,7 +168,7 @@ push(Walk *walk, int fd, GError **error)
 	ok = read_names(walk, level, dir, error);
 	(void)closedir(dir);
 	if (!ok) {
-		level_clear(walk, level);
+		level_clear(level);
 		return false;
 	}
 	g_array_sort_with_data(level->order, compare_names, level->names->data);
@@ -288,7 +277,7 @@ gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits
 		Level *level = &walk.levels[walk.depth - 1];
 
 		if (level->next == level->order->len)
-			level_clear(&walk, &walk.levels[--walk.depth]);
+			level_clear(&walk.levels[--walk.depth]);
 		else if (!walk_entry(&walk, visit, data, error))
 			return false;
 	}
