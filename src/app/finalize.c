@@ -9,6 +9,7 @@
 #include "app/backup.h"
 #include "app/configuration.h"
 #include "app/execute.h"
+#include "app/quiet.h"
 #include "app/recover.h"
 #include "app/restore.h"
 #include "app/state.h"
@@ -23,6 +24,8 @@
 #define LOCK_WAIT_MS 10000
 /* The lock of a worker that was killed is free at once, or stays. */
 #define CARRY_WAIT_MS 2000
+/* Two thirds of the time for all of it: the rest is for the backup. */
+#define CLOSED_WAIT_SECONDS (10 * 60)
 
 typedef struct {
 	GbeApp *app;
@@ -237,9 +240,13 @@ close_run(GbeApp *app, GError **error)
 	f.observed = observed;
 	if (observed->facts->data == GBE_NO || !is_this_runs(observed->facts))
 		return true; /* not ours to close */
+	if (observed->facts->data_open != GBE_NO &&
+	    (!gbe_data_wait_closed(app, observed->data, CLOSED_WAIT_SECONDS, error) ||
+	     !gbe_observe_again(app, &options, observed, error)))
+		return gbe_prefix(error, "no closing record");
 	if (observed->facts->data_open != GBE_NO)
 		return gbe_throw(error, GBE_ERROR_BUSY,
-				 "etcd still has %s open at shutdown: no closing record",
+				 "no closing record: %s was opened again at shutdown",
 				 observed->data->path);
 	gbe_observe_inside(observed);
 	gbe_view_live(observed->facts, &f.view);

@@ -5,12 +5,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <systemd/sd-login.h>
 
 #include "core/listener.h"
+#include "sys/process.h"
 
 #define LINE_MAX_BYTES 512
 #define NAME_BYTES 64
@@ -139,27 +138,6 @@ find_process(guint64 inode)
 	return (pid_t)found;
 }
 
-/* "etcd (pid 812, etcd.service)". Newly allocated. */
-static char *
-describe(pid_t pid)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%d/comm", (int)pid);
-	g_autofree char *comm = NULL;
-	char *unit = NULL;
-	char *text;
-
-	if (pid == 0)
-		return g_strdup("a process that cannot be seen from here");
-	if (!g_file_get_contents(path, &comm, NULL, NULL))
-		comm = g_strdup("a process");
-	if (sd_pid_get_unit(pid, &unit) < 0)
-		unit = NULL;
-	text = g_strdup_printf("%s (pid %d%s%s)", g_strchomp(comm), (int)pid,
-			       unit != NULL ? ", " : "", unit != NULL ? unit : "");
-	free(unit);
-	return text;
-}
-
 bool
 gbe_listen_address_is_free(const char *url, GError **error)
 {
@@ -175,7 +153,7 @@ gbe_listen_address_is_free(const char *url, GError **error)
 	inode = find_inode("/proc/net/tcp", FALSE, &address);
 	if (inode == 0)
 		inode = find_inode("/proc/net/tcp6", TRUE, &address);
-	who = describe(inode != 0 ? find_process(inode) : 0);
+	who = gbe_process_describe(inode != 0 ? find_process(inode) : 0);
 	return gbe_throw(error, GBE_ERROR_BUSY,
 			 "etcd cannot listen at %s: %s does already; stop that first", url, who);
 }

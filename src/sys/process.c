@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <systemd/sd-login.h>
+
+#include "fs/open.h"
+
+char *
+gbe_process_describe(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/comm", (int)pid);
+	g_autofree char *comm = NULL;
+	g_autofree char *name = NULL;
+	char *unit = NULL;
+	char *text;
+
+	if (pid == 0)
+		return g_strdup("a process that cannot be seen from here");
+	if (!g_file_get_contents(path, &comm, NULL, NULL))
+		comm = g_strdup("a process");
+	/* A process chooses its own name. */
+	name = gbe_path_to_text(g_strchomp(comm));
+	if (sd_pid_get_unit(pid, &unit) < 0)
+		unit = NULL;
+	text = g_strdup_printf("%s (pid %d%s%s)", name, (int)pid, unit != NULL ? ", " : "",
+			       unit != NULL ? unit : "");
+	free(unit);
+	return text;
+}
+
+/* "1: FLOCK  ADVISORY  WRITE 812 fd:01:1234 0 EOF"; whoever waits for a lock has "->" after the number. The kernel
+ * names the device of the file system, and btrfs shows another one to stat(): both have no major number. */
+static pid_t
+parse_lock(const char *line, const struct stat *st)
+{
+	unsigned int dev_major, dev_minor;
+	unsigned long long inode;
+	int pid;
+
+	if (sscanf(line, "%*d: %*[A-Z] %*[A-Z] %*[A-Z] %d %x:%x:%llu", &pid, &dev_major, &dev_minor,
+		   &inode) != 4 ||
+	    inode != st->st_ino || dev_major != major(st->st_dev) ||
+	    (dev_minor != minor(st->st_dev) && dev_major != 0))
+		return 0;
+	return MAX(pid, 0);
+}
+
+pid_t
+gbe_process_with_lock(int fd)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	struct stat st;
+	pid_t pid = 0;
+
+	if (fstat(fd, &st) < 0 || !g_file_get_contents("/proc/locks", &text, NULL, NULL))
+		return 0;
+	lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; pid == 0 && lines[i] != NULL; i++)
+		pid = parse_lock(lines[i], &st);
+	return pid;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names for other processes, for messages. */
+#pragma once
+
+#include "base/auto.h"
+
+/* "etcd (pid 812, etcd.service)"; for 0, "a process that cannot be seen from here". Newly allocated. */
+char *gbe_process_describe(pid_t pid);
+/* The process that took a lock, of any kind, on @fd's file; 0: there is none, or it is not known. The kernel names no
+ * process for a lock of an open file description, as etcd's on its log. */
+pid_t gbe_process_with_lock(int fd);
