@@ -83,11 +83,11 @@ static bool
 write_paths(GbeApp *app, const char *output, GError **error)
 {
 	static const char *const units[] = {
-	    PRERUN,
 	    "greenboot-etcd-preflight.service",
 	    "greenboot-etcd-scrub.service",
 	};
 	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
+	g_autofree char *prerun = gbe_dropin_prerun(app->config);
 	/* Stopped after what it is started before. */
 	g_autofree char *closing = gbe_dropin_paths(app->config, app->config->etcd.service);
 	g_autofree char *green = gbe_dropin_green(app->config);
@@ -95,8 +95,18 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
 		if (!write_dropin(output, units[i], paths, error))
 			return false;
-	return write_dropin(output, "greenboot-etcd-green.service", green, error) &&
+	return write_dropin(output, PRERUN, prerun, error) &&
+	       write_dropin(output, "greenboot-etcd-green.service", green, error) &&
 	       write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
+}
+
+static bool
+write_scope(GbeApp *app, const char *output, GError **error)
+{
+	const char *scope = gbe_dropin_scope_of(app->config->etcd.service);
+	g_autofree char *text = gbe_dropin_scope();
+
+	return scope == NULL || write_dropin(output, scope, text, error);
 }
 
 static bool
@@ -164,7 +174,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		service = gbe_dropin_service(app->config);
 		check = gbe_dropin_health_check();
 		/* The service's last: without what it requires it would not start. */
-		if (!write_paths(app, output, error) ||
+		if (!write_paths(app, output, error) || !write_scope(app, output, error) ||
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_backup(app, output, error) || !write_requests(app, output, error) ||

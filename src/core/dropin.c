@@ -77,6 +77,29 @@ gbe_dropin_monitor_timer(const GbeConfig *config)
 			       config->health.monitor, config->health.monitor);
 }
 
+const char *
+gbe_dropin_scope_of(const char *service)
+{
+	static const struct {
+		const char *service, *scope;
+	} known[] = {{"microshift.service", "microshift-etcd.scope"}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+		if (g_str_equal(known[i].service, service))
+			return known[i].scope;
+	return NULL;
+}
+
+/* A start of prerun waits until the scope has stopped, whichever of the two is ordered before the other one. With
+ * Before=, prerun's own stop does not wait for that: a start that came meanwhile would find prerun active still. */
+char *
+gbe_dropin_scope(void)
+{
+	return g_strdup(HEAD "[Unit]\n"
+			     "After=greenboot-etcd-finalize.service\n"
+			     "Before=greenboot-etcd-prerun.service\n");
+}
+
 /* Bound to the service, with which it comes and goes. */
 static void
 append_bound(GString *text, const char *service)
@@ -231,6 +254,22 @@ gbe_dropin_paths(const GbeConfig *config, const char *before)
 	if (before != NULL)
 		g_string_append_printf(text, "Before=%s\n", before);
 	append_sandbox(text, config);
+	return g_string_free(text, FALSE);
+}
+
+/* The scope is bound to the service and starts while the service does: systemd pulls the service, and what it
+ * requires, in again. A prerun that stays active until the service stops, restarts or fails is not started twice. */
+char *
+gbe_dropin_prerun(const GbeConfig *config)
+{
+	g_autofree char *paths = gbe_dropin_paths(config, NULL);
+	GString *text = g_string_new(paths);
+
+	if (gbe_dropin_scope_of(config->etcd.service) != NULL)
+		g_string_append_printf(text,
+				       "RemainAfterExit=yes\n"
+				       "[Unit]\nPartOf=%s\nStopWhenUnneeded=yes\n",
+				       config->etcd.service);
 	return g_string_free(text, FALSE);
 }
 

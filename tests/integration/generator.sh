@@ -59,6 +59,9 @@ greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.ti
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
 	has_not greenboot-healthcheck.service etcd.service
 	has greenboot-etcd-finalize.service "Before=etcd.service"
+	has_not greenboot-etcd-prerun.service etcd.service
+	has_not greenboot-etcd-prerun.service RemainAfterExit
+	has_not greenboot-etcd-scrub.service etcd.service
 	for unit in prerun finalize green preflight scrub; do
 		has "greenboot-etcd-$unit.service" 'RequiresMountsFor="/var/lib/etcd"'
 		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
@@ -86,6 +89,18 @@ as_configured() {
 	has greenboot-etcd-prerun.service 'Wants=mnt-usb\x20stick.mount'
 	has greenboot-etcd-prerun.service 'After=mnt-usb\x20stick.mount'
 	has_not greenboot-etcd-prerun.service 'Requires='
+}
+
+# MicroShift's etcd runs in a scope, which systemd makes while the system runs.
+a_scope() {
+	root_with_units
+	touch_unit microshift.service
+	site '[etcd]' service=microshift.service
+	generate
+	assert_eq "generated" "$GENERATED" "${ALL/etcd.service /} microshift-etcd.scope microshift.service"
+	has microshift-etcd.scope "After=greenboot-etcd-finalize.service"
+	has greenboot-etcd-prerun.service "PartOf=microshift.service"
+	has greenboot-etcd-prerun.service "RemainAfterExit=yes"
 }
 
 monitored() {
@@ -307,6 +322,7 @@ generate_again() { rm "$ROOT/generated" && generate && assert_eq "generated" "$G
 suite_begin "$@"
 run_case default by_default
 run_case configured as_configured
+run_case scope a_scope
 run_case monitored monitored
 run_case defragmented defragmented
 run_case scheduled scheduled

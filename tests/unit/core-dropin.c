@@ -239,6 +239,31 @@ START_TEST(the_defragmentation)
 }
 END_TEST
 
+START_TEST(a_scope)
+{
+	const char *conf = "[etcd]\nservice=microshift.service\n";
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autofree char *text = gbe_dropin_scope();
+	g_autofree char *without = gbe_dropin_prerun(config);
+	g_autofree char *same = gbe_dropin_paths(config, NULL);
+	g_autofree char *prerun = NULL;
+
+	ck_assert_str_eq(without, same);
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	prerun = gbe_dropin_prerun(config);
+	ck_assert_msg(g_str_has_suffix(prerun, "\nReadWritePaths=\"-/var\"\nRemainAfterExit=yes\n"
+					       "[Unit]\nPartOf=microshift.service\n"
+					       "StopWhenUnneeded=yes\n"),
+		      "%s", prerun);
+
+	ck_assert_str_eq(gbe_dropin_scope_of("microshift.service"), "microshift-etcd.scope");
+	ck_assert_ptr_null(gbe_dropin_scope_of("etcd.service"));
+	ck_assert_str_eq(text, "# Written by greenboot-etcd-generator from the configuration.\n"
+			       "[Unit]\nAfter=greenboot-etcd-finalize.service\n"
+			       "Before=greenboot-etcd-prerun.service\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -256,5 +281,6 @@ main(void)
 	tcase_add_test(tcase, the_monitor);
 	tcase_add_test(tcase, where_etcd_answers);
 	tcase_add_test(tcase, the_defragmentation);
+	tcase_add_test(tcase, a_scope);
 	return gbe_unit_main(suite);
 }

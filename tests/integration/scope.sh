@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# A service whose etcd runs in a scope of its own, as MicroShift's does, in a container that a real systemd boots:
+# the scope's BindsTo= pulls the service in while the service is still starting, and the scope stops after the service.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+# shellcheck source=tests/lib/container.sh
+. "$(dirname "$0")/../lib/container.sh"
+
+STARTING="Starting greenboot-etcd-prerun"
+
+# microshift SCOPE COMMANDS [CONFIGURATION-LINE...]: deployment A with a service that starts its etcd in SCOPE as
+# MicroShift does, once the scope of the start before is gone. The database stays locked for three seconds after etcd has ended, as if etcd ended slowly.
+microshift() {
+	local etc units
+	container_device
+	deploy A
+	populate A "$2"
+	etc=$(deployment_dir A)/etc
+	units=$etc/systemd/system
+	rm "$units/etcd.service" "$units/multi-user.target.wants/etcd.service"
+	mkdir -p "$etc/greenboot-etcd"
+	printf '%s\n' '[etcd]' service=microshift.service '[defrag]' enabled=no "${@:3}" \
+		>"$etc/greenboot-etcd/greenboot-etcd.conf"
+	cat >"$etc/slow-etcd" <<-EOF2
+		$(command -v "$ETCD") --name=default --data-dir=/var/lib/etcd/default &
+		until etcdctl endpoint health; do sleep 0.1; done
+		(trap '' TERM && exec flock /var/lib/etcd/default/member/snap/db sleep 3) &
+		wait
+	EOF2
+	cat >"$etc/microshift" <<-EOF2
+		systemctl stop $1.scope || true
+		systemd-run --uid=root --scope --collect --unit=$1 --property=Before=microshift.service \\
+			--property=BindsTo=microshift.service /bin/bash /etc/slow-etcd &
+		until pgrep -x flock && etcdctl endpoint health; do sleep 0.1; done
+		systemd-notify --ready
+		wait
+	EOF2
+	cat >"$units/microshift.service" <<-EOF2
+		[Service]
+		Type=notify
+		NotifyAccess=all
+		Environment=ETCDCTL_API=3
+		ExecStart=/bin/bash /etc/microshift
+		Restart=always
+	EOF2
+	sed -i 's/etcd.service/microshift.service/' "$units/person.service"
+	ln -sf ../microshift.service "$units/multi-user.target.wants/"
+	run A
+}
+starts() { assert_eq "starts of prerun" "$(grep -c "$STARTING" "$LOG")" "$1"; }
+
+# The generator orders the scope that it knows: finalize has nothing to wait for.
+known_scope() {
+	microshift microshift-etcd "etcdctl put k a"
+	starts 1
+	! grep -q "prerun.*No backup\|prerun.*rule 0" "$LOG" || fail "prerun found its own etcd"
+	in_order "$STARTING" "Started microshift-etcd.scope" "Started microshift.service" \
+		"Stopped microshift.service" "Stopping microshift-etcd.scope" "Stopped microshift-etcd.scope" \
+		"Stopping greenboot-etcd-finalize" "finalize.*Backed up" "finalize.*was closed"
+	! grep -q "finalize.*waiting" "$LOG" || fail "finalize had to wait"
+}
+
+# Another one stops beside finalize, which waits for it and says for whom.
+unknown_scope() {
+	microshift other-etcd "etcdctl put k a"
+	starts 1
+	in_order "Stopping greenboot-etcd-finalize" \
+		"finalize.*: flock .pid [0-9]+, other-etcd.scope. has /var/lib/etcd open: waiting up to 600 s" \
+		"Stopped other-etcd.scope" "finalize.*Backed up" "finalize.*was closed"
+}
+
+# Each start of the service has a prerun of its own, which waits for the etcd of the start before; not at
+# `systemctl restart`, where systemd leaves the scope alone.
+started_again() {
+	microshift microshift-etcd '
+		set -e
+		pid() { systemctl show -P MainPID microshift.service; }
+		began() { # WHAT COMMAND...: the service is another one afterwards, and its etcd healthy
+			local before
+			before=$(pid)
+			echo "begin: $1"
+			"${@:2}"
+			for n in {1..200}; do
+				[[ $(pid) == 0 || $(pid) == "$before" || $(systemctl is-active microshift) != active ]] || break
+				sleep 0.1
+			done
+			etcdctl endpoint health
+		}
+		stop_and_start() { systemctl stop microshift && systemctl start microshift; }
+		fail() { systemctl kill --signal=KILL microshift; }
+		began restart systemctl restart microshift
+		began stop-and-start stop_and_start
+		began crash fail
+		systemctl start microshift
+		echo all of it'
+	in_order "Started microshift.service" "begin: restart" "$STARTING" "Started microshift.service" "begin: stop-and-start" "Stopped microshift-etcd.scope" "$STARTING" \
+		"Started microshift.service" "begin: crash" "Stopped microshift-etcd.scope" "$STARTING" \
+		"Started microshift.service" "all of it"
+	starts 4
+	assert_eq "found nobody at the data" "$(grep -c "prerun.*rule 5" "$LOG")" 2
+}
+
+suite_begin "$@"
+need_nspawn
+run_case known-scope known_scope
+run_case unknown-scope unknown_scope
+run_case started-again started_again
+suite_end
