@@ -17,13 +17,11 @@
 #define OS_RELEASE "/usr/lib/os-release"
 
 static const char *const identifiers[] = {
-    "greenboot-etcd",		"greenboot-etcd-cli",
-    "greenboot-etcd-finalize",	"greenboot-etcd-green",
-    "greenboot-etcd-generator", "greenboot-etcd-health",
-    "greenboot-etcd-monitor",	"greenboot-etcd-preflight",
-    "greenboot-etcd-prerun",	"greenboot-etcd-red",
-    "greenboot-etcd-scrub",	"greenboot-etcd-defrag",
-    "greenboot-etcd-backup",	NULL,
+    "greenboot-etcd",	      "greenboot-etcd-cli",	  "greenboot-etcd-finalize",
+    "greenboot-etcd-green",   "greenboot-etcd-generator", "greenboot-etcd-health",
+    "greenboot-etcd-monitor", "greenboot-etcd-preflight", "greenboot-etcd-prerun",
+    "greenboot-etcd-red",     "greenboot-etcd-scrub",	  "greenboot-etcd-defrag",
+    "greenboot-etcd-backup",  "greenboot-etcd-used",	  NULL,
 };
 
 static const char *const own_units[] = {
@@ -36,6 +34,8 @@ static const char *const own_units[] = {
     "greenboot-etcd-monitor.timer",
     "greenboot-etcd-scrub.service",
     "greenboot-etcd-scrub.timer",
+    "greenboot-etcd-used.service",
+    "greenboot-etcd-used.timer",
     "greenboot-etcd-defrag.service",
     "greenboot-etcd-defrag.timer",
     "greenboot-etcd-backup.service",

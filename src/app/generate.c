@@ -85,6 +85,7 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	static const char *const units[] = {
 	    "greenboot-etcd-preflight.service",
 	    "greenboot-etcd-scrub.service",
+	    "greenboot-etcd-used.service",
 	};
 	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
 	g_autofree char *prerun = gbe_dropin_prerun(app->config);
@@ -107,6 +108,14 @@ write_scope(GbeApp *app, const char *output, GError **error)
 	g_autofree char *text = gbe_dropin_scope();
 
 	return scope == NULL || write_dropin(output, scope, text, error);
+}
+
+static bool
+write_used(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *timer = gbe_dropin_used_timer(app->config);
+
+	return write_dropin(output, "greenboot-etcd-used.timer", timer, error);
 }
 
 static bool
@@ -175,6 +184,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		check = gbe_dropin_health_check();
 		/* The service's last: without what it requires it would not start. */
 		if (!write_paths(app, output, error) || !write_scope(app, output, error) ||
+		    !write_used(app, output, error) ||
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_backup(app, output, error) || !write_requests(app, output, error) ||

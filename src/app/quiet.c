@@ -63,7 +63,8 @@ gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds, GError **e
 	while ((open = is_open(data, error)) == GBE_YES && g_get_monotonic_time() < deadline) {
 		if (holder == NULL) {
 			holder = gbe_data_holder(data);
-			gbe_complain("%s has %s open: waiting up to %u s", holder, data->path, seconds);
+			gbe_complain("%s has %s open: waiting up to %u s", holder, data->path,
+				     seconds);
 		}
 		(void)gbe_app_progress(0, app);
 		g_usleep(STEP_USEC);

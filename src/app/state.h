@@ -95,6 +95,9 @@ bool gbe_state_write_last(GbeApp *app, const GbeLastOperation *last, GbeWrite ho
 			  GError **error) GBE_CHECKED;
 /* Notes ids that records name and ostree no longer lists. Writes only when something changed. */
 bool gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error) GBE_CHECKED;
+/* Records, once, that the run that took the data over as @sequence has used it for longer than
+ * [restore] trial-limit. */
+bool gbe_state_note_used(GbeApp *app, guint64 sequence, GError **error) GBE_CHECKED;
 /* How many starts in a row did not come to their end, this one not counted. */
 guint gbe_state_begin_start(GbeApp *app);
 void gbe_state_end_start(GbeApp *app);

@@ -33,6 +33,8 @@ int gbe_defrag_run(GbeApp *app);
 /* The backup that [backup] schedule asks for; @patience: for how many seconds what stands in the way is waited
  * for. 0, also where it was left out, or 1 where it failed. */
 int gbe_periodic_run(GbeApp *app, guint patience);
+/* Records once that this run has used the data for longer than [restore] trial-limit. 0, or 1 where that failed. */
+int gbe_used_run(GbeApp *app);
 /* Reads what is due of the backups again. 0, or 1 where one could not be read. */
 int gbe_scrub_run(GbeApp *app);
 /* Would the next upgrade go well? 0, 5 or 7. With @ret_findings (array of char *), nothing is logged. */

@@ -59,7 +59,7 @@ gbe_dropin_service(const GbeConfig *config)
 		 "Requires=greenboot-etcd-prerun.service\n"
 		 "After=greenboot-etcd-prerun.service\n"
 		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
-		 "greenboot-etcd-scrub.timer",
+		 "greenboot-etcd-scrub.timer greenboot-etcd-used.timer",
 	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
 	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
 	    config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
@@ -75,6 +75,15 @@ gbe_dropin_monitor_timer(const GbeConfig *config)
 				    "OnActiveSec=\nOnActiveSec=%" G_GUINT64_FORMAT "s\n"
 				    "OnUnitActiveSec=%" G_GUINT64_FORMAT "s\n",
 			       config->health.monitor, config->health.monitor);
+}
+
+/* After prerun has taken the data over, so that what it starts finds a run that lasts that long. */
+char *
+gbe_dropin_used_timer(const GbeConfig *config)
+{
+	return g_strdup_printf(HEAD "[Timer]\n"
+				    "OnActiveSec=\nOnActiveSec=%" G_GUINT64_FORMAT "s\n",
+			       config->restore.trial_limit);
 }
 
 const char *

@@ -23,6 +23,8 @@ char *gbe_dropin_prerun(const GbeConfig *config);
 const char *gbe_dropin_scope_of(const char *service);
 /* For that scope: it stops before finalize does, and before prerun is started again. */
 char *gbe_dropin_scope(void);
+/* For the timer that starts `used`: when [restore] trial-limit is over. */
+char *gbe_dropin_used_timer(const GbeConfig *config);
 /* For green: the same as for the others, and where etcd answers. */
 char *gbe_dropin_green(const GbeConfig *config);
 /* For the monitor: where it may write its metrics, and sees the data and the store as they are, and where etcd

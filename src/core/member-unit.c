@@ -43,10 +43,13 @@ add_dependencies(GVariantBuilder *builder, const GbeMemberUnit *unit, const GbeC
 	const char *const parent[] = {unit->parent, NULL};
 	const char *const prerun[] = {GBE_PRERUN_UNIT, NULL};
 	const char *const after[] = {GBE_PRERUN_UNIT, "greenboot-etcd-finalize.service", NULL};
-	const char *const wants[] = {
-	    "greenboot-etcd-finalize.service", "greenboot-etcd-preflight.path",
-	    "greenboot-etcd-scrub.timer",
-	    config->health.monitor > 0 ? "greenboot-etcd-monitor.timer" : NULL, NULL};
+	const char *const wants[] = {"greenboot-etcd-finalize.service",
+				     "greenboot-etcd-preflight.path",
+				     "greenboot-etcd-scrub.timer",
+				     "greenboot-etcd-used.timer",
+				     config->health.monitor > 0 ? "greenboot-etcd-monitor.timer"
+								: NULL,
+				     NULL};
 
 	add_names(builder, "BindsTo", parent);
 	add_names(builder, "Before", parent);

@@ -125,6 +125,19 @@ defragmented() {
 	! grep -q "never: \|the timer stays\|Failed to start greenboot-etcd\|defrag.service: Failed" "$LOG" || fail "it was not done"
 }
 
+# The timer begins once prerun has taken the data over, and its program is let do what it has to in its sandbox.
+used() {
+	container_device
+	deploy A
+	populate A "until systemctl show -P ExecMainExitTimestampMonotonic greenboot-etcd-used | grep -v '^0'; do sleep 0.1; done"
+	mkdir -p "$(deployment_dir A)/etc/greenboot-etcd"
+	printf '[restore]\ntrial-limit=2s\n' >"$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf"
+	run A
+	in_order "Finished greenboot-etcd-prerun" "Started greenboot-etcd-used.timer" "Starting greenboot-etcd-used.service" \
+		"Finished greenboot-etcd-used.service" "Stopped etcd"
+	! grep -q "used.*not recorded" "$LOG" || fail "it was not recorded"
+}
+
 # Masked, the service starts by itself.
 masked() {
 	container_device
@@ -142,5 +155,6 @@ need_nspawn
 run_case there-and-back there_and_back
 run_case monitored monitored
 run_case defragmented defragmented
+run_case used used
 run_case masked masked
 suite_end

@@ -11,7 +11,8 @@
 UNITS=usr/lib/systemd/system
 ALL="etcd.service greenboot-etcd-defrag.service greenboot-etcd-defrag.timer greenboot-etcd-finalize.service greenboot-etcd-green.service \
 greenboot-etcd-monitor.service greenboot-etcd-monitor.timer greenboot-etcd-preflight.service \
-greenboot-etcd-prerun.service greenboot-etcd-scrub.service greenboot-healthcheck.service"
+greenboot-etcd-prerun.service greenboot-etcd-scrub.service greenboot-etcd-used.service greenboot-etcd-used.timer \
+greenboot-healthcheck.service"
 
 # root_with_units: a root as the package and etcd's leave it.
 root_with_units() {
@@ -53,7 +54,7 @@ by_default() {
 	has etcd.service "Requires=greenboot-etcd-prerun.service"
 	has etcd.service "After=greenboot-etcd-prerun.service"
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer"
+greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer"
 	has greenboot-etcd-monitor.timer "OnUnitActiveSec=300s"
 	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
@@ -62,7 +63,8 @@ greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.ti
 	has_not greenboot-etcd-prerun.service etcd.service
 	has_not greenboot-etcd-prerun.service RemainAfterExit
 	has_not greenboot-etcd-scrub.service etcd.service
-	for unit in prerun finalize green preflight scrub; do
+	has greenboot-etcd-used.timer "OnActiveSec=3600s"
+	for unit in prerun finalize green preflight scrub used; do
 		has "greenboot-etcd-$unit.service" 'RequiresMountsFor="/var/lib/etcd"'
 		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
 	done
@@ -95,12 +97,13 @@ as_configured() {
 a_scope() {
 	root_with_units
 	touch_unit microshift.service
-	site '[etcd]' service=microshift.service
+	site '[etcd]' service=microshift.service '[restore]' trial-limit=2d
 	generate
 	assert_eq "generated" "$GENERATED" "${ALL/etcd.service /} microshift-etcd.scope microshift.service"
 	has microshift-etcd.scope "After=greenboot-etcd-finalize.service"
 	has greenboot-etcd-prerun.service "PartOf=microshift.service"
 	has greenboot-etcd-prerun.service "RemainAfterExit=yes"
+	has greenboot-etcd-used.timer "OnActiveSec=172800s"
 }
 
 monitored() {
@@ -159,7 +162,7 @@ scheduled() {
 		"OnCalendar= OnCalendar=Mon..Fri 03:30"
 	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-scrub.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
+greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
 	# What systemd would not take for one: said, and no timer.
 	site '[backup]' 'schedule=now and then'
 	generate

@@ -98,10 +98,10 @@ if "$root/usr/lib/systemd/system-generators/greenboot-etcd-generator" --root="$r
 	cp -r "$scratch/generated/." "$root/etc/systemd/system/"
 	for unit in my-etcd greenboot-etcd-prerun greenboot-etcd-finalize greenboot-etcd-preflight \
 		greenboot-etcd-green greenboot-etcd-monitor greenboot-etcd-scrub greenboot-etcd-defrag \
-		greenboot-etcd-backup greenboot-etcd-requests; do
+		greenboot-etcd-backup greenboot-etcd-requests greenboot-etcd-used; do
 		check "generated-$unit" "$(verify "$unit.service")"
 	done
-	for unit in backup.timer requests.path requests.timer; do
+	for unit in backup.timer requests.path requests.timer used.timer; do
 		check "generated-$unit" "$(verify "greenboot-etcd-$unit")"
 	done
 else

@@ -54,6 +54,8 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-requests.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.service
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-used.service
+0644 /usr/lib/systemd/system/greenboot-etcd-used.timer
 0644 /usr/lib/tmpfiles.d/greenboot-etcd.conf
 0755 /usr/libexec/greenboot-etcd
 0755 /usr/libexec/greenboot-etcd/backup
@@ -64,6 +66,7 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/libexec/greenboot-etcd/preflight
 0755 /usr/libexec/greenboot-etcd/prerun
 0755 /usr/libexec/greenboot-etcd/scrub
+0755 /usr/libexec/greenboot-etcd/used
 0644 /usr/share/bash-completion/completions/greenboot-etcd
 0700 g /var/lib/greenboot-etcd
 FILES

@@ -264,6 +264,20 @@ START_TEST(a_scope)
 }
 END_TEST
 
+START_TEST(the_use_beyond_the_limit)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autofree char *etcd = gbe_dropin_service(config);
+	g_autofree char *timer = NULL;
+
+	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-used.timer "));
+	config->restore.trial_limit = 90;
+	timer = gbe_dropin_used_timer(config);
+	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
+				"[Timer]\nOnActiveSec=\nOnActiveSec=90s\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -282,5 +296,6 @@ main(void)
 	tcase_add_test(tcase, where_etcd_answers);
 	tcase_add_test(tcase, the_defragmentation);
 	tcase_add_test(tcase, a_scope);
+	tcase_add_test(tcase, the_use_beyond_the_limit);
 	return gbe_unit_main(suite);
 }

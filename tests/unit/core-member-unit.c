@@ -79,7 +79,8 @@ START_TEST(the_usual_unit)
 	    {"Requires", "['greenboot-etcd-prerun.service']"},
 	    {"After", "['greenboot-etcd-prerun.service', 'greenboot-etcd-finalize.service']"},
 	    {"Wants", "['greenboot-etcd-finalize.service', 'greenboot-etcd-preflight.path', "
-		      "'greenboot-etcd-scrub.timer', 'greenboot-etcd-monitor.timer']"},
+		      "'greenboot-etcd-scrub.timer', 'greenboot-etcd-used.timer', "
+		      "'greenboot-etcd-monitor.timer']"},
 	    {"Type", "'notify'"},
 	    {"NotifyAccess", "'main'"},
 	    {"Restart", "'on-failure'"},
@@ -110,7 +111,7 @@ START_TEST(what_is_configured)
 	    {"MemoryHigh", "uint64 268435456"},
 	    {"IOWeight", "uint64 50"},
 	    {"Wants", "['greenboot-etcd-finalize.service', 'greenboot-etcd-preflight.path', "
-		      "'greenboot-etcd-scrub.timer']"},
+		      "'greenboot-etcd-scrub.timer', 'greenboot-etcd-used.timer']"},
 	    {NULL, NULL},
 	};
 	g_autoptr(GVariant) all =
