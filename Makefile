@@ -509,7 +509,7 @@ put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && 
 
 plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs)
 shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
-unit_files := $(wildcard hooks/*.service hooks/*.path hooks/*.timer)
+unit_files := $(wildcard hooks/*.service hooks/*.path hooks/*.timer hooks/*.target)
 man_pages := $(wildcard data/man/*.[1-8])
 
 .PHONY: install

@@ -83,12 +83,12 @@ static bool
 write_paths(GbeApp *app, const char *output, GError **error)
 {
 	static const char *const units[] = {
+	    PRERUN,
 	    "greenboot-etcd-preflight.service",
 	    "greenboot-etcd-scrub.service",
 	    "greenboot-etcd-used.service",
 	};
 	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
-	g_autofree char *prerun = gbe_dropin_prerun(app->config);
 	/* Stopped after what it is started before. */
 	g_autofree char *closing = gbe_dropin_paths(app->config, app->config->etcd.service);
 	g_autofree char *green = gbe_dropin_green(app->config);
@@ -96,8 +96,7 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
 		if (!write_dropin(output, units[i], paths, error))
 			return false;
-	return write_dropin(output, PRERUN, prerun, error) &&
-	       write_dropin(output, "greenboot-etcd-green.service", green, error) &&
+	return write_dropin(output, "greenboot-etcd-green.service", green, error) &&
 	       write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
 }
 
@@ -105,9 +104,11 @@ static bool
 write_scope(GbeApp *app, const char *output, GError **error)
 {
 	const char *scope = gbe_dropin_scope_of(app->config->etcd.service);
-	g_autofree char *text = gbe_dropin_scope();
+	g_autofree char *order = gbe_dropin_scope();
+	g_autofree char *start = gbe_dropin_start(app->config);
 
-	return scope == NULL || write_dropin(output, scope, text, error);
+	return scope == NULL || (write_dropin(output, scope, order, error) &&
+				 write_dropin(output, "greenboot-etcd-start.target", start, error));
 }
 
 static bool

@@ -51,15 +51,30 @@ gbe_unit_quote(const char *text)
 	return g_string_free(word, FALSE);
 }
 
+const char *
+gbe_dropin_scope_of(const char *service)
+{
+	static const struct {
+		const char *service, *scope;
+	} known[] = {{"microshift.service", "microshift-etcd.scope"}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+		if (g_str_equal(known[i].service, service))
+			return known[i].scope;
+	return NULL;
+}
+
 char *
 gbe_dropin_service(const GbeConfig *config)
 {
 	return g_strconcat(
-	    HEAD "[Unit]\n"
-		 "Requires=greenboot-etcd-prerun.service\n"
-		 "After=greenboot-etcd-prerun.service\n"
-		 "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
-		 "greenboot-etcd-scrub.timer greenboot-etcd-used.timer",
+	    HEAD "[Unit]\nRequires=",
+	    gbe_dropin_scope_of(config->etcd.service) != NULL ? "greenboot-etcd-start.target"
+							      : "greenboot-etcd-prerun.service",
+	    "\n"
+	    "After=greenboot-etcd-prerun.service\n"
+	    "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
+	    "greenboot-etcd-scrub.timer greenboot-etcd-used.timer",
 	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
 	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
 	    config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
@@ -86,27 +101,18 @@ gbe_dropin_used_timer(const GbeConfig *config)
 			       config->restore.trial_limit);
 }
 
-const char *
-gbe_dropin_scope_of(const char *service)
-{
-	static const struct {
-		const char *service, *scope;
-	} known[] = {{"microshift.service", "microshift-etcd.scope"}};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-		if (g_str_equal(known[i].service, service))
-			return known[i].scope;
-	return NULL;
-}
-
-/* A start of prerun waits until the scope has stopped, whichever of the two is ordered before the other one. With
- * Before=, prerun's own stop does not wait for that: a start that came meanwhile would find prerun active still. */
 char *
 gbe_dropin_scope(void)
 {
-	return g_strdup(HEAD "[Unit]\n"
-			     "After=greenboot-etcd-finalize.service\n"
-			     "Before=greenboot-etcd-prerun.service\n");
+	return g_strdup(HEAD
+			"[Unit]\n"
+			"After=greenboot-etcd-prerun.service greenboot-etcd-finalize.service\n");
+}
+
+char *
+gbe_dropin_start(const GbeConfig *config)
+{
+	return g_strdup_printf(HEAD "[Unit]\nPartOf=%s\n", config->etcd.service);
 }
 
 /* Bound to the service, with which it comes and goes. */
@@ -263,22 +269,6 @@ gbe_dropin_paths(const GbeConfig *config, const char *before)
 	if (before != NULL)
 		g_string_append_printf(text, "Before=%s\n", before);
 	append_sandbox(text, config);
-	return g_string_free(text, FALSE);
-}
-
-/* The scope is bound to the service and starts while the service does: systemd pulls the service, and what it
- * requires, in again. A prerun that stays active until the service stops, restarts or fails is not started twice. */
-char *
-gbe_dropin_prerun(const GbeConfig *config)
-{
-	g_autofree char *paths = gbe_dropin_paths(config, NULL);
-	GString *text = g_string_new(paths);
-
-	if (gbe_dropin_scope_of(config->etcd.service) != NULL)
-		g_string_append_printf(text,
-				       "RemainAfterExit=yes\n"
-				       "[Unit]\nPartOf=%s\nStopWhenUnneeded=yes\n",
-				       config->etcd.service);
 	return g_string_free(text, FALSE);
 }
 

@@ -17,12 +17,12 @@ char *gbe_dropin_service(const GbeConfig *config);
 /* For the programs that work on the data: its mount, the store's, and where they may write. @before
  * (may be NULL): a unit that they are ordered before. */
 char *gbe_dropin_paths(const GbeConfig *config, const char *before);
-/* For prerun: the same, and once is enough where the service's scope pulls it in again. */
-char *gbe_dropin_prerun(const GbeConfig *config);
 /* The scope in which @service starts its etcd, or NULL: none is known. */
 const char *gbe_dropin_scope_of(const char *service);
 /* For that scope: it stops before finalize does, and before prerun is started again. */
 char *gbe_dropin_scope(void);
+/* For the target that such a service requires in place of prerun (hooks/start.target). */
+char *gbe_dropin_start(const GbeConfig *config);
 /* For the timer that starts `used`: when [restore] trial-limit is over. */
 char *gbe_dropin_used_timer(const GbeConfig *config);
 /* For green: the same as for the others, and where etcd answers. */

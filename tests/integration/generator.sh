@@ -61,7 +61,6 @@ greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.time
 	has_not greenboot-healthcheck.service etcd.service
 	has greenboot-etcd-finalize.service "Before=etcd.service"
 	has_not greenboot-etcd-prerun.service etcd.service
-	has_not greenboot-etcd-prerun.service RemainAfterExit
 	has_not greenboot-etcd-scrub.service etcd.service
 	has greenboot-etcd-used.timer "OnActiveSec=3600s"
 	for unit in prerun finalize green preflight scrub used; do
@@ -99,10 +98,13 @@ a_scope() {
 	touch_unit microshift.service
 	site '[etcd]' service=microshift.service '[restore]' trial-limit=2d
 	generate
-	assert_eq "generated" "$GENERATED" "${ALL/etcd.service /} microshift-etcd.scope microshift.service"
-	has microshift-etcd.scope "After=greenboot-etcd-finalize.service"
-	has greenboot-etcd-prerun.service "PartOf=microshift.service"
-	has greenboot-etcd-prerun.service "RemainAfterExit=yes"
+	assert_eq "generated" "$GENERATED" \
+		"$(sed 's/ greenboot-etcd-used/ greenboot-etcd-start.target&/; s/^etcd.service //' <<<"$ALL") \
+microshift-etcd.scope microshift.service"
+	has microshift-etcd.scope "After=greenboot-etcd-prerun.service greenboot-etcd-finalize.service"
+	has microshift.service "Requires=greenboot-etcd-start.target"
+	has microshift.service "After=greenboot-etcd-prerun.service"
+	has greenboot-etcd-start.target "PartOf=microshift.service"
 	has greenboot-etcd-used.timer "OnActiveSec=172800s"
 }
 
@@ -215,7 +217,7 @@ no_such_service() {
 	mkdir -p "$ROOT/etc/containers/systemd"
 	echo "[Container]" >"$ROOT/etc/containers/systemd/microshift.container"
 	generate
-	has microshift.service "Requires=greenboot-etcd-prerun.service"
+	has microshift.service "After=greenboot-etcd-prerun.service"
 }
 
 an_instance() {

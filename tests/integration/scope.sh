@@ -12,18 +12,16 @@
 
 STARTING="Starting greenboot-etcd-prerun"
 
-# microshift SCOPE COMMANDS [CONFIGURATION-LINE...]: deployment A with a service that starts its etcd in SCOPE as
-# MicroShift does, once the scope of the start before is gone. The database stays locked for three seconds after etcd has ended, as if etcd ended slowly.
+# microshift SCOPE COMMANDS: A runs with a service that starts its etcd in SCOPE as MicroShift does, once the scope of
+# the start before is gone. The database stays locked for three seconds after etcd has ended, as if etcd ended slowly.
 microshift() {
 	local etc units
-	container_device
-	deploy A
 	populate A "$2"
 	etc=$(deployment_dir A)/etc
 	units=$etc/systemd/system
 	rm "$units/etcd.service" "$units/multi-user.target.wants/etcd.service"
 	mkdir -p "$etc/greenboot-etcd"
-	printf '%s\n' '[etcd]' service=microshift.service '[defrag]' enabled=no "${@:3}" \
+	printf '%s\n' '[etcd]' service=microshift.service '[defrag]' enabled=no \
 		>"$etc/greenboot-etcd/greenboot-etcd.conf"
 	cat >"$etc/slow-etcd" <<-EOF2
 		$(command -v "$ETCD") --name=default --data-dir=/var/lib/etcd/default &
@@ -51,10 +49,12 @@ microshift() {
 	ln -sf ../microshift.service "$units/multi-user.target.wants/"
 	run A
 }
+device() { container_device && deploy A; }
 starts() { assert_eq "starts of prerun" "$(grep -c "$STARTING" "$LOG")" "$1"; }
 
 # The generator orders the scope that it knows: finalize has nothing to wait for.
 known_scope() {
+	device
 	microshift microshift-etcd "etcdctl put k a"
 	starts 1
 	! grep -q "prerun.*No backup\|prerun.*rule 0" "$LOG" || fail "prerun found its own etcd"
@@ -66,6 +66,7 @@ known_scope() {
 
 # Another one stops beside finalize, which waits for it and says for whom.
 unknown_scope() {
+	device
 	microshift other-etcd "etcdctl put k a"
 	starts 1
 	in_order "Stopping greenboot-etcd-finalize" \
@@ -76,6 +77,7 @@ unknown_scope() {
 # Each start of the service has a prerun of its own, which waits for the etcd of the start before; not at
 # `systemctl restart`, where systemd leaves the scope alone.
 started_again() {
+	device
 	microshift microshift-etcd '
 		set -e
 		pid() { systemctl show -P MainPID microshift.service; }
@@ -104,9 +106,31 @@ started_again() {
 	assert_eq "found nobody at the data" "$(grep -c "prerun.*rule 5" "$LOG")" 2
 }
 
+# A prerun that fails holds etcd back, and the next start of the service runs it again.
+held_back() {
+	local etc
+	device
+	etc=$(deployment_dir A)/etc
+	mkdir -p "$etc/tmpfiles.d" "$etc/systemd/system/greenboot-etcd-prerun.service.d"
+	printf '[Service]\nExecCondition=/bin/sh -c "! test -e /run/hold || exit 255"\n' \
+		>"$etc/systemd/system/greenboot-etcd-prerun.service.d/hold.conf"
+	echo 'f /run/hold 0644' >"$etc/tmpfiles.d/hold.conf"
+	microshift microshift-etcd '
+		[[ ! -e /var/lib/etcd/default ]] || echo "etcd was started"
+		! systemctl start microshift || echo "it started"
+		rm /run/hold
+		systemctl start microshift && etcdctl put k a && echo "now it runs"'
+	in_order "Failed to start greenboot-etcd-prerun" "Dependency failed for.*greenboot-etcd-start.target" \
+		"Dependency failed for.*microshift.service" "Failed to start greenboot-etcd-prerun" \
+		"Dependency failed for.*microshift.service" "Finished greenboot-etcd-prerun" \
+		"Started microshift.service" "now it runs"
+	! grep -q "etcd was started\|it started" "$LOG" || fail "etcd was not held back"
+}
+
 suite_begin "$@"
 need_nspawn
 run_case known-scope known_scope
 run_case unknown-scope unknown_scope
 run_case started-again started_again
+run_case held-back held_back
 suite_end

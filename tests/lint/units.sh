@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
-mapfile -t units < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer')
+mapfile -t units < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'hooks/*.target')
 if ! command -v systemd-analyze >/dev/null; then
 	skip units "systemd-analyze is not installed: make deps"
 	finish

@@ -54,6 +54,7 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-requests.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.service
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-start.target
 0644 /usr/lib/systemd/system/greenboot-etcd-used.service
 0644 /usr/lib/systemd/system/greenboot-etcd-used.timer
 0644 /usr/lib/tmpfiles.d/greenboot-etcd.conf

@@ -243,24 +243,22 @@ START_TEST(a_scope)
 {
 	const char *conf = "[etcd]\nservice=microshift.service\n";
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autofree char *text = gbe_dropin_scope();
-	g_autofree char *without = gbe_dropin_prerun(config);
-	g_autofree char *same = gbe_dropin_paths(config, NULL);
-	g_autofree char *prerun = NULL;
+	g_autofree char *without = gbe_dropin_service(config);
+	g_autofree char *scope = gbe_dropin_scope();
+	g_autofree char *service = NULL;
+	g_autofree char *start = NULL;
 
-	ck_assert_str_eq(without, same);
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
-	prerun = gbe_dropin_prerun(config);
-	ck_assert_msg(g_str_has_suffix(prerun, "\nReadWritePaths=\"-/var\"\nRemainAfterExit=yes\n"
-					       "[Unit]\nPartOf=microshift.service\n"
-					       "StopWhenUnneeded=yes\n"),
-		      "%s", prerun);
-
-	ck_assert_str_eq(gbe_dropin_scope_of("microshift.service"), "microshift-etcd.scope");
 	ck_assert_ptr_null(gbe_dropin_scope_of("etcd.service"));
-	ck_assert_str_eq(text, "# Written by greenboot-etcd-generator from the configuration.\n"
-			       "[Unit]\nAfter=greenboot-etcd-finalize.service\n"
-			       "Before=greenboot-etcd-prerun.service\n");
+	ck_assert_ptr_nonnull(strstr(without, "\nRequires=greenboot-etcd-prerun.service\n"));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	service = gbe_dropin_service(config);
+	start = gbe_dropin_start(config);
+	ck_assert_str_eq(gbe_dropin_scope_of("microshift.service"), "microshift-etcd.scope");
+	ck_assert_ptr_nonnull(strstr(service, "\nRequires=greenboot-etcd-start.target\n"
+					      "After=greenboot-etcd-prerun.service\n"));
+	ck_assert_ptr_nonnull(strstr(start, "\n[Unit]\nPartOf=microshift.service\n"));
+	ck_assert_ptr_nonnull(strstr(scope, "\nAfter=greenboot-etcd-prerun.service "
+					    "greenboot-etcd-finalize.service\n"));
 }
 END_TEST
 
