@@ -4,7 +4,7 @@
 # A service whose etcd runs in a scope of its own, as MicroShift's does, in a container that a real systemd boots:
 # the scope's BindsTo= pulls the service in while the service is still starting, and the scope stops after the service.
 
-# shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
+# shellcheck disable=SC2317,SC2119,SC2016 # cases are called by name; optional arguments; commands for later
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 # shellcheck source=tests/lib/container.sh
