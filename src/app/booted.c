@@ -36,6 +36,6 @@ gbe_booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 	if (!gbe_open_in_root(sysroot_fd, path, O_RDONLY | O_DIRECTORY, &deployment_fd, error))
 		return false;
 	ret_booted->id = gbe_deployment_id_format(dir.stateroot, dir.checksum, dir.serial);
-	ret_booted->handle = gbe_file_handle(deployment_fd);
+	ret_booted->handle = gbe_tree_identity(deployment_fd);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include "app/backup.h"
 #include "app/by-hand-session.h"
 #include "app/maintenance.h"
+#include "app/state.h"
 #include "core/backup-name.h"
 #include "core/decide.h"
 #include "fs/open.h"
@@ -93,7 +94,7 @@ record(GbeSession *session, const GbeByHandBackup *options, const char *result, 
        const char *name)
 {
 	if (!options->periodic)
-		gbe_session_record(session, result, reason, name, NULL);
+		gbe_session_record(session, result, reason, name);
 }
 
 /* What says everything about the backup, in one number; where it cannot be read, the backup stays what it is. */
@@ -148,6 +149,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	record(session, options, "done",
 	       options->description != NULL ? options->description : "asked for by hand",
 	       manifest->name);
+	gbe_state_note_backup(session->app, manifest, "by hand");
 	result->sha256 = sum_of_manifest(observed->store, manifest->name);
 	fields.backup = manifest->name;
 	fields.deployment = manifest->deployment.id;

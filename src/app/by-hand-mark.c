@@ -38,30 +38,26 @@ judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, 
 	GbeApp *app = session->app;
 	GbeEventFields fields = {.action = good ? "green" : "red", .reason = reason};
 	g_autoptr(GbeRunRecord) after = NULL;
-	g_autoptr(GError) local = NULL;
 	g_autofree char *why = NULL;
-	const GbeStamp *stamp = gbe_verdict_own(facts, &why);
+	const GbeTakeOver *own = gbe_verdict_own(facts, &why);
 
-	if (stamp == NULL)
+	if (own == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s: only the run that has the data can be judged; start "
 				 "greenboot-etcd-prerun.service, or name a backup",
 				 why);
 	if (dry_run)
 		return true;
-	after = gbe_verdict_record(facts, stamp);
+	after = gbe_verdict_record(facts, own);
 	after->verdict = good ? GBE_VERDICT_GREEN : GBE_VERDICT_RED;
 	after->by_hand = TRUE;
 	g_free(after->reason);
 	after->reason = g_strdup(reason);
 	if (good)
 		ask_health(app, after);
-	if (!gbe_state_judge_run(app, gbe_facts_run(facts, stamp->sequence), after, error))
+	if (!gbe_state_judge_run(app, gbe_facts_run(facts, own->sequence), after, error))
 		return false;
 	gbe_verdict_regrade(session->observed, after);
-	if (good && facts->booted.id != NULL &&
-	    !gbe_state_clear_attempts(app, facts->booted.id, &local))
-		gbe_note("the attempts could not be forgotten: %s", local->message);
 	fields.deployment = facts->booted.id;
 	fields.run = facts->run;
 	gbe_event_verdict(&fields);
@@ -105,7 +101,8 @@ grade(GbeSession *session, const char *name, gboolean good, const char *reason, 
 	changed->grade_reason = g_strdup(reason != NULL ? reason : good ? NULL : "marked by hand");
 	if (!gbe_store_write_manifest(session->observed->store, changed, error))
 		return false;
-	gbe_session_record(session, "done", reason, name, NULL);
+	gbe_state_note_graded(session->app, changed, changed->grade_reason);
+	gbe_session_record(session, "done", reason, name);
 	fields.reason = reason;
 	fields.deployment = changed->deployment.id;
 	gbe_event_graded(&fields);

@@ -4,6 +4,7 @@
 #include "app/by-hand-displaced.h"
 #include "app/by-hand-session.h"
 #include "app/keys.h"
+#include "app/ledger.h"
 #include "app/restore.h"
 #include "app/state.h"
 #include "core/backup-name.h"
@@ -45,14 +46,21 @@ resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifes
 	if (options->target == GBE_BY_HAND_NAMED)
 		return gbe_session_find(observed, options->name, ret_source, error);
 	if (options->target == GBE_BY_HAND_UNDO) {
-		if (facts->undo == NULL && facts->unread != NULL)
+		if (facts->undo.name == NULL && facts->unread != NULL)
 			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 					 "what the last restore displaced cannot be told: %s",
 					 facts->unread);
-		if (facts->undo == NULL)
+		if (facts->undo.name == NULL)
 			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 					 "nothing to undo: no restore has displaced anything");
-		return gbe_session_find(observed, facts->undo, ret_source, error);
+		*ret_source = gbe_facts_backup_of(facts, &facts->undo);
+		if (*ret_source == NULL && gbe_facts_backup(facts, facts->undo.name) != NULL)
+			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+					 "what the last restore displaced was deleted; %s is "
+					 "another backup of that name",
+					 facts->undo.name);
+		return *ret_source != NULL ||
+		       gbe_session_find(observed, facts->undo.name, ret_source, error);
 	}
 	memset(&facts->request, 0, sizeof facts->request);
 	facts->request.kind = GBE_REQUEST_LAST_GOOD;
@@ -66,17 +74,18 @@ resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifes
 
 /* What the backup itself is, wherever it goes. */
 static bool
-check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source, gboolean force,
-	     GError **error)
+check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
+	     const GbeByHandRestore *options, GError **error)
 {
 	if (source->consumed)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s has no data of its own any more: a restore without "
 				 "room took it; restore another one",
 				 source->name);
-	if (force)
+	if (options->force)
 		return true;
-	if (source->grade == GBE_GRADE_BAD)
+	/* What was displaced last is asked for whatever it was graded for. */
+	if (source->grade == GBE_GRADE_BAD && options->target != GBE_BY_HAND_UNDO)
 		return gbe_throw(
 		    error, GBE_ERROR_REFUSED,
 		    "backup %s is graded bad (%s): take another one, or --force", source->name,
@@ -131,21 +140,15 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 	return true;
 }
 
+/* By the etcd of the deployment that is booted. */
 static bool
-check_all(GbeSession *session, const GbeManifest *source, gboolean force, GError **error)
+check_usable(const GbeFacts *facts, const GbeManifest *source, gboolean force, GError **error)
 {
-	const GbeObserved *observed = session->observed;
-	const GbeFacts *facts = observed->facts;
 	GbeSituation situation;
 	GbeView view;
 
-	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, TRUE, TRUE, &situation);
-	if (!check_source(session->app, facts, source, force, error) ||
-	    !check_place(observed, &situation, &view, force, error))
-		return false;
 	gbe_view_backup(facts, source, &view);
-	gbe_situation_derive(facts, &view, TRUE, TRUE, &situation);
+	gbe_situation_derive(facts, &view, TRUE, &situation);
 	if (situation.usable == GBE_NO && !force)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s was written for %s %s, and this deployment's is older: "
@@ -155,6 +158,22 @@ check_all(GbeSession *session, const GbeManifest *source, gboolean force, GError
 				 : gbe_manifest_needs(source) != NULL ? gbe_manifest_needs(source)
 								      : "(unknown)");
 	return true;
+}
+
+static bool
+check_all(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
+	  GError **error)
+{
+	const GbeObserved *observed = session->observed;
+	const GbeFacts *facts = observed->facts;
+	GbeSituation situation;
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, TRUE, &situation);
+	return check_source(session->app, facts, source, options, error) &&
+	       check_place(observed, &situation, &view, options->force, error) &&
+	       check_usable(facts, source, options->force, error);
 }
 
 static char *
@@ -171,45 +190,30 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 			       source->name);
 }
 
-/* The present data's place in the store, set aside: `undo` finds it there. */
-static GbeManifest *
-describe_displaced(const GbeFacts *facts, const GbeByHandRestore *options)
-{
-	GbeManifest *displaced;
-	GbeView view;
-
-	if (facts->data != GBE_YES)
-		return NULL;
-	gbe_view_live(facts, &view);
-	displaced = gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
-	displaced->origin = GBE_ORIGIN_DISPLACED;
-	displaced->method = GBE_METHOD_RENAME;
-	displaced->set_aside = TRUE;
-	displaced->discard = options->skip_backup;
-	return displaced;
-}
-
 static bool
 swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
      GbeByHandResult *result, GError **error)
 {
-	const GbeFacts *facts = session->observed->facts;
+	GbeFacts *facts = session->observed->facts;
 	GbeRestoreOptions how = {.rule = "by-hand",
 				 .force = options->force,
 				 .keep_existing = options->keep_existing};
-	g_autoptr(GbeManifest) displaced = describe_displaced(facts, options);
-	g_autoptr(GbeStamp) stamp = NULL;
 	g_autofree char *name = g_strdup(source->name);
-	GbeView view;
+	g_autoptr(GbePlan) plan =
+	    gbe_decide_by_hand(facts, name, options->force || options->target == GBE_BY_HAND_UNDO);
+	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
 
-	gbe_view_live(facts, &view);
-	stamp = gbe_decide_stamp_by_hand(facts, &view, source,
-					 facts->next_sequence + (displaced != NULL));
+	if (plan->take_over == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s cannot be restored: %s", name,
+				 plan->request_failed != NULL ? plan->request_failed
+							      : plan->reason);
+	if (displace != NULL)
+		displace->manifest->discard = options->skip_backup;
 	result->name = g_strdup(name);
 	if (options->keep_existing != NULL)
-		result->kept = displaced != NULL ? g_strdup(options->keep_existing) : NULL;
+		result->kept = displace != NULL ? g_strdup(options->keep_existing) : NULL;
 	else
-		result->displaced = displaced != NULL ? g_strdup(displaced->name) : NULL;
+		result->displaced = displace != NULL ? g_strdup(displace->name) : NULL;
 	result->size = source->size;
 	result->grade = source->grade;
 	result->method = source->method;
@@ -218,18 +222,19 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 		return true;
 	if (options->announce != NULL)
 		options->announce(result, options->announce_data);
-	if (!gbe_restore_run(session->app, session->observed, name, stamp, displaced, &how,
-			     &result->timing, error)) {
+	gbe_ledger_reserve(session->app, plan->last_sequence);
+	if (!gbe_restore_run(
+		session->app, session->observed, name, plan->take_over, plan->take_over->sequence,
+		displace != NULL ? displace->manifest : NULL, &how, &result->timing, error)) {
 		gboolean partial =
 		    error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
 
 		gbe_session_record(session, partial ? "partial" : "failed",
-				   error != NULL ? (*error)->message : NULL, name, NULL);
+				   error != NULL ? (*error)->message : NULL, name);
 		return false;
 	}
 	result->timing.look_usec += session->observed->look_usec;
-	gbe_session_record(session, "done", "asked for by hand", name,
-			   result->displaced != NULL ? result->displaced : "");
+	gbe_session_record(session, "done", "asked for by hand", name);
 	/* Also what lay there without being etcd's data. */
 	if (options->keep_existing != NULL && result->kept == NULL &&
 	    gbe_displaced_is_at(session->app, options->keep_existing))
@@ -262,7 +267,7 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	gboolean open = session->observed->facts->data_open == GBE_YES;
 
 	if (!resolve(session->observed, options, &source, error) ||
-	    !check_all(session, source, options->force, error))
+	    !check_all(session, source, options, error))
 		return false;
 	if (options->keep_existing != NULL &&
 	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
@@ -277,7 +282,7 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	/* What was observed may be another observation by now, and what etcd had open tells more. */
 	gbe_observe_inside(session->observed);
 	if (!resolve(session->observed, options, &source, error) ||
-	    !check_all(session, source, options->force, error) ||
+	    !check_all(session, source, options, error) ||
 	    !swap(session, source, options, result, error))
 		return false;
 	result->dry_run = options->dry_run;
@@ -340,7 +345,8 @@ request(GbeSession *session, const GbeByHandRestore *options, char **ret_name, G
 				 "one begins",
 				 facts->run_why != NULL ? facts->run_why : "unknown");
 	if (!resolve(session->observed, options, &source, error) ||
-	    !check_source(session->app, facts, source, options->force, error))
+	    !check_source(session->app, facts, source, options, error) ||
+	    !check_usable(facts, source, options->force, error))
 		return false;
 	gbe_view_live(facts, &view);
 	if (view.voters > 1 && !options->force)
@@ -389,7 +395,7 @@ gbe_by_hand_cancel(GbeApp *app, gboolean dry_run, gboolean *ret_had, GError **er
 	/* What the kernel command line asks is not in the state, and not ours to take back. */
 	had = session.observed->facts->request.kind != GBE_REQUEST_NONE &&
 	      !session.observed->facts->request.from_cmdline;
-	if (!dry_run && app->state_fd >= 0 && !gbe_state_remove(app, GBE_STATE_REQUEST, error)) {
+	if (!dry_run && had && !gbe_state_end_request(app, "cancelled", NULL, error)) {
 		gbe_session_abandon(&session);
 		return false;
 	}

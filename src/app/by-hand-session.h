@@ -34,10 +34,9 @@ bool gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession
  * says what to do. */
 bool gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options,
 			 GError **error) GBE_CHECKED;
-/* Records what was done: @result "done", "failed", "partial"; @undo NULL: stays what it
- * was; "": there is nothing to undo. */
+/* Records what was done: @result "done", "failed", "partial". */
 void gbe_session_record(GbeSession *session, const char *result, const char *reason,
-			const char *backup, const char *undo);
+			const char *backup);
 /* status.json, etcd's lock, ours, the service: in this order. Frees. False: only the service could not
  * be started again. */
 bool gbe_session_end(GbeSession *session, GError **error);

@@ -3,6 +3,7 @@
 #include "app/by-hand.h"
 
 #include "app/by-hand-session.h"
+#include "app/state.h"
 #include "app/status.h"
 #include "core/backup-name.h"
 #include "core/retention.h"
@@ -58,15 +59,24 @@ gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_r
 	return gbe_session_end(&session, error);
 }
 
-/* The deployment on trial would have nothing to go back to. */
+/* An update on trial would have nothing to go back to. */
 static gboolean
 is_needed(const GbeFacts *facts, const char *name)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	return stamp != NULL && view.trial.on == GBE_YES && g_strcmp0(stamp->previous, name) == 0;
+	for (guint i = 0; owner != NULL && view.trial.on == GBE_YES && i < owner->chain->len; i++) {
+		const GbeManifest *backup = gbe_chain_backup(facts, &view, (int)i);
+		const GbeLink *link = owner->chain->pdata[i];
+
+		/* What was restored by hand is where its own attempts start again, no more. */
+		if (backup != NULL && g_str_equal(backup->name, name) &&
+		    !gbe_deployment_same(&link->owner, &owner->deployment))
+			return TRUE;
+	}
+	return FALSE;
 }
 
 /* What may be as valid, and could not be read. */
@@ -132,9 +142,13 @@ remove_one(GbeSession *session, const char *name, const char *reason, GError **e
 {
 	GbeEventFields fields = {.action = "delete", .backup = name, .reason = reason};
 
+	const GbeManifest *manifest = gbe_facts_backup(session->observed->facts, name);
+
 	if (!gbe_store_remove(session->observed->store, name, error))
 		return false;
 	gbe_event_deleted(&fields);
+	if (manifest != NULL)
+		gbe_state_note_removed(session->app, manifest, reason);
 	return true;
 }
 
@@ -166,11 +180,11 @@ delete_all(GbeSession *session, char *const *names, gboolean force, gboolean dry
 		return false;
 	for (guint i = 0; names[i] != NULL && !dry_run; i++)
 		if (!remove_one(session, names[i], "by hand", error)) {
-			gbe_session_record(session, "failed", "removal failed", names[i], NULL);
+			gbe_session_record(session, "failed", "removal failed", names[i]);
 			return false;
 		}
 	if (!dry_run)
-		gbe_session_record(session, "done", "by hand", names[0], NULL);
+		gbe_session_record(session, "done", "by hand", names[0]);
 	return true;
 }
 
@@ -204,7 +218,7 @@ discard(GbeSession *session, const char *name, const char *restored, GError **er
 	if (!check_removals(session, names, FALSE, error) ||
 	    !remove_one(session, name, "etcd is healthy on what was restored in its place", error))
 		return false;
-	gbe_session_record(session, "done", "asked for by hand", restored, "");
+	gbe_session_record(session, "done", "asked for by hand", restored);
 	return true;
 }
 
@@ -277,7 +291,7 @@ prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
 		g_ptr_array_add(removed, copy);
 	}
 	if (!dry_run && removed->len > 0)
-		gbe_session_record(session, "done", "by hand", NULL, NULL);
+		gbe_session_record(session, "done", "by hand", NULL);
 	return true;
 }
 

@@ -62,7 +62,7 @@ prepare(GbeApp *app, GError **error)
 
 	if (!recover(app, error))
 		return false;
-	if (!gbe_verdict_adopt_fresh_stamp(app, &local))
+	if (!gbe_verdict_note_tree(app, &local))
 		gbe_note("%s", local->message);
 	return true;
 }
@@ -193,31 +193,21 @@ gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GErro
 }
 
 void
-gbe_session_record(GbeSession *session, const char *result, const char *reason, const char *backup,
-		   const char *undo)
+gbe_session_record(GbeSession *session, const char *result, const char *reason, const char *backup)
 {
-	GbeLastOperation last = {0}, before = {0};
-	g_autoptr(GError) error = NULL;
+	GbeLastOperation last = {
+	    .operation = g_strdup(session->operation),
+	    .result = g_strdup(result),
+	    .rule = g_strdup("by-hand"),
+	    .reason = g_strdup(reason),
+	    .backup = g_strdup(backup),
+	    .run = g_strdup(session->observed->facts->run),
+	    .started = session->began,
+	    .duration_usec = g_get_monotonic_time() - session->began_usec,
+	};
 
-	if (!gbe_state_read_last(session->app, &before, NULL))
-		gbe_last_operation_clear(&before);
-	last.operation = g_strdup(session->operation);
-	last.result = g_strdup(result);
-	last.rule = g_strdup("by-hand");
-	last.reason = g_strdup(reason);
-	last.backup = g_strdup(backup);
-	last.run = g_strdup(session->observed->facts->run);
-	last.started = session->began;
-	last.duration_usec = g_get_monotonic_time() - session->began_usec;
-	if (undo == NULL)
-		last.undo = g_strdup(before.undo);
-	else if (*undo != 0)
-		last.undo = g_strdup(undo);
-	/* A label: nothing is decided by it but undo, which is on the disk since the exchange. */
-	if (!gbe_state_write_last(session->app, &last, GBE_WRITE_LATER, &error))
-		gbe_note("the last operation could not be recorded: %s", error->message);
+	gbe_state_write_last(session->app, &last);
 	gbe_last_operation_clear(&last);
-	gbe_last_operation_clear(&before);
 }
 
 bool

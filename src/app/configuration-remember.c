@@ -62,7 +62,7 @@ remember(GbeApp *app, const char *deployment, GPtrArray *files)
 	}
 	if (!gbe_app_lock(app, app->program, 0, NULL))
 		return;
-	(void)!gbe_state_write(app, GBE_CONFIGURATION_RECORD, object, GBE_WRITE_DURABLE, NULL);
+	(void)!gbe_state_write(app, GBE_CONFIGURATION_RECORD, object, NULL);
 	if (!locked)
 		gbe_app_unlock(app);
 }

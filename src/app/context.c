@@ -32,12 +32,20 @@ gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **er
 	return true;
 }
 
+static void
+forget_ledger(GbeApp *app)
+{
+	if (app->ledger != NULL)
+		app->ledger_free(g_steal_pointer(&app->ledger));
+}
+
 void
 gbe_app_free(GbeApp *app)
 {
 	if (app == NULL)
 		return;
 	gbe_app_unlock(app);
+	forget_ledger(app);
 	gbe_close_fd(&app->state_fd);
 	gbe_close_fd(&app->root_fd);
 	gbe_cmdline_clear(&app->cmdline);
@@ -74,6 +82,7 @@ gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **erro
 	if (!gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
 				 error))
 		return false;
+	forget_ledger(app);
 	gbe_reserve_release_at(app->state_fd, GBE_RESERVE_NAME);
 	return true;
 }
@@ -83,6 +92,8 @@ gbe_app_unlock(GbeApp *app)
 {
 	if (app->lock != NULL)
 		gbe_reserve_keep_at(app->state_fd, GBE_RESERVE_NAME);
+	/* From here on others append. */
+	forget_ledger(app);
 	gbe_lock_release(g_steal_pointer(&app->lock));
 }
 

@@ -19,13 +19,15 @@
 /* At the root of the data's file system, where the state lies on another one. */
 #define GBE_HIDDEN_DIR ".greenboot-etcd"
 #define GBE_LOCK_NAME "lock"
-/* In the state, fs/reserve.h; ".reserve" in a store on another file system, where the stamp is written. */
+/* In the state, fs/reserve.h. */
 #define GBE_RESERVE_NAME "reserve"
 /* In GBE_RUN_DIR: {ended, monotonic_usec, held, reason} of this boot's last prerun. */
 #define GBE_PRERUN_DONE "prerun-done"
 
 /* Called whenever bytes have moved: @bytes since the last call. */
 typedef void (*GbeProgress)(guint64 bytes, gpointer data);
+
+typedef struct GbeLedgerFile GbeLedgerFile;
 
 typedef struct {
 	char *program;	 /* "prerun": for events and the lock's holder */
@@ -37,8 +39,11 @@ typedef struct {
 	GbeConfig *config;
 	struct GbeKeys *keys; /* app/keys.h; NULL: none, or not asked for yet */
 	GbeCmdline cmdline;
-	int state_fd;  /* -1 until gbe_app_open_state() */
-	GbeLock *lock; /* NULL until gbe_app_lock() */
+	int state_fd;	       /* -1 until gbe_app_open_state() */
+	GbeLock *lock;	       /* NULL until gbe_app_lock() */
+	GbeLedgerFile *ledger; /* app/ledger.h: what was read of it; NULL */
+	void (*ledger_free)(
+	    GbeLedgerFile *ledger); /* set with it: who never reads it links without it */
 	GbeProgress progress;
 	gpointer progress_data;
 } GbeApp;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/data.h"
 
+#include "app/ledger.h"
+#include "app/quiet.h"
+#include "core/identity.h"
 #include "etcd/in-use.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
@@ -11,6 +14,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NONCE_MAX 4096
 
 /* ext4 puts lost+found at the root of a file system: it is nobody's data. */
 const char *const gbe_data_exclude[] = {GBE_HIDDEN_DIR, "lost+found", NULL};
@@ -172,83 +179,42 @@ gbe_data_check_whole(const GbeData *data, GError **error)
 	return true;
 }
 
-bool
-gbe_data_read_stamp_at(int dir_fd, GbeStamp **ret_stamp, GError **error)
+/* Root's alone: what the owner of the directory puts there is none. */
+static void
+read_nonce(int dir_fd, GbeNonce *nonce)
 {
-	g_autoptr(GError) local = NULL;
-	g_autofree char *bytes = NULL;
-	gsize size = 0;
+	gbe_autofd int fd = openat(dir_fd, GBE_NONCE_NAME,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char bytes[NONCE_MAX];
+	struct stat st;
+	ssize_t size;
 
-	if (!gbe_read_file_at(dir_fd, GBE_STAMP_NAME, GBE_JSON_MAX_SIZE, &bytes, &size, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			*ret_stamp = NULL;
-			return true;
-		}
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_nlink != 1 || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return;
+	size = read(fd, bytes, sizeof bytes);
+	if (size > 0 && (size_t)size < sizeof bytes)
+		gbe_nonce_parse(bytes, (gsize)size, nonce);
+}
+
+bool
+gbe_data_write_nonce_at(GbeApp *app, int dir_fd, const GbeTakeOver *take_over, GError **error)
+{
+	const GbeLedger *ledger;
+	g_autofree char *text = NULL;
+
+	if (!gbe_ledger_load(app, &ledger, error))
 		return false;
-	}
-	return gbe_stamp_parse(bytes, size, ret_stamp, error);
-}
-
-static char *
-stamp_text(const GbeStamp *stamp)
-{
-	g_autoptr(GbeStamp) ours = gbe_stamp_copy(stamp);
-
-	g_free(ours->written_by);
-	ours->written_by = g_strdup(GBE_VERSION);
-	return gbe_stamp_print(ours);
-}
-
-bool
-gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error)
-{
-	g_autofree char *text = stamp_text(stamp);
-
-	return gbe_write_file_at(dir_fd, GBE_STAMP_NAME, text, strlen(text), 0600, GBE_WRITE_LATER,
+	text = gbe_nonce_print(ledger->id, take_over);
+	return gbe_write_file_at(dir_fd, GBE_NONCE_NAME, text, strlen(text), 0600, GBE_WRITE_LATER,
 				 error);
 }
 
 bool
-gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error)
+gbe_data_remove_nonce(GbeData *data, GError **error)
 {
-	g_autofree char *text = stamp_text(stamp);
-
-	if (data->fd < 0)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no data directory %s",
-				 data->path);
-	if (!gbe_write_file_at(data->fd, GBE_STAMP_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_DURABLE, error))
-		return gbe_prefix(error, "stamp %s", data->path);
-	return true;
-}
-
-bool
-gbe_data_clear_closing(GbeData *data, GError **error)
-{
-	g_autoptr(GbeStamp) stamp = NULL;
-
-	if (data->fd < 0)
-		return true;
-	if (!gbe_data_read_stamp_at(data->fd, &stamp, error))
-		return false;
-	if (stamp == NULL || !stamp->closing.present)
-		return true;
-	stamp->closing.present = FALSE;
-	return gbe_data_write_stamp(data, stamp, error);
-}
-
-bool
-gbe_data_forget_stamp(GbeApp *app, GbeData *data, GError **error)
-{
-	g_autoptr(GbeData) now = NULL;
-
-	/* What @data has open may have been exchanged: the name counts. */
-	if (!gbe_data_open(app, &now, error))
-		return false;
-	if (now->fd >= 0 && !gbe_unlink_durable_at(now->fd, GBE_STAMP_NAME, error))
-		return gbe_prefix(error, "stamp of %s", data->path);
-	return true;
+	return data->fd < 0 || gbe_unlink_durable_at(data->fd, GBE_NONCE_NAME, error) ||
+	       gbe_prefix(error, "%s", data->path);
 }
 
 static void
@@ -283,6 +249,15 @@ observe_version_file(GbeApp *app, GbeData *data, GbeFacts *facts)
 }
 
 void
+gbe_data_observe_identity(const GbeData *data, GbeFacts *facts)
+{
+	if (data->fd < 0)
+		return;
+	facts->tree = gbe_tree_identity(data->fd);
+	read_nonce(data->fd, &facts->nonce);
+}
+
+void
 gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 {
 	g_autoptr(GError) error = NULL;
@@ -294,11 +269,7 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 	if (data->fd < 0)
 		return;
 
-	facts->data_handle = gbe_file_handle(data->fd);
-	if (!gbe_data_read_stamp_at(data->fd, &facts->stamp, &error)) {
-		facts->stamp_why = g_strdup(error->message);
-		g_clear_error(&error);
-	}
+	gbe_data_observe_identity(data, facts);
 	observe_version_file(app, data, facts);
 	if (facts->data != GBE_YES)
 		return;
@@ -307,6 +278,8 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 	    gbe_in_use(data->fd, data->member_path, data->wal_fd, ret_lock_fd, &error);
 	if (facts->data_open == GBE_UNKNOWN && error != NULL)
 		facts->data_open_why = g_strdup(error->message);
+	else if (facts->data_open == GBE_YES && ret_lock_fd != NULL)
+		facts->data_open_why = gbe_data_holder(data);
 	g_clear_error(&error);
 	if (!gbe_member_last_write(data->fd, data->member_path, &facts->last_write, NULL))
 		facts->last_write = -1;

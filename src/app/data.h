@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The data directory on this device: where it is, whether it is a mount point, the stamp inside. The
- * handle on which backup and restore work.
+ * The data directory on this device: where it is, which tree it is, whether it is a mount point. What
+ * backup and restore work on.
  */
 #pragma once
 
@@ -37,17 +37,13 @@ bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
 /* The WAL of a copy of the data directory that was @data_dir: a new fd where [etcd] wal-dir lies in there, as
  * that came along; else -1, and it is beside the database. */
 int gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd);
-/* Fills the facts about the data: presence, openness, stamp, handle, fingerprint, last write... With
+/* Fills the facts about the data: presence, openness, identity, nonce, fingerprint, last write... With
  * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */
 void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd);
-/* Writes the stamp into the data directory, durably (2 flushes): the take-over itself. */
-bool gbe_data_write_stamp(GbeData *data, const GbeStamp *stamp, GError **error) GBE_CHECKED;
-/* Takes the closing record out of the stamp, durably, where there is one: etcd is about to write. Who forgot
- * would take its writes for those of somebody without this program (rule 13). */
-bool gbe_data_clear_closing(GbeData *data, GError **error) GBE_CHECKED;
-/* Into any tree, without a flush of the directory: for staging trees. */
-bool gbe_data_write_stamp_at(int dir_fd, const GbeStamp *stamp, GError **error) GBE_CHECKED;
-/* NULL and no error: there is none. */
-bool gbe_data_read_stamp_at(int dir_fd, GbeStamp **ret_stamp, GError **error) GBE_CHECKED;
-/* Removes the stamp, durably: the data is nobody's. */
-bool gbe_data_forget_stamp(GbeApp *app, GbeData *data, GError **error) GBE_CHECKED;
+/* Of these only which tree it is: identity and nonce. */
+void gbe_data_observe_identity(const GbeData *data, GbeFacts *facts);
+/* The nonce of a take-over into a tree (core/identity.h), not flushed. */
+bool gbe_data_write_nonce_at(GbeApp *app, int dir_fd, const GbeTakeOver *take_over,
+			     GError **error) GBE_CHECKED;
+/* Removes the nonce: whatever the ledger says of the end of the last run counts no more. */
+bool gbe_data_remove_nonce(GbeData *data, GError **error) GBE_CHECKED;

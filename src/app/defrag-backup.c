@@ -204,7 +204,7 @@ gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name, const Gbe
 	if (ok && !options->dry_run && (!options->if_needed || result.need == GBE_DEFRAG_DUE))
 		ok = make(&anew, error);
 	if (ok && result.done)
-		gbe_session_record(&session, "done", name, result.made, NULL);
+		gbe_session_record(&session, "done", name, result.made);
 	anew_clear(&anew);
 	if (!ok || options->dry_run)
 		gbe_session_abandon(&session);

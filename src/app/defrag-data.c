@@ -12,6 +12,7 @@
 
 #include "app/by-hand-session.h"
 #include "app/by-hand.h"
+#include "app/state.h"
 #include "base/fault.h"
 #include "etcd/db.h"
 #include "etcd/in-use.h"
@@ -73,7 +74,11 @@ run_tool(Stopped *stopped, GError **error)
 	if (fstat(observed->lock_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the database in %s",
 				       data->path);
-	if (!gbe_data_clear_closing(data, error) || GBE_FAULT("defrag-data-cleared", error))
+	/* The database will not be what the closing record says. */
+	if (observed->facts->owner != NULL && observed->facts->owner->closing.present &&
+	    !gbe_state_open(stopped->session->app, observed->facts->owner->sequence, error))
+		return false;
+	if (GBE_FAULT("defrag-data-cleared", error))
 		return false;
 	gbe_close_fd(&observed->lock_fd);
 	return gbe_defrag_run_tool(&(GbeChildUser){st.st_uid, st.st_gid}, tool, tool_fd, member_fd,
@@ -193,11 +198,11 @@ act(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, GError **err
 	gbe_db_clear(&stopped.db);
 	if (!ok) {
 		gbe_session_record(&session, "failed", error != NULL ? (*error)->message : NULL,
-				   result->backup, NULL);
+				   result->backup);
 		gbe_session_abandon(&session);
 		return false;
 	}
-	gbe_session_record(&session, "done", "the stopped database", result->backup, NULL);
+	gbe_session_record(&session, "done", "the stopped database", result->backup);
 	return gbe_session_end(&session, error);
 }
 

@@ -3,10 +3,12 @@
 #include "app/diagnosis.h"
 
 #include "app/explain.h"
+#include "app/ledger.h"
 #include "app/observe.h"
-#include "app/state.h"
 #include "app/status.h"
+#include "core/members.h"
 #include "core/record.h"
+#include "core/redact.h"
 #include "fs/open.h"
 #include "fs/tree.h"
 
@@ -101,51 +103,51 @@ add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 	gbe_diagnosis_add(diagnosis, "unreadable", of_array(damaged), NULL);
 }
 
-static void
-add_runs(GbeDiagnosis *diagnosis, const GPtrArray *all)
+/* A description in a person's own words may say anything. */
+static JsonObject *
+without_words(const GbeLedgerRecord *record)
 {
-	JsonArray *runs = json_array_new();
-	g_autofree char *why = counted(all->len, GBE_DIAGNOSIS_RUNS_MAX);
+	JsonObject *copy = gbe_json_copy_object(record->object);
 
-	for (guint i = 0; i < MIN(all->len, GBE_DIAGNOSIS_RUNS_MAX); i++)
-		json_array_add_object_element(runs, gbe_run_record_to_json(all->pdata[i]));
-	gbe_diagnosis_add(diagnosis, "runs", of_array(runs), why);
+	if (record->kind == GBE_LEDGER_OPERATION &&
+	    g_strcmp0(gbe_json_string(copy, "rule", NULL), "by-hand") == 0)
+		json_object_set_string_member(copy, "reason", GBE_REDACTED);
+	return copy;
 }
 
+/* What the ledger says: the newest records, and what follows from all of them about the data. */
 static void
-add_stamp(GbeDiagnosis *diagnosis, const GbeFacts *facts)
+add_ledger(GbeDiagnosis *diagnosis, GbeApp *app)
 {
-	g_autofree char *text = facts->stamp != NULL ? gbe_stamp_print(facts->stamp) : NULL;
-	JsonObject *object = NULL;
+	JsonArray *records = json_array_new();
+	const GbeLedger *ledger = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autofree char *why = NULL;
+	guint len;
 
-	if (text != NULL && !gbe_json_parse_object(text, strlen(text), "stamp", &object, &error))
-		object = NULL;
-	gbe_diagnosis_add(diagnosis, "stamp", object != NULL ? of_object(object) : NULL,
-			  error != NULL ? error->message : facts->stamp_why);
+	if (gbe_ledger_load(app, &ledger, &error)) {
+		len = ledger->records->len;
+		for (guint i = len > GBE_DIAGNOSIS_RECORDS_MAX ? len - GBE_DIAGNOSIS_RECORDS_MAX
+							       : 0;
+		     i < len; i++) {
+			const GbeLedgerRecord *record = ledger->records->pdata[i];
+
+			json_array_add_object_element(records, without_words(record));
+		}
+		why = ledger->holes ? g_strdup("a record of it cannot be read")
+				    : counted(len, GBE_DIAGNOSIS_RECORDS_MAX);
+	}
+	gbe_diagnosis_add(diagnosis, "ledger", of_array(records),
+			  error != NULL ? error->message : why);
 }
 
-/* Which are not there is told by their absence. The record of the last configuration is left out: it is
- * whole files. */
 static void
-add_records(GbeDiagnosis *diagnosis, GbeApp *app)
+add_owner(GbeDiagnosis *diagnosis, const GbeFacts *facts)
 {
-	static const char *const names[] = {GBE_STATE_COPY, GBE_STATE_INTENT,  GBE_STATE_REQUEST,
-					    "attempts",	    "last-operation",  GBE_STATE_FAILURE,
-					    "gone",	    GBE_STATE_CMDLINE, NULL};
-	JsonObject *records = json_object_new();
-
-	for (guint i = 0; names[i] != NULL; i++) {
-		JsonObject *record = NULL;
-		g_autoptr(GError) error = NULL;
-
-		if (app->state_fd >= 0 && !gbe_state_peek(app, names[i], &record, &error))
-			json_object_set_string_member(records, names[i], error->message);
-		else if (record != NULL)
-			json_object_set_object_member(records, names[i], record);
-	}
-	gbe_diagnosis_add(diagnosis, "records", of_object(records),
-			  app->state_fd < 0 ? "there is no state" : NULL);
+	gbe_diagnosis_add(diagnosis, "owner",
+			  facts->owner != NULL ? of_object(gbe_take_over_to_json(facts->owner))
+					       : NULL,
+			  facts->owner_why);
 }
 
 typedef struct {
@@ -209,10 +211,9 @@ gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook 
 	observed = observe(app, &error);
 	if (observed != NULL) {
 		add_backups(diagnosis, observed);
-		add_runs(diagnosis, observed->facts->runs);
-		add_stamp(diagnosis, observed->facts);
+		add_owner(diagnosis, observed->facts);
 		add_files(diagnosis, observed->data);
 	}
-	add_records(diagnosis, app);
+	add_ledger(diagnosis, app);
 	gbe_diagnosis_collect_system(diagnosis, app, look);
 }

@@ -20,7 +20,7 @@
 #define GBE_DIAGNOSIS_PART_MAX (1024 * 1024)
 #define GBE_DIAGNOSIS_JOURNAL_MAX 1000
 #define GBE_DIAGNOSIS_BACKUPS_MAX 200
-#define GBE_DIAGNOSIS_RUNS_MAX 100
+#define GBE_DIAGNOSIS_RECORDS_MAX 100
 
 typedef struct {
 	char *name; /* "status.json" */

@@ -19,17 +19,10 @@ excluded(const char *name)
 	return g_str_has_prefix(name, GBE_TMP_PREFIX) || g_strv_contains(gbe_data_exclude, name);
 }
 
-static bool
-add_names(int dir_fd, GHashTable *names, GError **error)
+static gint
+compare_names(gconstpointer a, gconstpointer b)
 {
-	g_autoptr(GPtrArray) list = NULL;
-
-	if (!gbe_list_at(dir_fd, "what is to change places", &list, error))
-		return false;
-	for (guint i = 0; i < list->len; i++)
-		if (!excluded(list->pdata[i]))
-			g_hash_table_add(names, g_strdup(list->pdata[i]));
-	return true;
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static ino_t
@@ -41,22 +34,20 @@ inode_of(int dir_fd, const char *name)
 }
 
 bool
-gbe_entries_plan(int live_fd, int staged_fd, const char *last, char ***ret_entries, GError **error)
+gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries, GError **error)
 {
-	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(GStrvBuilder) entries = g_strv_builder_new();
-	g_autoptr(GList) sorted = NULL;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (!add_names(live_fd, names, error) || !add_names(staged_fd, names, error))
+	if (!gbe_list_at(staged_fd, "the staging tree", &names, error))
 		return false;
-	sorted = g_list_sort(g_hash_table_get_keys(names), (GCompareFunc)strcmp);
+	g_ptr_array_sort(names, compare_names);
 	for (guint round = 0; round < 2; round++)
-		for (GList *item = sorted; item != NULL; item = item->next) {
-			const char *name = item->data;
-			gboolean is_last = g_strcmp0(name, last) == 0;
+		for (guint i = 0; i < names->len; i++) {
+			const char *name = names->pdata[i];
 			g_autofree char *text = NULL;
 
-			if (is_last != (round == 1))
+			if (excluded(name) || (g_strcmp0(name, last) == 0) != (round == 1))
 				continue;
 			text = g_strdup_printf("%" G_GUINT64_FORMAT ":%s",
 					       (guint64)inode_of(staged_fd, name), name);
@@ -67,20 +58,68 @@ gbe_entries_plan(int live_fd, int staged_fd, const char *last, char ***ret_entri
 }
 
 static bool
-exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
+split(const char *entry, guint64 *ret_inode, const char **ret_name, GError **error)
 {
 	char *name = NULL;
-	guint64 wanted = g_ascii_strtoull(entry, &name, 10);
+
+	*ret_inode = g_ascii_strtoull(entry, &name, 10);
+	if (*ret_inode == 0 || *name != ':' || name[1] == '\0' || strchr(name + 1, '/') != NULL)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "the intent lists \"%s\"", entry);
+	*ret_name = name + 1;
+	return true;
+}
+
+typedef struct {
+	int live_fd, staged_fd;
+	GHashTable *stay;
+	GError *error; /* the first */
+} Move;
+
+static void
+move_other(const char *name, gpointer data)
+{
+	Move *move = data;
+
+	if (move->error == NULL && !excluded(name) && !g_hash_table_contains(move->stay, name))
+		(void)!gbe_rename_new_at(move->live_fd, name, move->staged_fd, name, &move->error);
+}
+
+/* Whatever the new tree has no entry of goes, however many there are. */
+static bool
+move_others(int live_fd, int staged_fd, char *const *entries, GError **error)
+{
+	g_autoptr(GHashTable) stay = g_hash_table_new(g_str_hash, g_str_equal);
+	Move move = {live_fd, staged_fd, stay, NULL};
+
+	for (char *const *entry = entries; *entry != NULL; entry++) {
+		guint64 inode;
+		const char *name;
+
+		if (!split(*entry, &inode, &name, error))
+			return false;
+		g_hash_table_add(stay, (gpointer)name);
+	}
+	if (!gbe_list_each_at(live_fd, "the data directory", move_other, &move, error)) {
+		g_clear_error(&move.error);
+		return false;
+	}
+	if (move.error != NULL)
+		g_propagate_error(error, move.error);
+	return move.error == NULL;
+}
+
+static bool
+exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
+{
+	const char *name;
+	guint64 wanted;
 	ino_t live;
 
-	if (name == NULL || *name != ':' || name[1] == '\0' || strchr(name + 1, '/') != NULL)
-		return gbe_throw(error, GBE_ERROR_CORRUPT, "the intent lists \"%s\"", entry);
-	name++;
+	if (!split(entry, &wanted, &name, error))
+		return false;
 	live = inode_of(live_fd, name);
 	if (live == wanted)
 		return true;
-	if (wanted == 0)
-		return gbe_rename_new_at(live_fd, name, staged_fd, name, error);
 	if (live == 0)
 		return gbe_rename_new_at(staged_fd, name, live_fd, name, error);
 	return gbe_exchange_at(live_fd, name, staged_fd, name, error);
@@ -89,10 +128,22 @@ exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
 bool
 gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **error)
 {
-	for (char *const *entry = entries; entry != NULL && *entry != NULL; entry++)
-		if (!exchange_one(live_fd, staged_fd, *entry, error) ||
+	for (char *const *entry = entries; *entry != NULL; entry++)
+		if ((entry[1] == NULL && !move_others(live_fd, staged_fd, entries, error)) ||
+		    !exchange_one(live_fd, staged_fd, *entry, error) ||
 		    GBE_FAULT("entries-one-exchanged", error))
 			return gbe_prefix(error, "exchange the entries of the data directory");
 	return gbe_sync_dir(live_fd, "the data directory", error) &&
 	       gbe_sync_dir(staged_fd, "the staging directory", error);
+}
+
+bool
+gbe_entries_are_live(int live_fd, char *const *entries)
+{
+	guint len = g_strv_length((char **)entries);
+	const char *name;
+	guint64 wanted;
+
+	return len > 0 && split(entries[len - 1], &wanted, &name, NULL) &&
+	       inode_of(live_fd, name) == wanted;
 }

@@ -2,21 +2,24 @@
 #include "app/execute.h"
 
 #include "app/backup.h"
+#include "app/ledger.h"
 #include "app/restore.h"
 #include "app/state.h"
 #include "base/fault.h"
-#include "core/retention.h"
-#include "fs/probe.h"
 #include "fs/write.h"
 #include "sys/events.h"
 
 #include <string.h>
 
+/* How long a restore that cannot be done now is tried again, and the first pause. */
+#define RETRY_USEC (30 * G_USEC_PER_SEC)
+#define PAUSE_USEC (100 * 1000)
+
 typedef struct {
 	GbeApp *app;
 	GbeObserved *observed;
 	const GbePlan *plan;
-	GbeStamp *stamp; /* the plan's, with what turned out different */
+	GbeTakeOver *take_over; /* the plan's, with what turned out different */
 	GbeOutcome outcome;
 	char *rejected;
 	char *held;
@@ -32,7 +35,7 @@ fields_of(const Execution *e, const GbeAction *action)
 	    .action = action != NULL ? gbe_action_to_string(action->kind) : NULL,
 	    .backup = action != NULL ? action->name : NULL,
 	    .deployment = facts->booted.id,
-	    .from_deployment = facts->stamp != NULL ? facts->stamp->deployment.id : NULL,
+	    .from_deployment = facts->owner != NULL ? facts->owner->deployment.id : NULL,
 	    .run = facts->run,
 	    .reason = action != NULL ? action->reason : e->plan->reason,
 	};
@@ -52,17 +55,9 @@ note_last(Execution *e, const GbeAction *action, const char *result, const char 
 	    .run = g_strdup(e->observed->facts->run),
 	    .started = e->observed->facts->now,
 	    .duration_usec = duration_usec,
-	    .undo = g_strdup(e->observed->facts->undo),
 	};
-	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
-	g_autoptr(GError) error = NULL;
 
-	if (action->kind == GBE_ACTION_RESTORE && g_str_equal(result, "done")) {
-		g_free(last.undo);
-		last.undo = g_strdup(displace != NULL ? displace->name : NULL);
-	}
-	if (!gbe_state_write_last(e->app, &last, GBE_WRITE_LATER, &error))
-		gbe_note("last operation: %s", error->message);
+	gbe_state_write_last(e->app, &last);
 	gbe_last_operation_clear(&last);
 }
 
@@ -102,6 +97,21 @@ failed(Execution *e, const GbeAction *action, const GError *error)
 	note_last(e, action, "failed", error->message, 0);
 }
 
+/* A take-over must not name what is not there. */
+static void
+forget_backup(Execution *e, const char *name)
+{
+	if (e->take_over == NULL || g_strcmp0(e->take_over->found.name, name) != 0)
+		return;
+	gbe_backup_ref_clear(&e->take_over->found);
+	for (guint i = 0; i < e->take_over->chain->len; i++) {
+		GbeLink *link = e->take_over->chain->pdata[i];
+
+		if (g_strcmp0(link->backup.name, name) == 0)
+			gbe_backup_ref_clear(&link->backup);
+	}
+}
+
 static bool
 do_backup(Execution *e, const GbeAction *action)
 {
@@ -114,12 +124,11 @@ do_backup(Execution *e, const GbeAction *action)
 	if (gbe_backup_take(e->app, e->observed, manifest, &options, &timing, &error)) {
 		fields.duration_usec = timing.total_usec;
 		gbe_event_backed_up(&fields);
+		gbe_state_note_backup(e->app, manifest, action->reason);
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;
 	}
-	/* A stamp must not name what is not there. */
-	if (e->stamp != NULL && g_strcmp0(e->stamp->previous, action->name) == 0)
-		g_clear_pointer(&e->stamp->previous, g_free);
+	forget_backup(e, action->name);
 	if (action->cow_only && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
 		fields.reason = error->message;
 		gbe_event_backup_skipped(&fields);
@@ -142,7 +151,9 @@ grade_bad(Execution *e, const char *name, const char *reason)
 	manifest->grade = GBE_GRADE_BAD;
 	g_free(manifest->grade_reason);
 	manifest->grade_reason = g_strdup(reason);
-	if (!gbe_store_write_manifest(e->observed->store, manifest, &error))
+	if (gbe_store_write_manifest(e->observed->store, manifest, &error))
+		gbe_state_note_graded(e->app, manifest, reason);
+	else
 		gbe_note("grade of %s: %s", name, error->message);
 }
 
@@ -161,104 +172,117 @@ reject(Execution *e, const char *name, const GError *why)
 	e->outcome = GBE_OUTCOME_AGAIN;
 }
 
+/* The record first, durable: the nonce only helps where root moves the data. */
 static bool
-do_restore(Execution *e, const GbeAction *action)
+take_over(Execution *e, const GbeTakeOver *plan, GError **error)
+{
+	g_autoptr(GbeTakeOver) to = gbe_take_over_copy(plan);
+	GbeData *data = e->observed->data;
+	g_autoptr(GError) local = NULL;
+
+	g_free(to->nonce);
+	to->nonce = data->fd >= 0 ? gbe_ledger_nonce() : NULL;
+	if (!gbe_state_take_over(e->app, to, GBE_WRITE_DURABLE, error) ||
+	    GBE_FAULT("execute-taken-over", error))
+		return false;
+	if (data->fd >= 0 && !gbe_data_write_nonce_at(e->app, data->fd, to, &local))
+		gbe_note("%s", local->message);
+	return !GBE_FAULT("execute-nonce-written", error);
+}
+
+/* A disk or a process that has nothing to give may have it in a moment; what was seen to be wrong stays so. */
+static bool
+try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, GError **error)
 {
 	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
 	GbeRestoreOptions options = {.rule = gbe_rule_to_string(e->plan->rule),
-				     .keep_source = action->keep_source};
+				     .keep_source = action->keep_source,
+				     .force = e->plan->rule == GBE_RULE_2 &&
+					      e->observed->facts->request.force};
+	gint64 deadline = g_get_monotonic_time() + RETRY_USEC;
+
+	for (gint64 pause = PAUSE_USEC;; pause *= 2) {
+		g_autoptr(GError) local = NULL;
+
+		if (gbe_restore_run(
+			e->app, e->observed, action->name, e->take_over, e->take_over->sequence,
+			displace != NULL ? displace->manifest : NULL, &options, timing, &local))
+			return true;
+		if (g_get_monotonic_time() + pause > deadline ||
+		    (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED))) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		g_debug("%s; tried again", local->message);
+		g_usleep((gulong)pause);
+		(void)gbe_app_progress(1, e->app);
+	}
+}
+
+/* D goes on with the data that is there, for good: no later start restores what was due by now. */
+static bool
+go_on_instead(Execution *e, const GbeAction *action, const char *reason)
+{
+	GbeEventFields fields = fields_of(e, NULL);
+	g_autoptr(GError) error = NULL;
+
+	if (e->plan->instead == NULL) {
+		hold(e, action, reason);
+		return false;
+	}
+	if (!take_over(e, e->plan->instead, &error)) {
+		failed(e, action, error);
+		return false;
+	}
+	gbe_event_took_over(&fields);
+	return false;
+}
+
+static bool
+do_restore(Execution *e, const GbeAction *action)
+{
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
 	GbeTiming timing = {0};
 
-	options.force = e->plan->rule == GBE_RULE_2 && e->observed->facts->request.force;
-	/* Counted before it is tried, so that a restore that panics the kernel is tried three times. */
-	if (e->plan->rule != GBE_RULE_2 &&
-	    !gbe_state_count_attempt(e->app, action->name, e->observed->facts->booted.id, &error)) {
-		failed(e, action, error);
-		return false;
-	}
-	if (gbe_restore_run(e->app, e->observed, action->name, e->stamp,
-			    displace != NULL ? displace->manifest : NULL, &options, &timing,
-			    &error)) {
+	if (try_restore(e, action, &timing, &error)) {
 		fields.duration_usec = timing.total_usec;
 		gbe_event_restored(&fields);
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;
 	}
-	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ||
-	    g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 		reject(e, action->name, error);
 		return false;
 	}
 	failed(e, action, error);
-	/* An attempt without its fresh start goes on with what is there, as its own. */
-	if (action->keep_source && !g_error_matches(error, GBE_ERROR, GBE_ERROR_PARTIAL)) {
-		e->rejected = g_strdup(action->name);
-		e->outcome = GBE_OUTCOME_AGAIN;
-	}
-	return false;
+	/* After the exchange the next start does the rest. */
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_PARTIAL) || e->outcome == GBE_OUTCOME_HELD)
+		return false;
+	return go_on_instead(e, action, error->message);
 }
 
 static bool
-forget(Execution *e, const GbeAction *action)
-{
-	g_autoptr(GError) error = NULL;
-
-	if (gbe_data_forget_stamp(e->app, e->observed->data, &error) &&
-	    gbe_state_remove(e->app, GBE_STATE_COPY, &error))
-		return true;
-	failed(e, action, error);
-	return e->outcome != GBE_OUTCOME_HELD;
-}
-
-/* The record of the run first: a stamp without one would be a run whose verdict is unknown. */
-static bool
-begin_run(Execution *e, GError **error)
-{
-	g_autoptr(GbeStamp) copy = gbe_stamp_copy(e->stamp);
-
-	g_free(copy->data_handle);
-	copy->data_handle =
-	    e->observed->data->fd >= 0 ? gbe_file_handle(e->observed->data->fd) : NULL;
-	return gbe_state_begin_run(e->app, e->plan->run, GBE_WRITE_LATER, error) &&
-	       !GBE_FAULT("execute-run-begun", error) &&
-	       gbe_state_write_copy(e->app, copy, GBE_WRITE_LATER, error) &&
-	       gbe_state_sync(e->app, error);
-}
-
-static bool
-do_stamp(Execution *e, const GbeAction *action)
+do_take_over(Execution *e, const GbeAction *action)
 {
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) why = NULL;
 
-	if (action->forget)
-		return forget(e, action);
-	if (begin_run(e, &error) && !GBE_FAULT("execute-run-durable", &error) &&
-	    gbe_data_write_stamp(e->observed->data, e->stamp, &error) &&
-	    !GBE_FAULT("execute-stamped", &error)) {
-		gbe_event_took_over(&fields);
+	if (take_over(e, e->take_over, &error)) {
+		if (action->kind == GBE_ACTION_FRESH)
+			gbe_event_fresh(&fields);
+		else
+			gbe_event_took_over(&fields);
 		return true;
 	}
 	failed(e, action, error);
+	/* What etcd writes now must not look like somebody else's. */
+	if (e->outcome != GBE_OUTCOME_HELD && !gbe_data_remove_nonce(e->observed->data, &why))
+		gbe_note("%s", why->message);
 	return e->outcome != GBE_OUTCOME_HELD;
-}
-
-static bool
-do_fresh(Execution *e, const GbeAction *action)
-{
-	GbeEventFields fields = fields_of(e, action);
-	g_autoptr(GbeStamp) copy = gbe_stamp_copy(e->stamp);
-	g_autoptr(GError) error = NULL;
-
-	g_clear_pointer(&copy->data_handle, g_free);
-	gbe_event_fresh(&fields);
-	if (!gbe_state_begin_run(e->app, e->plan->run, GBE_WRITE_LATER, &error) ||
-	    !gbe_state_write_copy(e->app, copy, GBE_WRITE_LATER, &error) ||
-	    !gbe_state_sync(e->app, &error))
-		gbe_note("fresh start: %s", error->message);
-	return true;
 }
 
 static bool
@@ -267,10 +291,12 @@ do_grade(Execution *e, const GbeAction *action)
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
 
-	if (gbe_store_write_manifest(e->observed->store, action->manifest, &error))
+	if (gbe_store_write_manifest(e->observed->store, action->manifest, &error)) {
+		gbe_state_note_graded(e->app, action->manifest, action->reason);
 		gbe_event_graded(&fields);
-	else
+	} else {
 		gbe_note("grade of %s: %s", action->name, error->message);
+	}
 	return true;
 }
 
@@ -286,14 +312,13 @@ act(Execution *e, const GbeAction *action)
 	case GBE_ACTION_RESTORE:
 		return do_restore(e, action);
 	case GBE_ACTION_FRESH:
-		return do_fresh(e, action);
+	case GBE_ACTION_TAKE_OVER:
+		return do_take_over(e, action);
 	case GBE_ACTION_HOLD:
 		hold(e, action, action->reason);
 		return false;
 	case GBE_ACTION_GRADE:
 		return do_grade(e, action);
-	case GBE_ACTION_STAMP:
-		return do_stamp(e, action);
 	case GBE_ACTION_KEEP:
 		gbe_event_backup_skipped(&fields);
 		return true;
@@ -304,6 +329,7 @@ act(Execution *e, const GbeAction *action)
 	}
 }
 
+/* Recorded, so that it does not come up again. */
 static void
 drop_request(Execution *e)
 {
@@ -311,25 +337,15 @@ drop_request(Execution *e)
 	const GbeAction asked = {.kind = GBE_ACTION_RESTORE, .name = request->name};
 	GbeEventFields fields = fields_of(e, NULL);
 	g_autoptr(GError) error = NULL;
-	bool ok = true;
 
-	if (e->plan->request_failed != NULL) {
-		fields.backup = request->name;
-		fields.reason = e->plan->request_failed;
-		gbe_event_request_failed(&fields);
-		note_last(e, &asked, "failed", e->plan->request_failed, 0);
-	}
-	if (request->from_cmdline) {
-		g_autoptr(JsonObject) seen = json_object_new();
-		const char *record;
-		const char *argument = gbe_state_cmdline(e->app, &record);
-
-		json_object_set_string_member(seen, "argument", argument);
-		ok = gbe_state_write(e->app, record, seen, GBE_WRITE_DURABLE, &error);
-	} else {
-		ok = gbe_state_remove(e->app, GBE_STATE_REQUEST, &error);
-	}
-	if (!ok)
+	fields.backup = request->name;
+	fields.reason = e->plan->request_failed;
+	gbe_event_request_failed(&fields);
+	note_last(e, &asked, "failed", e->plan->request_failed, 0);
+	if (!(request->from_cmdline
+		  ? gbe_state_note_cmdline(e->app, e->app->cmdline.restore,
+					   e->app->cmdline.rd_restore, &error)
+		  : gbe_state_end_request(e->app, "failed", e->plan->request_failed, &error)))
 		gbe_note("request: %s", error->message);
 }
 
@@ -356,28 +372,26 @@ gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_
 	    char **ret_held)
 {
 	Execution e = {.app = app, .observed = observed, .plan = plan};
+	g_autoptr(GError) error = NULL;
 
-	e.stamp = plan->stamp != NULL ? gbe_stamp_copy(plan->stamp) : NULL;
+	e.take_over = plan->take_over != NULL ? gbe_take_over_copy(plan->take_over) : NULL;
+	gbe_ledger_reserve(app, plan->last_sequence);
 	say_decided(&e);
 	/* A request that cannot be carried out is dropped first: it must not come up again. */
-	if (plan->drop_request && plan->request_failed != NULL)
+	if (plan->drop_request)
 		drop_request(&e);
-	for (guint i = 0; i < plan->actions->len; i++)
+	for (guint i = 0; i < plan->actions->len && !plan->again; i++)
 		if (!act(&e, plan->actions->pdata[i]))
 			break;
-	if (plan->clear_closing) {
-		g_autoptr(GError) error = NULL;
-
-		if (!gbe_data_clear_closing(observed->data, &error))
-			gbe_note("closing record: %s", error->message);
+	if (plan->opened && !gbe_state_open(app, observed->facts->owner->sequence, &error)) {
+		gbe_note("%s", error->message);
+		g_clear_error(&error);
+		if (!gbe_data_remove_nonce(observed->data, &error))
+			gbe_note("%s", error->message);
 	}
-	/* A request that was carried out: its restore names it, so that a cut before this repeats the
-	 * same restore and nothing else. */
-	if (plan->drop_request && plan->request_failed == NULL && e.rejected == NULL)
-		drop_request(&e);
 	if (plan->again && e.outcome == GBE_OUTCOME_DONE)
 		e.outcome = GBE_OUTCOME_AGAIN;
-	gbe_stamp_free(e.stamp);
+	gbe_take_over_free(e.take_over);
 	*ret_rejected = e.rejected;
 	*ret_held = e.held;
 	return e.outcome;
@@ -388,26 +402,6 @@ gbe_execute_failed_request(GbeApp *app, GbeObserved *observed, const GbePlan *pl
 {
 	Execution e = {.app = app, .observed = observed, .plan = plan};
 
-	if (plan->drop_request && plan->request_failed != NULL)
+	if (plan->drop_request)
 		drop_request(&e);
-}
-
-void
-gbe_execute_retention(GbeApp *app, GbeObserved *observed)
-{
-	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
-
-	for (guint i = 0; i < removals->len; i++) {
-		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
-		GbeEventFields fields = {.action = "delete",
-					 .backup = removal->backup->name,
-					 .deployment = removal->backup->deployment.id,
-					 .reason = removal->reason};
-		g_autoptr(GError) error = NULL;
-
-		if (gbe_store_remove(observed->store, removal->backup->name, &error))
-			gbe_event_deleted(&fields);
-		else
-			gbe_note("retention: %s", error->message);
-	}
 }

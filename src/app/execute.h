@@ -10,8 +10,9 @@
 
 typedef enum {
 	GBE_OUTCOME_DONE,
-	GBE_OUTCOME_AGAIN, /* observe and decide once more: rule 2, or a candidate that did not validate
-			    * (its name is in *ret_rejected) */
+	GBE_OUTCOME_AGAIN, /* observe and decide once more: a request that was dropped, or a candidate that
+			    * did not validate (its name is in *ret_rejected) */
+	GBE_OUTCOME_WAIT, /* the same in a moment: somebody has the data open */
 	GBE_OUTCOME_HELD, /* etcd must not start; *ret_held says why, and what lifts it */
 } GbeOutcome;
 

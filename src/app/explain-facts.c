@@ -89,8 +89,10 @@ set_data(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 static void
 set_owner(JsonObject *object, const GbeFacts *facts, const GbeView *view, const GbeSituation *s)
 {
-	set_text(object, "owner", view->owner_known ? view->owner->id : NULL,
-		 facts->stamp_why != NULL ? facts->stamp_why : "no stamp in the data");
+	const GbeBackupRef *base =
+	    view->take_over != NULL ? gbe_take_over_base(view->take_over) : NULL;
+
+	set_text(object, "owner", view->owner_known ? view->owner->id : NULL, facts->owner_why);
 	gbe_json_set_string(object, "owner_run", view->owner_known ? view->run : NULL);
 	json_object_set_boolean_member(object, "owner_is_booted", s->owner == GBE_OWNER_SAME);
 	gbe_json_set_string(object, "verdict", gbe_verdict_to_public(view->verdict));
@@ -102,10 +104,9 @@ set_owner(JsonObject *object, const GbeFacts *facts, const GbeView *view, const 
 	else
 		json_object_set_null_member(object, "used");
 	set_tri(object, "used_within_trial_limit", s->used_within, NULL);
-	gbe_json_set_string(object, "previous", view->previous);
-	json_object_set_boolean_member(object, "previous_usable",
-				       s->previous == GBE_PREVIOUS_ADOPTED ||
-					   s->previous == GBE_PREVIOUS_OWNED);
+	gbe_json_set_string(object, "previous", base != NULL ? base->name : NULL);
+	json_object_set_boolean_member(object, "previous_usable", s->base != GBE_BASE_NONE);
+	json_object_set_boolean_member(object, "booted_is_base", s->in_chain);
 }
 
 static void
@@ -142,12 +143,11 @@ gbe_explain_facts(const GbeObserved *observed)
 {
 	const GbeFacts *facts = observed->facts;
 	JsonObject *object = json_object_new();
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
 	GbeSituation situation;
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, stamp != NULL && stamp->by_request, FALSE, &situation);
+	gbe_situation_derive(facts, &view, FALSE, &situation);
 	set_system(object, facts);
 	set_data(object, facts, &situation);
 	set_owner(object, facts, &view, &situation);

@@ -48,11 +48,15 @@ pretend(GbeFacts *facts, const GbePlan *plan)
 		if (action->kind == GBE_ACTION_BACKUP || action->kind == GBE_ACTION_DISPLACE)
 			g_ptr_array_add(facts->backups, gbe_manifest_copy(action->manifest));
 	}
-	if (plan->stamp == NULL)
+	if (plan->take_over == NULL)
 		return;
-	gbe_stamp_free(facts->stamp);
-	facts->stamp = gbe_stamp_copy(plan->stamp);
-	g_ptr_array_add(facts->runs, gbe_run_record_copy(plan->run));
+	gbe_take_over_free(facts->owner);
+	facts->owner = gbe_take_over_copy(plan->take_over);
+	g_ptr_array_add(facts->take_overs, gbe_take_over_copy(plan->take_over));
+	g_ptr_array_add(facts->runs, gbe_run_record_of(plan->take_over));
+	if (gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL)
+		gbe_backup_ref_set(&facts->undo, plan->take_over->found.name,
+				   plan->take_over->found.sequence);
 }
 
 static void

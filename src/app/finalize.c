@@ -3,12 +3,12 @@
  * The orderly end of a run. What it leaves, step by step:
  *
  *   1  the closing backup, where it is cheap     a cut: the next start takes it itself
- *   2  the stamp with the closing record         a cut before: no record, so nothing is known
+ *   2  the closing record                        a cut before: no record, so nothing is known
  *   3  hand-back, where the next boot is known to lack this program
  */
 #include "app/backup.h"
 #include "app/configuration.h"
-#include "app/execute.h"
+#include "app/ledger.h"
 #include "app/quiet.h"
 #include "app/recover.h"
 #include "app/restore.h"
@@ -31,7 +31,7 @@ typedef struct {
 	GbeApp *app;
 	GbeObserved *observed;
 	GbeView view;
-	char *closing_backup; /* equal to the data as it is left; NULL: none */
+	GbeBackupRef closing_backup; /* equal to the data as it is left; or none */
 } Finalize;
 
 static gboolean
@@ -48,15 +48,12 @@ wants_backup(const GbeFacts *facts)
 	}
 }
 
-/* A trial that was judged and not green is displaced by whoever boots next, and kept by rename. */
+/* A trial that failed is displaced by whoever boots next, and kept by rename. */
 static gboolean
 will_be_displaced(const Finalize *f)
 {
-	const GbeView *view = &f->view;
-
-	return view->trial.on == GBE_YES && view->judged && view->verdict != GBE_VERDICT_GREEN &&
-	       view->used >= 0 && (guint64)view->used <= f->app->config->restore.trial_limit &&
-	       gbe_facts_backup(f->observed->facts, view->previous) != NULL;
+	return gbe_view_failed(f->observed->facts, &f->view) &&
+	       gbe_chain_backup(f->observed->facts, &f->view, 0) != NULL;
 }
 
 static bool
@@ -72,7 +69,7 @@ closing_backup(Finalize *f, GError **error)
 				 .run = facts->run};
 
 	if (same != NULL && gbe_deployment_same(&same->deployment, f->view.owner)) {
-		f->closing_backup = g_strdup(same->name);
+		gbe_backup_ref_set(&f->closing_backup, same->name, same->sequence);
 		return true;
 	}
 	if (!wants_backup(facts) || will_be_displaced(f))
@@ -84,7 +81,8 @@ closing_backup(Finalize *f, GError **error)
 	fields.backup = manifest->name;
 	fields.duration_usec = timing.total_usec;
 	gbe_event_backed_up(&fields);
-	f->closing_backup = g_strdup(manifest->name);
+	gbe_backup_ref_set(&f->closing_backup, manifest->name, manifest->sequence);
+	gbe_state_note_backup(f->app, manifest, "at shutdown");
 	/* A hand-back after it files the present data under the next name. */
 	g_hash_table_add(facts->taken, g_strdup(manifest->name));
 	return true;
@@ -92,42 +90,36 @@ closing_backup(Finalize *f, GError **error)
 
 /* A device without a clock that runs on gets the time of day from the network, in the middle of a run. */
 static gint64
-used_since(const GbeStamp *stamp, const GbeFacts *facts)
+used_since(const GbeTakeOver *owner, const GbeFacts *facts)
 {
-	if (stamp->uptime >= 0 && facts->uptime >= stamp->uptime)
-		return facts->uptime - stamp->uptime;
-	return facts->now >= stamp->stamped ? facts->now - stamp->stamped : -1;
+	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
+		return facts->uptime - owner->uptime;
+	return facts->now >= owner->at ? facts->now - owner->at : -1;
 }
 
 static bool
 closing_record(Finalize *f, GError **error)
 {
 	GbeFacts *facts = f->observed->facts;
-	g_autoptr(GbeStamp) stamp = gbe_stamp_copy(facts->stamp);
-	GbeClosing *closing = &stamp->closing;
+	/* Borrowed, all of it. */
+	const GbeClosing closing = {
+	    .present = TRUE,
+	    .fingerprint = facts->fingerprint,
+	    .used = used_since(facts->owner, facts),
+	    .at = facts->now,
+	    .next = facts->next,
+	    .backup = f->closing_backup,
+	};
 	GbeEventFields fields = {.action = "stamp",
 				 .deployment = facts->booted.id,
 				 .run = facts->run,
-				 .backup = f->closing_backup};
+				 .backup = f->closing_backup.name};
 
 	if (!facts->fingerprint.present)
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 "no closing record: the data directory cannot be read");
-	closing->present = TRUE;
-	gbe_fingerprint_clear(&closing->fingerprint);
-	gbe_fingerprint_copy(&closing->fingerprint, &facts->fingerprint);
-	closing->used = used_since(stamp, facts);
-	closing->at = facts->now;
-	g_free(closing->next);
-	closing->next = g_strdup(facts->next);
-	g_free(closing->backup);
-	closing->backup = g_strdup(f->closing_backup);
-	if (!gbe_data_write_stamp(f->observed->data, stamp, error) ||
-	    GBE_FAULT("finalize-stamped", error))
-		return false;
-	g_free(stamp->data_handle);
-	stamp->data_handle = g_strdup(facts->data_handle);
-	if (!gbe_state_write_copy(f->app, stamp, GBE_WRITE_DURABLE, error))
+	if (!gbe_state_close(f->app, facts->owner->sequence, &closing, error) ||
+	    GBE_FAULT("finalize-closed", error))
 		return false;
 	gbe_event_closed(&fields);
 	return true;
@@ -138,14 +130,12 @@ static const GbeManifest *
 hand_back_source(Finalize *f)
 {
 	const GbeFacts *facts = f->observed->facts;
-	const GbeManifest *previous = gbe_facts_backup(facts, f->view.previous);
+	const GbeManifest *base = gbe_chain_backup(facts, &f->view, 0);
 	const GbeListed *next = NULL;
 	guint others = 0;
 
-	if (!facts->config->restore.hand_back || f->view.trial.on != GBE_YES || !f->view.judged ||
-	    f->view.verdict == GBE_VERDICT_GREEN || f->view.voters > 1 || f->view.used < 0 ||
-	    (guint64)f->view.used > facts->config->restore.trial_limit || previous == NULL ||
-	    previous->consumed || facts->listed == NULL || facts->next == NULL)
+	if (!facts->config->restore.hand_back || !gbe_view_failed(facts, &f->view) ||
+	    f->view.voters > 1 || base == NULL || facts->listed == NULL || facts->next == NULL)
 		return NULL;
 	for (guint i = 0; i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
@@ -157,22 +147,20 @@ hand_back_source(Finalize *f)
 	}
 	if (next == NULL || next->booted || next->has_program != GBE_NO)
 		return NULL;
-	if (previous->deployment.id != NULL)
-		return gbe_situation_is_of(facts, &previous->deployment, previous->sequence,
-					   &next->ref)
-			   ? previous
+	if (base->deployment.id != NULL)
+		return gbe_situation_is_of(facts, &base->deployment, base->sequence, &next->ref)
+			   ? base
 			   : NULL;
-	return others == 1 ? previous : NULL;
+	return others == 1 ? base : NULL;
 }
 
-/* Whoever has the program next takes rule 4: no stamp, and no copy of one. */
+/* Whoever has the program next takes rule 4. */
 static bool
 hand_back(Finalize *f, const GbeManifest *source, GError **error)
 {
 	GbeFacts *facts = f->observed->facts;
 	GbeRestoreOptions options = {.rule = "hand-back"};
 	guint64 sequence = facts->next_sequence;
-	g_autoptr(GbeStamp) stamp = gbe_decide_stamp_by_hand(facts, &f->view, source, sequence + 1);
 	g_autoptr(GbeManifest) displaced =
 	    gbe_decide_manifest(facts, &f->view, NULL, FALSE, sequence);
 	GbeEventFields fields = {.rule = "hand-back",
@@ -186,13 +174,13 @@ hand_back(Finalize *f, const GbeManifest *source, GError **error)
 	displaced->method = GBE_METHOD_RENAME;
 	displaced->grade = GBE_GRADE_BAD;
 	displaced->grade_reason = g_strdup("the trial was not green");
-	if (!gbe_restore_run(f->app, f->observed, source->name, stamp, displaced, &options, NULL,
-			     error))
+	gbe_ledger_reserve(f->app, sequence);
+	if (!gbe_restore_run(f->app, f->observed, source->name, NULL, sequence, displaced, &options,
+			     NULL, error))
 		return gbe_prefix(error, "hand-back");
 	fields.reason = displaced->name;
 	gbe_event_restored(&fields);
-	return gbe_data_forget_stamp(f->app, f->observed->data, error) &&
-	       gbe_state_remove(f->app, GBE_STATE_COPY, error);
+	return true;
 }
 
 static void
@@ -206,22 +194,19 @@ say_failed(const char *reason)
 static void
 carry(GbeApp *app, const char *reason)
 {
-	g_autoptr(JsonObject) failure = json_object_new();
 	g_autoptr(GError) error = NULL;
 
 	say_failed(reason);
-	json_object_set_string_member(failure, "operation", "finalize");
-	json_object_set_string_member(failure, "reason", reason);
-	if (!gbe_state_write(app, GBE_STATE_FAILURE, failure, GBE_WRITE_DURABLE, &error))
+	if (!gbe_state_carry_failure(app, "finalize", reason, &error))
 		gbe_note("%s", error->message);
 }
 
 static gboolean
 is_this_runs(const GbeFacts *facts)
 {
-	return facts->stamp != NULL && facts->run != NULL &&
-	       g_strcmp0(facts->stamp->run, facts->run) == 0 &&
-	       gbe_deployment_same(&facts->stamp->deployment, &facts->booted);
+	return facts->owner != NULL && facts->run != NULL &&
+	       g_strcmp0(facts->owner->run, facts->run) == 0 &&
+	       gbe_deployment_same(&facts->owner->deployment, &facts->booted);
 }
 
 static bool
@@ -234,8 +219,7 @@ close_run(GbeApp *app, GError **error)
 	Finalize f = {.app = app};
 	bool ok;
 
-	if (!gbe_verdict_adopt_fresh_stamp(app, error) ||
-	    !gbe_observe(app, &options, &observed, error))
+	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error))
 		return false;
 	f.observed = observed;
 	if (observed->facts->data == GBE_NO || !is_this_runs(observed->facts))
@@ -253,13 +237,13 @@ close_run(GbeApp *app, GError **error)
 	/* The record is worth having without the backup. */
 	ok = closing_backup(&f, &backup_error);
 	if (!closing_record(&f, error)) {
-		g_free(f.closing_backup);
+		gbe_backup_ref_clear(&f.closing_backup);
 		return false;
 	}
 	source = hand_back_source(&f);
 	if (source != NULL)
 		ok = hand_back(&f, source, error);
-	g_free(f.closing_backup);
+	gbe_backup_ref_clear(&f.closing_backup);
 	if (backup_error != NULL && (error == NULL || *error == NULL)) {
 		g_propagate_error(error, g_steal_pointer(&backup_error));
 		return false;

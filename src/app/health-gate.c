@@ -113,7 +113,7 @@ static bool
 change_record(Gate *gate, const GbeFacts *facts, gboolean ended, GError **error)
 {
 	g_autofree char *why = NULL;
-	const GbeStamp *own = gbe_verdict_own(facts, &why);
+	const GbeTakeOver *own = gbe_verdict_own(facts, &why);
 	g_autoptr(GbeRunRecord) after = NULL;
 
 	if (own == NULL) {
@@ -139,7 +139,7 @@ record(Gate *gate, gboolean ended, GError **error)
 
 	if (!gbe_app_lock(gate->app, "health", LOCK_WAIT_MS, &busy))
 		gbe_note("not recorded: %s", busy->message);
-	ok = (gate->app->lock == NULL || gbe_verdict_adopt_fresh_stamp(gate->app, error)) &&
+	ok = (gate->app->lock == NULL || gbe_verdict_note_tree(gate->app, error)) &&
 	     gbe_verdict_look(gate->app, &gate->booted, &facts, error);
 	if (ok && !ended) {
 		gate->look->facts->on_trial = gbe_verdict_on_trial(facts);

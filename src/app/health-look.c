@@ -33,23 +33,23 @@ gbe_health_look_free(GbeHealthLook *look)
 	g_free(look);
 }
 
-/* Of this very run's data: another's stamp says nothing about who answers. */
+/* Of this very run's data: another's says nothing about who answers. */
 void
 gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
 {
 	GbeHealthFacts *to = look->facts;
-	const GbeStamp *stamp = facts != NULL ? gbe_situation_stamp(facts) : NULL;
+	const GbeTakeOver *owner = facts != NULL ? facts->owner : NULL;
 	const GbeRunRecord *run;
 
-	if (stamp == NULL || g_strcmp0(stamp->run, facts->run) != 0)
+	if (owner == NULL || g_strcmp0(owner->run, facts->run) != 0)
 		return;
 	g_free(to->expected_member_id);
 	g_free(to->expected_cluster_id);
-	to->expected_member_id = g_strdup(stamp->member_id);
-	to->expected_cluster_id = g_strdup(stamp->cluster_id);
+	to->expected_member_id = g_strdup(owner->member_id);
+	to->expected_cluster_id = g_strdup(owner->cluster_id);
 	to->data_refused = gbe_version_above(facts->cluster_version, facts->etcd_version);
 	/* What this run's own check has seen cannot be undone by it. */
-	run = gbe_facts_run(facts, stamp->sequence);
+	run = gbe_facts_run(facts, owner->sequence);
 	to->expected_revision = run != NULL ? run->revision : -1;
 }
 

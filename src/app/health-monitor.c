@@ -98,16 +98,12 @@ static bool
 show(GbeApp *app, const GbeHealthLook *look, GError **error)
 {
 	GbeObserveOptions options = {0};
-	GbeLastOperation last = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autofree char *text = NULL;
 	bool seen = gbe_observe(app, &options, &observed, error);
 	bool written;
 
-	if (app->state_fd >= 0 && !gbe_state_read_last(app, &last, NULL))
-		gbe_last_operation_clear(&last);
-	text = gbe_metrics_text(look, observed, &last);
-	gbe_last_operation_clear(&last);
+	text = gbe_metrics_text(look, observed);
 	written = write_textfile(app, text, seen ? error : NULL);
 	if (seen)
 		gbe_status_write(app, observed, look);

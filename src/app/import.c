@@ -9,6 +9,7 @@
 #include "app/inside.h"
 #include "app/sidecar.h"
 #include "app/snapshot.h"
+#include "app/state.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/layout.h"
@@ -71,7 +72,7 @@ look_beside(const char *name, gpointer data)
 {
 	Beside *beside = data;
 
-	if (!g_str_equal(name, beside->member) && !g_str_equal(name, GBE_STAMP_NAME) &&
+	if (!g_str_equal(name, beside->member) && !g_str_equal(name, GBE_NONCE_NAME) &&
 	    !g_strv_contains(gbe_data_exclude, name) && beside->other == NULL &&
 	    (beside->tree_fd < 0 ||
 	     faccessat(beside->tree_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
@@ -373,9 +374,10 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 		imported = (GbeImported){.name = g_strdup(importing.name),
 					 .size = importing.manifest->size,
 					 .revision = importing.manifest->revision};
+		gbe_state_note_backup(app, importing.manifest, "imported");
 		if (!options->periodic)
 			gbe_session_record(&session, "done", importing.manifest->description,
-					   importing.name, NULL);
+					   importing.name);
 	}
 	importing_clear(&importing);
 	if (!ok) {

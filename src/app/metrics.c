@@ -71,8 +71,8 @@ put_backups(GString *to, GbeFacts *facts)
 static void
 put_verdict(GString *to, const GbeFacts *facts)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
-	const GbeRunRecord *run = stamp != NULL ? gbe_facts_run(facts, stamp->sequence) : NULL;
+	const GbeTakeOver *owner = facts->owner;
+	const GbeRunRecord *run = owner != NULL ? gbe_facts_run(facts, owner->sequence) : NULL;
 	const char *own = gbe_verdict_to_public(GBE_VERDICT_NONE);
 
 	if (run != NULL && g_strcmp0(run->run, facts->run) == 0)
@@ -82,12 +82,11 @@ put_verdict(GString *to, const GbeFacts *facts)
 		if (i != GBE_VERDICT_JUDGING)
 			put_labelled(to, "verdict", "verdict", gbe_verdict_to_string((GbeVerdict)i),
 				     g_str_equal(gbe_verdict_to_string((GbeVerdict)i), own));
-	if (stamp == NULL)
+	if (owner == NULL)
 		return;
-	put(to, "restored", "1: the data in use came out of a backup.",
-	    stamp->restored_from != NULL);
+	put(to, "restored", "1: the data in use came out of a backup.", owner->source != NULL);
 	put(to, "restores", "How often what is in use went through a restore; 64 at most.",
-	    stamp->lineage.ancestors != NULL ? stamp->lineage.ancestors->len : 0);
+	    owner->lineage.ancestors != NULL ? owner->lineage.ancestors->len : 0);
 }
 
 static void
@@ -184,7 +183,7 @@ put_periodic(GString *to, const GbeHealthLook *look, gint64 now)
 }
 
 char *
-gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed, const GbeLastOperation *last)
+gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 {
 	GString *text = g_string_new(NULL);
 
@@ -195,6 +194,6 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed, const GbeLast
 		put_backups(text, observed->facts);
 	}
 	put_periodic(text, look, look->facts->now);
-	put_last(text, last);
+	put_last(text, &observed->facts->last);
 	return g_string_free(text, FALSE);
 }

@@ -10,5 +10,4 @@
 
 /* The text; newly allocated. @look: of just now. @observed: NULL where that failed: etcd's part is there all the
  * same. @last: may be empty. */
-char *gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed,
-		       const GbeLastOperation *last);
+char *gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed);

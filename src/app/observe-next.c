@@ -31,20 +31,37 @@ find_wanted(const GbeFacts *facts, const char *wanted, GError **error)
 static void
 override_verdict(GbeFacts *facts, const char *verdict)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 
-	if (verdict == NULL || stamp == NULL)
+	if (verdict == NULL || owner == NULL)
 		return;
 	for (guint i = 0; i < facts->runs->len; i++) {
 		GbeRunRecord *run = facts->runs->pdata[i];
 
-		if (run->sequence != stamp->sequence)
+		if (run->sequence != owner->sequence)
 			continue;
 		run->verdict = gbe_verdict_from_string(verdict);
 		/* Who asks about a green run means a healthy one. */
 		if (run->verdict == GBE_VERDICT_GREEN)
 			run->health = GBE_HEALTH_HEALTHY;
 	}
+}
+
+/* As it will be once @wanted boots: its etcd is another one, and greenboot may have taken it as a fallback. */
+static void
+boot(GbeObserved *observed, const GbeListed *wanted)
+{
+	GbeFacts *facts = observed->facts;
+
+	if (!gbe_deployment_same(&facts->booted, &wanted->ref)) {
+		gbe_deployment_copy(&facts->booted, &wanted->ref);
+		gbe_observe_recorded_version(facts);
+	}
+	/* A staged one will be the default once it boots. */
+	facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
+	if (observed->greenboot->next_deployment != NULL &&
+	    gbe_greenboot_next_is(observed->greenboot, wanted->ref.id) == GBE_NO)
+		facts->booted_is_default = GBE_NO;
 }
 
 bool
@@ -59,16 +76,14 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
-	if (wanted != NULL) {
-		gbe_deployment_clear(&facts->booted);
-		gbe_deployment_copy(&facts->booted, &wanted->ref);
-		/* A staged one will be the default once it boots. */
-		facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
-	}
+	if (wanted != NULL)
+		boot(observed, wanted);
 	override_verdict(facts, verdict);
 	if (deliberate != GBE_UNKNOWN)
 		facts->booted_is_default = deliberate;
-	/* Another run, with nobody at the data yet. */
+	/* Another run, with nobody at the data yet, and with a command line of its own. */
+	facts->skip = FALSE;
+	facts->service_failed = GBE_NO;
 	g_free(facts->run);
 	facts->run = g_strnfill(32, 'f');
 	if (facts->data == GBE_YES)

@@ -4,11 +4,13 @@
 #include "app/inside.h"
 #include "app/state.h"
 #include "core/backup-name.h"
+#include "core/decide.h"
+#include "core/identity.h"
 #include "core/situation.h"
-#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/etcd-version.h"
+#include "sys/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,32 +140,42 @@ version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 	return newest != NULL ? newest->etcd_version : NULL;
 }
 
+gboolean
+gbe_observe_recorded_version(GbeFacts *facts)
+{
+	const char *text =
+	    facts->booted.id != NULL ? version_in_runs(facts, &facts->booted, G_MAXUINT64) : NULL;
+
+	facts->etcd_version = gbe_version_parse(text);
+	return text != NULL;
+}
+
 static void
 observe_versions(GbeApp *app, gboolean starts, GbeFacts *facts)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 	const char *text = NULL;
+	gboolean known;
 
-	if (stamp != NULL) {
-		const GbeManifest *from = gbe_facts_backup(facts, stamp->restored_from);
+	if (owner != NULL) {
+		const GbeManifest *from = gbe_facts_backup(facts, owner->source);
 
-		text = version_in_runs(facts, &stamp->deployment, stamp->sequence);
+		text = version_in_runs(facts, &owner->deployment, owner->sequence);
 		/* A take-over whose etcd never answered leaves the version that it found. */
 		if (text == NULL && from != NULL)
 			text = from->etcd_version;
 		if (text == NULL) {
-			const GbeManifest *previous = gbe_facts_backup(facts, stamp->previous);
+			const GbeManifest *base =
+			    gbe_facts_backup_of(facts, gbe_take_over_base(owner));
 
-			text = previous != NULL ? previous->etcd_version : NULL;
+			text = base != NULL ? base->etcd_version : NULL;
 		}
 	}
 	facts->cluster_version = gbe_version_parse(text);
-	text =
-	    facts->booted.id != NULL ? version_in_runs(facts, &facts->booted, G_MAXUINT64) : NULL;
-	facts->etcd_version = gbe_version_parse(text);
+	known = gbe_observe_recorded_version(facts);
 	/* Between two starts in one run there may have come another etcd: rpm-ostree apply-live. */
-	starts = starts && stamp != NULL && g_strcmp0(stamp->run, facts->run) == 0;
-	if ((text == NULL || starts) && !app->below_root) {
+	starts = starts && owner != NULL && g_strcmp0(owner->run, facts->run) == 0;
+	if ((!known || starts) && !app->below_root) {
 		g_autofree char *own = gbe_etcd_version_of_binary(app->config->etcd.binary, 5000);
 
 		if (own != NULL)
@@ -171,77 +183,56 @@ observe_versions(GbeApp *app, gboolean starts, GbeFacts *facts)
 	}
 }
 
-/* A staging tree, whosever, has given its number out. */
-static void
-count_staging(GbeFacts *facts, int dir_fd)
-{
-	g_autoptr(GPtrArray) names = NULL;
-
-	/* Who takes a number that is in use fails, and says so. */
-	if (dir_fd < 0 || !gbe_list_at(dir_fd, "the directory with staging trees", &names, NULL))
-		return;
-	for (guint i = 0; i < names->len; i++) {
-		const char *name = names->pdata[i];
-		guint64 n = g_str_has_prefix(name, GBE_RUNG_RESTORE)
-				? g_ascii_strtoull(name + strlen(GBE_RUNG_RESTORE), NULL, 10)
-				: 0;
-
-		if (n >= facts->next_sequence && n < G_MAXINT64)
-			facts->next_sequence = n + 1;
-	}
-}
-
-static void
-observe_sequences(GbeObserved *o)
-{
-	GbeFacts *facts = o->facts;
-	guint64 largest = gbe_state_largest_sequence(facts);
-
-	if (facts->stamp != NULL && facts->stamp->sequence < G_MAXINT64)
-		largest = MAX(largest, facts->stamp->sequence);
-	if (largest >= facts->next_sequence)
-		facts->next_sequence = largest + 1;
-	count_staging(facts, o->data->parent_fd);
-}
-
-/* A store that the stamp names and that is not what it was: not mounted, another disk. */
+/* A store that the ledger names and that is not what it was: not mounted, another disk. */
 static void
 observe_recorded_store(GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 
-	if (stamp == NULL || stamp->store_fs == NULL ||
-	    g_strcmp0(stamp->store_path, o->store->path) != 0)
+	if (owner == NULL || owner->store_fs == NULL ||
+	    g_strcmp0(owner->store_path, o->store->path) != 0)
 		return;
-	if (o->store->fd < 0 || g_strcmp0(stamp->store_fs, o->store->fs) != 0)
+	if (o->store->fd < 0 || g_strcmp0(owner->store_fs, o->store->fs) != 0)
 		facts->store = GBE_NO;
+}
+
+const char *
+gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd)
+{
+	const GbeCmdline *cmdline = &app->cmdline;
+	gboolean rd = app->initramfs || cmdline->restore == NULL;
+
+	if (ret_rd != NULL)
+		*ret_rd = rd;
+	if (rd && cmdline->rd_skip)
+		return NULL;
+	return rd ? cmdline->rd_restore : cmdline->restore;
 }
 
 /* Requests of the kernel command line count once; afterwards only after a boot that lacked them. */
 static void
 observe_request(GbeApp *app, GbeFacts *facts)
 {
-	g_autoptr(JsonObject) seen = NULL;
+	gboolean rd = FALSE;
+	const char *argument = gbe_observe_cmdline(app, &rd);
 	g_autoptr(GError) error = NULL;
-	GbeRequest request = {0};
-	const char *record, *argument = gbe_state_cmdline(app, &record);
 
-	if (argument == NULL || facts->run == NULL)
+	if (argument == NULL || facts->run == NULL ||
+	    g_strcmp0(argument, rd ? facts->rd_cmdline_done : facts->cmdline_done) == 0)
 		return;
-	if (app->state_fd >= 0 && !gbe_state_read(app, record, FALSE, &seen, NULL))
-		seen = NULL;
-	if (seen != NULL && g_strcmp0(gbe_json_string(seen, "argument", NULL), argument) == 0)
-		return;
+	/* One request a start: that of the command line. */
+	facts->request_waits = facts->request.kind != GBE_REQUEST_NONE &&
+			       g_strcmp0(facts->request.run, facts->run) != 0;
 	gbe_request_clear(&facts->request);
-	if (!gbe_request_parse_target(argument, &request, &error)) {
+	if (!gbe_request_parse_target(argument, &facts->request, &error)) {
 		facts->request.kind = GBE_REQUEST_RESTORE;
 		facts->request.name = g_strdup(argument);
 		facts->request_why = g_strdup(error->message);
-	} else {
-		facts->request = request;
 	}
 	facts->request.from_cmdline = TRUE;
+	facts->request.text =
+	    g_strconcat(rd ? GBE_CMDLINE_RD_RESTORE : GBE_CMDLINE_RESTORE, argument, NULL);
 }
 
 /* What can change under our own hands: the data, the store, the state. */
@@ -257,10 +248,10 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	    !gbe_store_open(app, o->data, FALSE, &o->store, error))
 		return false;
 	gbe_data_observe(app, o->data, facts, options->lock_data ? &o->lock_fd : NULL);
-	if (app->state_fd >= 0 && !gbe_state_observe(app, options->repair, facts, error))
-		return false;
+	gbe_state_observe(app, facts);
 	if (!gbe_store_observe(o->store, facts, &o->damaged, error))
 		return false;
+	gbe_identify(facts);
 	observe_recorded_store(o);
 	/* Only a store that may be made: a recorded one that is away is not made anew. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
@@ -270,8 +261,20 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 		g_free(facts->store_fs);
 		facts->store_fs = g_strdup(o->store->fs);
 	}
-	observe_sequences(o);
 	return true;
+}
+
+/* Only where the service is started again in the same run. */
+static void
+observe_service(GbeApp *app, GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+	g_auto(GbeUnitState) unit = {NULL};
+
+	if (app->below_root || owner == NULL || g_strcmp0(owner->run, facts->run) != 0 ||
+	    !gbe_unit_query(app->config->etcd.service, &unit, NULL) || unit.result == NULL)
+		return;
+	facts->service_failed = gbe_tri(!g_str_equal(unit.result, "success"));
 }
 
 /* What the records say of the deployment and the run that are booted. */
@@ -279,6 +282,8 @@ static void
 observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
 {
 	observe_versions(app, options->lock_data, o->facts);
+	if (options->lock_data)
+		observe_service(app, o->facts);
 	observe_request(app, o->facts);
 }
 
@@ -325,14 +330,19 @@ gboolean
 gbe_observe_wants_inside(const GbeObserved *observed)
 {
 	const GbeFacts *facts = observed->facts;
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
-	gboolean same_run = stamp != NULL && facts->run != NULL &&
-			    g_strcmp0(stamp->run, facts->run) == 0 &&
-			    gbe_deployment_same(&stamp->deployment, &facts->booted);
+	const GbeTakeOver *owner = facts->owner;
+	gboolean same = owner != NULL && gbe_situation_is_of(facts, &owner->deployment,
+							     owner->sequence, &facts->booted);
+	gboolean same_run = same && facts->run != NULL && g_strcmp0(owner->run, facts->run) == 0;
+	g_autoptr(GbePlan) plan = NULL;
 
 	if (facts->skip || (facts->ostree == GBE_NO && facts->request.kind == GBE_REQUEST_NONE))
 		return FALSE;
-	return !same_run || facts->request.kind != GBE_REQUEST_NONE;
+	if (same_run && facts->service_failed == GBE_NO && facts->request.kind == GBE_REQUEST_NONE)
+		return FALSE;
+	/* What an update that failed has left is displaced, whatever is in it. */
+	plan = gbe_decide(facts);
+	return plan->rule != GBE_RULE_9 && plan->rule != GBE_RULE_10A;
 }
 
 /* What ostree, systemd and greenboot said; the rest is looked at again. */

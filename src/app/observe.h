@@ -38,8 +38,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
  * of the data itself. Its cost is the log's: for who decides by it, or says it. */
 void gbe_observe_inside(GbeObserved *observed);
 /* Is anything going to be decided by what is inside? Not where the service is started again in the same run
- * (rule 5), and not where nothing is decided at all. */
+ * and had not failed (rule 5), not where an update failed (9, 10a), and not where nothing is decided at all. */
 gboolean gbe_observe_wants_inside(const GbeObserved *observed);
+
+/* The version of the booted deployment's etcd, as it said it itself in an earlier run; false: it never did. */
+gboolean gbe_observe_recorded_version(GbeFacts *facts);
+/* What the kernel command line asks of this program, or NULL. *ret_rd: of the initramfs; one without our
+ * module leaves that to prerun. May be NULL. */
+const char *gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd);
 
 /* Looks again at data, state and store, after something was done to them; what ostree, systemd and
  * greenboot said stays. Lets go of etcd's lock (and takes it anew with ->lock_data). On failure

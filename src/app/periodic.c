@@ -78,7 +78,7 @@ find_member(Periodic *p, const GbeData *data)
 	gbe_autofd int fd = -1;
 
 	if (gbe_layout_open(data->fd, data->member_path, "member", &fd, NULL))
-		p->member = gbe_file_handle(fd);
+		p->member = gbe_tree_identity(fd);
 }
 
 static gboolean
@@ -223,7 +223,7 @@ note(Periodic *p, GbePeriodicResult result, const char *reason)
 	if (result == GBE_PERIODIC_TAKEN)
 		p->record.taken = now;
 	object = gbe_periodic_print(&p->record);
-	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, GBE_WRITE_DURABLE, &error))
+	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &error))
 		gbe_note("how it went could not be recorded: %s", error->message);
 	if (locked)
 		gbe_app_unlock(p->app);

@@ -146,9 +146,9 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 	if (info.left_out != NULL && info.left_out->len > 0)
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
 				  "%u sockets carry no data and are left out", info.left_out->len);
-	if (facts->stamp_why != NULL)
+	if (facts->ledger == GBE_UNKNOWN)
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
-				  "the stamp cannot be read: %s", facts->stamp_why);
+				  "the ledger cannot be read: %s", facts->ledger_why);
 	return TRUE;
 }
 
@@ -241,8 +241,8 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 static GbeHealth
 recorded_health(const GbeFacts *facts, const char **ret_reason)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
-	const GbeRunRecord *run = stamp != NULL ? gbe_facts_run(facts, stamp->sequence) : NULL;
+	const GbeTakeOver *owner = facts->owner;
+	const GbeRunRecord *run = owner != NULL ? gbe_facts_run(facts, owner->sequence) : NULL;
 
 	*ret_reason = "not asked in this run";
 	if (run == NULL || g_strcmp0(run->run, facts->run) != 0)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/state.h"
 #include "app/supervise.h"
 #include "app/use-cases.h"
 #include "base/fault.h"
@@ -11,18 +10,12 @@ static int
 work(GbeApp *app, gpointer data)
 {
 	g_autoptr(GError) error = NULL;
-	guint unfinished;
-	int status;
 
 	g_free(app->config_file);
 	app->config_file = g_strdup(data);
-	unfinished = gbe_state_begin_start(app);
 	if (GBE_FAULT("prerun-started", &error))
 		return 1;
-	status = gbe_prerun_run(app, unfinished);
-	/* Every answer is an end; what crashed or hung does not come here. */
-	gbe_state_end_start(app);
-	return status;
+	return gbe_prerun_run(app);
 }
 
 int

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/configuration.h"
 #include "app/execute.h"
+#include "app/ledger.h"
 #include "app/recover.h"
 #include "app/state.h"
 #include "app/status.h"
@@ -9,15 +10,23 @@
 #include "base/fault.h"
 #include "core/decide.h"
 #include "fs/open.h"
-#include "fs/probe.h"
-#include "fs/reserve.h"
 #include "fs/write.h"
 #include "sys/events.h"
 
 #include <string.h>
 
-/* Rule 2 and up to three candidates that do not validate: more rounds than that are a loop. */
+/* Two requests and up to three candidates that do not validate: more rounds than that are a loop. */
 #define MAX_ROUNDS 6
+/* Starts of one deployment in a row that did not come to their end. */
+#define UNFINISHED_MAX 2
+#define TWO_STARTS "two starts in a row did not come to their end"
+#define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"
+#define NO_BACKUP                                                                                  \
+	", and this deployment must not get the data without a backup: look into `journalctl -u "  \
+	"greenboot-etcd-prerun`, then start the service again"
+/* How long another deployment's process may take to end. */
+#define OPEN_WAIT_USEC (30 * G_USEC_PER_SEC)
+#define OPEN_STEP_USEC (200 * 1000)
 #define LOCK_WAIT_MS 30000
 
 #define EXIT_HELD 5
@@ -30,33 +39,20 @@ typedef struct {
 	GHashTable *rejected;
 	gboolean held;
 	gboolean cannot_tell; /* what there is to be done */
-	gboolean
-	    give_up; /* two starts in a row did not come to their end: nothing is begun any more */
+	gboolean give_up;     /* two starts in a row did not end: nothing is begun any more */
+	gint64 open_since;    /* monotonic; 0: nobody else has the data open */
+	GbeDeployment booted;
 	char *reason;
 } Prerun;
 
+/* What the last shutdown could not do. */
 static void
-say_carried_failure(GbeApp *app)
+say_carried_failure(const GbeFacts *facts)
 {
-	g_autoptr(JsonObject) failure = NULL;
-	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {0};
+	GbeEventFields fields = {.action = facts->failure, .reason = facts->failure_why};
 
-	if (!gbe_state_read(app, GBE_STATE_FAILURE, TRUE, &failure, &error) || failure == NULL)
-		return;
-	fields.action = gbe_json_string(failure, "operation", NULL);
-	fields.reason = gbe_json_string(failure, "reason", NULL);
-	gbe_event_carried(&fields);
-	/* Said; it stays in the last operation for status. */
-	if (!gbe_state_remove(app, GBE_STATE_FAILURE, &error))
-		gbe_note("%s", error->message);
-}
-
-/* The stamp is written on the data's file system, which by default is the store's. */
-static bool
-has_own_reserve(GbeApp *app, const GbeStore *store)
-{
-	return store->fd >= 0 && !gbe_same_filesystem(store->fd, app->state_fd);
+	if (facts->failure != NULL)
+		gbe_event_carried(&fields);
 }
 
 /* True: the decision may be taken. */
@@ -77,8 +73,6 @@ recover(Prerun *p)
 		p->cannot_tell = TRUE;
 		return FALSE;
 	}
-	if (has_own_reserve(p->app, store))
-		gbe_reserve_release_at(store->fd, "." GBE_RESERVE_NAME);
 	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
 		fields.reason = error->message;
 		gbe_event_restore_failed(&fields);
@@ -96,32 +90,53 @@ recover(Prerun *p)
 	return !recovery.left_alone;
 }
 
-/* Two starts did not come to their end; this third one begins nothing, so that it does. Only an upgrade
- * may not have the data without its backup. */
+/* Two starts did not come to their end; this third one begins nothing, so that it does, and the data goes on
+ * as it is. Only an upgrade may not have it without its backup. */
 static GbeOutcome
 give_up(Prerun *p, const GbePlan *plan)
 {
 	GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule)};
-	g_autoptr(GError) error = NULL;
 	GbeRule last = plan->also->len > 0 ? g_array_index(plan->also, GbeRule, plan->also->len - 1)
 					   : plan->rule;
-	gboolean forward = last == GBE_RULE_11 || last == GBE_RULE_12 || plan->hold;
+	const GbeTakeOver *to = plan->instead != NULL ? plan->instead : plan->take_over;
+	g_autoptr(GbePlan) undone = gbe_plan_new();
+	g_autofree char *rejected = NULL;
+	g_autofree char *held = NULL;
 
-	fields.reason =
-	    forward ? "two starts in a row did not come to their end, and this deployment "
-		      "must not get the data without a backup: look into `journalctl -u "
-		      "greenboot-etcd-prerun`, then start the service again"
-		    : "two starts in a row did not come to their end: etcd starts on what is "
-		      "there, nothing is backed up or restored in this boot";
-	if (forward)
+	if (last == GBE_RULE_11 || last == GBE_RULE_12 || plan->hold) {
+		p->reason = g_strdup(TWO_STARTS NO_BACKUP);
+		fields.reason = p->reason;
 		gbe_event_held_back(&fields);
-	else
-		gbe_event_restore_failed(&fields);
-	/* What etcd writes now is still the recorded owner's. */
-	if (!forward && !gbe_data_clear_closing(p->observed->data, &error))
-		gbe_note("closing record: %s", error->message);
-	p->reason = g_strdup(fields.reason);
-	return forward ? GBE_OUTCOME_HELD : GBE_OUTCOME_DONE;
+		return GBE_OUTCOME_HELD;
+	}
+	p->reason = g_strdup(TWO_STARTS GOES_ON);
+	fields.reason = p->reason;
+	gbe_event_restore_failed(&fields);
+	if (to == NULL)
+		return GBE_OUTCOME_DONE;
+	undone->rule = plan->rule;
+	undone->take_over = gbe_take_over_copy(to);
+	/* The backup that it names was not taken. */
+	gbe_backup_ref_clear(&undone->take_over->found);
+	(void)gbe_plan_add(undone, GBE_ACTION_TAKE_OVER, NULL, TWO_STARTS);
+	return gbe_execute(p->app, p->observed, undone, &rejected, &held);
+}
+
+/* Another deployment's process may be about to end. */
+static gboolean
+may_wait(Prerun *p, const GbePlan *plan)
+{
+	gint64 now = g_get_monotonic_time();
+
+	if (plan->rule != GBE_RULE_0 || !plan->hold)
+		return FALSE;
+	if (p->open_since == 0)
+		p->open_since = now;
+	if (now - p->open_since > OPEN_WAIT_USEC)
+		return FALSE;
+	g_usleep(OPEN_STEP_USEC);
+	(void)gbe_app_progress(1, p->app);
+	return TRUE;
 }
 
 static GbeOutcome
@@ -157,6 +172,8 @@ decide_once(Prerun *p)
 		gbe_execute_failed_request(p->app, observed, plan);
 		return GBE_OUTCOME_DONE;
 	}
+	if (may_wait(p, plan))
+		return GBE_OUTCOME_WAIT;
 	if (p->give_up && !gbe_plan_is_idle(plan))
 		return give_up(p, plan);
 	outcome = gbe_execute(p->app, observed, plan, &rejected, &held);
@@ -167,16 +184,19 @@ decide_once(Prerun *p)
 	return outcome;
 }
 
-/* The next boot whose command line lacks the request makes it due again. */
+/* A boot whose command line lacks the request makes it due again. */
 static void
-forget_cmdline(GbeApp *app)
+forget_cmdline(GbeApp *app, const GbeFacts *facts)
 {
+	const GbeCmdline *cmdline = &app->cmdline;
+	const char *restore = cmdline->restore != NULL ? facts->cmdline_done : NULL;
+	const char *rd_restore = cmdline->rd_restore != NULL ? facts->rd_cmdline_done : NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (app->cmdline.restore == NULL && !gbe_state_remove(app, GBE_STATE_CMDLINE, &error))
-		gbe_note("%s", error->message);
-	g_clear_error(&error);
-	if (app->cmdline.rd_restore == NULL && !gbe_state_remove(app, GBE_STATE_RD_CMDLINE, &error))
+	if (g_strcmp0(restore, facts->cmdline_done) == 0 &&
+	    g_strcmp0(rd_restore, facts->rd_cmdline_done) == 0)
+		return;
+	if (!gbe_state_note_cmdline(app, restore, rd_restore, &error))
 		gbe_note("%s", error->message);
 }
 
@@ -194,7 +214,7 @@ tidy_up(Prerun *p)
 	}
 	if (!p->held && !p->give_up) {
 		if (!gbe_state_note_gone(p->app, observed->facts, &error) ||
-		    !gbe_state_prune_runs(p->app, observed->facts, &error))
+		    !gbe_ledger_compact(p->app, observed->facts, &error))
 			gbe_note("%s", error->message);
 		gbe_execute_retention(p->app, observed);
 	}
@@ -225,16 +245,53 @@ decide(Prerun *p)
 {
 	GbeOutcome outcome = GBE_OUTCOME_AGAIN;
 
-	for (guint round = 0; outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS; round++)
+	for (guint round = 0;
+	     outcome == GBE_OUTCOME_WAIT || (outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS);
+	     round += outcome == GBE_OUTCOME_AGAIN)
 		outcome = decide_once(p);
 	return outcome;
+}
+
+/* Counts this start, and knows how many before it did not come to their end. */
+static void
+begin_start(Prerun *p)
+{
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	const char *id = p->booted.id != NULL ? p->booted.id : "";
+	g_autoptr(GError) error = NULL;
+
+	gbe_state_observe(p->app, facts);
+	say_carried_failure(facts);
+	forget_cmdline(p->app, facts);
+	p->give_up = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id)) >= UNFINISHED_MAX;
+	if (!gbe_state_begin_start(p->app, id, &error))
+		gbe_note("%s", error->message);
+}
+
+/* Every answer is an end; what crashed or hung does not come here. On the disk before etcd starts: a take-over
+ * whose start has no end is one whose etcd never ran. */
+static void
+end_start(Prerun *p)
+{
+	const char *id = p->booted.id != NULL ? p->booted.id : "";
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	const GbeTakeOver *last;
+	guint64 of = 0;
+	g_autoptr(GError) error = NULL;
+
+	gbe_state_observe(p->app, facts);
+	last = facts->take_overs->len > 0 ? facts->take_overs->pdata[facts->take_overs->len - 1]
+					  : NULL;
+	if (last != NULL && !p->held && g_strcmp0(last->deployment.id, p->booted.id) == 0)
+		of = last->sequence;
+	if (!gbe_state_end_start(p->app, id, of, p->held, p->reason, &error))
+		gbe_note("%s", error->message);
 }
 
 static int
 run_locked(Prerun *p)
 {
-	say_carried_failure(p->app);
-	forget_cmdline(p->app);
+	begin_start(p);
 	if (recover(p))
 		p->held = decide(p) == GBE_OUTCOME_HELD;
 	if (p->cannot_tell)
@@ -242,8 +299,7 @@ run_locked(Prerun *p)
 	/* First, and on a tmpfs: the MOTD says from it why etcd is held back, on a full disk as well. */
 	write_done(p);
 	tidy_up(p);
-	if (p->observed != NULL && has_own_reserve(p->app, p->observed->store))
-		gbe_reserve_keep_at(p->observed->store->fd, "." GBE_RESERVE_NAME);
+	end_start(p);
 	return p->held ? EXIT_HELD : 0;
 }
 
@@ -262,13 +318,15 @@ ask(GbeApp *app, const char *reason)
 
 /* False: the program is switched off. */
 static gboolean
-configure(GbeApp *app)
+configure(Prerun *p)
 {
+	GbeApp *app = p->app;
 	g_autoptr(GbeDeployments) deployments = NULL;
 	g_autofree char *complaint = NULL;
 
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
-	gbe_configuration_load_for_boot(app, deployments->booted.id, &complaint);
+	gbe_deployment_copy(&p->booted, &deployments->booted);
+	gbe_configuration_load_for_boot(app, p->booted.id, &complaint);
 	if (complaint != NULL) {
 		GbeEventFields fields = {.reason = complaint};
 
@@ -297,25 +355,34 @@ static void
 prerun_clear(Prerun *p)
 {
 	gbe_observed_free(p->observed);
+	gbe_deployment_clear(&p->booted);
 	g_hash_table_unref(p->rejected);
 	g_free(p->reason);
 	gbe_app_unlock(p->app);
 }
 
-int
-gbe_prerun_run(GbeApp *app, guint unfinished)
+static void
+prerun_init(Prerun *p, GbeApp *app)
 {
-	Prerun p = {.app = app, .give_up = unfinished >= 2};
+	*p = (Prerun){.app = app};
+	p->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
+int
+gbe_prerun_run(GbeApp *app)
+{
+	Prerun p;
 	g_autofree char *reason = NULL;
 	g_autoptr(GError) error = NULL;
-	int status;
+	int status = 0;
 
-	if (!configure(app))
-		return 0;
-	if (!lock(app) || GBE_FAULT("prerun-locked", &error))
-		return EXIT_ASK_SUPERVISOR;
-	p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	status = run_locked(&p);
+	prerun_init(&p, app);
+	if (configure(&p)) {
+		if (!lock(app) || GBE_FAULT("prerun-locked", &error))
+			status = EXIT_ASK_SUPERVISOR;
+		else
+			status = run_locked(&p);
+	}
 	if (p.cannot_tell)
 		reason = g_steal_pointer(&p.reason);
 	prerun_clear(&p);
@@ -327,19 +394,18 @@ gbe_prerun_run(GbeApp *app, guint unfinished)
 gboolean
 gbe_prerun_requested(GbeApp *app)
 {
-	Prerun p = {.app = app};
-	const char *record;
+	Prerun p;
 
 	app->initramfs = TRUE;
-	if (app->cmdline.skip || gbe_state_cmdline(app, &record) == NULL)
+	if (app->cmdline.skip || gbe_observe_cmdline(app, NULL) == NULL)
 		return FALSE;
-	p.give_up = gbe_state_begin_start(app) >= 2;
-	if (configure(app) && lock(app)) {
-		p.rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	prerun_init(&p, app);
+	if (configure(&p) && lock(app)) {
+		begin_start(&p);
 		if (recover(&p))
-			(void)decide(&p);
-		prerun_clear(&p);
+			p.held = decide(&p) == GBE_OUTCOME_HELD;
+		end_start(&p);
 	}
-	gbe_state_end_start(app);
+	prerun_clear(&p);
 	return TRUE;
 }

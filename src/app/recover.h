@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finishing or undoing what somebody else began: the intent, staging trees, the ladder of the store. The
- * caller holds the lock. Idempotent; after it nothing is left over.
+ * Finishing or undoing what somebody else began: the open intent, staging trees, the ladder of the store.
+ * The caller holds the lock. Idempotent; after it nothing is left over.
  *
- * A staging tree .restore-<N> whose stamp has sequence N was never exchanged and is removed; any other
- * *is* the displaced tree and gets its name. So even a lost intent loses nothing.
+ * Which tree lies at the data directory says whether the exchange was, and nothing else is asked: the new one
+ * of the intent: the restore is finished, and the intent's take-over recorded, whoever began it; the old one:
+ * it is undone; neither: nothing is removed, what waits is kept as adopted data. Where the data directory
+ * is a mount point, an exchange that was begun is finished.
+ *
+ * .staging-<n> is removed without a look into it. .restore-<n> without an intent was never exchanged, where
+ * the ledger is whole; else it is kept as adopted data.
  */
 #pragma once
 
@@ -24,12 +29,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRecovery, gbe_recovery_clear)
 
 bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recovery,
 		 GError **error) GBE_CHECKED;
-/* The staging tree becomes the backup that @manifest describes, no earlier on disk than the exchange that
- * put it there, and no later than what is changed in the state next: that flush makes it durable. Flushes of
- * its own are counted in @flushes (may be NULL). */
-bool gbe_recover_name_displaced(GbeApp *app, GbeStore *store, int staging_parent,
-				const char *staging, const GbeManifest *manifest, guint *flushes,
-				GError **error) GBE_CHECKED;
-/* The same, and it becomes @path (absolute without --root), which must not be there. Says nothing in the store. */
-bool gbe_recover_keep_existing(GbeApp *app, const char *path, int staging_parent,
-			       const char *staging, guint *flushes, GError **error) GBE_CHECKED;
+/* After the exchange: the displaced tree in @stage_fd gets its name in the store (or the place that the person
+ * wanted), a consumed backup is marked as one, and the intent's take-over is recorded. A cut between two
+ * of them: gbe_recover() does the rest. Flushes are counted in @flushes (may be NULL). */
+bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *intent,
+			guint *flushes, GError **error) GBE_CHECKED;

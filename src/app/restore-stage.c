@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The staging tree of a restore. */
 #include "app/data.h"
+#include "app/entries.h"
 #include "app/restore-private.h"
 #include "app/state.h"
+#include "base/fault.h"
 #include "core/retention.h"
 #include "core/space.h"
 #include "fs/clone.h"
@@ -11,10 +13,13 @@
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/probe.h"
+#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 bool
 gbe_restore_open_stage(Restore *r, GError **error)
@@ -101,6 +106,25 @@ gbe_restore_make_room(Restore *r, int src_fd, GError **error)
 	}
 }
 
+static bool
+write_nonce(Restore *r, GError **error)
+{
+	/* A backup has the nonce of the take-over that it was taken under. */
+	if (r->intent->take_over == NULL)
+		return gbe_unlink_durable_at(r->tree_fd, GBE_NONCE_NAME, error);
+	return gbe_data_write_nonce_at(r->app, r->tree_fd, r->intent->take_over, error);
+}
+
+/* The tree is whole, and there under its name, before the ledger says so, which may lie elsewhere. */
+static bool
+settle(Restore *r, GError **error)
+{
+	bool elsewhere = !gbe_same_filesystem(r->app->state_fd, r->stage_fd);
+
+	return gbe_sync_content(r->stage_fd, r->timing.bytes_written > 0 || elsewhere,
+				r->observed->data->path, &r->timing.flushes, error);
+}
+
 bool
 gbe_restore_clone(Restore *r, GError **error)
 {
@@ -115,18 +139,20 @@ gbe_restore_clone(Restore *r, GError **error)
 
 	GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
 
-	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
-	    !gbe_clone_tree_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, &options, &result,
+	if (!gbe_remove_tree_at(r->stage_fd, r->staged, error) ||
+	    !gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
+	    !gbe_clone_tree_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staged, &options, &result,
 			       error))
 		return gbe_prefix(error, "stage %s", r->backup->name);
 	r->timing.bytes_written = result.bytes_written;
 	r->timing.flushes_ahead = result.flushes_ahead;
-	return gbe_open_dir_at(r->stage_fd, r->staging, &r->tree_fd, error) &&
-	       gbe_data_write_stamp_at(r->tree_fd, r->stamp, error);
+	return gbe_open_dir_at(r->stage_fd, r->staged, &r->tree_fd, error) &&
+	       write_nonce(r, error) && !GBE_FAULT("restore-staged", error) &&
+	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&
+	       !GBE_FAULT("restore-named", error) && settle(r, error) &&
+	       gbe_restore_intend(r, error);
 }
 
-/* Without room for a copy: the backup's own tree. Its stamp first, so that whoever finds the staging
- * tree knows that it was never exchanged and, by restored_from, where it belongs. */
 bool
 gbe_restore_consume(Restore *r, GError **error)
 {
@@ -135,10 +161,43 @@ gbe_restore_consume(Restore *r, GError **error)
 
 	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
 	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, &r->tree_fd, error) ||
-	    !gbe_state_write_intent(r->app, r->intent, GBE_WRITE_DURABLE, error) ||
-	    !gbe_data_write_stamp_at(r->tree_fd, r->stamp, error) ||
+	    !gbe_restore_intend(r, error) || !write_nonce(r, error) ||
 	    !gbe_sync_fs(r->tree_fd, store->path, error) ||
 	    !gbe_rename_new_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, error))
 		return gbe_prefix(error, "take %s out of the store", r->backup->name);
 	return gbe_sync_dir(entry_fd, r->backup->name, error);
+}
+
+static char *
+member_entry(const GbeData *data)
+{
+	if (data->member_path == NULL || *data->member_path == '\0')
+		return g_strdup("member");
+	return g_strndup(data->member_path, strcspn(data->member_path, "/"));
+}
+
+bool
+gbe_restore_intend(Restore *r, GError **error)
+{
+	GbeData *data = r->observed->data;
+	g_autofree char *last = member_entry(data);
+	GbeIntent *intent = r->intent;
+
+	if (data->mount_point && !gbe_entries_plan(r->tree_fd, last, &intent->entries, error))
+		return gbe_prefix(error, "%s", data->path);
+	intent->tree_new = gbe_tree_identity(r->tree_fd);
+	intent->tree_old = data->fd >= 0 ? gbe_tree_identity(data->fd) : NULL;
+	if (intent->tree_new == NULL || (data->fd >= 0 && intent->tree_old == NULL))
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "the file system of %s does not tell one directory from another",
+				 data->path);
+	/* At a mount point the directory stays what it is. */
+	if (intent->take_over != NULL) {
+		g_free(intent->take_over->tree);
+		intent->take_over->tree =
+		    g_strdup(data->mount_point ? intent->tree_old : intent->tree_new);
+	}
+	r->timing.flushes++;
+	return gbe_state_write_intent(r->app, intent, GBE_WRITE_DURABLE, error) &&
+	       !GBE_FAULT("restore-intended", error);
 }

@@ -2,26 +2,28 @@
 /*
  * Putting a backup in the data's place (decisions.md, "How a restore is done").
  *
- *   1  <parent>/.restore-<sequence>     a clone of the backup with its final stamp
+ *   1  <parent>/.staging-<n>      a clone of the backup, with the nonce of its take-over
  *   2  store/.pending-<displaced>/manifest.json
- *   3  state: intent (STAGED)
- *   4  syncfs, unless the order is kept a cut before: the old tree; the staging tree is removed
+ *   3  .staging-<n> -> .restore-<n>  a cut until here: removed again
+ *   4  ledger: intent, durable       a cut: the old tree, the staging tree is removed
  *   5  renameat2(EXCHANGE)
- *   6  sync of the parent               a cut before: the old or the new tree, whole
- *   7  .restore-<sequence> -> store/.pending-<displaced>/data, -> store/<displaced>
- *   8  sync of the store                a cut before: recover.h names the displaced tree
- *   9  state: last operation, intent removed
+ *   6  sync of the parent            a cut before: the old or the new tree, whole
+ *   7  .restore-<n> -> store/.pending-<displaced>/data, -> store/<displaced>
+ *   8  ledger: take-over, durable    a cut before: recover.h does the rest
+ *
+ * Nothing of what is displaced is read before 7: its owner may have left anything in there.
  *
  * Where data, store and state are on one btrfs or XFS and nothing was copied, changes come to the disk in the
- * order in which they were made (fs/sync.h): the flush of 9 is the only one, and a cut before leaves what a cut
- * after any of the others does.
+ * order in which they were made (fs/sync.h): the flushes of 4 and 8 are the only ones.
  *
- * With ->keep_existing there is no 2, and 7 and 8 are one rename to that path, and a sync of its parent; until
- * then a cut leaves what it leaves without, and the next one under the lock does the rename, or, where that
- * path cannot be had any more, makes the displaced tree a backup.
+ * With ->keep_existing there is no 2, and 7 is one rename to that path; where that path cannot be had any
+ * more, the displaced tree becomes a backup.
+ *
+ * Without room for a clone, and with ->keep_source unset, the backup's own tree is exchanged in: then 4 comes
+ * first, and a cut puts the tree back.
  *
  * Where the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member`
- * last, covered by the intent (ENTRIES), and the staging tree lies in its .greenboot-etcd/.
+ * last, covered by the intent, and the staging tree lies in its .greenboot-etcd/.
  */
 #pragma once
 
@@ -36,12 +38,14 @@ typedef struct {
 	const char *keep_existing; /* where the displaced tree goes in place of the store; NULL */
 } GbeRestoreOptions;
 
-/* @stamp: what the new tree carries; its sequence names the staging tree. @displaced: the manifest that
- * the present data gets, NULL where there is none. GBE_ERROR_VERIFY_FAILED: @name does not validate and
- * nothing was changed; _CANNOT_TELL: nobody could look, and nothing was. */
-bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeStamp *stamp,
-		     GbeManifest *displaced, const GbeRestoreOptions *options,
-		     GbeTiming *ret_timing, GError **error) GBE_CHECKED;
+/* @take_over: what is recorded when it is done; NULL: the data is handed back. @sequence names the staging
+ * tree. @displaced: the manifest that the present data gets, NULL where there is none. GBE_ERROR_VERIFY_FAILED:
+ * @name does not validate and nothing was changed; _CANNOT_TELL: nobody could look, and nothing was; _PARTIAL: the
+ * exchange was, the rest is the next start's. */
+bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
+		     const GbeTakeOver *take_over, guint64 sequence, GbeManifest *displaced,
+		     const GbeRestoreOptions *options, GbeTiming *ret_timing,
+		     GError **error) GBE_CHECKED;
 /* Is the backup what its manifest says (names, types, sizes; digests where they are recorded and bytes
  * were copied), and are etcd's files in it sound? GBE_ERROR_VERIFY_FAILED: they are not, it is gone, or the
  * disk does not give it; _CANNOT_TELL: this process could not look. @ret_look_usec as of gbe_inside_backup(). */

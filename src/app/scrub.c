@@ -105,24 +105,19 @@ merge(GbeManifest *now, Found *found)
 static void
 tell_person(Scrub *scrub, const GbeManifest *now)
 {
-	GbeLastOperation last = {0}, before = {0};
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_state_read_last(scrub->app, &before, NULL))
-		gbe_last_operation_clear(&before);
-	last.operation = g_strdup("scrub");
-	last.result = g_strdup("failed");
-	last.reason = g_strdup_printf("the last good backup has rotted (%s): `greenboot-etcd "
+	GbeLastOperation last = {
+	    .operation = g_strdup("scrub"),
+	    .result = g_strdup("failed"),
+	    .reason = g_strdup_printf("the last good backup has rotted (%s): `greenboot-etcd "
 				      "backup --stop` makes a new one; look at the disk",
-				      now->grade_reason);
-	last.backup = g_strdup(now->name);
-	last.run = g_strdup(scrub->observed->facts->run);
-	last.started = g_get_real_time() / G_USEC_PER_SEC;
-	last.undo = g_strdup(before.undo);
-	if (!gbe_state_write_last(scrub->app, &last, GBE_WRITE_DURABLE, &error))
-		gbe_note("the last operation could not be recorded: %s", error->message);
+				      now->grade_reason),
+	    .backup = g_strdup(now->name),
+	    .run = g_strdup(scrub->observed->facts->run),
+	    .started = g_get_real_time() / G_USEC_PER_SEC,
+	};
+
+	gbe_state_write_last(scrub->app, &last);
 	gbe_last_operation_clear(&last);
-	gbe_last_operation_clear(&before);
 }
 
 static void
@@ -146,11 +141,11 @@ say_rotted(Scrub *scrub, GbeManifest *was, const GbeManifest *now)
 static bool
 note(Scrub *scrub, GbeManifest *was, Found *found, GError **error)
 {
-	g_autoptr(JsonObject) intent = NULL;
+	g_autoptr(GbeIntent) intent = NULL;
 	g_autoptr(GbeManifest) now = NULL;
 	gboolean was_bad;
 
-	if (!gbe_state_read(scrub->app, GBE_STATE_INTENT, FALSE, &intent, error))
+	if (!gbe_state_read_intent(scrub->app, &intent, error))
 		return false;
 	if (intent != NULL)
 		return gbe_throw(error, GBE_ERROR_BUSY, "an interrupted operation comes first");

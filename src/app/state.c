@@ -3,36 +3,28 @@
 
 #include <string.h>
 
+#include "app/ledger.h"
 #include "core/record.h"
-#include "fs/open.h"
 #include "fs/sync.h"
 #include "sys/events.h"
 
-#define RECORD_MODE 0600
+/* A disk that did not answer may do so in a moment. */
+#define TRIES 3
+#define PAUSE_USEC 100000
 
-#define OWNER "owner"
-#define INTENT "intent"
-#define REQUEST "request"
-#define ATTEMPTS "attempts"
-#define LAST_OPERATION "last-operation"
-#define GONE "gone"
-#define STARTS "starts"
-
-void
-gbe_state_set_aside(int dir_fd, const char *name, const GError *why)
+static void
+set_aside(int dir_fd, const char *name, const GError *why)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *kept = NULL;
 	g_autofree char *reason = NULL;
-	GbeEventFields fields = {0};
 
 	if (gbe_set_broken_aside_at(dir_fd, name, &kept, &error))
 		reason = g_strdup_printf("%s; it is kept as %s", why->message, kept);
 	else
 		reason =
 		    g_strdup_printf("%s; it stays where it is: %s", why->message, error->message);
-	fields.reason = reason;
-	gbe_event_state_broken(&fields);
+	gbe_event_state_broken(&(GbeEventFields){.reason = reason});
 }
 
 bool
@@ -48,339 +40,345 @@ gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_
 			return false;
 		}
 		if (repair)
-			gbe_state_set_aside(app->state_fd, name, local);
+			set_aside(app->state_fd, name, local);
 	}
 	*ret_object = object;
 	return true;
 }
 
-/* The record as it is written, in a state directory that is there. */
-static char *
-seal(GbeApp *app, const char *name, const char *json, GError **error)
-{
-	/* What could not be read again must not be written. */
-	if (strlen(json) > GBE_JSON_MAX_SIZE) {
-		gbe_throw(error, GBE_ERROR_FAILED,
-			  GBE_STATE_DIR "/%s would be larger than the %d bytes that are read", name,
-			  GBE_JSON_MAX_SIZE);
-		return NULL;
-	}
-	if (!gbe_app_open_state(app, TRUE, error))
-		return NULL;
-	return gbe_record_seal(json);
-}
-
-static bool
-write_text(GbeApp *app, const char *name, const char *json, GbeWrite how, GError **error)
-{
-	g_autofree char *sealed = seal(app, name, json, error);
-
-	if (sealed == NULL)
-		return false;
-	if (!gbe_write_file_at(app->state_fd, name, sealed, strlen(sealed), RECORD_MODE, how,
-			       error))
-		return gbe_prefix(error, GBE_STATE_DIR);
-	return true;
-}
-
 bool
-gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GbeWrite how, GError **error)
+gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error)
 {
 	g_autofree char *json = gbe_json_print_object(object);
+	g_autofree char *sealed = NULL;
 
-	return write_text(app, name, json, how, error);
-}
-
-bool
-gbe_state_remove(GbeApp *app, const char *name, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if (!gbe_app_open_state(app, FALSE, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
+	/* What could not be read again must not be written. */
+	if (strlen(json) > GBE_JSON_MAX_SIZE)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 GBE_STATE_DIR
+				 "/%s would be larger than the %d bytes that are read",
+				 name, GBE_JSON_MAX_SIZE);
+	if (!gbe_app_open_state(app, TRUE, error))
 		return false;
-	}
-	return gbe_unlink_durable_at(app->state_fd, name, error) ||
+	sealed = gbe_record_seal(json);
+	return gbe_write_file_at(app->state_fd, name, sealed, strlen(sealed), 0600,
+				 GBE_WRITE_DURABLE, error) ||
 	       gbe_prefix(error, GBE_STATE_DIR);
 }
 
 bool
 gbe_state_sync(GbeApp *app, GError **error)
 {
-	if (!gbe_app_open_state(app, TRUE, error))
-		return false;
-	return gbe_sync_fs(app->state_fd, GBE_STATE_DIR, error);
+	return gbe_app_open_state(app, TRUE, error) &&
+	       gbe_sync_fs(app->state_fd, GBE_STATE_DIR, error);
 }
 
-/* For observing: what cannot be read counts as absent, whatever the reason, and is said. Nothing of the store is
- * removed while it may be read the next time. */
-static JsonObject *
-look_at(GbeApp *app, const char *name, gboolean repair, GbeFacts *facts)
+bool
+gbe_state_sweep(GbeApp *app, GError **error)
 {
-	g_autoptr(GError) error = NULL;
-	JsonObject *object = NULL;
-	GbeEventFields fields = {0};
-
-	if (gbe_state_read(app, name, repair, &object, &error))
-		return object;
-	(void)gbe_facts_note_unread(facts, error);
-	fields.reason = error->message;
-	gbe_event_state_broken(&fields);
-	return NULL;
+	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);
 }
 
-static void
-observe_copy(GbeApp *app, gboolean repair, GbeFacts *facts)
+void
+gbe_state_observe(GbeApp *app, GbeFacts *facts)
 {
-	g_autoptr(JsonObject) object = look_at(app, OWNER, repair, facts);
 	g_autoptr(GError) error = NULL;
-	g_autofree char *json = NULL;
-	GbeStamp *copy = NULL;
+	const GbeLedger *ledger = NULL;
 
-	if (object == NULL)
+	for (guint try = 1; !gbe_ledger_load(app, &ledger, &error); try++) {
+		if (try < TRIES && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE)) {
+			g_clear_error(&error);
+			g_usleep(PAUSE_USEC);
+			continue;
+		}
+		facts->ledger = GBE_UNKNOWN;
+		facts->ledger_why = g_strdup(error->message);
+		if (facts->unread == NULL)
+			facts->unread = g_strdup(error->message);
+		gbe_event_state_broken(&(GbeEventFields){.reason = error->message});
 		return;
-	json = gbe_json_print_object(object);
-	if (gbe_stamp_parse(json, strlen(json), &copy, &error)) {
-		gbe_stamp_free(facts->copy);
-		facts->copy = copy;
-	} else if (repair) {
-		(void)gbe_prefix(&error, OWNER);
-		gbe_state_set_aside(app->state_fd, OWNER, error);
 	}
+	gbe_ledger_fold(ledger, facts);
+}
+
+bool
+gbe_state_read_intent(GbeApp *app, GbeIntent **ret_intent, GError **error)
+{
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	const GbeLedger *ledger;
+
+	if (!gbe_ledger_load(app, &ledger, error))
+		return false;
+	gbe_ledger_fold(ledger, facts);
+	if (facts->intent_why != NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the open operation: %s",
+				 facts->intent_why);
+	*ret_intent = g_steal_pointer(&facts->intent);
+	return true;
+}
+
+/* Records. */
+
+static JsonObject *
+about(guint64 of)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "of", (gint64)of);
+	return object;
+}
+
+static bool
+durable(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GError **error)
+{
+	return gbe_ledger_append(app, kind, object, GBE_WRITE_DURABLE, error);
 }
 
 static void
-observe_request(GbeApp *app, gboolean repair, GbeFacts *facts)
+later(GbeApp *app, GbeLedgerKind kind, JsonObject *object)
 {
-	g_autoptr(JsonObject) object = look_at(app, REQUEST, repair, facts);
 	g_autoptr(GError) error = NULL;
 
-	if (object != NULL && !gbe_request_from_json(object, &facts->request, &error) && repair)
-		gbe_state_set_aside(app->state_fd, REQUEST, error);
+	if (!gbe_ledger_append(app, kind, object, GBE_WRITE_LATER, &error))
+		gbe_note("%s", error->message);
 }
 
 bool
-gbe_state_observe(GbeApp *app, gboolean repair, GbeFacts *facts, GError **error)
+gbe_state_take_over(GbeApp *app, const GbeTakeOver *take_over, GbeWrite how, GError **error)
 {
-	g_autoptr(JsonObject) gone = NULL;
-	g_autoptr(JsonObject) attempts = NULL;
-	g_autoptr(JsonObject) last = NULL;
-	g_autoptr(GError) local = NULL;
+	return gbe_ledger_append(app, GBE_LEDGER_TAKE_OVER, gbe_take_over_to_json(take_over), how,
+				 error);
+}
 
-	if (!gbe_app_open_state(app, FALSE, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+bool
+gbe_state_note_tree(GbeApp *app, const GbeTakeOver *of, GError **error)
+{
+	JsonObject *object = about(of->sequence);
+
+	gbe_json_set_string(object, "tree", of->tree);
+	gbe_json_set_string(object, "nonce", of->nonce);
+	json_object_set_boolean_member(object, "mount_point", of->mount_point == GBE_YES);
+	return durable(app, GBE_LEDGER_TREE, object, error);
+}
+
+bool
+gbe_state_hand_back(GbeApp *app, guint64 of, GError **error)
+{
+	return durable(app, GBE_LEDGER_HANDED_BACK, about(of), error);
+}
+
+bool
+gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord *after,
+		    GError **error)
+{
+	g_autoptr(JsonObject) old = before != NULL ? gbe_verdict_to_json(before) : NULL;
+	JsonObject *new = gbe_verdict_to_json(after);
+	g_autofree char *old_text = old != NULL ? gbe_json_print_line(old) : NULL;
+	g_autofree char *new_text = gbe_json_print_line(new);
+
+	if (g_strcmp0(old_text, new_text) == 0) {
+		json_object_unref(new);
+		return true;
 	}
-	if (!gbe_state_observe_runs(app, repair, facts, error))
-		return false;
-	observe_copy(app, repair, facts);
-	observe_request(app, repair, facts);
-	gone = look_at(app, GONE, repair, facts);
-	if (gone != NULL) {
-		g_ptr_array_unref(facts->gone);
-		facts->gone = gbe_gone_from_json(gone);
-	}
-	attempts = look_at(app, ATTEMPTS, repair, facts);
-	if (attempts != NULL) {
-		g_ptr_array_unref(facts->attempts);
-		facts->attempts = gbe_attempts_from_json(attempts);
-	}
-	last = look_at(app, LAST_OPERATION, repair, facts);
-	if (last != NULL) {
-		g_free(facts->undo);
-		facts->undo = g_strdup(gbe_json_string(last, "undo", NULL));
-	}
-	return true;
+	return durable(app, GBE_LEDGER_VERDICT, new, error);
 }
 
 bool
-gbe_state_write_copy(GbeApp *app, const GbeStamp *stamp, GbeWrite how, GError **error)
+gbe_state_close(GbeApp *app, guint64 of, const GbeClosing *closing, GError **error)
 {
-	g_autofree char *json = gbe_stamp_print(stamp);
+	JsonObject *object = gbe_closing_to_json(closing);
 
-	return write_text(app, OWNER, json, how, error);
+	json_object_set_int_member(object, "of", (gint64)of);
+	return durable(app, GBE_LEDGER_CLOSING, object, error);
 }
 
 bool
-gbe_state_prepare_copy(GbeApp *app, const GbeStamp *stamp, GError **error)
+gbe_state_open(GbeApp *app, guint64 of, GError **error)
 {
-	g_autofree char *json = gbe_stamp_print(stamp);
-	g_autofree char *sealed = seal(app, OWNER, json, error);
-
-	return sealed != NULL && gbe_write_prepare_at(app->state_fd, OWNER, sealed, strlen(sealed),
-						      RECORD_MODE, error);
+	return durable(app, GBE_LEDGER_OPENED, about(of), error);
 }
 
 bool
-gbe_state_publish_copy(GbeApp *app, GError **error)
+gbe_state_note_used(GbeApp *app, guint64 of, GError **error)
 {
-	return gbe_write_publish_at(app->state_fd, OWNER, error);
+	return durable(app, GBE_LEDGER_USED, about(of), error);
 }
 
 bool
-gbe_state_read_intent(GbeApp *app, gboolean repair, GbeIntent **ret_intent, GError **error)
+gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error)
 {
-	g_autoptr(JsonObject) object = NULL;
-	g_autoptr(GError) local = NULL;
-	GbeIntent *intent = NULL;
+	JsonObject *object = json_object_new();
 
-	if (!gbe_state_read(app, INTENT, repair, &object, error))
-		return false;
-	if (object != NULL && !gbe_intent_from_json(object, &intent, &local) && repair)
-		gbe_state_set_aside(app->state_fd, INTENT, local);
-	*ret_intent = intent;
-	return true;
+	gbe_json_set_string(object, "deployment", deployment);
+	return durable(app, GBE_LEDGER_START, object, error);
+}
+
+bool
+gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, gboolean held,
+		    const char *reason, GError **error)
+{
+	JsonObject *object = about(of);
+
+	gbe_json_set_string(object, "deployment", deployment);
+	json_object_set_boolean_member(object, "held", held);
+	gbe_json_set_string(object, "reason", reason);
+	return durable(app, GBE_LEDGER_END, object, error);
 }
 
 bool
 gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how, GError **error)
 {
-	g_autoptr(JsonObject) object = gbe_intent_to_json(intent);
-
-	return gbe_state_write(app, INTENT, object, how, error);
-}
-
-static bool
-read_attempts(GbeApp *app, GPtrArray **ret_attempts, GError **error)
-{
-	g_autoptr(JsonObject) object = NULL;
-
-	if (!gbe_state_read(app, ATTEMPTS, TRUE, &object, error))
-		return false;
-	if (object == NULL)
-		object = json_object_new();
-	*ret_attempts = gbe_attempts_from_json(object);
-	return true;
-}
-
-static bool
-write_attempts(GbeApp *app, GPtrArray *attempts, GError **error)
-{
-	g_autoptr(JsonObject) object = NULL;
-
-	if (attempts->len == 0)
-		return gbe_state_remove(app, ATTEMPTS, error);
-	object = gbe_attempts_to_json(attempts);
-	return gbe_state_write(app, ATTEMPTS, object, GBE_WRITE_DURABLE, error);
+	return gbe_ledger_append(app, GBE_LEDGER_INTENT, gbe_intent_to_json(intent), how, error);
 }
 
 bool
-gbe_state_count_attempt(GbeApp *app, const char *backup, const char *deployment, GError **error)
+gbe_state_end_intent(GbeApp *app, guint64 of, const char *result, GError **error)
 {
-	g_autoptr(GPtrArray) attempts = NULL;
-	GbeAttempt *found = NULL;
+	JsonObject *object = json_object_new();
 
-	if (!read_attempts(app, &attempts, error))
-		return false;
-	for (guint i = 0; i < attempts->len; i++) {
-		GbeAttempt *attempt = attempts->pdata[i];
-
-		if (g_str_equal(attempt->backup, backup) &&
-		    g_str_equal(attempt->deployment, deployment))
-			found = attempt;
-	}
-	if (found == NULL) {
-		found = g_new0(GbeAttempt, 1);
-		found->backup = g_strdup(backup);
-		found->deployment = g_strdup(deployment);
-		g_ptr_array_add(attempts, found);
-	}
-	if (found->count < G_MAXINT)
-		found->count++;
-	return write_attempts(app, attempts, error);
-}
-
-bool
-gbe_state_clear_attempts(GbeApp *app, const char *deployment, GError **error)
-{
-	g_autoptr(GPtrArray) attempts = NULL;
-	guint before;
-
-	if (!read_attempts(app, &attempts, error))
-		return false;
-	before = attempts->len;
-	for (guint i = before; i > 0; i--) {
-		const GbeAttempt *attempt = attempts->pdata[i - 1];
-
-		if (g_str_equal(attempt->deployment, deployment))
-			g_ptr_array_remove_index(attempts, i - 1);
-	}
-	return attempts->len == before || write_attempts(app, attempts, error);
+	json_object_set_int_member(object, "staged", (gint64)of);
+	gbe_json_set_string(object, "result", result);
+	return durable(app, GBE_LEDGER_INTENT_ENDED, object, error);
 }
 
 bool
 gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error)
 {
-	g_autoptr(JsonObject) object = NULL;
-
-	if (request->kind == GBE_REQUEST_NONE)
-		return gbe_state_remove(app, REQUEST, error);
-	object = gbe_request_to_json(request);
-	return gbe_state_write(app, REQUEST, object, GBE_WRITE_DURABLE, error);
+	return durable(app, GBE_LEDGER_REQUEST, gbe_request_to_json(request), error);
 }
 
 bool
-gbe_state_read_last(GbeApp *app, GbeLastOperation *ret_last, GError **error)
+gbe_state_end_request(GbeApp *app, const char *result, const char *reason, GError **error)
 {
-	g_autoptr(JsonObject) object = NULL;
+	JsonObject *object = json_object_new();
 
-	if (!gbe_state_read(app, LAST_OPERATION, FALSE, &object, error))
-		return false;
-	if (object == NULL)
-		object = json_object_new();
-	gbe_last_operation_from_json(object, ret_last);
-	return true;
+	gbe_json_set_string(object, "result", result);
+	gbe_json_set_string(object, "reason", reason);
+	return durable(app, GBE_LEDGER_REQUEST_ENDED, object, error);
 }
 
 bool
-gbe_state_write_last(GbeApp *app, const GbeLastOperation *last, GbeWrite how, GError **error)
+gbe_state_note_cmdline(GbeApp *app, const char *restore, const char *rd_restore, GError **error)
 {
-	g_autoptr(JsonObject) object = gbe_last_operation_to_json(last);
+	JsonObject *object = json_object_new();
 
-	return gbe_state_write(app, LAST_OPERATION, object, how, error);
+	gbe_json_set_string(object, "restore", restore);
+	gbe_json_set_string(object, "rd_restore", rd_restore);
+	return durable(app, GBE_LEDGER_CMDLINE, object, error);
 }
 
-const char *
-gbe_state_cmdline(const GbeApp *app, const char **ret_record)
-{
-	const GbeCmdline *cmdline = &app->cmdline;
-	gboolean rd = app->initramfs || cmdline->restore == NULL;
-
-	*ret_record = rd ? GBE_STATE_RD_CMDLINE : GBE_STATE_CMDLINE;
-	if (rd && cmdline->rd_skip)
-		return NULL;
-	return rd ? cmdline->rd_restore : cmdline->restore;
-}
-
-/* PLACE OF THE LEDGER: here the record "used beyond trial-limit" is appended, unless it is there already. */
 bool
-gbe_state_note_used(GbeApp *app, guint64 sequence, GError **error)
+gbe_state_carry_failure(GbeApp *app, const char *operation, const char *reason, GError **error)
 {
-	return true;
-}
+	JsonObject *object = json_object_new();
 
-guint
-gbe_state_begin_start(GbeApp *app)
-{
-	g_autoptr(JsonObject) object = NULL;
-	gint64 unfinished = 0;
-
-	/* Not set aside when broken: it is written again right now. */
-	if (gbe_state_read(app, STARTS, FALSE, &object, NULL) && object != NULL)
-		unfinished = CLAMP(gbe_json_int(object, "unfinished", 0), 0, G_MAXINT - 1);
-	g_clear_pointer(&object, json_object_unref);
-	object = json_object_new();
-	json_object_set_int_member(object, "unfinished", unfinished + 1);
-	(void)!gbe_state_write(app, STARTS, object, GBE_WRITE_DURABLE, NULL);
-	return (guint)unfinished;
+	gbe_json_set_string(object, "operation", operation);
+	gbe_json_set_string(object, "reason", reason);
+	return durable(app, GBE_LEDGER_FAILURE, object, error);
 }
 
 void
-gbe_state_end_start(GbeApp *app)
+gbe_state_write_last(GbeApp *app, const GbeLastOperation *last)
 {
-	(void)!gbe_state_remove(app, STARTS, NULL);
+	later(app, GBE_LEDGER_OPERATION, gbe_last_operation_to_json(last));
+}
+
+static JsonObject *
+about_backup(const GbeManifest *manifest, const char *reason)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "backup", manifest->name);
+	json_object_set_int_member(object, "number", (gint64)manifest->sequence);
+	gbe_json_set_string(object, "deployment", manifest->deployment.id);
+	gbe_json_set_string(object, "grade", gbe_grade_to_string(manifest->grade));
+	gbe_json_set_string(object, "reason", reason);
+	return object;
+}
+
+void
+gbe_state_note_backup(GbeApp *app, const GbeManifest *manifest, const char *reason)
+{
+	later(app, GBE_LEDGER_BACKUP, about_backup(manifest, reason));
+}
+
+void
+gbe_state_note_graded(GbeApp *app, const GbeManifest *manifest, const char *reason)
+{
+	later(app, GBE_LEDGER_GRADED, about_backup(manifest, reason));
+}
+
+void
+gbe_state_note_removed(GbeApp *app, const GbeManifest *manifest, const char *reason)
+{
+	later(app, GBE_LEDGER_REMOVED, about_backup(manifest, reason));
+}
+
+/* Deployments that are gone: ostree gives a name out again, and what was recorded under it before must not
+ * count for the new one (sequences.md 32: B.0, B.0). */
+
+static gboolean
+is_listed(const GbeFacts *facts, const char *id)
+{
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (g_strcmp0(listed->ref.id, id) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean
+is_noted(const GbeFacts *facts, const char *id, guint64 sequence)
+{
+	for (guint i = 0; i < facts->gone->len; i++) {
+		const GbeGone *gone = facts->gone->pdata[i];
+
+		if (gone->sequence >= sequence && g_str_equal(gone->id, id))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static bool
+note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guint64 sequence,
+	     GError **error)
+{
+	JsonObject *object;
+	GbeGone *gone;
+
+	if (deployment->id == NULL || is_listed(facts, deployment->id) ||
+	    is_noted(facts, deployment->id, sequence))
+		return true;
+	gone = g_new0(GbeGone, 1);
+	gone->id = g_strdup(deployment->id);
+	gone->sequence = facts->next_sequence - 1;
+	g_ptr_array_add(facts->gone, gone);
+	object = json_object_new();
+	gbe_json_set_string(object, "deployment", gone->id);
+	json_object_set_int_member(object, "upto", (gint64)gone->sequence);
+	return durable(app, GBE_LEDGER_GONE, object, error);
+}
+
+bool
+gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error)
+{
+	/* A list that lacks what runs is not to be believed in this: an unmounted /boot empties it. */
+	if (facts->listed == NULL || facts->booted.id == NULL ||
+	    !is_listed(facts, facts->booted.id))
+		return true;
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (!note_missing(app, facts, &run->deployment, run->sequence, error))
+			return false;
+	}
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (!note_missing(app, facts, &backup->deployment, backup->sequence, error))
+			return false;
+	}
+	return true;
 }

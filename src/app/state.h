@@ -4,100 +4,79 @@
  *
  *   lock                    fs/lock.h
  *   reserve                 fs/reserve.h
- *   owner                   the copy of the stamp (a stamp's JSON, sealed)
- *   intent                  core/intent.h        absent: no operation is open
- *   request                 core/request.h
- *   attempts, last-operation, failure, starts, gone, cmdline-request, configuration
+ *   ledger                  app/ledger.h: what happened to the data
+ *   configuration           the last one that worked (app/configuration.h)
  *   periodic                core/periodic.h
- *   runs/<sequence>.<verdict>
  *   certs/                  app/certs-archive.h
  *   backups/                the store, where it lies here
  *
- * Every record is sealed and written whole (fs/write.h). One that cannot be read is renamed to
- * <name>.broken-<n>, said once, and counts as absent. Readers never write: they pass @repair FALSE and
- * leave a broken one where it is.
+ * Here: the records that the program appends to the ledger, one function each, and the two sealed files.
+ * Whoever appends holds the lock. Each record is on the disk when its function returns, unless said
+ * otherwise; until then it was never there.
  */
 #pragma once
 
 #include "app/context.h"
 #include "core/facts.h"
-#include "core/intent.h"
 #include "fs/write.h"
 
-/* The request of the kernel command line that was carried out: {argument}. Removed by the first boot
- * whose command line lacks it. */
-#define GBE_STATE_CMDLINE "cmdline-request"
-/* The same of what it asks of the initramfs; one without our module leaves that to prerun. */
-#define GBE_STATE_RD_CMDLINE "rd-cmdline-request"
-#define GBE_STATE_COPY "owner"
-#define GBE_STATE_INTENT "intent"
-#define GBE_STATE_REQUEST "request"
-/* A failure at shutdown, carried to the next boot: {operation, reason}. */
-#define GBE_STATE_FAILURE "failure"
 /* How the last periodic backup went. */
 #define GBE_STATE_PERIODIC "periodic"
 
-/* What the kernel command line asks of us, or NULL; *ret_record: the one of those two. */
-const char *gbe_state_cmdline(const GbeApp *app, const char **ret_record);
-/* Reads a sealed record; *ret_object NULL: absent (or broken). Owned by the caller. */
+/* Reads a sealed file; *ret_object NULL: absent (or broken). Owned by the caller. @repair: a broken one is
+ * renamed to <name>.broken-<n>, and said. */
 bool gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
 /* The same, but for what is broken: that is GBE_ERROR_CORRUPT, and stays. */
 bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
-/* Takes nothing. GBE_WRITE_LATER leaves the flush to gbe_state_sync(). */
-bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GbeWrite how,
-		     GError **error) GBE_CHECKED;
-bool gbe_state_remove(GbeApp *app, const char *name, GError **error) GBE_CHECKED;
-/* One flush for all that was written with GBE_WRITE_LATER. */
+/* Writes a sealed file, durably. Takes nothing. */
+bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error) GBE_CHECKED;
+/* One flush for all records that were appended with GBE_WRITE_LATER. */
 bool gbe_state_sync(GbeApp *app, GError **error) GBE_CHECKED;
-
 /* Takes away what writes left that were cut short; under the lock. */
 bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;
 
-/* Sets a record of the state or of runs/ (@dir_fd) aside and says so. Never fails: one that cannot be set
- * aside is said all the same. */
-void gbe_state_set_aside(int dir_fd, const char *name, const GError *why);
+/* What the ledger says, into @facts. One that cannot be read now is tried again, then unknown, and said:
+ * nothing fails for it. */
+void gbe_state_observe(GbeApp *app, GbeFacts *facts);
+/* The intent alone; NULL: none is open. GBE_ERROR_CANNOT_TELL: one is open that this program cannot read. */
+bool gbe_state_read_intent(GbeApp *app, GbeIntent **ret_intent, GError **error) GBE_CHECKED;
 
-/* Fills runs, gone, attempts, request, undo and the copy of the stamp. */
-bool gbe_state_observe(GbeApp *app, gboolean repair, GbeFacts *facts, GError **error) GBE_CHECKED;
-/* The runs alone. */
-bool gbe_state_observe_runs(GbeApp *app, gboolean repair, GbeFacts *facts,
-			    GError **error) GBE_CHECKED;
-/* The largest sequence that any file of the state names. */
-guint64 gbe_state_largest_sequence(const GbeFacts *facts);
-
-/* Makes runs/<sequence>.none. */
-bool gbe_state_begin_run(GbeApp *app, const GbeRunRecord *record, GbeWrite how,
+bool gbe_state_take_over(GbeApp *app, const GbeTakeOver *take_over, GbeWrite how,
 			 GError **error) GBE_CHECKED;
-/* Content first (where it changed), then the name: a rename and a sync of runs/. Replaces any record of
- * that sequence. @before: as it is now; NULL: it is lost. */
+/* The tree of a take-over that was recorded before there was one. */
+bool gbe_state_note_tree(GbeApp *app, const GbeTakeOver *of, GError **error) GBE_CHECKED;
+bool gbe_state_hand_back(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
+/* Only where it says something new. @before: as it is now; NULL: not known. */
 bool gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord *after,
 			 GError **error) GBE_CHECKED;
-/* The newest 32 and the first green of each listed deployment stay. */
-bool gbe_state_prune_runs(GbeApp *app, const GbeFacts *facts, GError **error) GBE_CHECKED;
-
-bool gbe_state_write_copy(GbeApp *app, const GbeStamp *stamp, GbeWrite how,
-			  GError **error) GBE_CHECKED;
-/* In two steps, as fs/write.h has it. */
-bool gbe_state_prepare_copy(GbeApp *app, const GbeStamp *stamp, GError **error) GBE_CHECKED;
-bool gbe_state_publish_copy(GbeApp *app, GError **error) GBE_CHECKED;
-bool gbe_state_read_intent(GbeApp *app, gboolean repair, GbeIntent **ret_intent,
-			   GError **error) GBE_CHECKED;
+bool gbe_state_close(GbeApp *app, guint64 of, const GbeClosing *closing,
+		     GError **error) GBE_CHECKED;
+/* Etcd may write from now on: the closing record is over. */
+bool gbe_state_open(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
+bool gbe_state_note_used(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
+/* A prerun begins, and comes to its end. @deployment NULL: not known. @of 0: it took nothing over. */
+bool gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error) GBE_CHECKED;
+bool gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, gboolean held,
+			 const char *reason, GError **error) GBE_CHECKED;
 bool gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how,
 			    GError **error) GBE_CHECKED;
-bool gbe_state_count_attempt(GbeApp *app, const char *backup, const char *deployment,
-			     GError **error) GBE_CHECKED;
-bool gbe_state_clear_attempts(GbeApp *app, const char *deployment, GError **error) GBE_CHECKED;
+bool gbe_state_end_intent(GbeApp *app, guint64 of, const char *result, GError **error) GBE_CHECKED;
 bool gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error) GBE_CHECKED;
-bool gbe_state_read_last(GbeApp *app, GbeLastOperation *ret_last, GError **error) GBE_CHECKED;
-bool gbe_state_write_last(GbeApp *app, const GbeLastOperation *last, GbeWrite how,
-			  GError **error) GBE_CHECKED;
-/* Notes ids that records name and ostree no longer lists. Writes only when something changed. */
+bool gbe_state_end_request(GbeApp *app, const char *result, const char *reason,
+			   GError **error) GBE_CHECKED;
+/* What the kernel command line asked for, and was carried out or cannot be; NULL: it lacks that. */
+bool gbe_state_note_cmdline(GbeApp *app, const char *restore, const char *rd_restore,
+			    GError **error) GBE_CHECKED;
+/* For the next start to say. */
+bool gbe_state_carry_failure(GbeApp *app, const char *operation, const char *reason,
+			     GError **error) GBE_CHECKED;
+/* Deployment ids that records name and ostree no longer lists. Writes only what is new. */
 bool gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error) GBE_CHECKED;
-/* Records, once, that the run that took the data over as @sequence has used it for longer than
- * [restore] trial-limit. */
-bool gbe_state_note_used(GbeApp *app, guint64 sequence, GError **error) GBE_CHECKED;
-/* How many starts in a row did not come to their end, this one not counted. */
-guint gbe_state_begin_start(GbeApp *app);
-void gbe_state_end_start(GbeApp *app);
+
+/* For people, and not flushed: nothing rests on them. A failure is noted in the journal. */
+void gbe_state_write_last(GbeApp *app, const GbeLastOperation *last);
+void gbe_state_note_backup(GbeApp *app, const GbeManifest *manifest, const char *reason);
+void gbe_state_note_graded(GbeApp *app, const GbeManifest *manifest, const char *reason);
+void gbe_state_note_removed(GbeApp *app, const GbeManifest *manifest, const char *reason);

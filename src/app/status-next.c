@@ -17,7 +17,7 @@ gbe_status_main_action(const GbePlan *plan)
 {
 	static const GbeActionKind order[] = {GBE_ACTION_HOLD,	GBE_ACTION_RESTORE,
 					      GBE_ACTION_FRESH, GBE_ACTION_BACKUP,
-					      GBE_ACTION_KEEP,	GBE_ACTION_STAMP};
+					      GBE_ACTION_KEEP,	GBE_ACTION_TAKE_OVER};
 
 	for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
 		const GbeAction *action = gbe_plan_find(plan, order[i]);
@@ -91,25 +91,18 @@ warn(JsonArray *warnings, const char *format, ...)
 }
 
 static void
-warn_intent(JsonArray *warnings, GbeApp *app)
+warn_intent(JsonArray *warnings, const GbeFacts *facts)
 {
-	g_autoptr(GbeIntent) intent = NULL;
-	g_autoptr(GError) error = NULL;
+	const GbeIntent *intent = facts->intent;
 
-	if (app->state_fd < 0)
-		return;
-	if (!gbe_state_read_intent(app, FALSE, &intent, &error)) {
+	if (facts->intent_why != NULL)
 		warn(warnings, "the record of an open operation cannot be read: %s",
-		     error->message);
-		return;
-	}
-	if (intent == NULL)
-		return;
-	warn(warnings,
-	     "%s of %s was interrupted%s; the next start of greenboot-etcd-prerun finishes it",
-	     intent->operation_name != NULL ? intent->operation_name : "an operation",
-	     intent->backup != NULL ? intent->backup : "the data",
-	     intent->step == GBE_STEP_ENTRIES ? " half-way through an exchange" : "");
+		     facts->intent_why);
+	else if (intent != NULL)
+		warn(warnings,
+		     "the restore of %s was interrupted; the next start of greenboot-etcd-prerun "
+		     "finishes it",
+		     intent->backup != NULL ? intent->backup : "a backup");
 }
 
 gboolean
@@ -159,9 +152,16 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	if (facts->run == NULL)
 		warn(warnings, "the run cannot be told: %s",
 		     facts->run_why != NULL ? facts->run_why : "unknown");
-	if (facts->stamp_why != NULL)
-		warn(warnings, "the stamp in %s cannot be read: %s", observed->data->path,
-		     facts->stamp_why);
+	if (facts->ledger == GBE_UNKNOWN)
+		warn(warnings, "the ledger cannot be read: %s", facts->ledger_why);
+	else if (facts->holes)
+		warn(warnings, "a record of the ledger cannot be read: part of the past is not "
+			       "known (`greenboot-etcd log`)");
+	if (facts->owner != NULL && facts->owner->failed)
+		warn(warnings,
+		     "a restore was due when this deployment took the data over and could not be "
+		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
+		     "what can be restored");
 	if (facts->data == GBE_UNKNOWN)
 		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
 		     facts->data_why != NULL ? facts->data_why : "unknown");
@@ -187,7 +187,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 			     "the staged deployment %s is locked: a reboot does not take it",
 			     listed->ref.id);
 	}
-	warn_intent(warnings, app);
+	warn_intent(warnings, facts);
 	if (periodic != NULL)
 		warn(warnings, "%s", periodic);
 	return warnings;

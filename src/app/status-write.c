@@ -34,9 +34,9 @@ motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation
 			    "greenboot-etcd: etcd's data was replaced by backup %s at this boot "
 			    "(%s)%s\n",
 			    last->backup != NULL ? last->backup : "?", reason,
-			    last->undo != NULL ? "; `greenboot-etcd undo --stop` puts back what "
-						 "was there"
-					       : "");
+			    facts->undo.name != NULL
+				? "; `greenboot-etcd undo --stop` puts back what was there"
+				: "");
 		else if (g_str_equal(last->operation, "fresh"))
 			g_string_append_printf(
 			    text, "greenboot-etcd: there was no etcd data at this boot; "
@@ -70,8 +70,8 @@ motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperat
 static void
 motd_health(GString *text, const GbeFacts *facts, const GbeHealthLook *look)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
-	const GbeRunRecord *run = stamp != NULL ? gbe_facts_run(facts, stamp->sequence) : NULL;
+	const GbeTakeOver *owner = facts->owner;
+	const GbeRunRecord *run = owner != NULL ? gbe_facts_run(facts, owner->sequence) : NULL;
 	GbeHealth health = GBE_HEALTH_NOT_ASKED;
 	const char *reason = NULL;
 
@@ -125,14 +125,10 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *l
 	const GbeFacts *facts = observed->facts;
 	g_autofree char *periodic = gbe_periodic_trouble(app, look);
 	GString *text = g_string_new(NULL);
-	GbeLastOperation last = {0};
 
-	if (app->state_fd >= 0 && !gbe_state_read_last(app, &last, NULL))
-		gbe_last_operation_clear(&last);
-	motd_held(text, app, facts, &last);
+	motd_held(text, app, facts, &facts->last);
 	motd_health(text, facts, look);
-	motd_last_operation(text, facts, &last);
-	gbe_last_operation_clear(&last);
+	motd_last_operation(text, facts, &facts->last);
 	if (facts->store == GBE_NO)
 		g_string_append_printf(
 		    text, "greenboot-etcd: the store of backups %s is not there: mount it\n",

@@ -135,26 +135,24 @@ last_good_json(GbeFacts *facts)
 }
 
 static JsonNode *
-last_operation_json(GbeApp *app)
+last_operation_json(const GbeLastOperation *last)
 {
-	GbeLastOperation last = {0};
 	JsonNode *node = json_node_new(JSON_NODE_NULL);
 	JsonObject *object;
 
-	if (app->state_fd >= 0 && gbe_state_read_last(app, &last, NULL) && last.operation != NULL) {
+	if (last->operation != NULL) {
 		object = json_object_new();
-		gbe_json_set_string(object, "operation", last.operation);
-		gbe_json_set_string(object, "result", last.result);
-		gbe_json_set_string(object, "rule", last.rule);
-		gbe_json_set_string(object, "reason", last.reason);
-		gbe_json_set_string(object, "backup", last.backup);
-		gbe_json_set_known(object, "started", last.started > 0 ? last.started : -1);
+		gbe_json_set_string(object, "operation", last->operation);
+		gbe_json_set_string(object, "result", last->result);
+		gbe_json_set_string(object, "rule", last->rule);
+		gbe_json_set_string(object, "reason", last->reason);
+		gbe_json_set_string(object, "backup", last->backup);
+		gbe_json_set_known(object, "started", last->started > 0 ? last->started : -1);
 		json_object_set_double_member(object, "duration",
-					      (double)last.duration_usec / G_USEC_PER_SEC);
+					      (double)last->duration_usec / G_USEC_PER_SEC);
 		json_node_init_object(node, object);
 		json_object_unref(object);
 	}
-	gbe_last_operation_clear(&last);
 	return node;
 }
 
@@ -203,7 +201,8 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	json_object_set_object_member(status, "data", data);
 	json_object_set_int_member(status, "backups", facts->backups->len);
 	json_object_set_member(status, "last_good", last_good_json(facts));
-	json_object_set_member(status, "last_operation", last_operation_json(app));
+	json_object_set_member(status, "last_operation",
+			       last_operation_json(&observed->facts->last));
 	json_object_set_member(status, "periodic", gbe_periodic_status(app, look));
 	json_object_set_object_member(status, "greenboot", greenboot_json(observed->greenboot));
 	json_object_set_array_member(status, "warnings", gbe_status_warnings(app, observed, look));

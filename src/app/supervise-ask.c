@@ -17,6 +17,7 @@
 #include "app/observe.h"
 #include "app/state.h"
 #include "app/status.h"
+#include "core/identity.h"
 #include "core/record.h"
 #include "fs/open.h"
 #include "fs/probe.h"
@@ -54,20 +55,19 @@ find_booted(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 	return true;
 }
 
-/* The stamp in the data, else the state's copy; NULL where neither can be read. */
-static GbeStamp *
-find_owner(GbeApp *app)
+/* What the ledger says of the data; it is read, and nothing else. */
+static void
+find_owner(GbeApp *app, GbeFacts *facts)
 {
-	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) data = NULL;
-	GbeStamp *stamp = NULL;
 
-	if (gbe_data_open(app, &data, NULL) && data->fd >= 0 &&
-	    gbe_data_read_stamp_at(data->fd, &stamp, NULL) && stamp != NULL)
-		return stamp;
-	if (!gbe_state_observe(app, FALSE, facts, NULL))
-		return NULL;
-	return g_steal_pointer(&facts->copy);
+	facts->data = GBE_YES;
+	if (gbe_data_open(app, &data, NULL))
+		gbe_data_observe_identity(data, facts);
+	if (facts->tree == NULL)
+		facts->data = GBE_NO;
+	gbe_state_observe(app, facts);
+	gbe_identify(facts);
 }
 
 /* NULL: etcd may start; else why not. */
@@ -75,28 +75,30 @@ static char *
 find_objection(GbeApp *app)
 {
 	GbeDeployment booted = {0};
-	g_autoptr(GbeStamp) owner = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GError) error = NULL;
 	g_autofree char *complaint = NULL;
 	char *objection = NULL;
-	GbeTri intent = is_there(app->root_fd, GBE_STATE_DIR "/intent");
 
-	if (intent != GBE_NO)
-		return g_strdup(intent == GBE_YES
-				    ? "an operation on the data is open"
-				    : "whether an operation on the data is open cannot be told");
+	find_owner(app, facts);
+	if (facts->ledger == GBE_UNKNOWN)
+		return g_strdup_printf("whether an operation on the data is open cannot be told "
+				       "(%s)",
+				       facts->ledger_why);
+	if (facts->intent != NULL || facts->intent_why != NULL)
+		return g_strdup("an operation on the data is open");
 	/* Without ostree nothing is ever held back: no other deployment can have the data. */
 	if (is_there(app->root_fd, "/run/ostree-booted") == GBE_NO)
 		return NULL;
 	if (!find_booted(app, &booted, &error) && !app->cmdline.skip)
 		return g_strdup_printf("the booted deployment cannot be told (%s)", error->message);
 	gbe_configuration_choose(app, booted.id, &complaint);
-	owner = find_owner(app);
 	if (app->cmdline.skip || app->config->etcd.service == NULL)
 		objection = NULL;
-	else if (owner == NULL)
-		objection = g_strdup("who had the data last is not recorded");
-	else if (!gbe_deployment_same(&owner->deployment, &booted))
+	else if (facts->owner == NULL)
+		objection =
+		    g_strdup_printf("who had the data last is not known (%s)", facts->owner_why);
+	else if (!gbe_deployment_same(&facts->owner->deployment, &booted))
 		objection = g_strdup("another deployment had the data last");
 	gbe_deployment_clear(&booted);
 	return objection;
@@ -121,46 +123,37 @@ record(GbeApp *app, const char *reason, gboolean held)
 					 GBE_WRITE_LATER, NULL);
 }
 
-/* What record() said, as the last operation. Returns whether etcd is held back. */
-static gboolean
-record_last(GbeApp *app)
+/* What record() said, as the last operation; and where etcd starts without the prerun that would have said so,
+ * that the closing record is over. Not below somebody's hands who has the lock. */
+static void
+record_in_ledger(GbeApp *app)
 {
 	g_autoptr(JsonObject) done = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autofree char *bytes = NULL;
 	GbeLastOperation last = {0};
+	g_autoptr(GError) error = NULL;
 	gboolean held;
 	gsize size = 0;
-	char *undo;
 
 	if (!gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, GBE_JSON_MAX_SIZE,
 			      &bytes, &size, NULL) ||
 	    !gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &done, NULL))
-		return TRUE;
+		return;
+	if (!gbe_app_lock(app, "prerun", 0, &error)) {
+		gbe_note("%s", error->message);
+		return;
+	}
 	held = gbe_json_bool(done, "held", FALSE);
-	/* What the last restore displaced can still be put back. */
-	(void)!gbe_state_read_last(app, &last, NULL);
-	undo = g_steal_pointer(&last.undo);
-	gbe_last_operation_clear(&last);
-	last.undo = undo;
 	last.operation = g_strdup(held ? "hold" : "backup");
 	last.result = g_strdup(held ? "held" : "failed");
 	last.reason = g_strdup(gbe_json_string(done, "reason", NULL));
 	last.started = g_get_real_time() / G_USEC_PER_SEC;
-	(void)!gbe_state_write_last(app, &last, GBE_WRITE_DURABLE, NULL);
+	gbe_state_write_last(app, &last);
 	gbe_last_operation_clear(&last);
-	return held;
-}
-
-/* etcd starts without the prerun that would have done it. Not below somebody's hands who has the lock. */
-static void
-clear_closing(GbeApp *app)
-{
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_app_lock(app, "prerun", 0, &error) || !gbe_data_open(app, &data, &error) ||
-	    !gbe_data_clear_closing(data, &error))
-		gbe_note("closing record: %s", error->message);
+	find_owner(app, facts);
+	if (!held && facts->owner != NULL && !gbe_state_open(app, facts->owner->sequence, &error))
+		gbe_note("%s", error->message);
 	gbe_app_unlock(app);
 }
 
@@ -199,14 +192,13 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *complaint = NULL;
 	GbeDeployment booted = {0};
-	gboolean starts = data != NULL && !record_last(app);
 
 	if (!find_booted(app, &booted, NULL))
 		gbe_note("the booted deployment cannot be told");
 	gbe_configuration_choose(app, booted.id, &complaint);
 	gbe_deployment_clear(&booted);
-	if (starts)
-		clear_closing(app);
+	if (data != NULL)
+		record_in_ledger(app);
 	if (gbe_app_open_state(app, FALSE, &error) && gbe_observe(app, &options, &observed, &error))
 		gbe_status_write(app, observed, NULL);
 	else

@@ -7,9 +7,8 @@
 
 #include "app/context.h"
 
-/* The worker of prerun: 0, or 5 when etcd is held back. @unfinished: starts in a row before this one that
- * did not come to their end; from 2 on, what is open is undone rather than tried again. */
-int gbe_prerun_run(GbeApp *app, guint unfinished);
+/* The worker of prerun: 0, or 5 when etcd is held back. */
+int gbe_prerun_run(GbeApp *app);
 /* All of prerun: the worker, and who watches it (app/supervise.h). @root, @config_file: may be NULL. 0 or 5. */
 int gbe_prerun_start(const char *root, const char *config_file);
 /* In the initramfs, before any service of the root: what rd.greenboot-etcd.restore= asks for (rule 2), and

@@ -13,7 +13,7 @@
 
 /* On the clock that counts suspended time, too: the take-over names its time on that one. */
 static bool
-is_beyond_limit(const GbeApp *app, const GbeStamp *own)
+is_beyond_limit(const GbeApp *app, const GbeTakeOver *own)
 {
 	struct timespec uptime;
 
@@ -26,10 +26,9 @@ note_used(GbeApp *app, const GbeDeployment *booted, GError **error)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autofree char *why = NULL;
-	const GbeStamp *own;
+	const GbeTakeOver *own;
 
-	if (!gbe_verdict_adopt_fresh_stamp(app, error) ||
-	    !gbe_verdict_look(app, booted, &facts, error))
+	if (!gbe_verdict_note_tree(app, error) || !gbe_verdict_look(app, booted, &facts, error))
 		return false;
 	own = gbe_verdict_own(facts, &why);
 	if (own == NULL) {
@@ -37,7 +36,8 @@ note_used(GbeApp *app, const GbeDeployment *booted, GError **error)
 		return true;
 	}
 	/* A restore in the middle of the run began the time anew: the timer comes again. */
-	return !is_beyond_limit(app, own) || gbe_state_note_used(app, own->sequence, error);
+	return own->used_beyond || !is_beyond_limit(app, own) ||
+	       gbe_state_note_used(app, own->sequence, error);
 }
 
 int

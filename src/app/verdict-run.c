@@ -41,7 +41,7 @@ say(const Judge *judge, const char *reason)
 	gbe_event_verdict(&fields);
 }
 
-/* The verdict, for the live stamp's run. */
+/* The verdict, for the run that has the data. */
 static bool
 write_verdict(Judge *judge, GError **error)
 {
@@ -49,9 +49,9 @@ write_verdict(Judge *judge, GError **error)
 	g_autoptr(GbeRunRecord) record = NULL;
 	g_autofree char *why = NULL;
 	g_autofree char *reason = NULL;
-	const GbeStamp *own;
+	const GbeTakeOver *own;
 
-	if (!gbe_verdict_adopt_fresh_stamp(judge->app, error) ||
+	if (!gbe_verdict_note_tree(judge->app, error) ||
 	    !gbe_verdict_look(judge->app, &judge->booted, &facts, error))
 		return false;
 	own = gbe_verdict_own(facts, &why);
@@ -110,25 +110,20 @@ complete_health(Judge *judge, GError **error)
 	return gbe_state_judge_run(judge->app, before, judge->record, error);
 }
 
-/* Grades, attempts, retention, status.json. Nothing is removed while an operation is open: what it is
+/* Grades, retention, status.json. Nothing is removed while an operation is open: what it is
  * about would look like a leftover. */
 static bool
 follow_up(Judge *judge, GError **error)
 {
 	GbeObserveOptions options = {.repair = TRUE};
 	g_autoptr(GbeObserved) observed = NULL;
-	g_autoptr(GbeIntent) intent = NULL;
 
-	if (!gbe_state_read_intent(judge->app, FALSE, &intent, error) ||
-	    !gbe_observe(judge->app, &options, &observed, error))
+	if (!gbe_observe(judge->app, &options, &observed, error))
 		return false;
 	gbe_verdict_regrade(observed, judge->record);
-	if (judge->verdict == GBE_VERDICT_GREEN) {
-		if (!gbe_state_clear_attempts(judge->app, judge->booted.id, error))
-			return false;
-		if (intent == NULL)
-			gbe_execute_retention(judge->app, observed);
-	}
+	if (judge->verdict == GBE_VERDICT_GREEN && observed->facts->intent == NULL &&
+	    observed->facts->intent_why == NULL)
+		gbe_execute_retention(judge->app, observed);
 	gbe_status_write(judge->app, observed, NULL);
 	return true;
 }

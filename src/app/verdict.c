@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "app/configuration.h"
+#include "app/ledger.h"
 #include "app/state.h"
 #include "base/fault.h"
 #include "core/decide.h"
+#include "core/identity.h"
 #include "core/record.h"
 #include "etcd/member.h"
-#include "fs/probe.h"
 
 #define HEALTHY "healthy, "
 
@@ -25,55 +26,48 @@ has_data(const GbeData *data)
 	return gbe_tri(has);
 }
 
-/* The state's copy where it stands for a fresh start of @run that nobody has seen the data of. */
+/* What the ledger says of the data as it is now. */
 static bool
-read_fresh(GbeApp *app, const char *run, GbeStamp **ret_stamp, GError **error)
+identify(GbeApp *app, GbeData **ret_data, GbeFacts **ret_facts, GError **error)
 {
-	g_autoptr(JsonObject) object = NULL;
-	g_autoptr(GbeStamp) copy = NULL;
-	g_autofree char *json = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) local = NULL;
 
-	if (!gbe_state_read(app, GBE_STATE_COPY, TRUE, &object, error))
+	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &local))
+		facts->run_why = g_strdup(local->message);
+	if (!gbe_data_open(app, &data, error))
 		return false;
-	if (object == NULL)
-		return true;
-	json = gbe_json_print_object(object);
-	/* What is no stamp is found, and set aside, by whoever observes. */
-	if (gbe_stamp_parse(json, strlen(json), &copy, NULL) && copy->data_handle == NULL &&
-	    g_strcmp0(copy->run, run) == 0)
-		*ret_stamp = g_steal_pointer(&copy);
+	facts->data = has_data(data);
+	gbe_data_observe_identity(data, facts);
+	gbe_state_observe(app, facts);
+	gbe_identify(facts);
+	*ret_data = g_steal_pointer(&data);
+	*ret_facts = g_steal_pointer(&facts);
 	return true;
 }
 
 bool
-gbe_verdict_adopt_fresh_stamp(GbeApp *app, GError **error)
+gbe_verdict_note_tree(GbeApp *app, GError **error)
 {
+	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GbeStamp) there = NULL;
-	g_autoptr(GbeStamp) fresh = NULL;
-	g_autofree char *run = NULL;
+	g_autoptr(GbeTakeOver) seen = NULL;
+	const GbeTakeOver *last;
 
-	/* A run that cannot be told is nobody's. */
-	if (!gbe_run_read(app->root_fd, !app->below_root, &run, NULL))
-		return true;
-	if (!read_fresh(app, run, &fresh, error))
+	if (!identify(app, &data, &facts, error))
 		return false;
-	if (fresh == NULL)
+	if (facts->take_overs->len == 0 || facts->data != GBE_YES || facts->run == NULL)
 		return true;
-	if (!gbe_data_open(app, &data, error))
-		return false;
-	if (has_data(data) != GBE_YES)
+	last = facts->take_overs->pdata[facts->take_overs->len - 1];
+	if (last->tree != NULL || g_strcmp0(last->run, facts->run) != 0)
 		return true;
-	/* A stamp that is there, damaged or not, is not written over. */
-	if (!gbe_data_read_stamp_at(data->fd, &there, error))
-		return false;
-	if (there != NULL)
-		return true;
-	fresh->mount_point = gbe_tri(data->mount_point);
-	if (!gbe_data_write_stamp(data, fresh, error) || GBE_FAULT("verdict-fresh-stamped", error))
-		return false;
-	fresh->data_handle = gbe_file_handle(data->fd);
-	return gbe_state_write_copy(app, fresh, GBE_WRITE_DURABLE, error);
+	seen = gbe_take_over_copy(last);
+	seen->tree = g_strdup(facts->tree);
+	seen->nonce = gbe_ledger_nonce();
+	seen->mount_point = gbe_tri(data->mount_point);
+	return gbe_state_note_tree(app, seen, error) && !GBE_FAULT("verdict-tree-noted", error) &&
+	       gbe_data_write_nonce_at(app, data->fd, seen, error);
 }
 
 bool
@@ -95,12 +89,12 @@ gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted)
 static void
 find_booted(const GbeApp *app, GbeFacts *facts)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 	g_autoptr(GbeDeployments) deployments = NULL;
 
-	if (stamp != NULL && facts->run != NULL && g_strcmp0(stamp->run, facts->run) == 0 &&
-	    stamp->deployment.id != NULL) {
-		gbe_deployment_copy(&facts->booted, &stamp->deployment);
+	if (owner != NULL && facts->run != NULL && g_strcmp0(owner->run, facts->run) == 0 &&
+	    owner->deployment.id != NULL) {
+		gbe_deployment_copy(&facts->booted, &owner->deployment);
 		return;
 	}
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
@@ -110,58 +104,42 @@ find_booted(const GbeApp *app, GbeFacts *facts)
 bool
 gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts, GError **error)
 {
-	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GError) local = NULL;
 
+	if (!identify(app, &data, ret_facts, error))
+		return false;
 	if (booted != NULL)
-		gbe_deployment_copy(&facts->booted, booted);
-	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &local))
-		facts->run_why = g_strdup(local->message);
-	g_clear_error(&local);
-	if (!gbe_data_open(app, &data, error))
-		return false;
-	facts->data = has_data(data);
-	if (data->fd >= 0) {
-		facts->data_handle = gbe_file_handle(data->fd);
-		if (!gbe_data_read_stamp_at(data->fd, &facts->stamp, &local))
-			facts->stamp_why = g_strdup(local->message);
-	}
-	if (!gbe_state_observe(app, app->lock != NULL, facts, error))
-		return false;
-	if (booted == NULL)
-		find_booted(app, facts);
-	*ret_facts = g_steal_pointer(&facts);
+		gbe_deployment_copy(&(*ret_facts)->booted, booted);
+	else
+		find_booted(app, *ret_facts);
 	return true;
 }
 
-const GbeStamp *
+const GbeTakeOver *
 gbe_verdict_own(const GbeFacts *facts, char **ret_why)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 
 	if (facts->run == NULL) {
 		*ret_why = g_strdup(facts->run_why);
-	} else if (stamp == NULL) {
-		*ret_why = g_strdup(facts->stamp_why != NULL
-					? facts->stamp_why
-					: "who has the data is not recorded: prerun did not run");
-	} else if (g_strcmp0(stamp->run, facts->run) != 0) {
+	} else if (owner == NULL) {
+		*ret_why = g_strdup_printf("who has the data is not known: %s", facts->owner_why);
+	} else if (g_strcmp0(owner->run, facts->run) != 0) {
 		*ret_why = g_strdup("the data belongs to another run: prerun did not take it over");
-	} else if (!gbe_deployment_same(&stamp->deployment, &facts->booted)) {
+	} else if (!gbe_deployment_same(&owner->deployment, &facts->booted)) {
 		*ret_why = g_strdup("the data belongs to another deployment");
 	} else {
-		return stamp;
+		return owner;
 	}
 	return NULL;
 }
 
 GbeRunRecord *
-gbe_verdict_record(const GbeFacts *facts, const GbeStamp *own)
+gbe_verdict_record(const GbeFacts *facts, const GbeTakeOver *own)
 {
 	const GbeRunRecord *record = gbe_facts_run(facts, own->sequence);
 
-	return record != NULL ? gbe_run_record_copy(record) : gbe_decide_run_record(own);
+	return record != NULL ? gbe_run_record_copy(record) : gbe_run_record_of(own);
 }
 
 static void
@@ -258,7 +236,6 @@ gbe_verdict_read_health(JsonObject *object, GbeRunRecord *record)
 gboolean
 gbe_verdict_on_trial(const GbeFacts *facts)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
 	GbeTri trial;
 
 	if (facts->booted.id == NULL)
@@ -267,7 +244,8 @@ gbe_verdict_on_trial(const GbeFacts *facts)
 	if (trial != GBE_UNKNOWN)
 		return trial == GBE_YES;
 	/* Held back before it ever had the data: another deployment's is what it came upon. */
-	return stamp != NULL && !gbe_deployment_same(&stamp->deployment, &facts->booted);
+	return facts->owner != NULL &&
+	       !gbe_deployment_same(&facts->owner->deployment, &facts->booted);
 }
 
 static gboolean

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The verdict of a run, and whose it is: what health, green, red and finalize have in common. A verdict
- * belongs to the data that it judged, so that all of it is about the stamp that this very run of this
- * very deployment has; where the live one is another's, nothing is written.
+ * belongs to the data that it judged, so that all of it is about the take-over that this very run of this
+ * very deployment has; where the data is another's, nothing is written.
  */
 #pragma once
 
@@ -10,25 +10,21 @@
 #include "core/health.h"
 #include "sys/events.h"
 
-/* A fresh start is recorded in the state alone, before there is a directory. The first who finds this
- * run's data then writes the stamp into it, and the copy again with the directory's handle. Nothing to do
- * is no error. The caller holds the lock. */
-bool gbe_verdict_adopt_fresh_stamp(GbeApp *app, GError **error) GBE_CHECKED;
+/* A fresh start is recorded before there is a directory. The first who finds this run's data records which
+ * one it is. Nothing to do is no error. The caller holds the lock. */
+bool gbe_verdict_note_tree(GbeApp *app, GError **error) GBE_CHECKED;
 
 /* The configuration, as what runs at boot reads it. False: the program is off ([etcd] service is empty).
  * *ret_booted (to be cleared): the booted deployment, id NULL where it cannot be told. */
 bool gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted);
-/* What of the facts a verdict needs: the booted deployment, the run, the stamps, the records of the
- * state. Cheap: neither the store nor etcd's files are looked into. @booted NULL: it is found out, and ostree
- * asked only where this run's prerun has not written down which one it is. The caller holds the lock, or
- * nothing is repaired. */
+/* What of the facts a verdict needs: the booted deployment, the run, and what the ledger says of the data. Cheap: neither the store nor etcd's files are looked into. @booted NULL: it is found out, and ostree
+ * asked only where this run's prerun has not written down which one it is. */
 bool gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts,
 		      GError **error) GBE_CHECKED;
-/* The stamp of this run, borrowed; NULL with *ret_why (newly allocated): it is another's. */
-const GbeStamp *gbe_verdict_own(const GbeFacts *facts, char **ret_why);
-/* A copy of the run's record, to be changed and given to gbe_state_judge_run(); made anew from the stamp
- * where it is lost. */
-GbeRunRecord *gbe_verdict_record(const GbeFacts *facts, const GbeStamp *own);
+/* The take-over of this run, borrowed; NULL with *ret_why (newly allocated): it is another's. */
+const GbeTakeOver *gbe_verdict_own(const GbeFacts *facts, char **ret_why);
+/* A copy of the run's record, to be changed and given to gbe_state_judge_run(). */
+GbeRunRecord *gbe_verdict_record(const GbeFacts *facts, const GbeTakeOver *own);
 /* What was seen of etcd goes into the run's record; what was not stays. */
 void gbe_verdict_note_health(GbeRunRecord *record, const GbeHealthFacts *facts,
 			     const GbeHealthReport *report);

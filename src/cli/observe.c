@@ -69,6 +69,14 @@ gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed
 }
 
 bool
+gbe_cli_open_state(GbeCli *cli, GError **error)
+{
+	gboolean denied;
+
+	return open_state(cli, &denied, error);
+}
+
+bool
 gbe_cli_find_backup(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
 		    GError **error)
 {

@@ -12,6 +12,8 @@ bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GB
 /* The same for verbs that nothing stands in for; with @inside also what is in etcd's files. */
 bool gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed,
 			     GError **error) GBE_CHECKED;
+/* The state directory, for a verb that nothing stands in for; one that is not there is no error. */
+bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;
 /* The backup of that name; GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. Borrowed. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

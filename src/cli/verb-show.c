@@ -17,10 +17,10 @@ describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **
 	g_autofree char *text = gbe_manifest_print(manifest);
 	JsonObject *whole = NULL;
 	static const char *const keys[] = {
-	    "grade_reason", "previous",	   "origin",	       "verified",
-	    "live",	    "data_dir",	   "voters",	       "storage_version",
-	    "data_version", "files_count", "left_out",	       "compact_revision",
-	    "total_keys",   "hash_kv",	   "consistent_index", "scrubbed"};
+	    "grade_reason", "origin",		"verified",	    "live",
+	    "data_dir",	    "voters",		"storage_version",  "data_version",
+	    "files_count",  "left_out",		"compact_revision", "total_keys",
+	    "hash_kv",	    "consistent_index", "scrubbed"};
 
 	if (!gbe_json_parse_object(text, strlen(text), manifest->name, &whole, error))
 		return false;
@@ -60,13 +60,19 @@ print_text(JsonObject *object)
 					    "present", "run",	      NULL};
 	static const char *const first_labels[] = {"Name", "Description", "Deployment", "Now",
 						   "Run"};
-	static const char *const then[] = {"grade_reason", "verdict",
-					   "health",	   "origin",
-					   "verified",	   "method",
-					   "data_dir",	   "previous",
-					   "etcd_version", "storage_version",
-					   "data_version", "cluster_id",
-					   "member_id",	   NULL};
+	static const char *const then[] = {"grade_reason",
+					   "verdict",
+					   "health",
+					   "origin",
+					   "verified",
+					   "method",
+					   "data_dir",
+					   "etcd_version",
+					   "storage_version",
+					   "data_version",
+					   "cluster_id",
+					   "member_id",
+					   NULL};
 	static const char *const then_labels[] = {
 	    "Because",	"Verdict", "Health",  "Origin",	 "Verified",   "Method",   "Data",
 	    "Previous", "etcd",	   "Storage", "Version", "Cluster id", "Member id"};

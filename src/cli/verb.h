@@ -47,6 +47,7 @@ GBE_VERB(restore);
 GBE_VERB(undo);
 GBE_VERB(mark);
 GBE_VERB(explain);
+GBE_VERB(log);
 GBE_VERB(prune);
 GBE_VERB(pin);
 GBE_VERB(unpin);
@@ -73,4 +74,4 @@ extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
     gbe_options_import[], gbe_options_store[], gbe_options_run[], gbe_options_defrag[],
-    gbe_options_alarm[], gbe_options_certs[];
+    gbe_options_alarm[], gbe_options_certs[], gbe_options_log[];

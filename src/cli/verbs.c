@@ -17,6 +17,7 @@ const GbeVerb gbe_verbs[] = {
      gbe_verb_mark},
     {"explain", NULL, "Show what the next start will decide, and why", 0, 0, gbe_options_explain,
      gbe_verb_explain},
+    {"log", NULL, "Show what happened to the data, and when", 0, 0, gbe_options_log, gbe_verb_log},
     {"prune", NULL, "Remove what retention does not keep", 0, 0, gbe_options_change,
      gbe_verb_prune},
     {"pin", "NAME...", "Keep backups until they are unpinned", 1, MANY, gbe_options_change,

@@ -21,6 +21,8 @@
 #define GBE_RUNG_PENDING ".pending-"
 /* The staging tree of a restore beside the data directory: ".restore-<sequence>". */
 #define GBE_RUNG_RESTORE ".restore-"
+/* The same while it is being made: removed by whoever comes next. */
+#define GBE_RUNG_STAGING ".staging-"
 
 typedef enum {
 	GBE_NAME_INVALID,

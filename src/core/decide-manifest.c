@@ -25,7 +25,8 @@ taken(const GbeFacts *facts, const char *name)
 static char *
 automatic_name(const GbeFacts *facts, const GbeView *view, gboolean adopt, guint64 sequence)
 {
-	if (adopt || !view->owner_known || view->run == NULL || !gbe_run_id_valid(view->run))
+	if (adopt || !view->owner_known || view->owner->id == NULL || view->run == NULL ||
+	    !gbe_run_id_valid(view->run))
 		return gbe_backup_name_adopted(sequence);
 	for (guint64 ordinal = 1;; ordinal++) {
 		g_autofree char *name = gbe_backup_name_format(view->owner->id, view->run, ordinal);
@@ -46,10 +47,27 @@ gbe_decide_version_text(GbeVersion version)
 static gboolean
 is_foreign(const GbeFacts *facts, const GbeView *view)
 {
-	const GbeStamp *stamp = view->stamp;
+	const GbeTakeOver *owner = view->take_over;
 
-	return stamp != NULL && stamp->closing.present && facts->fingerprint.present &&
-	       !gbe_fingerprint_equal(&stamp->closing.fingerprint, &facts->fingerprint);
+	return owner != NULL && owner->closing.present && facts->fingerprint.present &&
+	       !gbe_fingerprint_same_etcd(&owner->closing.fingerprint, &facts->fingerprint);
+}
+
+/* Where on its line the data is: at the earliest backup of it that is equal, or here. */
+static guint64
+place_of(const GbeFacts *facts, const GbeView *view)
+{
+	guint64 place = 0;
+
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->lineage.line == view->lineage->line &&
+		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
+		    (place == 0 || gbe_situation_place(backup) < place))
+			place = gbe_situation_place(backup);
+	}
+	return place;
 }
 
 /* What the data is known to be; of the owner's last run, its check has seen it live. */
@@ -95,7 +113,7 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 {
 	GbeManifest *manifest = gbe_manifest_new();
 
-	adopt = adopt || is_foreign(facts, view);
+	adopt = adopt || (name != NULL && is_foreign(facts, view));
 	manifest->name =
 	    name != NULL ? g_strdup(name) : automatic_name(facts, view, adopt, sequence);
 	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
@@ -104,12 +122,13 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 		gbe_deployment_copy(&manifest->deployment, view->owner);
 		manifest->run = g_strdup(view->run);
 		gbe_lineage_copy(&manifest->lineage, view->lineage);
-		manifest->previous = g_strdup(view->previous);
+		manifest->lineage.at = place_of(facts, view);
 		manifest->trial = view->trial;
 		manifest->verdict = view->verdict;
 		manifest->health = view->health;
 	} else {
 		manifest->lineage.line = sequence;
+		manifest->lineage.truncated = TRUE;
 		manifest->trial.used = -1;
 	}
 	note_grade(manifest, facts);

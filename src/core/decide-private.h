@@ -16,16 +16,12 @@ typedef struct {
 	GbeDisplaced displaced; /* how the first move displaces the live data */
 	gboolean keep_source;
 	const char *displaced_why;
-	char *previous;	  /* what becomes P(D) where D takes the data over */
-	guint64 sequence; /* next free one */
+	GbeBackupRef found; /* equal to the live data: taken, kept or displaced by this plan */
+	guint64 sequence;   /* next free one */
+	gboolean by_hand;   /* a person restores in the middle of a run */
 } Decision;
 
 /* "3.5", or NULL. Newly allocated. */
 char *gbe_decide_version_text(GbeVersion version);
-/* A stamp for D and R on @source, or on the data in @view: what all stamps have in common. */
-void gbe_decide_stamp_common(const GbeFacts *facts, const GbeView *view, const GbeManifest *source,
-			     guint64 sequence, GbeStamp *stamp);
-/* P and the trial, by the ruling. */
-void gbe_decide_stamp_trial(const Decision *d, GbeStamp *stamp);
-/* Rule 2: the requested backup becomes the last act of O's run. */
-void gbe_decide_stamp_requested(Decision *d, GbeStamp *stamp);
+/* The record of D and R having the data: on ->source where that takes the data's place. */
+GbeTakeOver *gbe_decide_take_over(const Decision *d, guint64 sequence);

@@ -7,23 +7,33 @@
 static void
 choose_source(Decision *d, GbeDataMove move)
 {
+	const GbeFacts *facts = d->facts;
 	const GbeManifest *source = NULL;
 
 	switch (move) {
-	case GBE_DATA_PREVIOUS:
-		source = gbe_facts_backup(d->facts, d->view.previous);
+	case GBE_DATA_BASE:
+		source = gbe_chain_backup(facts, &d->live, 0);
+		break;
+	case GBE_DATA_CHAIN_OWN:
+		source = gbe_chain_backup(facts, &d->live, gbe_chain_own(facts, &d->live));
+		break;
+	case GBE_DATA_CHAIN_END:
+		source = gbe_chain_backup(facts, &d->live, gbe_chain_end(facts, &d->live));
+		break;
+	case GBE_DATA_UNWOUND:
+		source = gbe_chain_backup(facts, &d->live, gbe_chain_unwound(facts, &d->live));
 		break;
 	case GBE_DATA_CANDIDATE:
-		source = gbe_situation_candidate(d->facts, FALSE);
+		source = gbe_situation_candidate(facts, FALSE);
 		break;
 	case GBE_DATA_USABLE:
-		source = gbe_situation_candidate(d->facts, TRUE);
+		source = gbe_situation_candidate(facts, TRUE);
 		break;
 	case GBE_DATA_CLOSING:
-		source = gbe_facts_backup(d->facts, d->live.stamp->closing.backup);
+		source = gbe_facts_backup_of(facts, &d->live.take_over->closing.backup);
 		break;
 	case GBE_DATA_REQUESTED:
-		source = gbe_situation_request(d->facts);
+		source = gbe_situation_request(facts);
 		break;
 	case GBE_DATA_KEEP:
 	case GBE_DATA_FRESH:
@@ -31,9 +41,9 @@ choose_source(Decision *d, GbeDataMove move)
 		return;
 	}
 	d->source = source;
-	/* Who is on trial gets the data of its base: the base itself comes back to this very backup. */
+	/* A trial gets the data of its base: the base itself comes back to this very backup. */
 	d->keep_source = d->ruling.rule == GBE_RULE_9 || d->ruling.rule == GBE_RULE_12 ||
-			 (d->ruling.rule == GBE_RULE_5A && move == GBE_DATA_PREVIOUS);
+			 (d->ruling.rule == GBE_RULE_5A && move == GBE_DATA_BASE);
 	/* What the first move displaces is the live data; later moves replace what is not there yet. */
 	if (!d->displaces) {
 		d->displaces = TRUE;
@@ -58,26 +68,24 @@ then(Decision *d)
 	}
 }
 
-/* Looks for the rule, pass after pass. */
+/* Looks for the rule; after an update that failed, once more on the state before it. */
 static void
 rule(Decision *d)
 {
-	const GbeStamp *stamp;
-	gboolean requested;
-
 	gbe_view_live(d->facts, &d->live);
 	d->view = d->live;
-	stamp = d->live.stamp;
-	requested = stamp != NULL && stamp->by_request;
-	for (guint pass = 0; pass < 3; pass++) {
-		gbe_situation_derive(d->facts, &d->view, requested, pass == 2, &d->situation);
-		gbe_rules_apply(&d->situation, &d->ruling);
-		choose_source(d, d->ruling.move);
-		if (!d->ruling.again || d->ruling.rule == GBE_RULE_2)
-			return;
-		then(d);
-		gbe_view_backup(d->facts, d->source, &d->view);
-	}
+	gbe_situation_derive(d->facts, &d->view, FALSE, &d->situation);
+	gbe_rules_apply(&d->situation, &d->ruling);
+	choose_source(d, d->ruling.move);
+	if (!d->ruling.again)
+		return;
+	then(d);
+	gbe_view_backup(d->facts, d->source, &d->view);
+	/* As if that state's owner had been the one that D comes back from. */
+	d->view.was_default = d->live.was_default;
+	gbe_situation_derive(d->facts, &d->view, TRUE, &d->situation);
+	gbe_rules_apply(&d->situation, &d->ruling);
+	choose_source(d, d->ruling.move);
 }
 
 /* The gate looks at what D would get in the end. */
@@ -90,7 +98,9 @@ gate(Decision *d)
 		GbeView view;
 
 		gbe_view_backup(d->facts, d->source, &view);
-		gbe_situation_derive(d->facts, &view, s.requested, TRUE, &s);
+		gbe_situation_derive(d->facts, &view, TRUE, &s);
+		s.owner = d->situation.owner;
+		s.same_run = d->situation.same_run;
 	}
 	if (!gbe_rules_gate(&s, &d->ruling))
 		return;
@@ -107,11 +117,13 @@ static void
 plan_unchanged(Decision *d, const GbeManifest *same)
 {
 	const GbeView *live = &d->live;
+	/* A verdict is on the data that it judged: what was there before this take-over has its own. */
 	gboolean of_this_run = g_strcmp0(same->deployment.id, live->owner->id) == 0 &&
-			       g_strcmp0(same->run, live->run) == 0;
+			       g_strcmp0(same->run, live->run) == 0 &&
+			       same->sequence > live->sequence;
 	GbeGrade grade = gbe_decide_grade(live->verdict, live->health, same->verified);
 
-	d->previous = g_strdup(same->name);
+	gbe_backup_ref_set(&d->found, same->name, same->sequence);
 	/* finalize took it before the verdict was read: what has become known since goes in. */
 	if (of_this_run && (grade > same->grade || live->verdict != same->verdict ||
 			    live->health != same->health)) {
@@ -151,11 +163,8 @@ plan_backup(Decision *d)
 
 	if (wish == GBE_BACKUP_NONE || d->facts->data != GBE_YES)
 		return;
-	if (d->source != NULL) {
-		/* The data in view is a backup already. */
-		d->previous = g_strdup(d->source->name);
-		return;
-	}
+	if (d->source != NULL)
+		return; /* the displaced data becomes a backup by rename */
 	same = equal_backup(d);
 	if (same != NULL) {
 		plan_unchanged(d, same);
@@ -179,7 +188,7 @@ plan_backup(Decision *d)
 	action->cow_only = cow_only;
 	if (wish == GBE_BACKUP_REQUIRED && d->situation.hold_without_backup)
 		action->on_failure = GBE_FAILURE_HOLD;
-	d->previous = g_strdup(action->name);
+	gbe_backup_ref_set(&d->found, action->name, action->manifest->sequence);
 }
 
 static void
@@ -198,8 +207,11 @@ plan_restore(Decision *d)
 				       d->displaced == GBE_DISPLACED_ADOPTED, d->sequence++);
 	manifest->origin = GBE_ORIGIN_DISPLACED;
 	manifest->method = GBE_METHOD_RENAME;
-	manifest->set_aside = d->displaced == GBE_DISPLACED_SET_ASIDE;
-	if (d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED) {
+	/* Somebody may have put it there by hand. */
+	manifest->set_aside = d->by_hand || d->facts->stranger;
+	if (manifest->set_aside)
+		;
+	else if (d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED) {
 		manifest->grade = GBE_GRADE_BAD;
 		if (manifest->grade_reason == NULL) /* else what is damaged in it */
 			manifest->grade_reason = g_strdup(d->displaced_why);
@@ -207,56 +219,70 @@ plan_restore(Decision *d)
 	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
 				"the present data is kept under this name");
 	displace->manifest = manifest;
+	gbe_backup_ref_set(&d->found, manifest->name, manifest->sequence);
 }
 
 /* etcd was started again in this run and had not made any data: what there is to record is recorded. */
 static gboolean
-is_recorded_fresh(const GbeFacts *facts)
+is_recorded_fresh(const Decision *d)
 {
-	const GbeStamp *copy = facts->copy;
+	return d->situation.owner == GBE_OWNER_SAME && d->situation.same_run == GBE_YES;
+}
 
-	return copy != NULL && copy->data_handle == NULL && facts->run != NULL &&
-	       gbe_run_id_valid(facts->run) && g_strcmp0(copy->run, facts->run) == 0 &&
-	       gbe_situation_is_of(facts, &copy->deployment, copy->sequence, &facts->booted);
+/* D goes on with the data that is there, because the restore that was due could not be done. */
+static void
+plan_instead(Decision *d)
+{
+	Decision instead = *d;
+
+	/* Rule 9 tries again what is D's own already. */
+	if (d->facts->data != GBE_YES || d->facts->booted.id == NULL ||
+	    d->situation.usable == GBE_NO)
+		return;
+	instead.source = NULL;
+	instead.view = d->live;
+	instead.ruling.move = GBE_DATA_KEEP;
+	instead.ruling.upgrade = d->situation.owner != GBE_OWNER_SAME;
+	instead.found = (GbeBackupRef){0};
+	d->plan->instead = gbe_decide_take_over(&instead, d->plan->take_over->sequence + 1);
+	d->plan->instead->failed = TRUE;
+	d->sequence++;
 }
 
 static void
-plan_stamp(Decision *d)
+plan_take_over(Decision *d)
 {
 	GbePlan *plan = d->plan;
 	GbeAction *action;
 
-	if (!d->ruling.stamp || (d->facts->booted.id == NULL && d->source == NULL))
+	if (!d->ruling.take_over || (d->facts->booted.id == NULL && d->source == NULL))
 		return;
-	/* What another pass brings back has to say whose it is, even where that was of this very run. */
+	/* What is restored has to say whose it is, even where that was of this very run. */
 	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE &&
 	    d->source == NULL) {
-		plan->clear_closing = d->live.stamp->closing.present;
+		plan->opened = d->live.take_over->closing.present;
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 		return;
 	}
-	if (d->ruling.move == GBE_DATA_FRESH && is_recorded_fresh(d->facts))
+	if (d->ruling.move == GBE_DATA_FRESH && is_recorded_fresh(d))
 		return;
-	plan->stamp = g_new0(GbeStamp, 1);
-	gbe_decide_stamp_common(d->facts, &d->view, d->source, d->sequence++, plan->stamp);
-	if (d->ruling.rule == GBE_RULE_2)
-		gbe_decide_stamp_requested(d, plan->stamp);
-	else
-		gbe_decide_stamp_trial(d, plan->stamp);
-	plan->run = gbe_decide_run_record(plan->stamp);
+	plan->take_over = gbe_decide_take_over(d, d->sequence++);
 	if (d->ruling.move == GBE_DATA_FRESH) {
-		/* Nothing is left of what was: a new chain. */
-		gbe_lineage_clear(&plan->stamp->lineage);
-		plan->stamp->lineage.line = plan->stamp->sequence;
-		plan->stamp->voters = 0;
-		(void)gbe_plan_add(plan, GBE_ACTION_FRESH, NULL, d->ruling.why);
-		return;
+		/* Nothing is left of what was: a new line. */
+		gbe_lineage_clear(&plan->take_over->lineage);
+		plan->take_over->lineage.line = plan->take_over->sequence;
+		plan->take_over->voters = 0;
+		action = gbe_plan_add(plan, GBE_ACTION_FRESH, NULL, d->ruling.why);
+	} else if (d->source != NULL) {
+		plan_instead(d);
+		return; /* part of the restore */
+	} else {
+		action = gbe_plan_add(plan, GBE_ACTION_TAKE_OVER, NULL,
+				      "the booted deployment has the data");
 	}
-	if (d->source != NULL)
-		return; /* the restored tree carries it */
-	action = gbe_plan_add(plan, GBE_ACTION_STAMP, NULL, "the booted deployment has the data");
-	/* The same owner may go on with an old stamp; another one would be without a past. */
-	if (d->situation.owner != GBE_OWNER_SAME && d->situation.hold_without_backup)
+	/* The same owner may go on unrecorded; another one would be without a past. */
+	if (d->situation.owner != GBE_OWNER_SAME && d->situation.hold_without_backup &&
+	    !d->situation.skip)
 		action->on_failure = GBE_FAILURE_HOLD;
 }
 
@@ -281,6 +307,7 @@ plan_hold(Decision *d)
 {
 	static const char *const lifts[] = {
 	    [GBE_HOLD_NO] = "",
+	    [GBE_HOLD_OPEN] = "end it, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
@@ -293,7 +320,12 @@ plan_hold(Decision *d)
 
 	if (d->ruling.hold == GBE_HOLD_NO)
 		return;
-	versions = d->ruling.hold == GBE_HOLD_UNUSABLE ? versions_apart(d) : g_strdup("");
+	if (d->ruling.hold == GBE_HOLD_UNUSABLE)
+		versions = versions_apart(d);
+	else if (d->ruling.hold == GBE_HOLD_OPEN && d->facts->data_open_why != NULL)
+		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
+	else
+		versions = g_strdup("");
 	reason = g_strdup_printf("%s%s: %s; `systemctl mask greenboot-etcd-prerun` lets etcd start "
 				 "on what is there",
 				 d->ruling.why, versions, lifts[d->ruling.hold]);
@@ -320,25 +352,30 @@ plan_rest(Decision *d)
 {
 	GbePlan *plan = d->plan;
 
-	if (d->ruling.forget && gbe_situation_stamp(d->facts) != NULL) {
-		GbeAction *action =
-		    gbe_plan_add(plan, GBE_ACTION_STAMP, NULL, "the owner is forgotten");
-
-		action->forget = TRUE;
-	}
 	if (d->situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
 		plan->drop_request = TRUE;
 		plan->request_failed = g_strdup(why_impossible(d->facts));
-	} else if (d->ruling.rule == GBE_RULE_2) {
-		plan->drop_request = TRUE;
-		plan->again = TRUE;
-	} else if (d->live.stamp != NULL && d->live.stamp->by_request &&
-		   d->facts->request.kind != GBE_REQUEST_NONE) {
-		/* Carried out, and then the power went before it was dropped. */
-		plan->drop_request = TRUE;
+		/* The one that waits behind it is looked at in the same start. */
+		plan->again = d->facts->request_waits;
 	}
 	if (plan->actions->len == 0)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
+}
+
+static GbePlan *
+plan(Decision *d)
+{
+	rule(d);
+	then(d);
+	gate(d);
+	plan_backup(d);
+	plan_restore(d);
+	plan_hold(d);
+	plan_take_over(d);
+	plan_rest(d);
+	d->plan->last_sequence = d->sequence - 1;
+	gbe_backup_ref_clear(&d->found);
+	return d->plan;
 }
 
 GbePlan *
@@ -346,16 +383,28 @@ gbe_decide(const GbeFacts *facts)
 {
 	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
 
-	rule(&d);
-	then(&d);
-	if (d.ruling.rule != GBE_RULE_2)
-		gate(&d);
-	plan_backup(&d);
-	plan_restore(&d);
-	plan_hold(&d);
-	plan_stamp(&d);
-	plan_rest(&d);
-	d.plan->last_sequence = d.sequence - 1;
-	g_free(d.previous);
-	return d.plan;
+	return plan(&d);
+}
+
+GbePlan *
+gbe_decide_by_hand(GbeFacts *facts, const char *name, gboolean force)
+{
+	Decision d = {.facts = facts,
+		      .plan = gbe_plan_new(),
+		      .sequence = facts->next_sequence,
+		      .by_hand = TRUE};
+
+	gbe_request_clear(&facts->request);
+	facts->request.kind = GBE_REQUEST_RESTORE;
+	facts->request.name = g_strdup(name);
+	facts->request.force = force;
+	/* A person does it now, whatever the kernel command line says of this boot. */
+	facts->request.from_cmdline = TRUE;
+	facts->skip = FALSE;
+	facts->data_open = GBE_NO;
+	/* Then the data is nobody's. */
+	if (facts->booted.id == NULL && force)
+		facts->ostree = GBE_NO;
+	g_clear_pointer(&facts->request_why, g_free);
+	return plan(&d);
 }

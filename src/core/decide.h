@@ -3,10 +3,8 @@
  * Facts in, plan out. No clock, no file, no environment: the same facts give the same plan in prerun,
  * in explain, in --dry-run and in the tests.
  *
- * Rule 2 plans the restore alone, stamped as the owner's last act; whoever executes decides once more
- * on what is there then. A restore plans with candidates that look whole from outside; where one does
- * not validate, its name goes into facts->rejected and the decision is taken again (at most three in
- * one start).
+ * A restore plans with candidates that look whole from outside; where one does not validate, its name goes
+ * into facts->rejected and the decision is taken again (at most three in one start).
  */
 #pragma once
 
@@ -21,11 +19,7 @@ GbeManifest *gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, con
 				 gboolean adopt, guint64 sequence);
 /* Of one that is named by itself, as the clock asked for it; never another's name again. */
 void gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest);
-/* A stamp for the booted deployment and the present run on data restored from @source (NULL: on the
- * live data in @view): what a restore by hand writes. */
-GbeStamp *gbe_decide_stamp_by_hand(const GbeFacts *facts, const GbeView *view,
-				   const GbeManifest *source, guint64 sequence);
+/* What a restore of @name by hand does, now. Changes @facts' request. */
+GbePlan *gbe_decide_by_hand(GbeFacts *facts, const char *name, gboolean force);
 /* The grade that verdict, health and verification give. */
 GbeGrade gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified);
-/* The run record that goes with a stamp. */
-GbeRunRecord *gbe_decide_run_record(const GbeStamp *stamp);

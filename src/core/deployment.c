@@ -100,7 +100,19 @@ gbe_deployment_same(const GbeDeployment *a, const GbeDeployment *b)
 {
 	if (a->id == NULL || b->id == NULL || !g_str_equal(a->id, b->id))
 		return false;
-	return a->handle == NULL || b->handle == NULL || g_str_equal(a->handle, b->handle);
+	return gbe_deployment_same_directory(a, b) != GBE_NO;
+}
+
+GbeTri
+gbe_deployment_same_directory(const GbeDeployment *a, const GbeDeployment *b)
+{
+	const char *end_a = a->handle != NULL ? strrchr(a->handle, ':') : NULL;
+	const char *end_b = b->handle != NULL ? strrchr(b->handle, ':') : NULL;
+
+	if (end_a == NULL || end_b == NULL || end_a - a->handle != end_b - b->handle ||
+	    strncmp(a->handle, b->handle, (gsize)(end_a - a->handle)) != 0)
+		return GBE_UNKNOWN;
+	return gbe_tri(g_str_equal(end_a, end_b));
 }
 
 bool

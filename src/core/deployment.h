@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/tri.h"
 
 #include <glib.h>
 
@@ -20,7 +21,7 @@
 
 typedef struct {
 	char *id;     /* NULL: not known */
-	char *handle; /* hex of name_to_handle_at; NULL: not known */
+	char *handle; /* "<file system>:<hex of name_to_handle_at>"; NULL: not known */
 } GbeDeployment;
 
 /* True when @id is well-formed (stateroot not empty, no '/' or control character, 255 bytes at
@@ -32,9 +33,11 @@ char *gbe_deployment_id_format(const char *stateroot, const char *checksum, guin
 /* For people: the checksum cut to 12 digits. Newly allocated; @id itself where it does not parse. */
 char *gbe_deployment_id_short(const char *id);
 
-/* The same deployment: ids equal and, where both are known, handles equal. False when an id is
+/* The same deployment: ids equal and, where they can be compared, handles equal. False when an id is
  * NULL. */
 bool gbe_deployment_same(const GbeDeployment *a, const GbeDeployment *b);
+/* By their handles, which say it for certain on one file system; unknown where they cannot be compared. */
+GbeTri gbe_deployment_same_directory(const GbeDeployment *a, const GbeDeployment *b);
 /* Equal checksum, whatever stateroot and serial: the same commit. */
 bool gbe_deployment_same_commit(const char *id_a, const char *id_b);
 

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/facts.h"
 
-static void
-gone_free(gpointer data)
-{
-	GbeGone *gone = data;
-
-	g_free(gone->id);
-	g_free(gone);
-}
+#include "core/identity.h"
 
 GbeFacts *
 gbe_facts_new(void)
@@ -22,8 +15,9 @@ gbe_facts_new(void)
 	facts->next_sequence = 1;
 	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
 	facts->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
-	facts->gone = g_ptr_array_new_with_free_func(gone_free);
-	facts->attempts = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_attempt_free);
+	facts->take_overs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_take_over_free);
+	facts->gone = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_gone_free);
+	facts->starts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	facts->config = gbe_config_new();
 	return facts;
 }
@@ -43,10 +37,10 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts->data_open_why);
 	g_free(facts->sound_why);
 	g_free(facts->damage);
-	gbe_stamp_free(facts->stamp);
-	g_free(facts->stamp_why);
-	gbe_stamp_free(facts->copy);
-	g_free(facts->data_handle);
+	g_free(facts->tree);
+	gbe_nonce_clear(&facts->nonce);
+	gbe_take_over_free(facts->owner);
+	g_free(facts->owner_why);
 	g_free(facts->member_id);
 	g_free(facts->cluster_id);
 	gbe_fingerprint_clear(&facts->fingerprint);
@@ -56,13 +50,23 @@ gbe_facts_free(GbeFacts *facts)
 	g_clear_pointer(&facts->backups, g_ptr_array_unref);
 	g_clear_pointer(&facts->runs, g_ptr_array_unref);
 	g_clear_pointer(&facts->gone, g_ptr_array_unref);
-	g_clear_pointer(&facts->attempts, g_ptr_array_unref);
+	g_clear_pointer(&facts->take_overs, g_ptr_array_unref);
+	g_clear_pointer(&facts->starts, g_hash_table_unref);
+	g_free(facts->ledger_why);
+	g_free(facts->ledger_id);
+	gbe_intent_free(facts->intent);
+	g_free(facts->intent_why);
+	gbe_backup_ref_clear(&facts->undo);
+	g_free(facts->cmdline_done);
+	g_free(facts->rd_cmdline_done);
+	gbe_last_operation_clear(&facts->last);
+	g_free(facts->failure);
+	g_free(facts->failure_why);
 	g_clear_pointer(&facts->taken, g_hash_table_unref);
 	g_clear_pointer(&facts->rejected, g_hash_table_unref);
 	g_free(facts->unread);
 	gbe_request_clear(&facts->request);
 	g_free(facts->request_why);
-	g_free(facts->undo);
 	if (!facts->config_borrowed)
 		gbe_config_free(facts->config);
 	g_free(facts);
@@ -90,6 +94,16 @@ gbe_facts_backup(const GbeFacts *facts, const char *name)
 			return manifest;
 	}
 	return NULL;
+}
+
+const GbeManifest *
+gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref)
+{
+	const GbeManifest *manifest = ref != NULL ? gbe_facts_backup(facts, ref->name) : NULL;
+
+	return manifest != NULL && ref->sequence != 0 && manifest->sequence != ref->sequence
+		   ? NULL
+		   : manifest;
 }
 
 const GbeRunRecord *

@@ -7,15 +7,21 @@
 #pragma once
 
 #include "core/config.h"
+#include "core/intent.h"
 #include "core/listed.h"
-#include "core/manifest.h"
 #include "core/request.h"
 #include "core/run-record.h"
-#include "core/stamp.h"
 #include "core/version.h"
 
-/* ->voters: looked for, and not found out. It counts as more than one, unless the stamp says one. */
+/* ->voters: looked for, and not found out. It counts as more than one, unless the ledger says one. */
 #define GBE_VOTERS_UNCLEAR G_MAXUINT
+
+/* What lies in the tree beside etcd's data (core/identity.h). */
+typedef struct {
+	char *ledger;	  /* 16 hex digits; NULL: there is none of root's */
+	guint64 sequence; /* of the take-over */
+	char *nonce;
+} GbeNonce;
 
 typedef struct {
 	/* The system. */
@@ -29,6 +35,8 @@ typedef struct {
 	    booted_is_default; /* D is what boots without anybody's doing, and it is nobody's fallback */
 	char *next;	       /* what boots next: the staged one, else the default; NULL unknown */
 	gboolean skip;	       /* greenboot-etcd.skip on the kernel command line */
+
+	GbeTri service_failed; /* etcd's service ended with a failure in this run */
 
 	/* Who judges. */
 	GbeTri judges;	      /* greenboot is installed and enabled */
@@ -44,10 +52,12 @@ typedef struct {
 	char *
 	    damage; /* why a backup of it would be bad, also where etcd lives with it; NULL: none seen */
 	GbeTri mount_point; /* the data directory is one, now */
-	GbeStamp *stamp;    /* in the data; NULL: none, or damaged */
-	char *stamp_why;    /* why it could not be read; NULL: there is none at all */
-	GbeStamp *copy;	    /* the state's copy; NULL */
-	char *data_handle;  /* of the data directory; NULL unknown */
+	char *tree; /* file system and handle of the data directory; NULL unknown, or none */
+	GbeNonce nonce;
+	GbeTakeOver *owner; /* whose data it is (core/identity.h); NULL: nobody knows */
+	char *owner_why;    /* why nobody knows */
+	gboolean
+	    stranger; /* the tree is the owner's, its nonce is not: somebody may have put data in */
 	char *member_id, *cluster_id;
 	GbeFingerprint fingerprint;
 	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
@@ -66,18 +76,34 @@ typedef struct {
 	GbeTri store;		 /* NO: the recorded store is not there: nothing in it is known */
 	char *store_path, *store_fs;
 
-	/* Records. */
+	/* The ledger (core/ledger.h), folded. */
+	GbeTri ledger; /* NO: there is none yet; UNKNOWN: it cannot be read */
+	char *ledger_why;
+	char *ledger_id;
+	guint64 ledger_last;   /* the largest sequence in it */
+	gboolean holes;	       /* a record of it is lost: never ran, never green are unknown */
+	gboolean lost;	       /* ... behind the last take-over: it may have been one */
+	GPtrArray *take_overs; /* of GbeTakeOver, by sequence */
+	GPtrArray *runs;       /* of GbeRunRecord, one for each of them */
+	GPtrArray *gone;       /* of GbeGone */
+	gboolean handed_back;  /* the last one's data is nobody's any more */
+	GbeIntent *intent;     /* open; NULL */
+	char *intent_why;      /* one is open that this program cannot read; NULL */
+	GHashTable *starts;    /* deployment id -> preruns in a row that did not end */
+	GbeBackupRef undo;     /* what the last restore displaced */
+	GbeRequest request;
+	char *request_why;	/* why it cannot be carried out, as far as known beforehand; NULL */
+	gboolean request_waits; /* one of --next-boot waits behind one of the command line */
+	char *cmdline_done, *rd_cmdline_done; /* carried out, and still on the command line; NULL */
+	GbeLastOperation last;
+	char *failure, *failure_why; /* of the last shutdown: which operation, and why; NULL */
+
+	/* The store. */
 	GPtrArray *backups;   /* of GbeManifest */
-	GPtrArray *runs;      /* of GbeRunRecord */
-	GPtrArray *gone;      /* of GbeGone */
-	GPtrArray *attempts;  /* of GbeAttempt */
 	GHashTable *taken;    /* every name in the store, of whatever it is; NULL: none */
 	GHashTable *rejected; /* names: left out of this start; NULL: none */
 	char *
 	    unread; /* a record or a manifest that is there and could not be read now; NULL: none */
-	GbeRequest request;
-	char *request_why; /* why it cannot be carried out, as far as known beforehand; NULL */
-	char *undo;	   /* what the last restore displaced; NULL */
 	guint64 next_sequence;
 	gint64 now;    /* CLOCK_REALTIME seconds, a label */
 	gint64 uptime; /* CLOCK_BOOTTIME seconds; -1 unknown */
@@ -95,5 +121,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 gboolean gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* NULL when there is none of that name. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
-/* The run record of a stamp's sequence, or NULL. */
+/* NULL as well where the name was given to another one. */
+const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
+/* The run record of a take-over's sequence, or NULL. */
 const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);

@@ -31,14 +31,19 @@ gbe_fingerprint_copy(GbeFingerprint *to, const GbeFingerprint *from)
 }
 
 bool
-gbe_fingerprint_equal(const GbeFingerprint *a, const GbeFingerprint *b)
+gbe_fingerprint_same_etcd(const GbeFingerprint *a, const GbeFingerprint *b)
 {
 	if (!a->present || !b->present)
 		return false;
 	return a->txid[0] == b->txid[0] && a->txid[1] == b->txid[1] && a->wal_size == b->wal_size &&
 	       a->wal_offset == b->wal_offset && a->wal_crc == b->wal_crc &&
-	       g_strcmp0(a->wal_name, b->wal_name) == 0 && g_strcmp0(a->snaps, b->snaps) == 0 &&
-	       g_strcmp0(a->others, b->others) == 0;
+	       g_strcmp0(a->wal_name, b->wal_name) == 0 && g_strcmp0(a->snaps, b->snaps) == 0;
+}
+
+bool
+gbe_fingerprint_equal(const GbeFingerprint *a, const GbeFingerprint *b)
+{
+	return gbe_fingerprint_same_etcd(a, b) && g_strcmp0(a->others, b->others) == 0;
 }
 
 void

@@ -1,46 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Intent before effect: an operation of more than one step is written down first and finished or
- * undone by whoever comes next (src/app/recover.h). Sealed record `intent` in the state.
+ * Intent before effect: a restore is written down before its exchange, with the record that will end it,
+ * and is finished or undone by whoever comes next (src/app/recover.h). A record of the ledger.
  *
- * An intent whose operation or step this program does not know (a newer one's) is kept apart: it is
- * left alone and, if no exchange is open, etcd starts on what is there.
+ * An intent whose operation this program does not know (a newer one's) is left alone: etcd starts on what
+ * is there.
  */
 #pragma once
 
 #include "core/manifest.h"
+#include "core/take-over.h"
 
 typedef enum {
 	GBE_OPERATION_UNKNOWN,
 	GBE_OPERATION_RESTORE, /* also trial retry, undo, rollback, hand-back: a tree is exchanged in */
 } GbeOperation;
 
-typedef enum {
-	GBE_STEP_UNKNOWN,
-	GBE_STEP_STAGED,    /* the staging tree is durable; the exchange may come at any moment */
-	GBE_STEP_ENTRIES,   /* mount point: the entries below are being exchanged one by one */
-	GBE_STEP_EXCHANGED, /* the exchange is durable; the displaced tree still needs its name */
-} GbeStep;
-
 typedef struct {
-	guint format;
-	char *written_by;
 	GbeOperation operation;
-	char *operation_name; /* as read: a newer program's word survives a rewrite */
-	GbeStep step;
 	guint64 sequence; /* fixed before use; the staging tree is ".restore-<sequence>" */
-	char *run;	  /* the run that began it */
 	char *backup;	  /* what is restored */
 	char *rule;	  /* why */
 	char *staging;	  /* path of the staging tree, absolute without --root */
-	char **entries;	  /* GBE_STEP_ENTRIES: names in order, member last; else NULL */
+	char *
+	    tree_new; /* identity of what is exchanged in (core/identity.h): of the staging tree, or of
+			   * its member/ where the data directory is a mount point */
+	char *tree_old;	  /* the same of what is displaced; NULL: there was none */
+	char **entries;	  /* mount point: names in order, member last; else NULL */
 	gboolean consume; /* the backup's own data/ is exchanged in */
 	char
 	    *keep_existing; /* path that the displaced tree gets, absolute without --root; NULL: the
-			      * store's. Who cannot go there, or does not know of it, takes the store. */
+			      * store's. Who cannot go there takes the store. */
 	GbeManifest
 	    *displaced; /* manifest that the displaced tree gets; NULL: nothing is displaced */
-	JsonObject *unknown;
+	GbeTakeOver *take_over; /* the record that ends the intent; NULL: the data is handed back */
 } GbeIntent;
 
 GbeIntent *gbe_intent_new(void);

@@ -7,6 +7,7 @@ gbe_lineage_clear(GbeLineage *lineage)
 	g_clear_pointer(&lineage->ancestors, g_array_unref);
 	lineage->line = 0;
 	lineage->truncated = FALSE;
+	lineage->at = 0;
 }
 
 /* A copy of its own: a lineage may grow without the one that it came from. */
@@ -24,7 +25,7 @@ ancestors_copy(const GArray *from)
 void
 gbe_lineage_copy(GbeLineage *to, const GbeLineage *from)
 {
-	GbeLineage copy = {from->line, ancestors_copy(from->ancestors), from->truncated};
+	GbeLineage copy = {from->line, ancestors_copy(from->ancestors), from->truncated, from->at};
 
 	gbe_lineage_clear(to);
 	*to = copy;
@@ -33,7 +34,7 @@ gbe_lineage_copy(GbeLineage *to, const GbeLineage *from)
 void
 gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint64 line)
 {
-	GbeLineage grown = {line, ancestors_copy(from->ancestors), from->truncated};
+	GbeLineage grown = {line, ancestors_copy(from->ancestors), from->truncated, 0};
 	GbeAncestor parent = {from->line, sequence};
 
 	if (from->line == 0) {
@@ -52,6 +53,15 @@ gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint
 	*to = grown;
 }
 
+/* The line with which knowledge begins: a line has a larger number than the one that it grew from. */
+static guint64
+oldest(const GbeLineage *data)
+{
+	return data->ancestors != NULL && data->ancestors->len > 0
+		   ? g_array_index(data->ancestors, GbeAncestor, 0).line
+		   : data->line;
+}
+
 GbeTri
 gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line, guint64 sequence)
 {
@@ -65,5 +75,6 @@ gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line
 		if (ancestor->line == line)
 			return gbe_tri(sequence <= ancestor->sequence);
 	}
-	return data->truncated ? GBE_UNKNOWN : GBE_NO;
+	/* What began later than the oldest that is known cannot be what is not known of it. */
+	return data->truncated && line < oldest(data) ? GBE_UNKNOWN : GBE_NO;
 }

@@ -22,7 +22,9 @@ typedef struct {
 typedef struct {
 	guint64 line;	    /* 0: not known */
 	GArray *ancestors;  /* of GbeAncestor, oldest first; NULL: none */
-	gboolean truncated; /* older ancestors were forgotten */
+	gboolean truncated; /* older ancestors were forgotten, or nobody knows what was before */
+	guint64
+	    at; /* of a backup: where on the line it is, when that is before its own sequence; 0 */
 } GbeLineage;
 
 void gbe_lineage_clear(GbeLineage *lineage);

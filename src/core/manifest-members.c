@@ -128,7 +128,6 @@ read_owner(GbeMembers *m, GbeManifest *manifest)
 	manifest->run = gbe_members_string(m, "run", &gbe_kind_run);
 	manifest->sequence = gbe_members_sequence(m, "sequence");
 	gbe_parts_read_lineage(m, &manifest->lineage);
-	manifest->previous = gbe_members_string(m, "previous", &gbe_kind_backup);
 	gbe_parts_read_trial(m, &manifest->trial);
 }
 
@@ -248,7 +247,6 @@ print_owner(JsonObject *object, const GbeManifest *manifest)
 	gbe_json_set_string(object, "run", manifest->run);
 	json_object_set_int_member(object, "sequence", (gint64)manifest->sequence);
 	gbe_parts_print_lineage(object, &manifest->lineage);
-	gbe_json_set_string(object, "previous", manifest->previous);
 	gbe_parts_print_trial(object, &manifest->trial);
 }
 

@@ -41,7 +41,6 @@ gbe_manifest_free(GbeManifest *manifest)
 	gbe_deployment_clear(&manifest->deployment);
 	g_free(manifest->run);
 	gbe_lineage_clear(&manifest->lineage);
-	g_free(manifest->previous);
 	g_free(manifest->grade_reason);
 	g_free(manifest->data_dir);
 	g_free(manifest->description);
@@ -92,7 +91,6 @@ gbe_manifest_copy(const GbeManifest *manifest)
 	copy->run = g_strdup(manifest->run);
 	copy->lineage = no_lineage;
 	gbe_lineage_copy(&copy->lineage, &manifest->lineage);
-	copy->previous = g_strdup(manifest->previous);
 	copy->grade_reason = g_strdup(manifest->grade_reason);
 	copy->data_dir = g_strdup(manifest->data_dir);
 	copy->description = g_strdup(manifest->description);

@@ -10,7 +10,7 @@
 #include "core/fingerprint.h"
 #include "core/keyed.h"
 #include "core/lineage.h"
-#include "core/stamp.h"
+#include "core/take-over.h"
 #include "core/verdict.h"
 
 #define GBE_MANIFEST_NAME "manifest.json"
@@ -53,7 +53,6 @@ typedef struct {
 	char *run;		  /* owner's run, or NULL */
 	guint64 sequence;
 	GbeLineage lineage;
-	char *previous; /* the owner's P at that time, or NULL */
 	GbeTrial trial; /* the owner's, at that time */
 	GbeGrade grade;
 	char *grade_reason; /* why bad, or NULL */

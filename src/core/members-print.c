@@ -2,7 +2,7 @@
 /* The writing half of members.h. */
 #include "core/members.h"
 #include "core/record.h"
-#include "core/stamp.h"
+#include "core/take-over.h"
 
 #include <string.h>
 

@@ -66,6 +66,7 @@ gbe_parts_read_lineage(GbeMembers *m, GbeLineage *lineage)
 
 	lineage->line = gbe_members_u64(m, "line", 0);
 	lineage->truncated = gbe_members_bool(m, "ancestors_forgotten") || first > 0;
+	lineage->at = gbe_members_u64(m, "line_at", 0);
 	if (len == 0)
 		return;
 	lineage->ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
@@ -128,6 +129,8 @@ gbe_parts_print_lineage(JsonObject *object, const GbeLineage *lineage)
 	gbe_json_set_known(object, "line", lineage->line != 0 ? (gint64)lineage->line : -1);
 	json_object_set_array_member(object, "ancestors", array);
 	json_object_set_boolean_member(object, "ancestors_forgotten", lineage->truncated);
+	if (lineage->at != 0)
+		json_object_set_int_member(object, "line_at", (gint64)lineage->at);
 }
 
 void

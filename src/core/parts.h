@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/members.h"
-#include "core/stamp.h"
+#include "core/take-over.h"
 
 /* Each sets what it reads, whatever was wrong: the caller throws all of it away then. */
 /* "deployment": {"id", "handle"}; with @needed, the id must be there. */

@@ -33,8 +33,8 @@ gbe_plan_free(GbePlan *plan)
 	g_ptr_array_unref(plan->actions);
 	g_free(plan->reason);
 	g_free(plan->request_failed);
-	gbe_stamp_free(plan->stamp);
-	gbe_run_record_free(plan->run);
+	gbe_take_over_free(plan->take_over);
+	gbe_take_over_free(plan->instead);
 	g_free(plan);
 }
 
@@ -69,7 +69,7 @@ gbe_plan_is_idle(const GbePlan *plan)
 		const GbeAction *action = plan->actions->pdata[i];
 
 		if (action->kind != GBE_ACTION_KEEP && action->kind != GBE_ACTION_HOLD &&
-		    action->kind != GBE_ACTION_STAMP)
+		    action->kind != GBE_ACTION_TAKE_OVER)
 			return FALSE;
 	}
 	return TRUE;
@@ -82,7 +82,7 @@ gbe_action_to_string(GbeActionKind kind)
 	    [GBE_ACTION_BACKUP] = "backup",	[GBE_ACTION_RESTORE] = "restore",
 	    [GBE_ACTION_DISPLACE] = "displace", [GBE_ACTION_FRESH] = "fresh",
 	    [GBE_ACTION_HOLD] = "hold",		[GBE_ACTION_GRADE] = "grade",
-	    [GBE_ACTION_DELETE] = "delete",	[GBE_ACTION_STAMP] = "stamp",
+	    [GBE_ACTION_DELETE] = "delete",	[GBE_ACTION_TAKE_OVER] = "stamp",
 	    [GBE_ACTION_KEEP] = "keep",
 	};
 
@@ -108,7 +108,7 @@ gbe_action_command(const GbeAction *action)
 	case GBE_ACTION_DISPLACE:
 	case GBE_ACTION_FRESH:
 	case GBE_ACTION_HOLD:
-	case GBE_ACTION_STAMP:
+	case GBE_ACTION_TAKE_OVER:
 	case GBE_ACTION_KEEP:
 	default:
 		return NULL;

@@ -11,14 +11,14 @@
 
 typedef enum {
 	GBE_ACTION_BACKUP,  /* of the live data, under ->name */
-	GBE_ACTION_RESTORE, /* ->name takes the data's place, carrying the plan's stamp */
+	GBE_ACTION_RESTORE, /* ->name takes the data's place, for the plan's take-over */
 	GBE_ACTION_DISPLACE, /* what the restore displaces becomes ->name: part of the same exchange */
-	GBE_ACTION_FRESH,    /* there is no data: recorded in the state alone */
+	GBE_ACTION_FRESH,    /* there is no data: the take-over is of none */
 	GBE_ACTION_HOLD,     /* etcd is not let go */
 	GBE_ACTION_GRADE,    /* ->name gets ->manifest's grade */
-	GBE_ACTION_DELETE, /* retention */
-	GBE_ACTION_STAMP,  /* the live data gets the plan's stamp; with ->forget, loses any */
-	GBE_ACTION_KEEP,   /* the data stays as it is: said so, nothing is done */
+	GBE_ACTION_DELETE,    /* retention */
+	GBE_ACTION_TAKE_OVER, /* of the live data, as the plan says */
+	GBE_ACTION_KEEP,      /* the data stays as it is: said so, nothing is done */
 } GbeActionKind;
 
 typedef enum {
@@ -32,7 +32,6 @@ typedef struct {
 	char *reason;
 	GbeOnFailure on_failure;
 	gboolean cow_only;     /* BACKUP: not where bytes would have to be copied */
-	gboolean forget;       /* STAMP */
 	gboolean keep_source;  /* RESTORE: it is P of a trial, whose base may come back to it */
 	GbeManifest *manifest; /* BACKUP, DISPLACE, GRADE: what the manifest is to say */
 } GbeAction;
@@ -43,13 +42,15 @@ typedef struct {
 	char *reason;	    /* of all of them */
 	GPtrArray *actions; /* of GbeAction */
 	gboolean hold;
-	gboolean again;		/* a restore was planned whose validation may change the decision */
+	gboolean again;		/* what is dropped makes way for another decision in this start */
 	gboolean drop_request;	/* the pending request is carried out or cannot be: forget it */
 	char *request_failed;	/* why it cannot be carried out; NULL */
-	GbeStamp *stamp;	/* what the data carries in the end; NULL: it is not stamped */
-	GbeRunRecord *run;	/* the record that goes with the stamp */
-	gboolean clear_closing; /* same run: the stamp stays but for its closing record */
-	guint64 last_sequence;	/* the largest that the plan gives out */
+	GbeTakeOver *take_over; /* D has the data from now on; NULL: nothing is recorded */
+	GbeTakeOver
+	    *instead; /* the same where the restore that is planned cannot be done; NULL: D cannot
+				 * use what is there, etcd is held back */
+	gboolean opened;       /* same run: etcd may write again, the closing record is over */
+	guint64 last_sequence; /* the largest that the plan gives out */
 } GbePlan;
 
 GbePlan *gbe_plan_new(void);

@@ -30,8 +30,8 @@ gbe_json_parse_object(const char *bytes, gsize size, const char *what, JsonObjec
 	return true;
 }
 
-char *
-gbe_json_print_object(JsonObject *object)
+static char *
+print(JsonObject *object, gboolean pretty)
 {
 	g_autoptr(JsonGenerator) generator = json_generator_new();
 	g_autoptr(JsonNode) root = json_node_new(JSON_NODE_OBJECT);
@@ -39,7 +39,7 @@ gbe_json_print_object(JsonObject *object)
 	g_auto(GStrv) parts = NULL;
 
 	json_node_set_object(root, object);
-	json_generator_set_pretty(generator, TRUE);
+	json_generator_set_pretty(generator, pretty);
 	json_generator_set_indent(generator, 2);
 	json_generator_set_root(generator, root);
 	text = json_generator_to_data(generator, NULL);
@@ -47,6 +47,18 @@ gbe_json_print_object(JsonObject *object)
 	parts = g_strsplit(text, "\x1f", -1);
 	escaped = g_strjoinv("\\u001f", parts);
 	return g_strconcat(escaped, "\n", NULL);
+}
+
+char *
+gbe_json_print_object(JsonObject *object)
+{
+	return print(object, TRUE);
+}
+
+char *
+gbe_json_print_line(JsonObject *object)
+{
+	return print(object, FALSE);
 }
 
 static JsonNode *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The small files of the state directory: request, intent, attempts, last operation, carried failure,
- * runs and the ids seen missing. JSON followed by a line "sha256 <hex of everything before it>\n",
+ * The small files of the state directory beside the ledger, e.g. the remembered configuration: JSON followed by a line "sha256 <hex of everything before it>\n",
  * so that half a file is told from a whole one. And the one strict way in for all JSON that the
  * program reads: size and depth are bounded before json-glib sees a byte, a duplicate key is an
  * error, NULs are an error.
@@ -21,6 +20,8 @@ bool gbe_json_parse_object(const char *bytes, gsize size, const char *what, Json
 			   GError **error) GBE_CHECKED;
 /* Pretty, two blanks, newline at the end. Newly allocated. */
 char *gbe_json_print_object(JsonObject *object);
+/* The same on one line. */
+char *gbe_json_print_line(JsonObject *object);
 
 /* Typed reads that never abort: @fallback where the member is absent or of another type. Strings are
  * borrowed from @object. u64 members are decimal numbers below 2^53, hex64 strings of 16 digits. */

@@ -5,8 +5,6 @@
 #include "core/members.h"
 #include "core/record.h"
 
-#define ATTEMPTS "attempts"
-
 static const char *const kind_words[] = {
     [GBE_REQUEST_NONE] = "none",
     [GBE_REQUEST_RESTORE] = "restore",
@@ -21,6 +19,7 @@ gbe_request_clear(GbeRequest *request)
 
 	g_free(request->name);
 	g_free(request->run);
+	g_free(request->text);
 	*request = none;
 }
 
@@ -62,8 +61,8 @@ gbe_request_from_json(JsonObject *object, GbeRequest *request, GError **error)
 	GbeMembers m = {object, "", NULL};
 	GbeRequest read = {0};
 
-	gbe_members_need(&m, "kind");
-	read.kind = kind_from_string(gbe_members_word(&m, "kind"));
+	gbe_members_need(&m, "request");
+	read.kind = kind_from_string(gbe_members_word(&m, "request"));
 	if (read.kind == GBE_REQUEST_RESTORE)
 		gbe_members_need(&m, "name");
 	read.name = gbe_members_string(&m, "name", &gbe_kind_backup);
@@ -74,6 +73,7 @@ gbe_request_from_json(JsonObject *object, GbeRequest *request, GError **error)
 		gbe_request_clear(&read);
 		return false;
 	}
+	read.text = g_strdup(GBE_NEXT_BOOT);
 	gbe_request_clear(request);
 	*request = read;
 	return true;
@@ -84,82 +84,11 @@ gbe_request_to_json(const GbeRequest *request)
 {
 	JsonObject *object = json_object_new();
 
-	gbe_json_keep_format(object);
-	gbe_json_set_string(object, "kind", kind_words[request->kind]);
+	gbe_json_set_string(object, "request", kind_words[request->kind]);
 	gbe_json_set_string(object, "name", request->name);
 	gbe_json_set_string(object, "run", request->run);
 	json_object_set_boolean_member(object, "force", request->force);
 	json_object_set_boolean_member(object, "from_cmdline", request->from_cmdline);
-	return object;
-}
-
-void
-gbe_attempt_free(GbeAttempt *attempt)
-{
-	if (attempt == NULL)
-		return;
-	g_free(attempt->backup);
-	g_free(attempt->deployment);
-	g_free(attempt);
-}
-
-/* NULL where it is not one. */
-static GbeAttempt *
-read_attempt(JsonNode *node)
-{
-	GbeAttempt *attempt = NULL;
-	JsonObject *element;
-	const char *backup, *deployment;
-	gint64 count;
-
-	if (!JSON_NODE_HOLDS_OBJECT(node))
-		return NULL;
-	element = json_node_get_object(node);
-	backup = gbe_json_string(element, "backup", NULL);
-	deployment = gbe_json_string(element, "deployment", NULL);
-	count = gbe_json_int(element, "count", -1);
-	if (backup == NULL || deployment == NULL || count < 0)
-		return NULL;
-	attempt = g_new0(GbeAttempt, 1);
-	attempt->backup = g_strdup(backup);
-	attempt->deployment = g_strdup(deployment);
-	attempt->count = (guint)MIN(count, G_MAXINT);
-	return attempt;
-}
-
-GPtrArray *
-gbe_attempts_from_json(JsonObject *object)
-{
-	GPtrArray *attempts = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_attempt_free);
-	JsonArray *array = gbe_json_array(object, ATTEMPTS);
-	guint len = array != NULL ? json_array_get_length(array) : 0;
-
-	for (guint i = 0; i < len; i++) {
-		GbeAttempt *attempt = read_attempt(json_array_get_element(array, i));
-
-		if (attempt != NULL)
-			g_ptr_array_add(attempts, attempt);
-	}
-	return attempts;
-}
-
-JsonObject *
-gbe_attempts_to_json(GPtrArray *attempts)
-{
-	JsonObject *object = json_object_new();
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < attempts->len; i++) {
-		const GbeAttempt *attempt = attempts->pdata[i];
-		JsonObject *element = json_object_new();
-
-		gbe_json_set_string(element, "backup", attempt->backup);
-		gbe_json_set_string(element, "deployment", attempt->deployment);
-		json_object_set_int_member(element, "count", attempt->count);
-		json_array_add_object_element(array, element);
-	}
-	gbe_json_keep_format(object);
-	json_object_set_array_member(object, ATTEMPTS, array);
 	return object;
 }
 
@@ -174,8 +103,6 @@ gbe_last_operation_clear(GbeLastOperation *last)
 	g_free(last->reason);
 	g_free(last->backup);
 	g_free(last->run);
-	g_free(last->rewound_from);
-	g_free(last->undo);
 	*last = none;
 }
 
@@ -191,8 +118,6 @@ gbe_last_operation_from_json(JsonObject *object, GbeLastOperation *last)
 	last->run = g_strdup(gbe_json_string(object, "run", NULL));
 	last->started = gbe_json_int(object, "started", 0);
 	last->duration_usec = gbe_json_int(object, "duration_usec", 0);
-	last->rewound_from = g_strdup(gbe_json_string(object, "rewound_from", NULL));
-	last->undo = g_strdup(gbe_json_string(object, "undo", NULL));
 }
 
 JsonObject *
@@ -200,7 +125,6 @@ gbe_last_operation_to_json(const GbeLastOperation *last)
 {
 	JsonObject *object = json_object_new();
 
-	gbe_json_keep_format(object);
 	gbe_json_set_string(object, "operation", last->operation);
 	gbe_json_set_string(object, "result", last->result);
 	gbe_json_set_string(object, "rule", last->rule);
@@ -209,7 +133,5 @@ gbe_last_operation_to_json(const GbeLastOperation *last)
 	gbe_json_set_string(object, "run", last->run);
 	json_object_set_int_member(object, "started", last->started);
 	json_object_set_int_member(object, "duration_usec", last->duration_usec);
-	gbe_json_set_string(object, "rewound_from", last->rewound_from);
-	gbe_json_set_string(object, "undo", last->undo);
 	return object;
 }

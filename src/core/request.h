@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a person asked the next start to do, and the small counters and notes of the state that need
- * a text form: request, attempts, last operation, carried failure. All sealed records.
+ * What a person asked the next start to do, and what was done last: records of the ledger.
  */
 #pragma once
 
@@ -24,25 +23,20 @@ typedef struct {
 	char *run;  /* in which it was asked: due in a later one */
 	gboolean force;
 	gboolean from_cmdline; /* greenboot-etcd.restore= on the kernel command line */
+	char *text;	       /* GBE_NEXT_BOOT, or the command line's argument; NULL: by hand */
 } GbeRequest;
+
+/* How a request was asked for. */
+#define GBE_NEXT_BOOT "--next-boot"
+#define GBE_CMDLINE_RESTORE "greenboot-etcd.restore="
+#define GBE_CMDLINE_RD_RESTORE "rd." GBE_CMDLINE_RESTORE
 
 void gbe_request_clear(GbeRequest *request);
 /* "NAME", "last-good", "undo"; GBE_ERROR_USAGE on anything else. */
 bool gbe_request_parse_target(const char *text, GbeRequest *request, GError **error) GBE_CHECKED;
+/* {request, name, run, force, from_cmdline}: a record has "kind" already. */
 bool gbe_request_from_json(JsonObject *object, GbeRequest *request, GError **error) GBE_CHECKED;
 JsonObject *gbe_request_to_json(const GbeRequest *request);
-
-/* How often a backup was restored for a deployment without a green run since: at most 3. */
-#define GBE_ATTEMPTS_MAX 3
-typedef struct {
-	char *backup;
-	char *deployment;
-	guint count;
-} GbeAttempt;
-void gbe_attempt_free(GbeAttempt *attempt);
-/* Arrays of GbeAttempt with free func. Unreadable members are skipped. */
-GPtrArray *gbe_attempts_from_json(JsonObject *object);
-JsonObject *gbe_attempts_to_json(GPtrArray *attempts);
 
 /* What was done last, for status. */
 typedef struct {
@@ -54,8 +48,6 @@ typedef struct {
 	char *run;
 	gint64 started; /* seconds since the epoch */
 	gint64 duration_usec;
-	char *rewound_from; /* last restore: the revision or name that was displaced; NULL */
-	char *undo;	    /* name of the tree that the last restore displaced; NULL */
 } GbeLastOperation;
 void gbe_last_operation_clear(GbeLastOperation *last);
 void gbe_last_operation_from_json(JsonObject *object, GbeLastOperation *last);

@@ -80,17 +80,14 @@ of_a_listed_one(const Retention *r, const GbeManifest *backup)
 	return FALSE;
 }
 
-/* P, and the P that P's owner had, and so on. Bounded: a chain cannot be longer than the store. */
+/* The whole chain of bases of a take-over. */
 static void
-keep_previous(Retention *r, const char *name)
+keep_chain(Retention *r, const GbeTakeOver *take_over)
 {
-	for (guint i = 0; name != NULL && i <= r->facts->backups->len; i++) {
-		const GbeManifest *backup = gbe_facts_backup(r->facts, name);
+	for (guint i = 0; i < take_over->chain->len; i++) {
+		const GbeLink *link = take_over->chain->pdata[i];
 
-		if (backup == NULL)
-			return;
-		keep(r, backup);
-		name = backup->trial.on == GBE_NO ? NULL : backup->previous;
+		keep(r, gbe_facts_backup_of(r->facts, &link->backup));
 	}
 }
 
@@ -99,7 +96,7 @@ keep_asked_for(Retention *r)
 {
 	const GbeFacts *facts = r->facts;
 	const GbeManifest *set_aside = NULL;
-	const GbeManifest *undo = gbe_facts_backup(facts, facts->undo);
+	const GbeManifest *undo = gbe_facts_backup_of(facts, &facts->undo);
 
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
@@ -116,46 +113,45 @@ keep_asked_for(Retention *r)
 	keep(r, gbe_situation_request(facts));
 }
 
+/* What the newest take-over of a deployment may come back to. */
+static void
+keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
+{
+	const GbeFacts *facts = r->facts;
+	const GbeRunRecord *run = gbe_facts_run(facts, take_over->sequence);
+	const GbeManifest *left;
+
+	/* Unknown is no for a restore, and yes for what a restore might need. */
+	if ((run == NULL || run->trial != GBE_NO) &&
+	    !gbe_situation_was_green(facts, &take_over->deployment))
+		keep_chain(r, take_over);
+	if (take_over->closing.present)
+		keep(r, gbe_facts_backup_of(facts, &take_over->closing.backup));
+	left = run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
+	if (left != NULL && left->grade != GBE_GRADE_BAD)
+		keep(r, left);
+}
+
 static void
 keep_for_trials(Retention *r)
 {
-	const GbeFacts *facts = r->facts;
-	const GbeStamp *stamps[] = {facts->stamp, facts->copy};
+	const GPtrArray *all = r->facts->take_overs;
 
-	for (guint i = 0; i < G_N_ELEMENTS(stamps); i++) {
-		const GbeStamp *stamp = stamps[i];
+	if (r->facts->owner != NULL)
+		keep_for_take_over(r, r->facts->owner);
+	if (all->len > 0)
+		keep_for_take_over(r, all->pdata[all->len - 1]);
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
 
-		if (stamp == NULL)
-			continue;
-		/* Unknown is no for a restore, and yes for what a restore might need. */
-		if (stamp->trial.on != GBE_NO &&
-		    !gbe_situation_was_green(facts, &stamp->deployment))
-			keep_previous(r, stamp->previous);
-		if (stamp->closing.present)
-			keep(r, gbe_facts_backup(facts, stamp->closing.backup));
-	}
-}
+		for (guint k = all->len; k > 0; k--) {
+			const GbeTakeOver *take_over = all->pdata[k - 1];
 
-/* P of a listed deployment on trial, as the newest of its backups names it. One that is on its way out
- * itself names nothing: what it needed would go at the next look, and a plan that is carried out
- * leaves nothing to do. */
-static void
-keep_for_listed_trials(Retention *r)
-{
-	const GbeFacts *facts = r->facts;
-
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (gbe_situation_trial_of(facts, &listed->ref) != GBE_YES)
-			continue;
-		for (guint k = 0; k < r->sorted->len; k++) {
-			const GbeManifest *backup = r->sorted->pdata[k];
-
-			if (kept(r, backup) && is_of(r, backup, &listed->ref)) {
-				keep_previous(r, backup->previous);
-				break;
-			}
+			if (!gbe_situation_is_of(r->facts, &take_over->deployment,
+						 take_over->sequence, &listed->ref))
+				continue;
+			keep_for_take_over(r, take_over);
+			break;
 		}
 	}
 }
@@ -329,12 +325,9 @@ retention_done(Retention *r)
 	g_ptr_array_unref(r->sorted);
 }
 
-/* Whose deployments are known. */
 static void
 keep_for_the_system(Retention *r)
 {
-	guint size;
-
 	keep_for_trials(r);
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
@@ -342,11 +335,6 @@ keep_for_the_system(Retention *r)
 		keep_for_deployment(r, &listed->ref);
 	}
 	keep_bad(r);
-	/* What one of them keeps may be another one's newest. */
-	do {
-		size = g_hash_table_size(r->kept);
-		keep_for_listed_trials(r);
-	} while (g_hash_table_size(r->kept) != size);
 	keep_floors(r, FALSE);
 	keep_floors(r, TRUE);
 }

@@ -4,7 +4,7 @@
 static GbeRuling
 ruling(GbeRule rule, const char *why)
 {
-	return (GbeRuling){.rule = rule, .why = why, .stamp = TRUE};
+	return (GbeRuling){.rule = rule, .why = why, .take_over = TRUE};
 }
 
 static GbeRuling
@@ -44,30 +44,32 @@ go_on(GbeRule rule, const char *why)
 static gboolean
 hands_off(const GbeSituation *s, GbeRuling *r)
 {
+	gboolean known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
+
 	if (s->data == GBE_UNKNOWN) {
 		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
-		return TRUE;
-	}
-	if (s->data_open == GBE_YES) {
-		*r = nothing(GBE_RULE_0, "somebody has the data open");
-		return TRUE;
-	}
-	if (s->data_open == GBE_UNKNOWN) {
-		*r = nothing(GBE_RULE_0, "it cannot be told whether somebody has the data open");
-		return TRUE;
-	}
-	if (s->skip) {
+	} else if (s->data_open != GBE_NO) {
+		*r = nothing(GBE_RULE_0,
+			     s->data_open == GBE_YES
+				 ? "somebody has the data open"
+				 : "it cannot be told whether somebody has the data open");
+		if (s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known &&
+		    !s->skip)
+			*r = hold(GBE_RULE_0, GBE_HOLD_OPEN,
+				  "somebody has the data open, and another deployment had it last");
+	} else if (s->skip) {
 		*r = nothing(GBE_RULE_SKIP, "the kernel command line has greenboot-etcd.skip");
-		r->forget = TRUE;
-		return TRUE;
-	}
-	if (s->ostree == GBE_UNKNOWN || (s->ostree == GBE_YES && !s->booted_known)) {
+		r->take_over = s->ostree == GBE_YES && s->booted_known && s->same_run != GBE_YES &&
+			       s->data == GBE_YES;
+		r->upgrade = s->owner != GBE_OWNER_SAME;
+	} else if (!known) {
 		*r = nothing(GBE_RULE_0, "the booted deployment cannot be told");
 		if (s->data == GBE_YES)
 			r->backup = GBE_BACKUP_CLONED;
-		return TRUE;
+	} else {
+		return FALSE;
 	}
-	return FALSE;
+	return TRUE;
 }
 
 /* A member must not forget what it has promised to the others. */
@@ -77,19 +79,33 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 
 /* The three returns that restore, each with what must hold; shared with rule 3. */
 
+/* The owner is a trial that was judged and is not green, and it used the data shortly. */
+static gboolean
+failed(const GbeSituation *s)
+{
+	return s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
+	       s->used_within == GBE_YES;
+}
+
 static gboolean
 retries_trial(const GbeSituation *s)
 {
-	return s->owner == GBE_OWNER_SAME && s->trial == GBE_YES && s->same_run == GBE_NO &&
-	       s->judged && s->verdict != GBE_VERDICT_GREEN && s->used_within == GBE_YES &&
-	       (s->previous == GBE_PREVIOUS_OWNED || s->previous == GBE_PREVIOUS_ADOPTED) &&
-	       s->previous_valid && s->retry_trial && s->one_voter && !s->requested;
+	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed(s) &&
+	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
+}
+
+static GbeRuling
+retry(void)
+{
+	return move(GBE_RULE_9, GBE_DATA_BASE, GBE_DISPLACED_BAD,
+		    "a failed trial is tried again from the data before it");
 }
 
 static gboolean
 update_failed(const GbeSituation *s)
 {
-	return s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES && s->ran == GBE_YES;
+	return s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES &&
+	       (s->in_chain || (s->ran == GBE_YES && s->own_trial == GBE_NO));
 }
 
 static gboolean
@@ -99,42 +115,30 @@ returns(const GbeSituation *s)
 	       s->own_trial != GBE_YES;
 }
 
-/* 10a: the update failed and its base came back. */
+/* 10a: the update failed and an older system came back. */
 static GbeRuling
 after_failed_update(const GbeSituation *s)
 {
 	static const char why[] = "the update failed and its base came back";
+	static const char older[] = "the update failed and an older system came back";
 	GbeRuling r;
 
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
 		return go_on(GBE_RULE_10A,
 			     "the update failed and its base came back; on-rollback=never");
-	if (s->requested)
-		return go_on(GBE_RULE_10A,
-			     "the base of the update goes on with what was requested");
 	if (!s->one_voter)
 		return go_on(GBE_RULE_10A, "the update failed, but this is " MEMBER);
-	if (s->last_pass)
-		return go_on(GBE_RULE_10A, why);
-	switch (s->previous) {
-	case GBE_PREVIOUS_OWNED:
-		r = move(GBE_RULE_10A, GBE_DATA_PREVIOUS, GBE_DISPLACED_BAD, why);
+	if (s->in_chain && s->chain_own != GBE_BASE_NONE)
+		return move(GBE_RULE_10A, GBE_DATA_CHAIN_OWN, GBE_DISPLACED_BAD, why);
+	if (!s->in_chain && s->chain_end != GBE_BASE_NONE) {
+		r = move(GBE_RULE_10A, GBE_DATA_CHAIN_END, GBE_DISPLACED_BAD, older);
 		r.again = TRUE;
 		return r;
-	case GBE_PREVIOUS_ADOPTED:
-		r = move(GBE_RULE_10A, GBE_DATA_PREVIOUS, GBE_DISPLACED_BAD, why);
-		r.upgrade = TRUE;
-		return r;
-	case GBE_PREVIOUS_REJECTED:
-		if (s->candidate)
-			return move(GBE_RULE_10A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD,
-				    "the update failed and the backup before it is not sound");
-		return go_on(GBE_RULE_10A, "the update failed and no backup before it is sound");
-	case GBE_PREVIOUS_NONE:
-	default:
-		return go_on(GBE_RULE_10A,
-			     "the update failed and there is no backup from before it");
 	}
+	if (s->candidate)
+		return move(GBE_RULE_10A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD,
+			    "the update failed and the backup before it cannot be used");
+	return go_on(GBE_RULE_10A, "the update failed and there is no backup from before it");
 }
 
 /* 10b: a return to a deployment that had been green. */
@@ -143,8 +147,6 @@ after_return(const GbeSituation *s)
 {
 	gboolean cannot_go_on = s->usable == GBE_NO || s->contains == GBE_NO;
 
-	if (s->requested)
-		return go_on(GBE_RULE_10B, "the deployment goes on with what was requested");
 	if (s->same_commit && s->verdict == GBE_VERDICT_GREEN)
 		return go_on(GBE_RULE_10B, "the same commit, and its data is green");
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
@@ -157,7 +159,7 @@ after_return(const GbeSituation *s)
 	if (s->on_rollback == GBE_ROLLBACK_RESTORE && s->deliberate == GBE_YES)
 		return move(GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
 			    "a deliberate rollback: the default boot entry was moved");
-	if (cannot_go_on && s->usable == GBE_NO)
+	if (s->usable == GBE_NO && s->usable_candidate)
 		return move(GBE_RULE_10B, GBE_DATA_USABLE, GBE_DISPLACED_AS_GRADED,
 			    "a return to an older deployment whose etcd cannot read the data");
 	if (cannot_go_on)
@@ -182,24 +184,21 @@ static GbeRuling
 other_owner(const GbeSituation *s)
 {
 	GbeRuling r;
-	gboolean failed_below;
 
-	if (update_failed(s))
-		return after_failed_update(s);
 	if (returns(s))
 		return after_return(s);
-	failed_below = s->trial == GBE_YES && s->ran == GBE_NO && s->judged &&
-		       s->verdict != GBE_VERDICT_GREEN && s->used_within == GBE_YES &&
-		       s->previous == GBE_PREVIOUS_OWNED && s->previous_valid && !s->requested &&
-		       s->one_voter;
-	if (failed_below && s->on_failed == GBE_FAILED_REFUSE)
-		return hold(GBE_RULE_12, GBE_HOLD_FAILED,
+	if (failed(s) && s->own_trial == GBE_YES && s->unwound != GBE_BASE_NONE && s->one_voter) {
+		if (s->on_failed == GBE_FAILED_REFUSE)
+			return hold(
+			    GBE_RULE_12, GBE_HOLD_FAILED,
 			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
-	if (failed_below && s->on_failed == GBE_FAILED_LAST_GOOD && !s->last_pass) {
-		r = move(GBE_RULE_12, GBE_DATA_PREVIOUS, GBE_DISPLACED_BAD,
-			 "an update on top of a failed one starts from the data before that");
-		r.again = TRUE;
-		return r;
+		if (s->on_failed == GBE_FAILED_LAST_GOOD) {
+			r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
+				 "an update on top of a failed one starts from the data before "
+				 "that");
+			r.upgrade = TRUE;
+			return r;
+		}
 	}
 	return upgrade(s, GBE_RULE_11, "an upgrade");
 }
@@ -217,14 +216,12 @@ static GbeRuling
 corrupt(const GbeSituation *s)
 {
 	static const char why[] = "the data has a fault that etcd does not survive";
-	gboolean previous = s->previous_valid && (s->previous == GBE_PREVIOUS_OWNED ||
-						  s->previous == GBE_PREVIOUS_ADOPTED);
 
 	if (s->on_corrupt == GBE_CORRUPT_REFUSE)
 		return hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);
-	if (s->on_corrupt == GBE_CORRUPT_RESTORE && s->one_voter && !s->requested) {
-		if (s->trial == GBE_YES && previous)
-			return move(GBE_RULE_5A, GBE_DATA_PREVIOUS, GBE_DISPLACED_BAD, why);
+	if (s->on_corrupt == GBE_CORRUPT_RESTORE && s->one_voter) {
+		if (s->trial == GBE_YES && s->base == GBE_BASE_VALID)
+			return move(GBE_RULE_5A, GBE_DATA_BASE, GBE_DISPLACED_BAD, why);
 		if (s->candidate)
 			return move(GBE_RULE_5A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD, why);
 	}
@@ -232,29 +229,27 @@ corrupt(const GbeSituation *s)
 }
 
 static GbeRuling
+same_run(const GbeSituation *s)
+{
+	if (s->service_failed && s->sound == GBE_NO)
+		return corrupt(s);
+	if (s->higher_minor)
+		return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
+	return ruling(GBE_RULE_5, "etcd was started again in the same run");
+}
+
+static GbeRuling
 same_owner(const GbeSituation *s)
 {
-	GbeRuling r;
+	const char *why = "the last run was not found healthy and green";
 
-	if (s->same_run == GBE_YES) {
-		if (s->higher_minor)
-			return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
-		return ruling(GBE_RULE_5, "etcd was started again in the same run");
-	}
 	if (s->sound == GBE_NO)
 		return corrupt(s);
 	if (s->verdict == GBE_VERDICT_GREEN && s->healthy)
-		return plain_reboot(s, GBE_RULE_6, "the last run was green and etcd healthy");
-	if (s->trial != GBE_YES && s->verdict == GBE_VERDICT_RED)
-		return plain_reboot(s, GBE_RULE_8,
-				    "the last run was red, and that does not prove "
-				    "that the data is at fault");
-	if (retries_trial(s)) {
-		r = move(GBE_RULE_9, GBE_DATA_PREVIOUS, GBE_DISPLACED_BAD,
-			 "a failed trial is tried again from the data before it");
-		return r;
-	}
-	return plain_reboot(s, GBE_RULE_7, "the last run was not found healthy and green");
+		why = "the last run was green and etcd healthy";
+	else if (s->trial != GBE_YES && s->verdict == GBE_VERDICT_RED)
+		why = "the last run was red, and that does not prove that the data is at fault";
+	return plain_reboot(s, GBE_RULE_6, why);
 }
 
 static GbeRuling
@@ -270,8 +265,7 @@ no_data(const GbeSituation *s)
 	else if (returns(s))
 		r = after_return(s);
 	else if (retries_trial(s))
-		r = move(GBE_RULE_9, GBE_DATA_PREVIOUS, GBE_DISPLACED_BAD,
-			 "a failed trial is tried again from the data before it");
+		r = retry();
 	if (r.move != GBE_DATA_KEEP)
 		return r;
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
@@ -296,10 +290,62 @@ adopt(const GbeSituation *s, gboolean foreign, const char *why)
 static GbeRuling
 written_by_others(const GbeSituation *s)
 {
-	if (s->closing_back && s->one_voter && s->on_rollback != GBE_ROLLBACK_NEVER)
+	if (s->owner == GBE_OWNER_SAME && s->closing_back && s->one_voter &&
+	    s->on_rollback != GBE_ROLLBACK_NEVER)
 		return move(GBE_RULE_13, GBE_DATA_CLOSING, GBE_DISPLACED_ADOPTED,
 			    "an update without this program came and went");
 	return adopt(s, TRUE, "somebody without this program has written the data");
+}
+
+/* What 10a is about to put in the data's place, as if its owner were O: D's own state is D's, unless a person
+ * went back to an older one of it under the update that failed. */
+static GbeRuling
+once_more(const GbeSituation *s)
+{
+	if (s->owner == GBE_OWNER_SAME && s->contains != GBE_NO)
+		return plain_reboot(s, GBE_RULE_6, "its own state goes on");
+	return after_return(s);
+}
+
+/* Everything but requests. */
+static GbeRuling
+decide(const GbeSituation *s)
+{
+	if (s->last_pass)
+		return once_more(s);
+	if (s->data == GBE_NO)
+		return no_data(s);
+	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
+		return same_run(s);
+	if (retries_trial(s))
+		return retry();
+	if (update_failed(s))
+		return after_failed_update(s);
+	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
+		return written_by_others(s);
+	if (s->owner == GBE_OWNER_UNKNOWN)
+		return adopt(s, FALSE, "nobody knows whose data this is");
+	return s->owner == GBE_OWNER_SAME ? same_owner(s) : other_owner(s);
+}
+
+/* What a request displaces is kept as it would have been without the request. */
+static GbeRuling
+requested(const GbeSituation *s)
+{
+	GbeRuling r = move(GBE_RULE_2, GBE_DATA_REQUESTED, GBE_DISPLACED_AS_GRADED,
+			   "a restore was requested");
+	GbeRuling without;
+
+	if (s->ostree == GBE_NO)
+		return r;
+	without = decide(s);
+	if (without.move == GBE_DATA_BASE || without.rule == GBE_RULE_10A ||
+	    without.rule == GBE_RULE_12)
+		r.displaced = GBE_DISPLACED_BAD;
+	else if (without.adopt || without.rule == GBE_RULE_13)
+		r.displaced = GBE_DISPLACED_ADOPTED;
+	r.upgrade = s->owner != GBE_OWNER_SAME;
+	return r;
 }
 
 void
@@ -307,24 +353,12 @@ gbe_rules_apply(const GbeSituation *s, GbeRuling *ret_ruling)
 {
 	if (hands_off(s, ret_ruling))
 		return;
-	if (s->request == GBE_REQUEST_IS_READY) {
-		*ret_ruling = move(GBE_RULE_2, GBE_DATA_REQUESTED, GBE_DISPLACED_SET_ASIDE,
-				   "a restore was requested");
-		ret_ruling->again = TRUE;
-	} else if (s->ostree == GBE_NO) {
+	if (s->request == GBE_REQUEST_IS_READY)
+		*ret_ruling = requested(s);
+	else if (s->ostree == GBE_NO)
 		*ret_ruling = nothing(GBE_RULE_1, "this is not an ostree system");
-	} else if (s->data == GBE_NO) {
-		*ret_ruling = no_data(s);
-	} else if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS &&
-		   !s->requested) {
-		*ret_ruling = written_by_others(s);
-	} else if (s->owner == GBE_OWNER_UNKNOWN) {
-		*ret_ruling = adopt(s, FALSE, "nobody knows whose data this is");
-	} else if (s->owner == GBE_OWNER_SAME) {
-		*ret_ruling = same_owner(s);
-	} else {
-		*ret_ruling = other_owner(s);
-	}
+	else
+		*ret_ruling = decide(s);
 }
 
 gboolean
@@ -332,10 +366,13 @@ gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 {
 	static const char why[] = "this deployment's etcd cannot read the data";
 
-	if (!ruling->stamp || ruling->move == GBE_DATA_FRESH || s->usable != GBE_NO)
+	/* What a person asked for was looked at when it was asked. */
+	if (!ruling->take_over || ruling->rule == GBE_RULE_2 || ruling->rule == GBE_RULE_SKIP ||
+	    ruling->move == GBE_DATA_FRESH || s->usable != GBE_NO ||
+	    (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES))
 		return FALSE;
-	if (s->usable_candidate && s->one_voter && !s->requested &&
-	    s->on_rollback != GBE_ROLLBACK_NEVER) {
+	if (s->usable_candidate && s->one_voter && s->owner == GBE_OWNER_OTHER &&
+	    ruling->rule != GBE_RULE_4 && s->on_rollback != GBE_ROLLBACK_NEVER) {
 		ruling->move = GBE_DATA_USABLE;
 		ruling->displaced = GBE_DISPLACED_AS_GRADED;
 		ruling->backup = GBE_BACKUP_NONE;
@@ -352,12 +389,12 @@ const char *
 gbe_rule_to_string(GbeRule rule)
 {
 	static const char *const names[] = {
-	    [GBE_RULE_0] = "0",	    [GBE_RULE_1] = "1",	  [GBE_RULE_2] = "2",
-	    [GBE_RULE_3] = "3",	    [GBE_RULE_4] = "4",	  [GBE_RULE_5] = "5",
-	    [GBE_RULE_5A] = "5a",   [GBE_RULE_6] = "6",	  [GBE_RULE_7] = "7",
-	    [GBE_RULE_8] = "8",	    [GBE_RULE_9] = "9",	  [GBE_RULE_10A] = "10a",
-	    [GBE_RULE_10B] = "10b", [GBE_RULE_11] = "11", [GBE_RULE_12] = "12",
-	    [GBE_RULE_13] = "13",   [GBE_RULE_14] = "14", [GBE_RULE_SKIP] = "skip",
+	    [GBE_RULE_0] = "0",	      [GBE_RULE_1] = "1",     [GBE_RULE_2] = "2",
+	    [GBE_RULE_3] = "3",	      [GBE_RULE_4] = "4",     [GBE_RULE_5] = "5",
+	    [GBE_RULE_5A] = "5a",     [GBE_RULE_6] = "6",     [GBE_RULE_9] = "9",
+	    [GBE_RULE_10A] = "10a",   [GBE_RULE_10B] = "10b", [GBE_RULE_11] = "11",
+	    [GBE_RULE_12] = "12",     [GBE_RULE_13] = "13",   [GBE_RULE_14] = "14",
+	    [GBE_RULE_SKIP] = "skip",
 	};
 
 	return (guint)rule < G_N_ELEMENTS(names) ? names[rule] : "?";

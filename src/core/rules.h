@@ -16,8 +16,6 @@ typedef enum {
 	GBE_RULE_5,
 	GBE_RULE_5A,
 	GBE_RULE_6,
-	GBE_RULE_7,
-	GBE_RULE_8,
 	GBE_RULE_9,
 	GBE_RULE_10A,
 	GBE_RULE_10B,
@@ -31,7 +29,10 @@ typedef enum {
 /* What happens to the data. */
 typedef enum {
 	GBE_DATA_KEEP,
-	GBE_DATA_PREVIOUS,  /* P(O) takes its place */
+	GBE_DATA_BASE,	    /* P(O) takes its place */
+	GBE_DATA_CHAIN_OWN, /* what D left, as the chain of bases names it */
+	GBE_DATA_CHAIN_END, /* the chain's last backup */
+	GBE_DATA_UNWOUND,   /* the newest state in the chain whose owner is no failed trial */
 	GBE_DATA_CANDIDATE, /* D's newest candidate */
 	GBE_DATA_USABLE,    /* D's newest candidate that its etcd can read */
 	GBE_DATA_CLOSING,   /* the closing backup */
@@ -57,6 +58,7 @@ typedef enum {
 
 typedef enum {
 	GBE_HOLD_NO,
+	GBE_HOLD_OPEN,	   /* somebody has the data open, and it is another deployment's */
 	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
 	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
 	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
@@ -68,15 +70,15 @@ typedef struct {
 	GbeDataMove move;
 	GbeDisplaced displaced; /* where the move displaces something */
 	GbeBackupWish backup;
-	gboolean adopt;	  /* the backup is adopted-<sequence>, not the owner's */
-	gboolean upgrade; /* D takes the data over: a new trial unless it was green before */
-	gboolean again;	  /* one more pass, on what the move puts in place */
-	gboolean stamp;
-	gboolean forget; /* the owner is forgotten: the next boot uses rule 4 */
+	gboolean adopt;	    /* the backup is adopted-<sequence>, not the owner's */
+	gboolean upgrade;   /* D takes the data over: a new trial unless it was green before */
+	gboolean again;	    /* one more pass, on what the move puts in place */
+	gboolean take_over; /* it is recorded that D has the data */
 	GbeHold hold;
 	const char *why; /* static, one sentence without a full stop */
 } GbeRuling;
 
+/* Rule 2 displaces the data as the rule that it takes the place of would have. */
 void gbe_rules_apply(const GbeSituation *situation, GbeRuling *ret_ruling);
 /* The gate, rule 14: @usable is of the data that D would get by now. True when it changed @ruling. */
 gboolean gbe_rules_gate(const GbeSituation *situation, GbeRuling *ruling);

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * runs/<sequence>.<none|judging|green|red> in the state: one file for each stamp, made before it. The
- * verdict is in the name, so that giving it is one rename; the content (sealed) says whose run it was
- * and what etcd's health was. Also the ids that were seen missing from ostree's list.
+ * What became of a take-over: the verdict on its run, etcd's health, and the state in which it left the
+ * data. One for each take-over of the ledger, by its sequence, folded from the records that came after it.
+ * Also the deployment ids that were seen missing from ostree's list.
  */
 #pragma once
 
-#include "core/deployment.h"
-#include "core/tri.h"
+#include "core/take-over.h"
 #include "core/verdict.h"
-
-#include <json-glib/json-glib.h>
 
 typedef struct {
 	guint64 sequence;
@@ -24,30 +21,28 @@ typedef struct {
 	char *etcd_version; /* as etcd said it over its API; NULL */
 	gint64 revision;    /* as seen live by green; -1 */
 	char *member_id, *cluster_id;
-	guint voters;	     /* as seen live; 0 unknown */
-	JsonObject *unknown; /* as read: foreign keys survive; NULL: new */
+	guint voters;	   /* as seen live; 0 unknown */
+	gboolean ended;	   /* its prerun came to its end: etcd may have had the data */
+	GbeBackupRef left; /* the backup that is equal to the data as this run left it, or none */
 } GbeRunRecord;
 
-/* A deployment id that state knew was absent from ostree's list once: records of it up to that
- * sequence are of another deployment, one without a past today. */
+/* A deployment id that ostree's list lacked once: records of it up to that sequence are of another
+ * deployment, one without a past today. Counts where handles cannot be compared. */
 typedef struct {
 	char *id;
 	guint64 sequence;
 } GbeGone;
 
 GbeRunRecord *gbe_run_record_new(void);
+/* Of a take-over that nobody has judged yet. */
+GbeRunRecord *gbe_run_record_of(const GbeTakeOver *take_over);
 void gbe_run_record_free(GbeRunRecord *record);
 GbeRunRecord *gbe_run_record_copy(const GbeRunRecord *record);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeRunRecord, gbe_run_record_free)
-/* "00000000000000000042.green": 20 digits, so that names sort as numbers do. */
-char *gbe_run_record_name(guint64 sequence, GbeVerdict verdict);
-bool gbe_run_record_name_parse(const char *name, guint64 *ret_sequence, GbeVerdict *ret_verdict);
-/* Sequence and verdict come from the name. */
-bool gbe_run_record_from_json(JsonObject *object, GbeRunRecord **ret_record,
-			      GError **error) GBE_CHECKED;
-JsonObject *gbe_run_record_to_json(const GbeRunRecord *record);
+
+/* The record of a verdict: what was found out about the run by now. Reading changes only what the record
+ * says; false: it cannot be read, and nothing is changed. */
+JsonObject *gbe_verdict_to_json(const GbeRunRecord *record);
+bool gbe_verdict_from_json(JsonObject *object, GbeRunRecord *record, GError **error) GBE_CHECKED;
 
 void gbe_gone_free(GbeGone *gone);
-/* Arrays of GbeGone with free func. Unreadable members are skipped. */
-GPtrArray *gbe_gone_from_json(JsonObject *object);
-JsonObject *gbe_gone_to_json(GPtrArray *gone);

@@ -6,12 +6,12 @@
 static gboolean
 settled(const GbeFacts *facts)
 {
-	const GbeStamp *stamp = gbe_situation_stamp(facts);
+	const GbeTakeOver *owner = facts->owner;
 	GbeView view;
 
 	if (facts->judges == GBE_NO)
 		return TRUE;
-	if (stamp == NULL || facts->run == NULL || g_strcmp0(stamp->run, facts->run) != 0)
+	if (owner == NULL || facts->run == NULL || g_strcmp0(owner->run, facts->run) != 0)
 		return FALSE;
 	gbe_view_live(facts, &view);
 	return view.verdict == GBE_VERDICT_GREEN;

@@ -10,19 +10,6 @@ gbe_situation_rejected(const GbeFacts *facts, const char *name)
 	return facts->rejected != NULL && g_hash_table_contains(facts->rejected, name);
 }
 
-gboolean
-gbe_situation_exhausted(const GbeFacts *facts, const char *name)
-{
-	for (guint i = 0; i < facts->attempts->len; i++) {
-		const GbeAttempt *attempt = facts->attempts->pdata[i];
-
-		if (attempt->count >= GBE_ATTEMPTS_MAX && g_str_equal(attempt->backup, name) &&
-		    g_strcmp0(attempt->deployment, facts->booted.id) == 0)
-			return TRUE;
-	}
-	return FALSE;
-}
-
 /* Could this be put in place of the data at all? Its grade is another question. */
 gboolean
 gbe_situation_restorable(const GbeFacts *facts, const GbeManifest *backup)
@@ -40,6 +27,12 @@ gbe_situation_backup_usable(const GbeFacts *facts, const GbeManifest *backup)
 	    gbe_version_above(gbe_version_parse(gbe_manifest_needs(backup)), facts->etcd_version);
 
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : gbe_tri(above == GBE_NO);
+}
+
+guint64
+gbe_situation_place(const GbeManifest *backup)
+{
+	return backup->lineage.at != 0 ? backup->lineage.at : backup->sequence;
 }
 
 static gboolean
@@ -62,24 +55,31 @@ is_of_a_trial(const GbeManifest *backup)
 	       backup->grade != GBE_GRADE_GOOD;
 }
 
+static gboolean
+may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, gboolean usable)
+{
+	return backup->grade != GBE_GRADE_BAD && gbe_situation_restorable(facts, backup) &&
+	       !gbe_situation_rejected(facts, backup->name) &&
+	       (!usable || gbe_situation_backup_usable(facts, backup) != GBE_NO);
+}
+
 const GbeManifest *
 gbe_situation_candidate(const GbeFacts *facts, gboolean usable)
 {
-	const GbeManifest *best = NULL;
+	/* Whoever took it, and whatever for. */
+	const GbeManifest *best = gbe_situation_left(facts, &facts->booted);
 
+	if (best != NULL && may_be_candidate(facts, best, usable))
+		return best;
+	best = NULL;
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		if (backup->grade == GBE_GRADE_BAD || backup->set_aside || is_of_a_trial(backup) ||
-		    !gbe_situation_restorable(facts, backup) ||
-		    gbe_situation_rejected(facts, backup->name) ||
-		    gbe_situation_exhausted(facts, backup->name) ||
-		    !gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
-					 &facts->booted))
-			continue;
-		if (usable && gbe_situation_backup_usable(facts, backup) == GBE_NO)
-			continue;
-		if (best == NULL || better(backup, best))
+		if (!backup->set_aside && !is_of_a_trial(backup) &&
+		    may_be_candidate(facts, backup, usable) &&
+		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
+					&facts->booted) &&
+		    (best == NULL || better(backup, best)))
 			best = backup;
 	}
 	return best;
@@ -115,7 +115,7 @@ gbe_situation_request(const GbeFacts *facts)
 	case GBE_REQUEST_LAST_GOOD:
 		return last_good(facts);
 	case GBE_REQUEST_UNDO:
-		return gbe_facts_backup(facts, facts->undo);
+		return gbe_facts_backup_of(facts, &facts->undo);
 	case GBE_REQUEST_NONE:
 	default:
 		return NULL;

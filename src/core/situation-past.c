@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the records tell about a deployment. */
+/* What the ledger tells about a deployment. */
 #include "core/situation.h"
 
 #include "core/situation-private.h"
@@ -10,6 +10,8 @@ gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequ
 {
 	if (!gbe_deployment_same(of, ref))
 		return FALSE;
+	if (gbe_deployment_same_directory(of, ref) == GBE_YES)
+		return TRUE;
 	for (guint i = 0; i < facts->gone->len; i++) {
 		const GbeGone *gone = facts->gone->pdata[i];
 
@@ -17,29 +19,6 @@ gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequ
 			return FALSE;
 	}
 	return TRUE;
-}
-
-const GbeStamp *
-gbe_situation_stamp(const GbeFacts *facts)
-{
-	const GbeStamp *copy = facts->copy;
-
-	if (facts->stamp != NULL)
-		return facts->stamp;
-	if (copy == NULL)
-		return NULL;
-	/* A fresh start is recorded without a handle, before the directory exists. */
-	if (facts->data == GBE_NO || copy->data_handle == NULL)
-		return copy;
-	if (facts->data_handle != NULL && g_str_equal(copy->data_handle, facts->data_handle))
-		return copy;
-	/* Another directory with the same ids: etcd's own snapshot restore gives new ones, a copy
-	 * made by hand keeps them. Under the same deployment nobody can tell whose it is. */
-	if (facts->member_id != NULL && g_strcmp0(copy->member_id, facts->member_id) == 0 &&
-	    g_strcmp0(copy->cluster_id, facts->cluster_id) == 0 &&
-	    !gbe_situation_is_of(facts, &copy->deployment, copy->sequence, &facts->booted))
-		return copy;
-	return NULL;
 }
 
 gboolean
@@ -62,61 +41,45 @@ gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
 	return FALSE;
 }
 
-GbeTri
-gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
+/* The newest take-over's of @ref, or NULL; with @ended, only one whose prerun came to its end. */
+static const GbeRunRecord *
+newest_run(const GbeFacts *facts, const GbeDeployment *ref, gboolean ended)
 {
-	const GbeStamp *copy = facts->copy;
-	guint64 newest = 0;
-	GbeTri trial = GBE_UNKNOWN;
+	for (guint i = facts->runs->len; i > 0; i--) {
+		const GbeRunRecord *run = facts->runs->pdata[i - 1];
 
-	if (gbe_situation_was_green(facts, ref))
-		return GBE_NO;
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
-
-		if (run->sequence >= newest &&
-		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref)) {
-			newest = run->sequence;
-			trial = run->trial;
-		}
+		if ((run->ended || !ended) &&
+		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
+			return run;
 	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->sequence >= newest && backup->origin != GBE_ORIGIN_MANUAL &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref)) {
-			newest = backup->sequence;
-			trial = backup->trial.on;
-		}
-	}
-	if (copy != NULL && copy->sequence > newest &&
-	    gbe_situation_is_of(facts, &copy->deployment, copy->sequence, ref))
-		trial = copy->trial.on;
-	return trial;
+	return NULL;
 }
 
 GbeTri
 gbe_situation_ran_before(const GbeFacts *facts, const GbeDeployment *ref)
 {
-	const GbeStamp *stamps[] = {facts->stamp, facts->copy};
+	if (newest_run(facts, ref, FALSE) != NULL)
+		return GBE_YES;
+	/* A lost record, or a lost ledger, might have said so. */
+	return facts->holes || facts->ledger != GBE_YES ? GBE_UNKNOWN : GBE_NO;
+}
 
-	for (guint i = 0; i < G_N_ELEMENTS(stamps); i++)
-		if (stamps[i] != NULL &&
-		    gbe_situation_is_of(facts, &stamps[i]->deployment, stamps[i]->sequence, ref))
-			return GBE_YES;
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
+GbeTri
+gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
+{
+	const GbeRunRecord *run = newest_run(facts, ref, FALSE);
 
-		if (gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			return GBE_YES;
-	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
+	if (gbe_situation_was_green(facts, ref))
+		return GBE_NO;
+	if (run == NULL)
+		return gbe_situation_ran_before(facts, ref) == GBE_NO ? GBE_YES : GBE_UNKNOWN;
+	return facts->holes && run->trial == GBE_YES ? GBE_UNKNOWN : run->trial;
+}
 
-		if (backup->origin != GBE_ORIGIN_MANUAL &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
-			return GBE_YES;
-	}
-	/* A store that is not there might have said so. */
-	return facts->store == GBE_NO ? GBE_UNKNOWN : GBE_NO;
+const GbeManifest *
+gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref)
+{
+	const GbeRunRecord *run = newest_run(facts, ref, TRUE);
+
+	return run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
 }

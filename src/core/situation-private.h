@@ -8,8 +8,6 @@
 GbeTri gbe_situation_ran_before(const GbeFacts *facts, const GbeDeployment *ref);
 /* It did not validate in this start. */
 gboolean gbe_situation_rejected(const GbeFacts *facts, const char *name);
-/* It was restored for the booted deployment three times without a green run since. */
-gboolean gbe_situation_exhausted(const GbeFacts *facts, const char *name);
 /* Could it be put in place of the data at all? Its grade is another question. */
 gboolean gbe_situation_restorable(const GbeFacts *facts, const GbeManifest *backup);
 /* Can the booted deployment's etcd read it, as far as versions tell? */

@@ -4,17 +4,14 @@
 #include "core/backup-name.h"
 #include "core/situation-private.h"
 
-static GbePreviousIs
-previous_is(const GbeFacts *facts, const char *name)
+static GbeBaseIs
+base_is(const GbeFacts *facts, const GbeView *view, int at)
 {
-	const GbeManifest *backup = gbe_facts_backup(facts, name);
+	const GbeManifest *backup = gbe_chain_backup(facts, view, at);
 
-	if (backup == NULL || !gbe_situation_restorable(facts, backup) ||
-	    gbe_situation_exhausted(facts, name))
-		return GBE_PREVIOUS_NONE;
-	if (gbe_situation_rejected(facts, name))
-		return GBE_PREVIOUS_REJECTED;
-	return backup->deployment.id != NULL ? GBE_PREVIOUS_OWNED : GBE_PREVIOUS_ADOPTED;
+	if (backup == NULL)
+		return GBE_BASE_NONE;
+	return backup->grade == GBE_GRADE_BAD ? GBE_BASE_BAD : GBE_BASE_VALID;
 }
 
 static GbeRequestIs
@@ -32,33 +29,30 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
 	    gbe_situation_rejected(facts, backup->name))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
-	if (!facts->request.force && (backup->grade == GBE_GRADE_BAD || backup->voters > 1 ||
-				      view->voters > 1 || !gbe_situation_restorable(facts, backup)))
+	/* What was displaced last is asked for whatever it was graded for. */
+	if (!facts->request.force &&
+	    ((backup->grade == GBE_GRADE_BAD && facts->request.kind != GBE_REQUEST_UNDO) ||
+	     backup->voters > 1 || view->voters > 1 || !gbe_situation_restorable(facts, backup) ||
+	     gbe_situation_backup_usable(facts, backup) == GBE_NO))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
 	return GBE_REQUEST_IS_READY;
 }
 
 static gboolean
-closing_back(const GbeFacts *facts, const GbeStamp *stamp)
+closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 {
-	const GbeClosing *closing = &stamp->closing;
-	const GbeManifest *backup = gbe_facts_backup(facts, closing->backup);
+	const GbeClosing *closing = &owner->closing;
+	const GbeManifest *backup = gbe_facts_backup_of(facts, &closing->backup);
 	gint64 since;
 
 	if (backup == NULL || backup->grade == GBE_GRADE_BAD ||
-	    !gbe_situation_restorable(facts, backup) ||
-	    gbe_situation_rejected(facts, backup->name) ||
-	    gbe_situation_exhausted(facts, backup->name))
+	    !gbe_situation_restorable(facts, backup) || gbe_situation_rejected(facts, backup->name))
 		return FALSE;
-	if (closing->next == NULL || g_str_equal(closing->next, stamp->deployment.id))
+	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
 		return FALSE;
-	if (facts->last_write < 0)
+	if (facts->last_write < 0 || closing->at <= 0)
 		return FALSE;
-	/* Without the time of day (an earlier version's): as if the clock had not been set meanwhile. */
-	if (closing->at <= 0 && (closing->used < 0 || stamp->stamped <= 0))
-		return FALSE;
-	since =
-	    facts->last_write - (closing->at > 0 ? closing->at : stamp->stamped + closing->used);
+	since = facts->last_write - closing->at;
 	return since >= 0 && (guint64)since <= facts->config->restore.trial_limit;
 }
 
@@ -121,10 +115,32 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 }
 
 static void
+derive_chain(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
+{
+	int own = gbe_chain_own(facts, view);
+
+	s->base = base_is(facts, view, 0);
+	s->in_chain = own >= 0;
+	s->chain_own = base_is(facts, view, own);
+	s->chain_end = base_is(facts, view, gbe_chain_end(facts, view));
+	s->unwound = base_is(facts, view, gbe_chain_unwound(facts, view));
+}
+
+/* Etcd's own part says that somebody else has written; the rest only that it is not unchanged. */
+static GbeClosingIs
+closing_is(const GbeClosing *closing, const GbeFingerprint *now)
+{
+	if (!closing->present || !now->present)
+		return GBE_CLOSING_NONE;
+	if (gbe_fingerprint_equal(&closing->fingerprint, now))
+		return GBE_CLOSING_EQUAL;
+	return gbe_fingerprint_same_etcd(&closing->fingerprint, now) ? GBE_CLOSING_NONE
+								     : GBE_CLOSING_DIFFERS;
+}
+
+static void
 derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
-	const GbeManifest *previous;
-
 	s->owner = GBE_OWNER_UNKNOWN;
 	s->same_run = GBE_UNKNOWN;
 	s->verdict = view->verdict;
@@ -135,9 +151,6 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 		s->used_within = GBE_UNKNOWN;
 	else
 		s->used_within = gbe_tri((guint64)view->used <= facts->config->restore.trial_limit);
-	s->previous = previous_is(facts, view->previous);
-	previous = gbe_facts_backup(facts, view->previous);
-	s->previous_valid = previous != NULL && previous->grade != GBE_GRADE_BAD;
 	if (!view->owner_known)
 		return;
 
@@ -145,22 +158,15 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 		s->owner = GBE_OWNER_SAME;
 	else
 		s->owner = GBE_OWNER_OTHER;
-	if (s->owner == GBE_OWNER_SAME)
+	if (s->owner == GBE_OWNER_SAME && view->source == NULL)
 		s->same_run = same_run(view->run, facts->run);
-	if (view->stamp != NULL && view->source == NULL) {
-		const GbeClosing *closing = &view->stamp->closing;
-
+	if (view->take_over != NULL && view->source == NULL) {
 		s->higher_minor =
 		    gbe_version_above(facts->etcd_version,
-				      gbe_version_parse(view->stamp->etcd_version)) == GBE_YES;
-		if (closing->present && facts->fingerprint.present) {
-			s->closing =
-			    gbe_fingerprint_equal(&closing->fingerprint, &facts->fingerprint)
-				? GBE_CLOSING_EQUAL
-				: GBE_CLOSING_DIFFERS;
-			s->closing_back =
-			    s->owner == GBE_OWNER_SAME && closing_back(facts, view->stamp);
-		}
+				      gbe_version_parse(view->take_over->etcd_version)) == GBE_YES;
+		s->closing = closing_is(&view->take_over->closing, &facts->fingerprint);
+		s->closing_back =
+		    s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
 	}
 }
 
@@ -178,22 +184,23 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->contains = GBE_UNKNOWN;
 	if (candidate != NULL && facts->data == GBE_NO && view->source == NULL)
 		s->contains = GBE_NO;
-	else if (candidate != NULL && view->owner_known)
-		s->contains = gbe_lineage_contains(view->lineage, view->sequence,
-						   candidate->lineage.line, candidate->sequence);
+	else if (candidate != NULL && view->lineage != NULL)
+		s->contains =
+		    gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
+					 gbe_situation_place(candidate));
 	s->usable = view_usable(facts, view, candidate);
 	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO)
 		s->deliberate = GBE_NO;
 	else if (view->was_default == GBE_YES && facts->booted_is_default == GBE_YES)
 		s->deliberate = GBE_YES;
-	s->same_commit =
-	    view->owner_known && gbe_deployment_same_commit(view->owner->id, facts->booted.id);
+	s->same_commit = s->owner == GBE_OWNER_OTHER &&
+			 gbe_deployment_same_commit(view->owner->id, facts->booted.id);
 	s->older_listed = older_listed(facts);
 }
 
 void
-gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean requested,
-		     gboolean last_pass, GbeSituation *ret_situation)
+gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean last_pass,
+		     GbeSituation *ret_situation)
 {
 	const GbeConfig *config = facts->config;
 	GbeSituation s = {0};
@@ -203,14 +210,15 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean reques
 	s.data = view->source != NULL ? GBE_YES : facts->data;
 	s.data_open = facts->data == GBE_NO ? GBE_NO : facts->data_open;
 	s.skip = facts->skip;
-	s.request = requested ? GBE_REQUEST_IS_NONE : request_is(facts, view);
-	s.requested = requested;
+	s.request = view->source != NULL ? GBE_REQUEST_IS_NONE : request_is(facts, view);
 	s.last_pass = last_pass;
 	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
 	s.one_voter = view->voters <= 1;
 	s.clones = facts->clones == GBE_YES;
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
+	s.service_failed = facts->service_failed != GBE_NO;
 	derive_owner(facts, view, &s);
+	derive_chain(facts, view, &s);
 	derive_booted(facts, view, &s);
 
 	s.retry_trial = config->restore.retry_trial;

@@ -3,8 +3,8 @@
  * The situation: what the rules ask, and nothing else. Facts hold lists, names and numbers; a situation
  * holds only small closed sets, so that a test can walk through every one of them.
  *
- * A view is the data that the rules look at: first the live data; after rules 2, 10a and 12 the backup
- * that is going to take its place.
+ * A view is the data that the rules look at: first the live data; after rules 10a and 12 the backup that is
+ * going to take its place.
  */
 #pragma once
 
@@ -12,12 +12,12 @@
 
 typedef enum { GBE_OWNER_UNKNOWN, GBE_OWNER_SAME, GBE_OWNER_OTHER } GbeOwnerIs;
 typedef enum { GBE_CLOSING_NONE, GBE_CLOSING_EQUAL, GBE_CLOSING_DIFFERS } GbeClosingIs;
+/* A state that the chain of bases names. */
 typedef enum {
-	GBE_PREVIOUS_NONE,
-	GBE_PREVIOUS_REJECTED, /* it is there, and did not validate */
-	GBE_PREVIOUS_ADOPTED,  /* valid, owner unknown */
-	GBE_PREVIOUS_OWNED,
-} GbePreviousIs;
+	GBE_BASE_NONE, /* nobody took a backup of it, or it is gone, or it did not validate */
+	GBE_BASE_BAD,  /* graded so */
+	GBE_BASE_VALID,
+} GbeBaseIs;
 typedef enum {
 	GBE_REQUEST_IS_NONE,
 	GBE_REQUEST_IS_READY,
@@ -32,7 +32,6 @@ typedef struct {
 	GbeTri data_open;
 	gboolean skip;
 	GbeRequestIs request;
-	gboolean requested;  /* the view is a request's: nothing displaces it again */
 	gboolean last_pass;  /* no further pass may follow */
 	gboolean mount_lost; /* the data directory was a mount point and is none now */
 	gboolean one_voter;
@@ -43,15 +42,21 @@ typedef struct {
 	GbeClosingIs closing;
 	gboolean closing_back; /* rule 13's way back: see decisions.md */
 	GbeTri same_run;
-	gboolean higher_minor; /* etcd's, known, under the same deployment */
+	gboolean higher_minor;	 /* etcd's, known, under the same deployment */
+	gboolean service_failed; /* the service's last end in this run was a failure */
 	GbeTri sound;
-	GbeVerdict verdict; /* of the owner's stamp; JUDGING counts as none */
+	GbeVerdict verdict; /* of the owner's last run; JUDGING counts as none */
 	gboolean healthy;
-	gboolean judged;	 /* a check had started in that run */
-	GbeTri trial;		 /* the owner was on trial when its last run ended */
-	GbeTri used_within;	 /* it used the data no longer than trial-limit */
-	GbePreviousIs previous;	 /* P(O) */
-	gboolean previous_valid; /* it is graded good or unproven */
+	gboolean judged;    /* a check had started in that run */
+	GbeTri trial;	    /* the owner was on trial when its last run ended */
+	GbeTri used_within; /* it used the data no longer than trial-limit */
+
+	/* The chain of bases. */
+	GbeBaseIs base;	     /* the owner's own: P(O) */
+	gboolean in_chain;   /* D is in it */
+	GbeBaseIs chain_own; /* what D left, as the chain names it */
+	GbeBaseIs chain_end; /* its last backup */
+	GbeBaseIs unwound;   /* the newest state in it whose owner is no failed trial */
 
 	/* The booted deployment's past. */
 	GbeTri ran;		   /* D ran before */
@@ -78,9 +83,8 @@ typedef struct {
 	gboolean owner_known;
 	const GbeDeployment *owner;
 	const char *run;
-	guint64 sequence;
+	guint64 sequence; /* where on its line the data is, at least */
 	const GbeLineage *lineage;
-	const char *previous;
 	GbeTrial trial; /* as it is now, the last run included */
 	GbeVerdict verdict;
 	GbeHealth health;
@@ -89,23 +93,27 @@ typedef struct {
 	GbeTri was_default;
 	GbeTri mount_point;
 	guint voters;
-	const GbeStamp *stamp; /* the live one, or NULL */
+	const GbeTakeOver *take_over; /* the owner's, or NULL */
 } GbeView;
-
-/* The stamp that is believed for the live data (or for data that is not there): the one inside it,
- * else the state's copy where decisions.md lets it be believed; NULL. Borrowed. */
-const GbeStamp *gbe_situation_stamp(const GbeFacts *facts);
 
 void gbe_view_live(const GbeFacts *facts, GbeView *ret_view);
 /* What rules 10a and 12 look at next: the backup and its owner. */
 void gbe_view_backup(const GbeFacts *facts, const GbeManifest *source, GbeView *ret_view);
-/* What rule 2 looks at next: the backup's content, as the last act of @live's owner. */
-void gbe_view_requested(const GbeView *live, const GbeManifest *source, GbeView *ret_view);
 
-void gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean requested,
-			  gboolean last_pass, GbeSituation *ret_situation);
+void gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean last_pass,
+			  GbeSituation *ret_situation);
 
-/* Is @backup one of the same deployment as @ref, taking ids that were seen missing into account? */
+/* A trial that failed: it was judged, not green, and used the data no longer than trial-limit. */
+gboolean gbe_view_failed(const GbeFacts *facts, const GbeView *view);
+/* The chain of bases of @view's owner: the place of D's state (-1: D is not in it), of its last backup, and
+ * of the newest state whose owner is no failed trial. */
+int gbe_chain_own(const GbeFacts *facts, const GbeView *view);
+int gbe_chain_end(const GbeFacts *facts, const GbeView *view);
+int gbe_chain_unwound(const GbeFacts *facts, const GbeView *view);
+/* The backup of the link at @at, whatever its grade; NULL: there is none that could be restored. */
+const GbeManifest *gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at);
+
+/* Is what @of recorded at @sequence of the same deployment as @ref? Ids are given out again. */
 gboolean gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
 			     const GbeDeployment *ref);
 /* D's newest candidate (decisions.md, "Candidate"); with @usable, the newest that D's etcd can read.
@@ -115,8 +123,12 @@ const GbeManifest *gbe_situation_candidate(const GbeFacts *facts, gboolean usabl
 const GbeManifest *gbe_situation_request(const GbeFacts *facts);
 /* Has @ref ever had a green run, as far as records tell? */
 gboolean gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref);
-/* The trial of @ref as the records tell it: NO once green, else what its newest record says; unknown
- * where no record is. */
+/* The trial of @ref: NO once green, YES where it never had the data, else what its last take-over says;
+ * unknown where the ledger has lost a record. */
 GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);
+/* The backup that is equal to the data as @ref last left it; NULL: there is none. */
+const GbeManifest *gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
 /* A backup equal to the live data (by fingerprint), newest first; NULL. */
 const GbeManifest *gbe_situation_unchanged(const GbeFacts *facts);
+/* Where on its line a backup is: contains is asked of that. */
+guint64 gbe_situation_place(const GbeManifest *backup);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/stamp.h"
+#include "core/take-over.h"
 #include "etcd/bbolt-meta.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
@@ -16,7 +16,7 @@
 /* Told by name in a record, which is not to grow with them: etcd keeps five. Further ones count as others. */
 #define SNAPS_MAX 256
 
-static const char *const excluded[] = {GBE_STAMP_NAME, ".greenboot-etcd", NULL};
+static const char *const excluded[] = {GBE_NONCE_NAME, ".greenboot-etcd", NULL};
 
 /* What a look at the whole tree collects. */
 typedef struct {

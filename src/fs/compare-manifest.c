@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/stamp.h"
+#include "core/take-over.h"
 #include "fs/compare-file.h"
 #include "fs/open.h"
 #include "fs/tree.h"
@@ -19,7 +19,7 @@ gbe_compare_excluded(const char *const *exclude)
 
 	for (; exclude != NULL && *exclude != NULL; exclude++)
 		g_ptr_array_add(names, (gpointer)*exclude);
-	g_ptr_array_add(names, (gpointer)GBE_STAMP_NAME);
+	g_ptr_array_add(names, (gpointer)GBE_NONCE_NAME);
 	g_ptr_array_add(names, NULL);
 	return names;
 }

@@ -60,3 +60,28 @@ gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error)
 	*ret_names = g_steal_pointer(&names);
 	return true;
 }
+
+bool
+gbe_is_empty_at(int dir_fd, bool *ret_empty, GError **error)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int errsv = errno;
+
+	if (dir == NULL) {
+		gbe_close_fd(&fd);
+		return gbe_throw_errno(error, errsv, "cannot list the directory");
+	}
+	do {
+		errno = 0;
+		entry = readdir(dir);
+		errsv = errno;
+	} while (entry != NULL &&
+		 (g_str_equal(entry->d_name, ".") || g_str_equal(entry->d_name, "..")));
+	(void)closedir(dir);
+	if (entry == NULL && errsv != 0)
+		return gbe_throw_errno(error, errsv, "cannot list the directory");
+	*ret_empty = entry == NULL;
+	return true;
+}

@@ -19,3 +19,5 @@ bool gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **e
 typedef void (*GbeListVisit)(const char *name, gpointer data);
 bool gbe_list_each_at(int dir_fd, const char *what, GbeListVisit visit, gpointer data,
 		      GError **error) GBE_CHECKED;
+/* Looks no further than the first name. */
+bool gbe_is_empty_at(int dir_fd, bool *ret_empty, GError **error) GBE_CHECKED;

@@ -130,8 +130,8 @@ gbe_same_filesystem(int fd_a, int fd_b)
 	return id_a != NULL && g_strcmp0(id_a, id_b) == 0;
 }
 
-char *
-gbe_file_handle(int dir_fd)
+static char *
+file_handle(int dir_fd)
 {
 	union {
 		struct file_handle handle;
@@ -147,6 +147,31 @@ gbe_file_handle(int dir_fd)
 	for (guint i = 0; i < u.handle.handle_bytes; i++)
 		g_string_append_printf(hex, "%02x", u.handle.f_handle[i]);
 	return g_string_free(hex, FALSE);
+}
+
+/* overlayfs gives no handles. */
+static char *
+birth(int dir_fd)
+{
+	struct statx stx;
+
+	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0 ||
+	    (stx.stx_mask & STATX_BTIME) == 0)
+		return NULL;
+	return g_strdup_printf("%x.%x.%" G_GINT64_MODIFIER "x.%" G_GINT64_MODIFIER "x.%x",
+			       stx.stx_dev_major, stx.stx_dev_minor, (guint64)stx.stx_ino,
+			       (guint64)stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec);
+}
+
+char *
+gbe_tree_identity(int dir_fd)
+{
+	g_autofree char *fs = gbe_filesystem_id(dir_fd);
+	g_autofree char *handle = file_handle(dir_fd);
+
+	if (handle == NULL)
+		handle = birth(dir_fd);
+	return fs != NULL && handle != NULL ? g_strconcat(fs, ":", handle, NULL) : NULL;
 }
 
 bool

@@ -18,8 +18,10 @@ bool gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_poin
 bool gbe_same_filesystem(int fd_a, int fd_b);
 bool gbe_is_btrfs(int fd);
 bool gbe_is_xfs(int fd);
-/* Hex of name_to_handle_at for the directory (type and bytes); NULL where the kernel gives none. */
-char *gbe_file_handle(int dir_fd);
+/* "<file system>:<handle>": which directory it is, whatever it is called, and never another one's later. The
+ * handle is name_to_handle_at's (type and bytes in hex), else device, inode and birth time; NULL where
+ * the kernel gives neither. Two new btrfs give equal handles, hence the file system's id. */
+char *gbe_tree_identity(int dir_fd);
 /* A stable text for the file system an fd is on: FS_IOC_GETFSUUID / BTRFS_IOC_FS_INFO / XFS geometry /
  * ext4 ioctl, else statfs f_fsid; NULL when nothing is known. */
 char *gbe_filesystem_id(int fd);

@@ -82,7 +82,7 @@ look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeT
 	*ret_there = gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL);
 	if (!*ret_there)
 		return;
-	*ret_handle = gbe_file_handle(fd);
+	*ret_handle = gbe_tree_identity(fd);
 	if (ret_has_program != NULL)
 		*ret_has_program = path_exists(fd, PROGRAM);
 }

@@ -17,8 +17,6 @@ gbe_unit_state_clear(GbeUnitState *state)
 	g_clear_pointer(&state->restart, g_free);
 }
 
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUnitState, gbe_unit_state_clear)
-
 /* "Result" belongs to the unit's type; other types than these have none that matters here. */
 static const char *
 result_interface(const char *unit)

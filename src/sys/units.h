@@ -16,6 +16,7 @@ typedef struct {
 } GbeUnitState;
 
 void gbe_unit_state_clear(GbeUnitState *state);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUnitState, gbe_unit_state_clear)
 bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) GBE_CHECKED;
 /* Waits until the job is done or @timeout_ms is over (GBE_ERROR_FAILED; the job goes on). */
 bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;

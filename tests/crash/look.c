@@ -28,6 +28,7 @@
 #define BLOCK 4096
 #define UNFINISHED ".gbe-"
 #define STAMP ".greenboot-etcd-owner"
+#define LEDGER "ledger"
 #define DATA "var/lib/etcd"
 #define STATE "var/lib/greenboot-etcd"
 #define KEPT "var/kept" /* restore --keep-existing */
@@ -130,6 +131,31 @@ is_ours(const char *name, How how)
 	return g_str_equal(name, STAMP) || g_str_has_prefix(name, UNFINISHED);
 }
 
+/* Each start says that it began and ended, and what it did, also when that was nothing. */
+static void
+add_ledger(GChecksum *sum, int state_fd)
+{
+	static const char *const said[] = {"\"kind\":\"start\"", "\"kind\":\"end\"",
+					   "\"kind\":\"operation\""};
+	int fd = openat(state_fd, LEDGER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (file == NULL)
+		die("open", LEDGER);
+	while (getline(&line, &room, file) >= 0) {
+		gboolean counts = TRUE;
+
+		for (guint n = 0; n < G_N_ELEMENTS(said); n++)
+			counts = counts && strstr(line, said[n]) == NULL;
+		if (counts)
+			add(sum, line, strlen(line));
+	}
+	free(line);
+	(void)fclose(file);
+}
+
 static void
 add_entry(GChecksum *sum, int fd, const char *name, How how, guint depth)
 {
@@ -157,6 +183,10 @@ add_entry(GChecksum *sum, int fd, const char *name, How how, guint depth)
 
 			if (depth == 0 && is_ours(child, how))
 				continue;
+			if (depth == 0 && how == AS_STATE && g_str_equal(child, LEDGER)) {
+				add_ledger(sum, fd);
+				continue;
+			}
 			child_fd =
 			    openat(fd, child, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 			if (child_fd < 0)
@@ -240,13 +270,9 @@ say_torn(int dir_fd, const char *path, const char *name)
 static void
 say_all_torn(int root_fd)
 {
-	static const char *const records[] = {"owner",	  "intent",	    "request",
-					      "attempts", "last-operation", "failure"};
 	int state_fd = openat(root_fd, STATE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int store_fd = openat(root_fd, STATE "/backups", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	for (guint n = 0; state_fd >= 0 && n < G_N_ELEMENTS(records); n++)
-		say_torn(state_fd, STATE, records[n]);
 	if (store_fd >= 0) {
 		g_autoptr(GPtrArray) names = list(store_fd, STATE);
 

@@ -216,5 +216,7 @@ scenes_of_update() {
 }
 
 # The third start after two that did not come to their end begins nothing; here the next one is the second.
-scene_half() { killed_at A restore-exchanged && rm "$ROOT/var/lib/greenboot-etcd/starts"; }
-scene_staged() { killed_at A restore-staged && rm "$ROOT/var/lib/greenboot-etcd/starts"; }
+scene_half() { killed_at A restore-exchanged && forget_starts; }
+scene_staged() { killed_at A restore-cloned && forget_starts; }
+# Of a start that was killed before.
+forget_starts() { sed -i '/"kind":"start"/d' "$ROOT/var/lib/greenboot-etcd/ledger"; }

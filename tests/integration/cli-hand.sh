@@ -539,7 +539,7 @@ unprivileged() {
 	assert_eq "etcd" "$(jq -r .etcd.healthy <<<"$OUT")" true
 	assert_exit 0 "${as[@]}" "$program" --root="$ROOT" --json list
 	assert_eq "list" "$(jq -c 'map(.name)' <<<"$OUT")" "$(json 'map(.name) | tostring' list)"
-	for verb in explain "show x" backup "restore x" undo "mark good" diagnose prune "pin x" "delete x"; do
+	for verb in explain log "show x" backup "restore x" undo "mark good" diagnose prune "pin x" "delete x"; do
 		# shellcheck disable=SC2086
 		assert_exit 1 "${as[@]}" "$program" --root="$ROOT" $verb
 		assert_match "$verb" "$ERR" "greenboot-etcd: *root*"

@@ -46,6 +46,7 @@ ask_all() {
 	fits status 0 status
 	fits list 0 list
 	fits list 0 list --exclusive
+	fits log 0 log
 	fits explain 0 explain
 	fits config 0 config
 	fits etcdctl 0 etcdctl --print-env

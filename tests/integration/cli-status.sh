@@ -23,8 +23,9 @@ checks() {
 	assert_exit 6 gbe status --check
 	assert_exit 0 gbe status
 	start_etcd
-	echo nonsense >"$DATA/.greenboot-etcd-owner"
+	sed -i 's/"kind":"start"/"kind":"stort"/' "$ROOT/var/lib/greenboot-etcd/ledger"
 	assert_exit 7 gbe status --check
+	assert_match "warning" "$(gbe status)" "*a record of the ledger cannot be read*"
 }
 
 # A failed update: who logs in is told what was put back, until the next boot.

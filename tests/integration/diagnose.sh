@@ -35,7 +35,7 @@ has_parts() {
 		assert_ne "$name" "$(tr -d ' \n' <"$PARTS/$name.json")" null
 	done
 }
-PARTS_OF_A_DEVICE="config health status explain list manifests unreadable runs stamp files records
+PARTS_OF_A_DEVICE="config health status explain list manifests unreadable ledger owner files
 	filesystems units journal versions preflight"
 
 plant() {
@@ -78,10 +78,10 @@ planted() {
 	# And what somebody who helps needs.
 	assert_eq "booted" "$(part .booted status)" "${DEPLOYMENT[A]}"
 	assert_eq "rule" "$(part .rule explain)" "$(json .rule explain)"
-	assert_eq "stamp" "$(part .deployment.id stamp)" "${DEPLOYMENT[A]}"
+	assert_eq "owner" "$(part .deployment.id owner)" "${DEPLOYMENT[A]}"
 	assert_eq "files" "$(part '[.[].path | select(. == "snap/db")] | length' files)" 1
 	assert_eq "file system" "$(part '."/var".type' filesystems)" "${1%%-*}"
-	assert_some "runs" "$(part length runs)"
+	assert_some "ledger" "$(part length ledger)"
 	assert_match "contents" "$(<"$PARTS/CONTENTS")" "*status.json*units.json*not below --root*"
 }
 
@@ -98,7 +98,7 @@ little() {
 	mkdir -p "$ROOT/proc/sys/kernel/random"
 	assert_exit 0 gbe diagnose /run/no-ostree.tar.gz
 	unpacked "$ROOT/run/no-ostree.tar.gz"
-	assert_match "no state" "$(<"$PARTS/CONTENTS")" "*records.json*there is no state*"
+	assert_match "no state" "$(<"$PARTS/CONTENTS")" "*files.json*there is no data*"
 	root_free
 
 	a_green xfs
@@ -106,17 +106,18 @@ little() {
 	config health "timeout=password=$PLANTED"
 	mkdir "$ROOT/var/lib/greenboot-etcd/backups/odd"
 	echo "{" >"$ROOT/var/lib/greenboot-etcd/backups/odd/manifest.json"
-	echo "$PLANTED" >"$ROOT/var/lib/greenboot-etcd/intent"
+	echo "$PLANTED" >>"$ROOT/var/lib/greenboot-etcd/ledger"
+	cp "$ROOT/var/lib/greenboot-etcd/ledger" "$GBE_MEM/ledger"
 	echo "$PLANTED" >"$DATA/.greenboot-etcd-owner"
 	assert_exit 0 gbe diagnose /var/broken.tar.gz
 	unpacked "$ROOT/var/broken.tar.gz"
 	# shellcheck disable=SC2086 # words
-	has_parts config status list records journal versions
+	has_parts config status list ledger journal versions
 	assert_match "configuration" "$(<"$PARTS/CONTENTS")" "*config.json*50-health-timeout.conf*"
-	assert_match "intent" "$(part .intent records)" "*intent*"
+	assert_match "ledger" "$(<"$PARTS/CONTENTS")" "*ledger.json*a record of it cannot be read*"
 	assert_eq "unreadable" "$(part '.[0]' unreadable)" odd
 	# Nothing was mended meanwhile.
-	assert_eq "intent" "$(<"$ROOT/var/lib/greenboot-etcd/intent")" "$PLANTED"
+	cmp "$ROOT/var/lib/greenboot-etcd/ledger" "$GBE_MEM/ledger"
 }
 
 # It stays small, whatever there is.

@@ -80,7 +80,7 @@ health_green_sees() {
 	assert_eq "cluster" "$(json .cluster_id show "$name")" "$(printf '%016x' "0x$(
 		sed 's/.*cluster=\([0-9a-f]*\).*/\1/' <<<"$ids")")"
 	assert_json .voters 1 show "$name"
-	assert_eq "in the stamp" "$(jq -r .cluster_id "$DATA/.greenboot-etcd-owner")" \
+	assert_eq "in the ledger" "$(ledger '[.[] | select(.kind == "take-over")][-1].cluster_id')" \
 		"$(json .cluster_id show "$name")"
 }
 

@@ -10,14 +10,15 @@
 
 state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
 # The records of runs, as "1.green 2.none": sequence and verdict.
-runs() { (cd "$(state runs)" && printf '%s\n' * | sed 's/^0*//' | paste -sd' '); }
+runs() {
+	# shellcheck disable=SC2016 # jq's
+	ledger '. as $all | [.[] | select(.kind == "take-over").sequence] | to_entries | map(.value as $of |
+		"\(.key + 1).\([$all[] | select(.kind == "verdict" and .of == $of).verdict][-1] // "none")") | join(" ")'
+}
 # run_field KEY: of the newest run's record.
 run_field() {
-	local newest
-	newest=$(find "$(state runs)" -name '*[a-z]' | sort | tail -n 1)
-	sed '$d' "$newest" | jq -r ".$1"
+	ledger "[.[] | select(.kind == \"verdict\")][-1].$1"
 }
-stamp() { jq -r ".$1" "$ROOT/var/lib/etcd/.greenboot-etcd-owner"; }
 # everything that is written, but for what each start writes.
 fingerprint() {
 	(cd "$ROOT/var/lib" && find greenboot-etcd etcd/.greenboot-etcd-owner -type f ! -name lock \
@@ -93,8 +94,7 @@ hooks_health_held() {
 	config health timeout=60s
 	update B
 	shutdown
-	rm -f "$(state owner)"
-	echo '{' >"$ROOT/var/lib/etcd/.greenboot-etcd-owner"
+	: >"$(state ledger)"
 	MASKED=yes machine_on
 	booted B
 	mkdir -p "$ROOT/run/greenboot-etcd"
@@ -138,7 +138,7 @@ hooks_off() {
 	for name in health green red finalize; do
 		assert_exit 0 hook "$name"
 	done
-	assert_missing "$(state runs)"
+	assert_missing "$(state ledger)"
 	assert_missing "$(state owner)"
 }
 
@@ -188,7 +188,7 @@ hooks_green_and_down() {
 	((SECONDS - began < 40)) || fail "it took $((SECONDS - began)) s"
 }
 
-# The stamp of a fresh start: in the state until somebody finds the data.
+# A fresh start has no tree until somebody finds the data.
 hooks_fresh_is_adopted() {
 	local name
 	for name in health green red finalize; do
@@ -200,9 +200,10 @@ hooks_fresh_is_adopted() {
 		put a b
 		[[ $name != finalize ]] || stop_etcd
 		assert_exit 0 hook "$name"
-		assert_eq "owner after $name" "$(stamp deployment.id)" "${DEPLOYMENT[A]}"
+		assert_eq "nonce after $name" "$(jq -r .nonce "$ROOT/var/lib/etcd/.greenboot-etcd-owner")" \
+			"$(ledger '.[] | select(.kind == "tree").nonce')"
 		assert_eq "mode" "$(stat -c %a "$ROOT/var/lib/etcd/.greenboot-etcd-owner")" 600
-		assert_ne "handle" "$(sed '$d' "$(state owner)" | jq -r .data_handle)" null
+		assert_ne "tree" "$(ledger '.[] | select(.kind == "tree").tree')" null
 		kill_etcd
 		root_free
 	done
@@ -298,7 +299,7 @@ hooks_others_die() {
 	assert_exit 1 faulty "verdict-judged=kill" green
 	assert_match "runs" "$(runs)" "*.green"
 	stop_etcd
-	assert_exit 1 faulty "finalize-stamped=kill" finalize
+	assert_exit 1 faulty "finalize-closed=kill" finalize
 	power_on
 	started
 }

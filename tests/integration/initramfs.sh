@@ -52,7 +52,7 @@ initramfs_once() {
 	[[ $(<"$PRERUN_LOG") != *Restored* ]] || fail "prerun restored as well: $(<"$PRERUN_LOG")"
 	started
 	holds "restored" "$SNAP_STATE"
-	assert_eq "what it displaced is kept, set aside" "$(backups .set_aside)" 1
+	assert_eq "what it displaced is kept" "$(backups '.method == "rename"')" 1
 	put after restore
 	A_STATE=$(etcd_state)
 	judge green

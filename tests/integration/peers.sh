@@ -14,7 +14,7 @@ leftovers() {
 	find "$ROOT/var/lib" \( -name '.partial-*' -o -name '.pending-*' -o -name '.restore-*' \
 		-o -name '.gbe-tmp.*' -o -name intent \) -print
 }
-previous() { jq -r .previous "$DATA/.greenboot-etcd-owner"; }
+previous() { ledger '[.[] | select(.kind == "take-over")][-1].chain[0].backup.name'; }
 
 # M1: cp, rename, prune, no fsync; a cut leaves a backup with its name and files of 0 bytes.
 peers_M1() {
@@ -139,8 +139,7 @@ peers_M14() {
 	start_etcd
 	assert_eq "key" "$(get since)" "the first"
 	# An empty record of the state is no reason to fail for ever.
-	: >"$(state last-operation)"
-	: >"$(state attempts)"
+	: >"$(state ledger)"
 	reboot
 	started
 }

@@ -196,14 +196,11 @@ scene_no_store() {
 	shutdown
 	machine_on
 	booted B
-	held
-	while [[ $BOOTED == B ]]; do
-		judge red
-		shutdown
-		machine_on
-	done
+	started
 	start_etcd
-	a_is_back
+	holds "the ledger is gone with the store: nobody's data, backed up" "$A_STATE"
+	b_writes
+	fails_back
 	judge green
 	into_b
 	b_writes

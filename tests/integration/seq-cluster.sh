@@ -9,12 +9,9 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-stamp() { jq -r ".$1" "$DATA/.greenboot-etcd-owner"; }
 # run_field KEY: of the newest run's record.
 run_field() {
-	local newest
-	newest=$(find "$ROOT/var/lib/greenboot-etcd/runs" -name '*[a-z]' | sort | tail -n 1)
-	sed '$d' "$newest" | jq -r ".$1"
+	ledger "[.[] | select(.kind == \"verdict\")][-1].$1"
 }
 ETCD_OPTIONS=(--strict-reconfig-check=false)
 owner_is() { assert_eq "$1" "$(get owner)" "$2"; }
@@ -37,7 +34,7 @@ seq_58() {
 	local name last
 	a_member "$1"
 	into_b
-	assert_eq "voters in the stamp" "$(stamp voters)" 3
+	assert_eq "voters in the ledger" "$(ledger '[.[] | select(.kind == "take-over")][-1].voters')" 3
 	name=$(backup_name '.deployment == "'"${DEPLOYMENT[A]}"'"')
 	assert_json .voters 3 show "$name"
 	assert_match "member" "$(json .member_id show "$name")" "????????????????"

@@ -107,10 +107,11 @@ seq_11() {
 		fail "no fault point after the exchange: ${POINTS[*]}"
 	device_load
 	boot_cut B "$point"
-	rm -f "$ROOT/var/lib/greenboot-etcd/intent"
+	sed -i '/"kind":"intent"/d' "$ROOT/var/lib/greenboot-etcd/ledger"
 	b_has_a_data
-	assert_eq "the displaced tree got a name" \
-		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .method==\"rename\"")" 1
+	# On ext4 the exchange was not on the disk yet.
+	[[ $1 == ext4* ]] || assert_eq "the displaced tree got a name" \
+		"$(backups '(.name | startswith("adopted-")) and .method=="rename"')" 1
 	assert_eq "staging trees" "$(find "$ROOT/var/lib" -maxdepth 1 -name '.restore-*')" ""
 	b_writes
 	fails_back

@@ -47,7 +47,7 @@ starts_three_unchanged() {
 	MASKED=yes machine_on
 	booted B
 	for n in 1 2; do
-		assert_exit 5 faulty restore-staged=kill prerun
+		assert_exit 5 faulty restore-cloned=kill prerun
 		assert_match "stderr" "$ERR" "*held back*open*systemctl*"
 		assert_eq "the data after $n" "$(tree_digest "$DATA")" "$digest"
 	done
@@ -153,16 +153,12 @@ starts_dead_disk() {
 }
 
 unreadable() {
-	local error=$1 n
-	shift
-	for n in runs backups; do
-		mv "$(state "$n")" "$(state "$n.away")"
-		: >"$(state "$n")"
-		assert_exit "$1" hook prerun
-		assert_match "stderr with $n" "$ERR" "$error"
-		rm "$(state "$n")"
-		mv "$(state "$n.away")" "$(state "$n")"
-	done
+	mv "$(state backups)" "$(state away)"
+	: >"$(state backups)"
+	assert_exit "$2" hook prerun
+	assert_match "stderr" "$ERR" "$1"
+	rm "$(state backups)"
+	mv "$(state away)" "$(state backups)"
 }
 
 # What was done and what there is cannot be read: no backup can be made. The same system goes on; another one

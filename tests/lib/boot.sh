@@ -29,6 +29,20 @@ program() {
 
 # gbe VERB...: the operator's command on ROOT.
 gbe() { on_device "$(program greenboot-etcd)" --root="$ROOT" "$@"; }
+# ledger FILTER: jq's, on the records of the ledger as one array.
+ledger() { sed 's/^[^ ]* //' "$ROOT/var/lib/greenboot-etcd/ledger" | jq -rs "$1"; }
+# ledger_line JSON: as a line of the ledger, with its checksum.
+ledger_line() {
+	python3 - "$1" <<-'EOF'
+		import sys
+		crc = 0xffffffff
+		for byte in sys.argv[1].encode():
+		    crc ^= byte
+		    for _ in range(8):
+		        crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+		print("%08x %s" % (crc ^ 0xffffffff, sys.argv[1]))
+	EOF
+}
 # hook NAME [ARG...]
 hook() {
 	local name=$1

@@ -31,12 +31,14 @@ typedef struct {
 /* clang-format off */
 static const Fact facts[] = {
 	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
-	FACT(request, 3), FACT(requested, 2), FACT(last_pass, 2), FACT(mount_lost, 2),
-	FACT(one_voter, 2), FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
-	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
+	FACT(request, 3), FACT(last_pass, 2), FACT(mount_lost, 2), FACT(one_voter, 2),
+	FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
+	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2),
+	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
 	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
-	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within), FACT(previous, 4),
-	FACT(previous_valid, 2), TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
+	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within),
+	FACT(base, 3), FACT(in_chain, 2), FACT(chain_own, 3), FACT(chain_end, 3), FACT(unwound, 3),
+	TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
 	FACT(candidate, 2), TRI(contains), FACT(usable_candidate, 2),
 	TRI_AS(usable, GBE_YES) /* "unknown passes" */, TRI(deliberate), FACT(same_commit, 2),
 	TRI(older_listed), FACT(retry_trial, 2), FACT(on_rollback, 3), FACT(on_corrupt, 3),
@@ -104,12 +106,6 @@ is_hands_off(const GbeSituation *s)
 }
 
 static inline gboolean
-is_requested(const GbeSituation *s)
-{
-	return s->request == GBE_REQUEST_IS_READY;
-}
-
-static inline gboolean
 is_not_ostree(const GbeSituation *s)
 {
 	return s->ostree == GBE_NO;
@@ -127,6 +123,25 @@ is_no_data_of_own(const GbeSituation *s)
 	return s->data == GBE_NO && s->owner == GBE_OWNER_SAME;
 }
 
+/* What 10a puts in the data's place. */
+static inline gboolean
+is_once_more(const GbeSituation *s)
+{
+	return s->last_pass;
+}
+
+static inline gboolean
+comes_back(const GbeSituation *s)
+{
+	return s->ran == GBE_YES && s->own_trial != GBE_YES;
+}
+
+static inline gboolean
+is_no_data_and_return(const GbeSituation *s)
+{
+	return s->data == GBE_NO && comes_back(s);
+}
+
 static inline gboolean
 is_no_data_of_other(const GbeSituation *s)
 {
@@ -136,7 +151,19 @@ is_no_data_of_other(const GbeSituation *s)
 static inline gboolean
 is_foreign(const GbeSituation *s)
 {
-	return s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS && !s->requested;
+	return s->owner == GBE_OWNER_SAME && s->closing == GBE_CLOSING_DIFFERS;
+}
+
+static inline gboolean
+is_foreign_to_other(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->closing == GBE_CLOSING_DIFFERS;
+}
+
+static inline gboolean
+is_return(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && comes_back(s);
 }
 
 static inline gboolean
@@ -152,52 +179,47 @@ is_of_own(const GbeSituation *s)
 }
 
 static inline gboolean
-is_of_other_come_back(const GbeSituation *s)
-{
-	return s->owner == GBE_OWNER_OTHER && s->ran == GBE_YES;
-}
-
-static inline gboolean
 is_of_other(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER;
 }
 
-#define GATE " usable usable_candidate one_voter requested on_rollback"
+#define GATE " usable usable_candidate one_voter on_rollback"
+#define FAILED " trial judged verdict used_within"
+#define RETRY FAILED " same_run base retry_trial"
+#define UNDO " trial ran own_trial in_chain chain_own chain_end candidate"
+#define RETURN " same_commit verdict contains deliberate"
 
 static const Branch branches[] = {
     {"hands off", is_hands_off, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_YES, "ostree booted_known data data_open skip"},
-    {"a request is due", is_requested, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_READY, GBE_YES, "ostree owner data closing requested one_voter"},
+     GBE_YES, "ostree booted_known data data_open skip owner same_run"},
     {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_NO, "owner data closing requested request"},
+     GBE_NO, "owner data closing request"},
+    {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
+     GBE_YES, "last_pass request owner data same_run higher_minor candidate" RETURN GATE},
     {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "mount_lost on_missing candidate" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost on_missing candidate" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost on_missing candidate" RETRY GATE},
+    {"no data, D returns", is_no_data_and_return, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost on_missing" UNDO RETURN GATE},
+    {"no data, D is newer", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost on_missing" UNDO GATE},
+    {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "mount_lost trial same_run judged verdict used_within previous previous_valid retry_trial "
-     "on_missing candidate" GATE},
-    {"no data, had by another", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES,
-     "mount_lost trial ran own_trial last_pass previous candidate same_commit verdict contains "
-     "deliberate on_missing" GATE},
-    {"written by others", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
-     GBE_REQUEST_IS_NONE, GBE_YES, "owner closing_back" GATE},
+     "request closing_back service_failed sound on_corrupt candidate higher_minor" RETRY GATE},
     {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "older_listed" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request older_listed" GATE},
     {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_YES,
-     "same_run higher_minor sound on_corrupt trial previous previous_valid candidate verdict "
-     "healthy judged used_within retry_trial" GATE},
-    {"data of another, D ran before", is_of_other_come_back, GBE_OWNER_OTHER, GBE_YES,
-     GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE, GBE_YES,
-     "ran last_pass trial own_trial verdict previous candidate same_commit contains "
-     "deliberate" GATE},
-    {"data of another, D never ran", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
+     GBE_YES, "request service_failed higher_minor sound on_corrupt candidate healthy" RETRY GATE},
+    {"written by others, another's", is_foreign_to_other, GBE_OWNER_OTHER, GBE_YES,
+     GBE_CLOSING_DIFFERS, GBE_REQUEST_IS_NONE, GBE_YES, "request closing_back" UNDO GATE},
+    {"data of another, D returns", is_return, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "request" UNDO RETURN GATE},
+    {"data of another, D is newer", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "ran last_pass trial own_trial judged verdict used_within previous previous_valid "
-     "on_failed" GATE},
+     "request trial ran own_trial in_chain chain_own unwound candidate on_failed judged "
+     "verdict used_within" GATE},
 };
 
 static inline const Branch *

@@ -29,7 +29,7 @@ facts_set_deployment(GbeDeployment *to, char letter)
 {
 	gbe_deployment_clear(to);
 	to->id = facts_id(letter);
-	to->handle = g_strdup_printf("d%c", letter);
+	to->handle = g_strdup_printf("fs0:d%c", letter);
 }
 
 /* Two fingerprints are equal when their numbers are. */
@@ -44,7 +44,7 @@ facts_set_fingerprint(GbeFingerprint *fp, guint64 number)
 	fp->others = g_strdup("");
 }
 
-/* @letter is booted in run @run; the list is empty, the data has no stamp. */
+/* @letter is booted in run @run; the list is empty, and nobody knows whose the data is. */
 static inline GbeFacts *
 facts_booted(char letter, guint run)
 {
@@ -61,7 +61,10 @@ facts_booted(char letter, guint run)
 	facts->data_open = GBE_NO;
 	facts->mount_point = GBE_NO;
 	facts->data_dir = g_strdup(FACTS_DIR);
-	facts->data_handle = g_strdup("d0");
+	facts->ledger = GBE_YES;
+	facts->ledger_id = g_strdup("00000000000000ff");
+	facts->ledger_last = 99;
+	facts->tree = g_strdup("fs0:d0");
 	facts->member_id = g_strdup("000000000000000a");
 	facts->cluster_id = g_strdup("000000000000000b");
 	facts->clones = GBE_YES;
@@ -85,39 +88,60 @@ facts_list(GbeFacts *facts, char letter, gint64 timestamp)
 	return listed;
 }
 
-/* The live stamp: of a mature @letter that was the default entry; ten minutes of use. */
-static inline GbeStamp *
-facts_stamp(GbeFacts *facts, char letter, guint run, guint64 sequence)
+/* The take-over of the data: by a mature @letter that was the default entry, a short run. */
+static inline GbeTakeOver *
+facts_owner(GbeFacts *facts, char letter, guint run, guint64 sequence)
 {
-	GbeStamp *stamp = g_new0(GbeStamp, 1);
+	GbeTakeOver *owner = gbe_take_over_new();
 
-	stamp->format = GBE_FORMAT;
-	facts_set_deployment(&stamp->deployment, letter);
-	stamp->run = facts_run(run);
-	stamp->sequence = sequence;
-	stamp->lineage.line = 1;
-	stamp->trial.on = GBE_NO;
-	stamp->trial.judges = GBE_YES;
-	stamp->was_default = GBE_YES;
-	stamp->mount_point = GBE_NO;
-	stamp->stamped = facts->last_write - 600;
-	stamp->member_id = g_strdup(facts->member_id);
-	stamp->cluster_id = g_strdup(facts->cluster_id);
-	gbe_stamp_free(facts->stamp);
-	facts->stamp = stamp;
-	return stamp;
+	facts_set_deployment(&owner->deployment, letter);
+	owner->run = facts_run(run);
+	owner->sequence = sequence;
+	owner->tree = g_strdup(facts->tree);
+	owner->nonce = g_strdup_printf("%016" G_GINT64_MODIFIER "x", sequence);
+	owner->lineage.line = 1;
+	owner->trial.on = GBE_NO;
+	owner->trial.used = 0;
+	owner->trial.judges = GBE_YES;
+	owner->was_default = GBE_YES;
+	owner->mount_point = GBE_NO;
+	owner->member_id = g_strdup(facts->member_id);
+	owner->cluster_id = g_strdup(facts->cluster_id);
+	gbe_take_over_free(facts->owner);
+	facts->owner = owner;
+	return owner;
 }
 
-/* The same, on trial since its own stamp. */
-static inline GbeStamp *
-facts_trial(GbeFacts *facts, char letter, guint run, guint64 sequence, const char *previous)
+/* The chain goes on with @backup, by name and number; @failed: its owner was a failed trial. */
+static inline void
+facts_link(GbeTakeOver *take_over, const GbeManifest *backup, gboolean failed)
 {
-	GbeStamp *stamp = facts_stamp(facts, letter, run, sequence);
+	const GbeBackupRef ref = {backup->name, backup->sequence};
 
-	stamp->trial.on = GBE_YES;
-	stamp->trial.since = sequence;
-	stamp->previous = g_strdup(previous);
-	return stamp;
+	gbe_take_over_link(take_over, &ref, &backup->deployment, failed);
+}
+
+/* The same, on trial since then; @base: NULL for none. */
+static inline GbeTakeOver *
+facts_trial(GbeFacts *facts, char letter, guint run, guint64 sequence, const GbeManifest *base)
+{
+	GbeTakeOver *owner = facts_owner(facts, letter, run, sequence);
+
+	owner->trial.on = GBE_YES;
+	owner->trial.since = sequence;
+	if (base != NULL)
+		facts_link(owner, base, FALSE);
+	return owner;
+}
+
+/* The ledger holds the owner's take-over as it is by now. */
+static inline GbeTakeOver *
+facts_recorded(GbeFacts *facts)
+{
+	GbeTakeOver *copy = gbe_take_over_copy(facts->owner);
+
+	g_ptr_array_add(facts->take_overs, copy);
+	return copy;
 }
 
 static inline GbeRunRecord *
@@ -130,6 +154,7 @@ facts_record(GbeFacts *facts, char letter, guint run, guint64 sequence, GbeVerdi
 	record->sequence = sequence;
 	record->verdict = verdict;
 	record->trial = GBE_NO;
+	record->ended = TRUE;
 	if (verdict == GBE_VERDICT_GREEN)
 		record->health = GBE_HEALTH_HEALTHY;
 	g_ptr_array_add(facts->runs, record);
@@ -183,6 +208,7 @@ facts_manual(GbeManifest *backup, const char *name)
 	backup->origin = GBE_ORIGIN_MANUAL;
 }
 
+/* Seen missing from the list, which counts where handles cannot be compared: none is known any more. */
 static inline void
 facts_gone(GbeFacts *facts, char letter, guint64 sequence)
 {
@@ -191,17 +217,9 @@ facts_gone(GbeFacts *facts, char letter, guint64 sequence)
 	gone->id = facts_id(letter);
 	gone->sequence = sequence;
 	g_ptr_array_add(facts->gone, gone);
-}
-
-static inline void
-facts_attempts(GbeFacts *facts, const char *backup, char letter, guint count)
-{
-	GbeAttempt *attempt = g_new0(GbeAttempt, 1);
-
-	attempt->backup = g_strdup(backup);
-	attempt->deployment = facts_id(letter);
-	attempt->count = count;
-	g_ptr_array_add(facts->attempts, attempt);
+	g_clear_pointer(&facts->booted.handle, g_free);
+	for (guint i = 0; i < facts->listed->len; i++)
+		g_clear_pointer(&((GbeListed *)facts->listed->pdata[i])->ref.handle, g_free);
 }
 
 static inline void

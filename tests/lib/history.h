@@ -8,6 +8,8 @@
 
 #include "lib/world.h"
 
+#include <string.h>
+
 typedef enum {
 	GREEN,
 	RED,
@@ -28,6 +30,15 @@ typedef struct {
 	Outcome outcome;
 } Step;
 
+#define TRUTH_CHAIN 8
+
+/* A state in which somebody left the data before an update took it over. */
+typedef struct {
+	int who; /* -1: nobody knows */
+	Content content;
+	gboolean failed; /* a trial that was judged, not green, and used the data shortly */
+} Base;
+
 /* What the properties speak of, told by the history and not by the program's records. */
 typedef struct {
 	Content had[WORLD_DEPLOYMENTS]; /* at the end of its last run */
@@ -36,19 +47,17 @@ typedef struct {
 	gboolean
 	    settled[WORLD_DEPLOYMENTS];	    /* green, or in use for weeks with nobody to judge it */
 	gboolean judged[WORLD_DEPLOYMENTS]; /* in this trial */
-	gboolean weeks[WORLD_DEPLOYMENTS];  /* one of its runs was as long as that */
+	gboolean weeks[WORLD_DEPLOYMENTS];  /* one of its trial's runs was as long as that */
 	Outcome last[WORLD_DEPLOYMENTS];
-	/* The runs in a row of the deployment that has the data. */
-	int base; /* who had it before; -1: nobody */
-	Content
-	    taken; /* what its trial began with in the first of them; 0: no trial began, or nothing */
-	guint retries; /* how often it was put back to that */
-	gboolean long_unjudged;
+	/* What the deployment that has the data comes from, newest first; for one that is on trial. */
+	Base chain[TRUTH_CHAIN];
+	guint n_chain;
 	gboolean without; /* in this history, so far, somebody ran without the program */
 	/* The last orderly end with the program on, and who wrote without it since. */
 	guint ended_by, ended_for;
 	Content ended_with;
 	gboolean ended, unseen; /* unseen: the last run with the program was cut */
+	gboolean ended_failed;	/* it was of a failed trial */
 	gint64 foreign;
 } Truth;
 
@@ -109,27 +118,88 @@ contains(Content content, Content part)
 	return (content & part) == part;
 }
 
-/* Who has the data from now on, as the history tells it. */
+/* Its last run was judged and not green, and its trial has not used the data for long. */
+static inline gboolean
+failed_trial(const Truth *t, guint who)
+{
+	return (t->last[who] == RED || t->last[who] == HANG) && !t->settled[who] && !t->weeks[who];
+}
+
+/* The place in the chain of bases; -1: it is not in it. */
+static inline int
+in_chain(const Truth *t, guint who)
+{
+	for (guint i = 0; i < t->n_chain; i++)
+		if (t->chain[i].who == (int)who)
+			return (int)i;
+	return -1;
+}
+
+/* The newest state that is of no failed trial, at the latest the last one; -1: there is none. */
+static inline int
+unwound(const Truth *t)
+{
+	for (guint i = 0; i < t->n_chain; i++)
+		if (!t->chain[i].failed)
+			return (int)i;
+	return (int)t->n_chain - 1;
+}
+
 static inline void
-take(const Node *before, Node *node, const Step *step)
+cut_chain(Truth *t, guint from)
+{
+	memmove(t->chain, t->chain + from, (t->n_chain - from) * sizeof t->chain[0]);
+	t->n_chain -= from;
+}
+
+/* Is it an update of the deployment that has the data, and no way back to an older one? */
+static inline gboolean
+is_update(const Truth *t, guint d, guint o)
+{
+	return d != o && !t->settled[d] && (t->settled[o] || in_chain(t, d) < 0);
+}
+
+static inline void
+take_update(Truth *t, guint d, guint o, Content live)
+{
+	gboolean failed = failed_trial(t, o);
+
+	t->judged[d] = FALSE; /* a new trial */
+	t->weeks[d] = FALSE;
+	if (failed && unwound(t) >= 0) {
+		cut_chain(t, (guint)unwound(t));
+		return;
+	}
+	if (t->settled[o])
+		t->n_chain = 0;
+	if (t->n_chain == TRUTH_CHAIN)
+		t->n_chain--;
+	memmove(t->chain + 1, t->chain, t->n_chain * sizeof t->chain[0]);
+	t->chain[0] = (Base){(int)o, live, failed};
+	t->n_chain++;
+}
+
+/* Who has the data from now on, as the history tells it; @live: as it was before prerun. */
+static inline void
+take(const Node *before, Node *node, const Step *step, Content live)
 {
 	Truth *t = &node->truth;
-	guint o = before != NULL ? before->steps[before->length - 1].who : step->who;
+	guint d = step->who;
+	guint o = before != NULL ? before->steps[before->length - 1].who : d;
 
-	if (before == NULL || o != step->who) {
-		gboolean upgrade = step->how == UPGRADE || (!t->settled[step->who] && t->green[o]);
-
-		t->base = before != NULL && upgrade ? (int)o : -1;
-		/* A fallback to what is on trial itself goes on with that trial. */
-		t->taken = before == NULL || upgrade ? node->world.content : 0;
-		t->retries = 0;
-		t->long_unjudged = FALSE;
+	t->with_program[d] |= with_program(step->outcome);
+	if (before == NULL && live != 0) {
+		t->chain[0] = (Base){-1, live, FALSE};
+		t->n_chain = 1;
 	}
-	if (o != step->who && t->settled[o] && !t->settled[step->who])
-		t->judged[step->who] = FALSE; /* a new trial */
-	if (before != NULL && o == step->who && t->taken != 0 && node->world.content == t->taken)
-		t->retries++;
-	t->with_program[step->who] |= with_program(step->outcome);
+	if (before == NULL || o == d)
+		return;
+	if (is_update(t, d, o))
+		take_update(t, d, o, live);
+	else if (!t->settled[d])
+		cut_chain(t, (guint)in_chain(t, d) + 1);
+	else
+		t->n_chain = 0;
 }
 
 /* What the history tells at the end of a run. */
@@ -142,8 +212,7 @@ remember(Node *node, gint64 seconds)
 
 	t->had[step->who] = w->content;
 	t->last[step->who] = step->outcome;
-	t->long_unjudged |= step->outcome == UNJUDGED_LONG;
-	t->weeks[step->who] |= is_long(step->outcome);
+	t->weeks[step->who] |= is_long(step->outcome) && with_program(step->outcome);
 	t->settled[step->who] |=
 	    step->outcome == GREEN || (step->outcome == UNJUDGED_LONG && !t->judged[step->who]);
 	t->judged[step->who] |= step->outcome <= RED_FOR_WEEKS;
@@ -152,6 +221,7 @@ remember(Node *node, gint64 seconds)
 		t->foreign += seconds;
 		return;
 	}
+	t->ended_failed = keeps(step->outcome) ? FALSE : !t->settled[step->who];
 	t->ended = step->outcome != HANG;
 	t->unseen = !t->ended;
 	t->ended_by = step->who;

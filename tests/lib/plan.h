@@ -52,22 +52,22 @@ after_green_a(char letter)
 	(void)facts_list(facts, 'a', 1000);
 	if (letter != 'a')
 		(void)facts_list(facts, letter, 2000);
-	(void)facts_stamp(facts, 'a', 50, 90);
+	(void)facts_owner(facts, 'a', 50, 90);
 	(void)facts_record(facts, 'a', 50, 90, GBE_VERDICT_GREEN);
 	return facts;
 }
 
 /* B took A's data over, was judged and was not green; @letter is booted. */
 static inline GbeFacts *
-after_failed_b(char letter, GbeManifest **ret_previous)
+after_failed_b(char letter, GbeManifest **ret_base)
 {
 	GbeFacts *facts = facts_booted(letter, 52);
 
 	(void)facts_list(facts, 'a', 1000);
 	(void)facts_list(facts, 'b', 2000);
 	(void)facts_record(facts, 'a', 50, 90, GBE_VERDICT_GREEN);
-	*ret_previous = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
-	(void)facts_trial(facts, 'b', 51, 92, (*ret_previous)->name);
+	*ret_base = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
+	(void)facts_trial(facts, 'b', 51, 92, *ret_base);
 	facts_record(facts, 'b', 51, 92, GBE_VERDICT_RED)->trial = GBE_YES;
 	return facts;
 }
@@ -82,7 +82,7 @@ deliberate_return(GbeManifest **ret_candidate)
 	(void)facts_list(facts, 'b', 2000);
 	(void)facts_record(facts, 'a', 50, 90, GBE_VERDICT_GREEN);
 	*ret_candidate = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
-	(void)facts_stamp(facts, 'b', 59, 95);
+	(void)facts_owner(facts, 'b', 59, 95);
 	(void)facts_record(facts, 'b', 59, 95, GBE_VERDICT_GREEN);
 	return facts;
 }
@@ -91,14 +91,14 @@ static inline GbeFacts *
 written_by_others(GbeManifest **ret_closing)
 {
 	GbeFacts *facts = after_green_a('a');
-	GbeStamp *stamp = facts->stamp;
+	GbeTakeOver *owner = facts->owner;
 
 	*ret_closing = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
-	stamp->closing.present = TRUE;
-	facts_set_fingerprint(&stamp->closing.fingerprint, 77);
-	stamp->closing.used = 100;
-	stamp->closing.next = facts_id('z');
-	stamp->closing.backup = g_strdup((*ret_closing)->name);
-	(*ret_closing)->previous = g_strdup("what-a-began-with");
+	owner->closing.present = TRUE;
+	facts_set_fingerprint(&owner->closing.fingerprint, 77);
+	owner->closing.used = 100;
+	owner->closing.next = facts_id('z');
+	owner->closing.at = facts->last_write - 600;
+	gbe_backup_ref_set(&owner->closing.backup, (*ret_closing)->name, (*ret_closing)->sequence);
 	return facts;
 }

@@ -37,14 +37,14 @@ removed(const GbeFacts *facts)
 		ck_assert_str_eq(got_, expected);                                                  \
 	} while (0)
 
-/* A is booted in run 50, listed and green; its stamp is mature. */
+/* A is booted in run 50, listed and green; it is mature. */
 static inline GbeFacts *
 device(void)
 {
 	GbeFacts *facts = facts_booted('a', 50);
 
 	(void)facts_list(facts, 'a', 1000);
-	(void)facts_stamp(facts, 'a', 50, 90);
+	(void)facts_owner(facts, 'a', 50, 90);
 	(void)facts_record(facts, 'a', 1, 1, GBE_VERDICT_GREEN);
 	return facts;
 }

@@ -14,7 +14,7 @@ derive(const GbeFacts *facts, GbeSituation *ret_s)
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, FALSE, FALSE, ret_s);
+	gbe_situation_derive(facts, &view, FALSE, ret_s);
 }
 
 /* B is booted in run 51 on data of A's run 50, which was green. */
@@ -25,21 +25,21 @@ device(void)
 
 	(void)facts_list(facts, 'b', 2000);
 	(void)facts_list(facts, 'a', 1000);
-	(void)facts_stamp(facts, 'a', 50, 90);
+	(void)facts_owner(facts, 'a', 50, 90);
 	(void)facts_record(facts, 'a', 50, 90, GBE_VERDICT_GREEN);
 	return facts;
 }
 
-/* The data is that of B's own trial, which is in run @run and has P. */
+/* The data is that of B's own trial, which has a base. */
 static inline GbeFacts *
 own_trial(GbeVerdict verdict)
 {
 	GbeFacts *facts = facts_booted('b', 52);
-	GbeManifest *previous = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
+	GbeManifest *base = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
 
 	(void)facts_list(facts, 'b', 2000);
 	(void)facts_list(facts, 'a', 1000);
-	(void)facts_trial(facts, 'b', 51, 92, previous->name);
+	(void)facts_trial(facts, 'b', 51, 92, base);
 	facts_record(facts, 'b', 51, 92, verdict)->trial = GBE_YES;
 	return facts;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A device in memory, for tests that play histories: deployments, a data directory, a store and the
- * state, and on them what prerun, greenboot, finalize and etcd do. Decisions are gbe_decide's and
- * gbe_retention_apply's alone; here they are only carried out, on a model in which data is the set of
- * the runs that have written to it, so that "exactly what it had" is an equality.
+ * ledger, and on them what prerun, greenboot, finalize and etcd do. Decisions are gbe_decide's and
+ * gbe_retention_apply's alone, what is known of the past is gbe_ledger_fold's and gbe_identify's; here
+ * they are only carried out, on a model in which data is the set of what has been written to it, so that
+ * "exactly what it had" is an equality.
  *
- * A world is copied by assignment. What a step makes (manifests, stamps, run records) belongs to the
- * step's arena, which has to outlive the worlds made from it; nothing in it is ever changed.
+ * A world is copied by assignment. What a step makes (manifests, records, the past) belongs to the step's
+ * arena, which has to outlive the worlds made from it. Only world_own()'s copy of the past is changed.
  */
 #pragma once
 
 #include "core/backup-name.h"
 #include "core/decide.h"
+#include "core/identity.h"
+#include "core/ledger.h"
 #include "core/retention.h"
 
 #include <check.h>
@@ -23,18 +26,24 @@
 			ck_abort_msg("%s", #condition);                                            \
 	} while (0)
 
+#define WORLD_LEDGER "00000000000000ff"
 #define WORLD_DEPLOYMENTS 3
-#define WORLD_BACKUPS 48
-#define WORLD_RUNS 16
+#define WORLD_BACKUPS 64
 #define WORLD_SHORT 600
 #define WORLD_LONG (3 * 7 * 86400)
 
-typedef guint64 Content; /* one bit for each run that has written */
+typedef guint64 Content; /* one bit for each time that etcd has written */
 
 typedef struct {
 	const GbeManifest *manifest;
 	Content content;
 } WorldBackup;
+
+/* A record of the ledger, and those before it. */
+typedef struct WorldRecord {
+	JsonObject *object;
+	const struct WorldRecord *before;
+} WorldRecord;
 
 typedef struct {
 	/* The data directory. */
@@ -42,46 +51,50 @@ typedef struct {
 	Content content;
 	guint64 txid;
 	gint64 last_write;
-	guint handle;
-	const GbeStamp *stamp;
+	guint tree;    /* each directory has a handle of its own */
+	guint64 nonce; /* the take-over that it names; 0: there is none */
 
-	/* The state and the store. */
-	const GbeStamp *copy;
-	guint copy_handle; /* 0: of no directory yet */
+	/* The ledger and the store. */
+	GbeFacts *past; /* folded */
+	const WorldRecord *records;
 	WorldBackup backups[WORLD_BACKUPS];
 	guint n_backups;
-	const GbeRunRecord *runs[WORLD_RUNS];
-	guint n_runs;
-	guint attempts[WORLD_BACKUPS][WORLD_DEPLOYMENTS]; /* by the backup's place in ->backups */
-	const char *undo;
-	guint64 sequence; /* next free one */
+	/* A restore that was cut: what waits in the staging tree, and which tree it is. */
+	WorldBackup staged;
+	guint staged_tree;
 
 	/* The device. */
 	guint deployed; /* how many of A, B, C ostree lists */
 	guint booted, by_default;
 	guint run;
+	guint writes; /* how often etcd wrote */
 	gint64 now;
-	gboolean clones, judges;
+	gboolean clones, judges, skip;
+	guint keep_good;
+	GbeRequestKind cmdline; /* asked for on the kernel command line */
+	gint cut;		/* after so many more effects the power goes; -1: it stays */
 } World;
 
 typedef struct {
-	GPtrArray *manifests, *stamps, *runs;
+	GPtrArray *manifests, *pasts, *objects, *records;
 } Arena;
 
 static void
 arena_init(Arena *arena)
 {
 	arena->manifests = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
-	arena->stamps = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_stamp_free);
-	arena->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
+	arena->pasts = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_facts_free);
+	arena->objects = g_ptr_array_new_with_free_func((GDestroyNotify)json_object_unref);
+	arena->records = g_ptr_array_new_with_free_func(g_free);
 }
 
 static void
 arena_clear(Arena *arena)
 {
 	g_ptr_array_unref(arena->manifests);
-	g_ptr_array_unref(arena->stamps);
-	g_ptr_array_unref(arena->runs);
+	g_ptr_array_unref(arena->pasts);
+	g_ptr_array_unref(arena->objects);
+	g_ptr_array_unref(arena->records);
 }
 
 static GbeManifest *
@@ -90,24 +103,6 @@ arena_manifest(Arena *arena, const GbeManifest *manifest)
 	GbeManifest *copy = gbe_manifest_copy(manifest);
 
 	g_ptr_array_add(arena->manifests, copy);
-	return copy;
-}
-
-static GbeStamp *
-arena_stamp(Arena *arena, const GbeStamp *stamp)
-{
-	GbeStamp *copy = gbe_stamp_copy(stamp);
-
-	g_ptr_array_add(arena->stamps, copy);
-	return copy;
-}
-
-static GbeRunRecord *
-arena_run(Arena *arena, const GbeRunRecord *run)
-{
-	GbeRunRecord *copy = gbe_run_record_copy(run);
-
-	g_ptr_array_add(arena->runs, copy);
 	return copy;
 }
 
@@ -133,16 +128,121 @@ world_run_id(const World *w)
 }
 
 static char *
-world_handle(guint handle)
+world_tree(guint tree)
 {
-	return g_strdup_printf("%04x", handle);
+	return g_strdup_printf("fs0:%04x", tree);
+}
+
+static char *
+world_nonce(guint64 take_over)
+{
+	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", take_over);
 }
 
 static void
 world_set_deployment(GbeDeployment *to, guint which)
 {
 	to->id = g_strdup(world_deployment(which));
-	to->handle = g_strdup_printf("d%u", which);
+	to->handle = g_strdup_printf("fs0:d%u", which);
+}
+
+/* The ledger. */
+
+static void
+world_copy_past(const GbeFacts *from, GbeFacts *to)
+{
+	GHashTableIter iter;
+	gpointer id, count;
+
+	to->ledger = from->ledger;
+	to->ledger_id = g_strdup(from->ledger_id);
+	to->ledger_last = from->ledger_last;
+	to->next_sequence = from->next_sequence;
+	to->handed_back = from->handed_back;
+	gbe_backup_ref_set(&to->undo, from->undo.name, from->undo.sequence);
+	to->request = from->request;
+	to->request.name = g_strdup(from->request.name);
+	to->request.run = g_strdup(from->request.run);
+	to->request.text = g_strdup(from->request.text);
+	to->cmdline_done = g_strdup(from->cmdline_done);
+	g_hash_table_iter_init(&iter, from->starts);
+	while (g_hash_table_iter_next(&iter, &id, &count))
+		g_hash_table_insert(to->starts, g_strdup(id), count);
+}
+
+/* What follows may add records: the worlds that this one was copied from keep their past. */
+static void
+world_own(World *w, Arena *arena)
+{
+	/* Not gbe_facts_new(): a configuration of its own costs more than all the rest. */
+	GbeFacts *past = g_new0(GbeFacts, 1);
+
+	past->config_borrowed = TRUE;
+	past->backups = g_ptr_array_new();
+	past->take_overs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_take_over_free);
+	past->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
+	past->gone = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_gone_free);
+	past->starts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	past->next_sequence = 1;
+	if (w->past != NULL) {
+		world_copy_past(w->past, past);
+		for (guint i = 0; i < w->past->take_overs->len; i++) {
+			g_ptr_array_add(past->take_overs,
+					gbe_take_over_copy(w->past->take_overs->pdata[i]));
+			g_ptr_array_add(past->runs, gbe_run_record_copy(w->past->runs->pdata[i]));
+		}
+		/* Open only across a cut, where nobody makes a copy. */
+		past->intent = g_steal_pointer(&w->past->intent);
+	}
+	w->past = past;
+	g_ptr_array_add(arena->pasts, past);
+}
+
+static void
+world_append(World *w, Arena *arena, GbeLedgerKind kind, JsonObject *object)
+{
+	g_autoptr(GbeLedger) ledger = gbe_ledger_new();
+	WorldRecord *record = g_new0(WorldRecord, 1);
+
+	if (!json_object_has_member(object, "sequence"))
+		json_object_set_int_member(object, "sequence", (gint64)w->past->ledger_last + 1);
+	json_object_set_string_member(object, "kind", gbe_ledger_kind_to_string(kind));
+	record->object = object;
+	record->before = w->records;
+	w->records = record;
+	g_ptr_array_add(arena->records, record);
+	g_ptr_array_add(arena->objects, object);
+	/* Record by record, which must come to the same as all at once: world_check_fold(). */
+	ledger->id = g_strdup(WORLD_LEDGER);
+	ledger->last = w->past->ledger_last;
+	world_require(gbe_ledger_add(ledger, object, NULL));
+	gbe_ledger_fold(ledger, w->past);
+	world_require(!w->past->holes);
+}
+
+static JsonObject *
+world_about(guint64 of)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "of", (gint64)of);
+	return object;
+}
+
+/* The sequence numbers that a plan gives out are not given out again. */
+static void
+world_reserve(World *w, guint64 upto)
+{
+	w->past->ledger_last = MAX(w->past->ledger_last, upto);
+	w->past->next_sequence = MAX(w->past->next_sequence, upto + 1);
+}
+
+static const GbeTakeOver *
+world_last(const World *w)
+{
+	const GPtrArray *all = w->past->take_overs;
+
+	return all->len > 0 ? all->pdata[all->len - 1] : NULL;
 }
 
 /* Facts. */
@@ -178,33 +278,28 @@ world_list(const World *w, GbeFacts *facts)
 static void
 world_records(const World *w, GbeFacts *facts)
 {
+	world_copy_past(w->past, facts);
 	g_ptr_array_set_free_func(facts->backups, NULL);
 	g_ptr_array_set_free_func(facts->runs, NULL);
-	for (guint i = 0; i < w->n_backups; i++) {
+	g_ptr_array_set_free_func(facts->take_overs, NULL);
+	for (guint i = 0; i < w->n_backups; i++)
 		g_ptr_array_add(facts->backups, (gpointer)w->backups[i].manifest);
-		for (guint d = 0; d < WORLD_DEPLOYMENTS; d++) {
-			GbeAttempt *attempt;
-
-			if (w->attempts[i][d] == 0)
-				continue;
-			attempt = g_new0(GbeAttempt, 1);
-			attempt->backup = g_strdup(w->backups[i].manifest->name);
-			attempt->deployment = g_strdup(world_deployment(d));
-			attempt->count = w->attempts[i][d];
-			g_ptr_array_add(facts->attempts, attempt);
-		}
+	for (guint i = 0; i < w->past->runs->len; i++) {
+		g_ptr_array_add(facts->runs, w->past->runs->pdata[i]);
+		g_ptr_array_add(facts->take_overs, w->past->take_overs->pdata[i]);
 	}
-	for (guint i = 0; i < w->n_runs; i++)
-		g_ptr_array_add(facts->runs, (gpointer)w->runs[i]);
-	if (w->stamp != NULL)
-		facts->stamp = gbe_stamp_copy(w->stamp);
-	if (w->copy != NULL) {
-		facts->copy = gbe_stamp_copy(w->copy);
-		g_clear_pointer(&facts->copy->data_handle, g_free);
-		if (w->copy_handle != 0)
-			facts->copy->data_handle = world_handle(w->copy_handle);
-	}
-	facts->undo = g_strdup(w->undo);
+	if (w->cmdline == GBE_REQUEST_NONE)
+		return;
+	gbe_request_clear(&facts->request);
+	facts->request.kind = w->cmdline;
+	facts->request.from_cmdline = TRUE;
+	facts->request.text =
+	    g_strdup(w->cmdline == GBE_REQUEST_UNDO ? GBE_CMDLINE_RESTORE "undo"
+						    : GBE_CMDLINE_RESTORE "last-good");
+	/* "Due again only after a boot whose command line lacked it." */
+	if (facts->cmdline_done != NULL &&
+	    g_str_has_suffix(facts->request.text, facts->cmdline_done))
+		gbe_request_clear(&facts->request);
 }
 
 static GbeFacts *
@@ -226,16 +321,23 @@ world_observe(const World *w)
 	facts->data_dir = g_strdup("/var/lib/etcd");
 	facts->clones = gbe_tri(w->clones);
 	facts->store = GBE_YES;
-	facts->next_sequence = w->sequence;
 	facts->now = w->now;
+	facts->skip = w->skip;
+	facts->config->backup.keep_good = w->keep_good;
 	if (w->data) {
-		facts->data_handle = world_handle(w->handle);
+		facts->tree = world_tree(w->tree);
+		if (w->nonce != 0) {
+			facts->nonce.ledger = g_strdup(WORLD_LEDGER);
+			facts->nonce.sequence = w->nonce;
+			facts->nonce.nonce = world_nonce(w->nonce);
+		}
 		facts->member_id = g_strdup("000000000000000a");
 		facts->cluster_id = g_strdup("000000000000000b");
 		facts->last_write = w->last_write;
 		world_fingerprint(w, &facts->fingerprint);
 	}
 	world_records(w, facts);
+	gbe_identify(facts);
 	return facts;
 }
 
@@ -248,20 +350,28 @@ world_find(const World *w, const char *name)
 	return -1;
 }
 
-/* Effects. */
+/* Effects. Each may be the last one before the power goes. */
+
+static gboolean
+world_effect(World *w)
+{
+	if (w->cut == 0)
+		return FALSE;
+	if (w->cut > 0)
+		w->cut--;
+	return TRUE;
+}
 
 static void
-world_store(World *w, Arena *arena, const GbeManifest *manifest)
+world_store(World *w, Arena *arena, const GbeManifest *manifest, Content content)
 {
 	WorldBackup *backup = &w->backups[w->n_backups];
 
 	world_require(w->n_backups < WORLD_BACKUPS);
 	world_require(world_find(w, manifest->name) < 0);
-	world_require(manifest->sequence >= w->sequence);
-	w->sequence = manifest->sequence + 1;
+	world_reserve(w, manifest->sequence);
 	backup->manifest = arena_manifest(arena, manifest);
-	backup->content = w->content;
-	memset(w->attempts[w->n_backups], 0, sizeof w->attempts[0]);
+	backup->content = content;
 	w->n_backups++;
 }
 
@@ -272,47 +382,89 @@ world_delete(World *w, const char *name)
 
 	world_require(at >= 0);
 	w->n_backups--;
-	for (guint i = (guint)at; i < w->n_backups; i++) {
+	for (guint i = (guint)at; i < w->n_backups; i++)
 		w->backups[i] = w->backups[i + 1];
-		memcpy(w->attempts[i], w->attempts[i + 1], sizeof w->attempts[i]);
-	}
-	if (g_strcmp0(w->undo, name) == 0)
-		w->undo = NULL;
 }
 
 static void
-world_stamped(World *w, Arena *arena, const GbeStamp *stamp, const GbeRunRecord *run)
+world_record_take_over(World *w, Arena *arena, const GbeTakeOver *plan)
 {
-	world_require(w->n_runs < WORLD_RUNS);
-	world_require(stamp->sequence >= w->sequence);
-	world_require(run->sequence == stamp->sequence);
-	w->runs[w->n_runs++] = arena_run(arena, run);
-	w->sequence = stamp->sequence + 1;
-	w->copy = arena_stamp(arena, stamp);
-	w->copy_handle = w->data ? w->handle : 0;
-	w->stamp = w->data ? w->copy : NULL;
+	g_autoptr(GbeTakeOver) to = gbe_take_over_copy(plan);
+
+	world_require(world_last(w) == NULL || to->sequence > world_last(w)->sequence);
+	g_free(to->tree);
+	to->tree = w->data ? world_tree(w->tree) : NULL;
+	to->nonce = w->data ? world_nonce(to->sequence) : NULL;
+	world_append(w, arena, GBE_LEDGER_TAKE_OVER, gbe_take_over_to_json(to));
+	w->nonce = w->data ? to->sequence : 0;
+}
+
+/* After the exchange: the displaced tree gets its name, and the take-over ends the intent. */
+static gboolean
+world_finish(World *w, Arena *arena, const GbeManifest *displaced, const GbeTakeOver *to)
+{
+	if (displaced != NULL && w->staged_tree != 0) {
+		if (!world_effect(w))
+			return FALSE;
+		world_store(w, arena, displaced, w->staged.content);
+		w->staged_tree = 0;
+	}
+	if (!world_effect(w))
+		return FALSE;
+	world_record_take_over(w, arena, to);
+	return TRUE;
 }
 
 /* The exchange: the displaced tree and the restored one, which is a new directory. */
-static void
+static gboolean
 world_restore(World *w, Arena *arena, const GbePlan *plan, const GbeAction *restore)
 {
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
 	int at = world_find(w, restore->name);
-	WorldBackup source;
+	GbeIntent intent = {.operation = GBE_OPERATION_RESTORE,
+			    .sequence = plan->take_over->sequence,
+			    .backup = restore->name,
+			    .displaced = displace != NULL ? displace->manifest : NULL,
+			    .take_over = plan->take_over};
+	g_autofree char *new = world_tree(w->tree + 1);
 
 	world_require(at >= 0);
-	source = w->backups[at];
-	w->attempts[at][w->booted]++;
 	world_require((displace != NULL) == w->data);
-	if (displace != NULL) {
-		world_store(w, arena, displace->manifest);
-		w->undo = w->backups[w->n_backups - 1].manifest->name;
-	}
+	if (!world_effect(w))
+		return FALSE;
+	intent.tree_new = new;
+	world_append(w, arena, GBE_LEDGER_INTENT, gbe_intent_to_json(&intent));
+	if (!world_effect(w))
+		return FALSE;
+	w->staged.content = w->content;
+	w->staged_tree = w->data ? w->tree : 0;
+	w->tree++;
 	w->data = TRUE;
-	w->content = source.content;
-	w->txid = source.manifest->fingerprint.txid[0];
-	w->handle++;
+	w->nonce = plan->take_over->sequence;
+	w->content = w->backups[at].content;
+	w->txid = w->backups[at].manifest->fingerprint.txid[0];
+	return world_finish(w, arena, intent.displaced, plan->take_over);
+}
+
+/* What a cut has left of a restore: done to the end, or as if it had never begun. */
+static inline void
+world_recover(World *w, Arena *arena)
+{
+	g_autoptr(GbeIntent) intent = g_steal_pointer(&w->past->intent);
+	g_autofree char *tree = w->data ? world_tree(w->tree) : NULL;
+	JsonObject *ended = json_object_new();
+
+	if (intent == NULL) {
+		json_object_unref(ended);
+		return;
+	}
+	if (g_strcmp0(tree, intent->tree_new) == 0) {
+		json_object_unref(ended);
+		world_require(world_finish(w, arena, intent->displaced, intent->take_over));
+		return;
+	}
+	w->staged_tree = 0;
+	world_append(w, arena, GBE_LEDGER_INTENT_ENDED, ended);
 }
 
 static void
@@ -324,43 +476,71 @@ world_grade(World *w, Arena *arena, const GbeAction *action)
 	w->backups[at].manifest = arena_manifest(arena, action->manifest);
 }
 
-static void
+static gboolean
+world_act(World *w, Arena *arena, const GbePlan *plan, const GbeAction *action)
+{
+	switch (action->kind) {
+	case GBE_ACTION_BACKUP:
+		if (!w->clones && action->cow_only)
+			return TRUE;
+		if (!world_effect(w))
+			return FALSE;
+		world_store(w, arena, action->manifest, w->content);
+		return TRUE;
+	case GBE_ACTION_RESTORE:
+		return world_restore(w, arena, plan, action);
+	case GBE_ACTION_GRADE:
+		if (!world_effect(w))
+			return FALSE;
+		world_grade(w, arena, action);
+		return TRUE;
+	case GBE_ACTION_FRESH:
+	case GBE_ACTION_TAKE_OVER:
+		if (!world_effect(w))
+			return FALSE;
+		world_record_take_over(w, arena, plan->take_over);
+		return TRUE;
+	case GBE_ACTION_DISPLACE:
+	case GBE_ACTION_DELETE:
+	case GBE_ACTION_HOLD:
+	case GBE_ACTION_KEEP:
+	default:
+		return TRUE;
+	}
+}
+
+/* FALSE: the power went. */
+static gboolean
 world_execute(World *w, Arena *arena, const GbePlan *plan)
 {
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
+	world_reserve(w, plan->last_sequence);
+	if (plan->drop_request)
+		world_append(w, arena, GBE_LEDGER_REQUEST_ENDED, json_object_new());
+	for (guint i = 0; i < plan->actions->len; i++)
+		if (!world_act(w, arena, plan, plan->actions->pdata[i]))
+			return FALSE;
+	if (plan->opened)
+		world_append(w, arena, GBE_LEDGER_OPENED, world_about(world_last(w)->sequence));
+	return TRUE;
+}
 
-		switch (action->kind) {
-		case GBE_ACTION_BACKUP:
-			if (w->clones || !action->cow_only)
-				world_store(w, arena, action->manifest);
-			break;
-		case GBE_ACTION_RESTORE:
-			world_restore(w, arena, plan, action);
-			break;
-		case GBE_ACTION_GRADE:
-			world_grade(w, arena, action);
-			break;
-		case GBE_ACTION_DELETE:
-			world_delete(w, action->name);
-			break;
-		case GBE_ACTION_DISPLACE:
-		case GBE_ACTION_FRESH:
-		case GBE_ACTION_HOLD:
-		case GBE_ACTION_STAMP:
-		case GBE_ACTION_KEEP:
-		default:
-			break;
-		}
-	}
-	if (plan->stamp != NULL)
-		world_stamped(w, arena, plan->stamp, plan->run);
-	if (plan->clear_closing) {
-		GbeStamp *stamp = arena_stamp(arena, w->stamp);
+static inline void
+world_start(World *w, Arena *arena)
+{
+	JsonObject *start = json_object_new();
 
-		stamp->closing.present = FALSE;
-		w->stamp = w->copy = stamp;
-	}
+	json_object_set_string_member(start, "deployment", world_deployment(w->booted));
+	world_append(w, arena, GBE_LEDGER_START, start);
+}
+
+/* prerun came to its end: etcd may have the data. */
+static void
+world_end(World *w, Arena *arena)
+{
+	JsonObject *end = world_about(world_last(w) != NULL ? world_last(w)->sequence : 0);
+
+	json_object_set_string_member(end, "deployment", world_deployment(w->booted));
+	world_append(w, arena, GBE_LEDGER_END, end);
 }
 
 /* Returns what it removed, as the number of backups; the caller looks at the floor. */
@@ -384,73 +564,124 @@ world_etcd(World *w, gint64 seconds)
 	if (!w->data) {
 		w->data = TRUE;
 		w->content = 0;
-		w->handle++;
-		w->stamp = NULL;
+		w->tree++;
+		w->nonce = 0;
 	}
-	w->content |= (Content)1 << w->run;
+	world_require(w->writes < 64);
+	w->content |= (Content)1 << w->writes++;
 	w->txid = ++txid;
 	w->now += seconds;
 	w->last_write = w->now;
 }
 
-/* A fresh start is in the state alone until somebody of this run finds the data. */
+/* A fresh start is a take-over without a tree, until somebody of this run finds the data. */
 static void
-world_found(World *w)
+world_found(World *w, Arena *arena)
 {
-	if (w->stamp == NULL && w->copy != NULL && w->copy_handle == 0) {
-		w->stamp = w->copy;
-		w->copy_handle = w->handle;
-	}
+	g_autofree char *tree = world_tree(w->tree);
+	g_autofree char *nonce = NULL;
+	JsonObject *object;
+
+	if (world_last(w) == NULL || world_last(w)->tree != NULL)
+		return;
+	object = world_about(world_last(w)->sequence);
+	json_object_set_string_member(object, "tree", tree);
+	json_object_set_boolean_member(object, "mount_point", FALSE);
+	nonce = world_nonce(world_last(w)->sequence);
+	json_object_set_string_member(object, "nonce", nonce);
+	w->nonce = world_last(w)->sequence;
+	world_append(w, arena, GBE_LEDGER_TREE, object);
 }
 
 static void
 world_verdict(World *w, Arena *arena, GbeVerdict verdict)
 {
-	guint last = w->n_runs - 1;
-	GbeRunRecord *run;
+	g_autoptr(GbeRunRecord) run = NULL;
 
-	world_found(w);
-	world_require(w->n_runs > 0);
-	world_require(w->runs[last]->sequence == w->stamp->sequence);
-	run = arena_run(arena, w->runs[last]);
+	world_found(w, arena);
+	run = gbe_run_record_copy(gbe_facts_run(w->past, world_last(w)->sequence));
 	run->verdict = verdict;
+	run->health = GBE_HEALTH_NOT_ASKED;
 	if (verdict == GBE_VERDICT_GREEN)
 		run->health = GBE_HEALTH_HEALTHY;
-	w->runs[last] = run;
-	if (verdict == GBE_VERDICT_GREEN)
-		for (guint i = 0; i < w->n_backups; i++)
-			w->attempts[i][w->booted] = 0;
+	world_append(w, arena, GBE_LEDGER_VERDICT, gbe_verdict_to_json(run));
 }
 
-/* The closing record and, where it costs nothing, the backup that the next start would take. */
+/* The timer that says so once. */
+static void
+world_used_beyond(World *w, Arena *arena)
+{
+	world_append(w, arena, GBE_LEDGER_USED, world_about(world_last(w)->sequence));
+}
+
+/* The backup that the next start would take, where that costs nothing. */
+static void
+world_closing_backup(World *w, Arena *arena, GbeBackupRef *ret_backup)
+{
+	g_autoptr(GbeFacts) facts = world_observe(w);
+	g_autoptr(GbeManifest) manifest = NULL;
+	const GbeManifest *same = gbe_situation_unchanged(facts);
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	world_require(view.owner_known);
+	if (same != NULL && gbe_deployment_same(&same->deployment, view.owner)) {
+		gbe_backup_ref_set(ret_backup, same->name, same->sequence);
+		return;
+	}
+	if (!w->clones ||
+	    (gbe_view_failed(facts, &view) && gbe_chain_backup(facts, &view, 0) != NULL))
+		return;
+	manifest = gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
+	world_store(w, arena, manifest, w->content);
+	gbe_backup_ref_set(ret_backup, manifest->name, manifest->sequence);
+}
+
 static void
 world_finalize(World *w, Arena *arena, guint next, gint64 used)
 {
-	g_autoptr(GbeFacts) facts = NULL;
-	g_autoptr(GbeManifest) manifest = NULL;
-	const GbeManifest *same;
-	GbeStamp *stamp;
-	GbeView view;
+	g_autofree char *next_id = g_strdup(world_deployment(next));
+	GbeClosing closing = {.present = TRUE, .used = used, .next = next_id};
+	JsonObject *object;
 
-	world_found(w);
-	stamp = arena_stamp(arena, w->stamp);
-	stamp->closing.present = TRUE;
-	world_fingerprint(w, &stamp->closing.fingerprint);
-	stamp->closing.used = used;
-	g_free(stamp->closing.next);
-	stamp->closing.next = g_strdup(world_deployment(next));
-	w->stamp = stamp;
-	if (w->clones) {
-		facts = world_observe(w);
-		gbe_view_live(facts, &view);
-		same = gbe_situation_unchanged(facts);
-		if (same == NULL) {
-			manifest = gbe_decide_manifest(facts, &view, NULL, FALSE, w->sequence);
-			world_store(w, arena, manifest);
-			same = manifest;
-		}
-		stamp->closing.backup = g_strdup(same->name);
+	world_found(w, arena);
+	closing.at = w->now;
+	world_fingerprint(w, &closing.fingerprint);
+	world_closing_backup(w, arena, &closing.backup);
+	object = gbe_closing_to_json(&closing);
+	json_object_set_int_member(object, "of", (gint64)world_last(w)->sequence);
+	world_append(w, arena, GBE_LEDGER_CLOSING, object);
+	gbe_fingerprint_clear(&closing.fingerprint);
+	gbe_backup_ref_clear(&closing.backup);
+}
+
+/* Folding the whole ledger at once comes to what it came to record by record. */
+static void
+world_check_fold(const World *w)
+{
+	g_autoptr(GbeLedger) ledger = gbe_ledger_new();
+	g_autoptr(GPtrArray) records = g_ptr_array_new();
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	guint len;
+
+	for (const WorldRecord *record = w->records; record != NULL; record = record->before)
+		g_ptr_array_add(records, record->object);
+	ledger->id = g_strdup(WORLD_LEDGER);
+	for (guint i = records->len; i > 0; i--)
+		world_require(gbe_ledger_add(ledger, records->pdata[i - 1], NULL));
+	gbe_ledger_fold(ledger, facts);
+	len = facts->take_overs->len;
+	world_require(len == w->past->take_overs->len && facts->runs->len == len);
+	world_require(g_strcmp0(facts->undo.name, w->past->undo.name) == 0);
+	world_require(facts->request.kind == w->past->request.kind);
+	for (guint i = 0; i < len; i++) {
+		const GbeTakeOver *a = facts->take_overs->pdata[i];
+		const GbeTakeOver *b = w->past->take_overs->pdata[i];
+		const GbeRunRecord *x = facts->runs->pdata[i], *y = w->past->runs->pdata[i];
+
+		world_require(a->sequence == b->sequence && x->sequence == a->sequence);
+		world_require(a->closing.present == b->closing.present && a->ended == b->ended);
+		world_require(x->verdict == y->verdict && x->trial == y->trial);
+		world_require(x->left.sequence == y->left.sequence);
 	}
-	w->copy = w->stamp;
-	w->copy_handle = w->handle;
 }

@@ -63,7 +63,7 @@ cut_finalize_at() { # POINT KIND
 	a_is_back
 }
 cut_finalize_copy() { cut_finalize_at backup-cloned "$1"; }
-cut_finalize_stamped() { cut_finalize_at finalize-stamped "$1"; }
+cut_finalize_stamped() { cut_finalize_at finalize-closed "$1"; }
 
 # In B's prerun, which stops there once.
 cut_upgrade_at() { # POINT KIND
@@ -83,7 +83,7 @@ cut_upgrade_at() { # POINT KIND
 	a_is_back
 }
 cut_upgrade_decided() { cut_upgrade_at prerun-decided "$1"; }
-cut_upgrade_stamped() { cut_upgrade_at execute-stamped "$1"; }
+cut_upgrade_stamped() { cut_upgrade_at execute-taken-over "$1"; }
 
 # While B is at work, judged once already.
 cut_running() {

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "app/data.h"
+#include "app/ledger.h"
 #include "app/state.h"
 #include "core/record.h"
 #include "sys-root.h"
@@ -35,38 +36,49 @@ setup(void)
 	root_mkdir("var/lib/etcd");
 }
 
-/* The state's copy says that @deployment had the data last. */
+/* The ledger says that @deployment had the data last. */
 static void
 owned_by(const char *deployment)
 {
-	g_autoptr(GbeStamp) stamp = gbe_stamp_new();
+	g_autofree char *path = root_path("var/lib/etcd");
+	g_autoptr(GbeTakeOver) t = gbe_take_over_new();
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GbeApp) app = NULL;
 
-	stamp->deployment.id = g_strdup(deployment);
-	stamp->run = g_strdup(RUN_ID);
-	stamp->sequence = 1;
 	ck_assert(gbe_app_new("test", root, &app, NULL));
-	ck_assert(gbe_state_write_copy(app, stamp, GBE_WRITE_LATER, NULL));
-}
-
-/* The stamp in the data says so. */
-static void
-stamped_by(const char *deployment)
-{
-	g_autofree char *path = root_path("var/lib/etcd");
-	gbe_autofd int data_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	g_autoptr(GbeStamp) stamp = gbe_stamp_new();
-
-	stamp->deployment.id = g_strdup(deployment);
-	stamp->run = g_strdup(RUN_ID);
-	stamp->sequence = 1;
-	ck_assert(gbe_data_write_stamp_at(data_fd, stamp, NULL));
+	ck_assert(gbe_app_lock(app, "test", 0, NULL));
+	ck_assert(gbe_data_open(app, &data, NULL));
+	gbe_data_observe_identity(data, facts);
+	gbe_state_observe(app, facts);
+	t->deployment.id = g_strdup(deployment);
+	t->run = g_strdup(RUN_ID);
+	t->sequence = facts->next_sequence + 1;
+	t->tree = g_strdup(facts->tree);
+	ck_assert(gbe_state_take_over(app, t, GBE_WRITE_LATER, NULL));
 }
 
 static void
 intent_is_open(void)
 {
-	root_write("var/lib/greenboot-etcd/intent", "whatever it is\n");
+	g_autoptr(GbeApp) app = NULL;
+
+	ck_assert(gbe_app_new("test", root, &app, NULL));
+	ck_assert(gbe_app_lock(app, "test", 0, NULL));
+	ck_assert(
+	    gbe_ledger_append(app, GBE_LEDGER_INTENT, json_object_new(), GBE_WRITE_LATER, NULL));
+}
+
+/* What the ledger says by now. */
+static GbeFacts *
+ledger_says(void)
+{
+	g_autoptr(GbeApp) app = NULL;
+	GbeFacts *facts = gbe_facts_new();
+
+	ck_assert(gbe_app_new("test", root, &app, NULL));
+	gbe_state_observe(app, facts);
+	return facts;
 }
 
 static JsonObject *
@@ -157,8 +169,7 @@ START_TEST(changed_holds_etcd_back)
 	g_autofree char *motd = NULL;
 	g_autofree char *text = NULL;
 	g_autoptr(JsonObject) done = NULL;
-	g_autoptr(GbeApp) app = NULL;
-	GbeLastOperation last = {0};
+	g_autoptr(GbeFacts) facts = NULL;
 
 	owned_by(B);
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 5);
@@ -167,14 +178,12 @@ START_TEST(changed_holds_etcd_back)
 	done = read_done();
 	ck_assert(gbe_json_bool(done, "held", FALSE));
 	ck_assert_ptr_nonnull(strstr(gbe_json_string(done, "reason", ""), "systemctl"));
-	ck_assert(gbe_app_new("test", root, &app, NULL));
-	ck_assert(gbe_state_read_last(app, &last, NULL));
-	ck_assert_str_eq(last.result, "held");
+	facts = ledger_says();
+	ck_assert_str_eq(facts->last.result, "held");
 	/* A person is told, whoever judges boots here. */
 	motd = root_path("run/motd.d/greenboot-etcd");
 	ck_assert(g_file_get_contents(motd, &text, NULL, NULL));
 	ck_assert_ptr_nonnull(strstr(text, "held back"));
-	gbe_last_operation_clear(&last);
 }
 END_TEST
 
@@ -194,17 +203,29 @@ START_TEST(nothing_recorded_holds_etcd_back)
 }
 END_TEST
 
-START_TEST(the_stamp_counts_before_the_copy)
+/* What lies in the data decides nothing; data that the ledger does not know is nobody's. */
+START_TEST(the_ledger_counts)
 {
-	owned_by(B);
-	stamped_by(A);
-	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
 	owned_by(A);
-	stamped_by(B);
-	ck_assert_int_eq(run_prerun(abort_at_once, 0), 5);
-	/* A damaged one is none. */
-	root_write("var/lib/etcd/" GBE_STAMP_NAME, "{");
+	root_write("var/lib/etcd/" GBE_NONCE_NAME, "{");
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
+	root_remove("var/lib/etcd");
+	root_mkdir("var/lib/etcd.new");
+	root_mkdir("var/lib/etcd");
+	ck_assert_int_eq(run_prerun(abort_at_once, 0), 5);
+}
+END_TEST
+
+/* Etcd writes without the prerun that would have said so: the closing record is over. */
+START_TEST(a_start_without_prerun_is_recorded)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+
+	owned_by(A);
+	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
+	facts = ledger_says();
+	ck_assert(((GbeTakeOver *)facts->take_overs->pdata[0])->ended);
+	ck_assert_str_eq(facts->last.result, "failed");
 }
 END_TEST
 
@@ -251,7 +272,6 @@ END_TEST
 START_TEST(a_typo_in_the_configuration)
 {
 	owned_by(A);
-	stamped_by(A);
 	root_write("etc/greenboot-etcd/greenboot-etcd.conf", "[etcd\ndata-dir=nowhere\n");
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
 }
@@ -268,12 +288,9 @@ END_TEST
 static char *
 carried(void)
 {
-	g_autoptr(GbeApp) app = NULL;
-	g_autoptr(JsonObject) failure = NULL;
+	g_autoptr(GbeFacts) facts = ledger_says();
 
-	ck_assert(gbe_app_new("test", root, &app, NULL));
-	ck_assert(gbe_state_read(app, GBE_STATE_FAILURE, FALSE, &failure, NULL));
-	return failure == NULL ? NULL : g_strdup(gbe_json_string(failure, "reason", NULL));
+	return g_steal_pointer(&facts->failure_why);
 }
 
 /* Whatever happens to it at shutdown, the next boot is told. */
@@ -296,26 +313,6 @@ START_TEST(finalize_tells_the_next_boot)
 	ck_assert_int_eq(gbe_supervise_finalize(root, abort_at_once, NULL, 60, 60), 1);
 	dead = carried();
 	ck_assert_str_eq(dead, "the worker was killed by signal 6 (Aborted)");
-}
-END_TEST
-
-START_TEST(what_was_displaced_stays_known)
-{
-	GbeLastOperation last = {0};
-	GbeLastOperation after = {0};
-	g_autoptr(GbeApp) app = NULL;
-
-	owned_by(A);
-	last.operation = g_strdup("restore");
-	last.undo = g_strdup("displaced");
-	ck_assert(gbe_app_new("test", root, &app, NULL));
-	ck_assert(gbe_state_write_last(app, &last, GBE_WRITE_LATER, NULL));
-	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
-	ck_assert(gbe_state_read_last(app, &after, NULL));
-	ck_assert_str_eq(after.result, "failed");
-	ck_assert_str_eq(after.undo, "displaced");
-	gbe_last_operation_clear(&last);
-	gbe_last_operation_clear(&after);
 }
 END_TEST
 
@@ -404,7 +401,8 @@ main(void)
 	tcase_add_test(tcase, changed_holds_etcd_back);
 	tcase_add_test(tcase, an_open_intent_holds_etcd_back);
 	tcase_add_test(tcase, nothing_recorded_holds_etcd_back);
-	tcase_add_test(tcase, the_stamp_counts_before_the_copy);
+	tcase_add_test(tcase, the_ledger_counts);
+	tcase_add_test(tcase, a_start_without_prerun_is_recorded);
 	tcase_add_test(tcase, a_serial_is_compared_whole);
 	tcase_add_test(tcase, booted_unknown_holds_etcd_back);
 	tcase_add_test(tcase, without_ostree_nothing_is_held);
@@ -412,7 +410,6 @@ main(void)
 	tcase_add_test(tcase, a_typo_in_the_configuration);
 	tcase_add_test(tcase, progress_keeps_it_alive);
 	tcase_add_test(tcase, finalize_tells_the_next_boot);
-	tcase_add_test(tcase, what_was_displaced_stays_known);
 	tcase_add_test(tcase, bounded);
 	tcase_add_test(tcase, extended);
 	tcase_add_test(tcase, nothing_is_left_running);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the plans of upgrades and of plain reboots carry: stamps, manifests, names, grades, and what a
+ * What the plans of upgrades and of plain reboots carry: take-overs, manifests, names, grades, and what a
  * failure of each action means.
  */
 #include "lib/plan.h"
@@ -12,8 +12,8 @@ START_TEST(an_upgrade_backs_up_and_begins_a_trial)
 	g_autoptr(GbePlan) plan = NULL;
 	const GbeAction *backup;
 
-	facts->stamp->lineage.line = 7;
-	facts->stamp->previous = g_strdup("what-a-began-with");
+	facts->owner->lineage.line = 7;
+	facts_link(facts->owner, facts_backup(facts, '-', 0, 10, GBE_GRADE_UNPROVEN), FALSE);
 	plan = gbe_decide(facts);
 	assert_rules(plan, "11");
 	no_action(plan, GBE_ACTION_RESTORE);
@@ -21,40 +21,43 @@ START_TEST(an_upgrade_backs_up_and_begins_a_trial)
 	backup = action(plan, GBE_ACTION_BACKUP);
 	ck_assert_str_eq(backup->name, backup->manifest->name);
 	assert_owner(&backup->manifest->deployment, 'a');
-	ck_assert_str_eq(backup->manifest->run, facts->stamp->run);
+	ck_assert_str_eq(backup->manifest->run, facts->owner->run);
 	ck_assert_uint_eq(backup->manifest->sequence, 100);
 	ck_assert_uint_eq(backup->manifest->lineage.line, 7);
-	ck_assert_str_eq(backup->manifest->previous, "what-a-began-with");
 	ck_assert_int_eq(backup->manifest->grade, GBE_GRADE_GOOD);
 	ck_assert_int_eq(backup->manifest->verdict, GBE_VERDICT_GREEN);
 	ck_assert_int_eq(backup->manifest->health, GBE_HEALTH_HEALTHY);
 	ck_assert_int_eq(backup->manifest->origin, GBE_ORIGIN_AUTOMATIC);
 	ck_assert_int_eq(backup->manifest->trial.on, GBE_NO);
-	ck_assert_int_eq(backup->manifest->trial.used, 600);
+	ck_assert_int_eq(backup->manifest->trial.used, 0);
 	ck_assert_str_eq(backup->manifest->data_dir, FACTS_DIR);
 	ck_assert(gbe_fingerprint_equal(&backup->manifest->fingerprint, &facts->fingerprint));
 
-	assert_owner(&plan->stamp->deployment, 'b');
-	ck_assert_str_eq(plan->stamp->run, facts->run);
-	ck_assert_uint_eq(plan->stamp->sequence, 101);
+	assert_owner(&plan->take_over->deployment, 'b');
+	ck_assert_str_eq(plan->take_over->run, facts->run);
+	ck_assert_uint_eq(plan->take_over->sequence, 101);
 	ck_assert_uint_eq(plan->last_sequence, 101);
-	ck_assert_str_eq(plan->stamp->previous, backup->name);
-	ck_assert_ptr_null(plan->stamp->restored_from);
+	/* The backup of A's data is the base; A was on no trial, so that the chain ends there. */
+	ck_assert_uint_eq(plan->take_over->chain->len, 1);
+	ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, backup->name);
+	ck_assert_uint_eq(gbe_take_over_base(plan->take_over)->sequence, 100);
+	assert_owner(&((GbeLink *)plan->take_over->chain->pdata[0])->owner, 'a');
+	ck_assert_uint_eq(plan->take_over->after, 90);
+	ck_assert_int_eq(plan->take_over->after_trial, GBE_NO);
+	ck_assert_str_eq(plan->take_over->found.name, backup->name);
+	ck_assert_ptr_null(plan->take_over->source);
 	/* The data continues its line. */
-	ck_assert_uint_eq(plan->stamp->lineage.line, 7);
-	ck_assert_int_eq(plan->stamp->trial.on, GBE_YES);
-	ck_assert_uint_eq(plan->stamp->trial.since, 101);
-	ck_assert_int_eq(plan->stamp->trial.used, 0);
-	ck_assert(!plan->stamp->trial.judged);
-	ck_assert_int_eq(plan->stamp->trial.judges, GBE_YES);
-	ck_assert_int_eq(plan->stamp->was_default, GBE_YES);
-	ck_assert_int_eq(plan->stamp->stamped, facts->now);
-	ck_assert(!plan->stamp->closing.present);
-
-	ck_assert_uint_eq(plan->run->sequence, 101);
-	assert_owner(&plan->run->deployment, 'b');
-	ck_assert_int_eq(plan->run->trial, GBE_YES);
-	ck_assert_int_eq(plan->run->verdict, GBE_VERDICT_NONE);
+	ck_assert_uint_eq(plan->take_over->lineage.line, 7);
+	ck_assert_int_eq(plan->take_over->trial.on, GBE_YES);
+	ck_assert_uint_eq(plan->take_over->trial.since, 101);
+	ck_assert_int_eq(plan->take_over->trial.used, 0);
+	ck_assert(!plan->take_over->trial.judged);
+	ck_assert_int_eq(plan->take_over->trial.judges, GBE_YES);
+	ck_assert_int_eq(plan->take_over->was_default, GBE_YES);
+	ck_assert_int_eq(plan->take_over->at, facts->now);
+	ck_assert(!plan->take_over->closing.present);
+	ck_assert(!plan->take_over->asked);
+	ck_assert_ptr_null(plan->instead);
 }
 END_TEST
 
@@ -70,8 +73,9 @@ START_TEST(an_equal_backup_of_the_owner_serves)
 	no_action(plan, GBE_ACTION_BACKUP);
 	no_action(plan, GBE_ACTION_GRADE);
 	ck_assert_str_eq(action(plan, GBE_ACTION_KEEP)->name, closing->name);
-	ck_assert_str_eq(plan->stamp->previous, closing->name);
-	ck_assert_uint_eq(plan->stamp->sequence, 100);
+	ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, closing->name);
+	ck_assert_uint_eq(gbe_take_over_base(plan->take_over)->sequence, 91);
+	ck_assert_uint_eq(plan->take_over->sequence, 100);
 }
 END_TEST
 
@@ -136,12 +140,13 @@ START_TEST(who_was_green_before_is_on_no_trial_again)
 	g_autoptr(GbePlan) plan = NULL;
 
 	(void)facts_record(facts, 'b', 30, 30, GBE_VERDICT_GREEN);
-	facts->stamp->was_default = GBE_NO;
+	facts->owner->was_default = GBE_NO;
 	plan = gbe_decide(facts);
 	assert_rules(plan, "10b");
-	ck_assert_int_eq(plan->stamp->trial.on, GBE_NO);
-	ck_assert_int_eq(plan->run->trial, GBE_NO);
-	ck_assert_str_eq(plan->stamp->previous, action(plan, GBE_ACTION_BACKUP)->name);
+	ck_assert_int_eq(plan->take_over->trial.on, GBE_NO);
+	/* On no trial: nothing to go back to. What A left is known all the same. */
+	ck_assert_ptr_null(gbe_take_over_base(plan->take_over));
+	ck_assert_str_eq(plan->take_over->found.name, action(plan, GBE_ACTION_BACKUP)->name);
 	ck_assert_int_eq(action(plan, GBE_ACTION_BACKUP)->on_failure, GBE_FAILURE_REPORT);
 }
 END_TEST
@@ -159,7 +164,7 @@ START_TEST(damaged_data_is_kept_as_bad_and_is_p_all_the_same)
 	backup = action(plan, GBE_ACTION_BACKUP);
 	ck_assert_int_eq(backup->manifest->grade, GBE_GRADE_BAD);
 	ck_assert_str_eq(backup->manifest->grade_reason, "page 7 of db is torn");
-	ck_assert_str_eq(plan->stamp->previous, backup->name);
+	ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, backup->name);
 }
 END_TEST
 
@@ -226,14 +231,16 @@ START_TEST(a_missing_backup_holds_or_is_said)
 		facts->can_roll_back = cases[i].can_roll_back;
 		upgrade = gbe_decide(facts);
 		ck_assert_int_eq(action(upgrade, GBE_ACTION_BACKUP)->on_failure, cases[i].expected);
-		/* The stamp is the take-over: without one the next deployment has no past. */
-		ck_assert_int_eq(action(upgrade, GBE_ACTION_STAMP)->on_failure, cases[i].expected);
+		/* Without a take-over the next deployment has no past. */
+		ck_assert_int_eq(action(upgrade, GBE_ACTION_TAKE_OVER)->on_failure,
+				 cases[i].expected);
 
 		reboot->config->backup.on_upgrade_failure = cases[i].configured;
 		reboot->can_roll_back = cases[i].can_roll_back;
 		plain = gbe_decide(reboot);
 		ck_assert_int_eq(action(plain, GBE_ACTION_BACKUP)->on_failure, GBE_FAILURE_REPORT);
-		ck_assert_int_eq(action(plain, GBE_ACTION_STAMP)->on_failure, GBE_FAILURE_REPORT);
+		ck_assert_int_eq(action(plain, GBE_ACTION_TAKE_OVER)->on_failure,
+				 GBE_FAILURE_REPORT);
 	}
 }
 END_TEST
@@ -274,48 +281,52 @@ START_TEST(at_boot_says_when_a_plain_reboot_is_backed_up)
 }
 END_TEST
 
-START_TEST(a_plain_reboot_goes_on_with_trial_and_p)
+START_TEST(a_plain_reboot_goes_on_with_its_trial_and_chain)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbePlan) plan = NULL;
-	GbeManifest *previous;
+	GbeManifest *base;
 
-	facts = after_failed_b('b', &previous);
+	facts = after_failed_b('b', &base);
 	((GbeRunRecord *)facts->runs->pdata[1])->verdict = GBE_VERDICT_NONE;
-	facts->stamp->trial.used = 1000;
-	facts->stamp->trial.since = 70;
+	facts->owner->trial.used = 1000;
+	facts->owner->trial.since = 70;
+	facts_link(facts->owner, facts_backup(facts, '-', 0, 10, GBE_GRADE_UNPROVEN), TRUE);
+	facts->owner->closing.present = TRUE;
+	facts->owner->closing.used = 600;
+	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	plan = gbe_decide(facts);
-	assert_rules(plan, "7");
+	assert_rules(plan, "6");
 	ck_assert_int_eq(action(plan, GBE_ACTION_BACKUP)->manifest->grade, GBE_GRADE_UNPROVEN);
-	ck_assert_str_eq(action(plan, GBE_ACTION_BACKUP)->manifest->previous, previous->name);
-	ck_assert_str_eq(plan->stamp->previous, previous->name);
-	ck_assert_int_eq(plan->stamp->trial.on, GBE_YES);
-	ck_assert_uint_eq(plan->stamp->trial.since, 70);
-	ck_assert_int_eq(plan->stamp->trial.used, 1600);
-	ck_assert_uint_eq(plan->stamp->lineage.line, 1);
+	ck_assert_uint_eq(plan->take_over->chain->len, 2);
+	ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, base->name);
+	ck_assert(((GbeLink *)plan->take_over->chain->pdata[1])->failed);
+	ck_assert_int_eq(plan->take_over->trial.on, GBE_YES);
+	ck_assert_uint_eq(plan->take_over->trial.since, 70);
+	ck_assert_int_eq(plan->take_over->trial.used, 1600);
+	ck_assert_uint_eq(plan->take_over->lineage.line, 1);
 }
 END_TEST
 
-START_TEST(the_same_run_only_clears_the_closing_record)
+START_TEST(the_same_run_only_ends_the_closing_record)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');
 	g_autoptr(GbePlan) plan = NULL, again = NULL;
 
 	g_free(facts->run);
 	facts->run = facts_run(50);
-	facts->stamp->closing.present = TRUE;
-	facts->stamp->closing.used = 600;
-	facts_set_fingerprint(&facts->stamp->closing.fingerprint, 1);
+	facts->owner->closing.present = TRUE;
+	facts->owner->closing.used = 600;
+	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	plan = gbe_decide(facts);
 	assert_rules(plan, "5");
-	ck_assert(plan->clear_closing);
-	ck_assert_ptr_null(plan->stamp);
-	ck_assert_ptr_null(plan->run);
+	ck_assert(plan->opened);
+	ck_assert_ptr_null(plan->take_over);
 	ck_assert(gbe_plan_is_idle(plan));
 
-	facts->stamp->closing.present = FALSE;
+	facts->owner->closing.present = FALSE;
 	again = gbe_decide(facts);
-	ck_assert(!again->clear_closing);
+	ck_assert(!again->opened);
 }
 END_TEST
 
@@ -326,13 +337,13 @@ START_TEST(a_newer_etcd_in_the_same_run_is_backed_up_first)
 
 	g_free(facts->run);
 	facts->run = facts_run(50);
-	facts->stamp->etcd_version = g_strdup("3.5.9");
+	facts->owner->etcd_version = g_strdup("3.5.9");
 	facts->etcd_version = gbe_version_parse("3.6.0");
 	facts->config->backup.on_upgrade_failure = GBE_UPGRADE_FAIL_REFUSE;
 	plan = gbe_decide(facts);
 	assert_rules(plan, "5");
 	ck_assert_int_eq(action(plan, GBE_ACTION_BACKUP)->on_failure, GBE_FAILURE_HOLD);
-	ck_assert_str_eq(plan->stamp->etcd_version, "3.6");
+	ck_assert_str_eq(plan->take_over->etcd_version, "3.6");
 }
 END_TEST
 
@@ -376,9 +387,11 @@ START_TEST(data_of_nobody_is_adopted)
 		ck_assert_uint_eq(backup->manifest->lineage.line, 100);
 		ck_assert_int_eq(backup->manifest->trial.used, -1);
 		ck_assert_int_eq(backup->on_failure, cases[i].expected);
-		ck_assert_str_eq(plan->stamp->previous, "adopted-100");
-		ck_assert_int_eq(plan->stamp->trial.on, GBE_YES);
-		ck_assert_uint_eq(plan->stamp->lineage.line, plan->stamp->sequence);
+		ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, "adopted-100");
+		ck_assert_int_eq(plan->take_over->trial.on, GBE_YES);
+		ck_assert_uint_eq(plan->take_over->after, 0);
+		ck_assert(plan->take_over->lineage.truncated);
+		ck_assert_uint_eq(plan->take_over->lineage.line, plan->take_over->sequence);
 	}
 }
 END_TEST
@@ -429,8 +442,8 @@ main(void)
 	tcase_add_test(tcase, a_backup_of_sound_data_says_so_and_what_is_inside);
 	tcase_add_test(tcase, a_missing_backup_holds_or_is_said);
 	tcase_add_test(tcase, at_boot_says_when_a_plain_reboot_is_backed_up);
-	tcase_add_test(tcase, a_plain_reboot_goes_on_with_trial_and_p);
-	tcase_add_test(tcase, the_same_run_only_clears_the_closing_record);
+	tcase_add_test(tcase, a_plain_reboot_goes_on_with_its_trial_and_chain);
+	tcase_add_test(tcase, the_same_run_only_ends_the_closing_record);
 	tcase_add_test(tcase, a_newer_etcd_in_the_same_run_is_backed_up_first);
 	tcase_add_test(tcase, a_taken_name_gets_an_ordinal);
 	tcase_add_test(tcase, data_of_nobody_is_adopted);

@@ -90,8 +90,8 @@ START_TEST(same_is_exact)
 {
 	GbeDeployment one = {(char *)"a-" C64 ".1", NULL}, ten = {(char *)"a-" C64 ".10", NULL};
 	GbeDeployment none = {NULL, NULL};
-	GbeDeployment here = {(char *)"a-" C64 ".1", (char *)"00ff"};
-	GbeDeployment there = {(char *)"a-" C64 ".1", (char *)"00fe"};
+	GbeDeployment here = {(char *)"a-" C64 ".1", (char *)"fs:00ff"};
+	GbeDeployment there = {(char *)"a-" C64 ".1", (char *)"fs:00fe"};
 
 	ck_assert(gbe_deployment_same(&one, &one));
 	ck_assert(!gbe_deployment_same(&one, &ten));

@@ -17,6 +17,7 @@ typedef enum {
 	THE_BASE_GETS_WHAT_IT_HAD,
 	A_RETRY_STARTS_FROM_THE_BASE,
 	AGAIN_AFTER_ITS_BASE,
+	ON_TOP_OF_A_FAILED_ONE,
 	A_RETURN_HAS_ITS_OWN,
 	NOT_DELIBERATE_NOT_REWOUND,
 	UNDO_BRINGS_IT_BACK,
@@ -35,6 +36,7 @@ static const char *const sentences[PROPERTIES] = {
     "a failed update's base gets exactly what it had",
     "a failed update tried again at once starts from what its base had",
     "a failed update tried again after its base starts from the data in between",
+    "an update on top of a failed one starts from the newest state of no failed trial",
     "a return to a green deployment contains or restores what that deployment had",
     "not deliberate: data that contains what the deployment had is not rewound",
     "deliberate: the displaced data is a valid backup that undo brings back",
@@ -78,28 +80,31 @@ typedef struct {
 	char detail[200];
 } Boot;
 
+/* The last one that was seen to have the data was a trial that this boot undoes. */
+static gboolean
+seen_failed(const Truth *was, guint d)
+{
+	return was->ended &&
+	       (was->ended_by == d ? was->ended_failed : !was->settled[was->ended_by]);
+}
+
 static void
 check_same_owner(const Boot *b)
 {
 	const Truth *was = &b->before->truth;
 	Outcome last = was->last[b->d];
 	gboolean kept = b->after->world.content == b->before->world.content;
-	gboolean failed_at_once = (last == RED || last == HANG) && !was->green[b->d] &&
-				  !was->weeks[b->d] && !was->without && was->taken != 0;
 
-	/* Without the program: rule 13's business where something else was to boot, and after a cut
-	 * the known limit of decisions.md. */
-	if (keeps(last) &&
-	    (with_program(last) || (!was->unseen && (!was->ended || was->ended_for == b->d))))
+	/* Without the program: rule 13's business where something else was to boot, 9's and 10a's where
+	 * it was a failed trial before, and after a cut the known limit of decisions.md. */
+	if (keeps(last) && (with_program(last) || (!was->unseen && !seen_failed(was, b->d) &&
+						   (!was->ended || was->ended_for == b->d))))
 		property(b->after, A_REBOOT_KEEPS, kept, b->detail);
 	if (was->green[b->d] && !was->without)
 		property(b->after, A_MATURE_REBOOT_KEEPS, kept, b->detail);
-	if (!failed_at_once)
-		return;
-	/* Three times, and then the data stays. */
-	property(b->after, A_RETRY_STARTS_FROM_THE_BASE,
-		 was->retries < GBE_ATTEMPTS_MAX ? b->after->world.content == was->taken : kept,
-		 b->detail);
+	if (failed_trial(was, b->d) && !was->without && was->n_chain > 0)
+		property(b->after, A_RETRY_STARTS_FROM_THE_BASE,
+			 b->after->world.content == was->chain[0].content, b->detail);
 }
 
 static void
@@ -115,6 +120,10 @@ check_upgrade(const Boot *b)
 	if (was->with_program[b->d] && !was->settled[b->d] && was->green[b->o] && keeps(last) &&
 	    !was->without)
 		property(b->after, AGAIN_AFTER_ITS_BASE, kept, b->detail);
+	if (is_update(was, b->d, b->o) && failed_trial(was, b->o) && unwound(was) >= 0 &&
+	    !was->without)
+		property(b->after, ON_TOP_OF_A_FAILED_ONE,
+			 b->after->world.content == was->chain[unwound(was)].content, b->detail);
 }
 
 static void
@@ -128,9 +137,8 @@ check_undo(const Boot *b)
 
 	/* The next run asks for it, on the kernel command line. */
 	world.run++;
+	world.cmdline = GBE_REQUEST_UNDO;
 	facts = world_observe(&world);
-	facts->request.kind = GBE_REQUEST_UNDO;
-	facts->request.from_cmdline = TRUE;
 	plan = gbe_decide(facts);
 	restore = gbe_plan_find(plan, GBE_ACTION_RESTORE);
 	at = restore != NULL ? world_find(&world, restore->name) : -1;
@@ -161,13 +169,13 @@ static void
 check_base(const Boot *b)
 {
 	const Truth *was = &b->before->truth;
-	Outcome last = was->last[b->d];
-	gboolean base_failed = (last == RED || last == HANG) && !was->green[b->d];
+	int at = in_chain(was, b->d);
 
-	if (was->base != (int)b->d || !was->with_program[b->d] || base_failed || was->green[b->o] ||
-	    was->long_unjudged || was->without)
+	if (was->settled[b->o] || at < 0 || was->without)
 		return;
-	property(b->after, THE_BASE_GETS_WHAT_IT_HAD, b->after->world.content == was->had[b->d],
+	property(b->after, THE_BASE_GETS_WHAT_IT_HAD,
+		 b->after->world.content == was->had[b->d] &&
+		     was->had[b->d] == was->chain[at].content,
 		 b->detail);
 }
 
@@ -179,7 +187,7 @@ check_without_program(const Boot *b)
 	/* Without a closing backup there is none to go back to. */
 	if (!b->before->world.clones || !was->ended || was->ended_by != b->d ||
 	    was->ended_for == b->d || was->ended_for != b->o || was->foreign == 0 ||
-	    was->foreign > 3000 || was->base != (int)b->d)
+	    was->foreign > 3000 || was->ended_failed)
 		return;
 	property(b->after, AN_UPDATE_WITHOUT_THE_PROGRAM,
 		 b->after->world.content == was->ended_with, b->detail);
@@ -204,7 +212,7 @@ check_plan(const Boot *b)
 	g_autoptr(GbeFacts) facts = world_observe(&b->after->world);
 	g_autoptr(GbePlan) again = gbe_decide(facts);
 	g_autoptr(GArray) removals = gbe_retention_apply(facts);
-	gboolean empty = again->stamp == NULL && !again->clear_closing && removals->len == 0;
+	gboolean empty = again->take_over == NULL && !again->opened && removals->len == 0;
 	gboolean explained = b->plan->also->len <= 2;
 	g_autofree char *detail = NULL;
 
@@ -283,14 +291,18 @@ prune(Node *node)
 static void
 prerun(const Node *before, Node *node, Arena *arena)
 {
-	g_autoptr(GbeFacts) facts = world_observe(&node->world);
-	g_autoptr(GbePlan) plan = gbe_decide(facts);
-	g_autofree char *rules = gbe_plan_rules_to_text(plan);
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbePlan) plan = NULL;
+	g_autofree char *rules = NULL;
 	const Step *step = &node->steps[node->length - 1];
-	Boot b = {.before = before, .after = node, .plan = plan, .d = step->who, .how = step->how};
+	Boot b = {.before = before, .after = node, .d = step->who, .how = step->how};
 
-	world_execute(&node->world, arena, plan);
+	facts = world_observe(&node->world);
+	b.plan = plan = gbe_decide(facts);
+	rules = gbe_plan_rules_to_text(plan);
+	world_require(world_execute(&node->world, arena, plan));
 	prune(node);
+	world_end(&node->world, arena);
 	b.o = before != NULL ? before->steps[before->length - 1].who : b.d;
 	(void)g_snprintf(b.detail, sizeof b.detail,
 			 "rule %s, %s: data %" G_GINT64_MODIFIER "x, had %" G_GINT64_MODIFIER
@@ -306,15 +318,17 @@ static void
 boot(const Node *before, Node *node, const Step *step, Arena *arena)
 {
 	World *w = &node->world;
+	Content live = w->content;
 
 	node->steps[node->length++] = *step;
+	world_own(w, arena);
 	w->run = node->length;
 	w->booted = step->who;
 	w->now += 60;
 	w->judges = step->outcome != UNJUDGED_SHORT && step->outcome != UNJUDGED_LONG;
 	if (with_program(step->outcome))
 		prerun(before, node, arena);
-	take(before, node, step);
+	take(before, node, step, live);
 }
 
 static void
@@ -325,7 +339,10 @@ shut_down(Node *node, const Step *next, Arena *arena)
 	const Step *step = &node->steps[node->length - 1];
 	gint64 seconds = is_long(step->outcome) ? WORLD_LONG : WORLD_SHORT;
 
+	world_own(w, arena);
 	world_etcd(w, seconds);
+	if (is_long(step->outcome) && with_program(step->outcome))
+		world_used_beyond(w, arena);
 	if (step->outcome == GREEN) {
 		world_verdict(w, arena, GBE_VERDICT_GREEN);
 		t->green[step->who] = TRUE;
@@ -386,6 +403,8 @@ play_step(const Node *before, const Step *step, guint depth)
 		play(&after, depth - 1);
 	else if (step->outcome == GREEN)
 		shut_down(&after, NULL, &arena);
+	if (depth == 1 && histories[after.length] % 97 == 0)
+		world_check_fold(&after.world);
 	arena_clear(&arena);
 }
 
@@ -422,7 +441,7 @@ play_all(guint depth, gboolean clones, gboolean data)
 
 		arena_init(&arena);
 		node.world.clones = clones;
-		node.world.sequence = 1;
+		node.world.cut = -1;
 		node.world.deployed = 1;
 		node.world.now = 1000;
 		if (data)
@@ -476,6 +495,7 @@ PROPERTY_TEST(an_upgrade_keeps_the_data, AN_UPGRADE_KEEPS)
 PROPERTY_TEST(a_failed_updates_base_gets_exactly_what_it_had, THE_BASE_GETS_WHAT_IT_HAD)
 PROPERTY_TEST(a_failed_update_at_once_starts_from_its_base, A_RETRY_STARTS_FROM_THE_BASE)
 PROPERTY_TEST(a_failed_update_again_starts_from_the_data_in_between, AGAIN_AFTER_ITS_BASE)
+PROPERTY_TEST(an_update_on_top_of_a_failed_one_unwinds, ON_TOP_OF_A_FAILED_ONE)
 PROPERTY_TEST(a_return_has_what_the_deployment_had, A_RETURN_HAS_ITS_OWN)
 PROPERTY_TEST(an_accidental_return_does_not_rewind, NOT_DELIBERATE_NOT_REWOUND)
 PROPERTY_TEST(undo_brings_back_what_a_return_displaced, UNDO_BRINGS_IT_BACK)
@@ -499,6 +519,7 @@ main(void)
 	tcase_add_test(tcase, a_failed_updates_base_gets_exactly_what_it_had);
 	tcase_add_test(tcase, a_failed_update_at_once_starts_from_its_base);
 	tcase_add_test(tcase, a_failed_update_again_starts_from_the_data_in_between);
+	tcase_add_test(tcase, an_update_on_top_of_a_failed_one_unwinds);
 	tcase_add_test(tcase, a_return_has_what_the_deployment_had);
 	tcase_add_test(tcase, an_accidental_return_does_not_rewind);
 	tcase_add_test(tcase, undo_brings_back_what_a_return_displaced);

@@ -20,7 +20,6 @@ sample(void)
 	m->run = g_strdup(RUN);
 	m->sequence = 42;
 	m->lineage.line = 41;
-	m->previous = g_strdup("adopted-7");
 	m->trial.on = GBE_YES;
 	m->trial.since = 41;
 	m->trial.used = 60;
@@ -115,7 +114,6 @@ check_sample(const GbeManifest *m)
 	ck_assert_str_eq(m->run, RUN);
 	ck_assert_uint_eq(m->sequence, 42);
 	ck_assert_uint_eq(m->lineage.line, 41);
-	ck_assert_str_eq(m->previous, "adopted-7");
 	ck_assert_int_eq(m->trial.on, GBE_YES);
 	ck_assert_int_eq(m->trial.used, 60);
 	ck_assert_int_eq(m->trial.judges, GBE_NO);

@@ -106,53 +106,61 @@ START_TEST(bad_ones_are_counted_in_all)
 }
 END_TEST
 
-/* "P of every listed deployment on trial and P of those in turn ...: always." */
+/* "The whole chain of bases of every listed deployment on trial ...: always." */
 
-START_TEST(p_of_the_live_trial_stays)
+/* B is booted on trial, and comes from the oldest backup of A. */
+static GbeFacts *
+trial_of_b(GbeRunRecord **ret_run)
 {
-	g_autoptr(GbeFacts) facts = device();
-	GbeManifest *previous;
+	GbeFacts *facts = device();
+	GbeManifest *base = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
 
 	(void)facts_list(facts, 'b', 2000);
 	facts_set_deployment(&facts->booted, 'b');
-	previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
-	(void)facts_trial(facts, 'b', 50, 90, previous->name);
+	(void)facts_trial(facts, 'b', 50, 90, base);
+	*ret_run = facts_record(facts, 'b', 50, 90, GBE_VERDICT_NONE);
+	(*ret_run)->trial = GBE_YES;
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
 	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
+	return facts;
+}
+
+START_TEST(the_base_of_the_live_trial_stays)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	GbeRunRecord *run;
+
+	facts = trial_of_b(&run);
 	assert_removed(facts, "");
-	facts->stamp->trial.on = GBE_UNKNOWN; /* it may be needed yet */
+	run->trial = GBE_UNKNOWN; /* it may be needed yet */
 	assert_removed(facts, "");
-	facts->stamp->trial.on = GBE_NO;
+	run->trial = GBE_NO;
 	assert_removed(facts, "a1");
 }
 END_TEST
 
-START_TEST(p_of_a_green_one_may_go)
+START_TEST(the_base_of_a_green_one_may_go)
 {
-	g_autoptr(GbeFacts) facts = device();
-	GbeManifest *previous;
+	g_autoptr(GbeFacts) facts = NULL;
+	GbeRunRecord *run;
 
-	(void)facts_list(facts, 'b', 2000);
-	facts_set_deployment(&facts->booted, 'b');
-	previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
-	(void)facts_trial(facts, 'b', 50, 90, previous->name);
-	(void)facts_record(facts, 'b', 50, 90, GBE_VERDICT_GREEN);
-	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	facts = trial_of_b(&run);
+	run->verdict = GBE_VERDICT_GREEN;
 	assert_removed(facts, "a1");
 }
 END_TEST
 
-START_TEST(p_of_a_listed_trial_stays_though_another_is_booted)
+START_TEST(the_base_of_a_listed_trial_stays_though_another_is_booted)
 {
-	g_autoptr(GbeFacts) facts = device();
-	GbeManifest *previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
-	GbeManifest *failed = facts_backup(facts, 'b', 2, 2, GBE_GRADE_BAD);
+	g_autoptr(GbeFacts) facts = NULL;
+	GbeRunRecord *run;
 
-	(void)facts_list(facts, 'b', 2000);
-	failed->trial.on = GBE_YES;
-	failed->previous = g_strdup(previous->name);
-	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
-	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
+	facts = trial_of_b(&run);
+	(void)facts_recorded(facts);
+	facts_set_deployment(&facts->booted, 'a');
+	(void)facts_owner(facts, 'a', 51, 92);
+	(void)facts_recorded(facts);
+	(void)facts_record(facts, 'a', 51, 92, GBE_VERDICT_NONE);
 	assert_removed(facts, "");
 	/* Once it is listed no longer, nobody can try it again. */
 	g_ptr_array_set_size(facts->listed, 1);
@@ -160,56 +168,53 @@ START_TEST(p_of_a_listed_trial_stays_though_another_is_booted)
 }
 END_TEST
 
-START_TEST(what_goes_itself_keeps_no_p)
-{
-	g_autoptr(GbeFacts) facts = device();
-	GbeManifest *previous = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
-	GbeManifest *failed = facts_backup(facts, 'b', 2, 2, GBE_GRADE_BAD);
-
-	(void)facts_list(facts, 'b', 2000);
-	failed->trial.on = GBE_YES;
-	failed->previous = g_strdup(previous->name);
-	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
-	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
-	(void)facts_backup(facts, 'a', 5, 5, GBE_GRADE_BAD);
-	assert_removed(facts, "a1 b2");
-}
-END_TEST
-
-START_TEST(p_of_those_in_turn_stays)
+START_TEST(the_whole_chain_stays)
 {
 	g_autoptr(GbeFacts) facts = device();
 	GbeManifest *first = facts_backup(facts, '-', 0, 1, GBE_GRADE_UNPROVEN);
 	GbeManifest *second = facts_backup(facts, 'b', 2, 2, GBE_GRADE_UNPROVEN);
+	GbeManifest *own = facts_backup(facts, 'c', 5, 5, GBE_GRADE_UNPROVEN);
+	GbeRunRecord *run;
 
-	second->trial.on = GBE_YES;
-	second->previous = g_strdup(first->name);
-	second->pinned = TRUE; /* kept already, which does not end the chain */
-	(void)facts_backup(facts, 'c', 3, 3, GBE_GRADE_GOOD);
+	(void)facts_backup(facts, 'b', 4, 4, GBE_GRADE_UNPROVEN);
 	(void)facts_list(facts, 'c', 3000);
 	(void)facts_list(facts, 'b', 2000);
 	facts_set_deployment(&facts->booted, 'c');
-	(void)facts_trial(facts, 'c', 50, 90, second->name);
+	(void)facts_trial(facts, 'c', 50, 90, second);
+	facts_link(facts->owner, first, FALSE);
+	run = facts_record(facts, 'c', 50, 90, GBE_VERDICT_NONE);
+	run->trial = GBE_YES;
 	assert_removed(facts, "");
-	/* What a green one came from is its own past. */
-	second->trial.on = GBE_NO;
-	assert_removed(facts, "adopted-1");
+	/* By name and number: what was given the name is not kept for it. */
+	second->sequence = 3;
+	assert_removed(facts, "b3");
+	second->sequence = 2;
+	/* What a green one came from is its past. */
+	run->verdict = GBE_VERDICT_GREEN;
+	own->grade = GBE_GRADE_GOOD;
+	assert_removed(facts, "adopted-1 b2");
 }
 END_TEST
 
-START_TEST(a_chain_that_bites_its_tail_ends)
+/* "The last state that a listed deployment left." */
+START_TEST(what_a_listed_deployment_left_stays)
 {
 	g_autoptr(GbeFacts) facts = device();
-	GbeManifest *one = facts_backup(facts, 'b', 1, 1, GBE_GRADE_UNPROVEN);
-	GbeManifest *two = facts_backup(facts, 'b', 2, 2, GBE_GRADE_UNPROVEN);
+	GbeManifest *left = facts_backup(facts, '-', 0, 1, GBE_GRADE_UNPROVEN);
+	GbeRunRecord *run;
 
-	one->trial.on = two->trial.on = GBE_YES;
-	one->previous = g_strdup(two->name);
-	two->previous = g_strdup(one->name);
-	(void)facts_list(facts, 'b', 2000);
-	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
-	(void)facts_trial(facts, 'b', 50, 90, two->name);
+	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+	(void)facts_list(facts, 'b', 900);
+	(void)facts_owner(facts, 'b', 40, 80);
+	(void)facts_recorded(facts);
+	run = facts_record(facts, 'b', 40, 80, GBE_VERDICT_GREEN);
+	(void)facts_owner(facts, 'a', 50, 90);
+	assert_removed(facts, "adopted-1");
+	gbe_backup_ref_set(&run->left, left->name, left->sequence);
 	assert_removed(facts, "");
+	g_ptr_array_set_size(facts->listed, 1);
+	(void)facts_recorded(facts);
+	assert_removed(facts, "adopted-1");
 }
 END_TEST
 
@@ -236,7 +241,7 @@ START_TEST(what_the_last_restore_displaced_stays)
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
 	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD);
 	assert_removed(facts, "b1");
-	facts->undo = g_strdup(displaced->name);
+	gbe_backup_ref_set(&facts->undo, displaced->name, displaced->sequence);
 	assert_removed(facts, "");
 }
 END_TEST
@@ -265,7 +270,7 @@ START_TEST(what_is_discarded_goes_after_a_green_run)
 	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
 	displaced->set_aside = TRUE;
 	displaced->discard = TRUE;
-	facts->undo = g_strdup(displaced->name);
+	gbe_backup_ref_set(&facts->undo, displaced->name, displaced->sequence);
 	/* The green run of device() was before. */
 	assert_removed(facts, "");
 	run = facts_record(facts, 'a', 50, 92, GBE_VERDICT_RED);
@@ -316,10 +321,10 @@ START_TEST(the_closing_backup_stays)
 	GbeManifest *closing = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
 
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
-	facts->stamp->closing.present = TRUE;
-	facts->stamp->closing.backup = g_strdup(closing->name);
+	facts->owner->closing.present = TRUE;
+	gbe_backup_ref_set(&facts->owner->closing.backup, closing->name, closing->sequence);
 	assert_removed(facts, "");
-	facts->stamp->closing.present = FALSE;
+	facts->owner->closing.present = FALSE;
 	assert_removed(facts, "a1");
 }
 END_TEST
@@ -338,12 +343,11 @@ main(void)
 	tcase_add_test(tcase, an_older_unproven_one_goes);
 	tcase_add_test(tcase, sequence_orders_and_not_the_clock);
 	tcase_add_test(tcase, bad_ones_are_counted_in_all);
-	tcase_add_test(tcase, p_of_the_live_trial_stays);
-	tcase_add_test(tcase, p_of_a_green_one_may_go);
-	tcase_add_test(tcase, p_of_a_listed_trial_stays_though_another_is_booted);
-	tcase_add_test(tcase, what_goes_itself_keeps_no_p);
-	tcase_add_test(tcase, p_of_those_in_turn_stays);
-	tcase_add_test(tcase, a_chain_that_bites_its_tail_ends);
+	tcase_add_test(tcase, the_base_of_the_live_trial_stays);
+	tcase_add_test(tcase, the_base_of_a_green_one_may_go);
+	tcase_add_test(tcase, the_base_of_a_listed_trial_stays_though_another_is_booted);
+	tcase_add_test(tcase, the_whole_chain_stays);
+	tcase_add_test(tcase, what_a_listed_deployment_left_stays);
 	tcase_add_test(tcase, pinned_and_manual_ones_stay);
 	tcase_add_test(tcase, what_the_last_restore_displaced_stays);
 	tcase_add_test(tcase, what_was_set_aside_stays_until_the_next_one);

@@ -37,17 +37,11 @@ same_ruling(const GbeRuling *a, const GbeRuling *b)
 {
 	return a->rule == b->rule && a->move == b->move && a->displaced == b->displaced &&
 	       a->backup == b->backup && a->adopt == b->adopt && a->upgrade == b->upgrade &&
-	       a->again == b->again && a->stamp == b->stamp && a->forget == b->forget &&
-	       a->hold == b->hold && g_str_equal(a->why, b->why);
+	       a->again == b->again && a->take_over == b->take_over && a->hold == b->hold &&
+	       g_str_equal(a->why, b->why);
 }
 
 /* The table of decisions.md once more, row by row in its own order, as conditions alone. */
-
-static gboolean
-has_previous(const GbeSituation *s)
-{
-	return s->previous == GBE_PREVIOUS_OWNED || s->previous == GBE_PREVIOUS_ADOPTED;
-}
 
 static gboolean
 failed_trial(const GbeSituation *s)
@@ -56,37 +50,53 @@ failed_trial(const GbeSituation *s)
 	       s->used_within == GBE_YES;
 }
 
-static GbeRule
-row_of_same_owner(const GbeSituation *s)
+static gboolean
+row_9(const GbeSituation *s)
 {
-	if (s->same_run == GBE_YES)
-		return GBE_RULE_5;
-	if (s->sound == GBE_NO)
-		return GBE_RULE_5A;
-	if (s->verdict == GBE_VERDICT_GREEN && s->healthy)
-		return GBE_RULE_6;
-	if (s->trial != GBE_YES)
-		return s->verdict == GBE_VERDICT_RED ? GBE_RULE_8 : GBE_RULE_7;
-	/* A person's request, and a cluster, are not displaced: "other cases of a trial: as 7". */
-	if (s->same_run == GBE_NO && failed_trial(s) && has_previous(s) && s->previous_valid &&
-	    s->retry_trial && s->one_voter && !s->requested)
-		return GBE_RULE_9;
-	return GBE_RULE_7;
+	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed_trial(s) &&
+	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
 }
 
-static GbeRule
-row_of_other_owner(const GbeSituation *s)
+static gboolean
+row_10a(const GbeSituation *s)
 {
-	if (s->trial == GBE_YES && s->ran == GBE_YES)
+	return s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES &&
+	       (s->in_chain || (s->ran == GBE_YES && s->own_trial == GBE_NO));
+}
+
+static gboolean
+row_10b(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->trial != GBE_YES && s->ran == GBE_YES &&
+	       s->own_trial != GBE_YES;
+}
+
+static gboolean
+row_12(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES && failed_trial(s) &&
+	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
+}
+
+/* 9, 10a, 13, 4, 5a, 6, 10b, 12, 11: the first that fits. */
+static GbeRule
+row_of_data(const GbeSituation *s)
+{
+	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
+		return s->service_failed && s->sound == GBE_NO ? GBE_RULE_5A : GBE_RULE_5;
+	if (row_9(s))
+		return GBE_RULE_9;
+	if (row_10a(s))
 		return GBE_RULE_10A;
-	if (s->trial != GBE_YES && s->ran == GBE_YES && s->own_trial != GBE_YES)
+	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
+		return GBE_RULE_13;
+	if (s->owner == GBE_OWNER_UNKNOWN)
+		return GBE_RULE_4;
+	if (s->owner == GBE_OWNER_SAME)
+		return s->sound == GBE_NO ? GBE_RULE_5A : GBE_RULE_6;
+	if (row_10b(s))
 		return GBE_RULE_10B;
-	if (s->ran == GBE_NO && failed_trial(s) && s->previous == GBE_PREVIOUS_OWNED &&
-	    s->previous_valid && s->one_voter && !s->requested &&
-	    (s->on_failed == GBE_FAILED_REFUSE ||
-	     (s->on_failed == GBE_FAILED_LAST_GOOD && !s->last_pass)))
-		return GBE_RULE_12;
-	return GBE_RULE_11;
+	return row_12(s) ? GBE_RULE_12 : GBE_RULE_11;
 }
 
 static GbeRule
@@ -102,13 +112,11 @@ row(const GbeSituation *s)
 		return GBE_RULE_2;
 	if (s->ostree == GBE_NO)
 		return GBE_RULE_1;
-	if (s->data == GBE_NO)
-		return GBE_RULE_3;
-	if (s->owner == GBE_OWNER_UNKNOWN)
-		return GBE_RULE_4;
-	if (s->closing == GBE_CLOSING_DIFFERS && !s->requested)
-		return GBE_RULE_13;
-	return s->owner == GBE_OWNER_SAME ? row_of_same_owner(s) : row_of_other_owner(s);
+	/* After 10a, of what comes in the data's place. */
+	if (s->last_pass)
+		return s->owner == GBE_OWNER_SAME && s->contains != GBE_NO ? GBE_RULE_6
+									   : GBE_RULE_10B;
+	return s->data == GBE_NO ? GBE_RULE_3 : row_of_data(s);
 }
 
 /* Rule 3 hands over to the rules that would restore; 13 says "otherwise rule 4". */
@@ -118,13 +126,14 @@ row_allows(const GbeSituation *s, GbeRule applied)
 	GbeRule expected = row(s);
 
 	if (expected == GBE_RULE_3)
-		return applied == GBE_RULE_3 || applied == GBE_RULE_9 || applied == GBE_RULE_10A ||
-		       applied == GBE_RULE_10B;
+		return applied == GBE_RULE_3 || (applied == GBE_RULE_9 && row_9(s)) ||
+		       (applied == GBE_RULE_10A && row_10a(s)) ||
+		       (applied == GBE_RULE_10B && row_10b(s));
 	if (expected == GBE_RULE_13)
-		return applied ==
-		       (s->closing_back && s->one_voter && s->on_rollback != GBE_ROLLBACK_NEVER
-			    ? GBE_RULE_13
-			    : GBE_RULE_4);
+		return applied == (s->owner == GBE_OWNER_SAME && s->closing_back && s->one_voter &&
+					   s->on_rollback != GBE_ROLLBACK_NEVER
+				       ? GBE_RULE_13
+				       : GBE_RULE_4);
 	return applied == expected;
 }
 
@@ -148,14 +157,10 @@ check_total(const GbeSituation *s, const GbeRuling *r)
 	require(r->rule <= GBE_RULE_SKIP, s, r);
 	require(r->why != NULL && r->why[0] != '\0', s, r);
 	require(gbe_rule_to_string(r->rule)[0] != '?', s, r);
-	/* A plan that holds etcd back does not stamp, and moves nothing. */
-	require(r->hold == GBE_HOLD_NO || (!r->stamp && r->move == GBE_DATA_KEEP), s, r);
-	/* One more pass only where one may follow, and only after 2, 10a and 12. */
-	require(!r->again || r->rule == GBE_RULE_2 || r->rule == GBE_RULE_10A ||
-		    r->rule == GBE_RULE_12,
-		s, r);
-	require(!r->again || r->rule == GBE_RULE_2 || !s->last_pass, s, r);
-	require(!r->forget || r->rule == GBE_RULE_SKIP, s, r);
+	/* A plan that holds etcd back takes nothing over, and moves nothing. */
+	require(r->hold == GBE_HOLD_NO || (!r->take_over && r->move == GBE_DATA_KEEP), s, r);
+	/* One more pass only where one may follow, and only after 10a. */
+	require(!r->again || (r->rule == GBE_RULE_10A && !s->last_pass), s, r);
 }
 
 /* Invariant 4 at the level of rulings: who may put what in the data's place. */
@@ -168,11 +173,19 @@ check_sources(const GbeSituation *s, const GbeRuling *r)
 	case GBE_DATA_FRESH:
 		require(r->rule == GBE_RULE_3 && s->data == GBE_NO, s, r);
 		break;
-	case GBE_DATA_PREVIOUS:
-		require(has_previous(s), s, r);
-		require(r->rule == GBE_RULE_5A || r->rule == GBE_RULE_9 ||
-			    r->rule == GBE_RULE_10A || r->rule == GBE_RULE_12,
-			s, r);
+	case GBE_DATA_BASE:
+		require(s->base == GBE_BASE_VALID, s, r);
+		require(r->rule == GBE_RULE_5A || r->rule == GBE_RULE_9, s, r);
+		break;
+	case GBE_DATA_CHAIN_OWN: /* whatever its grade */
+		require(s->in_chain && s->chain_own != GBE_BASE_NONE, s, r);
+		require(r->rule == GBE_RULE_10A, s, r);
+		break;
+	case GBE_DATA_CHAIN_END:
+		require(!s->in_chain && s->chain_end != GBE_BASE_NONE && r->again, s, r);
+		break;
+	case GBE_DATA_UNWOUND:
+		require(s->unwound != GBE_BASE_NONE && r->rule == GBE_RULE_12, s, r);
 		break;
 	case GBE_DATA_CANDIDATE:
 		require(s->candidate, s, r);
@@ -193,8 +206,9 @@ check_sources(const GbeSituation *s, const GbeRuling *r)
 	require(!restores(r) || r->backup == GBE_BACKUP_NONE, s, r);
 	/* Somebody else's writes are never filed under the owner's name, nor an unknown owner's. */
 	if (s->data == GBE_YES && r->move == GBE_DATA_KEEP && r->backup != GBE_BACKUP_NONE &&
-	    r->rule != GBE_RULE_0 &&
-	    (s->owner == GBE_OWNER_UNKNOWN || (s->closing == GBE_CLOSING_DIFFERS && !s->requested)))
+	    r->rule != GBE_RULE_0 && !s->last_pass &&
+	    (s->owner == GBE_OWNER_UNKNOWN || s->closing == GBE_CLOSING_DIFFERS) &&
+	    r->rule != GBE_RULE_10A && s->same_run != GBE_YES)
 		require(r->adopt, s, r);
 }
 
@@ -218,6 +232,12 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 		break;
 	case GBE_HOLD_UNUSABLE:
 		require(r->rule == GBE_RULE_14 && s->usable == GBE_NO, s, r);
+		/* "Never within a run." */
+		require(s->owner != GBE_OWNER_SAME || s->same_run != GBE_YES, s, r);
+		break;
+	case GBE_HOLD_OPEN:
+		require(r->rule == GBE_RULE_0 && s->data_open != GBE_NO, s, r);
+		require(s->owner == GBE_OWNER_OTHER, s, r);
 		break;
 	default:
 		ck_abort_msg("hold %u", (guint)r->hold);
@@ -227,17 +247,24 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 static void
 check_refusals(const GbeSituation *s, const GbeRuling *r)
 {
+	GbeRuling applied;
+
 	/* A request is ready against a cluster only where --force said so. */
 	require(s->one_voter || !restores(r) || r->rule == GBE_RULE_2, s, r);
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
 		require(!restores(r) || (r->rule != GBE_RULE_10A && r->rule != GBE_RULE_10B &&
 					 r->rule != GBE_RULE_13 && r->rule != GBE_RULE_14),
 			s, r);
-	/* What a person asked for is not displaced by a rule. */
-	if (s->requested && s->data == GBE_YES)
-		require(!restores(r) || r->rule == GBE_RULE_2, s, r);
+	/* The gate restores only for who comes back, and nothing over data of nobody. */
+	gbe_rules_apply(s, &applied);
+	if (r->rule == GBE_RULE_14 && restores(r))
+		require(s->owner == GBE_OWNER_OTHER && applied.rule != GBE_RULE_4, s, r);
 	if (untouchable(s) || s->skip)
-		require(!restores(r) && !r->stamp && r->hold == GBE_HOLD_NO, s, r);
+		require(!restores(r), s, r);
+	if (untouchable(s))
+		require(!r->take_over, s, r);
+	if (s->skip)
+		require(r->hold == GBE_HOLD_NO && r->backup == GBE_BACKUP_NONE, s, r);
 	/* An upgrade's backup is required, whatever the configuration of plain reboots. */
 	if (r->rule == GBE_RULE_11)
 		require(r->backup == GBE_BACKUP_REQUIRED && r->upgrade && !r->adopt, s, r);
@@ -256,6 +283,12 @@ acts_alike(const GbeRuling *unknown, const GbeRuling *known)
 {
 	if (unknown->rule == GBE_RULE_14)
 		return restores(known) || known->hold != GBE_HOLD_NO;
+	/* What others wrote is undone by 9 and 10a as by 13: which of them is known is the question. */
+	if (unknown->rule == GBE_RULE_13)
+		return restores(known);
+	/* The newest, or the newest that is readable: D's own. */
+	if (unknown->move == GBE_DATA_USABLE)
+		return known->move == GBE_DATA_USABLE || known->move == GBE_DATA_CANDIDATE;
 	return unknown->move == known->move;
 }
 

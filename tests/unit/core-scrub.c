@@ -11,7 +11,7 @@ device(void)
 {
 	GbeFacts *facts = facts_booted('a', 10);
 
-	(void)facts_stamp(facts, 'a', 10, 50);
+	(void)facts_owner(facts, 'a', 10, 50);
 	(void)facts_record(facts, 'a', 10, 50, GBE_VERDICT_GREEN);
 	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_UNPROVEN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What could take the data's place: candidates and P, and what stands against it. */
+/* What could take the data's place: candidates and the chain of bases, and what stands against it. */
 #include "lib/situation.h"
 #include "lib/unit.h"
 
@@ -51,12 +51,13 @@ START_TEST(what_is_never_a_candidate)
 			backup->data_dir = g_strdup("/elsewhere");
 		}
 		if (i == 4)
-			facts_attempts(facts, backup->name, 'b', GBE_ATTEMPTS_MAX);
+			backup->origin = GBE_ORIGIN_PERIODIC, backup->grade = GBE_GRADE_UNPROVEN,
+			backup->trial.on = GBE_YES;
 		if (i == 5)
 			facts_gone(facts, 'b', 10);
 		if (i == 6) {
 			g_free(backup->deployment.handle);
-			backup->deployment.handle = g_strdup("another");
+			backup->deployment.handle = g_strdup("fs0:another");
 		}
 		if (i == 7)
 			facts_reject(facts, backup->name);
@@ -65,15 +66,25 @@ START_TEST(what_is_never_a_candidate)
 }
 END_TEST
 
-START_TEST(attempts_are_of_a_backup_and_a_deployment)
+/* "Then the state in which D last left the data, whoever made that backup." */
+START_TEST(what_d_left_comes_before_what_is_newer)
 {
 	g_autoptr(GbeFacts) facts = device();
-	GbeManifest *backup = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
+	GbeManifest *left = facts_backup(facts, 'b', 10, 11, GBE_GRADE_UNPROVEN);
+	GbeManifest *newer = facts_backup(facts, 'b', 10, 12, GBE_GRADE_GOOD);
+	GbeRunRecord *run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_GREEN);
 
-	facts_attempts(facts, backup->name, 'b', GBE_ATTEMPTS_MAX - 1);
-	facts_attempts(facts, backup->name, 'a', GBE_ATTEMPTS_MAX);
-	facts_attempts(facts, "another", 'b', GBE_ATTEMPTS_MAX);
-	assert_candidate(facts, backup);
+	assert_candidate(facts, newer);
+	gbe_backup_ref_set(&run->left, left->name, left->sequence);
+	assert_candidate(facts, left);
+	facts_manual(left, "mine");
+	gbe_backup_ref_set(&run->left, "mine", left->sequence);
+	assert_candidate(facts, left);
+	left->grade = GBE_GRADE_BAD;
+	assert_candidate(facts, newer);
+	left->grade = GBE_GRADE_GOOD;
+	facts_reject(facts, "mine");
+	assert_candidate(facts, newer);
 }
 END_TEST
 
@@ -141,37 +152,76 @@ START_TEST(what_d_can_use)
 END_TEST
 
 /* P(O). */
-START_TEST(what_p_is)
+START_TEST(what_the_base_is)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
-	GbeManifest *previous = facts->backups->pdata[0];
+	GbeManifest *base = facts->backups->pdata[0];
 	GbeSituation s;
 
 	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_OWNED);
-	ck_assert(s.previous_valid);
-	previous->grade = GBE_GRADE_BAD; /* 10a takes it all the same */
+	ck_assert_int_eq(s.base, GBE_BASE_VALID);
+	base->grade = GBE_GRADE_BAD; /* 10a takes it all the same */
 	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_OWNED);
-	ck_assert(!s.previous_valid);
-	facts_reject(facts, previous->name);
+	ck_assert_int_eq(s.base, GBE_BASE_BAD);
+	ck_assert_int_eq(s.chain_end, GBE_BASE_BAD);
+	facts_reject(facts, base->name);
 	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_REJECTED);
+	ck_assert_int_eq(s.base, GBE_BASE_NONE);
 	g_clear_pointer(&facts->rejected, g_hash_table_unref);
-	gbe_deployment_clear(&previous->deployment);
+	base->consumed = TRUE;
 	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_ADOPTED);
-	facts_attempts(facts, previous->name, 'b', GBE_ATTEMPTS_MAX);
+	ck_assert_int_eq(s.base, GBE_BASE_NONE);
+	base->consumed = FALSE;
+	base->sequence++; /* another one that was given the name */
 	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_NONE);
-	g_ptr_array_set_size(facts->attempts, 0);
-	previous->consumed = TRUE;
-	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_NONE);
+	ck_assert_int_eq(s.base, GBE_BASE_NONE);
 	g_ptr_array_set_size(facts->backups, 0);
 	derive(facts, &s);
-	ck_assert_int_eq(s.previous, GBE_PREVIOUS_NONE);
-	ck_assert(!s.previous_valid);
+	ck_assert_int_eq(s.base, GBE_BASE_NONE);
+	g_ptr_array_set_size(facts->owner->chain, 0);
+	derive(facts, &s);
+	ck_assert_int_eq(s.base, GBE_BASE_NONE);
+	ck_assert(!s.in_chain);
+}
+END_TEST
+
+/* C is on trial on top of B's failed trial, which is on top of A's good data. */
+START_TEST(what_the_chain_names)
+{
+	g_autoptr(GbeFacts) facts = facts_booted('a', 53);
+	GbeManifest *of_a = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
+	GbeManifest *of_b = facts_backup(facts, 'b', 51, 93, GBE_GRADE_BAD);
+	GbeSituation s;
+	GbeView view;
+
+	(void)facts_trial(facts, 'c', 52, 94, NULL);
+	facts_link(facts->owner, of_b, TRUE);
+	facts_link(facts->owner, of_a, FALSE);
+	gbe_view_live(facts, &view);
+	derive(facts, &s);
+	ck_assert_int_eq(s.base, GBE_BASE_BAD);
+	ck_assert(s.in_chain);
+	ck_assert_int_eq(s.chain_own, GBE_BASE_VALID);
+	ck_assert_int_eq(s.chain_end, GBE_BASE_VALID);
+	ck_assert_int_eq(s.unwound, GBE_BASE_VALID);
+	ck_assert_ptr_eq(gbe_chain_backup(facts, &view, gbe_chain_unwound(facts, &view)), of_a);
+
+	/* A deleted backup is still a link. */
+	facts_set_deployment(&facts->booted, 'b');
+	g_ptr_array_remove(facts->backups, of_b);
+	derive(facts, &s);
+	ck_assert_int_eq(s.base, GBE_BASE_NONE);
+	ck_assert(s.in_chain);
+	ck_assert_int_eq(s.chain_own, GBE_BASE_NONE);
+	ck_assert_int_eq(s.chain_end, GBE_BASE_VALID);
+
+	facts_set_deployment(&facts->booted, 'd');
+	derive(facts, &s);
+	ck_assert(!s.in_chain);
+	ck_assert_int_eq(gbe_chain_own(facts, &view), -1);
+	/* Failed trials all the way: at the latest the chain's end. */
+	((GbeLink *)facts->owner->chain->pdata[1])->failed = TRUE;
+	ck_assert_ptr_eq(gbe_chain_backup(facts, &view, gbe_chain_unwound(facts, &view)), of_a);
 }
 END_TEST
 
@@ -179,7 +229,7 @@ END_TEST
 START_TEST(who_is_a_cluster)
 {
 	static const struct {
-		guint looked, stamp;
+		guint looked, told;
 		gboolean one;
 	} cases[] = {
 	    {0, 0, TRUE},
@@ -197,7 +247,7 @@ START_TEST(who_is_a_cluster)
 		GbeSituation s;
 
 		facts->voters = cases[i].looked;
-		facts->stamp->voters = cases[i].stamp;
+		facts->owner->voters = cases[i].told;
 		derive(facts, &s);
 		ck_assert_msg(s.one_voter == cases[i].one, "case %u", i);
 	}
@@ -212,11 +262,11 @@ START_TEST(the_closing_record_is_equal_or_not_or_not_there)
 
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
-	facts->stamp->closing.present = TRUE;
-	facts_set_fingerprint(&facts->stamp->closing.fingerprint, 1);
+	facts->owner->closing.present = TRUE;
+	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_EQUAL);
-	facts_set_fingerprint(&facts->stamp->closing.fingerprint, 2);
+	facts_set_fingerprint(&facts->owner->closing.fingerprint, 2);
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_DIFFERS);
 	/* What cannot be computed now is never "somebody else wrote". */
@@ -267,7 +317,7 @@ START_TEST(a_mount_is_lost_where_there_was_one)
 		g_autoptr(GbeFacts) facts = device();
 		GbeSituation s;
 
-		facts->stamp->mount_point = cases[i].was;
+		facts->owner->mount_point = cases[i].was;
 		facts->mount_point = cases[i].is;
 		derive(facts, &s);
 		ck_assert_int_eq(s.mount_lost, cases[i].lost);
@@ -279,14 +329,13 @@ END_TEST
 START_TEST(a_view_of_a_backup_is_its_owner_then)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
-	GbeManifest *previous = facts->backups->pdata[0];
+	GbeManifest *base = facts->backups->pdata[0];
 	GbeSituation s;
 	GbeView view;
 
-	previous->previous = g_strdup("before-that");
 	facts->data = GBE_NO;
-	gbe_view_backup(facts, previous, &view);
-	gbe_situation_derive(facts, &view, FALSE, FALSE, &s);
+	gbe_view_backup(facts, base, &view);
+	gbe_situation_derive(facts, &view, FALSE, &s);
 	ck_assert_int_eq(s.data, GBE_YES);
 	ck_assert_int_eq(s.owner, GBE_OWNER_OTHER);
 	ck_assert_int_eq(s.verdict, GBE_VERDICT_GREEN);
@@ -294,8 +343,7 @@ START_TEST(a_view_of_a_backup_is_its_owner_then)
 	ck_assert_int_eq(s.trial, GBE_NO);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
 	ck_assert_int_eq(s.sound, GBE_UNKNOWN);
-	ck_assert_str_eq(view.previous, "before-that");
-	ck_assert_uint_eq(view.sequence, previous->sequence);
+	ck_assert_uint_eq(view.sequence, base->sequence);
 }
 END_TEST
 
@@ -328,10 +376,11 @@ main(void)
 
 	tcase_add_test(tcase, the_newest_automatic_one_comes_first);
 	tcase_add_test(tcase, what_is_never_a_candidate);
-	tcase_add_test(tcase, attempts_are_of_a_backup_and_a_deployment);
+	tcase_add_test(tcase, what_d_left_comes_before_what_is_newer);
 	tcase_add_test(tcase, a_usable_candidate_is_one_that_this_etcd_reads);
 	tcase_add_test(tcase, what_d_can_use);
-	tcase_add_test(tcase, what_p_is);
+	tcase_add_test(tcase, what_the_base_is);
+	tcase_add_test(tcase, what_the_chain_names);
 	tcase_add_test(tcase, who_is_a_cluster);
 	tcase_add_test(tcase, the_closing_record_is_equal_or_not_or_not_there);
 	tcase_add_test(tcase, older_is_told_by_the_commits_time);

@@ -35,10 +35,9 @@ START_TEST(a_request_is_due_in_a_later_run)
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_READY);
 	ck_assert_ptr_eq(gbe_situation_request(facts), backup);
 	/* Not again in the pass that looks at what it put in place. */
-	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, TRUE, FALSE, &s);
+	gbe_view_backup(facts, backup, &view);
+	gbe_situation_derive(facts, &view, TRUE, &s);
 	ck_assert_int_eq(s.request, GBE_REQUEST_IS_NONE);
-	ck_assert(s.requested);
 
 	g_free(facts->request.run);
 	facts->request.run = g_strdup(facts->run);
@@ -65,6 +64,7 @@ START_TEST(what_makes_a_request_impossible_and_what_force_overrides)
 	    {"it is a cluster's", GBE_REQUEST_IS_READY},
 	    {"the data is a cluster's", GBE_REQUEST_IS_READY},
 	    {"it is of another directory", GBE_REQUEST_IS_READY},
+	    {"this etcd cannot read it", GBE_REQUEST_IS_READY},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -88,6 +88,10 @@ START_TEST(what_makes_a_request_impossible_and_what_force_overrides)
 		if (i == 7) {
 			g_free(backup->data_dir);
 			backup->data_dir = g_strdup("/elsewhere");
+		}
+		if (i == 8) {
+			facts->etcd_version = gbe_version_parse("3.4.0");
+			backup->storage_version = g_strdup("3.6");
 		}
 		ck_assert_msg(request_is(facts) == GBE_REQUEST_IS_IMPOSSIBLE, "%s", cases[i].what);
 		facts->request.force = TRUE;
@@ -122,10 +126,13 @@ START_TEST(undo_is_what_the_last_restore_displaced)
 	facts = requested(&backup);
 	facts->request.kind = GBE_REQUEST_UNDO;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_IMPOSSIBLE);
-	facts->undo = g_strdup(backup->name);
+	gbe_backup_ref_set(&facts->undo, backup->name, backup->sequence);
 	backup->set_aside = TRUE;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_READY);
 	ck_assert_ptr_eq(gbe_situation_request(facts), backup);
+	/* Another one that was given the name. */
+	backup->sequence++;
+	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_IMPOSSIBLE);
 }
 END_TEST
 

@@ -29,14 +29,16 @@ START_TEST(a_trial_lasts_until_the_first_green_run)
 }
 END_TEST
 
-START_TEST(a_trial_without_a_record_of_its_run_is_unknown)
+/* A record is lost: it may have been a green one of another; the owner's own take-over came after it. */
+START_TEST(a_trial_is_unknown_where_the_past_is_not_whole)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
 	GbeSituation s;
 
-	g_ptr_array_set_size(facts->runs, 0);
+	facts->holes = TRUE;
 	derive(facts, &s);
-	ck_assert_int_eq(s.trial, GBE_UNKNOWN);
+	ck_assert_int_eq(s.trial, GBE_YES);
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_UNKNOWN);
 	/* But an earlier green one is enough. */
 	(void)facts_record(facts, 'b', 20, 20, GBE_VERDICT_GREEN);
 	derive(facts, &s);
@@ -76,11 +78,11 @@ START_TEST(long_use_ends_a_trial_that_nobody_judges)
 		g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_NONE);
 		GbeSituation s;
 
-		facts->stamp->trial.judges = cases[i].judges;
-		facts->stamp->trial.judged = cases[i].judged;
-		facts->stamp->trial.used = cases[i].earlier;
-		facts->stamp->closing.present = TRUE;
-		facts->stamp->closing.used = cases[i].last;
+		facts->owner->trial.judges = cases[i].judges;
+		facts->owner->trial.judged = cases[i].judged;
+		facts->owner->trial.used = cases[i].earlier;
+		facts->owner->closing.present = TRUE;
+		facts->owner->closing.used = cases[i].last;
 		derive(facts, &s);
 		ck_assert_msg(s.trial == cases[i].trial, "case %u: %s", i,
 			      gbe_tri_to_string(s.trial));
@@ -88,43 +90,43 @@ START_TEST(long_use_ends_a_trial_that_nobody_judges)
 }
 END_TEST
 
-START_TEST(the_trial_of_another_is_what_records_tell)
+START_TEST(the_trial_of_another_is_what_the_ledger_tells)
 {
 	g_autoptr(GbeFacts) facts = device();
 
+	/* "A deployment that never took the data over counts as on trial." */
+	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
+	facts->holes = TRUE;
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_UNKNOWN);
+	facts->holes = FALSE;
 	facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED)->trial = GBE_YES;
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
-	/* The newest tells: use had ended it by then. */
-	facts_backup(facts, 'b', 11, 11, GBE_GRADE_UNPROVEN)->trial.on = GBE_NO;
+	/* The newest tells: use had ended it by then. Backups say nothing of it. */
+	facts_record(facts, 'b', 11, 11, GBE_VERDICT_NONE)->trial = GBE_NO;
+	facts_backup(facts, 'b', 11, 12, GBE_GRADE_UNPROVEN)->trial.on = GBE_YES;
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_NO);
-	facts_record(facts, 'b', 12, 12, GBE_VERDICT_NONE)->trial = GBE_YES;
-	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
-	/* A manual one says nothing of runs. */
-	facts_manual(facts_backup(facts, 'b', 13, 13, GBE_GRADE_UNPROVEN), "mine");
+	facts_record(facts, 'b', 13, 13, GBE_VERDICT_NONE)->trial = GBE_YES;
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
 	(void)facts_record(facts, 'b', 9, 9, GBE_VERDICT_GREEN);
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_NO);
 }
 END_TEST
 
-/* Used. */
-START_TEST(use_is_the_closing_records_time_else_to_the_last_write)
+/* "The closing record's time; else whether the record used beyond trial-limit is there." */
+START_TEST(use_is_the_closing_records_time_else_what_the_timer_said)
 {
 	static const struct {
 		gboolean closing;
-		gint64 closing_used, stamped, last_write, earlier;
+		gint64 closing_used;
+		gboolean beyond;
+		gint64 earlier;
 		gint64 used;
 	} cases[] = {
-	    {TRUE, 300, 1000, 900000, 0, 300},
-	    {TRUE, -1, 1000, 2000, 0, -1},
-	    {FALSE, 0, 1000, 1700, 0, 700},
-	    {FALSE, 0, 1000, 1700, 50, 750},
-	    {FALSE, 0, 1000, 999, 0, -1},
-	    {FALSE, 0, 1000, -1, 0, -1},
-	    {FALSE, 0, 0, 1700, 0, -1},
-	    {FALSE, 0, 1000, 1700, -1, -1},
-	    {FALSE, 0, 1000, 1000 + LIMIT, 0, LIMIT},
+	    {TRUE, 300, FALSE, 0, 300},	    {TRUE, 300, TRUE, 0, 300},
+	    {TRUE, -1, FALSE, 0, -1},	    {FALSE, 300, FALSE, 0, 0},
+	    {FALSE, 0, TRUE, 0, LIMIT + 1}, {FALSE, 0, FALSE, 50, 50},
+	    {FALSE, 0, FALSE, -1, -1},	    {TRUE, 700, FALSE, 50, 750},
+	    {TRUE, LIMIT, FALSE, 0, LIMIT},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -132,11 +134,12 @@ START_TEST(use_is_the_closing_records_time_else_to_the_last_write)
 		GbeSituation s;
 		GbeView view;
 
-		facts->stamp->closing.present = cases[i].closing;
-		facts->stamp->closing.used = cases[i].closing_used;
-		facts->stamp->stamped = cases[i].stamped;
-		facts->stamp->trial.used = cases[i].earlier;
-		facts->last_write = cases[i].last_write;
+		facts->owner->closing.present = cases[i].closing;
+		facts->owner->closing.used = cases[i].closing_used;
+		facts->owner->used_beyond = cases[i].beyond;
+		facts->owner->trial.used = cases[i].earlier;
+		/* Nobody asks the clock of the data's files. */
+		facts->last_write = 1000000000;
 		gbe_view_live(facts, &view);
 		ck_assert_msg(view.used == cases[i].used, "case %u: %" G_GINT64_FORMAT, i,
 			      view.used);
@@ -155,19 +158,19 @@ START_TEST(the_same_run_is_known_to_be_it)
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_NO);
 	g_free(facts->run);
-	facts->run = g_strdup(facts->stamp->run);
+	facts->run = g_strdup(facts->owner->run);
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_YES);
 	g_free(facts->run);
-	facts->run = g_strdup_printf("%s+1", facts->stamp->run); /* a soft reboot */
+	facts->run = g_strdup_printf("%s+1", facts->owner->run); /* a soft reboot */
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_NO);
 	g_clear_pointer(&facts->run, g_free);
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_UNKNOWN);
 	/* Two runs that could not be told are not the same one. */
-	g_free(facts->stamp->run);
-	facts->stamp->run = g_strdup("unknown");
+	g_free(facts->owner->run);
+	facts->owner->run = g_strdup("unknown");
 	facts->run = g_strdup("unknown");
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_UNKNOWN);
@@ -184,7 +187,7 @@ START_TEST(deliberate_is_the_default_entry_moved_from_o_to_d)
 			GbeSituation s;
 			GbeTri expected = GBE_UNKNOWN;
 
-			facts->stamp->was_default = all[i];
+			facts->owner->was_default = all[i];
 			facts->booted_is_default = all[k];
 			if (all[i] == GBE_NO || all[k] == GBE_NO)
 				expected = GBE_NO;
@@ -206,17 +209,26 @@ START_TEST(data_contains_what_it_grew_from)
 	derive(facts, &s); /* line 1, at 90 */
 	ck_assert_int_eq(s.contains, GBE_YES);
 
-	facts->stamp->lineage.line = 50;
+	facts->owner->lineage.line = 50;
 	derive(facts, &s);
 	ck_assert_int_eq(s.contains, GBE_NO);
 
-	facts->stamp->lineage.ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
-	g_array_append_val(facts->stamp->lineage.ancestors, parent);
+	facts->owner->lineage.ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
+	g_array_append_val(facts->owner->lineage.ancestors, parent);
 	derive(facts, &s); /* it left line 1 before the candidate */
 	ck_assert_int_eq(s.contains, GBE_NO);
-	g_array_index(facts->stamp->lineage.ancestors, GbeAncestor, 0).sequence = 10;
+	g_array_index(facts->owner->lineage.ancestors, GbeAncestor, 0).sequence = 10;
 	derive(facts, &s);
 	ck_assert_int_eq(s.contains, GBE_YES);
+
+	/* "Unknown before here": what began later is not from before. */
+	facts->owner->lineage.truncated = TRUE;
+	candidate->lineage.line = 2;
+	derive(facts, &s);
+	ck_assert_int_eq(s.contains, GBE_NO);
+	g_array_index(facts->owner->lineage.ancestors, GbeAncestor, 0).line = 3;
+	derive(facts, &s);
+	ck_assert_int_eq(s.contains, GBE_UNKNOWN);
 
 	candidate->lineage.line = 0;
 	derive(facts, &s);
@@ -236,7 +248,7 @@ START_TEST(the_same_commit_is_the_checksum_alone)
 	derive(facts, &s);
 	ck_assert(!s.same_commit);
 	g_free(facts->booted.id);
-	facts->booted.id = g_strdup(facts->stamp->deployment.id);
+	facts->booted.id = g_strdup(facts->owner->deployment.id);
 	facts->booted.id[strlen(facts->booted.id) - 1] = '1';
 	derive(facts, &s);
 	ck_assert(s.same_commit);
@@ -251,11 +263,11 @@ main(void)
 	TCase *tcase = tcase_create("trial");
 
 	tcase_add_test(tcase, a_trial_lasts_until_the_first_green_run);
-	tcase_add_test(tcase, a_trial_without_a_record_of_its_run_is_unknown);
+	tcase_add_test(tcase, a_trial_is_unknown_where_the_past_is_not_whole);
 	tcase_add_test(tcase, a_green_backup_ends_a_trial_too);
 	tcase_add_test(tcase, long_use_ends_a_trial_that_nobody_judges);
-	tcase_add_test(tcase, the_trial_of_another_is_what_records_tell);
-	tcase_add_test(tcase, use_is_the_closing_records_time_else_to_the_last_write);
+	tcase_add_test(tcase, the_trial_of_another_is_what_the_ledger_tells);
+	tcase_add_test(tcase, use_is_the_closing_records_time_else_what_the_timer_said);
 	tcase_add_test(tcase, the_same_run_is_known_to_be_it);
 	tcase_add_test(tcase, deliberate_is_the_default_entry_moved_from_o_to_d);
 	tcase_add_test(tcase, data_contains_what_it_grew_from);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose data it is: who is the same deployment, who ran before, and which stamp is believed. */
+/* Whose data it is: who is the same deployment, who ran before, and which take-over is believed. */
 #include "lib/situation.h"
 #include "lib/unit.h"
+
+#include "core/identity.h"
 
 static GbeOwnerIs
 owner_when(const char *owner, const char *owner_handle, const char *booted, const char *handle)
@@ -9,10 +11,10 @@ owner_when(const char *owner, const char *owner_handle, const char *booted, cons
 	g_autoptr(GbeFacts) facts = device();
 	GbeSituation s;
 
-	gbe_deployment_clear(&facts->stamp->deployment);
+	gbe_deployment_clear(&facts->owner->deployment);
 	gbe_deployment_clear(&facts->booted);
-	facts->stamp->deployment.id = g_strdup(owner);
-	facts->stamp->deployment.handle = g_strdup(owner_handle);
+	facts->owner->deployment.id = g_strdup(owner);
+	facts->owner->deployment.handle = g_strdup(owner_handle);
 	facts->booted.id = g_strdup(booted);
 	facts->booted.handle = g_strdup(handle);
 	derive(facts, &s);
@@ -39,11 +41,13 @@ START_TEST(an_equal_id_with_another_handle_is_another_deployment)
 {
 	const char *id = "os-" SUM64 ".0";
 
-	ck_assert_int_eq(owner_when(id, "aa", id, "aa"), GBE_OWNER_SAME);
-	ck_assert_int_eq(owner_when(id, "aa", id, "ab"), GBE_OWNER_OTHER);
-	/* Where one is not known the id decides. */
-	ck_assert_int_eq(owner_when(id, NULL, id, "ab"), GBE_OWNER_SAME);
-	ck_assert_int_eq(owner_when(id, "aa", id, NULL), GBE_OWNER_SAME);
+	ck_assert_int_eq(owner_when(id, "fs:aa", id, "fs:aa"), GBE_OWNER_SAME);
+	ck_assert_int_eq(owner_when(id, "fs:aa", id, "fs:ab"), GBE_OWNER_OTHER);
+	/* Where one is not known, or on another file system, the id decides. */
+	ck_assert_int_eq(owner_when(id, NULL, id, "fs:ab"), GBE_OWNER_SAME);
+	ck_assert_int_eq(owner_when(id, "fs:aa", id, NULL), GBE_OWNER_SAME);
+	ck_assert_int_eq(owner_when(id, "fs:aa", id, "other:ab"), GBE_OWNER_SAME);
+	ck_assert_int_eq(owner_when(id, "aa", id, "ab"), GBE_OWNER_SAME);
 }
 END_TEST
 
@@ -58,7 +62,7 @@ START_TEST(an_id_that_was_seen_missing_has_no_past_up_to_then)
 	ck_assert(s.candidate);
 	ck_assert(gbe_situation_was_green(facts, &facts->booted));
 
-	facts_gone(facts, 'b', 91); /* the stamp is of 92 */
+	facts_gone(facts, 'b', 91); /* the take-over is of 92 */
 	derive(facts, &s);
 	ck_assert_int_eq(s.owner, GBE_OWNER_SAME);
 	ck_assert(!s.candidate);
@@ -68,6 +72,19 @@ START_TEST(an_id_that_was_seen_missing_has_no_past_up_to_then)
 	derive(facts, &s);
 	ck_assert_int_eq(s.owner, GBE_OWNER_OTHER);
 	ck_assert_int_eq(s.ran, GBE_NO);
+}
+END_TEST
+
+/* An unmounted /boot empties the list once: where handles can be compared they alone decide. */
+START_TEST(equal_handles_say_that_nothing_was_missing)
+{
+	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
+	GbeSituation s;
+
+	facts_gone(facts, 'b', 92);
+	facts_set_deployment(&facts->booted, 'b');
+	derive(facts, &s);
+	ck_assert_int_eq(s.owner, GBE_OWNER_SAME);
 }
 END_TEST
 
@@ -82,101 +99,141 @@ START_TEST(a_missing_namesake_takes_nothing_from_others)
 }
 END_TEST
 
-/* D ran before: state, stamp or an automatic backup names it. */
+/* "The ledger says that this same deployment took the data over", and nothing else says so. */
 START_TEST(who_ran_before)
 {
 	static const struct {
 		const char *what;
 		GbeTri ran;
-	} cases[] = {{"nothing", GBE_NO},	 {"run", GBE_YES},   {"backup", GBE_YES},
-		     {"displaced", GBE_YES},	 {"manual", GBE_NO}, {"copy", GBE_YES},
-		     {"lost store", GBE_UNKNOWN}};
+	} cases[] = {{"nothing", GBE_NO},    {"run", GBE_YES},	      {"backup", GBE_NO},
+		     {"displaced", GBE_NO},  {"unfinished", GBE_YES}, {"no ledger", GBE_UNKNOWN},
+		     {"a hole", GBE_UNKNOWN}};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GbeFacts) facts = device();
 		GbeSituation s;
 
-		if (i == 1)
-			(void)facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED);
-		if (i >= 2 && i <= 4) {
-			GbeManifest *backup = facts_backup(facts, 'b', 10, 10, GBE_GRADE_GOOD);
-
-			if (i == 3)
-				backup->origin = GBE_ORIGIN_DISPLACED;
-			if (i == 4)
-				facts_manual(backup, "mine");
-		}
-		if (i == 5) {
-			facts->copy = g_steal_pointer(&facts->stamp);
-			(void)facts_stamp(facts, 'b', 10, 10);
-			{
-				GbeStamp *b = facts->stamp;
-
-				facts->stamp = facts->copy;
-				facts->copy = b;
-			}
-		}
-		if (i == 6)
-			facts->store = GBE_NO;
+		if (i == 1 || i == 4)
+			facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED)->ended = i == 1;
+		if (i == 2 || i == 3)
+			facts_backup(facts, 'b', 10, 10, GBE_GRADE_UNPROVEN)->origin =
+			    i == 2 ? GBE_ORIGIN_AUTOMATIC : GBE_ORIGIN_DISPLACED;
+		if (i == 5)
+			facts->ledger = GBE_UNKNOWN;
+		facts->holes = i == 6;
 		derive(facts, &s);
 		ck_assert_msg(s.ran == cases[i].ran, "%s", cases[i].what);
 	}
 }
 END_TEST
 
-static gboolean
-believed(const char *copy_handle, const char *data_handle, char copy_owner, gboolean same_ids,
-	 GbeTri data)
+/* "What a deployment last left counts only take-overs whose prerun came to its end." */
+START_TEST(what_a_deployment_left_is_of_a_run_that_began)
 {
 	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *first = facts_backup(facts, 'b', 10, 11, GBE_GRADE_GOOD);
+	GbeManifest *second = facts_backup(facts, 'b', 12, 13, GBE_GRADE_GOOD);
+	GbeRunRecord *run;
 
-	(void)facts_stamp(facts, copy_owner, 50, 90);
-	facts->copy = g_steal_pointer(&facts->stamp);
-	facts->copy->data_handle = g_strdup(copy_handle);
-	g_free(facts->data_handle);
-	facts->data_handle = g_strdup(data_handle);
-	if (!same_ids) {
-		g_free(facts->member_id);
-		facts->member_id = g_strdup("00000000000000ff");
+	run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED);
+	gbe_backup_ref_set(&run->left, first->name, first->sequence);
+	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);
+	run = facts_record(facts, 'b', 12, 12, GBE_VERDICT_NONE);
+	gbe_backup_ref_set(&run->left, second->name, second->sequence);
+	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), second);
+	run->ended = FALSE;
+	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);
+	/* A name that was given out again. */
+	first->sequence = 14;
+	ck_assert_ptr_null(gbe_situation_left(facts, &facts->booted));
+}
+END_TEST
+
+/* The table of "Which data is it?": A had it last (90), B before that (80). */
+static GbeFacts *
+found(const char *tree, const char *ledger, guint64 nonce)
+{
+	GbeFacts *facts = device();
+
+	(void)facts_owner(facts, 'b', 40, 80);
+	(void)facts_recorded(facts);
+	(void)facts_owner(facts, 'a', 50, 90);
+	facts->owner->closing.present = TRUE;
+	(void)facts_recorded(facts);
+	g_clear_pointer(&facts->owner, gbe_take_over_free);
+	g_free(facts->tree);
+	facts->tree = g_strdup(tree);
+	facts->nonce.ledger = g_strdup(ledger);
+	facts->nonce.sequence = nonce;
+	if (ledger != NULL)
+		facts->nonce.nonce =
+		    g_strdup_printf("%016" G_GINT64_MODIFIER "x", nonce == 81 ? 80 : nonce);
+	gbe_identify(facts);
+	return facts;
+}
+
+START_TEST(which_data_it_is)
+{
+	static const char own[] = "00000000000000ff", other[] = "00000000000000fe";
+	static const struct {
+		const char *tree, *ledger;
+		guint64 nonce;
+		guint64 owner; /* 0: nobody knows */
+		gboolean stranger, closing;
+	} cases[] = {
+	    {"fs0:d0", own, 90, 90, FALSE, TRUE},   {"fs0:d0", own, 80, 90, FALSE, FALSE},
+	    {"fs0:d0", NULL, 0, 90, TRUE, FALSE},   {"fs0:d0", own, 81, 90, TRUE, FALSE},
+	    {"fs0:d0", own, 100, 0, TRUE, FALSE},   {"fs0:d0", other, 90, 0, TRUE, FALSE},
+	    {"fs1:d0", own, 90, 90, FALSE, FALSE},  {"fs1:d0", own, 80, 80, FALSE, FALSE},
+	    {"fs1:d0", NULL, 0, 0, FALSE, FALSE},   {"fs1:d0", own, 81, 0, FALSE, FALSE},
+	    {"fs1:d0", other, 90, 0, FALSE, FALSE}, {NULL, NULL, 0, 0, FALSE, FALSE},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = found(cases[i].tree, cases[i].ledger, cases[i].nonce);
+		guint64 owner = facts->owner != NULL ? facts->owner->sequence : 0;
+
+		ck_assert_msg(owner == cases[i].owner, "case %u: %" G_GUINT64_FORMAT, i, owner);
+		ck_assert_msg(facts->stranger == cases[i].stranger, "case %u: stranger", i);
+		ck_assert(owner != 0 || facts->owner_why != NULL);
+		if (owner != 0)
+			ck_assert_msg(facts->owner->closing.present == cases[i].closing,
+				      "case %u: closing", i);
 	}
-	facts->data = data;
-	return gbe_situation_stamp(facts) == facts->copy;
-}
-
-START_TEST(the_copy_is_believed_for_its_own_directory)
-{
-	/* B is booted. */
-	ck_assert(believed("d0", "d0", 'b', TRUE, GBE_YES));
-	ck_assert(believed("d0", "d0", 'b', FALSE, GBE_YES));
-	/* No data; and a fresh start, which had no directory yet. */
-	ck_assert(believed("d0", NULL, 'b', FALSE, GBE_NO));
-	ck_assert(believed(NULL, "d1", 'b', FALSE, GBE_YES));
-	/* Another directory with the same ids: only of another deployment. */
-	ck_assert(believed("d0", "d1", 'a', TRUE, GBE_YES));
-	ck_assert(!believed("d0", "d1", 'b', TRUE, GBE_YES));
-	ck_assert(!believed("d0", "d1", 'a', FALSE, GBE_YES));
-	ck_assert(!believed("d0", NULL, 'b', TRUE, GBE_YES));
 }
 END_TEST
 
-START_TEST(the_stamp_in_the_data_comes_first)
+START_TEST(whose_data_it_is_where_there_is_none_or_it_was_handed_back)
 {
-	g_autoptr(GbeFacts) facts = device();
+	g_autoptr(GbeFacts) none = found("fs0:d0", NULL, 0), back = NULL, lost = NULL;
 
-	facts->copy = gbe_stamp_copy(facts->stamp);
-	ck_assert_ptr_eq(gbe_situation_stamp(facts), facts->stamp);
-	g_clear_pointer(&facts->stamp, gbe_stamp_free);
-	g_clear_pointer(&facts->copy, gbe_stamp_free);
-	ck_assert_ptr_null(gbe_situation_stamp(facts));
+	none->data = GBE_NO;
+	g_clear_pointer(&none->tree, g_free);
+	gbe_identify(none);
+	ck_assert_uint_eq(none->owner->sequence, 90);
+	none->ledger = GBE_UNKNOWN;
+	gbe_identify(none);
+	ck_assert_ptr_null(none->owner);
+
+	back = found("fs0:d0", "00000000000000ff", 90);
+	back->handed_back = TRUE;
+	gbe_identify(back);
+	ck_assert_ptr_null(back->owner);
+	ck_assert_ptr_nonnull(strstr(back->owner_why, "handed back"));
+
+	lost = found("fs0:d0", NULL, 0);
+	g_ptr_array_set_size(lost->take_overs, 0);
+	gbe_identify(lost);
+	ck_assert_ptr_null(lost->owner);
 }
 END_TEST
 
-START_TEST(nobody_has_data_without_a_stamp)
+START_TEST(nobody_has_data_that_the_ledger_does_not_know)
 {
 	g_autoptr(GbeFacts) facts = device();
 	GbeSituation s;
 
-	g_clear_pointer(&facts->stamp, gbe_stamp_free);
+	g_clear_pointer(&facts->owner, gbe_take_over_free);
 	derive(facts, &s);
 	ck_assert_int_eq(s.owner, GBE_OWNER_UNKNOWN);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
@@ -198,9 +255,11 @@ main(void)
 	tcase_add_test(tcase, an_id_that_was_seen_missing_has_no_past_up_to_then);
 	tcase_add_test(tcase, a_missing_namesake_takes_nothing_from_others);
 	tcase_add_test(tcase, who_ran_before);
-	tcase_add_test(tcase, the_copy_is_believed_for_its_own_directory);
-	tcase_add_test(tcase, the_stamp_in_the_data_comes_first);
-	tcase_add_test(tcase, nobody_has_data_without_a_stamp);
+	tcase_add_test(tcase, what_a_deployment_left_is_of_a_run_that_began);
+	tcase_add_test(tcase, which_data_it_is);
+	tcase_add_test(tcase, whose_data_it_is_where_there_is_none_or_it_was_handed_back);
+	tcase_add_test(tcase, equal_handles_say_that_nothing_was_missing);
+	tcase_add_test(tcase, nobody_has_data_that_the_ledger_does_not_know);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

@@ -3,7 +3,7 @@
 
 #include <sys/un.h>
 
-#include "core/stamp.h"
+#include "core/take-over.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
 #include "fs/tree.h"
@@ -276,7 +276,7 @@ START_TEST(what_is_a_change)
 
 	expect_change("true", false);
 	expect_change("touch member/snap/db member/wal/*.wal member", false);
-	expect_change("echo '{}' >" GBE_STAMP_NAME, false);
+	expect_change("echo '{}' >" GBE_NONCE_NAME, false);
 	expect_change("mkdir -p .greenboot-etcd/backups; echo x >.greenboot-etcd/backups/y", false);
 	expect_change("echo x >.gbe-tmp.leftover", false);
 	expect_change("mkdir empty", false);

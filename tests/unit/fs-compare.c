@@ -2,7 +2,7 @@
 #include "fs/compare.h"
 #include "unit/fs-place.h"
 
-#include "core/stamp.h"
+#include "core/take-over.h"
 #include "fs/clone.h"
 
 static const GbeCompare all[] = {GBE_COMPARE_NAMES, GBE_COMPARE_CLONES, GBE_COMPARE_BYTES};
@@ -239,7 +239,7 @@ START_TEST(what_is_excluded_is_not_looked_at)
 
 	make_pair(GBE_METHOD_REFLINK);
 	put_socket("src/sock");
-	put("dst/" GBE_STAMP_NAME, "of the restore");
+	put("dst/" GBE_NONCE_NAME, "of the restore");
 	put_dir("src/.store", 0700);
 	put("src/.store/x", "x");
 	src = open_at("src");
@@ -376,7 +376,7 @@ START_TEST(what_was_recorded_is_there)
 	const GbeManifestFile *file = NULL;
 
 	make_pair(GBE_METHOD_REFLINK);
-	put("dst/" GBE_STAMP_NAME, "history");
+	put("dst/" GBE_NONCE_NAME, "history");
 	put_socket("dst/sock");
 	put("dst/odd\nname\xff", "x");
 	manifest = record(_i == 1);

@@ -231,10 +231,10 @@ START_TEST(pinned_and_presence)
 	ck_assert_str_eq(gbe_deployments_presence(d, &ref), "pinned");
 	ck_assert(gbe_deployments_find(d, &ref)->pinned);
 	/* The same name with another directory behind it is another deployment. */
-	ref.handle = (char *)"00";
+	ref.handle = g_strconcat(gbe_deployments_find(d, &ref)->ref.handle, "00", NULL);
 	ck_assert_ptr_null(gbe_deployments_find(d, &ref));
 	ck_assert_str_eq(gbe_deployments_presence(d, &ref), "gone");
-	ref.handle = NULL;
+	g_clear_pointer(&ref.handle, g_free);
 	b = ref.id = id_of("B", 0);
 	ck_assert_str_eq(gbe_deployments_presence(d, &ref), "rollback");
 	c = ref.id = id_of("C", 0);

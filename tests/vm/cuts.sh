@@ -49,6 +49,6 @@ cut_twice() { # KIND UPGRADE-POINT RESTORE-POINT
 
 suite_begin "$@"
 machine_begin
-run_case cut-twice@xfs cut_twice xfs execute-stamped exchange-exchanged
+run_case cut-twice@xfs cut_twice xfs execute-taken-over exchange-exchanged
 machine_end
 suite_end

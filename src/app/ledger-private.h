@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What ledger-read.c and ledger.c have in common. */
+#pragma once
+
+#include "app/ledger.h"
+#include "core/record.h"
+
+#define GBE_LEDGER_PATH GBE_STATE_DIR "/" GBE_LEDGER_NAME
+/* The CRC's digits and the blank. */
+#define GBE_LEDGER_CRC_LEN 9
+/* A record is some hundred bytes, an intent some thousand; longer ones are neither read nor written. */
+#define GBE_LEDGER_LINE_MAX (GBE_LEDGER_CRC_LEN + GBE_JSON_MAX_SIZE)
+
+void gbe_ledger_file_free(GbeLedgerFile *file);
+
+struct GbeLedgerFile {
+	GbeLedger *ledger;
+	int fd;	     /* for appending; -1 */
+	guint64 end; /* of the last whole line */
+	guint64 size;
+};
+
+/* @how: O_RDONLY, or O_RDWR | O_CREAT. -1 and no error: there is none. */
+bool gbe_ledger_open(GbeApp *app, int how, int *ret_fd, GError **error) GBE_CHECKED;

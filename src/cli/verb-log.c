@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/log.h"
+#include "cli/observe.h"
+#include "cli/print.h"
+#include "cli/verb.h"
+#include "core/record.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define CHECKSUM_SHOWN 12
+#define RUN_SHOWN 8
+
+static char *arg_since, *arg_backup;
+
+const GOptionEntry gbe_options_log[] = {
+    {"since", 0, 0, G_OPTION_ARG_STRING, &arg_since,
+     "Only what happened since then: 2d, 2026-05-01, \"2026-05-01 12:00\"", "TIME"},
+    {"backup", 0, 0, G_OPTION_ARG_FILENAME, &arg_backup, "Only what is about backup NAME", "NAME"},
+    {NULL},
+};
+
+/* A time of day, a day, or how long ago. */
+static bool
+parse_since(gint64 *ret_since, GError **error)
+{
+	g_autoptr(GTimeZone) zone = g_time_zone_new_local();
+	g_autoptr(GDateTime) time = NULL;
+	g_autofree char *text = NULL;
+	guint64 ago = 0;
+	gsize len;
+
+	if (arg_since == NULL)
+		return true;
+	if (gbe_duration_parse(arg_since, &ago, NULL)) {
+		*ret_since =
+		    MAX(g_get_real_time() / G_USEC_PER_SEC - (gint64)MIN(ago, G_MAXINT32), 1);
+		return true;
+	}
+	len = strlen(arg_since);
+	text = g_strconcat(arg_since, len == strlen("2026-05-01") ? "T00:00" : "", NULL);
+	len = strlen(text);
+	if (len > 10 && text[10] == ' ')
+		text[10] = 'T';
+	if (len == strlen("2026-05-01T00:00")) {
+		g_autofree char *minutes = g_steal_pointer(&text);
+
+		text = g_strconcat(minutes, ":00", NULL);
+	}
+	time = g_date_time_new_from_iso8601(text, zone);
+	if (time == NULL)
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "--since=%s: neither a time (2026-05-01, \"2026-05-01 12:00\") nor "
+		    "how long ago (30min, 12h, 7d)",
+		    arg_since);
+	*ret_since = g_date_time_to_unix(time);
+	return true;
+}
+
+/* On a terminal: checksums and run ids cut to what people can tell apart. */
+static char *
+shorten(const char *text)
+{
+	GString *shorter = g_string_new(NULL);
+
+	while (*text != '\0') {
+		gsize digits = strspn(text, "0123456789abcdef");
+		gsize shown = digits == 64 ? CHECKSUM_SHOWN : digits == 32 ? RUN_SHOWN : digits;
+
+		g_string_append_len(shorter, text, (gssize)shown);
+		text += digits;
+		if (*text != '\0')
+			g_string_append_c(shorter, *text++);
+	}
+	return g_string_free(shorter, FALSE);
+}
+
+static void
+print_heading(JsonObject *event, gboolean terminal)
+{
+	const char *id = gbe_json_string(event, "deployment", NULL);
+	const char *run = gbe_json_string(event, "run", NULL);
+	g_autofree char *full = g_strdup_printf("%s, run %s", id != NULL ? id : "no deployment",
+						run != NULL ? run : "unknown");
+	g_autofree char *text = terminal ? shorten(full) : g_strdup(full);
+
+	gbe_print("%s\n", text);
+}
+
+static void
+print_event(JsonObject *event, gboolean terminal)
+{
+	const char *full = gbe_json_string(event, "text", "");
+	g_autofree char *text = terminal ? shorten(full) : g_strdup(full);
+	g_autofree char *harmless = gbe_text_harmless(text);
+	g_autofree char *when = gbe_text_time(gbe_json_known(event, "time"));
+
+	for (char *at = harmless; *at != '\0'; at++)
+		if (*at == '\n')
+			*at = ' ';
+	gbe_print("  %-16s  %s\n", when, harmless);
+}
+
+static guint
+print_text(GbeCli *cli, JsonArray *log)
+{
+	gboolean terminal = isatty(STDOUT_FILENO) == 1;
+	JsonObject *before = NULL;
+	guint printed = 0;
+
+	for (guint i = 0; i < json_array_get_length(log); i++) {
+		JsonObject *event = json_array_get_object_element(log, i);
+
+		if (gbe_json_bool(event, "detail", FALSE) && !cli->verbose)
+			continue;
+		if (before == NULL ||
+		    g_strcmp0(gbe_json_string(before, "deployment", NULL),
+			      gbe_json_string(event, "deployment", NULL)) != 0 ||
+		    g_strcmp0(gbe_json_string(before, "run", NULL),
+			      gbe_json_string(event, "run", NULL)) != 0)
+			print_heading(event, terminal);
+		print_event(event, terminal);
+		before = event;
+		printed++;
+	}
+	return printed;
+}
+
+bool
+gbe_verb_log(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(JsonArray) log = NULL;
+	gint64 since = 0;
+
+	if (!parse_since(&since, error) || !gbe_cli_open_state(cli, error) ||
+	    !gbe_log_read(cli->app, since, arg_backup, &log, error))
+		return false;
+	if (cli->json)
+		gbe_print_array(log);
+	else if (print_text(cli, log) == 0 && !cli->quiet)
+		gbe_print("nothing is recorded%s\n",
+			  arg_since != NULL || arg_backup != NULL ? " of that kind" : "");
+	return true;
+}

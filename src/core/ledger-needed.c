@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a ledger that is written anew keeps. */
+#include "core/ledger.h"
+
+#include "core/record.h"
+#include "core/situation.h"
+
+#define RUNS_KEPT 32
+/* Starts, their ends and operations: as many of them as anybody will read. A service that fails and is started
+ * again and again writes three of them each time. */
+#define STARTS_KEPT 512
+
+/* The take-overs whose records are needed, and what was seen of the newer records. */
+typedef struct {
+	const GbeFacts *facts;
+	GHashTable *take_overs; /* by sequence */
+	GHashTable *ends;	/* of those, whose newest end was seen */
+	GHashTable *started;	/* deployments, whose newest end was seen */
+	guint64 recent;		/* everything since then */
+	gboolean undo, operation;
+} Needed;
+
+static void
+add(GHashTable *set, guint64 sequence)
+{
+	g_hash_table_add(set, g_memdup2(&sequence, sizeof(sequence)));
+}
+
+static gboolean
+has(GHashTable *set, JsonObject *object, const char *key)
+{
+	gint64 sequence = gbe_json_int(object, key, 0);
+
+	return g_hash_table_contains(set, &sequence);
+}
+
+/* The last two take-overs of a listed deployment and its last green one: what it left, and that it was green. */
+static void
+add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
+{
+	guint kept = 0;
+	gboolean green = FALSE;
+
+	for (guint i = facts->runs->len; i > 0; i--) {
+		const GbeRunRecord *run = facts->runs->pdata[i - 1];
+		gboolean is_green = run->verdict == GBE_VERDICT_GREEN;
+
+		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
+			continue;
+		if (kept < 2 || (is_green && !green))
+			add(set, run->sequence);
+		kept += run->ended;
+		green = green || is_green;
+	}
+}
+
+/* In what state a deployment left the data, and whether it was on trial then, is said by the next one. */
+static void
+add_next(const GbeFacts *facts, GHashTable *set)
+{
+	g_autoptr(GArray) next = g_array_new(FALSE, FALSE, sizeof(guint64));
+
+	for (guint i = 0; i < facts->take_overs->len; i++) {
+		const GbeTakeOver *take_over = facts->take_overs->pdata[i];
+
+		if (take_over->after != 0 && g_hash_table_contains(set, &take_over->after))
+			(void)g_array_append_val(next, take_over->sequence);
+	}
+	for (guint i = 0; i < next->len; i++)
+		add(set, g_array_index(next, guint64, i));
+}
+
+static GHashTable *
+needed_take_overs(const GbeFacts *facts)
+{
+	GHashTable *set = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	guint len = facts->runs->len;
+
+	for (guint i = len > RUNS_KEPT ? len - RUNS_KEPT : 0; i < len; i++)
+		add(set, ((GbeRunRecord *)facts->runs->pdata[i])->sequence);
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++)
+		add_listed(facts, &((GbeListed *)facts->listed->pdata[i])->ref, set);
+	add_next(facts, set);
+	return set;
+}
+
+/* Those that come by the thousand, the newest first. */
+static gboolean
+is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
+{
+	const char *deployment = gbe_json_string(record->object, "deployment", "");
+	gboolean is;
+
+	if (record->kind == GBE_LEDGER_START)
+		return !g_hash_table_contains(needed->started, deployment);
+	if (record->kind == GBE_LEDGER_END) {
+		is = has(needed->take_overs, record->object, "of") &&
+		     !has(needed->ends, record->object, "of");
+		add(needed->ends, (guint64)gbe_json_int(record->object, "of", 0));
+		g_hash_table_add(needed->started, g_strdup(deployment));
+		return is;
+	}
+	is = !needed->operation;
+	needed->operation = TRUE;
+	return is;
+}
+
+/* What `undo` brings back is what the last one with a source displaced; and a request that was carried out must
+ * not come back to life. */
+static gboolean
+is_needed_take_over(Needed *needed, JsonObject *object)
+{
+	gboolean is = has(needed->take_overs, object, "sequence") ||
+		      gbe_json_string(object, "request", NULL) != NULL;
+
+	if (needed->undo || gbe_json_string(object, "source", NULL) == NULL)
+		return is;
+	needed->undo = TRUE;
+	return TRUE;
+}
+
+/* Why a record is needed; else as long as it is recent, or its take-over is needed. */
+typedef enum { KEEP_OF_RUN, KEEP_NEVER, KEEP_ALWAYS, KEEP_LAST, KEEP_TAKE_OVER, KEEP_BACKUP } Keep;
+
+static const Keep keeps[GBE_LEDGER_KINDS] = {
+    [GBE_LEDGER_OTHER] = KEEP_ALWAYS,
+    [GBE_LEDGER_HOLE] = KEEP_NEVER,
+    [GBE_LEDGER_TAKE_OVER] = KEEP_TAKE_OVER,
+    [GBE_LEDGER_START] = KEEP_LAST,
+    [GBE_LEDGER_END] = KEEP_LAST,
+    [GBE_LEDGER_OPERATION] = KEEP_LAST,
+    [GBE_LEDGER_BACKUP] = KEEP_BACKUP,
+    [GBE_LEDGER_GRADED] = KEEP_BACKUP,
+    /* They are few, and the last of them counts. */
+    [GBE_LEDGER_REQUEST] = KEEP_ALWAYS,
+    [GBE_LEDGER_REQUEST_ENDED] = KEEP_ALWAYS,
+    [GBE_LEDGER_CMDLINE] = KEEP_ALWAYS,
+    [GBE_LEDGER_GONE] = KEEP_ALWAYS,
+};
+
+/* Asked of the newest first; @behind: how many are newer. */
+static gboolean
+is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
+{
+	JsonObject *object = record->object;
+	const char *backup = gbe_json_string(object, "backup", NULL);
+	Keep keep = keeps[record->kind];
+
+	if (keep == KEEP_NEVER || keep == KEEP_ALWAYS)
+		return keep == KEEP_ALWAYS;
+	if (keep == KEEP_LAST)
+		return is_last_of_many(needed, record) || behind < STARTS_KEPT;
+	if (keep == KEEP_TAKE_OVER && is_needed_take_over(needed, object))
+		return TRUE;
+	if (keep == KEEP_BACKUP && backup != NULL &&
+	    gbe_facts_backup(needed->facts, backup) != NULL)
+		return TRUE;
+	return record->sequence >= needed->recent || has(needed->take_overs, object, "of");
+}
+
+GPtrArray *
+gbe_ledger_needed(const GbeLedger *ledger, const GbeFacts *facts)
+{
+	g_autoptr(GHashTable) take_overs = needed_take_overs(facts);
+	g_autoptr(GHashTable) ends =
+	    g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) started =
+	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	Needed needed = {.facts = facts,
+			 .take_overs = take_overs,
+			 .ends = ends,
+			 .started = started};
+	GPtrArray *records = g_ptr_array_new();
+	guint len = facts->runs->len;
+
+	if (len > RUNS_KEPT)
+		needed.recent = ((GbeRunRecord *)facts->runs->pdata[len - RUNS_KEPT])->sequence;
+	for (guint i = ledger->records->len; i > 0; i--) {
+		GbeLedgerRecord *record = ledger->records->pdata[i - 1];
+
+		if (is_needed(&needed, record, ledger->records->len - i))
+			g_ptr_array_add(records, record);
+	}
+	for (guint i = 0, last = records->len; i + 1 < last--; i++) {
+		gpointer swapped = records->pdata[i];
+
+		records->pdata[i] = records->pdata[last];
+		records->pdata[last] = swapped;
+	}
+	return records;
+}
+
+gboolean
+gbe_ledger_has_healed(const GbeLedger *ledger)
+{
+	guint runs = 0;
+
+	for (guint i = ledger->records->len; i > 0; i--) {
+		const GbeLedgerRecord *record = ledger->records->pdata[i - 1];
+
+		if (record->kind == GBE_LEDGER_HOLE)
+			return runs >= RUNS_KEPT;
+		runs += record->kind == GBE_LEDGER_TAKE_OVER;
+	}
+	return FALSE;
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What `greenboot-etcd log` tells of A, B red, A; of what people asked for; of a ledger with a hole.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+LEDGER=var/lib/greenboot-etcd/ledger
+
+# says TEXT ARG...: a line of the log has that.
+says() {
+	local wanted=$1
+	shift
+	assert_exit 0 gbe log "$@"
+	grep -qF -- "$wanted" <<<"$OUT" || fail "no \"$wanted\" in: $OUT"
+}
+
+# The first line that has each of these comes after that of the one before.
+in_order() {
+	local wanted line at=0
+
+	assert_exit 0 gbe log
+	for wanted; do
+		line=$(grep -nF -- "$wanted" <<<"$OUT" | cut -d: -f1 | awk -v at="$at" '$1 > at' | head -n 1)
+		[[ $line ]] || fail "no \"$wanted\" after line $at of: $OUT"
+		at=$line
+	done
+}
+
+a_b_red_a() {
+	a_green xfs
+	into_b
+	b_writes
+	fails_back
+}
+
+update_that_failed() {
+	a_b_red_a
+	in_order "has the data" "is green, etcd healthy" "has the data; what was there before is" \
+		"is red" "has the data, restored from"
+	assert_exit 0 gbe --json log
+	# A's, B's; then what was restored: for B's further attempts (rule 9), and for A at last.
+	assert_match "what was restored" \
+		"$(jq -r '[.[] | select(.kind == "take-over") | .record.source != null] | @csv' <<<"$OUT")" \
+		"false,false,true*"
+	assert_eq "who has it" "$(jq -r 'last(.[] | select(.kind == "take-over")).deployment' <<<"$OUT")" \
+		"${DEPLOYMENT[A]}"
+	# Every backup that is listed has its story.
+	while read -r name; do
+		says "$name" --backup="$name"
+	done < <(gbe list --names)
+	assert_exit 0 gbe log --since=1h
+	[[ $OUT == *"has the data"* ]] || fail "nothing in the last hour"
+	assert_exit 0 gbe log --since=2999-01-01
+	[[ $OUT == *"nothing is recorded of that kind"* ]] || fail "$OUT"
+	assert_exit 2 gbe log --since=yesterdayish
+}
+
+asked_and_cancelled() {
+	a_green xfs
+	stop_etcd
+	assert_exit 0 gbe backup one
+	assert_exit 0 gbe restore one --next-boot
+	assert_exit 0 gbe restore --cancel
+	in_order "Backup one was made" "A person asked for one at the next boot" "The request was cancelled"
+}
+
+a_hole() {
+	a_green xfs
+	sed -i '2s/kind/kynd/' "$ROOT/$LEDGER"
+	says "Line 2 of /var/lib/greenboot-etcd/ledger cannot be read"
+	assert_exit 0 gbe --json log
+	assert_eq "the hole" "$(jq '[.[] | select(.kind == "unreadable")][0].record.line' <<<"$OUT")" 2
+}
+
+suite_begin "$@"
+run_case log-update-that-failed update_that_failed
+run_case log-asked-and-cancelled asked_and_cancelled
+run_case log-hole a_hole
+suite_end

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/record.h"
+#include "core/take-over.h"
+#include "lib/mangle.h"
+#include "lib/unit.h"
+
+#define C64 "35d7aa0c9fe3b4c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a09a48"
+#define RUN "0123456789abcdef0123456789abcdef"
+#define ID "rhel_9.4-" C64 ".1"
+#define OTHER "rhel_9.4-" C64 ".0"
+
+static GbeTakeOver *
+sample(void)
+{
+	GbeTakeOver *t = gbe_take_over_new();
+	GbeLineage from = {.line = 3};
+	GbeDeployment other = {.id = (char *)OTHER};
+	GbeBackupRef base = {.name = (char *)OTHER "_" RUN, .sequence = 40};
+
+	t->deployment.id = g_strdup(ID);
+	t->deployment.handle = g_strdup("810000001f00");
+	t->run = g_strdup(RUN "+1");
+	t->sequence = 42;
+	t->tree = g_strdup("fs:0100ab");
+	t->nonce = g_strdup("00112233445566aa");
+	gbe_lineage_grow(&t->lineage, &from, 40, 41);
+	gbe_take_over_link(t, &base, &other, TRUE);
+	gbe_take_over_link(t, NULL, NULL, FALSE);
+	t->after = 39;
+	t->after_trial = GBE_NO;
+	gbe_backup_ref_set(&t->found, OTHER "_" RUN "~2", 38);
+	t->source = g_strdup("adopted-7");
+	t->asked = TRUE;
+	t->skipped = TRUE;
+	t->failed = TRUE;
+	t->request = g_strdup("--next-boot");
+	t->etcd_version = g_strdup("3.5.16");
+	t->voters = 1;
+	t->mount_point = GBE_NO;
+	t->was_default = GBE_YES;
+	t->trial.on = GBE_YES;
+	t->trial.since = 41;
+	t->trial.used = 0;
+	t->trial.judged = TRUE;
+	t->trial.judges = GBE_YES;
+	t->at = 1732100000;
+	t->uptime = 12;
+	t->store_path = g_strdup("/var/lib/greenboot-etcd/backups");
+	t->store_fs = g_strdup("8a6a1f60-0d5e-4b7c-9d0e-0123456789ab");
+	t->member_id = g_strdup("8e9e05c52164694d");
+	t->cluster_id = g_strdup("cdf818194e3a8c32");
+	return t;
+}
+
+static char *
+print(const GbeTakeOver *take_over)
+{
+	g_autoptr(JsonObject) object = gbe_take_over_to_json(take_over);
+
+	return gbe_json_print_object(object);
+}
+
+static bool
+parse(const char *bytes, gsize size, GbeTakeOver **ret_take_over, GError **error)
+{
+	g_autoptr(JsonObject) object = NULL;
+
+	return gbe_json_parse_object(bytes, size, "take-over", &object, error) &&
+	       gbe_take_over_from_json(object, ret_take_over, error);
+}
+
+static GbeTakeOver *
+must_parse(const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	GbeTakeOver *take_over = NULL;
+	bool ok = parse(text, strlen(text), &take_over, &error);
+
+	ck_assert_msg(ok, "%s", ok ? "" : error->message);
+	return take_over;
+}
+
+static void
+check_whose(const GbeTakeOver *t)
+{
+	ck_assert_str_eq(t->deployment.id, ID);
+	ck_assert_str_eq(t->deployment.handle, "810000001f00");
+	ck_assert_str_eq(t->run, RUN "+1");
+	ck_assert_uint_eq(t->sequence, 42);
+	ck_assert_str_eq(t->tree, "fs:0100ab");
+	ck_assert_str_eq(t->nonce, "00112233445566aa");
+	ck_assert_uint_eq(t->lineage.line, 41);
+	ck_assert_int_eq(gbe_lineage_contains(&t->lineage, 42, 3, 40), GBE_YES);
+	ck_assert_int_eq(gbe_lineage_contains(&t->lineage, 42, 3, 41), GBE_NO);
+	ck_assert(!t->lineage.truncated);
+	ck_assert_uint_eq(t->after, 39);
+	ck_assert_int_eq(t->after_trial, GBE_NO);
+	ck_assert_str_eq(t->found.name, OTHER "_" RUN "~2");
+	ck_assert_uint_eq(t->found.sequence, 38);
+	ck_assert_str_eq(t->source, "adopted-7");
+	ck_assert(t->asked && t->skipped && t->failed);
+	ck_assert_str_eq(t->request, "--next-boot");
+}
+
+static void
+check_chain(const GbeTakeOver *t)
+{
+	const GbeLink *link;
+
+	ck_assert_uint_eq(t->chain->len, 2);
+	ck_assert_str_eq(gbe_take_over_base(t)->name, OTHER "_" RUN);
+	ck_assert_uint_eq(gbe_take_over_base(t)->sequence, 40);
+	link = t->chain->pdata[0];
+	ck_assert_str_eq(link->owner.id, OTHER);
+	ck_assert(link->failed);
+	link = t->chain->pdata[1];
+	ck_assert_ptr_null(link->backup.name);
+	ck_assert_ptr_null(link->owner.id);
+	ck_assert(!link->failed);
+}
+
+static void
+check_sample(const GbeTakeOver *t)
+{
+	check_whose(t);
+	check_chain(t);
+	ck_assert_str_eq(t->etcd_version, "3.5.16");
+	ck_assert_uint_eq(t->voters, 1);
+	ck_assert_int_eq(t->mount_point, GBE_NO);
+	ck_assert_int_eq(t->was_default, GBE_YES);
+	ck_assert_int_eq(t->trial.on, GBE_YES);
+	ck_assert_uint_eq(t->trial.since, 41);
+	ck_assert_int_eq(t->trial.used, 0);
+	ck_assert(t->trial.judged);
+	ck_assert_int_eq(t->trial.judges, GBE_YES);
+	ck_assert_int_eq(t->at, 1732100000);
+	ck_assert_int_eq(t->uptime, 12);
+	ck_assert_str_eq(t->store_path, "/var/lib/greenboot-etcd/backups");
+	ck_assert_str_eq(t->store_fs, "8a6a1f60-0d5e-4b7c-9d0e-0123456789ab");
+	ck_assert_str_eq(t->member_id, "8e9e05c52164694d");
+	ck_assert_str_eq(t->cluster_id, "cdf818194e3a8c32");
+}
+
+START_TEST(round_trip)
+{
+	g_autoptr(GbeTakeOver) t = sample(), again = NULL, copy = NULL;
+	g_autofree char *text = print(t), *second = NULL, *third = NULL;
+
+	again = must_parse(text);
+	check_sample(again);
+	second = print(again);
+	ck_assert_str_eq(text, second);
+	copy = gbe_take_over_copy(again);
+	g_clear_pointer(&again, gbe_take_over_free);
+	check_sample(copy);
+	third = print(copy);
+	ck_assert_str_eq(text, third);
+}
+END_TEST
+
+static void
+fill_closing(GbeClosing *closing)
+{
+	closing->present = TRUE;
+	closing->fingerprint.present = TRUE;
+	closing->fingerprint.txid[0] = 7;
+	closing->fingerprint.wal_name = g_strdup("0-0.wal");
+	closing->fingerprint.snaps = g_strdup("");
+	closing->fingerprint.others = g_strdup("ab");
+	closing->used = 3600;
+	closing->at = 1732200000;
+	closing->next = g_strdup(OTHER);
+	gbe_backup_ref_set(&closing->backup, ID "_" RUN "~2", 41);
+}
+
+static void
+check_closing(const GbeClosing *closing, const GbeClosing *wanted)
+{
+	ck_assert(closing->present);
+	ck_assert(gbe_fingerprint_equal(&closing->fingerprint, &wanted->fingerprint));
+	ck_assert_int_eq(closing->used, 3600);
+	ck_assert_int_eq(closing->at, 1732200000);
+	ck_assert_str_eq(closing->next, OTHER);
+	ck_assert_str_eq(closing->backup.name, ID "_" RUN "~2");
+	ck_assert_uint_eq(closing->backup.sequence, 41);
+}
+
+START_TEST(closing_round_trip)
+{
+	GbeClosing closing = {.used = -1}, again = {.used = -1}, copy = {.used = -1};
+	g_autoptr(JsonObject) object = NULL;
+
+	fill_closing(&closing);
+	object = gbe_closing_to_json(&closing);
+	gbe_closing_from_json(object, &again);
+	check_closing(&again, &closing);
+	gbe_closing_copy(&copy, &again);
+	gbe_closing_clear(&again);
+	ck_assert(!again.present);
+	ck_assert_int_eq(again.used, -1);
+	check_closing(&copy, &closing);
+	gbe_closing_clear(&copy);
+	gbe_closing_clear(&closing);
+}
+END_TEST
+
+/* What cannot be read is no closing record: whether the data is unchanged is then unknown. */
+START_TEST(damaged_closing_is_none)
+{
+	static const char *const cases[] = {
+	    "{}",
+	    "{\"used\":1,\"fingerprint\":null}",
+	    "{\"fingerprint\":{\"txid0\":\"0000000000000007\"}}",
+	    "{\"backup\":{\"name\":\"a/b\",\"sequence\":1}}",
+	    "{\"next\":\"x\"}",
+	    "{\"used\":true}",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(JsonObject) object = NULL;
+		GbeClosing closing = {.used = -1};
+
+		fill_closing(&closing);
+		ck_assert(gbe_json_parse_object(cases[i], strlen(cases[i]), "x", &object, NULL));
+		gbe_closing_from_json(object, &closing);
+		ck_assert_msg(!closing.present, "taken: %s", cases[i]);
+		gbe_closing_clear(&closing);
+	}
+}
+END_TEST
+
+/* All that a take-over has to have. */
+START_TEST(least_of_all)
+{
+	g_autoptr(GbeTakeOver) t =
+	    must_parse("{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN "\",\"sequence\":1}");
+
+	ck_assert_ptr_null(t->deployment.handle);
+	ck_assert_ptr_null(gbe_take_over_base(t));
+	ck_assert_uint_eq(t->lineage.line, 0);
+	ck_assert_int_eq(t->trial.on, GBE_UNKNOWN);
+	ck_assert_int_eq(t->trial.used, -1);
+	ck_assert_int_eq(t->mount_point, GBE_UNKNOWN);
+	ck_assert_int_eq(t->was_default, GBE_UNKNOWN);
+	ck_assert_int_eq(t->after_trial, GBE_UNKNOWN);
+	ck_assert(!t->closing.present);
+	ck_assert_uint_eq(t->voters, 0);
+	ck_assert_ptr_null(t->tree);
+	ck_assert_ptr_null(t->request);
+}
+END_TEST
+
+/* Without ostree nobody is the owner, and without a boot id nobody knows the run: both are records. */
+START_TEST(nobody_and_no_run)
+{
+	g_autoptr(GbeTakeOver) t =
+	    must_parse("{\"deployment\":{\"id\":null},\"run\":null,\"sequence\":1}");
+
+	ck_assert_ptr_null(t->deployment.id);
+	ck_assert_ptr_null(t->run);
+}
+END_TEST
+
+#define HEAD "{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN "\",\"sequence\":7"
+
+START_TEST(damaged)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+	    {"", "empty"},
+	    {"{}", "\"deployment\" is missing"},
+	    {"{\"deployment\":{\"id\":\"x\"},\"run\":\"" RUN "\",\"sequence\":1}", "deployment id"},
+	    {"{\"deployment\":\"" ID "\",\"run\":\"" RUN "\",\"sequence\":1}", "not an object"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"sequence\":1}", "\"run\" is missing"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"x\",\"sequence\":1}", "run id"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN "\"}", "\"sequence\" is missing"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN "\",\"sequence\":0}", "is zero"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN "\",\"sequence\":-1}",
+	     "negative"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN "\",\"sequence\":\"1\"}",
+	     "not an integer"},
+	    {"{\"deployment\":{\"id\":\"" ID "\"},\"run\":\"" RUN
+	     "\",\"sequence\":9007199254740992}",
+	     "too large"},
+	    {HEAD ",\"found\":{\"name\":\"../../etc\"}}", "\"name\" is not the name of a backup"},
+	    {HEAD ",\"chain\":[{\"backup\":{\"name\":\"a/b\"}}]}", "is not the name of a backup"},
+	    {HEAD ",\"chain\":[{\"deployment\":{\"id\":\"x\"}}]}", "deployment id"},
+	    {HEAD ",\"chain\":[7]}", "\"chain\" is not an array of links"},
+	    {HEAD ",\"chain\":{}}", "\"chain\" is not an array"},
+	    {HEAD ",\"source\":7}", "\"source\" is not a string"},
+	    {HEAD ",\"nonce\":\"x\"}", "16 hex digits"},
+	    {HEAD ",\"asked\":\"yes\"}", "\"asked\" is "},
+	    {HEAD ",\"store_path\":\"/var/../etc\"}", "absolute path"},
+	    {HEAD ",\"store_path\":\"backups\"}", "absolute path"},
+	    {HEAD ",\"member_id\":\"8E9E05C52164694D\"}", "16 hex digits"},
+	    {HEAD ",\"voters\":-1}", "negative"},
+	    {HEAD ",\"voters\":4294967296}", "too large"},
+	    {HEAD ",\"ancestors\":[1]}", "\"ancestors\""},
+	    {HEAD ",\"ancestors\":[{\"line\":0,\"sequence\":1}]}", "\"ancestors\""},
+	    {HEAD ",\"trial\":{\"on\":\"yes\"}}", "\"trial.on\" is neither"},
+	    {HEAD ",\"run\":\"" RUN "\"}", "there twice"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		GbeTakeOver *t = NULL;
+
+		ck_assert_msg(!parse(cases[i].text, strlen(cases[i].text), &t, &error), "taken: %s",
+			      cases[i].text);
+		ck_assert_ptr_null(t);
+		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
+		ck_assert(g_str_has_prefix(error->message, "take-over: "));
+		ck_assert_msg(strstr(error->message, cases[i].says) != NULL, "%s", error->message);
+	}
+}
+END_TEST
+
+/* What tomorrow's program wrote beside what this one knows takes nothing away from it. */
+START_TEST(newer_keys_are_ignored)
+{
+	static const char text[] =
+	    HEAD ",\"format\":7,\"written_by\":\"9.0\",\"later\":{\"x\":[1,2.5,null]},"
+		 "\"chain\":[{\"backup\":{\"name\":\"adopted-7\",\"sequence\":7,\"y\":1},\"z\":2}],"
+		 "\"trial\":{\"on\":true,\"jury\":12}}";
+	g_autoptr(GbeTakeOver) t = must_parse(text);
+
+	ck_assert_uint_eq(t->sequence, 7);
+	ck_assert_int_eq(t->trial.on, GBE_YES);
+	ck_assert_str_eq(gbe_take_over_base(t)->name, "adopted-7");
+}
+END_TEST
+
+START_TEST(deep_chains_lose_their_oldest_links)
+{
+	g_autoptr(GbeTakeOver) t = gbe_take_over_new();
+
+	for (guint i = 0; i <= GBE_CHAIN_MAX; i++) {
+		g_autofree char *name = g_strdup_printf("adopted-%u", i + 1);
+		GbeBackupRef backup = {.name = name, .sequence = i + 1};
+
+		gbe_take_over_link(t, &backup, NULL, TRUE);
+	}
+	ck_assert_uint_eq(t->chain->len, GBE_CHAIN_MAX);
+	ck_assert_str_eq(gbe_take_over_base(t)->name, "adopted-1");
+}
+END_TEST
+
+START_TEST(long_chains_are_cut)
+{
+	g_autoptr(GString) text = g_string_new(HEAD ",\"line\":900,\"ancestors\":[");
+	g_autoptr(GbeTakeOver) t = NULL;
+
+	for (guint i = 1; i <= 100; i++)
+		g_string_append_printf(text, "%s{\"line\":%u,\"sequence\":%u}", i > 1 ? "," : "", i,
+				       i);
+	g_string_append(text, "]}");
+	t = must_parse(text->str);
+	ck_assert_uint_eq(t->lineage.ancestors->len, GBE_LINEAGE_MAX);
+	ck_assert(t->lineage.truncated);
+	ck_assert_int_eq(gbe_lineage_contains(&t->lineage, 901, 100, 100), GBE_YES);
+	ck_assert_int_eq(gbe_lineage_contains(&t->lineage, 901, 1, 1), GBE_UNKNOWN);
+}
+END_TEST
+
+/* What is taken prints as something that is taken and prints the same. */
+static void
+mangled(const char *bytes, gsize size, gboolean complete)
+{
+	g_autoptr(GbeTakeOver) t = NULL, again = NULL;
+	g_autofree char *first = NULL, *second = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!parse(bytes, size, &t, &error)) {
+		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
+		return;
+	}
+	/* Without the newline at its end it says the same. */
+	ck_assert_msg(complete || bytes[size - 1] == '}', "half a take-over was taken");
+	first = print(t);
+	again = must_parse(first);
+	second = print(again);
+	ck_assert_str_eq(first, second);
+}
+
+START_TEST(any_bytes)
+{
+	g_autoptr(GbeTakeOver) t = sample();
+	g_autofree char *text = print(t);
+
+	gbe_mangle(text, mangled);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-take-over");
+	TCase *tcase = tcase_create("take-over");
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, round_trip);
+	tcase_add_test(tcase, closing_round_trip);
+	tcase_add_test(tcase, damaged_closing_is_none);
+	tcase_add_test(tcase, least_of_all);
+	tcase_add_test(tcase, nobody_and_no_run);
+	tcase_add_test(tcase, damaged);
+	tcase_add_test(tcase, newer_keys_are_ignored);
+	tcase_add_test(tcase, deep_chains_lose_their_oldest_links);
+	tcase_add_test(tcase, long_chains_are_cut);
+	tcase_add_test(tcase, any_bytes);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
