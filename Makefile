@@ -8,6 +8,9 @@
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
 ##   check-differential N=200 [SEED=1] [CASE=N]  verify against the real etcd, on directories
 ##                      that were damaged at random (../shared/samples, or GBE_SAMPLES)
+##   check-histories N=300 [SEED=1] [CASE=N] [PLAY=FILE] [FS=xfs|ext4|both] [ETCD=stand-in|real]
+##                      random histories with power cuts, kills and a hostile etcd user, on the real
+##                      programs (root; README in tests/histories)
 ##   check-crash        power cuts, kills and errors at every step of every operation (root; README
 ##                      in tests/crash)
 ##   check-mutations    takes one guard after the other out of the program and wants a test to fail
@@ -376,7 +379,7 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 
-.PHONY: check check-unit check-integration check-differential check-crash check-system check-vm \
+.PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
 	os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
@@ -402,6 +405,11 @@ check-integration:
 check-differential:
 	+@$(MAKE) FAULTS=0 all
 	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CASE='$(CASE)' tests/differential/run
+
+check-histories:
+	+@$(MAKE) FAULTS=1 all
+	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CASE='$(CASE)' PLAY='$(PLAY)' FS='$(FS)' ETCD='$(ETCD)' \
+		SHRINK='$(SHRINK)' tests/histories/run
 
 check-crash:
 	+@$(MAKE) FAULTS=0 all crash-programs

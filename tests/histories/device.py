@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A played device: a file system on a loop device whose power can go, an ostree sysroot, GRUB, greenboot, and
+the real programs with --root. It does what it is told, looks, and judges nothing.
+"""
+import ctypes
+import fcntl
+import hashlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import time
+import uuid
+
+import etcd
+
+TOP = os.environ.get("TOP") or os.getcwd()
+BUILD = os.environ.get("BUILD_FAULTS") or os.path.join(TOP, "build/default-faults")
+HERE = os.path.dirname(os.path.abspath(__file__))
+MASK = ".greenboot-etcd-owner"
+WEEKS = 21 * 86400
+LIMIT = 150  # seconds that any program may take, on a busy machine, too
+GOINGDOWN = 0x8004587d  # of XFS and ext4 alike
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(name, *arguments):
+    arguments = [a.encode() if isinstance(a, str) else a for a in arguments]
+    if getattr(libc, name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, "%s %s: %s" % (name, arguments, os.strerror(number)))
+
+
+def mount_disk(device, target, kind):
+    # Other workers have mounted copies of the same image.
+    call("mount", device, target, kind, 1024, b"nouuid" if kind == "xfs" else b"")
+
+
+def mount_loop(image, target, kind):
+    """The device goes by itself, with its mount and the descriptor that is returned."""
+    backing = os.open(image, os.O_RDWR)
+    control = os.open("/dev/loop-control", os.O_RDWR)
+    try:
+        for _ in range(200):
+            number = fcntl.ioctl(control, 0x4C82)
+            try:
+                if not os.path.exists("/dev/loop%d" % number):
+                    os.mknod("/dev/loop%d" % number, 0o600 | stat.S_IFBLK, os.makedev(7, number))
+                device = os.open("/dev/loop%d" % number, os.O_RDWR)
+            except OSError:
+                continue
+            try:  # LOOP_CONFIGURE with LO_FLAGS_AUTOCLEAR
+                fcntl.ioctl(device, 0x4C0A, bytearray(
+                    struct.pack("<II52xI176x64x", backing, 0, 4)))
+            except OSError:  # somebody else was faster
+                os.close(device)
+                time.sleep(0.01)
+                continue
+            mount_disk("/dev/loop%d" % number, target, kind)
+            return device, "/dev/loop%d" % number
+    finally:
+        os.close(control)
+        os.close(backing)
+    raise OSError("no loop device is free")
+
+
+def sync_fs(path):
+    fd = os.open(path, os.O_RDONLY)
+    libc.syncfs(fd)
+    os.close(fd)
+
+
+def digest(top):
+    """Names, types, modes, owners, sizes, times and content of a tree, but for the owner's mark."""
+    whole = hashlib.sha256()
+
+    def walk(directory, name):
+        for entry in sorted(os.listdir(directory)):
+            at = (name + "/" + entry) if name else entry
+            if at == MASK or at.startswith(".gbe-tmp"):  # the latter: leftovers() tells
+                continue
+            status = os.stat(entry, dir_fd=directory, follow_symlinks=False)
+            line = [at, stat.S_IFMT(status.st_mode), status.st_mode & 0o7777, status.st_uid, status.st_gid]
+            if stat.S_ISREG(status.st_mode):
+                line += [status.st_size, status.st_mtime_ns]
+                fd = os.open(entry, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
+                with os.fdopen(fd, "rb") as file:
+                    line.append(hashlib.sha256(file.read()).hexdigest())
+            whole.update(repr(line).encode())
+            if stat.S_ISDIR(status.st_mode):
+                fd = os.open(entry, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+                walk(fd, at)
+                os.close(fd)
+
+    try:
+        fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    walk(fd, "")
+    os.close(fd)
+    return whole.hexdigest()[:12]
+
+
+def leftovers(top):
+    """Names of this program's temporary things, in a tree or a store."""
+    found = []
+    for at, directories, files in os.walk(top):
+        found += [os.path.relpath(os.path.join(at, name), top) for name in directories + files
+                  if re.match(r"\.(restore|staging|partial|pending|gbe-tmp)", name)]
+    return found
+
+
+def prepare(work, kind):
+    """An image with a real sysroot in it, made once and copied for each history."""
+    out = os.path.join(work, "prepared." + kind)
+    root = os.path.join(out, "root")
+    os.makedirs(root)
+    image = os.path.join(out, "image")
+    with open(image, "wb") as file:
+        # The real etcd allocates 64 MB for each log.
+        file.truncate((4096 if os.environ.get("ETCD") == "real" else 320 if kind == "xfs" else 128) << 20)
+    subprocess.run(["mkfs.xfs", "-q", "-m", "reflink=1", image] if kind == "xfs" else
+                   ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", image],
+                   check=True)
+    fd, _ = mount_loop(image, root, kind)
+    binds(out, root)
+    subprocess.run([os.path.join(HERE, "prepare.sh"), root, out], check=True)
+    unbind(root)
+    call("umount2", root, 0)
+    os.close(fd)
+    return out
+
+
+def binds(beside, root):
+    for name in "boot", "proc", "run":
+        os.makedirs(os.path.join(beside, "plain", name), exist_ok=True)
+        os.makedirs(os.path.join(root, name), exist_ok=True)
+        call("mount", os.path.join(beside, "plain", name), os.path.join(root, name), b"", 4096, b"")
+    os.makedirs(os.path.join(root, "proc/sys/kernel/random"), exist_ok=True)
+
+
+def unbind(root):
+    for name in "boot", "proc", "run":
+        call("umount2", os.path.join(root, name), 0)
+
+
+class Ended(Exception):
+    """The power went while a program was at work."""
+
+
+class TooLong(Exception):
+    pass
+
+
+class Device:
+    def __init__(self, work, prepared, kind, flavour, voice, real):
+        self.kind, self.flavour, self.voice = kind, flavour, voice
+        self.work, self.prepared = work, prepared
+        self.root, self.image = os.path.join(work, "root"), os.path.join(work, "image")
+        os.makedirs(self.root)
+        subprocess.run(["cp", "--sparse=always", os.path.join(prepared, "image"), self.image], check=True)
+        shutil.copytree(os.path.join(prepared, "plain"), os.path.join(work, "plain"), symlinks=True)
+        self.ids, self.links, self.entries = {}, {}, {}
+        with open(os.path.join(prepared, "deployments"), encoding="ascii") as file:
+            for name, self.ids[name], self.links[name] in map(str.split, file):
+                with open(os.path.join(prepared, name + ".entry"), encoding="ascii") as entry:
+                    self.entries[name] = entry.read()
+        self.names = {value: key for key, value in self.ids.items()}
+        self.fd, self.loop = mount_loop(self.image, self.root, kind)
+        binds(work, self.root)
+        self.data = os.path.join(self.root, "var/lib/etcd")
+        self.store = os.path.join(self.root, "var/lib/greenboot-etcd/backups")
+        self.etcd = etcd.Real(self.data) if real else etcd.StandIn(self.data)
+        self.endpoint = self.etcd if real else voice
+        self.on, self.booted, self.run, self.staged = False, None, 0, None
+        self.listing, self.born, self.pins = [], {}, set()
+        self.clock = self.uptime = self.began = 0
+        self.log, self.seen, self.held = "", {}, []
+        for name in self.ids:
+            self.remove_directory(name)
+            self.born[name] = 0
+        self.deploy("A", 0)
+        self.greenboot()
+        self.settings = {}
+        self.configure()
+
+    # ---- files, disk, power ----
+
+    def path(self, *names):
+        return os.path.join(self.root, *names)
+
+    def put(self, path, text):
+        path = self.path(path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def disk_cut(self):
+        """What was never flushed is gone."""
+        self.etcd.kill()
+        self.release()
+        self.disk_dies()
+        unbind(self.root)
+        call("umount2", self.root, 0)
+        mount_disk(self.loop, self.root, self.kind)
+        binds(self.work, self.root)
+        self.on = False
+
+    def disk_dies(self):
+        try:
+            fd = os.open(self.root, os.O_RDONLY)
+            fcntl.ioctl(fd, GOINGDOWN, struct.pack("<I", 2))  # no flush of the log
+            os.close(fd)
+        except OSError:
+            pass  # it is dead already
+
+    def power_cut(self):
+        self.etcd.kill()
+        self.disk_cut()
+
+    def release(self):
+        for fd in self.held:
+            os.close(fd)
+        self.held = []
+
+    def close(self):
+        self.etcd.kill()
+        self.release()
+        for name in "boot", "proc", "run", "":
+            libc.umount2(os.path.join(self.root, name).rstrip("/").encode(), 2)
+        os.close(self.fd)
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    # ---- ostree: the list is what its boot entries say ----
+
+    def directory(self, name):
+        return self.path("ostree/deploy/fedora-iot/deploy", self.ids[name][len("fedora-iot-"):])
+
+    def remove_directory(self, name):
+        shutil.rmtree(self.directory(name), ignore_errors=True)
+        if os.path.exists(self.directory(name) + ".origin"):
+            os.unlink(self.directory(name) + ".origin")
+
+    def make_directory(self, name):
+        if not os.path.exists(self.directory(name)):
+            subprocess.run(["cp", "-a", os.path.join(self.prepared, name) + "/.",
+                            os.path.dirname(self.directory(name))], check=True)
+            self.born[name] += 1
+            sync_fs(self.root)
+
+    def write_list(self):
+        entries = self.path("boot/loader/entries")
+        for name in os.listdir(entries):
+            os.unlink(os.path.join(entries, name))
+        for place, name in enumerate(self.listing):
+            number = len(self.listing) - place
+            self.put("boot/loader/entries/ostree-%d.conf" % number,
+                     re.sub(r"(?m)^version .*", "version %d" % number, self.entries[name]))
+        os.utime(self.path("ostree/deploy"))
+
+    def deploy(self, name, place=0):
+        self.make_directory(name)
+        self.listing.insert(place, name)
+        self.write_list()
+
+    def stage(self, name):
+        """What ostree does, as it is seen; listed at the next orderly shutdown."""
+        self.make_directory(name)
+        shutil.copy(os.path.join(self.prepared, name + ".staged"), self.path("run/ostree/staged-deployment"))
+        self.staged = name
+        if self.flavour == "shell":
+            self.grubenv(boot_counter="3", boot_success="0")
+
+    def unstage(self):
+        if self.staged and self.staged not in self.listing:
+            self.remove_directory(self.staged)
+        self.staged = None
+
+    def undeploy(self, name):
+        self.listing.remove(name)
+        self.pins.discard(name)
+        self.write_list()
+        self.remove_directory(name)
+        sync_fs(self.root)
+
+    def pin(self, name, on):
+        (self.pins.add if on else self.pins.discard)(name)
+        with open(os.path.join(self.prepared, name, os.path.basename(self.directory(name)) + ".origin"),
+                  encoding="ascii") as file:
+            text = file.read()
+        self.put(self.directory(name) + ".origin",
+                 text + ("\n[libostree-transient]\npinned=true\n" if on else ""))
+        sync_fs(self.root)
+
+    def make_default(self, name):
+        self.listing.remove(name)
+        self.listing.insert(0, name)
+        self.write_list()
+
+    def has_program(self, name=None):
+        return (name or self.booted) != "Z"
+
+    # ---- configuration, GRUB's environment, greenboot as its flavours do it ----
+
+    def configure(self, **settings):
+        self.settings.update(settings)
+        groups = {"etcd": {"endpoint": self.endpoint.url}, "health": {"timeout": "10s"}}
+        for key, value in self.settings.items():
+            group = "backup" if key in ("keep-good", "keep-bad", "at-boot", "at-shutdown") else "restore"
+            groups.setdefault(group, {})[key] = value
+        self.put("etc/greenboot-etcd/greenboot-etcd.conf", "".join(
+            "[%s]\n%s\n" % (group, "".join("%s=%s\n" % pair for pair in keys.items()))
+            for group, keys in groups.items()))
+        sync_fs(self.root)
+
+    def grubenv(self, **changes):
+        """None removes a variable. The real block of 1024 bytes."""
+        try:
+            with open(self.path("boot/grub2/grubenv"), encoding="ascii") as file:
+                lines = file.read().splitlines()[1:]
+            values = dict(line.split("=", 1) for line in lines if line and line[0] != "#")
+        except FileNotFoundError:
+            values = {"boot_success": "1"}
+        values.update(changes)
+        values = {key: value for key, value in values.items() if value is not None}
+        if changes:
+            text = "# GRUB Environment Block\n" + "".join("%s=%s\n" % pair for pair in values.items())
+            self.put("boot/grub2/grubenv", text.ljust(1024, "#"))
+        return values
+
+    def greenboot(self):
+        units, libexec = "usr/lib/systemd/system/", "usr/libexec/greenboot/"
+        self.put(units + "etcd.service", "[Service]\nExecStart=/usr/bin/etcd\n")
+        self.grubenv(boot_success="1")
+        if self.flavour == "none":
+            return
+        self.put("etc/greenboot/greenboot.conf", "GREENBOOT_MAX_BOOT_ATTEMPTS=3\n")
+        for program in ["greenboot"] + (["redboot-auto-reboot"] if self.flavour == "shell" else []):
+            self.put(libexec + program, "#!/bin/sh\nexit 0\n")
+            os.chmod(self.path(libexec, program), 0o755)
+        required = "boot-complete" if self.flavour == "shell" else "greenboot-success"
+        verb = "check" if self.flavour == "shell" else "health-check"
+        self.put(units + "greenboot-healthcheck.service",
+                 "[Service]\nType=oneshot\nExecStart=/usr/libexec/greenboot/greenboot %s\n[Install]\n"
+                 "RequiredBy=%s.target\nWantedBy=multi-user.target\n" % (verb, required))
+        if self.flavour == "shell":
+            self.put(units + "redboot.target", "[Unit]\nConflicts=boot-complete.target\n")
+        else:
+            self.put(units + "greenboot-set-rollback-trigger.service", "[Service]\nType=oneshot\n"
+                     "ExecStop=/usr/libexec/greenboot/greenboot set-rollback-trigger\n")
+        for link in "multi-user.target.wants", required + ".target.requires":
+            os.makedirs(self.path("etc/systemd/system", link), exist_ok=True)
+            os.symlink("/usr/lib/systemd/system/greenboot-healthcheck.service",
+                       self.path("etc/systemd/system", link, "greenboot-healthcheck.service"))
+
+    def checksum(self, name):
+        return self.ids[name][len("fedora-iot-"):].split(".")[0]
+
+    def grub_choice(self):
+        values = self.grubenv()
+        counter, index = values.get("boot_counter"), 0
+        if counter is not None and values.get("boot_success") != "1":
+            if int(counter) <= 0:
+                index = min(1, len(self.listing) - 1)
+            self.grubenv(boot_counter="-1" if int(counter) <= 0 else str(int(counter) - 1))
+        self.grubenv(boot_success="0")
+        return self.listing[index]
+
+    def check_fallback(self):
+        values = self.grubenv()
+        if self.flavour == "shell" and values.get("boot_counter") == "-1":
+            self.make_default(self.booted)
+            self.grubenv(boot_counter=None)
+        elif self.flavour == "rust":
+            following = values.get("greenboot_next_deployment_id")
+            if following and following != self.checksum(self.booted):
+                self.make_default(self.booted)
+                self.grubenv(greenboot_next_deployment_id=None)
+
+    def after_red(self):
+        counter = self.grubenv().get("boot_counter")
+        if self.flavour == "rust":
+            self.grubenv(boot_success="0")
+            if counter is None:
+                self.grubenv(boot_counter="3")
+            elif int(counter) <= 0 and self.grubenv().get("greenboot_next_deployment_id") and \
+                    len(self.listing) > 1:
+                self.make_default(self.listing[1])
+                self.grubenv(boot_counter=None, greenboot_next_deployment_id=None)
+
+    # ---- programs ----
+
+    def program(self, name, *arguments, fault=None):
+        """Its status, output and words. fault: (action, point): cut raises Ended, once the power is gone."""
+        path = os.path.join(BUILD, name if name == "greenboot-etcd" else "hooks/" + name)
+        environment = dict(os.environ, LC_ALL="C", LD_PRELOAD=os.path.join(self.prepared, "..", "clock.so"),
+                           GBE_TEST_CLOCK=str(self.clock), GBE_TEST_UPTIME=str(self.uptime - self.began),
+                           OSTREE_SYSROOT_DEBUG="mutable-deployments,test-staged-path")
+        environment.pop("GREENBOOT_ETCD_FAULT", None)
+        if self.tracing or fault:
+            environment["GREENBOOT_ETCD_FAULT_TRACE"] = "1"
+        action = fault[0] if fault else None
+        if action:
+            environment["GREENBOOT_ETCD_FAULT"] = "%s=%s" % (
+                fault[1], "stop" if action in ("cut", "kill-all") else action)
+        out = open(os.path.join(self.work, "out"), "w+b")
+        err = open(os.path.join(self.work, "err"), "w+b")
+        began = time.monotonic()
+        with out, err:
+            process = subprocess.Popen([path, "--root=" + self.root, *arguments], env=environment,
+                                       stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            hit = action in ("cut", "kill-all") and self.wait_stopped(process, action == "cut")
+            ended = process.returncode is not None
+            if not ended:
+                pidfd = os.pidfd_open(process.pid)
+                ended = select.select([pidfd], [], [], LIMIT)[0]
+                os.close(pidfd)
+            if not ended:
+                for pid in self.family(process.pid):
+                    os.kill(pid, signal.SIGKILL)
+            status = process.wait()
+            for file in out, err:
+                file.seek(0)
+            self.output = out.read().decode(errors="replace")
+            self.words = err.read().decode(errors="replace")
+        passed = re.findall(r"^fault-point (\S+) (\d+)$", self.words, re.M)
+        self.hit = hit or bool(fault) and tuple(fault[1].split("@")) in passed
+        self.words = re.sub(r"(?m)^fault-point .*\n", "", self.words)
+        self.log += "$ %.3f s: %s %s%s -> %s\n%s%s" % (time.monotonic() - began, name, " ".join(arguments), " (%s %s)" % fault if fault else "",
+                                             status, self.words, "" if "--json" in arguments else self.output)
+        if not ended:
+            raise TooLong("%s did not end within %d s" % (name, LIMIT))
+        if self.tracing:
+            self.tracing(name, passed)
+        if hit and action == "cut":
+            self.disk_cut()
+            raise Ended()
+        return status
+
+    tracing, hit = None, False  # hit: the last program came to its fault point
+
+    @staticmethod
+    def family(pid):
+        result = [pid]
+        try:
+            with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+                for child in file.read().split():
+                    result += Device.family(int(child))
+        except OSError:
+            pass
+        return result
+
+    def wait_stopped(self, process, cut):
+        """True: it stood at its fault point, and is dead now; with a cut, the disk died before it."""
+        deadline = time.monotonic() + LIMIT
+        while process.poll() is None and time.monotonic() < deadline:
+            for pid in self.family(process.pid):
+                try:
+                    with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+                        stopped = file.read().rpartition(")")[2].split()[0] == "T"
+                except OSError:
+                    continue
+                if stopped:
+                    if cut:
+                        self.disk_dies()
+                    everybody = self.family(process.pid)
+                    for one in everybody:
+                        try:
+                            os.kill(one, signal.SIGKILL)
+                        except ProcessLookupError:
+                            pass  # its parent took it along
+                    process.wait()
+                    for one in everybody[1:]:  # ours now: a worker is its orphans' reaper
+                        try:
+                            os.waitpid(one, 0)
+                        except ChildProcessError:
+                            pass
+                    return True
+            time.sleep(0.001)
+        return False
+
+    def json(self, *arguments):
+        tracing, self.tracing = self.tracing, None
+        status = self.program("greenboot-etcd", "--json", *arguments)
+        self.tracing = tracing
+        try:
+            return status, json.loads(self.output)
+        except ValueError:
+            return status, None
+
+    # ---- a boot, and the ways down ----
+
+    def power_on(self, name, words=""):
+        """Up to where prerun would start."""
+        self.booted, self.on = name, True
+        self.run += 1
+        self.uptime, self.began = 0, int(time.clock_gettime(time.CLOCK_BOOTTIME))
+        run = self.path("run")
+        for entry in os.listdir(run):
+            path = os.path.join(run, entry)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        self.unstage()
+        self.put("run/ostree-booted", "")
+        os.makedirs(self.path("run/ostree"), exist_ok=True)
+        self.put("proc/sys/kernel/random/boot_id", str(uuid.UUID(int=0xf00d << 96 | 4 << 76 | 8 << 60 | self.run)) + "\n")
+        self.put("proc/cmdline", "BOOT_IMAGE=/vmlinuz rw ostree=%s %s\n" % (self.links[name], words))
+
+    def finalize_staged(self):
+        name, self.staged = self.staged, None
+        if name:
+            os.unlink(self.path("run/ostree/staged-deployment"))
+            if name in self.listing:
+                self.listing.remove(name)
+            # ostree keeps the booted one and the rollback, and what is pinned.
+            self.listing.insert(0, name)
+            for other in self.listing[1:]:
+                if other != self.booted and other not in self.pins and len(self.listing) > 4:
+                    self.undeploy(other)
+            self.write_list()
+
+    def off(self):
+        self.release()
+        self.on = False
+        sync_fs(self.root)
+
+    # ---- what there is ----
+
+    def content(self):
+        return digest(self.data)
+
+    def backups(self):
+        """name -> entry of list, with the digest of its data; None where list could not answer."""
+        status, entries = self.json("list")
+        if status != 0 or not isinstance(entries, list):
+            return None
+        result = {}
+        for entry in entries:
+            top = os.path.join(self.store, entry["name"], "data")
+            entry["content"] = digest(top) if os.path.isdir(top) else None
+            entry["by"] = self.names.get(entry.get("deployment"), None)
+            result[entry["name"]] = entry
+        return result

@@ -1,0 +1,752 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Plays a history, event by event, on a device, and looks after each whether every promise still holds.
+
+A history is lines of words. First how the device is: `fs xfs`, `greenboot shell|rust|none`, `set KEY=VALUE`,
+`begin Z` (a system without this program had it first). Then events:
+
+    reboot [X] [with...]       orderly down (finalize), then X boots, or what GRUB chooses
+    powercut [X] [with...]     the power goes, then the same
+    write [N]                  etcd does
+    green, red, hang           greenboot's verdict; hang: the check ran and nobody came to a verdict
+    weeks                      the run goes on for three of them
+    restart                    etcd's service is started again in this run
+    stage X, default X, undeploy X, pin-os X, unpin-os X
+    backup N, restore N, undo, delete N, mark good|bad [N], pin N, unpin N, prune, next-boot N, cancel
+                               by hand; N is a name, @1 (the newest) or --last-good; etcd is stopped for it where it has to be
+    set KEY=VALUE, clock SECONDS|1970
+    forge gone|junk|keep|replay, nest, names, late, hold
+                               a hostile etcd user: the owner's mark; 70 nested directories; 3,000 long names; a
+                               file that is written after finalize; a lock on the stopped database, over the boot
+
+with: skip, masked, ask=N (greenboot-etcd.restore=N), explain (what was foretold has to come), lingers (etcd stops some
+seconds beside finalize), and
+cut=PROGRAM/POINT (the power goes there), kill=, kill-all= (its supervisor, too), EIO=, ENOSPC=, EMFILE= (a call
+fails there). POINT is a fault point, NAME@PASS, or %62: about there in what the program usually does.
+"""
+import fcntl
+import os
+import re
+import threading
+import time
+
+import etcd
+from device import Ended, WEEKS, leftovers
+from oracle import Facts, World, by_hand, decide, interrupted, start
+
+ACTIONS = ("cut", "kill", "kill-all", "EIO", "ENOSPC", "EMFILE")
+
+
+class Violation(Exception):
+    pass
+
+
+class History:
+    def __init__(self, device, points):
+        self.device, self.points = device, points
+        self.worlds, self.whole, self.parent, self.last = {World()}, {None}, {}, None
+        self.backups, self.unsure, self.deleted = {}, False, set()
+        self.were_green = set()
+        self.unfinished, self.own_run, self.foreign, self.foreign_long = {}, False, False, False
+        self.weeks = self.late = False
+        self.asked = None
+        self.foretold = None
+        self.resolved = []   # the events as they can be played again
+        self.told = []
+
+    # ---- what is known ----
+
+    def me(self, name=None):
+        name = name or self.device.booted
+        return "%s#%d" % (name, self.device.born[name])
+
+    def saw(self):
+        content = self.device.content()
+        if content not in self.whole:
+            self.whole.add(content)
+            self.parent[content] = self.last
+        self.last = content
+        return content
+
+    def grew(self, content, ancestor):
+        while content is not None and content != ancestor:
+            content = self.parent.get(content)
+        return content == ancestor
+
+    def need(self, truth, sentence):
+        if not truth:
+            raise Violation(sentence)
+
+    def change(self, function):
+        """Worlds that follow from each world: function gives one or several."""
+        result = set()
+        for world in self.worlds:
+            following = function(world)
+            result.update([following] if isinstance(following, World) else following)
+        self.worlds = result
+
+    def spot(self, event, program):
+        """(action, point) where the event has a fault for this program."""
+        for action in ACTIONS:
+            where = event.get(action, "")
+            if where.startswith(program + "/"):
+                point = where.split("/", 1)[1]
+                if point[0] == "%":
+                    kind = program
+                    if program == "prerun":
+                        kind = "prerun restore" if any(one.restored for w in self.worlds for one in
+                                                       decide(self.facts(event), w)) else "prerun stay"
+                    known = self.points.get(kind) or self.points.get(program) or ["none@1"]
+                    point = known[int(point[1:]) * len(known) // 100]
+                    event[action] = program + "/" + point
+                return action, point
+        return None
+
+    # ---- looks after each event ----
+
+    def look(self, settled=True):
+        """Every backup is what it was, and was whole; nothing of worth is gone; nothing is left lying about."""
+        new, old = self.device.backups(), self.backups
+        self.need(new is not None, "list cannot answer")
+        for name, entry in new.items():
+            content = entry["content"]
+            if entry.get("consumed"):
+                continue
+            self.need(content is not None, "%s is listed without data" % name)
+            self.need(content in self.whole, "backup %s is listed and holds a tree that never was whole" % name)
+            if name in old and old[name]["content"] is not None:
+                self.need(content == old[name]["content"], "backup %s has changed" % name)
+                self.need(old[name]["grade"] != "good" or entry["grade"] == "good" or self.marked,
+                          "backup %s was good and is graded %s" % (name, entry["grade"]))
+        if not self.by_person and not self.marked:
+            self.floor(old, new)
+        if settled:
+            trees = [self.device.path("var/lib")]
+            found = [name for tree in trees for name in leftovers(tree)]
+            self.need(not found, "left lying about: %s" % ", ".join(found))
+        self.backups, self.stale = new, False
+        self.marked = self.by_person = False
+
+    marked = by_person = masked = stale = faulty = hostile = False
+    status = None
+
+    def floor(self, old, new):
+        def valid(entries, by=None, grades=("good", "unproven")):
+            return [n for n, e in entries.items() if e["grade"] in grades and by in (None, e["by"])]
+
+        self.need(valid(new) or not valid(old), "the last valid backup is gone")
+        for name in self.device.listing:
+            if self.me(name) in self.were_green:
+                self.need(valid(new, name) or not valid(old, name), "the last valid backup of %s is gone" % name)
+                self.need(valid(new, name, ("good",)) or not valid(old, name, ("good",)),
+                          "the last good backup of %s is gone" % name)
+
+    def bases_are_kept(self):
+        if self.unsure or self.hostile or self.device.settings.get("at-boot") == "never":
+            return
+        have = {entry["content"] for entry in self.backups.values()} | self.deleted
+        for world in self.worlds:
+            wanted = [link[1] for link in world.chain[:1]] if not world.lost_line and world.on_trial(world.owner) else []
+            if all(content in have for content in wanted):
+                return
+        raise Violation("the backup of what a trial's base had is gone: it could not come back")
+
+    # ---- prerun ----
+
+    def facts(self, event):
+        device, name = self.device, self.device.booted
+        following = device.grubenv().get("greenboot_next_deployment_id")
+        default = device.listing[0] == name
+        asked = event.get("ask")
+        return Facts(
+            now=self.last, name=self.me(), default=default,
+            chosen=default and not (device.flavour == "rust" and following and
+                                    following != device.checksum(name)),
+            backups=self.backups, grew=self.grew, skip="skip" in event,
+            on_rollback=device.settings.get("on-rollback", "restore"),
+            retry=device.settings.get("retry-trial", "yes") == "yes",
+            request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
+            unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
+            clones=device.kind == "xfs")
+
+    def start(self, event):
+        """prerun, and whatever becomes of it. True: etcd starts."""
+        device, before, same = self.device, self.saw(), self.own_run
+        told, self.foretold = self.foretold, None
+        if self.masked:
+            return True
+        if self.stale:
+            self.look(settled=False)
+        facts, fault = self.facts(event), self.spot(event, "prerun")
+        facts.unreadable = self.hostile
+
+        def ends(world):
+            if same is True:
+                return [type(one)("the same run goes on", before, world) for one in start(facts, world)[:1]]
+            return start(facts, world) + ([one for one in interrupted(facts, world)] if same is None else [])
+
+        try:
+            status = device.program("prerun", fault=fault)
+        except Ended:
+            status = None
+        killed = device.hit and fault[0] in ("kill", "kill-all")
+        facts.fuzzy = device.hit and fault[0] not in ("cut", "kill", "kill-all")
+        self.unsure = self.unsure or facts.fuzzy
+        after = device.content()
+        self.need(status in (None, 0, 5) or killed and status == -9,
+                  "prerun ended with %s: %s" % (status, device.words[-300:]))
+        if status is None or killed:
+            allowed = [one for world in self.worlds for one in interrupted(facts, world)] if same is not True \
+                else [one for world in self.worlds for one in ends(world)]
+            self.unfinished[self.me()] = self.unfinished.get(self.me(), 0) + 1
+            self.own_run = None  # who can say?
+        else:
+            allowed = [one for world in self.worlds for one in ends(world) if one.held == (status == 5)]
+            self.need(status == 0 or allowed or facts.unfinished or same is None,
+                      "prerun holds etcd back: %s" % device.words.strip()[-400:])
+            if status == 5 and not allowed:
+                allowed = [one for world in self.worlds for one in interrupted(facts, world)]
+            self.unfinished = {}
+            self.own_run = status == 0
+        seen = [one for one in allowed if one.content in (None, after) or status == 5 and after == before]
+        if not seen:
+            raise Violation("%s: %s boots and etcd gets %s; allowed: %s" % (
+                self.rule() or "prerun", device.booted, self.called(after),
+                " or ".join(sorted({"%s (%s)" % (self.called(one.content), one.why) for one in allowed}))))
+        self.told += sorted({one.why for one in seen})
+        self.worlds = {one.world for one in seen}
+        restored = status == 0 and not killed and after != before
+        self.last = after
+        self.need(after in self.whole, "the data directory holds a tree that never was whole")
+        if status is None:
+            return False
+        if status == 0 and not killed:
+            self.foreign = self.foreign_long = False
+            self.asked = event.get("ask")
+        self.look(settled=not killed and status == 0 and not facts.fuzzy)
+        if status == 0 and not killed:
+            have = {entry["content"] for entry in self.backups.values()}
+            if restored and before is not None and not self.unsure:
+                self.need(before in have or all(w.displaced != before for w in self.worlds),
+                          "a restore displaced %s, and no backup has it" % self.called(before))
+            self.bases_are_kept()
+            self.as_foretold(told, event, before, after)
+        return status == 0
+
+    def rule(self):
+        found = re.search(r"Decided by rule ([^:]*):", self.device.words)
+        return "by rule " + found.group(1) if found else None
+
+    def called(self, content):
+        """A content in words: who wrote it."""
+        return self.names.get(content, "no data" if content is None else content)
+
+    names = {}
+
+    def as_foretold(self, told, event, before, after):
+        if not told or told[0] != self.device.booted or set(event) & (set(ACTIONS) | {"skip", "ask", "late"}):
+            return
+        rule = re.search(r"Decided by rule ([^:]*):", self.device.words)
+        name = [action["name"] for action in told[1]["actions"] if action["action"] == "restore"]
+        content = (self.foretold_backups.get(name[0]) or {}).get("content") if name else before
+        self.need(content is None or after == content, "explain foretold %s (rule %s), but etcd gets %s (rule %s)" % (
+            "a restore of " + name[0] if name else "that the data goes on", told[1]["rule"], self.called(after),
+            rule and rule.group(1)))
+
+    # ---- a boot, and the ways down ----
+
+    def down(self, event):
+        """An orderly shutdown."""
+        device = self.device
+        if not device.on:
+            return True
+        stops = threading.Timer(2.5, device.etcd.stop)  # in a scope that stops beside finalize
+        if "lingers" in event and not device.etcd.real:
+            stops.start()
+        else:
+            device.etcd.stop()
+        before = self.saw()
+        self.names.setdefault(before, "what %s left" % device.booted)
+        following = device.staged or device.listing[0]
+        if device.has_program():
+            fault = self.spot(event, "finalize")
+            try:
+                status = device.program("finalize", fault=fault)
+            except Ended:
+                status = None
+            if stops.is_alive():
+                stops.join()
+            fault = fault if device.hit else None
+            after = device.content()
+            me = self.me()
+
+            def closed(world):
+                if world.owner != me or self.own_run is False:
+                    return [world] if after == before else []
+                result, used = [], world.used
+                if self.weeks:
+                    used = "long"
+                if after == world.base != before:  # handed back
+                    return [world.but(owner=None, closed=None)] if following == "Z" and world.failed() else []
+                done = world.but(closed=after, following=self.me(following), used=used,
+                                 long=world.long | ({me} if self.weeks else set()))
+                if after == before:
+                    result.append(done)
+                if fault or status != 0 or self.own_run is None:
+                    result += [world.but(used="unknown" if self.weeks or device.clock else used), world]
+                return [two for one in result for two in self.matured(one)]
+
+            self.change(closed)
+            self.need(self.worlds, "finalize left %s in place of %s" % (self.called(after), self.called(before)))
+            self.last = after
+            self.weeks = False
+            if status is None:
+                device.etcd.kill()
+                return False
+            if status != 0 and not fault:
+                self.need(status == 1 and self.hostile, "finalize ended with %s: %s" % (status, device.words[-300:]))
+            self.stale = True
+        self.weeks = False
+        if device.flavour == "rust" and device.staged:
+            device.grubenv(greenboot_next_deployment_id=device.checksum(device.staged), fallback="1")
+        if stops.is_alive():
+            stops.join()
+        device.finalize_staged()
+        if self.late:
+            self.hostile_file("member/late-%d" % len(self.told))
+            self.saw()
+        if "hold" in event:
+            fd = os.open(os.path.join(device.data, "member/snap/db"), os.O_RDWR)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        if "explain" in event and device.has_program() and not self.late:
+            name = event.get("X") if event.get("X") in device.listing else device.listing[0]
+            status, answer = device.json("explain", "--booted=" + device.ids[name])
+            self.need(status == 0 and answer, "explain ended with %s" % status)
+            self.foretold = name, answer
+            self.foretold_backups = device.backups()
+        device.off()
+        if "hold" in event:
+            device.held = [fd]
+        self.late = False
+        return True
+
+    def matured(self, world):
+        """A trial that nobody judged ends when it was used for long."""
+        if not world.on_trial(world.owner) or world.judged or world.used == "short":
+            return [world]
+        over = world.but(accepted=world.accepted | {world.owner})
+        if world.used == "long" and self.device.flavour == "none":
+            return [over]
+        return [world, over]
+
+    def power_cut(self):
+        device = self.device
+        if device.on:
+            device.power_cut()
+        self.saw()
+        if device.clock and not self.weeks:  # files' times are the machine's
+            self.change(lambda world: [world] + self.matured(world.but(used="unknown"))
+                        if world.used == "short" and world.closed is None else world)
+        if self.weeks:
+            me = self.me()
+            self.change(lambda world: [two for one in (world.but(used="unknown", long=world.long | {me}), world)
+                                       for two in self.matured(one)])
+        self.weeks = self.late = False
+
+    def boot(self, event):
+        device = self.device
+        name = event.get("X")
+        chosen = device.grub_choice()
+        name = name if name in device.listing else chosen
+        event["X"] = name
+        asked = event.get("ask", "")
+        if asked.startswith("@"):
+            asked = event["ask"] = self.name_of(asked) or "no-such-backup"
+        if not asked:
+            self.asked = None
+        device.power_on(name, " ".join(["greenboot-etcd.skip"] * ("skip" in event) +
+                                       (["greenboot-etcd.restore=" + asked] if asked else [])))
+        self.own_run = False
+        runs, self.masked = True, "masked" in event
+        if device.has_program() and not self.masked:
+            runs = self.start(event)
+            if not device.on:
+                return
+        else:
+            self.saw()
+            self.foretold = None
+        device.check_fallback()
+        device.release()
+        if runs:
+            self.etcd_starts()
+
+    def etcd_starts(self):
+        self.need(self.device.etcd.start(), "etcd finds a tree that no etcd left like that")
+        if self.own_run is not False:
+            self.change(lambda world: world.but(opened=True))
+
+    # ---- events ----
+
+    def do(self, line):
+        """Plays one; what cannot be done now is passed over."""
+        words = line.split()
+        verb, event = words[0], {}
+        for word in words[1:]:
+            key, _, value = word.partition("=")
+            if verb in ("reboot", "powercut") and re.fullmatch("[A-Z]", word):
+                event["X"] = word
+            elif key in ACTIONS + ("skip", "masked", "explain", "ask", "hold", "lingers"):
+                event[key] = value
+            else:
+                event.setdefault("words", []).append(word)
+        self.verb = verb
+        method = getattr(self, "on_" + verb.replace("-", "_"), None)
+        if method is None:
+            raise ValueError("no such event: " + line)
+        if verb not in ("reboot", "powercut", "clock") and not self.device.on:
+            return False
+        done = method(event, *event.get("words", [])) is not False
+        text = [verb] + ([event["X"]] if "X" in event else []) + event.get("words", [])
+        text += [key + ("=" + value if value else "") for key, value in event.items() if key not in ("X", "words")]
+        if done:
+            self.resolved.append(" ".join(text))
+        return done
+
+    def on_reboot(self, event):
+        if self.down(event):
+            self.boot(event)
+
+    def on_powercut(self, event):
+        self.power_cut()
+        self.boot(event)
+
+    def on_write(self, event, count="1"):
+        if not self.device.etcd.running():
+            return False
+        before = self.saw()
+        for _ in range(int(count)):
+            self.device.etcd.write("%s-%d" % (self.device.booted, len(self.whole)))
+        if not self.device.etcd.real:
+            content = self.saw()
+            self.names[content] = "%s's write %d" % (self.device.booted, len(self.whole))
+        if self.own_run is False:
+            self.foreign = self.foreign or self.last != before or self.device.etcd.real
+        return True
+
+    def on_weeks(self, event):
+        self.device.clock += WEEKS
+        self.device.uptime += WEEKS
+        self.weeks = True
+        if self.foreign:
+            self.foreign_long = True
+
+    def verdict(self, event, name, *programs):
+        """The hooks run; what they say holds for the run's own data."""
+        device, me = self.device, self.me()
+        if device.flavour == "none" and name != "mark" or not device.has_program() or not device.etcd.running():
+            return False
+        colour, ended, faulty = name, False, False
+        for program in programs:
+            fault = self.spot(event, program)
+            try:
+                status = device.program(program, fault=fault)
+                faulty = faulty or device.hit
+            except Ended:
+                faulty = True
+                device.etcd.kill()
+                self.saw()
+                ended = True
+                break
+            self.need(status in (0, 1) or faulty, "%s ended with %s: %s" % (program, status, device.words[-200:]))
+            if program == "health" and status != 0 and colour == "green":
+                self.need(faulty, "health is not healthy: %s" % device.words[-300:])
+                colour = "red"
+                device.program("red")
+                break
+        self.judge(colour, me, faulty)
+        if not ended:
+            if colour == "green" and name != "hang":
+                device.grubenv(boot_success="1", boot_counter=None, greenboot_next_deployment_id=None)
+            elif colour == "red":
+                device.after_red()
+        self.stale = True
+        return True
+
+    def judge(self, colour, me, faulty):
+        def say(world):
+            if world.owner != me or self.own_run is False:
+                return [world]
+            done = world.but(judged=True)
+            if colour == "green":
+                done = done.but(green=True, accepted=world.accepted | {me})
+            elif colour == "bad" and world.green:  # a person took it back
+                return [done, done.but(green=False), done.but(green=False, accepted=world.accepted - {me})]
+            unsure = faulty or self.own_run is None
+            if colour == "green" and not unsure:
+                self.were_green.add(me)
+            return [done] + ([world, world.but(judged=True)] if unsure else [])
+
+        self.change(say)
+
+    def on_green(self, event):
+        return self.verdict(event, "green", "health", "green")
+
+    def on_red(self, event):
+        return self.verdict(event, "red", "health", "red")
+
+    def on_hang(self, event):
+        return self.verdict(event, "hang", "health")
+
+    def on_stage(self, event, name):
+        device = self.device
+        if name == device.booted or device.staged or name in device.listing and name in device.pins:
+            return False
+        if name in device.listing:
+            device.undeploy(name)
+        device.stage(name)
+
+    def on_default(self, event, name):
+        if name not in self.device.listing:
+            return False
+        self.device.make_default(name)
+        if self.device.staged:  # bootc and rpm-ostree drop it
+            os.unlink(self.device.path("run/ostree/staged-deployment"))
+            self.device.unstage()
+
+    def on_undeploy(self, event, name):
+        if name not in self.device.listing or name in (self.device.booted, *self.device.pins):
+            return False
+        self.device.undeploy(name)
+
+    def on_pin_os(self, event, name):
+        if name not in self.device.listing:
+            return False
+        self.device.pin(name, True)
+
+    def on_unpin_os(self, event, name):
+        if name not in self.device.listing:
+            return False
+        self.device.pin(name, False)
+
+    def on_set(self, event, setting):
+        self.device.configure(**dict([setting.split("=", 1)]))
+
+    def on_clock(self, event, seconds):
+        self.foreign_long = self.foreign_long or self.foreign
+        self.device.clock = -int(time.time()) if seconds == "1970" else self.device.clock + int(seconds)
+
+    # ---- by hand ----
+
+    def name_of(self, text):
+        """The full name that @N stands for in list, or text."""
+        if self.stale and self.device.on:
+            self.look(settled=False)
+        if not text.startswith("@"):
+            return text
+        names = list(self.backups)
+        return names[int(text[1:]) - 1] if int(text[1:]) <= len(names) else None
+
+    def command(self, event, *arguments, stop=False):
+        """The operator's command, etcd stopped for it; the service's start runs prerun again."""
+        device = self.device
+        if not device.has_program():
+            return None
+        ran = device.etcd.running()
+        if stop:
+            device.etcd.stop()
+            self.saw()
+        fault = self.spot(event, self.verb)
+        try:
+            self.status = device.program("greenboot-etcd", *arguments, fault=fault)
+        except Ended:
+            self.status = None
+            device.etcd.kill()
+        self.faulty = device.hit
+        self.need(self.faulty or self.status in range(8), "%s ended with %s: %s" % (arguments[0], self.status,
+                                                                              device.words[-300:]))
+        self.rerun = ran and stop
+        return self.status
+
+    def again(self, event):
+        if self.device.on and self.rerun:
+            fresh = {}
+            if self.start(fresh):
+                self.etcd_starts()
+
+    def on_backup(self, event, name):
+        if not self.device.has_program():
+            return False
+        self.command(event, "backup", name, stop=True)
+        if self.device.on and not self.faulty:
+            self.look()
+            self.need(self.status != 0 or self.backups.get(name, {}).get("content") == self.last,
+                      "backup %s is not what the data was" % name)
+        self.again(event)
+
+    def restore(self, event, arguments, contents):
+        """contents: what may be in the data's place afterwards."""
+        me = self.me()
+        if not self.device.has_program():
+            return False
+        self.command(event, *arguments, stop=True)
+        before = self.last
+        after = self.device.content()
+        may = set(contents) if self.status == 0 else {before} | (
+            set(contents) if self.status == 3 or self.faulty else set())
+        self.need(after in may, "%s ended with %s, and the data is %s; allowed: %s" % (
+            " ".join(arguments), self.status, self.called(after), " or ".join(map(self.called, may))))
+        taken = [by_hand(world, me, after, before) for world in self.worlds]
+        self.worlds = set(taken) if self.status == 0 and after != before else self.worlds | set(taken)
+        self.last = after
+        if self.device.on:
+            if self.status == 0:
+                self.own_run = True
+            elif self.faulty:
+                self.own_run = None
+            self.look(settled=not self.faulty)
+            if self.status == 0 and after != before and any(world.displaced == before for world in self.worlds):
+                self.need(before in {entry["content"] for entry in self.backups.values()},
+                          "restore displaced %s, and no backup has it" % self.called(before))
+            self.again(event)
+        return True
+
+    def on_restore(self, event, name):
+        name = self.name_of(name)
+        if name == "--last-good":
+            contents = {entry["content"] for entry in self.backups.values() if entry["grade"] == "good"}
+        elif name in self.backups:
+            contents = {self.backups[name]["content"]}
+        else:
+            return False
+        return self.restore(event, ["restore", name], contents)
+
+    def on_undo(self, event):
+        contents = {world.displaced for world in self.worlds}
+        have = {entry["content"] for entry in self.backups.values()}
+        sure = len(contents) == 1 and contents <= have and self.own_run and not contents & {None, "?"}
+        if contents & {"?"}:
+            contents = have
+        done = self.restore(event, ["undo"], contents)
+        self.need(not done or not sure or self.status == 0 or self.faulty,
+                  "undo ended with %s, though what was displaced is there: %s" % (self.status, self.undo_words))
+        return done
+
+    undo_words = property(lambda self: re.findall(r"\$ greenboot-etcd undo.*\n(.*)", self.device.log)[-1:])
+
+    def on_delete(self, event, name):
+        name = self.name_of(name)
+        if name not in self.backups:
+            return False
+        before = self.backups
+        self.command(event, "delete", name)
+        if self.device.on:
+            self.by_person = True
+            self.look(settled=not self.faulty)
+            self.need(self.faulty or self.status != 0 or name not in self.backups, "delete did not")
+        else:
+            self.backups = {n: e for n, e in before.items() if n != name}
+        self.deleted.add(before[name]["content"])
+
+    def simple(self, event, *arguments, person=False):
+        self.command(event, *arguments)
+        if self.device.on:
+            self.by_person = person
+            self.look(settled=not self.faulty)
+
+    def on_mark(self, event, grade, name=None):
+        asked, name = name, name and self.name_of(name)
+        if asked and name not in self.backups:
+            return False
+        self.marked = True
+        if name is None:
+            return self.mark_run(event, grade)
+        return self.simple(event, "mark", grade, name)
+
+    def mark_run(self, event, grade):
+        me = self.me()
+        if not self.device.has_program():
+            return False
+        self.command(event, "mark", grade)
+        self.judge("green" if grade == "good" else "bad", me, self.faulty or self.status != 0)
+        if self.device.on:
+            self.look(settled=not self.faulty)
+        return True
+
+    def on_pin(self, event, name):
+        return name.startswith("@") and self.name_of(name) and self.simple(event, "pin", self.name_of(name))
+
+    def on_unpin(self, event, name):
+        return name.startswith("@") and self.name_of(name) and self.simple(event, "unpin", self.name_of(name))
+
+    def on_prune(self, event):
+        self.simple(event, "prune")
+
+    def on_next_boot(self, event, name):
+        name = self.name_of(name)
+        if name is None:
+            return False
+        self.command(event, "restore", name, "--next-boot")
+        if self.status == 0:
+            self.change(lambda world: world.but(request=name.lstrip("-")))
+        elif self.faulty:
+            self.change(lambda world: [world, world.but(request=name.lstrip("-"))])
+        if not self.device.on:
+            self.saw()
+
+    def on_cancel(self, event):
+        self.command(event, "restore", "--cancel")
+        self.change(lambda world: [world.but(request=None)] + ([world] if self.faulty or self.status else []))
+
+    def on_restart(self, event):
+        if not self.device.has_program():
+            return False
+        self.device.etcd.stop()
+        self.saw()
+        if self.start(event):
+            self.etcd_starts()
+        return True
+
+    # ---- a hostile etcd user: whatever may be done in its own directory ----
+
+    def hostile_file(self, name):
+        path = os.path.join(self.device.data, name)
+        with open(path, "w", encoding="ascii") as file:
+            file.write("mine")
+        os.chown(path, etcd.UID, etcd.UID)
+
+    def on_forge(self, event, how):
+        mark, kept = (os.path.join(self.device.data, name) for name in
+                      (".greenboot-etcd-owner", "member/kept"))
+        if not os.path.exists(mark) and how != "replay":
+            return False
+        if how == "keep":
+            os.rename(mark, kept)
+        elif how == "replay":
+            if not os.path.exists(kept):
+                return False
+            os.rename(kept, mark)
+        elif how == "gone":
+            os.unlink(mark)
+        else:
+            os.unlink(mark)
+            self.hostile_file(".greenboot-etcd-owner")
+
+    def on_nest(self, event):
+        self.hostile = True
+        path = os.path.join(self.device.data, "member")
+        for n in range(70):
+            path = os.path.join(path, "n%d" % n)
+            if not os.path.exists(path):
+                os.mkdir(path)
+                os.chown(path, etcd.UID, etcd.UID)
+
+    def on_names(self, event):
+        self.hostile = True
+        top = os.path.join(self.device.data, "member", "names")
+        os.makedirs(top, exist_ok=True)
+        for n in range(3000):
+            with open(os.path.join(top, ("%d" % n).ljust(250, "x")), "w", encoding="ascii"):
+                pass
+
+    def on_late(self, event):
+        self.late = True
+

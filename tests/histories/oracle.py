@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What may become of the data, after README, interface.md and decisions.md; never after src.
+
+A World is what a device may legitimately be in: who has the data, what each system last left, on what a trial
+stands. Where the design leaves something open (a cut, a killed start), there are several worlds. Each start tells
+which contents it may come to; what is seen keeps the worlds that foresaw it. None left: the promise is broken.
+
+A content is a digest of the whole tree. None stands for "any that was whole before".
+"""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    owner: str = None          # a deployment with its incarnation, e.g. "B#1"; None: nobody known
+    accepted: frozenset = frozenset()  # off trial: were green once, or nobody judged them for weeks
+    left: tuple = ()           # (deployment, content) when another took over from it
+    chain: tuple = ()          # (deployment, content, failed) from the owner's base down to the accepted one
+    base: str = None           # what the next attempt of a failed trial starts from
+    judged: bool = False       # the owner's last run was
+    green: bool = False        # and this was said
+    used: str = "short"        # by this trial: short, long, unknown
+    long: frozenset = frozenset()  # deployments that were used for weeks at some time
+    default: bool = False      # the owner was GRUB's default when it took over
+    closed: str = None         # the content at the closing record
+    following: str = None      # that was to boot next, as the record says
+    request: str = None        # for the next boot: a name, last-good
+    displaced: str = None      # by the last restore; "?": not certain
+    opened: bool = False       # by an etcd, since the take-over
+    lost_line: bool = False    # the program cannot know what the data grew from
+
+    def on_trial(self, name):
+        return name is not None and name not in self.accepted
+
+    def last(self, name):
+        return dict(self.left).get(name)
+
+    def leave(self, now):
+        """The owner is left behind with this."""
+        if self.owner is None or now is None:
+            return self
+        left = dict(self.left)
+        left[self.owner] = now
+        return dataclasses.replace(self, left=tuple(sorted(left.items())))
+
+    def failed(self):
+        """Is the owner a trial that failed? None: cannot be known."""
+        if not self.on_trial(self.owner) or not self.judged or self.green or self.used == "long":
+            return False
+        return None if self.used == "unknown" or self.owner in self.long else True
+
+    def chain_behind(self, now):
+        """The chain of bases of who comes after the owner."""
+        link = (self.owner or "?", now, self.failed())
+        return (link,) + (self.chain if self.on_trial(self.owner) else ())
+
+    def but(self, **changes):
+        return dataclasses.replace(self, **changes)
+
+    def taken(self, name, default, **changes):
+        """A new run of name has the data."""
+        fresh = dict(owner=name, judged=False, green=False, default=default, closed=None, opened=False)
+        if name != self.owner:
+            fresh["used"] = "short"
+        return self.but(**dict(fresh, **changes))
+
+
+@dataclasses.dataclass
+class Facts:
+    """What a start finds, besides the world."""
+    now: str                   # the content of the data directory
+    name: str                  # the booted deployment
+    default: bool              # GRUB's default entry is it
+    chosen: bool               # and greenboot does not take it for a fallback
+    backups: dict              # name -> entry of list, with its content
+    grew: object               # grew(a, b): content a has b among its ancestors
+    on_rollback: str = "restore"
+    retry: bool = True
+    skip: bool = False
+    request: str = None        # on the kernel command line
+    open_elsewhere: bool = False
+    unfinished: int = 0        # starts of this deployment in a row that did not come to their end
+    foreign: bool = False      # etcd ran on the data without this program since the closing record
+    foreign_long: bool = False  # for longer than trial-limit, or nobody knows
+    clones: bool = True        # finalize takes the closing backup
+    fuzzy: bool = False        # a call fails in this start
+    unreadable: bool = False   # somebody made the data such that a backup may be impossible
+
+    def there(self, content, valid=False):
+        return any(b["content"] == content and (not valid or b["grade"] in ("good", "unproven"))
+                   for b in self.backups.values())
+
+    def own(self, name):
+        return [b["content"] for b in self.backups.values()
+                if b["by"] == name.split("#")[0] and b["grade"] in ("good", "unproven")]
+
+
+@dataclasses.dataclass
+class Outcome:
+    why: str
+    content: str               # None: any whole one
+    world: World
+    restored: bool = False
+    held: bool = False
+
+
+def put_back(why, facts, world, content, after, own=None):
+    """A restore of content, if a backup has it; else of what else this deployment has, or the data stays."""
+    if content == facts.now:
+        return [Outcome(why, content, after)]
+    after = after.but(displaced=facts.now if world.opened else "?", opened=False)
+    if content is not None and facts.there(content):
+        return [Outcome(why, content, after, True)]
+    others = set(facts.own(own or facts.name))
+    if world.lost_line:
+        others |= {backup["content"] for backup in facts.backups.values()}
+    return [Outcome(why + ", whose backup is gone: an older one", other, after.but(lost_line=True), True)
+            for other in others] + [
+        Outcome(why + ", whose backup is gone: the data stays", facts.now,
+                world.leave(facts.now).taken(facts.name, facts.chosen, chain=(), lost_line=True))]
+
+
+def requested(facts, world, spec):
+    if spec == "last-good":
+        return {b["content"] for b in facts.backups.values() if b["grade"] == "good"}
+    if spec == "undo":
+        return {world.displaced} if world.displaced not in (None, "?") else set()
+    return {facts.backups[spec]["content"]} if spec in facts.backups else set()
+
+
+def by_request(facts, world, spec):
+    """Rule 2. Nothing of another rule happens in this start."""
+    name, result = facts.name, []
+    for content in requested(facts, world, spec):
+        if content != facts.now and not facts.there(content):
+            continue
+        after = world.leave(facts.now) if world.owner != name else world
+        place = [i for i, link in enumerate(world.chain) if link[0] == name]
+        if world.owner == name:
+            chain = world.chain
+        elif place and world.on_trial(world.owner):
+            chain = world.chain[place[0] + 1:]
+        else:
+            chain = world.chain_behind(facts.now)
+        after = after.taken(name, facts.chosen, chain=chain if world.on_trial(name) else (), base=content,
+                            request=None, displaced=facts.now if world.opened else "?")
+        result.append(Outcome("the requested restore", content, after, content != facts.now))
+    return result
+
+
+def upgrade(facts, world, why="an upgrade goes on with the data", chain=None):
+    name = facts.name
+    after = world.leave(facts.now).taken(
+        name, facts.chosen, base=facts.now, chain=(chain or world.chain_behind(facts.now))
+        if world.on_trial(name) else ())
+    return [Outcome(why, facts.now, after)]
+
+
+def adopt(facts, world):
+    after = world.leave(world.closed).taken(facts.name, facts.chosen, base=facts.now,
+                        chain=(("?", facts.now, False),) if world.on_trial(facts.name) else (), lost_line=True)
+    return [Outcome("data of an unknown owner goes on", facts.now, after)]
+
+
+def plain(facts, world):
+    """Rule 6: the same deployment again."""
+    stay = Outcome("a plain reboot keeps its data", facts.now, world.taken(facts.name, facts.chosen))
+    if world.failed() is not False and world.base is None and world.lost_line:
+        return [stay] + [Outcome("an attempt begins anew", content, stay.world, True) for content in facts.own(facts.name)]
+    return [stay]
+
+
+def tried_again(facts, world):
+    """Rule 9. None: it does not apply."""
+    if world.owner != facts.name or world.failed() is False or world.base is None or not facts.retry or \
+            not facts.there(world.base) and world.base != facts.now:
+        return None
+    return put_back("a failed update tried again starts from its base", facts, world, world.base,
+                    world.taken(facts.name, facts.chosen, used="short"))
+
+
+def return_to(facts, world, now, owner_default):
+    """Rule 10b: content now goes to an accepted deployment that ran before. What it may get."""
+    had = world.last(facts.name)
+    if had is None or facts.on_rollback == "never":
+        return [now]
+    if facts.on_rollback == "restore" and owner_default and facts.default:
+        return [had, now] if world.lost_line else [had]
+    if facts.grew(now, had):
+        return [now]
+    return [now, had] if world.lost_line else [had]
+
+
+def base_returns(facts, world):
+    """Rule 10a: the owner is a trial, and a system older than it booted."""
+    name, place = facts.name, [i for i, link in enumerate(world.chain) if link[0] == facts.name]
+    if facts.on_rollback == "never":
+        return upgrade(facts, world, "on-rollback=never: the data stays")
+    behind = world.leave(facts.now)
+    if place:
+        rest = world.chain[place[0] + 1:]
+        on_trial = world.on_trial(name)
+        after = behind.taken(name, facts.chosen, chain=rest if on_trial else (),
+                             base=rest[0][1] if on_trial and rest else None)
+        result = put_back("the update failed and its base is back", facts, world, world.chain[place[0]][1], after)
+        if world.lost_line:  # taken over with skip, or adopted: the design leaves it open
+            result.append(Outcome("the update failed, its line is lost: the data stays", facts.now, after))
+        return result
+    if not world.chain:
+        return [Outcome("a failed update without a base", facts.now, behind.taken(name, facts.chosen, chain=()))]
+    result = []
+    end = world.chain[-1][1]
+    for content in {end, *return_to(facts, world, end, world.default)}:  # who moved the default entry, is open
+        result += put_back("an older green system is back over a failed update", facts, world, content,
+                           behind.taken(name, facts.chosen, chain=(), base=None))
+    return result
+
+
+def upgrade_from_failed(facts, world):
+    """Rule 12: what is newest in the chain and no failed trial's."""
+    result = []
+    for i, (_, content, failed) in enumerate(world.chain):
+        if failed is True and i + 1 < len(world.chain):
+            continue
+        after = world.leave(facts.now).taken(facts.name, facts.chosen, base=content, chain=world.chain[i:])
+        result += put_back("an update on top of a failed one starts from its base", facts, world, content, after,
+                           world.chain[i][0])
+        if failed is False or i + 1 == len(world.chain):
+            break
+    return result or upgrade(facts, world)
+
+
+def decide(facts, world):
+    """Every way in which a start of a new run may end."""
+    name, now = facts.name, facts.now
+    if facts.skip:
+        if world.owner == name:
+            return [Outcome("skip: the data goes on", now, world.taken(name, facts.chosen))]
+        after = world.leave(now).taken(name, facts.chosen, base=None, lost_line=True,
+                                       chain=world.chain_behind(now) if world.on_trial(name) else ())
+        return [Outcome("skip: the data goes on under another system", now, after)]
+    if facts.open_elsewhere:
+        return [Outcome("somebody has the data open", now, world, held=world.owner != name)]
+    for spec in facts.request, world.request:
+        if spec:
+            result = by_request(facts, world, spec)
+            refused = spec in facts.backups and facts.backups[spec]["grade"] == "bad"
+            if result and not refused:
+                return result
+            world = world.but(request=None)
+            if result:  # bad by name: the design does not say
+                return result + decide(dataclasses.replace(facts, request=None), world)
+    if now is None:
+        return [Outcome("no data", None, world.taken(name, facts.chosen, chain=(), base=None))]
+    if world.owner is None:
+        return adopt(facts, world)
+    again = tried_again(facts, world)
+    if again:
+        return again if world.failed() else again + decide(dataclasses.replace(facts, retry=False), world)
+    place = [link for link in world.chain if link[0] == name]
+    if world.owner != name and world.on_trial(world.owner) and (place or not world.on_trial(name)):
+        return base_returns(facts, world)
+    if facts.foreign and world.closed is not None:
+        result = []
+        if world.owner == name and world.following != name and facts.on_rollback != "never" and \
+                facts.there(world.closed, True):
+            result = put_back("an update without this program came and went", facts, world, world.closed,
+                              world.taken(name, facts.chosen))
+            result = [dataclasses.replace(one, world=one.world.but(displaced=now)) for one in result]
+        return result if result and facts.clones and not facts.foreign_long else result + adopt(facts, world)
+    if world.owner == name:
+        return plain(facts, world)
+    if not world.on_trial(name) and world.last(name) is not None:
+        result = []
+        for content in return_to(facts, world, now, world.default):
+            after = world.leave(now).taken(name, facts.chosen, chain=(), base=None)
+            result += put_back("a return to a green system", facts, world, content, after)
+        return result
+    if world.on_trial(world.owner) and world.failed() is not False:
+        result = upgrade_from_failed(facts, world)
+        return result if world.failed() else result + upgrade(facts, world)
+    return upgrade(facts, world)
+
+
+def start(facts, world):
+    """decide(), and what unfinished starts and failing calls add to it."""
+    result = decide(facts, world)
+    if facts.unfinished >= 2 or facts.fuzzy:
+        # A restore that is due and cannot be done: the data stays, and is not rewound later.
+        result += [Outcome("what could not be done was given up: the data stays", facts.now,
+                           world.leave(facts.now).taken(facts.name, facts.chosen, base=None, chain=(),
+                                                        request=None, lost_line=True))
+                   for one in result if one.restored][:1]
+    if facts.fuzzy or facts.unreadable and not all(one.restored for one in result):
+        result.append(Outcome("no backup can be made: held back", facts.now, world, held=True))
+    return result
+
+
+def interrupted(facts, world):
+    """A start that was cut or killed: nothing done yet, or what it was about to do."""
+    result = [Outcome("nothing was done yet", facts.now, world)]
+    return result + [one for one in start(facts, world) if not one.held]
+
+
+def by_hand(world, name, content, now):
+    """A restore by hand: a new beginning for the booted system."""
+    after = world if world.owner in (name, None) else world.leave(now)
+    chain = world.chain if world.owner == name else world.chain_behind(now)
+    return after.taken(name, world.default, chain=chain if world.on_trial(name) else (), base=content,
+                       displaced=now if world.opened or world.owner != name else "?")
