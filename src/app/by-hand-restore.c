@@ -84,7 +84,7 @@ check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
 				 source->name);
 	if (options->force)
 		return true;
-	/* What was displaced last is asked for whatever it was graded for. */
+	/* An undo takes the data displaced last, even if it was graded bad. */
 	if (source->grade == GBE_GRADE_BAD && options->target != GBE_BY_HAND_UNDO)
 		return gbe_throw(
 		    error, GBE_ERROR_REFUSED,

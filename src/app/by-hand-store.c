@@ -71,7 +71,7 @@ is_needed(const GbeFacts *facts, const char *name)
 		const GbeManifest *backup = gbe_chain_backup(facts, &view, (int)i);
 		const GbeLink *link = owner->chain->pdata[i];
 
-		/* What was restored by hand is where its own attempts start again, no more. */
+		/* A backup of the deployment's own, restored by hand, is only where a retry starts: not kept. */
 		if (backup != NULL && g_str_equal(backup->name, name) &&
 		    !gbe_deployment_same(&link->owner, &owner->deployment))
 			return TRUE;

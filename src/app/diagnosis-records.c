@@ -115,7 +115,7 @@ without_words(const GbeLedgerRecord *record)
 	return copy;
 }
 
-/* What the ledger says: the newest records, and what follows from all of them about the data. */
+/* The ledger's newest records, and the facts about the data that follow from all of its records. */
 static void
 add_ledger(GbeDiagnosis *diagnosis, GbeApp *app)
 {

@@ -279,7 +279,7 @@ do_take_over(Execution *e, const GbeAction *action)
 		return true;
 	}
 	failed(e, action, error);
-	/* What etcd writes now must not look like somebody else's. */
+	/* etcd writes to the data from here on: the nonce of the data's last owner must not name it. */
 	if (e->outcome != GBE_OUTCOME_HELD && !gbe_data_remove_nonce(e->observed->data, &why))
 		gbe_note("%s", why->message);
 	return e->outcome != GBE_OUTCOME_HELD;

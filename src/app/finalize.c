@@ -154,7 +154,7 @@ hand_back_source(Finalize *f)
 	return others == 1 ? base : NULL;
 }
 
-/* Whoever has the program next takes rule 4. */
+/* The deployment that boots next then finds the data as this one's, and follows rule 4. */
 static bool
 hand_back(Finalize *f, const GbeManifest *source, GError **error)
 {

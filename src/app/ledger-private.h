@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What ledger-read.c and ledger.c have in common. */
+/* The ledger's path and the limits of a line, for ledger.c (writes) and ledger-read.c (reads). */
 #pragma once
 
 #include "app/ledger.h"

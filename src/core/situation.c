@@ -29,7 +29,7 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
 	    gbe_situation_rejected(facts, backup->name))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
-	/* What was displaced last is asked for whatever it was graded for. */
+	/* An undo takes the data displaced last, even if it was graded bad. */
 	if (!facts->request.force &&
 	    ((backup->grade == GBE_GRADE_BAD && facts->request.kind != GBE_REQUEST_UNDO) ||
 	     backup->voters > 1 || view->voters > 1 || !gbe_situation_restorable(facts, backup) ||
