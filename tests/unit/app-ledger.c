@@ -367,7 +367,6 @@ check_cost(gint64 began, glong before)
 START_TEST(hundred_megabytes_of_lines)
 {
 	g_autoptr(GString) text = NULL;
-	g_autoptr(GString) line = g_string_new(NULL);
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autofree char *path = root_path(LEDGER);
 	gbe_autofd int fd = -1;

@@ -40,7 +40,6 @@ setup(void)
 static void
 owned_by(const char *deployment)
 {
-	g_autofree char *path = root_path("var/lib/etcd");
 	g_autoptr(GbeTakeOver) t = gbe_take_over_new();
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) data = NULL;

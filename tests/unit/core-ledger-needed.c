@@ -6,8 +6,7 @@
 
 static guint64 last;
 
-static void
-say(GbeLedger *ledger, const char *format, ...)
+static void G_GNUC_PRINTF(2, 3) say(GbeLedger *ledger, const char *format, ...)
 {
 	g_autofree char *text = NULL, *record = NULL;
 	va_list args;
