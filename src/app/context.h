@@ -21,8 +21,6 @@
 #define GBE_LOCK_NAME "lock"
 /* In the state, fs/reserve.h. */
 #define GBE_RESERVE_NAME "reserve"
-/* In GBE_RUN_DIR: {ended, monotonic_usec, held, reason} of this boot's last prerun. */
-#define GBE_PRERUN_DONE "prerun-done"
 
 /* Called whenever bytes have moved: @bytes since the last call. */
 typedef void (*GbeProgress)(guint64 bytes, gpointer data);

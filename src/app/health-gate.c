@@ -2,7 +2,7 @@
 #include "app/health-gate.h"
 
 #include "app/health-look.h"
-#include "app/health-place.h"
+#include "app/prerun-done.h"
 #include "app/state.h"
 #include "app/status.h"
 #include "app/supervise.h"
@@ -201,7 +201,7 @@ run(Gate *gate)
 	if (!record(gate, FALSE, &error))
 		gbe_note("not recorded: %s", error->message);
 	g_clear_error(&error);
-	done = gbe_health_place_done(gate->app);
+	done = gbe_prerun_done_read(gate->app);
 	set_deadline(gate, done);
 	wait_until_healthy(gate);
 	if (!record(gate, TRUE, &error))

@@ -8,29 +8,15 @@
 #include <sys/statvfs.h>
 
 #include "app/data.h"
+#include "app/prerun-done.h"
 #include "core/record.h"
 #include "etcd/layout.h"
 #include "fs/open.h"
 #include "sys/units.h"
 
-#define DONE_MAX (64 * 1024)
 /* etcd names the new database so while it writes it (etcd.md, section 10); one of a crash is older. */
 #define DEFRAG_PREFIX "db.tmp."
 #define DEFRAG_SECONDS 15
-
-JsonObject *
-gbe_health_place_done(GbeApp *app)
-{
-	g_autofree char *bytes = NULL;
-	JsonObject *object = NULL;
-	gsize size;
-
-	if (!gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, DONE_MAX, &bytes,
-			      &size, NULL) ||
-	    !gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &object, NULL))
-		return NULL;
-	return object;
-}
 
 /* A service that is restarted on failure, and has failed all the same, is one that systemd gave up on: the
  * result is then the one of its last attempt, or "start-limit-hit". */
@@ -69,7 +55,7 @@ void
 gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts)
 {
 	const char *unit = app->config->etcd.service;
-	g_autoptr(JsonObject) done = gbe_health_place_done(app);
+	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	GbeUnitState state = {NULL};
 
 	facts->held = done != NULL && gbe_json_bool(done, "held", FALSE);

@@ -5,12 +5,8 @@
 #include "app/context.h"
 #include "core/health.h"
 
-#include <json-glib/json-glib.h>
-
 /* systemd's word on the service; what prerun left in /run. Nothing below --root, where no service is. */
 void gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts);
 /* Space and inodes, read-only or not, and whether etcd rewrites its database right now. Who may not look into
  * the data sees the rest. */
 void gbe_health_place_data(GbeApp *app, GbeHealthFacts *facts);
-/* prerun-done of this boot: {ended, monotonic_usec, held, reason}; NULL: none. */
-JsonObject *gbe_health_place_done(GbeApp *app);

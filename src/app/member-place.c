@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "app/health-place.h"
+#include "app/prerun-done.h"
 #include "app/use-cases.h"
 #include "core/record.h"
 #include "sys/events.h"
@@ -30,7 +30,7 @@ gbe_member_execute(GbeMember *member, GError **error)
 	if (member->protected) {
 		gbe_events_init("prerun", FALSE, FALSE, 0);
 		if (gbe_prerun_start(NULL, member->app->config_file) != 0) {
-			done = gbe_health_place_done(member->app);
+			done = gbe_prerun_done_read(member->app);
 			return gbe_throw(error, GBE_ERROR_REFUSED, "prerun holds etcd back: %s",
 					 done != NULL ? gbe_json_string(done, "reason", "see above")
 						      : "see above");

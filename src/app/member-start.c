@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "app/health-place.h"
+#include "app/prerun-done.h"
 #include "core/record.h"
 #include "sys/journal-read.h"
 #include "sys/transient.h"
@@ -242,7 +242,7 @@ read_last(Start *start)
 static bool
 held_back(Start *start, GError **error)
 {
-	g_autoptr(JsonObject) done = gbe_health_place_done(start->member->app);
+	g_autoptr(JsonObject) done = gbe_prerun_done_read(start->member->app);
 
 	if (done != NULL && gbe_json_bool(done, "held", FALSE) &&
 	    gbe_json_int(done, "monotonic_usec", 0) >= start->began)

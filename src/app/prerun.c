@@ -2,6 +2,7 @@
 #include "app/configuration.h"
 #include "app/execute.h"
 #include "app/ledger.h"
+#include "app/prerun-done.h"
 #include "app/recover.h"
 #include "app/state.h"
 #include "app/status.h"
@@ -10,7 +11,6 @@
 #include "base/fault.h"
 #include "core/decide.h"
 #include "fs/open.h"
-#include "fs/write.h"
 #include "sys/events.h"
 
 #include <string.h>
@@ -221,25 +221,6 @@ tidy_up(Prerun *p)
 	gbe_status_write(p->app, observed, NULL);
 }
 
-static void
-write_done(Prerun *p)
-{
-	g_autoptr(JsonObject) done = json_object_new();
-	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
-	gbe_autofd int run_fd = -1;
-
-	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
-	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
-	json_object_set_boolean_member(done, "held", p->held);
-	gbe_json_set_string(done, "reason", p->reason);
-	text = gbe_json_print_object(done);
-	if (!gbe_make_dirs(p->app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
-	    !gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644, GBE_WRITE_LATER,
-			       &error))
-		gbe_note("%s", error->message);
-}
-
 static GbeOutcome
 decide(Prerun *p)
 {
@@ -297,7 +278,7 @@ run_locked(Prerun *p)
 	if (p->cannot_tell)
 		return 0;
 	/* First, and on a tmpfs: the MOTD says from it why etcd is held back, on a full disk as well. */
-	write_done(p);
+	gbe_prerun_done_write(p->app, p->held, p->reason);
 	tidy_up(p);
 	end_start(p);
 	return p->held ? EXIT_HELD : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* status.json and the MOTD. */
 #include "app/periodic.h"
+#include "app/prerun-done.h"
 #include "app/state.h"
 #include "app/status.h"
 #include "core/record.h"
@@ -48,16 +49,12 @@ motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation
 static void
 motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperation *last)
 {
-	g_autoptr(JsonObject) done = NULL;
-	g_autofree char *bytes = NULL;
+	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	const char *reason = last->reason;
 	gboolean held =
 	    g_strcmp0(last->result, "held") == 0 && g_strcmp0(last->run, facts->run) == 0;
-	gsize size = 0;
 
-	if (gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, GBE_JSON_MAX_SIZE,
-			     &bytes, &size, NULL) &&
-	    gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &done, NULL)) {
+	if (done != NULL) {
 		held = gbe_json_bool(done, "held", FALSE);
 		reason = gbe_json_string(done, "reason", reason);
 	}

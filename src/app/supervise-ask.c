@@ -15,13 +15,13 @@
 #include "app/configuration.h"
 #include "app/data.h"
 #include "app/observe.h"
+#include "app/prerun-done.h"
 #include "app/state.h"
 #include "app/status.h"
 #include "core/identity.h"
 #include "core/record.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "fs/write.h"
 #include "sys/deployments.h"
 #include "sys/events.h"
 
@@ -104,41 +104,18 @@ find_objection(GbeApp *app)
 	return objection;
 }
 
-/* For status, the MOTD and the health check, which look here. On a tmpfs: a disk that hangs hangs no
- * answer. */
-static void
-record(GbeApp *app, const char *reason, gboolean held)
-{
-	g_autoptr(JsonObject) done = json_object_new();
-	g_autofree char *text = NULL;
-	gbe_autofd int run_fd = -1;
-
-	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
-	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
-	json_object_set_boolean_member(done, "held", held);
-	gbe_json_set_string(done, "reason", reason);
-	text = gbe_json_print_object(done);
-	if (gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, NULL))
-		(void)!gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644,
-					 GBE_WRITE_LATER, NULL);
-}
-
-/* What record() said, as the last operation; and where etcd starts without the prerun that would have said so,
+/* What gbe_supervise_ask() said, as the last operation; and where etcd starts without the prerun that would have said so,
  * that the closing record is over. Not below somebody's hands who has the lock. */
 static void
 record_in_ledger(GbeApp *app)
 {
-	g_autoptr(JsonObject) done = NULL;
+	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	g_autofree char *bytes = NULL;
 	GbeLastOperation last = {0};
 	g_autoptr(GError) error = NULL;
 	gboolean held;
-	gsize size = 0;
 
-	if (!gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, GBE_JSON_MAX_SIZE,
-			      &bytes, &size, NULL) ||
-	    !gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &done, NULL))
+	if (done == NULL)
 		return;
 	if (!gbe_app_lock(app, "prerun", 0, &error)) {
 		gbe_note("%s", error->message);
@@ -180,7 +157,7 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 		fields.reason = reason;
 		gbe_event_held_back(&fields);
 	}
-	record(app, reason, objection != NULL);
+	gbe_prerun_done_write(app, objection != NULL, reason);
 	return objection != NULL ? EXIT_HELD : 0;
 }
 

@@ -8,8 +8,9 @@ typedef struct {
 	const GbeFacts *facts;
 	GbePlan *plan;
 	GbeView live;
-	GbeView view; /* what the last rule looked at */
-	GbeSituation situation;
+	GbeSituation live_situation;
+	GbeView view;		/* the data that the last rule looked at */
+	GbeSituation situation; /* of ->view */
 	GbeRuling ruling;
 	const GbeManifest *source; /* what takes the data's place; NULL: the data stays */
 	gboolean displaces;

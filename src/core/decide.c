@@ -74,7 +74,8 @@ rule(Decision *d)
 {
 	gbe_view_live(d->facts, &d->live);
 	d->view = d->live;
-	gbe_situation_derive(d->facts, &d->view, FALSE, &d->situation);
+	gbe_situation_derive(d->facts, &d->view, FALSE, &d->live_situation);
+	d->situation = d->live_situation;
 	gbe_rules_apply(&d->situation, &d->ruling);
 	choose_source(d, d->ruling.move);
 	if (!d->ruling.again)
@@ -235,14 +236,14 @@ plan_instead(Decision *d)
 {
 	Decision instead = *d;
 
-	/* Rule 9 tries again what is D's own already. */
 	if (d->facts->data != GBE_YES || d->facts->booted.id == NULL ||
-	    d->situation.usable == GBE_NO)
+	    d->live_situation.usable == GBE_NO)
 		return;
 	instead.source = NULL;
 	instead.view = d->live;
+	instead.situation = d->live_situation;
 	instead.ruling.move = GBE_DATA_KEEP;
-	instead.ruling.upgrade = d->situation.owner != GBE_OWNER_SAME;
+	instead.ruling.upgrade = d->live_situation.owner != GBE_OWNER_SAME;
 	instead.found = (GbeBackupRef){0};
 	d->plan->instead = gbe_decide_take_over(&instead, d->plan->take_over->sequence + 1);
 	d->plan->instead->failed = TRUE;
@@ -352,7 +353,7 @@ plan_rest(Decision *d)
 {
 	GbePlan *plan = d->plan;
 
-	if (d->situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
+	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
 		plan->drop_request = TRUE;
 		plan->request_failed = g_strdup(why_impossible(d->facts));
 		/* The one that waits behind it is looked at in the same start. */

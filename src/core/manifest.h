@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * manifest.json of a backup: what the copy in `data/` beside it is, and what became of the run it
- * comes from. Grades and pins are rewritten (durably, as a whole); `data/` never is. Same rules of
- * format as the stamp's. Required: name, sequence. Durable before the backup has its final name.
+ * comes from. Grades and pins are rewritten (durably, as a whole); `data/` never is. A key
+ * that is not known is kept, and a higher format is no reason to reject it. Required: name, sequence. Durable before the backup has its final name.
  */
 #pragma once
 

@@ -59,7 +59,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePlan, gbe_plan_free)
 /* Appends; takes nothing. The returned action is the plan's. */
 GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *reason);
 const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
-/* Nothing that changes the data or the store: keep, hold and stamp alone. */
+/* Nothing that changes the data or the store: keep, hold and the take-over alone. */
 gboolean gbe_plan_is_idle(const GbePlan *plan);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
 /* The command that does the action by hand; newly allocated, NULL where there is none. */

@@ -40,7 +40,7 @@ JsonObject *gbe_request_to_json(const GbeRequest *request);
 
 /* What was done last, for status. */
 typedef struct {
-	char *operation; /* backup restore hold fresh stamp delete ... */
+	char *operation; /* as gbe_action_to_string(), delete ... */
 	char *result;	 /* done failed partial held */
 	char *rule;
 	char *reason;

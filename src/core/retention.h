@@ -20,7 +20,7 @@ typedef struct {
 	const char *reason; /* static */
 } GbeRemoval;
 
-/* Array of GbeRemoval, oldest first; never NULL. Borrows from @facts, whose ->stamp is the live one. */
+/* Array of GbeRemoval, oldest first; never NULL. Borrows from @facts. */
 GArray *gbe_retention_apply(const GbeFacts *facts);
 
 /* Would removing @name (by hand) break the floor? *ret_why (static) says of what it is the last. */

@@ -19,7 +19,7 @@ bool gbe_member_locate(int data_fd, const char *member_dir, char **ret_path,
 bool gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has,
 			 GError **error) GBE_CHECKED;
 /* @wal_dir_fd: -1, or the open --wal-dir. Costs: two pages of db and the newest segment's frames. The
- * stamp and what others than etcd put beside member/ count as "others", by size and mtime; the stamp
+ * nonce and what others than etcd put beside member/ count as "others", by size and mtime; the nonce
  * and ".greenboot-etcd" do not count. */
 bool gbe_member_fingerprint(int data_fd, const char *member_path, int wal_dir_fd,
 			    GbeFingerprint *ret_fingerprint, GError **error) GBE_CHECKED;

@@ -14,7 +14,7 @@ typedef struct {
 	guint8 *buffers[2]; /* GBE_COMPARE_BUFFER each, made when first needed */
 } GbeFileComparer;
 
-/* @exclude and the stamp, NULL-terminated; the names are not copied. */
+/* @exclude and the nonce, NULL-terminated; the names are not copied. */
 GPtrArray *gbe_compare_excluded(const char *const *exclude);
 
 void gbe_file_comparer_clear(GbeFileComparer *comparer);

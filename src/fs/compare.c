@@ -93,7 +93,7 @@ compare_stat(const struct stat *src, const struct stat *dst, bool top, const cha
 		return throw_differs(error, what, "has another owner");
 	if (src->st_mode != dst->st_mode)
 		return throw_differs(error, what, "has another mode");
-	/* The top's changes when the stamp is written into it. */
+	/* The top's changes when the nonce is written into it. */
 	if (!top && !same_time(&src->st_mtim, &dst->st_mtim))
 		return throw_differs(error, what, "has another modification time");
 	return true;

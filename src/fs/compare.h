@@ -21,12 +21,12 @@ typedef enum {
 	GBE_COMPARE_BYTES,
 } GbeCompare;
 
-/* @exclude: top-level names that are looked at in neither tree (the stamp among them, always). */
+/* @exclude: top-level names that are looked at in neither tree (the nonce among them, always). */
 bool gbe_compare_trees(int src_dir, int dst_dir, GbeCompare how, const char *const *exclude,
 		       bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 		       GError **error) GBE_CHECKED;
 /* Does data/ still hold what its manifest lists: names, types, sizes, and digests where recorded and
- * @digests? Used before a restore. Sockets and the stamp are not looked at. Nothing is compared where the
+ * @digests? Used before a restore. Sockets and the nonce are not looked at. Nothing is compared where the
  * manifest says "not listed". */
 bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests,
 			  bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,

@@ -3,7 +3,7 @@
  * Room for records on a disk that is full: a file of allocated blocks that nobody reads, given back to
  * the file system when it has nothing else left, and taken again when it has.
  *
- * A stamp or a verdict that cannot be written is worse than a megabyte less: who had the data, and with
+ * A take-over or a verdict that cannot be written is worse than a megabyte less: who had the data, and with
  * what verdict, decides at the next start what is restored.
  *
  * A power cut leaves the file or none, with any size; none of them is wrong.

@@ -106,7 +106,7 @@ gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size
 	return prepare(dir_fd, name, bytes, size, mode, GBE_WRITE_LATER, error);
 }
 
-/* A directory of that name can only be somebody else's: the stamp lies where an unprivileged user makes
+/* A directory of that name can only be somebody else's: the nonce lies where an unprivileged user makes
  * what he likes, and must not be kept out by that. */
 static bool
 put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)

@@ -37,7 +37,7 @@ void
 gbe_event_recovered(const GbeEventFields *fields); /* an interrupted operation finished or undone */
 void
 gbe_event_held_back(const GbeEventFields *fields); /* etcd is not let go; reason has the command */
-void gbe_event_took_over(const GbeEventFields *fields); /* stamp written */
+void gbe_event_took_over(const GbeEventFields *fields); /* take-over recorded */
 void gbe_event_verdict(const GbeEventFields *fields);	/* action = green | red */
 void gbe_event_graded(const GbeEventFields *fields);
 void gbe_event_deleted(const GbeEventFields *fields);

@@ -158,7 +158,7 @@ next_start() {
 	one_of "$SEEN_DATA" "${OP_FINAL[$op]} $ALSO_FINAL" ||
 		broken "after the next start the data is $SEEN_DATA" || return
 	# shellcheck disable=SC2086 # words
-	kept "" ${OP_KEEPS[$op]} || return
+	kept "" ${OP_KEEPS[$op]} && RETENTION_RAN=yes backups_intact "$op" || return
 	[[ ${#SEEN_LEFT[@]} == 0 ]] ||
 		broken "after the next start there is still ${SEEN_LEFT[*]}" || return
 	[[ $when == before ]] || promise next "$op" || return

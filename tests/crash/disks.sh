@@ -65,7 +65,7 @@ full_start() {
 		broken "a full disk holds etcd back: $(tail -n 1 "$PRERUN_LOG")" || return
 	look || return
 	# shellcheck disable=SC2086 # words
-	kept "$SEEN_HIDDEN" ${OP_KEEPS[$1]}
+	kept "$SEEN_HIDDEN" ${OP_KEEPS[$1]} && RETENTION_RAN=yes backups_intact "$1"
 }
 
 # stopped_below PID: the processes among its descendants that are stopped.

@@ -2,7 +2,7 @@
 /*
  * look ROOT: what a device has of etcd's data, by content. A line each:
  *
- *   data DIGEST|none           the data directory, without the stamp
+ *   data DIGEST|none           the data directory, without the nonce
  *   backup NAME DIGEST         each named backup that has data; and "kept", what --keep-existing kept
  *   hidden NAME DIGEST         a tree that has no name yet: staged, displaced or half a copy
  *   left PATH                  what only an operation under way may have
@@ -27,7 +27,7 @@
 
 #define BLOCK 4096
 #define UNFINISHED ".gbe-"
-#define STAMP ".greenboot-etcd-owner"
+#define NONCE ".greenboot-etcd-owner"
 #define LEDGER "ledger"
 #define DATA "var/lib/etcd"
 #define STATE "var/lib/greenboot-etcd"
@@ -128,7 +128,7 @@ is_ours(const char *name, How how)
 {
 	if (how == AS_STATE)
 		return g_str_equal(name, "lock");
-	return g_str_equal(name, STAMP) || g_str_has_prefix(name, UNFINISHED);
+	return g_str_equal(name, NONCE) || g_str_has_prefix(name, UNFINISHED);
 }
 
 /* Each start says that it began and ended, and what it did, also when that was nothing. */

@@ -141,7 +141,7 @@ mounted() {
 	A_STATE=$(etcd_state)
 }
 
-# Nothing can be written, not even a stamp: the same system goes on, another one does not get it.
+# Nothing can be written, not even a take-over: the same system goes on, another one does not get it.
 place_read_only() {
 	local digest
 

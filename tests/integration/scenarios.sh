@@ -21,7 +21,7 @@ scene_first_start() {
 	assert_json .health healthy status
 	assert_json .greenboot.flavour shell status
 	assert_exists "$DATA/.greenboot-etcd-owner"
-	assert_eq "mode of the stamp" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
+	assert_eq "mode of the nonce" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
 	assert_eq "mode of the state" "$(stat -c %a "$ROOT/var/lib/greenboot-etcd")" 700
 	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
 	A_STATE=$(etcd_state)

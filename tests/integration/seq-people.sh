@@ -280,16 +280,16 @@ seq_77() {
 
 # 78: B has a newer greenboot-etcd, fails
 seq_78() {
-	local stamp
+	local nonce
 
 	a_green "$1"
 	into_b
 	b_writes
 	judge red
-	stamp=$DATA/.greenboot-etcd-owner
-	jq '.format = 7 | .written_by = "99.0" | .from_the_future = {"a": [1, 2]}' "$stamp" \
-		>"$GBE_MEM/stamp"
-	cat "$GBE_MEM/stamp" >"$stamp"
+	nonce=$DATA/.greenboot-etcd-owner
+	jq '.format = 7 | .written_by = "99.0" | .from_the_future = {"a": [1, 2]}' "$nonce" \
+		>"$GBE_MEM/nonce"
+	cat "$GBE_MEM/nonce" >"$nonce"
 	stop_etcd
 	make_default A
 	power_on

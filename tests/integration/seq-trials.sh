@@ -85,7 +85,7 @@ seq_10() {
 	b_writes
 	hook health
 	powercut
-	every_cut B b_has_a_data
+	EVERY_POINT=yes every_cut B b_has_a_data
 	b_has_a_data
 	b_writes
 	fails_back
@@ -311,7 +311,7 @@ seq_40() {
 	a_is_back
 }
 
-# Not even what is kept for records is left. (With that, a clone and its stamp find room.)
+# Not even what is kept for records is left. (With that, a clone and its take-over find room.)
 no_room_at_all() {
 	rm "$ROOT/var/lib/greenboot-etcd/reserve"
 	disk_fill

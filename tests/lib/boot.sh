@@ -221,13 +221,13 @@ reboot() {
 
 # fault_points NAME: the points that a start of it passes now, one a line, as NAME@PASS. It really
 # runs: on a device that is thrown away or loaded again afterwards.
-# LEVEL=ci: the steps of the operation, not those of each file and record.
+# LEVEL=ci: the steps of the operation, not those of each file and record, unless EVERY_POINT is set.
 fault_points() {
 	local points
 
 	points=$(GREENBOOT_ETCD_FAULT_TRACE=1 BUILD=$BUILD_FAULTS hook "$1" 2>&1 |
 		sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p')
-	if [[ ${LEVEL:-ci} == ci ]]; then
+	if [[ ${LEVEL:-ci} == ci && ! ${EVERY_POINT-} ]]; then
 		grep -E '^(backup|clone-snapshot|entries|exchange|execute|finalize|recover|restore)-.*@1$' \
 			<<<"$points"
 	else

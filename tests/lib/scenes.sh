@@ -111,12 +111,36 @@ disk_fill() {
 }
 disk_free() { rm -f "$ROOT"/var/filler.*; }
 
+# backup_digests: NAME DIGEST, a line for each backup in the store.
+backup_digests() {
+	local dir
+	for dir in "$ROOT"/var/lib/greenboot-etcd/backups/[!.]*/data; do
+		[[ ! -d $dir ]] || echo "$(basename "$(dirname "$dir")") $(tree_digest "$dir")"
+	done
+}
+
+# backups_intact DIGESTS POINT: each backup has the content that backup_digests saw, if it is there still; one that
+# came since is whole.
+backups_intact() {
+	local name digest was
+
+	while read -r name digest; do
+		was=$(awk -v name="$name" '$1 == name { print $2 }' <<<"$1")
+		if [[ $was ]]; then
+			assert_eq "content of $name after a cut at $2" "$digest" "$was"
+		else
+			gbe -q verify "$name" || fail "after a cut at $2, $name is no sound backup"
+		fi
+	done < <(backup_digests)
+}
+
 # every_cut NAME CHECK: the device is off. For each point that prerun passes when NAME boots now: a boot
-# that is cut there, then CHECK POINT, which boots again and looks.
+# that is cut there, then CHECK POINT, which boots again and looks. No backup may have changed.
 every_cut() {
-	local name=$1 check=$2 point
+	local name=$1 check=$2 point before
 
 	device_save
+	before=$(backup_digests)
 	MASKED=yes boot "$name"
 	mapfile -t POINTS < <(fault_points prerun)
 	((${#POINTS[@]} > 0)) || fail "prerun passes no fault point"
@@ -124,6 +148,7 @@ every_cut() {
 		device_load
 		boot_cut "$name" "$point" || fail "prerun did not come to $point again"
 		"$check" "$point"
+		backups_intact "$before" "$point"
 		kill_etcd
 	done
 	device_load

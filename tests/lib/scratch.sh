@@ -216,8 +216,8 @@ fs_at() {
 	rm -f -- "$image"
 }
 
-# tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The stamp of
-# greenboot-etcd says who has the tree and is no part of it.
+# tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The nonce of
+# greenboot-etcd is no part of it.
 tree_digest() {
 	(
 		cd "$1" || exit 1

@@ -16,7 +16,7 @@ upgrade_first_boot() {
 	assert_json .health healthy status
 	assert_json .greenboot.flavour shell status
 	assert_json .greenboot.enabled true status
-	assert_eq "the stamp" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
+	assert_eq "the nonce" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
 	assert_eq "the state" "$(stat -c %a "$VAR/lib/greenboot-etcd")" 700
 	# greenboot may have a line of its own.
 	assert_eq "MOTD" "$(inside ls /run/motd.d | grep -vx boot-status || true)" ""

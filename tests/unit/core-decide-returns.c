@@ -120,7 +120,7 @@ START_TEST(an_older_green_system_gets_the_chains_end)
 {
 	g_autoptr(GbeFacts) facts = facts_booted('a', 52);
 	GbeManifest *adopted = facts_backup(facts, '-', 0, 80, GBE_GRADE_UNPROVEN);
-	g_autoptr(GbePlan) plan = NULL;
+	g_autoptr(GbePlan) plan = NULL, asked = NULL;
 
 	(void)facts_record(facts, 'a', 30, 30, GBE_VERDICT_GREEN);
 	(void)facts_trial(facts, 'b', 51, 92, adopted);
@@ -130,6 +130,16 @@ START_TEST(an_older_green_system_gets_the_chains_end)
 	ck_assert_str_eq(action(plan, GBE_ACTION_RESTORE)->name, adopted->name);
 	ck_assert_int_eq(action(plan, GBE_ACTION_DISPLACE)->manifest->grade, GBE_GRADE_BAD);
 	assert_owner(&plan->take_over->deployment, 'a');
+	ck_assert(!plan->drop_request);
+
+	/* A request that waited and cannot be carried out is dropped by this start, too. */
+	facts->request.kind = GBE_REQUEST_RESTORE;
+	facts->request.name = g_strdup("nothing-of-that-name");
+	facts->request.run = facts_run(50);
+	asked = gbe_decide(facts);
+	assert_rules(asked, "10a, then 10b");
+	ck_assert(asked->drop_request);
+	ck_assert_ptr_nonnull(asked->request_failed);
 }
 END_TEST
 
