@@ -634,7 +634,7 @@ class History:
 
     def on_delete(self, event, name):
         name = self.name_of(name)
-        if name not in self.backups:
+        if name not in self.backups or not self.device.has_program():
             return False
         before = self.backups
         self.command(event, "delete", name)
@@ -654,7 +654,7 @@ class History:
 
     def on_mark(self, event, grade, name=None):
         asked, name = name, name and self.name_of(name)
-        if asked and name not in self.backups:
+        if asked and name not in self.backups or not self.device.has_program():
             return False
         self.marked = True
         if name is None:
@@ -663,8 +663,6 @@ class History:
 
     def mark_run(self, event, grade):
         me = self.me()
-        if not self.device.has_program():
-            return False
         self.command(event, "mark", grade)
         self.judge("green" if grade == "good" else "bad", me, self.faulty or self.status != 0)
         if self.device.on:
