@@ -149,7 +149,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	record(session, options, "done",
 	       options->description != NULL ? options->description : "asked for by hand",
 	       manifest->name);
-	gbe_state_note_backup(session->app, manifest, "by hand");
+	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest, "by hand");
 	result->sha256 = sum_of_manifest(observed->store, manifest->name);
 	fields.backup = manifest->name;
 	fields.deployment = manifest->deployment.id;

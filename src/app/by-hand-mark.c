@@ -101,7 +101,7 @@ grade(GbeSession *session, const char *name, gboolean good, const char *reason, 
 	changed->grade_reason = g_strdup(reason != NULL ? reason : good ? NULL : "marked by hand");
 	if (!gbe_store_write_manifest(session->observed->store, changed, error))
 		return false;
-	gbe_state_note_graded(session->app, changed, changed->grade_reason);
+	gbe_state_note_entry(session->app, GBE_LEDGER_GRADED, changed, changed->grade_reason);
 	gbe_session_record(session, "done", reason, name);
 	fields.reason = reason;
 	fields.deployment = changed->deployment.id;

@@ -148,7 +148,7 @@ remove_one(GbeSession *session, const char *name, const char *reason, GError **e
 		return false;
 	gbe_event_deleted(&fields);
 	if (manifest != NULL)
-		gbe_state_note_removed(session->app, manifest, reason);
+		gbe_state_note_entry(session->app, GBE_LEDGER_REMOVED, manifest, reason);
 	return true;
 }
 

@@ -23,6 +23,6 @@ gbe_execute_retention(GbeApp *app, GbeObserved *observed)
 			continue;
 		}
 		gbe_event_deleted(&fields);
-		gbe_state_note_removed(app, removal->backup, removal->reason);
+		gbe_state_note_entry(app, GBE_LEDGER_REMOVED, removal->backup, removal->reason);
 	}
 }

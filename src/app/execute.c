@@ -124,7 +124,7 @@ do_backup(Execution *e, const GbeAction *action)
 	if (gbe_backup_take(e->app, e->observed, manifest, &options, &timing, &error)) {
 		fields.duration_usec = timing.total_usec;
 		gbe_event_backed_up(&fields);
-		gbe_state_note_backup(e->app, manifest, action->reason);
+		gbe_state_note_entry(e->app, GBE_LEDGER_BACKUP, manifest, action->reason);
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;
 	}
@@ -152,7 +152,7 @@ grade_bad(Execution *e, const char *name, const char *reason)
 	g_free(manifest->grade_reason);
 	manifest->grade_reason = g_strdup(reason);
 	if (gbe_store_write_manifest(e->observed->store, manifest, &error))
-		gbe_state_note_graded(e->app, manifest, reason);
+		gbe_state_note_entry(e->app, GBE_LEDGER_GRADED, manifest, reason);
 	else
 		gbe_note("grade of %s: %s", name, error->message);
 }
@@ -292,7 +292,7 @@ do_grade(Execution *e, const GbeAction *action)
 	g_autoptr(GError) error = NULL;
 
 	if (gbe_store_write_manifest(e->observed->store, action->manifest, &error)) {
-		gbe_state_note_graded(e->app, action->manifest, action->reason);
+		gbe_state_note_entry(e->app, GBE_LEDGER_GRADED, action->manifest, action->reason);
 		gbe_event_graded(&fields);
 	} else {
 		gbe_note("grade of %s: %s", action->name, error->message);

@@ -82,7 +82,7 @@ closing_backup(Finalize *f, GError **error)
 	fields.duration_usec = timing.total_usec;
 	gbe_event_backed_up(&fields);
 	gbe_backup_ref_set(&f->closing_backup, manifest->name, manifest->sequence);
-	gbe_state_note_backup(f->app, manifest, "at shutdown");
+	gbe_state_note_entry(f->app, GBE_LEDGER_BACKUP, manifest, "at shutdown");
 	/* A hand-back after it files the present data under the next name. */
 	g_hash_table_add(facts->taken, g_strdup(manifest->name));
 	return true;

@@ -374,7 +374,7 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 		imported = (GbeImported){.name = g_strdup(importing.name),
 					 .size = importing.manifest->size,
 					 .revision = importing.manifest->revision};
-		gbe_state_note_backup(app, importing.manifest, "imported");
+		gbe_state_note_entry(app, GBE_LEDGER_BACKUP, importing.manifest, "imported");
 		if (!options->periodic)
 			gbe_session_record(&session, "done", importing.manifest->description,
 					   importing.name);

@@ -283,8 +283,9 @@ gbe_state_write_last(GbeApp *app, const GbeLastOperation *last)
 	later(app, GBE_LEDGER_OPERATION, gbe_last_operation_to_json(last));
 }
 
-static JsonObject *
-about_backup(const GbeManifest *manifest, const char *reason)
+void
+gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifest,
+		     const char *reason)
 {
 	JsonObject *object = json_object_new();
 
@@ -293,25 +294,7 @@ about_backup(const GbeManifest *manifest, const char *reason)
 	gbe_json_set_string(object, "deployment", manifest->deployment.id);
 	gbe_json_set_string(object, "grade", gbe_grade_to_string(manifest->grade));
 	gbe_json_set_string(object, "reason", reason);
-	return object;
-}
-
-void
-gbe_state_note_backup(GbeApp *app, const GbeManifest *manifest, const char *reason)
-{
-	later(app, GBE_LEDGER_BACKUP, about_backup(manifest, reason));
-}
-
-void
-gbe_state_note_graded(GbeApp *app, const GbeManifest *manifest, const char *reason)
-{
-	later(app, GBE_LEDGER_GRADED, about_backup(manifest, reason));
-}
-
-void
-gbe_state_note_removed(GbeApp *app, const GbeManifest *manifest, const char *reason)
-{
-	later(app, GBE_LEDGER_REMOVED, about_backup(manifest, reason));
+	later(app, kind, object);
 }
 
 /* Deployments that are gone: ostree gives a name out again, and what was recorded under it before must not

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "app/context.h"
-#include "core/facts.h"
+#include "core/ledger.h"
 #include "fs/write.h"
 
 /* How the last periodic backup went. */
@@ -77,6 +77,6 @@ bool gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error) GBE_CHECK
 
 /* For people, and not flushed: nothing rests on them. A failure is noted in the journal. */
 void gbe_state_write_last(GbeApp *app, const GbeLastOperation *last);
-void gbe_state_note_backup(GbeApp *app, const GbeManifest *manifest, const char *reason);
-void gbe_state_note_graded(GbeApp *app, const GbeManifest *manifest, const char *reason);
-void gbe_state_note_removed(GbeApp *app, const GbeManifest *manifest, const char *reason);
+/* @kind: GBE_LEDGER_BACKUP, _GRADED or _REMOVED. */
+void gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifest,
+			  const char *reason);

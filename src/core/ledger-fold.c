@@ -6,14 +6,6 @@
 
 #include <string.h>
 
-static guint64
-number(JsonObject *object, const char *key)
-{
-	gint64 value = gbe_json_int(object, key, 0);
-
-	return value > 0 && (guint64)value <= GBE_LEDGER_SEQUENCE_MAX ? (guint64)value : 0;
-}
-
 static GbeTakeOver *
 find_take_over(GbeFacts *facts, guint64 sequence)
 {
@@ -121,7 +113,7 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 static void
 fold_tree(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, number(object, "of"));
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
 	JsonNode *mount_point = json_object_get_member(object, "mount_point");
 
 	if (of == NULL)
@@ -144,7 +136,7 @@ fold_handed_back(GbeFacts *facts, JsonObject *object)
 static void
 fold_verdict(GbeFacts *facts, JsonObject *object)
 {
-	GbeRunRecord *run = find_run(facts, number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	if (run != NULL && !gbe_verdict_from_json(object, run, NULL))
 		facts->holes = TRUE;
@@ -153,8 +145,8 @@ fold_verdict(GbeFacts *facts, JsonObject *object)
 static void
 fold_closing(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, number(object, "of"));
-	GbeRunRecord *run = find_run(facts, number(object, "of"));
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	if (of == NULL || run == NULL)
 		return;
@@ -165,8 +157,8 @@ fold_closing(GbeFacts *facts, JsonObject *object)
 static void
 fold_opened(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, number(object, "of"));
-	GbeRunRecord *run = find_run(facts, number(object, "of"));
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	end_closings(facts);
 	if (of != NULL)
@@ -180,7 +172,7 @@ fold_opened(GbeFacts *facts, JsonObject *object)
 static void
 fold_used(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, number(object, "of"));
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
 
 	if (of != NULL)
 		of->used_beyond = TRUE;
@@ -201,8 +193,8 @@ fold_start(GbeFacts *facts, JsonObject *object)
 static void
 fold_end(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, number(object, "of"));
-	GbeRunRecord *run = find_run(facts, number(object, "of"));
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	if (of != NULL)
 		of->ended = TRUE;
@@ -231,7 +223,7 @@ fold_intent_ended(GbeFacts *facts, JsonObject *object)
 static void
 fold_removed(GbeFacts *facts, JsonObject *object)
 {
-	if (number(object, "number") == facts->undo.sequence &&
+	if (gbe_ledger_number(object, "number") == facts->undo.sequence &&
 	    g_strcmp0(gbe_json_string(object, "backup", NULL), facts->undo.name) == 0)
 		gbe_backup_ref_clear(&facts->undo);
 }
@@ -262,7 +254,7 @@ fold_gone(GbeFacts *facts, JsonObject *object)
 	GbeGone *gone = g_new0(GbeGone, 1);
 
 	gone->id = g_strdup(gbe_json_string(object, "deployment", ""));
-	gone->sequence = number(object, "upto");
+	gone->sequence = gbe_ledger_number(object, "upto");
 	g_ptr_array_add(facts->gone, gone);
 }
 

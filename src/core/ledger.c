@@ -76,8 +76,8 @@ gbe_ledger_free(GbeLedger *ledger)
 	g_free(ledger);
 }
 
-static guint64
-number(JsonObject *object, const char *key)
+guint64
+gbe_ledger_number(JsonObject *object, const char *key)
 {
 	gint64 value = gbe_json_int(object, key, 0);
 
@@ -127,7 +127,7 @@ gbe_ledger_add_hole(GbeLedger *ledger, guint64 line, const char *reason)
 bool
 gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 {
-	guint64 sequence = number(object, "sequence");
+	guint64 sequence = gbe_ledger_number(object, "sequence");
 	const char *kind = gbe_json_string(object, "kind", NULL);
 	JsonObject *intent = gbe_json_object(object, "take_over");
 	GbeLedgerRecord *record;
@@ -136,9 +136,9 @@ gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
 				 "a record without a sequence number or a kind");
 	/* What an intent has promised is given out as well, whoever appends it. */
-	ledger->last = MAX(ledger->last, MAX(sequence, number(object, "staged")));
+	ledger->last = MAX(ledger->last, MAX(sequence, gbe_ledger_number(object, "staged")));
 	if (intent != NULL)
-		ledger->last = MAX(ledger->last, number(intent, "sequence"));
+		ledger->last = MAX(ledger->last, gbe_ledger_number(intent, "sequence"));
 	record = g_new0(GbeLedgerRecord, 1);
 	record->sequence = sequence;
 	record->kind = kind_from_string(kind);

@@ -59,6 +59,8 @@ void gbe_ledger_free(GbeLedger *ledger);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeLedger, gbe_ledger_free)
 
 const char *gbe_ledger_kind_to_string(GbeLedgerKind kind);
+/* A sequence number in a record; 0: none, or not one that a ledger gives out. */
+guint64 gbe_ledger_number(JsonObject *object, const char *key);
 /* Adds a record that was read or written. Takes a reference. GBE_ERROR_CORRUPT: it is no record. */
 bool gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error) GBE_CHECKED;
 /* A line that is no record, and may have been any: GBE_LEDGER_HOLE, one for those that follow each other. */
