@@ -89,8 +89,9 @@ typedef struct {
 	gboolean handed_back;  /* the last one's data is nobody's any more */
 	GbeIntent *intent;     /* open; NULL */
 	char *intent_why;      /* one is open that this program cannot read; NULL */
-	GHashTable *starts;    /* deployment id -> preruns in a row that did not end */
-	GbeBackupRef undo;     /* what the last restore displaced */
+	GHashTable *
+	    starts; /* deployment id -> its preruns since the last one, of any deployment, that ended */
+	GbeBackupRef undo; /* what the last restore displaced */
 	GbeRequest request;
 	char *request_why;	/* why it cannot be carried out, as far as known beforehand; NULL */
 	gboolean request_waits; /* one of --next-boot waits behind one of the command line */

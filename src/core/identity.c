@@ -124,6 +124,10 @@ gbe_identify(GbeFacts *facts)
 		facts->stranger = meant == NULL;
 		if (facts->owner != NULL && meant != last)
 			gbe_closing_clear(&facts->owner->closing);
+	} else if (last->tree == NULL && facts->nonce.ledger == NULL && !facts->handed_back) {
+		/* A fresh start: etcd has made its data since, and no record of that came to the disk. */
+		believe(facts, last);
+		facts->stranger = TRUE;
 	} else if (meant != NULL && !facts->handed_back) {
 		/* Root moved it, or put an older state of it back. */
 		believe(facts, meant);

@@ -200,7 +200,8 @@ fold_end(GbeFacts *facts, JsonObject *object)
 		of->ended = TRUE;
 	if (run != NULL)
 		run->ended = TRUE;
-	g_hash_table_remove(facts->starts, gbe_json_string(object, "deployment", ""));
+	/* One that came to its end, whoever's it was, ends the row. */
+	g_hash_table_remove_all(facts->starts);
 }
 
 static void

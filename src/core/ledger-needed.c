@@ -15,9 +15,8 @@ typedef struct {
 	const GbeFacts *facts;
 	GHashTable *take_overs; /* by sequence */
 	GHashTable *ends;	/* of those, whose newest end was seen */
-	GHashTable *started;	/* deployments, whose newest end was seen */
 	guint64 recent;		/* everything since then */
-	gboolean undo, operation;
+	gboolean undo, operation, end;
 } Needed;
 
 static void
@@ -88,16 +87,15 @@ needed_take_overs(const GbeFacts *facts)
 static gboolean
 is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 {
-	const char *deployment = gbe_json_string(record->object, "deployment", "");
 	gboolean is;
 
 	if (record->kind == GBE_LEDGER_START)
-		return !g_hash_table_contains(needed->started, deployment);
+		return !needed->end;
 	if (record->kind == GBE_LEDGER_END) {
 		is = has(needed->take_overs, record->object, "of") &&
 		     !has(needed->ends, record->object, "of");
 		add(needed->ends, (guint64)gbe_json_int(record->object, "of", 0));
-		g_hash_table_add(needed->started, g_strdup(deployment));
+		needed->end = TRUE;
 		return is;
 	}
 	is = !needed->operation;
@@ -164,12 +162,7 @@ gbe_ledger_needed(const GbeLedger *ledger, const GbeFacts *facts)
 	g_autoptr(GHashTable) take_overs = needed_take_overs(facts);
 	g_autoptr(GHashTable) ends =
 	    g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	g_autoptr(GHashTable) started =
-	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	Needed needed = {.facts = facts,
-			 .take_overs = take_overs,
-			 .ends = ends,
-			 .started = started};
+	Needed needed = {.facts = facts, .take_overs = take_overs, .ends = ends};
 	GPtrArray *records = g_ptr_array_new();
 	guint len = facts->runs->len;
 

@@ -361,14 +361,17 @@ class Device:
     def checksum(self, name):
         return self.ids[name][len("fedora-iot-"):].split(".")[0]
 
-    def grub_choice(self):
+    def grub_choice(self, look=False):
+        """What GRUB boots, counting; look: what it would boot next."""
         values = self.grubenv()
         counter, index = values.get("boot_counter"), 0
         if counter is not None and values.get("boot_success") != "1":
             if int(counter) <= 0:
                 index = min(1, len(self.listing) - 1)
-            self.grubenv(boot_counter="-1" if int(counter) <= 0 else str(int(counter) - 1))
-        self.grubenv(boot_success="0")
+            if not look:
+                self.grubenv(boot_counter="-1" if int(counter) <= 0 else str(int(counter) - 1))
+        if not look:
+            self.grubenv(boot_success="0")
         return self.listing[index]
 
     def check_fallback(self):

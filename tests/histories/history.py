@@ -218,6 +218,7 @@ class History:
         self.last = after
         self.need(after in self.whole, "the data directory holds a tree that never was whole")
         if status is None:
+            self.stale = True
             return False
         if status == 0 and not killed:
             self.foreign = self.foreign_long = False
@@ -266,7 +267,7 @@ class History:
             device.etcd.stop()
         before = self.saw()
         self.names.setdefault(before, "what %s left" % device.booted)
-        following = device.staged or device.listing[0]
+        following = device.staged or device.grub_choice(look=True)
         if device.has_program():
             fault = self.spot(event, "finalize")
             try:
@@ -680,7 +681,7 @@ class History:
 
     def on_next_boot(self, event, name):
         name = self.name_of(name)
-        if name is None:
+        if name is None or not self.device.has_program():
             return False
         self.command(event, "restore", name, "--next-boot")
         if self.status == 0:
@@ -691,6 +692,8 @@ class History:
             self.saw()
 
     def on_cancel(self, event):
+        if not self.device.has_program():
+            return False
         self.command(event, "restore", "--cancel")
         self.change(lambda world: [world.but(request=None)] + ([world] if self.faulty or self.status else []))
 

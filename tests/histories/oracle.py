@@ -187,7 +187,9 @@ def return_to(facts, world, now, owner_default):
     if facts.on_rollback == "restore" and owner_default and facts.default:
         return [had, now] if world.lost_line else [had]
     if facts.grew(now, had):
-        return [now]
+        # Restored, and nothing written since: the state is the other's, too, and the restore began a line of its own.
+        same = [b for b in facts.backups.values() if b["content"] == had and b["by"] != facts.name.split("#")[0]]
+        return [now, had] if same else [now]
     return [now, had] if world.lost_line else [had]
 
 
@@ -225,6 +227,8 @@ def upgrade_from_failed(facts, world):
         after = world.leave(facts.now).taken(facts.name, facts.chosen, base=content, chain=world.chain[i:])
         result += put_back("an update on top of a failed one starts from its base", facts, world, content, after,
                            world.chain[i][0])
+        if content is not None and not facts.there(content):
+            result += upgrade(facts, world)
         if failed is False or i + 1 == len(world.chain):
             break
     return result or upgrade(facts, world)
@@ -256,7 +260,9 @@ def decide(facts, world):
         return adopt(facts, world)
     again = tried_again(facts, world)
     if again:
-        return again if world.failed() else again + decide(dataclasses.replace(facts, retry=False), world)
+        # A base that is graded bad (a person chose it): "valid" in rule 9, "whatever its grade" in the terms.
+        sure = world.failed() and (facts.there(world.base, True) or world.base == facts.now)
+        return again if sure else again + decide(dataclasses.replace(facts, retry=False), world)
     place = [link for link in world.chain if link[0] == name]
     if world.owner != name and world.on_trial(world.owner) and (place or not world.on_trial(name)):
         return base_returns(facts, world)
@@ -287,10 +293,12 @@ def start(facts, world):
     result = decide(facts, world)
     if facts.unfinished >= 2 or facts.fuzzy:
         # A restore that is due and cannot be done: the data stays, and is not rewound later.
+        mine = world.owner == facts.name  # an attempt that goes on is one of the same trial
         result += [Outcome("what could not be done was given up: the data stays", facts.now,
-                           world.leave(facts.now).taken(facts.name, facts.chosen, base=None, chain=(),
+                           world.leave(facts.now).taken(facts.name, facts.chosen, base=base,
+                                                        chain=world.chain if mine else (),
                                                         request=None, lost_line=True))
-                   for one in result if one.restored][:1]
+                   for base in {None, world.base if mine else None}] if any(one.restored for one in result) else []
     if facts.fuzzy or facts.unreadable and not all(one.restored for one in result):
         result.append(Outcome("no backup can be made: held back", facts.now, world, held=True))
     return result

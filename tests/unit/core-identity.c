@@ -141,6 +141,26 @@ START_TEST(another_tree_and_no_nonce_of_ours)
 END_TEST
 
 /* Rule 3 asks who had what is not there. */
+/* A fresh start; finalize could not record the tree that etcd has made since. */
+START_TEST(a_tree_that_appeared_after_a_fresh_start)
+{
+	g_autoptr(GbeLedger) ledger = ledger_new();
+	g_autoptr(GbeFacts) facts = NULL;
+
+	take_over(ledger, 10, 'a', "\"tree\":\"" TREE "\",\"nonce\":\"" NONCE_A "\"");
+	take_over(ledger, 12, 'b', NULL);
+	facts = fold(ledger);
+	facts->data = GBE_YES;
+	move_tree(facts, OTHER_TREE);
+	check_owner(facts, 12, TRUE, FALSE);
+	/* Data with a nonce is what the nonce says. */
+	set_nonce(facts, LEDGER_ID, 10, NONCE_A);
+	check_owner(facts, 10, FALSE, FALSE);
+	set_nonce(facts, STRANGE_LEDGER, 10, NONCE_A);
+	check_nobody(facts, "does not know");
+}
+END_TEST
+
 START_TEST(no_tree)
 {
 	g_autoptr(GbeFacts) facts = device(), empty = device();
@@ -258,6 +278,7 @@ main(void)
 	tcase_add_test(tcase, another_tree_and_the_last_nonce);
 	tcase_add_test(tcase, another_tree_and_an_earlier_nonce);
 	tcase_add_test(tcase, another_tree_and_no_nonce_of_ours);
+	tcase_add_test(tcase, a_tree_that_appeared_after_a_fresh_start);
 	tcase_add_test(tcase, no_tree);
 	tcase_add_test(tcase, a_tree_without_an_identity);
 	tcase_add_test(tcase, handed_back);
