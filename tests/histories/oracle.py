@@ -106,8 +106,8 @@ class Outcome:
 
 def put_back(why, facts, world, content, after, own=None):
     """A restore of content, if a backup has it; else of what else this deployment has, or the data stays."""
-    if content == facts.now:
-        return [Outcome(why, content, after)]
+    if content == facts.now:  # whether it is restored or goes on, cannot be seen
+        return [Outcome(why, content, one) for one in {after, after.but(displaced=facts.now if world.opened else "?")}]
     after = after.but(displaced=facts.now if world.opened else "?", opened=False)
     if content is not None and facts.there(content):
         return [Outcome(why, content, after, True)]
@@ -116,8 +116,8 @@ def put_back(why, facts, world, content, after, own=None):
         others |= {backup["content"] for backup in facts.backups.values()}
     return [Outcome(why + ", whose backup is gone: an older one", other, after.but(lost_line=True), True)
             for other in others] + [
-        Outcome(why + ", whose backup is gone: the data stays", facts.now,
-                world.leave(facts.now).taken(facts.name, facts.chosen, chain=(), lost_line=True))]
+        dataclasses.replace(one, world=one.world.but(lost_line=True))
+        for one in upgrade(facts, world, why + ", whose backup is gone: the data stays")]
 
 
 def requested(facts, world, spec):
@@ -206,10 +206,10 @@ def base_returns(facts, world):
                              base=rest[0][1] if on_trial and rest else None)
         result = put_back("the update failed and its base is back", facts, world, world.chain[place[0]][1], after)
         if world.lost_line:  # taken over with skip, or adopted: the design leaves it open
-            result.append(Outcome("the update failed, its line is lost: the data stays", facts.now, after))
+            result += upgrade(facts, world, "the update failed, its line is lost: the data stays")
         return result
     if not world.chain:
-        return [Outcome("a failed update without a base", facts.now, behind.taken(name, facts.chosen, chain=()))]
+        return upgrade(facts, world, "a failed update without a base")
     result = []
     end = world.chain[-1][1]
     for content in {end, *return_to(facts, world, end, world.default)}:  # who moved the default entry, is open
@@ -240,9 +240,11 @@ def decide(facts, world):
     if facts.skip:
         if world.owner == name:
             return [Outcome("skip: the data goes on", now, world.taken(name, facts.chosen))]
-        after = world.leave(now).taken(name, facts.chosen, base=None, lost_line=True,
-                                       chain=world.chain_behind(now) if world.on_trial(name) else ())
-        return [Outcome("skip: the data goes on under another system", now, after)]
+        # "Without a base of its own": whether the owner that is left is a link, cannot be told from that.
+        behind = world.chain_behind(now) if world.on_trial(name) else ()
+        return [Outcome("skip: the data goes on under another system", now,
+                        world.leave(now).taken(name, facts.chosen, base=None, lost_line=True, chain=chain))
+                for chain in {behind, behind[1:]}]
     if facts.open_elsewhere:
         return [Outcome("somebody has the data open", now, world, held=world.owner != name)]
     for spec in facts.request, world.request:
@@ -306,7 +308,8 @@ def start(facts, world):
 
 def interrupted(facts, world):
     """A start that was cut or killed: nothing done yet, or what it was about to do."""
-    result = [Outcome("nothing was done yet", facts.now, world)]
+    # Where etcd may start all the same, the closing record is over.
+    result = [Outcome("nothing was done yet", facts.now, one) for one in {world, world.but(closed=None)}]
     return result + [one for one in start(facts, world) if not one.held]
 
 
