@@ -8,6 +8,7 @@
 #include "etcd/bbolt-meta.h"
 #include "etcd/layout.h"
 #include "etcd/member.h"
+#include "etcd/snapfile.h"
 #include "etcd/wal.h"
 #include "fs/tree.h"
 #include "fs/write.h"
@@ -39,12 +40,15 @@ collector_clear(Collector *collector)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Collector, collector_clear)
 
+/* With a name as etcd gives it. A record cannot hold any other: it could have a blank, or bytes that are no
+ * text. */
 static bool
 is_snap(const Collector *collector, const char *path)
 {
+	GbeRaftPoint point;
+
 	return g_str_has_prefix(path, collector->snap_dir) &&
-	       strchr(path + strlen(collector->snap_dir), '/') == NULL &&
-	       g_str_has_suffix(path, ".snap");
+	       gbe_snapfile_is_name(path + strlen(collector->snap_dir), &point);
 }
 
 /* Directories tell nothing that their files don't; a socket holds no data. */

@@ -253,6 +253,29 @@ START_TEST(snap_files_by_name)
 }
 END_TEST
 
+/* A name that a record cannot hold as it is: JSON is text, and a blank parts the names. */
+START_TEST(snap_files_with_other_names)
+{
+	g_autofree char *data = sample("etcd34-small-stopped");
+	g_autofree char *odd = g_build_filename(data, "member/snap", "\xff\xfe.snap", NULL);
+	g_autofree char *blank = g_build_filename(data, "member/snap", "a b.snap", NULL);
+	g_autoptr(JsonObject) object = json_object_new();
+	GbeFingerprint fp = {0};
+	GbeFingerprint same = {0};
+
+	ck_assert(g_file_set_contents(odd, "x", 1, NULL));
+	ck_assert(g_file_set_contents(blank, "x", 1, NULL));
+	take(data, "", -1, &fp);
+	ck_assert_str_eq(fp.snaps, "");
+	ck_assert_str_ne(fp.others, NOTHING);
+	gbe_fingerprint_to_json(&fp, object);
+	gbe_fingerprint_from_json(&same, object);
+	ck_assert(gbe_fingerprint_equal(&fp, &same));
+	gbe_fingerprint_clear(&fp);
+	gbe_fingerprint_clear(&same);
+}
+END_TEST
+
 /* Which change of what is one: @change is run in a shell in the data directory. */
 static void
 expect_change(const char *change, bool is_change)
@@ -477,6 +500,7 @@ main(void)
 	tcase_add_test(files, last_write);
 	tcase_add_test(files, fingerprint_of_samples);
 	tcase_add_test(files, snap_files_by_name);
+	tcase_add_test(files, snap_files_with_other_names);
 	tcase_add_test(files, what_is_a_change);
 	tcase_add_test(files, unreadable_files_count_as_others);
 	tcase_add_test(files, no_data_no_fingerprint);
