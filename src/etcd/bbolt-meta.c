@@ -78,10 +78,12 @@ state_of(const MetaPage *page)
 		return GBE_META_DAMAGED;
 	if (GUINT32_FROM_LE(page->version) != VERSION)
 		return GBE_META_OTHER_FORMAT;
-	return (GUINT16_FROM_LE(page->flags) & FLAG_META) != 0 && page_size >= GBE_BBOLT_PAGE_MIN &&
-		       page_size <= GBE_BBOLT_PAGE_MAX && (page_size & (page_size - 1)) == 0
+	if ((GUINT16_FROM_LE(page->flags) & FLAG_META) == 0)
+		return GBE_META_DAMAGED;
+	return page_size >= GBE_BBOLT_PAGE_MIN && page_size <= GBE_BBOLT_PAGE_MAX &&
+		       (page_size & (page_size - 1)) == 0
 		   ? GBE_META_VALID
-		   : GBE_META_DAMAGED;
+		   : GBE_META_OTHER_SIZE;
 }
 
 /* Where the second page is, the first one says; where that one is torn, every size is tried. */
@@ -99,8 +101,9 @@ read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page,
 			return false;
 		if (whole)
 			state = state_of(ret_page);
+		/* Where it was looked for by guess, it is a copy that lies there by chance. */
 		if (state == GBE_META_VALID && GUINT32_FROM_LE(ret_page->page_size) != size)
-			state = GBE_META_DAMAGED;
+			state = page_size != 0 ? GBE_META_OTHER_SIZE : GBE_META_DAMAGED;
 		*ret_state = state;
 		if (state != GBE_META_DAMAGED || page_size != 0)
 			return true;

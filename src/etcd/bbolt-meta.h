@@ -29,6 +29,7 @@ typedef enum {
 	GBE_META_VALID,	       /* as bbolt >= 1.3.7 has it: a checksum of 0 is none */
 	GBE_META_BYTE_SWAPPED, /* by a machine of the other byte order */
 	GBE_META_OTHER_FORMAT, /* a version that is not 2, and not damaged */
+	GBE_META_OTHER_SIZE,   /* whole, but its page size is none, or not that of the other page */
 } GbeMetaState;
 
 /* @ret_meta is set where the state is GBE_META_VALID, else zeroed. Errors are those of reading; a file

@@ -50,6 +50,13 @@ choose_meta(GbeBbolt *db, const GbeBboltMeta meta[2], const GbeMetaState state[2
 	gsize newer = state[1] == GBE_META_VALID &&
 		      (state[0] != GBE_META_VALID || meta[1].transaction > meta[0].transaction);
 
+	for (gsize i = 0; i < 2; i++)
+		if (state[i] == GBE_META_OTHER_SIZE)
+			gbe_bbolt_damage(
+			    db, "bbolt-page-size", i, GBE_UNKNOWN,
+			    "the meta page names another page size than the file has; "
+			    "etcd takes it all the same, and reads another tree than the "
+			    "other meta page has");
 	db->meta = meta[newer];
 	db->fell_back = state[1 - newer] != GBE_META_VALID;
 	if (db->fell_back)
