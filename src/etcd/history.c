@@ -115,10 +115,10 @@ sketch_slot(guint64 hash)
 
 /* What a live key's last put was, in few bits. */
 static guint32
-state_of(gint64 create, gint64 version)
+state_of(gint64 create, guint64 version)
 {
 	guint64 mixed = ((guint64)create * G_GUINT64_CONSTANT(0x9E3779B97F4A7C15)) ^
-			((guint64)version * G_GUINT64_CONSTANT(0xC2B2AE3D27D4EB4F));
+			(version * G_GUINT64_CONSTANT(0xC2B2AE3D27D4EB4F));
 
 	mixed = (mixed ^ (mixed >> 31)) * G_GUINT64_CONSTANT(0xD6E8FEB86659FD93);
 	return (guint32)(mixed >> (64 - STATE_BITS)) | 1U;
@@ -206,7 +206,7 @@ follow(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 be
 	if (row->tombstone) {
 		supersede(history, row->ordinal);
 		history->pass.live--;
-	} else if (bound && before != state_of(row->create, row->version - 1)) {
+	} else if (bound && before != state_of(row->create, (guint64)row->version - 1)) {
 		broken(history, row->main);
 	}
 }
@@ -216,7 +216,8 @@ follow(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 be
 static void
 put_in_table(GbeHistory *history, const GbeHistoryRow *row)
 {
-	guint32 state = row->tombstone ? STATE_DELETED : state_of(row->create, row->version);
+	guint32 state =
+	    row->tombstone ? STATE_DELETED : state_of(row->create, (guint64)row->version);
 	guint32 high = tag_high(row->hash);
 	guint32 low = tag_low(row->hash);
 	guint32 at = slot_of(history, row->hash);
