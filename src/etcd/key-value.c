@@ -2,6 +2,7 @@
 #include "etcd/key-value.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "etcd/protobuf.h"
 
@@ -40,38 +41,96 @@ gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision)
 	return TRUE;
 }
 
-/* ---- the hash of a key: eight bytes at a time, so that pieces of such lengths add up ---- */
+/* ---- the hash of a key: SipHash-1-3, eight bytes at a time, so that pieces of such lengths add up ---- */
 
-static guint64
-hash_word(guint64 hash, guint64 word)
+typedef struct {
+	guint64 v0, v1, v2, v3;
+} KeyHash;
+
+static inline guint64
+rotate(guint64 word, guint bits)
 {
-	hash = (hash ^ word) * G_GUINT64_CONSTANT(0x9E3779B97F4A7C15);
-	return hash ^ (hash >> 32);
+	return word << bits | word >> (64 - bits);
 }
 
-static guint64
-hash_piece(guint64 hash, const guint8 *at, gsize size)
+static inline void
+mix(KeyHash *hash)
+{
+	hash->v0 += hash->v1;
+	hash->v2 += hash->v3;
+	hash->v1 = rotate(hash->v1, 13) ^ hash->v0;
+	hash->v3 = rotate(hash->v3, 16) ^ hash->v2;
+	hash->v0 = rotate(hash->v0, 32) + hash->v3;
+	hash->v2 += hash->v1;
+	hash->v1 = rotate(hash->v1, 17) ^ hash->v2;
+	hash->v3 = rotate(hash->v3, 21) ^ hash->v0;
+	hash->v2 = rotate(hash->v2, 32);
+}
+
+/* The secret is the process's own, so that keys of anybody's making cannot be chosen to fall into one place of a
+ * table: the sixteen random bytes that the kernel gives each process, which needs no entropy of its own early at
+ * boot. */
+static KeyHash
+hash_begin(void)
+{
+	static guint64 secret[2];
+	static gsize known;
+
+	if (g_once_init_enter(&known)) {
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+		memcpy(secret, (const void *)getauxval(AT_RANDOM), sizeof(secret));
+		g_once_init_leave(&known, 1);
+	}
+	return (KeyHash){
+	    .v0 = secret[0] ^ G_GUINT64_CONSTANT(0x736f6d6570736575),
+	    .v1 = secret[1] ^ G_GUINT64_CONSTANT(0x646f72616e646f6d),
+	    .v2 = secret[0] ^ G_GUINT64_CONSTANT(0x6c7967656e657261),
+	    .v3 = secret[1] ^ G_GUINT64_CONSTANT(0x7465646279746573),
+	};
+}
+
+static inline void
+hash_word(KeyHash *hash, guint64 word)
+{
+	hash->v3 ^= word;
+	mix(hash);
+	hash->v0 ^= word;
+}
+
+static void
+hash_piece(KeyHash *hash, const guint8 *at, gsize size)
 {
 	guint64 word;
 
 	for (; size >= 8; at += 8, size -= 8) {
 		memcpy(&word, at, 8);
-		hash = hash_word(hash, word);
+		hash_word(hash, word);
 	}
 	if (size > 0) {
 		word = 0;
 		memcpy(&word, at, size);
-		hash = hash_word(hash, word);
+		hash_word(hash, word);
 	}
-	return hash;
 }
 
 static guint64
-hash_end(guint64 hash, guint64 size)
+hash_end(KeyHash *hash, guint64 size)
 {
-	hash = hash_word(hash, size ^ G_GUINT64_CONSTANT(0xD6E8FEB86659FD93));
-	hash *= G_GUINT64_CONSTANT(0xD6E8FEB86659FD93);
-	return hash ^ (hash >> 29);
+	hash_word(hash, size);
+	hash->v2 ^= 0xff;
+	mix(hash);
+	mix(hash);
+	mix(hash);
+	return hash->v0 ^ hash->v1 ^ hash->v2 ^ hash->v3;
+}
+
+guint64
+gbe_key_hash(const guint8 *at, gsize size)
+{
+	KeyHash hash = hash_begin();
+
+	hash_piece(&hash, at, size);
+	return hash_end(&hash, size);
 }
 
 /* ---- the message ---- */
@@ -125,8 +184,7 @@ read_whole(const guint8 *at, gsize size, GbeKeyValue *kv)
 			take_number(kv, field.number, field.value);
 		}
 	}
-	kv->hash =
-	    hash_end(key != NULL ? hash_piece(0, key, (gsize)kv->key_size) : 0, kv->key_size);
+	kv->hash = gbe_key_hash(key, (gsize)kv->key_size);
 	return result == GBE_FIELD_END;
 }
 
@@ -176,8 +234,7 @@ read_quickly(const guint8 *at, gsize size, GbeKeyValue *kv)
 			return false;
 		}
 	}
-	kv->hash =
-	    hash_end(key != NULL ? hash_piece(0, key, (gsize)kv->key_size) : 0, kv->key_size);
+	kv->hash = gbe_key_hash(key, (gsize)kv->key_size);
 	return true;
 }
 
@@ -210,7 +267,7 @@ read_head(const guint8 *at, gsize size, GbeField *ret_field, gsize *ret_head, gu
 static bool
 hash_key(GbeBbolt *db, guint64 offset, guint64 size, GbeKeyValue *kv, GError **error)
 {
-	guint64 hash = 0;
+	KeyHash hash = hash_begin();
 	guint64 done = 0;
 
 	while (done < size) {
@@ -219,11 +276,11 @@ hash_key(GbeBbolt *db, guint64 offset, guint64 size, GbeKeyValue *kv, GError **e
 
 		if (!gbe_bbolt_fetch(db, offset + done, piece, &at, error))
 			return false;
-		hash = hash_piece(hash, at, piece);
+		hash_piece(&hash, at, piece);
 		done += piece;
 	}
 	kv->key_size = size;
-	kv->hash = hash_end(hash, size);
+	kv->hash = hash_end(&hash, size);
 	return true;
 }
 
@@ -235,7 +292,7 @@ read_pieces(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *kv, bool *ret_goo
 	guint64 offset = row->value_at;
 
 	*ret_good = false;
-	kv->hash = hash_end(0, 0);
+	kv->hash = gbe_key_hash(NULL, 0);
 	while (offset < end) {
 		const guint8 *at = NULL;
 		GbeField field = {0};

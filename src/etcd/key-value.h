@@ -17,10 +17,13 @@ typedef struct {
 gboolean gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision);
 
 typedef struct {
-	guint64 hash; /* of the key: the same key, the same number */
+	guint64 hash; /* of the key: the same key, the same number, in this process */
 	guint64 key_size;
 	gint64 create, mod, version, lease; /* 0 where absent, as in a tombstone */
 } GbeKeyValue;
+
+/* As in GbeKeyValue. Keyed: nobody can choose keys whose hashes are alike. */
+guint64 gbe_key_hash(const guint8 *at, gsize size);
 
 /* *ret_good false: it is no KeyValue, and etcd would not start. A value that is too large to be in memory
  * is read piece by piece; the row's key is gone then. */

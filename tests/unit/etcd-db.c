@@ -7,6 +7,9 @@
 #include "lib/etcd-db.h"
 #include "lib/samples.h"
 
+#include <sys/mman.h>
+#include <time.h>
+
 static GbeDb
 read_fd(int fd, const GbeDbOptions *options, GbeFindings *findings)
 {
@@ -179,15 +182,22 @@ typedef struct {
 	char key; /* 0: none */
 	gint64 create, mod, version;
 	gboolean tombstone;
+	gboolean empty; /* no value at all */
 } Row;
 
 #define PUT(main, key, create, version)                                                            \
 	{                                                                                          \
-		main, 0, key, create, main, version, FALSE                                         \
+		main, 0, key, create, main, version, FALSE, FALSE                                  \
 	}
 #define DEL(main, key)                                                                             \
 	{                                                                                          \
-		main, 0, key, 0, 0, 0, TRUE                                                        \
+		main, 0, key, 0, 0, 0, TRUE, FALSE                                                 \
+	}
+/* As `etcdutl snapshot restore --bump-revision --mark-compacted` writes it; @gone: 3.6, where the newest row before it
+ * is a deletion. */
+#define BUMP(main, gone)                                                                           \
+	{                                                                                          \
+		main, 0, 0, 0, 0, 0, gone, TRUE                                                    \
 	}
 
 static void
@@ -211,6 +221,8 @@ add_rows(BoltTree *tree, const Row *rows)
 			gbe_protobuf_put_varint(value, 4, (guint64)rows->version);
 		if (!rows->tombstone)
 			gbe_protobuf_put_string(value, 5, "value");
+		if (rows->empty)
+			g_byte_array_set_size(value, 0);
 		bolt_tree_add(tree, 0, key, rows->tombstone ? 18 : 17, value->data, value->len);
 	}
 }
@@ -253,7 +265,7 @@ static const RowCase row_cases[] = {
      NULL,
      0,
      3,
-     {PUT(2, 'a', 2, 1), {2, 1, 'b', 2, 2, 1, FALSE}, {2, 2, 'c', 2, 2, 1, FALSE}}},
+     {PUT(2, 'a', 2, 1), {2, 1, 'b', 2, 2, 1, FALSE, FALSE}, {2, 2, 'c', 2, 2, 1, FALSE, FALSE}}},
     {"compacted: only the newest is left",
      NULL,
      10,
@@ -269,6 +281,36 @@ static const RowCase row_cases[] = {
      10,
      1,
      {PUT(6, 'a', 3, 2), PUT(8, 'a', 3, 4), DEL(9, 'a'), PUT(11, 'a', 11, 1)}},
+    {"revisions skipped by a restore",
+     NULL,
+     1003,
+     2,
+     {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, 2), BUMP(1003, FALSE), PUT(1004, 'a', 2, 3)}},
+    {"revisions skipped behind a deletion",
+     NULL,
+     1003,
+     0,
+     {PUT(2, 'a', 2, 1), DEL(3, 'a'), BUMP(1003, TRUE)}},
+    {"an empty value beyond the compacted revision",
+     "db-row",
+     1002,
+     0,
+     {PUT(2, 'a', 2, 1), BUMP(1003, FALSE)}},
+    {"the largest revision there can be",
+     "db-revision-gap",
+     0,
+     2,
+     {PUT(2, 'a', 2, 1), PUT(G_MAXINT64, 'b', G_MAXINT64, 1)}},
+    {"a row behind the largest change that there can be",
+     "db-row",
+     0,
+     0,
+     {{2, G_MAXINT64, 'a', 2, 2, 1, FALSE, FALSE}, {2, G_MAXINT64, 'a', 2, 2, 1, TRUE, FALSE}}},
+    {"a version below all numbers",
+     "db-row",
+     0,
+     0,
+     {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, G_MININT64)}},
     {"a row is missing", "db-revision-gap", 0, 2, {PUT(2, 'a', 2, 1), PUT(4, 'b', 4, 1)}},
     {"the first row is missing", "db-revision-gap", 0, 1, {PUT(3, 'a', 3, 1)}},
     {"the first row beyond the compacted one", "db-revision-gap", 10, 1, {PUT(12, 'a', 12, 1)}},
@@ -276,16 +318,16 @@ static const RowCase row_cases[] = {
      "db-revision-gap",
      0,
      2,
-     {PUT(2, 'a', 2, 1), {2, 2, 'b', 2, 2, 1, FALSE}}},
-    {"its first change is missing", "db-revision-gap", 0, 1, {{2, 1, 'b', 2, 2, 1, FALSE}}},
-    {"another's mod revision", "db-row", 0, 0, {{2, 0, 'a', 2, 3, 1, FALSE}}},
+     {PUT(2, 'a', 2, 1), {2, 2, 'b', 2, 2, 1, FALSE, FALSE}}},
+    {"its first change is missing", "db-revision-gap", 0, 1, {{2, 1, 'b', 2, 2, 1, FALSE, FALSE}}},
+    {"another's mod revision", "db-row", 0, 0, {{2, 0, 'a', 2, 3, 1, FALSE, FALSE}}},
     {"created after it was changed", "db-row", 0, 0, {PUT(2, 'a', 3, 1)}},
     {"never created", "db-row", 0, 0, {PUT(2, 'a', 0, 1)}},
     {"no version", "db-row", 0, 0, {PUT(2, 'a', 2, 0)}},
     {"more versions than revisions", "db-row", 0, 0, {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, 3)}},
     {"a first version later than created", "db-row", 0, 0, {PUT(2, 'a', 2, 1), PUT(3, 'b', 2, 1)}},
     {"a put without a key", "db-row", 0, 0, {PUT(2, 0, 2, 1)}},
-    {"a deletion with versions", "db-row", 0, 0, {{2, 0, 'a', 2, 2, 1, TRUE}}},
+    {"a deletion with versions", "db-row", 0, 0, {{2, 0, 'a', 2, 2, 1, TRUE, FALSE}}},
     {"a version left out",
      "db-history",
      0,
@@ -454,6 +496,113 @@ START_TEST(buckets)
 }
 END_TEST
 
+/* The other meta page is whole, and says that pages have another size: etcd takes it for its tree. */
+START_TEST(another_page_size)
+{
+	static const guint32 sizes[] = {8192, 0, 4095};
+	DbSpec spec = {.rows = 100, .keys = 10, .page_size = 4096};
+	BoltFile other = {.page_size = sizes[_i],
+			  .root = 3,
+			  .freelist = FILE_NO_FREELIST,
+			  .next = 4};
+	g_autofree guint8 *page = g_malloc(4096);
+	g_auto(GbeFindings) findings = {0};
+	g_auto(GbeDb) db = {0};
+	int fd = new_file();
+	int apart = memfd_create("meta", MFD_CLOEXEC);
+
+	db_write(&spec, fd);
+	other.fd = apart;
+	bolt_write_meta(&other, 1, 12);
+	ck_assert_int_eq(pread(apart, page, 80, sizes[_i]), 80);
+	ck_assert_int_eq(pwrite(fd, page, 80, 4096), 80);
+	db = read_fd(fd, &full, &findings);
+	expect(&findings, "bbolt-page-size", "another page size");
+	ck_assert_int_eq(gbe_findings_worst(&findings), GBE_FINDING_DAMAGE);
+	(void)close(apart);
+	(void)close(fd);
+}
+END_TEST
+
+/* ---- keys of anybody's making ---- */
+
+/* The inverse of an odd number. */
+static guint64
+inverse(guint64 odd)
+{
+	guint64 result = odd;
+
+	for (guint i = 0; i < 6; i++)
+		result *= 2 - odd * result;
+	return result;
+}
+
+/* The hash that keys had, which anybody could compute: (h ^ word) * A, ^ >> 32, for each word and the size; then
+ * * B, ^ >> 29. */
+#define MUL_A G_GUINT64_CONSTANT(0x9E3779B97F4A7C15)
+#define MUL_B G_GUINT64_CONSTANT(0xD6E8FEB86659FD93)
+
+static void
+colliding_key(guint64 n, guint64 key[2])
+{
+	guint64 hash = n << 32 | 0x12345678;
+	guint64 first;
+
+	hash ^= hash >> 29 ^ hash >> 58;
+	hash *= inverse(MUL_B);
+	hash ^= hash >> 32;
+	hash = hash * inverse(MUL_A) ^ (16 ^ MUL_B);
+	hash ^= hash >> 32;
+	hash *= inverse(MUL_A);
+	key[0] = GUINT64_TO_LE(n);
+	first = n * MUL_A;
+	first ^= first >> 32;
+	key[1] = GUINT64_TO_LE(first ^ hash);
+}
+
+/* As many keys as five megabytes have, of which each would look for its place behind all before it. */
+START_TEST(chosen_keys)
+{
+	DbSpec spec = {.rows = 60000, .page_size = 4096};
+	g_autoptr(GByteArray) value = g_byte_array_new();
+	g_auto(GbeFindings) findings = {0};
+	g_auto(GbeDb) db = {0};
+	BoltTree names;
+	BoltFile file;
+	BoltTree tree;
+	clock_t begin;
+	int fd = new_file();
+
+	bolt_open(&file, fd, 4096);
+	bolt_tree_init(&tree, &file);
+	for (guint64 n = 0; n < spec.rows; n++) {
+		guint64 key[2];
+		guint8 row[17];
+
+		colliding_key(n, key);
+		g_byte_array_set_size(value, 0);
+		gbe_protobuf_put_bytes(value, 1, key, sizeof(key));
+		for (guint field = 2; field < 4; field++)
+			gbe_protobuf_put_varint(value, field, n + 2);
+		gbe_protobuf_put_varint(value, 4, 1);
+		db_revision(row, n + 2);
+		bolt_tree_add(&tree, 0, row, 17, value->data, value->len);
+	}
+	file.root = bolt_tree_end(&tree);
+	bolt_tree_init(&names, &file);
+	db_small_bucket(&spec, &names, "cluster");
+	bolt_add_bucket(&names, "key", file.root, NULL);
+	db_small_bucket(&spec, &names, "members");
+	db_small_bucket(&spec, &names, "meta");
+	bolt_close(&file, bolt_tree_end(&names));
+	begin = clock();
+	db = read_fd(fd, &full, &findings);
+	ck_assert_uint_eq(db.live_keys, spec.rows);
+	ck_assert_int_lt((clock() - begin) * 1000 / CLOCKS_PER_SEC, 1000);
+	(void)close(fd);
+}
+END_TEST
+
 START_TEST(a_bucket_is_gone)
 {
 	static const Row none[] = {{0}};
@@ -542,6 +691,8 @@ main(void)
 	tcase_add_test(files, hash_kv_of_a_compaction_that_was_interrupted);
 	tcase_add_test(files, hash_kv_of_nothing_alive);
 	tcase_add_loop_test(files, buckets, 0, G_N_ELEMENTS(bucket_cases));
+	tcase_add_loop_test(files, another_page_size, 0, 3);
+	tcase_add_test(files, chosen_keys);
 	tcase_add_test(files, a_bucket_is_gone);
 	tcase_add_test(files, sanity_is_cheap);
 	tcase_add_test(files, progress);
