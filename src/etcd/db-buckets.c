@@ -238,6 +238,7 @@ take_alarm(GbeDbReader *reader, const GbeBboltRow *row)
 	gbe_protobuf_init(&message, row->key, row->key_size);
 	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
 		;
+	reader->db.refuses = TRUE;
 	if (result != GBE_FIELD_END)
 		bad(reader, "db-alarm", row, "an alarm that etcd could not read");
 }
@@ -248,6 +249,8 @@ take_auth(GbeDbReader *reader, const GbeBboltRow *row)
 	if (key_is(row, "authEnabled") &&
 	    (row->value_size != 1 || row->value == NULL || row->value[0] > 1))
 		bad(reader, "db-auth", row, "authEnabled is neither yes nor no");
+	else if (key_is(row, "authEnabled"))
+		reader->db.refuses |= row->value[0] != 0;
 	if (key_is(row, "authRevision") && row->value_size != 8)
 		bad(reader, "db-auth", row, "authRevision has not eight bytes");
 }

@@ -31,3 +31,9 @@ void gbe_db_check_names(GbeDbReader *reader, const GPtrArray *buckets);
 /* Every row, with pages proved; the snapshot's hash goes on over them. */
 bool gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reached,
 		      GError **error) GBE_CHECKED;
+
+/* ---- its newest row: db-newest.c ---- */
+
+/* Sets ->db.newest, of rows that are sound. */
+bool gbe_db_read_newest(GbeDbReader *reader, const GbeBboltBucket *bucket,
+			GError **error) GBE_CHECKED;

@@ -371,6 +371,8 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 	if (reader->bolt.damages != damages || rows.bad_rows > 0)
 		return true;
 	prefix = rows.prefix;
+	if (!gbe_db_read_newest(reader, bucket, error))
+		return false;
 	return (history == NULL || finish_histories(&rows, bucket, error)) &&
 	       compute_hash_kv(&rows, bucket, prefix, error);
 }

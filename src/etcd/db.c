@@ -107,6 +107,8 @@ read_first(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 	}
 	if (reader->scheduled > 0 || reader->finished > 0)
 		reader->db.compact_revision = MAX(reader->scheduled, reader->finished);
+	if (reader->scheduled > reader->finished)
+		reader->db.compacting = reader->scheduled;
 	if (reader->finished > reader->scheduled)
 		gbe_findings_add(reader->findings, GBE_FINDING_WARNING, "db-compaction",
 				 reader->bolt.what, GBE_PLACE_FILE, 0, GBE_NO, GBE_UNKNOWN,

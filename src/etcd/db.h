@@ -31,6 +31,15 @@ typedef enum {
 	GBE_DB_CHECKED_HISTORIES = 1 << 5, /* I2: each row and the one before it of its key */
 } GbeDbChecked;
 
+/* What the newest row of "key" says; of GBE_VERIFY_FULL. */
+typedef struct {
+	gboolean known;	  /* there was no damage, and it is not too large to be looked at */
+	gboolean none;	  /* there is no row */
+	gboolean deleted; /* it is a deletion, or it was, before a compaction took it */
+	guint64 key;	  /* its hash */
+	guint32 value;	  /* CRC-32C */
+} GbeDbNewest;
+
 typedef struct {
 	gboolean present; /* there is a database: a meta page is valid */
 	gboolean unread;  /* beyond what a look may cost: what follows is from before its end */
@@ -39,7 +48,11 @@ typedef struct {
 	gint64 revision;		/* etcd's current one; 0: could not be told */
 	gint64 last_row; /* its revision, which etcdctl calls the snapshot's; 0: there is none */
 	gint64 compact_revision; /* -1: never compacted */
-	guint64 keys;		 /* rows of all buckets: etcdctl's totalKey */
+	gint64 compacting;	 /* a compaction up to there was begun, and not finished; 0: none */
+	GbeDbNewest newest;
+	gboolean
+	    refuses;  /* an alarm, or users: requests may have been refused. Of GBE_VERIFY_FULL */
+	guint64 keys; /* rows of all buckets: etcdctl's totalKey */
 	guint64 rows, live_keys; /* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
 	guint64 total_size;	 /* what etcdctl calls so: up to the high-water mark */
 	guint64 free_pages, page_size;

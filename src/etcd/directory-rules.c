@@ -172,6 +172,10 @@ judge_state(const Judge *judge)
 	const GbeDirectory *directory = judge->directory;
 	g_autofree char *what = NULL;
 
+	if (!directory->wal.has_state && directory->wal.last_entry != 0)
+		add(judge, GBE_FINDING_DAMAGE, "wal-no-state", "member/wal", GBE_NO, GBE_YES,
+		    "it has entries, and nothing says which of them had been agreed on: etcd would "
+		    "never have a leader");
 	if (!directory->wal.has_state || directory->wal.state.commit <= end_of(directory))
 		return;
 	what = g_strdup_printf("entries up to " U64 " had been agreed on, and it ends with " U64,
@@ -241,6 +245,19 @@ judge_db_and_start(const Judge *judge)
 	return false;
 }
 
+/* Each version does something else with such a one: it carries out the whole log again, or ends. */
+static bool
+judge_index(const Judge *judge)
+{
+	const GbeDb *db = &judge->directory->db;
+
+	if (!db->present || db->consistent_index != 0 || db->last_row == 0)
+		return true;
+	add(judge, GBE_FINDING_DAMAGE, "member-db-index", "member/snap/db", GBE_UNKNOWN,
+	    GBE_UNKNOWN, "it has rows, and does not say up to which entry it holds the log");
+	return false;
+}
+
 /* etcd does not look at this one. */
 static void
 judge_db_and_log(const Judge *judge)
@@ -248,6 +265,7 @@ judge_db_and_log(const Judge *judge)
 	const GbeDirectory *directory = judge->directory;
 	guint64 index = directory->db.consistent_index;
 	guint64 end = end_of(directory);
+	g_autofree char *file = gbe_layout_path(judge->member_path, "member/snap/db");
 	g_autofree char *what = NULL;
 
 	if (index > end) {
@@ -267,6 +285,7 @@ judge_db_and_log(const Judge *judge)
 		add(judge, GBE_FINDING_NOTE, "member-commit-behind", "member/wal", GBE_NO, GBE_NO,
 		    "the last state record was not written to its end");
 	}
+	gbe_applied_judge(&directory->applied, file, judge->findings);
 }
 
 static bool
@@ -360,7 +379,7 @@ gbe_directory_judge(GbeDirectory *directory, const char *member_path, GbeFinding
 		return;
 	judge_entries(&judge);
 	judge_state(&judge);
-	if (judge_db_and_start(&judge))
+	if (judge_index(&judge) && judge_db_and_start(&judge))
 		judge_db_and_log(&judge);
 	judge_identity(&judge);
 }

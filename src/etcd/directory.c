@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "etcd/layout.h"
+#include "etcd/wal-walk.h"
 #include "fs/list.h"
 
 /* etcd keeps five. */
@@ -185,6 +186,34 @@ read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 			    error);
 }
 
+/* The log once more, for what the database must have of it. */
+static bool
+read_applied(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
+{
+	GbeDirectory *directory = reading->directory;
+	GbeLook look = gbe_look_begin(reading->seconds);
+	g_autoptr(GError) local = NULL;
+	GbeApplied applied = {0};
+	gbe_autofd int fd = -1;
+
+	if (!directory->db_tells || !directory->db.newest.known || !directory->wal.complete ||
+	    directory->wal.segments->len == 0)
+		return true;
+	gbe_applied_init(&applied, &directory->db);
+	if (!gbe_layout_open_wal(data_fd, reading->member_path, wal_dir_fd, &fd, error))
+		return false;
+	if (gbe_wal_walk(fd, "member/wal", &look, gbe_applied_take, &applied, &local)) {
+		directory->applied = applied;
+		return true;
+	}
+	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	add(reading, GBE_FINDING_UNKNOWN, "wal-unread", "member/wal", local->message);
+	return true;
+}
+
 bool
 gbe_directory_read(int data_fd, const char *member_path, int wal_dir_fd,
 		   const GbeDbOptions *options, GbeDirectory *ret_directory, GbeFindings *findings,
@@ -203,7 +232,8 @@ gbe_directory_read(int data_fd, const char *member_path, int wal_dir_fd,
 
 	if (!read_db(&reading, data_fd, options, error) ||
 	    !read_snapfiles(&reading, data_fd, error) ||
-	    !read_wal(&reading, data_fd, wal_dir_fd, error))
+	    !read_wal(&reading, data_fd, wal_dir_fd, error) ||
+	    !read_applied(&reading, data_fd, wal_dir_fd, error))
 		return false;
 	gbe_directory_judge(&directory, member_path, findings);
 	*ret_directory = directory;

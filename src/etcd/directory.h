@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "etcd/applied.h"
 #include "etcd/db.h"
 #include "etcd/snapfile.h"
 #include "etcd/wal-read.h"
@@ -19,6 +20,7 @@ typedef struct {
 	GbeDb db;
 	gboolean db_tells; /* how far it holds what the log says: it was there to be read */
 	GbeWal wal;
+	GbeApplied applied; /* of GBE_VERIFY_FULL, where database and log are whole; else unknown */
 	GPtrArray *snapfiles;	     /* of GbeSnapfile, newest name first */
 	GArray *databases;	     /* of guint64: of which indices a .snap.db is there */
 	const GbeSnapfile *snapfile; /* that etcd begins with; NULL: none, it begins with the log */

@@ -2,7 +2,9 @@
 #include "etcd-log.h"
 #include "etcd-real.h"
 
+#include "etcd/bbolt.h"
 #include "etcd/directory.h"
+#include "lib/bbolt-file.h"
 #include "lib/samples.h"
 
 #include <sys/socket.h>
@@ -88,6 +90,58 @@ START_TEST(every_sample)
 }
 END_TEST
 
+/* One page that is an older one: the root of the keys as it was when all of them were in it. */
+START_TEST(a_stale_root)
+{
+	static const char *const names[] = {"etcd34-7k5-snapfiles", "etcd35-7k5-snapfiles",
+					    "etcd36-7k5-snapfiles", "etcd36-compact-tombstones"};
+	g_autofree char *file = g_strconcat(names[_i], ".tar.gz", NULL);
+	g_autofree char *archive = sample_path(file);
+	g_autofree char *data = root_path(names[_i]);
+	g_autofree char *path = g_build_filename(data, "member/snap/db", NULL);
+	g_autofree guint8 *page = g_malloc(4096);
+	g_autoptr(GPtrArray) buckets = NULL;
+	g_auto(GbePageSet) reached = {0};
+	g_auto(GbeFindings) findings = {0};
+	g_auto(GbeBbolt) bolt = {0};
+	g_auto(Read) read = {0};
+	guint64 root_id = 0;
+	guint64 leaf;
+	bool usable = false;
+	int fd;
+
+	if (!have_samples("a-stale-root"))
+		return;
+	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	gbe_page_set_init(&reached);
+	gbe_findings_init(&findings);
+	ck_assert(gbe_bbolt_open(fd, "db", NULL, &findings, &bolt, &usable, NULL));
+	ck_assert(gbe_bbolt_buckets(&bolt, &reached, &buckets, NULL));
+	for (guint i = 0; i < buckets->len; i++) {
+		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
+
+		if (g_str_equal(bucket->name, "key"))
+			root_id = bucket->root;
+	}
+	ck_assert_int_eq(pread(fd, page, 4096, (off_t)root_id * 4096), 4096);
+	/* It has branches; the first of each leads to the first leaf. */
+	ck_assert_uint_eq(page[8], FILE_BRANCH);
+	while (page[8] != FILE_LEAF) {
+		memcpy(&leaf, page + 16 + 8, 8);
+		ck_assert_int_eq(pread(fd, page, 4096, (off_t)GUINT64_FROM_LE(leaf) * 4096), 4096);
+	}
+	root_id = GUINT64_TO_LE(root_id);
+	memcpy(page, &root_id, 8);
+	ck_assert_int_eq(pwrite(fd, page, 4096, (off_t)GUINT64_FROM_LE(root_id) * 4096), 4096);
+	(void)close(fd);
+	read_data(data, GBE_VERIFY_FULL, &read);
+	ck_assert_str_eq(read.codes, "member-db-lacks-entries");
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_DAMAGE);
+	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+}
+END_TEST
+
 /* The rules, without files: a log of one segment from the beginning with entries 1 to @last, snapshots at
  * 0 and 50, and a database that holds it up to @index. */
 typedef struct {
@@ -98,6 +152,7 @@ typedef struct {
 	gboolean no_db, no_log, no_state, broken, incomplete, open_end;
 	gboolean no_snapshot; /* but the one at 0 */
 	guint64 db_term;
+	gint64 row; /* the revision of the newest one */
 	const char *codes;
 } Case;
 
@@ -118,6 +173,7 @@ judge(const Case *c, Read *ret)
 	directory->has_db = !c->no_db;
 	directory->db.present = directory->db_tells = !c->no_db;
 	directory->db.consistent_index = c->index;
+	directory->db.last_row = c->row;
 	directory->db.term = c->db_term;
 	if (c->snap_db != 0)
 		g_array_append_val(directory->databases, c->snap_db);
@@ -167,6 +223,12 @@ static const Case cases[] = {
     {.last = 100, .commit = 100, .index = 100, .snap = 60, .codes = "snap-skipped"},
     {.last = 100, .commit = 101, .index = 100, .codes = "wal-commit"},
     {.last = 0, .commit = 0, .index = 0, .no_state = TRUE, .codes = ""},
+    /* Entries, and no leader that ever was. */
+    {.last = 100, .index = 0, .no_state = TRUE, .codes = "wal-no-state"},
+    /* Rows of no entry. */
+    {.last = 100, .commit = 100, .index = 0, .row = 7, .codes = "member-db-index"},
+    {.last = 100, .commit = 100, .index = 0, .row = 7, .snap = 50, .codes = "member-db-index"},
+    {.last = 100, .commit = 100, .index = 1, .row = 7, .codes = ""},
     /* Where the log begins. */
     {.last = 100, .commit = 100, .index = 90, .segment = 40, .codes = "member-no-start"},
     {.last = 100, .commit = 100, .index = 90, .segment = 40, .snap = 50, .codes = ""},
@@ -401,6 +463,7 @@ main(void)
 	tcase_add_checked_fixture(files, root_setup, root_teardown);
 	tcase_set_timeout(files, 120);
 	tcase_add_loop_test(files, every_sample, 0, G_N_ELEMENTS(samples));
+	tcase_add_loop_test(files, a_stale_root, 0, 4);
 	tcase_add_loop_test(files, rules, 0, G_N_ELEMENTS(cases));
 	tcase_add_test(files, severities);
 	tcase_add_test(files, voters);
