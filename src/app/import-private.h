@@ -33,5 +33,8 @@ bool gbe_import_tree_open(GbeImporting *importing, GError **error) GBE_CHECKED;
  * none of etcd's data where it should be. */
 bool gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method,
 		     GError **error) GBE_CHECKED;
+/* Gives what came in to the owner of the data directory in place, who is the one that etcd runs as; without one, to
+ * the program's own user. With ->keep_owners: nothing. */
+bool gbe_import_hand_over(const GbeImporting *importing, int data_fd, GError **error) GBE_CHECKED;
 /* What its name and its version file say of it. */
 void gbe_import_tree_tell(const GbeImporting *importing, int data_fd, GbeManifest *manifest);

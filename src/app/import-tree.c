@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fault.h"
 #include "core/backup-name.h"
@@ -15,8 +16,11 @@
 #include "etcd/member.h"
 #include "fs/clone.h"
 #include "fs/extents.h"
+#include "fs/metadata.h"
 #include "fs/open.h"
 #include "fs/probe.h"
+#include "fs/subvolume.h"
+#include "fs/tree.h"
 
 #define MAX_VERSION_FILE (64 * 1024)
 
@@ -102,7 +106,7 @@ gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method
 {
 	const GbeCloneOptions options = {
 	    .allowed = GBE_METHOD_SNAPSHOT,
-	    .read_only = TRUE,
+	    .read_only = importing->options->keep_owners,
 	    .compare = TRUE,
 	    .cold = GBE_COLD_COPY,
 	    .exclude = gbe_data_exclude,
@@ -119,7 +123,35 @@ gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method
 		return gbe_prefix(error, "copy %s", importing->options->path);
 	*ret_method = result.method;
 	return !GBE_FAULT("import-copied", error) &&
-	       gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, ret_data_fd, error);
+	       gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, ret_data_fd, error) &&
+	       gbe_import_hand_over(importing, *ret_data_fd, error) &&
+	       (result.method != GBE_METHOD_SNAPSHOT ||
+		gbe_subvolume_set_read_only(*ret_data_fd, true, error));
+}
+
+static bool
+hand_over(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	  GError **error)
+{
+	const struct stat *owner = data;
+
+	return gbe_metadata_hand_over_at(dir_fd, name, st, owner->st_uid, owner->st_gid, path,
+					 error);
+}
+
+bool
+gbe_import_hand_over(const GbeImporting *importing, int data_fd, GError **error)
+{
+	const GbeData *present = importing->session->observed->data;
+	struct stat owner = {.st_mode = S_IFDIR | 0700, .st_uid = geteuid(), .st_gid = getegid()};
+
+	if (importing->options->keep_owners)
+		return true;
+	if (present->fd >= 0 && fstat(present->fd, &owner) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", present->path);
+	return gbe_tree_walk(data_fd, NULL, hand_over, &owner, error) &&
+	       gbe_metadata_hand_over_at(importing->partial.fd, GBE_STORE_DATA, &owner,
+					 owner.st_uid, owner.st_gid, "the data", error);
 }
 
 void

@@ -22,7 +22,6 @@
 #include "fs/open.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
-#include "fs/tree.h"
 #include "fs/write.h"
 
 void
@@ -196,33 +195,6 @@ unpack(GbeImporting *importing, GError **error)
 	return ok;
 }
 
-static bool
-give(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
-     GError **error)
-{
-	const struct stat *owner = data;
-
-	return fchownat(dir_fd, name, owner->st_uid, owner->st_gid, AT_SYMLINK_NOFOLLOW) == 0 ||
-	       gbe_throw_errno(error, errno, "give %s to its owner", path);
-}
-
-/* Whose the present data is, who is the one that etcd runs as. */
-static bool
-give_all(const GbeImporting *importing, int data_fd, GError **error)
-{
-	const GbeData *present = importing->session->observed->data;
-	struct stat owner;
-
-	if (present->fd < 0)
-		return true;
-	if (fstat(present->fd, &owner) < 0)
-		return gbe_throw_errno(error, errno, "cannot look at %s", present->path);
-	if (fchown(data_fd, owner.st_uid, owner.st_gid) < 0 ||
-	    fchmod(data_fd, owner.st_mode & 07777) < 0)
-		return gbe_throw_errno(error, errno, "give the data to its owner");
-	return gbe_tree_walk(data_fd, NULL, give, &owner, error);
-}
-
 /* Every page and row of it. *ret_what, newly allocated: what is wrong, or not known; NULL: nothing. */
 static bool
 read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory,
@@ -317,7 +289,7 @@ make_from_file(GbeImporting *importing, GError **error)
 	if (unlinkat(importing->partial.fd, GBE_IMPORT_SNAPSHOT, 0) < 0)
 		return gbe_throw_errno(error, errno, "remove %s", GBE_IMPORT_SNAPSHOT);
 	return gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &data_fd, error) &&
-	       give_all(importing, data_fd, error) &&
+	       gbe_import_hand_over(importing, data_fd, error) &&
 	       prove_restored(importing, data_fd, &directory, error) &&
 	       describe(importing, data_fd, &directory, GBE_METHOD_COPY, error);
 }

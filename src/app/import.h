@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * `import`: a backup from a directory that is a copy of a data directory, or from a snapshot file, plain, in
- * gzip, or alone in a tar, tar.gz or zip. A directory is cloned as it is (1 is left out). For a file etcd's own tool
+ * gzip, or alone in a tar, tar.gz or zip. A directory is cloned (1 is left out) and given to the owner of the data
+ * directory, whoever made it. For a file etcd's own tool
  * restores it (etcdutl beside [etcd] binary, else etcdctl), as a new cluster of one member of [etcd] name and
  * peer-urls, into an entry of the store that becomes a backup when everything in it was proved: what
  * came in, and what came out.
@@ -22,7 +23,9 @@ typedef struct {
 	guint64 timeout;      /* seconds for etcd's tool */
 	gboolean no_checksum; /* a database that was copied will do */
 	gboolean periodic;    /* the clock asked for it; named by its sequence */
-	gboolean etcd_only;   /* although there is more than etcd's data in data-dir */
+	gboolean
+	    keep_owners; /* of a directory: with its owners, setuid bits, capabilities and ACLs */
+	gboolean etcd_only; /* although there is more than etcd's data in data-dir */
 	bool (*progress)(guint64 done, guint64 total, gpointer data); /* as for a save */
 	gpointer progress_data;
 } GbeImport;

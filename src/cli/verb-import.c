@@ -10,7 +10,7 @@
 #define TIMEOUT_SECONDS 300
 #define TIMEOUT_MOST 86400
 
-static gboolean arg_no_checksum, arg_etcd_only;
+static gboolean arg_no_checksum, arg_etcd_only, arg_keep_owners;
 static char *arg_timeout;
 
 const GOptionEntry gbe_options_import[] = {
@@ -18,6 +18,8 @@ const GOptionEntry gbe_options_import[] = {
      "Also a database that was copied, and has none", NULL},
     {"etcd-only", 0, 0, G_OPTION_ARG_NONE, &arg_etcd_only,
      "Although data-dir holds more than this does, which a restore would take away", NULL},
+    {"keep-owners", 0, 0, G_OPTION_ARG_NONE, &arg_keep_owners,
+     "A directory's files keep their owners, setuid bits, capabilities and ACLs", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "How long etcd's tool may take (5min)",
      "DURATION"},
     {NULL},
@@ -52,6 +54,7 @@ gbe_verb_import(GbeCli *cli, char **arguments, GError **error)
 			     .timeout = TIMEOUT_SECONDS,
 			     .no_checksum = arg_no_checksum,
 			     .etcd_only = arg_etcd_only,
+			     .keep_owners = arg_keep_owners,
 			     .progress = gbe_progress_step};
 	bool ok;
 

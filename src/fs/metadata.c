@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/limits.h>
+#include <linux/xattr.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
@@ -141,6 +142,42 @@ gbe_metadata_copy_link_at(int src_dir, const char *src, int dst_dir, const char 
 	if (utimensat(dst_dir, dst, times, AT_SYMLINK_NOFOLLOW) < 0)
 		return gbe_throw_errno(error, errno, "cannot set the times of %s", what);
 	return true;
+}
+
+static bool
+is_privilege(const char *name)
+{
+	return g_str_has_prefix(name, XATTR_SECURITY_PREFIX) ||
+	       g_str_equal(name, XATTR_NAME_POSIX_ACL_ACCESS) ||
+	       g_str_equal(name, XATTR_NAME_POSIX_ACL_DEFAULT);
+}
+
+static bool
+drop_privileges(GbeInodeRef ref, const char *what, GError **error)
+{
+	g_autofree char *path = ref_path(ref);
+	g_autofree char *names = NULL;
+	gsize size = 0;
+
+	if (!list_xattrs(ref, what, &names, &size, error))
+		return false;
+	for (const char *name = names; name < names + size; name += strlen(name) + 1)
+		if (is_privilege(name) && lremovexattr(path, name) < 0 && errno != ENODATA &&
+		    !(errno == EACCES && g_str_equal(name, XATTR_NAME_SELINUX)))
+			return throw_xattr(error, errno, "remove", name, what);
+	return true;
+}
+
+bool
+gbe_metadata_hand_over_at(int dir_fd, const char *name, const struct stat *st, uid_t uid, gid_t gid,
+			  const char *what, GError **error)
+{
+	if (fchownat(dir_fd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return gbe_throw_errno(error, errno, "cannot set the owner of %s", what);
+	if (!drop_privileges((GbeInodeRef){.fd = dir_fd, .name = name}, what, error))
+		return false;
+	return S_ISLNK(st->st_mode) || fchmodat(dir_fd, name, st->st_mode & 0777, 0) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot set the mode of %s", what);
 }
 
 bool

@@ -24,6 +24,11 @@ bool gbe_metadata_copy(int src_fd, int dst_fd, const struct stat *st, const char
 /* The symlinks must be there. */
 bool gbe_metadata_copy_link_at(int src_dir, const char *src, int dst_dir, const char *dst,
 			       const struct stat *st, const char *what, GError **error) GBE_CHECKED;
+/* Gives a file of a tree that nobody else writes to @uid and @gid, with what the bits rwx of its mode say and no more:
+ * no bit of 07000, no security.* attribute (a capability among them), no ACL. SELinux's label stays where the
+ * kernel lets no file be without one. A symlink is not followed. */
+bool gbe_metadata_hand_over_at(int dir_fd, const char *name, const struct stat *st, uid_t uid,
+			       gid_t gid, const char *what, GError **error) GBE_CHECKED;
 /* Takes away what a new directory inherited: ACLs that its children would inherit in turn. */
 bool gbe_metadata_drop_acls(int fd, const char *what, GError **error) GBE_CHECKED;
 /* Gives an empty file or a directory the source's NOCOW flag; both must be on btrfs. */

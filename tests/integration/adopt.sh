@@ -104,6 +104,57 @@ adopt_new_machine() {
 	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
 }
 
+data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
+# privileges DIR: owner, mode and name of each file, and the attributes that give somebody more than the mode says.
+privileges() {
+	(cd "$1" && find . -printf '%U:%G %m %p\n' | sort -k 3 &&
+		find . -print0 | sort -z | xargs -0r getfattr -h -d -m '^(security|system)[.]' --absolute-names)
+}
+
+# A directory that somebody else could write to: what its owners, modes and attributes would give away stays there.
+adopt_owners() {
+	local copy=$COPIES/copy state was kept
+	microshift "$1"
+	state=$(etcd_state)
+	microshift_backup copy
+	stop_etcd
+	chown -R 4711:4711 "$ROOT$TREE"
+	was=$(privileges "$ROOT$TREE")
+	cp /bin/true "$ROOT$copy/tool"
+	ln "$ROOT$copy/tool" "$ROOT$copy/second"
+	ln -s /etc/passwd "$ROOT$copy/link"
+	chown -h -R 4712:4713 "$ROOT$copy"
+	chmod 6755 "$ROOT$copy/tool"
+	chmod 3777 "$ROOT$copy"
+	chmod 2700 "$ROOT$copy/etcd/member/snap"
+	setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 "$ROOT$copy/tool"
+	setfattr -h -n security.note -v more "$ROOT$copy/link"
+	setfattr -n user.note -v kept "$ROOT$copy/certs"
+	setfacl -m u:4714:rwx,m::-,d:u:4714:rwx "$ROOT$copy/etcd"
+	kept=$(privileges "$ROOT$copy")
+	assert_exit 0 gbe import "$copy" given
+	assert_exit 0 gbe import "$copy" kept --keep-owners
+	assert_eq "owners, modes and attributes of the copy" "$(privileges "$(data_of kept)")" "$kept"
+	assert_eq "its own copy" "$(privileges "$ROOT$copy")" "$kept"
+	assert_eq "owners, modes and attributes" \
+		"$(privileges "$(data_of given)" | grep -v '[.]/\(tool\|second\|link\)$')" "$was"
+	assert_eq "the tool" "$(stat -c '%u:%g %a %h' "$(data_of given)/tool")" "4711:4711 755 2"
+	assert_eq "the link" "$(stat -c '%u:%g %N' "$(data_of given)/link" | cut -d ' ' -f 1)" 4711:4711
+	assert_eq "an attribute that gives nothing" \
+		"$(getfattr --absolute-names --only-values -n user.note "$(data_of given)/certs")" kept
+	assert_exit 0 gbe verify --full given kept
+	assert_exit 0 gbe restore given
+	assert_eq "the link's owner" "$(stat -c %u "$ROOT$TREE/link")" 4711
+	start_etcd
+	holds "the copy" "$state"
+	# Without data there is nobody else to give it to.
+	stop_etcd
+	rm -rf "${ROOT:?}$TREE"
+	assert_exit 0 gbe import "$copy" roots
+	assert_eq "owner and mode" "$(stat -c '%u:%g %a' "$(data_of roots)")" "0:0 700"
+	assert_eq "of no one else" "$(find "$(data_of roots)" ! -uid 0)" ""
+}
+
 # refused STATUS DIR WHY: and nothing is left.
 refused() {
 	assert_exit "$1" gbe import "$2" bad
@@ -163,7 +214,7 @@ adopt_full_disk() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back new_machine
+FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back new_machine owners
 FS=${FS:-xfs ext4} play adopt full_disk
 run_case adopt-bad adopt_bad
 suite_end
