@@ -2,8 +2,8 @@
 #include "app/by-hand.h"
 
 #include "app/by-hand-displaced.h"
-#include "app/by-hand-session.h"
-#include "app/keys.h"
+#include "app/by-hand-source.h"
+#include "app/damage.h"
 #include "app/ledger.h"
 #include "app/restore.h"
 #include "app/state.h"
@@ -13,168 +13,6 @@
 #include "sys/events.h"
 
 #include <string.h>
-
-static bool
-no_last_good(const GbeObserved *observed, GError **error)
-{
-	const GPtrArray *backups = observed->facts->backups;
-
-	for (guint i = 0; i < backups->len; i++) {
-		const GbeManifest *backup = backups->pdata[i];
-
-		if (backup->grade == GBE_GRADE_GOOD && backup->voters > 1)
-			return gbe_throw(error, GBE_ERROR_REFUSED,
-					 "backup %s is good, and of a cluster of %u voters: remove "
-					 "this member from the cluster and add it again, or name "
-					 "the backup, with --force",
-					 backup->name, backup->voters);
-	}
-	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-			 "no good backup in %s; `greenboot-etcd list` shows what there is",
-			 observed->store->path);
-}
-
-/* What a request or a restore means now. */
-static bool
-resolve(GbeObserved *observed, const GbeByHandRestore *options, const GbeManifest **ret_source,
-	GError **error)
-{
-	GbeFacts *facts = observed->facts;
-	GbeRequest pending = facts->request;
-	const GbeManifest *source;
-
-	if (options->target == GBE_BY_HAND_NAMED)
-		return gbe_session_find(observed, options->name, ret_source, error);
-	if (options->target == GBE_BY_HAND_UNDO) {
-		if (facts->undo.name == NULL && facts->unread != NULL)
-			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-					 "what the last restore displaced cannot be told: %s",
-					 facts->unread);
-		if (facts->undo.name == NULL)
-			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-					 "nothing to undo: no restore has displaced anything");
-		*ret_source = gbe_facts_backup_of(facts, &facts->undo);
-		if (*ret_source == NULL && gbe_facts_backup(facts, facts->undo.name) != NULL)
-			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-					 "what the last restore displaced was deleted; %s is "
-					 "another backup of that name",
-					 facts->undo.name);
-		return *ret_source != NULL ||
-		       gbe_session_find(observed, facts->undo.name, ret_source, error);
-	}
-	memset(&facts->request, 0, sizeof facts->request);
-	facts->request.kind = GBE_REQUEST_LAST_GOOD;
-	source = gbe_situation_request(facts);
-	facts->request = pending;
-	if (source == NULL)
-		return no_last_good(observed, error);
-	*ret_source = source;
-	return true;
-}
-
-/* What the backup itself is, wherever it goes. */
-static bool
-check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
-	     const GbeByHandRestore *options, GError **error)
-{
-	if (source->consumed)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "backup %s has no data of its own any more: a restore without "
-				 "room took it; restore another one",
-				 source->name);
-	if (options->force)
-		return true;
-	/* An undo takes the data displaced last, even if it was graded bad. */
-	if (source->grade == GBE_GRADE_BAD && options->target != GBE_BY_HAND_UNDO)
-		return gbe_throw(
-		    error, GBE_ERROR_REFUSED,
-		    "backup %s is graded bad (%s): take another one, or --force", source->name,
-		    source->grade_reason != NULL ? source->grade_reason : "no reason recorded");
-	if (source->voters > 1)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "backup %s is of a cluster of %u voters: remove this member from "
-				 "the cluster and add it again, or --force",
-				 source->name, source->voters);
-	if (source->data_dir != NULL && facts->data_dir != NULL &&
-	    !g_str_equal(source->data_dir, facts->data_dir))
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "backup %s is of %s, not of %s: take another one, or --force",
-				 source->name, source->data_dir, facts->data_dir);
-	return gbe_keys_check_backup(app, source, TRUE, error);
-}
-
-/* Where it goes. */
-static bool
-check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView *view,
-	    gboolean force, GError **error)
-{
-	const GbeFacts *facts = observed->facts;
-
-	if (facts->data == GBE_UNKNOWN)
-		return gbe_throw(
-		    error, GBE_ERROR_REFUSED, "what is in %s cannot be read (%s): look at it first",
-		    observed->data->path, facts->data_why != NULL ? facts->data_why : "unknown");
-	if (observed->data->parent_fd < 0)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "the directory that is to hold %s is not there: make it, or mount "
-				 "it",
-				 observed->data->path);
-	if (force)
-		return true;
-	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the booted deployment cannot be told (%s), so nobody would own "
-				 "the data: --force restores all the same",
-				 facts->booted_why != NULL ? facts->booted_why : "unknown");
-	if (live->mount_lost)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s was a mount point and is none now: mount it, or --force to "
-				 "have the data in the bare directory",
-				 observed->data->path);
-	if (view->voters > 1)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the data in %s is a member's of a cluster with more than one "
-				 "voter: remove the member from the cluster and add it again, or "
-				 "--force",
-				 observed->data->path);
-	return true;
-}
-
-/* By the etcd of the deployment that is booted. */
-static bool
-check_usable(const GbeFacts *facts, const GbeManifest *source, gboolean force, GError **error)
-{
-	GbeSituation situation;
-	GbeView view;
-
-	gbe_view_backup(facts, source, &view);
-	gbe_situation_derive(facts, &view, TRUE, &situation);
-	if (situation.usable == GBE_NO && !force)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "backup %s was written for %s %s, and this deployment's is older: "
-				 "boot a deployment that reads it, or --force",
-				 source->name, source->data_version != NULL ? "version" : "etcd",
-				 source->data_version != NULL	      ? source->data_version
-				 : gbe_manifest_needs(source) != NULL ? gbe_manifest_needs(source)
-								      : "(unknown)");
-	return true;
-}
-
-static bool
-check_all(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-	  GError **error)
-{
-	const GbeObserved *observed = session->observed;
-	const GbeFacts *facts = observed->facts;
-	GbeSituation situation;
-	GbeView view;
-
-	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, TRUE, &situation);
-	return check_source(session->app, facts, source, options, error) &&
-	       check_place(observed, &situation, &view, options->force, error) &&
-	       check_usable(facts, source, options->force, error);
-}
 
 static char *
 describe_loss(const GbeFacts *facts, const GbeManifest *source)
@@ -192,10 +30,11 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 
 static bool
 swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-     GbeByHandResult *result, GError **error)
+     gint64 look_usec, GbeByHandResult *result, GError **error)
 {
 	GbeFacts *facts = session->observed->facts;
 	GbeRestoreOptions how = {.rule = "by-hand",
+				 .validated = TRUE,
 				 .force = options->force,
 				 .keep_existing = options->keep_existing};
 	g_autofree char *name = g_strdup(source->name);
@@ -233,7 +72,7 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 				   error != NULL ? (*error)->message : NULL, name);
 		return false;
 	}
-	result->timing.look_usec += session->observed->look_usec;
+	result->timing.look_usec += session->observed->look_usec + look_usec;
 	gbe_session_record(session, "done", "asked for by hand", name);
 	/* Also what lay there without being etcd's data. */
 	if (options->keep_existing != NULL && result->kept == NULL &&
@@ -259,31 +98,77 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 	gbe_event_restored(&fields);
 }
 
+/* True: it is as sound as it looks. Else *ret_again says whether --last-good means another one by now. */
+static bool
+validate(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
+	 gint64 *ret_look_usec, gboolean *ret_again, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	g_autoptr(GError) why = NULL;
+
+	*ret_again = FALSE;
+	if (options->force || gbe_restore_validate(session->app, session->observed->store, source,
+						   ret_look_usec, &local))
+		return true;
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+		*ret_again = options->target == GBE_BY_HAND_LAST_GOOD;
+		if (!gbe_damage_grade(session->app, session->observed, source->name, local->message,
+				      &why))
+			gbe_note("%s", why->message);
+	}
+	if (*ret_again)
+		gbe_complain("%s", local->message);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+/* Nobody's service is stopped for a backup that is not sound. */
+static bool
+choose(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_usec, char **ret_name,
+       GError **error)
+{
+	gboolean again;
+
+	for (;;) {
+		const GbeManifest *source;
+		g_autoptr(GError) local = NULL;
+
+		if (!gbe_source_resolve(session->observed, options, &source, error) ||
+		    !gbe_source_check(session, source, options, error))
+			return false;
+		if (validate(session, source, options, ret_look_usec, &again, &local)) {
+			*ret_name = g_strdup(source->name);
+			return true;
+		}
+		if (!again) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+	}
+}
+
 static bool
 restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
 	GbeByHandResult *result, GError **error)
 {
 	const GbeManifest *source;
-	gboolean open = session->observed->facts->data_open == GBE_YES;
+	g_autofree char *name = NULL;
+	gint64 look_usec = 0;
 
-	if (!resolve(session->observed, options, &source, error) ||
-	    !check_all(session, source, options, error))
-		return false;
 	if (options->keep_existing != NULL &&
 	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
 				       error))
 		return false;
-	/* Nobody's service is stopped for a backup that is not sound. */
-	if ((options->dry_run || (open && options->stop)) && !options->force &&
-	    !gbe_restore_validate(session->app, session->observed->store, source, NULL, error))
-		return false;
-	if (!gbe_session_quiesce(session, how, error))
+	/* Without --stop nothing is stopped, and an etcd that runs is in the way at once. */
+	if ((!options->stop && !gbe_session_quiesce(session, how, error)) ||
+	    !choose(session, options, &look_usec, &name, error) ||
+	    !gbe_session_quiesce(session, how, error))
 		return false;
 	/* What was observed may be another observation by now, and what etcd had open tells more. */
 	gbe_observe_inside(session->observed);
-	if (!resolve(session->observed, options, &source, error) ||
-	    !check_all(session, source, options, error) ||
-	    !swap(session, source, options, result, error))
+	if (!gbe_session_find(session->observed, name, &source, error) ||
+	    !gbe_source_check(session, source, options, error) ||
+	    !swap(session, source, options, look_usec, result, error))
 		return false;
 	result->dry_run = options->dry_run;
 	if (!options->dry_run)
@@ -344,9 +229,8 @@ request(GbeSession *session, const GbeByHandRestore *options, char **ret_name, G
 				 "which run this is cannot be told (%s), so neither when the next "
 				 "one begins",
 				 facts->run_why != NULL ? facts->run_why : "unknown");
-	if (!resolve(session->observed, options, &source, error) ||
-	    !check_source(session->app, facts, source, options, error) ||
-	    !check_usable(facts, source, options->force, error))
+	if (!gbe_source_resolve(session->observed, options, &source, error) ||
+	    !gbe_source_check_itself(session, source, options, error))
 		return false;
 	gbe_view_live(facts, &view);
 	if (view.voters > 1 && !options->force)

@@ -2,6 +2,7 @@
 #include "app/execute.h"
 
 #include "app/backup.h"
+#include "app/damage.h"
 #include "app/ledger.h"
 #include "app/restore.h"
 #include "app/state.h"
@@ -138,36 +139,19 @@ do_backup(Execution *e, const GbeAction *action)
 	return e->outcome != GBE_OUTCOME_HELD;
 }
 
-static void
-grade_bad(Execution *e, const char *name, const char *reason)
-{
-	const GbeManifest *backup = gbe_facts_backup(e->observed->facts, name);
-	g_autoptr(GbeManifest) manifest = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (backup == NULL)
-		return;
-	manifest = gbe_manifest_copy(backup);
-	manifest->grade = GBE_GRADE_BAD;
-	g_free(manifest->grade_reason);
-	manifest->grade_reason = g_strdup(reason);
-	if (gbe_store_write_manifest(e->observed->store, manifest, &error))
-		gbe_state_note_entry(e->app, GBE_LEDGER_GRADED, manifest, reason);
-	else
-		gbe_note("grade of %s: %s", name, error->message);
-}
-
 /* The decision is taken again without it. Only what was seen to be damaged is so at the next start, too. */
 static void
 reject(Execution *e, const char *name, const GError *why)
 {
 	GbeEventFields fields = fields_of(e, NULL);
+	g_autoptr(GError) error = NULL;
 
 	fields.backup = name;
 	fields.reason = why->message;
 	gbe_event_candidate_bad(&fields);
-	if (g_error_matches(why, GBE_ERROR, GBE_ERROR_VERIFY_FAILED))
-		grade_bad(e, name, why->message);
+	if (g_error_matches(why, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) &&
+	    !gbe_damage_grade(e->app, e->observed, name, why->message, &error))
+		gbe_note("%s", error->message);
 	e->rejected = g_strdup(name);
 	e->outcome = GBE_OUTCOME_AGAIN;
 }

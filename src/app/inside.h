@@ -22,8 +22,9 @@ bool gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **e
 /* Of sound ones: what they say is more than what was known before. Raises ->verified, and an unproven grade
  * where only that was missing. */
 void gbe_inside_record(const GbeDirectory *directory, GbeVerifyLevel level, GbeManifest *manifest);
-/* Before a restore: is the backup what its manifest says, and is what that says sound? By verify=full every
- * row and the recorded HashKV. GBE_ERROR_VERIFY_FAILED names what is damaged; a format that is not known
- * passes. @ret_look_usec: how long etcd's files took of it; may be NULL. */
+/* Before a restore: is the backup what its manifest says, and is what that says sound? Every row, digest and
+ * the recorded HashKV, as far as [restore] verify-budget= allows; one that takes longer gets the sanity check,
+ * and the journal says so. GBE_ERROR_VERIFY_FAILED names what is damaged; a format that is not known passes.
+ * @ret_look_usec: how long etcd's files took of it; may be NULL. */
 bool gbe_inside_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		       gint64 *ret_look_usec, GError **error) GBE_CHECKED;

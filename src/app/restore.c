@@ -207,7 +207,6 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 			     .stage_fd = -1,
 			     .tree_fd = -1};
 	gint64 begin = g_get_monotonic_time();
-	g_autoptr(GError) local = NULL;
 
 	if (r.backup == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no backup %s", name);
@@ -216,12 +215,9 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	/* The etcd that gets this data has its WAL elsewhere, and that is not in the backup. */
 	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
 		return false;
-	if (!gbe_restore_validate(app, observed->store, r.backup, &r.timing.look_usec, &local)) {
-		if (!options->force || r.backup->consumed) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
-	}
+	if ((r.backup->consumed || (!options->force && !options->validated)) &&
+	    !gbe_restore_validate(app, observed->store, r.backup, &r.timing.look_usec, error))
+		return false;
 	begin += r.timing.look_usec;
 	r.timing.verify_usec = g_get_monotonic_time() - begin;
 	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);

@@ -34,7 +34,8 @@
 typedef struct {
 	const char *rule;     /* for the intent and the records */
 	gboolean keep_source; /* the backup itself must stay, also where that means no restore */
-	gboolean force;	      /* a backup that does not validate is restored all the same */
+	gboolean validated;   /* by gbe_restore_validate(), under the same lock */
+	gboolean force;	      /* a backup is restored as it is, whether it validates or not */
 	const char *keep_existing; /* where the displaced tree goes in place of the store; NULL */
 } GbeRestoreOptions;
 
@@ -46,8 +47,8 @@ bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
 		     const GbeTakeOver *take_over, guint64 sequence, GbeManifest *displaced,
 		     const GbeRestoreOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;
-/* Is the backup what its manifest says (names, types, sizes; digests where they are recorded and bytes
- * were copied), and are etcd's files in it sound? GBE_ERROR_VERIFY_FAILED: they are not, it is gone, or the
- * disk does not give it; _CANNOT_TELL: this process could not look. @ret_look_usec as of gbe_inside_backup(). */
+/* Is the backup what its manifest says, and are etcd's files in it sound, as gbe_inside_backup() looks?
+ * GBE_ERROR_VERIFY_FAILED: they are not, or it is gone; _CANNOT_TELL: the disk does not give it now, or this process
+ * could not look. @ret_look_usec as of gbe_inside_backup(). */
 bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;

@@ -6,14 +6,11 @@
  */
 #include "core/scrub.h"
 #include "app/configuration.h"
+#include "app/damage.h"
 #include "app/inside.h"
-#include "app/observe.h"
-#include "app/state.h"
-#include "app/status.h"
 #include "app/use-cases.h"
 #include "app/verify.h"
 #include "fs/compare.h"
-#include "fs/open.h"
 #include "sys/events.h"
 
 #define LOCK_WAIT_MS 30000
@@ -21,7 +18,7 @@
 typedef struct {
 	GbeApp *app;
 	GbeObserved *observed;
-	guint rotted;
+	gboolean tell; /* somebody should know */
 } Scrub;
 
 /* Of one backup: what was found, and its list of files with digests. */
@@ -62,140 +59,58 @@ look(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 	       gbe_compare_record(fd, gbe_data_exclude, TRUE, found->listed, error);
 }
 
-/* The manifest as it is now; NULL: it is gone, or another one has its name. */
-static bool
-read_again(Scrub *scrub, const GbeManifest *was, GbeManifest **ret_now, GError **error)
-{
-	GbeStore *store = gbe_store_at(scrub->observed->store, was->name);
-	g_autoptr(GbeManifest) now = NULL;
-	g_autoptr(GError) local = NULL;
-	gbe_autofd int entry_fd = -1;
-
-	if (!gbe_open_dir_at(store->fd, was->name, &entry_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
-	if (!gbe_store_read_manifest(store, entry_fd, was->name, &now, error))
-		return false;
-	if (now->sequence == was->sequence && !now->consumed)
-		*ret_now = g_steal_pointer(&now);
-	return true;
-}
-
 /* What others changed meanwhile stays: a pin, a description, a grade that somebody gave. */
 static void
 merge(GbeManifest *now, Found *found)
 {
 	now->scrubbed = g_get_real_time() / G_USEC_PER_SEC;
-	if (found->damage != NULL) {
-		now->grade = GBE_GRADE_BAD;
-		g_free(now->grade_reason);
-		now->grade_reason = g_strdup(found->damage);
-		return;
-	}
 	g_clear_pointer(&now->files, g_ptr_array_unref);
 	now->files = g_steal_pointer(&found->listed->files);
 	if (gbe_findings_worst(&found->verification->findings) != GBE_FINDING_UNKNOWN)
 		gbe_inside_record(&found->verification->directory, found->verification->level, now);
 }
 
-/* For the MOTD, which shows the last operation where it failed. */
-static void
-tell_person(Scrub *scrub, const GbeManifest *now)
-{
-	GbeLastOperation last = {
-	    .operation = g_strdup("scrub"),
-	    .result = g_strdup("failed"),
-	    .reason = g_strdup_printf("the last good backup has rotted (%s): `greenboot-etcd "
-				      "backup --stop` makes a new one; look at the disk",
-				      now->grade_reason),
-	    .backup = g_strdup(now->name),
-	    .run = g_strdup(scrub->observed->facts->run),
-	    .started = g_get_real_time() / G_USEC_PER_SEC,
-	};
-
-	gbe_state_write_last(scrub->app, &last);
-	gbe_last_operation_clear(&last);
-}
-
-static void
-say_rotted(Scrub *scrub, GbeManifest *was, const GbeManifest *now)
-{
-	const GbeManifest *last = gbe_status_last_good(scrub->observed->facts);
-	GbeEventFields fields = {.action = "scrub",
-				 .backup = now->name,
-				 .deployment = now->deployment.id,
-				 .run = now->run,
-				 .reason = now->grade_reason};
-
-	scrub->rotted++;
-	gbe_event_rotted(&fields);
-	if (last == was)
-		tell_person(scrub, now);
-	was->grade = GBE_GRADE_BAD; /* so that the next one is the last */
-}
-
-/* Under the lock. An operation that was interrupted is for who finishes it: what it has moved is no damage. */
+/* Under the lock. */
 static bool
-note(Scrub *scrub, GbeManifest *was, Found *found, GError **error)
+note(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 {
-	g_autoptr(GbeIntent) intent = NULL;
 	g_autoptr(GbeManifest) now = NULL;
-	gboolean was_bad;
 
-	if (!gbe_state_read_intent(scrub->app, &intent, error))
-		return false;
-	if (intent != NULL)
-		return gbe_throw(error, GBE_ERROR_BUSY, "an interrupted operation comes first");
-	if (!read_again(scrub, was, &now, error))
+	if (!gbe_damage_read_again(scrub->app, scrub->observed, was, &now, error))
 		return false;
 	if (now == NULL)
 		return true;
-	was_bad = now->grade == GBE_GRADE_BAD;
 	merge(now, found);
-	if (!gbe_store_write_manifest(scrub->observed->store, now, error))
-		return false;
-	if (now->grade == GBE_GRADE_BAD && !was_bad)
-		say_rotted(scrub, was, now);
-	return true;
+	return gbe_store_write_manifest(scrub->observed->store, now, error);
 }
 
 static bool
-scrub_one(Scrub *scrub, GbeManifest *was, GError **error)
+scrub_one(Scrub *scrub, const GbeManifest *was, GError **error)
 {
 	g_auto(Found) found = {0};
 	g_autoptr(GError) local = NULL;
 	bool noted;
 
 	if (!look(scrub, was, &found, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		scrub->tell =
+		    scrub->tell || g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE);
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
+		    !gbe_damage_unreadable(scrub->app, scrub->observed, was->name, local->message,
+					   "scrub", error))
 			return false;
-		}
-		/* What btrfs, and any disk that keeps checksums, says of rot. */
-		found.damage = g_strdup(local->message);
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	if (found.damage != NULL) {
+		scrub->tell = TRUE;
+		return gbe_damage_record(scrub->app, scrub->observed, was->name, found.damage,
+					 "scrub", error);
 	}
 	if (!gbe_app_lock(scrub->app, "scrub", LOCK_WAIT_MS, error))
 		return false;
 	noted = note(scrub, was, &found, error);
 	gbe_app_unlock(scrub->app);
 	return noted;
-}
-
-/* status.json and the MOTD, at once. */
-static void
-show(Scrub *scrub)
-{
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_app_lock(scrub->app, "scrub", LOCK_WAIT_MS, &error)) {
-		gbe_note("%s", error->message);
-		return;
-	}
-	gbe_status_write(scrub->app, scrub->observed, NULL);
-	gbe_app_unlock(scrub->app);
 }
 
 int
@@ -217,7 +132,7 @@ gbe_scrub_run(GbeApp *app)
 	scrub.observed = observed;
 	plan = gbe_scrub_plan(observed->facts);
 	for (guint i = 0; i < plan->len; i++) {
-		GbeManifest *backup = g_ptr_array_index(plan, i);
+		const GbeManifest *backup = g_ptr_array_index(plan, i);
 
 		g_clear_error(&error);
 		if (scrub_one(&scrub, backup, &error)) {
@@ -228,7 +143,7 @@ gbe_scrub_run(GbeApp *app)
 		gbe_complain("%s: %s", backup->name, error->message);
 		status = 1;
 	}
-	if (scrub.rotted > 0)
-		show(&scrub);
+	if (scrub.tell)
+		gbe_damage_show(app, observed, "scrub");
 	return status;
 }

@@ -23,8 +23,16 @@ set_id(JsonObject *object, const char *key, gboolean known, guint64 id)
 	gbe_json_set_string(object, key, known ? text : NULL);
 }
 
+const char *
+gbe_verification_advice(const GbeVerification *verification, const GbeFinding *finding)
+{
+	if (verification->advice != NULL && finding->severity == GBE_FINDING_DAMAGE)
+		return verification->advice;
+	return gbe_finding_advice(finding);
+}
+
 static JsonObject *
-finding_to_json(const GbeFinding *finding)
+finding_to_json(const GbeVerification *verification, const GbeFinding *finding)
 {
 	JsonObject *object = json_object_new();
 	g_autofree char *file = g_utf8_make_valid(finding->file, -1);
@@ -38,7 +46,7 @@ finding_to_json(const GbeFinding *finding)
 	gbe_json_set_string(object, "what", what);
 	gbe_json_set_tri(object, "etcd_notices", finding->etcd_notices);
 	gbe_json_set_tri(object, "loses_data", finding->loses_data);
-	gbe_json_set_string(object, "advice", gbe_finding_advice(finding));
+	gbe_json_set_string(object, "advice", gbe_verification_advice(verification, finding));
 	return object;
 }
 
@@ -154,7 +162,8 @@ gbe_verification_to_json(const GbeVerification *verification)
 
 	for (guint i = 0; i < verification->findings.items->len; i++)
 		json_array_add_object_element(
-		    findings, finding_to_json(verification->findings.items->pdata[i]));
+		    findings,
+		    finding_to_json(verification, verification->findings.items->pdata[i]));
 	gbe_json_set_string(object, "kind", gbe_verify_kind_to_string(verification->kind));
 	gbe_json_set_string(object, "name", name);
 	gbe_json_set_string(object, "result", gbe_verification_result(verification));

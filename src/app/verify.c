@@ -17,6 +17,7 @@ gbe_verification_free(GbeVerification *verification)
 	if (verification == NULL)
 		return;
 	g_free(verification->name);
+	g_free(verification->advice);
 	gbe_directory_clear(&verification->directory);
 	gbe_findings_clear(&verification->findings);
 	g_free(verification);
@@ -46,12 +47,30 @@ finish(GbeVerification *verification, GbeVerification **ret_verification)
 static GbeDbOptions
 db_options(GbeApp *app, const GbeVerifyOptions *options)
 {
+	gint64 left = options->deadline - g_get_monotonic_time();
+
 	return (GbeDbOptions){
 	    .level = options->level,
 	    .quick = options->quick,
 	    .progress = gbe_app_progress,
 	    .progress_data = app,
+	    .seconds = options->deadline > 0 ? (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1 : 0,
 	};
+}
+
+/* The reading of a backup's files for their digests. */
+typedef struct {
+	GbeApp *app;
+	gint64 deadline;
+} Digesting;
+
+static bool
+go_on(guint64 bytes, gpointer data)
+{
+	const Digesting *digesting = data;
+
+	return gbe_app_progress(bytes, digesting->app) &&
+	       (digesting->deadline == 0 || g_get_monotonic_time() < digesting->deadline);
 }
 
 /* Where member/ is, and all that is in it. */
@@ -131,6 +150,7 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 {
 	g_autoptr(GbeVerification) verification =
 	    verification_new(GBE_VERIFY_BACKUP, manifest->name, options);
+	Digesting digesting = {app, options->deadline};
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int wal_fd = -1;
 	gbe_autofd int fd = -1;
@@ -149,8 +169,8 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		return true;
 	}
 	if (!gbe_compare_manifest(fd, manifest,
-				  options->digests || options->level == GBE_VERIFY_FULL,
-				  gbe_app_progress, app, &local)) {
+				  options->digests || options->level == GBE_VERIFY_FULL, go_on,
+				  &digesting, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;

@@ -26,6 +26,7 @@ typedef struct {
 	GbeFindings findings;
 	gint64 usec;
 	gint64 look_usec; /* of it: in etcd's files */
+	char *advice; /* of a damaged backup, in place of its findings' own (app/damage.h); NULL */
 } GbeVerification;
 
 void gbe_verification_free(GbeVerification *verification);
@@ -37,6 +38,9 @@ typedef struct {
 	gboolean
 	    digests; /* of a backup, where they are recorded; with GBE_VERIFY_FULL in any case */
 	gboolean summed; /* the checksum behind a snapshot was compared already */
+	/* On g_get_monotonic_time(), for each part; 0: as long as it takes. Beyond it: GBE_ERROR_FAILED, or a
+	 * finding of GBE_FINDING_UNKNOWN. */
+	gint64 deadline;
 } GbeVerifyOptions;
 
 /* Errors are those of looking: not there, not readable, GBE_ERROR_BUSY. What is wrong is a finding. */
@@ -52,6 +56,8 @@ bool gbe_verify_path(GbeApp *app, const char *path, const GbeVerifyOptions *opti
 bool gbe_verify_snapshot(GbeApp *app, int fd, const char *name, const GbeVerifyOptions *options,
 			 GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 
+/* What a person can do about a finding of @verification. Borrowed. */
+const char *gbe_verification_advice(const GbeVerification *verification, const GbeFinding *finding);
 /* What verify --json says of one. */
 JsonObject *gbe_verification_to_json(const GbeVerification *verification);
 const char *gbe_verify_kind_to_string(GbeVerifyKind kind); /* backup data directory snapshot */

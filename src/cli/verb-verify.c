@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* verify: is it sound? The answer is in the exit status, too. */
+#include "app/damage.h"
 #include "app/status.h"
 #include "app/verify.h"
 #include "cli/observe.h"
@@ -93,16 +94,21 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 	}
 	if (names) {
 		g_autoptr(GbeObserved) observed = NULL;
+		bool ok;
 
-		if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error) ||
-		    !verify_store(cli, observed, arguments, options, all, error))
+		if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error))
+			return false;
+		ok = verify_store(cli, observed, arguments, options, all, error);
+		/* Also what was found before one that cannot be read. */
+		gbe_damage_verified(cli->app, observed, all);
+		if (!ok)
 			return false;
 	}
 	return !arg_data || verify_data(cli, options, all, error);
 }
 
 static void
-print_finding(const GbeFinding *finding)
+print_finding(const GbeVerification *verification, const GbeFinding *finding)
 {
 	g_autofree char *text = gbe_finding_to_text(finding);
 	const char *starts = NULL;
@@ -118,7 +124,7 @@ print_finding(const GbeFinding *finding)
 		starts = "etcd would start on it and say nothing";
 	if (starts != NULL)
 		gbe_print("    %s\n", starts);
-	gbe_print("    to do: %s\n", gbe_finding_advice(finding));
+	gbe_print("    to do: %s\n", gbe_verification_advice(verification, finding));
 }
 
 static void
@@ -127,10 +133,12 @@ print_figures(const GbeVerification *verification)
 	const GbeDb *db = &verification->directory.db;
 	const GbeWal *wal = &verification->directory.wal;
 
-	if (db->present && db->revision > 0)
+	if (db->present && db->revision > 0 && db->has_hash)
 		gbe_print("  revision %" G_GINT64_FORMAT ", %" G_GUINT64_FORMAT
 			  " rows in all, snapshot hash %x\n",
 			  db->revision, db->keys, db->snapshot_hash);
+	else if (db->present && db->revision > 0)
+		gbe_print("  revision %" G_GINT64_FORMAT "\n", db->revision);
 	if (db->has_hash_kv)
 		gbe_print("  HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
 			  db->revision);
@@ -155,7 +163,7 @@ print_text(const GbeCli *cli, const GbeVerification *verification)
 		const GbeFinding *finding = items->pdata[i];
 
 		if (finding->severity != GBE_FINDING_NOTE || cli->verbose)
-			print_finding(finding);
+			print_finding(verification, finding);
 	}
 	if (verification->findings.dropped > 0)
 		gbe_print("  and %u more\n", verification->findings.dropped);

@@ -63,6 +63,7 @@ typedef struct {
 		GbeOnMissing on_missing_data;
 		GbeOnUpgradeFromFailed on_upgrade_from_failed;
 		gboolean hand_back;
+		guint64 verify_budget; /* seconds; 0: every backup gets the sanity check alone */
 	} restore;
 	struct {
 		gboolean enabled;

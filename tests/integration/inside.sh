@@ -37,6 +37,7 @@ data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/nu
 ready() {
 	a_green "$1"
 	config backup at-boot=always keep-good=3
+	put_many more 300
 	reboot
 	judge green
 	put before damage
@@ -201,7 +202,8 @@ recorded() { # KIND
 	assert_json .cluster_id "$cluster" show plain
 }
 
-# A bit of a value: nothing of etcd's notices. HashKV does, where it was recorded.
+# A bit of a value: nothing of etcd's notices. HashKV does, where it was recorded and every row is read, as far as
+# verify-budget allows.
 hash_tells() {
 	local at
 
@@ -213,10 +215,45 @@ hash_tells() {
 	grep -obUa "a value that nobody" "$(data_of mine)/member/snap/db" | while IFS=: read -r at _; do
 		printf b | dd of="$(data_of mine)/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
 	done
+	unconfig backup verify
+	config restore verify-budget=1s
+	TRACER=(strace -f -qq -o /dev/null -P "$(data_of mine)/member/snap/db" -e trace=pread64
+		-e inject=pread64:delay_enter=400000)
+	assert_exit 0 gbe restore mine -n
+	TRACER=()
+	assert_match "stderr" "$ERR" "*mine is not read in full within the 1 s of*verify-budget*"
+	config restore verify-budget=0s
+	assert_exit 0 gbe restore mine -n
+	assert_eq "stderr" "$(grep -c budget <<<"$ERR" || true)" 0
+	unconfig restore verify-budget
+	assert_exit 6 gbe restore mine -n
+	assert_json .grade unproven show mine
 	assert_exit 6 gbe restore mine
 	assert_match "stderr" "$ERR" "*HashKV*"
-	unconfig backup verify
-	assert_exit 0 gbe restore mine
+	assert_json .grade bad show mine
+	assert_exit 5 gbe restore mine
+}
+
+# The last good one is damaged in a way that only a full reading sees: it is graded bad, and the next is taken.
+next_last_good() { # KIND
+	local newest older
+
+	ready "$1"
+	machine_on
+	stop_etcd
+	newest=$(json '[.[] | select(.grade == "good")][0].name' list)
+	older=$(json '[.[] | select(.grade == "good")][1].name' list)
+	lose_row "$(data_of "$newest")/member/snap/db"
+	assert_exit 0 gbe verify "$newest"
+	assert_exit 0 gbe --json restore --last-good -n
+	assert_eq "what it would take" "$(jq -r .name <<<"$OUT")" "$older"
+	assert_json .grade good show "$newest"
+	assert_exit 0 gbe --json restore --last-good
+	assert_eq "what it took" "$(jq -r .name <<<"$OUT")" "$older"
+	assert_match "stderr" "$ERR" "*$newest does not validate*"
+	assert_json .grade bad show "$newest"
+	assert_eq "the ledger" \
+		"$(ledger "[.[] | select(.kind == \"graded\" and .backup == \"$newest\")][-1].grade")" bad
 }
 
 suite_begin "$@"
@@ -234,4 +271,5 @@ run_case inside-unknown-format unknown_format xfs
 run_case inside-recorded@ext4 recorded ext4
 run_case inside-recorded@xfs recorded xfs
 run_case inside-hash-tells hash_tells
+run_case inside-next-last-good next_last_good xfs
 suite_end

@@ -118,6 +118,68 @@ backups() {
 	assert_exit 1 gbe verify /var/nothing
 }
 
+motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
+data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
+grade() { json .grade show "$1"; }
+
+# What is damaged in a backup is written down at once, and the advice names another one, while there is one.
+graded() { # KIND
+	local newest older file error
+
+	a_green "$1"
+	config backup at-boot=always keep-good=3 keep-bad=5
+	put_many more 300
+	reboot
+	judge green
+	put before damage
+	reboot
+	judge green
+	stop_etcd
+	newest=$(json '[.[] | select(.grade == "good")][0].name' list)
+	older=$(json '[.[] | select(.grade == "good")][1].name' list)
+	file=$(data_of "$newest" || true)/member/snap/db
+	lose_row "$file"
+	# Who cannot look now has seen no damage.
+	for error in EIO ENOMEM EMFILE; do
+		TRACER=(strace -f -qq -o /dev/null -P "$file" -e trace=pread64 -e "inject=pread64:error=$error")
+		assert_exit 1 gbe verify --full "$newest"
+		TRACER=()
+		assert_eq "grade after $error" "$(grade "$newest")" good
+	done
+	assert_exit 0 gbe verify "$newest"
+	assert_eq "grade" "$(grade "$newest")" good
+	assert_exit 6 gbe verify --full "$newest"
+	assert_match "advice" "$OUT" "*to do:*greenboot-etcd restore $older*"
+	assert_eq "what names the damaged one" "$(grep -c -e "to do:.*$newest" -e --last-good <<<"$OUT" || true)" 0
+	assert_eq "grade" "$(grade "$newest")" bad
+	assert_match "reason" "$(json .grade_reason show "$newest")" "member/snap/db*"
+	assert_eq "the ledger" \
+		"$(ledger "[.[] | select(.kind == \"graded\" and .backup == \"$newest\")][-1].grade")" bad
+	assert_match "motd" "$(motd)" "*verify of $newest failed: the last good backup has rotted*"
+	assert_json .last_good.name "$older" status
+	assert_eq "status.json" "$(jq -r .status.last_good.name "$ROOT/run/greenboot-etcd/status.json")" "$older"
+	assert_exit 0 gbe --json restore --last-good
+	assert_eq "what was restored" "$(jq -r .name <<<"$OUT")" "$older"
+	assert_exit 0 gbe mark bad "$(jq -r .displaced <<<"$OUT")"
+	lose_row "$(data_of "$older")/member/snap/db"
+	verdict damaged 6 --full "$older"
+	assert_match "advice" "$(jq -r '.verified[0].findings[0].advice' <<<"$OUT")" "*there is no good backup*"
+	assert_eq "grade" "$(grade "$older")" bad
+	assert_exit 1 gbe restore --last-good
+}
+
+# Only what was read is printed.
+text() {
+	a_green xfs
+	put_many more 1000
+	stop_etcd
+	assert_exit 0 gbe verify --data
+	assert_eq "default" "$(grep -c -e 'rows in all' -e 'snapshot hash' <<<"$OUT" || true)" 0
+	assert_match "default" "$OUT" "*  revision [1-9]*"
+	assert_exit 0 gbe verify --data --full
+	assert_match "full" "$OUT" "*revision [1-9]*, 10[0-9][0-9] rows in all, snapshot hash [1-9a-f]*"
+}
+
 suite_begin "$@"
 for how in stop kill cut; do
 	run_case "verify-$how@xfs" ends xfs "$how"
@@ -125,4 +187,8 @@ done
 run_case "verify-cut@ext4" ends ext4 cut
 run_case verify-hashes hashes
 run_case verify-backups backups
+for kind in xfs btrfs-subvol; do
+	run_case "verify-graded@$kind" graded "$kind"
+done
+run_case verify-text text
 suite_end

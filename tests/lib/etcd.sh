@@ -244,3 +244,28 @@ etcd_state() {
 		"$(jq -c '[.kvs // [] | .[] | [.key, .value, .create_revision, .mod_revision]]' \
 			<<<"$all" | sha256sum | cut -c1-16)"
 }
+
+# lose_row DB: a row of the bucket "key" less, in each page but the last: only who reads every row sees it.
+lose_row() {
+	btrfs property set -f -ts "${1%/member/snap/db}" ro false 2>/dev/null || true
+	python3 - "$1" <<'PYTHON'
+import struct, sys
+with open(sys.argv[1], "r+b") as db:
+    data = bytearray(db.read())
+    pages = []
+    for page in range(2, len(data) // 4096):
+        at = page * 4096
+        ident, flags, count, overflow = struct.unpack_from("<QHHI", data, at)
+        if ident != page or flags != 2 or count < 3:
+            continue
+        pos, ksize = struct.unpack_from("<II", data, at + 16 + 4)
+        key = data[at + 16 + pos:at + 16 + pos + ksize]
+        if ksize == 17 and key[8:9] == b"_":
+            pages.append((bytes(key), at, count))
+    last = max(pages)[0]
+    for key, at, count in pages:
+        if key != last:
+            db.seek(at + 10)
+            db.write(struct.pack("<H", count - 1))
+PYTHON
+}

@@ -78,6 +78,7 @@ START_TEST(every_key_and_its_default)
 	    {"restore.on-missing-data", "fresh"},
 	    {"restore.on-upgrade-from-failed", "last-good"},
 	    {"restore.hand-back", "yes"},
+	    {"restore.verify-budget", "60s"},
 	    {"defrag.enabled", "yes"},
 	    {"defrag.min-size", "100MB"},
 	    {"defrag.max-fragmentation", "45%"},
@@ -137,6 +138,7 @@ START_TEST(defaults_in_the_struct)
 	ck_assert_int_eq(config->restore.on_rollback, GBE_ROLLBACK_RESTORE);
 	ck_assert_uint_eq(config->restore.trial_limit, 3600);
 	ck_assert(config->restore.retry_trial && config->restore.hand_back);
+	ck_assert_uint_eq(config->restore.verify_budget, 60);
 	ck_assert_int_eq(config->restore.on_missing_data, GBE_MISSING_FRESH);
 	ck_assert_uint_eq(config->defrag.min_size, 100000000);
 	ck_assert_uint_eq(config->run.quota_backend_bytes, G_GUINT64_CONSTANT(2147483648));
