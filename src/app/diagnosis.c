@@ -3,6 +3,7 @@
 
 #include "core/record.h"
 #include "core/redact.h"
+#include "core/shown.h"
 #include "fs/archive.h"
 #include "fs/open.h"
 #include "fs/write.h"
@@ -47,8 +48,8 @@ gbe_diagnosis_free(GbeDiagnosis *diagnosis)
 static char *
 clean(const char *text)
 {
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	g_autofree char *redacted = gbe_redact(valid);
+	g_autofree char *shown = gbe_shown_text(text);
+	g_autofree char *redacted = gbe_redact(shown);
 
 	if (strlen(redacted) <= STRING_MAX)
 		return g_steal_pointer(&redacted);
@@ -57,68 +58,10 @@ clean(const char *text)
 }
 
 /* What a person wrote is for the person's own eyes. */
-static gboolean
-is_personal(const char *key)
+static char *
+clean_member(const char *key, const char *text)
 {
-	return g_str_equal(key, "description");
-}
-
-static JsonNode *copy_clean(JsonNode *node);
-
-static void
-copy_member(JsonObject *object, const char *key, JsonNode *node, gpointer data)
-{
-	JsonObject *to = data;
-	g_autofree char *clean_key = clean(key);
-
-	if (is_personal(key) && !JSON_NODE_HOLDS_NULL(node))
-		json_object_set_string_member(to, clean_key, GBE_REDACTED);
-	else
-		json_object_set_member(to, clean_key, copy_clean(node));
-}
-
-static void
-copy_element(JsonArray *array, guint i, JsonNode *node, gpointer data)
-{
-	json_array_add_element(data, copy_clean(node));
-}
-
-/* As deep as the objects that the program makes. */
-static JsonNode *
-copy_clean(JsonNode *node)
-{
-	JsonNode *copy = json_node_new(JSON_NODE_TYPE(node));
-
-	switch (JSON_NODE_TYPE(node)) {
-	case JSON_NODE_OBJECT: {
-		JsonObject *object = json_object_new();
-
-		json_object_foreach_member(json_node_get_object(node), copy_member, object);
-		json_node_take_object(copy, object);
-		break;
-	}
-	case JSON_NODE_ARRAY: {
-		JsonArray *array = json_array_new();
-
-		json_array_foreach_element(json_node_get_array(node), copy_element, array);
-		json_node_take_array(copy, array);
-		break;
-	}
-	case JSON_NODE_VALUE:
-		if (json_node_get_value_type(node) == G_TYPE_STRING) {
-			g_autofree char *text = clean(json_node_get_string(node));
-
-			json_node_set_string(copy, text);
-		} else {
-			json_node_free(copy);
-			copy = json_node_copy(node);
-		}
-		break;
-	case JSON_NODE_NULL:
-	default:
-		break;
-	}
-	return copy;
+	return g_strcmp0(key, "description") == 0 ? g_strdup(GBE_REDACTED) : clean(text);
 }
 
 static char *
@@ -140,7 +83,7 @@ gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, 
 {
 	GbeDiagnosisPart *part = g_new0(GbeDiagnosisPart, 1);
 	g_autoptr(JsonNode) node =
-	    content != NULL ? copy_clean(content) : json_node_new(JSON_NODE_NULL);
+	    content != NULL ? gbe_shown_node(content, clean_member) : json_node_new(JSON_NODE_NULL);
 
 	if (content != NULL)
 		json_node_unref(content);

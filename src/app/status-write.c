@@ -5,6 +5,7 @@
 #include "app/state.h"
 #include "app/status.h"
 #include "core/record.h"
+#include "core/shown.h"
 #include "core/situation.h"
 #include "fs/open.h"
 #include "fs/write.h"
@@ -13,6 +14,22 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+static void add_line(GString *motd, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void
+add_line(GString *motd, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	g_autofree char *line = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	line = gbe_shown_line(text);
+	g_string_append_printf(motd, "greenboot-etcd: %s\n", line);
+}
 
 static void
 motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation *last)
@@ -24,24 +41,21 @@ motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation
 		return;
 	if (last->result != NULL && !g_str_equal(last->result, "done") &&
 	    !g_str_equal(last->result, "held")) {
-		g_string_append_printf(text, "greenboot-etcd: %s of %s %s: %s\n", last->operation,
-				       last->backup != NULL ? last->backup : "the data",
-				       last->result, reason);
+		add_line(text, "%s of %s %s: %s", last->operation,
+			 last->backup != NULL ? last->backup : "the data", last->result, reason);
 	} else if (by_rule && g_strcmp0(last->run, facts->run) == 0) {
 		/* Done, but a person may want it otherwise. */
 		if (g_str_equal(last->operation, "restore"))
-			g_string_append_printf(
-			    text,
-			    "greenboot-etcd: etcd's data was replaced by backup %s at this boot "
-			    "(%s)%s\n",
-			    last->backup != NULL ? last->backup : "?", reason,
-			    facts->undo.name != NULL
-				? "; `greenboot-etcd undo --stop` puts back what was there"
-				: "");
+			add_line(text,
+				 "etcd's data was replaced by backup %s at this boot "
+				 "(%s)%s",
+				 last->backup != NULL ? last->backup : "?", reason,
+				 facts->undo.name != NULL
+				     ? "; `greenboot-etcd undo --stop` puts back what was there"
+				     : "");
 		else if (g_str_equal(last->operation, "fresh"))
-			g_string_append_printf(
-			    text, "greenboot-etcd: there was no etcd data at this boot; "
-				  "`greenboot-etcd list` shows what can be restored\n");
+			add_line(text, "there was no etcd data at this boot; "
+				       "`greenboot-etcd list` shows what can be restored");
 	}
 }
 
@@ -59,8 +73,8 @@ motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperat
 		reason = gbe_json_string(done, "reason", reason);
 	}
 	if (held)
-		g_string_append_printf(text, "greenboot-etcd: etcd is held back: %s\n",
-				       reason != NULL ? reason : "no reason recorded");
+		add_line(text, "etcd is held back: %s",
+			 reason != NULL ? reason : "no reason recorded");
 }
 
 /* Just looked at, or what this run's own check said. */
@@ -80,17 +94,16 @@ motd_health(GString *text, const GbeFacts *facts, const GbeHealthLook *look)
 		reason = run->reason;
 	}
 	if (health == GBE_HEALTH_UNHEALTHY || health == GBE_HEALTH_CANNOT_TELL)
-		g_string_append_printf(text, "greenboot-etcd: %s: %s\n",
-				       health == GBE_HEALTH_UNHEALTHY
-					   ? "etcd is not healthy"
-					   : "etcd's health cannot be told",
-				       reason != NULL ? reason : "no reason recorded");
+		add_line(text, "%s: %s",
+			 health == GBE_HEALTH_UNHEALTHY ? "etcd is not healthy"
+							: "etcd's health cannot be told",
+			 reason != NULL ? reason : "no reason recorded");
 	for (guint i = 0; look != NULL && i < GBE_N_CHECKS; i++) {
 		const GbeCheck *check = &look->report->steps[i];
 
 		if (check->result == GBE_CHECK_WARNING)
-			g_string_append_printf(text, "greenboot-etcd: %s: %s\n",
-					       gbe_check_to_string((GbeCheckKind)i), check->detail);
+			add_line(text, "%s: %s", gbe_check_to_string((GbeCheckKind)i),
+				 check->detail);
 	}
 }
 
@@ -111,8 +124,7 @@ motd_preflight(GString *text, GbeApp *app)
 		JsonNode *node = json_array_get_element(problems, i);
 
 		if (json_node_get_value_type(node) == G_TYPE_STRING)
-			g_string_append_printf(text, "greenboot-etcd: next update: %s\n",
-					       json_node_get_string(node));
+			add_line(text, "next update: %s", json_node_get_string(node));
 	}
 }
 
@@ -127,11 +139,10 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *l
 	motd_health(text, facts, look);
 	motd_last_operation(text, facts, &facts->last);
 	if (facts->store == GBE_NO)
-		g_string_append_printf(
-		    text, "greenboot-etcd: the store of backups %s is not there: mount it\n",
-		    facts->store_path != NULL ? facts->store_path : "");
+		add_line(text, "the store of backups %s is not there: mount it",
+			 facts->store_path != NULL ? facts->store_path : "");
 	if (periodic != NULL)
-		g_string_append_printf(text, "greenboot-etcd: %s\n", periodic);
+		add_line(text, "%s", periodic);
 	motd_preflight(text, app);
 	return g_string_free(text, FALSE);
 }
@@ -154,13 +165,29 @@ write_in_root(GbeApp *app, const char *path, const char *text, GError **error)
 	return true;
 }
 
+static char *
+shown_member(const char *key, const char *text)
+{
+	return gbe_shown_text(text);
+}
+
+/* Others than root read it, and no key of it is a secret. */
+static bool
+write_json(GbeApp *app, JsonObject *whole, GError **error)
+{
+	g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), whole);
+	g_autoptr(JsonNode) shown = gbe_shown_node(node, shown_member);
+	g_autofree char *text = gbe_json_print_object(json_node_get_object(shown));
+
+	return write_in_root(app, GBE_STATUS_FILE, text, error);
+}
+
 void
 gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	g_autoptr(JsonObject) whole = json_object_new();
 	GbeObserveOptions options = {0};
 	g_autofree char *motd = NULL;
-	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (!gbe_observe_again(app, &options, observed, &error)) {
@@ -175,7 +202,6 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	json_object_set_int_member(whole, "schema", GBE_SCHEMA);
 	json_object_set_array_member(whole, "list", gbe_status_list(observed, FALSE));
 	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, look));
-	text = gbe_json_print_object(whole);
-	if (!write_in_root(app, GBE_STATUS_FILE, text, &error))
+	if (!write_json(app, whole, &error))
 		g_debug("status.json: %s", error->message);
 }

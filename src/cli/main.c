@@ -3,6 +3,7 @@
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "core/shown.h"
 #include "sys/events.h"
 
 #include <locale.h>
@@ -33,9 +34,8 @@ static const GOptionEntry options_rest[] = {
 static void
 complain(const char *message)
 {
-	g_autofree char *line = gbe_text_harmless(message);
+	g_autofree char *line = gbe_shown_line(message);
 
-	(void)g_strdelimit(line, "\r\n\t", ' ');
 	(void)fprintf(stderr, "greenboot-etcd: %s\n", line);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "core/record.h"
+#include "core/shown.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,12 +16,14 @@ print_node(JsonNode *node)
 {
 	g_autoptr(JsonGenerator) generator = json_generator_new();
 	g_autofree char *text = NULL;
+	g_autofree char *shown = NULL;
 
 	json_generator_set_pretty(generator, TRUE);
 	json_generator_set_indent(generator, 2);
 	json_generator_set_root(generator, node);
 	text = json_generator_to_data(generator, NULL);
-	gbe_print("%s\n", text);
+	shown = gbe_shown_json(text);
+	gbe_print("%s\n", shown);
 }
 
 void
@@ -39,27 +42,10 @@ gbe_print_array(JsonArray *array)
 	print_node(node);
 }
 
-char *
-gbe_text_harmless(const char *text)
-{
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	GString *clean = g_string_new(NULL);
-
-	for (const char *p = valid; *p != '\0'; p = g_utf8_next_char(p)) {
-		gunichar c = g_utf8_get_char(p);
-
-		if (c == '\n' || c == '\t' || !g_unichar_iscntrl(c))
-			g_string_append_unichar(clean, c);
-		else
-			g_string_append_c(clean, '?');
-	}
-	return g_string_free(clean, FALSE);
-}
-
 static void
 put(const char *text)
 {
-	g_autofree char *clean = gbe_text_harmless(text);
+	g_autofree char *clean = gbe_shown_text(text);
 
 	/* The stream remembers a failure; gbe_print_done() asks it. */
 	(void)fputs(clean, stdout);

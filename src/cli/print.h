@@ -33,9 +33,5 @@ const char *gbe_text_tri(JsonObject *object, const char *key);
 /* -1 for null. */
 gint64 gbe_json_known(JsonObject *object, const char *key);
 
-/* Names and reasons come from files, and a terminal must not obey them: valid UTF-8 without control
- * characters but newline and tab. Newly allocated. */
-char *gbe_text_harmless(const char *text);
-
 /* Flushes; GBE_ERROR_FAILED where anything could not be written. */
 bool gbe_print_done(GError **error) GBE_CHECKED;

@@ -4,6 +4,7 @@
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/record.h"
+#include "core/shown.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -93,7 +94,7 @@ print_event(JsonObject *event, gboolean terminal)
 {
 	const char *full = gbe_json_string(event, "text", "");
 	g_autofree char *text = terminal ? shorten(full) : g_strdup(full);
-	g_autofree char *harmless = gbe_text_harmless(text);
+	g_autofree char *harmless = gbe_shown_text(text);
 	g_autofree char *when = gbe_text_time(gbe_json_known(event, "time"));
 
 	for (char *at = harmless; *at != '\0'; at++)

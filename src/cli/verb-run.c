@@ -6,6 +6,7 @@
 #include "cli/verb.h"
 #include "core/member-unit.h"
 #include "core/record.h"
+#include "core/shown.h"
 #include "core/unit-name.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ to_array(char *const *texts, guint count)
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; i < count; i++) {
-		g_autofree char *text = gbe_text_harmless(texts[i]);
+		g_autofree char *text = gbe_shown_text(texts[i]);
 
 		json_array_add_string_element(array, text);
 	}
@@ -74,7 +75,7 @@ static void
 print_lines(const GPtrArray *lines, const char *prefix)
 {
 	for (guint i = 0; lines != NULL && i < lines->len; i++) {
-		g_autofree char *line = gbe_text_harmless(lines->pdata[i]);
+		g_autofree char *line = gbe_shown_text(lines->pdata[i]);
 
 		(void)g_strdelimit(line, "\r\n", ' ');
 		(void)fprintf(stderr, "%s%s\n", prefix, line);

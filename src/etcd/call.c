@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/call.h"
 
+#include "core/shown.h"
+
 void
 gbe_call_failure_clear(GbeCallFailure *failure)
 {
@@ -12,19 +14,14 @@ bool
 gbe_call_fail(GbeCallFailure *failure, GbeReach reach, const char *format, ...)
 {
 	g_autofree char *text = NULL;
-	char *why;
 	va_list args;
 
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
 	/* Part of it may be the server's: one line of valid text, whatever it sent. */
-	why = g_utf8_make_valid(text, -1);
-	for (char *at = why; *at != '\0'; at++)
-		if (g_ascii_iscntrl(*at))
-			*at = ' ';
 	gbe_call_failure_clear(failure);
 	failure->reach = reach;
-	failure->why = g_strchomp(why);
+	failure->why = g_strchomp(gbe_shown_line(text));
 	return false;
 }

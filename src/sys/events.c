@@ -7,6 +7,7 @@
 #include <syslog.h>
 
 #include "core/deployment.h"
+#include "core/shown.h"
 #include "sys/journal.h"
 
 #define PROJECT "greenboot-etcd"
@@ -124,28 +125,10 @@ identifier(void)
 					: g_strdup_printf(PROJECT "-%s", settings.program);
 }
 
-/* What steers no terminal, whatever is in it: U+0080 to U+009F do that as well as ESC. A line ends in a
- * field of the journal only, which knows where the field does. */
-static char *
-harmless(const char *text, bool lines)
-{
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	GString *line = g_string_sized_new(strlen(valid) + 1);
-
-	for (const char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
-		gunichar c = g_utf8_get_char(at);
-
-		if (g_unichar_iscntrl(c) && !(lines && c == '\n'))
-			c = ' ';
-		g_string_append_unichar(line, c);
-	}
-	return g_string_free(line, FALSE);
-}
-
 static void
 write_line(const char *text)
 {
-	g_autofree char *line = harmless(text, false);
+	g_autofree char *line = gbe_shown_line(text);
 	g_autofree char *name = identifier();
 
 	if (settings.prefix >= 0)
@@ -202,7 +185,7 @@ priority_of(Event event, const GbeEventFields *fields)
 static void
 add_field(GPtrArray *lines, const char *key, const char *value)
 {
-	g_autofree char *line = value != NULL ? harmless(value, true) : NULL;
+	g_autofree char *line = value != NULL ? gbe_shown_text(value) : NULL;
 
 	if (line != NULL)
 		g_ptr_array_add(lines, g_strdup_printf("%s=%s", key, line));

@@ -37,37 +37,6 @@ START_TEST(exit_statuses)
 }
 END_TEST
 
-START_TEST(harmless_text)
-{
-	static const struct {
-		const char *raw, *shown;
-	} cases[] = {
-	    {"", ""},
-	    {"plain", "plain"},
-	    {"two\nlines\tand a tab", "two\nlines\tand a tab"},
-	    {"Größe", "Größe"},
-	    {"\033[31mred\a", "?[31mred?"},
-	    {"\x7f", "?"},
-	    {"\xc2\x9b"
-	     "31m",
-	     "?31m"}, /* the 8-bit CSI */
-	    {"a\rb", "a?b"},
-	};
-
-	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *shown = gbe_text_harmless(cases[i].raw);
-
-		ck_assert_str_eq(shown, cases[i].shown);
-	}
-	{
-		g_autofree char *shown = gbe_text_harmless("half \xc3");
-
-		ck_assert(g_utf8_validate(shown, -1, NULL));
-		ck_assert(g_str_has_prefix(shown, "half "));
-	}
-}
-END_TEST
-
 START_TEST(json_reading)
 {
 	g_autoptr(JsonObject) object = json_object_new();
@@ -184,7 +153,6 @@ main(void)
 	TCase *tcase = tcase_create("print");
 
 	tcase_add_test(tcase, exit_statuses);
-	tcase_add_test(tcase, harmless_text);
 	tcase_add_test(tcase, json_reading);
 	tcase_add_test(tcase, times);
 	tcase_add_test(tcase, tables);
