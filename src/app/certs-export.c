@@ -5,6 +5,7 @@
 
 #include "app/certs.h"
 #include "app/endpoint.h"
+#include "core/redact.h"
 #include "etcd/certificate.h"
 #include "fs/archive.h"
 #include "fs/open.h"
@@ -85,6 +86,7 @@ static void
 describe(Packing *packing, const char *endpoint)
 {
 	g_autofree char *quoted = g_shell_quote(endpoint);
+	g_autofree char *shown = gbe_redact_endpoint(endpoint);
 
 	g_string_append_printf(packing->environment,
 			       "export ETCDCTL_API=3\nexport ETCDCTL_ENDPOINTS=%s\n", quoted);
@@ -92,7 +94,7 @@ describe(Packing *packing, const char *endpoint)
 			       "What a client of etcd at %s needs, packed by `greenboot-etcd certs "
 			       "export`.\nWho has the key can do what this client can: keep it as "
 			       "you keep a password.\n\n",
-			       endpoint);
+			       shown);
 	for (guint i = 0; i < N_FILES; i++) {
 		if (packing->bytes[i] == NULL)
 			continue;

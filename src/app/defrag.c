@@ -69,9 +69,9 @@ throw_call(const GbeLiveEtcd *live, const GbeDefrag *options, const GbeCallFailu
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "etcd at %s has not answered within %" G_GUINT64_FORMAT
 				 " s, and may be at it still: %s",
-				 live->look->at.endpoint.endpoint, options->timeout, failure->why);
+				 live->look->at.endpoint.shown, options->timeout, failure->why);
 	return gbe_throw(error, GBE_ERROR_FAILED, "etcd at %s was not defragmented: %s",
-			 live->look->at.endpoint.endpoint, failure->why);
+			 live->look->at.endpoint.shown, failure->why);
 }
 
 static bool
@@ -150,7 +150,7 @@ gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, G
 	if (!gbe_live_etcd_open(app, "defrag", &live, error))
 		return false;
 	result.stall_usec = -1;
-	result.endpoint = g_strdup(live.look->at.endpoint.endpoint);
+	result.endpoint = g_strdup(live.look->at.endpoint.shown);
 	if (!run(&live, options, &result, error))
 		return false;
 	*ret_result = result;

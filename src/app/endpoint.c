@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/endpoint.h"
 
+#include "core/redact.h"
+
 void
 gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
 {
@@ -13,7 +15,9 @@ gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
 			endpoint.paths[i] = app->below_root
 						? g_build_filename(app->root_path, paths[i], NULL)
 						: g_strdup(paths[i]);
+	endpoint.shown = gbe_redact_endpoint(config->etcd.endpoint);
 	endpoint.endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
+					  .shown = endpoint.shown,
 					  .cacert = endpoint.paths[0],
 					  .cert = endpoint.paths[1],
 					  .key = endpoint.paths[2]};
@@ -25,5 +29,6 @@ gbe_app_endpoint_clear(GbeAppEndpoint *endpoint)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(endpoint->paths); i++)
 		g_clear_pointer(&endpoint->paths[i], g_free);
+	g_clear_pointer(&endpoint->shown, g_free);
 	endpoint->endpoint = (GbeEndpoint){0};
 }

@@ -7,6 +7,7 @@
 
 typedef struct {
 	GbeEndpoint endpoint; /* borrows from here and from the configuration */
+	char *shown;
 	char *paths[3];
 } GbeAppEndpoint;
 

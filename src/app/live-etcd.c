@@ -183,7 +183,7 @@ check_others(GbeLiveEtcd *live, GError **error)
 	if (gbe_gauge_defragments(endpoint, soon) != GBE_YES)
 		return true;
 	return gbe_throw(error, GBE_ERROR_BUSY, "etcd at %s is being defragmented already",
-			 endpoint->endpoint);
+			 endpoint->shown);
 }
 
 bool

@@ -63,13 +63,13 @@ receive(const GbeEndpoint *endpoint, gint64 deadline, Stream *stream, GError **e
 	if (gbe_client_open(endpoint, &client, &failure) &&
 	    gbe_client_snapshot(client, deadline, IDLE_SECONDS, take, stream, &failure))
 		return gbe_snapshot_sum_check(&stream->sum, error) ||
-		       gbe_prefix(error, "what etcd at %s sent", endpoint->endpoint);
+		       gbe_prefix(error, "what etcd at %s sent", endpoint->shown);
 	if (stream->error != NULL) {
 		g_propagate_error(error, g_steal_pointer(&stream->error));
 		return false;
 	}
 	return gbe_throw(error, GBE_ERROR_FAILED, "no snapshot from etcd at %s: %s",
-			 endpoint->endpoint, failure.why);
+			 endpoint->shown, failure.why);
 }
 
 static bool
@@ -82,7 +82,7 @@ check_defragmentation(const GbeEndpoint *endpoint, gint64 deadline, GError **err
 	return gbe_throw(error, GBE_ERROR_BUSY,
 			 "etcd at %s is being defragmented, and a snapshot at the same time would "
 			 "stop every write: try again when that is over",
-			 endpoint->endpoint);
+			 endpoint->shown);
 }
 
 static bool

@@ -29,7 +29,7 @@ static bool
 unanswered(const Question *question, GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_FAILED, "no answer from etcd at %s: %s",
-			 question->at.endpoint.endpoint, question->failure.why);
+			 question->at.endpoint.shown, question->failure.why);
 }
 
 static bool
@@ -229,9 +229,9 @@ gbe_verb_endpoint(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_client_status(question.client, question.deadline, &status, &question.failure))
 		return unanswered(&question, error);
 	if (cli->json)
-		print_status_json(question.at.endpoint.endpoint, &status);
+		print_status_json(question.at.endpoint.shown, &status);
 	else
-		print_status(question.at.endpoint.endpoint, &status);
+		print_status(question.at.endpoint.shown, &status);
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return true;
 }

@@ -39,7 +39,7 @@ bool gbe_config_group_known(const char *group);
 /* GBE_ERROR_INVALID_CONFIG with what is wrong and what is allowed, without file, line and key. */
 bool gbe_config_key_set(const GbeConfigKey *key, GbeConfig *config, const char *text,
 			GError **error) GBE_CHECKED;
-/* A text that sets the value it has now. Newly allocated. */
+/* A text that sets the value it has now, but for a password in an address. Newly allocated. */
 char *gbe_config_key_get(const GbeConfigKey *key, const GbeConfig *config);
 
 /* Exact, in the largest unit that is: "5min", "100MB", "2GiB". Newly allocated. */

@@ -2,6 +2,8 @@
 /* One value of the configuration, to and from text. */
 #include "core/config-keys.h"
 
+#include "core/redact.h"
+
 #include <string.h>
 
 #define NUMBER_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
@@ -228,11 +230,20 @@ store_text(const GbeConfigKey *key, GbeConfig *config, char *text)
 	*field = text;
 }
 
+/* The one that may hold a password. */
+static gboolean
+is_endpoint(const GbeConfigKey *key)
+{
+	return g_str_equal(key->group, "etcd") && g_str_equal(key->key, "endpoint");
+}
+
 static bool
 set_text(const GbeConfigKey *key, GbeConfig *config, const char *text, GError **error)
 {
+	g_autofree char *shown = is_endpoint(key) ? gbe_redact_endpoint(text) : g_strdup(text);
+
 	if (key->kind != NULL && !key->kind->valid(text))
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" %s", text,
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" %s", shown,
 				 key->kind->otherwise);
 	store_text(key, config, g_strdup(text));
 	return true;
@@ -305,7 +316,8 @@ gbe_config_key_get(const GbeConfigKey *key, const GbeConfig *config)
 		const char *text =
 		    *(char *const *)(gconstpointer)((const char *)config + key->offset);
 
-		return g_strdup(text != NULL ? text : key->none);
+		return is_endpoint(key) ? gbe_redact_endpoint(text)
+					: g_strdup(text != NULL ? text : key->none);
 	}
 	value = load_number(key, config);
 	if (key->type == GBE_KEY_BOOL)

@@ -108,7 +108,8 @@ bool gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gs
 		      GError **error) GBE_CHECKED;
 /* Rules between keys (a cert without a key, a relative path); INVALID_CONFIG. */
 bool gbe_config_check(const GbeConfig *config, GError **error) GBE_CHECKED;
-/* Calls @each(group, key, value as text, origin or NULL for the default) for every key, in order. */
+/* Calls @each(group, key, value as text without a password, origin or NULL for the default) for every key, in
+ * order. */
 typedef void (*GbeConfigEach)(const char *group, const char *key, const char *value,
 			      const char *origin, gpointer data);
 void gbe_config_foreach(const GbeConfig *config, GbeConfigEach each, gpointer data);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/health.h"
 
+#include "core/redact.h"
+
 static void
 forget(GbeQuestion *question)
 {
@@ -78,7 +80,7 @@ gbe_health_facts_configure(GbeHealthFacts *facts, const GbeConfig *config)
 	g_free(facts->unit);
 	facts->unit = g_strdup(config->etcd.service);
 	g_free(facts->endpoint);
-	facts->endpoint = g_strdup(config->etcd.endpoint);
+	facts->endpoint = gbe_redact_endpoint(config->etcd.endpoint);
 	g_free(facts->data_dir);
 	facts->data_dir = g_strdup(config->etcd.data_dir);
 }

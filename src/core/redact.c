@@ -132,3 +132,16 @@ gbe_redact(const char *text)
 	}
 	return g_string_free(to, FALSE);
 }
+
+char *
+gbe_redact_endpoint(const char *url)
+{
+	const char *at = url != NULL ? strrchr(url, '@') : NULL;
+	gsize length = url != NULL ? strspn(url, "abcdefghijklmnopqrstuvwxyz") : 0;
+
+	/* A socket's path may have one. */
+	if (at == NULL || g_str_has_prefix(url, "unix://"))
+		return g_strdup(url);
+	length = g_str_has_prefix(url + length, "://") ? length + strlen("://") : 0;
+	return g_strdup_printf("%.*s%s%s", (int)length, url, GBE_REDACTED, at);
+}

@@ -19,3 +19,5 @@
 
 /* Newly allocated; @text where nothing was found. Redacting twice changes nothing more. */
 char *gbe_redact(const char *text);
+/* The same of one address, which may be wrong: all before its last '@' but the scheme. NULL stays NULL. */
+char *gbe_redact_endpoint(const char *url);

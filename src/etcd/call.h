@@ -7,6 +7,7 @@
 
 typedef struct {
 	const char *endpoint;		 /* http://, https:// or unix:// URL */
+	const char *shown;		 /* the same for people: without a password */
 	const char *cacert, *cert, *key; /* paths as this process sees them; NULL or "" for none */
 	gboolean json;			 /* ask the JSON gateway, although gRPC could be spoken */
 } GbeEndpoint;

@@ -63,6 +63,29 @@ START_TEST(beginnings)
 }
 END_TEST
 
+/* A wrong address is shown as well: by whoever says that it is wrong. */
+START_TEST(endpoints)
+{
+	static const struct {
+		const char *url, *shown;
+	} urls[] = {
+	    {"http://127.0.0.1:2379", "http://127.0.0.1:2379"},
+	    {"https://user:pw@h:2379", "https://" L "@h:2379"},
+	    {"https://user:p w/#?@x@h", "https://" L "@h"},
+	    {"user:pw@h:2379", L "@h:2379"},
+	    {"user:p://w@h", L "@h"},
+	    {"unix:///run/etcd@1.sock", "unix:///run/etcd@1.sock"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(urls); i++) {
+		g_autofree char *shown = gbe_redact_endpoint(urls[i].url);
+
+		ck_assert_str_eq(shown, urls[i].shown);
+	}
+	ck_assert_ptr_null(gbe_redact_endpoint(NULL));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -71,6 +94,7 @@ main(void)
 
 	tcase_add_loop_test(tcase, texts, 0, G_N_ELEMENTS(cases));
 	tcase_add_loop_test(tcase, beginnings, 0, G_N_ELEMENTS(cases));
+	tcase_add_test(tcase, endpoints);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }
