@@ -120,6 +120,7 @@ run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
 	static char *none[] = {NULL};
 	GbeCli cli = {.json = arg_json, .quiet = arg_quiet, .verbose = arg_verbose};
 	g_autoptr(GbeApp) app = NULL;
+	g_autoptr(GError) local = NULL;
 
 	if (!gbe_app_new("cli", arg_root, &app, error))
 		return as_usage(error);
@@ -132,7 +133,13 @@ run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
 	if (!verb->run(&cli, arg_rest != NULL ? arg_rest : none, error))
 		return false;
 	*ret_status = cli.status;
-	return gbe_print_done(error);
+	if (!cli.changed)
+		return gbe_print_done(error);
+	if (!gbe_print_done(&local)) {
+		g_prefix_error(&local, "what was asked for is done; ");
+		complain(local->message);
+	}
+	return true;
 }
 
 static void

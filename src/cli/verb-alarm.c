@@ -89,6 +89,7 @@ clear(GbeCli *cli, GError **error)
 	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
 		return false;
 	ok = gbe_alarm_clear(cli->app, &options, &cleared, error);
+	gbe_cli_changed(cli, !ok || !cleared->cleared);
 	if (cleared != NULL && cli->json)
 		print_json(cleared);
 	if (ok && !cli->json && !cli->quiet)

@@ -118,6 +118,7 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 
 	if (!gbe_by_hand_backup(cli->app, &options, &result, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = result_json(&result);
 
@@ -237,6 +238,7 @@ cancel(GbeCli *cli, GError **error)
 
 	if (!gbe_by_hand_cancel(cli->app, arg_dry_run, &had, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = json_object_new();
 
@@ -259,6 +261,7 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 
 	if (!gbe_by_hand_request(cli->app, options, &name, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = json_object_new();
 
@@ -340,6 +343,7 @@ gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 		return request(cli, &options, error);
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	settle(cli, &result);
 	return true;
 }
@@ -357,6 +361,7 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	print_restored(cli, &result, FALSE, NULL);
 	return true;
 }

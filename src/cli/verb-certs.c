@@ -244,6 +244,7 @@ reset(GbeCli *cli, GError **error)
 	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
 		return false;
 	ok = gbe_certs_reset(cli->app, &options, &done, error);
+	gbe_cli_changed(cli, !ok || !done->done);
 	if (done != NULL && cli->json)
 		print_reset_json(done);
 	else if (done != NULL && !cli->quiet)
@@ -255,6 +256,7 @@ static bool export(GbeCli *cli, const char *path, GError **error)
 {
 	if (!gbe_certs_export(cli->app, path, error))
 		return false;
+	gbe_cli_changed(cli, FALSE);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = json_object_new();
 

@@ -127,6 +127,7 @@ gbe_verb_defrag(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error) ||
 	    !defragment(cli, arguments, &options, &result, error))
 		return false;
+	gbe_cli_changed(cli, !result.done);
 	if (cli->json)
 		print_json(&result);
 	else if (!cli->quiet && result.done)

@@ -68,6 +68,7 @@ gbe_verb_export(GbeCli *cli, char **arguments, GError **error)
 	gbe_progress_begin(cli, "exported");
 	ok = gbe_export(cli->app, &options, &exported, error);
 	gbe_progress_end();
+	gbe_cli_changed(cli, !ok);
 	if (ok)
 		print_exported(cli, arguments[0], &exported);
 	return ok;

@@ -63,6 +63,7 @@ gbe_verb_import(GbeCli *cli, char **arguments, GError **error)
 	gbe_progress_begin(cli, "read");
 	ok = gbe_import(cli->app, &options, &imported, error);
 	gbe_progress_end();
+	gbe_cli_changed(cli, !ok);
 	if (ok)
 		print_imported(cli, &imported);
 	return ok;

@@ -129,6 +129,7 @@ push(GbeCli *cli, const char *source, GError **error)
 	gbe_progress_begin(cli, "pushed");
 	ok = gbe_store_push(cli->app, &options, &pushed, error);
 	gbe_progress_end();
+	gbe_cli_changed(cli, !ok);
 	if (ok)
 		print_moved(cli, pushed.name, pushed.verification);
 	return ok;
@@ -152,6 +153,7 @@ pull(GbeCli *cli, const char *name, const char *path, GError **error)
 	gbe_progress_begin(cli, "pulled");
 	ok = gbe_store_pull(cli->app, &options, &pulled, &verification, error);
 	gbe_progress_end();
+	gbe_cli_changed(cli, !ok);
 	if (ok)
 		print_moved(cli, pulled, verification);
 	return ok;
@@ -164,6 +166,7 @@ prune(GbeCli *cli, GError **error)
 
 	if (!gbe_store_prune(cli->app, arg_store, arg_dry_run, &removed, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	gbe_print_removed(cli, removed, arg_dry_run);
 	return true;
 }
@@ -206,6 +209,7 @@ run_requests(GbeCli *cli, GError **error)
 
 	if (!gbe_store_requests_run(cli->app, arg_store, &requests, error))
 		return false;
+	gbe_cli_changed(cli, FALSE);
 	/* A timer starts it, too, and most of the time for nothing. */
 	if (requests->len > 0 || cli->json)
 		print_requests(cli, requests);
@@ -227,6 +231,7 @@ delete_request(GbeCli *cli, const char *name, GError **error)
 	json_array_add_string_element(array, name);
 	if (!gbe_store_requests_delete(cli->app, arg_store, name, arg_dry_run, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json)
 		gbe_print_object(object);
 	else if (!cli->quiet)

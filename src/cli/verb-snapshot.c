@@ -31,6 +31,7 @@ save(GbeCli *cli, const char *path, GError **error)
 	gbe_progress_begin(cli, "received");
 	ok = gbe_snapshot_save(cli->app, &options, &verification, error);
 	gbe_progress_end();
+	gbe_cli_changed(cli, !ok);
 	if (ok)
 		gbe_print_snapshot(cli, verification);
 	return ok;

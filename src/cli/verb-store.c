@@ -56,6 +56,7 @@ pin(GbeCli *cli, char **names, gboolean pinned, GError **error)
 {
 	if (!gbe_by_hand_pin(cli->app, names, pinned, arg_dry_run, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	print_change(cli, pinned ? "pinned" : "unpinned", pinned ? "pinned" : "unpinned", names);
 	return true;
 }
@@ -77,6 +78,7 @@ gbe_verb_delete(GbeCli *cli, char **arguments, GError **error)
 {
 	if (!gbe_by_hand_delete(cli->app, arguments, arg_force, arg_dry_run, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	print_change(cli, "deleted", "deleted", arguments);
 	return true;
 }
@@ -88,6 +90,7 @@ gbe_verb_prune(GbeCli *cli, char **arguments, GError **error)
 
 	if (!gbe_by_hand_prune(cli->app, arg_dry_run, &removed, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	gbe_print_removed(cli, removed, arg_dry_run);
 	return true;
 }
@@ -126,6 +129,7 @@ gbe_verb_mark(GbeCli *cli, char **arguments, GError **error)
 		? !gbe_by_hand_mark_backup(cli->app, name, good, arg_reason, arg_dry_run, error)
 		: !gbe_by_hand_mark_run(cli->app, good, arg_reason, arg_dry_run, error))
 		return false;
+	gbe_cli_changed(cli, arg_dry_run);
 	print_marked(cli, mark, name);
 	return true;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/verb.h"
 
+#include <signal.h>
+
 const GbeVerb *
 gbe_verb_find(const char *name)
 {
@@ -23,4 +25,13 @@ gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *s
 		return gbe_throw(error, GBE_ERROR_USAGE, "%s: %s", option, local->message);
 	*seconds = MIN(given, most);
 	return true;
+}
+
+void
+gbe_cli_changed(GbeCli *cli, gboolean dry_run)
+{
+	if (dry_run)
+		return;
+	cli->changed = TRUE;
+	(void)signal(SIGPIPE, SIG_IGN);
 }

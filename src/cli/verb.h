@@ -11,6 +11,7 @@ typedef struct {
 	GbeApp *app; /* the configuration is loaded, unless the verb says otherwise */
 	gboolean json, quiet, verbose;
 	GbeExitStatus status; /* what a verb that succeeded exits with */
+	gboolean changed;     /* gbe_cli_changed() */
 } GbeCli;
 
 typedef struct {
@@ -31,6 +32,10 @@ extern const GbeVerb gbe_verbs[]; /* ends with a NULL name */
 
 /* Aliases are resolved. NULL: no such verb. */
 const GbeVerb *gbe_verb_find(const char *name);
+
+/* The work is done, and the result remains to be printed: from now on output that nobody takes is no failure, and
+ * does not end the process. With @dry_run nothing was done. */
+void gbe_cli_changed(GbeCli *cli, gboolean dry_run);
 
 /* What an option in seconds was given as; @text NULL: it was not, and *seconds is as it was. At most @most.
  * GBE_ERROR_USAGE names @option. */

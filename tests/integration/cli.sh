@@ -192,6 +192,41 @@ output() {
 	done
 }
 
+# Work that is done is done, whoever reads of it: a script that was told "nothing was changed" would do it again.
+silent() {
+	local verb status
+
+	a_green xfs
+	stop_etcd
+	for verb in "backup one" "--json backup two" "pin one" "mark bad two" "delete two" "restore one" undo; do
+		status=0
+		# shellcheck disable=SC2086
+		"$GBE" --root="$ROOT" $verb >/dev/full 2>"$GBE_MEM/err" || status=$?
+		assert_eq "$verb >/dev/full" "$status" 0
+		assert_match "stderr" "$(<"$GBE_MEM/err")" "*is done; the output could not be*"
+	done
+	assert_eq "backups" "$(json 'map(.name) | contains(["one"])' list)" true
+	# Nobody reads: no signal ends it, either.
+	for verb in "backup three" "restore one"; do
+		status=0
+		# shellcheck disable=SC2086
+		python3 -c 'import os, subprocess, sys
+r, w = os.pipe()
+os.close(r)
+sys.exit(subprocess.run(sys.argv[1:], stdout=w, stderr=subprocess.DEVNULL).returncode & 255)' \
+			"$GBE" --root="$ROOT" $verb || status=$?
+		assert_eq "$verb into a closed pipe" "$status" 0
+	done
+	assert_eq "last" "$(json .last_operation.operation status)" restore
+	# What only looks, or would only do, has nothing but its output.
+	for verb in "backup four -n" "restore one -n"; do
+		status=0
+		# shellcheck disable=SC2086
+		"$GBE" --root="$ROOT" $verb >/dev/full 2>/dev/null || status=$?
+		assert_eq "$verb >/dev/full" "$status" 1
+	done
+}
+
 # Directories that are not what they should be.
 foreign() {
 	plain_root
@@ -262,6 +297,7 @@ run_case cli-help help
 run_case cli-options-anywhere anywhere
 run_case cli-configuration configuration
 run_case cli-output-full output
+run_case cli-silent silent
 run_case cli-foreign-directories foreign
 run_case cli-looking-changes-nothing looking
 run_case cli-root-is-never-left stays_inside
