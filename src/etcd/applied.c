@@ -269,6 +269,19 @@ add(GbeFindings *findings, const char *code, const char *file, GbeTri loses, con
 			 "%s", what);
 }
 
+/* Of a compaction that nobody asked for nothing else follows. */
+static void
+judge_compaction(const GbeApplied *applied, const char *file, GbeFindings *findings)
+{
+	g_autofree char *what =
+	    g_strdup_printf("it says that a compaction up to revision %" G_GINT64_FORMAT
+			    " was begun, which is beyond every row, and which no entry of the log "
+			    "asks for: etcd would go on from that revision",
+			    applied->compacting);
+
+	add(findings, "member-db-compaction", file, GBE_UNKNOWN, what);
+}
+
 void
 gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *findings)
 {
@@ -278,7 +291,9 @@ gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *find
 
 	if (!applied->newest.known)
 		return;
-	if (applied->made_later != 0 && (lacks || foreign)) {
+	if (applied->compacting != 0 && !applied->has_compaction) {
+		judge_compaction(applied, file, findings);
+	} else if (applied->made_later != 0 && (lacks || foreign)) {
 		what = g_strdup_printf("its newest row comes from entry " U64
 				       " of the log, and it says that it holds the log up to " U64
 				       " only: etcd would carry out again what was between",
@@ -289,14 +304,5 @@ gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *find
 				       ", and has no row of entry " U64 " or a later one",
 				       applied->index, applied->put);
 		add(findings, "member-db-lacks-entries", file, GBE_YES, what);
-	}
-	if (applied->compacting != 0 && !applied->has_compaction) {
-		g_autofree char *text =
-		    g_strdup_printf("it says that a compaction up to revision %" G_GINT64_FORMAT
-				    " was begun, which is beyond every row, and which no entry of "
-				    "the log asks for: etcd would go on from that revision",
-				    applied->compacting);
-
-		add(findings, "member-db-compaction", file, GBE_UNKNOWN, text);
 	}
 }

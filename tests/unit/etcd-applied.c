@@ -83,6 +83,7 @@ static const Case cases[] = {
     {"a=1 -a C3 0", 4, "-", "", 3, FALSE},
     {"a=1 -a 0 C3", 3, "-", "", 3, FALSE},
     {"a=1 -a C3 0", 4, "-", "member-db-compaction", 536870915, FALSE},
+    {"-x a=1 0", 3, "-", "member-db-compaction", 536870915, FALSE},
 };
 
 static void
