@@ -292,6 +292,8 @@ class History:
                                  long=world.long | ({me} if self.weeks else set()))
                 if after == before:
                     result.append(done)
+                    if after == world.base and following == "Z" and world.failed():  # nothing was written
+                        result.append(world.but(owner=None, closed=None))
                 if fault or status != 0 or self.own_run is None:
                     result += [world.but(used="unknown" if self.weeks or device.clock else used), world]
                 return [two for one in result for two in self.matured(one)]

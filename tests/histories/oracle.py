@@ -293,7 +293,7 @@ def decide(facts, world):
 def start(facts, world):
     """decide(), and what unfinished starts and failing calls add to it."""
     result = decide(facts, world)
-    if facts.unfinished >= 2 or facts.fuzzy:
+    if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable:
         # A restore that is due and cannot be done: the data stays, and is not rewound later.
         mine = world.owner == facts.name  # an attempt that goes on is one of the same trial
         result += [Outcome("what could not be done was given up: the data stays", facts.now,
