@@ -200,7 +200,7 @@ const GbeConfigKey gbe_config_keys[] = {
 	WORD(restore, "on-missing-data", on_missing_data, "fresh", missing_words),
 	WORD(restore, "on-upgrade-from-failed", on_upgrade_from_failed, "last-good", failed_words),
 	BOOL(restore, "hand-back", hand_back, "yes"),
-	NUMBER(restore, "verify-budget", DURATION, verify_budget, "60s", NULL, 0, HOUR),
+	NUMBER(restore, "verify-budget", DURATION, verify_budget, "1min", NULL, 0, HOUR),
 
 	BOOL(defrag, "enabled", enabled, "yes"),
 	NUMBER(defrag, "min-size", SIZE, min_size, "100MB", NULL, 0, TIB),

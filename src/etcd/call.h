@@ -7,9 +7,9 @@
 
 typedef struct {
 	const char *endpoint;		 /* http://, https:// or unix:// URL */
-	const char *shown;		 /* the same for people: without a password */
 	const char *cacert, *cert, *key; /* paths as this process sees them; NULL or "" for none */
 	gboolean json;			 /* ask the JSON gateway, although gRPC could be spoken */
+	const char *shown;		 /* ->endpoint for people: without a password */
 } GbeEndpoint;
 
 /* The numbers of gRPC that somebody branches on. */

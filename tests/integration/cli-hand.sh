@@ -400,9 +400,12 @@ damaged() {
 	store=$ROOT/var/lib/greenboot-etcd/backups
 	before=$(tree_digest "$DATA")
 	truncate -s 4096 "$store/torn/data/member/snap/db"
+	assert_exit 6 gbe restore -n torn
+	assert_eq "grade" "$(grade_of torn)" good
 	assert_exit 6 gbe restore torn
 	assert_match "stderr" "$ERR" "*torn*"
-	assert_exit 6 gbe restore -n torn
+	assert_eq "grade" "$(grade_of torn)" bad
+	assert_exit 5 gbe restore torn
 	assert_exit 6 gbe mark good torn
 	assert_eq "the data" "$(tree_digest "$DATA")" "$before"
 	echo "{" >"$store/torn/manifest.json"

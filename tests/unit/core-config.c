@@ -78,7 +78,7 @@ START_TEST(every_key_and_its_default)
 	    {"restore.on-missing-data", "fresh"},
 	    {"restore.on-upgrade-from-failed", "last-good"},
 	    {"restore.hand-back", "yes"},
-	    {"restore.verify-budget", "60s"},
+	    {"restore.verify-budget", "1min"},
 	    {"defrag.enabled", "yes"},
 	    {"defrag.min-size", "100MB"},
 	    {"defrag.max-fragmentation", "45%"},
