@@ -159,8 +159,8 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
 				       error))
 		return false;
-	/* Without --stop nothing is stopped, and an etcd that runs is in the way at once. */
-	if ((!options->stop && !gbe_session_quiesce(session, how, error)) ||
+	/* Without --stop an etcd that runs is in the way, whatever the backup is. */
+	if ((!options->stop && !options->dry_run && !gbe_session_quiesce(session, how, error)) ||
 	    !choose(session, options, &look_usec, &name, error) ||
 	    !gbe_session_quiesce(session, how, error))
 		return false;

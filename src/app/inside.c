@@ -243,10 +243,10 @@ read_in_full(GbeApp *app, GbeStore *store, const GbeManifest *manifest, guint64 
 			 : g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
 
 	if (unread && g_get_monotonic_time() >= full.deadline) {
-		gbe_note("backup %s is not read in full within the %" G_GUINT64_FORMAT
-			 " s of [restore] verify-budget; what a starting etcd reads first is "
-			 "checked instead",
-			 manifest->name, seconds);
+		gbe_complain("backup %s is not read in full within the %" G_GUINT64_FORMAT
+			     " s of [restore] verify-budget; what a starting etcd reads first is "
+			     "checked instead",
+			     manifest->name, seconds);
 		return true;
 	}
 	if (!ok) {
