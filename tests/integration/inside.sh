@@ -209,6 +209,8 @@ hash_tells() {
 
 	a_green xfs
 	put secret "a value that nobody else has"
+	# The newest row is compared with the log, too.
+	put last "of all"
 	config backup verify=full
 	stop_etcd
 	assert_exit 0 gbe backup mine
