@@ -127,6 +127,7 @@ class History:
         self.marked = self.by_person = False
 
     marked = by_person = masked = stale = faulty = hostile = False
+    unflushed = frozenset()
     status = None
 
     def floor(self, old, new):
@@ -199,6 +200,8 @@ class History:
                 else [one for world in self.worlds for one in ends(world)]
             self.unfinished[self.me()] = self.unfinished.get(self.me(), 0) + 1
             self.own_run = None  # who can say?
+            if killed:  # what it had not flushed, a power cut takes back
+                self.unflushed |= self.worlds
         else:
             allowed = [one for world in self.worlds for one in ends(world) if one.held == (status == 5)]
             self.need(status == 0 or allowed or facts.unfinished or same is None,
@@ -206,6 +209,7 @@ class History:
             if status == 5 and not allowed:
                 allowed = [one for world in self.worlds for one in interrupted(facts, world)]
             self.unfinished = {}
+            self.unflushed = frozenset()
             self.own_run = status == 0
         seen = [one for one in allowed if one.content in (None, after) or status == 5 and after == before]
         if not seen:
@@ -288,6 +292,8 @@ class History:
                     used = "long"
                 if after == world.base != before:  # handed back
                     return [world.but(owner=None, closed=None)] if following == "Z" and world.failed() else []
+                if self.weeks and self.unsure:  # the timer that notes it, too, is not played
+                    result.append(world.but(closed=after, following=self.me(following), used="unknown"))
                 done = world.but(closed=after, following=self.me(following), used=used,
                                  long=world.long | ({me} if self.weeks else set()))
                 if after == before:
@@ -419,6 +425,7 @@ class History:
             self.boot(event)
 
     def on_powercut(self, event):
+        self.worlds |= self.unflushed
         self.power_cut()
         self.boot(event)
 
