@@ -289,6 +289,8 @@ killed() {
 	local point
 
 	scheduled ext4 green
+	# etcdctl was put there just now.
+	sync -f "$ROOT"
 	for point in periodic-saved import-unpacked partial-described partial-synced partial-renamed; do
 		put cut "$point"
 		GREENBOOT_ETCD_FAULT="$point=kill" BUILD=$BUILD_FAULTS hook backup --patience=0 || true
