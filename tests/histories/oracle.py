@@ -28,6 +28,8 @@ class World:
     displaced: str = None      # by the last restore; "?": not certain
     opened: bool = False       # by an etcd, since the take-over
     lost_line: bool = False    # the program cannot know what the data grew from
+    given: str = None          # what the last restore put here
+    unwritten: frozenset = frozenset()  # deployments that left just what a restore had given them
 
     def on_trial(self, name):
         return name is not None and name not in self.accepted
@@ -41,7 +43,9 @@ class World:
             return self
         left = dict(self.left)
         left[self.owner] = now
-        return dataclasses.replace(self, left=tuple(sorted(left.items())))
+        mine = frozenset({self.owner})
+        return dataclasses.replace(self, left=tuple(sorted(left.items())),
+                                   unwritten=self.unwritten | mine if now == self.given else self.unwritten - mine)
 
     def failed(self):
         """Is the owner a trial that failed? None: cannot be known."""
@@ -60,6 +64,8 @@ class World:
     def taken(self, name, default, **changes):
         """A new run of name has the data."""
         fresh = dict(owner=name, judged=False, green=False, default=default, closed=None, opened=False)
+        if name != self.owner:
+            fresh["given"] = None
         if name != self.owner:
             fresh["used"] = "short"
         return self.but(**dict(fresh, **changes))
@@ -108,7 +114,7 @@ def put_back(why, facts, world, content, after, own=None):
     """A restore of content, if a backup has it; else of what else this deployment has, or the data stays."""
     if content == facts.now:  # whether it is restored or goes on, cannot be seen
         return [Outcome(why, content, one) for one in {after, after.but(displaced=facts.now if world.opened else "?")}]
-    after = after.but(displaced=facts.now if world.opened else "?", opened=False)
+    after = after.but(displaced=facts.now if world.opened else "?", opened=False, given=content)
     if content is not None and facts.there(content):
         return [Outcome(why, content, after, True)]
     others = set(facts.own(own or facts.name))
@@ -143,7 +149,7 @@ def by_request(facts, world, spec):
         else:
             chain = world.chain_behind(facts.now)
         after = after.taken(name, facts.chosen, chain=chain if world.on_trial(name) else (), base=content,
-                            request=None, displaced=facts.now if world.opened else "?")
+                            request=None, displaced=facts.now if world.opened else "?", given=content)
         result.append(Outcome("the requested restore", content, after, content != facts.now))
     return result
 
@@ -187,9 +193,8 @@ def return_to(facts, world, now, owner_default):
     if facts.on_rollback == "restore" and owner_default and facts.default:
         return [had, now] if world.lost_line else [had]
     if facts.grew(now, had):
-        # Restored, and nothing written since: the state is the other's, too, and the restore began a line of its own.
-        same = [b for b in facts.backups.values() if b["content"] == had and b["by"] != facts.name.split("#")[0]]
-        return [now, had] if same else [now]
+        # Restored, and nothing written since: the restore began a line of its own.
+        return [now, had] if facts.name in world.unwritten else [now]
     return [now, had] if world.lost_line else [had]
 
 
@@ -317,5 +322,5 @@ def by_hand(world, name, content, now):
     """A restore by hand: a new beginning for the booted system."""
     after = world if world.owner in (name, None) else world.leave(now)
     chain = world.chain if world.owner == name else world.chain_behind(now)
-    return after.taken(name, world.default, chain=chain if world.on_trial(name) else (), base=content,
+    return after.taken(name, world.default, chain=chain if world.on_trial(name) else (), base=content, given=content,
                        displaced=now if world.opened or world.owner != name else "?")
