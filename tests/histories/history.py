@@ -482,6 +482,9 @@ class History:
         return True
 
     def judge(self, colour, me, faulty):
+        if colour == "bad":  # what is green no more has no last backup of its own
+            self.were_green.discard(me)
+
         def say(world):
             if world.owner != me or self.own_run is False:
                 return [world]

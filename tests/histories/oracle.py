@@ -268,7 +268,8 @@ def decide(facts, world):
     again = tried_again(facts, world)
     if again:
         # A base that is graded bad (a person chose it): "valid" in rule 9, "whatever its grade" in the terms.
-        sure = world.failed() and (facts.there(world.base, True) or world.base == facts.now)
+        grades = {b["grade"] for b in facts.backups.values() if b["content"] == world.base}
+        sure = world.failed() and "bad" not in grades
         return again if sure else again + decide(dataclasses.replace(facts, retry=False), world)
     place = [link for link in world.chain if link[0] == name]
     if world.owner != name and world.on_trial(world.owner) and (place or not world.on_trial(name)):
