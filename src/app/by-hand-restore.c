@@ -98,7 +98,8 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 	gbe_event_restored(&fields);
 }
 
-/* True: it is as sound as it looks. Else *ret_again says whether --last-good means another one by now. */
+/* Reads the backup, and grades it bad where it is damaged; then *ret_again says that --last-good means another
+ * backup by now. */
 static bool
 validate(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
 	 gint64 *ret_look_usec, gboolean *ret_again, GError **error)
@@ -122,7 +123,7 @@ validate(GbeSession *session, const GbeManifest *source, const GbeByHandRestore 
 	return false;
 }
 
-/* Nobody's service is stopped for a backup that is not sound. */
+/* Before the service is stopped: the backup that is restored, read and found sound. */
 static bool
 choose(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_usec, char **ret_name,
        GError **error)

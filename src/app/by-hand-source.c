@@ -64,7 +64,7 @@ gbe_source_resolve(GbeObserved *observed, const GbeByHandRestore *options,
 	return true;
 }
 
-/* What the backup itself is, wherever it goes. */
+/* Reasons in the backup not to restore it: it has no data, it is bad, a cluster's, or of another directory. */
 static bool
 check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
 	     const GbeByHandRestore *options, GError **error)
@@ -95,7 +95,7 @@ check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
 	return gbe_keys_check_backup(app, source, TRUE, error);
 }
 
-/* Where it goes. */
+/* Reasons in the data directory not to restore anything into it. */
 static bool
 check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView *view,
 	    gboolean force, GError **error)
@@ -132,7 +132,7 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 	return true;
 }
 
-/* By the etcd of the deployment that is booted. */
+/* The booted deployment's etcd must be able to read the backup. */
 static bool
 check_usable(const GbeFacts *facts, const GbeManifest *source, gboolean force, GError **error)
 {

@@ -68,7 +68,7 @@ gbe_damage_grade(GbeApp *app, GbeObserved *observed, const char *name, const cha
 		return true;
 	if (!gbe_damage_read_again(app, observed, was, &now, error))
 		return gbe_prefix(error, "grade of %s", name);
-	/* Whoever graded it bad before had a reason. */
+	/* The first reason for a bad grade stays. */
 	if (now == NULL || now->grade == GBE_GRADE_BAD)
 		return true;
 	set_bad(now, why);

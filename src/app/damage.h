@@ -14,18 +14,19 @@
  * no data. GBE_ERROR_BUSY: an interrupted operation comes first, and what that has moved is not damaged. */
 bool gbe_damage_read_again(GbeApp *app, GbeObserved *observed, const GbeManifest *was,
 			   GbeManifest **ret_now, GError **error) GBE_CHECKED;
-/* @observed says so from now on, also where the record fails; without the lock (a dry run) nothing else does. */
+/* Grades the backup bad, in @observed first: that stays also where the manifest cannot be written. Without the lock
+ * (a dry run) only @observed changes. */
 bool gbe_damage_grade(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
 		      GError **error) GBE_CHECKED;
-/* The same for who has no lock: takes it for that, and tells the journal, and of the last good one a person.
- * @operation: "verify", "scrub". */
+/* The same for a caller without the lock, which it takes meanwhile; writes to the journal, and where the backup is
+ * the last good one, to the MOTD. @operation: "verify", "scrub". */
 bool gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
 		       const char *operation, GError **error) GBE_CHECKED;
-/* What verify saw: records each damaged backup among @verifications (of GbeVerification), and advises another one.
- * What cannot be recorded is said on stderr. Ends with gbe_damage_show() where there was any. */
+/* For verify: records each damaged backup among @verifications (of GbeVerification) and sets ->advice to name another
+ * one; then shows it as gbe_damage_show() does. A record that fails is reported on stderr. */
 void gbe_damage_verified(GbeApp *app, GbeObserved *observed, const GPtrArray *verifications);
-/* What the disk does not give now: a person is told where it is the last good one, and no grade changes. */
+/* For a backup that the disk does not give now: no grade changes. If it is the last good one, the MOTD says so. */
 bool gbe_damage_unreadable(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
 			   const char *operation, GError **error) GBE_CHECKED;
-/* status.json and the MOTD, after that. What was borrowed from @observed is gone: it is observed again. */
+/* Writes status.json and the MOTD anew. @observed is filled anew for that: what was borrowed from it is gone. */
 void gbe_damage_show(GbeApp *app, GbeObserved *observed, const char *operation);

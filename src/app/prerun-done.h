@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What this boot's last prerun came to, for the MOTD, the health check and etcd's supervisor: /run/greenboot-etcd/prerun-done,
- * {ended, monotonic_usec, held, reason}. On a tmpfs, so that a disk that hangs or is full hides no answer; a power
- * cut takes it away with the boot that it is about.
+ * /run/greenboot-etcd/prerun-done, {ended, monotonic_usec, held, reason}: the last prerun of this boot tells the
+ * MOTD, the health check and `run` whether it holds etcd back. The file is on a tmpfs, so that it can be read and
+ * written while a disk hangs or is full. A power cut removes it.
  */
 #pragma once
 

@@ -104,8 +104,8 @@ find_objection(GbeApp *app)
 	return objection;
 }
 
-/* What gbe_supervise_ask() said, as the last operation; and where etcd starts without the prerun that would have said so,
- * that the closing record is over. Not below somebody's hands who has the lock. */
+/* Records the answer of gbe_supervise_ask() as the last operation, and where etcd starts, that the closing record
+ * is over. Nothing is recorded while another program has the lock. */
 static void
 record_in_ledger(GbeApp *app)
 {

@@ -125,7 +125,7 @@ gbe_identify(GbeFacts *facts)
 		if (facts->owner != NULL && meant != last)
 			gbe_closing_clear(&facts->owner->closing);
 	} else if (last->tree == NULL && facts->nonce.ledger == NULL && !facts->handed_back) {
-		/* A fresh start: etcd has made its data since, and no record of that came to the disk. */
+		/* The last take-over was a fresh start. etcd has made its data since, and the record of that data's tree failed. */
 		believe(facts, last);
 		facts->stranger = TRUE;
 	} else if (meant != NULL && !facts->handed_back) {

@@ -200,7 +200,7 @@ fold_end(GbeFacts *facts, JsonObject *object)
 		of->ended = TRUE;
 	if (run != NULL)
 		run->ended = TRUE;
-	/* One that came to its end, whoever's it was, ends the row. */
+	/* A start of any deployment that came to its end ends the row. */
 	g_hash_table_remove_all(facts->starts);
 }
 

@@ -104,7 +104,6 @@ adopt_new_machine() {
 	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
 }
 
-data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
 # privileges DIR: owner, mode and name of each file, and the attributes that give somebody more than the mode says.
 privileges() {
 	(cd "$1" && find . -printf '%U:%G %m %p\n' | sort -k 3 &&

@@ -31,8 +31,6 @@ lose_log() {
 	truncate -s 64000000 "$log"
 }
 
-data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1 || true; }
-
 # ready KIND: A was green twice, with a backup of each; its third run has written, and lost power.
 ready() {
 	a_green "$1"

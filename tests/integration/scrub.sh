@@ -7,7 +7,6 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
 motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
 last_good() { json '[.[] | select(.grade == "good")][0].name' list; }
 # A byte of a value, wherever it lies, also in pages that are free by now: nothing of etcd's own would notice.

@@ -119,7 +119,6 @@ backups() {
 }
 
 motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
-data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1; }
 grade() { json .grade show "$1"; }
 
 # What is damaged in a backup is written down at once, and the advice names another one, while there is one.

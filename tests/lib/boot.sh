@@ -29,6 +29,8 @@ program() {
 
 # gbe VERB...: the operator's command on ROOT.
 gbe() { on_device "$(program greenboot-etcd)" --root="$ROOT" "$@"; }
+# data_of NAME: the tree of that backup.
+data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1 || true; }
 # ledger FILTER: jq's, on the records of the ledger as one array.
 ledger() { sed 's/^[^ ]* //' "$ROOT/var/lib/greenboot-etcd/ledger" | jq -rs "$1"; }
 # ledger_line JSON: as a line of the ledger, with its checksum.
