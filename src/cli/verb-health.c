@@ -17,7 +17,8 @@ static char *arg_wait;
 
 const GOptionEntry gbe_options_health[] = {
     {"wait", 0, 0, G_OPTION_ARG_FILENAME, &arg_wait,
-     "Ask until it is healthy, for DURATION at most (10s, 5min)", "DURATION"},
+     "Ask until it is healthy or waiting is of no use, for DURATION at most (10s, 5min)",
+     "DURATION"},
     {NULL},
 };
 
@@ -33,7 +34,7 @@ look_until(GbeHealthLook *look, guint64 seconds)
 
 		gbe_health_look_now(look, timeout_ms);
 		left = deadline - g_get_monotonic_time();
-		if (look->report->health == GBE_HEALTH_HEALTHY || left <= 0)
+		if (look->report->patience == GBE_PATIENCE_NONE || left <= 0)
 			return;
 		g_usleep((gulong)MIN(left, POLL_USEC));
 	}

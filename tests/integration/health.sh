@@ -126,6 +126,22 @@ health_no_answer_from_dns() {
 	assert_match "stderr" "$ERR" "*Cannot tell*etcd.example.com*"
 }
 
+# What never ends by itself is not waited for, by hand as in greenboot's check.
+health_corrupt_is_not_waited_for() {
+	local began
+	device "$1"
+	power_on
+	put a key
+	assert_exit 0 gbe health --wait=60s
+	curl -sf "http://127.0.0.1:$ETCD_PORT/v3/maintenance/alarm" -d "{\"action\":\"ACTIVATE\",\"memberID\":\"$(
+		ctl endpoint status -w json | grep -o '"member_id":[0-9]*' | cut -d: -f2)\",\"alarm\":\"CORRUPT\"}"
+	began=$SECONDS
+	assert_exit 6 gbe health --wait=60s
+	assert_match "reason" "$OUT" "unhealthy: *CORRUPT*"
+	assert_exit 1 hook health
+	((SECONDS - began < 20)) || fail "it waited for $((SECONDS - began)) s"
+}
+
 suite_begin "$@"
-FS=${FS:-xfs} play health certificate_expires green_sees another_etcd no_answer_from_dns
+FS=${FS:-xfs} play health certificate_expires green_sees another_etcd no_answer_from_dns corrupt_is_not_waited_for
 suite_end
