@@ -80,6 +80,7 @@ db_to_json(const GbeDb *db)
 	set_number(object, "compact_revision", db->compact_revision >= 0,
 		   (guint64)db->compact_revision);
 	set_number(object, "total_keys", db->has_hash, db->keys);
+	set_number(object, "key_rows", db->has_hash, db->rows);
 	set_number(object, "total_size", TRUE, db->total_size);
 	set_number(object, "page_size", TRUE, db->page_size);
 	set_number(object, "size", TRUE, db->size);

@@ -17,10 +17,15 @@ gbe_snapshot_json(const GbeVerification *verification)
 	JsonObject *figures = db->present ? json_object_get_object_member(whole, "db") : NULL;
 	static const struct {
 		const char *key, *from;
-	} keys[] = {{"hash", "snapshot_hash"},	    {"total_keys", "total_keys"},
-		    {"total_size", "total_size"},   {"size", "size"},
-		    {"hash_kv", "hash_kv"},	    {"compact_revision", "compact_revision"},
-		    {"version", "cluster_version"}, {"storage_version", "storage_version"}};
+	} keys[] = {{"hash", "snapshot_hash"},
+		    {"total_keys", "total_keys"},
+		    {"key_rows", "key_rows"},
+		    {"total_size", "total_size"},
+		    {"size", "size"},
+		    {"hash_kv", "hash_kv"},
+		    {"compact_revision", "compact_revision"},
+		    {"version", "cluster_version"},
+		    {"storage_version", "storage_version"}};
 
 	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "file", json_object_get_string_member(whole, "name"));
@@ -75,8 +80,9 @@ gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification)
 	gbe_print("%s: %s\n", verification->name, gbe_verification_result(verification));
 	if (db->has_hash)
 		gbe_print("hash %x, revision %" G_GINT64_FORMAT ", total keys %" G_GUINT64_FORMAT
-			  ", total size %s\n",
-			  db->snapshot_hash, db->last_row, db->keys, size);
+			  " (as etcd up to 3.5 counts; etcd 3.6: %" G_GUINT64_FORMAT
+			  "), total size %s\n",
+			  db->snapshot_hash, db->last_row, db->keys, db->rows, size);
 	if (db->has_hash_kv)
 		gbe_print("HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
 			  db->revision);

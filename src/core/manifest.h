@@ -84,7 +84,7 @@ typedef struct {
 	char *storage_version;	 /* that the database names: for which etcd it was written */
 	gint64 consistent_index; /* the log's entry that the database holds */
 	gint64 compact_revision; /* this and the next two: where every row was read */
-	gint64 total_keys;	 /* what etcdctl calls so: rows of all buckets */
+	gint64 total_keys;	 /* as etcd up to 3.5 counts: rows of all buckets */
 	gint64 hash_kv;		 /* etcd's hash of keys and values at ->revision */
 	gboolean outside;	 /* imported: a file that came from anywhere */
 	gboolean proved;	 /* and a keyed digest came with that */

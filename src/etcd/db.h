@@ -52,7 +52,7 @@ typedef struct {
 	GbeDbNewest newest;
 	gboolean
 	    refuses;  /* an alarm, or users: requests may have been refused. Of GBE_VERIFY_FULL */
-	guint64 keys; /* rows of all buckets: etcdctl's totalKey */
+	guint64 keys; /* rows of all buckets: totalKey of etcd up to 3.5; 3.6: ->rows */
 	guint64 rows, live_keys; /* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
 	guint64 total_size;	 /* what etcdctl calls so: up to the high-water mark */
 	guint64 free_pages, page_size;

@@ -308,6 +308,9 @@ data_refused() {
 	rm "$ROOT/usr/bin/etcdctl"
 	assert_exit 5 gbe defrag --data --no-backup
 	assert_match why "$ERR" "*etcdutl*install it*"
+	etcdctl_of_3_6
+	assert_exit 5 gbe defrag --data --no-backup
+	assert_match why "$ERR" "*etcdutl is not in /usr/bin*3.6*install it*"
 	with_tools "$ETCDCTL"
 	assert_exit 1 gbe defrag --data --no-backup --timeout=0s
 	assert_match why "$ERR" "*within 0 s*"

@@ -398,6 +398,22 @@ sys.exit(not zipfile.ZipFile(sys.argv[1]).infolist()[0].flag_bits & 8)' "$ROOT/v
 	stop_etcd
 }
 
+# Two ways to count: both are told, and which is which.
+status_counts() {
+	device xfs
+	power_on
+	put a 1
+	put a 2
+	put b 3
+	assert_exit 0 gbe snapshot save "$FILE"
+	assert_exit 0 gbe --json snapshot status "$FILE"
+	as_etcdctl "$ROOT$FILE"
+	assert_eq "rows of the bucket key" "$(jq .key_rows <<<"$OUT")" 3
+	(($(jq .total_keys <<<"$OUT") > 3)) || fail "total_keys: $OUT"
+	assert_exit 0 gbe snapshot status "$FILE"
+	assert_match text "$OUT" "*total keys * (as etcd up to 3.5 counts; etcd 3.6: 3)*"
+}
+
 # bad STATUS FILE WHY: what cannot be imported leaves nothing.
 bad() {
 	assert_exit "$1" gbe import "/var/bad/$2" bad
@@ -415,6 +431,10 @@ import_bad() {
 	mkdir "$ROOT/var/bad"
 	assert_exit 5 gbe import "$FILE" fine
 	assert_match "why not" "$ERR" "*etcdutl*"
+	etcdctl_of_3_6
+	assert_exit 5 gbe import "$FILE" fine
+	assert_match "why not" "$ERR" "*etcdutl is not in /usr/bin*3.6*install it*"
+	store_is_clean
 	with_programs
 	cd "$ROOT/var/bad"
 	cp "../saved.db" good.db
@@ -487,6 +507,7 @@ for kind in xfs btrfs-subvol ext4; do
 	run_case "import@$kind" import_and_restore "$kind"
 done
 run_case import-bad import_bad
+run_case snapshot-status-counts status_counts
 run_case export-v2 export_v2
 run_case export-damaged export_damaged
 suite_end

@@ -245,6 +245,19 @@ etcd_state() {
 			<<<"$all" | sha256sum | cut -c1-16)"
 }
 
+# The etcdctl of etcd 3.6, which has neither `snapshot restore` nor `defrag --data-dir`, and no etcdutl beside it.
+etcdctl_of_3_6() {
+	mkdir -p "$ROOT/usr/bin"
+	cat >"$ROOT/usr/bin/etcdctl" <<'SH'
+#!/bin/sh
+[ "$1" = version ] && exec printf 'etcdctl version: 3.6.5\nAPI version: 3.6\n'
+echo "Error: unknown flag: $3" >&2
+echo "Use \"etcdctl $1 [command] --help\" for more information about a command." >&2
+exit 1
+SH
+	chmod 0755 "$ROOT/usr/bin/etcdctl"
+}
+
 # lose_row DB: a row of the bucket "key" less, in each page but the last: only who reads every row sees it.
 lose_row() {
 	btrfs property set -f -ts "${1%/member/snap/db}" ro false 2>/dev/null || true
