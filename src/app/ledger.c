@@ -4,6 +4,7 @@
 #include "app/ledger-private.h"
 #include "base/crc32c.h"
 #include "base/fault.h"
+#include "core/json-text.h"
 #include "core/record.h"
 #include "fs/reserve.h"
 #include "fs/sync.h"
@@ -82,11 +83,11 @@ append(GbeApp *app, JsonObject *object, GbeWrite how, GError **error)
 	g_autoptr(GError) local = NULL;
 	bool ok;
 
-	if (strlen(line) > GBE_LEDGER_LINE_MAX)
+	if (!gbe_json_text_check(line + GBE_LEDGER_CRC_LEN, strlen(line) - GBE_LEDGER_CRC_LEN,
+				 &local))
 		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "a record in " GBE_LEDGER_PATH
-				 " would be longer than the %d bytes that are read",
-				 GBE_LEDGER_LINE_MAX);
+				 "a record in " GBE_LEDGER_PATH " could not be read again: %s",
+				 local->message);
 	ok = try_append(file, line, how, &local);
 	if (!ok && g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE)) {
 		gbe_reserve_release_at(app->state_fd, GBE_RESERVE_NAME);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/ledger.h"
+#include "core/json-text.h"
 #include "core/record.h"
 #include "fs/sync.h"
 #include "sys/events.h"
@@ -51,13 +52,12 @@ gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **erro
 {
 	g_autofree char *json = gbe_json_print_object(object);
 	g_autofree char *sealed = NULL;
+	g_autoptr(GError) local = NULL;
 
-	/* What could not be read again must not be written. */
-	if (strlen(json) > GBE_JSON_MAX_SIZE)
+	if (!gbe_json_text_check(json, strlen(json), &local))
 		return gbe_throw(error, GBE_ERROR_FAILED,
-				 GBE_STATE_DIR
-				 "/%s would be larger than the %d bytes that are read",
-				 name, GBE_JSON_MAX_SIZE);
+				 GBE_STATE_DIR "/%s could not be read again: %s", name,
+				 local->message);
 	if (!gbe_app_open_state(app, TRUE, error))
 		return false;
 	sealed = gbe_record_seal(json);

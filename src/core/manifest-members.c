@@ -318,14 +318,18 @@ print_inside(JsonObject *object, const GbeManifest *manifest)
 static void
 print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
 {
+	/* Holes make files of any size; what JSON does not hold exactly is not listed. */
+	gboolean listed = manifest->size < G_GUINT64_CONSTANT(1) << 53;
+
 	print_owner(object, manifest);
 	print_judgement(object, manifest);
 	json_object_set_int_member(object, "created", manifest->created);
 	gbe_json_set_string(object, "data_dir", manifest->data_dir);
 	gbe_json_set_string(object, "description", manifest->description);
-	json_object_set_int_member(object, "size", (gint64)manifest->size);
-	json_object_set_int_member(object, "files_count", (gint64)manifest->files_count);
-	print_files(object, with_files ? manifest->files : NULL);
+	json_object_set_int_member(object, "size", listed ? (gint64)manifest->size : 0);
+	json_object_set_int_member(object, "files_count",
+				   listed ? (gint64)manifest->files_count : 0);
+	print_files(object, with_files && listed ? manifest->files : NULL);
 	gbe_json_set_strv(object, "left_out", manifest->left_out);
 	gbe_parts_print_fingerprint(object, "fingerprint", &manifest->fingerprint);
 	print_inside(object, manifest);

@@ -138,16 +138,33 @@ gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifest, GE
 	       gbe_manifest_from_json(object, ret_manifest, error);
 }
 
-/* As it is written: without its list of files, where that would make it too large. */
+static gboolean
+is_readable(JsonObject *object)
+{
+	g_autoptr(GbeManifest) again = NULL;
+	g_autofree char *text = gbe_json_print_object(object);
+
+	return gbe_manifest_parse(text, strlen(text), &again, NULL);
+}
+
+/* As it is written, and proved to be what its reader takes: else without the lists of files and of what was left
+ * out, else also without the fingerprint. They hold names of anybody's making, and are all that can be large. */
 static JsonObject *
 printable(const GbeManifest *manifest)
 {
 	g_autoptr(JsonObject) object = gbe_manifest_to_json(manifest, TRUE);
-	g_autofree char *text = gbe_json_print_object(object);
+	g_autoptr(GbeManifest) bare = NULL;
 
-	if (strlen(text) <= GBE_JSON_MAX_SIZE)
+	if (is_readable(object))
 		return g_steal_pointer(&object);
-	return gbe_manifest_to_json(manifest, FALSE);
+	bare = gbe_manifest_copy(manifest);
+	g_clear_pointer(&bare->left_out, g_strfreev);
+	json_object_unref(object);
+	object = gbe_manifest_to_json(bare, FALSE);
+	if (is_readable(object))
+		return g_steal_pointer(&object);
+	gbe_fingerprint_clear(&bare->fingerprint);
+	return gbe_manifest_to_json(bare, FALSE);
 }
 
 char *

@@ -128,6 +128,10 @@ take_wal(int data_fd, const char *member_path, int wal_dir_fd, GbeFingerprint *f
 	    openat(dir_fd, fp->wal_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot read %s", fp->wal_name);
+	/* Records hold no larger number. */
+	if ((guint64)st.st_size >> 53 != 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s is larger than any log",
+				 fp->wal_name);
 	fp->wal_size = (guint64)st.st_size;
 	return !S_ISREG(st.st_mode) || gbe_wal_last_record(fd, fp->wal_name, ret_told,
 							   &fp->wal_offset, &fp->wal_crc, error);

@@ -292,6 +292,44 @@ START_TEST(never_too_large_to_read)
 }
 END_TEST
 
+/* Names and sizes of anybody's making: what is written is read, and says that it is not listed. */
+START_TEST(never_beyond_its_reader)
+{
+	g_autoptr(GbeManifest) sockets = sample(), huge = sample(), snaps = sample();
+	g_autoptr(GbeManifest) again = NULL;
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_autofree char *text = NULL, *holes = NULL, *bare = NULL;
+
+	for (guint i = 0; i < 6000; i++) {
+		g_autofree char *name = g_strdup_printf("%0250u", i);
+
+		g_strv_builder_add(names, name);
+	}
+	g_strfreev(sockets->left_out);
+	sockets->left_out = g_strv_builder_end(names);
+	text = gbe_manifest_print(sockets);
+	again = must_parse(text);
+	ck_assert(again->left_out == NULL || again->left_out[0] == NULL);
+	ck_assert_ptr_null(again->files);
+	ck_assert_uint_eq(again->files_count, sockets->files_count);
+	gbe_manifest_free(g_steal_pointer(&again));
+	huge->size = G_GUINT64_CONSTANT(1) << 53;
+	holes = gbe_manifest_print(huge);
+	again = must_parse(holes);
+	ck_assert_ptr_null(again->files);
+	ck_assert_uint_eq(again->files_count, 0);
+	ck_assert_uint_eq(again->size, 0);
+	gbe_manifest_free(g_steal_pointer(&again));
+	g_free(snaps->fingerprint.snaps);
+	snaps->fingerprint.present = TRUE;
+	snaps->fingerprint.snaps = g_strnfill(GBE_JSON_MAX_SIZE, 's');
+	bare = gbe_manifest_print(snaps);
+	again = must_parse(bare);
+	ck_assert(!again->fingerprint.present);
+	ck_assert_str_eq(again->name, snaps->name);
+}
+END_TEST
+
 /* What is taken prints as something that is taken and prints the same. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
@@ -332,6 +370,7 @@ main(void)
 	tcase_add_test(manifest, damaged);
 	tcase_add_test(manifest, newer_words_survive);
 	tcase_add_test(manifest, never_too_large_to_read);
+	tcase_add_test(manifest, never_beyond_its_reader);
 	tcase_add_test(manifest, any_bytes);
 	suite_add_tcase(suite, manifest);
 	return gbe_unit_main(suite);
