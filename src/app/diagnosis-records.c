@@ -9,6 +9,7 @@
 #include "core/members.h"
 #include "core/record.h"
 #include "core/redact.h"
+#include "etcd/layout.h"
 #include "fs/open.h"
 #include "fs/tree.h"
 
@@ -160,7 +161,8 @@ add_file(const char *path, int dir_fd, const char *name, const struct stat *st, 
 	 GError **error)
 {
 	Files *files = data;
-	g_autofree char *text = gbe_path_to_text(path);
+	g_autofree char *text =
+	    gbe_layout_is_own(path) ? gbe_path_to_text(path) : g_strdup(GBE_REDACTED);
 	JsonObject *file;
 
 	if (json_array_get_length(files->files) >= FILES_MAX) {
@@ -176,7 +178,7 @@ add_file(const char *path, int dir_fd, const char *name, const struct stat *st, 
 	return true;
 }
 
-/* Below member/: names that etcd gives. */
+/* Below member/: names that etcd gives. What somebody else has put there is counted and has none. */
 static void
 add_files(GbeDiagnosis *diagnosis, const GbeData *data)
 {

@@ -4,6 +4,7 @@
 #include "core/record.h"
 #include "core/redact.h"
 #include "core/shown.h"
+#include "etcd/layout.h"
 #include "fs/archive.h"
 #include "fs/open.h"
 #include "fs/write.h"
@@ -57,11 +58,29 @@ clean(const char *text)
 	return g_strconcat(redacted, "...", NULL);
 }
 
-/* What a person wrote is for the person's own eyes. */
+/* Of a fingerprint: names by blanks. */
+static gboolean
+is_of_etcd(const char *snaps)
+{
+	g_auto(GStrv) names = g_strsplit(snaps, " ", -1);
+	gboolean own = TRUE;
+
+	for (guint i = 0; own && names[i] != NULL; i++) {
+		g_autofree char *path = g_strconcat("snap/", names[i], NULL);
+
+		own = gbe_layout_is_own(path);
+	}
+	return own;
+}
+
+/* What a person wrote, and how a person calls files, is for the person's own eyes. */
 static char *
 clean_member(const char *key, const char *text)
 {
-	return g_strcmp0(key, "description") == 0 ? g_strdup(GBE_REDACTED) : clean(text);
+	if (g_strcmp0(key, "description") == 0 ||
+	    (g_strcmp0(key, "snaps") == 0 && !is_of_etcd(text)))
+		return g_strdup(GBE_REDACTED);
+	return clean(text);
 }
 
 static char *

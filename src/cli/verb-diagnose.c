@@ -59,7 +59,18 @@ add(GbeDiagnosis *diagnosis, const char *name, JsonObject *object, const char *w
 	gbe_diagnosis_add(diagnosis, name, node, why);
 }
 
-/* Arguments of etcd and where its credentials come from are nobody else's business. */
+/* Arguments of etcd, where its credentials come from, and what the member and its hosts are called are nobody
+ * else's business. */
+static gboolean
+is_private(const char *group, const char *key)
+{
+	static const char *const of_etcd[] = {"name", "peer-urls", NULL};
+	static const char *const of_run[] = {"args", "credentials", NULL};
+
+	return (g_str_equal(group, "etcd") && g_strv_contains(of_etcd, key)) ||
+	       (g_str_equal(group, "run") && g_strv_contains(of_run, key));
+}
+
 static void
 leave_out_settings(JsonObject *config)
 {
@@ -70,8 +81,7 @@ leave_out_settings(JsonObject *config)
 		const char *key = gbe_json_string(setting, "key", "");
 		const char *value = gbe_json_string(setting, "value", "");
 
-		if (g_str_equal(gbe_json_string(setting, "group", ""), "run") && *value != '\0' &&
-		    (g_str_equal(key, "args") || g_str_equal(key, "credentials")))
+		if (*value != '\0' && is_private(gbe_json_string(setting, "group", ""), key))
 			gbe_json_set_string(setting, "value", GBE_REDACTED);
 	}
 }

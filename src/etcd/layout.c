@@ -165,3 +165,26 @@ gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
 	*ret_name = g_steal_pointer(&newest);
 	return true;
 }
+
+/* etcd's names are hexadecimal numbers, and what they end in. */
+gboolean
+gbe_layout_is_own(const char *path)
+{
+	static const char *const plain[] = {"snap", "wal", "snap/db", "wal.tmp", NULL};
+	static const char *const endings[] = {".wal",	 ".snap",	".snap.db",	".tmp",
+					      ".broken", ".wal.broken", ".snap.broken", NULL};
+	const char *name = strrchr(path, '/');
+
+	if (g_strv_contains(plain, path))
+		return TRUE;
+	if (!g_str_has_prefix(path, "snap/") && !g_str_has_prefix(path, "wal/"))
+		return FALSE;
+	if (name != path + strcspn(path, "/"))
+		return FALSE;
+	name++;
+	/* A database that is received or defragmented. */
+	if (g_str_has_prefix(name, "db.tmp.") || g_str_has_prefix(name, "tmp"))
+		name += strcspn(name, "0123456789");
+	name += strspn(name, "0123456789abcdef-");
+	return *name == '\0' || g_strv_contains(endings, name);
+}

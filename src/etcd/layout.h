@@ -24,5 +24,7 @@ bool gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd,
 			GError **error) GBE_CHECKED;
 /* The newest segment's name, newly allocated; NULL where there is none. */
 bool gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error) GBE_CHECKED;
+/* Is @path, below member/, one that etcd itself gives: snap/db, wal/<hex>-<hex>.wal...? */
+gboolean gbe_layout_is_own(const char *path);
 /* For messages: "etcd/member/snap/db". Newly allocated. */
 char *gbe_layout_path(const char *member_path, const char *below);

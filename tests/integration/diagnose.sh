@@ -47,7 +47,7 @@ plant() {
 	echo "ETCD_ROOT_PASSWORD=$PLANTED" >"$ROOT/etc/etcd/etcd.env"
 	config run args="--auth-token=simple --root-password=$PLANTED" credentials="ca:/run/$PLANTED" \
 		env-file=/etc/etcd/etcd.env
-	config etcd name="x --password $PLANTED" key=/etc/etcd/client.key cert=/etc/etcd/client.crt \
+	config etcd name="$PLANTED" key=/etc/etcd/client.key cert=/etc/etcd/client.crt \
 		cacert=/etc/etcd/client.crt "endpoint=https://root:$PLANTED@127.0.0.1:$ETCD_PORT"
 	printf '# the old password was %s\n[etcd]\n; %s\npassword=%s\n' "$PLANTED" "$PLANTED" "$PLANTED" \
 		>"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/60-notes.conf"
@@ -58,7 +58,8 @@ planted() {
 	plant
 	stop_etcd
 	echo "$PLANTED" >"$DATA/notes"
-	echo "$PLANTED" >"$DATA/member/token-of-somebody"
+	echo "$PLANTED" >"$DATA/member/token-of-$PLANTED"
+	echo "$PLANTED" >"$DATA/member/snap/$PLANTED.snap"
 	gbe backup mine -d "the password is $PLANTED"
 	gbe mark bad mine --reason="token=$PLANTED, do not use"
 	assert_exit 0 gbe diagnose --output=/var/archive.tar.gz
@@ -72,6 +73,9 @@ planted() {
 	assert_eq "arguments" "$(part '.settings[] | select(.key == "args").value' config)" "(left out)"
 	assert_eq "endpoint" "$(part '.settings[] | select(.key == "endpoint").value' config)" \
 		"https://(left out)@127.0.0.1:$ETCD_PORT"
+	assert_eq "name" "$(part '.settings[] | select(.key == "name" and .group == "etcd").value' config)" "(left out)"
+	assert_eq "foreign files" "$(part '[.[] | select(.path == "(left out)")] | length' files)" 2
+	assert_eq "etcd's files" "$(part '[.[].path | select(test("^wal/[0-9a-f-]+[.]wal$"))] | length' files)" 1
 	assert_eq "env-file" "$(part '.settings[] | select(.key == "env-file").value' config)" /etc/etcd/etcd.env
 	assert_eq "path of the key" "$(part '.settings[] | select(.key == "key" and .group == "etcd").value' config)" \
 		/etc/etcd/client.key
