@@ -39,7 +39,7 @@ of_array(JsonArray *array)
 static GbeObserved *
 observe(GbeApp *app, GError **error)
 {
-	GbeObserveOptions options = {0};
+	GbeObserveOptions options = {.tolerant = TRUE};
 	GbeObserved *observed = NULL;
 
 	return gbe_observe(app, &options, &observed, error) ? observed : NULL;

@@ -9,11 +9,11 @@
 
 #include "app/booted.h"
 #include "app/configuration.h"
+#include "app/prerun-unit.h"
 #include "core/dropin.h"
 #include "fs/open.h"
 #include "sys/enabled.h"
 
-#define PRERUN "greenboot-etcd-prerun.service"
 #define DROPIN_NAME "50-greenboot-etcd.conf"
 
 /* Where the state's record of the last configuration that worked is. /var may not be mounted yet: on an
@@ -42,26 +42,12 @@ configure(GbeApp *app, char **ret_complaint)
 	gbe_deployment_clear(&booted);
 }
 
-/* By the command line: systemd makes its links for that at the same time as this runs. */
-static gboolean
-masked_for_this_boot(const GbeCmdline *cmdline)
-{
-	for (guint i = 0; cmdline->masked != NULL && i < cmdline->masked->len; i++) {
-		const char *unit = cmdline->masked->pdata[i];
-
-		if (g_str_equal(unit, PRERUN) || g_str_equal(unit, "greenboot-etcd-prerun"))
-			return TRUE;
-	}
-	return FALSE;
-}
-
 static gboolean
 is_wanted(GbeApp *app)
 {
 	const char *service = app->config->etcd.service;
 
-	return service != NULL && *service != '\0' && !masked_for_this_boot(&app->cmdline) &&
-	       gbe_unit_file(app->root_fd, PRERUN) == GBE_UNIT_PRESENT &&
+	return service != NULL && *service != '\0' && gbe_prerun_unit(app) == GBE_UNIT_PRESENT &&
 	       (gbe_unit_file(app->root_fd, service) == GBE_UNIT_PRESENT ||
 		gbe_unit_is_generated(app->root_fd, service));
 }
@@ -83,7 +69,7 @@ static bool
 write_paths(GbeApp *app, const char *output, GError **error)
 {
 	static const char *const units[] = {
-	    PRERUN,
+	    GBE_PRERUN_UNIT,
 	    "greenboot-etcd-preflight.service",
 	    "greenboot-etcd-scrub.service",
 	    "greenboot-etcd-used.service",

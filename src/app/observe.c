@@ -27,6 +27,7 @@ gbe_observed_free(GbeObserved *observed)
 	gbe_greenboot_free(observed->greenboot);
 	gbe_data_free(observed->data);
 	gbe_store_free(observed->store);
+	g_free(observed->store_why);
 	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
 	gbe_close_fd(&observed->lock_fd);
 	g_free(observed);
@@ -244,13 +245,16 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	gbe_config_free(facts->config);
 	facts->config = app->config;
 	facts->config_borrowed = TRUE;
-	if (!gbe_data_open(app, &o->data, error) ||
-	    !gbe_store_open(app, o->data, FALSE, &o->store, error))
+	if (!gbe_observe_open(app, options, o, error))
 		return false;
 	gbe_data_observe(app, o->data, facts, options->lock_data ? &o->lock_fd : NULL);
+	if (facts->data_why != NULL)
+		facts->data = GBE_UNKNOWN;
 	gbe_state_observe(app, facts);
 	if (!gbe_store_observe(o->store, facts, &o->damaged, error))
 		return false;
+	if (o->store_why != NULL)
+		facts->store = GBE_NO;
 	gbe_identify(facts);
 	observe_recorded_store(o);
 	/* Only a store that may be made: a recorded one that is away is not made anew. */
@@ -389,6 +393,8 @@ gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *ob
 	observed->facts = g_steal_pointer(&o->facts);
 	observed->data = g_steal_pointer(&o->data);
 	observed->store = g_steal_pointer(&o->store);
+	g_free(observed->store_why);
+	observed->store_why = g_steal_pointer(&o->store_why);
 	observed->damaged = g_steal_pointer(&o->damaged);
 	observed->lock_fd = gbe_steal_fd(&o->lock_fd);
 	observed->looked = FALSE;

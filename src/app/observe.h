@@ -17,6 +17,7 @@ typedef struct {
 	GbeGreenboot *greenboot;
 	GbeData *data;
 	GbeStore *store;
+	char *store_why;    /* why the store could not be opened; NULL */
 	GPtrArray *damaged; /* of char *: store entries whose manifest cannot be read */
 	int lock_fd;	    /* etcd's lock on db, or -1 */
 	gboolean looked;    /* into etcd's files: gbe_observe_inside() */
@@ -27,12 +28,19 @@ typedef struct {
 	gboolean repair; /* we hold our lock: broken records may be set aside, the store be made */
 	gboolean lock_data; /* take and keep etcd's lock */
 	gboolean inside;    /* gbe_observe_inside(), too; not of gbe_observe_again() */
+	gboolean
+	    tolerant; /* data or a store that cannot be opened is a fact (data, store), no error */
 } GbeObserveOptions;
 
 bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
 		 GError **error) GBE_CHECKED;
 void gbe_observed_free(GbeObserved *observed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
+
+/* Fills ->data and ->store; with ->tolerant, what cannot be opened is there with ->fd -1, and why is in the fact
+ * data_why and in ->store_why. In observe-open.c. */
+bool gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		      GError **error) GBE_CHECKED;
 
 /* Looks into etcd's files where nobody has them open, once: the facts sound, damage, voters, ids, versions
  * of the data itself. Its cost is the log's: for who decides by it, or says it. */

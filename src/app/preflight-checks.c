@@ -2,6 +2,7 @@
 #include "app/preflight-checks.h"
 
 #include "app/keys.h"
+#include "app/protection.h"
 #include "app/status.h"
 #include "core/retention.h"
 #include "core/situation.h"
@@ -156,16 +157,25 @@ gboolean
 gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 {
 	const GbeFacts *facts = observed->facts;
+	g_autoptr(GError) error = NULL;
 
 	if (facts->store == GBE_NO) {
-		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
-				  "the store of backups %s is not there: mount it",
-				  observed->store->path);
+		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD, "%s%s%s",
+				  observed->store_why != NULL ? observed->store_why
+							      : "the store of backups ",
+				  observed->store_why != NULL ? "" : observed->store->path,
+				  observed->store_why != NULL ? "" : " is not there: mount it");
 		return FALSE;
 	}
 	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd)) {
 		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
 				  "the store of backups %s is read-only", observed->store->path);
+		return FALSE;
+	}
+	if (observed->store->fd >= 0 && !gbe_is_writable(observed->store->fd, &error)) {
+		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
+				  "the store of backups %s: %s", observed->store->path,
+				  error->message);
 		return FALSE;
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
@@ -176,6 +186,21 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 	gbe_preflight_add(findings, "store", GBE_PREFLIGHT_OK, "%s: %u backups",
 			  observed->store->path, facts->backups->len);
 	return TRUE;
+}
+
+void
+gbe_preflight_check_prerun(const GbeApp *app, const GbeHealthLook *look, GPtrArray *findings)
+{
+	const char *service = app->config->etcd.service;
+	GbeProtection off = {.state = GBE_PROTECTED};
+	GbeProtectionFacts facts;
+
+	gbe_protection_observe_units(app, look, &facts);
+	/* Switched off by the configuration, which check_etcd() notes. */
+	if (service == NULL || *service == '\0' || !gbe_protection_is_off(&facts, &off))
+		return;
+	gbe_preflight_add(findings, "prerun", GBE_PREFLIGHT_BAD, "%s (%s)", off.reason, off.hint);
+	gbe_protection_clear(&off);
 }
 
 /* What removing the backups that retention drops would free: counted where nobody shares it. */
@@ -262,13 +287,6 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 	if (app->config->etcd.service == NULL || *app->config->etcd.service == '\0') {
 		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_NOTE,
 				  "[etcd] service is empty: greenboot-etcd is off");
-		return;
-	}
-	if (!gbe_unit_is_known(app->root_fd, app->config->etcd.service)) {
-		gbe_preflight_add(
-		    findings, "etcd", GBE_PREFLIGHT_BAD,
-		    "there is no %s: is [etcd] service= right? Nothing is done when etcd starts",
-		    app->config->etcd.service);
 		return;
 	}
 	if (look != NULL) {

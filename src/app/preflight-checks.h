@@ -7,6 +7,8 @@
 
 void gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings);
+/* Nothing where prerun runs before etcd. */
+void gbe_preflight_check_prerun(const GbeApp *app, const GbeHealthLook *look, GPtrArray *findings);
 /* True: there is data that a backup could be made of. */
 gboolean gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings);
 /* True: there is a place for it. */

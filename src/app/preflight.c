@@ -75,6 +75,7 @@ gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 	}
 	gbe_preflight_check_system(observed, findings);
 	gbe_preflight_check_greenboot(observed, findings);
+	gbe_preflight_check_prerun(app, look, findings);
 	if (gbe_preflight_check_data(observed, findings)) {
 		if (gbe_preflight_check_store(observed, findings))
 			gbe_preflight_check_space(observed, findings);

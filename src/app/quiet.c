@@ -34,12 +34,24 @@ find_on_wal(const GbeData *data)
 	return fd >= 0 ? gbe_process_with_lock(fd) : 0;
 }
 
-char *
-gbe_data_holder(const GbeData *data)
+static pid_t
+find_holder(const GbeData *data)
 {
 	pid_t pid = find_on_db(data);
 
-	return gbe_process_describe(pid != 0 ? pid : find_on_wal(data));
+	return pid != 0 ? pid : find_on_wal(data);
+}
+
+char *
+gbe_data_holder(const GbeData *data)
+{
+	return gbe_process_describe(find_holder(data));
+}
+
+char *
+gbe_data_holder_unit(const GbeData *data)
+{
+	return gbe_process_unit(find_holder(data));
 }
 
 /* As whoever works on the data will ask: with a lock that keeps everybody out. */

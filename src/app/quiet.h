@@ -10,6 +10,8 @@
 /* The process that has @data open: "etcd (pid 812, microshift-etcd.scope)", or "a process that cannot be seen from
  * here". Newly allocated. */
 char *gbe_data_holder(const GbeData *data);
+/* The unit that it is in; NULL: none, or it cannot be told. Newly allocated. */
+char *gbe_data_holder_unit(const GbeData *data);
 /* Waits up to @seconds (0: looks once), and counts that as progress; holds no lock afterwards. GBE_ERROR_BUSY names
  * the process that still has @data open; any other error: that could not be told. */
 bool gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds,

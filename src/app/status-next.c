@@ -45,8 +45,18 @@ set_source(JsonObject *next, const GbeFacts *facts, const GbeAction *action)
 		json_object_set_null_member(next, "revision");
 }
 
+void
+gbe_status_set_off(JsonObject *next, const char *why)
+{
+	static const char *const keys[] = {"rule", "action", "backup", "age", "revision"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+		json_object_set_null_member(next, keys[i]);
+	gbe_json_set_string(next, "reason", why);
+}
+
 JsonObject *
-gbe_status_next(GbeObserved *observed)
+gbe_status_next(GbeObserved *observed, const char *off)
 {
 	GbeFacts *facts = observed->facts;
 	JsonObject *next = json_object_new();
@@ -55,12 +65,12 @@ gbe_status_next(GbeObserved *observed)
 	const GbeAction *action;
 
 	gbe_json_set_string(next, "deployment", facts->next);
+	if (off != NULL) {
+		gbe_status_set_off(next, off);
+		return next;
+	}
 	if (!gbe_observe_next_boot(observed, NULL, NULL, GBE_UNKNOWN, &error)) {
-		static const char *const keys[] = {"rule", "action", "backup", "age", "revision"};
-
-		for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
-			json_object_set_null_member(next, keys[i]);
-		gbe_json_set_string(next, "reason", error->message);
+		gbe_status_set_off(next, error->message);
 		return next;
 	}
 	plan = gbe_decide(facts);
@@ -165,7 +175,9 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	if (facts->data == GBE_UNKNOWN)
 		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
 		     facts->data_why != NULL ? facts->data_why : "unknown");
-	if (facts->store == GBE_NO)
+	if (observed->store_why != NULL)
+		warn(warnings, "%s", observed->store_why);
+	else if (facts->store == GBE_NO)
 		warn(warnings,
 		     "the store of backups %s is not there: mount it; nothing is pruned or "
 		     "restored until then",

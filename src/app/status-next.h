@@ -10,8 +10,10 @@
 
 /* The action that says most about a plan: hold, restore, fresh, backup, keep. NULL: no action. */
 const GbeAction *gbe_status_main_action(const GbePlan *plan);
-/* `next{}`; turns the facts into those of the next boot. */
-JsonObject *gbe_status_next(GbeObserved *observed);
+/* `next{}`; turns the facts into those of the next boot. @off: why nothing decides then; NULL: prerun does. */
+JsonObject *gbe_status_next(GbeObserved *observed, const char *off);
+/* Makes a `next{}` say that nothing is decided, and why. */
+void gbe_status_set_off(JsonObject *next, const char *why);
 /* Array of strings, for people: a store that is away, entries that cannot be read, a half-done
  * exchange, an unknown deployment or run... Also the MOTD's. */
 JsonArray *gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);

@@ -186,7 +186,7 @@ void
 gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	g_autoptr(JsonObject) whole = json_object_new();
-	GbeObserveOptions options = {0};
+	GbeObserveOptions options = {.tolerant = TRUE};
 	g_autofree char *motd = NULL;
 	g_autoptr(GError) error = NULL;
 

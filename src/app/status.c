@@ -2,6 +2,7 @@
 #include "app/status.h"
 
 #include "app/periodic.h"
+#include "app/protection.h"
 #include "app/state.h"
 #include "app/status-next.h"
 #include "core/members.h"
@@ -176,6 +177,61 @@ greenboot_json(const GbeGreenboot *greenboot)
 	return object;
 }
 
+static JsonObject *
+protection_json(GbeProtection *protection)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "state", gbe_protection_to_string(protection->state));
+	gbe_json_set_string(object, "reason", protection->reason);
+	gbe_json_set_string(object, "hint", protection->hint);
+	json_object_set_boolean_member(object, "certain", protection->certain);
+	gbe_protection_clear(protection);
+	return object;
+}
+
+/* And `next{}`, of which nothing is claimed where prerun does not run. */
+static void
+set_protection(JsonObject *status, GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
+{
+	JsonArray *warnings = gbe_json_array(status, "warnings");
+	g_auto(GbeProtectionView) view = {.texts = NULL};
+	GbeProtection protection = {.state = GBE_PROTECTED};
+	JsonObject *next;
+
+	gbe_protection_observe(app, observed, look, &view);
+	if (json_array_get_length(warnings) > 0)
+		view.facts.warning = json_array_get_string_element(warnings, 0);
+	(void)gbe_protection_is_off(&view.facts, &protection);
+	next = gbe_status_next(observed, protection.reason);
+	gbe_protection_clear(&protection);
+	view.facts.holds = g_strcmp0(gbe_json_string(next, "action", NULL), "hold") == 0;
+	gbe_protection_judge(&view.facts, &protection);
+	json_object_set_object_member(status, "protection", protection_json(&protection));
+	json_object_set_object_member(status, "next", next);
+}
+
+void
+gbe_status_renew(GbeApp *app, const GbeHealthLook *look, JsonObject *status)
+{
+	GbeProtection protection = {.state = GBE_PROTECTED};
+	GbeProtectionFacts facts;
+
+	json_object_set_object_member(status, "etcd", gbe_status_etcd(look));
+	gbe_protection_observe_units(app, look, &facts);
+	if (gbe_protection_is_off(&facts, &protection)) {
+		gbe_status_set_off(gbe_json_object(status, "next"), protection.reason);
+		gbe_protection_clear(&protection);
+	}
+	if (gbe_json_object(status, "protection") == NULL)
+		facts.warning = "only root can tell: sudo greenboot-etcd status";
+	gbe_protection_judge(&facts, &protection);
+	if (protection.state != GBE_PROTECTED)
+		json_object_set_object_member(status, "protection", protection_json(&protection));
+	else
+		gbe_protection_clear(&protection);
+}
+
 JsonObject *
 gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
@@ -207,6 +263,6 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	json_object_set_object_member(status, "greenboot", greenboot_json(observed->greenboot));
 	json_object_set_array_member(status, "warnings", gbe_status_warnings(app, observed, look));
 	/* Last: it turns the facts into those of the next boot. */
-	json_object_set_object_member(status, "next", gbe_status_next(observed));
+	set_protection(status, app, observed, look);
 	return status;
 }

@@ -19,6 +19,8 @@
 /* `status`. @look: at etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the
  * next boot afterwards. */
 JsonObject *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+/* Of what was left for others than root: what they can look at themselves, etcd{} and whether prerun runs. */
+void gbe_status_renew(GbeApp *app, const GbeHealthLook *look, JsonObject *status);
 /* `list`: every backup, newest first. @exclusive: count the blocks that are nobody else's, too. */
 JsonArray *gbe_status_list(const GbeObserved *observed, gboolean exclusive);
 /* One entry of it. @exclusive: bytes, or -1 for null. */

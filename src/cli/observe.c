@@ -46,7 +46,7 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	gboolean denied;
-	GbeObserveOptions options = {0};
+	GbeObserveOptions options = {.tolerant = TRUE};
 
 	if (open_state(cli, &denied, &local))
 		return gbe_observe(cli->app, &options, ret_observed, error);
@@ -138,7 +138,7 @@ gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, JsonObject **ret_sta
 	    gbe_json_object(status, "owner") == NULL || gbe_json_object(status, "data") == NULL ||
 	    gbe_json_object(status, "greenboot") == NULL)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no status", GBE_STATUS_FILE);
-	json_object_set_object_member(status, "etcd", gbe_status_etcd(look));
+	gbe_status_renew(cli->app, look, status);
 	renew_age(gbe_json_object(status, "last_good"));
 	*ret_status = json_object_ref(status);
 	return true;

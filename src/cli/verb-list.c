@@ -142,6 +142,8 @@ gbe_verb_list(GbeCli *cli, char **arguments, GError **error)
 
 	if (!check_arguments(error) || !gbe_cli_observe(cli, &observed, error))
 		return false;
+	if (observed != NULL && observed->store_why != NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", observed->store_why);
 	if (observed != NULL)
 		all = gbe_status_list(observed, arg_exclusive);
 	else if (!gbe_cli_read_list(cli, &all, error))

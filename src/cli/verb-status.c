@@ -7,6 +7,8 @@
 #include "core/record.h"
 #include "core/space.h"
 
+#include <string.h>
+
 #define PROBE_MS 300
 
 static gboolean arg_check;
@@ -177,10 +179,13 @@ print_next(JsonObject *status)
 		gbe_print_field("Next boot", "%s: HOLDS etcd BACK", deployment);
 	else if (g_strcmp0(action, "fresh") == 0)
 		gbe_print_field("Next boot", "%s: etcd starts without data", deployment);
-	else
+	else if (action != NULL)
 		gbe_print_field("Next boot", "%s: goes on with the data%s", deployment,
 				g_strcmp0(action, "backup") == 0 ? ", after a backup of it" : "");
-	if (reason != NULL)
+	else
+		gbe_print_field("Next boot", "nothing is decided: %s",
+				reason != NULL ? reason : "unknown");
+	if (action != NULL && reason != NULL)
 		gbe_print_field("", "rule %s: %s", gbe_json_string(next, "rule", "?"), reason);
 }
 
@@ -202,11 +207,37 @@ print_deployment(JsonObject *status)
 		gbe_print_field("", "the stateroot %s has data of its own", neighbour);
 }
 
+static gboolean
+is_protected(JsonObject *protection)
+{
+	return g_strcmp0(gbe_json_string(protection, "state", NULL), "protected") == 0;
+}
+
+/* The answer, and below it what goes with it. */
+static void
+print_protection(JsonObject *protection)
+{
+	const char *reason = gbe_json_string(protection, "reason", "unknown");
+	const char *hint = gbe_json_string(protection, "hint", "unknown");
+
+	if (is_protected(protection)) {
+		gbe_print("Protected\n");
+	} else if (g_strcmp0(gbe_json_string(protection, "state", NULL), "needs-you") == 0) {
+		gbe_print("Needs you: %s\n", hint);
+		if (strstr(hint, reason) == NULL)
+			gbe_print_field("Because", "%s", reason);
+	} else {
+		gbe_print("Not protected: %s\n", reason);
+		gbe_print_field("To do", "%s", hint);
+	}
+}
+
 static void
 print_text(JsonObject *status)
 {
 	JsonArray *warnings = gbe_json_array(status, "warnings");
 
+	print_protection(gbe_json_object(status, "protection"));
 	print_deployment(status);
 	gbe_print_field(
 	    "Run", "%s, verdict %s, etcd %s, on trial: %s",
@@ -223,27 +254,16 @@ print_text(JsonObject *status)
 		gbe_print_field("Warning", "%s", json_array_get_string_element(warnings, i));
 }
 
-/* status --check: the present state in one number. */
+/* status --check: the first line in one number. */
 static GbeExitStatus
 check(JsonObject *status)
 {
-	JsonObject *etcd = gbe_json_object(status, "etcd");
-	JsonObject *last = gbe_json_object(status, "last_operation");
-	JsonObject *next = gbe_json_object(status, "next");
-	JsonObject *periodic = gbe_json_object(status, "periodic");
-	JsonArray *warnings = gbe_json_array(status, "warnings");
-	const char *healthy = gbe_text_tri(etcd, "healthy");
-	const char *by_clock = periodic != NULL ? gbe_json_string(periodic, "result", NULL) : NULL;
-	const char *result = last != NULL ? gbe_json_string(last, "result", "done") : "done";
+	JsonObject *protection = gbe_json_object(status, "protection");
 
-	if (g_str_equal(healthy, "no") || !g_str_equal(result, "done") ||
-	    g_strcmp0(by_clock, "failed") == 0 ||
-	    g_strcmp0(gbe_json_string(next, "action", NULL), "hold") == 0)
-		return GBE_EXIT_UNHEALTHY;
-	if (g_str_equal(healthy, "unknown") ||
-	    (warnings != NULL && json_array_get_length(warnings) > 0))
-		return GBE_EXIT_CANNOT_TELL;
-	return GBE_EXIT_DONE;
+	if (is_protected(protection))
+		return GBE_EXIT_DONE;
+	return gbe_json_bool(protection, "certain", FALSE) ? GBE_EXIT_UNHEALTHY
+							   : GBE_EXIT_CANNOT_TELL;
 }
 
 bool

@@ -311,3 +311,10 @@ gbe_filesystem_top(int dir_fd, int root_fd, int *ret_top_fd, char **ret_path, GE
 	*ret_path = g_steal_pointer(&path);
 	return true;
 }
+
+bool
+gbe_is_writable(int dir_fd, GError **error)
+{
+	return faccessat(dir_fd, ".", W_OK | X_OK, 0) == 0 ||
+	       gbe_throw_errno(error, errno, "it cannot be written to");
+}

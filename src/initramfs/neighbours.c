@@ -57,6 +57,18 @@ gbe_process_describe(pid_t pid)
 	return g_strdup_printf("process %d", (int)pid);
 }
 
+char *
+gbe_process_unit(pid_t pid)
+{
+	return NULL;
+}
+
+GbeTri
+gbe_unit_names(const char *unit, const char *property, const char *const *names)
+{
+	return GBE_UNKNOWN;
+}
+
 pid_t
 gbe_process_with_lock(int fd)
 {

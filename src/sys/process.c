@@ -10,13 +10,25 @@
 #include "fs/open.h"
 
 char *
+gbe_process_unit(pid_t pid)
+{
+	char *unit = NULL;
+	char *copy;
+
+	if (pid == 0 || sd_pid_get_unit(pid, &unit) < 0)
+		return NULL;
+	copy = g_strdup(unit);
+	free(unit);
+	return copy;
+}
+
+char *
 gbe_process_describe(pid_t pid)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/comm", (int)pid);
 	g_autofree char *comm = NULL;
 	g_autofree char *name = NULL;
-	char *unit = NULL;
-	char *text;
+	g_autofree char *unit = NULL;
 
 	if (pid == 0)
 		return g_strdup("a process that cannot be seen from here");
@@ -24,12 +36,9 @@ gbe_process_describe(pid_t pid)
 		comm = g_strdup("a process");
 	/* A process chooses its own name. */
 	name = gbe_path_to_text(g_strchomp(comm));
-	if (sd_pid_get_unit(pid, &unit) < 0)
-		unit = NULL;
-	text = g_strdup_printf("%s (pid %d%s%s)", name, (int)pid, unit != NULL ? ", " : "",
+	unit = gbe_process_unit(pid);
+	return g_strdup_printf("%s (pid %d%s%s)", name, (int)pid, unit != NULL ? ", " : "",
 			       unit != NULL ? unit : "");
-	free(unit);
-	return text;
 }
 
 /* "1: FLOCK  ADVISORY  WRITE 812 fd:01:1234 0 EOF"; whoever waits for a lock has "->" after the number. The kernel

@@ -6,6 +6,8 @@
 
 /* "etcd (pid 812, etcd.service)"; for 0, "a process that cannot be seen from here". Newly allocated. */
 char *gbe_process_describe(pid_t pid);
+/* The unit of systemd that it is in; NULL: none, or it cannot be told. Newly allocated. */
+char *gbe_process_unit(pid_t pid);
 /* The process that took a lock, of any kind, on @fd's file; 0: there is none, or it is not known. The kernel names no
  * process for a lock of an open file description, as etcd's on its log. */
 pid_t gbe_process_with_lock(int fd);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/units.h"
 
+#include <stdlib.h>
+
 #include "sys/jobs.h"
 
 #define UNIT_INTERFACE "org.freedesktop.systemd1.Unit"
@@ -57,6 +59,28 @@ gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error)
 	*ret_state = state;
 	state = (GbeUnitState){NULL};
 	return true;
+}
+
+GbeTri
+gbe_unit_names(const char *unit, const char *property, const char *const *names)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	g_autofree char *path = NULL;
+	char **list = NULL;
+	GbeTri found = GBE_NO;
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ||
+	    !gbe_bus_load_unit(bus, unit, &path, NULL) ||
+	    sd_bus_get_property_strv(bus, GBE_SYSTEMD_NAME, path, UNIT_INTERFACE, property, NULL,
+				     &list) < 0)
+		return GBE_UNKNOWN;
+	for (char **at = list; at != NULL && *at != NULL; at++) {
+		if (g_strv_contains(names, *at))
+			found = GBE_YES;
+		free(*at);
+	}
+	free(list);
+	return found;
 }
 
 static bool

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/tri.h"
 
 typedef struct {
 	char *load_state, *active_state, *sub_state, *unit_file_state;
@@ -17,6 +18,8 @@ typedef struct {
 
 void gbe_unit_state_clear(GbeUnitState *state);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUnitState, gbe_unit_state_clear)
+/* Is any of @names in a list of units that @unit has: "After", "Requires"? UNKNOWN: systemd does not say. */
+GbeTri gbe_unit_names(const char *unit, const char *property, const char *const *names);
 bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) GBE_CHECKED;
 /* Waits until the job is done or @timeout_ms is over (GBE_ERROR_FAILED; the job goes on). */
 bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;

@@ -171,7 +171,7 @@ warned() {
 	assert_exit 0 gbe --json status
 	fits status
 	assert_match "status.json" "$(jq -r '.status.etcd.warnings[]' "$ROOT/run/greenboot-etcd/status.json")" "*.crt expires*"
-	assert_exit 0 gbe status --check
+	assert_eq "protection" "$(json .protection.reason status)" "there is no good backup"
 	assert_exit 0 gbe health -v
 	assert_match health "$OUT" "*certificates*$PKI/*.crt expires*"
 	# Of authorities in one file, the last; of a chain, the certificate.

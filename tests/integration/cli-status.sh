@@ -6,6 +6,8 @@
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
+# shellcheck source=tests/lib/container.sh
+. "$(dirname "$0")/../lib/container.sh"
 
 motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
 
@@ -14,8 +16,16 @@ finding() { gbe --json preflight | jq -r ".findings[] | select(.check == \"$1\")
 # ready STATUS
 ready() { assert_exit "$1" gbe preflight; }
 
+# a_protected KIND: a device that lacks nothing: its run is green, and there is a good backup.
+a_protected() {
+	a_green "$1"
+	stop_etcd
+	gbe backup one
+	start_etcd
+}
+
 checks() {
-	a_green xfs
+	a_protected xfs
 	assert_exit 0 gbe status --check
 	assert_exit 0 gbe -q status --check
 	assert_eq "motd" "$(motd)" ""
@@ -26,6 +36,116 @@ checks() {
 	sed -i 's/"kind":"start"/"kind":"stort"/' "$ROOT/var/lib/greenboot-etcd/ledger"
 	assert_exit 7 gbe status --check
 	assert_match "warning" "$(gbe status)" "*a record of the ledger cannot be read*"
+}
+
+# says STATE LINE: the first line, the JSON and the exit status agree.
+says() {
+	local status=6
+
+	[[ $1 != protected ]] || status=0
+	assert_exit "$status" gbe status --check
+	assert_match "first line" "${OUT%%$'\n'*}" "$2"
+	assert_json .protection.state "$1" status
+	assert_exit 0 gbe status
+}
+
+# switched_off: nothing is claimed about a start for which nothing is done.
+switched_off() {
+	says not-protected "Not protected: $1"
+	assert_json .next.action null status
+	assert_json .next.rule null status
+	assert_match "next" "$(gbe status)" "*Next boot: nothing is decided: $1*"
+}
+
+answers() {
+	local unit=systemd/system/greenboot-etcd-prerun.service store dir
+
+	a_protected "$1"
+	store=$ROOT/var/lib/greenboot-etcd/backups
+	says protected Protected
+	assert_ne "next" "$(json .next.action status)" null
+	for dir in etc run; do
+		mkdir -p "$ROOT/$dir/systemd/system"
+		ln -s /dev/null "$ROOT/$dir/$unit"
+		switched_off "*is masked*"
+		ready 5
+		assert_eq "prerun" "$(finding prerun)" "bad "
+		rm "$ROOT/$dir/$unit"
+	done
+	config etcd service=
+	switched_off "*service=*is empty*"
+	config etcd service=nothing.service
+	switched_off "there is no nothing.service*"
+	unconfig etcd service
+	says protected Protected
+	echo "[Service]" >"$ROOT/etc/systemd/system/microshift.service"
+	says not-protected "Not protected: microshift.service is installed*"
+	rm "$ROOT/etc/systemd/system/microshift.service"
+
+	chattr +i "$store"
+	says not-protected "Not protected: the store of backups*cannot be written*"
+	ready 5
+	assert_eq "store" "$(finding store)" "bad "
+	chattr -i "$store"
+	mv "$store" "$store.away"
+	says not-protected "Not protected: the store of backups*not there*"
+	assert_exit 0 gbe list
+	assert_eq "list" "$OUT" "no backups"
+	touch "$store"
+	says not-protected "Not protected: *Not a directory*"
+	assert_exit 7 gbe list
+	rm "$store"
+	mv "$store.away" "$store"
+	says protected Protected
+
+	stop_etcd
+	says needs-you "Needs you: mend etcd*"
+	gbe backup two
+	start_etcd
+	cp "$store/two/manifest.json" "$GBE_MEM/manifest"
+	echo "{" >"$store/two/manifest.json"
+	says needs-you "Needs you: *manifest of backup two*delete --force two*"
+	cp "$GBE_MEM/manifest" "$store/two/manifest.json"
+	says protected Protected
+	gbe mark bad one
+	gbe mark bad two
+	says not-protected "Not protected: there is no good backup"
+	gbe mark good one
+
+	stop_etcd
+	mv "$DATA" "$DATA.away"
+	touch "$DATA"
+	says not-protected "Not protected: the data in /var/lib/etcd cannot be read*no directory*"
+	rm "$DATA"
+	mv "$DATA.away" "$DATA"
+	start_etcd
+	says protected Protected
+}
+
+# What systemd alone knows: an order, a mask of this boot, another unit.
+on_systemd() {
+	need_nspawn
+	container_device
+	deploy A
+	populate A "line() { echo \"person \$1: \$(greenboot-etcd status | head -n 1)\"; }
+		line before
+		systemctl mask --runtime greenboot-etcd-prerun.service; line mask
+		systemctl unmask --runtime greenboot-etcd-prerun.service; line unmask
+		mkdir -p /etc/systemd/system-generators
+		ln -s /dev/null /etc/systemd/system-generators/greenboot-etcd-generator
+		systemctl daemon-reload; line order
+		rm /etc/systemd/system-generators/greenboot-etcd-generator
+		systemctl daemon-reload; line again
+		systemctl stop etcd
+		cp /etc/systemd/system/etcd.service /run/systemd/system/mine.service
+		systemctl daemon-reload; systemctl start mine; line other"
+	run A
+	in_order "person before: Not protected: greenboot is not installed" \
+		"person mask: Not protected: greenboot-etcd-prerun.service is masked" \
+		"person unmask: Not protected: greenboot is not installed" \
+		"person order: Not protected: etcd.service does not wait for greenboot-etcd-prerun.service" \
+		"person again: Not protected: greenboot is not installed" \
+		"person other: Not protected: etcd \\(pid [0-9]+, mine.service\\) has etcd's data open"
 }
 
 # A failed update: who logs in is told what was put back, until the next boot.
@@ -157,6 +277,10 @@ preflight_motd() {
 
 suite_begin "$@"
 run_case status-check checks
+for kind in ${FS:-xfs ext4}; do
+	run_case "status-first-line@$kind" answers "$kind"
+done
+run_case status-systemd on_systemd
 run_case status-rolled-back rolled_back
 run_case status-held-back held_back
 run_case status-store-away store_away

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/protection.h"
+
+#include "lib/unit.h"
+
+/* All is well. */
+static GbeProtectionFacts
+good(void)
+{
+	return (GbeProtectionFacts){.service = "etcd.service",
+				    .prerun = GBE_YES,
+				    .service_known = TRUE,
+				    .ordered = GBE_YES,
+				    .data_dir = "/var/lib/etcd",
+				    .data = GBE_YES,
+				    .last_good = TRUE,
+				    .health = GBE_HEALTH_HEALTHY,
+				    .health_why = "healthy"};
+}
+
+typedef struct {
+	void (*change)(GbeProtectionFacts *facts);
+	GbeProtectionState state;
+	gboolean certain, off;
+	const char *says; /* in the reason */
+} Case;
+
+#define CHANGE(name, what)                                                                         \
+	static void name(GbeProtectionFacts *f)                                                    \
+	{                                                                                          \
+		what;                                                                              \
+	}
+CHANGE(nothing, (void)f)
+CHANGE(no_service, f->service = NULL)
+CHANGE(empty_service, f->service = "")
+CHANGE(not_installed, f->prerun = GBE_NO)
+CHANGE(masked, f->prerun = GBE_UNKNOWN)
+CHANGE(unknown_service, f->service_known = FALSE)
+CHANGE(not_ordered, f->ordered = GBE_NO)
+CHANGE(not_asked, f->ordered = GBE_UNKNOWN)
+CHANGE(other, f->other = "etcd (pid 7, mine.service)")
+CHANGE(skipped, f->skipped = TRUE)
+CHANGE(microshift, f->microshift = "microshift.service")
+CHANGE(no_data, f->data = GBE_NO)
+CHANGE(data_is_file, f->data = GBE_UNKNOWN; f->data_why = "it is no directory")
+CHANGE(no_ostree, f->system = "no ostree here")
+CHANGE(store_away, f->store = "the store is away")
+CHANGE(nobody_judges, f->greenboot = "greenboot is not installed")
+CHANGE(no_good, f->last_good = FALSE)
+CHANGE(damaged, f->damaged = "one")
+CHANGE(unhealthy, f->health = GBE_HEALTH_UNHEALTHY; f->health_why = "it has failed")
+CHANGE(untold, f->health = GBE_HEALTH_CANNOT_TELL; f->health_why = "nobody listens")
+CHANGE(health_not_asked, f->health = GBE_HEALTH_NOT_ASKED; f->health_why = NULL)
+CHANGE(failed, f->failed = "restore of one failed: why")
+CHANGE(periodic, f->periodic = "none was taken")
+CHANGE(warned, f->warning = "look here")
+CHANGE(held, f->held = "mount it"; f->last_good = FALSE)
+CHANGE(held_next, f->holds = TRUE)
+CHANGE(warned_and_masked, f->warning = "look here"; f->prerun = GBE_UNKNOWN)
+CHANGE(untold_and_damaged, untold(f); f->damaged = "one")
+
+static const Case cases[] = {
+    {nothing, GBE_PROTECTED, TRUE, FALSE, NULL},
+    {not_asked, GBE_PROTECTED, TRUE, FALSE, NULL},
+    {health_not_asked, GBE_PROTECTED, TRUE, FALSE, NULL},
+    {no_service, GBE_NOT_PROTECTED, TRUE, TRUE, "is off"},
+    {empty_service, GBE_NOT_PROTECTED, TRUE, TRUE, "is off"},
+    {not_installed, GBE_NOT_PROTECTED, TRUE, TRUE, "not installed"},
+    {masked, GBE_NOT_PROTECTED, TRUE, TRUE, "masked"},
+    {unknown_service, GBE_NOT_PROTECTED, TRUE, TRUE, "there is no etcd.service"},
+    {not_ordered, GBE_NOT_PROTECTED, TRUE, TRUE, "does not wait"},
+    {other, GBE_NOT_PROTECTED, TRUE, TRUE, "mine.service"},
+    {skipped, GBE_NOT_PROTECTED, TRUE, FALSE, "greenboot-etcd.skip"},
+    {microshift, GBE_NOT_PROTECTED, TRUE, FALSE, "microshift.service is installed"},
+    {no_data, GBE_NOT_PROTECTED, TRUE, FALSE, "no etcd data in /var/lib/etcd"},
+    {data_is_file, GBE_NOT_PROTECTED, TRUE, FALSE, "no directory"},
+    {no_ostree, GBE_NOT_PROTECTED, TRUE, FALSE, "no ostree here"},
+    {store_away, GBE_NOT_PROTECTED, TRUE, FALSE, "the store is away"},
+    {nobody_judges, GBE_NOT_PROTECTED, TRUE, FALSE, "greenboot is not installed"},
+    {no_good, GBE_NOT_PROTECTED, TRUE, FALSE, "no good backup"},
+    {damaged, GBE_NEEDS_YOU, TRUE, FALSE, "manifest of backup one"},
+    {unhealthy, GBE_NEEDS_YOU, TRUE, FALSE, "it has failed"},
+    {failed, GBE_NEEDS_YOU, TRUE, FALSE, "restore of one failed: why"},
+    {periodic, GBE_NEEDS_YOU, TRUE, FALSE, "none was taken"},
+    {held, GBE_NEEDS_YOU, TRUE, FALSE, "mount it"},
+    {held_next, GBE_NEEDS_YOU, TRUE, FALSE, "holds etcd back"},
+    {untold, GBE_NEEDS_YOU, FALSE, FALSE, "nobody listens"},
+    {warned, GBE_NEEDS_YOU, FALSE, FALSE, "look here"},
+    {warned_and_masked, GBE_NOT_PROTECTED, TRUE, TRUE, "masked"},
+    {untold_and_damaged, GBE_NEEDS_YOU, TRUE, FALSE, "manifest of backup one"},
+};
+
+START_TEST(each)
+{
+	const Case *c = &cases[_i];
+	GbeProtectionFacts facts = good();
+	GbeProtection protection, off = {.state = GBE_PROTECTED};
+
+	c->change(&facts);
+	gbe_protection_judge(&facts, &protection);
+	ck_assert_int_eq(protection.state, c->state);
+	ck_assert_int_eq(protection.certain, c->certain);
+	ck_assert_int_eq(protection.reason != NULL, c->says != NULL);
+	ck_assert_int_eq(protection.hint != NULL, c->says != NULL);
+	if (c->says != NULL)
+		ck_assert_msg(strstr(protection.reason, c->says) != NULL, "%s", protection.reason);
+	ck_assert_int_eq(gbe_protection_is_off(&facts, &off), c->off);
+	gbe_protection_clear(&protection);
+	gbe_protection_clear(&off);
+}
+END_TEST
+
+START_TEST(words)
+{
+	ck_assert_str_eq(gbe_protection_to_string(GBE_PROTECTED), "protected");
+	ck_assert_str_eq(gbe_protection_to_string(GBE_NOT_PROTECTED), "not-protected");
+	ck_assert_str_eq(gbe_protection_to_string(GBE_NEEDS_YOU), "needs-you");
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-protection");
+	TCase *tcase = tcase_create("protection");
+
+	tcase_add_loop_test(tcase, each, 0, G_N_ELEMENTS(cases));
+	tcase_add_test(tcase, words);
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
