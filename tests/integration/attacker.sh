@@ -230,17 +230,18 @@ into_b_and_back() {
 
 # ---- names and sizes ----
 
-# harmless_text TEXT: no control character but the end of a line, as bytes or as UTF-8.
+# harmless_text TEXT: no control character but the end of a line, as bytes or as UTF-8, and none that turns the
+# direction of what is around it.
 harmless_text() {
 	local bytes
-	bytes=$(printf '%s' "$1" | LC_ALL=C grep -a -c -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' || true)
+	bytes=$(printf '%s' "$1" | LC_ALL=C grep -a -c -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' || true)
 	assert_eq "lines with control characters" "$bytes" 0
 	printf '%s' "$1" | iconv -f UTF-8 -t UTF-8 >/dev/null || fail "not UTF-8: $1"
 }
 
 attack_names() {
 	local name file evil=($'esc\e]0;owned\a\e[2J' $'line\n<0>greenboot-etcd: all is well' \
-		$'c1\xc2\x9b31m\xc2\x85' $'broken\xff\xfe\xc3' $'del\x7f\b\b\b')
+		$'c1\xc2\x9b31m\xc2\x85' $'bidi\xe2\x80\xaetxt\xd8\x9c' $'broken\xff\xfe\xc3' $'del\x7f\b\b\b')
 
 	device_of_nobody "$1"
 	for name in "${evil[@]}"; do

@@ -176,9 +176,20 @@ odd() {
 
 # Names and reasons are somebody's words: no control character gets to the terminal.
 harmless() {
+	local verb
+
 	a_green xfs
 	stop_etcd
 	gbe backup one -d $'bell \a and \e[31mred'
+	gbe backup two -d $'\xc2\x9b31m and \xe2\x80\xaeback'
+	hook green >&2
+	for verb in list "--json list" "show two" "--json show two"; do
+		# shellcheck disable=SC2086
+		! gbe $verb | LC_ALL=C grep -a -P '\xc2[\x80-\x9f]|\xe2\x80\xae' || fail "$verb steers a terminal"
+	done
+	assert_eq "status.json" "$(jq -r '.list[] | select(.name == "two").description' \
+		"$ROOT/run/greenboot-etcd/status.json")" "?31m and ?back"
+	gbe delete two
 	gbe list | grep -q $'\e' && fail "an escape sequence in list"
 	gbe show one | grep -q $'[\a\e]' && fail "an escape sequence in show"
 	fits list 0 list

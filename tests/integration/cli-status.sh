@@ -122,6 +122,26 @@ answers() {
 	says protected Protected
 }
 
+# A password in the address of etcd is in the configuration, and nowhere else.
+password() {
+	local planted=N0-B0DY-5-BUS1NE55 verb
+
+	a_green xfs
+	config etcd "endpoint=http://root:$planted@127.0.0.1:1"
+	hook monitor >&2 || true
+	assert_match "motd" "$(motd)" "*http://(left out)@127.0.0.1:1*"
+	! grep -r "$planted" "$ROOT/run" || fail "the password is in /run"
+	for verb in status "--json status" "health -v" "--json health" "endpoint status" "member list" "alarm list" \
+		"snapshot save /var/s.db" "defrag" config "--json config" preflight; do
+		# shellcheck disable=SC2086
+		! gbe $verb 2>&1 | grep "$planted" || fail "$verb shows the password"
+	done
+	config etcd "endpoint=https//root:$planted @127.0.0.1"
+	assert_exit 2 gbe backup one
+	assert_match "stderr" "$ERR" "*left out?@127.0.0.1*"
+	! grep "$planted" <<<"$ERR" || fail "a message shows the password"
+}
+
 # What systemd alone knows: an order, a mask of this boot, another unit.
 on_systemd() {
 	need_nspawn
@@ -281,6 +301,7 @@ for kind in ${FS:-xfs ext4}; do
 	run_case "status-first-line@$kind" answers "$kind"
 done
 run_case status-systemd on_systemd
+run_case status-password password
 run_case status-rolled-back rolled_back
 run_case status-held-back held_back
 run_case status-store-away store_away
