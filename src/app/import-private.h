@@ -4,6 +4,7 @@
 #include "app/import.h"
 #include "app/partial.h"
 #include "app/verify.h"
+#include "fs/room.h"
 
 #define GBE_IMPORT_SNAPSHOT "snapshot.db"
 
@@ -19,6 +20,7 @@ typedef struct {
 	int source_fd;		     /* the snapshot in the entry, while it comes in; else -1 */
 	int tree_parent_fd, tree_fd; /* a directory is imported; else -1 */
 	char *tree_name;
+	GbeRoom room;	 /* of the store */
 	guint64 taken;	 /* bytes of it */
 	gboolean proved; /* a keyed digest came with it */
 } GbeImporting;

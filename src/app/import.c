@@ -133,6 +133,8 @@ put(const void *bytes, gsize size, gpointer data, GError **error)
 	const GbeImport *options = importing->options;
 	int *fd = &importing->source_fd;
 
+	if (!gbe_room_check(&importing->room, size, options->path, error))
+		return false;
 	for (const char *at = bytes; size > 0;) {
 		ssize_t wrote = write(*fd, at, size);
 
@@ -174,18 +176,27 @@ static bool
 unpack(GbeImporting *importing, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
+	const char *path = importing->options->path;
 	gbe_autofd int from = -1;
+	struct stat st;
 	bool ok;
 
-	if (!gbe_snapshot_open(importing->app, importing->options->path, &from, error))
+	if (!gbe_snapshot_open(importing->app, path, &from, error))
+		return false;
+	if (fstat(from, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", path);
+	if (!gbe_room_begin(importing->partial.fd, &importing->room, error) ||
+	    !gbe_room_check(&importing->room, (guint64)st.st_size, path, error))
 		return false;
 	importing->source_fd = openat(importing->partial.fd, GBE_IMPORT_SNAPSHOT,
 				      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (importing->source_fd < 0)
 		return gbe_throw_errno(error, errno, "make %s", GBE_IMPORT_SNAPSHOT);
-	ok = gbe_archive_unpack(from, importing->options->path, put, importing, error) &&
-	     gbe_verify_snapshot(importing->app, importing->source_fd, importing->options->path,
-				 &full, &importing->source, error) &&
+	ok = gbe_archive_unpack(from, path, put, importing, error) &&
+	     /* etcd's tool makes a second one of it. */
+	     gbe_room_check(&importing->room, importing->taken, path, error) &&
+	     gbe_verify_snapshot(importing->app, importing->source_fd, path, &full,
+				 &importing->source, error) &&
 	     gbe_snapshot_check(
 		 importing->source,
 		 importing->options->no_checksum ? NULL : "--no-checksum takes it all the same",

@@ -5,10 +5,12 @@
 #include "app/snapshot.h"
 #include "fs/open.h"
 #include "fs/part.h"
+#include "fs/room.h"
 
 typedef struct {
 	const GbeStorePull *options;
 	GbePart *part;
+	GbeRoom room; /* where it goes to */
 	guint64 done;
 } Pull;
 
@@ -44,7 +46,8 @@ put(const void *bytes, gsize size, gpointer data, GError **error)
 	Pull *pull = data;
 	const GbeStorePull *options = pull->options;
 
-	if (!gbe_part_write(pull->part, bytes, size, error))
+	if (!gbe_room_check(&pull->room, size, options->path, error) ||
+	    !gbe_part_write(pull->part, bytes, size, error))
 		return false;
 	pull->done += size;
 	return options->progress == NULL ||
@@ -72,6 +75,8 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 		store->identity = options->identity;
 	if (!find(store, options->name, &stored, error) ||
 	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
+	    !gbe_room_begin(dir_fd, &pull.room, error) ||
+	    !gbe_room_check(&pull.room, stored->size, options->path, error) ||
 	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
 		return false;
 	if (!gbe_snapshot_store_read(store, stored->name, put, &pull, &sha256, error) ||

@@ -21,8 +21,11 @@
 	X(archive_entry_set_pathname)                                                              \
 	X(archive_entry_set_perm)                                                                  \
 	X(archive_entry_set_size)                                                                  \
+	X(archive_entry_size)                                                                      \
+	X(archive_entry_size_is_set)                                                               \
 	X(archive_errno)                                                                           \
 	X(archive_error_string)                                                                    \
+	X(archive_filter_bytes)                                                                    \
 	X(archive_format)                                                                          \
 	X(archive_read_data)                                                                       \
 	X(archive_read_free)                                                                       \
@@ -51,6 +54,11 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define PIECE ((gsize)64 * 1024)
 #define TAR_BLOCK 512
 
+/* gzip makes a thousandth of zeros at best, a tenth of what is in an etcd. A bomb is told by that, once it has come to a
+ * size that costs something. */
+#define RATIO_MOST 200
+#define RATIO_FROM ((gint64)64 * 1024 * 1024)
+
 static bool
 load(GError **error)
 {
@@ -65,6 +73,7 @@ typedef struct {
 	GbeArchivePut put;
 	gpointer data;
 	guint8 *piece;
+	gint64 passed; /* bytes */
 } Source;
 
 static bool
@@ -105,11 +114,31 @@ check_entry(const Source *source, struct archive_entry *entry, guint files, GErr
 	/* One in another encoding than this locale's is not told. */
 	if (name != NULL && !gbe_archive_name_is_safe(name))
 		return refuse(source, "a name in it leads elsewhere", error);
+	/* libarchive would unpack a zip's to get past it. */
+	if (type == AE_IFDIR &&
+	    (!lib.archive_entry_size_is_set(entry) || lib.archive_entry_size(entry) != 0))
+		return refuse(source, "a directory with content is in it", error);
 	return type == AE_IFDIR || files == 0 || refuse(source, "several files are in it", error);
 }
 
+/* What was read of it, before any filter; what a filter has made of it; what came out of an archive. */
 static bool
-pass(const Source *source, GError **error)
+check_ratio(const Source *source, GError **error)
+{
+	gint64 taken = lib.archive_filter_bytes(source->archive, -1);
+	gint64 made = MAX(lib.archive_filter_bytes(source->archive, 0), source->passed);
+
+	return made <= RATIO_FROM || made / RATIO_MOST <= taken ||
+	       gbe_throw(
+		   error, GBE_ERROR_REFUSED,
+		   "%s: what is packed in it is more than %d times as large as what was read "
+		   "of it, which no snapshot file is; where it is one nevertheless, unpack it "
+		   "by hand",
+		   source->what, RATIO_MOST);
+}
+
+static bool
+pass(Source *source, GError **error)
 {
 	for (;;) {
 		la_ssize_t got = lib.archive_read_data(source->archive, source->piece, PIECE);
@@ -118,13 +147,15 @@ pass(const Source *source, GError **error)
 			return damaged(source, error);
 		if (got == 0)
 			return true;
-		if (!source->put(source->piece, (gsize)got, source->data, error))
+		source->passed += got;
+		if (!check_ratio(source, error) ||
+		    !source->put(source->piece, (gsize)got, source->data, error))
 			return false;
 	}
 }
 
 static bool
-unpack(const Source *source, GError **error)
+unpack(Source *source, GError **error)
 {
 	guint files = 0;
 
@@ -136,6 +167,8 @@ unpack(const Source *source, GError **error)
 			break;
 		if (r < ARCHIVE_WARN)
 			return damaged(source, error);
+		if (!check_ratio(source, error))
+			return false;
 		/* What is no archive is shown as one of one file, without a name. */
 		if (lib.archive_format(source->archive) == ARCHIVE_FORMAT_RAW)
 			return pass(source, error);

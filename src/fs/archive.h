@@ -4,7 +4,8 @@
  *
  * Unpacking: the one file in a file: itself, or what gzip made of it, or the only one of an archive: tar, also in gzip, or
  * zip. An archive comes from anybody: whatever in it is neither a directory nor one regular file, whatever
- * has "..", or begins at the root, is refused, and no name of it is ever used. Memory is bounded.
+ * has "..", or begins at the root, is refused, and no name of it is ever used. Memory is bounded, and a bomb is
+ * refused before it has made 100 MiB. Of the disk's space whoever puts the bytes there takes care (room.h).
  */
 #pragma once
 

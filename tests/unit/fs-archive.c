@@ -55,13 +55,13 @@ add(struct archive *archive, const Member *member)
 }
 
 static void
-make(const char *name, const char *format, gboolean gzip, const Member *members, gsize n)
+make(const char *name, const char *format, guint gzips, const Member *members, gsize n)
 {
 	struct archive *archive = archive_write_new();
 	gbe_autofd int fd = openat(place, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	ck_assert_int_eq(archive_write_set_format_by_name(archive, format), ARCHIVE_OK);
-	if (gzip)
+	for (guint i = 0; i < gzips; i++)
 		ck_assert_int_eq(archive_write_add_filter_gzip(archive), ARCHIVE_OK);
 	ck_assert_int_eq(archive_write_open_fd(archive, fd), ARCHIVE_OK);
 	for (gsize i = 0; i < n; i++)
@@ -247,6 +247,105 @@ START_TEST(what_put_says_ends_it)
 }
 END_TEST
 
+#define BOMB ((gint64)256 * MIB)
+
+static bool
+count(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	*(guint64 *)data += size;
+	return true;
+}
+
+/* One file of @size bytes. */
+static void
+make_bomb(const char *format, guint gzips, gint64 size)
+{
+	struct archive *archive = archive_write_new();
+	struct archive_entry *entry = archive_entry_new();
+	g_autofree char *same = g_strnfill(MIB, 'a');
+	gbe_autofd int fd = openat(place, "bomb", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(archive_write_set_format_by_name(archive, format), ARCHIVE_OK);
+	for (guint i = 0; i < gzips; i++)
+		ck_assert_int_eq(archive_write_add_filter_gzip(archive), ARCHIVE_OK);
+	ck_assert_int_eq(archive_write_open_fd(archive, fd), ARCHIVE_OK);
+	archive_entry_set_pathname(entry, "file");
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0644);
+	archive_entry_set_size(entry, size);
+	ck_assert_int_eq(archive_write_header(archive, entry), ARCHIVE_OK);
+	for (gint64 at = 0; at < size; at += MIB)
+		ck_assert_int_eq(archive_write_data(archive, same, MIB), MIB);
+	archive_entry_free(entry);
+	(void)archive_write_close(archive);
+	archive_write_free(archive);
+}
+
+static void
+assert_bomb(const char *words)
+{
+	gbe_autofd int fd = openat(place, "bomb", O_RDONLY | O_CLOEXEC);
+	g_autoptr(GError) error = NULL;
+	guint64 got = 0;
+
+	ck_assert(!gbe_archive_unpack(fd, "bomb", count, &got, &error));
+	ck_assert_msg(g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED), "%s", error->message);
+	ck_assert_msg(strstr(error->message, words) != NULL, "%s", error->message);
+	ck_assert_uint_le(got, 100 * MIB);
+}
+
+START_TEST(bombs)
+{
+	gbe_autofd int fd = -1;
+	g_autoptr(GError) error = NULL;
+	guint64 got = 0;
+
+	make_bomb("raw", 1, BOMB);
+	assert_bomb("packed");
+	make_bomb("raw", 2, BOMB);
+	assert_bomb("packed");
+	make_bomb("ustar", 1, BOMB);
+	assert_bomb("packed");
+	make_bomb("zip", 0, BOMB);
+	assert_bomb("packed");
+	/* What costs nothing may be as odd as it likes. */
+	make_bomb("raw", 2, 60 * MIB);
+	fd = openat(place, "bomb", O_RDONLY | O_CLOEXEC);
+	ck_assert(gbe_archive_unpack(fd, "bomb", count, &got, &error));
+	ck_assert_uint_eq(got, 60 * MIB);
+}
+END_TEST
+
+/* Names only, of which nothing comes out. */
+START_TEST(bomb_of_names)
+{
+	static Member members[150000];
+
+	for (gsize i = 0; i < G_N_ELEMENTS(members); i++)
+		members[i] = (Member){"dir/", AE_IFDIR, 0, NULL};
+	make("bomb", "ustar", 2, members, G_N_ELEMENTS(members));
+	assert_bomb("packed");
+}
+END_TEST
+
+/* 30 bytes of header, the name, and a directory's "content". */
+START_TEST(directory_with_content)
+{
+	static const char zip[] = "PK\3\4\24\0\0\0\0\0\0\0\41\0"
+				  "\x43\xbe\xb7\xe8" /* the CRC-32 of "a" */
+				  "\1\0\0\0\1\0\0\0\2\0\0\0d/a";
+	static const char unknown[] = "PK\3\4\24\0\10\0\0\0\0\0\41\0"
+				      "\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0d/a";
+	gbe_autofd int fd = openat(place, "bomb", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(write(fd, zip, sizeof(zip) - 1), sizeof(zip) - 1);
+	assert_bomb("a directory with content");
+	/* The size comes behind it, wherever that ends. */
+	ck_assert_int_eq(pwrite(fd, unknown, sizeof(unknown) - 1, 0), sizeof(unknown) - 1);
+	assert_bomb("a directory with content");
+}
+END_TEST
+
 START_TEST(what_cannot_be_read)
 {
 	g_autoptr(GByteArray) got = g_byte_array_new();
@@ -330,6 +429,9 @@ main(void)
 	tcase_add_test(tcase, refused);
 	tcase_add_test(tcase, cut_off);
 	tcase_add_test(tcase, what_put_says_ends_it);
+	tcase_add_test(tcase, bombs);
+	tcase_add_test(tcase, bomb_of_names);
+	tcase_add_test(tcase, directory_with_content);
 	tcase_add_test(tcase, what_cannot_be_read);
 	tcase_add_loop_test(tcase, gzipped, 0, (int)G_N_ELEMENTS(packed_sizes));
 	tcase_add_test(tcase, gzip_says_what_put_says);
