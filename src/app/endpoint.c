@@ -2,6 +2,25 @@
 #include "app/endpoint.h"
 
 #include "core/redact.h"
+#include "fs/open.h"
+
+#include <fcntl.h>
+
+/* The name outside of the root of the file that symlinks below the root lead to. With the slash at its end no name
+ * of a file can be opened, whatever is there by now. */
+static char *
+resolve(const GbeApp *app, const char *path)
+{
+	g_autofree char *link = NULL;
+	gbe_autofd int fd = -1;
+	char *resolved = NULL;
+
+	if (gbe_open_in_root(app->root_fd, path, O_PATH, &fd, NULL)) {
+		link = g_strdup_printf("/proc/self/fd/%d", fd);
+		resolved = g_file_read_link(link, NULL);
+	}
+	return resolved != NULL ? resolved : g_build_filename(app->root_path, path, "/", NULL);
+}
 
 void
 gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
@@ -12,9 +31,8 @@ gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
 
 	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
 		if (paths[i] != NULL && *paths[i] != '\0')
-			endpoint.paths[i] = app->below_root
-						? g_build_filename(app->root_path, paths[i], NULL)
-						: g_strdup(paths[i]);
+			endpoint.paths[i] =
+			    app->below_root ? resolve(app, paths[i]) : g_strdup(paths[i]);
 	endpoint.shown = gbe_redact_endpoint(config->etcd.endpoint);
 	endpoint.endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
 					  .shown = endpoint.shown,

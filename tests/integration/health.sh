@@ -61,6 +61,26 @@ health_certificate_expires() {
 	assert_ne "last good" "$(name_of_last_good)" "$good"
 }
 
+# Below --root a symlink of a certificate's leads below it, wherever it points to; and no key of a session is written.
+health_tls_files() {
+	tls_device "$1"
+	power_on
+	SSLKEYLOGFILE=$GBE_MEM/sessions assert_exit 0 gbe health
+	assert_match "health" "$OUT" "*healthy*"
+	assert_missing "$GBE_MEM/sessions"
+	mkdir "$ROOT/var/moved"
+	mv "$ROOT"/etc/pki/{ca.crt,client.crt,client.key} "$ROOT/var/moved/"
+	ln -s /var/moved/ca.crt "$ROOT/etc/pki/ca.crt"
+	ln -s ../../../../../../../../../var/moved/client.crt "$ROOT/etc/pki/client.crt"
+	ln -s /var/moved/client.key "$ROOT/etc/pki/client.key"
+	assert_exit 0 gbe health
+	assert_match "health" "$OUT" "*healthy*"
+	cp "$ROOT/var/moved/ca.crt" "$GBE_MEM/outside.crt"
+	ln -sf "$GBE_MEM/outside.crt" "$ROOT/etc/pki/ca.crt"
+	assert_exit 7 gbe health
+	assert_match "health" "$OUT$ERR" "*/etc/pki/ca.crt/, cannot be read*"
+}
+
 # Where the check did not run, green looks itself; what it saw is in the manifest and shows who is asked.
 health_green_sees() {
 	local name ids
@@ -143,5 +163,5 @@ health_corrupt_is_not_waited_for() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play health certificate_expires green_sees another_etcd no_answer_from_dns corrupt_is_not_waited_for
+FS=${FS:-xfs} play health certificate_expires tls_files green_sees another_etcd no_answer_from_dns corrupt_is_not_waited_for
 suite_end
