@@ -2,6 +2,7 @@
 #include "app/age.h"
 
 #include "app/etcd-tool.h"
+#include "app/keys.h"
 #include "fs/open.h"
 #include "sys/child.h"
 
@@ -18,8 +19,8 @@
 #define END_SECONDS 120
 
 static bool
-start(GbeApp *app, const char *const *argv, const char *keys, int in_fd, int out_fd,
-      GbeChild *ret_child, GError **error)
+start(GbeApp *app, const char *const *argv, const char *keys, gboolean secret, int in_fd,
+      int out_fd, GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int program_fd = -1;
 	gbe_autofd int keys_fd = -1;
@@ -30,8 +31,8 @@ start(GbeApp *app, const char *const *argv, const char *keys, int in_fd, int out
 				 "there is no " PROGRAM
 				 ", which encrypts and decrypts what is in a "
 				 "store: install age");
-	if (!gbe_open_in_root(app->root_fd, keys, O_RDONLY | O_NONBLOCK, &keys_fd, error))
-		return false;
+	if (!gbe_keys_open(app, keys, secret, &keys_fd, error))
+		return gbe_prefix(error, "%s", keys);
 	streams.file_fd = keys_fd;
 	return gbe_child_start_filter(program_fd, argv, &streams, ret_child, error);
 }
@@ -107,7 +108,7 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	to.fd = write_fd = fds[1];
-	if (!start(app, argv, recipients, read_fd, out_fd, &child, error))
+	if (!start(app, argv, recipients, FALSE, read_fd, out_fd, &child, error))
 		return false;
 	gbe_close_fd(&read_fd);
 	ignore_pipes(&before);
@@ -141,7 +142,7 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	write_fd = fds[1];
-	if (!start(app, argv, identity, in_fd, write_fd, &child, error))
+	if (!start(app, argv, identity, TRUE, in_fd, write_fd, &child, error))
 		return false;
 	gbe_close_fd(&write_fd);
 	done = read(read_fd, data, &local);

@@ -256,6 +256,35 @@ cut() {
 	assert_exit 0 gbe store pull "$NAME" /var/pulled.db
 }
 
+# What others than root can read, or exchange, decrypts and encrypts nothing. FILE: the identity; FILE.pub: whom it is for.
+age_files() { # FILE
+	local file
+
+	for file in "$1" "$1.pub"; do
+		chmod 0664 "$ROOT$file"
+		assert_exit 5 gbe store pull "$NAME" /var/none.db "--identity=$file"
+		assert_match "why" "$ERR" "*$file: it is not root's alone (owner 0, mode 0664)*chmod 0600*"
+		chown 65534 "$ROOT$file"
+		chmod 0600 "$ROOT$file"
+		assert_exit 5 gbe store pull "$NAME" /var/none.db "--identity=$file"
+		chown 0 "$ROOT$file"
+	done
+	ln -s "$1" "$ROOT$1.link"
+	assert_exit 1 gbe store pull "$NAME" /var/none.db "--identity=$1.link"
+	chmod 0777 "$ROOT${1%/*}"
+	assert_exit 5 gbe store pull "$NAME" /var/none.db "--identity=$1"
+	assert_match "why" "$ERR" "*on the way to $1 can be written*"
+	assert_exit 5 gbe store push
+	chmod 0755 "$ROOT${1%/*}"
+	chmod 0664 "$ROOT$1.pub"
+	assert_exit 5 gbe store push
+	assert_match "why" "$ERR" "*$1.pub: it is not root's alone*chmod 0644*"
+	# They are no secret.
+	chmod 0644 "$ROOT$1.pub"
+	assert_exit 0 gbe store push /var/theirs.db
+	assert_missing "$ROOT/var/none.db"
+}
+
 # Encrypted by age, which the stock tool reads, and whose work is read.
 encrypted() {
 	local entry keys=/etc/greenboot-etcd/age
@@ -296,6 +325,7 @@ encrypted() {
 	assert_match "why" "$ERR" "*$NAME*no identity matched*"
 	assert_exit 1 gbe store pull "$NAME" /var/none.db --identity=/var/nowhere
 	assert_missing "$ROOT/var/none.db"
+	age_files "$keys"
 	assert_exit 0 gbe store pull "$NAME" /var/pulled.db "--identity=$keys"
 	cmp "$ROOT/var/pulled.db" "$ROOT/var/theirs.db"
 	assert_exit 0 gbe import /var/pulled.db arrived
