@@ -7,6 +7,19 @@
 #include "fs/open.h"
 #include "fs/reserve.h"
 
+/* Whoever can exchange a directory on the way to the root, or the root, makes this program work elsewhere. */
+static bool
+check_root(const GbeApp *app, GError **error)
+{
+	g_autofree char *absolute = g_canonicalize_filename(app->root_path, NULL);
+	g_autofree char *below = g_build_filename(absolute, "etc", NULL);
+	gbe_autofd int fd = -1;
+
+	return !app->below_root ||
+	       (gbe_open_root("/", &fd, error) && gbe_check_parents(fd, below, error)) ||
+	       gbe_prefix(error, "--root");
+}
+
 bool
 gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
 {
@@ -20,7 +33,7 @@ gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **er
 	app->below_root = !g_str_equal(app->root_path, "/");
 	/* Nobody has to ask whether there is one yet: the defaults are a configuration. */
 	app->config = gbe_config_new();
-	if (!gbe_open_root(app->root_path, &app->root_fd, error))
+	if (!gbe_open_root(app->root_path, &app->root_fd, error) || !check_root(app, error))
 		return false;
 	/* An image below --root was never booted: it has no command line, and that is fine. */
 	if (!gbe_cmdline_read(app->root_fd, &app->cmdline, &local) &&

@@ -249,6 +249,27 @@ foreign() {
 	refused 1 "*/var/lib/greenboot-etcd*" backup
 }
 
+# Whoever can exchange DIR, or what is on the way to it, would have it work on another system.
+root_of_others() {
+	local theirs=$GBE_MEM/theirs way
+
+	plain_root
+	mkdir -p "$theirs/image" && cp -a "$ROOT/." "$theirs/image"
+	ROOT=$theirs/image
+	assert_exit 0 "$GBE" --root="$ROOT" config
+	for way in "$theirs" "$ROOT"; do
+		chown 65534 "$way"
+		refused 5 '--root: "*" on the way to *belongs to user 65534*' config
+		chown 0 "$way"
+		chmod 0775 "$way"
+		refused 5 '--root: "*" on the way to *can be written by others*' backup
+		chmod 0755 "$way"
+	done
+	cd "$theirs" && ln -s image link && chown -h 65534 link
+	assert_exit 5 "$GBE" --root=link config
+	assert_exit 0 "$GBE" --root=image config
+}
+
 # Verbs that look leave no trace; where nothing was ever done, not even a state directory.
 looking() {
 	local before verb
@@ -265,9 +286,14 @@ looking() {
 
 # Every file that it opens, makes, renames or removes below --root lies below it.
 stays_inside() {
-	local verb
+	local verb way ways='[^/]'
 
 	plain_root
+	way=$ROOT
+	# Those on the way to it are looked at.
+	while way=${way%/*} && [[ $way ]]; do
+		ways+="|$way\$"
+	done
 	mkdir -p "$ROOT/var/lib/etcd/member/snap" "$ROOT/var/lib/etcd/member/wal"
 	head -c 65536 /dev/zero >"$ROOT/var/lib/etcd/member/snap/db"
 	for verb in status "backup one" list "show one" "pin one" "restore one" undo explain prune preflight \
@@ -278,7 +304,7 @@ stays_inside() {
 		# Opened with success, outside of ROOT, and neither the loader's nor the process's own.
 		grep -E '(open|openat|openat2)\(.* = [0-9]+<' "$GBE_MEM/trace" |
 			sed 's/.* = [0-9]*<\([^>]*\)>.*/\1/' | sort -u |
-			grep -vE "^($ROOT(/|$)|$BUILD/|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \
+			grep -vE "^($ways|$ROOT(/|$)|$BUILD/|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \
 			>"$GBE_MEM/outside" || true
 		assert_eq "opened outside by $verb" "$(<"$GBE_MEM/outside")" ""
 		grep -E ' (mkdir|unlink|rename|symlink|link|chmod|chown|truncate)[a-z0-9]*\(' "$GBE_MEM/trace" |
@@ -299,6 +325,7 @@ run_case cli-configuration configuration
 run_case cli-output-full output
 run_case cli-silent silent
 run_case cli-foreign-directories foreign
+run_case cli-root-of-others root_of_others
 run_case cli-looking-changes-nothing looking
 run_case cli-root-is-never-left stays_inside
 suite_end
