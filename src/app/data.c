@@ -19,8 +19,10 @@
 
 #define NONCE_MAX 4096
 
-/* ext4 puts lost+found at the root of a file system: it is nobody's data. */
-const char *const gbe_data_exclude[] = {GBE_HIDDEN_DIR, "lost+found", NULL};
+/* ext4 puts lost+found at the root of a file system: it is nobody's data. A nonce that was being written when the
+ * power went is none. */
+const char *const gbe_data_exclude[] = {GBE_HIDDEN_DIR, "lost+found", GBE_TMP_PREFIX GBE_NONCE_NAME,
+					NULL};
 const char *const gbe_data_hidden[] = {GBE_HIDDEN_DIR, NULL};
 
 void

@@ -49,6 +49,7 @@ list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *ma
 	g_autofree char *text = NULL;
 	const GbeTreeLimits limits = gbe_tree_look_limits();
 
+	(void)unlinkat(tree_fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
 	if (!gbe_compare_record_within(tree_fd, gbe_data_exclude, FALSE, &limits, listed, &error)) {
 		g_debug("%s", error->message);
 		return;

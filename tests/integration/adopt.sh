@@ -174,6 +174,8 @@ adopt_bad() {
 	refused 5 "$COPIES/no-etcd" "no data of etcd in $COPIES/no-etcd/etcd"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/pipe"
 	mkfifo "$ROOT$COPIES/pipe/etcd/pipe"
+	# A nonce that was being written when the power went is no part of a copy.
+	echo torn >"$ROOT$copy/.gbe-tmp..greenboot-etcd-owner"
 	refused 5 "$COPIES/pipe" "pipe"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/damaged"
 	truncate -s 6000 "$ROOT$COPIES/damaged/etcd/member/snap/db"
@@ -191,6 +193,8 @@ adopt_bad() {
 	assert_exit 0 gbe import "$copy" good
 	assert_exit 1 gbe import "$copy" good
 	assert_json .manifest.deployment.id null show good
+	assert_exists "$ROOT$copy/.gbe-tmp..greenboot-etcd-owner"
+	assert_eq "temporary files" "$(find "$ROOT/var/lib/greenboot-etcd" -name '.gbe-tmp*')" ""
 }
 
 # A disk without room for a copy: said before the first byte where it would be one; a clone needs none.
