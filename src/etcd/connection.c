@@ -269,8 +269,7 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeConnection **ret_connection,
 		return gbe_call_fail(
 		    ret_failure, GBE_REACH_LOCAL,
 		    "unix:// needs the absolute path of a socket, as unix:///run/etcd.sock");
-	/* Whoever started us may want the keys of his own sessions; TLS libraries write ours there, too. */
-	(void)unsetenv("SSLKEYLOGFILE");
+	(void)unsetenv("SSLKEYLOGFILE"); /* TLS libraries would write our sessions' keys there */
 	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
 		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", local->message);
 	version = lib.curl_version_info(CURLVERSION_NOW);
