@@ -40,6 +40,7 @@
 ## Knobs
 ##   V=1                show the commands
 ##   D=asan,ubsan       sanitizers, each combination in a build directory of its own
+##   HARDEN=0           without stack protector, FORTIFY_SOURCE and the like (sanitizers: never with)
 ##   FAULTS=1           build the named fault points in (tests only: reads the environment)
 ##   WERROR=1           warnings are errors (CI)
 ##   BTRFS=auto|yes|no  use libbtrfsutil (auto: when pkg-config finds it)
@@ -97,6 +98,7 @@ else
 
 V ?= 0
 D ?=
+HARDEN ?= 1
 FAULTS ?= 0
 WERROR ?= 0
 BTRFS ?= auto
@@ -199,6 +201,12 @@ gbe_cppflags := -Isrc -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DGBE_VERSION='"$(VE
 gbe_cflags := -std=gnu11 -fPIC -fno-strict-aliasing -ffunction-sections -fdata-sections $(warnings)
 gbe_ldflags := -Wl,--gc-sections -Wl,--as-needed -Wl,-z,now -Wl,-z,relro
 
+# What Fedora and Debian build with, whoever builds; CFLAGS may take back any of it. Some are for some processors, and a
+# compiler that does not know one does without. (PIE, RELRO and immediate binding are asked of the linker.)
+knows = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -xc -c - -o /dev/null 2>/dev/null && echo $(1))
+hardening = $(if $(filter 1,$(HARDEN)),$(if $(sanitizers),,$(call once,hardening,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
+	-fstack-protector-strong $(foreach f,-fstack-clash-protection -fcf-protection -mbranch-protection=standard,$(call knows,$(f))))))
+
 ifneq ($(sanitizers),)
 sanitize := -fsanitize=$(subst $(space),$(comma),$(patsubst \
 	ubsan,undefined,$(patsubst asan,address,$(sanitizers)))) \
@@ -216,7 +224,7 @@ relocations = $(call once,relocations,$(shell printf '$(probe)\n' | $(CC) -xc -f
 
 all_cppflags = $(gbe_cppflags) $(if $(filter yes,$(have_btrfsutil)),-DHAVE_BTRFSUTIL) \
 	$(pkg_cflags) $(CPPFLAGS)
-all_cflags = $(gbe_cflags) $(CFLAGS)
+all_cflags = $(gbe_cflags) $(hardening) $(CFLAGS)
 compile = $(CC) $(all_cppflags) $(all_cflags)
 link = $(CC) $(all_cflags) -pie $(gbe_ldflags) $(relocations) $(LDFLAGS)
 link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) $(relocations) -Wl,--no-undefined \

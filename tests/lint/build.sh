@@ -11,11 +11,12 @@ plan=$(make --no-print-directory -n VARIANT=lint-flags CC=outside-cc CFLAGS='-O7
 rm -rf build/lint-flags
 compile=$(grep -m 1 -- ' -c -o ' <<<"$plan")
 link=$(grep -m 1 -- ' -pie ' <<<"$plan")
-for word in outside-cc -O7 -DOUTSIDE_CFLAGS -DOUTSIDE_CPPFLAGS -Wall -std=gnu11 -fPIC; do
+for word in outside-cc -O7 -DOUTSIDE_CFLAGS -DOUTSIDE_CPPFLAGS -Wall -std=gnu11 -fPIC -D_FORTIFY_SOURCE=3 \
+	-fstack-protector-strong; do
 	grep -qF -- "$word" <<<"$compile" && ok "compile-has-$word" ||
 		not_ok "compile-has-$word" "not in: $compile"
 done
-for word in outside-cc -O7 -Wl,--outside -Wl,--gc-sections -Wl,-z,now; do
+for word in outside-cc -O7 -Wl,--outside -Wl,--gc-sections -Wl,-z,now -Wl,-z,relro; do
 	grep -qF -- "$word" <<<"$link" && ok "link-has-$word" || not_ok "link-has-$word" "not in: $link"
 done
 grep -qF 'outside-ar rcs' <<<"$plan" && ok archive-by-outside-ar ||
