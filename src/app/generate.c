@@ -71,18 +71,19 @@ write_paths(GbeApp *app, const char *output, GError **error)
 	static const char *const units[] = {
 	    GBE_PRERUN_UNIT,
 	    "greenboot-etcd-preflight.service",
-	    "greenboot-etcd-scrub.service",
 	    "greenboot-etcd-used.service",
 	};
 	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
 	/* Stopped after what it is started before. */
 	g_autofree char *closing = gbe_dropin_paths(app->config, app->config->etcd.service);
 	g_autofree char *green = gbe_dropin_green(app->config);
+	g_autofree char *scrub = gbe_dropin_scrub(app->config);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
 		if (!write_dropin(output, units[i], paths, error))
 			return false;
 	return write_dropin(output, "greenboot-etcd-green.service", green, error) &&
+	       write_dropin(output, "greenboot-etcd-scrub.service", scrub, error) &&
 	       write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
 }
 
@@ -119,7 +120,7 @@ write_monitor(GbeApp *app, const char *output, GError **error)
 static bool
 write_defrag(GbeApp *app, const char *output, GError **error)
 {
-	g_autofree char *service = gbe_dropin_alongside(app->config);
+	g_autofree char *service = gbe_dropin_defrag(app->config);
 	g_autofree char *timer = gbe_dropin_defrag_timer(app->config);
 
 	return !app->config->defrag.enabled ||
@@ -135,7 +136,7 @@ write_backup(GbeApp *app, const char *output, GError **error)
 
 	if (app->config->backup.schedule == NULL)
 		return true;
-	service = gbe_dropin_alongside(app->config);
+	service = gbe_dropin_backup(app->config);
 	timer = gbe_dropin_backup_timer(app->config);
 	return write_dropin(output, "greenboot-etcd-backup.service", service, error) &&
 	       write_dropin(output, "greenboot-etcd-backup.timer", timer, error);

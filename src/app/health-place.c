@@ -12,6 +12,7 @@
 #include "core/record.h"
 #include "etcd/layout.h"
 #include "fs/open.h"
+#include "fs/probe.h"
 #include "sys/units.h"
 
 /* etcd names the new database so while it writes it (etcd.md, section 10); one of a crash is older. */
@@ -105,7 +106,7 @@ gbe_health_place_data(GbeApp *app, GbeHealthFacts *facts)
 	facts->size = facts->free = facts->inodes = facts->inodes_free = -1;
 	if (!gbe_data_open(app, &data, NULL) || data->fd < 0 || fstatvfs(data->fd, &vfs) < 0)
 		return;
-	facts->read_only = gbe_tri((vfs.f_flag & ST_RDONLY) != 0);
+	facts->read_only = gbe_tri(gbe_filesystem_read_only_for_all(data->fd));
 	facts->size = (gint64)(vfs.f_blocks * vfs.f_frsize);
 	facts->free = (gint64)(vfs.f_bavail * vfs.f_frsize);
 	facts->inodes = (gint64)vfs.f_files;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/certs.h"
+#include "core/dropin-paths.h"
 #include "core/store-request.h"
 
 #define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
@@ -147,14 +147,6 @@ gbe_dropin_health_check(void)
 			     "Wants=greenboot-etcd-green.service\n");
 }
 
-static void
-append_word(GString *text, const char *setting, const char *word)
-{
-	g_autofree char *quoted = gbe_unit_quote(word);
-
-	g_string_append_printf(text, "%s=%s\n", setting, quoted);
-}
-
 /* The store is wished for and not required: where it does not come, etcd's data is not at fault. Any
  * directory on the way may be the mount; a unit that is not there is left out by systemd. */
 static void
@@ -172,72 +164,6 @@ append_store(GString *text, const char *store)
 			return;
 		*slash = '\0';
 	}
-}
-
-/* "/srv" of "/srv/backups/etcd"; a directory directly below "/" is reached through "/" alone. */
-static char *
-granted(const char *directory)
-{
-	const char *name = directory + strspn(directory, "/");
-	const char *end = strchr(name, '/');
-
-	if (end == NULL || end[strspn(end, "/")] == '\0')
-		return g_strdup("/");
-	return g_strdup_printf("/%.*s", (int)(end - name), name);
-}
-
-/* What the units' own sandbox would hide or put something else in place of. */
-static void
-append_visible(GString *text, const char *directory)
-{
-	static const struct {
-		const char *below, *setting;
-	} hidden[] = {
-	    {"/home/", "ProtectHome=no"},     {"/root/", "ProtectHome=no"},
-	    {"/var/home/", "ProtectHome=no"}, {"/var/roothome/", "ProtectHome=no"},
-	    {"/run/user/", "ProtectHome=no"}, {"/tmp/", "PrivateTmp=no"},
-	    {"/var/tmp/", "PrivateTmp=no"},
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(hidden); i++)
-		if (g_str_has_prefix(directory, hidden[i].below))
-			g_string_append_printf(text, "%s\n", hidden[i].setting);
-}
-
-static void
-append_writable(GString *text, const char *directory)
-{
-	g_autofree char *path = NULL;
-	g_autofree char *entry = NULL;
-
-	if (directory == NULL || *directory == '\0')
-		return;
-	path = granted(directory);
-	/* What is not there yet is no reason not to start. */
-	entry = g_strconcat("-", path, NULL);
-	append_word(text, "ReadWritePaths", entry);
-	append_visible(text, directory);
-}
-
-/* Read, wherever they lie. */
-static void
-append_certs(GString *text, const char *directories)
-{
-	g_auto(GStrv) paths = NULL;
-
-	if (!gbe_certs_directories(directories, &paths, NULL))
-		return;
-	for (guint i = 0; paths[i] != NULL; i++)
-		append_visible(text, paths[i]);
-}
-
-static void
-append_sandbox(GString *text, const GbeConfig *config)
-{
-	g_string_append(text, "[Service]\n");
-	append_writable(text, config->etcd.data_dir);
-	append_writable(text, config->etcd.wal_dir);
-	append_writable(text, config->backup.directory);
 }
 
 /* The units themselves may speak to this machine alone. A name may be any address, and to find out which, any
@@ -258,17 +184,24 @@ append_addresses(GString *text, const GbeConfig *config)
 	g_string_append_printf(text, "IPAddressAllow=%s\n", literal ? address : "any");
 }
 
+static void
+append_mounts(GString *text, const GbeConfig *config)
+{
+	g_string_append(text, "[Unit]\n");
+	gbe_dropin_add_word(text, "RequiresMountsFor", config->etcd.data_dir);
+	if (config->backup.directory != NULL)
+		append_store(text, config->backup.directory);
+}
+
 char *
 gbe_dropin_paths(const GbeConfig *config, const char *before)
 {
-	GString *text = g_string_new(HEAD "[Unit]\n");
+	GString *text = g_string_new(HEAD);
 
-	append_word(text, "RequiresMountsFor", config->etcd.data_dir);
-	if (config->backup.directory != NULL)
-		append_store(text, config->backup.directory);
+	append_mounts(text, config);
 	if (before != NULL)
 		g_string_append_printf(text, "Before=%s\n", before);
-	append_sandbox(text, config);
+	gbe_dropin_add_sandbox(text, config);
 	return g_string_free(text, FALSE);
 }
 
@@ -283,25 +216,55 @@ gbe_dropin_green(const GbeConfig *config)
 }
 
 char *
-gbe_dropin_alongside(const GbeConfig *config)
+gbe_dropin_scrub(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD);
+
+	append_mounts(text, config);
+	g_string_append(text, "[Service]\n");
+	gbe_dropin_add_store(text, config);
+	return g_string_free(text, FALSE);
+}
+
+char *
+gbe_dropin_defrag(const GbeConfig *config)
 {
 	GString *text = g_string_new(HEAD);
 
 	append_bound(text, config->etcd.service);
-	append_sandbox(text, config);
+	g_string_append(text, "[Service]\n");
+	gbe_dropin_add_visible(text, config->etcd.data_dir);
+	if (config->etcd.wal_dir != NULL)
+		gbe_dropin_add_visible(text, config->etcd.wal_dir);
 	append_addresses(text, config);
 	return g_string_free(text, FALSE);
 }
 
-/* What the sandbox had made read-only would be reported as a read-only disk. */
 char *
-gbe_dropin_monitor(const GbeConfig *config)
+gbe_dropin_backup(const GbeConfig *config)
 {
 	GString *text = g_string_new(HEAD);
 
-	append_sandbox(text, config);
-	append_writable(text, config->metrics.textfile);
-	append_certs(text, config->certs.directories);
+	append_bound(text, config->etcd.service);
+	gbe_dropin_add_sandbox(text, config);
+	append_addresses(text, config);
+	return g_string_free(text, FALSE);
+}
+
+/* The metrics are renamed within their own directory. */
+char *
+gbe_dropin_monitor(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD "[Service]\n");
+
+	gbe_dropin_add_store(text, config);
+	if (config->metrics.textfile != NULL && *config->metrics.textfile != '\0') {
+		g_autofree char *directory = g_path_get_dirname(config->metrics.textfile);
+
+		gbe_dropin_add_path(text, directory);
+		gbe_dropin_add_visible(text, config->metrics.textfile);
+	}
+	gbe_dropin_add_certs(text, config->certs.directories);
 	append_addresses(text, config);
 	return g_string_free(text, FALSE);
 }
@@ -345,8 +308,8 @@ gbe_dropin_requests(const GbeConfig *config)
 	GString *text = g_string_new(HEAD "[Unit]\n");
 
 	append_store(text, config->store.directory);
-	append_sandbox(text, config);
-	append_writable(text, config->store.directory);
+	gbe_dropin_add_sandbox(text, config);
+	gbe_dropin_add_writable(text, config->store.directory);
 	g_string_append_printf(text, "ExecCondition=/usr/bin/test -d %s\n", word);
 	append_addresses(text, config);
 	return g_string_free(text, FALSE);

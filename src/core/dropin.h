@@ -6,7 +6,8 @@
  * Writable paths: each entry of ReadWritePaths= is a mount of its own in the unit's namespace, and no
  * rename leaves a mount. So what is granted is the directory below "/" that a path begins with, never
  * the path itself: a tree beside the data directory, the store and the top of the data's file system
- * stay within one mount, and the data directory looks like the mount point, or not, that it is.
+ * stay within one mount, and the data directory looks like the mount point, or not, that it is. A program that
+ * renames nothing is granted the store alone, and sees the data read-only.
  */
 #pragma once
 
@@ -27,13 +28,15 @@ char *gbe_dropin_start(const GbeConfig *config);
 char *gbe_dropin_used_timer(const GbeConfig *config);
 /* For green: the same as for the others, and where etcd answers. */
 char *gbe_dropin_green(const GbeConfig *config);
-/* For the monitor: where it may write its metrics, and sees the data and the store as they are, and where etcd
- * answers. No mount: it shows that one is missing, and brings none back that a person took away. */
+/* For scrub: the mounts, and the store alone to write in. */
+char *gbe_dropin_scrub(const GbeConfig *config);
+/* For the monitor: where it may write its metrics, and try a clone in the store, and where etcd answers. No mount: it shows that one is missing, and brings none back that a person took away. */
 char *gbe_dropin_monitor(const GbeConfig *config);
 /* For the monitor's timer: its interval, which is not 0. */
 char *gbe_dropin_monitor_timer(const GbeConfig *config);
-/* For what defragments, and what takes periodic backups: they go with the service, and see the data as it is. */
-char *gbe_dropin_alongside(const GbeConfig *config);
+/* For what defragments, and what takes periodic backups: they go with the service. The former writes nothing there. */
+char *gbe_dropin_defrag(const GbeConfig *config);
+char *gbe_dropin_backup(const GbeConfig *config);
 /* Their timers, which go with it, too; the latter of a schedule that there is. */
 char *gbe_dropin_defrag_timer(const GbeConfig *config);
 char *gbe_dropin_backup_timer(const GbeConfig *config);

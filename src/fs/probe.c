@@ -207,6 +207,39 @@ gbe_filesystem_read_only(int fd)
 	return fstatvfs(fd, &vfs) == 0 && (vfs.f_flag & ST_RDONLY) != 0;
 }
 
+/* A line of mountinfo, which begins with the mount's number and ends with the file system's own options. */
+static bool
+says_read_only(const char *line, guint64 mount)
+{
+	char *end = NULL;
+	const char *options;
+
+	if (g_ascii_strtoull(line, &end, 10) != mount || *end != ' ')
+		return false;
+	options = strrchr(line, ' ') + 1;
+	return strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
+}
+
+bool
+gbe_filesystem_read_only_for_all(int fd)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	struct statx stx;
+
+	if (!gbe_filesystem_read_only(fd))
+		return false;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0 ||
+	    (stx.stx_mask & STATX_MNT_ID) == 0 ||
+	    !g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL))
+		return true;
+	lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i] != NULL; i++)
+		if (says_read_only(lines[i], stx.stx_mnt_id))
+			return true;
+	return false;
+}
+
 typedef struct {
 	guint32 major, minor;
 	guint64 mount;

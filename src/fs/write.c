@@ -34,11 +34,15 @@ write_all(int fd, const char *name, const void *bytes, gsize size, GError **erro
 	return true;
 }
 
-/* What the directory passes on to new files (setgid, a default ACL) is not for ours. */
+/* What the directory passes on to new files (setgid, a default ACL) is not for ours. A unit that may not change an
+ * owner leaves the directory's group, which has no more rights than others. */
 static bool
 set_owner_and_mode(int fd, const char *name, mode_t mode, GError **error)
 {
-	if (fchown(fd, geteuid(), getegid()) < 0)
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || ((st.st_uid != geteuid() || st.st_gid != getegid()) &&
+				   fchown(fd, geteuid(), getegid()) < 0 && errno != EPERM))
 		return gbe_throw_errno(error, errno, "cannot set the owner of %s", name);
 	if (fremovexattr(fd, "system.posix_acl_access") < 0 && errno != ENODATA &&
 	    errno != EOPNOTSUPP)

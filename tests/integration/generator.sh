@@ -63,11 +63,16 @@ greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.time
 	has_not greenboot-etcd-prerun.service etcd.service
 	has_not greenboot-etcd-scrub.service etcd.service
 	has greenboot-etcd-used.timer "OnActiveSec=3600s"
-	for unit in prerun finalize green preflight scrub used; do
+	has greenboot-etcd-scrub.service 'RequiresMountsFor="/var/lib/etcd"'
+	for unit in prerun finalize green preflight used; do
 		has "greenboot-etcd-$unit.service" 'RequiresMountsFor="/var/lib/etcd"'
 		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
 	done
-	has greenboot-etcd-monitor.service 'ReadWritePaths="-/var"'
+	for unit in scrub monitor; do
+		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var/lib/.greenboot-etcd"'
+		has_not "greenboot-etcd-$unit.service" 'ReadWritePaths="-/var"'
+	done
+	has_not greenboot-etcd-defrag.service ReadWritePaths
 	has_not greenboot-etcd-monitor.service Mounts
 	# Nothing but its output, nothing that would outlive the boot.
 	rm -rf "$OUT_DIR"
@@ -115,7 +120,7 @@ monitored() {
 	assert_eq "generated" "$GENERATED" "$ALL"
 	has greenboot-etcd-monitor.timer "OnActiveSec=90s"
 	has greenboot-etcd-monitor.timer "OnUnitActiveSec=90s"
-	has greenboot-etcd-monitor.service 'ReadWritePaths="-/srv"'
+	has greenboot-etcd-monitor.service 'ReadWritePaths="-/srv/node"'
 	has_not greenboot-etcd-prerun.service 'srv'
 	site '[health]' monitor=0
 	generate

@@ -149,8 +149,10 @@ START_TEST(the_monitor)
 	timer = gbe_dropin_monitor_timer(config);
 	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
 				  "[Service]\n"
-				  "ReadWritePaths=\"-/data\"\n"
-				  "ReadWritePaths=\"-/var\"\n"
+				  "ReadWritePaths=\"-/data/etcd/.greenboot-etcd\"\n"
+				  "ReadWritePaths=\"-/data/.greenboot-etcd\"\n"
+				  "ReadWritePaths=\"-/.greenboot-etcd\"\n"
+				  "ReadWritePaths=\"-/var/home/node\"\n"
 				  "ProtectHome=no\n"
 				  "PrivateTmp=no\n");
 	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
@@ -206,6 +208,30 @@ START_TEST(where_etcd_answers)
 }
 END_TEST
 
+/* It writes manifests, and nothing of the data: a store that is configured is the only one. */
+START_TEST(the_scrub)
+{
+	const char *conf = "[etcd]\ndata-dir=/home/etcd\nwal-dir=/tmp/wal\n"
+			   "[backup]\ndirectory=/mnt/usb/back up\n";
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autofree char *before = gbe_dropin_scrub(config);
+	g_autofree char *after = NULL;
+
+	ck_assert_ptr_nonnull(strstr(before, "\n[Service]\n"
+					     "ReadWritePaths=\"-/var/lib/etcd/.greenboot-etcd\"\n"
+					     "ReadWritePaths=\"-/var/lib/.greenboot-etcd\"\n"
+					     "ReadWritePaths=\"-/var/.greenboot-etcd\"\n"
+					     "ReadWritePaths=\"-/.greenboot-etcd\"\n"));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	after = gbe_dropin_scrub(config);
+	ck_assert_ptr_nonnull(strstr(after, "\nRequiresMountsFor=\"/home/etcd\"\n"
+					    "Wants=mnt-usb-back\\x20up.mount\n"));
+	ck_assert_ptr_nonnull(strstr(after, "\n[Service]\nProtectHome=no\nPrivateTmp=no\n"
+					    "ReadWritePaths=\"-/mnt/usb/back up\"\n"));
+	ck_assert_ptr_null(strstr(after, ".greenboot-etcd\""));
+}
+END_TEST
+
 /* It goes with the service, and comes with it where it is on. */
 START_TEST(the_defragmentation)
 {
@@ -218,12 +244,12 @@ START_TEST(the_defragmentation)
 
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
 	etcd = gbe_dropin_service(config);
-	service = gbe_dropin_alongside(config);
+	service = gbe_dropin_defrag(config);
 	timer = gbe_dropin_defrag_timer(config);
 	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-defrag.timer\n"));
 	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
 				  "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
-				  "[Service]\nReadWritePaths=\"-/data\"\n");
+				  "[Service]\n");
 	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
 				"[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
 				"[Timer]\nOnActiveSec=\nOnActiveSec=0s\n"
@@ -291,6 +317,7 @@ main(void)
 	tcase_add_test(tcase, what_the_sandbox_hides);
 	tcase_add_test(tcase, the_wal);
 	tcase_add_test(tcase, the_monitor);
+	tcase_add_test(tcase, the_scrub);
 	tcase_add_test(tcase, where_etcd_answers);
 	tcase_add_test(tcase, the_defragmentation);
 	tcase_add_test(tcase, a_scope);

@@ -98,6 +98,14 @@ START_TEST(a_source_that_cannot_be_written)
 	ck_assert_int_eq(gbe_probe_clone(place, src), GBE_UNKNOWN);
 	ck_assert(gbe_filesystem_read_only(src));
 	ck_assert(!gbe_filesystem_read_only(place));
+	/* The mount is, and the disk is not. */
+	ck_assert(!gbe_filesystem_read_only_for_all(src));
+	ck_assert(!gbe_filesystem_read_only_for_all(place));
+	gbe_close_fd(&src);
+	ck_assert_int_eq(umount2(dir, MNT_DETACH), 0);
+	ck_assert_int_eq(mount("none", dir, "tmpfs", MS_RDONLY, NULL), 0);
+	src = open_at("ro");
+	ck_assert(gbe_filesystem_read_only_for_all(src));
 	gbe_close_fd(&src);
 	ck_assert_int_eq(umount2(dir, MNT_DETACH), 0);
 }
