@@ -82,6 +82,7 @@ check greenboot-files "$(diff - "$scratch/greenboot" <<'FILES'
 0755 /usr/lib/greenboot/green.d/40_etcd_green.sh
 0755 /usr/lib/greenboot/red.d/40_etcd_red.sh
 0644 /usr/lib/systemd/system/greenboot-etcd-green.service
+0755 /usr/libexec/greenboot-etcd
 0755 /usr/libexec/greenboot-etcd/green
 0755 /usr/libexec/greenboot-etcd/health
 0755 /usr/libexec/greenboot-etcd/red
@@ -93,6 +94,7 @@ check dracut-files "$(diff - "$scratch/dracut" <<'FILES'
 0644 /usr/lib/dracut/modules.d/50greenboot-etcd/greenboot-etcd-restore.service
 0755 /usr/lib/dracut/modules.d/50greenboot-etcd/greenboot-etcd.sh
 0755 /usr/lib/dracut/modules.d/50greenboot-etcd/module-setup.sh
+0755 /usr/libexec/greenboot-etcd
 0755 /usr/libexec/greenboot-etcd/initramfs
 FILES
 )"
@@ -134,6 +136,23 @@ check no-scriptlets "$(query greenboot-etcd --scripts --triggers --filetriggers
 	query greenboot-etcd-sos --scripts --triggers --filetriggers)"
 check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
 	grep -E 'systemctl|service |restart|preset|enable ')"
+
+# Installed together, and erased together: nothing is left. What is installed is built as Fedora builds.
+names=(greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux greenboot-etcd-sos)
+tree=$scratch/tree
+mkdir "$tree"
+in_tree() { rpm --root "$tree" --dbpath /var/lib/rpm --nodeps --noscripts "$@" >"$scratch/log" 2>&1; }
+ours() { find "$tree" -path '*greenboot[-_]etcd*' -printf '%P\n' | sort; }
+# shellcheck disable=SC2046 # names of files without blanks
+if in_tree --nosignature -i $(for name in "${names[@]}"; do package "$name"; done) &&
+	[ "$(ours | wc -l)" -gt 60 ]; then
+	check installed-hardened "$(HARDENED=$tree tests/lint/hardened.sh | grep '^not ok')"
+	in_tree -e "${names[@]}" || not_ok erased "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
+	check erased-together "$(ours)"
+else
+	not_ok installed "$(ours | wc -l) files: $(tail -n 3 "$scratch/log" | tr '\n' ';')"
+fi
+check man-pages-compressed "$(contents greenboot-etcd | grep '/man/man./' | grep -v '\.gz$')"
 
 [ "$(sed -n 's/^Version: *//p' rpm/greenboot-etcd.spec)" = "$version" ] && ok spec-version ||
 	not_ok spec-version "the spec is not of version $version"
