@@ -211,7 +211,7 @@ END_TEST
 /* It writes manifests, and nothing of the data: a store that is configured is the only one. */
 START_TEST(the_scrub)
 {
-	const char *conf = "[etcd]\ndata-dir=/home/etcd\nwal-dir=/tmp/wal\n"
+	const char *conf = "[etcd]\ndata-dir=/var/home/etcd\nwal-dir=/tmp/wal\n"
 			   "[backup]\ndirectory=/mnt/usb/back up\n";
 	g_autoptr(GbeConfig) config = gbe_config_new();
 	g_autofree char *before = gbe_dropin_scrub(config);
@@ -224,7 +224,7 @@ START_TEST(the_scrub)
 					     "ReadWritePaths=\"-/.greenboot-etcd\"\n"));
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
 	after = gbe_dropin_scrub(config);
-	ck_assert_ptr_nonnull(strstr(after, "\nRequiresMountsFor=\"/home/etcd\"\n"
+	ck_assert_ptr_nonnull(strstr(after, "\nRequiresMountsFor=\"/var/home/etcd\"\n"
 					    "Wants=mnt-usb-back\\x20up.mount\n"));
 	ck_assert_ptr_nonnull(strstr(after, "\n[Service]\nProtectHome=no\nPrivateTmp=no\n"
 					    "ReadWritePaths=\"-/mnt/usb/back up\"\n"));
