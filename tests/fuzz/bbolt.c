@@ -8,20 +8,7 @@
 #include <unistd.h>
 
 #include "etcd/db.h"
-#include "lib/fuzz.h"
-
-static void
-mend_meta(guint8 *bytes, gsize size, gsize at)
-{
-	guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-
-	if (at + 80 > size)
-		return;
-	for (gsize i = 16; i < 72; i++)
-		hash = (hash ^ bytes[at + i]) * G_GUINT64_CONSTANT(0x100000001b3);
-	hash = GUINT64_TO_LE(hash);
-	memcpy(bytes + at + 72, &hash, 8);
-}
+#include "lib/fuzz-etcd.h"
 
 static void
 read_all(int fd, const GbeDbOptions *options)
@@ -44,7 +31,6 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
 	GbeDbOptions options = {.level = GBE_VERIFY_FULL};
 	g_autofree guint8 *bytes = NULL;
-	guint32 page_size = 0;
 	static int fd = -1;
 
 	if (fd < 0)
@@ -52,11 +38,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	bytes = g_malloc(size + 1);
 	if (size > 0)
 		memcpy(bytes, data, size);
-	mend_meta(bytes, size, 0);
-	if (size >= 28) {
-		memcpy(&page_size, bytes + 24, 4);
-		mend_meta(bytes, size, GUINT32_FROM_LE(page_size));
-	}
+	fuzz_db_mend(bytes, size);
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
 		fuzz_fail("cannot write");
 	read_all(fd, &options);

@@ -3,10 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/crc32c.h"
-#include "etcd/protobuf.h"
 #include "etcd/snapfile.h"
-#include "lib/fuzz.h"
+#include "lib/fuzz-etcd.h"
 
 int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
@@ -21,8 +19,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	if (data[0] % 2 == 0) {
 		(void)g_byte_array_append(bytes, data + 1, (guint)size - 1);
 	} else {
-		gbe_protobuf_put_varint(bytes, 1, gbe_crc32c(0, data + 1, size - 1));
-		gbe_protobuf_put_bytes(bytes, 2, data + 1, size - 1);
+		fuzz_snap(bytes, data + 1, size - 1);
 	}
 	if (bytes->len > 0 && write(fd, bytes->data, bytes->len) != (ssize_t)bytes->len)
 		fuzz_fail("cannot write");

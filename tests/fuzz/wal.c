@@ -9,47 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/crc32c.h"
-#include "etcd/protobuf.h"
 #include "etcd/wal-read.h"
-#include "lib/fuzz.h"
+#include "lib/fuzz-etcd.h"
 
 #define NAME "0000000000000000-0000000000000000.wal"
-
-static void
-put_record(GByteArray *to, guint type, guint32 crc, const guint8 *data, gsize size)
-{
-	g_autoptr(GByteArray) record = g_byte_array_new();
-	static const guint8 zeros[8];
-	guint padding;
-	guint64 field;
-
-	gbe_protobuf_put_varint(record, 1, type);
-	gbe_protobuf_put_varint(record, 2, crc);
-	gbe_protobuf_put_bytes(record, 3, data, size);
-	padding = (8 - record->len % 8) % 8;
-	field = GUINT64_TO_LE(record->len | (guint64)(0x80 | padding) << 56);
-	(void)g_byte_array_append(to, (const guint8 *)&field, sizeof(field));
-	(void)g_byte_array_append(to, record->data, record->len);
-	(void)g_byte_array_append(to, zeros, padding);
-}
-
-/* A type, a length, so many bytes; again and again. */
-static void
-put_records(GByteArray *to, const guint8 *data, gsize size)
-{
-	guint32 crc = 0;
-
-	while (size >= 2) {
-		gsize length = MIN(data[1], size - 2);
-
-		if (data[0] % 8 != GBE_WAL_CRC)
-			crc = gbe_crc32c(crc, data + 2, length);
-		put_record(to, data[0] % 8, crc, data + 2, length);
-		data += 2 + length;
-		size -= 2 + length;
-	}
-}
 
 static int dir_fd = -1;
 static char *dir_path;
@@ -93,13 +56,14 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	g_auto(GbeFindings) findings = {0};
 	g_autoptr(GError) error = NULL;
 	g_auto(GbeWal) wal = {0};
+	guint32 crc = 0;
 
 	if (size == 0)
 		return 0;
 	if (data[0] % 2 == 0)
 		(void)g_byte_array_append(bytes, data + 1, (guint)size - 1);
 	else
-		put_records(bytes, data + 1, size - 1);
+		fuzz_wal_records(bytes, data + 1, size - 1, &crc);
 	need_dir();
 	put_file(bytes);
 	gbe_findings_init(&findings);
