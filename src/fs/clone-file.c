@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "base/fault.h"
 #include "fs/fiemap.h"
 #include "fs/flush-ahead.h"
+#include "fs/reflink.h"
 #include "fs/write-behind.h"
 
 #define BUFFER_SIZE (1024 * 1024)
@@ -36,8 +35,9 @@ gbe_file_cloner_clear(GbeFileCloner *cloner)
 	gbe_file_comparer_clear(&cloner->comparer);
 }
 
-static bool
-report(const GbeFileCloner *cloner, guint64 in_file, const char *what, GError **error)
+bool
+gbe_file_cloner_report(const GbeFileCloner *cloner, guint64 in_file, const char *what,
+		       GError **error)
 {
 	const GbeCloneOptions *options = cloner->options;
 
@@ -60,10 +60,10 @@ try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *wha
 	*ret_cloned = false;
 	if (cloner->no_clones)
 		return true;
+	if (!gbe_reflink_spend(cloner, src, size, what, error))
+		return false;
 	ahead = gbe_flush_ahead_new(dst, size, cloner->flushes);
-	do
-		errsv = ioctl(dst, FICLONE, src) == 0 ? 0 : errno;
-	while (errsv == EINTR);
+	errsv = gbe_reflink(cloner, src, dst, size, what, error);
 	flushed = gbe_flush_ahead_end(ahead, what, &cloner->flushes, &not_flushed);
 	switch (errsv) {
 	case 0:
@@ -79,6 +79,8 @@ try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *wha
 		break;
 	case EINVAL: /* of this file only, e.g. NOCOW on one side */
 		break;
+	case ECANCELED: /* by who was told of the progress */
+		return false;
 	default:
 		return gbe_throw_errno(error, errsv, "cannot clone %s", what);
 	}
@@ -222,7 +224,7 @@ copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
 					     offset + got, copy->what, error))
 			return false;
 		offset += got;
-		if (!report(copy->cloner, offset, copy->what, error))
+		if (!gbe_file_cloner_report(copy->cloner, offset, copy->what, error))
 			return false;
 	}
 	return true;
@@ -319,7 +321,7 @@ gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const struct 
 	if (GBE_FAULT("clone-file-copied", error))
 		return false;
 	cloner->done += (guint64)st->st_size;
-	if (!report(cloner, 0, what, error))
+	if (!gbe_file_cloner_report(cloner, 0, what, error))
 		return false;
 	*ret_method = cloned ? GBE_METHOD_REFLINK : GBE_METHOD_COPY;
 	*ret_written = written;

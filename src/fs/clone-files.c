@@ -12,8 +12,13 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 
-/* Whoever owns the tree chooses how many files have further names, and how long their paths are. */
-#define MAX_LINKS_BYTES (32 * 1024 * 1024)
+/* Where a file with further names got its first one in the copy. Whoever owns the tree chooses how many such files
+ * there are, and how long their paths are: each directory is kept once, and by its name. */
+typedef struct Place Place;
+struct Place {
+	Place *above; /* NULL: the top */
+	char name[];
+};
 
 /* A directory and its copy, while what is in it is copied. */
 typedef struct {
@@ -21,6 +26,7 @@ typedef struct {
 	int dst;
 	struct stat st;
 	char *what;
+	Place *place; /* borrowed; NULL: the top, or not asked for yet */
 } Level;
 
 typedef struct {
@@ -29,8 +35,8 @@ typedef struct {
 	Level levels[GBE_TREE_MAX_DEPTH + 1];
 	guint depth;	   /* levels in use; the first is the top */
 	int pass;	   /* index into options->first; -1: the last pass, all the rest */
-	GHashTable *links; /* GbeInode -> char *, the first name in the copy */
-	gsize links_bytes;
+	GHashTable *links; /* GbeInode -> Place, in the copy; borrowed */
+	GPtrArray *places; /* all of them */
 	GbeMethod method;
 	guint64 written;
 	bool shares; /* some file was cloned */
@@ -52,6 +58,7 @@ clone_clear(Clone *clone)
 		level_clear(&clone->levels[--clone->depth]);
 	gbe_file_cloner_clear(&clone->file);
 	g_clear_pointer(&clone->links, g_hash_table_unref);
+	g_clear_pointer(&clone->places, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Clone, clone_clear)
 
@@ -139,30 +146,84 @@ clone_dir(Clone *clone, int dir_fd, const char *name, const struct stat *seen, c
 	return push(clone, gbe_steal_fd(&src_fd), gbe_steal_fd(&dst_fd), &st, what, error);
 }
 
+static Place *
+place_new(Clone *clone, Place *above, const char *name, gsize len)
+{
+	Place *place = g_malloc(sizeof(Place) + len + 1);
+
+	place->above = above;
+	memcpy(place->name, name, len);
+	place->name[len] = '\0';
+	g_ptr_array_add(clone->places, place);
+	return place;
+}
+
+/* @name in the innermost directory, whose @path says what the directories above it are called. */
+static Place *
+place_here(Clone *clone, const char *path, const char *name)
+{
+	Place *above = NULL;
+
+	for (guint i = 1; i < clone->depth; i++) {
+		Level *level = &clone->levels[i];
+		gsize len = strcspn(path, "/");
+
+		if (level->place == NULL)
+			level->place = place_new(clone, above, path, len);
+		above = level->place;
+		path += len + 1;
+	}
+	return place_new(clone, above, name, strlen(name));
+}
+
+/* The directory in the copy that @place lies in: name by name, as its path may be longer than the kernel takes. */
+static bool
+open_above(const Clone *clone, const Place *place, int *ret_fd, GError **error)
+{
+	const Place *way[GBE_TREE_MAX_DEPTH];
+	gbe_autofd int fd = -1;
+	guint n = 0;
+
+	for (const Place *at = place->above; at != NULL; at = at->above)
+		way[n++] = at;
+	if (!gbe_open_dir_at(clone->levels[0].dst, ".", &fd, error))
+		return false;
+	while (n > 0) {
+		int above = fd;
+		bool ok = gbe_open_dir_at(above, way[--n]->name, &fd, error);
+
+		(void)close(above);
+		if (!ok) {
+			fd = -1;
+			return false;
+		}
+	}
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
 /* A further name of a file that was copied before; *ret_linked tells. */
 static bool
 clone_link(Clone *clone, const char *path, const char *name, const struct stat *st,
 	   const char *what, bool *ret_linked, GError **error)
 {
 	GbeInode inode = {.dev = st->st_dev, .ino = st->st_ino};
-	const char *first;
+	gbe_autofd int first_fd = -1;
+	const Place *first;
 
 	*ret_linked = false;
 	if (st->st_nlink < 2)
 		return true;
 	first = g_hash_table_lookup(clone->links, &inode);
-	clone->links_bytes += first == NULL ? strlen(path) + sizeof(inode) : 0;
-	if (clone->links_bytes > MAX_LINKS_BYTES)
-		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
-				 "%s is one of too many files with further names: at most %d MiB "
-				 "of their paths are kept in memory",
-				 what, MAX_LINKS_BYTES / 1024 / 1024);
 	if (first == NULL) {
-		g_hash_table_insert(clone->links, g_memdup2(&inode, sizeof(inode)), g_strdup(path));
+		g_hash_table_insert(clone->links, g_memdup2(&inode, sizeof(inode)),
+				    place_here(clone, path, name));
 		return true;
 	}
 	/* Nobody else can get into the copy as long as its top is ours alone. */
-	if (linkat(clone->levels[0].dst, first, clone->levels[clone->depth - 1].dst, name, 0) < 0)
+	if (!open_above(clone, first, &first_fd, error))
+		return gbe_prefix(error, "cannot link the copy of %s", what);
+	if (linkat(first_fd, first->name, clone->levels[clone->depth - 1].dst, name, 0) < 0)
 		return gbe_throw_errno(error, errno, "cannot link the copy of %s", what);
 	*ret_linked = true;
 	return true;
@@ -310,7 +371,8 @@ gbe_clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeClone
 	g_auto(Clone) clone = {
 	    .options = options,
 	    .file.options = options,
-	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, g_free),
+	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
+	    .places = g_ptr_array_new_with_free_func(g_free),
 	    .method = MAX(options->allowed, GBE_METHOD_REFLINK),
 	    .nocow = gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),
 	};

@@ -483,6 +483,87 @@ START_TEST(a_giant_of_nothing_costs_nothing)
 }
 END_TEST
 
+static bool
+count_call(guint64 bytes, gpointer data)
+{
+	(*(guint *)data)++;
+	return true;
+}
+
+/* Where whoever watches hears of it in between, and where holes cost nothing. */
+START_TEST(a_large_file_is_cloned_in_pieces)
+{
+	guint calls = 0;
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK,
+					 .progress = count_call,
+					 .progress_data = &calls};
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int src = -1;
+	gbe_autofd int dst = -1;
+
+	if (!place_clones())
+		return;
+	put_dir("src", 0700);
+	for (guint i = 0; i < 4; i++)
+		put_data("src/large", i * 300 * MIB, 5000, i + 1);
+	result = clone_source(&options);
+	ck_assert_int_eq(result.method, GBE_METHOD_REFLINK);
+	ck_assert_uint_eq(calls, 4 + 1);
+	src = openat(place, "src/large", O_RDONLY | O_CLOEXEC);
+	dst = openat(place, "dst/large", O_RDONLY | O_CLOEXEC);
+	for (guint i = 0; i < 4; i++) {
+		char one[5000], other[5000];
+
+		ck_assert_int_eq(pread(src, one, 5000, (off_t)(i * 300 * MIB)), 5000);
+		ck_assert_int_eq(pread(dst, other, 5000, (off_t)(i * 300 * MIB)), 5000);
+		ck_assert_int_eq(memcmp(one, other, 5000), 0);
+		ck_assert_int_ne(one[0], 0);
+	}
+	put_size("src/large", (guint64)1 << 50);
+	ck_assert_int_eq(unlinkat(place, "dst/large", 0), 0);
+	ck_assert_int_eq(unlinkat(place, "dst", AT_REMOVEDIR), 0);
+	gbe_clone_result_clear(&result);
+	result = clone_source(&options);
+	ck_assert_int_eq(stat_of("dst/large").st_size, (gint64)1 << 50);
+}
+END_TEST
+
+/* Where their paths are longer than the kernel takes. */
+START_TEST(further_names_may_lie_deep)
+{
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY};
+	g_auto(GbeCloneResult) result = {0};
+	char name[241] = "";
+	gbe_autofd int fd = -1;
+	struct stat first, second;
+
+	memset(name, 'n', sizeof(name) - 1);
+	put_dir("src", 0700);
+	for (guint round = 0; round < 2; round++) {
+		gbe_close_fd(&fd);
+		fd = openat(place, round == 0 ? "src" : "dst", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		for (guint i = 0; i < 20; i++) {
+			int next;
+
+			ck_assert_int_eq(round > 0 || mkdirat(fd, name, 0700) == 0, true);
+			next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			ck_assert_int_ge(next, 0);
+			(void)close(fd);
+			fd = next;
+		}
+		if (round > 0)
+			break;
+		ck_assert_int_eq(mknodat(fd, "a", S_IFREG | 0600, 0), 0);
+		ck_assert_int_eq(mkdirat(fd, "b", 0700), 0);
+		ck_assert_int_eq(linkat(fd, "a", fd, "b/c", 0), 0);
+		result = clone_source(&options);
+	}
+	ck_assert_int_eq(fstatat(fd, "a", &first, 0), 0);
+	ck_assert_int_eq(fstatat(fd, "b/c", &second, 0), 0);
+	ck_assert_uint_eq(first.st_ino, second.st_ino);
+}
+END_TEST
+
 START_TEST(mounts_are_refused_by_name)
 {
 	g_autofree char *dir = NULL;
@@ -884,6 +965,8 @@ main(void)
 	tcase_add_loop_test(tcase, what_is_never_copied_is_refused_by_name, 0, 3);
 	tcase_add_test(tcase, what_is_too_deep_is_refused);
 	tcase_add_test(tcase, a_giant_of_nothing_costs_nothing);
+	tcase_add_test(tcase, a_large_file_is_cloned_in_pieces);
+	tcase_add_test(tcase, further_names_may_lie_deep);
 	tcase_add_loop_test(tcase, mounts_are_refused_by_name, 0, 3);
 	tcase_add_test(tcase, the_top_may_not_be_a_symlink);
 	tcase_add_test(tcase, a_destination_that_is_there_is_not_touched);
