@@ -31,6 +31,7 @@ typedef struct {
 	GbeFileComparer file;
 	gboolean digests;
 	GHashTable *links; /* of GbeInode */
+	GHashTable *known; /* GbeInode -> char *, the digest of a file that has further names */
 	guint64 files;
 	guint64 bytes;
 	gsize path_bytes;
@@ -43,28 +44,42 @@ listing_clear(Listing *listing)
 {
 	gbe_file_comparer_clear(&listing->file);
 	g_clear_pointer(&listing->links, g_hash_table_unref);
+	g_clear_pointer(&listing->known, g_hash_table_unref);
 	g_clear_pointer(&listing->listed, g_hash_table_unref);
 	g_clear_pointer(&listing->recorded, gbe_manifest_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Listing, listing_clear)
 
+/* A file is read once, however many names it has. */
 static bool
-digest_of(Listing *listing, int dir_fd, const char *name, const char *what, char **ret_digest,
-	  GError **error)
+digest_of(Listing *listing, int dir_fd, const char *name, const struct stat *st, const char *what,
+	  char **ret_digest, GError **error)
 {
-	gbe_autofd int fd =
-	    openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	GbeInode inode = {.dev = st->st_dev, .ino = st->st_ino};
+	const char *known = g_hash_table_lookup(listing->known, &inode);
+	gbe_autofd int fd = -1;
 
+	if (known != NULL) {
+		*ret_digest = g_strdup(known);
+		return true;
+	}
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s", what);
-	return gbe_file_comparer_digest(&listing->file, fd, what, ret_digest, error);
+	if (!gbe_file_comparer_digest(&listing->file, fd, what, ret_digest, error))
+		return false;
+	if (st->st_nlink > 1)
+		g_hash_table_insert(listing->known, g_memdup2(&inode, sizeof(inode)),
+				    g_strdup(*ret_digest));
+	return true;
 }
 
 static bool
-check_file(Listing *listing, int dir_fd, const char *name, guint64 size, const char *what,
+check_file(Listing *listing, int dir_fd, const char *name, const struct stat *st, const char *what,
 	   GError **error)
 {
 	const GbeManifestFile *file = g_hash_table_lookup(listing->listed, what);
+	guint64 size = (guint64)st->st_size;
 	g_autofree char *digest = NULL;
 
 	if (file == NULL)
@@ -76,7 +91,7 @@ check_file(Listing *listing, int dir_fd, const char *name, guint64 size, const c
 				 " bytes instead of %" G_GUINT64_FORMAT,
 				 what, size, file->size);
 	if (listing->digests && file->sha256 != NULL) {
-		if (!digest_of(listing, dir_fd, name, what, &digest, error))
+		if (!digest_of(listing, dir_fd, name, st, what, &digest, error))
 			return false;
 		if (g_ascii_strcasecmp(digest, file->sha256) != 0)
 			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
@@ -104,7 +119,7 @@ record_file(Listing *listing, int dir_fd, const char *name, const struct stat *s
 	if (listing->files > GBE_MANIFEST_FILES_MAX || listing->path_bytes > MAX_PATH_BYTES)
 		return true;
 	if (listing->digests && digest_pays(st) &&
-	    !digest_of(listing, dir_fd, name, what, &digest, error))
+	    !digest_of(listing, dir_fd, name, st, what, &digest, error))
 		return false;
 	gbe_manifest_add_file(listing->recorded, what, (guint64)st->st_size, digest);
 	return true;
@@ -126,7 +141,7 @@ listing_visit(const char *path, int dir_fd, const char *name, const struct stat 
 		listing->bytes += size;
 	what = gbe_path_to_text(path);
 	if (listing->listed != NULL)
-		ok = check_file(listing, dir_fd, name, size, what, error);
+		ok = check_file(listing, dir_fd, name, st, what, error);
 	else if (listing->recorded != NULL)
 		ok = record_file(listing, dir_fd, name, st, what, error);
 	listing->file.done += size;
@@ -141,6 +156,7 @@ walk_listing(Listing *listing, int data_dir, const char *const *exclude,
 	g_autoptr(GPtrArray) excluded = gbe_compare_excluded(exclude);
 
 	listing->links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL);
+	listing->known = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, g_free);
 	return gbe_tree_walk_within(data_dir, (const char *const *)excluded->pdata,
 				    limits != NULL ? limits : &every, listing_visit, listing,
 				    error);

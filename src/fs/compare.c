@@ -99,15 +99,17 @@ compare_stat(const struct stat *src, const struct stat *dst, bool top, const cha
 	return true;
 }
 
-/* What shares an inode in the source has to in the copy, and what does not, not. */
+/* What shares an inode in the source has to in the copy, and what does not, not. *ret_seen: it is a further name of
+ * a file that was compared before. */
 static bool
 compare_links(Compare *compare, const struct stat *src, const struct stat *dst, const char *what,
-	      GError **error)
+	      bool *ret_seen, GError **error)
 {
 	GbeInode key = {.dev = src->st_dev, .ino = src->st_ino};
 	GbeInode value = {.dev = dst->st_dev, .ino = dst->st_ino};
 	const GbeInode *first;
 
+	*ret_seen = false;
 	if (src->st_nlink < 2)
 		return true;
 	first = g_hash_table_lookup(compare->links, &key);
@@ -116,6 +118,7 @@ compare_links(Compare *compare, const struct stat *src, const struct stat *dst, 
 				    g_memdup2(&value, sizeof(value)));
 		return true;
 	}
+	*ret_seen = true;
 	return gbe_inode_equal(first, &value) ||
 	       throw_differs(error, what, "is no further name of the same file");
 }
@@ -192,6 +195,7 @@ compare_visit(const char *path, int dir_fd, const char *name, const struct stat 
 	Compare *compare = data;
 	g_autofree char *what = NULL;
 	struct stat there;
+	bool seen = false;
 	int dst_dir;
 
 	if (S_ISSOCK(st->st_mode))
@@ -206,8 +210,10 @@ compare_visit(const char *path, int dir_fd, const char *name, const struct stat 
 		return false;
 	if (S_ISDIR(st->st_mode))
 		return compare_dir(compare, dir_fd, dst_dir, name, what, error);
-	if (!compare_links(compare, st, &there, what, error))
+	if (!compare_links(compare, st, &there, what, &seen, error))
 		return false;
+	if (seen)
+		return true;
 	if (S_ISLNK(st->st_mode))
 		return compare_symlink(dir_fd, dst_dir, name, what, error);
 	if (S_ISREG(st->st_mode))

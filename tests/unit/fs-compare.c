@@ -5,8 +5,22 @@
 #include "core/take-over.h"
 #include "fs/clone.h"
 
+#include <sys/syscall.h>
+
 static const GbeCompare all[] = {GBE_COMPARE_NAMES, GBE_COMPARE_CLONES, GBE_COMPARE_BYTES};
 static const GbeCompare contents[] = {GBE_COMPARE_CLONES, GBE_COMPARE_BYTES};
+
+/* The C library's, which counts. */
+static guint64 bytes_read;
+
+ssize_t
+pread(int fd, void *buffer, size_t size, off_t offset)
+{
+	ssize_t got = syscall(SYS_pread64, fd, buffer, size, offset);
+
+	bytes_read += (guint64)MAX(got, 0);
+	return got;
+}
 
 static int
 open_at(const char *path)
@@ -111,6 +125,40 @@ START_TEST(a_changed_byte_is_seen)
 				assert_ok(compare(GBE_COMPARE_NAMES, &error), error);
 			}
 		}
+}
+END_TEST
+
+/* 4,096 names of one file of 64 MiB would be as much to read as 256 GiB. */
+START_TEST(a_file_is_read_once_whatever_names_it_has)
+{
+	g_autoptr(GbeManifest) manifest = gbe_manifest_new();
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int fd = -1;
+
+	put_dir("src", 0700);
+	put_data("src/0", 0, MIB, 1);
+	for (guint i = 1; i < 100; i++) {
+		g_autofree char *name = g_strdup_printf("src/%u", i);
+
+		ck_assert_int_eq(linkat(place, "src/0", place, name, 0), 0);
+	}
+	{
+		const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY};
+		g_auto(GbeCloneResult) result = {0};
+
+		assert_ok(gbe_clone_tree_at(place, "src", place, "dst", &options, &result, &error),
+			  error);
+	}
+	bytes_read = 0;
+	assert_ok(compare(GBE_COMPARE_BYTES, &error), error);
+	ck_assert_uint_ge(bytes_read, 2 * MIB);
+	ck_assert_uint_lt(bytes_read, 3 * MIB);
+	fd = open_at("dst");
+	bytes_read = 0;
+	assert_ok(gbe_compare_record(fd, NULL, TRUE, manifest, &error), error);
+	assert_ok(gbe_compare_manifest(fd, manifest, TRUE, NULL, NULL, &error), error);
+	ck_assert_uint_ge(bytes_read, 2 * MIB);
+	ck_assert_uint_lt(bytes_read, 3 * MIB);
 }
 END_TEST
 
@@ -556,6 +604,7 @@ main(void)
 
 	tcase_add_loop_test(tcase, a_copy_is_the_source, 0, 2);
 	tcase_add_loop_test(tcase, a_changed_byte_is_seen, 0, G_N_ELEMENTS(changes));
+	tcase_add_test(tcase, a_file_is_read_once_whatever_names_it_has);
 	tcase_add_test(tcase, zeros_and_holes_are_the_same);
 	tcase_add_loop_test(tcase, each_difference_is_named, 0, G_N_ELEMENTS(differences));
 	tcase_add_test(tcase, what_is_excluded_is_not_looked_at);
