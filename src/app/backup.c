@@ -82,7 +82,7 @@ make_room(Backup *b, GError **error)
 		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
 		g_autofree char *name = g_strdup(removal->backup->name);
 
-		if (!gbe_store_remove(store, name, error))
+		if (!gbe_store_remove(store, name, NULL, error))
 			return false;
 		g_ptr_array_remove(b->observed->facts->backups, (gpointer)removal->backup);
 		if (!measure_space(b, &space, error))

@@ -144,7 +144,7 @@ remove_one(GbeSession *session, const char *name, const char *reason, GError **e
 
 	const GbeManifest *manifest = gbe_facts_backup(session->observed->facts, name);
 
-	if (!gbe_store_remove(session->observed->store, name, error))
+	if (!gbe_store_remove(session->observed->store, name, NULL, error))
 		return false;
 	gbe_event_deleted(&fields);
 	if (manifest != NULL)

@@ -18,7 +18,8 @@ gbe_execute_retention(GbeApp *app, GbeObserved *observed)
 					 .reason = removal->reason};
 		g_autoptr(GError) error = NULL;
 
-		if (!gbe_store_remove(observed->store, removal->backup->name, &error)) {
+		if (!gbe_store_remove(observed->store, removal->backup->name, app->patience,
+				      &error)) {
 			gbe_note("retention: %s", error->message);
 			continue;
 		}

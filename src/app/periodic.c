@@ -254,7 +254,7 @@ prune(Periodic *p)
 		g_clear_error(&error);
 		if (removal->backup->origin != GBE_ORIGIN_PERIODIC)
 			continue;
-		if (gbe_store_remove(session.observed->store, removal->backup->name, &error))
+		if (gbe_store_remove(session.observed->store, removal->backup->name, NULL, &error))
 			gbe_event_deleted(&fields);
 		else
 			gbe_note("retention: %s", error->message);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/recover.h"
 
+#include "app/discard.h"
 #include "app/entries.h"
 #include "app/state.h"
 #include "base/fault.h"
@@ -117,7 +118,7 @@ place_displaced(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *int
 				      error);
 	if (intent->displaced == NULL)
 		return gbe_sync_dir(stage_fd, "the data directory", error) &&
-		       gbe_remove_tree_at(stage_fd, staging, error);
+		       gbe_discard_staging(app, stage_fd, staging, error);
 	if (intent->keep_existing != NULL &&
 	    keep_existing(app, intent->keep_existing, stage_fd, staging, flushes, &local))
 		return true;
@@ -217,7 +218,7 @@ undo(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 		    !gbe_sync_dir(entry_fd, intent->backup, error) ||
 		    !gbe_sync_dir(stage_fd, staging, error))
 			return gbe_prefix(error, "put %s back into the store", intent->backup);
-	} else if (!gbe_remove_tree_at(stage_fd, staging, error)) {
+	} else if (!gbe_discard_staging(r->app, stage_fd, staging, error)) {
 		return gbe_prefix(error, "undo the staging of a restore");
 	}
 	say(r, "an unfinished restore was undone:", intent->backup);
@@ -291,16 +292,6 @@ recover_intent(Recover *r, const GbeIntent *intent, GError **error)
 	return end_intent(r, intent, "lost", error);
 }
 
-/* Ours alone: a number that this program would have written. */
-static gboolean
-has_number(const char *name, const char *prefix)
-{
-	const char *digits = name + strlen(prefix);
-
-	return g_str_has_prefix(name, prefix) && *digits != '\0' && *digits != '0' &&
-	       strspn(digits, "0123456789") == strlen(digits);
-}
-
 static bool
 sweep_staging(Recover *r, int stage_fd, const char *name, GError **error)
 {
@@ -308,13 +299,17 @@ sweep_staging(Recover *r, int stage_fd, const char *name, GError **error)
 	gboolean whole = r->facts->ledger == GBE_YES && !r->facts->holes && r->facts->owner != NULL;
 	guint64 sequence = g_ascii_strtoull(name + strlen(GBE_RUNG_RESTORE), NULL, 10);
 
-	if (has_number(name, GBE_RUNG_STAGING) || (has_number(name, GBE_RUNG_RESTORE) && whole)) {
-		if (!gbe_remove_tree_at(stage_fd, name, error))
+	if (gbe_discard_has_number(name, GBE_DISCARD_NONCE))
+		return gbe_remove_tree_within_at(stage_fd, name, r->app->patience, error);
+	if (gbe_discard_has_number(name, GBE_RUNG_STAGING) ||
+	    (gbe_discard_has_number(name, GBE_RUNG_RESTORE) && whole)) {
+		if (!gbe_discard_staging(r->app, stage_fd, name, error))
 			return gbe_prefix(error, "undo the staging of a restore");
 		say(r, "an unfinished restore was undone: staging tree", name);
 		return true;
 	}
-	return !has_number(name, GBE_RUNG_RESTORE) || adopt(r, stage_fd, name, sequence, error);
+	return !gbe_discard_has_number(name, GBE_RUNG_RESTORE) ||
+	       adopt(r, stage_fd, name, sequence, error);
 }
 
 static bool
@@ -336,6 +331,11 @@ sweep_stagings(Recover *r, int stage_fd, const char *where, GError **error)
 static bool
 sweep_writes(Recover *r, GError **error)
 {
+	g_autoptr(GError) local = NULL;
+
+	/* The nonce only helps where root moves the data. */
+	if (!gbe_discard_nonce_directory(r->data, &local))
+		g_debug("%s", local->message);
 	if (r->data->fd >= 0)
 		(void)unlinkat(r->data->fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
 	if (r->data->parent_fd >= 0)
@@ -390,7 +390,8 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	ok = open_hidden(&r, error) && sweep_writes(&r, error) &&
 	     (facts->intent == NULL || recover_intent(&r, facts->intent, error)) &&
 	     sweep_stagings(&r, data->parent_fd, parent, error) &&
-	     sweep_stagings(&r, r.hidden_fd, hidden, error) && gbe_store_sweep(store, NULL, error);
+	     sweep_stagings(&r, r.hidden_fd, hidden, error) &&
+	     gbe_store_sweep(store, NULL, app->patience, error);
 	gbe_close_fd(&r.hidden_fd);
 	*ret_recovery = recovery;
 	return ok;

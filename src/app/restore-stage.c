@@ -83,7 +83,7 @@ gbe_restore_make_room(Restore *r, int src_fd, GError **error)
 
 		if (removal->backup == r->backup)
 			continue;
-		if (!gbe_store_remove(r->observed->store, name, error))
+		if (!gbe_store_remove(r->observed->store, name, NULL, error))
 			return false;
 		g_ptr_array_remove(facts->backups, (gpointer)removal->backup);
 		if (!fits(r, src_fd, &fitting, &missing, error))

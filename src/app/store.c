@@ -211,7 +211,7 @@ gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd, GError **err
 }
 
 bool
-gbe_store_remove(GbeStore *store, const char *name, GError **error)
+gbe_store_remove(GbeStore *store, const char *name, gint64 *patience, GError **error)
 {
 	g_autofree char *partial = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
 	const GbeStore *at = gbe_store_at(store, name);
@@ -224,13 +224,13 @@ gbe_store_remove(GbeStore *store, const char *name, GError **error)
 		ok = false;
 	}
 	ok = ok && !GBE_FAULT("store-remove-renamed", error) &&
-	     gbe_remove_tree_at(at->fd, partial, error);
+	     gbe_remove_tree_within_at(at->fd, partial, patience, error);
 	return ok || gbe_prefix(error, "remove backup %s", name);
 }
 
 /* A pending entry is complete once it has both its parts: then only its name is missing. */
 static bool
-sweep_pending(GbeStore *store, const char *pending, GError **error)
+sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **error)
 {
 	const char *name = pending + strlen(GBE_RUNG_PENDING);
 	g_autoptr(GbeManifest) manifest = NULL;
@@ -239,7 +239,7 @@ sweep_pending(GbeStore *store, const char *pending, GError **error)
 	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error))
 		return false;
 	if (!gbe_store_has_data(entry_fd))
-		return gbe_remove_tree_at(store->fd, pending, error);
+		return gbe_remove_tree_within_at(store->fd, pending, patience, error);
 	/* Data without a readable manifest may be the only copy of what was displaced: it stays. */
 	if (!gbe_store_read_manifest(store, entry_fd, name, &manifest, NULL))
 		return true;
@@ -248,32 +248,32 @@ sweep_pending(GbeStore *store, const char *pending, GError **error)
 }
 
 static bool
-sweep_name(GbeStore *store, const char *name, const char *skip, GError **error)
+sweep_name(GbeStore *store, const char *name, const char *skip, gint64 *patience, GError **error)
 {
 	g_autofree char *manifest = g_strconcat(name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
 
 	(void)unlinkat(store->fd, manifest, 0);
 	if (g_str_has_prefix(name, GBE_RUNG_PENDING))
 		return g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0 ||
-		       sweep_pending(store, name, error);
+		       sweep_pending(store, name, patience, error);
 	if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) || g_str_has_prefix(name, GBE_TMP_PREFIX))
-		return gbe_remove_tree_at(store->fd, name, error);
+		return gbe_remove_tree_within_at(store->fd, name, patience, error);
 	return true;
 }
 
 bool
-gbe_store_sweep(GbeStore *store, const char *skip, GError **error)
+gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (store->near != NULL && !gbe_store_sweep(store->near, skip, error))
+	if (store->near != NULL && !gbe_store_sweep(store->near, skip, patience, error))
 		return false;
 	if (store->fd < 0)
 		return true;
 	if (!gbe_list_at(store->fd, store->path, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++)
-		if (!sweep_name(store, names->pdata[i], skip, error))
+		if (!sweep_name(store, names->pdata[i], skip, patience, error))
 			return gbe_prefix(error, "sweep the store %s", store->path);
 	return true;
 }

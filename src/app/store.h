@@ -55,10 +55,12 @@ bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *na
 bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
 			      GError **error) GBE_CHECKED;
 /* Renames to ".partial-<name>", syncs, removes: after a power cut the entry is whole or swept. Where the sync
- * fails, it stays. */
-bool gbe_store_remove(GbeStore *store, const char *name, GError **error) GBE_CHECKED;
+ * fails, it stays. @patience as in fs/remove.h: what it does not last for is swept. */
+bool gbe_store_remove(GbeStore *store, const char *name, gint64 *patience,
+		      GError **error) GBE_CHECKED;
 /* Removes partials, finishes or removes pendings. @skip: the name of a pending that an open intent still
  * fills; NULL. */
-bool gbe_store_sweep(GbeStore *store, const char *skip, GError **error) GBE_CHECKED;
+bool gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience,
+		     GError **error) GBE_CHECKED;
 /* ".pending-<name>/" with its manifest, not synced: the place for a tree that will be displaced. */
 bool gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error) GBE_CHECKED;

@@ -20,6 +20,7 @@
 /* How often the parent looks whether a worker is gone whose pipe somebody else holds open. */
 #define TICK_USEC (G_USEC_PER_SEC / 2)
 #define REAP_TICK_USEC (G_USEC_PER_SEC / 50)
+#define PATIENCE_USEC (3 * G_USEC_PER_SEC)
 
 typedef struct {
 	pid_t pid;
@@ -83,6 +84,7 @@ reset_signals(const sigset_t *mask)
 static G_GNUC_NORETURN void
 be_worker(const GbeJob *job, int fd, pid_t parent, const sigset_t *mask)
 {
+	gint64 patience = PATIENCE_USEC;
 	Teller teller = {.fd = fd};
 	g_autoptr(GError) error = NULL;
 	GbeApp *app = NULL;
@@ -97,6 +99,7 @@ be_worker(const GbeJob *job, int fd, pid_t parent, const sigset_t *mask)
 	if (gbe_app_new(job->program, job->root, &app, &error)) {
 		app->progress = tell;
 		app->progress_data = &teller;
+		app->patience = &patience;
 		gbe_alive_set(tell, &teller);
 		status = job->work(app, job->data);
 		gbe_app_free(app);

@@ -39,7 +39,8 @@ typedef struct {
 } Level;
 
 typedef struct {
-	int top_fd; /* of the directory that holds the tree */
+	gint64 deadline; /* on g_get_monotonic_time(); 0: none */
+	int top_fd;	 /* of the directory that holds the tree */
 	Level levels[MAX_LEVELS];
 	guint depth; /* levels in use */
 	guint again;
@@ -284,14 +285,21 @@ next_name(Level *level, const char **ret_name, bool *ret_directory, GError **err
 	return true;
 }
 
-/* Removes what can be at once, up to the first directory that has to be emptied before, and goes there. */
+static bool
+in_time(const Removal *removal)
+{
+	return removal->deadline == 0 || g_get_monotonic_time() < removal->deadline;
+}
+
+/* Removes what can be at once, up to the first directory that has to be emptied before, and goes there; or
+ * until the time is up. */
 static bool
 remove_entries(Removal *removal, GError **error)
 {
 	Level *level = &removal->levels[removal->depth - 1];
 	int dir_fd = dirfd(level->dir);
 
-	for (;;) {
+	while (in_time(removal)) {
 		const char *name = NULL;
 		bool directory = false;
 		int errsv;
@@ -312,12 +320,13 @@ remove_entries(Removal *removal, GError **error)
 		if (GBE_FAULT("remove-entry-removed", error))
 			return false;
 	}
+	return true;
 }
 
-bool
-gbe_remove_tree_at(int dir_fd, const char *name, GError **error)
+static bool
+remove_tree(int dir_fd, const char *name, gint64 deadline, GError **error)
 {
-	g_auto(Removal) removal = {.top_fd = dir_fd};
+	g_auto(Removal) removal = {.top_fd = dir_fd, .deadline = deadline};
 	struct stat st;
 	int errsv;
 
@@ -330,8 +339,28 @@ gbe_remove_tree_at(int dir_fd, const char *name, GError **error)
 		return throw_remove(error, errsv, name);
 	if (!enter(&removal, dir_fd, name, error))
 		return false;
-	while (removal.depth > 0)
+	while (removal.depth > 0 && in_time(&removal))
 		if (!remove_entries(&removal, error))
 			return gbe_prefix(error, "removing %s", name);
 	return true;
+}
+
+bool
+gbe_remove_tree_at(int dir_fd, const char *name, GError **error)
+{
+	return remove_tree(dir_fd, name, 0, error);
+}
+
+bool
+gbe_remove_tree_within_at(int dir_fd, const char *name, gint64 *patience, GError **error)
+{
+	gint64 begin = g_get_monotonic_time();
+	bool ok;
+
+	if (patience != NULL && *patience <= 0)
+		return true;
+	ok = remove_tree(dir_fd, name, patience != NULL ? begin + *patience : 0, error);
+	if (patience != NULL)
+		*patience -= g_get_monotonic_time() - begin;
+	return ok;
 }

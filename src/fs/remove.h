@@ -11,3 +11,8 @@
 #include "base/error.h"
 
 bool gbe_remove_tree_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
+/* For what has a name that is swept, and as many entries as its owner could make: no longer than *patience
+ * microseconds, which the time that it takes is taken off. The rest of the tree stays, under the same name.
+ * NULL: as long as it takes. */
+bool gbe_remove_tree_within_at(int dir_fd, const char *name, gint64 *patience,
+			       GError **error) GBE_CHECKED;

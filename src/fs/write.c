@@ -111,7 +111,7 @@ gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size
 }
 
 /* A directory of that name can only be somebody else's: the nonce lies where an unprivileged user makes
- * what he likes, and must not be kept out by that. */
+ * what he likes, and must not be kept out by that. However long it takes to empty, @name is there first. */
 static bool
 put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 {
@@ -119,10 +119,10 @@ put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 		return true;
 	if (errno != EISDIR)
 		return gbe_throw_errno(error, errno, "cannot put %s in its place", name);
-	if (!gbe_remove_tree_at(dir_fd, name, error))
+	if (!gbe_exchange_at(dir_fd, tmp, dir_fd, name, error) ||
+	    !gbe_remove_tree_at(dir_fd, tmp, error))
 		return gbe_prefix(error, "cannot put %s in its place", name);
-	return renameat(dir_fd, tmp, dir_fd, name) == 0 ||
-	       gbe_throw_errno(error, errno, "cannot put %s in its place", name);
+	return true;
 }
 
 bool

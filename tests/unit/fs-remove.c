@@ -75,6 +75,33 @@ START_TEST(a_tree_goes_and_nothing_beside_it)
 }
 END_TEST
 
+/* What is left keeps its name, and goes when there is time. */
+START_TEST(patience_ends)
+{
+	g_autoptr(GError) error = NULL;
+	gint64 patience = 2000;
+
+	put_dir("tree", 0700);
+	put_dir("tree/d", 0700);
+	for (guint i = 0; i < 20000; i++) {
+		g_autofree char *name = g_strdup_printf("tree/d/%u", i);
+
+		put(name, "");
+	}
+	assert_ok(gbe_remove_tree_within_at(place, "tree", &patience, &error), error);
+	ck_assert_int_le(patience, 0);
+	ck_assert(is_there("tree/d"));
+	patience = 0;
+	assert_ok(gbe_remove_tree_within_at(place, "tree", &patience, &error), error);
+	ck_assert(is_there("tree/d"));
+	patience = (gint64)3600 * G_USEC_PER_SEC;
+	assert_ok(gbe_remove_tree_within_at(place, "tree", &patience, &error), error);
+	ck_assert(!is_there("tree"));
+	ck_assert_int_lt(patience, (gint64)3600 * G_USEC_PER_SEC);
+	assert_ok(gbe_remove_tree_within_at(place, "tree", NULL, &error), error);
+}
+END_TEST
+
 /* Makes @depth directories called @name, one in the other; @in_each may be NULL. */
 static void
 put_chain(const char *name, guint depth, void (*in_each)(int fd, guint level))
@@ -404,6 +431,7 @@ main(void)
 	tcase_add_test(tcase, a_tree_goes_and_nothing_beside_it);
 	tcase_add_loop_test(tcase, depth_costs_nothing, 0, 3);
 	tcase_add_test(tcase, width_costs_nothing);
+	tcase_add_test(tcase, patience_ends);
 	tcase_add_test(tcase, immutable_is_cleared);
 	tcase_add_loop_test(tcase, mounts_are_not_crossed, 0, 4);
 	tcase_add_loop_test(tcase, subvolumes_are_deleted, 0, 3);
