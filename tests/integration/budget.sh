@@ -81,23 +81,6 @@ obstacle_nonce() {
 		"$DATA/.greenboot-etcd-owner" "$MANY"
 }
 
-# Files with two names each, below a path that is longer than the kernel takes.
-obstacle_twice() {
-	local long
-	long=$(printf 'n%.0s' {1..240})
-	# shellcheck disable=SC2016
-	nobody bash -c 'cd "$1" && for n in {1..17}; do mkdir "$2" && cd "$2" || exit; done
-		mkdir a && cd a && seq 1 500 | xargs touch && cd .. && cp -al a b' - "$DATA" "$long"
-}
-
-# One file of the log with 4,096 names.
-obstacle_links() {
-	# shellcheck disable=SC2016
-	nobody bash -c 'for n in {1..4095}; do
-			printf "%s/%016x-%016x.wal\0" "${1%/*}" $((n + 16)) $((n + 100000))
-		done | xargs -0 -n 1 ln "$1"' - "$(newest_wal)"
-}
-
 # One block again and again: 524,288 extents, in 2 GiB that take 4 KiB.
 obstacle_extents() {
 	python3 - "$DATA/extents" <<-'EOF'
@@ -148,7 +131,7 @@ around() {
 	costs explain gbe explain
 	costs verify gbe verify --data
 	costs backup gbe backup by-hand
-	case $1 in nonce | twice | links) gbe show by-hand >&2 ;; esac
+	case $1 in nonce) gbe show by-hand >&2 ;; esac
 	update B
 	shutdown
 	MASKED=yes boot B
@@ -258,11 +241,11 @@ leaves() {
 
 suite_begin "$@"
 for kind in ${FS:-xfs ext4 btrfs}; do
-	for obstacle in deep names long record snap segments db nonce twice links; do
+	for obstacle in deep names long record snap segments db nonce; do
 		run_case "$obstacle@$kind" around "$obstacle" "$kind"
 	done
 	run_case "bombs@$kind" bombs "$kind"
-	for obstacle in names nonce links; do
+	for obstacle in names nonce; do
 		run_case "undone-$obstacle@$kind" undone "$obstacle" "$kind"
 	done
 	! fs_clones "$kind" || [[ ${LEVEL:-ci} == ci ]] || run_case "extents@$kind" around extents "$kind"
