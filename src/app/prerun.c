@@ -150,8 +150,9 @@ decide_once(Prerun *p)
 	g_autofree char *held = NULL;
 	GbeOutcome outcome;
 
-	if (p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
-				: !gbe_observe_again(p->app, &options, p->observed, &error)) {
+	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
+				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
+	    GBE_FAULT("prerun-observed", &error)) {
 		GbeEventFields fields = {.action = "observe", .reason = error->message};
 
 		gbe_event_backup_failed(&fields);
@@ -165,8 +166,6 @@ decide_once(Prerun *p)
 	if (observed->facts->rejected == NULL)
 		observed->facts->rejected = g_hash_table_ref(p->rejected);
 	plan = gbe_decide(observed->facts);
-	if (GBE_FAULT("prerun-decided", &error))
-		return GBE_OUTCOME_DONE;
 	/* Without ostree's list and with nothing but the root's own mounts, nothing else is decided. */
 	if (p->app->initramfs && (p->give_up || plan->rule != GBE_RULE_2)) {
 		gbe_execute_failed_request(p->app, observed, plan);

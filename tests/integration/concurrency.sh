@@ -79,7 +79,7 @@ both_prerun_and_restore() {
 	update B
 	shutdown
 	MASKED=yes machine_on
-	stop_in prerun prerun-decided
+	stop_in prerun prerun-observed
 	assert_exit 4 gbe restore snap
 	assert_match "stderr" "$ERR" "*prerun, pid $HOLDER*"
 	assert_exit 4 gbe delete snap --force

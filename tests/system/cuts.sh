@@ -82,7 +82,7 @@ cut_upgrade_at() { # POINT KIND
 	found_each B "$A_STATE"
 	a_is_back
 }
-cut_upgrade_decided() { cut_upgrade_at prerun-decided "$1"; }
+cut_upgrade_observed() { cut_upgrade_at prerun-observed "$1"; }
 cut_upgrade_stamped() { cut_upgrade_at execute-taken-over "$1"; }
 
 # While B is at work, judged once already.
@@ -133,7 +133,7 @@ cut_restore_displaced() { cut_restore_at restore-tidied "$1"; }
 
 suite_begin "$@"
 machine_begin this
-FS=${FS:-xfs} play cut staged finalize_copy finalize_stamped upgrade_decided upgrade_stamped running \
+FS=${FS:-xfs} play cut staged finalize_copy finalize_stamped upgrade_observed upgrade_stamped running \
 	restore_staged restore_exchanged restore_displaced
 FS=${FS:-mount} play cut restore_exchanged
 machine_end
