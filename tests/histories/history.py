@@ -126,7 +126,7 @@ class History:
         self.backups, self.stale = new, False
         self.marked = self.by_person = False
 
-    marked = by_person = masked = stale = faulty = hostile = False
+    marked = by_person = masked = stale = faulty = hostile = forged = skipping = False
     unflushed = frozenset()
     status = None
 
@@ -292,7 +292,9 @@ class History:
                     used = "long"
                 if after == world.base != before:  # handed back
                     return [world.but(owner=None, closed=None)] if following == "Z" and world.failed() else []
-                if self.weeks and self.unsure:  # the timer that notes it, too, is not played
+                # The timer that notes it, too, is not played. No closing record is believed without its nonce, and a
+                # boot with skip makes none.
+                if self.weeks and (self.unsure or self.forged or self.skipping):
                     result.append(world.but(closed=after, following=self.me(following), used="unknown"))
                 done = world.but(closed=after, following=self.me(following), used=used,
                                  long=world.long | ({me} if self.weeks else set()))
@@ -372,6 +374,7 @@ class History:
             asked = event["ask"] = self.name_of(asked) or "no-such-backup"
         if not asked:
             self.asked = None
+        self.skipping = "skip" in event
         device.power_on(name, " ".join(["greenboot-etcd.skip"] * ("skip" in event) +
                                        (["greenboot-etcd.restore=" + asked] if asked else [])))
         self.own_run = False
@@ -727,6 +730,7 @@ class History:
         os.chown(path, etcd.UID, etcd.UID)
 
     def on_forge(self, event, how):
+        self.forged = True
         mark, kept = (os.path.join(self.device.data, name) for name in
                       (".greenboot-etcd-owner", "member/kept"))
         if not os.path.exists(mark) and how != "replay":

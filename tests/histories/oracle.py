@@ -190,6 +190,8 @@ def return_to(facts, world, now, owner_default):
     had = world.last(facts.name)
     if had is None or facts.on_rollback == "never":
         return [now]
+    if facts.there(had) and not facts.there(had, True):  # graded bad: an older one of its own
+        return facts.own(facts.name) or [now]
     if facts.on_rollback == "restore" and owner_default and facts.default:
         return [had, now] if world.lost_line else [had]
     if facts.grew(now, had):
