@@ -55,8 +55,7 @@ pretend(GbeFacts *facts, const GbePlan *plan)
 	g_ptr_array_add(facts->take_overs, gbe_take_over_copy(plan->take_over));
 	g_ptr_array_add(facts->runs, gbe_run_record_of(plan->take_over));
 	if (gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL)
-		gbe_backup_ref_set(&facts->undo, plan->take_over->found.name,
-				   plan->take_over->found.sequence);
+		gbe_backup_ref_set(&facts->undo, plan->take_over->found);
 }
 
 static void

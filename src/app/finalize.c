@@ -69,7 +69,7 @@ closing_backup(Finalize *f, GError **error)
 				 .run = facts->run};
 
 	if (same != NULL && gbe_deployment_same(&same->deployment, f->view.owner)) {
-		gbe_backup_ref_set(&f->closing_backup, same->name, same->sequence);
+		gbe_backup_ref_set(&f->closing_backup, gbe_manifest_ref(same));
 		return true;
 	}
 	if (!wants_backup(facts) || will_be_displaced(f))
@@ -81,7 +81,7 @@ closing_backup(Finalize *f, GError **error)
 	fields.backup = manifest->name;
 	fields.duration_usec = timing.total_usec;
 	gbe_event_backed_up(&fields);
-	gbe_backup_ref_set(&f->closing_backup, manifest->name, manifest->sequence);
+	gbe_backup_ref_set(&f->closing_backup, gbe_manifest_ref(manifest));
 	gbe_state_note_entry(f->app, GBE_LEDGER_BACKUP, manifest, "at shutdown");
 	/* A hand-back after it files the present data under the next name. */
 	g_hash_table_add(facts->taken, g_strdup(manifest->name));

@@ -64,8 +64,8 @@ place_of(const GbeFacts *facts, const GbeView *view)
 
 		if (backup->lineage.line == view->lineage->line &&
 		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
-		    (place == 0 || gbe_situation_place(backup) < place))
-			place = gbe_situation_place(backup);
+		    (place == 0 || gbe_manifest_place(backup) < place))
+			place = gbe_manifest_place(backup);
 	}
 	return place;
 }

@@ -38,7 +38,7 @@ add_newest_of_others(const Decision *d, GbeTakeOver *to)
 			newest = backup;
 	}
 	if (newest != NULL) {
-		const GbeBackupRef left = {newest->name, newest->sequence};
+		const GbeBackupRef left = gbe_manifest_ref(newest);
 
 		gbe_take_over_link(to, &left, &newest->deployment, FALSE);
 	}
@@ -57,7 +57,7 @@ set_chain(const Decision *d, GbeTakeOver *to)
 		return;
 	/* What a person chose for a trial: each attempt starts from that again. */
 	if (to->asked && to->trial.on == GBE_YES && d->source != NULL) {
-		const GbeBackupRef chosen = {d->source->name, d->source->sequence};
+		const GbeBackupRef chosen = gbe_manifest_ref(d->source);
 
 		gbe_take_over_link(to, &chosen, &to->deployment, TRUE);
 	}
@@ -90,7 +90,7 @@ static void
 set_lineage(const Decision *d, GbeTakeOver *to)
 {
 	if (d->source != NULL) {
-		gbe_lineage_grow(&to->lineage, &d->source->lineage, gbe_situation_place(d->source),
+		gbe_lineage_grow(&to->lineage, &d->source->lineage, gbe_manifest_place(d->source),
 				 to->sequence);
 	} else if (!is_adopted(d)) {
 		gbe_lineage_copy(&to->lineage, d->view.lineage);
@@ -138,7 +138,7 @@ set_trial(const Decision *d, GbeTakeOver *to)
 static void
 set_past(const Decision *d, GbeTakeOver *to)
 {
-	gbe_backup_ref_set(&to->found, d->found.name, d->found.sequence);
+	gbe_backup_ref_set(&to->found, d->found);
 	if (is_adopted(d))
 		return;
 	to->after = d->live.take_over->sequence;

@@ -124,7 +124,7 @@ plan_unchanged(Decision *d, const GbeManifest *same)
 			       same->sequence > live->sequence;
 	GbeGrade grade = gbe_decide_grade(live->verdict, live->health, same->verified);
 
-	gbe_backup_ref_set(&d->found, same->name, same->sequence);
+	gbe_backup_ref_set(&d->found, gbe_manifest_ref(same));
 	/* finalize took it before the verdict was read: what has become known since goes in. */
 	if (of_this_run && (grade > same->grade || live->verdict != same->verdict ||
 			    live->health != same->health)) {
@@ -189,7 +189,7 @@ plan_backup(Decision *d)
 	action->cow_only = cow_only;
 	if (wish == GBE_BACKUP_REQUIRED && d->situation.hold_without_backup)
 		action->on_failure = GBE_FAILURE_HOLD;
-	gbe_backup_ref_set(&d->found, action->name, action->manifest->sequence);
+	gbe_backup_ref_set(&d->found, gbe_manifest_ref(action->manifest));
 }
 
 static void
@@ -220,7 +220,7 @@ plan_restore(Decision *d)
 	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
 				"the present data is kept under this name");
 	displace->manifest = manifest;
-	gbe_backup_ref_set(&d->found, manifest->name, manifest->sequence);
+	gbe_backup_ref_set(&d->found, gbe_manifest_ref(manifest));
 }
 
 /* etcd was started again in this run and had not made any data: what there is to record is recorded. */

@@ -101,9 +101,16 @@ gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref)
 {
 	const GbeManifest *manifest = ref != NULL ? gbe_facts_backup(facts, ref->name) : NULL;
 
-	return manifest != NULL && ref->sequence != 0 && manifest->sequence != ref->sequence
-		   ? NULL
-		   : manifest;
+	if (manifest != NULL && (ref->sequence == 0 || manifest->sequence == ref->sequence))
+		return manifest;
+	for (guint i = 0; ref != NULL && ref->line != 0 && i < facts->backups->len; i++) {
+		const GbeManifest *equal = facts->backups->pdata[i];
+
+		if (equal->lineage.line == ref->line && gbe_manifest_place(equal) == ref->place &&
+		    equal->grade != GBE_GRADE_BAD && !equal->consumed)
+			return equal;
+	}
+	return NULL;
 }
 
 const GbeRunRecord *

@@ -122,7 +122,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 gboolean gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* NULL when there is none of that name. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
-/* NULL as well where the name was given to another one. */
+/* Where it is gone, or its name was given to another one: one that holds the same state and is not bad, or NULL. */
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
 /* The run record of a take-over's sequence, or NULL. */
 const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);

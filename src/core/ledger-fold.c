@@ -98,11 +98,10 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 	if (before != NULL) {
 		before->trial = take_over->after_trial;
 		if (take_over->found.name != NULL)
-			gbe_backup_ref_set(&before->left, take_over->found.name,
-					   take_over->found.sequence);
+			gbe_backup_ref_set(&before->left, take_over->found);
 	}
 	if (take_over->source != NULL)
-		gbe_backup_ref_set(&facts->undo, take_over->found.name, take_over->found.sequence);
+		gbe_backup_ref_set(&facts->undo, take_over->found);
 	if (take_over->request != NULL)
 		fold_requested(facts, take_over->request);
 	facts->handed_back = FALSE;
@@ -151,7 +150,7 @@ fold_closing(GbeFacts *facts, JsonObject *object)
 	if (of == NULL || run == NULL)
 		return;
 	gbe_closing_from_json(object, &of->closing);
-	gbe_backup_ref_set(&run->left, of->closing.backup.name, of->closing.backup.sequence);
+	gbe_backup_ref_set(&run->left, of->closing.backup);
 }
 
 static void

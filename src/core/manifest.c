@@ -116,6 +116,21 @@ gbe_manifest_needs(const GbeManifest *manifest)
 						 : manifest->etcd_version;
 }
 
+guint64
+gbe_manifest_place(const GbeManifest *manifest)
+{
+	return manifest->lineage.at != 0 ? manifest->lineage.at : manifest->sequence;
+}
+
+GbeBackupRef
+gbe_manifest_ref(const GbeManifest *manifest)
+{
+	return (GbeBackupRef){.name = manifest->name,
+			      .sequence = manifest->sequence,
+			      .line = manifest->lineage.line,
+			      .place = gbe_manifest_place(manifest)};
+}
+
 void
 gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size, const char *sha256)
 {

@@ -99,6 +99,10 @@ void gbe_manifest_free(GbeManifest *manifest);
 GbeManifest *gbe_manifest_copy(const GbeManifest *manifest);
 /* For which etcd its data is, as far as known: what the data names, else what etcd called itself. */
 const char *gbe_manifest_needs(const GbeManifest *manifest);
+/* Where on its line its state is: what contains it is asked by that. */
+guint64 gbe_manifest_place(const GbeManifest *manifest);
+/* A reference to it. Texts are borrowed. */
+GbeBackupRef gbe_manifest_ref(const GbeManifest *manifest);
 void gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size,
 			   const char *sha256);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeManifest, gbe_manifest_free)

@@ -53,7 +53,7 @@ gbe_run_record_copy(const GbeRunRecord *record)
 	copy->member_id = g_strdup(record->member_id);
 	copy->cluster_id = g_strdup(record->cluster_id);
 	copy->left = (GbeBackupRef){0};
-	gbe_backup_ref_set(&copy->left, record->left.name, record->left.sequence);
+	gbe_backup_ref_set(&copy->left, record->left);
 	return copy;
 }
 

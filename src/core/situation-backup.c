@@ -29,12 +29,6 @@ gbe_situation_backup_usable(const GbeFacts *facts, const GbeManifest *backup)
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : gbe_tri(above == GBE_NO);
 }
 
-guint64
-gbe_situation_place(const GbeManifest *backup)
-{
-	return backup->lineage.at != 0 ? backup->lineage.at : backup->sequence;
-}
-
 static gboolean
 better(const GbeManifest *a, const GbeManifest *b)
 {

@@ -87,7 +87,7 @@ gbe_view_backup(const GbeFacts *facts, const GbeManifest *source, GbeView *ret_v
 	ret_view->owner_known = source->deployment.id != NULL;
 	ret_view->owner = &source->deployment;
 	ret_view->run = source->run;
-	ret_view->sequence = gbe_situation_place(source);
+	ret_view->sequence = gbe_manifest_place(source);
 	ret_view->lineage = &source->lineage;
 	ret_view->trial = source->trial;
 	if (ret_view->owner_known && gbe_situation_was_green(facts, &source->deployment))

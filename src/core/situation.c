@@ -187,7 +187,7 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	else if (candidate != NULL && view->lineage != NULL)
 		s->contains =
 		    gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
-					 gbe_situation_place(candidate));
+					 gbe_manifest_place(candidate));
 	s->usable = view_usable(facts, view, candidate);
 	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO)
 		s->deliberate = GBE_NO;

@@ -130,5 +130,3 @@ GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);
 const GbeManifest *gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
 /* A backup equal to the live data (by fingerprint), newest first; NULL. */
 const GbeManifest *gbe_situation_unchanged(const GbeFacts *facts);
-/* Where on its line a backup is: contains is asked of that. */
-guint64 gbe_situation_place(const GbeManifest *backup);

@@ -8,19 +8,19 @@
 #define CHAIN "chain"
 
 void
-gbe_backup_ref_set(GbeBackupRef *ref, const char *name, guint64 sequence)
+gbe_backup_ref_set(GbeBackupRef *ref, GbeBackupRef to)
 {
-	char *copy = g_strdup(name);
+	char *before = ref->name;
 
-	g_free(ref->name);
-	ref->name = copy;
-	ref->sequence = name != NULL ? sequence : 0;
+	*ref = to.name != NULL ? to : (GbeBackupRef){0};
+	ref->name = g_strdup(to.name);
+	g_free(before);
 }
 
 void
 gbe_backup_ref_clear(GbeBackupRef *ref)
 {
-	gbe_backup_ref_set(ref, NULL, 0);
+	gbe_backup_ref_set(ref, (GbeBackupRef){0});
 }
 
 static void
@@ -51,7 +51,7 @@ gbe_closing_copy(GbeClosing *to, const GbeClosing *from)
 	to->used = from->used;
 	to->at = from->at;
 	to->next = g_strdup(from->next);
-	gbe_backup_ref_set(&to->backup, from->backup.name, from->backup.sequence);
+	gbe_backup_ref_set(&to->backup, from->backup);
 }
 
 GbeTakeOver *
@@ -108,7 +108,7 @@ gbe_take_over_copy(const GbeTakeOver *from)
 		gbe_take_over_link(copy, &link->backup, &link->owner, link->failed);
 	}
 	copy->found = (GbeBackupRef){0};
-	gbe_backup_ref_set(&copy->found, from->found.name, from->found.sequence);
+	gbe_backup_ref_set(&copy->found, from->found);
 	copy->source = g_strdup(from->source);
 	copy->request = g_strdup(from->request);
 	copy->etcd_version = g_strdup(from->etcd_version);
@@ -131,7 +131,7 @@ gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup, const Gbe
 		return;
 	link = g_new0(GbeLink, 1);
 	if (backup != NULL)
-		gbe_backup_ref_set(&link->backup, backup->name, backup->sequence);
+		gbe_backup_ref_set(&link->backup, *backup);
 	if (owner != NULL)
 		gbe_deployment_copy(&link->owner, owner);
 	link->failed = failed;
@@ -154,6 +154,8 @@ read_ref(GbeMembers *m, const char *key, GbeBackupRef *ref)
 		return;
 	ref->name = gbe_members_string(&inner, "name", &gbe_kind_backup);
 	ref->sequence = gbe_members_u64(&inner, "sequence", 0);
+	ref->line = gbe_members_u64(&inner, "line", 0);
+	ref->place = gbe_members_u64(&inner, "place", 0);
 	if (m->error == NULL)
 		m->error = g_steal_pointer(&inner.error);
 	g_clear_error(&inner.error);
@@ -171,6 +173,8 @@ print_ref(JsonObject *object, const char *key, const GbeBackupRef *ref)
 	inner = json_object_new();
 	json_object_set_string_member(inner, "name", ref->name);
 	json_object_set_int_member(inner, "sequence", (gint64)ref->sequence);
+	json_object_set_int_member(inner, "line", (gint64)ref->line);
+	json_object_set_int_member(inner, "place", (gint64)ref->place);
 	json_object_set_object_member(object, key, inner);
 }
 

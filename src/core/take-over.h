@@ -33,10 +33,12 @@ typedef struct {
 	GbeTri judges;	 /* somebody judges boots under the owner: greenboot was enabled then */
 } GbeTrial;
 
-/* A backup by name and number: names are given out again, numbers are not. */
+/* A backup by name and number: names are given out again, numbers are not. And the state that it holds, by its place on
+ * its line (core/lineage.h): where the backup is deleted, another one of that state serves. */
 typedef struct {
-	char *name;	  /* NULL: none */
-	guint64 sequence; /* 0: whichever has the name */
+	char *name;	     /* NULL: none */
+	guint64 sequence;    /* 0: whichever has the name */
+	guint64 line, place; /* line 0: not known */
 } GbeBackupRef;
 
 /* One link of the chain of bases: the state in which a deployment left the data before the next one took
@@ -110,7 +112,7 @@ bool gbe_take_over_from_json(JsonObject *object, GbeTakeOver **ret_take_over,
 			     GError **error) GBE_CHECKED;
 JsonObject *gbe_take_over_to_json(const GbeTakeOver *take_over);
 
-void gbe_backup_ref_set(GbeBackupRef *ref, const char *name, guint64 sequence);
+void gbe_backup_ref_set(GbeBackupRef *ref, GbeBackupRef to);
 void gbe_backup_ref_clear(GbeBackupRef *ref);
 void gbe_closing_clear(GbeClosing *closing);
 void gbe_closing_copy(GbeClosing *to, const GbeClosing *from);

@@ -190,14 +190,15 @@ def return_to(facts, world, now, owner_default):
     had = world.last(facts.name)
     if had is None or facts.on_rollback == "never":
         return [now]
+    candidates = [had]
     if facts.there(had) and not facts.there(had, True):  # graded bad: an older one of its own
-        return facts.own(facts.name) or [now]
+        candidates = facts.own(facts.name) or [now]
     if facts.on_rollback == "restore" and owner_default and facts.default:
-        return [had, now] if world.lost_line else [had]
+        return candidates + [now] if world.lost_line else candidates
     if facts.grew(now, had):
         # Restored, and nothing written since: the restore began a line of its own.
-        return [now, had] if facts.name in world.unwritten else [now]
-    return [now, had] if world.lost_line else [had]
+        return [now] + candidates if facts.name in world.unwritten else [now]
+    return [now] + candidates if world.lost_line else candidates
 
 
 def base_returns(facts, world):

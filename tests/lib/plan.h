@@ -99,6 +99,6 @@ written_by_others(GbeManifest **ret_closing)
 	owner->closing.used = 100;
 	owner->closing.next = facts_id('z');
 	owner->closing.at = facts->last_write - 600;
-	gbe_backup_ref_set(&owner->closing.backup, (*ret_closing)->name, (*ret_closing)->sequence);
+	gbe_backup_ref_set(&owner->closing.backup, gbe_manifest_ref(*ret_closing));
 	return facts;
 }

@@ -159,7 +159,7 @@ world_copy_past(const GbeFacts *from, GbeFacts *to)
 	to->ledger_last = from->ledger_last;
 	to->next_sequence = from->next_sequence;
 	to->handed_back = from->handed_back;
-	gbe_backup_ref_set(&to->undo, from->undo.name, from->undo.sequence);
+	gbe_backup_ref_set(&to->undo, from->undo);
 	to->request = from->request;
 	to->request.name = g_strdup(from->request.name);
 	to->request.run = g_strdup(from->request.run);
@@ -626,7 +626,7 @@ world_closing_backup(World *w, Arena *arena, GbeBackupRef *ret_backup)
 	gbe_view_live(facts, &view);
 	world_require(view.owner_known);
 	if (same != NULL && gbe_deployment_same(&same->deployment, view.owner)) {
-		gbe_backup_ref_set(ret_backup, same->name, same->sequence);
+		gbe_backup_ref_set(ret_backup, gbe_manifest_ref(same));
 		return;
 	}
 	if (!w->clones ||
@@ -634,7 +634,7 @@ world_closing_backup(World *w, Arena *arena, GbeBackupRef *ret_backup)
 		return;
 	manifest = gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
 	world_store(w, arena, manifest, w->content);
-	gbe_backup_ref_set(ret_backup, manifest->name, manifest->sequence);
+	gbe_backup_ref_set(ret_backup, gbe_manifest_ref(manifest));
 }
 
 static void

@@ -24,7 +24,9 @@ for compiler in gcc clang; do
 		skip "canary-$compiler" "$compiler is not installed: make deps"
 		continue
 	fi
-	line=$(MAKEFLAGS='' make --no-print-directory -s print-compile WERROR=1 CC="$compiler")
+	# clang does not see formats through what FORTIFY_SOURCE makes of printf().
+	[ $compiler = gcc ] && harden=1 || harden=0
+	line=$(MAKEFLAGS='' make --no-print-directory -s print-compile WERROR=1 CC="$compiler" HARDEN=$harden)
 	compile=()
 	eval "compile=($line -c -o /dev/null)"
 	check "canary-$compiler-good-code" "$("${compile[@]}" $canary 2>&1)"

@@ -27,6 +27,6 @@ if [ "${WERROR:-}" = 1 ] && "${CC:-cc}" --version | grep -q 'Free Software Found
 	gcc=()
 fi
 without_warnings gcc "${gcc[@]}"
-# clang has them all before it makes code.
-without_warnings clang CC=clang VARIANT=warnings-clang CFLAGS=-fsyntax-only
+# clang has them all before it makes code, and does not see formats through what FORTIFY_SOURCE makes of printf().
+without_warnings clang CC=clang HARDEN=0 VARIANT=warnings-clang CFLAGS=-fsyntax-only
 finish

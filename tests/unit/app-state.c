@@ -218,7 +218,7 @@ START_TEST(a_run_from_end_to_end)
 	closing.fingerprint.present = TRUE;
 	closing.fingerprint.snaps = g_strdup("");
 	closing.fingerprint.others = g_strdup("");
-	gbe_backup_ref_set(&closing.backup, "x", 2);
+	gbe_backup_ref_set(&closing.backup, (GbeBackupRef){.name = (char *)"x", .sequence = 2});
 	ck_assert(gbe_state_note_used(app, 3, NULL));
 	ck_assert(gbe_state_close(app, 3, &closing, NULL));
 	closed = observe();

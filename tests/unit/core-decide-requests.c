@@ -91,7 +91,7 @@ START_TEST(who_goes_forward_again_gets_what_it_left)
 	facts = deliberate_return(&asked);
 	left = facts_backup(facts, 'b', 59, 100, GBE_GRADE_UNPROVEN);
 	run = facts->runs->pdata[1];
-	gbe_backup_ref_set(&run->left, left->name, left->sequence);
+	gbe_backup_ref_set(&run->left, gbe_manifest_ref(left));
 	(void)facts_owner(facts, 'a', 60, 101);
 	facts->owner->lineage.line = 101;
 	facts->owner->asked = TRUE;
@@ -135,7 +135,7 @@ START_TEST(undo_of_a_deleted_name_is_nothing)
 	GbeManifest *namesake = facts_backup(facts, 'b', 40, 80, GBE_GRADE_GOOD);
 	g_autoptr(GbePlan) plan = NULL, right = NULL;
 
-	gbe_backup_ref_set(&facts->undo, namesake->name, 70);
+	gbe_backup_ref_set(&facts->undo, (GbeBackupRef){.name = namesake->name, .sequence = 70});
 	facts->request.kind = GBE_REQUEST_UNDO;
 	facts->request.run = facts_run(50);
 	plan = gbe_decide(facts);

@@ -224,9 +224,10 @@ START_TEST(an_older_state_of_its_own_at_the_chains_end_gives_way)
 
 	(void)facts_record(facts, 'a', 40, 40, GBE_VERDICT_GREEN);
 	run = facts_record(facts, 'a', 50, 50, GBE_VERDICT_GREEN);
-	gbe_backup_ref_set(&run->left, left->name, left->sequence);
+	gbe_backup_ref_set(&run->left, gbe_manifest_ref(left));
 	(void)facts_trial(facts, 'c', 52, 92, NULL);
-	gbe_take_over_link(facts->owner, &(GbeBackupRef){old->name, old->sequence},
+	gbe_take_over_link(facts->owner,
+			   &(GbeBackupRef){.name = old->name, .sequence = old->sequence},
 			   &facts->owner->deployment, TRUE);
 	facts_record(facts, 'c', 52, 92, GBE_VERDICT_RED)->trial = GBE_YES;
 	plan = gbe_decide(facts);
@@ -500,7 +501,8 @@ START_TEST(a_manual_backup_of_what_d_left_is_its_candidate)
 	facts = deliberate_return(&older);
 	manual = facts_backup(facts, 'a', 50, 94, GBE_GRADE_GOOD);
 	facts_manual(manual, "mine");
-	gbe_backup_ref_set(&((GbeRunRecord *)facts->runs->pdata[0])->left, "mine", 94);
+	gbe_backup_ref_set(&((GbeRunRecord *)facts->runs->pdata[0])->left,
+			   (GbeBackupRef){.name = (char *)"mine", .sequence = 94});
 	plan = gbe_decide(facts);
 	assert_rules(plan, "10b");
 	ck_assert_str_eq(action(plan, GBE_ACTION_RESTORE)->name, "mine");

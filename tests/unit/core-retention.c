@@ -210,7 +210,7 @@ START_TEST(what_a_listed_deployment_left_stays)
 	run = facts_record(facts, 'b', 40, 80, GBE_VERDICT_GREEN);
 	(void)facts_owner(facts, 'a', 50, 90);
 	assert_removed(facts, "adopted-1");
-	gbe_backup_ref_set(&run->left, left->name, left->sequence);
+	gbe_backup_ref_set(&run->left, gbe_manifest_ref(left));
 	assert_removed(facts, "");
 	g_ptr_array_set_size(facts->listed, 1);
 	(void)facts_recorded(facts);
@@ -241,7 +241,7 @@ START_TEST(what_the_last_restore_displaced_stays)
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
 	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD);
 	assert_removed(facts, "b1");
-	gbe_backup_ref_set(&facts->undo, displaced->name, displaced->sequence);
+	gbe_backup_ref_set(&facts->undo, gbe_manifest_ref(displaced));
 	assert_removed(facts, "");
 }
 END_TEST
@@ -270,7 +270,7 @@ START_TEST(what_is_discarded_goes_after_a_green_run)
 	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
 	displaced->set_aside = TRUE;
 	displaced->discard = TRUE;
-	gbe_backup_ref_set(&facts->undo, displaced->name, displaced->sequence);
+	gbe_backup_ref_set(&facts->undo, gbe_manifest_ref(displaced));
 	/* The green run of device() was before. */
 	assert_removed(facts, "");
 	run = facts_record(facts, 'a', 50, 92, GBE_VERDICT_RED);
@@ -322,7 +322,7 @@ START_TEST(the_closing_backup_stays)
 
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
 	facts->owner->closing.present = TRUE;
-	gbe_backup_ref_set(&facts->owner->closing.backup, closing->name, closing->sequence);
+	gbe_backup_ref_set(&facts->owner->closing.backup, gbe_manifest_ref(closing));
 	assert_removed(facts, "");
 	facts->owner->closing.present = FALSE;
 	assert_removed(facts, "a1");

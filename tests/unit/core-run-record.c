@@ -49,7 +49,8 @@ sample(void)
 	record->member_id = g_strdup("8e9e05c52164694d");
 	record->voters = 3;
 	record->ended = TRUE;
-	gbe_backup_ref_set(&record->left, ID "_" RUN, 41);
+	gbe_backup_ref_set(&record->left,
+			   (GbeBackupRef){.name = (char *)ID "_" RUN, .sequence = 41});
 	return record;
 }
 

@@ -75,15 +75,41 @@ START_TEST(what_d_left_comes_before_what_is_newer)
 	GbeRunRecord *run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_GREEN);
 
 	assert_candidate(facts, newer);
-	gbe_backup_ref_set(&run->left, left->name, left->sequence);
+	gbe_backup_ref_set(&run->left, gbe_manifest_ref(left));
 	assert_candidate(facts, left);
 	facts_manual(left, "mine");
-	gbe_backup_ref_set(&run->left, "mine", left->sequence);
+	gbe_backup_ref_set(&run->left,
+			   (GbeBackupRef){.name = (char *)"mine", .sequence = left->sequence});
 	assert_candidate(facts, left);
 	left->grade = GBE_GRADE_BAD;
 	assert_candidate(facts, newer);
 	left->grade = GBE_GRADE_GOOD;
 	facts_reject(facts, "mine");
+	assert_candidate(facts, newer);
+}
+END_TEST
+
+/* Two backups hold the same state, and the newer one was deleted by hand. */
+START_TEST(what_d_left_is_found_in_an_equal_backup)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *equal = facts_backup(facts, 'b', 10, 11, GBE_GRADE_UNPROVEN);
+	GbeManifest *newer = facts_backup(facts, 'b', 10, 13, GBE_GRADE_GOOD);
+	GbeRunRecord *run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_GREEN);
+	GbeBackupRef deleted = gbe_manifest_ref(equal);
+
+	facts_manual(equal, "mine");
+	deleted.name = (char *)"deleted";
+	deleted.sequence = 12;
+	gbe_backup_ref_set(&run->left, deleted);
+	assert_candidate(facts, equal);
+	equal->grade = GBE_GRADE_BAD;
+	assert_candidate(facts, newer);
+	equal->grade = GBE_GRADE_UNPROVEN;
+	equal->lineage.at = 9; /* an older state */
+	assert_candidate(facts, newer);
+	equal->lineage.at = 0;
+	run->left.line = 0; /* not known: then its name alone counts */
 	assert_candidate(facts, newer);
 }
 END_TEST
@@ -377,6 +403,7 @@ main(void)
 	tcase_add_test(tcase, the_newest_automatic_one_comes_first);
 	tcase_add_test(tcase, what_is_never_a_candidate);
 	tcase_add_test(tcase, what_d_left_comes_before_what_is_newer);
+	tcase_add_test(tcase, what_d_left_is_found_in_an_equal_backup);
 	tcase_add_test(tcase, a_usable_candidate_is_one_that_this_etcd_reads);
 	tcase_add_test(tcase, what_d_can_use);
 	tcase_add_test(tcase, what_the_base_is);

@@ -126,7 +126,7 @@ START_TEST(undo_is_what_the_last_restore_displaced)
 	facts = requested(&backup);
 	facts->request.kind = GBE_REQUEST_UNDO;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_IMPOSSIBLE);
-	gbe_backup_ref_set(&facts->undo, backup->name, backup->sequence);
+	gbe_backup_ref_set(&facts->undo, gbe_manifest_ref(backup));
 	backup->set_aside = TRUE;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_READY);
 	ck_assert_ptr_eq(gbe_situation_request(facts), backup);

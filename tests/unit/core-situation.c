@@ -136,10 +136,10 @@ START_TEST(what_a_deployment_left_is_of_a_run_that_began)
 	GbeRunRecord *run;
 
 	run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED);
-	gbe_backup_ref_set(&run->left, first->name, first->sequence);
+	gbe_backup_ref_set(&run->left, gbe_manifest_ref(first));
 	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);
 	run = facts_record(facts, 'b', 12, 12, GBE_VERDICT_NONE);
-	gbe_backup_ref_set(&run->left, second->name, second->sequence);
+	gbe_backup_ref_set(&run->left, gbe_manifest_ref(second));
 	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), second);
 	run->ended = FALSE;
 	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);

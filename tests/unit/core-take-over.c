@@ -28,7 +28,8 @@ sample(void)
 	gbe_take_over_link(t, NULL, NULL, FALSE);
 	t->after = 39;
 	t->after_trial = GBE_NO;
-	gbe_backup_ref_set(&t->found, OTHER "_" RUN "~2", 38);
+	gbe_backup_ref_set(&t->found,
+			   (GbeBackupRef){.name = (char *)OTHER "_" RUN "~2", .sequence = 38});
 	t->source = g_strdup("adopted-7");
 	t->asked = TRUE;
 	t->skipped = TRUE;
@@ -170,7 +171,8 @@ fill_closing(GbeClosing *closing)
 	closing->used = 3600;
 	closing->at = 1732200000;
 	closing->next = g_strdup(OTHER);
-	gbe_backup_ref_set(&closing->backup, ID "_" RUN "~2", 41);
+	gbe_backup_ref_set(&closing->backup,
+			   (GbeBackupRef){.name = (char *)ID "_" RUN "~2", .sequence = 41});
 }
 
 static void
