@@ -2,6 +2,7 @@
 #include "app/prerun-done.h"
 
 #include "core/record.h"
+#include "core/shown.h"
 #include "fs/open.h"
 #include "fs/write.h"
 #include "sys/events.h"
@@ -15,14 +16,15 @@ gbe_prerun_done_write(GbeApp *app, gboolean held, const char *reason)
 {
 	g_autoptr(JsonObject) done = json_object_new();
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
+	g_autofree char *json = NULL, *text = NULL;
 	gbe_autofd int run_fd = -1;
 
 	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
 	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
 	json_object_set_boolean_member(done, "held", held);
 	gbe_json_set_string(done, "reason", reason);
-	text = gbe_json_print_object(done);
+	json = gbe_json_print_object(done);
+	text = gbe_shown_json(json);
 	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
 	    !gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644, GBE_WRITE_LATER,
 			       &error))

@@ -104,10 +104,11 @@ adopt_new_machine() {
 	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
 }
 
-# privileges DIR: owner, mode and name of each file, and the attributes that give somebody more than the mode says.
+# privileges DIR: owner, mode and name of each file, and the attributes that give somebody more than the mode says. Not of
+# a segment that etcd may have made in advance.
 privileges() {
-	(cd "$1" && find . -printf '%U:%G %m %p\n' | sort -k 3 &&
-		find . -print0 | sort -z | xargs -0r getfattr -h -d -m '^(security|system)[.]' --absolute-names)
+	(cd "$1" && find . ! -name '*.tmp' -printf '%U:%G %m %p\n' | sort -k 3 &&
+		find . ! -name '*.tmp' -print0 | sort -z | xargs -0r getfattr -h -d -m '^(security|system)[.]' --absolute-names)
 }
 
 # A directory that somebody else could write to: what its owners, modes and attributes would give away stays there.

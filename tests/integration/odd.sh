@@ -25,7 +25,7 @@ no_unit() {
 	a_green xfs
 	config etcd service=nonsense.service
 	ready 5
-	assert_match "preflight" "$OUT" "*bad *etcd *there is no nonsense.service*"
+	assert_match "preflight" "$OUT" "*bad *prerun *there is no nonsense.service*"
 	says "*Warning: there is no nonsense.service*"
 	# What podman makes a service of is one.
 	mkdir -p "$ROOT/etc/containers/systemd"
