@@ -299,6 +299,8 @@ class History:
                     result.append(world.but(closed=after, following=self.me(following), used="unknown"))
                 done = world.but(closed=after, following=self.me(following), used=used,
                                  long=world.long | ({me} if self.weeks else set()))
+                if self.skipping:  # no closing record: later, nobody can tell who wrote
+                    result.append(done.but(closed=None))
                 if after == before:
                     result.append(done)
                     if after == world.base and following == "Z" and world.failed():  # nothing was written
