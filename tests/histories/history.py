@@ -136,7 +136,8 @@ class History:
 
         self.need(valid(new) or not valid(old), "the last valid backup is gone")
         for name in self.device.listing:
-            if self.me(name) in self.were_green:
+            # Backups of an earlier deployment of the same name go with that.
+            if self.me(name) in self.were_green and self.device.born[name] <= 1:
                 self.need(valid(new, name) or not valid(old, name), "the last valid backup of %s is gone" % name)
                 self.need(valid(new, name, ("good",)) or not valid(old, name, ("good",)),
                           "the last good backup of %s is gone" % name)
