@@ -104,8 +104,9 @@ find_objection(GbeApp *app)
 	return objection;
 }
 
-/* Records the answer of gbe_supervise_ask() as the last operation, and where etcd starts, that the closing record
- * is over. Nothing is recorded while another program has the lock. */
+/* Records, where etcd starts, that the closing record is over: first, since a later start takes etcd's own writes for
+ * a stranger's otherwise; then the answer of gbe_supervise_ask() as the last operation. Nothing is recorded while another
+ * program has the lock. */
 static void
 record_in_ledger(GbeApp *app)
 {
@@ -126,11 +127,11 @@ record_in_ledger(GbeApp *app)
 	last.result = g_strdup(held ? "held" : "failed");
 	last.reason = g_strdup(gbe_json_string(done, "reason", NULL));
 	last.started = g_get_real_time() / G_USEC_PER_SEC;
-	gbe_state_write_last(app, &last);
-	gbe_last_operation_clear(&last);
 	find_owner(app, facts);
 	if (!held && facts->owner != NULL && !gbe_state_open(app, facts->owner->sequence, &error))
 		gbe_note("%s", error->message);
+	gbe_state_write_last(app, &last);
+	gbe_last_operation_clear(&last);
 	gbe_app_unlock(app);
 }
 
