@@ -10,6 +10,7 @@
 #include "app/verdict.h"
 #include "base/fault.h"
 #include "core/record.h"
+#include "sys/confine.h"
 #include "sys/events.h"
 #include "sys/greenboot.h"
 
@@ -185,6 +186,18 @@ say(Gate *gate)
 	return report->health == GBE_HEALTH_UNHEALTHY ? EXIT_UNHEALTHY : 0;
 }
 
+/* The data directory: where prerun found none, the nonce is written now. */
+static void
+confine(const GbeApp *app)
+{
+	const char *const writable[] = {GBE_STATE_DIR, GBE_RUN_DIR, "/run/motd.d",
+					app->config->etcd.data_dir, NULL};
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_confine(app->root_fd, writable, &error))
+		gbe_note("not confined: %s", error->message);
+}
+
 static int
 run(Gate *gate)
 {
@@ -195,6 +208,7 @@ run(Gate *gate)
 		gbe_note("off: [etcd] service is empty");
 		return 0;
 	}
+	confine(gate->app);
 	gate->greenboot = gbe_greenboot_load(gate->app->root_fd);
 	gate->look = gbe_health_look_new(gate->app);
 	/* What cannot be recorded does not make etcd ill. */
@@ -236,6 +250,7 @@ gbe_health_ask(GbeApp *app, guint seconds)
 	char *text;
 
 	(void)gbe_verdict_configure(app, &gate.booted);
+	confine(app);
 	gate.look = gbe_health_look_new(app);
 	gate.deadline = gate.latest = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
 	wait_until_healthy(&gate);

@@ -30,7 +30,7 @@ import threading
 import time
 
 import etcd
-from device import Ended, WEEKS, leftovers
+from device import Ended, WEEKS, leftovers, sync_fs
 from oracle import Facts, World, by_hand, decide, interrupted, start
 
 ACTIONS = ("cut", "kill", "kill-all", "EIO", "ENOSPC", "EMFILE")
@@ -759,6 +759,7 @@ class History:
             if not os.path.exists(path):
                 os.mkdir(path)
                 os.chown(path, etcd.UID, etcd.UID)
+        sync_fs(self.device.root)  # a power cut does not take it back
 
     def on_names(self, event):
         self.hostile = True
@@ -767,6 +768,7 @@ class History:
         for n in range(3000):
             with open(os.path.join(top, ("%d" % n).ljust(250, "x")), "w", encoding="ascii"):
                 pass
+        sync_fs(self.device.root)
 
     def on_late(self, event):
         self.late = True

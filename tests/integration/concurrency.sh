@@ -207,10 +207,23 @@ lock_of_a_hanging_one() {
 	a_is_back
 }
 
+# greenboot starts it in no sandbox: it takes one.
+health_is_confined() {
+	a_green "${FS:-xfs}"
+	stop_in health health-recorded
+	assert_eq "no new privileges" "$(awk '/^NoNewPrivs/ { print $2 }' "/proc/$HOLDER/status")" 1
+	# CAP_DAC_OVERRIDE and CAP_FOWNER.
+	assert_eq "capabilities" "$(awk '/^CapPrm/ { print $2 }' "/proc/$HOLDER/status")" 000000000000000a
+	go_on
+	assert_eq "health" "$STATUS" 0
+	assert_match "what it recorded" "$(gbe --json status)" '*"health" : "healthy"*'
+}
+
 suite_begin "$@"
 FS=${FS:-ext4} play both preruns
 FS=${FS:-xfs} play both prerun_and_restore restore_and_prerun
 FS=${FS:-ext4} play both backup_and_prune
+run_case health-is-confined health_is_confined
 run_case etcd-during-backup etcd_in_the_middle - backup-cloned "backup again"
 run_case etcd-during-restore etcd_in_the_middle - restore-staged "restore snap"
 FS=${FS:-xfs} play lock of_the_dead of_a_hanging_one

@@ -313,7 +313,7 @@ full() { # KIND
 	dd if=/dev/zero of="$ROOT$STORE/full" bs=1M 2>/dev/null || true
 	truncate -s -1M "$ROOT$STORE/full"
 	assert_exit 1 gbe store pull latest "$STORE/pulled.db"
-	assert_match "why not" "$ERR" "*left on device*"
+	assert_match "why not" "$ERR" "*no room for *pulled.db*"
 	assert_eq "what is left" "$(ls -A "$ROOT$STORE" | sort | tr '\n' ' ')" "$NAME full "
 }
 
