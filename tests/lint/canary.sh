@@ -26,7 +26,7 @@ for compiler in gcc clang; do
 	fi
 	# clang does not see formats through what FORTIFY_SOURCE makes of printf().
 	[ $compiler = gcc ] && harden=1 || harden=0
-	line=$(MAKEFLAGS='' make --no-print-directory -s print-compile WERROR=1 CC="$compiler" HARDEN=$harden)
+	line=$(MAKEFLAGS='' make --no-print-directory -s print-compile WERROR=1 CC="$compiler" HARDEN="$harden")
 	compile=()
 	eval "compile=($line -c -o /dev/null)"
 	check "canary-$compiler-good-code" "$("${compile[@]}" $canary 2>&1)"
