@@ -44,8 +44,8 @@ typedef struct {
 	    GbeLedgerFile *ledger); /* set with it: who never reads it links without it */
 	GbeProgress progress;
 	gpointer progress_data;
-	/* Microseconds that may still go on removing trees whose names are swept: a boot and a shutdown do not
-	 * wait for the last of a million names. NULL: as long as it takes. */
+	/* Microseconds left for removing trees whose names are swept: a boot and a shutdown do not wait for the
+	 * last of a million names. NULL: no limit. */
 	gint64 *patience;
 } GbeApp;
 

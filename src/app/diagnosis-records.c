@@ -178,7 +178,7 @@ add_file(const char *path, int dir_fd, const char *name, const struct stat *st, 
 	return true;
 }
 
-/* Below member/: names that etcd gives. What somebody else has put there is counted and has none. */
+/* Lists the files below member/ by the names that etcd gives. A file of somebody else is listed without its name. */
 static void
 add_files(GbeDiagnosis *diagnosis, const GbeData *data)
 {

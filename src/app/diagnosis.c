@@ -58,7 +58,7 @@ clean(const char *text)
 	return g_strconcat(redacted, "...", NULL);
 }
 
-/* Of a fingerprint: names by blanks. */
+/* @snaps, from a fingerprint: names with blanks between them. True: etcd gave all of them. */
 static gboolean
 is_of_etcd(const char *snaps)
 {
@@ -73,7 +73,7 @@ is_of_etcd(const char *snaps)
 	return own;
 }
 
-/* What a person wrote, and how a person calls files, is for the person's own eyes. */
+/* A person's own words and file names stay on the device. */
 static char *
 clean_member(const char *key, const char *text)
 {

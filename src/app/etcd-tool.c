@@ -11,7 +11,7 @@
 #define POLL_USEC 10000
 #define VERSION_SECONDS 5
 
-/* Of `etcdctl version`; not known: it does not say so. */
+/* The version that `etcdctl version` prints; not known where it prints none. */
 static GbeVersion
 version_of(GbeApp *app, int fd)
 {
@@ -32,7 +32,7 @@ version_of(GbeApp *app, int fd)
 	return gbe_version_parse(version);
 }
 
-/* Since 3.6 etcdctl has only what it asks a running etcd for. */
+/* Since 3.6, etcdctl only talks to a running etcd; etcdutl works on files. */
 static bool
 check_etcdctl(GbeApp *app, const char *dir, const char *for_what, int fd, GError **error)
 {

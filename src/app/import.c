@@ -193,7 +193,7 @@ unpack(GbeImporting *importing, GError **error)
 	if (importing->source_fd < 0)
 		return gbe_throw_errno(error, errno, "make %s", GBE_IMPORT_SNAPSHOT);
 	ok = gbe_archive_unpack(from, path, put, importing, error) &&
-	     /* etcd's tool makes a second one of it. */
+	     /* etcd's tool will write the same bytes once more. */
 	     gbe_room_check(&importing->room, importing->taken, path, error) &&
 	     gbe_verify_snapshot(importing->app, importing->source_fd, path, &full,
 				 &importing->source, error) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The data and the store, opened for a look. */
+/* Opens the data and the store for a look. Header: app/observe.h. */
 #include "app/observe.h"
 
 static bool

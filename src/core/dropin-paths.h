@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a unit's sandbox lets it see and write of the file system, as settings in a drop-in (core/dropin.h says why). */
+/* Settings of a drop-in: the paths that a unit's sandbox shows and lets it write (core/dropin.h says why). */
 #pragma once
 
 #include "core/config.h"
@@ -8,7 +8,7 @@
 void gbe_dropin_add_word(GString *text, const char *setting, const char *word);
 /* ReadWritePaths= of that very path, where it is there. */
 void gbe_dropin_add_path(GString *text, const char *path);
-/* What the sandbox would hide, or put something else in place of, is left as it is. */
+/* The sandbox neither hides @directory nor puts another one in its place. */
 void gbe_dropin_add_visible(GString *text, const char *directory);
 /* The directory below "/" that it begins with can be written, for renames across it. NULL: nothing. */
 void gbe_dropin_add_writable(GString *text, const char *directory);

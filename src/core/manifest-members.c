@@ -318,7 +318,7 @@ print_inside(JsonObject *object, const GbeManifest *manifest)
 static void
 print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
 {
-	/* Holes make files of any size; what JSON does not hold exactly is not listed. */
+	/* Holes make files of any size; JSON holds numbers exactly up to 2^53. */
 	gboolean listed = manifest->size < G_GUINT64_CONSTANT(1) << 53;
 
 	print_owner(object, manifest);

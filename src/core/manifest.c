@@ -162,8 +162,8 @@ is_readable(JsonObject *object)
 	return gbe_manifest_parse(text, strlen(text), &again, NULL);
 }
 
-/* As it is written, and proved to be what its reader takes: else without the lists of files and of what was left
- * out, else also without the fingerprint. They hold names of anybody's making, and are all that can be large. */
+/* The object to write. Its reader must accept it, so it is parsed back. Where that fails, the lists of files and of names
+ * that were left out go, then the fingerprint: they hold names that anybody may choose, and nothing else can be large. */
 static JsonObject *
 printable(const GbeManifest *manifest)
 {

@@ -103,7 +103,7 @@ is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 		   "there is no good backup");
 }
 
-/* What is known to be wrong. */
+/* Facts that are known to be wrong. */
 static bool
 is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
 {
@@ -130,7 +130,7 @@ is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
 	return say(to, GBE_NEEDS_YOU, hint, "%s", f->periodic);
 }
 
-/* What could not be told, and what is worth a look. */
+/* Facts that could not be told, and warnings. */
 static void
 judge_rest(const GbeProtectionFacts *f, GbeProtection *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The first line of `status`: is the data protected, and if not, why, or what is a person to do? Decided from what
- * was observed (app/protection.h); what could not be told never makes it "Protected".
+ * The first line of `status`: the data is protected, or it is not and why, or a person has something to do. The
+ * decision is made from observed facts (app/protection.h). An unknown fact never gives "Protected".
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 typedef enum {
 	GBE_PROTECTED,
 	GBE_NOT_PROTECTED, /* a failed update could cost data, or could not be rolled back */
-	GBE_NEEDS_YOU,	   /* it goes on when a person has done something */
+	GBE_NEEDS_YOU,	   /* a person has to do something */
 } GbeProtectionState;
 
 const char *gbe_protection_to_string(GbeProtectionState state);
@@ -27,18 +27,18 @@ typedef struct {
 	const char *other;	/* what has the data open in place of the service */
 	gboolean skipped;	/* greenboot-etcd.skip on the command line of this boot */
 	const char *microshift; /* a MicroShift that is there and is not the service */
-	/* What there is to protect, and where. */
+	/* The data and its place. */
 	const char *data_dir;
 	GbeTri data;
 	const char *data_why; /* why the data cannot be read */
-	/* What preflight finds bad. */
+	/* Findings of preflight that are bad. */
 	const char *system, *store, *greenboot;
 	gboolean last_good; /* there is a good backup */
-	/* What waits for a person. */
+	/* Things that wait for a person. */
 	const char *held;    /* why etcd is held back */
 	gboolean holds;	     /* the next start would hold it back */
 	const char *damaged; /* a backup whose manifest cannot be read */
-	const char *failed;  /* what the last operation came to, where that is not "done" */
+	const char *failed;  /* the last operation's result, unless it is "done" */
 	const char *periodic;
 	GbeHealth health;
 	const char *health_why;
@@ -53,6 +53,5 @@ typedef struct {
 
 void gbe_protection_judge(const GbeProtectionFacts *facts, GbeProtection *ret_protection);
 void gbe_protection_clear(GbeProtection *protection);
-/* Why prerun does not run before etcd, whatever else is the case; false: it does, as far as is known. Fills
- * @ret_protection then. */
+/* True: prerun does not run before etcd, and @ret_protection says why. False: prerun runs, as far as is known. */
 bool gbe_protection_is_off(const GbeProtectionFacts *facts, GbeProtection *ret_protection);

@@ -54,8 +54,8 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define PIECE ((gsize)64 * 1024)
 #define TAR_BLOCK 512
 
-/* gzip makes a thousandth of zeros at best, a tenth of what is in an etcd. A bomb is told by that, once it has come to a
- * size that costs something. */
+/* gzip packs zeros a thousandfold at best, and an etcd's database some tenfold. A larger ratio is a bomb, once the output
+ * has a size that costs something. */
 #define RATIO_MOST 200
 #define RATIO_FROM ((gint64)64 * 1024 * 1024)
 
@@ -114,14 +114,14 @@ check_entry(const Source *source, struct archive_entry *entry, guint files, GErr
 	/* One in another encoding than this locale's is not told. */
 	if (name != NULL && !gbe_archive_name_is_safe(name))
 		return refuse(source, "a name in it leads elsewhere", error);
-	/* libarchive would unpack a zip's to get past it. */
+	/* libarchive would unpack the content of a zip's directory to get past it. */
 	if (type == AE_IFDIR &&
 	    (!lib.archive_entry_size_is_set(entry) || lib.archive_entry_size(entry) != 0))
 		return refuse(source, "a directory with content is in it", error);
 	return type == AE_IFDIR || files == 0 || refuse(source, "several files are in it", error);
 }
 
-/* What was read of it, before any filter; what a filter has made of it; what came out of an archive. */
+/* Compares the bytes read from the file with the larger of the filter's output and the archive's. */
 static bool
 check_ratio(const Source *source, GError **error)
 {

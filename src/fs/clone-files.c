@@ -12,8 +12,8 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 
-/* Where a file with further names got its first one in the copy. Whoever owns the tree chooses how many such files
- * there are, and how long their paths are: each directory is kept once, and by its name. */
+/* The first name, in the copy, of a file that has several. The tree's owner chooses how many such files there are and how
+ * long their paths are, so each directory is kept once, by its name. */
 typedef struct Place Place;
 struct Place {
 	Place *above; /* NULL: the top */

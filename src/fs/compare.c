@@ -99,8 +99,8 @@ compare_stat(const struct stat *src, const struct stat *dst, bool top, const cha
 	return true;
 }
 
-/* What shares an inode in the source has to in the copy, and what does not, not. *ret_seen: it is a further name of
- * a file that was compared before. */
+/* Names that share an inode in the source must share one in the copy, and only they. *ret_seen: @src is a further name
+ * of a file that was compared before. */
 static bool
 compare_links(Compare *compare, const struct stat *src, const struct stat *dst, const char *what,
 	      bool *ret_seen, GError **error)

@@ -30,11 +30,11 @@ char *gbe_filesystem_type(int fd);
 /* Bytes free (for root), total, free inodes. */
 bool gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64 *ret_free_inodes,
 			  GError **error) GBE_CHECKED;
-/* Here: the mount may be, or the file system. */
+/* The mount or the file system is read-only. */
 bool gbe_filesystem_read_only(int fd);
 /* May this process make something in the directory? Not where it is immutable, or on a read-only file system. */
 bool gbe_is_writable(int dir_fd, GError **error) GBE_CHECKED;
-/* The file system itself: not where only a unit's sandbox has made the mount so. */
+/* The file system itself is read-only, and not only the mount, which a unit's sandbox may have made so. */
 bool gbe_filesystem_read_only_for_all(int fd);
 /* The mount point that @dir_fd's file system is mounted at, as a path below the fd's own root (the
  * topmost directory with the same st_dev and mount id): where `.greenboot-etcd/` goes. Walks "..". */

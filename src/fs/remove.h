@@ -11,8 +11,7 @@
 #include "base/error.h"
 
 bool gbe_remove_tree_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
-/* For what has a name that is swept, and as many entries as its owner could make: no longer than *patience
- * microseconds, which the time that it takes is taken off. The rest of the tree stays, under the same name.
- * NULL: as long as it takes. */
+/* For a tree whose name is swept and whose owner may have made a million entries. Removes for *patience microseconds at
+ * most and subtracts the time that it took; the rest of the tree stays, under the same name. NULL: removes all. */
 bool gbe_remove_tree_within_at(int dir_fd, const char *name, gint64 *patience,
 			       GError **error) GBE_CHECKED;

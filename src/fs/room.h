@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A part of a file system that stays free, whatever comes from outside: a twentieth of it, at most 1 GiB, and never more
- * than half of what was free at the beginning, so that a small snapshot still goes onto a disk that is nearly full.
+ * Space that an import or a download leaves free: a twentieth of the file system, at most 1 GiB. It is never more than
+ * half of the space that was free at the beginning, so that a small snapshot still fits onto a disk that is nearly full.
  */
 #pragma once
 
@@ -14,6 +14,6 @@ typedef struct {
 } GbeRoom;
 
 bool gbe_room_begin(int fd, GbeRoom *ret_room, GError **error) GBE_CHECKED;
-/* May @size bytes more of @what be written? Else GBE_ERROR_NO_SPACE. */
+/* GBE_ERROR_NO_SPACE: @size more bytes of @what would not leave that much. */
 bool gbe_room_check(const GbeRoom *room, guint64 size, const char *what,
 		    GError **error) GBE_CHECKED;

@@ -34,8 +34,8 @@ write_all(int fd, const char *name, const void *bytes, gsize size, GError **erro
 	return true;
 }
 
-/* What the directory passes on to new files (setgid, a default ACL) is not for ours. A unit that may not change an
- * owner leaves the directory's group, which has no more rights than others. */
+/* Takes back what the directory passes on to new files (setgid, a default ACL). A unit without CAP_CHOWN leaves the
+ * directory's group, which gets no more rights than others. */
 static bool
 set_owner_and_mode(int fd, const char *name, mode_t mode, GError **error)
 {
@@ -111,7 +111,8 @@ gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size
 }
 
 /* A directory of that name can only be somebody else's: the nonce lies where an unprivileged user makes
- * what he likes, and must not be kept out by that. However long it takes to empty, @name is there first. */
+ * what he likes, and must not be kept out by that. The file has its name before that
+ * directory is emptied. */
 static bool
 put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 {
