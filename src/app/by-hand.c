@@ -2,6 +2,7 @@
 #include "app/by-hand.h"
 
 #include "app/by-hand-session.h"
+#include "app/ledger.h"
 #include "app/recover.h"
 #include "app/state.h"
 #include "app/status.h"
@@ -93,6 +94,16 @@ open_state(GbeApp *app, gboolean make, GError **error)
 	return false;
 }
 
+/* A device may run for months without a prerun, and take a backup each hour. */
+static void
+shorten_ledger(const GbeSession *session)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_ledger_compact(session->app, session->observed->facts, &error))
+		gbe_note("%s", error->message);
+}
+
 bool
 gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret_session,
 		  GError **error)
@@ -116,6 +127,8 @@ gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret
 			gbe_app_unlock(app);
 		return false;
 	}
+	if (!options->dry_run)
+		shorten_ledger(&session);
 	*ret_session = session;
 	return true;
 }

@@ -6,9 +6,9 @@
 #include "core/situation.h"
 
 #define RUNS_KEPT 32
-/* Starts, their ends and operations: as many of them as anybody will read. A service that fails and is started
- * again and again writes three of them each time. */
-#define STARTS_KEPT 512
+/* Of the newest records, all are kept, for people. A service that fails and is started again and again writes three of
+ * them each time, and a periodic backup, too: a device may run for a year between two take-overs. */
+#define NEWEST_KEPT 128
 
 /* The take-overs whose records are needed, and what was seen of the newer records. */
 typedef struct {
@@ -117,7 +117,8 @@ is_needed_take_over(Needed *needed, JsonObject *object)
 	return TRUE;
 }
 
-/* Why a record is needed; else as long as it is recent, or its take-over is needed. */
+/* Why a record is needed, unless it is one of the newest; KEEP_OF_RUN: its take-over is needed, or it is younger than the
+ * oldest run that is kept. */
 typedef enum { KEEP_OF_RUN, KEEP_NEVER, KEEP_ALWAYS, KEEP_LAST, KEEP_TAKE_OVER, KEEP_BACKUP } Keep;
 
 static const Keep keeps[GBE_LEDGER_KINDS] = {
@@ -129,6 +130,7 @@ static const Keep keeps[GBE_LEDGER_KINDS] = {
     [GBE_LEDGER_OPERATION] = KEEP_LAST,
     [GBE_LEDGER_BACKUP] = KEEP_BACKUP,
     [GBE_LEDGER_GRADED] = KEEP_BACKUP,
+    [GBE_LEDGER_REMOVED] = KEEP_BACKUP,
     /* They are few, and the last of them counts. */
     [GBE_LEDGER_REQUEST] = KEEP_ALWAYS,
     [GBE_LEDGER_REQUEST_ENDED] = KEEP_ALWAYS,
@@ -147,11 +149,11 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 	if (keep == KEEP_NEVER || keep == KEEP_ALWAYS)
 		return keep == KEEP_ALWAYS;
 	if (keep == KEEP_LAST)
-		return is_last_of_many(needed, record) || behind < STARTS_KEPT;
+		return is_last_of_many(needed, record) || behind < NEWEST_KEPT;
+	if (keep == KEEP_BACKUP)
+		return behind < NEWEST_KEPT ||
+		       (backup != NULL && gbe_facts_backup(needed->facts, backup) != NULL);
 	if (keep == KEEP_TAKE_OVER && is_needed_take_over(needed, object))
-		return TRUE;
-	if (keep == KEEP_BACKUP && backup != NULL &&
-	    gbe_facts_backup(needed->facts, backup) != NULL)
 		return TRUE;
 	return record->sequence >= needed->recent || has(needed->take_overs, object, "of");
 }

@@ -75,8 +75,30 @@ a_hole() {
 	assert_eq "the hole" "$(jq '[.[] | select(.kind == "unreadable")][0].record.line' <<<"$OUT")" 2
 }
 
+# A device that takes backups for a year without a start: the ledger stays short, and says whose the data is.
+stays_short() {
+	local n
+
+	a_green xfs
+	A_STATE=$(etcd_state)
+	stop_etcd
+	{ set +x; } 2>/dev/null
+	for ((n = 0; n < 200; n++)); do
+		gbe backup often >/dev/null
+		gbe delete often --force >/dev/null
+	done
+	set -x
+	(($(wc -l <"$ROOT/$LEDGER") < 600)) || fail "$(wc -l <"$ROOT/$LEDGER") records"
+	start_etcd
+	into_b
+	b_writes
+	fails_back
+	a_is_back
+}
+
 suite_begin "$@"
 run_case log-update-that-failed update_that_failed
 run_case log-asked-and-cancelled asked_and_cancelled
 run_case log-hole a_hole
+run_case log-stays-short stays_short
 suite_end

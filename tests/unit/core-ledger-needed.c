@@ -74,12 +74,14 @@ anew(const GbeLedger *ledger, const char *listed, const char *backup)
 	return again;
 }
 
-/* So many runs of Z that nothing before them is recent. */
+/* So many runs of Z, and operations of the last of them, that nothing before them is recent. */
 static void
 pass_time(GbeLedger *ledger)
 {
 	for (guint i = 0; i < 40; i++)
 		(void)run(ledger, 'f', 0, NULL);
+	for (guint i = 0; i < 130; i++)
+		say(ledger, "\"kind\":\"operation\",\"operation\":\"backup\",\"started\":%u", i);
 }
 
 static guint
@@ -259,12 +261,36 @@ START_TEST(starts_do_not_pile_up)
 	say(ledger, "\"kind\":\"start\",\"deployment\":\"%s\"", b);
 	say(ledger, "\"kind\":\"start\",\"deployment\":\"%s\"", a);
 	again = anew(ledger, "ab", NULL);
-	ck_assert_uint_lt(again->records->len, 600);
+	ck_assert_uint_lt(again->records->len, 140);
 	ck_assert_uint_eq(starts(again, 'a'), 1);
 	ck_assert_uint_eq(starts(again, 'b'), 1);
 	facts = fold(again);
 	ck_assert(gbe_facts_run(facts, of)->ended);
 	ck_assert_int_eq(facts->last.started, 2999);
+}
+END_TEST
+
+/* A run of a year, with a periodic backup each hour, of which a few are kept. */
+START_TEST(periodic_backups_do_not_pile_up)
+{
+	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
+
+	(void)run(ledger, 'a', 0, NULL);
+	say(ledger, "\"kind\":\"backup\",\"backup\":\"there\",\"number\":5,\"grade\":\"good\"");
+	for (guint i = 0; i < 3000; i++) {
+		say(ledger,
+		    "\"kind\":\"backup\",\"backup\":\"p%u\",\"number\":%u,\"grade\":\"unproven\"",
+		    i, i + 10);
+		say(ledger,
+		    "\"kind\":\"graded\",\"backup\":\"p%u\",\"number\":%u,\"grade\":\"good\"", i,
+		    i + 10);
+		say(ledger, "\"kind\":\"removed\",\"backup\":\"p%u\",\"number\":%u", i, i + 10);
+		say(ledger, "\"kind\":\"operation\",\"operation\":\"backup\",\"started\":%u", i);
+	}
+	again = anew(ledger, "a", "there");
+	ck_assert_uint_lt(again->records->len, 140);
+	ck_assert_uint_eq(count(again, GBE_LEDGER_TAKE_OVER), 1);
+	ck_assert_uint_eq(count(again, GBE_LEDGER_BACKUP), 1 + 32);
 }
 END_TEST
 
@@ -318,6 +344,7 @@ main(void)
 	tcase_add_test(tcase, backups_that_are_there);
 	tcase_add_test(tcase, newer_kinds_and_what_is_gone);
 	tcase_add_test(tcase, starts_do_not_pile_up);
+	tcase_add_test(tcase, periodic_backups_do_not_pile_up);
 	tcase_add_test(tcase, holes_heal);
 	tcase_add_test(tcase, without_a_list);
 	suite_add_tcase(suite, tcase);
