@@ -25,12 +25,13 @@
 ##   fuzz               every parser, each for FUZZ_SECONDS (clang); what they have found so far and
 ##                      what they began with is replayed by check-unit
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
-##   bench              the figures of README beside what a user would run instead (root)
+##   bench              the figures of docs beside what a user would run instead (root)
 ##   bench-story        what a good and a bad update cost a machine with a database of 8 GB (root)
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
-##   check-rpm          what is in them
+##   check-rpm          what is in them, rpmlint, installed and erased by rpm, in an image (root)
 ##   source-archive     the tree as a tarball, for rpmbuild
+##   dist               what a release is: HEAD as a tarball in build/dist, with its SHA-256 beside it
 ##   install            install below $(DESTDIR)$(prefix)
 ##   clean              remove build/
 ##   deps               install what build, tests and demo need (root; apt-get or dnf); may stand
@@ -58,12 +59,12 @@
 ## Directories for install
 ##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
-##   catalogdir dracutmodulesdir bashcompletiondir selinuxdir sosdir
+##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
 ## that they share, libgreenboot-etcd.a for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
@@ -127,6 +128,8 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 catalogdir ?= $(prefix)/lib/systemd/catalog
 dracutmodulesdir ?= $(prefix)/lib/dracut/modules.d
 bashcompletiondir ?= $(datadir)/bash-completion/completions
+zshcompletiondir ?= $(datadir)/zsh/site-functions
+fishcompletiondir ?= $(datadir)/fish/vendor_completions.d
 selinuxdir ?= $(datadir)/selinux/packages/targeted
 # Where sos looks depends on the version of Python: the package says it.
 sosdir ?= $(datadir)/greenboot-etcd/sos
@@ -174,7 +177,7 @@ endif
 pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl libcrypto \
 	libarchive
 pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
-	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what README names))
+	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what .ci/deps.list names))
 once = $(eval $(1) := $$(2))$($(1))
 
 have_btrfsutil = $(call once,have_btrfsutil,$(if $(filter no,$(BTRFS)),no,$(if $(filter \
@@ -196,8 +199,7 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 
 # GLib's API is held to what RHEL 9 has. _GNU_SOURCE is empty so that a file may define it, too.
 gbe_cppflags := -Isrc -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DGBE_VERSION='"$(VERSION)"' \
-	-DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_68 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_68 \
-	$(if $(filter 1,$(FAULTS)),-DGBE_FAULTS)
+	-DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_68 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_68
 gbe_cflags := -std=gnu11 -fPIC -fno-strict-aliasing -ffunction-sections -fdata-sections $(warnings)
 gbe_ldflags := -Wl,--gc-sections -Wl,--as-needed -Wl,-z,now -Wl,-z,relro
 
@@ -222,7 +224,7 @@ probe := $(hash)include <features.h>\n$(hash)if !__GLIBC_PREREQ(2, 36)\n$(hash)e
 relocations = $(call once,relocations,$(shell printf '$(probe)\n' | $(CC) -xc -fPIC -pie - $(packed) \
 	-Wl,--fatal-warnings $(LDFLAGS) -o /dev/null 2>/dev/null && echo $(packed)))
 
-all_cppflags = $(gbe_cppflags) $(if $(filter yes,$(have_btrfsutil)),-DHAVE_BTRFSUTIL) \
+all_cppflags = $(gbe_cppflags) $(if $(findstring -faults/,$@),-DGBE_FAULTS) $(if $(filter yes,$(have_btrfsutil)),-DHAVE_BTRFSUTIL) \
 	$(pkg_cflags) $(CPPFLAGS)
 all_cflags = $(gbe_cflags) $(hardening) $(CFLAGS)
 compile = $(CC) $(all_cppflags) $(all_cflags)
@@ -233,11 +235,11 @@ link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) $(relocations) -Wl,--no
 # ---- sources -------------------------------------------------------------------------------------
 
 layers := core base fs etcd sys app
-lib_sources := $(wildcard $(layers:%=src/%/*.c))
+lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c))
 cli_sources := $(wildcard src/cli/*.c)
 # The command in the initramfs: its own table of verbs, and of the others what these need.
 initramfs_sources := $(wildcard src/initramfs/*.c)
-initramfs_cli := $(wildcard $(addprefix src/cli/,exit-status.c help.c main.c observe.c print.c verb.c \
+initramfs_cli := $(wildcard $(addprefix src/cli/,fail.c help.c main.c observe.c print.c verb.c \
 	verb-backup.c verb-list.c verb-show.c verb-verify.c))
 hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
@@ -248,7 +250,10 @@ helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.
 # A disk that records, and what looks at what is left on it.
 crash_sources := $(wildcard tests/crash/*.c)
 
-objects = $(patsubst %.c,$(B)/%.o,$(1))
+# A file of src without fault points is the same in both builds and is compiled once. Paths name no fault points: what
+# is compiled with them lies in a directory whose name ends in -faults.
+faulty = $(call once,faulty,$(shell grep -l 'include "base/fault\.h"' $(wildcard src/*/*.c src/*/*/*.c)))
+objects = $(foreach s,$(1),$(if $(filter-out $(faulty),$(filter src/%,$(s))),$(plain),$(B))/$(s:.c=.o))
 
 # The programs share a private library, as systemd's do (libsystemd-shared): one copy of the code
 # on the disk and in memory. The version is in its name, so that no other one's is ever loaded. Tests
@@ -286,18 +291,19 @@ crash-programs: $(crash_programs)
 objects: $(all_objects)
 	@:
 
-$(B):
-	@mkdir -p $@
-
 # Changes only when a flag does, and makes everything anew then.
-$(B)/flags: FORCE | $(B)
+$(sort $(plain)/flags $(B)/flags): FORCE
+	@mkdir -p $(@D)
 	@new=$(call quote,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR)); \
 	[ "$$new" = "$$(cat $@ 2>/dev/null)" ] || printf '%s\n' "$$new" >$@
 
-$(B)/%.o: %.c $(B)/flags
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(compile) $(if $(filter tests/%,$<),-Itests $(check_cflags)) $(own_cflags) -MMD -MP -c -o $@ $<
+define compile_into
+$(1)/%.o: %.c $(1)/flags
+	$$(call say,CC,$$<)
+	@mkdir -p $$(@D)
+	$$(Q)$$(compile) $$(if $$(filter tests/%,$$<),-Itests $$(check_cflags)) $$(own_cflags) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach directory,$(sort $(plain) $(B)),$(eval $(call compile_into,$(directory))))
 
 # Made from nothing each time, so that a module that is gone does not live on in it.
 $(library): $(call objects,$(lib_sources))
@@ -404,11 +410,13 @@ check-unit:
 		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) \
 		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))
 
+# Those that take longest begin, so that none of them is waited for at the end.
+integration_first := $(patsubst %,tests/integration/%.sh,upkeep seq-reboots budget fs seq-trials)
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,0) integration \
-		$(wildcard tests/integration/*.sh)
+		$(integration_first) $(filter-out $(integration_first),$(shell ls -S tests/integration/*.sh))
 
 check-differential:
 	+@$(MAKE) FAULTS=0 all
@@ -545,11 +553,14 @@ install: all
 		$(d)*.conf),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(call put,0644,$(wildcard data/*.catalog),$(catalogdir))
 	$(Q)$(call put_text,0644,$(wildcard data/tmpfiles.d/*.conf),$(tmpfilesdir))
-	$(Q)$(call put,0644,$(wildcard data/completion/*),$(bashcompletiondir))
+	$(Q)$(call put,0644,data/completion/greenboot-etcd,$(bashcompletiondir))
+	$(Q)$(call put,0644,data/completion/_greenboot-etcd,$(zshcompletiondir))
+	$(Q)$(call put,0644,data/completion/greenboot-etcd.fish,$(fishcompletiondir))
 	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
 	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
 	$(Q)$(call put,0644,$(wildcard data/sos/*.py),$(sosdir))
 	$(Q)$(call put,0644,$(wildcard data/examples/* data/image/*),$(docdir)/examples)
+	$(Q)$(call put,0644,$(wildcard docs/*),$(docdir)/docs)
 	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \
 		%.$(n),$(man_pages)),$(mandir)/man$(n)) &&) :
 
@@ -559,13 +570,23 @@ archive := build/rpm/SOURCES/greenboot-etcd-$(VERSION).tar.gz
 # A distribution that has redhat-rpm-config knows its own flags and directories.
 rpm_macros = $(if $(wildcard /usr/lib/rpm/redhat/macros),,--load rpm/macros.elsewhere --nodeps)
 
-.PHONY: source-archive rpm check-rpm
+.PHONY: source-archive dist rpm check-rpm
 source-archive:
 	@mkdir -p $(dir $(archive))
 	$(Q)git ls-files --cached --others --exclude-standard | LC_ALL=C sort | \
 		tar -caf $(archive) --transform 's|^|greenboot-etcd-$(VERSION)/|' --owner=0 --group=0 \
 		--numeric-owner --verbatim-files-from --files-from=-
 	@echo $(archive)
+
+# The same bytes for whoever makes it: git has the files' times and modes from the commit.
+release := greenboot-etcd-$(VERSION).tar.gz
+dist:
+	@git diff --quiet HEAD || { echo "dist: HEAD is not what is here: commit first" >&2; exit 1; }
+	@mkdir -p build/dist
+	$(Q)git -c tar.umask=0022 -c tar.tar.gz.command='gzip -9n' archive --prefix=greenboot-etcd-$(VERSION)/ \
+		-o build/dist/$(release) HEAD
+	$(Q)cd build/dist && sha256sum $(release) >$(release).sha256
+	@echo build/dist/$(release)
 
 # Where packages are built there are no samples: the unit tests that want some are skipped in %check.
 rpm: source-archive

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The backup that [backup] schedule asks for. */
-#include "app/hook.h"
-#include "app/supervise.h"
-#include "app/use-cases.h"
+/* Takes the backup that [backup] schedule asks for. */
+#include "app/boot/supervise.h"
+#include "app/device/hook.h"
+#include "app/upkeep/periodic-backup.h"
 
-/* Of a large database on a slow disk, beside what is more important. */
+/* For a large database on a slow disk, which also serves more important work. */
 #define LIMIT_SECONDS (2U * 3600U)
 #define PATIENCE_SECONDS 300
-#define EXIT_USAGE 2
-#define EXIT_FAILED 1
 
 static GbeHook hook;
 static int patience = PATIENCE_SECONDS;
@@ -34,9 +32,9 @@ main(int argc, char **argv)
 		"Takes the backup that [backup] schedule asks for, unless nothing has "
 		"changed.\nEnds with 0, also where that has to wait for the next time, or "
 		"with 1 where it failed.",
-		more, &argc, &argv, EXIT_USAGE, &status))
+		more, &argc, &argv, GBE_EXIT_USAGE, &status))
 		status = gbe_supervise_bounded("backup", hook.root, work, NULL, LIMIT_SECONDS,
-					       EXIT_FAILED);
+					       GBE_EXIT_FAILED);
 	gbe_hook_clear(&hook);
 	return status;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Keeps etcd's database small while the device is in use. */
-#include "app/hook.h"
-#include "app/supervise.h"
-#include "app/use-cases.h"
+#include "app/upkeep/defrag.h"
+#include "app/boot/supervise.h"
+#include "app/device/hook.h"
 
-/* Until etcd is healthy, its work, and until it is healthy again. */
+/* Covers the wait until etcd is healthy, the defragmentation, and the wait until etcd is healthy again. */
 #define LIMIT_SECONDS 1200
-#define EXIT_USAGE 2
-#define EXIT_FAILED 1
 
 static int
 work(GbeApp *app, gpointer data)
@@ -25,7 +23,8 @@ main(int argc, char **argv)
 	if (!gbe_hook_parse(&hook, "defrag",
 			    "Defragments etcd's database where [defrag] says that it is due.\nEnds "
 			    "with 0, also where that has to wait, or with 1 where it failed.",
-			    NULL, &argc, &argv, EXIT_USAGE, &status))
+			    NULL, &argc, &argv, GBE_EXIT_USAGE, &status))
 		return status;
-	return gbe_supervise_bounded("defrag", hook.root, work, &hook, LIMIT_SECONDS, EXIT_FAILED);
+	return gbe_supervise_bounded("defrag", hook.root, work, &hook, LIMIT_SECONDS,
+				     GBE_EXIT_FAILED);
 }

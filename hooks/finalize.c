@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* At an orderly shutdown, once nobody has the data open: what the next start will want to know. */
-#include "app/hook.h"
-#include "app/supervise.h"
-#include "app/use-cases.h"
+/* Runs at an orderly shutdown, once the data is closed: records what the next start needs to know. */
+#include "app/boot/finalize.h"
+#include "app/boot/supervise.h"
+#include "app/device/hook.h"
 
 #define IDLE_SECONDS 60
-/* systemd reboots by force after 30 minutes, and ostree has to come after this. */
+/* systemd reboots by force after 30 minutes, and ostree must run after this program. */
 #define TOTAL_SECONDS (15 * 60)
 
 static int
@@ -24,7 +24,7 @@ main(int argc, char **argv)
 	if (!gbe_hook_parse(&hook, "finalize",
 			    "Closes etcd's data at the end of a run: closing record and "
 			    "backup.\nEnds with 0, or with 1 when something failed.",
-			    NULL, &argc, &argv, 1, &status))
+			    NULL, &argc, &argv, GBE_EXIT_FAILED, &status))
 		return status;
 	return gbe_supervise_finalize(hook.root, work, &hook, IDLE_SECONDS, TOTAL_SECONDS);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* greenboot-etcd-generator, see systemd.generator(7): ties the units to the configured service. */
-#include "app/generate.h"
+#include "app/boot/generate.h"
+#include "base/exit-status.h"
 
 #include <stdio.h>
 
@@ -53,10 +54,10 @@ main(int argc, char **argv)
 	if (!g_option_context_parse(context, &argc, &argv, &error) || argc < 2 || argc > 4) {
 		complain(error != NULL ? error->message : "name the output directory (see --help)",
 			 TRUE);
-		return 2;
+		return GBE_EXIT_USAGE;
 	}
 	if (run(root, config, argv[1], &error))
 		return 0;
 	complain(error->message, root != NULL);
-	return 1;
+	return GBE_EXIT_FAILED;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Shows etcd's health while the device is in use. Changes no verdict. */
-#include "app/hook.h"
-#include "app/supervise.h"
-#include "app/use-cases.h"
+#include "app/monitor/monitor.h"
+#include "app/boot/supervise.h"
+#include "app/device/hook.h"
 
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ work(GbeApp *app, gpointer data)
 	if (gbe_monitor_run(app, &error))
 		return 0;
 	(void)fprintf(stderr, "greenboot-etcd-monitor: %s\n", error->message);
-	return 1;
+	return GBE_EXIT_FAILED;
 }
 
 int
@@ -31,7 +31,8 @@ main(int argc, char **argv)
 		"Looks at etcd's health and shows it in status.json, the MOTD and the "
 		"metrics.\nChanges no verdict. Ends with 0, or with 1 where it could not "
 		"be shown.",
-		NULL, &argc, &argv, 1, &status))
+		NULL, &argc, &argv, GBE_EXIT_FAILED, &status))
 		return status;
-	return gbe_supervise_bounded("monitor", hook.root, work, &hook, LIMIT_SECONDS, 1);
+	return gbe_supervise_bounded("monitor", hook.root, work, &hook, LIMIT_SECONDS,
+				     GBE_EXIT_FAILED);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Before etcd starts: back up, restore, take over. Ends with 0, or with 5 when etcd must not start. */
-#include "app/hook.h"
-#include "app/use-cases.h"
+/* Runs before etcd starts: backs up, restores, takes over. Ends with 0, or with 5 when etcd must not start. */
+#include "app/device/hook.h"
 
-#define EXIT_HELD 5
+#include "app/boot/prerun.h"
 
 int
 main(int argc, char **argv)
@@ -14,7 +13,7 @@ main(int argc, char **argv)
 	if (!gbe_hook_parse(&hook, "prerun",
 			    "Brings etcd's data in step with the booted deployment, before etcd "
 			    "starts.\nEnds with 0, or with 5 when etcd is held back.",
-			    NULL, &argc, &argv, EXIT_HELD, &status))
+			    NULL, &argc, &argv, GBE_EXIT_HELD, &status))
 		return status;
 	return gbe_prerun_start(hook.root, hook.config);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* greenboot judged this run red. */
-#include "app/hook.h"
-#include "app/supervise.h"
-#include "app/use-cases.h"
+/* Records that greenboot judged this run red. */
+#include "app/boot/judge.h"
+#include "app/boot/supervise.h"
+#include "app/device/hook.h"
 
 #define LIMIT_SECONDS 30
 
@@ -22,7 +22,7 @@ main(int argc, char **argv)
 	if (!gbe_hook_parse(&hook, "red",
 			    "Records that greenboot judged this run red.\nEnds with 0, or with 1 "
 			    "when that failed.",
-			    NULL, &argc, &argv, 1, &status))
+			    NULL, &argc, &argv, GBE_EXIT_FAILED, &status))
 		return status;
-	return gbe_supervise_bounded("red", hook.root, work, &hook, LIMIT_SECONDS, 1);
+	return gbe_supervise_bounded("red", hook.root, work, &hook, LIMIT_SECONDS, GBE_EXIT_FAILED);
 }

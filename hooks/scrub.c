@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Once the run is green, and now and then: have the backups rotted? */
-#include "app/hook.h"
-#include "app/supervise.h"
-#include "app/use-cases.h"
+/* Runs once the run is green, and from time to time: has a backup rotted on the disk? */
+#include "app/upkeep/scrub.h"
+#include "app/boot/supervise.h"
+#include "app/device/hook.h"
 
-/* Of large backups on slow disks, beside what is more important. */
+/* For large backups on slow disks, which also serve more important work. */
 #define LIMIT_SECONDS (6U * 3600U)
-#define EXIT_USAGE 2
-#define EXIT_FAILED 1
 
 static int
 work(GbeApp *app, gpointer data)
@@ -27,7 +25,8 @@ main(int argc, char **argv)
 		"Reads the backups again, records digests of new ones, and grades bad "
 		"what has rotted.\nDoes nothing before the run is green. Ends with 0, or "
 		"with 1 where one could not be read.",
-		NULL, &argc, &argv, EXIT_USAGE, &status))
+		NULL, &argc, &argv, GBE_EXIT_USAGE, &status))
 		return status;
-	return gbe_supervise_bounded("scrub", hook.root, work, &hook, LIMIT_SECONDS, EXIT_FAILED);
+	return gbe_supervise_bounded("scrub", hook.root, work, &hook, LIMIT_SECONDS,
+				     GBE_EXIT_FAILED);
 }

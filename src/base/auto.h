@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Automatic cleanup beyond GLib's: file descriptors, and the attribute for functions whose result
- * must be looked at.
+ * the caller must check.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ gbe_close_fd(int *fd)
 	errno = errsv;
 }
 
-/* gbe_autofd int fd = -1; closes at scope end. Hand it on with gbe_steal_fd(). */
+/* "gbe_autofd int fd = -1;" closes fd at the end of the scope. Hand fd on with gbe_steal_fd(). */
 #define gbe_autofd __attribute__((cleanup(gbe_close_fd)))
 
 static inline int

@@ -13,7 +13,7 @@
 #endif
 #endif
 
-/* The polynomial with its bits reversed, as the sum has them: bit 31 is x^0. */
+/* The polynomial with reversed bits, in the order that the sum uses: bit 31 is x^0. */
 #define POLYNOMIAL 0x82F63B78U
 #define ONE 0x80000000U
 
@@ -88,13 +88,13 @@ update_portable(guint32 state, const guint8 *at, gsize size)
 
 #if defined(__x86_64__)
 
-/* The instruction takes three cycles and one can start in each: three pieces side by side, joined by
- * moving the sums of the first two over what follows them. */
+/* The instruction takes three cycles, and the processor can start one in each cycle. So three pieces are summed side
+ * by side, and then joined: the sums of the first two are moved over the bytes that follow them. */
 #define LONG_PIECE 1024U
 #define SHORT_PIECE 128U
 
-/* x^(8*size-33), so that a carry-less product, which has one bit less than the word it stands in, taken
- * through the instruction, which multiplies by x^32, comes out right. */
+/* x^(8*size-33). The factor corrects two shifts: a carry-less product has one bit less than its word, and the
+ * instruction multiplies the product by x^32. */
 static struct {
 	guint32 once, twice;
 } join_long, join_short;
@@ -145,7 +145,7 @@ update_sse42(guint32 state, const guint8 *at, gsize size)
 	return state;
 }
 
-/* x^-1: the polynomial has x^0, so that dividing by x is a shift the other way. */
+/* x^-1. The polynomial contains x^0, so a shift the other way divides by x. */
 static guint32
 divide_by_x(guint32 value, guint times)
 {

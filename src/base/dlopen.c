@@ -11,7 +11,7 @@ gbe_dlopen(const char *soname, const GbeSymbol *symbols, gsize n_symbols, GError
 
 	if (*symbols[n_symbols - 1].function != NULL)
 		return true;
-	/* As at a program's start: what wants its symbols bound at once says so itself. */
+	/* Lazy, as at a program's start: a library that needs its symbols bound at once says so itself. */
 	library = dlopen(soname, RTLD_LAZY);
 	if (library == NULL)
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED, "cannot load %s (%s): install it",

@@ -22,7 +22,7 @@ code_from_errno(int errsv)
 	case EOPNOTSUPP:
 	case ENOSYS:
 		return GBE_ERROR_UNSUPPORTED;
-	/* The last two are what ext4 and XFS say of metadata whose checksum is wrong. */
+	/* ext4 and XFS return the last two for metadata with a wrong checksum. */
 	case EIO:
 	case EUCLEAN:
 	case EBADMSG:
@@ -70,6 +70,22 @@ gbe_prefix(GError **error, const char *format, ...)
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
 	g_prefix_error(error, "%s: ", text);
+	return false;
+}
+
+bool
+gbe_rethrow(GError **error, GbeErrorCode code)
+{
+	if (error != NULL && *error != NULL)
+		(*error)->code = code;
+	return false;
+}
+
+bool
+gbe_rethrow_if(GError **error, GbeErrorCode from, GbeErrorCode code)
+{
+	if (error != NULL && g_error_matches(*error, GBE_ERROR, from))
+		(*error)->code = code;
 	return false;
 }
 

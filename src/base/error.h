@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One error domain for the whole project. A code exists only where a caller branches on it or an
- * exit code depends on it (src/cli/exit-status.h maps them); everything else is GBE_ERROR_FAILED.
- * Every message names the object it is about: a path, a unit, a backup, a key.
+ * The one error domain of the project. A code exists only where a caller branches on it or an exit code
+ * depends on it (base/exit-status.h maps them). Every other error is GBE_ERROR_FAILED.
+ * Every message names its object: a path, a unit, a backup, a key.
  */
 #pragma once
 
@@ -10,19 +10,19 @@
 #include <stdbool.h>
 
 typedef enum {
-	GBE_ERROR_FAILED,	  /* failed, nothing was changed */
+	GBE_ERROR_FAILED,	  /* it failed, and nothing was changed */
 	GBE_ERROR_USAGE,	  /* wrong arguments */
 	GBE_ERROR_INVALID_CONFIG, /* a configuration file is wrong */
-	GBE_ERROR_NOT_FOUND,	  /* the named object is not there: expected absence */
-	GBE_ERROR_CORRUPT,	  /* a file of ours cannot be read as what it should be */
-	GBE_ERROR_UNREADABLE, /* the disk does not give what is on it: EIO, a checksum of the file system's */
-	GBE_ERROR_BUSY,		 /* etcd has the data open, or another operation holds the lock */
-	GBE_ERROR_NO_SPACE,	 /* ENOSPC, EDQUOT, or known beforehand to be so */
-	GBE_ERROR_UNSUPPORTED,	 /* the kernel or the file system cannot do it */
-	GBE_ERROR_UNSAFE_SOURCE, /* a tree holds what is never copied, or anybody can write it */
-	GBE_ERROR_REFUSED,	 /* would be unsafe; the message says what would make it safe */
-	GBE_ERROR_VERIFY_FAILED, /* a copy is not its source, or a backup is not sound */
-	GBE_ERROR_PARTIAL,     /* failed part-way; recorded, the next start finishes or undoes it */
+	GBE_ERROR_NOT_FOUND,	  /* the named object does not exist, as may be expected */
+	GBE_ERROR_CORRUPT,	  /* a file of this program does not have its format */
+	GBE_ERROR_UNREADABLE, /* the disk does not return its data: EIO, or a wrong file-system checksum */
+	GBE_ERROR_BUSY,	       /* etcd has the data open, or another operation holds the lock */
+	GBE_ERROR_NO_SPACE,    /* ENOSPC or EDQUOT, met or foreseen */
+	GBE_ERROR_UNSUPPORTED, /* the kernel or the file system lacks the feature */
+	GBE_ERROR_UNSAFE_SOURCE, /* a tree holds files that are never copied, or anybody can write to it */
+	GBE_ERROR_REFUSED, /* the operation is unsafe; the message says what would make it safe */
+	GBE_ERROR_VERIFY_FAILED, /* a copy differs from its source, or a backup is not sound */
+	GBE_ERROR_PARTIAL,     /* failed part-way; recorded: the next start finishes or undoes it */
 	GBE_ERROR_CANNOT_TELL, /* the question has no answer at the moment */
 } GbeErrorCode;
 
@@ -40,6 +40,11 @@ bool gbe_throw(GError **error, GbeErrorCode code, const char *format, ...) G_GNU
 /* Puts "<formatted>: " before the message that @error already has. Always returns false. */
 bool gbe_prefix(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Turns an error of a foreign domain (GIO, libostree, json-glib) into @code of ours, keeping its
- * message; an error of ours stays as it is. For use at the border of a library. Returns false. */
+/* Gives the error that @error already has another @code. The error is of this domain. Always returns false. */
+bool gbe_rethrow(GError **error, GbeErrorCode code);
+/* The same, only where the present code is @from. */
+bool gbe_rethrow_if(GError **error, GbeErrorCode from, GbeErrorCode code);
+
+/* Turns an error of another domain (GIO, libostree, json-glib) into @code of this domain and keeps its
+ * message. An error of this domain stays as it is. For use at the border of a library. Returns false. */
 bool gbe_convert(GError **error, GbeErrorCode code);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What etcd says of itself, as JSON or a table: etcdctl's columns. Nobody needs to be root for it. */
+/* etcd's alarms, as JSON or as a table with etcdctl's columns. No root rights are needed.
+ * Implemented in verb-endpoint.c. */
 #pragma once
 
 #include "cli/verb.h"

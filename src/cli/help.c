@@ -37,27 +37,28 @@ static void
 help_all(void)
 {
 	gbe_print("Usage: greenboot-etcd [OPTION...] VERB [ARGUMENT...]\n\n"
-		  "Backs up and restores etcd's data together with ostree deployments.\n\n"
-		  "Verbs:\n");
+		  "Backs up and restores etcd's data together with ostree deployments.\n");
 	for (const GbeVerb *verb = gbe_verbs; verb->name != NULL; verb++) {
 		g_autofree char *left = NULL;
 
-		if (verb->alias != NULL || verb->later)
+		if (verb->alias != NULL)
 			continue;
+		if (verb->group != NULL || verb == gbe_verbs)
+			gbe_print("\n%s:\n", verb->group != NULL ? verb->group : "Verbs");
 		left = g_strconcat(verb->name, verb->arguments != NULL ? " " : "", verb->arguments,
 				   NULL);
 		print_line(left, verb->summary);
 	}
 	gbe_print("\nOptions, before or after the verb:\n");
 	print_options(gbe_options_global);
-	gbe_print("\n'greenboot-etcd VERB --help' shows a verb's own options.\n"
+	gbe_print("\n`greenboot-etcd VERB --help` shows a verb's own options and an example.\n"
 		  "For more details see greenboot-etcd(8).\n");
 }
 
 void
 gbe_help(const GbeVerb *verb)
 {
-	if (verb == NULL || verb->later) {
+	if (verb == NULL) {
 		help_all();
 		return;
 	}
@@ -70,5 +71,6 @@ gbe_help(const GbeVerb *verb)
 	}
 	gbe_print("\nOptions of every verb:\n");
 	print_options(gbe_options_global);
-	gbe_print("\nFor more details see greenboot-etcd(8).\n");
+	gbe_print("\nExample:\n  greenboot-etcd %s\n\nFor more details see greenboot-etcd(8).\n",
+		  verb->example);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What verbs print with --json, for those who put it elsewhere. The caller frees it. */
+/* The JSON that verbs print with --json, for other verbs that include it. The caller frees it. Implemented in
+ * verb-config.c, verb-health.c. */
 #pragma once
 
-#include "app/health-look.h"
-#include "core/config.h"
+#include "app/health/look.h"
+#include "core/config/config.h"
 
 #include <json-glib/json-glib.h>
 
 JsonObject *gbe_cli_config_json(const GbeConfig *config);
-/* Of the last look. */
+/* The last look's result. */
 JsonObject *gbe_cli_health_json(const GbeHealthLook *look);
 /* @findings: of GbePreflightFinding. */
 JsonObject *gbe_cli_preflight_json(const GPtrArray *findings);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/configuration.h"
+#include "app/state/configuration.h"
+#include "cli/fail.h"
 #include "cli/help.h"
+#include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/shown.h"
 #include "sys/events.h"
 
 #include <locale.h>
-#include <stdio.h>
+#include <string.h>
 
 static char *arg_root, *arg_config;
 static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version;
 static char **arg_rest;
+static const GbeVerb *the_verb; /* NULL: none yet */
 
 const GOptionEntry gbe_options_global[] = {
     {"root", 0, 0, G_OPTION_ARG_FILENAME, &arg_root,
@@ -21,7 +23,7 @@ const GOptionEntry gbe_options_global[] = {
     {"quiet", 'q', 0, G_OPTION_ARG_NONE, &arg_quiet, "Say nothing but what was asked for", NULL},
     {"verbose", 'v', 0, G_OPTION_ARG_NONE, &arg_verbose, "Say what is done", NULL},
     {"help", 'h', 0, G_OPTION_ARG_NONE, &arg_help, "Show help", NULL},
-    {"version", 0, 0, G_OPTION_ARG_NONE, &arg_version, "Show the version", NULL},
+    {"version", 'V', 0, G_OPTION_ARG_NONE, &arg_version, "Show the version", NULL},
     {NULL},
 };
 
@@ -30,35 +32,40 @@ static const GOptionEntry options_rest[] = {
     {NULL},
 };
 
-/* One line, whatever the message holds. */
+/* The names of @options, as they are typed. */
 static void
-complain(const char *message)
+add_options(GPtrArray *names, const GOptionEntry *options)
 {
-	g_autofree char *line = gbe_shown_line(message);
-
-	(void)fprintf(stderr, "greenboot-etcd: %s\n", line);
+	for (const GOptionEntry *option = options; option != NULL && option->long_name != NULL;
+	     option++)
+		g_ptr_array_add(names, g_strconcat("--", option->long_name, NULL));
 }
 
-static bool wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
+/* Replaces GLib's message about an option that there is not. */
 static bool
-wrong(GError **error, const char *format, ...)
+no_such_option(const char *option, const GbeVerb *verb, GError **error)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *name = g_strndup(option, strcspn(option, "="));
+	g_autofree char *nearest = NULL;
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	return gbe_throw(error, GBE_ERROR_USAGE, "%s. Try 'greenboot-etcd --help'.", text);
+	add_options(names, gbe_options_global);
+	if (verb != NULL)
+		add_options(names, verb->options);
+	g_ptr_array_add(names, NULL);
+	nearest = gbe_verb_nearest(name, (const char *const *)names->pdata);
+	return gbe_throw(error, GBE_ERROR_USAGE, "no such option%s%s: %s%s",
+			 verb != NULL ? " of " : " before a verb", verb != NULL ? verb->name : "",
+			 name, nearest);
 }
 
-/* Options in front of the verb: the parser stops at the first that is none. */
+/* Parses the options in front of the verb. The parser stops at the first argument that is no option. */
 static bool
 parse(char ***args, const GbeVerb *verb, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
 	g_autoptr(GError) local = NULL;
+	const char *option;
 
 	g_option_context_set_help_enabled(context, FALSE);
 	g_option_context_set_strict_posix(context, verb == NULL);
@@ -70,48 +77,85 @@ parse(char ***args, const GbeVerb *verb, GError **error)
 	}
 	if (g_option_context_parse_strv(context, args, &local))
 		return true;
-	return wrong(error, "%s", local->message);
+	option = strrchr(local->message, ' ');
+	if (g_error_matches(local, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && option != NULL)
+		return no_such_option(option + 1, verb, error);
+	return gbe_throw(error, GBE_ERROR_USAGE, "%s", local->message);
 }
 
-/* The verb is args[1] by then. */
 static bool
-find_verb(char **args, const GbeVerb **ret_verb, GError **error)
+find_verb(const char *word, const GbeVerb **ret_verb, GError **error)
 {
-	g_autofree char *shown = NULL;
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	g_autofree char *shown = NULL, *nearest = NULL;
 
-	if (args[1] == NULL)
-		return wrong(error, "no verb");
-	shown = g_strescape(args[1], NULL);
-	*ret_verb = gbe_verb_find(args[1]);
-	if (*ret_verb == NULL)
-		return wrong(error, "no such verb: %s", shown);
-	if ((*ret_verb)->later)
-		return wrong(error, "%s is not in this version", shown);
-	return true;
+	if (word == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "no verb");
+	*ret_verb = gbe_verb_find(word);
+	if (*ret_verb != NULL)
+		return true;
+	for (const GbeVerb *verb = gbe_verbs; verb->name != NULL; verb++)
+		g_ptr_array_add(names, (gpointer)verb->name);
+	g_ptr_array_add(names, NULL);
+	shown = g_strescape(word, NULL);
+	nearest = gbe_verb_nearest(word, (const char *const *)names->pdata);
+	return gbe_throw(error, GBE_ERROR_USAGE, "no such verb: %s%s", shown, nearest);
+}
+
+static bool
+check_word(const GbeVerb *verb, GError **error)
+{
+	g_autofree char *all = NULL, *nearest = NULL, *shown = NULL;
+
+	if (verb->words == NULL || arg_rest == NULL || g_strv_contains(verb->words, arg_rest[0]))
+		return true;
+	all = g_strjoinv(" or ", (char **)(gpointer)verb->words);
+	nearest = gbe_verb_nearest(arg_rest[0], verb->words);
+	shown = g_strescape(arg_rest[0], NULL);
+	return gbe_throw(error, GBE_ERROR_USAGE, "%s takes %s, not \"%s\"%s", verb->name, all,
+			 shown, nearest);
 }
 
 static bool
 check_count(const GbeVerb *verb, GError **error)
 {
 	guint count = arg_rest != NULL ? g_strv_length(arg_rest) : 0;
+	g_autofree char *extra = NULL;
 
 	if (count < verb->min)
-		return wrong(error, "%s needs its argument, %s", verb->name,
-			     verb->max == G_MAXUINT ? "NAME" : verb->arguments);
-	if (count > verb->max && verb->max == 0)
-		return wrong(error, "%s takes no argument", verb->name);
-	if (count > verb->max)
-		return wrong(error, "%s takes no more than %s", verb->name, verb->arguments);
-	return true;
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s needs its argument, %s", verb->name,
+				 verb->arguments);
+	if (count <= verb->max)
+		return true;
+	extra = g_strescape(arg_rest[verb->max], NULL);
+	return gbe_throw(error, GBE_ERROR_USAGE, "%s takes no %s%s: \"%s\" is too much", verb->name,
+			 verb->max == 0 ? "argument" : "more than ",
+			 verb->max == 0 ? "" : verb->arguments, extra);
 }
 
-/* A root or a configuration file that is not there is a wrong argument. */
+/* Turns an error about a missing root or configuration file into a usage error: the argument was wrong. */
 static bool
 as_usage(GError **error)
 {
-	if (error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		(*error)->code = GBE_ERROR_USAGE;
-	return false;
+	return gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_USAGE);
+}
+
+/* Completes the names of backups that a person shortened. */
+static bool
+complete_names(GbeCli *cli, const GbeVerb *verb, GError **error)
+{
+	char **first = arg_rest + verb->backup - 1;
+	char *behind = NULL;
+	bool ok;
+
+	if (verb->backup == 0 || arg_rest == NULL || g_strv_length(arg_rest) < verb->backup)
+		return true;
+	if (verb->max < G_MAXUINT)
+		behind = g_steal_pointer(first + 1);
+	ok = gbe_cli_resolve_names(cli, first, error);
+	if (behind != NULL)
+		first[1] = behind;
+	return ok;
 }
 
 static bool
@@ -125,19 +169,22 @@ run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
 	if (!gbe_app_new("cli", arg_root, &app, error))
 		return as_usage(error);
 	app->config_file = g_strdup(arg_config);
-	/* What a verb says, it says itself; the journal gets the events. */
+	/* A verb prints its own messages; events go to the journal. */
 	gbe_events_init("cli", app->below_root, !arg_verbose, arg_verbose ? 1 : 0);
 	if (!verb->own_config && !gbe_configuration_load(app, FALSE, error))
 		return as_usage(error);
+	for (guint i = 0; i < app->config->warnings->len && !arg_quiet; i++)
+		gbe_cli_say(app->config->warnings->pdata[i]);
 	cli.app = app;
-	if (!verb->run(&cli, arg_rest != NULL ? arg_rest : none, error))
+	if (!complete_names(&cli, verb, error) ||
+	    !verb->run(&cli, arg_rest != NULL ? arg_rest : none, error))
 		return false;
 	*ret_status = cli.status;
 	if (!cli.changed)
 		return gbe_print_done(error);
 	if (!gbe_print_done(&local)) {
 		g_prefix_error(&local, "what was asked for is done; ");
-		complain(local->message);
+		gbe_cli_say(local->message);
 	}
 	return true;
 }
@@ -150,37 +197,66 @@ drop_first(char **args)
 		args[i] = args[i + 1];
 }
 
+/* The verbs help and version are options in other words. */
+static bool
+words_to_options(char ***args, GError **error)
+{
+	const char *word = (*args)[1];
+
+	arg_version = arg_version || g_strcmp0(word, "version") == 0;
+	if (g_strcmp0(word, "help") != 0)
+		return true;
+	arg_help = TRUE;
+	drop_first(*args);
+	if (!parse(args, NULL, error))
+		return false;
+	if ((*args)[1] != NULL && (*args)[2] != NULL && (*args)[2][0] != '-')
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "help takes no more than [VERB]: \"%s\" is too much", (*args)[2]);
+	return true;
+}
+
 static bool
 start(char ***args, GbeExitStatus *ret_status, GError **error)
 {
-	const GbeVerb *verb = NULL;
-
 	if (!parse(args, NULL, error))
 		return false;
 	if ((*args)[1] != NULL && g_str_equal((*args)[1], "--"))
 		drop_first(*args);
-	if (!arg_help && !arg_version) {
-		if (!find_verb(*args, &verb, error))
-			return false;
-	} else if ((*args)[1] != NULL) {
-		verb = gbe_verb_find((*args)[1]);
-	}
-	if (verb != NULL && verb->passes_on) {
+	if (!words_to_options(args, error))
+		return false;
+	if (((*args)[1] != NULL || (!arg_help && !arg_version)) &&
+	    !find_verb((*args)[1], &the_verb, error))
+		return false;
+	if (the_verb != NULL && the_verb->passes_on) {
 		arg_rest = *args + (g_strcmp0((*args)[2], "--") == 0 ? 3 : 2);
-	} else if (verb != NULL && !verb->later) {
+	} else if (the_verb != NULL) {
 		char **rest = *args + 1;
 
-		if (!parse(&rest, verb, error))
+		if (!parse(&rest, the_verb, error))
 			return false;
 	}
 	if (arg_help || arg_version) {
+		if (!arg_help && the_verb != NULL && !check_count(the_verb, error))
+			return false;
 		if (arg_version)
 			gbe_print("greenboot-etcd %s\n", GBE_VERSION);
 		else
-			gbe_help(verb);
+			gbe_help(the_verb);
 		return gbe_print_done(error);
 	}
-	return check_count(verb, error) && run(verb, ret_status, error);
+	return check_word(the_verb, error) && check_count(the_verb, error) &&
+	       run(the_verb, ret_status, error);
+}
+
+/* An error may come before the option is parsed. What is behind a verb that passes it on is not this program's. */
+static gboolean
+wants_json(char *const *args)
+{
+	for (guint i = 1; args[i] != NULL && (the_verb == NULL || !the_verb->passes_on); i++)
+		if (g_str_equal(args[i], "--json"))
+			return TRUE;
+	return arg_json;
 }
 
 int
@@ -190,10 +266,10 @@ main(int argc, char **argv)
 	GbeExitStatus status = GBE_EXIT_DONE;
 	g_autoptr(GError) error = NULL;
 
-	/* For the characters of file names; messages are not translated. */
+	/* For the characters of file names. Messages are not translated. */
 	(void)setlocale(LC_CTYPE, "");
 	if (start(&args, &status, &error))
 		return (int)status;
-	complain(error->message);
+	gbe_cli_fail(the_verb, wants_json(argv), arg_root, error);
 	return (int)gbe_exit_status_of(error);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/observe.h"
 
-#include "app/status.h"
+#include "app/report/status.h"
+#include "cli/print.h"
 #include "core/backup-name.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "fs/open.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
+
+#define CANDIDATES_MAX 5
 
 static bool
 needs_root(GError **error, const GError *why)
@@ -15,8 +19,8 @@ needs_root(GError **error, const GError *why)
 	return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", why->message);
 }
 
-/* Without rights the state looks closed; a store or a data directory that is closed would look like
- * one that is not there, so nothing is observed by halves. */
+/* Opens the state directory. Without root rights it is closed. A closed store or data directory would look like one
+ * that does not exist, so then nothing at all is observed. */
 static bool
 open_state(GbeCli *cli, gboolean *ret_denied, GError **error)
 {
@@ -27,7 +31,7 @@ open_state(GbeCli *cli, gboolean *ret_denied, GError **error)
 	if (gbe_app_open_state(cli->app, FALSE, &local))
 		return true;
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		/* Nothing was ever done here; the data may be closed all the same. */
+		/* The program has never run here. The data may still be closed to this user. */
 		if (geteuid() == 0 ||
 		    gbe_open_in_root(cli->app->root_fd, cli->app->config->etcd.data_dir,
 				     O_RDONLY | O_DIRECTORY, &fd, NULL))
@@ -80,13 +84,8 @@ bool
 gbe_cli_find_backup(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
 		    GError **error)
 {
-	g_autofree char *shown = g_strescape(name, NULL);
-
-	if (gbe_backup_name_parse(name, NULL, NULL, NULL) == GBE_NAME_INVALID)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "\"%s\" is not a name that a backup can have; `greenboot-etcd "
-				 "list` shows them",
-				 shown);
+	if (!gbe_backup_name_check(name, error))
+		return false;
 	*ret_manifest = gbe_facts_backup(observed->facts, name);
 	if (*ret_manifest != NULL)
 		return true;
@@ -160,5 +159,92 @@ gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error)
 			return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no list",
 					 GBE_STATUS_FILE);
 	*ret_list = json_array_ref(list);
+	return true;
+}
+
+static char **
+names_of(JsonArray *list)
+{
+	GPtrArray *names = g_ptr_array_new();
+
+	for (guint i = 0; i < json_array_get_length(list); i++)
+		g_ptr_array_add(names, g_strdup(gbe_json_string(
+					   json_array_get_object_element(list, i), "name", "?")));
+	g_ptr_array_add(names, NULL);
+	return (char **)g_ptr_array_free(names, FALSE);
+}
+
+void
+gbe_cli_fit(const GbeCli *cli, JsonArray *list)
+{
+	g_auto(GStrv) names = names_of(list);
+
+	if (!cli->json)
+		gbe_print_fit((const char *const *)names);
+}
+
+void
+gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed)
+{
+	g_autoptr(JsonArray) list = NULL;
+
+	if (cli->json || isatty(STDOUT_FILENO) != 1)
+		return;
+	if (observed != NULL)
+		list = gbe_status_list(observed, FALSE);
+	else if (!gbe_cli_read_list(cli, &list, NULL))
+		list = json_array_new();
+	gbe_cli_fit(cli, list);
+}
+
+static bool
+ambiguous(const char *text, const GPtrArray *matches, const char *const *names, GError **error)
+{
+	g_autoptr(GString) all = g_string_new(NULL);
+
+	for (guint i = 0; i < MIN(matches->len, CANDIDATES_MAX); i++) {
+		g_autofree char *name = gbe_backup_name_short(matches->pdata[i], names);
+
+		g_string_append_printf(all, "%s%s", i > 0 ? ", " : "", name);
+	}
+	if (matches->len > CANDIDATES_MAX)
+		g_string_append_printf(all, " and %u more", matches->len - CANDIDATES_MAX);
+	return gbe_throw(error, GBE_ERROR_USAGE, "\"%s\" can be %u backups: %s", text, matches->len,
+			 all->str);
+}
+
+bool
+gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error)
+{
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(JsonArray) list = NULL;
+	g_auto(GStrv) known = NULL;
+
+	for (guint i = 0; names[i] != NULL; i++) {
+		g_autoptr(GPtrArray) matches = NULL;
+
+		/* A whole automatic name, or a path. */
+		if (gbe_backup_name_parse(names[i], NULL, NULL, NULL) == GBE_NAME_AUTOMATIC ||
+		    strchr(names[i], '/') != NULL)
+			continue;
+		if (known == NULL) {
+			if (!gbe_cli_observe(cli, &observed, NULL) || observed == NULL)
+				return true;
+			list = gbe_status_list(observed, FALSE);
+			known = names_of(list);
+		}
+		matches = gbe_backup_name_match(names[i], (const char *const *)known);
+		if (matches->len > 1)
+			return ambiguous(names[i], matches, (const char *const *)known, error);
+		if (matches->len == 0 && names[i][0] == '@')
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "there is no backup %s: `greenboot-etcd list` has %u, and "
+					 "@1 is the newest",
+					 names[i], g_strv_length(known));
+		if (matches->len == 1) {
+			g_free(names[i]);
+			names[i] = g_strdup(matches->pdata[0]);
+		}
+	}
 	return true;
 }

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looking without touching, with rights or without. */
+/* Observing the device for a verb without changing it, with root rights or without. */
 #pragma once
 
-#include "app/health-look.h"
-#include "app/observe.h"
+#include "app/backup/observe.h"
+#include "app/health/look.h"
 #include "cli/verb.h"
 
-/* Observes without a lock and without repairs. *ret_observed NULL: only root may, and status.json is
- * there to be read instead (gbe_cli_read_status(), gbe_cli_read_list()). */
+/* Observes without a lock and without repairs. *ret_observed NULL: only root may observe; read status.json instead
+ * (gbe_cli_read_status(), gbe_cli_read_list()). */
 bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
-/* The same for verbs that nothing stands in for; with @inside also what is in etcd's files. */
+/* The same for verbs that status.json cannot serve. With @inside, etcd's files are looked into, too. */
 bool gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed,
 			     GError **error) GBE_CHECKED;
-/* The state directory, for a verb that nothing stands in for; one that is not there is no error. */
+/* Opens the state directory, for a verb that status.json cannot serve. A missing directory is no error. */
 bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;
-/* The backup of that name; GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. Borrowed. */
+/* Replaces each of @names that a person shortened by the backup's whole name (core/backup-name.h). GBE_ERROR_USAGE names
+ * the candidates of an ambiguous one. What matches nothing stays, as well as everything where only root may observe: the
+ * verb then says what is wrong. */
+bool gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error) GBE_CHECKED;
+/* The output that follows fits a terminal (gbe_print_fit()), with the names of @list, of gbe_status_list(). */
+void gbe_cli_fit(const GbeCli *cli, JsonArray *list);
+/* The same with the backups of @observed; NULL: those of status.json. */
+void gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed);
+/* The backup @name, borrowed. GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
-/* What the last program to run as root left in /run; etcd's health as @look says, ages as of now. */
+/* The status that the last program with root rights left in /run. etcd's health is @look's, ages are as of now. */
 bool gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, JsonObject **ret_status,
 			 GError **error) GBE_CHECKED;
 bool gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error) GBE_CHECKED;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/print-removed.h"
 
-#include "app/by-hand.h"
-#include "app/status.h"
+#include "app/by-hand/by-hand.h"
+#include "app/report/status.h"
 #include "cli/print.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 
 void
 gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, gboolean dry_run)

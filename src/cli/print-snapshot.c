@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/print-snapshot.h"
 
-#include "app/status.h"
+#include "app/report/status.h"
 #include "cli/print.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/space.h"
-#include "etcd/snapshot-sum.h"
+#include "etcd/db/snapshot-sum.h"
 
-/* What etcdctl calls revision is the last row's, and that of no row is 0. */
+/* etcdctl's "revision" is that of the last row. Without rows it is 0. */
 JsonObject *
 gbe_snapshot_json(const GbeVerification *verification)
 {

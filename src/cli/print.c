@@ -2,28 +2,42 @@
 #include "cli/print.h"
 
 #include "base/error.h"
-#include "core/record.h"
+#include "core/backup-name.h"
+#include "core/json/parse.h"
 #include "core/shown.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define LABEL_WIDTH 12
+#define TERMINAL_WIDTH 80
+#define TABLE_INDENT 4
+#define CHECKSUM_LEN 64
+#define CHECKSUM_SHOWN 12
+#define RUN_LEN 32
+#define RUN_SHOWN 8
+
+static gboolean json_printed;
+static glong width; /* of the terminal; 0: lines are not folded */
+static GHashTable *short_names;
+
+bool
+gbe_print_has_json(void)
+{
+	return json_printed;
+}
 
 static void
 print_node(JsonNode *node)
 {
-	g_autoptr(JsonGenerator) generator = json_generator_new();
-	g_autofree char *text = NULL;
-	g_autofree char *shown = NULL;
+	g_autofree char *text = gbe_json_to_text(node, TRUE);
+	g_autofree char *shown = gbe_shown_json(text);
 
-	json_generator_set_pretty(generator, TRUE);
-	json_generator_set_indent(generator, 2);
-	json_generator_set_root(generator, node);
-	text = json_generator_to_data(generator, NULL);
-	shown = gbe_shown_json(text);
-	gbe_print("%s\n", shown);
+	json_printed = TRUE;
+	gbe_print("%s", shown);
 }
 
 void
@@ -42,12 +56,124 @@ gbe_print_array(JsonArray *array)
 	print_node(node);
 }
 
+void
+gbe_print_fit(const char *const *names)
+{
+	struct winsize size = {0};
+
+	if (isatty(STDOUT_FILENO) != 1)
+		return;
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	width = MAX(size.ws_col, TERMINAL_WIDTH);
+	short_names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	for (guint i = 0; names[i] != NULL; i++)
+		g_hash_table_replace(short_names, g_strdup(names[i]),
+				     gbe_backup_name_short(names[i], names));
+}
+
+void
+gbe_print_colour(GbeColour colour)
+{
+	static const char *const codes[] = {
+	    [GBE_PLAIN] = "\033[0m",   [GBE_BOLD] = "\033[1m", [GBE_GREEN] = "\033[32m",
+	    [GBE_YELLOW] = "\033[33m", [GBE_RED] = "\033[31m",
+	};
+	const char *terminal = g_getenv("TERM"), *never = g_getenv("NO_COLOR");
+
+	if (isatty(STDOUT_FILENO) == 1 && terminal != NULL && !g_str_equal(terminal, "dumb") &&
+	    (never == NULL || *never == '\0'))
+		(void)fputs(codes[colour], stdout);
+}
+
+/* A name that goes on is another one: "NAME~2", "NAME-too". */
 static void
-put(const char *text)
+cut_name(GString *text, const char *name, const char *shown)
+{
+	gsize length = strlen(name), from = 0;
+
+	for (const char *at; (at = strstr(text->str + from, name)) != NULL;) {
+		gsize begin = (gsize)(at - text->str);
+
+		from = begin + length;
+		if (g_ascii_isalnum(at[length]) ||
+		    (at[length] != '\0' && strchr("~+-_", at[length])))
+			continue;
+		g_string_erase(text, (gssize)begin, (gssize)length);
+		g_string_insert(text, (gssize)begin, shown);
+		from = begin + strlen(shown);
+	}
+}
+
+/* Cuts names of backups, then what is left of checksums and run ids. */
+static char *
+shorten(const char *text)
+{
+	g_autoptr(GString) full = g_string_new(text);
+	GString *shorter = g_string_new(NULL);
+	GHashTableIter iter;
+	gpointer name, shown;
+
+	g_hash_table_iter_init(&iter, short_names);
+	while (g_hash_table_iter_next(&iter, &name, &shown))
+		if (!g_str_equal(name, shown))
+			cut_name(full, name, shown);
+	for (const char *at = full->str; *at != '\0';) {
+		gsize digits = strspn(at, "0123456789abcdef");
+
+		g_string_append_len(shorter, at,
+				    digits == CHECKSUM_LEN ? CHECKSUM_SHOWN
+				    : digits == RUN_LEN	   ? RUN_SHOWN
+							   : (gssize)digits);
+		at += digits;
+		if (*at != '\0')
+			g_string_append_c(shorter, *at++);
+	}
+	return g_string_free(shorter, FALSE);
+}
+
+/* Appends @line to @text, folded at blanks; the lines after the first begin with @indent blanks. */
+static void
+fold(GString *text, const char *line, glong indent)
+{
+	glong used = (glong)strspn(line, " ");
+	g_auto(GStrv) words = g_strsplit(line + used, " ", -1);
+	gboolean first = TRUE;
+
+	g_string_append_printf(text, "%*s", (int)used, "");
+	for (guint i = 0; words[i] != NULL; i++) {
+		glong length = g_utf8_strlen(words[i], -1);
+
+		if (!first && used + 1 + length > width) {
+			g_string_append_printf(text, "\n%*s", (int)indent, "");
+			used = indent;
+			first = TRUE;
+		}
+		g_string_append_printf(text, "%s%s", first ? "" : " ", words[i]);
+		used += length + (first ? 0 : 1);
+		first = FALSE;
+	}
+}
+
+/* @indent -1: a line that is folded goes on two columns behind its beginning. */
+static void
+put(const char *text, glong indent)
 {
 	g_autofree char *clean = gbe_shown_text(text);
 
-	/* The stream remembers a failure; gbe_print_done() asks it. */
+	if (width > 0 && !json_printed) {
+		g_autofree char *cut = shorten(clean);
+		g_auto(GStrv) lines = g_strsplit(cut, "\n", -1);
+		GString *folded = g_string_new(NULL);
+
+		for (guint i = 0; lines[i] != NULL; i++) {
+			g_string_append(folded, i > 0 ? "\n" : "");
+			fold(folded, lines[i],
+			     indent >= 0 ? indent : (glong)strspn(lines[i], " ") + 2);
+		}
+		g_free(clean);
+		clean = g_string_free(folded, FALSE);
+	}
+	/* The stream remembers a failure, and gbe_print_done() checks it. */
 	(void)fputs(clean, stdout);
 }
 
@@ -60,7 +186,7 @@ gbe_print(const char *format, ...)
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	put(text);
+	put(text, -1);
 }
 
 void
@@ -74,12 +200,13 @@ gbe_print_field(const char *label, const char *format, ...)
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
 	line = g_strdup_printf("%*s%s %s\n", LABEL_WIDTH, label, *label != '\0' ? ":" : " ", text);
-	put(line);
+	put(line, LABEL_WIDTH + 2);
 }
 
 struct GbeTable {
 	guint columns;
 	GPtrArray *cells; /* of char *, row by row */
+	GArray *colours;  /* of GbeColour, one a row */
 };
 
 GbeTable *
@@ -89,6 +216,7 @@ gbe_table_new(const char *const *titles)
 
 	table->columns = g_strv_length((char **)titles);
 	table->cells = g_ptr_array_new_with_free_func(g_free);
+	table->colours = g_array_new(FALSE, TRUE, sizeof(GbeColour));
 	gbe_table_add(table, titles);
 	return table;
 }
@@ -98,33 +226,92 @@ gbe_table_add(GbeTable *table, const char *const *cells)
 {
 	for (guint i = 0; i < table->columns; i++)
 		g_ptr_array_add(table->cells, g_strdup(cells[i] != NULL ? cells[i] : "-"));
+	g_array_set_size(table->colours, table->colours->len + 1);
+}
+
+void
+gbe_table_paint(GbeTable *table, GbeColour colour)
+{
+	g_array_index(table->colours, GbeColour, table->colours->len - 1) = colour;
+}
+
+/* The width of a column; 0: it is left out, as it is empty. */
+static glong
+column_width(const GbeTable *table, guint column)
+{
+	gboolean empty = width > 0;
+	glong widest = 0;
+
+	for (guint i = column; i < table->cells->len; i += table->columns) {
+		widest = MAX(widest, g_utf8_strlen(table->cells->pdata[i], -1));
+		empty = empty && (i == column || g_str_equal(table->cells->pdata[i], "-"));
+	}
+	return empty ? 0 : widest;
+}
+
+/* A row that is too wide for the terminal goes on in a second line, unless that would be empty. */
+static void
+print_row(const GbeTable *table, guint row, const glong *widths)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	glong used = 0, pad = 0;
+	gboolean empty = FALSE;
+
+	for (guint column = 0; column < table->columns; column++) {
+		const char *cell = table->cells->pdata[row * table->columns + column];
+
+		if (widths[column] == 0)
+			continue;
+		if (width > 0 && used > 0 && used + 2 + widths[column] > width) {
+			if (!empty) {
+				g_string_append_c(line, '\n');
+				put(line->str, TABLE_INDENT);
+			}
+			g_string_printf(line, "%*s", TABLE_INDENT, "");
+			used = TABLE_INDENT;
+			empty = TRUE;
+		} else if (used > 0) {
+			g_string_append_printf(line, "%*s", (int)pad + 2, "");
+			used += 2;
+		}
+		empty = empty && g_str_equal(cell, "-");
+		g_string_append(line, cell);
+		used += widths[column];
+		pad = widths[column] - g_utf8_strlen(cell, -1);
+	}
+	g_string_append_c(line, '\n');
+	if (!empty)
+		put(line->str, TABLE_INDENT);
+}
+
+static void
+shorten_cells(GbeTable *table)
+{
+	for (guint i = 0; width > 0 && i < table->cells->len; i++) {
+		char *cell = table->cells->pdata[i];
+
+		table->cells->pdata[i] = shorten(cell);
+		g_free(cell);
+	}
 }
 
 void
 gbe_table_print(GbeTable *table)
 {
-	guint rows = table->cells->len / table->columns;
 	g_autofree glong *widths = g_new0(glong, table->columns);
 
-	for (guint i = 0; i < table->cells->len; i++) {
-		glong width = g_utf8_strlen(table->cells->pdata[i], -1);
+	shorten_cells(table);
+	for (guint column = 0; column < table->columns; column++)
+		widths[column] = column_width(table, column);
+	g_array_index(table->colours, GbeColour, 0) = GBE_BOLD;
+	for (guint row = 0; row < table->colours->len; row++) {
+		GbeColour colour = g_array_index(table->colours, GbeColour, row);
 
-		if (width > widths[i % table->columns])
-			widths[i % table->columns] = width;
-	}
-	for (guint row = 0; row < rows; row++) {
-		g_autoptr(GString) line = g_string_new(NULL);
-
-		for (guint column = 0; column < table->columns; column++) {
-			const char *cell = table->cells->pdata[row * table->columns + column];
-			glong pad = widths[column] - g_utf8_strlen(cell, -1);
-
-			g_string_append(line, cell);
-			if (column + 1 < table->columns)
-				g_string_append_printf(line, "%*s", (int)pad + 2, "");
-		}
-		g_string_append_c(line, '\n');
-		put(line->str);
+		if (colour != GBE_PLAIN)
+			gbe_print_colour(colour);
+		print_row(table, row, widths);
+		if (colour != GBE_PLAIN)
+			gbe_print_colour(GBE_PLAIN);
 	}
 }
 
@@ -134,6 +321,7 @@ gbe_table_free(GbeTable *table)
 	if (table == NULL)
 		return;
 	g_ptr_array_unref(table->cells);
+	g_array_unref(table->colours);
 	g_free(table);
 }
 

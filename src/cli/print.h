@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Output. Everything goes to stdout through stdio; gbe_print_done() says whether it got there. Text and
- * JSON come from the same objects, so that they cannot tell two stories.
+ * Output. Everything goes to stdout through stdio; gbe_print_done() reports whether it was written. Text and
+ * JSON come from the same objects, so they cannot differ.
  */
 #pragma once
 
@@ -9,29 +9,44 @@
 
 #include <json-glib/json-glib.h>
 
-/* Pretty JSON and a newline. Take nothing. */
+/* Print pretty JSON and a newline. The caller keeps its reference. */
 void gbe_print_object(JsonObject *object);
 void gbe_print_array(JsonArray *array);
 
+/* Was JSON printed? There is only one object or array in the output of a command. */
+bool gbe_print_has_json(void);
+
 void gbe_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
-/* "       Label: text". An empty label goes on with the field before. */
+/* "       Label: text". An empty label continues the field before. */
 void gbe_print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Rows of cells, columns as wide as they need to be; the last one is not padded. */
+/* From now on text fits a terminal: lines are folded at its width, 80 columns at least; @names (of backups, newest
+ * first), checksums and run ids are cut to what tells them apart; a table leaves empty columns out. Where stdout is no
+ * terminal, nothing changes. */
+void gbe_print_fit(const char *const *names);
+
+typedef enum { GBE_PLAIN, GBE_BOLD, GBE_GREEN, GBE_YELLOW, GBE_RED } GbeColour;
+
+/* The colour of what is printed from now on: on a terminal, without NO_COLOR and unless TERM is dumb. */
+void gbe_print_colour(GbeColour colour);
+
+/* A table: rows of cells. Columns are as wide as needed; the last one is not padded. */
 typedef struct GbeTable GbeTable;
 GbeTable *gbe_table_new(const char *const *titles);
-/* As many as there are titles; NULL is "-". */
+/* @cells: as many as there are titles. NULL prints "-". */
 void gbe_table_add(GbeTable *table, const char *const *cells);
+/* The colour of the row added last. */
+void gbe_table_paint(GbeTable *table, GbeColour colour);
 void gbe_table_print(GbeTable *table);
 void gbe_table_free(GbeTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTable, gbe_table_free)
 
-/* Local time, to the minute; "-" for 0 and less. Newly allocated. */
+/* Local time, to the minute. "-" for 0 and below. Newly allocated. */
 char *gbe_text_time(gint64 seconds);
 /* "yes", "no"; "unknown" for null. */
 const char *gbe_text_tri(JsonObject *object, const char *key);
 /* -1 for null. */
 gint64 gbe_json_known(JsonObject *object, const char *key);
 
-/* Flushes; GBE_ERROR_FAILED where anything could not be written. */
+/* Flushes stdout. GBE_ERROR_FAILED where any output could not be written. */
 bool gbe_print_done(GError **error) GBE_CHECKED;

@@ -10,8 +10,8 @@
 
 static volatile sig_atomic_t interrupted;
 static const char *doing;
-static gboolean shown; /* on a terminal */
-static gboolean drawn; /* something is in the line */
+static gboolean shown; /* the output is a terminal */
+static gboolean drawn; /* the line holds text */
 static gint64 said;
 
 static void
@@ -26,8 +26,8 @@ gbe_progress_begin(const GbeCli *cli, const char *what)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
 
-	/* Who started it in the background, or with nohup, has had it ignored. A second one ends it
-	 * at once. */
+	/* A signal that was ignored stays ignored: the command was started in the background, or with nohup. A second
+	 * signal ends the process at once. */
 	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
 		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaction(signals[i], &action, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* alarm clear. (alarm list is with the other questions, verb-endpoint.c.) */
-#include "app/alarm.h"
-#include "app/status.h"
+/* alarm clear. (verb-endpoint.c has alarm list, with the other questions.) */
+#include "app/report/status.h"
+#include "app/upkeep/alarm.h"
 #include "cli/ask.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 
 #define TIMEOUT_SECONDS 600
 #define TIMEOUT_MOST 86400
@@ -104,12 +104,8 @@ gbe_verb_alarm(GbeCli *cli, char **arguments, GError **error)
 {
 	if (g_str_equal(arguments[0], "clear"))
 		return clear(cli, error);
-	if (!g_str_equal(arguments[0], "list"))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "alarm is list or clear. Try 'greenboot-etcd --help'.");
 	if (arg_no_backup || arg_dry_run || arg_timeout != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--no-backup, --timeout and --dry-run go with alarm clear. Try "
-				 "'greenboot-etcd --help'.");
+				 "--no-backup, --timeout and --dry-run go with alarm clear");
 	return gbe_cli_list_alarms(cli, error);
 }

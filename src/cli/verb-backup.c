@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* backup, restore, undo: what is done to the data. */
-#include "app/by-hand-displaced.h"
-#include "app/by-hand.h"
-#include "app/status.h"
+/* backup, restore, undo: the verbs that work on the data. */
+#include "app/by-hand/by-hand.h"
+#include "app/by-hand/displaced.h"
+#include "app/report/status.h"
+#include "app/upkeep/displaced-discard.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/space.h"
 #include "fs/open.h"
 
@@ -72,7 +73,6 @@ timing_json(const GbeTiming *timing)
 	json_object_set_int_member(object, "sync_usec", timing->sync_usec);
 	json_object_set_int_member(object, "publish_usec", timing->publish_usec);
 	json_object_set_int_member(object, "flushes", timing->flushes);
-	json_object_set_int_member(object, "flushes_ahead", timing->flushes_ahead);
 	return object;
 }
 
@@ -139,8 +139,8 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
-/* For the person in front of it, before it is too late. A program that reads our output gets it
- * afterwards, and nothing at all when the restore fails. */
+/* A person at a terminal is told before the restore, when it is not too late. A program that reads the output gets the
+ * text afterwards, and no text when the restore fails. */
 static gboolean
 announces(const GbeCli *cli)
 {
@@ -158,7 +158,7 @@ announce(const GbeByHandResult *result, gpointer data)
 	(void)fflush(stdout);
 }
 
-/* What became of what was there. @stays: why it is not removed although that was wanted; NULL */
+/* Prints where the displaced data is. @stays: why it is not removed although that was wanted; NULL. */
 static void
 print_displaced(const GbeByHandResult *result, gboolean removed, const char *stays)
 {
@@ -212,8 +212,8 @@ print_restored(GbeCli *cli, const GbeByHandResult *result, gboolean removed, con
 		print_cost(result);
 }
 
-/* Where the service was ours to start, etcd's health can be waited for. The data is restored, whatever comes of
- * that. */
+/* With --skip-backup, where this command restarted the service: waits until etcd is healthy and discards the displaced
+ * data. The data is restored, whatever the result. */
 static void
 settle(GbeCli *cli, const GbeByHandResult *result)
 {
@@ -284,26 +284,23 @@ check_restore(char **arguments, GError **error)
 	if (arg_cancel) {
 		if (arguments[0] != NULL || arg_last_good || arg_stop || arg_next_boot ||
 		    arg_force || arg_keep_existing != NULL || arg_skip_backup)
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "--cancel stands alone. Try 'greenboot-etcd --help'.");
+			return gbe_throw(error, GBE_ERROR_USAGE, "--cancel stands alone");
 		return true;
 	}
 	if ((arguments[0] != NULL) == (bool)arg_last_good)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "restore needs the name of a backup or --last-good. Try "
-				 "'greenboot-etcd --help'.");
+				 "restore needs the name of a backup or --last-good");
 	if (arg_stop && arg_next_boot)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--stop and --next-boot exclude each other. Try 'greenboot-etcd "
-				 "--help'.");
+				 "--stop and --next-boot exclude each other");
 	if (arg_skip_backup + arg_next_boot + (arg_keep_existing != NULL) > 1)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--keep-existing, --skip-backup and --next-boot exclude each "
-				 "other. Try 'greenboot-etcd --help'.");
+				 "other");
 	return true;
 }
 
-/* Below --root as on the device, as everything that is kept there; else from where the caller is. */
+/* With --root, a path below it, like all paths that are kept there. Else relative to the caller's directory. */
 static bool
 resolve_place(const GbeApp *app, char **ret_path, GError **error)
 {
@@ -313,7 +310,7 @@ resolve_place(const GbeApp *app, char **ret_path, GError **error)
 		return true;
 	absolute = app->below_root ? g_strdup(arg_keep_existing)
 				   : g_canonicalize_filename(arg_keep_existing, NULL);
-	/* It is written down before it is used. */
+	/* The path is written to the ledger before it is used. */
 	if (!g_utf8_validate(absolute, -1, NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE, "--keep-existing is not UTF-8");
 	return gbe_path_normalize(absolute, "--keep-existing", ret_path, error);

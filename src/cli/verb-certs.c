@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* certs list, certs reset and certs export. */
-#include "app/certs-export.h"
-#include "app/certs-reset.h"
-#include "app/certs.h"
-#include "app/status.h"
+#include "app/certs/export.h"
+#include "app/certs/reset.h"
+#include "app/health/certificates.h"
+#include "app/report/status.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/members.h"
-#include "core/record.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
 #include "fs/open.h"
 
 #define DAY 86400
@@ -275,17 +275,16 @@ gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
 {
 	gboolean is_export = g_str_equal(arguments[0], "export");
 
-	if (is_export != (arguments[1] != NULL) ||
-	    (!is_export && !g_str_equal(arguments[0], "reset") &&
-	     !g_str_equal(arguments[0], "list")))
+	if (is_export && arguments[1] == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "certs export needs its argument, FILE");
+	if (!is_export && arguments[1] != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "certs is list, reset or export FILE. Try 'greenboot-etcd "
-				 "--help'.");
+				 "certs %s takes no argument: \"%s\" is too much", arguments[0],
+				 arguments[1]);
 	if (g_str_equal(arguments[0], "reset"))
 		return reset(cli, error);
 	if (arg_undo || arg_dry_run || arg_timeout != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--undo, --timeout and --dry-run go with certs reset. Try "
-				 "'greenboot-etcd --help'.");
+				 "--undo, --timeout and --dry-run go with certs reset");
 	return is_export ? export(cli, arguments[1], error) : list(cli, error);
 }

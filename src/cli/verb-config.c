@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/configuration.h"
-#include "app/status.h"
+#include "app/report/status.h"
+#include "app/state/configuration.h"
+#include "app/state/schedule.h"
 #include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 
 static gboolean arg_check;
 
@@ -42,7 +43,7 @@ print_setting(const char *group, const char *key, const char *value, const char 
 	if (g_strcmp0(listing->group, group) != 0)
 		gbe_print("%s[%s]\n", listing->group != NULL ? "\n" : "", group);
 	listing->group = group;
-	/* A comment has a line of its own, so that this is a configuration file, too. */
+	/* The comment has a line of its own, so that the output is a configuration file, too. */
 	if (origin != NULL)
 		gbe_print("# %s\n", origin);
 	gbe_print("%s=%s\n", key, value != NULL ? value : "");
@@ -70,11 +71,10 @@ gbe_verb_config(GbeCli *cli, char **arguments, GError **error)
 	GbeApp *app = cli->app;
 	Listing listing = {NULL};
 
-	if (!gbe_configuration_load(app, arg_check, error)) {
-		if (error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			(*error)->code = GBE_ERROR_USAGE;
+	if (!gbe_configuration_load(app, arg_check, error))
+		return gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_USAGE);
+	if (arg_check && !gbe_schedule_check(app, error))
 		return false;
-	}
 	if (cli->json) {
 		g_autoptr(JsonObject) object = gbe_cli_config_json(app->config);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* defrag: etcd's database without what is free in it. */
-#include "app/defrag.h"
-#include "app/status.h"
+/* defrag: frees the unused space in etcd's database. */
+#include "app/report/status.h"
+#include "app/upkeep/defrag.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/members.h"
-#include "core/record.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
 #include "core/space.h"
 
 #define TIMEOUT_SECONDS 600
@@ -51,7 +51,6 @@ print_json(const GbeDefragResult *result)
 	gbe_json_set_known(object, "size_after", result->done ? result->after.size : -1);
 	gbe_json_set_known(object, "in_use_after", result->done ? result->after.in_use : -1);
 	gbe_json_set_known(object, "duration_usec", result->done ? result->duration_usec : -1);
-	gbe_json_set_known(object, "stall_usec", result->done ? result->stall_usec : -1);
 	gbe_print_object(object);
 }
 
@@ -78,12 +77,8 @@ print_done(const GbeDefragResult *result)
 
 	if (result->backup != NULL)
 		gbe_print("kept as it was: %s\n", result->backup);
-	gbe_print("%s: %s, was %s; took %.2f s", place_of(result), after, before,
+	gbe_print("%s: %s, was %s; took %.2f s\n", place_of(result), after, before,
 		  (double)result->duration_usec / G_USEC_PER_SEC);
-	if (result->stall_usec >= 0)
-		gbe_print(", a writer waited for %.2f s at most",
-			  (double)result->stall_usec / G_USEC_PER_SEC);
-	gbe_print("\n");
 	if (!result->healthy)
 		gbe_print("etcd is not healthy since then: %s\n", result->reason);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/configuration.h"
-#include "app/diagnosis.h"
-#include "app/preflight.h"
-#include "app/status.h"
+#include "app/boot/preflight.h"
+#include "app/monitor/diagnosis.h"
+#include "app/report/status.h"
+#include "app/state/configuration.h"
 #include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/redact.h"
 #include "core/space.h"
 
@@ -23,7 +23,7 @@ const GOptionEntry gbe_options_diagnose[] = {
     {NULL},
 };
 
-/* Absolute, and below the root where there is one; NULL: standard output. */
+/* The output's absolute path, below the root where there is one. NULL: standard output. */
 static bool
 choose_path(const GbeCli *cli, char **arguments, char **ret_path, GError **error)
 {
@@ -59,8 +59,7 @@ add(GbeDiagnosis *diagnosis, const char *name, JsonObject *object, const char *w
 	gbe_diagnosis_add(diagnosis, name, node, why);
 }
 
-/* Arguments of etcd, where its credentials come from, and what the member and its hosts are called are nobody
- * else's business. */
+/* Private settings: etcd's arguments, the source of its credentials, and the names of the member and its hosts. */
 static gboolean
 is_private(const char *group, const char *key)
 {
@@ -95,7 +94,7 @@ collect(GbeCli *cli, GbeDiagnosis *diagnosis)
 	g_autoptr(GPtrArray) findings = NULL;
 	JsonObject *config;
 
-	/* A configuration that is wrong is a reason to ask for help. */
+	/* A wrong configuration is a reason to ask for help, so it is no error here. */
 	gbe_configuration_choose(app, NULL, &complaint);
 	config = gbe_cli_config_json(app->config);
 	leave_out_settings(config);
@@ -104,7 +103,7 @@ collect(GbeCli *cli, GbeDiagnosis *diagnosis)
 	gbe_health_look_now(look, LOOK_MS);
 	add(diagnosis, "health", gbe_cli_health_json(look), NULL);
 	gbe_diagnosis_collect(diagnosis, app, look);
-	/* Last: it loads the configuration again, as strict as it can. */
+	/* Last, because it loads the configuration again, as strictly as possible. */
 	findings = gbe_preflight_check(app, look);
 	add(diagnosis, "preflight", gbe_cli_preflight_json(findings), NULL);
 }
@@ -177,7 +176,7 @@ gbe_verb_diagnose(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_diagnosis_pack(diagnosis, &archive, error))
 		return false;
 	if (path == NULL) {
-		/* A short write is found by who flushes, gbe_print_done(). */
+		/* gbe_print_done() flushes, and finds a short write. */
 		(void)!fwrite(g_bytes_get_data(archive, NULL), 1, g_bytes_get_size(archive),
 			      stdout);
 		return true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* member list, endpoint status, alarm list: one question each to the configured etcd. */
-#include "app/endpoint.h"
-#include "app/status.h"
+#include "app/device/endpoint.h"
+#include "app/report/status.h"
 #include "cli/ask.h"
 #include "cli/print.h"
-#include "core/members.h"
-#include "core/record.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
 #include "core/space.h"
-#include "etcd/client.h"
+#include "etcd/api/client.h"
 
 typedef struct {
 	GbeAppEndpoint at;
@@ -67,7 +67,7 @@ texts_json(const GPtrArray *texts)
 	return array;
 }
 
-/* NULL where there are none. */
+/* Joins the texts with commas. NULL where there are none. */
 static char *
 texts_text(const GPtrArray *texts)
 {
@@ -137,10 +137,6 @@ gbe_verb_member(GbeCli *cli, char **arguments, GError **error)
 	g_auto(Question) question = {0};
 	GbeEtcdMembers members = {{0}};
 
-	if (!g_str_equal(arguments[0], "list"))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "member is list; what changes members is etcdctl's: "
-				 "`greenboot-etcd etcdctl member`");
 	if (!question_open(cli, &question, error))
 		return false;
 	if (!gbe_client_members(question.client, question.deadline, &members, &question.failure))
@@ -220,10 +216,6 @@ gbe_verb_endpoint(GbeCli *cli, char **arguments, GError **error)
 	g_auto(Question) question = {0};
 	GbeEtcdStatus status = {{0}};
 
-	if (!g_str_equal(arguments[0], "status"))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "endpoint is status; `greenboot-etcd health` says more than "
-				 "etcdctl's endpoint health. Try 'greenboot-etcd --help'.");
 	if (!question_open(cli, &question, error))
 		return false;
 	if (!gbe_client_status(question.client, question.deadline, &status, &question.failure))

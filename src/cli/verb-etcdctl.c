@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* etcdctl: the real one, for the configured etcd. */
-#include "app/status.h"
+/* etcdctl: starts the real etcdctl for the configured etcd. */
+#include "app/report/status.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/etcdctl.h"
-#include "core/record.h"
+#include "core/json/parse.h"
+#include "core/units/etcdctl.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ print_environment(const GbeCli *cli, const GbeEtcdctlVariable *variables)
 		gbe_print_object(object);
 }
 
-/* The one that came with the configured etcd, else the one on the path. */
+/* The etcdctl that came with the configured etcd, else the one on the path. */
 static char *
 find_program(const GbeConfig *config)
 {
@@ -86,14 +86,12 @@ gbe_verb_etcdctl(GbeCli *cli, char **arguments, GError **error)
 
 	if (g_strcmp0(arguments[0], "--print-env") == 0) {
 		if (arguments[1] != NULL)
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "--print-env takes no argument. Try 'greenboot-etcd "
-					 "--help'.");
+			return gbe_throw(error, GBE_ERROR_USAGE, "--print-env takes no argument");
 		gbe_etcdctl_environment(config, NULL, variables);
 		print_environment(cli, variables);
 		return true;
 	}
-	/* etcdctl knows nothing of a root, and would talk to this system's etcd. */
+	/* etcdctl knows nothing of --root and would talk to this system's etcd. */
 	if (cli->app->below_root)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "etcdctl is not started below --root; --print-env prints what it "

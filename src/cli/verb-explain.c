@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/explain.h"
+#include "app/report/explain.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/deployment.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 
 static char *arg_booted, *arg_verdict, *arg_return;
+static gboolean arg_full;
 
 const GOptionEntry gbe_options_explain[] = {
     {"booted", 0, 0, G_OPTION_ARG_FILENAME, &arg_booted,
@@ -15,6 +16,8 @@ const GOptionEntry gbe_options_explain[] = {
      "As if the run that has the data were green, red or none", "VERDICT"},
     {"return", 0, 0, G_OPTION_ARG_FILENAME, &arg_return,
      "As if the return were deliberate or accidental", "HOW"},
+    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and long lines, on a terminal too",
+     NULL},
     {NULL},
 };
 
@@ -65,7 +68,8 @@ print_fact(JsonObject *facts, const char *key)
 	else if (json_node_get_value_type(node) == G_TYPE_BOOLEAN)
 		text = g_strdup(json_node_get_boolean(node) ? "yes" : "no");
 	else if (json_node_get_value_type(node) == G_TYPE_STRING)
-		text = gbe_deployment_id_short(json_node_get_string(node));
+		text = arg_full ? g_strdup(json_node_get_string(node))
+				: gbe_deployment_id_short(json_node_get_string(node));
 	else
 		text = g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
 	gbe_print("  %-24s %s%s%s\n", label, text, why != NULL ? ": " : "", why != NULL ? why : "");
@@ -78,13 +82,13 @@ print_text(JsonObject *object)
 	    gbe_deployment_id_short(gbe_json_string(object, "deployment", "(no deployment)"));
 	JsonObject *facts = gbe_json_object(object, "facts");
 	JsonArray *also = gbe_json_array(object, "also");
+	g_autoptr(GString) rules = g_string_new(gbe_json_string(object, "rule", "?"));
 	g_autoptr(GList) keys = json_object_get_members(facts);
 
-	gbe_print("The next start of %s\n\nRule %s", deployment,
-		  gbe_json_string(object, "rule", "?"));
 	for (guint i = 0; also != NULL && i < json_array_get_length(also); i++)
-		gbe_print(", then %s", json_array_get_string_element(also, i));
-	gbe_print(": %s\n", gbe_json_string(object, "reason", "?"));
+		g_string_append_printf(rules, ", then %s", json_array_get_string_element(also, i));
+	gbe_print("The next start of %s\n\nRule %s: %s\n", deployment, rules->str,
+		  gbe_json_string(object, "reason", "?"));
 	print_actions(gbe_json_array(object, "actions"), "  ");
 	print_branches(gbe_json_array(object, "branches"));
 	gbe_print("\nFacts\n");
@@ -103,14 +107,15 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 		if (!g_str_equal(arg_return, "deliberate") &&
 		    !g_str_equal(arg_return, "accidental"))
 			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "--return is deliberate or accidental. Try "
-					 "'greenboot-etcd --help'.");
+					 "--return is deliberate or accidental");
 		options.deliberate = gbe_tri(g_str_equal(arg_return, "deliberate"));
 	}
 	if (!gbe_cli_observe_as_root(cli, TRUE, &observed, error))
 		return false;
 	if (!gbe_explain(observed, &options, &object, error))
 		return false;
+	if (!arg_full)
+		gbe_cli_fit_observed(cli, observed);
 	if (cli->json)
 		gbe_print_object(object);
 	else

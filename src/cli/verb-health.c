@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* health and preflight: questions whose answer is in the exit status, too. */
-#include "app/certs.h"
-#include "app/configuration.h"
-#include "app/preflight.h"
-#include "app/status.h"
+/* health and preflight: the exit status answers the question, too. */
+#include "app/boot/preflight.h"
+#include "app/health/certificates.h"
+#include "app/report/status.h"
+#include "app/state/configuration.h"
 #include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/members.h"
-#include "core/record.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
 #define PREFLIGHT_LOOK_MS 5000
@@ -76,7 +76,7 @@ print_health(const GbeCli *cli, const GbeHealthReport *report)
 {
 	gboolean healthy = report->health == GBE_HEALTH_HEALTHY;
 
-	/* "healthy, leader, ..." says so itself. */
+	/* A reason like "healthy, leader, ..." begins with the word already. */
 	gbe_print("%s%s%s\n", healthy ? "" : gbe_health_to_string(report->health),
 		  healthy ? "" : ": ", report->reason);
 	for (guint i = 0; i < GBE_N_CHECKS; i++) {

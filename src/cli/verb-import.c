@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* import: etcd's own snapshot, or a copied data directory, as a backup. */
-#include "app/import.h"
-#include "app/status.h"
+/* import: makes a backup from etcd's own snapshot, or from a copied data directory. */
+#include "app/report/status.h"
+#include "app/snapshot/import.h"
 #include "cli/print.h"
 #include "cli/progress.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/space.h"
 
 #define TIMEOUT_SECONDS 300
 #define TIMEOUT_MOST 86400
 
 static gboolean arg_no_checksum, arg_etcd_only, arg_keep_owners;
+static gboolean arg_mark_compacted;
+static gint64 arg_bump = -1;
 static char *arg_timeout;
 
 const GOptionEntry gbe_options_import[] = {
@@ -20,6 +22,10 @@ const GOptionEntry gbe_options_import[] = {
      "Although data-dir holds more than this does, which a restore would take away", NULL},
     {"keep-owners", 0, 0, G_OPTION_ARG_NONE, &arg_keep_owners,
      "A directory's files keep their owners, setuid bits, capabilities and ACLs", NULL},
+    {"bump-revision", 0, 0, G_OPTION_ARG_INT64, &arg_bump,
+     "Skip that many revisions; 0: none, for Kubernetes, too", "N"},
+    {"mark-compacted", 0, 0, G_OPTION_ARG_NONE, &arg_mark_compacted,
+     "Mark all before as compacted; goes with --bump-revision", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "How long etcd's tool may take (5min)",
      "DURATION"},
     {NULL},
@@ -37,12 +43,35 @@ print_imported(const GbeCli *cli, const GbeImported *imported)
 		gbe_json_set_string(object, "name", imported->name);
 		json_object_set_int_member(object, "size", (gint64)imported->size);
 		json_object_set_int_member(object, "revision", imported->revision);
+		json_object_set_int_member(object, "bump_revision", (gint64)imported->bump);
 		gbe_json_set_string(object, "grade", gbe_grade_to_string(GBE_GRADE_UNPROVEN));
 		gbe_print_object(object);
 	} else if (!cli->quiet) {
 		gbe_print("%s: %s, revision %" G_GINT64_FORMAT ", graded unproven\n",
 			  imported->name, size, imported->revision);
+		if (imported->bump > 0)
+			gbe_print("%" G_GUINT64_FORMAT " revisions were skipped%s\n",
+				  imported->bump,
+				  arg_bump < 0 ? ", because the keys are Kubernetes': "
+						 "--bump-revision=0 keeps the snapshot's revision"
+					       : "");
 	}
+}
+
+static bool
+check_bump(GbeImport *options, GError **error)
+{
+	if (arg_mark_compacted != (arg_bump > 0))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--bump-revision=N and --mark-compacted go together");
+	if (arg_bump < -1 || arg_bump > (gint64)GBE_IMPORT_BUMP_MOST)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--bump-revision=%" G_GINT64_FORMAT
+				 ": a number from 0 to %" G_GUINT64_FORMAT,
+				 arg_bump, GBE_IMPORT_BUMP_MOST);
+	options->bump = (guint64)MAX(arg_bump, 0);
+	options->no_bump = arg_bump == 0;
+	return true;
 }
 
 bool
@@ -58,7 +87,8 @@ gbe_verb_import(GbeCli *cli, char **arguments, GError **error)
 			     .progress = gbe_progress_step};
 	bool ok;
 
-	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+	if (!check_bump(&options, error) ||
+	    !gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
 		return false;
 	gbe_progress_begin(cli, "read");
 	ok = gbe_import(cli->app, &options, &imported, error);

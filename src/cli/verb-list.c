@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/status.h"
+#include "app/report/status.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/backup-name.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/space.h"
 
 #include <string.h>
+#include <unistd.h>
 
-static gboolean arg_exclusive, arg_names;
+static gboolean arg_exclusive, arg_names, arg_full;
 static char *arg_deployment, *arg_grade;
 
 const GOptionEntry gbe_options_list[] = {
@@ -17,9 +18,11 @@ const GOptionEntry gbe_options_list[] = {
      "Count the bytes that removing each would free", NULL},
     {"deployment", 0, 0, G_OPTION_ARG_FILENAME, &arg_deployment, "Only those of deployment ID",
      "ID"},
-    {"grade", 0, 0, G_OPTION_ARG_FILENAME, &arg_grade, "Only those graded good, unproven or bad",
-     "GRADE"},
+    {"grade", 0, 0, G_OPTION_ARG_FILENAME, &arg_grade,
+     "Only those graded good, unproven, bad or unreadable", "GRADE"},
     {"names", 0, 0, G_OPTION_ARG_NONE, &arg_names, "Names alone, one on each line", NULL},
+    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and one line each, on a terminal too",
+     NULL},
     {NULL},
 };
 
@@ -70,17 +73,18 @@ marks(JsonObject *backup)
 	return g_string_free(text, FALSE);
 }
 
+/* @fits: on a terminal the name tells deployments apart. */
 static void
-print_row(GbeTable *table, JsonObject *backup)
+print_row(GbeTable *table, JsonObject *backup, gboolean fits)
 {
 	const char *id = gbe_json_string(backup, "deployment", NULL);
 	const char *present = gbe_json_string(backup, "present", NULL);
 	gint64 revision = gbe_json_known(backup, "revision");
 	g_autofree char *short_id = id != NULL ? gbe_deployment_id_short(id) : NULL;
 	g_autofree char *deployment =
-	    short_id != NULL
-		? g_strdup_printf("%s (%s)", short_id, present != NULL ? present : "unknown")
-		: NULL;
+	    short_id == NULL || fits
+		? g_strdup(present)
+		: g_strdup_printf("%s (%s)", short_id, present != NULL ? present : "unknown");
 	g_autofree char *when = gbe_text_time(gbe_json_known(backup, "created"));
 	g_autofree char *revision_text =
 	    revision >= 0 ? g_strdup_printf("%" G_GINT64_FORMAT, revision) : NULL;
@@ -99,10 +103,13 @@ print_row(GbeTable *table, JsonObject *backup)
 			      gbe_json_string(backup, "description", NULL)};
 
 	gbe_table_add(table, with);
+	if (g_str_equal(gbe_json_string(backup, "grade", ""), "bad") ||
+	    g_str_equal(gbe_json_string(backup, "grade", ""), "unreadable"))
+		gbe_table_paint(table, GBE_RED);
 }
 
 static void
-print_text(JsonArray *list)
+print_text(JsonArray *list, gboolean fits)
 {
 	static const char *const titles[] = {"NAME",	    "DEPLOYMENT", "GRADE", "WHEN",
 					     "ETCD",	    "REVISION",	  "SIZE",  "MARKS",
@@ -113,18 +120,19 @@ print_text(JsonArray *list)
 	g_autoptr(GbeTable) table = gbe_table_new(arg_exclusive ? titles_exclusive : titles);
 
 	for (guint i = 0; i < json_array_get_length(list); i++)
-		print_row(table, json_array_get_object_element(list, i));
+		print_row(table, json_array_get_object_element(list, i), fits);
 	gbe_table_print(table);
 }
 
 static bool
 check_arguments(GError **error)
 {
-	static const char *const grades[] = {"good", "unproven", "bad", NULL};
+	static const char *const grades[] = {"good", "unproven", "bad", "unreadable", NULL};
 
 	if (arg_grade != NULL && !g_strv_contains(grades, arg_grade))
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--grade=%s: a grade is good, unproven or bad", arg_grade);
+				 "--grade=%s: a grade is good, unproven, bad or unreadable",
+				 arg_grade);
 	if (arg_deployment != NULL && !gbe_deployment_id_parse(arg_deployment, NULL, NULL, NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--deployment=%s: a deployment id is "
@@ -139,6 +147,7 @@ gbe_verb_list(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(JsonArray) all = NULL;
 	g_autoptr(JsonArray) list = NULL;
+	gboolean fits = !arg_full && isatty(STDOUT_FILENO) == 1;
 
 	if (!check_arguments(error) || !gbe_cli_observe(cli, &observed, error))
 		return false;
@@ -156,7 +165,9 @@ gbe_verb_list(GbeCli *cli, char **arguments, GError **error)
 			gbe_print("%s\n", gbe_json_string(json_array_get_object_element(list, i),
 							  "name", "?"));
 	} else if (json_array_get_length(list) > 0) {
-		print_text(list);
+		if (fits)
+			gbe_cli_fit(cli, all);
+		print_text(list, fits);
 	} else if (!cli->quiet) {
 		gbe_print("no backups%s\n", json_array_get_length(all) > 0 ? " of that kind" : "");
 	}

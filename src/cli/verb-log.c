@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/log.h"
+#include "app/report/log.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/shown.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#define CHECKSUM_SHOWN 12
-#define RUN_SHOWN 8
-
 static char *arg_since, *arg_backup;
+static gboolean arg_full;
 
 const GOptionEntry gbe_options_log[] = {
     {"since", 0, 0, G_OPTION_ARG_STRING, &arg_since,
      "Only what happened since then: 2d, 2026-05-01, \"2026-05-01 12:00\"", "TIME"},
     {"backup", 0, 0, G_OPTION_ARG_FILENAME, &arg_backup, "Only what is about backup NAME", "NAME"},
+    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and long lines, on a terminal too",
+     NULL},
     {NULL},
 };
 
-/* A time of day, a day, or how long ago. */
+/* Parses a time of day, a day, or an age. */
 static bool
 parse_since(gint64 *ret_since, GError **error)
 {
@@ -59,42 +59,19 @@ parse_since(gint64 *ret_since, GError **error)
 	return true;
 }
 
-/* On a terminal: checksums and run ids cut to what people can tell apart. */
-static char *
-shorten(const char *text)
-{
-	GString *shorter = g_string_new(NULL);
-
-	while (*text != '\0') {
-		gsize digits = strspn(text, "0123456789abcdef");
-		gsize shown = digits == 64 ? CHECKSUM_SHOWN : digits == 32 ? RUN_SHOWN : digits;
-
-		g_string_append_len(shorter, text, (gssize)shown);
-		text += digits;
-		if (*text != '\0')
-			g_string_append_c(shorter, *text++);
-	}
-	return g_string_free(shorter, FALSE);
-}
-
 static void
-print_heading(JsonObject *event, gboolean terminal)
+print_heading(JsonObject *event)
 {
 	const char *id = gbe_json_string(event, "deployment", NULL);
 	const char *run = gbe_json_string(event, "run", NULL);
-	g_autofree char *full = g_strdup_printf("%s, run %s", id != NULL ? id : "no deployment",
-						run != NULL ? run : "unknown");
-	g_autofree char *text = terminal ? shorten(full) : g_strdup(full);
 
-	gbe_print("%s\n", text);
+	gbe_print("%s, run %s\n", id != NULL ? id : "no deployment", run != NULL ? run : "unknown");
 }
 
 static void
-print_event(JsonObject *event, gboolean terminal)
+print_event(JsonObject *event)
 {
-	const char *full = gbe_json_string(event, "text", "");
-	g_autofree char *text = terminal ? shorten(full) : g_strdup(full);
-	g_autofree char *harmless = gbe_shown_text(text);
+	g_autofree char *harmless = gbe_shown_text(gbe_json_string(event, "text", ""));
 	g_autofree char *when = gbe_text_time(gbe_json_known(event, "time"));
 
 	for (char *at = harmless; *at != '\0'; at++)
@@ -106,7 +83,6 @@ print_event(JsonObject *event, gboolean terminal)
 static guint
 print_text(GbeCli *cli, JsonArray *log)
 {
-	gboolean terminal = isatty(STDOUT_FILENO) == 1;
 	JsonObject *before = NULL;
 	guint printed = 0;
 
@@ -120,8 +96,8 @@ print_text(GbeCli *cli, JsonArray *log)
 			      gbe_json_string(event, "deployment", NULL)) != 0 ||
 		    g_strcmp0(gbe_json_string(before, "run", NULL),
 			      gbe_json_string(event, "run", NULL)) != 0)
-			print_heading(event, terminal);
-		print_event(event, terminal);
+			print_heading(event);
+		print_event(event);
 		before = event;
 		printed++;
 	}
@@ -131,12 +107,16 @@ print_text(GbeCli *cli, JsonArray *log)
 bool
 gbe_verb_log(GbeCli *cli, char **arguments, GError **error)
 {
+	char *backup[] = {arg_backup, NULL};
 	g_autoptr(JsonArray) log = NULL;
 	gint64 since = 0;
 
 	if (!parse_since(&since, error) || !gbe_cli_open_state(cli, error) ||
-	    !gbe_log_read(cli->app, since, arg_backup, &log, error))
+	    (arg_backup != NULL && !gbe_cli_resolve_names(cli, backup, error)) ||
+	    !gbe_log_read(cli->app, since, backup[0], &log, error))
 		return false;
+	if (!arg_full)
+		gbe_cli_fit_observed(cli, NULL);
 	if (cli->json)
 		gbe_print_array(log);
 	else if (print_text(cli, log) == 0 && !cli->quiet)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* run: etcd, for the unit that needs it. */
-#include "app/member.h"
-#include "app/status.h"
+/* run: starts etcd for the unit that needs it. */
+#include "app/report/status.h"
+#include "app/run/member.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/member-unit.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/shown.h"
 #include "core/unit-name.h"
+#include "core/units/member-unit.h"
 
 #include <stdio.h>
 
@@ -70,7 +70,7 @@ print_json(const GbeMember *member, const char *result, const char *reason)
 	gbe_print_object(object);
 }
 
-/* Beside what went wrong, and never in its line. */
+/* Prints lines beside the error message, never in its line. */
 static void
 print_lines(const GPtrArray *lines, const char *prefix)
 {
@@ -130,8 +130,7 @@ gbe_verb_run(GbeCli *cli, char **arguments, GError **error)
 
 	if (arguments[0] == NULL || *arguments[0] == '\0')
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "run needs etcd and its arguments behind a --. Try "
-				 "'greenboot-etcd run --help'.");
+				 "run needs etcd and its arguments behind a --");
 	if ((arg_parent != NULL &&
 	     !gbe_unit_name_complete("--parent", arg_parent, &parent, error)) ||
 	    !gbe_unit_name_service("--name", arg_name != NULL ? arg_name : GBE_MEMBER_UNIT, &unit,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/status.h"
+#include "app/report/status.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/space.h"
 
 #include <string.h>
 
-/* What list says of it, what only the manifest has, and the manifest as it lies on the disk. */
+/* The members that list prints, those that only the manifest has, and the manifest as it is on the disk. */
 static bool
 describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **ret_object,
 	 GError **error)

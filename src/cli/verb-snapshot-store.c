@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* store list, push, pull, prune, requests: snapshots in a directory that other tools read and write, too. */
-#include "app/by-hand.h"
-#include "app/snapshot-store.h"
-#include "app/status.h"
-#include "app/store-requests.h"
+#include "app/by-hand/by-hand.h"
+#include "app/offsite/requests.h"
+#include "app/offsite/snapshots.h"
+#include "app/report/status.h"
+#include "cli/observe.h"
 #include "cli/print-removed.h"
 #include "cli/print-snapshot.h"
 #include "cli/print.h"
 #include "cli/progress.h"
-#include "core/members.h"
-#include "core/record.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
 #include "core/space.h"
+#include "sys/events.h"
 
 #define TIMEOUT_MOST (30 * 86400)
 #define TIMEOUT_SECONDS 600
@@ -42,6 +44,7 @@ stored_json(const GbeStored *stored)
 	JsonObject *object = json_object_new();
 	gboolean complete = stored->state == GBE_STORED_COMPLETE;
 
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "name", stored->name);
 	gbe_json_set_string(object, "state", gbe_stored_state_to_string(stored->state));
 	gbe_json_set_string(object, "why", stored->why);
@@ -57,7 +60,7 @@ stored_json(const GbeStored *stored)
 static void
 print_table(const GbeSnapshotStore *store)
 {
-	static const char *const titles[] = {"NAME", "STATE", "CREATED", "ETCD", "SIZE", NULL};
+	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
 
 	for (guint i = store->stored->len; i > 0; i--) {
@@ -79,12 +82,22 @@ list(GbeCli *cli, GError **error)
 {
 	g_autoptr(GbeSnapshotStore) store = NULL;
 	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *known = NULL;
+	const char *missing;
 	JsonArray *array;
 
 	if (!gbe_snapshot_store_open(cli->app, arg_store, &store, error))
 		return false;
+	if (!gbe_snapshot_store_known(store, &known, &local))
+		gbe_note("%s", local->message);
+	missing = gbe_snapshot_store_is_behind(store, known) ? known : NULL;
 	if (!cli->json) {
 		print_table(store);
+		if (missing != NULL)
+			gbe_complain("this device has pushed or pulled %s, and none as new is "
+				     "here: somebody has removed it, or this is another store",
+				     missing);
 		return true;
 	}
 	object = json_object_new();
@@ -94,11 +107,12 @@ list(GbeCli *cli, GError **error)
 	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "store", store->path);
 	json_object_set_array_member(object, "snapshots", array);
+	gbe_json_set_string(object, "missing", missing);
 	gbe_print_object(object);
 	return true;
 }
 
-/* What snapshot status says of it, and where it lies. */
+/* Prints the same as snapshot status, and where the snapshot lies. */
 static void
 print_moved(const GbeCli *cli, const char *name, const GbeVerification *verification)
 {
@@ -115,17 +129,18 @@ print_moved(const GbeCli *cli, const char *name, const GbeVerification *verifica
 }
 
 static bool
-push(GbeCli *cli, const char *source, GError **error)
+push(GbeCli *cli, char **source, GError **error)
 {
 	g_auto(GbeStorePushed) pushed = {0};
 	GbeStorePush options = {.store = arg_store,
-				.source = source,
 				.timeout = TIMEOUT_SECONDS,
 				.progress = gbe_progress_step};
 	bool ok;
 
-	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error) ||
+	    !gbe_cli_resolve_names(cli, source, error))
 		return false;
+	options.source = source[0];
 	gbe_progress_begin(cli, "pushed");
 	ok = gbe_store_push(cli->app, &options, &pushed, error);
 	gbe_progress_end();
@@ -210,7 +225,7 @@ run_requests(GbeCli *cli, GError **error)
 	if (!gbe_store_requests_run(cli->app, arg_store, &requests, error))
 		return false;
 	gbe_cli_changed(cli, FALSE);
-	/* A timer starts it, too, and most of the time for nothing. */
+	/* A timer also starts this verb, and mostly there are no requests: then it prints nothing. */
 	if (requests->len > 0 || cli->json)
 		print_requests(cli, requests);
 	for (guint i = 0; i < requests->len; i++)
@@ -251,8 +266,7 @@ requests(GbeCli *cli, char **arguments, GError **error)
 		return delete_request(cli, arguments[1], error);
 	if (count != 1 || !g_str_equal(arguments[0], "list"))
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "store requests is list, run or delete NAME. Try 'greenboot-etcd "
-				 "--help'.");
+				 "store requests is list, run or delete NAME");
 	if (!gbe_store_requests_list(cli->app, arg_store, &all, error))
 		return false;
 	print_requests(cli, all);
@@ -276,7 +290,7 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 	if (g_str_equal(verb, "list") && count == 0)
 		return list(cli, error);
 	if (g_str_equal(verb, "push") && count <= 1)
-		return push(cli, arguments[1], error);
+		return push(cli, arguments + 1, error);
 	if (g_str_equal(verb, "pull") && count == 2)
 		return pull(cli, arguments[1], arguments[2], error);
 	if (g_str_equal(verb, "prune") && count == 0)
@@ -284,6 +298,7 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 	if (g_str_equal(verb, "requests"))
 		return requests(cli, arguments + 1, error);
 	return gbe_throw(error, GBE_ERROR_USAGE,
-			 "store is list, push [NAME|PATH], pull NAME FILE, prune or requests. Try "
-			 "'greenboot-etcd --help'.");
+			 "store %s: too many or too few arguments for list, push [NAME|PATH], pull "
+			 "NAME FILE, prune",
+			 verb);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapshot save and snapshot status: etcd's own snapshot files. */
-#include "app/snapshot.h"
+#include "app/snapshot/snapshot.h"
 #include "cli/print-snapshot.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
@@ -50,8 +50,8 @@ status(GbeCli *cli, const char *path, GError **error)
 		return false;
 	if (verification->kind != GBE_VERIFY_SNAPSHOT)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "%s is a directory: `greenboot-etcd verify --full` looks into "
-				 "those",
+				 "%s is a directory and no snapshot file: `greenboot-etcd verify "
+				 "--full` looks into those",
 				 path);
 	gbe_print_snapshot(cli, verification);
 	switch (gbe_findings_worst(&verification->findings)) {
@@ -74,8 +74,5 @@ gbe_verb_snapshot(GbeCli *cli, char **arguments, GError **error)
 {
 	if (g_str_equal(arguments[0], "save"))
 		return save(cli, arguments[1], error);
-	if (g_str_equal(arguments[0], "status"))
-		return status(cli, arguments[1], error);
-	return gbe_throw(error, GBE_ERROR_USAGE,
-			 "snapshot is save or status. Try 'greenboot-etcd --help'.");
+	return status(cli, arguments[1], error);
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/certs.h"
-#include "app/status.h"
+#include "app/health/certificates.h"
+#include "app/report/status.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "core/space.h"
 
 #include <string.h>
 
 #define PROBE_MS 300
 
-static gboolean arg_check;
+static gboolean arg_check, arg_full;
 
 const GOptionEntry gbe_options_status[] = {
     {"check", 0, 0, G_OPTION_ARG_NONE, &arg_check,
      "Exit with 0 where all is well, 6 where something is wrong, 7 where that cannot be told",
+     NULL},
+    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and long lines, on a terminal too",
      NULL},
     {NULL},
 };
@@ -55,6 +57,11 @@ print_etcd(JsonObject *status)
 			   : g_str_equal(healthy, "no") ? "not healthy"
 							: "cannot tell";
 
+	/* A reason may begin with the same word. */
+	if (reason != NULL && g_str_has_prefix(reason, word)) {
+		reason += strlen(word);
+		reason += strspn(reason, ",: ");
+	}
 	gbe_print_field("etcd", "%s%s%s%s%s", word, version != NULL ? ", version " : "",
 			version != NULL ? version : "",
 			reason != NULL && *reason != '\0' ? ": " : "",
@@ -207,42 +214,58 @@ print_deployment(JsonObject *status)
 		gbe_print_field("", "the stateroot %s has data of its own", neighbour);
 }
 
+/* etcd's health when its run was judged. What it is now has a line of its own. */
+static void
+print_run(JsonObject *status)
+{
+	const char *health = gbe_json_string(status, "health", "not-asked");
+	gboolean asked = !g_str_equal(health, "not-asked");
+
+	gbe_print_field("Run", "%s, verdict %s%s%s, on trial: %s",
+			gbe_json_string(status, "run", "unknown"),
+			gbe_json_string(status, "verdict", "none"), asked ? ", etcd " : "",
+			asked ? health : "", gbe_text_tri(status, "trial"));
+}
+
 static gboolean
 is_protected(JsonObject *protection)
 {
 	return g_strcmp0(gbe_json_string(protection, "state", NULL), "protected") == 0;
 }
 
-/* The answer, and below it what goes with it. */
+/* Prints the first line, with its reason and its hint below. */
 static void
 print_protection(JsonObject *protection)
 {
 	const char *reason = gbe_json_string(protection, "reason", "unknown");
 	const char *hint = gbe_json_string(protection, "hint", "unknown");
 
-	if (is_protected(protection)) {
+	gboolean needs_you =
+	    g_strcmp0(gbe_json_string(protection, "state", NULL), "needs-you") == 0;
+
+	gbe_print_colour(is_protected(protection) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
+	if (is_protected(protection))
 		gbe_print("Protected\n");
-	} else if (g_strcmp0(gbe_json_string(protection, "state", NULL), "needs-you") == 0) {
-		gbe_print("Needs you: %s\n", hint);
-		if (strstr(hint, reason) == NULL)
-			gbe_print_field("Because", "%s", reason);
-	} else {
-		gbe_print("Not protected: %s\n", reason);
+	else
+		gbe_print("%s: %s\n", needs_you ? "Needs you" : "Not protected",
+			  needs_you ? hint : reason);
+	gbe_print_colour(GBE_PLAIN);
+	if (needs_you && strstr(hint, reason) == NULL)
+		gbe_print_field("Because", "%s", reason);
+	else if (!needs_you && !is_protected(protection))
 		gbe_print_field("To do", "%s", hint);
-	}
 }
 
 static void
-print_text(JsonObject *status)
+print_text(const GbeCli *cli, JsonObject *status)
 {
 	JsonArray *warnings = gbe_json_array(status, "warnings");
 
 	print_protection(gbe_json_object(status, "protection"));
+	if (cli->app->below_root)
+		gbe_print_field("Root", "%s; all paths are below it", cli->app->root_path);
 	print_deployment(status);
-	gbe_print_field(
-	    "Run", "%s, verdict %s, etcd %s, on trial: %s",
-	    gbe_json_string(status, "run", "unknown"), gbe_json_string(status, "verdict", "none"),
-	    gbe_json_string(status, "health", "not-asked"), gbe_text_tri(status, "trial"));
+	print_run(status);
 	print_owner(status);
 	print_etcd(status);
 	print_data(status);
@@ -254,7 +277,7 @@ print_text(JsonObject *status)
 		gbe_print_field("Warning", "%s", json_array_get_string_element(warnings, i));
 }
 
-/* status --check: the first line in one number. */
+/* status --check: the first line as an exit status. */
 static GbeExitStatus
 check(JsonObject *status)
 {
@@ -282,10 +305,12 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 		status = gbe_status_collect(cli->app, observed, look);
 	else if (!gbe_cli_read_status(cli, look, &status, error))
 		return false;
+	if (!arg_full)
+		gbe_cli_fit_observed(cli, observed);
 	if (cli->json)
 		gbe_print_object(status);
 	else
-		print_text(status);
+		print_text(cli, status);
 	if (arg_check)
 		cli->status = check(status);
 	return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* prune, pin, unpin, delete, mark: what is done to backups. */
-#include "app/by-hand.h"
-#include "app/status.h"
+/* prune, pin, unpin, delete, mark: the verbs that work on backups. */
+#include "app/by-hand/by-hand.h"
+#include "app/report/status.h"
 #include "cli/print-removed.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/backup-name.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 
 static gboolean arg_dry_run, arg_force;
 static char *arg_reason;
@@ -118,13 +118,6 @@ gbe_verb_mark(GbeCli *cli, char **arguments, GError **error)
 	const char *mark = arguments[0], *name = arguments[1];
 	gboolean good = g_str_equal(mark, "good");
 
-	if (!good && !g_str_equal(mark, "bad"))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "mark is good or bad. Try 'greenboot-etcd --help'.");
-	if (name != NULL && gbe_backup_name_parse(name, NULL, NULL, NULL) == GBE_NAME_INVALID)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "not a name that a backup can have; `greenboot-etcd list` shows "
-				 "them");
 	if (name != NULL
 		? !gbe_by_hand_mark_backup(cli->app, name, good, arg_reason, arg_dry_run, error)
 		: !gbe_by_hand_mark_run(cli->app, good, arg_reason, arg_dry_run, error))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* verify: is it sound? The answer is in the exit status, too. */
-#include "app/damage.h"
-#include "app/status.h"
-#include "app/verify.h"
+/* verify: is the object sound? The exit status answers, too. */
+#include "app/backup/damage.h"
+#include "app/report/status.h"
+#include "app/report/verified.h"
+#include "app/store/verify.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/record.h"
+#include "core/json/parse.h"
 
 #include <string.h>
 
@@ -41,7 +42,7 @@ verify_name(GbeCli *cli, const GbeObserved *observed, const char *name,
 	return true;
 }
 
-/* Without a name: all that have data. */
+/* Without a name, all backups that have data. */
 static bool
 verify_store(GbeCli *cli, const GbeObserved *observed, char **names,
 	     const GbeVerifyOptions *options, GPtrArray *all, GError **error)
@@ -99,8 +100,8 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 		if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error))
 			return false;
 		ok = verify_store(cli, observed, arguments, options, all, error);
-		/* Also what was found before one that cannot be read. */
-		gbe_damage_verified(cli->app, observed, all);
+		/* Findings from before an unreadable backup are recorded, too. */
+		gbe_verified_record(cli->app, observed, all);
 		if (!ok)
 			return false;
 	}
@@ -143,10 +144,11 @@ print_figures(const GbeVerification *verification)
 		gbe_print("  HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
 			  db->revision);
 	if (wal->segments != NULL && wal->complete)
-		gbe_print("  log: %u segments, %" G_GUINT64_FORMAT
+		gbe_print("  log: %u segment%s, %" G_GUINT64_FORMAT
 			  " records up to entry %" G_GUINT64_FORMAT
 			  "; the database has %" G_GUINT64_FORMAT "\n",
-			  wal->segments->len, wal->records, wal->last_entry, db->consistent_index);
+			  wal->segments->len, wal->segments->len == 1 ? "" : "s", wal->records,
+			  wal->last_entry, db->consistent_index);
 }
 
 static void
@@ -184,7 +186,7 @@ print_json(const GPtrArray *all, const char *result)
 	gbe_print_object(object);
 }
 
-/* Of all together: damage is certain, whatever else cannot be told. */
+/* The result for all objects together. Damage outweighs an unknown result, because it is certain. */
 static const char *
 judge(GbeCli *cli, const GPtrArray *all)
 {

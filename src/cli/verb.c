@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/verb.h"
 
+#include "core/nearest.h"
+
 #include <signal.h>
 
 const GbeVerb *
@@ -10,6 +12,14 @@ gbe_verb_find(const char *name)
 		if (g_str_equal(verb->name, name))
 			return verb->alias != NULL ? gbe_verb_find(verb->alias) : verb;
 	return NULL;
+}
+
+char *
+gbe_verb_nearest(const char *word, const char *const *words)
+{
+	const char *nearest = gbe_nearest_word(word, words);
+
+	return nearest != NULL ? g_strdup_printf(" (did you mean %s?)", nearest) : g_strdup("");
 }
 
 bool

@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The verbs: what each is called, takes and does. The table is in verbs.c. */
+/* The verbs: the name, arguments and function of each. verbs.c has the table.
+ * Implemented in verb.c, verbs.c, verb-*.c. */
 #pragma once
 
-#include "app/context.h"
-#include "cli/exit-status.h"
+#include "app/device/context.h"
+#include "base/exit-status.h"
 
 #include <json-glib/json-glib.h>
 
 typedef struct {
 	GbeApp *app; /* the configuration is loaded, unless the verb says otherwise */
 	gboolean json, quiet, verbose;
-	GbeExitStatus status; /* what a verb that succeeded exits with */
-	gboolean changed;     /* gbe_cli_changed() */
+	GbeExitStatus status; /* the exit status of a verb that succeeded */
+	gboolean changed;     /* set by gbe_cli_changed() */
 } GbeCli;
 
 typedef struct {
 	const char *name;
 	const char *arguments; /* for the usage line; NULL: none */
 	const char *summary;
-	guint min, max; /* how many arguments */
+	guint min, max; /* number of arguments */
 	const GOptionEntry *options;
 	/* @arguments: NULL-terminated. */
-	bool (*run)(GbeCli *cli, char **arguments, GError **error);
-	gboolean own_config; /* it loads the configuration itself */
-	gboolean passes_on;  /* whatever comes behind it is somebody else's, options too */
-	const char *alias;   /* of this verb: not shown */
-	gboolean later;	     /* known, but not in this version */
+	bool (*run)(GbeCli *cli, char **arguments, GError **error); /* NULL: help and version */
+	const char *example;					    /* behind "greenboot-etcd " */
+	const char *group; /* the heading of the help before this verb; NULL: the same group */
+	const char *const *words; /* the first argument is one of them; NULL: anything */
+	guint backup;		  /* the 1st, 2nd argument names a backup, as do all behind it
+				    * where there can be more; 0: none */
+	gboolean own_config;	  /* the verb loads the configuration itself */
+	gboolean passes_on;	  /* everything behind it, options too, is for another program */
+	const char *alias;	  /* of this verb: not shown */
 } GbeVerb;
 
 extern const GbeVerb gbe_verbs[]; /* ends with a NULL name */
 
-/* Aliases are resolved. NULL: no such verb. */
+/* Resolves aliases. NULL: no such verb. */
 const GbeVerb *gbe_verb_find(const char *name);
 
-/* The work is done, and the result remains to be printed: from now on output that nobody takes is no failure, and
+/* " (did you mean X?)", or "" where none of @words (NULL-terminated) is near @word. Newly allocated. */
+char *gbe_verb_nearest(const char *word, const char *const *words);
+
+/* The work is done, and only the result remains to be printed. From now on output that is not read is no failure, and
  * does not end the process. With @dry_run nothing was done. */
 void gbe_cli_changed(GbeCli *cli, gboolean dry_run);
 
-/* What an option in seconds was given as; @text NULL: it was not, and *seconds is as it was. At most @most.
- * GBE_ERROR_USAGE names @option. */
+/* Parses an option in seconds, at most @most. @text NULL: the option was not given, and *seconds stays. GBE_ERROR_USAGE
+ * names @option. */
 bool gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *seconds,
 		       GError **error) GBE_CHECKED;
 

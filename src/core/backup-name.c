@@ -8,7 +8,10 @@
 #define BOOT_ID_LEN 32
 #define MANUAL_MAX 200
 #define ADOPTED "adopted-"
-/* Numbers in names stay below 2^53, as all numbers of the project's files do. */
+/* As much of a run id, and of a name that a person gave, is shown at least. */
+#define SHORT_RUN 8
+#define SHORT_NAME 24
+/* Numbers in names stay below 2^53, like all numbers in the project's files. */
 #define NUMBER_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
 
 static bool
@@ -17,7 +20,7 @@ is_hex(char c)
 	return g_ascii_isdigit(c) || (c >= 'a' && c <= 'f');
 }
 
-/* The one way to write a number of at least @min: decimal, no sign, no leading zero. */
+/* Accepts one spelling of a number of at least @min: decimal, no sign, no leading zero. */
 static bool
 number_parse(const char *text, guint64 min, guint64 *ret_value)
 {
@@ -88,7 +91,7 @@ automatic_parse(const char *name, char **ret_deployment, char **ret_run, guint64
 	guint64 ordinal = 1;
 	char *bar;
 
-	/* A stateroot may hold a tilde, too: only one behind the run is the ordinal's. */
+	/* A stateroot may hold a tilde, too: only a tilde behind the run begins the ordinal. */
 	bar = strrchr(text, '_');
 	if (bar == NULL)
 		return false;
@@ -109,7 +112,7 @@ automatic_parse(const char *name, char **ret_deployment, char **ret_run, guint64
 	return true;
 }
 
-/* "adopted-" and nothing but digits, whether or not that is one that we would write. */
+/* "adopted-" and only digits, even where this program would not write that number. */
 static bool
 is_adopted_shaped(const char *name)
 {
@@ -143,6 +146,16 @@ gbe_backup_name_parse(const char *name, char **ret_deployment, char **ret_run,
 		return GBE_NAME_ADOPTED;
 	}
 	return gbe_backup_name_check_manual(name, NULL) ? GBE_NAME_MANUAL : GBE_NAME_INVALID;
+}
+
+bool
+gbe_backup_name_check(const char *name, GError **error)
+{
+	g_autofree char *shown = g_strescape(name, NULL);
+
+	return gbe_backup_name_parse(name, NULL, NULL, NULL) != GBE_NAME_INVALID ||
+	       gbe_throw(error, GBE_ERROR_USAGE, "\"%s\" is not a name that a backup can have",
+			 shown);
 }
 
 char *
@@ -191,4 +204,71 @@ gbe_backup_name_check_manual(const char *name, GError **error)
 		    "choose another one",
 		    shown);
 	return true;
+}
+
+/* Is @text the beginning of the run id or of the checksum? "~K" chooses one backup of a run. */
+static bool
+begins_part(const char *text, const char *name)
+{
+	const char *tilde = strchr(text, '~'), *checksum = NULL;
+	g_autofree char *beginning = tilde != NULL ? g_strndup(text, (gsize)(tilde - text)) : NULL;
+	g_autofree char *deployment = NULL, *run = NULL;
+	guint64 ordinal = 0, wanted = 0;
+
+	if (gbe_backup_name_parse(name, &deployment, &run, &ordinal) != GBE_NAME_AUTOMATIC)
+		return false;
+	if (tilde != NULL)
+		return number_parse(tilde + 1, 1, &wanted) && wanted == ordinal &&
+		       g_str_has_prefix(run, beginning);
+	return g_str_has_prefix(run, text) ||
+	       (gbe_deployment_id_parse(deployment, NULL, &checksum, NULL) &&
+		strlen(text) <= GBE_CHECKSUM_LEN && g_str_has_prefix(checksum, text));
+}
+
+GPtrArray *
+gbe_backup_name_match(const char *text, const char *const *names)
+{
+	GPtrArray *matches = g_ptr_array_new();
+	guint64 place = 0;
+
+	if (text[0] == '@' && !number_parse(text + 1, 1, &place))
+		return matches;
+	for (guint i = 0; names[i] != NULL && text[0] != '\0'; i++) {
+		if (place == i + 1 || g_str_equal(names[i], text)) {
+			g_ptr_array_set_size(matches, 0);
+			g_ptr_array_add(matches, (gpointer)names[i]);
+			return matches;
+		}
+		if (place == 0 && (g_str_has_prefix(names[i], text) || begins_part(text, names[i])))
+			g_ptr_array_add(matches, (gpointer)names[i]);
+	}
+	return matches;
+}
+
+static bool
+means_only(const char *text, const char *name, const char *const *names)
+{
+	g_autoptr(GPtrArray) matches = gbe_backup_name_match(text, names);
+
+	return matches->len == 1 && g_str_equal(matches->pdata[0], name);
+}
+
+char *
+gbe_backup_name_short(const char *name, const char *const *names)
+{
+	g_autofree char *run = NULL;
+	guint64 ordinal = 0;
+	bool automatic = gbe_backup_name_parse(name, NULL, &run, &ordinal) == GBE_NAME_AUTOMATIC;
+	const char *whole = automatic ? run : name;
+
+	for (gsize len = automatic ? SHORT_RUN : SHORT_NAME; len < strlen(whole); len += 4) {
+		g_autofree char *text = g_strndup(whole, len);
+		g_autofree char *one = g_strdup_printf("%s~%" G_GUINT64_FORMAT, text, ordinal);
+
+		if (means_only(text, name, names))
+			return g_steal_pointer(&text);
+		if (automatic && means_only(one, name, names))
+			return g_steal_pointer(&one);
+	}
+	return g_strdup(name);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Run ids and the names of backups (interface.md, section 2).
- *
- *   run id          <32 hex digits>[+N]                N >= 1, no leading zero
- *   automatic       <deployment id>_<run id>[~K]       K >= 2
- *   adopted         adopted-<sequence>
- *   manual          1..200 bytes of A-Z a-z 0-9 . _ + -, not starting with . or -, not shaped like
- *                   one of the others, not "last-good" or "undo"
- *
- * In a store a name may carry one of the rungs of the ladder before it: ".partial-" and ".pending-".
+ * Run ids and the names of backups (interface.md, section 2): parsing, checking and formatting.
  */
 #pragma once
 
@@ -17,11 +9,20 @@
 
 #include <glib.h>
 
+/*
+ *   run id          <32 hex digits>[+N]                N >= 1, no leading zero
+ *   automatic       <deployment id>_<run id>[~K]       K >= 2
+ *   adopted         adopted-<sequence>
+ *   manual          1..200 bytes of A-Z a-z 0-9 . _ + -, not starting with . or -, not shaped like
+ *                   one of the others, not "last-good" or "undo"
+ *
+ * In a store, a prefix says how far an unfinished backup came: ".partial-" or ".pending-".
+ */
 #define GBE_RUNG_PARTIAL ".partial-"
 #define GBE_RUNG_PENDING ".pending-"
 /* The staging tree of a restore beside the data directory: ".restore-<sequence>". */
 #define GBE_RUNG_RESTORE ".restore-"
-/* The same while it is being made: removed by whoever comes next. */
+/* The same tree while it is being made. The next program that holds the lock removes it. */
 #define GBE_RUNG_STAGING ".staging-"
 
 typedef enum {
@@ -32,16 +33,30 @@ typedef enum {
 } GbeNameKind;
 
 bool gbe_run_id_valid(const char *run);
-/* @boot_id as /proc/sys/kernel/random/boot_id has it (dashes, newline) or without; @soft_reboots 0:
- * no "+N". NULL when @boot_id is not one. */
+/* @boot_id: as in /proc/sys/kernel/random/boot_id (dashes, newline), or without them. @soft_reboots 0: no "+N".
+ * NULL when @boot_id is no boot id. Newly allocated. */
 char *gbe_run_id_format(const char *boot_id, guint64 soft_reboots);
 
-/* Any bytes; never crashes. Out parameters may be NULL and are set for GBE_NAME_AUTOMATIC
+/* Accepts any bytes and never crashes. The out parameters may be NULL. They are set for GBE_NAME_AUTOMATIC
  * (deployment, run, ordinal 1 or more) and GBE_NAME_ADOPTED (sequence). */
 GbeNameKind gbe_backup_name_parse(const char *name, char **ret_deployment, char **ret_run,
 				  guint64 *ret_ordinal_or_sequence);
 /* @ordinal 1: without "~". Newly allocated. */
 char *gbe_backup_name_format(const char *deployment, const char *run, guint64 ordinal);
 char *gbe_backup_name_adopted(guint64 sequence);
-/* GBE_ERROR_USAGE with what is wrong and what is allowed. */
+/* GBE_ERROR_USAGE where @name can be no backup's. */
+bool gbe_backup_name_check(const char *name, GError **error) GBE_CHECKED;
+/* GBE_ERROR_USAGE says what is wrong and what is allowed. */
 bool gbe_backup_name_check_manual(const char *name, GError **error) GBE_CHECKED;
+
+/*
+ * The one of @names (NULL-terminated, newest first) that a person means by @text:
+ *   - the whole name,
+ *   - the beginning of the name, of its deployment's checksum, or of its run id, with "~K" behind it for one of the
+ *     backups of a run (here the first is "~1"),
+ *   - "@N", the Nth of @names.
+ * An array of all that match, borrowed: none, one, or several, where the text is ambiguous.
+ */
+GPtrArray *gbe_backup_name_match(const char *text, const char *const *names);
+/* The shortest text for @name, one of @names, that matches nothing else. Newly allocated. */
+char *gbe_backup_name_short(const char *name, const char *const *names);

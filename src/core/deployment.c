@@ -11,7 +11,7 @@
 static bool
 stateroot_valid(const char *text, gsize len)
 {
-	/* One that begins with a dot would make a backup look like a rung of the ladder. */
+	/* A stateroot that begins with a dot would make a backup look like an unfinished one (".partial-"). */
 	if (len == 0 || text[0] == '.' || !g_utf8_validate(text, (gssize)len, NULL))
 		return false;
 	for (gsize i = 0; i < len; i++)
@@ -38,7 +38,7 @@ serial_parse(const char *text, guint *ret_serial)
 	return true;
 }
 
-/* The end of the checksum is the last dot, its begin 64 digits before: whatever the stateroot holds. */
+/* The checksum ends at the last dot and begins 64 digits before it, whatever the stateroot holds. */
 static const char *
 checksum_find(const char *id, const char *dot)
 {

@@ -10,7 +10,7 @@ gbe_lineage_clear(GbeLineage *lineage)
 	lineage->at = 0;
 }
 
-/* A copy of its own: a lineage may grow without the one that it came from. */
+/* An own copy, because a lineage may grow without the one that it came from. */
 static GArray *
 ancestors_copy(const GArray *from)
 {
@@ -32,28 +32,33 @@ gbe_lineage_copy(GbeLineage *to, const GbeLineage *from)
 }
 
 void
+gbe_lineage_add(GbeLineage *lineage, const GbeAncestor *ancestor)
+{
+	if (lineage->ancestors == NULL)
+		lineage->ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
+	g_array_append_vals(lineage->ancestors, ancestor, 1);
+	if (lineage->ancestors->len > GBE_LINEAGE_MAX) {
+		g_array_remove_index(lineage->ancestors, 0);
+		lineage->truncated = TRUE;
+	}
+}
+
+void
 gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint64 line)
 {
 	GbeLineage grown = {line, ancestors_copy(from->ancestors), from->truncated, 0};
-	GbeAncestor parent = {from->line, sequence};
+	const GbeAncestor parent = {from->line, sequence};
 
-	if (from->line == 0) {
-		/* It grows from something, and nobody knows from what. */
+	/* The line grows from another one that is not known. */
+	if (from->line == 0)
 		grown.truncated = TRUE;
-	} else {
-		if (grown.ancestors == NULL)
-			grown.ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
-		g_array_append_val(grown.ancestors, parent);
-	}
-	if (grown.ancestors != NULL && grown.ancestors->len > GBE_LINEAGE_MAX) {
-		g_array_remove_range(grown.ancestors, 0, grown.ancestors->len - GBE_LINEAGE_MAX);
-		grown.truncated = TRUE;
-	}
+	else
+		gbe_lineage_add(&grown, &parent);
 	gbe_lineage_clear(to);
 	*to = grown;
 }
 
-/* The line with which knowledge begins: a line has a larger number than the one that it grew from. */
+/* The oldest known line. A line has a larger number than the line that it grew from. */
 static guint64
 oldest(const GbeLineage *data)
 {
@@ -75,6 +80,6 @@ gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line
 		if (ancestor->line == line)
 			return gbe_tri(sequence <= ancestor->sequence);
 	}
-	/* What began later than the oldest that is known cannot be what is not known of it. */
+	/* A line newer than the oldest known one cannot be among the forgotten ancestors. */
 	return data->truncated && line < oldest(data) ? GBE_UNKNOWN : GBE_NO;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One entry of ostree's list of deployments, as data: filled by src/sys/deployments.h, read by the
- * decision. */
+/* One entry of ostree's list of deployments, as data. src/sys/deployments.h fills it; the decision reads it. */
 #pragma once
 
 #include "core/deployment.h"
@@ -8,16 +7,15 @@
 
 typedef struct {
 	GbeDeployment ref;
-	guint index; /* in ostree's boot order; a staged one comes first */
+	guint index; /* in ostree's boot order; a staged deployment comes first */
 	gboolean booted, staged, rollback, pinned;
-	gboolean
-	    is_default; /* what a boot without anybody's doing takes: the first that is not staged */
-	gboolean locked; /* staged, and locked against finalization */
-	/* "development", "hotfix" or "transient": its /usr can be written, so that its id does not tell what
-	 * runs. NULL: it is not. */
+	gboolean is_default; /* the first that is not staged: a plain boot takes it */
+	gboolean locked;     /* staged, and locked against finalization */
+	/* "development", "hotfix" or "transient": its /usr can be written to, so its id does not say what runs. NULL: it
+	 * is not unlocked. */
 	char *unlocked;
 	GbeTri has_program; /* its tree carries libexec/greenboot-etcd/prerun */
-	gint64 timestamp;   /* of the commit; a label, and the only hint of which is older */
+	gint64 timestamp;   /* of the commit; a label, and the only hint of age */
 } GbeListed;
 
 void gbe_listed_free(GbeListed *listed);

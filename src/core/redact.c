@@ -32,7 +32,7 @@ is_telling(const char *name)
 	return g_str_equal(lower, "--user");
 }
 
-/* Behind the block; the end of the text where it is cut short. */
+/* Returns the position behind the block, or the end of the text where the block is cut short. */
 static const char *
 skip_pem(const char *at)
 {
@@ -45,7 +45,7 @@ skip_pem(const char *at)
 	return end != NULL ? end + strlen(PEM_DASHES) : at + strlen(at);
 }
 
-/* @at: behind "://". Behind the last '@' of the address, or NULL. */
+/* @at: behind "://". Returns the position behind the last '@' of the address, or NULL. */
 static const char *
 skip_user(const char *at)
 {
@@ -57,7 +57,7 @@ skip_user(const char *at)
 	return found;
 }
 
-/* The value of a name that ends at @at: where it begins, or NULL where there is none. */
+/* The begin of the value of the name that ends at @at, or NULL where there is none. */
 static const char *
 find_value(const char *at, gboolean is_option)
 {
@@ -84,7 +84,7 @@ skip_value(const char *at, gboolean to_the_end)
 	return at + strcspn(at, to_the_end ? "\r\n\"'" : VALUE_ENDS);
 }
 
-/* A word that is a name, and what it names. Returns behind what was dealt with. */
+/* Copies a name to @to and redacts its value. Returns the position behind both. */
 static const char *
 take_name(const char *at, GString *to)
 {
@@ -139,7 +139,7 @@ gbe_redact_endpoint(const char *url)
 	const char *at = url != NULL ? strrchr(url, '@') : NULL;
 	gsize length = url != NULL ? strspn(url, "abcdefghijklmnopqrstuvwxyz") : 0;
 
-	/* A socket's path may have one. */
+	/* A socket's path may contain '@'. */
 	if (at == NULL || g_str_has_prefix(url, "unix://"))
 		return g_strdup(url);
 	length = g_str_has_prefix(url + length, "://") ? length + strlen("://") : 0;

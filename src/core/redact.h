@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Texts that leave the device lose what looks like a secret first: a person's own words, arguments and
- * error messages may hold anything. "(left out)" takes the place of
- *
- *   the user information of a URL           https://(left out)@host
- *   what follows a telling name             password=, token:, "client-secret": "...", --user X
- *   the word behind "Bearer"
- *   whatever begins with -----BEGIN         to its -----END...-----, else to the end
- *
- * A telling name ends in password, passwd, passphrase, secret, token, apikey, api-key, credential(s)
- * or authorization. No proof that nothing is left: what is known to hold secrets is never given to it.
+ * Removes what looks like a secret from text that leaves the device: words of a person, arguments and error
+ * messages may hold anything. It cannot prove that no secret is left, so text that is known to hold secrets
+ * must never be passed to it.
  */
 #pragma once
 
 #include <glib.h>
 
+/*
+ * GBE_REDACTED takes the place of
+ *
+ *   the user information of a URL           https://(left out)@host
+ *   the value behind a telling name         password=, token:, "client-secret": "...", --user X
+ *   the word behind "Bearer"
+ *   text from -----BEGIN                    to its -----END...-----, else to the end
+ *
+ * A telling name ends in password, passwd, passphrase, secret, token, apikey, api-key, credential(s)
+ * or authorization.
+ */
 #define GBE_REDACTED "(left out)"
 
-/* Newly allocated; @text where nothing was found. Redacting twice changes nothing more. */
+/* Newly allocated; a copy of @text where nothing was found. Redacting twice changes nothing more. */
 char *gbe_redact(const char *text);
-/* The same of one address, which may be wrong: all before its last '@' but the scheme. NULL stays NULL. */
+/* The same for one address, which may be malformed: removes all text before its last '@', except the scheme. NULL
+ * gives NULL. */
 char *gbe_redact_endpoint(const char *url);

@@ -74,7 +74,7 @@ copy_member(JsonObject *object, const char *key, JsonNode *node, gpointer data)
 	}
 }
 
-/* As deep as the objects that the program makes. */
+/* Recurses as deep as the objects that the program makes. */
 JsonNode *
 gbe_shown_node(JsonNode *node, GbeShownMap map)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text that people see. Names, reasons and versions come from etcd and from files, and no terminal must obey them:
- * the results are valid UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F), and without the
- * characters that turn the direction of the text around them. Newly allocated.
+ * Text that people see. Names, reasons and versions come from etcd and from files, and no terminal must obey
+ * them. So the results are valid UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F) and
+ * without the characters that turn the direction of the text around them. Results are newly allocated.
  */
 #pragma once
 
 #include <json-glib/json-glib.h>
 
-/* Keeps newlines and tabs; "?" takes the place of the others. */
+/* Keeps newlines and tabs. "?" takes the place of each other such character. */
 char *gbe_shown_text(const char *text);
-/* One line: a blank takes the place of each. */
+/* One line: a blank takes the place of each such character. */
 char *gbe_shown_line(const char *text);
-/* Of JSON as text, which then says the same with escapes. */
+/* For JSON as text. The result says the same, with escapes. */
 char *gbe_shown_json(const char *json);
 
-/* What becomes of a string; @key NULL: it is itself a key, or an element of an array. Newly allocated. */
+/* Maps one string. @key NULL: the string is itself a key, or an element of an array. Newly allocated. */
 typedef char *(*GbeShownMap)(const char *key, const char *text);
-/* A copy with every string, and every key, mapped. */
+/* A copy of @node with every string, and every key, mapped. */
 JsonNode *gbe_shown_node(JsonNode *node, GbeShownMap map);

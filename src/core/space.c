@@ -5,7 +5,7 @@
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
 
-/* The numbers come from file systems, which have been seen to say anything. */
+/* The numbers come from file systems, and some file systems report wrong ones. */
 static guint64
 add_saturated(guint64 a, guint64 b)
 {
@@ -51,7 +51,7 @@ gbe_size_to_text(guint64 bytes)
 		whole /= 1024;
 		unit++;
 	}
-	/* In integers: the last digit is cut, so that what is free is never shown as more. */
+	/* In integers: the last digit is cut, so free space is never shown as more than it is. */
 	tenths = whole * 10 / 1024;
 	return g_strdup_printf("%" G_GUINT64_FORMAT ".%u %s", tenths / 10, (guint)(tenths % 10),
 			       units[unit]);
@@ -78,4 +78,10 @@ gbe_duration_to_text(guint64 seconds)
 	if (seconds < 2 * DAY)
 		return two_units(1, "day", seconds % DAY / HOUR, "h");
 	return two_units(seconds / DAY, "days", 0, NULL);
+}
+
+char *
+gbe_count_to_text(guint64 count, const char *thing)
+{
+	return g_strdup_printf("%" G_GUINT64_FORMAT " %s%s", count, thing, count == 1 ? "" : "s");
 }

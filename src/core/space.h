@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Space arithmetic: would a copy fit? Pure; the numbers come from src/fs/extents.h and statvfs. */
+/* Space arithmetic: would a copy fit? Pure. The numbers come from src/fs/extents.h and statvfs. */
 #pragma once
 
 #include <glib.h>
@@ -11,7 +11,7 @@ typedef struct {
 	guint64 reclaimable; /* bytes that retention would free anyway */
 } GbeSpace;
 
-/* What must stay free beside the data: metadata of the copy, etcd's own next writes. */
+/* Must stay free beside the data: for the copy's metadata and for etcd's own next writes. */
 #define GBE_SPACE_MARGIN (4 * 1024 * 1024)
 
 bool gbe_space_fits(const GbeSpace *space);		/* as it is */
@@ -21,3 +21,5 @@ guint64 gbe_space_missing(const GbeSpace *space);	/* bytes, 0 when it fits after
 char *gbe_size_to_text(guint64 bytes);
 /* For people: "12 days", "3 h 4 min". Newly allocated. */
 char *gbe_duration_to_text(guint64 seconds);
+/* For people: "1 backup", "2 backups". Newly allocated. */
+char *gbe_count_to_text(guint64 count, const char *thing);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Unknown is a value. A fact that could not be observed is GBE_UNKNOWN, never the more convenient
- * of the other two; no destructive action follows from it.
+ * of the other two. No destructive action follows from GBE_UNKNOWN.
  */
 #pragma once
 
@@ -21,5 +21,5 @@ gbe_tri(gboolean value)
 
 /* "unknown", "no", "yes"; static. */
 const char *gbe_tri_to_string(GbeTri value);
-/* NULL and anything else than "no" and "yes" is GBE_UNKNOWN. */
+/* NULL and every text but "no" and "yes" give GBE_UNKNOWN. */
 GbeTri gbe_tri_from_string(const char *text);

@@ -18,7 +18,7 @@ has_type(const char *name)
 	return FALSE;
 }
 
-/* With its type: "a.service", "a@b.service". */
+/* A whole name with its type: "a.service", "a@b.service". */
 static gboolean
 is_name(const char *name)
 {

@@ -5,13 +5,13 @@
 #include "base/auto.h"
 #include "base/error.h"
 
-/* @text, with ".service" where it has no type. GBE_ERROR_USAGE, naming @option, where no unit can be called
- * so, and for a template. Newly allocated. */
+/* Sets @ret_name to @text, with ".service" added where it has no type. Newly allocated. GBE_ERROR_USAGE names @option:
+ * no unit can have this name, or it is a template. */
 bool gbe_unit_name_complete(const char *option, const char *text, char **ret_name,
 			    GError **error) GBE_CHECKED;
-/* The same, of a service. */
+/* The same, and the unit must be a service. */
 bool gbe_unit_name_service(const char *option, const char *text, char **ret_name,
 			   GError **error) GBE_CHECKED;
-/* Can etcd live and die with @unit, where its caller runs (NULL: in none)? Not with what people work in:
- * their sessions, the services of a user's own manager. */
+/* Can etcd live and die with @unit, in which its caller runs (NULL: in no unit)? False for units that people work in:
+ * their sessions, and the services of a user's own manager. */
 gboolean gbe_unit_is_parent(const char *unit);

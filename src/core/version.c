@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/version.h"
 
-#include "core/record.h"
-
+#include <stdbool.h>
 #include <string.h>
 
-/* What a number of a version may have at most; more is nonsense. */
+/* The digits of a version's number. A longer number is no version. */
 #define DIGITS_MAX 6
 
 static bool
@@ -37,34 +36,11 @@ gbe_version_parse(const char *text)
 		p++;
 	if (!number_take(&p, &version.major) || *p++ != '.' || !number_take(&p, &version.minor))
 		return unknown;
-	/* Behind X.Y comes a patch level, a pre-release or a build: "3.5x" is no version. */
+	/* X.Y may be followed by a patch level, a pre-release or a build: "3.5x" is no version. */
 	if (*p != '\0' && !g_ascii_isspace(*p) && strchr(".-+~", *p) == NULL)
 		return unknown;
 	version.known = TRUE;
 	return version;
-}
-
-GbeVersion
-gbe_version_from_file(const char *bytes, gsize size)
-{
-	GbeVersion unknown = {0};
-	g_autoptr(JsonObject) object = NULL;
-	g_autofree char *line = NULL;
-	const char *end;
-	gsize start = 0;
-
-	if (bytes == NULL || size > GBE_JSON_MAX_SIZE || memchr(bytes, '\0', size) != NULL)
-		return unknown;
-	while (start < size && g_ascii_isspace(bytes[start]))
-		start++;
-	if (start < size && bytes[start] == '{') {
-		if (!gbe_json_parse_object(bytes, size, "version file", &object, NULL))
-			return unknown;
-		return gbe_version_parse(gbe_json_string(object, "version", NULL));
-	}
-	end = memchr(bytes + start, '\n', size - start);
-	line = g_strndup(bytes + start, end != NULL ? (gsize)(end - bytes) - start : size - start);
-	return gbe_version_parse(line);
 }
 
 int

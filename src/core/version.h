@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Version numbers of etcd ("3.5.16", "3.6.0-rc.1") and of a `version-file` (a number, or MicroShift's
- * JSON {"version":"4.19.0", ...}). Only X.Y decides anything. */
+/* Version numbers of etcd ("3.5.16", "3.6.0-rc.1"). Only X.Y is compared. */
 #pragma once
 
 #include "core/tri.h"
@@ -10,10 +9,8 @@ typedef struct {
 	gboolean known;
 } GbeVersion;
 
-GbeVersion gbe_version_parse(const char *text); /* NULL and nonsense: not known */
-/* Contents of a version file: the number on its first line, or "version" of a JSON object. */
-GbeVersion gbe_version_from_file(const char *bytes, gsize size);
-/* >0: a is newer. Only for two known ones. */
+GbeVersion gbe_version_parse(const char *text); /* NULL or no version: not known */
+/* >0: a is newer. Both must be known. */
 int gbe_version_compare(GbeVersion a, GbeVersion b);
-/* YES when a's X.Y is above b's; unknown when one is not known. */
+/* YES when a's X.Y is above b's. Unknown when a or b is not known. */
 GbeTri gbe_version_above(GbeVersion a, GbeVersion b);

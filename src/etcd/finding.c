@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* By code; where there is none, the severity says enough. */
+/* Advice by code; for other codes the severity is enough. */
 static const struct {
 	const char *code, *advice;
 } advices[] = {
@@ -44,7 +44,7 @@ finding_free(GbeFinding *finding)
 	g_free(finding);
 }
 
-/* Damage above what cannot be told: see gbe_findings_worst(). */
+/* Damage ranks above "unknown": see gbe_findings_worst(). */
 static guint
 rank(GbeSeverity severity)
 {
@@ -75,7 +75,7 @@ gbe_findings_clear(GbeFindings *findings)
 	findings->worst = GBE_FINDING_NOTE;
 }
 
-/* A place for one of @severity: the last of the least severe goes where that is below it. */
+/* Makes room for a finding of @severity: drops the last of the least severe findings if that is less severe. */
 static bool
 make_room(GbeFindings *findings, GbeSeverity severity)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What looking into etcd's files found: one object, one place in it, what is wrong and what that means.
- * The readers add findings and go on where that is bounded; a GError of theirs is about reading alone
- * (EIO, EACCES), never about content.
+ * Findings about etcd's files: each names one object, one place in it, what is wrong and what that means. The
+ * readers add findings and go on where that is bounded. Their GError is about reading alone (EIO, EACCES), never
+ * about content.
  */
 #pragma once
 
 #include "core/tri.h"
 
 typedef enum {
-	GBE_FINDING_NOTE,    /* legal, and worth knowing: what a power cut leaves */
+	GBE_FINDING_NOTE,    /* legal, and worth knowing, such as what a power cut leaves */
 	GBE_FINDING_WARNING, /* unusual, not damage */
 	GBE_FINDING_DAMAGE,
-	GBE_FINDING_UNKNOWN, /* a format that this program does not know: it cannot tell */
+	GBE_FINDING_UNKNOWN, /* this program does not know the format, so it cannot tell */
 } GbeSeverity;
 
-/* What GbeFinding.at counts. */
+/* The unit of GbeFinding.at. */
 typedef enum {
 	GBE_PLACE_FILE,	  /* the file as a whole; at is 0 */
 	GBE_PLACE_OFFSET, /* byte */
@@ -30,17 +30,17 @@ typedef struct {
 	char *file;	  /* relative to the data directory */
 	GbePlace place;
 	guint64 at;
-	char *what;	     /* one line for people */
+	char *what;	     /* one line for people: what is wrong */
 	GbeTri etcd_notices; /* would etcd itself refuse it, or repair it knowingly? */
 	GbeTri loses_data;   /* would starting etcd on it lose writes that were acknowledged? */
 } GbeFinding;
 
-/* Kept of one verification: a file of garbage must not fill the memory. */
+/* Most findings kept of one verification: a file of garbage must not fill the memory. */
 #define GBE_FINDINGS_MAX 64
 
 typedef struct {
 	GPtrArray *items; /* of GbeFinding, in the order found; GBE_FINDINGS_MAX at most */
-	guint dropped;	  /* beyond that: the least severe go first */
+	guint dropped;	  /* findings beyond that; the least severe are dropped first */
 	GbeSeverity worst;
 } GbeFindings;
 
@@ -51,12 +51,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeFindings, gbe_findings_clear)
 void gbe_findings_add(GbeFindings *findings, GbeSeverity severity, const char *code,
 		      const char *file, GbePlace place, guint64 at, GbeTri etcd_notices,
 		      GbeTri loses_data, const char *format, ...) G_GNUC_PRINTF(9, 10);
-/* NOTE when there is none. Damage is worse than what cannot be told: one finding that is certain
- * decides. */
+/* NOTE when there is no finding. Damage is worse than "unknown": one certain finding decides. */
 GbeSeverity gbe_findings_worst(const GbeFindings *findings);
-/* The first of @code among those that were kept; NULL. */
+/* The first kept finding with @code; NULL: none. */
 const GbeFinding *gbe_findings_find(const GbeFindings *findings, const char *code);
-/* The first of the worst; NULL when there is none. */
+/* The first of the worst findings; NULL: none. */
 const GbeFinding *gbe_findings_first(const GbeFindings *findings);
 /* What a person can do about it; static, never NULL. */
 const char *gbe_finding_advice(const GbeFinding *finding);

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "etcd/wal.h"
 #include "fs/list.h"
 #include "fs/open.h"
 
@@ -76,7 +75,7 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 	if (fd < 0 && errno == EXDEV)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 				 "%s is a symlink that leaves the data directory, so that a "
-				 "backup would lack the WAL: set [etcd] data-dir to a directory "
+				 "backup would lack the WAL; set [etcd] data-dir to a directory "
 				 "that holds both",
 				 path);
 	if (fd < 0)
@@ -102,7 +101,7 @@ gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool
 		return false;
 	if (fstat(data_fd, &data) < 0 || fstat(fd, &here) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the WAL's directory");
-	/* Up from there, whatever names and links led to it. */
+	/* Goes up from there, whatever names and links led there. */
 	while (!same_directory(&here, &data)) {
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -144,29 +143,38 @@ gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd, GError **e
 	return true;
 }
 
-static void
-take_newest(const char *name, gpointer data)
+bool
+gbe_layout_is_segment(const char *name)
 {
-	char **newest = data;
-
-	if (!gbe_wal_is_name(name) || (*newest != NULL && strcmp(name, *newest) < 0))
-		return;
-	g_free(*newest);
-	*newest = g_strdup(name);
+	for (gsize i = 0; i < 33; i++) {
+		if (i == 16 ? name[i] != '-' : strchr("0123456789abcdef", name[i]) == NULL)
+			return false;
+		if (name[i] == '\0')
+			return false;
+	}
+	return strcmp(name + 33, ".wal") == 0;
 }
 
 bool
 gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
 {
+	g_auto(GbeList) list = gbe_list_open_at(wal_fd, "the WAL's directory");
 	g_autofree char *newest = NULL;
+	const char *name;
 
-	if (!gbe_list_each_at(wal_fd, "the WAL's directory", take_newest, &newest, error))
+	while ((name = gbe_list_next(&list)) != NULL) {
+		if (!gbe_layout_is_segment(name) || (newest != NULL && strcmp(name, newest) < 0))
+			continue;
+		g_free(newest);
+		newest = g_strdup(name);
+	}
+	if (!gbe_list_end(&list, error))
 		return false;
 	*ret_name = g_steal_pointer(&newest);
 	return true;
 }
 
-/* etcd's names are hexadecimal numbers, and what they end in. */
+/* etcd's names are hexadecimal numbers with a fixed suffix. */
 gboolean
 gbe_layout_is_own(const char *path)
 {
@@ -182,7 +190,7 @@ gbe_layout_is_own(const char *path)
 	if (name != path + strcspn(path, "/"))
 		return FALSE;
 	name++;
-	/* A database that is received or defragmented. */
+	/* A database that etcd receives or defragments. */
 	if (g_str_has_prefix(name, "db.tmp.") || g_str_has_prefix(name, "tmp"))
 		name += strcspn(name, "0123456789");
 	name += strspn(name, "0123456789abcdef-");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Ways into a data directory of etcd: name by name, never through a symlink. */
+/* Opens the parts of etcd's data directory name by name, never through a symlink but member/wal. */
 #pragma once
 
 #include "base/auto.h"
@@ -7,24 +7,26 @@
 
 #define GBE_DB_NAME "db"
 
-/* Opens @below ("member", "member/snap") under @member_path of the data directory. GBE_ERROR_NOT_FOUND
- * when a component is not there. */
+/* Opens @below ("member", "member/snap") under @member_path of the data directory. GBE_ERROR_NOT_FOUND when a
+ * component is missing. */
 bool gbe_layout_open(int data_fd, const char *member_path, const char *below, int *ret_fd,
 		     GError **error) GBE_CHECKED;
-/* The WAL's directory: a duplicate of @wal_dir_fd where that is not -1, else member/wal. That one may
- * be a symlink, but not one that leaves the data directory: nothing would be kept of it. */
+/* Opens the WAL's directory: a duplicate of @wal_dir_fd where that is not -1, else member/wal. member/wal may be a
+ * symlink, but not one that leaves the data directory: a backup would have nothing of it. */
 bool gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *ret_fd,
 			 GError **error) GBE_CHECKED;
-/* Does the WAL's directory lie in the data directory? A copy of the latter has none of it otherwise.
+/* Does the WAL's directory lie in the data directory? Otherwise a copy of the data directory has no WAL.
  * GBE_ERROR_NOT_FOUND: there is no WAL. */
 bool gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool *ret_inside,
 			   GError **error) GBE_CHECKED;
-/* member/snap/db for reading; refused when it is no regular file. */
+/* Opens member/snap/db for reading. Refuses one that is not a regular file. */
 bool gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd,
 			GError **error) GBE_CHECKED;
-/* The newest segment's name, newly allocated; NULL where there is none. */
+/* "<seq>-<index>.wal", 16 lower-case hex digits each. Sorting the names sorts the segments. */
+bool gbe_layout_is_segment(const char *name);
+/* The newest segment's name, newly allocated; NULL: there is none. */
 bool gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error) GBE_CHECKED;
-/* Is @path, below member/, one that etcd itself gives: snap/db, wal/<hex>-<hex>.wal...? */
+/* Is @path, below member/, a name that etcd itself gives: snap/db, wal/<hex>-<hex>.wal...? */
 gboolean gbe_layout_is_own(const char *path);
 /* For messages: "etcd/member/snap/db". Newly allocated. */
 char *gbe_layout_path(const char *member_path, const char *below);

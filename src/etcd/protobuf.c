@@ -13,7 +13,7 @@ gbe_protobuf_varint(const guint8 **at, const guint8 *end, guint64 *ret_value)
 	guint64 value = 0;
 
 	for (guint i = 0; i < VARINT_MAX && byte < end; i++, byte++) {
-		/* The tenth has room for the 64th bit only. */
+		/* The tenth byte has room only for the 64th bit. */
 		if (i == VARINT_MAX - 1 && *byte > 1)
 			return false;
 		value |= (guint64)(*byte & 0x7f) << (7 * i);
@@ -33,7 +33,7 @@ read_fixed(const guint8 **at, const guint8 *end, gsize size, guint64 *ret_value)
 
 	if ((gsize)(end - *at) < size)
 		return false;
-	/* Little-endian, so that a shorter one is the low part of it. */
+	/* Little-endian, so that fewer bytes are the low part. */
 	memcpy(&value, *at, size);
 	*at += size;
 	*ret_value = GUINT64_FROM_LE(value);

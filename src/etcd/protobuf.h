@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Protocol buffers' wire format (protobuf.dev, "Encoding"), as far as etcd uses it: in its API, its
- * write-ahead log, its .snap files and the values in its database. The reader works in place on
- * memory of anybody's making: it trusts no length and allocates nothing. The writer appends to a
- * GByteArray.
+ * Protocol buffers' wire format (protobuf.dev, "Encoding"), as far as etcd uses it: in its API, its write-ahead
+ * log, its .snap files and the values in its database. The reader works in place on bytes that may come from
+ * anybody: it trusts no length and allocates nothing. The writer appends to a GByteArray.
  */
 #pragma once
 
 #include <glib.h>
 #include <stdbool.h>
 
-/* Groups (3 and 4), which proto3 does not have, are no fields for this reader. */
+/* Groups (3 and 4), which proto3 does not have, are invalid here. */
 typedef enum {
 	GBE_WIRE_VARINT = 0,
 	GBE_WIRE_FIXED64 = 1,
@@ -18,7 +17,7 @@ typedef enum {
 	GBE_WIRE_FIXED32 = 5,
 } GbeWireType;
 
-/* The rest of a message; the memory is somebody else's. */
+/* The rest of a message. The memory is borrowed. */
 typedef struct {
 	const guint8 *at;
 	const guint8 *end;
@@ -27,15 +26,16 @@ typedef struct {
 typedef struct {
 	guint32 number; /* 1 to 2^29-1 */
 	GbeWireType type;
-	guint64 value;	    /* of a varint or a fixed number; int64 as two's complement; else 0 */
+	guint64 value;	    /* of a varint or a fixed number (int64 as two's complement); else 0 */
 	const guint8 *data; /* of GBE_WIRE_BYTES, in the message's memory; else NULL */
 	gsize size;
 } GbeField;
 
 typedef enum {
 	GBE_FIELD_NEXT,
-	GBE_FIELD_END, /* the message ended where a field does */
-	GBE_FIELD_BAD, /* it did not, or is none; so will every later call say */
+	GBE_FIELD_END, /* the message ended at the end of a field */
+	/* the message ended within a field, or is invalid; later calls return this again */
+	GBE_FIELD_BAD,
 } GbeFieldResult;
 
 static inline void
@@ -47,10 +47,11 @@ gbe_protobuf_init(GbeProtobuf *pb, const void *data, gsize size)
 
 /* @ret_field is set with GBE_FIELD_NEXT only. */
 GbeFieldResult gbe_protobuf_next(GbeProtobuf *pb, GbeField *ret_field);
-/* One number at *at, of at most ten bytes and 64 bits; *at moves behind it. False leaves both alone. */
+/* Reads one number at *at, of at most ten bytes and 64 bits, and moves *at behind it. On false both stay as they
+ * are. */
 bool gbe_protobuf_varint(const guint8 **at, const guint8 *end, guint64 *ret_value);
 
-/* A field of such a number and kind, its bytes as a message of their own. */
+/* Has the field this number and type? gbe_field_open() reads its bytes as a message. */
 static inline bool
 gbe_field_is(const GbeField *field, guint32 number, GbeWireType type)
 {

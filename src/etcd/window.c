@@ -8,11 +8,11 @@
 
 #include "base/alive.h"
 
-/* What is asked for next still counts as following when other pages lie between. */
+/* The next request still counts as following when it skips this many bytes. */
 #define NEAR (64U * 1024)
 
 #define PROGRESS_STEP (8U * 1024 * 1024)
-/* A file system has no smaller hole, but for some that are rare. */
+/* The smallest hole of all but a few rare file systems. */
 #define BLOCK ((gsize)4096)
 
 GbeLook
@@ -30,7 +30,7 @@ gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, Gbe
 	*window = (GbeWindow){.fd = fd, .what = what, .capacity = capacity, .look = look};
 }
 
-/* Once, when it is read: is there less on the disk than its size says? */
+/* At the first read: does the file have less on the disk than its size says? */
 static void
 prepare(GbeWindow *window)
 {
@@ -54,7 +54,7 @@ zeros_in(const guint8 *bytes, gsize size)
 	return zeros;
 }
 
-/* What the window holds was read. */
+/* Accounts for the bytes that were read into the window. */
 static bool
 spend(const GbeWindow *window, GError **error)
 {
@@ -98,7 +98,7 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 	g_return_val_if_fail(want <= window->capacity, false);
 	if (window->bytes == NULL)
 		prepare(window);
-	/* Twice as much as long as most of it is of use. */
+	/* Read twice as much while most of it is used. */
 	if (window->filled > 0 && offset >= window->start && offset <= end + NEAR)
 		size = window->used >= window->filled / 2 ? 2 * window->filled : window->filled / 2;
 	size = CLAMP(size, want, window->capacity);

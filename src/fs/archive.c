@@ -54,8 +54,8 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define PIECE ((gsize)64 * 1024)
 #define TAR_BLOCK 512
 
-/* gzip packs zeros a thousandfold at best, and an etcd's database some tenfold. A larger ratio is a bomb, once the output
- * has a size that costs something. */
+/* gzip packs zeros a thousandfold at best, and etcd's database some tenfold. A larger ratio is a bomb once the
+ * output is large enough to matter. */
 #define RATIO_MOST 200
 #define RATIO_FROM ((gint64)64 * 1024 * 1024)
 
@@ -65,7 +65,7 @@ load(GError **error)
 	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
 }
 
-/* ---- reading one ---- */
+/* ---- reading an archive ---- */
 
 typedef struct {
 	struct archive *archive;
@@ -111,7 +111,7 @@ check_entry(const Source *source, struct archive_entry *entry, guint files, GErr
 
 	if (lib.archive_entry_hardlink(entry) != NULL || (type != AE_IFREG && type != AE_IFDIR))
 		return refuse(source, "a link, a device or a socket is in it", error);
-	/* One in another encoding than this locale's is not told. */
+	/* libarchive gives no name that this locale cannot encode. */
 	if (name != NULL && !gbe_archive_name_is_safe(name))
 		return refuse(source, "a name in it leads elsewhere", error);
 	/* libarchive would unpack the content of a zip's directory to get past it. */
@@ -169,7 +169,7 @@ unpack(Source *source, GError **error)
 			return damaged(source, error);
 		if (!check_ratio(source, error))
 			return false;
-		/* What is no archive is shown as one of one file, without a name. */
+		/* libarchive shows a file that is no archive as an archive of one file without a name. */
 		if (lib.archive_format(source->archive) == ARCHIVE_FORMAT_RAW)
 			return pass(source, error);
 		if (!check_entry(source, entry, files, error))
@@ -184,7 +184,7 @@ unpack(Source *source, GError **error)
 	       refuse(source, "no file is in it", error);
 }
 
-/* Whatever it would have other programs unpack is not asked for. */
+/* No filter that libarchive would run as another program is enabled. */
 static bool
 know_formats(struct archive *archive, bool archives)
 {
@@ -196,9 +196,9 @@ know_formats(struct archive *archive, bool archives)
 	       lib.archive_read_support_format_empty(archive) == ARCHIVE_OK;
 }
 
-/* libarchive goes by a header's checksum, over bytes with or without a sign, and now and then a database's first
- * page, with zeros where that would be, comes to 0: a tar of a file without a name. So what begins with a zero,
- * and is not all zeros, is taken as it is. */
+/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
+ * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
+ * begins with a zero, and is not all zeros, is taken as a plain file. */
 static bool
 is_no_archive(int fd, guint8 *piece)
 {
@@ -243,7 +243,7 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 	return done;
 }
 
-/* ---- making one ---- */
+/* ---- making an archive ---- */
 
 static la_ssize_t
 append(struct archive *archive, void *data, const void *bytes, size_t size)
@@ -309,8 +309,8 @@ gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_
 
 /* ---- one file, compressed ---- */
 
-/* On the keys and values of a Kubernetes a third of the time that gzip takes by default, for a file that is
- * a fourteenth larger; a level more takes twice as long. */
+/* On the keys and values of a Kubernetes this level takes a third of the time of gzip's default, for a file that is
+ * a fourteenth larger. One level more takes twice as long. */
 #define LEVEL "3"
 
 typedef struct {
@@ -319,7 +319,7 @@ typedef struct {
 	GbeArchivePut put;
 	gpointer data;
 	GError **error;
-	bool failed; /* and @error says why */
+	bool failed; /* @error says why */
 } Gzip;
 
 static la_ssize_t
@@ -328,7 +328,7 @@ put_piece(struct archive *archive, void *data, const void *bytes, size_t size)
 	Gzip *gzip = data;
 
 	(void)archive;
-	/* What is left in a buffer comes when it is freed, too. */
+	/* The rest of a buffer also comes when the archive is freed. */
 	if (gzip->failed || !gzip->put(bytes, size, gzip->data, gzip->error)) {
 		gzip->failed = true;
 		return -1;

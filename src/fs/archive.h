@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Archives, by libarchive, which is loaded when one is asked for.
- *
- * Unpacking: the one file in a file: itself, or what gzip made of it, or the only one of an archive: tar, also in gzip, or
- * zip. An archive comes from anybody: whatever in it is neither a directory nor one regular file, whatever
- * has "..", or begins at the root, is refused, and no name of it is ever used. Memory is bounded, and a bomb is
- * refused before it has made 100 MiB. Of the disk's space whoever puts the bytes there takes care (room.h).
+ * Packs and unpacks archives with libarchive, which is loaded when it is first needed. An archive may come from
+ * anybody, so unpacking never uses a name from it, needs bounded memory, and refuses a bomb before 100 MiB of
+ * output. Unpacking does not check the free disk space: the receiver of the bytes does (room.h).
  */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
 
-/* Neither absolute nor with a ".." in it. */
+/* True for a name that is not absolute and has no ".." component. */
 bool gbe_archive_name_is_safe(const char *name);
 
 typedef bool (*GbeArchivePut)(const void *bytes, gsize size, gpointer data, GError **error);
 
-/* From where @fd stands. GBE_ERROR_CORRUPT: it is cut off or damaged; GBE_ERROR_REFUSED: see above. What @put
- * says ends it. GBE_ERROR_UNSUPPORTED: there is no libarchive. */
+/* Unpacks the one file that @fd holds from its current offset: the plain file itself, the same in gzip, or the only
+ * file of a tar, a tar in gzip or a zip. GBE_ERROR_CORRUPT: the archive is cut off or damaged. GBE_ERROR_REFUSED:
+ * it has more than directories and one regular file, or a name that is absolute or has "..". GBE_ERROR_UNSUPPORTED:
+ * libarchive is not installed. An error of @put ends the unpacking. */
 bool gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data,
 			GError **error) GBE_CHECKED;
 
@@ -28,11 +27,11 @@ typedef struct {
 	gsize size;
 } GbeArchiveMember;
 
-/* A tar in gzip, in memory: regular files of root's, mode 0600, of now. */
+/* Makes a tar in gzip in memory. Its files are regular, owned by root, of mode 0600, and their mtime is now. */
 bool gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_archive,
 		      GError **error) GBE_CHECKED;
 
-/* What @fd holds from where it stands, in gzip, in pieces of at most 64 KiB: fast rather than small (RFC 1952;
- * what `gzip -3` would make of it). What @put says ends it. */
+/* Compresses what @fd holds from its current offset with gzip (RFC 1952), in pieces of at most 64 KiB. The level is
+ * fast rather than small, as with `gzip -3`. An error of @put ends it. */
 bool gbe_archive_gzip(int fd, const char *what, GbeArchivePut put, gpointer data,
 		      GError **error) GBE_CHECKED;

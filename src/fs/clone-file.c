@@ -7,23 +7,22 @@
 
 #include "base/fault.h"
 #include "fs/fiemap.h"
-#include "fs/flush-ahead.h"
 #include "fs/reflink.h"
 #include "fs/write-behind.h"
 
 #define BUFFER_SIZE (1024 * 1024)
-/* What the kernel copies in one go: progress is reported after each, and what is compared then is still in the core's
- * cache, which makes it cheaper than in a thread of its own. */
+/* The kernel copies this much at once. Progress is reported after each piece. A piece that is compared is still in
+ * the core's cache, so that comparing costs less than in another thread. */
 #define KERNEL_COPY_SIZE (512 * 1024)
 
-/* One file that is copied byte by byte. */
+/* A file that is copied byte by byte. */
 typedef struct {
 	GbeFileCloner *cloner;
 	int src;
 	int dst;
 	guint64 size;
 	const char *what;
-	GbeWriteBehind *behind; /* or NULL: a file that may wait for the caller's sync as a whole */
+	GbeWriteBehind *behind; /* NULL: the caller's sync writes the whole file */
 	bool reserved;		/* some of it is allocated and was never written */
 	guint64 written;
 } Copy;
@@ -47,14 +46,11 @@ gbe_file_cloner_report(const GbeFileCloner *cloner, guint64 in_file, const char 
 	return gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", what);
 }
 
-/* *ret_cloned false: the file systems cannot, the caller copies. */
+/* *ret_cloned false: the file systems cannot clone, so the caller copies. */
 static bool
 try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *what, bool *ret_cloned,
 	  GError **error)
 {
-	GbeFlushAhead *ahead;
-	g_autoptr(GError) not_flushed = NULL;
-	bool flushed;
 	int errsv;
 
 	*ret_cloned = false;
@@ -62,24 +58,20 @@ try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *wha
 		return true;
 	if (!gbe_reflink_spend(cloner, src, size, what, error))
 		return false;
-	ahead = gbe_flush_ahead_new(dst, size, cloner->flushes);
 	errsv = gbe_reflink(cloner, src, dst, size, what, error);
-	flushed = gbe_flush_ahead_end(ahead, what, &cloner->flushes, &not_flushed);
 	switch (errsv) {
 	case 0:
-		*ret_cloned = flushed;
-		if (!flushed)
-			g_propagate_error(error, g_steal_pointer(&not_flushed));
-		return flushed;
+		*ret_cloned = true;
+		break;
 	case EOPNOTSUPP:
 	case ENOTTY:
 	case ENOSYS:
 	case EXDEV:
 		cloner->no_clones = TRUE;
 		break;
-	case EINVAL: /* of this file only, e.g. NOCOW on one side */
+	case EINVAL: /* only this file, e.g. NOCOW on one side */
 		break;
-	case ECANCELED: /* by who was told of the progress */
+	case ECANCELED: /* the progress function cancelled */
 		return false;
 	default:
 		return gbe_throw_errno(error, errsv, "cannot clone %s", what);
@@ -87,8 +79,8 @@ try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *wha
 	return true;
 }
 
-/* What is allocated in the source and was never written (etcd's WAL segments) is allocated in the copy
- * before its first byte: a disk that cannot hold it says so now. Holes stay holes. */
+/* Ranges that are allocated in the source and were never written (in etcd's WAL segments) are allocated in the copy
+ * first: a full disk then says so at once. Holes stay holes. */
 static bool
 preallocate(Copy *copy, const struct stat *st, GError **error)
 {
@@ -108,14 +100,14 @@ preallocate(Copy *copy, const struct stat *st, GError **error)
 			continue;
 		copy->reserved = true;
 		end = MIN(extent->fe_logical + extent->fe_length, copy->size);
-		/* Pages that somebody read (etcd reads its WAL ahead) would be data for SEEK_DATA;
-		 * without them it is what waits to be written, and nothing else. */
+		/* SEEK_DATA takes pages that somebody read for data (etcd reads its WAL ahead). Without those
+		 * pages, only data that waits to be written is left. */
 		(void)posix_fadvise(copy->src, (off_t)extent->fe_logical, (off_t)extent->fe_length,
 				    POSIX_FADV_DONTNEED);
 		if (end <= extent->fe_logical || fallocate(copy->dst, 0, (off_t)extent->fe_logical,
 							   (off_t)(end - extent->fe_logical)) == 0)
 			continue;
-		/* A file system that cannot preallocate holds no promise that could be broken. */
+		/* A file system that cannot preallocate made no promise that the copy could break. */
 		if (errno == EOPNOTSUPP)
 			return true;
 		return gbe_throw_errno(error, errno, "cannot allocate %s", copy->what);
@@ -124,7 +116,7 @@ preallocate(Copy *copy, const struct stat *st, GError **error)
 		g_propagate_error(error, g_steal_pointer(&local_error));
 		return gbe_prefix(error, "%s", copy->what);
 	}
-	/* Without extents (tmpfs) only "all of it" can be told. */
+	/* Without extents (tmpfs) only "all of it is allocated" can be known. */
 	if ((guint64)st->st_blocks * 512 >= copy->size &&
 	    fallocate(copy->dst, 0, 0, (off_t)copy->size) < 0 && errno != EOPNOTSUPP)
 		return gbe_throw_errno(error, errno, "cannot allocate %s", copy->what);
@@ -152,8 +144,8 @@ write_chunk(Copy *copy, guint64 offset, gsize size, GError **error)
 	return true;
 }
 
-/* Inside the kernel where it can: half the time of reading and writing. *ret_got 0: it cannot. Not
- * where the blocks must not be shared. */
+/* The kernel copies where it can, in half the time of reading and writing. *ret_got 0: it cannot. Not used where
+ * the blocks must not be shared. */
 static bool
 copy_in_kernel(Copy *copy, guint64 offset, guint64 end, gsize *ret_got, GError **error)
 {
@@ -197,7 +189,7 @@ copy_by_hand(Copy *copy, guint64 offset, guint64 end, gsize *ret_got, GError **e
 	return true;
 }
 
-/* The disk begins while the next part is read. */
+/* The disk starts to write while the next part is read. */
 static void
 write_out(const Copy *copy, guint64 offset, gsize size)
 {
@@ -230,7 +222,7 @@ copy_data(Copy *copy, guint64 offset, guint64 end, GError **error)
 	return true;
 }
 
-/* The next range with data at or behind @offset; both are size when there is none. */
+/* The next range with data at or after @offset. Without data, both are the size. */
 static bool
 next_data(const Copy *copy, guint64 offset, guint64 *ret_data, guint64 *ret_hole, GError **error)
 {
@@ -244,7 +236,7 @@ next_data(const Copy *copy, guint64 offset, guint64 *ret_data, guint64 *ret_hole
 	hole = data < 0 ? -1 : lseek(copy->src, data, SEEK_HOLE);
 	if (hole < 0 && errno != EINVAL && errno != EOPNOTSUPP)
 		return gbe_throw_errno(error, errno, "cannot find the holes of %s", copy->what);
-	/* A file system that cannot tell: all of it is data. */
+	/* This file system cannot tell: take all of it as data. */
 	*ret_data = MIN(hole < 0 ? offset : (guint64)data, copy->size);
 	*ret_hole = hole < 0 ? copy->size : MIN((guint64)hole, copy->size);
 	return true;
@@ -266,7 +258,7 @@ copy_content(Copy *copy, const struct stat *st, GError **error)
 		if (!next_data(copy, offset, &data, &hole, error) ||
 		    !copy_data(copy, data, hole, error))
 			return false;
-		/* As before: what has been read ahead of the end of the data is none. */
+		/* As above: pages that were read after the end of the data are no data. */
 		if (copy->reserved && hole < copy->size)
 			(void)posix_fadvise(copy->src, (off_t)hole, 0, POSIX_FADV_DONTNEED);
 		offset = hole;

@@ -32,7 +32,7 @@ report(const GbeFileComparer *comparer, guint64 in_file, const char *what, GErro
 	return gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", what);
 }
 
-/* Fills the buffer but at the end of the file. */
+/* Fills the buffer, except at the end of the file. */
 static bool
 read_block(int fd, guint8 *buffer, gsize size, guint64 offset, gsize *ret_got, const char *what,
 	   GError **error)
@@ -83,7 +83,7 @@ gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 	return true;
 }
 
-/* The next data at or behind @offset; @size when there is none. */
+/* The next data at or after @offset; @size when there is none. */
 static bool
 next_data(int fd, guint64 offset, guint64 size, guint64 *ret_data, guint64 *ret_hole,
 	  const char *what, GError **error)
@@ -103,7 +103,7 @@ next_data(int fd, guint64 offset, guint64 size, guint64 *ret_data, guint64 *ret_
 	return true;
 }
 
-/* Where both have a hole there is nothing to read. */
+/* Where both files have a hole there is nothing to read. */
 bool
 gbe_file_comparer_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 size,
 			const char *what, GError **error)
@@ -125,26 +125,26 @@ gbe_file_comparer_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 	return true;
 }
 
-/* One of the two lists of extents: what of the present extent has not been matched yet. */
+/* One of the two lists of extents, with the rest of the present extent that is not matched yet. */
 typedef struct {
 	guint64 logical;
 	guint64 physical;
 	guint64 left;
 	gboolean shared;
 	gboolean end;
-	guint64 start; /* of the range that is looked at */
+	guint64 start; /* of the range */
 	guint listed;  /* extents so far */
 	GbeFiemap fiemap;
 } Extents;
 
-/* Who asks for an extent of a cloned file makes the file system look up whether it is shared, which is
- * a good part of what cloning it costs. So a file in very many pieces is looked at in full up to so
- * many, and behind them in places spread evenly over it. */
+/* To list an extent of a cloned file, the file system looks up whether it is shared. That costs a good part of what
+ * cloning costs. So of a file with very many extents, this many are compared, then places spread evenly over the
+ * rest. */
 #define FULL_EXTENTS 512
 #define PLACES 64
 #define PLACE_EXTENTS 8
 
-/* False in *ret_known: the extent has no address of its own (inline, not allocated yet, encoded). */
+/* *ret_known false: the extent has no address of its own (inline, not allocated yet, encoded). */
 static bool
 next_extent(Extents *extents, bool *ret_known, GError **error)
 {
@@ -153,7 +153,7 @@ next_extent(Extents *extents, bool *ret_known, GError **error)
 			    FIEMAP_EXTENT_NOT_ALIGNED;
 	const struct fiemap_extent *extent = NULL;
 
-	/* What was never written reads as a hole does, and XFS clones it as one. */
+	/* Unwritten extents read like holes, and XFS clones them as holes. */
 	do {
 		if (!gbe_fiemap_next(&extents->fiemap, &extent, error))
 			return false;
@@ -166,7 +166,7 @@ next_extent(Extents *extents, bool *ret_known, GError **error)
 	extents->logical = extent->fe_logical;
 	extents->physical = extent->fe_physical;
 	extents->left = extent->fe_length;
-	/* The first of a range may begin before it. */
+	/* The first extent may begin before the range. */
 	if (extents->logical < extents->start) {
 		guint64 before = MIN(extents->start - extents->logical, extents->left);
 
@@ -178,8 +178,8 @@ next_extent(Extents *extents, bool *ret_known, GError **error)
 	return true;
 }
 
-/* The same blocks may be listed in pieces of other lengths. *ret_at: up to where they match, when @most
- * extents are through. */
+/* The two lists may split the same blocks into pieces of other lengths. *ret_at: where the match ends, when @most
+ * extents are matched. */
 static bool
 match_extents(Extents *src, Extents *dst, guint most, bool *ret_shared, guint64 *ret_at,
 	      GError **error)
@@ -215,7 +215,7 @@ match_extents(Extents *src, Extents *dst, guint most, bool *ret_shared, guint64 
 	}
 }
 
-/* *ret_at as above. */
+/* *ret_at: as in match_extents(). */
 static bool
 match_range(int src_fd, int dst_fd, guint64 start, guint64 size, guint most, bool *ret_shared,
 	    guint64 *ret_at, GError **error)
@@ -223,8 +223,8 @@ match_range(int src_fd, int dst_fd, guint64 start, guint64 size, guint most, boo
 	g_autofree Extents *src = g_new0(Extents, 1);
 	g_autofree Extents *dst = g_new0(Extents, 1);
 
-	/* With dirty pages above them, blocks say nothing about the content: SYNC writes these out.
-	 * After a clone there are none, and then it costs nothing. */
+	/* Blocks say nothing about content with dirty pages: SYNC writes these out. After a clone there are none,
+	 * and SYNC costs nothing. */
 	gbe_fiemap_init(&src->fiemap, src_fd, size, FIEMAP_FLAG_SYNC);
 	gbe_fiemap_init(&dst->fiemap, dst_fd, size, FIEMAP_FLAG_SYNC);
 	src->start = dst->start = src->fiemap.at = dst->fiemap.at = start;

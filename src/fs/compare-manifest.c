@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A tree against the list of files in its manifest. Paths stand there as gbe_path_to_text() gives them,
- * so that any name fits into a record. Hard links are listed by each name and count once in the size.
+ * Compares a tree with the list of files in its manifest. The list has paths as gbe_path_to_text() returns them, so
+ * that any name fits into a record. Each name of a hard link is listed, and its size counts once.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/take-over.h"
+#include "core/record/take-over.h"
 #include "fs/compare-file.h"
 #include "fs/open.h"
 #include "fs/tree.h"
@@ -24,19 +24,19 @@ gbe_compare_excluded(const char *const *exclude)
 	return names;
 }
 
-/* Of all paths in the list: with what else stands there of each file, half of what a record may have. */
+/* Of all paths in the list. With the other fields of each file they take half of what a record may have. */
 #define MAX_PATH_BYTES ((gsize)256 * 1024)
 
 typedef struct {
 	GbeFileComparer file;
 	gboolean digests;
 	GHashTable *links; /* of GbeInode */
-	GHashTable *known; /* GbeInode -> char *, the digest of a file that has further names */
+	GHashTable *known; /* GbeInode -> char *, the digest of a file with several names */
 	guint64 files;
 	guint64 bytes;
 	gsize path_bytes;
-	GHashTable *listed;    /* path -> const GbeManifestFile *, those not seen yet; or NULL */
-	GbeManifest *recorded; /* what is found, or NULL */
+	GHashTable *listed;    /* path -> const GbeManifestFile *, those not found yet; or NULL */
+	GbeManifest *recorded; /* the entries found, or NULL */
 } Listing;
 
 static void
@@ -50,7 +50,7 @@ listing_clear(Listing *listing)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Listing, listing_clear)
 
-/* A file is read once, however many names it has. */
+/* A file with several names is read once. */
 static bool
 digest_of(Listing *listing, int dir_fd, const char *name, const struct stat *st, const char *what,
 	  char **ret_digest, GError **error)
@@ -101,7 +101,7 @@ check_file(Listing *listing, int dir_fd, const char *name, const struct stat *st
 	return true;
 }
 
-/* A hole costs its owner nothing, and a digest of it as much as of data. */
+/* A hole costs its owner nothing, but its digest as much time as that of data. */
 static bool
 digest_pays(const struct stat *st)
 {
@@ -114,7 +114,7 @@ record_file(Listing *listing, int dir_fd, const char *name, const struct stat *s
 {
 	g_autofree char *digest = NULL;
 
-	/* One more than the list may have is enough to know that there will be none. */
+	/* One entry more than the list may have is enough to know that there will be no list. */
 	listing->path_bytes += strlen(what);
 	if (listing->files > GBE_MANIFEST_FILES_MAX || listing->path_bytes > MAX_PATH_BYTES)
 		return true;
@@ -162,7 +162,7 @@ walk_listing(Listing *listing, int data_dir, const char *const *exclude,
 				    error);
 }
 
-/* The first in the order of names, so that the message is the same each time. */
+/* The first in the order of names, so that the message is always the same. */
 static bool
 throw_missing(GHashTable *listed, GError **error)
 {

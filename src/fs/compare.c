@@ -13,7 +13,7 @@
 #include "fs/probe.h"
 #include "fs/tree.h"
 
-/* While one tree is walked: the directories of the other one above the present entry. */
+/* During the walk of one tree: the directories of the other tree down to the present entry. */
 typedef struct {
 	int dirs[GBE_TREE_MAX_DEPTH + 1];
 	guint depth;
@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
 	GbeCompare how;
 	GbeFileComparer file;
-	Mirror mirror;	   /* of the copy, while the source is walked */
+	Mirror mirror;	   /* of the copy, during the walk of the source */
 	GHashTable *links; /* GbeInode of the source -> GbeInode of the copy */
 } Compare;
 
@@ -72,7 +72,7 @@ throw_differs(GError **error, const char *what, const char *how)
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s: %s", what, how);
 }
 
-/* A file system that keeps whole seconds has none of the rest; nothing else may differ. */
+/* A file system that keeps only whole seconds loses the fraction; nothing else may differ. */
 static bool
 same_time(const struct timespec *src, const struct timespec *dst)
 {
@@ -93,14 +93,14 @@ compare_stat(const struct stat *src, const struct stat *dst, bool top, const cha
 		return throw_differs(error, what, "has another owner");
 	if (src->st_mode != dst->st_mode)
 		return throw_differs(error, what, "has another mode");
-	/* The top's changes when the nonce is written into it. */
+	/* The top's mtime changes when the nonce is written into it. */
 	if (!top && !same_time(&src->st_mtim, &dst->st_mtim))
 		return throw_differs(error, what, "has another modification time");
 	return true;
 }
 
-/* Names that share an inode in the source must share one in the copy, and only they. *ret_seen: @src is a further name
- * of a file that was compared before. */
+/* Names that share an inode in the source, and only those, must share one in the copy. *ret_seen: @src is another
+ * name of a file that was compared before. */
 static bool
 compare_links(Compare *compare, const struct stat *src, const struct stat *dst, const char *what,
 	      bool *ret_seen, GError **error)
@@ -222,7 +222,7 @@ compare_visit(const char *path, int dir_fd, const char *name, const struct stat 
 	return true;
 }
 
-/* The way back: everything of the copy is in the source. */
+/* The other direction: everything in the copy is in the source. */
 static bool
 surplus_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
 	      GError **error)

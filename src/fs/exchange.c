@@ -75,11 +75,11 @@ gbe_probe_rename(int stage_dir, int parent_dir)
 {
 	bool works = false;
 
-	/* Left by a program that was killed in here. */
+	/* A program that was killed here left its probe directories. */
 	gbe_probe_rename_sweep(stage_dir);
 	gbe_probe_rename_sweep(parent_dir);
 	if (mkdirat(stage_dir, PROBE_A, 0700) == 0) {
-		/* An exchange is one rename to there and one from there. */
+		/* An exchange takes a rename in each direction. */
 		works = mkdirat(parent_dir, PROBE_B, 0700) == 0 &&
 			renameat2(stage_dir, PROBE_A, parent_dir, PROBE_B, RENAME_EXCHANGE) == 0;
 		gbe_probe_rename_sweep(parent_dir);

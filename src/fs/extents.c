@@ -14,7 +14,7 @@ typedef struct {
 	GHashTable *links; /* of GbeInode */
 } Count;
 
-/* Ends early where a file grows while we look: the figures are for a decision on space, not proof. */
+/* Ends early where a file grows meanwhile: the figures are for a decision on space, not a proof. */
 static bool
 count_data(int fd, guint64 size, guint64 *ret_data, GError **error)
 {
@@ -28,7 +28,7 @@ count_data(int fd, guint64 size, guint64 *ret_data, GError **error)
 			break;
 		hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
 		if (hole < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
-			/* A file system that cannot tell: all of it. */
+			/* This file system cannot tell: count all of it. */
 			sum = size;
 			break;
 		}
@@ -49,7 +49,7 @@ count_extents(int fd, guint64 *ret_exclusive, guint64 *ret_extents, GError **err
 	guint64 exclusive = 0;
 	guint64 extents = 0;
 
-	/* What is allocated behind the end of the file counts, too. */
+	/* Blocks that are allocated after the end of the file count, too. */
 	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
 	for (;;) {
 		if (!gbe_fiemap_next(fiemap, &extent, error))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The extents of a file, one after the other, read in batches of fixed size. Reads only. */
+/* Lists the extents of a file in order, in batches of fixed size. Only reads. */
 #pragma once
 
 #include "base/auto.h"
@@ -12,10 +12,10 @@
 typedef struct {
 	int fd;
 	guint64 at;	  /* where the next batch begins */
-	guint64 end;	  /* of what is asked for */
+	guint64 end;	  /* of the range */
 	guint32 flags;	  /* FIEMAP_FLAG_* */
-	guint batch_size; /* how many are asked for at once, at most GBE_FIEMAP_BATCH */
-	guint index;	  /* in the batch */
+	guint batch_size; /* extents that are asked for at once, at most GBE_FIEMAP_BATCH */
+	guint index;	  /* next extent in the batch */
 	gboolean last;	  /* the batch holds the last extent */
 	union {
 		struct fiemap map;
@@ -23,9 +23,9 @@ typedef struct {
 	} batch;
 } GbeFiemap;
 
-/* From 0 to @end. FIEMAP_FLAG_SYNC in @flags brings dirty pages to their blocks first. */
+/* The range is 0 to @end. FIEMAP_FLAG_SYNC in @flags writes dirty pages to their blocks first. */
 void gbe_fiemap_init(GbeFiemap *fiemap, int fd, guint64 end, guint32 flags);
-/* *ret_extent is NULL behind the last one and valid until the next call. GBE_ERROR_UNSUPPORTED where the
- * file system has no FIEMAP. */
+/* *ret_extent is valid until the next call, and NULL after the last extent. GBE_ERROR_UNSUPPORTED where the file
+ * system has no FIEMAP. */
 bool gbe_fiemap_next(GbeFiemap *fiemap, const struct fiemap_extent **ret_extent,
 		     GError **error) GBE_CHECKED;

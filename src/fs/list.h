@@ -1,23 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The names in one directory. Nothing is changed. */
+/* Lists the names in one directory, without "." and "..", in no order. Only reads. */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
 
+#include <dirent.h>
 #include <glib.h>
 
-/* Whoever owns a directory makes as many names as the disk holds: more are not kept in memory. */
+/* The owner of a directory can fill the disk with names, so that memory must have a limit. */
 #define GBE_LIST_MAX 100000
 
-/* All but "." and "..", in no order; *ret_names owns them. @dir_fd: open for reading or a path alone; where it stands does
- * not matter. @what: as people know it. A list of which the end could not be read is an error, never a shorter one;
- * more than GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
-bool gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error) GBE_CHECKED;
+/*
+ * Reads a directory with any number of names:
+ *
+ *
+ *	g_auto(GbeList) list = gbe_list_open_at(dir_fd, what);
+ *	while ((name = gbe_list_next(&list)) != NULL)
+ *		...
+ *	return gbe_list_end(&list, error);
+ *
+ * A failure, also one to open the directory, is kept until gbe_list_end().
+ */
+typedef struct {
+	const char *what; /* borrowed */
+	DIR *dir;
+	int errsv;
+} GbeList;
 
-/* The same names one after the other, any number of them. @visit may remove the one that it is given. */
-typedef void (*GbeListVisit)(const char *name, gpointer data);
-bool gbe_list_each_at(int dir_fd, const char *what, GbeListVisit visit, gpointer data,
-		      GError **error) GBE_CHECKED;
-/* Looks no further than the first name. */
+/* @dir_fd may be open for reading or with O_PATH; its offset does not matter. @what names the directory in
+ * messages. */
+GbeList gbe_list_open_at(int dir_fd, const char *what);
+/* The name is valid until the next call; its file may be removed meanwhile. NULL: the end, or a failed read. */
+const char *gbe_list_next(GbeList *list);
+/* False: the directory could not be read to its end. */
+bool gbe_list_end(const GbeList *list, GError **error) GBE_CHECKED;
+void gbe_list_clear(GbeList *list);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeList, gbe_list_clear)
+
+/* *ret_names owns all names. A list that cannot be read to its end is an error, never a shorter list. More than
+ * GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
+bool gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error) GBE_CHECKED;
+/* Reads no further than the first name. */
 bool gbe_is_empty_at(int dir_fd, bool *ret_empty, GError **error) GBE_CHECKED;

@@ -23,19 +23,20 @@ open_lock(int dir_fd, const char *name, int *ret_fd, GError **error)
 	    dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
 	struct stat st;
 
-	if (fd < 0)
-		return gbe_throw_errno(error, errno, "cannot open the lock's file %s", name);
-	if (fstat(fd, &st) < 0)
-		return gbe_throw_errno(error, errno, "cannot look at the lock %s", name);
-	if (!S_ISREG(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_CORRUPT,
-				 "the lock %s is not a regular file; remove it", name);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		int errsv = errno;
+		g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
+
+		if (fd >= 0)
+			return gbe_throw(error, GBE_ERROR_CORRUPT,
+					 "the lock %s is not a regular file; remove it", path);
+		return gbe_throw_errno(error, errsv, "cannot open the lock %s", path);
+	}
 	*ret_fd = gbe_steal_fd(&fd);
 	return true;
 }
 
-/* The program never unlinks the file, but a person may have. A lock on a file without a name keeps
- * nobody out. */
+/* The program never unlinks the file, but a person may have. A lock on a file without a name excludes nobody. */
 static bool
 has_name(int fd, int dir_fd, const char *name)
 {
@@ -46,8 +47,9 @@ has_name(int fd, int dir_fd, const char *name)
 }
 
 static bool
-throw_busy(int fd, const char *name, GError **error)
+throw_busy(int fd, int dir_fd, const char *name, GError **error)
 {
+	g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
 	char text[HOLDER_MAX + 1] = "";
 	g_auto(GStrv) words = NULL;
 	g_autofree char *operation = NULL;
@@ -56,12 +58,14 @@ throw_busy(int fd, const char *name, GError **error)
 	text[MAX(got, 0)] = '\0';
 	words = g_strsplit(g_strchomp(text), " ", 2);
 	if (g_strv_length(words) < 2)
-		return gbe_throw(error, GBE_ERROR_BUSY, "another operation holds the lock %s",
-				 name);
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "another operation holds the lock %s; try again when it has ended",
+				 path);
 	operation = gbe_path_to_text(words[1]);
 	return gbe_throw(error, GBE_ERROR_BUSY,
-			 "another operation (%s, pid %" G_GUINT64_FORMAT ") holds the lock %s",
-			 operation, g_ascii_strtoull(words[0], NULL, 10), name);
+			 "another operation (%s, pid %" G_GUINT64_FORMAT ") holds the lock %s; "
+			 "try again when it has ended",
+			 operation, g_ascii_strtoull(words[0], NULL, 10), path);
 }
 
 static void
@@ -69,7 +73,7 @@ write_holder(int fd, const char *operation)
 {
 	g_autofree char *text = g_strdup_printf("%ld %.150s\n", (long)getpid(), operation);
 
-	/* Only ever read for a message: a full disk must not refuse the lock. */
+	/* The text is only for messages: a full disk must not refuse the lock. */
 	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, strlen(text), 0) < 0)
 		(void)!ftruncate(fd, 0);
 }
@@ -94,11 +98,11 @@ gbe_lock_acquire_at(int dir_fd, const char *name, const char *operation, guint t
 		}
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return gbe_throw_errno(error, errno, "cannot lock %s", name);
-		/* Polled and not waited for: a signal would be needed to end the wait in time, and
-		 * a library has none to give away. */
+		/* Polls, because only a signal could end a blocking wait in time, and a library has no signal of
+		 * its own. */
 		left = deadline - g_get_monotonic_time();
 		if (left <= 0)
-			return throw_busy(fd, name, error);
+			return throw_busy(fd, dir_fd, name, error);
 		g_usleep((gulong)MIN(left, POLL_US));
 	}
 	write_holder(fd, operation);
@@ -112,7 +116,7 @@ gbe_lock_release(GbeLock *lock)
 {
 	if (lock == NULL)
 		return;
-	/* The next waiter must not name a holder that is gone. */
+	/* The next waiter must not name a holder that has ended. */
 	(void)!ftruncate(lock->fd, 0);
 	gbe_close_fd(&lock->fd);
 	g_free(lock);

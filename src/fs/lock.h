@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one lock of the program: flock(2) on a file of the state directory that is never unlinked. The
- * kernel drops it with its holder, so that it cannot be stale. The holder writes "<pid> <operation>"
- * into the file, for messages only.
+ * The one lock of the program: flock(2) on a file of the state directory that is never unlinked. The kernel drops
+ * the lock when its holder ends, so that no lock is stale. The holder writes "<pid> <operation>" into the file, for
+ * messages only.
  */
 #pragma once
 

@@ -12,8 +12,8 @@
 
 #define SMALL 1024
 
-/* The kernel gives no xattrs for an O_PATH descriptor; the magic link leads to the directory that we
- * hold, whatever its path is by now, and the name in it is not followed. */
+/* The kernel gives no xattrs for an O_PATH descriptor. The magic link leads to the directory that we hold, whatever
+ * its path is now, and the name in it is not followed. */
 static char *
 ref_path(GbeInodeRef ref)
 {
@@ -110,8 +110,8 @@ copy_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, GError **error)
 	return true;
 }
 
-/* The order matters: chown takes the setuid bit and security.capability away, and anything but the
- * times sets the ctime only. */
+/* The order matters: chown removes the setuid bit and security.capability. Everything but setting the times changes
+ * only the ctime. */
 bool
 gbe_metadata_copy(int src_fd, int dst_fd, const struct stat *st, const char *what, GError **error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an inode has beside its content: owner, mode, xattrs (POSIX ACLs, security labels and
- * capabilities among them), times, and on btrfs the NOCOW flag. What cannot be read or written is an
- * error, never left out. Not copied: the other inode flags (immutable, append-only, compression), which
- * etcd does not set and which would make a backup unremovable.
+ * Copies and compares what an inode has beside its content: owner, mode, xattrs (POSIX ACLs, security labels and
+ * capabilities among them), times, and on btrfs the NOCOW flag. What cannot be read or written is an error. Other
+ * inode flags (immutable, append-only, compression) are not copied: etcd does not set them, and a backup with them
+ * could not be removed.
  */
 #pragma once
 
@@ -12,26 +12,26 @@
 
 #include <sys/stat.h>
 
-/* An inode whose xattrs are meant: by a descriptor, or (symlinks have none) by directory and name. */
+/* An inode whose xattrs are meant: by descriptor, or by directory and name, since a symlink cannot be opened. */
 typedef struct {
 	int fd;
-	const char *name; /* NULL: fd itself; else never followed */
+	const char *name; /* NULL: fd itself. A name is never followed */
 } GbeInodeRef;
 
-/* A file or directory; @st of the source. Last of all that is done to an inode. */
+/* For a file or a directory; @st is the source's. Call it after every other change to the inode. */
 bool gbe_metadata_copy(int src_fd, int dst_fd, const struct stat *st, const char *what,
 		       GError **error) GBE_CHECKED;
-/* The symlinks must be there. */
+/* Both symlinks must exist. */
 bool gbe_metadata_copy_link_at(int src_dir, const char *src, int dst_dir, const char *dst,
 			       const struct stat *st, const char *what, GError **error) GBE_CHECKED;
-/* Gives a file of a tree that nobody else writes to @uid and @gid, with what the bits rwx of its mode say and no more:
- * no bit of 07000, no security.* attribute (a capability among them), no ACL. SELinux's label stays where the
- * kernel lets no file be without one. A symlink is not followed. */
+/* Gives a file of a tree that nobody else writes to @uid and @gid. Of its mode the file keeps only the bits rwx: it
+ * loses the bits 07000, security.* attributes (capabilities among them) and ACLs. SELinux's label stays where the
+ * kernel demands one. A symlink is not followed. */
 bool gbe_metadata_hand_over_at(int dir_fd, const char *name, const struct stat *st, uid_t uid,
 			       gid_t gid, const char *what, GError **error) GBE_CHECKED;
-/* Takes away what a new directory inherited: ACLs that its children would inherit in turn. */
+/* Removes the ACLs that a new directory inherited: its children would inherit them in turn. */
 bool gbe_metadata_drop_acls(int fd, const char *what, GError **error) GBE_CHECKED;
-/* Gives an empty file or a directory the source's NOCOW flag; both must be on btrfs. */
+/* Gives an empty file or a directory the source's NOCOW flag. Both must be on btrfs. */
 bool gbe_metadata_copy_nocow(int src_fd, int dst_fd, const char *what, GError **error) GBE_CHECKED;
 /* GBE_ERROR_VERIFY_FAILED names @what and the first xattr that differs. */
 bool gbe_metadata_compare_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what,

@@ -1,16 +1,257 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fs/open.h"
 
+#include "base/fault.h"
+#include "fs/sync.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/fault.h"
-#include "fs/sync.h"
+static bool
+is_plain(const char *at, gsize len)
+{
+	if (len > 1)
+		return true;
+	return (guchar)*at >= 0x20 && *at != 0x7f && *at != '\\';
+}
 
-/* openat2() answers EAGAIN when a rename ran beside it; somebody who renames for ever ends here. */
+char *
+gbe_path_to_text(const char *path)
+{
+	GString *text = g_string_sized_new(strlen(path) + 1);
+
+	for (const char *at = path; *at != '\0';) {
+		gunichar c = g_utf8_get_char_validated(at, -1);
+		bool valid = c != (gunichar)-1 && c != (gunichar)-2;
+		gsize len = valid ? (gsize)(g_utf8_next_char(at) - at) : 1;
+
+		/* U+0080 to U+009F control terminals like the bytes below 0x20. */
+		if (valid && is_plain(at, len) && !(c >= 0x80 && c < 0xa0))
+			g_string_append_len(text, at, (gssize)len);
+		else if (*at == '\\')
+			g_string_append(text, "\\\\");
+		else
+			for (gsize i = 0; i < len; i++)
+				g_string_append_printf(text, "\\x%02x", (guchar)at[i]);
+		at += len;
+	}
+	return g_string_free(text, FALSE);
+}
+
+char *
+gbe_path_at_to_text(int dir_fd, const char *name)
+{
+	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir_fd);
+	g_autofree char *directory = g_file_read_link(link, NULL);
+	g_autofree char *path =
+	    directory != NULL ? g_build_filename(directory, name, NULL) : g_strdup(name);
+
+	return gbe_path_to_text(path);
+}
+
+bool
+gbe_path_split(const char *path, char **ret_parent, char **ret_name, GError **error)
+{
+	gsize end = strlen(path);
+	gsize start;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/';)
+		start--;
+	if (start == end || (end - start == 1 && path[start] == '.') ||
+	    (end - start == 2 && path[start] == '.' && path[start + 1] == '.')) {
+		g_autofree char *text = gbe_path_to_text(path);
+
+		return gbe_throw(error, GBE_ERROR_USAGE, "the path %s has no last name", text);
+	}
+	*ret_parent = start == 0 ? g_strdup(".") : g_strndup(path, start);
+	*ret_name = g_strndup(path + start, end - start);
+	return true;
+}
+
+bool
+gbe_path_normalize(const char *path, const char *what, char **ret_path, GError **error)
+{
+	g_autofree char *text = gbe_path_to_text(path);
+	g_auto(GStrv) names = NULL;
+	g_autoptr(GString) folded = g_string_new(NULL);
+
+	if (path[0] != '/')
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "%s: \"%s\" is not an absolute path (it must begin with /)", what,
+				 text);
+	if (strlen(path) >= PATH_MAX)
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s: the path is longer than %d bytes",
+				 what, PATH_MAX - 1);
+	/* Paths are written into JSON records and into one-line messages. */
+	for (const char *at = path; *at != '\0'; at++)
+		if ((guchar)*at < 0x20 || *at == 0x7f)
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "%s: \"%s\" holds a control character", what, text);
+	if (!g_utf8_validate(path, -1, NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s: \"%s\" is not UTF-8", what, text);
+
+	names = g_strsplit(path, "/", -1);
+	for (char **name = names; *name != NULL; name++) {
+		if (**name == '\0')
+			continue;
+		if (g_str_equal(*name, ".") || g_str_equal(*name, ".."))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "%s: \"%s\" holds \"%s\"; write the path without", what,
+					 text, *name);
+		g_string_append_c(folded, '/');
+		g_string_append(folded, *name);
+	}
+	if (folded->len == 0)
+		g_string_append_c(folded, '/');
+	*ret_path = g_strdup(folded->str);
+	return true;
+}
+
+/* The kernel follows as many in one path. */
+#define MAX_SYMLINKS 40
+
+/* The way to a path, walked name by name as the kernel would inside the root. */
+typedef struct {
+	GArray *fds;   /* of int, O_PATH: the root first, the present directory last */
+	GString *todo; /* the rest of the path */
+	guint symlinks;
+} Way;
+
+static void
+way_clear(Way *way)
+{
+	while (way->fds->len > 0) {
+		(void)close(g_array_index(way->fds, int, way->fds->len - 1));
+		g_array_set_size(way->fds, way->fds->len - 1);
+	}
+	g_array_unref(way->fds);
+	(void)g_string_free(way->todo, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Way, way_clear)
+
+static void
+way_back_to(Way *way, guint depth)
+{
+	while (way->fds->len > MAX(depth, 1)) {
+		(void)close(g_array_index(way->fds, int, way->fds->len - 1));
+		g_array_set_size(way->fds, way->fds->len - 1);
+	}
+}
+
+static bool
+check_owner(const struct stat *st, const char *path, const char *name, GError **error)
+{
+	bool mine = st->st_uid == 0 || st->st_uid == geteuid();
+	bool writable = !S_ISLNK(st->st_mode) && (st->st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
+			(st->st_mode & S_ISVTX) == 0;
+	g_autofree char *text = NULL;
+
+	if (mine && !writable)
+		return true;
+	text = gbe_path_to_text(name);
+	if (!mine)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "\"%s\" on the way to %s belongs to user %u, who could exchange "
+				 "what is below it: chown it to root",
+				 text, path, (unsigned)st->st_uid);
+	return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+			 "\"%s\" on the way to %s can be written by others than root: chmod go-w "
+			 "it",
+			 text, path);
+}
+
+/* Takes one name of the way; @fd is its descriptor, opened with O_PATH|O_NOFOLLOW. Takes @fd. */
+static bool
+way_step(Way *way, int *fd, const char *path, const char *name, GError **error)
+{
+	struct stat st;
+
+	if (fstat(*fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s on the way to %s", name,
+				       path);
+	if (!check_owner(&st, path, name, error))
+		return false;
+	if (S_ISLNK(st.st_mode)) {
+		g_autofree char *target = g_malloc0(PATH_MAX);
+
+		if (++way->symlinks > MAX_SYMLINKS)
+			return gbe_throw_errno(error, ELOOP, "cannot resolve %s", path);
+		if (readlinkat(*fd, "", target, PATH_MAX - 1) < 0)
+			return gbe_throw_errno(error, errno, "cannot read the symlink %s", name);
+		g_string_prepend_c(way->todo, '/');
+		g_string_prepend(way->todo, target);
+		if (target[0] == '/')
+			way_back_to(way, 1);
+		return true;
+	}
+	if (!S_ISDIR(st.st_mode))
+		return gbe_throw_errno(error, ENOTDIR, "%s on the way to %s", name, path);
+	g_array_append_val(way->fds, *fd);
+	*fd = -1;
+	return true;
+}
+
+static bool
+way_walk(Way *way, const char *path, GError **error)
+{
+	for (;;) {
+		gsize skip = strspn(way->todo->str, "/");
+		gsize len = strcspn(way->todo->str + skip, "/");
+		g_autofree char *name = g_strndup(way->todo->str + skip, len);
+		gbe_autofd int fd = -1;
+		int here = g_array_index(way->fds, int, way->fds->len - 1);
+
+		if (len == 0)
+			return true;
+		g_string_erase(way->todo, 0, (gssize)(skip + len));
+		if (g_str_equal(name, "."))
+			continue;
+		if (g_str_equal(name, "..")) {
+			way_back_to(way, way->fds->len - 1);
+			continue;
+		}
+		fd = openat(here, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return gbe_throw_errno(error, errno, "cannot open \"%s\" on the way to %s",
+					       name, path);
+		if (!way_step(way, &fd, path, name, error))
+			return false;
+	}
+}
+
+bool
+gbe_check_parents(int root_fd, const char *path, GError **error)
+{
+	g_autofree char *parent = NULL;
+	g_autofree char *name = NULL;
+	g_auto(Way) way = {
+	    .fds = g_array_new(FALSE, FALSE, sizeof(int)),
+	    .todo = g_string_new(NULL),
+	};
+	struct stat st;
+	int fd;
+
+	if (!gbe_path_split(path, &parent, &name, error))
+		return false;
+	fd = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open /");
+	g_array_append_val(way.fds, fd);
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at /");
+	if (!check_owner(&st, path, "/", error))
+		return false;
+	g_string_assign(way.todo, parent);
+	return way_walk(&way, path, error);
+}
+
+/* openat2() answers EAGAIN when a rename runs at the same time. The limit ends an endless series of renames. */
 #define MAX_RACES 64
 #define READ_STEP 4096
 
@@ -47,7 +288,7 @@ openat2_in_root(int root_fd, const char *path, int flags)
 	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 
-	/* openat2() takes no flag beside O_PATH that it would have to ignore. */
+	/* openat2() refuses flags that it would ignore with O_PATH. */
 	if ((flags & O_PATH) == 0)
 		how.flags |= O_NOCTTY;
 	for (guint race = 0;; race++) {
@@ -108,7 +349,7 @@ gbe_open_dir_at(int dir_fd, const char *name, int *ret_fd, GError **error)
 	return throw_open(error, errsv, name);
 }
 
-/* Makes the last directory of @path and opens it; somebody else may have made it meanwhile. */
+/* Makes the last directory of @path and opens it. Another process may have made it meanwhile. */
 static bool
 make_dir(int root_fd, const char *path, mode_t mode, int *ret_fd, GError **error)
 {
@@ -131,7 +372,7 @@ make_dir(int root_fd, const char *path, mode_t mode, int *ret_fd, GError **error
 		return false;
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", path);
-	/* The umask took bits away. */
+	/* The umask removed bits. */
 	if ((st.st_mode & 07777) != mode) {
 		if (fchmod(fd, mode) < 0)
 			return gbe_throw_errno(error, errno, "cannot set the mode of %s", path);
@@ -215,7 +456,7 @@ read_all(int fd, const char *name, gsize max, char **ret_bytes, gsize *ret_size,
 		if (got == 0)
 			break;
 		size += (gsize)got;
-		/* /proc says 0, and a file can grow while it is read. */
+		/* Files of /proc report size 0, and a file can grow during the read. */
 		if (size > max)
 			return gbe_throw(error, GBE_ERROR_CORRUPT,
 					 "%s is longer than the %" G_GSIZE_FORMAT

@@ -10,7 +10,7 @@
 #include "fs/open.h"
 #include "fs/sync.h"
 
-/* Who comes between mkdir and here is seen by who looks at the owner. */
+/* If somebody replaces the directory between mkdir and open, the check of the owner finds it. */
 static bool
 make(int dir_fd, const char *name, GError **error)
 {
@@ -30,7 +30,7 @@ check(int fd, const char *name, GError **error)
 	if (st.st_uid != geteuid())
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 				 "the directory %s belongs to user %u, who could exchange what is "
-				 "in it: remove it",
+				 "in it; remove it",
 				 name, (unsigned)st.st_uid);
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,

@@ -10,15 +10,16 @@
 
 #include "base/fault.h"
 #include "fs/exchange.h"
+#include "fs/open.h"
 #include "fs/sync.h"
 
-/* The disk writes while more comes, so that the flush at the end has little left to do. */
+/* The disk writes while more bytes come, so that the flush at the end is short. */
 #define START_AT_ONCE ((off_t)8 * 1024 * 1024)
 
 void
 gbe_part_clear(GbePart *part)
 {
-	/* Under the lock, which goes with the fd. */
+	/* We still hold the lock here; closing the fd drops it. */
 	if (part->fd >= 0)
 		(void)unlinkat(part->dir_fd, part->part, 0);
 	gbe_close_fd(&part->fd);
@@ -26,27 +27,29 @@ gbe_part_clear(GbePart *part)
 	g_clear_pointer(&part->part, g_free);
 }
 
-/* One that its writer has left, or a new one; nothing but a regular file of one name. */
+/* Opens a part that its writer left, or a new one; only a regular file with one name. */
 static bool
 open_part(int dir_fd, const char *name, int *ret_fd, GError **error)
 {
 	gbe_autofd int fd = openat(
 	    dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
+	int errsv = errno;
+	g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
 	struct stat st;
 
 	if (fd < 0)
-		return gbe_throw_errno(error, errno, "cannot create %s", name);
+		return gbe_throw_errno(error, errsv, "cannot create %s", path);
 	if (fstat(fd, &st) < 0)
-		return gbe_throw_errno(error, errno, "cannot look at %s", name);
+		return gbe_throw_errno(error, errno, "cannot look at %s", path);
 	if (!S_ISREG(st.st_mode) || st.st_nlink > 1 || st.st_uid != geteuid())
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
-				 "%s is there, and is not an unfinished file of ours: remove it",
-				 name);
+				 "%s is there, and is not an unfinished file of ours; remove it",
+				 path);
 	*ret_fd = gbe_steal_fd(&fd);
 	return true;
 }
 
-/* Is it still the file of that name? Whoever had the lock before may have published or removed it. */
+/* Does the name still mean this file? The previous holder of the lock may have published or removed it. */
 static bool
 is_named(int dir_fd, const char *name, int fd)
 {
@@ -59,14 +62,15 @@ is_named(int dir_fd, const char *name, int fd)
 static bool
 check_name(int dir_fd, const char *name, gboolean replace, GError **error)
 {
+	g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
 	struct stat st;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT || gbe_throw_errno(error, errno, "cannot look at %s", name);
+		return errno == ENOENT || gbe_throw_errno(error, errno, "cannot look at %s", path);
 	if (S_ISDIR(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s is a directory", name);
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s is a directory; name a file", path);
 	return replace || gbe_throw(error, GBE_ERROR_FAILED,
-				    "%s is there already: take another name, or --force", name);
+				    "%s is there already; take another name, or --force", path);
 }
 
 bool
@@ -77,8 +81,12 @@ gbe_part_begin(int dir_fd, const char *name, gboolean replace, GbePart *ret_part
 
 	if (!check_name(dir_fd, name, replace, error) || !open_part(dir_fd, part, &fd, error))
 		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_named(dir_fd, part, fd))
-		return gbe_throw(error, GBE_ERROR_BUSY, "somebody else is writing %s", name);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_named(dir_fd, part, fd)) {
+		g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
+
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "somebody else is writing %s; try again when that is over", path);
+	}
 	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0600) < 0)
 		return gbe_throw_errno(error, errno, "cannot begin %s", part);
 	*ret_part = (GbePart){.dir_fd = dir_fd,
@@ -117,7 +125,7 @@ gbe_part_write(GbePart *part, const void *bytes, gsize size, GError **error)
 		part->written += wrote;
 	}
 	if (part->written - part->started >= START_AT_ONCE) {
-		/* What goes wrong there, the flush tells. */
+		/* The flush reports an error of this call. */
 		(void)sync_file_range(part->fd, part->started, part->written - part->started,
 				      SYNC_FILE_RANGE_WRITE);
 		part->started = part->written;

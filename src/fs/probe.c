@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fs/probe.h"
 
+#include "fs/open.h"
+#include "fs/write.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/btrfs.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <string.h>
@@ -12,8 +16,118 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
-#include "fs/open.h"
-#include "fs/write.h"
+/*
+ * An id of a file system that stays the same over reboots, kernels and programs: it is stored, and an older
+ * deployment with an older kernel compares it. So each file system is asked in the way that all supported kernels
+ * (5.8 and newer) know. Only the others are asked by the newer, general ioctl.
+ */
+#define UUID_SIZE 16
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+/* The kernel's ABI of XFS_IOC_FSGEOMETRY_V1 up to the UUID; the rest is not used. */
+struct xfs_geometry {
+	guint32 sizes[8];
+	guint64 blocks[4];
+	guint8 uuid[UUID_SIZE];
+	guint32 rest[8];
+};
+#define XFS_GEOMETRY_SIZE 112
+#define XFS_GEOMETRY _IOC(_IOC_READ, 'X', 100, XFS_GEOMETRY_SIZE)
+G_STATIC_ASSERT(sizeof(struct xfs_geometry) == XFS_GEOMETRY_SIZE);
+
+/* FS_IOC_GETFSUUID, Linux 6.9. */
+struct general_uuid {
+	guint8 len;
+	guint8 uuid[UUID_SIZE];
+};
+#define GENERAL_UUID _IOR(0x15, 0, struct general_uuid)
+
+static char *
+uuid_to_text(const guint8 *uuid)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < UUID_SIZE; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			g_string_append_c(text, '-');
+		g_string_append_printf(text, "%02x", uuid[i]);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static char *
+fsid_to_text(const struct statfs *fs)
+{
+	guint32 fsid[2];
+
+	memcpy(fsid, &fs->f_fsid, sizeof(fsid));
+	if (fsid[0] == 0 && fsid[1] == 0)
+		return NULL;
+	return g_strdup_printf("%08x%08x", fsid[1], fsid[0]);
+}
+
+char *
+gbe_filesystem_id(int fd)
+{
+	struct btrfs_ioctl_fs_info_args btrfs = {0};
+	struct xfs_geometry xfs = {0};
+	struct general_uuid general = {0};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return NULL;
+	if (fs.f_type == BTRFS_SUPER_MAGIC)
+		return ioctl(fd, BTRFS_IOC_FS_INFO, &btrfs) == 0 ? uuid_to_text(btrfs.fsid) : NULL;
+	if (fs.f_type == XFS_SUPER_MAGIC)
+		return ioctl(fd, XFS_GEOMETRY, &xfs) == 0 ? uuid_to_text(xfs.uuid) : NULL;
+	/* ext4 makes f_fsid from its UUID; the ioctls for the UUID itself came with 6.0 and 6.9. */
+	if (fs.f_type == EXT4_SUPER_MAGIC)
+		return fsid_to_text(&fs);
+	if (ioctl(fd, GENERAL_UUID, &general) == 0 && general.len == UUID_SIZE)
+		return uuid_to_text(general.uuid);
+	return fsid_to_text(&fs);
+}
+
+bool
+gbe_is_btrfs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+bool
+gbe_is_xfs(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == XFS_SUPER_MAGIC;
+}
+
+char *
+gbe_filesystem_type(int fd)
+{
+	static const struct {
+		guint32 magic;
+		const char *name;
+	} types[] = {
+	    {BTRFS_SUPER_MAGIC, "btrfs"}, {XFS_SUPER_MAGIC, "xfs"},
+	    {EXT4_SUPER_MAGIC, "ext4"},	  {OVERLAYFS_SUPER_MAGIC, "overlay"},
+	    {TMPFS_MAGIC, "tmpfs"},	  {F2FS_SUPER_MAGIC, "f2fs"},
+	    {NFS_SUPER_MAGIC, "nfs"},
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return NULL;
+	for (guint i = 0; i < G_N_ELEMENTS(types); i++)
+		if ((guint32)fs.f_type == types[i].magic)
+			return g_strdup(types[i].name);
+	return g_strdup_printf("0x%08x", (guint)fs.f_type);
+}
 
 #define PROBE_SRC GBE_TMP_PREFIX "probe-src"
 #define PROBE_DST GBE_TMP_PREFIX "probe"
@@ -21,7 +135,7 @@
 #define BTRFS_SUBVOLUME_INODE 256
 #define EXT4_KEPT_BLOCKS 4096
 
-/* A file without a name where the file system can, else one that is unlinked at once. */
+/* A file without a name where the file system has that, else one that is unlinked at once. */
 static int
 make_probe_file(int dir_fd, const char *name)
 {
@@ -53,8 +167,7 @@ gbe_probe_clone(int src_dir, int dst_dir)
 		src = make_probe_file(dst_dir, PROBE_SRC);
 	if (src < 0)
 		return GBE_UNKNOWN;
-	/* On a full disk nothing is what can be cloned: a file system that shares no blocks says so all
-	 * the same. */
+	/* A full disk leaves nothing to clone; a file system that shares no blocks says so all the same. */
 	if (pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE && errno != ENOSPC && errno != EDQUOT)
 		return GBE_UNKNOWN;
 	if (ioctl(dst, FICLONE, src) == 0)
@@ -96,8 +209,8 @@ gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GE
 	}
 	mount_point = (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 	if ((stx.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) {
-		/* A file system that does not say: by its device, which btrfs gives to each
-		 * subvolume as well. */
+		/* This file system does not report it: compare devices. btrfs gives each subvolume one of its own,
+		 * too. */
 		if (statx(parent_fd, "", AT_EMPTY_PATH, STATX_TYPE, &parent) < 0)
 			return gbe_throw_errno(error, errno, "cannot look at the parent of %s",
 					       name);
@@ -186,10 +299,10 @@ gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64 *ret
 		return gbe_throw_errno(error, errno,
 				       "cannot ask the file system for its free space");
 	unit = vfs.f_frsize != 0 ? vfs.f_frsize : vfs.f_bsize;
-	/* The blocks kept back for root are ours to use; btrfs has none, and its f_bfree counts what
-	 * no data can have. */
+	/* We may use the blocks reserved for root. btrfs reserves none, and its f_bfree counts blocks that cannot
+	 * hold data. */
 	blocks = fs.f_type == BTRFS_SUPER_MAGIC ? vfs.f_bavail : vfs.f_bfree;
-	/* ext4 keeps some even from root, for extents that it has to split, and counts them as free
+	/* ext4 reserves some blocks even from root, for extents that it has to split, but counts them as free
 	 * (ext4_calculate_resv_clusters(): 2 %, at most 4096 clusters). */
 	if (fs.f_type == EXT4_SUPER_MAGIC)
 		blocks -= MIN(blocks, MIN(vfs.f_blocks / 50 + 1, EXT4_KEPT_BLOCKS));
@@ -207,7 +320,7 @@ gbe_filesystem_read_only(int fd)
 	return fstatvfs(fd, &vfs) == 0 && (vfs.f_flag & ST_RDONLY) != 0;
 }
 
-/* A line of mountinfo, which begins with the mount's number and ends with the file system's own options. */
+/* Takes a line of mountinfo, which begins with the mount's number and ends with the file system's own options. */
 static bool
 says_read_only(const char *line, guint64 mount)
 {
@@ -305,7 +418,7 @@ path_below(int root_fd, int fd, char **ret_path, GError **error)
 	return true;
 }
 
-/* Goes up from *@fd as far as it is the same mount and not above the root. */
+/* Goes up from *@fd within the same mount, and not above the root. */
 static bool
 walk_up(int *fd, int root_fd, GError **error)
 {

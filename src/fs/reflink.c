@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* At most 65,536 extents: a second, and some more on slow devices, within which there is no sign of life. */
+/* At most 65,536 extents: one second, and somewhat more on slow devices, without a sign of life. */
 #define PIECE ((guint64)256 * 1024 * 1024)
 /* No file system has larger blocks. */
 #define ALIGN ((guint64)64 * 1024)
@@ -28,11 +28,11 @@ gbe_reflink_spend(GbeFileCloner *cloner, int src, guint64 size, const char *what
 			 what, GBE_CLONE_MAX_EXTENTS);
 }
 
-/* The piece at @at or, where there is a hole, behind it; 0 or an errno. */
+/* Shares the piece at @at, or behind the hole there. Returns 0 or an errno. */
 static int
 share_piece(int src, int dst, guint64 size, guint64 at)
 {
-	/* Up to the end, whatever that is: the last block may be a part of one. */
+	/* Length 0 means up to the end: the last block may be a partial one. */
 	struct file_clone_range range = {.src_fd = src,
 					 .src_offset = at,
 					 .src_length = size - at > PIECE ? PIECE : 0,
@@ -48,7 +48,7 @@ int
 gbe_reflink(const GbeFileCloner *cloner, int src, int dst, guint64 size, const char *what,
 	    GError **error)
 {
-	/* A file that is written to meanwhile is cloned at once: the kernel lets no write through then. */
+	/* A live file is cloned in one call, because the kernel blocks writes during a call. */
 	if (size <= PIECE || cloner->options->first != NULL) {
 		while (ioctl(dst, FICLONE, src) < 0)
 			if (errno != EINTR)

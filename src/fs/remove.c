@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The tree may be as deep and as wide as its owner could make it. A few directories are open at a time;
- * what lies deeper is moved up to the top first and emptied there, so that neither stack, descriptors
- * nor memory grow with the tree, and each name is read once.
+ * A tree may be as deep and as wide as its owner could make it. Only a few directories are open at a time. Deeper
+ * directories are first moved up to the top and emptied there, so that stack, descriptors and memory do not grow
+ * with the tree, and each name is read once.
  */
 #include "fs/remove.h"
 
@@ -21,11 +21,11 @@
 #include "fs/probe.h"
 #include "fs/subvolume.h"
 
-/* How often a directory that we emptied may have new entries before we give up. */
+/* How often new entries may appear in an emptied directory before the removal fails. */
 #define MAX_AGAIN 16
-/* Directories that are open at a time; at least three. */
+/* Directories open at a time; at least three. */
 #define MAX_LEVELS 32
-/* Directories that were moved up have such a name, and a number behind it. */
+/* A directory that was moved up gets this name with a number. */
 #define MOVED ".gbe-removed-"
 
 /* A directory that is being emptied. */
@@ -33,14 +33,14 @@ typedef struct {
 	DIR *dir;
 	char *name; /* in the level above */
 	dev_t dev;
-	guint64 moved;	    /* numbers that were given out for what was moved up into it */
-	guint64 moved_gone; /* of them, those that were removed again */
+	guint64 moved;	    /* numbers given to directories that were moved up into it */
+	guint64 moved_gone; /* how many of those were removed again */
 	char moved_name[sizeof(MOVED) + 20];
 } Level;
 
 typedef struct {
 	gint64 deadline; /* on g_get_monotonic_time(); 0: none */
-	int top_fd;	 /* of the directory that holds the tree */
+	int top_fd;	 /* the directory that holds the tree */
 	Level levels[MAX_LEVELS];
 	guint depth; /* levels in use */
 	guint again;
@@ -78,10 +78,10 @@ throw_remove(GError **error, int errsv, const char *name)
 	return gbe_throw_errno(error, errsv, "cannot remove %s", text);
 }
 
-/* The flags that forbid unlinking, and those that forbid moving something in (of another project). */
+/* These flags forbid unlinking, or (PROJINHERIT) moving a file of another project into a directory. */
 #define FORBIDDING (FS_IMMUTABLE_FL | FS_APPEND_FL | FS_PROJINHERIT_FL)
 
-/* Takes them away; true when there were some. */
+/* Clears those flags. True when there were some. */
 static bool
 unprotect(int fd)
 {
@@ -106,7 +106,7 @@ unprotect_at(int dir_fd, const char *name)
 	return fd >= 0 && unprotect(fd);
 }
 
-/* 0 or an errno; a name that is gone is removed. */
+/* Returns 0 or an errno. A missing name counts as removed. */
 static int
 unlink_name(int dir_fd, const char *name, int flags)
 {
@@ -140,8 +140,8 @@ rename_name(int from_fd, const char *from, int to_fd, const char *to)
 	return errno;
 }
 
-/* Sets *ret_done when @name, a directory that is not empty, is a subvolume and could be deleted at
- * once; else @fd is writable and has to be emptied. */
+/* *ret_done: @name, a directory that is not empty, is a subvolume and was deleted at once. Otherwise @fd is
+ * writable and has to be emptied. */
 static bool
 delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **error)
 {
@@ -157,15 +157,15 @@ delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **
 		g_propagate_error(error, g_steal_pointer(&local_error));
 		return false;
 	}
-	/* Others are in it. Should it stay read-only, the first unlink says so. */
+	/* It holds other subvolumes. If it stays read-only, the first unlink says so. */
 	if (!gbe_subvolume_set_read_only(fd, false, &ignored))
 		g_clear_error(&ignored);
 	*ret_done = false;
 	return true;
 }
 
-/* Makes room for a level: the innermost directory goes up as far as it can, and is emptied there later. A
- * subvolume can be moved anywhere, a directory within its subvolume. */
+/* Makes room for a level: the innermost directory moves up as far as possible and is emptied there later. A
+ * subvolume can move anywhere, a directory only within its subvolume. */
 static bool
 move_up(Removal *removal, GError **error)
 {
@@ -177,7 +177,7 @@ move_up(Removal *removal, GError **error)
 	if (levels[from].dev == levels[from - 1].dev)
 		while (levels[to].dev != levels[from].dev)
 			to++;
-	/* No higher than it is: then the one above is a subvolume. */
+	/* No place is higher: then the directory above is a subvolume, and moves instead. */
 	if (to == from - 1) {
 		from--;
 		to = 0;
@@ -232,7 +232,7 @@ enter(Removal *removal, int dir_fd, const char *name, GError **error)
 	return true;
 }
 
-/* Removes the directory that was emptied; reads it again where somebody put something there meanwhile. */
+/* Removes the directory that was emptied, or reads it again where somebody put an entry into it meanwhile. */
 static bool
 leave(Removal *removal, GError **error)
 {
@@ -259,7 +259,7 @@ is_directory(int dir_fd, const struct dirent *entry)
 	return fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The next name, or NULL: those that the directory lists, then those that were moved up into it. */
+/* The next name, or NULL: first the names that the directory lists, then those that were moved up into it. */
 static bool
 next_name(Level *level, const char **ret_name, bool *ret_directory, GError **error)
 {
@@ -291,8 +291,7 @@ in_time(const Removal *removal)
 	return removal->deadline == 0 || g_get_monotonic_time() < removal->deadline;
 }
 
-/* Removes what can be at once, up to the first directory that has to be emptied before, and goes there; or
- * until the time is up. */
+/* Removes entries until the first directory that must be emptied first, and enters that; or until the time is up. */
 static bool
 remove_entries(Removal *removal, GError **error)
 {
@@ -312,7 +311,7 @@ remove_entries(Removal *removal, GError **error)
 		gbe_alive(1);
 		if (errsv == EBUSY || (directory && errsv == ENOTEMPTY))
 			return enter(removal, dir_fd, name, error);
-		/* A file that has the name of what was moved up: the directory lists it. */
+		/* This file has the name of a moved directory; the directory lists the file itself. */
 		if (errsv == ENOTDIR && name == level->moved_name)
 			continue;
 		if (errsv != 0)

@@ -8,7 +8,7 @@
 #include "fs/probe.h"
 #include "fs/sync.h"
 
-/* Less is not worth a file. */
+/* A smaller file is not worth keeping. */
 #define LEAST (64 * 1024)
 
 static guint64
@@ -28,12 +28,12 @@ gbe_reserve_release_at(int dir_fd, const char *name)
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 	    available(dir_fd) >= GBE_RESERVE_SIZE || unlinkat(dir_fd, name, 0) < 0)
 		return;
-	/* Freed blocks can be used again when the journal has been written. */
+	/* Freed blocks can be used again once the journal is written. */
 	if (!gbe_sync_dir(dir_fd, name, &error))
 		g_debug("%s", error->message);
 }
 
-/* By trying: btrfs calls nothing available where its metadata alone is short. */
+/* Tries, because btrfs reports no free space where only its metadata is short. */
 static bool
 allocate(int fd)
 {
@@ -53,7 +53,7 @@ gbe_reserve_keep_at(int dir_fd, const char *name)
 	    (!S_ISREG(st.st_mode) || st.st_size >= GBE_RESERVE_SIZE))
 		return;
 	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	/* A name without blocks would be none at all. */
+	/* A file without blocks would reserve nothing. */
 	if (fd >= 0 && !allocate(fd))
 		(void)unlinkat(dir_fd, name, 0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Space that an import or a download leaves free: a twentieth of the file system, at most 1 GiB. It is never more than
- * half of the space that was free at the beginning, so that a small snapshot still fits onto a disk that is nearly full.
+ * Tells how much space an import or a download must leave free: a twentieth of the file system, at most 1 GiB. It
+ * is never more than half of the space that was free at the beginning, so that a small snapshot still fits onto a
+ * nearly full disk.
  */
 #pragma once
 
@@ -14,6 +15,6 @@ typedef struct {
 } GbeRoom;
 
 bool gbe_room_begin(int fd, GbeRoom *ret_room, GError **error) GBE_CHECKED;
-/* GBE_ERROR_NO_SPACE: @size more bytes of @what would not leave that much. */
+/* GBE_ERROR_NO_SPACE: after @size more bytes of @what, less than that would be free. */
 bool gbe_room_check(const GbeRoom *room, guint64 size, const char *what,
 		    GError **error) GBE_CHECKED;

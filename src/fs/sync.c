@@ -11,9 +11,9 @@
 
 #include "fs/probe.h"
 
-/* @result of a flush of @fd, whatever it says: a log that could not be written is none of fsync's business on XFS
- * where that came out before fsync looked for it, as with one of many extents on a disk that dies (Linux 6.18). But
- * from then on nobody is told anything of an inode. (Kernels before 5.17 let no syncfs say so either.) */
+/* @result: of a flush of @fd. The fstat is needed because on XFS fsync may return 0 although the log could not be
+ * written, where that failure was found before fsync looked for it, as with a file of many extents on a dying disk
+ * (Linux 6.18). From then on every stat fails. (Before kernel 5.17 syncfs did not report it either.) */
 static bool
 check_synced(int fd, int result, const char *what, GError **error)
 {
@@ -30,9 +30,9 @@ gbe_sync_fs(int fd, const char *what, GError **error)
 	return check_synced(fd, syncfs(fd), what, error);
 }
 
-/* fsync on btrfs writes a log tree that the next mount replays. One that holds a directory with a
- * subvolume in it, as an entry of the store is, is not replayed on Linux 6.18 ("failed to unlink inode
- * 256"): after a power cut the whole file system could not be mounted. A commit leaves no log. */
+/* fsync on btrfs writes a log tree that the next mount replays. Linux 6.18 cannot replay one that holds a directory
+ * with a subvolume in it, such as an entry of the store ("failed to unlink inode 256"): after a power cut the whole
+ * file system could not be mounted. A commit leaves no log. */
 static int
 sync_one(int fd)
 {
@@ -43,8 +43,8 @@ sync_one(int fd)
 	return fs.f_type == BTRFS_SUPER_MAGIC ? syncfs(fd) : fsync(fd);
 }
 
-/* XFS replays its log, btrfs commits its transactions, in the order in which changes were made. ext4 does
- * with a journal, and may have none. */
+/* XFS replays its log, and btrfs commits its transactions, in the order of the changes. ext4 does so only with a
+ * journal. */
 static bool
 keeps_order(int fd)
 {
@@ -73,9 +73,9 @@ gbe_sync_file(int fd, const char *what, GError **error)
 	return check_synced(fd, sync_one(fd), what, error);
 }
 
-/* With the content written, its blocks and its size are in the log or the journal, which flush the disk's
- * cache before they are written themselves. btrfs enters them later, in the transaction that is open by then;
- * a clone wants that done, whoever gets it: here nobody. */
+/* Once the content is written, its blocks and size are in the log or the journal, which flushes the disk's cache
+ * before it is written itself. btrfs enters them later, in the transaction that is open by then. A clone makes
+ * btrfs enter them at once; the clone goes into an unnamed file and is dropped. */
 static bool
 settle(int fd, int dir_fd)
 {

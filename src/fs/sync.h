@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Making things durable, and in which order. Open the fd before writing: syncfs reports write-back errors since
- * then (kernel 5.8). On btrfs each flush commits the file system (sync.c says why). After a true result of one,
- * what was written before the call survives a power cut.
+ * Makes changes durable, or keeps their order. Open the fd before writing: syncfs reports only the write-back
+ * errors since then (kernel 5.8). On btrfs each flush commits the file system (sync.c says why). After
+ * gbe_sync_fs(), gbe_sync_dir() or gbe_sync_file() returns true, what was written before the call survives a power
+ * cut.
  */
 #pragma once
 
@@ -13,16 +14,16 @@
 bool gbe_sync_fs(int fd, const char *what, GError **error) GBE_CHECKED; /* the whole file system */
 bool gbe_sync_dir(int dir_fd, const char *what,
 		  GError **error) GBE_CHECKED; /* names in a directory */
-/* Names changed in @dir_fd before are on disk no later than names changed in @next_fd after: nothing to
- * do where one log keeps both in order, else @dir_fd is flushed (and counted in @flushes, which may be
- * NULL). Says nothing about the content of files, and nothing is durable by it alone. */
+/* Names that were changed in @dir_fd before are on disk no later than names changed in @next_fd after. Nothing is
+ * done where one log keeps both in order; else @dir_fd is flushed (and counted in @flushes, which may be NULL).
+ * Does not cover the content of files, and makes nothing durable alone. */
 bool gbe_sync_order(int dir_fd, int next_fd, const char *what, guint *flushes,
 		    GError **error) GBE_CHECKED;
 bool gbe_sync_file(int fd, const char *what, GError **error) GBE_CHECKED;
-/* For a small file @fd (open for reading, too) that was just written in @dir_fd: what is changed after it is on
- * disk no earlier than its content, on btrfs, on XFS, and on ext4 with a journal. Nothing is durable by it alone. */
+/* For a small file @fd (open for reading, too) that was just written in @dir_fd: its content is on disk no later
+ * than what is changed afterwards, on btrfs, on XFS, and on ext4 with a journal. Makes nothing durable alone. */
 bool gbe_sync_settle(int fd, int dir_fd, const char *what, GError **error) GBE_CHECKED;
-/* What was cloned and settled on @fd's file system before is on disk no later than what is changed after:
- * nothing to do on btrfs and XFS unless bytes were @copied, else a flush (counted in @flushes). */
+/* What was cloned and settled before on @fd's file system is on disk no later than what is changed after. Nothing
+ * is done on btrfs and XFS unless bytes were @copied; else the file system is flushed (and counted in @flushes). */
 bool gbe_sync_content(int fd, bool copied, const char *what, guint *flushes,
 		      GError **error) GBE_CHECKED;

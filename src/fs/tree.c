@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fs/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
@@ -9,12 +8,13 @@
 #include <sys/sysmacros.h>
 
 #include "base/alive.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 
 #define MAX_LEFT_OUT 100
 static const GbeTreeLimits every_tree = {.entries = GBE_TREE_MAX_ENTRIES};
-/* In messages: the directory that has no name inside of the tree. */
+/* The root's name in messages, since it has no name inside the tree. */
 #define TOP "the top of the tree"
 
 /* One directory that is being read. */
@@ -22,9 +22,9 @@ typedef struct {
 	int fd;
 	dev_t dev;
 	GByteArray *names; /* one after the other, NUL-terminated */
-	GArray *order;	   /* of guint: offsets into names, sorted */
+	GArray *order;	   /* of guint: offsets into names, in sorted order */
 	guint next;
-	gsize path_len; /* of the directory's own path in Walk.path */
+	gsize path_len; /* of the directory's path in Walk.path */
 } Level;
 
 typedef struct {
@@ -88,8 +88,6 @@ compare_names(gconstpointer a, gconstpointer b, gpointer data)
 static bool
 is_excluded(const Walk *walk, const char *name)
 {
-	if (g_str_equal(name, ".") || g_str_equal(name, ".."))
-		return true;
 	return walk->depth == 0 && walk->exclude != NULL && g_strv_contains(walk->exclude, name);
 }
 
@@ -102,11 +100,10 @@ within_time(const Walk *walk, GError **error)
 			    "was reached when the time for listing the tree was up");
 }
 
-/* One more name. */
+/* Counts one more name. */
 static bool
 spend(Walk *walk, GError **error)
 {
-	gbe_alive(1);
 	if (++walk->entries > walk->limits.entries)
 		return throw_unsafe(error, walk->path->str,
 				    "makes more than the %" G_GUINT64_FORMAT
@@ -116,27 +113,23 @@ spend(Walk *walk, GError **error)
 }
 
 static bool
-read_names(Walk *walk, Level *level, DIR *dir, GError **error)
+read_names(Walk *walk, Level *level, GError **error)
 {
-	for (;;) {
-		struct dirent *entry;
-		guint offset = level->names->len;
-		gsize size;
+	g_autofree char *what = gbe_path_to_text(walk->path->len > 0 ? walk->path->str : TOP);
+	g_auto(GbeList) list = gbe_list_open_at(level->fd, what);
+	const char *name;
 
-		errno = 0;
-		entry = readdir(dir);
-		if (entry == NULL && errno != 0)
-			return throw_at(error, errno, "read the directory", walk->path->str);
-		if (entry == NULL)
-			return true;
-		if (is_excluded(walk, entry->d_name))
+	while ((name = gbe_list_next(&list)) != NULL) {
+		guint offset = level->names->len;
+
+		if (is_excluded(walk, name))
 			continue;
-		size = strlen(entry->d_name) + 1;
 		if (!spend(walk, error))
 			return false;
-		g_byte_array_append(level->names, (const guint8 *)entry->d_name, (guint)size);
+		g_byte_array_append(level->names, (const guint8 *)name, (guint)strlen(name) + 1);
 		g_array_append_val(level->order, offset);
 	}
+	return gbe_list_end(&list, error);
 }
 
 /* Reads the directory @fd and makes it the innermost level. Takes @fd, also on failure. */
@@ -144,20 +137,11 @@ static bool
 push(Walk *walk, int fd, GError **error)
 {
 	gbe_autofd int own = fd;
-	int dup_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	Level *level = &walk->levels[walk->depth];
-	DIR *dir = dup_fd < 0 ? NULL : fdopendir(dup_fd);
 	struct stat st;
-	bool ok;
 
-	if (dir == NULL || fstat(fd, &st) < 0) {
-		throw_at(error, errno, "read the directory", walk->path->str);
-		if (dir != NULL)
-			(void)closedir(dir);
-		else
-			gbe_close_fd(&dup_fd);
-		return false;
-	}
+	if (fstat(fd, &st) < 0)
+		return throw_at(error, errno, "look at", walk->path->str);
 	*level = (Level){
 	    .fd = gbe_steal_fd(&own),
 	    .dev = st.st_dev,
@@ -165,9 +149,7 @@ push(Walk *walk, int fd, GError **error)
 	    .order = g_array_new(FALSE, FALSE, sizeof(guint)),
 	    .path_len = walk->path->len,
 	};
-	ok = read_names(walk, level, dir, error);
-	(void)closedir(dir);
-	if (!ok) {
+	if (!read_names(walk, level, error)) {
 		level_clear(level);
 		return false;
 	}
@@ -196,7 +178,7 @@ stat_from_statx(const struct statx *stx, struct stat *st)
 	};
 }
 
-/* The inode of an entry; refused when it is not of the tree's own file system. */
+/* Looks at the inode of an entry; refuses one of another file system. */
 static bool
 look_at(const Walk *walk, const char *name, struct stat *ret_st, GError **error)
 {
@@ -215,7 +197,7 @@ look_at(const Walk *walk, const char *name, struct stat *ret_st, GError **error)
 		return throw_unsafe(error, walk->path->str,
 				    "is a mount point; what is mounted there is no part of the "
 				    "data: unmount it");
-	/* Of directories only: overlayfs shows files with the device of their layer. */
+	/* Only for directories: overlayfs shows files with the device of their layer. */
 	if (S_ISDIR(ret_st->st_mode) && ret_st->st_dev != level->dev)
 		return throw_unsafe(error, walk->path->str,
 				    "is a btrfs subvolume inside the data; make it an ordinary "

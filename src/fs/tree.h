@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A directory tree as what may be copied. Scanning reads names and inodes, nothing else, and refuses
- * by name, before the first byte is copied: FIFOs, devices, nested btrfs subvolumes, mount points,
- * symlink as the root, more than GBE_TREE_MAX_ENTRIES entries, more than GBE_TREE_MAX_DEPTH levels.
- * Sockets are counted as left out.
+ * Scans and walks a directory tree that may be copied. A scan reads only names and inodes. Before the first byte is
+ * copied it refuses, and names: FIFOs, devices, nested btrfs subvolumes, mount points, a symlink as the root, more
+ * than GBE_TREE_MAX_ENTRIES entries, more than GBE_TREE_MAX_DEPTH levels. Sockets are counted as left out.
  */
 #pragma once
 
@@ -12,10 +11,10 @@
 
 #include <sys/stat.h>
 
-/* A data directory of etcd has some ten names, and to copy a hundred thousand takes half a minute. */
+/* A data directory of etcd has some ten names. Copying a hundred thousand takes half a minute. */
 #define GBE_TREE_MAX_ENTRIES 100000
 #define GBE_TREE_MAX_DEPTH 64
-/* Of a look whose answer may be "unknown": at what is about to be replaced, or for a decision. */
+/* For a look whose answer may be "unknown": at a tree that is about to be replaced, or for a decision. */
 #define GBE_TREE_LOOK_SECONDS 10
 
 typedef struct {
@@ -23,40 +22,40 @@ typedef struct {
 	guint64 directories;
 	guint64 bytes;	     /* apparent, of regular files */
 	guint64 allocated;   /* st_blocks, of regular files */
-	GPtrArray *left_out; /* of char *: paths of sockets, as gbe_path_to_text(); 100 at most */
+	GPtrArray *left_out; /* of char *: paths of sockets, from gbe_path_to_text(); 100 at most */
 } GbeTreeInfo;
 
 void gbe_tree_info_clear(GbeTreeInfo *info);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTreeInfo, gbe_tree_info_clear)
 
-/* Called for every entry but the root, parents before children, in byte order of names. @path is
- * relative to the root. @dir_fd/@name: the entry. Returns false to stop (with @error set). A walk, too,
- * ends at a mount point or a nested subvolume with GBE_ERROR_UNSAFE_SOURCE; it visits what a scan
- * refuses otherwise, but does not open it. */
+/* Called for every entry but the root, parents before children, in byte order of names. @path is relative to the
+ * root; @dir_fd/@name is the entry. Returns false to stop (with @error set). A walk also ends at a mount point or a
+ * nested subvolume with GBE_ERROR_UNSAFE_SOURCE. It visits the other entries that a scan refuses, but does not open
+ * them. */
 typedef bool (*GbeTreeVisit)(const char *path, int dir_fd, const char *name, const struct stat *st,
 			     gpointer data, GError **error);
 
-/* What a walk may cost; beyond it GBE_ERROR_UNSAFE_SOURCE, which names the limit. */
+/* What a walk may cost. Beyond it: GBE_ERROR_UNSAFE_SOURCE, which names the limit. */
 typedef struct {
 	guint64 entries;
 	gint64 deadline; /* on g_get_monotonic_time(); 0: none */
 } GbeTreeLimits;
 
-/* From now on. */
+/* The limits of a look that begins now. */
 GbeTreeLimits gbe_tree_look_limits(void);
 
-/* @exclude: NULL, or NULL-terminated names at the top of the tree that are no part of it. */
+/* @exclude: NULL, or NULL-terminated names at the top of the tree that are not part of it. */
 bool gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info,
 		   GError **error) GBE_CHECKED;
 bool gbe_tree_scan_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
 			  GbeTreeInfo *ret_info, GError **error) GBE_CHECKED;
 bool gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
 		   GError **error) GBE_CHECKED;
-/* The same for who does with "unknown" what cannot be listed at that price. */
+/* The same for a caller who treats a tree that exceeds @limits as "unknown". */
 bool gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
 			  GbeTreeVisit visit, gpointer data, GError **error) GBE_CHECKED;
 
-/* Which inode: for hard links. */
+/* Identifies an inode, for hard links. */
 typedef struct {
 	dev_t dev;
 	ino_t ino;
@@ -64,6 +63,6 @@ typedef struct {
 
 guint gbe_inode_hash(gconstpointer key);
 gboolean gbe_inode_equal(gconstpointer a, gconstpointer b);
-/* @set: of GbeInode, freed by it. False when the inode of @st was there: a further name of a file. What
- * has one name only is not put in. */
+/* @set, of GbeInode, owns its entries. False: the inode of @st was in the set already, so this is another name of
+ * the file. A file with only one name is not added. */
 bool gbe_inode_set_add(GHashTable *set, const struct stat *st);

@@ -3,17 +3,17 @@
 
 #include <fcntl.h>
 
-/* What is handed on in one go. */
+/* Bytes that are handed to the disk at once. */
 #define PART_SIZE ((guint64)8 * 1024 * 1024)
 
 struct GbeWriteBehind {
 	int fd;
 	int cold; /* or -1 */
 	GThread *thread;
-	GMutex lock; /* of what follows */
+	GMutex lock; /* of the fields below */
 	GCond changed;
-	guint64 copied; /* up to here there is something to write */
-	guint64 begun;	/* up to here the disk has it to do */
+	guint64 copied; /* written into the file up to here */
+	guint64 begun;	/* the disk was told to write up to here */
 	gboolean end;
 };
 
@@ -33,7 +33,7 @@ next_part(GbeWriteBehind *behind, guint64 *ret_offset, guint64 *ret_size)
 	return more;
 }
 
-/* On the disk, and where it is cold, out of memory. */
+/* Waits until the part is on the disk, and drops a cold part from memory. */
 static void
 finish(const GbeWriteBehind *behind, guint64 offset, guint64 size)
 {

@@ -34,7 +34,7 @@ write_all(int fd, const char *name, const void *bytes, gsize size, GError **erro
 	return true;
 }
 
-/* Takes back what the directory passes on to new files (setgid, a default ACL). A unit without CAP_CHOWN leaves the
+/* Removes what a new file inherited from its directory (setgid, a default ACL). Without CAP_CHOWN a unit keeps the
  * directory's group, which gets no more rights than others. */
 static bool
 set_owner_and_mode(int fd, const char *name, mode_t mode, GError **error)
@@ -58,7 +58,7 @@ create_tmp(int dir_fd, const char *tmp, GError **error)
 	int fd;
 
 	if (unlinkat(dir_fd, tmp, 0) < 0 && errno != ENOENT) {
-		/* A directory of that name: whoever owns the place made it. */
+		/* The owner of the place made a directory of that name. */
 		if (!gbe_remove_tree_at(dir_fd, tmp, error))
 			return -1;
 	}
@@ -110,9 +110,8 @@ gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size
 	return prepare(dir_fd, name, bytes, size, mode, GBE_WRITE_LATER, error);
 }
 
-/* A directory of that name can only be somebody else's: the nonce lies where an unprivileged user makes
- * what he likes, and must not be kept out by that. The file has its name before that
- * directory is emptied. */
+/* A directory of that name is not ours: the nonce lies where an unprivileged user can make anything, and that must
+ * not block the nonce. The file gets its name before that directory is emptied. */
 static bool
 put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 {
@@ -150,32 +149,65 @@ gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, m
 	return !GBE_FAULT("write-dir-synced", error);
 }
 
-typedef struct {
-	int dir_fd;
-	GError *error; /* the first one */
-} Sweep;
-
-static void
-sweep_name(const char *name, gpointer data)
+bool
+gbe_write_bytes(int fd, gpointer data, GError **error)
 {
-	Sweep *sweep = data;
+	gsize size = 0;
+	const void *bytes = g_bytes_get_data(data, &size);
 
-	if (sweep->error == NULL && g_str_has_prefix(name, GBE_TMP_PREFIX))
-		(void)!gbe_remove_tree_at(sweep->dir_fd, name, &sweep->error);
+	return write_all(fd, "the file", bytes, size, error);
+}
+
+/* *ret_tmp NULL: the file has no name yet. */
+static int
+create_new(int dir_fd, const char *name, char **ret_tmp, GError **error)
+{
+	int fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		return fd;
+	*ret_tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
+	return create_tmp(dir_fd, *ret_tmp, error);
+}
+
+static bool
+name_new(int dir_fd, int fd, const char *tmp, const char *name, GError **error)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
+
+	if (tmp != NULL)
+		return gbe_rename_new_at(dir_fd, tmp, dir_fd, name, error);
+	return linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot give %s its name", name);
+}
+
+bool
+gbe_write_new_at(int dir_fd, const char *name, GbeWriteFill fill, gpointer data, GError **error)
+{
+	g_autofree char *tmp = NULL;
+	gbe_autofd int fd = create_new(dir_fd, name, &tmp, error);
+
+	if (fd >= 0 && !GBE_FAULT("write-created", error) &&
+	    set_owner_and_mode(fd, name, 0600, error) && fill(fd, data, error) &&
+	    !GBE_FAULT("write-written", error) && gbe_sync_file(fd, name, error) &&
+	    name_new(dir_fd, fd, tmp, name, error))
+		return !GBE_FAULT("write-named", error);
+	if (tmp != NULL)
+		(void)unlinkat(dir_fd, tmp, 0);
+	return false;
 }
 
 bool
 gbe_sweep_writes_at(int dir_fd, const char *what, GError **error)
 {
-	Sweep sweep = {.dir_fd = dir_fd};
+	g_auto(GbeList) list = gbe_list_open_at(dir_fd, what);
+	const char *name;
 
-	if (!gbe_list_each_at(dir_fd, what, sweep_name, &sweep, error)) {
-		g_clear_error(&sweep.error);
-		return false;
-	}
-	if (sweep.error != NULL)
-		g_propagate_error(error, sweep.error);
-	return sweep.error == NULL;
+	while ((name = gbe_list_next(&list)) != NULL)
+		if (g_str_has_prefix(name, GBE_TMP_PREFIX) &&
+		    !gbe_remove_tree_at(dir_fd, name, error))
+			return false;
+	return gbe_list_end(&list, error);
 }
 
 bool
@@ -191,8 +223,8 @@ gbe_unlink_durable_at(int dir_fd, const char *name, GError **error)
 	return gbe_sync_dir(dir_fd, name, error);
 }
 
-/* The first free of name.broken-1 to -9. The oldest tell most about where the damage came from, so
- * that the newest makes room when all are taken. */
+/* The first free name of name.broken-1 to -9. When all are taken, the newest is replaced, because the oldest tell
+ * most about where the damage came from. */
 static char *
 broken_name(int dir_fd, const char *name)
 {

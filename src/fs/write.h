@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A small file, written as a whole. After a power cut @name is the old content or the new one, never a
- * part; a leftover temporary (".gbe-tmp.<name>") is overwritten by the next write and swept.
+ * Writes a small file as a whole. After a power cut @name has the old content or the new one, never a part. A
+ * leftover temporary (".gbe-tmp.<name>") is overwritten by the next write, or swept.
  */
 #pragma once
 
@@ -13,26 +13,36 @@
 #define GBE_TMP_PREFIX ".gbe-tmp."
 
 typedef enum {
-	GBE_WRITE_DURABLE, /* file and directory are on disk when it returns: 2 flushes */
+	GBE_WRITE_DURABLE, /* file and directory are on disk on return: 2 flushes */
 	GBE_WRITE_LATER,   /* settled (sync.h), renamed into place; the caller flushes later */
-	GBE_WRITE_NO_DIR, /* file is on disk, its name not yet; the caller syncs the directory: 1 flush */
+	/* file is on disk, its name is not; the caller syncs the directory: 1 flush */
+	GBE_WRITE_NO_DIR,
 } GbeWrite;
 
-/* The temporary is made with O_EXCL|O_NOFOLLOW after an unlink, so that an unprivileged owner of the
- * directory can neither redirect nor pre-open it. Owner root, @mode exactly. */
+/* The temporary is made with O_EXCL|O_NOFOLLOW after an unlink, so that an unprivileged owner of the directory can
+ * neither redirect nor pre-open it. The owner is root; the mode is exactly @mode. */
 bool gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		       GbeWrite how, GError **error) GBE_CHECKED;
-/* The same in two steps, for a record that must not be seen before what it says is true: content under the
- * temporary's name, flushed by the caller; then its name, flushed by the caller. */
+/* The same in two steps, for a record that must not be visible before its statement is true: the content under the
+ * temporary's name, which the caller flushes; then the name, which the caller flushes. */
 bool gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 			  GError **error) GBE_CHECKED;
 bool gbe_write_publish_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
-/* Removes the temporaries that a power cut or a kill left in a directory that is root's alone. Who writes in
- * it must hold a lock. Not flushed: one that comes back is swept again. @what: the directory, as people know it. */
+/* Writes the content of a new file, and its metadata where they are not root's and 0600. */
+typedef bool (*GbeWriteFill)(int fd, gpointer data, GError **error);
+/* A GbeWriteFill that writes the bytes of the GBytes @data. */
+bool gbe_write_bytes(int fd, gpointer data, GError **error) GBE_CHECKED;
+/* Writes a new file in a place that nobody sweeps. The file gets its name only when its content is on the disk
+ * (O_TMPFILE), so that a kill or a power cut leaves nothing. Where the file system has no O_TMPFILE, a kill leaves
+ * a temporary. The caller flushes the directory. An existing file of that name is an error. */
+bool gbe_write_new_at(int dir_fd, const char *name, GbeWriteFill fill, gpointer data,
+		      GError **error) GBE_CHECKED;
+/* Removes the temporaries that a power cut or a kill left in a directory that is root's alone. Every writer in it
+ * must hold a lock. Not flushed: a temporary that comes back is swept again. @what names the directory in messages. */
 bool gbe_sweep_writes_at(int dir_fd, const char *what, GError **error) GBE_CHECKED;
-/* unlink and sync of the directory; a file that is not there is no error. */
+/* Unlinks and syncs the directory. A missing file is no error. */
 bool gbe_unlink_durable_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
-/* Renames an unreadable record to "<name>.broken-<n>" (n from 1, at most 9 kept), durable. *ret_kept
- * (may be NULL) gets the new name. */
+/* Renames an unreadable record to "<name>.broken-<n>" (n from 1, at most 9 kept), durably. *ret_kept (may be NULL)
+ * gets the new name. */
 bool gbe_set_broken_aside_at(int dir_fd, const char *name, char **ret_kept,
 			     GError **error) GBE_CHECKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel command line asks of the initramfs, for its unit. */
+/* Carries out the kernel command line's request to the initramfs, for its unit. */
 #include "initramfs/boot.h"
-#include "app/use-cases.h"
+#include "app/boot/prerun.h"
 #include "cli/verb.h"
 #include "sys/events.h"
 

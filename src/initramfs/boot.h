@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The verb of the initramfs unit: carries out a request of the kernel command line. */
 #pragma once
-
 #include "cli/verb.h"
 
-/* rd.greenboot-etcd.restore=, once. Whatever becomes of it, the boot goes on: always true. */
+/* Carries out rd.greenboot-etcd.restore= once. The boot goes on whatever the result: always true. */
 GBE_VERB(boot);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What stands in the initramfs in place of libostree and libsystemd, which are not in it: neither knows
- * of a root that is not booted yet. The booted deployment is told by the command line and the directories
- * alone (sys/deployments.c); the list is not known, so nothing is ever pruned. What is said goes to
- * stderr, which is the journal's where a unit runs.
+ * Stand-ins for libostree and libsystemd, which the initramfs does not contain: neither knows of a root that
+ * is not booted yet. The command line and the directories alone give the booted deployment
+ * (sys/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
+ * which is the journal's where a unit runs.
  */
-#include "app/by-hand-displaced.h"
+#include "app/by-hand/displaced.h"
+#include "app/upkeep/displaced-discard.h"
 #include "sys/journal.h"
 #include "sys/manager.h"
 #include "sys/ostree.h"
@@ -24,7 +25,7 @@ gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError
 			 "ostree's list of deployments is not read in the initramfs");
 }
 
-/* Never called: there is no GbeOstree. */
+/* The next functions are never called: there is no GbeOstree. */
 
 void
 gbe_ostree_free(GbeOstree *ostree)
@@ -49,7 +50,7 @@ gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum)
 	return 0;
 }
 
-/* A number is enough there: no unit tells more. */
+/* A process id must do: no unit gives more. */
 
 char *
 gbe_process_describe(pid_t pid)

@@ -13,7 +13,7 @@
 #define STAGED "/run/ostree/staged-deployment"
 #define STAGED_LOCKED "/run/ostree/staged-deployment-locked"
 #define MAX_STAGED (1024 * 1024)
-/* /ostree/boot.1/... is one link; a bootloader without menus puts another before it. */
+/* /ostree/boot.1/... is one link; a bootloader without menus adds another. */
 #define MAX_LINKS 4
 
 void
@@ -24,7 +24,7 @@ gbe_deploy_dir_clear(GbeDeployDir *dir)
 	dir->serial = 0;
 }
 
-/* "<checksum>.<serial>" of @stateroot, judged by the one parser of ids. */
+/* Reads "<checksum>.<serial>" of @stateroot with the one parser of ids. */
 static bool
 take_name(const char *stateroot, const char *name, GbeDeployDir *ret_dir)
 {
@@ -63,7 +63,7 @@ gbe_deploy_dir_path(const GbeDeployDir *dir)
 			       dir->serial);
 }
 
-/* The link's text, or NULL where @path is none; @error is set for everything else. */
+/* The link's text. NULL without @error where @path is no link; every other failure sets @error. */
 static char *
 read_link(int sysroot_fd, const char *path, GError **error)
 {
@@ -147,7 +147,7 @@ gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, gboolean *ret_locked, GError
 	if (!gbe_read_in_root(root_fd, STAGED, MAX_STAGED, &bytes, &size, error) ||
 	    !gbe_staged_parse(bytes, size, ret_dir, &locked, error))
 		return false;
-	/* Older versions of ostree say it by a file beside it. */
+	/* Older versions of ostree use a file beside it. */
 	*ret_locked = locked || gbe_open_in_root(root_fd, STAGED_LOCKED, O_PATH, &lock_fd, NULL);
 	return true;
 }

@@ -52,7 +52,7 @@ gbe_bus_open(guint timeout_ms, sd_bus **ret_bus, GError **error)
 	return true;
 }
 
-/* What systemd itself answered is an answer; everything else is none. */
+/* Only an error that systemd itself sent is an answer. */
 static GbeErrorCode
 code_of(const sd_bus_error *bus_error)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One connection to PID 1. Root talks to it directly, over its private socket: before etcd starts and
- * while the machine goes down there may be no message bus, and asking for one would start it. Everybody
- * else goes through the system bus.
+ * One connection to PID 1. Root uses its private socket: before etcd starts and during a shutdown there may be no
+ * message bus, and asking for one would start it. Other users go through the system bus.
  */
 #pragma once
 
@@ -21,12 +20,11 @@ void gbe_bus_close(sd_bus **bus);
 /* A string property of @path, newly allocated. */
 bool gbe_bus_get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
 			char **ret_value, GError **error) GBE_CHECKED;
-/* The object of a unit, loaded or not: LoadUnit, not GetUnit, which does not answer for what is not in memory.
+/* The object of a unit, loaded or not. Calls LoadUnit because GetUnit fails for a unit that is not in memory.
  * LoadState is "not-found" where there is no such unit. */
 bool gbe_bus_load_unit(sd_bus *bus, const char *unit, char **ret_path, GError **error) GBE_CHECKED;
-/* Sets @error from what sd-bus said; @bus_error may be unset. A unit that is not known is
- * GBE_ERROR_NOT_FOUND, what systemd refuses GBE_ERROR_FAILED, and no answer GBE_ERROR_CANNOT_TELL.
- * Always returns false. */
+/* Sets @error from sd-bus's error; @bus_error may be unset. An unknown unit is GBE_ERROR_NOT_FOUND, a refusal by
+ * systemd GBE_ERROR_FAILED, no answer GBE_ERROR_CANNOT_TELL. Always returns false. */
 bool gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 

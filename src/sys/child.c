@@ -15,7 +15,7 @@
 #define POLL_USEC 5000
 #define LAST_LINE_MAX 400
 
-/* Before the kernel is asked to end us with the parent: it forgets that with another user. */
+/* Call this before the kernel is asked to kill us with the parent: a change of the user clears that setting. */
 static bool
 change_user(const GbeChildUser *user)
 {
@@ -24,7 +24,7 @@ change_user(const GbeChildUser *user)
 		setresuid(user->uid, user->uid, user->uid) == 0);
 }
 
-/* Between fork and exec: nothing that allocates. Where the program goes, 3 is free; @streams are all above 4. */
+/* Runs between fork and exec, so it allocates nothing. fd 3 is free for the program; @streams are all above 4. */
 static void
 become(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd, int out_fd,
        const GbeChildStreams *streams, pid_t parent)
@@ -34,7 +34,7 @@ become(const GbeChildUser *user, int program_fd, const char *const *argv, int cw
 	sigset_t none;
 	int null = open("/dev/null", O_RDONLY);
 
-	/* What we do about a signal is not what it does. */
+	/* Our handling of signals is not for the child. */
 	for (int number = 1; number < NSIG; number++)
 		(void)signal(number, SIG_DFL);
 	(void)sigemptyset(&none);
@@ -56,7 +56,7 @@ start(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd
       const GbeChildStreams *streams, GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int out_fd = memfd_create("output", MFD_CLOEXEC);
-	/* Out of the way of the numbers that the child gives away. */
+	/* Above the fd numbers that the child assigns. */
 	gbe_autofd int program = fcntl(program_fd, F_DUPFD_CLOEXEC, 10);
 	pid_t parent = getpid();
 	sigset_t all, before;
@@ -72,7 +72,7 @@ start(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return gbe_throw_errno(error, EAGAIN, "cannot start %s", argv[0]);
-	/* Whoever is first: the group is there when it is to be killed. */
+	/* Parent and child both call this, so that the group exists before anybody kills it. */
 	(void)setpgid(pid, pid);
 	*ret_child =
 	    (GbeChild){.pid = pid, .out_fd = gbe_steal_fd(&out_fd), .name = g_strdup(argv[0])};
@@ -108,7 +108,7 @@ gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *r
 	return gbe_child_start_as(NULL, program_fd, argv, cwd_fd, ret_child, error);
 }
 
-/* What it said last. Newly allocated. */
+/* The last line of the output. Newly allocated. */
 static char *
 last_line(const GbeChild *child)
 {
@@ -139,7 +139,7 @@ gbe_child_poll(GbeChild *child, bool *ret_running, GError **error)
 		*ret_running = true;
 		return true;
 	}
-	/* Those that it started may still be there. */
+	/* Processes that the child started may still run. */
 	(void)kill(-child->pid, SIGKILL);
 	child->pid = 0;
 	*ret_running = false;
@@ -180,7 +180,7 @@ void
 gbe_child_clear(GbeChild *child)
 {
 	gbe_child_end(child, 0);
-	/* Zero is nobody's output. */
+	/* A zeroed child has out_fd 0, which must not be closed. */
 	if (child->name != NULL)
 		gbe_close_fd(&child->out_fd);
 	g_clear_pointer(&child->name, g_free);

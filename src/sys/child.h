@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A program that works for us for a while, etcd itself or its tools, and never outlives us: in a process
- * group of its own, killed by the kernel when we are gone, in a clean environment, with nothing of ours
- * open. What it says goes into a file, of which the end is kept for an error.
+ * Runs a program, such as etcd or its tools, that never outlives us: in a process group of its own, killed by the
+ * kernel when we are gone, in a clean environment, with none of our files open. Its output goes into a file; the
+ * end of that is kept for an error.
  */
 #pragma once
 
@@ -12,34 +12,34 @@
 #include <sys/types.h>
 
 typedef struct {
-	pid_t pid; /* 0: none, or it has ended */
+	pid_t pid; /* 0: no child, or it has ended */
 	int out_fd;
 	char *name; /* for messages */
 } GbeChild;
 
-/* @program_fd: the open executable. @cwd_fd: its directory. argv[0] names it. Call from the main thread, which
- * has to outlive the child. */
+/* @program_fd is the open executable; @cwd_fd its working directory; argv[0] names it. Call this from the main
+ * thread, which has to outlive the child. */
 bool gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
 		     GError **error) GBE_CHECKED;
-/* The same as @user, in that group and in no other; root alone can. What it makes is that user's. */
+/* The same as @user, in that group and in no other, so that its files belong to that user. Only root can do that. */
 typedef struct {
 	uid_t uid;
 	gid_t gid;
 } GbeChildUser;
 bool gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv,
 			int cwd_fd, GbeChild *ret_child, GError **error) GBE_CHECKED;
-/* A filter: it reads @in_fd, writes @out_fd, and has @file_fd as /proc/self/fd/4; what it says is kept as of the
- * others. Borrowed. */
+/* A filter: it reads @in_fd, writes @out_fd, and has @file_fd as /proc/self/fd/4. Its stderr is kept like the
+ * output of other children. The fds are borrowed. */
 typedef struct {
 	int in_fd, out_fd, file_fd;
 } GbeChildStreams;
 bool gbe_child_start_filter(int program_fd, const char *const *argv, const GbeChildStreams *streams,
 			    GbeChild *ret_child, GError **error) GBE_CHECKED;
-/* Is it still there? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
+/* Does the child still run? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
  * has its last line. */
 bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;
-/* Asks it to end (SIGTERM), for @timeout_ms at most, then kills it; with its whole group. */
+/* Sends SIGTERM, waits for at most @timeout_ms, then kills the child with its whole group. */
 void gbe_child_end(GbeChild *child, guint timeout_ms);
-/* Kills what is there. */
+/* Kills a child that still runs. */
 void gbe_child_clear(GbeChild *child);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeChild, gbe_child_clear)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernel command line's part of sys/run.h. */
+/* Reads the kernel command line, for sys/run.h. */
 #include <string.h>
 
 #include "fs/open.h"
@@ -19,8 +19,8 @@ gbe_cmdline_clear(GbeCmdline *cmdline)
 	cmdline->rd_skip = FALSE;
 }
 
-/* Cuts the next word off *@at, as the kernel does: blanks end it but between double quotes; quotes
- * round the whole word or round the value are not part of it. *ret_value is NULL without a '='. */
+/* Takes the next word from *@at as the kernel does: a blank outside of double quotes ends it; quotes round the
+ * whole word or round the value are removed. *ret_value is NULL without a '='. */
 static char *
 next_word(char **at, char **ret_value)
 {
@@ -60,7 +60,7 @@ next_word(char **at, char **ret_value)
 	return word;
 }
 
-/* '-' and '_' are one character in names, as for the kernel and for systemd. */
+/* '-' and '_' are equal in names, for the kernel and for systemd. */
 static bool
 is_key(const char *word, const char *key)
 {
@@ -88,7 +88,7 @@ switched_on(const char *value)
 	return true;
 }
 
-/* The last one wins, and an empty one takes back those before it. */
+/* The last value wins. An empty value drops those before it. */
 static void
 replace(char **where, const char *value)
 {

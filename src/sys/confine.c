@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "fs/open.h"
 
-/* Files of etcd's user are read and, as its nonce, written. */
+/* The capabilities for reading the files of etcd's user and writing the nonce among them. */
 #define KEPT (1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER)
 #define READING ((guint64)LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
@@ -38,13 +38,13 @@ drop_capabilities(GError **error)
 	return syscall(SYS_capset, &header, caps) == 0 || refused("capset", error);
 }
 
-/* What this kernel can forbid of execution and of writing; 0: nothing. */
+/* The rights to execute and to write that this kernel can forbid; 0 without Landlock. */
 static guint64
 forbidden(void)
 {
 	long version =
 	    syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	/* The first version has 13 rights, the second one more, and so has the third. */
+	/* Landlock's first version has 13 rights; the second and the third add one each. */
 	guint rights = version <= 0 ? 0 : 12 + (guint)MIN(version, 3);
 
 	return ((G_GUINT64_CONSTANT(1) << rights) - 1) & ~READING;

@@ -71,7 +71,7 @@ find_sysroot(Loader *loader, GError **error)
 			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
 }
 
-/* What the deployment's directory says: its handle, and whether the program is in its tree. */
+/* Reads from the deployment's directory: its handle, and whether this program is in its tree. */
 static void
 look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
 	  bool *ret_there)
@@ -110,8 +110,8 @@ listed_from_ostree(const Loader *loader, const GbeOstreeDeployment *deployment)
 	return listed;
 }
 
-/* Below --root libostree does not look for a staged deployment. On the system itself it does, but only
- * newer versions say whether it is locked. */
+/* Below --root libostree does not look for a staged deployment. On the system itself it does, but only newer
+ * versions report whether it is locked. */
 static void
 add_staged(GbeDeployments *deployments, const Loader *loader)
 {
@@ -125,7 +125,7 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 	if (!gbe_staged_read(loader->root_fd, &dir, &locked, NULL))
 		return;
 	if (!loader->is_root) {
-		/* A file that outlived what it names, as after a cleanup. */
+		/* The file may outlive the deployment that it names, for example after a cleanup. */
 		look_into(loader, &dir, &handle, NULL, &there);
 		if (!there)
 			return;
@@ -148,8 +148,8 @@ same_stateroot(const char *id_a, const char *id_b)
 	       gbe_deployment_id_parse(id_b, &b, NULL, NULL) && strcmp(a, b) == 0;
 }
 
-/* What follows from a deployment's place: the rollback is the first of the booted one's stateroot after
- * it, as libostree has it. */
+/* Sets what follows from a deployment's place. The rollback is the first one after the booted one in the same
+ * stateroot, as in libostree. */
 static void
 mark_places(GbeDeployments *deployments)
 {
@@ -238,7 +238,7 @@ loader_init(Loader *loader, int root_fd, const char *root_path)
 	};
 }
 
-/* A sysroot on a machine that has not booted from it is somebody's build directory. */
+/* A sysroot on a machine that did not boot from it is a build directory. */
 static bool
 open_sysroot(Loader *loader, GbeTri ostree, GError **error)
 {
@@ -334,8 +334,8 @@ gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment 
 		return "staged";
 	if (listed->pinned && !listed->rollback)
 		return "pinned";
-	/* Neither of the four, and there: one that will boot before the booted one is on its way in,
-	 * every other is one to go back to. */
+	/* The deployment exists and is none of these. One that boots before the booted one is about to be used; any
+	 * other is one to go back to. */
 	for (guint i = 0; i < listed->index; i++) {
 		const GbeListed *earlier = deployments->listed->pdata[i];
 

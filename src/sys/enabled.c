@@ -9,14 +9,16 @@
 #include "fs/list.h"
 #include "fs/open.h"
 
-/* Where systemd looks for units, the first that has a name wins; /etc is above /run, and what a
- * generator makes of the kernel command line's systemd.mask= is above both. */
+#define TEXT_MAX (1024 * 1024)
+
+/* The directories where systemd looks for units; the first with the name wins. /etc is above /run; above both is
+ * what a generator makes of systemd.mask= on the kernel command line. */
 static const char *const unit_dirs[] = {
     "/run/systemd/generator.early",  "/etc/systemd/system",	"/run/systemd/system",
     "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 };
 
-/* What @name is below @dir_fd; @path: the directory, for messages. */
+/* Looks at @name below @dir_fd. @path: the directory, for messages. */
 static bool
 look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, GError **error)
 {
@@ -40,7 +42,7 @@ look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, 
 	return true;
 }
 
-/* What wants or requires ours, by the link in one such directory. What is no directory says nothing. */
+/* What is @unit in the .wants or .requires directory @name? An entry that is no directory is ignored. */
 static bool
 look_at_link(int dir_fd, const char *path, const char *name, const char *unit,
 	     GbeUnitFile *ret_found, GError **error)
@@ -57,8 +59,8 @@ look_at_link(int dir_fd, const char *path, const char *name, const char *unit,
 	       gbe_throw_errno(error, errno, "cannot open %s/%s", path, name);
 }
 
-/* One directory of units: which units want ours? A link in a higher directory decides over one of the
- * same place in a lower one, so that a vendor's link can be masked, too. */
+/* Does a unit in this directory want ours? A link in a higher directory overrides the one of the same path in a
+ * lower directory, so that a vendor's link can be masked, too. */
 static bool
 find_wants(int dir_fd, const char *path, const char *unit, GHashTable *decided, bool *wanted,
 	   GError **error)
@@ -130,8 +132,9 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 	return GBE_NO;
 }
 
+/* *ret_dir: where the first of that name is; untouched where there is none. */
 static GbeUnitFile
-find_file(int root_fd, const char *unit)
+find_file(int root_fd, const char *unit, const char **ret_dir)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(unit_dirs); i++) {
 		gbe_autofd int fd = -1;
@@ -140,8 +143,10 @@ find_file(int root_fd, const char *unit)
 		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL) ||
 		    !look_at(fd, unit_dirs[i], unit, &found, NULL))
 			continue;
-		if (found != GBE_UNIT_ABSENT)
+		if (found != GBE_UNIT_ABSENT) {
+			*ret_dir = unit_dirs[i];
 			return found;
+		}
 	}
 	return GBE_UNIT_ABSENT;
 }
@@ -151,16 +156,71 @@ gbe_unit_file(int root_fd, const char *unit)
 {
 	const char *at = strchr(unit, '@');
 	const char *dot = strrchr(unit, '.');
+	const char *dir = NULL;
 	g_autofree char *template = NULL;
-	GbeUnitFile found = find_file(root_fd, unit);
+	GbeUnitFile found = find_file(root_fd, unit, &dir);
 
 	if (found != GBE_UNIT_ABSENT || at == NULL || dot == NULL || dot <= at + 1)
 		return found;
 	template = g_strdup_printf("%.*s%s", (int)(at + 1 - unit), unit, dot);
-	return find_file(root_fd, template);
+	return find_file(root_fd, template, &dir);
 }
 
-/* Looked for by what it is made of: at boot the generators run at the same time. */
+static int
+compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void
+append_file(int root_fd, const char *path, GString *text)
+{
+	g_autofree char *bytes = NULL;
+	gsize size;
+
+	if (gbe_read_in_root(root_fd, path, TEXT_MAX, &bytes, &size, NULL))
+		g_string_append_printf(text, "%s\n", bytes);
+}
+
+void
+gbe_text_append(int root_fd, const char *path, GString *text)
+{
+	g_autoptr(GPtrArray) names = NULL;
+	gbe_autofd int fd = -1;
+
+	if (!gbe_open_in_root(root_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL)) {
+		append_file(root_fd, path, text);
+		return;
+	}
+	if (!gbe_list_at(fd, path, &names, NULL))
+		return;
+	g_ptr_array_sort(names, compare_names);
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree char *file = g_build_filename(path, names->pdata[i], NULL);
+
+		append_file(root_fd, file, text);
+	}
+}
+
+void
+gbe_unit_append_text(int root_fd, const char *unit, GString *text)
+{
+	const char *dir = NULL;
+	g_autofree char *file = NULL;
+
+	if (find_file(root_fd, unit, &dir) == GBE_UNIT_PRESENT) {
+		file = g_build_filename(dir, unit, NULL);
+		append_file(root_fd, file, text);
+	}
+	/* The highest directory has the last word. */
+	for (gsize i = G_N_ELEMENTS(unit_dirs); i-- > 0;) {
+		g_autofree char *dropins = g_strdup_printf("%s/%s.d", unit_dirs[i], unit);
+
+		gbe_text_append(root_fd, dropins, text);
+	}
+}
+
+/* Looks for the sources: at boot the generators run at the same time. */
 gboolean
 gbe_unit_is_generated(int root_fd, const char *service)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Is a unit pulled in at boot? Read from the links below the unit directories, so that it can be told
- * below --root, in an image and before systemd has loaded the unit. */
+/* Is a unit pulled in at boot? Reads the links below the unit directories, so that the answer is known below
+ * --root, in an image, and before systemd has loaded the unit. */
 #pragma once
 
 #include "base/auto.h"
@@ -10,17 +10,21 @@
  * "masked", "not enabled", or what could not be read; NULL for YES. */
 GbeTri gbe_unit_enabled(int root_fd, const char *unit, char **ret_why);
 
-/* What systemd would load for a unit: nothing; a mask (a link to /dev/null, or an empty file); a file. */
+/* What systemd would load for a unit: nothing, a mask (a link to /dev/null, or an empty file), or a file. */
 typedef enum {
 	GBE_UNIT_ABSENT,
 	GBE_UNIT_MASKED,
 	GBE_UNIT_PRESENT,
 } GbeUnitFile;
 
-/* An instance without a file of its own is its template's. A directory that cannot be read counts as
- * empty: systemd would find nothing there either. */
+/* An instance without a file of its own uses its template's. A directory that cannot be read counts as empty, since
+ * systemd would find nothing there either. */
 GbeUnitFile gbe_unit_file(int root_fd, const char *unit);
-/* Does another generator make the service: of a container of podman's, or of an init script? */
+/* Appends the unit's file and its drop-ins. What is not there, or cannot be read, is left out. */
+void gbe_unit_append_text(int root_fd, const char *unit, GString *text);
+/* The same for a file, or for the files of a directory in the order of their names. */
+void gbe_text_append(int root_fd, const char *path, GString *text);
+/* Does another generator make the service: podman's for a container, or systemd's for an init script? */
 gboolean gbe_unit_is_generated(int root_fd, const char *service);
-/* Is there anything of that name: a file, a mask included, or what a generator made, or will make, of it? */
+/* Does the name exist: as a file, as a mask, or as a unit that a generator made or will make? */
 gboolean gbe_unit_is_known(int root_fd, const char *service);

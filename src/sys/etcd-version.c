@@ -43,7 +43,7 @@ start(const char *binary, int *ret_out, pid_t *ret_pid)
 	return TRUE;
 }
 
-/* Until the end of output, a full buffer, or the deadline. */
+/* Reads until the end of the output, a full buffer, or the deadline. */
 static void
 read_until(int fd, char *buffer, gsize size, guint timeout_ms)
 {
@@ -79,7 +79,7 @@ gbe_etcd_version_of_binary(const char *binary, guint timeout_ms)
 	if (binary == NULL || *binary == '\0' || !start(binary, &out, &pid))
 		return NULL;
 	read_until(out, buffer, sizeof buffer, timeout_ms);
-	/* It has answered or it never will; --version has nothing to lose. */
+	/* etcd has answered or never will, and --version has nothing to lose. */
 	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;

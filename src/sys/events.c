@@ -18,6 +18,7 @@ typedef enum {
 	EVENT_BACKED_UP,
 	EVENT_BACKUP_SKIPPED,
 	EVENT_BACKUP_FAILED,
+	EVENT_START_FAILED,
 	EVENT_RESTORED,
 	EVENT_RESTORE_FAILED,
 	EVENT_CANDIDATE_BAD,
@@ -44,7 +45,7 @@ typedef enum {
 	EVENT_CERTS_CHANGED,
 } Event;
 
-/* Which field names what the event is about. */
+/* The field that names the event's object. */
 typedef enum {
 	OBJECT_NONE,
 	OBJECT_RULE,
@@ -53,8 +54,7 @@ typedef enum {
 	OBJECT_ACTION,
 } Object;
 
-/* The ids are fixed for ever: other people's filters name them. Each has an entry in
- * data/greenboot-etcd.catalog. */
+/* The ids never change, because people's filters use them. Each has an entry in data/greenboot-etcd.catalog. */
 static const struct {
 	const char *id;
 	int priority;
@@ -66,6 +66,7 @@ static const struct {
 	[EVENT_BACKED_UP] = {"c9caffff71cc4e9c8e118ecb174bd4c9", LOG_INFO, "Backed up the data of etcd as", OBJECT_BACKUP},
 	[EVENT_BACKUP_SKIPPED] = {"888acdb4eea849ef9ebe0a5868ab65ac", LOG_INFO, "No backup of the data of etcd was taken", OBJECT_NONE},
 	[EVENT_BACKUP_FAILED] = {"349e14b55e9e433bb48f3d46592d2543", LOG_ERR, "The data of etcd could not be backed up", OBJECT_NONE},
+	[EVENT_START_FAILED] = {"fd248a20310840cea79092d64aea9ff2", LOG_ERR, "It could not be decided what this start needs of the data of etcd", OBJECT_NONE},
 	[EVENT_RESTORED] = {"abce6674737a4c728de1ca859f87484c", LOG_NOTICE, "Restored the data of etcd from", OBJECT_BACKUP},
 	[EVENT_RESTORE_FAILED] = {"e57d9979613f442fb8ffbd88db67bc0c", LOG_ERR, "The data of etcd could not be restored", OBJECT_NONE},
 	[EVENT_CANDIDATE_BAD] = {"fe1a13badbac4ff495b94f49ab5fd7c6", LOG_WARNING, "Cannot use the backup", OBJECT_BACKUP},
@@ -84,7 +85,7 @@ static const struct {
 	[EVENT_PREFLIGHT] = {"fb694ddc87034b778c3d4bb34f5b7e05", LOG_WARNING, "An upgrade would not go well now", OBJECT_NONE},
 	[EVENT_CARRIED] = {"f534d006c13f4c289cc04445c4d048c7", LOG_WARNING, "Something failed at the last shutdown", OBJECT_NONE},
 	[EVENT_CLOSED] = {"edf09f59b37d4175865be86a4c0a2303", LOG_INFO, "The data of etcd was closed for the shutdown", OBJECT_NONE},
-	[EVENT_FRESH] = {"0b47095073be47a897d310c14849ef49", LOG_NOTICE, "There is no data of etcd: it starts anew", OBJECT_NONE},
+	[EVENT_FRESH] = {"0b47095073be47a897d310c14849ef49", LOG_NOTICE, "etcd starts anew", OBJECT_NONE},
 	[EVENT_ROTTED] = {"8489eb96d8474319b42e7ab727b1826e", LOG_ERR, "A backup has rotted:", OBJECT_BACKUP},
 	[EVENT_DEFRAGMENTED] = {"a1913de4693242ce85546a2d1867c56f", LOG_INFO, "etcd's database was defragmented", OBJECT_NONE},
 	[EVENT_DEFRAG_FAILED] = {"d5dccea1739145d785536840a28374ea", LOG_WARNING, "etcd's database could not be defragmented", OBJECT_NONE},
@@ -173,7 +174,7 @@ message_of(Event event, const GbeEventFields *fields)
 	return g_string_free(text, FALSE);
 }
 
-/* A red verdict is worth a look; a green one is what everybody hopes for. */
+/* A red verdict needs attention; a green one is the normal case. */
 static int
 priority_of(Event event, const GbeEventFields *fields)
 {
@@ -221,7 +222,8 @@ send_to_journal(Event event, int priority, const char *message, const GbeEventFi
 	return gbe_journal_send(iov, lines->len);
 }
 
-/* What cannot be sent must at least be seen. With a prefix, somebody collects the lines: greenboot. */
+/* A line that cannot be sent to the journal goes to stderr. With a prefix, greenboot collects the lines from
+ * stderr. */
 static void
 emit(Event event, const GbeEventFields *fields)
 {
@@ -273,6 +275,7 @@ DEFINE_EVENT(decided, EVENT_DECIDED)
 DEFINE_EVENT(backed_up, EVENT_BACKED_UP)
 DEFINE_EVENT(backup_skipped, EVENT_BACKUP_SKIPPED)
 DEFINE_EVENT(backup_failed, EVENT_BACKUP_FAILED)
+DEFINE_EVENT(start_failed, EVENT_START_FAILED)
 DEFINE_EVENT(restored, EVENT_RESTORED)
 DEFINE_EVENT(restore_failed, EVENT_RESTORE_FAILED)
 DEFINE_EVENT(candidate_bad, EVENT_CANDIDATE_BAD)

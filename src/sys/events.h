@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Journal events: one function per MESSAGE_ID, each with an entry in data/greenboot-etcd.catalog that
- * says what happened, what it means and what to do (lint compares). Where stderr is not the journal
- * and no journal socket is there, the line goes to stderr with its "<N>" priority left out.
- * Below --root nothing goes to the machine's journal: only to stderr.
+ * Journal events: one function per MESSAGE_ID, each with an entry in data/greenboot-etcd.catalog that says what
+ * happened, what it means and what to do (lint compares). Where stderr is not the journal and no journal socket
+ * exists, the line goes to stderr without its "<N>" priority. Below --root lines only go to stderr, never to the
+ * machine's journal.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include <glib.h>
 
-/* Fields of every event; NULL and 0 leave a field out. */
+/* Fields of every event. NULL and 0 leave a field out. */
 typedef struct {
 	const char *rule, *action, *backup;
 	const char *deployment, *from_deployment, *run;
@@ -21,14 +21,15 @@ typedef struct {
 
 /* @program: "prerun"; SYSLOG_IDENTIFIER becomes greenboot-etcd-prerun. @quiet: errors only. */
 void gbe_events_init(const char *program, gboolean below_root, gboolean quiet, int verbosity);
-/* From now on every line goes to stderr with "<@level>" (1 to 7) before it, beside what goes to the
- * journal: shell greenboot shows a hook's lines by that. Anything else: none, the default. */
+/* From now on every line also goes to stderr with "<@level>" (1 to 7) before it: shell greenboot shows a hook's
+ * lines by that level. Any other @level means no prefix, the default. */
 void gbe_events_set_prefix(int level);
 
-void gbe_event_decided(const GbeEventFields *fields); /* the rule and what follows */
+void gbe_event_decided(const GbeEventFields *fields); /* the rule and its consequence */
 void gbe_event_backed_up(const GbeEventFields *fields);
 void gbe_event_backup_skipped(const GbeEventFields *fields); /* unchanged, or not cheap here */
 void gbe_event_backup_failed(const GbeEventFields *fields);
+void gbe_event_start_failed(const GbeEventFields *fields); /* prerun reached no decision */
 void
 gbe_event_restored(const GbeEventFields *fields); /* names the displaced and the undo command */
 void gbe_event_restore_failed(const GbeEventFields *fields);
@@ -36,7 +37,7 @@ void gbe_event_candidate_bad(const GbeEventFields *fields);
 void
 gbe_event_recovered(const GbeEventFields *fields); /* an interrupted operation finished or undone */
 void
-gbe_event_held_back(const GbeEventFields *fields); /* etcd is not let go; reason has the command */
+gbe_event_held_back(const GbeEventFields *fields); /* etcd is not started; reason has the command */
 void gbe_event_took_over(const GbeEventFields *fields); /* take-over recorded */
 void gbe_event_verdict(const GbeEventFields *fields);	/* action = green | red */
 void gbe_event_graded(const GbeEventFields *fields);
@@ -47,7 +48,7 @@ void gbe_event_config_bad(const GbeEventFields *fields);
 void gbe_event_unhealthy(const GbeEventFields *fields);
 void gbe_event_healthy(const GbeEventFields *fields);
 void gbe_event_cannot_tell(const GbeEventFields *fields);
-void gbe_event_preflight(const GbeEventFields *fields); /* an upgrade would not go well */
+void gbe_event_preflight(const GbeEventFields *fields); /* an upgrade would fail */
 void gbe_event_carried(const GbeEventFields *fields);	/* a failure at the last shutdown */
 void gbe_event_closed(const GbeEventFields *fields);	/* closing record written */
 void gbe_event_fresh(const GbeEventFields *fields);	/* no data: etcd starts anew */
@@ -55,8 +56,9 @@ void gbe_event_rotted(const GbeEventFields *fields);	/* a backup is no longer wh
 void gbe_event_defragmented(const GbeEventFields *fields);
 void gbe_event_defrag_failed(const GbeEventFields *fields);
 void gbe_event_alarm_cleared(const GbeEventFields *fields); /* NOSPACE */
-void gbe_event_certs_changed(const GbeEventFields *fields); /* by certs reset, or back */
-/* For people who follow along: not an event, no MESSAGE_ID. */
+void gbe_event_certs_changed(const GbeEventFields *fields); /* by certs reset, or its undoing */
+/* For people who watch: not an event, no MESSAGE_ID. */
 void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
-/* Said in any case: what failed, is no event and makes the exit status; and what nobody expects to wait for. */
+/* Always printed. For a failure that is no event but sets the exit status, and for a wait that people do not
+ * expect. */
 void gbe_complain(const char *format, ...) G_GNUC_PRINTF(1, 2);

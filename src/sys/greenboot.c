@@ -28,7 +28,7 @@ exists(int root_fd, const char *path)
 	return gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL);
 }
 
-/* The shell version is known by what the other does not have. */
+/* The shell version is recognized by files that the Rust version lacks. */
 static GbeGreenbootFlavour
 find_flavour(int root_fd)
 {
@@ -41,8 +41,8 @@ find_flavour(int root_fd)
 	return GBE_GREENBOOT_NONE;
 }
 
-/* The last GREENBOOT_MAX_BOOT_ATTEMPTS=N. The file is read by bash or as INI; what both take is a plain
- * assignment, with or without quotes. */
+/* The last GREENBOOT_MAX_BOOT_ATTEMPTS=N. bash or an INI reader reads the file; both take a plain assignment, with
+ * or without quotes. */
 static guint
 read_max_attempts(int root_fd)
 {
@@ -107,7 +107,7 @@ take_variables(GbeGreenboot *greenboot, GHashTable *table)
 	const char *trigger = g_hash_table_lookup(table, "greenboot_rollback_trigger");
 	const char *next = g_hash_table_lookup(table, "greenboot_next_deployment_id");
 
-	/* A counter that is no number is none that GRUB counts. */
+	/* GRUB does not count with a counter that is no number. */
 	greenboot->has_counter =
 	    counter != NULL && g_ascii_string_to_signed(counter, 10, G_MININT32, G_MAXINT32,
 							&greenboot->boot_counter, NULL);
@@ -150,15 +150,15 @@ read_variables(GbeGreenboot *greenboot, int root_fd)
 		cannot_count(greenboot,
 			     "GRUB's environment block (/boot/grub2/grubenv) is missing");
 	} else if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
-		/* What it said is not known, and GRUB cannot use it, either. */
+		/* Its content is unknown, and GRUB cannot use it, either. */
 		cannot_count(greenboot,
 			     "GRUB's environment block (/boot/grub2/grubenv) is damaged");
 	}
 }
 
-/* The shell version sets the counter at staging, so that GRUB has counted once when the first boot of the
- * trial looks. The other one sets it in the first boot that failed: that one sees no counter, or, once it
- * has failed, the full one. */
+/* The shell version sets the counter at staging, so that GRUB has counted once when the trial's first boot reads
+ * it. The Rust version sets it in the first boot that failed: that boot sees no counter, or, once it has failed,
+ * the full one. */
 static guint
 count_attempt(const GbeGreenboot *greenboot)
 {

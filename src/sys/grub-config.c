@@ -8,7 +8,7 @@
 
 #define MAX_CONFIG ((gsize)1024 * 1024)
 
-/* What every version of the snippet counts with, and what makes a menu: no mere pointer to another file. */
+/* Every version of the snippet counts with COUNTER. A configuration with a menu is no mere pointer to another file. */
 #define COUNTER "boot_counter"
 static const char *const menus[] = {"blscfg", "menuentry"};
 
@@ -21,7 +21,7 @@ says(const char *bytes, gsize size, const char *word)
 GbeTri
 gbe_grub_counts(int root_fd)
 {
-	/* Beside the one that is made: what it reads in for people. */
+	/* The generated file, and the files that it reads for people. */
 	static const char *const paths[] = {
 	    "/boot/grub2/grub.cfg", "/boot/grub2/custom.cfg", "/boot/grub2/user.cfg",
 	    "/boot/grub/grub.cfg",  "/boot/grub/custom.cfg",

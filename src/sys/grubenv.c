@@ -6,11 +6,11 @@
 #include "fs/open.h"
 
 #define HEADER "# GRUB Environment Block\n"
-/* GRUB makes 1024 bytes; larger ones are legal. */
+/* GRUB makes 1024 bytes; larger files are legal. */
 #define MAX_GRUBENV (64 * 1024)
 
-/* Copies what lies between @from and @to without its escapes: a backslash makes the next byte, be it a
- * newline or another backslash, part of the value. NULL where a byte cannot be part of a C string. */
+/* Copies the bytes from @from to @to without escapes: the byte after a backslash, also a newline or a backslash,
+ * belongs to the value. NULL where a byte cannot be in a C string. */
 static char *
 unescape(const char *from, const char *to)
 {
@@ -56,7 +56,7 @@ gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table, GError 
 		const char *equals;
 		char *value;
 
-		/* Padding, or a line that was cut off: GRUB does not take it, either. */
+		/* Padding, or a line that was cut off, which GRUB does not take either. */
 		if (stop == NULL || stop >= end)
 			break;
 		equals = *at == '#' ? NULL : memchr(at, '=', (gsize)(stop - at));

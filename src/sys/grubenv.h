@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* GRUB's environment block, read natively and never written: "# GRUB Environment Block\n", key=value
- * lines with backslash escapes, '#' padding (greenboot.md section 3). */
+/* Reads GRUB's environment block, and never writes it: "# GRUB Environment Block\n", key=value lines with backslash
+ * escapes, '#' padding (greenboot.md section 3). */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
 
-/* From memory; any bytes; *ret_table: char * -> char *. GBE_ERROR_CORRUPT without the header. */
+/* Parses any bytes from memory. *ret_table: char * -> char *. GBE_ERROR_CORRUPT without the header. */
 bool gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table,
 		       GError **error) GBE_CHECKED;
 /* /boot/grub2/grubenv, else /boot/grub/grubenv. GBE_ERROR_NOT_FOUND when there is none. */

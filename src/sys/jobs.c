@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* JobRemoved may come before the call that made the job returns, so all are remembered. */
+/* JobRemoved may come before the call that made the job returns, so that all results are kept. */
 static int
 on_job_removed(sd_bus_message *message, void *data, sd_bus_error *bus_error)
 {
@@ -18,14 +18,14 @@ on_job_removed(sd_bus_message *message, void *data, sd_bus_error *bus_error)
 	return 0;
 }
 
-/* Only those who subscribed are told of jobs on the bus; on the private socket everybody is. */
+/* On the bus systemd sends signals about jobs only to subscribers; on the private socket to everybody. */
 static bool
 watch(GbeJobs *jobs, GError **error)
 {
 	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	int r;
 
-	/* No sender in the match: there is none on the private socket. */
+	/* The match has no sender, because the private socket has none. */
 	r = sd_bus_match_signal(jobs->bus, &jobs->slot, NULL, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER,
 				"JobRemoved", on_job_removed, jobs);
 	if (r >= 0)

@@ -115,7 +115,7 @@ read_line(sd_journal *journal)
 	return line;
 }
 
-/* The last @max, back to front. */
+/* The last @max lines, in reverse order. */
 static int
 collect(sd_journal *journal, guint max, GPtrArray *newest_first)
 {

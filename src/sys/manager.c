@@ -5,7 +5,7 @@
 
 #include "sys/bus.h"
 
-/* Soft reboots came with this version of systemd, and the count of them with it. */
+/* Soft reboots, and their count, came with this version of systemd. */
 #define FIRST_WITH_SOFT_REBOOTS 254
 
 /* "252.39-1~deb12u1", "v256~rc1"; 0 where it cannot be read. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What only process 1 of the running system says, over D-Bus. */
+/* Asks process 1 of the running system over D-Bus for what only it knows. */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
 #include "core/tri.h"
 
-/* 0 with a systemd that has none. GBE_ERROR_CANNOT_TELL where it does not answer. */
+/* 0 where this systemd has no soft reboots. GBE_ERROR_CANNOT_TELL where it does not answer. */
 bool gbe_manager_soft_reboots(guint *ret_count, GError **error) GBE_CHECKED;
-/* Is it going down (or soft-rebooting)? Unknown without D-Bus. */
+/* Does the system shut down (or soft-reboot)? Unknown without D-Bus. */
 GbeTri gbe_system_stopping(void);

@@ -27,9 +27,9 @@ struct GbeOstree {
 	OstreeSysroot *sysroot;
 };
 
-static GThread *ahead; /* that loads it; NULL: none, or waited for */
+static GThread *ahead; /* loads libostree; NULL: no such thread, or joined */
 
-/* A failure is gbe_ostree_open()'s, which tries again. */
+/* A failure is ignored here: gbe_ostree_open() tries again and reports it. */
 static gpointer
 load(gpointer unused)
 {
@@ -53,8 +53,8 @@ loaded(GError **error)
 	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
 }
 
-/* The system itself has to be "/" to libostree. Elsewhere it gets the directory by its fd, so that a
- * symlink on the way to it cannot lead out of the root. */
+/* libostree needs the path "/" for the running system. Any other sysroot is given by its fd, so that a symlink on
+ * the way cannot lead out of the root. */
 bool
 gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError **error)
 {

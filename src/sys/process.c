@@ -34,15 +34,15 @@ gbe_process_describe(pid_t pid)
 		return g_strdup("a process that cannot be seen from here");
 	if (!g_file_get_contents(path, &comm, NULL, NULL))
 		comm = g_strdup("a process");
-	/* A process chooses its own name. */
+	/* A process chooses its own name, which may have any bytes. */
 	name = gbe_path_to_text(g_strchomp(comm));
 	unit = gbe_process_unit(pid);
 	return g_strdup_printf("%s (pid %d%s%s)", name, (int)pid, unit != NULL ? ", " : "",
 			       unit != NULL ? unit : "");
 }
 
-/* "1: FLOCK  ADVISORY  WRITE 812 fd:01:1234 0 EOF"; whoever waits for a lock has "->" after the number. The kernel
- * names the device of the file system, and btrfs shows another one to stat(): both have no major number. */
+/* "1: FLOCK  ADVISORY  WRITE 812 fd:01:1234 0 EOF"; a waiter's line has "->" after the number. The kernel names the
+ * file system's device, but btrfs shows another device to stat(): both have no major number. */
 static pid_t
 parse_lock(const char *line, const struct stat *st)
 {

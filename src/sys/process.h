@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names for other processes, for messages. */
+/* Names other processes, for messages. */
 #pragma once
 
 #include "base/auto.h"
 
 /* "etcd (pid 812, etcd.service)"; for 0, "a process that cannot be seen from here". Newly allocated. */
 char *gbe_process_describe(pid_t pid);
-/* The unit of systemd that it is in; NULL: none, or it cannot be told. Newly allocated. */
+/* The systemd unit of the process. NULL: none, or unknown. Newly allocated. */
 char *gbe_process_unit(pid_t pid);
-/* The process that took a lock, of any kind, on @fd's file; 0: there is none, or it is not known. The kernel names no
- * process for a lock of an open file description, as etcd's on its log. */
+/* The process that holds a lock, of any kind, on @fd's file. 0: none, or unknown. The kernel names no process for a
+ * lock of an open file description, such as etcd's on its log. */
 pid_t gbe_process_with_lock(int fd);

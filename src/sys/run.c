@@ -41,7 +41,7 @@ read_boot_id(int root_fd, char **ret_id, GError **error)
 	return true;
 }
 
-/* Below --root: what the tests, or who prepared the root, wrote down. */
+/* Below --root: reads the count that the tests, or whoever prepared the root, wrote. */
 static bool
 read_count_file(int root_fd, guint *ret_count, GError **error)
 {

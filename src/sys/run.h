@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which run this is: the kernel's boot id and systemd's SoftRebootsCount; and the kernel command line.
- * Below --root the number of soft reboots is in run/greenboot-etcd/soft-reboots (absent: 0).
+ * Identifies this run by the kernel's boot id and systemd's SoftRebootsCount, and reads the kernel command line.
+ * Below --root the number of soft reboots is in run/greenboot-etcd/soft-reboots (absent: 0). Implemented in run.c,
+ * cmdline.c.
  */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
 
-/* *ret_run is newly allocated. Fails (GBE_ERROR_CANNOT_TELL) when the boot id is unreadable or a count
- * that should be there cannot be read: the run is then unknown, never "the same". @is_root: the
- * system itself, so systemd is asked over D-Bus. */
+/* *ret_run is newly allocated. GBE_ERROR_CANNOT_TELL when the boot id, or a count that should exist, cannot be
+ * read: the run is then unknown, never "the same". @is_root: this is the running system, so that systemd is asked
+ * over D-Bus. */
 bool gbe_run_read(int root_fd, gboolean is_root, char **ret_run, GError **error) GBE_CHECKED;
 
 typedef struct {
@@ -23,6 +24,6 @@ typedef struct {
 } GbeCmdline;
 
 void gbe_cmdline_clear(GbeCmdline *cmdline);
-/* From memory; double quotes as the kernel reads them. */
+/* Parses @text; double quotes work as in the kernel. */
 void gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline);
 bool gbe_cmdline_read(int root_fd, GbeCmdline *ret_cmdline, GError **error) GBE_CHECKED;

@@ -44,7 +44,7 @@ get_boolean(sd_bus *bus, const char *path, const char *property, gboolean *ret_v
 	return true;
 }
 
-/* sd-bus allocates with malloc(), and has NULL for an empty list. */
+/* sd-bus allocates with malloc() and returns NULL for an empty list. */
 static char **
 take_words(char **words)
 {
@@ -71,7 +71,7 @@ get_words(sd_bus *bus, const char *path, const char *interface, const char *prop
 	return true;
 }
 
-/* The first of a(sasbttttuii): path, arguments, and what became of it. */
+/* The first of a(sasbttttuii): path, arguments, and the result. */
 static int
 read_command(sd_bus_message *reply, char ***ret_argv)
 {
@@ -105,7 +105,7 @@ get_command(sd_bus *bus, const char *path, char ***ret_argv, GError **error)
 	return r >= 0 || unreadable(error, r, &bus_error, "ExecStart");
 }
 
-/* A job that ends while it is asked about is none. */
+/* A job that ends during the query counts as no job. */
 static bool
 get_job(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
 {
@@ -201,7 +201,7 @@ append_children(sd_bus_message *message, GVariant *value, char kind, const char 
 	return r >= 0 ? sd_bus_message_close_container(message) : r;
 }
 
-/* "(sv)": what is in it is "sv". */
+/* A "(sv)" holds "sv". */
 static int
 append_tuple(sd_bus_message *message, GVariant *value)
 {
@@ -223,12 +223,16 @@ static int
 append(sd_bus_message *message, GVariant *value)
 {
 	guint64 number;
+	guint32 small;
 	int truth;
 
 	switch (*g_variant_get_type_string(value)) {
 	case 'b':
 		truth = g_variant_get_boolean(value);
 		return sd_bus_message_append_basic(message, 'b', &truth);
+	case 'u':
+		small = g_variant_get_uint32(value);
+		return sd_bus_message_append_basic(message, 'u', &small);
 	case 't':
 		number = g_variant_get_uint64(value);
 		return sd_bus_message_append_basic(message, 't', &number);
@@ -253,7 +257,7 @@ new_call(sd_bus *bus, const char *unit, GVariant *properties, sd_bus_message **r
 
 	r = sd_bus_message_new_method_call(bus, &call, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH,
 					   GBE_SYSTEMD_MANAGER, "StartTransientUnit");
-	/* "fail": a job that is there (the machine goes down, the parent is stopped) is not undone. */
+	/* "fail": an existing job is kept (a shutdown, or a stop of the parent). */
 	if (r >= 0)
 		r = sd_bus_message_append(call, "ss", unit, "fail");
 	if (r >= 0)
@@ -296,7 +300,7 @@ gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char 
 void
 gbe_transient_forget(GbeJobs *jobs, const char *unit)
 {
-	/* One that is not failed, or gone, is what was wanted. */
+	/* An error means that the unit is not failed, or is gone: both are fine. */
 	(void)sd_bus_call_method(jobs->bus, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER,
 				 "ResetFailedUnit", NULL, NULL, "s", unit);
 }

@@ -19,7 +19,7 @@ gbe_unit_state_clear(GbeUnitState *state)
 	g_clear_pointer(&state->restart, g_free);
 }
 
-/* "Result" belongs to the unit's type; other types than these have none that matters here. */
+/* "Result" belongs to the unit's type. For types other than these it does not matter here. */
 static const char *
 result_interface(const char *unit)
 {

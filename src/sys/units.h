@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * systemd's units over D-Bus (sd-bus, the private or the system bus). GREENBOOT_ETCD_SYSTEMCTL is not
- * a thing: where there is no bus, GBE_ERROR_CANNOT_TELL. Nothing is started or stopped below --root:
- * the caller does not call.
+ * Queries, starts and stops systemd's units over D-Bus (sd-bus, the private or the system bus). Where there is no
+ * bus: GBE_ERROR_CANNOT_TELL; no variable GREENBOOT_ETCD_SYSTEMCTL exists for that case. Below --root the caller
+ * must not start or stop units.
  */
 #pragma once
 
@@ -18,11 +18,11 @@ typedef struct {
 
 void gbe_unit_state_clear(GbeUnitState *state);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUnitState, gbe_unit_state_clear)
-/* Is any of @names in a list of units that @unit has: "After", "Requires"? UNKNOWN: systemd does not say. */
+/* Is any of @names in one of @unit's lists of units ("After", "Requires")? UNKNOWN: systemd does not answer. */
 GbeTri gbe_unit_names(const char *unit, const char *property, const char *const *names);
 bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) GBE_CHECKED;
-/* Waits until the job is done or @timeout_ms is over (GBE_ERROR_FAILED; the job goes on). */
+/* Waits until the job is done. GBE_ERROR_FAILED after @timeout_ms, and the job goes on. */
 bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
 bool gbe_unit_start(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
-/* Forgets that it has failed, and how often it was started. */
+/* Resets the failed state and the count of starts. */
 bool gbe_unit_reset_failed(const char *unit, GError **error) GBE_CHECKED;

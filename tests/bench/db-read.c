@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "etcd/db.h"
+#include "etcd/db/db.h"
 
 static double
 now(void)

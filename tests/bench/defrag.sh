@@ -27,7 +27,7 @@ defragmented() {
 add_defrag() { # NAME WHAT
 	add_row defrag "$2" "$DEFRAG_SIZE" "$(ms "$(median "$1")")" "$(ms "$(median "$1.server")")" \
 		"$(ms "$(median "$1.added")")" "**$(ratio "$(median "$1")" "$(median "$1.server")")**" \
-		"$(ms "$(median "$1.cpu")")" "${3--}" "$(count_of "$1")"
+		"$(ms "$(median "$1.cpu")")" "$(count_of "$1")"
 }
 
 # Nothing of the database is free, so that each round has the same to do.
@@ -44,13 +44,12 @@ part_defrag() {
 	for ((n = 0; n < rounds + 1; n++)); do
 		WARM=$([[ $n != 0 ]] || echo yes)
 		defragmented defrag.ours "${GBE[@]}" --json defrag --no-backup
-		sample defrag.stall "$(jq .stall_usec "$GBE_MEM/out")"
 		defragmented defrag.etcdctl "$ETCDCTL" --endpoints="http://127.0.0.1:$ETCD_PORT" \
 			--command-timeout=60s defrag
 		defragmented defrag.copied "${GBE[@]}" --json defrag
 	done
 	WARM=
-	add_defrag defrag.ours "defrag --no-backup" "$(ms "$(median defrag.stall)")"
+	add_defrag defrag.ours "defrag --no-backup"
 	add_defrag defrag.copied "defrag, with a backup before"
 	add_defrag defrag.etcdctl "etcdctl defrag"
 	limit "a defragmentation of $DEFRAG_SIZE: whole command / server's own time" \

@@ -77,6 +77,8 @@ add_copies() {
 			"$(ms "$(median "$operation.ours.cpu")")" "$(ms "$(median "$operation.cp.cpu")")"
 		if ! fs_clones "$1" && [[ $3 == "$HUNDRED" ]]; then
 			most=0.90
+		elif [[ $3 == fragmented ]]; then
+			most=1.10
 		fi
 		limit "$what: engine / cp" "$(ratio "$engine" "$cp")" "$most"
 		loses "$what: engine beside cp" "$(ratio "$engine" "$cp")"

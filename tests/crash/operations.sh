@@ -66,15 +66,7 @@ operation_run() {
 	local -a words
 
 	read -ra words <<<"${OP_COMMAND[$1]}"
-	# Many extents: flushed as often as may be while they are cloned.
-	if [[ ${OP_SCENE[$1]} == wide ]]; then
-		(
-			export GREENBOOT_ETCD_FAULT=flush-ahead-due=EIO${GREENBOOT_ETCD_FAULT:+,$GREENBOOT_ETCD_FAULT}
-			BUILD=$BUILD_FAULTS "${words[@]}"
-		)
-	else
-		"${words[@]}"
-	fi
+	"${words[@]}"
 }
 
 # ---- what was promised once it had ended ----
@@ -119,20 +111,6 @@ starts_upgrade() { has_backup green; }
 
 # A good backup goes only for a good one.
 always_prune() { has_backup boot-3; }
-
-# ---- what some state must show, or the others prove nothing ----
-
-# A db of which some extents have been cloned and others not yet, in what is on its way.
-always_wide_backup() {
-	local blocks path
-
-	while read -r blocks path; do
-		((blocks < 8 * 64 || blocks > 8 * 4032)) || HALVES=$((HALVES + 1))
-	done < <(find "$ROOT/var/lib" -path '*/member/snap/db' -printf '%b %p\n')
-}
-always_wide_restore() { always_wide_backup; }
-showed_wide_backup() { ((HALVES > 0)) || broken "no state had a db that was half cloned"; }
-showed_wide_restore() { showed_wide_backup; }
 
 # ---- and what the next start may make of it ----
 

@@ -150,17 +150,17 @@ scenes_of_hand() {
 	scene_also undoable two scene_undoable
 	scene_also requested two scene_requested
 	scene_also closing up scene_closing
-	! flushes_ahead || scene_also wide up scene_wide
+	! clones_extents || scene_also wide up scene_wide
 }
 
 scene_undoable() { gbe -q restore m0; }
 scene_requested() { gbe -q restore m0 --next-boot; }
 scene_closing() { config backup at-shutdown=always; }
 
-# Where a clone of a db in many extents is flushed before it is through. (In a subvolume it is none.)
-flushes_ahead() { [[ $KIND == btrfs || $KIND == xfs ]]; }
+# Where a db is cloned extent by extent. (In a subvolume it is a snapshot.)
+clones_extents() { [[ $KIND == btrfs || $KIND == xfs ]]; }
 
-# A backup, and data of which the db is as long as one has to be, in 4096 extents with holes between them.
+# A backup, and data with a db of 65 MiB in 4096 extents with holes between them.
 scene_wide() {
 	local db=$DATA/member/snap/db n
 

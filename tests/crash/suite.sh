@@ -7,10 +7,10 @@
 . "$GBE_CRASH/crash.sh"
 
 # How much of it: states between the flushes, fault points, calls to die at, calls to fail, disks that die; each
-# for one operation. Power cuts are tried for each operation on each file system, always. For the rest, CI
-# takes turns: an operation has it on one of three file systems, which one SEED says.
+# for one operation. CI takes turns: an operation has its power cuts on one of the kinds of each file system
+# (ext4, XFS, btrfs), and the rest on one of three kinds; SEED says which.
 case ${LEVEL:-ci} in
-ci) BUDGET=8 KILL_POINTS=3 KILL_CALLS=4 ERRORS=6 DEATHS=1 ;;
+ci) BUDGET=${BUDGET:-8} KILL_POINTS=3 KILL_CALLS=4 ERRORS=6 DEATHS=1 ;;
 full) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=60 ERRORS=30 DEATHS=20 ;;
 nightly) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=1000 ERRORS=1000 DEATHS=1000 ETCD_EVERY=1 ;;
 esac
@@ -19,6 +19,14 @@ esac
 is_its_turn() {
 	local three=(ext4 xfs btrfs-subvol)
 	[[ ${LEVEL:-ci} != ci || ${CASE-} || ${three[($1 + SEED) % 3]} == "$KIND" ]]
+}
+
+# is_cut_here NUMBER: does the operation have its power cuts on this kind?
+is_cut_here() {
+	# shellcheck disable=SC2034 # read by their names
+	local ext4=(ext4 ext4-writeback ext4-nodelalloc) xfs=(xfs xfs-noreflink) btrfs=(btrfs-subvol btrfs)
+	local -n kinds=${KIND%%-*}
+	[[ ${LEVEL:-ci} != ci || ${CASE-} || ${kinds[($1 + SEED) % ${#kinds[@]}]} == "$KIND" ]]
 }
 
 # others_commit OPERATION: is it tried while others commit? In CI where the flush at the end is the only one.
@@ -47,8 +55,8 @@ part() {
 
 for number in "${!OPERATIONS[@]}"; do
 	op=${OPERATIONS[number]}
-	! is_wide "$op" || flushes_ahead || continue
-	part power "$op" power_cuts "$op" "$BUDGET"
+	! is_wide "$op" || clones_extents || continue
+	! is_cut_here "$number" || part power "$op" power_cuts "$op" "$BUDGET"
 	! others_commit "$op" || part commits "$op" power_cuts "$op" "$BUDGET" commits
 	! is_wide "$op" || part disks "$op" disks "$op" "$WIDE_DEATHS"
 	is_its_turn "$number" || continue

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "etcd/db.h"
+#include "etcd/db/db.h"
 #include "lib/fuzz-etcd.h"
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* greenboot-etcd.conf of any bytes, strictly and not: what is wrong is named, and changes nothing. */
-#include "core/config.h"
+#include "core/config/config.h"
 #include "lib/fuzz.h"
 
 #include <string.h>
@@ -33,8 +33,13 @@ merge(const guint8 *bytes, gsize size, gboolean strict)
 
 	if (gbe_config_merge(config, "fuzz.conf", (const char *)bytes, size, strict, NULL, &bad,
 			     &error)) {
+		const char *schedule = config->backup.schedule;
+
 		if (!gbe_config_check(config, &other) && other == NULL)
 			fuzz_fail("refused, and no word");
+		/* One line of a unit, and nothing else. */
+		if (schedule != NULL && strpbrk(schedule, "\n\r\\%") != NULL)
+			fuzz_fail("\"%s\"", schedule);
 		return;
 	}
 	after = text_of(config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A file of keys, and what proves by them: nobody's digest is right by chance, each key's own is. */
-#include "core/keyed.h"
+#include "core/record/keyed.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* manifest.json of any bytes: what can be read is written so that it reads the same. */
-#include "core/manifest.h"
+#include "core/record/manifest.h"
 #include "lib/fuzz-json.h"
 
 int

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "etcd/directory.h"
-#include "etcd/member.h"
+#include "etcd/directory/directory.h"
+#include "etcd/directory/member.h"
 #include "lib/fuzz-etcd.h"
 
 #define HEAD 5

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a file of certificates and keys holds. */
-#include "etcd/pem.h"
+#include "etcd/tls/pem.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "etcd/snapfile.h"
+#include "etcd/wal/snapfile.h"
 #include "lib/fuzz-etcd.h"
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A take-over of any bytes: what can be read is written so that it reads the same. */
-#include "core/take-over.h"
+#include "core/record/take-over.h"
 #include "lib/fuzz-json.h"
 
 static GbeTakeOver *

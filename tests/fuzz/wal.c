@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "etcd/wal-read.h"
+#include "etcd/wal/read.h"
 #include "lib/fuzz-etcd.h"
 
 #define NAME "0000000000000000-0000000000000000.wal"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What may become of the data, after README, interface.md and decisions.md; never after src.
+"""What may become of the data, after docs/promises.md, interface.md and decisions.md; never after src.
 
 A World is what a device may legitimately be in: who has the data, what each system last left, on what a trial
 stands. Where the design leaves something open (a cut, a killed start), there are several worlds. Each start tells

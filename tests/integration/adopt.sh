@@ -218,7 +218,8 @@ adopt_full_disk() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift rolled_back new_machine owners
+FS=${FS:-xfs ext4 btrfs-subvol} play adopt microshift
+FS=$(kinds "xfs ext4" btrfs-subvol) play adopt rolled_back new_machine owners
 FS=${FS:-xfs ext4} play adopt full_disk
 run_case adopt-bad adopt_bad
 suite_end

@@ -384,5 +384,5 @@ attack_race() {
 suite_begin "$@"
 FS=${FS:-xfs} play attack stamp forged fifo names huge
 FS=${FS:-ext4} play attack hidden hardlink
-FS=${FS:-"xfs ext4 btrfs-subvol"} play attack race
+FS=$(kinds "xfs ext4" btrfs-subvol) play attack race
 suite_end

@@ -240,7 +240,7 @@ leaves() {
 }
 
 suite_begin "$@"
-for kind in ${FS:-xfs ext4 btrfs}; do
+for kind in $(kinds "xfs ext4" btrfs); do
 	for obstacle in deep names long record snap segments db nonce; do
 		run_case "$obstacle@$kind" around "$obstacle" "$kind"
 	done
@@ -249,6 +249,8 @@ for kind in ${FS:-xfs ext4 btrfs}; do
 		run_case "undone-$obstacle@$kind" undone "$obstacle" "$kind"
 	done
 	! fs_clones "$kind" || [[ ${LEVEL:-ci} == ci ]] || run_case "extents@$kind" around extents "$kind"
+done
+for kind in ${FS:-btrfs}; do
 	[[ $kind != btrfs* ]] || run_case "subvolume@$kind" around subvolume "$kind"
 done
 suite_end

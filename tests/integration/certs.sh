@@ -12,13 +12,6 @@
 
 PKI=/var/lib/pki
 
-# fits SCHEMA: what the last command printed.
-fits() {
-	python3 -c 'import json, sys, jsonschema
-jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' \
-		"$GBE_TOP/data/schema/$1.json" <<<"$OUT" || fail "it does not fit $1.json: $OUT"
-}
-of() { jq -r "$1" <<<"$OUT"; } # FILTER: of what the last command printed
 # cert NAME FILTER, key NAME FILTER: of that file below PKI, in the last list
 cert() { of ".certificates[] | select(.path == \"$PKI/$1\") | $2"; }
 key() { of ".keys[] | select(.path == \"$PKI/$1\") | $2"; }
@@ -83,7 +76,7 @@ odd() {
 		rm other.crt other.key x.key
 		cp client.crt foreign.crt && openssl genrsa -out foreign.key
 		chmod 0644 client.key && chmod 0666 old.crt
-		openssl rsa -aes128 -passout pass:x -in server.key -out passphrase.key
+		openssl pkey -aes128 -passout pass:x -in server.key -out passphrase.key
 		cat server.key server.crt ca.crt >bundle.pem
 		openssl genpkey -algorithm ed25519 -out a\ b.key
 		echo garbage >garbage.crt && echo garbage >README && : >empty.key
@@ -323,7 +316,7 @@ reset_refused() {
 
 # Killed, and the power cut, after each step: what there was, or an archive of it that is said and put back.
 reset_cut() { # KIND
-	local old point rc
+	local half old point rc
 
 	for point in certs-archive-filled certs-archived certs-file-removed certs-file-removed@4 certs-removed; do
 		root_free
@@ -338,9 +331,12 @@ reset_cut() { # KIND
 		else
 			assert_exit 5 gbe certs reset
 			assert_match why "$ERR" "*was interrupted*--undo*"
-			# Once more half-way.
-			GREENBOOT_ETCD_FAULT=certs-file-put-back@2=kill faulty certs reset --undo || true
-			disk_cut
+			# Once more half-way: in the middle of a file, and between two.
+			for half in clone-file-copied@2 certs-file-put-back@2; do
+				GREENBOOT_ETCD_FAULT=$half=kill faulty certs reset --undo || true
+				assert_eq "left at $half" "$(find "$ROOT$PKI" -name '.gbe-tmp*')" ""
+				disk_cut
+			done
 			assert_exit 0 gbe certs reset --undo
 			assert_eq "archives" "$(archives)" "*"
 		fi
@@ -621,11 +617,11 @@ run_case odd odd
 run_case places places
 run_case warned warned
 run_case exported exported
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "reset@$kind" reset "$kind"
 	run_case "reset-cut@$kind" reset_cut "$kind"
 done
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "roll-back@$kind" roll_back "$kind"
 done
 run_case reset-refused reset_refused

@@ -411,7 +411,11 @@ damaged() {
 	echo "{" >"$store/torn/manifest.json"
 	assert_exit 6 gbe restore torn
 	assert_exit 1 gbe show torn
-	assert_json '[.[] | select(.name == "torn")] | length' 0 list
+	assert_json '.[-1] | "\(.name) \(.grade) \(length)"' "torn unreadable 5" list
+	assert_exit 0 gbe --json list
+	fits list
+	assert_exit 0 gbe list --grade=unreadable
+	assert_match "list" "$OUT" "*torn*unreadable*"
 	assert_match "status" "$(gbe status)" "*Warning: *torn*delete --force torn*"
 	assert_exit 6 gbe delete torn
 	assert_exit 0 gbe delete --force torn
@@ -555,20 +559,20 @@ unprivileged() {
 }
 
 suite_begin "$@"
-for kind in xfs xfs-noreflink btrfs btrfs-subvol ext4; do
+for kind in $(kinds "xfs btrfs-subvol ext4" "xfs-noreflink btrfs"); do
 	run_case "hand-there-and-back@$kind" there_and_back "$kind"
 done
 run_case "hand-there-and-back-fragmented@btrfs-subvol" there_and_back_fragmented
 run_case hand-while-running while_running
 run_case hand-restore-while-running restore_while_running
-for kind in xfs btrfs-subvol; do
+for kind in $(kinds "xfs btrfs-subvol"); do
 	run_case "hand-live@$kind" live "$kind"
 done
 run_case hand-live-without-clones live_without_clones
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "hand-digest@$kind" summed "$kind"
 done
-for kind in xfs btrfs-subvol; do
+for kind in $(kinds "xfs btrfs-subvol"); do
 	run_case "hand-keep-existing@$kind" keeping "$kind"
 	run_case "hand-keep-existing-killed@$kind" keeping_killed "$kind"
 done

@@ -8,49 +8,23 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# fits SCHEMA STATUS ARG...: the output of a verb; leaves it in OUT.
-fits() {
-	local schema=$1 status=$2
-	shift 2
-	assert_exit "$status" gbe --json "$@"
-	fits_schema "$schema" <<<"$OUT" || fail "$* --json does not fit $schema.json"
-}
-
-fits_schema() {
-	python3 "$GBE_MEM/fits.py" "$GBE_TOP/data/schema/$1.json"
-}
-
-prepare() {
-	cat >"$GBE_MEM/fits.py" <<-'EOF2'
-		import json, sys
-		import jsonschema
-
-		def once(pairs):
-		    keys = [key for key, _ in pairs]
-		    if len(keys) != len(set(keys)):
-		        raise ValueError("a key twice: " + str(keys))
-		    return dict(pairs)
-
-		with open(sys.argv[1]) as file:
-		    schema = json.load(file)
-		value = json.loads(sys.stdin.read(), object_pairs_hook=once)
-		errors = list(jsonschema.Draft7Validator(schema).iter_errors(value))
-		for error in errors:
-		    print(list(error.absolute_path), error.message, file=sys.stderr)
-		sys.exit(bool(errors))
-	EOF2
+# answers SCHEMA STATUS ARG...: the output of a verb fits; leaves it in OUT.
+answers() {
+	assert_exit "$2" gbe --json "${@:3}"
+	fits "$1"
 }
 
 # Everything that can be asked, whatever the situation.
 ask_all() {
-	fits status 0 status
-	fits list 0 list
-	fits list 0 list --exclusive
-	fits log 0 log
-	fits explain 0 explain
-	fits config 0 config
-	fits etcdctl 0 etcdctl --print-env
-	fits_schema status-file <"$ROOT/run/greenboot-etcd/status.json"
+	answers status 0 status
+	answers list 0 list
+	answers list 0 list --exclusive
+	answers log 0 log
+	answers explain 0 explain
+	answers config 0 config
+	answers etcdctl 0 etcdctl --print-env
+	OUT=$(<"$ROOT/run/greenboot-etcd/status.json")
+	fits status-file
 }
 
 # The contract's keys, by name: a schema that forgot one would not notice.
@@ -97,43 +71,43 @@ story() {
 	assert_json .verdict green status
 	assert_json .judged true status
 	assert_json .etcd.healthy true status
-	fits health 0 health
-	fits preflight 0 preflight
-	fits diagnose 0 diagnose /var/archive.tar.gz
+	answers health 0 health
+	answers preflight 0 preflight
+	answers diagnose 0 diagnose /var/archive.tar.gz
 	update B
 	ask_all
-	fits explain 0 explain --booted=staged
+	answers explain 0 explain --booted=staged
 	assert_eq "rule" "$(jq -r .rule <<<"$OUT")" 11
 	reboot
 	started
 	ask_all
 	b_writes
-	fits explain 0 explain --booted=rollback --verdict=red
+	answers explain 0 explain --booted=rollback --verdict=red
 	assert_eq "rule" "$(jq -r .rule <<<"$OUT")" 10a
 	assert_ne "branches" "$(jq '.branches | length' <<<"$OUT")" 0
-	fits explain 0 explain --verdict=red
-	fits explain 0 explain --booted=0 --verdict=none --return=deliberate
+	answers explain 0 explain --verdict=red
+	answers explain 0 explain --booted=0 --verdict=none --return=deliberate
 	judge red
 	ask_all
 	stop_etcd
-	fits health 6 health
+	answers health 6 health
 	assert_json .etcd.healthy false status
-	fits backup 0 backup -n
-	fits backup 0 backup mine
-	fits show 0 show mine
+	answers backup 0 backup -n
+	answers backup 0 backup mine
+	answers show 0 show mine
 	assert_eq "manifest" "$(jq -r .manifest.name <<<"$OUT")" mine
-	fits restore 0 restore -n mine
-	fits restore 0 restore mine
-	fits restore 0 undo
-	fits request 0 restore --next-boot mine
+	answers restore 0 restore -n mine
+	answers restore 0 restore mine
+	answers restore 0 undo
+	answers request 0 restore --next-boot mine
 	ask_all
-	fits request 0 restore --cancel
-	fits mark 0 mark bad mine
-	fits mark 0 mark bad
-	fits change 0 pin mine
-	fits change 0 unpin mine
-	fits change 0 delete mine
-	fits prune 0 prune
+	answers request 0 restore --cancel
+	answers mark 0 mark bad mine
+	answers mark 0 mark bad
+	answers change 0 pin mine
+	answers change 0 unpin mine
+	answers change 0 delete mine
+	answers prune 0 prune
 	ask_all
 	name=$(json '.[0].name' list)
 	assert_json .name "$name" show "$name"
@@ -156,20 +130,20 @@ odd() {
 	ask_all
 	assert_json '.warnings | length > 0' true status
 	rm "$ROOT/run/ostree-booted"
-	fits status 0 status
+	answers status 0 status
 	assert_json .booted null status
 	assert_json .next.rule 1 status
 	rm "$ROOT/proc/sys/kernel/random/boot_id"
-	fits status 0 status
+	answers status 0 status
 	assert_json .run null status
 	rm -rf "$ROOT/ostree"
 	ask_all
 	rm -rf "$ROOT/var/lib/greenboot-etcd"
-	fits status 0 status
-	fits list 0 list
-	fits preflight 5 preflight
+	answers status 0 status
+	answers list 0 list
+	answers preflight 5 preflight
 	greenboot_install none
-	fits status 0 status
+	answers status 0 status
 	assert_json .greenboot.flavour none status
 	assert_json .judged false status
 }
@@ -192,7 +166,7 @@ harmless() {
 	gbe delete two
 	gbe list | grep -q $'\e' && fail "an escape sequence in list"
 	gbe show one | grep -q $'[\a\e]' && fail "an escape sequence in show"
-	fits list 0 list
+	answers list 0 list
 	assert_eq "description" "$(jq -r '.[0].description' <<<"$OUT")" $'bell \a and \e[31mred'
 }
 
@@ -201,9 +175,8 @@ if ! python3 -c 'import jsonschema' 2>/dev/null; then
 	exit 0
 fi
 suite_begin "$@"
-prepare
 run_case json-keys keys
-for kind in xfs ext4 btrfs-subvol; do
+for kind in $(kinds "xfs ext4" btrfs-subvol); do
 	run_case "json-story@$kind" story "$kind"
 done
 run_case json-odd odd

@@ -314,7 +314,7 @@ if [[ ! $SYSTEMD ]]; then
 	echo "skip $SUITE: systemd is not installed (make deps)"
 	exit 0
 fi
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "stop-back-and-forth@$kind" back_and_forth "$kind"
 done
 run_case stop-skip-backup skips_backup

@@ -79,7 +79,7 @@ answers() {
 	unconfig etcd service
 	says protected Protected
 	echo "[Service]" >"$ROOT/etc/systemd/system/microshift.service"
-	says not-protected "Not protected: microshift.service is installed*"
+	says not-protected "Not protected: microshift.service is here and not protected*"
 	rm "$ROOT/etc/systemd/system/microshift.service"
 
 	chattr +i "$store"
@@ -297,7 +297,7 @@ preflight_motd() {
 
 suite_begin "$@"
 run_case status-check checks
-for kind in ${FS:-xfs ext4}; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "status-first-line@$kind" answers "$kind"
 done
 run_case status-systemd on_systemd

@@ -38,12 +38,12 @@ usage() {
 	local verb
 
 	plain_root
-	refused 2 "*no verb*Try 'greenboot-etcd --help'*"
-	refused 2 "*frobnicate*Try 'greenboot-etcd --help'*" frobnicate
-	refused 2 "*--frob*Try 'greenboot-etcd --help'*" --frob
+	refused 2 "no verb; see \`greenboot-etcd --help\`"
+	refused 2 "*frobnicate; see \`greenboot-etcd --help\`" frobnicate
+	refused 2 "*--frob; see \`greenboot-etcd --help\`" --frob
 	for verb in "${VERBS[@]}"; do
-		refused 2 "*--frob*Try 'greenboot-etcd --help'*" "$verb" --frob
-		refused 2 "*-Z*Try 'greenboot-etcd --help'*" "$verb" -Z
+		refused 2 "no such option of $verb: --frob; see \`greenboot-etcd $verb --help\`" "$verb" --frob
+		refused 2 "no such option of $verb: -Z; see \`greenboot-etcd $verb --help\`" "$verb" -Z
 	done
 	for verb in status undo explain prune config health preflight list; do
 		refused 2 "$verb takes no argument*" "$verb" extra
@@ -53,14 +53,14 @@ usage() {
 	done
 	refused 2 "show takes no more*" show a b
 	refused 2 "*" mark good a b
-	refused 2 "mark is good or bad*" mark excellent
+	refused 2 "mark takes good or bad, not \"excellent\"*" mark excellent
 	refused 2 "--quick goes with --full*" verify --quick
 	refused 2 "*--root*" status --root
 }
 
 wrong_values() {
 	plain_root
-	refused 2 "--grade=fine: *good, unproven or bad*" list --grade=fine
+	refused 2 "--grade=fine: *good, unproven, bad or unreadable*" list --grade=fine
 	refused 2 "--deployment=A: *" list --deployment=A
 	refused 2 "--verdict=maybe: *" explain --verdict=maybe
 	refused 2 "--return is*" explain --return=home
@@ -121,9 +121,18 @@ help() {
 		done
 		assert_exit 0 "$GBE" --help "$verb"
 		assert_match "help of $verb" "$OUT" "Usage: greenboot-etcd *$verb*"
+		assert_match "example of $verb" "$OUT" "*Example:*  greenboot-etcd $verb*"
 	done
-	assert_exit 0 "$GBE" --version
-	assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
+	assert_exit 0 "$GBE" help restore
+	assert_match "help restore" "$OUT" "Usage: greenboot-etcd *restore NAME*"
+	for option in --version -V version; do
+		assert_exit 0 "$GBE" $option
+		assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
+	done
+	assert_exit 0 "$GBE" help
+	# In the groups of the page, each once.
+	assert_eq groups "$(grep -E '^[A-Z][^,]*:$' <<<"$OUT" | sed 's/:$//' | grep -v '^This command$')" \
+		"$(sed -n 's/^\.SS //p' "$GBE_TOP/data/man/greenboot-etcd.8")"
 }
 
 # Options before or after the verb; aliases.

@@ -229,7 +229,7 @@ damage nonce_trial ext4
 damage state_mature xfs
 damage state_trial xfs
 damage manifest xfs
-for kind in $EVERY_FS; do
+for kind in $(kinds "xfs ext4" "$OTHER_FS"); do
 	run_case "damage-nonce_mature-empty@$kind" nonce_mature "$kind" empty
 	run_case "damage-backup-data@$kind" backup_data "$kind"
 done

@@ -113,6 +113,28 @@ microshift-etcd.scope microshift.service"
 	has greenboot-etcd-used.timer "OnActiveSec=172800s"
 }
 
+# No configuration: what is installed, with the settings of its example. More than one: that is said.
+detected() {
+	root_with_units
+	rm "$ROOT/$UNITS/etcd.service"
+	nothing
+	touch_unit microshift.service
+	generate
+	assert_eq "stderr" "$ERR" ""
+	has microshift.service "Requires=greenboot-etcd-start.target"
+	has_not microshift.service defrag
+	has greenboot-etcd-prerun.service 'RequiresMountsFor="/var/lib/microshift"'
+	printf '[Service]\nExecStart=/usr/bin/k3s server --cluster-init\n' >"$ROOT/$UNITS/k3s.service"
+	nothing
+	assert_match "stderr" "$ERR" "<4>*MicroShift and k3s are here*"
+	ln -s /dev/null "$ROOT/etc/systemd/system/microshift.service"
+	generate
+	has k3s.service "Requires=greenboot-etcd-prerun.service"
+	has greenboot-etcd-prerun.service 'RequiresMountsFor="/var/lib/rancher/k3s/server"'
+	site '[etcd]' service=
+	nothing
+}
+
 monitored() {
 	root_with_units
 	site '[health]' monitor=90s '[metrics]' textfile=/srv/node/etcd.prom
@@ -170,8 +192,8 @@ scheduled() {
 	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
 greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
-	# What systemd would not take for one: said, and no timer.
-	site '[backup]' 'schedule=now and then'
+	# What could be more than a line of the unit: said, and no timer.
+	site '[backup]' 'schedule=100%i'
 	generate
 	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:2: *schedule*calendar event*"
 	assert_eq "generated" "$GENERATED" "$ALL"
@@ -333,6 +355,7 @@ suite_begin "$@"
 run_case default by_default
 run_case configured as_configured
 run_case scope a_scope
+run_case detected detected
 run_case monitored monitored
 run_case defragmented defragmented
 run_case scheduled scheduled

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The commands of greenboot-etcd-guide(7), typed as they stand there, on devices that a real systemd
-# boots: recovery by hand, a device whose etcd is held back, and a new machine in the place of one that
-# is lost.
+# The commands of greenboot-etcd-guide(7), README.md and docs/, typed as they stand there, on devices that a
+# real systemd boots: recovery by hand, a device whose etcd is held back, a new machine in the place of one that
+# is lost, and what else the pages name.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -20,7 +20,91 @@ block() {
 	commands=$(sed -n "/^\\.\\\\\" run: $1\$/,/^\\.fi\$/s/^# //p" "$PAGE" | sed 's/\\-/-/g')
 	[[ $commands ]] || fail "the page has no block $1"
 	echo "$1" >>"$GBE_MEM/played"
-	printf '%s\n' "$commands"
+	printf '%s\n' "$commands" | tee -a "$GBE_MEM/typed"
+}
+
+# documented: "PAGE:LINE COMMAND" of the commands in README.md and docs/: lines of "sh" blocks, lines with a prompt
+# of other blocks, and, between words, what begins as our own commands and those around them do.
+documented() {
+	(cd "$GBE_TOP" && awk '
+		FNR == 1 { code = 0 }
+		/^ *```/ { code = !code; shell = code && /sh$/; plain = code && /```$/; next }
+		code && !shell && !plain { next }
+		code {
+			sub(/^ +/, "")
+			if (shell ? NF : !/^# [a-z]+:/ && sub(/^[#$] /, "")) { # and no comment of a configuration
+				sub(/ +# .*/, "")
+				print FILENAME ":" FNR " " $0
+			}
+			next
+		}
+		{
+			for (rest = $0; match(rest, /`[^`]+`/); rest = substr(rest, RSTART + RLENGTH)) {
+				span = substr(rest, RSTART + 1, RLENGTH - 2)
+				if (span ~ /^(greenboot-etcd|make|systemctl|journalctl|rpm-ostree|bootc|dracut|chown|restorecon|man) ./)
+					print FILENAME ":" FNR " " span
+			}
+		}' README.md docs/*.md)
+}
+
+# elsewhere: COMMAND|WHY it is not typed here|FILE|what that has of it. COMMAND is a pattern; = is the command.
+elsewhere() {
+	cat <<-'LIST'
+		git clone URL *|the tree has no address yet; CI begins with a clone|.ci/run|in a fresh clone
+		make deps demo|CI runs it as README has it|.ci/run|readme_command demo-command
+		make deps check|CI runs it as README has it|.ci/run|readme_command test-command
+		make demo|CI runs it with deps|.ci/run|readme_command demo-command
+		make deps|CI runs it with demo|.ci/run|readme_command demo-command
+		make lint|make check is that|Makefile|for part in check-unit lint check-integration
+		make check-unit|make check is that|Makefile|for part in check-unit lint check-integration
+		make check-integration|make check is that|Makefile|for part in check-unit lint check-integration
+		make check-mutations|takes an hour|tests/crash/README.md|=
+		make check-*|CI runs it|.ci/run|=
+		make asan|CI runs most of it|.ci/run|make D=asan,ubsan
+		make rpm|make check-rpm begins with it|Makefile|check-rpm: rpm
+		make|a suite has what it made|Makefile|FAULTS=0 all helper-programs
+		make install DESTDIR=*|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
+		make && make install DESTDIR=*|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
+		make help|lint reads it|tests/lint/build.sh|make --no-print-directory help
+		make bench|takes an hour|tests/bench/README.md|=
+		make bench-story|takes minutes, and another figure each time|tests/bench/README.md|=
+		make valgrind|takes hours|tests/valgrind/README.md|=
+		make fuzz|takes hours; make check-unit plays its corpus|Makefile|unit/fuzz-
+		make demo-powercut|for people; make check-crash compares|Makefile|tests/crash/demo-powercut
+		make demo-vm|for people; make check-vm compares|Makefile|tests/vm/demo
+		rpm-ostree install*|Debian has no rpm-ostree|tests/rpm/packages.sh|main-files
+		rpm-ostree initramfs --enable|Debian has no rpm-ostree; dracut itself runs|tests/system/dracut.sh|dracut
+		rpm-ostree rollback|Debian has no rpm-ostree|tests/lib/ostree.sh|=
+		bootc rollback|Debian has no bootc|tests/lib/ostree.sh|=
+		systemctl start|the block "unprotected" adds the service, as readers do|data/man/greenboot-etcd-guide.7|systemctl start etcd
+		systemctl restart|readers add the service|tests/system/runs.sh|systemctl restart etcd
+		systemctl mask greenboot-etcd-prerun|a reload is dear|tests/system/runs.sh|=
+		systemctl unmask --runtime greenboot-etcd-prerun|a reload is dear|tests/integration/cli-status.sh|=
+		systemctl reboot|ends the machine|tests/lib/nspawn.sh|=
+		chown -R etcd:|one machine has one number for a user|tests/integration/snapshot.sh|chown
+		restorecon -R|a container has no SELinux|tests/vm/selinux.sh|inside restorecon -R
+		greenboot-etcd certs reset|wants an application that makes certificates|tests/integration/certs.sh|certs reset
+		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
+		man greenboot-etcd-guide|lint reads the pages|tests/lint/man.sh|mandoc
+		man data/man/greenboot-etcd-guide.7|lint reads the pages|tests/lint/man.sh|mandoc
+	LIST
+}
+
+# typed STATUS COMMAND [WORD=TEXT]...: a line for a person: the command of the pages, with TEXT in the place of WORD,
+# and its exit status. The word "..." is what the reader adds at the end.
+typed() {
+	local command=$2 word
+
+	echo "$2" >>"$GBE_MEM/typed"
+	for word in "${@:3}"; do
+		if [[ $word == ...=* ]]; then
+			command+=" ${word#*=}"
+		else
+			command=${command//"${word%%=*}"/"${word#*=}"}
+		fi
+	done
+	# shellcheck disable=SC2016 # the person's
+	printf 'status=0; %s || status=$?; [[ %s == *" $status "* ]]\n' "$command" "' $1 '"
 }
 
 # person NAME COMMANDS: what somebody does on a machine of that deployment. look WORD there writes down
@@ -122,6 +206,97 @@ new_machine() {
 	assert_eq "after a reboot" "$(looked again)" "$(looked old)"
 }
 
+# ini PAGE: the first configuration that it has in a block.
+# shellcheck disable=SC2016 # a fence
+ini() { sed -n '/^ *```ini$/,/^ *```$/{/```/d;p}' "$GBE_TOP/docs/$1.md"; }
+
+pages() {
+	local conf=/etc/greenboot-etcd/greenboot-etcd.conf.d docs=/usr/share/doc/greenboot-etcd name
+
+	container_device
+	deploy A
+	deploy B
+	configure B store directory=/var/share
+	mkdir -p "$VAR/share"
+	ini etcd >"$(deployment_dir B)/etc/etcd.ini"
+	ini operations >"$(deployment_dir B)$conf/50-schedule.conf"
+	person B "etcdctl put k v
+		$(typed 0 "greenboot-etcd mark good")
+		# Looking.
+		$(typed 0 "greenboot-etcd status")
+		$(typed "0 6 7" "greenboot-etcd status --check")
+		$(typed 0 "greenboot-etcd explain")
+		$(typed 0 "greenboot-etcd explain --booted=rollback")
+		$(typed 0 "greenboot-etcd list --exclusive")
+		$(typed "0 5 7" "greenboot-etcd preflight")
+		$(typed 0 "greenboot-etcd health")
+		$(typed 0 "greenboot-etcd log")
+		$(typed 0 "greenboot-etcd config")
+		$(typed 0 "greenboot-etcd config --check")
+		greenboot-etcd --config=/etc/etcd.ini config --check
+		$(typed 0 "greenboot-etcd certs list")
+		$(typed 0 "greenboot-etcd diagnose")
+		$(typed 0 "journalctl -b -t greenboot-etcd-prerun" "...=>/dev/null")
+		$(typed 0 "journalctl -x" "...=>/dev/null")
+		# By hand.
+		$(typed 4 "greenboot-etcd backup")
+		$(typed 4 "greenboot-etcd backup NAME" NAME=by-name)
+		$(typed 4 "greenboot-etcd undo")
+		$(typed 0 "greenboot-etcd backup --stop")
+		$(typed 0 "greenboot-etcd backup NAME --stop" NAME=stopped)
+		$(typed 0 "greenboot-etcd backup NAME --live" NAME=live)
+		$(typed 0 "greenboot-etcd verify NAME" NAME=live)
+		$(typed 0 "greenboot-etcd delete NAME" NAME=live)
+		$(typed 0 "greenboot-etcd restore NAME --next-boot" NAME=stopped)
+		$(typed 0 "greenboot-etcd restore --cancel")
+		$(typed 0 "greenboot-etcd restore --last-good --next-boot")
+		greenboot-etcd restore --cancel
+		$(typed 0 "greenboot-etcd restore NAME --stop" NAME=stopped)
+		$(typed 0 "greenboot-etcd prune")
+		# Snapshots, in files and elsewhere.
+		$(typed 0 "greenboot-etcd export NAME FILE" NAME=stopped FILE=/var/of-a-backup.db)
+		$(typed 0 "greenboot-etcd snapshot save FILE" FILE=/var/running.db)
+		$(typed 0 "greenboot-etcd import FILE NAME --etcd-only" FILE=/var/running.db NAME=imported)
+		$(typed 0 "greenboot-etcd store push")
+		$(typed 0 "greenboot-etcd store list")
+		$(typed 0 "greenboot-etcd store prune")
+		# Units.
+		$(typed 0 "systemctl start greenboot-etcd-backup.timer")
+		$(typed 0 "systemctl list-timers greenboot-etcd-backup.timer")
+		$(typed 0 "systemctl stop etcd")
+		$(typed 0 "greenboot-etcd verify --data --full")
+		$(typed 0 "greenboot-etcd restore --last-good")
+		mkdir -p /var/lib/microshift-backups
+		cp -a /var/lib/etcd /var/lib/microshift-backups/copied
+		$(typed 0 "greenboot-etcd import /var/lib/microshift-backups/DEPLOYMENT_BOOT" DEPLOYMENT_BOOT=copied)
+		# Other applications.
+		$(typed 0 "mkdir -p ${conf%/*}/greenboot-etcd.conf.d")
+		$(for name in microshift k3s; do
+			typed 0 "cp $docs/examples/$name.conf $conf/50-$name.conf" /usr/share/=/usr/local/share/
+			typed 0 "greenboot-etcd config --check"
+			echo "rm $conf/50-$name.conf"
+		done)"
+}
+
+# Each command of the pages is typed above, or stands in the list, with a place that has it.
+every_command() {
+	local where command pattern file text missing=''
+
+	while IFS='|' read -r pattern _ file text; do
+		[[ $text != = ]] || text=${pattern%%\**}
+		grep -qF -- "$text" "$GBE_TOP/$file" || missing+="$pattern: $file does not have \"$text\"; "
+	done < <(elsewhere)
+	while read -r where command; do
+		! grep -qxF -- "$command" "$GBE_MEM/typed" || continue
+		while IFS='|' read -r pattern _; do
+			# shellcheck disable=SC2053 # a pattern
+			[[ $command != $pattern ]] || continue 2
+		done < <(elsewhere)
+		missing+="$where: $command; "
+	done < <(documented)
+	assert_eq "commands that nothing types" "$missing" ""
+}
+
 # None of the page's blocks is left out above.
 every_block() {
 	local page
@@ -134,5 +309,9 @@ need_nspawn
 run_case by-hand by_hand
 run_case held held
 run_case new-machine new_machine
-[[ ${CASE:-*} != '*' ]] || run_case every-block every_block
+run_case pages pages
+[[ ${CASE:-*} != '*' ]] || {
+	run_case every-block every_block
+	run_case every-command every_command
+}
 suite_end

@@ -257,7 +257,7 @@ next_last_good() { # KIND
 }
 
 suite_begin "$@"
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	for how in log db; do
 		run_case "inside-restore-$how@$kind" boot_restores "$kind" "spoil_$how"
 		run_case "inside-refuse-$how@$kind" boot_refuses "$kind" "spoil_$how"

@@ -156,6 +156,56 @@ tampered() {
 	assert_exit 0 gbe restore own
 }
 
+# Who has no key can remove newer ones, so that an old one is the latest: whoever has seen a newer one notices.
+replayed() {
+	local old new
+
+	with_store xfs
+	use_key "$(new_key)"
+	push
+	old=$NAME
+	push
+	new=$NAME
+	assert_eq "missing" "$(json .missing store list)" null
+	mv "$ROOT$STORE/$new" "$GBE_MEM/"
+	assert_exit 5 gbe store pull latest /var/none.db
+	assert_match "why" "$ERR" "*is $old,*has pushed or pulled $new*\`store pull $old\`*"
+	assert_missing "$ROOT/var/none.db"
+	# Nor by a request, by another way to write the path, or under another name.
+	install -d -m 700 "$ROOT$STORE/requests"
+	(umask 077 && echo '{"request":"restore","snapshot":"latest"}' >"$ROOT$STORE/requests/one.json")
+	assert_exit 1 gbe store requests run
+	assert_match "why" "$OUT" "*has pushed or pulled $new*"
+	assert_exit 5 gbe store pull latest /var/none.db "--store=/srv//store/"
+	cp -a "$ROOT$STORE/$old" "$ROOT$STORE/2030-01-01T00:00:00Z-000001"
+	assert_exit 6 gbe store pull latest /var/none.db
+	rm -r "$ROOT$STORE/2030-01-01T00:00:00Z-000001"
+	assert_eq "missing" "$(json .missing store list)" "$new"
+	assert_exit 0 gbe store list
+	assert_match "said" "$ERR" "*$new*removed*"
+	# By its name it is nobody's replay; and that changes nothing for the latest.
+	assert_exit 0 gbe store pull "$old" /var/old.db
+	assert_exit 5 gbe store pull latest /var/none.db
+	# What is pushed next is newer than what was removed, whatever the clock says.
+	ctl snapshot save "$ROOT/var/theirs.db" >/dev/null 2>&1
+	clock_set 1970
+	push /var/theirs.db
+	clock_set 0
+	assert_eq "the third" "$NAME" "${new%-*}-000003.undated"
+	assert_exit 0 gbe store pull latest /var/newest.db
+	# A device that remembers nothing is not stopped, nor is one whose record broke; the pull makes a new one.
+	mv "$ROOT$STORE/$NAME" "$GBE_MEM/"
+	echo torn >"$ROOT/var/lib/greenboot-etcd/stores"
+	assert_exit 0 gbe store pull latest /var/unknown.db
+	mv "$GBE_MEM/$new" "$ROOT$STORE/"
+	assert_exit 0 gbe store pull latest /var/new.db
+	mv "$ROOT$STORE/$new" "$GBE_MEM/"
+	assert_exit 5 gbe store pull latest /var/none.db
+	# Without a key nothing is signed, and nothing is claimed.
+	unconfig store key
+	assert_exit 0 gbe store pull latest /var/unsigned.db
+}
+
 # The rule in one sentence: the device comes back by itself, key or no key.
 comes_back() {
 	device "$1"
@@ -363,16 +413,17 @@ encrypted() {
 }
 
 suite_begin "$@"
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "travels@$kind" travels "$kind"
 done
 run_case tampered tampered
+run_case replayed replayed
 for how in stripped wrong unreadable; do
 	run_case "comes-back-$how" comes_back xfs "$how"
 done
 run_case key-files key_files
 run_case cut@xfs cut xfs
-for kind in xfs ext4; do
+for kind in $(kinds "xfs ext4"); do
 	run_case "encrypted@$kind" encrypted "$kind"
 done
 suite_end

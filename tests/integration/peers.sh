@@ -225,7 +225,7 @@ peers_M28() {
 }
 
 suite_begin "$@"
-FS=${FS:-"xfs ext4 btrfs"} play peers M1
+FS=$(kinds "xfs ext4" btrfs) play peers M1
 FS=${FS:-xfs} play peers M2
 play peers M3 M5 M11
 FS=${FS:-xfs} play peers M14 M18 M19 M28

@@ -167,8 +167,10 @@ switched_off() {
 }
 
 suite_begin "$@"
-for kind in xfs btrfs-subvol ext4; do
+for kind in $(kinds "xfs btrfs-subvol ext4"); do
 	run_case "scrub-records@$kind" records "$kind"
+done
+for kind in $(kinds "xfs ext4" btrfs-subvol); do
 	run_case "scrub-last-rots@$kind" last_rots "$kind"
 	run_case "scrub-last-unreadable@$kind" last_unreadable "$kind"
 done

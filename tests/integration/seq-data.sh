@@ -286,7 +286,7 @@ tear_wal() {
 
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
-FS=${FS:-$EVERY_FS} play seq 39 41
+FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 39 41
 play seq 50 52 56 57 60
 FS=${FS:-xfs} play seq 57_cut
 play seq 48

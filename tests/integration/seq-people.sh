@@ -301,6 +301,6 @@ seq_78() {
 
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
-FS=${FS:-$EVERY_FS} play seq 64 65 66 73 76
+FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 64 65 66 73 76
 play seq 61 62 65_cancelled 66_skip 71 72 74 77 78
 suite_end

@@ -8,6 +8,8 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
+SCENES=anew
+
 a_writes() {
 	put more "$RANDOM"
 	A_STATE=$(etcd_state)
@@ -339,7 +341,8 @@ seq_79() {
 
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
-FS=${FS:-$EVERY_FS} play seq 01 70
+FS=${FS:-$EVERY_FS} play seq 01
+FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 70
 play seq 02 03 05 06 19 22 23 29 30 59 67 68 75 79
 FS=${FS:-ext4} play seq 04 69
 suite_end

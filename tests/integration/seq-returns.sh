@@ -343,6 +343,6 @@ seq_82() {
 
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
-FS=${FS:-$EVERY_FS} play seq 20 27 28 31 32
+FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 20 27 28 31 32
 play seq 21 24 25 26 33 34 35 36 38 63 80 82
 suite_end

@@ -85,7 +85,7 @@ seq_10() {
 	b_writes
 	hook health
 	powercut
-	EVERY_POINT=yes every_cut B b_has_a_data
+	every_cut B b_has_a_data
 	b_has_a_data
 	b_writes
 	fails_back
@@ -178,7 +178,10 @@ seq_14() {
 			judge red
 		done
 		assert_eq "next" "$NEXT" A
-		every_cut A a_has_its_data
+		# LEVEL=ci: what is cut does not know the flavour.
+		if [[ $flavour == shell || ${LEVEL:-ci} != ci ]]; then
+			every_cut A a_has_its_data
+		fi
 		a_has_its_data
 		kill_etcd
 		root_free
@@ -367,7 +370,8 @@ seq_55() {
 
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
-FS=${FS:-$EVERY_FS} play seq 12 15 16 17 37 40
+FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play seq 12
+FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 15 16 17 37 40
 play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55
 FS=${FS:-ext4} play seq 07
 FS=${FS:-xfs} play seq 10 14

@@ -165,6 +165,6 @@ seq_47() {
 
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
-FS=${FS:-$EVERY_FS} play seq 46
+FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 46
 play seq 42 43_shell 43_rust 44 45 47
 suite_end

@@ -238,6 +238,8 @@ space_retention_first() {
 	assert_eq "P" "$(backups ".name == \"$(base)\"")" 1
 	assert_eq "the last good one before it, or its better" "$(backups '.grade == "good"')" 1
 	assert_eq "the oldest" "$(backups ".name == \"${names##* }\"")" 0
+	assert_eq "its removal is recorded" \
+		"$(ledger "map(select(.kind == \"removed\" and .backup == \"${names##* }\")) | length")" 1
 	disk_free
 	b_writes
 	fails_back
@@ -329,7 +331,7 @@ space_upgrade_held() {
 suite_begin "$@"
 FS=${FS:-$EVERY_FS} play space reboot
 play space reboot_without_reserve reboot_mounted trial
-FS=${FS:-"xfs btrfs btrfs-subvol"} play space restore_cloned upgrade_cloned
-FS=${FS:-"ext4 xfs-noreflink"} play space restore_renamed thin
+FS=$(kinds "xfs btrfs-subvol" btrfs) play space restore_cloned upgrade_cloned
+FS=$(kinds ext4 xfs-noreflink) play space restore_renamed thin
 FS=${FS:-ext4} play space sparse retention_first upgrade_held
 suite_end

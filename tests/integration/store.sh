@@ -14,13 +14,6 @@ META_FILE=_etcd_backup.meta
 # The document's example.
 DOCUMENTED=2018-01-30T01:02:03Z-000009
 
-# fits SCHEMA: what the last command printed.
-fits() {
-	python3 -c 'import json, sys, jsonschema
-jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' \
-		"$GBE_TOP/data/schema/$1.json" <<<"$OUT" || fail "it does not fit $1.json: $OUT"
-}
-
 hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
 
 # with_store KIND [SIZE]: a device with an etcd in use, and a store on a disk of its own.
@@ -358,7 +351,7 @@ goes_away() {
 		# Nobody makes one where the disk should be.
 		rmdir "$ROOT$STORE"
 		assert_exit 1 gbe store push /var/theirs.db
-		assert_match "why not" "$ERR" "*not there*$STORE*"
+		assert_match "why not" "$ERR" "*$STORE is not there*"
 		assert_exit 1 gbe store prune
 		assert_missing "$ROOT$STORE"
 		mkdir "$ROOT$STORE"
@@ -532,9 +525,11 @@ requests() { # [3.5]
 	reboot
 	assert_eq "once" "$(get base/8)" "after the restore"
 
+	assert_match "beside it" "$(<"$ROOT$STORE/requests/3.json.failed.why")" "no snapshot 2018*"
 	assert_exit 1 gbe store requests delete 4.json
 	assert_exit 0 gbe --json store requests delete 3.json
 	fits change
+	assert_missing "$ROOT$STORE/requests/3.json.failed.why"
 	assert_exit 0 gbe store requests delete 2.json.done
 	asked 0 list
 	assert_eq "what is left" "$ASKED" 1.json=done
@@ -553,8 +548,10 @@ not_believed() { # WORDS
 	assert_eq "once" "$ASKED" ""
 	asked 0 list
 	assert_eq "aside" "$ASKED" 1.json=bad
+	assert_match "beside it" "$(<"$ROOT$STORE/requests/1.json.bad.why")" "*$1*"
+	assert_eq "in the list" "$(jq -r '.requests[0].why' <<<"$OUT")" "$(<"$ROOT$STORE/requests/1.json.bad.why")"
 	assert_eq "what is there" "$(states)" requests=foreign
-	rm -r "${ROOT:?}$STORE/requests/1.json.bad"
+	rm -r "${ROOT:?}$STORE/requests/1.json.bad" "$ROOT$STORE/requests/1.json.bad.why"
 }
 
 hostile_requests() {

@@ -13,9 +13,7 @@ verdict() {
 	local result=$1 status=$2
 	shift 2
 	assert_exit "$status" gbe --json verify "$@"
-	python3 -c 'import json, sys, jsonschema
-jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' \
-		"$GBE_TOP/data/schema/verify.json" <<<"$OUT" || fail "$* does not fit verify.json"
+	fits verify
 	assert_eq "$*" "$(jq -r .result <<<"$OUT")" "$result"
 }
 
@@ -186,7 +184,7 @@ done
 run_case "verify-cut@ext4" ends ext4 cut
 run_case verify-hashes hashes
 run_case verify-backups backups
-for kind in xfs btrfs-subvol; do
+for kind in $(kinds "xfs btrfs-subvol"); do
 	run_case "verify-graded@$kind" graded "$kind"
 done
 run_case verify-text text

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes bbolt databases: of any page size, sorted rows put one after the other, page upon page, as bbolt
- * itself lays them out. Tests break what it wrote at places that they know; the bench fills gigabytes.
+ * Writes bbolt databases of any page size, from sorted rows, page after page as bbolt itself lays them out. Tests
+ * damage the result at known places; the bench fills gigabytes.
  */
 #pragma once
 
@@ -18,12 +18,12 @@
 typedef struct {
 	int fd;
 	guint32 page_size;
-	guint64 next; /* the first page that was not used yet */
+	guint64 next; /* the first unused page */
 	guint64 root;
 	guint64 freelist;
 } BoltFile;
 
-/* A page, or what of the next one there is by now: a tree is a page of leaves and the branches above. */
+/* A page that is being filled. A tree is a page of leaves and the branches above. */
 typedef struct {
 	GArray *sizes;	  /* of guint32[3]: flags, key, value */
 	GArray *children; /* of guint64, in a branch */
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
 	BoltFile *file;
 	BoltPage leaf;
-	BoltPage branch; /* one entry for each leaf that is written */
+	BoltPage branch; /* one entry for each written leaf */
 } BoltTree;
 
 static inline void
@@ -149,7 +149,7 @@ bolt_write(const BoltFile *file, guint64 offset, const void *bytes, gsize size)
 		g_error("cannot write a database for a test");
 }
 
-/* Writes rows @from to @to behind everything else; the page's number. */
+/* Appends rows @from to @to; returns the page's number. */
 static inline guint64
 bolt_page_write(BoltFile *file, const BoltPage *page, guint from, guint to)
 {
@@ -193,7 +193,7 @@ bolt_tree_add(BoltTree *tree, guint32 flags, const void *key, gsize key_size, co
 	bolt_page_add(&tree->leaf, flags, key, key_size, value, value_size);
 }
 
-/* The branches, level upon level, until one page is left; its number. */
+/* Writes the branches, level after level, until one page is left; returns its number. */
 static inline guint64
 bolt_tree_end(BoltTree *tree)
 {
@@ -237,7 +237,7 @@ bolt_tree_end(BoltTree *tree)
 	return first_page;
 }
 
-/* The page of a bucket that stands in its value: its only page, not counted. Ends the tree. */
+/* An inline page, which is in the bucket's value and does not count as a page. Ends the tree. */
 static inline GByteArray *
 bolt_tree_end_inline(BoltTree *tree)
 {
@@ -248,7 +248,7 @@ bolt_tree_end_inline(BoltTree *tree)
 	return page;
 }
 
-/* A bucket in the tree of buckets: @page, or @inlined where that is 0. */
+/* Adds a bucket to the tree of buckets: @page, or @inlined where that is 0. */
 static inline void
 bolt_add_bucket(BoltTree *buckets, const char *name, guint64 page, const GByteArray *inlined)
 {
@@ -292,7 +292,7 @@ bolt_write_meta(const BoltFile *file, guint64 page, guint64 transaction)
 	bolt_write(file, page * file->page_size, meta, sizeof(meta));
 }
 
-/* The meta pages, and the file as long as they say. */
+/* Writes the meta pages, and makes the file as long as they say. */
 static inline void
 bolt_close(const BoltFile *file, guint64 page)
 {

@@ -28,7 +28,7 @@ program() {
 }
 
 # gbe VERB...: the operator's command on ROOT.
-gbe() { on_device "$(program greenboot-etcd)" --root="$ROOT" "$@"; }
+gbe() { on_device "$BUILD/greenboot-etcd" --root="$ROOT" "$@"; }
 # data_of NAME: the tree of that backup.
 data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1 || true; }
 # ledger FILTER: jq's, on the records of the ledger as one array.
@@ -49,13 +49,13 @@ ledger_line() {
 hook() {
 	local name=$1
 	shift
-	on_device "$(program "$name")" --root="$ROOT" "$@"
+	on_device "$BUILD/hooks/$name" --root="$ROOT" "$@"
 }
 
 # With the device's clock, and never for longer than any of them may take.
 on_device() {
 	if [[ $CLOCK != 0 ]]; then
-		LD_PRELOAD=$GBE_MEM/clock.so GBE_TEST_CLOCK=$CLOCK GBE_TEST_UPTIME=$UPTIME timeout 120 \
+		LD_PRELOAD=$GBE_PREPARED/clock.so/clock.so GBE_TEST_CLOCK=$CLOCK GBE_TEST_UPTIME=$UPTIME timeout 120 \
 			"${TRACER[@]}" "$@"
 	else
 		timeout 120 "${TRACER[@]}" "$@"
@@ -66,8 +66,7 @@ on_device() {
 clock_set() {
 	CLOCK=$1
 	[[ $CLOCK != 1970 ]] || CLOCK=-$EPOCHSECONDS
-	[[ -e $GBE_MEM/clock.so ]] ||
-		"${CC:-cc}" -shared -fPIC -O2 -o "$GBE_MEM/clock.so" "$GBE_LIB/clock.c"
+	prepared_tool clock.so
 }
 
 # config_write: the base configuration. Further keys: config GROUP KEY=VALUE..., as drop-ins.
@@ -99,17 +98,38 @@ unconfig() { rm -f "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$1-$2.conf
 # device KIND [FLAVOUR [SIZE]]: a new device: ROOT with an ostree sysroot, deployment A, greenboot.
 device() {
 	root_new "$1" "${3-}"
-	sysroot_init "${DEVICE_STATEROOT-}"
+	STATEROOT=${DEVICE_STATEROOT:-fedora-iot}
+	FLAVOUR=${2:-shell}
+	prepared "device-$STATEROOT-$FLAVOUR-$MAX_BOOT_ATTEMPTS" device_make "$BUILD/hooks/prerun" \
+		"$BUILD/hooks/finalize" "$GBE_LIB"/{boot,greenboot,ostree,scratch}.sh
+	cp -a "$PREPARED/root/." "$ROOT/"
+	cp -a "$PREPARED/boot/." "$ROOT/boot/"
+	DEPLOYMENT=([A]=$(<"$PREPARED/A"))
 	etcd_ports
 	config_write
+}
+
+# As a directory, for whatever file system; the update's commit is in its repository, too.
+device_make() {
+	root_new none
+	sysroot_init "$STATEROOT"
 	mkdir -p "$ROOT/usr/lib/systemd/system"
 	printf '[Service]\nExecStart=/usr/bin/etcd\n' >"$ROOT/usr/lib/systemd/system/etcd.service"
-	greenboot_install "${2:-shell}"
+	greenboot_install "$FLAVOUR"
 	deploy A
+	os_commit B
+	umount "$ROOT/boot" "$ROOT/proc"
+	mv "$BOOT/boot" "$1/boot"
+	mv "$ROOT" "$1/root"
+	rm -rf -- "$BOOT"
+	echo "${DEPLOYMENT[A]}" >"$1/A"
 }
 
 # has_program: does the booted deployment carry greenboot-etcd?
-has_program() { [[ -e $(deployment_dir "$BOOTED")/usr/libexec/greenboot-etcd/prerun ]]; }
+has_program() {
+	local id=${DEPLOYMENT[$BOOTED]-$BOOTED}
+	[[ -e $ROOT/ostree/deploy/$STATEROOT/deploy/${id#"$STATEROOT-"}/usr/libexec/greenboot-etcd/prerun ]]
+}
 
 # boot NAME [--soft] [--cmdline=TEXT]: up to the point where etcd would start.
 boot() {
@@ -132,9 +152,10 @@ boot() {
 	else
 		umount "$ROOT/run" 2>/dev/null || true
 		mount -t tmpfs -o mode=0755 tmpfs "$ROOT/run"
-		cat /proc/sys/kernel/random/uuid >"$ROOT/proc/sys/kernel/random/boot_id"
+		read -r link </proc/sys/kernel/random/uuid
+		echo "$link" >"$ROOT/proc/sys/kernel/random/boot_id"
 	fi
-	touch "$ROOT/run/ostree-booted"
+	: >"$ROOT/run/ostree-booted"
 	link=$(boot_link "$BOOTED")
 	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=$link${extra:+ $extra}" \
 		>"$ROOT/proc/cmdline"
@@ -203,7 +224,8 @@ machine_on() {
 	local id
 
 	grub_choose
-	id=$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")
+	sysroot_order
+	id=${ORDER[GRUB_INDEX]-}
 	[[ $id ]]
 	boot "$(deployment_name "$id")" "$@"
 	greenboot_check_fallback
@@ -223,13 +245,13 @@ reboot() {
 
 # fault_points NAME: the points that a start of it passes now, one a line, as NAME@PASS. It really
 # runs: on a device that is thrown away or loaded again afterwards.
-# LEVEL=ci: the steps of the operation, not those of each file and record, unless EVERY_POINT is set.
+# LEVEL=ci: the steps of the operation, not those of each file and record, which the crash suite has.
 fault_points() {
 	local points
 
 	points=$(GREENBOOT_ETCD_FAULT_TRACE=1 BUILD=$BUILD_FAULTS hook "$1" 2>&1 |
 		sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p')
-	if [[ ${LEVEL:-ci} == ci && ! ${EVERY_POINT-} ]]; then
+	if [[ ${LEVEL:-ci} == ci ]]; then
 		grep -E '^(backup|clone-snapshot|entries|exchange|execute|finalize|recover|restore)-.*@1$' \
 			<<<"$points"
 	else
@@ -254,7 +276,7 @@ cut_in() {
 				return 0
 			fi
 		done
-		sleep 0.005
+		nap 0.005
 	done
 	wait "$pid" || true
 	return 1

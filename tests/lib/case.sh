@@ -71,7 +71,22 @@ run_case() {
 	esac
 }
 
-EVERY_FS="xfs xfs-noreflink btrfs btrfs-subvol ext4"
+OTHER_FS="btrfs btrfs-subvol xfs-noreflink"
+EVERY_FS="xfs ext4 $OTHER_FS"
+
+# kinds CI [MORE]: the file systems to play on: FS; from LEVEL=full on all; LEVEL=ci: one of CI, in turns, as most cases
+# have nothing new to tell on a second one.
+kinds() {
+	local turn=${#SUITE} list
+	if [[ ${FS-} || ${LEVEL:-ci} != ci ]]; then
+		echo "${FS:-$1 ${2-}}"
+		return
+	fi
+	[[ ! -e $GBE_MEM/turn ]] || turn=$(<"$GBE_MEM/turn")
+	echo $((turn + 1)) >"$GBE_MEM/turn"
+	read -ra list <<<"$1"
+	echo "${list[turn % ${#list[@]}]}"
+}
 
 # play PREFIX NAME...: the functions PREFIX_NAME, on every file system; LEVEL=ci: each on one that clones or one that
 # copies, in turns. FS says otherwise.
@@ -145,3 +160,21 @@ assert_json() {
 	got=$(json "$filter" "$@") || fail "$* --json: no answer"
 	[[ $got == "$want" ]] || fail "$* $filter: $got, expected $want"
 }
+
+# fits SCHEMA: OUT, what the last command printed, is of that schema.
+fits() {
+	local question answer complaint
+
+	if [[ ! -p $GBE_MEM/fitting ]]; then
+		mkfifo "$GBE_MEM/fits" "$GBE_MEM/fitting"
+		python3 "$GBE_LIB/fits.py" "$GBE_TOP/data/schema" "$GBE_MEM" </dev/null >"$GBE_MEM/fits.log" 2>&1 &
+	fi
+	echo "$OUT" >"$GBE_MEM/fits.json"
+	# For both ways: open() waits for nobody then.
+	exec {question}<>"$GBE_MEM/fits" {answer}<>"$GBE_MEM/fitting"
+	echo "$1" >&"$question"
+	IFS= read -r -t 60 complaint <&"$answer" || complaint="no answer: $(<"$GBE_MEM/fits.log")"
+	exec {question}>&- {answer}>&-
+	[[ ! $complaint ]] || fail "it does not fit $1.json: $complaint: $OUT"
+}
+of() { jq -r "$1" <<<"$OUT"; } # FILTER: of what the last command printed

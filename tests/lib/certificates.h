@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A CA with a server's and a client's certificate, another CA that signed none of them, and an etcd that asks
- * for a client's certificate. Included after etcd-real.h. */
+/* A CA with a server's and a client's certificate, another CA that signed neither, and an etcd that asks for a
+ * client's certificate. Included after etcd-real.h. */
 #pragma once
 
 static inline void
@@ -35,7 +35,7 @@ tls_put(const Etcd *etcd, const char *dir, const char *key, const char *value)
 	ck_assert_int_eq(tls_ctl(etcd, dir, "put", key, value), 0);
 }
 
-/* Returns when it is healthy. */
+/* Returns when etcd is healthy. */
 static inline void
 etcd_spawn_tls(Etcd *etcd, const char *data, const char *dir)
 {

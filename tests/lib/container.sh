@@ -21,10 +21,14 @@ container_device() {
 	umount "$ROOT/proc"
 	sysroot_init "$@"
 	VAR=$ROOT/ostree/deploy/$STATEROOT/var
-	INSTALLED=$GBE_MEM/installed
-	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$INSTALLED" prefix=/usr/local
+	prepared installed install_make "$BUILD/greenboot-etcd" "$BUILD"/hooks/* "$GBE_TOP"/{hooks,data,greenboot.d}/*
+	INSTALLED=$PREPARED
 	mkdir -p "$VAR/log/journal"
 	install -d -o etcd -m 0700 "$VAR/lib/etcd"
+}
+
+install_make() {
+	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$1" prefix=/usr/local
 }
 
 # populate NAME COMMANDS: the deployment's /etc: etcd, and a person who does that once etcd is up or has
@@ -65,10 +69,10 @@ run() {
 	(
 		mkdir -p "$group"
 		echo 0 >"$group/cgroup.procs"
-		SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec timeout 120 systemd-nspawn --quiet --register=no \
+		SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec timeout 600 systemd-nspawn --quiet --register=no \
 			--keep-unit --private-network --resolv-conf=off --timezone=off --link-journal=no \
 			--hostname=device --console=pipe --directory="$(deployment_dir "$1")" \
-			--bind-ro=/usr --bind="$INSTALLED/usr/local:/usr/local" --bind="$ROOT:/sysroot" \
+			--bind-ro=/usr --bind-ro="$INSTALLED/usr/local:/usr/local" --bind="$ROOT:/sysroot" \
 			--bind="$ROOT/boot:/boot" --bind="$VAR:/var" "${@:2}" --boot \
 			systemd.unit=multi-user.target ${ASAN_OPTIONS:+systemd.setenv="ASAN_OPTIONS=$ASAN_OPTIONS"}
 	) </dev/null >&2 || rc=$?

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writes databases as etcd has them, of any size: rows of some keys, put in turns or once each, compacted
- * or not. */
+/* Writes databases like etcd's, of any size: rows of some keys, in turns or once each, compacted or not. */
 #pragma once
 
 #include "etcd/protobuf.h"
@@ -8,12 +7,12 @@
 
 typedef struct {
 	guint64 rows;	   /* changes, from revision 2 on */
-	guint64 keys;	   /* that they are spread over, in turns */
+	guint64 keys;	   /* that take turns */
 	gsize value;	   /* bytes */
-	gsize noise;	   /* of them, that nothing makes smaller */
+	gsize noise;	   /* incompressible bytes of the value */
 	guint64 compacted; /* up to this revision; 0: never */
 	guint32 page_size;
-	guint64 delete_every; /* each so many-th change of a key deletes it; 0: none does */
+	guint64 delete_every; /* every n-th change of a key deletes it; 0: none */
 } DbSpec;
 
 static inline void
@@ -70,7 +69,8 @@ db_rows(const DbSpec *spec, BoltTree *tree)
 		guint64 next = n + spec->keys;
 		guint8 key[18];
 
-		/* The next change of the key is within the compacted part, too; or it is none. */
+		/* A compaction removes a deletion, and a change whose key's next change is within the compacted
+		 * part, too. */
 		if (n + 2 <= spec->compacted &&
 		    (deleted || (next < spec->rows && next + 2 <= spec->compacted)))
 			continue;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The space of all situations, for core-rules: every fact with the number of its values, and the
- * branches that cut the space into what can be walked through.
+ * The space of all situations, for core-rules: every fact with the number of its values, and the branches that cut
+ * the space into parts that can be walked.
  */
 #pragma once
 
-#include "core/situation.h"
+#include "core/decide/situation.h"
 
 #include <check.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct {
 	gsize offset;
 	guint count;
 	gboolean tri; /* may be unknown */
-	GbeTri reads; /* what decisions.md reads unknown as; itself: as nothing at all */
+	GbeTri reads; /* how decisions.md reads unknown; itself: as no value at all */
 } Fact;
 
 #define FACT(member, n)                                                                            \
@@ -95,8 +95,8 @@ untouchable(const GbeSituation *s)
 typedef struct {
 	const char *name;
 	gboolean (*fits)(const GbeSituation *s);
-	int owner, data, closing, request, ostree; /* of the base from which the walk starts */
-	const char *walked;			   /* by blanks */
+	int owner, data, closing, request, ostree; /* of the base where the walk starts */
+	const char *walked;			   /* separated by blanks */
 } Branch;
 
 static inline gboolean
@@ -123,7 +123,7 @@ is_no_data_of_own(const GbeSituation *s)
 	return s->data == GBE_NO && s->owner == GBE_OWNER_SAME;
 }
 
-/* What 10a puts in the data's place. */
+/* What rule 10a puts in the data's place. */
 static inline gboolean
 is_once_more(const GbeSituation *s)
 {
@@ -256,7 +256,7 @@ walked_facts(const Branch *branch, const Fact **ret_walked)
 	return n;
 }
 
-/* Counts like an odometer; FALSE after the last. */
+/* Counts like an odometer. FALSE after the last value. */
 static inline gboolean
 next_cell(GbeSituation *s, const Fact **walked, guint n)
 {

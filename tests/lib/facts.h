@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Facts for tests of single decisions: a sound device with everything known, on which a test changes
- * what it is about. Deployments go by a letter, runs by a number. What is added belongs to the facts.
+ * Facts for tests of single decisions: a sound device with everything known, of which a test changes its subject.
+ * Deployments are letters, runs are numbers. Added objects belong to the facts.
  */
 #pragma once
 
 #include "core/backup-name.h"
-#include "core/facts.h"
+#include "core/decide/facts.h"
 
 #define FACTS_DIR "/var/lib/etcd"
 
@@ -44,7 +44,7 @@ facts_set_fingerprint(GbeFingerprint *fp, guint64 number)
 	fp->others = g_strdup("");
 }
 
-/* @letter is booted in run @run; the list is empty, and nobody knows whose the data is. */
+/* @letter is booted in run @run. The list is empty, and the data's owner is unknown. */
 static inline GbeFacts *
 facts_booted(char letter, guint run)
 {
@@ -112,7 +112,7 @@ facts_owner(GbeFacts *facts, char letter, guint run, guint64 sequence)
 	return owner;
 }
 
-/* The chain goes on with @backup, by name and number; @failed: its owner was a failed trial. */
+/* Continues the chain with @backup, by name and number. @failed: its owner was a failed trial. */
 static inline void
 facts_link(GbeTakeOver *take_over, const GbeManifest *backup, gboolean failed)
 {
@@ -121,7 +121,7 @@ facts_link(GbeTakeOver *take_over, const GbeManifest *backup, gboolean failed)
 	gbe_take_over_link(take_over, &ref, &backup->deployment, failed);
 }
 
-/* The same, on trial since then; @base: NULL for none. */
+/* The same, with a trial since then. @base: NULL for none. */
 static inline GbeTakeOver *
 facts_trial(GbeFacts *facts, char letter, guint run, guint64 sequence, const GbeManifest *base)
 {
@@ -134,7 +134,7 @@ facts_trial(GbeFacts *facts, char letter, guint run, guint64 sequence, const Gbe
 	return owner;
 }
 
-/* The ledger holds the owner's take-over as it is by now. */
+/* The ledger holds the owner's present take-over. */
 static inline GbeTakeOver *
 facts_recorded(GbeFacts *facts)
 {
@@ -161,7 +161,7 @@ facts_record(GbeFacts *facts, char letter, guint run, guint64 sequence, GbeVerdi
 	return record;
 }
 
-/* An automatic backup on line 1; good means of a green and healthy run. '-': adopted. */
+/* An automatic backup on line 1. Good means that the run was green and healthy. '-': adopted. */
 static inline GbeManifest *
 facts_backup(GbeFacts *facts, char letter, guint run, guint64 sequence, GbeGrade grade)
 {
@@ -208,7 +208,7 @@ facts_manual(GbeManifest *backup, const char *name)
 	backup->origin = GBE_ORIGIN_MANUAL;
 }
 
-/* Seen missing from the list, which counts where handles cannot be compared: none is known any more. */
+/* Seen missing from the list. That counts where handles cannot be compared: no handle is known any more. */
 static inline void
 facts_gone(GbeFacts *facts, char letter, guint64 sequence)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * etcd's files of any bytes whose checksums are right, so that what they cover is looked at and not only
- * they.
+ * Makes etcd's files from any bytes with right checksums, so that the readers also reach the content.
  */
 #pragma once
 
 #include "base/crc32c.h"
 #include "etcd/protobuf.h"
-#include "etcd/wal-record.h"
+#include "etcd/wal/record.h"
 #include "lib/fuzz.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ fuzz_wal_record(GByteArray *to, guint type, guint32 crc, const guint8 *data, gsi
 	(void)g_byte_array_append(to, zeros, padding);
 }
 
-/* A segment: a type, a length, so many bytes; again and again. *crc goes on from one segment to the next. */
+/* Makes a segment from repeated triples: a type, a length, as many bytes. *crc continues from segment to segment. */
 static inline void
 fuzz_wal_records(GByteArray *to, const guint8 *data, gsize size, guint32 *crc)
 {
@@ -66,7 +65,7 @@ fuzz_db_mend_meta(guint8 *bytes, gsize size, gsize at)
 	memcpy(bytes + at + 72, &hash, 8);
 }
 
-/* Both meta pages of a database, the second where the first one says. */
+/* Writes both meta pages of a database, the second where the first one says. */
 static inline void
 fuzz_db_mend(guint8 *bytes, gsize size)
 {

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "core/record.h"
+#include "core/json/parse.h"
 #include "lib/fuzz.h"
 
-/* The same members, in any order: known ones that were not there come last at first. */
+/* Both texts must have the same members, in any order: known members that were missing come last at first. */
 static inline void
 fuzz_same_json(const char *text, const char *again)
 {

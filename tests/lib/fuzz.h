@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For the targets of libFuzzer. */
+/* For libFuzzer's targets. */
 #pragma once
 
 #include <glib.h>
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
 
-/* What must not be. (g_error() traps, and libFuzzer keeps no input that did.) */
+/* Ends the process. (g_error() traps, and libFuzzer keeps no input that trapped.) */
 #define fuzz_fail(...)                                                                             \
 	do {                                                                                       \
 		g_printerr(__VA_ARGS__);                                                           \

@@ -12,27 +12,40 @@ AFTER=stay # what greenboot does after the last judging: stay or reboot
 
 # ---- grubenv: the real block of 1024 bytes ----
 
-grubenv_text() { sed -e '1d' -e '/^#/d' "$ROOT/boot/grub2/grubenv"; }
-grubenv_get() { grubenv_text | sed -n "s/^$1=//p"; }
+grubenv_text() {
+	local line
+	while IFS= read -r line; do
+		[[ $line == '#'* ]] || echo "$line"
+	done <"$ROOT/boot/grub2/grubenv"
+}
+grubenv_get() {
+	local line
+	while IFS= read -r line; do
+		[[ $line != "$1="* ]] || echo "${line#*=}"
+	done <"$ROOT/boot/grub2/grubenv"
+}
 
 grubenv_store() {
-	local text
-	text="# GRUB Environment Block"$'\n'$(cat)
+	local text rest
+	text="# GRUB Environment Block"$'\n'$(</dev/stdin)
 	text=${text%$'\n'}$'\n'
-	printf '%s%*s' "$text" $((1024 - ${#text})) '' |
-		sed -e '$s/ /#/g' >"$ROOT/boot/grub2/grubenv.new"
-	mv "$ROOT/boot/grub2/grubenv.new" "$ROOT/boot/grub2/grubenv"
+	printf -v rest '%*s' $((1024 - ${#text})) ''
+	printf '%s%s' "$text" "${rest// /#}" >"$ROOT/boot/grub2/grubenv"
 }
 
 # grubenv_edit KEY=VALUE|KEY...: sets, or without = unsets.
 grubenv_edit() {
-	local change text
-	text=$(grubenv_text)
+	local change line text=
+	while IFS= read -r line; do
+		for change; do
+			[[ $line != '#'* && $line != "${change%%=*}="* ]] || continue 2
+		done
+		text+=$line$'\n'
+	done <"$ROOT/boot/grub2/grubenv"
 	for change; do
-		text=$(sed -e "/^${change%%=*}=/d" <<<"$text")
-		[[ $change != *=* ]] || text+=$'\n'$change
+		[[ $change != *=* ]] || text+=$change$'\n'
 	done
-	sed '/^$/d' <<<"$text" | grubenv_store
+	grubenv_store <<<"$text"
 }
 
 # What the snippet in grub.cfg does before an entry is chosen. Sets GRUB_INDEX.
@@ -102,7 +115,7 @@ greenboot_enable() {
 }
 
 greenboot_disable() { rm -rf "$ROOT"/etc/systemd/system/*.target.{wants,requires}/greenboot-*; }
-greenboot_enabled() { [[ -L $(greenboot_links | head -n 1) ]]; }
+greenboot_enabled() { [[ -L $ROOT/etc/systemd/system/multi-user.target.wants/greenboot-healthcheck.service ]]; }
 
 # ---- what it does at each moment ----
 

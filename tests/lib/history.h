@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Histories, for core-histories: the steps they are made of, and what somebody who watches the device
- * from outside remembers of them. The properties are asked of that memory, never of the program's own
- * records.
+ * Histories, for core-histories: their steps, and the memory of an outside observer of the device. The properties
+ * are checked against that memory, never against the program's own records.
  */
 #pragma once
 
@@ -13,9 +12,9 @@
 typedef enum {
 	GREEN,
 	RED,
-	HANG, /* being judged, then cut: no shutdown */
+	HANG, /* judged, then cut: no shutdown */
 	RED_FOR_WEEKS,
-	UNJUDGED_SHORT, /* nobody judges boots */
+	UNJUDGED_SHORT, /* no verdict on boots */
 	UNJUDGED_LONG,
 	WITHOUT_SHORT, /* the deployment does not carry this program */
 	WITHOUT_LONG,
@@ -32,32 +31,31 @@ typedef struct {
 
 #define TRUTH_CHAIN 8
 
-/* A state in which somebody left the data before an update took it over. */
+/* A state in which a deployment left the data before an update took it over. */
 typedef struct {
-	int who; /* -1: nobody knows */
+	int who; /* -1: unknown */
 	Content content;
-	gboolean failed; /* a trial that was judged, not green, and used the data shortly */
+	gboolean failed; /* a trial that was judged, not green, and used the data only shortly */
 } Base;
 
-/* What the properties speak of, told by the history and not by the program's records. */
+/* The terms of the properties, from the history and not from the program's records. */
 typedef struct {
 	Content had[WORLD_DEPLOYMENTS]; /* at the end of its last run */
 	gboolean with_program[WORLD_DEPLOYMENTS];
 	gboolean green[WORLD_DEPLOYMENTS];
-	gboolean
-	    settled[WORLD_DEPLOYMENTS];	    /* green, or in use for weeks with nobody to judge it */
-	gboolean judged[WORLD_DEPLOYMENTS]; /* in this trial */
-	gboolean weeks[WORLD_DEPLOYMENTS];  /* one of its trial's runs was as long as that */
+	gboolean settled[WORLD_DEPLOYMENTS]; /* green, or in use for weeks without a verdict */
+	gboolean judged[WORLD_DEPLOYMENTS];  /* in this trial */
+	gboolean weeks[WORLD_DEPLOYMENTS];   /* one run of its trial was that long */
 	Outcome last[WORLD_DEPLOYMENTS];
-	/* What the deployment that has the data comes from, newest first; for one that is on trial. */
+	/* The bases of the deployment that has the data, newest first; for one that is on trial. */
 	Base chain[TRUTH_CHAIN];
 	guint n_chain;
-	gboolean without; /* in this history, so far, somebody ran without the program */
-	/* The last orderly end with the program on, and who wrote without it since. */
+	gboolean without; /* in this history a deployment ran without the program */
+	/* The last orderly end with the program on, and the deployments that wrote without it since. */
 	guint ended_by, ended_for;
 	Content ended_with;
 	gboolean ended, unseen; /* unseen: the last run with the program was cut */
-	gboolean ended_failed;	/* it was of a failed trial */
+	gboolean ended_failed;	/* the run was of a failed trial */
 	gint64 foreign;
 } Truth;
 
@@ -125,7 +123,7 @@ failed_trial(const Truth *t, guint who)
 	return (t->last[who] == RED || t->last[who] == HANG) && !t->settled[who] && !t->weeks[who];
 }
 
-/* The place in the chain of bases; -1: it is not in it. */
+/* Its place in the chain of bases; -1: not in the chain. */
 static inline int
 in_chain(const Truth *t, guint who)
 {
@@ -135,7 +133,7 @@ in_chain(const Truth *t, guint who)
 	return -1;
 }
 
-/* The newest state that is of no failed trial, at the latest the last one; -1: there is none. */
+/* The newest state that is of no failed trial, at the latest the last one; -1: none. */
 static inline int
 unwound(const Truth *t)
 {
@@ -152,7 +150,7 @@ cut_chain(Truth *t, guint from)
 	t->n_chain -= from;
 }
 
-/* Is it an update of the deployment that has the data, and no way back to an older one? */
+/* Is it an update of the deployment that has the data, and no return to an older one? */
 static inline gboolean
 is_update(const Truth *t, guint d, guint o)
 {
@@ -179,7 +177,7 @@ take_update(Truth *t, guint d, guint o, Content live)
 	t->n_chain++;
 }
 
-/* Who has the data from now on, as the history tells it; @live: as it was before prerun. */
+/* Records who has the data from now on. @live: the content before prerun. */
 static inline void
 take(const Node *before, Node *node, const Step *step, Content live)
 {
@@ -202,7 +200,7 @@ take(const Node *before, Node *node, const Step *step, Content live)
 		t->n_chain = 0;
 }
 
-/* What the history tells at the end of a run. */
+/* Records the end of a run. */
 static inline void
 remember(Node *node, gint64 seconds)
 {
@@ -230,7 +228,7 @@ remember(Node *node, gint64 seconds)
 	t->foreign = 0;
 }
 
-/* The steps that can follow; the number of them. */
+/* Lists the possible next steps; returns their number. */
 static inline guint
 ways_on(const Node *node, Step *ret_steps)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Ledgers made of records as text, for the tests of the fold. */
+/* Makes ledgers from records as text, for the tests of the fold. */
 #pragma once
 
 #include <check.h>
 #include <string.h>
 
-#include "core/ledger.h"
-#include "core/record.h"
+#include "core/decide/past.h"
+#include "core/json/parse.h"
+#include "core/record/ledger.h"
 
 #define RUN "0123456789abcdef0123456789abcdef"
 #define LEDGER_ID "00112233445566aa"
@@ -50,7 +51,7 @@ deployment_id(char letter)
 	return g_strdup_printf("os-%s.0", checksum);
 }
 
-/* @more: further members, or NULL. */
+/* @more: additional members, or NULL. */
 static inline void
 take_over(GbeLedger *ledger, guint64 sequence, char letter, const char *more)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a disk, a power cut or an enemy makes of a file, for parsers that take any bytes: each prefix,
- * each bit turned, each byte replaced by one that means something, each byte removed. The copy that
- * is handed on ends where its memory does, so that a sanitizer sees a read behind it.
+ * Mangles a file like a disk, a power cut or an enemy, for parsers that take any bytes: each prefix, each bit
+ * flipped, each byte replaced by a meaningful one, each byte removed. The copy ends where its memory does, so that
+ * a sanitizer sees a read beyond it.
  */
 #pragma once
 
 #include <glib.h>
 #include <string.h>
 
-/* @complete: all bytes of the sample are there, though not as they were. */
+/* @complete: all bytes of the sample are there, though changed. */
 typedef void (*GbeMangled)(const char *bytes, gsize size, gboolean complete);
 
 static inline void
@@ -34,7 +34,7 @@ gbe_mangle(const char *sample, GbeMangled each)
 			copy[i] = (char)(sample[i] ^ (1 << bit));
 			gbe_mangle_call(copy, size, TRUE, each);
 		}
-		/* With the NUL at the end of the tokens. */
+		/* Includes the NUL at the end of the tokens. */
 		for (gsize t = 0; t < sizeof(tokens); t++) {
 			copy[i] = tokens[t];
 			gbe_mangle_call(copy, size, TRUE, each);

@@ -12,6 +12,7 @@ LEADER=    # the machine's process 1
 ENDED=     # how it went down: off, reboot or cut
 BOOTS=()   # what was booted, in order
 CONSOLE=   # the console of this boot
+DEVICE_ETCD_PORT=2379 # where its etcd answers without TLS
 START_LIMIT=${START_LIMIT:-60}
 
 # machine_begin [BASE...]: once a suite, after suite_begin.
@@ -132,7 +133,15 @@ inside() { nsenter --target="$LEADER" --all --root -- /usr/bin/env -i PATH=/usr/
 # inside_soon COMMAND...: where process 1 may be about to go, and would never answer.
 inside_soon() { timeout 5 nsenter --target="$LEADER" --all --root "$@" 2>/dev/null; }
 gbe() { inside greenboot-etcd "$@"; }
-ctl() { nsenter --target="$LEADER" --net -- "$ETCDCTL" --endpoints=http://127.0.0.1:2379 "$@"; }
+ctl() { nsenter --target="$LEADER" --net -- "$ETCDCTL" --endpoints="http://127.0.0.1:$DEVICE_ETCD_PORT" "$@"; }
+# in_network FUNCTION [ARG...]: one of etcd.sh, by a shell that is in the container's network.
+in_network() {
+	# shellcheck disable=SC2016 # expanded inside
+	nsenter --target="$LEADER" --net -- bash -c '. "$1" && ETCD_PORT=$2 && "${@:3}"' - "$GBE_LIB/etcd.sh" \
+		"$DEVICE_ETCD_PORT" "$@"
+}
+put() { in_network put "$@"; }
+put_many() { in_network put_many "$@"; }
 machine_running() { [[ $NSPAWN ]] && kill -0 "$NSPAWN" 2>/dev/null; }
 
 # settle: until every job of the boot is done: 0. It goes down before that, by itself: 1.

@@ -12,6 +12,7 @@
 declare -gA OS_IS=([A]="" [B]="writes" [C]="writes")
 OS_KIND=this # the base of what is not `next`
 OS_OVER=()   # trees that are laid over all of it
+OS_COMMIT=() # more options of `ostree commit`
 
 # os_is NAME WORD...: before it is deployed or staged.
 os_is() {
@@ -130,7 +131,7 @@ os_commit() {
 	[[ $greenboot == none ]] || trees+=("--tree=dir=$GBE_MEM/layers/$greenboot")
 	ostree --repo="$ROOT/ostree/repo" refs --list | grep -qx "base/$base" ||
 		ostree --repo="$ROOT/ostree/repo" pull-local --disable-fsync "$OS_BASE" "base/$base"
-	ostree --repo="$ROOT/ostree/repo" commit --branch="os/$1" --fsync=false -s "$1" \
+	ostree --repo="$ROOT/ostree/repo" commit --branch="os/$1" --fsync=false -s "$1" "${OS_COMMIT[@]}" \
 		--tree=ref="base/$base" --tree=dir="$GBE_MEM/layers/image" "${trees[@]}" \
 		--tree=dir="$extra" "${OS_OVER[@]/#/--tree=dir=}"
 	rm -rf -- "$extra"

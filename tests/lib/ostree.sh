@@ -44,23 +44,43 @@ os_commit() {
 	rm -rf -- "$tree"
 }
 
-# The deployments in boot order, one id a line.
-sysroot_list() {
-	local status
+os_commit_once() { [[ -e $ROOT/ostree/repo/refs/heads/os/$1 ]] || os_commit "$1"; }
 
-	# Read to its end first: who asks may stop listening early.
-	status=$(ostree admin --sysroot="$ROOT" status)
-	sed -n "s/^[* ]*\($STATEROOT\) \([0-9a-f]\{64\}\.[0-9]*\).*/\1-\2/p" <<<"$status"
+# ORDER: the deployments in boot order, as the boot loader's entries have them.
+sysroot_order() {
+	local entry key value version link dir
+	{ local - && set +x; } 2>/dev/null
+
+	ORDER=()
+	for entry in "$ROOT"/boot/loader/entries/*.conf; do
+		[[ -e $entry ]] || continue
+		while read -r key value; do
+			case $key in
+			version) version=$value ;;
+			options) link=${value##*ostree=} ;;
+			esac
+		done <"$entry"
+		for dir in "$ROOT/ostree/deploy/$STATEROOT/deploy"/*.[0-9] "$ROOT/ostree/deploy/$STATEROOT/deploy"/*.[0-9][0-9]; do
+			[[ ! $dir -ef $ROOT${link%% *} ]] || ORDER[1000 - version]=$STATEROOT-${dir##*/}
+		done
+	done
+	ORDER=("${ORDER[@]}")
+}
+
+# The same, one id a line.
+sysroot_list() {
+	sysroot_order
+	((${#ORDER[@]} == 0)) || printf '%s\n' "${ORDER[@]}"
 }
 
 # deployment_index NAME: its place in the boot order.
 deployment_index() {
-	local n=0 id
+	local n
 
-	while read -r id; do
-		[[ $id != "${DEPLOYMENT[$1]}" ]] || { echo "$n" && return; }
-		n=$((n + 1))
-	done < <(sysroot_list)
+	sysroot_order
+	for n in "${!ORDER[@]}"; do
+		[[ ${ORDER[n]} != "${DEPLOYMENT[$1]}" ]] || { echo "$n" && return; }
+	done
 	echo "$1 (${DEPLOYMENT[$1]}) is not deployed" >&2
 	return 1
 }
@@ -86,8 +106,7 @@ deploy() {
 	local name=$1 commit=${2:-$1} before
 	shift
 	[[ $# == 0 ]] || shift
-	ostree --repo="$ROOT/ostree/repo" refs --list 2>/dev/null | grep -qx "os/$commit" ||
-		os_commit "$commit"
+	os_commit_once "$commit"
 	before=$(sysroot_list)
 	ostree admin --sysroot="$ROOT" deploy --retain --os="$STATEROOT" "$@" "os/$commit" \
 		>/dev/null 2>&1
@@ -98,44 +117,36 @@ deploy() {
 # What is listed now and was not before is called NAME.
 deployment_learn() {
 	local id
-	while read -r id; do
-		if ! grep -qx -- "$id" <<<"$2"; then
+	sysroot_order
+	for id in "${ORDER[@]}"; do
+		if [[ $'\n'$2$'\n' != *$'\n'"$id"$'\n'* ]]; then
 			DEPLOYMENT[$1]=$id
 			return
 		fi
-	done < <(sysroot_list)
+	done
 	echo "no new deployment for $1" >&2
 	return 1
 }
 
-# in_booted COMMAND...: runs a command where the booted deployment is /, as ostree wants it for
-# staging: the deployment as root, the physical root at /sysroot, the host's programs.
+# in_booted COMMAND...: runs a command where the booted deployment is /, as ostree wants it for staging.
 in_booted() {
-	# shellcheck disable=SC2016 # expanded inside
-	unshare --mount --propagation private bash -euc '
-		dir=$1 root=$2 stateroot=$3
-		shift 3
-		mount --bind "$dir" "$dir"
-		mount --bind "$root" "$dir/sysroot"
-		mount --bind "$root/boot" "$dir/boot"
-		mount --bind "$root/run" "$dir/run"
-		mount --bind "$root/ostree/deploy/$stateroot/var" "$dir/var"
-		mount --rbind /usr "$dir/usr"
-		mount --rbind /dev "$dir/dev"
-		mount -t proc proc "$dir/proc"
-		cd "$dir"
-		exec chroot . "$@"' - "$(deployment_dir "$BOOTED")" "$ROOT" "$STATEROOT" "$@"
+	prepared_tool in-booted
+	"$PREPARED/in-booted" "$(deployment_dir "$BOOTED")" "$ROOT" "$STATEROOT" "$@"
 }
 
 # stage NAME [COMMIT-NAME]: stages for the next orderly shutdown, from the booted deployment.
 stage() {
-	local name=$1 commit=${2:-$1}
-	ostree --repo="$ROOT/ostree/repo" refs --list 2>/dev/null | grep -qx "os/$commit" ||
-		os_commit "$commit"
+	local name=$1 commit=${2:-$1} serial=0 next
+	os_commit_once "$commit"
 	in_booted ostree admin deploy --stage --os="$STATEROOT" "os/$commit" >/dev/null 2>&1
-	DEPLOYMENT[$name]=$STATEROOT-$(in_booted ostree admin status |
-		sed -n "s/^ *$STATEROOT \([0-9a-f.]*\) (staged)\$/\1/p")
-	[[ ${DEPLOYMENT[$name]} != "$STATEROOT-" ]]
+	staged
+	# Its directory stands there already: the last one of that commit.
+	commit=$(<"$ROOT/ostree/repo/refs/heads/os/$commit")
+	for next in "$ROOT/ostree/deploy/$STATEROOT/deploy/$commit".*; do
+		next=${next##*.}
+		[[ ! $next =~ ^[0-9]+$ ]] || ((next <= serial)) || serial=$next
+	done
+	DEPLOYMENT[$name]=$STATEROOT-$commit.$serial
 }
 
 staged() { [[ -e $ROOT/run/ostree/staged-deployment ]]; }
@@ -179,15 +190,7 @@ unpin() { ostree admin --sysroot="$ROOT" pin --unpin "$(deployment_index "$1")" 
 # make_default NAME: moves it to the front of the boot order, all else unchanged: what
 # `rpm-ostree rollback` and `bootc rollback` do, and nothing in the ostree command does.
 make_default() {
-	order_tool
-	"$GBE_MEM/ostree-order" "$ROOT" "$(deployment_index "$1")"
+	prepared_tool ostree-order
+	"$PREPARED/ostree-order" "$ROOT" "$(deployment_index "$1")"
 	cmdline_follows
-}
-
-order_tool() {
-	local flags
-
-	[[ ! -x $GBE_MEM/ostree-order ]] || return 0
-	read -ra flags < <(pkg-config --cflags --libs ostree-1)
-	"${CC:-cc}" -o "$GBE_MEM/ostree-order" "$GBE_LIB/ostree-order.c" "${flags[@]}"
 }

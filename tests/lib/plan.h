@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For tests of plans: what one holds, and the scenes from which most of them come. */
+/* For tests of plans: checks of their content, and the most common scenes. */
 #pragma once
 
 #include "lib/facts.h"
 
-#include "core/decide.h"
+#include "core/decide/decide.h"
 
 #include <check.h>
 #include <string.h>
@@ -43,7 +43,7 @@ assert_owner(const GbeDeployment *owner, char letter)
 	ck_assert_str_eq(owner->id, id);
 }
 
-/* The data is A's, green, and has a run record; @letter is booted in run 51. */
+/* The data is A's, green, and has a run record. @letter is booted in run 51. */
 static inline GbeFacts *
 after_green_a(char letter)
 {
@@ -57,7 +57,7 @@ after_green_a(char letter)
 	return facts;
 }
 
-/* B took A's data over, was judged and was not green; @letter is booted. */
+/* B took A's data over, was judged and was not green. @letter is booted. */
 static inline GbeFacts *
 after_failed_b(char letter, GbeManifest **ret_base)
 {
@@ -72,7 +72,7 @@ after_failed_b(char letter, GbeManifest **ret_base)
 	return facts;
 }
 
-/* B is green and has the data; A, green once, is booted: the default entry was moved. */
+/* B is green and has the data. A, once green, is booted: the default entry was changed. */
 static inline GbeFacts *
 deliberate_return(GbeManifest **ret_candidate)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For tests of retention: what goes, as one line of text. */
+/* For tests of retention: shows the removed backups as one line of text. */
 #pragma once
 
 #include "lib/facts.h"
 
-#include "core/retention.h"
+#include "core/decide/retention.h"
 
 #include <check.h>
 
-/* The names that go, oldest first, by blanks; short forms: "a3" is A's backup of run 3. */
+/* The names of the removed backups, oldest first, separated by blanks, in short forms: "a3" is A's backup of run 3. */
 static inline char *
 removed(const GbeFacts *facts)
 {
@@ -37,7 +37,7 @@ removed(const GbeFacts *facts)
 		ck_assert_str_eq(got_, expected);                                                  \
 	} while (0)
 
-/* A is booted in run 50, listed and green; it is mature. */
+/* A is booted in run 50, listed, green and mature. */
 static inline GbeFacts *
 device(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the samples are: data directories that etcd 3.4, 3.5 and 3.6 left behind, good and bad, with the
- * figures that etcd and etcdctl gave of them. Too many bytes for the tree: they lie in GBE_SAMPLES, or
- * beside it in ../shared/samples.
+ * Finds the samples: data directories of etcd 3.4, 3.5 and 3.6, good and bad, with the figures that etcd and
+ * etcdctl reported for them. They are too large for the tree: they are in GBE_SAMPLES, or beside the tree in
+ * ../shared/samples.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2119,SC2120 # read and called by those who source this
+# shellcheck disable=SC2034,SC2119,SC2120,SC2153 # read and called by those who source this
 #
 # Scenes that many stories have in common. Deployments: A the old system, B the update. Sourced last.
 
@@ -19,8 +19,69 @@ held() {
 	assert_exists "$ROOT/run/motd.d/greenboot-etcd"
 }
 
+# ---- scenes that many begin with are made once a run. SCENES=anew: each for itself, which who cuts the power next
+# ---- wants: what is prepared has been flushed.
+
+# begin_with SCENE KIND [FLAVOUR]: as SCENE_anew leaves it, but that etcd was stopped and started.
+begin_with() {
+	local name=$1-$2-${3:-shell}
+
+	# Other parts, or a file system of which no two may be mounted at once: each for itself.
+	if [[ $# -gt 3 || ${SCENES-} == anew || $ETCD != etcd || $CLOCK != 0 || $MASKED ||
+		${DEVICE_STATEROOT-}${HEALTH_TIMEOUT-} || ${#ETCD_OPTIONS[@]} -gt 0 || ${#ETCD_OF[@]} -gt 0 || ${#TRACER[@]} -gt 0 || $MAX_BOOT_ATTEMPTS != 3 ||
+		! $2 =~ ^(xfs|xfs-noreflink|ext4)$ ]] || declare -F before_prerun >/dev/null; then
+		"$1_anew" "${@:2}"
+		return
+	fi
+	# What is prepared is of this run: no clock has gone on since.
+	prepared "$name" scene_make "$BUILD"/hooks/* "$GBE_LIB"/*.sh "$0" \
+		"${TEST_LOGS:-$GBE_TOP/build/test-logs}/begun"
+	scene_load "$PREPARED" "$2"
+}
+
+scene_make() {
+	local scene=${1##*/} how
+	scene=${scene%%-*}
+	how=${1##*/"$scene"-}
+	# In a shell of its own: what the case has is not meant.
+	ROOT='' ETCD_PID=''
+	trap 'kill_etcd; root_free' EXIT
+	"${scene}_anew" "${how%-*}" "${how##*-}"
+	scene_save "$1"
+}
+
+# scene_save DIR: the device as it is, which then is no more: the disk, /boot, /run, and what is known of it.
+scene_save() {
+	stop_etcd
+	cp -a "$ROOT/run" "$1/run"
+	cp -a "$BOOT" "$1/boot"
+	cp "$PRERUN_LOG" "$1/prerun.log"
+	declare -p BOOTED PRERUN FINALIZE HEALTH PRERUN_US FINALIZE_US STATEROOT DEPLOYMENT FLAVOUR AFTER GRUB_INDEX \
+		A_STATE B_STATE ETCD_PORT | sed 's/^declare /declare -g /' >"$1/known"
+	umount -R "$ROOT"
+	cp --sparse=always "$IMAGE" "$1/image"
+	root_free
+}
+
+# scene_load DIR KIND
+scene_load() {
+	root_new "$2" "" "$1"
+	mount -t tmpfs -o mode=0755 tmpfs "$ROOT/run"
+	cp -a "$1/run/." "$ROOT/run/"
+	PRERUN_LOG=$GBE_MEM/prerun.log
+	cp "$1/prerun.log" "$PRERUN_LOG"
+	# shellcheck source=/dev/null
+	. "$1/known"
+	if ! port_free "$ETCD_PORT" || ! port_free $((ETCD_PORT + 1)); then
+		etcd_ports
+		config_write
+	fi
+	start_etcd
+}
+
 # a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
-a_green() {
+a_green() { begin_with a_green "$@"; }
+a_green_anew() {
 	device "$@"
 	power_on
 	started
@@ -47,7 +108,8 @@ b_writes() {
 }
 
 # a_b_green KIND [FLAVOUR]: both were green; B is up and has written.
-a_b_green() {
+a_b_green() { begin_with a_b_green "$@"; }
+a_b_green_anew() {
 	a_green "$@"
 	into_b
 	b_writes

@@ -70,6 +70,7 @@ scratch_enter() {
 	GBE_MEM=$GBE_SCRATCH/mem
 	mkdir -p "$GBE_MEM"
 	mount -t tmpfs -o mode=0755,size=75% tmpfs "$GBE_MEM"
+	mkfifo "$GBE_MEM/nap"
 	GBE_ROOTS=0
 	# Disks in memory, where there is enough of it: a flush costs nothing there, and what a flush
 	# is for is looked at by disk_cut() all the same. GBE_DISK=yes: real ones.
@@ -84,6 +85,9 @@ scratch_enter() {
 	unset OSTREE_SYSROOT OSTREE_REPO ETCDCTL_ENDPOINTS ETCDCTL_CACERT ETCDCTL_USER
 	export ETCDCTL_API=3 LC_ALL=C
 }
+
+# nap SECONDS: sleep, without a program of its own.
+nap() { read -r -t "$1" <>"$GBE_MEM/nap" || true; }
 
 # ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none;
 # ---- ext4-writeback and ext4-nodelalloc: ext4, mounted so
@@ -116,7 +120,7 @@ fs_options() {
 	esac
 }
 
-# root_new KIND [SIZE]: a fresh, empty ROOT. Sets ROOT, KIND, IMAGE (empty: a plain directory) and
+# root_new KIND [SIZE [FROM]]: a fresh ROOT: empty, or what scene_save has left at FROM. Sets ROOT, KIND, IMAGE (empty: a plain directory) and
 # DATA, the default data directory below it (created only where it is a subvolume: else it is etcd
 # that creates it).
 root_new() {
@@ -129,9 +133,20 @@ root_new() {
 	mkdir -p "$ROOT" "$BOOT"
 	if [[ $KIND != none ]]; then
 		IMAGE=$GBE_IMAGES/image.$BASHPID.$GBE_ROOTS
-		fs_format "$KIND" "$IMAGE" "${2-}"
 		MOUNT_OPTIONS=$(fs_options "$KIND")
+		if [[ ${3-} ]]; then
+			cp --reflink=auto --sparse=always "$3/image" "$IMAGE"
+			# Others may have mounted the same.
+			[[ $KIND != xfs* ]] || MOUNT_OPTIONS+=,nouuid
+		else
+			fs_format "$KIND" "$IMAGE" "${2-}"
+		fi
 		loop_mount "$IMAGE" "$ROOT"
+	fi
+	if [[ ${3-} ]]; then
+		cp -a "$3/boot/." "$BOOT/"
+		root_mounts
+		return 0
 	fi
 	mkdir -p "$BOOT"/{boot,proc/sys/kernel/random}
 	mkdir -p "$ROOT"/{boot,run,etc,proc,var/lib,usr/libexec,usr/lib}
@@ -225,7 +240,7 @@ tree_digest() {
 			-printf '%P|%y|%s|%m|%U|%G|%T@|%l\n' | grep -v '^[^|]*|d' | sort
 		find . -mindepth 1 -type d -printf '%P|d|%m|%U|%G\n' | sort
 		find . -type f ! -path ./.greenboot-etcd-owner -print0 | sort -z |
-			xargs -0r sha256sum
+			xargs -0r cksum
 		find . ! -path ./.greenboot-etcd-owner -print0 | sort -z |
 			xargs -0r getfattr -h -d -m - 2>/dev/null
 	) | sha256sum | cut -d' ' -f1

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A server that does what no real etcd does on demand. serve() answers every connection with the same bytes.
+ * A server that misbehaves on demand, as no real etcd does. serve() answers every connection with the same bytes.
  * scripted_start() speaks HTTP/2 (RFC 9113) as far as a gRPC client needs: the first question gets the first
- * script, whichever connection it comes over; the last script goes for all that follow. Included after
- * etcd-real.h.
+ * script, on any connection; the last script answers all further questions. Included after etcd-real.h.
  */
 #pragma once
 
@@ -12,14 +11,14 @@
 
 typedef enum {
 	SCRIPT_ANSWER,
-	SCRIPT_SILENT,	  /* takes the question, and says nothing */
+	SCRIPT_SILENT,	  /* takes the question, and sends nothing */
 	SCRIPT_CUT,	  /* half of the answer, then the connection is closed */
 	SCRIPT_RESET,	  /* half of the answer, then the stream is reset */
-	SCRIPT_FLOOD,	  /* announces 4 GiB, and sends without end */
-	SCRIPT_DRIP,	  /* the answer, byte by byte, one in 50 ms */
-	SCRIPT_NO_STATUS, /* the answer, and not how it ended */
-	SCRIPT_TEXT,	  /* HTTP/2, and no gRPC */
-	SCRIPT_GARBAGE,	  /* frames that are none */
+	SCRIPT_FLOOD,	  /* announces 4 GiB, and sends forever */
+	SCRIPT_DRIP,	  /* the answer, one byte in 50 ms */
+	SCRIPT_NO_STATUS, /* the answer without its final status */
+	SCRIPT_TEXT,	  /* HTTP/2 without gRPC */
+	SCRIPT_GARBAGE,	  /* invalid frames */
 } ScriptAct;
 
 typedef struct {
@@ -58,7 +57,7 @@ h2_put_frame(GByteArray *to, guint8 type, guint8 flags, guint32 stream, const vo
 	(void)g_byte_array_append(to, bytes, (guint)size);
 }
 
-/* A literal field without indexing, its name new (RFC 7541, 6.2.2). */
+/* A literal field without indexing, with a new name (RFC 7541, 6.2.2). */
 static inline void
 h2_put_field(GByteArray *to, const char *name, const char *value)
 {
@@ -80,7 +79,7 @@ script_bytes(const Script *script, guint32 stream)
 	guint32 size = GUINT32_TO_BE((guint32)script->size);
 	gboolean flood = script->act == SCRIPT_FLOOD;
 
-	/* :status 200, of the static table. */
+	/* :status 200, from the static table. */
 	(void)g_byte_array_append(fields, (const guint8 *)"\x88", 1);
 	h2_put_field(fields, "content-type",
 		     script->act == SCRIPT_TEXT ? "text/plain" : "application/grpc");
@@ -103,7 +102,7 @@ script_bytes(const Script *script, guint32 stream)
 	return bytes;
 }
 
-/* False: the connection is of no more use. */
+/* False: the connection cannot be used any more. */
 static inline bool
 play_script(int fd, const Script *script, guint32 stream)
 {
@@ -119,7 +118,7 @@ play_script(int fd, const Script *script, guint32 stream)
 		return false;
 	case SCRIPT_RESET:
 		h2_put_frame(more, H2_RST_STREAM, 0, stream, "\0\0\0\2", 4);
-		/* Header and message are there, the trailers are not; and they have been read. */
+		/* Header and message are sent and have been read; the trailers are not sent. */
 		if (!send_all(fd, bytes->data, bytes->len - 9 - 30))
 			return false;
 		g_usleep(50 * 1000);
@@ -223,7 +222,7 @@ scripted_start(const Script *scripts, guint n, char **ret_url)
 	return pid;
 }
 
-/* Answers every connection with the same bytes, and closes it; with none, keeps it open and says nothing. */
+/* Answers every connection with the same bytes and closes it. Without bytes, keeps it open and sends nothing. */
 static inline pid_t
 serve(const char *bytes, gsize size, char **ret_url)
 {

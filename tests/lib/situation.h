@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For tests of what facts mean: the two scenes from which they come. */
+/* For tests of what facts mean: the two basic scenes. */
 #pragma once
 
 #include "lib/facts.h"
 
-#include "core/situation.h"
+#include "core/decide/situation.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ device(void)
 	return facts;
 }
 
-/* The data is that of B's own trial, which has a base. */
+/* The data is from B's own trial, which has a base. */
 static inline GbeFacts *
 own_trial(GbeVerdict verdict)
 {

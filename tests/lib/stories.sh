@@ -45,6 +45,11 @@ rule() {
 # a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
 a_green() {
 	device "$@"
+	a_comes_up
+}
+
+# a_comes_up: the same, of a device that is there.
+a_comes_up() {
 	power_on
 	booted A
 	put_many base 10

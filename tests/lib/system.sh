@@ -7,6 +7,8 @@
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/scratch.sh
 . "$GBE_LIB/scratch.sh"
+# shellcheck source=tests/lib/prepared.sh
+. "$GBE_LIB/prepared.sh"
 # shellcheck source=tests/lib/ostree.sh
 . "$GBE_LIB/ostree.sh"
 # shellcheck source=tests/lib/etcd.sh

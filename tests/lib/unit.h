@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Runs and frees @suite; the exit status for main. */
+/* Runs and frees @suite; returns the exit status for main. */
 static inline int
 gbe_unit_main(Suite *suite)
 {
@@ -26,8 +26,8 @@ gbe_unit_main(Suite *suite)
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Says that a test could not look, and why; the test returns afterwards. In CI that is a failure.
- * Written past stdio: the test runs in a child that shares the parent's buffer. */
+/* Says that a test cannot run here, and why; the test returns afterwards. In CI that is a failure. Writes without
+ * stdio, because the test runs in a child that shares the parent's buffer. */
 static inline void
 gbe_unit_skip(const char *name, const char *why)
 {

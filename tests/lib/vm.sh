@@ -195,7 +195,6 @@ inside() {
 }
 
 gbe() { inside greenboot-etcd "$@"; }
-# Each call of etcdctl takes a second here: what takes several is one command.
 with_etcd() {
 	inside bash -c '. /usr/libexec/test/etcd.sh; ETCDCTL=etcdctl ETCD_PORT=2379; "$@"' - "$@"
 }

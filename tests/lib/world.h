@@ -12,10 +12,12 @@
 #pragma once
 
 #include "core/backup-name.h"
-#include "core/decide.h"
-#include "core/identity.h"
-#include "core/ledger.h"
-#include "core/retention.h"
+#include "core/decide/decide.h"
+#include "core/decide/identity.h"
+#include "core/decide/past.h"
+#include "core/decide/retention.h"
+#include "core/decide/shutdown.h"
+#include "core/record/ledger.h"
 
 #include <check.h>
 
@@ -32,14 +34,14 @@
 #define WORLD_SHORT 600
 #define WORLD_LONG (3 * 7 * 86400)
 
-typedef guint64 Content; /* one bit for each time that etcd has written */
+typedef guint64 Content; /* one bit for each write of etcd */
 
 typedef struct {
 	const GbeManifest *manifest;
 	Content content;
 } WorldBackup;
 
-/* A record of the ledger, and those before it. */
+/* A record of the ledger, linked to those before it. */
 typedef struct WorldRecord {
 	JsonObject *object;
 	const struct WorldRecord *before;
@@ -51,28 +53,30 @@ typedef struct {
 	Content content;
 	guint64 txid;
 	gint64 last_write;
-	guint tree;    /* each directory has a handle of its own */
-	guint64 nonce; /* the take-over that it names; 0: there is none */
+	guint tree;    /* each directory has its own handle */
+	guint64 nonce; /* the take-over that it names; 0: none */
 
 	/* The ledger and the store. */
 	GbeFacts *past; /* folded */
 	const WorldRecord *records;
 	WorldBackup backups[WORLD_BACKUPS];
 	guint n_backups;
-	/* A restore that was cut: what waits in the staging tree, and which tree it is. */
+	/* A restore that was cut: the content of the staging tree, and which tree it is. */
 	WorldBackup staged;
 	guint staged_tree;
 
 	/* The device. */
 	guint deployed; /* how many of A, B, C ostree lists */
 	guint booted, by_default;
+	guint without;	    /* a bit for each that lacks this program */
+	gboolean upgrading; /* to the newest deployment, which is staged */
 	guint run;
 	guint writes; /* how often etcd wrote */
 	gint64 now;
 	gboolean clones, judges, skip;
 	guint keep_good;
-	GbeRequestKind cmdline; /* asked for on the kernel command line */
-	gint cut;		/* after so many more effects the power goes; -1: it stays */
+	GbeRequestKind cmdline; /* of the kernel command line */
+	gint cut;		/* the power fails after this many more effects; -1: never */
 } World;
 
 typedef struct {
@@ -170,11 +174,11 @@ world_copy_past(const GbeFacts *from, GbeFacts *to)
 		g_hash_table_insert(to->starts, g_strdup(id), count);
 }
 
-/* What follows may add records: the worlds that this one was copied from keep their past. */
+/* A later step may add records: the worlds that this one was copied from keep their past. */
 static void
 world_own(World *w, Arena *arena)
 {
-	/* Not gbe_facts_new(): a configuration of its own costs more than all the rest. */
+	/* Not gbe_facts_new(): its configuration costs more than all the rest. */
 	GbeFacts *past = g_new0(GbeFacts, 1);
 
 	past->config_borrowed = TRUE;
@@ -191,7 +195,7 @@ world_own(World *w, Arena *arena)
 					gbe_take_over_copy(w->past->take_overs->pdata[i]));
 			g_ptr_array_add(past->runs, gbe_run_record_copy(w->past->runs->pdata[i]));
 		}
-		/* Open only across a cut, where nobody makes a copy. */
+		/* An intent is open only across a cut, where no copy is made. */
 		past->intent = g_steal_pointer(&w->past->intent);
 	}
 	w->past = past;
@@ -212,7 +216,7 @@ world_append(World *w, Arena *arena, GbeLedgerKind kind, JsonObject *object)
 	w->records = record;
 	g_ptr_array_add(arena->records, record);
 	g_ptr_array_add(arena->objects, object);
-	/* Record by record, which must come to the same as all at once: world_check_fold(). */
+	/* Folds record by record. The result must equal that of all records at once: world_check_fold(). */
 	ledger->id = g_strdup(WORLD_LEDGER);
 	ledger->last = w->past->ledger_last;
 	world_require(gbe_ledger_add(ledger, object, NULL));
@@ -229,7 +233,7 @@ world_about(guint64 of)
 	return object;
 }
 
-/* The sequence numbers that a plan gives out are not given out again. */
+/* Sequence numbers that a plan assigned are not assigned again. */
 static void
 world_reserve(World *w, guint64 upto)
 {
@@ -269,7 +273,8 @@ world_list(const World *w, GbeFacts *facts)
 		listed->index = w->deployed - 1 - i;
 		listed->booted = i == w->booted;
 		listed->is_default = i == w->by_default;
-		listed->has_program = GBE_YES;
+		listed->staged = w->upgrading && i == w->deployed - 1;
+		listed->has_program = gbe_tri((w->without & (1u << i)) == 0);
 		listed->timestamp = 1000 + i;
 		g_ptr_array_add(facts->listed, listed);
 	}
@@ -350,7 +355,7 @@ world_find(const World *w, const char *name)
 	return -1;
 }
 
-/* Effects. Each may be the last one before the power goes. */
+/* Effects. The power may fail after each of them. */
 
 static gboolean
 world_effect(World *w)
@@ -446,7 +451,7 @@ world_restore(World *w, Arena *arena, const GbePlan *plan, const GbeAction *rest
 	return world_finish(w, arena, intent.displaced, plan->take_over);
 }
 
-/* What a cut has left of a restore: done to the end, or as if it had never begun. */
+/* Finishes or undoes a restore that was cut. */
 static inline void
 world_recover(World *w, Arena *arena)
 {
@@ -509,7 +514,7 @@ world_act(World *w, Arena *arena, const GbePlan *plan, const GbeAction *action)
 	}
 }
 
-/* FALSE: the power went. */
+/* FALSE: the power failed. */
 static gboolean
 world_execute(World *w, Arena *arena, const GbePlan *plan)
 {
@@ -533,7 +538,7 @@ world_start(World *w, Arena *arena)
 	world_append(w, arena, GBE_LEDGER_START, start);
 }
 
-/* prerun came to its end: etcd may have the data. */
+/* prerun has ended: etcd may have the data. */
 static void
 world_end(World *w, Arena *arena)
 {
@@ -555,7 +560,7 @@ world_prune(World *w)
 	return removals->len;
 }
 
-/* What etcd does: it writes as soon as it starts, and for as long as it runs. */
+/* etcd writes as soon as it starts, and for as long as it runs. */
 static void
 world_etcd(World *w, gint64 seconds)
 {
@@ -607,55 +612,69 @@ world_verdict(World *w, Arena *arena, GbeVerdict verdict)
 	world_append(w, arena, GBE_LEDGER_VERDICT, gbe_verdict_to_json(run));
 }
 
-/* The timer that says so once. */
+/* The timer's record, which is made once. */
 static void
 world_used_beyond(World *w, Arena *arena)
 {
 	world_append(w, arena, GBE_LEDGER_USED, world_about(world_last(w)->sequence));
 }
 
-/* The backup that the next start would take, where that costs nothing. */
+/* Puts the base's data in the place of this run's, for a deployment that lacks the program. */
 static void
-world_closing_backup(World *w, Arena *arena, GbeBackupRef *ret_backup)
+world_hand_back(World *w, Arena *arena, const GbeShutdown *shutdown)
 {
-	g_autoptr(GbeFacts) facts = world_observe(w);
-	g_autoptr(GbeManifest) manifest = NULL;
-	const GbeManifest *same = gbe_situation_unchanged(facts);
-	GbeView view;
+	int at = world_find(w, shutdown->hand_back->name);
 
-	gbe_view_live(facts, &view);
-	world_require(view.owner_known);
-	if (same != NULL && gbe_deployment_same(&same->deployment, view.owner)) {
-		gbe_backup_ref_set(ret_backup, gbe_manifest_ref(same));
-		return;
-	}
-	if (!w->clones ||
-	    (gbe_view_failed(facts, &view) && gbe_chain_backup(facts, &view, 0) != NULL))
-		return;
-	manifest = gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
-	world_store(w, arena, manifest, w->content);
-	gbe_backup_ref_set(ret_backup, gbe_manifest_ref(manifest));
+	world_require(at >= 0);
+	world_store(w, arena, shutdown->displaced, w->content);
+	w->tree++;
+	w->nonce = 0;
+	w->content = w->backups[at].content;
+	w->txid = w->backups[at].manifest->fingerprint.txid[0];
+	world_append(w, arena, GBE_LEDGER_HANDED_BACK, world_about(world_last(w)->sequence));
 }
 
 static void
-world_finalize(World *w, Arena *arena, guint next, gint64 used)
+world_close(World *w, Arena *arena, const GbeFacts *facts, const GbeShutdown *shutdown)
 {
-	g_autofree char *next_id = g_strdup(world_deployment(next));
-	GbeClosing closing = {.present = TRUE, .used = used, .next = next_id};
+	const GbeManifest *backup = shutdown->backup != NULL ? shutdown->backup : shutdown->equal;
+	const GbeClosing closing = {
+	    .present = TRUE,
+	    .fingerprint = facts->fingerprint,
+	    .used = shutdown->used,
+	    .at = facts->now,
+	    .next = facts->next,
+	    .backup = backup != NULL ? gbe_manifest_ref(backup) : (GbeBackupRef){0},
+	};
 	JsonObject *object;
 
-	world_found(w, arena);
-	closing.at = w->now;
-	world_fingerprint(w, &closing.fingerprint);
-	world_closing_backup(w, arena, &closing.backup);
+	if (shutdown->backup != NULL)
+		world_store(w, arena, shutdown->backup, w->content);
 	object = gbe_closing_to_json(&closing);
-	json_object_set_int_member(object, "of", (gint64)world_last(w)->sequence);
+	json_object_set_int_member(object, "of", (gint64)facts->owner->sequence);
 	world_append(w, arena, GBE_LEDGER_CLOSING, object);
-	gbe_fingerprint_clear(&closing.fingerprint);
-	gbe_backup_ref_clear(&closing.backup);
 }
 
-/* Folding the whole ledger at once comes to what it came to record by record. */
+/* FALSE: the data is not this run's, and nothing is done. */
+static gboolean
+world_finalize(World *w, Arena *arena)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbeShutdown) shutdown = NULL;
+
+	world_found(w, arena);
+	facts = world_observe(w);
+	shutdown = gbe_decide_shutdown(facts);
+	if (shutdown->step == GBE_SHUTDOWN_NOTHING)
+		return FALSE;
+	world_require(shutdown->step == GBE_SHUTDOWN_CLOSE);
+	world_close(w, arena, facts, shutdown);
+	if (shutdown->hand_back != NULL)
+		world_hand_back(w, arena, shutdown);
+	return TRUE;
+}
+
+/* Folding the whole ledger at once gives the same result as record by record. */
 static void
 world_check_fold(const World *w)
 {

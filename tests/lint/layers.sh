@@ -3,12 +3,40 @@
 # The one law of the tree: core < base < fs < etcd < sys < app < cli, hooks; initramfs is a cli with fewer
 # verbs. A file includes only what is left of its own layer, or lies in it. core and base stand alone, but
 # everybody may include the error header and the cleanup header; fault points begin at fs, for core is pure.
+# Rooms, the folders of a layer, have an order, too: a room includes only what is left of it, or lies in it.
+# What lies in the layer itself is left of all its rooms.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
 declare -A rank=([core]=1 [base]=2 [fs]=3 [etcd]=4 [sys]=5 [app]=6 [cli]=7 [hooks]=7 [initramfs]=8)
 
-# bad_include LAYER HEADER: says why it may not, or nothing.
+declare -A rooms=(
+	[core]="json record config decide health units snapshot"
+	[etcd]="db wal directory tls api"
+	[app]="device state store backup health report boot by-hand run snapshot upkeep offsite certs monitor"
+)
+# The most files that a room may hold.
+FILES_MAX=36
+
+# room_of PATH: "decide" of "core/decide/rules.h"; nothing of "core/tri.h".
+room_of() {
+	local room=${1#*/}
+	[ "${room%/*}" = "$room" ] || echo "${room%/*}"
+}
+
+# is_left LAYER ROOM OTHER: may ROOM include what lies in OTHER?
+is_left() {
+	local word order=" ${rooms[$1]:-} " after
+
+	[ "$3" != "$2" ] && [ -n "$3" ] || return 0
+	[ -n "$2" ] || return 1
+	after=${order#* "$2" }
+	for word in $after; do
+		[ "$word" != "$3" ] || return 1
+	done
+}
+
+# bad_include LAYER HEADER ROOM: says why it may not, or nothing.
 bad_include() {
 	local layer=$1 header=$2 other=${2%%/*}
 
@@ -28,22 +56,27 @@ bad_include() {
 		echo "$other is above $layer"
 	elif [ "${rank[$other]}" -eq 7 ] && [ "$other" != "$layer" ] && [ "$layer/$other" != initramfs/cli ]; then
 		echo "cli and hooks do not know each other"
+	elif [ "$other" = "$layer" ] && ! is_left "$layer" "$3" "$(room_of "$header")"; then
+		echo "the room $(room_of "$header") is right of ${3:-the layer itself}"
 	fi
 }
 
-# check_tree LAYER FILE...
+# findings LAYER FILE...: each include that may not be. A header is judged once for all files of a room.
 findings() {
-	local layer=$1 path line header why
+	local layer=$1 path line header why room
+	local -A asked=()
 
 	shift
-	for path in "$@"; do
-		while IFS= read -r line; do
-			header=${line#*\"}
-			header=${header%%\"*}
-			why=$(bad_include "$layer" "$header")
-			[ -z "$why" ] || echo "$path includes $header ($why)"
-		done < <(grep -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$path")
-	done
+	while IFS= read -r line; do
+		path=${line%%:*}
+		room=${path#src/*/}
+		[[ $path == src/*/* && $room == */* ]] && room=${room%/*} || room=
+		header=${line#*\"}
+		header=${header%%\"*}
+		[ -n "${asked[$room $header]+yes}" ] || asked[$room $header]=$(bad_include "$layer" "$header" "$room")
+		why=${asked[$room $header]}
+		[ -z "$why" ] || echo "$path includes $header ($why)"
+	done < <(grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$@")
 }
 
 for layer in core base fs etcd sys app cli initramfs; do
@@ -54,8 +87,33 @@ done
 mapfile -t paths < <(files 'hooks/*.[ch]')
 [ ${#paths[@]} -eq 0 ] || check layer-hooks "$(findings hooks "${paths[@]}")"
 
-# Every source lies in a layer.
-check layer-known "$(files 'src/*.[ch]' | grep -Ev '^src/(core|base|fs|etcd|sys|app|cli|initramfs)/[^/]+$')"
+# Every source lies in a layer, and where that has rooms, in one of them or beside them.
+misplaced() {
+	local path layer room
+
+	while IFS= read -r path; do
+		layer=${path#src/} layer=${layer%%/*}
+		room=${path#src/*/}
+		[[ $room == */* ]] && room=${room%/*} || room=
+		if [ -z "${rank[$layer]:-}" ]; then
+			echo "$path lies in no layer"
+		elif [ -n "$room" ] && [[ " ${rooms[$layer]:-} " != *" $room "* ]]; then
+			echo "$path: $layer has no room $room"
+		elif [ -z "$room" ] && [ "$layer" = app ]; then
+			echo "$path lies in no room"
+		fi
+	done
+}
+sources=$(files 'src/*.[ch]')
+check layer-known "$(misplaced <<<"$sources")"
+
+for layer in "${!rooms[@]}"; do
+	for room in ${rooms[$layer]}; do
+		held=$(grep -c "^src/$layer/$room/" <<<"$sources")
+		check "room-$layer-$room" "$([ "$held" -gt 0 ] && [ "$held" -le $FILES_MAX ] ||
+			echo "$held files, 1 to $FILES_MAX are allowed")"
+	done
+done
 
 # The guard guards: an include upwards is found.
 printf '#include "sys/run.h"\n#include "base/fault.h"\n' >"$scratch/upward.c"
@@ -63,5 +121,12 @@ if [ "$(findings core "$scratch/upward.c" | wc -l)" -eq 2 ]; then
 	ok layer-law-can-fail
 else
 	not_ok layer-law-can-fail "an include of sys/ and of base/fault.h from core was not found"
+fi
+if [ -n "$(bad_include app app/boot/prerun.h backup)" ] && [ -z "$(bad_include app app/backup/observe.h boot)" ] &&
+	[ -n "$(bad_include core core/decide/facts.h "")" ] &&
+	[ "$(printf 'src/app/prerun.c\nsrc/app/attic/x.c\nsrc/attic/x.c\n' | misplaced | wc -l)" -eq 3 ]; then
+	ok room-law-can-fail
+else
+	not_ok room-law-can-fail "an include of a room to the right, or a file in no room, was not found"
 fi
 finish

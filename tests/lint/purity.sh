@@ -22,7 +22,7 @@ refused=$(tr -d '\n' <<<"$refused")
 impure() {
 	local object
 
-	for object in "$1"/*.o; do
+	find "$1" -name '*.o' | while IFS= read -r object; do
 		nm -u "$object" | awk '{ print $2 }' |
 			grep -vxE -f "$scratch/own" |
 			awk -v allowed="^($allowed)\$" -v refused="^($refused)\$" -v object="${object##*/}" '
@@ -31,11 +31,11 @@ impure() {
 	done
 }
 
-if ! compgen -G "$BUILD/src/core/*.o" >/dev/null; then
+if ! compgen -G "$BUILD/src/core/*/*.o" >/dev/null; then
 	not_ok core-is-pure "no objects in $BUILD/src/core: build first"
 	finish
 fi
-nm --defined-only "$BUILD"/src/core/*.o "$BUILD/src/base/error.o" | awk 'NF == 3 { print $3 }' |
+nm --defined-only "$BUILD"/src/core/*.o "$BUILD"/src/core/*/*.o "$BUILD/src/base/error.o" | awk 'NF == 3 { print $3 }' |
 	sort -u >"$scratch/own"
 check core-is-pure "$(impure "$BUILD/src/core")"
 

@@ -22,7 +22,7 @@ done)"
 # A module is a noun and stays readable: split it when it grows.
 check file-length "$(for path in "${product[@]}"; do
 	lines=$(wc -l <"$path")
-	[ "$lines" -le 420 ] || echo "$path has $lines lines, 420 are allowed"
+	[ "$lines" -le 700 ] || echo "$path has $lines lines, 700 are allowed"
 done)"
 
 # longer_than LIMIT FILE...: functions, as the house format writes them, from ^{ to ^}.

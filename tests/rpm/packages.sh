@@ -26,7 +26,7 @@ contents() {
 }
 
 for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux \
-	greenboot-etcd-sos; do
+	greenboot-etcd-sos greenboot-etcd-microshift greenboot-etcd-k3s; do
 	[ "$(package $name | wc -l)" -eq 1 ] && ok "built-$name" ||
 		not_ok "built-$name" "found: $(package $name)"
 done
@@ -69,6 +69,8 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/libexec/greenboot-etcd/scrub
 0755 /usr/libexec/greenboot-etcd/used
 0644 /usr/share/bash-completion/completions/greenboot-etcd
+0644 /usr/share/fish/vendor_completions.d/greenboot-etcd.fish
+0644 /usr/share/zsh/site-functions/_greenboot-etcd
 0700 g /var/lib/greenboot-etcd
 FILES
 )"
@@ -102,6 +104,13 @@ check selinux-files "$(contents greenboot-etcd-selinux |
 	diff - <(echo '0644 /usr/share/selinux/packages/targeted/greenboot-etcd.cil'))"
 check sos-files "$(contents greenboot-etcd-sos |
 	diff - <(echo '0644 /usr/lib/python3/site-packages/sos/report/plugins/greenboot_etcd.py'))"
+for system in microshift k3s; do
+	check $system-files "$(contents greenboot-etcd-$system | diff - <(
+		echo "0755 /usr/lib/greenboot-etcd"
+		echo "0755 /usr/lib/greenboot-etcd/greenboot-etcd.conf.d"
+		echo "0644 /usr/lib/greenboot-etcd/greenboot-etcd.conf.d/50-$system.conf"
+	))"
+done
 # Nothing in /etc: it would be merged into a deployment without the package.
 check nothing-in-etc "$(grep -h ' /etc' "$scratch/main" "$scratch/greenboot")"
 

@@ -101,7 +101,12 @@ upgrade_red_rust() { red_of rust "$1" B B B B A; }
 
 suite_begin "$@"
 machine_begin
-FS=${FS:-xfs ext4 btrfs-subvol mount} play upgrade first_boot red_shell
+if [[ ${LEVEL:-ci} == ci && ! ${FS-} ]]; then
+	FS=xfs play upgrade first_boot
+	FS=mount play upgrade red_shell
+else
+	FS=${FS:-xfs ext4 btrfs-subvol mount} play upgrade first_boot red_shell
+fi
 FS=${FS:-xfs} play upgrade reboots closing green_shell green_rust red_rust
 machine_end
 suite_end

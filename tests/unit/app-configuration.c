@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which files make the configuration, in which order, and what is used when one of them is wrong. */
-#include "app/configuration.h"
+/* The files of the configuration, their order, and the values in use when one of them is wrong. */
+#include "app/state/configuration.h"
 
-#include "app/state.h"
-#include "core/record.h"
+#include "app/state/state.h"
+#include "core/json/parse.h"
 #include "sys-root.h"
 #include "sys/events.h"
 
@@ -73,7 +73,7 @@ START_TEST(later_ones_win_key_by_key)
 	load();
 	ck_assert_uint_eq(app->config->health.timeout, 120);
 	ck_assert_uint_eq(app->config->health.request_timeout, 7);
-	/* By name across all directories, not by directory. */
+	/* Sorted by name across all directories, not by directory. */
 	root_write(RUNTIME DROPIN "10-a.conf", "[health]\ntimeout=3min\nrequest-timeout=8s\n");
 	root_write(VENDOR DROPIN "20-b.conf", "[health]\ntimeout=4min\n");
 	root_write(ETC DROPIN "15-c.conf", "[health]\ntimeout=5min\n");
@@ -196,7 +196,7 @@ START_TEST(the_last_that_worked)
 	ck_names(of_a, "last configuration");
 	ck_assert_uint_eq(app->config->health.timeout, 120);
 	ck_assert_uint_eq(app->config->health.request_timeout, 9);
-	/* Another deployment has none: the files without the faulty key. */
+	/* Another deployment has no record: it uses the files without the faulty key. */
 	of_b = load_for_boot(B);
 	ck_names(of_b, "10-a.conf");
 	ck_assert_uint_eq(app->config->health.timeout, 420);
@@ -262,7 +262,7 @@ START_TEST(a_broken_record_is_none)
 }
 END_TEST
 
-/* A faulty key in one file is no reason to leave out the same key of another. */
+/* A faulty key in one file does not remove the same key of another. */
 START_TEST(only_the_faulty_key_goes)
 {
 	g_autofree char *complaint = NULL;
@@ -290,6 +290,90 @@ START_TEST(unknown_keys_are_said)
 }
 END_TEST
 
+static const char *
+origin(const char *key)
+{
+	return g_hash_table_lookup(app->config->origins, key);
+}
+
+#define MICROSHIFT "usr/lib/systemd/system/microshift.service"
+
+/* The lowest layer: what a file says goes before it, key by key. */
+START_TEST(detected)
+{
+	root_write(MICROSHIFT, "[Service]\n");
+	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=2min\n[etcd]\nversion-file=v\n");
+	load();
+	ck_assert_str_eq(app->config->etcd.data_dir, "/var/lib/microshift");
+	ck_assert_str_eq(app->config->etcd.service, "microshift.service");
+	ck_assert_str_eq(app->config->etcd.version_file, "v");
+	ck_assert_uint_eq(app->config->health.timeout, 120);
+	ck_assert(!app->config->defrag.enabled);
+	ck_assert_str_eq(origin("etcd.data-dir"), "detected: MicroShift");
+	ck_assert_str_eq(origin("health.timeout"), "/etc/greenboot-etcd/greenboot-etcd.conf:2");
+	ck_assert_ptr_null(origin("backup.keep-bad"));
+}
+END_TEST
+
+/* Each of the three says that a person has chosen, whatever the value and the file. */
+START_TEST(not_detected)
+{
+	static const char *const settings[] = {"service=", "service=etcd.service",
+					       "data-dir=/var/lib/microshift",
+					       "endpoint=http://127.0.0.1:2379"};
+
+	root_write(MICROSHIFT, "[Service]\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(settings); i++) {
+		g_autofree char *text = g_strdup_printf("[etcd]\n%s\n", settings[i]);
+
+		root_write(RUNTIME DROPIN "50-own.conf", text);
+		load();
+		ck_assert_ptr_null(origin("etcd.member-dir"));
+		ck_assert_str_ne(app->config->etcd.service != NULL ? app->config->etcd.service : "",
+				 "microshift.service");
+	}
+}
+END_TEST
+
+/* Several: the defaults, a warning at boot, and an error where a person asks. */
+START_TEST(ambiguous)
+{
+	g_autofree char *error = NULL;
+	g_autofree char *complaint = NULL;
+
+	root_write(MICROSHIFT, "[Service]\n");
+	root_write("etc/containers/systemd/etcd.container", "[Container]\n");
+	root_write("usr/lib/systemd/system/container-etcd.service", "[Service]\n");
+	root_link("etc/systemd/system/multi-user.target.wants/microshift.service", "x");
+	error = load_error(TRUE);
+	ck_names(error, "MicroShift, etcd and etcd in a container are here");
+	complaint = load_for_boot(A);
+	ck_names(complaint, "which one to protect");
+	ck_assert_str_eq(app->config->etcd.data_dir, "/var/lib/etcd");
+	ck_assert_ptr_null(origin("etcd.data-dir"));
+}
+END_TEST
+
+/* Without the faulty key nothing names a service: what is here is protected. A remembered configuration goes first. */
+START_TEST(detected_below_a_fault)
+{
+	g_autofree char *complaint = NULL;
+
+	root_write(MICROSHIFT, "[Service]\n");
+	root_write(ETC "greenboot-etcd.conf", "[etcd]\nservice=microshift\n");
+	complaint = load_for_boot(A);
+	ck_names(complaint, "without what is wrong");
+	ck_assert_str_eq(app->config->etcd.service, "microshift.service");
+	root_write(ETC "greenboot-etcd.conf", "[etcd]\nservice=other.service\n");
+	no_complaint(A);
+	root_write(ETC "greenboot-etcd.conf", "[etcd]\nservice=other\n");
+	g_clear_pointer(&complaint, g_free);
+	complaint = load_for_boot(A);
+	ck_names(complaint, "last configuration");
+	ck_assert_str_eq(app->config->etcd.service, "other.service");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -312,6 +396,10 @@ main(void)
 	tcase_add_test(tcase, a_broken_record_is_none);
 	tcase_add_test(tcase, only_the_faulty_key_goes);
 	tcase_add_test(tcase, unknown_keys_are_said);
+	tcase_add_test(tcase, detected);
+	tcase_add_test(tcase, not_detected);
+	tcase_add_test(tcase, ambiguous);
+	tcase_add_test(tcase, detected_below_a_fault);
 	suite_add_tcase(suite, tcase);
 	return scratch_main(suite);
 }

@@ -4,14 +4,14 @@
  * is full or read-only, with something else in its place. What is known stays known, what is not is unknown,
  * the file and the line are named, and the next append works and is there when the file is read again.
  */
-#include "app/ledger.h"
+#include "app/state/ledger.h"
 
 #include <sys/resource.h>
 
-#include "app/state.h"
+#include "app/state/state.h"
 #include "base/crc32c.h"
-#include "core/identity.h"
-#include "core/record.h"
+#include "core/decide/identity.h"
+#include "core/json/parse.h"
 #include "sys-root.h"
 #include "sys/events.h"
 
@@ -47,7 +47,7 @@ teardown(void)
 	root_teardown();
 }
 
-/* As the next program does: the lock anew, and the file read anew. */
+/* Like the next program: takes the lock and reads the file again. */
 static void
 again(void)
 {
@@ -55,7 +55,7 @@ again(void)
 	ck_assert(gbe_app_lock(app, "test", 0, NULL));
 }
 
-/* What goes to stderr from here on is in SAID. */
+/* Captures stderr in SAID from here on. */
 static void
 listen_in(void)
 {
@@ -115,7 +115,7 @@ observe(void)
 	return facts;
 }
 
-/* A head (1), a take-over (2), that it was used (3), and its end (4). */
+/* A head (1), a take-over (2), its use (3), and its end (4). */
 static void
 begin(void)
 {
@@ -124,7 +124,7 @@ begin(void)
 	ck_assert(gbe_state_end_start(app, A, 2, FALSE, NULL, NULL));
 }
 
-/* An append, and all of it is there when it is read again. */
+/* Appends, and reads all of it back. */
 static void
 check_append(void)
 {
@@ -178,7 +178,7 @@ START_TEST(no_lock_no_record)
 }
 END_TEST
 
-/* Wherever a power cut ends the file: whole lines count, the rest is cut off by the next append. */
+/* Wherever a power cut ends the file: whole lines count, the next append cuts off the rest. */
 START_TEST(cut_anywhere)
 {
 	g_autoptr(GString) whole = NULL;
@@ -227,7 +227,7 @@ START_TEST(a_tail_of_zeros)
 }
 END_TEST
 
-/* Each bit of each line in turn: that line is a hole, the others stay what they are. */
+/* Each bit of each line in turn: that line becomes a hole, the others stay. */
 START_TEST(mangled_in_the_middle)
 {
 	g_autoptr(GString) whole = NULL;
@@ -238,7 +238,7 @@ START_TEST(mangled_in_the_middle)
 		g_autoptr(GString) text = g_string_new_len(whole->str, (gssize)whole->len);
 		g_autoptr(GbeFacts) facts = NULL;
 
-		/* What makes two lines of one, or one of two, is another test's. */
+		/* Another test joins or splits lines. */
 		if (text->str[i] == '\n' || (text->str[i] ^ 4) == '\n')
 			continue;
 		text->str[i] ^= 4;
@@ -269,7 +269,8 @@ START_TEST(a_mangled_line_is_named)
 	again();
 	facts = observe();
 	check_said("/var/lib/greenboot-etcd/ledger, line 3: its checksum does not match");
-	/* The take-over before it is known; who has the data now is not: that line may have said it. */
+	/* The take-over before it is known. The present owner of the data is unknown, because that line may have
+	 * named it. */
 	ck_assert_uint_eq(facts->take_overs->len, 1);
 	ck_assert(facts->holes && facts->lost);
 	facts->data = GBE_YES;
@@ -354,7 +355,7 @@ peak_kib(void)
 	return usage.ru_maxrss;
 }
 
-/* Not with sanitizers, which keep what was freed. */
+/* Not with sanitizers, which keep freed memory. */
 static void
 check_cost(gint64 began, glong before)
 {
@@ -422,7 +423,7 @@ START_TEST(hundred_megabytes_of_garbage)
 	again();
 	facts = observe();
 	check_cost(began, before);
-	/* No line is no record: a torn tail, however long. */
+	/* A part without a line end is no record: a torn tail of any length. */
 	ck_assert(!facts->holes);
 	ck_assert_uint_eq(facts->take_overs->len, 1);
 	check_append();
@@ -431,7 +432,7 @@ START_TEST(hundred_megabytes_of_garbage)
 }
 END_TEST
 
-/* Lines of garbage: they are one hole, and said once. */
+/* Lines of garbage are one hole, and reported once. */
 START_TEST(a_million_holes)
 {
 	g_autoptr(GString) text = NULL;
@@ -493,7 +494,7 @@ fill_state(void)
 		continue;
 }
 
-/* What is asked for room in the middle of a start: the reserve is given back. */
+/* A start needs room in the middle: the reserve is given back. */
 START_TEST(a_full_disk)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -508,7 +509,7 @@ START_TEST(a_full_disk)
 	fill_state();
 	while (records < 100000 && gbe_state_note_used(app, 2, &error))
 		records++;
-	/* A block was left at the end of the file; what went beyond it is the reserve's. */
+	/* A block was left at the end of the file; records beyond it use the reserve's room. */
 	ck_assert_uint_gt(records, 1000);
 	ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE));
 	ck_assert_ptr_nonnull(strstr(error->message, "/var/lib/greenboot-etcd/ledger"));
@@ -569,7 +570,7 @@ START_TEST(something_else_in_its_place)
 	facts->data = GBE_YES;
 	gbe_identify(facts);
 	ck_assert_ptr_null(facts->owner);
-	/* Who is to write sets it aside, and begins anew. */
+	/* A writer sets it aside, and starts a new one. */
 	listen_in();
 	ck_assert(take_over(2, NULL));
 	check_said("is no regular file");
@@ -581,7 +582,7 @@ START_TEST(something_else_in_its_place)
 }
 END_TEST
 
-/* One holds the lock; the other waits or is refused, and nothing of either is lost. */
+/* One holds the lock; the other waits or is refused, and no record of either is lost. */
 START_TEST(a_second_program_at_once)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -621,7 +622,7 @@ static const struct {
 	gboolean there; /* the record is in the file all the same */
 } faults[] = {
     {"ledger-written=EIO", FALSE},
-    {"ledger-written=ENOSPC", TRUE}, /* tried again with the reserve */
+    {"ledger-written=ENOSPC", TRUE}, /* tried again after the reserve is given back */
     {"ledger-appended=EIO", TRUE},
 };
 
@@ -634,7 +635,7 @@ START_TEST(a_failing_append)
 	begin();
 	again();
 	ck_assert(g_setenv("GREENBOOT_ETCD_FAULT", faults[_i].fault, TRUE));
-	/* The points were passed before: their first pass is over. */
+	/* The points were passed before, so their first pass is over. */
 	for (guint i = 0; i < 8; i++) {
 		g_autofree char *fault = NULL;
 		g_auto(GStrv) parts = g_strsplit(faults[_i].fault, "=", 2);
@@ -656,7 +657,7 @@ START_TEST(a_failing_append)
 }
 END_TEST
 
-/* What the failing append could not take back is cut off by the next one. */
+/* The next append cuts off what the failing one could not take back. */
 START_TEST(a_torn_append_is_cut_off)
 {
 	g_autoptr(GString) text = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Waiting for whoever has the data open: a real etcd, and processes that only hold a lock. */
+/* Waits for the processes that have the data open: a real etcd, and processes that only hold a lock. */
 #include "etcd-real.h"
 
 #include <sys/file.h>
 
-#include "app/quiet.h"
+#include "app/store/quiet.h"
 #include "sys/events.h"
 
 #define DATA "var/lib/etcd"
@@ -42,7 +42,7 @@ teardown(void)
 	root_teardown();
 }
 
-/* NULL: closed. Newly allocated: why not. */
+/* NULL: the data is closed. Otherwise the reason, newly allocated. */
 static char *
 wait_closed(guint seconds, gint64 *ret_usec)
 {
@@ -108,7 +108,7 @@ START_TEST(nobody)
 }
 END_TEST
 
-/* Whoever may read the database may lock it; its name is no more than what it says of itself. */
+/* Every process that may read the database may lock it. It chooses its own name. */
 START_TEST(somebody_else)
 {
 	static const char *const locked[] = {DB, SEGMENT};

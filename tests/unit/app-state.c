@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state directory, with real files below a root of the test's own. */
-#include "app/state.h"
+/* The state directory, with real files below a root of this test. */
+#include "app/state/state.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "app/ledger.h"
-#include "core/record.h"
+#include "app/state/ledger.h"
+#include "core/json/parse.h"
 #include "fs/remove.h"
 #include "lib/unit.h"
 #include "sys/events.h"
@@ -166,7 +166,7 @@ START_TEST(too_large_is_not_written)
 }
 END_TEST
 
-/* The second one: a power cut may leave a name without what was to be in it. */
+/* The second one: a power cut may leave a name without its content. */
 static const char *const broken[] = {"{\"half\": ", ""};
 
 START_TEST(broken_is_set_aside_by_who_repairs)
@@ -187,7 +187,7 @@ START_TEST(broken_is_set_aside_by_who_repairs)
 }
 END_TEST
 
-/* Every function's record, read back in what it says. */
+/* Every function's record, read back and compared. */
 START_TEST(a_run_from_end_to_end)
 {
 	g_autoptr(GbeRunRecord) green = gbe_run_record_new();
@@ -213,7 +213,7 @@ START_TEST(a_run_from_end_to_end)
 	ck_assert_uint_eq(judged->runs->len, 1);
 	ck_assert_int_eq(gbe_facts_run(judged, 3)->verdict, GBE_VERDICT_GREEN);
 	ck_assert(gbe_facts_run(judged, 3)->ended);
-	/* Once more says nothing new. */
+	/* A repeated call adds nothing. */
 	ck_assert(gbe_state_judge_run(app, gbe_facts_run(judged, 3), green, NULL));
 	closing.fingerprint.present = TRUE;
 	closing.fingerprint.snaps = g_strdup("");
@@ -263,6 +263,7 @@ START_TEST(intent_and_its_end)
 	JsonObject *object = json_object_new();
 
 	lock();
+	intent->operation = GBE_OPERATION_RESTORE;
 	intent->sequence = 2;
 	intent->backup = g_strdup("adopted-7");
 	intent->entries = NULL;
@@ -348,10 +349,10 @@ START_TEST(gone_is_noted_once)
 	take_over(3, B);
 	facts = observe();
 	facts->booted.id = g_strdup(A);
-	/* Not known what is there: nothing is gone. */
+	/* The list is unknown, so nothing is recorded as gone. */
 	ck_assert(gbe_state_note_gone(app, facts, NULL));
 	ck_assert_uint_eq(facts->gone->len, 0);
-	/* Nor from a list without what runs: an unmounted /boot empties it. */
+	/* A list without the running deployment counts as unknown, too: an unmounted /boot empties it. */
 	list(facts, "test-x", NULL);
 	ck_assert(gbe_state_note_gone(app, facts, NULL));
 	ck_assert_uint_eq(facts->gone->len, 0);
@@ -369,7 +370,7 @@ START_TEST(gone_is_noted_once)
 }
 END_TEST
 
-/* B was gone, came back, ran again, and is gone once more: its second life counts no more, too. */
+/* B was gone, came back, ran again, and is gone once more: its second life does not count any more either. */
 START_TEST(gone_twice)
 {
 	g_autoptr(GbeFacts) facts = NULL, again = NULL;
@@ -390,7 +391,7 @@ START_TEST(gone_twice)
 }
 END_TEST
 
-/* Many boots: the file is written anew, says the same, and goes on. */
+/* After many boots the file is rewritten with the same content, and goes on. */
 START_TEST(written_anew)
 {
 	g_autoptr(GbeFacts) before = NULL, after = NULL, last = NULL;
@@ -410,7 +411,7 @@ START_TEST(written_anew)
 	}
 	before = observe();
 	ck_assert_int_eq(stat(path, &large), 0);
-	/* Where ostree's list is not known, nobody knows what is needed. */
+	/* Without ostree's list, nothing tells which records are needed. */
 	ck_assert(gbe_ledger_compact(app, before, NULL));
 	ck_assert_int_eq(stat(path, &small), 0);
 	ck_assert_int_eq(small.st_size, large.st_size);

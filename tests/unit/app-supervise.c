@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What becomes of a worker that crashes, hangs, or ends in any way, below a root of the test's own. */
-#include "app/supervise.h"
+/* A worker that crashes, hangs, or ends in any way, below a root of this test. */
+#include "app/boot/supervise.h"
 
 #include <signal.h>
 
-#include "app/data.h"
-#include "app/ledger.h"
-#include "app/state.h"
-#include "core/record.h"
+#include "app/state/ledger.h"
+#include "app/state/state.h"
+#include "app/store/data.h"
+#include "core/json/parse.h"
 #include "sys-root.h"
 #include "sys/events.h"
 
@@ -20,7 +20,7 @@
 
 #define DONE "run/greenboot-etcd/prerun-done"
 
-/* A is booted, as ostree has it on the disk. */
+/* A is booted, with ostree's files on the disk. */
 static void
 setup(void)
 {
@@ -121,7 +121,7 @@ stop_itself(GbeApp *app, gpointer data)
 	return 0;
 }
 
-/* Three seconds, in which something moves all the time. */
+/* Works for three seconds, and moves something all the time. */
 static int
 work_slowly(GbeApp *app, gpointer data)
 {
@@ -147,7 +147,7 @@ START_TEST(an_answer_is_an_answer)
 }
 END_TEST
 
-/* Every way not to come to an end, with the data in our hands and with nothing open: etcd starts. */
+/* Every way to fail, with the lock on the data and no open operation: etcd starts. */
 START_TEST(unchanged_lets_etcd_start)
 {
 	g_autoptr(JsonObject) done = NULL;
@@ -179,7 +179,7 @@ START_TEST(changed_holds_etcd_back)
 	ck_assert_ptr_nonnull(strstr(gbe_json_string(done, "reason", ""), "systemctl"));
 	facts = ledger_says();
 	ck_assert_str_eq(facts->last.result, "held");
-	/* A person is told, whoever judges boots here. */
+	/* People are told, whether or not anything judges boots here. */
 	motd = root_path("run/motd.d/greenboot-etcd");
 	ck_assert(g_file_get_contents(motd, &text, NULL, NULL));
 	ck_assert_ptr_nonnull(strstr(text, "held back"));
@@ -191,7 +191,7 @@ START_TEST(an_open_intent_holds_etcd_back)
 	owned_by(A);
 	intent_is_open();
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 5);
-	/* Whatever the worker itself says counts all the same. */
+	/* The worker's own exit status counts all the same. */
 	ck_assert_int_eq(run_prerun(end_with, 0), 0);
 }
 END_TEST
@@ -202,7 +202,7 @@ START_TEST(nothing_recorded_holds_etcd_back)
 }
 END_TEST
 
-/* What lies in the data decides nothing; data that the ledger does not know is nobody's. */
+/* Files in the data decide nothing; data that the ledger does not know has no owner. */
 START_TEST(the_ledger_counts)
 {
 	owned_by(A);
@@ -215,7 +215,7 @@ START_TEST(the_ledger_counts)
 }
 END_TEST
 
-/* Etcd writes without the prerun that would have said so: the closing record is over. */
+/* etcd writes without the prerun that would have recorded it: the closing record is void. */
 START_TEST(a_start_without_prerun_is_recorded)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -292,7 +292,7 @@ carried(void)
 	return g_steal_pointer(&facts->failure_why);
 }
 
-/* Whatever happens to it at shutdown, the next boot is told. */
+/* Whatever fails at shutdown, the next boot reports it. */
 START_TEST(finalize_tells_the_next_boot)
 {
 	g_autofree char *none = NULL;
@@ -324,7 +324,7 @@ START_TEST(bounded)
 	ck_assert_int_eq(gbe_supervise_bounded("green", root, end_with, NULL, 5, 9), 0);
 	ck_assert_int_eq(gbe_supervise_bounded("green", root, abort_at_once, NULL, 5, 9), 9);
 	ck_assert_int_eq(gbe_supervise_bounded("green", root, sleep_for_ever, NULL, 1, 9), 9);
-	/* Moving bytes is no excuse here. */
+	/* Moving bytes does not extend this time. */
 	ck_assert_int_eq(gbe_supervise_bounded("green", root, work_slowly, NULL, 1, 9), 9);
 	ck_assert_int_eq(gbe_supervise_bounded("green", "/nonexistent", end_with, NULL, 5, 9), 9);
 	ck_assert_int_lt(g_get_monotonic_time() - began, 20 * G_USEC_PER_SEC);
@@ -344,7 +344,7 @@ START_TEST(extended)
 }
 END_TEST
 
-/* What the worker started goes with it. */
+/* Processes that the worker started end with it. */
 static int
 leave_a_child(GbeApp *app, gpointer data)
 {
@@ -364,7 +364,7 @@ START_TEST(nothing_is_left_running)
 	ck_assert_int_eq(pipe(ends), 0);
 	ck_assert_int_eq(gbe_supervise_bounded("green", root, leave_a_child, ends, 1, 9), 9);
 	(void)close(ends[1]);
-	/* End of file: nobody holds the writing end any more. */
+	/* End of file: no process holds the writing end any more. */
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
 	(void)close(ends[0]);
 }

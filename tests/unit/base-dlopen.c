@@ -16,13 +16,13 @@ START_TEST(loads)
 	ck_assert(gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &error));
 	ck_assert(lib.cbrt(27) > 2.9 && lib.hypot(3, 4) > 4.9);
 	was = (gpointer)lib.cbrt;
-	/* Nothing is looked for a second time. */
+	/* A library that was missing is not searched again. */
 	ck_assert(gbe_dlopen("libnone.so.1", lib_symbols, G_N_ELEMENTS(lib_symbols), &error));
 	ck_assert_ptr_eq((gpointer)lib.cbrt, was);
 }
 END_TEST
 
-/* All or none. */
+/* All symbols or none. */
 START_TEST(refuses)
 {
 	gpointer there = NULL, lacking = NULL;

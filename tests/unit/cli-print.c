@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Output and exit statuses of the command. The command's objects are no part of the library. */
-#include "cli/exit-status.c"
+/* Output and exit statuses of the command. Its objects are not in the library. */
+#include "base/exit-status.h"
 #include "cli/print.c"
 
 #include "lib/unit.h"
@@ -32,7 +32,7 @@ START_TEST(exit_statuses)
 	ck_assert_int_eq(status_of(GBE_ERROR_REFUSED), 5);
 	ck_assert_int_eq(status_of(GBE_ERROR_VERIFY_FAILED), 6);
 	ck_assert_int_eq(status_of(GBE_ERROR_CANNOT_TELL), 7);
-	/* A number of somebody else's means nothing here. */
+	/* A code of another error domain has no meaning here. */
 	ck_assert_int_eq(gbe_exit_status_of(foreign), 1);
 }
 END_TEST
@@ -67,7 +67,7 @@ START_TEST(times)
 }
 END_TEST
 
-/* What @print says, read back from a file that stands in for stdout. */
+/* The output of @print, read back from a file in the place of stdout. */
 static char *
 captured(void (*print)(void))
 {
@@ -130,7 +130,67 @@ START_TEST(fields)
 }
 END_TEST
 
-/* In a child of check's: the stream keeps its failure. */
+#define C64 "35d7aa0c9fe3b4c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a09a48"
+#define NAME "iot-" C64 ".0_0123456789abcdef0123456789abcdef"
+
+static void
+print_fitting(void)
+{
+	static const char *const titles[] = {"NAME", "GRADE", "MARKS", "DESCRIPTION", NULL};
+	static const char *const one[] = {NAME, "good", NULL, "from before the great experiment"};
+	static const char *const two[] = {"mine", "unproven", NULL, NULL};
+	g_autoptr(GbeTable) table = gbe_table_new(titles);
+
+	gbe_print_field("Next", "iot-" C64 ".0: restores " NAME " at the next boot");
+	gbe_print("  1. keep " NAME ", not " NAME "~2\n");
+	gbe_table_add(table, one);
+	gbe_table_add(table, two);
+	gbe_table_print(table);
+}
+
+START_TEST(what_fits_a_terminal)
+{
+	g_autofree char *text = NULL;
+
+	width = 40;
+	short_names = g_hash_table_new(g_str_hash, g_str_equal);
+	g_hash_table_insert(short_names, (gpointer)NAME, (gpointer) "01234567");
+	text = captured(print_fitting);
+	ck_assert_str_eq(text, "        Next: iot-35d7aa0c9fe3.0:\n"
+			       "              restores 01234567 at the\n"
+			       "              next boot\n"
+			       "  1. keep 01234567, not\n"
+			       "    iot-35d7aa0c9fe3.0_01234567~2\n"
+			       "NAME      GRADE\n"
+			       "    DESCRIPTION\n"
+			       "01234567  good\n"
+			       "    from before the great experiment\n"
+			       "mine      unproven\n");
+}
+END_TEST
+
+static void
+print_number(void)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+
+	json_object_set_double_member(object, "a", 0.1);
+	json_object_set_string_member(object, "b", "0.10000000000000001 \"\x1f");
+	json_object_set_int_member(object, "c", 9007199254740991);
+	gbe_print_object(object);
+}
+
+START_TEST(numbers_without_noise)
+{
+	g_autofree char *text = captured(print_number);
+
+	ck_assert_str_eq(text, "{\n  \"a\" : 0.1,\n  \"b\" : \"0.10000000000000001 \\\"\\u001f\",\n"
+			       "  \"c\" : 9007199254740991\n}\n");
+	ck_assert(gbe_print_has_json());
+}
+END_TEST
+
+/* Runs in a child of check's, because the stream keeps its failure. */
 START_TEST(full_output)
 {
 	g_autoptr(GError) error = NULL;
@@ -157,6 +217,8 @@ main(void)
 	tcase_add_test(tcase, times);
 	tcase_add_test(tcase, tables);
 	tcase_add_test(tcase, fields);
+	tcase_add_test(tcase, what_fits_a_terminal);
+	tcase_add_test(tcase, numbers_without_noise);
 	tcase_add_exit_test(tcase, full_output, 0);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

@@ -68,7 +68,7 @@ START_TEST(automatic_names)
 		ck_assert_uint_eq(read, ordinal);
 		ck_assert_int_eq(strchr(name, '~') != NULL, ordinal > 1);
 	}
-	/* A stateroot with whatever the rest of a name is told by. */
+	/* A stateroot that looks like other parts of a name. */
 	ck_assert_int_eq(gbe_backup_name_parse("a~2_b-" C64 ".0_" RUN, NULL, NULL, NULL),
 			 GBE_NAME_AUTOMATIC);
 }
@@ -162,7 +162,7 @@ START_TEST(manual_says_what_is_allowed)
 }
 END_TEST
 
-/* Whatever is taken can be a file's name, and is what it was made from. */
+/* Every accepted name can be a file's name, and gives back its parts. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
 {
@@ -191,6 +191,69 @@ START_TEST(any_bytes)
 }
 END_TEST
 
+#define OTHER "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4"
+#define LONG "before-the-great-experiment-with-the-new-operator"
+
+static const char *const listed[] = {LONG "-2", LONG,	      ID "_" RUN "~2", ID "_" RUN,
+				     "before",	ID "_" OTHER, "adopted-7",     NULL};
+
+START_TEST(short_names_mean_one_or_several)
+{
+	static const struct {
+		const char *text;
+		guint matches;
+		const char *first;
+	} cases[] = {
+	    {"before", 1, "before"}, /* exact, although others begin so */
+	    {"befor", 3, LONG "-2"},
+	    {LONG, 1, LONG},
+	    {"ad", 1, "adopted-7"},
+	    {"a1b2", 1, ID "_" OTHER},	  /* the run */
+	    {"35d7", 3, ID "_" RUN "~2"}, /* the checksum */
+	    {"0123", 2, ID "_" RUN "~2"},
+	    {"0123~2", 1, ID "_" RUN "~2"},
+	    {"0123~1", 1, ID "_" RUN},
+	    {"0123~3", 0, NULL},
+	    {"my_root", 3, ID "_" RUN "~2"}, /* the name */
+	    {ID "_" RUN, 1, ID "_" RUN},
+	    {"@1", 1, LONG "-2"},
+	    {"@7", 1, "adopted-7"},
+	    {"@8", 0, NULL},
+	    {"@0", 0, NULL},
+	    {"@", 0, NULL},
+	    {"@1x", 0, NULL},
+	    {"", 0, NULL},
+	    {"nobody", 0, NULL},
+	    {"~", 0, NULL},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) matches = gbe_backup_name_match(cases[i].text, listed);
+
+		ck_assert_msg(matches->len == cases[i].matches, "%s matches %u", cases[i].text,
+			      matches->len);
+		if (matches->len > 0)
+			ck_assert_str_eq(matches->pdata[0], cases[i].first);
+	}
+}
+END_TEST
+
+START_TEST(what_is_shown_short_is_understood)
+{
+	static const char *const shown[] = {LONG "-2", LONG,	   "01234567~2", "01234567~1",
+					    "before",  "a1b2c3d4", "adopted-7"};
+
+	for (guint i = 0; listed[i] != NULL; i++) {
+		g_autofree char *text = gbe_backup_name_short(listed[i], listed);
+		g_autoptr(GPtrArray) matches = gbe_backup_name_match(text, listed);
+
+		ck_assert_str_eq(text, shown[i]);
+		ck_assert_uint_eq(matches->len, 1);
+		ck_assert_str_eq(matches->pdata[0], listed[i]);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -204,6 +267,8 @@ main(void)
 	tcase_add_test(names, adopted_names);
 	tcase_add_test(names, manual_says_what_is_allowed);
 	tcase_add_test(names, any_bytes);
+	tcase_add_test(names, short_names_mean_one_or_several);
+	tcase_add_test(names, what_is_shown_short_is_understood);
 	suite_add_tcase(suite, names);
 	return gbe_unit_main(suite);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/config.h"
+#include "core/config/config.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
@@ -183,7 +183,7 @@ START_TEST(words_mean_what_they_say)
 		   "on-upgrade-failure=continue\nkeep-good=auto\n"
 		   "[restore]\non-rollback=if-failed\nretry-trial=no\non-corrupt-data=keep\n"
 		   "on-missing-data=restore\non-upgrade-from-failed=refuse\nhand-back=0\n"
-		   "trial-limit=90\n[run]\nmemory-high=512MiB\nio-weight=50\n"
+		   "trial-limit=90s\n[run]\nmemory-high=512MiB\nio-weight=50\n"
 		   "[etcd]\nmember-dir=.\nendpoint=unix:///run/etcd.sock\n"
 		   "peer-urls=http://a:1,https://b:2\n");
 	ck_assert(!config->health.timeout_scale);
@@ -206,7 +206,10 @@ START_TEST(words_mean_what_they_say)
 }
 END_TEST
 
-/* One line, with file, line, key and what is allowed; the configuration is as before. */
+#define TEXT_64 "0123456789012345678901234567890123456789012345678901234567890123"
+#define TEXT_256 TEXT_64 TEXT_64 TEXT_64 TEXT_64
+
+/* The error is one line, with file, line, key and the allowed values. The configuration is unchanged. */
 START_TEST(wrong_values)
 {
 	static const struct {
@@ -243,6 +246,10 @@ START_TEST(wrong_values)
 	    {"backup", "keep-bad=-1", "is not a number"},
 	    {"backup", "at-boot=sometimes", "cow-only, always, never"},
 	    {"backup", "directory=b", "absolute path"},
+	    {"backup", "schedule=daily %i", "a calendar event of systemd.time(7)"},
+	    {"backup", "schedule=daily\\", "a calendar event"},
+	    {"backup", "schedule=\xc3\xa4", "a calendar event"},
+	    {"backup", "schedule=" TEXT_256, "a calendar event"},
 	    {"restore", "retry-trial=maybe", "neither yes nor no"},
 	    {"restore", "on-rollback=", "is empty"},
 	    {"defrag", "min-size=100 apples", "is not a size"},
@@ -329,7 +336,7 @@ START_TEST(twice_in_a_file)
 	ck_assert_str_eq(error->message,
 			 "/etc/x.conf:6: [backup] keep-good: is there twice in this file");
 	ck_assert_str_eq(bad_key, "backup.keep-good");
-	/* Without the faulty key, as the programs at boot go on. */
+	/* The programs at boot go on without the faulty key. */
 	g_hash_table_add(skip, bad_key);
 	ck_assert(gbe_config_merge(config, "f", text, strlen(text), FALSE, skip, NULL, NULL));
 	ck_assert_str_eq(config->etcd.name, "a");
@@ -402,7 +409,7 @@ START_TEST(durations_and_sizes)
 	static const struct {
 		const char *text;
 		guint64 value;
-	} times[] = {{"0", 0},	     {"10", 10},   {"10s", 10},	    {"5min", 300},
+	} times[] = {{"0", 0},	     {"10s", 10},  {"5min", 300},
 		     {"5 min", 300}, {"2h", 7200}, {"30d", 2592000}},
 	  sizes[] = {{"7", 7},
 		     {"4k", 4000},
@@ -426,6 +433,7 @@ START_TEST(durations_and_sizes)
 					    "1KIB"};
 	guint64 value = 77;
 
+	ck_assert(!gbe_duration_parse("10", &value, NULL));
 	for (guint i = 0; i < G_N_ELEMENTS(times); i++) {
 		ck_assert(gbe_duration_parse(times[i].text, &value, NULL));
 		ck_assert_uint_eq(value, times[i].value);
@@ -457,7 +465,7 @@ show(const GbeConfig *config)
 	return g_string_free(text, FALSE);
 }
 
-/* What is shown is a file that gives the same configuration. */
+/* The shown configuration is a file that gives the same configuration. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
 {

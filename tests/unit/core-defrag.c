@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/defrag.h"
+#include "core/health/defrag.h"
 #include "lib/unit.h"
 
 #define MB G_GINT64_CONSTANT(1000000)
@@ -19,14 +19,14 @@ START_TEST(when_it_is_due)
 	    {100 * MB - 1, 1 * MB, 100 * MB, 45, GBE_DEFRAG_SMALL, 98},
 	    {8000 * MB, 100 * MB, 100 * MB, 45, GBE_DEFRAG_DUE, 98},
 	    {100 * MB, 0, 100 * MB, 45, GBE_DEFRAG_DUE, 100},
-	    /* Always, but where there is nothing to win. */
+	    /* Always, except where there is nothing to win. */
 	    {20480, 16384, 0, 0, GBE_DEFRAG_DUE, 20},
 	    {20480, 20480, 0, 0, GBE_DEFRAG_DENSE, 0},
 	    {20480, 0, 0, 100, GBE_DEFRAG_DUE, 100},
 	    {20480, 4096, 0, 100, GBE_DEFRAG_DENSE, 80},
-	    /* Updated one after the other, so that it may be more for a moment. */
+	    /* The two figures are updated one after the other, so that one may exceed the other for a moment. */
 	    {100 * MB, 101 * MB, 0, 0, GBE_DEFRAG_DENSE, 0},
-	    /* What was never said, or is nonsense. */
+	    /* Missing figures, and nonsense. */
 	    {0, 0, 0, 0, GBE_DEFRAG_UNKNOWN, 0},
 	    {-1, -1, 0, 0, GBE_DEFRAG_UNKNOWN, 0},
 	    {100 * MB, -1, 0, 0, GBE_DEFRAG_UNKNOWN, 0},

@@ -97,7 +97,7 @@ START_TEST(same_is_exact)
 	ck_assert(!gbe_deployment_same(&one, &ten));
 	ck_assert(!gbe_deployment_same(&one, &none));
 	ck_assert(!gbe_deployment_same(&none, &none));
-	/* The serial was given out again: another directory. One handle alone says nothing. */
+	/* The serial was used again: another directory. One handle alone says nothing. */
 	ck_assert(!gbe_deployment_same(&here, &there));
 	ck_assert(gbe_deployment_same(&here, &here));
 	ck_assert(gbe_deployment_same(&here, &one));
@@ -129,7 +129,7 @@ START_TEST(copies_are_their_own)
 }
 END_TEST
 
-/* What is taken is what format gives for its parts. */
+/* Every accepted id is what format makes from its parts. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
 {

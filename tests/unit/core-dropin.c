@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/dropin.h"
+#include "core/units/dropin.h"
 #include "lib/unit.h"
 
 #include <string.h>
 
 START_TEST(mount_units)
 {
-	/* As `systemd-escape --path --suffix=mount` prints them. */
+	/* The names that `systemd-escape --path --suffix=mount` prints. */
 	static const struct {
 		const char *path, *unit;
 	} cases[] = {
@@ -68,8 +68,8 @@ START_TEST(the_default)
 }
 END_TEST
 
-/* A grant is a mount: one at the data directory or at its parent would be the end of a rename between the
- * data and what lies beside it. */
+/* A grant is a mount. One at the data directory or its parent would prevent a rename between the data and the
+ * directories beside it. */
 START_TEST(grants_what_lies_below_the_root)
 {
 	static const struct {
@@ -166,7 +166,7 @@ START_TEST(the_monitor)
 }
 END_TEST
 
-/* This machine is what the units are let speak to in any case. */
+/* The units may speak to this machine in any case. */
 START_TEST(where_etcd_answers)
 {
 	static const struct {
@@ -208,7 +208,7 @@ START_TEST(where_etcd_answers)
 }
 END_TEST
 
-/* It writes manifests, and nothing of the data: a store that is configured is the only one. */
+/* It writes manifests, and nothing of the data: a configured store is the only writable path. */
 START_TEST(the_scrub)
 {
 	const char *conf = "[etcd]\ndata-dir=/var/home/etcd\nwal-dir=/tmp/wal\n"
@@ -232,7 +232,7 @@ START_TEST(the_scrub)
 }
 END_TEST
 
-/* It goes with the service, and comes with it where it is on. */
+/* It stops with the service, and starts with it where it is enabled. */
 START_TEST(the_defragmentation)
 {
 	const char *conf = "[etcd]\nservice=k3s.service\ndata-dir=/data/etcd\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/etcd-command.h"
+#include "core/units/etcd-command.h"
 #include "lib/unit.h"
 
 #include <string.h>
@@ -43,12 +43,12 @@ START_TEST(what_is_said)
 	    {{"--data-dir", "//d/../e/./f/"}, {NULL}, "/e/f|||" DEFAULT_URLS "|"},
 	    {{"--data-dir=d"}, {NULL}, "/here/d|||" DEFAULT_URLS "|"},
 	    {{"--data-dir=/a=b"}, {NULL}, "/a=b|||" DEFAULT_URLS "|"},
-	    /* The last one counts, and an argument before a variable. */
+	    /* The last one counts, and an argument counts more than a variable. */
 	    {{"--data-dir=/d", "--data-dir", "/e"}, {NULL}, "/e|||" DEFAULT_URLS "|"},
 	    {{"--data-dir=/d"}, {"ETCD_DATA_DIR=/e"}, "/d|||" DEFAULT_URLS "|"},
 	    {{NULL}, {"HOME=/x", "ETCD_DATA_DIR=/e"}, "/e|||" DEFAULT_URLS "|"},
 	    {{NULL}, {"ETCD_DATA_DIR="}, "/here/default.etcd|||" DEFAULT_URLS "|"},
-	    /* Switches have no value; what is one's value is no flag. */
+	    /* Switches have no value; the value of another flag is no flag. */
 	    {{"--enable-v2", "--data-dir", "/d"}, {NULL}, "/d|||" DEFAULT_URLS "|"},
 	    {{"--logger", "zap", "--data-dir=/d"}, {NULL}, "/d|||" DEFAULT_URLS "|"},
 	    {{"--snapshot-count", "-1", "--data-dir=/d"}, {NULL}, "/d|||" DEFAULT_URLS "|"},
@@ -56,7 +56,7 @@ START_TEST(what_is_said)
 	    {{"--data-directory=/d"}, {NULL}, "/here/default.etcd|||" DEFAULT_URLS "|"},
 	    {{"--data"}, {NULL}, "/here/default.etcd|||" DEFAULT_URLS "|"},
 	    {{"--data-dir"}, {NULL}, "/here/default.etcd|||" DEFAULT_URLS "|"},
-	    /* What is no flag ends them. */
+	    /* The first argument that is no flag ends the flags. */
 	    {{"grpc-proxy", "--data-dir=/d"}, {NULL}, "/here/default.etcd|||" DEFAULT_URLS "|"},
 	    {{"--", "--data-dir=/d"}, {NULL}, "/here/default.etcd|||" DEFAULT_URLS "|"},
 	    {{"-", "--data-dir=/d"}, {NULL}, "/here/default.etcd|||" DEFAULT_URLS "|"},
@@ -99,7 +99,7 @@ START_TEST(the_same_or_another)
 	    {{"--data-dir=/d"}, {"--data-dir=/d", "--wal-dir=/w"}, FALSE},
 	    {{"--data-dir=/d"}, {"--data-dir=/d", "--listen-peer-urls=http://localhost:9"}, FALSE},
 	    {{"--data-dir=/d"}, {"--data-dir=/d", "--listen-metrics-urls=http://h:9"}, FALSE},
-	    /* It may have been rewritten since. */
+	    /* The file may have been rewritten since. */
 	    {{"--config-file=/c"}, {"--config-file=/c"}, FALSE},
 	};
 
@@ -119,7 +119,7 @@ START_TEST(what_is_protected)
 {
 	static const struct {
 		const char *conf, *arguments[MOST];
-		const char *complaint; /* NULL: fine */
+		const char *complaint; /* NULL: no complaint */
 	} cases[] = {
 	    {"", {"--data-dir=/var/lib/etcd"}, NULL},
 	    {"", {"--data-dir=/var/lib/etcd/default"}, NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/etcdctl.h"
+#include "core/units/etcdctl.h"
 #include "lib/unit.h"
 
 static char *
@@ -45,7 +45,7 @@ START_TEST(what_is_configured_is_set)
 }
 END_TEST
 
-/* etcdctl ends where a flag and a variable say the same. */
+/* etcdctl fails where a flag and a variable set the same option. */
 START_TEST(what_is_given_is_not_set)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/fingerprint.h"
-#include "core/record.h"
+#include "core/json/parse.h"
+#include "core/record/fingerprint.h"
 #include "lib/unit.h"
 
 static void
@@ -45,7 +45,7 @@ START_TEST(equal_until_anything_differs)
 	}
 	gbe_fingerprint_clear(&a);
 	gbe_fingerprint_clear(&b);
-	/* Two that are absent say nothing. */
+	/* Two absent fingerprints say nothing. */
 	ck_assert(!gbe_fingerprint_equal(&a, &b));
 }
 END_TEST
@@ -82,7 +82,7 @@ START_TEST(present_only_when_whole)
 	keys = json_object_get_members(object);
 	ck_assert_uint_eq(g_list_length(keys), 8);
 	for (GList *link = keys; link != NULL; link = link->next) {
-		/* The list's own goes with the member. */
+		/* The string in the list is freed with its member. */
 		g_autofree char *key = g_strdup(link->data);
 		JsonNode *kept = json_node_copy(json_object_get_member(object, key));
 

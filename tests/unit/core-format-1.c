@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* "Yesterday's program reads today's files": the golden files of format 1, and what has to be found in them. */
+/* "Yesterday's program reads today's files": the golden files of format 1, and their expected content; and the same
+ * files as a later version may write them, in which this program must find the same. */
 #include "base/crc32c.h"
+#include "core/decide/identity.h"
+#include "core/record/periodic.h"
 #include "lib/ledger.h"
 #include "lib/unit.h"
 
@@ -22,22 +25,202 @@ golden(const char *name)
 	return text;
 }
 
+/* ---- a later version ---- */
+
+#define ELSE "of-a-later-version"
+
+static void make_later(JsonNode *node);
+
+static void
+make_member_later(JsonObject *object, const char *name, JsonNode *node, gpointer data)
+{
+	/* The lists of a manifest are the exception: CONTRIBUTING.md, "Formats". */
+	if (!g_str_equal(name, "files") && !g_str_equal(name, "left_out"))
+		make_later(node);
+}
+
+static void
+make_element_later(JsonArray *array, guint index, JsonNode *node, gpointer data)
+{
+	make_later(node);
+}
+
+/* Adds keys that nobody knows yet to each object, however deep, and raises the format. */
+static void
+make_later(JsonNode *node)
+{
+	if (JSON_NODE_HOLDS_ARRAY(node)) {
+		json_array_foreach_element(json_node_get_array(node), make_element_later, NULL);
+	} else if (JSON_NODE_HOLDS_OBJECT(node)) {
+		JsonObject *object = json_node_get_object(node);
+
+		json_object_foreach_member(object, make_member_later, NULL);
+		json_object_set_object_member(object, ELSE, parse_json("{\"a\":[{\"b\":null}]}"));
+		if (json_object_has_member(object, "format"))
+			json_object_set_int_member(object, "format", 2);
+	}
+}
+
+static JsonObject *
+parse_later(const char *text)
+{
+	JsonObject *object = parse_json(text);
+	g_autoptr(JsonNode) node = json_node_new(JSON_NODE_OBJECT);
+
+	json_node_set_object(node, object);
+	make_later(node);
+	return object;
+}
+
+/* The golden file, or (@later) a later version of it. */
+static char *
+golden_json(const char *name, gboolean later)
+{
+	g_autofree char *text = golden(name);
+	g_autoptr(JsonObject) object = NULL;
+
+	if (!later)
+		return g_steal_pointer(&text);
+	object = parse_later(text);
+	return gbe_json_print_object(object);
+}
+
+/* ---- manifests ---- */
+
 /* What was read without its JSON prints from what is known alone: each key is this program's. */
 START_TEST(manifest_golden)
 {
-	g_autofree char *text = golden("manifest"), *again = NULL;
+	const char *name = _i < 2 ? "manifest" : "manifest-signed";
+	g_autofree char *text = golden(name), *read = golden_json(name, _i % 2), *again = NULL;
 	g_autoptr(GbeManifest) manifest = NULL;
 
-	ck_assert(gbe_manifest_parse(text, strlen(text), &manifest, NULL));
+	ck_assert(gbe_manifest_parse(read, strlen(read), &manifest, NULL));
 	g_clear_pointer(&manifest->unknown, json_object_unref);
+	ck_assert_int_eq(manifest->format, 1 + _i % 2);
+	manifest->format = 1;
 	again = gbe_manifest_print(manifest);
 	ck_assert_str_eq(again, text);
 }
 END_TEST
 
-/* Up to the first line that holds @last, all of them without one. */
+/* Written again, as a change of its grade does, it has lost nothing of a later version's. */
+START_TEST(manifest_of_a_later_version_is_kept)
+{
+	g_autofree char *text = golden_json("manifest", TRUE), *written = NULL;
+	g_autoptr(JsonObject) was = parse_json(text), is = NULL;
+	g_autoptr(GbeManifest) manifest = NULL;
+
+	ck_assert(gbe_manifest_parse(text, strlen(text), &manifest, NULL));
+	written = gbe_manifest_print(manifest);
+	is = parse_json(written);
+	ck_assert_msg(json_object_equal(was, is), "%s", written);
+}
+END_TEST
+
+#define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"
+
+/* The digest that was made once stays right: the signed text never changes. */
+START_TEST(manifest_signed)
+{
+	g_autofree char *text = golden("manifest-signed");
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_autoptr(GbeKeys) keys = NULL;
+
+	ck_assert(gbe_keys_parse(KEY, strlen(KEY), &keys, NULL));
+	ck_assert(gbe_manifest_parse(text, strlen(text), &manifest, NULL));
+	gbe_manifest_check_seal(manifest, keys);
+	ck_assert_int_eq(manifest->seal, GBE_SEAL_RIGHT);
+}
+END_TEST
+
+/* The digest of a later version is over the keys that only that version knows, too. */
+START_TEST(manifest_signed_by_a_later_version)
+{
+	g_autofree char *text = golden_json("manifest-signed", TRUE), *all = NULL, *digest = NULL;
+	g_autoptr(JsonObject) object = parse_json(text), sorted = json_object_new();
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_autoptr(GbeKeys) keys = NULL;
+	g_autoptr(GList) names = json_object_get_members(object);
+
+	ck_assert(gbe_keys_parse(KEY, strlen(KEY), &keys, NULL));
+	names = g_list_sort(names, (GCompareFunc)strcmp);
+	for (GList *item = names; item != NULL; item = item->next)
+		if (!g_str_equal(item->data, "hmac"))
+			json_object_set_member(sorted, item->data,
+					       json_object_dup_member(object, item->data));
+	all = gbe_json_print_object(sorted);
+	digest = gbe_keys_sign(keys, GBE_KEYED_MANIFEST, all);
+	json_object_set_string_member(object, "hmac", digest);
+	g_free(text);
+	text = gbe_json_print_object(object);
+	ck_assert(gbe_manifest_parse(text, strlen(text), &manifest, NULL));
+	gbe_manifest_check_seal(manifest, keys);
+	ck_assert_int_eq(manifest->seal, GBE_SEAL_RIGHT);
+}
+END_TEST
+
+/* ---- small records ---- */
+
+START_TEST(nonce_golden)
+{
+	g_autofree char *text = golden_json("nonce", _i);
+	GbeNonce nonce = {0};
+
+	gbe_nonce_parse(text, strlen(text), &nonce);
+	ck_assert_str_eq(nonce.ledger, "5ca1ab1e0ddba115");
+	ck_assert_uint_eq(nonce.sequence, 8);
+	ck_assert_str_eq(nonce.nonce, "00112233445566aa");
+	gbe_nonce_clear(&nonce);
+}
+END_TEST
+
+/* Sealed with its digest, as all of the small files of the state. */
+START_TEST(periodic_golden)
+{
+	g_autofree char *sealed = golden("periodic");
+	g_autoptr(JsonObject) object = NULL;
+	g_auto(GbePeriodic) periodic = {0};
+
+	if (_i > 0) {
+		g_autofree char *text =
+		    g_strndup(sealed, (gsize)(strstr(sealed, "sha256 ") - sealed));
+		g_autoptr(JsonObject) later = parse_later(text);
+		g_autofree char *json = gbe_json_print_object(later);
+
+		g_free(sealed);
+		sealed = gbe_record_seal(json);
+	}
+	ck_assert(gbe_record_open(sealed, strlen(sealed), "periodic", &object, NULL));
+	gbe_periodic_read(object, &periodic);
+	ck_assert_int_eq(periodic.result, GBE_PERIODIC_SKIPPED);
+	ck_assert_str_eq(periodic.reason, "etcd defragments its database");
+	ck_assert_int_eq(periodic.attempted, 1732100030);
+	ck_assert_int_eq(periodic.succeeded, 1732100020);
+	ck_assert_str_eq(periodic.backup, "periodic-21");
+	ck_assert_int_eq(periodic.taken, 1732100010);
+	ck_assert_str_eq(periodic.member, "8a6a1f60:02");
+	ck_assert_int_eq(periodic.revision, 40511);
+	ck_assert_int_eq(periodic.applied, 40700);
+}
+END_TEST
+
+/* ---- the ledger ---- */
+
+/* A record of a kind that nobody knows yet, wherever a sequence is free. */
+static void
+put_else(GbeLedger *ledger, guint64 sequence)
+{
+	g_autofree char *text =
+	    g_strdup_printf("{\"sequence\":%" G_GUINT64_FORMAT ",\"kind\":\"" ELSE
+			    "\",\"time\":1732100000,\"of\":8,\"held\":true,\"verdict\":\"red\"}",
+			    sequence);
+
+	put(ledger, text);
+}
+
+/* The lines up to the first one with @last; all lines if none has it. @later: as a later version writes them. */
 static GbeLedger *
-read_ledger(const char *last)
+read_ledger(const char *last, gboolean later)
 {
 	g_autofree char *text = golden("ledger");
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -45,10 +228,17 @@ read_ledger(const char *last)
 
 	for (guint i = 0; lines[i] != NULL && lines[i][0] != '\0'; i++) {
 		const char *json = lines[i] + 9;
+		g_autoptr(JsonObject) object = NULL;
+		g_autofree char *changed = NULL;
 
 		ck_assert_uint_eq(g_ascii_strtoull(lines[i], NULL, 16),
 				  gbe_crc32c(0, json, strlen(json)));
-		put(ledger, json);
+		object = later ? parse_later(json) : parse_json(json);
+		if (later && ledger->last > 0 &&
+		    gbe_ledger_number(object, "sequence") > ledger->last + 1)
+			put_else(ledger, ledger->last + 1);
+		changed = gbe_json_print_line(object);
+		put(ledger, changed);
 		if (last != NULL && strstr(json, last) != NULL)
 			break;
 	}
@@ -57,7 +247,7 @@ read_ledger(const char *last)
 
 START_TEST(there_is_one_of_each_kind)
 {
-	g_autoptr(GbeLedger) ledger = read_ledger(NULL);
+	g_autoptr(GbeLedger) ledger = read_ledger(NULL, _i);
 
 	ck_assert_str_eq(ledger->id, "5ca1ab1e0ddba115");
 	for (guint kind = GBE_LEDGER_TAKE_OVER; kind < GBE_LEDGER_KINDS; kind++) {
@@ -73,7 +263,7 @@ END_TEST
 
 START_TEST(a_run_of_it)
 {
-	g_autoptr(GbeLedger) ledger = read_ledger("\"kind\":\"closing\"");
+	g_autoptr(GbeLedger) ledger = read_ledger("\"kind\":\"closing\"", _i);
 	g_autoptr(GbeFacts) facts = fold(ledger);
 	const GbeTakeOver *t = facts->take_overs->pdata[0];
 	const GbeRunRecord *run = gbe_facts_run(facts, t->sequence);
@@ -107,7 +297,7 @@ END_TEST
 
 START_TEST(an_open_operation_of_it)
 {
-	g_autoptr(GbeLedger) ledger = read_ledger("\"kind\":\"intent\"");
+	g_autoptr(GbeLedger) ledger = read_ledger("\"kind\":\"intent\"", _i);
 	g_autoptr(GbeFacts) facts = fold(ledger);
 
 	ck_assert_ptr_nonnull(facts->intent);
@@ -126,7 +316,8 @@ END_TEST
 
 START_TEST(what_people_asked_of_it)
 {
-	g_autoptr(GbeLedger) asked = read_ledger("\"kind\":\"request\""), all = read_ledger(NULL);
+	g_autoptr(GbeLedger) asked = read_ledger("\"kind\":\"request\"", _i),
+			     all = read_ledger(NULL, _i);
 	g_autoptr(GbeFacts) waiting = fold(asked), facts = fold(all);
 
 	ck_assert_int_eq(waiting->request.kind, GBE_REQUEST_RESTORE);
@@ -152,11 +343,17 @@ main(void)
 	Suite *suite = suite_create("core-format-1");
 	TCase *golden_files = tcase_create("golden");
 
-	tcase_add_test(golden_files, manifest_golden);
-	tcase_add_test(golden_files, there_is_one_of_each_kind);
-	tcase_add_test(golden_files, a_run_of_it);
-	tcase_add_test(golden_files, an_open_operation_of_it);
-	tcase_add_test(golden_files, what_people_asked_of_it);
+	/* 0: the golden files; 1: as a later version may write them. */
+	tcase_add_loop_test(golden_files, manifest_golden, 0, 4);
+	tcase_add_test(golden_files, manifest_of_a_later_version_is_kept);
+	tcase_add_test(golden_files, manifest_signed);
+	tcase_add_test(golden_files, manifest_signed_by_a_later_version);
+	tcase_add_loop_test(golden_files, nonce_golden, 0, 2);
+	tcase_add_loop_test(golden_files, periodic_golden, 0, 2);
+	tcase_add_loop_test(golden_files, there_is_one_of_each_kind, 0, 2);
+	tcase_add_loop_test(golden_files, a_run_of_it, 0, 2);
+	tcase_add_loop_test(golden_files, an_open_operation_of_it, 0, 2);
+	tcase_add_loop_test(golden_files, what_people_asked_of_it, 0, 2);
 	suite_add_tcase(suite, golden_files);
 	return gbe_unit_main(suite);
 }

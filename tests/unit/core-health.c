@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of causes and verdicts: each cause by what brings it about, and what comes before what. */
-#include "core/health.h"
+/* The table of causes and verdicts: the facts that lead to each cause, and which cause comes first. */
+#include "core/health/health.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ answer(GbeQuestion *question, GbeReach reach, guint status, const char *why)
 	*question = (GbeQuestion){reach, status, g_strdup(why)};
 }
 
-/* A single member of which nothing can be complained. */
+/* A single member without any fault. */
 static GbeHealthFacts *
 well(void)
 {
@@ -204,7 +204,7 @@ static const struct {
     {learner, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy, learner"},
     {with_passwords, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {starting_and_well, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
-    /* Warned of, and no more. */
+    /* Only warnings. */
     {full_and_well, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {little_space, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {near_quota, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
@@ -229,7 +229,7 @@ START_TEST(a_row)
 }
 END_TEST
 
-/* Every cause of the program's table is brought about by a row of this one. */
+/* A row of this table brings about every cause of the program's table. */
 START_TEST(every_cause_has_a_row)
 {
 	const char *word;
@@ -245,7 +245,7 @@ START_TEST(every_cause_has_a_row)
 }
 END_TEST
 
-/* The man page's table is the program's. */
+/* The man page's table equals the program's. */
 START_TEST(the_man_page_has_them)
 {
 	const char *top = g_getenv("TOP");
@@ -257,7 +257,7 @@ START_TEST(the_man_page_has_them)
 
 	ck_assert(g_file_get_contents(path, &page, NULL, NULL));
 	for (guint i = 0; (word = gbe_health_cause(i, &health)) != NULL; i++) {
-		/* "not-installed	cannot-tell	...", dashes as roff wants them. */
+		/* "not-installed cannot-tell ...", with dashes as roff needs them. */
 		g_auto(GStrv) parts = g_strsplit(word, "-", -1);
 		g_autofree char *escaped = g_strjoinv("\\-", parts);
 		g_auto(GStrv) verdict = g_strsplit(gbe_health_to_string(health), "-", -1);
@@ -341,7 +341,7 @@ START_TEST(a_step)
 }
 END_TEST
 
-/* Whatever is not known: no crash, no verdict that nothing speaks for. */
+/* With any facts unknown: no crash, and no verdict without a reason. */
 START_TEST(nothing_is_known)
 {
 	g_autoptr(GbeHealthFacts) facts = gbe_health_facts_new();

@@ -22,6 +22,8 @@ typedef enum {
 	NOT_DELIBERATE_NOT_REWOUND,
 	UNDO_BRINGS_IT_BACK,
 	AN_UPDATE_WITHOUT_THE_PROGRAM,
+	IT_IS_HANDED_BACK,
+	NOTHING_ELSE_IS_HANDED_BACK,
 	NOTHING_IS_LEFT_TO_DO,
 	THE_FLOOR_HOLDS,
 	ETCD_IS_NEVER_HELD,
@@ -41,6 +43,8 @@ static const char *const sentences[PROPERTIES] = {
     "not deliberate: data that contains what the deployment had is not rewound",
     "deliberate: the displaced data is a valid backup that undo brings back",
     "an update without this program that came and went is undone",
+    "a failed update hands its base what that had, where the base has no program and boots next",
+    "a shutdown leaves the data to everybody else as it is",
     "planning again after executing gives an empty plan",
     "one valid backup remains, for the store and for each green deployment",
     "with everything known, etcd is never held back",
@@ -193,6 +197,32 @@ check_without_program(const Boot *b)
 		 b->after->world.content == was->ended_with, b->detail);
 }
 
+/* What finalize has made of the data of the run that ended, for the deployment that boots next. */
+static void
+check_hand_back(const Node *node, const Step *next, gboolean program)
+{
+	const World *w = &node->world;
+	const Truth *t = &node->truth;
+	const Step *step = &node->steps[node->length - 1];
+	const Base *base = &t->chain[0];
+	gboolean failed = step->outcome == RED && failed_trial(t, step->who) && t->n_chain > 0;
+	/* Its owner, or where that is unknown the only older one. */
+	gboolean comes_back = base->who == (int)next->who ||
+			      (base->who < 0 && w->deployed == 2 && next->who < step->who);
+	char detail[100];
+
+	if (t->without)
+		return;
+	(void)g_snprintf(detail, sizeof detail,
+			 "%c is next: data %" G_GINT64_MODIFIER "x, had %" G_GINT64_MODIFIER "x",
+			 'A' + (int)next->who, w->content, t->had[step->who]);
+	if (failed && !program && comes_back && w->by_default == next->who)
+		property(node, IT_IS_HANDED_BACK, w->content == base->content, detail);
+	else
+		property(node, NOTHING_ELSE_IS_HANDED_BACK, w->content == t->had[step->who],
+			 detail);
+}
+
 static void
 check_data(const Boot *b)
 {
@@ -324,6 +354,7 @@ boot(const Node *before, Node *node, const Step *step, Arena *arena)
 	world_own(w, arena);
 	w->run = node->length;
 	w->booted = step->who;
+	w->upgrading = FALSE;
 	w->now += 60;
 	w->judges = step->outcome != UNJUDGED_SHORT && step->outcome != UNJUDGED_LONG;
 	if (with_program(step->outcome))
@@ -352,14 +383,14 @@ shut_down(Node *node, const Step *next, Arena *arena)
 	} else if (step->outcome == HANG) {
 		world_verdict(w, arena, GBE_VERDICT_JUDGING);
 	}
-	if (next != NULL && next->how == UPGRADE)
-		w->deployed++;
+	w->upgrading = next != NULL && next->how == UPGRADE;
+	w->deployed += w->upgrading;
 	if (next != NULL && (next->how == UPGRADE || next->how == RETURN))
 		w->by_default = next->who;
 
 	remember(node, seconds);
 	if (step->outcome != HANG && with_program(step->outcome))
-		world_finalize(w, arena, w->by_default, seconds);
+		(void)world_finalize(w, arena);
 }
 
 static void play(const Node *node, guint depth);
@@ -408,6 +439,27 @@ play_step(const Node *before, const Step *step, guint depth)
 	arena_clear(&arena);
 }
 
+/* @program: the deployment that boots next carries it, which finalize looks at. */
+static void
+play_way(const Node *node, const Step *way, gboolean program, guint depth)
+{
+	Node before = *node;
+	Arena arena;
+
+	arena_init(&arena);
+	before.world.without = program ? 0 : 1u << way->who;
+	shut_down(&before, way, &arena);
+	check_hand_back(&before, way, program);
+	for (guint outcome = 0; outcome < OUTCOMES; outcome++) {
+		Step step = *way;
+
+		step.outcome = (Outcome)outcome;
+		if (with_program(step.outcome) == program)
+			play_step(&before, &step, depth);
+	}
+	arena_clear(&arena);
+}
+
 static void
 play(const Node *node, guint depth)
 {
@@ -415,18 +467,8 @@ play(const Node *node, guint depth)
 	guint n = ways_on(node, steps);
 
 	for (guint i = 0; i < n; i++) {
-		Node before = *node;
-		Arena arena;
-
-		arena_init(&arena);
-		shut_down(&before, &steps[i], &arena);
-		for (guint outcome = 0; outcome < OUTCOMES; outcome++) {
-			Step step = steps[i];
-
-			step.outcome = (Outcome)outcome;
-			play_step(&before, &step, depth);
-		}
-		arena_clear(&arena);
+		play_way(node, &steps[i], TRUE, depth);
+		play_way(node, &steps[i], FALSE, depth);
 	}
 }
 
@@ -500,6 +542,8 @@ PROPERTY_TEST(a_return_has_what_the_deployment_had, A_RETURN_HAS_ITS_OWN)
 PROPERTY_TEST(an_accidental_return_does_not_rewind, NOT_DELIBERATE_NOT_REWOUND)
 PROPERTY_TEST(undo_brings_back_what_a_return_displaced, UNDO_BRINGS_IT_BACK)
 PROPERTY_TEST(an_update_without_the_program_is_undone, AN_UPDATE_WITHOUT_THE_PROGRAM)
+PROPERTY_TEST(a_failed_update_is_handed_back, IT_IS_HANDED_BACK)
+PROPERTY_TEST(nothing_else_is_handed_back, NOTHING_ELSE_IS_HANDED_BACK)
 PROPERTY_TEST(planning_again_gives_an_empty_plan, NOTHING_IS_LEFT_TO_DO)
 PROPERTY_TEST(the_last_valid_backup_stays, THE_FLOOR_HOLDS)
 PROPERTY_TEST(etcd_is_never_held_back, ETCD_IS_NEVER_HELD)
@@ -524,6 +568,8 @@ main(void)
 	tcase_add_test(tcase, an_accidental_return_does_not_rewind);
 	tcase_add_test(tcase, undo_brings_back_what_a_return_displaced);
 	tcase_add_test(tcase, an_update_without_the_program_is_undone);
+	tcase_add_test(tcase, a_failed_update_is_handed_back);
+	tcase_add_test(tcase, nothing_else_is_handed_back);
 	tcase_add_test(tcase, planning_again_gives_an_empty_plan);
 	tcase_add_test(tcase, the_last_valid_backup_stays);
 	tcase_add_test(tcase, etcd_is_never_held_back);

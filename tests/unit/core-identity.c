@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which data is it? Each row of the table in decisions.md, "Who is believed". */
-#include "core/identity.h"
+/* Identifies the data: each row of the table in decisions.md, "Who is believed". */
+#include "core/decide/identity.h"
 #include "lib/ledger.h"
 #include "lib/unit.h"
 
@@ -80,7 +80,7 @@ START_TEST(its_tree_and_a_file_that_argues)
 		const char *nonce;
 		gboolean stranger;
 	} cases[] = {
-	    {LEDGER_ID, 10, NONCE_A, FALSE}, /* an earlier one, put back by whoever owns the tree */
+	    {LEDGER_ID, 10, NONCE_A, FALSE}, /* an earlier one, which the tree's owner put back */
 	    {LEDGER_ID, 10, NONCE_B, TRUE},  /* made up */
 	    {LEDGER_ID, 11, NONCE_A, TRUE},  /* made up */
 	    {NULL, 0, NULL, TRUE},	     /* none, or unreadable */
@@ -140,8 +140,8 @@ START_TEST(another_tree_and_no_nonce_of_ours)
 }
 END_TEST
 
-/* Rule 3 asks who had what is not there. */
-/* A fresh start; finalize could not record the tree that etcd has made since. */
+/* Rule 3 asks who had the missing data. */
+/* A fresh start: finalize could not record the tree that etcd has made since. */
 START_TEST(a_tree_that_appeared_after_a_fresh_start)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new();
@@ -153,7 +153,7 @@ START_TEST(a_tree_that_appeared_after_a_fresh_start)
 	facts->data = GBE_YES;
 	move_tree(facts, OTHER_TREE);
 	check_owner(facts, 12, TRUE, FALSE);
-	/* Data with a nonce is what the nonce says. */
+	/* The nonce decides for data with a nonce. */
 	set_nonce(facts, LEDGER_ID, 10, NONCE_A);
 	check_owner(facts, 10, FALSE, FALSE);
 	set_nonce(facts, STRANGE_LEDGER, 10, NONCE_A);
@@ -174,7 +174,7 @@ START_TEST(no_tree)
 }
 END_TEST
 
-/* There is data, and what directory it is cannot be told: no file in it decides. */
+/* There is data, but its directory cannot be identified: no file in it decides. */
 START_TEST(a_tree_without_an_identity)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -212,7 +212,7 @@ START_TEST(without_a_ledger)
 	unreadable->ledger = GBE_UNKNOWN;
 	unreadable->ledger_why = g_strdup("Input/output error");
 	check_nobody(unreadable, "Input/output error");
-	/* What cannot be read may have been a take-over of somebody else. */
+	/* An unreadable record may have been another deployment's take-over. */
 	lost->holes = lost->lost = TRUE;
 	set_nonce(lost, LEDGER_ID, 12, NONCE_B);
 	check_nobody(lost, "cannot be read");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/intent.h"
-#include "core/record.h"
+#include "core/json/parse.h"
+#include "core/record/intent.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
@@ -111,7 +111,7 @@ START_TEST(least_of_all)
 }
 END_TEST
 
-/* What this program does not know how to do is left alone. */
+/* An operation that this program does not know is left alone. */
 START_TEST(newer_operations_are_not_ours)
 {
 	g_autoptr(GbeIntent) intent =
@@ -174,7 +174,7 @@ START_TEST(never_too_large_to_read)
 }
 END_TEST
 
-/* What is taken prints as something that is taken and prints the same. */
+/* Every accepted intent prints as one that is accepted and prints the same. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
 {
@@ -187,7 +187,7 @@ mangled(const char *bytes, gsize size, gboolean complete)
 		return;
 	}
 	ck_assert_msg(complete || bytes[size - 1] == '}', "half an intent was taken");
-	/* Nobody writes a newer program's again. */
+	/* A newer program's intent is never written again. */
 	if (intent->operation != GBE_OPERATION_RESTORE)
 		return;
 	first = print(intent);

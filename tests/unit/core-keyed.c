@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/keyed.h"
-#include "core/manifest.h"
-#include "core/record.h"
+#include "core/json/parse.h"
+#include "core/record/keyed.h"
+#include "core/record/manifest.h"
 #include "lib/unit.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ START_TEST(files)
 }
 END_TEST
 
-/* What `openssl mac -digest SHA256 -macopt hexkey:KEY HMAC` says. */
+/* The value from `openssl mac -digest SHA256 -macopt hexkey:KEY HMAC`. */
 START_TEST(known)
 {
 	g_autoptr(GbeKeys) keys = keys_of(KEY_A);
@@ -127,13 +127,13 @@ START_TEST(manifests)
 
 	again = read_again(text, keys);
 	ck_assert_int_eq(again->seal, GBE_SEAL_RIGHT);
-	/* What was right is signed anew with what is changed. */
+	/* A manifest with a right signature is signed again after a change. */
 	again->pinned = TRUE;
 	second = gbe_manifest_print_signed(again, keys);
 	changed = read_again(second, keys);
 	ck_assert_int_eq(changed->seal, GBE_SEAL_RIGHT);
 	ck_assert_str_ne(changed->hmac, again->hmac);
-	/* What somebody has changed is not. */
+	/* A manifest that somebody changed is not signed again. */
 	sequence = strstr(text, "\"sequence\" : 7");
 	ck_assert_ptr_nonnull(sequence);
 	sequence[strlen("\"sequence\" : ")] = '8';
@@ -146,14 +146,14 @@ START_TEST(manifests)
 	g_clear_pointer(&wrong, gbe_manifest_free);
 	wrong = read_again(second, other);
 	ck_assert_int_eq(wrong->seal, GBE_SEAL_WRONG);
-	/* Nobody has looked. */
+	/* The signature was not checked. */
 	g_clear_pointer(&wrong, gbe_manifest_free);
 	wrong = read_again(second, NULL);
 	ck_assert_int_eq(wrong->seal, GBE_SEAL_WRONG);
 }
 END_TEST
 
-/* From before there was a key: not signed by being written again. Without a key, none stays. */
+/* A manifest from before there was a key is not signed when it is written again. Without a key, no signature stays. */
 START_TEST(unsigned_ones)
 {
 	g_autoptr(GbeKeys) keys = keys_of(KEY_A);
@@ -177,7 +177,7 @@ START_TEST(unsigned_ones)
 }
 END_TEST
 
-/* A list of files that is left out for its size: what is signed is what is written. */
+/* A list of files is left out for its size: the signature covers what is written. */
 START_TEST(too_many_files)
 {
 	g_autoptr(GbeKeys) keys = keys_of(KEY_A);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a ledger that is written anew keeps: read again, it says the same of all that is still asked for. */
-#include "core/situation.h"
+/* A rewritten ledger, read again, says the same of everything that is still needed. */
+#include "core/decide/past.h"
+#include "core/decide/situation.h"
 #include "lib/ledger.h"
 #include "lib/unit.h"
 
@@ -52,7 +53,7 @@ list(GbeFacts *facts, const char *letters)
 	}
 }
 
-/* Written anew, and read again. */
+/* Rewritten, and read again. */
 static GbeLedger *
 anew(const GbeLedger *ledger, const char *listed, const char *backup)
 {
@@ -74,7 +75,7 @@ anew(const GbeLedger *ledger, const char *listed, const char *backup)
 	return again;
 }
 
-/* So many runs of Z, and operations of the last of them, that nothing before them is recent. */
+/* So many runs of Z, and operations of the last run, that nothing before them is recent. */
 static void
 pass_time(GbeLedger *ledger)
 {
@@ -113,7 +114,7 @@ START_TEST(the_last_32_runs)
 }
 END_TEST
 
-/* The pinned A: that it was green, and what it left, which only the take-over after it says. */
+/* The pinned A: its green verdict, and the data that it left, which only the next take-over records. */
 START_TEST(what_a_listed_deployment_left)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL, gone = NULL;
@@ -133,14 +134,14 @@ START_TEST(what_a_listed_deployment_left)
 	ck_assert_int_eq(seen->trial, GBE_NO);
 	ck_assert(seen->ended);
 	ck_assert_str_eq(seen->left.name, "kept");
-	/* Not listed any more: nobody asks. */
+	/* It is not listed any more, so it is not needed. */
 	gone = anew(ledger, "f", NULL);
 	without = fold(gone);
 	ck_assert_ptr_null(gbe_facts_run(without, a));
 }
 END_TEST
 
-/* Green once, and never since: many runs ago. */
+/* Green once, many runs ago, and never since. */
 START_TEST(that_it_was_green)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
@@ -158,7 +159,7 @@ START_TEST(that_it_was_green)
 }
 END_TEST
 
-/* What was carried out does not come back to life, however long ago it was. */
+/* A request that was carried out does not come back, however long ago it was. */
 START_TEST(a_request_stays_carried_out)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL, twice = NULL;
@@ -243,8 +244,8 @@ starts(const GbeLedger *ledger, char letter)
 	return GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
 }
 
-/* One boot in which a service fails ten thousand times: starts and their ends do not stay, and what did not
- * come to its end stays counted. */
+/* In one boot a service fails ten thousand times: starts and their ends do not stay, but a start without an end
+ * stays counted. */
 START_TEST(starts_do_not_pile_up)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
@@ -270,7 +271,7 @@ START_TEST(starts_do_not_pile_up)
 }
 END_TEST
 
-/* A run of a year, with a periodic backup each hour, of which a few are kept. */
+/* A run of a year, with a periodic backup each hour, a few of which are kept. */
 START_TEST(periodic_backups_do_not_pile_up)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
@@ -294,7 +295,7 @@ START_TEST(periodic_backups_do_not_pile_up)
 }
 END_TEST
 
-/* A hole is missed until as many runs have come as are kept. */
+/* A hole matters until as many later runs exist as are kept. */
 START_TEST(holes_heal)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
@@ -313,7 +314,7 @@ START_TEST(holes_heal)
 }
 END_TEST
 
-/* Without ostree there is no list, and nobody but the last has the data. */
+/* Without ostree there is no list, and only the last owner has the data. */
 START_TEST(without_a_list)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The fold: what each kind of record says, and what none of them says. */
+/* The fold: the meaning of each kind of record, and of missing records. */
 #include "lib/ledger.h"
 #include "lib/unit.h"
 
@@ -41,7 +41,7 @@ START_TEST(what_is_no_record)
 }
 END_TEST
 
-/* Sequence numbers come from it alone; what an intent has promised is given out. */
+/* Sequence numbers come only from the fold; a number that an intent promised is used. */
 START_TEST(numbers)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new();
@@ -86,7 +86,7 @@ START_TEST(take_overs_are_runs)
 	ck_assert_uint_eq(facts->runs->len, 2);
 	a = gbe_facts_run(facts, 10);
 	b = gbe_facts_run(facts, 12);
-	/* What became of the first is said by the second. */
+	/* The second record tells the result of the first. */
 	ck_assert_int_eq(a->trial, GBE_NO);
 	ck_assert_str_eq(a->left.name, "x");
 	ck_assert_uint_eq(a->left.sequence, 11);
@@ -128,7 +128,7 @@ START_TEST(verdicts)
 	ck_assert_int_eq(gbe_facts_run(facts, 10)->verdict, GBE_VERDICT_GREEN);
 	ck_assert_str_eq(gbe_facts_run(facts, 10)->etcd_version, "3.5.16");
 	ck_assert(!facts->holes);
-	/* One that cannot be read may have been red. */
+	/* A record that cannot be read may have been red. */
 	put(ledger, "{\"sequence\":14,\"kind\":\"verdict\",\"of\":10,\"verdict\":7}");
 	after = fold(ledger);
 	ck_assert(after->holes);
@@ -151,7 +151,7 @@ is_closed(const GbeLedger *ledger)
 	return t->closing.present;
 }
 
-/* Valid as the last record on the tree only: whatever comes next on it ends it. */
+/* Valid only as the last record on the tree: any later one on it ends it. */
 START_TEST(a_closing_record_ends)
 {
 	static const char *const enders[] = {
@@ -222,7 +222,7 @@ starts_of(const GbeLedger *ledger, const char *id)
 	return GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
 }
 
-/* B was cut twice; the first start of A is its first. */
+/* B was cut twice; A's first start counts as its first. */
 START_TEST(starts_are_counted_by_deployment)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new();
@@ -233,7 +233,7 @@ START_TEST(starts_are_counted_by_deployment)
 	ck_assert_uint_eq(starts_of(ledger, "b"), 2);
 	ck_assert_uint_eq(starts_of(ledger, "a"), 1);
 	put(ledger, "{\"sequence\":5,\"kind\":\"end\",\"of\":0,\"deployment\":\"a\"}");
-	/* One that came to its end ends the row, also of the other. */
+	/* An end ends the series of cut starts, also that of the other deployment. */
 	ck_assert_uint_eq(starts_of(ledger, "b"), 0);
 	ck_assert_uint_eq(starts_of(ledger, "a"), 0);
 }
@@ -289,7 +289,7 @@ START_TEST(requests_end)
 	ck_assert_int_eq(asked->request.kind, GBE_REQUEST_RESTORE);
 	ck_assert_str_eq(asked->request.name, "x");
 	ck_assert_str_eq(asked->request.text, GBE_NEXT_BOOT);
-	/* Somebody takes over for another reason: it waits. */
+	/* A take-over for another reason: the request waits. */
 	take_over(ledger, 11, 'a', NULL);
 	gbe_facts_free(asked);
 	asked = fold(ledger);
@@ -300,7 +300,7 @@ START_TEST(requests_end)
 }
 END_TEST
 
-/* Ended by the take-over that carried it out, however it was asked. */
+/* The take-over that carried it out ends it, however it was requested. */
 START_TEST(requests_are_carried_out)
 {
 	static const struct {
@@ -353,7 +353,7 @@ START_TEST(gone_operation_and_failure)
 	ck_assert_str_eq(facts->last.operation, "restore");
 	ck_assert_str_eq(facts->failure, "backup");
 	ck_assert_str_eq(facts->failure_why, "no space");
-	/* The next start has said it. */
+	/* The next start has reported it. */
 	put(ledger, "{\"sequence\":13,\"kind\":\"start\",\"deployment\":\"a\"}");
 	after = fold(ledger);
 	ck_assert_ptr_null(after->failure);
@@ -369,7 +369,7 @@ START_TEST(unknown_kinds)
 	take_over(ledger, 10, 'a', "\"format\":7,\"mood\":{\"x\":[1]}");
 	put(ledger, "{\"sequence\":11,\"kind\":\"of-tomorrow\",\"of\":10,\"verdict\":\"red\","
 		    "\"deployment\":7}");
-	/* What holes are called in memory is nobody's kind in a file. */
+	/* The name of a hole in memory is no kind in a file. */
 	put(ledger, "{\"sequence\":12,\"kind\":\"unreadable\"}");
 	put(ledger, "{\"sequence\":13,\"kind\":\"other\"}");
 	facts = fold(ledger);
@@ -380,7 +380,7 @@ START_TEST(unknown_kinds)
 }
 END_TEST
 
-/* Before a take-over, the past is not whole; behind the last one, it may have been another. */
+/* A hole before a take-over makes the past incomplete; one after the last take-over may have been another. */
 START_TEST(holes)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new();
@@ -419,7 +419,7 @@ START_TEST(a_take_over_that_says_nothing_is_a_hole)
 }
 END_TEST
 
-/* However long it is: what is in memory is bounded, and what was before is not known. */
+/* With any length, memory is bounded, and the oldest past is unknown. */
 START_TEST(more_than_fits)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/manifest.h"
-#include "core/record.h"
+#include "core/json/parse.h"
+#include "core/record/manifest.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
@@ -95,7 +95,7 @@ check_files(const GbeManifest *m)
 	ck_assert_str_eq(file->path, "member/snap/db");
 	ck_assert_uint_eq(file->size, 81230000);
 	ck_assert_str_eq(file->sha256, C64);
-	/* A name is bytes: each comes back. */
+	/* A name is bytes: each one is read back. */
 	file = m->files->pdata[1];
 	ck_assert_str_eq(file->path, "na\xefve \xff");
 	ck_assert_ptr_null(file->sha256);
@@ -145,7 +145,7 @@ START_TEST(round_trip)
 
 	again = must_parse(text);
 	check_sample(again);
-	/* What a person typed may be no UTF-8; it is kept as far as JSON can say it. */
+	/* A person may type bytes that are no UTF-8; they are kept as far as JSON allows. */
 	ck_assert_str_eq(again->description, "a \"b\"\x1f\n\ufffd");
 	second = gbe_manifest_print(again);
 	ck_assert_str_eq(text, second);
@@ -228,7 +228,7 @@ check_member(const char *text, const char *key, const char *value)
 	ck_assert_str_eq(gbe_json_string(object, key, "(none)"), value);
 }
 
-/* A newer program's grade evicts nothing here and is there again when that program comes back. */
+/* A newer program's grade evicts nothing here, and is still there when that program comes back. */
 START_TEST(newer_words_survive)
 {
 	g_autoptr(GbeManifest) m =
@@ -260,7 +260,7 @@ START_TEST(newer_words_survive)
 }
 END_TEST
 
-/* The list of the files goes, the manifest stays one that can be read. */
+/* The list of files is dropped, and the manifest can still be read. */
 START_TEST(never_too_large_to_read)
 {
 	g_autofree char *tail = g_strnfill(4000, 'y');
@@ -277,7 +277,7 @@ START_TEST(never_too_large_to_read)
 	again = must_parse(text);
 	ck_assert_ptr_null(again->files);
 	ck_assert_uint_eq(again->files_count, 2);
-	/* As many as are allowed, with names as long as they are in life, are no reason to. */
+	/* The allowed number of files with names of usual length is no reason to drop it. */
 	many = sample();
 	tail[100] = '\0';
 	while (many->files->len < GBE_MANIFEST_FILES_MAX) {
@@ -292,7 +292,7 @@ START_TEST(never_too_large_to_read)
 }
 END_TEST
 
-/* Names and sizes of anybody's making: what is written is read, and says that it is not listed. */
+/* Any names and sizes: what is written can be read, and says that it is not listed. */
 START_TEST(never_beyond_its_reader)
 {
 	g_autoptr(GbeManifest) sockets = sample(), huge = sample(), snaps = sample();
@@ -330,7 +330,7 @@ START_TEST(never_beyond_its_reader)
 }
 END_TEST
 
-/* What is taken prints as something that is taken and prints the same. */
+/* Every accepted manifest prints as one that is accepted and prints the same. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
 {

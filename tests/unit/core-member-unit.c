@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/member-unit.h"
+#include "core/units/member-unit.h"
 #include "lib/unit.h"
 
 #include <string.h>
@@ -85,6 +85,8 @@ START_TEST(the_usual_unit)
 	    {"NotifyAccess", "'main'"},
 	    {"Restart", "'on-failure'"},
 	    {"RestartUSec", "uint64 1000000"},
+	    {"StartLimitIntervalUSec", "uint64 300000000"},
+	    {"StartLimitBurst", "uint32 5"},
 	    {"TimeoutStartUSec", "uint64 300000000"},
 	    {"TimeoutStopUSec", "uint64 90000000"},
 	    {"LimitNOFILE", "uint64 65536"},
@@ -175,13 +177,13 @@ START_TEST(leftovers)
 		GbeLeftover expected;
 	} cases[] = {
 	    {{WORD("not-found"), WORD("inactive")}, GBE_LEFTOVER_NONE},
-	    /* Somebody's files: there, broken, masked; or gone while it runs. */
+	    /* A person's files: present, broken, masked; or gone while the unit runs. */
 	    {{WORD("loaded"), WORD("inactive")}, GBE_LEFTOVER_FOREIGN},
 	    {{WORD("loaded"), WORD("active")}, GBE_LEFTOVER_FOREIGN},
 	    {{WORD("masked"), WORD("inactive")}, GBE_LEFTOVER_FOREIGN},
 	    {{WORD("bad-setting"), WORD("inactive")}, GBE_LEFTOVER_FOREIGN},
 	    {{WORD("not-found"), WORD("active")}, GBE_LEFTOVER_FOREIGN},
-	    /* Down, and not collected yet. */
+	    /* Down, and not yet removed by systemd. */
 	    {{WORD("loaded"), WORD("failed"), TRUE}, GBE_LEFTOVER_ENDED},
 	    {{WORD("loaded"), WORD("inactive"), TRUE}, GBE_LEFTOVER_ENDED},
 	    /* Up. */
@@ -204,7 +206,7 @@ START_TEST(leftovers)
 	     GBE_LEFTOVER_SERVES},
 	    {{WORD("loaded"), WORD("activating"), TRUE, JOB, WORD("start"), ours, different, none},
 	     GBE_LEFTOVER_OTHER},
-	    /* It died, and waits for its next try. */
+	    /* etcd died, and waits for its next start. */
 	    {{WORD("loaded"), WORD("activating"), TRUE, NULL, NULL, ours, same, none},
 	     GBE_LEFTOVER_OTHER},
 	    /* On the way down. */

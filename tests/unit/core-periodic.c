@@ -2,8 +2,8 @@
 /* The record of periodic backups. */
 #include "lib/unit.h"
 
-#include "core/periodic.h"
-#include "core/record.h"
+#include "core/json/parse.h"
+#include "core/record/periodic.h"
 
 START_TEST(round_trip)
 {

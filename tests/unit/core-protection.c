@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/protection.h"
+#include "core/decide/protection.h"
 
 #include "lib/unit.h"
 
@@ -40,7 +40,9 @@ CHANGE(not_ordered, f->ordered = GBE_NO)
 CHANGE(not_asked, f->ordered = GBE_UNKNOWN)
 CHANGE(other, f->other = "etcd (pid 7, mine.service)")
 CHANGE(skipped, f->skipped = TRUE)
-CHANGE(microshift, f->microshift = "microshift.service")
+CHANGE(unprotected, f->unprotected = "microshift.service")
+CHANGE(ambiguous, f->ambiguous = "MicroShift and k3s are here"; f->unprotected = "k3s.service")
+CHANGE(ambiguous_and_none, ambiguous(f); f->service_known = FALSE)
 CHANGE(no_data, f->data = GBE_NO)
 CHANGE(data_is_file, f->data = GBE_UNKNOWN; f->data_why = "it is no directory")
 CHANGE(no_ostree, f->system = "no ostree here")
@@ -71,7 +73,9 @@ static const Case cases[] = {
     {not_ordered, GBE_NOT_PROTECTED, TRUE, TRUE, "does not wait"},
     {other, GBE_NOT_PROTECTED, TRUE, TRUE, "mine.service"},
     {skipped, GBE_NOT_PROTECTED, TRUE, FALSE, "greenboot-etcd.skip"},
-    {microshift, GBE_NOT_PROTECTED, TRUE, FALSE, "microshift.service is installed"},
+    {unprotected, GBE_NOT_PROTECTED, TRUE, FALSE, "microshift.service is here and not protected"},
+    {ambiguous, GBE_NOT_PROTECTED, TRUE, FALSE, "MicroShift and k3s are here"},
+    {ambiguous_and_none, GBE_NOT_PROTECTED, TRUE, TRUE, "MicroShift and k3s are here"},
     {no_data, GBE_NOT_PROTECTED, TRUE, FALSE, "no etcd data in /var/lib/etcd"},
     {data_is_file, GBE_NOT_PROTECTED, TRUE, FALSE, "no directory"},
     {no_ostree, GBE_NOT_PROTECTED, TRUE, FALSE, "no ostree here"},

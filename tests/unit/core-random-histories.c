@@ -522,6 +522,7 @@ boot(History *h, const Step *step, gboolean first)
 	before.length = 1;
 	w->run++;
 	w->booted = step->who;
+	w->upgrading = FALSE;
 	w->now += 60;
 	w->judges = step->outcome != UNJUDGED_SHORT && step->outcome != UNJUDGED_LONG;
 	w->skip = !first && roll(h, 12) == 0;
@@ -601,8 +602,8 @@ shut_down(History *h, const Step *step, const Step *next)
 	World *w = &h->node.world;
 	Truth *t = &h->node.truth;
 
-	if (next->how == UPGRADE)
-		w->deployed++;
+	w->upgrading = next->how == UPGRADE;
+	w->deployed += w->upgrading;
 	if (next->how == UPGRADE || next->how == RETURN)
 		w->by_default = next->who;
 	h->node.steps[0] = *step;
@@ -615,8 +616,7 @@ shut_down(History *h, const Step *step, const Step *next)
 		g_string_append(h->text, ", cut");
 	h->cut = g_str_has_suffix(h->text->str, ", cut");
 	if (!h->cut)
-		world_finalize(w, &h->arena, w->by_default,
-			       is_long(step->outcome) ? WORLD_LONG : MOMENT);
+		world_require(world_finalize(w, &h->arena));
 }
 
 static Outcome

@@ -49,8 +49,7 @@ START_TEST(texts)
 }
 END_TEST
 
-/* Every beginning of every text: no read beyond the end (valgrind, sanitizers), and it stays as it is
- * once redacted. */
+/* Every prefix of every text: no read beyond the end (valgrind, sanitizers), and a redacted text stays as it is. */
 START_TEST(beginnings)
 {
 	for (gsize n = strlen(cases[_i].text); n > 0; n--) {
@@ -63,7 +62,7 @@ START_TEST(beginnings)
 }
 END_TEST
 
-/* A wrong address is shown as well: by whoever says that it is wrong. */
+/* A wrong address is shown, too, by the message that rejects it. */
 START_TEST(endpoints)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/record.h"
-#include "core/request.h"
+#include "core/json/parse.h"
+#include "core/record/request.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
@@ -83,7 +83,7 @@ START_TEST(damaged_request)
 }
 END_TEST
 
-/* What only a newer program understands asks for nothing here. */
+/* A request that only a newer program understands has no effect here. */
 START_TEST(newer_request)
 {
 	static const char text[] = "{\"request\":\"merge\",\"name\":\"x\",\"with\":1}";
@@ -128,7 +128,7 @@ START_TEST(last_operation)
 }
 END_TEST
 
-/* Whatever of it can be read can be written and read again. */
+/* Every readable part can be written and read again. */
 static void
 mangled(const char *bytes, gsize size, gboolean complete)
 {

@@ -3,8 +3,8 @@
 #include "lib/retention.h"
 #include "lib/unit.h"
 
-#include "core/decide.h"
-#include "core/situation.h"
+#include "core/decide/decide.h"
+#include "core/decide/situation.h"
 
 #define HOUR 3600
 #define DAY (24 * HOUR)

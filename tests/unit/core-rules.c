@@ -9,7 +9,7 @@
 #include "lib/fact-space.h"
 #include "lib/unit.h"
 
-#include "core/rules.h"
+#include "core/decide/rules.h"
 
 #define SAMPLES 3000000
 #define SEED 20201120

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/record.h"
-#include "core/run-record.h"
+#include "core/json/parse.h"
+#include "core/record/run.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/scrub.h"
+#include "core/decide/scrub.h"
 #include "lib/facts.h"
 #include "lib/unit.h"
 
 #define DAY (24 * 3600)
 
-/* a is green; three backups of it that were never read again. */
+/* a is green; its three backups were never read again. */
 static GbeFacts *
 device(void)
 {
@@ -25,7 +25,7 @@ backup(GbeFacts *facts, guint index)
 	return g_ptr_array_index(facts->backups, index);
 }
 
-/* The sequences of what is to be read, in order: "3 2 1". */
+/* The sequences to read, in order: "3 2 1". */
 static void
 assert_plan(const GbeFacts *facts, const char *expected)
 {

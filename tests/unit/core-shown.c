@@ -48,7 +48,7 @@ mark(const char *key, const char *text)
 	return g_strconcat(key != NULL ? key : "", "<", text, ">", NULL);
 }
 
-/* Every string wherever it stands, and nothing else. */
+/* Every string in any place, and nothing else. */
 START_TEST(nodes)
 {
 	static const char from[] =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/snapshot-meta.h"
+#include "core/snapshot/meta.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
 #include <string.h>
 
-/* As protobuf's JSON has it: 64-bit numbers are strings, 32-bit ones are not. */
+/* In protobuf's JSON 64-bit numbers are strings, 32-bit ones are not. */
 #define WRITTEN                                                                                    \
 	"{\n  \"etcdVersion\": \"3.5.16\",\n  \"timestamp\": \"1517274123\",\n"                    \
 	"  \"clusterSpec\": {\n    \"memberCount\": 3,\n    \"etcdVersion\": \"3.5.16\"\n  }\n}"
@@ -111,7 +111,7 @@ mangled(const char *bytes, gsize size, gboolean complete)
 
 	if (!gbe_snapshot_meta_parse(bytes, size, &meta, NULL))
 		return;
-	/* What lacks its end is not taken. */
+	/* Text without its end is refused. */
 	ck_assert(complete);
 	text = gbe_snapshot_meta_print(&meta);
 	ck_assert(gbe_snapshot_meta_parse(text, strlen(text), &again, NULL));

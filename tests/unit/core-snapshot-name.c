@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/snapshot-name.h"
+#include "core/snapshot/name.h"
 #include "lib/unit.h"
 
 #include <string.h>
 
-/* Of etcd-manager's document. */
+/* From etcd-manager's document. */
 #define DOCUMENTED "2018-01-30T01:02:03Z-000009"
 #define DOCUMENTED_TIME 1517274123
 
@@ -31,7 +31,7 @@ START_TEST(other_suffixes)
 	    {"2018-01-30T01:02:03Z-7", 7},
 	    {"2018-01-30T01:02:03Z-000007.node-1_x+", 7},
 	    {"2018-01-30T01:02:03Z-999999999999999", 999999999999999},
-	    /* No number of ours: it sorts, and is never counted on from. */
+	    /* Not one of our numbers: it sorts, but is never counted on from. */
 	    {"2018-01-30T01:02:03Z-9999999999999999999999", 0},
 	};
 
@@ -77,7 +77,7 @@ START_TEST(foreign)
 }
 END_TEST
 
-/* A printed name is one, and bytewise, as other tools sort, behind the one before it. */
+/* A printed name is valid and sorts bytewise, as in other tools, after the previous one. */
 static GbeSnapshotName
 next_after(const GbeSnapshotName *newest, gint64 now)
 {
@@ -105,7 +105,7 @@ START_TEST(order)
 	ck_assert_int_eq(name.time, DOCUMENTED_TIME);
 	ck_assert_uint_eq(name.sequence, 1);
 	ck_assert_int_eq(gbe_snapshot_name_compare(&name, &name), 0);
-	/* Twice in a second, then a clock that begins in 1970 at each boot, or before it. */
+	/* Twice in a second, then a clock that starts at or before 1970 at each boot. */
 	name = next_after(&name, DOCUMENTED_TIME);
 	ck_assert_uint_eq(name.sequence, 2);
 	ck_assert(!name.undated);
@@ -119,12 +119,12 @@ START_TEST(order)
 	ck_assert_int_eq(name.time, DOCUMENTED_TIME + 1);
 	ck_assert_uint_eq(name.sequence, 5);
 	ck_assert(!name.undated);
-	/* The counter begins anew, in the next second. */
+	/* The counter restarts in the next second. */
 	name.sequence = GBE_SNAPSHOT_SEQUENCE_MAX;
 	name = next_after(&name, DOCUMENTED_TIME);
 	ck_assert_int_eq(name.time, DOCUMENTED_TIME + 2);
 	ck_assert_uint_eq(name.sequence, 1);
-	/* Of a clock that never was set. */
+	/* From a clock that was never set. */
 	name = next_after(NULL, G_MININT64);
 	ck_assert_int_eq(name.time, 0);
 	name = next_after(NULL, G_MAXINT64);

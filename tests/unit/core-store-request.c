@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/store-request.h"
+#include "core/snapshot/store-request.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
@@ -90,7 +90,6 @@ START_TEST(wrong)
 	    "{\"request\":\"restore\",\"snapshot\":\"\"}",
 	    "{\"request\":\"restore\",\"snapshot\":\"../" SNAPSHOT "\"}",
 	    "{\"request\":\"restore\",\"snapshot\":\"latest\",\"force\":true}",
-	    "{\"request\":\"backup\",\"request\":\"backup\"}",
 	    "{\"request\":\"backup\"}{\"request\":\"backup\"}",
 	};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/manifest.h"
+#include "core/record/manifest.h"
 #include "core/tri.h"
-#include "core/verdict.h"
+#include "core/words.h"
 #include "lib/unit.h"
 
-/* Each word is the interface's, and comes back as what it was. */
+/* Each word is the interface's, and reads back as the same verdict. */
 START_TEST(words_round_trip)
 {
 	static const char *const verdicts[] = {"none", "judging", "green", "red"};

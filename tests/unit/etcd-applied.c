@@ -2,8 +2,8 @@
 /* What the log says that the database has, beside what its newest row says: logs as words, one for each record. */
 #include "etcd-log.h"
 
-#include "etcd/applied.h"
-#include "etcd/key-value.h"
+#include "etcd/db/key-value.h"
+#include "etcd/directory/applied.h"
 
 /* A word: "a=1" a put, "a=1~" with a lease, "a" one that keeps the value; "-a" a deletion; "!a=1" a transaction of a
  * put, "?a=1" with a condition, "?-a" of a deletion; "~" a lease is revoked; "@" an alarm, "." a question for alarms;
@@ -24,7 +24,7 @@ typedef struct {
 
 static const Case cases[] = {
     {"0 c a=1 b=2 c=3", 5, "c=3", "", 0, FALSE},
-    /* An older page; an index that is not the database's own, either way. */
+    /* An older page; an index of another database, in both directions. */
     {"0 c a=1 b=2 c=3", 5, "a=1", LACKS, 0, FALSE},
     {"0 c a=1 b=2 c=3", 5, "", LACKS, 0, FALSE},
     {"0 c a=1 b=2 c=3 0", 4, "b=2", "", 0, FALSE},
@@ -34,11 +34,11 @@ static const Case cases[] = {
     {"0 c a=1 b=2 a=1", 3, "a=1", "", 0, FALSE},
     {"0 c -a -b", 2, "-", INDEX, 0, FALSE},
     {"0 c -a -b", 3, "-", "", 0, FALSE},
-    /* The same again. */
+    /* A repeated put. */
     {"a=1 a=1 a=1", 2, "a=1", "", 0, FALSE},
     {"a= a=2", 2, "a=", LACKS, 0, FALSE},
     {"a=2 a=", 2, "a=", "", 0, FALSE},
-    /* What need not have made a row. */
+    /* Entries that may have made no row. */
     {"a=1 b=2~ ?c=3 ?-d -e ~ . 0 v c C9", 11, "a=1", "", 0, FALSE},
     {"a=1 b", 2, "a=1", "", 0, FALSE},
     {"a=1 @ b=2", 3, "a=1", "", 0, FALSE},
@@ -47,7 +47,7 @@ static const Case cases[] = {
     {"a=1 u b=2", 3, "a=1", "", 0, FALSE},
     {"a=1 b=2", 2, "a=1", "", 0, TRUE},
     {"a=1 !b=2", 2, "a=1", LACKS, 0, FALSE},
-    /* What may have. */
+    /* Entries that may have made a row. */
     {"a=1 b=2 a=1~", 3, "a=1", "", 0, FALSE},
     {"a=1 b=2 a", 3, "a=7", "", 0, FALSE},
     {"b=2 ?a=1", 2, "a=1", "", 0, FALSE},
@@ -60,12 +60,12 @@ static const Case cases[] = {
     {"b=2 g", 2, "a=1", "", 0, FALSE},
     {"b=2 v", 2, "a=1", LACKS, 0, FALSE},
     {"b=2 g c=3", 3, "a=1", LACKS, 0, FALSE},
-    /* A log that does not go back to the beginning: the row may be older than it. */
+    /* A log that does not reach back to the beginning: the row may be older than the log. */
     {">90 0 ?b=2 0", 92, "a=1", "", 0, FALSE},
     {">90 0 ?b=2 a=1", 91, "a=1", "", 0, FALSE},
     {">90 0 b=2 a=1", 91, "a=1", INDEX, 0, FALSE},
     {">90 0 b=2 c=3", 92, "a=1", LACKS, 0, FALSE},
-    /* A directory that was restored, whose rows are no entry's; what it has had since are. */
+    /* A restored directory: its first rows come from no entry, later rows do. */
     {"c s1", 1, "z=9", "", 0, FALSE},
     {"c s1 0 z=9", 2, "z=9", "", 0, FALSE},
     {"c s1 0 a=1", 3, "a=1", "", 0, FALSE},
@@ -79,7 +79,7 @@ static const Case cases[] = {
     {"c a=1 b=2 >3 0 0", 4, "a=1", "", 0, FALSE},
     {"c a=1 b=2 c=3 >3 d=4 0", 4, "d=4", "", 0, FALSE},
     {"c a=1 b=2 >3 0 d=4", 4, "a=1", LACKS, 0, FALSE},
-    /* A compaction beyond every row is one that somebody asked for. */
+    /* A compaction beyond every row must have an entry that asks for it. */
     {"a=1 -a C3 0", 4, "-", "", 3, FALSE},
     {"a=1 -a 0 C3", 3, "-", "", 3, FALSE},
     {"a=1 -a C3 0", 4, "-", "member-db-compaction", 536870915, FALSE},
@@ -114,7 +114,7 @@ txn_request(GByteArray *to, const char *word)
 	gbe_protobuf_put_bytes(to, 2, op->data, op->len);
 }
 
-/* What kind of request it is, by its field's number. */
+/* The kind of request, by the number of its field. */
 static guint
 request_of(GByteArray *to, const char *word)
 {
@@ -225,7 +225,7 @@ START_TEST(logs)
 }
 END_TEST
 
-/* Nothing is said about a newest row that was not looked at. */
+/* A newest row that was not examined gives no finding. */
 START_TEST(unknown)
 {
 	GbeApplied applied = {.index = 9, .put = 9, .begins = TRUE, .made_later = 10};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd-real.h"
 
-#include "etcd/bbolt-meta.h"
+#include "etcd/db/bbolt-meta.h"
 
 #define PAGE 4096
 
@@ -67,7 +67,7 @@ START_TEST(samples)
 }
 END_TEST
 
-/* Every bit of either meta counts: a page with one flipped is no valid page, the other one still is. */
+/* Every bit of either meta counts: a page with one flipped bit is invalid, the other page stays valid. */
 START_TEST(every_flipped_byte_is_seen)
 {
 	g_autofree char *bytes = NULL;
@@ -127,8 +127,8 @@ START_TEST(cut_at_every_length)
 }
 END_TEST
 
-/* The page size is that of the machine that made the file. A copy of the second page where another size
- * has it is found only if its own word agrees. */
+/* The page size is that of the machine that made the file. At the place for another page size, a copy of the second
+ * page counts only if its own page size agrees. */
 START_TEST(second_page_by_its_own_word)
 {
 	g_autofree char *bytes = NULL;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Databases of the test's own, sound ones of every page size, and each broken in one place that it
- * knows. */
+/* Makes databases: sound ones of every page size, and ones with one known fault each. */
 #include "sys-root.h"
 
-#include "etcd/bbolt.h"
+#include "etcd/db/bbolt.h"
 #include "lib/bbolt-file.h"
 
 #define ROWS 3000
@@ -65,7 +64,7 @@ print_findings(const GbeFindings *findings)
 	}
 }
 
-/* Looks, wants exactly what is given to be the worst of it; NULL: nothing at all. */
+/* Examines the file. The worst finding must be exactly the given one; NULL: no finding at all. */
 static Look
 expect(int fd, const char *code)
 {
@@ -92,7 +91,7 @@ new_file(void)
 	return fd;
 }
 
-/* "rows", some thousand in a tree of their own; "small", within its own value; "empty". */
+/* "rows": some thousand in a tree; "small": inline in its value; "empty". */
 static BoltFile
 write_sound(int fd, guint32 page_size, guint rows)
 {
@@ -145,7 +144,7 @@ START_TEST(every_page_size)
 }
 END_TEST
 
-/* Values larger than the window, keys as large as bbolt takes them, and branches of such. */
+/* Values larger than the window, keys of bbolt's maximal size, and branches of such keys. */
 START_TEST(large_rows)
 {
 	static const gsize sizes[] = {100, 4000, 70000, 262100, 262144, 3000000, 5, 0};
@@ -179,7 +178,7 @@ START_TEST(large_rows)
 }
 END_TEST
 
-/* Buckets in buckets, which etcd has none of: their pages count. */
+/* Nested buckets, which etcd does not have: their pages count. */
 START_TEST(nested_buckets)
 {
 	BoltTree buckets;
@@ -251,11 +250,11 @@ START_TEST(free_pages)
 	(void)write_with_freelist(fd, 3, ids, 3, FALSE);
 	look = expect(fd, NULL);
 	ck_assert_uint_eq(look.free_pages, 3);
-	/* One that is neither. */
+	/* One page that is neither free nor reached. */
 	(void)write_with_freelist(fd, 3, ids, 2, FALSE);
 	look = expect(fd, "bbolt-page-lost");
 	ck_assert_uint_eq(look.damages, 0);
-	/* One that is both, one twice, one beyond the end. */
+	/* One page that is both, one that is there twice, one beyond the end. */
 	ids[0] = 2;
 	(void)write_with_freelist(fd, 3, ids, 3, FALSE);
 	(void)expect(fd, "bbolt-page-free");
@@ -298,7 +297,7 @@ START_TEST(free_pages_are_what_is_not_reached)
 }
 END_TEST
 
-/* ---- one thing broken ---- */
+/* ---- one fault ---- */
 
 static guint64
 get64(int fd, guint64 offset)
@@ -371,7 +370,7 @@ START_TEST(one_thing_broken)
 }
 END_TEST
 
-/* Two keys changed places, in a page and over the edge of one. */
+/* Two keys swapped, within a page and across two pages. */
 START_TEST(keys_out_of_order)
 {
 	int fd = new_file();
@@ -384,7 +383,7 @@ START_TEST(keys_out_of_order)
 	(void)expect(fd, "bbolt-order");
 	bolt_write(&file, first + 4, "00000000", 8);
 	(void)expect(fd, NULL);
-	/* The first key of the second leaf is below what its branch says. */
+	/* The first key of the second leaf is below the key in its branch. */
 	count = get64(fd, 3 * 4096 + 8) >> 16 & 0xffff;
 	bolt_write(&file, 3 * 4096 + 16 + 16 * count + 4, "00000000", 8);
 	(void)expect(fd, "bbolt-order");
@@ -416,7 +415,7 @@ START_TEST(meta_pages)
 	ck_assert_ptr_nonnull(gbe_findings_find(&look.findings, "bbolt-byte-swapped"));
 	ck_assert_int_eq(gbe_findings_worst(&look.findings), GBE_FINDING_UNKNOWN);
 	gbe_findings_clear(&look.findings);
-	/* The first one is torn, so that nothing says where the second is. */
+	/* The first one is torn, so that nothing tells where the second is. */
 	bolt_close(&file, file.root);
 	bolt_write(&file, 0, zeros, sizeof(zeros));
 	ck_assert_uint_eq(expect(fd, "bbolt-meta").db.meta.transaction, 11);
@@ -424,7 +423,7 @@ START_TEST(meta_pages)
 }
 END_TEST
 
-/* A meta page that is sound and says what cannot be. */
+/* A meta page that is whole and claims something impossible. */
 START_TEST(meta_pages_that_lie)
 {
 	int fd = new_file();
@@ -471,7 +470,7 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-/* 16 TiB of nothing: with a tree that leads into it, and with one that does not. */
+/* 16 TiB of hole: with a tree that leads into it, and with one that does not. */
 START_TEST(sparse)
 {
 	int fd = new_file();
@@ -479,7 +478,7 @@ START_TEST(sparse)
 	guint64 size = G_GUINT64_CONSTANT(15) << 40;
 
 	if (ftruncate(fd, (off_t)size) < 0) {
-		/* ext4 has less. */
+		/* ext4 has a smaller limit. */
 		size = G_GUINT64_CONSTANT(1) << 40;
 		ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
 	}

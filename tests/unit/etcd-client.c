@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every call against a real etcd, over gRPC and over its JSON gateway, plain, over TLS and over a socket. */
+/* Every call against a real etcd, plain, over TLS and over a socket. */
 #include "etcd-real.h"
 
-#include "etcd/client.h"
+#include "etcd/api/client.h"
 #include "lib/certificates.h"
 
 #define SECOND ((gint64)G_USEC_PER_SEC)
@@ -24,7 +24,6 @@ open_client(const GbeEndpoint *endpoint)
 	return client;
 }
 
-/* By gRPC and by JSON: the same. */
 static void
 expect_status(GbeClient *client, GbeEtcdStatus *ret_status)
 {
@@ -44,18 +43,21 @@ expect_status(GbeClient *client, GbeEtcdStatus *ret_status)
 }
 
 static void
-ask_all(const GbeEndpoint *endpoint, GbeEtcdStatus *ret_status, GbeEtcdHashKv *ret_hash)
+ask_all(const GbeEndpoint *endpoint)
 {
 	g_autoptr(GbeClient) client = open_client(endpoint);
 	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdStatus status = {{0}};
+	GbeEtcdHashKv hash = {{0}};
 	GbeEtcdAlarms alarms = {0};
 	GbeEtcdMembers members = {0};
 	GbeEtcdRange range = {0};
 
-	expect_status(client, ret_status);
+	expect_status(client, &status);
 	if (!gbe_client_alarms(client, soon(), &alarms, &failure) ||
 	    !gbe_client_members(client, soon(), &members, &failure) ||
-	    !gbe_client_count(client, "k", soon(), &range, &failure))
+	    !gbe_client_count(client, "k", soon(), &range, &failure) ||
+	    !gbe_client_hash_kv(client, 0, soon(), &hash, &failure))
 		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
 	ck_assert_ptr_null(alarms.list);
 	ck_assert_uint_eq(gbe_etcd_members_voters(&members), 1);
@@ -63,37 +65,13 @@ ask_all(const GbeEndpoint *endpoint, GbeEtcdStatus *ret_status, GbeEtcdHashKv *r
 	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).peer_urls->len, 1);
 	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).client_urls->len, 1);
 	ck_assert_uint_eq(g_array_index(members.list, GbeEtcdMember, 0).id,
-			  ret_status->header.member_id);
+			  status.header.member_id);
 	ck_assert_int_eq(range.count, 1);
-	ck_assert_int_eq(range.header.revision, ret_status->header.revision);
-	/* 3.4's gateway has no such path. */
-	if (!endpoint->json && !gbe_client_hash_kv(client, 0, soon(), ret_hash, &failure))
-		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
+	ck_assert_int_eq(range.header.revision, status.header.revision);
+	ck_assert_uint_ne(hash.hash, 0);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-}
-
-static void
-ask_in_both_ways(GbeEndpoint *endpoint)
-{
-	GbeEtcdStatus grpc = {{0}};
-	GbeEtcdStatus json = {{0}};
-	GbeEtcdHashKv hash = {{0}};
-
-	endpoint->json = FALSE;
-	ask_all(endpoint, &grpc, &hash);
-	ck_assert_uint_ne(hash.hash, 0);
-	endpoint->json = TRUE;
-	ask_all(endpoint, &json, NULL);
-	ck_assert_str_eq(json.version, grpc.version);
-	ck_assert_uint_eq(json.header.cluster_id, grpc.header.cluster_id);
-	ck_assert_uint_eq(json.header.member_id, grpc.header.member_id);
-	ck_assert_int_eq(json.header.revision, grpc.header.revision);
-	ck_assert_uint_eq(json.raft_term, grpc.raft_term);
-	ck_assert_int_eq(json.db_size, grpc.db_size);
-	gbe_message_clear(GBE_MESSAGE_STATUS, &grpc);
-	gbe_message_clear(GBE_MESSAGE_STATUS, &json);
-	endpoint->json = FALSE;
 }
 
 START_TEST(plain)
@@ -107,11 +85,11 @@ START_TEST(plain)
 	etcd_start(&etcd, data);
 	etcd_put(&etcd, "k", "v");
 	endpoint.endpoint = etcd.endpoint;
-	ask_in_both_ways(&endpoint);
-	/* Somebody's proxy is not asked. */
+	ask_all(&endpoint);
+	/* A proxy in the environment is not used. */
 	ck_assert(g_setenv("http_proxy", "http://127.0.0.1:9", TRUE));
 	ck_assert(g_setenv("ALL_PROXY", "http://127.0.0.1:9", TRUE));
-	ask_in_both_ways(&endpoint);
+	ask_all(&endpoint);
 	etcd_end(&etcd, SIGTERM);
 }
 END_TEST
@@ -131,7 +109,7 @@ START_TEST(over_tls)
 	etcd_spawn_tls(&etcd, data, root);
 	endpoint.endpoint = etcd.endpoint;
 	tls_put(&etcd, root, "k", "v");
-	ask_in_both_ways(&endpoint);
+	ask_all(&endpoint);
 	etcd_end(&etcd, SIGTERM);
 }
 END_TEST
@@ -145,14 +123,14 @@ START_TEST(over_a_socket)
 
 	if (!have_etcd_of("over-a-socket", _i))
 		return;
-	/* etcd takes the host part for the file's name, in its working directory. */
+	/* etcd takes the host part as the file's name in its working directory. */
 	ck_assert_int_eq(chdir(root), 0);
 	etcd_spawn(&etcd, data, "unix://etcd.sock:0", NULL);
 	etcd_wait_until_healthy(&etcd);
 	etcd_put(&etcd, "k", "v");
 	url = g_strdup_printf("unix://%s/etcd.sock:0", root);
 	endpoint.endpoint = url;
-	ask_in_both_ways(&endpoint);
+	ask_all(&endpoint);
 	etcd_end(&etcd, SIGTERM);
 }
 END_TEST
@@ -174,7 +152,7 @@ count_pieces(const guint8 *bytes, gsize size, guint64 remaining, gpointer data)
 	return ++pieces->pieces != pieces->stop_at;
 }
 
-/* What changes etcd: compaction, defragmentation, disarming; and the snapshot as a stream. */
+/* Calls that change etcd: compaction, defragmentation, disarming; and the snapshot as a stream. */
 START_TEST(maintenance)
 {
 	g_autofree char *data = root_path("data");
@@ -202,20 +180,13 @@ START_TEST(maintenance)
 	    !gbe_client_hash_kv(client, 0, soon(), &hash, &failure))
 		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
 	ck_assert_int_eq(hash.compact_revision, 4);
-	/* A write that leaves no trace, by either way. */
-	for (endpoint.json = FALSE;; endpoint.json = TRUE) {
-		g_autoptr(GbeClient) writer = open_client(&endpoint);
-
-		if (!gbe_client_write_nothing(writer, soon(), &failure))
-			ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
-		if (endpoint.json)
-			break;
-	}
-	endpoint.json = FALSE;
+	/* This write leaves no trace. */
+	if (!gbe_client_write_nothing(client, soon(), &failure))
+		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	expect_status(client, &status);
 	ck_assert_int_eq(status.header.revision, 6);
-	/* Of what is forgotten there is no hash. */
+	/* A compacted revision has no hash. */
 	ck_assert(!gbe_client_hash_kv(client, 2, soon(), &hash, &failure));
 	ck_assert_int_eq(failure.reach, GBE_REACH_DENIED);
 	ck_assert_msg(strstr(failure.why, "compacted") != NULL, "%s", failure.why);
@@ -225,7 +196,7 @@ START_TEST(maintenance)
 	expect_status(client, &status);
 	if (!gbe_client_snapshot(client, 0, 5, count_pieces, &pieces, &failure))
 		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
-	/* The database and its digest, and nothing remains. */
+	/* The database and its digest, and nothing more. */
 	ck_assert_uint_eq(pieces.bytes, (guint64)status.db_size + 32);
 	ck_assert_uint_eq(pieces.remaining, 0);
 	ck_assert_uint_ge(pieces.pieces, 2);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The figures of every sample, as etcd and etcdctl gave them; and databases of the test's own with rows
- * that etcd would not notice. */
+/* The figures of every sample, as etcd and etcdctl reported them; and databases made here, with rows whose faults
+ * etcd would not notice. */
 #include "sys-root.h"
 
-#include "etcd/db.h"
+#include "etcd/db/db.h"
 #include "lib/etcd-db.h"
 #include "lib/samples.h"
 
@@ -35,7 +35,7 @@ print_findings(const GbeFindings *findings)
 	}
 }
 
-/* @code among them, or, where that is NULL, nothing that is damage. */
+/* @code must be among the findings. NULL: no finding may be damage. */
 static void
 expect(const GbeFindings *findings, const char *code, const char *what)
 {
@@ -46,7 +46,7 @@ expect(const GbeFindings *findings, const char *code, const char *what)
 	ck_abort_msg("%s: not %s", what, code != NULL ? code : "sound");
 }
 
-/* Unpacks only what is asked for: the logs have 64 MB each. */
+/* Unpacks only the needed files: the logs have 64 MB each. */
 static int
 open_sample(const char *name)
 {
@@ -63,8 +63,8 @@ open_sample(const char *name)
 	return fd;
 }
 
-/* Hash, revision, keys, size: etcdctl snapshot status; HashKV: etcdctl endpoint hashkv, for those of which
- * the samples' README has it. */
+/* Hash, revision, keys, size: from etcdctl snapshot status. HashKV: from etcdctl endpoint hashkv, where the
+ * samples' README has it. */
 static const struct {
 	const char *name;
 	guint32 hash;
@@ -92,7 +92,7 @@ static const struct {
     {"etcd35-restored-from-snapshot", 1753610438, 7501, 7505, 1372160, -1, 0, "3.4.0", NULL, 1, -1},
     {"etcd34-live-atomic-btrfs-GOOD", 1099723648, 9594, 9597, 2883584, -1, 0, "3.4.0", NULL, 9597,
      -1},
-    /* Bad as a directory; the database is sound. */
+    /* The directory is bad; the database is sound. */
     {"etcd34-live-walfirst-BAD-db-ahead-of-wal", 700621447, 11257, 11260, 3379200, -1, 0, "3.4.0",
      NULL, 11260, -1},
 };
@@ -144,7 +144,7 @@ START_TEST(torn_sample)
 }
 END_TEST
 
-/* The checksum behind it is no part of the database. */
+/* The checksum after the database is no part of it. */
 START_TEST(snapshot_file)
 {
 	g_autofree char *path = sample_path("etcd34-small.snapshot-save.db");
@@ -164,7 +164,7 @@ START_TEST(snapshot_file)
 }
 END_TEST
 
-/* ---- rows of the test's own ---- */
+/* ---- rows made here ---- */
 
 static int
 new_file(void)
@@ -176,7 +176,7 @@ new_file(void)
 	return fd;
 }
 
-/* One row of "key", as far as a case cares. */
+/* One row of "key", with the fields that a case needs. */
 typedef struct {
 	gint64 main, sub;
 	char key; /* 0: none */
@@ -248,7 +248,7 @@ write_rows(int fd, const Row *rows, guint64 compacted)
 }
 
 typedef struct {
-	const char *what, *code; /* code NULL: nothing is wrong */
+	const char *what, *code; /* code NULL: no fault */
 	guint64 compacted;
 	guint64 live;
 	Row rows[8];
@@ -373,7 +373,7 @@ START_TEST(rows)
 }
 END_TEST
 
-/* The compacted rows that HashKV leaves out, summed up by hand. */
+/* The compacted rows that HashKV leaves out, summed by hand. */
 START_TEST(hash_kv_of_a_compaction_that_was_interrupted)
 {
 	static const Row both[] = {PUT(6, 'a', 3, 2),
@@ -400,7 +400,7 @@ START_TEST(hash_kv_of_a_compaction_that_was_interrupted)
 }
 END_TEST
 
-/* Where nothing is left alive etcd leaves no row out. */
+/* Where no key is alive etcd leaves no row out. */
 START_TEST(hash_kv_of_nothing_alive)
 {
 	static const Row gone[] = {PUT(9, 'a', 9, 1), DEL(11, 'a'), {0}};
@@ -420,7 +420,7 @@ START_TEST(hash_kv_of_nothing_alive)
 }
 END_TEST
 
-/* ---- what etcd keeps about itself ---- */
+/* ---- etcd's own buckets ---- */
 
 static void
 write_bucket(int fd, const char *bucket, const char *key, const void *value, gsize size)
@@ -496,7 +496,7 @@ START_TEST(buckets)
 }
 END_TEST
 
-/* The other meta page is whole, and says that pages have another size: etcd takes it for its tree. */
+/* The other meta page is whole and has another page size: etcd uses it for its tree. */
 START_TEST(another_page_size)
 {
 	static const guint32 sizes[] = {8192, 0, 4095};
@@ -524,7 +524,7 @@ START_TEST(another_page_size)
 }
 END_TEST
 
-/* ---- keys of anybody's making ---- */
+/* ---- keys that anybody can choose ---- */
 
 /* The inverse of an odd number. */
 static guint64
@@ -537,8 +537,8 @@ inverse(guint64 odd)
 	return result;
 }
 
-/* The hash that keys had, which anybody could compute: (h ^ word) * A, ^ >> 32, for each word and the size; then
- * * B, ^ >> 29. */
+/* The former hash of keys, which anybody could compute: (h ^ word) * A, ^ >> 32, for each word and the size; then *
+ * B, ^ >> 29. */
 #define MUL_A G_GUINT64_CONSTANT(0x9E3779B97F4A7C15)
 #define MUL_B G_GUINT64_CONSTANT(0xD6E8FEB86659FD93)
 
@@ -560,7 +560,7 @@ colliding_key(guint64 n, guint64 key[2])
 	key[1] = GUINT64_TO_LE(first ^ hash);
 }
 
-/* As many keys as ten megabytes have, of which each would look for its place behind all before it. */
+/* As many keys as fit into ten megabytes, each of which would search for its place after all before it. */
 START_TEST(chosen_keys)
 {
 	DbSpec spec = {.rows = 120000, .page_size = 4096};
@@ -612,7 +612,7 @@ START_TEST(a_bucket_is_gone)
 	g_auto(GbeDb) other = {0};
 	int fd = new_file();
 
-	/* An index without rows: that is no young database. */
+	/* An index without rows: this is not a new database. */
 	write_bucket(fd, "key", "x", "", 0);
 	db = read_fd(fd, &full, &findings);
 	ck_assert_ptr_nonnull(gbe_findings_find(&findings, "db-row"));
@@ -625,7 +625,7 @@ START_TEST(a_bucket_is_gone)
 }
 END_TEST
 
-/* A few pages, whatever the size. */
+/* A few pages, whatever the file's size is. */
 START_TEST(sanity_is_cheap)
 {
 	DbSpec spec = {.rows = 50000, .keys = 100, .value = 100, .page_size = 4096};

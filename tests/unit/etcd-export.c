@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What turns a directory into a snapshot: requests, v2 keys, the file itself. */
+/* The parts that turn a directory into a snapshot: requests, v2 keys, the file itself. */
 #include "etcd-log.h"
 #include "etcd-real.h"
 
-#include "etcd/bbolt-meta.h"
+#include "etcd/db/bbolt-meta.h"
+#include "etcd/db/snapshot-file.h"
+#include "etcd/db/snapshot-write.h"
 #include "etcd/protobuf.h"
-#include "etcd/raft-request.h"
-#include "etcd/snapshot-file.h"
-#include "etcd/snapshot-write.h"
-#include "etcd/v2-keys.h"
+#include "etcd/wal/raft-request.h"
+#include "etcd/wal/v2-keys.h"
 
 static GByteArray *
 v2_request(const char *method, const char *path)
@@ -21,14 +21,14 @@ v2_request(const char *method, const char *path)
 	return bytes;
 }
 
-static GbeRequestKind
+static GbeRaftKind
 kind_of(const GByteArray *bytes)
 {
 	return gbe_raft_request_kind(bytes->data, bytes->len);
 }
 
-/* A request with @field, beside an ID and a header. */
-static GbeRequestKind
+/* A request with @field, an ID and a header. */
+static GbeRaftKind
 kind_of_field(guint32 field)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -48,30 +48,30 @@ START_TEST(requests)
 				       11, 1000, 1012, 1100, 1200, 1303, 9999};
 	static const guint32 nothing[] = {1, 3, 1300, 1301, 1302};
 
-	ck_assert_int_eq(gbe_raft_request_kind(NULL, 0), GBE_REQUEST_NOTHING);
+	ck_assert_int_eq(gbe_raft_request_kind(NULL, 0), GBE_RAFT_NOTHING);
 	for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
-		ck_assert_msg(kind_of_field(kept[i]) == GBE_REQUEST_V3, "field %u", kept[i]);
+		ck_assert_msg(kind_of_field(kept[i]) == GBE_RAFT_V3, "field %u", kept[i]);
 	for (gsize i = 0; i < G_N_ELEMENTS(nothing); i++)
-		ck_assert_msg(kind_of_field(nothing[i]) == GBE_REQUEST_NOTHING, "field %u",
+		ck_assert_msg(kind_of_field(nothing[i]) == GBE_RAFT_NOTHING, "field %u",
 			      nothing[i]);
 }
 END_TEST
 
-/* Asking which alarms there are is how etcd's health is asked after. */
+/* Health checks ask for the alarms. */
 START_TEST(requests_for_alarms)
 {
 	static const struct {
 		const char *bytes;
 		gsize size;
-		GbeRequestKind kind;
+		GbeRaftKind kind;
 	} alarms[] = {
-	    {"", 0, GBE_REQUEST_NOTHING},
-	    {"\x08\x00", 2, GBE_REQUEST_NOTHING},
-	    {"\x10\x05\x18\x01", 4, GBE_REQUEST_NOTHING},    /* GET, of a member */
-	    {"\x08\x01\x18\x01", 4, GBE_REQUEST_V3},	     /* ACTIVATE */
-	    {"\x08\x02\x10\x05\x18\x01", 6, GBE_REQUEST_V3}, /* DEACTIVATE */
-	    {"\x08", 1, GBE_REQUEST_V3},
-	    {"\xff\xff", 2, GBE_REQUEST_V3},
+	    {"", 0, GBE_RAFT_NOTHING},
+	    {"\x08\x00", 2, GBE_RAFT_NOTHING},
+	    {"\x10\x05\x18\x01", 4, GBE_RAFT_NOTHING},	  /* GET, of a member */
+	    {"\x08\x01\x18\x01", 4, GBE_RAFT_V3},	  /* ACTIVATE */
+	    {"\x08\x02\x10\x05\x18\x01", 6, GBE_RAFT_V3}, /* DEACTIVATE */
+	    {"\x08", 1, GBE_RAFT_V3},
+	    {"\xff\xff", 2, GBE_RAFT_V3},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(alarms); i++) {
@@ -88,14 +88,14 @@ START_TEST(requests_of_v2)
 {
 	static const struct {
 		const char *method, *path;
-		GbeRequestKind kind;
+		GbeRaftKind kind;
 	} cases[] = {
-	    {"PUT", "/1/key", GBE_REQUEST_V2_KEY},
-	    {"DELETE", "/1/a/b", GBE_REQUEST_V2_KEY},
-	    {"PUT", "/0/members/1", GBE_REQUEST_NOTHING},
-	    {"PUT", "/0/version", GBE_REQUEST_NOTHING},
-	    {"SYNC", "", GBE_REQUEST_NOTHING},
-	    {"PUT", "/1/", GBE_REQUEST_NOTHING},
+	    {"PUT", "/1/key", GBE_RAFT_V2_KEY},
+	    {"DELETE", "/1/a/b", GBE_RAFT_V2_KEY},
+	    {"PUT", "/0/members/1", GBE_RAFT_NOTHING},
+	    {"PUT", "/0/version", GBE_RAFT_NOTHING},
+	    {"SYNC", "", GBE_RAFT_NOTHING},
+	    {"PUT", "/1/", GBE_RAFT_NOTHING},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -110,7 +110,7 @@ START_TEST(requests_of_v2)
 }
 END_TEST
 
-/* Of a large request the beginning alone is there; and what is no request at all is not nothing. */
+/* Only the beginning of a large request is given. Bytes that are no request do not count as "nothing". */
 START_TEST(parts_of_requests)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -119,9 +119,9 @@ START_TEST(parts_of_requests)
 	gbe_protobuf_put_varint(bytes, 1, 77);
 	gbe_protobuf_put_bytes(bytes, 4, value, sizeof(value));
 	for (gsize have = 4; have <= bytes->len; have++)
-		ck_assert_int_eq(gbe_raft_request_kind(bytes->data, have), GBE_REQUEST_V3);
-	ck_assert_int_eq(gbe_raft_request_kind((const guint8 *)"\xff\xff\xff", 3), GBE_REQUEST_V3);
-	ck_assert_int_eq(gbe_raft_request_kind((const guint8 *)"\x00\x00", 2), GBE_REQUEST_V3);
+		ck_assert_int_eq(gbe_raft_request_kind(bytes->data, have), GBE_RAFT_V3);
+	ck_assert_int_eq(gbe_raft_request_kind((const guint8 *)"\xff\xff\xff", 3), GBE_RAFT_V3);
+	ck_assert_int_eq(gbe_raft_request_kind((const guint8 *)"\x00\x00", 2), GBE_RAFT_V3);
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(v2_keys)
 	guint64 count = 0;
 	int fd;
 
-	/* At the edge of what is read at once, too. */
+	/* Also across the edge of one read. */
 	for (guint i = 0; i < 9000; i++)
 		(void)g_string_append(text, node);
 	root_write_bytes("snap", text->str, text->len);
@@ -160,7 +160,7 @@ append(const void *bytes, gsize size, gpointer data, GError **error)
 	return true;
 }
 
-/* A real database: what is written is sound, of the same rows, and has the right checksum. */
+/* A real database: the written file is sound, has the same rows and the right checksum. */
 START_TEST(snapshot)
 {
 	g_autofree char *data = sample("etcd36-7k5-snapfiles");

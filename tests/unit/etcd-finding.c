@@ -35,7 +35,7 @@ START_TEST(keeps_what_was_found)
 }
 END_TEST
 
-/* What cannot be told is worse than a warning, and less than damage. */
+/* "Unknown" is worse than a warning, and less than damage. */
 START_TEST(worst)
 {
 	g_auto(GbeFindings) findings = {0};
@@ -48,7 +48,7 @@ START_TEST(worst)
 }
 END_TEST
 
-/* However much there is, memory is bounded, and what matters is not pushed out by what does not. */
+/* Whatever the number of findings, memory is bounded, and severe findings are kept. */
 START_TEST(bounded)
 {
 	g_auto(GbeFindings) findings = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "lib/unit.h"
 
-#include "etcd/gauge.h"
+#include "etcd/api/gauge.h"
 
 #include <string.h>
 
-/* -1: not that line. */
+/* -1: it is another line. */
 static double
 line(const char *name, const char *text)
 {

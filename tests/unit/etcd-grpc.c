@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* gRPC against a server that does what no real etcd does on demand, and its framing from memory. */
+/* gRPC against a server that misbehaves as no real etcd does on demand, and its framing from memory. */
 #include "etcd-real.h"
 
-#include "etcd/client.h"
-#include "etcd/grpc-answer.h"
+#include "etcd/api/client.h"
+#include "etcd/api/grpc-answer.h"
 #include "lib/scripted.h"
 
 /* header{1, 2, 3, 4}, version "3.6.1" */
@@ -15,7 +15,7 @@
 /* ---- from memory ---- */
 
 typedef struct {
-	GString *seen; /* messages, each with a ';' behind it */
+	GString *seen; /* messages, each followed by ';' */
 	guint stop_at;
 	guint count;
 } Seen;
@@ -140,7 +140,7 @@ END_TEST
 
 static gint64 took_ms;
 
-/* Asks for the status; the time that it took is in took_ms. */
+/* Asks for the status. took_ms gets the time that it took. */
 static GbeReach
 ask(const char *url, guint timeout_ms, GbeCallFailure *failure)
 {
@@ -201,7 +201,7 @@ START_TEST(answers)
 	expect(DENY("4", ""), 5000, GBE_REACH_LATE, "status 4");
 	expect(DENY("12", "unknown%0Amethod%01"), 5000, GBE_REACH_DENIED, "unknown method");
 	expect(DENY("nonsense", ""), 5000, GBE_REACH_DENIED, "status");
-	/* Success, and nothing with it. */
+	/* Success without a message. */
 	expect(DENY(NULL, NULL), 5000, GBE_REACH_DROPPED, "no answer");
 }
 END_TEST
@@ -233,7 +233,7 @@ START_TEST(the_deadline_is_kept)
 	ck_assert_int_ge(took_ms, 290);
 	expect(ANSWER(SCRIPT_DRIP), 300, GBE_REACH_LATE, NULL);
 	ck_assert_int_ge(took_ms, 290);
-	/* It accepts, and not even speaks HTTP. */
+	/* It accepts connections, but does not speak HTTP. */
 	pid = serve(NULL, 0, &url);
 	ck_assert_int_eq(ask(url, 300, &failure), GBE_REACH_LATE);
 	ck_assert_int_ge(took_ms, 290);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A real etcd writes, of every kind of change that it knows; what it and etcdctl say of its data is what
- * the reader says of the files that it left. */
+/* A real etcd writes every kind of change that it knows. Our reader of its files must report what etcd and etcdctl
+ * report of the data. */
 #include "etcd-real.h"
 
-#include "etcd/db.h"
+#include "etcd/db/db.h"
 
-/* $0: the endpoint. Overwritten, deleted, in transactions, with leases that stay and that end. */
+/* $0: the endpoint. Keys are overwritten, deleted, changed in transactions, and have leases that stay or end. */
 static const char load[] =
     "export ETCDCTL_ENDPOINTS=$0\n"
     "for i in $(seq 30); do etcdctl put \"key-$((i % 17))\" \"$1 $i $(seq 0 $i)\"; done\n"
@@ -22,7 +22,7 @@ static const char load[] =
     "etcdctl lease revoke $goes\n"
     "head -c 400000 /dev/zero | tr '\\0' x | etcdctl put large\n";
 
-/* The number behind "@name": in @json. */
+/* The number after "@name": in @json. */
 static gint64
 number_in(const char *json, const char *name)
 {
@@ -70,7 +70,7 @@ read_path(const char *path)
 	return db;
 }
 
-/* As etcdctl sees such a file, offline. */
+/* The file's figures from etcdctl, offline. */
 static void
 compare_status(const char *path, const GbeDb *db)
 {
@@ -86,7 +86,7 @@ compare_status(const char *path, const GbeDb *db)
 	ck_assert_int_eq(number_in(status, "totalSize"), (gint64)db->total_size);
 }
 
-/* Asks, takes a snapshot, stops; both files say the same. */
+/* Asks etcd, takes a snapshot, stops etcd; both files must agree. */
 static void
 compare_all(Etcd *etcd, const char *data, const char *label)
 {
@@ -154,7 +154,7 @@ START_TEST(as_etcd_says)
 }
 END_TEST
 
-/* Whatever moment a kill comes at, the files are sound. */
+/* The files are sound whenever a kill comes. */
 START_TEST(killed)
 {
 	g_autofree char *data = root_path("data");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who may be at the other end: servers that speak something else or show a certificate that is no good any more,
- * and addresses that are written in less usual ways. */
+/* Unusual servers at the other end: other protocols, certificates that are no longer valid, and addresses in less
+ * usual forms. */
 #include "etcd-real.h"
 
-#include "core/health.h"
-#include "etcd/certificate.h"
-#include "etcd/health.h"
+#include "core/health/health.h"
+#include "etcd/api/ask.h"
+#include "etcd/tls/certificate.h"
 #include "lib/certificates.h"
 #include "lib/scripted.h"
 
 #include <sys/un.h>
 
-/* Asks once, with the client's certificate where @url wants TLS. */
+/* Asks once, with the client's certificate where @url is TLS. */
 static void
 expect(const char *url, const char *word, const char *says)
 {
@@ -126,13 +126,13 @@ START_TEST(an_ipv6_literal)
 	etcd_wait_until_healthy(&etcd);
 	expect(url, "healthy", "healthy");
 	etcd_end(&etcd, SIGTERM);
-	/* The bracket is not closed; an interface that is not there. */
+	/* The bracket is not closed; the interface does not exist. */
 	expect("http://[::1:2379", "bad-endpoint", "");
 	expect("http://[fe80::1%25none]:2379", "down", "");
 }
 END_TEST
 
-/* The kernel's limit is 107 bytes, and is said instead of a shorter path being asked. */
+/* The kernel's limit is 107 bytes. The error says so, and no shorter path is used. */
 START_TEST(a_socket_whose_path_is_long)
 {
 	g_autofree char *name = g_strnfill(sizeof(((struct sockaddr_un *)0)->sun_path), 's');

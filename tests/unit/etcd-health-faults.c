@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is found out of a real etcd that was started on damaged data (etcd.md, section 12): that it is down, that it
- * does not write, or nothing, where it mends the damage or does not notice it. */
+/* The health of a real etcd that was started on damaged data (etcd.md, section 12): down, unable to write, or
+ * healthy where it repairs the damage or does not notice it. */
 #include "etcd-real.h"
 
-#include "core/health.h"
-#include "etcd/health.h"
+#include "core/health/health.h"
+#include "etcd/api/ask.h"
 
 typedef struct {
 	const char *name;
@@ -12,7 +12,7 @@ typedef struct {
 	const char *word[N_ETCDS]; /* the cause, by version */
 } Fault;
 
-/* end FILE: where the log ends, of which the rest is zeros. at FILE OFFSET: writes its input there. */
+/* end FILE: prints where the log ends; only zeros follow. at FILE OFFSET: writes its input there. */
 #define HELPERS                                                                                    \
 	"cd $0/member\n"                                                                           \
 	"end() { local last; last=$(grep -obUaP '[^\\0]' $1 | tail -n 1 | cut -d: -f1)\n"          \
@@ -52,7 +52,7 @@ static const Fault faults[] = {
     {"what a crash leaves", "echo x >snap/db.tmp.123; echo x >wal/0.tmp", BOTH("healthy")},
 };
 
-/* Some snapshots, and a log that goes on behind the last one. */
+/* Some snapshots, and a log that goes on after the last one. */
 static void
 make_base(const char *data)
 {
@@ -63,14 +63,14 @@ make_base(const char *data)
 	etcd_spawn(&etcd, data, NULL, options);
 	etcd_wait_until_healthy(&etcd);
 	url = g_strconcat(etcd.endpoint, "/v3/kv/put?n=[1-330]", NULL);
-	/* "k", "needle" and more of it; a question for each number, over one connection. */
+	/* "k", "needle" and more of it: one request for each number, over one connection. */
 	ck_assert_int_eq(RUN("curl", "-sf", "-o", "/dev/null", "-d",
 			     "{\"key\":\"aw==\",\"value\":\"bmVlZGxlbmVlZGxlbmVlZGxl\"}", url),
 			 0);
 	etcd_end(&etcd, SIGTERM);
 }
 
-/* Until it is so, or etcd has ended: then what is said of that. */
+/* Asks until the cause is @word, or etcd has ended. */
 static void
 look_until(const Etcd *etcd, const char *word, const char *fault)
 {
@@ -90,7 +90,7 @@ look_until(const Etcd *etcd, const char *word, const char *fault)
 		gbe_health_inquire(&endpoint, g_get_monotonic_time() + 1500 * 1000, &client, facts);
 		gbe_health_report_free(report);
 		report = gbe_health_judge(facts);
-		/* Down it is in the beginning, too. */
+		/* etcd is also down in the beginning. */
 		if (strcmp(report->cause, word) == 0 && (ended || strcmp(word, "down") != 0))
 			return;
 		g_usleep(50 * 1000);

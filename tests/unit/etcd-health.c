@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is found out of a real etcd in the states that it can be in, and what is made of it; what a real one
- * does not do on demand is scripted. */
+/* The health of a real etcd in its possible states. States that a real one does not reach on demand are scripted. */
 #include "etcd-real.h"
 
-#include "core/health.h"
-#include "etcd/certificate.h"
-#include "etcd/health.h"
+#include "core/health/health.h"
+#include "etcd/api/ask.h"
+#include "etcd/tls/certificate.h"
 #include "lib/certificates.h"
 #include "lib/scripted.h"
 
@@ -65,7 +64,7 @@ look_at(const char *url, const char *word)
 	return look;
 }
 
-/* Until it is so; etcd takes its time. */
+/* Repeats until the cause is as expected; etcd takes its time. */
 static void
 look_until(Look *look, const char *word)
 {
@@ -87,18 +86,16 @@ START_TEST(healthy)
 	if (!have_etcd_of("healthy", _i))
 		return;
 	etcd_start(&etcd, data);
-	for (guint json = 0; json < 2; json++) {
-		look = (Look){.endpoint = {.endpoint = etcd.endpoint, .json = json == 1}};
-		/* The second time on the same connection, where it is kept. */
-		for (guint again = 0; again < 2; again++) {
-			etcd_put(&etcd, "k", "v");
-			look_now(&look, 5000);
-			expect(&look, "healthy");
-			ck_assert_int_eq(look.facts->revision, 2 + 2 * json + again);
-			ck_assert_uint_eq(look.facts->voters, 1);
-		}
-		look_end(&look);
+	look = (Look){.endpoint = {.endpoint = etcd.endpoint}};
+	/* The second time on the same connection, if it was kept. */
+	for (guint again = 0; again < 2; again++) {
+		etcd_put(&etcd, "k", "v");
+		look_now(&look, 5000);
+		expect(&look, "healthy");
+		ck_assert_int_eq(look.facts->revision, 2 + again);
+		ck_assert_uint_eq(look.facts->voters, 1);
 	}
+	look_end(&look);
 	etcd_end(&etcd, SIGTERM);
 }
 END_TEST
@@ -160,8 +157,8 @@ START_TEST(corrupt)
 }
 END_TEST
 
-/* A database that is newer than its log: etcd starts, its /health is true, and no write ever ends
- * (etcd.md, sections 1 and 12). */
+/* A database that is newer than its log: etcd starts, its /health is true, and no write ever ends (etcd.md,
+ * sections 1 and 12). */
 START_TEST(the_log_is_gone)
 {
 	g_autofree char *data = root_path("data");
@@ -189,7 +186,7 @@ START_TEST(the_log_is_gone)
 }
 END_TEST
 
-/* The first of two members whose other never comes, after it was added: no quorum. */
+/* The first of two members, after the other was added but never started: no quorum. */
 START_TEST(no_quorum)
 {
 	g_autofree char *data = root_path("data");
@@ -271,11 +268,11 @@ START_TEST(over_tls)
 			 0);
 	etcd_spawn_tls(&etcd, data, root);
 	expect_tls(etcd.endpoint, "ca.crt", "client.crt", "client.key", "healthy", "healthy");
-	/* None of our own; one that another signed; the server's is not of ours. */
+	/* No certificate of our own; one that another CA signed; a server's that is not of our CA. */
 	expect_tls(etcd.endpoint, "ca.crt", NULL, NULL, "no-trust", "cert=");
 	expect_tls(etcd.endpoint, "ca.crt", "foreign.crt", "foreign.key", "no-trust", "cert=");
 	expect_tls(etcd.endpoint, "other.crt", "client.crt", "client.key", "no-trust", "cacert=");
-	/* What lies in the files. */
+	/* Faults in the files. */
 	expect_tls(etcd.endpoint, "none.crt", "client.crt", "client.key", "certificate",
 		   "cacert of [etcd]");
 	expect_tls(etcd.endpoint, "ca.crt", "none.crt", "client.key", "certificate",
@@ -288,7 +285,7 @@ START_TEST(over_tls)
 		   "without a passphrase");
 	expect_tls(etcd.endpoint, "ca.crt", "client.crt", "nonsense", "certificate",
 		   "holds no private key");
-	/* The right port with the wrong scheme, and the other way round. */
+	/* The right port with the wrong scheme, in both directions. */
 	plain = g_strconcat("http", etcd.endpoint + strlen("https"), NULL);
 	expect_tls(plain, NULL, NULL, NULL, "not-etcd", "is it https?");
 	etcd_end(&etcd, SIGTERM);
@@ -364,13 +361,13 @@ expect_scripts(const Script *scripts, guint n, const char *word, const char *say
 		expect_scripts(scripts, G_N_ELEMENTS(scripts), word, says);                        \
 	} while (0)
 
-/* In the order of the questions: status, members, alarms (the write), count (the read). Answers of 3.6 are as
- * etcd.md has them; no 3.6 is at hand here. */
+/* In the order of the questions: status, members, alarms (the write), count (the read). Answers of 3.6 are taken
+ * from etcd.md; no 3.6 is available here. */
 START_TEST(scripted)
 {
 	EXPECT("healthy", "3.6.1, 4 KiB of 2 GiB, revision 3", SAY(STATUS36), SAY(MEMBERS),
 	       SAY(HEADER), SAY(HEADER));
-	/* A later etcd's alarm; both at once. */
+	/* An alarm of a later etcd; both alarms at once. */
 	EXPECT("other-alarm", "does not know", SAY(STATUS36), SAY(MEMBERS),
 	       SAY(HEADER "\x12\x04\x08\x02\x10\x03"), SAY(HEADER));
 	EXPECT("corrupt", "CORRUPT", SAY(STATUS36), SAY(MEMBERS),
@@ -403,7 +400,7 @@ START_TEST(nobody)
 	g_autofree char *url = g_strdup_printf("http://127.0.0.1:%u", free_port());
 	Look look = look_at(url, "down");
 
-	/* The same each time: no milliseconds are in it. */
+	/* The same text each time, without milliseconds. */
 	ck_assert_msg(g_str_has_suffix(look.report->reason, ": Connection refused"), "%s",
 		      look.report->reason);
 	look_end(&look);

@@ -2,7 +2,7 @@
 /* Beside a table that holds everything: histories at random, with some rows left out. */
 #include "lib/unit.h"
 
-#include "etcd/history.h"
+#include "etcd/db/history.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ hash_of(guint64 key)
 	return key ^ (key >> 31);
 }
 
-/* @lose: one in so many rows is left out; 0: none is. */
+/* @lose: one of this many rows is left out; 0: none. */
 static GArray *
 make_rows(guint64 count, guint64 keys, gint64 compacted, guint64 lose)
 {
@@ -111,7 +111,7 @@ expect_of(const GArray *rows, gint64 compacted)
 	return expected;
 }
 
-/* *ret_passes: how many it took. */
+/* *ret_passes: the number of passes. */
 static void
 compare(guint64 count, guint64 keys, gint64 compacted, guint64 lose, guint64 room,
 	guint64 *ret_passes)
@@ -173,7 +173,7 @@ START_TEST(in_parts)
 }
 END_TEST
 
-/* More than any table takes, almost all of them once: the sketch tells. */
+/* More keys than any table takes, almost all with one row: the sketch finds those. */
 START_TEST(with_a_sketch)
 {
 	guint64 passes = 0;
@@ -186,7 +186,7 @@ START_TEST(with_a_sketch)
 }
 END_TEST
 
-/* Hashes that somebody made fall into one place: it ends, and says that it does not know. */
+/* Hashes that somebody made collide: the check ends, and says that it is incomplete. */
 START_TEST(collisions)
 {
 	g_autoptr(GbeHistory) history = gbe_history_new(1, 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Against a real etcd: what it locks, when, and that our lock keeps it out without harm. */
+/* A real etcd: what it locks and when, and that our lock keeps it out without harm. */
 #include "etcd-real.h"
 
 #include <sys/file.h>
 
-#include "etcd/in-use.h"
+#include "etcd/directory/in-use.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
 
@@ -61,7 +61,7 @@ START_TEST(running_and_not)
 		return;
 	etcd_start(&etcd, data);
 	ck_assert_int_eq(ask(), GBE_YES);
-	/* Asking does no harm. */
+	/* A query does no harm. */
 	for (guint i = 0; i < 20; i++)
 		ck_assert_int_eq(ask(), GBE_YES);
 	etcd_put(&etcd, "still", "writes");
@@ -74,8 +74,8 @@ START_TEST(running_and_not)
 }
 END_TEST
 
-/* Each of the two locks alone says so: db's is free for a moment in a defragmentation, and the WAL's is
- * not yet there when etcd has just started. */
+/* Each of the two locks is enough. db's is free for a moment during a defragmentation, and the WAL's is missing
+ * right after etcd's start. */
 START_TEST(either_lock_is_enough)
 {
 	g_autofree char *db = g_build_filename(data, "member/snap/db", NULL);
@@ -97,7 +97,7 @@ START_TEST(either_lock_is_enough)
 	ck_assert_int_eq(ask(), GBE_YES);
 	etcd_end(&etcd, SIGKILL);
 	ck_assert_int_eq(ask(), GBE_NO);
-	/* Only db's, by somebody else. */
+	/* Only db's lock, held by another process. */
 	fd = open(db, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
 	ck_assert_int_eq(ask(), GBE_YES);
@@ -118,7 +118,7 @@ START_TEST(our_lock_makes_etcd_wait)
 	etcd_end(&etcd, SIGTERM);
 	ck_assert_int_eq(gbe_in_use(data_fd, "", -1, &lock, NULL), GBE_NO);
 	ck_assert_int_ge(lock, 0);
-	/* Held: the same question of another process of ours is answered with yes. */
+	/* While we hold it, another process of ours gets the answer yes. */
 	ck_assert_int_eq(ask(), GBE_YES);
 	etcd_spawn(&etcd, data, NULL, NULL);
 	g_usleep(1500 * 1000);
@@ -143,7 +143,7 @@ START_TEST(who_only_asks_is_not_etcd)
 	ck_assert_int_eq(flock(shared, LOCK_SH), 0);
 	ck_assert_int_eq(ask(), GBE_NO);
 	(void)close(shared);
-	/* A question that takes a moment: whoever wants the lock waits for it. */
+	/* A short query of another process: our query for the lock waits for it. */
 	pid = fork();
 	if (pid == 0) {
 		int fd = open(db, O_RDONLY | O_CLOEXEC);
@@ -160,7 +160,7 @@ START_TEST(who_only_asks_is_not_etcd)
 }
 END_TEST
 
-/* While etcd defragments, db is another file again and again: never once may it look unused. */
+/* During a defragmentation db is replaced again and again: it must never look unused. */
 START_TEST(during_defragmentation)
 {
 	g_autofree char *endpoints = NULL;
@@ -245,7 +245,7 @@ START_TEST(cannot_be_told)
 }
 END_TEST
 
-/* Anybody who owns the directory can make the newest name of all: it is no segment, and db has its own lock. */
+/* The directory's owner can make a name that sorts as the newest: it is no segment, and db has its own lock. */
 START_TEST(newest_segment_is_none)
 {
 	g_autoptr(GError) error = NULL;

@@ -7,7 +7,7 @@
 #include "base/crc32c.h"
 #include "etcd/finding.h"
 #include "etcd/protobuf.h"
-#include "etcd/wal-record.h"
+#include "etcd/wal/record.h"
 
 #define MEMBER G_GUINT64_CONSTANT(0x2e1259d415f2a040)
 #define CLUSTER G_GUINT64_CONSTANT(0x48276a8f75b6a87)

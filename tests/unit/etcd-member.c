@@ -3,9 +3,9 @@
 
 #include <sys/un.h>
 
-#include "core/take-over.h"
+#include "core/record/take-over.h"
+#include "etcd/directory/member.h"
 #include "etcd/layout.h"
-#include "etcd/member.h"
 #include "fs/tree.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
@@ -36,7 +36,7 @@ expect_not_located(const char *member_dir, GbeErrorCode code)
 START_TEST(locate)
 {
 	expect_not_located("auto", GBE_ERROR_NOT_FOUND);
-	/* What is not etcd's: other directories, files, links, and this program's own. */
+	/* Entries that are not etcd's: other directories, files, links, and this program's own. */
 	root_mkdir("certs");
 	root_write("config", "A=b\n");
 	root_mkdir(".greenboot-etcd/member");
@@ -49,7 +49,7 @@ START_TEST(locate)
 	expect_not_located("auto", GBE_ERROR_INVALID_CONFIG);
 	root_mkdir("member");
 	expect_located("auto", "");
-	/* Whoever opens it is told what is wrong; no data is something else. */
+	/* The opener reports the fault; no data is a different answer. */
 	root_remove("member");
 	root_link("member", "etcd/member");
 	expect_located("auto", "");
@@ -100,7 +100,7 @@ START_TEST(what_is_data)
 	ck_assert(!has_data("etcd"));
 	root_write("etcd/member/snap/db", "");
 	ck_assert(has_data("etcd"));
-	/* A link in its place is neither data nor none. */
+	/* A link in its place is neither data nor "no data". */
 	root_remove("member");
 	root_link("member", "etcd/member");
 	{
@@ -145,7 +145,7 @@ wal_inside(const char *data, const char *wal_dir)
 	return inside;
 }
 
-/* Whatever names lead to it. */
+/* Whatever names lead there. */
 START_TEST(wal_inside_or_not)
 {
 	g_autoptr(GError) error = NULL;
@@ -253,7 +253,7 @@ START_TEST(snap_files_by_name)
 }
 END_TEST
 
-/* A name that a record cannot hold as it is: JSON is text, and a blank parts the names. */
+/* Names that a record cannot hold: JSON is text, and a blank separates names. */
 START_TEST(snap_files_with_other_names)
 {
 	g_autofree char *data = sample("etcd34-small-stopped");
@@ -276,7 +276,7 @@ START_TEST(snap_files_with_other_names)
 }
 END_TEST
 
-/* Which change of what is one: @change is run in a shell in the data directory. */
+/* Which changes change the fingerprint: @change is run in a shell in the data directory. */
 static void
 expect_change(const char *change, bool is_change)
 {
@@ -333,7 +333,7 @@ START_TEST(what_is_a_change)
 }
 END_TEST
 
-/* What cannot be read as what it should be is told by size and time. */
+/* A file that cannot be read as expected counts by size and time. */
 START_TEST(unreadable_files_count_as_others)
 {
 	g_autofree char *data = root_path("etcd34-small-stopped");
@@ -368,7 +368,7 @@ START_TEST(no_data_no_fingerprint)
 }
 END_TEST
 
-/* A member one level down, and a WAL directory of its own. */
+/* A member one level down, and a separate WAL directory. */
 START_TEST(other_layouts)
 {
 	g_autofree char *data = sample("etcd34-small-stopped");
@@ -402,7 +402,8 @@ START_TEST(other_layouts)
 }
 END_TEST
 
-/* The promise behind it: etcd starts, does nothing, stops: that is seen; nobody starts: nothing is. */
+/* The fingerprint's promise: it changes when etcd starts, does nothing and stops; it does not change when no etcd
+ * starts. */
 START_TEST(a_run_of_etcd_is_seen)
 {
 	g_autofree char *data = root_path("data");
@@ -447,7 +448,7 @@ START_TEST(a_run_of_etcd_is_seen)
 }
 END_TEST
 
-/* Whoever owns the directory decides how much there is to look at: beyond that there is no answer. */
+/* The directory's owner decides how much there is to read: beyond the limit there is no answer. */
 START_TEST(too_much_to_look_at)
 {
 	g_autoptr(GString) path = g_string_new("member");

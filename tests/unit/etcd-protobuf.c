@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A copy that ends where its memory does, so that a sanitizer sees a read behind it. */
+/* The copy ends where its memory does, so that a sanitizer sees a read beyond it. */
 static GbeFieldResult
 next_of(const void *bytes, gsize size, GbeField *field, gsize *ret_used)
 {
@@ -34,7 +34,7 @@ START_TEST(varints)
 	    {"\x7f", 1, 127},
 	    {"\x80\x01", 2, 128},
 	    {"\xac\x02", 2, 300},
-	    {"\x80\x00", 2, 0}, /* longer than need be is allowed */
+	    {"\x80\x00", 2, 0}, /* longer than necessary, but allowed */
 	    {"\x96\x01\xff", 2, 150},
 	    {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, G_MAXUINT64},
 	    {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 10, G_GUINT64_CONSTANT(1) << 63},
@@ -101,7 +101,7 @@ START_TEST(fields)
 		ck_assert_int_eq((int)field.type, (int)cases[i].type);
 		ck_assert_uint_eq(field.value, cases[i].value);
 		ck_assert_uint_eq(field.size, cases[i].length);
-		/* Not one byte less is enough. */
+		/* One byte less is never enough. */
 		for (gsize size = 1; size < cases[i].size; size++) {
 			field.number = 99;
 			ck_assert_int_eq(next_of(cases[i].bytes, size, &field, &used),
@@ -119,15 +119,15 @@ START_TEST(garbage)
 		const char *bytes;
 		gsize size;
 	} bad[] = {
-	    {"\x00\x01", 2},		     /* field number 0 */
-	    {"\x02\x00", 2},		     /* the same, as bytes */
-	    {"\x0b\x0c", 2},		     /* a group */
-	    {"\x0c", 1},		     /* its end alone */
-	    {"\x0e\x00", 2},		     /* wire types that nobody defined */
-	    {"\x0f\x00", 2},		     /* */
-	    {"\x80\x80\x80\x80\x10\x01", 6}, /* field number 2^29 */
-	    {"\x12\xff\xff\xff\xff\x0f", 6}, /* 4 GiB of bytes */
-	    {"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, /* and 2^64-1 */
+	    {"\x00\x01", 2},					  /* field number 0 */
+	    {"\x02\x00", 2},					  /* field number 0, as bytes */
+	    {"\x0b\x0c", 2},					  /* a group */
+	    {"\x0c", 1},					  /* a group's end alone */
+	    {"\x0e\x00", 2},					  /* undefined wire types */
+	    {"\x0f\x00", 2},					  /* */
+	    {"\x80\x80\x80\x80\x10\x01", 6},			  /* field number 2^29 */
+	    {"\x12\xff\xff\xff\xff\x0f", 6},			  /* 4 GiB of bytes */
+	    {"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, /* 2^64-1 bytes */
 	};
 	GbeField field;
 	gsize used;
@@ -139,7 +139,7 @@ START_TEST(garbage)
 }
 END_TEST
 
-/* What was written is read again, in this order, to the end; and what follows a bad field is not. */
+/* Written fields are read again, in this order, to the end. Nothing after a bad field is read. */
 START_TEST(written_is_read)
 {
 	static const guint64 values[] = {0, 1, 127, 128, 16383, 16384, G_MAXUINT32, G_MAXUINT64};

@@ -2,7 +2,7 @@
 #include "etcd-log.h"
 #include "etcd-real.h"
 
-#include "etcd/snapfile.h"
+#include "etcd/wal/snapfile.h"
 
 #define NAME "0000000000000002-0000000000001b63.snap"
 
@@ -63,7 +63,7 @@ START_TEST(samples)
 }
 END_TEST
 
-/* Cut anywhere, any bit wrong: never taken for whole. */
+/* Cut anywhere, or with any bit flipped, it never passes for whole. */
 START_TEST(every_byte)
 {
 	static const guint64 voters[] = {MEMBER, 2, 3};
@@ -84,7 +84,7 @@ START_TEST(every_byte)
 		flipped = read_bytes(file->data, file->len);
 		file->data[i] ^= 0x20;
 		ck_assert_msg(cut->fault != NULL, "%u", i);
-		/* The checksum has 32 bits: those beyond are dropped by etcd, too. */
+		/* The checksum has 32 bits: etcd also drops the bits beyond. */
 		ck_assert_msg(flipped->fault != NULL || i == 5, "%u", i);
 	}
 	g_byte_array_append(file, (const guint8 *)"", 1);
@@ -120,8 +120,8 @@ START_TEST(large)
 }
 END_TEST
 
-/* A right checksum over something else: not damage, not known. */
-/* What it says of itself is right, but for its size and its checksum. */
+/* A right checksum over other content: not damage, but unknown. */
+/* Its fields are right, except size and checksum. */
 START_TEST(a_hole)
 {
 	static const guint64 size = (guint64)1 << 40;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "lib/unit.h"
 
-#include "etcd/snapshot-sum.h"
+#include "etcd/db/snapshot-sum.h"
 
 #include <string.h>
 
@@ -74,7 +74,7 @@ START_TEST(cut_off)
 	ck_assert(!is_right(file, GBE_SNAPSHOT_SUM, 32));
 	for (gsize less = 1; less <= GBE_SNAPSHOT_SUM + 1; less++)
 		ck_assert(!is_right(file, sizeof(file) - less, 4096));
-	/* Of the right size, and the sum is somewhere else. */
+	/* The right size, but the checksum is in another place. */
 	ck_assert(!is_right(file, sizeof(file) - 512, 4096));
 }
 END_TEST

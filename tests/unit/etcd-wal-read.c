@@ -2,7 +2,7 @@
 #include "etcd-log.h"
 #include "etcd-real.h"
 
-#include "etcd/wal-read.h"
+#include "etcd/wal/read.h"
 
 #define FIRST "wal/0000000000000000-0000000000000000.wal"
 
@@ -48,7 +48,7 @@ read_log(Read *ret)
 	(void)close(fd);
 }
 
-/* What an independent reader says about what these versions of etcd wrote. */
+/* The figures of an independent reader for logs that these versions of etcd wrote. */
 START_TEST(samples)
 {
 	static const struct {
@@ -86,8 +86,7 @@ START_TEST(samples)
 }
 END_TEST
 
-/* Ten writes in the first segment, ten in the second; @ret_at: where each record of the second begins,
- * up to its end. */
+/* Ten writes in the first segment, ten in the second. @ret_at: where each record of the second begins, and its end. */
 static void
 two_segments(Log *log, guint ret_at[12])
 {
@@ -124,7 +123,7 @@ START_TEST(made_to_measure)
 }
 END_TEST
 
-/* Cut off anywhere in the last segment: what is left is whole, and the log ends before the cut. */
+/* Cut off anywhere in the last segment: the rest is whole, and the log ends before the cut. */
 START_TEST(cut_anywhere)
 {
 	guint at[12];
@@ -151,15 +150,14 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-/* Each byte of the last segment wrong in turn, by bit _i, and of the first: seen, unless the bit means
- * nothing. */
+/* Each byte of the first and of the last segment wrong in turn, by bit _i: found, unless the bit means nothing. */
 START_TEST(every_byte)
 {
 	guint at[12];
 	Log log;
 
 	two_segments(&log, at);
-	/* Without the large one: the file is written each time. */
+	/* Without the large record, because the file is written each time. */
 	g_byte_array_set_size(log.bytes, at[5]);
 	for (guint i = 0; i < at[3]; i += i < at[1] ? 1 : 7) {
 		g_auto(Read) read = {0};
@@ -168,7 +166,7 @@ START_TEST(every_byte)
 		log_save(&log, 5000);
 		log.bytes->data[i] ^= (guint8)(1U << _i);
 		read_log(&read);
-		/* Padding, and bits of a length field that etcd does not look at either. */
+		/* Padding, and bits of a length field that etcd also ignores. */
 		if (g_str_equal(read.codes, "")) {
 			ck_assert_uint_eq(read.wal.last_entry, 16);
 			ck_assert_uint_eq(read.wal.last_term, 2);
@@ -202,8 +200,8 @@ START_TEST(hole)
 }
 END_TEST
 
-/* A frame that says anything but how long its record is, which is whole: no power cut does that, whether
- * something lies behind it or not. At the end of a sector it may be missing. */
+/* A frame with a wrong length, and a whole record: no power cut leaves that, whether bytes follow or not. At the
+ * end of a sector the frame may be missing. */
 START_TEST(frames)
 {
 	static const guint8 wrong[][8] = {{0},
@@ -234,7 +232,7 @@ START_TEST(frames)
 }
 END_TEST
 
-/* There it may be missing, but is never another one, however much lies behind it. */
+/* There it may be missing, but never wrong, however much follows. */
 START_TEST(frame_at_the_end_of_a_sector)
 {
 	for (guint writes = 1; writes < 4; writes++)
@@ -266,7 +264,7 @@ START_TEST(frame_at_the_end_of_a_sector)
 }
 END_TEST
 
-/* Too little or too much behind a record: the next one is not found where it is. */
+/* Too little or too much padding: the next record is not found. */
 START_TEST(padding)
 {
 	guint at[12];
@@ -284,7 +282,7 @@ START_TEST(padding)
 			log_save(&log, 5000);
 			*frame ^= (guint8)(1U << (bit - 56));
 			read_log(&read);
-			/* Of a record that needs none, it is not looked at. */
+			/* Padding that a record does not need is not read. */
 			if (g_str_equal(read.codes, "")) {
 				ck_assert_uint_eq(read.wal.last_entry, 21);
 				continue;
@@ -296,7 +294,7 @@ START_TEST(padding)
 }
 END_TEST
 
-/* The same with the last write alone behind it: nobody promised to keep that one. */
+/* The same with only the last write behind the hole, which was never acknowledged. */
 START_TEST(residue)
 {
 	g_auto(Read) read = {0};
@@ -316,7 +314,7 @@ START_TEST(residue)
 }
 END_TEST
 
-/* A sector of a record was never written: torn, if it is the last one, and a hole if it is not. */
+/* A sector of a record was never written: torn in the last record, a hole in another. */
 START_TEST(unwritten_sector)
 {
 	guint at[12];
@@ -400,13 +398,13 @@ START_TEST(segments)
 			ck_assert_int_eq(rename(second, first), 0);
 			ck_assert_int_eq(rename(aside, second), 0);
 		}
-		if (i == 1) { /* the middle one is gone */
+		if (i == 1) { /* the middle one is missing */
 			ck_assert_int_eq(rename(first, aside), 0);
 			ck_assert_int_eq(rename(second, first), 0);
 			ck_assert_int_eq(rename(aside, second), 0);
 			ck_assert_int_eq(rename(second, aside), 0);
 		}
-		if (i == 2) { /* the oldest one is */
+		if (i == 2) { /* the oldest one is missing */
 			ck_assert_int_eq(rename(aside, second), 0);
 			ck_assert_int_eq(rename(first, aside), 0);
 		}
@@ -426,7 +424,7 @@ START_TEST(segments)
 }
 END_TEST
 
-/* A segment that is not the last may end with its file alone. */
+/* Only a segment that is not the last may end with its file. */
 START_TEST(cut_in_the_middle)
 {
 	g_autofree char *second = root_path("wal/0000000000000001-000000000000000c.wal");
@@ -455,7 +453,7 @@ START_TEST(contents)
 		g_auto(Read) read = {0};
 		Log log;
 
-		/* A number where bytes belong, or a field that nobody knows. */
+		/* A number in place of bytes, or an unknown field. */
 		gbe_protobuf_put_varint(odd, i < 2 ? (i == 0 ? 4 : 3) : 9, 1);
 		log_begin(&log);
 		if (i == 0)
@@ -479,7 +477,7 @@ START_TEST(contents)
 }
 END_TEST
 
-/* No checksum covers a record's type: what raft keeps to does. */
+/* No checksum covers a record's type: raft's rules find a wrong one. */
 START_TEST(order)
 {
 	static const char *const said[] = {
@@ -517,7 +515,7 @@ START_TEST(order)
 }
 END_TEST
 
-/* Who votes is taken down in order, and what a new leader replaced is forgotten. */
+/* Voters are recorded in order; a change that a new leader replaced is dropped. */
 START_TEST(members)
 {
 	g_auto(Read) read = {0};
@@ -559,7 +557,7 @@ START_TEST(names_beside)
 }
 END_TEST
 
-/* Bytes behind the end that all claim to be records cost no more than there are bytes. */
+/* Bytes after the end that all look like records cost no more time than their number. */
 START_TEST(hostile_tail)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -582,7 +580,7 @@ START_TEST(hostile_tail)
 }
 END_TEST
 
-/* Claims @size bytes of a hole, as the record of an entry; the file ends behind it. */
+/* Makes an entry's record that claims @size bytes of a hole; the file ends after it. */
 static void
 put_hole(Log *log, guint64 size)
 {
@@ -606,7 +604,7 @@ put_hole(Log *log, guint64 size)
 	ck_assert_int_eq(truncate(full, (off_t)(log->bytes->len + size)), 0);
 }
 
-/* In the last segment, and in one before it: no record is read for as long as it claims to be. */
+/* In the last segment, and in one before it: a record is not read to its claimed length. */
 START_TEST(record_in_a_hole)
 {
 	gint64 begin = g_get_monotonic_time();
@@ -631,7 +629,7 @@ START_TEST(record_in_a_hole)
 }
 END_TEST
 
-/* A little of it is read as what it is. */
+/* A small hole is read as zeros. */
 START_TEST(small_hole_in_a_record)
 {
 	g_auto(Read) read = {0};
@@ -646,7 +644,7 @@ START_TEST(small_hole_in_a_record)
 }
 END_TEST
 
-/* Names cost nothing: of so many none is read, and nothing is said about what a few of them hold. */
+/* Names cost nothing: of so many no segment is read, and there is no finding about their content. */
 START_TEST(too_many_segments)
 {
 	gint64 begin = g_get_monotonic_time();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd-real.h"
 
-#include "etcd/wal.h"
+#include "etcd/layout.h"
+#include "etcd/wal/wal.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
 
@@ -21,10 +22,10 @@ START_TEST(names)
 	    "-",
 	};
 
-	ck_assert(gbe_wal_is_name(SEGMENT));
-	ck_assert(gbe_wal_is_name("00000000000000ff-0123456789abcdef.wal"));
+	ck_assert(gbe_layout_is_segment(SEGMENT));
+	ck_assert(gbe_layout_is_segment("00000000000000ff-0123456789abcdef.wal"));
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++)
-		ck_assert_msg(!gbe_wal_is_name(bad[i]), "%s", bad[i]);
+		ck_assert_msg(!gbe_layout_is_segment(bad[i]), "%s", bad[i]);
 }
 END_TEST
 
@@ -59,8 +60,8 @@ last_of(const void *bytes, gsize size)
 	return last;
 }
 
-/* What other programs say about what these versions of etcd wrote: offset and checksum of the last
- * record, taken down with an independent reader. */
+/* Offset and checksum of the last record in logs that these versions of etcd wrote, noted with an independent
+ * reader. */
 START_TEST(samples)
 {
 	static const struct {

@@ -23,7 +23,7 @@ new_file(guint64 data, guint8 byte, guint64 size)
 	for (guint64 at = 0; at < data; at += PIECE)
 		ck_assert_int_eq(pwrite(fd, bytes, PIECE, (off_t)at), (ssize_t)PIECE);
 	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
-	/* What is not on the disk yet may not be counted. */
+	/* Data that is not on the disk yet may not count in st_blocks. */
 	ck_assert_int_eq(fsync(fd), 0);
 	return fd;
 }
@@ -53,7 +53,7 @@ read_through(int fd, guint64 size, GbeLook *look, GError **error)
 		ck_assert_msg(strstr((error)->message, text) != NULL, "%s", (error)->message);     \
 	} while (0)
 
-/* Data, zeros that are on the disk, a few holes: all the same. */
+/* Data, zeros on the disk, and a few holes are all read. */
 START_TEST(what_is_there_is_read)
 {
 	int data = new_file(SIZE, 7, SIZE);
@@ -89,7 +89,7 @@ START_TEST(holes_have_an_end)
 		    "of the file the 1024 MiB of holes that are read were used up");
 	ck_assert_int_lt(g_get_monotonic_time() - begin, 20 * G_USEC_PER_SEC);
 	g_clear_error(&error);
-	/* Another file of the same look. */
+	/* Another file within the same look. */
 	CHECK_ENDED(read_through(fd, size, &look, &error), error, GBE_ERROR_CANNOT_TELL, "holes");
 	(void)close(fd);
 }

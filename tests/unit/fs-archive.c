@@ -23,7 +23,7 @@ typedef struct {
 	const char *name;
 	mode_t type;
 	gsize size;
-	const char *link; /* hard */
+	const char *link; /* a hard link */
 } Member;
 
 static guint8
@@ -94,7 +94,7 @@ assert_content(const GByteArray *got, gsize size)
 		ck_assert_uint_eq(got->data[at], byte_at(at));
 }
 
-/* What is no archive and not packed is itself, of any size. */
+/* A file that is no archive and not packed is unpacked as itself, at any size. */
 START_TEST(plain)
 {
 	static const gsize sizes[] = {0, 1, 511, 512, 513, 65536, 200001};
@@ -133,7 +133,7 @@ put_packed(const char *name, const void *bytes, gsize size, bool gzip)
 	archive_write_free(archive);
 }
 
-/* A database whose first page has the sum that a tar without one has. Packed, too. */
+/* A database whose first page sums up to the checksum of a tar without a name. Packed, too. */
 START_TEST(a_database_is_no_tar)
 {
 	for (guint gzip = 0; gzip < 2; gzip++) {
@@ -141,7 +141,7 @@ START_TEST(a_database_is_no_tar)
 		g_autoptr(GByteArray) got = g_byte_array_new();
 		g_autoptr(GError) error = NULL;
 
-		/* Bytes with a sign, and eight blanks in the place of the sum: 0. */
+		/* Signed bytes, and eight blanks in place of the sum, add up to 0. */
 		memset(page + 16, 0xc0, 4);
 		put_packed("db", page, sizeof(page), gzip > 0);
 		assert_ok(unpack("db", got, &error), error);
@@ -202,7 +202,8 @@ START_TEST(refused)
 }
 END_TEST
 
-/* Never for a whole one, wherever it ends. (Shorter than its header, gzip is not known as such, and is itself.) */
+/* A file that is cut off never passes for a whole one. (gzip that is shorter than its header is not recognized, and
+ * is unpacked as itself.) */
 START_TEST(cut_off)
 {
 	static const Member file = {"file", AE_IFREG, 30000, NULL};
@@ -308,7 +309,7 @@ START_TEST(bombs)
 	assert_bomb("packed");
 	make_bomb("zip", 0, BOMB);
 	assert_bomb("packed");
-	/* What costs nothing may be as odd as it likes. */
+	/* A ratio does not matter while the output is small. */
 	make_bomb("raw", 2, 60 * MIB);
 	fd = openat(place, "bomb", O_RDONLY | O_CLOEXEC);
 	ck_assert(gbe_archive_unpack(fd, "bomb", count, &got, &error));
@@ -316,7 +317,7 @@ START_TEST(bombs)
 }
 END_TEST
 
-/* Names only, of which nothing comes out. */
+/* Only names, without any output. */
 START_TEST(bomb_of_names)
 {
 	static Member members[150000];
@@ -340,7 +341,7 @@ START_TEST(directory_with_content)
 
 	ck_assert_int_eq(write(fd, zip, sizeof(zip) - 1), sizeof(zip) - 1);
 	assert_bomb("a directory with content");
-	/* The size comes behind it, wherever that ends. */
+	/* The size follows the content, wherever that ends. */
 	ck_assert_int_eq(pwrite(fd, unknown, sizeof(unknown) - 1, 0), sizeof(unknown) - 1);
 	assert_bomb("a directory with content");
 }
@@ -372,7 +373,7 @@ gzip(gsize size, GbeArchivePut take_it, GByteArray *to, GError **error)
 	return gbe_archive_gzip(fd, "plain", take_it, to, error);
 }
 
-/* Our own reader and gzip's read it, and without one of its last bytes neither does. */
+/* Our own reader and gzip's read it. Without one of its last bytes neither does. */
 START_TEST(gzipped)
 {
 	gsize size = packed_sizes[_i];

@@ -11,7 +11,7 @@ static const GbeCloneOptions any_method = {.allowed = GBE_METHOD_SNAPSHOT};
 static const GbeCloneOptions no_snapshot = {.allowed = GBE_METHOD_REFLINK};
 static const GbeCloneOptions only_copy = {.allowed = GBE_METHOD_COPY};
 
-/* What etcd leaves, and beside it everything else that an inode can have. */
+/* A data directory of etcd, and everything else that an inode can have. */
 static void
 make_files(void)
 {
@@ -70,7 +70,7 @@ make_source(bool subvolume)
 	else
 		put_dir("src", 0750);
 	make_files();
-	/* A further name outside of the tree, which a subvolume cannot have. */
+	/* Another name outside of the tree, which a subvolume cannot have. */
 	if (!subvolume)
 		ck_assert_int_eq(linkat(place, "src/member/text", place, "outside", 0), 0);
 	make_metadata();
@@ -86,7 +86,7 @@ clone_source(const GbeCloneOptions *options)
 	return result;
 }
 
-/* The copy is the source, and the source is what it was. */
+/* The copy equals the source, and the source is unchanged. */
 static void
 check_copy(const char *before)
 {
@@ -152,13 +152,13 @@ START_TEST(dirty_pages_over_allocated_ranges)
 	put_dir("src", 0755);
 	put_allocated("src/file", 4 * MIB);
 	ck_assert_int_eq(syncfs(place), 0);
-	/* Read, and so in the page cache as data for SEEK_DATA. */
+	/* The read puts it into the page cache, where SEEK_DATA takes it for data. */
 	bytes = content_of("src/file");
-	/* Not on the disk yet: the extents still say "never written". */
+	/* Not on the disk yet: the extents still say "unwritten". */
 	put_data("src/file", MIB, 100000, 7);
 	put_data("src/file", 3 * MIB, 5, 8);
 	result = clone_source(&only_copy);
-	/* Whole folios are data for SEEK_DATA, so that the ranges may be larger in the copy. */
+	/* SEEK_DATA takes whole folios as data, so that the ranges may be larger in the copy. */
 	before = content_of("src/file");
 	g_free(bytes);
 	bytes = content_of("dst/file");
@@ -169,7 +169,7 @@ START_TEST(dirty_pages_over_allocated_ranges)
 }
 END_TEST
 
-/* As etcd's WAL is after a boot: some data, and the rest of it allocated. */
+/* Like etcd's WAL after a boot: some data, and the rest only allocated. */
 START_TEST(what_is_read_ahead_is_no_data)
 {
 	g_auto(GbeCloneResult) result = {0};
@@ -208,7 +208,7 @@ START_TEST(a_clone_shares_blocks)
 	result = clone_source(&cow);
 	ck_assert_int_eq(result.method, GBE_METHOD_REFLINK);
 	ck_assert_uint_eq(result.bytes_written, 0);
-	/* What is written to one is not in the other. */
+	/* A write to one is not in the other. */
 	put_data("src/member/snap/db", 0, 4096, 99);
 	{
 		g_autofree char *source = content_of("src/member/snap/db");
@@ -253,7 +253,7 @@ START_TEST(a_subvolume_is_snapshotted)
 }
 END_TEST
 
-/* Where its few extents cost less than the commit that a snapshot is; it stays a subvolume. */
+/* A snapshot's commit would cost more than these few extents. The copy is still a subvolume. */
 START_TEST(a_subvolume_of_few_extents_is_cloned)
 {
 	const bool many = _i == 1;
@@ -275,7 +275,7 @@ START_TEST(a_subvolume_of_few_extents_is_cloned)
 }
 END_TEST
 
-/* Made without a moment in which somebody else could enter, whatever the umask. */
+/* Nobody else can enter it even for a moment, whatever the umask is. */
 START_TEST(a_new_subvolume_is_nobody_elses)
 {
 	g_autoptr(GError) error = NULL;
@@ -310,7 +310,7 @@ START_TEST(a_snapshot_leaves_out_what_is_excluded)
 	before = dump_tree("src");
 	put_dir("src/.store", 0700);
 	put("src/.store/old", "not for the copy");
-	/* A backup in there is a subvolume itself; in the tree it would be refused. */
+	/* A backup in the source is a subvolume; inside the tree it would be refused. */
 	if (place_is_btrfs())
 		put_subvolume("src/.store/backup");
 	ck_assert_int_eq(mkfifoat(place, "src/.store/fifo", 0600), 0);
@@ -453,7 +453,7 @@ START_TEST(what_is_never_copied_is_refused_by_name)
 }
 END_TEST
 
-/* The whole of it by name, at once, and nothing is made. */
+/* Refused as a whole, by name, before anything is made. */
 START_TEST(what_is_too_deep_is_refused)
 {
 	g_autoptr(GString) path = g_string_new("src");
@@ -467,7 +467,7 @@ START_TEST(what_is_too_deep_is_refused)
 }
 END_TEST
 
-/* Copied as the hole that it is. */
+/* The copy is a hole, too. */
 START_TEST(a_giant_of_nothing_costs_nothing)
 {
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY};
@@ -485,7 +485,7 @@ START_TEST(a_giant_of_nothing_costs_nothing)
 }
 END_TEST
 
-/* The C library's; what counts a file's extents finds so many. */
+/* Replaces the C library's ioctl(): a query for extents finds this many. */
 static guint32 extents_found;
 
 int
@@ -506,7 +506,7 @@ ioctl(int fd, unsigned long request, ...)
 	return result;
 }
 
-/* Not of a backup that must be made. */
+/* Not for a backup that must be made. */
 START_TEST(a_file_in_too_many_pieces_may_be_left_out)
 {
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK, .cow_only = _i == 0};
@@ -538,7 +538,7 @@ count_call(guint64 bytes, gpointer data)
 	return true;
 }
 
-/* Where whoever watches hears of it in between, and where holes cost nothing. */
+/* Progress is reported between the pieces, and holes cost nothing. */
 START_TEST(a_large_file_is_cloned_in_pieces)
 {
 	guint calls = 0;
@@ -576,7 +576,7 @@ START_TEST(a_large_file_is_cloned_in_pieces)
 }
 END_TEST
 
-/* Where their paths are longer than the kernel takes. */
+/* Their paths are longer than the kernel takes. */
 START_TEST(further_names_may_lie_deep)
 {
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY};
@@ -629,7 +629,7 @@ START_TEST(mounts_are_refused_by_name)
 		ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", 0, NULL), 0);
 		check_refused("dir is a mount point");
 	} else if (_i == 1) {
-		/* Of the same file system: the device is the same. */
+		/* The same file system has the same device. */
 		dir = at("src/dir");
 		other = at("other");
 		ck_assert_int_eq(mount(other, dir, NULL, MS_BIND, NULL), 0);
@@ -667,7 +667,7 @@ START_TEST(a_destination_that_is_there_is_not_touched)
 		     error, GBE_ERROR_FAILED, "dst");
 	after = dump_tree("dst");
 	if (place_is("btrfs-subvol") && g_strcmp0(before, after) != 0)
-		/* A snapshot into a directory that is there would land inside of it. */
+		/* A snapshot into an existing directory would land inside it. */
 		ck_abort_msg("the destination was changed: %s", after);
 	assert_same(after, before);
 }
@@ -790,7 +790,7 @@ START_TEST(a_full_disk_means_nothing_is_left)
 	put_dir("src", 0755);
 	put("src/a", "small");
 	put_data("src/b", 0, _i == 0 ? 15 * MIB : MIB, 1);
-	/* Not all of it allocated: found while writing. */
+	/* Not all of it is allocated: the copy finds that while writing. */
 	put_size("src/b", 40 * MIB);
 	if (_i == 1)
 		put_allocated("src/c", 14 * MIB);
@@ -806,7 +806,7 @@ START_TEST(a_full_disk_means_nothing_is_left)
 }
 END_TEST
 
-/* Takes what is free, but for less than a MiB. */
+/* Fills the free space up to the last MiB. */
 static void
 fill_the_disk(void)
 {
@@ -842,7 +842,7 @@ START_TEST(a_full_real_disk_means_nothing_is_left)
 	ck_assert(!is_there("dst"));
 	after = dump_tree("src");
 	assert_same(after, before);
-	/* Nothing holds on to what was taken. */
+	/* No fd keeps the filler's blocks. */
 	ck_assert_int_eq(unlinkat(place, "filler", 0), 0);
 	ck_assert_int_eq(syncfs(place), 0);
 	result = clone_source(options);
@@ -850,7 +850,7 @@ START_TEST(a_full_real_disk_means_nothing_is_left)
 }
 END_TEST
 
-/* The owner of the source exchanges a directory and a symlink out of the tree, over and over. */
+/* The source's owner exchanges a directory and a symlink out of the tree, over and over. */
 static void
 swap_for_ever(void)
 {
@@ -877,7 +877,7 @@ START_TEST(a_race_leads_nowhere)
 	pid = fork();
 	if (pid == 0)
 		swap_for_ever();
-	/* On a busy machine until one came through; check's own limit ends it otherwise. */
+	/* On a busy machine it repeats until one copy succeeds; check's own limit ends it otherwise. */
 	while (g_get_monotonic_time() < end || good == 0) {
 		g_auto(GbeCloneResult) result = {0};
 		g_autoptr(GError) error = NULL;
@@ -887,7 +887,7 @@ START_TEST(a_race_leads_nowhere)
 			continue;
 		}
 		good++;
-		/* An entry that moves while btrfs lists it may be missed: compare.h sees that. */
+		/* An entry that moves while btrfs lists it may be missed; gbe_compare_trees() finds that. */
 		if (is_there("dst/dir") && S_ISDIR(stat_of("dst/dir").st_mode)) {
 			g_autofree char *bytes = content_of("dst/dir/file");
 
@@ -938,7 +938,7 @@ START_TEST(one_file)
 END_TEST
 
 #ifdef GBE_FAULTS
-/* At each point, whatever pass it is: an error, nothing left, the source as it was. */
+/* At each fault point, in each pass: an error, nothing left, the source unchanged. */
 START_TEST(an_error_at_any_point_leaves_nothing)
 {
 	static const char *const points[] = {
@@ -968,7 +968,7 @@ START_TEST(an_error_at_any_point_leaves_nothing)
 		pid_t pid = fork();
 		int status = 0;
 
-		/* Passes are counted per process. */
+		/* Fault passes are counted per process. */
 		if (pid == 0) {
 			g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
 			_exit(

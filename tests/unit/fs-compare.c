@@ -2,7 +2,7 @@
 #include "fs/compare.h"
 #include "unit/fs-place.h"
 
-#include "core/take-over.h"
+#include "core/record/take-over.h"
 #include "fs/clone.h"
 
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 static const GbeCompare all[] = {GBE_COMPARE_NAMES, GBE_COMPARE_CLONES, GBE_COMPARE_BYTES};
 static const GbeCompare contents[] = {GBE_COMPARE_CLONES, GBE_COMPARE_BYTES};
 
-/* The C library's, which counts. */
+/* Replaces the C library's function, and counts. */
 static guint64 bytes_read;
 
 ssize_t
@@ -77,7 +77,7 @@ START_TEST(a_copy_is_the_source)
 }
 END_TEST
 
-/* Writes to the copy and puts the time back: only the content tells. */
+/* Writes to the copy and resets the time: only the content differs. */
 static void
 change_content(const char *path, off_t offset, const char *text)
 {
@@ -97,7 +97,7 @@ static const struct {
     {"dir/db", 3 * MIB + 99999, "x"}, /* the last of the data */
     {"dir/db", 2 * MIB, "x"},	      /* in a hole */
     {"dir/db", 6 * MIB - 1, "x"},     /* the last byte of the file */
-    {"wal", MIB, "x"},		      /* in what was only allocated */
+    {"wal", MIB, "x"},		      /* in the part that is only allocated */
     {"small", 4, "x"},
     {"hole", 500000, "x"},
 };
@@ -128,7 +128,7 @@ START_TEST(a_changed_byte_is_seen)
 }
 END_TEST
 
-/* 4,096 names of one file of 64 MiB would be as much to read as 256 GiB. */
+/* Reading each of 4,096 names of one file of 64 MiB would take as long as 256 GiB. */
 START_TEST(a_file_is_read_once_whatever_names_it_has)
 {
 	g_autoptr(GbeManifest) manifest = gbe_manifest_new();
@@ -228,7 +228,7 @@ change(const char *what)
 		ck_assert_int_eq(unlinkat(place, "dst/dir/twin", 0), 0);
 		ck_assert_int_eq(place_run((const char *[]){"cp", "-a", small, to, NULL}), 0);
 	}
-	/* Of the directory in which something was changed. */
+	/* The directory in which something was changed. */
 	if (strstr(what, "below") == NULL && S_ISREG(st.st_mode)) {
 		struct stat dir = stat_of("src/dir");
 
@@ -265,7 +265,7 @@ START_TEST(each_difference_is_named)
 	if (geteuid() != 0 && (g_str_equal(what, "owner") || g_str_equal(what, "group")))
 		return;
 	make_pair(GBE_METHOD_REFLINK);
-	/* Without xattrs there are none that could differ. */
+	/* A file system without xattrs has none that could differ. */
 	if (g_str_has_prefix(what, "xattr") && !put_xattr("src/small", "user.one", "value", 5))
 		return;
 	change(what);
@@ -299,7 +299,7 @@ START_TEST(what_is_excluded_is_not_looked_at)
 }
 END_TEST
 
-/* Nothing is read where the blocks are the same: of what shares nothing, everything is. */
+/* Files with the same blocks are not read; files that share no blocks are read in full. */
 START_TEST(clones_are_proved_by_blocks)
 {
 	g_autofree char *io = NULL;
@@ -333,7 +333,7 @@ START_TEST(clones_are_proved_by_blocks)
 }
 END_TEST
 
-/* Everything is shared, but not with the source. */
+/* All blocks are shared, but not with the source. */
 START_TEST(clones_of_something_else_are_seen)
 {
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK};
@@ -515,7 +515,7 @@ START_TEST(nothing_is_a_list_without_files)
 }
 END_TEST
 
-/* What cannot be listed is no error: it is put aside all the same. */
+/* A tree that cannot be listed is no error: it is set aside all the same. */
 START_TEST(what_is_no_tree_is_not_listed)
 {
 	const GbeTreeLimits few = {.entries = 3};
@@ -554,7 +554,7 @@ START_TEST(what_is_no_tree_is_not_listed)
 }
 END_TEST
 
-/* A digest of a hole would cost hours. */
+/* The digest of a large hole would take hours. */
 START_TEST(giants_of_nothing_have_no_digest)
 {
 	g_autoptr(GbeManifest) manifest = NULL;
@@ -575,7 +575,7 @@ START_TEST(giants_of_nothing_have_no_digest)
 }
 END_TEST
 
-/* Fewer files than a list may have, and more of their paths than a record may. */
+/* Fewer files than a list may have, but more bytes of paths than a record may have. */
 START_TEST(long_paths_are_counted)
 {
 	g_autoptr(GbeManifest) manifest = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Bytes that are copied: handed to the disk behind, compared at once; and small files that are settled. */
+/* Copied bytes are written behind and compared at once; small files are settled. */
 #include "fs/clone.h"
 #include "fs/probe.h"
 #include "fs/sync.h"
@@ -8,16 +8,16 @@
 
 #include <sys/mman.h>
 
-/* More than the disk may be behind, and no multiple of what is handed on in one go. */
+/* More than the disk may be behind, and no multiple of a part. */
 #define LARGE (GBE_BEHIND_MAX + 17 * MIB + 4711)
 
-/* What a cold file may still have in memory, and another one has more of: not all of it, as some kernels take back
- * what nobody seems to use (DAMON), whatever there is free. */
+/* A cold file may still have this much in memory; another file has more. Not all of it, because some kernels
+ * reclaim pages that seem unused (DAMON) even when memory is free. */
 #define COLD (GBE_BEHIND_MAX + 8 * MIB)
 
 static const GbeCloneOptions copy_and_compare = {.allowed = GBE_METHOD_COPY, .compare = TRUE};
 
-/* Is the file's beginning in memory only, without a place on the disk? */
+/* Is the file's beginning only in memory, without a place on the disk? */
 static bool
 is_waiting(int fd)
 {
@@ -50,7 +50,7 @@ START_TEST(what_goes_out_behind_is_all_of_it)
 }
 END_TEST
 
-/* How much of it is in memory. */
+/* Bytes of the file in memory. */
 static guint64
 resident(const char *path)
 {
@@ -81,7 +81,7 @@ START_TEST(what_is_cold_leaves_memory)
 		g_autofree char *name = g_strdup_printf("dst-%u", cold);
 		g_autofree char *copy = g_strconcat(name, "/large", NULL);
 
-		/* What is not on the disk yet stays. */
+		/* Data that is not on the disk yet stays in memory. */
 		ck_assert_int_eq(syncfs(place), 0);
 		assert_ok(gbe_clone_tree_at(place, "src", place, name, &options, &result, &error),
 			  error);
@@ -99,7 +99,7 @@ START_TEST(what_is_cold_leaves_memory)
 }
 END_TEST
 
-/* However far behind, and whatever was handed on last: the end is reached. */
+/* The end is reached, however far the disk is behind and whatever the last part was. */
 START_TEST(the_end_is_waited_for)
 {
 	gbe_autofd int fd = -1;
@@ -132,7 +132,7 @@ START_TEST(what_is_handed_on_is_begun)
 	ck_assert_ptr_nonnull(behind);
 	gbe_write_behind_advance(behind, 100000);
 	gbe_write_behind_end(behind);
-	/* btrfs finds it a place, and tells so when it is written. */
+	/* btrfs allocates the place when it writes the data, and reports it then. */
 	if (place_is_known() && !place_is_btrfs())
 		ck_assert(!is_waiting(fd));
 }
@@ -159,7 +159,7 @@ START_TEST(what_is_cloned_is_not_compared)
 }
 END_TEST
 
-/* A copy of which the bytes go elsewhere, as O_APPEND has it, says nothing of it but by what can be read. */
+/* A copy whose bytes go elsewhere (O_APPEND) shows only when it is read. */
 START_TEST(a_copy_that_is_none_is_seen)
 {
 	g_autoptr(GError) error = NULL;
@@ -175,7 +175,7 @@ START_TEST(a_copy_that_is_none_is_seen)
 }
 END_TEST
 
-/* That the order holds is for the crash suite to show; here: what was settled is on its way for good. */
+/* The crash suite proves the order. This test shows that settled data is written. */
 START_TEST(settled_is_written)
 {
 	g_autoptr(GError) error = NULL;
@@ -202,7 +202,7 @@ START_TEST(settled_is_written)
 }
 END_TEST
 
-/* Where no clone can be had (for want of a readable file), it is brought to the disk. */
+/* Where no clone can be made (without a readable file), the file is synced. */
 START_TEST(settled_one_way_or_another)
 {
 	g_autoptr(GError) error = NULL;

@@ -109,7 +109,7 @@ START_TEST(the_probe_leaves_nothing)
 	gbe_autofd int dir = -1;
 
 	put_dir("dir", 0700);
-	put_dir("dir/.gbe-tmp.rename-b", 0700); /* of a program that was killed */
+	put_dir("dir/.gbe-tmp.rename-b", 0700); /* left by a program that was killed */
 	dir = openat(place, "dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert(gbe_probe_rename(place, dir));
 	ck_assert(gbe_probe_rename(place, place));

@@ -32,7 +32,7 @@ START_TEST(sums_are_right)
 
 	put_dir("tree", 0700);
 	put_dir("tree/dir", 0700);
-	/* XFS allocates in advance behind the end of a file that grows. */
+	/* XFS allocates blocks after the end of a growing file. */
 	put_size("tree/dir/sparse", 20 * MIB);
 	put_data("tree/dir/sparse", 0, MIB, 1);
 	put_data("tree/dir/sparse", 10 * MIB, MIB, 2);
@@ -88,15 +88,15 @@ START_TEST(what_is_shared_frees_nothing)
 	ck_assert_uint_eq(copy.exclusive, place_clones() ? 0 : 4 * MIB);
 	if (!place_clones())
 		return;
-	/* What was overwritten since is the copy's alone; btrfs keeps extents as a whole for as long
-	 * as anybody has a part of them. */
+	/* The overwritten part belongs to the copy alone. btrfs keeps an extent as a whole while any part of it is
+	 * used. */
 	put_data("tree/db", MIB, MIB, 2);
 	copy = count("copy", TRUE);
 	ck_assert_uint_eq(copy.exclusive, place_is_btrfs() ? 0 : MIB);
 }
 END_TEST
 
-/* More extents than are read at a time. */
+/* More extents than one batch. */
 START_TEST(many_extents)
 {
 	GbeExtents extents;
@@ -132,7 +132,7 @@ START_TEST(the_limit_is_over_the_whole_tree)
 	put_size("tree/hole", MIB);
 	ck_assert_int_eq(syncfs(place), 0);
 	fd = openat(place, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* There may be more: btrfs writes a range in as many as it likes. */
+	/* There may be more: btrfs splits a range into as many extents as it likes. */
 	for (guint limit = 0; limit < 600; limit += 100) {
 		exceed = false;
 		assert_ok(gbe_extents_exceed(fd, exclude, limit, &exceed, &error), error);

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-/* A process that holds the lock until it is killed; ready when this returns. */
+/* A process that holds the lock until it is killed. Returns when it has the lock. */
 static pid_t
 start_holder(const char *operation)
 {
@@ -42,13 +42,13 @@ START_TEST(one_at_a_time)
 	g_autofree char *wanted = NULL;
 	pid_t pid = start_holder("restore x\ny");
 
-	wanted = g_strdup_printf("another operation (restore x\\x0ay, pid %d) holds the lock lock",
+	wanted = g_strdup_printf("another operation (restore x\\x0ay, pid %d) holds the lock /",
 				 (int)pid);
 	assert_fails(gbe_lock_acquire_at(place, "lock", "backup", 0, &lock, &error), error,
 		     GBE_ERROR_BUSY, wanted);
 	ck_assert_ptr_null(lock);
 	stop_holder(pid);
-	/* Killed, not released: the kernel did. */
+	/* The holder was killed, so the kernel released the lock. */
 	assert_ok(gbe_lock_acquire_at(place, "lock", "backup", 0, &lock, &error), error);
 }
 END_TEST
@@ -127,7 +127,7 @@ START_TEST(a_child_that_execs_does_not_hold_it)
 }
 END_TEST
 
-/* Somebody removes the file under a holder and under us who wait for it, and a second one comes. */
+/* A person removes the file while one process holds the lock and we wait; a second process locks a new file. */
 START_TEST(a_lock_without_a_name_keeps_nobody_out)
 {
 	g_autoptr(GError) error = NULL;
@@ -136,7 +136,7 @@ START_TEST(a_lock_without_a_name_keeps_nobody_out)
 	pid_t meddler = fork();
 
 	if (meddler == 0) {
-		/* The second goes with this process group, at the end of the test. */
+		/* The second process is killed with this process group, at the end of the test. */
 		g_usleep(200000);
 		if (unlinkat(place, "lock", 0) < 0 || start_holder("the second") < 0 ||
 		    kill(pid, SIGKILL) < 0)

@@ -99,7 +99,7 @@ START_TEST(parents_are_opened_names_are_not)
 
 		assert_ok(gbe_open_parent_in_root(root, good[i].path, &fd, &name, &error), error);
 		ck_assert_str_eq(name, good[i].name);
-		/* Can be synced, which O_PATH cannot. */
+		/* An fd that can be synced, unlike O_PATH. */
 		ck_assert_int_eq(fsync(fd), 0);
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
@@ -144,7 +144,7 @@ START_TEST(directories_are_made)
 	ck_assert_uint_eq(st.st_mode, S_IFDIR | 0751);
 	ck_assert_uint_eq(stat_of("root/etc/new/store").st_ino, st.st_ino);
 	ck_assert_uint_eq(stat_of("root/etc/new").st_mode, S_IFDIR | 0755);
-	/* What is there keeps its mode. */
+	/* An existing directory keeps its mode. */
 	assert_ok(gbe_make_dirs(root, "/etc/new/store", 0700, &again, &error), error);
 	ck_assert_int_eq(fstat(again, &st_again), 0);
 	ck_assert_uint_eq(st_again.st_ino, st.st_ino);
@@ -223,7 +223,7 @@ START_TEST(what_is_no_file_is_not_read)
 	char *bytes = NULL;
 	gsize size = 77;
 
-	/* Would wait for a writer, without O_NONBLOCK. */
+	/* Without O_NONBLOCK, open() would wait for a writer. */
 	ck_assert_int_eq(mkfifoat(place, "fifo", 0600), 0);
 	put("long", "12345");
 	ck_assert_int_eq(symlinkat("long", place, "link"), 0);
@@ -249,13 +249,13 @@ START_TEST(parents_of_root_alone_are_fine)
 	g_autoptr(GError) error = NULL;
 
 	put_dir("root/var", 0755);
-	put_dir("root/var/data", 0777); /* not looked at: it is the last one */
+	put_dir("root/var/data", 0777); /* not checked: it is the last component */
 	ck_assert_int_eq(symlinkat("../var", place, "root/etc/link"), 0);
 	assert_ok(gbe_check_parents(root, "/var/data", &error), error);
 	assert_ok(gbe_check_parents(root, "/var/none", &error), error);
 	assert_ok(gbe_check_parents(root, "/etc/link/data", &error), error);
 	assert_ok(gbe_check_parents(root, "/absolute/../../var/data", &error), error);
-	/* As /tmp: nobody can exchange what belongs to somebody else. */
+	/* Like /tmp: nobody can replace another user's entries. */
 	put_dir("root/tmp", 01777);
 	put_dir("root/tmp/mine", 0755);
 	assert_ok(gbe_check_parents(root, "/tmp/mine/data", &error), error);

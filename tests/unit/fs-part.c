@@ -38,13 +38,13 @@ START_TEST(new_and_again)
 	bytes = content_of("file");
 	ck_assert_str_eq(bytes, "another");
 	ck_assert_uint_eq(stat_of("file").st_mode, S_IFREG | 0600);
-	/* What was reserved and not used is not kept. */
+	/* Unused reserved blocks are freed. */
 	ck_assert_int_lt(stat_of("file").st_blocks, 2 * 64);
 	ck_assert(!is_there("file.part"));
 }
 END_TEST
 
-/* More than the disk is told to begin with at once, in pieces that do not fit into that. */
+/* More than the disk is told to write at once, in pieces of another size. */
 START_TEST(large)
 {
 	const gsize pieces[] = {7 * MIB + 1, 3 * MIB - 1, 20 * MIB, 1, 9 * MIB + 3};
@@ -85,7 +85,7 @@ START_TEST(one_writer)
 	g_autoptr(GError) error = NULL;
 	g_auto(GbePart) part = {.fd = -1};
 
-	/* Left by a power cut: taken over, and nothing of it is in the new one. */
+	/* A power cut left it. The next writer takes it over, and none of its bytes are in the new file. */
 	put("file.part", "left behind, and longer than what comes");
 	assert_ok(gbe_part_begin(place, "file", FALSE, &part, &error), error);
 	refused(FALSE, GBE_ERROR_BUSY);

@@ -11,7 +11,7 @@ open_at(const char *path)
 	return fd;
 }
 
-/* The truth, by the tool that everybody has. */
+/* The true answer, from a common tool. */
 static GbeTri
 cp_clones(const char *from, const char *to)
 {
@@ -80,7 +80,7 @@ START_TEST(clones_between_subvolumes)
 }
 END_TEST
 
-/* The data is on a read-only mount, the store is not; then the store's own files tell. */
+/* The data is on a read-only mount and the store is not: the store's own files give the answer. */
 START_TEST(a_source_that_cannot_be_written)
 {
 	g_autofree char *dir = NULL;
@@ -98,7 +98,7 @@ START_TEST(a_source_that_cannot_be_written)
 	ck_assert_int_eq(gbe_probe_clone(place, src), GBE_UNKNOWN);
 	ck_assert(gbe_filesystem_read_only(src));
 	ck_assert(!gbe_filesystem_read_only(place));
-	/* The mount is, and the disk is not. */
+	/* The mount is read-only, and the disk is not. */
 	ck_assert(!gbe_filesystem_read_only_for_all(src));
 	ck_assert(!gbe_filesystem_read_only_for_all(place));
 	gbe_close_fd(&src);
@@ -152,7 +152,7 @@ START_TEST(mount_points)
 		return;
 	dir = at("dir");
 	file = at("file");
-	/* Bound onto itself: neither device nor inode tell. */
+	/* Bound onto itself: device and inode do not show the mount. */
 	ck_assert_int_eq(mount(dir, dir, NULL, MS_BIND, NULL), 0);
 	ck_assert_int_eq(mount(file, file, NULL, MS_BIND, NULL), 0);
 	assert_ok(gbe_is_mount_point_at(place, "dir", &mount_point, &error), error);
@@ -188,7 +188,7 @@ START_TEST(a_handle_is_of_the_directory)
 	ck_assert_int_eq(renameat(place, "dir", place, "moved"), 0);
 	again = gbe_tree_identity(fd);
 	ck_assert_str_eq(again, first);
-	/* Its number may be given out again, its handle is not. */
+	/* The inode's number may be used again, its handle is not. */
 	gbe_close_fd(&fd);
 	ck_assert_int_eq(unlinkat(place, "moved", AT_REMOVEDIR), 0);
 	put_dir("dir", 0700);

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* The most that this process has had in memory, in bytes. */
+/* The peak memory of this process, in bytes. */
 static gsize
 resident(void)
 {
@@ -75,7 +75,7 @@ START_TEST(a_tree_goes_and_nothing_beside_it)
 }
 END_TEST
 
-/* What is left keeps its name, and goes when there is time. */
+/* The rest keeps its name, and is removed by a later call. */
 START_TEST(patience_ends)
 {
 	g_autoptr(GError) error = NULL;
@@ -102,7 +102,7 @@ START_TEST(patience_ends)
 }
 END_TEST
 
-/* Makes @depth directories called @name, one in the other; @in_each may be NULL. */
+/* Makes @depth nested directories called @name; @in_each may be NULL. */
 static void
 put_chain(const char *name, guint depth, void (*in_each)(int fd, guint level))
 {
@@ -122,7 +122,7 @@ put_chain(const char *name, guint depth, void (*in_each)(int fd, guint level))
 	(void)close(fd);
 }
 
-/* Files, further directories, and names that those have that are moved up. */
+/* Files, more directories, and names like those of moved directories. */
 static void
 put_much(int fd, guint level)
 {
@@ -138,7 +138,7 @@ put_much(int fd, guint level)
 		ck_assert_int_eq(mkdirat(fd, taken, 0700), 0);
 }
 
-/* Another project on each level, which the directories hand down. */
+/* Each level has another project, which directories inherit. */
 static void
 put_project(int fd, guint level)
 {
@@ -151,7 +151,7 @@ put_project(int fd, guint level)
 	(void)ioctl(fd, FS_IOC_FSSETXATTR, &attributes);
 }
 
-/* Deeper than there are descriptors, and longer than any path. */
+/* Deeper than the number of descriptors, and longer than any path. */
 START_TEST(depth_costs_nothing)
 {
 	static void (*const in_each[])(int fd, guint level) = {NULL, put_much, put_project};
@@ -177,14 +177,14 @@ count_sign(guint64 amount, gpointer data)
 	signs += (guint)amount;
 }
 
-/* ASan keeps for a while what was freed. */
+/* ASan keeps freed memory for a while. */
 #if defined(__SANITIZE_ADDRESS__)
 #define WIDTH_MAX (256 * MIB)
 #else
 #define WIDTH_MAX (2 * MIB)
 #endif
 
-/* Half of them cannot be removed at once; memory does not grow with them. */
+/* Half of the entries cannot be removed at once; memory does not grow with them. */
 START_TEST(width_costs_nothing)
 {
 	gsize before, after;
@@ -276,7 +276,7 @@ START_TEST(subvolumes_are_deleted)
 	if (!place_is_btrfs())
 		return;
 #ifndef HAVE_BTRFSUTIL
-	/* Nobody here could have made a read-only one. */
+	/* This user could not have made a read-only one. */
 	if (_i != 1)
 		return;
 #endif
@@ -303,8 +303,8 @@ START_TEST(subvolumes_are_deleted)
 }
 END_TEST
 
-/* One in the other, deeper than directories are open at a time; with a directory between two or without, and
- * the innermost read-only. */
+/* Nested subvolumes, deeper than directories are open at a time, with or without a directory between two; the
+ * innermost is read-only. */
 START_TEST(subvolumes_may_be_deep)
 {
 	g_autoptr(GString) path = g_string_new("tree");
@@ -333,7 +333,7 @@ START_TEST(subvolumes_may_be_deep)
 }
 END_TEST
 
-/* Moves a directory of the tree out of it and back, over and over. */
+/* Moves a directory out of the tree and back, over and over. */
 static void
 move_for_ever(void)
 {
@@ -376,7 +376,7 @@ START_TEST(a_race_removes_nothing_beside_the_tree)
 END_TEST
 
 #ifdef GBE_FAULTS
-/* Passes are counted per process: each removal in one of its own. */
+/* Fault passes are counted per process, so each removal has its own. */
 static int
 remove_in_child(const char *fault)
 {
@@ -392,7 +392,7 @@ remove_in_child(const char *fault)
 	return status;
 }
 
-/* Stopped anywhere, the next removal goes on. */
+/* After a stop at any point, the next removal continues. */
 START_TEST(stopped_and_gone_on)
 {
 	for (guint pass = 1;; pass++) {

@@ -13,7 +13,7 @@ has_blocks(const char *path)
 	return (guint64)st.st_blocks * 512 >= (guint64)st.st_size;
 }
 
-/* Not a byte is left: what is larger than a block first. */
+/* Fills the disk to the last byte: first the files larger than a block. */
 static void
 fill(void)
 {
@@ -68,7 +68,7 @@ START_TEST(there_is_one)
 	ck_assert_int_eq(st.st_mode & 07777, 0600);
 	ck_assert(has_blocks(NAME));
 	inode = st.st_ino;
-	/* Neither is it made twice, nor given back while there is room. */
+	/* It is neither made twice nor given back while there is room. */
 	gbe_reserve_keep_at(place, NAME);
 	gbe_reserve_release_at(place, NAME);
 	ck_assert_uint_eq(stat_of(NAME).st_ino, inode);
@@ -93,12 +93,12 @@ START_TEST(what_is_no_file_stays)
 	ck_assert_int_eq(symlinkat("elsewhere", place, "link"), 0);
 	gbe_reserve_keep_at(place, "link");
 	ck_assert(!is_there("elsewhere"));
-	/* Without one, none is given back. */
+	/* Without the file, nothing is given back. */
 	gbe_reserve_release_at(place, "none");
 }
 END_TEST
 
-/* On a file system of known size alone. */
+/* Only on a file system of known size. */
 START_TEST(a_full_disk_gets_it_back)
 {
 	if (!place_is_known())
@@ -118,7 +118,7 @@ START_TEST(a_full_disk_gets_it_back)
 
 		ck_assert_msg(can_write(name), "%s", name);
 	}
-	/* What is left of it, and never more than there is. */
+	/* It takes what is left, and never more than there is. */
 	gbe_reserve_keep_at(place, NAME);
 	ck_assert(is_there(NAME));
 	ck_assert_int_ge(stat_of(NAME).st_size, GBE_RESERVE_SIZE / 4);

@@ -168,7 +168,7 @@ START_TEST(there_is_a_last_level)
 	g_auto(GbeTreeInfo) info = {0};
 	g_autoptr(GString) path = g_string_new("d");
 
-	/* The top is a level of its own. */
+	/* The top counts as a level. */
 	put_dir(path->str, 0700);
 	for (guint i = 2; i < GBE_TREE_MAX_DEPTH; i++) {
 		g_string_append(path, "/d");
@@ -186,7 +186,7 @@ START_TEST(there_is_a_last_level)
 }
 END_TEST
 
-/* Whoever owns the directory can make names faster than they can be read. */
+/* A directory's owner can make names faster than we read them. */
 START_TEST(there_is_a_last_name)
 {
 	g_autofree char *filler = g_strnfill(240, 'n');

@@ -47,7 +47,7 @@ START_TEST(any_bytes_and_many)
 }
 END_TEST
 
-/* What an unprivileged owner of the directory can prepare. */
+/* Traps that an unprivileged owner of the directory can prepare. */
 START_TEST(nobody_is_led_elsewhere)
 {
 	g_autofree char *victim = NULL;
@@ -88,6 +88,36 @@ START_TEST(nothing_is_inherited)
 	put_xattr(".", "system.posix_acl_default", some_acl, sizeof(some_acl));
 	check_write("ours", 0600, GBE_WRITE_DURABLE);
 	ck_assert_int_eq(lgetxattr(full, "system.posix_acl_access", value, sizeof(value)), -1);
+}
+END_TEST
+
+static bool
+write_new(const char *name, const char *text, GError **error)
+{
+	g_autoptr(GBytes) bytes = g_bytes_new(text, strlen(text));
+
+	return gbe_write_new_at(place, name, gbe_write_bytes, bytes, error);
+}
+
+START_TEST(new_ones_replace_nothing)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *bytes = NULL;
+
+	put_dir("dir", 0700);
+	ck_assert_int_eq(symlinkat("elsewhere", place, "link"), 0);
+	put_dir(".gbe-tmp.file", 0700);
+	assert_ok(write_new("file", "ours", &error), error);
+	for (const char *const *name = (const char *const[]){"file", "dir", "link", NULL};
+	     *name != NULL; name++) {
+		ck_assert(!write_new(*name, "another", &error));
+		ck_assert_msg(strstr(error->message, *name) != NULL, "%s", error->message);
+		g_clear_error(&error);
+	}
+	bytes = content_of("file");
+	ck_assert_str_eq(bytes, "ours");
+	ck_assert_int_eq(stat_of("file").st_mode & 07777, 0600);
+	ck_assert(!is_there("elsewhere"));
 }
 END_TEST
 
@@ -207,7 +237,7 @@ write_in_child(const char *fault, GbeWrite how)
 	return status;
 }
 
-/* Killed or failing anywhere: the old or the new, and the next write is not in its own way. */
+/* Killed or failing anywhere: the old file or the new one, and the next write succeeds. */
 START_TEST(old_or_new)
 {
 	static const struct {
@@ -237,6 +267,45 @@ START_TEST(old_or_new)
 	check_write("after all", 0600, GBE_WRITE_DURABLE);
 }
 END_TEST
+
+static bool
+place_is_empty(void)
+{
+	g_autoptr(GDir) dir = g_dir_open(place_path, 0, NULL);
+
+	return g_dir_read_name(dir) == NULL;
+}
+
+/* Killed or failing anywhere: the whole file or nothing. */
+START_TEST(new_or_nothing)
+{
+	static const char *const points[] = {"write-created", "write-written", "write-named"};
+	gbe_autofd int unnamed = openat(place, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(points); i++)
+		for (gsize kill = 0; kill < 2; kill++) {
+			g_autofree char *fault =
+			    g_strconcat(points[i], kill == 1 ? "=kill" : "=EIO", NULL);
+			g_autofree char *bytes = NULL;
+			int status;
+			pid_t pid = fork();
+
+			if (pid == 0) {
+				g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
+				_exit(write_new("file", "new", NULL) ? 0 : 1);
+			}
+			ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+			ck_assert(kill == 1 ? WIFSIGNALED(status) : WEXITSTATUS(status) == 1);
+			if (i < 2) {
+				ck_assert(place_is_empty() || (kill == 1 && unnamed < 0));
+				continue;
+			}
+			bytes = content_of("file");
+			ck_assert_str_eq(bytes, "new");
+			ck_assert_int_eq(unlinkat(place, "file", 0), 0);
+		}
+}
+END_TEST
 #endif
 
 int
@@ -249,6 +318,7 @@ main(void)
 	tcase_add_test(tcase, any_bytes_and_many);
 	tcase_add_loop_test(tcase, nobody_is_led_elsewhere, 0, 5);
 	tcase_add_test(tcase, nothing_is_inherited);
+	tcase_add_test(tcase, new_ones_replace_nothing);
 	tcase_add_test(tcase, what_cannot_be_written_leaves_the_old);
 	tcase_add_test(tcase, unlink_twice);
 	tcase_add_test(tcase, broken_ones_are_kept);
@@ -256,6 +326,7 @@ main(void)
 	tcase_add_test(tcase, what_was_cut_short_is_swept);
 #ifdef GBE_FAULTS
 	tcase_add_test(tcase, old_or_new);
+	tcase_add_test(tcase, new_or_nothing);
 #endif
 	return gbe_unit_main(suite);
 }

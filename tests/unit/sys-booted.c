@@ -67,10 +67,10 @@ START_TEST(follows_the_boot_link)
 	root_link("ostree/boot.1", "boot.1.0");
 	root_link("ostree/boot.1.0/os/" SUM_B "/0", "../../../deploy/os/deploy/" SUM_A ".2");
 	expect_resolved(BOOT, "ostree/deploy/os/deploy/" SUM_A ".2");
-	/* Already the directory's name. */
+	/* This is the directory's name already. */
 	expect_resolved("/ostree/deploy/os/deploy/" SUM_A ".3",
 			"ostree/deploy/os/deploy/" SUM_A ".3");
-	/* A bootloader without menus: one link more. */
+	/* A bootloader without menus has one link more. */
 	root_link("ostree/root.a", "boot.1.0/os/" SUM_B "/0");
 	expect_resolved("/ostree/root.a", "ostree/deploy/os/deploy/" SUM_A ".2");
 	root_link("ostree/root.b", BOOT);
@@ -200,8 +200,8 @@ START_TEST(staged_of_any_bytes)
 	expect_bad(staged_of(target_of("os", SUM_A), false));
 	expect_bad(staged_of(target_of("a/b", SUM_A ".7"), false));
 	expect_bad(staged_of(target_of("", SUM_A ".7"), false));
-	/* Each byte flipped, each length cut: an answer or an error, no crash, never another name that
-	 * is no deployment's. */
+	/* Each byte flipped, each length cut: an answer or an error, no crash, and never a name that is no
+	 * deployment's. */
 	copy = g_memdup2(data, size);
 	for (gsize i = 0; i < size; i++) {
 		g_auto(GbeDeployDir) flipped = {NULL};

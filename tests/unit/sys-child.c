@@ -27,7 +27,7 @@ start(const char *script, GbeChild *child)
 	start_as(NULL, script, child);
 }
 
-/* NULL: it ended well. */
+/* NULL: it ended with status 0. */
 static char *
 outcome(GbeChild *child)
 {
@@ -47,7 +47,7 @@ START_TEST(says_how_it_ended)
 	    {"exit 0", NULL},
 	    {"echo first; echo last word >&2; exit 3", "sh ended with status 3: last word"},
 	    {"echo x; kill -9 $$", "sh was killed: x"},
-	    /* Nothing of ours is open, nothing of ours in the environment. */
+	    /* The child has none of our files and none of our environment. */
 	    {"[ \"$(ls /proc/self/fd | wc -l)\" -le 5 ] && [ -z \"$GBE_TEST_DATA\" ]", NULL},
 	    {"[ \"$(pwd)\" = / ] && [ \"$ETCDCTL_API\" = 3 ]", NULL},
 	};
@@ -79,7 +79,7 @@ START_TEST(as_another_user)
 }
 END_TEST
 
-/* At once after the start, too, and with those that it started itself. */
+/* Also right after the start, and with the processes that it started. */
 START_TEST(is_ended)
 {
 	static const char *const scripts[] = {"sleep 100", "trap '' TERM; sleep 100 & wait; wait",

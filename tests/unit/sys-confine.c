@@ -13,7 +13,7 @@
 
 typedef int (*Work)(void);
 
-/* What @work says, in a process of its own that may write below a/ and below b/new/. */
+/* The result of @work, in a process of its own that may write below a/ and below b/new/. */
 static int
 confined(Work work)
 {
@@ -98,7 +98,7 @@ has_landlock(void)
 START_TEST(capabilities)
 {
 	ck_assert_int_eq(confined(look_at_privileges), 0);
-	/* Root has had more. */
+	/* Root had more. */
 	if (geteuid() == 0)
 		ck_assert_int_eq(look_at_privileges(), 1);
 }
@@ -117,7 +117,7 @@ START_TEST(writes_below_directories_alone)
 }
 END_TEST
 
-/* Nothing of what a caller asks for is given up in silence. */
+/* A right that a caller asks for is never dropped silently. */
 START_TEST(no_root)
 {
 	static const char *const directories[] = {"/a", NULL};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* On a real sysroot that ostree itself made: below --root, and as the system itself, in a namespace that
- * has a deployment for its root, where ostree itself stages one. */
+/* Uses a real sysroot that ostree itself made: below --root, and as the running system, in a namespace whose root
+ * is a deployment and where ostree itself stages one. */
 #include "sys-root.h"
 
 #include "sys/deployments.h"
 
 #define STATEROOT "fedora_iot.x-y"
 
-/* $1: the sysroot. A carries the program, B and C don't. */
+/* $1: the sysroot. A has the program, B and C do not. */
 static const char make_sysroot[] =
     "root=$1\n"
     "commit() {\n"
@@ -69,7 +69,7 @@ id_of(const char *name, guint serial)
 	return gbe_deployment_id_format(STATEROOT, checksum, serial);
 }
 
-/* What ostree= says for the deployment @name: the link that ostree made below boot.N. */
+/* The value of ostree= for the deployment @name: the link that ostree made below boot.N. */
 static void
 boot(const char *name, guint serial)
 {
@@ -191,7 +191,7 @@ START_TEST(list_and_booted)
 	boot("A", 0);
 	expect("A.0 booted default program 1700000000\n");
 	deploy("B", "--retain");
-	/* What ostree= named is another link now: ostree has changed the boot order below it. */
+	/* The link that ostree= names has changed: ostree changed the boot order meanwhile. */
 	boot("A", 0);
 	expect("B.0 default 1700000100\nA.0 booted program 1700000000\n");
 	boot("B", 0);
@@ -199,7 +199,7 @@ START_TEST(list_and_booted)
 	deploy("B", "--retain");
 	boot("B", 0);
 	expect("B.1 default 1700000100\nB.0 booted 1700000100\nA.0 rollback program 1700000000\n");
-	/* The booted one is told by its directory, serial and all. */
+	/* The booted deployment is found by its directory, serial included. */
 	d = load();
 	id = id_of("B", 0);
 	ck_assert_str_eq(d->booted.id, id);
@@ -230,7 +230,7 @@ START_TEST(pinned_and_presence)
 	a = ref.id = id_of("A", 0);
 	ck_assert_str_eq(gbe_deployments_presence(d, &ref), "pinned");
 	ck_assert(gbe_deployments_find(d, &ref)->pinned);
-	/* The same name with another directory behind it is another deployment. */
+	/* The same name with another directory is another deployment. */
 	ref.handle = g_strconcat(gbe_deployments_find(d, &ref)->ref.handle, "00", NULL);
 	ck_assert_ptr_null(gbe_deployments_find(d, &ref));
 	ck_assert_str_eq(gbe_deployments_presence(d, &ref), "gone");
@@ -246,7 +246,7 @@ START_TEST(pinned_and_presence)
 }
 END_TEST
 
-/* ostree gives a serial out again once its directory is gone: the handle tells them apart. */
+/* ostree uses a serial again once its directory is gone; the handle differs. */
 START_TEST(reused_serial_has_another_handle)
 {
 	g_autoptr(GbeDeployments) before = NULL;
@@ -271,7 +271,7 @@ START_TEST(reused_serial_has_another_handle)
 }
 END_TEST
 
-/* A boot entry that ostree does not list any more: still the one that runs. */
+/* A boot entry that ostree does not list any more is still the one that runs. */
 START_TEST(booted_and_not_listed)
 {
 	g_autoptr(GbeDeployments) d = NULL;
@@ -296,7 +296,7 @@ START_TEST(booted_and_not_listed)
 	ck_assert_ptr_nonnull(d->booted.id);
 	ck_assert_ptr_nonnull(strstr(d->booted.id, a));
 	ck_assert_str_eq(gbe_deployments_presence(d, &d->booted), "booted");
-	/* One whose directory is gone as well cannot be. */
+	/* A deployment without its directory cannot be booted. */
 	root_write("proc/cmdline", "ostree=/ostree/deploy/" STATEROOT "/deploy/"
 				   "000000000000000000000000000000000000000000000000000000000000"
 				   "0000.0\n");
@@ -307,8 +307,7 @@ START_TEST(booted_and_not_listed)
 }
 END_TEST
 
-/* Below a deployment the sysroot is at /sysroot; and nothing outside of the root is looked at, even if a
- * link says so. */
+/* Below a deployment the sysroot is at /sysroot. Nothing outside of the root is read, even if a link leads there. */
 START_TEST(sysroot_below_a_deployment)
 {
 	g_autofree char *outside = g_build_filename(scratch, "outside", NULL);
@@ -346,11 +345,11 @@ static const char enter[] =
     "mount -t proc proc $new/proc; mount --rbind /dev $new/dev; mount -t tmpfs none $new/run; "
     "mount -t tmpfs none $new/tmp\n"
     "touch $new/run/ostree-booted\n"
-    /* ostree asks systemd to finalize at shutdown; there is none here. */
+    /* ostree asks systemd to finalize at shutdown; there is no systemd here. */
     "mkdir $new/run/bin; printf '#!/bin/sh\\nexit 0\\n' >$new/run/bin/systemctl\n"
     "chmod +x $new/run/bin/systemctl\n";
 
-/* Process 1 of a namespace of its own: the system itself. Says what it sees to @out. */
+/* Process 1 of its own namespace: the running system. Writes what it finds to @out. */
 static int
 be_the_system(int out, const char *const *names, const char *const *checksums)
 {
@@ -382,13 +381,13 @@ be_the_system(int out, const char *const *names, const char *const *checksums)
 	after = gbe_deployments_load(slash, "/", &cmdline);
 	second = describe(after, names, checksums);
 	(void)dprintf(out, "%s", second);
-	/* For the same question below --root. */
+	/* Kept for the same check below --root. */
 	return RUN("cp", "/run/ostree/staged-deployment", "/sysroot/staged") == 0 ? 0 : 13;
 }
 
 #define NO_NAMESPACES 77
 
-/* A process of its own in between: who has made a namespace of processes can start none outside. */
+/* A process in between, because one that made a PID namespace can start no processes outside. */
 static int
 in_namespaces(int out, const char *const *names, const char *const *checksums)
 {
@@ -453,7 +452,7 @@ START_TEST(the_system_itself)
 				   id);
 	ck_assert_str_eq(found, expected);
 
-	/* The same file, seen from outside. */
+	/* The same file, read from outside. */
 	ck_assert(g_file_get_contents(saved, &bytes, &size, NULL));
 	boot("A", 0);
 	root_write_bytes("run/ostree/staged-deployment", bytes, size);
@@ -463,7 +462,7 @@ START_TEST(the_system_itself)
 }
 END_TEST
 
-/* ostree marks its deployments immutable: they cannot be removed as they are. */
+/* ostree marks its deployments immutable, so that they cannot be removed directly. */
 static void
 teardown(void)
 {

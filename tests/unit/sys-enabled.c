@@ -46,7 +46,7 @@ START_TEST(instances)
 }
 END_TEST
 
-/* @why: a part of it; NULL where there has to be none. */
+/* @why: a part of it; NULL where there must be none. */
 static void
 ck_enabled(GbeTri expected, const char *why)
 {
@@ -59,7 +59,7 @@ ck_enabled(GbeTri expected, const char *why)
 		ck_assert_msg(got != NULL && strstr(got, why) != NULL, "%s", got);
 }
 
-/* Such a name says nothing about any unit: not even that something is wrong. */
+/* An entry that is no directory says nothing about a unit, and is no error. */
 START_TEST(no_directory_of_links)
 {
 	root_write("usr/lib/systemd/system/a.service", "[Service]\n");
@@ -72,8 +72,7 @@ START_TEST(no_directory_of_links)
 }
 END_TEST
 
-/* What lies in a directory that cannot be looked at would decide over all below it: a mask that is found
- * there decides nothing. */
+/* A directory that cannot be read might override all below it, so that a mask found there decides nothing. */
 START_TEST(unknown)
 {
 	root_write("usr/lib/systemd/system/a.service", "[Service]\n");
@@ -89,7 +88,7 @@ START_TEST(unknown)
 	ck_enabled(GBE_UNKNOWN, "/etc/systemd/system");
 	root_remove("etc/systemd/system");
 	ck_enabled(GBE_YES, NULL);
-	/* Above it, the mask decides whatever else there is. */
+	/* Above it, the mask decides in any case. */
 	root_write("usr/local/lib/systemd/system", "");
 	ck_enabled(GBE_UNKNOWN, "/usr/local/lib/systemd/system");
 	root_link("run/systemd/system/a.service", "/dev/null");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A socket of our own is the journal: what journald would be sent is read and taken apart here. */
+/* A socket of our own takes the journal's place: the test reads and parses what journald would get. */
 #include "sys-root.h"
 
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ capture_stderr(void)
 	ck_assert_int_ge(dup2(captured, STDERR_FILENO), 0);
 }
 
-/* What was written since the last look. */
+/* The text that was written since the last call. */
 static char *
 on_stderr(void)
 {
@@ -71,7 +71,7 @@ received(void)
 			at = end + 1;
 			continue;
 		}
-		/* A value with a newline: its length stands before it. */
+		/* A value with a newline has its length before it. */
 		memcpy(&length, end + 1, sizeof(length));
 		length = GUINT64_FROM_LE(length);
 		g_hash_table_insert(entry, g_strndup(at, (gsize)(end - at)),
@@ -166,6 +166,7 @@ static const struct {
     {gbe_event_fresh, "5"},	     {gbe_event_rotted, "3"},
     {gbe_event_defragmented, "6"},   {gbe_event_defrag_failed, "4"},
     {gbe_event_alarm_cleared, "5"},  {gbe_event_certs_changed, "5"},
+    {gbe_event_start_failed, "3"},
 };
 
 START_TEST(each_has_an_id_and_a_priority)
@@ -269,7 +270,7 @@ START_TEST(prefix_for_greenboot)
 	ck_assert_str_eq(FIELD(entry, "MESSAGE"), "etcd is not healthy: no answer");
 	text = on_stderr();
 	ck_assert_str_eq(text, "<2>greenboot-etcd-health: etcd is not healthy: no answer\n");
-	/* Never to every terminal of the machine. */
+	/* Never broadcast to every terminal of the machine. */
 	gbe_events_set_prefix(0);
 	gbe_event_unhealthy(&fields);
 	none = on_stderr();
@@ -277,7 +278,7 @@ START_TEST(prefix_for_greenboot)
 }
 END_TEST
 
-/* A journal that does not take it: it must be seen all the same. */
+/* The journal does not take the line: it must be visible all the same. */
 START_TEST(without_a_journal)
 {
 	GbeEventFields fields = {.reason = "why"};

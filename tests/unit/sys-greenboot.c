@@ -83,7 +83,7 @@ START_TEST(enabled_by_a_link)
 	expect_enabled(GBE_YES, NULL);
 	root_link("run/systemd/system/boot-complete.target.requires/" UNIT, "/dev/null");
 	expect_enabled(GBE_NO, "not enabled");
-	/* A link for something else is none for us. */
+	/* A link for another unit does not count. */
 	root_link("etc/systemd/system/multi-user.target.wants/x" UNIT, "../x");
 	expect_enabled(GBE_NO, "not enabled");
 }
@@ -107,7 +107,7 @@ START_TEST(masked)
 	}
 	root_write("etc/systemd/system/" UNIT, "");
 	expect_enabled(GBE_NO, "masked");
-	/* Somebody's own unit in /etc is above a mask in /run. */
+	/* A person's own unit in /etc overrides a mask in /run. */
 	root_write("etc/systemd/system/" UNIT, "[Service]\n");
 	root_link("run/systemd/system/" UNIT, "/dev/null");
 	expect_enabled(GBE_YES, NULL);
@@ -135,7 +135,7 @@ START_TEST(unreadable_is_unknown)
 }
 END_TEST
 
-/* The tables of greenboot.md, 3.2: what each boot of a deployment that always fails sees. */
+/* The tables of greenboot.md, 3.2: what each boot of an always failing deployment sees. */
 typedef struct {
 	const char *vars;
 	bool has_counter;
@@ -309,7 +309,7 @@ START_TEST(next_deployment)
 }
 END_TEST
 
-/* Which files say whether GRUB counts; "": none of them is there. */
+/* Which files tell whether GRUB counts; "": no such file. */
 static const struct {
 	const char *name, *text;
 	const char *beside, *its_text;
@@ -321,7 +321,7 @@ static const struct {
     {"grub2/grub.cfg", "if [ \"${boot_counter}\" ]; then\nfi\nblscfg\n", NULL, NULL, GBE_YES},
     {"grub2/grub.cfg", "blscfg\n", "grub2/custom.cfg", "set boot_counter=0\n", GBE_YES},
     {"grub2/grub.cfg", "blscfg\n", "grub2/notes", "boot_counter\n", GBE_NO},
-    /* No menu: it hands on to another file. */
+    /* No menu: it refers to another file. */
     {"grub2/grub.cfg", "configfile (hd0)/grub.cfg\n", NULL, NULL, GBE_UNKNOWN},
     {"grub2/grub.cfg", "", NULL, NULL, GBE_UNKNOWN},
 };
@@ -341,13 +341,13 @@ START_TEST(counted_by_grub)
 	ck_assert_int_eq(gbe_grub_counts(root_fd), configs[_i].counts);
 	root_write("boot/grub2/grubenv", HEADER);
 	greenboot = load();
-	/* The scratch directory may itself be on btrfs, where nothing counts. */
+	/* The scratch directory may itself be on btrfs, where GRUB cannot count. */
 	ck_assert((greenboot->count_why != NULL) ==
 		  (greenboot->can_count == GBE_NO || configs[_i].counts == GBE_NO));
 }
 END_TEST
 
-/* GRUB writes to a plain file system, and not to btrfs: a real one of each. */
+/* GRUB writes to a plain file system, but not to btrfs: a real one of each. */
 START_TEST(can_count)
 {
 	g_autofree char *boot = root_path("boot");

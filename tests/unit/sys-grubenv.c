@@ -81,7 +81,7 @@ START_TEST(not_a_block)
 }
 END_TEST
 
-/* Every block of two bytes, and every prefix of a good one: no crash, and what is taken is within. */
+/* Every block of two bytes, and every prefix of a good one: no crash, and the result is within the block. */
 START_TEST(survives_every_prefix_and_pair)
 {
 	static const char good[] = HEADER "a=o\\\nt\\\\\n#c\nb=2\n####";
@@ -127,7 +127,7 @@ START_TEST(finds_the_file)
 	root_write("boot/grub/grubenv", HEADER "where=grub\n");
 	ck_assert(gbe_grubenv_read(root_fd, &old, NULL));
 	ck_assert_str_eq(g_hash_table_lookup(old, "where"), "grub");
-	/* On EFI machines it is a link to the system partition. */
+	/* On EFI machines grubenv is a link to the system partition. */
 	root_write("boot/efi/EFI/fedora/grubenv", HEADER "where=efi\n");
 	root_link("boot/grub2/grubenv", "../efi/EFI/fedora/grubenv");
 	ck_assert(gbe_grubenv_read(root_fd, &new, NULL));

@@ -80,7 +80,7 @@ START_TEST(no_boot_id_is_unknown)
 }
 END_TEST
 
-/* The machine's own: PID 1 may be anything, but then there is no count, and the id is the kernel's. */
+/* The machine's own. PID 1 may be any program, but then there is no count. The id is the kernel's. */
 START_TEST(of_this_machine)
 {
 	g_autofree char *text = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The other end of systemd's private socket is played by a process of the test's own, with sd-bus: what
- * is tested is what goes over the wire, the waiting, and what becomes of each answer. */
+/* A process of the test plays the other end of systemd's private socket, with sd-bus. The tests check the calls,
+ * the waiting, and the handling of each answer. */
 #include "sys-root.h"
 
 #include <signal.h>
@@ -32,7 +32,7 @@ job_removed(sd_bus *bus, const char *job, const char *unit, const char *result)
 				  result);
 }
 
-/* What happens to a unit's job is in its name. */
+/* The unit's name tells what happens to its job. */
 static int
 answer_job(sd_bus_message *m)
 {
@@ -53,7 +53,7 @@ answer_job(sd_bus_message *m)
 						  "Unit %s is masked.", unit);
 	if (strcmp(unit, "crash.service") == 0)
 		_exit(0);
-	/* Somebody else's job first, and, for one, ours before the answer. */
+	/* Another program's job first and, for one unit, ours before the answer. */
 	(void)job_removed(bus, "/org/freedesktop/systemd1/job/6", "other.service", "failed");
 	if (strcmp(unit, "early.service") == 0)
 		(void)job_removed(bus, JOB, unit, "done");
@@ -207,7 +207,7 @@ start_manager(const char *test, const Manager *manager)
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0) {
-		/* Goes with the test, however that ends. */
+		/* Ends with the test, however that ends. */
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		serve(listener, manager);
 		_exit(0);
@@ -333,7 +333,7 @@ START_TEST(transient)
 		ck_abort_msg("%s", error->message);
 	ck_assert_str_eq(job, JOB);
 	ck_assert(!exists);
-	/* It had ended before the call returned. */
+	/* The job had ended before the call returned. */
 	ck_assert(gbe_jobs_wait(jobs, job, 5000, &result, NULL));
 	ck_assert_str_eq(result, "dependency");
 	ck_assert(gbe_jobs_wait(jobs, "/no/such/job", 50, &result, NULL));
@@ -376,7 +376,7 @@ START_TEST(without_systemd)
 	ck_assert_int_eq(mount("none", "/run", "tmpfs", 0, NULL), 0);
 	ck_assert(!gbe_unit_stop("etcd.service", 1000, &error));
 	ck_assert_error(error, GBE_ERROR_CANNOT_TELL);
-	/* systemd is there, and cannot be reached. */
+	/* systemd exists, but cannot be reached. */
 	ck_assert_int_eq(g_mkdir_with_parents("/run/systemd/system", 0755), 0);
 	ck_assert(!gbe_unit_query("etcd.service", &state, &gone));
 	ck_assert_error(gone, GBE_ERROR_CANNOT_TELL);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/backup/backup.h"
+
+#include "app/backup/retention.h"
+#include "app/store/inside.h"
+#include "base/fault.h"
+#include "core/backup-name.h"
+#include "core/space.h"
+#include "fs/clone.h"
+#include "fs/compare.h"
+#include "fs/exchange.h"
+#include "fs/extents.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+#include "fs/write.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* One that is taken from under a running etcd. */
+#define LIVE_TRIES 3U
+
+typedef struct {
+	GbeApp *app;
+	GbeObserved *observed;
+	GbeManifest *manifest;
+	const GbeBackupOptions *options;
+	GbeTiming timing;
+	char *partial; /* ".partial-<name>" */
+	int entry_fd;
+	int data_fd;	   /* the copy */
+	gboolean compared; /* its content, while it was made */
+} Backup;
+
+static void
+backup_clear(Backup *b)
+{
+	g_free(b->partial);
+	gbe_close_fd(&b->entry_fd);
+	gbe_close_fd(&b->data_fd);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Backup, backup_clear)
+
+/* The bytes to write are counted only when the method writes any, and in extents only when the apparent size does
+ * not fit. */
+static bool
+measure_space(Backup *b, GbeSpace *space, GError **error)
+{
+	GbeData *data = b->observed->data;
+	GbeExtents extents = {0};
+	guint64 total, inodes;
+
+	if (!gbe_filesystem_space(b->observed->store->fd, &space->available, &total, &inodes,
+				  error))
+		return false;
+	space->would_write = 0;
+	if (b->observed->facts->clones == GBE_YES)
+		return true;
+	if (!gbe_extents_of_tree(data->fd, FALSE, &extents, error))
+		return gbe_prefix(error, "measure %s", data->path);
+	space->would_write = extents.allocated;
+	return true;
+}
+
+static bool
+is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer,
+	       GError **error)
+{
+	GbeSpace space = {0};
+
+	(void)next;
+	if (!measure_space(data, &space, error))
+		return false;
+	*ret_answer = gbe_space_fits(&space) ? GBE_RETENTION_END : GBE_RETENTION_REMOVE;
+	return true;
+}
+
+/* Short of space, removes what retention would remove anyway. */
+static bool
+make_room(Backup *b, GError **error)
+{
+	GbeSpace space = {0};
+
+	if (!gbe_retention_run(b->app, b->observed, is_room_needed, b, error) ||
+	    !measure_space(b, &space, error))
+		return false;
+	if (gbe_space_fits(&space))
+		return true;
+	{
+		g_autofree char *missing = gbe_size_to_text(gbe_space_missing(&space));
+		g_autofree char *takes = gbe_size_to_text(space.would_write);
+		g_autofree char *is_free = gbe_size_to_text(space.available);
+
+		return gbe_throw(error, GBE_ERROR_NO_SPACE,
+				 "no room for a backup in %s: %s more are needed (it takes %s, %s "
+				 "are free); `greenboot-etcd list --exclusive` shows what could go",
+				 b->observed->store->path, missing, takes, is_free);
+	}
+}
+
+/* While etcd writes, the source no longer equals the copy; the copy's own content proves it. */
+static gboolean
+wants_comparison(const Backup *b)
+{
+	return b->manifest->verified != GBE_VERIFIED_NO && !b->options->live;
+}
+
+static bool
+clone_data(Backup *b, GError **error)
+{
+	GbeData *data = b->observed->data;
+	g_autofree char *snaps = NULL;
+	g_autofree char *db = NULL;
+	const char *const *first = NULL;
+	const char *order[3] = {NULL};
+	g_auto(GbeCloneResult) result = {0};
+	GbeCloneOptions options = {
+	    .allowed = GBE_METHOD_SNAPSHOT,
+	    .cow_only = b->options->cow_only || b->options->live,
+	    .read_only = TRUE,
+	    .atomic = b->options->live,
+	    .compare = wants_comparison(b),
+	    .cold = GBE_COLD_COPY,
+	    .exclude = gbe_data_exclude,
+	    .progress = gbe_app_progress,
+	    .progress_data = b->app,
+	};
+	gint64 begin = g_get_monotonic_time();
+
+	if (b->options->live) {
+		/* In the order .snap, db, WAL the rules between these files hold (etcd.md, 9). The names of .snap
+		 * files are hex numbers of 16 digits with leading zeros. */
+		const char *at = data->member_path != NULL ? data->member_path : "";
+		const char *slash = *at != '\0' ? "/" : "";
+
+		snaps = g_strconcat(at, slash, "member/snap/0", NULL);
+		db = g_strconcat(at, slash, "member/snap/db", NULL);
+		order[0] = snaps;
+		order[1] = db;
+		first = order;
+	}
+	options.first = first;
+	if (!gbe_clone_tree_at(data->parent_fd, data->name, b->entry_fd, GBE_STORE_DATA, &options,
+			       &result, error))
+		return gbe_prefix(error, "copy %s", data->path);
+	b->manifest->method = result.method;
+	b->manifest->size = result.info.bytes;
+	b->timing.bytes_written = result.bytes_written;
+	b->compared = result.compared;
+	if (result.info.left_out != NULL && result.info.left_out->len > 0) {
+		g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+
+		for (guint i = 0; i < result.info.left_out->len; i++)
+			g_strv_builder_add(names, result.info.left_out->pdata[i]);
+		g_strfreev(b->manifest->left_out);
+		b->manifest->left_out = g_strv_builder_end(names);
+	}
+	b->timing.clone_usec = g_get_monotonic_time() - begin;
+	return gbe_open_dir_at(b->entry_fd, GBE_STORE_DATA, &b->data_fd, error);
+}
+
+/* The source was looked into under etcd's lock and the copy is compared with it, so all is known. */
+static bool
+look_inside(Backup *b, GError **error)
+{
+	gint64 begin = g_get_monotonic_time();
+
+	if (!b->options->live && b->observed->looked &&
+	    b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL)
+		return true;
+	if (!gbe_inside_copy(b->app, b->data_fd, b->manifest, error))
+		return false;
+	b->timing.look_usec += g_get_monotonic_time() - begin;
+	return true;
+}
+
+static bool
+describe(Backup *b, GError **error)
+{
+	g_autofree char *text = NULL;
+
+	if (b->options->live) {
+		b->manifest->live = TRUE;
+		b->manifest->fingerprint.present = FALSE;
+	}
+	if (!look_inside(b, error))
+		return false;
+	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, b->options->digests, b->manifest,
+				error))
+		return gbe_prefix(error, "backup %s", b->manifest->name);
+	g_free(b->manifest->written_by);
+	b->manifest->written_by = g_strdup(GBE_VERSION);
+	text = gbe_manifest_print_signed(b->manifest, b->observed->store->keys);
+	return gbe_write_file_at(b->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
+				 GBE_WRITE_LATER, error);
+}
+
+static bool
+verify(Backup *b, GError **error)
+{
+	gint64 begin = g_get_monotonic_time();
+	GbeCompare how = GBE_COMPARE_NAMES;
+
+	if (!wants_comparison(b))
+		return true;
+	if (b->manifest->method == GBE_METHOD_REFLINK)
+		how = GBE_COMPARE_CLONES;
+	else if (b->manifest->method == GBE_METHOD_COPY && !b->compared)
+		how = GBE_COMPARE_BYTES;
+	if (!gbe_compare_trees(b->observed->data->fd, b->data_fd, how, gbe_data_exclude,
+			       gbe_app_progress, b->app, error))
+		return gbe_prefix(error, "backup %s", b->manifest->name);
+	b->timing.verify_usec = g_get_monotonic_time() - begin;
+	return true;
+}
+
+static bool
+publish(Backup *b, GError **error)
+{
+	GbeStore *store = b->observed->store;
+	gint64 begin = g_get_monotonic_time();
+
+	if (GBE_FAULT("backup-verified", error) ||
+	    !gbe_rename_new_at(store->fd, b->partial, store->fd, b->manifest->name, error) ||
+	    GBE_FAULT("backup-renamed", error) || !gbe_sync_dir(store->fd, store->path, error) ||
+	    GBE_FAULT("backup-durable", error))
+		return false;
+	b->timing.flushes++;
+	b->timing.publish_usec = g_get_monotonic_time() - begin;
+	return true;
+}
+
+static bool
+run(Backup *b, GError **error)
+{
+	GbeStore *store = b->observed->store;
+	gint64 begin;
+
+	if (!gbe_remove_tree_at(store->fd, b->partial, error))
+		return false;
+	if (mkdirat(store->fd, b->partial, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in %s", b->partial, store->path);
+	if (!gbe_open_dir_at(store->fd, b->partial, &b->entry_fd, error) ||
+	    GBE_FAULT("backup-made", error) || !clone_data(b, error) ||
+	    GBE_FAULT("backup-cloned", error) || !describe(b, error) ||
+	    GBE_FAULT("backup-described", error))
+		return false;
+	begin = g_get_monotonic_time();
+	if (!gbe_sync_content(store->fd, b->timing.bytes_written > 0, store->path,
+			      &b->timing.flushes, error) ||
+	    GBE_FAULT("backup-synced", error))
+		return false;
+	b->timing.sync_usec = g_get_monotonic_time() - begin;
+	return verify(b, error) && publish(b, error);
+}
+
+/* Clones of files that are being written may come from between two writes. */
+static bool
+run_until_sound(Backup *b, GError **error)
+{
+	for (guint try = 1;; try++) {
+		g_autoptr(GError) local = NULL;
+
+		if (run(b, &local))
+			return true;
+		if (!b->options->live || try == LIVE_TRIES ||
+		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		g_debug("try %u: %s", try, local->message);
+		gbe_close_fd(&b->entry_fd);
+		gbe_close_fd(&b->data_fd);
+	}
+}
+
+bool
+gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
+		const GbeBackupOptions *options, GbeTiming *ret_timing, GError **error)
+{
+	g_auto(Backup) b = {.app = app,
+			    .observed = observed,
+			    .manifest = manifest,
+			    .options = options,
+			    .entry_fd = -1,
+			    .data_fd = -1};
+	gint64 begin = g_get_monotonic_time();
+
+	if (observed->data->fd < 0 || observed->facts->data != GBE_YES)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no etcd data in %s",
+				 observed->data->path);
+	if (observed->facts->store == GBE_NO || observed->store->fd < 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "the store %s is not there; mount it, or set [backup] directory",
+				 observed->store->path);
+	if (!gbe_data_check_whole(observed->data, error) || !make_room(&b, error))
+		return false;
+	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
+	if (!run_until_sound(&b, error)) {
+		g_autoptr(GError) ignored = NULL;
+
+		/* A tree that cannot be removed now is swept by the next holder of the lock. */
+		if (!gbe_remove_tree_at(observed->store->fd, b.partial, &ignored))
+			g_debug("%s", ignored->message);
+		return false;
+	}
+	b.timing.total_usec = g_get_monotonic_time() - begin - b.timing.look_usec;
+	if (ret_timing != NULL)
+		*ret_timing = b.timing;
+	return true;
+}

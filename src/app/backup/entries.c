@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/backup/entries.h"
+
+#include "app/store/data.h"
+#include "base/fault.h"
+#include "fs/exchange.h"
+#include "fs/list.h"
+#include "fs/sync.h"
+#include "fs/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static gboolean
+excluded(const char *name)
+{
+	return g_str_has_prefix(name, GBE_TMP_PREFIX) || g_strv_contains(gbe_data_exclude, name);
+}
+
+static gint
+compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static ino_t
+inode_of(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
+}
+
+bool
+gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries, GError **error)
+{
+	g_autoptr(GStrvBuilder) entries = g_strv_builder_new();
+	g_autoptr(GPtrArray) names = NULL;
+
+	if (!gbe_list_at(staged_fd, "the staging tree", &names, error))
+		return false;
+	g_ptr_array_sort(names, compare_names);
+	for (guint round = 0; round < 2; round++)
+		for (guint i = 0; i < names->len; i++) {
+			const char *name = names->pdata[i];
+			g_autofree char *text = NULL;
+
+			if (excluded(name) || (g_strcmp0(name, last) == 0) != (round == 1))
+				continue;
+			text = g_strdup_printf("%" G_GUINT64_FORMAT ":%s",
+					       (guint64)inode_of(staged_fd, name), name);
+			g_strv_builder_add(entries, text);
+		}
+	*ret_entries = g_strv_builder_end(entries);
+	return true;
+}
+
+static bool
+split(const char *entry, guint64 *ret_inode, const char **ret_name, GError **error)
+{
+	char *name = NULL;
+
+	*ret_inode = g_ascii_strtoull(entry, &name, 10);
+	if (*ret_inode == 0 || *name != ':' || name[1] == '\0' || strchr(name + 1, '/') != NULL)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "the intent lists \"%s\"", entry);
+	*ret_name = name + 1;
+	return true;
+}
+
+/* Moves out all entries that the new tree lacks, however many there are. */
+static bool
+move_others(int live_fd, int staged_fd, char *const *entries, GError **error)
+{
+	g_autoptr(GHashTable) stay = g_hash_table_new(g_str_hash, g_str_equal);
+	g_auto(GbeList) list = gbe_list_open_at(live_fd, "the data directory");
+	const char *other;
+
+	for (char *const *entry = entries; *entry != NULL; entry++) {
+		guint64 inode;
+		const char *name;
+
+		if (!split(*entry, &inode, &name, error))
+			return false;
+		g_hash_table_add(stay, (gpointer)name);
+	}
+	while ((other = gbe_list_next(&list)) != NULL)
+		if (!excluded(other) && !g_hash_table_contains(stay, other) &&
+		    !gbe_rename_new_at(live_fd, other, staged_fd, other, error))
+			return false;
+	return gbe_list_end(&list, error);
+}
+
+static bool
+exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
+{
+	const char *name;
+	guint64 wanted;
+	ino_t live;
+
+	if (!split(entry, &wanted, &name, error))
+		return false;
+	live = inode_of(live_fd, name);
+	if (live == wanted)
+		return true;
+	if (live == 0)
+		return gbe_rename_new_at(staged_fd, name, live_fd, name, error);
+	return gbe_exchange_at(live_fd, name, staged_fd, name, error);
+}
+
+bool
+gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **error)
+{
+	for (char *const *entry = entries; *entry != NULL; entry++)
+		if ((entry[1] == NULL && !move_others(live_fd, staged_fd, entries, error)) ||
+		    !exchange_one(live_fd, staged_fd, *entry, error) ||
+		    GBE_FAULT("entries-one-exchanged", error))
+			return gbe_prefix(error, "exchange the entries of the data directory");
+	return gbe_sync_dir(live_fd, "the data directory", error) &&
+	       gbe_sync_dir(staged_fd, "the staging directory", error);
+}
+
+bool
+gbe_entries_are_live(int live_fd, char *const *entries)
+{
+	guint len = g_strv_length((char **)entries);
+	const char *name;
+	guint64 wanted;
+
+	return len > 0 && split(entries[len - 1], &wanted, &name, NULL) &&
+	       inode_of(live_fd, name) == wanted;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Opens the data and the store for a look. Header: app/backup/observe.h. */
+#include "app/backup/observe.h"
+
+static bool
+open_data(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_data_open(app, &o->data, &local))
+		return true;
+	if (!options->tolerant) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	o->facts->data_why = g_strdup(local->message);
+	o->data = g_new0(GbeData, 1);
+	o->data->path = g_strdup(app->config->etcd.data_dir);
+	o->data->parent_fd = o->data->fd = o->data->wal_fd = -1;
+	return true;
+}
+
+bool
+gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
+{
+	const char *directory = app->config->backup.directory;
+	g_autoptr(GError) local = NULL;
+
+	if (!open_data(app, options, o, error))
+		return false;
+	if (gbe_store_open(app, o->data, FALSE, &o->store, &local))
+		return true;
+	if (!options->tolerant) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	o->store_why = g_strdup(local->message);
+	o->store = g_new0(GbeStore, 1);
+	o->store->path = g_strdup(directory != NULL ? directory : GBE_STATE_DIR "/backups");
+	o->store->fd = o->store->top_fd = -1;
+	return true;
+}

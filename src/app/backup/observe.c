@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/backup/observe.h"
+
+#include "app/state/state.h"
+#include "app/store/inside.h"
+#include "core/backup-name.h"
+#include "core/decide/identity.h"
+#include "core/decide/situation.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "sys/etcd-version.h"
+#include "sys/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+void
+gbe_observed_free(GbeObserved *observed)
+{
+	if (observed == NULL)
+		return;
+	gbe_facts_free(observed->facts);
+	gbe_deployments_free(observed->deployments);
+	gbe_greenboot_free(observed->greenboot);
+	gbe_data_free(observed->data);
+	gbe_store_free(observed->store);
+	g_free(observed->store_why);
+	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
+	gbe_close_fd(&observed->lock_fd);
+	g_free(observed);
+}
+
+static void
+read_clocks(GbeFacts *facts)
+{
+	struct timespec uptime;
+
+	facts->now = g_get_real_time() / G_USEC_PER_SEC;
+	if (clock_gettime(CLOCK_BOOTTIME, &uptime) == 0)
+		facts->uptime = uptime.tv_sec;
+}
+
+static void
+observe_system(GbeApp *app, GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	const GbeListed *booted = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &error))
+		facts->run_why = g_strdup(error->message);
+	facts->skip = app->cmdline.skip;
+	read_clocks(facts);
+
+	o->deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	facts->ostree = o->deployments->ostree;
+	gbe_deployment_copy(&facts->booted, &o->deployments->booted);
+	facts->booted_why = g_strdup(o->deployments->booted_why);
+	if (o->deployments->listed == NULL)
+		return;
+	facts->listed = g_ptr_array_ref(o->deployments->listed);
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (listed->booted)
+			booted = listed;
+		/* A staged deployment that is not locked becomes the default at shutdown. */
+		if (facts->next == NULL &&
+		    ((listed->staged && !listed->locked) || listed->is_default))
+			facts->next = g_strdup(listed->ref.id);
+	}
+	if (booted != NULL)
+		facts->booted_is_default = gbe_tri(booted->is_default);
+}
+
+/* When the countdown has ended, GRUB boots its second entry, whatever the default is. */
+static char *
+second_entry(GPtrArray *all)
+{
+	guint entry = 0;
+
+	for (guint i = 0; all != NULL && i < all->len; i++) {
+		const GbeListed *listed = all->pdata[i];
+
+		if (!listed->staged && entry++ == 1)
+			return g_strdup(listed->ref.id);
+	}
+	return NULL;
+}
+
+static void
+observe_greenboot(GbeApp *app, GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	guint bootable = 0;
+
+	o->greenboot = gbe_greenboot_load(app->root_fd);
+	facts->judges =
+	    o->greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : o->greenboot->enabled;
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		bootable += !listed->staged;
+	}
+	if (facts->judges == GBE_NO || o->greenboot->can_count == GBE_NO ||
+	    (facts->listed != NULL && bootable < 2))
+		facts->can_roll_back = GBE_NO;
+	else if (facts->judges == GBE_YES && o->greenboot->can_count == GBE_YES && bootable >= 2)
+		facts->can_roll_back = GBE_YES;
+
+	if (o->greenboot->flavour == GBE_GREENBOOT_SHELL &&
+	    o->greenboot->rollback_imminent == GBE_YES) {
+		g_free(facts->next);
+		facts->next = second_entry(facts->listed);
+	}
+
+	/* greenboot's own fallback is no person's wish: the variable names the deployment that should have booted. */
+	if (o->greenboot->next_deployment != NULL && facts->booted.id != NULL &&
+	    gbe_greenboot_next_is(o->greenboot, facts->booted.id) == GBE_NO)
+		facts->booted_is_default = GBE_NO;
+}
+
+/* The version that etcd reported over its API, in the newest run of @of that got that far. */
+static const char *
+version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
+{
+	const GbeRunRecord *newest = NULL;
+
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (run->etcd_version != NULL && run->sequence <= upto &&
+		    (newest == NULL || run->sequence > newest->sequence) &&
+		    gbe_situation_is_of(facts, &run->deployment, run->sequence, of))
+			newest = run;
+	}
+	return newest != NULL ? newest->etcd_version : NULL;
+}
+
+gboolean
+gbe_observe_recorded_version(GbeFacts *facts)
+{
+	const char *text =
+	    facts->booted.id != NULL ? version_in_runs(facts, &facts->booted, G_MAXUINT64) : NULL;
+
+	facts->etcd_version = gbe_version_parse(text);
+	return text != NULL;
+}
+
+static void
+observe_versions(GbeApp *app, gboolean starts, GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+	const char *text = NULL;
+	gboolean known;
+
+	if (owner != NULL) {
+		const GbeManifest *from = gbe_facts_backup(facts, owner->source);
+
+		text = version_in_runs(facts, &owner->deployment, owner->sequence);
+		/* When a take-over's etcd never answered, the version that the take-over found still holds. */
+		if (text == NULL && from != NULL)
+			text = from->etcd_version;
+		if (text == NULL) {
+			const GbeManifest *base =
+			    gbe_facts_backup_of(facts, gbe_take_over_base(owner));
+
+			text = base != NULL ? base->etcd_version : NULL;
+		}
+	}
+	facts->cluster_version = gbe_version_parse(text);
+	known = gbe_observe_recorded_version(facts);
+	/* Between two starts in one run, etcd may have been replaced: rpm-ostree apply-live. */
+	starts = starts && gbe_facts_taken_in_this_run(facts);
+	if ((!known || starts) && !app->below_root) {
+		g_autofree char *own = gbe_etcd_version_of_binary(app->config->etcd.binary, 5000);
+
+		if (own != NULL)
+			facts->etcd_version = gbe_version_parse(own);
+	}
+}
+
+/* A store that the ledger names but that has changed: not mounted, or another disk. */
+static void
+observe_recorded_store(GbeObserved *o)
+{
+	GbeFacts *facts = o->facts;
+	const GbeTakeOver *owner = facts->owner;
+
+	if (owner == NULL || owner->store_fs == NULL ||
+	    g_strcmp0(owner->store_path, o->store->path) != 0)
+		return;
+	if (o->store->fd < 0 || g_strcmp0(owner->store_fs, o->store->fs) != 0)
+		facts->store = GBE_NO;
+}
+
+const char *
+gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd)
+{
+	const GbeCmdline *cmdline = &app->cmdline;
+	gboolean rd = app->initramfs || cmdline->restore == NULL;
+
+	if (ret_rd != NULL)
+		*ret_rd = rd;
+	if (rd && cmdline->rd_skip)
+		return NULL;
+	return rd ? cmdline->rd_restore : cmdline->restore;
+}
+
+/* Requests of the kernel command line count once; they count again only after a boot without them. */
+static void
+observe_request(GbeApp *app, GbeFacts *facts)
+{
+	gboolean rd = FALSE;
+	const char *argument = gbe_observe_cmdline(app, &rd);
+	g_autoptr(GError) error = NULL;
+
+	if (argument == NULL || facts->run == NULL ||
+	    g_strcmp0(argument, rd ? facts->rd_cmdline_done : facts->cmdline_done) == 0)
+		return;
+	/* One request a start: the command line's goes first. */
+	facts->request_waits = facts->request.kind != GBE_REQUEST_NONE &&
+			       !gbe_facts_is_this_run(facts, facts->request.run);
+	gbe_request_clear(&facts->request);
+	if (!gbe_request_parse_target(argument, &facts->request, &error)) {
+		facts->request.kind = GBE_REQUEST_RESTORE;
+		facts->request.name = g_strdup(argument);
+		facts->request_why = g_strdup(error->message);
+	}
+	facts->request.from_cmdline = TRUE;
+	facts->request.text =
+	    g_strconcat(rd ? GBE_CMDLINE_RD_RESTORE : GBE_CMDLINE_RESTORE, argument, NULL);
+}
+
+/* Observes what this program itself can change: the data, the store, the state. */
+static bool
+observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
+{
+	GbeFacts *facts = o->facts;
+
+	gbe_config_free(facts->config);
+	facts->config = app->config;
+	facts->config_borrowed = TRUE;
+	if (!gbe_observe_open(app, options, o, error))
+		return false;
+	gbe_data_observe(app, o->data, facts, options->lock_data ? &o->lock_fd : NULL);
+	if (facts->data_why != NULL)
+		facts->data = GBE_UNKNOWN;
+	gbe_state_observe(app, facts);
+	if (!gbe_store_observe(o->store, facts, &o->damaged, error))
+		return false;
+	if (o->store_why != NULL)
+		facts->store = GBE_NO;
+	gbe_identify(facts);
+	observe_recorded_store(o);
+	/* Only a store that may be made: a recorded store that is away is not made anew. */
+	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
+		g_clear_pointer(&o->store, gbe_store_free);
+		if (!gbe_store_open(app, o->data, TRUE, &o->store, error))
+			return false;
+		g_free(facts->store_fs);
+		facts->store_fs = g_strdup(o->store->fs);
+	}
+	return true;
+}
+
+/* Needed only when the service is started again in the same run. */
+static void
+observe_service(GbeApp *app, GbeFacts *facts)
+{
+	g_auto(GbeUnitState) unit = {NULL};
+
+	if (app->below_root || !gbe_facts_taken_in_this_run(facts) ||
+	    !gbe_unit_query(app->config->etcd.service, &unit, NULL) || unit.result == NULL)
+		return;
+	facts->service_failed = gbe_tri(!g_str_equal(unit.result, "success"));
+}
+
+/* Fills in what the records say of the booted deployment and of this run. */
+static void
+observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
+{
+	observe_versions(app, options->lock_data, o->facts);
+	if (options->lock_data)
+		observe_service(app, o->facts);
+	observe_request(app, o->facts);
+}
+
+bool
+gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
+	    GError **error)
+{
+	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
+	bool seen;
+
+	o->lock_fd = -1;
+	o->facts = gbe_facts_new();
+	gbe_deployments_load_ahead(app->root_fd, app->root_path);
+	seen = observe_records(app, options, o, error);
+	if (seen && options->inside)
+		gbe_observe_inside(o);
+	/* Called after an error, too: it waits for gbe_deployments_load_ahead(). */
+	observe_system(app, o);
+	if (!seen)
+		return false;
+	observe_greenboot(app, o);
+	observe_booted(app, options, o);
+	if (o->store->fd >= 0 && (o->data->fd >= 0 || o->data->parent_fd >= 0))
+		o->facts->clones = gbe_probe_clone(
+		    o->data->fd >= 0 ? o->data->fd : o->data->parent_fd, o->store->fd);
+	*ret_observed = g_steal_pointer(&o);
+	return true;
+}
+
+void
+gbe_observe_inside(GbeObserved *observed)
+{
+	gint64 begin = g_get_monotonic_time();
+	GbeFacts *facts = observed->facts;
+
+	if (observed->looked || facts->data != GBE_YES || facts->data_open != GBE_NO)
+		return;
+	gbe_inside_data(observed->data, facts);
+	observed->looked = TRUE;
+	observed->look_usec = g_get_monotonic_time() - begin;
+}
+
+/* Keeps the facts from ostree, systemd and greenboot; the rest is observed again. */
+static GbeFacts *
+facts_again(const GbeFacts *old)
+{
+	GbeFacts *facts = gbe_facts_new();
+
+	facts->ostree = old->ostree;
+	gbe_deployment_copy(&facts->booted, &old->booted);
+	facts->booted_why = g_strdup(old->booted_why);
+	facts->run = g_strdup(old->run);
+	facts->run_why = g_strdup(old->run_why);
+	facts->listed = old->listed != NULL ? g_ptr_array_ref(old->listed) : NULL;
+	facts->booted_is_default = old->booted_is_default;
+	facts->next = g_strdup(old->next);
+	facts->skip = old->skip;
+	facts->judges = old->judges;
+	facts->can_roll_back = old->can_roll_back;
+	facts->etcd_version = old->etcd_version;
+	facts->clones = old->clones;
+	facts->rejected = old->rejected != NULL ? g_hash_table_ref(old->rejected) : NULL;
+	read_clocks(facts);
+	return facts;
+}
+
+bool
+gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		  GError **error)
+{
+	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
+
+	o->lock_fd = -1;
+	/* This program's own lock on etcd's database would look like another process's. */
+	gbe_close_fd(&observed->lock_fd);
+	o->facts = facts_again(observed->facts);
+	if (!observe_records(app, options, o, error))
+		return false;
+	observe_booted(app, options, o);
+	gbe_facts_free(observed->facts);
+	gbe_data_free(observed->data);
+	gbe_store_free(observed->store);
+	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
+	observed->facts = g_steal_pointer(&o->facts);
+	observed->data = g_steal_pointer(&o->data);
+	observed->store = g_steal_pointer(&o->store);
+	g_free(observed->store_why);
+	observed->store_why = g_steal_pointer(&o->store_why);
+	observed->damaged = g_steal_pointer(&o->damaged);
+	observed->lock_fd = gbe_steal_fd(&o->lock_fd);
+	observed->looked = FALSE;
+	observed->look_usec = 0;
+	return true;
+}

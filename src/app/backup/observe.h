@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Looks before the program decides: fills GbeFacts from ostree, systemd, greenboot, the data, the store and the
+ * state. A missing fact is no error: the fact is unknown, with its reason. Implemented in observe.c, observe-open.c,
+ * observe-next.c.
+ */
+#pragma once
+
+#include "app/store/data.h"
+#include "app/store/store.h"
+#include "core/decide/facts.h"
+#include "sys/deployments.h"
+#include "sys/greenboot.h"
+
+typedef struct {
+	GbeFacts *facts;
+	GbeDeployments *deployments;
+	GbeGreenboot *greenboot;
+	GbeData *data;
+	GbeStore *store;
+	char *store_why;    /* why the store could not be opened; NULL */
+	GPtrArray *damaged; /* of char *: store entries whose manifest cannot be read */
+	int lock_fd;	    /* etcd's lock on db, or -1 */
+	gboolean looked;    /* gbe_observe_inside() has run */
+	gint64 look_usec;   /* how long gbe_observe_inside() took */
+} GbeObserved;
+
+typedef struct {
+	gboolean repair;    /* the caller holds this program's lock: set broken records aside, make
+			  * the store */
+	gboolean lock_data; /* take and keep etcd's lock */
+	gboolean inside;    /* call gbe_observe_inside(); ignored by gbe_observe_again() */
+	gboolean tolerant;  /* data or a store that cannot be opened is a fact (data, store), not an
+		       * error */
+} GbeObserveOptions;
+
+bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
+		 GError **error) GBE_CHECKED;
+void gbe_observed_free(GbeObserved *observed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
+
+/* Fills ->data and ->store. With ->tolerant, data or a store that cannot be opened has ->fd -1; the reason is in
+ * the fact data_why or in ->store_why. */
+bool gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		      GError **error) GBE_CHECKED;
+
+/* Looks once into etcd's files, when nobody has them open, for the facts sound, damage, voters, ids and versions
+ * of the data itself. It reads the whole log, so only a caller that needs these facts calls it. */
+void gbe_observe_inside(GbeObserved *observed);
+
+/* Fills in the version of the booted deployment's etcd, as that etcd reported it in an earlier run. False: it
+ * never did. */
+gboolean gbe_observe_recorded_version(GbeFacts *facts);
+/* What the kernel command line asks of this program, or NULL. *ret_rd (may be NULL): it asks the initramfs. An
+ * initramfs without this program's module leaves such a request to prerun. */
+const char *gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd);
+
+/* Looks again at data, state and store after they changed; the facts from ostree, systemd and greenboot stay.
+ * Releases etcd's lock (with ->lock_data, takes it again). On failure @observed is unchanged, except for the
+ * lock. */
+bool gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		       GError **error) GBE_CHECKED;
+
+/* Changes ->facts into what the next start will see, for status and explain: a new run of the deployment that
+ * boots next, with the data open to nobody. @booted: NULL (what boots next), a deployment id, "rollback",
+ * "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no change). */
+bool gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
+			   GbeTri deliberate, GError **error) GBE_CHECKED;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finishes or undoes what an interrupted program began: the open intent, staging trees, the unfinished entries of
+ * the store. The caller holds the lock. Idempotent; nothing is left over afterwards.
+ */
+#pragma once
+
+#include "app/store/data.h"
+#include "app/store/store.h"
+#include "core/record/intent.h"
+
+typedef struct {
+	gboolean recovered;	/* something was finished or undone */
+	gboolean left_alone;	/* an intent of a newer program, with no exchange open */
+	gboolean exchange_open; /* half done and could not be finished: etcd must not start */
+	char *what;		/* for people; NULL */
+} GbeRecovery;
+
+void gbe_recovery_clear(GbeRecovery *recovery);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRecovery, gbe_recovery_clear)
+
+/*
+ * The tree that lies at the data directory alone says whether the exchange happened. If it is the intent's new tree,
+ * the restore is finished and the intent's take-over is recorded, whoever began it. If it is the old tree, the
+ * restore is undone. If it is neither, nothing is removed and the waiting tree is kept as adopted data. At a mount
+ * point, an exchange that was begun is finished.
+ *
+ * .staging-<n> is removed without a look into it. .restore-<n> without an intent was never exchanged if the ledger
+ * is whole, and is removed; otherwise it is kept as adopted data.
+ */
+bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recovery,
+		 GError **error) GBE_CHECKED;
+/* Does what follows the exchange: gives the displaced tree in @stage_fd its name in the store (or the place that
+ * the person wanted), marks a consumed backup, and records the intent's take-over. After a cut between two of
+ * these steps, gbe_recover() does the rest. @flushes (may be NULL) counts the flushes. */
+bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *intent,
+			guint *flushes, GError **error) GBE_CHECKED;

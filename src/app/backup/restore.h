@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Puts a backup in the place of the data (decisions.md, "How a restore is done"). */
+#pragma once
+
+#include "app/backup/observe.h"
+#include "app/device/timing.h"
+#include "core/record/intent.h"
+
+typedef struct {
+	const char *rule;	   /* for the intent and the records */
+	gboolean keep_source;	   /* the backup itself must stay, even if the restore then fails */
+	gboolean validated;	   /* gbe_restore_validate() passed under the same lock */
+	gboolean force;		   /* restore the backup even if it does not validate */
+	const char *keep_existing; /* path for the displaced tree, instead of the store; NULL */
+} GbeRestoreOptions;
+
+/* @take_over: recorded when the restore is done; NULL: the data is handed back. @sequence names the staging tree.
+ * @displaced: the manifest for the present data, NULL when there is none. GBE_ERROR_VERIFY_FAILED: @name does not
+ * validate and nothing was changed; _CANNOT_TELL: validation could not look and nothing was changed; _PARTIAL:
+ * the exchange is done, the next start does the rest. What a power cut leaves:
+ *
+ *   1  <parent>/.staging-<n>      a clone of the backup, with the nonce of its take-over
+ *   2  store/.pending-<displaced>/manifest.json
+ *   3  .staging-<n> -> .restore-<n>  a cut until here: removed again
+ *   4  ledger: intent, durable       a cut: the old tree, the staging tree is removed
+ *   5  renameat2(EXCHANGE)
+ *   6  sync of the parent            a cut before: the old or the new tree, whole
+ *   7  .restore-<n> -> store/.pending-<displaced>/data, -> store/<displaced>
+ *   8  ledger: take-over, durable    a cut before: recover.h does the rest
+ *
+ * The displaced tree is not read before 7: its owner may have left anything in it.
+ *
+ * When data, store and state are on one btrfs or XFS and nothing was copied, changes reach the disk in the order
+ * in which they were made (fs/sync.h): the flushes of 4 and 8 are the only ones.
+ *
+ * With ->keep_existing, 2 is left out and 7 is one rename to that path. If the path is no longer available, the
+ * displaced tree becomes a backup.
+ *
+ * Without room for a clone, and with ->keep_source unset, the backup's own tree is exchanged in: then 4 comes
+ * first, and a cut puts the tree back.
+ *
+ * When the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member` last,
+ * covered by the intent. The staging tree then lies in the data directory's .greenboot-etcd/. */
+bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
+		     const GbeTakeOver *take_over, guint64 sequence, GbeManifest *displaced,
+		     const GbeRestoreOptions *options, GbeTiming *ret_timing,
+		     GError **error) GBE_CHECKED;
+/* Does the backup match its manifest, and are etcd's files in it sound, as gbe_inside_backup() checks?
+ * GBE_ERROR_VERIFY_FAILED: no, or the backup is gone; _CANNOT_TELL: the disk cannot deliver it now, or this
+ * process could not look. @ret_look_usec as in gbe_inside_backup(). */
+bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
+			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/backup/retention.h"
+
+#include "app/state/state.h"
+#include "sys/events.h"
+
+bool
+gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *backup,
+		     const char *reason, gint64 *patience, GError **error)
+{
+	GbeEventFields fields = {.action = "delete",
+				 .backup = backup->name,
+				 .deployment = backup->deployment.id,
+				 .reason = reason};
+
+	if (!gbe_store_remove(observed->store, backup->name, patience, error))
+		return false;
+	gbe_event_deleted(&fields);
+	gbe_state_note_entry(app, GBE_LEDGER_REMOVED, backup, reason);
+	g_ptr_array_remove(observed->facts->backups, (gpointer)backup);
+	return true;
+}
+
+bool
+gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
+		  GError **error)
+{
+	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
+	/* Who asks needs the space now. */
+	gint64 *patience = ask != NULL ? NULL : app->patience;
+
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		GbeRetentionAnswer answer = GBE_RETENTION_REMOVE;
+		g_autoptr(GError) failure = NULL;
+
+		if (ask != NULL && !ask(data, removal, &answer, error))
+			return false;
+		if (answer == GBE_RETENTION_END)
+			return true;
+		if (answer == GBE_RETENTION_LEAVE ||
+		    gbe_retention_remove(app, observed, removal->backup, removal->reason, patience,
+					 &failure))
+			continue;
+		if (error != NULL) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return false;
+		}
+		gbe_note("retention: %s", failure->message);
+	}
+	return true;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Ends a run in order. The steps, and what a power cut leaves:
+ *
+ *   1  the closing backup, where it is cheap     a cut: the next start takes it itself
+ *   2  the closing record                        a cut before: no record, so nothing is known
+ *   3  hand-back, where the next boot is known to lack this program
+ */
+#include "app/boot/finalize.h"
+#include "app/backup/backup.h"
+#include "app/backup/recover.h"
+#include "app/backup/restore.h"
+#include "app/health/verdict.h"
+#include "app/report/status.h"
+#include "app/state/configuration.h"
+#include "app/state/ledger.h"
+#include "app/state/state.h"
+#include "app/store/quiet.h"
+#include "base/fault.h"
+#include "core/decide/shutdown.h"
+#include "sys/events.h"
+#include "sys/manager.h"
+
+#define LOCK_WAIT_MS 10000
+/* A killed worker's lock is free at once, or not at all. */
+#define CARRY_WAIT_MS 2000
+/* Two thirds of the total time: the backup needs the rest. */
+#define CLOSED_WAIT_SECONDS (10 * 60)
+
+static bool
+closing_backup(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	GbeBackupOptions options = {.cow_only = shutdown->cow_only};
+	GbeTiming timing = {0};
+	GbeEventFields fields = {.action = "backup",
+				 .deployment = facts->booted.id,
+				 .run = facts->run};
+
+	if (!gbe_backup_take(app, observed, shutdown->backup, &options, &timing, error))
+		return gbe_prefix(error, "closing backup");
+	fields.backup = shutdown->backup->name;
+	fields.duration_usec = timing.total_usec;
+	gbe_event_backed_up(&fields);
+	gbe_state_note_entry(app, GBE_LEDGER_BACKUP, shutdown->backup, "at shutdown");
+	return true;
+}
+
+static bool
+closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
+	       const GbeManifest *backup, GError **error)
+{
+	/* All fields are borrowed. */
+	const GbeClosing closing = {
+	    .present = TRUE,
+	    .fingerprint = facts->fingerprint,
+	    .used = shutdown->used,
+	    .at = facts->now,
+	    .next = facts->next,
+	    .backup = backup != NULL ? gbe_manifest_ref(backup) : (GbeBackupRef){0},
+	};
+	GbeEventFields fields = {.action = "stamp",
+				 .deployment = facts->booted.id,
+				 .run = facts->run,
+				 .backup = closing.backup.name,
+				 .reason = shutdown->why};
+
+	if (!facts->fingerprint.present)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "no closing record: the data directory cannot be read");
+	if (!gbe_state_close(app, facts->owner->sequence, &closing, error) ||
+	    GBE_FAULT("finalize-closed", error))
+		return false;
+	gbe_event_closed(&fields);
+	return true;
+}
+
+/* The deployment that boots next then finds the data as that of this one, and follows rule 4. */
+static bool
+hand_back(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	GbeRestoreOptions options = {.rule = "hand-back"};
+	GbeManifest *displaced = shutdown->displaced;
+	GbeEventFields fields = {.rule = "hand-back",
+				 .action = "restore",
+				 .backup = shutdown->hand_back->name,
+				 .deployment = facts->next,
+				 .from_deployment = facts->booted.id,
+				 .run = facts->run};
+
+	gbe_ledger_reserve(app, displaced->sequence);
+	if (!gbe_restore_run(app, observed, shutdown->hand_back->name, NULL, displaced->sequence,
+			     displaced, &options, NULL, error))
+		return gbe_prefix(error, "hand-back");
+	fields.reason = displaced->name;
+	gbe_event_restored(&fields);
+	return true;
+}
+
+static void
+say_failed(const char *reason)
+{
+	GbeEventFields fields = {.action = "finalize", .reason = reason};
+
+	gbe_event_backup_failed(&fields);
+}
+
+static void
+carry(GbeApp *app, const char *reason)
+{
+	g_autoptr(GError) error = NULL;
+
+	say_failed(reason);
+	if (!gbe_state_carry_failure(app, "finalize", reason, &error))
+		gbe_note("%s", error->message);
+}
+
+static bool
+execute(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **error)
+{
+	const GbeManifest *backup = shutdown->equal;
+	g_autoptr(GError) backup_error = NULL;
+
+	if (shutdown->backup != NULL && closing_backup(app, observed, shutdown, &backup_error))
+		backup = shutdown->backup;
+	/* The record is useful without the backup, too. */
+	if (!closing_record(app, observed->facts, shutdown, backup, error))
+		return false;
+	if (backup_error != NULL) {
+		g_propagate_error(error, g_steal_pointer(&backup_error));
+		return false;
+	}
+	return shutdown->hand_back == NULL || hand_back(app, observed, shutdown, error);
+}
+
+static GbeShutdown *
+decide(GbeObserved *observed)
+{
+	gbe_observe_inside(observed);
+	return gbe_decide_shutdown(observed->facts);
+}
+
+static bool
+close_run(GbeApp *app, GError **error)
+{
+	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GbeShutdown) shutdown = NULL;
+
+	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error))
+		return false;
+	shutdown = decide(observed);
+	if (shutdown->step == GBE_SHUTDOWN_WAIT) {
+		if (!gbe_data_wait_closed(app, observed->data, CLOSED_WAIT_SECONDS, error) ||
+		    !gbe_observe_again(app, &options, observed, error))
+			return gbe_prefix(error, "no closing record");
+		gbe_shutdown_free(shutdown);
+		shutdown = decide(observed);
+	}
+	if (shutdown->step == GBE_SHUTDOWN_WAIT)
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "no closing record: %s was opened again at shutdown",
+				 observed->data->path);
+	return shutdown->step == GBE_SHUTDOWN_NOTHING || execute(app, observed, shutdown, error);
+}
+
+static bool
+recover(GbeApp *app, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+	g_auto(GbeRecovery) recovery = {0};
+
+	return gbe_data_open(app, &data, error) &&
+	       gbe_store_open(app, data, FALSE, &store, error) &&
+	       gbe_recover(app, data, store, &recovery, error);
+}
+
+int
+gbe_finalize_run(GbeApp *app)
+{
+	g_autoptr(GbeDeployments) deployments = NULL;
+	g_autofree char *complaint = NULL;
+	g_autoptr(GError) error = NULL;
+	bool ok;
+
+	if (!app->below_root && gbe_system_stopping() == GBE_NO) {
+		gbe_note("the system is not going down: nothing to do");
+		return 0;
+	}
+	if (app->cmdline.skip)
+		return 0;
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	gbe_configuration_load_for_boot(app, deployments->booted.id, &complaint);
+	if (gbe_config_is_off(app->config))
+		return 0;
+	if (!gbe_app_lock(app, "finalize", LOCK_WAIT_MS, &error)) {
+		/* Nothing may be written without the lock, not even a carried failure. */
+		say_failed(error->message);
+		return 1;
+	}
+	ok = recover(app, &error) && close_run(app, &error);
+	if (!ok)
+		carry(app, error->message);
+	gbe_app_unlock(app);
+	return ok ? 0 : 1;
+}
+
+int
+gbe_finalize_carry(GbeApp *app, gpointer happened)
+{
+	g_autofree char *reason = g_strdup_printf("the worker %s", (const char *)happened);
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_app_lock(app, "finalize", CARRY_WAIT_MS, &error)) {
+		say_failed(error->message);
+		return 1;
+	}
+	carry(app, reason);
+	gbe_app_unlock(app);
+	return 0;
+}

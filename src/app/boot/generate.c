@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/boot/generate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "app/device/booted.h"
+#include "app/report/prerun-unit.h"
+#include "app/state/configuration.h"
+#include "core/units/dropin.h"
+#include "fs/open.h"
+#include "sys/enabled.h"
+
+#define DROPIN_NAME "50-greenboot-etcd.conf"
+
+/* Finds the state's record of the last configuration that worked. /var may not be mounted yet: on an ostree
+ * system it is then a directory of the stateroot. */
+static void
+open_state(GbeApp *app, const char *deployment)
+{
+	g_autofree char *stateroot = NULL;
+	g_autofree char *path = NULL;
+
+	if (gbe_app_open_state(app, FALSE, NULL) || deployment == NULL ||
+	    !gbe_deployment_id_parse(deployment, &stateroot, NULL, NULL))
+		return;
+	path = g_strconcat("/sysroot/ostree/deploy/", stateroot, GBE_STATE_DIR, NULL);
+	(void)!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &app->state_fd, NULL);
+}
+
+static void
+configure(GbeApp *app, char **ret_complaint)
+{
+	GbeDeployment booted = {0};
+
+	(void)!gbe_booted_from_cmdline(app, &booted, NULL);
+	open_state(app, booted.id);
+	gbe_configuration_choose(app, booted.id, ret_complaint);
+	gbe_deployment_clear(&booted);
+}
+
+static gboolean
+is_wanted(GbeApp *app)
+{
+	const char *service = app->config->etcd.service;
+
+	return service != NULL && gbe_prerun_unit(app) == GBE_UNIT_PRESENT &&
+	       (gbe_unit_file(app->root_fd, service) == GBE_UNIT_PRESENT ||
+		gbe_unit_is_generated(app->root_fd, service));
+}
+
+/* The files are in memory and made anew at each boot, so nothing is flushed. */
+static bool
+write_dropin(const char *output, const char *unit, const char *text, GError **error)
+{
+	g_autofree char *dir = g_strconcat(output, "/", unit, ".d", NULL);
+	g_autofree char *path = g_build_filename(dir, DROPIN_NAME, NULL);
+
+	if (g_mkdir_with_parents(dir, 0755) < 0)
+		return gbe_throw_errno(error, errno, "make %s", dir);
+	return g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0644, error) ||
+	       gbe_convert(error, GBE_ERROR_FAILED);
+}
+
+static bool
+write_paths(GbeApp *app, const char *output, GError **error)
+{
+	static const char *const units[] = {
+	    GBE_PRERUN_UNIT,
+	    "greenboot-etcd-preflight.service",
+	    "greenboot-etcd-used.service",
+	};
+	g_autofree char *paths = gbe_dropin_paths(app->config, NULL);
+	/* systemd stops a unit after the units that it is started before. */
+	g_autofree char *closing = gbe_dropin_paths(app->config, app->config->etcd.service);
+	g_autofree char *green = gbe_dropin_green(app->config);
+	g_autofree char *scrub = gbe_dropin_scrub(app->config);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
+		if (!write_dropin(output, units[i], paths, error))
+			return false;
+	return write_dropin(output, "greenboot-etcd-green.service", green, error) &&
+	       write_dropin(output, "greenboot-etcd-scrub.service", scrub, error) &&
+	       write_dropin(output, "greenboot-etcd-finalize.service", closing, error);
+}
+
+static bool
+write_scope(GbeApp *app, const char *output, GError **error)
+{
+	const char *scope = gbe_dropin_scope_of(app->config->etcd.service);
+	g_autofree char *order = gbe_dropin_scope();
+	g_autofree char *start = gbe_dropin_start(app->config);
+
+	return scope == NULL || (write_dropin(output, scope, order, error) &&
+				 write_dropin(output, "greenboot-etcd-start.target", start, error));
+}
+
+static bool
+write_used(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *timer = gbe_dropin_used_timer(app->config);
+
+	return write_dropin(output, "greenboot-etcd-used.timer", timer, error);
+}
+
+static bool
+write_monitor(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_monitor(app->config);
+	g_autofree char *timer = gbe_dropin_monitor_timer(app->config);
+
+	return app->config->health.monitor == 0 ||
+	       (write_dropin(output, "greenboot-etcd-monitor.service", service, error) &&
+		write_dropin(output, "greenboot-etcd-monitor.timer", timer, error));
+}
+
+static bool
+write_defrag(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_defrag(app->config);
+	g_autofree char *timer = gbe_dropin_defrag_timer(app->config);
+
+	return !app->config->defrag.enabled ||
+	       (write_dropin(output, "greenboot-etcd-defrag.service", service, error) &&
+		write_dropin(output, "greenboot-etcd-defrag.timer", timer, error));
+}
+
+static bool
+write_backup(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = NULL;
+	g_autofree char *timer = NULL;
+
+	if (app->config->backup.schedule == NULL)
+		return true;
+	service = gbe_dropin_backup(app->config);
+	timer = gbe_dropin_backup_timer(app->config);
+	return write_dropin(output, "greenboot-etcd-backup.service", service, error) &&
+	       write_dropin(output, "greenboot-etcd-backup.timer", timer, error);
+}
+
+static bool
+write_requests(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = NULL;
+	g_autofree char *path = NULL;
+
+	if (!gbe_dropin_wants_requests(app->config))
+		return true;
+	service = gbe_dropin_requests(app->config);
+	if (!write_dropin(output, "greenboot-etcd-requests.service", service, error))
+		return false;
+	if (!gbe_dropin_watches_requests(app->config))
+		return true;
+	path = gbe_dropin_requests_path(app->config);
+	return write_dropin(output, "greenboot-etcd-requests.path", path, error);
+}
+
+bool
+gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
+{
+	g_autofree char *complaint = NULL;
+	g_autofree char *service = NULL;
+	g_autofree char *check = NULL;
+
+	configure(app, &complaint);
+	if (is_wanted(app)) {
+		service = gbe_dropin_service(app->config);
+		check = gbe_dropin_health_check();
+		/* The service's drop-in is last: without the units that it requires, the service would not start. */
+		if (!write_paths(app, output, error) || !write_scope(app, output, error) ||
+		    !write_used(app, output, error) ||
+		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
+		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
+		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
+		    !write_dropin(output, app->config->etcd.service, service, error))
+			return false;
+	}
+	*ret_complaint = g_steal_pointer(&complaint);
+	return true;
+}

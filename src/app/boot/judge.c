@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * green and red write the verdict first, durably, since a reboot may follow at once. Then they do what follows from
+ * it, as far as possible.
+ */
+#include "app/boot/judge.h"
+#include "app/backup/execute.h"
+#include "app/backup/retention.h"
+#include "app/boot/health-gate.h"
+#include "app/health/verdict.h"
+#include "app/report/status.h"
+#include "app/state/state.h"
+#include "base/fault.h"
+#include "core/decide/situation.h"
+#include "sys/events.h"
+
+#define LOCK_WAIT_MS 10000
+#define ASK_SECONDS 10
+
+/* greenboot 0.15 shows these lines of green.d in its status. */
+#define PREFIX_SHOWN 5
+
+typedef struct {
+	GbeApp *app;
+	GbeVerdict verdict;
+	GbeDeployment booted;
+	GbeRunRecord *record; /* the record as it was written; NULL: the data is not this run's */
+} Judge;
+
+static void
+say(const Judge *judge, const char *reason)
+{
+	GbeEventFields fields = {.action = gbe_verdict_to_string(judge->verdict),
+				 .deployment = judge->booted.id,
+				 .reason = reason};
+
+	if (judge->record != NULL)
+		fields.run = judge->record->run;
+	gbe_event_verdict(&fields);
+}
+
+/* Writes the verdict for the run that has the data. */
+static bool
+write_verdict(Judge *judge, GError **error)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbeRunRecord) record = NULL;
+	g_autofree char *why = NULL;
+	g_autofree char *reason = NULL;
+	const GbeTakeOver *own;
+
+	if (!gbe_verdict_note_tree(judge->app, error) ||
+	    !gbe_verdict_look(judge->app, &judge->booted, &facts, error))
+		return false;
+	own = gbe_situation_own(facts, &why);
+	if (own == NULL) {
+		reason = g_strdup_printf("kept as evidence only: %s", why);
+		say(judge, reason);
+		return true;
+	}
+	record = gbe_verdict_record(facts, own);
+	record->verdict = judge->verdict;
+	record->by_hand = FALSE;
+	if (!gbe_state_judge_run(judge->app, gbe_facts_run(facts, own->sequence), record, error))
+		return false;
+	judge->record = g_steal_pointer(&record);
+	return !GBE_FAULT("verdict-judged", error);
+}
+
+/* When health did not run, or did not finish, etcd is looked at once, now. */
+static bool
+complete_health(Judge *judge, GError **error)
+{
+	g_autoptr(GbeRunRecord) before = gbe_run_record_copy(judge->record);
+
+	gbe_health_ask(judge->app, ASK_SECONDS, judge->record);
+	return gbe_state_judge_run(judge->app, before, judge->record, error);
+}
+
+/* Grades, retention, status.json. Nothing is removed while an operation is open: its trees would look like
+ * leftovers. */
+static bool
+follow_up(Judge *judge, GError **error)
+{
+	GbeObserveOptions options = {.repair = TRUE};
+	g_autoptr(GbeObserved) observed = NULL;
+
+	if (!gbe_observe(judge->app, &options, &observed, error))
+		return false;
+	gbe_verdict_regrade(observed, judge->record);
+	if (judge->verdict == GBE_VERDICT_GREEN && observed->facts->intent == NULL &&
+	    observed->facts->intent_why == NULL)
+		(void)gbe_retention_run(judge->app, observed, NULL, NULL, NULL);
+	gbe_status_write(judge->app, observed, NULL);
+	return true;
+}
+
+static bool
+judge_run(Judge *judge, GError **error)
+{
+	g_autoptr(GError) later = NULL;
+
+	if (!write_verdict(judge, error))
+		return false;
+	if (judge->record == NULL)
+		return true;
+	if (judge->verdict == GBE_VERDICT_GREEN && judge->record->health == GBE_HEALTH_NOT_ASKED &&
+	    !complete_health(judge, &later)) {
+		gbe_note("etcd's health is not known: %s", later->message);
+		g_clear_error(&later);
+	}
+	say(judge, judge->record->health == GBE_HEALTH_HEALTHY ? NULL : judge->record->reason);
+	/* The verdict stands; the next start repeats the rest. */
+	if (!follow_up(judge, &later))
+		gbe_note("%s", later->message);
+	return true;
+}
+
+static int
+run(GbeApp *app, GbeVerdict verdict, const char *operation)
+{
+	Judge judge = {.app = app, .verdict = verdict};
+	g_autoptr(GError) error = NULL;
+	bool ok = true;
+
+	if (gbe_verdict_configure(app, &judge.booted)) {
+		g_autoptr(GbeGreenboot) greenboot = gbe_greenboot_load(app->root_fd);
+
+		if (verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
+			gbe_events_set_prefix(PREFIX_SHOWN);
+		ok =
+		    gbe_app_lock(app, operation, LOCK_WAIT_MS, &error) && judge_run(&judge, &error);
+		gbe_app_unlock(app);
+	}
+	if (!ok) {
+		g_autofree char *reason = g_strdup_printf("not recorded: %s", error->message);
+
+		say(&judge, reason);
+	}
+	gbe_run_record_free(judge.record);
+	gbe_deployment_clear(&judge.booted);
+	return ok ? 0 : 1;
+}
+
+int
+gbe_green_run(GbeApp *app)
+{
+	return run(app, GBE_VERDICT_GREEN, "green");
+}
+
+int
+gbe_red_run(GbeApp *app)
+{
+	return run(app, GBE_VERDICT_RED, "red");
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/boot/preflight.h"
+
+#include "app/report/preflight-checks.h"
+#include "app/report/status.h"
+#include "app/state/configuration.h"
+#include "app/state/schedule.h"
+#include "base/exit-status.h"
+#include "core/json/parse.h"
+#include "fs/open.h"
+#include "fs/write.h"
+#include "sys/events.h"
+
+#include <string.h>
+
+static gboolean
+check_configuration(GbeApp *app, GPtrArray *findings)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (gbe_configuration_load(app, TRUE, &error) && gbe_schedule_check(app, &error)) {
+		gbe_preflight_add(findings, "configuration", GBE_PREFLIGHT_OK, "no errors");
+		return TRUE;
+	}
+	gbe_preflight_add(findings, "configuration", GBE_PREFLIGHT_BAD, "%s", error->message);
+	g_clear_error(&error);
+	return gbe_configuration_load(app, FALSE, &error);
+}
+
+GPtrArray *
+gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
+{
+	GPtrArray *findings =
+	    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_preflight_finding_free);
+	GbeObserveOptions options = {0};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!check_configuration(app, findings))
+		return findings;
+	if (app->state_fd < 0 && !gbe_app_open_state(app, FALSE, &error) &&
+	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		gbe_preflight_add(findings, "state", GBE_PREFLIGHT_UNKNOWN, "%s", error->message);
+		return findings;
+	}
+	g_clear_error(&error);
+	if (!gbe_observe(app, &options, &observed, &error)) {
+		gbe_preflight_add(findings, "data",
+				  g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)
+				      ? GBE_PREFLIGHT_BAD
+				      : GBE_PREFLIGHT_UNKNOWN,
+				  "%s", error->message);
+		return findings;
+	}
+	gbe_preflight_check_system(observed, findings);
+	gbe_preflight_check_greenboot(observed, findings);
+	gbe_preflight_check_prerun(app, look, findings);
+	gbe_preflight_check_microshift(app, findings);
+	if (gbe_preflight_check_data(observed, findings)) {
+		if (gbe_preflight_check_store(observed, findings))
+			gbe_preflight_check_space(observed, findings);
+		gbe_preflight_check_etcd(app, observed, look, findings);
+		gbe_preflight_check_key(app, findings);
+	}
+	return findings;
+}
+
+int
+gbe_preflight_status(const GPtrArray *findings)
+{
+	int status = 0;
+
+	for (guint i = 0; i < findings->len; i++) {
+		const GbePreflightFinding *finding = findings->pdata[i];
+
+		if (finding->level == GBE_PREFLIGHT_BAD)
+			return GBE_EXIT_REFUSED;
+		if (finding->level == GBE_PREFLIGHT_UNKNOWN)
+			status = GBE_EXIT_CANNOT_TELL;
+	}
+	return status;
+}
+
+/* Stores the findings for the MOTD, which status writes. */
+static void
+leave_problems(GbeApp *app, const GPtrArray *findings)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+	JsonArray *problems = json_array_new();
+	g_autofree char *name = g_path_get_basename(GBE_PREFLIGHT_FILE);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int run_fd = -1;
+
+	for (guint i = 0; i < findings->len; i++) {
+		const GbePreflightFinding *finding = findings->pdata[i];
+
+		if (finding->level == GBE_PREFLIGHT_BAD)
+			json_array_add_string_element(problems, finding->text);
+	}
+	json_object_set_array_member(object, "problems", problems);
+	text = gbe_json_print_object(object);
+	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
+	    !gbe_write_file_at(run_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER, &error))
+		gbe_note("%s", error->message);
+}
+
+static void
+report(GbeApp *app, const GPtrArray *findings)
+{
+	GbeObserveOptions options = {0};
+	g_autoptr(GbeObserved) observed = NULL;
+
+	for (guint i = 0; i < findings->len; i++) {
+		const GbePreflightFinding *finding = findings->pdata[i];
+		GbeEventFields fields = {.action = finding->check, .reason = finding->text};
+
+		if (finding->level == GBE_PREFLIGHT_BAD)
+			gbe_event_preflight(&fields);
+		else
+			gbe_note("%s: %s", finding->check, finding->text);
+	}
+	leave_problems(app, findings);
+	if (gbe_observe(app, &options, &observed, NULL))
+		gbe_status_write(app, observed, NULL);
+}
+
+int
+gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings)
+{
+	g_autoptr(GPtrArray) findings = gbe_preflight_check(app, NULL);
+
+	if (ret_findings == NULL) {
+		report(app, findings);
+	} else {
+		*ret_findings = g_ptr_array_new_with_free_func(g_free);
+		for (guint i = 0; i < findings->len; i++) {
+			const GbePreflightFinding *finding = findings->pdata[i];
+
+			g_ptr_array_add(
+			    *ret_findings,
+			    g_strdup_printf("%s: %s: %s",
+					    gbe_preflight_level_to_string(finding->level),
+					    finding->check, finding->text));
+		}
+	}
+	return gbe_preflight_status(findings);
+}

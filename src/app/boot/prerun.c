@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/boot/prerun.h"
+#include "app/backup/execute.h"
+#include "app/backup/recover.h"
+#include "app/backup/retention.h"
+#include "app/boot/supervise.h"
+#include "app/report/status.h"
+#include "app/state/configuration.h"
+#include "app/state/ledger.h"
+#include "app/state/prerun-done.h"
+#include "app/state/state.h"
+#include "base/exit-status.h"
+#include "base/fault.h"
+#include "core/decide/decide.h"
+#include "fs/open.h"
+#include "sys/events.h"
+
+#include <string.h>
+
+/* Two requests and up to three candidates that do not validate; more rounds are a loop. */
+#define MAX_ROUNDS 6
+/* Limit of unfinished starts of one deployment in a row. */
+#define UNFINISHED_MAX 2
+/* How long another deployment's process may take to end. */
+#define OPEN_WAIT_USEC (30 * G_USEC_PER_SEC)
+#define OPEN_STEP_USEC (200 * 1000)
+#define LOCK_WAIT_MS 30000
+
+/* The worker cannot answer: the supervisor asks who owns the data. */
+#define EXIT_ASK_SUPERVISOR 1
+
+typedef struct {
+	GbeApp *app;
+	GbeObserved *observed; /* set once it could be observed */
+	GHashTable *rejected;
+	gboolean held;
+	gboolean cannot_tell; /* what there is to be done */
+	gboolean give_up;     /* two starts in a row did not end: no new operation begins */
+	gint64 open_since;    /* monotonic; 0: the data is not open */
+	GbeDeployment booted;
+	char *reason;
+} Prerun;
+
+/* Reports what the last shutdown could not do. */
+static void
+say_carried_failure(const GbeFacts *facts)
+{
+	GbeEventFields fields = {.action = facts->failure, .reason = facts->failure_why};
+
+	if (facts->failure != NULL)
+		gbe_event_carried(&fields);
+}
+
+/* True: the decision may be made. */
+static gboolean
+recover(Prerun *p)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+	g_auto(GbeRecovery) recovery = {0};
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {.action = "recover"};
+
+	if (!gbe_data_open(p->app, &data, &error) ||
+	    !gbe_store_open(p->app, data, FALSE, &store, &error)) {
+		fields.reason = error->message;
+		gbe_event_start_failed(&fields);
+		p->reason = g_strdup(error->message);
+		p->cannot_tell = TRUE;
+		return FALSE;
+	}
+	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
+		fields.reason = error->message;
+		gbe_event_restore_failed(&fields);
+		p->held = recovery.exchange_open;
+		p->cannot_tell = !p->held;
+		p->reason = g_strdup(error->message);
+		return FALSE;
+	}
+	if (recovery.recovered || recovery.left_alone) {
+		fields.reason = recovery.what;
+		gbe_event_recovered(&fields);
+	}
+	if (recovery.left_alone)
+		p->reason = g_strdup(recovery.what);
+	return !recovery.left_alone;
+}
+
+static GbeOutcome
+execute(Prerun *p, const GbePlan *plan)
+{
+	g_autofree char *rejected = NULL;
+	g_autofree char *held = NULL;
+	GbeOutcome outcome = gbe_execute(p->app, p->observed, plan, &rejected, &held);
+
+	if (rejected != NULL)
+		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
+	if (held != NULL)
+		p->reason = g_steal_pointer(&held);
+	return outcome;
+}
+
+static GbeOutcome
+give_up(Prerun *p, const GbePlan *plan)
+{
+	g_autoptr(GbePlan) undone = gbe_decide_unfinished(plan);
+	GbeEventFields fields = {.rule = gbe_rule_to_string(undone->rule),
+				 .reason = undone->reason};
+
+	if (!undone->hold) {
+		gbe_event_restore_failed(&fields);
+		p->reason = g_strdup(undone->reason);
+	}
+	return execute(p, undone);
+}
+
+/* Another deployment's process may end soon. */
+static gboolean
+may_wait(Prerun *p, const GbePlan *plan)
+{
+	gint64 now = g_get_monotonic_time();
+
+	if (!plan->wait)
+		return FALSE;
+	if (p->open_since == 0)
+		p->open_since = now;
+	if (now - p->open_since > OPEN_WAIT_USEC)
+		return FALSE;
+	g_usleep(OPEN_STEP_USEC);
+	(void)gbe_app_progress(1, p->app);
+	return TRUE;
+}
+
+static GbeOutcome
+decide_once(Prerun *p)
+{
+	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
+	GbeObserved *observed;
+	g_autoptr(GbePlan) plan = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
+				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
+	    GBE_FAULT("prerun-observed", &error)) {
+		GbeEventFields fields = {.action = "observe", .reason = error->message};
+
+		gbe_event_start_failed(&fields);
+		p->cannot_tell = TRUE;
+		p->reason = g_strdup(error->message);
+		return GBE_OUTCOME_DONE;
+	}
+	observed = p->observed;
+	if (gbe_decide_needs_inside(observed->facts))
+		gbe_observe_inside(observed);
+	if (observed->facts->rejected == NULL)
+		observed->facts->rejected = g_hash_table_ref(p->rejected);
+	plan = gbe_decide(observed->facts);
+	/* The initramfs lacks ostree's list and all mounts but the root's, so it decides nothing else. */
+	if (p->app->initramfs && (p->give_up || !plan->asked)) {
+		gbe_execute_failed_request(p->app, observed, plan);
+		return GBE_OUTCOME_DONE;
+	}
+	if (may_wait(p, plan))
+		return GBE_OUTCOME_WAIT;
+	if (p->give_up && !gbe_plan_is_idle(plan))
+		return give_up(p, plan);
+	return execute(p, plan);
+}
+
+/* After a boot without the request on its command line, the request counts again. */
+static void
+forget_cmdline(GbeApp *app, const GbeFacts *facts)
+{
+	const GbeCmdline *cmdline = &app->cmdline;
+	const char *restore = cmdline->restore != NULL ? facts->cmdline_done : NULL;
+	const char *rd_restore = cmdline->rd_restore != NULL ? facts->rd_cmdline_done : NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (g_strcmp0(restore, facts->cmdline_done) == 0 &&
+	    g_strcmp0(rd_restore, facts->rd_cmdline_done) == 0)
+		return;
+	if (!gbe_state_note_cmdline(app, restore, rd_restore, &error))
+		gbe_note("%s", error->message);
+}
+
+/* Removes old backups and records, and writes what people see: none of this may fail a boot. */
+static void
+tidy_up(Prerun *p)
+{
+	GbeObserveOptions options = {.repair = TRUE};
+	GbeObserved *observed = p->observed;
+	g_autoptr(GError) error = NULL;
+
+	if (observed == NULL || !gbe_observe_again(p->app, &options, observed, &error)) {
+		gbe_note("%s", error != NULL ? error->message : p->reason);
+		return;
+	}
+	if (!p->held && !p->give_up) {
+		if (!gbe_state_note_gone(p->app, observed->facts, &error) ||
+		    !gbe_ledger_compact(p->app, observed->facts, &error))
+			gbe_note("%s", error->message);
+		(void)gbe_retention_run(p->app, observed, NULL, NULL, NULL);
+	}
+	gbe_status_write(p->app, observed, NULL);
+}
+
+static GbeOutcome
+decide(Prerun *p)
+{
+	GbeOutcome outcome = GBE_OUTCOME_AGAIN;
+
+	for (guint round = 0;
+	     outcome == GBE_OUTCOME_WAIT || (outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS);
+	     round += outcome == GBE_OUTCOME_AGAIN)
+		outcome = decide_once(p);
+	return outcome;
+}
+
+/* Counts this start, and finds how many starts before it did not end. */
+static void
+begin_start(Prerun *p)
+{
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	const char *id = p->booted.id != NULL ? p->booted.id : "";
+	g_autoptr(GError) error = NULL;
+
+	gbe_state_observe(p->app, facts);
+	say_carried_failure(facts);
+	forget_cmdline(p->app, facts);
+	p->give_up = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id)) >= UNFINISHED_MAX;
+	if (!gbe_state_begin_start(p->app, id, &error))
+		gbe_note("%s", error->message);
+}
+
+/* Records the end of the start, whatever its result; a crash or a hang does not come here. The record is on the
+ * disk before etcd starts: a take-over whose start has no end is one whose etcd never ran. */
+static void
+end_start(Prerun *p)
+{
+	const char *id = p->booted.id != NULL ? p->booted.id : "";
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	const GbeTakeOver *last;
+	guint64 of = 0;
+	g_autoptr(GError) error = NULL;
+
+	gbe_state_observe(p->app, facts);
+	last = facts->take_overs->len > 0 ? facts->take_overs->pdata[facts->take_overs->len - 1]
+					  : NULL;
+	if (last != NULL && !p->held && g_strcmp0(last->deployment.id, p->booted.id) == 0)
+		of = last->sequence;
+	if (!gbe_state_end_start(p->app, id, of, p->held, p->reason, &error))
+		gbe_note("%s", error->message);
+}
+
+static int
+run_locked(Prerun *p)
+{
+	begin_start(p);
+	if (recover(p))
+		p->held = decide(p) == GBE_OUTCOME_HELD;
+	if (p->cannot_tell)
+		return 0;
+	/* First, and on a tmpfs: the MOTD takes the reason for the hold from this file, even on a full disk. */
+	gbe_prerun_done_write(p->app, p->held, p->reason);
+	tidy_up(p);
+	end_start(p);
+	return p->held ? GBE_EXIT_HELD : 0;
+}
+
+/* Nothing can be told, so nothing is done. etcd starts, unless it must not start without a backup: the
+ * supervisor's question decides that, with far fewer facts. */
+static int
+ask(GbeApp *app, const char *reason)
+{
+	g_autofree char *happened =
+	    g_strdup_printf("cannot tell what there is to be done (%s)", reason);
+	int status = gbe_supervise_ask(app, happened);
+
+	(void)gbe_supervise_show(app, happened);
+	return status;
+}
+
+/* False: this program is switched off. */
+static gboolean
+configure(Prerun *p)
+{
+	GbeApp *app = p->app;
+	g_autoptr(GbeDeployments) deployments = NULL;
+	g_autofree char *complaint = NULL;
+
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	gbe_deployment_copy(&p->booted, &deployments->booted);
+	gbe_configuration_load_for_boot(app, p->booted.id, &complaint);
+	if (complaint != NULL) {
+		GbeEventFields fields = {.reason = complaint};
+
+		gbe_event_config_bad(&fields);
+	}
+	if (!gbe_config_is_off(app->config))
+		return TRUE;
+	gbe_note("off: [etcd] service is empty");
+	return FALSE;
+}
+
+static gboolean
+lock(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {NULL};
+
+	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
+		return TRUE;
+	fields.reason = error->message;
+	gbe_event_start_failed(&fields);
+	return FALSE;
+}
+
+static void
+prerun_clear(Prerun *p)
+{
+	gbe_observed_free(p->observed);
+	gbe_deployment_clear(&p->booted);
+	g_hash_table_unref(p->rejected);
+	g_free(p->reason);
+	gbe_app_unlock(p->app);
+}
+
+static void
+prerun_init(Prerun *p, GbeApp *app)
+{
+	*p = (Prerun){.app = app};
+	p->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
+int
+gbe_prerun_run(GbeApp *app)
+{
+	Prerun p;
+	g_autofree char *reason = NULL;
+	g_autoptr(GError) error = NULL;
+	int status = 0;
+
+	prerun_init(&p, app);
+	if (configure(&p)) {
+		if (!lock(app) || GBE_FAULT("prerun-locked", &error))
+			status = EXIT_ASK_SUPERVISOR;
+		else
+			status = run_locked(&p);
+	}
+	if (p.cannot_tell)
+		reason = g_steal_pointer(&p.reason);
+	prerun_clear(&p);
+	if (reason != NULL)
+		status = ask(app, reason);
+	return status;
+}
+
+gboolean
+gbe_prerun_requested(GbeApp *app)
+{
+	Prerun p;
+
+	app->initramfs = TRUE;
+	if (app->cmdline.skip || gbe_observe_cmdline(app, NULL) == NULL)
+		return FALSE;
+	prerun_init(&p, app);
+	if (configure(&p) && lock(app)) {
+		begin_start(&p);
+		if (recover(&p))
+			p.held = decide(&p) == GBE_OUTCOME_HELD;
+		end_start(&p);
+	}
+	prerun_clear(&p);
+	return TRUE;
+}

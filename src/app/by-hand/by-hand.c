@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/by-hand/by-hand.h"
+
+#include "app/backup/recover.h"
+#include "app/by-hand/session.h"
+#include "app/health/verdict.h"
+#include "app/report/status.h"
+#include "app/state/ledger.h"
+#include "app/state/state.h"
+#include "sys/events.h"
+
+#include <unistd.h>
+
+/* Long enough for another backup of a small tree to end; the message names the holder of a longer one. */
+#define LOCK_WAIT_MS 2000
+/* systemd kills a transient etcd that does not end within 90 s. */
+#define BOUND_WAIT_MS 100000
+#define BOUND_QUIET_MS 2000
+#define BOUND_STEP_USEC 50000
+
+void
+gbe_by_hand_result_clear(GbeByHandResult *result)
+{
+	g_clear_pointer(&result->name, g_free);
+	g_clear_pointer(&result->displaced, g_free);
+	g_clear_pointer(&result->kept, g_free);
+	g_clear_pointer(&result->loss, g_free);
+	g_clear_pointer(&result->path, g_free);
+	g_clear_pointer(&result->sha256, g_free);
+}
+
+static bool
+recover(GbeApp *app, GError **error)
+{
+	g_auto(GbeRecovery) recovery = {0};
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+
+	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, FALSE, &store, error) ||
+	    !gbe_recover(app, data, store, &recovery, error))
+		return false;
+	if (recovery.exchange_open)
+		return gbe_throw(error, GBE_ERROR_PARTIAL,
+				 "an interrupted restore is half done and could not be finished: "
+				 "%s; start greenboot-etcd-prerun.service",
+				 recovery.what != NULL ? recovery.what : "unknown");
+	if (recovery.left_alone)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "a newer greenboot-etcd has an operation open%s%s; finish it with "
+				 "that one",
+				 recovery.what != NULL ? ": " : "",
+				 recovery.what != NULL ? recovery.what : "");
+	if (recovery.recovered && recovery.what != NULL)
+		gbe_note("%s", recovery.what);
+	return true;
+}
+
+/* Under the lock: finishes what others left. */
+static bool
+prepare(GbeApp *app, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (!recover(app, error))
+		return false;
+	if (!gbe_verdict_note_tree(app, &local))
+		gbe_note("%s", local->message);
+	return true;
+}
+
+static bool
+observe(GbeSession *session, const GbeSessionOptions *options, GError **error)
+{
+	GbeObserveOptions how = {.repair = !options->dry_run,
+				 .lock_data = options->data && !options->dry_run,
+				 .inside = options->inside};
+
+	return gbe_observe(session->app, &how, &session->observed, error);
+}
+
+/* A person without rights gets this message, rather than one about the first unreadable file. */
+static bool
+open_state(GbeApp *app, gboolean make, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_app_open_state(app, make, &local))
+		return true;
+	if (!make && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", local->message);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+/* Writes a long ledger anew: a device may run for months without a prerun and take a backup each hour. */
+static void
+shorten_ledger(const GbeSession *session)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_ledger_compact(session->app, session->observed->facts, &error))
+		gbe_note("%s", error->message);
+}
+
+bool
+gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret_session,
+		  GError **error)
+{
+	GbeSession session = {.app = app, .operation = options->operation, .service.pipe_fd = -1};
+
+	session.began = g_get_real_time() / G_USEC_PER_SEC;
+	session.began_usec = g_get_monotonic_time();
+	if (!open_state(app, !options->dry_run, error))
+		return false;
+	if (!options->dry_run) {
+		if (!gbe_app_lock(app, options->operation, LOCK_WAIT_MS, error))
+			return false;
+		if (!prepare(app, error)) {
+			gbe_app_unlock(app);
+			return false;
+		}
+	}
+	if (!observe(&session, options, error)) {
+		if (!options->dry_run)
+			gbe_app_unlock(app);
+		return false;
+	}
+	if (!options->dry_run)
+		shorten_ledger(&session);
+	*ret_session = session;
+	return true;
+}
+
+static bool
+still_open(const GbeSession *session, const GbeSessionOptions *options, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+
+	if (facts->data_open == GBE_UNKNOWN)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether somebody has %s open cannot be told: %s",
+				 session->observed->data->path,
+				 facts->data_open_why != NULL ? facts->data_open_why : "unknown");
+	if (options->stop_allowed)
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "somebody has %s open although %s is stopped; end that etcd first",
+				 session->observed->data->path, session->app->config->etcd.service);
+	return gbe_throw(error, GBE_ERROR_BUSY, "etcd has %s open; use --stop%s, or stop it first",
+			 session->observed->data->path,
+			 g_str_equal(session->operation, "backup")
+			     ? ", or --live where the file system clones"
+			     : ", or --next-boot");
+}
+
+/* An etcd that lives and dies with the service (`run`) stops after it. */
+static bool
+observe_stopped(GbeSession *session, GError **error)
+{
+	const GbeObserveOptions again = {.repair = TRUE, .lock_data = TRUE};
+	gint64 began = g_get_monotonic_time();
+	gboolean said = FALSE;
+
+	for (;;) {
+		gint64 waited;
+
+		if (!gbe_observe_again(session->app, &again, session->observed, error))
+			return false;
+		waited = (g_get_monotonic_time() - began) / 1000;
+		if (session->observed->facts->data_open != GBE_YES ||
+		    session->service.unit == NULL || waited > BOUND_WAIT_MS)
+			return true;
+		if (!said && waited > BOUND_QUIET_MS)
+			gbe_complain(
+			    "%s is stopped, and somebody still has %s open: waiting, for %d s "
+			    "at most",
+			    session->app->config->etcd.service, session->observed->data->path,
+			    BOUND_WAIT_MS / 1000);
+		said = said || waited > BOUND_QUIET_MS;
+		g_usleep(BOUND_STEP_USEC);
+	}
+}
+
+bool
+gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+
+	/* Without db there is no lock, and nothing can be open. */
+	if (facts->data == GBE_NO || facts->data_open == GBE_NO)
+		return true;
+	if (options->open_allowed && facts->data_open == GBE_YES)
+		return true;
+	if (options->dry_run && options->stop_allowed)
+		return true;
+	if (facts->data_open != GBE_YES || !options->stop_allowed)
+		return still_open(session, options, error);
+	if (!gbe_service_stop(session->app, &session->service, error) ||
+	    !observe_stopped(session, error))
+		return false;
+	facts = session->observed->facts;
+	if (facts->data == GBE_NO || facts->data_open == GBE_NO)
+		return true;
+	return still_open(session, options, error);
+}
+
+void
+gbe_session_record(GbeSession *session, const char *result, const char *reason, const char *backup)
+{
+	GbeLastOperation last = {
+	    .operation = g_strdup(session->operation),
+	    .result = g_strdup(result),
+	    .rule = g_strdup("by-hand"),
+	    .reason = g_strdup(reason),
+	    .backup = g_strdup(backup),
+	    .run = g_strdup(session->observed->facts->run),
+	    .started = session->began,
+	    .duration_usec = g_get_monotonic_time() - session->began_usec,
+	};
+
+	gbe_state_write_last(session->app, &last);
+	gbe_last_operation_clear(&last);
+}
+
+bool
+gbe_session_end(GbeSession *session, GError **error)
+{
+	if (session->app->lock != NULL && session->observed != NULL)
+		gbe_status_write(session->app, session->observed, NULL);
+	/* This also releases etcd's lock: a starting etcd would wait for it. */
+	g_clear_pointer(&session->observed, gbe_observed_free);
+	if (session->app->lock != NULL)
+		gbe_app_unlock(session->app);
+	return gbe_service_start(&session->service, error);
+}
+
+void
+gbe_session_abandon(GbeSession *session)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_session_end(session, &error))
+		gbe_note("%s", error->message);
+}
+
+bool
+gbe_session_find(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
+		 GError **error)
+{
+	const GbeManifest *manifest = gbe_facts_backup(observed->facts, name);
+
+	if (manifest != NULL) {
+		*ret_manifest = manifest;
+		return true;
+	}
+	if (gbe_status_is_damaged(observed, name))
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "the manifest of backup %s cannot be read; `greenboot-etcd delete "
+				 "--force %s` removes it",
+				 name, name);
+	if (observed->facts->store == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the store of backups %s is not there; mount it",
+				 observed->store->path);
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
+			 observed->store->path);
+}

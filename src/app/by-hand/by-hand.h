@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The operations that a person starts. Each takes the lock, finishes what was interrupted, observes, acts, records
+ * the last operation, emits the event and writes status.json; the caller has loaded the configuration.
+ * GBE_ERROR_REFUSED for what is unsafe names what would make it safe; GBE_ERROR_BUSY while etcd has the data open.
+ * Implemented in by-hand.c, backup.c, restore.c, mark.c, store.c.
+ */
+#pragma once
+
+#include "app/backup/observe.h"
+#include "app/device/timing.h"
+
+typedef struct {
+	char *name;	 /* the backup that was made or restored */
+	char *displaced; /* restore: the backup that has the replaced data; NULL: there was no
+			 * data, or ->kept */
+	char *kept;	 /* restore: the directory that has the replaced data instead; NULL */
+	char *loss;	 /* restore: what the restore loses, for people */
+	char *path;	 /* backup: where it is, without --root */
+	char *sha256;	 /* backup: of its manifest.json, hex; NULL: not made, or not readable */
+	GbeMethod method;
+	GbeGrade grade;
+	guint64 size;
+	GbeTiming timing;
+	gboolean dry_run;
+	gboolean service_restarted;
+} GbeByHandResult;
+
+void gbe_by_hand_result_clear(GbeByHandResult *result);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeByHandResult, gbe_by_hand_result_clear)
+
+/* ->stop: the service is stopped first, and started again in every case. A small process that holds one end of a
+ * pipe starts it if this process is killed. */
+typedef struct {
+	const char *name;	 /* NULL: an automatic name */
+	const char *description; /* may be NULL */
+	gboolean stop, live, pin, dry_run;
+	gboolean periodic; /* with ->live: the timer asked for it; back up a running etcd, nothing
+		       * else */
+	gboolean digest;   /* read all data, so that the manifest has the SHA-256 of each file */
+} GbeByHandBackup;
+
+bool gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult *ret_result,
+			GError **error) GBE_CHECKED;
+
+typedef enum { GBE_BY_HAND_NAMED, GBE_BY_HAND_LAST_GOOD, GBE_BY_HAND_UNDO } GbeByHandTarget;
+
+typedef struct {
+	GbeByHandTarget target;
+	const char *name; /* GBE_BY_HAND_NAMED */
+	gboolean stop, force, dry_run;
+	const char *keep_existing; /* app/by-hand/displaced.h; absolute, without --root; NULL */
+	gboolean skip_backup;	   /* the same */
+	/* Called after all checks, before any change; may be NULL. */
+	void (*announce)(const GbeByHandResult *result, gpointer data);
+	gpointer announce_data;
+} GbeByHandRestore;
+
+/* The data is validated before anything is changed (GBE_ERROR_VERIFY_FAILED). */
+bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResult *ret_result,
+			 GError **error) GBE_CHECKED;
+/* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is
+ * none). */
+bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name,
+			 GError **error) GBE_CHECKED;
+/* restore --cancel: *ret_had says whether there was a request. */
+bool gbe_by_hand_cancel(GbeApp *app, gboolean dry_run, gboolean *ret_had,
+			GError **error) GBE_CHECKED;
+
+/* Marks the verdict of the present run. Refused when the data is not this run's. */
+bool gbe_by_hand_mark_run(GbeApp *app, gboolean good, const char *reason, gboolean dry_run,
+			  GError **error) GBE_CHECKED;
+bool gbe_by_hand_mark_backup(GbeApp *app, const char *name, gboolean good, const char *reason,
+			     gboolean dry_run, GError **error) GBE_CHECKED;
+/* All of @names (NULL-terminated) are checked before the first is changed. */
+bool gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_run,
+		     GError **error) GBE_CHECKED;
+bool gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry_run,
+			GError **error) GBE_CHECKED;
+/* Deletes the backup with the mark `discard` that a restore of @restored displaced. */
+bool gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored,
+			 GError **error) GBE_CHECKED;
+
+typedef struct {
+	char *name;
+	char *reason;
+} GbeByHandRemoval;
+
+void gbe_by_hand_removal_free(gpointer removal);
+
+/* Runs retention now. *ret_removed: array of GbeByHandRemoval. */
+bool gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed,
+		       GError **error) GBE_CHECKED;

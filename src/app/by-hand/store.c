@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Changes the store by hand: pin, unpin, delete, prune. */
+#include "app/by-hand/by-hand.h"
+
+#include "app/backup/retention.h"
+#include "app/by-hand/session.h"
+#include "app/report/status.h"
+#include "core/backup-name.h"
+#include "core/decide/retention.h"
+#include "core/decide/situation.h"
+#include "sys/events.h"
+
+static bool
+check_names(char *const *names, GError **error)
+{
+	for (guint i = 0; names[i] != NULL; i++)
+		if (!gbe_backup_name_check(names[i], error))
+			return false;
+	return true;
+}
+
+static bool
+pin(GbeSession *session, char *const *names, gboolean pinned, gboolean dry_run, GError **error)
+{
+	const GbeManifest *manifest;
+
+	for (guint i = 0; names[i] != NULL; i++)
+		if (!gbe_session_find(session->observed, names[i], &manifest, error))
+			return false;
+	for (guint i = 0; names[i] != NULL && !dry_run; i++) {
+		g_autoptr(GbeManifest) changed = NULL;
+
+		manifest = gbe_facts_backup(session->observed->facts, names[i]);
+		if (manifest->pinned == pinned)
+			continue;
+		changed = gbe_manifest_copy(manifest);
+		changed->pinned = pinned;
+		if (!gbe_store_write_manifest(session->observed->store, changed, error))
+			return false;
+	}
+	return true;
+}
+
+bool
+gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_run, GError **error)
+{
+	GbeSessionOptions how = {.operation = pinned ? "pin" : "unpin", .dry_run = dry_run};
+	GbeSession session;
+
+	if (!check_names(names, error) || !gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!pin(&session, names, pinned, dry_run, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+/* True: an update on trial would have nothing to go back to. */
+static gboolean
+is_needed(const GbeFacts *facts, const char *name)
+{
+	const GbeTakeOver *owner = facts->owner;
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	for (guint i = 0; owner != NULL && view.trial.on == GBE_YES && i < owner->chain->len; i++) {
+		const GbeManifest *backup = gbe_chain_backup(facts, &view, (int)i);
+		const GbeLink *link = owner->chain->pdata[i];
+
+		/* A backup of the deployment's own, restored by hand, is only where a retry starts: it is not
+		 * protected. */
+		if (backup != NULL && g_str_equal(backup->name, name) &&
+		    !gbe_deployment_same(&link->owner, &owner->deployment))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Backups that may be as valid, but could not be read. */
+static char *
+name_unread(const GbeObserved *observed)
+{
+	const GPtrArray *damaged = observed->damaged;
+
+	return damaged == NULL || damaged->len == 0
+		   ? g_strdup("")
+		   : g_strdup_printf(" (the manifest of %s cannot be read)",
+				     (const char *)damaged->pdata[0]);
+}
+
+static bool
+check_removal(const GbeObserved *observed, const char *name, gboolean force, GError **error)
+{
+	const GbeManifest *manifest;
+	const char *of = NULL;
+
+	if (force && gbe_status_is_damaged(observed, name))
+		return true;
+	if (!gbe_session_find(observed, name, &manifest, error))
+		return false;
+	if (force)
+		return true;
+	if (manifest->pinned)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is pinned; `greenboot-etcd unpin %s` first, or --force",
+				 name, name);
+	if (gbe_retention_is_last_valid(observed->facts, name, &of)) {
+		g_autofree char *unread = name_unread(observed);
+
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is the last valid one %s%s; make another one first, or "
+				 "--force",
+				 name, of, unread);
+	}
+	if (is_needed(observed->facts, name))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is what an update on trial goes back to; wait until it "
+				 "is green, or --force",
+				 name);
+	return true;
+}
+
+/* A removed backup no longer counts when the next name is checked. */
+static void
+forget(GbeFacts *facts, const char *name)
+{
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (g_str_equal(backup->name, name)) {
+			g_ptr_array_remove_index(facts->backups, i);
+			return;
+		}
+	}
+}
+
+static bool
+remove_one(GbeSession *session, const char *name, const char *reason, GError **error)
+{
+	const GbeManifest *manifest = gbe_facts_backup(session->observed->facts, name);
+	GbeEventFields fields = {.action = "delete", .backup = name, .reason = reason};
+
+	if (manifest != NULL)
+		return gbe_retention_remove(session->app, session->observed, manifest, reason, NULL,
+					    error);
+	if (!gbe_store_remove(session->observed->store, name, NULL, error))
+		return false;
+	gbe_event_deleted(&fields);
+	return true;
+}
+
+static bool
+check_removals(GbeSession *session, char *const *names, gboolean force, GError **error)
+{
+	GbeFacts *facts = session->observed->facts;
+	g_autoptr(GPtrArray) all = g_ptr_array_copy(facts->backups, NULL, NULL);
+	GPtrArray *own = facts->backups;
+	bool fine = true;
+
+	/* A copy of the store's list, so that two names together are not the last two valid backups. */
+	g_ptr_array_set_free_func(all, NULL);
+	facts->backups = all;
+	for (guint i = 0; names[i] != NULL && fine; i++) {
+		fine = check_removal(session->observed, names[i], force, error);
+		if (fine)
+			forget(facts, names[i]);
+	}
+	facts->backups = own;
+	return fine;
+}
+
+static bool
+delete_all(GbeSession *session, char *const *names, gboolean force, gboolean dry_run,
+	   GError **error)
+{
+	if (!check_removals(session, names, force, error))
+		return false;
+	for (guint i = 0; names[i] != NULL && !dry_run; i++)
+		if (!remove_one(session, names[i], "by hand", error)) {
+			gbe_session_record(session, "failed", "removal failed", names[i]);
+			return false;
+		}
+	if (!dry_run)
+		gbe_session_record(session, "done", "by hand", names[0]);
+	return true;
+}
+
+bool
+gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry_run,
+		   GError **error)
+{
+	GbeSessionOptions how = {.operation = "delete", .dry_run = dry_run};
+	GbeSession session;
+
+	if (!check_names(names, error) || !gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!delete_all(&session, names, force, dry_run, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+static bool
+discard(GbeSession *session, const char *name, const char *restored, GError **error)
+{
+	char *names[] = {(char *)name, NULL};
+	const GbeManifest *manifest;
+
+	if (!gbe_session_find(session->observed, name, &manifest, error))
+		return false;
+	/* A person has removed the mark meanwhile. */
+	if (!manifest->discard)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s is to stay", name);
+	if (!check_removals(session, names, FALSE, error) ||
+	    !remove_one(session, name, "etcd is healthy on what was restored in its place", error))
+		return false;
+	gbe_session_record(session, "done", "asked for by hand", restored);
+	return true;
+}
+
+bool
+gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored, GError **error)
+{
+	GbeSessionOptions how = {.operation = "restore"};
+	GbeSession session;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!discard(&session, name, restored, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	return gbe_session_end(&session, error);
+}
+
+void
+gbe_by_hand_removal_free(gpointer data)
+{
+	GbeByHandRemoval *removal = data;
+
+	g_free(removal->name);
+	g_free(removal->reason);
+	g_free(removal);
+}
+
+static const char *
+why_unlisted(const GbeObserved *observed)
+{
+	const char *why = observed->deployments->list_why;
+
+	if (observed->facts->ostree != GBE_YES)
+		return "not an ostree system";
+	if (why == NULL)
+		why = observed->facts->booted_why;
+	return why != NULL ? why : "see `greenboot-etcd status`";
+}
+
+typedef struct {
+	gboolean dry_run;
+	GPtrArray *removed; /* of GbeByHandRemoval */
+} Prune;
+
+static bool
+note_removal(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer, GError **error)
+{
+	Prune *prune = data;
+	GbeByHandRemoval *removal = g_new0(GbeByHandRemoval, 1);
+
+	(void)error;
+	removal->name = g_strdup(next->backup->name);
+	removal->reason = g_strdup(next->reason);
+	g_ptr_array_add(prune->removed, removal);
+	if (prune->dry_run)
+		*ret_answer = GBE_RETENTION_LEAVE;
+	return true;
+}
+
+static bool
+prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+	Prune how = {dry_run, removed};
+
+	if (facts->listed == NULL || facts->booted.id == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "ostree's deployments are not known (%s), so nothing is pruned; "
+				 "`greenboot-etcd delete` removes by name",
+				 why_unlisted(session->observed));
+	if (facts->store == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the store of backups %s is not there; mount it",
+				 session->observed->store->path);
+	if (facts->unread != NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "nothing is pruned while something cannot be read: %s",
+				 facts->unread);
+	if (!gbe_retention_run(session->app, session->observed, note_removal, &how, error))
+		return false;
+	if (!dry_run && removed->len > 0)
+		gbe_session_record(session, "done", "by hand", NULL);
+	return true;
+}
+
+bool
+gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed, GError **error)
+{
+	GbeSessionOptions how = {.operation = "prune", .dry_run = dry_run};
+	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);
+	GbeSession session;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!prune(&session, dry_run, removed, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	if (!gbe_session_end(&session, error))
+		return false;
+	*ret_removed = g_steal_pointer(&removed);
+	return true;
+}

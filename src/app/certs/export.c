@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/certs/export.h"
+
+#include <string.h>
+
+#include "app/device/endpoint.h"
+#include "app/health/certificates.h"
+#include "core/redact.h"
+#include "etcd/tls/certificate.h"
+#include "fs/archive.h"
+#include "fs/open.h"
+#include "fs/part.h"
+
+#define N_FILES 3
+
+/* In the order of GbeTlsFile. */
+static const struct {
+	const char *name, *variable, *about;
+} files[N_FILES] = {
+    {"ca.crt", "ETCDCTL_CACERT", "what etcd's certificate is checked with"},
+    {"client.crt", "ETCDCTL_CERT", "the client's certificate"},
+    {"client.key", "ETCDCTL_KEY", "its private key"},
+};
+
+typedef struct {
+	char *bytes[N_FILES];
+	gsize sizes[N_FILES];
+	GbeTlsFile tls[N_FILES];
+	GString *environment, *readme;
+} Packing;
+
+static void
+packing_clear(Packing *packing)
+{
+	for (guint i = 0; i < N_FILES; i++) {
+		if (packing->bytes[i] != NULL)
+			explicit_bzero(packing->bytes[i], packing->sizes[i]);
+		g_free(packing->bytes[i]);
+		g_free(packing->tls[i].path);
+		g_free(packing->tls[i].problem);
+	}
+	(void)g_string_free(packing->environment, TRUE);
+	(void)g_string_free(packing->readme, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Packing, packing_clear)
+
+/* A file that cannot be used here cannot be used on the other machine. */
+static bool
+check_files(GbeApp *app, Packing *packing, GError **error)
+{
+	g_auto(GbeAppEndpoint) at = {{0}};
+	guint found = 0;
+
+	gbe_app_endpoint(app, &at);
+	gbe_certificates_look(at.endpoint.cacert, at.endpoint.cert, at.endpoint.key, packing->tls);
+	for (guint i = 0; i < N_FILES; i++) {
+		const GbeTlsFile *file = &packing->tls[i];
+
+		if (file->problem != NULL)
+			return gbe_throw(error, GBE_ERROR_REFUSED, "%s of [etcd], %s, %s",
+					 file->key, file->path, file->problem);
+		found += file->path != NULL ? 1 : 0;
+	}
+	return found > 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "neither cacert= nor cert= nor key= of [etcd] is configured: there are no "
+			 "credentials to pack");
+}
+
+static bool
+read_files(GbeApp *app, Packing *packing, GError **error)
+{
+	const GbeConfig *config = app->config;
+	const char *const paths[N_FILES] = {config->etcd.cacert, config->etcd.cert,
+					    config->etcd.key};
+
+	for (guint i = 0; i < N_FILES; i++)
+		if (packing->tls[i].path != NULL &&
+		    !gbe_read_in_root(app->root_fd, paths[i], GBE_CERTS_FILE_MAX,
+				      &packing->bytes[i], &packing->sizes[i], error))
+			return gbe_prefix(error, "%s", packing->tls[i].key);
+	return true;
+}
+
+static void
+describe(Packing *packing, const char *endpoint)
+{
+	g_autofree char *quoted = g_shell_quote(endpoint);
+	g_autofree char *shown = gbe_redact_endpoint(endpoint);
+
+	g_string_append_printf(packing->environment,
+			       "export ETCDCTL_API=3\nexport ETCDCTL_ENDPOINTS=%s\n", quoted);
+	g_string_append_printf(packing->readme,
+			       "What a client of etcd at %s needs, packed by `greenboot-etcd certs "
+			       "export`.\nWho has the key can do what this client can: keep it as "
+			       "you keep a password.\n\n",
+			       shown);
+	for (guint i = 0; i < N_FILES; i++) {
+		if (packing->bytes[i] == NULL)
+			continue;
+		g_string_append_printf(packing->environment, "export %s=\"$PWD/%s\"\n",
+				       files[i].variable, files[i].name);
+		g_string_append_printf(packing->readme, "%-12s %s\n", files[i].name,
+				       files[i].about);
+	}
+	g_string_append(packing->readme,
+			"etcdctl.env  where etcd is, and these files, for etcdctl\n\n"
+			"In this directory:\n\n    . ./etcdctl.env\n    etcdctl endpoint health\n\n"
+			"An address of 127.0.0.1, ::1 or localhost is that of the machine that "
+			"etcd runs on:\nforward its port, for instance with ssh -L, or set "
+			"ETCDCTL_ENDPOINTS to an address\nthat etcd listens at and that its "
+			"certificate names.\n");
+}
+
+static bool
+pack(const Packing *packing, GBytes **ret_archive, GError **error)
+{
+	GbeArchiveMember members[N_FILES + 2];
+	gsize n = 0;
+
+	for (guint i = 0; i < N_FILES; i++)
+		if (packing->bytes[i] != NULL)
+			members[n++] =
+			    (GbeArchiveMember){files[i].name, packing->bytes[i], packing->sizes[i]};
+	members[n++] =
+	    (GbeArchiveMember){"etcdctl.env", packing->environment->str, packing->environment->len};
+	members[n++] = (GbeArchiveMember){"README", packing->readme->str, packing->readme->len};
+	return gbe_archive_pack(members, n, ret_archive, error);
+}
+
+static bool
+write_archive(GbeApp *app, GBytes *archive, const char *path, GError **error)
+{
+	g_autofree char *absolute =
+	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+	GbePart part = {.fd = -1};
+	gsize size = 0;
+	const void *bytes = g_bytes_get_data(archive, &size);
+	bool ok;
+
+	if (!gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
+	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
+		return false;
+	ok = gbe_part_write(&part, bytes, size, error) && gbe_part_publish(&part, error);
+	/* The part must be cleared before its directory is closed. */
+	gbe_part_clear(&part);
+	return ok || gbe_prefix(error, "%s", path);
+}
+
+bool
+gbe_certs_export(GbeApp *app, const char *path, GError **error)
+{
+	g_auto(Packing) packing = {.environment = g_string_new(NULL), .readme = g_string_new(NULL)};
+	g_autoptr(GBytes) archive = NULL;
+
+	if (!check_files(app, &packing, error) || !read_files(app, &packing, error))
+		return false;
+	describe(&packing, app->config->etcd.endpoint);
+	return pack(&packing, &archive, error) && write_archive(app, archive, path, error);
+}

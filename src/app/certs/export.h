@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * `certs export`: writes what a client on another machine needs into one gzipped tar: ca.crt, client.crt, client.key
+ * (those that [etcd] names), etcdctl.env for a shell, README. The file appears as a whole, with mode 0600, and never
+ * replaces another file (fs/part.h).
+ */
+#pragma once
+
+#include "app/device/context.h"
+
+/* @path as the user typed it. GBE_ERROR_REFUSED: no credentials are configured, or one cannot be used. */
+bool gbe_certs_export(GbeApp *app, const char *path, GError **error) GBE_CHECKED;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * `certs reset`: archives and removes the files that [certs] regenerated lists, and starts the service, which makes
+ * them anew. If etcd is then not healthy, the old files are put back. `--undo` puts the newest archive's files back
+ * in the same way, so that a second `--undo` reverses the first.
+ */
+#pragma once
+
+#include "app/device/context.h"
+
+typedef struct {
+	gboolean undo, dry_run;
+	guint64 timeout; /* seconds for etcd to become healthy after each start */
+} GbeCertsResetOptions;
+
+typedef struct {
+	gboolean done;	     /* files were removed or put back, and stay so */
+	gboolean healthy;    /* etcd is healthy with the present files; not known below --root */
+	gboolean put_back;   /* the old files are back: etcd was not healthy with the new ones */
+	GPtrArray *removed;  /* of char *: paths */
+	GPtrArray *restored; /* of char *: with undo */
+	char *reason;	     /* with put_back: what was wrong */
+} GbeCertsReset;
+
+void gbe_certs_reset_free(GbeCertsReset *reset);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCertsReset, gbe_certs_reset_free)
+
+/* The service is stopped before the first file changes and started after the last one. If this program is killed
+ * in between, the guardian (app/device/service.h) starts the service. archive.h says what a power cut leaves.
+ *
+ * *ret_reset is also set on failure when the old files were put back. GBE_ERROR_REFUSED: nothing is configured,
+ * or a reset was interrupted, which --undo repairs; _NOT_FOUND: there is nothing to undo; _FAILED: the old files
+ * are back, and etcd is healthy with them; _VERIFY_FAILED: the same, but etcd is not healthy; _PARTIAL: they
+ * could not be put back, --undo goes on. */
+bool gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
+		     GError **error) GBE_CHECKED;

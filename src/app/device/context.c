@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/device/context.h"
+
+#include <fcntl.h>
+
+#include "core/record/keyed.h"
+#include "fs/open.h"
+#include "fs/reserve.h"
+
+/* Refuses a --root that another user could exchange, itself or a directory above it: the program would then work
+ * elsewhere. */
+static bool
+check_root(const GbeApp *app, GError **error)
+{
+	g_autofree char *absolute = g_canonicalize_filename(app->root_path, NULL);
+	g_autofree char *below = g_build_filename(absolute, "etc", NULL);
+	gbe_autofd int fd = -1;
+
+	return !app->below_root ||
+	       (gbe_open_root("/", &fd, error) && gbe_check_parents(fd, below, error)) ||
+	       gbe_prefix(error, "--root");
+}
+
+bool
+gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
+{
+	g_autoptr(GbeApp) app = g_new0(GbeApp, 1);
+	g_autoptr(GError) local = NULL;
+
+	app->root_fd = -1;
+	app->state_fd = -1;
+	app->program = g_strdup(program);
+	app->root_path = g_strdup(root != NULL ? root : "/");
+	app->below_root = !g_str_equal(app->root_path, "/");
+	/* app->config is never NULL: the defaults are a configuration. */
+	app->config = gbe_config_new();
+	if (!gbe_open_root(app->root_path, &app->root_fd, error)) {
+		(void)gbe_prefix(error, "--root");
+		return gbe_rethrow(error, GBE_ERROR_USAGE);
+	}
+	if (!check_root(app, error))
+		return false;
+	/* An image below --root was never booted and has no command line; that is no error. */
+	if (!gbe_cmdline_read(app->root_fd, &app->cmdline, &local) &&
+	    !(app->below_root && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	*ret_app = g_steal_pointer(&app);
+	return true;
+}
+
+static void
+forget_ledger(GbeApp *app)
+{
+	if (app->ledger != NULL)
+		app->ledger_free(g_steal_pointer(&app->ledger));
+}
+
+void
+gbe_app_free(GbeApp *app)
+{
+	if (app == NULL)
+		return;
+	gbe_app_unlock(app);
+	forget_ledger(app);
+	gbe_close_fd(&app->state_fd);
+	gbe_close_fd(&app->root_fd);
+	gbe_cmdline_clear(&app->cmdline);
+	gbe_config_free(app->config);
+	gbe_keys_free(app->keys);
+	g_free(app->config_file);
+	g_free(app->root_path);
+	g_free(app->program);
+	g_free(app);
+}
+
+bool
+gbe_app_open_state(GbeApp *app, gboolean make, GError **error)
+{
+	bool ok;
+
+	if (app->state_fd >= 0)
+		return true;
+	if (make)
+		ok = gbe_make_dirs(app->root_fd, GBE_STATE_DIR, 0700, &app->state_fd, error);
+	else
+		ok = gbe_open_in_root(app->root_fd, GBE_STATE_DIR, O_RDONLY | O_DIRECTORY,
+				      &app->state_fd, error);
+	return ok || gbe_prefix(error, "the state directory");
+}
+
+bool
+gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error)
+{
+	if (app->lock != NULL)
+		return true;
+	if (!gbe_app_open_state(app, TRUE, error))
+		return false;
+	if (!gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
+				 error))
+		return false;
+	forget_ledger(app);
+	gbe_reserve_release_at(app->state_fd, GBE_RESERVE_NAME);
+	return true;
+}
+
+void
+gbe_app_unlock(GbeApp *app)
+{
+	if (app->lock != NULL)
+		gbe_reserve_keep_at(app->state_fd, GBE_RESERVE_NAME);
+	/* From here on other processes may append. */
+	forget_ledger(app);
+	gbe_lock_release(g_steal_pointer(&app->lock));
+}
+
+bool
+gbe_app_progress(guint64 bytes, gpointer data)
+{
+	GbeApp *app = data;
+
+	if (app->progress != NULL)
+		app->progress(bytes, app->progress_data);
+	return true;
+}

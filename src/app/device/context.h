@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The context that every use case starts from: the root, the configuration, the state directory and the lock. All
+ * paths of the program are defined here and nowhere else. They are absolute as on the device and are resolved below
+ * the root.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/config/config.h"
+#include "fs/lock.h"
+#include "sys/run.h"
+
+#define GBE_STATE_DIR "/var/lib/greenboot-etcd"
+#define GBE_RUN_DIR "/run/greenboot-etcd"
+#define GBE_STATUS_FILE "/run/greenboot-etcd/status.json"
+#define GBE_MOTD_FILE "/run/motd.d/greenboot-etcd"
+/* This directory lies at the root of the data's file system when the state directory is on another file system. */
+#define GBE_HIDDEN_DIR ".greenboot-etcd"
+#define GBE_LOCK_NAME "lock"
+/* A file in the state directory (fs/reserve.h). */
+#define GBE_RESERVE_NAME "reserve"
+
+/* Called whenever bytes have moved: @bytes since the last call. */
+typedef void (*GbeProgress)(guint64 bytes, gpointer data);
+
+typedef struct GbeLedgerFile GbeLedgerFile;
+
+typedef struct {
+	char *program;	 /* "prerun": for events and the lock's holder */
+	char *root_path; /* "/" or DIR */
+	int root_fd;
+	gboolean below_root; /* --root was given: no service, no journal, no bus */
+	gboolean initramfs;  /* the command line's request is that of the initramfs */
+	char *config_file;   /* --config, or NULL */
+	GbeConfig *config;
+	struct GbeKeys *keys; /* app/store/keys.h; NULL: no keys, or not loaded yet */
+	GbeCmdline cmdline;
+	int state_fd;	       /* -1 until gbe_app_open_state() */
+	GbeLock *lock;	       /* NULL until gbe_app_lock() */
+	GbeLedgerFile *ledger; /* app/state/ledger.h: what was read of the ledger; NULL */
+	void (*ledger_free)(
+	    GbeLedgerFile *ledger); /* set with ->ledger; a program that never reads the ledger
+				     * links without it */
+	GbeProgress progress;
+	gpointer progress_data;
+	/* Microseconds left for removing trees whose names are swept. A boot or a shutdown does not wait until
+	 * the last of a million names is removed. NULL: no limit. */
+	gint64 *patience;
+} GbeApp;
+
+/* Opens the root and reads the kernel command line. Does not load the configuration. */
+bool gbe_app_new(const char *program, const char *root, GbeApp **ret_app,
+		 GError **error) GBE_CHECKED;
+void gbe_app_free(GbeApp *app);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
+
+/* Opens the state directory. @make creates it (0700, durable) when it is missing; without @make, a missing
+ * directory is GBE_ERROR_NOT_FOUND. */
+bool gbe_app_open_state(GbeApp *app, gboolean make, GError **error) GBE_CHECKED;
+/* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given back,
+ * so that the work under the lock can be recorded; unlocking takes the reserve again. */
+bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;
+void gbe_app_unlock(GbeApp *app);
+/* Reports that bytes moved; fits the callbacks of src/fs. @data is the GbeApp. Always true. */
+bool gbe_app_progress(guint64 bytes, gpointer data);

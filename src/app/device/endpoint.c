@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/device/endpoint.h"
+
+#include "core/redact.h"
+#include "fs/open.h"
+
+#include <fcntl.h>
+
+/* The real path, outside of the root, of a file below the root. If the file cannot be resolved, the path ends
+ * with a slash: no file can be opened by such a path, whatever is there later. */
+static char *
+resolve(const GbeApp *app, const char *path)
+{
+	g_autofree char *link = NULL;
+	gbe_autofd int fd = -1;
+	char *resolved = NULL;
+
+	if (gbe_open_in_root(app->root_fd, path, O_PATH, &fd, NULL)) {
+		link = g_strdup_printf("/proc/self/fd/%d", fd);
+		resolved = g_file_read_link(link, NULL);
+	}
+	return resolved != NULL ? resolved : g_build_filename(app->root_path, path, "/", NULL);
+}
+
+void
+gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
+{
+	const GbeConfig *config = app->config;
+	const char *paths[] = {config->etcd.cacert, config->etcd.cert, config->etcd.key};
+	GbeAppEndpoint endpoint = {{0}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
+		if (paths[i] != NULL && *paths[i] != '\0')
+			endpoint.paths[i] =
+			    app->below_root ? resolve(app, paths[i]) : g_strdup(paths[i]);
+	endpoint.shown = gbe_redact_endpoint(config->etcd.endpoint);
+	endpoint.endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
+					  .shown = endpoint.shown,
+					  .cacert = endpoint.paths[0],
+					  .cert = endpoint.paths[1],
+					  .key = endpoint.paths[2]};
+	*ret_endpoint = endpoint;
+}
+
+void
+gbe_app_endpoint_clear(GbeAppEndpoint *endpoint)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(endpoint->paths); i++)
+		g_clear_pointer(&endpoint->paths[i], g_free);
+	g_clear_pointer(&endpoint->shown, g_free);
+	endpoint->endpoint = (GbeEndpoint){0};
+}

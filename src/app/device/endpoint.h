@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The configured endpoint of etcd; the paths of its certificates are as this process sees them. */
+#pragma once
+
+#include "app/device/context.h"
+#include "etcd/api/call.h"
+
+typedef struct {
+	GbeEndpoint endpoint; /* borrows from this struct and from the configuration */
+	char *shown;
+	char *paths[3];
+} GbeAppEndpoint;
+
+void gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint);
+void gbe_app_endpoint_clear(GbeAppEndpoint *endpoint);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeAppEndpoint, gbe_app_endpoint_clear)

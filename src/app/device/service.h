@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Stops etcd's service for a while and starts it again. A guardian process, forked before the service is stopped,
+ * holds the reading end of a pipe. When the writing end closes without a message, the worker is gone and the
+ * guardian starts the service. The guardian has closed all other files, so it holds no lock.
+ */
+#pragma once
+
+#include "app/device/context.h"
+
+#include <sys/types.h>
+
+typedef struct {
+	char *unit; /* NULL: nothing was stopped */
+	pid_t guardian;
+	int pipe_fd;
+} GbeService;
+
+/* Stops [etcd] service when it is active. The unit in *ret_service is NULL when it was not active.
+ * GBE_ERROR_REFUSED when no service is configured, and below --root. */
+bool gbe_service_stop(const GbeApp *app, GbeService *ret_service, GError **error) GBE_CHECKED;
+/* Starts the service that was stopped, and dismisses the guardian. */
+bool gbe_service_start(GbeService *service, GError **error) GBE_CHECKED;

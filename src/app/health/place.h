@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The parts of etcd's health that can be seen without asking etcd: its service and its disk. */
+#pragma once
+
+#include "app/device/context.h"
+#include "core/health/health.h"
+
+/* What systemd says of the service, and what prerun left in /run. Nothing below --root, where there is no service. */
+void gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts);
+/* Space and inodes, read-only or not, and whether etcd rewrites its database right now. A caller that may not
+ * look into the data gets the rest. */
+void gbe_health_place_data(GbeApp *app, GbeHealthFacts *facts);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/health/verdict.h"
+
+#include <string.h>
+
+#include "app/state/configuration.h"
+#include "app/state/ledger.h"
+#include "app/state/state.h"
+#include "base/fault.h"
+#include "core/decide/decide.h"
+#include "core/decide/identity.h"
+#include "etcd/directory/member.h"
+
+#define HEALTHY "healthy, "
+
+static GbeTri
+has_data(const GbeData *data)
+{
+	bool has = false;
+
+	if (data->fd < 0 || data->member_path == NULL)
+		return GBE_NO;
+	if (!gbe_member_has_data(data->fd, data->member_path, &has, NULL))
+		return GBE_UNKNOWN;
+	return gbe_tri(has);
+}
+
+/* Fills in what the ledger says of the present data. */
+static bool
+identify(GbeApp *app, GbeData **ret_data, GbeFacts **ret_facts, GError **error)
+{
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &local))
+		facts->run_why = g_strdup(local->message);
+	if (!gbe_data_open(app, &data, error))
+		return false;
+	facts->data = has_data(data);
+	gbe_data_observe_identity(data, facts);
+	gbe_state_observe(app, facts);
+	gbe_identify(facts);
+	*ret_data = g_steal_pointer(&data);
+	*ret_facts = g_steal_pointer(&facts);
+	return true;
+}
+
+bool
+gbe_verdict_note_tree(GbeApp *app, GError **error)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeTakeOver) seen = NULL;
+	const GbeTakeOver *last;
+
+	if (!identify(app, &data, &facts, error))
+		return false;
+	if (facts->take_overs->len == 0 || facts->data != GBE_YES || facts->run == NULL)
+		return true;
+	last = facts->take_overs->pdata[facts->take_overs->len - 1];
+	if (last->tree != NULL || !gbe_facts_is_this_run(facts, last->run))
+		return true;
+	seen = gbe_take_over_copy(last);
+	seen->tree = g_strdup(facts->tree);
+	seen->nonce = gbe_ledger_nonce();
+	seen->mount_point = gbe_tri(data->mount_point);
+	return gbe_state_note_tree(app, seen, error) && !GBE_FAULT("verdict-tree-noted", error) &&
+	       gbe_data_write_nonce_at(app, data->fd, seen, error);
+}
+
+bool
+gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted)
+{
+	g_autoptr(GbeDeployments) deployments =
+	    gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	g_autofree char *complaint = NULL;
+
+	gbe_deployment_copy(ret_booted, &deployments->booted);
+	gbe_configuration_load_for_boot(app, ret_booted->id, &complaint);
+	/* prerun has reported it where everybody looks. */
+	if (complaint != NULL)
+		gbe_note("%s", complaint);
+	return !gbe_config_is_off(app->config);
+}
+
+/* A run has the same deployment from its beginning to its end. */
+static void
+find_booted(const GbeApp *app, GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+	g_autoptr(GbeDeployments) deployments = NULL;
+
+	if (gbe_facts_taken_in_this_run(facts) && owner->deployment.id != NULL) {
+		gbe_deployment_copy(&facts->booted, &owner->deployment);
+		return;
+	}
+	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	gbe_deployment_copy(&facts->booted, &deployments->booted);
+}
+
+bool
+gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+
+	if (!identify(app, &data, ret_facts, error))
+		return false;
+	if (booted != NULL)
+		gbe_deployment_copy(&(*ret_facts)->booted, booted);
+	else
+		find_booted(app, *ret_facts);
+	return true;
+}
+
+GbeRunRecord *
+gbe_verdict_record(const GbeFacts *facts, const GbeTakeOver *own)
+{
+	const GbeRunRecord *record = gbe_facts_run(facts, own->sequence);
+
+	return record != NULL ? gbe_run_record_copy(record) : gbe_run_record_of(own);
+}
+
+static void
+note_id(char **to, guint64 id)
+{
+	if (id == 0)
+		return;
+	g_free(*to);
+	*to = g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
+}
+
+void
+gbe_verdict_note_health(GbeRunRecord *record, const GbeHealthFacts *facts,
+			const GbeHealthReport *report)
+{
+	record->health = report->health;
+	if (!record->by_hand) {
+		g_free(record->reason);
+		record->reason = g_strdup(report->reason);
+	}
+	/* The etcd that answers has other data than this run. */
+	if (gbe_health_is_other_data(facts))
+		return;
+	if (facts->version != NULL) {
+		g_free(record->etcd_version);
+		record->etcd_version = g_strdup(facts->version);
+	}
+	note_id(&record->member_id, facts->member_id);
+	note_id(&record->cluster_id, facts->cluster_id);
+	record->revision = MAX(record->revision, facts->revision);
+	if (facts->voters > 0)
+		record->voters = facts->voters;
+}
+
+void
+gbe_verdict_say_health(const GbeHealthReport *report, GbeEventFields *fields)
+{
+	fields->reason = report->reason;
+	switch (report->health) {
+	case GBE_HEALTH_HEALTHY:
+		/* "healthy, leader, ...": the event has the first word already. */
+		if (g_str_has_prefix(report->reason, HEALTHY))
+			fields->reason += strlen(HEALTHY);
+		gbe_event_healthy(fields);
+		break;
+	case GBE_HEALTH_UNHEALTHY:
+		gbe_event_unhealthy(fields);
+		break;
+	case GBE_HEALTH_CANNOT_TELL:
+	case GBE_HEALTH_NOT_ASKED:
+		gbe_event_cannot_tell(fields);
+		break;
+	}
+}
+
+void
+gbe_verdict_regrade(GbeObserved *observed, const GbeRunRecord *record)
+{
+	GPtrArray *backups = observed->facts->backups;
+
+	for (guint i = 0; i < backups->len; i++) {
+		GbeManifest *backup = backups->pdata[i];
+		GbeGrade before = backup->grade;
+		g_autoptr(GError) error = NULL;
+		GbeEventFields fields = {.backup = backup->name,
+					 .deployment = backup->deployment.id,
+					 .run = backup->run};
+
+		if (!gbe_decide_regrade(record, backup))
+			continue;
+		if (!gbe_store_write_manifest(observed->store, backup, &error)) {
+			gbe_note("the grade of %s could not be written: %s", backup->name,
+				 error->message);
+		} else if (backup->grade != before) {
+			fields.action = gbe_grade_to_string(backup->grade);
+			gbe_event_graded(&fields);
+		}
+	}
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/offsite/snapshots.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "app/by-hand/by-hand.h"
+#include "base/fault.h"
+#include "core/decide/retention-periods.h"
+#include "fs/open.h"
+#include "fs/part.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+
+/* etcd-manager's defaults: hourly snapshots for a week, daily ones for two years. */
+#define HOURLY 168
+#define DAILY 730
+
+static GPtrArray *
+complete_ones(const GbeSnapshotStore *store)
+{
+	GPtrArray *complete = g_ptr_array_new();
+
+	for (guint i = 0; i < store->stored->len; i++) {
+		GbeStored *stored = store->stored->pdata[i];
+
+		if (stored->state == GBE_STORED_COMPLETE && !stored->holds_something)
+			g_ptr_array_add(complete, stored);
+	}
+	return complete;
+}
+
+static GbePeriodPoint *
+decide(const GbeConfig *config, const GPtrArray *complete)
+{
+	guint hourly = config->store.hourly, daily = config->store.daily;
+	GbePeriodPoint *points = g_new0(GbePeriodPoint, complete->len + 1);
+
+	for (guint i = 0; i < complete->len; i++) {
+		const GbeStored *stored = complete->pdata[i];
+
+		points[i].time = stored->when.time;
+		points[i].undated = stored->when.undated;
+	}
+	if (hourly == 0 && daily == 0) {
+		hourly = HOURLY;
+		daily = DAILY;
+	}
+	gbe_retention_periods(points, complete->len, hourly, daily);
+	return points;
+}
+
+/* Finds the newest sound snapshot among those that stay. */
+static bool
+check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
+	    GError **error)
+{
+	for (guint i = complete->len; i > 0; i--) {
+		const GbeStored *stored = complete->pdata[i - 1];
+		g_autoptr(GError) local = NULL;
+
+		if (!points[i - 1].keep)
+			continue;
+		/* Without an identity, the snapshot counts as sound: it was proved when it was pushed. */
+		if (stored->encrypted && store->identity == NULL)
+			return true;
+		if (gbe_snapshot_store_read(store, stored->name, NULL, NULL, NULL, &local))
+			return true;
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+	}
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "none of those that would stay in %s is sound: nothing was removed",
+			 store->path);
+}
+
+/* First the meta file is renamed: then the entry is no snapshot for any tool. */
+static bool
+remove_one(const GbeSnapshotStore *store, const char *name, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error))
+		return false;
+	if (renameat(entry_fd, GBE_SNAPSHOT_META, entry_fd, GBE_SNAPSHOT_META GBE_PART_SUFFIX) < 0)
+		return gbe_throw_errno(error, errno, "cannot remove %s", name);
+	return gbe_sync_dir(entry_fd, name, error) && !GBE_FAULT("store-unpublished", error) &&
+	       gbe_remove_tree_at(store->fd, name, error);
+}
+
+static bool
+prune(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
+      gboolean dry_run, GPtrArray *removed, GError **error)
+{
+	for (guint i = 0; i < complete->len; i++) {
+		const GbeStored *stored = complete->pdata[i];
+		GbeByHandRemoval *removal;
+
+		if (points[i].keep)
+			continue;
+		if (removed->len == 0 && !check_floor(store, complete, points, error))
+			return false;
+		if (!dry_run && !remove_one(store, stored->name, error))
+			return gbe_prefix(error, "%s", store->path);
+		removal = g_new0(GbeByHandRemoval, 1);
+		removal->name = g_strdup(stored->name);
+		removal->reason = g_strdup("neither the first of an hour nor of a day to keep");
+		g_ptr_array_add(removed, removal);
+	}
+	return true;
+}
+
+bool
+gbe_store_prune(GbeApp *app, const char *directory, gboolean dry_run, GPtrArray **ret_removed,
+		GError **error)
+{
+	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);
+	g_autoptr(GbeSnapshotStore) store = NULL;
+	g_autoptr(GPtrArray) complete = NULL;
+	g_autofree GbePeriodPoint *points = NULL;
+
+	if (!gbe_snapshot_store_open(app, directory, &store, error))
+		return false;
+	complete = complete_ones(store);
+	points = decide(app->config, complete);
+	if (!prune(store, complete, points, dry_run, removed, error) ||
+	    (!dry_run && !gbe_snapshot_store_sweep(store, error)))
+		return false;
+	*ret_removed = g_steal_pointer(&removed);
+	return true;
+}

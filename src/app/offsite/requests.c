@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/offsite/requests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/by-hand/by-hand.h"
+#include "app/snapshot/import.h"
+#include "app/snapshot/sidecar.h"
+#include "base/fault.h"
+#include "etcd/layout.h"
+#include "fs/list.h"
+#include "fs/open.h"
+#include "fs/own-dir.h"
+#include "fs/sync.h"
+#include "fs/write.h"
+#include "sys/events.h"
+
+#define LOCK "store-requests"
+#define TEMPORARY "store-request.db"
+#define TIMEOUT_SECONDS 600
+#define WHY_MAX 4096
+/* The time for a writer to finish its file: a unit that watches the directory is faster than a shell that writes. */
+#define SETTLE_SECONDS 2
+
+typedef struct {
+	GbeApp *app;
+	GbeSnapshotStore *store;
+	const char *directory; /* of the store, as it was given */
+	int fd;		       /* of the requests; -1: there is no such directory */
+	GPtrArray *requests;
+} Requests;
+
+static void
+requests_clear(Requests *requests)
+{
+	g_clear_pointer(&requests->store, gbe_snapshot_store_free);
+	gbe_close_fd(&requests->fd);
+	g_clear_pointer(&requests->requests, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Requests, requests_clear)
+
+static void
+stored_request_free(gpointer data)
+{
+	GbeStoredRequest *request = data;
+
+	g_free(request->name);
+	gbe_store_request_clear(&request->request);
+	g_free(request->why);
+	g_free(request->result);
+	g_free(request);
+}
+
+static void
+take_name(GPtrArray *requests, const char *file)
+{
+	GbeStoredRequest *request = g_new0(GbeStoredRequest, 1);
+
+	request->state = gbe_store_request_state(file, &request->name);
+	if (request->state == GBE_STORE_REQUEST_NONE)
+		stored_request_free(request);
+	else
+		g_ptr_array_add(requests, request);
+}
+
+static int
+by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp((*(GbeStoredRequest *const *)a)->name, (*(GbeStoredRequest *const *)b)->name);
+}
+
+/* The directory must be root's, whatever the path to it. */
+static bool
+open_directory(Requests *requests, GError **error)
+{
+	static const char *const names[] = {GBE_STORE_REQUESTS, NULL};
+	g_autofree char *absolute = requests->app->below_root
+					? g_strdup(requests->store->path)
+					: g_canonicalize_filename(requests->store->path, NULL);
+	g_autofree char *way = g_build_filename(absolute, GBE_STORE_REQUESTS, NULL);
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_own_dir_open_at(requests->store->fd, names, FALSE, &requests->fd, &local))
+		return gbe_check_parents(requests->app->root_fd, way, error);
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", requests->store->path);
+	return false;
+}
+
+static bool
+check_file(int fd, gboolean *ret_is_new, GError **error)
+{
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at it");
+	*ret_is_new = st.st_mtime <= now && now - st.st_mtime <= SETTLE_SECONDS;
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || st.st_nlink != 1)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "it is not root's alone (owner %u, mode %04o, %lu names)",
+				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
+				 (unsigned long)st.st_nlink);
+	return true;
+}
+
+static bool
+read_request(int dir_fd, GbeStoredRequest *request, GError **error)
+{
+	gbe_autofd int fd = openat(dir_fd, request->name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char bytes[GBE_STORE_REQUEST_MAX + 1];
+	ssize_t size;
+
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open it");
+	if (!check_file(fd, &request->is_new, error))
+		return false;
+	size = pread(fd, bytes, sizeof(bytes), 0);
+	if (size < 0)
+		return gbe_throw_errno(error, errno, "cannot read it");
+	if (size == sizeof(bytes))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "it is too long");
+	return gbe_store_request_parse(bytes, (gsize)size, &request->request, error);
+}
+
+static char *
+why_file(const GbeStoredRequest *request)
+{
+	g_autofree char *file = gbe_store_request_file(request->name, request->state);
+
+	return g_strconcat(file, ".why", NULL);
+}
+
+/* Writes why beside a request that was refused or failed, for those who cannot read the journal. */
+static void
+leave_why(const Requests *requests, const GbeStoredRequest *request)
+{
+	g_autofree char *file = why_file(request);
+	g_autofree char *text = g_strconcat(request->why, "\n", NULL);
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_write_file_at(requests->fd, file, text, strlen(text), 0644, GBE_WRITE_NO_DIR,
+			       &error))
+		gbe_note("%s", error->message);
+}
+
+static void
+look_at(const Requests *requests, GbeStoredRequest *request)
+{
+	g_autoptr(GError) local = NULL;
+	gsize size = 0;
+
+	g_clear_pointer(&request->why, g_free);
+	request->is_bad = FALSE;
+	if (request->state == GBE_STORE_REQUEST_FAILED || request->state == GBE_STORE_REQUEST_BAD) {
+		g_autofree char *file = why_file(request);
+
+		if (gbe_read_file_at(requests->fd, file, WHY_MAX, &request->why, &size, NULL))
+			g_strchomp(request->why);
+	}
+	if (request->state != GBE_STORE_REQUEST_WAITING ||
+	    read_request(requests->fd, request, &local))
+		return;
+	request->why = g_strdup(local->message);
+	request->is_bad = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT) ||
+			  g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE);
+}
+
+static bool
+open_requests(Requests *requests, GError **error)
+{
+	g_auto(GbeList) list = {NULL};
+	const char *name;
+
+	requests->requests = g_ptr_array_new_with_free_func(stored_request_free);
+	if (!gbe_snapshot_store_find(requests->app, requests->directory, &requests->store, error) ||
+	    !open_directory(requests, error))
+		return false;
+	if (requests->fd < 0)
+		return true;
+	list = gbe_list_open_at(requests->fd, GBE_STORE_REQUESTS);
+	while ((name = gbe_list_next(&list)) != NULL)
+		take_name(requests->requests, name);
+	if (!gbe_list_end(&list, error))
+		return false;
+	g_ptr_array_sort(requests->requests, by_name);
+	for (guint i = 0; i < requests->requests->len; i++)
+		look_at(requests, requests->requests->pdata[i]);
+	return true;
+}
+
+static void
+give_time(const Requests *requests)
+{
+	gboolean waited = FALSE;
+
+	for (guint i = 0; i < requests->requests->len; i++) {
+		GbeStoredRequest *request = requests->requests->pdata[i];
+
+		if (!request->is_bad || !request->is_new)
+			continue;
+		if (!waited)
+			g_usleep(SETTLE_SECONDS * G_USEC_PER_SEC);
+		waited = TRUE;
+		look_at(requests, request);
+	}
+}
+
+bool
+gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests, GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+
+	if (!open_requests(&requests, error))
+		return false;
+	*ret_requests = g_steal_pointer(&requests.requests);
+	return true;
+}
+
+/* Durable: no work is done before, and none is repeated after. An older file of that name is removed first. */
+static bool
+become(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState state,
+       GError **error)
+{
+	g_autofree char *from = gbe_store_request_file(request->name, request->state);
+	g_autofree char *to = gbe_store_request_file(request->name, state);
+
+	if (renameat(requests->fd, from, requests->fd, to) < 0)
+		return gbe_throw_errno(error, errno, "cannot make %s of %s", to, from);
+	request->state = state;
+	if (request->why != NULL)
+		leave_why(requests, request);
+	return gbe_sync_dir(requests->fd, to, error);
+}
+
+static bool
+push(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	const GbeStorePush options = {.store = requests->directory, .timeout = TIMEOUT_SECONDS};
+	g_auto(GbeStorePushed) pushed = {0};
+
+	if (!gbe_store_push(requests->app, &options, &pushed, error))
+		return false;
+	request->result = g_steal_pointer(&pushed.name);
+	return true;
+}
+
+/* Makes a backup of the snapshot, and requests it for the next boot. */
+static bool
+prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	const char *path = GBE_STATE_DIR "/" TEMPORARY;
+	const GbeStorePull pull = {.store = requests->directory,
+				   .name = request->request.snapshot,
+				   .path = path};
+	g_autoptr(GbeVerification) verification = NULL;
+	g_auto(GbeImported) imported = {0};
+	g_autofree char *snapshot = NULL, *name = NULL, *restored = NULL;
+	GbeImport import = {.path = path, .timeout = TIMEOUT_SECONDS};
+	GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED};
+	bool ok;
+
+	/* This also removes the file that a power cut left. */
+	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	if (!gbe_store_pull(requests->app, &pull, &snapshot, &verification, error))
+		return false;
+	name = g_strconcat("store-", snapshot, NULL);
+	import.name = g_strdelimit(name, ":", '-');
+	ok = gbe_import(requests->app, &import, &imported, error);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
+	restore.name = name;
+	if (!ok || GBE_FAULT("store-request-prepared", error) ||
+	    !gbe_by_hand_request(requests->app, &restore, &restored, error))
+		return false;
+	request->result = g_steal_pointer(&name);
+	return true;
+}
+
+static bool
+carry_out(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	bool done;
+
+	if (request->why != NULL)
+		return !request->is_bad || become(requests, request, GBE_STORE_REQUEST_BAD, error);
+	if (!become(requests, request, GBE_STORE_REQUEST_TAKEN, error) ||
+	    GBE_FAULT("store-request-taken", error))
+		return false;
+	done = request->request.restore ? prepare_restore(requests, request, &local)
+					: push(requests, request, &local);
+	if (!done)
+		request->why = g_strdup(local->message);
+	return become(requests, request, done ? GBE_STORE_REQUEST_DONE : GBE_STORE_REQUEST_FAILED,
+		      error);
+}
+
+bool
+gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests, GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+	g_autoptr(GbeLock) lock = NULL;
+
+	if (!gbe_app_open_state(app, TRUE, error) ||
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store requests", 0, &lock, error) ||
+	    !open_requests(&requests, error))
+		return false;
+	for (guint i = requests.requests->len; i > 0; i--) {
+		const GbeStoredRequest *request = requests.requests->pdata[i - 1];
+
+		if (request->state != GBE_STORE_REQUEST_WAITING)
+			g_ptr_array_remove_index(requests.requests, i - 1);
+	}
+	give_time(&requests);
+	for (guint i = 0; i < requests.requests->len; i++)
+		if (!carry_out(&requests, requests.requests->pdata[i], error))
+			return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS, requests.store->path);
+	*ret_requests = g_steal_pointer(&requests.requests);
+	return true;
+}
+
+bool
+gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, gboolean dry_run,
+			  GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+	gboolean found = FALSE;
+
+	if (!open_requests(&requests, error))
+		return false;
+	for (guint i = 0; i < requests.requests->len; i++) {
+		const GbeStoredRequest *request = requests.requests->pdata[i];
+		g_autofree char *file = gbe_store_request_file(request->name, request->state);
+		g_autofree char *why = why_file(request);
+
+		if (!g_str_equal(request->name, name) && !g_str_equal(file, name))
+			continue;
+		found = TRUE;
+		if (!dry_run && unlinkat(requests.fd, file, 0) < 0)
+			return gbe_throw_errno(error, errno, "cannot remove %s/%s",
+					       requests.store->path, file);
+		if (!dry_run)
+			(void)unlinkat(requests.fd, why, 0);
+	}
+	if (!found)
+		return gbe_throw(
+		    error, GBE_ERROR_NOT_FOUND,
+		    "no request %s in %s; `greenboot-etcd store requests list` shows them", name,
+		    requests.store->path);
+	return dry_run || gbe_sync_dir(requests.fd, GBE_STORE_REQUESTS, error);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/report/status-next.h"
+
+#include "app/report/periodic.h"
+#include "app/report/status.h"
+#include "app/state/state.h"
+#include "core/decide/decide.h"
+#include "core/json/parse.h"
+#include "fs/probe.h"
+#include "sys/enabled.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+const GbeAction *
+gbe_status_main_action(const GbePlan *plan)
+{
+	static const GbeActionKind order[] = {GBE_ACTION_HOLD,	GBE_ACTION_RESTORE,
+					      GBE_ACTION_FRESH, GBE_ACTION_BACKUP,
+					      GBE_ACTION_KEEP,	GBE_ACTION_TAKE_OVER};
+
+	for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
+		const GbeAction *action = gbe_plan_find(plan, order[i]);
+
+		if (action != NULL)
+			return action;
+	}
+	return plan->actions->len > 0 ? plan->actions->pdata[0] : NULL;
+}
+
+static void
+set_source(JsonObject *next, const GbeFacts *facts, const GbeAction *action)
+{
+	const GbeManifest *source = NULL;
+
+	if (action != NULL && action->kind == GBE_ACTION_RESTORE)
+		source = gbe_facts_backup(facts, action->name);
+	if (source != NULL && source->created > 0 && facts->now >= source->created)
+		json_object_set_int_member(next, "age", facts->now - source->created);
+	else
+		json_object_set_null_member(next, "age");
+	if (source != NULL && source->revision >= 0)
+		json_object_set_int_member(next, "revision", source->revision);
+	else
+		json_object_set_null_member(next, "revision");
+}
+
+void
+gbe_status_set_off(JsonObject *next, const char *why)
+{
+	static const char *const keys[] = {"rule", "action", "backup", "age", "revision"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
+		json_object_set_null_member(next, keys[i]);
+	gbe_json_set_string(next, "reason", why);
+}
+
+JsonObject *
+gbe_status_next(GbeObserved *observed, const char *off)
+{
+	GbeFacts *facts = observed->facts;
+	JsonObject *next = json_object_new();
+	g_autoptr(GbePlan) plan = NULL;
+	g_autoptr(GError) error = NULL;
+	const GbeAction *action;
+
+	gbe_json_set_string(next, "deployment", facts->next);
+	if (off != NULL) {
+		gbe_status_set_off(next, off);
+		return next;
+	}
+	if (!gbe_observe_next_boot(observed, NULL, NULL, GBE_UNKNOWN, &error)) {
+		gbe_status_set_off(next, error->message);
+		return next;
+	}
+	plan = gbe_decide(facts);
+	action = gbe_status_main_action(plan);
+	gbe_json_set_string(next, "rule", gbe_rule_to_string(plan->rule));
+	gbe_json_set_string(next, "action",
+			    action != NULL ? gbe_action_to_string(action->kind) : NULL);
+	gbe_json_set_string(next, "backup", action != NULL ? action->name : NULL);
+	set_source(next, facts, action);
+	gbe_json_set_string(next, "reason",
+			    action != NULL && action->reason != NULL ? action->reason
+								     : plan->reason);
+	return next;
+}
+
+static void warn(JsonArray *warnings, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void
+warn(JsonArray *warnings, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	json_array_add_string_element(warnings, text);
+}
+
+static void
+warn_intent(JsonArray *warnings, const GbeFacts *facts)
+{
+	const GbeIntent *intent = facts->intent;
+
+	if (facts->intent_why != NULL)
+		warn(warnings, "the record of an open operation cannot be read: %s",
+		     facts->intent_why);
+	else if (intent != NULL)
+		warn(warnings,
+		     "the restore of %s was interrupted; the next start of greenboot-etcd-prerun "
+		     "finishes it",
+		     intent->backup != NULL ? intent->backup : "a backup");
+}
+
+gboolean
+gbe_status_is_damaged(const GbeObserved *observed, const char *name)
+{
+	g_autofree char *manifest = g_build_filename(name, GBE_MANIFEST_NAME, NULL);
+	struct stat st;
+
+	if (observed->damaged == NULL ||
+	    !g_ptr_array_find_with_equal_func(observed->damaged, name, g_str_equal, NULL))
+		return FALSE;
+	return fstatat(observed->store->fd, manifest, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void
+warn_damaged(JsonArray *warnings, const GbeObserved *observed)
+{
+	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++) {
+		const char *name = observed->damaged->pdata[i];
+
+		if (gbe_status_is_damaged(observed, name))
+			warn(warnings,
+			     "the manifest of backup %s cannot be read; `greenboot-etcd delete "
+			     "--force %s` removes it",
+			     name, name);
+	}
+}
+
+JsonArray *
+gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
+{
+	g_autofree char *periodic = gbe_periodic_trouble(app, look);
+	const GbeFacts *facts = observed->facts;
+	JsonArray *warnings = json_array_new();
+
+	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
+		warn(warnings, "the booted deployment cannot be told: %s",
+		     facts->booted_why != NULL ? facts->booted_why : "unknown");
+	if (facts->ostree == GBE_YES && facts->listed == NULL)
+		warn(warnings, "ostree's deployments cannot be listed: %s",
+		     observed->deployments->list_why != NULL ? observed->deployments->list_why
+							     : "unknown");
+	if (!gbe_config_is_off(app->config) &&
+	    !gbe_unit_is_known(app->root_fd, app->config->etcd.service))
+		warn(warnings, "there is no %s: is [etcd] service= right?",
+		     app->config->etcd.service);
+	if (facts->run == NULL)
+		warn(warnings, "the run cannot be told: %s",
+		     facts->run_why != NULL ? facts->run_why : "unknown");
+	if (facts->ledger == GBE_UNKNOWN)
+		warn(warnings, "the ledger cannot be read: %s", facts->ledger_why);
+	else if (facts->holes)
+		warn(warnings, "a record of the ledger cannot be read: part of the past is not "
+			       "known (`greenboot-etcd log`)");
+	if (facts->owner != NULL && facts->owner->failed)
+		warn(warnings,
+		     "a restore was due when this deployment took the data over and could not be "
+		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
+		     "what can be restored");
+	if (facts->data == GBE_UNKNOWN)
+		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
+		     facts->data_why != NULL ? facts->data_why : "unknown");
+	if (observed->store_why != NULL)
+		warn(warnings, "%s", observed->store_why);
+	else if (facts->store == GBE_NO)
+		warn(warnings,
+		     "the store of backups %s is not there: mount it; nothing is pruned or "
+		     "restored until then",
+		     facts->store_path != NULL ? facts->store_path : "");
+	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd))
+		warn(warnings,
+		     "the store of backups %s is read-only: nothing is backed up or pruned until "
+		     "it is mounted to be written",
+		     observed->store->path);
+	if (facts->unread != NULL)
+		warn(warnings, "nothing is pruned while something cannot be read: %s",
+		     facts->unread);
+	warn_damaged(warnings, observed);
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (listed->staged && listed->locked)
+			warn(warnings,
+			     "the staged deployment %s is locked: a reboot does not take it",
+			     listed->ref.id);
+	}
+	warn_intent(warnings, facts);
+	if (periodic != NULL)
+		warn(warnings, "%s", periodic);
+	return warnings;
+}

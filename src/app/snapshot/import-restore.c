@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/snapshot/import-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/device/etcd-tool.h"
+
+/* etcd's own default, used when nothing is configured. */
+#define NAME "default"
+#define PEER_URLS "http://localhost:2380"
+
+/* The tool makes the last directory itself. */
+static bool
+make_dirs(const GbeImporting *importing, char **ret_data_dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(GBE_STORE_DATA, importing->member_path, NULL);
+
+	for (char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		if (mkdirat(importing->partial.fd, path, 0700) < 0)
+			return gbe_throw_errno(error, errno, "make %s", path);
+		*slash = '/';
+	}
+	*ret_data_dir = g_steal_pointer(&path);
+	return true;
+}
+
+static char *
+cluster(const char *name, const char *urls)
+{
+	g_auto(GStrv) parts = g_strsplit(urls, ",", -1);
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; parts[i] != NULL; i++)
+		g_string_append_printf(text, "%s%s=%s", i > 0 ? "," : "", name, parts[i]);
+	return g_string_free(text, FALSE);
+}
+
+bool
+gbe_import_restore(GbeImporting *importing, GError **error)
+{
+	const GbeConfig *config = importing->app->config;
+	const char *name = config->etcd.name != NULL ? config->etcd.name : NAME;
+	const char *urls = config->etcd.peer_urls != NULL ? config->etcd.peer_urls : PEER_URLS;
+	g_autofree char *members = cluster(name, urls);
+	g_autofree char *data_dir = NULL;
+	const char *tool = NULL;
+	gbe_autofd int fd = -1;
+	g_auto(GbeChild) child = {0};
+
+	if (!gbe_etcd_tool_open(importing->app, "restores a snapshot", &tool, &fd, error) ||
+	    !make_dirs(importing, &data_dir, error))
+		return false;
+	{
+		/* The snapshot was already checked page by page, so it needs no checksum. */
+		const char *const argv[] = {tool,
+					    "snapshot",
+					    "restore",
+					    GBE_IMPORT_SNAPSHOT,
+					    "--name",
+					    name,
+					    "--initial-cluster",
+					    members,
+					    "--initial-advertise-peer-urls",
+					    urls,
+					    "--data-dir",
+					    data_dir,
+					    importing->options->no_checksum ? "--skip-hash-check"
+									    : NULL,
+					    NULL};
+
+		if (!gbe_child_start(fd, argv, importing->partial.fd, &child, error))
+			return false;
+	}
+	return gbe_etcd_tool_wait(&child, importing->options->timeout, importing->options->progress,
+				  importing->options->progress_data, error);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * `import`: makes a backup from a copy of a data directory, or from a snapshot file, plain, in gzip, or alone in a
+ * tar, tar.gz or zip. Everything is proved before the entry becomes a backup: what came in, and what came out.
+ * Implemented in import.c, import-restore.c, import-tree.c.
+ */
+#pragma once
+
+#include "app/by-hand/session.h"
+
+/* The number of revisions that etcd's documentation tells to skip: more than any etcd makes in a year. */
+#define GBE_IMPORT_BUMP G_GUINT64_CONSTANT(1000000000)
+/* The revision has to stay a number in JSON. */
+#define GBE_IMPORT_BUMP_MOST G_GUINT64_CONSTANT(1000000000000000)
+
+typedef struct {
+	const char *path;
+	const char *name;     /* NULL: "imported-" and the file's name */
+	guint64 timeout;      /* seconds for etcd's tool */
+	guint64 bump;	      /* of a snapshot: revisions to skip; 0: only for Kubernetes */
+	gboolean no_bump;     /* keep the revision for Kubernetes, too */
+	gboolean no_checksum; /* accept a copied database, which has no checksum */
+	gboolean periodic;    /* the timer asked for it; named by its sequence */
+	gboolean
+	    keep_owners; /* of a directory: keep its owners, setuid bits, capabilities and ACLs */
+	gboolean etcd_only; /* even if data-dir has more than etcd's data */
+	bool (*progress)(guint64 done, guint64 total,
+			 gpointer data); /* as in gbe_snapshot_save() */
+	gpointer progress_data;
+} GbeImport;
+
+typedef struct {
+	char *name;
+	guint64 size;
+	gint64 revision;
+	guint64 bump; /* revisions that were skipped; 0: none */
+} GbeImported;
+
+void gbe_imported_clear(GbeImported *imported);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeImported, gbe_imported_clear)
+
+/* GBE_ERROR_VERIFY_FAILED: the source is damaged; _REFUSED: no checksum, no tool, or restoring this backup would
+ * remove something. On failure nothing is left.
+ *
+ * A directory is cloned (without 1) and given to the owner of the data directory, whoever made it. A file is
+ * restored by etcd's own tool (etcdutl beside [etcd] binary, else etcdctl), as a new cluster of one member with
+ * [etcd] name and peer-urls, into an entry of the store. There, revisions are skipped where that is asked for, and by
+ * default where the keys are Kubernetes': its informers and controllers remember revisions, and one that they know
+ * already must never mean something else (etcd issue 16028). What a power cut leaves:
+ *
+ *   1  store/.partial-<name>/snapshot.db             a cut up to 4: swept
+ *   2  store/.partial-<name>/data                    by etcd's tool; 1 is removed
+ *   3  store/.partial-<name>/manifest.json, syncfs
+ *   4  rename .partial-<name> -> <name>
+ *   5  sync of the store's directory                 the backup */
+bool gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported,
+		GError **error) GBE_CHECKED;

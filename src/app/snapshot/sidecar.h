@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A keyed digest in a file of its own, one line of hex: "FILE.hmac" beside a pulled snapshot lets an import of FILE
+ * prove that it is what was pushed; "_etcd_backup.hmac" is the one in a store. The file says nothing about the data
+ * by itself: after a power cut it may be missing or incomplete, and then proves nothing.
+ */
+#pragma once
+
+#include "app/store/keys.h"
+#include "fs/part.h"
+
+#define GBE_SIDECAR_SUFFIX ".hmac"
+
+/* NULL: there is no file, or its content cannot be a digest. */
+char *gbe_sidecar_read(int dir_fd, const char *name);
+
+/* Writes the digest beside the file @name; @sha256 is that of its database. Without a key, only removes an old
+ * digest. */
+bool gbe_sidecar_sign_file(GbeApp *app, int dir_fd, const char *name, const char *sha256,
+			   GError **error) GBE_CHECKED;
+/* *ret_proved: a right digest lies beside the file at @path. GBE_ERROR_VERIFY_FAILED: a wrong one does. */
+bool gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, gboolean *ret_proved,
+			    GError **error) GBE_CHECKED;

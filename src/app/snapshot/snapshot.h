@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * `snapshot save`: like that of etcdctl, but proved before the file has its name. etcd's stream goes into FILE.part;
+ * its SHA-256 is compared, every page and row is read, the file is synced and named, and the name is synced
+ * (fs/part.h says what a power cut leaves). Memory does not grow with the database. Implemented in save.c, prove.c.
+ */
+#pragma once
+
+#include "app/store/verify.h"
+#include "fs/part.h"
+
+typedef struct {
+	const char *path; /* relative to the working directory, or below the root */
+	guint64 timeout;  /* seconds for the whole save; 0: as long as bytes come */
+	gboolean replace;
+	/* May be NULL. @total 0: not known yet. False ends it: GBE_ERROR_FAILED "interrupted". */
+	bool (*progress)(guint64 done, guint64 total, gpointer data);
+	gpointer progress_data;
+} GbeSnapshotSave;
+
+/* Sets *ret_verification to that of the saved file. GBE_ERROR_BUSY, _NO_SPACE, _VERIFY_FAILED, or why etcd did
+ * not deliver it; on failure nothing is left. Does not run during a defragmentation, which would stop every write
+ * until the stream ends (etcd.md section 8): neither when etcd reports one, nor when another process has the lock
+ * (app/backup/maintenance.h). */
+bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
+		       GbeVerification **ret_verification, GError **error) GBE_CHECKED;
+
+/* Reads every page and row of a part whose checksum is known to be right; GBE_ERROR_VERIFY_FAILED. */
+bool gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
+			GError **error) GBE_CHECKED;
+
+/* Opens a regular file that a person named: relative to the working directory, or below the root. */
+bool gbe_snapshot_open(GbeApp *app, const char *path, int *ret_fd, GError **error) GBE_CHECKED;
+/* Can it be restored? GBE_ERROR_VERIFY_FAILED: it is damaged; _CANNOT_TELL. GBE_ERROR_REFUSED with @unsummed,
+ * which says what to do, when the database has no checksum behind it; @unsummed NULL: no checksum is required. */
+bool gbe_snapshot_check(const GbeVerification *verification, const char *unsummed,
+			GError **error) GBE_CHECKED;

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/state/configuration-private.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/state/state.h"
+#include "core/config/systems.h"
+#include "core/json/parse.h"
+#include "fs/list.h"
+#include "fs/open.h"
+#include "sys/installed.h"
+
+#define BASE_NAME "greenboot-etcd.conf"
+#define DROPIN_DIR "greenboot-etcd.conf.d"
+#define FILE_MAX (1024 * 1024)
+
+static void
+conf_file_free(GbeConfFile *file)
+{
+	g_free(file->path);
+	g_free(file->text);
+	g_clear_error(&file->error);
+	g_clear_pointer(&file->skip, g_hash_table_unref);
+	g_free(file);
+}
+
+static GPtrArray *
+files_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)conf_file_free);
+}
+
+static GbeConfFile *
+read_conf(GbeApp *app, const char *path)
+{
+	GbeConfFile *file = g_new0(GbeConfFile, 1);
+
+	file->path = g_strdup(path);
+	(void)!gbe_read_in_root(app->root_fd, path, FILE_MAX, &file->text, &file->size,
+				&file->error);
+	return file;
+}
+
+static void
+add_base(GbeApp *app, const char *dir, GPtrArray *files)
+{
+	g_autofree char *path = g_build_filename(dir, BASE_NAME, NULL);
+	GbeConfFile *file = read_conf(app, path);
+
+	if (g_error_matches(file->error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		conf_file_free(file);
+	else
+		g_ptr_array_add(files, file);
+}
+
+/* As in systemd, a link to /dev/null masks the file of that name. Below --root there may be no /dev, so the link
+ * is read and not followed. */
+static bool
+is_mask(int dir_fd, const char *name)
+{
+	char target[sizeof("/dev/null")];
+	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target));
+
+	return len == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", (gsize)len) == 0;
+}
+
+/* @chosen: name -> path, or "" for a masked one. */
+static bool
+list_dropins(GbeApp *app, const char *dir, GHashTable *chosen, GError **error)
+{
+	g_autofree char *path = g_build_filename(dir, DROPIN_DIR, NULL);
+	g_autoptr(GError) local = NULL;
+	g_auto(GbeList) list = {NULL};
+	gbe_autofd int fd = -1;
+	const char *name;
+
+	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	list = gbe_list_open_at(fd, path);
+	while ((name = gbe_list_next(&list)) != NULL)
+		if (name[0] != '.' && g_str_has_suffix(name, ".conf"))
+			g_hash_table_replace(
+			    chosen, g_strdup(name),
+			    is_mask(fd, name) ? g_strdup("") : g_build_filename(path, name, NULL));
+	return gbe_list_end(&list, error);
+}
+
+static int
+compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(a, b);
+}
+
+static void
+add_dropins(GbeApp *app, GPtrArray *files)
+{
+	static const char *const dirs[] = {"/usr/lib/greenboot-etcd", "/etc/greenboot-etcd",
+					   "/run/greenboot-etcd"};
+	g_autoptr(GHashTable) chosen =
+	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	GList *names;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
+		GbeConfFile *unreadable = g_new0(GbeConfFile, 1);
+
+		if (list_dropins(app, dirs[i], chosen, &unreadable->error)) {
+			conf_file_free(unreadable);
+			continue;
+		}
+		unreadable->path = g_build_filename(dirs[i], DROPIN_DIR, NULL);
+		g_ptr_array_add(files, unreadable);
+	}
+	names = g_list_sort(g_hash_table_get_keys(chosen), compare_names);
+	for (GList *at = names; at != NULL; at = at->next) {
+		const char *path = g_hash_table_lookup(chosen, at->data);
+
+		if (path[0] != '\0')
+			g_ptr_array_add(files, read_conf(app, path));
+	}
+	g_list_free(names);
+}
+
+GPtrArray *
+gbe_configuration_files(GbeApp *app)
+{
+	GPtrArray *files = files_new();
+
+	if (app->config_file != NULL) {
+		/* Below --root the path is inside the root; on the system itself it is the caller's. */
+		g_autofree char *path = app->below_root
+					    ? g_strdup(app->config_file)
+					    : g_canonicalize_filename(app->config_file, NULL);
+
+		g_ptr_array_add(files, read_conf(app, path));
+		return files;
+	}
+	add_base(app, "/usr/lib/greenboot-etcd", files);
+	add_base(app, "/etc/greenboot-etcd", files);
+	add_dropins(app, files);
+	return files;
+}
+
+/* More than one system is an error with @strict, and a warning without: nothing is detected. */
+static bool
+detect(GbeApp *app, GbeConfig *config, gboolean strict, GError **error)
+{
+	GbeInstalled installed[GBE_SYSTEMS_MAX];
+
+	if (!gbe_config_wants_detection(config))
+		return true;
+	gbe_config_detect(config, installed, gbe_installed_look(app->root_fd, installed));
+	if (config->ambiguous == NULL)
+		return true;
+	if (strict)
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s", config->ambiguous);
+	g_ptr_array_add(config->warnings, g_strdup(config->ambiguous));
+	return true;
+}
+
+/* Merges all files or none, and below them what is detected. *ret_culprit (may be NULL) is the file at fault, or -1
+ * when only the combination of files is; *ret_bad_key (may be NULL) as in gbe_config_merge(). */
+static bool
+merge_files(GbeApp *app, GPtrArray *files, gboolean strict, GbeConfig **ret_config,
+	    gssize *ret_culprit, char **ret_bad_key, GError **error)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+
+	for (guint i = 0; i < files->len; i++) {
+		GbeConfFile *file = files->pdata[i];
+
+		if (ret_culprit != NULL)
+			*ret_culprit = (gssize)i;
+		/* The message names the file. */
+		if (file->error != NULL)
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s",
+					 file->error->message);
+		if (!gbe_config_merge(config, file->path, file->text, file->size, strict,
+				      file->skip, ret_bad_key, error))
+			return false;
+	}
+	if (ret_culprit != NULL)
+		*ret_culprit = -1;
+	if (!detect(app, config, strict, error) || !gbe_config_check(config, error))
+		return false;
+	*ret_config = g_steal_pointer(&config);
+	return true;
+}
+
+static void
+use(GbeApp *app, GbeConfig *config)
+{
+	gbe_config_free(app->config);
+	app->config = config;
+}
+
+bool
+gbe_configuration_load(GbeApp *app, gboolean strict, GError **error)
+{
+	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
+	GbeConfig *config = NULL;
+
+	if (!merge_files(app, files, strict, &config, NULL, NULL, error))
+		return false;
+	use(app, config);
+	return true;
+}
+
+/* Turns the record back into files; NULL when there is no record of this deployment. */
+static GPtrArray *
+read_remembered(GbeApp *app, const char *deployment)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GPtrArray) files = files_new();
+	JsonArray *array;
+
+	if (deployment == NULL || app->config_file != NULL ||
+	    !gbe_state_peek(app, GBE_CONFIGURATION_RECORD, &object, NULL) || object == NULL)
+		return NULL;
+	array = gbe_json_array(object, "files");
+	if (array == NULL ||
+	    g_strcmp0(gbe_json_string(object, "deployment", NULL), deployment) != 0)
+		return NULL;
+	for (guint i = 0; i < json_array_get_length(array); i++) {
+		JsonNode *node = json_array_get_element(array, i);
+		JsonObject *element =
+		    JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+		const char *path, *text;
+		GbeConfFile *file;
+
+		path = element != NULL ? gbe_json_string(element, "path", NULL) : NULL;
+		text = element != NULL ? gbe_json_string(element, "text", NULL) : NULL;
+		if (path == NULL || text == NULL)
+			return NULL;
+		file = g_new0(GbeConfFile, 1);
+		file->path = g_strdup(path);
+		file->text = g_strdup(text);
+		file->size = strlen(text);
+		g_ptr_array_add(files, file);
+	}
+	return g_steal_pointer(&files);
+}
+
+/* Leaves out the faulty keys one after the other, a file that cannot be parsed as a whole, and the last file when
+ * the keys contradict each other. Ends with the defaults at the latest. */
+static GbeConfig *
+merge_without_faults(GbeApp *app, GPtrArray *files)
+{
+	for (;;) {
+		g_autofree char *bad_key = NULL;
+		GbeConfig *config = NULL;
+		GbeConfFile *file = NULL;
+		gssize culprit = -1;
+
+		if (merge_files(app, files, FALSE, &config, &culprit, &bad_key, NULL))
+			return config;
+		if (files->len == 0)
+			return gbe_config_new();
+		if (culprit < 0)
+			culprit = (gssize)files->len - 1;
+		file = files->pdata[culprit];
+		if (bad_key != NULL && file->skip == NULL)
+			file->skip = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		if (bad_key == NULL || !g_hash_table_add(file->skip, g_steal_pointer(&bad_key)))
+			g_ptr_array_remove_index(files, (guint)culprit);
+	}
+}
+
+static char *
+join_warnings(const GbeConfig *config)
+{
+	GString *text = NULL;
+
+	for (guint i = 0; config->warnings != NULL && i < config->warnings->len; i++) {
+		if (text == NULL)
+			text = g_string_new(NULL);
+		else
+			g_string_append(text, "; ");
+		g_string_append(text, config->warnings->pdata[i]);
+	}
+	return text != NULL ? g_string_free(text, FALSE) : NULL;
+}
+
+bool
+gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *files,
+			      char **ret_complaint)
+{
+	g_autoptr(GPtrArray) remembered = NULL;
+	g_autoptr(GError) error = NULL;
+	GbeConfig *config = NULL;
+
+	if (merge_files(app, files, FALSE, &config, NULL, NULL, &error)) {
+		use(app, config);
+		*ret_complaint = join_warnings(config);
+		return true;
+	}
+	remembered = read_remembered(app, deployment);
+	if (remembered != NULL && merge_files(app, remembered, FALSE, &config, NULL, NULL, NULL)) {
+		use(app, config);
+		*ret_complaint = g_strdup_printf(
+		    "%s; the last configuration that worked under this deployment is used",
+		    error->message);
+		return false;
+	}
+	use(app, merge_without_faults(app, files));
+	*ret_complaint = g_strdup_printf(
+	    "%s; the configuration is used without what is wrong in it", error->message);
+	return false;
+}
+
+void
+gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_complaint)
+{
+	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
+
+	(void)gbe_configuration_choose_from(app, deployment, files, ret_complaint);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finds, orders and merges the configuration files (interface.md, section 3). A typo must not stop a program of the
+ * boot: it falls back to the last configuration that worked under this deployment (a sealed record of the state),
+ * else to the files without the faulty keys, and reports which. Below all files, where they name no data, service or
+ * endpoint, lie the settings of the system that is installed (core/config/systems.h). An empty file in a *.conf.d directory, or a link to
+ * /dev/null, masks the files of its name before it. Implemented in configuration.c, configuration-remember.c.
+ */
+#pragma once
+
+#include "app/device/context.h"
+
+/* The record of the last configuration that worked: {"deployment", "files": [{"path", "text"}]}. */
+#define GBE_CONFIGURATION_RECORD "configuration"
+
+/* Sets app->config. @strict: an unknown group or key is an error. When app->config_file is set, only that file is
+ * read. */
+bool gbe_configuration_load(GbeApp *app, gboolean strict, GError **error) GBE_CHECKED;
+/* Never fails; *ret_complaint is NULL, or says what is wrong and what is used instead. @deployment NULL: not
+ * known; then no remembered configuration is used. Remembers a configuration that works. */
+void gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_complaint);
+/* Like gbe_configuration_load_for_boot(), but writes nothing. */
+void gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_complaint);

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/state/state.h"
+
+#include <string.h>
+
+#include "app/state/ledger.h"
+#include "core/decide/past.h"
+#include "core/json/parse.h"
+#include "fs/sync.h"
+#include "sys/events.h"
+
+/* A disk that did not answer may answer in a moment. */
+#define TRIES 3
+#define PAUSE_USEC 100000
+
+static void
+set_aside(int dir_fd, const char *name, const GError *why)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *kept = NULL;
+	g_autofree char *reason = NULL;
+
+	if (gbe_set_broken_aside_at(dir_fd, name, &kept, &error))
+		reason = g_strdup_printf("%s; it is kept as %s", why->message, kept);
+	else
+		reason =
+		    g_strdup_printf("%s; it stays where it is: %s", why->message, error->message);
+	gbe_event_state_broken(&(GbeEventFields){.reason = reason});
+}
+
+bool
+gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
+	       GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	JsonObject *object = NULL;
+
+	if (!gbe_state_peek(app, name, &object, &local)) {
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		if (repair)
+			set_aside(app->state_fd, name, local);
+	}
+	*ret_object = object;
+	return true;
+}
+
+bool
+gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error)
+{
+	g_autofree char *json = gbe_json_print_object(object);
+	g_autofree char *sealed = NULL;
+	g_autoptr(JsonObject) again = NULL;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_json_parse_object(json, strlen(json), "it", &again, &local))
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 GBE_STATE_DIR "/%s could not be read again: %s", name,
+				 local->message);
+	if (!gbe_app_open_state(app, TRUE, error))
+		return false;
+	sealed = gbe_record_seal(json);
+	return gbe_write_file_at(app->state_fd, name, sealed, strlen(sealed), 0600,
+				 GBE_WRITE_DURABLE, error) ||
+	       gbe_prefix(error, GBE_STATE_DIR);
+}
+
+bool
+gbe_state_sync(GbeApp *app, GError **error)
+{
+	return gbe_app_open_state(app, TRUE, error) &&
+	       gbe_sync_fs(app->state_fd, GBE_STATE_DIR, error);
+}
+
+bool
+gbe_state_sweep(GbeApp *app, GError **error)
+{
+	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);
+}
+
+void
+gbe_state_observe(GbeApp *app, GbeFacts *facts)
+{
+	g_autoptr(GError) error = NULL;
+	const GbeLedger *ledger = NULL;
+
+	for (guint try = 1; !gbe_ledger_load(app, &ledger, &error); try++) {
+		if (try < TRIES && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE)) {
+			g_clear_error(&error);
+			g_usleep(PAUSE_USEC);
+			continue;
+		}
+		facts->ledger = GBE_UNKNOWN;
+		facts->ledger_why = g_strdup(error->message);
+		if (facts->unread == NULL)
+			facts->unread = g_strdup(error->message);
+		gbe_event_state_broken(&(GbeEventFields){.reason = error->message});
+		return;
+	}
+	gbe_ledger_fold(ledger, facts);
+}
+
+bool
+gbe_state_read_intent(GbeApp *app, GbeIntent **ret_intent, GError **error)
+{
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	const GbeLedger *ledger;
+
+	if (!gbe_ledger_load(app, &ledger, error))
+		return false;
+	gbe_ledger_fold(ledger, facts);
+	if (facts->intent_why != NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the open operation: %s",
+				 facts->intent_why);
+	*ret_intent = g_steal_pointer(&facts->intent);
+	return true;
+}
+
+/* Records. */
+
+static JsonObject *
+about(guint64 of)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "of", (gint64)of);
+	return object;
+}
+
+static bool
+durable(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GError **error)
+{
+	return gbe_ledger_append(app, kind, object, GBE_WRITE_DURABLE, error);
+}
+
+static void
+later(GbeApp *app, GbeLedgerKind kind, JsonObject *object)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_ledger_append(app, kind, object, GBE_WRITE_LATER, &error))
+		gbe_note("%s", error->message);
+}
+
+bool
+gbe_state_take_over(GbeApp *app, const GbeTakeOver *take_over, GbeWrite how, GError **error)
+{
+	return gbe_ledger_append(app, GBE_LEDGER_TAKE_OVER, gbe_take_over_to_json(take_over), how,
+				 error);
+}
+
+bool
+gbe_state_note_tree(GbeApp *app, const GbeTakeOver *of, GError **error)
+{
+	JsonObject *object = about(of->sequence);
+
+	gbe_json_set_string(object, "tree", of->tree);
+	gbe_json_set_string(object, "nonce", of->nonce);
+	json_object_set_boolean_member(object, "mount_point", of->mount_point == GBE_YES);
+	return durable(app, GBE_LEDGER_TREE, object, error);
+}
+
+bool
+gbe_state_hand_back(GbeApp *app, guint64 of, GError **error)
+{
+	return durable(app, GBE_LEDGER_HANDED_BACK, about(of), error);
+}
+
+bool
+gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord *after,
+		    GError **error)
+{
+	g_autoptr(JsonObject) old = before != NULL ? gbe_verdict_to_json(before) : NULL;
+	JsonObject *new = gbe_verdict_to_json(after);
+	g_autofree char *old_text = old != NULL ? gbe_json_print_line(old) : NULL;
+	g_autofree char *new_text = gbe_json_print_line(new);
+
+	if (g_strcmp0(old_text, new_text) == 0) {
+		json_object_unref(new);
+		return true;
+	}
+	return durable(app, GBE_LEDGER_VERDICT, new, error);
+}
+
+bool
+gbe_state_close(GbeApp *app, guint64 of, const GbeClosing *closing, GError **error)
+{
+	JsonObject *object = gbe_closing_to_json(closing);
+
+	json_object_set_int_member(object, "of", (gint64)of);
+	return durable(app, GBE_LEDGER_CLOSING, object, error);
+}
+
+bool
+gbe_state_open(GbeApp *app, guint64 of, GError **error)
+{
+	return durable(app, GBE_LEDGER_OPENED, about(of), error);
+}
+
+bool
+gbe_state_note_used(GbeApp *app, guint64 of, GError **error)
+{
+	return durable(app, GBE_LEDGER_USED, about(of), error);
+}
+
+bool
+gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "deployment", deployment);
+	return durable(app, GBE_LEDGER_START, object, error);
+}
+
+bool
+gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, gboolean held,
+		    const char *reason, GError **error)
+{
+	JsonObject *object = about(of);
+
+	gbe_json_set_string(object, "deployment", deployment);
+	json_object_set_boolean_member(object, "held", held);
+	gbe_json_set_string(object, "reason", reason);
+	return durable(app, GBE_LEDGER_END, object, error);
+}
+
+bool
+gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how, GError **error)
+{
+	return gbe_ledger_append(app, GBE_LEDGER_INTENT, gbe_intent_to_json(intent), how, error);
+}
+
+bool
+gbe_state_end_intent(GbeApp *app, guint64 of, const char *result, GError **error)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "staged", (gint64)of);
+	gbe_json_set_string(object, "result", result);
+	return durable(app, GBE_LEDGER_INTENT_ENDED, object, error);
+}
+
+bool
+gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error)
+{
+	return durable(app, GBE_LEDGER_REQUEST, gbe_request_to_json(request), error);
+}
+
+bool
+gbe_state_end_request(GbeApp *app, const char *result, const char *reason, GError **error)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "result", result);
+	gbe_json_set_string(object, "reason", reason);
+	return durable(app, GBE_LEDGER_REQUEST_ENDED, object, error);
+}
+
+bool
+gbe_state_note_cmdline(GbeApp *app, const char *restore, const char *rd_restore, GError **error)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "restore", restore);
+	gbe_json_set_string(object, "rd_restore", rd_restore);
+	return durable(app, GBE_LEDGER_CMDLINE, object, error);
+}
+
+bool
+gbe_state_carry_failure(GbeApp *app, const char *operation, const char *reason, GError **error)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "operation", operation);
+	gbe_json_set_string(object, "reason", reason);
+	return durable(app, GBE_LEDGER_FAILURE, object, error);
+}
+
+void
+gbe_state_write_last(GbeApp *app, const GbeLastOperation *last)
+{
+	later(app, GBE_LEDGER_OPERATION, gbe_last_operation_to_json(last));
+}
+
+void
+gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifest,
+		     const char *reason)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, "backup", manifest->name);
+	json_object_set_int_member(object, "number", (gint64)manifest->sequence);
+	gbe_json_set_string(object, "deployment", manifest->deployment.id);
+	gbe_json_set_string(object, "grade", gbe_grade_to_string(manifest->grade));
+	gbe_json_set_string(object, "reason", reason);
+	later(app, kind, object);
+}
+
+/* Deployments that are gone: ostree reuses their names, and old records must not count for a new deployment of
+ * the same name (sequences.md 32: B.0, B.0). */
+
+static gboolean
+is_listed(const GbeFacts *facts, const char *id)
+{
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (g_strcmp0(listed->ref.id, id) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean
+is_noted(const GbeFacts *facts, const char *id, guint64 sequence)
+{
+	for (guint i = 0; i < facts->gone->len; i++) {
+		const GbeGone *gone = facts->gone->pdata[i];
+
+		if (gone->sequence >= sequence && g_str_equal(gone->id, id))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static bool
+note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guint64 sequence,
+	     GError **error)
+{
+	JsonObject *object;
+	GbeGone *gone;
+
+	if (deployment->id == NULL || is_listed(facts, deployment->id) ||
+	    is_noted(facts, deployment->id, sequence))
+		return true;
+	gone = g_new0(GbeGone, 1);
+	gone->id = g_strdup(deployment->id);
+	gone->sequence = facts->next_sequence - 1;
+	g_ptr_array_add(facts->gone, gone);
+	object = json_object_new();
+	gbe_json_set_string(object, "deployment", gone->id);
+	json_object_set_int_member(object, "upto", (gint64)gone->sequence);
+	return durable(app, GBE_LEDGER_GONE, object, error);
+}
+
+bool
+gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error)
+{
+	/* A list without the booted deployment is not trustworthy: an unmounted /boot empties it. */
+	if (facts->listed == NULL || facts->booted.id == NULL ||
+	    !is_listed(facts, facts->booted.id))
+		return true;
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (!note_missing(app, facts, &run->deployment, run->sequence, error))
+			return false;
+	}
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (!note_missing(app, facts, &backup->deployment, backup->sequence, error))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The data directory on this device, for backup and restore: where it is, which tree it is, and whether it is a
+ * mount point.
+ */
+#pragma once
+
+#include "app/device/context.h"
+#include "core/decide/facts.h"
+#include "core/json/parse.h"
+
+typedef struct {
+	char *path;	      /* absolute, normalized, without --root */
+	int parent_fd;	      /* -1: the parent is not there */
+	char *name;	      /* last component */
+	int fd;		      /* the directory; -1: there is none */
+	gboolean mount_point; /* rename and exchange work one level deeper */
+	char *member_path;    /* "" or "etcd": member/ lies there; NULL: no member/ */
+	char *wal_dir;	      /* [etcd] wal-dir, or NULL */
+	int wal_fd;	      /* -1 */
+} GbeData;
+
+/* Names at the top of the data directory that are no part of the data; NULL-terminated, static. */
+extern const char *const gbe_data_exclude[];
+/* The directory in which this program works in a data directory that is a mount point; for gbe_own_dir_open_at(). */
+extern const char *const gbe_data_hidden[];
+
+/* A missing directory is no error (->fd is -1). GBE_ERROR_UNSAFE_SOURCE: a symlink, or a parent that others can
+ * write. */
+bool gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error) GBE_CHECKED;
+void gbe_data_free(GbeData *data);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeData, gbe_data_free)
+/* Is everything that etcd works on in this directory? GBE_ERROR_UNSAFE_SOURCE names a WAL that lies elsewhere,
+ * and says what to do. A copy without that WAL is a backup that etcd cannot start from, or starts from as a new
+ * member. A tree restored beside the present WAL would be two halves of different times. */
+bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
+/* The WAL of a copy of the data directory @data_dir: a new fd when [etcd] wal-dir lies inside @data_dir, because
+ * the WAL was then copied with it; else -1, and the WAL is beside the database. */
+int gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd);
+/* Fills the facts about the data: presence, openness, identity, nonce, fingerprint, last write... With
+ * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */
+void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd);
+/* Fills only the facts that say which tree it is: identity and nonce. */
+void gbe_data_observe_identity(const GbeData *data, GbeFacts *facts);
+/* Writes the nonce of a take-over into a tree (core/decide/identity.h), not flushed. */
+bool gbe_data_write_nonce_at(GbeApp *app, int dir_fd, const GbeTakeOver *take_over,
+			     GError **error) GBE_CHECKED;
+/* Removes the nonce: what the ledger says of the end of the last run is then no longer valid. */
+bool gbe_data_remove_nonce(GbeData *data, GError **error) GBE_CHECKED;

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/upkeep/alarm.h"
+
+#include <string.h>
+
+#include "app/backup/observe.h"
+#include "app/upkeep/live-etcd.h"
+#include "base/fault.h"
+#include "core/decide/situation.h"
+#include "core/health/alarm.h"
+#include "core/space.h"
+#include "etcd/api/gauge.h"
+#include "sys/events.h"
+
+#define ASK_SECONDS 5
+
+typedef struct {
+	GbeLiveEtcd live;
+	const GbeAlarmClear *options;
+	GbeAlarmCleared *cleared;
+	gboolean changed; /* something was done to etcd */
+	gint64 size_before;
+} Clearing;
+
+static void
+step_free(gpointer data)
+{
+	GbeAlarmStep *step = data;
+
+	g_free(step->detail);
+	g_free(step);
+}
+
+void
+gbe_alarm_cleared_free(GbeAlarmCleared *cleared)
+{
+	if (cleared == NULL)
+		return;
+	g_ptr_array_unref(cleared->steps);
+	g_free(cleared->reason);
+	g_free(cleared->backup);
+	g_free(cleared);
+}
+
+const char *
+gbe_step_result_to_string(GbeStepResult result)
+{
+	static const char *const words[] = {[GBE_STEP_DONE] = "done",
+					    [GBE_STEP_SKIPPED] = "skipped",
+					    [GBE_STEP_WOULD] = "would",
+					    [GBE_STEP_FAILED] = "failed"};
+
+	return words[result];
+}
+
+/* Takes @detail. */
+static void
+note(Clearing *clearing, const char *name, GbeStepResult result, char *detail)
+{
+	const GbeAlarmClear *options = clearing->options;
+	GbeAlarmStep *step = g_new0(GbeAlarmStep, 1);
+
+	*step = (GbeAlarmStep){name, result, detail};
+	g_ptr_array_add(clearing->cleared->steps, step);
+	if (options->stepped != NULL)
+		options->stepped(step, options->data);
+}
+
+static gint64
+deadline_of(const Clearing *clearing)
+{
+	return g_get_monotonic_time() + (gint64)clearing->options->timeout * G_USEC_PER_SEC;
+}
+
+static bool
+fail(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError **error)
+{
+	note(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
+	if (clearing->changed)
+		return gbe_throw(error, GBE_ERROR_PARTIAL,
+				 "etcd did not do the step %s: %s; what was done before it stays, "
+				 "and the next call goes on from there",
+				 step, failure->why);
+	return gbe_throw(error, GBE_ERROR_FAILED, "etcd did not do the step %s: %s", step,
+			 failure->why);
+}
+
+static bool
+throw_corrupt(GbeApp *app, GError **error)
+{
+	const GbeObserveOptions options = {0};
+	g_autoptr(GbeObserved) observed = NULL;
+	const GbeManifest *good = NULL;
+	g_autofree char *age = NULL;
+
+	if (gbe_observe(app, &options, &observed, NULL))
+		good = gbe_situation_last_good(observed->facts);
+	if (good == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "etcd has the alarm CORRUPT, which is never cleared here, for its "
+				 "data is at fault; there is no good backup: `greenboot-etcd list` "
+				 "shows the others");
+	age = gbe_duration_to_text((guint64)MAX(observed->facts->now - good->created, 0));
+	return gbe_throw(error, GBE_ERROR_REFUSED,
+			 "etcd has the alarm CORRUPT, which is never cleared here, for its data is "
+			 "at fault; the last good backup, %s, is %s old: `greenboot-etcd restore "
+			 "--last-good --stop` brings it back",
+			 good->name, age);
+}
+
+static bool
+back_up(Clearing *clearing, GError **error)
+{
+	GbeAlarmCleared *cleared = clearing->cleared;
+	g_autoptr(GError) local = NULL;
+
+	if (clearing->options->no_backup) {
+		note(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
+		return true;
+	}
+	if (clearing->options->dry_run) {
+		note(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
+		return true;
+	}
+	if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
+				  &cleared->backup, &local)) {
+		note(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
+		return true;
+	}
+	note(clearing, "backup", GBE_STEP_FAILED, g_strdup(local->message));
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+static bool
+compact(Clearing *clearing, GError **error)
+{
+	guint64 keep = clearing->live.app->config->alarm.compact_keep;
+	gint64 revision = clearing->live.look->facts->revision;
+	gint64 to = gbe_alarm_compaction(revision, keep);
+	g_auto(GbeCallFailure) failure = {0};
+	g_autofree char *what = g_strdup_printf(
+	    "history before revision %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, to, revision);
+
+	if (to == 0) {
+		note(clearing, "compact", GBE_STEP_SKIPPED,
+		     g_strdup_printf("there are %" G_GINT64_FORMAT " revisions, and [alarm] "
+				     "compact-keep=%" G_GUINT64_FORMAT,
+				     revision, keep));
+		return true;
+	}
+	if (clearing->options->dry_run) {
+		note(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
+		return true;
+	}
+	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure)) {
+		clearing->changed = TRUE;
+		note(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
+		return true;
+	}
+	/* etcd has already compacted to a later revision. */
+	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE) {
+		note(clearing, "compact", GBE_STEP_SKIPPED,
+		     g_strdup_printf("etcd has forgotten the %s already", what));
+		return true;
+	}
+	return fail(clearing, "compact", &failure, error);
+}
+
+static bool
+defragment(Clearing *clearing, GError **error)
+{
+	const GbeHealthFacts *facts = clearing->live.look->facts;
+	g_auto(GbeCallFailure) failure = {0};
+	g_autoptr(GError) no_room = NULL;
+	g_autofree char *before = NULL;
+	g_autofree char *after = NULL;
+
+	/* etcd does not count the space that the compaction has freed yet: there may be enough room. */
+	gbe_live_etcd_look(&clearing->live, 0);
+	if (!gbe_live_etcd_check_room(&clearing->live, &no_room)) {
+		note(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
+		return true;
+	}
+	before = gbe_size_to_text((guint64)clearing->size_before);
+	if (clearing->options->dry_run) {
+		note(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
+		return true;
+	}
+	if (!gbe_client_defragment(clearing->live.look->client, deadline_of(clearing), &failure))
+		return fail(clearing, "defrag", &failure, error);
+	clearing->changed = TRUE;
+	gbe_live_etcd_look(&clearing->live, 0);
+	after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
+	note(clearing, "defrag", GBE_STEP_DONE, g_strdup_printf("%s, was %s", after, before));
+	return true;
+}
+
+/* The quota that etcd reports, in its answer or its metrics; the configuration here may be that of another etcd. */
+static gint64
+quota_of(Clearing *clearing)
+{
+	const GbeHealthLook *look = clearing->live.look;
+	double value = 0;
+
+	if (gbe_gauge_ask(&look->at.endpoint, GBE_GAUGE_QUOTA,
+			  g_get_monotonic_time() + ASK_SECONDS * G_USEC_PER_SEC, &value) &&
+	    value < (double)G_MAXINT64)
+		return (gint64)value;
+	return 0;
+}
+
+/* False without an error: etcd would raise the alarm again. */
+static gboolean
+is_worth_it(Clearing *clearing)
+{
+	gint64 size = clearing->live.look->facts->db_size;
+	gint64 quota = quota_of(clearing);
+	g_autofree char *has = NULL;
+	g_autofree char *may = NULL;
+
+	if (gbe_alarm_is_full(size, quota) != GBE_YES)
+		return TRUE;
+	has = gbe_size_to_text((guint64)size);
+	may = gbe_size_to_text((guint64)quota);
+	clearing->cleared->reason =
+	    g_strdup_printf("etcd's database has %s of a quota of %s, and the next write would "
+			    "raise the alarm again: delete keys, or raise --quota-backend-bytes",
+			    has, may);
+	note(clearing, "disarm", GBE_STEP_SKIPPED, g_strdup(clearing->cleared->reason));
+	return FALSE;
+}
+
+static bool
+disarm(Clearing *clearing, GError **error)
+{
+	const GbeHealthLook *look = clearing->live.look;
+	const GbeEtcdAlarm alarm = {look->facts->member_id, GBE_ALARM_NOSPACE};
+	g_auto(GbeCallFailure) failure = {0};
+
+	if (clearing->options->dry_run) {
+		note(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
+		note(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
+		return true;
+	}
+	if (!gbe_client_disarm(look->client, &alarm, deadline_of(clearing), &failure))
+		return fail(clearing, "disarm", &failure, error);
+	clearing->changed = TRUE;
+	note(clearing, "disarm", GBE_STEP_DONE, g_strdup("NOSPACE"));
+	return true;
+}
+
+/* The write changes no key. Only the alarm could refuse it, and the alarm is asked for afterwards. */
+static bool
+prove(Clearing *clearing, GError **error)
+{
+	GbeAlarmCleared *cleared = clearing->cleared;
+	GbeClient *client = clearing->live.look->client;
+	gint64 deadline = g_get_monotonic_time() + ASK_SECONDS * G_USEC_PER_SEC;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdAlarms alarms = {{0}};
+	const GbeEtcdAlarm *left;
+
+	if (!gbe_client_write_nothing(client, deadline, &failure) ||
+	    !gbe_client_alarms(client, deadline, &alarms, &failure))
+		return fail(clearing, "prove", &failure, error);
+	left = gbe_etcd_alarms_find(&alarms, GBE_ALARM_NOSPACE);
+	if (left != NULL)
+		cleared->reason = g_strdup_printf("member %016" G_GINT64_MODIFIER
+						  "x has the alarm NOSPACE, too: clear it there",
+						  left->member_id);
+	cleared->cleared = left == NULL;
+	note(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
+	     g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
+	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
+	return true;
+}
+
+static void
+say(const Clearing *clearing)
+{
+	g_autofree char *before = gbe_size_to_text((guint64)MAX(clearing->size_before, 0));
+	g_autofree char *after =
+	    gbe_size_to_text((guint64)MAX(clearing->live.look->facts->db_size, 0));
+	g_autofree char *text = g_strdup_printf("its database has %s, and had %s", after, before);
+	GbeEventFields fields = {.action = "alarm",
+				 .backup = clearing->cleared->backup,
+				 .reason = text};
+
+	if (clearing->cleared->cleared)
+		gbe_event_alarm_cleared(&fields);
+}
+
+static bool
+clear(Clearing *clearing, GError **error)
+{
+	const GbeHealthFacts *facts = clearing->live.look->facts;
+	gboolean dry_run = clearing->options->dry_run;
+
+	gbe_live_etcd_look(&clearing->live, 0);
+	if (facts->write.reach != GBE_REACH_ANSWERED)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "which alarms etcd has cannot be told: %s",
+				 clearing->live.look->report->reason);
+	if (facts->corrupt)
+		return throw_corrupt(clearing->live.app, error);
+	clearing->cleared->was_up = facts->no_space;
+	clearing->cleared->cleared = !facts->no_space;
+	clearing->size_before = MAX(facts->db_size, 0);
+	if (!facts->no_space)
+		return true;
+	if (!back_up(clearing, error) ||
+	    (!dry_run && !gbe_live_etcd_lock(&clearing->live, error)) ||
+	    !compact(clearing, error) || GBE_FAULT("alarm-compacted", error) ||
+	    !defragment(clearing, error))
+		return false;
+	if (!dry_run && !is_worth_it(clearing))
+		return true;
+	if (!disarm(clearing, error) || (!dry_run && !prove(clearing, error)))
+		return false;
+	say(clearing);
+	return true;
+}
+
+bool
+gbe_alarm_clear(GbeApp *app, const GbeAlarmClear *options, GbeAlarmCleared **ret_cleared,
+		GError **error)
+{
+	g_autoptr(GbeAlarmCleared) cleared = g_new0(GbeAlarmCleared, 1);
+	Clearing clearing = {.options = options, .cleared = cleared};
+	bool ok;
+
+	cleared->steps = g_ptr_array_new_with_free_func(step_free);
+	if (!gbe_live_etcd_open(app, "alarm clear", &clearing.live, error))
+		return false;
+	ok = clear(&clearing, error);
+	gbe_live_etcd_clear(&clearing.live);
+	if (ok || cleared->steps->len > 0)
+		*ret_cleared = g_steal_pointer(&cleared);
+	return ok;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * `defrag`, and what its timer starts: asks etcd to write its database anew, without the free space in it. etcd
+ * answers no client meanwhile. Therefore the program first checks that the data is here, that etcd is healthy, that
+ * there is room, and that no copy or defragmentation is under way. Implemented in defrag.c, defrag-data.c,
+ * defrag-backup.c.
+ */
+#pragma once
+
+#include "app/device/context.h"
+
+#include "core/health/defrag.h"
+
+typedef struct {
+	gboolean if_needed; /* only when [defrag] min-size and max-fragmentation ask for it */
+	gboolean no_backup;
+	gboolean dry_run;
+	guint64 timeout; /* seconds to wait for etcd's work, which goes on afterwards */
+	guint patience;	 /* seconds that etcd may take to become healthy before */
+} GbeDefrag;
+
+typedef struct {
+	gint64 size, in_use; /* bytes; -1: not known */
+} GbeDefragSizes;
+
+typedef struct {
+	char *endpoint;	    /* NULL: the stopped data */
+	char *data;	    /* the stopped data's directory; NULL */
+	char *of;	    /* the backup's name; NULL */
+	char *made;	    /* the name of the backup that was made from ->of; NULL */
+	GbeDefragNeed need; /* by the configuration, even if not asked for */
+	gboolean done;	    /* etcd has done it */
+	gboolean healthy;   /* at the end */
+	char *reason;	    /* why it was not done; NULL */
+	char *backup;	    /* taken before: a backup's name, or the path of a snapshot; NULL */
+	GbeDefragSizes before, after;
+	gint64 duration_usec; /* from the request to etcd's answer */
+} GbeDefragResult;
+
+void gbe_defrag_result_clear(GbeDefragResult *result);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeDefragResult, gbe_defrag_result_clear)
+
+/* Defragments the running etcd's database. Nothing to do is no error. Errors are those of gbe_live_etcd_*(), and
+ * GBE_ERROR_FAILED: etcd has not done it; _CANNOT_TELL: etcd has not answered in time.
+ *
+ * etcd writes db.tmp.* beside db, syncs and renames it (reference etcd.md, section 10). A power cut, or a killed
+ * etcd, leaves the old database or the new one, with the same keys and revisions, and at most that file, which
+ * etcd removes when it starts. */
+bool gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result,
+		GError **error) GBE_CHECKED;
+/* Defragments the stopped data with etcd's own tool, then reads every row. GBE_ERROR_VERIFY_FAILED when it is
+ * damaged, before or after; _BUSY while etcd has it open. Takes the program's lock. */
+bool gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result,
+		     GError **error) GBE_CHECKED;
+/* Makes a defragmented backup from the backup @name in the same way. @new_name NULL: "<name>-defragmented". */
+bool gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name,
+		       const GbeDefrag *options, GbeDefragResult *ret_result,
+		       GError **error) GBE_CHECKED;
+/* For the timer: defragments when [defrag] says that it is due; the next time retries what must wait. 0, or 1 on
+ * failure. */
+int gbe_defrag_run(GbeApp *app);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/upkeep/live-etcd.h"
+
+#include <unistd.h>
+
+#include "app/backup/maintenance.h"
+#include "app/by-hand/by-hand.h"
+#include "app/snapshot/snapshot.h"
+#include "core/health/defrag.h"
+#include "core/space.h"
+#include "etcd/api/gauge.h"
+#include "etcd/directory/in-use.h"
+
+#define POLL_USEC (G_USEC_PER_SEC / 5)
+#define LOCK_WAIT_MS 1000
+#define GAUGE_SECONDS 2
+
+/* Below --root, the endpoint may be that of this very system. */
+static bool
+throw_not_open(GbeApp *app, const GbeData *data, GError **error)
+{
+	if (app->below_root)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "no etcd runs on %s below %s, and below --root no other one is "
+				 "touched",
+				 data->path, app->root_path);
+	return gbe_throw(error, GBE_ERROR_FAILED, "no etcd runs on %s: start %s", data->path,
+			 app->config->etcd.service != NULL ? app->config->etcd.service : "it");
+}
+
+static bool
+check_open(GbeApp *app, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_data_open(app, &data, error))
+		return false;
+	if (data->fd < 0 || data->member_path == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "no etcd data in %s ([etcd] data-dir and member-dir say where to "
+				 "look)",
+				 data->path);
+	switch (gbe_in_use(data->fd, data->member_path, data->wal_fd, NULL, &local)) {
+	case GBE_YES:
+		return true;
+	case GBE_NO:
+		return throw_not_open(app, data, error);
+	case GBE_UNKNOWN:
+		break;
+	}
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			 "whether etcd has %s open cannot be told: %s", data->path,
+			 local != NULL ? local->message : "unknown");
+}
+
+bool
+gbe_live_etcd_open(GbeApp *app, const char *operation, GbeLiveEtcd *ret_live, GError **error)
+{
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", operation);
+	if (!check_open(app, error))
+		return false;
+	*ret_live =
+	    (GbeLiveEtcd){.app = app, .operation = operation, .look = gbe_health_look_new(app)};
+	gbe_health_look_expect_own(ret_live->look);
+	return true;
+}
+
+void
+gbe_live_etcd_clear(GbeLiveEtcd *live)
+{
+	g_clear_pointer(&live->look, gbe_health_look_free);
+	g_clear_pointer(&live->lock, gbe_lock_release);
+}
+
+void
+gbe_live_etcd_look(GbeLiveEtcd *live, guint seconds)
+{
+	guint request_ms = (guint)live->app->config->health.request_timeout * 1000;
+	gint64 deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+
+	for (;;) {
+		gint64 left;
+
+		gbe_health_look_now(live->look, request_ms);
+		left = deadline - g_get_monotonic_time();
+		if (live->look->report->health == GBE_HEALTH_HEALTHY || left <= 0)
+			return;
+		g_usleep((gulong)MIN(left, POLL_USEC));
+	}
+}
+
+bool
+gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error)
+{
+	const GbeHealthReport *report = live->look->report;
+
+	if (report->health == GBE_HEALTH_HEALTHY)
+		return true;
+	if (report->health == GBE_HEALTH_UNHEALTHY)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd is not healthy: %s",
+				 report->reason);
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "whether etcd is healthy cannot be told: %s",
+			 report->reason);
+}
+
+bool
+gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
+{
+	const GbeHealthFacts *facts = live->look->facts;
+	g_autofree char *wanted = NULL;
+	g_autofree char *there = NULL;
+
+	if (facts->free < 0 || facts->db_in_use < 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether there is room for a new database beside the old one in "
+				 "%s cannot be told: %s",
+				 facts->data_dir, live->look->report->reason);
+	if (gbe_defrag_room(facts->db_in_use) <= (guint64)facts->free)
+		return true;
+	wanted = gbe_size_to_text(gbe_defrag_room(facts->db_in_use));
+	there = gbe_size_to_text((guint64)facts->free);
+	return gbe_throw(error, GBE_ERROR_NO_SPACE,
+			 "etcd writes a new database beside the old one, for which %s have to be "
+			 "free at %s, and %s are",
+			 wanted, facts->data_dir, there);
+}
+
+bool
+gbe_live_etcd_clones(GbeApp *app, bool *ret_clones, GError **error)
+{
+	const GbeObserveOptions options = {0};
+	g_autoptr(GbeObserved) observed = NULL;
+
+	if (!gbe_observe(app, &options, &observed, error))
+		return false;
+	*ret_clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO;
+	return true;
+}
+
+static bool
+save_snapshot(GbeLiveEtcd *live, char **ret_name, GError **error)
+{
+	const GbeSnapshotSave options = {.path = GBE_BEFORE_FILE, .replace = TRUE};
+	g_autoptr(GbeVerification) verification = NULL;
+
+	if (!gbe_app_open_state(live->app, TRUE, error) ||
+	    !gbe_snapshot_save(live->app, &options, &verification, error))
+		return false;
+	*ret_name = g_strdup(GBE_BEFORE_FILE);
+	return true;
+}
+
+bool
+gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
+{
+	const GbeByHandBackup options = {.description = why, .live = TRUE};
+	g_auto(GbeByHandResult) result = {0};
+	bool shared = false;
+	bool ok;
+
+	ok = gbe_live_etcd_clones(live->app, &shared, error);
+	if (ok && !shared)
+		ok = save_snapshot(live, ret_name, error);
+	else if (ok && gbe_by_hand_backup(live->app, &options, &result, error))
+		*ret_name = g_steal_pointer(&result.name);
+	else
+		ok = false;
+	return ok || gbe_prefix(error, "no copy beforehand (--no-backup goes without)");
+}
+
+static bool
+check_others(GbeLiveEtcd *live, GError **error)
+{
+	const GbeEndpoint *endpoint = &live->look->at.endpoint;
+	gint64 soon = g_get_monotonic_time() + GAUGE_SECONDS * G_USEC_PER_SEC;
+
+	/* A holder of the program's lock works on the data. The lock is released at once: greenboot waits for it. */
+	if (!gbe_app_lock(live->app, live->operation, LOCK_WAIT_MS, error))
+		return false;
+	gbe_app_unlock(live->app);
+	if (gbe_gauge_defragments(endpoint, soon) != GBE_YES)
+		return true;
+	return gbe_throw(error, GBE_ERROR_BUSY, "etcd at %s is being defragmented already",
+			 endpoint->shown);
+}
+
+bool
+gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error)
+{
+	return gbe_maintenance_lock(live->app, live->operation, &live->lock, error) &&
+	       check_others(live, error);
+}

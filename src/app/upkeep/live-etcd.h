@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Checks the running etcd before its database is changed: is its data on this device, is it healthy, is there room,
+ * and is no other process working on it? Also takes a copy before the change. Nothing here changes etcd.
+ */
+#pragma once
+
+#include "app/health/look.h"
+#include "fs/lock.h"
+
+typedef struct {
+	GbeApp *app;
+	const char *operation; /* for messages and the lock: "defrag" */
+	GbeHealthLook *look;   /* facts and report are of the last look, when the client is open */
+	GbeLock *lock;	       /* NULL until gbe_live_etcd_lock() */
+} GbeLiveEtcd;
+
+/* For root. A process must have the data open: otherwise the etcd that answers may be another one, whose
+ * statements say nothing about this disk; and below --root only the etcd of that root may be touched.
+ * GBE_ERROR_NOT_FOUND: no data; _REFUSED, _FAILED: nobody has it open. */
+bool gbe_live_etcd_open(GbeApp *app, const char *operation, GbeLiveEtcd *ret_live,
+			GError **error) GBE_CHECKED;
+void gbe_live_etcd_clear(GbeLiveEtcd *live);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeLiveEtcd, gbe_live_etcd_clear)
+
+/* Looks at etcd's health until it is healthy or @seconds have passed; ->look has the result. */
+void gbe_live_etcd_look(GbeLiveEtcd *live, guint seconds);
+/* By the last look: unhealthy is GBE_ERROR_VERIFY_FAILED, unknown is _CANNOT_TELL. */
+bool gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
+/* By the last look: is there room for a new database beside the old one? GBE_ERROR_NO_SPACE, _CANNOT_TELL. */
+bool gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
+
+/* Takes a verified copy of the present state. *ret_name: a backup's name when the file system clones; else the
+ * path of a snapshot, GBE_BEFORE_FILE, which replaces the one before. A full second database is not kept as a
+ * backup: retention would keep it for long, but only a failure of the coming change makes it useful. */
+bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
+			   GError **error) GBE_CHECKED;
+#define GBE_BEFORE_FILE GBE_STATE_DIR "/before-maintenance.db"
+
+/* Are copies of files that etcd has open made by cloning? Sets *ret_clones when the store exists. */
+bool gbe_live_etcd_clones(GbeApp *app, bool *ret_clones, GError **error) GBE_CHECKED;
+/* Keeps others from copying, streaming or defragmenting the database. GBE_ERROR_BUSY: another process does. */
+bool gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error) GBE_CHECKED;

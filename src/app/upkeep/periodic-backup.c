@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Takes the backup that [backup] schedule asks for, while etcd runs. If the file system clones, it is a live copy,
+ * like `backup --live`. Elsewhere it is etcd's own snapshot, made into a backup like `import`: a copy of files that
+ * are being written would not be a backup. Both are proved before they have a name; app/backup/backup.h and
+ * app/snapshot/import.h say what a power cut leaves before that.
+ *
+ *   1  the backup is there                           a cut here: kept; the next time takes another one
+ *   2  the state's record says so (core/record/periodic.h)
+ *   3  older ones go, by their hours and days        the next time removes the rest
+ *
+ * A temporary obstacle is waited for, and is then not a failure: the next time comes.
+ */
+#include <unistd.h>
+
+#include "app/backup/retention.h"
+#include "app/by-hand/by-hand.h"
+#include "app/by-hand/session.h"
+#include "app/report/periodic.h"
+#include "app/report/status.h"
+#include "app/snapshot/import.h"
+#include "app/snapshot/snapshot.h"
+#include "app/state/configuration.h"
+#include "app/state/state.h"
+#include "app/upkeep/live-etcd.h"
+#include "app/upkeep/periodic-backup.h"
+#include "base/fault.h"
+#include "etcd/layout.h"
+#include "etcd/wal/rest.h"
+#include "fs/probe.h"
+#include "sys/events.h"
+
+/* Keeps other programs of the schedule out; not the program's lock, for which others wait. */
+#define LOCK "periodic-lock"
+#define LOCK_WAIT_MS 2000
+#define TEMPORARY "periodic.db"
+#define LOOK_SECONDS 30
+#define TRY_AGAIN_USEC (5 * G_USEC_PER_SEC)
+#define TIMEOUT_SECONDS 1800
+
+typedef struct {
+	GbeApp *app;
+	GbeLiveEtcd live;
+	GbePeriodic record;
+	char *member; /* of the directory that etcd works on */
+	gint64 deadline;
+	gboolean begun; /* a later error is a failure */
+} Periodic;
+
+static void
+forget_look(Periodic *p)
+{
+	gbe_live_etcd_clear(&p->live);
+	g_clear_pointer(&p->member, g_free);
+}
+
+/* ---- has anything changed? ---- */
+
+/* Do the entries of the log that etcd has applied since leave the content of a backup unchanged? A health check
+ * makes such entries, and so does a start. */
+static gboolean
+log_says_nothing(const Periodic *p, const GbeData *data, gint64 applied)
+{
+	guint64 since = (guint64)p->record.applied;
+	gbe_autofd int wal_fd = -1;
+	GbeWalRest rest = {0};
+
+	return gbe_layout_open_wal(data->fd, data->member_path, data->wal_fd, &wal_fd, NULL) &&
+	       gbe_wal_rest_count(wal_fd, "member/wal", since, since, &rest, NULL) &&
+	       rest.entries >= (guint64)applied - since && rest.requests == 0 &&
+	       rest.changes == 0 && rest.v2_requests == 0;
+}
+
+/* Another directory has another history, whatever its numbers say: somebody has restored. */
+static void
+find_member(Periodic *p, const GbeData *data)
+{
+	gbe_autofd int fd = -1;
+
+	if (gbe_layout_open(data->fd, data->member_path, "member", &fd, NULL))
+		p->member = gbe_tree_identity(fd);
+}
+
+static gboolean
+is_unchanged(const Periodic *p, const GbeObserved *observed)
+{
+	const GbeHealthFacts *now = p->live.look->facts;
+	const GbePeriodic *record = &p->record;
+	const GbeManifest *backup =
+	    record->backup != NULL ? gbe_facts_backup(observed->facts, record->backup) : NULL;
+
+	if (backup == NULL || backup->origin != GBE_ORIGIN_PERIODIC || backup->consumed ||
+	    backup->grade == GBE_GRADE_BAD)
+		return FALSE;
+	if (p->member == NULL || g_strcmp0(p->member, record->member) != 0 || now->revision < 0 ||
+	    now->revision != record->revision || record->applied <= 0 ||
+	    now->raft_applied > G_MAXINT64 || (gint64)now->raft_applied < record->applied)
+		return FALSE;
+	return (gint64)now->raft_applied == record->applied ||
+	       log_says_nothing(p, observed->data, (gint64)now->raft_applied);
+}
+
+/* ---- the backup ---- */
+
+static bool
+by_clones(Periodic *p, char **ret_name, GError **error)
+{
+	const GbeByHandBackup options = {.description = "periodic", .live = TRUE, .periodic = TRUE};
+	g_auto(GbeByHandResult) result = {0};
+
+	if (!gbe_by_hand_backup(p->app, &options, &result, error))
+		return false;
+	*ret_name = g_steal_pointer(&result.name);
+	return true;
+}
+
+static bool
+by_snapshot(Periodic *p, char **ret_name, GError **error)
+{
+	const char *path = GBE_STATE_DIR "/" TEMPORARY;
+	const GbeSnapshotSave save = {.path = path, .timeout = TIMEOUT_SECONDS, .replace = TRUE};
+	/* Like all backups of this device, it keeps its revision. */
+	const GbeImport import = {.path = path,
+				  .timeout = TIMEOUT_SECONDS,
+				  .no_bump = TRUE,
+				  .periodic = TRUE};
+	g_autoptr(GbeVerification) verification = NULL;
+	g_auto(GbeImported) imported = {0};
+	bool ok;
+
+	ok = gbe_snapshot_save(p->app, &save, &verification, error) &&
+	     !GBE_FAULT("periodic-saved", error) && gbe_import(p->app, &import, &imported, error);
+	/* This also removes the file that a power cut left: it was replaced. */
+	(void)unlinkat(p->app->state_fd, TEMPORARY, 0);
+	if (!ok)
+		return false;
+	*ret_name = g_steal_pointer(&imported.name);
+	return true;
+}
+
+/* Without a store, only the first copy shows whether copies are clones. */
+static bool
+copy(Periodic *p, GbeTri clones, char **ret_name, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (clones != GBE_NO && by_clones(p, ret_name, &local))
+		return true;
+	if (local == NULL || g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
+		return by_snapshot(p, ret_name, error);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+static bool
+take(Periodic *p, GbeTri clones, GError **error)
+{
+	const GbeHealthFacts *facts = p->live.look->facts;
+	g_autofree char *name = NULL;
+
+	/* The functions below take the lock themselves. */
+	g_clear_pointer(&p->live.lock, gbe_lock_release);
+	p->begun = TRUE;
+	if (!copy(p, clones, &name, error))
+		return false;
+	g_free(p->record.backup);
+	p->record.backup = g_steal_pointer(&name);
+	g_free(p->record.member);
+	p->record.member = g_strdup(p->member);
+	p->record.revision = facts->revision;
+	p->record.applied = (gint64)MIN(facts->raft_applied, (guint64)G_MAXINT64);
+	return true;
+}
+
+static bool
+attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
+{
+	const GbeObserveOptions look = {0};
+	g_autoptr(GbeObserved) observed = NULL;
+	gint64 left = p->deadline - g_get_monotonic_time();
+	GbeTri clones;
+
+	forget_look(p);
+	if (!gbe_live_etcd_open(p->app, "backup", &p->live, error))
+		return false;
+	gbe_live_etcd_look(&p->live,
+			   (guint)CLAMP(left / G_USEC_PER_SEC, (gint64)0, (gint64)LOOK_SECONDS));
+	if (!gbe_live_etcd_check_healthy(&p->live, error) ||
+	    !gbe_observe(p->app, &look, &observed, error))
+		return false;
+	if (observed->facts->store == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the store of backups %s is not there; mount it",
+				 observed->store->path);
+	find_member(p, observed->data);
+	if (is_unchanged(p, observed)) {
+		*ret_result = GBE_PERIODIC_UNCHANGED;
+		return true;
+	}
+	clones = observed->facts->clones;
+	g_clear_pointer(&observed, gbe_observed_free);
+	if (!gbe_live_etcd_lock(&p->live, error) || !take(p, clones, error))
+		return false;
+	*ret_result = GBE_PERIODIC_TAKEN;
+	return true;
+}
+
+/* ---- what became of it ---- */
+
+static gboolean
+is_for_later(const Periodic *p, const GError *error)
+{
+	return !p->begun || g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY);
+}
+
+/* Uses the program's lock when it is free: its holder sweeps half-written files. Without the record, at worst,
+ * the next time takes one more backup. */
+static void
+note(Periodic *p, GbePeriodicResult result, const char *reason)
+{
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GError) error = NULL;
+	bool locked = gbe_app_lock(p->app, "backup", LOCK_WAIT_MS, NULL);
+
+	gbe_periodic_note(&p->record, result, reason, now);
+	if (result == GBE_PERIODIC_TAKEN)
+		p->record.taken = now;
+	object = gbe_periodic_print(&p->record);
+	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &error))
+		gbe_note("how it went could not be recorded: %s", error->message);
+	if (locked)
+		gbe_app_unlock(p->app);
+}
+
+static bool
+is_periodic(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer, GError **error)
+{
+	(void)data;
+	(void)error;
+	if (next->backup->origin != GBE_ORIGIN_PERIODIC)
+		*ret_answer = GBE_RETENTION_LEAVE;
+	return true;
+}
+
+/* Removes periodic backups only; decisions.md says when the others go. */
+static void
+prune(Periodic *p)
+{
+	const GbeSessionOptions how = {.operation = "backup"};
+	g_autoptr(GError) error = NULL;
+	GbeSession session;
+
+	if (!gbe_session_begin(p->app, &how, &session, &error)) {
+		gbe_note("retention: %s", error->message);
+		return;
+	}
+	(void)gbe_retention_run(p->app, session.observed, is_periodic, NULL, NULL);
+	gbe_session_abandon(&session);
+}
+
+/* Writes status.json and the MOTD at once. */
+static void
+show(Periodic *p)
+{
+	const GbeObserveOptions options = {0};
+	g_autoptr(GbeObserved) observed = NULL;
+
+	if (gbe_observe(p->app, &options, &observed, NULL))
+		gbe_status_write(p->app, observed, p->live.look);
+}
+
+static int
+finish(Periodic *p, GbePeriodicResult result, const char *reason)
+{
+	GbeEventFields fields = {.rule = "periodic", .action = "backup", .reason = reason};
+
+	note(p, result, reason);
+	if (result == GBE_PERIODIC_TAKEN)
+		prune(p);
+	else if (result == GBE_PERIODIC_FAILED)
+		gbe_event_backup_failed(&fields);
+	else
+		gbe_event_backup_skipped(&fields);
+	show(p);
+	return result == GBE_PERIODIC_FAILED ? 1 : 0;
+}
+
+static int
+run(Periodic *p)
+{
+	g_autofree char *unchanged = NULL;
+
+	for (;;) {
+		GbePeriodicResult result = GBE_PERIODIC_NONE;
+		g_autoptr(GError) error = NULL;
+
+		p->begun = FALSE;
+		if (attempt(p, &result, &error)) {
+			if (result == GBE_PERIODIC_UNCHANGED)
+				unchanged = g_strdup_printf("nothing has changed since %s",
+							    p->record.backup);
+			return finish(p, result, unchanged);
+		}
+		if (!is_for_later(p, error))
+			return finish(p, GBE_PERIODIC_FAILED, error->message);
+		if (g_get_monotonic_time() + TRY_AGAIN_USEC > p->deadline)
+			return finish(p, GBE_PERIODIC_SKIPPED, error->message);
+		g_usleep(TRY_AGAIN_USEC);
+	}
+}
+
+static gboolean
+is_on(GbeApp *app)
+{
+	return !gbe_config_is_off(app->config) && app->config->backup.schedule != NULL;
+}
+
+int
+gbe_periodic_run(GbeApp *app, guint patience)
+{
+	g_autoptr(GbeDeployments) deployments =
+	    gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	Periodic p = {.app = app,
+		      .deadline = g_get_monotonic_time() + (gint64)patience * G_USEC_PER_SEC};
+	g_autofree char *complaint = NULL;
+	g_autoptr(JsonObject) record = NULL;
+	g_autoptr(GbeLock) lock = NULL;
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	(void)!gbe_app_open_state(app, FALSE, NULL);
+	gbe_configuration_choose(app, deployments->booted.id, &complaint);
+	if (!is_on(app)) {
+		gbe_note("[backup] schedule is empty");
+		return 0;
+	}
+	if (!gbe_app_open_state(app, TRUE, &error) ||
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "backup", 0, &lock, &error)) {
+		gbe_complain("%s", error->message);
+		return g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ? 0 : 1;
+	}
+	if (!gbe_state_read(app, GBE_STATE_PERIODIC, FALSE, &record, &error))
+		gbe_note("%s", error->message);
+	gbe_periodic_read(record, &p.record);
+	status = run(&p);
+	forget_look(&p);
+	gbe_periodic_clear(&p.record);
+	return status;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/config/keys.h"
+
+#include "core/config/certs.h"
+#include "core/config/run-words.h"
+
+#include <string.h>
+
+#define MINUTE 60
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define SCHEDULE_MAX 255
+#define MIB (G_GUINT64_CONSTANT(1) << 20)
+#define TIB (G_GUINT64_CONSTANT(1) << 40)
+
+/* In the order of the enums in config.h. */
+static const char *const when_words[] = {"cow-only", "always", "never", NULL};
+static const char *const requests_words[] = {"yes", "watch", "no", NULL};
+static const char *const verify_words[] = {"auto", "sanity", "full", "none", NULL};
+static const char *const upgrade_words[] = {"auto", "refuse", "continue", NULL};
+static const char *const rollback_words[] = {"restore", "if-failed", "never", NULL};
+static const char *const corrupt_words[] = {"restore", "refuse", "keep", NULL};
+static const char *const missing_words[] = {"fresh", "restore", NULL};
+static const char *const failed_words[] = {"last-good", "keep", "refuse", NULL};
+static const char *const nospace_words[] = {"cannot-tell", "unhealthy", "healthy", NULL};
+static const char *const scale_words[] = {"no", "attempt", NULL};
+
+/* A relative path that stays below its start: every component is a name. */
+static bool
+is_below(const char *text)
+{
+	g_auto(GStrv) parts = g_strsplit(text, "/", -1);
+
+	for (guint i = 0; parts[i] != NULL; i++)
+		if (parts[i][0] == '\0' || g_str_equal(parts[i], ".") ||
+		    g_str_equal(parts[i], ".."))
+			return false;
+	return parts[0] != NULL;
+}
+
+static bool
+is_member_dir(const char *text)
+{
+	return g_str_equal(text, "auto") || g_str_equal(text, ".") || is_below(text);
+}
+
+static bool
+is_service(const char *text)
+{
+	gsize len = strlen(text);
+
+	return g_str_has_suffix(text, ".service") && len > strlen(".service") && len < 256 &&
+	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@") == len;
+}
+
+/* @scheme, followed by a text without blanks that is no list. */
+static bool
+has_scheme(const char *text, const char *scheme)
+{
+	return g_str_has_prefix(text, scheme) && text[strlen(scheme)] != '\0' &&
+	       strpbrk(text, " \t,") == NULL;
+}
+
+static bool
+is_endpoint(const char *text)
+{
+	return has_scheme(text, "http://") || has_scheme(text, "https://") ||
+	       has_scheme(text, "unix://");
+}
+
+static bool
+is_peer_urls(const char *text)
+{
+	g_auto(GStrv) urls = g_strsplit(text, ",", -1);
+
+	for (guint i = 0; urls[i] != NULL; i++)
+		if (!has_scheme(urls[i], "http://") && !has_scheme(urls[i], "https://"))
+			return false;
+	return urls[0] != NULL;
+}
+
+static bool
+is_list(bool (*parse)(const char *text, char ***ret_words, GError **error), const char *text)
+{
+	g_auto(GStrv) words = NULL;
+
+	return parse(text, &words, NULL);
+}
+
+static bool
+is_args(const char *text)
+{
+	return is_list(gbe_run_args, text);
+}
+
+static bool
+is_files(const char *text)
+{
+	return is_list(gbe_run_files, text);
+}
+
+static bool
+is_credentials(const char *text)
+{
+	return is_list(gbe_run_credentials, text);
+}
+
+static bool
+is_directories(const char *text)
+{
+	return is_list(gbe_certs_directories, text);
+}
+
+static bool
+is_patterns(const char *text)
+{
+	return is_list(gbe_certs_patterns, text);
+}
+
+/* The schedule becomes a line of a unit file. systemd decides whether it is a calendar event (app/state/schedule.h). */
+static bool
+is_schedule(const char *text)
+{
+	for (const char *at = text; *at != '\0'; at++)
+		if (!g_ascii_isprint(*at) || *at == '%' || *at == '\\')
+			return false;
+	return strlen(text) <= SCHEDULE_MAX;
+}
+
+static const GbeKind kind_below = {is_below, "is not a path below data-dir, like version"};
+static const GbeKind kind_member_dir = {
+    is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd"};
+static const GbeKind kind_service = {is_service, "is not the name of a service, like etcd.service"};
+static const GbeKind kind_endpoint = {
+    is_endpoint, "is not one address with http://, https:// or unix:// before it"};
+static const GbeKind kind_peer_urls = {
+    is_peer_urls, "is not a list of http:// or https:// addresses with commas between them"};
+static const GbeKind kind_args = {is_args, "has a quote that does not end"};
+static const GbeKind kind_files = {is_files, "is not a list of absolute paths, with - before those "
+					     "that need not be there"};
+static const GbeKind kind_credentials = {is_credentials, "is not a list of NAME:/PATH"};
+static const GbeKind kind_directories = {is_directories,
+					 "is not a list of absolute paths, none of them /"};
+static const GbeKind kind_schedule = {is_schedule,
+				      "is not a calendar event of systemd.time(7), like daily or "
+				      "Mon..Fri 03:30"};
+static const GbeKind kind_patterns = {is_patterns,
+				      "is not a list of names and patterns without .. in them"};
+
+#define ROW(group, name, type, field, ...)                                                         \
+	{                                                                                          \
+#group, name, GBE_KEY_##type, offsetof(GbeConfig, group.field), __VA_ARGS__        \
+	}
+#define TEXT(group, name, field, fallback, none, kind)                                             \
+	ROW(group, name, TEXT, field, fallback, none, 0, 0, NULL, kind)
+#define PATH(group, name, field, fallback, none)                                                   \
+	ROW(group, name, PATH, field, fallback, none, 0, 0, NULL, NULL)
+#define BOOL(group, name, field, fallback)                                                         \
+	ROW(group, name, BOOL, field, fallback, NULL, 0, 1, NULL, NULL)
+#define WORD(group, name, field, fallback, words)                                                  \
+	ROW(group, name, WORD, field, fallback, NULL, 0, 0, words, NULL)
+#define NUMBER(group, name, type, field, fallback, none, min, max)                                 \
+	ROW(group, name, type, field, fallback, none, min, max, NULL, NULL)
+
+/* clang-format off */
+const GbeConfigKey gbe_config_keys[] = {
+	PATH(etcd, "data-dir", data_dir, "/var/lib/etcd", NULL),
+	TEXT(etcd, "member-dir", member_dir, "auto", NULL, &kind_member_dir),
+	TEXT(etcd, "version-file", version_file, "", "", &kind_below),
+	PATH(etcd, "wal-dir", wal_dir, "", ""),
+	TEXT(etcd, "service", service, "etcd.service", "", &kind_service),
+	PATH(etcd, "binary", binary, "/usr/bin/etcd", NULL),
+	TEXT(etcd, "endpoint", endpoint, "http://127.0.0.1:2379", NULL, &kind_endpoint),
+	PATH(etcd, "cacert", cacert, "", ""),
+	PATH(etcd, "cert", cert, "", ""),
+	PATH(etcd, "key", key, "", ""),
+	TEXT(etcd, "name", name, "", "", NULL),
+	TEXT(etcd, "peer-urls", peer_urls, "", "", &kind_peer_urls),
+
+	NUMBER(health, "timeout", DURATION, timeout, "300s", NULL, 1, DAY),
+	WORD(health, "timeout-scale", timeout_scale, "attempt", scale_words),
+	NUMBER(health, "request-timeout", DURATION, request_timeout, "5s", NULL, 1, 10 * MINUTE),
+	NUMBER(health, "min-free", PERCENT, min_free, "5%", NULL, 0, 100),
+	NUMBER(health, "quota-warn", PERCENT, quota_warn, "80%", NULL, 0, 100),
+	NUMBER(health, "cert-warn", DURATION, cert_warn, "30d", NULL, 0, 3650 * DAY),
+	WORD(health, "on-nospace", on_nospace, "cannot-tell", nospace_words),
+	NUMBER(health, "monitor", DURATION, monitor, "5min", NULL, 0, 7 * DAY),
+
+	PATH(backup, "directory", directory, "auto", "auto"),
+	NUMBER(backup, "keep-good", COUNT, keep_good, "auto", "auto", 1, 50),
+	NUMBER(backup, "keep-bad", COUNT, keep_bad, "1", NULL, 0, 50),
+	WORD(backup, "at-boot", at_boot, "cow-only", when_words),
+	WORD(backup, "at-shutdown", at_shutdown, "cow-only", when_words),
+	WORD(backup, "verify", verify, "auto", verify_words),
+	WORD(backup, "on-upgrade-failure", on_upgrade_failure, "auto", upgrade_words),
+	TEXT(backup, "schedule", schedule, "", "", &kind_schedule),
+	NUMBER(backup, "hourly", COUNT, hourly, "24", NULL, 0, 1000),
+	NUMBER(backup, "daily", COUNT, daily, "7", NULL, 0, 1000),
+
+	WORD(restore, "on-rollback", on_rollback, "restore", rollback_words),
+	NUMBER(restore, "trial-limit", DURATION, trial_limit, "1h", NULL, 0, 365 * DAY),
+	BOOL(restore, "retry-trial", retry_trial, "yes"),
+	WORD(restore, "on-corrupt-data", on_corrupt_data, "restore", corrupt_words),
+	WORD(restore, "on-missing-data", on_missing_data, "fresh", missing_words),
+	WORD(restore, "on-upgrade-from-failed", on_upgrade_from_failed, "last-good", failed_words),
+	BOOL(restore, "hand-back", hand_back, "yes"),
+	NUMBER(restore, "verify-budget", DURATION, verify_budget, "1min", NULL, 0, HOUR),
+
+	BOOL(defrag, "enabled", enabled, "yes"),
+	NUMBER(defrag, "min-size", SIZE, min_size, "100MB", NULL, 0, TIB),
+	NUMBER(defrag, "max-fragmentation", PERCENT, max_fragmentation, "45%", NULL, 0, 100),
+	NUMBER(defrag, "interval", DURATION, interval, "5min", NULL, 1, 365 * DAY),
+	BOOL(defrag, "at-start", at_start, "yes"),
+
+	TEXT(run, "args", args, "", "", &kind_args),
+	TEXT(run, "env-file", env_file, "", "", &kind_files),
+	TEXT(run, "credentials", credentials, "", "", &kind_credentials),
+	NUMBER(run, "quota-backend-bytes", SIZE, quota_backend_bytes, "2GiB", NULL, 16 * MIB, TIB),
+	NUMBER(run, "memory-high", SIZE, memory_high, "", "", 16 * MIB, 64 * TIB),
+	NUMBER(run, "io-weight", COUNT, io_weight, "", "", 1, 10000),
+
+	TEXT(certs, "directories", directories, "", "", &kind_directories),
+	TEXT(certs, "regenerated", regenerated, "", "", &kind_patterns),
+
+	PATH(metrics, "textfile", textfile, "", ""),
+
+	PATH(store, "directory", directory, "", ""),
+	PATH(store, "key", key, "", ""),
+	PATH(store, "encrypt-to", encrypt_to, "", ""),
+	PATH(store, "identity", identity, "", ""),
+	NUMBER(store, "hourly", COUNT, hourly, "", "", 0, 1000),
+	NUMBER(store, "daily", COUNT, daily, "", "", 0, 1000),
+	WORD(store, "requests", requests, "yes", requests_words),
+
+	NUMBER(alarm, "compact-keep", COUNT64, compact_keep, "1000", NULL, 1, 1000000000),
+	{ NULL },
+};
+/* clang-format on */
+
+const GbeConfigKey *
+gbe_config_key_find(const char *group, const char *name)
+{
+	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++)
+		if (g_str_equal(key->group, group) && g_str_equal(key->key, name))
+			return key;
+	return NULL;
+}
+
+bool
+gbe_config_group_known(const char *group)
+{
+	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++)
+		if (g_str_equal(key->group, group))
+			return true;
+	return false;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/config/systems.h"
+
+#include "core/config/keys.h"
+
+#include <string.h>
+
+#define K3S_TLS "/var/lib/rancher/k3s/server/tls"
+#define MICROSHIFT_CERTS "/var/lib/microshift/certs"
+#define MICROSHIFT_CLIENT MICROSHIFT_CERTS "/etcd-signer/apiserver-etcd-client/client"
+
+static const GbeSystemSetting microshift[] = {
+    {"etcd", "data-dir", "/var/lib/microshift"},
+    {"etcd", "member-dir", "etcd"},
+    {"etcd", "version-file", "version"},
+    {"etcd", "service", GBE_MICROSHIFT_SERVICE},
+    {"etcd", "endpoint", "https://localhost:2379"},
+    {"etcd", "cacert", MICROSHIFT_CERTS "/etcd-signer/ca.crt"},
+    {"etcd", "cert", MICROSHIFT_CLIENT ".crt"},
+    {"etcd", "key", MICROSHIFT_CLIENT ".key"},
+    {"certs", "directories", MICROSHIFT_CERTS},
+    {"certs", "regenerated", "*"},
+    {"health", "timeout", "10min"},
+    {"defrag", "enabled", "no"},
+    {NULL},
+};
+
+static const GbeSystemSetting k3s[] = {
+    {"etcd", "data-dir", "/var/lib/rancher/k3s/server"},
+    {"etcd", "member-dir", "db/etcd"},
+    {"etcd", "service", "k3s.service"},
+    {"etcd", "endpoint", "https://127.0.0.1:2379"},
+    {"etcd", "cacert", K3S_TLS "/etcd/server-ca.crt"},
+    {"etcd", "cert", K3S_TLS "/etcd/client.crt"},
+    {"etcd", "key", K3S_TLS "/etcd/client.key"},
+    {"certs", "directories", K3S_TLS},
+    {"health", "timeout", "10min"},
+    {"defrag", "enabled", "no"},
+    {NULL},
+};
+
+static const GbeSystemSetting debian[] = {
+    {"etcd", "data-dir", "/var/lib/etcd"},
+    {"etcd", "member-dir", "default"},
+    {"etcd", "service", "etcd.service"},
+    {NULL},
+};
+
+static const GbeSystemSetting plain[] = {
+    {"etcd", "data-dir", "/var/lib/etcd"},
+    {"etcd", "service", "etcd.service"},
+    {"etcd", "endpoint", "http://127.0.0.1:2379"},
+    {NULL},
+};
+
+static const GbeSystemSetting container[] = {
+    {"etcd", "data-dir", "/var/lib/etcd"},
+    {"etcd", "service", "container-etcd.service"},
+    {"etcd", "endpoint", "http://127.0.0.1:2379"},
+    {NULL},
+};
+
+static const char *const k3s_sources[] = {
+    "/etc/default/k3s",
+    "/etc/sysconfig/k3s",
+    "/etc/systemd/system/k3s.service.env",
+    "/etc/rancher/k3s/config.yaml",
+    "/etc/rancher/k3s/config.yaml.d",
+    NULL,
+};
+static const char *const debian_sources[] = {"/etc/default/etcd", NULL};
+
+/* Is @word the flag --@name, the key "@name:" of YAML, or the variable? */
+static gboolean
+is_option(const char *word, const char *name, const char *variable)
+{
+	gsize length = strlen(name);
+
+	if (g_str_has_prefix(word, "--"))
+		return g_str_equal(word + 2, name);
+	return g_str_equal(word, variable) ||
+	       (strncmp(word, name, length) == 0 && g_str_equal(word + length, ":"));
+}
+
+/* k3s keeps its data in an embedded etcd where it was told to begin or to join such a cluster. An agent, a server with
+ * SQLite or a database elsewhere, and one whose data is in another place are not protected unasked. */
+static gboolean
+is_k3s(char *const *words)
+{
+	gboolean embedded = FALSE;
+
+	for (guint i = 0; words[i] != NULL; i++) {
+		const char *word = words[i];
+		const char *next = words[i + 1] != NULL ? words[i + 1] : "";
+
+		if ((g_str_has_suffix(word, "/k3s") && g_str_equal(next, "agent")) ||
+		    is_option(word, "datastore-endpoint", "K3S_DATASTORE_ENDPOINT") ||
+		    is_option(word, "disable-etcd", "K3S_DISABLE_ETCD") ||
+		    is_option(word, "data-dir", "K3S_DATA_DIR"))
+			return FALSE;
+		if (is_option(word, "server", "K3S_URL"))
+			embedded = TRUE;
+		else if (is_option(word, "cluster-init", "K3S_CLUSTER_INIT"))
+			embedded =
+			    embedded || !(g_str_equal(next, "false") || g_str_equal(next, "0"));
+	}
+	return embedded;
+}
+
+/* Debian's unit names the directory, which /etc/default/etcd may change. */
+static gboolean
+is_debian(char *const *words)
+{
+	const char *directory = NULL;
+
+	for (guint i = 0; words[i] != NULL && words[i + 1] != NULL; i++)
+		if (is_option(words[i], "data-dir", "ETCD_DATA_DIR"))
+			directory = words[i + 1];
+	return g_strcmp0(directory, "/var/lib/etcd/default") == 0;
+}
+
+const GbeSystem gbe_systems[] = {
+    {"MicroShift", GBE_MICROSHIFT_SERVICE, NULL, NULL, TRUE, microshift},
+    {"k3s", "k3s.service", k3s_sources, is_k3s, TRUE, k3s},
+    {"Debian's etcd", "etcd.service", debian_sources, is_debian, FALSE, debian},
+    {"etcd", "etcd.service", NULL, NULL, FALSE, plain},
+    {"etcd in a container", "container-etcd.service", NULL, NULL, FALSE, container},
+    {NULL},
+};
+
+char **
+gbe_system_words(const char *text)
+{
+	g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+	for (guint i = 0; lines[i] != NULL; i++) {
+		g_auto(GStrv) parts = NULL;
+
+		if (strchr("#;", *g_strchug(lines[i])) != NULL)
+			continue;
+		parts = g_strsplit_set(lines[i], " \t\r\"'=\\", -1);
+		for (guint k = 0; parts[k] != NULL; k++)
+			if (*parts[k] != '\0')
+				g_ptr_array_add(words, g_strdup(parts[k]));
+	}
+	g_ptr_array_add(words, NULL);
+	return (char **)g_ptr_array_free(g_steal_pointer(&words), FALSE);
+}
+
+gboolean
+gbe_config_wants_detection(const GbeConfig *config)
+{
+	return !g_hash_table_contains(config->origins, "etcd.data-dir") &&
+	       !g_hash_table_contains(config->origins, "etcd.service") &&
+	       !g_hash_table_contains(config->origins, "etcd.endpoint");
+}
+
+static void
+apply(GbeConfig *config, const GbeSystem *system)
+{
+	for (const GbeSystemSetting *setting = system->settings; setting->group != NULL;
+	     setting++) {
+		g_autofree char *name = g_strconcat(setting->group, ".", setting->key, NULL);
+
+		if (g_hash_table_contains(config->origins, name))
+			continue;
+		if (!gbe_config_key_set(gbe_config_key_find(setting->group, setting->key), config,
+					setting->value, NULL))
+			g_assert_not_reached();
+		g_hash_table_insert(config->origins, g_steal_pointer(&name),
+				    g_strconcat("detected: ", system->name, NULL));
+	}
+}
+
+static char *
+ask(const GbeInstalled *installed, guint count)
+{
+	GString *text = g_string_new(installed[0].system->name);
+
+	for (guint i = 1; i < count; i++)
+		g_string_append_printf(text, "%s%s", i + 1 < count ? ", " : " and ",
+				       installed[i].system->name);
+	g_string_append(text, " are here, and no file says which one to protect: set data-dir= and "
+			      "service= of [etcd], or mask the services of the others");
+	return g_string_free(text, FALSE);
+}
+
+void
+gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count)
+{
+	const GbeSystem *enabled = NULL;
+	guint n_enabled = 0;
+
+	for (guint i = 0; i < count; i++)
+		if (installed[i].enabled) {
+			enabled = installed[i].system;
+			n_enabled++;
+		}
+	if (count == 1 || n_enabled == 1)
+		apply(config, count == 1 ? installed[0].system : enabled);
+	else if (count > 1)
+		config->ambiguous = ask(installed, count);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The systems that are protected without configuration (greenboot-etcd.conf(5), DETECTION), and their settings: the
+ * lowest layer of the configuration. They are those of data/examples. Pure; sys/installed.h looks for the systems.
+ */
+#pragma once
+
+#include "core/config/config.h"
+
+#define GBE_SYSTEMS_MAX 8
+#define GBE_MICROSHIFT_SERVICE "microshift.service"
+
+typedef struct {
+	const char *group, *key, *value;
+} GbeSystemSetting;
+
+typedef struct {
+	const char *name;    /* "MicroShift" */
+	const char *service; /* its unit */
+	/* Files, and directories of files, that tell together with the unit's own text whether this is the system. */
+	const char *const *sources;
+	/* @words: as gbe_system_words() gives them. NULL: wherever the service is, this is the system. */
+	gboolean (*is_it)(char *const *words);
+	/* Whoever installs the application uses it: unprotected, it is worth a warning. */
+	gboolean application;
+	const GbeSystemSetting *settings; /* ends with a NULL group */
+} GbeSystem;
+
+/* Ends with a NULL name. Of those with one service the first that it is counts. */
+extern const GbeSystem gbe_systems[];
+
+/* An installed system. */
+typedef struct {
+	const GbeSystem *system;
+	gboolean enabled; /* systemd starts it at boot; asked only where there are several */
+} GbeInstalled;
+
+/* The words of unit files, of files of variables and of k3s's YAML, without quotes, "=" and comments. Owned by the
+ * caller. */
+char **gbe_system_words(const char *text);
+
+/* FALSE: a file sets data-dir=, service= or endpoint= of [etcd], so nothing is detected. */
+gboolean gbe_config_wants_detection(const GbeConfig *config);
+/* Sets what no file has set. The one installed system, or of several the one that is enabled, gives its settings. Where
+ * that is not one, ->ambiguous asks. */
+void gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count);

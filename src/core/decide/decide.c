@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/decide.h"
+
+#include "core/backup-name.h"
+#include "core/decide/decision.h"
+
+static void
+choose_source(Decision *d, GbeDataMove move)
+{
+	const GbeFacts *facts = d->facts;
+	const GbeManifest *source = NULL;
+
+	switch (move) {
+	case GBE_DATA_BASE:
+		source = gbe_chain_backup(facts, &d->live, 0);
+		break;
+	case GBE_DATA_CHAIN_OWN:
+		source = gbe_chain_backup(facts, &d->live, gbe_chain_own(facts, &d->live));
+		break;
+	case GBE_DATA_CHAIN_END:
+		source = gbe_chain_backup(facts, &d->live, gbe_chain_end(facts, &d->live));
+		break;
+	case GBE_DATA_UNWOUND:
+		source = gbe_chain_backup(facts, &d->live, gbe_chain_unwound(facts, &d->live));
+		break;
+	case GBE_DATA_CANDIDATE:
+		source = gbe_situation_candidate(facts, FALSE);
+		break;
+	case GBE_DATA_USABLE:
+		source = gbe_situation_candidate(facts, TRUE);
+		break;
+	case GBE_DATA_CLOSING:
+		source = gbe_facts_backup_of(facts, &d->live.take_over->closing.backup);
+		break;
+	case GBE_DATA_REQUESTED:
+		source = gbe_situation_request(facts);
+		break;
+	case GBE_DATA_KEEP:
+	case GBE_DATA_FRESH:
+	default:
+		return;
+	}
+	d->source = source;
+	/* A trial gets the data of its base. The base itself comes back to this very backup, so the backup is kept. */
+	d->keep_source = d->ruling.rule == GBE_RULE_9 || d->ruling.rule == GBE_RULE_12 ||
+			 (d->ruling.rule == GBE_RULE_5A && move == GBE_DATA_BASE);
+	/* The first move displaces the live data. Later moves replace data that is not in place yet. */
+	if (!d->displaces) {
+		d->displaces = TRUE;
+		d->displaced = d->ruling.displaced;
+		d->displaced_why = d->ruling.why;
+	}
+}
+
+/* Adds one more rule to the plan: the first that fits decides, the others follow from it. */
+static void
+then(Decision *d)
+{
+	GbePlan *plan = d->plan;
+	g_autofree char *before = plan->reason;
+
+	if (before == NULL) {
+		plan->rule = d->ruling.rule;
+		plan->reason = g_strdup(d->ruling.why);
+	} else {
+		g_array_append_val(plan->also, d->ruling.rule);
+		plan->reason = g_strdup_printf("%s; then: %s", before, d->ruling.why);
+	}
+}
+
+/* Finds the rule. After an update that failed, finds it once more for the state before that update. */
+static void
+rule(Decision *d)
+{
+	gbe_view_live(d->facts, &d->live);
+	d->view = d->live;
+	gbe_situation_derive(d->facts, &d->view, FALSE, &d->live_situation);
+	d->situation = d->live_situation;
+	gbe_rules_apply(&d->situation, &d->ruling);
+	choose_source(d, d->ruling.move);
+	if (!d->ruling.again)
+		return;
+	then(d);
+	gbe_view_backup(d->facts, d->source, &d->view);
+	/* The owner of that state stands in for the deployment that D comes back from. */
+	d->view.was_default = d->live.was_default;
+	gbe_situation_derive(d->facts, &d->view, TRUE, &d->situation);
+	gbe_rules_apply(&d->situation, &d->ruling);
+	choose_source(d, d->ruling.move);
+}
+
+/* The gate looks at the data that D would get in the end. */
+static void
+gate(Decision *d)
+{
+	GbeSituation s = d->situation;
+
+	if (d->source != d->view.source) {
+		GbeView view;
+
+		gbe_view_backup(d->facts, d->source, &view);
+		gbe_situation_derive(d->facts, &view, TRUE, &s);
+		s.owner = d->situation.owner;
+		s.same_run = d->situation.same_run;
+	}
+	if (!gbe_rules_gate(&s, &d->ruling))
+		return;
+	then(d);
+	if (d->ruling.hold != GBE_HOLD_NO) {
+		d->source = NULL;
+		d->displaces = FALSE;
+	} else {
+		choose_source(d, d->ruling.move);
+	}
+}
+
+static void
+plan_unchanged(Decision *d, const GbeManifest *same)
+{
+	const GbeView *live = &d->live;
+	/* A verdict is on the data that it judged. A backup from before this take-over has its own verdict. */
+	gboolean of_this_run = g_strcmp0(same->deployment.id, live->owner->id) == 0 &&
+			       g_strcmp0(same->run, live->run) == 0 &&
+			       same->sequence > live->sequence;
+	GbeGrade grade = gbe_decide_grade(live->verdict, live->health, same->verified);
+
+	gbe_backup_ref_set(&d->found, gbe_manifest_ref(same));
+	/* finalize took the backup before the verdict was read, so later knowledge is added here. */
+	if (of_this_run && (grade > same->grade || live->verdict != same->verdict ||
+			    live->health != same->health)) {
+		GbeAction *action = gbe_plan_add(d->plan, GBE_ACTION_GRADE, same->name,
+						 "the verdict of its run has become known");
+
+		action->manifest = gbe_manifest_copy(same);
+		action->manifest->verdict = live->verdict;
+		action->manifest->health = live->health;
+		if (same->grade != GBE_GRADE_BAD)
+			action->manifest->grade = grade;
+	}
+	(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, same->name,
+			   "nothing has changed since this backup");
+}
+
+/* An equal backup serves only where the owner of the data owns it: P(D) must name O as its owner. */
+static const GbeManifest *
+equal_backup(const Decision *d)
+{
+	const GbeManifest *same = gbe_situation_unchanged(d->facts);
+
+	if (same == NULL || d->ruling.adopt || !d->live.owner_known ||
+	    !gbe_deployment_same(&same->deployment, d->live.owner))
+		return NULL;
+	return same;
+}
+
+static void
+plan_backup(Decision *d)
+{
+	const GbeConfig *config = d->facts->config;
+	GbeBackupWish wish = d->ruling.backup;
+	const GbeManifest *same;
+	GbeAction *action;
+	gboolean cow_only;
+
+	if (wish == GBE_BACKUP_NONE || d->facts->data != GBE_YES)
+		return;
+	if (d->source != NULL)
+		return; /* the displaced data becomes a backup by rename */
+	same = equal_backup(d);
+	if (same != NULL) {
+		plan_unchanged(d, same);
+		return;
+	}
+	if (wish == GBE_BACKUP_PLAIN && config->backup.at_boot == GBE_WHEN_NEVER) {
+		(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, NULL, "no backup: at-boot=never");
+		return;
+	}
+	cow_only = wish == GBE_BACKUP_CLONED ||
+		   (wish == GBE_BACKUP_PLAIN && config->backup.at_boot == GBE_WHEN_COW_ONLY);
+	if (cow_only && d->facts->clones == GBE_NO) {
+		(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, NULL,
+				   "no backup: this file system does not clone (at-boot=cow-only)");
+		return;
+	}
+	action = gbe_plan_add(d->plan, GBE_ACTION_BACKUP, NULL, d->ruling.why);
+	action->manifest =
+	    gbe_decide_manifest(d->facts, &d->live, NULL, d->ruling.adopt, d->sequence++);
+	action->name = g_strdup(action->manifest->name);
+	action->cow_only = cow_only;
+	if (wish == GBE_BACKUP_REQUIRED && d->situation.hold_without_backup)
+		action->on_failure = GBE_FAILURE_HOLD;
+	gbe_backup_ref_set(&d->found, gbe_manifest_ref(action->manifest));
+}
+
+static void
+plan_restore(Decision *d)
+{
+	GbeAction *displace, *restore;
+	GbeManifest *manifest;
+	gboolean bad;
+
+	if (d->source == NULL)
+		return;
+	restore = gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
+	restore->keep_source = d->keep_source;
+	if (d->facts->data != GBE_YES)
+		return;
+	bad = d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED;
+	manifest = gbe_decide_displaced(d->facts, &d->live, d->displaced == GBE_DISPLACED_ADOPTED,
+					bad ? d->displaced_why : NULL, d->by_hand, d->sequence++);
+	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
+				"the present data is kept under this name");
+	displace->manifest = manifest;
+	gbe_backup_ref_set(&d->found, gbe_manifest_ref(manifest));
+}
+
+/* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
+static gboolean
+is_recorded_fresh(const Decision *d)
+{
+	return d->situation.owner == GBE_OWNER_SAME && d->situation.same_run == GBE_YES;
+}
+
+/* D goes on with the present data, because the due restore could not be done. */
+static void
+plan_instead(Decision *d)
+{
+	Decision instead = *d;
+
+	if (d->facts->data != GBE_YES || d->facts->booted.id == NULL ||
+	    d->live_situation.usable == GBE_NO)
+		return;
+	instead.source = NULL;
+	instead.view = d->live;
+	instead.situation = d->live_situation;
+	instead.ruling.move = GBE_DATA_KEEP;
+	instead.ruling.upgrade = d->live_situation.owner != GBE_OWNER_SAME;
+	instead.found = (GbeBackupRef){0};
+	d->plan->instead = gbe_decide_take_over(&instead, d->plan->take_over->sequence + 1);
+	d->plan->instead->failed = TRUE;
+	d->sequence++;
+}
+
+static void
+plan_take_over(Decision *d)
+{
+	GbePlan *plan = d->plan;
+	GbeAction *action;
+
+	if (!d->ruling.take_over || (d->facts->booted.id == NULL && d->source == NULL))
+		return;
+	/* Restored data must be recorded with its owner, even where the owner is this very run. */
+	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE &&
+	    d->source == NULL) {
+		plan->opened = d->live.take_over->closing.present;
+		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
+		return;
+	}
+	if (d->ruling.move == GBE_DATA_FRESH && is_recorded_fresh(d))
+		return;
+	plan->take_over = gbe_decide_take_over(d, d->sequence++);
+	if (d->ruling.move == GBE_DATA_FRESH) {
+		/* Nothing is left of the earlier data: a new line begins. */
+		gbe_lineage_clear(&plan->take_over->lineage);
+		plan->take_over->lineage.line = plan->take_over->sequence;
+		plan->take_over->voters = 0;
+		action = gbe_plan_add(plan, GBE_ACTION_FRESH, NULL, d->ruling.why);
+	} else if (d->source != NULL) {
+		plan_instead(d);
+		return; /* part of the restore */
+	} else {
+		action = gbe_plan_add(plan, GBE_ACTION_TAKE_OVER, NULL,
+				      "the booted deployment has the data");
+	}
+	/* The same owner may go on without a record. Another one would have no past. */
+	if (d->situation.owner != GBE_OWNER_SAME && d->situation.hold_without_backup &&
+	    !d->situation.skip)
+		action->on_failure = GBE_FAILURE_HOLD;
+}
+
+/* The two etcd versions, of the data and of D. "" where the version file decided. */
+static char *
+versions_apart(const Decision *d)
+{
+	const GbeManifest *source = d->view.source;
+	GbeVersion needs = source != NULL ? gbe_version_parse(gbe_manifest_needs(source))
+			   : d->facts->storage_version.known ? d->facts->storage_version
+							     : d->facts->cluster_version;
+	g_autofree char *theirs = gbe_decide_version_text(needs);
+	g_autofree char *own = gbe_decide_version_text(d->facts->etcd_version);
+
+	if (gbe_version_above(needs, d->facts->etcd_version) != GBE_YES)
+		return g_strdup("");
+	return g_strdup_printf(" (etcd %s, the data is of %s)", own, theirs);
+}
+
+static void
+plan_hold(Decision *d)
+{
+	static const char *const lifts[] = {
+	    [GBE_HOLD_NO] = "",
+	    [GBE_HOLD_OPEN] = "end it, then `systemctl restart` the service",
+	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
+			       "the data in the bare directory",
+	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
+	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
+				"on-upgrade-from-failed=keep",
+	    [GBE_HOLD_UNUSABLE] = "`greenboot-etcd restore NAME`, or boot the newer deployment",
+	};
+	g_autofree char *versions = NULL;
+	g_autofree char *reason = NULL;
+
+	if (d->ruling.hold == GBE_HOLD_NO)
+		return;
+	if (d->ruling.hold == GBE_HOLD_UNUSABLE)
+		versions = versions_apart(d);
+	else if (d->ruling.hold == GBE_HOLD_OPEN && d->facts->data_open_why != NULL)
+		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
+	else
+		versions = g_strdup("");
+	reason = g_strdup_printf("%s%s: %s; `systemctl mask greenboot-etcd-prerun` lets etcd start "
+				 "on what is there",
+				 d->ruling.why, versions, lifts[d->ruling.hold]);
+	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
+	d->plan->hold = TRUE;
+}
+
+static const char *
+why_impossible(const GbeFacts *facts)
+{
+	const GbeManifest *backup = gbe_situation_request(facts);
+
+	if (facts->request_why != NULL)
+		return facts->request_why;
+	/* This very start has tried the backup. */
+	if (backup != NULL && facts->rejected != NULL &&
+	    g_hash_table_contains(facts->rejected, backup->name))
+		return "the backup does not validate, or nobody could look";
+	return "the backup is not there, is graded bad, or is a cluster member's";
+}
+
+static void
+plan_rest(Decision *d)
+{
+	GbePlan *plan = d->plan;
+
+	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
+		plan->drop_request = TRUE;
+		plan->request_failed = g_strdup(why_impossible(d->facts));
+		/* The request that waits behind this one is looked at in the same start. */
+		plan->again = d->facts->request_waits;
+	}
+	if (plan->actions->len == 0)
+		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
+}
+
+/* Fills in the plan's fields that tell the executor how. The executor never asks for the rule. */
+static void
+plan_how(Decision *d)
+{
+	const GbeFacts *facts = d->facts;
+	GbePlan *plan = d->plan;
+
+	plan->wait = d->ruling.hold == GBE_HOLD_OPEN;
+	/* The last rule decides this: after 14, D gets its own state or etcd is held back. */
+	plan->forward = d->ruling.rule == GBE_RULE_11 || d->ruling.rule == GBE_RULE_12;
+	plan->asked = plan->rule == GBE_RULE_2;
+	plan->force = plan->asked && facts->request.force;
+	if (plan->rule == GBE_RULE_0)
+		plan->why =
+		    g_strdup(facts->data_why != NULL ? facts->data_why : facts->data_open_why);
+	else if (plan->rule == GBE_RULE_5A)
+		plan->why = g_strdup(facts->sound_why);
+}
+
+static GbePlan *
+plan(Decision *d)
+{
+	rule(d);
+	then(d);
+	gate(d);
+	plan_how(d);
+	plan_backup(d);
+	plan_restore(d);
+	plan_hold(d);
+	plan_take_over(d);
+	plan_rest(d);
+	d->plan->last_sequence = d->sequence - 1;
+	gbe_backup_ref_clear(&d->found);
+	return d->plan;
+}
+
+GbePlan *
+gbe_decide(const GbeFacts *facts)
+{
+	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
+
+	return plan(&d);
+}
+
+gboolean
+gbe_decide_needs_inside(const GbeFacts *facts)
+{
+	gboolean asked = facts->request.kind != GBE_REQUEST_NONE;
+	g_autoptr(GbePlan) plan = NULL;
+
+	if (facts->skip || (facts->ostree == GBE_NO && !asked) ||
+	    (gbe_situation_own(facts, NULL) != NULL && facts->service_failed != GBE_YES && !asked))
+		return FALSE;
+	/* The data of a failed update is displaced, whatever its contents. */
+	plan = gbe_decide(facts);
+	return plan->rule != GBE_RULE_9 && plan->rule != GBE_RULE_10A;
+}
+
+GbePlan *
+gbe_decide_by_hand(GbeFacts *facts, const char *name, gboolean force)
+{
+	Decision d = {.facts = facts,
+		      .plan = gbe_plan_new(),
+		      .sequence = facts->next_sequence,
+		      .by_hand = TRUE};
+
+	gbe_request_clear(&facts->request);
+	facts->request.kind = GBE_REQUEST_RESTORE;
+	facts->request.name = g_strdup(name);
+	facts->request.force = force;
+	/* A person restores now, whatever the kernel command line of this boot says. */
+	facts->request.from_cmdline = TRUE;
+	facts->skip = FALSE;
+	facts->data_open = GBE_NO;
+	/* Without a known deployment, the restored data has no owner. */
+	if (facts->booted.id == NULL && force)
+		facts->ostree = GBE_NO;
+	g_clear_pointer(&facts->request_why, g_free);
+	return plan(&d);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One decision in the making. Private to decide.c, new-manifest.c and new-take-over.c, which implement it. */
+#pragma once
+
+#include "core/decide/decide.h"
+
+typedef struct {
+	const GbeFacts *facts;
+	GbePlan *plan;
+	GbeView live;
+	GbeSituation live_situation;
+	GbeView view;		/* the data that the last rule looked at */
+	GbeSituation situation; /* of ->view */
+	GbeRuling ruling;
+	const GbeManifest
+	    *source; /* the backup that takes the data's place; NULL: the data stays */
+	gboolean displaces;
+	GbeDisplaced displaced; /* how the first move displaces the live data */
+	gboolean keep_source;
+	const char *displaced_why;
+	GbeBackupRef
+	    found; /* a backup equal to the live data: taken, kept or displaced by this plan */
+	guint64 sequence; /* the next free one */
+	gboolean by_hand; /* a person restores in the middle of a run */
+} Decision;
+
+/* "3.5", or NULL. Newly allocated. */
+char *gbe_decide_version_text(GbeVersion version);
+/* The record that D and R have the data. It is on ->source where that takes the data's place. */
+GbeTakeOver *gbe_decide_take_over(const Decision *d, guint64 sequence);

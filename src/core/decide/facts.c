@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/facts.h"
+
+#include "core/decide/identity.h"
+
+GbeFacts *
+gbe_facts_new(void)
+{
+	GbeFacts *facts = g_new0(GbeFacts, 1);
+
+	facts->last_write = -1;
+	facts->consistent_index = -1;
+	facts->revision = -1;
+	facts->uptime = -1;
+	facts->next_sequence = 1;
+	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
+	facts->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
+	facts->take_overs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_take_over_free);
+	facts->gone = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_gone_free);
+	facts->starts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	facts->config = gbe_config_new();
+	return facts;
+}
+
+void
+gbe_facts_free(GbeFacts *facts)
+{
+	if (facts == NULL)
+		return;
+	gbe_deployment_clear(&facts->booted);
+	g_free(facts->booted_why);
+	g_free(facts->run);
+	g_free(facts->run_why);
+	g_clear_pointer(&facts->listed, g_ptr_array_unref);
+	g_free(facts->next);
+	g_free(facts->data_why);
+	g_free(facts->data_open_why);
+	g_free(facts->sound_why);
+	g_free(facts->damage);
+	g_free(facts->tree);
+	gbe_nonce_clear(&facts->nonce);
+	gbe_take_over_free(facts->owner);
+	g_free(facts->owner_why);
+	g_free(facts->member_id);
+	g_free(facts->cluster_id);
+	gbe_fingerprint_clear(&facts->fingerprint);
+	g_free(facts->data_dir);
+	g_free(facts->store_path);
+	g_free(facts->store_fs);
+	g_clear_pointer(&facts->backups, g_ptr_array_unref);
+	g_clear_pointer(&facts->runs, g_ptr_array_unref);
+	g_clear_pointer(&facts->gone, g_ptr_array_unref);
+	g_clear_pointer(&facts->take_overs, g_ptr_array_unref);
+	g_clear_pointer(&facts->starts, g_hash_table_unref);
+	g_free(facts->ledger_why);
+	g_free(facts->ledger_id);
+	gbe_intent_free(facts->intent);
+	g_free(facts->intent_why);
+	gbe_backup_ref_clear(&facts->undo);
+	g_free(facts->cmdline_done);
+	g_free(facts->rd_cmdline_done);
+	gbe_last_operation_clear(&facts->last);
+	g_free(facts->failure);
+	g_free(facts->failure_why);
+	g_clear_pointer(&facts->taken, g_hash_table_unref);
+	g_clear_pointer(&facts->rejected, g_hash_table_unref);
+	g_free(facts->unread);
+	gbe_request_clear(&facts->request);
+	g_free(facts->request_why);
+	if (!facts->config_borrowed)
+		gbe_config_free(facts->config);
+	g_free(facts);
+}
+
+gboolean
+gbe_facts_note_unread(GbeFacts *facts, const GError *error)
+{
+	if (!g_error_matches(error, GBE_ERROR, GBE_ERROR_FAILED) &&
+	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
+	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE))
+		return FALSE;
+	if (facts->unread == NULL)
+		facts->unread = g_strdup(error->message);
+	return TRUE;
+}
+
+const GbeManifest *
+gbe_facts_backup(const GbeFacts *facts, const char *name)
+{
+	for (guint i = 0; name != NULL && i < facts->backups->len; i++) {
+		const GbeManifest *manifest = facts->backups->pdata[i];
+
+		if (g_str_equal(manifest->name, name))
+			return manifest;
+	}
+	return NULL;
+}
+
+const GbeManifest *
+gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref)
+{
+	const GbeManifest *manifest = ref != NULL ? gbe_facts_backup(facts, ref->name) : NULL;
+
+	if (manifest != NULL && (ref->sequence == 0 || manifest->sequence == ref->sequence))
+		return manifest;
+	for (guint i = 0; ref != NULL && ref->line != 0 && i < facts->backups->len; i++) {
+		const GbeManifest *equal = facts->backups->pdata[i];
+
+		if (equal->lineage.line == ref->line && gbe_manifest_place(equal) == ref->place &&
+		    equal->grade != GBE_GRADE_BAD && !equal->consumed)
+			return equal;
+	}
+	return NULL;
+}
+
+const GbeRunRecord *
+gbe_facts_run(const GbeFacts *facts, guint64 sequence)
+{
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *record = facts->runs->pdata[i];
+
+		if (record->sequence == sequence)
+			return record;
+	}
+	return NULL;
+}
+
+bool
+gbe_facts_is_this_run(const GbeFacts *facts, const char *run)
+{
+	return facts->run != NULL && g_strcmp0(run, facts->run) == 0;
+}
+
+bool
+gbe_facts_taken_in_this_run(const GbeFacts *facts)
+{
+	return facts->owner != NULL && gbe_facts_is_this_run(facts, facts->owner->run);
+}
+
+const GbeRunRecord *
+gbe_facts_this_run(const GbeFacts *facts)
+{
+	return gbe_facts_taken_in_this_run(facts) ? gbe_facts_run(facts, facts->owner->sequence)
+						  : NULL;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Everything that was observed before a decision, as plain data. src/app/backup/observe.h fills it; the
+ * decision and the reports read it. Each item is known, or unknown (GBE_UNKNOWN, NULL, 0 or -1, as said at
+ * the item), with a reason where a person will ask for one.
+ */
+#pragma once
+
+#include "core/config/config.h"
+#include "core/listed.h"
+#include "core/record/intent.h"
+#include "core/record/request.h"
+#include "core/record/run.h"
+#include "core/version.h"
+
+/* ->voters: the number was looked for and not found. It counts as more than one, unless the ledger says one. */
+#define GBE_VOTERS_UNCLEAR G_MAXUINT
+
+/* The nonce beside etcd's data in the tree (core/decide/identity.h). */
+typedef struct {
+	char *ledger;	  /* 16 hex digits; NULL: there is no nonce of root's */
+	guint64 sequence; /* of the take-over */
+	char *nonce;
+} GbeNonce;
+
+typedef struct {
+	/* The system. */
+	GbeTri ostree;	      /* the system was booted through ostree */
+	GbeDeployment booted; /* D; id NULL: cannot be told */
+	char *booted_why;
+	char *run; /* R; NULL: unknown, never "the same" */
+	char *run_why;
+	GPtrArray *listed;	  /* of GbeListed, boot order; NULL: the list is not known */
+	GbeTri booted_is_default; /* a plain boot takes D, and D is no fallback */
+	char *next;		  /* boots next: the staged one, else the default; NULL unknown */
+	gboolean skip;		  /* greenboot-etcd.skip on the kernel command line */
+
+	GbeTri service_failed; /* etcd's service failed in this run; unknown counts as no */
+
+	/* The judge. */
+	GbeTri judges;	      /* greenboot is installed and enabled */
+	GbeTri can_roll_back; /* greenboot could bring an older deployment back */
+
+	/* The data. */
+	GbeTri data; /* there is a member/ with a db or a WAL */
+	char *data_why;
+	GbeTri data_open; /* a process has the data open; NO where there is none */
+	char *data_open_why;
+	GbeTri sound; /* etcd can start on it; unknown: not looked into, or unknown format */
+	char *sound_why;
+	/* Why a backup of the data would be bad, also where etcd can live with the damage; NULL: none seen. */
+	char *damage;
+	GbeTri mount_point; /* the data directory is one, now */
+	char *tree; /* file system and handle of the data directory; NULL unknown, or none */
+	GbeNonce nonce;
+	GbeTakeOver *owner; /* whose data it is (core/decide/identity.h); NULL: not known */
+	char *owner_why;    /* why the owner is not known */
+	gboolean
+	    stranger; /* the tree is the owner's, its nonce is not: the data may be another's */
+	char *member_id, *cluster_id;
+	GbeFingerprint fingerprint;
+	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
+	guint voters;		    /* 0: not looked into yet */
+	gint64 consistent_index;    /* the raft entry that the database holds; -1 unknown */
+	gint64 revision;	    /* of the database; -1 unknown */
+	GbeVersion storage_version; /* as the data itself names it */
+	GbeVersion cluster_version; /* of the etcd that last had the data, as far as recorded */
+	GbeVersion data_version;    /* of [etcd] version-file in the data */
+	guint64 data_size;	    /* bytes, apparent */
+
+	/* The program and its place. */
+	GbeVersion etcd_version; /* of D's etcd */
+	char *data_dir;		 /* absolute, without --root */
+	GbeTri clones;		 /* data and store share a file system that clones */
+	GbeTri store;		 /* NO: the recorded store is absent, its contents are unknown */
+	char *store_path, *store_fs;
+
+	/* The ledger (core/record/ledger.h), folded. */
+	GbeTri ledger; /* NO: there is no ledger yet; UNKNOWN: it cannot be read */
+	char *ledger_why;
+	char *ledger_id;
+	guint64 ledger_last; /* the largest sequence in it */
+	/* A record of the ledger is lost: then "never ran" and "never green" are unknown. */
+	gboolean holes;
+	/* A record behind the last take-over is lost: it may have been a take-over. */
+	gboolean lost;
+	GPtrArray *take_overs; /* of GbeTakeOver, by sequence */
+	GPtrArray *runs;       /* of GbeRunRecord, one for each of them */
+	GPtrArray *gone;       /* of GbeGone */
+	gboolean handed_back;  /* the data of the last take-over has no owner any more */
+	GbeIntent *intent;     /* open; NULL */
+	char *intent_why;      /* why this program cannot read the open intent; NULL */
+	/* deployment id -> number of its preruns since the last prerun, of any deployment, that ended. */
+	GHashTable *starts;
+	GbeBackupRef undo; /* the data that the last restore displaced */
+	GbeRequest request;
+	char *request_why;	/* why it cannot be carried out, as far as known; NULL */
+	gboolean request_waits; /* a --next-boot request waits behind the command line's */
+	char *cmdline_done, *rd_cmdline_done; /* done, and still on the command line; NULL */
+	GbeLastOperation last;
+	char *failure, *failure_why; /* of the last shutdown: which operation, and why; NULL */
+
+	/* The store. */
+	GPtrArray *backups;   /* of GbeManifest */
+	GHashTable *taken;    /* every name in the store, of any kind; NULL: none */
+	GHashTable *rejected; /* names that this start leaves out; NULL: none */
+	char *unread; /* an existing record or manifest that could not be read now; NULL: none */
+	guint64 next_sequence;
+	gint64 now;    /* CLOCK_REALTIME seconds, a label */
+	gint64 uptime; /* CLOCK_BOOTTIME seconds; -1 unknown */
+
+	GbeConfig *config;
+	gboolean config_borrowed; /* ->config belongs to somebody else */
+} GbeFacts;
+
+GbeFacts *gbe_facts_new(void); /* all unknown, no records, the default configuration */
+void gbe_facts_free(GbeFacts *facts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
+
+/* Remembers the first object that exists and could not be read. FALSE for other errors: the object was read and is bad,
+ * or does not exist. */
+gboolean gbe_facts_note_unread(GbeFacts *facts, const GError *error);
+/* The backup of that name, or NULL. Owned by @facts. */
+const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
+/* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or
+ * NULL. */
+const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
+/* The run record of a take-over's sequence, or NULL. */
+const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);
+/* Is @run (may be NULL) the present one? False where either is not known. */
+bool gbe_facts_is_this_run(const GbeFacts *facts, const char *run);
+/* Was the data taken over in the present run? */
+bool gbe_facts_taken_in_this_run(const GbeFacts *facts);
+/* The record of the present run. NULL also where another run has the data. */
+const GbeRunRecord *gbe_facts_this_run(const GbeFacts *facts);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Folds the records of a ledger, one after the other, into facts. */
+#include "core/decide/past.h"
+
+#include "core/json/parse.h"
+
+#include <string.h>
+
+static GbeTakeOver *
+find_take_over(GbeFacts *facts, guint64 sequence)
+{
+	for (guint i = facts->take_overs->len; i > 0; i--) {
+		GbeTakeOver *take_over = facts->take_overs->pdata[i - 1];
+
+		if (take_over->sequence == sequence)
+			return take_over;
+	}
+	return NULL;
+}
+
+static GbeRunRecord *
+find_run(GbeFacts *facts, guint64 sequence)
+{
+	return (GbeRunRecord *)gbe_facts_run(facts, sequence);
+}
+
+static void
+end_intent(GbeFacts *facts)
+{
+	g_clear_pointer(&facts->intent, gbe_intent_free);
+	g_clear_pointer(&facts->intent_why, g_free);
+}
+
+static void
+end_request(GbeFacts *facts)
+{
+	gbe_request_clear(&facts->request);
+}
+
+static void
+set_copy(char **to, const char *text)
+{
+	g_free(*to);
+	*to = g_strdup(text);
+}
+
+static void
+set_text(char **to, JsonObject *object, const char *key)
+{
+	set_copy(to, gbe_json_string(object, key, NULL));
+}
+
+/* Ends the closing record, if there is one. */
+static void
+end_closings(GbeFacts *facts)
+{
+	for (guint i = 0; i < facts->take_overs->len; i++) {
+		GbeTakeOver *take_over = facts->take_overs->pdata[i];
+
+		if (take_over->closing.present)
+			gbe_closing_clear(&take_over->closing);
+	}
+}
+
+/* A start carries out one request: one of the command line cancels a waiting one. */
+static void
+fold_requested(GbeFacts *facts, const char *request)
+{
+	end_request(facts);
+	if (g_str_has_prefix(request, GBE_CMDLINE_RESTORE))
+		set_copy(&facts->cmdline_done, request + strlen(GBE_CMDLINE_RESTORE));
+	else if (g_str_has_prefix(request, GBE_CMDLINE_RD_RESTORE))
+		set_copy(&facts->rd_cmdline_done, request + strlen(GBE_CMDLINE_RD_RESTORE));
+}
+
+/* The lost record may have been a take-over. */
+static void
+fold_hole(GbeFacts *facts, JsonObject *object)
+{
+	facts->holes = TRUE;
+	facts->lost = TRUE;
+}
+
+static void
+fold_take_over(GbeFacts *facts, JsonObject *object)
+{
+	GbeTakeOver *take_over = NULL;
+	GbeRunRecord *before;
+
+	if (!gbe_take_over_from_json(object, &take_over, NULL)) {
+		fold_hole(facts, object);
+		return;
+	}
+	facts->lost = FALSE;
+	end_closings(facts);
+	end_intent(facts);
+	before = find_run(facts, take_over->after);
+	if (before != NULL) {
+		before->trial = take_over->after_trial;
+		if (take_over->found.name != NULL)
+			gbe_backup_ref_set(&before->left, take_over->found);
+	}
+	if (take_over->source != NULL)
+		gbe_backup_ref_set(&facts->undo, take_over->found);
+	if (take_over->request != NULL)
+		fold_requested(facts, take_over->request);
+	facts->handed_back = FALSE;
+	g_ptr_array_add(facts->take_overs, take_over);
+	g_ptr_array_add(facts->runs, gbe_run_record_of(take_over));
+}
+
+static void
+fold_tree(GbeFacts *facts, JsonObject *object)
+{
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	JsonNode *mount_point = json_object_get_member(object, "mount_point");
+
+	if (of == NULL)
+		return;
+	set_text(&of->tree, object, "tree");
+	if (gbe_json_string(object, "nonce", NULL) != NULL)
+		set_text(&of->nonce, object, "nonce");
+	if (mount_point != NULL && JSON_NODE_HOLDS_VALUE(mount_point))
+		of->mount_point = gbe_tri(gbe_json_bool(object, "mount_point", FALSE));
+}
+
+static void
+fold_handed_back(GbeFacts *facts, JsonObject *object)
+{
+	end_closings(facts);
+	end_intent(facts);
+	facts->handed_back = TRUE;
+}
+
+static void
+fold_verdict(GbeFacts *facts, JsonObject *object)
+{
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
+
+	if (run != NULL && !gbe_verdict_from_json(object, run, NULL))
+		facts->holes = TRUE;
+}
+
+static void
+fold_closing(GbeFacts *facts, JsonObject *object)
+{
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
+
+	if (of == NULL || run == NULL)
+		return;
+	gbe_closing_from_json(object, &of->closing);
+	gbe_backup_ref_set(&run->left, of->closing.backup);
+}
+
+static void
+fold_opened(GbeFacts *facts, JsonObject *object)
+{
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
+
+	end_closings(facts);
+	if (of != NULL)
+		of->ended = TRUE;
+	if (run != NULL) {
+		run->ended = TRUE;
+		gbe_backup_ref_clear(&run->left);
+	}
+}
+
+static void
+fold_used(GbeFacts *facts, JsonObject *object)
+{
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+
+	if (of != NULL)
+		of->used_beyond = TRUE;
+}
+
+static void
+fold_start(GbeFacts *facts, JsonObject *object)
+{
+	const char *id = gbe_json_string(object, "deployment", "");
+	guint before = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
+
+	/* This start reports the failure of the last shutdown. */
+	g_clear_pointer(&facts->failure, g_free);
+	g_clear_pointer(&facts->failure_why, g_free);
+	g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(before + 1));
+}
+
+static void
+fold_end(GbeFacts *facts, JsonObject *object)
+{
+	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
+	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
+
+	if (of != NULL)
+		of->ended = TRUE;
+	if (run != NULL)
+		run->ended = TRUE;
+	/* A start of any deployment that ended ends the row of unfinished starts. */
+	g_hash_table_remove_all(facts->starts);
+}
+
+static void
+fold_intent(GbeFacts *facts, JsonObject *object)
+{
+	g_autoptr(GError) error = NULL;
+
+	end_intent(facts);
+	end_closings(facts);
+	if (!gbe_intent_from_json(object, &facts->intent, &error))
+		facts->intent_why = g_strdup(error->message);
+}
+
+static void
+fold_intent_ended(GbeFacts *facts, JsonObject *object)
+{
+	end_intent(facts);
+}
+
+static void
+fold_removed(GbeFacts *facts, JsonObject *object)
+{
+	if (gbe_ledger_number(object, "number") == facts->undo.sequence &&
+	    g_strcmp0(gbe_json_string(object, "backup", NULL), facts->undo.name) == 0)
+		gbe_backup_ref_clear(&facts->undo);
+}
+
+static void
+fold_request(GbeFacts *facts, JsonObject *object)
+{
+	if (!gbe_request_from_json(object, &facts->request, NULL))
+		end_request(facts);
+}
+
+static void
+fold_request_ended(GbeFacts *facts, JsonObject *object)
+{
+	end_request(facts);
+}
+
+static void
+fold_cmdline(GbeFacts *facts, JsonObject *object)
+{
+	set_text(&facts->cmdline_done, object, "restore");
+	set_text(&facts->rd_cmdline_done, object, "rd_restore");
+}
+
+static void
+fold_gone(GbeFacts *facts, JsonObject *object)
+{
+	GbeGone *gone = g_new0(GbeGone, 1);
+
+	gone->id = g_strdup(gbe_json_string(object, "deployment", ""));
+	gone->sequence = gbe_ledger_number(object, "upto");
+	g_ptr_array_add(facts->gone, gone);
+}
+
+static void
+fold_operation(GbeFacts *facts, JsonObject *object)
+{
+	gbe_last_operation_from_json(object, &facts->last);
+}
+
+static void
+fold_failure(GbeFacts *facts, JsonObject *object)
+{
+	set_text(&facts->failure, object, "operation");
+	set_text(&facts->failure_why, object, "reason");
+}
+
+typedef void (*Fold)(GbeFacts *facts, JsonObject *object);
+
+static const Fold folds[GBE_LEDGER_KINDS] = {
+    [GBE_LEDGER_HOLE] = fold_hole,
+    [GBE_LEDGER_TAKE_OVER] = fold_take_over,
+    [GBE_LEDGER_TREE] = fold_tree,
+    [GBE_LEDGER_HANDED_BACK] = fold_handed_back,
+    [GBE_LEDGER_VERDICT] = fold_verdict,
+    [GBE_LEDGER_CLOSING] = fold_closing,
+    [GBE_LEDGER_OPENED] = fold_opened,
+    [GBE_LEDGER_USED] = fold_used,
+    [GBE_LEDGER_START] = fold_start,
+    [GBE_LEDGER_END] = fold_end,
+    [GBE_LEDGER_INTENT] = fold_intent,
+    [GBE_LEDGER_INTENT_ENDED] = fold_intent_ended,
+    [GBE_LEDGER_REMOVED] = fold_removed,
+    [GBE_LEDGER_REQUEST] = fold_request,
+    [GBE_LEDGER_REQUEST_ENDED] = fold_request_ended,
+    [GBE_LEDGER_CMDLINE] = fold_cmdline,
+    [GBE_LEDGER_GONE] = fold_gone,
+    [GBE_LEDGER_OPERATION] = fold_operation,
+    [GBE_LEDGER_FAILURE] = fold_failure,
+};
+
+void
+gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
+{
+	facts->ledger = gbe_tri(ledger->id != NULL);
+	g_free(facts->ledger_id);
+	facts->ledger_id = g_strdup(ledger->id);
+	facts->ledger_last = ledger->last;
+	facts->holes = ledger->holes;
+	facts->lost = FALSE;
+	facts->next_sequence = MAX(facts->next_sequence, ledger->last + 1);
+	for (guint i = 0; i < ledger->records->len; i++) {
+		const GbeLedgerRecord *record = ledger->records->pdata[i];
+
+		if (folds[record->kind] != NULL)
+			folds[record->kind](facts, record->object);
+	}
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The take-overs that plans carry. */
+#include "core/decide/decide.h"
+
+#include "core/decide/decision.h"
+
+/* TRUE where the ledger does not know the owner of the data, or the data is no longer the owner's. */
+static gboolean
+is_adopted(const Decision *d)
+{
+	return d->ruling.adopt || (d->displaces && d->displaced == GBE_DISPLACED_ADOPTED) ||
+	       !d->live.owner_known;
+}
+
+static void
+add_chain(GbeTakeOver *to, const GPtrArray *chain, int from)
+{
+	for (guint i = (guint)MAX(from, 0); i < chain->len; i++) {
+		const GbeLink *link = chain->pdata[i];
+
+		gbe_take_over_link(to, &link->backup, &link->owner, link->failed);
+	}
+}
+
+/* The ledger is lost, so the store, which is root's word, too, names the base. */
+static void
+add_newest_of_others(const Decision *d, GbeTakeOver *to)
+{
+	const GbeManifest *newest = NULL;
+
+	for (guint i = 0; i < d->facts->backups->len; i++) {
+		const GbeManifest *backup = d->facts->backups->pdata[i];
+
+		if (backup->deployment.id != NULL && backup->grade != GBE_GRADE_BAD &&
+		    backup->origin != GBE_ORIGIN_MANUAL && !backup->set_aside &&
+		    !gbe_deployment_same(&backup->deployment, &d->facts->booted) &&
+		    (newest == NULL || backup->sequence > newest->sequence))
+			newest = backup;
+	}
+	if (newest != NULL) {
+		const GbeBackupRef left = gbe_manifest_ref(newest);
+
+		gbe_take_over_link(to, &left, &newest->deployment, FALSE);
+	}
+}
+
+/* Sets the chain of bases of D, which has the data from now on (decisions.md, "Terms"). */
+static void
+set_chain(const Decision *d, GbeTakeOver *to)
+{
+	const GbeView *live = &d->live;
+	const GPtrArray *chain = live->take_over != NULL ? live->take_over->chain : NULL;
+	/* A deployment that is no longer on trial has no chain. */
+	int own = live->trial.on == GBE_YES ? gbe_chain_own(d->facts, live) : -1;
+
+	if (to->trial.on == GBE_NO)
+		return;
+	/* A person chose this data for a trial: each attempt starts from it again. */
+	if (to->asked && to->trial.on == GBE_YES && d->source != NULL) {
+		const GbeBackupRef chosen = gbe_manifest_ref(d->source);
+
+		gbe_take_over_link(to, &chosen, &to->deployment, TRUE);
+	}
+	if (d->situation.owner == GBE_OWNER_SAME && !is_adopted(d)) {
+		if (chain != NULL)
+			add_chain(to, chain, 0);
+		return;
+	}
+	if (d->ruling.rule == GBE_RULE_12 && d->source != NULL) {
+		add_chain(to, chain, gbe_chain_unwound(d->facts, live));
+		return;
+	}
+	if (own >= 0 && d->source != NULL) {
+		add_chain(to, chain, own + 1);
+		return;
+	}
+	if (is_adopted(d)) {
+		/* The earlier past is unknown, so the chain ends here. */
+		gbe_take_over_link(to, &d->found, NULL, FALSE);
+		if (d->facts->take_overs->len == 0)
+			add_newest_of_others(d, to);
+		return;
+	}
+	gbe_take_over_link(to, &d->found, live->owner, gbe_view_failed(d->facts, live));
+	if (live->trial.on == GBE_YES)
+		add_chain(to, chain, 0);
+}
+
+static void
+set_lineage(const Decision *d, GbeTakeOver *to)
+{
+	if (d->source != NULL) {
+		gbe_lineage_grow(&to->lineage, &d->source->lineage, gbe_manifest_place(d->source),
+				 to->sequence);
+	} else if (!is_adopted(d)) {
+		gbe_lineage_copy(&to->lineage, d->view.lineage);
+	} else {
+		to->lineage.line = to->sequence;
+		to->lineage.truncated = TRUE;
+	}
+}
+
+static GbeTrial
+new_trial(const Decision *d, guint64 sequence)
+{
+	GbeTri own = d->situation.own_trial;
+	GbeTrial trial = {.on = GBE_YES, .since = sequence};
+
+	if (own == GBE_NO || gbe_situation_was_green(d->facts, &d->facts->booted))
+		trial.on = GBE_NO;
+	else if (d->ruling.rule == GBE_RULE_10B)
+		trial.on = own; /* unknown counts as no, and stays unknown */
+	return trial;
+}
+
+static void
+set_trial(const Decision *d, GbeTakeOver *to)
+{
+	gboolean same = d->situation.owner == GBE_OWNER_SAME;
+
+	if (d->ruling.upgrade) {
+		to->trial = new_trial(d, to->sequence);
+	} else if (d->source == NULL || same) {
+		to->trial = d->live.trial;
+		/* A new attempt on data that the trial has not used yet. */
+		if (d->source != NULL)
+			to->trial.used = 0;
+	} else {
+		/* D's own state comes back with its own past. */
+		to->trial = d->source->trial;
+	}
+	/* An older state of a deployment that ended its trial does not begin the trial again. */
+	if (gbe_situation_trial_of(d->facts, &d->facts->booted) == GBE_NO)
+		to->trial.on = GBE_NO;
+	to->trial.judges = d->facts->judges;
+}
+
+static void
+set_past(const Decision *d, GbeTakeOver *to)
+{
+	gbe_backup_ref_set(&to->found, d->found);
+	if (is_adopted(d))
+		return;
+	to->after = d->live.take_over->sequence;
+	to->after_trial = d->live.trial.on;
+}
+
+GbeTakeOver *
+gbe_decide_take_over(const Decision *d, guint64 sequence)
+{
+	const GbeFacts *facts = d->facts;
+	GbeTakeOver *to = gbe_take_over_new();
+
+	to->sequence = sequence;
+	to->run = g_strdup(facts->run);
+	gbe_deployment_copy(&to->deployment, &facts->booted);
+	to->source = d->source != NULL ? g_strdup(d->source->name) : NULL;
+	to->asked = d->ruling.rule == GBE_RULE_2;
+	to->skipped = d->ruling.rule == GBE_RULE_SKIP;
+	to->request = to->asked && !d->by_hand ? g_strdup(facts->request.text) : NULL;
+	set_lineage(d, to);
+	set_trial(d, to);
+	set_past(d, to);
+	set_chain(d, to);
+	to->tree = g_strdup(facts->tree);
+	to->etcd_version = gbe_decide_version_text(facts->etcd_version);
+	to->voters = d->view.voters == GBE_VOTERS_UNCLEAR ? 0 : d->view.voters;
+	if (d->source != NULL)
+		to->voters = d->source->voters;
+	to->mount_point = facts->mount_point;
+	to->was_default = facts->booted_is_default;
+	to->at = facts->now;
+	to->uptime = facts->uptime;
+	to->store_path = g_strdup(facts->store_path);
+	to->store_fs = g_strdup(facts->store_fs);
+	/* Facts describe the present data, not the data that takes its place. */
+	to->member_id = g_strdup(d->source != NULL ? d->source->member_id : facts->member_id);
+	to->cluster_id = g_strdup(d->source != NULL ? d->source->cluster_id : facts->cluster_id);
+	return to;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/plan.h"
+
+#include "core/json/parse.h"
+
+static void
+action_free(gpointer data)
+{
+	GbeAction *action = data;
+
+	g_free(action->name);
+	g_free(action->reason);
+	gbe_manifest_free(action->manifest);
+	g_free(action);
+}
+
+GbePlan *
+gbe_plan_new(void)
+{
+	GbePlan *plan = g_new0(GbePlan, 1);
+
+	plan->also = g_array_new(FALSE, TRUE, sizeof(GbeRule));
+	plan->actions = g_ptr_array_new_with_free_func(action_free);
+	return plan;
+}
+
+void
+gbe_plan_free(GbePlan *plan)
+{
+	if (plan == NULL)
+		return;
+	g_array_unref(plan->also);
+	g_ptr_array_unref(plan->actions);
+	g_free(plan->reason);
+	g_free(plan->why);
+	g_free(plan->request_failed);
+	gbe_take_over_free(plan->take_over);
+	gbe_take_over_free(plan->instead);
+	g_free(plan);
+}
+
+GbeAction *
+gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *reason)
+{
+	GbeAction *action = g_new0(GbeAction, 1);
+
+	action->kind = kind;
+	action->name = g_strdup(name);
+	action->reason = g_strdup(reason);
+	g_ptr_array_add(plan->actions, action);
+	return action;
+}
+
+const GbeAction *
+gbe_plan_find(const GbePlan *plan, GbeActionKind kind)
+{
+	for (guint i = 0; i < plan->actions->len; i++) {
+		const GbeAction *action = plan->actions->pdata[i];
+
+		if (action->kind == kind)
+			return action;
+	}
+	return NULL;
+}
+
+gboolean
+gbe_plan_is_idle(const GbePlan *plan)
+{
+	for (guint i = 0; i < plan->actions->len; i++) {
+		const GbeAction *action = plan->actions->pdata[i];
+
+		if (action->kind != GBE_ACTION_KEEP && action->kind != GBE_ACTION_HOLD &&
+		    action->kind != GBE_ACTION_TAKE_OVER)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+const char *
+gbe_action_to_string(GbeActionKind kind)
+{
+	static const char *const names[] = {
+	    [GBE_ACTION_BACKUP] = "backup",	[GBE_ACTION_RESTORE] = "restore",
+	    [GBE_ACTION_DISPLACE] = "displace", [GBE_ACTION_FRESH] = "fresh",
+	    [GBE_ACTION_HOLD] = "hold",		[GBE_ACTION_GRADE] = "grade",
+	    [GBE_ACTION_DELETE] = "delete",	[GBE_ACTION_TAKE_OVER] = "stamp",
+	    [GBE_ACTION_KEEP] = "keep",
+	};
+
+	return (guint)kind < G_N_ELEMENTS(names) ? names[kind] : "?";
+}
+
+char *
+gbe_action_command(const GbeAction *action)
+{
+	switch (action->kind) {
+	case GBE_ACTION_BACKUP:
+		return g_strdup("greenboot-etcd backup --stop");
+	case GBE_ACTION_RESTORE:
+		return g_strdup_printf("greenboot-etcd restore --stop %s", action->name);
+	case GBE_ACTION_GRADE:
+		return g_strdup_printf(
+		    "greenboot-etcd mark %s %s",
+		    action->manifest != NULL && action->manifest->grade == GBE_GRADE_BAD ? "bad"
+											 : "good",
+		    action->name);
+	case GBE_ACTION_DELETE:
+		return g_strdup_printf("greenboot-etcd delete %s", action->name);
+	case GBE_ACTION_DISPLACE:
+	case GBE_ACTION_FRESH:
+	case GBE_ACTION_HOLD:
+	case GBE_ACTION_TAKE_OVER:
+	case GBE_ACTION_KEEP:
+	default:
+		return NULL;
+	}
+}
+
+JsonArray *
+gbe_plan_actions_to_json(const GbePlan *plan)
+{
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < plan->actions->len; i++) {
+		const GbeAction *action = plan->actions->pdata[i];
+		g_autofree char *command = gbe_action_command(action);
+		JsonObject *object = json_object_new();
+
+		json_object_set_string_member(object, "action", gbe_action_to_string(action->kind));
+		gbe_json_set_string(object, "name", action->name);
+		gbe_json_set_string(object, "reason", action->reason);
+		gbe_json_set_string(object, "command", command);
+		json_array_add_object_element(array, object);
+	}
+	return array;
+}
+
+char *
+gbe_plan_rules_to_text(const GbePlan *plan)
+{
+	GString *text = g_string_new(NULL);
+
+	g_string_append(text, gbe_rule_to_string(plan->rule));
+	for (guint i = 0; i < plan->also->len; i++)
+		g_string_append_printf(text, ", then %s",
+				       gbe_rule_to_string(g_array_index(plan->also, GbeRule, i)));
+	return g_string_free(text, FALSE);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A plan: the actions to carry out, in order, with everything that they need. The executor asks nothing and
+ * decides nothing. The journal, explain, --dry-run and the tests show the plan.
+ */
+#pragma once
+
+#include "core/decide/rules.h"
+
+#include <json-glib/json-glib.h>
+
+typedef enum {
+	GBE_ACTION_BACKUP,    /* of the live data, under ->name */
+	GBE_ACTION_RESTORE,   /* ->name takes the data's place, for the plan's take-over */
+	GBE_ACTION_DISPLACE,  /* the displaced data becomes ->name: part of the same exchange */
+	GBE_ACTION_FRESH,     /* there is no data: the take-over is of none */
+	GBE_ACTION_HOLD,      /* etcd is held back */
+	GBE_ACTION_GRADE,     /* ->name gets ->manifest's grade */
+	GBE_ACTION_DELETE,    /* retention */
+	GBE_ACTION_TAKE_OVER, /* of the live data, as the plan says */
+	GBE_ACTION_KEEP,      /* the data stays as it is: reported, nothing is done */
+} GbeActionKind;
+
+typedef enum {
+	GBE_FAILURE_REPORT, /* the failure is reported, the plan goes on */
+	GBE_FAILURE_HOLD,   /* etcd is held back */
+} GbeOnFailure;
+
+typedef struct {
+	GbeActionKind kind;
+	char *name;
+	char *reason;
+	GbeOnFailure on_failure;
+	gboolean cow_only;     /* BACKUP: only where no bytes have to be copied */
+	gboolean keep_source;  /* RESTORE: the backup is P of a trial; its base may need it again */
+	GbeManifest *manifest; /* BACKUP, DISPLACE, GRADE: the manifest to write */
+} GbeAction;
+
+typedef struct {
+	GbeRule rule; /* the first that fits */
+	GArray *also; /* of GbeRule: those that followed from it, and the gate */
+	char *reason; /* of all of them */
+	char *why;    /* the observation, or the unknown, behind the rule; NULL: no more to say */
+	GPtrArray *actions; /* of GbeAction */
+	gboolean hold;
+	gboolean wait;	  /* ask again for a while: the process that has the data open may end */
+	gboolean forward; /* the deployment is newer than the data's owner */
+	gboolean asked;	  /* a person's request is carried out */
+	gboolean force;	  /* RESTORE: take the backup as it is, validated or not */
+	gboolean again;	  /* the dropped request makes way for another decision in this start */
+	gboolean drop_request;	/* the pending request is carried out or impossible: forget it */
+	char *request_failed;	/* why it cannot be carried out; NULL */
+	GbeTakeOver *take_over; /* D has the data from now on; NULL: nothing is recorded */
+	/* The take-over where the planned restore cannot be done. NULL: D cannot use the present data, etcd is held
+	 * back. */
+	GbeTakeOver *instead;
+	gboolean opened;       /* same run: etcd may write again, the closing record is over */
+	guint64 last_sequence; /* the largest that the plan gives out */
+} GbePlan;
+
+GbePlan *gbe_plan_new(void);
+void gbe_plan_free(GbePlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePlan, gbe_plan_free)
+/* Appends an action. Copies its texts. The plan owns the returned action. */
+GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *reason);
+const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
+/* TRUE where the plan changes neither the data nor the store: it only keeps, holds or takes over. */
+gboolean gbe_plan_is_idle(const GbePlan *plan);
+const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
+/* The command for carrying out the action by hand. Newly allocated. NULL where there is none. */
+char *gbe_action_command(const GbeAction *action);
+/* explain's actions: [{action, name, reason, command}]. */
+JsonArray *gbe_plan_actions_to_json(const GbePlan *plan);
+/* "10a, then 6". Newly allocated. */
+char *gbe_plan_rules_to_text(const GbePlan *plan);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/protection.h"
+
+#define PRERUN "greenboot-etcd-prerun.service"
+#define SET_SERVICE                                                                                \
+	"set service= of [etcd] to the unit that starts etcd, then `systemctl daemon-reload`"
+
+const char *
+gbe_protection_to_string(GbeProtectionState state)
+{
+	static const char *const words[] = {[GBE_PROTECTED] = "protected",
+					    [GBE_NOT_PROTECTED] = "not-protected",
+					    [GBE_NEEDS_YOU] = "needs-you"};
+
+	return words[state];
+}
+
+void
+gbe_protection_clear(GbeProtection *protection)
+{
+	g_free(protection->reason);
+	g_free(protection->hint);
+	*protection = (GbeProtection){.certain = TRUE};
+}
+
+static bool say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *format,
+		...) G_GNUC_PRINTF(4, 5);
+
+/* Fills in @to. Always returns true: found. */
+static bool
+say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *format, ...)
+{
+	va_list args;
+
+	to->state = state;
+	to->certain = TRUE;
+	to->hint = g_strdup(hint);
+	va_start(args, format);
+	to->reason = g_strdup_vprintf(format, args);
+	va_end(args);
+	return true;
+}
+
+bool
+gbe_protection_is_elsewhere(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	if (f->ambiguous != NULL)
+		return say(to, GBE_NOT_PROTECTED, "see DETECTION in greenboot-etcd.conf(5)", "%s",
+			   f->ambiguous);
+	return f->unprotected != NULL &&
+	       say(to, GBE_NOT_PROTECTED,
+		   "configure greenboot-etcd for it (greenboot-etcd.conf(5)), or mask it",
+		   "%s is here and not protected: service= of [etcd] is %s", f->unprotected,
+		   f->service);
+}
+
+bool
+gbe_protection_is_off(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	if (f->service == NULL || *f->service == '\0')
+		return say(to, GBE_NOT_PROTECTED, SET_SERVICE,
+			   "service= of [etcd] is empty: greenboot-etcd is off");
+	if (f->prerun == GBE_NO)
+		return say(to, GBE_NOT_PROTECTED, "install the package greenboot-etcd again",
+			   PRERUN " is not installed");
+	if (f->prerun == GBE_UNKNOWN)
+		return say(to, GBE_NOT_PROTECTED,
+			   "`systemctl unmask " PRERUN "`, with --runtime where it was masked for "
+			   "this boot",
+			   PRERUN " is masked: nothing is backed up or restored when etcd starts");
+	if (!f->service_known)
+		return gbe_protection_is_elsewhere(f, to) ||
+		       say(to, GBE_NOT_PROTECTED, SET_SERVICE, "there is no %s", f->service);
+	if (f->other != NULL)
+		return say(to, GBE_NOT_PROTECTED, SET_SERVICE,
+			   "%s has etcd's data open, and service= of [etcd] is %s", f->other,
+			   f->service);
+	if (f->ordered == GBE_NO)
+		return say(to, GBE_NOT_PROTECTED,
+			   "`systemctl daemon-reload`; where that does not help, `greenboot-etcd "
+			   "config --check`",
+			   "%s does not wait for " PRERUN, f->service);
+	return false;
+}
+
+static bool
+is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	if (gbe_protection_is_off(f, to))
+		return true;
+	if (f->skipped)
+		return say(to, GBE_NOT_PROTECTED, "boot without it",
+			   "greenboot-etcd.skip is on the kernel command line: nothing was done "
+			   "before etcd started");
+	if (gbe_protection_is_elsewhere(f, to))
+		return true;
+	if (f->data_why != NULL)
+		return say(to, GBE_NOT_PROTECTED, "correct data-dir= of [etcd], or the directory",
+			   "the data in %s cannot be read: %s", f->data_dir, f->data_why);
+	if (f->system != NULL)
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->system);
+	if (f->store != NULL)
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->store);
+	if (f->greenboot != NULL)
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->greenboot);
+	if (f->data == GBE_NO)
+		return say(to, GBE_NOT_PROTECTED, "start etcd, or correct data-dir= of [etcd]",
+			   "there is no etcd data in %s", f->data_dir);
+	return !f->last_good &&
+	       say(to, GBE_NOT_PROTECTED, "`greenboot-etcd backup` takes one (--live or --stop)",
+		   "there is no good backup");
+}
+
+/* Facts that are known to be wrong. */
+static bool
+is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	g_autofree char *hint = NULL;
+
+	if (f->damaged != NULL) {
+		hint = g_strdup_printf("look at the manifest of backup %s, or remove it: "
+				       "`greenboot-etcd delete --force %s`",
+				       f->damaged, f->damaged);
+		return say(to, GBE_NEEDS_YOU, hint, "the manifest of backup %s cannot be read",
+			   f->damaged);
+	}
+	if (f->health == GBE_HEALTH_UNHEALTHY) {
+		hint = g_strdup_printf("mend etcd (`greenboot-etcd health`): %s", f->health_why);
+		return say(to, GBE_NEEDS_YOU, hint, "etcd is not healthy: %s", f->health_why);
+	}
+	if (f->failed != NULL) {
+		hint = g_strdup_printf("see what went wrong (`greenboot-etcd log`): %s", f->failed);
+		return say(to, GBE_NEEDS_YOU, hint, "%s", f->failed);
+	}
+	if (f->periodic == NULL)
+		return false;
+	hint = g_strdup_printf("see to the periodic backup: %s", f->periodic);
+	return say(to, GBE_NEEDS_YOU, hint, "%s", f->periodic);
+}
+
+/* Unknown facts, and warnings. */
+static void
+judge_rest(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	g_autofree char *hint = NULL;
+
+	if (f->health == GBE_HEALTH_CANNOT_TELL) {
+		hint = g_strdup_printf("find out how etcd is (`greenboot-etcd health`): %s",
+				       f->health_why);
+		(void)say(to, GBE_NEEDS_YOU, hint, "etcd's health cannot be told: %s",
+			  f->health_why);
+	} else if (f->warning != NULL) {
+		(void)say(to, GBE_NEEDS_YOU, f->warning, "%s", f->warning);
+	}
+	to->certain = to->state == GBE_PROTECTED;
+}
+
+void
+gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	g_autofree char *hint = NULL;
+
+	*to = (GbeProtection){.state = GBE_PROTECTED, .certain = TRUE};
+	if (f->held != NULL) {
+		hint = g_strdup_printf("let etcd go, which is held back: %s", f->held);
+		(void)say(to, GBE_NEEDS_YOU, hint, "etcd is held back: %s", f->held);
+	} else if (is_not_protected(f, to) || is_wrong(f, to)) {
+		return;
+	} else if (f->holds) {
+		(void)say(to, GBE_NEEDS_YOU,
+			  "see why the next start holds etcd back: `greenboot-etcd explain`",
+			  "the next start holds etcd back");
+	} else {
+		judge_rest(f, to);
+	}
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/retention.h"
+
+#include "core/decide/retention-periods.h"
+#include "core/decide/situation.h"
+
+typedef struct {
+	const GbeFacts *facts;
+	GPtrArray *sorted; /* of const GbeManifest, newest first */
+	GHashTable *kept;  /* names */
+	guint keep_good;
+} Retention;
+
+static gboolean
+valid(const GbeManifest *backup)
+{
+	return backup->grade != GBE_GRADE_BAD && !backup->consumed;
+}
+
+static gint
+newest_first(gconstpointer a, gconstpointer b)
+{
+	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
+
+	if (x->sequence != y->sequence)
+		return x->sequence > y->sequence ? -1 : 1;
+	return g_strcmp0(x->name, y->name);
+}
+
+static void
+keep(Retention *r, const GbeManifest *backup)
+{
+	if (backup != NULL)
+		g_hash_table_add(r->kept, backup->name);
+}
+
+/* Periodic backups come and go by the clock and count for nothing else: the backups that an OS rollback needs stay as
+ * if there were no periodic ones. */
+static gboolean
+periodic(const GbeManifest *backup)
+{
+	return backup->origin == GBE_ORIGIN_PERIODIC;
+}
+
+static gboolean
+kept(const Retention *r, const GbeManifest *backup)
+{
+	return g_hash_table_contains(r->kept, backup->name);
+}
+
+static gboolean
+is_of(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref)
+{
+	return gbe_situation_is_of(r->facts, &backup->deployment, backup->sequence, ref);
+}
+
+/* The displaced data is not wanted back: etcd was healthy, and its run green, on the restored data. */
+static gboolean
+discarded(const Retention *r, const GbeManifest *backup)
+{
+	for (guint i = 0; backup->discard && i < r->facts->runs->len; i++) {
+		const GbeRunRecord *run = r->facts->runs->pdata[i];
+
+		if (run->sequence > backup->sequence && run->verdict == GBE_VERDICT_GREEN &&
+		    run->health == GBE_HEALTH_HEALTHY)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean
+of_a_listed_one(const Retention *r, const GbeManifest *backup)
+{
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		if (is_of(r, backup, &listed->ref))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Keeps the whole chain of bases of a take-over. */
+static void
+keep_chain(Retention *r, const GbeTakeOver *take_over)
+{
+	for (guint i = 0; i < take_over->chain->len; i++) {
+		const GbeLink *link = take_over->chain->pdata[i];
+
+		keep(r, gbe_facts_backup_of(r->facts, &link->backup));
+	}
+}
+
+static void
+keep_asked_for(Retention *r)
+{
+	const GbeFacts *facts = r->facts;
+	const GbeManifest *set_aside = NULL;
+	const GbeManifest *undo = gbe_facts_backup_of(facts, &facts->undo);
+
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->pinned || backup->origin == GBE_ORIGIN_MANUAL)
+			keep(r, backup);
+		/* Data set aside is kept until the next one: the newest is first. */
+		if (backup->set_aside && set_aside == NULL && !discarded(r, backup))
+			set_aside = backup;
+	}
+	keep(r, set_aside);
+	if (undo != NULL && !discarded(r, undo))
+		keep(r, undo);
+	keep(r, gbe_situation_request(facts));
+}
+
+/* Keeps the backups that the newest take-over of a deployment may come back to. */
+static void
+keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
+{
+	const GbeFacts *facts = r->facts;
+	const GbeRunRecord *run = gbe_facts_run(facts, take_over->sequence);
+	const GbeManifest *left;
+
+	/* An unknown trial counts as no for a restore, and as yes for the backups that a restore might need. */
+	if ((run == NULL || run->trial != GBE_NO) &&
+	    !gbe_situation_was_green(facts, &take_over->deployment))
+		keep_chain(r, take_over);
+	if (take_over->closing.present)
+		keep(r, gbe_facts_backup_of(facts, &take_over->closing.backup));
+	left = run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
+	if (left != NULL && left->grade != GBE_GRADE_BAD)
+		keep(r, left);
+}
+
+static void
+keep_for_trials(Retention *r)
+{
+	const GPtrArray *all = r->facts->take_overs;
+
+	if (r->facts->owner != NULL)
+		keep_for_take_over(r, r->facts->owner);
+	if (all->len > 0)
+		keep_for_take_over(r, all->pdata[all->len - 1]);
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		for (guint k = all->len; k > 0; k--) {
+			const GbeTakeOver *take_over = all->pdata[k - 1];
+
+			if (!gbe_situation_is_of(r->facts, &take_over->deployment,
+						 take_over->sequence, &listed->ref))
+				continue;
+			keep_for_take_over(r, take_over);
+			break;
+		}
+	}
+}
+
+static void
+keep_for_deployment(Retention *r, const GbeDeployment *ref)
+{
+	gboolean green = gbe_situation_was_green(r->facts, ref);
+	const GbeManifest *newest_valid = NULL;
+	guint good = 0;
+
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!is_of(r, backup, ref) || !valid(backup) || backup->set_aside ||
+		    periodic(backup))
+			continue;
+		if (newest_valid == NULL)
+			newest_valid = backup;
+		if (backup->grade == GBE_GRADE_GOOD && green && good < r->keep_good) {
+			keep(r, backup);
+			good++;
+		}
+	}
+	/* This is the newest unproven backup if it is newer. For a deployment that was never green, it is the only one
+	 * to return to. */
+	keep(r, newest_valid);
+}
+
+static void
+keep_bad(Retention *r)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < r->sorted->len && count < r->facts->config->backup.keep_bad; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !periodic(backup)) {
+			keep(r, backup);
+			count++;
+		}
+	}
+}
+
+static gboolean
+booted_has_good(const Retention *r)
+{
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed && !backup->set_aside &&
+		    !periodic(backup) && is_of(r, backup, &r->facts->booted))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Keeps periodic backups by hours and days, of whichever deployment. */
+static void
+keep_periodic(Retention *r)
+{
+	const GbeConfig *config = r->facts->config;
+	g_autoptr(GPtrArray) ours = g_ptr_array_new();
+	g_autofree GbePeriodPoint *points = g_new0(GbePeriodPoint, r->sorted->len + 1);
+
+	for (guint i = r->sorted->len; i > 0; i--) {
+		const GbeManifest *backup = r->sorted->pdata[i - 1];
+
+		if (!periodic(backup) || !valid(backup))
+			continue;
+		points[ours->len].time = backup->created;
+		g_ptr_array_add(ours, (gpointer)backup);
+	}
+	gbe_retention_periods(points, ours->len, config->backup.hourly, config->backup.daily);
+	for (guint i = 0; i < ours->len; i++)
+		if (points[i].keep)
+			keep(r, ours->pdata[i]);
+}
+
+/* One valid backup always remains (of @ref, or NULL: of the store); where there is a good one, a good one. Only backups
+ * that were set aside, or whose deployment is not listed, get this far. The floor is computed as if there were no
+ * periodic backups, then with them (@all). */
+static void
+keep_floor(Retention *r, const GbeDeployment *ref, gboolean all)
+{
+	const GbeManifest *any = NULL, *good = NULL;
+	gboolean have = FALSE, have_good = FALSE;
+
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!valid(backup) || (ref != NULL && !is_of(r, backup, ref)) ||
+		    (!all && periodic(backup)))
+			continue;
+		have = have || kept(r, backup);
+		any = any != NULL ? any : backup;
+		if (backup->grade == GBE_GRADE_GOOD) {
+			have_good = have_good || kept(r, backup);
+			good = good != NULL ? good : backup;
+		}
+	}
+	if (!have_good && good != NULL)
+		keep(r, good);
+	else if (!have)
+		keep(r, any);
+}
+
+static void
+keep_floors(Retention *r, gboolean all)
+{
+	keep_floor(r, NULL, all);
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		if (gbe_situation_was_green(r->facts, &listed->ref))
+			keep_floor(r, &listed->ref, all);
+	}
+}
+
+static const char *
+why_removed(const Retention *r, const GbeManifest *backup)
+{
+	if (periodic(backup))
+		return backup->grade == GBE_GRADE_BAD
+			   ? "a periodic one that is bad"
+			   : "neither the first of an hour nor of a day to keep";
+	if (backup->grade == GBE_GRADE_BAD)
+		return "more bad ones than keep-bad";
+	if (discarded(r, backup))
+		return "etcd is healthy on what was restored in its place, without a backup of it";
+	if (backup->set_aside)
+		return "a later restore has displaced something newer";
+	if (backup->deployment.id == NULL)
+		return "adopted data that no trial needs any more";
+	if (!of_a_listed_one(r, backup))
+		return "its deployment is gone";
+	return "newer ones take its place";
+}
+
+/* May a backup that is not kept go? Data without an owner, or of gone deployments, stays until there is better. */
+static gboolean
+may_go(const Retention *r, const GbeManifest *backup, gboolean good_own)
+{
+	if (backup->consumed)
+		return good_own;
+	if (backup->grade == GBE_GRADE_BAD || backup->set_aside || periodic(backup))
+		return TRUE;
+	if (backup->deployment.id == NULL || !of_a_listed_one(r, backup))
+		return good_own;
+	return TRUE;
+}
+
+static void
+retention_init(Retention *r, const GbeFacts *facts)
+{
+	r->facts = facts;
+	r->kept = g_hash_table_new(g_str_hash, g_str_equal);
+	r->sorted = g_ptr_array_new();
+	for (guint i = 0; i < facts->backups->len; i++)
+		g_ptr_array_add(r->sorted, facts->backups->pdata[i]);
+	g_ptr_array_sort(r->sorted, newest_first);
+	r->keep_good = facts->config->backup.keep_good;
+	if (r->keep_good == 0)
+		r->keep_good = facts->clones == GBE_YES ? 2 : 1;
+}
+
+static void
+retention_done(Retention *r)
+{
+	g_hash_table_unref(r->kept);
+	g_ptr_array_unref(r->sorted);
+}
+
+static void
+keep_for_the_system(Retention *r)
+{
+	keep_for_trials(r);
+	for (guint i = 0; i < r->facts->listed->len; i++) {
+		const GbeListed *listed = r->facts->listed->pdata[i];
+
+		keep_for_deployment(r, &listed->ref);
+	}
+	keep_bad(r);
+	keep_floors(r, FALSE);
+	keep_floors(r, TRUE);
+}
+
+/* Without ostree no backup belongs to a deployment, so only periodic ones are removed. */
+static void
+keep_without_ostree(Retention *r)
+{
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!periodic(backup))
+			keep(r, backup);
+	}
+	keep_floor(r, NULL, TRUE);
+}
+
+GArray *
+gbe_retention_apply(const GbeFacts *facts)
+{
+	GArray *removals = g_array_new(FALSE, TRUE, sizeof(GbeRemoval));
+	gboolean system = facts->listed != NULL && facts->booted.id != NULL;
+	Retention r;
+	gboolean good_own;
+
+	/* An unreadable record or manifest may be needed itself, or may name a backup that is needed. */
+	if (facts->store == GBE_NO || facts->unread != NULL || (!system && facts->ostree != GBE_NO))
+		return removals;
+
+	retention_init(&r, facts);
+	keep_asked_for(&r);
+	keep_periodic(&r);
+	if (system)
+		keep_for_the_system(&r);
+	else
+		keep_without_ostree(&r);
+	good_own = system && booted_has_good(&r);
+	for (guint i = r.sorted->len; i > 0; i--) {
+		const GbeManifest *backup = r.sorted->pdata[i - 1];
+
+		if (!kept(&r, backup) && may_go(&r, backup, good_own)) {
+			GbeRemoval removal = {backup, why_removed(&r, backup)};
+
+			g_array_append_val(removals, removal);
+		}
+	}
+	retention_done(&r);
+	return removals;
+}
+
+gboolean
+gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why)
+{
+	const GbeManifest *self = gbe_facts_backup(facts, name);
+	guint others = 0, others_own = 0;
+
+	if (self == NULL || !valid(self))
+		return FALSE;
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup == self || !valid(backup))
+			continue;
+		others++;
+		if (gbe_deployment_same(&backup->deployment, &self->deployment))
+			others_own++;
+	}
+	if (others == 0) {
+		*ret_why = "of the store";
+		return TRUE;
+	}
+	if (others_own > 0 || self->deployment.id == NULL || facts->listed == NULL ||
+	    !gbe_situation_was_green(facts, &self->deployment))
+		return FALSE;
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (gbe_situation_is_of(facts, &self->deployment, self->sequence, &listed->ref)) {
+			*ret_why = "of a deployment that is still listed";
+			return TRUE;
+		}
+	}
+	return FALSE;
+}

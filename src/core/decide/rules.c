@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/rules.h"
+
+static GbeRuling
+ruling(GbeRule rule, const char *why)
+{
+	return (GbeRuling){.rule = rule, .why = why, .take_over = TRUE};
+}
+
+static GbeRuling
+nothing(GbeRule rule, const char *why)
+{
+	return (GbeRuling){.rule = rule, .why = why};
+}
+
+static GbeRuling
+hold(GbeRule rule, GbeHold what, const char *why)
+{
+	return (GbeRuling){.rule = rule, .hold = what, .why = why};
+}
+
+static GbeRuling
+move(GbeRule rule, GbeDataMove what, GbeDisplaced displaced, const char *why)
+{
+	GbeRuling r = ruling(rule, why);
+
+	r.move = what;
+	r.displaced = displaced;
+	return r;
+}
+
+/* The data stays and D goes on with it. O's state is kept as far as possible. */
+static GbeRuling
+go_on(GbeRule rule, const char *why)
+{
+	GbeRuling r = ruling(rule, why);
+
+	r.backup = GBE_BACKUP_EFFORT;
+	r.upgrade = TRUE;
+	return r;
+}
+
+/* Rule 0 and the off switch: no risky action is taken. */
+static gboolean
+hands_off(const GbeSituation *s, GbeRuling *r)
+{
+	gboolean known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
+
+	if (s->data == GBE_UNKNOWN) {
+		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
+	} else if (s->data_open != GBE_NO) {
+		*r = nothing(GBE_RULE_0,
+			     s->data_open == GBE_YES
+				 ? "somebody has the data open"
+				 : "it cannot be told whether somebody has the data open");
+		if (s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known &&
+		    !s->skip)
+			*r = hold(GBE_RULE_0, GBE_HOLD_OPEN,
+				  "somebody has the data open, and another deployment had it last");
+	} else if (s->skip) {
+		*r = nothing(GBE_RULE_SKIP, "the kernel command line has greenboot-etcd.skip");
+		r->take_over = s->ostree == GBE_YES && s->booted_known && s->same_run != GBE_YES &&
+			       s->data == GBE_YES;
+		r->upgrade = s->owner != GBE_OWNER_SAME;
+	} else if (!known) {
+		*r = nothing(GBE_RULE_0, "the booted deployment cannot be told");
+		if (s->data == GBE_YES)
+			r->backup = GBE_BACKUP_CLONED;
+	} else {
+		return FALSE;
+	}
+	return TRUE;
+}
+
+/* A member must not forget its promises to the other members. */
+#define MEMBER                                                                                     \
+	"a member of a cluster: its data is kept; where etcd refuses it, remove the member from "  \
+	"the cluster and add it again"
+
+/* The three returns that restore, each with its condition. Rule 3 shares them. */
+
+/* Is the owner a failed trial? It was judged, is not green, and used the data for a short time. */
+static gboolean
+failed(const GbeSituation *s)
+{
+	return s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
+	       s->used_within == GBE_YES;
+}
+
+static gboolean
+retries_trial(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed(s) &&
+	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
+}
+
+static GbeRuling
+retry(void)
+{
+	return move(GBE_RULE_9, GBE_DATA_BASE, GBE_DISPLACED_BAD,
+		    "a failed trial is tried again from the data before it");
+}
+
+static gboolean
+update_failed(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES &&
+	       (s->in_chain || (s->ran == GBE_YES && s->own_trial == GBE_NO));
+}
+
+static gboolean
+returns(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->trial != GBE_YES && s->ran == GBE_YES &&
+	       s->own_trial != GBE_YES;
+}
+
+/* 10a: the update failed, and an older system came back. */
+static GbeRuling
+after_failed_update(const GbeSituation *s)
+{
+	static const char why[] = "the update failed and its base came back";
+	static const char older[] = "the update failed and an older system came back";
+	GbeRuling r;
+
+	if (s->on_rollback == GBE_ROLLBACK_NEVER)
+		return go_on(GBE_RULE_10A,
+			     "the update failed and its base came back; on-rollback=never");
+	if (!s->one_voter)
+		return go_on(GBE_RULE_10A, "the update failed, but this is " MEMBER);
+	if (s->in_chain && s->chain_own != GBE_BASE_NONE)
+		return move(GBE_RULE_10A, GBE_DATA_CHAIN_OWN, GBE_DISPLACED_BAD, why);
+	if (!s->in_chain && s->chain_end != GBE_BASE_NONE) {
+		r = move(GBE_RULE_10A, GBE_DATA_CHAIN_END, GBE_DISPLACED_BAD, older);
+		r.again = TRUE;
+		return r;
+	}
+	if (s->candidate)
+		return move(GBE_RULE_10A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD,
+			    "the update failed and the backup before it cannot be used");
+	return go_on(GBE_RULE_10A, "the update failed and there is no backup from before it");
+}
+
+/* 10b: a return to a deployment that had been green. */
+static GbeRuling
+after_return(const GbeSituation *s)
+{
+	gboolean cannot_go_on = s->usable == GBE_NO || s->contains == GBE_NO;
+
+	if (s->same_commit && s->verdict == GBE_VERDICT_GREEN)
+		return go_on(GBE_RULE_10B, "the same commit, and its data is green");
+	if (s->on_rollback == GBE_ROLLBACK_NEVER)
+		return go_on(GBE_RULE_10B, "a return to an older deployment; on-rollback=never");
+	if (!s->one_voter)
+		return go_on(GBE_RULE_10B, "a return to an older deployment, but this is " MEMBER);
+	if (!s->candidate)
+		return go_on(GBE_RULE_10B,
+			     "a return to an older deployment that has no backup of its own");
+	if (s->on_rollback == GBE_ROLLBACK_RESTORE && s->deliberate == GBE_YES)
+		return move(GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+			    "a deliberate rollback: the default boot entry was moved");
+	if (s->usable == GBE_NO && s->usable_candidate)
+		return move(GBE_RULE_10B, GBE_DATA_USABLE, GBE_DISPLACED_AS_GRADED,
+			    "a return to an older deployment whose etcd cannot read the data");
+	if (cannot_go_on)
+		return move(GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+			    "a return to a deployment whose own state the data does not contain");
+	return go_on(GBE_RULE_10B, s->on_rollback == GBE_ROLLBACK_IF_FAILED
+				       ? "a return from a deployment that did not fail"
+				       : "a return that nobody asked for: the data goes on");
+}
+
+static GbeRuling
+upgrade(const GbeSituation *s, GbeRule rule, const char *why)
+{
+	GbeRuling r = ruling(rule, why);
+
+	r.backup = GBE_BACKUP_REQUIRED;
+	r.upgrade = TRUE;
+	return r;
+}
+
+static GbeRuling
+other_owner(const GbeSituation *s)
+{
+	GbeRuling r;
+
+	if (returns(s))
+		return after_return(s);
+	if (failed(s) && s->own_trial == GBE_YES && s->unwound != GBE_BASE_NONE && s->one_voter) {
+		if (s->on_failed == GBE_FAILED_REFUSE)
+			return hold(
+			    GBE_RULE_12, GBE_HOLD_FAILED,
+			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
+		if (s->on_failed == GBE_FAILED_LAST_GOOD) {
+			r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
+				 "an update on top of a failed one starts from the data before "
+				 "that");
+			r.upgrade = TRUE;
+			return r;
+		}
+	}
+	return upgrade(s, GBE_RULE_11, "an upgrade");
+}
+
+static GbeRuling
+plain_reboot(const GbeSituation *s, GbeRule rule, const char *why)
+{
+	GbeRuling r = ruling(rule, why);
+
+	r.backup = s->higher_minor ? GBE_BACKUP_REQUIRED : GBE_BACKUP_PLAIN;
+	return r;
+}
+
+static GbeRuling
+corrupt(const GbeSituation *s)
+{
+	static const char why[] = "the data has a fault that etcd does not survive";
+
+	if (s->on_corrupt == GBE_CORRUPT_REFUSE)
+		return hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);
+	if (s->on_corrupt == GBE_CORRUPT_RESTORE && s->one_voter) {
+		if (s->trial == GBE_YES && s->base == GBE_BASE_VALID)
+			return move(GBE_RULE_5A, GBE_DATA_BASE, GBE_DISPLACED_BAD, why);
+		if (s->candidate)
+			return move(GBE_RULE_5A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD, why);
+	}
+	return plain_reboot(s, GBE_RULE_5A, why);
+}
+
+static GbeRuling
+same_run(const GbeSituation *s)
+{
+	if (s->service_failed && s->sound == GBE_NO)
+		return corrupt(s);
+	if (s->higher_minor)
+		return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
+	return ruling(GBE_RULE_5, "etcd was started again in the same run");
+}
+
+static GbeRuling
+same_owner(const GbeSituation *s)
+{
+	const char *why = "the last run was not found healthy and green";
+
+	if (s->sound == GBE_NO)
+		return corrupt(s);
+	if (s->verdict == GBE_VERDICT_GREEN && s->healthy)
+		why = "the last run was green and etcd healthy";
+	else if (s->trial != GBE_YES && s->verdict == GBE_VERDICT_RED)
+		why = "the last run was red, and that does not prove that the data is at fault";
+	return plain_reboot(s, GBE_RULE_6, why);
+}
+
+static GbeRuling
+no_data(const GbeSituation *s)
+{
+	GbeRuling r = {0};
+
+	if (s->mount_lost)
+		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
+			    "the data directory was a mount point and its mount is missing");
+	if (update_failed(s))
+		r = after_failed_update(s);
+	else if (returns(s))
+		r = after_return(s);
+	else if (retries_trial(s))
+		r = retry();
+	if (r.move != GBE_DATA_KEEP)
+		return r;
+	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
+		return move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+			    "there is no data; on-missing-data=restore");
+	r = move(GBE_RULE_3, GBE_DATA_FRESH, GBE_DISPLACED_AS_GRADED, "there is no data");
+	r.upgrade = TRUE;
+	return r;
+}
+
+static GbeRuling
+adopt(const GbeSituation *s, gboolean foreign, const char *why)
+{
+	GbeRuling r = ruling(GBE_RULE_4, why);
+
+	r.backup = foreign || s->older_listed == GBE_YES ? GBE_BACKUP_REQUIRED : GBE_BACKUP_EFFORT;
+	r.adopt = TRUE;
+	r.upgrade = TRUE;
+	return r;
+}
+
+static GbeRuling
+written_by_others(const GbeSituation *s)
+{
+	if (s->owner == GBE_OWNER_SAME && s->closing_back && s->one_voter &&
+	    s->on_rollback != GBE_ROLLBACK_NEVER)
+		return move(GBE_RULE_13, GBE_DATA_CLOSING, GBE_DISPLACED_ADOPTED,
+			    "an update without this program came and went");
+	return adopt(s, TRUE, "somebody without this program has written the data");
+}
+
+/* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state is D's,
+ * unless a person went back to an older state of D under the update that failed. */
+static GbeRuling
+once_more(const GbeSituation *s)
+{
+	if (s->owner == GBE_OWNER_SAME && s->contains != GBE_NO)
+		return plain_reboot(s, GBE_RULE_6, "its own state goes on");
+	return after_return(s);
+}
+
+/* All rules but those for requests. */
+static GbeRuling
+decide(const GbeSituation *s)
+{
+	if (s->last_pass)
+		return once_more(s);
+	if (s->data == GBE_NO)
+		return no_data(s);
+	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
+		return same_run(s);
+	if (retries_trial(s))
+		return retry();
+	if (update_failed(s))
+		return after_failed_update(s);
+	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
+		return written_by_others(s);
+	if (s->owner == GBE_OWNER_UNKNOWN)
+		return adopt(s, FALSE, "nobody knows whose data this is");
+	return s->owner == GBE_OWNER_SAME ? same_owner(s) : other_owner(s);
+}
+
+/* The data that a request displaces is kept as it would have been without the request. */
+static GbeRuling
+requested(const GbeSituation *s)
+{
+	GbeRuling r = move(GBE_RULE_2, GBE_DATA_REQUESTED, GBE_DISPLACED_AS_GRADED,
+			   "a restore was requested");
+	GbeRuling without;
+
+	if (s->ostree == GBE_NO)
+		return r;
+	without = decide(s);
+	if (without.move == GBE_DATA_BASE || without.rule == GBE_RULE_10A ||
+	    without.rule == GBE_RULE_12)
+		r.displaced = GBE_DISPLACED_BAD;
+	else if (without.adopt || without.rule == GBE_RULE_13)
+		r.displaced = GBE_DISPLACED_ADOPTED;
+	r.upgrade = s->owner != GBE_OWNER_SAME;
+	return r;
+}
+
+void
+gbe_rules_apply(const GbeSituation *s, GbeRuling *ret_ruling)
+{
+	if (hands_off(s, ret_ruling))
+		return;
+	if (s->request == GBE_REQUEST_IS_READY)
+		*ret_ruling = requested(s);
+	else if (s->ostree == GBE_NO)
+		*ret_ruling = nothing(GBE_RULE_1, "this is not an ostree system");
+	else
+		*ret_ruling = decide(s);
+}
+
+gboolean
+gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
+{
+	static const char why[] = "this deployment's etcd cannot read the data";
+
+	/* A requested backup was checked when the person asked. */
+	if (!ruling->take_over || ruling->rule == GBE_RULE_2 || ruling->rule == GBE_RULE_SKIP ||
+	    ruling->move == GBE_DATA_FRESH || s->usable != GBE_NO ||
+	    (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES))
+		return FALSE;
+	if (s->usable_candidate && s->one_voter && s->owner == GBE_OWNER_OTHER &&
+	    ruling->rule != GBE_RULE_4 && s->on_rollback != GBE_ROLLBACK_NEVER) {
+		ruling->move = GBE_DATA_USABLE;
+		ruling->displaced = GBE_DISPLACED_AS_GRADED;
+		ruling->backup = GBE_BACKUP_NONE;
+		ruling->upgrade = FALSE;
+	} else {
+		*ruling = hold(GBE_RULE_14, GBE_HOLD_UNUSABLE, why);
+	}
+	ruling->rule = GBE_RULE_14;
+	ruling->why = why;
+	return TRUE;
+}
+
+const char *
+gbe_rule_to_string(GbeRule rule)
+{
+	static const char *const names[] = {
+	    [GBE_RULE_0] = "0",	      [GBE_RULE_1] = "1",     [GBE_RULE_2] = "2",
+	    [GBE_RULE_3] = "3",	      [GBE_RULE_4] = "4",     [GBE_RULE_5] = "5",
+	    [GBE_RULE_5A] = "5a",     [GBE_RULE_6] = "6",     [GBE_RULE_9] = "9",
+	    [GBE_RULE_10A] = "10a",   [GBE_RULE_10B] = "10b", [GBE_RULE_11] = "11",
+	    [GBE_RULE_12] = "12",     [GBE_RULE_13] = "13",   [GBE_RULE_14] = "14",
+	    [GBE_RULE_SKIP] = "skip",
+	};
+
+	return (guint)rule < G_N_ELEMENTS(names) ? names[rule] : "?";
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The decision table of decisions.md ("The decision of prerun"), and nothing else: a situation goes in, one
+ * rule with its ruling comes out. Every situation has a rule.
+ */
+#pragma once
+
+#include "core/decide/situation.h"
+
+typedef enum {
+	GBE_RULE_0,
+	GBE_RULE_1,
+	GBE_RULE_2,
+	GBE_RULE_3,
+	GBE_RULE_4,
+	GBE_RULE_5,
+	GBE_RULE_5A,
+	GBE_RULE_6,
+	GBE_RULE_9,
+	GBE_RULE_10A,
+	GBE_RULE_10B,
+	GBE_RULE_11,
+	GBE_RULE_12,
+	GBE_RULE_13,
+	GBE_RULE_14,
+	GBE_RULE_SKIP, /* greenboot-etcd.skip */
+} GbeRule;
+
+/* What happens to the data. */
+typedef enum {
+	GBE_DATA_KEEP,
+	GBE_DATA_BASE,	    /* P(O) takes its place */
+	GBE_DATA_CHAIN_OWN, /* D's own state, as the chain of bases names it */
+	GBE_DATA_CHAIN_END, /* the chain's last backup */
+	GBE_DATA_UNWOUND,   /* the newest state in the chain whose owner is not a failed trial */
+	GBE_DATA_CANDIDATE, /* D's newest candidate */
+	GBE_DATA_USABLE,    /* D's newest candidate that its etcd can read */
+	GBE_DATA_CLOSING,   /* the closing backup */
+	GBE_DATA_REQUESTED,
+	GBE_DATA_FRESH, /* there is no data, and etcd begins anew */
+} GbeDataMove;
+
+/* Which backup of the data is taken first. */
+typedef enum {
+	GBE_BACKUP_NONE,
+	GBE_BACKUP_PLAIN,    /* at a plain reboot: as `at-boot` allows; a failure is reported */
+	GBE_BACKUP_EFFORT,   /* always tried; a failure is reported */
+	GBE_BACKUP_REQUIRED, /* without it the deployment must not get the data: on-upgrade-failure */
+	GBE_BACKUP_CLONED,   /* only where the backup is a clone, which costs nothing */
+} GbeBackupWish;
+
+typedef enum {
+	GBE_DISPLACED_AS_GRADED, /* O's backup, graded like any other */
+	GBE_DISPLACED_BAD,
+	GBE_DISPLACED_SET_ASIDE,
+	GBE_DISPLACED_ADOPTED, /* adopted-<sequence>, bad: the writer is not known */
+} GbeDisplaced;
+
+typedef enum {
+	GBE_HOLD_NO,
+	GBE_HOLD_OPEN,	   /* a process has the data open, and the data is another deployment's */
+	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
+	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
+	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
+	GBE_HOLD_UNUSABLE, /* this etcd cannot read the data, and there is no candidate */
+} GbeHold;
+
+typedef struct {
+	GbeRule rule;
+	GbeDataMove move;
+	GbeDisplaced displaced; /* where the move displaces something */
+	GbeBackupWish backup;
+	gboolean adopt;	    /* the backup is adopted-<sequence>, not the owner's */
+	gboolean upgrade;   /* D takes the data over: a new trial unless it was green before */
+	gboolean again;	    /* one more pass, on what the move puts in place */
+	gboolean take_over; /* the ledger records that D has the data */
+	GbeHold hold;
+	const char *why; /* static, one sentence without a full stop */
+} GbeRuling;
+
+/* Rule 2 displaces the data as the rule that it replaces would have. */
+void gbe_rules_apply(const GbeSituation *situation, GbeRuling *ret_ruling);
+/* The gate, rule 14. @situation->usable is about the data that D would get by now. TRUE when the gate changed
+ * @ruling. */
+gboolean gbe_rules_gate(const GbeSituation *situation, GbeRuling *ruling);
+
+const char *gbe_rule_to_string(GbeRule rule); /* "0" ... "5a" ... "10a" ... "skip" */

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/shutdown.h"
+
+#include "core/decide/decide.h"
+
+/* Prefers CLOCK_BOOTTIME: a device without a battery for its clock gets the time of day from the network, in the middle
+ * of a run. */
+static gint64
+used_since(const GbeTakeOver *owner, const GbeFacts *facts)
+{
+	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
+		return facts->uptime - owner->uptime;
+	return facts->now >= owner->at ? facts->now - owner->at : -1;
+}
+
+/* Why no backup is taken, although the next start could still take it. NULL: one is taken. */
+static const char *
+why_no_backup(const GbeFacts *facts, const GbeView *view, const GbeShutdown *shutdown)
+{
+	GbeWhen when = facts->config->backup.at_shutdown;
+
+	if (!facts->fingerprint.present)
+		return "the data directory cannot be read";
+	if (shutdown->equal != NULL)
+		return "nothing has changed since the backup before";
+	if (when == GBE_WHEN_NEVER)
+		return "at-shutdown=never";
+	if (when == GBE_WHEN_COW_ONLY && facts->clones != GBE_YES)
+		return "this file system is not known to clone (at-shutdown=cow-only)";
+	/* The deployment that boots next displaces this data, by rename. */
+	if (gbe_view_failed(facts, view) && gbe_chain_backup(facts, view, 0) != NULL)
+		return "the data of a failed trial is kept when it is displaced";
+	return NULL;
+}
+
+/* Is @next, which boots next, the owner of @base? Where @base has no owner: is @next the only older deployment? */
+static bool
+comes_back_to(const GbeFacts *facts, const GbeManifest *base, const GbeListed *next)
+{
+	const GbeListed *booted = NULL;
+	guint others = 0;
+
+	if (base->deployment.id != NULL)
+		return gbe_situation_is_of(facts, &base->deployment, base->sequence, &next->ref);
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (listed->booted)
+			booted = listed;
+		else
+			others += !listed->staged;
+	}
+	/* A rollback changes the order of the list, so the place in it says nothing. */
+	return others == 1 && !next->staged && booted != NULL &&
+	       next->timestamp <= booted->timestamp;
+}
+
+static const GbeListed *
+find_next(const GbeFacts *facts)
+{
+	for (guint i = 0; facts->next != NULL && facts->listed != NULL && i < facts->listed->len;
+	     i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (g_str_equal(listed->ref.id, facts->next))
+			return listed;
+	}
+	return NULL;
+}
+
+/* P(D) for a next deployment without this program, which could not restore it itself. NULL: the data stays. */
+static const GbeManifest *
+hand_back(const GbeFacts *facts, const GbeView *view)
+{
+	const GbeManifest *base = gbe_chain_backup(facts, view, 0);
+	const GbeListed *next = find_next(facts);
+
+	if (!facts->config->restore.hand_back || facts->data != GBE_YES ||
+	    !facts->fingerprint.present || facts->intent != NULL || facts->intent_why != NULL ||
+	    !gbe_view_failed(facts, view) || view->voters > 1 || base == NULL)
+		return NULL;
+	if (next == NULL || next->booted || next->has_program != GBE_NO ||
+	    !comes_back_to(facts, base, next))
+		return NULL;
+	return base;
+}
+
+static void
+decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
+{
+	const GbeManifest *equal = gbe_situation_unchanged(facts);
+	GbeView view;
+
+	shutdown->used = used_since(facts->owner, facts);
+	gbe_view_ended(facts, shutdown->used, &view);
+	if (equal != NULL && gbe_deployment_same(&equal->deployment, view.owner))
+		shutdown->equal = equal;
+	shutdown->why = why_no_backup(facts, &view, shutdown);
+	shutdown->cow_only = facts->config->backup.at_shutdown == GBE_WHEN_COW_ONLY;
+	if (shutdown->why == NULL)
+		shutdown->backup =
+		    gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
+	shutdown->hand_back = hand_back(facts, &view);
+	/* The displaced data takes the place in the store: a failed trial with a base gets no closing backup. */
+	if (shutdown->hand_back != NULL)
+		shutdown->displaced = gbe_decide_displaced(
+		    facts, &view, FALSE, "the trial was not green", FALSE, facts->next_sequence);
+}
+
+GbeShutdown *
+gbe_decide_shutdown(const GbeFacts *facts)
+{
+	GbeShutdown *shutdown = g_new0(GbeShutdown, 1);
+
+	shutdown->used = -1;
+	if (facts->data == GBE_NO || gbe_situation_own(facts, NULL) == NULL) {
+		shutdown->step = GBE_SHUTDOWN_NOTHING;
+	} else if (facts->data_open != GBE_NO) {
+		shutdown->step = GBE_SHUTDOWN_WAIT;
+	} else {
+		shutdown->step = GBE_SHUTDOWN_CLOSE;
+		decide_close(facts, shutdown);
+	}
+	return shutdown;
+}
+
+void
+gbe_shutdown_free(GbeShutdown *shutdown)
+{
+	if (shutdown == NULL)
+		return;
+	gbe_manifest_free(shutdown->backup);
+	gbe_manifest_free(shutdown->displaced);
+	g_free(shutdown);
+}

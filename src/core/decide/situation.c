@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/decide/situation.h"
+
+#include "core/backup-name.h"
+
+#include <string.h>
+
+/* ---- a deployment's past, as the ledger records it ---- */
+
+gboolean
+gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
+		    const GbeDeployment *ref)
+{
+	if (!gbe_deployment_same(of, ref))
+		return FALSE;
+	if (gbe_deployment_same_directory(of, ref) == GBE_YES)
+		return TRUE;
+	for (guint i = 0; i < facts->gone->len; i++) {
+		const GbeGone *gone = facts->gone->pdata[i];
+
+		if (sequence <= gone->sequence && g_str_equal(gone->id, of->id))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+gboolean
+gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
+{
+	for (guint i = 0; i < facts->runs->len; i++) {
+		const GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (run->verdict == GBE_VERDICT_GREEN &&
+		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
+			return TRUE;
+	}
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->verdict == GBE_VERDICT_GREEN &&
+		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* The run of @ref's newest take-over, or NULL. With @ended, only one whose prerun ended. */
+static const GbeRunRecord *
+newest_run(const GbeFacts *facts, const GbeDeployment *ref, gboolean ended)
+{
+	for (guint i = facts->runs->len; i > 0; i--) {
+		const GbeRunRecord *run = facts->runs->pdata[i - 1];
+
+		if ((run->ended || !ended) &&
+		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
+			return run;
+	}
+	return NULL;
+}
+
+static GbeTri
+ran_before(const GbeFacts *facts, const GbeDeployment *ref)
+{
+	if (newest_run(facts, ref, FALSE) != NULL)
+		return GBE_YES;
+	/* A lost record, or a lost ledger, might have said so. */
+	return facts->holes || facts->ledger != GBE_YES ? GBE_UNKNOWN : GBE_NO;
+}
+
+GbeTri
+gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
+{
+	const GbeRunRecord *run = newest_run(facts, ref, FALSE);
+
+	if (gbe_situation_was_green(facts, ref))
+		return GBE_NO;
+	if (run == NULL)
+		return ran_before(facts, ref) == GBE_NO ? GBE_YES : GBE_UNKNOWN;
+	return facts->holes && run->trial == GBE_YES ? GBE_UNKNOWN : run->trial;
+}
+
+gboolean
+gbe_situation_booted_on_trial(const GbeFacts *facts)
+{
+	GbeTri trial;
+
+	if (facts->booted.id == NULL)
+		return FALSE;
+	trial = gbe_situation_trial_of(facts, &facts->booted);
+	if (trial != GBE_UNKNOWN)
+		return trial == GBE_YES;
+	/* The booted deployment was held back before it ever had the data, which is still another deployment's. */
+	return facts->owner != NULL &&
+	       !gbe_deployment_same(&facts->owner->deployment, &facts->booted);
+}
+
+const GbeTakeOver *
+gbe_situation_own(const GbeFacts *facts, char **ret_why)
+{
+	const GbeTakeOver *owner = facts->owner;
+	g_autofree char *why = NULL;
+
+	if (facts->run == NULL)
+		why = g_strdup(facts->run_why);
+	else if (owner == NULL)
+		why = g_strdup_printf("who has the data is not known: %s", facts->owner_why);
+	else if (!gbe_facts_is_this_run(facts, owner->run))
+		why = g_strdup("the data belongs to another run: prerun did not take it over");
+	else if (!gbe_deployment_same(&owner->deployment, &facts->booted))
+		why = g_strdup("the data belongs to another deployment");
+	else
+		return owner;
+	if (ret_why != NULL)
+		*ret_why = g_steal_pointer(&why);
+	return NULL;
+}
+
+const GbeManifest *
+gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref)
+{
+	const GbeRunRecord *run = newest_run(facts, ref, TRUE);
+
+	return run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
+}
+
+/* ---- the backups as sources for a restore ---- */
+
+static gboolean
+is_rejected(const GbeFacts *facts, const char *name)
+{
+	return facts->rejected != NULL && g_hash_table_contains(facts->rejected, name);
+}
+
+static gboolean
+is_restorable(const GbeFacts *facts, const GbeManifest *backup)
+{
+	if (backup->consumed || backup->voters > 1)
+		return FALSE;
+	return backup->data_dir == NULL || facts->data_dir == NULL ||
+	       g_str_equal(backup->data_dir, facts->data_dir);
+}
+
+static GbeTri
+backup_usable(const GbeFacts *facts, const GbeManifest *backup)
+{
+	GbeTri above =
+	    gbe_version_above(gbe_version_parse(gbe_manifest_needs(backup)), facts->etcd_version);
+
+	return above == GBE_UNKNOWN ? GBE_UNKNOWN : gbe_tri(above == GBE_NO);
+}
+
+static gboolean
+better(const GbeManifest *a, const GbeManifest *b)
+{
+	gboolean a_manual = a->origin == GBE_ORIGIN_MANUAL;
+	gboolean b_manual = b->origin == GBE_ORIGIN_MANUAL;
+
+	if (a_manual != b_manual)
+		return !a_manual;
+	return a->sequence > b->sequence;
+}
+
+/* A periodic backup of an update on trial is for people, and for no automatic action. One that was green by then has
+ * proved itself. */
+static gboolean
+is_of_a_trial(const GbeManifest *backup)
+{
+	return backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
+	       backup->grade != GBE_GRADE_GOOD;
+}
+
+static gboolean
+may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, gboolean usable)
+{
+	return backup->grade != GBE_GRADE_BAD && is_restorable(facts, backup) &&
+	       !is_rejected(facts, backup->name) &&
+	       (!usable || backup_usable(facts, backup) != GBE_NO);
+}
+
+const GbeManifest *
+gbe_situation_candidate(const GbeFacts *facts, gboolean usable)
+{
+	/* The backup of the state that D left, of any origin. */
+	const GbeManifest *best = gbe_situation_left(facts, &facts->booted);
+
+	if (best != NULL && may_be_candidate(facts, best, usable))
+		return best;
+	best = NULL;
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (!backup->set_aside && !is_of_a_trial(backup) &&
+		    may_be_candidate(facts, backup, usable) &&
+		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
+					&facts->booted) &&
+		    (best == NULL || better(backup, best)))
+			best = backup;
+	}
+	return best;
+}
+
+const GbeManifest *
+gbe_situation_last_good(const GbeFacts *facts)
+{
+	const GbeManifest *own = NULL, *any = NULL;
+
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(facts, backup))
+			continue;
+		if (any == NULL || better(backup, any))
+			any = backup;
+		if (gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
+					&facts->booted) &&
+		    (own == NULL || better(backup, own)))
+			own = backup;
+	}
+	return own != NULL ? own : any;
+}
+
+const GbeManifest *
+gbe_situation_request(const GbeFacts *facts)
+{
+	switch (facts->request.kind) {
+	case GBE_REQUEST_RESTORE:
+		return gbe_facts_backup(facts, facts->request.name);
+	case GBE_REQUEST_LAST_GOOD:
+		return gbe_situation_last_good(facts);
+	case GBE_REQUEST_UNDO:
+		return gbe_facts_backup_of(facts, &facts->undo);
+	case GBE_REQUEST_NONE:
+	default:
+		return NULL;
+	}
+}
+
+const GbeManifest *
+gbe_situation_unchanged(const GbeFacts *facts)
+{
+	const GbeManifest *newest = NULL;
+
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		/* A periodic backup is removed when its hour is over, even where a record names it. */
+		if (!backup->consumed && backup->origin != GBE_ORIGIN_PERIODIC &&
+		    backup->grade != GBE_GRADE_BAD && backup->verified != GBE_VERIFIED_NO &&
+		    g_strcmp0(backup->data_dir, facts->data_dir) == 0 &&
+		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
+		    (newest == NULL || backup->sequence > newest->sequence))
+			newest = backup;
+	}
+	return newest;
+}
+
+/* ---- the chain of bases (decisions.md, "Terms"), as the take-over of the data in view recorded it ---- */
+
+static const GbeLink *
+link_at(const GbeView *view, int at)
+{
+	const GPtrArray *chain = view->take_over != NULL ? view->take_over->chain : NULL;
+
+	return chain != NULL && at >= 0 && (guint)at < chain->len ? chain->pdata[at] : NULL;
+}
+
+static int
+length(const GbeView *view)
+{
+	return view->take_over != NULL ? (int)view->take_over->chain->len : 0;
+}
+
+int
+gbe_chain_own(const GbeFacts *facts, const GbeView *view)
+{
+	for (int i = 0; i < length(view); i++) {
+		const GbeLink *link = link_at(view, i);
+
+		/* An attempt of O itself is no base to come back to. */
+		if (link->owner.id != NULL &&
+		    gbe_situation_is_of(facts, &link->owner, link->backup.sequence,
+					&facts->booted) &&
+		    !gbe_deployment_same(&link->owner, view->owner))
+			return i;
+	}
+	return -1;
+}
+
+int
+gbe_chain_end(const GbeFacts *facts, const GbeView *view)
+{
+	for (int i = length(view) - 1; i >= 0; i--)
+		if (gbe_chain_backup(facts, view, i) != NULL)
+			return i;
+	return -1;
+}
+
+int
+gbe_chain_unwound(const GbeFacts *facts, const GbeView *view)
+{
+	for (int i = 0; i < length(view); i++)
+		if (!link_at(view, i)->failed && gbe_chain_backup(facts, view, i) != NULL)
+			return i;
+	return gbe_chain_end(facts, view);
+}
+
+const GbeManifest *
+gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at)
+{
+	const GbeLink *link = link_at(view, at);
+	const GbeManifest *backup = link != NULL ? gbe_facts_backup_of(facts, &link->backup) : NULL;
+
+	if (backup == NULL || !is_restorable(facts, backup) || is_rejected(facts, backup->name))
+		return NULL;
+	return backup;
+}
+
+/* ---- the data in view: the live one, or a backup that is going to take its place ---- */
+
+static gboolean
+trial_outlived(const GbeFacts *facts, const GbeTrial *trial, gint64 used)
+{
+	/* Where greenboot does not judge, long use ends a trial. A judge that hangs still judges. */
+	return trial->judges != GBE_YES && !trial->judged && used >= 0 &&
+	       (guint64)used > facts->config->restore.trial_limit;
+}
+
+static GbeTri
+trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial, gint64 used)
+{
+	if (owner->trial.on != GBE_YES)
+		return owner->trial.on;
+	if (gbe_situation_was_green(facts, &owner->deployment))
+		return GBE_NO;
+	/* A record that is lost behind the take-over makes the owner unknown: what it says itself is so. */
+	if (trial->judges != GBE_YES && !trial->judged && used < 0)
+		return GBE_UNKNOWN;
+	return trial_outlived(facts, trial, used) ? GBE_NO : GBE_YES;
+}
+
+/* Less than trial-limit where no record says more: a run that was cut short counts as a short one. */
+static gint64
+used_in_last_run(const GbeFacts *facts, const GbeTakeOver *owner)
+{
+	if (owner->closing.present)
+		return owner->closing.used;
+	return owner->used_beyond ? (gint64)facts->config->restore.trial_limit + 1 : 0;
+}
+
+void
+gbe_view_ended(const GbeFacts *facts, gint64 used, GbeView *ret_view)
+{
+	const GbeTakeOver *owner = facts->owner;
+	const GbeRunRecord *run;
+	guint told;
+
+	memset(ret_view, 0, sizeof *ret_view);
+	ret_view->used = -1;
+	ret_view->voters = facts->voters;
+	if (owner == NULL)
+		return;
+
+	run = gbe_facts_run(facts, owner->sequence);
+	ret_view->owner_known = TRUE;
+	ret_view->owner = &owner->deployment;
+	ret_view->run = owner->run;
+	ret_view->sequence = owner->sequence;
+	ret_view->lineage = &owner->lineage;
+	ret_view->verdict = run != NULL ? run->verdict : GBE_VERDICT_NONE;
+	ret_view->health = run != NULL ? run->health : GBE_HEALTH_NOT_ASKED;
+	ret_view->judged = ret_view->verdict != GBE_VERDICT_NONE;
+	ret_view->used = used < 0 || owner->trial.used < 0 ? -1 : used + owner->trial.used;
+	ret_view->trial = owner->trial;
+	ret_view->trial.used = ret_view->used;
+	ret_view->trial.judged = owner->trial.judged || ret_view->judged;
+	ret_view->trial.on = trial_now(facts, owner, &ret_view->trial, ret_view->used);
+	ret_view->was_default = owner->was_default;
+	ret_view->mount_point = owner->mount_point;
+	ret_view->take_over = owner;
+	/* The check of the last run saw the number later than the take-over. */
+	told = run != NULL && run->voters > 0 ? run->voters : owner->voters;
+	if (facts->voters == 0 || (facts->voters == GBE_VOTERS_UNCLEAR && told == 1))
+		ret_view->voters = told;
+}
+
+void
+gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
+{
+	const GbeTakeOver *owner = facts->owner;
+
+	gbe_view_ended(facts, owner != NULL ? used_in_last_run(facts, owner) : -1, ret_view);
+}
+
+gboolean
+gbe_view_failed(const GbeFacts *facts, const GbeView *view)
+{
+	return view->trial.on == GBE_YES && view->judged && view->verdict != GBE_VERDICT_GREEN &&
+	       view->used >= 0 && (guint64)view->used <= facts->config->restore.trial_limit;
+}
+
+void
+gbe_view_backup(const GbeFacts *facts, const GbeManifest *source, GbeView *ret_view)
+{
+	memset(ret_view, 0, sizeof *ret_view);
+	ret_view->source = source;
+	ret_view->owner_known = source->deployment.id != NULL;
+	ret_view->owner = &source->deployment;
+	ret_view->run = source->run;
+	ret_view->sequence = gbe_manifest_place(source);
+	ret_view->lineage = &source->lineage;
+	ret_view->trial = source->trial;
+	if (ret_view->owner_known && gbe_situation_was_green(facts, &source->deployment))
+		ret_view->trial.on = GBE_NO;
+	ret_view->verdict = source->verdict;
+	ret_view->health = source->health;
+	ret_view->judged = source->verdict != GBE_VERDICT_NONE;
+	ret_view->used = source->trial.used;
+	ret_view->voters = source->voters;
+}
+
+static GbeBaseIs
+base_is(const GbeFacts *facts, const GbeView *view, int at)
+{
+	const GbeManifest *backup = gbe_chain_backup(facts, view, at);
+
+	if (backup == NULL)
+		return GBE_BASE_NONE;
+	return backup->grade == GBE_GRADE_BAD ? GBE_BASE_BAD : GBE_BASE_VALID;
+}
+
+static GbeRequestIs
+request_is(const GbeFacts *facts, const GbeView *view)
+{
+	const GbeManifest *backup;
+
+	if (facts->request.kind == GBE_REQUEST_NONE)
+		return GBE_REQUEST_IS_NONE;
+	/* A request is due in a later run than the one in which it was asked. An unknown run is no later run. */
+	if (!facts->request.from_cmdline &&
+	    (facts->run == NULL || g_strcmp0(facts->run, facts->request.run) == 0))
+		return GBE_REQUEST_IS_NONE;
+	backup = gbe_situation_request(facts);
+	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
+	    is_rejected(facts, backup->name))
+		return GBE_REQUEST_IS_IMPOSSIBLE;
+	/* An undo takes the data displaced last, even if it was graded bad. */
+	if (!facts->request.force &&
+	    ((backup->grade == GBE_GRADE_BAD && facts->request.kind != GBE_REQUEST_UNDO) ||
+	     backup->voters > 1 || view->voters > 1 || !is_restorable(facts, backup) ||
+	     backup_usable(facts, backup) == GBE_NO))
+		return GBE_REQUEST_IS_IMPOSSIBLE;
+	return GBE_REQUEST_IS_READY;
+}
+
+static gboolean
+closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
+{
+	const GbeClosing *closing = &owner->closing;
+	const GbeManifest *backup = gbe_facts_backup_of(facts, &closing->backup);
+	gint64 since;
+
+	if (backup == NULL || backup->grade == GBE_GRADE_BAD || !is_restorable(facts, backup) ||
+	    is_rejected(facts, backup->name))
+		return FALSE;
+	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
+		return FALSE;
+	if (facts->last_write < 0 || closing->at <= 0)
+		return FALSE;
+	since = facts->last_write - closing->at;
+	return since >= 0 && (guint64)since <= facts->config->restore.trial_limit;
+}
+
+static GbeTri
+same_run(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL || !gbe_run_id_valid(a) || !gbe_run_id_valid(b))
+		return GBE_UNKNOWN;
+	return gbe_tri(g_str_equal(a, b));
+}
+
+static GbeTri
+older_listed(const GbeFacts *facts)
+{
+	const GbeListed *self = NULL;
+
+	if (facts->listed == NULL)
+		return GBE_UNKNOWN;
+	for (guint i = 0; i < facts->listed->len && self == NULL; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (gbe_deployment_same(&listed->ref, &facts->booted))
+			self = listed;
+	}
+	if (self == NULL)
+		return GBE_UNKNOWN;
+	for (guint i = 0; i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (listed == self || listed->staged)
+			continue;
+		if (listed->timestamp < self->timestamp ||
+		    (listed->timestamp == self->timestamp && listed->index > self->index))
+			return GBE_YES;
+	}
+	return GBE_NO;
+}
+
+static GbeTri
+view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candidate)
+{
+	GbeVersion app = facts->data_version;
+	GbeTri above;
+
+	if (view->source != NULL) {
+		app = gbe_version_parse(view->source->data_version);
+		above = gbe_version_above(gbe_version_parse(gbe_manifest_needs(view->source)),
+					  facts->etcd_version);
+	} else {
+		above = gbe_version_above(facts->storage_version.known ? facts->storage_version
+								       : facts->cluster_version,
+					  facts->etcd_version);
+	}
+	if (above == GBE_YES)
+		return GBE_NO;
+	if (candidate != NULL && candidate != view->source &&
+	    gbe_version_above(app, gbe_version_parse(candidate->data_version)) == GBE_YES)
+		return GBE_NO;
+	return above == GBE_UNKNOWN ? GBE_UNKNOWN : GBE_YES;
+}
+
+static void
+derive_chain(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
+{
+	int own = gbe_chain_own(facts, view);
+
+	s->base = base_is(facts, view, 0);
+	s->in_chain = own >= 0;
+	s->chain_own = base_is(facts, view, own);
+	s->chain_end = base_is(facts, view, gbe_chain_end(facts, view));
+	s->unwound = base_is(facts, view, gbe_chain_unwound(facts, view));
+}
+
+/* A difference in etcd's own files means that somebody else has written. Any other difference only means that the data
+ * is not unchanged. */
+static GbeClosingIs
+closing_is(const GbeClosing *closing, const GbeFingerprint *now)
+{
+	if (!closing->present || !now->present)
+		return GBE_CLOSING_NONE;
+	if (gbe_fingerprint_equal(&closing->fingerprint, now))
+		return GBE_CLOSING_EQUAL;
+	return gbe_fingerprint_same_etcd(&closing->fingerprint, now) ? GBE_CLOSING_NONE
+								     : GBE_CLOSING_DIFFERS;
+}
+
+static void
+derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
+{
+	s->owner = GBE_OWNER_UNKNOWN;
+	s->same_run = GBE_UNKNOWN;
+	s->verdict = view->verdict;
+	s->healthy = view->health == GBE_HEALTH_HEALTHY;
+	s->judged = view->judged;
+	s->trial = view->trial.on;
+	if (view->used < 0)
+		s->used_within = GBE_UNKNOWN;
+	else
+		s->used_within = gbe_tri((guint64)view->used <= facts->config->restore.trial_limit);
+	if (!view->owner_known)
+		return;
+
+	if (gbe_situation_is_of(facts, view->owner, view->sequence, &facts->booted))
+		s->owner = GBE_OWNER_SAME;
+	else
+		s->owner = GBE_OWNER_OTHER;
+	if (s->owner == GBE_OWNER_SAME && view->source == NULL)
+		s->same_run = same_run(view->run, facts->run);
+	if (view->take_over != NULL && view->source == NULL) {
+		s->higher_minor =
+		    gbe_version_above(facts->etcd_version,
+				      gbe_version_parse(view->take_over->etcd_version)) == GBE_YES;
+		s->closing = closing_is(&view->take_over->closing, &facts->fingerprint);
+		s->closing_back =
+		    s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
+	}
+}
+
+static void
+derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
+{
+	const GbeManifest *candidate = gbe_situation_candidate(facts, FALSE);
+
+	s->ran = s->owner == GBE_OWNER_SAME ? GBE_YES : ran_before(facts, &facts->booted);
+	s->own_trial = s->owner == GBE_OWNER_SAME ? view->trial.on
+						  : gbe_situation_trial_of(facts, &facts->booted);
+	s->candidate = candidate != NULL;
+	s->usable_candidate = gbe_situation_candidate(facts, TRUE) != NULL;
+	s->contains = GBE_UNKNOWN;
+	if (candidate != NULL && facts->data == GBE_NO && view->source == NULL)
+		s->contains = GBE_NO;
+	else if (candidate != NULL && view->lineage != NULL)
+		s->contains =
+		    gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
+					 gbe_manifest_place(candidate));
+	s->usable = view_usable(facts, view, candidate);
+	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO)
+		s->deliberate = GBE_NO;
+	else if (view->was_default == GBE_YES && facts->booted_is_default == GBE_YES)
+		s->deliberate = GBE_YES;
+	s->same_commit = s->owner == GBE_OWNER_OTHER &&
+			 gbe_deployment_same_commit(view->owner->id, facts->booted.id);
+	s->older_listed = older_listed(facts);
+}
+
+void
+gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean last_pass,
+		     GbeSituation *ret_situation)
+{
+	const GbeConfig *config = facts->config;
+	GbeSituation s = {0};
+
+	s.ostree = facts->ostree;
+	s.booted_known = facts->booted.id != NULL;
+	s.data = view->source != NULL ? GBE_YES : facts->data;
+	s.data_open = facts->data == GBE_NO ? GBE_NO : facts->data_open;
+	s.skip = facts->skip;
+	s.request = view->source != NULL ? GBE_REQUEST_IS_NONE : request_is(facts, view);
+	s.last_pass = last_pass;
+	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
+	s.one_voter = view->voters <= 1;
+	s.clones = facts->clones == GBE_YES;
+	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
+	s.service_failed = facts->service_failed == GBE_YES;
+	derive_owner(facts, view, &s);
+	derive_chain(facts, view, &s);
+	derive_booted(facts, view, &s);
+
+	s.retry_trial = config->restore.retry_trial;
+	s.on_rollback = config->restore.on_rollback;
+	s.on_corrupt = config->restore.on_corrupt_data;
+	s.on_missing = config->restore.on_missing_data;
+	s.on_failed = config->restore.on_upgrade_from_failed;
+	s.hold_without_backup = config->backup.on_upgrade_failure == GBE_UPGRADE_FAIL_REFUSE ||
+				(config->backup.on_upgrade_failure == GBE_UPGRADE_FAIL_AUTO &&
+				 facts->can_roll_back == GBE_YES);
+	*ret_situation = s;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The decisions where prerun does not end: for the next start, and for the supervisor. */
+#include "core/decide/decide.h"
+
+#define TWO_STARTS "two starts in a row did not come to their end"
+#define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"
+#define NO_BACKUP                                                                                  \
+	", and this deployment must not get the data without a backup: look into `journalctl -u "  \
+	"greenboot-etcd-prerun`, then start the service again"
+
+GbePlan *
+gbe_decide_unfinished(const GbePlan *plan)
+{
+	const GbeTakeOver *to = plan->instead != NULL ? plan->instead : plan->take_over;
+	GbePlan *undone = gbe_plan_new();
+
+	undone->rule = plan->rule;
+	if (plan->forward || plan->hold) {
+		undone->hold = TRUE;
+		undone->reason = g_strdup(TWO_STARTS NO_BACKUP);
+		(void)gbe_plan_add(undone, GBE_ACTION_HOLD, NULL, undone->reason);
+		return undone;
+	}
+	undone->reason = g_strdup(TWO_STARTS GOES_ON);
+	if (to == NULL)
+		return undone;
+	undone->take_over = gbe_take_over_copy(to);
+	/* The backup that ->found names was not taken. */
+	gbe_backup_ref_clear(&undone->take_over->found);
+	(void)gbe_plan_add(undone, GBE_ACTION_TAKE_OVER, NULL, TWO_STARTS);
+	return undone;
+}
+
+char *
+gbe_decide_fallback(const GbeFacts *facts)
+{
+	if (facts->ledger == GBE_UNKNOWN)
+		return g_strdup_printf("whether an operation on the data is open cannot be told "
+				       "(%s)",
+				       facts->ledger_why);
+	if (facts->intent != NULL || facts->intent_why != NULL)
+		return g_strdup("an operation on the data is open");
+	/* Without ostree no other deployment can have had the data. */
+	if (facts->ostree == GBE_NO || facts->skip || gbe_config_is_off(facts->config))
+		return NULL;
+	if (facts->booted.id == NULL)
+		return g_strdup_printf("the booted deployment cannot be told (%s)",
+				       facts->booted_why);
+	if (facts->owner == NULL)
+		return g_strdup_printf("who had the data last is not known (%s)", facts->owner_why);
+	if (!gbe_deployment_same(&facts->owner->deployment, &facts->booted))
+		return g_strdup("another deployment had the data last");
+	return NULL;
+}

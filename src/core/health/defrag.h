@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Is a defragmentation worth the work, and is there room for one? The answer follows from what etcd reports of
+ * its database: the size of the file and the part in use (reference etcd.md, section 10). Pure.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef enum {
+	GBE_DEFRAG_UNKNOWN, /* etcd does not say how large its database is */
+	GBE_DEFRAG_SMALL,   /* smaller than min-size */
+	GBE_DEFRAG_DENSE,   /* too little of it is free */
+	GBE_DEFRAG_DUE,
+} GbeDefragNeed;
+
+/* Sizes in bytes. From @max_fragmentation percent on, a defragmentation is due; never where nothing is free. */
+GbeDefragNeed gbe_defrag_need(gint64 db_size, gint64 in_use, guint64 min_size,
+			      guint max_fragmentation);
+/* The free part of the file, in whole percent; 0 where it is not known. */
+guint gbe_defrag_fragmentation(gint64 db_size, gint64 in_use);
+/* Bytes that must be free on the data's file system: etcd writes a whole new database beside the old one, and goes on
+ * writing its log meanwhile. */
+guint64 gbe_defrag_room(gint64 in_use);
+const char *gbe_defrag_need_to_string(GbeDefragNeed need); /* unknown small dense due */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/record/fields.h"
+
+#include "core/json/parse.h"
+
+#define AT(type, record, field) ((type *)((char *)(record) + (field)->offset))
+#define CONST_AT(type, record, field) ((const type *)((const char *)(record) + (field)->offset))
+/* Of GBE_FIELD_OWN. */
+#define OWN(field) ((const GbeFieldOwn *)(field)->of)
+
+void
+gbe_fields_init(const GbeField *fields, void *record)
+{
+	for (const GbeField *f = fields; f->kind != 0; f++) {
+		if (f->kind == GBE_FIELD_KNOWN)
+			*AT(gint64, record, f) = -1;
+		else if (f->kind == GBE_FIELD_PART)
+			gbe_fields_init(f->of, AT(void, record, f));
+		else if (f->kind == GBE_FIELD_OWN && OWN(f)->init != NULL)
+			OWN(f)->init(AT(void, record, f));
+	}
+}
+
+static void
+read_part(const GbeField *f, GbeMembers *m, void *part)
+{
+	g_autofree char *in = g_strconcat(f->key, ".", NULL);
+	GbeMembers inner = {gbe_members_object(m, f->key), in, NULL};
+
+	if (inner.object == NULL)
+		return;
+	gbe_fields_read(f->of, &inner, part);
+	if (m->error == NULL)
+		m->error = g_steal_pointer(&inner.error);
+	g_clear_error(&inner.error);
+}
+
+static void
+read_field(const GbeField *f, GbeMembers *m, void *at)
+{
+	switch (f->kind) {
+	case GBE_FIELD_TEXT:
+		g_free(*(char **)at);
+		*(char **)at = gbe_members_string(m, f->key, f->of);
+		break;
+	case GBE_FIELD_NAMES:
+		g_strfreev(*(char ***)at);
+		*(char ***)at = gbe_members_strv(m, f->key);
+		break;
+	case GBE_FIELD_NUMBER:
+		*(guint64 *)at = gbe_members_u64(m, f->key, 0);
+		break;
+	case GBE_FIELD_SEQUENCE:
+		*(guint64 *)at = gbe_members_sequence(m, f->key);
+		break;
+	case GBE_FIELD_COUNT:
+		*(guint *)at = gbe_members_uint(m, f->key, 0);
+		break;
+	case GBE_FIELD_TIME:
+		*(gint64 *)at = gbe_members_i64(m, f->key, 0);
+		break;
+	case GBE_FIELD_KNOWN:
+		*(gint64 *)at = gbe_members_i64(m, f->key, -1);
+		break;
+	case GBE_FIELD_FLAG:
+		*(gboolean *)at = gbe_members_bool(m, f->key);
+		break;
+	case GBE_FIELD_TRI:
+		*(GbeTri *)at = gbe_members_tri(m, f->key);
+		break;
+	case GBE_FIELD_WORD:
+		*(guint *)at = gbe_words_find(f->of, gbe_members_word(m, f->key));
+		break;
+	case GBE_FIELD_PART:
+		read_part(f, m, at);
+		break;
+	case GBE_FIELD_OWN:
+		OWN(f)->read(m, f->key, at);
+		break;
+	}
+}
+
+void
+gbe_fields_read(const GbeField *fields, GbeMembers *m, void *record)
+{
+	for (const GbeField *f = fields; f->kind != 0; f++) {
+		if (f->key == NULL)
+			continue;
+		if (f->flags & GBE_FIELD_NEEDED)
+			gbe_members_need(m, f->key);
+		if (f->flags & GBE_FIELD_THERE && !json_object_has_member(m->object, f->key))
+			gbe_members_fail(m, f->key, "is missing");
+		read_field(f, m, AT(void, record, f));
+	}
+}
+
+/* Has the field another value than in a new record? For the kinds that are used with GBE_FIELD_LATER. */
+static bool
+is_set(const GbeField *f, const void *at)
+{
+	if (f->kind == GBE_FIELD_KNOWN)
+		return *(const gint64 *)at >= 0;
+	if (f->kind == GBE_FIELD_FLAG)
+		return *(const gboolean *)at;
+	return f->kind != GBE_FIELD_TEXT || *(char *const *)at != NULL;
+}
+
+/* Keeps a newer program's word where it reads as the value to write. */
+static void
+print_word(const GbeField *f, JsonObject *object, guint value)
+{
+	const char *present = gbe_json_string(object, f->key, NULL);
+
+	if (present == NULL || gbe_words_find(f->of, present) != value)
+		gbe_json_set_string(object, f->key, gbe_words_get(f->of, value));
+}
+
+static void
+print_field(const GbeField *f, JsonObject *object, const void *at)
+{
+	switch (f->kind) {
+	case GBE_FIELD_TEXT:
+		gbe_json_set_string(object, f->key, *(char *const *)at);
+		break;
+	case GBE_FIELD_NAMES:
+		gbe_json_set_strv(object, f->key, *(char *const *const *)at);
+		break;
+	case GBE_FIELD_NUMBER:
+	case GBE_FIELD_SEQUENCE:
+	case GBE_FIELD_TIME:
+		json_object_set_int_member(object, f->key, *(const gint64 *)at);
+		break;
+	case GBE_FIELD_COUNT:
+		json_object_set_int_member(object, f->key, *(const guint *)at);
+		break;
+	case GBE_FIELD_KNOWN:
+		gbe_json_set_known(object, f->key, *(const gint64 *)at);
+		break;
+	case GBE_FIELD_FLAG:
+		json_object_set_boolean_member(object, f->key, *(const gboolean *)at);
+		break;
+	case GBE_FIELD_TRI:
+		gbe_json_set_tri(object, f->key, *(const GbeTri *)at);
+		break;
+	case GBE_FIELD_WORD:
+		print_word(f, object, *(const guint *)at);
+		break;
+	case GBE_FIELD_PART:
+		gbe_fields_print(f->of, gbe_json_open_object(object, f->key), at);
+		break;
+	case GBE_FIELD_OWN:
+		OWN(f)->print(object, f->key, at);
+		break;
+	}
+}
+
+void
+gbe_fields_print(const GbeField *fields, JsonObject *object, const void *record)
+{
+	for (const GbeField *f = fields; f->kind != 0; f++) {
+		const void *at = CONST_AT(void, record, f);
+
+		if (f->key == NULL)
+			continue;
+		if (f->flags & GBE_FIELD_LATER && !is_set(f, at))
+			json_object_remove_member(object, f->key);
+		else if (f->flags & GBE_FIELD_OR_NULL && *(const char *const *)at == NULL)
+			json_object_set_null_member(object, f->key);
+		else
+			print_field(f, object, at);
+	}
+}
+
+void
+gbe_fields_own(const GbeField *fields, void *record)
+{
+	for (const GbeField *f = fields; f->kind != 0; f++) {
+		void *at = AT(void, record, f);
+
+		if (f->kind == GBE_FIELD_TEXT)
+			*(char **)at = g_strdup(*(char **)at);
+		else if (f->kind == GBE_FIELD_NAMES)
+			*(char ***)at = g_strdupv(*(char ***)at);
+		else if (f->kind == GBE_FIELD_PART)
+			gbe_fields_own(f->of, at);
+		else if (f->kind == GBE_FIELD_OWN)
+			OWN(f)->own(at);
+	}
+}
+
+void
+gbe_fields_clear(const GbeField *fields, void *record)
+{
+	for (const GbeField *f = fields; f->kind != 0; f++) {
+		void *at = AT(void, record, f);
+
+		if (f->kind == GBE_FIELD_TEXT)
+			g_clear_pointer((char **)at, g_free);
+		else if (f->kind == GBE_FIELD_NAMES)
+			g_clear_pointer((char ***)at, g_strfreev);
+		else if (f->kind == GBE_FIELD_PART)
+			gbe_fields_clear(f->of, at);
+		else if (f->kind == GBE_FIELD_OWN)
+			OWN(f)->clear(at);
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A record described once: a table of its fields, from which reading, writing, copying and freeing follow.
+ * The order of the table is the order of the members in the JSON. An absent member reads as not known.
+ */
+#pragma once
+
+#include "core/json/members.h"
+#include "core/words.h"
+
+typedef enum {
+	GBE_FIELD_TEXT =
+	    1,		 /* char *; NULL is written as null. ->of: its GbeKind, or NULL: any text */
+	GBE_FIELD_NAMES, /* char **, NULL-terminated, or NULL */
+	GBE_FIELD_NUMBER,   /* guint64 */
+	GBE_FIELD_SEQUENCE, /* guint64; required, and not 0 */
+	GBE_FIELD_COUNT,    /* guint */
+	GBE_FIELD_TIME,	    /* gint64 */
+	GBE_FIELD_KNOWN,    /* gint64; negative: not known, written as null */
+	GBE_FIELD_FLAG,	    /* gboolean */
+	GBE_FIELD_TRI,	    /* GbeTri */
+	GBE_FIELD_WORD,	    /* an enumeration. ->of: its GbeWords */
+	GBE_FIELD_PART,	    /* a structure. ->of: its GbeField table */
+	GBE_FIELD_OWN,	    /* anything else. ->of: its GbeFieldOwn */
+} GbeFieldKind;
+
+typedef enum {
+	GBE_FIELD_NEEDED = 1, /* absent or null is an error */
+	GBE_FIELD_THERE = 2,  /* absent is an error, null is not */
+	/* Written only where it is set: format 1 began without it. Of a text, a flag, or a number that may be unknown. */
+	GBE_FIELD_LATER = 4,
+	GBE_FIELD_OR_NULL = 8, /* a part: null where its first field, a text, is NULL */
+} GbeFieldFlags;
+
+typedef struct {
+	const char *key; /* NULL: in memory only. The end of a table has no kind. */
+	GbeFieldKind kind;
+	gsize offset;
+	const void *of;
+	GbeFieldFlags flags;
+} GbeField;
+
+/* How a field of its own kind is handled. @key is the field's. */
+typedef struct {
+	void (*init)(void *field); /* NULL: zeros are right */
+	void (*read)(GbeMembers *m, const char *key, void *field);
+	void (*print)(JsonObject *object, const char *key, const void *field);
+	void (*own)(void *field); /* replaces what it points to by a copy */
+	void (*clear)(void *field);
+} GbeFieldOwn;
+
+#define GBE_FIELD(type, member, key, kind)                                                         \
+	{                                                                                          \
+		key, GBE_FIELD_##kind, offsetof(type, member), NULL, 0                             \
+	}
+#define GBE_FIELD_OF(type, member, key, kind, of, flags)                                           \
+	{                                                                                          \
+		key, GBE_FIELD_##kind, offsetof(type, member), of, flags                           \
+	}
+
+/* Sets what is not known to -1 in a record of zeros. */
+void gbe_fields_init(const GbeField *fields, void *record);
+/* Sets all fields that have a key. After an error in @m, the caller discards the record. */
+void gbe_fields_read(const GbeField *fields, GbeMembers *m, void *record);
+/* Members of @object that are in no field are left alone, and so is a word that reads as the value to write. */
+void gbe_fields_print(const GbeField *fields, JsonObject *object, const void *record);
+/* @record is a bitwise copy. Afterwards it owns everything that its fields point to. */
+void gbe_fields_own(const GbeField *fields, void *record);
+/* Frees what the fields point to. Every pointer is NULL then; the rest stays. */
+void gbe_fields_clear(const GbeField *fields, void *record);

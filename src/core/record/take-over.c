@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/record/take-over.h"
+
+#include "core/json/members.h"
+#include "core/json/parse.h"
+#include "core/record/parts.h"
+
+void
+gbe_backup_ref_set(GbeBackupRef *ref, GbeBackupRef to)
+{
+	char *before = ref->name;
+
+	*ref = to.name != NULL ? to : (GbeBackupRef){0};
+	ref->name = g_strdup(to.name);
+	g_free(before);
+}
+
+void
+gbe_backup_ref_clear(GbeBackupRef *ref)
+{
+	gbe_backup_ref_set(ref, (GbeBackupRef){0});
+}
+
+static void
+link_free(gpointer data)
+{
+	GbeLink *link = data;
+
+	gbe_backup_ref_clear(&link->backup);
+	gbe_deployment_clear(&link->owner);
+	g_free(link);
+}
+
+static GPtrArray *
+chain_new(void)
+{
+	return g_ptr_array_new_with_free_func(link_free);
+}
+
+static const GbeField link_fields[] = {
+    GBE_FIELD_OF(GbeLink, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
+    GBE_FIELD_OF(GbeLink, owner, "deployment", PART, gbe_deployment_fields, 0),
+    GBE_FIELD(GbeLink, failed, "failed", FLAG),
+    {0},
+};
+
+/* Adds a copy behind the others. Not where the last link says the same already: one backup may have been restored again
+ * and again. */
+static void
+add_link(GPtrArray *chain, const GbeLink *link)
+{
+	const GbeLink *last = chain->len > 0 ? chain->pdata[chain->len - 1] : NULL;
+	GbeLink *copy;
+
+	if (chain->len >= GBE_CHAIN_MAX)
+		return;
+	if (last != NULL && last->failed == link->failed &&
+	    last->backup.sequence == link->backup.sequence &&
+	    g_strcmp0(last->backup.name, link->backup.name) == 0 &&
+	    gbe_deployment_same(&last->owner, &link->owner))
+		return;
+	copy = g_memdup2(link, sizeof(*link));
+	gbe_fields_own(link_fields, copy);
+	g_ptr_array_add(chain, copy);
+}
+
+static void
+init_chain(void *field)
+{
+	*(GPtrArray **)field = chain_new();
+}
+
+static void
+read_chain(GbeMembers *m, const char *key, void *field)
+{
+	JsonArray *array = gbe_members_array(m, key);
+	guint len = array != NULL ? json_array_get_length(array) : 0;
+
+	for (guint i = 0; i < len && m->error == NULL; i++) {
+		JsonNode *node = json_array_get_element(array, i);
+		GbeMembers inner = {NULL, "chain.", NULL};
+		GbeLink link = {0};
+
+		if (!JSON_NODE_HOLDS_OBJECT(node)) {
+			gbe_members_fail(m, key, "is not an array of links");
+			return;
+		}
+		inner.object = json_node_get_object(node);
+		gbe_fields_read(link_fields, &inner, &link);
+		add_link(*(GPtrArray **)field, &link);
+		gbe_fields_clear(link_fields, &link);
+		m->error = g_steal_pointer(&inner.error);
+	}
+}
+
+static void
+print_chain(JsonObject *object, const char *key, const void *field)
+{
+	const GPtrArray *chain = *(GPtrArray *const *)field;
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < chain->len; i++) {
+		JsonObject *element = json_object_new();
+
+		gbe_fields_print(link_fields, element, chain->pdata[i]);
+		json_array_add_object_element(array, element);
+	}
+	json_object_set_array_member(object, key, array);
+}
+
+static void
+own_chain(void *field)
+{
+	GPtrArray **chain = field;
+	const GPtrArray *from = *chain;
+
+	*chain = chain_new();
+	for (guint i = 0; i < from->len; i++)
+		add_link(*chain, from->pdata[i]);
+}
+
+static void
+clear_chain(void *field)
+{
+	g_clear_pointer((GPtrArray **)field, g_ptr_array_unref);
+}
+
+static const GbeFieldOwn chain_own = {init_chain, read_chain, print_chain, own_chain, clear_chain};
+
+static const GbeField closing_fields[] = {
+    GBE_FIELD_OF(GbeClosing, fingerprint, "fingerprint", OWN, &gbe_fingerprint_own, 0),
+    GBE_FIELD(GbeClosing, used, "used", KNOWN),
+    GBE_FIELD(GbeClosing, at, "at", TIME),
+    GBE_FIELD_OF(GbeClosing, next, "next", TEXT, &gbe_kind_deployment, 0),
+    GBE_FIELD_OF(GbeClosing, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
+    {0},
+};
+
+static const GbeField take_over_fields[] = {
+    GBE_FIELD_OF(GbeTakeOver, deployment, "deployment", PART, gbe_deployment_fields,
+		 GBE_FIELD_NEEDED),
+    GBE_FIELD_OF(GbeTakeOver, run, "run", TEXT, &gbe_kind_run, GBE_FIELD_THERE),
+    GBE_FIELD(GbeTakeOver, sequence, "sequence", SEQUENCE),
+    GBE_FIELD(GbeTakeOver, tree, "tree", TEXT),
+    GBE_FIELD_OF(GbeTakeOver, nonce, "nonce", TEXT, &gbe_kind_hex64, 0),
+    GBE_FIELD_OF(GbeTakeOver, lineage, "line", OWN, &gbe_lineage_own, 0),
+    GBE_FIELD_OF(GbeTakeOver, chain, "chain", OWN, &chain_own, 0),
+    GBE_FIELD(GbeTakeOver, after, "after", NUMBER),
+    GBE_FIELD(GbeTakeOver, after_trial, "after_trial", TRI),
+    GBE_FIELD_OF(GbeTakeOver, found, "found", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
+    GBE_FIELD_OF(GbeTakeOver, source, "source", TEXT, &gbe_kind_backup, 0),
+    GBE_FIELD(GbeTakeOver, asked, "asked", FLAG),
+    GBE_FIELD(GbeTakeOver, skipped, "skipped", FLAG),
+    GBE_FIELD(GbeTakeOver, failed, "failed", FLAG),
+    GBE_FIELD(GbeTakeOver, request, "request", TEXT),
+    GBE_FIELD(GbeTakeOver, etcd_version, "etcd_version", TEXT),
+    GBE_FIELD(GbeTakeOver, voters, "voters", COUNT),
+    GBE_FIELD(GbeTakeOver, mount_point, "mount_point", TRI),
+    GBE_FIELD(GbeTakeOver, was_default, "was_default", TRI),
+    GBE_FIELD_OF(GbeTakeOver, trial, "trial", PART, gbe_trial_fields, 0),
+    GBE_FIELD(GbeTakeOver, at, "at", TIME),
+    GBE_FIELD(GbeTakeOver, uptime, "uptime", KNOWN),
+    GBE_FIELD_OF(GbeTakeOver, store_path, "store_path", TEXT, &gbe_kind_path, 0),
+    GBE_FIELD(GbeTakeOver, store_fs, "store_fs", TEXT),
+    GBE_FIELD_OF(GbeTakeOver, member_id, "member_id", TEXT, &gbe_kind_hex64, 0),
+    GBE_FIELD_OF(GbeTakeOver, cluster_id, "cluster_id", TEXT, &gbe_kind_hex64, 0),
+    GBE_FIELD_OF(GbeTakeOver, closing, NULL, PART, closing_fields, 0),
+    {0},
+};
+
+GbeTakeOver *
+gbe_take_over_new(void)
+{
+	GbeTakeOver *take_over = g_new0(GbeTakeOver, 1);
+
+	gbe_fields_init(take_over_fields, take_over);
+	return take_over;
+}
+
+void
+gbe_take_over_free(GbeTakeOver *take_over)
+{
+	if (take_over == NULL)
+		return;
+	gbe_fields_clear(take_over_fields, take_over);
+	g_free(take_over);
+}
+
+GbeTakeOver *
+gbe_take_over_copy(const GbeTakeOver *from)
+{
+	GbeTakeOver *copy = g_memdup2(from, sizeof(*from));
+
+	gbe_fields_own(take_over_fields, copy);
+	return copy;
+}
+
+void
+gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup, const GbeDeployment *owner,
+		   gboolean failed)
+{
+	GbeLink link = {.failed = failed};
+
+	if (backup != NULL)
+		link.backup = *backup;
+	if (owner != NULL)
+		link.owner = *owner;
+	add_link(take_over->chain, &link);
+}
+
+const GbeBackupRef *
+gbe_take_over_base(const GbeTakeOver *take_over)
+{
+	return take_over->chain->len > 0 ? &((GbeLink *)take_over->chain->pdata[0])->backup : NULL;
+}
+
+void
+gbe_closing_clear(GbeClosing *closing)
+{
+	gbe_fields_clear(closing_fields, closing);
+	*closing = (GbeClosing){.used = -1};
+}
+
+void
+gbe_closing_copy(GbeClosing *to, const GbeClosing *from)
+{
+	GbeClosing copy = *from;
+
+	gbe_fields_own(closing_fields, &copy);
+	gbe_closing_clear(to);
+	*to = copy;
+}
+
+void
+gbe_closing_from_json(JsonObject *object, GbeClosing *closing)
+{
+	GbeMembers m = {object, "", NULL};
+
+	gbe_closing_clear(closing);
+	gbe_fields_read(closing_fields, &m, closing);
+	closing->present = gbe_members_end(&m, "closing", NULL) && closing->fingerprint.present;
+}
+
+JsonObject *
+gbe_closing_to_json(const GbeClosing *closing)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_fields_print(closing_fields, object, closing);
+	return object;
+}
+
+bool
+gbe_take_over_from_json(JsonObject *object, GbeTakeOver **ret_take_over, GError **error)
+{
+	g_autoptr(GbeTakeOver) t = gbe_take_over_new();
+	GbeMembers m = {object, "", NULL};
+
+	gbe_fields_read(take_over_fields, &m, t);
+	if (!gbe_members_end(&m, "take-over", error))
+		return false;
+	*ret_take_over = g_steal_pointer(&t);
+	return true;
+}
+
+JsonObject *
+gbe_take_over_to_json(const GbeTakeOver *t)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_fields_print(take_over_fields, object, t);
+	return object;
+}

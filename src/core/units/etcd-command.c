@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/units/etcd-command.h"
+
+#include <string.h>
+
+enum { NAME, DATA_DIR, WAL_DIR, CONFIG_FILE, QUOTA, CLIENTS, GATEWAY, PEERS, METRICS, N_FLAGS };
+
+static const struct {
+	const char *name, *variable, *fallback;
+} flags[N_FLAGS] = {
+    [NAME] = {"name", "ETCD_NAME", "default"},
+    [DATA_DIR] = {"data-dir", "ETCD_DATA_DIR", NULL},
+    [WAL_DIR] = {"wal-dir", "ETCD_WAL_DIR", NULL},
+    [CONFIG_FILE] = {"config-file", "ETCD_CONFIG_FILE", NULL},
+    [QUOTA] = {"quota-backend-bytes", "ETCD_QUOTA_BACKEND_BYTES", NULL},
+    [CLIENTS] = {"listen-client-urls", "ETCD_LISTEN_CLIENT_URLS", "http://localhost:2379"},
+    [GATEWAY] = {"listen-client-http-urls", "ETCD_LISTEN_CLIENT_HTTP_URLS", NULL},
+    [PEERS] = {"listen-peer-urls", "ETCD_LISTEN_PEER_URLS", "http://localhost:2380"},
+    [METRICS] = {"listen-metrics-urls", "ETCD_LISTEN_METRICS_URLS", NULL},
+};
+
+static int
+find_flag(const char *name, gsize length)
+{
+	for (int i = 0; i < N_FLAGS; i++)
+		if (strlen(flags[i].name) == length && strncmp(flags[i].name, name, length) == 0)
+			return i;
+	return -1;
+}
+
+/* Which other flags take a value is not known here. So an argument that looks like a flag is no value, except "-1". */
+static gboolean
+looks_like_a_flag(const char *argument)
+{
+	return argument[0] == '-' && (argument[1] == '-' || g_ascii_isalpha(argument[1]));
+}
+
+static void
+read_arguments(char *const *arguments, const char *values[N_FLAGS])
+{
+	for (guint i = 0; arguments[i] != NULL; i++) {
+		const char *name = arguments[i];
+		const char *value;
+		int flag;
+
+		/* An argument that is no flag ends the flags, for etcd as well. */
+		if (name[0] != '-' || name[1] == '\0' || g_str_equal(name, "--"))
+			return;
+		name += name[1] == '-' ? 2 : 1;
+		value = strchr(name, '=');
+		flag = find_flag(name, value != NULL ? (gsize)(value - name) : strlen(name));
+		if (value != NULL)
+			value++;
+		else if (arguments[i + 1] != NULL &&
+			 (flag >= 0 || !looks_like_a_flag(arguments[i + 1])))
+			value = arguments[++i];
+		if (flag >= 0)
+			values[flag] = value;
+	}
+}
+
+static void
+read_environment(char *const *environment, const char *values[N_FLAGS])
+{
+	for (int i = 0; i < N_FLAGS; i++) {
+		const char *value = g_environ_getenv((char **)environment, flags[i].variable);
+
+		if (values[i] == NULL && value != NULL && *value != '\0')
+			values[i] = value;
+	}
+}
+
+/* POSIX leaves two slashes at the begin of a path open. On Linux they are one. */
+static char *
+absolute(const char *path, const char *directory)
+{
+	if (path == NULL || *path == '\0')
+		return NULL;
+	while (path[0] == '/' && path[1] == '/')
+		path++;
+	return g_canonicalize_filename(path, directory);
+}
+
+static int
+compare_texts(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The spelling of a socket's path matters, that of a host does not. */
+static void
+add_urls(GPtrArray *urls, const char *list)
+{
+	g_auto(GStrv) parts = g_strsplit(list != NULL ? list : "", ",", -1);
+
+	for (guint i = 0; parts[i] != NULL; i++) {
+		char *url = g_strstrip(parts[i]);
+		gsize length = strlen(url);
+
+		while (length > 0 && url[length - 1] == '/')
+			url[--length] = '\0';
+		if (length > 0)
+			g_ptr_array_add(urls, g_str_has_prefix(url, "unix")
+						  ? g_strdup(url)
+						  : g_ascii_strdown(url, -1));
+	}
+}
+
+static char **
+collect_urls(const char *const values[N_FLAGS])
+{
+	g_autoptr(GPtrArray) urls = g_ptr_array_new_with_free_func(g_free);
+
+	for (int i = CLIENTS; i < N_FLAGS; i++)
+		add_urls(urls, values[i] != NULL ? values[i] : flags[i].fallback);
+	g_ptr_array_sort(urls, compare_texts);
+	for (guint i = 1; i < urls->len;)
+		if (g_str_equal(urls->pdata[i - 1], urls->pdata[i]))
+			(void)g_ptr_array_remove_index(urls, i);
+		else
+			i++;
+	g_ptr_array_add(urls, NULL);
+	return (char **)g_ptr_array_free(g_steal_pointer(&urls), FALSE);
+}
+
+void
+gbe_etcd_command_parse(char *const *arguments, char *const *environment, const char *directory,
+		       GbeEtcdCommand *ret_command)
+{
+	const char *values[N_FLAGS] = {NULL};
+	g_autofree char *unnamed = NULL;
+
+	read_arguments(arguments, values);
+	read_environment(environment, values);
+	unnamed =
+	    g_strconcat(values[NAME] != NULL ? values[NAME] : flags[NAME].fallback, ".etcd", NULL);
+	*ret_command = (GbeEtcdCommand){
+	    .data_dir = absolute(values[DATA_DIR] != NULL ? values[DATA_DIR] : unnamed, directory),
+	    .wal_dir = absolute(values[WAL_DIR], directory),
+	    .config_file = absolute(values[CONFIG_FILE], directory),
+	    .has_quota = values[QUOTA] != NULL,
+	    .listens = collect_urls(values),
+	};
+}
+
+gboolean
+gbe_etcd_command_knows(const char *variable)
+{
+	for (int i = 0; i < N_FLAGS; i++)
+		if (g_str_equal(flags[i].variable, variable))
+			return TRUE;
+	return FALSE;
+}
+
+void
+gbe_etcd_command_clear(GbeEtcdCommand *command)
+{
+	g_clear_pointer(&command->data_dir, g_free);
+	g_clear_pointer(&command->wal_dir, g_free);
+	g_clear_pointer(&command->config_file, g_free);
+	g_clear_pointer(&command->listens, g_strfreev);
+}
+
+gboolean
+gbe_etcd_command_same(const GbeEtcdCommand *a, const GbeEtcdCommand *b)
+{
+	return a->config_file == NULL && b->config_file == NULL &&
+	       g_strcmp0(a->data_dir, b->data_dir) == 0 && g_strcmp0(a->wal_dir, b->wal_dir) == 0 &&
+	       g_strv_equal((const char *const *)a->listens, (const char *const *)b->listens);
+}
+
+/* @deep: how many names @path may be below @tree. */
+static gboolean
+lies_in(const char *path, const char *tree, guint deep)
+{
+	gsize length = strlen(tree);
+
+	if (strncmp(path, tree, length) != 0)
+		return FALSE;
+	for (path += length; *path != '\0'; path += strcspn(path, "/"))
+		if (*path++ != '/' || deep-- == 0)
+			return FALSE;
+	return TRUE;
+}
+
+static bool
+check_data(const char *data_dir, const char *tree, const GbeConfig *config, GError **error)
+{
+	const char *member_dir = config->etcd.member_dir;
+	g_autofree char *expected = NULL;
+
+	if (g_str_equal(member_dir, "auto")) {
+		if (lies_in(data_dir, tree, 1))
+			return true;
+		expected = g_strdup(tree);
+	} else {
+		expected = absolute(member_dir, tree);
+		if (g_str_equal(data_dir, expected))
+			return true;
+	}
+	return gbe_throw(error, GBE_ERROR_REFUSED,
+			 "etcd would write to %s, but what is protected is %s: set data-dir= and "
+			 "member-dir= of [etcd] to it",
+			 data_dir, expected);
+}
+
+bool
+gbe_etcd_command_check(const GbeEtcdCommand *command, const GbeConfig *config, GError **error)
+{
+	g_autofree char *tree = absolute(config->etcd.data_dir, "/");
+	g_autofree char *wal = absolute(config->etcd.wal_dir, "/");
+
+	if (command->config_file != NULL)
+		return true;
+	if (!check_data(command->data_dir, tree, config, error))
+		return false;
+	if (g_strcmp0(command->wal_dir, wal) == 0 ||
+	    (wal == NULL && lies_in(command->wal_dir, tree, G_MAXUINT)))
+		return true;
+	return gbe_throw(error, GBE_ERROR_REFUSED,
+			 "etcd would write its log to %s, but what is protected is %s: set "
+			 "wal-dir= of [etcd] to it",
+			 command->wal_dir != NULL ? command->wal_dir : command->data_dir,
+			 wal != NULL ? wal : tree);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where an etcd's data lies and where it listens, read from its command line and environment: enough to tell
+ * two etcds apart. The rules are etcd's (its pkg/flags): one dash or two, "--flag=value" or "--flag value"; the
+ * last one counts; a variable counts where there is no flag, unless it is empty; with a configuration file,
+ * only the file counts. Pure.
+ */
+#pragma once
+
+#include "core/config/config.h"
+
+typedef struct {
+	char *data_dir;	    /* absolute; etcd's default where none is named */
+	char *wal_dir;	    /* absolute; NULL: below data_dir */
+	char *config_file;  /* absolute; NULL: none. With one, the other fields are not known */
+	gboolean has_quota; /* the command line names a quota */
+	/* URLs for clients, peers and metrics: normalized, sorted, each once. Never NULL */
+	char **listens;
+} GbeEtcdCommand;
+
+/* @arguments: behind the program's name. @environment: of "NAME=value", may be NULL. @directory: the absolute directory
+ * that relative paths start from. */
+void gbe_etcd_command_parse(char *const *arguments, char *const *environment, const char *directory,
+			    GbeEtcdCommand *ret_command);
+void gbe_etcd_command_clear(GbeEtcdCommand *command);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeEtcdCommand, gbe_etcd_command_clear)
+
+/* Does parsing look at @variable? */
+gboolean gbe_etcd_command_knows(const char *variable);
+
+/* TRUE for the same data, served at the same addresses. A configuration file's contents are not known: FALSE. */
+gboolean gbe_etcd_command_same(const GbeEtcdCommand *a, const GbeEtcdCommand *b);
+
+/* Does etcd write only to the protected directories, [etcd] data-dir, member-dir and wal-dir? GBE_ERROR_REFUSED says
+ * what would put it right. A configuration file is not read. */
+bool gbe_etcd_command_check(const GbeEtcdCommand *command, const GbeConfig *config,
+			    GError **error) GBE_CHECKED;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/words.h"
+
+static const char *const verdicts[] = {
+    [GBE_VERDICT_NONE] = "none",
+    [GBE_VERDICT_JUDGING] = "judging",
+    [GBE_VERDICT_GREEN] = "green",
+    [GBE_VERDICT_RED] = "red",
+};
+static const char *const healths[] = {
+    [GBE_HEALTH_NOT_ASKED] = "not-asked",
+    [GBE_HEALTH_HEALTHY] = "healthy",
+    [GBE_HEALTH_UNHEALTHY] = "unhealthy",
+    [GBE_HEALTH_CANNOT_TELL] = "cannot-tell",
+};
+static const char *const grades[] = {
+    [GBE_GRADE_UNPROVEN] = "unproven",
+    [GBE_GRADE_GOOD] = "good",
+    [GBE_GRADE_BAD] = "bad",
+};
+static const char *const methods[] = {
+    [GBE_METHOD_SNAPSHOT] = "snapshot",
+    [GBE_METHOD_REFLINK] = "reflink",
+    [GBE_METHOD_COPY] = "copy",
+    [GBE_METHOD_RENAME] = "rename",
+};
+
+const GbeWords gbe_verdict_words = {verdicts, G_N_ELEMENTS(verdicts), GBE_VERDICT_NONE,
+				    GBE_VERDICT_NONE};
+/* An absent word means that etcd was not asked. A newer program's word is an answer that says nothing here. */
+const GbeWords gbe_health_words = {healths, G_N_ELEMENTS(healths), GBE_HEALTH_NOT_ASKED,
+				   GBE_HEALTH_CANNOT_TELL};
+const GbeWords gbe_grade_words = {grades, G_N_ELEMENTS(grades), GBE_GRADE_UNPROVEN,
+				  GBE_GRADE_UNPROVEN};
+const GbeWords gbe_method_words = {methods, G_N_ELEMENTS(methods), GBE_METHOD_COPY,
+				   GBE_METHOD_COPY};
+
+guint
+gbe_words_find(const GbeWords *words, const char *text)
+{
+	if (text == NULL)
+		return words->absent;
+	for (guint i = 0; i < words->count; i++)
+		if (g_strcmp0(words->words[i], text) == 0)
+			return i;
+	return words->other;
+}
+
+const char *
+gbe_words_get(const GbeWords *words, guint value)
+{
+	return words->words[value < words->count ? value : words->other];
+}
+
+const char *
+gbe_verdict_to_string(GbeVerdict verdict)
+{
+	return gbe_words_get(&gbe_verdict_words, verdict);
+}
+
+GbeVerdict
+gbe_verdict_from_string(const char *text)
+{
+	return gbe_words_find(&gbe_verdict_words, text);
+}
+
+const char *
+gbe_verdict_to_public(GbeVerdict verdict)
+{
+	return gbe_verdict_to_string(verdict == GBE_VERDICT_JUDGING ? GBE_VERDICT_NONE : verdict);
+}
+
+const char *
+gbe_health_to_string(GbeHealth health)
+{
+	return gbe_words_get(&gbe_health_words, health);
+}
+
+GbeHealth
+gbe_health_from_string(const char *text)
+{
+	return gbe_words_find(&gbe_health_words, text);
+}
+
+const char *
+gbe_grade_to_string(GbeGrade grade)
+{
+	return gbe_words_get(&gbe_grade_words, grade);
+}
+
+GbeGrade
+gbe_grade_from_string(const char *text)
+{
+	return gbe_words_find(&gbe_grade_words, text);
+}
+
+const char *
+gbe_method_to_string(GbeMethod method)
+{
+	return gbe_words_get(&gbe_method_words, method);
+}
+
+GbeMethod
+gbe_method_from_string(const char *text)
+{
+	return gbe_words_find(&gbe_method_words, text);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/api/call.h"
+
+#include "core/shown.h"
+
+void
+gbe_call_failure_clear(GbeCallFailure *failure)
+{
+	g_free(failure->why);
+	*failure = (GbeCallFailure){0};
+}
+
+bool
+gbe_call_fail(GbeCallFailure *failure, GbeReach reach, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	/* A part of the text may come from the server: make it one line of valid text. */
+	gbe_call_failure_clear(failure);
+	failure->reach = reach;
+	failure->why = g_strchomp(gbe_shown_line(text));
+	return false;
+}

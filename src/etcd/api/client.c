@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/api/client.h"
+
+#include <string.h>
+
+#include "etcd/api/grpc.h"
+#include "etcd/protobuf.h"
+
+/* Limit of one answer, except a snapshot's. A list of 256 members takes a tenth of it. */
+#define ANSWER_MAX (256 * 1024)
+/* etcd sends pieces of 32 KiB. */
+#define PIECE_MAX (1024 * 1024)
+/* This key need not exist, and is never made. */
+#define PROBE_KEY "greenboot-etcd/probe"
+
+struct GbeClient {
+	GbeConnection *connection;
+};
+
+static const struct {
+	const char *path;
+	bool needs_leader;
+} rpcs[GBE_N_MESSAGES] = {
+    [GBE_MESSAGE_STATUS] = {"/etcdserverpb.Maintenance/Status"},
+    [GBE_MESSAGE_ALARMS] = {"/etcdserverpb.Maintenance/Alarm", true},
+    [GBE_MESSAGE_MEMBERS] = {"/etcdserverpb.Cluster/MemberList"},
+    [GBE_MESSAGE_HASH_KV] = {"/etcdserverpb.Maintenance/HashKV"},
+    [GBE_MESSAGE_RANGE] = {"/etcdserverpb.KV/Range", true},
+    [GBE_MESSAGE_DEFRAGMENT] = {"/etcdserverpb.Maintenance/Defragment"},
+    [GBE_MESSAGE_COMPACTION] = {"/etcdserverpb.KV/Compact", true},
+    [GBE_MESSAGE_TXN] = {"/etcdserverpb.KV/Txn", true},
+};
+
+bool
+gbe_client_open(const GbeEndpoint *endpoint, GbeClient **ret_client, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GbeClient) client = g_new0(GbeClient, 1);
+
+	if (!gbe_connection_open(endpoint, GBE_HTTP_2, &client->connection, ret_failure))
+		return false;
+	*ret_client = g_steal_pointer(&client);
+	return true;
+}
+
+void
+gbe_client_close(GbeClient *client)
+{
+	if (client == NULL)
+		return;
+	gbe_connection_close(client->connection);
+	g_free(client);
+}
+
+typedef struct {
+	GbeMessage message;
+	gpointer ret;
+	guint count;
+	char *why; /* why the bytes are not such a message */
+} Answer;
+
+static bool
+take_answer(const guint8 *bytes, gsize size, gpointer data)
+{
+	Answer *answer = data;
+	g_autoptr(GError) error = NULL;
+
+	if (answer->count++ > 0)
+		answer->why = g_strdup("several answers to one question");
+	else if (!gbe_message_from_protobuf(answer->message, bytes, size, answer->ret, &error))
+		answer->why = g_strdup(error->message);
+	return answer->why == NULL;
+}
+
+static bool
+ask(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
+    gpointer ret_message, GbeCallFailure *ret_failure)
+{
+	Answer answer = {.message = message, .ret = ret_message};
+	GbeGrpcCall call = {.path = rpcs[message].path,
+			    .request = request,
+			    .needs_leader = rpcs[message].needs_leader,
+			    .deadline = deadline,
+			    .limit = ANSWER_MAX,
+			    .take = take_answer,
+			    .data = &answer};
+	bool ok = gbe_grpc_call(client->connection, &call, ret_failure);
+
+	if (answer.why != NULL)
+		ok = gbe_call_fail(ret_failure, GBE_REACH_FOREIGN, "it sent %s", answer.why);
+	else if (ok && answer.count == 0)
+		ok = gbe_call_fail(ret_failure, GBE_REACH_DROPPED, "no answer came");
+	if (!ok && answer.count > 0 && (answer.why == NULL || answer.count > 1))
+		gbe_message_clear(message, ret_message);
+	g_free(answer.why);
+	return ok;
+}
+
+bool
+gbe_client_status(GbeClient *client, gint64 deadline, GbeEtcdStatus *ret_status,
+		  GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	return ask(client, GBE_MESSAGE_STATUS, request, deadline, ret_status, ret_failure);
+}
+
+bool
+gbe_client_alarms(GbeClient *client, gint64 deadline, GbeEtcdAlarms *ret_alarms,
+		  GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	/* Action GET is 0; 0 also means all members and all alarms. */
+	return ask(client, GBE_MESSAGE_ALARMS, request, deadline, ret_alarms, ret_failure);
+}
+
+bool
+gbe_client_members(GbeClient *client, gint64 deadline, GbeEtcdMembers *ret_members,
+		   GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	return ask(client, GBE_MESSAGE_MEMBERS, request, deadline, ret_members, ret_failure);
+}
+
+bool
+gbe_client_count(GbeClient *client, const char *key, gint64 deadline, GbeEtcdRange *ret_range,
+		 GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	gbe_protobuf_put_string(request, 1, key);
+	gbe_protobuf_put_varint(request, 9, TRUE);
+	return ask(client, GBE_MESSAGE_RANGE, request, deadline, ret_range, ret_failure);
+}
+
+bool
+gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline, GbeEtcdHashKv *ret_hash,
+		   GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	gbe_protobuf_put_varint(request, 1, (guint64)revision);
+	return ask(client, GBE_MESSAGE_HASH_KV, request, deadline, ret_hash, ret_failure);
+}
+
+bool
+gbe_client_defragment(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdHeader header;
+
+	return ask(client, GBE_MESSAGE_DEFRAGMENT, request, deadline, &header, ret_failure);
+}
+
+bool
+gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdHeader header;
+
+	gbe_protobuf_put_varint(request, 1, (guint64)revision);
+	gbe_protobuf_put_varint(request, 2, TRUE);
+	return ask(client, GBE_MESSAGE_COMPACTION, request, deadline, &header, ret_failure);
+}
+
+/* In protocol buffers (etcd's rpc.proto): TxnRequest {1 compare {2 target VERSION, 3 key, 4 version}, 2 success {3
+ * request_delete_range {1 key}}}. With the delete, etcd does not treat the transaction as a read. A delete of
+ * nothing makes no revision. */
+bool
+gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) compare = g_byte_array_new();
+	g_autoptr(GByteArray) remove = g_byte_array_new();
+	g_autoptr(GByteArray) operation = g_byte_array_new();
+	GbeEtcdHeader header;
+
+	gbe_protobuf_put_string(compare, 3, PROBE_KEY);
+	gbe_protobuf_put_varint(compare, 4, 0);
+	gbe_protobuf_put_string(remove, 1, PROBE_KEY);
+	gbe_protobuf_put_bytes(operation, 3, remove->data, remove->len);
+	gbe_protobuf_put_bytes(request, 1, compare->data, compare->len);
+	gbe_protobuf_put_bytes(request, 2, operation->data, operation->len);
+	return ask(client, GBE_MESSAGE_TXN, request, deadline, &header, ret_failure);
+}
+
+bool
+gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
+		  GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdAlarms taken = {0};
+	bool ok;
+
+	gbe_protobuf_put_varint(request, 1, 2);
+	gbe_protobuf_put_varint(request, 2, alarm->member_id);
+	gbe_protobuf_put_varint(request, 3, alarm->alarm);
+	ok = ask(client, GBE_MESSAGE_ALARMS, request, deadline, &taken, ret_failure);
+	if (ok)
+		gbe_message_clear(GBE_MESSAGE_ALARMS, &taken);
+	return ok;
+}
+
+typedef struct {
+	GbeSnapshotTake take;
+	gpointer data;
+	gboolean bad;
+} Snapshot;
+
+/* Not read by the table, so that a piece is passed on from where it lies. */
+static bool
+take_piece(const guint8 *bytes, gsize size, gpointer data)
+{
+	Snapshot *snapshot = data;
+	const guint8 *blob = NULL;
+	gsize blob_size = 0;
+	guint64 remaining = 0;
+	GbeFieldResult result;
+	GbeProtobuf pb;
+	GbeField field;
+
+	gbe_protobuf_init(&pb, bytes, size);
+	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
+		if (gbe_field_is(&field, 2, GBE_WIRE_VARINT)) {
+			remaining = field.value;
+		} else if (gbe_field_is(&field, 3, GBE_WIRE_BYTES)) {
+			blob = field.data;
+			blob_size = field.size;
+		}
+	}
+	snapshot->bad = result == GBE_FIELD_BAD;
+	return !snapshot->bad && snapshot->take(blob, blob_size, remaining, snapshot->data);
+}
+
+bool
+gbe_client_snapshot(GbeClient *client, gint64 deadline, guint idle_seconds, GbeSnapshotTake take,
+		    gpointer data, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	Snapshot snapshot = {.take = take, .data = data};
+	GbeGrpcCall call = {.path = "/etcdserverpb.Maintenance/Snapshot",
+			    .request = request,
+			    .deadline = deadline,
+			    .idle_seconds = idle_seconds,
+			    .limit = PIECE_MAX,
+			    .take = take_piece,
+			    .data = &snapshot};
+	bool ok;
+
+	ok = gbe_grpc_call(client->connection, &call, ret_failure);
+	if (snapshot.bad)
+		(void)gbe_call_fail(ret_failure, GBE_REACH_FOREIGN,
+				    "it sent no SnapshotResponse of etcd's");
+	return ok;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The part of etcd's gRPC API that is used here, over one connection, which the first call opens and the next calls
+ * reuse. Every call has a deadline: it holds against a server that accepts and never answers, and the server gets
+ * it, too. Memory does not grow with the answer.
+ */
+#pragma once
+
+#include "etcd/api/call.h"
+#include "etcd/api/messages.h"
+
+typedef struct GbeClient GbeClient;
+
+/* False: @ret_failure says why. The strings of @endpoint have to outlive the client. */
+bool gbe_client_open(const GbeEndpoint *endpoint, GbeClient **ret_client,
+		     GbeCallFailure *ret_failure) GBE_CHECKED;
+void gbe_client_close(GbeClient *client);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeClient, gbe_client_close)
+
+/*
+ * @deadline: monotonic microseconds. False: *ret_failure says why, and nothing else is set. Clear a result with
+ * gbe_message_clear().
+ */
+
+/* What this member knows of itself, without asking another member or its disk. */
+bool gbe_client_status(GbeClient *client, gint64 deadline, GbeEtcdStatus *ret_status,
+		       GbeCallFailure *ret_failure) GBE_CHECKED;
+/* The alarms, by a raft proposal, which etcd writes to the log, commits and applies: the proof that etcd can write,
+ * without writing a key (reference etcd.md, section 1). A learner denies it. Without a leader it is denied at once. */
+bool gbe_client_alarms(GbeClient *client, gint64 deadline, GbeEtcdAlarms *ret_alarms,
+		       GbeCallFailure *ret_failure) GBE_CHECKED;
+/* The members as this member knows them. */
+bool gbe_client_members(GbeClient *client, gint64 deadline, GbeEtcdMembers *ret_members,
+			GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Counts the keys of that name with a linearizable read. */
+bool gbe_client_count(GbeClient *client, const char *key, gint64 deadline, GbeEtcdRange *ret_range,
+		      GbeCallFailure *ret_failure) GBE_CHECKED;
+/* A hash over all keys and revisions up to @revision (0: the present one). etcd reads all of them. */
+bool gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline,
+			GbeEtcdHashKv *ret_hash, GbeCallFailure *ret_failure) GBE_CHECKED;
+/* etcd answers no request meanwhile. */
+bool gbe_client_defragment(GbeClient *client, gint64 deadline,
+			   GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Compacts the history before @revision. Returns when the space is free. */
+bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
+			GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Deletes a key if no key of that name exists: the whole way of a write, including the backend's lock that a
+ * defragmentation holds, without a key, a revision or an event. The alarms' proposal never gets as far as the
+ * database. */
+bool gbe_client_write_nothing(GbeClient *client, gint64 deadline,
+			      GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Disarms one member's alarm. The remaining alarms are not returned. */
+bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
+		       GbeCallFailure *ret_failure) GBE_CHECKED;
+
+/* @remaining: bytes still to come. Returns false to stop. */
+typedef bool (*GbeSnapshotTake)(const guint8 *bytes, gsize size, guint64 remaining, gpointer data);
+/* Receives the database as etcd's `snapshot save` does, in pieces; the last piece is its SHA-256 (etcd.md, section
+ * 8). With @deadline 0 it takes as long as bytes come, with at most @idle_seconds between two. GBE_REACH_LOCAL when
+ * @take stopped it. */
+bool gbe_client_snapshot(GbeClient *client, gint64 deadline, guint idle_seconds,
+			 GbeSnapshotTake take, gpointer data,
+			 GbeCallFailure *ret_failure) GBE_CHECKED;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Parses a server's answer to a gRPC call as it comes, in pieces of any size (github.com/grpc/grpc,
+ * doc/PROTOCOL-HTTP2.md): messages with five bytes before each, and the final status in headers or trailers. Keeps
+ * at most one message of @limit bytes.
+ */
+#pragma once
+
+#include "base/auto.h"
+
+/* A whole message; the memory is only borrowed. Returns false to stop. */
+typedef bool (*GbeGrpcTake)(const guint8 *message, gsize size, gpointer data);
+
+typedef struct {
+	gsize limit; /* of one message */
+	GbeGrpcTake take;
+	gpointer data;
+	/* The state of the parser; zero at first. */
+	guint8 head[5];
+	gsize head_size;
+	gsize want; /* of the present message, once its head is complete */
+	GByteArray *message;
+	guint messages;
+	const char *bad;      /* why the answer is invalid */
+	gboolean stopped;     /* take() stopped it */
+	gboolean is_grpc;     /* by its content type */
+	gint status;	      /* grpc-status, or -1: none came */
+	char *status_message; /* grpc-message, decoded */
+} GbeGrpcAnswer;
+
+void gbe_grpc_answer_init(GbeGrpcAnswer *answer, gsize limit, GbeGrpcTake take, gpointer data);
+void gbe_grpc_answer_clear(GbeGrpcAnswer *answer);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeGrpcAnswer, gbe_grpc_answer_clear)
+
+/* False: ->bad says why the answer is invalid, or ->stopped is set. */
+bool gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size);
+/* One line of a header or a trailer ("Name: value\r\n"), in any order. Unknown lines are ignored. */
+void gbe_grpc_answer_header(GbeGrpcAnswer *answer, const char *line, gsize size);
+/* Does the answer end at the end of a message? */
+bool gbe_grpc_answer_is_complete(const GbeGrpcAnswer *answer);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Examines etcd's database (member/snap/db or a snapshot file) without etcd: structure, buckets, rules that etcd
+ * never checks (I1 to I4 of reference etcd.md section 5), and the hashes that etcd and etcdctl print. Writes
+ * nothing. The file must not change meanwhile: the caller has etcd's lock, or a clone. Memory is at most 32 MiB;
+ * GbeDbOptions limits the time. A file that costs more (holes above all, see etcd/window.h) is GBE_FINDING_UNKNOWN,
+ * "db-unread".
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "etcd/finding.h"
+
+typedef enum {
+	/* meta pages, the root, the buckets with few rows, the last row of "key": constant cost */
+	GBE_VERIFY_SANITY,
+	GBE_VERIFY_FULL, /* every page and row */
+} GbeVerifyLevel;
+
+/* Which parts were examined, for the report. */
+typedef enum {
+	GBE_DB_CHECKED_BUCKETS = 1 << 0, /* meta pages, root, meta, cluster, members */
+	GBE_DB_CHECKED_PAGES = 1 << 1,	 /* each page is reached once, in bounds, in order */
+	GBE_DB_CHECKED_FREE = 1 << 2,	 /* free pages and pages in use are all pages */
+	GBE_DB_CHECKED_ROWS = 1 << 3,	 /* I1: each row alone */
+	/* I3, I4: no revision is missing after the compacted one */
+	GBE_DB_CHECKED_REVISIONS = 1 << 4,
+	GBE_DB_CHECKED_HISTORIES = 1 << 5, /* I2: each row against the one before it of its key */
+} GbeDbChecked;
+
+/* The newest row of "key". Only set with GBE_VERIFY_FULL. */
+typedef struct {
+	gboolean known;	  /* there was no damage, and the row is not too large */
+	gboolean none;	  /* there is no row */
+	gboolean deleted; /* the row is a deletion, or was one that a compaction removed */
+	guint64 key;	  /* its hash */
+	guint32 value;	  /* CRC-32C */
+} GbeDbNewest;
+
+typedef struct {
+	gboolean present; /* there is a database: one meta page is valid */
+	gboolean unread;  /* the look's limit was reached: the other fields are from before that */
+	guint checked;	  /* GbeDbChecked */
+	guint64 consistent_index, term; /* 0: absent */
+	gint64 revision;		/* etcd's current one; 0: unknown */
+	/* revision of the last row, which etcdctl calls the snapshot's; 0: no row */
+	gint64 last_row;
+	gint64 compact_revision; /* -1: never compacted */
+	gint64 compacting;	 /* an unfinished compaction up to this revision; 0: none */
+	GbeDbNewest newest;
+	/* an alarm or users exist: etcd may have refused requests. Only with GBE_VERIFY_FULL */
+	gboolean refuses;
+	/* keys of kube-apiserver exist. Only with GBE_VERIFY_FULL */
+	gboolean kubernetes;
+	guint64 keys;		 /* rows of all buckets: totalKey of etcd up to 3.5; 3.6: ->rows */
+	guint64 rows, live_keys; /* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
+	guint64 total_size;	 /* etcdctl's figure: up to the high-water mark */
+	guint64 free_pages, page_size;
+	guint64 size;	    /* of the file */
+	guint64 bytes_read; /* over all passes */
+	gboolean has_hash;  /* of the snapshot */
+	/* at ->revision; needs the histories where the database was compacted */
+	gboolean has_hash_kv;
+	guint32 hash_kv, snapshot_hash;
+	char *cluster_version, *storage_version; /* "3.5.0"; NULL: absent */
+	int voters, learners; /* from confState, which 3.5 and later write; -1 unknown */
+	int members;	      /* in the bucket of members; -1 unknown */
+} GbeDb;
+
+void gbe_db_clear(GbeDb *db);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeDb, gbe_db_clear)
+
+typedef struct {
+	GbeVerifyLevel level;
+	/* full, without checks that need state per key */
+	gboolean quick;
+	/* bytes read so far; false: cancelled; or NULL */
+	bool (*progress)(guint64 bytes, gpointer data);
+	gpointer progress_data;
+	/* For each part (the database, the log, the .snap files). 0: no limit. */
+	guint seconds;
+} GbeDbOptions;
+
+/* @what: the file's name in findings and messages. Wrong content is a finding; an error is a read error, or
+ * GBE_ERROR_FAILED where progress cancelled. The file is read once, and again for the histories of very many keys
+ * and for HashKV of a compacted database. */
+bool gbe_db_read(int fd, const char *what, const GbeDbOptions *options, GbeDb *ret_db,
+		 GbeFindings *findings, GError **error) GBE_CHECKED;

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/db/history.h"
+
+#include <string.h>
+
+/* The memory of one verification: 15 MiB of table, filled to 13/16, 8 MiB of sketch, and a bit for each of 32 Mi
+ * rows. */
+#define SLOTS_MAX (1280U * 1024U)
+#define SLOTS_MIN 1024U
+#define SKETCH_BYTES (8U * 1024 * 1024)
+#define SKETCH_SLOTS (SKETCH_BYTES * 4U)
+#define BITS_MAX_BYTES (4U * 1024 * 1024)
+/* Rows wait here until the processor has fetched their slot from memory. */
+#define RING 16U
+#define PARTS 65536U
+
+/* 43 bits of the key's hash, in addition to the bits that chose the slot, and 20 bits of the state after its last
+ * row. */
+typedef struct {
+	guint32 tag_high;
+	guint32 tag_low_state;
+	guint32 ordinal;
+} Slot;
+
+#define STATE_BITS 20U
+#define STATE_MASK ((1U << STATE_BITS) - 1)
+#define STATE_DELETED 0U
+
+typedef enum {
+	/* every key, in the table and in the sketch, which is needed when the table gets too full */
+	STAGE_ALL,
+	STAGE_PARTS, /* keys with more than one row, in parts */
+} Stage;
+
+typedef struct {
+	guint64 broken, live;
+	gint64 broken_at[GBE_HISTORY_BROKEN_MAX];
+} Tally;
+
+struct _GbeHistory {
+	gint64 compacted;
+	Slot *slots;
+	guint32 slot_count, slots_used;
+	guint8 *sketch;
+	guint8 *bits; /* of superseded rows */
+	gsize bits_size;
+	gboolean bits_full;
+	Stage stage;
+	guint32 from, to, step; /* the part of the keys that belongs to this pass */
+	gboolean too_many;	/* in this pass, which is then void */
+	gboolean first_part;
+	gboolean incomplete;
+	guint64 passes;
+	Tally pass, total;
+	GbeHistoryRow ring[RING];
+	guint ring_at;
+};
+
+GbeHistory *
+gbe_history_new(gint64 compacted, guint64 rows)
+{
+	GbeHistory *history = g_new0(GbeHistory, 1);
+
+	history->compacted = compacted;
+	history->slot_count = (guint32)CLAMP(rows + rows / 4, SLOTS_MIN, SLOTS_MAX);
+	history->slots = g_new0(Slot, history->slot_count);
+	if (rows > history->slot_count / 16 * 13)
+		history->sketch = g_malloc0(SKETCH_BYTES);
+	history->to = PARTS;
+	history->first_part = TRUE;
+	return history;
+}
+
+void
+gbe_history_free(GbeHistory *history)
+{
+	if (history == NULL)
+		return;
+	g_free(history->slots);
+	g_free(history->sketch);
+	g_free(history->bits);
+	g_free(history);
+}
+
+/* ---- the parts of a hash ---- */
+
+static guint32
+slot_of(const GbeHistory *history, guint64 hash)
+{
+	return (guint32)(((hash & G_MAXUINT32) * history->slot_count) >> 32);
+}
+
+/* Never 0, which marks an empty slot. */
+static guint32
+tag_high(guint64 hash)
+{
+	return (guint32)(hash >> 32) | 1U;
+}
+
+static guint32
+tag_low(guint64 hash)
+{
+	return (guint32)(hash & 0xfff) << STATE_BITS;
+}
+
+static guint32
+part_of(guint64 hash)
+{
+	return (guint32)(hash >> 48);
+}
+
+static guint64
+sketch_slot(guint64 hash)
+{
+	return (hash * G_GUINT64_CONSTANT(0xD6E8FEB86659FD93)) >> 39;
+}
+
+/* The last put of a live key, in few bits. */
+static guint32
+state_of(gint64 create, guint64 version)
+{
+	guint64 mixed = ((guint64)create * G_GUINT64_CONSTANT(0x9E3779B97F4A7C15)) ^
+			(version * G_GUINT64_CONSTANT(0xC2B2AE3D27D4EB4F));
+
+	mixed = (mixed ^ (mixed >> 31)) * G_GUINT64_CONSTANT(0xD6E8FEB86659FD93);
+	return (guint32)(mixed >> (64 - STATE_BITS)) | 1U;
+}
+
+/* ---- superseded rows ---- */
+
+static void
+supersede(GbeHistory *history, guint32 ordinal)
+{
+	gsize byte = ordinal / 8;
+
+	if (ordinal == GBE_ORDINAL_NONE || history->bits_full)
+		return;
+	if (byte >= history->bits_size) {
+		gsize size = MAX(byte + 1, MAX(4096, 2 * history->bits_size));
+
+		if (byte >= BITS_MAX_BYTES) {
+			history->bits_full = TRUE;
+			return;
+		}
+		size = MIN(size, BITS_MAX_BYTES);
+		history->bits = g_realloc(history->bits, size);
+		memset(history->bits + history->bits_size, 0, size - history->bits_size);
+		history->bits_size = size;
+	}
+	history->bits[byte] |= (guint8)(1U << (ordinal % 8));
+}
+
+gboolean
+gbe_history_knows_superseded(const GbeHistory *history)
+{
+	return !history->bits_full && !history->incomplete;
+}
+
+gboolean
+gbe_history_has_superseded(const GbeHistory *history)
+{
+	return history->bits_size > 0;
+}
+
+gboolean
+gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal)
+{
+	return ordinal / 8 < history->bits_size &&
+	       (history->bits[ordinal / 8] >> (ordinal % 8) & 1) != 0;
+}
+
+/* ---- the rules ---- */
+
+static void
+broken(GbeHistory *history, gint64 main)
+{
+	if (history->pass.broken < GBE_HISTORY_BROKEN_MAX)
+		history->pass.broken_at[history->pass.broken] = main;
+	history->pass.broken++;
+}
+
+/* The first row of its key. Beyond the compacted revision it has no predecessor. */
+static void
+begin(GbeHistory *history, const GbeHistoryRow *row)
+{
+	if (row->tombstone) {
+		if (row->main > history->compacted)
+			broken(history, row->main);
+		supersede(history, row->ordinal);
+		return;
+	}
+	if (row->main > history->compacted && (row->version != 1 || row->create != row->main))
+		broken(history, row->main);
+	history->pass.live++;
+}
+
+/* @before: the state after the key's last row. */
+static void
+follow(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 before_ordinal)
+{
+	gboolean bound = row->main > history->compacted;
+
+	if (before == STATE_DELETED) {
+		begin(history, row);
+		return;
+	}
+	supersede(history, before_ordinal);
+	if (row->tombstone) {
+		supersede(history, row->ordinal);
+		history->pass.live--;
+	} else if (bound && before != state_of(row->create, (guint64)row->version - 1)) {
+		broken(history, row->main);
+	}
+}
+
+/* ---- the table ---- */
+
+static void
+put_in_table(GbeHistory *history, const GbeHistoryRow *row)
+{
+	guint32 state =
+	    row->tombstone ? STATE_DELETED : state_of(row->create, (guint64)row->version);
+	guint32 high = tag_high(row->hash);
+	guint32 low = tag_low(row->hash);
+	guint32 at = slot_of(history, row->hash);
+	Slot *slot;
+
+	for (;;) {
+		slot = &history->slots[at];
+		if (slot->tag_high == 0 ||
+		    (slot->tag_high == high && (slot->tag_low_state & ~STATE_MASK) == low))
+			break;
+		at = at + 1 < history->slot_count ? at + 1 : 0;
+	}
+	if (slot->tag_high == 0) {
+		if (history->slots_used >= history->slot_count / 16 * 13) {
+			history->too_many = TRUE;
+			return;
+		}
+		history->slots_used++;
+		slot->tag_high = high;
+		begin(history, row);
+	} else {
+		follow(history, row, slot->tag_low_state & STATE_MASK, slot->ordinal);
+	}
+	slot->tag_low_state = low | state;
+	slot->ordinal = row->ordinal;
+}
+
+/* How often a hash was seen: 0, 1, or 2 for more. Without a sketch every hash may repeat. */
+static guint
+sketch_count(const GbeHistory *history, guint64 hash)
+{
+	guint64 at = sketch_slot(hash);
+
+	if (history->sketch == NULL)
+		return 2;
+	return history->sketch[at / 4] >> (2 * (at % 4)) & 3;
+}
+
+static void
+put_in_sketch(GbeHistory *history, guint64 hash)
+{
+	guint64 at = sketch_slot(hash);
+
+	if (sketch_count(history, hash) < 2)
+		history->sketch[at / 4] =
+		    (guint8)(history->sketch[at / 4] + (1U << (2 * (at % 4))));
+}
+
+static void
+process(GbeHistory *history, const GbeHistoryRow *row)
+{
+	if (history->stage == STAGE_ALL) {
+		if (history->sketch != NULL)
+			put_in_sketch(history, row->hash);
+	} else if (sketch_count(history, row->hash) == 1) {
+		/* The only row of its key. */
+		if (history->first_part)
+			begin(history, row);
+		return;
+	} else if (part_of(row->hash) < history->from || part_of(row->hash) >= history->to) {
+		return;
+	}
+	if (!history->too_many)
+		put_in_table(history, row);
+}
+
+void
+gbe_history_add(GbeHistory *history, const GbeHistoryRow *row)
+{
+	GbeHistoryRow *place = &history->ring[history->ring_at % RING];
+
+	if (history->ring_at >= RING)
+		process(history, place);
+	*place = *row;
+	history->ring_at++;
+	if (history->sketch != NULL)
+		__builtin_prefetch(&history->sketch[sketch_slot(row->hash) / 4], 1);
+	if (!history->too_many)
+		__builtin_prefetch(&history->slots[slot_of(history, row->hash)], 1);
+}
+
+/* ---- passes ---- */
+
+/* Estimates the number of keys with more than one row from the fill of the sketch, and from that the number of
+ * passes. */
+static guint32
+parts_needed(const GbeHistory *history)
+{
+	guint64 once = 0;
+	guint64 more = 0;
+	double full;
+	double term;
+	double keys = 0;
+
+	if (history->sketch == NULL)
+		return 2;
+	for (gsize i = 0; i < SKETCH_BYTES; i++)
+		for (guint shift = 0; shift < 8; shift += 2) {
+			guint count = history->sketch[i] >> shift & 3;
+
+			once += count == 1;
+			more += count > 1;
+		}
+	full = (double)(once + more) / SKETCH_SLOTS;
+	/* -ln(1 - full) */
+	term = full;
+	for (guint i = 1; i <= 200; i++, term *= full)
+		keys += term / i;
+	keys = keys * SKETCH_SLOTS - (double)once;
+	return (guint32)CLAMP(keys * 1.1 / (history->slot_count / 16 * 13) + 1, 1, 4096);
+}
+
+static void
+clear_table(GbeHistory *history)
+{
+	memset(history->slots, 0, sizeof(Slot) * history->slot_count);
+	history->slots_used = 0;
+}
+
+static void
+add_up(GbeHistory *history)
+{
+	Tally *total = &history->total;
+	const Tally *pass = &history->pass;
+
+	for (guint64 i = 0; i < pass->broken && total->broken + i < GBE_HISTORY_BROKEN_MAX; i++)
+		total->broken_at[total->broken + i] = pass->broken_at[i];
+	total->broken += pass->broken;
+	total->live += pass->live;
+}
+
+static gboolean
+next_stage(GbeHistory *history, gboolean is_void)
+{
+	if (history->stage == STAGE_ALL) {
+		if (!is_void)
+			return FALSE;
+		history->stage = STAGE_PARTS;
+		history->step = PARTS / parts_needed(history);
+		history->to = MIN(PARTS, history->step);
+		return TRUE;
+	}
+	if (!is_void) {
+		history->first_part = FALSE;
+		history->from = history->to;
+	} else if (history->step > 1) {
+		history->step /= 2;
+	} else {
+		/* Somebody made the keys fall into one part. The time is bounded, too. */
+		history->incomplete = TRUE;
+		return FALSE;
+	}
+	history->to = MIN(PARTS, history->from + history->step);
+	return history->from < PARTS;
+}
+
+gboolean
+gbe_history_end_pass(GbeHistory *history)
+{
+	guint left = MIN(history->ring_at, RING);
+	gboolean is_void;
+
+	for (guint i = 0; i < left; i++)
+		process(history, &history->ring[(history->ring_at - left + i) % RING]);
+	history->ring_at = 0;
+	history->passes++;
+	is_void = history->too_many;
+	if (!is_void)
+		add_up(history);
+	history->pass = (Tally){0};
+	history->too_many = FALSE;
+	if (!next_stage(history, is_void))
+		return FALSE;
+	clear_table(history);
+	return TRUE;
+}
+
+guint64
+gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTORY_BROKEN_MAX])
+{
+	memcpy(ret_main, history->total.broken_at, sizeof(history->total.broken_at));
+	return history->total.broken;
+}
+
+guint64
+gbe_history_live(const GbeHistory *history)
+{
+	return history->total.live;
+}
+
+gboolean
+gbe_history_is_complete(const GbeHistory *history)
+{
+	return !history->incomplete;
+}
+
+guint64
+gbe_history_passes(const GbeHistory *history)
+{
+	return history->passes;
+}

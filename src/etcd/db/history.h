@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Checks each key's rows against each other (rule I2 of reference etcd.md section 5): a put follows the key's last
+ * put, or starts anew; a deletion follows a put. Also tells which rows a newer row supersedes: HashKV leaves those
+ * out up to the compacted revision. State per key may exceed bounded memory. The caller then walks the rows again:
+ * a sketch of the first pass (two bits for each of some hashes) finds most keys with one row, and each later pass
+ * handles a part of the others.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* The ordinal of a row beyond the compacted revision, which HashKV always counts. */
+#define GBE_ORDINAL_NONE G_MAXUINT32
+#define GBE_HISTORY_BROKEN_MAX 8
+
+typedef struct {
+	guint64 hash; /* of the key */
+	gint64 main;
+	gint64 create, version; /* of a put */
+	gboolean tombstone;
+	guint32 ordinal; /* among the rows up to the compacted revision, from 0 */
+} GbeHistoryRow;
+
+typedef struct _GbeHistory GbeHistory;
+
+/* @compacted: rows up to that revision, at least 1, may lack their predecessors. @rows: the most rows that will
+ * come. */
+GbeHistory *gbe_history_new(gint64 compacted, guint64 rows);
+void gbe_history_free(GbeHistory *history);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHistory, gbe_history_free)
+
+/* Rows come in the order of their revisions, and in each pass in the same order. */
+void gbe_history_add(GbeHistory *history, const GbeHistoryRow *row);
+/* At the end of a pass: is another one needed? */
+gboolean gbe_history_end_pass(GbeHistory *history);
+
+/* After the last pass: */
+
+/* How many rows do not follow their predecessor, and the revisions of the first of them. */
+guint64 gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTORY_BROKEN_MAX]);
+/* Live keys: their last row is a put. */
+guint64 gbe_history_live(const GbeHistory *history);
+/* False: somebody made the hashes of keys collide, so that not all rows were checked. */
+gboolean gbe_history_is_complete(const GbeHistory *history);
+guint64 gbe_history_passes(const GbeHistory *history);
+/* False: there are more rows up to the compacted revision than bits for them. */
+gboolean gbe_history_knows_superseded(const GbeHistory *history);
+gboolean gbe_history_has_superseded(const GbeHistory *history); /* any */
+gboolean gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/directory/applied.h"
+
+#include "base/crc32c.h"
+#include "etcd/db/key-value.h"
+#include "etcd/protobuf.h"
+
+#define U64 "%" G_GUINT64_FORMAT
+
+/* Fields of InternalRaftRequest (etcd's api/etcdserverpb/raft_internal.proto). */
+enum {
+	FIELD_V2 = 2,
+	FIELD_PUT = 4,
+	FIELD_DELETE = 5,
+	FIELD_TXN = 6,
+	FIELD_COMPACTION = 7,
+	FIELD_LEASE_REVOKE = 9,
+	FIELD_ALARM = 10,
+	FIELD_LEASE_CHECKPOINT = 11,
+	FIELD_HEADER = 100,
+	FIELD_AUTH_ENABLE = 1000, /* also other fields about users, versions and members */
+	FIELD_AUTH_DISABLE = 1011,
+	FIELD_DOWNGRADE = 1302,
+};
+
+/* Fields of RequestOp, and how deeply transactions may nest. */
+enum {
+	OP_PUT = 2,
+	OP_DELETE = 3,
+	OP_TXN = 4,
+	DEPTH_MAX = 8,
+};
+
+/* The possible and the certain effects of an entry. */
+typedef struct {
+	const GbeApplied *applied;
+	gboolean makes;	  /* it may have made the newest row */
+	gboolean certain; /* it certainly makes a row */
+	gboolean refuses; /* etcd may refuse entries before or after it */
+	gint64 compaction;
+} Effect;
+
+static void
+take_put(Effect *effect, const GbeField *put, gboolean *ret_certain)
+{
+	const GbeDbNewest *newest = &effect->applied->newest;
+	gboolean same_value = newest->value == 0;
+	gboolean same_key = FALSE;
+	gboolean plain = TRUE;
+	GbeFieldResult result;
+	GbeProtobuf message;
+	GbeField field;
+
+	gbe_field_open(put, &message);
+	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES))
+			same_key = gbe_key_hash(field.data, field.size) == newest->key;
+		else if (gbe_field_is(&field, 2, GBE_WIRE_BYTES))
+			same_value = gbe_crc32c(0, field.data, field.size) == newest->value;
+		else if (!gbe_field_is(&field, 4, GBE_WIRE_VARINT))
+			plain = FALSE; /* a lease, or it keeps the present value */
+	*ret_certain = plain && result == GBE_FIELD_END;
+	if (result != GBE_FIELD_END ||
+	    (!newest->deleted && same_key && (same_value || !*ret_certain)))
+		effect->makes = TRUE;
+}
+
+static void take_txn(Effect *effect, const GbeField *txn, guint depth, gboolean *ret_certain);
+
+/* Takes one request of a transaction. *certain: all so far are certain, and one of them is a put. */
+static void
+take_op(Effect *effect, const GbeField *op, guint depth, gboolean *certain)
+{
+	GbeFieldResult result;
+	GbeProtobuf message;
+	GbeField field;
+
+	gbe_field_open(op, &message);
+	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT) {
+		if (field.number == OP_PUT && field.type == GBE_WIRE_BYTES)
+			take_put(effect, &field, certain);
+		else if (field.number == OP_TXN && field.type == GBE_WIRE_BYTES)
+			take_txn(effect, &field, depth + 1, certain);
+		else if (field.number == OP_DELETE)
+			effect->makes = effect->makes || effect->applied->newest.deleted;
+	}
+	effect->makes = effect->makes || result != GBE_FIELD_END;
+}
+
+/* 1 compare, 2 success, 3 failure. Only a transaction that has nothing but puts is certain, because one refused
+ * request undoes all. */
+static void
+take_txn(Effect *effect, const GbeField *txn, guint depth, gboolean *ret_certain)
+{
+	gboolean certain = TRUE;
+	guint puts = 0;
+	GbeFieldResult result;
+	GbeProtobuf message;
+	GbeField field;
+
+	*ret_certain = FALSE;
+	if (depth > DEPTH_MAX) {
+		effect->makes = TRUE;
+		return;
+	}
+	gbe_field_open(txn, &message);
+	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT) {
+		gboolean put = FALSE;
+
+		if ((field.number == 2 || field.number == 3) && field.type == GBE_WIRE_BYTES)
+			take_op(effect, &field, depth, &put);
+		puts += field.number == 2;
+		certain = certain && field.number == 2 && put;
+	}
+	effect->makes = effect->makes || result != GBE_FIELD_END;
+	*ret_certain = certain && puts > 0 && result == GBE_FIELD_END;
+}
+
+static void
+take_numbers(Effect *effect, const GbeField *request)
+{
+	GbeProtobuf message;
+	GbeField field;
+
+	/* AlarmRequest: 1 action, absent in a mere query. CompactionRequest: 1 revision. */
+	gbe_field_open(request, &message);
+	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT)
+		if (gbe_field_is(&field, 1, GBE_WIRE_VARINT)) {
+			if (request->number == FIELD_COMPACTION)
+				effect->compaction = (gint64)field.value;
+			else
+				effect->refuses = TRUE;
+		}
+}
+
+/* The effect of a newer etcd's request is unknown. */
+static bool
+is_known(guint32 number)
+{
+	return number <= FIELD_LEASE_CHECKPOINT || number == FIELD_HEADER ||
+	       (number >= FIELD_AUTH_ENABLE && number <= FIELD_DOWNGRADE);
+}
+
+/* False: the request is one of the v2 API, which the database does not hold. */
+static bool
+take_request(Effect *effect, const GbeField *request)
+{
+	if (request->number == FIELD_V2 && request->type == GBE_WIRE_BYTES)
+		return false;
+	if (request->number == FIELD_AUTH_ENABLE || request->number == FIELD_AUTH_DISABLE)
+		effect->refuses = TRUE;
+	effect->makes = effect->makes || !is_known(request->number);
+	if (request->type != GBE_WIRE_BYTES)
+		return true;
+	switch (request->number) {
+	case FIELD_PUT:
+		take_put(effect, request, &effect->certain);
+		break;
+	case FIELD_TXN:
+		take_txn(effect, request, 0, &effect->certain);
+		break;
+	case FIELD_DELETE:
+	case FIELD_LEASE_REVOKE:
+		effect->makes = effect->makes || effect->applied->newest.deleted;
+		break;
+	case FIELD_COMPACTION:
+	case FIELD_ALARM:
+		take_numbers(effect, request);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+static Effect
+effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size)
+{
+	Effect effect = {.applied = applied};
+	GbeFieldResult result = GBE_FIELD_NEXT;
+	GbeProtobuf message;
+	GbeField field;
+
+	if (have < size)
+		return (Effect){.applied = applied, .makes = TRUE};
+	gbe_protobuf_init(&message, at, have);
+	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+		if (!take_request(&effect, &field))
+			return effect;
+	if (result != GBE_FIELD_END)
+		return (Effect){.applied = applied, .makes = TRUE};
+	return effect;
+}
+
+/* The entries between two records of the log are unknown: a snapshot was received, or entries were replaced. */
+static void
+take_leap(GbeApplied *applied, guint64 index)
+{
+	applied->begins = FALSE;
+	applied->put = 0;
+	applied->made_later = 0;
+	if (index <= applied->index)
+		applied->made = index;
+}
+
+static void
+take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsize have)
+{
+	Effect effect = {.applied = applied};
+
+	if (entry->index != applied->last + 1)
+		take_leap(applied, entry->index);
+	applied->last = entry->index;
+	if (entry->type != GBE_ENTRY_NORMAL)
+		return;
+	applied->started = TRUE;
+	effect = effect_of(applied, at, have, entry->size);
+	applied->refuses |= effect.refuses;
+	applied->has_compaction |= effect.compaction == applied->compacting;
+	if (entry->index > applied->index) {
+		if (effect.makes && applied->made_later == 0)
+			applied->made_later = entry->index;
+		return;
+	}
+	if (effect.makes)
+		applied->made = entry->index;
+	if (effect.certain)
+		applied->put = entry->index;
+}
+
+void
+gbe_applied_init(GbeApplied *applied, const GbeDb *db)
+{
+	*applied = (GbeApplied){
+	    .newest = db->newest,
+	    .index = db->consistent_index,
+	    .compacting = db->compacting > db->last_row ? db->compacting : 0,
+	    .refuses = db->refuses,
+	    .begins = TRUE,
+	};
+}
+
+void
+gbe_applied_take(const GbeWalSegmentReader *reader, gpointer data)
+{
+	GbeApplied *applied = data;
+	GbeRaftPoint point;
+	GbeWalEntry entry;
+
+	/* A restored cluster begins with one of these records, after the entries that add its members. */
+	if (reader->record.type == GBE_WAL_SNAPSHOT &&
+	    gbe_wal_snapshot_read(reader->data, reader->have, &point, NULL)) {
+		if (point.index > applied->last) {
+			take_leap(applied, point.index);
+			applied->last = point.index;
+		}
+		applied->begins = applied->begins && (point.index == 0 || applied->started);
+	}
+	if (reader->record.type == GBE_WAL_ENTRY &&
+	    gbe_wal_entry_read(reader->data, reader->have, reader->record.size, &entry))
+		take_entry(applied, &entry, reader->data + entry.head,
+			   (gsize)MIN(entry.size, (guint64)(reader->have - entry.head)));
+}
+
+static void
+add(GbeFindings *findings, const char *code, const char *file, GbeTri loses, const char *what)
+{
+	gbe_findings_add(findings, GBE_FINDING_DAMAGE, code, file, GBE_PLACE_FILE, 0, GBE_NO, loses,
+			 "%s", what);
+}
+
+/* If no entry asks for the compaction, no other conclusion holds. */
+static void
+judge_compaction(const GbeApplied *applied, const char *file, GbeFindings *findings)
+{
+	g_autofree char *what =
+	    g_strdup_printf("it says that a compaction up to revision %" G_GINT64_FORMAT
+			    " was begun, which is beyond every row, and which no entry of the log "
+			    "asks for: etcd would go on from that revision",
+			    applied->compacting);
+
+	add(findings, "member-db-compaction", file, GBE_UNKNOWN, what);
+}
+
+void
+gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *findings)
+{
+	bool lacks = applied->put > applied->made && !applied->refuses;
+	bool foreign = applied->made == 0 && applied->begins && !applied->newest.none;
+	g_autofree char *what = NULL;
+
+	if (!applied->newest.known)
+		return;
+	if (applied->compacting != 0 && !applied->has_compaction) {
+		judge_compaction(applied, file, findings);
+	} else if (applied->made_later != 0 && (lacks || foreign)) {
+		what = g_strdup_printf("its newest row comes from entry " U64
+				       " of the log, and it says that it holds the log up to " U64
+				       " only: etcd would carry out again what was between",
+				       applied->made_later, applied->index);
+		add(findings, "member-db-index", file, GBE_UNKNOWN, what);
+	} else if (lacks) {
+		what = g_strdup_printf("it says that it holds the log up to entry " U64
+				       ", and has no row of entry " U64 " or a later one",
+				       applied->index, applied->put);
+		add(findings, "member-db-lacks-entries", file, GBE_YES, what);
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finds member/ in a data directory of etcd and tells whether it has data, its fingerprint and its last write.
+ * Layout: reference etcd.md section 4. Only reads; below the data directory it follows no symlink but member/wal
+ * (--wal-dir). Implemented in member.c, fingerprint.c.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/record/fingerprint.h"
+
+/* @member_dir as configured: "auto", "." or one or more components. *ret_path is "" or "etcd": the directory that
+ * holds member/, relative to @data_fd. auto: ".", or the only sub-directory one level down that has a member/.
+ * Several are GBE_ERROR_INVALID_CONFIG, none is GBE_ERROR_NOT_FOUND. */
+bool gbe_member_locate(int data_fd, const char *member_dir, char **ret_path,
+		       GError **error) GBE_CHECKED;
+/* Data means a member/ with snap/db or a wal/NAME.wal. False without error: there is none. */
+bool gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has,
+			 GError **error) GBE_CHECKED;
+/* @wal_dir_fd: -1, or the open --wal-dir. Reads two pages of db and the frames of the newest segment. All other
+ * files count as "others", by size and mtime, but for the nonce and ".greenboot-etcd". */
+bool gbe_member_fingerprint(int data_fd, const char *member_path, int wal_dir_fd,
+			    GbeFingerprint *ret_fingerprint, GError **error) GBE_CHECKED;
+/* Newest mtime below member/, seconds; -1 when there is none. */
+bool gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds,
+			   GError **error) GBE_CHECKED;

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "etcd/wal/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "etcd/wal/ending.h"
+#include "etcd/wal/segments.h"
+
+/* A hundred years of elections do not reach this number. A wrong field that is read as a term, above all a member's
+ * id, does. */
+#define TERM_MAX ((guint64)1 << 40)
+
+void
+gbe_wal_clear(GbeWal *wal)
+{
+	g_clear_pointer(&wal->segments, g_ptr_array_unref);
+	g_clear_pointer(&wal->snapshots, g_array_unref);
+	g_clear_pointer(&wal->changes, g_array_unref);
+	gbe_conf_state_clear(&wal->conf);
+}
+
+/* The state of reading one log. */
+typedef struct {
+	GbeWal *wal;
+	GbeFindings *findings;
+	GbeLook *look;
+	GbeWalSegment *segment;
+	GbeWalSegmentReader *reader;
+	const char *file; /* the segment, for findings */
+	guint number;	  /* of the segment, from 0 */
+	guint32 running;
+	bool stop; /* nothing after this can be understood */
+} Log;
+
+/* etcd refuses to start on it, so that starting loses nothing. */
+static void
+damage(Log *log, const char *code, const char *what)
+{
+	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, code, log->file, GBE_PLACE_RECORD,
+			 log->reader->offset, GBE_YES, GBE_NO, "%s", what);
+	log->wal->complete = FALSE;
+}
+
+/* Damage that etcd would take as it stands, with any effect. */
+static void
+disorder(Log *log, const char *what)
+{
+	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-order", log->file,
+			 GBE_PLACE_RECORD, log->reader->offset, GBE_UNKNOWN, GBE_YES, "%s", what);
+	log->wal->complete = FALSE;
+}
+
+static void
+take_metadata(Log *log)
+{
+	const GbeWalSegmentReader *reader = log->reader;
+	GbeWalMetadata metadata;
+
+	if (!gbe_wal_metadata_read(reader->data, reader->have, &metadata)) {
+		damage(log, "wal-content", "whose log it is cannot be read");
+		return;
+	}
+	if (log->wal->has_metadata &&
+	    memcmp(&metadata, &log->wal->metadata, sizeof(metadata)) != 0) {
+		damage(log, "wal-other-member",
+		       "it belongs to another member or cluster than the segments before it");
+		return;
+	}
+	log->wal->has_metadata = TRUE;
+	log->wal->metadata = metadata;
+}
+
+static void
+take_change(Log *log, const GbeWalEntry *entry)
+{
+	const GbeWalSegmentReader *reader = log->reader;
+	GArray *changes = log->wal->changes;
+	GbeConfChange change;
+
+	if (entry->type != GBE_ENTRY_CONF_CHANGE || entry->size > reader->have - entry->head ||
+	    changes->len >= GBE_WAL_CONF_CHANGES_MAX ||
+	    !gbe_wal_conf_change_read(reader->data + entry->head, (gsize)entry->size, &change)) {
+		log->wal->changes_lost = TRUE;
+		return;
+	}
+	change.index = entry->index;
+	g_array_append_val(changes, change);
+}
+
+/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
+ * never decrease from entry to entry, and committed entries are not replaced. */
+static const char *
+against_raft(const GbeWal *wal, const GbeWalEntry *entry)
+{
+	if (entry->term > TERM_MAX)
+		return "the entry's term cannot be right";
+	if (entry->index <= wal->state.commit)
+		return "the entry would replace one that had been agreed on";
+	if (entry->index == wal->last_entry + 1 && entry->term < wal->last_term)
+		return "the entry is of an older term than the one before it";
+	return NULL;
+}
+
+/* The state is that of one member over time. */
+static void
+take_state(Log *log)
+{
+	const GbeWalSegmentReader *reader = log->reader;
+	const GbeHardState before = log->wal->state;
+	GbeHardState state;
+
+	log->wal->has_state = TRUE;
+	if (!gbe_wal_state_read(reader->data, reader->have, &state)) {
+		damage(log, "wal-content", "the state cannot be read");
+		return;
+	}
+	if (state.term < before.term || state.commit < before.commit)
+		disorder(log, "the state goes back behind the one before it");
+	log->wal->state = state;
+}
+
+static void
+take_entry(Log *log)
+{
+	GbeWal *wal = log->wal;
+	const char *wrong;
+	GbeWalEntry entry;
+
+	if (!gbe_wal_entry_read(log->reader->data, log->reader->have, log->reader->record.size,
+				&entry)) {
+		damage(log, "wal-content", "the entry cannot be read");
+		return;
+	}
+	wrong = against_raft(wal, &entry);
+	if (wrong != NULL)
+		disorder(log, wrong);
+	if (entry.index > wal->last_entry + 1 && entry.index > wal->gap) {
+		wal->gap = entry.index;
+		wal->gap_at = log->reader->offset;
+		wal->gap_segment = log->number;
+	}
+	if (log->segment->first_entry == 0)
+		log->segment->first_entry = entry.index;
+	/* An earlier index again: a new leader replaced uncommitted entries. */
+	if (entry.index <= wal->last_entry)
+		while (wal->changes->len > 0 &&
+		       g_array_index(wal->changes, GbeConfChange, wal->changes->len - 1).index >=
+			   entry.index)
+			g_array_set_size(wal->changes, wal->changes->len - 1);
+	wal->last_entry = entry.index;
+	wal->last_term = entry.term;
+	if (entry.type != GBE_ENTRY_NORMAL)
+		take_change(log, &entry);
+}
+
+static void
+take_snapshot(Log *log)
+{
+	GArray *snapshots = log->wal->snapshots;
+	g_auto(GbeConfState) conf = {0};
+	GbeRaftPoint point;
+	GbeBytes bytes;
+
+	if (!gbe_wal_snapshot_read(log->reader->data, log->reader->have, &point, &bytes)) {
+		damage(log, "wal-content", "the snapshot's record cannot be read");
+		return;
+	}
+	if (snapshots->len == GBE_WAL_SNAPSHOTS_MAX)
+		g_array_remove_range(snapshots, 0, GBE_WAL_SNAPSHOTS_MAX / 2);
+	g_array_append_val(snapshots, point);
+	if (bytes.size == 0 || !gbe_conf_state_read(bytes.at, bytes.size, &conf))
+		return;
+	gbe_conf_state_clear(&log->wal->conf);
+	log->wal->conf = conf;
+	log->wal->conf_at = point;
+	conf = (GbeConfState){0};
+}
+
+/* The head of a segment has the checksum of the previous one. The oldest segment follows one that was deleted. */
+static void
+take_crc(Log *log)
+{
+	GbeWalSegmentReader *reader = log->reader;
+
+	if (reader->running != 0 && reader->running != reader->record.crc)
+		damage(log, "wal-chain",
+		       "it does not go on from the records before it: some are missing at their "
+		       "end, or a segment in between");
+	reader->running = reader->record.crc;
+}
+
+static void
+take_record(Log *log)
+{
+	const GbeWalSegmentReader *reader = log->reader;
+
+	log->wal->records++;
+	switch (reader->record.type) {
+	case GBE_WAL_METADATA:
+		take_metadata(log);
+		break;
+	case GBE_WAL_ENTRY:
+		take_entry(log);
+		break;
+	case GBE_WAL_STATE:
+		take_state(log);
+		break;
+	case GBE_WAL_CRC:
+		take_crc(log);
+		break;
+	case GBE_WAL_SNAPSHOT:
+		take_snapshot(log);
+		break;
+	default:
+		gbe_findings_add(log->findings, GBE_FINDING_UNKNOWN, "wal-unknown-format",
+				 log->file, GBE_PLACE_RECORD, reader->offset, GBE_YES, GBE_UNKNOWN,
+				 "a record of type %" G_GUINT64_FORMAT
+				 " is not known to this program",
+				 reader->record.type);
+		log->wal->complete = FALSE;
+		log->stop = true;
+		break;
+	}
+}
+
+static bool
+read_records(Log *log, bool last, GbeVersion version, GError **error)
+{
+	GbeWalEnd end = GBE_WAL_END_NONE;
+	GbeTri whole = GBE_NO;
+
+	while (!log->stop) {
+		if (!gbe_wal_segment_next(log->reader, &end, error))
+			return false;
+		if (end != GBE_WAL_END_NONE)
+			break;
+		take_record(log);
+	}
+	log->wal->bytes += log->reader->offset;
+	log->running = log->reader->running;
+	if (log->stop)
+		return true;
+	if (!gbe_wal_ending_judge(log->reader, end, last, version, log->file, log->findings, &whole,
+				  error))
+		return false;
+	log->wal->ended = whole == GBE_YES;
+	/* The next segment is read all the same, with a new beginning, to report what else is wrong. */
+	if (whole == GBE_NO) {
+		log->wal->complete = FALSE;
+		log->running = 0;
+	}
+	return true;
+}
+
+static bool
+read_segment(Log *log, int dir_fd, bool last, GbeVersion version, GError **error)
+{
+	g_auto(GbeWalSegmentReader) reader = {0};
+	gbe_autofd int fd = -1;
+	struct stat st;
+
+	fd = openat(dir_fd, log->segment->name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 && errno != ELOOP && errno != ENXIO)
+		return gbe_throw_errno(error, errno, "cannot open %s", log->file);
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", log->file);
+	if (fd < 0 || !S_ISREG(st.st_mode)) {
+		gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-not-a-file", log->file,
+				 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN,
+				 "it is not a regular file");
+		log->wal->complete = FALSE;
+		log->running = 0;
+		return true;
+	}
+	log->segment->size = (guint64)st.st_size;
+	gbe_wal_segment_open(&reader, fd, log->file, log->segment->size, log->running, log->look);
+	log->reader = &reader;
+	return read_records(log, last, version, error);
+}
+
+/* Before a segment is read: does it follow the previous one? */
+static void
+check_sequence(Log *log, const GbeWalSegment *before)
+{
+	if (before == NULL || log->segment->sequence == before->sequence + 1)
+		return;
+	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-gap", log->file, GBE_PLACE_FILE, 0,
+			 GBE_YES, GBE_NO,
+			 "the segment before it is number %" G_GUINT64_FORMAT
+			 ": what lay between is missing",
+			 before->sequence);
+	log->wal->complete = FALSE;
+	log->running = 0;
+}
+
+static void
+check_metadata(Log *log, const char *path)
+{
+	if (log->wal->has_metadata || !log->wal->complete || log->wal->segments->len == 0)
+		return;
+	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-no-metadata", path, GBE_PLACE_FILE,
+			 0, GBE_YES, GBE_NO, "nothing in the log says whose it is");
+	log->wal->complete = FALSE;
+}
+
+/* True: the only failure is that the look exceeds its limits. Takes *local. */
+static bool
+give_up(Log *log, GError **local, GError **error)
+{
+	g_autoptr(GError) failed = g_steal_pointer(local);
+
+	if (!g_error_matches(failed, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
+		g_propagate_error(error, g_steal_pointer(&failed));
+		return false;
+	}
+	gbe_findings_add(log->findings, GBE_FINDING_UNKNOWN, "wal-unread", log->file,
+			 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s", failed->message);
+	log->wal->complete = FALSE;
+	log->stop = true;
+	return true;
+}
+
+bool
+gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWal *ret_wal,
+	     GbeFindings *findings, GError **error)
+{
+	g_auto(GbeWal) wal = {
+	    .snapshots = g_array_new(FALSE, FALSE, sizeof(GbeRaftPoint)),
+	    .changes = g_array_new(FALSE, FALSE, sizeof(GbeConfChange)),
+	};
+	Log log = {.wal = &wal, .findings = findings, .look = look};
+	GbeWalSegment *before = NULL;
+	GError *local = NULL;
+
+	if (!gbe_wal_segments_list(dir_fd, path, &wal.segments, findings, error))
+		return false;
+	wal.complete = wal.segments->len < GBE_WAL_SEGMENTS_MAX;
+	/* With too many segments, the list has arbitrary ones. */
+	log.stop = !wal.complete;
+	for (guint i = 0; i < wal.segments->len && !log.stop; i++) {
+		g_autofree char *file = NULL;
+
+		log.segment = g_ptr_array_index(wal.segments, i);
+		log.number = i;
+		log.file = file = g_build_filename(path, log.segment->name, NULL);
+		check_sequence(&log, before);
+		if (!read_segment(&log, dir_fd, i + 1 == wal.segments->len, version, &local) &&
+		    !give_up(&log, &local, error))
+			return false;
+		before = log.segment;
+	}
+	log.file = path;
+	check_metadata(&log, path);
+	*ret_wal = wal;
+	wal = (GbeWal){0};
+	return true;
+}

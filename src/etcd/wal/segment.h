@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reads the records of one segment of the log in order, and tells where and how they end. */
+#pragma once
+
+#include "etcd/wal/record.h"
+#include "etcd/window.h"
+
+/* How a segment's records end. */
+typedef enum {
+	GBE_WAL_END_NONE,   /* no end: there is another record */
+	GBE_WAL_END_FILE,   /* at the end of the file */
+	GBE_WAL_END_ZERO,   /* with a length of zero, before preallocated space */
+	GBE_WAL_END_CUT,    /* the file ends within a record */
+	GBE_WAL_END_TORN,   /* a record is wrong, and a sector of it was never written */
+	GBE_WAL_END_BROKEN, /* a record is wrong */
+} GbeWalEnd;
+
+typedef struct {
+	GbeWindow window;
+	guint64 size;
+	guint64 offset;	 /* of the present record */
+	guint64 next;	 /* of the following record */
+	guint32 running; /* the checksum so far, over all segments */
+	GbeWalFrame frame;
+	GbeWalRecord record;
+	const guint8 *data; /* the record's data, valid until the next call */
+	gsize have;	    /* bytes of the record's data in the window: all but for giants */
+} GbeWalSegmentReader;
+
+/* @fd, @what and @look are borrowed. @running continues from the previous segment. */
+void gbe_wal_segment_open(GbeWalSegmentReader *reader, int fd, const char *what, guint64 size,
+			  guint32 running, GbeLook *look);
+void gbe_wal_segment_close(GbeWalSegmentReader *reader);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWalSegmentReader, gbe_wal_segment_close)
+/* Reads the next record and compares its checksum (but not of type GBE_WAL_CRC, which the caller handles), or tells
+ * how the records end; ->offset is then the end. Errors are read errors. */
+bool gbe_wal_segment_next(GbeWalSegmentReader *reader, GbeWalEnd *ret_end,
+			  GError **error) GBE_CHECKED;
+/* At an end: is there a whole record that follows the last one, and whose frame alone is wrong or zero? */
+bool gbe_wal_segment_misframed(GbeWalSegmentReader *reader, bool *ret_is,
+			       GError **error) GBE_CHECKED;

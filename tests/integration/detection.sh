@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Without configuration: what `config`, `preflight` and `status` say of the systems that are installed. How each is
+# told from its files: unit tests (sys-installed, core-systems); in a machine: tests/system/microshift.sh.
+
+# shellcheck disable=SC2317 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+UNITS=usr/lib/systemd/system
+BACKUPS=var/lib/microshift-backups
+
+# image UNIT...: a root with the program's unit and these.
+image() {
+	local unit
+
+	root_new none
+	mkdir -p "$ROOT/$UNITS" "$ROOT/etc/systemd/system"
+	for unit in greenboot-etcd-prerun.service "$@"; do
+		echo "[Service]" >"$ROOT/$UNITS/$unit"
+	done
+}
+site() { # CONFIGURATION-LINE...
+	mkdir -p "$ROOT/etc/greenboot-etcd"
+	printf '%s\n' "$@" >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+}
+# set_to KEY VALUE ORIGIN: in [etcd].
+set_to() {
+	assert_json ".settings[] | select(.group == \"etcd\" and .key == \"$1\") | \"\(.value) \(.origin)\"" "$2 $3" config
+}
+# finding CHECK: "LEVEL TEXT" of preflight, one a line.
+finding() {
+	gbe --json preflight >"$GBE_MEM/preflight" || true
+	jq -r ".findings[] | select(.check == \"$1\") | .result + \" \" + .text" "$GBE_MEM/preflight"
+}
+says() { assert_match "status" "$(gbe status | head -n 1)" "$1"; }
+
+one_system() {
+	image microshift.service
+	set_to data-dir /var/lib/microshift "detected: MicroShift"
+	set_to version-file version "detected: MicroShift"
+	set_to binary /usr/bin/etcd null
+	assert_match "config" "$(gbe config)" $'*\n# detected: MicroShift\nservice=microshift.service\n*'
+	assert_exit 0 gbe config --check
+	assert_eq "prerun" "$(finding prerun)" ""
+	# A file adds to it, and a mask takes it away.
+	site '[etcd]' cert=/c key=/k '[restore]' retry-trial=no
+	set_to cert /c "/etc/greenboot-etcd/greenboot-etcd.conf:2"
+	set_to service microshift.service "detected: MicroShift"
+	ln -s /dev/null "$ROOT/etc/systemd/system/microshift.service"
+	set_to service etcd.service null
+	says "Not protected: there is no etcd.service"
+}
+
+another_system() {
+	image microshift.service etcd.service
+	site '[etcd]' service=etcd.service
+	set_to data-dir /var/lib/etcd null
+	says "Not protected: microshift.service is here and not protected: service= of [[]etcd[]] is etcd.service"
+	assert_match "preflight" "$(finding prerun)" "bad microshift.service is here and not protected: *"
+	assert_exit 0 gbe config --check
+	site '[etcd]' service=
+	says "Not protected: service= of [[]etcd[]] is empty*"
+	assert_eq "preflight" "$(finding prerun)" ""
+}
+
+several_systems() {
+	local asks="MicroShift and etcd are here, and no file says which one to protect: set *"
+
+	image microshift.service etcd.service
+	set_to service etcd.service null
+	says "Not protected: $asks"
+	assert_exit 2 gbe config --check
+	assert_match "config --check" "$ERR" "*$asks"
+	assert_match "config" "$(gbe config)" "# warning: $asks"
+	assert_match "preflight" "$(finding configuration)" "bad $asks"
+	# The one that is enabled is meant.
+	mkdir "$ROOT/$UNITS/multi-user.target.wants"
+	ln -s ../microshift.service "$ROOT/$UNITS/multi-user.target.wants/"
+	set_to service microshift.service "detected: MicroShift"
+	assert_exit 0 gbe config --check
+	ln -s ../etcd.service "$ROOT/$UNITS/multi-user.target.wants/"
+	assert_exit 2 gbe config --check
+}
+
+# What MicroShift has of its own: worth a note, and no more.
+microshift_itself() {
+	image microshift.service
+	assert_eq "preflight" "$(finding microshift)" ""
+	mkdir -p "$ROOT/$BACKUPS/"{one,two} "$ROOT/etc/greenboot/red.d"
+	touch "$ROOT/$BACKUPS/health.json" "$ROOT/etc/greenboot/red.d/40_microshift_pre_rollback.sh"
+	assert_match "preflight" "$(finding microshift)" \
+		$'note *(2 now)*\nnote /etc/greenboot/red.d/40_microshift_pre_rollback.sh leaves the marker *'
+	touch "$ROOT/$BACKUPS/restore"
+	assert_match "preflight" "$(finding microshift | tail -n 1)" "note the marker /$BACKUPS/restore is there*"
+	site '[etcd]' service=etcd.service
+	assert_eq "preflight" "$(finding microshift)" ""
+}
+
+suite_begin "$@"
+run_case detection-one one_system
+run_case detection-another another_system
+run_case detection-several several_systems
+run_case detection-microshift microshift_itself
+suite_end

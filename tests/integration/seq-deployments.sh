@@ -1,0 +1,320 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What the sequences do not play: the first start, names and serials, strange neighbours in the
+# store, and what `status` and `explain` say before and after.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+scene_first_start() {
+	device "$1"
+	power_on
+	booted A
+	started
+	put_many base 10
+	judge green
+	assert_json .booted "${DEPLOYMENT[A]}" status
+	assert_json .owner.deployment "${DEPLOYMENT[A]}" status
+	assert_json .verdict green status
+	assert_json .health healthy status
+	assert_json .greenboot.flavour shell status
+	assert_exists "$DATA/.greenboot-etcd-owner"
+	assert_eq "mode of the nonce" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
+	assert_eq "mode of the state" "$(stat -c %a "$ROOT/var/lib/greenboot-etcd")" 700
+	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
+	A_STATE=$(etcd_state)
+	reboot
+	a_is_back
+}
+
+# greenboot is installed and not enabled: nobody judges
+scene_not_enabled() {
+	local failing
+
+	device "$1"
+	greenboot_disable
+	power_on
+	put_many base 10
+	assert_json .greenboot.enabled false status
+	for failing in getdents64:error=EIO newfstatat:error=EIO:when=1; do
+		TRACER=(strace -f -qq -o /dev/null -P "$ROOT/usr/lib/systemd/system" -e "trace=${failing%%:*}"
+			-e "inject=$failing")
+		assert_json .greenboot.enabled null status
+	done
+	TRACER=()
+	into_b
+	b_writes
+	B_STATE=$(etcd_state)
+	reboot
+	booted B
+	started
+	holds "nobody judges: B's data stays" "$B_STATE"
+}
+
+# The update that mends what is red in A, and fails too; then another one that does.
+scene_mend() {
+	a_green "$1"
+	reboot
+	put state "that A cannot work with"
+	judge red
+	into_b
+	b_writes
+	fails_back
+	judge red
+	update C
+	A_STATE=$(etcd_state)
+	reboot
+	booted C
+	started
+	holds "C's data" "$A_STATE"
+	judge green
+	put mended yes
+	A_STATE=$(etcd_state)
+	reboot
+	booted C
+	started
+	holds "C's data" "$A_STATE"
+}
+
+# B is the default entry; A is booted from the menu, then B again.
+scene_accidental() {
+	local state
+
+	a_b_green "$1"
+	from_menu A
+	started
+	holds "A goes on" "$B_STATE"
+	put by "A, by accident"
+	judge green
+	state=$(etcd_state)
+	reboot
+	booted B
+	started
+	holds "and so does B" "$state"
+}
+
+# Red without another verdict since, deliberate: what the user rolled back for is gone, and A has its.
+scene_stateroot() {
+	DEVICE_STATEROOT=my_os-x.y_2
+	a_green "$1"
+	assert_match "booted" "$(json .booted status)" "my_os-x.y_2-*.0"
+	into_b
+	b_writes
+	fails_back
+	judge green
+	roll_forward_and_back
+}
+
+roll_forward_and_back() {
+	update C
+	reboot
+	booted C
+	put owner C
+	judge green
+	roll_back_to A
+	booted A
+	started
+}
+
+# Serial 1 is no prefix of serial 10.
+scene_serials() {
+	local n
+
+	device "$1"
+	deploy A1 A
+	power_on
+	booted A1
+	put_many base 10
+	judge green
+	for n in 2 3 4 5 6 7 8 9; do
+		deploy "A$n" A
+	done
+	make_default A1
+	put last "word of A1"
+	A_STATE=$(etcd_state)
+	shutdown
+	deploy A10 A
+	assert_match "serial" "${DEPLOYMENT[A10]}" "*.10"
+	power_on
+	booted A10
+	started
+	holds "A.10's data" "$A_STATE"
+	judge green
+	put owner A10
+	judge green
+	assert_json "[.[] | select(.deployment == \"${DEPLOYMENT[A1]}\")] | length > 0" true list
+	assert_json .booted "${DEPLOYMENT[A10]}" status
+}
+
+store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
+
+# The store has neighbours that are none of ours.
+scene_store_neighbours() {
+	local before names=(lost+found .hidden last-good undo adopted-x "a b" manual-by-hand
+		"${DEPLOYMENT[A]-x}" data "$(printf 'n%.0s' {1..200})")
+
+	a_green "$1"
+	reboot
+	judge green
+	mkdir -p "$(store)"
+	for name in "${names[@]}"; do
+		mkdir -p "$(store)/$name/data/member"
+		echo "none of yours" >"$(store)/$name/data/file"
+	done
+	echo "a file" >"$(store)/${DEPLOYMENT[A]}_00000000000000000000000000000000"
+	ln -s /etc "$(store)/link"
+	before=$(neighbours)
+	into_b
+	b_writes
+	fails_back
+	judge green
+	gbe prune
+	gbe list >/dev/null
+	assert_eq "the neighbours" "$(neighbours)" "$before"
+}
+
+neighbours() {
+	(
+		cd "$(store)" || exit 1
+		find "${names[@]}" link "${DEPLOYMENT[A]}_00000000000000000000000000000000" \
+			-printf '%p %y %s\n' | sort | sha256sum
+	)
+}
+
+# State and store are deleted: made anew at the next start. An update right then is held back: a store
+# that was there and is not may be a mount that is missing; greenboot brings A back.
+scene_no_store() {
+	a_green "$1"
+	reboot
+	judge green
+	put last word
+	A_STATE=$(etcd_state)
+	wipe "$ROOT/var/lib/greenboot-etcd"
+	update B
+	shutdown
+	machine_on
+	booted B
+	started
+	start_etcd
+	holds "the ledger is gone with the store: nobody's data, backed up" "$A_STATE"
+	b_writes
+	fails_back
+	judge green
+	into_b
+	b_writes
+	fails_back
+}
+
+# wipe DIR: with the read-only snapshots in it
+wipe() {
+	local tree
+	while read -r tree; do
+		[[ $(stat -c %i "$tree") != 256 ]] || btrfs -q subvolume delete "$tree"
+	done < <(find "$1" -name data -type d)
+	rm -rf -- "$1"
+}
+
+# The rule that explain names before a boot is the one that the boot takes.
+scene_explain() {
+	local rule
+
+	a_green "$1"
+	update B
+	rule=$(json .rule explain --booted=staged)
+	reboot
+	assert_eq "B's first boot" "$(rule_taken)" "$rule"
+	b_writes
+	judge red
+	rule=$(json .rule explain)
+	reboot
+	booted B
+	assert_eq "B's second boot" "$(rule_taken)" "$rule"
+	judge red
+	reboot
+	booted B
+	judge red
+	rule=$(json .rule explain --booted=rollback)
+	reboot
+	booted A
+	assert_eq "A's boot" "$(rule_taken)" "$rule"
+	assert_json .last_operation.rule "$rule" status
+	assert_json .last_operation.operation restore status
+}
+
+rule_taken() { sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' "$PRERUN_LOG" | head -n 1; }
+
+# Requests that cannot be carried out: recorded, dropped, and the table goes on.
+scene_impossible_requests() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	reboot --cmdline=greenboot-etcd.restore=no-such-backup
+	a_is_back
+	assert_json '.last_operation | .operation + " of " + .backup + " " + .result' \
+		"restore of no-such-backup failed" status
+	judge green
+	reboot --cmdline=greenboot-etcd.restore=../../etc
+	a_is_back
+	judge green
+	reboot --cmdline=greenboot-etcd.restore=undo
+	a_is_back
+	judge green
+	into_b
+	b_writes
+	fails_back
+}
+
+# restore=last-good on the kernel command line
+scene_last_good() {
+	local state
+
+	a_green "$1"
+	config backup at-boot=always at-shutdown=always
+	state=$(etcd_state)
+	reboot
+	judge green
+	put since "then"
+	hook red # nothing good since
+	powercut
+	power_on --cmdline=greenboot-etcd.restore=last-good
+	booted A
+	started
+	holds "the last good one" "$state"
+}
+
+# A manual backup is the data, to the last attribute; a restored one is the backup.
+scene_faithful() {
+	local digest
+
+	a_green "$1"
+	stop_etcd
+	echo "not etcd's" >"$DATA/extra"
+	setfattr -n user.note -v kept "$DATA/extra"
+	chown 1234:4321 "$DATA/extra"
+	chmod 0640 "$DATA/extra"
+	touch -d '2001-02-03 04:05:06.789' "$DATA/extra"
+	ln -s /nowhere "$DATA/link"
+	ln "$DATA/extra" "$DATA/hard"
+	truncate -s 10M "$DATA/hole"
+	digest=$(tree_digest "$DATA")
+	assert_json '.name' copy backup copy
+	assert_eq "the backup" "$(tree_digest "$(store)/copy/data")" "$digest"
+	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
+	echo "changed" >"$DATA/extra"
+	rm "$DATA/link"
+	gbe restore copy
+	assert_eq "restored" "$(tree_digest "$DATA")" "$digest"
+	assert_eq "the backup, still" "$(tree_digest "$(store)/copy/data")" "$digest"
+	assert_eq "one inode" "$(stat -c %h "$DATA/extra")" 2
+	assert_eq "holes" "$(stat -c %b "$DATA/hole")" 0
+	case $1 in
+	btrfs-subvol) assert_eq "a subvolume again" "$(stat -c %i "$DATA")" 256 ;;
+	esac
+}
+
+suite_begin "$@"
+FS=$(kinds "xfs ext4" "$OTHER_FS") play scene first_start not_enabled mend accidental stateroot no_store
+FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play scene faithful
+play scene serials store_neighbours explain impossible_requests last_good
+suite_end

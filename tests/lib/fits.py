@@ -1,0 +1,37 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""fits.py SCHEMAS DIR: says whether DIR/fits.json fits, one time after the other: the name of a schema comes in a line
+through the pipe DIR/fits, a line goes back through DIR/fitting: what is wrong, or nothing. One process for all
+of a suite's questions: to get ready takes it far longer than to answer."""
+import json
+import sys
+
+import jsonschema
+
+
+def once(pairs):
+    keys = [key for key, _ in pairs]
+    if len(keys) != len(set(keys)):
+        raise ValueError("a key twice: " + str(keys))
+    return dict(pairs)
+
+
+def complaint(name):
+    try:
+        with open("%s/%s.json" % (sys.argv[1], name)) as file:
+            schema = json.load(file)
+        with open(sys.argv[2] + "/fits.json") as file:
+            value = json.load(file, object_pairs_hook=once)
+        validator = jsonschema.Draft7Validator(schema)
+        return "; ".join("%s %s" % (list(error.absolute_path), error.message) for error in validator.iter_errors(value))
+    except Exception as error:
+        return repr(error)
+
+
+while True:
+    with open(sys.argv[2] + "/fits") as pipe:
+        name = pipe.readline().strip()
+    if name:
+        answer = complaint(name).replace("\n", " ")
+        with open(sys.argv[2] + "/fitting", "w") as pipe:
+            pipe.write(answer + "\n")

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Every link of the documentation leads to something in the tree: to a file or directory, and behind a # to a
+# heading, by GitHub's rules. README.md stays short, docs/README.md names every page, and what is shown of a
+# terminal is what the demo prints.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.bash"
+
+# links FILE: "LINE TARGET" of each link that stands outside of code.
+links() {
+	awk '
+		/^ *(```|~~~)/ { code = !code; next }
+		code { next }
+		{
+			gsub(/`[^`]*`/, "")
+			rest = $0
+			while (match(rest, /\]\([^()]*\)|(href|src|srcset)="[^"]*"|^\[[^]]*\]: *[^ ]+/)) {
+				target = substr(rest, RSTART, RLENGTH)
+				rest = substr(rest, RSTART + RLENGTH)
+				sub(/^\]\( */, "", target) || sub(/^[a-z]+="/, "", target) || sub(/^\[[^]]*\]: */, "", target)
+				sub(/( +"[^"]*")? *\)$/, "", target) || sub(/"$/, "", target)
+				print NR, target
+			}
+		}' "$1"
+}
+
+# anchors FILE: what # may be followed by. Punctuation goes, blanks become -, a second heading of a name gets -1.
+anchors() {
+	awk '/^ *(```|~~~)/ { code = !code; next } !code && sub(/^#+ +/, "")' "$1" |
+		sed -E 's/ +#* *$//; s/!?\[([^]]*)\]\([^()]*\)/\1/g; s/.*/\L&/; s/[^[:alnum:] _-]//g; s/ /-/g' |
+		awk '{ print seen[$0]++ ? $0 "-" seen[$0] - 1 : $0 }'
+}
+
+# dead FILE...: "FILE:LINE: TARGET: WHY" of the links that lead nowhere.
+dead() {
+	local file line target path anchor
+	local -A tree=([.]=1)
+
+	while IFS= read -r path; do
+		tree[$path]=1
+		while [[ $path == */* ]]; do
+			path=${path%/*}
+			tree[$path]=1
+		done
+	done < <(files '*')
+	for file in "$@"; do
+		while read -r line target; do
+			case $target in
+			[a-z]*:*) continue ;;
+			esac
+			path=${target%%#*}
+			anchor=${target#"$path"}
+			[ -z "$path" ] || path=$(realpath -m --relative-to=. "$(dirname "$file")/$path")
+			path=${path:-$file}
+			if [ -z "${tree[$path]:-}" ]; then
+				echo "$file:$line: $target: not in the tree"
+			elif [ -n "$anchor" ] && ! { [[ $path == *.md ]] && anchors "$path" | grep -qxF -- "${anchor#\#}"; }; then
+				echo "$file:$line: $target: no such heading"
+			fi
+		done < <(links "$file")
+	done
+}
+
+mapfile -t pages < <(files README.md CONTRIBUTING.md NEWS.md 'docs/*.md' 'tests/*.md')
+check_each links dead "${pages[@]}"
+check readme-fits-one-page "$(awk 'END { if (NR > 120) print NR " lines, should be at most 120" }' README.md)"
+check index-is-complete "$(files 'docs/*.md' | grep -v '^docs/README\.md$' | while IFS= read -r page; do
+	links docs/README.md | grep -q " ${page#docs/}\$" || echo "$page is not in docs/README.md"
+done)"
+
+# docs/terminal.svg is drawn from terminal.txt, and that is what the demo printed, where these very programs have
+# played it in this tree, as CI does before. Blocks with an output quote it.
+again="make demo && tests/demo/terminal"
+check picture-is-drawn "$(diff <(tests/demo/terminal draw <tests/demo/terminal.txt) docs/terminal.svg >/dev/null ||
+	echo "docs/terminal.svg is not tests/demo/terminal.txt: $again")"
+if [ build/demo/terminal -nt "$BUILD/greenboot-etcd" ]; then
+	check picture-is-what-the-demo-prints "$(tests/demo/terminal placeholders <build/demo/terminal |
+		diff tests/demo/terminal.txt - | sed "\$a$again")"
+else
+	skip picture-is-what-the-demo-prints "optional: make demo"
+fi
+quotes() {
+	awk '
+		/^ *```/ { quote = 0; code = !code; next }
+		code && /^\$ greenboot-etcd / { quote = 1 }
+		code && quote && $0 != "…" { print FILENAME ":" FNR ": " $0 }' "$@" |
+		while IFS= read -r line; do
+			grep -qxF -- "${line#*: }" tests/demo/terminal.txt || echo "${line%%: *}: the demo does not print this"
+		done
+}
+check quotes "$(quotes "${pages[@]}")"
+
+# The guard guards: what leads nowhere is found, and nothing else.
+mkdir -p "$scratch/tree/docs"
+cat >"$scratch/tree/docs/b.md" <<'B'
+# `One`, and two!
+## Same
+## Same
+B
+cat >"$scratch/tree/a.md" <<'A'
+[a](docs/b.md#one-and-two) [b](docs/b.md#same-1 "title") [c](docs) [d](https://example.org/x#y) `[e](no)`
+```
+[f](no)
+```
+[g](no.md) [h](docs/b.md#same-2)
+<img src="docs/no.svg">
+# Here
+[i](#here) ![`j`](#there)
+A
+found=$(cd "$scratch/tree" && GIT_CEILING_DIRECTORIES=$scratch dead a.md | cut -d: -f2,3 | tr '\n' ';')
+[ "$found" = "5: no.md;5: docs/b.md#same-2;6: docs/no.svg;8: #there;" ] && ok docs-can-fail || not_ok docs-can-fail "found: $found"
+# shellcheck disable=SC2016 # Markdown's
+printf '```\n$ greenboot-etcd status\nProtected\nso it is\n```\n' >"$scratch/quote.md"
+found=$(quotes "$scratch/quote.md")
+[ "$found" = "$scratch/quote.md:4: the demo does not print this" ] && ok quotes-can-fail || not_ok quotes-can-fail "found: $found"
+finish

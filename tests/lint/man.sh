@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The man pages: mandoc and groff read them without a complaint; each names itself, a day and this version; each
+# program has one; and a page of ours that is named somewhere is there.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.bash"
+
+version=$(make --no-print-directory -s print-version)
+mapfile -t pages < <(files 'data/man/*')
+
+# As they are installed, so that ".so" finds its page.
+for page in "${pages[@]}"; do
+	install -D -m 0644 "$page" "$scratch/man/man${page##*.}/${page##*/}"
+done
+# complaints TOOL: of each page, as "PAGE: WHAT".
+complaints() {
+	local page file
+
+	for page in "${pages[@]}"; do
+		file=man${page##*.}/${page##*/}
+		(cd "$scratch/man" && "$1" "$file" 2>&1) | sed "s|^|$page: |"
+	done
+}
+with_mandoc() { mandoc -Tlint -W warning "$1" | grep -v 'WARNING: \.so is fragile'; }
+with_groff() { groff -t -man -Tutf8 -ww "$1" >/dev/null; }
+heads() {
+	local page name
+
+	for page; do
+		name=${page##*/}
+		sed 's/\\-/-/g' "$page" | grep -qE "^\\.so |^\\.TH $(
+			tr '[:lower:]' '[:upper:]' <<<"${name%.*}") ${page##*.} 20[0-9-]{8} \"greenboot-etcd $version\" " ||
+			echo "$page:1: .TH names something else than the page, a day and greenboot-etcd $version"
+	done
+}
+programs() {
+	local program
+	for program in $(files 'hooks/*.c' | sed 's|hooks/||; s|\.c$||') initramfs; do
+		[ -e "data/man/greenboot-etcd-$program.8" ] || echo "there is no greenboot-etcd-$program(8)"
+	done
+}
+named() {
+	local page name
+	for page; do
+		sed 's/\\-/-/g' "$page" | grep -oE '(^|[^-[:alnum:]])greenboot-etcd[a-z.-]* ?\([0-9]\)' |
+			grep -oE 'g.*' | sort -u | while IFS= read -r name; do
+			name=${name// /}
+			[ -e "data/man/${name%(*}.${name: -2:1}" ] || echo "$page: there is no $name"
+		done
+	done
+}
+
+if command -v mandoc >/dev/null; then
+	check man-mandoc "$(complaints with_mandoc)"
+else
+	skip man-mandoc "mandoc is not installed: make deps"
+fi
+if command -v groff >/dev/null; then
+	check man-groff "$(complaints with_groff)"
+else
+	skip man-groff "optional: groff is not installed"
+fi
+check man-heads "$(heads "${pages[@]}")"
+check man-programs "$(programs)"
+mapfile -t texts < <(files README.md NEWS.md 'docs/*.md')
+check man-named "$(named "${pages[@]}" "${texts[@]}")"
+
+# The guard guards.
+printf '.TH X 8 "" "greenboot-etcd 0"\n.B greenboot\\-etcd\\-no (8)\n' >"$scratch/x.8"
+named "$scratch/x.8" | grep -q "no greenboot-etcd-no(8)" &&
+	heads "$scratch/x.8" | grep -q . && ok man-can-fail || not_ok man-can-fail "a page that is not there was not found"
+finish

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/config/systems.h"
+
+#include "lib/unit.h"
+
+static const GbeSystem *
+find(const char *name)
+{
+	for (const GbeSystem *system = gbe_systems; system->name != NULL; system++)
+		if (g_str_equal(system->name, name))
+			return system;
+	ck_abort_msg("no system %s", name);
+	return NULL;
+}
+
+static void
+collect(const char *group, const char *key, const char *value, const char *origin, gpointer data)
+{
+	g_string_append_printf(data, "%s.%s=%s%s\n", group, key, value,
+			       origin != NULL ? " set" : "");
+}
+
+static char *
+print(const GbeConfig *config)
+{
+	GString *text = g_string_new(NULL);
+
+	gbe_config_foreach(config, collect, text);
+	return g_string_free(text, FALSE);
+}
+
+static const struct {
+	const char *system, *file;
+} examples[] = {
+    {"MicroShift", "microshift.conf"},
+    {"k3s", "k3s.conf"},
+    {"Debian's etcd", "debian.conf"},
+    {"etcd in a container", "container.conf"},
+    {"etcd", "plain.conf"},
+};
+
+/* Detected or copied from data/examples: the same keys have the same values. */
+START_TEST(as_the_example)
+{
+	g_autoptr(GbeConfig) detected = gbe_config_new(), read = gbe_config_new();
+	GbeInstalled installed = {.system = find(examples[_i].system)};
+	g_autofree char *path = g_build_filename(g_getenv("GBE_TEST_DATA"), "../../data/examples",
+						 examples[_i].file, NULL);
+	g_autofree char *bytes = NULL, *one = NULL, *other = NULL;
+	gsize size;
+
+	gbe_config_detect(detected, &installed, 1);
+	ck_assert(g_file_get_contents(path, &bytes, &size, NULL));
+	ck_assert(gbe_config_merge(read, path, bytes, size, TRUE, NULL, NULL, NULL));
+	one = print(detected);
+	other = print(read);
+	ck_assert_str_eq(one, other);
+	ck_assert(gbe_config_check(detected, NULL));
+	ck_assert(!gbe_config_wants_detection(detected));
+}
+END_TEST
+
+#define K3S(arguments) "[Service]\nExecStart=/usr/local/bin/k3s \\\n    " arguments "\n"
+
+static const struct {
+	const char *text;
+	gboolean etcd;
+} servers[] = {
+    {K3S("server"), FALSE},
+    {K3S("server \\\n\t'--cluster-init' \\\n"), TRUE},
+    {K3S("server --cluster-init=true --disable=traefik"), TRUE},
+    {K3S("server --cluster-init=false"), FALSE},
+    {K3S("agent --server https://first:6443"), FALSE},
+    {K3S("server --server https://first:6443"), TRUE},
+    {K3S("server --cluster-init --datastore-endpoint=mysql://db"), FALSE},
+    {K3S("server --cluster-init --data-dir /data/k3s"), FALSE},
+    {K3S("server --server=https://first:6443 --disable-etcd"), FALSE},
+    {K3S("server --cluster-init-not"), FALSE},
+    {K3S("server") "K3S_CLUSTER_INIT='true'\n", TRUE},
+    {K3S("server") "K3S_URL=https://first:6443\n", TRUE},
+    {K3S("agent") "K3S_URL=https://first:6443\n", FALSE},
+    {K3S("server") "# comment\ncluster-init: true\n", TRUE},
+    {K3S("server") "cluster-init: false\n", FALSE},
+    {K3S("server") "#cluster-init: true\n  # --cluster-init\n", FALSE},
+    {K3S("server") "server: https://first:6443\ntoken: x\n", TRUE},
+    {K3S("server") "cluster-init: true\ndata-dir: /data\n", FALSE},
+    {K3S("server") "Environment=\"K3S_CLUSTER_INIT=1\"\n", TRUE},
+    {"", FALSE},
+};
+
+START_TEST(k3s_with_etcd)
+{
+	g_auto(GStrv) words = gbe_system_words(servers[_i].text);
+
+	ck_assert_msg(find("k3s")->is_it(words) == servers[_i].etcd, "%s", servers[_i].text);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	gboolean debian;
+} units[] = {
+    {"[Service]\nEnvironment=ETCD_DATA_DIR=/var/lib/etcd/default\n", TRUE},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\n# ETCD_DATA_DIR=\"/data\"\n", TRUE},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nETCD_DATA_DIR=\"/var/lib/etcd/mine\"\n",
+     FALSE},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nExecStart=etcd --data-dir=/d\n", FALSE},
+    {"EnvironmentFile=-/etc/etcd/etcd.conf\nExecStart=/usr/bin/etcd\n", FALSE},
+};
+
+START_TEST(of_debian)
+{
+	g_auto(GStrv) words = gbe_system_words(units[_i].text);
+
+	ck_assert_msg(find("Debian's etcd")->is_it(words) == units[_i].debian, "%s",
+		      units[_i].text);
+}
+END_TEST
+
+/* Of @enabled, a digit a system, the chosen one; NULL: a person is asked, or nothing is there. */
+static const struct {
+	const char *enabled, *service;
+} choices[] = {
+    {"", NULL},	  {"0", "microshift.service"},	{"1", "microshift.service"},
+    {"00", NULL}, {"10", "microshift.service"}, {"01", "k3s.service"},
+    {"11", NULL}, {"010", "k3s.service"},	{"000", NULL},
+};
+
+START_TEST(chooses)
+{
+	static const char *const names[] = {"MicroShift", "k3s", "etcd"};
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	GbeInstalled installed[G_N_ELEMENTS(names)];
+	const char *enabled = choices[_i].enabled;
+	guint count = (guint)strlen(enabled);
+
+	for (guint i = 0; i < count; i++)
+		installed[i] = (GbeInstalled){find(names[i]), enabled[i] == '1'};
+	gbe_config_detect(config, installed, count);
+	ck_assert_int_eq(config->ambiguous != NULL, count > 1 && choices[_i].service == NULL);
+	if (choices[_i].service != NULL)
+		ck_assert_str_eq(config->etcd.service, choices[_i].service);
+	else
+		ck_assert_uint_eq(g_hash_table_size(config->origins), 0);
+	for (guint i = 0; config->ambiguous != NULL && i < count; i++)
+		ck_assert_msg(strstr(config->ambiguous, names[i]) != NULL, "%s", config->ambiguous);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-systems");
+	TCase *tcase = tcase_create("systems");
+
+	tcase_add_loop_test(tcase, as_the_example, 0, G_N_ELEMENTS(examples));
+	tcase_add_loop_test(tcase, k3s_with_etcd, 0, G_N_ELEMENTS(servers));
+	tcase_add_loop_test(tcase, of_debian, 0, G_N_ELEMENTS(units));
+	tcase_add_loop_test(tcase, chooses, 0, G_N_ELEMENTS(choices));
+	suite_add_tcase(suite, tcase);
+	return gbe_unit_main(suite);
+}
