@@ -124,7 +124,7 @@ by_timer() { # KIND
 # refused STATUS WHY ARG...: nothing is done, in one line.
 refused() {
 	assert_exit "$1" gbe --json defrag "${@:3}"
-	assert_eq stdout "$OUT" ""
+	fits error
 	assert_match "why" "$ERR" "$2"
 	assert_eq lines "$(wc -l <<<"$ERR")" 1
 }
@@ -512,7 +512,7 @@ alarm_corrupt() {
 		ctl endpoint status -w json | grep -o '"member_id":[0-9]*' | cut -d: -f2)\",\"alarm\":\"CORRUPT\"}"
 	assert_eq alarms "$(alarms)" CORRUPT
 	assert_exit 5 gbe --json alarm clear
-	assert_eq stdout "$OUT" ""
+	fits error
 	assert_match why "$ERR" "*CORRUPT*never cleared*no good backup*"
 	assert_exit 0 gbe backup mine --live
 	assert_exit 0 gbe mark good mine
@@ -565,7 +565,7 @@ alarm_refused() {
 	assert_match "without rights" "$ERR" "*needs root*"
 	kill_etcd
 	assert_exit 1 gbe --json alarm list
-	assert_eq stdout "$OUT" ""
+	fits error
 	assert_match why "$ERR" "*no answer from etcd at http*"
 	assert_exit 5 gbe --json alarm clear
 	assert_match why "$ERR" "*no etcd runs on*"
@@ -605,7 +605,7 @@ questions() {
 	for mine in "member list" "endpoint status"; do
 		# shellcheck disable=SC2086 # words
 		assert_exit 1 gbe --json $mine
-		assert_eq stdout "$OUT" ""
+		fits error
 		assert_match why "$ERR" "*no answer from etcd at http*"
 	done
 }
