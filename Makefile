@@ -236,11 +236,11 @@ link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) $(relocations) -Wl,--no
 
 layers := core base fs etcd sys app
 lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c))
-cli_sources := $(wildcard src/cli/*.c)
+cli_sources := $(wildcard src/cli/*.c src/cli/*/*.c)
 # The command in the initramfs: its own table of verbs, and of the others what these need.
 initramfs_sources := $(wildcard src/initramfs/*.c)
 initramfs_cli := $(wildcard $(addprefix src/cli/,fail.c help.c main.c observe.c print.c verb.c \
-	verb-backup.c verb-list.c verb-show.c verb-verify.c))
+	verbs/verb-backup.c verbs/verb-list.c verbs/verb-show.c verbs/verb-verify.c))
 hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
 # One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.

@@ -5,7 +5,7 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <locale.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One entry of ostree's list of deployments, as data. src/sys/deployments.h fills it; the decision reads it. */
+/* One entry of ostree's list of deployments, as data. src/sys/deployment/deployments.h fills it; the decision reads it. */
 #pragma once
 
 #include "core/deployment.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Space arithmetic: would a copy fit? Pure. The numbers come from src/fs/extents.h and statvfs. */
+/* Space arithmetic: would a copy fit? Pure. The numbers come from src/fs/copy/extents.h and statvfs. */
 #pragma once
 
 #include <glib.h>

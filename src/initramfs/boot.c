@@ -3,7 +3,7 @@
 #include "initramfs/boot.h"
 #include "app/boot/prerun.h"
 #include "cli/verb.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 bool
 gbe_verb_boot(GbeCli *cli, char **arguments, GError **error)

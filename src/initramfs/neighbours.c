@@ -2,16 +2,16 @@
 /*
  * Stand-ins for libostree and libsystemd, which the initramfs does not contain: neither knows of a root that
  * is not booted yet. The command line and the directories alone give the booted deployment
- * (sys/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
+ * (sys/deployment/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
  * which is the journal's where a unit runs.
  */
 #include "app/by-hand/displaced.h"
 #include "app/upkeep/displaced-discard.h"
-#include "sys/journal.h"
-#include "sys/manager.h"
-#include "sys/ostree.h"
+#include "sys/deployment/ostree.h"
 #include "sys/process.h"
-#include "sys/units.h"
+#include "sys/systemd/journal.h"
+#include "sys/systemd/manager.h"
+#include "sys/systemd/units.h"
 
 void
 gbe_ostree_load_ahead(void)

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.bash"
 
 catalog=data/greenboot-etcd.catalog
-source=src/sys/events.c
+source=src/sys/systemd/events.c
 guide=data/man/greenboot-etcd-guide.7
 
 for path in "$catalog" "$source" "$guide"; do

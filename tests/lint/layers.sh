@@ -12,10 +12,13 @@ declare -A rank=([core]=1 [base]=2 [fs]=3 [etcd]=4 [sys]=5 [app]=6 [cli]=7 [hook
 
 declare -A rooms=(
 	[core]="json record config decide health units snapshot"
+	[fs]="copy"
 	[etcd]="db wal directory tls api"
+	[sys]="systemd deployment"
 	[app]="device state store backup health report boot by-hand run snapshot upkeep offsite certs monitor"
+	[cli]="verbs"
 )
-# The most files that a room may hold.
+# The most files that a room, and a layer beside its rooms, may hold.
 FILES_MAX=36
 
 # room_of PATH: "decide" of "core/decide/rules.h"; nothing of "core/tri.h".
@@ -108,6 +111,8 @@ sources=$(files 'src/*.[ch]')
 check layer-known "$(misplaced <<<"$sources")"
 
 for layer in "${!rooms[@]}"; do
+	held=$(grep -c "^src/$layer/[^/]*$" <<<"$sources")
+	check "room-$layer" "$([ "$held" -le $FILES_MAX ] || echo "$held files, at most $FILES_MAX are allowed")"
 	for room in ${rooms[$layer]}; do
 		held=$(grep -c "^src/$layer/$room/" <<<"$sources")
 		check "room-$layer-$room" "$([ "$held" -gt 0 ] && [ "$held" -le $FILES_MAX ] ||
@@ -116,7 +121,7 @@ for layer in "${!rooms[@]}"; do
 done
 
 # The guard guards: an include upwards is found.
-printf '#include "sys/run.h"\n#include "base/fault.h"\n' >"$scratch/upward.c"
+printf '#include "sys/deployment/run.h"\n#include "base/fault.h"\n' >"$scratch/upward.c"
 if [ "$(findings core "$scratch/upward.c" | wc -l)" -eq 2 ]; then
 	ok layer-law-can-fail
 else

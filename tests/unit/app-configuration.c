@@ -5,7 +5,7 @@
 #include "app/state/state.h"
 #include "core/json/parse.h"
 #include "sys-root.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define A "test-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.0"
 #define B "test-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.0"

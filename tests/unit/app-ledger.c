@@ -13,7 +13,7 @@
 #include "core/decide/identity.h"
 #include "core/json/parse.h"
 #include "sys-root.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define A "test-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.0"
 #define RUN_ID "0123456789abcdef0123456789abcdef"

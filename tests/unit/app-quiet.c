@@ -5,7 +5,7 @@
 #include <sys/file.h>
 
 #include "app/store/quiet.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define DATA "var/lib/etcd"
 #define DB DATA "/member/snap/db"

@@ -11,7 +11,7 @@
 #include "core/json/parse.h"
 #include "fs/remove.h"
 #include "lib/unit.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define A "test-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.0"
 #define B "test-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.0"

@@ -9,7 +9,7 @@
 #include "app/store/data.h"
 #include "core/json/parse.h"
 #include "sys-root.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define CHECKSUM_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define CHECKSUM_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fs/archive.h"
+#include "fs/copy/archive.h"
 #include "unit/fs-place.h"
 
 #include <archive.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fs/clone.h"
+#include "fs/copy/clone.h"
 #include "unit/fs-place.h"
 
 #include "fs/remove.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fs/compare.h"
+#include "fs/copy/compare.h"
 #include "unit/fs-place.h"
 
 #include "core/record/take-over.h"
-#include "fs/clone.h"
+#include "fs/copy/clone.h"
 
 #include <sys/syscall.h>
 

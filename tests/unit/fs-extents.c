@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fs/extents.h"
+#include "fs/copy/extents.h"
 #include "unit/fs-place.h"
 
-#include "fs/clone.h"
+#include "fs/copy/clone.h"
 
 static GbeExtents
 count(const char *path, gboolean fiemap)

@@ -3,7 +3,7 @@
  * is a deployment and where ostree itself stages one. */
 #include "sys-root.h"
 
-#include "sys/deployments.h"
+#include "sys/deployment/deployments.h"
 
 #define STATEROOT "fedora_iot.x-y"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/greenboot.h"
-#include "sys/grub-config.h"
+#include "sys/deployment/greenboot.h"
+#include "sys/deployment/grub-config.h"
 
 #define UNIT "greenboot-healthcheck.service"
 #define HEADER "# GRUB Environment Block\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/grubenv.h"
+#include "sys/deployment/grubenv.h"
 
 #define HEADER "# GRUB Environment Block\n"
 

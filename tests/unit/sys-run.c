@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/manager.h"
-#include "sys/run.h"
+#include "sys/deployment/run.h"
+#include "sys/systemd/manager.h"
 
 #define BOOT_ID "proc/sys/kernel/random/boot_id"
 #define UUID "8d1f8a34-9a5b-4C3e-a111-0123456789ab\n"

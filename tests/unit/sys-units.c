@@ -8,10 +8,10 @@
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
 
-#include "sys/manager.h"
-#include "sys/run.h"
-#include "sys/transient.h"
-#include "sys/units.h"
+#include "sys/deployment/run.h"
+#include "sys/systemd/manager.h"
+#include "sys/systemd/transient.h"
+#include "sys/systemd/units.h"
 
 #define SOCKET "/run/systemd/private"
 #define MANAGER "org.freedesktop.systemd1.Manager"

@@ -4,7 +4,7 @@
 #include "app/state/state.h"
 #include "core/decide/situation.h"
 #include "fs/open.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define LOCK_WAIT_MS 30000
 

@@ -8,7 +8,7 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "fs/write.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/etcd-version.h"
-#include "sys/units.h"
+#include "sys/systemd/units.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #include "app/store/data.h"
 #include "app/store/store.h"
 #include "core/decide/facts.h"
-#include "sys/deployments.h"
-#include "sys/greenboot.h"
+#include "sys/deployment/deployments.h"
+#include "sys/deployment/greenboot.h"
 
 typedef struct {
 	GbeFacts *facts;

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/directory/member.h"
-#include "fs/compare.h"
+#include "fs/copy/compare.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/remove.h"

@@ -8,7 +8,7 @@
 #include "core/backup-name.h"
 #include "core/decide/identity.h"
 #include "etcd/directory/in-use.h"
-#include "fs/compare.h"
+#include "fs/copy/compare.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"

@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "core/decide/decide.h"
-#include "fs/compare.h"
+#include "fs/copy/compare.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"

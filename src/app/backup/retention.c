@@ -2,7 +2,7 @@
 #include "app/backup/retention.h"
 
 #include "app/state/state.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 bool
 gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *backup,

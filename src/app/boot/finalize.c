@@ -18,8 +18,8 @@
 #include "app/store/quiet.h"
 #include "base/fault.h"
 #include "core/decide/shutdown.h"
-#include "sys/events.h"
-#include "sys/manager.h"
+#include "sys/systemd/events.h"
+#include "sys/systemd/manager.h"
 
 #define LOCK_WAIT_MS 10000
 /* A killed worker's lock is free at once, or not at all. */

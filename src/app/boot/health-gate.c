@@ -11,8 +11,8 @@
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "sys/confine.h"
-#include "sys/events.h"
-#include "sys/greenboot.h"
+#include "sys/deployment/greenboot.h"
+#include "sys/systemd/events.h"
 
 #define LOCK_WAIT_MS 5000
 /* The pause between two questions: the first and the longest. */

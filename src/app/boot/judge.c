@@ -12,7 +12,7 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define LOCK_WAIT_MS 10000
 #define ASK_SECONDS 10

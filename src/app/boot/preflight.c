@@ -9,7 +9,7 @@
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "fs/write.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "base/fault.h"
 #include "core/decide/decide.h"
 #include "fs/open.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <string.h>
 

@@ -23,8 +23,8 @@
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/deployments.h"
-#include "sys/events.h"
+#include "sys/deployment/deployments.h"
+#include "sys/systemd/events.h"
 
 static GbeTri
 is_there(int root_fd, const char *path)

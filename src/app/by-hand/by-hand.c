@@ -7,7 +7,7 @@
 #include "app/report/status.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 #include "app/state/state.h"
 #include "core/backup-name.h"
 #include "core/decide/decide.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define PROBE_MS 10000
 

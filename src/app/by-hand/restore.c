@@ -10,7 +10,7 @@
 #include "core/backup-name.h"
 #include "core/decide/decide.h"
 #include "core/space.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <string.h>
 

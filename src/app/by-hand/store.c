@@ -8,7 +8,7 @@
 #include "core/backup-name.h"
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 static bool
 check_names(char *const *names, GError **error)

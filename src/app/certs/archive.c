@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
-#include "fs/clone.h"
+#include "fs/copy/clone.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"

@@ -7,7 +7,7 @@
 #include "app/health/certificates.h"
 #include "core/redact.h"
 #include "etcd/tls/certificate.h"
-#include "fs/archive.h"
+#include "fs/copy/archive.h"
 #include "fs/open.h"
 #include "fs/part.h"
 

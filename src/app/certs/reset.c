@@ -9,8 +9,8 @@
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
 #include "core/config/certs.h"
-#include "sys/events.h"
-#include "sys/units.h"
+#include "sys/systemd/events.h"
+#include "sys/systemd/units.h"
 
 #define LOCK_WAIT_MS 2000
 /* As in app/device/service.c: etcd may replay a long WAL. */

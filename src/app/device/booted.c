@@ -5,7 +5,7 @@
 
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/booted.h"
+#include "sys/deployment/booted.h"
 
 static bool
 open_sysroot(GbeApp *app, int *ret_fd, GError **error)

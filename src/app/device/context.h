@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "core/config/config.h"
 #include "fs/lock.h"
-#include "sys/run.h"
+#include "sys/deployment/run.h"
 
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
 #define GBE_RUN_DIR "/run/greenboot-etcd"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 static int verbosity;
 

@@ -2,7 +2,7 @@
 #include "app/device/service.h"
 
 #include "base/fault.h"
-#include "sys/units.h"
+#include "sys/systemd/units.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "fs/list.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/units.h"
+#include "sys/systemd/units.h"
 
 /* The name of etcd's new database while etcd writes it (etcd.md, section 10); one left by a crash is older. */
 #define DEFRAG_PREFIX "db.tmp."

@@ -8,7 +8,7 @@
 
 #include "app/backup/observe.h"
 #include "core/health/health.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 /* A fresh start is recorded before its directory exists. The first caller that finds this run's data records
  * which directory it is. Nothing to do is no error. The caller holds the lock. */

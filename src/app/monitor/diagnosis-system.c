@@ -7,8 +7,8 @@
 #include "core/units/member-unit.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/journal-read.h"
-#include "sys/units.h"
+#include "sys/systemd/journal-read.h"
+#include "sys/systemd/units.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "core/redact.h"
 #include "core/shown.h"
 #include "etcd/layout.h"
-#include "fs/archive.h"
+#include "fs/copy/archive.h"
 #include "fs/open.h"
 #include "fs/sync.h"
 #include "fs/write.h"

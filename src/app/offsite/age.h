@@ -7,9 +7,9 @@
 #pragma once
 
 #include "app/device/context.h"
-#include "fs/archive.h"
+#include "fs/copy/archive.h"
 
-/* Compresses @in_fd with gzip (fs/archive.h), encrypts it to the recipients in the file at @recipients, and
+/* Compresses @in_fd with gzip (fs/copy/archive.h), encrypts it to the recipients in the file at @recipients, and
  * writes to @out_fd. @progress: of @total bytes of @in_fd. GBE_ERROR_REFUSED: age is not installed. */
 bool gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char *what,
 			  int out_fd, guint64 total,

@@ -10,7 +10,7 @@
 #include "app/state/state.h"
 #include "app/store/keys.h"
 #include "core/json/parse.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 /* {"newest": {path of a store: name of a snapshot}} */
 #define NEWEST "newest"

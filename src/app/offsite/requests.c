@@ -17,7 +17,7 @@
 #include "fs/own-dir.h"
 #include "fs/sync.h"
 #include "fs/write.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define LOCK "store-requests"
 #define TEMPORARY "store-request.db"

@@ -11,7 +11,7 @@
 #include "app/snapshot/snapshot.h"
 #include "core/snapshot/meta.h"
 #include "core/snapshot/name.h"
-#include "fs/archive.h"
+#include "fs/copy/archive.h"
 
 typedef enum {
 	GBE_STORED_COMPLETE,   /* as far as names and the meta file show */

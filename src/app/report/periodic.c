@@ -3,7 +3,7 @@
 #include "app/state/state.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
-#include "sys/units.h"
+#include "sys/systemd/units.h"
 
 #define TIMER "greenboot-etcd-backup.timer"
 

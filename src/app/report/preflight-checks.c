@@ -7,7 +7,7 @@
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"
 #include "core/space.h"
-#include "fs/extents.h"
+#include "fs/copy/extents.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
 #include "sys/enabled.h"

@@ -11,7 +11,7 @@
 #include "core/json/parse.h"
 #include "core/units/dropin.h"
 #include "sys/installed.h"
-#include "sys/units.h"
+#include "sys/systemd/units.h"
 
 /* True: the service has the dependencies of the generator's drop-in (core/units/dropin.h). */
 static GbeTri

@@ -9,7 +9,7 @@
 #include "core/shown.h"
 #include "fs/open.h"
 #include "fs/write.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "core/decide/situation.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
-#include "fs/extents.h"
+#include "fs/copy/extents.h"
 #include "fs/tree.h"
 
 /* Lists the backups for `list`. */

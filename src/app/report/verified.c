@@ -4,7 +4,7 @@
 #include "app/backup/damage.h"
 #include "app/report/status.h"
 #include "core/decide/situation.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 static const GbeFinding *
 damage_of(const GbeVerification *verification)

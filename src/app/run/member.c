@@ -8,8 +8,8 @@
 #include "core/config/run-words.h"
 #include "core/unit-name.h"
 #include "fs/open.h"
-#include "sys/events.h"
-#include "sys/transient.h"
+#include "sys/systemd/events.h"
+#include "sys/systemd/transient.h"
 
 #define FILE_MAX (64 * 1024)
 #define QUOTA "ETCD_QUOTA_BACKEND_BYTES"

@@ -7,7 +7,7 @@
 #include "app/boot/prerun.h"
 #include "app/state/prerun-done.h"
 #include "core/json/parse.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 /* prerun does not know a developer's data in another place. */
 static gboolean

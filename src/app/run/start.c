@@ -5,8 +5,8 @@
 
 #include "app/state/prerun-done.h"
 #include "core/json/parse.h"
-#include "sys/journal-read.h"
-#include "sys/transient.h"
+#include "sys/systemd/journal-read.h"
+#include "sys/systemd/transient.h"
 
 /* A manager that loads units at boot answers late. */
 #define CALL_TIMEOUT_MS 30000

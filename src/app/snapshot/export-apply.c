@@ -4,7 +4,7 @@
 #include "core/backup-name.h"
 #include "etcd/api/client.h"
 #include "etcd/layout.h"
-#include "fs/clone.h"
+#include "fs/copy/clone.h"
 #include "fs/open.h"
 #include "fs/remove.h"
 #include "sys/child.h"

@@ -5,7 +5,7 @@
 #include "app/state/ledger-private.h"
 #include "base/crc32c.h"
 #include "core/json/parse.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

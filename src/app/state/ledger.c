@@ -9,7 +9,7 @@
 #include "core/json/parse.h"
 #include "fs/reserve.h"
 #include "fs/sync.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

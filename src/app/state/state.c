@@ -7,7 +7,7 @@
 #include "core/decide/past.h"
 #include "core/json/parse.h"
 #include "fs/sync.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 /* A disk that did not answer may answer in a moment. */
 #define TRIES 3

@@ -4,7 +4,7 @@
 #include "app/store/verify.h"
 #include "core/decide/decide.h"
 #include "etcd/directory/member.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 /* The largest number that JSON holds exactly; no real log has a larger index. */
 #define INDEX_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)

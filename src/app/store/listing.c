@@ -5,7 +5,7 @@
 #include "core/backup-name.h"
 #include "fs/list.h"
 #include "fs/open.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

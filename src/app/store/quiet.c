@@ -5,8 +5,8 @@
 
 #include "etcd/directory/in-use.h"
 #include "etcd/layout.h"
-#include "sys/events.h"
 #include "sys/process.h"
+#include "sys/systemd/events.h"
 
 #define STEP_USEC 100000
 

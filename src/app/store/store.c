@@ -12,7 +12,7 @@
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "etcd/db/snapshot-file.h"
 #include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
-#include "fs/compare.h"
+#include "fs/copy/compare.h"
 #include "fs/open.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "core/health/alarm.h"
 #include "core/space.h"
 #include "etcd/api/gauge.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 #define ASK_SECONDS 5
 

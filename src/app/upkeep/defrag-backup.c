@@ -15,7 +15,7 @@
 #include "core/backup-name.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
-#include "fs/clone.h"
+#include "fs/copy/clone.h"
 #include "fs/open.h"
 
 typedef struct {

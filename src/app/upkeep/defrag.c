@@ -7,8 +7,8 @@
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
 #include "core/space.h"
-#include "sys/deployments.h"
-#include "sys/events.h"
+#include "sys/deployment/deployments.h"
+#include "sys/systemd/events.h"
 
 /* The time for etcd to become healthy again: the caches of a large database are cold. */
 #define AFTER_SECONDS 30

@@ -28,7 +28,7 @@
 #include "etcd/layout.h"
 #include "etcd/wal/rest.h"
 #include "fs/probe.h"
-#include "sys/events.h"
+#include "sys/systemd/events.h"
 
 /* Keeps other programs of the schedule out; not the program's lock, for which others wait. */
 #define LOCK "periodic-lock"

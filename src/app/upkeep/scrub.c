@@ -10,8 +10,8 @@
 #include "app/store/inside.h"
 #include "app/store/verify.h"
 #include "app/upkeep/scrub.h"
-#include "fs/compare.h"
-#include "sys/events.h"
+#include "fs/copy/compare.h"
+#include "sys/systemd/events.h"
 
 #define LOCK_WAIT_MS 30000
 

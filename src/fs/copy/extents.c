@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fs/copy/extents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fs/copy/fiemap.h"
+#include "fs/open.h"
+#include "fs/tree.h"
+
+typedef struct {
+	GbeExtents sum;
+	gboolean fiemap;
+	GHashTable *links; /* of GbeInode */
+} Count;
+
+/* Ends early where a file grows meanwhile: the figures are for a decision on space, not a proof. */
+static bool
+count_data(int fd, guint64 size, guint64 *ret_data, GError **error)
+{
+	guint64 sum = 0;
+
+	for (off_t at = 0; (guint64)at < size;) {
+		off_t data = lseek(fd, at, SEEK_DATA);
+		off_t hole;
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+		if (hole < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
+			/* This file system cannot tell: count all of it. */
+			sum = size;
+			break;
+		}
+		if (hole < 0)
+			return gbe_throw_errno(error, errno, "cannot find the holes of a file");
+		sum += (guint64)(hole - data);
+		at = hole;
+	}
+	*ret_data = sum;
+	return true;
+}
+
+static bool
+count_extents(int fd, guint64 *ret_exclusive, guint64 *ret_extents, GError **error)
+{
+	g_autofree GbeFiemap *fiemap = g_new0(GbeFiemap, 1);
+	const struct fiemap_extent *extent = NULL;
+	guint64 exclusive = 0;
+	guint64 extents = 0;
+
+	/* Blocks that are allocated after the end of the file count, too. */
+	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
+	for (;;) {
+		if (!gbe_fiemap_next(fiemap, &extent, error))
+			return false;
+		if (extent == NULL)
+			break;
+		extents++;
+		if ((extent->fe_flags & FIEMAP_EXTENT_SHARED) == 0)
+			exclusive += extent->fe_length;
+	}
+	*ret_exclusive = exclusive;
+	*ret_extents = extents;
+	return true;
+}
+
+static int
+open_file(int dir_fd, const char *name)
+{
+	return openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static bool
+count_file(Count *count, int dir_fd, const char *name, const struct stat *st, GError **error)
+{
+	gbe_autofd int fd = open_file(dir_fd, name);
+	g_autoptr(GError) local_error = NULL;
+	guint64 allocated = (guint64)st->st_blocks * 512;
+	guint64 exclusive = allocated;
+	guint64 extents = 0;
+	guint64 data = 0;
+
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open it");
+	if (!count_data(fd, (guint64)st->st_size, &data, error))
+		return false;
+	if (count->fiemap && st->st_blocks > 0 &&
+	    !count_extents(fd, &exclusive, &extents, &local_error) &&
+	    !g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
+		g_propagate_error(error, g_steal_pointer(&local_error));
+		return false;
+	}
+	count->sum.apparent += (guint64)st->st_size;
+	count->sum.data += data;
+	count->sum.allocated += allocated;
+	count->sum.exclusive += exclusive;
+	count->sum.extents += extents;
+	return true;
+}
+
+static bool
+count_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	    GError **error)
+{
+	Count *count = data;
+
+	if (!S_ISREG(st->st_mode) || !gbe_inode_set_add(count->links, st))
+		return true;
+	if (!count_file(count, dir_fd, name, st, error)) {
+		g_autofree char *text = gbe_path_to_text(path);
+
+		return gbe_prefix(error, "cannot count the extents of %s", text);
+	}
+	return true;
+}
+
+bool
+gbe_extents_of_tree(int dir_fd, gboolean fiemap, GbeExtents *ret_extents, GError **error)
+{
+	Count count = {
+	    .fiemap = fiemap,
+	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
+	};
+	bool ok = gbe_tree_walk(dir_fd, NULL, count_visit, &count, error);
+
+	g_hash_table_unref(count.links);
+	if (ok)
+		*ret_extents = count.sum;
+	return ok;
+}
+
+typedef struct {
+	guint left; /* extents that may still be found */
+	bool exceeded;
+} Budget;
+
+static bool
+spend(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+      GError **error)
+{
+	Budget *budget = data;
+	g_autofree GbeFiemap *fiemap = NULL;
+	const struct fiemap_extent *extent = NULL;
+	gbe_autofd int fd = -1;
+
+	if (!S_ISREG(st->st_mode) || st->st_blocks == 0 || budget->exceeded)
+		return true;
+	fd = open_file(dir_fd, name);
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	fiemap = g_new0(GbeFiemap, 1);
+	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
+	fiemap->batch_size = MIN(budget->left + 1, GBE_FIEMAP_BATCH);
+	for (;;) {
+		if (!gbe_fiemap_next(fiemap, &extent, error))
+			return gbe_prefix(error, "%s", path);
+		if (extent == NULL)
+			return true;
+		if (budget->left == 0) {
+			budget->exceeded = true;
+			return true;
+		}
+		budget->left--;
+	}
+}
+
+bool
+gbe_extents_exceed(int dir_fd, const char *const *exclude, guint limit, bool *ret_exceed,
+		   GError **error)
+{
+	Budget budget = {.left = limit};
+
+	if (!gbe_tree_walk(dir_fd, exclude, spend, &budget, error))
+		return false;
+	*ret_exceed = budget.exceeded;
+	return true;
+}

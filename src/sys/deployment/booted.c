@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/deployment/booted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/deployment.h"
+#include "fs/open.h"
+
+#define STAGED "/run/ostree/staged-deployment"
+#define STAGED_LOCKED "/run/ostree/staged-deployment-locked"
+#define MAX_STAGED (1024 * 1024)
+/* /ostree/boot.1/... is one link; a bootloader without menus adds another. */
+#define MAX_LINKS 4
+
+void
+gbe_deploy_dir_clear(GbeDeployDir *dir)
+{
+	g_clear_pointer(&dir->stateroot, g_free);
+	g_clear_pointer(&dir->checksum, g_free);
+	dir->serial = 0;
+}
+
+/* Reads "<checksum>.<serial>" of @stateroot with the one parser of ids. */
+static bool
+take_name(const char *stateroot, const char *name, GbeDeployDir *ret_dir)
+{
+	g_autofree char *id = g_strdup_printf("%s-%s", stateroot, name);
+	g_autofree char *parsed = NULL;
+	const char *checksum = NULL;
+	guint serial = 0;
+
+	if (!gbe_deployment_id_parse(id, &parsed, &checksum, &serial) ||
+	    strcmp(parsed, stateroot) != 0)
+		return false;
+	ret_dir->stateroot = g_steal_pointer(&parsed);
+	ret_dir->checksum = g_strndup(checksum, GBE_CHECKSUM_LEN);
+	ret_dir->serial = serial;
+	return true;
+}
+
+bool
+gbe_deploy_dir_parse(const char *path, GbeDeployDir *ret_dir)
+{
+	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+	guint count = g_strv_length(parts);
+
+	if (count > 0 && *parts[count - 1] == '\0')
+		count--;
+	if (count < 4 || strcmp(parts[count - 2], "deploy") != 0 ||
+	    strcmp(parts[count - 4], "deploy") != 0)
+		return false;
+	return take_name(parts[count - 3], parts[count - 1], ret_dir);
+}
+
+char *
+gbe_deploy_dir_path(const GbeDeployDir *dir)
+{
+	return g_strdup_printf("ostree/deploy/%s/deploy/%s.%u", dir->stateroot, dir->checksum,
+			       dir->serial);
+}
+
+/* The link's text. NULL without @error where @path is no link; every other failure sets @error. */
+static char *
+read_link(int sysroot_fd, const char *path, GError **error)
+{
+	gbe_autofd int parent_fd = -1;
+	g_autofree char *name = NULL;
+	g_autofree char *target = g_malloc0(PATH_MAX);
+
+	if (!gbe_open_parent_in_root(sysroot_fd, path, &parent_fd, &name, error))
+		return NULL;
+	if (readlinkat(parent_fd, name, target, PATH_MAX - 1) < 0) {
+		if (errno != EINVAL)
+			(void)gbe_throw_errno(error, errno, "cannot read the link %s", path);
+		return NULL;
+	}
+	return g_steal_pointer(&target);
+}
+
+bool
+gbe_booted_resolve(int sysroot_fd, const char *ostree_arg, GbeDeployDir *ret_dir, GError **error)
+{
+	g_autofree char *path = g_strdup(ostree_arg);
+
+	for (guint links = 0; links < MAX_LINKS; links++) {
+		g_autoptr(GError) local = NULL;
+		g_autofree char *target = NULL;
+		char *next;
+
+		if (gbe_deploy_dir_parse(path, ret_dir))
+			return true;
+		target = read_link(sysroot_fd, path, &local);
+		if (local != NULL) {
+			g_propagate_prefixed_error(error, g_steal_pointer(&local),
+						   "ostree=%s leads nowhere: ", ostree_arg);
+			return false;
+		}
+		if (target == NULL)
+			break;
+		if (*target == '/') {
+			next = g_steal_pointer(&target);
+		} else {
+			g_autofree char *parent = g_path_get_dirname(path);
+
+			next = g_build_filename(parent, target, NULL);
+		}
+		g_free(path);
+		path = next;
+	}
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			 "ostree=%s does not lead to the directory of a deployment", ostree_arg);
+}
+
+bool
+gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, gboolean *ret_locked,
+		 GError **error)
+{
+	g_autoptr(GBytes) copy = g_bytes_new(bytes, size);
+	g_autoptr(GVariant) staged =
+	    g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE_VARDICT, copy, FALSE));
+	g_autoptr(GVariant) target = NULL;
+	const char *stateroot = NULL;
+	const char *name = NULL;
+	gboolean locked = FALSE;
+
+	target = g_variant_lookup_value(staged, "target", G_VARIANT_TYPE_VARDICT);
+	if (target == NULL || !g_variant_lookup(target, "osname", "&s", &stateroot) ||
+	    !g_variant_lookup(target, "name", "&s", &name) || !take_name(stateroot, name, ret_dir))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s does not name a deployment", STAGED);
+	(void)g_variant_lookup(staged, "locked", "b", &locked);
+	*ret_locked = locked;
+	return true;
+}
+
+bool
+gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, gboolean *ret_locked, GError **error)
+{
+	g_autofree char *bytes = NULL;
+	gbe_autofd int lock_fd = -1;
+	gboolean locked = FALSE;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(root_fd, STAGED, MAX_STAGED, &bytes, &size, error) ||
+	    !gbe_staged_parse(bytes, size, ret_dir, &locked, error))
+		return false;
+	/* Older versions of ostree use a file beside it. */
+	*ret_locked = locked || gbe_open_in_root(root_fd, STAGED_LOCKED, O_PATH, &lock_fd, NULL);
+	return true;
+}

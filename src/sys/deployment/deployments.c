@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/deployment/deployments.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "sys/deployment/booted.h"
+#include "sys/deployment/ostree.h"
+
+#define BOOTED_FLAG "/run/ostree-booted"
+#define PROGRAM "/usr/libexec/greenboot-etcd/prerun"
+
+typedef struct {
+	int root_fd;
+	bool is_root;
+	int sysroot_fd;
+	GbeOstree *ostree; /* loaded, or NULL */
+} Loader;
+
+static void
+loader_clear(Loader *loader)
+{
+	gbe_close_fd(&loader->sysroot_fd);
+	g_clear_pointer(&loader->ostree, gbe_ostree_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Loader, loader_clear)
+
+void
+gbe_deployments_free(GbeDeployments *deployments)
+{
+	if (deployments == NULL)
+		return;
+	g_clear_pointer(&deployments->listed, g_ptr_array_unref);
+	gbe_deployment_clear(&deployments->booted);
+	g_free(deployments->list_why);
+	g_free(deployments->booted_why);
+	g_free(deployments);
+}
+
+static GbeTri
+path_exists(int root_fd, const char *path)
+{
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int fd = -1;
+
+	if (gbe_open_in_root(root_fd, path, O_PATH, &fd, &local))
+		return GBE_YES;
+	return g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) ? GBE_NO : GBE_UNKNOWN;
+}
+
+/* The physical sysroot: below a booted deployment it is mounted at /sysroot. */
+static bool
+find_sysroot(Loader *loader, GError **error)
+{
+	static const char *const candidates[] = {"/sysroot", "/"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
+		gbe_autofd int fd = -1;
+
+		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
+				      NULL) ||
+		    path_exists(fd, "/ostree/repo") != GBE_YES)
+			continue;
+		loader->sysroot_fd = gbe_steal_fd(&fd);
+		return true;
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
+}
+
+/* Reads from the deployment's directory: its handle, and whether this program is in its tree. */
+static void
+look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
+	  bool *ret_there)
+{
+	g_autofree char *path = gbe_deploy_dir_path(dir);
+	gbe_autofd int fd = -1;
+
+	*ret_there = gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL);
+	if (!*ret_there)
+		return;
+	*ret_handle = gbe_tree_identity(fd);
+	if (ret_has_program != NULL)
+		*ret_has_program = path_exists(fd, PROGRAM);
+}
+
+static GbeListed *
+listed_new(const Loader *loader, const GbeDeployDir *dir)
+{
+	GbeListed *listed = g_new0(GbeListed, 1);
+	bool there = false;
+
+	listed->ref.id = gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
+	look_into(loader, dir, &listed->ref.handle, &listed->has_program, &there);
+	return listed;
+}
+
+static GbeListed *
+listed_from_ostree(const Loader *loader, const GbeOstreeDeployment *deployment)
+{
+	GbeListed *listed = listed_new(loader, &deployment->dir);
+
+	listed->staged = deployment->staged;
+	listed->pinned = deployment->pinned;
+	listed->unlocked = g_strdup(deployment->unlocked);
+	listed->timestamp = gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
+	return listed;
+}
+
+/* Below --root libostree does not look for a staged deployment. On the system itself it does, but only newer
+ * versions report whether it is locked. */
+static void
+add_staged(GbeDeployments *deployments, const Loader *loader)
+{
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *handle = NULL;
+	GPtrArray *listed = deployments->listed;
+	GbeListed *first = listed->len > 0 ? listed->pdata[0] : NULL;
+	gboolean locked = FALSE;
+	bool there = false;
+
+	if (!gbe_staged_read(loader->root_fd, &dir, &locked, NULL))
+		return;
+	if (!loader->is_root) {
+		/* The file may outlive the deployment that it names, for example after a cleanup. */
+		look_into(loader, &dir, &handle, NULL, &there);
+		if (!there)
+			return;
+		first = listed_new(loader, &dir);
+		first->staged = TRUE;
+		first->timestamp = gbe_ostree_commit_time(loader->ostree, dir.checksum);
+		g_ptr_array_insert(listed, 0, first);
+	}
+	if (first != NULL && first->staged)
+		first->locked = locked;
+}
+
+static bool
+same_stateroot(const char *id_a, const char *id_b)
+{
+	g_autofree char *a = NULL;
+	g_autofree char *b = NULL;
+
+	return gbe_deployment_id_parse(id_a, &a, NULL, NULL) &&
+	       gbe_deployment_id_parse(id_b, &b, NULL, NULL) && strcmp(a, b) == 0;
+}
+
+/* Sets what follows from a deployment's place. The rollback is the first one after the booted one in the same
+ * stateroot, as in libostree. */
+static void
+mark_places(GbeDeployments *deployments)
+{
+	const GbeDeployment *booted = &deployments->booted;
+	bool past_booted = false;
+	bool have_rollback = false;
+	bool have_default = false;
+
+	for (guint i = 0; i < deployments->listed->len; i++) {
+		GbeListed *listed = deployments->listed->pdata[i];
+
+		listed->index = i;
+		listed->is_default = !listed->staged && !have_default;
+		have_default = have_default || listed->is_default;
+		listed->booted = gbe_deployment_same(&listed->ref, booted);
+		if (!listed->booted && past_booted && !have_rollback && !listed->staged &&
+		    same_stateroot(listed->ref.id, booted->id)) {
+			listed->rollback = TRUE;
+			have_rollback = true;
+		}
+		past_booted = past_booted || listed->booted;
+	}
+}
+
+static void
+take_list(GbeDeployments *deployments, const Loader *loader)
+{
+	g_autoptr(GPtrArray) all = gbe_ostree_list(loader->ostree);
+
+	deployments->listed = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_listed_free);
+	for (guint i = 0; i < all->len; i++)
+		g_ptr_array_add(deployments->listed, listed_from_ostree(loader, all->pdata[i]));
+	add_staged(deployments, loader);
+}
+
+static void
+take_booted_dir(GbeDeployments *deployments, const Loader *loader, const GbeDeployDir *dir)
+{
+	bool there = false;
+	g_autofree char *handle = NULL;
+
+	look_into(loader, dir, &handle, NULL, &there);
+	if (!there) {
+		g_autofree char *path = gbe_deploy_dir_path(dir);
+
+		deployments->booted_why =
+		    g_strdup_printf("the booted deployment's directory %s is not there", path);
+		return;
+	}
+	deployments->booted.id =
+	    gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
+	deployments->booted.handle = g_steal_pointer(&handle);
+}
+
+static void
+take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline *cmdline)
+{
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autoptr(GError) local = NULL;
+
+	if (loader->is_root) {
+		if (loader->ostree == NULL || !gbe_ostree_booted(loader->ostree, &dir)) {
+			deployments->booted_why =
+			    g_strdup(deployments->list_why != NULL
+					 ? deployments->list_why
+					 : "none of ostree's deployments is the one that runs");
+			return;
+		}
+	} else if (cmdline == NULL || cmdline->ostree == NULL) {
+		deployments->booted_why = g_strdup("there is no ostree= in proc/cmdline");
+		return;
+	} else if (!gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, &local)) {
+		deployments->booted_why = g_strdup(local->message);
+		return;
+	}
+	take_booted_dir(deployments, loader, &dir);
+}
+
+static void
+loader_init(Loader *loader, int root_fd, const char *root_path)
+{
+	*loader = (Loader){
+	    .root_fd = root_fd,
+	    .is_root = strcmp(root_path, "/") == 0,
+	    .sysroot_fd = -1,
+	};
+}
+
+/* A sysroot on a machine that did not boot from it is a build directory. */
+static bool
+open_sysroot(Loader *loader, GbeTri ostree, GError **error)
+{
+	if (ostree == GBE_NO && loader->is_root)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "this is not an ostree system");
+	return find_sysroot(loader, error);
+}
+
+void
+gbe_deployments_load_ahead(int root_fd, const char *root_path)
+{
+	g_auto(Loader) loader;
+
+	loader_init(&loader, root_fd, root_path);
+	if (open_sysroot(&loader, path_exists(root_fd, BOOTED_FLAG), NULL))
+		gbe_ostree_load_ahead();
+}
+
+GbeDeployments *
+gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline)
+{
+	g_auto(Loader) loader;
+	GbeDeployments *deployments = g_new0(GbeDeployments, 1);
+	g_autoptr(GError) local = NULL;
+
+	loader_init(&loader, root_fd, root_path);
+	deployments->ostree = path_exists(root_fd, BOOTED_FLAG);
+	if (!open_sysroot(&loader, deployments->ostree, &local) ||
+	    !gbe_ostree_open(loader.sysroot_fd, loader.is_root, &loader.ostree, &local))
+		deployments->list_why = g_strdup(local->message);
+	else
+		take_list(deployments, &loader);
+
+	if (deployments->ostree == GBE_NO)
+		deployments->booted_why = g_strdup("this is not an ostree system");
+	else if (loader.sysroot_fd < 0)
+		deployments->booted_why = g_strdup(deployments->list_why);
+	else
+		take_booted(deployments, &loader, cmdline);
+	if (deployments->listed != NULL)
+		mark_places(deployments);
+	return deployments;
+}
+
+const GbeListed *
+gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref)
+{
+	for (guint i = 0; deployments->listed != NULL && i < deployments->listed->len; i++) {
+		const GbeListed *listed = deployments->listed->pdata[i];
+
+		if (gbe_deployment_same(&listed->ref, ref))
+			return listed;
+	}
+	return NULL;
+}
+
+const char *
+gbe_deployments_unlocked(const GbeDeployments *deployments)
+{
+	const GbeListed *booted = gbe_deployments_find(deployments, &deployments->booted);
+
+	return booted != NULL ? booted->unlocked : NULL;
+}
+
+char *
+gbe_deployments_neighbour(const GbeDeployments *deployments)
+{
+	const char *booted = deployments->booted.id;
+	char *stateroot = NULL;
+
+	for (guint i = 0; booted != NULL && deployments->listed != NULL && stateroot == NULL &&
+			  i < deployments->listed->len;
+	     i++) {
+		const GbeListed *listed = deployments->listed->pdata[i];
+
+		if (!same_stateroot(listed->ref.id, booted))
+			(void)gbe_deployment_id_parse(listed->ref.id, &stateroot, NULL, NULL);
+	}
+	return stateroot;
+}
+
+const char *
+gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref)
+{
+	const GbeListed *listed = gbe_deployments_find(deployments, ref);
+	bool before_booted = true;
+
+	if (gbe_deployment_same(&deployments->booted, ref))
+		return "booted";
+	if (listed == NULL)
+		return deployments->listed != NULL ? "gone" : NULL;
+	if (listed->staged)
+		return "staged";
+	if (listed->pinned && !listed->rollback)
+		return "pinned";
+	/* The deployment exists and is none of these. One that boots before the booted one is about to be used; any
+	 * other is one to go back to. */
+	for (guint i = 0; i < listed->index; i++) {
+		const GbeListed *earlier = deployments->listed->pdata[i];
+
+		before_booted = before_booted && !earlier->booted;
+	}
+	return !listed->rollback && before_booted && deployments->booted.id != NULL ? "staged"
+										    : "rollback";
+}

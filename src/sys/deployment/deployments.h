@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Lists ostree's deployments through libostree, without rpm-ostree or bootc. On the system itself libostree tells
+ * the booted one; below --root it is the one that `ostree=` in proc/cmdline points to, if run/ostree-booted exists
+ * there. The sysroot is /sysroot below a booted deployment, or the root itself where it has /ostree/repo.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "core/deployment.h"
+#include "core/listed.h"
+#include "core/tri.h"
+#include "sys/deployment/run.h"
+
+typedef struct {
+	GbeTri ostree;	      /* an ostree system: /run/ostree-booted */
+	GPtrArray *listed;    /* of GbeListed, boot order; NULL: unknown */
+	char *list_why;	      /* why the list is unknown */
+	GbeDeployment booted; /* id NULL: unknown */
+	char *booted_why;
+} GbeDeployments;
+
+void gbe_deployments_free(GbeDeployments *deployments);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDeployments, gbe_deployments_free)
+
+/* Starts to load libostree, which takes most of the time of gbe_deployments_load(), where that will be needed. The
+ * caller's work until then runs in parallel. */
+void gbe_deployments_load_ahead(int root_fd, const char *root_path);
+/* Never fails: what could not be read is unknown, with its reason. @root_path: "/" or DIR. */
+GbeDeployments *gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline);
+/* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). NULL: the list is unknown. */
+const char *gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref);
+/* How the booted deployment is unlocked (core/listed.h). NULL: it is locked, or unknown. */
+const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
+/* Another stateroot than the booted one's that has deployments; it has a /var of its own. Newly allocated. NULL:
+ * there is none. */
+char *gbe_deployments_neighbour(const GbeDeployments *deployments);
+const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/deployment/greenboot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "core/deployment.h"
+#include "fs/open.h"
+#include "sys/deployment/grub-config.h"
+#include "sys/deployment/grubenv.h"
+#include "sys/enabled.h"
+
+#define HEALTHCHECK "greenboot-healthcheck.service"
+#define CONFIG "/etc/greenboot/greenboot.conf"
+#define MAX_CONFIG (64 * 1024)
+#define DEFAULT_ATTEMPTS 3
+#define MOST_ATTEMPTS 1000
+
+static bool
+exists(int root_fd, const char *path)
+{
+	gbe_autofd int fd = -1;
+
+	return gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL);
+}
+
+/* The shell version is recognized by files that the Rust version lacks. */
+static GbeGreenbootFlavour
+find_flavour(int root_fd)
+{
+	if (exists(root_fd, "/usr/libexec/greenboot/redboot-auto-reboot") ||
+	    exists(root_fd, "/usr/lib/systemd/system/redboot.target") ||
+	    exists(root_fd, "/etc/systemd/system/redboot.target"))
+		return GBE_GREENBOOT_SHELL;
+	if (exists(root_fd, "/usr/libexec/greenboot/greenboot"))
+		return GBE_GREENBOOT_RUST;
+	return GBE_GREENBOOT_NONE;
+}
+
+/* The last GREENBOOT_MAX_BOOT_ATTEMPTS=N. bash or an INI reader reads the file; both take a plain assignment, with
+ * or without quotes. */
+static guint
+read_max_attempts(int root_fd)
+{
+	static const char key[] = "GREENBOOT_MAX_BOOT_ATTEMPTS";
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	guint attempts = DEFAULT_ATTEMPTS;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(root_fd, CONFIG, MAX_CONFIG, &text, &size, NULL))
+		return attempts;
+	lines = g_strsplit(text, "\n", -1);
+	for (gsize i = 0; lines[i] != NULL; i++) {
+		char *line = g_strstrip(lines[i]);
+		guint64 number = 0;
+		char *value;
+		gsize length;
+
+		if (!g_str_has_prefix(line, key))
+			continue;
+		value = line + strlen(key);
+		value += strspn(value, " \t");
+		if (*value != '=')
+			continue;
+		value = g_strstrip(value + 1);
+		length = strlen(value);
+		if (length >= 2 && (*value == '"' || *value == '\'') &&
+		    value[length - 1] == *value) {
+			value[length - 1] = '\0';
+			value++;
+		}
+		if (g_ascii_string_to_unsigned(value, 10, 0, MOST_ATTEMPTS, &number, NULL))
+			attempts = (guint)number;
+	}
+	return attempts;
+}
+
+/* GRUB cannot write to a file on btrfs: there it boots the same entry for ever. */
+static GbeTri
+boot_can_be_written_by_grub(int root_fd)
+{
+	static const char *const paths[] = {"/boot/grub2/grubenv", "/boot/grub/grubenv"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+		gbe_autofd int fd = -1;
+		struct statfs fs;
+
+		if (!gbe_open_in_root(root_fd, paths[i], O_RDONLY | O_NONBLOCK, &fd, NULL))
+			continue;
+		if (fstatfs(fd, &fs) < 0)
+			return GBE_UNKNOWN;
+		return gbe_tri(fs.f_type != BTRFS_SUPER_MAGIC);
+	}
+	return GBE_UNKNOWN;
+}
+
+static void
+take_variables(GbeGreenboot *greenboot, GHashTable *table)
+{
+	const char *counter = g_hash_table_lookup(table, "boot_counter");
+	const char *success = g_hash_table_lookup(table, "boot_success");
+	const char *trigger = g_hash_table_lookup(table, "greenboot_rollback_trigger");
+	const char *next = g_hash_table_lookup(table, "greenboot_next_deployment_id");
+
+	/* GRUB does not count with a counter that is no number. */
+	greenboot->has_counter =
+	    counter != NULL && g_ascii_string_to_signed(counter, 10, G_MININT32, G_MAXINT32,
+							&greenboot->boot_counter, NULL);
+	if (!greenboot->has_counter)
+		greenboot->boot_counter = 0;
+	if (g_strcmp0(success, "1") == 0)
+		greenboot->boot_success = GBE_YES;
+	else if (g_strcmp0(success, "0") == 0)
+		greenboot->boot_success = GBE_NO;
+	if (next != NULL && *next != '\0' && g_str_is_ascii(next))
+		greenboot->next_deployment = g_strdup(next);
+	greenboot->trigger = g_strcmp0(trigger, "1") == 0 || greenboot->next_deployment != NULL;
+}
+
+static void
+cannot_count(GbeGreenboot *greenboot, const char *why)
+{
+	greenboot->can_count = GBE_NO;
+	greenboot->count_why = why;
+}
+
+static void
+read_variables(GbeGreenboot *greenboot, int root_fd)
+{
+	g_autoptr(GHashTable) table = NULL;
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_grubenv_read(root_fd, &table, &local)) {
+		greenboot->grubenv = GBE_YES;
+		greenboot->can_count = boot_can_be_written_by_grub(root_fd);
+		if (greenboot->can_count == GBE_NO)
+			greenboot->count_why = "GRUB cannot write its environment block on btrfs";
+		else if (gbe_grub_counts(root_fd) == GBE_NO)
+			greenboot->count_why = "grub.cfg does not have greenboot's snippet";
+		take_variables(greenboot, table);
+		return;
+	}
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		greenboot->grubenv = GBE_NO;
+		cannot_count(greenboot,
+			     "GRUB's environment block (/boot/grub2/grubenv) is missing");
+	} else if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
+		/* Its content is unknown, and GRUB cannot use it, either. */
+		cannot_count(greenboot,
+			     "GRUB's environment block (/boot/grub2/grubenv) is damaged");
+	}
+}
+
+/* The shell version sets the counter at staging, so that GRUB has counted once when the trial's first boot reads
+ * it. The Rust version sets it in the first boot that failed: that boot sees no counter, or, once it has failed,
+ * the full one. */
+static guint
+count_attempt(const GbeGreenboot *greenboot)
+{
+	gint64 max = greenboot->max_attempts;
+	gint64 counter = greenboot->boot_counter;
+
+	if (greenboot->flavour == GBE_GREENBOOT_SHELL)
+		return greenboot->has_counter && counter >= 0 && counter < max
+			   ? (guint)(max - counter)
+			   : 0;
+	if (greenboot->flavour != GBE_GREENBOOT_RUST)
+		return 0;
+	if (!greenboot->has_counter)
+		return greenboot->trigger ? 1 : 0;
+	return counter >= 0 && counter <= max ? (guint)(max - counter + 1) : 0;
+}
+
+static GbeTri
+is_rollback_imminent(const GbeGreenboot *greenboot)
+{
+	if (greenboot->flavour == GBE_GREENBOOT_NONE)
+		return GBE_NO;
+	if (greenboot->grubenv == GBE_UNKNOWN)
+		return GBE_UNKNOWN;
+	if (!greenboot->has_counter)
+		return GBE_NO;
+	if (greenboot->flavour == GBE_GREENBOOT_SHELL)
+		return gbe_tri(greenboot->boot_counter == 0);
+	return gbe_tri(greenboot->boot_counter <= 0 && greenboot->trigger);
+}
+
+GbeGreenboot *
+gbe_greenboot_load(int root_fd)
+{
+	GbeGreenboot *greenboot = g_new0(GbeGreenboot, 1);
+
+	greenboot->flavour = find_flavour(root_fd);
+	if (greenboot->flavour == GBE_GREENBOOT_NONE) {
+		greenboot->enabled = GBE_NO;
+		greenboot->enabled_why = g_strdup("not installed");
+	} else {
+		greenboot->enabled =
+		    gbe_unit_enabled(root_fd, HEALTHCHECK, &greenboot->enabled_why);
+	}
+	read_variables(greenboot, root_fd);
+	greenboot->max_attempts = read_max_attempts(root_fd);
+	greenboot->attempt = count_attempt(greenboot);
+	greenboot->rollback_imminent = is_rollback_imminent(greenboot);
+	return greenboot;
+}
+
+void
+gbe_greenboot_free(GbeGreenboot *greenboot)
+{
+	if (greenboot == NULL)
+		return;
+	g_free(greenboot->enabled_why);
+	g_free(greenboot->next_deployment);
+	g_free(greenboot);
+}
+
+const char *
+gbe_greenboot_flavour_to_string(GbeGreenbootFlavour flavour)
+{
+	switch (flavour) {
+	case GBE_GREENBOOT_SHELL:
+		return "shell";
+	case GBE_GREENBOOT_RUST:
+		return "rust";
+	case GBE_GREENBOOT_NONE:
+		break;
+	}
+	return "none";
+}
+
+static bool
+is_checksum(const char *text)
+{
+	return strlen(text) == GBE_CHECKSUM_LEN &&
+	       strspn(text, "0123456789abcdef") == GBE_CHECKSUM_LEN;
+}
+
+GbeTri
+gbe_greenboot_next_is(const GbeGreenboot *greenboot, const char *deployment_id)
+{
+	const char *next = greenboot->next_deployment;
+	const char *checksum = NULL;
+
+	if (next == NULL || deployment_id == NULL ||
+	    !gbe_deployment_id_parse(deployment_id, NULL, &checksum, NULL))
+		return GBE_UNKNOWN;
+	if (is_checksum(next))
+		return gbe_tri(strncmp(checksum, next, GBE_CHECKSUM_LEN) == 0);
+	if (gbe_deployment_id_parse(next, NULL, NULL, NULL))
+		return gbe_tri(strcmp(next, deployment_id) == 0);
+	return GBE_UNKNOWN;
+}

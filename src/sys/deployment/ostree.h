@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libostree's list of deployments and its commits. For reading, libostree takes no lock, and neither do we. */
+#pragma once
+
+#include "sys/deployment/booted.h"
+
+typedef struct GbeOstree GbeOstree;
+
+typedef struct {
+	GbeDeployDir dir;
+	gboolean staged, pinned;
+	const char *unlocked; /* libostree's word for the kind of unlock; NULL: locked */
+} GbeOstreeDeployment;
+
+/* Starts to load libostree in a thread, while the caller goes on until gbe_ostree_open(), which waits for the
+ * thread and reports its error. The dynamic linker takes twenty times as long for libostree and its dependencies as
+ * libostree takes for a sysroot. Does nothing where libostree is loaded. */
+void gbe_ostree_load_ahead(void);
+/* @is_root: this is the running system, so that libostree knows the booted deployment. GBE_ERROR_CANNOT_TELL. */
+bool gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree,
+		     GError **error) GBE_CHECKED;
+void gbe_ostree_free(GbeOstree *ostree);
+/* GbeOstreeDeployment entries in boot order, newly allocated. */
+GPtrArray *gbe_ostree_list(const GbeOstree *ostree);
+/* False where no deployment is booted, and always below --root. */
+bool gbe_ostree_booted(const GbeOstree *ostree, GbeDeployDir *ret_dir);
+/* Only a label. 0 where the commit cannot be read. */
+gint64 gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/systemd/units.h"
+
+#include <stdlib.h>
+
+#include "sys/systemd/jobs.h"
+
+#define UNIT_INTERFACE "org.freedesktop.systemd1.Unit"
+
+void
+gbe_unit_state_clear(GbeUnitState *state)
+{
+	g_clear_pointer(&state->load_state, g_free);
+	g_clear_pointer(&state->active_state, g_free);
+	g_clear_pointer(&state->sub_state, g_free);
+	g_clear_pointer(&state->unit_file_state, g_free);
+	g_clear_pointer(&state->result, g_free);
+	g_clear_pointer(&state->type, g_free);
+	g_clear_pointer(&state->restart, g_free);
+}
+
+/* "Result" belongs to the unit's type. For types other than these it does not matter here. */
+static const char *
+result_interface(const char *unit)
+{
+	if (g_str_has_suffix(unit, ".service"))
+		return "org.freedesktop.systemd1.Service";
+	if (g_str_has_suffix(unit, ".scope"))
+		return "org.freedesktop.systemd1.Scope";
+	return NULL;
+}
+
+bool
+gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	g_auto(GbeUnitState) state = {NULL};
+	g_autofree char *path = NULL;
+	const char *interface = result_interface(unit);
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, error) ||
+	    !gbe_bus_load_unit(bus, unit, &path, error))
+		return false;
+	if (!gbe_bus_get_string(bus, path, UNIT_INTERFACE, "LoadState", &state.load_state, error) ||
+	    !gbe_bus_get_string(bus, path, UNIT_INTERFACE, "ActiveState", &state.active_state,
+				error) ||
+	    !gbe_bus_get_string(bus, path, UNIT_INTERFACE, "SubState", &state.sub_state, error) ||
+	    !gbe_bus_get_string(bus, path, UNIT_INTERFACE, "UnitFileState", &state.unit_file_state,
+				error))
+		return gbe_prefix(error, "unit %s", unit);
+	if (interface != NULL &&
+	    !gbe_bus_get_string(bus, path, interface, "Result", &state.result, error))
+		return gbe_prefix(error, "unit %s", unit);
+	if (g_str_has_suffix(unit, ".service") &&
+	    (!gbe_bus_get_string(bus, path, interface, "Type", &state.type, error) ||
+	     !gbe_bus_get_string(bus, path, interface, "Restart", &state.restart, error)))
+		return gbe_prefix(error, "unit %s", unit);
+
+	*ret_state = state;
+	state = (GbeUnitState){NULL};
+	return true;
+}
+
+GbeTri
+gbe_unit_names(const char *unit, const char *property, const char *const *names)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	g_autofree char *path = NULL;
+	char **list = NULL;
+	GbeTri found = GBE_NO;
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ||
+	    !gbe_bus_load_unit(bus, unit, &path, NULL) ||
+	    sd_bus_get_property_strv(bus, GBE_SYSTEMD_NAME, path, UNIT_INTERFACE, property, NULL,
+				     &list) < 0)
+		return GBE_UNKNOWN;
+	for (char **at = list; at != NULL && *at != NULL; at++) {
+		if (g_strv_contains(names, *at))
+			found = GBE_YES;
+		free(*at);
+	}
+	free(list);
+	return found;
+}
+
+static bool
+run_job(const char *method, const char *verb, const char *unit, guint timeout_ms, GError **error)
+{
+	g_autoptr(GbeJobs) jobs = NULL;
+
+	return gbe_jobs_open(MAX(timeout_ms, 1), &jobs, error) &&
+	       gbe_jobs_run(jobs, method, verb, unit, timeout_ms, error);
+}
+
+bool
+gbe_unit_stop(const char *unit, guint timeout_ms, GError **error)
+{
+	return run_job("StopUnit", "stop", unit, timeout_ms, error);
+}
+
+bool
+gbe_unit_start(const char *unit, guint timeout_ms, GError **error)
+{
+	return run_job("StartUnit", "start", unit, timeout_ms, error);
+}
+
+bool
+gbe_unit_reset_failed(const char *unit, GError **error)
+{
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	gbe_autobus sd_bus *bus = NULL;
+	int r;
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, error))
+		return false;
+	r = sd_bus_call_method(bus, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER,
+			       "ResetFailedUnit", &bus_error, NULL, "s", unit);
+	if (r < 0)
+		(void)gbe_bus_throw(error, r, &bus_error, "cannot reset %s", unit);
+	sd_bus_error_free(&bus_error);
+	return r >= 0;
+}
