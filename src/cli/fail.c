@@ -29,7 +29,7 @@ has_path(const char *text)
 	return false;
 }
 
-/* What to do stands behind the last semicolon of a message; else the help says more. */
+/* The hint is the part of a message after its last semicolon; without one, the hint is the verb's help. */
 static void
 take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **ret_hint)
 {

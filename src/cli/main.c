@@ -249,7 +249,7 @@ start(char ***args, GbeExitStatus *ret_status, GError **error)
 	       run(the_verb, ret_status, error);
 }
 
-/* An error may come before the option is parsed. What is behind a verb that passes it on is not this program's. */
+/* An error may come before the option is parsed. Options after a verb that passes them on are not this program's. */
 static gboolean
 wants_json(char *const *args)
 {

@@ -15,7 +15,7 @@ bool gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_obs
 /* Opens the state directory, for a verb that status.json cannot serve. A missing directory is no error. */
 bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;
 /* Replaces each of @names that a person shortened by the backup's whole name (core/backup-name.h). GBE_ERROR_USAGE names
- * the candidates of an ambiguous one. What matches nothing stays, as well as everything where only root may observe: the
+ * the candidates of an ambiguous one. A name that matches nothing stays, as well as everything where only root may observe: the
  * verb then says what is wrong. */
 bool gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error) GBE_CHECKED;
 /* The output that follows fits a terminal (gbe_print_fit()), with the names of @list, of gbe_status_list(). */

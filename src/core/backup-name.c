@@ -172,6 +172,13 @@ gbe_backup_name_adopted(guint64 sequence)
 	return g_strdup_printf(ADOPTED "%" G_GUINT64_FORMAT, sequence);
 }
 
+/* Words that choose a backup by another rule, where a name is expected. */
+static bool
+is_reserved(const char *text)
+{
+	return g_str_equal(text, "last-good") || g_str_equal(text, "undo");
+}
+
 bool
 gbe_backup_name_check_manual(const char *name, GError **error)
 {
@@ -193,7 +200,7 @@ gbe_backup_name_check_manual(const char *name, GError **error)
 	if (name[0] == '.' || name[0] == '-')
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "backup name \"%s\": cannot start with \"%c\"", shown, name[0]);
-	if (g_str_equal(name, "last-good") || g_str_equal(name, "undo"))
+	if (is_reserved(name))
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "backup name \"%s\": has a meaning of its own, choose another one",
 				 shown);
@@ -231,7 +238,7 @@ gbe_backup_name_match(const char *text, const char *const *names)
 	GPtrArray *matches = g_ptr_array_new();
 	guint64 place = 0;
 
-	if (text[0] == '@' && !number_parse(text + 1, 1, &place))
+	if (is_reserved(text) || (text[0] == '@' && !number_parse(text + 1, 1, &place)))
 		return matches;
 	for (guint i = 0; names[i] != NULL && text[0] != '\0'; i++) {
 		if (place == i + 1 || g_str_equal(names[i], text)) {

@@ -55,6 +55,7 @@ bool gbe_backup_name_check_manual(const char *name, GError **error) GBE_CHECKED;
  *   - the beginning of the name, of its deployment's checksum, or of its run id, with "~K" behind it for one of the
  *     backups of a run (here the first is "~1"),
  *   - "@N", the Nth of @names.
+ * "last-good" and "undo" match nothing.
  * An array of all that match, borrowed: none, one, or several, where the text is ambiguous.
  */
 GPtrArray *gbe_backup_name_match(const char *text, const char *const *names);

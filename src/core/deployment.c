@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What a person needs to tell two commits apart. */
+/* A person needs this many digits to tell two commits apart. */
 #define SHORT_CHECKSUM_LEN 12
 /* ostree keeps the serial in an int. */
 #define SERIAL_MAX G_MAXINT

@@ -57,7 +57,7 @@ GbeSeverity gbe_findings_worst(const GbeFindings *findings);
 const GbeFinding *gbe_findings_find(const GbeFindings *findings, const char *code);
 /* The first of the worst findings; NULL: none. */
 const GbeFinding *gbe_findings_first(const GbeFindings *findings);
-/* What a person can do about it; static, never NULL. */
+/* Names a person's next step; static, never NULL. */
 const char *gbe_finding_advice(const GbeFinding *finding);
 /* "FILE, record at 1480: WHAT". Newly allocated. */
 char *gbe_finding_to_text(const GbeFinding *finding);

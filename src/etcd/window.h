@@ -13,7 +13,7 @@
 /* For a look of a decision that accepts "unknown". */
 #define GBE_LOOK_SECONDS 60
 
-/* What a look into one or more files may cost, over all its windows. Beyond that, reading ends with
+/* Limits the cost of a look into one or more files, over all its windows. Beyond the limit, reading ends with
  * GBE_ERROR_CANNOT_TELL. Each byte read is also a sign of life (base/alive.h). */
 typedef struct {
 	gint64 deadline; /* on g_get_monotonic_time(); 0: none */

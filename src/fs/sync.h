@@ -23,7 +23,7 @@ bool gbe_sync_file(int fd, const char *what, GError **error) GBE_CHECKED;
 /* For a small file @fd (open for reading, too) that was just written in @dir_fd: its content is on disk no later
  * than what is changed afterwards, on btrfs, on XFS, and on ext4 with a journal. Makes nothing durable alone. */
 bool gbe_sync_settle(int fd, int dir_fd, const char *what, GError **error) GBE_CHECKED;
-/* What was cloned and settled before on @fd's file system is on disk no later than what is changed after. Nothing
+/* Clones settled before on @fd's file system are on disk no later than changes made after. Nothing
  * is done on btrfs and XFS unless bytes were @copied; else the file system is flushed (and counted in @flushes). */
 bool gbe_sync_content(int fd, bool copied, const char *what, guint *flushes,
 		      GError **error) GBE_CHECKED;

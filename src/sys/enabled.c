@@ -42,7 +42,7 @@ look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, 
 	return true;
 }
 
-/* What is @unit in the .wants or .requires directory @name? An entry that is no directory is ignored. */
+/* The kind of @unit's entry in the .wants or .requires directory @name. An entry that is no directory is ignored. */
 static bool
 look_at_link(int dir_fd, const char *path, const char *name, const char *unit,
 	     GbeUnitFile *ret_found, GError **error)

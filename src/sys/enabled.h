@@ -10,7 +10,7 @@
  * "masked", "not enabled", or what could not be read; NULL for YES. */
 GbeTri gbe_unit_enabled(int root_fd, const char *unit, char **ret_why);
 
-/* What systemd would load for a unit: nothing, a mask (a link to /dev/null, or an empty file), or a file. */
+/* Systemd loads one of these for a unit: nothing, a mask (a link to /dev/null, or an empty file), or a file. */
 typedef enum {
 	GBE_UNIT_ABSENT,
 	GBE_UNIT_MASKED,
@@ -20,7 +20,7 @@ typedef enum {
 /* An instance without a file of its own uses its template's. A directory that cannot be read counts as empty, since
  * systemd would find nothing there either. */
 GbeUnitFile gbe_unit_file(int root_fd, const char *unit);
-/* Appends the unit's file and its drop-ins. What is not there, or cannot be read, is left out. */
+/* Appends the unit's file and its drop-ins. A file that is absent or cannot be read is left out. */
 void gbe_unit_append_text(int root_fd, const char *unit, GString *text);
 /* The same for a file, or for the files of a directory in the order of their names. */
 void gbe_text_append(int root_fd, const char *path, GString *text);

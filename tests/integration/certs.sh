@@ -206,7 +206,7 @@ exported() {
 	assert_exit 2 gbe certs list x
 	config etcd "key=$PKI/server.key"
 	assert_exit 5 gbe --json certs export /var/lib/other
-	assert_eq stdout "$OUT" ""
+	fits error
 	assert_match why "$ERR" "*server.key*is not the key of the certificate*"
 	unconfig etcd cacert && unconfig etcd cert && unconfig etcd key
 	assert_exit 5 gbe certs export /var/lib/other
@@ -282,7 +282,7 @@ reset_refused() {
 	reset_device xfs
 	unconfig certs regenerated
 	assert_exit 5 gbe --json certs reset
-	assert_eq stdout "$OUT" ""
+	fits error
 	assert_match why "$ERR" "*regenerated is empty*by hand*"
 	config certs "regenerated=*" "directories="
 	assert_exit 5 gbe certs reset

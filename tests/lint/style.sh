@@ -43,13 +43,18 @@ check no-utils "$(files 'src/*/util*' 'src/*/misc*' 'src/*/common*' 'src/*/helpe
 
 # Who prints: the operator's command, the mains, events. A library says it with a GError.
 mapfile -t silent < <(files 'src/core/*.c' 'src/fs/*.c' 'src/etcd/*.c' 'src/sys/*.c' 'src/base/*.c' |
-	grep -vE '^src/(sys/events|base/fault)\.c$')
+	grep -vE '^src/(sys/systemd/events|base/fault)\.c$')
 streams='\b(g_print(err)?|g_message|g_warning|g_critical|g_info|g_log|v?f?printf|puts|putchar|perror)[[:space:]]*\('
 [ ${#silent[@]} -eq 0 ] || check libraries-are-silent "$(grep -nE "$streams" "${silent[@]}" /dev/null)"
 
 blocked='\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|system|popen|alloca|mktemp|tmpnam|atoi|atol|atoll)[[:space:]]*\('
 check blocked-functions "$(grep -nE "$blocked" "${product[@]}" /dev/null |
 	grep -vE ':[[:space:]]*/?\*|/\*.*('"$blocked)")"
+
+# Plain English (architecture.md): a sentence begins with its subject.
+riddles='(^|[.:;] |/\* |^[[:space:]]*\* )(What|Who|Nobody|Somebody|Whoever|Whose) '
+mapfile -t pages < <(files 'README.md' 'NEWS.md' 'docs/*.md' 'data/man/*' 'data/*.catalog')
+check subject-first "$(grep -nE "$riddles" "${product[@]}" "${pages[@]}" /dev/null | grep -v '[?]')"
 
 # The guards guard.
 {

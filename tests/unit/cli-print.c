@@ -177,6 +177,7 @@ print_number(void)
 	json_object_set_double_member(object, "a", 0.1);
 	json_object_set_string_member(object, "b", "0.10000000000000001 \"\x1f");
 	json_object_set_int_member(object, "c", 9007199254740991);
+	json_object_set_double_member(object, "d", 0.30000000000000004); /* not 0.3 */
 	gbe_print_object(object);
 }
 
@@ -185,7 +186,7 @@ START_TEST(numbers_without_noise)
 	g_autofree char *text = captured(print_number);
 
 	ck_assert_str_eq(text, "{\n  \"a\" : 0.1,\n  \"b\" : \"0.10000000000000001 \\\"\\u001f\",\n"
-			       "  \"c\" : 9007199254740991\n}\n");
+			       "  \"c\" : 9007199254740991,\n  \"d\" : 0.30000000000000004\n}\n");
 	ck_assert(gbe_print_has_json());
 }
 END_TEST

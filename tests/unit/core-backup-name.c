@@ -195,7 +195,8 @@ END_TEST
 #define LONG "before-the-great-experiment-with-the-new-operator"
 
 static const char *const listed[] = {LONG "-2", LONG,	      ID "_" RUN "~2", ID "_" RUN,
-				     "before",	ID "_" OTHER, "adopted-7",     NULL};
+				     "before",	ID "_" OTHER, "adopted-7",     "undo-of-friday",
+				     NULL};
 
 START_TEST(short_names_mean_one_or_several)
 {
@@ -218,12 +219,15 @@ START_TEST(short_names_mean_one_or_several)
 	    {ID "_" RUN, 1, ID "_" RUN},
 	    {"@1", 1, LONG "-2"},
 	    {"@7", 1, "adopted-7"},
-	    {"@8", 0, NULL},
+	    {"@8", 1, "undo-of-friday"},
+	    {"@9", 0, NULL},
 	    {"@0", 0, NULL},
 	    {"@", 0, NULL},
 	    {"@1x", 0, NULL},
 	    {"", 0, NULL},
 	    {"nobody", 0, NULL},
+	    {"undo-", 1, "undo-of-friday"},
+	    {"undo", 0, NULL}, /* has a meaning of its own */
 	    {"~", 0, NULL},
 	};
 
@@ -241,7 +245,7 @@ END_TEST
 START_TEST(what_is_shown_short_is_understood)
 {
 	static const char *const shown[] = {LONG "-2", LONG,	   "01234567~2", "01234567~1",
-					    "before",  "a1b2c3d4", "adopted-7"};
+					    "before",  "a1b2c3d4", "adopted-7",	 "undo-of-friday"};
 
 	for (guint i = 0; listed[i] != NULL; i++) {
 		g_autofree char *text = gbe_backup_name_short(listed[i], listed);

@@ -16,7 +16,7 @@ typedef struct {
 
 /* @manifest comes from gbe_decide_manifest(); this fills in method, files, size and left_out. Short of space, the
  * backups that retention would drop anyway are removed first; then GBE_ERROR_NO_SPACE says how much is missing.
- * What a power cut leaves:
+ * A power cut leaves:
  *
  *   1  store/.partial-<name>/data   cloned or copied        a cut here: swept
  *   2  store/.partial-<name>/manifest.json                  swept

@@ -51,7 +51,7 @@ void gbe_observe_inside(GbeObserved *observed);
 /* Fills in the version of the booted deployment's etcd, as that etcd reported it in an earlier run. False: it
  * never did. */
 gboolean gbe_observe_recorded_version(GbeFacts *facts);
-/* What the kernel command line asks of this program, or NULL. *ret_rd (may be NULL): it asks the initramfs. An
+/* The request on the kernel command line, or NULL. *ret_rd (may be NULL): it asks the initramfs. An
  * initramfs without this program's module leaves such a request to prerun. */
 const char *gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd);
 

@@ -22,7 +22,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbePartial, gbe_partial_clear)
 /* Makes the entry. The caller holds this program's lock. GBE_ERROR_REFUSED: there is no store; _FAILED: the store
  * has a backup of this name.
  *
- * What a power cut leaves:
+ * A power cut leaves:
  *
  *   1  store/.partial-<name>/...                     a cut up to 4: swept
  *   2  store/.partial-<name>/manifest.json

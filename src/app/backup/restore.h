@@ -17,7 +17,7 @@ typedef struct {
 /* @take_over: recorded when the restore is done; NULL: the data is handed back. @sequence names the staging tree.
  * @displaced: the manifest for the present data, NULL when there is none. GBE_ERROR_VERIFY_FAILED: @name does not
  * validate and nothing was changed; _CANNOT_TELL: validation could not look and nothing was changed; _PARTIAL:
- * the exchange is done, the next start does the rest. What a power cut leaves:
+ * the exchange is done, the next start does the rest. A power cut leaves:
  *
  *   1  <parent>/.staging-<n>      a clone of the backup, with the nonce of its take-over
  *   2  store/.pending-<displaced>/manifest.json

@@ -26,7 +26,7 @@ gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpoin
 		  GError **error)
 {
 	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
-	/* Who asks needs the space now. */
+	/* The caller needs the space now. */
 	gint64 *patience = ask != NULL ? NULL : app->patience;
 
 	for (guint i = 0; i < removals->len; i++) {

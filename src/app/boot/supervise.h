@@ -25,8 +25,8 @@ int gbe_supervise_finalize(const char *root, GbeWork work, gpointer data, guint 
 /* In the worker of gbe_supervise_bounded(): sets the limit to @seconds from now. Does nothing elsewhere. */
 void gbe_supervise_extend(GbeApp *app, guint seconds);
 
-/* Returns 0 or 5 for a failed worker, and writes to the journal what @happened and what follows. What cannot be
- * told is 5. @data: what happened, const char *. */
+/* Returns 0 or 5 for a failed worker, and writes to the journal what @happened and what follows. An answer that
+ * cannot be told is 5. @data: what happened, const char *. */
 int gbe_supervise_ask(GbeApp *app, gpointer data);
 /* Runs after gbe_supervise_ask(), with @data when that answered: writes the last operation, status.json and the
  * MOTD, which need everything that the question avoids, for example a writable disk. Always 0. */

@@ -91,9 +91,9 @@ describe(Packing *packing, const char *endpoint)
 	g_string_append_printf(packing->environment,
 			       "export ETCDCTL_API=3\nexport ETCDCTL_ENDPOINTS=%s\n", quoted);
 	g_string_append_printf(packing->readme,
-			       "What a client of etcd at %s needs, packed by `greenboot-etcd certs "
-			       "export`.\nWho has the key can do what this client can: keep it as "
-			       "you keep a password.\n\n",
+			       "Certificates for a client of etcd at %s, packed by `greenboot-etcd certs "
+			       "export`.\nThe key gives every right that this client has: keep it "
+			       "as you keep a password.\n\n",
 			       shown);
 	for (guint i = 0; i < N_FILES; i++) {
 		if (packing->bytes[i] == NULL)

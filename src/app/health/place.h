@@ -5,7 +5,7 @@
 #include "app/device/context.h"
 #include "core/health/health.h"
 
-/* What systemd says of the service, and what prerun left in /run. Nothing below --root, where there is no service. */
+/* Reads the service's state from systemd, and prerun's files in /run. Reads nothing below --root, where there is no service. */
 void gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts);
 /* Space and inodes, read-only or not, and whether etcd rewrites its database right now. A caller that may not
  * look into the data gets the rest. */

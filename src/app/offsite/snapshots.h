@@ -98,7 +98,7 @@ typedef struct {
 void gbe_store_pushed_clear(GbeStorePushed *pushed);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeStorePushed, gbe_store_pushed_clear)
 
-/* Pushes a snapshot. On failure, nothing that looks valid is left. What a power cut leaves after step n:
+/* Pushes a snapshot. On failure, nothing that looks valid is left. A power cut leaves after step n:
  *
  *   1  mkdir <name>, sync of the store                     nothing: an empty directory
  *   2  <name>/etcd.backup.gz.part, synced, read back       nothing: swept by the next push or prune

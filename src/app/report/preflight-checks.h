@@ -34,7 +34,7 @@ void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
 			      const GbeHealthLook *look, GPtrArray *findings);
 /* Adds nothing when the key is right, or when none is configured. */
 void gbe_preflight_check_key(GbeApp *app, GPtrArray *findings);
-/* What MicroShift has of its own. Adds nothing where another service is protected. Implemented in
+/* Checks MicroShift's own backups, hook and marker. Adds nothing where another service is protected. Implemented in
  * preflight-microshift.c. */
 void gbe_preflight_check_microshift(const GbeApp *app, GPtrArray *findings);
 void gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel level,

@@ -46,7 +46,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeImported, gbe_imported_clear)
  * restored by etcd's own tool (etcdutl beside [etcd] binary, else etcdctl), as a new cluster of one member with
  * [etcd] name and peer-urls, into an entry of the store. There, revisions are skipped where that is asked for, and by
  * default where the keys are Kubernetes': its informers and controllers remember revisions, and one that they know
- * already must never mean something else (etcd issue 16028). What a power cut leaves:
+ * already must never mean something else (etcd issue 16028). A power cut leaves:
  *
  *   1  store/.partial-<name>/snapshot.db             a cut up to 4: swept
  *   2  store/.partial-<name>/data                    by etcd's tool; 1 is removed

@@ -5,7 +5,7 @@
 #include "core/json/parse.h"
 #include "fs/open.h"
 
-/* What the seal adds to the largest JSON that is read. */
+/* The seal adds this to the largest JSON that is read. */
 #define SEAL_ROOM 128
 
 bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Looks into etcd's own files, for decisions, for manifests and before a restore. The data is sound when nothing is
- * wrong that makes a starting etcd die or lose writes. What this program does not know, or could not read, is
- * unknown, never unsound. Writes nothing and takes no lock: the caller has etcd's lock, or a copy.
+ * wrong that makes a starting etcd die or lose writes. Data that this program does not know, or could not
+ * read, is unknown, never unsound. Writes nothing and takes no lock: the caller has etcd's lock, or a copy.
  */
 #pragma once
 

@@ -55,7 +55,7 @@ bool gbe_verify_path(GbeApp *app, const char *path, const GbeVerifyOptions *opti
 bool gbe_verify_snapshot(GbeApp *app, int fd, const char *name, const GbeVerifyOptions *options,
 			 GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 
-/* What a person can do about @finding. Borrowed. */
+/* Names a person's next step for @finding. Borrowed. */
 const char *gbe_verification_advice(const GbeVerification *verification, const GbeFinding *finding);
 /* The object that verify --json prints. */
 JsonObject *gbe_verification_to_json(const GbeVerification *verification);

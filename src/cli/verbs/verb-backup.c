@@ -34,7 +34,7 @@ static char *arg_keep_existing;
 	}
 
 const GOptionEntry gbe_options_backup[] = {
-    {"description", 'd', 0, G_OPTION_ARG_FILENAME, &arg_description, "What it is for", "TEXT"},
+    {"description", 'd', 0, G_OPTION_ARG_FILENAME, &arg_description, "Describe the backup", "TEXT"},
     OPTION_STOP,
     {"live", 0, 0, G_OPTION_ARG_NONE, &arg_live,
      "While etcd runs, where the file system clones; kept when it verifies", NULL},

@@ -21,7 +21,7 @@ const GOptionEntry gbe_options_run[] = {
     {"parent", 0, 0, G_OPTION_ARG_FILENAME, &arg_parent,
      "The unit that etcd lives and dies with; default: the one that this is called in", "UNIT"},
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &arg_name,
-     "What etcd's unit is called; default: " GBE_MEMBER_UNIT, "NAME"},
+     "Name of etcd's unit; default: " GBE_MEMBER_UNIT, "NAME"},
     {"no-block", 0, 0, G_OPTION_ARG_NONE, &arg_no_block, "Do not wait until etcd is ready", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
      "How long etcd may take to get ready; default: 5min", "DURATION"},

@@ -214,7 +214,7 @@ print_deployment(JsonObject *status)
 		gbe_print_field("", "the stateroot %s has data of its own", neighbour);
 }
 
-/* etcd's health when its run was judged. What it is now has a line of its own. */
+/* etcd's health when its run was judged. The health of now has a line of its own. */
 static void
 print_run(JsonObject *status)
 {

@@ -21,7 +21,7 @@ typedef struct {
 	const char *const *sources;
 	/* @words: as gbe_system_words() gives them. NULL: wherever the service is, this is the system. */
 	gboolean (*is_it)(char *const *words);
-	/* Whoever installs the application uses it: unprotected, it is worth a warning. */
+	/* An installed application is in use: unprotected, it is worth a warning. */
 	gboolean application;
 	const GbeSystemSetting *settings; /* ends with a NULL group */
 } GbeSystem;

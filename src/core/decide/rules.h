@@ -26,7 +26,7 @@ typedef enum {
 	GBE_RULE_SKIP, /* greenboot-etcd.skip */
 } GbeRule;
 
-/* What happens to the data. */
+/* The effect on the data. */
 typedef enum {
 	GBE_DATA_KEEP,
 	GBE_DATA_BASE,	    /* P(O) takes its place */

@@ -76,7 +76,7 @@ typedef struct {
 	guint member_count, voters; /* 0 unknown */
 	gboolean no_space, corrupt, other_alarm;
 
-	/* What is known of the protected data; NULL, -1 unknown. */
+	/* The protected data's identity; NULL, -1 unknown. */
 	char *expected_cluster_id, *expected_member_id; /* 16 hex digits */
 	gint64 expected_revision;			/* the data has reached it before */
 

@@ -26,7 +26,7 @@ typedef struct {
 	GError *error;	    /* the first, or NULL */
 } GbeMembers;
 
-/* What a string must be, and the message for one that is not: "is not a deployment id". */
+/* Checks a string, and gives the message for one that is not: "is not a deployment id". */
 typedef struct {
 	bool (*valid)(const char *text);
 	const char *otherwise;

@@ -123,18 +123,17 @@ gbe_json_parse_object(const char *bytes, gsize size, const char *what, JsonObjec
 	return true;
 }
 
-/* json-glib prints 0.1 as 0.10000000000000001. */
+/* json-glib prints 0.1 as 0.10000000000000001. A number that needs all of its digits keeps them. */
 static void
 append_number(GString *text, const char *number, gsize length)
 {
 	g_autofree char *token = g_strndup(number, length);
+	double value = g_ascii_strtod(token, NULL);
 	char tidy[G_ASCII_DTOSTR_BUF_SIZE];
 
-	if (strchr(token, '.') != NULL)
-		g_string_append(text, g_ascii_formatd(tidy, sizeof(tidy), "%.15g",
-						      g_ascii_strtod(token, NULL)));
-	else
-		g_string_append(text, token);
+	g_ascii_formatd(tidy, sizeof(tidy), "%.15g", value);
+	g_string_append(
+	    text, strchr(token, '.') != NULL && g_ascii_strtod(tidy, NULL) == value ? tidy : token);
 }
 
 char *

@@ -67,7 +67,7 @@ clear_take_over(void *field)
 	g_clear_pointer((GbeTakeOver **)field, gbe_take_over_free);
 }
 
-/* Nobody copies an intent. */
+/* An intent is never copied. */
 static const GbeFieldOwn displaced_own = {NULL, read_displaced, print_displaced, NULL,
 					  clear_displaced};
 static const GbeFieldOwn take_over_own = {NULL, read_take_over, print_take_over, NULL,

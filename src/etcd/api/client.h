@@ -22,7 +22,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeClient, gbe_client_close)
  * gbe_message_clear().
  */
 
-/* What this member knows of itself, without asking another member or its disk. */
+/* This member's own state, without asking another member or its disk. */
 bool gbe_client_status(GbeClient *client, gint64 deadline, GbeEtcdStatus *ret_status,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 /* The alarms, by a raft proposal, which etcd writes to the log, commits and applies: the proof that etcd can write,

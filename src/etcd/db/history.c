@@ -368,7 +368,7 @@ next_stage(GbeHistory *history, gboolean is_void)
 	} else if (history->step > 1) {
 		history->step /= 2;
 	} else {
-		/* Somebody made the keys fall into one part. The time is bounded, too. */
+		/* The keys were made to fall into one part. The time is bounded, too. */
 		history->incomplete = TRUE;
 		return FALSE;
 	}

@@ -225,7 +225,7 @@ clone_link(Clone *clone, const char *path, const char *name, const struct stat *
 				    place_here(clone, path, name));
 		return true;
 	}
-	/* Nobody else can enter the copy while its top is ours alone. */
+	/* The copy's top is ours alone: no other user can enter the copy. */
 	if (!open_above(clone, first, &first_fd, error))
 		return gbe_prefix(error, "cannot link the copy of %s", what);
 	if (linkat(first_fd, first->name, clone->levels[clone->depth - 1].dst, name, 0) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Copies and compares what an inode has beside its content: owner, mode, xattrs (POSIX ACLs, security labels and
- * capabilities among them), times, and on btrfs the NOCOW flag. What cannot be read or written is an error. Other
+ * capabilities among them), times, and on btrfs the NOCOW flag. An attribute that cannot be read or written is an error. Other
  * inode flags (immutable, append-only, compression) are not copied: etcd does not set them, and a backup with them
  * could not be removed.
  */
