@@ -101,6 +101,10 @@ START_TEST(every_key_and_its_default)
 	    {"store.daily", ""},
 	    {"store.requests", "yes"},
 	    {"alarm.compact-keep", "1000"},
+	    {"preflight.rehearse", "auto"},
+	    {"preflight.rehearse-copy-max", "256MiB"},
+	    {"preflight.rehearse-command", ""},
+	    {"preflight.on-failed-rehearsal", "warn"},
 	};
 	g_autoptr(GbeConfig) config = gbe_config_new();
 	g_autoptr(GHashTable) all = collect(config);
@@ -144,6 +148,9 @@ START_TEST(defaults_in_the_struct)
 	ck_assert_uint_eq(config->run.quota_backend_bytes, G_GUINT64_CONSTANT(2147483648));
 	ck_assert_uint_eq(config->run.memory_high, 0);
 	ck_assert_uint_eq(config->alarm.compact_keep, 1000);
+	ck_assert_int_eq(config->preflight.rehearse, GBE_REHEARSE_AUTO);
+	ck_assert_uint_eq(config->preflight.rehearse_copy_max, 268435456);
+	ck_assert(!config->preflight.lock_failed);
 	ck_assert_uint_eq(g_hash_table_size(config->origins), 0);
 }
 END_TEST
@@ -185,7 +192,10 @@ START_TEST(words_mean_what_they_say)
 		   "on-missing-data=restore\non-upgrade-from-failed=refuse\nhand-back=0\n"
 		   "trial-limit=90s\n[run]\nmemory-high=512MiB\nio-weight=50\n"
 		   "[etcd]\nmember-dir=.\nendpoint=unix:///run/etcd.sock\n"
-		   "peer-urls=http://a:1,https://b:2\n");
+		   "peer-urls=http://a:1,https://b:2\n"
+		   "[preflight]\nrehearse=full\non-failed-rehearsal=lock\n");
+	ck_assert_int_eq(config->preflight.rehearse, GBE_REHEARSE_FULL);
+	ck_assert(config->preflight.lock_failed);
 	ck_assert(!config->health.timeout_scale);
 	ck_assert_int_eq(config->health.on_nospace, GBE_NOSPACE_HEALTHY);
 	ck_assert_uint_eq(config->health.monitor, 0);
@@ -260,6 +270,9 @@ START_TEST(wrong_values)
 	    {"run", "env-file=/a b", "a list of absolute paths"},
 	    {"run", "credentials=ca.crt", "a list of NAME:/PATH"},
 	    {"alarm", "compact-keep=0", "1 to 1000000000"},
+	    {"preflight", "rehearse=maybe", "auto"},
+	    {"preflight", "rehearse-command=etcd --x", "absolute path"},
+	    {"preflight", "on-failed-rehearsal=refuse", "warn"},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -23,6 +23,8 @@ static const char *const corrupt_words[] = {"restore", "refuse", "keep", NULL};
 static const char *const missing_words[] = {"fresh", "restore", NULL};
 static const char *const failed_words[] = {"last-good", "keep", "refuse", NULL};
 static const char *const nospace_words[] = {"cannot-tell", "unhealthy", "healthy", NULL};
+static const char *const rehearse_words[] = {"auto", "full", "versions", "no", NULL};
+static const char *const failed_rehearsal_words[] = {"warn", "lock", NULL};
 static const char *const scale_words[] = {"no", "attempt", NULL};
 
 /* A relative path that stays below its start: every component is a name. */
@@ -93,6 +95,13 @@ is_args(const char *text)
 	return is_list(gbe_run_args, text);
 }
 
+/* An absolute path, and arguments: the program is started below the update's root. */
+static bool
+is_command(const char *text)
+{
+	return text[0] == '/' && is_args(text);
+}
+
 static bool
 is_files(const char *text)
 {
@@ -136,6 +145,7 @@ static const GbeKind kind_endpoint = {
 static const GbeKind kind_peer_urls = {
     is_peer_urls, "is not a list of http:// or https:// addresses with commas between them"};
 static const GbeKind kind_args = {is_args, "has a quote that does not end"};
+static const GbeKind kind_command = {is_command, "is not an absolute path with its arguments"};
 static const GbeKind kind_files = {is_files, "is not a list of absolute paths, with - before those "
 					     "that need not be there"};
 static const GbeKind kind_credentials = {is_credentials, "is not a list of NAME:/PATH"};
@@ -233,6 +243,11 @@ const GbeConfigKey gbe_config_keys[] = {
 	WORD(store, "requests", requests, "yes", requests_words),
 
 	NUMBER(alarm, "compact-keep", COUNT64, compact_keep, "1000", NULL, 1, 1000000000),
+
+	WORD(preflight, "rehearse", rehearse, "auto", rehearse_words),
+	NUMBER(preflight, "rehearse-copy-max", SIZE, rehearse_copy_max, "256MiB", NULL, 0, TIB),
+	TEXT(preflight, "rehearse-command", rehearse_command, "", "", &kind_command),
+	WORD(preflight, "on-failed-rehearsal", lock_failed, "warn", failed_rehearsal_words),
 	{ NULL },
 };
 /* clang-format on */
