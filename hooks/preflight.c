@@ -3,14 +3,25 @@
 #include "app/boot/preflight.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
+#include "app/rehearse/rehearse.h"
 
 #define LIMIT_SECONDS 60
+#define REHEARSE_SECONDS 900
+#define PATIENCE_SECONDS 300
 
 static int
 work(GbeApp *app, gpointer data)
 {
 	gbe_hook_apply(data, app);
 	return gbe_preflight_run(app, NULL);
+}
+
+static int
+rehearse(GbeApp *app, gpointer data)
+{
+	gbe_hook_apply(data, app);
+	gbe_rehearse_staged(app, PATIENCE_SECONDS);
+	return GBE_EXIT_DONE;
 }
 
 int
@@ -25,6 +36,9 @@ main(int argc, char **argv)
 			    "cannot be told.",
 			    NULL, &argc, &argv, GBE_EXIT_USAGE, &status))
 		return status;
+	/* A rehearsal that hangs or crashes is none, and says nothing of the update. */
+	(void)gbe_supervise_bounded("preflight", hook.root, rehearse, &hook, REHEARSE_SECONDS,
+				    GBE_EXIT_CANNOT_TELL);
 	return gbe_supervise_bounded("preflight", hook.root, work, &hook, LIMIT_SECONDS,
 				     GBE_EXIT_CANNOT_TELL);
 }

@@ -69,6 +69,7 @@ GBE_VERB(config);
 GBE_VERB(verify);
 GBE_VERB(health);
 GBE_VERB(preflight);
+GBE_VERB(rehearse);
 GBE_VERB(snapshot);
 GBE_VERB(etcdctl);
 GBE_VERB(diagnose);
@@ -87,4 +88,4 @@ extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
     gbe_options_import[], gbe_options_store[], gbe_options_run[], gbe_options_defrag[],
-    gbe_options_alarm[], gbe_options_certs[], gbe_options_log[];
+    gbe_options_alarm[], gbe_options_certs[], gbe_options_log[], gbe_options_rehearse[];

@@ -23,6 +23,8 @@ const GbeVerb gbe_verbs[] = {
      "health --wait=5min"},
     {"preflight", NULL, "Check whether the next upgrade would go well", 0, 0, NULL,
      gbe_verb_preflight, "preflight --json", .own_config = TRUE},
+    {"rehearse", NULL, "Start the staged update's etcd on a clone of today's data", 0, 0,
+     gbe_options_rehearse, gbe_verb_rehearse, "rehearse --timeout=5min"},
     {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
      MANY, NULL, gbe_verb_etcdctl, "etcdctl get --prefix /registry --keys-only", .passes_on = TRUE},
     {"member", "list", "List etcd's members; etcdctl member changes them", 1, 1, NULL,

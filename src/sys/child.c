@@ -108,9 +108,8 @@ gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *r
 	return gbe_child_start_as(NULL, program_fd, argv, cwd_fd, ret_child, error);
 }
 
-/* The last line of the output. Newly allocated. */
-static char *
-last_line(const GbeChild *child)
+char *
+gbe_child_last_line(const GbeChild *child)
 {
 	char buffer[LAST_LINE_MAX + 1] = "";
 	off_t size = lseek(child->out_fd, 0, SEEK_END);
@@ -145,7 +144,7 @@ gbe_child_poll(GbeChild *child, bool *ret_running, GError **error)
 	*ret_running = false;
 	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
-	said = last_line(child);
+	said = gbe_child_last_line(child);
 	if (ended > 0 && WIFEXITED(status))
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s ended with status %d%s%s",
 				 child->name, WEXITSTATUS(status), *said != '\0' ? ": " : "", said);

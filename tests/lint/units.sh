@@ -71,7 +71,8 @@ loose() {
 			grep -vxE 'ReadWritePaths=-/var/lib/greenboot-etcd( -/run/motd\.d)?'
 	else
 		# A mount at the data or at its parent would be the end of every rename between them.
-		grep '^ReadWritePaths=' "$1" | grep -vxE 'ReadWritePaths=-/var -/run/motd\.d'
+		# ostree's lock lies in a directory of its own.
+		grep '^ReadWritePaths=' "$1" | grep -vxE 'ReadWritePaths=-/var -/run/motd\.d( -/run/ostree)?'
 	fi
 	# A worker that is ended for its memory is no reason to end the parent that answers for it.
 	for setting in MemoryMax TasksMax OOMPolicy; do

@@ -56,6 +56,7 @@ gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 	gbe_preflight_check_greenboot(observed, findings);
 	gbe_preflight_check_prerun(app, look, findings);
 	gbe_preflight_check_microshift(app, findings);
+	gbe_preflight_check_rehearsal(app, observed, findings);
 	if (gbe_preflight_check_data(observed, findings)) {
 		if (gbe_preflight_check_store(observed, findings))
 			gbe_preflight_check_space(observed, findings);
@@ -95,7 +96,9 @@ leave_problems(GbeApp *app, const GPtrArray *findings)
 	for (guint i = 0; i < findings->len; i++) {
 		const GbePreflightFinding *finding = findings->pdata[i];
 
-		if (finding->level == GBE_PREFLIGHT_BAD)
+		/* A failed rehearsal has a line of its own. */
+		if (finding->level == GBE_PREFLIGHT_BAD &&
+		    !g_str_equal(finding->check, GBE_PREFLIGHT_REHEARSAL))
 			json_array_add_string_element(problems, finding->text);
 	}
 	json_object_set_array_member(object, "problems", problems);

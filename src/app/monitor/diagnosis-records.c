@@ -61,7 +61,7 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 			  error != NULL ? error->message : NULL);
 	g_clear_error(&error);
 	for_explain = observe(app, &error);
-	if (for_explain != NULL && !gbe_explain(for_explain, &options, &explained, &error))
+	if (for_explain != NULL && !gbe_explain(app, for_explain, &options, &explained, &error))
 		explained = NULL;
 	gbe_diagnosis_add(diagnosis, "explain", explained != NULL ? of_object(explained) : NULL,
 			  error != NULL ? error->message : NULL);

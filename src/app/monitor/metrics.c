@@ -2,6 +2,7 @@
 #include "app/monitor/metrics.h"
 
 #include "app/report/periodic.h"
+#include "app/report/rehearsal.h"
 #include "core/decide/situation.h"
 
 #define PREFIX "greenboot_etcd_"
@@ -181,6 +182,22 @@ put_periodic(GString *to, const GbeHealthLook *look, gint64 now)
 	    periodic.succeeded >= 0 && now >= periodic.succeeded ? now - periodic.succeeded : -1);
 }
 
+static void
+put_rehearsal(GString *to, const GbeHealthLook *look, const GbeObserved *observed)
+{
+	g_auto(GbeRehearsal) rehearsal = {{0}};
+
+	if (!gbe_rehearsal_load(look->app, observed->deployments, &rehearsal))
+		return;
+	put_help(to, "rehearsal", "Result of the update's rehearsal: 1 for the one that it is.");
+	for (guint i = GBE_REHEARSAL_PASSED; i <= GBE_REHEARSAL_NOT_REHEARSED; i++)
+		put_labelled(to, "rehearsal", "result",
+			     gbe_rehearsal_result_to_string((GbeRehearsalResult)i),
+			     i == (guint)rehearsal.result);
+	put(to, "rehearsal_time_seconds", "When that was, in seconds since the epoch.",
+	    rehearsal.at);
+}
+
 char *
 gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 {
@@ -191,6 +208,7 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 	if (observed != NULL) {
 		put_verdict(text, observed->facts);
 		put_backups(text, observed->facts);
+		put_rehearsal(text, look, observed);
 	}
 	put_periodic(text, look, look->facts->now);
 	put_last(text, &observed->facts->last);

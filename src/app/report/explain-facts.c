@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/explain-facts.h"
 
+#include "app/report/rehearsal.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 
@@ -138,8 +139,25 @@ set_store(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 	set_text(object, "request", requests[s->request], facts->request_why);
 }
 
+/* Of the deployment that the decision is about: what a rollback from it will find. */
+static void
+set_rehearsal(JsonObject *object, GbeApp *app, const GbeObserved *observed)
+{
+	g_auto(GbeRehearsal) rehearsal = {{0}};
+	gboolean known = gbe_rehearsal_load(app, observed->deployments, &rehearsal) &&
+			 gbe_deployment_same(&rehearsal.deployment, &observed->facts->booted);
+
+	set_text(object, "rehearsal",
+		 known ? gbe_rehearsal_result_to_string(rehearsal.result) : NULL, NULL);
+	if (known && rehearsal.reason != NULL)
+		gbe_json_set_string(object, "rehearsal_why", rehearsal.reason);
+	set_tri(object, "goes_back", known ? rehearsal.goes_back : GBE_UNKNOWN, NULL);
+	if (known && rehearsal.going_back != NULL)
+		gbe_json_set_string(object, "goes_back_why", rehearsal.going_back);
+}
+
 JsonObject *
-gbe_explain_facts(const GbeObserved *observed)
+gbe_explain_facts(GbeApp *app, const GbeObserved *observed)
 {
 	const GbeFacts *facts = observed->facts;
 	JsonObject *object = json_object_new();
@@ -153,5 +171,6 @@ gbe_explain_facts(const GbeObserved *observed)
 	set_owner(object, facts, &view, &situation);
 	set_return(object, facts, &situation);
 	set_store(object, facts, &situation);
+	set_rehearsal(object, app, observed);
 	return object;
 }

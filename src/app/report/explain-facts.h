@@ -8,4 +8,4 @@
 
 /* The facts in the order in which a person asks. An unknown fact is null, with its reason in "<key>_why" when
  * there is a reason. */
-JsonObject *gbe_explain_facts(const GbeObserved *observed);
+JsonObject *gbe_explain_facts(GbeApp *app, const GbeObserved *observed);

@@ -128,7 +128,7 @@ check_options(const GbeExplainOptions *options, GError **error)
 }
 
 bool
-gbe_explain(GbeObserved *observed, const GbeExplainOptions *options, JsonObject **ret_object,
+gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options, JsonObject **ret_object,
 	    GError **error)
 {
 	GbeFacts *facts = observed->facts;
@@ -147,7 +147,7 @@ gbe_explain(GbeObserved *observed, const GbeExplainOptions *options, JsonObject 
 	gbe_json_set_string(object, "rule", gbe_rule_to_string(plan->rule));
 	json_object_set_array_member(object, "also", also_json(plan));
 	gbe_json_set_string(object, "reason", plan->reason);
-	json_object_set_object_member(object, "facts", gbe_explain_facts(observed));
+	json_object_set_object_member(object, "facts", gbe_explain_facts(app, observed));
 	json_object_set_boolean_member(object, "hold", plan->hold);
 	actions = gbe_plan_actions_to_json(plan);
 	json_object_set_array_member(object, "branches", branches_json(facts, plan));

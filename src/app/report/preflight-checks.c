@@ -2,6 +2,7 @@
 #include "app/report/preflight-checks.h"
 
 #include "app/report/protection.h"
+#include "app/report/rehearsal.h"
 #include "app/report/status.h"
 #include "app/store/keys.h"
 #include "core/decide/retention.h"
@@ -350,4 +351,28 @@ gbe_preflight_check_key(GbeApp *app, GPtrArray *findings)
 
 	if (!gbe_app_keys(app, &keys, &error))
 		gbe_preflight_add(findings, "key", GBE_PREFLIGHT_BAD, "%s", error->message);
+}
+
+void
+gbe_preflight_check_rehearsal(GbeApp *app, const GbeObserved *observed, GPtrArray *findings)
+{
+	g_auto(GbeRehearsal) rehearsal = {{0}};
+	g_autofree char *trouble = NULL;
+
+	if (!gbe_rehearsal_load(app, observed->deployments, &rehearsal))
+		return;
+	trouble = gbe_rehearsal_trouble(&rehearsal);
+	if (trouble != NULL)
+		gbe_preflight_add(findings, GBE_PREFLIGHT_REHEARSAL, GBE_PREFLIGHT_BAD, "%s",
+				  trouble);
+	else if (rehearsal.result == GBE_REHEARSAL_PASSED)
+		gbe_preflight_add(findings, GBE_PREFLIGHT_REHEARSAL, GBE_PREFLIGHT_OK,
+				  "etcd %s of %s works on today's data%s%s",
+				  rehearsal.to != NULL ? rehearsal.to : "", rehearsal.deployment.id,
+				  rehearsal.going_back != NULL ? "; " : "",
+				  rehearsal.going_back != NULL ? rehearsal.going_back : "");
+	else
+		gbe_preflight_add(findings, GBE_PREFLIGHT_REHEARSAL, GBE_PREFLIGHT_NOTE,
+				  "%s is not rehearsed: %s", rehearsal.deployment.id,
+				  rehearsal.reason);
 }

@@ -34,6 +34,9 @@ void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
 			      const GbeHealthLook *look, GPtrArray *findings);
 /* Adds nothing when the key is right, or when none is configured. */
 void gbe_preflight_check_key(GbeApp *app, GPtrArray *findings);
+/* The result of the last rehearsal of an update; adds nothing where there was none. */
+void gbe_preflight_check_rehearsal(GbeApp *app, const GbeObserved *observed, GPtrArray *findings);
+#define GBE_PREFLIGHT_REHEARSAL "rehearsal"
 /* Checks MicroShift's own backups, hook and marker. Adds nothing where another service is protected. Implemented in
  * preflight-microshift.c. */
 void gbe_preflight_check_microshift(const GbeApp *app, GPtrArray *findings);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes status.json and the MOTD. */
 #include "app/report/periodic.h"
+#include "app/report/rehearsal.h"
 #include "app/report/status.h"
 #include "app/state/prerun-done.h"
 #include "app/state/state.h"
@@ -131,6 +132,19 @@ motd_preflight(GString *text, GbeApp *app)
 	}
 }
 
+static void
+motd_rehearsal(GString *text, GbeApp *app, const GbeObserved *observed)
+{
+	g_auto(GbeRehearsal) rehearsal = {{0}};
+	g_autofree char *trouble = NULL;
+
+	if (!gbe_rehearsal_load(app, observed->deployments, &rehearsal))
+		return;
+	trouble = gbe_rehearsal_trouble(&rehearsal);
+	if (trouble != NULL)
+		add_line(text, "%s", trouble);
+}
+
 char *
 gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
@@ -147,6 +161,7 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *l
 	if (periodic != NULL)
 		add_line(text, "%s", periodic);
 	motd_preflight(text, app);
+	motd_rehearsal(text, app, observed);
 	return g_string_free(text, FALSE);
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/report/periodic.h"
 #include "app/report/protection.h"
+#include "app/report/rehearsal.h"
 #include "app/report/status-next.h"
 #include "app/state/state.h"
 #include "core/decide/situation.h"
@@ -348,6 +349,8 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	json_object_set_member(status, "last_operation",
 			       last_operation_json(&observed->facts->last));
 	json_object_set_member(status, "periodic", gbe_periodic_status(app, look));
+	json_object_set_member(status, "rehearsal",
+			       gbe_rehearsal_status(app, observed->deployments));
 	json_object_set_object_member(status, "greenboot", greenboot_json(observed->greenboot));
 	json_object_set_array_member(status, "warnings", gbe_status_warnings(app, observed, look));
 	/* Last: this turns the facts into those of the next boot. */

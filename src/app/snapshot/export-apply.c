@@ -1,150 +1,80 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/snapshot/export.h"
 
-#include "core/backup-name.h"
-#include "etcd/api/client.h"
+#include "app/run/etcd-copy.h"
 #include "etcd/layout.h"
-#include "fs/copy/clone.h"
-#include "fs/open.h"
-#include "fs/remove.h"
-#include "sys/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
-#define PLACE GBE_RUNG_PARTIAL "export"
-#define DATA "data"
-/* etcd wants a host and a port even for a unix socket, and makes a file of that name in its working directory. */
-#define CLIENT "client:1"
-#define PEER "peer:1"
-#define POLL_USEC (20 * 1000)
+#define PLACE "export"
 #define ASK_MS 500
-#define END_MS 10000
 
 typedef struct {
-	GbeApp *app;
-	GbeStore *store;
-	const GbeExport *options;
-	int place_fd, data_fd;
-	GbeChild etcd;
+	GbeEtcdCopy copy;
+	guint64 last;
 } Apply;
 
 static void
 apply_clear(Apply *apply)
 {
-	g_autoptr(GError) ignored = NULL;
-
-	gbe_child_clear(&apply->etcd);
-	gbe_close_fd(&apply->place_fd);
-	gbe_close_fd(&apply->data_fd);
-	/* A tree that cannot be removed now is swept by the next holder of the lock. */
-	if (!gbe_remove_tree_at(apply->store->fd, PLACE, &ignored))
-		g_debug("%s", ignored->message);
+	gbe_etcd_copy_clear(&apply->copy);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Apply, apply_clear)
 
-/* Clones member/ alone: the files beside it are not etcd's. */
 static bool
-clone_member(Apply *apply, int from_fd, const char *member_path, GError **error)
+clone_member(Apply *apply, GbeApp *app, GbeStore *store, int from_fd, const char *member_path,
+	     GError **error)
 {
-	const GbeCloneOptions options = {.allowed = GBE_METHOD_SNAPSHOT,
-					 .progress = gbe_app_progress,
-					 .progress_data = apply->app};
-	g_auto(GbeCloneResult) result = {0};
-	gbe_autofd int parent_fd = -1;
-	gbe_autofd int member_fd = -1;
+	gbe_autofd int db_fd = -1;
+	struct stat st;
 
-	if (!gbe_remove_tree_at(apply->store->fd, PLACE, error))
+	if (!gbe_layout_open_db(from_fd, member_path, &db_fd, error))
 		return false;
-	if (mkdirat(apply->store->fd, PLACE, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", PLACE, apply->store->path);
-	if (!gbe_open_dir_at(apply->store->fd, PLACE, &apply->place_fd, error))
-		return false;
-	if (mkdirat(apply->place_fd, DATA, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", DATA, PLACE);
-	return gbe_open_dir_at(apply->place_fd, DATA, &apply->data_fd, error) &&
-	       gbe_layout_open(from_fd, member_path, "member", &member_fd, error) &&
-	       gbe_open_dir_at(member_fd, "..", &parent_fd, error) &&
-	       gbe_clone_tree_at(parent_fd, "member", apply->data_fd, "member", &options, &result,
-				 error);
+	if (fstat(db_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the backup's database");
+	return gbe_etcd_copy_make(app, store, PLACE, st.st_uid, st.st_gid, &apply->copy, error) &&
+	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, FALSE, FALSE, error);
 }
 
 static bool
-start(Apply *apply, GError **error)
+start(Apply *apply, const GbeExport *options, GError **error)
 {
-	static const char *const argv[] = {"etcd",
-					   "--data-dir=" DATA,
-					   "--name=default",
-					   "--listen-client-urls=unix://" CLIENT,
-					   "--advertise-client-urls=unix://" CLIENT,
-					   "--listen-peer-urls=unix://" PEER,
-					   "--initial-advertise-peer-urls=unix://" PEER,
-					   "--initial-cluster=default=unix://" PEER,
-					   "--heartbeat-interval=10",
-					   "--election-timeout=100",
-					   "--quota-backend-bytes=-1",
-					   NULL};
-	const char *binary = apply->app->config->etcd.binary;
+	const GbeEtcdCopyStart start = {.tree_fd = -1,
+					.program = apply->copy.app->config->etcd.binary,
+					.seconds = options->timeout};
 	g_autoptr(GError) local = NULL;
-	gbe_autofd int fd = -1;
 
-	if (!gbe_open_in_root(apply->app->root_fd, binary, O_RDONLY, &fd, &local))
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the log has requests that the database lacks, and there is no "
-				 "etcd to apply them: %s ([etcd] binary); --drop-wal leaves them "
-				 "behind",
-				 local->message);
-	return gbe_child_start(fd, argv, apply->place_fd, &apply->etcd, error);
+	if (gbe_etcd_copy_start(&apply->copy, &start, &local))
+		return true;
+	return gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the log has requests that the database lacks, and there is no "
+			 "etcd to apply them: %s ([etcd] binary); --drop-wal leaves them "
+			 "behind",
+			 local->message);
 }
 
-/* The path of a unix socket must be short, but the store's path may have any length. */
 static bool
-has_applied(int place_fd, guint64 last)
+has_applied(gpointer data)
 {
-	g_autofree char *url = g_strdup_printf("unix:///proc/self/fd/%d/" CLIENT, place_fd);
-	const GbeEndpoint endpoint = {.endpoint = url};
+	Apply *apply = data;
 	g_auto(GbeCallFailure) failure = {0};
-	g_autoptr(GbeClient) client = NULL;
 	GbeEtcdStatus status = {{0}};
 	bool applied;
 
-	if (!gbe_client_open(&endpoint, &client, &failure) ||
-	    !gbe_client_status(client, g_get_monotonic_time() + ASK_MS * 1000, &status, &failure))
+	if (!gbe_etcd_copy_connect(&apply->copy, &failure) ||
+	    !gbe_client_status(apply->copy.client, g_get_monotonic_time() + ASK_MS * 1000, &status,
+			       &failure))
 		return false;
-	applied = status.raft_applied >= last;
+	applied = status.raft_applied >= apply->last;
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return applied;
 }
 
-static bool
-wait_for(Apply *apply, guint64 last, GError **error)
-{
-	const GbeExport *options = apply->options;
-	gint64 deadline = g_get_monotonic_time() + (gint64)options->timeout * G_USEC_PER_SEC;
-
-	for (bool running = true;;) {
-		if (!gbe_child_poll(&apply->etcd, &running, error))
-			return false;
-		if (!running)
-			return gbe_throw(error, GBE_ERROR_FAILED, "etcd ended on its own");
-		if (has_applied(apply->place_fd, last))
-			return true;
-		if (g_get_monotonic_time() >= deadline)
-			return gbe_throw(error, GBE_ERROR_FAILED,
-					 "etcd has not applied the log within %" G_GUINT64_FORMAT
-					 " s (--timeout)",
-					 options->timeout);
-		if (options->progress != NULL && !options->progress(0, 0, options->progress_data))
-			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
-		g_usleep(POLL_USEC);
-	}
-}
-
-/* The database must have everything up to @last, and nothing that etcd added by itself meanwhile, such as the
+/* The database must have everything up to ->last, and nothing that etcd added by itself meanwhile, such as the
  * revocation of an expired lease. */
 static bool
-check(Apply *apply, guint64 last, GError **error)
+check(const Apply *apply, GError **error)
 {
 	const GbeDbOptions sanity = {.level = GBE_VERIFY_SANITY};
 	g_auto(GbeDirectory) directory = {0};
@@ -153,11 +83,11 @@ check(Apply *apply, guint64 last, GError **error)
 	gbe_autofd int wal_fd = -1;
 
 	gbe_findings_init(&findings);
-	if (!gbe_directory_read(apply->data_fd, "", -1, &sanity, &directory, &findings, error) ||
-	    !gbe_layout_open_wal(apply->data_fd, "", -1, &wal_fd, error) ||
+	if (!gbe_directory_read(apply->copy.data_fd, "", -1, &sanity, &directory, &findings, error) ||
+	    !gbe_layout_open_wal(apply->copy.data_fd, "", -1, &wal_fd, error) ||
 	    !gbe_wal_rest_count(wal_fd, "member/wal", directory.db.consistent_index, 0, &lacking,
 				error) ||
-	    !gbe_wal_rest_count(wal_fd, "member/wal", last, 0, &more, error))
+	    !gbe_wal_rest_count(wal_fd, "member/wal", apply->last, 0, &more, error))
 		return false;
 	if (lacking.requests > 0)
 		return gbe_throw(error, GBE_ERROR_FAILED,
@@ -176,17 +106,20 @@ bool
 gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path, guint64 last,
 		 const GbeExport *options, int *ret_db_fd, GError **error)
 {
-	g_auto(Apply) apply = {.app = app,
-			       .store = store,
-			       .options = options,
-			       .place_fd = -1,
-			       .data_fd = -1};
+	g_auto(Apply) apply = {
+	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1}, .last = last};
+	const GbeWalledWait wait = {.seconds = options->timeout,
+				    .ready = has_applied,
+				    .ready_data = &apply,
+				    .progress = options->progress,
+				    .progress_data = options->progress_data};
 
-	if (!clone_member(&apply, data_fd, member_path, error) || !start(&apply, error) ||
-	    !wait_for(&apply, last, error))
-		return gbe_prefix(error, "etcd on a clone of the backup");
-	gbe_child_end(&apply.etcd, END_MS);
-	return (check(&apply, last, error) &&
-		gbe_layout_open_db(apply.data_fd, "", ret_db_fd, error)) ||
+	if (!clone_member(&apply, app, store, data_fd, member_path, error) ||
+	    !start(&apply, options, error) || !gbe_walled_wait(&apply.copy.run, &wait, error))
+		return gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
+		       gbe_prefix(error, "etcd on a clone of the backup");
+	gbe_etcd_copy_end(&apply.copy);
+	return (check(&apply, error) &&
+		gbe_layout_open_db(apply.copy.data_fd, "", ret_db_fd, error)) ||
 	       gbe_prefix(error, "etcd on a clone of the backup");
 }

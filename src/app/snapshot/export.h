@@ -39,8 +39,8 @@ bool gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported
  * the log's last entry. *ret_db_fd: the resulting database. In every case etcd has ended and the clone is
  * removed, except for the open file.
  *
- * etcd listens on a unix socket in a directory of root's, as the only member. After a power cut the next holder
- * of the lock sweeps the clone (".partial-export"). */
+ * Etcd is walled off (app/run/etcd-copy.h). After a power cut the next holder of the lock sweeps the clone
+ * (".partial-export"). */
 bool gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path,
 		      guint64 last, const GbeExport *options, int *ret_db_fd,
 		      GError **error) GBE_CHECKED;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "app/device/etcd-tool.h"
+#include "app/run/walled.h"
 
 /* etcd's own default, used when nothing is configured. */
 #define NAME "default"
@@ -47,13 +48,19 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	const char *urls = config->etcd.peer_urls != NULL ? config->etcd.peer_urls : PEER_URLS;
 	g_autofree char *members = cluster(name, urls);
 	g_autofree char *data_dir = NULL;
+	g_autofree char *dir = g_path_get_dirname(config->etcd.binary);
+	g_autofree char *program = NULL;
 	const char *tool = NULL;
 	gbe_autofd int fd = -1;
-	g_auto(GbeChild) child = {0};
+	g_auto(GbeWalledRun) run = {.work_fd = -1};
+	const GbeWalledWait wait = {.seconds = importing->options->timeout,
+				    .progress = importing->options->progress,
+				    .progress_data = importing->options->progress_data};
 
 	if (!gbe_etcd_tool_open(importing->app, "restores a snapshot", &tool, &fd, error) ||
 	    !make_dirs(importing, &data_dir, error))
 		return false;
+	program = g_build_filename(dir, tool, NULL);
 	{
 		/* The snapshot was already checked page by page, so it needs no checksum. */
 		const char *const argv[] = {tool,
@@ -71,10 +78,16 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 					    importing->options->no_checksum ? "--skip-hash-check"
 									    : NULL,
 					    NULL};
+		const GbeWalled walled = {.tree_fd = -1,
+					  .program = program,
+					  .argv = argv,
+					  .work_fd = importing->partial.fd,
+					  .seconds = importing->options->timeout,
+					  .size = importing->source->directory.db.size};
 
-		if (!gbe_child_start(fd, argv, importing->partial.fd, &child, error))
+		if (!gbe_walled_start(importing->app, &walled, &run, error))
 			return false;
 	}
-	return gbe_etcd_tool_wait(&child, importing->options->timeout, importing->options->progress,
-				  importing->options->progress_data, error);
+	return gbe_walled_wait(&run, &wait, error) ||
+	       gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED);
 }

@@ -97,8 +97,9 @@ compare_names(gconstpointer a, gconstpointer b)
 	return strcmp(a, b);
 }
 
+/* @usr: the same as @app, or with another root for what lies in /usr. */
 static void
-add_dropins(GbeApp *app, GPtrArray *files)
+add_dropins(GbeApp *app, GbeApp *usr, gsize n_dirs, GPtrArray *files)
 {
 	static const char *const dirs[] = {"/usr/lib/greenboot-etcd", "/etc/greenboot-etcd",
 					   "/run/greenboot-etcd"};
@@ -106,10 +107,10 @@ add_dropins(GbeApp *app, GPtrArray *files)
 	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	GList *names;
 
-	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
+	for (gsize i = 0; i < n_dirs; i++) {
 		GbeConfFile *unreadable = g_new0(GbeConfFile, 1);
 
-		if (list_dropins(app, dirs[i], chosen, &unreadable->error)) {
+		if (list_dropins(i == 0 ? usr : app, dirs[i], chosen, &unreadable->error)) {
 			conf_file_free(unreadable);
 			continue;
 		}
@@ -121,7 +122,8 @@ add_dropins(GbeApp *app, GPtrArray *files)
 		const char *path = g_hash_table_lookup(chosen, at->data);
 
 		if (path[0] != '\0')
-			g_ptr_array_add(files, read_conf(app, path));
+			g_ptr_array_add(files, read_conf(g_str_has_prefix(path, "/usr/") ? usr : app,
+							 path));
 	}
 	g_list_free(names);
 }
@@ -142,7 +144,7 @@ gbe_configuration_files(GbeApp *app)
 	}
 	add_base(app, "/usr/lib/greenboot-etcd", files);
 	add_base(app, "/etc/greenboot-etcd", files);
-	add_dropins(app, files);
+	add_dropins(app, app, 3, files);
 	return files;
 }
 
@@ -209,6 +211,20 @@ gbe_configuration_load(GbeApp *app, gboolean strict, GError **error)
 		return false;
 	use(app, config);
 	return true;
+}
+
+bool
+gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config, GError **error)
+{
+	g_autoptr(GPtrArray) files = files_new();
+	GbeApp tree = *app;
+
+	tree.root_fd = tree_fd;
+	add_base(&tree, "/usr/lib/greenboot-etcd", files);
+	add_base(app, "/etc/greenboot-etcd", files);
+	/* Nothing of /run is there after a reboot. */
+	add_dropins(app, &tree, 2, files);
+	return merge_files(&tree, files, FALSE, ret_config, NULL, NULL, error);
 }
 
 /* Turns the record back into files; NULL when there is no record of this deployment. */

@@ -21,3 +21,6 @@ bool gbe_configuration_load(GbeApp *app, gboolean strict, GError **error) GBE_CH
 void gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_complaint);
 /* Like gbe_configuration_load_for_boot(), but writes nothing. */
 void gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_complaint);
+/* The configuration that a deployment will have: the files of its own /usr, and those of today's /etc. */
+bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
+			       GError **error) GBE_CHECKED;

@@ -20,12 +20,15 @@
  *   ledger                  app/state/ledger.h: what happened to the data
  *   configuration           the last one that worked (app/state/configuration.h)
  *   periodic                core/record/periodic.h
+ *   rehearsal               core/record/rehearsal.h
  *   stores                  app/offsite/newest.c
  *   certs/                  app/certs/archive.h
  *   backups/                the store, where it lies here
  */
 /* A sealed file: how the last periodic backup went. */
 #define GBE_STATE_PERIODIC "periodic"
+/* A sealed file: core/record/rehearsal.h. */
+#define GBE_STATE_REHEARSAL "rehearsal"
 /* A sealed file: the newest snapshot of each store. */
 #define GBE_STATE_STORES "stores"
 

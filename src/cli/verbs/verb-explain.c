@@ -112,7 +112,7 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 	}
 	if (!gbe_cli_observe_as_root(cli, TRUE, &observed, error))
 		return false;
-	if (!gbe_explain(observed, &options, &object, error))
+	if (!gbe_explain(cli->app, observed, &options, &object, error))
 		return false;
 	if (!arg_full)
 		gbe_cli_fit_observed(cli, observed);

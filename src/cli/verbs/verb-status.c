@@ -197,6 +197,28 @@ print_next(JsonObject *status)
 }
 
 static void
+print_rehearsal(JsonObject *status)
+{
+	JsonObject *rehearsal = gbe_json_object(status, "rehearsal");
+	const char *reason, *back;
+	g_autofree char *deployment = NULL;
+
+	if (rehearsal == NULL)
+		return;
+	deployment = short_id(gbe_json_string(rehearsal, "deployment", NULL));
+	reason = gbe_json_string(rehearsal, "reason", NULL);
+	back = gbe_json_string(rehearsal, "goes_back_reason", NULL);
+	gbe_print_field("Rehearsal", "%s: %s, etcd %s to %s", deployment,
+			gbe_json_string(rehearsal, "result", "?"),
+			gbe_json_string(rehearsal, "from", "?"),
+			gbe_json_string(rehearsal, "to", "?"));
+	if (reason != NULL)
+		gbe_print_field("", "%s", reason);
+	if (back != NULL)
+		gbe_print_field("", "%s", back);
+}
+
+static void
 print_deployment(JsonObject *status)
 {
 	g_autofree char *booted = short_id(gbe_json_string(status, "booted", NULL));
@@ -273,6 +295,7 @@ print_text(const GbeCli *cli, JsonObject *status)
 	print_last(status);
 	print_greenboot(status);
 	print_next(status);
+	print_rehearsal(status);
 	for (guint i = 0; warnings != NULL && i < json_array_get_length(warnings); i++)
 		gbe_print_field("Warning", "%s", json_array_get_string_element(warnings, i));
 }

@@ -185,6 +185,24 @@ gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret
 	return ask(client, GBE_MESSAGE_TXN, request, deadline, &header, ret_failure);
 }
 
+/* TxnRequest {2 success {2 request_put {1 key, 2 value}, or 3 request_delete_range {1 key}}}. */
+bool
+gbe_client_write(GbeClient *client, const char *key, const char *value, gint64 deadline,
+		 GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) change = g_byte_array_new();
+	g_autoptr(GByteArray) operation = g_byte_array_new();
+	GbeEtcdHeader header;
+
+	gbe_protobuf_put_string(change, 1, key);
+	if (value != NULL)
+		gbe_protobuf_put_string(change, 2, value);
+	gbe_protobuf_put_bytes(operation, value != NULL ? 2 : 3, change->data, change->len);
+	gbe_protobuf_put_bytes(request, 2, operation->data, operation->len);
+	return ask(client, GBE_MESSAGE_TXN, request, deadline, &header, ret_failure);
+}
+
 bool
 gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		  GbeCallFailure *ret_failure)

@@ -49,6 +49,9 @@ bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
  * database. */
 bool gbe_client_write_nothing(GbeClient *client, gint64 deadline,
 			      GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Sets a key; @value NULL: deletes it. */
+bool gbe_client_write(GbeClient *client, const char *key, const char *value, gint64 deadline,
+		      GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Disarms one member's alarm. The remaining alarms are not returned. */
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;

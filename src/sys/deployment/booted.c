@@ -151,3 +151,19 @@ gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, gboolean *ret_locked, GError
 	*ret_locked = locked || gbe_open_in_root(root_fd, STAGED_LOCKED, O_PATH, &lock_fd, NULL);
 	return true;
 }
+
+bool
+gbe_staged_lock(int root_fd, bool locked, GError **error)
+{
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+	gbe_autofd int fd = -1;
+
+	if (!gbe_open_parent_in_root(root_fd, STAGED_LOCKED, &dir_fd, &name, error))
+		return false;
+	if (!locked)
+		return unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT ||
+		       gbe_throw_errno(error, errno, "remove %s", STAGED_LOCKED);
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd >= 0 || gbe_throw_errno(error, errno, "make %s", STAGED_LOCKED);
+}

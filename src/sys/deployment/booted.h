@@ -32,3 +32,6 @@ bool gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, gboolean *ret_locked,
 /* Parses ostree's a{sv} from memory. Any bytes are allowed. */
 bool gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, gboolean *ret_locked,
 		      GError **error) GBE_CHECKED;
+/* Sets ostree's lock, with which a shutdown does not finalize the staged deployment, or removes it. In /run: a power
+ * cut removes both the lock and the staged deployment. */
+bool gbe_staged_lock(int root_fd, bool locked, GError **error) GBE_CHECKED;

@@ -283,6 +283,29 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 	return deployments;
 }
 
+bool
+gbe_deployments_open_tree(int root_fd, const char *id, char **ret_path, int *ret_fd, GError **error)
+{
+	static const char *const sysroots[] = {"/sysroot", "/"};
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *below = NULL;
+	const char *checksum = NULL;
+
+	if (!gbe_deployment_id_parse(id, &dir.stateroot, &checksum, &dir.serial))
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s is no deployment", id);
+	dir.checksum = g_strndup(checksum, GBE_CHECKSUM_LEN);
+	below = gbe_deploy_dir_path(&dir);
+	for (gsize i = 0; i < G_N_ELEMENTS(sysroots); i++) {
+		g_autofree char *path = g_build_filename(sysroots[i], below, NULL);
+
+		if (gbe_open_in_root(root_fd, path, O_RDONLY | O_DIRECTORY, ret_fd, NULL)) {
+			*ret_path = g_steal_pointer(&path);
+			return true;
+		}
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "the tree of %s is not there", id);
+}
+
 const GbeListed *
 gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref)
 {

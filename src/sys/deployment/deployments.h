@@ -37,3 +37,6 @@ const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
  * there is none. */
 char *gbe_deployments_neighbour(const GbeDeployments *deployments);
 const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);
+/* Opens the tree of a deployment. *ret_path: absolute, without --root; newly allocated. */
+bool gbe_deployments_open_tree(int root_fd, const char *id, char **ret_path, int *ret_fd,
+			       GError **error) GBE_CHECKED;

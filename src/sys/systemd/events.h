@@ -57,6 +57,9 @@ void gbe_event_defragmented(const GbeEventFields *fields);
 void gbe_event_defrag_failed(const GbeEventFields *fields);
 void gbe_event_alarm_cleared(const GbeEventFields *fields); /* NOSPACE */
 void gbe_event_certs_changed(const GbeEventFields *fields); /* by certs reset, or its undoing */
+void gbe_event_rehearsed(const GbeEventFields *fields);	       /* an update's etcd passed */
+void gbe_event_rehearsal_failed(const GbeEventFields *fields); /* it did not */
+void gbe_event_not_rehearsed(const GbeEventFields *fields);    /* cannot tell; reason says why */
 /* For people who watch: not an event, no MESSAGE_ID. */
 void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* Always printed. For a failure that is no event but sets the exit status, and for a wait that people do not

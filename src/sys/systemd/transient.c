@@ -224,6 +224,7 @@ append(sd_bus_message *message, GVariant *value)
 {
 	guint64 number;
 	guint32 small;
+	gint32 signed_small;
 	int truth;
 
 	switch (*g_variant_get_type_string(value)) {
@@ -233,6 +234,12 @@ append(sd_bus_message *message, GVariant *value)
 	case 'u':
 		small = g_variant_get_uint32(value);
 		return sd_bus_message_append_basic(message, 'u', &small);
+	case 'h':
+		signed_small = g_variant_get_handle(value);
+		return sd_bus_message_append_basic(message, 'h', &signed_small);
+	case 'i':
+		signed_small = g_variant_get_int32(value);
+		return sd_bus_message_append_basic(message, 'i', &signed_small);
 	case 't':
 		number = g_variant_get_uint64(value);
 		return sd_bus_message_append_basic(message, 't', &number);

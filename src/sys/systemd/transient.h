@@ -24,7 +24,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeParentUnit, gbe_parent_unit_clear)
 bool gbe_transient_parent(GbeJobs *jobs, const char *unit, GbeParentUnit *ret_parent,
 			  GError **error) GBE_CHECKED;
 
-/* Makes the unit and queues its start; @properties: "a(sv)". *ret_exists: a unit of that name was made in the
+/* Makes the unit and queues its start; @properties: "a(sv)", in which a handle is the fd itself. *ret_exists: a unit of that name was made in the
  * meantime (the error says so, too). GBE_ERROR_FAILED: systemd refuses, and nothing is left of the unit. */
 bool gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char **ret_job,
 			 gboolean *ret_exists, GError **error) GBE_CHECKED;

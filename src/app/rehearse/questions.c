@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/rehearse/questions.h"
+
+#define ASK_USEC (500 * 1000)
+#define ANSWER_USEC (30 * G_USEC_PER_SEC)
+#define KEY "greenboot-etcd/rehearsal"
+
+static gint64
+soon(void)
+{
+	return g_get_monotonic_time() + ANSWER_USEC;
+}
+
+static bool
+is_ready(gpointer data)
+{
+	GbeQuestions *questions = data;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdStatus status = {{0}};
+	bool ready;
+
+	if (!gbe_etcd_copy_connect(questions->copy, &failure) ||
+	    !gbe_client_status(questions->copy->client, g_get_monotonic_time() + ASK_USEC, &status,
+			       &failure))
+		return false;
+	ready = status.leader != 0;
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	return ready;
+}
+
+static bool
+no_answer(const char *question, const GbeCallFailure *failure, GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd does not answer %s: %s", question,
+			 failure->why != NULL ? failure->why : "no reason given");
+}
+
+/* Revisions before the first row are etcd's own matter, so 0 is not compared. */
+static bool
+check_status(GbeQuestions *questions, const GbeEtcdStatus *status, GError **error)
+{
+	const GbeDirectory *before = questions->before;
+	const GbeWalMetadata *own = &before->wal.metadata;
+	gint64 least = MAX(before->db.revision, questions->revision);
+
+	if (before->wal.has_metadata && (status->header.member_id != own->member ||
+					 status->header.cluster_id != own->cluster))
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd says that it is another member or cluster");
+	if (status->header.revision < least)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd is at revision %" G_GINT64_FORMAT
+				 ", and the data at %" G_GINT64_FORMAT,
+				 status->header.revision, least);
+	questions->revision = status->header.revision;
+	g_free(questions->version);
+	questions->version = g_strdup(status->version);
+	return true;
+}
+
+/* A compaction in the log, which etcd has applied meanwhile, changes the hash. */
+static bool
+check_hash(GbeQuestions *questions, GError **error)
+{
+	const GbeDb *db = &questions->before->db;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdHashKv hash = {{0}};
+
+	if (!db->has_hash_kv || db->revision <= 0)
+		return true;
+	if (!gbe_client_hash_kv(questions->copy->client, db->revision, soon(), &hash, &failure))
+		return failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE
+			   ? true
+			   : no_answer("HashKV", &failure, error);
+	return hash.compact_revision != db->compact_revision || hash.hash == db->hash_kv ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd has other keys than the data at revision %" G_GINT64_FORMAT,
+			 db->revision);
+}
+
+static bool
+check_key(GbeQuestions *questions, gint64 wanted, GError **error)
+{
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdRange range = {{0}};
+
+	if (!gbe_client_count(questions->copy->client, KEY, soon(), &range, &failure))
+		return no_answer("a get", &failure, error);
+	return range.count == wanted ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
+			 wanted == 1 ? "does not have a key that it took"
+				     : "has a key that it deleted");
+}
+
+static bool
+write_key(GbeQuestions *questions, GError **error)
+{
+	GbeClient *client = questions->copy->client;
+	g_auto(GbeCallFailure) failure = {0};
+
+	/* With an alarm or with users, etcd refuses to write today, too. */
+	if (questions->before->db.refuses)
+		return true;
+	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
+		return no_answer("a put", &failure, error);
+	if (!check_key(questions, 1, error))
+		return false;
+	if (!gbe_client_write(client, KEY, NULL, soon(), &failure))
+		return no_answer("a delete", &failure, error);
+	questions->revision += 2;
+	return check_key(questions, 0, error);
+}
+
+bool
+gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, gboolean write,
+		  GError **error)
+{
+	GbeWalledWait until = *wait;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdStatus status = {{0}};
+	bool ok;
+
+	until.ready = is_ready;
+	until.ready_data = questions;
+	if (!gbe_walled_wait(&questions->copy->run, &until, error))
+		return false;
+	if (!gbe_client_status(questions->copy->client, soon(), &status, &failure))
+		return no_answer("status", &failure, error);
+	ok = check_status(questions, &status, error);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	return ok && check_hash(questions, error) && (!write || write_key(questions, error));
+}

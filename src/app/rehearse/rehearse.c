@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/rehearse/rehearse.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/backup/maintenance.h"
+#include "app/by-hand/session.h"
+#include "app/rehearse/questions.h"
+#include "app/state/configuration.h"
+#include "app/state/state.h"
+#include "base/fault.h"
+#include "core/decide/rehearse.h"
+#include "core/space.h"
+#include "etcd/layout.h"
+#include "fs/copy/extents.h"
+#include "fs/exchange.h"
+#include "fs/remove.h"
+#include "fs/room.h"
+#include "sys/deployment/booted.h"
+#include "sys/systemd/events.h"
+
+#define PLACE "rehearse"
+#define LIVE_TRIES 3
+
+typedef struct {
+	GbeApp *app;
+	const GbeRehearse *options;
+	const GbeObserved *observed;
+	const GbeListed *update;
+	GbeRehearsal *rehearsal;
+	GbeConfig *config; /* of the update */
+	char *tree;
+	int tree_fd;
+	GbeEtcdCopy copy;
+	GbeDirectory before; /* the clone, before any etcd had it */
+	GbeRehearseVersions versions;
+} Rehearsing;
+
+static void
+rehearsing_clear(Rehearsing *r)
+{
+	gbe_etcd_copy_clear(&r->copy);
+	gbe_directory_clear(&r->before);
+	g_clear_pointer(&r->config, gbe_config_free);
+	g_clear_pointer(&r->tree, g_free);
+	gbe_close_fd(&r->tree_fd);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rehearsing, rehearsing_clear)
+
+static bool
+check_facts(const Rehearsing *r, GError **error)
+{
+	const GbeFacts *facts = r->observed->facts;
+	const GbeRunRecord *run = gbe_facts_this_run(facts);
+
+	if (facts->data != GBE_YES)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "there is no etcd data in %s",
+				 r->observed->data->path);
+	if (facts->store == GBE_NO || r->observed->store->fd < 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "the store of backups %s is not there; mount it",
+				 r->observed->store->path);
+	if (run != NULL && run->health == GBE_HEALTH_UNHEALTHY)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's etcd is not healthy (%s)",
+				 run->reason != NULL ? run->reason : "no reason recorded");
+	return gbe_data_check_whole(r->observed->data, error);
+}
+
+/* Before anything is cloned: the answer to most updates that cannot work. */
+static bool
+compare_versions(Rehearsing *r, GError **error)
+{
+	GbeRehearsal *rehearsal = r->rehearsal;
+	g_autofree char *why = NULL;
+
+	r->versions.update = gbe_version_parse(rehearsal->to);
+	g_clear_pointer(&rehearsal->going_back, g_free);
+	rehearsal->goes_back = gbe_rehearse_goes_back(&r->versions, &rehearsal->going_back);
+	return gbe_rehearse_starts(&r->versions, &why) != GBE_NO ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", why);
+}
+
+static GbeEtcdCopyStart
+update_etcd(const Rehearsing *r)
+{
+	return (GbeEtcdCopyStart){.tree = r->tree,
+				  .tree_fd = r->tree_fd,
+				  .program = r->config->etcd.binary,
+				  .command = r->config->preflight.rehearse_command,
+				  .seconds = 3 * r->options->timeout};
+}
+
+/* etcd within another program does not start as etcd does. */
+static bool
+is_etcd(const GbeConfig *config)
+{
+	g_autofree char *name = g_path_get_basename(config->etcd.binary);
+
+	return g_str_equal(name, "etcd") || g_str_has_prefix(name, "etcd-");
+}
+
+static bool
+ask_version(Rehearsing *r, GError **error)
+{
+	const GbeEtcdCopyStart start = update_etcd(r);
+	g_autoptr(GError) local = NULL;
+	struct stat st;
+	gbe_autofd int member_fd = -1;
+
+	if (!gbe_layout_open(r->observed->data->fd, r->observed->data->member_path, "member",
+			     &member_fd, error))
+		return false;
+	if (fstat(member_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at member");
+	if (!gbe_etcd_copy_make(r->app, r->observed->store, PLACE, st.st_uid, st.st_gid, &r->copy,
+				error) ||
+	    GBE_FAULT("rehearse-made", error))
+		return false;
+	if (!gbe_etcd_copy_version(&r->copy, &start, &r->rehearsal->to, &local) &&
+	    start.command == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the update's etcd: %s",
+				 local->message);
+	return compare_versions(r, error);
+}
+
+/* What is copied must be small, and leave room. */
+static bool
+check_copy(const Rehearsing *r, GError **error)
+{
+	guint64 most = r->app->config->preflight.rehearse_copy_max;
+	g_autofree char *size = NULL, *most_text = NULL;
+	GbeExtents extents = {0};
+	GbeRoom room;
+
+	if (r->observed->facts->clones == GBE_YES)
+		return true;
+	if (!gbe_extents_of_tree(r->observed->data->fd, FALSE, &extents, error) ||
+	    !gbe_room_begin(r->observed->store->fd, &room, error) ||
+	    !gbe_room_check(&room, extents.allocated, "a copy of the data", error))
+		return false;
+	if (extents.allocated <= most)
+		return true;
+	size = gbe_size_to_text(extents.allocated);
+	most_text = gbe_size_to_text(most);
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			 "the file system does not clone, and a copy takes %s; [preflight] "
+			 "rehearse-copy-max is %s",
+			 size, most_text);
+}
+
+/* *ret_what, newly allocated: what is wrong with the clone; NULL: it is sound. */
+static bool
+read_clone(const Rehearsing *r, GbeDirectory *directory, char **ret_what, GError **error)
+{
+	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
+	g_auto(GbeFindings) findings = {0};
+	GbeSeverity worst;
+
+	gbe_findings_init(&findings);
+	if (!gbe_directory_read(r->copy.data_fd, "", -1, &full, directory, &findings, error))
+		return false;
+	worst = gbe_findings_worst(&findings);
+	if (worst == GBE_FINDING_DAMAGE || worst == GBE_FINDING_UNKNOWN)
+		*ret_what = gbe_finding_to_text(gbe_findings_first(&findings));
+	return true;
+}
+
+/* Clones of files that are being written may come from between two writes. */
+static bool
+clone_until_sound(Rehearsing *r, GError **error)
+{
+	const GbeData *data = r->observed->data;
+	gboolean live = r->observed->facts->data_open != GBE_NO;
+	g_autoptr(GbeLock) maintenance = NULL;
+
+	if (live && !gbe_maintenance_lock(r->app, "rehearse", &maintenance, error))
+		return false;
+	for (guint try = 1;; try++) {
+		g_autofree char *what = NULL;
+
+		gbe_directory_clear(&r->before);
+		r->before = (GbeDirectory){0};
+		if (!gbe_etcd_copy_clone(&r->copy, data->fd, data->member_path, live,
+					 r->observed->facts->clones == GBE_YES, error) ||
+		    !read_clone(r, &r->before, &what, error))
+			return false;
+		if (what == NULL && r->before.has_db && r->before.db_tells)
+			return true;
+		if (!live || try == LIVE_TRIES)
+			return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's data: %s",
+					 what != NULL ? what : "there is no database yet");
+	}
+}
+
+static bool
+prepare(Rehearsing *r, GError **error)
+{
+	GbeRehearseMode mode = r->app->config->preflight.rehearse;
+
+	if (!check_facts(r, error) ||
+	    !gbe_deployments_open_tree(r->app->root_fd, r->update->ref.id, &r->tree, &r->tree_fd,
+				       error) ||
+	    !gbe_configuration_of_tree(r->app, r->tree_fd, &r->config, error) ||
+	    !ask_version(r, error))
+		return false;
+	if (mode == GBE_REHEARSE_VERSIONS)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "only the versions were compared ([preflight] rehearse=versions), "
+				 "and they fit");
+	if (r->config->preflight.rehearse_command == NULL && !is_etcd(r->config))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "only the versions were compared, and they fit: %s is not etcd "
+				 "itself; [preflight] rehearse-command= starts it",
+				 r->config->etcd.binary);
+	if (!check_copy(r, error) || !clone_until_sound(r, error) ||
+	    GBE_FAULT("rehearse-cloned", error))
+		return false;
+	if (r->before.conf.voters != NULL && r->before.conf.voters->len != 1)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "one of %u members does not work alone; the versions fit",
+				 r->before.conf.voters->len);
+	r->versions.cluster = gbe_version_parse(r->before.db.cluster_version);
+	r->versions.storage = gbe_version_parse(r->before.db.storage_version);
+	return compare_versions(r, error);
+}
+
+/* Starts etcd and asks it. */
+static bool
+play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, gboolean write,
+     GError **error)
+{
+	const GbeWalledWait wait = {.seconds = r->options->timeout,
+				    .progress = r->options->progress,
+				    .progress_data = r->options->progress_data};
+
+	if (!gbe_etcd_copy_start(&r->copy, start, error))
+		return gbe_rethrow_if(error, GBE_ERROR_REFUSED, GBE_ERROR_VERIFY_FAILED);
+	if (GBE_FAULT("rehearse-started", error) ||
+	    !gbe_questions_ask(questions, &wait, write, error) ||
+	    GBE_FAULT("rehearse-asked", error))
+		return false;
+	gbe_etcd_copy_end(&r->copy);
+	return !GBE_FAULT("rehearse-ended", error);
+}
+
+/* For certain: today's etcd on what the update's etcd left. */
+static void
+try_the_way_back(Rehearsing *r, GbeQuestions *questions)
+{
+	const GbeEtcdCopyStart start = {.tree_fd = -1,
+					.program = r->app->config->etcd.binary,
+					.seconds = r->options->timeout};
+	g_autoptr(GError) local = NULL;
+
+	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
+		return;
+	g_clear_pointer(&r->rehearsal->going_back, g_free);
+	if (play(r, questions, &start, FALSE, &local)) {
+		r->rehearsal->goes_back = GBE_YES;
+		return;
+	}
+	r->rehearsal->goes_back =
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
+	r->rehearsal->going_back = g_strdup_printf("today's etcd: %s", local->message);
+}
+
+static bool
+work(Rehearsing *r, GError **error)
+{
+	GbeEtcdCopyStart start;
+	GbeQuestions questions = {.copy = &r->copy, .before = &r->before};
+	g_auto(GbeDirectory) after = {0};
+	g_autofree char *what = NULL;
+	bool ok;
+
+	if (!prepare(r, error))
+		return false;
+	start = update_etcd(r);
+	ok = play(r, &questions, &start, TRUE, error) &&
+	     play(r, &questions, &start, FALSE, error) && read_clone(r, &after, &what, error);
+	if (ok && what != NULL)
+		ok = gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s", what);
+	if (ok)
+		try_the_way_back(r, &questions);
+	if (questions.version != NULL && r->rehearsal->to == NULL)
+		r->rehearsal->to = g_strdup(questions.version);
+	g_free(questions.version);
+	return ok;
+}
+
+static const GbeListed *
+find_update(const GbeFacts *facts, const char *wanted)
+{
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (wanted == NULL || g_str_equal(wanted, "staged") ? listed->staged
+		    : g_str_equal(wanted, "rollback")
+			? listed->rollback
+			: g_str_equal(wanted, listed->ref.id))
+			return listed;
+	}
+	return NULL;
+}
+
+static void
+report(const GbeRehearsal *rehearsal)
+{
+	const GbeEventFields fields = {.action =
+					   gbe_rehearsal_result_to_string(rehearsal->result),
+				       .deployment = rehearsal->deployment.id,
+				       .reason = rehearsal->reason,
+				       .duration_usec = rehearsal->duration_usec};
+
+	if (rehearsal->result == GBE_REHEARSAL_PASSED)
+		gbe_event_rehearsed(&fields);
+	else if (rehearsal->result == GBE_REHEARSAL_FAILED)
+		gbe_event_rehearsal_failed(&fields);
+	else
+		gbe_event_not_rehearsed(&fields);
+}
+
+static bool
+record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **error)
+{
+	g_autoptr(JsonObject) before = NULL;
+	g_auto(GbeRehearsal) last = {{0}};
+	g_autoptr(JsonObject) object = NULL;
+	bool wanted = app->config->preflight.lock_failed && update->staged &&
+		      rehearsal->result == GBE_REHEARSAL_FAILED;
+
+	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, TRUE, &before, error))
+		return false;
+	gbe_rehearsal_read(before, &last);
+	rehearsal->locked = last.locked && gbe_deployment_same(&last.deployment, &update->ref) &&
+			    rehearsal->result != GBE_REHEARSAL_PASSED;
+	/* The lock is recorded before it is made, so that it is always known whose it is. */
+	rehearsal->locked = rehearsal->locked || wanted;
+	object = gbe_rehearsal_print(rehearsal);
+	if (!gbe_state_write(app, GBE_STATE_REHEARSAL, object, error))
+		return false;
+	if (!wanted && !(last.locked && !rehearsal->locked))
+		return true;
+	return gbe_staged_lock(app->root_fd, wanted, error);
+}
+
+static bool
+keep(const Rehearsing *r, GError **error)
+{
+	const GbeStore *store = r->observed->store;
+
+	return !r->options->keep || r->copy.place == NULL ||
+	       (gbe_remove_tree_at(store->fd, GBE_REHEARSAL_KEPT, error) &&
+		gbe_rename_new_at(store->fd, r->copy.place, store->fd, GBE_REHEARSAL_KEPT, error));
+}
+
+/* Under the lock. */
+static bool
+rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
+	 GbeRehearsal *rehearsal, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	g_auto(Rehearsing) r = {
+	    .app = app,
+	    .options = options,
+	    .observed = observed,
+	    .update = find_update(facts, options->deployment),
+	    .rehearsal = rehearsal,
+	    .tree_fd = -1,
+	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1}};
+	gint64 began = g_get_monotonic_time();
+	g_autoptr(GError) local = NULL;
+
+	if (r.update == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "no deployment is %s; `ostree admin status` lists them",
+				 options->deployment != NULL ? options->deployment : "staged");
+	gbe_deployment_copy(&rehearsal->deployment, &r.update->ref);
+	rehearsal->from = gbe_rehearse_today(facts);
+	r.versions.server = gbe_version_parse(rehearsal->from);
+	rehearsal->at = facts->now;
+	rehearsal->result = GBE_REHEARSAL_PASSED;
+	if (!work(&r, &local)) {
+		if (options->progress != NULL &&
+		    !options->progress(0, 0, options->progress_data)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		rehearsal->result = g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)
+					? GBE_REHEARSAL_FAILED
+					: GBE_REHEARSAL_NOT_REHEARSED;
+		rehearsal->reason = g_strdup(local->message);
+	}
+	rehearsal->duration_usec = g_get_monotonic_time() - began;
+	gbe_walled_clear(&r.copy.run);
+	return keep(&r, error) && record(app, r.update, rehearsal, error);
+}
+
+char *
+gbe_rehearse_today(const GbeFacts *facts)
+{
+	const GbeRunRecord *run = gbe_facts_this_run(facts);
+	GbeVersion version = facts->etcd_version;
+
+	if (run != NULL && run->etcd_version != NULL)
+		return g_strdup(run->etcd_version);
+	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
+}
+
+bool
+gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsal, GError **error)
+{
+	const GbeSessionOptions how = {
+	    .operation = "rehearse", .data = TRUE, .open_allowed = TRUE};
+	g_auto(GbeRehearsal) rehearsal = {{0}};
+	GbeSession session;
+
+	gbe_rehearsal_init(&rehearsal);
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!rehearse(app, options, session.observed, &rehearsal, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	report(&rehearsal);
+	*ret_rehearsal = rehearsal;
+	rehearsal = (GbeRehearsal){{0}};
+	return gbe_session_end(&session, error);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/run/etcd-copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/backup-name.h"
+#include "core/config/run-words.h"
+#include "etcd/layout.h"
+#include "fs/copy/clone.h"
+#include "fs/open.h"
+#include "fs/remove.h"
+
+#define WORK "etcd"
+#define DATA "data"
+/* etcd wants a host and a port even for a unix socket, and makes a file of that name in its working directory. */
+#define CLIENT "client:1"
+#define PEER "peer:1"
+#define VERSION_SECONDS 20
+#define VERSION_MAX 1024
+
+bool
+gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t uid, gid_t gid,
+		   GbeEtcdCopy *ret_copy, GError **error)
+{
+	g_auto(GbeEtcdCopy) copy = {.app = app,
+				    .store = store,
+				    .place = g_strconcat(GBE_RUNG_PARTIAL, name, NULL),
+				    .place_fd = -1,
+				    .work_fd = -1,
+				    .data_fd = -1,
+				    .socket_fd = -1};
+
+	if (!gbe_remove_tree_at(store->fd, copy.place, error))
+		return false;
+	if (mkdirat(store->fd, copy.place, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in %s", copy.place, store->path);
+	if (!gbe_open_dir_at(store->fd, copy.place, &copy.place_fd, error))
+		return false;
+	if (mkdirat(copy.place_fd, WORK, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in %s", WORK, copy.place);
+	if (!gbe_open_dir_at(copy.place_fd, WORK, &copy.work_fd, error))
+		return false;
+	if (mkdirat(copy.work_fd, DATA, 0700) < 0 || fchownat(copy.work_fd, DATA, uid, gid, 0) < 0 ||
+	    fchown(copy.work_fd, uid, gid) < 0)
+		return gbe_throw_errno(error, errno, "make %s in %s", DATA, copy.place);
+	*ret_copy = copy;
+	copy = (GbeEtcdCopy){.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1};
+	return true;
+}
+
+static void
+disconnect(GbeEtcdCopy *copy)
+{
+	g_clear_pointer(&copy->client, gbe_client_close);
+	gbe_close_fd(&copy->socket_fd);
+	g_clear_pointer(&copy->url, g_free);
+}
+
+void
+gbe_etcd_copy_clear(GbeEtcdCopy *copy)
+{
+	g_autoptr(GError) ignored = NULL;
+
+	disconnect(copy);
+	gbe_walled_clear(&copy->run);
+	gbe_close_fd(&copy->place_fd);
+	gbe_close_fd(&copy->work_fd);
+	gbe_close_fd(&copy->data_fd);
+	/* A tree that cannot be removed now is swept by the next holder of the lock. */
+	if (copy->place != NULL &&
+	    !gbe_remove_tree_at(copy->store->fd, copy->place, &ignored))
+		g_debug("%s", ignored->message);
+	g_clear_pointer(&copy->place, g_free);
+}
+
+bool
+gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, gboolean live,
+		    gboolean cow_only, GError **error)
+{
+	/* In this order the rules between the files hold (etcd.md, 9). .snap files have hex numbers as names. */
+	static const char *const order[] = {"snap/0", "snap/db", NULL};
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_SNAPSHOT,
+					 .cow_only = cow_only,
+					 .atomic = live,
+					 .first = live ? order : NULL,
+					 .progress = gbe_app_progress,
+					 .progress_data = copy->app};
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int parent_fd = -1;
+	gbe_autofd int member_fd = -1;
+
+	if ((copy->data_fd < 0 && !gbe_open_dir_at(copy->work_fd, DATA, &copy->data_fd, error)) ||
+	    !gbe_remove_tree_at(copy->data_fd, "member", error) ||
+	    !gbe_layout_open(from_fd, member_path, "member", &member_fd, error) ||
+	    !gbe_open_dir_at(member_fd, "..", &parent_fd, error) ||
+	    !gbe_clone_tree_at(parent_fd, "member", copy->data_fd, "member", &options, &result,
+			       error))
+		return false;
+	copy->size = result.info.bytes;
+	return true;
+}
+
+/* The words of @command, in which %d and %s stand for the data directory and for the socket, both relative to the
+ * working directory. */
+static bool
+own_command(const char *command, char ***ret_argv, GError **error)
+{
+	g_auto(GStrv) argv = NULL;
+
+	if (!gbe_words("[preflight] rehearse-command", command, &argv, error))
+		return false;
+	for (guint i = 0; argv[i] != NULL; i++) {
+		g_autoptr(GString) word = g_string_new(argv[i]);
+
+		g_string_replace(word, "%d", DATA, 0);
+		g_string_replace(word, "%s", CLIENT, 0);
+		g_free(argv[i]);
+		argv[i] = g_strdup(word->str);
+	}
+	*ret_argv = g_steal_pointer(&argv);
+	return true;
+}
+
+static bool
+run(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, const char *const *argv, guint64 seconds,
+    GError **error)
+{
+	const GbeWalled walled = {.tree = start->tree,
+				  .tree_fd = start->tree_fd,
+				  .program = start->command != NULL ? argv[0] : start->program,
+				  .argv = argv,
+				  .work_fd = copy->work_fd,
+				  .seconds = seconds,
+				  .size = copy->size};
+
+	gbe_walled_clear(&copy->run);
+	copy->run = (GbeWalledRun){0};
+	/* What an earlier etcd left; a stale socket is never taken for a new one. */
+	(void)unlinkat(copy->work_fd, CLIENT, 0);
+	(void)unlinkat(copy->work_fd, PEER, 0);
+	return gbe_walled_start(copy->app, &walled, &copy->run, error);
+}
+
+bool
+gbe_etcd_copy_start(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, GError **error)
+{
+	static const char *const argv[] = {"etcd",
+					   "--data-dir=" DATA,
+					   "--name=default",
+					   "--listen-client-urls=unix://" CLIENT,
+					   "--advertise-client-urls=unix://" CLIENT,
+					   "--listen-peer-urls=unix://" PEER,
+					   "--initial-advertise-peer-urls=unix://" PEER,
+					   "--initial-cluster=default=unix://" PEER,
+					   "--heartbeat-interval=10",
+					   "--election-timeout=100",
+					   "--quota-backend-bytes=-1",
+					   NULL};
+	g_auto(GStrv) own = NULL;
+
+	if (start->command != NULL && !own_command(start->command, &own, error))
+		return false;
+	return run(copy, start, own != NULL ? (const char *const *)own : argv, start->seconds,
+		   error);
+}
+
+bool
+gbe_etcd_copy_version(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, char **ret_version,
+		      GError **error)
+{
+	static const char label[] = "etcd Version: ";
+	const char *const argv[] = {"etcd", "--version", NULL};
+	const GbeWalledWait wait = {.seconds = VERSION_SECONDS};
+	const GbeEtcdCopyStart plain = {start->tree, start->tree_fd, start->program, NULL, 0};
+	char text[VERSION_MAX] = "";
+	const char *at;
+
+	if (!run(copy, &plain, argv, VERSION_SECONDS, error) ||
+	    !gbe_walled_wait(&copy->run, &wait, error))
+		return gbe_prefix(error, "%s --version", start->program);
+	if (pread(copy->run.child.out_fd, text, sizeof text - 1, 0) < 0)
+		return gbe_throw_errno(error, errno, "cannot read what etcd printed");
+	at = strstr(text, label);
+	if (at == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s --version prints no version",
+				 start->program);
+	at += strlen(label);
+	*ret_version = g_strndup(at, strspn(at, G_CSET_DIGITS G_CSET_a_2_z ".+-~"));
+	return true;
+}
+
+bool
+gbe_etcd_copy_connect(GbeEtcdCopy *copy, GbeCallFailure *ret_failure)
+{
+	struct stat st;
+
+	disconnect(copy);
+	copy->socket_fd = openat(copy->work_fd, CLIENT, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (copy->socket_fd < 0 || fstat(copy->socket_fd, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return gbe_call_fail(ret_failure, GBE_REACH_DOWN, "there is no socket");
+	/* The path of a unix socket must be short, but the store's path may have any length. */
+	copy->url = g_strdup_printf("unix:///proc/self/fd/%d", copy->socket_fd);
+	copy->endpoint = (GbeEndpoint){.endpoint = copy->url};
+	return gbe_client_open(&copy->endpoint, &copy->client, ret_failure);
+}
+
+void
+gbe_etcd_copy_end(GbeEtcdCopy *copy)
+{
+	disconnect(copy);
+	gbe_walled_end(&copy->run);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * An etcd on a clone of data, as the only member, walled off (walled.h). It hears a unix socket below the clone and
+ * nothing else. The clone lies in the store:
+ *
+ *   .partial-<name>/etcd/           its owner is the user who owns the data; etcd's working directory
+ *   .partial-<name>/etcd/data/member/...
+ *   .partial-<name>/etcd/client:1   etcd's socket
+ *
+ * After a power cut or a kill the next holder of the program's lock, which the caller has, sweeps it.
+ */
+#pragma once
+
+#include "app/run/walled.h"
+#include "app/store/store.h"
+#include "etcd/api/client.h"
+
+typedef struct {
+	GbeApp *app;
+	const GbeStore *store;
+	char *place;
+	int place_fd, work_fd, data_fd; /* ->data_fd is -1 before gbe_etcd_copy_clone() */
+	guint64 size;			/* of the data, bytes */
+	GbeWalledRun run;
+	GbeClient *client; /* NULL: not open; it borrows the next three */
+	int socket_fd;
+	char *url;
+	GbeEndpoint endpoint;
+} GbeEtcdCopy;
+
+/* Makes the place, for files of @owner. */
+bool gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t uid, gid_t gid,
+			GbeEtcdCopy *ret_copy, GError **error) GBE_CHECKED;
+/* Ends etcd and removes everything. */
+void gbe_etcd_copy_clear(GbeEtcdCopy *copy);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeEtcdCopy, gbe_etcd_copy_clear)
+
+/* Clones member/, which lies at @member_path of @from_fd, alone: the files beside it are not etcd's. @live: etcd is
+ * running, so the clone is made in the order that keeps its files' rules. @cow_only as in fs/copy/clone.h. A clone
+ * that is there already is replaced. */
+bool gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, gboolean live,
+			 gboolean cow_only, GError **error) GBE_CHECKED;
+
+typedef struct {
+	const char *tree; /* as in walled.h */
+	int tree_fd;
+	const char *program;
+	const char *command; /* [preflight] rehearse-command; NULL: @program is etcd */
+	guint64 seconds;
+} GbeEtcdCopyStart;
+
+bool gbe_etcd_copy_start(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start,
+			 GError **error) GBE_CHECKED;
+/* The version that the program prints, newly allocated. GBE_ERROR_CANNOT_TELL: it prints none. */
+bool gbe_etcd_copy_version(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, char **ret_version,
+			   GError **error) GBE_CHECKED;
+/* Opens ->client. A link in the socket's place is refused: it could lead to another etcd. False: not yet. */
+bool gbe_etcd_copy_connect(GbeEtcdCopy *copy, GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Lets etcd end in order. */
+void gbe_etcd_copy_end(GbeEtcdCopy *copy);

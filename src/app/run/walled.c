@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/run/walled.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "core/unit-name.h"
+#include "core/units/walled-unit.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "sys/systemd/transient.h"
+#include "sys/systemd/units.h"
+
+#define POLL_USEC (20 * 1000)
+#define CALL_MS 30000
+#define END_MS 10000
+/* What the program may use beyond the data's own size. */
+#define ROOM (G_GUINT64_CONSTANT(1) << 30)
+#define FREE_LEAST (G_GUINT64_CONSTANT(64) << 20)
+
+static bool
+under_systemd(const GbeApp *app)
+{
+	return !app->below_root && geteuid() == 0 && sd_booted() > 0;
+}
+
+static bool
+open_program(const GbeApp *app, const GbeWalled *walled, int *ret_fd, GError **error)
+{
+	int root_fd = walled->tree != NULL ? walled->tree_fd : app->root_fd;
+	struct stat st;
+
+	if (!gbe_open_in_root(root_fd, walled->program, O_RDONLY | O_NONBLOCK, ret_fd, error))
+		return false;
+	return (fstat(*ret_fd, &st) == 0 && S_ISREG(st.st_mode)) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED, "%s is no program", walled->program);
+}
+
+static bool
+start_child(const GbeWalled *walled, int program_fd, const struct stat *owner, GbeChild *ret_child,
+	    GError **error)
+{
+	const GbeChildUser user = {owner->st_uid, owner->st_gid};
+
+	return gbe_child_start_as(geteuid() == 0 ? &user : NULL, program_fd, walled->argv,
+				  walled->work_fd, ret_child, error);
+}
+
+static bool
+queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
+{
+	g_autoptr(GVariant) owned = g_variant_ref_sink(properties);
+	g_autofree char *job = NULL;
+	const char *result = NULL;
+	gboolean exists = FALSE;
+
+	/* A unit that a killed process left behind. */
+	(void)!gbe_jobs_run(run->jobs, "StopUnit", "stop", GBE_WALLED_UNIT, END_MS * 2, NULL);
+	gbe_transient_forget(run->jobs, GBE_WALLED_UNIT);
+	if (!gbe_transient_start(run->jobs, GBE_WALLED_UNIT, owned, &job, &exists, error) ||
+	    !gbe_jobs_wait(run->jobs, job, CALL_MS, &result, error))
+		return false;
+	return g_strcmp0(result, "done") == 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED, "%s does not start (systemd's job: %s)",
+			 run->child.name, result != NULL ? result : "timeout");
+}
+
+static bool
+start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWalledRun *run,
+	   GError **error)
+{
+	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", walled->work_fd);
+	g_autofree char *work = g_file_read_link(link, NULL);
+	g_autofree char *own = gbe_own_unit();
+	g_auto(GStrv) argv = g_strdupv((char **)walled->argv);
+	GbeWalledUnit unit = {.tree = walled->tree,
+			      .hidden = app->config->etcd.data_dir,
+			      .bound_to = own != NULL && g_str_has_suffix(own, ".service") &&
+						  gbe_unit_is_parent(own)
+					      ? own
+					      : NULL,
+			      .work = work,
+			      .output_fd = memfd_create("output", MFD_CLOEXEC),
+			      .uid = owner->st_uid,
+			      .gid = owner->st_gid,
+			      .seconds = walled->seconds,
+			      .memory = walled->size + ROOM,
+			      .largest = 2 * walled->size + ROOM};
+
+	if (work == NULL || !g_utf8_validate(work, -1, NULL))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the path of the copy is unknown");
+	g_free(argv[0]);
+	argv[0] = g_strdup(walled->program);
+	unit.argv = (const char *const *)argv;
+	run->child = (GbeChild){.name = g_strdup(walled->argv[0]), .out_fd = unit.output_fd};
+	if (unit.output_fd < 0)
+		return gbe_throw_errno(error, errno, "cannot start %s", walled->argv[0]);
+	return queue_unit(run, gbe_walled_unit_properties(&unit), error);
+}
+
+bool
+gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run, GError **error)
+{
+	g_auto(GbeWalledRun) run = {.work_fd = walled->work_fd};
+	gbe_autofd int program_fd = -1;
+	guint64 available, total, inodes;
+	struct stat owner;
+	bool ok;
+
+	if (!open_program(app, walled, &program_fd, error) ||
+	    !gbe_filesystem_space(walled->work_fd, &available, &total, &inodes, error))
+		return false;
+	run.least = MIN(FREE_LEAST, available / 2);
+	if (fstat(walled->work_fd, &owner) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the copy");
+	if (under_systemd(app))
+		ok = gbe_jobs_open(CALL_MS, &run.jobs, error) &&
+		     start_unit(app, walled, &owner, &run, error);
+	else
+		ok = start_child(walled, program_fd, &owner, &run.child, error);
+	if (!ok)
+		return false;
+	*ret_run = run;
+	run = (GbeWalledRun){0};
+	return true;
+}
+
+static bool
+poll_unit(GbeWalledRun *run, bool *ret_running, GError **error)
+{
+	g_auto(GbeUnitState) state = {NULL};
+	g_autofree char *said = NULL;
+
+	if (!gbe_unit_query(GBE_WALLED_UNIT, &state, error))
+		return false;
+	*ret_running = g_strcmp0(state.active_state, "inactive") != 0 &&
+		       g_strcmp0(state.active_state, "failed") != 0;
+	if (*ret_running || g_strcmp0(state.active_state, "inactive") == 0)
+		return true;
+	said = gbe_child_last_line(&run->child);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s ended (%s)%s%s", run->child.name,
+			 state.result != NULL ? state.result : "failed", *said != '\0' ? ": " : "",
+			 said);
+}
+
+static bool
+poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
+{
+	guint64 available, total, inodes;
+
+	if (run->jobs != NULL ? !poll_unit(run, ret_running, error)
+			      : (!gbe_child_poll(&run->child, ret_running, error) &&
+				 !gbe_rethrow(error, GBE_ERROR_VERIFY_FAILED)))
+		return false;
+	return !*ret_running ||
+	       (gbe_filesystem_space(run->work_fd, &available, &total, &inodes, NULL) &&
+		available >= run->least) ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name);
+}
+
+bool
+gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)wait->seconds * G_USEC_PER_SEC;
+
+	for (bool running = true;;) {
+		if (!poll_run(run, &running, error))
+			return false;
+		if (!running)
+			return wait->ready == NULL ||
+			       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s ended on its own",
+					 run->child.name);
+		if (wait->ready != NULL && wait->ready(wait->ready_data))
+			return true;
+		if (g_get_monotonic_time() >= deadline) {
+			g_autofree char *said = gbe_child_last_line(&run->child);
+
+			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "%s is not done within %" G_GUINT64_FORMAT
+					 " s (--timeout)%s%s",
+					 run->child.name, wait->seconds,
+					 *said != '\0' ? ": " : "", said);
+		}
+		if (wait->progress != NULL && !wait->progress(0, 0, wait->progress_data))
+			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+		g_usleep(POLL_USEC);
+	}
+}
+
+void
+gbe_walled_end(GbeWalledRun *run)
+{
+	g_autoptr(GError) ignored = NULL;
+
+	if (run->jobs == NULL) {
+		gbe_child_end(&run->child, END_MS);
+		return;
+	}
+	/* systemd kills what is left at the unit's own limit. */
+	if (!gbe_jobs_run(run->jobs, "StopUnit", "stop", GBE_WALLED_UNIT, END_MS * 2, &ignored))
+		g_debug("%s", ignored->message);
+	gbe_transient_forget(run->jobs, GBE_WALLED_UNIT);
+}
+
+void
+gbe_walled_clear(GbeWalledRun *run)
+{
+	if (run->child.name != NULL)
+		gbe_walled_end(run);
+	gbe_child_clear(&run->child);
+	g_clear_pointer(&run->jobs, gbe_jobs_free);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* rehearse: would the etcd of an update work on today's data? */
+#include "app/rehearse/rehearse.h"
+#include "app/report/rehearsal.h"
+#include "app/report/status.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "core/json/parse.h"
+
+#define TIMEOUT_MOST 86400
+
+static char *arg_deployment, *arg_timeout;
+static gboolean arg_keep;
+
+const GOptionEntry gbe_options_rehearse[] = {
+    {"deployment", 0, 0, G_OPTION_ARG_STRING, &arg_deployment,
+     "Rehearse that one: an id, staged (the default) or rollback", "ID"},
+    {"keep", 0, 0, G_OPTION_ARG_NONE, &arg_keep, "Keep the clone", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "How long etcd may take to get ready (2min)", "DURATION"},
+    {NULL},
+};
+
+static void
+print_text(const GbeRehearsal *rehearsal)
+{
+	g_autofree char *id = gbe_deployment_id_short(rehearsal->deployment.id);
+
+	gbe_print("%s: %s%s%s\n", id, gbe_rehearsal_result_to_string(rehearsal->result),
+		  rehearsal->reason != NULL ? ": " : "",
+		  rehearsal->reason != NULL ? rehearsal->reason : "");
+	gbe_print_field("etcd", "%s today, %s in the update",
+			rehearsal->from != NULL ? rehearsal->from : "unknown",
+			rehearsal->to != NULL ? rehearsal->to : "unknown");
+	gbe_print_field("Goes back", "%s%s%s", gbe_tri_to_string(rehearsal->goes_back),
+			rehearsal->going_back != NULL ? ": " : "",
+			rehearsal->going_back != NULL ? rehearsal->going_back : "");
+	if (rehearsal->locked)
+		gbe_print_field("Locked", "a reboot does not take it; `rm "
+					  "/run/ostree/staged-deployment-locked` lifts that");
+	if (arg_keep)
+		gbe_print_field("Kept", "%s in the store of backups", GBE_REHEARSAL_KEPT);
+}
+
+bool
+gbe_verb_rehearse(GbeCli *cli, char **arguments, GError **error)
+{
+	g_auto(GbeRehearsal) rehearsal = {{0}};
+	GbeRehearse options = {.deployment = arg_deployment,
+			       .timeout = GBE_REHEARSE_SECONDS,
+			       .keep = arg_keep,
+			       .progress = gbe_progress_step};
+	bool ok;
+
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+		return false;
+	gbe_progress_begin(cli, "rehearsed");
+	ok = gbe_rehearse(cli->app, &options, &rehearsal, error);
+	gbe_progress_end();
+	if (!ok)
+		return false;
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_rehearsal_to_json(&rehearsal);
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		print_text(&rehearsal);
+	}
+	cli->status = rehearsal.result == GBE_REHEARSAL_PASSED	 ? GBE_EXIT_DONE
+		      : rehearsal.result == GBE_REHEARSAL_FAILED ? GBE_EXIT_REFUSED
+								 : GBE_EXIT_CANNOT_TELL;
+	return true;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The transient unit for a program that works on a copy: it sees one deployment's tree or this system, writes only its
+ * working directory, and has no network, device, capability or socket of this system. Pure; src/sys/systemd/transient.h
+ * starts it.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* One at a time: whoever starts it holds this program's lock. */
+#define GBE_WALLED_UNIT "greenboot-etcd-copy.service"
+/* The working directory as the program sees it. */
+#define GBE_WALLED_PLACE "/run/greenboot-etcd-copy"
+
+typedef struct {
+	const char *tree;	  /* becomes "/"; NULL: this system */
+	const char *hidden;	  /* of this system: a directory that the program must not see; NULL */
+	const char *bound_to;	  /* a unit with which this one ends; NULL */
+	const char *work;	  /* the working directory, with all symlinks resolved */
+	int output_fd;		  /* an open file, for what the program prints */
+	const char *const *argv;  /* the absolute path, and its arguments */
+	guint uid, gid;
+	guint64 seconds;     /* then it is killed */
+	guint64 memory;	     /* bytes */
+	guint64 largest;     /* bytes of a file */
+} GbeWalledUnit;
+
+/* The properties as StartTransientUnit takes them, "a(sv)", floating. */
+GVariant *gbe_walled_unit_properties(const GbeWalledUnit *unit);

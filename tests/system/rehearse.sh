@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Staged updates whose etcd is started beside the running system, by itself, behind systemd's walls.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/system.sh
+. "$(dirname "$0")/../lib/system.sh"
+
+# etcd_is: a script on stdin is the etcd of what is staged next.
+etcd_is() {
+	OS_OVER=("$(mktemp -d "$GBE_MEM/over.XXXXXX")")
+	chmod 0755 "${OS_OVER[0]}"
+	mkdir -p "${OS_OVER[0]}/usr/bin"
+	{
+		printf '#!/bin/bash\n[ "$1" != --version ] || { echo "etcd Version: %s"; exit 0; }\n' "${1:-3.4.23}"
+		cat
+	} >"${OS_OVER[0]}/usr/bin/etcd"
+	chmod 0755 "${OS_OVER[0]}/usr/bin/etcd"
+}
+
+# What is of the live data, but for what a running etcd changes by itself.
+live() {
+	find "$DATA" -printf '%P %i %u %m\n' | sort
+	etcd_state
+}
+
+# rehearsed NAME RESULT PATTERN: NAME is staged; its rehearsal ends by itself.
+rehearsed() {
+	local before n
+	before=$(live)
+	stage "$1"
+	for ((n = 0; n < 600; n++)); do
+		[[ $(json .rehearsal.deployment status) != "${DEPLOYMENT[$1]}" ||
+			$(inside systemctl is-active greenboot-etcd-preflight.service) != inactive ]] || break
+		sleep 0.1
+	done
+	assert_eq "result" "$(json .rehearsal.result status)" "$2"
+	assert_match "reason" "$(json .rehearsal.reason status)" "$3"
+	assert_eq "the live data" "$(live)" "$before"
+	nothing_left
+}
+
+nothing_left() {
+	assert_eq "left in the store" "$(find "$VAR" -name '.partial-*')" ""
+	assert_eq "units" "$(inside systemctl list-units --all --no-legend greenboot-etcd-copy.service)" ""
+}
+
+rehearse_passes() {
+	a_green "$1"
+	rehearsed B passed null
+	assert_json .rehearsal.goes_back true status
+	assert_match "journal" "$(journal preflight)" "*The etcd of the update works on today's data*"
+	last_words
+	BOOTS=()
+	reboot
+	booted_in_turn B
+	found_each B "$A_STATE"
+	judged green
+}
+
+# A failed one is locked: a reboot stays. What is staged instead is not.
+rehearse_locked() {
+	a_green "$1"
+	config preflight on-failed-rehearsal=lock
+	etcd_is <<<'echo "panic: no" >&2; exit 2'
+	rehearsed B failed "etcd ended (exit-code): panic: no"
+	assert_json .rehearsal.locked true status
+	assert_match "MOTD" "$(inside cat /run/motd.d/greenboot-etcd)" "*does not work on today's data*staged-deployment-locked*"
+	last_words
+	BOOTS=()
+	reboot
+	booted_in_turn A
+	holds "A's data" "$A_STATE"
+	OS_OVER=()
+	rehearsed C passed null
+	last_words
+	BOOTS=()
+	reboot
+	booted_in_turn C
+	found_each C "$A_STATE"
+}
+
+# It gets nowhere: what it got would be in its last line.
+rehearse_hostile() {
+	a_green "$1"
+	inside systemd-run --unit=live-socket --quiet bash -c 'exec 3<>/dev/null; touch /run/live; sleep 600'
+	etcd_is <<-'END'
+		got=
+		try() { if "$@" >/dev/null 2>&1; then got="$got $*;"; fi; }
+		try bash -c 'echo > /dev/tcp/127.0.0.1/2379'
+		for path in /etc /usr /run /tmp /var/lib/etcd /var/tmp /dev/shm /sysroot / /var /proc/sys/kernel; do
+			try touch "$path/hostile"
+		done
+		for path in /var/lib/etcd/member /run/systemd/private /run/live /sysroot/ostree /proc/1/environ \
+			/var/lib/greenboot-etcd /run/ostree ../../data/.. /dev/loop0 /run/dbus; do
+			[ "$path" = ../../data/.. ] || try cat "$path/."
+			[ "$path" = ../../data/.. ] || try test -e "$path"
+		done
+		try mount -t tmpfs none /tmp
+		try unshare --user true
+		try unshare --net true
+		try chown 0:0 data
+		try kill -0 1
+		[ "$(id -u)" != 0 ] || [ "$(stat -c %u data)" = 0 ] || got="$got root;"
+		echo "got:$got"
+		exit 1
+	END
+	rehearsed B failed "etcd ended (exit-code): got:"
+}
+
+rehearse_greedy() {
+	a_green "$1"
+	etcd_is <<<'head -c 10G /dev/zero | tail; echo survived; exit 1'
+	rehearsed B failed "etcd ended (*"
+	[[ $(json .rehearsal.reason status) != *survived* ]] || fail "10 GiB of memory"
+	etcd_is <<-'END'
+		for n in {1..400}; do sleep 60 & done 2>/dev/null
+		echo "$(jobs -p | wc -l) children"
+		exit 1
+	END
+	rehearsed C failed "etcd ended (*"
+	[[ $(json .rehearsal.reason status) != *400* ]] || fail "400 children"
+}
+
+suite_begin "$@"
+machine_begin
+FS=${FS:-xfs} play rehearse passes locked hostile greedy
+machine_end
+suite_end
