@@ -4,8 +4,8 @@
 
 #include "core/decide/situation.h"
 
-static const GbeListed *
-find_wanted(const GbeFacts *facts, const char *wanted, GError **error)
+const GbeListed *
+gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error)
 {
 	guint64 index = 0;
 	gboolean by_index =
@@ -71,7 +71,7 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 {
 	GbeFacts *facts = observed->facts;
 	g_autoptr(GError) local = NULL;
-	const GbeListed *wanted = find_wanted(facts, booted, &local);
+	const GbeListed *wanted = gbe_observe_find(facts, booted, &local);
 
 	if (local != NULL) {
 		g_propagate_error(error, g_steal_pointer(&local));

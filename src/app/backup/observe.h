@@ -61,6 +61,9 @@ const char *gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd);
 bool gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
 		       GError **error) GBE_CHECKED;
 
+/* The deployment that @wanted names, as in gbe_observe_next_boot(). NULL: there is none, and, unless @wanted is NULL,
+ * GBE_ERROR_NOT_FOUND says so. */
+const GbeListed *gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error);
 /* Changes ->facts into what the next start will see, for status and explain: a new run of the deployment that
  * boots next, with the data open to nobody. @booted: NULL (what boots next), a deployment id, "rollback",
  * "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no change). */

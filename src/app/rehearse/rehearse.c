@@ -23,6 +23,7 @@
 
 #define PLACE "rehearse"
 #define LIVE_TRIES 3
+#define WAIT_USEC (5 * G_USEC_PER_SEC)
 
 typedef struct {
 	GbeApp *app;
@@ -125,7 +126,7 @@ ask_version(Rehearsing *r, GError **error)
 	return compare_versions(r, error);
 }
 
-/* What is copied must be small, and leave room. */
+/* A copy must be small, and leave room. */
 static bool
 check_copy(const Rehearsing *r, GError **error)
 {
@@ -290,21 +291,6 @@ work(Rehearsing *r, GError **error)
 	return ok;
 }
 
-static const GbeListed *
-find_update(const GbeFacts *facts, const char *wanted)
-{
-	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (wanted == NULL || g_str_equal(wanted, "staged") ? listed->staged
-		    : g_str_equal(wanted, "rollback")
-			? listed->rollback
-			: g_str_equal(wanted, listed->ref.id))
-			return listed;
-	}
-	return NULL;
-}
-
 static void
 report(const GbeRehearsal *rehearsal)
 {
@@ -356,6 +342,17 @@ keep(const Rehearsing *r, GError **error)
 		gbe_rename_new_at(store->fd, r->copy.place, store->fd, GBE_REHEARSAL_KEPT, error));
 }
 
+static char *
+today_etcd(const GbeFacts *facts)
+{
+	const GbeRunRecord *run = gbe_facts_this_run(facts);
+	GbeVersion version = facts->etcd_version;
+
+	if (run != NULL && run->etcd_version != NULL)
+		return g_strdup(run->etcd_version);
+	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
+}
+
 /* Under the lock. */
 static bool
 rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
@@ -366,7 +363,8 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 	    .app = app,
 	    .options = options,
 	    .observed = observed,
-	    .update = find_update(facts, options->deployment),
+	    .update = gbe_observe_find(
+		facts, options->deployment != NULL ? options->deployment : "staged", error),
 	    .rehearsal = rehearsal,
 	    .tree_fd = -1,
 	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1}};
@@ -374,11 +372,9 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 	g_autoptr(GError) local = NULL;
 
 	if (r.update == NULL)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "no deployment is %s; `ostree admin status` lists them",
-				 options->deployment != NULL ? options->deployment : "staged");
+		return gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
 	gbe_deployment_copy(&rehearsal->deployment, &r.update->ref);
-	rehearsal->from = gbe_rehearse_today(facts);
+	rehearsal->from = today_etcd(facts);
 	r.versions.server = gbe_version_parse(rehearsal->from);
 	rehearsal->at = facts->now;
 	rehearsal->result = GBE_REHEARSAL_PASSED;
@@ -396,17 +392,6 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 	rehearsal->duration_usec = g_get_monotonic_time() - began;
 	gbe_walled_clear(&r.copy.run);
 	return keep(&r, error) && record(app, r.update, rehearsal, error);
-}
-
-char *
-gbe_rehearse_today(const GbeFacts *facts)
-{
-	const GbeRunRecord *run = gbe_facts_this_run(facts);
-	GbeVersion version = facts->etcd_version;
-
-	if (run != NULL && run->etcd_version != NULL)
-		return g_strdup(run->etcd_version);
-	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
 }
 
 bool
@@ -428,4 +413,54 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 	*ret_rehearsal = rehearsal;
 	rehearsal = (GbeRehearsal){{0}};
 	return gbe_session_end(&session, error);
+}
+
+/* Is the staged deployment one that has no answer yet? */
+static gboolean
+is_due(GbeApp *app, const GbeFacts *facts)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_auto(GbeRehearsal) last = {{0}};
+	g_autofree char *today = today_etcd(facts);
+	g_autoptr(GError) none = NULL;
+	const GbeListed *staged;
+
+	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, FALSE, &object, NULL))
+		return TRUE;
+	gbe_rehearsal_read(object, &last);
+	staged = gbe_observe_find(facts, "staged", &none);
+	return staged != NULL && !gbe_rehearsal_answers(&last, &staged->ref, today);
+}
+
+void
+gbe_rehearse_staged(GbeApp *app, guint patience)
+{
+	const GbeObserveOptions look = {.tolerant = TRUE};
+	const GbeRehearse options = {.timeout = GBE_REHEARSE_SECONDS};
+	gint64 until = g_get_monotonic_time() + (gint64)patience * G_USEC_PER_SEC;
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autofree char *complaint = NULL;
+	g_autoptr(GError) error = NULL;
+
+	gbe_configuration_choose(app, NULL, &complaint);
+	if (app->config->preflight.rehearse == GBE_REHEARSE_NO || gbe_config_is_off(app->config) ||
+	    !gbe_observe(app, &look, &observed, &error) || !is_due(app, observed->facts)) {
+		if (error != NULL)
+			gbe_note("%s", error->message);
+		return;
+	}
+	g_clear_pointer(&observed, gbe_observed_free);
+	for (;;) {
+		g_auto(GbeRehearsal) rehearsal = {{0}};
+
+		g_clear_error(&error);
+		if (gbe_rehearse(app, &options, &rehearsal, &error))
+			return;
+		if (!g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
+		    g_get_monotonic_time() + WAIT_USEC > until)
+			break;
+		gbe_note("the rehearsal waits: %s", error->message);
+		g_usleep(WAIT_USEC);
+	}
+	gbe_complain("the update is not rehearsed: %s", error->message);
 }

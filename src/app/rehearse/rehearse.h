@@ -4,12 +4,11 @@
  * clone, walled off from this system (app/run/etcd-copy.h), asked, written to, started again, and its data is read in
  * full. The live data is only read. The result is recorded for the deployment (core/record/rehearsal.h). Whatever goes
  * wrong here, and not in the update's etcd, is "not rehearsed", which never locks an update. Implemented in rehearse.c,
- * questions.c, staged.c.
+ * questions.c.
  */
 #pragma once
 
 #include "app/device/context.h"
-#include "core/decide/facts.h"
 #include "core/record/rehearsal.h"
 
 typedef struct {
@@ -27,9 +26,6 @@ typedef struct {
  * deployment. _BUSY: another operation has the lock. A power cut or a kill leaves ".partial-rehearse", which is swept. */
 bool gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsal,
 		  GError **error) GBE_CHECKED;
-
-/* The version of today's etcd, as far as it is known; newly allocated, or NULL. */
-char *gbe_rehearse_today(const GbeFacts *facts);
 
 /* For the hook: rehearses the staged deployment, once, as [preflight] asks; waits up to @patience seconds while another
  * operation has the lock. Lifts this program's lock from a deployment that replaces a failed one. A failure is noted in

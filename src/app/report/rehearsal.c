@@ -2,8 +2,6 @@
 #include "app/report/rehearsal.h"
 
 #include "app/state/state.h"
-#include "core/json/members.h"
-#include "core/json/parse.h"
 
 gboolean
 gbe_rehearsal_load(GbeApp *app, const GbeDeployments *deployments, GbeRehearsal *ret_rehearsal)
@@ -27,19 +25,12 @@ gbe_rehearsal_load(GbeApp *app, const GbeDeployments *deployments, GbeRehearsal 
 JsonObject *
 gbe_rehearsal_to_json(const GbeRehearsal *rehearsal)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_rehearsal_print(rehearsal);
 
-	gbe_json_set_string(object, "deployment", rehearsal->deployment.id);
-	gbe_json_set_string(object, "result", gbe_rehearsal_result_to_string(rehearsal->result));
-	gbe_json_set_string(object, "reason", rehearsal->reason);
-	gbe_json_set_string(object, "from", rehearsal->from);
-	gbe_json_set_string(object, "to", rehearsal->to);
+	json_object_remove_member(object, "handle");
+	json_object_remove_member(object, "duration_usec");
 	json_object_set_double_member(object, "duration",
 				      (double)MAX(rehearsal->duration_usec, 0) / G_USEC_PER_SEC);
-	gbe_json_set_known(object, "at", rehearsal->at);
-	gbe_json_set_tri(object, "goes_back", rehearsal->goes_back);
-	gbe_json_set_string(object, "goes_back_reason", rehearsal->going_back);
-	json_object_set_boolean_member(object, "locked", rehearsal->locked);
 	return object;
 }
 

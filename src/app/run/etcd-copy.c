@@ -19,6 +19,11 @@
 /* etcd wants a host and a port even for a unix socket, and makes a file of that name in its working directory. */
 #define CLIENT "client:1"
 #define PEER "peer:1"
+#define ETCD                                                                                       \
+	"etcd --data-dir=%d --name=default --listen-client-urls=unix://%s "                        \
+	"--advertise-client-urls=unix://%s --listen-peer-urls=unix://" PEER " "                    \
+	"--initial-advertise-peer-urls=unix://" PEER " --initial-cluster=default=unix://" PEER " " \
+	"--heartbeat-interval=10 --election-timeout=100 --quota-backend-bytes=-1"
 #define VERSION_SECONDS 20
 #define VERSION_MAX 1024
 
@@ -107,7 +112,7 @@ gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, gbo
 /* The words of @command, in which %d and %s stand for the data directory and for the socket, both relative to the
  * working directory. */
 static bool
-own_command(const char *command, char ***ret_argv, GError **error)
+fill_in(const char *command, char ***ret_argv, GError **error)
 {
 	g_auto(GStrv) argv = NULL;
 
@@ -139,7 +144,7 @@ run(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, const char *const *argv, g
 
 	gbe_walled_clear(&copy->run);
 	copy->run = (GbeWalledRun){0};
-	/* What an earlier etcd left; a stale socket is never taken for a new one. */
+	/* Sockets of an earlier etcd: a stale one is never taken for a new one. */
 	(void)unlinkat(copy->work_fd, CLIENT, 0);
 	(void)unlinkat(copy->work_fd, PEER, 0);
 	return gbe_walled_start(copy->app, &walled, &copy->run, error);
@@ -148,24 +153,10 @@ run(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, const char *const *argv, g
 bool
 gbe_etcd_copy_start(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, GError **error)
 {
-	static const char *const argv[] = {"etcd",
-					   "--data-dir=" DATA,
-					   "--name=default",
-					   "--listen-client-urls=unix://" CLIENT,
-					   "--advertise-client-urls=unix://" CLIENT,
-					   "--listen-peer-urls=unix://" PEER,
-					   "--initial-advertise-peer-urls=unix://" PEER,
-					   "--initial-cluster=default=unix://" PEER,
-					   "--heartbeat-interval=10",
-					   "--election-timeout=100",
-					   "--quota-backend-bytes=-1",
-					   NULL};
-	g_auto(GStrv) own = NULL;
+	g_auto(GStrv) argv = NULL;
 
-	if (start->command != NULL && !own_command(start->command, &own, error))
-		return false;
-	return run(copy, start, own != NULL ? (const char *const *)own : argv, start->seconds,
-		   error);
+	return fill_in(start->command != NULL ? start->command : ETCD, &argv, error) &&
+	       run(copy, start, (const char *const *)argv, start->seconds, error);
 }
 
 bool

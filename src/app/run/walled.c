@@ -18,8 +18,10 @@
 #define POLL_USEC (20 * 1000)
 #define CALL_MS 30000
 #define END_MS 10000
-/* What the program may use beyond the data's own size. */
+/* Bytes of memory, and of a file, beyond the data's own size. */
 #define ROOM (G_GUINT64_CONSTANT(1) << 30)
+/* The output is in memory. */
+#define OUTPUT_MOST (32 << 20)
 #define FREE_LEAST (G_GUINT64_CONSTANT(64) << 20)
 
 static bool
@@ -151,13 +153,18 @@ static bool
 poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 {
 	guint64 available, total, inodes;
+	struct stat st;
 
 	if (run->jobs != NULL ? !poll_unit(run, ret_running, error)
 			      : (!gbe_child_poll(&run->child, ret_running, error) &&
 				 !gbe_rethrow(error, GBE_ERROR_VERIFY_FAILED)))
 		return false;
-	return !*ret_running ||
-	       (gbe_filesystem_space(run->work_fd, &available, &total, &inodes, NULL) &&
+	if (!*ret_running)
+		return true;
+	if (fstat(run->child.out_fd, &st) == 0 && st.st_size > OUTPUT_MOST)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s prints without end",
+				 run->child.name);
+	return (gbe_filesystem_space(run->work_fd, &available, &total, &inodes, NULL) &&
 		available >= run->least) ||
 	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name);
 }

@@ -23,7 +23,7 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeRehearsal, duration_usec, "duration_usec", KNOWN),
     GBE_FIELD(GbeRehearsal, at, "at", KNOWN),
     GBE_FIELD(GbeRehearsal, goes_back, "goes_back", TRI),
-    GBE_FIELD(GbeRehearsal, going_back, "going_back", TEXT),
+    GBE_FIELD(GbeRehearsal, going_back, "goes_back_reason", TEXT),
     GBE_FIELD(GbeRehearsal, locked, "locked", FLAG),
     {0},
 };

@@ -2,11 +2,28 @@
 #include "core/units/walled-unit.h"
 
 #define USEC_PER_SEC G_GUINT64_CONSTANT(1000000)
-#define TASKS 128
-#define STOP_SECONDS 10
-/* Of sched(7) and ioprio_set(2): both mean idle. */
-#define SCHEDULE_IDLE 5
-#define IO_IDLE 3
+
+/* Both idle classes are 5 and 3 in sched(7) and ioprio_set(2). Sockets of this system lie below /run, or in the
+ * directory that is hidden. A "+" makes a path that of the unit's own root. */
+static const char limits[] =
+    "{'Description': <'A program on a copy of the data of etcd'>, 'Type': <'exec'>,"
+    " 'RuntimeMaxUSec': <%t>, 'MemoryMax': <%t>, 'LimitFSIZE': <%t>, 'User': <%s>,"
+    " 'Group': <%s>, 'StandardOutputFileDescriptor': <%h>, 'StandardErrorFileDescriptor': <%h>,"
+    " 'TimeoutStopUSec': <uint64 10000000>, 'MemorySwapMax': <uint64 0>, 'TasksMax': <uint64 128>,"
+    " 'OOMPolicy': <'kill'>, 'CPUSchedulingPolicy': <5>, 'IOSchedulingClass': <3>,"
+    " 'UMask': <uint32 63>, 'Environment': <['ETCDCTL_API=3', 'LC_ALL=C']>,"
+    " 'BindPaths': <[(%s, '" GBE_WALLED_PLACE "', false, uint64 0)]>,"
+    " 'ReadWritePaths': <['+" GBE_WALLED_PLACE "']>, 'WorkingDirectory': <'" GBE_WALLED_PLACE "'>,"
+    " 'InaccessiblePaths': <['-+/dev/shm', '-+/dev/mqueue', %s]>,"
+    " 'TemporaryFileSystem': <[('/run', 'ro'), ('/var/tmp', 'ro'), ('/tmp', 'ro')]>,"
+    " 'MountAPIVFS': <true>, 'ProtectSystem': <'strict'>, 'ProtectHome': <'yes'>,"
+    " 'ProtectProc': <'invisible'>, 'PrivateNetwork': <true>, 'PrivateDevices': <true>,"
+    " 'PrivateIPC': <true>, 'NoNewPrivileges': <true>, 'ProtectKernelTunables': <true>,"
+    " 'ProtectKernelModules': <true>, 'ProtectKernelLogs': <true>, 'ProtectControlGroups': <true>,"
+    " 'ProtectClock': <true>, 'ProtectHostname': <true>, 'LockPersonality': <true>,"
+    " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <uint64 0>,"
+    " 'AmbientCapabilities': <uint64 0>, 'RestrictNamespaces': <uint64 0>,"
+    " 'SystemCallArchitectures': <['native']>, 'SystemCallFilter': <(true, ['@system-service'])>}";
 
 static void
 add(GVariantBuilder *builder, const char *name, GVariant *value)
@@ -14,101 +31,32 @@ add(GVariantBuilder *builder, const char *name, GVariant *value)
 	g_variant_builder_add(builder, "(sv)", name, value);
 }
 
-static void
-add_all(GVariantBuilder *builder, const GVariantType *type, const char *const *names,
-	guint64 number)
-{
-	for (guint i = 0; names[i] != NULL; i++)
-		add(builder, names[i],
-		    g_variant_type_equal(type, G_VARIANT_TYPE_BOOLEAN)
-			? g_variant_new_boolean(number != 0)
-			: g_variant_new_uint64(number));
-}
-
-static void
-add_limits(GVariantBuilder *builder, const GbeWalledUnit *unit)
-{
-	add(builder, "RuntimeMaxUSec", g_variant_new_uint64(unit->seconds * USEC_PER_SEC));
-	add(builder, "TimeoutStopUSec", g_variant_new_uint64(STOP_SECONDS * USEC_PER_SEC));
-	add(builder, "MemoryMax", g_variant_new_uint64(unit->memory));
-	add(builder, "MemorySwapMax", g_variant_new_uint64(0));
-	add(builder, "TasksMax", g_variant_new_uint64(TASKS));
-	add(builder, "LimitFSIZE", g_variant_new_uint64(unit->largest));
-	add(builder, "OOMPolicy", g_variant_new_string("kill"));
-	add(builder, "CPUSchedulingPolicy", g_variant_new_int32(SCHEDULE_IDLE));
-	add(builder, "IOSchedulingClass", g_variant_new_int32(IO_IDLE));
-}
-
-/* Sockets of this system lie below /run, or in the directory that is hidden. */
-static void
-add_view(GVariantBuilder *builder, const GbeWalledUnit *unit)
-{
-	const char *const no_see[] = {"-/dev/shm", "-/dev/mqueue",
-				      unit->tree == NULL ? unit->hidden : NULL, NULL};
-
-	if (unit->tree != NULL)
-		add(builder, "RootDirectory", g_variant_new_string(unit->tree));
-	add(builder, "MountAPIVFS", g_variant_new_boolean(TRUE));
-	add(builder, "ProtectSystem", g_variant_new_string("strict"));
-	add(builder, "ProtectHome", g_variant_new_string("yes"));
-	add(builder, "ProtectProc", g_variant_new_string("invisible"));
-	add(builder, "TemporaryFileSystem",
-	    g_variant_new_parsed("[('/run', 'ro'), ('/var/tmp', 'ro'), ('/tmp', 'ro')]"));
-	add(builder, "BindPaths",
-	    g_variant_new_parsed("[(%s, %s, false, %t)]", unit->work, GBE_WALLED_PLACE,
-				 G_GUINT64_CONSTANT(0)));
-	add(builder, "InaccessiblePaths", g_variant_new_strv(no_see, -1));
-	add(builder, "ReadWritePaths",
-	    g_variant_new_strv((const char *const[]){GBE_WALLED_PLACE, NULL}, -1));
-	add(builder, "WorkingDirectory", g_variant_new_string(GBE_WALLED_PLACE));
-}
-
-static void
-add_rights(GVariantBuilder *builder, const GbeWalledUnit *unit)
-{
-	static const char *const yes[] = {"PrivateNetwork",	   "PrivateDevices",
-					  "PrivateIPC",		   "NoNewPrivileges",
-					  "ProtectKernelTunables", "ProtectKernelModules",
-					  "ProtectKernelLogs",	   "ProtectControlGroups",
-					  "ProtectClock",	   "ProtectHostname",
-					  "LockPersonality",	   "RestrictRealtime",
-					  "RestrictSUIDSGID",	   NULL};
-	static const char *const none[] = {"CapabilityBoundingSet", "AmbientCapabilities",
-					   "RestrictNamespaces", NULL};
-	g_autofree char *user = g_strdup_printf("%u", unit->uid);
-	g_autofree char *group = g_strdup_printf("%u", unit->gid);
-
-	add(builder, "User", g_variant_new_string(user));
-	add(builder, "Group", g_variant_new_string(group));
-	add(builder, "UMask", g_variant_new_uint32(077));
-	add_all(builder, G_VARIANT_TYPE_BOOLEAN, yes, 1);
-	add_all(builder, G_VARIANT_TYPE_UINT64, none, 0);
-	add(builder, "SystemCallArchitectures",
-	    g_variant_new_strv((const char *const[]){"native", NULL}, -1));
-	add(builder, "SystemCallFilter", g_variant_new_parsed("(true, ['@system-service'])"));
-}
-
 GVariant *
 gbe_walled_unit_properties(const GbeWalledUnit *unit)
 {
+	g_autofree char *user = g_strdup_printf("%u", unit->uid);
+	g_autofree char *group = g_strdup_printf("%u", unit->gid);
+	g_autofree char *hidden =
+	    unit->tree == NULL ? g_strconcat("-", unit->hidden, NULL) : g_strdup("-+/sysroot");
+	g_autoptr(GVariant) fixed = g_variant_ref_sink(g_variant_new_parsed(
+	    limits, unit->seconds * USEC_PER_SEC, unit->memory, unit->largest, user, group,
+	    unit->output_fd, unit->output_fd, unit->work, hidden));
 	GVariantBuilder builder, commands;
+	GVariantIter iter;
+	GVariant *value;
+	char *name;
 
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("a(sv)"));
-	add(&builder, "Description", g_variant_new_string("A program on a copy of etcd's data"));
+	g_variant_iter_init(&iter, fixed);
+	while (g_variant_iter_loop(&iter, "{sv}", &name, &value))
+		add(&builder, name, value);
+	if (unit->tree != NULL)
+		add(&builder, "RootDirectory", g_variant_new_string(unit->tree));
 	if (unit->bound_to != NULL)
-		add(&builder, "BindsTo",
-		    g_variant_new_strv((const char *const[]){unit->bound_to, NULL}, -1));
-	add(&builder, "Type", g_variant_new_string("exec"));
+		add(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
 	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
 	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
 			      g_variant_new_strv(unit->argv, -1), FALSE);
 	add(&builder, "ExecStart", g_variant_builder_end(&commands));
-	add(&builder, "Environment",
-	    g_variant_new_strv((const char *const[]){"ETCDCTL_API=3", "LC_ALL=C", NULL}, -1));
-	add(&builder, "StandardOutputFileDescriptor", g_variant_new_handle(unit->output_fd));
-	add(&builder, "StandardErrorFileDescriptor", g_variant_new_handle(unit->output_fd));
-	add_limits(&builder, unit);
-	add_view(&builder, unit);
-	add_rights(&builder, unit);
 	return g_variant_builder_end(&builder);
 }
