@@ -10,7 +10,7 @@
 GBE=$(program greenboot-etcd)
 DATA_DIR=$GBE_TOP/data
 VERBS=(status list show backup restore undo mark explain log prune pin unpin delete config verify
-	health preflight snapshot store export import etcdctl defrag alarm certs member endpoint run
+	health preflight rehearse snapshot store export import etcdctl defrag alarm certs member endpoint run
 	diagnose)
 
 # plain FILE: a page as text, minus signs as in the source of everything else.

@@ -30,6 +30,7 @@ rehearsed() {
 	local before n
 	before=$(live)
 	stage "$1"
+	[[ ! ${BY_HAND-} ]] || inside systemctl start greenboot-etcd-preflight.service
 	for ((n = 0; n < 600; n++)); do
 		[[ $(json .rehearsal.deployment status) != "${DEPLOYMENT[$1]}" ||
 			$(inside systemctl is-active greenboot-etcd-preflight.service) != inactive ]] || break
@@ -117,6 +118,8 @@ rehearse_greedy() {
 	a_green "$1"
 	etcd_is <<<'yes without end'
 	rehearsed B failed "etcd prints without end"
+	# The path unit has been seen to miss a second staging in one boot.
+	BY_HAND=yes
 	etcd_is <<<'exec dd if=/dev/zero of=data/large bs=1M count=20000'
 	rehearsed C failed "etcd *"
 	if limited memory; then

@@ -43,8 +43,8 @@ check_status(GbeQuestions *questions, const GbeEtcdStatus *status, GError **erro
 	const GbeWalMetadata *own = &before->wal.metadata;
 	gint64 least = MAX(before->db.revision, questions->revision);
 
-	if (before->wal.has_metadata && (status->header.member_id != own->member ||
-					 status->header.cluster_id != own->cluster))
+	if (before->wal.has_metadata &&
+	    (status->header.member_id != own->member || status->header.cluster_id != own->cluster))
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "etcd says that it is another member or cluster");
 	if (status->header.revision < least)
@@ -86,10 +86,9 @@ check_key(GbeQuestions *questions, gint64 wanted, GError **error)
 
 	if (!gbe_client_count(questions->copy->client, KEY, soon(), &range, &failure))
 		return no_answer("a get", &failure, error);
-	return range.count == wanted ||
-	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
-			 wanted == 1 ? "does not have a key that it took"
-				     : "has a key that it deleted");
+	return range.count == wanted || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
+						  wanted == 1 ? "does not have a key that it took"
+							      : "has a key that it deleted");
 }
 
 static bool

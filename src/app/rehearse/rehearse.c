@@ -294,8 +294,7 @@ work(Rehearsing *r, GError **error)
 static void
 report(const GbeRehearsal *rehearsal)
 {
-	const GbeEventFields fields = {.action =
-					   gbe_rehearsal_result_to_string(rehearsal->result),
+	const GbeEventFields fields = {.action = gbe_rehearsal_result_to_string(rehearsal->result),
 				       .deployment = rehearsal->deployment.id,
 				       .reason = rehearsal->reason,
 				       .duration_usec = rehearsal->duration_usec};
@@ -379,8 +378,7 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 	rehearsal->at = facts->now;
 	rehearsal->result = GBE_REHEARSAL_PASSED;
 	if (!work(&r, &local)) {
-		if (options->progress != NULL &&
-		    !options->progress(0, 0, options->progress_data)) {
+		if (options->progress != NULL && !options->progress(0, 0, options->progress_data)) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
 		}
@@ -397,8 +395,7 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 bool
 gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsal, GError **error)
 {
-	const GbeSessionOptions how = {
-	    .operation = "rehearse", .data = TRUE, .open_allowed = TRUE};
+	const GbeSessionOptions how = {.operation = "rehearse", .data = TRUE, .open_allowed = TRUE};
 	g_auto(GbeRehearsal) rehearsal = {{0}};
 	GbeSession session;
 

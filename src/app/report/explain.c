@@ -128,8 +128,8 @@ check_options(const GbeExplainOptions *options, GError **error)
 }
 
 bool
-gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options, JsonObject **ret_object,
-	    GError **error)
+gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
+	    JsonObject **ret_object, GError **error)
 {
 	GbeFacts *facts = observed->facts;
 	g_autoptr(GbePlan) plan = NULL;

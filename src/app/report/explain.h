@@ -17,5 +17,5 @@ typedef struct {
 
 /* {schema, deployment, rule, also[], reason, facts{}, actions[], branches[]}. A branch, {if, rule, reason,
  * actions[]}, is a decision that only verification can settle. Uses @observed up. */
-bool gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options, JsonObject **ret_object,
-		 GError **error) GBE_CHECKED;
+bool gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
+		 JsonObject **ret_object, GError **error) GBE_CHECKED;

@@ -10,8 +10,8 @@ gbe_rehearsal_load(GbeApp *app, const GbeDeployments *deployments, GbeRehearsal 
 	g_auto(GbeRehearsal) rehearsal = {{0}};
 	const GbeListed *listed;
 
-	if (app->state_fd < 0 ||
-	    !gbe_state_read(app, GBE_STATE_REHEARSAL, FALSE, &object, NULL) || object == NULL)
+	if (app->state_fd < 0 || !gbe_state_read(app, GBE_STATE_REHEARSAL, FALSE, &object, NULL) ||
+	    object == NULL)
 		return FALSE;
 	gbe_rehearsal_read(object, &rehearsal);
 	listed = gbe_deployments_find(deployments, &rehearsal.deployment);
@@ -54,7 +54,8 @@ gbe_rehearsal_trouble(const GbeRehearsal *rehearsal)
 		return NULL;
 	return g_strdup_printf("the etcd of the update %s does not work on today's data: %s%s",
 			       rehearsal->deployment.id, rehearsal->reason,
-			       rehearsal->locked ? "; a reboot does not take it, `rm "
-						   "/run/ostree/staged-deployment-locked` lifts that"
-						 : "");
+			       rehearsal->locked
+				   ? "; a reboot does not take it, `rm "
+				     "/run/ostree/staged-deployment-locked` lifts that"
+				   : "");
 }

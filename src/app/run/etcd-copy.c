@@ -49,8 +49,8 @@ gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t u
 		return gbe_throw_errno(error, errno, "make %s in %s", WORK, copy.place);
 	if (!gbe_open_dir_at(copy.place_fd, WORK, &copy.work_fd, error))
 		return false;
-	if (mkdirat(copy.work_fd, DATA, 0700) < 0 || fchownat(copy.work_fd, DATA, uid, gid, 0) < 0 ||
-	    fchown(copy.work_fd, uid, gid) < 0)
+	if (mkdirat(copy.work_fd, DATA, 0700) < 0 ||
+	    fchownat(copy.work_fd, DATA, uid, gid, 0) < 0 || fchown(copy.work_fd, uid, gid) < 0)
 		return gbe_throw_errno(error, errno, "make %s in %s", DATA, copy.place);
 	*ret_copy = copy;
 	copy = (GbeEtcdCopy){.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1};
@@ -76,8 +76,7 @@ gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 	gbe_close_fd(&copy->work_fd);
 	gbe_close_fd(&copy->data_fd);
 	/* A tree that cannot be removed now is swept by the next holder of the lock. */
-	if (copy->place != NULL &&
-	    !gbe_remove_tree_at(copy->store->fd, copy->place, &ignored))
+	if (copy->place != NULL && !gbe_remove_tree_at(copy->store->fd, copy->place, &ignored))
 		g_debug("%s", ignored->message);
 	g_clear_pointer(&copy->place, g_free);
 }

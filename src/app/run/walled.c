@@ -186,11 +186,10 @@ gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error)
 		if (g_get_monotonic_time() >= deadline) {
 			g_autofree char *said = gbe_child_last_line(&run->child);
 
-			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "%s is not done within %" G_GUINT64_FORMAT
-					 " s (--timeout)%s%s",
-					 run->child.name, wait->seconds,
-					 *said != '\0' ? ": " : "", said);
+			return gbe_throw(
+			    error, GBE_ERROR_VERIFY_FAILED,
+			    "%s is not done within %" G_GUINT64_FORMAT " s (--timeout)%s%s",
+			    run->child.name, wait->seconds, *said != '\0' ? ": " : "", said);
 		}
 		if (wait->progress != NULL && !wait->progress(0, 0, wait->progress_data))
 			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");

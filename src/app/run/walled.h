@@ -12,9 +12,9 @@
 #include "sys/systemd/jobs.h"
 
 typedef struct {
-	const char *tree;	 /* a deployment's directory, as an absolute path; NULL: this system */
-	int tree_fd;		 /* the same, open; not used for this system */
-	const char *program;	 /* its path in there */
+	const char *tree;    /* a deployment's directory, as an absolute path; NULL: this system */
+	int tree_fd;	     /* the same, open; not used for this system */
+	const char *program; /* its path in there */
 	const char *const *argv; /* argv[0] names it in messages */
 	int work_fd;		 /* the working directory: its owner is the program's user */
 	guint64 seconds;	 /* for the whole run */
@@ -22,10 +22,10 @@ typedef struct {
 } GbeWalled;
 
 typedef struct {
-	GbeChild child;	 /* its output is in ->child.out_fd in both cases */
-	GbeJobs *jobs;	 /* NULL: a child */
-	int work_fd;	 /* borrowed */
-	guint64 least;	 /* bytes of the file system that stay free */
+	GbeChild child; /* its output is in ->child.out_fd in both cases */
+	GbeJobs *jobs;	/* NULL: a child */
+	int work_fd;	/* borrowed */
+	guint64 least;	/* bytes of the file system that stay free */
 } GbeWalledRun;
 
 /* GBE_ERROR_NOT_FOUND: there is no such program. _REFUSED: systemd does not start it, such as a file that is no

@@ -83,7 +83,8 @@ check(const Apply *apply, GError **error)
 	gbe_autofd int wal_fd = -1;
 
 	gbe_findings_init(&findings);
-	if (!gbe_directory_read(apply->copy.data_fd, "", -1, &sanity, &directory, &findings, error) ||
+	if (!gbe_directory_read(apply->copy.data_fd, "", -1, &sanity, &directory, &findings,
+				error) ||
 	    !gbe_layout_open_wal(apply->copy.data_fd, "", -1, &wal_fd, error) ||
 	    !gbe_wal_rest_count(wal_fd, "member/wal", directory.db.consistent_index, 0, &lacking,
 				error) ||
@@ -107,7 +108,8 @@ gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_p
 		 const GbeExport *options, int *ret_db_fd, GError **error)
 {
 	g_auto(Apply) apply = {
-	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1}, .last = last};
+	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1},
+	    .last = last};
 	const GbeWalledWait wait = {.seconds = options->timeout,
 				    .ready = has_applied,
 				    .ready_data = &apply,

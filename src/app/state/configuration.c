@@ -122,8 +122,8 @@ add_dropins(GbeApp *app, GbeApp *usr, gsize n_dirs, GPtrArray *files)
 		const char *path = g_hash_table_lookup(chosen, at->data);
 
 		if (path[0] != '\0')
-			g_ptr_array_add(files, read_conf(g_str_has_prefix(path, "/usr/") ? usr : app,
-							 path));
+			g_ptr_array_add(
+			    files, read_conf(g_str_has_prefix(path, "/usr/") ? usr : app, path));
 	}
 	g_list_free(names);
 }

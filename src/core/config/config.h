@@ -34,7 +34,12 @@ typedef enum { GBE_CORRUPT_RESTORE, GBE_CORRUPT_REFUSE, GBE_CORRUPT_KEEP } GbeOn
 typedef enum { GBE_MISSING_FRESH, GBE_MISSING_RESTORE } GbeOnMissing;
 typedef enum { GBE_FAILED_LAST_GOOD, GBE_FAILED_KEEP, GBE_FAILED_REFUSE } GbeOnUpgradeFromFailed;
 /* How much of an update's etcd is tried. AUTO: the start on a clone; FULL: also whether today's etcd reads what that left. */
-typedef enum { GBE_REHEARSE_AUTO, GBE_REHEARSE_FULL, GBE_REHEARSE_VERSIONS, GBE_REHEARSE_NO } GbeRehearseMode;
+typedef enum {
+	GBE_REHEARSE_AUTO,
+	GBE_REHEARSE_FULL,
+	GBE_REHEARSE_VERSIONS,
+	GBE_REHEARSE_NO
+} GbeRehearseMode;
 typedef enum { GBE_NOSPACE_CANNOT_TELL, GBE_NOSPACE_UNHEALTHY, GBE_NOSPACE_HEALTHY } GbeOnNospace;
 
 /* An empty key is NULL (service NULL: the program is off). member_dir may be "auto". */

@@ -14,16 +14,16 @@
 #define GBE_WALLED_PLACE "/run/greenboot-etcd-copy"
 
 typedef struct {
-	const char *tree;	  /* becomes "/"; NULL: this system */
-	const char *hidden;	  /* of this system: a directory that the program must not see; NULL */
-	const char *bound_to;	  /* a unit with which this one ends; NULL */
-	const char *work;	  /* the working directory, with all symlinks resolved */
-	int output_fd;		  /* an open file, for what the program prints */
-	const char *const *argv;  /* the absolute path, and its arguments */
+	const char *tree;     /* becomes "/"; NULL: this system */
+	const char *hidden;   /* of this system: a directory that the program must not see; NULL */
+	const char *bound_to; /* a unit with which this one ends; NULL */
+	const char *work;     /* the working directory, with all symlinks resolved */
+	int output_fd;	      /* an open file, for what the program prints */
+	const char *const *argv; /* the absolute path, and its arguments */
 	guint uid, gid;
-	guint64 seconds;     /* then it is killed */
-	guint64 memory;	     /* bytes */
-	guint64 largest;     /* bytes of a file */
+	guint64 seconds; /* then it is killed */
+	guint64 memory;	 /* bytes */
+	guint64 largest; /* bytes of a file */
 } GbeWalledUnit;
 
 /* The properties as StartTransientUnit takes them, "a(sv)", floating. */

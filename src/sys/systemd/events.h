@@ -55,8 +55,8 @@ void gbe_event_fresh(const GbeEventFields *fields);	/* no data: etcd starts anew
 void gbe_event_rotted(const GbeEventFields *fields);	/* a backup is no longer what it was */
 void gbe_event_defragmented(const GbeEventFields *fields);
 void gbe_event_defrag_failed(const GbeEventFields *fields);
-void gbe_event_alarm_cleared(const GbeEventFields *fields); /* NOSPACE */
-void gbe_event_certs_changed(const GbeEventFields *fields); /* by certs reset, or its undoing */
+void gbe_event_alarm_cleared(const GbeEventFields *fields);    /* NOSPACE */
+void gbe_event_certs_changed(const GbeEventFields *fields);    /* by certs reset, or its undoing */
 void gbe_event_rehearsed(const GbeEventFields *fields);	       /* an update's etcd passed */
 void gbe_event_rehearsal_failed(const GbeEventFields *fields); /* it did not */
 void gbe_event_not_rehearsed(const GbeEventFields *fields);    /* cannot tell; reason says why */
