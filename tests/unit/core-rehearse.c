@@ -11,7 +11,7 @@
 static GbeVersion
 v3(guint minor)
 {
-	return (GbeVersion){3, minor, TRUE};
+	return (GbeVersion){3, minor, true};
 }
 
 /* Every update on every data: the same minor and the next one start, nothing else does. */
@@ -105,7 +105,7 @@ START_TEST(round_trip)
 	rehearsal.at = 9;
 	rehearsal.goes_back = GBE_NO;
 	rehearsal.going_back = g_strdup("why");
-	rehearsal.locked = TRUE;
+	rehearsal.locked = true;
 	object = gbe_rehearsal_print(&rehearsal);
 	gbe_rehearsal_read(object, &again);
 	ck_assert_str_eq(again.deployment.handle, "1:2");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The walls around a program that works on a copy. */
+#include <stdbool.h>
+
 #include "lib/unit.h"
 
 #include "core/units/walled-unit.h"
@@ -24,7 +26,7 @@ static void
 must_be(GVariant *properties, const char *name, const char *text)
 {
 	g_autoptr(GVariant) value = property(properties, name);
-	g_autofree char *printed = value != NULL ? g_variant_print(value, TRUE) : NULL;
+	g_autofree char *printed = value != NULL ? g_variant_print(value, true) : NULL;
 
 	if (text == NULL)
 		ck_assert_ptr_null(value);

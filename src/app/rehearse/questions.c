@@ -111,8 +111,7 @@ write_key(GbeQuestions *questions, GError **error)
 }
 
 bool
-gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, gboolean write,
-		  GError **error)
+gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, bool write, GError **error)
 {
 	GbeWalledWait until = *wait;
 	g_auto(GbeCallFailure) failure = {0};

@@ -15,5 +15,5 @@ typedef struct {
 /* Waits until etcd is ready, and asks: leader, member, cluster, revision, HashKV. A later round has to give what an
  * earlier one did. @write: also puts, gets and deletes a key of its own. GBE_ERROR_VERIFY_FAILED: etcd ended, hangs, or
  * gives a wrong answer. */
-bool gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, gboolean write,
+bool gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, bool write,
 		       GError **error) GBE_CHECKED;

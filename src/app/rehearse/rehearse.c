@@ -137,7 +137,7 @@ check_copy(const Rehearsing *r, GError **error)
 
 	if (r->observed->facts->clones == GBE_YES)
 		return true;
-	if (!gbe_extents_of_tree(r->observed->data->fd, FALSE, &extents, error) ||
+	if (!gbe_extents_of_tree(r->observed->data->fd, false, &extents, error) ||
 	    !gbe_room_begin(r->observed->store->fd, &room, error) ||
 	    !gbe_room_check(&room, extents.allocated, "a copy of the data", error))
 		return false;
@@ -173,7 +173,7 @@ static bool
 clone_until_sound(Rehearsing *r, GError **error)
 {
 	const GbeData *data = r->observed->data;
-	gboolean live = r->observed->facts->data_open != GBE_NO;
+	bool live = r->observed->facts->data_open != GBE_NO;
 	g_autoptr(GbeLock) maintenance = NULL;
 
 	if (live && !gbe_maintenance_lock(r->app, "rehearse", &maintenance, error))
@@ -229,7 +229,7 @@ prepare(Rehearsing *r, GError **error)
 
 /* Starts etcd and asks it. */
 static bool
-play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, gboolean write,
+play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, bool write,
      GError **error)
 {
 	const GbeWalledWait wait = {.seconds = r->options->timeout,
@@ -258,7 +258,7 @@ try_the_way_back(Rehearsing *r, GbeQuestions *questions)
 	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
 		return;
 	g_clear_pointer(&r->rehearsal->going_back, g_free);
-	if (play(r, questions, &start, FALSE, &local)) {
+	if (play(r, questions, &start, false, &local)) {
 		r->rehearsal->goes_back = GBE_YES;
 		return;
 	}
@@ -279,8 +279,8 @@ work(Rehearsing *r, GError **error)
 	if (!prepare(r, error))
 		return false;
 	start = update_etcd(r);
-	ok = play(r, &questions, &start, TRUE, error) &&
-	     play(r, &questions, &start, FALSE, error) && read_clone(r, &after, &what, error);
+	ok = play(r, &questions, &start, true, error) &&
+	     play(r, &questions, &start, false, error) && read_clone(r, &after, &what, error);
 	if (ok && what != NULL)
 		ok = gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s", what);
 	if (ok)
@@ -316,7 +316,7 @@ record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **e
 	bool wanted = app->config->preflight.lock_failed && update->staged &&
 		      rehearsal->result == GBE_REHEARSAL_FAILED;
 
-	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, TRUE, &before, error))
+	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, true, &before, error))
 		return false;
 	gbe_rehearsal_read(before, &last);
 	rehearsal->locked = last.locked && gbe_deployment_same(&last.deployment, &update->ref) &&
@@ -395,7 +395,7 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 bool
 gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsal, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "rehearse", .data = TRUE, .open_allowed = TRUE};
+	const GbeSessionOptions how = {.operation = "rehearse", .data = true, .open_allowed = true};
 	g_auto(GbeRehearsal) rehearsal = {{0}};
 	GbeSession session;
 
@@ -413,7 +413,7 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 }
 
 /* Is the staged deployment one that has no answer yet? */
-static gboolean
+static bool
 is_due(GbeApp *app, const GbeFacts *facts)
 {
 	g_autoptr(JsonObject) object = NULL;
@@ -422,8 +422,8 @@ is_due(GbeApp *app, const GbeFacts *facts)
 	g_autoptr(GError) none = NULL;
 	const GbeListed *staged;
 
-	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, FALSE, &object, NULL))
-		return TRUE;
+	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, false, &object, NULL))
+		return true;
 	gbe_rehearsal_read(object, &last);
 	staged = gbe_observe_find(facts, "staged", &none);
 	return staged != NULL && !gbe_rehearsal_answers(&last, &staged->ref, today);
@@ -432,7 +432,7 @@ is_due(GbeApp *app, const GbeFacts *facts)
 void
 gbe_rehearse_staged(GbeApp *app, guint patience)
 {
-	const GbeObserveOptions look = {.tolerant = TRUE};
+	const GbeObserveOptions look = {.tolerant = true};
 	const GbeRehearse options = {.timeout = GBE_REHEARSE_SECONDS};
 	gint64 until = g_get_monotonic_time() + (gint64)patience * G_USEC_PER_SEC;
 	g_autoptr(GbeObserved) observed = NULL;

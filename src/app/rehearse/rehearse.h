@@ -14,7 +14,7 @@
 typedef struct {
 	const char *deployment; /* "staged" (the default, NULL), "rollback", or an id */
 	guint64 timeout;	/* seconds until etcd must be ready, for each start */
-	gboolean keep;		/* keep the clone, as GBE_REHEARSAL_KEPT in the store */
+	bool keep;		/* keep the clone, as GBE_REHEARSAL_KEPT in the store */
 	bool (*progress)(guint64 done, guint64 total,
 			 gpointer data); /* as in gbe_snapshot_save() */
 	gpointer progress_data;

@@ -113,7 +113,7 @@ set_owner(JsonObject *object, const GbeFacts *facts, const GbeView *view, const 
 static void
 set_return(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 {
-	const GbeManifest *candidate = gbe_situation_candidate(facts, FALSE);
+	const GbeManifest *candidate = gbe_situation_candidate(facts, false);
 
 	set_tri(object, "booted_ran_before", s->ran, NULL);
 	set_tri(object, "booted_on_trial", s->own_trial, NULL);
@@ -144,8 +144,8 @@ static void
 set_rehearsal(JsonObject *object, GbeApp *app, const GbeObserved *observed)
 {
 	g_auto(GbeRehearsal) rehearsal = {{0}};
-	gboolean known = gbe_rehearsal_load(app, observed->deployments, &rehearsal) &&
-			 gbe_deployment_same(&rehearsal.deployment, &observed->facts->booted);
+	bool known = gbe_rehearsal_load(app, observed->deployments, &rehearsal) &&
+		     gbe_deployment_same(&rehearsal.deployment, &observed->facts->booted);
 
 	set_text(object, "rehearsal",
 		 known ? gbe_rehearsal_result_to_string(rehearsal.result) : NULL, NULL);
@@ -165,7 +165,7 @@ gbe_explain_facts(GbeApp *app, const GbeObserved *observed)
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, FALSE, &situation);
+	gbe_situation_derive(facts, &view, false, &situation);
 	set_system(object, facts);
 	set_data(object, facts, &situation);
 	set_owner(object, facts, &view, &situation);

@@ -3,23 +3,23 @@
 
 #include "app/state/state.h"
 
-gboolean
+bool
 gbe_rehearsal_load(GbeApp *app, const GbeDeployments *deployments, GbeRehearsal *ret_rehearsal)
 {
 	g_autoptr(JsonObject) object = NULL;
 	g_auto(GbeRehearsal) rehearsal = {{0}};
 	const GbeListed *listed;
 
-	if (app->state_fd < 0 || !gbe_state_read(app, GBE_STATE_REHEARSAL, FALSE, &object, NULL) ||
+	if (app->state_fd < 0 || !gbe_state_read(app, GBE_STATE_REHEARSAL, false, &object, NULL) ||
 	    object == NULL)
-		return FALSE;
+		return false;
 	gbe_rehearsal_read(object, &rehearsal);
 	listed = gbe_deployments_find(deployments, &rehearsal.deployment);
 	if (listed == NULL || listed->booted || rehearsal.result == GBE_REHEARSAL_NONE)
-		return FALSE;
+		return false;
 	*ret_rehearsal = rehearsal;
 	rehearsal = (GbeRehearsal){{0}};
-	return TRUE;
+	return true;
 }
 
 JsonObject *

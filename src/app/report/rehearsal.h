@@ -6,8 +6,8 @@
 #include "core/record/rehearsal.h"
 
 /* Reads the record. False: there is none of a deployment that could still boot next. */
-gboolean gbe_rehearsal_load(GbeApp *app, const GbeDeployments *deployments,
-			    GbeRehearsal *ret_rehearsal);
+bool gbe_rehearsal_load(GbeApp *app, const GbeDeployments *deployments,
+			GbeRehearsal *ret_rehearsal);
 /* `rehearsal` of status, and what `rehearse --json` prints beside `schema`. */
 JsonObject *gbe_rehearsal_to_json(const GbeRehearsal *rehearsal);
 JsonNode *gbe_rehearsal_status(GbeApp *app, const GbeDeployments *deployments); /* or null */

@@ -82,8 +82,8 @@ gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 }
 
 bool
-gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, gboolean live,
-		    gboolean cow_only, GError **error)
+gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, bool live,
+		    bool cow_only, GError **error)
 {
 	/* In this order the rules between the files hold (etcd.md, 9). .snap files have hex numbers as names. */
 	static const char *const order[] = {"snap/0", "snap/db", NULL};

@@ -38,8 +38,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeEtcdCopy, gbe_etcd_copy_clear)
 /* Clones member/, which lies at @member_path of @from_fd, alone: the files beside it are not etcd's. @live: etcd is
  * running, so the clone is made in the order that keeps its files' rules. @cow_only as in fs/copy/clone.h. A clone
  * that is there already is replaced. */
-bool gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, gboolean live,
-			 gboolean cow_only, GError **error) GBE_CHECKED;
+bool gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, bool live,
+			 bool cow_only, GError **error) GBE_CHECKED;
 
 typedef struct {
 	const char *tree; /* as in walled.h */

@@ -58,7 +58,7 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	g_autoptr(GVariant) owned = g_variant_ref_sink(properties);
 	g_autofree char *job = NULL;
 	const char *result = NULL;
-	gboolean exists = FALSE;
+	bool exists = false;
 
 	/* A unit that a killed process left behind. */
 	(void)!gbe_jobs_run(run->jobs, "StopUnit", "stop", GBE_WALLED_UNIT, END_MS * 2, NULL);

@@ -34,7 +34,7 @@ clone_member(Apply *apply, GbeApp *app, GbeStore *store, int from_fd, const char
 	if (fstat(db_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the backup's database");
 	return gbe_etcd_copy_make(app, store, PLACE, st.st_uid, st.st_gid, &apply->copy, error) &&
-	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, FALSE, FALSE, error);
+	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, false, false, error);
 }
 
 static bool

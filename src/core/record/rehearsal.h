@@ -26,7 +26,7 @@ typedef struct {
 	gint64 at;	      /* seconds since the epoch; -1: never */
 	GbeTri goes_back;     /* can today's etcd use what the update's etcd leaves? */
 	char *going_back;     /* why not, or why that cannot be told; NULL */
-	gboolean locked;      /* this program has locked the deployment against finalization */
+	bool locked;	      /* this program has locked the deployment against finalization */
 } GbeRehearsal;
 
 void gbe_rehearsal_init(GbeRehearsal *rehearsal);

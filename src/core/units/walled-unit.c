@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdbool.h>
+
 #include "core/units/walled-unit.h"
 
 #define USEC_PER_SEC G_GUINT64_CONSTANT(1000000)
@@ -56,7 +58,7 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 		add(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
 	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
 	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
-			      g_variant_new_strv(unit->argv, -1), FALSE);
+			      g_variant_new_strv(unit->argv, -1), false);
 	add(&builder, "ExecStart", g_variant_builder_end(&commands));
 	return g_variant_builder_end(&builder);
 }
