@@ -7,7 +7,7 @@
 
 /* There is no journal yet; without /dev/kmsg (a container, a test) stderr has to do. */
 static void
-complain(const char *message, gboolean below_root)
+complain(const char *message, bool below_root)
 {
 	FILE *kmsg = below_root ? NULL : fopen("/dev/kmsg", "we");
 
@@ -53,7 +53,7 @@ main(int argc, char **argv)
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error) || argc < 2 || argc > 4) {
 		complain(error != NULL ? error->message : "name the output directory (see --help)",
-			 TRUE);
+			 true);
 		return GBE_EXIT_USAGE;
 	}
 	if (run(root, config, argv[1], &error))

@@ -33,7 +33,7 @@ has_path(const char *text)
 static void
 take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **ret_hint)
 {
-	gboolean usage = g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE);
+	bool usage = g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE);
 	const char *next = usage ? NULL : g_strrstr(error->message, NEXT);
 
 	*ret_message = next != NULL ? g_strndup(error->message, (gsize)(next - error->message))
@@ -63,7 +63,7 @@ print_json(const GError *error, const char *message, const char *hint)
 }
 
 void
-gbe_cli_fail(const GbeVerb *verb, gboolean json, const char *root, const GError *error)
+gbe_cli_fail(const GbeVerb *verb, bool json, const char *root, const GError *error)
 {
 	g_autofree char *message = NULL, *hint = NULL, *sentence = NULL;
 

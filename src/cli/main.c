@@ -67,7 +67,7 @@ parse(char ***args, const GbeVerb *verb, GError **error)
 	g_autoptr(GError) local = NULL;
 	const char *option;
 
-	g_option_context_set_help_enabled(context, FALSE);
+	g_option_context_set_help_enabled(context, false);
 	g_option_context_set_strict_posix(context, verb == NULL);
 	g_option_context_add_main_entries(context, gbe_options_global, NULL);
 	if (verb != NULL) {
@@ -171,7 +171,7 @@ run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
 	app->config_file = g_strdup(arg_config);
 	/* A verb prints its own messages; events go to the journal. */
 	gbe_events_init("cli", app->below_root, !arg_verbose, arg_verbose ? 1 : 0);
-	if (!verb->own_config && !gbe_configuration_load(app, FALSE, error))
+	if (!verb->own_config && !gbe_configuration_load(app, false, error))
 		return as_usage(error);
 	for (guint i = 0; i < app->config->warnings->len && !arg_quiet; i++)
 		gbe_cli_say(app->config->warnings->pdata[i]);
@@ -206,7 +206,7 @@ words_to_options(char ***args, GError **error)
 	arg_version = arg_version || g_strcmp0(word, "version") == 0;
 	if (g_strcmp0(word, "help") != 0)
 		return true;
-	arg_help = TRUE;
+	arg_help = true;
 	drop_first(*args);
 	if (!parse(args, NULL, error))
 		return false;
@@ -250,12 +250,12 @@ start(char ***args, GbeExitStatus *ret_status, GError **error)
 }
 
 /* An error may come before the option is parsed. Options after a verb that passes them on are not this program's. */
-static gboolean
+static bool
 wants_json(char *const *args)
 {
 	for (guint i = 1; args[i] != NULL && (the_verb == NULL || !the_verb->passes_on); i++)
 		if (g_str_equal(args[i], "--json"))
-			return TRUE;
+			return true;
 	return arg_json;
 }
 

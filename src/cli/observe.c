@@ -22,13 +22,13 @@ needs_root(GError **error, const GError *why)
 /* Opens the state directory. Without root rights it is closed. A closed store or data directory would look like one
  * that does not exist, so then nothing at all is observed. */
 static bool
-open_state(GbeCli *cli, gboolean *ret_denied, GError **error)
+open_state(GbeCli *cli, bool *ret_denied, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int fd = -1;
 
-	*ret_denied = FALSE;
-	if (gbe_app_open_state(cli->app, FALSE, &local))
+	*ret_denied = false;
+	if (gbe_app_open_state(cli->app, false, &local))
 		return true;
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 		/* The program has never run here. The data may still be closed to this user. */
@@ -41,7 +41,7 @@ open_state(GbeCli *cli, gboolean *ret_denied, GError **error)
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
-	*ret_denied = TRUE;
+	*ret_denied = true;
 	return needs_root(error, local);
 }
 
@@ -49,8 +49,8 @@ bool
 gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 {
 	g_autoptr(GError) local = NULL;
-	gboolean denied;
-	GbeObserveOptions options = {.tolerant = TRUE};
+	bool denied;
+	GbeObserveOptions options = {.tolerant = true};
 
 	if (open_state(cli, &denied, &local))
 		return gbe_observe(cli->app, &options, ret_observed, error);
@@ -63,10 +63,10 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 }
 
 bool
-gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed, GError **error)
+gbe_cli_observe_as_root(GbeCli *cli, bool inside, GbeObserved **ret_observed, GError **error)
 {
 	GbeObserveOptions options = {.inside = inside};
-	gboolean denied;
+	bool denied;
 
 	return open_state(cli, &denied, error) &&
 	       gbe_observe(cli->app, &options, ret_observed, error);
@@ -75,7 +75,7 @@ gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed
 bool
 gbe_cli_open_state(GbeCli *cli, GError **error)
 {
-	gboolean denied;
+	bool denied;
 
 	return open_state(cli, &denied, error);
 }
@@ -171,7 +171,7 @@ names_of(JsonArray *list)
 		g_ptr_array_add(names, g_strdup(gbe_json_string(
 					   json_array_get_object_element(list, i), "name", "?")));
 	g_ptr_array_add(names, NULL);
-	return (char **)g_ptr_array_free(names, FALSE);
+	return (char **)g_ptr_array_free(names, false);
 }
 
 void
@@ -191,7 +191,7 @@ gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed)
 	if (cli->json || isatty(STDOUT_FILENO) != 1)
 		return;
 	if (observed != NULL)
-		list = gbe_status_list(observed, FALSE);
+		list = gbe_status_list(observed, false);
 	else if (!gbe_cli_read_list(cli, &list, NULL))
 		list = json_array_new();
 	gbe_cli_fit(cli, list);
@@ -230,7 +230,7 @@ gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error)
 		if (known == NULL) {
 			if (!gbe_cli_observe(cli, &observed, NULL) || observed == NULL)
 				return true;
-			list = gbe_status_list(observed, FALSE);
+			list = gbe_status_list(observed, false);
 			known = names_of(list);
 		}
 		matches = gbe_backup_name_match(names[i], (const char *const *)known);

@@ -10,7 +10,7 @@
  * (gbe_cli_read_status(), gbe_cli_read_list()). */
 bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
 /* The same for verbs that status.json cannot serve. With @inside, etcd's files are looked into, too. */
-bool gbe_cli_observe_as_root(GbeCli *cli, gboolean inside, GbeObserved **ret_observed,
+bool gbe_cli_observe_as_root(GbeCli *cli, bool inside, GbeObserved **ret_observed,
 			     GError **error) GBE_CHECKED;
 /* Opens the state directory, for a verb that status.json cannot serve. A missing directory is no error. */
 bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;

@@ -7,7 +7,7 @@
 #include "core/json/parse.h"
 
 void
-gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, gboolean dry_run)
+gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run)
 {
 	g_autoptr(JsonObject) object = json_object_new();
 	JsonArray *array = json_array_new();

@@ -5,4 +5,4 @@
 #include "cli/verb.h"
 
 /* @removed: of GbeByHandRemoval. */
-void gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, gboolean dry_run);
+void gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run);

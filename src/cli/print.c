@@ -20,7 +20,7 @@
 #define RUN_LEN 32
 #define RUN_SHOWN 8
 
-static gboolean json_printed;
+static bool json_printed;
 static glong width; /* of the terminal; 0: lines are not folded */
 static GHashTable *short_names;
 
@@ -33,10 +33,10 @@ gbe_print_has_json(void)
 static void
 print_node(JsonNode *node)
 {
-	g_autofree char *text = gbe_json_to_text(node, TRUE);
+	g_autofree char *text = gbe_json_to_text(node, true);
 	g_autofree char *shown = gbe_shown_json(text);
 
-	json_printed = TRUE;
+	json_printed = true;
 	gbe_print("%s", shown);
 }
 
@@ -128,7 +128,7 @@ shorten(const char *text)
 		if (*at != '\0')
 			g_string_append_c(shorter, *at++);
 	}
-	return g_string_free(shorter, FALSE);
+	return g_string_free(shorter, false);
 }
 
 /* Appends @line to @text, folded at blanks; the lines after the first begin with @indent blanks. */
@@ -137,7 +137,7 @@ fold(GString *text, const char *line, glong indent)
 {
 	glong used = (glong)strspn(line, " ");
 	g_auto(GStrv) words = g_strsplit(line + used, " ", -1);
-	gboolean first = TRUE;
+	bool first = true;
 
 	g_string_append_printf(text, "%*s", (int)used, "");
 	for (guint i = 0; words[i] != NULL; i++) {
@@ -146,11 +146,11 @@ fold(GString *text, const char *line, glong indent)
 		if (!first && used + 1 + length > width) {
 			g_string_append_printf(text, "\n%*s", (int)indent, "");
 			used = indent;
-			first = TRUE;
+			first = true;
 		}
 		g_string_append_printf(text, "%s%s", first ? "" : " ", words[i]);
 		used += length + (first ? 0 : 1);
-		first = FALSE;
+		first = false;
 	}
 }
 
@@ -171,7 +171,7 @@ put(const char *text, glong indent)
 			     indent >= 0 ? indent : (glong)strspn(lines[i], " ") + 2);
 		}
 		g_free(clean);
-		clean = g_string_free(folded, FALSE);
+		clean = g_string_free(folded, false);
 	}
 	/* The stream remembers a failure, and gbe_print_done() checks it. */
 	(void)fputs(clean, stdout);
@@ -216,7 +216,7 @@ gbe_table_new(const char *const *titles)
 
 	table->columns = g_strv_length((char **)titles);
 	table->cells = g_ptr_array_new_with_free_func(g_free);
-	table->colours = g_array_new(FALSE, TRUE, sizeof(GbeColour));
+	table->colours = g_array_new(false, true, sizeof(GbeColour));
 	gbe_table_add(table, titles);
 	return table;
 }
@@ -239,7 +239,7 @@ gbe_table_paint(GbeTable *table, GbeColour colour)
 static glong
 column_width(const GbeTable *table, guint column)
 {
-	gboolean empty = width > 0;
+	bool empty = width > 0;
 	glong widest = 0;
 
 	for (guint i = column; i < table->cells->len; i += table->columns) {
@@ -255,7 +255,7 @@ print_row(const GbeTable *table, guint row, const glong *widths)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 	glong used = 0, pad = 0;
-	gboolean empty = FALSE;
+	bool empty = false;
 
 	for (guint column = 0; column < table->columns; column++) {
 		const char *cell = table->cells->pdata[row * table->columns + column];
@@ -269,7 +269,7 @@ print_row(const GbeTable *table, guint row, const glong *widths)
 			}
 			g_string_printf(line, "%*s", TABLE_INDENT, "");
 			used = TABLE_INDENT;
-			empty = TRUE;
+			empty = true;
 		} else if (used > 0) {
 			g_string_append_printf(line, "%*s", (int)pad + 2, "");
 			used += 2;
@@ -333,7 +333,7 @@ gbe_text_time(gint64 seconds)
 	return time != NULL ? g_date_time_format(time, "%Y-%m-%d %H:%M") : g_strdup("-");
 }
 
-static gboolean
+static bool
 is_null(JsonObject *object, const char *key)
 {
 	return !json_object_has_member(object, key) || json_object_get_null_member(object, key);
@@ -344,7 +344,7 @@ gbe_text_tri(JsonObject *object, const char *key)
 {
 	if (is_null(object, key))
 		return "unknown";
-	return gbe_json_bool(object, key, FALSE) ? "yes" : "no";
+	return gbe_json_bool(object, key, false) ? "yes" : "no";
 }
 
 gint64

@@ -10,8 +10,8 @@
 
 static volatile sig_atomic_t interrupted;
 static const char *doing;
-static gboolean shown; /* the output is a terminal */
-static gboolean drawn; /* the line holds text */
+static bool shown; /* the output is a terminal */
+static bool drawn; /* the line holds text */
 static gint64 said;
 
 static void
@@ -48,7 +48,7 @@ gbe_progress_step(guint64 done, guint64 total, gpointer data)
 	if (!shown || now - said < STEP_USEC)
 		return true;
 	said = now;
-	drawn = TRUE;
+	drawn = true;
 	have = gbe_size_to_text(done);
 	all = gbe_size_to_text(total);
 	if (total > 0)
@@ -64,5 +64,5 @@ gbe_progress_end(void)
 {
 	if (drawn)
 		(void)fputs("\r\033[K", stderr);
-	drawn = FALSE;
+	drawn = false;
 }

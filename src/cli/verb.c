@@ -38,10 +38,10 @@ gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *s
 }
 
 void
-gbe_cli_changed(GbeCli *cli, gboolean dry_run)
+gbe_cli_changed(GbeCli *cli, bool dry_run)
 {
 	if (dry_run)
 		return;
-	cli->changed = TRUE;
+	cli->changed = true;
 	(void)signal(SIGPIPE, SIG_IGN);
 }

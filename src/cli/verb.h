@@ -10,9 +10,9 @@
 
 typedef struct {
 	GbeApp *app; /* the configuration is loaded, unless the verb says otherwise */
-	gboolean json, quiet, verbose;
+	bool json, quiet, verbose;
 	GbeExitStatus status; /* the exit status of a verb that succeeded */
-	gboolean changed;     /* set by gbe_cli_changed() */
+	bool changed;	      /* set by gbe_cli_changed() */
 } GbeCli;
 
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
 	const char *const *words; /* the first argument is one of them; NULL: anything */
 	guint backup;		  /* the 1st, 2nd argument names a backup, as do all behind it
 				    * where there can be more; 0: none */
-	gboolean own_config;	  /* the verb loads the configuration itself */
-	gboolean passes_on;	  /* everything behind it, options too, is for another program */
+	bool own_config;	  /* the verb loads the configuration itself */
+	bool passes_on;		  /* everything behind it, options too, is for another program */
 	const char *alias;	  /* of this verb: not shown */
 } GbeVerb;
 
@@ -43,7 +43,7 @@ char *gbe_verb_nearest(const char *word, const char *const *words);
 
 /* The work is done, and only the result remains to be printed. From now on output that is not read is no failure, and
  * does not end the process. With @dry_run nothing was done. */
-void gbe_cli_changed(GbeCli *cli, gboolean dry_run);
+void gbe_cli_changed(GbeCli *cli, bool dry_run);
 
 /* Parses an option in seconds, at most @most. @text NULL: the option was not given, and *seconds stays. GBE_ERROR_USAGE
  * names @option. */

@@ -6,7 +6,7 @@ gbe_lineage_clear(GbeLineage *lineage)
 {
 	g_clear_pointer(&lineage->ancestors, g_array_unref);
 	lineage->line = 0;
-	lineage->truncated = FALSE;
+	lineage->truncated = false;
 	lineage->at = 0;
 }
 
@@ -18,7 +18,7 @@ ancestors_copy(const GArray *from)
 
 	if (from == NULL || from->len == 0)
 		return NULL;
-	copy = g_array_sized_new(FALSE, FALSE, sizeof(GbeAncestor), from->len);
+	copy = g_array_sized_new(false, false, sizeof(GbeAncestor), from->len);
 	return g_array_append_vals(copy, from->data, from->len);
 }
 
@@ -35,11 +35,11 @@ void
 gbe_lineage_add(GbeLineage *lineage, const GbeAncestor *ancestor)
 {
 	if (lineage->ancestors == NULL)
-		lineage->ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
+		lineage->ancestors = g_array_new(false, false, sizeof(GbeAncestor));
 	g_array_append_vals(lineage->ancestors, ancestor, 1);
 	if (lineage->ancestors->len > GBE_LINEAGE_MAX) {
 		g_array_remove_index(lineage->ancestors, 0);
-		lineage->truncated = TRUE;
+		lineage->truncated = true;
 	}
 }
 
@@ -51,7 +51,7 @@ gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint
 
 	/* The line grows from another one that is not known. */
 	if (from->line == 0)
-		grown.truncated = TRUE;
+		grown.truncated = true;
 	else
 		gbe_lineage_add(&grown, &parent);
 	gbe_lineage_clear(to);

@@ -20,9 +20,9 @@ typedef struct {
 } GbeAncestor;
 
 typedef struct {
-	guint64 line;	    /* 0: not known */
-	GArray *ancestors;  /* of GbeAncestor, oldest first; NULL: none */
-	gboolean truncated; /* older ancestors were forgotten, or are not known */
+	guint64 line;	   /* 0: not known */
+	GArray *ancestors; /* of GbeAncestor, oldest first; NULL: none */
+	bool truncated;	   /* older ancestors were forgotten, or are not known */
 	/* Of a backup: its place on the line, where that is before its own sequence; else 0. */
 	guint64 at;
 } GbeLineage;

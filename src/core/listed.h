@@ -8,9 +8,9 @@
 typedef struct {
 	GbeDeployment ref;
 	guint index; /* in ostree's boot order; a staged deployment comes first */
-	gboolean booted, staged, rollback, pinned;
-	gboolean is_default; /* the first that is not staged: a plain boot takes it */
-	gboolean locked;     /* staged, and locked against finalization */
+	bool booted, staged, rollback, pinned;
+	bool is_default; /* the first that is not staged: a plain boot takes it */
+	bool locked;	 /* staged, and locked against finalization */
 	/* "development", "hotfix" or "transient": its /usr can be written to, so its id does not say what runs. NULL: it
 	 * is not unlocked. */
 	char *unlocked;

@@ -15,20 +15,20 @@ static const char *const endings[] = {
     "password", "passwd",  "passphrase", "secret",	"secrets",	 "token", "tokens",
     "apikey",	"api-key", "credential", "credentials", "authorization", NULL};
 
-static gboolean
+static bool
 is_name(char c)
 {
 	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
 }
 
-static gboolean
+static bool
 is_telling(const char *name)
 {
 	g_autofree char *lower = g_strdelimit(g_ascii_strdown(name, -1), "_.", '-');
 
 	for (guint i = 0; endings[i] != NULL; i++)
 		if (g_str_has_suffix(lower, endings[i]))
-			return TRUE;
+			return true;
 	return g_str_equal(lower, "--user");
 }
 
@@ -59,7 +59,7 @@ skip_user(const char *at)
 
 /* The begin of the value of the name that ends at @at, or NULL where there is none. */
 static const char *
-find_value(const char *at, gboolean is_option)
+find_value(const char *at, bool is_option)
 {
 	const char *start = at;
 
@@ -74,7 +74,7 @@ find_value(const char *at, gboolean is_option)
 }
 
 static const char *
-skip_value(const char *at, gboolean to_the_end)
+skip_value(const char *at, bool to_the_end)
 {
 	if (*at == '"' || *at == '\'') {
 		const char *end = strchr(at + 1, *at);
@@ -90,7 +90,7 @@ take_name(const char *at, GString *to)
 {
 	const char *end = at, *value;
 	g_autofree char *name = NULL;
-	gboolean bearer;
+	bool bearer;
 
 	while (is_name(*end))
 		end++;
@@ -130,7 +130,7 @@ gbe_redact(const char *text)
 			g_string_append_c(to, *at++);
 		}
 	}
-	return g_string_free(to, FALSE);
+	return g_string_free(to, false);
 }
 
 char *

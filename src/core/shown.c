@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdbool.h>
+
 #include "core/shown.h"
 
 /* U+061C, U+200E and U+200F mark a direction; the others embed, override and isolate. */
-static gboolean
+static bool
 is_bidi(gunichar c)
 {
 	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
@@ -23,7 +25,7 @@ replace(const char *text, const char *kept, char instead)
 		else
 			g_string_append_unichar(shown, c);
 	}
-	return g_string_free(shown, FALSE);
+	return g_string_free(shown, false);
 }
 
 char *
@@ -51,7 +53,7 @@ gbe_shown_json(const char *json)
 		else
 			g_string_append_unichar(shown, c);
 	}
-	return g_string_free(shown, FALSE);
+	return g_string_free(shown, false);
 }
 
 typedef struct {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 typedef enum {
 	GBE_UNKNOWN = 0,
@@ -14,7 +15,7 @@ typedef enum {
 } GbeTri;
 
 static inline GbeTri
-gbe_tri(gboolean value)
+gbe_tri(bool value)
 {
 	return value ? GBE_YES : GBE_NO;
 }

@@ -9,17 +9,17 @@ static const char *const types[] = {".service", ".scope",     ".target", ".socke
 				    ".mount",	".path",      ".timer",	 ".swap",
 				    ".device",	".automount", ".slice",	 NULL};
 
-static gboolean
+static bool
 has_type(const char *name)
 {
 	for (guint i = 0; types[i] != NULL; i++)
 		if (g_str_has_suffix(name, types[i]))
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
 /* A whole name with its type: "a.service", "a@b.service". */
-static gboolean
+static bool
 is_name(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -55,7 +55,7 @@ gbe_unit_name_service(const char *option, const char *text, char **ret_name, GEr
 	return true;
 }
 
-gboolean
+bool
 gbe_unit_is_parent(const char *unit)
 {
 	return unit != NULL && !g_str_has_suffix(unit, ".slice") &&

@@ -14,4 +14,4 @@ bool gbe_unit_name_service(const char *option, const char *text, char **ret_name
 			   GError **error) GBE_CHECKED;
 /* Can etcd live and die with @unit, in which its caller runs (NULL: in no unit)? False for units that people work in:
  * their sessions, and the services of a user's own manager. */
-gboolean gbe_unit_is_parent(const char *unit);
+bool gbe_unit_is_parent(const char *unit);

@@ -39,7 +39,7 @@ gbe_version_parse(const char *text)
 	/* X.Y may be followed by a patch level, a pre-release or a build: "3.5x" is no version. */
 	if (*p != '\0' && !g_ascii_isspace(*p) && strchr(".-+~", *p) == NULL)
 		return unknown;
-	version.known = TRUE;
+	version.known = true;
 	return version;
 }
 

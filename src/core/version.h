@@ -6,7 +6,7 @@
 
 typedef struct {
 	guint major, minor;
-	gboolean known;
+	bool known;
 } GbeVersion;
 
 GbeVersion gbe_version_parse(const char *text); /* NULL or no version: not known */

@@ -175,7 +175,7 @@ gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error)
 }
 
 /* etcd's names are hexadecimal numbers with a fixed suffix. */
-gboolean
+bool
 gbe_layout_is_own(const char *path)
 {
 	static const char *const plain[] = {"snap", "wal", "snap/db", "wal.tmp", NULL};
@@ -184,11 +184,11 @@ gbe_layout_is_own(const char *path)
 	const char *name = strrchr(path, '/');
 
 	if (g_strv_contains(plain, path))
-		return TRUE;
+		return true;
 	if (!g_str_has_prefix(path, "snap/") && !g_str_has_prefix(path, "wal/"))
-		return FALSE;
+		return false;
 	if (name != path + strcspn(path, "/"))
-		return FALSE;
+		return false;
 	name++;
 	/* A database that etcd receives or defragments. */
 	if (g_str_has_prefix(name, "db.tmp.") || g_str_has_prefix(name, "tmp"))

@@ -27,6 +27,6 @@ bool gbe_layout_is_segment(const char *name);
 /* The newest segment's name, newly allocated; NULL: there is none. */
 bool gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error) GBE_CHECKED;
 /* Is @path, below member/, a name that etcd itself gives: snap/db, wal/<hex>-<hex>.wal...? */
-gboolean gbe_layout_is_own(const char *path);
+bool gbe_layout_is_own(const char *path);
 /* For messages: "etcd/member/snap/db". Newly allocated. */
 char *gbe_layout_path(const char *member_path, const char *below);

@@ -39,7 +39,7 @@ gbe_path_to_text(const char *path)
 				g_string_append_printf(text, "\\x%02x", (guchar)at[i]);
 		at += len;
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 char *
@@ -131,7 +131,7 @@ way_clear(Way *way)
 		g_array_set_size(way->fds, way->fds->len - 1);
 	}
 	g_array_unref(way->fds);
-	(void)g_string_free(way->todo, TRUE);
+	(void)g_string_free(way->todo, true);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Way, way_clear)
 
@@ -231,7 +231,7 @@ gbe_check_parents(int root_fd, const char *path, GError **error)
 	g_autofree char *parent = NULL;
 	g_autofree char *name = NULL;
 	g_auto(Way) way = {
-	    .fds = g_array_new(FALSE, FALSE, sizeof(int)),
+	    .fds = g_array_new(false, false, sizeof(int)),
 	    .todo = g_string_new(NULL),
 	};
 	struct stat st;

@@ -60,7 +60,7 @@ is_named(int dir_fd, const char *name, int fd)
 }
 
 static bool
-check_name(int dir_fd, const char *name, gboolean replace, GError **error)
+check_name(int dir_fd, const char *name, bool replace, GError **error)
 {
 	g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
 	struct stat st;
@@ -74,7 +74,7 @@ check_name(int dir_fd, const char *name, gboolean replace, GError **error)
 }
 
 bool
-gbe_part_begin(int dir_fd, const char *name, gboolean replace, GbePart *ret_part, GError **error)
+gbe_part_begin(int dir_fd, const char *name, bool replace, GbePart *ret_part, GError **error)
 {
 	g_autofree char *part = g_strconcat(name, GBE_PART_SUFFIX, NULL);
 	gbe_autofd int fd = -1;

@@ -17,7 +17,7 @@ typedef struct {
 	int dir_fd; /* borrowed */
 	int fd;	    /* readable, too; -1: none, or the file was published */
 	char *name, *part;
-	gboolean replace;
+	bool replace;
 	off_t written, started; /* bytes written; and how many of them the disk was told to write */
 } GbePart;
 
@@ -27,7 +27,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbePart, gbe_part_clear)
 
 /* @name is one component of the open @dir_fd, which outlives the part. Without @replace, an existing NAME is
  * GBE_ERROR_FAILED. GBE_ERROR_BUSY: another process writes it. Mode 0600. */
-bool gbe_part_begin(int dir_fd, const char *name, gboolean replace, GbePart *ret_part,
+bool gbe_part_begin(int dir_fd, const char *name, bool replace, GbePart *ret_part,
 		    GError **error) GBE_CHECKED;
 /* Allocates the blocks for @size bytes where the file system can do that in advance: GBE_ERROR_NO_SPACE then comes
  * now and not after an hour. */

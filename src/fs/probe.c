@@ -55,7 +55,7 @@ uuid_to_text(const guint8 *uuid)
 			g_string_append_c(text, '-');
 		g_string_append_printf(text, "%02x", uuid[i]);
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static char *
@@ -259,7 +259,7 @@ file_handle(int dir_fd)
 	g_string_append_printf(hex, "%02x", (unsigned)u.handle.handle_type);
 	for (guint i = 0; i < u.handle.handle_bytes; i++)
 		g_string_append_printf(hex, "%02x", u.handle.f_handle[i]);
-	return g_string_free(hex, FALSE);
+	return g_string_free(hex, false);
 }
 
 /* overlayfs gives no handles. */

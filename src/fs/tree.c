@@ -49,7 +49,7 @@ walk_clear(Walk *walk)
 {
 	while (walk->depth > 0)
 		level_clear(&walk->levels[--walk->depth]);
-	(void)g_string_free(walk->path, TRUE);
+	(void)g_string_free(walk->path, true);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Walk, walk_clear)
 
@@ -146,7 +146,7 @@ push(Walk *walk, int fd, GError **error)
 	    .fd = gbe_steal_fd(&own),
 	    .dev = st.st_dev,
 	    .names = g_byte_array_new(),
-	    .order = g_array_new(FALSE, FALSE, sizeof(guint)),
+	    .order = g_array_new(false, false, sizeof(guint)),
 	    .path_len = walk->path->len,
 	};
 	if (!read_names(walk, level, error)) {

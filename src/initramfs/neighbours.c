@@ -19,7 +19,7 @@ gbe_ostree_load_ahead(void)
 }
 
 bool
-gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError **error)
+gbe_ostree_open(int sysroot_fd, bool is_root, GbeOstree **ret_ostree, GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 			 "ostree's list of deployments is not read in the initramfs");

@@ -15,6 +15,6 @@ const GbeVerb gbe_verbs[] = {
     {"undo", NULL, "Put back what the last restore displaced", 0, 0, gbe_options_undo,
      gbe_verb_undo, "undo"},
     {"boot", NULL, "Do what rd.greenboot-etcd.restore= asks for, once", 0, 0, NULL, gbe_verb_boot,
-     "boot", .own_config = TRUE},
+     "boot", .own_config = true},
     {NULL},
 };

@@ -221,7 +221,7 @@ gbe_unit_append_text(int root_fd, const char *unit, GString *text)
 }
 
 /* Looks for the sources: at boot the generators run at the same time. */
-gboolean
+bool
 gbe_unit_is_generated(int root_fd, const char *service)
 {
 	static const char *const sources[] = {
@@ -241,12 +241,12 @@ gbe_unit_is_generated(int root_fd, const char *service)
 		path = g_strdup_printf(sources[i], length, service);
 #pragma GCC diagnostic pop
 		if (gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
-gboolean
+bool
 gbe_unit_is_known(int root_fd, const char *service)
 {
 	static const char *const made[] = {
@@ -256,14 +256,14 @@ gbe_unit_is_known(int root_fd, const char *service)
 	};
 
 	if (gbe_unit_file(root_fd, service) != GBE_UNIT_ABSENT)
-		return TRUE;
+		return true;
 	for (gsize i = 0; i < G_N_ELEMENTS(made); i++) {
 		gbe_autofd int fd = -1;
 		GbeUnitFile found;
 
 		if (gbe_open_in_root(root_fd, made[i], O_RDONLY | O_DIRECTORY, &fd, NULL) &&
 		    look_at(fd, made[i], service, &found, NULL) && found != GBE_UNIT_ABSENT)
-			return TRUE;
+			return true;
 	}
 	return gbe_unit_is_generated(root_fd, service);
 }

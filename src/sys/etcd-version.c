@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static gboolean
+static bool
 start(const char *binary, int *ret_out, pid_t *ret_pid)
 {
 	const char *const argv[] = {binary, "--version", NULL};
@@ -22,7 +22,7 @@ start(const char *binary, int *ret_out, pid_t *ret_pid)
 	int r;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return FALSE;
+		return false;
 	r = posix_spawn_file_actions_init(&actions);
 	if (r == 0) {
 		r = posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
@@ -37,10 +37,10 @@ start(const char *binary, int *ret_out, pid_t *ret_pid)
 	(void)close(pipe_fds[1]);
 	if (r != 0) {
 		(void)close(pipe_fds[0]);
-		return FALSE;
+		return false;
 	}
 	*ret_out = pipe_fds[0];
-	return TRUE;
+	return true;
 }
 
 /* Reads until the end of the output, a full buffer, or the deadline. */

@@ -3,7 +3,7 @@
 
 #include "sys/enabled.h"
 
-static gboolean
+static bool
 is_there(int root_fd, const char *service)
 {
 	GbeUnitFile file = gbe_unit_file(root_fd, service);
@@ -12,14 +12,14 @@ is_there(int root_fd, const char *service)
 	       (file == GBE_UNIT_ABSENT && gbe_unit_is_generated(root_fd, service));
 }
 
-static gboolean
+static bool
 is_it(int root_fd, const GbeSystem *system)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_auto(GStrv) words = NULL;
 
 	if (system->is_it == NULL)
-		return TRUE;
+		return true;
 	gbe_unit_append_text(root_fd, system->service, text);
 	for (guint i = 0; system->sources[i] != NULL; i++)
 		gbe_text_append(root_fd, system->sources[i], text);
@@ -28,7 +28,7 @@ is_it(int root_fd, const GbeSystem *system)
 }
 
 /* The generator of a container's unit has its own links to the unit, or none. */
-static gboolean
+static bool
 is_enabled(int root_fd, const char *service)
 {
 	g_autofree char *why = NULL;

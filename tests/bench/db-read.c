@@ -33,7 +33,7 @@ main(int argc, char **argv)
 	int fd;
 
 	if (argc == 3 && strcmp(argv[1], "--quick") == 0)
-		options.quick = TRUE;
+		options.quick = true;
 	else if (argc == 3 && strcmp(argv[1], "--sanity") == 0)
 		options.level = GBE_VERIFY_SANITY;
 	else if (argc != 2)

@@ -36,7 +36,7 @@ int
 main(int argc, char **argv)
 {
 	g_autoptr(GbeHealthFacts) facts = gbe_health_facts_new();
-	g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gint64));
+	g_autoptr(GArray) times = g_array_new(false, false, sizeof(gint64));
 	g_autoptr(GbeClient) client = NULL;
 	GbeEndpoint endpoint;
 	gint64 first;

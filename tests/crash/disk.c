@@ -46,10 +46,10 @@ disk_new(gsize size)
 	disk->live = memory(size);
 	disk->differ = g_malloc0(size / DISK_BLOCK);
 	disk->moved = g_malloc0(size / DISK_BLOCK);
-	disk->undo = g_array_new(FALSE, TRUE, sizeof(Block));
-	disk->log = g_array_new(FALSE, TRUE, sizeof(Entry));
-	disk->epochs = g_array_new(FALSE, TRUE, sizeof(Epoch));
-	disk->plans = g_array_new(FALSE, TRUE, sizeof(Plan));
+	disk->undo = g_array_new(false, true, sizeof(Block));
+	disk->log = g_array_new(false, true, sizeof(Entry));
+	disk->epochs = g_array_new(false, true, sizeof(Epoch));
+	disk->plans = g_array_new(false, true, sizeof(Plan));
 	g_array_set_clear_func(disk->log, entry_clear);
 	g_array_set_clear_func(disk->plans, plan_clear);
 	return disk;

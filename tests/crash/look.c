@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,7 @@ list(int dir_fd, const char *name)
 }
 
 /* Who has the data is no part of it. The lock says who had it last. */
-static gboolean
+static bool
 is_ours(const char *name, How how)
 {
 	if (how == AS_STATE)
@@ -145,7 +146,7 @@ add_ledger(GChecksum *sum, int state_fd)
 	if (file == NULL)
 		die("open", LEDGER);
 	while (getline(&line, &room, file) >= 0) {
-		gboolean counts = TRUE;
+		bool counts = true;
 
 		for (guint n = 0; n < G_N_ELEMENTS(said); n++)
 			counts = counts && strstr(line, said[n]) == NULL;
@@ -201,7 +202,7 @@ add_entry(GChecksum *sum, int fd, const char *name, How how, guint depth)
 }
 
 /* True when it is there. */
-static gboolean
+static bool
 digest(GChecksum *sum, int dir_fd, const char *name, How how)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -209,11 +210,11 @@ digest(GChecksum *sum, int dir_fd, const char *name, How how)
 	if (fd < 0) {
 		if (errno != ENOENT)
 			die("open", name);
-		return FALSE;
+		return false;
 	}
 	add_entry(sum, fd, name, how, 0);
 	(void)close(fd);
-	return TRUE;
+	return true;
 }
 
 static void
@@ -229,7 +230,7 @@ say_tree(const char *word, const char *name, int dir_fd, const char *path)
 }
 
 /* What is named so is of an operation that is not through. */
-static gboolean
+static bool
 unfinished(const char *name)
 {
 	return g_str_has_prefix(name, ".partial-") || g_str_has_prefix(name, ".pending-") ||
@@ -291,7 +292,7 @@ say_all_torn(int root_fd)
 
 /* Below the state, the store and beside the data; not in trees. */
 static void
-say_names(int root_fd, const char *path, gboolean store)
+say_names(int root_fd, const char *path, bool store)
 {
 	int fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	g_autoptr(GPtrArray) names = NULL;
@@ -341,11 +342,11 @@ main(int argc, char **argv)
 		die("open", argv[1]);
 	say_tree("data", "", root_fd, DATA);
 	say_tree("backup", "kept", root_fd, KEPT);
-	say_names(root_fd, DATA, FALSE);
-	say_names(root_fd, "var/lib", FALSE);
-	say_names(root_fd, STATE, FALSE);
-	say_names(root_fd, STATE "/runs", FALSE);
-	say_names(root_fd, STATE "/backups", TRUE);
+	say_names(root_fd, DATA, false);
+	say_names(root_fd, "var/lib", false);
+	say_names(root_fd, STATE, false);
+	say_names(root_fd, STATE "/runs", false);
+	say_names(root_fd, STATE "/backups", true);
 	say_all_torn(root_fd);
 	(void)digest(sum, root_fd, DATA, AS_STATE);
 	(void)digest(sum, root_fd, STATE, AS_STATE);

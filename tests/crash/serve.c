@@ -88,7 +88,7 @@ on_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 	(void)fuse_reply_buf(request, buffer, length);
 }
 
-static gboolean
+static bool
 inside(off_t offset, gsize length)
 {
 	return (gsize)offset <= disk_size(disk) && length <= disk_size(disk) - (gsize)offset;
@@ -197,12 +197,12 @@ change(char **words, char **ret_answer, GError **error)
 }
 
 static bool
-look(char **words, gboolean *ret_done, char **ret_answer, GError **error)
+look(char **words, bool *ret_done, char **ret_answer, GError **error)
 {
 	guint count = g_strv_length(words);
 	guint writes, flushes;
 
-	*ret_done = TRUE;
+	*ret_done = true;
 	if (count == 1 && g_str_equal(*words, "record")) {
 		disk_record(disk);
 	} else if (count == 1 && g_str_equal(*words, "mark")) {
@@ -220,7 +220,7 @@ look(char **words, gboolean *ret_done, char **ret_answer, GError **error)
 	} else if (count == 2 && g_str_equal(*words, "savelog")) {
 		return disk_save_log(disk, words[1], error);
 	} else {
-		*ret_done = FALSE;
+		*ret_done = false;
 	}
 	return true;
 }
@@ -229,7 +229,7 @@ static bool
 command(const char *line, char **ret_answer, GError **error)
 {
 	g_auto(GStrv) words = g_strsplit(line, " ", 3);
-	gboolean done;
+	bool done;
 	bool ok;
 
 	if (*words == NULL)

@@ -238,7 +238,7 @@ disk_describe(Disk *disk, guint number)
 	guint write = 0;
 
 	if (number >= disk->plans->len)
-		return g_string_free(text, FALSE);
+		return g_string_free(text, false);
 	plan = &g_array_index(disk->plans, Plan, number);
 	epoch = &g_array_index(disk->epochs, Epoch, plan->epoch);
 	for (guint n = epoch->first; n < epoch->end; n++) {
@@ -251,5 +251,5 @@ disk_describe(Disk *disk, guint number)
 					       words[plan->kept[write++]], entry->offset,
 					       entry->length, entry->data == NULL ? "(zeros)" : "");
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }

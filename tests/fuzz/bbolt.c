@@ -42,7 +42,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
 		fuzz_fail("cannot write");
 	read_all(fd, &options);
-	options.quick = TRUE;
+	options.quick = true;
 	read_all(fd, &options);
 	options.level = GBE_VERIFY_SANITY;
 	read_all(fd, &options);

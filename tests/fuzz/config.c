@@ -22,7 +22,7 @@ text_of(const GbeConfig *config)
 }
 
 static void
-merge(const guint8 *bytes, gsize size, gboolean strict)
+merge(const guint8 *bytes, gsize size, bool strict)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
 	g_autoptr(GString) before = text_of(config);
@@ -50,7 +50,7 @@ merge(const guint8 *bytes, gsize size, gboolean strict)
 int
 LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)
 {
-	merge(bytes, size, TRUE);
-	merge(bytes, size, FALSE);
+	merge(bytes, size, true);
+	merge(bytes, size, false);
 	return 0;
 }

@@ -111,7 +111,7 @@ put_file(int dir_fd, GPtrArray *names, char *name, const GByteArray *bytes, guin
 
 typedef struct {
 	GByteArray *db;
-	gboolean mend_db;
+	bool mend_db;
 	guint32 crc; /* of the log so far */
 	GPtrArray *snap_names, *wal_names;
 } Build;
@@ -225,7 +225,7 @@ read_directory(void)
 	gint64 seconds = 0;
 	bool has = false;
 
-	options.quick = TRUE;
+	options.quick = true;
 	(void)read_all(&options);
 	options = (GbeDbOptions){.level = GBE_VERIFY_SANITY};
 	if (read_all(&options) == GBE_FINDING_DAMAGE && full != GBE_FINDING_DAMAGE)

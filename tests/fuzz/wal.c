@@ -51,7 +51,7 @@ put_file(const GByteArray *bytes)
 int
 LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 {
-	static const GbeVersion versions[] = {{0}, {3, 4, TRUE}, {3, 5, TRUE}};
+	static const GbeVersion versions[] = {{0}, {3, 4, true}, {3, 5, true}};
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	g_auto(GbeFindings) findings = {0};
 	g_autoptr(GError) error = NULL;

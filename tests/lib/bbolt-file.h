@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,8 +40,8 @@ typedef struct {
 static inline void
 bolt_page_init(BoltPage *page)
 {
-	page->sizes = g_array_new(FALSE, TRUE, 3 * sizeof(guint32));
-	page->children = g_array_new(FALSE, TRUE, sizeof(guint64));
+	page->sizes = g_array_new(false, true, 3 * sizeof(guint32));
+	page->children = g_array_new(false, true, sizeof(guint64));
 	page->data = g_byte_array_new();
 }
 
@@ -95,7 +96,7 @@ bolt_put64(guint8 *at, guint64 value)
 static inline GByteArray *
 bolt_page_bytes(const BoltPage *page, guint from, guint to, guint64 id, guint32 page_size)
 {
-	gboolean branch = page->children->len > 0;
+	bool branch = page->children->len > 0;
 	GByteArray *bytes = g_byte_array_new();
 	guint32 data = 0;
 	guint32 skip = 0;

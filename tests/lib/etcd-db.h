@@ -26,7 +26,7 @@ db_revision(guint8 at[17], guint64 main)
 
 /* Change @n (from 0) is number n / keys of key n % keys. */
 static inline void
-db_value(const DbSpec *spec, guint64 n, gboolean deleted, guint64 generation, GByteArray *value)
+db_value(const DbSpec *spec, guint64 n, bool deleted, guint64 generation, GByteArray *value)
 {
 	g_autofree char *key =
 	    g_strdup_printf("/registry/things/%010" G_GUINT64_FORMAT, n % spec->keys);
@@ -65,7 +65,7 @@ db_rows(const DbSpec *spec, BoltTree *tree)
 	for (guint64 n = 0; n < spec->rows; n++) {
 		guint64 turn = n / spec->keys;
 		guint64 every = spec->delete_every != 0 ? spec->delete_every : G_MAXUINT64;
-		gboolean deleted = turn % every == every - 1;
+		bool deleted = turn % every == every - 1;
 		guint64 next = n + spec->keys;
 		guint8 key[18];
 

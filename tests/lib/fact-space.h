@@ -14,17 +14,17 @@ typedef struct {
 	const char *name;
 	gsize offset;
 	guint count;
-	gboolean tri; /* may be unknown */
+	bool tri;     /* may be unknown */
 	GbeTri reads; /* how decisions.md reads unknown; itself: as no value at all */
 } Fact;
 
 #define FACT(member, n)                                                                            \
 	{                                                                                          \
-#member, G_STRUCT_OFFSET(GbeSituation, member), n, FALSE, GBE_UNKNOWN              \
+#member, G_STRUCT_OFFSET(GbeSituation, member), n, false, GBE_UNKNOWN              \
 	}
 #define TRI_AS(member, as)                                                                         \
 	{                                                                                          \
-#member, G_STRUCT_OFFSET(GbeSituation, member), 3, TRUE, as                        \
+#member, G_STRUCT_OFFSET(GbeSituation, member), 3, true, as                        \
 	}
 #define TRI(member) TRI_AS(member, GBE_UNKNOWN)
 
@@ -83,7 +83,7 @@ describe(const GbeSituation *s)
 	return text;
 }
 
-static inline gboolean
+static inline bool
 untouchable(const GbeSituation *s)
 {
 	return s->data == GBE_UNKNOWN || s->data_open != GBE_NO || s->ostree == GBE_UNKNOWN ||
@@ -94,91 +94,91 @@ untouchable(const GbeSituation *s)
 
 typedef struct {
 	const char *name;
-	gboolean (*fits)(const GbeSituation *s);
+	bool (*fits)(const GbeSituation *s);
 	int owner, data, closing, request, ostree; /* of the base where the walk starts */
 	const char *walked;			   /* separated by blanks */
 } Branch;
 
-static inline gboolean
+static inline bool
 is_hands_off(const GbeSituation *s)
 {
 	return untouchable(s) || s->skip;
 }
 
-static inline gboolean
+static inline bool
 is_not_ostree(const GbeSituation *s)
 {
 	return s->ostree == GBE_NO;
 }
 
-static inline gboolean
+static inline bool
 is_no_data_of_nobody(const GbeSituation *s)
 {
 	return s->data == GBE_NO && s->owner == GBE_OWNER_UNKNOWN;
 }
 
-static inline gboolean
+static inline bool
 is_no_data_of_own(const GbeSituation *s)
 {
 	return s->data == GBE_NO && s->owner == GBE_OWNER_SAME;
 }
 
 /* What rule 10a puts in the data's place. */
-static inline gboolean
+static inline bool
 is_once_more(const GbeSituation *s)
 {
 	return s->last_pass;
 }
 
-static inline gboolean
+static inline bool
 comes_back(const GbeSituation *s)
 {
 	return s->ran == GBE_YES && s->own_trial != GBE_YES;
 }
 
-static inline gboolean
+static inline bool
 is_no_data_and_return(const GbeSituation *s)
 {
 	return s->data == GBE_NO && comes_back(s);
 }
 
-static inline gboolean
+static inline bool
 is_no_data_of_other(const GbeSituation *s)
 {
 	return s->data == GBE_NO;
 }
 
-static inline gboolean
+static inline bool
 is_foreign(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_SAME && s->closing == GBE_CLOSING_DIFFERS;
 }
 
-static inline gboolean
+static inline bool
 is_foreign_to_other(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->closing == GBE_CLOSING_DIFFERS;
 }
 
-static inline gboolean
+static inline bool
 is_return(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && comes_back(s);
 }
 
-static inline gboolean
+static inline bool
 is_of_nobody(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_UNKNOWN;
 }
 
-static inline gboolean
+static inline bool
 is_of_own(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_SAME;
 }
 
-static inline gboolean
+static inline bool
 is_of_other(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER;
@@ -237,7 +237,7 @@ base_of(const Branch *branch, GbeSituation *ret_s)
 {
 	memset(ret_s, 0, sizeof *ret_s);
 	ret_s->ostree = (GbeTri)branch->ostree;
-	ret_s->booted_known = TRUE;
+	ret_s->booted_known = true;
 	ret_s->data = (GbeTri)branch->data;
 	ret_s->data_open = GBE_NO;
 	ret_s->request = (GbeRequestIs)branch->request;
@@ -256,8 +256,8 @@ walked_facts(const Branch *branch, const Fact **ret_walked)
 	return n;
 }
 
-/* Counts like an odometer. FALSE after the last value. */
-static inline gboolean
+/* Counts like an odometer. false after the last value. */
+static inline bool
 next_cell(GbeSituation *s, const Fact **walked, guint n)
 {
 	for (guint i = 0; i < n; i++) {
@@ -265,9 +265,9 @@ next_cell(GbeSituation *s, const Fact **walked, guint n)
 
 		if ((guint)value < walked[i]->count) {
 			set(s, walked[i], value);
-			return TRUE;
+			return true;
 		}
 		set(s, walked[i], 0);
 	}
-	return FALSE;
+	return false;
 }

@@ -37,7 +37,7 @@ static inline void
 facts_set_fingerprint(GbeFingerprint *fp, guint64 number)
 {
 	gbe_fingerprint_clear(fp);
-	fp->present = TRUE;
+	fp->present = true;
 	fp->txid[0] = number;
 	fp->wal_name = g_strdup("0000000000000000-0000000000000000.wal");
 	fp->snaps = g_strdup("");
@@ -114,7 +114,7 @@ facts_owner(GbeFacts *facts, char letter, guint run, guint64 sequence)
 
 /* Continues the chain with @backup, by name and number. @failed: its owner was a failed trial. */
 static inline void
-facts_link(GbeTakeOver *take_over, const GbeManifest *backup, gboolean failed)
+facts_link(GbeTakeOver *take_over, const GbeManifest *backup, bool failed)
 {
 	const GbeBackupRef ref = {backup->name, backup->sequence};
 
@@ -130,7 +130,7 @@ facts_trial(GbeFacts *facts, char letter, guint run, guint64 sequence, const Gbe
 	owner->trial.on = GBE_YES;
 	owner->trial.since = sequence;
 	if (base != NULL)
-		facts_link(owner, base, FALSE);
+		facts_link(owner, base, false);
 	return owner;
 }
 
@@ -154,7 +154,7 @@ facts_record(GbeFacts *facts, char letter, guint run, guint64 sequence, GbeVerdi
 	record->sequence = sequence;
 	record->verdict = verdict;
 	record->trial = GBE_NO;
-	record->ended = TRUE;
+	record->ended = true;
 	if (verdict == GBE_VERDICT_GREEN)
 		record->health = GBE_HEALTH_HEALTHY;
 	g_ptr_array_add(facts->runs, record);

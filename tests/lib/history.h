@@ -7,6 +7,7 @@
 
 #include "lib/world.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 typedef enum {
@@ -35,27 +36,27 @@ typedef struct {
 typedef struct {
 	int who; /* -1: unknown */
 	Content content;
-	gboolean failed; /* a trial that was judged, not green, and used the data only shortly */
+	bool failed; /* a trial that was judged, not green, and used the data only shortly */
 } Base;
 
 /* The terms of the properties, from the history and not from the program's records. */
 typedef struct {
 	Content had[WORLD_DEPLOYMENTS]; /* at the end of its last run */
-	gboolean with_program[WORLD_DEPLOYMENTS];
-	gboolean green[WORLD_DEPLOYMENTS];
-	gboolean settled[WORLD_DEPLOYMENTS]; /* green, or in use for weeks without a verdict */
-	gboolean judged[WORLD_DEPLOYMENTS];  /* in this trial */
-	gboolean weeks[WORLD_DEPLOYMENTS];   /* one run of its trial was that long */
+	bool with_program[WORLD_DEPLOYMENTS];
+	bool green[WORLD_DEPLOYMENTS];
+	bool settled[WORLD_DEPLOYMENTS]; /* green, or in use for weeks without a verdict */
+	bool judged[WORLD_DEPLOYMENTS];	 /* in this trial */
+	bool weeks[WORLD_DEPLOYMENTS];	 /* one run of its trial was that long */
 	Outcome last[WORLD_DEPLOYMENTS];
 	/* The bases of the deployment that has the data, newest first; for one that is on trial. */
 	Base chain[TRUTH_CHAIN];
 	guint n_chain;
-	gboolean without; /* in this history a deployment ran without the program */
+	bool without; /* in this history a deployment ran without the program */
 	/* The last orderly end with the program on, and the deployments that wrote without it since. */
 	guint ended_by, ended_for;
 	Content ended_with;
-	gboolean ended, unseen; /* unseen: the last run with the program was cut */
-	gboolean ended_failed;	/* the run was of a failed trial */
+	bool ended, unseen; /* unseen: the last run with the program was cut */
+	bool ended_failed;  /* the run was of a failed trial */
 	gint64 foreign;
 } Truth;
 
@@ -88,36 +89,36 @@ history_text(const Node *node)
 		g_string_append_printf(text, "%s%s%c %s", i > 0 ? "; " : "",
 				       hows[node->steps[i].how], 'A' + (int)node->steps[i].who,
 				       outcome_text(node->steps[i].outcome));
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
-static inline gboolean
+static inline bool
 with_program(Outcome outcome)
 {
 	return outcome != WITHOUT_SHORT && outcome != WITHOUT_LONG;
 }
 
-static inline gboolean
+static inline bool
 is_long(Outcome outcome)
 {
 	return outcome == RED_FOR_WEEKS || outcome == UNJUDGED_LONG || outcome == WITHOUT_LONG;
 }
 
 /* "Green, unjudged or long-used." */
-static inline gboolean
+static inline bool
 keeps(Outcome outcome)
 {
 	return outcome != RED && outcome != HANG;
 }
 
-static inline gboolean
+static inline bool
 contains(Content content, Content part)
 {
 	return (content & part) == part;
 }
 
 /* Its last run was judged and not green, and its trial has not used the data for long. */
-static inline gboolean
+static inline bool
 failed_trial(const Truth *t, guint who)
 {
 	return (t->last[who] == RED || t->last[who] == HANG) && !t->settled[who] && !t->weeks[who];
@@ -151,7 +152,7 @@ cut_chain(Truth *t, guint from)
 }
 
 /* Is it an update of the deployment that has the data, and no return to an older one? */
-static inline gboolean
+static inline bool
 is_update(const Truth *t, guint d, guint o)
 {
 	return d != o && !t->settled[d] && (t->settled[o] || in_chain(t, d) < 0);
@@ -160,10 +161,10 @@ is_update(const Truth *t, guint d, guint o)
 static inline void
 take_update(Truth *t, guint d, guint o, Content live)
 {
-	gboolean failed = failed_trial(t, o);
+	bool failed = failed_trial(t, o);
 
-	t->judged[d] = FALSE; /* a new trial */
-	t->weeks[d] = FALSE;
+	t->judged[d] = false; /* a new trial */
+	t->weeks[d] = false;
 	if (failed && unwound(t) >= 0) {
 		cut_chain(t, (guint)unwound(t));
 		return;
@@ -187,7 +188,7 @@ take(const Node *before, Node *node, const Step *step, Content live)
 
 	t->with_program[d] |= with_program(step->outcome);
 	if (before == NULL && live != 0) {
-		t->chain[0] = (Base){-1, live, FALSE};
+		t->chain[0] = (Base){-1, live, false};
 		t->n_chain = 1;
 	}
 	if (before == NULL || o == d)
@@ -215,11 +216,11 @@ remember(Node *node, gint64 seconds)
 	    step->outcome == GREEN || (step->outcome == UNJUDGED_LONG && !t->judged[step->who]);
 	t->judged[step->who] |= step->outcome <= RED_FOR_WEEKS;
 	if (!with_program(step->outcome)) {
-		t->without = TRUE;
+		t->without = true;
 		t->foreign += seconds;
 		return;
 	}
-	t->ended_failed = keeps(step->outcome) ? FALSE : !t->settled[step->who];
+	t->ended_failed = keeps(step->outcome) ? false : !t->settled[step->who];
 	t->ended = step->outcome != HANG;
 	t->unseen = !t->ended;
 	t->ended_by = step->who;

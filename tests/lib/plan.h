@@ -94,7 +94,7 @@ written_by_others(GbeManifest **ret_closing)
 	GbeTakeOver *owner = facts->owner;
 
 	*ret_closing = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
-	owner->closing.present = TRUE;
+	owner->closing.present = true;
 	facts_set_fingerprint(&owner->closing.fingerprint, 77);
 	owner->closing.used = 100;
 	owner->closing.next = facts_id('z');

@@ -28,7 +28,7 @@ removed(const GbeFacts *facts)
 			g_string_append_printf(text, "%c%" G_GUINT64_FORMAT,
 					       backup->deployment.id[4], backup->sequence);
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 #define assert_removed(facts, expected)                                                            \

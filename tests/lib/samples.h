@@ -9,6 +9,7 @@
 #include "lib/unit.h"
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* "etcd/NAME", newly allocated. */
 static inline char *

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <string.h>
 
 typedef enum {
@@ -77,7 +78,7 @@ script_bytes(const Script *script, guint32 stream)
 	g_autoptr(GByteArray) fields = g_byte_array_new();
 	g_autoptr(GByteArray) body = g_byte_array_new();
 	guint32 size = GUINT32_TO_BE((guint32)script->size);
-	gboolean flood = script->act == SCRIPT_FLOOD;
+	bool flood = script->act == SCRIPT_FLOOD;
 
 	/* :status 200, from the static table. */
 	(void)g_byte_array_append(fields, (const guint8 *)"\x88", 1);
@@ -167,7 +168,7 @@ play_connection(int fd, const Script *scripts, guint n, guint *at)
 {
 	guint8 buffer[65536];
 	g_autoptr(GByteArray) hello = g_byte_array_new();
-	gboolean open = read_all(fd, buffer, 24);
+	bool open = read_all(fd, buffer, 24);
 
 	h2_put_frame(hello, H2_SETTINGS, 0, 0, "", 0);
 	h2_put_frame(hello, H2_SETTINGS, H2_ACK, 0, "", 0);

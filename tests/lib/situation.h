@@ -14,7 +14,7 @@ derive(const GbeFacts *facts, GbeSituation *ret_s)
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, FALSE, ret_s);
+	gbe_situation_derive(facts, &view, false, ret_s);
 }
 
 /* B is booted in run 51 on data of A's run 50, which was green. */

@@ -49,7 +49,7 @@ typedef struct WorldRecord {
 
 typedef struct {
 	/* The data directory. */
-	gboolean data;
+	bool data;
 	Content content;
 	guint64 txid;
 	gint64 last_write;
@@ -68,12 +68,12 @@ typedef struct {
 	/* The device. */
 	guint deployed; /* how many of A, B, C ostree lists */
 	guint booted, by_default;
-	guint without;	    /* a bit for each that lacks this program */
-	gboolean upgrading; /* to the newest deployment, which is staged */
+	guint without;	/* a bit for each that lacks this program */
+	bool upgrading; /* to the newest deployment, which is staged */
 	guint run;
 	guint writes; /* how often etcd wrote */
 	gint64 now;
-	gboolean clones, judges, skip;
+	bool clones, judges, skip;
 	guint keep_good;
 	GbeRequestKind cmdline; /* of the kernel command line */
 	gint cut;		/* the power fails after this many more effects; -1: never */
@@ -181,7 +181,7 @@ world_own(World *w, Arena *arena)
 	/* Not gbe_facts_new(): its configuration costs more than all the rest. */
 	GbeFacts *past = g_new0(GbeFacts, 1);
 
-	past->config_borrowed = TRUE;
+	past->config_borrowed = true;
 	past->backups = g_ptr_array_new();
 	past->take_overs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_take_over_free);
 	past->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
@@ -254,7 +254,7 @@ world_last(const World *w)
 static void
 world_fingerprint(const World *w, GbeFingerprint *fp)
 {
-	fp->present = TRUE;
+	fp->present = true;
 	fp->txid[0] = w->txid;
 	fp->txid[1] = w->txid - 1;
 	fp->wal_name = g_strdup("0000000000000000-0000000000000000.wal");
@@ -297,7 +297,7 @@ world_records(const World *w, GbeFacts *facts)
 		return;
 	gbe_request_clear(&facts->request);
 	facts->request.kind = w->cmdline;
-	facts->request.from_cmdline = TRUE;
+	facts->request.from_cmdline = true;
 	facts->request.text =
 	    g_strdup(w->cmdline == GBE_REQUEST_UNDO ? GBE_CMDLINE_RESTORE "undo"
 						    : GBE_CMDLINE_RESTORE "last-good");
@@ -357,14 +357,14 @@ world_find(const World *w, const char *name)
 
 /* Effects. The power may fail after each of them. */
 
-static gboolean
+static bool
 world_effect(World *w)
 {
 	if (w->cut == 0)
-		return FALSE;
+		return false;
 	if (w->cut > 0)
 		w->cut--;
-	return TRUE;
+	return true;
 }
 
 static void
@@ -405,23 +405,23 @@ world_record_take_over(World *w, Arena *arena, const GbeTakeOver *plan)
 }
 
 /* After the exchange: the displaced tree gets its name, and the take-over ends the intent. */
-static gboolean
+static bool
 world_finish(World *w, Arena *arena, const GbeManifest *displaced, const GbeTakeOver *to)
 {
 	if (displaced != NULL && w->staged_tree != 0) {
 		if (!world_effect(w))
-			return FALSE;
+			return false;
 		world_store(w, arena, displaced, w->staged.content);
 		w->staged_tree = 0;
 	}
 	if (!world_effect(w))
-		return FALSE;
+		return false;
 	world_record_take_over(w, arena, to);
-	return TRUE;
+	return true;
 }
 
 /* The exchange: the displaced tree and the restored one, which is a new directory. */
-static gboolean
+static bool
 world_restore(World *w, Arena *arena, const GbePlan *plan, const GbeAction *restore)
 {
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
@@ -436,15 +436,15 @@ world_restore(World *w, Arena *arena, const GbePlan *plan, const GbeAction *rest
 	world_require(at >= 0);
 	world_require((displace != NULL) == w->data);
 	if (!world_effect(w))
-		return FALSE;
+		return false;
 	intent.tree_new = new;
 	world_append(w, arena, GBE_LEDGER_INTENT, gbe_intent_to_json(&intent));
 	if (!world_effect(w))
-		return FALSE;
+		return false;
 	w->staged.content = w->content;
 	w->staged_tree = w->data ? w->tree : 0;
 	w->tree++;
-	w->data = TRUE;
+	w->data = true;
 	w->nonce = plan->take_over->sequence;
 	w->content = w->backups[at].content;
 	w->txid = w->backups[at].manifest->fingerprint.txid[0];
@@ -481,41 +481,41 @@ world_grade(World *w, Arena *arena, const GbeAction *action)
 	w->backups[at].manifest = arena_manifest(arena, action->manifest);
 }
 
-static gboolean
+static bool
 world_act(World *w, Arena *arena, const GbePlan *plan, const GbeAction *action)
 {
 	switch (action->kind) {
 	case GBE_ACTION_BACKUP:
 		if (!w->clones && action->cow_only)
-			return TRUE;
+			return true;
 		if (!world_effect(w))
-			return FALSE;
+			return false;
 		world_store(w, arena, action->manifest, w->content);
-		return TRUE;
+		return true;
 	case GBE_ACTION_RESTORE:
 		return world_restore(w, arena, plan, action);
 	case GBE_ACTION_GRADE:
 		if (!world_effect(w))
-			return FALSE;
+			return false;
 		world_grade(w, arena, action);
-		return TRUE;
+		return true;
 	case GBE_ACTION_FRESH:
 	case GBE_ACTION_TAKE_OVER:
 		if (!world_effect(w))
-			return FALSE;
+			return false;
 		world_record_take_over(w, arena, plan->take_over);
-		return TRUE;
+		return true;
 	case GBE_ACTION_DISPLACE:
 	case GBE_ACTION_DELETE:
 	case GBE_ACTION_HOLD:
 	case GBE_ACTION_KEEP:
 	default:
-		return TRUE;
+		return true;
 	}
 }
 
-/* FALSE: the power failed. */
-static gboolean
+/* false: the power failed. */
+static bool
 world_execute(World *w, Arena *arena, const GbePlan *plan)
 {
 	world_reserve(w, plan->last_sequence);
@@ -523,10 +523,10 @@ world_execute(World *w, Arena *arena, const GbePlan *plan)
 		world_append(w, arena, GBE_LEDGER_REQUEST_ENDED, json_object_new());
 	for (guint i = 0; i < plan->actions->len; i++)
 		if (!world_act(w, arena, plan, plan->actions->pdata[i]))
-			return FALSE;
+			return false;
 	if (plan->opened)
 		world_append(w, arena, GBE_LEDGER_OPENED, world_about(world_last(w)->sequence));
-	return TRUE;
+	return true;
 }
 
 static inline void
@@ -567,7 +567,7 @@ world_etcd(World *w, gint64 seconds)
 	static guint64 txid = 1;
 
 	if (!w->data) {
-		w->data = TRUE;
+		w->data = true;
 		w->content = 0;
 		w->tree++;
 		w->nonce = 0;
@@ -591,7 +591,7 @@ world_found(World *w, Arena *arena)
 		return;
 	object = world_about(world_last(w)->sequence);
 	json_object_set_string_member(object, "tree", tree);
-	json_object_set_boolean_member(object, "mount_point", FALSE);
+	json_object_set_boolean_member(object, "mount_point", false);
 	nonce = world_nonce(world_last(w)->sequence);
 	json_object_set_string_member(object, "nonce", nonce);
 	w->nonce = world_last(w)->sequence;
@@ -639,7 +639,7 @@ world_close(World *w, Arena *arena, const GbeFacts *facts, const GbeShutdown *sh
 {
 	const GbeManifest *backup = shutdown->backup != NULL ? shutdown->backup : shutdown->equal;
 	const GbeClosing closing = {
-	    .present = TRUE,
+	    .present = true,
 	    .fingerprint = facts->fingerprint,
 	    .used = shutdown->used,
 	    .at = facts->now,
@@ -655,8 +655,8 @@ world_close(World *w, Arena *arena, const GbeFacts *facts, const GbeShutdown *sh
 	world_append(w, arena, GBE_LEDGER_CLOSING, object);
 }
 
-/* FALSE: the data is not this run's, and nothing is done. */
-static gboolean
+/* false: the data is not this run's, and nothing is done. */
+static bool
 world_finalize(World *w, Arena *arena)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -666,12 +666,12 @@ world_finalize(World *w, Arena *arena)
 	facts = world_observe(w);
 	shutdown = gbe_decide_shutdown(facts);
 	if (shutdown->step == GBE_SHUTDOWN_NOTHING)
-		return FALSE;
+		return false;
 	world_require(shutdown->step == GBE_SHUTDOWN_CLOSE);
 	world_close(w, arena, facts, shutdown);
 	if (shutdown->hand_back != NULL)
 		world_hand_back(w, arena, shutdown);
-	return TRUE;
+	return true;
 }
 
 /* Folding the whole ledger at once gives the same result as record by record. */

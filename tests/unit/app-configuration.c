@@ -21,7 +21,7 @@ static void
 setup(void)
 {
 	root_setup();
-	gbe_events_init("test", TRUE, TRUE, 0);
+	gbe_events_init("test", true, true, 0);
 	ck_assert(gbe_app_new("test", root, &app, NULL));
 }
 
@@ -37,12 +37,12 @@ load(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	ck_assert_msg(gbe_configuration_load(app, FALSE, &error), "%s",
+	ck_assert_msg(gbe_configuration_load(app, false, &error), "%s",
 		      error != NULL ? error->message : "?");
 }
 
 static char *
-load_error(gboolean strict)
+load_error(bool strict)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -115,7 +115,7 @@ START_TEST(one_file_alone)
 	ck_assert_uint_eq(app->config->health.request_timeout, 9);
 	g_free(app->config_file);
 	app->config_file = g_strdup("/none.conf");
-	g_free(load_error(FALSE));
+	g_free(load_error(false));
 }
 END_TEST
 
@@ -127,16 +127,16 @@ START_TEST(errors_name_file_and_line)
 	g_autofree char *path = root_path(ETC DROPIN "30-fifo.conf");
 
 	root_write(ETC DROPIN "10-a.conf", "[health]\n\ntimeout=never\n");
-	range = load_error(FALSE);
+	range = load_error(false);
 	ck_names(range, "/etc/greenboot-etcd/greenboot-etcd.conf.d/10-a.conf:3");
 	ck_names(range, "timeout");
 	root_write(ETC DROPIN "10-a.conf", "[health]\ntimeuot=1s\n");
 	load();
-	key = load_error(TRUE);
+	key = load_error(true);
 	ck_names(key, "timeuot");
 	root_remove(ETC DROPIN "10-a.conf");
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
-	fifo = load_error(FALSE);
+	fifo = load_error(false);
 	ck_names(fifo, "30-fifo.conf");
 }
 END_TEST
@@ -146,7 +146,7 @@ START_TEST(what_fails_changes_nothing)
 	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=2min\n");
 	load();
 	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=9min\nrequest-timeout=never\n");
-	g_free(load_error(FALSE));
+	g_free(load_error(false));
 	ck_assert_uint_eq(app->config->health.timeout, 120);
 }
 END_TEST
@@ -157,7 +157,7 @@ START_TEST(too_large)
 	g_autofree char *text = NULL;
 
 	root_write(ETC "greenboot-etcd.conf", large);
-	text = load_error(FALSE);
+	text = load_error(false);
 	ck_names(text, "/etc/greenboot-etcd/greenboot-etcd.conf");
 }
 END_TEST
@@ -345,7 +345,7 @@ START_TEST(ambiguous)
 	root_write("etc/containers/systemd/etcd.container", "[Container]\n");
 	root_write("usr/lib/systemd/system/container-etcd.service", "[Service]\n");
 	root_link("etc/systemd/system/multi-user.target.wants/microshift.service", "x");
-	error = load_error(TRUE);
+	error = load_error(true);
 	ck_names(error, "MicroShift, etcd and etcd in a container are here");
 	complaint = load_for_boot(A);
 	ck_names(complaint, "which one to protect");

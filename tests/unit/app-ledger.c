@@ -35,7 +35,7 @@ static void
 setup(void)
 {
 	root_setup();
-	gbe_events_init("test", TRUE, TRUE, 0);
+	gbe_events_init("test", true, true, 0);
 	open_app();
 	ck_assert(gbe_app_lock(app, "test", 0, NULL));
 }
@@ -62,7 +62,7 @@ listen_in(void)
 	g_autofree char *path = root_path(SAID);
 	gbe_autofd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-	gbe_events_init("test", TRUE, FALSE, 0);
+	gbe_events_init("test", true, false, 0);
 	(void)fflush(stderr);
 	ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
 }
@@ -121,7 +121,7 @@ begin(void)
 {
 	ck_assert(take_over(2, NULL));
 	ck_assert(gbe_state_note_used(app, 2, NULL));
-	ck_assert(gbe_state_end_start(app, A, 2, FALSE, NULL, NULL));
+	ck_assert(gbe_state_end_start(app, A, 2, false, NULL, NULL));
 }
 
 /* Appends, and reads all of it back. */
@@ -221,7 +221,7 @@ START_TEST(a_tail_of_zeros)
 	ck_assert(!facts->holes);
 	ck_assert_uint_eq(facts->take_overs->len, 1);
 	check_append();
-	g_string_free(g_steal_pointer(&text), TRUE);
+	g_string_free(g_steal_pointer(&text), true);
 	text = read_file();
 	ck_assert_uint_eq(strlen(text->str), text->len);
 }
@@ -619,11 +619,11 @@ END_TEST
 
 static const struct {
 	const char *fault;
-	gboolean there; /* the record is in the file all the same */
+	bool there; /* the record is in the file all the same */
 } faults[] = {
-    {"ledger-written=EIO", FALSE},
-    {"ledger-written=ENOSPC", TRUE}, /* tried again after the reserve is given back */
-    {"ledger-appended=EIO", TRUE},
+    {"ledger-written=EIO", false},
+    {"ledger-written=ENOSPC", true}, /* tried again after the reserve is given back */
+    {"ledger-appended=EIO", true},
 };
 
 START_TEST(a_failing_append)
@@ -634,14 +634,14 @@ START_TEST(a_failing_append)
 
 	begin();
 	again();
-	ck_assert(g_setenv("GREENBOOT_ETCD_FAULT", faults[_i].fault, TRUE));
+	ck_assert(g_setenv("GREENBOOT_ETCD_FAULT", faults[_i].fault, true));
 	/* The points were passed before, so their first pass is over. */
 	for (guint i = 0; i < 8; i++) {
 		g_autofree char *fault = NULL;
 		g_auto(GStrv) parts = g_strsplit(faults[_i].fault, "=", 2);
 
 		fault = g_strdup_printf("%s@%u=%s", parts[0], 5 + i, parts[1]);
-		ck_assert(g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE));
+		ck_assert(g_setenv("GREENBOOT_ETCD_FAULT", fault, true));
 		ok = take_over(7, &error);
 		if (!ok)
 			break;
@@ -670,7 +670,7 @@ START_TEST(a_torn_append_is_cut_off)
 	pid = fork();
 	if (pid == 0) {
 		again();
-		(void)g_setenv("GREENBOOT_ETCD_FAULT", "ledger-written@5=kill", TRUE);
+		(void)g_setenv("GREENBOOT_ETCD_FAULT", "ledger-written@5=kill", true);
 		(void)!take_over(7, NULL);
 		_exit(0);
 	}

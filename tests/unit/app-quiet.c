@@ -26,7 +26,7 @@ setup(void)
 	g_autofree char *data = NULL;
 
 	root_setup();
-	gbe_events_init("test", TRUE, TRUE, 0);
+	gbe_events_init("test", true, true, 0);
 	root_mkdir(DATA);
 	data = root_path(DATA);
 	ck_assert_int_eq(chmod(data, 0700), 0);

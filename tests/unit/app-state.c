@@ -49,7 +49,7 @@ setup(void)
 
 	root = g_dir_make_tmp("gbe-state-XXXXXX", NULL);
 	ck_assert_ptr_nonnull(root);
-	gbe_events_init("test", TRUE, TRUE, 0);
+	gbe_events_init("test", true, true, 0);
 	ck_assert(gbe_app_new("test", root, &app, &error));
 }
 
@@ -105,9 +105,9 @@ START_TEST(directory_is_made_private)
 	g_autoptr(GError) error = NULL;
 	struct stat st;
 
-	ck_assert(!gbe_app_open_state(app, FALSE, &error));
+	ck_assert(!gbe_app_open_state(app, false, &error));
 	ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND));
-	ck_assert(gbe_app_open_state(app, TRUE, NULL));
+	ck_assert(gbe_app_open_state(app, true, NULL));
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0700);
 }
@@ -148,7 +148,7 @@ START_TEST(sealed_file_round_trip)
 
 	json_object_set_string_member(object, "word", "bl\xc3\xa4");
 	ck_assert(gbe_state_write(app, "thing", object, NULL));
-	ck_assert(gbe_state_read(app, "thing", FALSE, &again, NULL));
+	ck_assert(gbe_state_read(app, "thing", false, &again, NULL));
 	ck_assert_str_eq(gbe_json_string(again, "word", NULL), "bl\xc3\xa4");
 }
 END_TEST
@@ -174,14 +174,14 @@ START_TEST(broken_is_set_aside_by_who_repairs)
 	g_autoptr(JsonObject) object = NULL;
 	g_autoptr(GError) error = NULL;
 
-	ck_assert(gbe_app_open_state(app, TRUE, NULL));
+	ck_assert(gbe_app_open_state(app, true, NULL));
 	put(GBE_STATE_PERIODIC, broken[_i]);
 	ck_assert(!gbe_state_peek(app, GBE_STATE_PERIODIC, &object, &error));
 	ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
-	ck_assert(gbe_state_read(app, GBE_STATE_PERIODIC, FALSE, &object, NULL));
+	ck_assert(gbe_state_read(app, GBE_STATE_PERIODIC, false, &object, NULL));
 	ck_assert_ptr_null(object);
 	ck_assert(exists(GBE_STATE_PERIODIC));
-	ck_assert(gbe_state_read(app, GBE_STATE_PERIODIC, TRUE, &object, NULL));
+	ck_assert(gbe_state_read(app, GBE_STATE_PERIODIC, true, &object, NULL));
 	ck_assert(!exists(GBE_STATE_PERIODIC));
 	ck_assert(exists(GBE_STATE_PERIODIC ".broken-1"));
 }
@@ -193,7 +193,7 @@ START_TEST(a_run_from_end_to_end)
 	g_autoptr(GbeRunRecord) green = gbe_run_record_new();
 	g_autoptr(GbeFacts) judged = NULL, closed = NULL, opened = NULL;
 	g_autoptr(GbeTakeOver) seen = gbe_take_over_new();
-	GbeClosing closing = {.present = TRUE, .used = 60};
+	GbeClosing closing = {.present = true, .used = 60};
 	const GbeTakeOver *t;
 
 	lock();
@@ -204,7 +204,7 @@ START_TEST(a_run_from_end_to_end)
 	seen->nonce = g_strdup("00000000000000aa");
 	seen->mount_point = GBE_YES;
 	ck_assert(gbe_state_note_tree(app, seen, NULL));
-	ck_assert(gbe_state_end_start(app, A, 3, FALSE, NULL, NULL));
+	ck_assert(gbe_state_end_start(app, A, 3, false, NULL, NULL));
 	green->sequence = 3;
 	green->verdict = GBE_VERDICT_GREEN;
 	green->health = GBE_HEALTH_HEALTHY;
@@ -215,7 +215,7 @@ START_TEST(a_run_from_end_to_end)
 	ck_assert(gbe_facts_run(judged, 3)->ended);
 	/* A repeated call adds nothing. */
 	ck_assert(gbe_state_judge_run(app, gbe_facts_run(judged, 3), green, NULL));
-	closing.fingerprint.present = TRUE;
+	closing.fingerprint.present = true;
 	closing.fingerprint.snaps = g_strdup("");
 	closing.fingerprint.others = g_strdup("");
 	gbe_backup_ref_set(&closing.backup, (GbeBackupRef){.name = (char *)"x", .sequence = 2});
@@ -247,7 +247,7 @@ START_TEST(starts_are_counted_until_one_ends)
 		ck_assert_uint_eq(GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, A)), i + 1);
 		ck_assert_uint_eq(GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, B)), 0);
 	}
-	ck_assert(gbe_state_end_start(app, A, 0, TRUE, "held", NULL));
+	ck_assert(gbe_state_end_start(app, A, 0, true, "held", NULL));
 	{
 		g_autoptr(GbeFacts) facts = observe();
 
@@ -407,7 +407,7 @@ START_TEST(written_anew)
 		sequence = next_sequence() + 1;
 		ck_assert(gbe_state_begin_start(app, A, NULL));
 		take_over(sequence, A);
-		ck_assert(gbe_state_end_start(app, A, sequence, FALSE, NULL, NULL));
+		ck_assert(gbe_state_end_start(app, A, sequence, false, NULL, NULL));
 	}
 	before = observe();
 	ck_assert_int_eq(stat(path, &large), 0);

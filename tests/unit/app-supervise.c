@@ -25,7 +25,7 @@ static void
 setup(void)
 {
 	root_setup();
-	gbe_events_init("test", TRUE, TRUE, 0);
+	gbe_events_init("test", true, true, 0);
 	root_mkdir("ostree/deploy/test/deploy/" CHECKSUM_A ".0");
 	root_mkdir("ostree/deploy/test/deploy/" CHECKSUM_B ".0");
 	root_link("ostree/boot.1/test/" CHECKSUM_A "/0",
@@ -155,7 +155,7 @@ START_TEST(unchanged_lets_etcd_start)
 	owned_by(A);
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
 	done = read_done();
-	ck_assert(!gbe_json_bool(done, "held", TRUE));
+	ck_assert(!gbe_json_bool(done, "held", true));
 	ck_assert_ptr_nonnull(strstr(gbe_json_string(done, "reason", ""), "signal 6"));
 	ck_assert_int_eq(run_prerun(sleep_for_ever, 0), 0);
 	ck_assert_int_eq(run_prerun(stop_itself, 0), 0);
@@ -175,7 +175,7 @@ START_TEST(changed_holds_etcd_back)
 	ck_assert_int_eq(run_prerun(sleep_for_ever, 0), 5);
 	ck_assert_int_eq(run_prerun(end_with, 1), 5);
 	done = read_done();
-	ck_assert(gbe_json_bool(done, "held", FALSE));
+	ck_assert(gbe_json_bool(done, "held", false));
 	ck_assert_ptr_nonnull(strstr(gbe_json_string(done, "reason", ""), "systemctl"));
 	facts = ledger_says();
 	ck_assert_str_eq(facts->last.result, "held");

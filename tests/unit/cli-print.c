@@ -42,8 +42,8 @@ START_TEST(json_reading)
 	g_autoptr(JsonObject) object = json_object_new();
 
 	json_object_set_null_member(object, "null");
-	json_object_set_boolean_member(object, "yes", TRUE);
-	json_object_set_boolean_member(object, "no", FALSE);
+	json_object_set_boolean_member(object, "yes", true);
+	json_object_set_boolean_member(object, "no", false);
 	json_object_set_int_member(object, "seven", 7);
 	ck_assert_str_eq(gbe_text_tri(object, "null"), "unknown");
 	ck_assert_str_eq(gbe_text_tri(object, "absent"), "unknown");

@@ -164,7 +164,7 @@ END_TEST
 
 /* Every accepted name can be a file's name, and gives back its parts. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autofree char *name = g_strndup(bytes, size), *again = NULL;
 	g_autofree char *deployment = NULL, *run = NULL;

@@ -4,8 +4,7 @@
 #include "lib/unit.h"
 
 static bool
-merge_strict(GbeConfig *config, const char *text, gboolean strict, char **ret_bad_key,
-	     GError **error)
+merge_strict(GbeConfig *config, const char *text, bool strict, char **ret_bad_key, GError **error)
 {
 	return gbe_config_merge(config, "/etc/x.conf", text, strlen(text), strict, NULL,
 				ret_bad_key, error);
@@ -15,7 +14,7 @@ static void
 must_merge(GbeConfig *config, const char *text)
 {
 	g_autoptr(GError) error = NULL;
-	bool ok = merge_strict(config, text, TRUE, NULL, &error);
+	bool ok = merge_strict(config, text, true, NULL, &error);
 
 	ck_assert_msg(ok, "%s: %s", text, ok ? "" : error->message);
 }
@@ -156,7 +155,7 @@ START_TEST(later_wins_key_by_key)
 	must_merge(config, "# comment\n; another\n\n[etcd]\ndata-dir = /var//lib/./microshift/\r\n"
 			   "member-dir=db/etcd\nservice=\n[backup]\nkeep-good=3\nat-boot=always\n"
 			   "[etcd]\n  version-file  =  version");
-	ck_assert(gbe_config_merge(config, "/run/y.conf", "[backup]\nkeep-good=7\n", 21, TRUE, NULL,
+	ck_assert(gbe_config_merge(config, "/run/y.conf", "[backup]\nkeep-good=7\n", 21, true, NULL,
 				   NULL, NULL));
 	ck_assert_str_eq(config->etcd.data_dir, "/var/lib/microshift");
 	ck_assert_str_eq(config->etcd.member_dir, "db/etcd");
@@ -273,7 +272,7 @@ START_TEST(wrong_values)
 		g_autoptr(GError) error = NULL;
 		g_autofree char *bad_key = NULL;
 
-		ck_assert_msg(!merge_strict(config, text, FALSE, &bad_key, &error), "taken: %s",
+		ck_assert_msg(!merge_strict(config, text, false, &bad_key, &error), "taken: %s",
 			      cases[i].line);
 		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_INVALID_CONFIG));
 		ck_assert_msg(g_str_has_prefix(error->message, start), "%s", error->message);
@@ -308,7 +307,7 @@ START_TEST(wrong_files)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *bad_key = NULL;
 
-		ck_assert_msg(!merge_strict(config, cases[i].text, FALSE, &bad_key, &error),
+		ck_assert_msg(!merge_strict(config, cases[i].text, false, &bad_key, &error),
 			      "taken: %s", cases[i].text);
 		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_INVALID_CONFIG));
 		ck_assert(g_str_has_prefix(error->message, "/etc/x.conf:"));
@@ -316,11 +315,11 @@ START_TEST(wrong_files)
 		ck_assert_ptr_null(bad_key);
 		g_clear_error(&error);
 	}
-	ck_assert(!gbe_config_merge(config, "f", nul, sizeof(nul) - 1, FALSE, NULL, NULL, &error));
+	ck_assert(!gbe_config_merge(config, "f", nul, sizeof(nul) - 1, false, NULL, NULL, &error));
 	ck_assert_str_eq(error->message, "f:2: a NUL byte");
-	ck_assert(!gbe_config_merge(config, "f", large, 1024 * 1024 + 1, FALSE, NULL, NULL, NULL));
-	ck_assert(gbe_config_merge(config, "f", large, 1024 * 1024, TRUE, NULL, NULL, NULL));
-	ck_assert(gbe_config_merge(config, "f", NULL, 0, TRUE, NULL, NULL, NULL));
+	ck_assert(!gbe_config_merge(config, "f", large, 1024 * 1024 + 1, false, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "f", large, 1024 * 1024, true, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "f", NULL, 0, true, NULL, NULL, NULL));
 }
 END_TEST
 
@@ -332,13 +331,13 @@ START_TEST(twice_in_a_file)
 	g_autofree char *bad_key = NULL;
 	static const char text[] = "[backup]\nkeep-good=1\n[etcd]\nname=a\n[backup]\nkeep-good=1\n";
 
-	ck_assert(!merge_strict(config, text, FALSE, &bad_key, &error));
+	ck_assert(!merge_strict(config, text, false, &bad_key, &error));
 	ck_assert_str_eq(error->message,
 			 "/etc/x.conf:6: [backup] keep-good: is there twice in this file");
 	ck_assert_str_eq(bad_key, "backup.keep-good");
 	/* The programs at boot go on without the faulty key. */
 	g_hash_table_add(skip, bad_key);
-	ck_assert(gbe_config_merge(config, "f", text, strlen(text), FALSE, skip, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "f", text, strlen(text), false, skip, NULL, NULL));
 	ck_assert_str_eq(config->etcd.name, "a");
 	ck_assert_uint_eq(config->backup.keep_good, 0);
 }
@@ -352,12 +351,12 @@ START_TEST(unknown_is_a_warning_or_an_error)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *bad_key = NULL;
 
-	ck_assert(!merge_strict(config, text, TRUE, &bad_key, &error));
+	ck_assert(!merge_strict(config, text, true, &bad_key, &error));
 	ck_assert_str_eq(error->message, "/etc/x.conf:3: [etcd] colour: there is no such key");
 	ck_assert_str_eq(bad_key, "etcd.colour");
 	ck_assert_uint_eq(config->warnings->len, 0);
 	ck_assert_ptr_null(config->etcd.name);
-	ck_assert(merge_strict(config, text, FALSE, NULL, NULL));
+	ck_assert(merge_strict(config, text, false, NULL, NULL));
 	ck_assert_str_eq(config->etcd.name, "a");
 	ck_assert_uint_eq(config->warnings->len, 3);
 	ck_assert_str_eq(config->warnings->pdata[0],
@@ -365,7 +364,7 @@ START_TEST(unknown_is_a_warning_or_an_error)
 	ck_assert_str_eq(config->warnings->pdata[1],
 			 "/etc/x.conf:4: [later]: there is no such group, ignored");
 	g_clear_error(&error);
-	ck_assert(!merge_strict(config, "[later]\n", TRUE, NULL, &error));
+	ck_assert(!merge_strict(config, "[later]\n", true, NULL, &error));
 	ck_assert_str_eq(error->message, "/etc/x.conf:1: [later]: there is no such group");
 }
 END_TEST
@@ -462,18 +461,18 @@ show(const GbeConfig *config)
 	GString *text = g_string_new(NULL);
 
 	gbe_config_foreach(config, append, text);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* The shown configuration is a file that gives the same configuration. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new(), again = gbe_config_new();
 	g_autofree char *before = show(config), *first = NULL, *second = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!gbe_config_merge(config, "f", bytes, size, FALSE, NULL, NULL, &error)) {
+	if (!gbe_config_merge(config, "f", bytes, size, false, NULL, NULL, &error)) {
 		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_INVALID_CONFIG));
 		first = show(config);
 		ck_assert_str_eq(first, before);

@@ -3,6 +3,8 @@
  * Plans of requests, of a start that has to keep its hands off, and of one without data; and what is done
  * by hand.
  */
+#include <stdbool.h>
+
 #include "lib/plan.h"
 #include "lib/unit.h"
 
@@ -94,7 +96,7 @@ START_TEST(who_goes_forward_again_gets_what_it_left)
 	gbe_backup_ref_set(&run->left, gbe_manifest_ref(left));
 	(void)facts_owner(facts, 'a', 60, 101);
 	facts->owner->lineage.line = 101;
-	facts->owner->asked = TRUE;
+	facts->owner->asked = true;
 	(void)facts_record(facts, 'a', 60, 101, GBE_VERDICT_GREEN);
 	facts_set_deployment(&facts->booted, 'b');
 	g_free(facts->run);
@@ -122,7 +124,7 @@ START_TEST(a_request_for_what_this_etcd_cannot_read_is_refused)
 	ck_assert(plan->drop_request);
 	ck_assert_ptr_nonnull(plan->request_failed);
 	no_action(plan, GBE_ACTION_RESTORE);
-	facts->request.force = TRUE;
+	facts->request.force = true;
 	forced = gbe_decide(facts);
 	assert_rules(forced, "2");
 }
@@ -190,7 +192,7 @@ START_TEST(a_restore_of_the_runs_own_backup_keeps_its_grade)
 			facts->run = (g_free(facts->run), facts_run(50));
 		else
 			ask(facts, own, 50);
-		plan = by_hand ? gbe_decide_by_hand(facts, own->name, FALSE) : gbe_decide(facts);
+		plan = by_hand ? gbe_decide_by_hand(facts, own->name, false) : gbe_decide(facts);
 		assert_rules(plan, "2");
 		gbe_request_clear(&facts->request);
 		/* Restored, not used yet, and booted again: the data is equal to its source. */
@@ -299,7 +301,7 @@ START_TEST(skip_takes_over_and_the_chain_stays)
 	GbeManifest *base;
 
 	facts = after_failed_b('c', &base);
-	facts->skip = TRUE;
+	facts->skip = true;
 	plan = gbe_decide(facts);
 	assert_rules(plan, "skip");
 	ck_assert(!plan->hold);
@@ -319,7 +321,7 @@ START_TEST(skip_takes_over_and_the_chain_stays)
 	ck_assert_str_eq(gbe_take_over_base(same->take_over)->name, base->name);
 
 	/* The failed update is undone, though there was a boot with skip in between. */
-	facts->skip = FALSE;
+	facts->skip = false;
 	facts_set_deployment(&facts->booted, 'a');
 	gbe_take_over_free(facts->owner);
 	facts->owner = gbe_take_over_copy(same->take_over);
@@ -337,7 +339,7 @@ START_TEST(skip_of_data_of_nobody_begins_a_line_unknown_before_here)
 	g_autoptr(GbeFacts) facts = facts_booted('a', 51);
 	g_autoptr(GbePlan) plan = NULL;
 
-	facts->skip = TRUE;
+	facts->skip = true;
 	plan = gbe_decide(facts);
 	assert_rules(plan, "skip");
 	ck_assert(plan->take_over->lineage.truncated);
@@ -429,7 +431,7 @@ START_TEST(a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run)
 	GbeManifest *candidate, *base, *asked;
 
 	facts = deliberate_return(&candidate);
-	plan = gbe_decide_by_hand(facts, candidate->name, FALSE);
+	plan = gbe_decide_by_hand(facts, candidate->name, false);
 	assert_rules(plan, "2");
 	assert_owner(&plan->take_over->deployment, 'a');
 	ck_assert_str_eq(plan->take_over->run, facts->run);
@@ -442,7 +444,7 @@ START_TEST(a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run)
 	/* "What was restored is that take-over's base, and the chain behind it stays." */
 	trial = after_failed_b('b', &base);
 	asked = facts_backup(trial, 'a', 30, 30, GBE_GRADE_GOOD);
-	own = gbe_decide_by_hand(trial, asked->name, FALSE);
+	own = gbe_decide_by_hand(trial, asked->name, false);
 	ck_assert_int_eq(own->take_over->trial.on, GBE_YES);
 	ck_assert_int_eq(own->take_over->trial.used, 0);
 	ck_assert_uint_eq(own->take_over->chain->len, 2);
@@ -454,7 +456,7 @@ START_TEST(a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run)
 	gbe_deployment_clear(&nobody->booted);
 	nobody->ostree = GBE_NO;
 	asked = facts_backup(nobody, '-', 0, 30, GBE_GRADE_UNPROVEN);
-	none = gbe_decide_by_hand(nobody, asked->name, FALSE);
+	none = gbe_decide_by_hand(nobody, asked->name, false);
 	assert_rules(none, "2");
 	ck_assert_ptr_null(none->take_over->deployment.id);
 }
@@ -467,7 +469,7 @@ START_TEST(a_manual_backup_has_its_name_and_the_owners_past)
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	manifest = gbe_decide_manifest(facts, &view, "before-the-move", FALSE, 100);
+	manifest = gbe_decide_manifest(facts, &view, "before-the-move", false, 100);
 	ck_assert_str_eq(manifest->name, "before-the-move");
 	ck_assert_int_eq(manifest->origin, GBE_ORIGIN_MANUAL);
 	assert_owner(&manifest->deployment, 'a');

@@ -3,6 +3,8 @@
  * What the plans carry that restore something on their own: retries, returns, the gate, and data that
  * somebody without this program has written.
  */
+#include <stdbool.h>
+
 #include "lib/plan.h"
 #include "lib/unit.h"
 
@@ -228,7 +230,7 @@ START_TEST(an_older_state_of_its_own_at_the_chains_end_gives_way)
 	(void)facts_trial(facts, 'c', 52, 92, NULL);
 	gbe_take_over_link(facts->owner,
 			   &(GbeBackupRef){.name = old->name, .sequence = old->sequence},
-			   &facts->owner->deployment, TRUE);
+			   &facts->owner->deployment, true);
 	facts_record(facts, 'c', 52, 92, GBE_VERDICT_RED)->trial = GBE_YES;
 	plan = gbe_decide(facts);
 	assert_rules(plan, "10a, then 10b");
@@ -335,7 +337,7 @@ START_TEST(what_others_wrote_is_nobodys_whatever_displaces_it)
 
 	facts = written_by_others(&closing);
 	facts->request.kind = GBE_REQUEST_LAST_GOOD;
-	facts->request.from_cmdline = TRUE;
+	facts->request.from_cmdline = true;
 	plan = gbe_decide(facts);
 	assert_rules(plan, "2");
 	displaced = action(plan, GBE_ACTION_DISPLACE)->manifest;
@@ -442,8 +444,8 @@ START_TEST(the_whole_chain_is_walked)
 	facts_record(facts, 'c', 52, 94, GBE_VERDICT_NONE)->trial = GBE_YES;
 	facts_record(facts, 'd', 53, 96, GBE_VERDICT_NONE)->trial = GBE_YES;
 	(void)facts_trial(facts, 'd', 53, 96, of_c);
-	facts_link(facts->owner, of_b, FALSE);
-	facts_link(facts->owner, of_a, FALSE);
+	facts_link(facts->owner, of_b, false);
+	facts_link(facts->owner, of_a, false);
 	plan = gbe_decide(facts);
 	assert_rules(plan, "10a");
 	ck_assert_str_eq(action(plan, GBE_ACTION_RESTORE)->name, of_a->name);
@@ -463,7 +465,7 @@ START_TEST(a_failed_update_is_undone_whoever_wrote_since)
 		GbeManifest *base;
 
 		facts = after_failed_b('a', &base);
-		facts->owner->closing.present = TRUE;
+		facts->owner->closing.present = true;
 		facts->owner->closing.used = 60;
 		facts_set_fingerprint(&facts->owner->closing.fingerprint, own ? 77 : 1);
 		g_free(facts->fingerprint.others);
@@ -480,7 +482,7 @@ START_TEST(a_file_that_is_not_etcds_does_not_make_it_rule_13)
 	g_autoptr(GbeFacts) facts = after_green_a('a');
 	g_autoptr(GbePlan) plan = NULL;
 
-	facts->owner->closing.present = TRUE;
+	facts->owner->closing.present = true;
 	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	g_free(facts->fingerprint.others);
 	facts->fingerprint.others = g_strdup("another");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The decisions where prerun does not come to its end: the supervisor's over all its facts, and the third start's. */
+#include <stdbool.h>
+
 #include "lib/plan.h"
 #include "lib/situation.h"
 #include "lib/unit.h"
@@ -14,7 +16,7 @@ typedef struct {
 	Intent intent;
 	Service service;
 	Owner owner;
-	gboolean skip, booted;
+	bool skip, booted;
 } Cell;
 
 #define CELLS (3 * 3 * 3 * 2 * 3 * 2 * 2)
@@ -36,8 +38,8 @@ cell_of(guint n)
 		      .intent = (Intent)digit(&n, 3),
 		      .service = (Service)digit(&n, 2),
 		      .owner = (Owner)digit(&n, 3),
-		      .skip = (gboolean)digit(&n, 2),
-		      .booted = (gboolean)digit(&n, 2)};
+		      .skip = (bool)digit(&n, 2),
+		      .booted = (bool)digit(&n, 2)};
 }
 
 static GbeFacts *

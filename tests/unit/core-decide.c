@@ -3,6 +3,8 @@
  * What the plans of upgrades and of plain reboots carry: take-overs, manifests, names, grades, and what a
  * failure of each action means.
  */
+#include <stdbool.h>
+
 #include "lib/plan.h"
 #include "lib/unit.h"
 
@@ -13,7 +15,7 @@ START_TEST(an_upgrade_backs_up_and_begins_a_trial)
 	const GbeAction *backup;
 
 	facts->owner->lineage.line = 7;
-	facts_link(facts->owner, facts_backup(facts, '-', 0, 10, GBE_GRADE_UNPROVEN), FALSE);
+	facts_link(facts->owner, facts_backup(facts, '-', 0, 10, GBE_GRADE_UNPROVEN), false);
 	plan = gbe_decide(facts);
 	assert_rules(plan, "11");
 	no_action(plan, GBE_ACTION_RESTORE);
@@ -96,7 +98,7 @@ START_TEST(an_equal_backup_that_does_not_serve)
 			closing->data_dir = g_strdup("/elsewhere");
 		}
 		if (i == 4)
-			facts->fingerprint.present = FALSE;
+			facts->fingerprint.present = false;
 		plan = gbe_decide(facts);
 		ck_assert_str_ne(action(plan, GBE_ACTION_BACKUP)->name, closing->name);
 	}
@@ -250,11 +252,11 @@ START_TEST(at_boot_says_when_a_plain_reboot_is_backed_up)
 	static const struct {
 		GbeWhen at_boot;
 		GbeTri clones;
-		gboolean backup, cow_only;
+		bool backup, cow_only;
 	} cases[] = {
-	    {GBE_WHEN_COW_ONLY, GBE_YES, TRUE, TRUE},  {GBE_WHEN_COW_ONLY, GBE_UNKNOWN, TRUE, TRUE},
-	    {GBE_WHEN_COW_ONLY, GBE_NO, FALSE, FALSE}, {GBE_WHEN_ALWAYS, GBE_NO, TRUE, FALSE},
-	    {GBE_WHEN_ALWAYS, GBE_YES, TRUE, FALSE},   {GBE_WHEN_NEVER, GBE_YES, FALSE, FALSE},
+	    {GBE_WHEN_COW_ONLY, GBE_YES, true, true},  {GBE_WHEN_COW_ONLY, GBE_UNKNOWN, true, true},
+	    {GBE_WHEN_COW_ONLY, GBE_NO, false, false}, {GBE_WHEN_ALWAYS, GBE_NO, true, false},
+	    {GBE_WHEN_ALWAYS, GBE_YES, true, false},   {GBE_WHEN_NEVER, GBE_YES, false, false},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -291,8 +293,8 @@ START_TEST(a_plain_reboot_goes_on_with_its_trial_and_chain)
 	((GbeRunRecord *)facts->runs->pdata[1])->verdict = GBE_VERDICT_NONE;
 	facts->owner->trial.used = 1000;
 	facts->owner->trial.since = 70;
-	facts_link(facts->owner, facts_backup(facts, '-', 0, 10, GBE_GRADE_UNPROVEN), TRUE);
-	facts->owner->closing.present = TRUE;
+	facts_link(facts->owner, facts_backup(facts, '-', 0, 10, GBE_GRADE_UNPROVEN), true);
+	facts->owner->closing.present = true;
 	facts->owner->closing.used = 600;
 	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	plan = gbe_decide(facts);
@@ -315,7 +317,7 @@ START_TEST(the_same_run_only_ends_the_closing_record)
 
 	g_free(facts->run);
 	facts->run = facts_run(50);
-	facts->owner->closing.present = TRUE;
+	facts->owner->closing.present = true;
 	facts->owner->closing.used = 600;
 	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	plan = gbe_decide(facts);
@@ -324,7 +326,7 @@ START_TEST(the_same_run_only_ends_the_closing_record)
 	ck_assert_ptr_null(plan->take_over);
 	ck_assert(gbe_plan_is_idle(plan));
 
-	facts->owner->closing.present = FALSE;
+	facts->owner->closing.present = false;
 	again = gbe_decide(facts);
 	ck_assert(!again->opened);
 }
@@ -402,9 +404,9 @@ START_TEST(a_grade_is_of_verdict_health_and_verification)
 		for (int health = GBE_HEALTH_NOT_ASKED; health <= GBE_HEALTH_CANNOT_TELL; health++)
 			for (int verified = GBE_VERIFIED_NO; verified <= GBE_VERIFIED_FULL;
 			     verified++) {
-				gboolean good = verdict == GBE_VERDICT_GREEN &&
-						health == GBE_HEALTH_HEALTHY &&
-						verified != GBE_VERIFIED_NO;
+				bool good = verdict == GBE_VERDICT_GREEN &&
+					    health == GBE_HEALTH_HEALTHY &&
+					    verified != GBE_VERIFIED_NO;
 
 				ck_assert_int_eq(gbe_decide_grade((GbeVerdict)verdict,
 								  (GbeHealth)health,

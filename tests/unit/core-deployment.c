@@ -131,7 +131,7 @@ END_TEST
 
 /* Every accepted id is what format makes from its parts. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autofree char *id = g_strndup(bytes, size), *stateroot = NULL, *again = NULL;
 	g_autofree char *digits = NULL;

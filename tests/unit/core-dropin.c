@@ -52,7 +52,7 @@ paths(const char *conf, const char *before)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
 
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 	return gbe_dropin_paths(config, before);
 }
 
@@ -144,7 +144,7 @@ START_TEST(the_monitor)
 	g_autofree char *timer = NULL;
 
 	ck_assert_ptr_nonnull(strstr(without, " greenboot-etcd-monitor.timer "));
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 	service = gbe_dropin_monitor(config);
 	timer = gbe_dropin_monitor_timer(config);
 	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
@@ -192,7 +192,7 @@ START_TEST(where_etcd_answers)
 		g_autofree char *others = NULL;
 
 		ck_assert(
-		    gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+		    gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 		green = gbe_dropin_green(config);
 		monitor = gbe_dropin_monitor(config);
 		others = gbe_dropin_paths(config, NULL);
@@ -222,7 +222,7 @@ START_TEST(the_scrub)
 					     "ReadWritePaths=\"-/var/lib/.greenboot-etcd\"\n"
 					     "ReadWritePaths=\"-/var/.greenboot-etcd\"\n"
 					     "ReadWritePaths=\"-/.greenboot-etcd\"\n"));
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 	after = gbe_dropin_scrub(config);
 	ck_assert_ptr_nonnull(strstr(after, "\nRequiresMountsFor=\"/var/home/etcd\"\n"
 					    "Wants=mnt-usb-back\\x20up.mount\n"));
@@ -242,7 +242,7 @@ START_TEST(the_defragmentation)
 	g_autofree char *service = NULL;
 	g_autofree char *timer = NULL;
 
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 	etcd = gbe_dropin_service(config);
 	service = gbe_dropin_defrag(config);
 	timer = gbe_dropin_defrag_timer(config);
@@ -255,11 +255,11 @@ START_TEST(the_defragmentation)
 				"[Timer]\nOnActiveSec=\nOnActiveSec=0s\n"
 				"OnUnitActiveSec=3600s\n");
 	g_free(timer);
-	config->defrag.at_start = FALSE;
+	config->defrag.at_start = false;
 	timer = gbe_dropin_defrag_timer(config);
 	ck_assert_ptr_nonnull(strstr(timer, "\nOnActiveSec=3600s\n"));
 	g_free(etcd);
-	config->defrag.enabled = FALSE;
+	config->defrag.enabled = false;
 	etcd = gbe_dropin_service(config);
 	ck_assert_ptr_null(strstr(etcd, "defrag"));
 }
@@ -276,7 +276,7 @@ START_TEST(a_scope)
 
 	ck_assert_ptr_null(gbe_dropin_scope_of("etcd.service"));
 	ck_assert_ptr_nonnull(strstr(without, "\nRequires=greenboot-etcd-prerun.service\n"));
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 	service = gbe_dropin_service(config);
 	start = gbe_dropin_start(config);
 	ck_assert_str_eq(gbe_dropin_scope_of("microshift.service"), "microshift-etcd.scope");

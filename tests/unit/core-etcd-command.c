@@ -88,19 +88,19 @@ START_TEST(the_same_or_another)
 {
 	static const struct {
 		const char *a[MOST], *b[MOST];
-		gboolean same;
+		bool same;
 	} cases[] = {
-	    {{NULL}, {NULL}, TRUE},
-	    {{"--data-dir=/d"}, {"--data-dir", "/d/", "--logger=zap"}, TRUE},
+	    {{NULL}, {NULL}, true},
+	    {{"--data-dir=/d"}, {"--data-dir", "/d/", "--logger=zap"}, true},
 	    {{"--data-dir=/d"},
 	     {"--data-dir=/d", "--listen-client-urls=http://localhost:2379"},
-	     TRUE},
-	    {{"--data-dir=/d"}, {"--data-dir=/e"}, FALSE},
-	    {{"--data-dir=/d"}, {"--data-dir=/d", "--wal-dir=/w"}, FALSE},
-	    {{"--data-dir=/d"}, {"--data-dir=/d", "--listen-peer-urls=http://localhost:9"}, FALSE},
-	    {{"--data-dir=/d"}, {"--data-dir=/d", "--listen-metrics-urls=http://h:9"}, FALSE},
+	     true},
+	    {{"--data-dir=/d"}, {"--data-dir=/e"}, false},
+	    {{"--data-dir=/d"}, {"--data-dir=/d", "--wal-dir=/w"}, false},
+	    {{"--data-dir=/d"}, {"--data-dir=/d", "--listen-peer-urls=http://localhost:9"}, false},
+	    {{"--data-dir=/d"}, {"--data-dir=/d", "--listen-metrics-urls=http://h:9"}, false},
 	    /* The file may have been rewritten since. */
-	    {{"--config-file=/c"}, {"--config-file=/c"}, FALSE},
+	    {{"--config-file=/c"}, {"--config-file=/c"}, false},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -148,7 +148,7 @@ START_TEST(what_is_protected)
 		bool ok;
 
 		ck_assert(
-		    gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+		    gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 		parse(cases[i].arguments, NULL, &command);
 		ok = gbe_etcd_command_check(&command, config, &error);
 		ck_assert_msg(ok == (cases[i].complaint == NULL), "case %u", i);

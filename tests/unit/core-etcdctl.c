@@ -13,7 +13,7 @@ text(const GbeConfig *config, char **arguments)
 		if (variables[i].value != NULL)
 			g_string_append_printf(all, "%s=%s ", variables[i].name,
 					       variables[i].value);
-	return g_string_free(all, FALSE);
+	return g_string_free(all, false);
 }
 
 static GbeConfig *

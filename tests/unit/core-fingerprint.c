@@ -7,7 +7,7 @@ static void
 fill(GbeFingerprint *fp)
 {
 	gbe_fingerprint_clear(fp);
-	fp->present = TRUE;
+	fp->present = true;
 	fp->txid[0] = G_MAXUINT64;
 	fp->txid[1] = 41;
 	fp->wal_name = g_strdup("0000000000000004-000000000001ad2c.wal");
@@ -90,7 +90,7 @@ START_TEST(present_only_when_whole)
 		fill(&b);
 		gbe_fingerprint_from_json(&b, object);
 		ck_assert_msg(!b.present, "present without %s", key);
-		json_object_set_boolean_member(object, key, TRUE);
+		json_object_set_boolean_member(object, key, true);
 		fill(&b);
 		gbe_fingerprint_from_json(&b, object);
 		ck_assert_msg(!b.present, "present with a wrong %s", key);

@@ -74,7 +74,7 @@ parse_later(const char *text)
 
 /* The golden file, or (@later) a later version of it. */
 static char *
-golden_json(const char *name, gboolean later)
+golden_json(const char *name, bool later)
 {
 	g_autofree char *text = golden(name);
 	g_autoptr(JsonObject) object = NULL;
@@ -106,7 +106,7 @@ END_TEST
 /* Written again, as a change of its grade does, it has lost nothing of a later version's. */
 START_TEST(manifest_of_a_later_version_is_kept)
 {
-	g_autofree char *text = golden_json("manifest", TRUE), *written = NULL;
+	g_autofree char *text = golden_json("manifest", true), *written = NULL;
 	g_autoptr(JsonObject) was = parse_json(text), is = NULL;
 	g_autoptr(GbeManifest) manifest = NULL;
 
@@ -136,7 +136,7 @@ END_TEST
 /* The digest of a later version is over the keys that only that version knows, too. */
 START_TEST(manifest_signed_by_a_later_version)
 {
-	g_autofree char *text = golden_json("manifest-signed", TRUE), *all = NULL, *digest = NULL;
+	g_autofree char *text = golden_json("manifest-signed", true), *all = NULL, *digest = NULL;
 	g_autoptr(JsonObject) object = parse_json(text), sorted = json_object_new();
 	g_autoptr(GbeManifest) manifest = NULL;
 	g_autoptr(GbeKeys) keys = NULL;
@@ -220,7 +220,7 @@ put_else(GbeLedger *ledger, guint64 sequence)
 
 /* The lines up to the first one with @last; all lines if none has it. @later: as a later version writes them. */
 static GbeLedger *
-read_ledger(const char *last, gboolean later)
+read_ledger(const char *last, bool later)
 {
 	g_autofree char *text = golden("ledger");
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -251,7 +251,7 @@ START_TEST(there_is_one_of_each_kind)
 
 	ck_assert_str_eq(ledger->id, "5ca1ab1e0ddba115");
 	for (guint kind = GBE_LEDGER_TAKE_OVER; kind < GBE_LEDGER_KINDS; kind++) {
-		gboolean found = FALSE;
+		bool found = false;
 
 		for (guint i = 0; i < ledger->records->len; i++)
 			found =

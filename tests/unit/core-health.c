@@ -26,7 +26,7 @@ well(void)
 
 	gbe_health_facts_configure(f, config);
 	f->service = GBE_SERVICE_RUNNING;
-	f->notifies = TRUE;
+	f->notifies = true;
 	f->read_only = GBE_NO;
 	f->size = 100 * GIB;
 	f->free = 50 * GIB;
@@ -68,16 +68,16 @@ CHANGE(none, (void)f)
 CHANGE(not_installed, f->service = GBE_SERVICE_NOT_FOUND)
 CHANGE(masked, f->service = GBE_SERVICE_MASKED)
 CHANGE(not_enabled, f->service = GBE_SERVICE_NOT_ENABLED)
-CHANGE(held, f->held = TRUE; f->held_why = g_strdup("no backup"))
-CHANGE(held_on_trial, held(f); f->on_trial = TRUE)
-CHANGE(corrupt, f->corrupt = TRUE)
-CHANGE(corrupt_and_mute, f->corrupt = TRUE; answer(&f->write, GBE_REACH_LATE, 0, "late"))
+CHANGE(held, f->held = true; f->held_why = g_strdup("no backup"))
+CHANGE(held_on_trial, held(f); f->on_trial = true)
+CHANGE(corrupt, f->corrupt = true)
+CHANGE(corrupt_and_mute, f->corrupt = true; answer(&f->write, GBE_REACH_LATE, 0, "late"))
 CHANGE(refused, down(f, GBE_REACH_DOWN, 0, "refused"); f->service = GBE_SERVICE_UNKNOWN)
 CHANGE(disk_full, refused(f); f->free = 1000)
 CHANGE(no_inodes, refused(f); f->inodes_free = 0)
 CHANGE(full_and_failed, disk_full(f); f->service = GBE_SERVICE_START_LIMIT)
 CHANGE(read_only, refused(f); f->read_only = GBE_YES)
-CHANGE(read_only_on_trial, read_only(f); f->on_trial = TRUE)
+CHANGE(read_only_on_trial, read_only(f); f->on_trial = true)
 CHANGE(data_refused, refused(f); f->data_refused = GBE_YES; f->service = GBE_SERVICE_ACTIVATING)
 CHANGE(start_limit, refused(f); f->service = GBE_SERVICE_START_LIMIT)
 CHANGE(failed, refused(f); f->service = GBE_SERVICE_FAILED)
@@ -90,11 +90,11 @@ CHANGE(local, down(f, GBE_REACH_LOCAL, 0, "could not resolve host"))
 CHANGE(foreign, down(f, GBE_REACH_FOREIGN, 0, "it sent nonsense"))
 CHANGE(unimplemented, down(f, GBE_REACH_DENIED, 12, "unknown service"))
 CHANGE(forbidden, down(f, GBE_REACH_DENIED, 16, "invalid auth token"))
-CHANGE(defragmenting, down(f, GBE_REACH_LATE, 0, "timed out"); f->defragmenting = TRUE)
+CHANGE(defragmenting, down(f, GBE_REACH_LATE, 0, "timed out"); f->defragmenting = true)
 CHANGE(defragmenting_writes, answer(&f->write, GBE_REACH_LATE, 0, "timed out");
-       f->defragmenting = TRUE)
+       f->defragmenting = true)
 CHANGE(nobody_there, refused(f); f->service = GBE_SERVICE_RUNNING)
-CHANGE(simple_service, nobody_there(f); f->notifies = FALSE)
+CHANGE(simple_service, nobody_there(f); f->notifies = false)
 CHANGE(activating, refused(f); f->service = GBE_SERVICE_ACTIVATING)
 CHANGE(inactive, refused(f); f->service = GBE_SERVICE_INACTIVE)
 CHANGE(mute, down(f, GBE_REACH_LATE, 0, "timed out"))
@@ -106,15 +106,15 @@ CHANGE(same_data, f->expected_cluster_id = g_strdup("00000000000000c1");
        f->expected_member_id = g_strdup("00000000000000a1"); f->expected_revision = 81203)
 CHANGE(no_leader, f->leader = 0; answer(&f->write, GBE_REACH_DENIED, 14, "etcdserver: no leader"))
 CHANGE(no_quorum, no_leader(f); f->voters = f->member_count = 3)
-CHANGE(no_space, f->no_space = TRUE)
+CHANGE(no_space, f->no_space = true)
 CHANGE(no_space_unhealthy, no_space(f); f->on_nospace = GBE_NOSPACE_UNHEALTHY)
 CHANGE(no_space_healthy, no_space(f); f->on_nospace = GBE_NOSPACE_HEALTHY)
 CHANGE(no_space_and_mute, no_space_healthy(f); answer(&f->write, GBE_REACH_LATE, 0, "late"))
-CHANGE(other_alarm, f->other_alarm = TRUE)
+CHANGE(other_alarm, f->other_alarm = true)
 CHANGE(no_writes, answer(&f->write, GBE_REACH_LATE, 0, "etcdserver: request timed out"))
 CHANGE(no_consent, no_writes(f); f->voters = f->member_count = 3)
 CHANGE(no_reads, answer(&f->read, GBE_REACH_LATE, 0, "timed out"))
-CHANGE(learner, f->learner = TRUE; f->leader = 0xa2;
+CHANGE(learner, f->learner = true; f->leader = 0xa2;
        answer(&f->write, GBE_REACH_NOT_ASKED, 0, NULL);
        answer(&f->read, GBE_REACH_NOT_ASKED, 0, NULL))
 CHANGE(with_passwords, answer(&f->write, GBE_REACH_DENIED, 16, "invalid auth token");
@@ -236,7 +236,7 @@ START_TEST(every_cause_has_a_row)
 	GbeHealth health;
 
 	for (guint i = 0; (word = gbe_health_cause(i, &health)) != NULL; i++) {
-		gboolean found = FALSE;
+		bool found = false;
 
 		for (gsize row = 0; row < G_N_ELEMENTS(table); row++)
 			found = found || strcmp(table[row].cause, word) == 0;
@@ -276,7 +276,7 @@ START_TEST(asking_is_needed)
 
 	for (gsize row = 0; row < G_N_ELEMENTS(table); row++) {
 		g_autoptr(GbeHealthFacts) facts = well();
-		gboolean needed = TRUE;
+		bool needed = true;
 
 		table[row].change(facts);
 		for (gsize i = 0; i < G_N_ELEMENTS(without); i++)

@@ -8,6 +8,7 @@
 #include "lib/history.h"
 #include "lib/unit.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 typedef enum {
@@ -60,7 +61,7 @@ static struct {
 static guint64 histories[6];
 
 static void
-property(const Node *node, Property which, gboolean holds, const char *detail)
+property(const Node *node, Property which, bool holds, const char *detail)
 {
 	g_autofree char *history = NULL;
 
@@ -85,7 +86,7 @@ typedef struct {
 } Boot;
 
 /* The last one that was seen to have the data was a trial that this boot undoes. */
-static gboolean
+static bool
 seen_failed(const Truth *was, guint d)
 {
 	return was->ended &&
@@ -97,7 +98,7 @@ check_same_owner(const Boot *b)
 {
 	const Truth *was = &b->before->truth;
 	Outcome last = was->last[b->d];
-	gboolean kept = b->after->world.content == b->before->world.content;
+	bool kept = b->after->world.content == b->before->world.content;
 
 	/* Without the program: rule 13's business where something else was to boot, 9's and 10a's where
 	 * it was a failed trial before, and after a cut the known limit of decisions.md. */
@@ -116,7 +117,7 @@ check_upgrade(const Boot *b)
 {
 	const Truth *was = &b->before->truth;
 	Outcome last = was->last[b->o];
-	gboolean kept = b->after->world.content == b->before->world.content;
+	bool kept = b->after->world.content == b->before->world.content;
 
 	if (!was->with_program[b->d] && keeps(last) && (with_program(last) || !was->unseen))
 		property(b->after, AN_UPGRADE_KEEPS, kept, b->detail);
@@ -199,16 +200,16 @@ check_without_program(const Boot *b)
 
 /* What finalize has made of the data of the run that ended, for the deployment that boots next. */
 static void
-check_hand_back(const Node *node, const Step *next, gboolean program)
+check_hand_back(const Node *node, const Step *next, bool program)
 {
 	const World *w = &node->world;
 	const Truth *t = &node->truth;
 	const Step *step = &node->steps[node->length - 1];
 	const Base *base = &t->chain[0];
-	gboolean failed = step->outcome == RED && failed_trial(t, step->who) && t->n_chain > 0;
+	bool failed = step->outcome == RED && failed_trial(t, step->who) && t->n_chain > 0;
 	/* Its owner, or where that is unknown the only older one. */
-	gboolean comes_back = base->who == (int)next->who ||
-			      (base->who < 0 && w->deployed == 2 && next->who < step->who);
+	bool comes_back = base->who == (int)next->who ||
+			  (base->who < 0 && w->deployed == 2 && next->who < step->who);
 	char detail[100];
 
 	if (t->without)
@@ -242,8 +243,8 @@ check_plan(const Boot *b)
 	g_autoptr(GbeFacts) facts = world_observe(&b->after->world);
 	g_autoptr(GbePlan) again = gbe_decide(facts);
 	g_autoptr(GArray) removals = gbe_retention_apply(facts);
-	gboolean empty = again->take_over == NULL && !again->opened && removals->len == 0;
-	gboolean explained = b->plan->also->len <= 2;
+	bool empty = again->take_over == NULL && !again->opened && removals->len == 0;
+	bool explained = b->plan->also->len <= 2;
 	g_autofree char *detail = NULL;
 
 	for (guint i = 0; i < again->actions->len; i++)
@@ -295,7 +296,7 @@ floor_of(const Node *node, Floor *of_store, Floor *of_green)
 	}
 }
 
-static gboolean
+static bool
 floor_kept(const Floor *before, const Floor *after)
 {
 	return (before->valid == 0 || after->valid > 0) && (before->good == 0 || after->good > 0);
@@ -305,7 +306,7 @@ static void
 prune(Node *node)
 {
 	Floor store, greens[WORLD_DEPLOYMENTS], store_after, greens_after[WORLD_DEPLOYMENTS];
-	gboolean holds;
+	bool holds;
 
 	floor_of(node, &store, greens);
 	(void)world_prune(&node->world);
@@ -354,7 +355,7 @@ boot(const Node *before, Node *node, const Step *step, Arena *arena)
 	world_own(w, arena);
 	w->run = node->length;
 	w->booted = step->who;
-	w->upgrading = FALSE;
+	w->upgrading = false;
 	w->now += 60;
 	w->judges = step->outcome != UNJUDGED_SHORT && step->outcome != UNJUDGED_LONG;
 	if (with_program(step->outcome))
@@ -376,7 +377,7 @@ shut_down(Node *node, const Step *next, Arena *arena)
 		world_used_beyond(w, arena);
 	if (step->outcome == GREEN) {
 		world_verdict(w, arena, GBE_VERDICT_GREEN);
-		t->green[step->who] = TRUE;
+		t->green[step->who] = true;
 		prune(node);
 	} else if (step->outcome == RED || step->outcome == RED_FOR_WEEKS) {
 		world_verdict(w, arena, GBE_VERDICT_RED);
@@ -397,7 +398,7 @@ static void play(const Node *node, guint depth);
 
 /* In the last run only what prerun is asked matters: whether anybody judges, and whether it runs at all. */
 static guint
-stands_for(Outcome outcome, gboolean last)
+stands_for(Outcome outcome, bool last)
 {
 	if (!last)
 		return 1;
@@ -441,7 +442,7 @@ play_step(const Node *before, const Step *step, guint depth)
 
 /* @program: the deployment that boots next carries it, which finalize looks at. */
 static void
-play_way(const Node *node, const Step *way, gboolean program, guint depth)
+play_way(const Node *node, const Step *way, bool program, guint depth)
 {
 	Node before = *node;
 	Arena arena;
@@ -467,14 +468,14 @@ play(const Node *node, guint depth)
 	guint n = ways_on(node, steps);
 
 	for (guint i = 0; i < n; i++) {
-		play_way(node, &steps[i], TRUE, depth);
-		play_way(node, &steps[i], FALSE, depth);
+		play_way(node, &steps[i], true, depth);
+		play_way(node, &steps[i], false, depth);
 	}
 }
 
 /* A comes first: on data that was there before the program, or on none. */
 static void
-play_all(guint depth, gboolean clones, gboolean data)
+play_all(guint depth, bool clones, bool data)
 {
 	for (guint outcome = 0; outcome < OUTCOMES; outcome++) {
 		Step first = {0, FIRST, (Outcome)outcome};
@@ -500,13 +501,13 @@ static void
 play_once(void)
 {
 	const char *level = g_getenv("LEVEL"), *sanitizers = g_getenv("SANITIZERS");
-	gboolean all = g_strcmp0(level, "full") == 0 || g_strcmp0(level, "nightly") == 0;
-	gboolean slow = sanitizers != NULL && sanitizers[0] != '\0';
+	bool all = g_strcmp0(level, "full") == 0 || g_strcmp0(level, "nightly") == 0;
+	bool slow = sanitizers != NULL && sanitizers[0] != '\0';
 
-	play_all(slow ? 4 : 5, TRUE, TRUE);
-	play_all(all && !slow ? 5 : 4, FALSE, TRUE);
-	play_all(all && !slow ? 5 : 4, TRUE, FALSE);
-	play_all(all && !slow ? 5 : 4, FALSE, FALSE);
+	play_all(slow ? 4 : 5, true, true);
+	play_all(all && !slow ? 5 : 4, false, true);
+	play_all(all && !slow ? 5 : 4, true, false);
+	play_all(all && !slow ? 5 : 4, false, false);
 	for (guint i = 2; i < G_N_ELEMENTS(histories); i++)
 		(void)dprintf(STDOUT_FILENO,
 			      "core-histories: %" G_GUINT64_FORMAT " histories of %u runs\n",

@@ -44,7 +44,7 @@ move_tree(GbeFacts *facts, const char *tree)
 }
 
 static void
-check_owner(GbeFacts *facts, guint64 sequence, gboolean stranger, gboolean closed)
+check_owner(GbeFacts *facts, guint64 sequence, bool stranger, bool closed)
 {
 	gbe_identify(facts);
 	ck_assert_msg(facts->owner != NULL, "nobody: %s", facts->owner_why);
@@ -66,7 +66,7 @@ START_TEST(its_tree_and_its_nonce)
 	g_autoptr(GbeFacts) facts = device();
 
 	set_nonce(facts, LEDGER_ID, 12, NONCE_B);
-	check_owner(facts, 12, FALSE, TRUE);
+	check_owner(facts, 12, false, true);
 }
 END_TEST
 
@@ -78,19 +78,19 @@ START_TEST(its_tree_and_a_file_that_argues)
 		const char *ledger;
 		guint64 sequence;
 		const char *nonce;
-		gboolean stranger;
+		bool stranger;
 	} cases[] = {
-	    {LEDGER_ID, 10, NONCE_A, FALSE}, /* an earlier one, which the tree's owner put back */
-	    {LEDGER_ID, 10, NONCE_B, TRUE},  /* made up */
-	    {LEDGER_ID, 11, NONCE_A, TRUE},  /* made up */
-	    {NULL, 0, NULL, TRUE},	     /* none, or unreadable */
+	    {LEDGER_ID, 10, NONCE_A, false}, /* an earlier one, which the tree's owner put back */
+	    {LEDGER_ID, 10, NONCE_B, true},  /* made up */
+	    {LEDGER_ID, 11, NONCE_A, true},  /* made up */
+	    {NULL, 0, NULL, true},	     /* none, or unreadable */
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GbeFacts) facts = device();
 
 		set_nonce(facts, cases[i].ledger, cases[i].sequence, cases[i].nonce);
-		check_owner(facts, 12, cases[i].stranger, FALSE);
+		check_owner(facts, 12, cases[i].stranger, false);
 	}
 }
 END_TEST
@@ -112,7 +112,7 @@ START_TEST(another_tree_and_the_last_nonce)
 
 	move_tree(facts, OTHER_TREE);
 	set_nonce(facts, LEDGER_ID, 12, NONCE_B);
-	check_owner(facts, 12, FALSE, FALSE);
+	check_owner(facts, 12, false, false);
 }
 END_TEST
 
@@ -122,7 +122,7 @@ START_TEST(another_tree_and_an_earlier_nonce)
 
 	move_tree(facts, OTHER_TREE);
 	set_nonce(facts, LEDGER_ID, 10, NONCE_A);
-	check_owner(facts, 10, FALSE, FALSE);
+	check_owner(facts, 10, false, false);
 }
 END_TEST
 
@@ -152,10 +152,10 @@ START_TEST(a_tree_that_appeared_after_a_fresh_start)
 	facts = fold(ledger);
 	facts->data = GBE_YES;
 	move_tree(facts, OTHER_TREE);
-	check_owner(facts, 12, TRUE, FALSE);
+	check_owner(facts, 12, true, false);
 	/* The nonce decides for data with a nonce. */
 	set_nonce(facts, LEDGER_ID, 10, NONCE_A);
-	check_owner(facts, 10, FALSE, FALSE);
+	check_owner(facts, 10, false, false);
 	set_nonce(facts, STRANGE_LEDGER, 10, NONCE_A);
 	check_nobody(facts, "does not know");
 }
@@ -167,10 +167,10 @@ START_TEST(no_tree)
 
 	move_tree(facts, NULL);
 	facts->data = GBE_NO;
-	check_owner(facts, 12, FALSE, TRUE);
+	check_owner(facts, 12, false, true);
 	move_tree(empty, OTHER_TREE);
 	empty->data = GBE_NO;
-	check_owner(empty, 12, FALSE, TRUE);
+	check_owner(empty, 12, false, true);
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(handed_back)
 {
 	g_autoptr(GbeFacts) same = device(), moved = device(), none = device();
 
-	same->handed_back = moved->handed_back = none->handed_back = TRUE;
+	same->handed_back = moved->handed_back = none->handed_back = true;
 	set_nonce(same, LEDGER_ID, 12, NONCE_B);
 	check_nobody(same, "handed back");
 	set_nonce(moved, LEDGER_ID, 12, NONCE_B);
@@ -213,7 +213,7 @@ START_TEST(without_a_ledger)
 	unreadable->ledger_why = g_strdup("Input/output error");
 	check_nobody(unreadable, "Input/output error");
 	/* An unreadable record may have been another deployment's take-over. */
-	lost->holes = lost->lost = TRUE;
+	lost->holes = lost->lost = true;
 	set_nonce(lost, LEDGER_ID, 12, NONCE_B);
 	check_nobody(lost, "cannot be read");
 }

@@ -22,7 +22,7 @@ sample(void)
 	intent->tree_new = g_strdup("fs:01");
 	intent->tree_old = g_strdup("fs:02");
 	intent->entries = g_strdupv((char **)(gpointer)entries);
-	intent->consume = TRUE;
+	intent->consume = true;
 	intent->keep_existing = g_strdup("/var/old data");
 	intent->displaced = gbe_manifest_new();
 	intent->displaced->name = g_strdup(ID "_" RUN);
@@ -176,7 +176,7 @@ END_TEST
 
 /* Every accepted intent prints as one that is accepted and prints the same. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(GbeIntent) intent = NULL, again = NULL;
 	g_autofree char *first = NULL, *second = NULL;

@@ -128,7 +128,7 @@ START_TEST(manifests)
 	again = read_again(text, keys);
 	ck_assert_int_eq(again->seal, GBE_SEAL_RIGHT);
 	/* A manifest with a right signature is signed again after a change. */
-	again->pinned = TRUE;
+	again->pinned = true;
 	second = gbe_manifest_print_signed(again, keys);
 	changed = read_again(second, keys);
 	ck_assert_int_eq(changed->seal, GBE_SEAL_RIGHT);

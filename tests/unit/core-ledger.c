@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The fold: the meaning of each kind of record, and of missing records. */
+#include <stdbool.h>
+
 #include "lib/ledger.h"
 #include "lib/unit.h"
 
@@ -142,7 +144,7 @@ END_TEST
 	"\"wal\":null,\"wal_size\":0,\"wal_offset\":0,\"wal_crc\":0,\"snaps\":\"\",\"others\":"    \
 	"\"\"}"
 
-static gboolean
+static bool
 is_closed(const GbeLedger *ledger)
 {
 	g_autoptr(GbeFacts) facts = fold(ledger);
@@ -168,7 +170,7 @@ START_TEST(a_closing_record_ends)
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(enders) + G_N_ELEMENTS(others); i++) {
-		gboolean ends = i < G_N_ELEMENTS(enders);
+		bool ends = i < G_N_ELEMENTS(enders);
 		const char *text = ends ? enders[i] : others[i - G_N_ELEMENTS(enders)];
 		g_autoptr(GbeLedger) ledger = ledger_new();
 

@@ -31,10 +31,10 @@ sample(void)
 	m->origin = GBE_ORIGIN_DISPLACED;
 	m->verified = GBE_VERIFIED_SANITY;
 	m->method = GBE_METHOD_RENAME;
-	m->live = TRUE;
-	m->pinned = TRUE;
-	m->set_aside = TRUE;
-	m->discard = TRUE;
+	m->live = true;
+	m->pinned = true;
+	m->set_aside = true;
+	m->discard = true;
 	m->created = 1732100000;
 	m->data_dir = g_strdup("/var/lib/etcd");
 	m->description = g_strdup("a \"b\"\x1f\n\xff");
@@ -43,7 +43,7 @@ sample(void)
 	gbe_manifest_add_file(m, "member/snap/db", 81230000, C64);
 	gbe_manifest_add_file(m, "na\xefve \xff", 4567, NULL);
 	m->left_out = g_strdupv((char **)(gpointer)left_out);
-	m->fingerprint.present = TRUE;
+	m->fingerprint.present = true;
 	m->fingerprint.snaps = g_strdup("");
 	m->fingerprint.others = g_strdup("00");
 	m->etcd_version = g_strdup("3.5.16");
@@ -240,7 +240,7 @@ START_TEST(newer_words_survive)
 	ck_assert_int_eq(m->grade, GBE_GRADE_UNPROVEN);
 	ck_assert_int_eq(m->method, GBE_METHOD_COPY);
 	ck_assert_int_eq(m->origin, GBE_ORIGIN_MANUAL);
-	m->pinned = TRUE;
+	m->pinned = true;
 	kept = gbe_manifest_print(m);
 	check_member(kept, "grade", "excellent");
 	check_member(kept, "method", "teleport");
@@ -321,7 +321,7 @@ START_TEST(never_beyond_its_reader)
 	ck_assert_uint_eq(again->size, 0);
 	gbe_manifest_free(g_steal_pointer(&again));
 	g_free(snaps->fingerprint.snaps);
-	snaps->fingerprint.present = TRUE;
+	snaps->fingerprint.present = true;
 	snaps->fingerprint.snaps = g_strnfill(GBE_JSON_MAX_SIZE, 's');
 	bare = gbe_manifest_print(snaps);
 	again = must_parse(bare);
@@ -332,7 +332,7 @@ END_TEST
 
 /* Every accepted manifest prints as one that is accepted and prints the same. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(GbeManifest) manifest = NULL, again = NULL;
 	g_autofree char *first = NULL, *second = NULL;

@@ -9,15 +9,15 @@ config_of(const char *text)
 {
 	GbeConfig *config = gbe_config_new();
 
-	ck_assert(gbe_config_merge(config, "test", text, strlen(text), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", text, strlen(text), true, NULL, NULL, NULL));
 	return config;
 }
 
 static char *arguments[] = {(char *)"/usr/bin/etcd", (char *)"--data-dir=/d", NULL};
 static char *variables[] = {(char *)"ETCD_NAME=a", NULL};
 static const GbeMemberUnit usual = {.parent = "app.service",
-				    .parent_by_default = TRUE,
-				    .protect = TRUE,
+				    .parent_by_default = true,
+				    .protect = true,
 				    .argv = arguments,
 				    .environment = variables,
 				    .timeout = 300};
@@ -47,7 +47,7 @@ value(GVariant *all, const char *name)
 	while (g_variant_iter_next(&iter, "(&sv)", &key, &one)) {
 		if (g_str_equal(key, name)) {
 			ck_assert_msg(text == NULL, "%s is there twice", name);
-			text = g_variant_print(one, TRUE);
+			text = g_variant_print(one, true);
 		}
 		g_variant_unref(one);
 	}
@@ -184,39 +184,39 @@ START_TEST(leftovers)
 	    {{WORD("bad-setting"), WORD("inactive")}, GBE_LEFTOVER_FOREIGN},
 	    {{WORD("not-found"), WORD("active")}, GBE_LEFTOVER_FOREIGN},
 	    /* Down, and not yet removed by systemd. */
-	    {{WORD("loaded"), WORD("failed"), TRUE}, GBE_LEFTOVER_ENDED},
-	    {{WORD("loaded"), WORD("inactive"), TRUE}, GBE_LEFTOVER_ENDED},
+	    {{WORD("loaded"), WORD("failed"), true}, GBE_LEFTOVER_ENDED},
+	    {{WORD("loaded"), WORD("inactive"), true}, GBE_LEFTOVER_ENDED},
 	    /* Up. */
-	    {{WORD("loaded"), WORD("active"), TRUE, NULL, NULL, ours, same, none},
+	    {{WORD("loaded"), WORD("active"), true, NULL, NULL, ours, same, none},
 	     GBE_LEFTOVER_SERVES},
-	    {{WORD("loaded"), WORD("active"), TRUE, NULL, NULL, ours, bare, by_variable},
+	    {{WORD("loaded"), WORD("active"), true, NULL, NULL, ours, bare, by_variable},
 	     GBE_LEFTOVER_SERVES},
-	    {{WORD("loaded"), WORD("active"), TRUE, NULL, NULL, ours, different, none},
+	    {{WORD("loaded"), WORD("active"), true, NULL, NULL, ours, different, none},
 	     GBE_LEFTOVER_OTHER},
-	    {{WORD("loaded"), WORD("active"), TRUE, NULL, NULL, others, same, none},
+	    {{WORD("loaded"), WORD("active"), true, NULL, NULL, others, same, none},
 	     GBE_LEFTOVER_OTHER},
-	    {{WORD("loaded"), WORD("active"), TRUE, NULL, NULL, none, same, none},
+	    {{WORD("loaded"), WORD("active"), true, NULL, NULL, none, same, none},
 	     GBE_LEFTOVER_OTHER},
-	    {{WORD("loaded"), WORD("active"), TRUE, NULL, NULL, ours, NULL, none},
+	    {{WORD("loaded"), WORD("active"), true, NULL, NULL, ours, NULL, none},
 	     GBE_LEFTOVER_OTHER},
 	    /* On the way up: waiting for prerun, starting. */
-	    {{WORD("loaded"), WORD("inactive"), TRUE, JOB, WORD("start"), ours, same, none},
+	    {{WORD("loaded"), WORD("inactive"), true, JOB, WORD("start"), ours, same, none},
 	     GBE_LEFTOVER_SERVES},
-	    {{WORD("loaded"), WORD("activating"), TRUE, JOB, WORD("start"), ours, same, none},
+	    {{WORD("loaded"), WORD("activating"), true, JOB, WORD("start"), ours, same, none},
 	     GBE_LEFTOVER_SERVES},
-	    {{WORD("loaded"), WORD("activating"), TRUE, JOB, WORD("start"), ours, different, none},
+	    {{WORD("loaded"), WORD("activating"), true, JOB, WORD("start"), ours, different, none},
 	     GBE_LEFTOVER_OTHER},
 	    /* etcd died, and waits for its next start. */
-	    {{WORD("loaded"), WORD("activating"), TRUE, NULL, NULL, ours, same, none},
+	    {{WORD("loaded"), WORD("activating"), true, NULL, NULL, ours, same, none},
 	     GBE_LEFTOVER_OTHER},
 	    /* On the way down. */
-	    {{WORD("loaded"), WORD("active"), TRUE, JOB, WORD("stop"), ours, same, none},
+	    {{WORD("loaded"), WORD("active"), true, JOB, WORD("stop"), ours, same, none},
 	     GBE_LEFTOVER_OTHER},
-	    {{WORD("loaded"), WORD("deactivating"), TRUE, JOB, WORD("stop"), ours, same, none},
+	    {{WORD("loaded"), WORD("deactivating"), true, JOB, WORD("stop"), ours, same, none},
 	     GBE_LEFTOVER_OTHER},
-	    {{WORD("loaded"), WORD("deactivating"), TRUE, NULL, NULL, ours, same, none},
+	    {{WORD("loaded"), WORD("deactivating"), true, NULL, NULL, ours, same, none},
 	     GBE_LEFTOVER_OTHER},
-	    {{WORD("loaded"), WORD("inactive"), TRUE, JOB, WORD("stop"), ours, same, none},
+	    {{WORD("loaded"), WORD("inactive"), true, JOB, WORD("stop"), ours, same, none},
 	     GBE_LEFTOVER_OTHER},
 	};
 	g_auto(GbeEtcdCommand) wanted = {NULL};

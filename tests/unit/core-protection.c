@@ -9,11 +9,11 @@ good(void)
 {
 	return (GbeProtectionFacts){.service = "etcd.service",
 				    .prerun = GBE_YES,
-				    .service_known = TRUE,
+				    .service_known = true,
 				    .ordered = GBE_YES,
 				    .data_dir = "/var/lib/etcd",
 				    .data = GBE_YES,
-				    .last_good = TRUE,
+				    .last_good = true,
 				    .health = GBE_HEALTH_HEALTHY,
 				    .health_why = "healthy"};
 }
@@ -21,7 +21,7 @@ good(void)
 typedef struct {
 	void (*change)(GbeProtectionFacts *facts);
 	GbeProtectionState state;
-	gboolean certain, off;
+	bool certain, off;
 	const char *says; /* in the reason */
 } Case;
 
@@ -35,20 +35,20 @@ CHANGE(no_service, f->service = NULL)
 CHANGE(empty_service, f->service = "")
 CHANGE(not_installed, f->prerun = GBE_NO)
 CHANGE(masked, f->prerun = GBE_UNKNOWN)
-CHANGE(unknown_service, f->service_known = FALSE)
+CHANGE(unknown_service, f->service_known = false)
 CHANGE(not_ordered, f->ordered = GBE_NO)
 CHANGE(not_asked, f->ordered = GBE_UNKNOWN)
 CHANGE(other, f->other = "etcd (pid 7, mine.service)")
-CHANGE(skipped, f->skipped = TRUE)
+CHANGE(skipped, f->skipped = true)
 CHANGE(unprotected, f->unprotected = "microshift.service")
 CHANGE(ambiguous, f->ambiguous = "MicroShift and k3s are here"; f->unprotected = "k3s.service")
-CHANGE(ambiguous_and_none, ambiguous(f); f->service_known = FALSE)
+CHANGE(ambiguous_and_none, ambiguous(f); f->service_known = false)
 CHANGE(no_data, f->data = GBE_NO)
 CHANGE(data_is_file, f->data = GBE_UNKNOWN; f->data_why = "it is no directory")
 CHANGE(no_ostree, f->system = "no ostree here")
 CHANGE(store_away, f->store = "the store is away")
 CHANGE(nobody_judges, f->greenboot = "greenboot is not installed")
-CHANGE(no_good, f->last_good = FALSE)
+CHANGE(no_good, f->last_good = false)
 CHANGE(damaged, f->damaged = "one")
 CHANGE(unhealthy, f->health = GBE_HEALTH_UNHEALTHY; f->health_why = "it has failed")
 CHANGE(untold, f->health = GBE_HEALTH_CANNOT_TELL; f->health_why = "nobody listens")
@@ -56,42 +56,42 @@ CHANGE(health_not_asked, f->health = GBE_HEALTH_NOT_ASKED; f->health_why = NULL)
 CHANGE(failed, f->failed = "restore of one failed: why")
 CHANGE(periodic, f->periodic = "none was taken")
 CHANGE(warned, f->warning = "look here")
-CHANGE(held, f->held = "mount it"; f->last_good = FALSE)
-CHANGE(held_next, f->holds = TRUE)
+CHANGE(held, f->held = "mount it"; f->last_good = false)
+CHANGE(held_next, f->holds = true)
 CHANGE(warned_and_masked, f->warning = "look here"; f->prerun = GBE_UNKNOWN)
 CHANGE(untold_and_damaged, untold(f); f->damaged = "one")
 
 static const Case cases[] = {
-    {nothing, GBE_PROTECTED, TRUE, FALSE, NULL},
-    {not_asked, GBE_PROTECTED, TRUE, FALSE, NULL},
-    {health_not_asked, GBE_PROTECTED, TRUE, FALSE, NULL},
-    {no_service, GBE_NOT_PROTECTED, TRUE, TRUE, "is off"},
-    {empty_service, GBE_NOT_PROTECTED, TRUE, TRUE, "is off"},
-    {not_installed, GBE_NOT_PROTECTED, TRUE, TRUE, "not installed"},
-    {masked, GBE_NOT_PROTECTED, TRUE, TRUE, "masked"},
-    {unknown_service, GBE_NOT_PROTECTED, TRUE, TRUE, "there is no etcd.service"},
-    {not_ordered, GBE_NOT_PROTECTED, TRUE, TRUE, "does not wait"},
-    {other, GBE_NOT_PROTECTED, TRUE, TRUE, "mine.service"},
-    {skipped, GBE_NOT_PROTECTED, TRUE, FALSE, "greenboot-etcd.skip"},
-    {unprotected, GBE_NOT_PROTECTED, TRUE, FALSE, "microshift.service is here and not protected"},
-    {ambiguous, GBE_NOT_PROTECTED, TRUE, FALSE, "MicroShift and k3s are here"},
-    {ambiguous_and_none, GBE_NOT_PROTECTED, TRUE, TRUE, "MicroShift and k3s are here"},
-    {no_data, GBE_NOT_PROTECTED, TRUE, FALSE, "no etcd data in /var/lib/etcd"},
-    {data_is_file, GBE_NOT_PROTECTED, TRUE, FALSE, "no directory"},
-    {no_ostree, GBE_NOT_PROTECTED, TRUE, FALSE, "no ostree here"},
-    {store_away, GBE_NOT_PROTECTED, TRUE, FALSE, "the store is away"},
-    {nobody_judges, GBE_NOT_PROTECTED, TRUE, FALSE, "greenboot is not installed"},
-    {no_good, GBE_NOT_PROTECTED, TRUE, FALSE, "no good backup"},
-    {damaged, GBE_NEEDS_YOU, TRUE, FALSE, "manifest of backup one"},
-    {unhealthy, GBE_NEEDS_YOU, TRUE, FALSE, "it has failed"},
-    {failed, GBE_NEEDS_YOU, TRUE, FALSE, "restore of one failed: why"},
-    {periodic, GBE_NEEDS_YOU, TRUE, FALSE, "none was taken"},
-    {held, GBE_NEEDS_YOU, TRUE, FALSE, "mount it"},
-    {held_next, GBE_NEEDS_YOU, TRUE, FALSE, "holds etcd back"},
-    {untold, GBE_NEEDS_YOU, FALSE, FALSE, "nobody listens"},
-    {warned, GBE_NEEDS_YOU, FALSE, FALSE, "look here"},
-    {warned_and_masked, GBE_NOT_PROTECTED, TRUE, TRUE, "masked"},
-    {untold_and_damaged, GBE_NEEDS_YOU, TRUE, FALSE, "manifest of backup one"},
+    {nothing, GBE_PROTECTED, true, false, NULL},
+    {not_asked, GBE_PROTECTED, true, false, NULL},
+    {health_not_asked, GBE_PROTECTED, true, false, NULL},
+    {no_service, GBE_NOT_PROTECTED, true, true, "is off"},
+    {empty_service, GBE_NOT_PROTECTED, true, true, "is off"},
+    {not_installed, GBE_NOT_PROTECTED, true, true, "not installed"},
+    {masked, GBE_NOT_PROTECTED, true, true, "masked"},
+    {unknown_service, GBE_NOT_PROTECTED, true, true, "there is no etcd.service"},
+    {not_ordered, GBE_NOT_PROTECTED, true, true, "does not wait"},
+    {other, GBE_NOT_PROTECTED, true, true, "mine.service"},
+    {skipped, GBE_NOT_PROTECTED, true, false, "greenboot-etcd.skip"},
+    {unprotected, GBE_NOT_PROTECTED, true, false, "microshift.service is here and not protected"},
+    {ambiguous, GBE_NOT_PROTECTED, true, false, "MicroShift and k3s are here"},
+    {ambiguous_and_none, GBE_NOT_PROTECTED, true, true, "MicroShift and k3s are here"},
+    {no_data, GBE_NOT_PROTECTED, true, false, "no etcd data in /var/lib/etcd"},
+    {data_is_file, GBE_NOT_PROTECTED, true, false, "no directory"},
+    {no_ostree, GBE_NOT_PROTECTED, true, false, "no ostree here"},
+    {store_away, GBE_NOT_PROTECTED, true, false, "the store is away"},
+    {nobody_judges, GBE_NOT_PROTECTED, true, false, "greenboot is not installed"},
+    {no_good, GBE_NOT_PROTECTED, true, false, "no good backup"},
+    {damaged, GBE_NEEDS_YOU, true, false, "manifest of backup one"},
+    {unhealthy, GBE_NEEDS_YOU, true, false, "it has failed"},
+    {failed, GBE_NEEDS_YOU, true, false, "restore of one failed: why"},
+    {periodic, GBE_NEEDS_YOU, true, false, "none was taken"},
+    {held, GBE_NEEDS_YOU, true, false, "mount it"},
+    {held_next, GBE_NEEDS_YOU, true, false, "holds etcd back"},
+    {untold, GBE_NEEDS_YOU, false, false, "nobody listens"},
+    {warned, GBE_NEEDS_YOU, false, false, "look here"},
+    {warned_and_masked, GBE_NOT_PROTECTED, true, true, "masked"},
+    {untold_and_damaged, GBE_NEEDS_YOU, true, false, "manifest of backup one"},
 };
 
 START_TEST(each)

@@ -10,6 +10,7 @@
 #include "lib/history.h"
 #include "lib/unit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #define FIRST_SEED 20201120
@@ -64,10 +65,10 @@ typedef struct {
 	GString *text;
 	Arena arena;
 	Content asked_for; /* of the request that is due at the next boot */
-	gboolean asked;
-	gboolean cut;			    /* the last run was */
-	gboolean unkept[WORLD_DEPLOYMENTS]; /* what it left: nobody took a backup of that */
-	gboolean over; /* what follows is not known from what has happened alone */
+	bool asked;
+	bool cut;			/* the last run was */
+	bool unkept[WORLD_DEPLOYMENTS]; /* what it left: nobody took a backup of that */
+	bool over;			/* what follows is not known from what has happened alone */
 	const char *asked_name;
 	Content deleted[64]; /* what a person has deleted is nobody's fault */
 	guint n_deleted;
@@ -80,7 +81,7 @@ roll(History *h, guint sides)
 }
 
 static void
-property(const History *h, Property which, gboolean holds, const GbePlan *plan, Content before)
+property(const History *h, Property which, bool holds, const GbePlan *plan, Content before)
 {
 	g_autofree char *rules = plan != NULL ? gbe_plan_rules_to_text(plan) : g_strdup("-");
 
@@ -105,12 +106,12 @@ copies_of(const World *w, Content content)
 	return n;
 }
 
-static gboolean
+static bool
 was_deleted(const History *h, Content content)
 {
 	for (guint i = 0; i < h->n_deleted; i++)
 		if (h->deleted[i] == content && copies_of(&h->node.world, content) == 0)
-			return TRUE;
+			return true;
 	return content == NOT_KEPT;
 }
 
@@ -127,7 +128,7 @@ floor_of(const History *h, Floor *ret_floor)
 	*ret_floor = (Floor){0};
 	for (guint i = 0; i < w->n_backups; i++) {
 		const GbeManifest *manifest = w->backups[i].manifest;
-		gboolean good = manifest->grade == GBE_GRADE_GOOD;
+		bool good = manifest->grade == GBE_GRADE_GOOD;
 
 		if (manifest->grade == GBE_GRADE_BAD)
 			continue;
@@ -147,7 +148,7 @@ static void
 prune(History *h)
 {
 	Floor before, after;
-	gboolean holds = TRUE;
+	bool holds = true;
 
 	floor_of(h, &before);
 	(void)world_prune(&h->node.world);
@@ -161,7 +162,7 @@ prune(History *h)
 /* What is asked of the prerun that was not cut. */
 
 static void
-check_request(History *h, const GbePlan *plan, gboolean cut, Content live)
+check_request(History *h, const GbePlan *plan, bool cut, Content live)
 {
 	property(h, A_REQUEST_IS_CARRIED_OUT,
 		 (cut || plan->rule == GBE_RULE_2) && h->node.world.content == h->asked_for &&
@@ -213,7 +214,7 @@ check_again(History *h)
 	g_autoptr(GbeFacts) facts = world_observe(&h->node.world);
 	g_autoptr(GbePlan) again = gbe_decide(facts);
 	g_autoptr(GArray) removals = gbe_retention_apply(facts);
-	gboolean empty = again->take_over == NULL && !again->opened && removals->len == 0;
+	bool empty = again->take_over == NULL && !again->opened && removals->len == 0;
 
 	for (guint i = 0; i < again->actions->len; i++)
 		empty = empty && ((GbeAction *)again->actions->pdata[i])->kind == GBE_ACTION_KEEP;
@@ -237,7 +238,7 @@ check_undo(History *h, const GbePlan *plan, Content live)
 }
 
 static void
-check(History *h, const GbePlan *plan, const Step *step, guint o, gboolean cut, Content live)
+check(History *h, const GbePlan *plan, const Step *step, guint o, bool cut, Content live)
 {
 	property(h, ETCD_IS_NEVER_HELD, !plan->hold, plan, live);
 	if (h->node.world.skip)
@@ -255,8 +256,8 @@ check(History *h, const GbePlan *plan, const Step *step, guint o, gboolean cut, 
 
 /* Playing. */
 
-/* FALSE: the power went. */
-static gboolean
+/* false: the power went. */
+static bool
 prerun_once(History *h, GbePlan **ret_plan)
 {
 	World *w = &h->node.world;
@@ -268,12 +269,12 @@ prerun_once(History *h, GbePlan **ret_plan)
 	g_clear_pointer(ret_plan, gbe_plan_free);
 	*ret_plan = gbe_decide(facts);
 	if (!world_execute(w, &h->arena, *ret_plan))
-		return FALSE;
+		return false;
 	prune(h);
 	if (!world_effect(w))
-		return FALSE;
+		return false;
 	world_end(w, &h->arena);
-	return TRUE;
+	return true;
 }
 
 /* A boot, which a cut may begin anew, with another run. The data is asked for as it was before the first. */
@@ -284,13 +285,13 @@ prerun(History *h, const Step *step, guint o)
 	Content live = w->content;
 	g_autoptr(GbePlan) plan = NULL;
 	g_autofree char *rules = NULL;
-	gboolean cut = FALSE;
+	bool cut = false;
 
 	w->cut = roll(h, 6) == 0 ? (gint)roll(h, 7) : -1;
 	if (!prerun_once(h, &plan)) {
 		g_string_append_printf(h->text, " (cut in rule %s)",
 				       gbe_rule_to_string(plan->rule));
-		cut = TRUE;
+		cut = true;
 		w->cut = -1;
 		w->run++;
 		w->now += 60;
@@ -316,8 +317,8 @@ manual_backup(History *h)
 	world_found(w, &h->arena);
 	facts = world_observe(w);
 	gbe_view_live(facts, &view);
-	manifest = gbe_decide_manifest(facts, &view, name, FALSE, facts->next_sequence);
-	manifest->live = TRUE;
+	manifest = gbe_decide_manifest(facts, &view, name, false, facts->next_sequence);
+	manifest->live = true;
 	world_store(w, &h->arena, manifest, w->content);
 	g_string_append(h->text, " +backup");
 }
@@ -340,7 +341,7 @@ delete_backup(History *h)
 		h->deleted[h->n_deleted++] = w->backups[at].content;
 	g_string_append_printf(h->text, " -%" G_GINT64_MODIFIER "x", w->backups[at].content);
 	if (h->asked && g_str_equal(w->backups[at].manifest->name, h->asked_name))
-		h->asked = FALSE;
+		h->asked = false;
 	world_delete(w, w->backups[at].manifest->name);
 }
 
@@ -361,14 +362,14 @@ ask(History *h)
 	request.run = world_run_id(w);
 	world_append(w, &h->arena, GBE_LEDGER_REQUEST, gbe_request_to_json(&request));
 	g_free(request.run);
-	h->asked = TRUE;
+	h->asked = true;
 	h->asked_name = w->backups[at].manifest->name;
 	h->asked_for = w->backups[at].content;
 	g_string_append_printf(h->text, " ask=%" G_GINT64_MODIFIER "x", h->asked_for);
 }
 
 static void
-push(Truth *t, int who, Content content, gboolean failed)
+push(Truth *t, int who, Content content, bool failed)
 {
 	if (t->n_chain == TRUTH_CHAIN)
 		t->n_chain--;
@@ -386,8 +387,8 @@ chosen(History *h, Content content)
 
 	if (t->settled[d])
 		return;
-	t->weeks[d] = FALSE; /* it has not used that data yet */
-	push(t, (int)d, content, TRUE);
+	t->weeks[d] = false; /* it has not used that data yet */
+	push(t, (int)d, content, true);
 }
 
 /* A verdict belongs to the data that it judged: a restore in the middle of a run begins anew, and is judged. */
@@ -406,7 +407,7 @@ restore_by_hand(History *h, GbeVerdict verdict)
 	if (w->backups[at].manifest->grade == GBE_GRADE_BAD)
 		return;
 	g_string_append_printf(h->text, " restore=%" G_GINT64_MODIFIER "x", w->backups[at].content);
-	plan = gbe_decide_by_hand(facts, w->backups[at].manifest->name, FALSE);
+	plan = gbe_decide_by_hand(facts, w->backups[at].manifest->name, false);
 	world_require(world_execute(w, &h->arena, plan));
 	world_end(w, &h->arena);
 	check_undo(h, plan, live);
@@ -424,9 +425,9 @@ take_requested(History *h, guint d, guint o, Content live)
 	int at = t->settled[o] ? -1 : in_chain(t, d);
 
 	if (d != o) {
-		gboolean failed = failed_trial(t, o);
+		bool failed = failed_trial(t, o);
 
-		t->judged[d] = t->weeks[d] = FALSE;
+		t->judged[d] = t->weeks[d] = false;
 		if (at >= 0) {
 			cut_chain(t, (guint)at + 1);
 		} else {
@@ -461,7 +462,7 @@ take_what_is_left(History *h, guint d, guint o, Content live)
 {
 	Truth *t = &h->node.truth;
 	Content got = h->node.world.content;
-	gboolean failed = failed_trial(t, o);
+	bool failed = failed_trial(t, o);
 	int at = in_chain(t, d);
 
 	if (t->settled[d]) {
@@ -469,10 +470,10 @@ take_what_is_left(History *h, guint d, guint o, Content live)
 	} else if (at >= 0 && !t->settled[o]) {
 		/* With whatever of its own there was, and what had become of its trial by then. */
 		h->over = got != live;
-		t->judged[d] = t->weeks[d] = FALSE;
+		t->judged[d] = t->weeks[d] = false;
 		push(t, (int)o, live, failed);
 	} else {
-		t->judged[d] = t->weeks[d] = FALSE;
+		t->judged[d] = t->weeks[d] = false;
 		if (failed && whole_unwound(h) >= 0) {
 			cut_chain(t, (guint)whole_unwound(h));
 			return;
@@ -483,15 +484,15 @@ take_what_is_left(History *h, guint d, guint o, Content live)
 	}
 }
 
-static gboolean
+static bool
 chain_is_whole(const History *h)
 {
 	const Truth *t = &h->node.truth;
 
 	for (guint i = 0; i < t->n_chain; i++)
 		if (was_deleted(h, t->chain[i].content))
-			return FALSE;
-	return TRUE;
+			return false;
+	return true;
 }
 
 /* Nothing was kept of what @o had, and nobody forgets whose it was. */
@@ -505,12 +506,12 @@ take_skipped(History *h, guint d, guint o)
 	if (t->settled[o])
 		t->n_chain = 0;
 	push(t, (int)o, NOT_KEPT, failed_trial(t, o));
-	t->judged[d] = t->weeks[d] = FALSE;
+	t->judged[d] = t->weeks[d] = false;
 	h->unkept[o] = h->cut || copies_of(&h->node.world, t->had[o]) == 0;
 }
 
 static void
-boot(History *h, const Step *step, gboolean first)
+boot(History *h, const Step *step, bool first)
 {
 	World *w = &h->node.world;
 	Truth *t = &h->node.truth;
@@ -522,7 +523,7 @@ boot(History *h, const Step *step, gboolean first)
 	before.length = 1;
 	w->run++;
 	w->booted = step->who;
-	w->upgrading = FALSE;
+	w->upgrading = false;
 	w->now += 60;
 	w->judges = step->outcome != UNJUDGED_SHORT && step->outcome != UNJUDGED_LONG;
 	w->skip = !first && roll(h, 12) == 0;
@@ -538,14 +539,14 @@ boot(History *h, const Step *step, gboolean first)
 		take_requested(h, step->who, o, live);
 	else if (step->who != o && !t->settled[o] && in_chain(t, step->who) >= 0 &&
 		 t->chain[in_chain(t, step->who)].content != t->had[step->who])
-		h->over = TRUE; /* a state that a person chose, with what the trial was then */
+		h->over = true; /* a state that a person chose, with what the trial was then */
 	else if (step->who != o && !chain_is_whole(h))
 		take_what_is_left(h, step->who, o, live);
 	else
 		take(first ? NULL : &before, &h->node, step, live);
-	t->with_program[step->who] = TRUE;
+	t->with_program[step->who] = true;
 	if (!w->skip)
-		h->asked = FALSE;
+		h->asked = false;
 	if (first)
 		t->n_chain = live != 0;
 }
@@ -583,7 +584,7 @@ run(History *h, Outcome outcome)
 	if (verdict != GBE_VERDICT_NONE)
 		world_verdict(w, &h->arena, verdict);
 	if (outcome == GREEN) {
-		h->node.truth.green[w->booted] = TRUE;
+		h->node.truth.green[w->booted] = true;
 		prune(h);
 	}
 	if (roll(h, 6) == 0)
@@ -609,8 +610,8 @@ shut_down(History *h, const Step *step, const Step *next)
 	h->node.steps[0] = *step;
 	h->node.length = 1;
 	remember(&h->node, 0);
-	h->unkept[step->who] = FALSE;
-	t->without = FALSE;
+	h->unkept[step->who] = false;
+	t->without = false;
 	/* A fresh start that nobody looks at until the power goes is data of nobody. */
 	if (step->outcome == HANG || (world_last(w)->tree != NULL && roll(h, 8) == 0))
 		g_string_append(h->text, ", cut");
@@ -668,7 +669,7 @@ play(guint32 seed)
 	}
 	world_check_fold(w);
 	arena_clear(&h.arena);
-	g_string_free(h.text, TRUE);
+	g_string_free(h.text, true);
 	g_rand_free(h.random);
 }
 

@@ -125,7 +125,7 @@ nested(const char *key, guint depth)
 	for (guint i = 1; i < depth; i++)
 		g_string_append_c(text, ']');
 	g_string_append_c(text, '}');
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 START_TEST(bounds_depth_and_size)
@@ -181,7 +181,7 @@ START_TEST(typed_reads_fall_back)
 
 		ck_assert_str_eq(gbe_json_string(object, key, "-"), *key == 's' ? "x" : "-");
 		ck_assert_int_eq(gbe_json_int(object, key, -1), *key == 'i' ? 7 : -1);
-		ck_assert_int_eq(gbe_json_bool(object, key, FALSE), *key == 'b');
+		ck_assert_int_eq(gbe_json_bool(object, key, false), *key == 'b');
 		ck_assert_int_eq(gbe_json_object(object, key) != NULL, *key == 'o');
 		ck_assert_int_eq(gbe_json_array(object, key) != NULL, g_str_equal(key, "a"));
 	}
@@ -211,7 +211,7 @@ START_TEST(prints_what_it_reads)
 	ck_assert(json_object_get_null_member(again, "nothing"));
 	ck_assert_int_eq(gbe_json_int(again, "large", 0), 9007199254740991);
 	ck_assert(json_object_get_double_member(again, "double") == 0.1);
-	g_string_free(all, TRUE);
+	g_string_free(all, true);
 }
 END_TEST
 
@@ -261,7 +261,7 @@ static const char *whole;
 
 /* The seal finds each change, also one that is valid JSON. */
 static void
-mangled_seal(const char *bytes, gsize size, gboolean complete)
+mangled_seal(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(JsonObject) object = NULL;
 	g_autoptr(GError) error = NULL;
@@ -274,7 +274,7 @@ mangled_seal(const char *bytes, gsize size, gboolean complete)
 
 /* Every accepted record prints as one that is accepted and prints the same. */
 static void
-mangled_json(const char *bytes, gsize size, gboolean complete)
+mangled_json(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(JsonObject) object = NULL, again = NULL;
 	g_autofree char *first = NULL, *second = NULL;

@@ -130,7 +130,7 @@ END_TEST
 
 /* Every readable part can be written and read again. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(JsonObject) object = NULL, printed = NULL;
 	GbeRequest request = {0}, again = {0};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What goes at last, and what never does: the other half of "Retention". */
+#include <stdbool.h>
+
 #include "lib/retention.h"
 #include "lib/unit.h"
 
@@ -25,7 +27,7 @@ START_TEST(a_good_one_that_was_set_aside_is_none_of_its_own)
 	g_autoptr(GbeFacts) facts = device();
 
 	(void)facts_backup(facts, 'z', 2, 2, GBE_GRADE_GOOD);
-	facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD)->set_aside = TRUE;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD)->set_aside = true;
 	assert_removed(facts, "");
 }
 END_TEST
@@ -91,9 +93,9 @@ START_TEST(the_last_valid_one_stays_though_it_was_set_aside)
 {
 	g_autoptr(GbeFacts) facts = device();
 
-	facts_backup(facts, 'z', 1, 1, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
-	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
-	facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD)->set_aside = TRUE;
+	facts_backup(facts, 'z', 1, 1, GBE_GRADE_UNPROVEN)->set_aside = true;
+	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = true;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD)->set_aside = true;
 	assert_removed(facts, "z1");
 	/* Of a deployment that is listed and was green, too. */
 	(void)facts_list(facts, 'z', 900);
@@ -108,9 +110,9 @@ START_TEST(a_good_one_that_was_set_aside_is_evicted_only_by_a_good_one)
 {
 	g_autoptr(GbeFacts) facts = device();
 
-	facts_backup(facts, 'z', 1, 1, GBE_GRADE_GOOD)->set_aside = TRUE;
-	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
-	facts_backup(facts, 'a', 3, 3, GBE_GRADE_UNPROVEN)->set_aside = TRUE;
+	facts_backup(facts, 'z', 1, 1, GBE_GRADE_GOOD)->set_aside = true;
+	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = true;
+	facts_backup(facts, 'a', 3, 3, GBE_GRADE_UNPROVEN)->set_aside = true;
 	assert_removed(facts, "z2");
 	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
 	assert_removed(facts, "z1 z2");
@@ -136,7 +138,7 @@ START_TEST(a_consumed_one_counts_for_nothing)
 	g_autoptr(GbeFacts) facts = device();
 
 	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
-	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->consumed = TRUE;
+	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->consumed = true;
 	facts->clones = GBE_NO;
 	/* "Its entry stays as consumed until D has a new good one." */
 	assert_removed(facts, "a2");

@@ -101,7 +101,7 @@ START_TEST(any_times)
 		for (gsize i = 0; i < n; i++, time += g_rand_int_range(rand, 0, 2) *
 						      g_rand_int_range(rand, 0, 20 * HOUR))
 			points[i] =
-			    (GbePeriodPoint){time, g_rand_int_range(rand, 0, 4) == 0, FALSE};
+			    (GbePeriodPoint){time, g_rand_int_range(rand, 0, 4) == 0, false};
 		more = kept(n, hourly + 1, daily + 1);
 		few = kept(n, hourly, daily);
 		ck_assert_int_eq(few[n - 1], '+');

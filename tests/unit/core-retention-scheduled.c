@@ -18,8 +18,8 @@ periodic(GbeFacts *facts, char letter, guint64 sequence, gint64 created, GbeGrad
 
 	backup->origin = GBE_ORIGIN_PERIODIC;
 	backup->created = BEGAN + created;
-	backup->live = TRUE;
-	backup->fingerprint.present = FALSE;
+	backup->live = true;
+	backup->fingerprint.present = false;
 	return backup;
 }
 
@@ -107,7 +107,7 @@ START_TEST(pinned_ones_stay)
 	g_autoptr(GbeFacts) facts = device();
 
 	facts->config->backup.hourly = facts->config->backup.daily = 0;
-	periodic(facts, 'a', 1, 0, GBE_GRADE_GOOD)->pinned = TRUE;
+	periodic(facts, 'a', 1, 0, GBE_GRADE_GOOD)->pinned = true;
 	(void)periodic(facts, 'a', 2, 5 * HOUR, GBE_GRADE_GOOD);
 	(void)periodic(facts, 'a', 3, 9 * HOUR, GBE_GRADE_GOOD);
 	assert_removed(facts, "a2");
@@ -158,14 +158,14 @@ START_TEST(no_candidate_of_a_trial)
 	GbeManifest *backup = periodic(facts, 'a', 5, 0, GBE_GRADE_UNPROVEN);
 
 	backup->trial.on = GBE_YES;
-	ck_assert_ptr_null(gbe_situation_candidate(facts, FALSE));
+	ck_assert_ptr_null(gbe_situation_candidate(facts, false));
 	backup->trial.on = GBE_UNKNOWN;
-	ck_assert_ptr_null(gbe_situation_candidate(facts, FALSE));
+	ck_assert_ptr_null(gbe_situation_candidate(facts, false));
 	backup->trial.on = GBE_NO;
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, FALSE), backup);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, false), backup);
 	backup->trial.on = GBE_YES;
 	backup->grade = GBE_GRADE_GOOD;
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, FALSE), backup);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, false), backup);
 }
 END_TEST
 
@@ -190,7 +190,7 @@ START_TEST(no_name_twice)
 	gbe_view_live(facts, &view);
 	for (guint64 sequence = 91; sequence < 94; sequence++) {
 		g_autoptr(GbeManifest) manifest =
-		    gbe_decide_manifest(facts, &view, NULL, FALSE, sequence);
+		    gbe_decide_manifest(facts, &view, NULL, false, sequence);
 		g_autofree char *ending = g_strdup_printf("~%u", (guint)sequence);
 
 		gbe_decide_make_periodic(facts, manifest);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What stays: each sentence of "Retention" in decisions.md is a case here or in core-retention-floor. */
+#include <stdbool.h>
+
 #include "lib/retention.h"
 #include "lib/unit.h"
 
@@ -181,7 +183,7 @@ START_TEST(the_whole_chain_stays)
 	(void)facts_list(facts, 'b', 2000);
 	facts_set_deployment(&facts->booted, 'c');
 	(void)facts_trial(facts, 'c', 50, 90, second);
-	facts_link(facts->owner, first, FALSE);
+	facts_link(facts->owner, first, false);
 	run = facts_record(facts, 'c', 50, 90, GBE_VERDICT_NONE);
 	run->trial = GBE_YES;
 	assert_removed(facts, "");
@@ -224,9 +226,9 @@ START_TEST(pinned_and_manual_ones_stay)
 {
 	g_autoptr(GbeFacts) facts = device();
 
-	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->pinned = TRUE;
+	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->pinned = true;
 	facts_manual(facts_backup(facts, 'a', 2, 2, GBE_GRADE_UNPROVEN), "before-the-move");
-	facts_backup(facts, 'z', 3, 3, GBE_GRADE_BAD)->pinned = TRUE;
+	facts_backup(facts, 'z', 3, 3, GBE_GRADE_BAD)->pinned = true;
 	for (guint i = 4; i <= 7; i++)
 		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
 	assert_removed(facts, "a4 a5");
@@ -251,8 +253,8 @@ START_TEST(what_was_set_aside_stays_until_the_next_one)
 {
 	g_autoptr(GbeFacts) facts = device();
 
-	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->set_aside = TRUE;
-	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->set_aside = TRUE;
+	facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD)->set_aside = true;
+	facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD)->set_aside = true;
 	(void)facts_backup(facts, 'a', 3, 3, GBE_GRADE_GOOD);
 	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
 	assert_removed(facts, "a1");
@@ -268,8 +270,8 @@ START_TEST(what_is_discarded_goes_after_a_green_run)
 	GbeRunRecord *run;
 
 	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
-	displaced->set_aside = TRUE;
-	displaced->discard = TRUE;
+	displaced->set_aside = true;
+	displaced->discard = true;
 	gbe_backup_ref_set(&facts->undo, gbe_manifest_ref(displaced));
 	/* The green run of device() was before. */
 	assert_removed(facts, "");
@@ -280,10 +282,10 @@ START_TEST(what_is_discarded_goes_after_a_green_run)
 	assert_removed(facts, "");
 	run->health = GBE_HEALTH_HEALTHY;
 	assert_removed(facts, "a91");
-	displaced->pinned = TRUE;
+	displaced->pinned = true;
 	assert_removed(facts, "");
-	displaced->pinned = FALSE;
-	displaced->discard = FALSE;
+	displaced->pinned = false;
+	displaced->discard = false;
 	assert_removed(facts, "");
 }
 END_TEST
@@ -293,8 +295,8 @@ START_TEST(what_is_discarded_stays_as_the_last_valid_one)
 	g_autoptr(GbeFacts) facts = device();
 	GbeManifest *displaced = facts_backup(facts, 'a', 5, 91, GBE_GRADE_UNPROVEN);
 
-	displaced->set_aside = TRUE;
-	displaced->discard = TRUE;
+	displaced->set_aside = true;
+	displaced->discard = true;
 	(void)facts_record(facts, 'a', 50, 92, GBE_VERDICT_GREEN);
 	assert_removed(facts, "");
 	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_BAD);
@@ -321,10 +323,10 @@ START_TEST(the_closing_backup_stays)
 	GbeManifest *closing = facts_backup(facts, 'a', 1, 1, GBE_GRADE_UNPROVEN);
 
 	(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
-	facts->owner->closing.present = TRUE;
+	facts->owner->closing.present = true;
 	gbe_backup_ref_set(&facts->owner->closing.backup, gbe_manifest_ref(closing));
 	assert_removed(facts, "");
-	facts->owner->closing.present = FALSE;
+	facts->owner->closing.present = false;
 	assert_removed(facts, "a1");
 }
 END_TEST

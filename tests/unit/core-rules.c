@@ -15,24 +15,24 @@
 #define SEED 20201120
 
 /* Does what the plan says in the end: the rule, then the gate on the same data. */
-static gboolean
+static bool
 rule(const GbeSituation *s, GbeRuling *ret_ruling)
 {
 	gbe_rules_apply(s, ret_ruling);
 	/* Where the ruling puts other data in place the gate looks at that, in another situation. */
 	if (ret_ruling->rule == GBE_RULE_2 ||
 	    (ret_ruling->move != GBE_DATA_KEEP && ret_ruling->move != GBE_DATA_USABLE))
-		return FALSE;
+		return false;
 	return gbe_rules_gate(s, ret_ruling);
 }
 
-static gboolean
+static bool
 restores(const GbeRuling *r)
 {
 	return r->move != GBE_DATA_KEEP && r->move != GBE_DATA_FRESH;
 }
 
-static gboolean
+static bool
 same_ruling(const GbeRuling *a, const GbeRuling *b)
 {
 	return a->rule == b->rule && a->move == b->move && a->displaced == b->displaced &&
@@ -43,35 +43,35 @@ same_ruling(const GbeRuling *a, const GbeRuling *b)
 
 /* The table of decisions.md once more, row by row in its own order, as conditions alone. */
 
-static gboolean
+static bool
 failed_trial(const GbeSituation *s)
 {
 	return s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
 	       s->used_within == GBE_YES;
 }
 
-static gboolean
+static bool
 row_9(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed_trial(s) &&
 	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
 }
 
-static gboolean
+static bool
 row_10a(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES &&
 	       (s->in_chain || (s->ran == GBE_YES && s->own_trial == GBE_NO));
 }
 
-static gboolean
+static bool
 row_10b(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->trial != GBE_YES && s->ran == GBE_YES &&
 	       s->own_trial != GBE_YES;
 }
 
-static gboolean
+static bool
 row_12(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES && failed_trial(s) &&
@@ -120,7 +120,7 @@ row(const GbeSituation *s)
 }
 
 /* Rule 3 hands over to the rules that would restore; 13 says "otherwise rule 4". */
-static gboolean
+static bool
 row_allows(const GbeSituation *s, GbeRule applied)
 {
 	GbeRule expected = row(s);
@@ -278,7 +278,7 @@ check_refusals(const GbeSituation *s, const GbeRuling *r)
  * read the data: whatever the other fact is, D must not get that data. Where there is no data nothing
  * is destroyed.
  */
-static gboolean
+static bool
 acts_alike(const GbeRuling *unknown, const GbeRuling *known)
 {
 	if (unknown->rule == GBE_RULE_14)
@@ -363,7 +363,7 @@ START_TEST(the_rest_decides_nothing)
 	const Fact *walked[G_N_ELEMENTS(branches)][G_N_ELEMENTS(facts)];
 	guint n[G_N_ELEMENTS(branches)];
 	guint seen[G_N_ELEMENTS(branches)] = {0};
-	gboolean ruled[GBE_RULE_SKIP + 1] = {FALSE};
+	bool ruled[GBE_RULE_SKIP + 1] = {false};
 
 	for (guint i = 0; i < G_N_ELEMENTS(branches); i++)
 		n[i] = walked_facts(&branches[i], walked[i]);
@@ -379,10 +379,10 @@ START_TEST(the_rest_decides_nothing)
 			set(&s, &facts[i], g_rand_int_range(random, 0, (gint32)facts[i].count));
 		if (branch->fits != is_hands_off) {
 			s.ostree = (GbeTri)branch->ostree;
-			s.booted_known = TRUE;
+			s.booted_known = true;
 			s.data = (GbeTri)branch->data;
 			s.data_open = GBE_NO;
-			s.skip = FALSE;
+			s.skip = false;
 			s.owner = (GbeOwnerIs)branch->owner;
 		}
 		branch = branch_of(&s);
@@ -397,7 +397,7 @@ START_TEST(the_rest_decides_nothing)
 			ck_abort_msg("%s: something that it does not walk through decides: %s",
 				     branch->name, describe(&s));
 		check_cell(&s);
-		ruled[whole.rule] = TRUE;
+		ruled[whole.rule] = true;
 	}
 	/* Each rule is some situation's: none is there for show. */
 	for (guint i = 0; i < G_N_ELEMENTS(ruled); i++)
@@ -419,7 +419,7 @@ START_TEST(every_fact_is_known_here)
 	}
 	ck_assert_uint_eq(sizeof(GbeSituation), size);
 	ck_assert_uint_eq(sizeof(GbeTri), sizeof(int));
-	ck_assert_uint_eq(sizeof(gboolean), sizeof(int));
+	ck_assert_uint_eq(sizeof(bool), sizeof(int));
 }
 END_TEST
 

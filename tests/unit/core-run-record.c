@@ -41,14 +41,14 @@ sample(void)
 	record->run = g_strdup(RUN);
 	record->trial = GBE_NO;
 	record->verdict = GBE_VERDICT_GREEN;
-	record->by_hand = TRUE;
+	record->by_hand = true;
 	record->health = GBE_HEALTH_HEALTHY;
 	record->reason = g_strdup("it\nworks");
 	record->etcd_version = g_strdup("3.5.16");
 	record->revision = 0;
 	record->member_id = g_strdup("8e9e05c52164694d");
 	record->voters = 3;
-	record->ended = TRUE;
+	record->ended = true;
 	gbe_backup_ref_set(&record->left,
 			   (GbeBackupRef){.name = (char *)ID "_" RUN, .sequence = 41});
 	return record;
@@ -144,7 +144,7 @@ END_TEST
 
 /* What is taken prints as something that is taken and prints the same. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(JsonObject) object = NULL, printed = NULL, second = NULL;
 	g_autoptr(GbeRunRecord) record = gbe_run_record_new(), again = gbe_run_record_new();

@@ -67,7 +67,7 @@ START_TEST(environment_files)
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_auto(GStrv) variables = g_environ_setenv(NULL, "OLD", "1", TRUE);
+		g_auto(GStrv) variables = g_environ_setenv(NULL, "OLD", "1", true);
 		g_autofree char *seen = NULL;
 
 		variables = gbe_run_environment(variables, cases[i].text);
@@ -127,17 +127,17 @@ START_TEST(parents)
 {
 	static const struct {
 		const char *unit;
-		gboolean parent;
+		bool parent;
 	} cases[] = {
-	    {NULL, FALSE},
-	    {"etcd-user.service", TRUE},
-	    {"run-r1.scope", TRUE},
-	    {"session-c1.scope", FALSE},
-	    {"session-keeper.service", TRUE},
-	    {"user@1000.service", FALSE},
-	    {"init.scope", FALSE},
-	    {"system.slice", FALSE},
-	    {"-.slice", FALSE},
+	    {NULL, false},
+	    {"etcd-user.service", true},
+	    {"run-r1.scope", true},
+	    {"session-c1.scope", false},
+	    {"session-keeper.service", true},
+	    {"user@1000.service", false},
+	    {"init.scope", false},
+	    {"system.slice", false},
+	    {"-.slice", false},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++)

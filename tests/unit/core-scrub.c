@@ -73,7 +73,7 @@ START_TEST(what_is_bad_or_without_data_is_not_read)
 	g_autoptr(GbeFacts) facts = device();
 
 	backup(facts, 0)->grade = GBE_GRADE_BAD;
-	backup(facts, 2)->consumed = TRUE;
+	backup(facts, 2)->consumed = true;
 	assert_plan(facts, "2");
 }
 END_TEST

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdbool.h>
+
 #include "core/shown.h"
 
 #include "lib/unit.h"
@@ -55,8 +57,8 @@ START_TEST(nodes)
 	    "{\"a\":\"x\",\"b\":[\"y\",1,null,{\"c\":\"z\"}],\"d\":2.5,\"e\":true,\"f\":null}";
 	g_autoptr(JsonNode) node = json_from_string(from, NULL);
 	g_autoptr(JsonNode) shown = gbe_shown_node(node, mark);
-	g_autofree char *text = json_to_string(shown, FALSE);
-	g_autofree char *before = json_to_string(node, FALSE);
+	g_autofree char *text = json_to_string(shown, false);
+	g_autofree char *before = json_to_string(node, false);
 
 	ck_assert_str_eq(text, "{\"<a>\":\"a<x>\",\"<b>\":[\"<y>\",1,null,{\"<c>\":\"c<z>\"}],"
 			       "\"<d>\":2.5,\"<e>\":true,\"<f>\":null}");

@@ -49,7 +49,7 @@ static const Fact space[] = {
     FACT(data, 3, GBE_UNKNOWN),
     FACT(open, 3, GBE_UNKNOWN),
     FACT(whose, 5, NO_OWNER),
-    FACT(fingerprint, 2, FALSE),
+    FACT(fingerprint, 2, false),
     FACT(when, 3, -1),
     FACT(clones, 3, -1), /* decides nothing but the backup */
     FACT(equal, 3, -1),
@@ -77,14 +77,14 @@ static const Cell plain = {
     .data = GBE_YES,
     .open = GBE_NO,
     .whose = OWN,
-    .fingerprint = TRUE,
+    .fingerprint = true,
     .when = GBE_WHEN_COW_ONLY,
     .clones = GBE_YES,
     .trial = GBE_YES,
     .verdict = GBE_VERDICT_RED,
     .base = VALID,
     .voters = ONE,
-    .allowed = TRUE,
+    .allowed = true,
     .next = A,
     .program = GBE_NO,
 };
@@ -402,11 +402,11 @@ START_TEST(samples_of_all)
 				    g_rand_int_range(random, 0, space[i].count);
 		check_cell(&cell);
 	}
-	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_NOTHING][FALSE][FALSE], 0);
-	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_WAIT][FALSE][FALSE], 0);
-	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_CLOSE][FALSE][FALSE], 0);
-	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_CLOSE][TRUE][FALSE], 0);
-	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_CLOSE][FALSE][TRUE], 0);
+	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_NOTHING][false][false], 0);
+	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_WAIT][false][false], 0);
+	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_CLOSE][false][false], 0);
+	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_CLOSE][true][false], 0);
+	ck_assert_uint_gt(outcomes[GBE_SHUTDOWN_CLOSE][false][true], 0);
 }
 END_TEST
 
@@ -445,7 +445,7 @@ START_TEST(a_strangers_data_is_set_aside)
 	device_setup();
 	facts = device.facts;
 	(void)observe(&cell);
-	facts->stranger = TRUE;
+	facts->stranger = true;
 	shutdown = gbe_decide_shutdown(facts);
 	ck_assert_ptr_eq(shutdown->hand_back, device.base);
 	ck_assert(shutdown->displaced->set_aside);

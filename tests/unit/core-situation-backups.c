@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What could take the data's place: candidates and the chain of bases, and what stands against it. */
+#include <stdbool.h>
+
 #include "lib/situation.h"
 #include "lib/unit.h"
 
 static void
 assert_candidate(const GbeFacts *facts, const GbeManifest *expected)
 {
-	const GbeManifest *got = gbe_situation_candidate(facts, FALSE);
+	const GbeManifest *got = gbe_situation_candidate(facts, false);
 
 	ck_assert_msg(got == expected, "%s instead of %s", got != NULL ? got->name : "none",
 		      expected != NULL ? expected->name : "none");
@@ -41,9 +43,9 @@ START_TEST(what_is_never_a_candidate)
 
 		assert_candidate(facts, backup);
 		if (i == 0)
-			backup->set_aside = TRUE;
+			backup->set_aside = true;
 		if (i == 1)
-			backup->consumed = TRUE;
+			backup->consumed = true;
 		if (i == 2)
 			backup->voters = 3;
 		if (i == 3) {
@@ -123,17 +125,17 @@ START_TEST(a_usable_candidate_is_one_that_this_etcd_reads)
 
 	old->etcd_version = g_strdup("3.4");
 	new->etcd_version = g_strdup("3.5");
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), new); /* unknown passes */
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, true), new); /* unknown passes */
 	facts->etcd_version = gbe_version_parse("3.5.16");
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), new);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, true), new);
 	facts->etcd_version = gbe_version_parse("3.4.30");
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), old);
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, FALSE), new);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, true), old);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, false), new);
 	/* The data itself knows better than the records. */
 	new->storage_version = g_strdup("3.4");
-	ck_assert_ptr_eq(gbe_situation_candidate(facts, TRUE), new);
+	ck_assert_ptr_eq(gbe_situation_candidate(facts, true), new);
 	facts->etcd_version = gbe_version_parse("3.3.0");
-	ck_assert_ptr_null(gbe_situation_candidate(facts, TRUE));
+	ck_assert_ptr_null(gbe_situation_candidate(facts, true));
 	derive(facts, &s);
 	ck_assert(s.candidate);
 	ck_assert(!s.usable_candidate);
@@ -194,10 +196,10 @@ START_TEST(what_the_base_is)
 	derive(facts, &s);
 	ck_assert_int_eq(s.base, GBE_BASE_NONE);
 	g_clear_pointer(&facts->rejected, g_hash_table_unref);
-	base->consumed = TRUE;
+	base->consumed = true;
 	derive(facts, &s);
 	ck_assert_int_eq(s.base, GBE_BASE_NONE);
-	base->consumed = FALSE;
+	base->consumed = false;
 	base->sequence++; /* another one that was given the name */
 	derive(facts, &s);
 	ck_assert_int_eq(s.base, GBE_BASE_NONE);
@@ -221,8 +223,8 @@ START_TEST(what_the_chain_names)
 	GbeView view;
 
 	(void)facts_trial(facts, 'c', 52, 94, NULL);
-	facts_link(facts->owner, of_b, TRUE);
-	facts_link(facts->owner, of_a, FALSE);
+	facts_link(facts->owner, of_b, true);
+	facts_link(facts->owner, of_a, false);
 	gbe_view_live(facts, &view);
 	derive(facts, &s);
 	ck_assert_int_eq(s.base, GBE_BASE_BAD);
@@ -246,7 +248,7 @@ START_TEST(what_the_chain_names)
 	ck_assert(!s.in_chain);
 	ck_assert_int_eq(gbe_chain_own(facts, &view), -1);
 	/* Failed trials all the way: at the latest the chain's end. */
-	((GbeLink *)facts->owner->chain->pdata[1])->failed = TRUE;
+	((GbeLink *)facts->owner->chain->pdata[1])->failed = true;
 	ck_assert_ptr_eq(gbe_chain_backup(facts, &view, gbe_chain_unwound(facts, &view)), of_a);
 }
 END_TEST
@@ -256,16 +258,16 @@ START_TEST(who_is_a_cluster)
 {
 	static const struct {
 		guint looked, told;
-		gboolean one;
+		bool one;
 	} cases[] = {
-	    {0, 0, TRUE},
-	    {0, 1, TRUE},
-	    {0, 3, FALSE},
-	    {1, 3, TRUE},
-	    {3, 1, FALSE},
-	    {GBE_VOTERS_UNCLEAR, 0, FALSE},
-	    {GBE_VOTERS_UNCLEAR, 1, TRUE},
-	    {GBE_VOTERS_UNCLEAR, 3, FALSE},
+	    {0, 0, true},
+	    {0, 1, true},
+	    {0, 3, false},
+	    {1, 3, true},
+	    {3, 1, false},
+	    {GBE_VOTERS_UNCLEAR, 0, false},
+	    {GBE_VOTERS_UNCLEAR, 1, true},
+	    {GBE_VOTERS_UNCLEAR, 3, false},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -288,7 +290,7 @@ START_TEST(the_closing_record_is_equal_or_not_or_not_there)
 
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
-	facts->owner->closing.present = TRUE;
+	facts->owner->closing.present = true;
 	facts_set_fingerprint(&facts->owner->closing.fingerprint, 1);
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_EQUAL);
@@ -296,7 +298,7 @@ START_TEST(the_closing_record_is_equal_or_not_or_not_there)
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_DIFFERS);
 	/* What cannot be computed now is never "somebody else wrote". */
-	facts->fingerprint.present = FALSE;
+	facts->fingerprint.present = false;
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);
 }
@@ -317,7 +319,7 @@ START_TEST(older_is_told_by_the_commits_time)
 	derive(facts, &s);
 	ck_assert_int_eq(s.older_listed, GBE_YES);
 	a->timestamp = 1000;
-	a->staged = TRUE;
+	a->staged = true;
 	derive(facts, &s);
 	ck_assert_int_eq(s.older_listed, GBE_NO);
 	g_ptr_array_remove_index(facts->listed, 0);
@@ -333,11 +335,11 @@ START_TEST(a_mount_is_lost_where_there_was_one)
 {
 	static const struct {
 		GbeTri was, is;
-		gboolean lost;
-	} cases[] = {{GBE_YES, GBE_NO, TRUE},
-		     {GBE_YES, GBE_YES, FALSE},
-		     {GBE_NO, GBE_NO, FALSE},
-		     {GBE_UNKNOWN, GBE_NO, FALSE}};
+		bool lost;
+	} cases[] = {{GBE_YES, GBE_NO, true},
+		     {GBE_YES, GBE_YES, false},
+		     {GBE_NO, GBE_NO, false},
+		     {GBE_UNKNOWN, GBE_NO, false}};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GbeFacts) facts = device();
@@ -361,7 +363,7 @@ START_TEST(a_view_of_a_backup_is_its_owner_then)
 
 	facts->data = GBE_NO;
 	gbe_view_backup(facts, base, &view);
-	gbe_situation_derive(facts, &view, FALSE, &s);
+	gbe_situation_derive(facts, &view, false, &s);
 	ck_assert_int_eq(s.data, GBE_YES);
 	ck_assert_int_eq(s.owner, GBE_OWNER_OTHER);
 	ck_assert_int_eq(s.verdict, GBE_VERDICT_GREEN);

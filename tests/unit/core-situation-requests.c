@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When a request is due, what it means, and when it cannot be carried out. */
+#include <stdbool.h>
+
 #include "lib/situation.h"
 #include "lib/unit.h"
 
@@ -36,15 +38,15 @@ START_TEST(a_request_is_due_in_a_later_run)
 	ck_assert_ptr_eq(gbe_situation_request(facts), backup);
 	/* Not again in the pass that looks at what it put in place. */
 	gbe_view_backup(facts, backup, &view);
-	gbe_situation_derive(facts, &view, TRUE, &s);
+	gbe_situation_derive(facts, &view, true, &s);
 	ck_assert_int_eq(s.request, GBE_REQUEST_IS_NONE);
 
 	g_free(facts->request.run);
 	facts->request.run = g_strdup(facts->run);
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_NONE);
-	facts->request.from_cmdline = TRUE;
+	facts->request.from_cmdline = true;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_READY);
-	facts->request.from_cmdline = FALSE;
+	facts->request.from_cmdline = false;
 	g_clear_pointer(&facts->run, g_free);
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_NONE);
 }
@@ -94,7 +96,7 @@ START_TEST(what_makes_a_request_impossible_and_what_force_overrides)
 			backup->storage_version = g_strdup("3.6");
 		}
 		ck_assert_msg(request_is(facts) == GBE_REQUEST_IS_IMPOSSIBLE, "%s", cases[i].what);
-		facts->request.force = TRUE;
+		facts->request.force = true;
 		ck_assert_msg(request_is(facts) == cases[i].forced, "forced: %s", cases[i].what);
 	}
 }
@@ -114,7 +116,7 @@ START_TEST(last_good_is_the_booted_ones_own_first)
 	ck_assert_ptr_eq(gbe_situation_request(facts), own);
 	own->grade = GBE_GRADE_UNPROVEN;
 	ck_assert_ptr_eq(gbe_situation_request(facts), others);
-	others->consumed = TRUE;
+	others->consumed = true;
 	ck_assert_ptr_null(gbe_situation_request(facts));
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_IMPOSSIBLE);
 }
@@ -129,7 +131,7 @@ START_TEST(undo_is_what_the_last_restore_displaced)
 	facts->request.kind = GBE_REQUEST_UNDO;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_IMPOSSIBLE);
 	gbe_backup_ref_set(&facts->undo, gbe_manifest_ref(backup));
-	backup->set_aside = TRUE;
+	backup->set_aside = true;
 	ck_assert_int_eq(request_is(facts), GBE_REQUEST_IS_READY);
 	ck_assert_ptr_eq(gbe_situation_request(facts), backup);
 	/* Another one that was given the name. */

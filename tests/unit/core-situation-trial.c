@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How the last run went: trial, judged, used, the same run; and what kind of return this is. */
+#include <stdbool.h>
+
 #include "lib/situation.h"
 #include "lib/unit.h"
 
@@ -10,11 +12,11 @@ START_TEST(a_trial_lasts_until_the_first_green_run)
 	static const struct {
 		GbeVerdict verdict;
 		GbeTri trial;
-		gboolean judged;
-	} cases[] = {{GBE_VERDICT_NONE, GBE_YES, FALSE},
-		     {GBE_VERDICT_JUDGING, GBE_YES, TRUE},
-		     {GBE_VERDICT_RED, GBE_YES, TRUE},
-		     {GBE_VERDICT_GREEN, GBE_NO, TRUE}};
+		bool judged;
+	} cases[] = {{GBE_VERDICT_NONE, GBE_YES, false},
+		     {GBE_VERDICT_JUDGING, GBE_YES, true},
+		     {GBE_VERDICT_RED, GBE_YES, true},
+		     {GBE_VERDICT_GREEN, GBE_NO, true}};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GbeFacts) facts = own_trial(cases[i].verdict);
@@ -35,7 +37,7 @@ START_TEST(a_trial_is_unknown_where_the_past_is_not_whole)
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
 	GbeSituation s;
 
-	facts->holes = TRUE;
+	facts->holes = true;
 	derive(facts, &s);
 	ck_assert_int_eq(s.trial, GBE_YES);
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_UNKNOWN);
@@ -63,15 +65,15 @@ START_TEST(long_use_ends_a_trial_that_nobody_judges)
 {
 	static const struct {
 		GbeTri judges;
-		gboolean judged; /* one of its earlier runs was */
+		bool judged; /* one of its earlier runs was */
 		gint64 earlier, last;
 		GbeTri trial;
 	} cases[] = {
-	    {GBE_NO, FALSE, 0, LIMIT, GBE_YES},	     {GBE_NO, FALSE, 0, LIMIT + 1, GBE_NO},
-	    {GBE_NO, FALSE, LIMIT, 1, GBE_NO},	     {GBE_NO, FALSE, LIMIT - 1, 1, GBE_YES},
-	    {GBE_NO, TRUE, 0, 10 * LIMIT, GBE_YES},  {GBE_YES, FALSE, 0, 10 * LIMIT, GBE_YES},
-	    {GBE_NO, FALSE, -1, LIMIT, GBE_UNKNOWN}, {GBE_NO, FALSE, 0, -1, GBE_UNKNOWN},
-	    {GBE_YES, FALSE, 0, -1, GBE_YES},
+	    {GBE_NO, false, 0, LIMIT, GBE_YES},	     {GBE_NO, false, 0, LIMIT + 1, GBE_NO},
+	    {GBE_NO, false, LIMIT, 1, GBE_NO},	     {GBE_NO, false, LIMIT - 1, 1, GBE_YES},
+	    {GBE_NO, true, 0, 10 * LIMIT, GBE_YES},  {GBE_YES, false, 0, 10 * LIMIT, GBE_YES},
+	    {GBE_NO, false, -1, LIMIT, GBE_UNKNOWN}, {GBE_NO, false, 0, -1, GBE_UNKNOWN},
+	    {GBE_YES, false, 0, -1, GBE_YES},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -81,7 +83,7 @@ START_TEST(long_use_ends_a_trial_that_nobody_judges)
 		facts->owner->trial.judges = cases[i].judges;
 		facts->owner->trial.judged = cases[i].judged;
 		facts->owner->trial.used = cases[i].earlier;
-		facts->owner->closing.present = TRUE;
+		facts->owner->closing.present = true;
 		facts->owner->closing.used = cases[i].last;
 		derive(facts, &s);
 		ck_assert_msg(s.trial == cases[i].trial, "case %u: %s", i,
@@ -96,9 +98,9 @@ START_TEST(the_trial_of_another_is_what_the_ledger_tells)
 
 	/* "A deployment that never took the data over counts as on trial." */
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
-	facts->holes = TRUE;
+	facts->holes = true;
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_UNKNOWN);
-	facts->holes = FALSE;
+	facts->holes = false;
 	facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED)->trial = GBE_YES;
 	ck_assert_int_eq(gbe_situation_trial_of(facts, &facts->booted), GBE_YES);
 	/* The newest tells: use had ended it by then. Backups say nothing of it. */
@@ -116,17 +118,17 @@ END_TEST
 START_TEST(use_is_the_closing_records_time_else_what_the_timer_said)
 {
 	static const struct {
-		gboolean closing;
+		bool closing;
 		gint64 closing_used;
-		gboolean beyond;
+		bool beyond;
 		gint64 earlier;
 		gint64 used;
 	} cases[] = {
-	    {TRUE, 300, FALSE, 0, 300},	    {TRUE, 300, TRUE, 0, 300},
-	    {TRUE, -1, FALSE, 0, -1},	    {FALSE, 300, FALSE, 0, 0},
-	    {FALSE, 0, TRUE, 0, LIMIT + 1}, {FALSE, 0, FALSE, 50, 50},
-	    {FALSE, 0, FALSE, -1, -1},	    {TRUE, 700, FALSE, 50, 750},
-	    {TRUE, LIMIT, FALSE, 0, LIMIT},
+	    {true, 300, false, 0, 300},	    {true, 300, true, 0, 300},
+	    {true, -1, false, 0, -1},	    {false, 300, false, 0, 0},
+	    {false, 0, true, 0, LIMIT + 1}, {false, 0, false, 50, 50},
+	    {false, 0, false, -1, -1},	    {true, 700, false, 50, 750},
+	    {true, LIMIT, false, 0, LIMIT},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -213,7 +215,7 @@ START_TEST(data_contains_what_it_grew_from)
 	derive(facts, &s);
 	ck_assert_int_eq(s.contains, GBE_NO);
 
-	facts->owner->lineage.ancestors = g_array_new(FALSE, FALSE, sizeof(GbeAncestor));
+	facts->owner->lineage.ancestors = g_array_new(false, false, sizeof(GbeAncestor));
 	g_array_append_val(facts->owner->lineage.ancestors, parent);
 	derive(facts, &s); /* it left line 1 before the candidate */
 	ck_assert_int_eq(s.contains, GBE_NO);
@@ -222,7 +224,7 @@ START_TEST(data_contains_what_it_grew_from)
 	ck_assert_int_eq(s.contains, GBE_YES);
 
 	/* "Unknown before here": what began later is not from before. */
-	facts->owner->lineage.truncated = TRUE;
+	facts->owner->lineage.truncated = true;
 	candidate->lineage.line = 2;
 	derive(facts, &s);
 	ck_assert_int_eq(s.contains, GBE_NO);

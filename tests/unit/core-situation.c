@@ -141,7 +141,7 @@ START_TEST(what_a_deployment_left_is_of_a_run_that_began)
 	run = facts_record(facts, 'b', 12, 12, GBE_VERDICT_NONE);
 	gbe_backup_ref_set(&run->left, gbe_manifest_ref(second));
 	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), second);
-	run->ended = FALSE;
+	run->ended = false;
 	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);
 	/* A name that was given out again. */
 	first->sequence = 14;
@@ -158,7 +158,7 @@ found(const char *tree, const char *ledger, guint64 nonce)
 	(void)facts_owner(facts, 'b', 40, 80);
 	(void)facts_recorded(facts);
 	(void)facts_owner(facts, 'a', 50, 90);
-	facts->owner->closing.present = TRUE;
+	facts->owner->closing.present = true;
 	(void)facts_recorded(facts);
 	g_clear_pointer(&facts->owner, gbe_take_over_free);
 	g_free(facts->tree);
@@ -179,14 +179,14 @@ START_TEST(which_data_it_is)
 		const char *tree, *ledger;
 		guint64 nonce;
 		guint64 owner; /* 0: nobody knows */
-		gboolean stranger, closing;
+		bool stranger, closing;
 	} cases[] = {
-	    {"fs0:d0", own, 90, 90, FALSE, TRUE},   {"fs0:d0", own, 80, 90, FALSE, FALSE},
-	    {"fs0:d0", NULL, 0, 90, TRUE, FALSE},   {"fs0:d0", own, 81, 90, TRUE, FALSE},
-	    {"fs0:d0", own, 100, 0, TRUE, FALSE},   {"fs0:d0", other, 90, 0, TRUE, FALSE},
-	    {"fs1:d0", own, 90, 90, FALSE, FALSE},  {"fs1:d0", own, 80, 80, FALSE, FALSE},
-	    {"fs1:d0", NULL, 0, 0, FALSE, FALSE},   {"fs1:d0", own, 81, 0, FALSE, FALSE},
-	    {"fs1:d0", other, 90, 0, FALSE, FALSE}, {NULL, NULL, 0, 0, FALSE, FALSE},
+	    {"fs0:d0", own, 90, 90, false, true},   {"fs0:d0", own, 80, 90, false, false},
+	    {"fs0:d0", NULL, 0, 90, true, false},   {"fs0:d0", own, 81, 90, true, false},
+	    {"fs0:d0", own, 100, 0, true, false},   {"fs0:d0", other, 90, 0, true, false},
+	    {"fs1:d0", own, 90, 90, false, false},  {"fs1:d0", own, 80, 80, false, false},
+	    {"fs1:d0", NULL, 0, 0, false, false},   {"fs1:d0", own, 81, 0, false, false},
+	    {"fs1:d0", other, 90, 0, false, false}, {NULL, NULL, 0, 0, false, false},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -216,7 +216,7 @@ START_TEST(whose_data_it_is_where_there_is_none_or_it_was_handed_back)
 	ck_assert_ptr_null(none->owner);
 
 	back = found("fs0:d0", "00000000000000ff", 90);
-	back->handed_back = TRUE;
+	back->handed_back = true;
 	gbe_identify(back);
 	ck_assert_ptr_null(back->owner);
 	ck_assert_ptr_nonnull(strstr(back->owner_why, "handed back"));

@@ -104,7 +104,7 @@ START_TEST(printed)
 END_TEST
 
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_auto(GbeSnapshotMeta) meta = {0}, again = {0};
 	g_autofree char *text = NULL;

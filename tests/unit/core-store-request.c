@@ -105,7 +105,7 @@ START_TEST(wrong)
 END_TEST
 
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_auto(GbeStoreRequest) request = {0};
 

@@ -26,7 +26,7 @@ print(const GbeConfig *config)
 	GString *text = g_string_new(NULL);
 
 	gbe_config_foreach(config, collect, text);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static const struct {
@@ -51,7 +51,7 @@ START_TEST(as_the_example)
 
 	gbe_config_detect(detected, &installed, 1);
 	ck_assert(g_file_get_contents(path, &bytes, &size, NULL));
-	ck_assert(gbe_config_merge(read, path, bytes, size, TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(read, path, bytes, size, true, NULL, NULL, NULL));
 	one = print(detected);
 	other = print(read);
 	ck_assert_str_eq(one, other);
@@ -64,28 +64,28 @@ END_TEST
 
 static const struct {
 	const char *text;
-	gboolean etcd;
+	bool etcd;
 } servers[] = {
-    {K3S("server"), FALSE},
-    {K3S("server \\\n\t'--cluster-init' \\\n"), TRUE},
-    {K3S("server --cluster-init=true --disable=traefik"), TRUE},
-    {K3S("server --cluster-init=false"), FALSE},
-    {K3S("agent --server https://first:6443"), FALSE},
-    {K3S("server --server https://first:6443"), TRUE},
-    {K3S("server --cluster-init --datastore-endpoint=mysql://db"), FALSE},
-    {K3S("server --cluster-init --data-dir /data/k3s"), FALSE},
-    {K3S("server --server=https://first:6443 --disable-etcd"), FALSE},
-    {K3S("server --cluster-init-not"), FALSE},
-    {K3S("server") "K3S_CLUSTER_INIT='true'\n", TRUE},
-    {K3S("server") "K3S_URL=https://first:6443\n", TRUE},
-    {K3S("agent") "K3S_URL=https://first:6443\n", FALSE},
-    {K3S("server") "# comment\ncluster-init: true\n", TRUE},
-    {K3S("server") "cluster-init: false\n", FALSE},
-    {K3S("server") "#cluster-init: true\n  # --cluster-init\n", FALSE},
-    {K3S("server") "server: https://first:6443\ntoken: x\n", TRUE},
-    {K3S("server") "cluster-init: true\ndata-dir: /data\n", FALSE},
-    {K3S("server") "Environment=\"K3S_CLUSTER_INIT=1\"\n", TRUE},
-    {"", FALSE},
+    {K3S("server"), false},
+    {K3S("server \\\n\t'--cluster-init' \\\n"), true},
+    {K3S("server --cluster-init=true --disable=traefik"), true},
+    {K3S("server --cluster-init=false"), false},
+    {K3S("agent --server https://first:6443"), false},
+    {K3S("server --server https://first:6443"), true},
+    {K3S("server --cluster-init --datastore-endpoint=mysql://db"), false},
+    {K3S("server --cluster-init --data-dir /data/k3s"), false},
+    {K3S("server --server=https://first:6443 --disable-etcd"), false},
+    {K3S("server --cluster-init-not"), false},
+    {K3S("server") "K3S_CLUSTER_INIT='true'\n", true},
+    {K3S("server") "K3S_URL=https://first:6443\n", true},
+    {K3S("agent") "K3S_URL=https://first:6443\n", false},
+    {K3S("server") "# comment\ncluster-init: true\n", true},
+    {K3S("server") "cluster-init: false\n", false},
+    {K3S("server") "#cluster-init: true\n  # --cluster-init\n", false},
+    {K3S("server") "server: https://first:6443\ntoken: x\n", true},
+    {K3S("server") "cluster-init: true\ndata-dir: /data\n", false},
+    {K3S("server") "Environment=\"K3S_CLUSTER_INIT=1\"\n", true},
+    {"", false},
 };
 
 START_TEST(k3s_with_etcd)
@@ -98,14 +98,14 @@ END_TEST
 
 static const struct {
 	const char *text;
-	gboolean debian;
+	bool debian;
 } units[] = {
-    {"[Service]\nEnvironment=ETCD_DATA_DIR=/var/lib/etcd/default\n", TRUE},
-    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\n# ETCD_DATA_DIR=\"/data\"\n", TRUE},
+    {"[Service]\nEnvironment=ETCD_DATA_DIR=/var/lib/etcd/default\n", true},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\n# ETCD_DATA_DIR=\"/data\"\n", true},
     {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nETCD_DATA_DIR=\"/var/lib/etcd/mine\"\n",
-     FALSE},
-    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nExecStart=etcd --data-dir=/d\n", FALSE},
-    {"EnvironmentFile=-/etc/etcd/etcd.conf\nExecStart=/usr/bin/etcd\n", FALSE},
+     false},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nExecStart=etcd --data-dir=/d\n", false},
+    {"EnvironmentFile=-/etc/etcd/etcd.conf\nExecStart=/usr/bin/etcd\n", false},
 };
 
 START_TEST(of_debian)

@@ -24,16 +24,16 @@ sample(void)
 	t->tree = g_strdup("fs:0100ab");
 	t->nonce = g_strdup("00112233445566aa");
 	gbe_lineage_grow(&t->lineage, &from, 40, 41);
-	gbe_take_over_link(t, &base, &other, TRUE);
-	gbe_take_over_link(t, NULL, NULL, FALSE);
+	gbe_take_over_link(t, &base, &other, true);
+	gbe_take_over_link(t, NULL, NULL, false);
 	t->after = 39;
 	t->after_trial = GBE_NO;
 	gbe_backup_ref_set(&t->found,
 			   (GbeBackupRef){.name = (char *)OTHER "_" RUN "~2", .sequence = 38});
 	t->source = g_strdup("adopted-7");
-	t->asked = TRUE;
-	t->skipped = TRUE;
-	t->failed = TRUE;
+	t->asked = true;
+	t->skipped = true;
+	t->failed = true;
 	t->request = g_strdup("--next-boot");
 	t->etcd_version = g_strdup("3.5.16");
 	t->voters = 1;
@@ -42,7 +42,7 @@ sample(void)
 	t->trial.on = GBE_YES;
 	t->trial.since = 41;
 	t->trial.used = 0;
-	t->trial.judged = TRUE;
+	t->trial.judged = true;
 	t->trial.judges = GBE_YES;
 	t->at = 1732100000;
 	t->uptime = 12;
@@ -162,8 +162,8 @@ END_TEST
 static void
 fill_closing(GbeClosing *closing)
 {
-	closing->present = TRUE;
-	closing->fingerprint.present = TRUE;
+	closing->present = true;
+	closing->fingerprint.present = true;
 	closing->fingerprint.txid[0] = 7;
 	closing->fingerprint.wal_name = g_strdup("0-0.wal");
 	closing->fingerprint.snaps = g_strdup("");
@@ -346,7 +346,7 @@ START_TEST(deep_chains_lose_their_oldest_links)
 		g_autofree char *name = g_strdup_printf("adopted-%u", i + 1);
 		GbeBackupRef backup = {.name = name, .sequence = i + 1};
 
-		gbe_take_over_link(t, &backup, NULL, TRUE);
+		gbe_take_over_link(t, &backup, NULL, true);
 	}
 	ck_assert_uint_eq(t->chain->len, GBE_CHAIN_MAX);
 	ck_assert_str_eq(gbe_take_over_base(t)->name, "adopted-1");
@@ -361,15 +361,15 @@ START_TEST(a_link_is_not_repeated)
 	GbeBackupRef other = {.name = (char *)"base", .sequence = 7};
 	GbeDeployment a = {.id = (char *)"a"}, b = {.id = (char *)"b"};
 
-	gbe_take_over_link(t, &base, &a, TRUE);
-	gbe_take_over_link(t, &base, &a, TRUE);
+	gbe_take_over_link(t, &base, &a, true);
+	gbe_take_over_link(t, &base, &a, true);
 	ck_assert_uint_eq(t->chain->len, 1);
-	gbe_take_over_link(t, &base, &b, TRUE);
-	gbe_take_over_link(t, &base, &b, FALSE);
-	gbe_take_over_link(t, &other, &b, FALSE);
+	gbe_take_over_link(t, &base, &b, true);
+	gbe_take_over_link(t, &base, &b, false);
+	gbe_take_over_link(t, &other, &b, false);
 	ck_assert_uint_eq(t->chain->len, 4);
-	gbe_take_over_link(t, NULL, NULL, TRUE);
-	gbe_take_over_link(t, NULL, NULL, TRUE);
+	gbe_take_over_link(t, NULL, NULL, true);
+	gbe_take_over_link(t, NULL, NULL, true);
 	ck_assert_uint_eq(t->chain->len, 6);
 }
 END_TEST
@@ -392,7 +392,7 @@ END_TEST
 
 /* What is taken prints as something that is taken and prints the same. */
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	g_autoptr(GbeTakeOver) t = NULL, again = NULL;
 	g_autofree char *first = NULL, *second = NULL;

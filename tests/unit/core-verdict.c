@@ -54,8 +54,8 @@ END_TEST
 
 START_TEST(tri_words)
 {
-	ck_assert_int_eq(gbe_tri(TRUE), GBE_YES);
-	ck_assert_int_eq(gbe_tri(FALSE), GBE_NO);
+	ck_assert_int_eq(gbe_tri(true), GBE_YES);
+	ck_assert_int_eq(gbe_tri(false), GBE_NO);
 	for (guint i = GBE_UNKNOWN; i <= GBE_YES; i++)
 		ck_assert_uint_eq(gbe_tri_from_string(gbe_tri_to_string((GbeTri)i)), i);
 	ck_assert_str_eq(gbe_tri_to_string(GBE_UNKNOWN), "unknown");

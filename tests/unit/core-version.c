@@ -77,7 +77,7 @@ START_TEST(version_files)
 END_TEST
 
 static void
-mangled(const char *bytes, gsize size, gboolean complete)
+mangled(const char *bytes, gsize size, bool complete)
 {
 	GbeVersion version = gbe_version_from_file(bytes, size);
 

@@ -16,74 +16,74 @@ typedef struct {
 	const char *newest; /* "a=1", "-" a deletion, "" none */
 	const char *codes;
 	gint64 compacting;
-	gboolean refuses;
+	bool refuses;
 } Case;
 
 #define LACKS "member-db-lacks-entries"
 #define INDEX "member-db-index"
 
 static const Case cases[] = {
-    {"0 c a=1 b=2 c=3", 5, "c=3", "", 0, FALSE},
+    {"0 c a=1 b=2 c=3", 5, "c=3", "", 0, false},
     /* An older page; an index of another database, in both directions. */
-    {"0 c a=1 b=2 c=3", 5, "a=1", LACKS, 0, FALSE},
-    {"0 c a=1 b=2 c=3", 5, "", LACKS, 0, FALSE},
-    {"0 c a=1 b=2 c=3 0", 4, "b=2", "", 0, FALSE},
-    {"0 c a=1 b=2 c=3 0", 4, "c=3", INDEX, 0, FALSE},
-    {"0 c a=1 b=2 c=3 0", 3, "c=3", INDEX, 0, FALSE},
-    {"0 c a=1 b=2 a=1", 4, "a=1", INDEX, 0, FALSE},
-    {"0 c a=1 b=2 a=1", 3, "a=1", "", 0, FALSE},
-    {"0 c -a -b", 2, "-", INDEX, 0, FALSE},
-    {"0 c -a -b", 3, "-", "", 0, FALSE},
+    {"0 c a=1 b=2 c=3", 5, "a=1", LACKS, 0, false},
+    {"0 c a=1 b=2 c=3", 5, "", LACKS, 0, false},
+    {"0 c a=1 b=2 c=3 0", 4, "b=2", "", 0, false},
+    {"0 c a=1 b=2 c=3 0", 4, "c=3", INDEX, 0, false},
+    {"0 c a=1 b=2 c=3 0", 3, "c=3", INDEX, 0, false},
+    {"0 c a=1 b=2 a=1", 4, "a=1", INDEX, 0, false},
+    {"0 c a=1 b=2 a=1", 3, "a=1", "", 0, false},
+    {"0 c -a -b", 2, "-", INDEX, 0, false},
+    {"0 c -a -b", 3, "-", "", 0, false},
     /* A repeated put. */
-    {"a=1 a=1 a=1", 2, "a=1", "", 0, FALSE},
-    {"a= a=2", 2, "a=", LACKS, 0, FALSE},
-    {"a=2 a=", 2, "a=", "", 0, FALSE},
+    {"a=1 a=1 a=1", 2, "a=1", "", 0, false},
+    {"a= a=2", 2, "a=", LACKS, 0, false},
+    {"a=2 a=", 2, "a=", "", 0, false},
     /* Entries that may have made no row. */
-    {"a=1 b=2~ ?c=3 ?-d -e ~ . 0 v c C9", 11, "a=1", "", 0, FALSE},
-    {"a=1 b", 2, "a=1", "", 0, FALSE},
-    {"a=1 @ b=2", 3, "a=1", "", 0, FALSE},
-    {"a=1 b=2 @", 3, "a=1", "", 0, FALSE},
-    {"a=1 . b=2", 3, "a=1", LACKS, 0, FALSE},
-    {"a=1 u b=2", 3, "a=1", "", 0, FALSE},
-    {"a=1 b=2", 2, "a=1", "", 0, TRUE},
-    {"a=1 !b=2", 2, "a=1", LACKS, 0, FALSE},
+    {"a=1 b=2~ ?c=3 ?-d -e ~ . 0 v c C9", 11, "a=1", "", 0, false},
+    {"a=1 b", 2, "a=1", "", 0, false},
+    {"a=1 @ b=2", 3, "a=1", "", 0, false},
+    {"a=1 b=2 @", 3, "a=1", "", 0, false},
+    {"a=1 . b=2", 3, "a=1", LACKS, 0, false},
+    {"a=1 u b=2", 3, "a=1", "", 0, false},
+    {"a=1 b=2", 2, "a=1", "", 0, true},
+    {"a=1 !b=2", 2, "a=1", LACKS, 0, false},
     /* Entries that may have made a row. */
-    {"a=1 b=2 a=1~", 3, "a=1", "", 0, FALSE},
-    {"a=1 b=2 a", 3, "a=7", "", 0, FALSE},
-    {"b=2 ?a=1", 2, "a=1", "", 0, FALSE},
-    {"b=2 !a=1", 2, "a=1", "", 0, FALSE},
-    {"b=2 -x", 2, "-", "", 0, FALSE},
-    {"b=2 ?-x", 2, "-", "", 0, FALSE},
-    {"b=2 ~", 2, "-", "", 0, FALSE},
-    {"b=2 -x c=3", 3, "-", LACKS, 0, FALSE},
-    {"b=2 x", 2, "a=1", "", 0, FALSE},
-    {"b=2 g", 2, "a=1", "", 0, FALSE},
-    {"b=2 v", 2, "a=1", LACKS, 0, FALSE},
-    {"b=2 g c=3", 3, "a=1", LACKS, 0, FALSE},
+    {"a=1 b=2 a=1~", 3, "a=1", "", 0, false},
+    {"a=1 b=2 a", 3, "a=7", "", 0, false},
+    {"b=2 ?a=1", 2, "a=1", "", 0, false},
+    {"b=2 !a=1", 2, "a=1", "", 0, false},
+    {"b=2 -x", 2, "-", "", 0, false},
+    {"b=2 ?-x", 2, "-", "", 0, false},
+    {"b=2 ~", 2, "-", "", 0, false},
+    {"b=2 -x c=3", 3, "-", LACKS, 0, false},
+    {"b=2 x", 2, "a=1", "", 0, false},
+    {"b=2 g", 2, "a=1", "", 0, false},
+    {"b=2 v", 2, "a=1", LACKS, 0, false},
+    {"b=2 g c=3", 3, "a=1", LACKS, 0, false},
     /* A log that does not reach back to the beginning: the row may be older than the log. */
-    {">90 0 ?b=2 0", 92, "a=1", "", 0, FALSE},
-    {">90 0 ?b=2 a=1", 91, "a=1", "", 0, FALSE},
-    {">90 0 b=2 a=1", 91, "a=1", INDEX, 0, FALSE},
-    {">90 0 b=2 c=3", 92, "a=1", LACKS, 0, FALSE},
+    {">90 0 ?b=2 0", 92, "a=1", "", 0, false},
+    {">90 0 ?b=2 a=1", 91, "a=1", "", 0, false},
+    {">90 0 b=2 a=1", 91, "a=1", INDEX, 0, false},
+    {">90 0 b=2 c=3", 92, "a=1", LACKS, 0, false},
     /* A restored directory: its first rows come from no entry, later rows do. */
-    {"c s1", 1, "z=9", "", 0, FALSE},
-    {"c s1 0 z=9", 2, "z=9", "", 0, FALSE},
-    {"c s1 0 a=1", 3, "a=1", "", 0, FALSE},
-    {"c s1 0 a=1", 3, "z=9", LACKS, 0, FALSE},
-    {"c 0 a=1 s2 b=2 s4", 4, "a=1", LACKS, 0, FALSE},
+    {"c s1", 1, "z=9", "", 0, false},
+    {"c s1 0 z=9", 2, "z=9", "", 0, false},
+    {"c s1 0 a=1", 3, "a=1", "", 0, false},
+    {"c s1 0 a=1", 3, "z=9", LACKS, 0, false},
+    {"c 0 a=1 s2 b=2 s4", 4, "a=1", LACKS, 0, false},
     /* A member that got a snapshot from its leader. */
-    {"c a=1 s90 >91 0", 91, "z=9", "", 0, FALSE},
-    {"c a=1 s90", 90, "z=9", "", 0, FALSE},
-    {"c a=1 s90 b=2 c=3", 92, "z=9", LACKS, 0, FALSE},
+    {"c a=1 s90 >91 0", 91, "z=9", "", 0, false},
+    {"c a=1 s90", 90, "z=9", "", 0, false},
+    {"c a=1 s90 b=2 c=3", 92, "z=9", LACKS, 0, false},
     /* Entries that a new leader replaced. */
-    {"c a=1 b=2 >3 0 0", 4, "a=1", "", 0, FALSE},
-    {"c a=1 b=2 c=3 >3 d=4 0", 4, "d=4", "", 0, FALSE},
-    {"c a=1 b=2 >3 0 d=4", 4, "a=1", LACKS, 0, FALSE},
+    {"c a=1 b=2 >3 0 0", 4, "a=1", "", 0, false},
+    {"c a=1 b=2 c=3 >3 d=4 0", 4, "d=4", "", 0, false},
+    {"c a=1 b=2 >3 0 d=4", 4, "a=1", LACKS, 0, false},
     /* A compaction beyond every row must have an entry that asks for it. */
-    {"a=1 -a C3 0", 4, "-", "", 3, FALSE},
-    {"a=1 -a 0 C3", 3, "-", "", 3, FALSE},
-    {"a=1 -a C3 0", 4, "-", "member-db-compaction", 536870915, FALSE},
-    {"-x a=1 0", 3, "-", "member-db-compaction", 536870915, FALSE},
+    {"a=1 -a C3 0", 4, "-", "", 3, false},
+    {"a=1 -a 0 C3", 3, "-", "", 3, false},
+    {"a=1 -a C3 0", 4, "-", "member-db-compaction", 536870915, false},
+    {"-x a=1 0", 3, "-", "member-db-compaction", 536870915, false},
 };
 
 static void
@@ -105,7 +105,7 @@ txn_request(GByteArray *to, const char *word)
 {
 	g_autoptr(GByteArray) request = g_byte_array_new();
 	g_autoptr(GByteArray) op = g_byte_array_new();
-	gboolean deletes = word[1] == '-';
+	bool deletes = word[1] == '-';
 
 	put_request(request, word + 1 + deletes);
 	gbe_protobuf_put_bytes(op, deletes ? 3 : 2, request->data, request->len);
@@ -201,7 +201,7 @@ START_TEST(logs)
 	GbeDb db = {.consistent_index = this->index,
 		    .compacting = this->compacting,
 		    .refuses = this->refuses,
-		    .newest = {.known = TRUE}};
+		    .newest = {.known = true}};
 	g_auto(GStrv) words = g_strsplit(this->log, " ", -1);
 	g_auto(GbeFindings) findings = {0};
 	g_autofree char *codes = NULL;
@@ -228,7 +228,7 @@ END_TEST
 /* A newest row that was not examined gives no finding. */
 START_TEST(unknown)
 {
-	GbeApplied applied = {.index = 9, .put = 9, .begins = TRUE, .made_later = 10};
+	GbeApplied applied = {.index = 9, .put = 9, .begins = true, .made_later = 10};
 	g_auto(GbeFindings) findings = {0};
 
 	gbe_findings_init(&findings);

@@ -213,7 +213,7 @@ END_TEST
 /* ---- free pages ---- */
 
 static BoltFile
-write_with_freelist(int fd, guint64 skip, const guint64 *ids, gsize count, gboolean long_count)
+write_with_freelist(int fd, guint64 skip, const guint64 *ids, gsize count, bool long_count)
 {
 	BoltFile file = write_sound(fd, 4096, 100);
 	g_autofree guint8 *page = g_malloc0(4096 * 200);
@@ -247,23 +247,23 @@ START_TEST(free_pages)
 	first = file.next;
 	for (guint i = 0; i < 3; i++)
 		ids[i] = first + i;
-	(void)write_with_freelist(fd, 3, ids, 3, FALSE);
+	(void)write_with_freelist(fd, 3, ids, 3, false);
 	look = expect(fd, NULL);
 	ck_assert_uint_eq(look.free_pages, 3);
 	/* One page that is neither free nor reached. */
-	(void)write_with_freelist(fd, 3, ids, 2, FALSE);
+	(void)write_with_freelist(fd, 3, ids, 2, false);
 	look = expect(fd, "bbolt-page-lost");
 	ck_assert_uint_eq(look.damages, 0);
 	/* One page that is both, one that is there twice, one beyond the end. */
 	ids[0] = 2;
-	(void)write_with_freelist(fd, 3, ids, 3, FALSE);
+	(void)write_with_freelist(fd, 3, ids, 3, false);
 	(void)expect(fd, "bbolt-page-free");
 	ids[0] = ids[1];
-	(void)write_with_freelist(fd, 3, ids, 3, FALSE);
+	(void)write_with_freelist(fd, 3, ids, 3, false);
 	(void)expect(fd, "bbolt-freelist");
 	ids[0] = first;
 	ids[2] = first + 100;
-	(void)write_with_freelist(fd, 3, ids, 3, FALSE);
+	(void)write_with_freelist(fd, 3, ids, 3, false);
 	(void)expect(fd, "bbolt-freelist");
 	(void)close(fd);
 }
@@ -278,7 +278,7 @@ START_TEST(free_pages_without_end)
 
 	for (guint i = 0; i < 70000; i++)
 		ids[i] = first + i;
-	(void)write_with_freelist(fd, 70000, ids, 70000, TRUE);
+	(void)write_with_freelist(fd, 70000, ids, 70000, true);
 	look = expect(fd, NULL);
 	ck_assert_uint_eq(look.free_pages, 70000);
 	(void)close(fd);

@@ -165,7 +165,7 @@ write_inline(const DbSpec *spec, gsize others, const GByteArray *value, int fd)
 	file.next = 4;
 	bolt_tree_init(&buckets, &file);
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-		gboolean is_key = g_str_equal(names[i], "key");
+		bool is_key = g_str_equal(names[i], "key");
 		g_autoptr(GByteArray) page = NULL;
 		guint8 revision[17];
 		BoltTree tree;
@@ -304,10 +304,10 @@ END_TEST
 /* Whose keys they are. */
 static const struct {
 	const char *key;
-	gboolean kubernetes;
+	bool kubernetes;
 } keys[] = {
-    {"/registry/pods/a", TRUE}, {"/kubernetes.io/pods/a", TRUE}, {"/registry", FALSE},
-    {"/registry/", FALSE},	{"/app/registry/x", FALSE},
+    {"/registry/pods/a", true}, {"/kubernetes.io/pods/a", true}, {"/registry", false},
+    {"/registry/", false},	{"/app/registry/x", false},
 };
 
 START_TEST(kubernetes)

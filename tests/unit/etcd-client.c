@@ -87,8 +87,8 @@ START_TEST(plain)
 	endpoint.endpoint = etcd.endpoint;
 	ask_all(&endpoint);
 	/* A proxy in the environment is not used. */
-	ck_assert(g_setenv("http_proxy", "http://127.0.0.1:9", TRUE));
-	ck_assert(g_setenv("ALL_PROXY", "http://127.0.0.1:9", TRUE));
+	ck_assert(g_setenv("http_proxy", "http://127.0.0.1:9", true));
+	ck_assert(g_setenv("ALL_PROXY", "http://127.0.0.1:9", true));
 	ask_all(&endpoint);
 	etcd_end(&etcd, SIGTERM);
 }

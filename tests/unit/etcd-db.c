@@ -181,23 +181,23 @@ typedef struct {
 	gint64 main, sub;
 	char key; /* 0: none */
 	gint64 create, mod, version;
-	gboolean tombstone;
-	gboolean empty; /* no value at all */
+	bool tombstone;
+	bool empty; /* no value at all */
 } Row;
 
 #define PUT(main, key, create, version)                                                            \
 	{                                                                                          \
-		main, 0, key, create, main, version, FALSE, FALSE                                  \
+		main, 0, key, create, main, version, false, false                                  \
 	}
 #define DEL(main, key)                                                                             \
 	{                                                                                          \
-		main, 0, key, 0, 0, 0, TRUE, FALSE                                                 \
+		main, 0, key, 0, 0, 0, true, false                                                 \
 	}
 /* As `etcdutl snapshot restore --bump-revision --mark-compacted` writes it; @gone: 3.6, where the newest row before it
  * is a deletion. */
 #define BUMP(main, gone)                                                                           \
 	{                                                                                          \
-		main, 0, 0, 0, 0, 0, gone, TRUE                                                    \
+		main, 0, 0, 0, 0, 0, gone, true                                                    \
 	}
 
 static void
@@ -265,7 +265,7 @@ static const RowCase row_cases[] = {
      NULL,
      0,
      3,
-     {PUT(2, 'a', 2, 1), {2, 1, 'b', 2, 2, 1, FALSE, FALSE}, {2, 2, 'c', 2, 2, 1, FALSE, FALSE}}},
+     {PUT(2, 'a', 2, 1), {2, 1, 'b', 2, 2, 1, false, false}, {2, 2, 'c', 2, 2, 1, false, false}}},
     {"compacted: only the newest is left",
      NULL,
      10,
@@ -285,17 +285,17 @@ static const RowCase row_cases[] = {
      NULL,
      1003,
      2,
-     {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, 2), BUMP(1003, FALSE), PUT(1004, 'a', 2, 3)}},
+     {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, 2), BUMP(1003, false), PUT(1004, 'a', 2, 3)}},
     {"revisions skipped behind a deletion",
      NULL,
      1003,
      0,
-     {PUT(2, 'a', 2, 1), DEL(3, 'a'), BUMP(1003, TRUE)}},
+     {PUT(2, 'a', 2, 1), DEL(3, 'a'), BUMP(1003, true)}},
     {"an empty value beyond the compacted revision",
      "db-row",
      1002,
      0,
-     {PUT(2, 'a', 2, 1), BUMP(1003, FALSE)}},
+     {PUT(2, 'a', 2, 1), BUMP(1003, false)}},
     {"the largest revision there can be",
      "db-revision-gap",
      0,
@@ -305,7 +305,7 @@ static const RowCase row_cases[] = {
      "db-row",
      0,
      0,
-     {{2, G_MAXINT64, 'a', 2, 2, 1, FALSE, FALSE}, {2, G_MAXINT64, 'a', 2, 2, 1, TRUE, FALSE}}},
+     {{2, G_MAXINT64, 'a', 2, 2, 1, false, false}, {2, G_MAXINT64, 'a', 2, 2, 1, true, false}}},
     {"a version below all numbers",
      "db-row",
      0,
@@ -318,16 +318,16 @@ static const RowCase row_cases[] = {
      "db-revision-gap",
      0,
      2,
-     {PUT(2, 'a', 2, 1), {2, 2, 'b', 2, 2, 1, FALSE, FALSE}}},
-    {"its first change is missing", "db-revision-gap", 0, 1, {{2, 1, 'b', 2, 2, 1, FALSE, FALSE}}},
-    {"another's mod revision", "db-row", 0, 0, {{2, 0, 'a', 2, 3, 1, FALSE, FALSE}}},
+     {PUT(2, 'a', 2, 1), {2, 2, 'b', 2, 2, 1, false, false}}},
+    {"its first change is missing", "db-revision-gap", 0, 1, {{2, 1, 'b', 2, 2, 1, false, false}}},
+    {"another's mod revision", "db-row", 0, 0, {{2, 0, 'a', 2, 3, 1, false, false}}},
     {"created after it was changed", "db-row", 0, 0, {PUT(2, 'a', 3, 1)}},
     {"never created", "db-row", 0, 0, {PUT(2, 'a', 0, 1)}},
     {"no version", "db-row", 0, 0, {PUT(2, 'a', 2, 0)}},
     {"more versions than revisions", "db-row", 0, 0, {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, 3)}},
     {"a first version later than created", "db-row", 0, 0, {PUT(2, 'a', 2, 1), PUT(3, 'b', 2, 1)}},
     {"a put without a key", "db-row", 0, 0, {PUT(2, 0, 2, 1)}},
-    {"a deletion with versions", "db-row", 0, 0, {{2, 0, 'a', 2, 2, 1, TRUE, FALSE}}},
+    {"a deletion with versions", "db-row", 0, 0, {{2, 0, 'a', 2, 2, 1, true, false}}},
     {"a version left out",
      "db-history",
      0,
@@ -352,7 +352,7 @@ static const RowCase row_cases[] = {
 START_TEST(rows)
 {
 	const RowCase *this = &row_cases[_i];
-	GbeDbOptions quick = {.level = GBE_VERIFY_FULL, .quick = TRUE};
+	GbeDbOptions quick = {.level = GBE_VERIFY_FULL, .quick = true};
 	g_auto(GbeFindings) findings = {0};
 	g_auto(GbeFindings) later = {0};
 	g_auto(GbeDb) db = {0};

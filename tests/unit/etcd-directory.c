@@ -149,8 +149,8 @@ typedef struct {
 	guint64 snap;	 /* of the only .snap file; 0: none */
 	guint64 segment; /* index in the segment's name */
 	guint64 snap_db; /* of a .snap.db; 0: none */
-	gboolean no_db, no_log, no_state, broken, incomplete, open_end;
-	gboolean no_snapshot; /* except the one at 0 */
+	bool no_db, no_log, no_state, broken, incomplete, open_end;
+	bool no_snapshot; /* except the one at 0 */
 	guint64 db_term;
 	gint64 row; /* the revision of the newest one */
 	const char *codes;
@@ -166,10 +166,10 @@ judge(const Case *c, Read *ret)
 	*ret = (Read){0};
 	gbe_findings_init(&ret->findings);
 	directory->snapfiles = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_snapfile_free);
-	directory->databases = g_array_new(FALSE, FALSE, sizeof(guint64));
+	directory->databases = g_array_new(false, false, sizeof(guint64));
 	directory->wal.segments = g_ptr_array_new_with_free_func(g_free);
-	directory->wal.snapshots = g_array_new(FALSE, FALSE, sizeof(GbeRaftPoint));
-	directory->wal.changes = g_array_new(FALSE, FALSE, sizeof(GbeConfChange));
+	directory->wal.snapshots = g_array_new(false, false, sizeof(GbeRaftPoint));
+	directory->wal.changes = g_array_new(false, false, sizeof(GbeConfChange));
 	directory->has_db = !c->no_db;
 	directory->db.present = directory->db_tells = !c->no_db;
 	directory->db.consistent_index = c->index;
@@ -182,7 +182,7 @@ judge(const Case *c, Read *ret)
 
 		snapfile->name = g_strdup("x.snap");
 		snapfile->named = snapfile->point = (GbeRaftPoint){c->snap, 2};
-		snapfile->conf.voters = g_array_new(FALSE, FALSE, sizeof(guint64));
+		snapfile->conf.voters = g_array_new(false, false, sizeof(guint64));
 		g_array_append_val(snapfile->conf.voters, change.node);
 		snapfile->fault = c->broken ? g_strdup("its checksum is wrong") : NULL;
 		g_ptr_array_add(directory->snapfiles, snapfile);
@@ -198,7 +198,7 @@ judge(const Case *c, Read *ret)
 		g_array_append_val(directory->wal.changes, change);
 		directory->wal.complete = !c->incomplete;
 		directory->wal.ended = !c->open_end;
-		directory->wal.has_metadata = TRUE;
+		directory->wal.has_metadata = true;
 		directory->wal.metadata = (GbeWalMetadata){MEMBER, CLUSTER};
 		directory->wal.has_state = !c->no_state;
 		directory->wal.state = (GbeHardState){2, MEMBER, c->commit};
@@ -222,9 +222,9 @@ static const Case cases[] = {
     {.last = 100, .commit = 49, .index = 48, .snap = 50, .codes = "snap-skipped"},
     {.last = 100, .commit = 100, .index = 100, .snap = 60, .codes = "snap-skipped"},
     {.last = 100, .commit = 101, .index = 100, .codes = "wal-commit"},
-    {.last = 0, .commit = 0, .index = 0, .no_state = TRUE, .codes = ""},
+    {.last = 0, .commit = 0, .index = 0, .no_state = true, .codes = ""},
     /* Entries without any leader. */
-    {.last = 100, .index = 0, .no_state = TRUE, .codes = "wal-no-state"},
+    {.last = 100, .index = 0, .no_state = true, .codes = "wal-no-state"},
     /* Rows that come from no entry. */
     {.last = 100, .commit = 100, .index = 0, .row = 7, .codes = "member-db-index"},
     {.last = 100, .commit = 100, .index = 0, .row = 7, .snap = 50, .codes = "member-db-index"},
@@ -248,25 +248,25 @@ static const Case cases[] = {
     {.last = 100, .commit = 100, .index = 90, .gap = 20, .snap = 50, .codes = ""},
     {.last = 100, .commit = 100, .index = 90, .gap = 20, .codes = "wal-entries-missing"},
     /* A broken .snap file: where the log reaches back, etcd goes on without it. */
-    {.last = 100, .commit = 100, .index = 90, .snap = 50, .broken = TRUE, .codes = "snap-broken"},
+    {.last = 100, .commit = 100, .index = 90, .snap = 50, .broken = true, .codes = "snap-broken"},
     {.last = 100,
      .commit = 100,
      .index = 90,
      .snap = 50,
-     .broken = TRUE,
+     .broken = true,
      .segment = 40,
      .codes = "snap-broken member-no-start"},
     /* Missing parts. */
-    {.last = 100, .commit = 100, .no_db = TRUE, .codes = "member-no-db"},
-    {.last = 100, .commit = 100, .no_db = TRUE, .snap = 50, .codes = "member-no-db"},
-    {.no_log = TRUE, .index = 7, .codes = "member-no-wal"},
-    {.no_log = TRUE, .index = 0, .codes = "member-no-wal"},
-    {.no_log = TRUE, .no_db = TRUE, .codes = "member-not-etcd"},
+    {.last = 100, .commit = 100, .no_db = true, .codes = "member-no-db"},
+    {.last = 100, .commit = 100, .no_db = true, .snap = 50, .codes = "member-no-db"},
+    {.no_log = true, .index = 7, .codes = "member-no-wal"},
+    {.no_log = true, .index = 0, .codes = "member-no-wal"},
+    {.no_log = true, .no_db = true, .codes = "member-not-etcd"},
     {.last = 100, .commit = 100, .index = 90, .db_term = 3, .codes = "member-term"},
     {.last = 100, .commit = 100, .index = 90, .db_term = 2, .codes = ""},
-    {.last = 100, .commit = 100, .index = 90, .open_end = TRUE, .codes = ""},
+    {.last = 100, .commit = 100, .index = 90, .open_end = true, .codes = ""},
     /* Of a broken log only the certain parts are used. */
-    {.last = 10, .commit = 10, .index = 90, .incomplete = TRUE, .codes = ""},
+    {.last = 10, .commit = 10, .index = 90, .incomplete = true, .codes = ""},
 };
 
 START_TEST(rules)
@@ -281,12 +281,12 @@ END_TEST
 
 START_TEST(severities)
 {
-	const Case fresh = {.no_log = TRUE, .index = 0};
-	const Case gone = {.no_log = TRUE, .index = 7};
-	const Case rebuilt = {.last = 100, .commit = 100, .no_db = TRUE, .no_snapshot = TRUE};
-	const Case begun = {.last = 100, .commit = 100, .no_db = TRUE};
-	const Case cut = {.last = 9, .no_db = TRUE, .no_snapshot = TRUE, .open_end = TRUE};
-	const Case lost = {.last = 100, .commit = 100, .no_db = TRUE, .snap = 50};
+	const Case fresh = {.no_log = true, .index = 0};
+	const Case gone = {.no_log = true, .index = 7};
+	const Case rebuilt = {.last = 100, .commit = 100, .no_db = true, .no_snapshot = true};
+	const Case begun = {.last = 100, .commit = 100, .no_db = true};
+	const Case cut = {.last = 9, .no_db = true, .no_snapshot = true, .open_end = true};
+	const Case lost = {.last = 100, .commit = 100, .no_db = true, .snap = 50};
 	g_auto(Read) a = {0};
 	g_auto(Read) b = {0};
 	g_auto(Read) c = {0};
@@ -323,7 +323,7 @@ START_TEST(voters)
 	g_array_append_val(read.directory.wal.changes, learner);
 	gbe_directory_judge(&read.directory, "", &read.findings);
 	ck_assert_uint_eq(read.directory.conf.voters->len, 2);
-	read.directory.wal.changes_lost = TRUE;
+	read.directory.wal.changes_lost = true;
 	gbe_directory_judge(&read.directory, "", &read.findings);
 	ck_assert_ptr_null(read.directory.conf.voters);
 }

@@ -55,7 +55,7 @@ messages_of(const char *bytes, gsize size, gsize piece, guint stop_at, const cha
 	}
 	if (stop_at == 0 && ok && !gbe_grpc_answer_is_complete(&answer))
 		(void)g_string_append(seen.seen, "...");
-	return g_string_free(seen.seen, FALSE);
+	return g_string_free(seen.seen, false);
 }
 
 #define HEAD(size) "\0\0\0\0" size
@@ -99,25 +99,25 @@ START_TEST(headers)
 		const char *line;
 		gint status;
 		const char *message;
-		gboolean is_grpc;
+		bool is_grpc;
 	} cases[] = {
-	    {"grpc-status: 0\r\n", 0, NULL, FALSE},
-	    {"Grpc-Status:14", 14, NULL, FALSE},
-	    {"grpc-status: \r\n", G_MAXINT, NULL, FALSE},
-	    {"grpc-status: -1\r\n", G_MAXINT, NULL, FALSE},
-	    {"grpc-status: 4294967296\r\n", G_MAXINT, NULL, FALSE},
-	    {"grpc-status", -1, NULL, FALSE},
-	    {"grpc-status-details-bin: 0", -1, NULL, FALSE},
-	    {"grpc-message: no%20leader%0A%e2%82%ac\r\n", -1, "no leader\n\xe2\x82\xac", FALSE},
-	    {"grpc-message: 100%, %4, %zz %", -1, "100%, %4, %zz %", FALSE},
-	    {"grpc-message:", -1, "", FALSE},
-	    {"content-type: application/grpc+proto", -1, NULL, TRUE},
-	    {"Content-Type:Application/gRPC\r\n", -1, NULL, TRUE},
-	    {"content-type: application/json", -1, NULL, FALSE},
-	    {"content-type: app", -1, NULL, FALSE},
-	    {"", -1, NULL, FALSE},
-	    {"\r\n", -1, NULL, FALSE},
-	    {":", -1, NULL, FALSE},
+	    {"grpc-status: 0\r\n", 0, NULL, false},
+	    {"Grpc-Status:14", 14, NULL, false},
+	    {"grpc-status: \r\n", G_MAXINT, NULL, false},
+	    {"grpc-status: -1\r\n", G_MAXINT, NULL, false},
+	    {"grpc-status: 4294967296\r\n", G_MAXINT, NULL, false},
+	    {"grpc-status", -1, NULL, false},
+	    {"grpc-status-details-bin: 0", -1, NULL, false},
+	    {"grpc-message: no%20leader%0A%e2%82%ac\r\n", -1, "no leader\n\xe2\x82\xac", false},
+	    {"grpc-message: 100%, %4, %zz %", -1, "100%, %4, %zz %", false},
+	    {"grpc-message:", -1, "", false},
+	    {"content-type: application/grpc+proto", -1, NULL, true},
+	    {"Content-Type:Application/gRPC\r\n", -1, NULL, true},
+	    {"content-type: application/json", -1, NULL, false},
+	    {"content-type: app", -1, NULL, false},
+	    {"", -1, NULL, false},
+	    {"\r\n", -1, NULL, false},
+	    {":", -1, NULL, false},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

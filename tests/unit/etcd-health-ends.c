@@ -18,8 +18,8 @@ expect(const char *url, const char *word, const char *says)
 	g_autofree char *ca = root_path("ca.crt");
 	g_autofree char *cert = root_path("client.crt");
 	g_autofree char *key = root_path("client.key");
-	gboolean tls = g_str_has_prefix(url, "https:");
-	GbeEndpoint endpoint = {url, tls ? ca : NULL, tls ? cert : NULL, tls ? key : NULL, FALSE};
+	bool tls = g_str_has_prefix(url, "https:");
+	GbeEndpoint endpoint = {url, tls ? ca : NULL, tls ? cert : NULL, tls ? key : NULL, false};
 	g_autoptr(GbeHealthFacts) facts = gbe_health_facts_new();
 	g_autoptr(GbeHealthReport) report = NULL;
 	g_autoptr(GbeConfig) config = gbe_config_new();

@@ -78,7 +78,7 @@ look_until(const Etcd *etcd, const char *word, const char *fault)
 	g_autoptr(GbeHealthFacts) facts = gbe_health_facts_new();
 	g_autoptr(GbeHealthReport) report = NULL;
 	g_autoptr(GbeClient) client = NULL;
-	gboolean ended = FALSE;
+	bool ended = false;
 
 	for (guint try = 0; try < 60 && !ended; try++) {
 		siginfo_t info = {0};

@@ -243,7 +243,7 @@ expect_tls(const char *url, const char *ca, const char *cert, const char *key, c
 	g_autofree char *ca_path = ca != NULL ? root_path(ca) : NULL;
 	g_autofree char *cert_path = cert != NULL ? root_path(cert) : NULL;
 	g_autofree char *key_path = key != NULL ? root_path(key) : NULL;
-	Look look = {.endpoint = {url, ca_path, cert_path, key_path, FALSE}};
+	Look look = {.endpoint = {url, ca_path, cert_path, key_path, false}};
 
 	look_now(&look, 5000);
 	ck_assert_msg(strcmp(look.report->cause, word) == 0, "%s %s %s: %s: %s", ca, cert, key,

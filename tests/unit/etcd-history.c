@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
 	guint64 broken, live;
-	GArray *superseded; /* of gboolean, by ordinal */
+	GArray *superseded; /* of bool, by ordinal */
 } Expected;
 
 static guint64 state;
@@ -38,7 +38,7 @@ hash_of(guint64 key)
 static GArray *
 make_rows(guint64 count, guint64 keys, gint64 compacted, guint64 lose)
 {
-	GArray *rows = g_array_sized_new(FALSE, FALSE, sizeof(GbeHistoryRow), (guint)count);
+	GArray *rows = g_array_sized_new(false, false, sizeof(GbeHistoryRow), (guint)count);
 	Last *last = g_new0(Last, keys);
 	guint32 ordinal = 0;
 
@@ -69,15 +69,15 @@ static void
 supersede(Expected *expected, guint32 ordinal)
 {
 	if (ordinal != GBE_ORDINAL_NONE)
-		g_array_index(expected->superseded, gboolean, ordinal) = TRUE;
+		g_array_index(expected->superseded, bool, ordinal) = true;
 }
 
 static void
 expect_row(Expected *expected, GHashTable *table, const GbeHistoryRow *row, gint64 compacted)
 {
 	Last *last = g_hash_table_lookup(table, &row->hash);
-	gboolean lives = last != NULL && last->version > 0;
-	gboolean bound = row->main > compacted;
+	bool lives = last != NULL && last->version > 0;
+	bool bound = row->main > compacted;
 
 	if (last == NULL) {
 		last = g_new0(Last, 1);
@@ -103,7 +103,7 @@ expect_of(const GArray *rows, gint64 compacted)
 {
 	g_autoptr(GHashTable) table =
 	    g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-	Expected expected = {.superseded = g_array_new(FALSE, TRUE, sizeof(gboolean))};
+	Expected expected = {.superseded = g_array_new(false, true, sizeof(bool))};
 
 	g_array_set_size(expected.superseded, rows->len);
 	for (guint i = 0; i < rows->len; i++)
@@ -138,7 +138,7 @@ compare(guint64 count, guint64 keys, gint64 compacted, guint64 lose, guint64 roo
 
 		if (ordinal != GBE_ORDINAL_NONE)
 			ck_assert_int_eq(gbe_history_is_superseded(history, ordinal),
-					 g_array_index(expected.superseded, gboolean, ordinal));
+					 g_array_index(expected.superseded, bool, ordinal));
 	}
 	g_array_unref(expected.superseded);
 	if (ret_passes != NULL)

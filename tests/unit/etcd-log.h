@@ -176,5 +176,5 @@ codes_of(const GbeFindings *findings)
 	for (guint i = 0; i < findings->items->len; i++)
 		g_string_append_printf(codes, "%s%s", i > 0 ? " " : "",
 				       ((GbeFinding *)findings->items->pdata[i])->code);
-	return g_string_free(codes, FALSE);
+	return g_string_free(codes, false);
 }

@@ -193,7 +193,7 @@ START_TEST(refused)
 		g_autoptr(GByteArray) got = g_byte_array_new();
 		g_autoptr(GError) error = NULL;
 
-		make("archive", "gnutar", TRUE, cases[i].members, cases[i].n);
+		make("archive", "gnutar", true, cases[i].members, cases[i].n);
 		ck_assert(!unpack("archive", got, &error));
 		ck_assert_msg(g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) &&
 				  strstr(error->message, cases[i].why) != NULL,
@@ -212,7 +212,7 @@ START_TEST(cut_off)
 		struct stat st;
 		gbe_autofd int fd = -1;
 
-		make("archive", formats[i], TRUE, &file, 1);
+		make("archive", formats[i], true, &file, 1);
 		fd = openat(place, "archive", O_RDWR | O_CLOEXEC);
 		ck_assert_int_eq(fstat(fd, &st), 0);
 		for (off_t end = st.st_size - 1; end >= 18; end -= 97) {
@@ -240,7 +240,7 @@ START_TEST(what_put_says_ends_it)
 	g_autoptr(GError) error = NULL;
 	gbe_autofd int fd = -1;
 
-	make("archive", "ustar", TRUE, &file, 1);
+	make("archive", "ustar", true, &file, 1);
 	fd = openat(place, "archive", O_RDONLY | O_CLOEXEC);
 	ck_assert(!gbe_archive_unpack(fd, "archive", take_none, NULL, &error));
 	ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE));

@@ -194,7 +194,7 @@ START_TEST(a_clone_shares_blocks)
 {
 	g_auto(GbeCloneResult) result = {0};
 	g_autoptr(GError) error = NULL;
-	const GbeCloneOptions cow = {.allowed = GBE_METHOD_REFLINK, .cow_only = TRUE};
+	const GbeCloneOptions cow = {.allowed = GBE_METHOD_REFLINK, .cow_only = true};
 
 	if (!place_is_known())
 		return;
@@ -225,7 +225,7 @@ START_TEST(a_subvolume_is_snapshotted)
 	g_auto(GbeCloneResult) result = {0};
 	g_autoptr(GError) error = NULL;
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_SNAPSHOT,
-					 .atomic = TRUE,
+					 .atomic = true,
 					 .read_only = _i == 1};
 	gbe_autofd int dst = -1;
 	guint64 flags = 0;
@@ -295,8 +295,8 @@ START_TEST(a_snapshot_leaves_out_what_is_excluded)
 {
 	static const char *const exclude[] = {".store", "not there", NULL};
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_SNAPSHOT,
-					 .atomic = TRUE,
-					 .read_only = TRUE,
+					 .atomic = true,
+					 .read_only = true,
 					 .exclude = exclude};
 	g_autofree char *before = NULL;
 	g_auto(GbeCloneResult) result = {0};
@@ -970,7 +970,7 @@ START_TEST(an_error_at_any_point_leaves_nothing)
 
 		/* Fault passes are counted per process. */
 		if (pid == 0) {
-			g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
+			g_setenv("GREENBOOT_ETCD_FAULT", fault, true);
 			_exit(
 			    gbe_clone_tree_at(place, "src", place, "dst", &options, &result, &error)
 				? 0

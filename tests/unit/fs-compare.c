@@ -155,8 +155,8 @@ START_TEST(a_file_is_read_once_whatever_names_it_has)
 	ck_assert_uint_lt(bytes_read, 3 * MIB);
 	fd = open_at("dst");
 	bytes_read = 0;
-	assert_ok(gbe_compare_record(fd, NULL, TRUE, manifest, &error), error);
-	assert_ok(gbe_compare_manifest(fd, manifest, TRUE, NULL, NULL, &error), error);
+	assert_ok(gbe_compare_record(fd, NULL, true, manifest, &error), error);
+	assert_ok(gbe_compare_manifest(fd, manifest, true, NULL, NULL, &error), error);
 	ck_assert_uint_ge(bytes_read, 2 * MIB);
 	ck_assert_uint_lt(bytes_read, 3 * MIB);
 }
@@ -399,7 +399,7 @@ END_TEST
 /* ---- manifests ---- */
 
 static GbeManifest *
-record(gboolean digests)
+record(bool digests)
 {
 	gbe_autofd int dir = open_at("dst");
 	g_autoptr(GError) error = NULL;
@@ -410,7 +410,7 @@ record(gboolean digests)
 }
 
 static bool
-check(const GbeManifest *manifest, gboolean digests, GError **error)
+check(const GbeManifest *manifest, bool digests, GError **error)
 {
 	gbe_autofd int dir = open_at("dst");
 
@@ -442,8 +442,8 @@ START_TEST(what_was_recorded_is_there)
 		ck_assert_ptr_null(file->sha256);
 	file = g_ptr_array_index(manifest->files, 4);
 	ck_assert_str_eq(file->path, "odd\\x0aname\\xff");
-	assert_ok(check(manifest, TRUE, &error), error);
-	assert_ok(check(manifest, FALSE, &error), error);
+	assert_ok(check(manifest, true, &error), error);
+	assert_ok(check(manifest, false, &error), error);
 }
 END_TEST
 
@@ -456,10 +456,10 @@ START_TEST(what_is_not_as_recorded_is_named)
 	g_autoptr(GError) error = NULL;
 
 	make_pair(GBE_METHOD_REFLINK);
-	manifest = record(TRUE);
+	manifest = record(true);
 	if (_i == 0) {
 		change_content("dst/wal", MIB, "x");
-		assert_ok(check(manifest, FALSE, &error), error);
+		assert_ok(check(manifest, false, &error), error);
 	} else if (_i == 1) {
 		put("dst/more", "");
 	} else if (_i == 2) {
@@ -471,7 +471,7 @@ START_TEST(what_is_not_as_recorded_is_named)
 		ck_assert_int_eq(unlinkat(place, "dst/nothing", 0), 0);
 		ck_assert_int_eq(symlinkat("hole", place, "dst/nothing"), 0);
 	}
-	assert_fails(check(manifest, TRUE, &error), error, GBE_ERROR_VERIFY_FAILED, texts[_i]);
+	assert_fails(check(manifest, true, &error), error, GBE_ERROR_VERIFY_FAILED, texts[_i]);
 }
 END_TEST
 
@@ -486,17 +486,17 @@ START_TEST(many_files_are_counted)
 
 		put(name, "12");
 	}
-	manifest = record(FALSE);
+	manifest = record(false);
 	ck_assert_ptr_null(manifest->files);
 	ck_assert_uint_eq(manifest->files_count, GBE_MANIFEST_FILES_MAX + 1);
 	ck_assert_uint_eq(manifest->size, 2 * (GBE_MANIFEST_FILES_MAX + 1));
-	assert_ok(check(manifest, TRUE, &error), error);
+	assert_ok(check(manifest, true, &error), error);
 	put("dst/0", "1");
-	assert_fails(check(manifest, TRUE, &error), error, GBE_ERROR_VERIFY_FAILED,
+	assert_fails(check(manifest, true, &error), error, GBE_ERROR_VERIFY_FAILED,
 		     "2049 files with 4097 bytes");
 	put("dst/0", "12");
 	put("dst/more", "");
-	assert_fails(check(manifest, TRUE, &error), error, GBE_ERROR_VERIFY_FAILED, "2050 files");
+	assert_fails(check(manifest, true, &error), error, GBE_ERROR_VERIFY_FAILED, "2050 files");
 }
 END_TEST
 
@@ -506,12 +506,12 @@ START_TEST(nothing_is_a_list_without_files)
 	g_autoptr(GError) error = NULL;
 
 	put_dir("dst", 0700);
-	manifest = record(TRUE);
+	manifest = record(true);
 	ck_assert_ptr_nonnull(manifest->files);
 	ck_assert_uint_eq(manifest->files->len, 0);
-	assert_ok(check(manifest, TRUE, &error), error);
+	assert_ok(check(manifest, true, &error), error);
 	put("dst/new", "");
-	assert_fails(check(manifest, TRUE, &error), error, GBE_ERROR_VERIFY_FAILED, "new");
+	assert_fails(check(manifest, true, &error), error, GBE_ERROR_VERIFY_FAILED, "new");
 }
 END_TEST
 
@@ -528,7 +528,7 @@ START_TEST(what_is_no_tree_is_not_listed)
 	put("dst/a", "x");
 	put("dst/b", "x");
 	put("dst/c", "x");
-	manifest = record(FALSE);
+	manifest = record(false);
 	ck_assert(gbe_compare_is_listed(manifest));
 	put_dir(path->str, 0700);
 	if (_i == 0) {
@@ -541,16 +541,16 @@ START_TEST(what_is_no_tree_is_not_listed)
 	}
 	dir = open_at("dst");
 	assert_ok(gbe_compare_record_within(
-		      dir, NULL, TRUE, _i == 0 || place_is_btrfs() ? NULL : &few, manifest, &error),
+		      dir, NULL, true, _i == 0 || place_is_btrfs() ? NULL : &few, manifest, &error),
 		  error);
 	if (_i == 2 && place_is_btrfs())
-		assert_ok(gbe_compare_record_within(dir, NULL, TRUE, &few, manifest, &error),
+		assert_ok(gbe_compare_record_within(dir, NULL, true, &few, manifest, &error),
 			  error);
 	ck_assert(!gbe_compare_is_listed(manifest));
 	ck_assert_ptr_null(manifest->files);
 	ck_assert_uint_eq(manifest->files_count, 0);
 	ck_assert_uint_eq(manifest->size, 0);
-	assert_ok(check(manifest, TRUE, &error), error);
+	assert_ok(check(manifest, true, &error), error);
 }
 END_TEST
 
@@ -566,7 +566,7 @@ START_TEST(giants_of_nothing_have_no_digest)
 	giant = at("dst/db");
 	ck_assert_int_eq(truncate(giant, (off_t)1 << 40), 0);
 	put("dst/small", "x");
-	manifest = record(TRUE);
+	manifest = record(true);
 	ck_assert_uint_eq(manifest->size, ((guint64)1 << 40) + 1);
 	file = g_ptr_array_index(manifest->files, 0);
 	ck_assert_ptr_null(file->sha256);
@@ -588,11 +588,11 @@ START_TEST(long_paths_are_counted)
 
 		put(name, "12");
 	}
-	manifest = record(FALSE);
+	manifest = record(false);
 	ck_assert_ptr_null(manifest->files);
 	ck_assert(gbe_compare_is_listed(manifest));
 	ck_assert_uint_eq(manifest->files_count, 1200);
-	assert_ok(check(manifest, TRUE, &error), error);
+	assert_ok(check(manifest, true, &error), error);
 }
 END_TEST
 

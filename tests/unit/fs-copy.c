@@ -15,7 +15,7 @@
  * reclaim pages that seem unused (DAMON) even when memory is free. */
 #define COLD (GBE_BEHIND_MAX + 8 * MIB)
 
-static const GbeCloneOptions copy_and_compare = {.allowed = GBE_METHOD_COPY, .compare = TRUE};
+static const GbeCloneOptions copy_and_compare = {.allowed = GBE_METHOD_COPY, .compare = true};
 
 /* Is the file's beginning only in memory, without a place on the disk? */
 static bool
@@ -75,7 +75,7 @@ START_TEST(what_is_cold_leaves_memory)
 	put_data("src/large", 0, LARGE, 1);
 	for (GbeCold cold = GBE_COLD_NONE; cold <= GBE_COLD_COPY; cold++) {
 		const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY,
-						 .compare = TRUE,
+						 .compare = true,
 						 .cold = cold};
 		g_auto(GbeCloneResult) result = {0};
 		g_autofree char *name = g_strdup_printf("dst-%u", cold);
@@ -141,7 +141,7 @@ END_TEST
 START_TEST(what_is_cloned_is_not_compared)
 {
 	static const GbeCloneOptions clone_and_compare = {.allowed = GBE_METHOD_REFLINK,
-							  .compare = TRUE};
+							  .compare = true};
 	static const GbeCloneOptions only_copy = {.allowed = GBE_METHOD_COPY};
 	g_auto(GbeCloneResult) cloned = {0};
 	g_auto(GbeCloneResult) copied = {0};

@@ -5,7 +5,7 @@
 #include "fs/copy/clone.h"
 
 static GbeExtents
-count(const char *path, gboolean fiemap)
+count(const char *path, bool fiemap)
 {
 	gbe_autofd int fd = openat(place, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	g_autoptr(GError) error = NULL;
@@ -39,7 +39,7 @@ START_TEST(sums_are_right)
 	put_size("tree/hole", 5 * MIB);
 	ck_assert_int_eq(linkat(place, "tree/dir/sparse", place, "tree/again", 0), 0);
 	ck_assert_int_eq(symlinkat("dir/sparse", place, "tree/link"), 0);
-	extents = count("tree", FALSE);
+	extents = count("tree", false);
 	ck_assert_uint_eq(extents.apparent, 25 * MIB);
 	ck_assert_uint_eq(extents.data, 2 * MIB);
 	ck_assert_uint_ge(extents.allocated, 2 * MIB);
@@ -48,7 +48,7 @@ START_TEST(sums_are_right)
 	ck_assert_uint_eq(extents.extents, 0);
 	if (!place_is_known())
 		return;
-	extents = count("tree", TRUE);
+	extents = count("tree", true);
 	ck_assert_uint_eq(extents.exclusive, 2 * MIB);
 	ck_assert_uint_ge(extents.extents, 2);
 }
@@ -63,7 +63,7 @@ START_TEST(what_is_allocated_is_not_data)
 	put_dir("tree", 0700);
 	put_allocated("tree/wal", 8 * MIB);
 	put_data("tree/wal", 0, 4096, 1);
-	extents = count("tree", TRUE);
+	extents = count("tree", true);
 	ck_assert_uint_eq(extents.apparent, 8 * MIB);
 	ck_assert_uint_eq(extents.data, 4096);
 	ck_assert_uint_eq(extents.allocated, 8 * MIB);
@@ -80,8 +80,8 @@ START_TEST(what_is_shared_frees_nothing)
 	put_dir("tree", 0700);
 	put_data("tree/db", 0, 4 * MIB, 1);
 	clone_tree("tree", "copy");
-	source = count("tree", TRUE);
-	copy = count("copy", TRUE);
+	source = count("tree", true);
+	copy = count("copy", true);
 	ck_assert_uint_eq(source.allocated, 4 * MIB);
 	ck_assert_uint_eq(copy.allocated, 4 * MIB);
 	ck_assert_uint_eq(source.exclusive, place_clones() ? 0 : 4 * MIB);
@@ -91,7 +91,7 @@ START_TEST(what_is_shared_frees_nothing)
 	/* The overwritten part belongs to the copy alone. btrfs keeps an extent as a whole while any part of it is
 	 * used. */
 	put_data("tree/db", MIB, MIB, 2);
-	copy = count("copy", TRUE);
+	copy = count("copy", true);
 	ck_assert_uint_eq(copy.exclusive, place_is_btrfs() ? 0 : MIB);
 }
 END_TEST
@@ -106,7 +106,7 @@ START_TEST(many_extents)
 	put_dir("tree", 0700);
 	for (guint i = 0; i < 1000; i++)
 		put_data("tree/db", (guint64)i * 2 * 65536, 65536, i);
-	extents = count("tree", TRUE);
+	extents = count("tree", true);
 	ck_assert_uint_eq(extents.data, 1000 * 65536);
 	ck_assert_uint_ge(extents.extents, 1000);
 	ck_assert_uint_eq(extents.exclusive, 1000 * 65536);
@@ -153,7 +153,7 @@ START_TEST(mounts_are_not_counted)
 	if (!own_mounts("mounts_are_not_counted"))
 		return;
 	ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", 0, NULL), 0);
-	assert_fails(gbe_extents_of_tree(place, TRUE, &extents, &error), error,
+	assert_fails(gbe_extents_of_tree(place, true, &extents, &error), error,
 		     GBE_ERROR_UNSAFE_SOURCE, "sub is a mount point");
 	ck_assert_uint_eq(extents.data, 77);
 	ck_assert_int_eq(umount2(dir, MNT_DETACH), 0);

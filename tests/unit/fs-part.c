@@ -3,7 +3,7 @@
 #include "unit/fs-place.h"
 
 static void
-save(const char *text, gboolean replace)
+save(const char *text, bool replace)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(GbePart) part = {.fd = -1};
@@ -16,7 +16,7 @@ save(const char *text, gboolean replace)
 }
 
 static void
-refused(gboolean replace, GbeErrorCode code)
+refused(bool replace, GbeErrorCode code)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(GbePart) part = {.fd = -1};
@@ -29,11 +29,11 @@ START_TEST(new_and_again)
 {
 	g_autofree char *bytes = NULL;
 
-	save("one", FALSE);
-	refused(FALSE, GBE_ERROR_FAILED);
+	save("one", false);
+	refused(false, GBE_ERROR_FAILED);
 	bytes = content_of("file");
 	ck_assert_str_eq(bytes, "one");
-	save("another", TRUE);
+	save("another", true);
 	g_free(bytes);
 	bytes = content_of("file");
 	ck_assert_str_eq(bytes, "another");
@@ -56,7 +56,7 @@ START_TEST(large)
 
 	for (gsize i = 0; i < 64 * MIB / 4; i++)
 		((guint32 *)(gpointer)bytes)[i] = (guint32)i * 2654435761u;
-	assert_ok(gbe_part_begin(place, "file", FALSE, &part, &error), error);
+	assert_ok(gbe_part_begin(place, "file", false, &part, &error), error);
 	for (gsize i = 0; i < G_N_ELEMENTS(pieces); size += pieces[i], i++)
 		assert_ok(gbe_part_write(&part, bytes + size, pieces[i], &error), error);
 	assert_ok(gbe_part_publish(&part, &error), error);
@@ -72,7 +72,7 @@ START_TEST(nothing_is_left)
 	GbePart part = {.fd = -1};
 
 	put("file", "old");
-	assert_ok(gbe_part_begin(place, "file", TRUE, &part, &error), error);
+	assert_ok(gbe_part_begin(place, "file", true, &part, &error), error);
 	assert_ok(gbe_part_write(&part, "new", 3, &error), error);
 	gbe_part_clear(&part);
 	ck_assert(!is_there("file.part"));
@@ -87,8 +87,8 @@ START_TEST(one_writer)
 
 	/* A power cut left it. The next writer takes it over, and none of its bytes are in the new file. */
 	put("file.part", "left behind, and longer than what comes");
-	assert_ok(gbe_part_begin(place, "file", FALSE, &part, &error), error);
-	refused(FALSE, GBE_ERROR_BUSY);
+	assert_ok(gbe_part_begin(place, "file", false, &part, &error), error);
+	refused(false, GBE_ERROR_BUSY);
 	ck_assert(is_there("file.part"));
 	assert_ok(gbe_part_write(&part, "x", 1, &error), error);
 	assert_ok(gbe_part_publish(&part, &error), error);
@@ -107,7 +107,7 @@ START_TEST(nobody_is_led_elsewhere)
 		ck_assert_int_eq(mkfifoat(place, "file.part", 0600), 0);
 	else
 		put_dir("file.part", 0700);
-	refused(TRUE, _i == 1 || _i == 2 ? GBE_ERROR_UNSAFE_SOURCE : GBE_ERROR_FAILED);
+	refused(true, _i == 1 || _i == 2 ? GBE_ERROR_UNSAFE_SOURCE : GBE_ERROR_FAILED);
 	ck_assert_int_eq(stat_of("victim").st_size, 8);
 }
 END_TEST
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(a_directory_stays)
 {
 	put_dir("file", 0700);
-	refused(TRUE, GBE_ERROR_FAILED);
+	refused(true, GBE_ERROR_FAILED);
 	ck_assert(!is_there("file.part"));
 }
 END_TEST

@@ -333,7 +333,7 @@ names_in(const char *path)
 	g_ptr_array_sort(names, by_text);
 	for (guint i = 0; i < names->len; i++)
 		g_string_append_printf(text, "%s\n", (char *)names->pdata[i]);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* The ranges of a file that have blocks which were written (or the others), as "0-4096 8192-12288";
@@ -351,7 +351,7 @@ ranges_of(int fd, bool written)
 	map->fm_flags = FIEMAP_FLAG_SYNC;
 	map->fm_extent_count = 4096;
 	if (ioctl(fd, FS_IOC_FIEMAP, map) < 0) {
-		g_string_free(text, TRUE);
+		g_string_free(text, true);
 		return NULL;
 	}
 	for (guint i = 0; i < map->fm_mapped_extents; i++) {
@@ -368,7 +368,7 @@ ranges_of(int fd, bool written)
 	}
 	if (end > 0)
 		g_string_append_printf(text, "%lu-%lu ", start, end);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static inline char *
@@ -489,7 +489,7 @@ dump_tree(const char *path)
 	dump_entry(&dump, full, ".", &st);
 	dump_dir(&dump, full, ".");
 	g_hash_table_unref(dump.inodes);
-	return g_string_free(dump.text, FALSE);
+	return g_string_free(dump.text, false);
 }
 
 /* Two such texts; shows the first line that differs. */

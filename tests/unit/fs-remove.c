@@ -385,7 +385,7 @@ remove_in_child(const char *fault)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
+		g_setenv("GREENBOOT_ETCD_FAULT", fault, true);
 		_exit(gbe_remove_tree_at(place, "tree", &error) ? 0 : 1);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -230,7 +230,7 @@ write_in_child(const char *fault, GbeWrite how)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
+		g_setenv("GREENBOOT_ETCD_FAULT", fault, true);
 		_exit(gbe_write_file_at(place, "file", "new", 3, 0600, how, &error) ? 0 : 1);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
@@ -291,7 +291,7 @@ START_TEST(new_or_nothing)
 			pid_t pid = fork();
 
 			if (pid == 0) {
-				g_setenv("GREENBOOT_ETCD_FAULT", fault, TRUE);
+				g_setenv("GREENBOOT_ETCD_FAULT", fault, true);
 				_exit(write_new("file", "new", NULL) ? 0 : 1);
 			}
 			ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -127,7 +127,7 @@ staged_of(GVariant *target, bool locked)
 	if (target != NULL)
 		g_variant_builder_add(&b, "{sv}", "target", target);
 	if (locked)
-		g_variant_builder_add(&b, "{sv}", "locked", g_variant_new_boolean(TRUE));
+		g_variant_builder_add(&b, "{sv}", "locked", g_variant_new_boolean(true));
 	v = g_variant_ref_sink(g_variant_builder_end(&b));
 	return g_bytes_new(g_variant_get_data(v), g_variant_get_size(v));
 }
@@ -147,7 +147,7 @@ START_TEST(staged)
 	g_autoptr(GBytes) locked = staged_of(target_of("os", SUM_A ".7"), true);
 	g_auto(GbeDeployDir) dir = {NULL};
 	g_autoptr(GError) error = NULL;
-	gboolean is_locked = TRUE;
+	bool is_locked = true;
 
 	ck_assert(!gbe_staged_read(root_fd, &dir, &is_locked, &error));
 	ck_assert_error(error, GBE_ERROR_NOT_FOUND);
@@ -174,7 +174,7 @@ expect_bad(GBytes *bytes)
 {
 	g_auto(GbeDeployDir) dir = {NULL};
 	g_autoptr(GError) error = NULL;
-	gboolean locked = FALSE;
+	bool locked = false;
 	gsize size = 0;
 	const char *data = g_bytes_get_data(bytes, &size);
 
@@ -206,7 +206,7 @@ START_TEST(staged_of_any_bytes)
 	for (gsize i = 0; i < size; i++) {
 		g_auto(GbeDeployDir) flipped = {NULL};
 		g_auto(GbeDeployDir) cut = {NULL};
-		gboolean locked = FALSE;
+		bool locked = false;
 
 		copy[i] = (char)~copy[i];
 		if (gbe_staged_parse(copy, size, &flipped, &locked, NULL))

@@ -99,7 +99,7 @@ describe(const GbeDeployments *d, const char *const *names, const char *const *c
 		guint serial = 0;
 
 		if (!gbe_deployment_id_parse(l->ref.id, NULL, &checksum, &serial) || l->index != i)
-			return g_string_free(text, FALSE);
+			return g_string_free(text, false);
 		for (guint n = 0; names[n] != NULL; n++)
 			if (g_str_has_prefix(checksum, checksums[n]))
 				g_string_append_printf(text, "%s.%u", names[n], serial);
@@ -110,7 +110,7 @@ describe(const GbeDeployments *d, const char *const *names, const char *const *c
 				       l->has_program == GBE_YES ? " program" : "",
 				       l->ref.handle == NULL ? " no-handle" : "", l->timestamp);
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static char *
@@ -363,7 +363,7 @@ be_the_system(int out, const char *const *names, const char *const *checksums)
 
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    RUN("bash", "-euc", enter, "bash", root) != 0 || chroot(new_root) < 0 ||
-	    chdir("/") < 0 || !g_setenv("PATH", "/run/bin:/usr/bin:/usr/sbin", TRUE))
+	    chdir("/") < 0 || !g_setenv("PATH", "/run/bin:/usr/bin:/usr/sbin", true))
 		return 10;
 	slash = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	before = gbe_deployments_load(slash, "/", &cmdline);

@@ -102,7 +102,7 @@ START_TEST(to_the_journal)
 	if (!make_journal("to-the-journal"))
 		return;
 	capture_stderr();
-	gbe_events_init("prerun", FALSE, FALSE, 0);
+	gbe_events_init("prerun", false, false, 0);
 	gbe_event_restored(&fields);
 	entry = received();
 	ck_assert_ptr_nonnull(entry);
@@ -134,7 +134,7 @@ START_TEST(absent_fields_are_left_out)
 
 	if (!make_journal("absent-fields-are-left-out"))
 		return;
-	gbe_events_init("greenboot-etcd", FALSE, TRUE, 0);
+	gbe_events_init("greenboot-etcd", false, true, 0);
 	gbe_event_fresh(&fields);
 	entry = received();
 	ck_assert_ptr_nonnull(entry);
@@ -178,7 +178,7 @@ START_TEST(each_has_an_id_and_a_priority)
 
 	if (!make_journal("each-has-an-id-and-a-priority"))
 		return;
-	gbe_events_init("prerun", FALSE, FALSE, 0);
+	gbe_events_init("prerun", false, false, 0);
 	for (gsize i = 0; i < G_N_ELEMENTS(all); i++) {
 		g_autoptr(GHashTable) entry = NULL;
 
@@ -206,7 +206,7 @@ START_TEST(below_a_root_only_stderr)
 	if (!make_journal("below-a-root-only-stderr"))
 		return;
 	capture_stderr();
-	gbe_events_init("finalize", TRUE, FALSE, 0);
+	gbe_events_init("finalize", true, false, 0);
 	gbe_event_took_over(&fields);
 	text = on_stderr();
 	ck_assert_str_eq(text, "greenboot-etcd-finalize: From now on the data of etcd belongs to "
@@ -221,7 +221,7 @@ START_TEST(quiet_says_errors_only)
 	g_autofree char *text = NULL;
 
 	capture_stderr();
-	gbe_events_init("prerun", TRUE, TRUE, 1);
+	gbe_events_init("prerun", true, true, 1);
 	for (gsize i = 0; i < G_N_ELEMENTS(all); i++) {
 		g_autofree char *line = NULL;
 
@@ -241,11 +241,11 @@ START_TEST(notes_are_for_who_asked)
 	g_autofree char *text = NULL;
 
 	capture_stderr();
-	gbe_events_init("greenboot-etcd", TRUE, FALSE, 0);
+	gbe_events_init("greenboot-etcd", true, false, 0);
 	gbe_note("copied %d files", 3);
 	silent = on_stderr();
 	ck_assert_str_eq(silent, "");
-	gbe_events_init("greenboot-etcd", TRUE, FALSE, 1);
+	gbe_events_init("greenboot-etcd", true, false, 1);
 	gbe_note("copied %d files", 3);
 	text = on_stderr();
 	ck_assert_str_eq(text, "greenboot-etcd: copied 3 files\n");
@@ -262,7 +262,7 @@ START_TEST(prefix_for_greenboot)
 	if (!make_journal("prefix-for-greenboot"))
 		return;
 	capture_stderr();
-	gbe_events_init("health", FALSE, FALSE, 0);
+	gbe_events_init("health", false, false, 0);
 	gbe_events_set_prefix(2);
 	gbe_event_unhealthy(&fields);
 	entry = received();
@@ -289,7 +289,7 @@ START_TEST(without_a_journal)
 		return;
 	capture_stderr();
 	ck_assert_int_eq(mount("none", "/run", "tmpfs", 0, NULL), 0);
-	gbe_events_init("prerun", FALSE, FALSE, 0);
+	gbe_events_init("prerun", false, false, 0);
 	gbe_event_held_back(&fields);
 	gone = on_stderr();
 	ck_assert_str_eq(gone, "greenboot-etcd-prerun: etcd is held back: why\n");

@@ -14,7 +14,7 @@ START_TEST(boot_id_without_dashes)
 	g_autofree char *run = NULL;
 
 	root_write(BOOT_ID, UUID);
-	ck_assert(gbe_run_read(root_fd, FALSE, &run, NULL));
+	ck_assert(gbe_run_read(root_fd, false, &run, NULL));
 	ck_assert_str_eq(run, RUN_ID);
 }
 END_TEST
@@ -30,7 +30,7 @@ START_TEST(soft_reboots_are_runs_of_their_own)
 		g_autofree char *run = NULL;
 
 		root_write(COUNT, cases[i].text);
-		ck_assert(gbe_run_read(root_fd, FALSE, &run, NULL));
+		ck_assert(gbe_run_read(root_fd, false, &run, NULL));
 		ck_assert_str_eq(run, cases[i].run);
 	}
 }
@@ -54,7 +54,7 @@ START_TEST(unknown_is_an_error_never_a_run)
 		g_autoptr(GError) error = NULL;
 
 		root_write(BOOT_ID, ids[i]);
-		ck_assert_msg(!gbe_run_read(root_fd, FALSE, &run, &error), "%s", ids[i]);
+		ck_assert_msg(!gbe_run_read(root_fd, false, &run, &error), "%s", ids[i]);
 		ck_assert_error(error, GBE_ERROR_CANNOT_TELL);
 	}
 	root_write(BOOT_ID, UUID);
@@ -62,7 +62,7 @@ START_TEST(unknown_is_an_error_never_a_run)
 		g_autoptr(GError) error = NULL;
 
 		root_write(COUNT, counts[i]);
-		ck_assert_msg(!gbe_run_read(root_fd, FALSE, &run, &error), "%s", counts[i]);
+		ck_assert_msg(!gbe_run_read(root_fd, false, &run, &error), "%s", counts[i]);
 		ck_assert_error(error, GBE_ERROR_CANNOT_TELL);
 	}
 	ck_assert_ptr_null(run);
@@ -74,7 +74,7 @@ START_TEST(no_boot_id_is_unknown)
 	g_autoptr(GError) error = NULL;
 	char *run = NULL;
 
-	ck_assert(!gbe_run_read(root_fd, FALSE, &run, &error));
+	ck_assert(!gbe_run_read(root_fd, false, &run, &error));
 	ck_assert_error(error, GBE_ERROR_CANNOT_TELL);
 	ck_assert_ptr_null(run);
 }
@@ -97,7 +97,7 @@ START_TEST(of_this_machine)
 		if (g_ascii_isxdigit(*at))
 			text[n++] = *at;
 	text[n] = '\0';
-	ck_assert(gbe_run_read(slash, TRUE, &run, NULL));
+	ck_assert(gbe_run_read(slash, true, &run, NULL));
 	ck_assert_str_eq(run, text);
 	ck_assert_int_eq(gbe_system_stopping(), GBE_UNKNOWN);
 	(void)close(slash);

@@ -100,7 +100,7 @@ answer_property(sd_bus_message *m, const Manager *manager)
 
 /* The command in it, and nothing else that could not be read. */
 static int
-read_properties(sd_bus_message *m, gboolean *ret_right)
+read_properties(sd_bus_message *m, bool *ret_right)
 {
 	const char *key = NULL;
 	const char *path = NULL;
@@ -129,7 +129,7 @@ answer_start(sd_bus_message *m)
 {
 	const char *unit = NULL;
 	const char *mode = NULL;
-	gboolean right = FALSE;
+	bool right = false;
 	int r = sd_bus_message_read(m, "ss", &unit, &mode);
 
 	if (r >= 0)
@@ -312,7 +312,7 @@ member_properties(void)
 	g_autoptr(GbeConfig) config = gbe_config_new();
 	GVariant *properties = NULL;
 
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), TRUE, NULL, NULL, NULL));
+	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
 	ck_assert(gbe_member_unit_properties(&unit, config, &properties, NULL));
 	return g_variant_ref_sink(properties);
 }
@@ -324,7 +324,7 @@ START_TEST(transient)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *job = NULL;
 	const char *result = NULL;
-	gboolean exists = TRUE;
+	bool exists = true;
 
 	if (!start_manager("transient", &usual))
 		return;
@@ -348,7 +348,7 @@ START_TEST(transient_refused)
 	g_autoptr(GError) taken = NULL;
 	g_autoptr(GError) forbidden = NULL;
 	char *job = NULL;
-	gboolean exists = FALSE;
+	bool exists = false;
 
 	if (!start_manager("transient-refused", &usual))
 		return;
@@ -390,7 +390,7 @@ read_run(GError **error)
 	int slash = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char *run = NULL;
 
-	(void)!gbe_run_read(slash, TRUE, &run, error);
+	(void)!gbe_run_read(slash, true, &run, error);
 	(void)close(slash);
 	return run;
 }

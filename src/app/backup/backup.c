@@ -31,8 +31,8 @@ typedef struct {
 	GbeTiming timing;
 	char *partial; /* ".partial-<name>" */
 	int entry_fd;
-	int data_fd;	   /* the copy */
-	gboolean compared; /* its content, while it was made */
+	int data_fd;   /* the copy */
+	bool compared; /* its content, while it was made */
 } Backup;
 
 static void
@@ -59,7 +59,7 @@ measure_space(Backup *b, GbeSpace *space, GError **error)
 	space->would_write = 0;
 	if (b->observed->facts->clones == GBE_YES)
 		return true;
-	if (!gbe_extents_of_tree(data->fd, FALSE, &extents, error))
+	if (!gbe_extents_of_tree(data->fd, false, &extents, error))
 		return gbe_prefix(error, "measure %s", data->path);
 	space->would_write = extents.allocated;
 	return true;
@@ -102,7 +102,7 @@ make_room(Backup *b, GError **error)
 }
 
 /* While etcd writes, the source no longer equals the copy; the copy's own content proves it. */
-static gboolean
+static bool
 wants_comparison(const Backup *b)
 {
 	return b->manifest->verified != GBE_VERIFIED_NO && !b->options->live;
@@ -120,7 +120,7 @@ clone_data(Backup *b, GError **error)
 	GbeCloneOptions options = {
 	    .allowed = GBE_METHOD_SNAPSHOT,
 	    .cow_only = b->options->cow_only || b->options->live,
-	    .read_only = TRUE,
+	    .read_only = true,
 	    .atomic = b->options->live,
 	    .compare = wants_comparison(b),
 	    .cold = GBE_COLD_COPY,
@@ -183,8 +183,8 @@ describe(Backup *b, GError **error)
 	g_autofree char *text = NULL;
 
 	if (b->options->live) {
-		b->manifest->live = TRUE;
-		b->manifest->fingerprint.present = FALSE;
+		b->manifest->live = true;
+		b->manifest->fingerprint.present = false;
 	}
 	if (!look_inside(b, error))
 		return false;

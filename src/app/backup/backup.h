@@ -9,9 +9,9 @@
 #include "app/device/timing.h"
 
 typedef struct {
-	gboolean cow_only; /* GBE_ERROR_UNSUPPORTED rather than copy bytes */
-	gboolean live;	   /* etcd is running: snapshot, or clones in the order .snap, db, WAL */
-	gboolean digests;  /* record the digest of each file in the manifest: reads all data */
+	bool cow_only; /* GBE_ERROR_UNSUPPORTED rather than copy bytes */
+	bool live;     /* etcd is running: snapshot, or clones in the order .snap, db, WAL */
+	bool digests;  /* record the digest of each file in the manifest: reads all data */
 } GbeBackupOptions;
 
 /* @manifest comes from gbe_decide_manifest(); this fills in method, files, size and left_out. Short of space, the

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static gboolean
+static bool
 excluded(const char *name)
 {
 	return g_str_has_prefix(name, GBE_TMP_PREFIX) || g_strv_contains(gbe_data_exclude, name);

@@ -8,7 +8,7 @@ static const GbeListed *
 find_wanted(const GbeFacts *facts, const char *wanted, GError **error)
 {
 	guint64 index = 0;
-	gboolean by_index =
+	bool by_index =
 	    wanted != NULL && g_ascii_string_to_unsigned(wanted, 10, 0, G_MAXUINT, &index, NULL);
 
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
@@ -83,7 +83,7 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 	if (deliberate != GBE_UNKNOWN)
 		facts->booted_is_default = deliberate;
 	/* A new run has its own command line, and the data is not open yet. */
-	facts->skip = FALSE;
+	facts->skip = false;
 	facts->service_failed = GBE_NO;
 	g_free(facts->run);
 	facts->run = g_strnfill(32, 'f');

@@ -28,7 +28,7 @@ gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, 
 
 	if (!open_data(app, options, o, error))
 		return false;
-	if (gbe_store_open(app, o->data, FALSE, &o->store, &local))
+	if (gbe_store_open(app, o->data, false, &o->store, &local))
 		return true;
 	if (!options->tolerant) {
 		g_propagate_error(error, g_steal_pointer(&local));

@@ -139,7 +139,7 @@ version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 	return newest != NULL ? newest->etcd_version : NULL;
 }
 
-gboolean
+bool
 gbe_observe_recorded_version(GbeFacts *facts)
 {
 	const char *text =
@@ -150,11 +150,11 @@ gbe_observe_recorded_version(GbeFacts *facts)
 }
 
 static void
-observe_versions(GbeApp *app, gboolean starts, GbeFacts *facts)
+observe_versions(GbeApp *app, bool starts, GbeFacts *facts)
 {
 	const GbeTakeOver *owner = facts->owner;
 	const char *text = NULL;
-	gboolean known;
+	bool known;
 
 	if (owner != NULL) {
 		const GbeManifest *from = gbe_facts_backup(facts, owner->source);
@@ -197,10 +197,10 @@ observe_recorded_store(GbeObserved *o)
 }
 
 const char *
-gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd)
+gbe_observe_cmdline(const GbeApp *app, bool *ret_rd)
 {
 	const GbeCmdline *cmdline = &app->cmdline;
-	gboolean rd = app->initramfs || cmdline->restore == NULL;
+	bool rd = app->initramfs || cmdline->restore == NULL;
 
 	if (ret_rd != NULL)
 		*ret_rd = rd;
@@ -213,7 +213,7 @@ gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd)
 static void
 observe_request(GbeApp *app, GbeFacts *facts)
 {
-	gboolean rd = FALSE;
+	bool rd = false;
 	const char *argument = gbe_observe_cmdline(app, &rd);
 	g_autoptr(GError) error = NULL;
 
@@ -229,7 +229,7 @@ observe_request(GbeApp *app, GbeFacts *facts)
 		facts->request.name = g_strdup(argument);
 		facts->request_why = g_strdup(error->message);
 	}
-	facts->request.from_cmdline = TRUE;
+	facts->request.from_cmdline = true;
 	facts->request.text =
 	    g_strconcat(rd ? GBE_CMDLINE_RD_RESTORE : GBE_CMDLINE_RESTORE, argument, NULL);
 }
@@ -242,7 +242,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 
 	gbe_config_free(facts->config);
 	facts->config = app->config;
-	facts->config_borrowed = TRUE;
+	facts->config_borrowed = true;
 	if (!gbe_observe_open(app, options, o, error))
 		return false;
 	gbe_data_observe(app, o->data, facts, options->lock_data ? &o->lock_fd : NULL);
@@ -258,7 +258,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	/* Only a store that may be made: a recorded store that is away is not made anew. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
 		g_clear_pointer(&o->store, gbe_store_free);
-		if (!gbe_store_open(app, o->data, TRUE, &o->store, error))
+		if (!gbe_store_open(app, o->data, true, &o->store, error))
 			return false;
 		g_free(facts->store_fs);
 		facts->store_fs = g_strdup(o->store->fs);
@@ -323,7 +323,7 @@ gbe_observe_inside(GbeObserved *observed)
 	if (observed->looked || facts->data != GBE_YES || facts->data_open != GBE_NO)
 		return;
 	gbe_inside_data(observed->data, facts);
-	observed->looked = TRUE;
+	observed->looked = true;
 	observed->look_usec = g_get_monotonic_time() - begin;
 }
 
@@ -375,7 +375,7 @@ gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *ob
 	observed->store_why = g_steal_pointer(&o->store_why);
 	observed->damaged = g_steal_pointer(&o->damaged);
 	observed->lock_fd = gbe_steal_fd(&o->lock_fd);
-	observed->looked = FALSE;
+	observed->looked = false;
 	observed->look_usec = 0;
 	return true;
 }

@@ -21,16 +21,16 @@ typedef struct {
 	char *store_why;    /* why the store could not be opened; NULL */
 	GPtrArray *damaged; /* of char *: store entries whose manifest cannot be read */
 	int lock_fd;	    /* etcd's lock on db, or -1 */
-	gboolean looked;    /* gbe_observe_inside() has run */
+	bool looked;	    /* gbe_observe_inside() has run */
 	gint64 look_usec;   /* how long gbe_observe_inside() took */
 } GbeObserved;
 
 typedef struct {
-	gboolean repair;    /* the caller holds this program's lock: set broken records aside, make
+	bool repair;	/* the caller holds this program's lock: set broken records aside, make
 			  * the store */
-	gboolean lock_data; /* take and keep etcd's lock */
-	gboolean inside;    /* call gbe_observe_inside(); ignored by gbe_observe_again() */
-	gboolean tolerant;  /* data or a store that cannot be opened is a fact (data, store), not an
+	bool lock_data; /* take and keep etcd's lock */
+	bool inside;	/* call gbe_observe_inside(); ignored by gbe_observe_again() */
+	bool tolerant;	/* data or a store that cannot be opened is a fact (data, store), not an
 		       * error */
 } GbeObserveOptions;
 
@@ -50,10 +50,10 @@ void gbe_observe_inside(GbeObserved *observed);
 
 /* Fills in the version of the booted deployment's etcd, as that etcd reported it in an earlier run. False: it
  * never did. */
-gboolean gbe_observe_recorded_version(GbeFacts *facts);
+bool gbe_observe_recorded_version(GbeFacts *facts);
 /* The request on the kernel command line, or NULL. *ret_rd (may be NULL): it asks the initramfs. An
  * initramfs without this program's module leaves such a request to prerun. */
-const char *gbe_observe_cmdline(const GbeApp *app, gboolean *ret_rd);
+const char *gbe_observe_cmdline(const GbeApp *app, bool *ret_rd);
 
 /* Looks again at data, state and store after they changed; the facts from ostree, systemd and greenboot stay.
  * Releases etcd's lock (with ->lock_data, takes it again). On failure @observed is unchanged, except for the

@@ -96,7 +96,7 @@ gbe_partial_describe(const GbePartial *partial, int data_fd, const char *member_
 	g_autofree char *text = NULL;
 
 	if (!gbe_member_fingerprint(data_fd, member_path, -1, &manifest->fingerprint, error) ||
-	    !gbe_compare_record(data_fd, gbe_data_exclude, TRUE, manifest, error))
+	    !gbe_compare_record(data_fd, gbe_data_exclude, true, manifest, error))
 		return false;
 	text = gbe_manifest_print_signed(manifest, partial->store->keys);
 	return gbe_write_file_at(partial->fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,

@@ -51,7 +51,7 @@ list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *ma
 	const GbeTreeLimits limits = gbe_tree_look_limits();
 
 	(void)unlinkat(tree_fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
-	if (!gbe_compare_record_within(tree_fd, gbe_data_exclude, FALSE, &limits, listed, &error)) {
+	if (!gbe_compare_record_within(tree_fd, gbe_data_exclude, false, &limits, listed, &error)) {
 		g_debug("%s", error->message);
 		return;
 	}
@@ -138,7 +138,7 @@ mark_consumed(GbeStore *store, const char *name, GError **error)
 	if (!gbe_open_dir_at(at->fd, name, &entry_fd, error) ||
 	    !gbe_store_read_manifest(at, entry_fd, name, &manifest, error))
 		return false;
-	manifest->consumed = TRUE;
+	manifest->consumed = true;
 	return gbe_store_write_manifest(at, manifest, error);
 }
 
@@ -173,7 +173,7 @@ say(Recover *r, const char *format, const char *name)
 {
 	g_free(r->recovery->what);
 	r->recovery->what = g_strdup_printf("%s %s", format, name);
-	r->recovery->recovered = TRUE;
+	r->recovery->recovered = true;
 }
 
 /* Keeps data whose owner cannot be told. */
@@ -194,7 +194,7 @@ adopt(Recover *r, int stage_fd, const char *staging, guint64 sequence, GError **
 	manifest->data_dir = g_strdup(r->data->path);
 	manifest->trial.used = -1;
 	manifest->lineage.line = sequence;
-	manifest->lineage.truncated = TRUE;
+	manifest->lineage.truncated = true;
 	if (!name_displaced(r->app, r->store, stage_fd, staging, manifest, NULL, error))
 		return false;
 	say(r, "nobody can tell whose data lay in a staging tree; it is kept as", manifest->name);
@@ -229,7 +229,7 @@ static bool
 finish(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 {
 	if (!gbe_recover_finish(r->app, r->store, stage_fd, intent, NULL, error)) {
-		r->recovery->exchange_open = TRUE;
+		r->recovery->exchange_open = true;
 		return false;
 	}
 	say(r, "an interrupted restore was finished:", intent->backup);
@@ -254,7 +254,7 @@ recover_entries(Recover *r, const GbeIntent *intent, GError **error)
 	if (r->data->fd < 0 || !r->data->mount_point)
 		return true; /* the mount is not there: rule 3 */
 	if (is_there(r->hidden_fd, name)) {
-		r->recovery->exchange_open = TRUE;
+		r->recovery->exchange_open = true;
 		if (!gbe_open_dir_at(r->hidden_fd, name, &tree_fd, error))
 			return false;
 		if (r->data->member_path != NULL &&
@@ -266,7 +266,7 @@ recover_entries(Recover *r, const GbeIntent *intent, GError **error)
 			    r->data->path);
 		if (!gbe_entries_exchange(r->data->fd, tree_fd, intent->entries, error))
 			return false;
-		r->recovery->exchange_open = FALSE;
+		r->recovery->exchange_open = false;
 	} else if (!gbe_entries_are_live(r->data->fd, intent->entries)) {
 		return end_intent(r, intent, "undone", error);
 	}
@@ -296,7 +296,7 @@ static bool
 sweep_staging(Recover *r, int stage_fd, const char *name, GError **error)
 {
 	/* A ledger that does not know the data has lost a record, perhaps the intent. */
-	gboolean whole = r->facts->ledger == GBE_YES && !r->facts->holes && r->facts->owner != NULL;
+	bool whole = r->facts->ledger == GBE_YES && !r->facts->holes && r->facts->owner != NULL;
 	guint64 sequence = g_ascii_strtoull(name + strlen(GBE_RUNG_RESTORE), NULL, 10);
 
 	if (gbe_discard_has_number(name, GBE_DISCARD_NONCE))
@@ -382,7 +382,7 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 				 facts->ledger_why);
 	if (facts->intent_why != NULL ||
 	    (facts->intent != NULL && facts->intent->operation == GBE_OPERATION_UNKNOWN)) {
-		recovery.left_alone = TRUE;
+		recovery.left_alone = true;
 		recovery.what = g_strdup("an operation of a newer greenboot-etcd is left alone");
 		*ret_recovery = recovery;
 		return true;

@@ -10,10 +10,10 @@
 #include "core/record/intent.h"
 
 typedef struct {
-	gboolean recovered;	/* something was finished or undone */
-	gboolean left_alone;	/* an intent of a newer program, with no exchange open */
-	gboolean exchange_open; /* half done and could not be finished: etcd must not start */
-	char *what;		/* for people; NULL */
+	bool recovered;	    /* something was finished or undone */
+	bool left_alone;    /* an intent of a newer program, with no exchange open */
+	bool exchange_open; /* half done and could not be finished: etcd must not start */
+	char *what;	    /* for people; NULL */
 } GbeRecovery;
 
 void gbe_recovery_clear(GbeRecovery *recovery);

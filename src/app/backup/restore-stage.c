@@ -56,7 +56,7 @@ fits(Restore *r, int src_fd, bool *ret_fits, guint64 *ret_missing, GError **erro
 		return true;
 	}
 	if (!gbe_filesystem_space(r->stage_fd, &space.available, &total, &inodes, error) ||
-	    !gbe_extents_of_tree(src_fd, FALSE, &extents, error))
+	    !gbe_extents_of_tree(src_fd, false, &extents, error))
 		return false;
 	space.would_write = extents.allocated;
 	*ret_fits = gbe_space_fits(&space);
@@ -99,7 +99,7 @@ gbe_restore_make_room(Restore *r, int src_fd, GError **error)
 	/* The backup P of a trial must stay as it is: its base may come back to it. */
 	if (!r->options->keep_source &&
 	    gbe_probe_rename(gbe_store_at(r->observed->store, r->backup->name)->fd, r->stage_fd)) {
-		r->intent->consume = TRUE;
+		r->intent->consume = true;
 		return true;
 	}
 	{

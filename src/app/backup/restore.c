@@ -112,14 +112,14 @@ exchange(Restore *r, GError **error)
 }
 
 /* Is the new tree in place, whatever the exchange reported? */
-static gboolean
+static bool
 in_place(Restore *r)
 {
 	g_autofree char *live = NULL;
 	gbe_autofd int fd = -1;
 
 	if (r->observed->data->mount_point)
-		return TRUE;
+		return true;
 	if (gbe_open_dir_at(r->observed->data->parent_fd, r->observed->data->name, &fd, NULL))
 		live = gbe_tree_identity(fd);
 	return g_strcmp0(live, r->intent->tree_new) == 0;
@@ -210,7 +210,7 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 
 	if (r.backup == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no backup %s", name);
-	if (!options->force && !gbe_keys_check_backup(app, r.backup, FALSE, error))
+	if (!options->force && !gbe_keys_check_backup(app, r.backup, false, error))
 		return false;
 	/* The etcd that gets this data has its WAL elsewhere, and the backup lacks that WAL. */
 	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))

@@ -8,9 +8,9 @@
 
 typedef struct {
 	const char *rule;	   /* for the intent and the records */
-	gboolean keep_source;	   /* the backup itself must stay, even if the restore then fails */
-	gboolean validated;	   /* gbe_restore_validate() passed under the same lock */
-	gboolean force;		   /* restore the backup even if it does not validate */
+	bool keep_source;	   /* the backup itself must stay, even if the restore then fails */
+	bool validated;		   /* gbe_restore_validate() passed under the same lock */
+	bool force;		   /* restore the backup even if it does not validate */
 	const char *keep_existing; /* path for the displaced tree, instead of the store; NULL */
 } GbeRestoreOptions;
 

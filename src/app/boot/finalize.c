@@ -52,7 +52,7 @@ closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
 {
 	/* All fields are borrowed. */
 	const GbeClosing closing = {
-	    .present = TRUE,
+	    .present = true,
 	    .fingerprint = facts->fingerprint,
 	    .used = shutdown->used,
 	    .at = facts->now,
@@ -146,7 +146,7 @@ decide(GbeObserved *observed)
 static bool
 close_run(GbeApp *app, GError **error)
 {
-	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
+	GbeObserveOptions options = {.repair = true, .lock_data = true};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GbeShutdown) shutdown = NULL;
 
@@ -175,7 +175,7 @@ recover(GbeApp *app, GError **error)
 	g_auto(GbeRecovery) recovery = {0};
 
 	return gbe_data_open(app, &data, error) &&
-	       gbe_store_open(app, data, FALSE, &store, error) &&
+	       gbe_store_open(app, data, false, &store, error) &&
 	       gbe_recover(app, data, store, &recovery, error);
 }
 

@@ -24,7 +24,7 @@ open_state(GbeApp *app, const char *deployment)
 	g_autofree char *stateroot = NULL;
 	g_autofree char *path = NULL;
 
-	if (gbe_app_open_state(app, FALSE, NULL) || deployment == NULL ||
+	if (gbe_app_open_state(app, false, NULL) || deployment == NULL ||
 	    !gbe_deployment_id_parse(deployment, &stateroot, NULL, NULL))
 		return;
 	path = g_strconcat("/sysroot/ostree/deploy/", stateroot, GBE_STATE_DIR, NULL);
@@ -42,7 +42,7 @@ configure(GbeApp *app, char **ret_complaint)
 	gbe_deployment_clear(&booted);
 }
 
-static gboolean
+static bool
 is_wanted(GbeApp *app)
 {
 	const char *service = app->config->etcd.service;

@@ -68,13 +68,13 @@ extend(Gate *gate, gint64 now)
 	gbe_supervise_extend(gate->app, (guint)((more - now) / G_USEC_PER_SEC) + GRACE_SECONDS);
 }
 
-static gboolean
+static bool
 is_over(Gate *gate, gint64 now, gint64 pause)
 {
 	const GbeHealthReport *report = gate->look->report;
 
 	if (report->patience == GBE_PATIENCE_NONE)
-		return TRUE;
+		return true;
 	if (report->patience == GBE_PATIENCE_MORE)
 		extend(gate, now);
 	if (report->patience != GBE_PATIENCE_SOME)
@@ -109,7 +109,7 @@ wait_until_healthy(Gate *gate)
 
 /* Changes the run's record if the data is this run's; otherwise it only notes the reason. */
 static bool
-change_record(Gate *gate, const GbeFacts *facts, gboolean ended, GError **error)
+change_record(Gate *gate, const GbeFacts *facts, bool ended, GError **error)
 {
 	g_autofree char *why = NULL;
 	const GbeTakeOver *own = gbe_situation_own(facts, &why);
@@ -130,7 +130,7 @@ change_record(Gate *gate, const GbeFacts *facts, gboolean ended, GError **error)
 /* Records at the start that the run is judged, and at the end the result. Does not wait long for another holder
  * of the lock: the check has its own time limit, and its answer is valid without the record. */
 static bool
-record(Gate *gate, gboolean ended, GError **error)
+record(Gate *gate, bool ended, GError **error)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GError) busy = NULL;
@@ -211,13 +211,13 @@ run(Gate *gate)
 	gate->greenboot = gbe_greenboot_load(gate->app->root_fd);
 	gate->look = gbe_health_look_new(gate->app);
 	/* A failed record does not make etcd unhealthy. */
-	if (!record(gate, FALSE, &error))
+	if (!record(gate, false, &error))
 		gbe_note("not recorded: %s", error->message);
 	g_clear_error(&error);
 	done = gbe_prerun_done_read(gate->app);
 	set_deadline(gate, done);
 	wait_until_healthy(gate);
-	if (!record(gate, TRUE, &error))
+	if (!record(gate, true, &error))
 		gbe_note("not recorded: %s", error->message);
 	return say(gate);
 }

@@ -60,7 +60,7 @@ write_verdict(Judge *judge, GError **error)
 	}
 	record = gbe_verdict_record(facts, own);
 	record->verdict = judge->verdict;
-	record->by_hand = FALSE;
+	record->by_hand = false;
 	if (!gbe_state_judge_run(judge->app, gbe_facts_run(facts, own->sequence), record, error))
 		return false;
 	judge->record = g_steal_pointer(&record);
@@ -82,7 +82,7 @@ complete_health(Judge *judge, GError **error)
 static bool
 follow_up(Judge *judge, GError **error)
 {
-	GbeObserveOptions options = {.repair = TRUE};
+	GbeObserveOptions options = {.repair = true};
 	g_autoptr(GbeObserved) observed = NULL;
 
 	if (!gbe_observe(judge->app, &options, &observed, error))

@@ -13,18 +13,18 @@
 
 #include <string.h>
 
-static gboolean
+static bool
 check_configuration(GbeApp *app, GPtrArray *findings)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (gbe_configuration_load(app, TRUE, &error) && gbe_schedule_check(app, &error)) {
+	if (gbe_configuration_load(app, true, &error) && gbe_schedule_check(app, &error)) {
 		gbe_preflight_add(findings, "configuration", GBE_PREFLIGHT_OK, "no errors");
-		return TRUE;
+		return true;
 	}
 	gbe_preflight_add(findings, "configuration", GBE_PREFLIGHT_BAD, "%s", error->message);
 	g_clear_error(&error);
-	return gbe_configuration_load(app, FALSE, &error);
+	return gbe_configuration_load(app, false, &error);
 }
 
 GPtrArray *
@@ -38,7 +38,7 @@ gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 
 	if (!check_configuration(app, findings))
 		return findings;
-	if (app->state_fd < 0 && !gbe_app_open_state(app, FALSE, &error) &&
+	if (app->state_fd < 0 && !gbe_app_open_state(app, false, &error) &&
 	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 		gbe_preflight_add(findings, "state", GBE_PREFLIGHT_UNKNOWN, "%s", error->message);
 		return findings;

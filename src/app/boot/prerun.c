@@ -33,10 +33,10 @@ typedef struct {
 	GbeApp *app;
 	GbeObserved *observed; /* set once it could be observed */
 	GHashTable *rejected;
-	gboolean held;
-	gboolean cannot_tell; /* what there is to be done */
-	gboolean give_up;     /* two starts in a row did not end: no new operation begins */
-	gint64 open_since;    /* monotonic; 0: the data is not open */
+	bool held;
+	bool cannot_tell;  /* what there is to be done */
+	bool give_up;	   /* two starts in a row did not end: no new operation begins */
+	gint64 open_since; /* monotonic; 0: the data is not open */
 	GbeDeployment booted;
 	char *reason;
 } Prerun;
@@ -52,7 +52,7 @@ say_carried_failure(const GbeFacts *facts)
 }
 
 /* True: the decision may be made. */
-static gboolean
+static bool
 recover(Prerun *p)
 {
 	g_autoptr(GbeData) data = NULL;
@@ -62,12 +62,12 @@ recover(Prerun *p)
 	GbeEventFields fields = {.action = "recover"};
 
 	if (!gbe_data_open(p->app, &data, &error) ||
-	    !gbe_store_open(p->app, data, FALSE, &store, &error)) {
+	    !gbe_store_open(p->app, data, false, &store, &error)) {
 		fields.reason = error->message;
 		gbe_event_start_failed(&fields);
 		p->reason = g_strdup(error->message);
-		p->cannot_tell = TRUE;
-		return FALSE;
+		p->cannot_tell = true;
+		return false;
 	}
 	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
 		fields.reason = error->message;
@@ -75,7 +75,7 @@ recover(Prerun *p)
 		p->held = recovery.exchange_open;
 		p->cannot_tell = !p->held;
 		p->reason = g_strdup(error->message);
-		return FALSE;
+		return false;
 	}
 	if (recovery.recovered || recovery.left_alone) {
 		fields.reason = recovery.what;
@@ -115,26 +115,26 @@ give_up(Prerun *p, const GbePlan *plan)
 }
 
 /* Another deployment's process may end soon. */
-static gboolean
+static bool
 may_wait(Prerun *p, const GbePlan *plan)
 {
 	gint64 now = g_get_monotonic_time();
 
 	if (!plan->wait)
-		return FALSE;
+		return false;
 	if (p->open_since == 0)
 		p->open_since = now;
 	if (now - p->open_since > OPEN_WAIT_USEC)
-		return FALSE;
+		return false;
 	g_usleep(OPEN_STEP_USEC);
 	(void)gbe_app_progress(1, p->app);
-	return TRUE;
+	return true;
 }
 
 static GbeOutcome
 decide_once(Prerun *p)
 {
-	GbeObserveOptions options = {.repair = TRUE, .lock_data = TRUE};
+	GbeObserveOptions options = {.repair = true, .lock_data = true};
 	GbeObserved *observed;
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
@@ -145,7 +145,7 @@ decide_once(Prerun *p)
 		GbeEventFields fields = {.action = "observe", .reason = error->message};
 
 		gbe_event_start_failed(&fields);
-		p->cannot_tell = TRUE;
+		p->cannot_tell = true;
 		p->reason = g_strdup(error->message);
 		return GBE_OUTCOME_DONE;
 	}
@@ -187,7 +187,7 @@ forget_cmdline(GbeApp *app, const GbeFacts *facts)
 static void
 tidy_up(Prerun *p)
 {
-	GbeObserveOptions options = {.repair = TRUE};
+	GbeObserveOptions options = {.repair = true};
 	GbeObserved *observed = p->observed;
 	g_autoptr(GError) error = NULL;
 
@@ -281,7 +281,7 @@ ask(GbeApp *app, const char *reason)
 }
 
 /* False: this program is switched off. */
-static gboolean
+static bool
 configure(Prerun *p)
 {
 	GbeApp *app = p->app;
@@ -297,22 +297,22 @@ configure(Prerun *p)
 		gbe_event_config_bad(&fields);
 	}
 	if (!gbe_config_is_off(app->config))
-		return TRUE;
+		return true;
 	gbe_note("off: [etcd] service is empty");
-	return FALSE;
+	return false;
 }
 
-static gboolean
+static bool
 lock(GbeApp *app)
 {
 	g_autoptr(GError) error = NULL;
 	GbeEventFields fields = {NULL};
 
 	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
-		return TRUE;
+		return true;
 	fields.reason = error->message;
 	gbe_event_start_failed(&fields);
-	return FALSE;
+	return false;
 }
 
 static void
@@ -355,14 +355,14 @@ gbe_prerun_run(GbeApp *app)
 	return status;
 }
 
-gboolean
+bool
 gbe_prerun_requested(GbeApp *app)
 {
 	Prerun p;
 
-	app->initramfs = TRUE;
+	app->initramfs = true;
 	if (app->cmdline.skip || gbe_observe_cmdline(app, NULL) == NULL)
-		return FALSE;
+		return false;
 	prerun_init(&p, app);
 	if (configure(&p) && lock(app)) {
 		begin_start(&p);
@@ -371,5 +371,5 @@ gbe_prerun_requested(GbeApp *app)
 		end_start(&p);
 	}
 	prerun_clear(&p);
-	return TRUE;
+	return true;
 }

@@ -15,4 +15,4 @@ int gbe_prerun_start(const char *root, const char *config_file);
 /* Runs in the initramfs, before any service of the root. Carries out only rd.greenboot-etcd.restore= (rule 2);
  * all other rules are prerun's. False: there was nothing to do. A cut leaves what a cut in prerun leaves, and
  * prerun continues from there. */
-gboolean gbe_prerun_requested(GbeApp *app);
+bool gbe_prerun_requested(GbeApp *app);

@@ -86,7 +86,7 @@ find_objection(GbeApp *app)
 		gbe_configuration_choose(app, facts->booted.id, &complaint);
 		gbe_config_free(facts->config);
 		facts->config = app->config;
-		facts->config_borrowed = TRUE;
+		facts->config_borrowed = true;
 	}
 	return gbe_decide_fallback(facts);
 }
@@ -101,7 +101,7 @@ record_in_ledger(GbeApp *app)
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	GbeLastOperation last = {0};
 	g_autoptr(GError) error = NULL;
-	gboolean held;
+	bool held;
 
 	if (done == NULL)
 		return;
@@ -109,7 +109,7 @@ record_in_ledger(GbeApp *app)
 		gbe_note("%s", error->message);
 		return;
 	}
-	held = gbe_json_bool(done, "held", FALSE);
+	held = gbe_json_bool(done, "held", false);
 	last.operation = g_strdup(held ? "hold" : "backup");
 	last.result = g_strdup(held ? "held" : "failed");
 	last.reason = g_strdup(gbe_json_string(done, "reason", NULL));
@@ -152,7 +152,7 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 int
 gbe_supervise_show(GbeApp *app, gpointer data)
 {
-	GbeObserveOptions options = {.repair = FALSE};
+	GbeObserveOptions options = {.repair = false};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *complaint = NULL;
@@ -164,7 +164,7 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	gbe_deployment_clear(&booted);
 	if (data != NULL)
 		record_in_ledger(app);
-	if (gbe_app_open_state(app, FALSE, &error) && gbe_observe(app, &options, &observed, &error))
+	if (gbe_app_open_state(app, false, &error) && gbe_observe(app, &options, &observed, &error))
 		gbe_status_write(app, observed, NULL);
 	else
 		gbe_note("%s", error->message);

@@ -67,21 +67,21 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 }
 
 static GbeManifest *
-describe(const GbeSession *session, const GbeByHandBackup *options, gboolean live)
+describe(const GbeSession *session, const GbeByHandBackup *options, bool live)
 {
 	const GbeFacts *facts = session->observed->facts;
 	GbeManifest *manifest;
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	manifest = gbe_decide_manifest(facts, &view, options->name, FALSE, facts->next_sequence);
+	manifest = gbe_decide_manifest(facts, &view, options->name, false, facts->next_sequence);
 	manifest->description = g_strdup(options->description);
 	manifest->pinned = options->pin;
 	if (options->periodic)
 		gbe_decide_make_periodic(facts, manifest);
 	if (live) {
 		/* A live backup is looked into once it is made; data that etcd has open has no fingerprint. */
-		manifest->live = TRUE;
+		manifest->live = true;
 		gbe_fingerprint_clear(&manifest->fingerprint);
 	}
 	return manifest;
@@ -117,7 +117,7 @@ static bool
 take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *result, GError **error)
 {
 	GbeObserved *observed = session->observed;
-	gboolean live = observed->facts->data_open == GBE_YES;
+	bool live = observed->facts->data_open == GBE_YES;
 	GbeBackupOptions how = {.live = live, .cow_only = live, .digests = options->digest};
 	g_autoptr(GbeManifest) manifest = NULL;
 	g_autoptr(GbeLock) maintenance = NULL;
@@ -164,8 +164,8 @@ gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult 
 		   GError **error)
 {
 	GbeSessionOptions how = {.operation = "backup",
-				 .data = TRUE,
-				 .inside = TRUE,
+				 .data = true,
+				 .inside = true,
 				 .dry_run = options->dry_run,
 				 .stop_allowed = options->stop,
 				 .open_allowed = options->live};

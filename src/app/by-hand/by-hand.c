@@ -36,7 +36,7 @@ recover(GbeApp *app, GError **error)
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GbeStore) store = NULL;
 
-	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, FALSE, &store, error) ||
+	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, false, &store, error) ||
 	    !gbe_recover(app, data, store, &recovery, error))
 		return false;
 	if (recovery.exchange_open)
@@ -80,7 +80,7 @@ observe(GbeSession *session, const GbeSessionOptions *options, GError **error)
 
 /* A person without rights gets this message, rather than one about the first unreadable file. */
 static bool
-open_state(GbeApp *app, gboolean make, GError **error)
+open_state(GbeApp *app, bool make, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
@@ -158,9 +158,9 @@ still_open(const GbeSession *session, const GbeSessionOptions *options, GError *
 static bool
 observe_stopped(GbeSession *session, GError **error)
 {
-	const GbeObserveOptions again = {.repair = TRUE, .lock_data = TRUE};
+	const GbeObserveOptions again = {.repair = true, .lock_data = true};
 	gint64 began = g_get_monotonic_time();
-	gboolean said = FALSE;
+	bool said = false;
 
 	for (;;) {
 		gint64 waited;

@@ -22,8 +22,8 @@ typedef struct {
 	GbeGrade grade;
 	guint64 size;
 	GbeTiming timing;
-	gboolean dry_run;
-	gboolean service_restarted;
+	bool dry_run;
+	bool service_restarted;
 } GbeByHandResult;
 
 void gbe_by_hand_result_clear(GbeByHandResult *result);
@@ -34,10 +34,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeByHandResult, gbe_by_hand_result_clear)
 typedef struct {
 	const char *name;	 /* NULL: an automatic name */
 	const char *description; /* may be NULL */
-	gboolean stop, live, pin, dry_run;
-	gboolean periodic; /* with ->live: the timer asked for it; back up a running etcd, nothing
+	bool stop, live, pin, dry_run;
+	bool periodic; /* with ->live: the timer asked for it; back up a running etcd, nothing
 		       * else */
-	gboolean digest;   /* read all data, so that the manifest has the SHA-256 of each file */
+	bool digest;   /* read all data, so that the manifest has the SHA-256 of each file */
 } GbeByHandBackup;
 
 bool gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult *ret_result,
@@ -48,9 +48,9 @@ typedef enum { GBE_BY_HAND_NAMED, GBE_BY_HAND_LAST_GOOD, GBE_BY_HAND_UNDO } GbeB
 typedef struct {
 	GbeByHandTarget target;
 	const char *name; /* GBE_BY_HAND_NAMED */
-	gboolean stop, force, dry_run;
+	bool stop, force, dry_run;
 	const char *keep_existing; /* app/by-hand/displaced.h; absolute, without --root; NULL */
-	gboolean skip_backup;	   /* the same */
+	bool skip_backup;	   /* the same */
 	/* Called after all checks, before any change; may be NULL. */
 	void (*announce)(const GbeByHandResult *result, gpointer data);
 	gpointer announce_data;
@@ -64,18 +64,17 @@ bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHand
 bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name,
 			 GError **error) GBE_CHECKED;
 /* restore --cancel: *ret_had says whether there was a request. */
-bool gbe_by_hand_cancel(GbeApp *app, gboolean dry_run, gboolean *ret_had,
-			GError **error) GBE_CHECKED;
+bool gbe_by_hand_cancel(GbeApp *app, bool dry_run, bool *ret_had, GError **error) GBE_CHECKED;
 
 /* Marks the verdict of the present run. Refused when the data is not this run's. */
-bool gbe_by_hand_mark_run(GbeApp *app, gboolean good, const char *reason, gboolean dry_run,
+bool gbe_by_hand_mark_run(GbeApp *app, bool good, const char *reason, bool dry_run,
 			  GError **error) GBE_CHECKED;
-bool gbe_by_hand_mark_backup(GbeApp *app, const char *name, gboolean good, const char *reason,
-			     gboolean dry_run, GError **error) GBE_CHECKED;
+bool gbe_by_hand_mark_backup(GbeApp *app, const char *name, bool good, const char *reason,
+			     bool dry_run, GError **error) GBE_CHECKED;
 /* All of @names (NULL-terminated) are checked before the first is changed. */
-bool gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_run,
+bool gbe_by_hand_pin(GbeApp *app, char *const *names, bool pinned, bool dry_run,
 		     GError **error) GBE_CHECKED;
-bool gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry_run,
+bool gbe_by_hand_delete(GbeApp *app, char *const *names, bool force, bool dry_run,
 			GError **error) GBE_CHECKED;
 /* Deletes the backup with the mark `discard` that a restore of @restored displaced. */
 bool gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored,
@@ -89,5 +88,5 @@ typedef struct {
 void gbe_by_hand_removal_free(gpointer removal);
 
 /* Runs retention now. *ret_removed: array of GbeByHandRemoval. */
-bool gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed,
+bool gbe_by_hand_prune(GbeApp *app, bool dry_run, GPtrArray **ret_removed,
 		       GError **error) GBE_CHECKED;

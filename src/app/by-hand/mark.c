@@ -33,7 +33,7 @@ ask_health(GbeApp *app, GbeRunRecord *record)
 }
 
 static bool
-judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, GError **error)
+judge(GbeSession *session, bool good, const char *reason, bool dry_run, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 	GbeApp *app = session->app;
@@ -51,7 +51,7 @@ judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, 
 		return true;
 	after = gbe_verdict_record(facts, own);
 	after->verdict = good ? GBE_VERDICT_GREEN : GBE_VERDICT_RED;
-	after->by_hand = TRUE;
+	after->by_hand = true;
 	g_free(after->reason);
 	after->reason = g_strdup(reason);
 	if (good)
@@ -66,8 +66,7 @@ judge(GbeSession *session, gboolean good, const char *reason, gboolean dry_run, 
 }
 
 bool
-gbe_by_hand_mark_run(GbeApp *app, gboolean good, const char *reason, gboolean dry_run,
-		     GError **error)
+gbe_by_hand_mark_run(GbeApp *app, bool good, const char *reason, bool dry_run, GError **error)
 {
 	GbeSessionOptions how = {.operation = "mark", .dry_run = dry_run};
 	GbeSession session;
@@ -82,7 +81,7 @@ gbe_by_hand_mark_run(GbeApp *app, gboolean good, const char *reason, gboolean dr
 }
 
 static bool
-grade(GbeSession *session, const char *name, gboolean good, const char *reason, gboolean dry_run,
+grade(GbeSession *session, const char *name, bool good, const char *reason, bool dry_run,
       GError **error)
 {
 	GbeEventFields fields = {.backup = name, .action = good ? "good" : "bad"};
@@ -111,8 +110,8 @@ grade(GbeSession *session, const char *name, gboolean good, const char *reason, 
 }
 
 bool
-gbe_by_hand_mark_backup(GbeApp *app, const char *name, gboolean good, const char *reason,
-			gboolean dry_run, GError **error)
+gbe_by_hand_mark_backup(GbeApp *app, const char *name, bool good, const char *reason, bool dry_run,
+			GError **error)
 {
 	GbeSessionOptions how = {.operation = "mark", .dry_run = dry_run};
 	GbeSession session;

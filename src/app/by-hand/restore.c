@@ -34,7 +34,7 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 {
 	GbeFacts *facts = session->observed->facts;
 	GbeRestoreOptions how = {.rule = "by-hand",
-				 .validated = TRUE,
+				 .validated = true,
 				 .force = options->force,
 				 .keep_existing = options->keep_existing};
 	g_autofree char *name = g_strdup(source->name);
@@ -65,7 +65,7 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 	if (!gbe_restore_run(
 		session->app, session->observed, name, plan->take_over, plan->take_over->sequence,
 		displace != NULL ? displace->manifest : NULL, &how, &result->timing, error)) {
-		gboolean partial =
+		bool partial =
 		    error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
 
 		gbe_session_record(session, partial ? "partial" : "failed",
@@ -101,12 +101,12 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 /* Reads the backup, and grades it bad when it is damaged. *ret_again: --last-good now means another backup. */
 static bool
 validate(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-	 gint64 *ret_look_usec, gboolean *ret_again, GError **error)
+	 gint64 *ret_look_usec, bool *ret_again, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	g_autoptr(GError) why = NULL;
 
-	*ret_again = FALSE;
+	*ret_again = false;
 	if (options->force || gbe_restore_validate(session->app, session->observed->store, source,
 						   ret_look_usec, &local))
 		return true;
@@ -127,7 +127,7 @@ static bool
 choose(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_usec, char **ret_name,
        GError **error)
 {
-	gboolean again;
+	bool again;
 
 	for (;;) {
 		const GbeManifest *source;
@@ -182,8 +182,8 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 {
 	GbeSessionOptions how = {.operation =
 				     options->target == GBE_BY_HAND_UNDO ? "undo" : "restore",
-				 .data = TRUE,
-				 .inside = TRUE,
+				 .data = true,
+				 .inside = true,
 				 .dry_run = options->dry_run,
 				 .stop_allowed = options->stop};
 	g_auto(GbeByHandResult) result = {0};
@@ -262,11 +262,11 @@ gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_nam
 }
 
 bool
-gbe_by_hand_cancel(GbeApp *app, gboolean dry_run, gboolean *ret_had, GError **error)
+gbe_by_hand_cancel(GbeApp *app, bool dry_run, bool *ret_had, GError **error)
 {
 	GbeSessionOptions how = {.operation = "restore", .dry_run = dry_run};
 	GbeSession session;
-	gboolean had;
+	bool had;
 
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;

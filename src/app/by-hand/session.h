@@ -20,11 +20,11 @@ typedef struct {
 
 typedef struct {
 	const char *operation; /* "backup" ... */
-	gboolean data;	       /* the operation touches the data and needs etcd's lock */
-	gboolean inside;       /* look into the data, too, when nobody has it open */
-	gboolean dry_run;      /* look only: no lock, nothing repaired */
-	gboolean stop_allowed; /* --stop was given */
-	gboolean open_allowed; /* --live was given */
+	bool data;	       /* the operation touches the data and needs etcd's lock */
+	bool inside;	       /* look into the data, too, when nobody has it open */
+	bool dry_run;	       /* look only: no lock, nothing repaired */
+	bool stop_allowed;     /* --stop was given */
+	bool open_allowed;     /* --live was given */
 } GbeSessionOptions;
 
 /* With ->data the session has etcd's lock, or (open_allowed, dry_run) knows that another process has it. */

@@ -87,13 +87,13 @@ check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s is of %s, not of %s; take another one, or --force",
 				 source->name, source->data_dir, facts->data_dir);
-	return gbe_keys_check_backup(app, source, TRUE, error);
+	return gbe_keys_check_backup(app, source, true, error);
 }
 
 /* Refuses for reasons in the data directory. */
 static bool
-check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView *view,
-	    gboolean force, GError **error)
+check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView *view, bool force,
+	    GError **error)
 {
 	const GbeFacts *facts = observed->facts;
 
@@ -129,13 +129,13 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 
 /* The booted deployment's etcd must be able to read the backup. */
 static bool
-check_usable(const GbeFacts *facts, const GbeManifest *source, gboolean force, GError **error)
+check_usable(const GbeFacts *facts, const GbeManifest *source, bool force, GError **error)
 {
 	GbeSituation situation;
 	GbeView view;
 
 	gbe_view_backup(facts, source, &view);
-	gbe_situation_derive(facts, &view, TRUE, &situation);
+	gbe_situation_derive(facts, &view, true, &situation);
 	if (situation.usable == GBE_NO && !force)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s was written for %s %s, and this deployment's is older: "
@@ -167,7 +167,7 @@ gbe_source_check(GbeSession *session, const GbeManifest *source, const GbeByHand
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, TRUE, &situation);
+	gbe_situation_derive(facts, &view, true, &situation);
 	return check_source(session->app, facts, source, options, error) &&
 	       check_place(observed, &situation, &view, options->force, error) &&
 	       check_usable(facts, source, options->force, error);

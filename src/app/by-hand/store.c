@@ -20,7 +20,7 @@ check_names(char *const *names, GError **error)
 }
 
 static bool
-pin(GbeSession *session, char *const *names, gboolean pinned, gboolean dry_run, GError **error)
+pin(GbeSession *session, char *const *names, bool pinned, bool dry_run, GError **error)
 {
 	const GbeManifest *manifest;
 
@@ -42,7 +42,7 @@ pin(GbeSession *session, char *const *names, gboolean pinned, gboolean dry_run, 
 }
 
 bool
-gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_run, GError **error)
+gbe_by_hand_pin(GbeApp *app, char *const *names, bool pinned, bool dry_run, GError **error)
 {
 	GbeSessionOptions how = {.operation = pinned ? "pin" : "unpin", .dry_run = dry_run};
 	GbeSession session;
@@ -57,7 +57,7 @@ gbe_by_hand_pin(GbeApp *app, char *const *names, gboolean pinned, gboolean dry_r
 }
 
 /* True: an update on trial would have nothing to go back to. */
-static gboolean
+static bool
 is_needed(const GbeFacts *facts, const char *name)
 {
 	const GbeTakeOver *owner = facts->owner;
@@ -72,9 +72,9 @@ is_needed(const GbeFacts *facts, const char *name)
 		 * protected. */
 		if (backup != NULL && g_str_equal(backup->name, name) &&
 		    !gbe_deployment_same(&link->owner, &owner->deployment))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 /* Backups that may be as valid, but could not be read. */
@@ -90,7 +90,7 @@ name_unread(const GbeObserved *observed)
 }
 
 static bool
-check_removal(const GbeObserved *observed, const char *name, gboolean force, GError **error)
+check_removal(const GbeObserved *observed, const char *name, bool force, GError **error)
 {
 	const GbeManifest *manifest;
 	const char *of = NULL;
@@ -151,7 +151,7 @@ remove_one(GbeSession *session, const char *name, const char *reason, GError **e
 }
 
 static bool
-check_removals(GbeSession *session, char *const *names, gboolean force, GError **error)
+check_removals(GbeSession *session, char *const *names, bool force, GError **error)
 {
 	GbeFacts *facts = session->observed->facts;
 	g_autoptr(GPtrArray) all = g_ptr_array_copy(facts->backups, NULL, NULL);
@@ -171,8 +171,7 @@ check_removals(GbeSession *session, char *const *names, gboolean force, GError *
 }
 
 static bool
-delete_all(GbeSession *session, char *const *names, gboolean force, gboolean dry_run,
-	   GError **error)
+delete_all(GbeSession *session, char *const *names, bool force, bool dry_run, GError **error)
 {
 	if (!check_removals(session, names, force, error))
 		return false;
@@ -187,8 +186,7 @@ delete_all(GbeSession *session, char *const *names, gboolean force, gboolean dry
 }
 
 bool
-gbe_by_hand_delete(GbeApp *app, char *const *names, gboolean force, gboolean dry_run,
-		   GError **error)
+gbe_by_hand_delete(GbeApp *app, char *const *names, bool force, bool dry_run, GError **error)
 {
 	GbeSessionOptions how = {.operation = "delete", .dry_run = dry_run};
 	GbeSession session;
@@ -213,7 +211,7 @@ discard(GbeSession *session, const char *name, const char *restored, GError **er
 	/* A person has removed the mark meanwhile. */
 	if (!manifest->discard)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s is to stay", name);
-	if (!check_removals(session, names, FALSE, error) ||
+	if (!check_removals(session, names, false, error) ||
 	    !remove_one(session, name, "etcd is healthy on what was restored in its place", error))
 		return false;
 	gbe_session_record(session, "done", "asked for by hand", restored);
@@ -258,7 +256,7 @@ why_unlisted(const GbeObserved *observed)
 }
 
 typedef struct {
-	gboolean dry_run;
+	bool dry_run;
 	GPtrArray *removed; /* of GbeByHandRemoval */
 } Prune;
 
@@ -278,7 +276,7 @@ note_removal(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answ
 }
 
 static bool
-prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
+prune(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 	Prune how = {dry_run, removed};
@@ -304,7 +302,7 @@ prune(GbeSession *session, gboolean dry_run, GPtrArray *removed, GError **error)
 }
 
 bool
-gbe_by_hand_prune(GbeApp *app, gboolean dry_run, GPtrArray **ret_removed, GError **error)
+gbe_by_hand_prune(GbeApp *app, bool dry_run, GPtrArray **ret_removed, GError **error)
 {
 	GbeSessionOptions how = {.operation = "prune", .dry_run = dry_run};
 	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);

@@ -41,7 +41,7 @@ gbe_certs_archive_free(GbeCertsArchive *archive)
 }
 
 static bool
-open_directory(GbeApp *app, gboolean make, int *ret_fd, GError **error)
+open_directory(GbeApp *app, bool make, int *ret_fd, GError **error)
 {
 	const char *const names[] = {DIRECTORY, NULL};
 
@@ -50,14 +50,14 @@ open_directory(GbeApp *app, gboolean make, int *ret_fd, GError **error)
 }
 
 static char *
-name_of(guint64 number, gboolean open)
+name_of(guint64 number, bool open)
 {
 	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", number, open ? OPEN_SUFFIX : "");
 }
 
 /* 0: not an archive of this program. */
 static guint64
-parse_name(const char *name, gboolean *ret_open)
+parse_name(const char *name, bool *ret_open)
 {
 	g_autofree char *digits = g_strdup(name);
 	guint64 number = 0;
@@ -118,7 +118,7 @@ strv_of(JsonObject *object, const char *key)
 			g_ptr_array_add(words, json_node_dup_string(node));
 	}
 	g_ptr_array_add(words, NULL);
-	return (char **)g_ptr_array_free(words, FALSE);
+	return (char **)g_ptr_array_free(words, false);
 }
 
 static bool
@@ -160,7 +160,7 @@ gbe_certs_archive_newest(GbeApp *app, GbeCertsArchive **ret_archive, GError **er
 	g_autofree char *name = NULL;
 	gbe_autofd int dir_fd = -1;
 
-	if (!open_directory(app, FALSE, &dir_fd, &local)) {
+	if (!open_directory(app, false, &dir_fd, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
@@ -253,12 +253,12 @@ gbe_certs_archive_make(GbeApp *app, char *const *directories, char *const *patte
 	g_autoptr(GError) ignored = NULL;
 	g_autofree char *name = NULL;
 
-	*archive = (GbeCertsArchive){.open = TRUE, .dir_fd = -1, .fd = -1};
-	if (!open_directory(app, TRUE, &archive->dir_fd, error) ||
+	*archive = (GbeCertsArchive){.open = true, .dir_fd = -1, .fd = -1};
+	if (!open_directory(app, true, &archive->dir_fd, error) ||
 	    !gbe_remove_tree_at(archive->dir_fd, PARTIAL, error) ||
 	    !next_number(archive->dir_fd, &archive->number, error))
 		return false;
-	name = name_of(archive->number, TRUE);
+	name = name_of(archive->number, true);
 	if (mkdirat(archive->dir_fd, PARTIAL, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make an archive of certificates");
 	if (!gbe_open_dir_at(archive->dir_fd, PARTIAL, &archive->fd, error) ||
@@ -287,14 +287,14 @@ discard(int dir_fd, const char *name, GError **error)
 bool
 gbe_certs_archive_close(GbeCertsArchive *archive, GError **error)
 {
-	g_autofree char *from = name_of(archive->number, TRUE);
-	g_autofree char *to = name_of(archive->number, FALSE);
+	g_autofree char *from = name_of(archive->number, true);
+	g_autofree char *to = name_of(archive->number, false);
 	g_autoptr(GPtrArray) archives = NULL;
 
 	if (!gbe_rename_new_at(archive->dir_fd, from, archive->dir_fd, to, error) ||
 	    !gbe_sync_dir(archive->dir_fd, to, error))
 		return false;
-	archive->open = FALSE;
+	archive->open = false;
 	if (!list(archive->dir_fd, &archives, error))
 		return false;
 	for (guint i = KEPT; i < archives->len; i++) {

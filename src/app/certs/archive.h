@@ -20,7 +20,7 @@
  */
 typedef struct {
 	guint64 number;
-	gboolean open;
+	bool open;
 	char **directories, **patterns;
 	int dir_fd; /* certs/ */
 	int fd;	    /* the archive */

@@ -39,8 +39,8 @@ packing_clear(Packing *packing)
 		g_free(packing->tls[i].path);
 		g_free(packing->tls[i].problem);
 	}
-	(void)g_string_free(packing->environment, TRUE);
-	(void)g_string_free(packing->readme, TRUE);
+	(void)g_string_free(packing->environment, true);
+	(void)g_string_free(packing->readme, true);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Packing, packing_clear)
 
@@ -90,11 +90,12 @@ describe(Packing *packing, const char *endpoint)
 
 	g_string_append_printf(packing->environment,
 			       "export ETCDCTL_API=3\nexport ETCDCTL_ENDPOINTS=%s\n", quoted);
-	g_string_append_printf(packing->readme,
-			       "Certificates for a client of etcd at %s, packed by `greenboot-etcd certs "
-			       "export`.\nThe key gives every right that this client has: keep it "
-			       "as you keep a password.\n\n",
-			       shown);
+	g_string_append_printf(
+	    packing->readme,
+	    "Certificates for a client of etcd at %s, packed by `greenboot-etcd certs "
+	    "export`.\nThe key gives every right that this client has: keep it "
+	    "as you keep a password.\n\n",
+	    shown);
 	for (guint i = 0; i < N_FILES; i++) {
 		if (packing->bytes[i] == NULL)
 			continue;
@@ -141,7 +142,7 @@ write_archive(GbeApp *app, GBytes *archive, const char *path, GError **error)
 	bool ok;
 
 	if (!gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
-	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
+	    !gbe_part_begin(dir_fd, name, false, &part, error))
 		return false;
 	ok = gbe_part_write(&part, bytes, size, error) && gbe_part_publish(&part, error);
 	/* The part must be cleared before its directory is closed. */

@@ -17,12 +17,12 @@ typedef struct {
 	const char *directory;
 	char *const *patterns;
 	GPtrArray *paths; /* of char *; NULL: not needed */
-	gboolean remove;
+	bool remove;
 	int live_fd;	/* the directory to put back into; -1 */
 	int archive_fd; /* the copy of the directory */
 } Files;
 
-static gboolean
+static bool
 is_meant(const Files *files, const char *path, const struct stat *st)
 {
 	return (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode)) &&
@@ -92,7 +92,7 @@ gbe_certs_find(GbeApp *app, char *const *directories, char *const *patterns, GPt
 bool
 gbe_certs_remove(GbeApp *app, char *const *directories, char *const *patterns, GError **error)
 {
-	Files files = {.patterns = patterns, .remove = TRUE};
+	Files files = {.patterns = patterns, .remove = true};
 
 	return walk_live(app, directories, &files, error);
 }

@@ -192,7 +192,7 @@ put_back(Reset *reset, GError *why, GError **error)
 		(void)leave(reset);
 		return half_way(error);
 	}
-	reset->result->put_back = TRUE;
+	reset->result->put_back = true;
 	if (!start(reset, &local))
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "etcd was not healthy with the new certificates (%s), the old "
@@ -215,7 +215,7 @@ finish_open(Reset *reset, GError **error)
 		(void)leave(reset);
 		return half_way(error);
 	}
-	reset->result->done = TRUE;
+	reset->result->done = true;
 	return start(reset, error) ||
 	       gbe_prefix(error, "the certificates are what they were before the reset");
 }
@@ -234,13 +234,13 @@ carry_out(Reset *reset, GError **error)
 		return leave(reset);
 	if (!replace(reset, reset->target, &local) || !start(reset, &local))
 		return put_back(reset, local, error);
-	reset->result->done = TRUE;
+	reset->result->done = true;
 	return !GBE_FAULT("certs-healthy", error) && lock(reset, error) &&
 	       gbe_certs_archive_close(reset->before, error);
 }
 
 static void
-say(const GbeCertsReset *result, gboolean undo)
+say(const GbeCertsReset *result, bool undo)
 {
 	g_autofree char *reason = g_strdup_printf(
 	    "%u files were removed, %u were put back%s%s", result->removed->len,

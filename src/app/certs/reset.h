@@ -9,14 +9,14 @@
 #include "app/device/context.h"
 
 typedef struct {
-	gboolean undo, dry_run;
+	bool undo, dry_run;
 	guint64 timeout; /* seconds for etcd to become healthy after each start */
 } GbeCertsResetOptions;
 
 typedef struct {
-	gboolean done;	     /* files were removed or put back, and stay so */
-	gboolean healthy;    /* etcd is healthy with the present files; not known below --root */
-	gboolean put_back;   /* the old files are back: etcd was not healthy with the new ones */
+	bool done;	     /* files were removed or put back, and stay so */
+	bool healthy;	     /* etcd is healthy with the present files; not known below --root */
+	bool put_back;	     /* the old files are back: etcd was not healthy with the new ones */
 	GPtrArray *removed;  /* of char *: paths */
 	GPtrArray *restored; /* of char *: with undo */
 	char *reason;	     /* with put_back: what was wrong */

@@ -76,7 +76,7 @@ gbe_app_free(GbeApp *app)
 }
 
 bool
-gbe_app_open_state(GbeApp *app, gboolean make, GError **error)
+gbe_app_open_state(GbeApp *app, bool make, GError **error)
 {
 	bool ok;
 
@@ -95,7 +95,7 @@ gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **erro
 {
 	if (app->lock != NULL)
 		return true;
-	if (!gbe_app_open_state(app, TRUE, error))
+	if (!gbe_app_open_state(app, true, error))
 		return false;
 	if (!gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
 				 error))

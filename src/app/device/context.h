@@ -31,9 +31,9 @@ typedef struct {
 	char *program;	 /* "prerun": for events and the lock's holder */
 	char *root_path; /* "/" or DIR */
 	int root_fd;
-	gboolean below_root; /* --root was given: no service, no journal, no bus */
-	gboolean initramfs;  /* the command line's request is that of the initramfs */
-	char *config_file;   /* --config, or NULL */
+	bool below_root;   /* --root was given: no service, no journal, no bus */
+	bool initramfs;	   /* the command line's request is that of the initramfs */
+	char *config_file; /* --config, or NULL */
 	GbeConfig *config;
 	struct GbeKeys *keys; /* app/store/keys.h; NULL: no keys, or not loaded yet */
 	GbeCmdline cmdline;
@@ -58,7 +58,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
 
 /* Opens the state directory. @make creates it (0700, durable) when it is missing; without @make, a missing
  * directory is GBE_ERROR_NOT_FOUND. */
-bool gbe_app_open_state(GbeApp *app, gboolean make, GError **error) GBE_CHECKED;
+bool gbe_app_open_state(GbeApp *app, bool make, GError **error) GBE_CHECKED;
 /* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given back,
  * so that the work under the lock can be recorded; unlocking takes the reserve again. */
 bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;

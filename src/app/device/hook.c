@@ -28,7 +28,7 @@ parse(GbeHook *hook, GOptionContext *context, gboolean *help, int *argc, char **
 	    {NULL},
 	};
 
-	g_option_context_set_help_enabled(context, FALSE);
+	g_option_context_set_help_enabled(context, false);
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, argc, argv, error))
 		return false;
@@ -57,13 +57,13 @@ gbe_hook_parse(GbeHook *hook, const char *program, const char *summary, const GO
 		return false;
 	}
 	if (help) {
-		g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
+		g_autofree char *text = g_option_context_get_help(context, true, NULL);
 
 		*ret_status = fputs(text, stdout) == EOF ? on_usage : 0;
 		return false;
 	}
 	hook->verbosity = verbosity;
-	gbe_events_init(program, hook->root != NULL && !g_str_equal(hook->root, "/"), FALSE,
+	gbe_events_init(program, hook->root != NULL && !g_str_equal(hook->root, "/"), false,
 			verbosity);
 	return true;
 }

@@ -91,7 +91,7 @@ gbe_service_stop(const GbeApp *app, GbeService *ret_service, GError **error)
 	const char *unit = app->config->etcd.service;
 	GbeService service = {.pipe_fd = -1};
 	GbeUnitState state = {0};
-	gboolean active;
+	bool active;
 
 	if (app->below_root)
 		return gbe_throw(error, GBE_ERROR_BUSY,

@@ -194,7 +194,7 @@ gbe_certs_add_to_health(GbeApp *app, GbeHealthFacts *facts)
 {
 	g_autoptr(GbeCerts) certs = NULL;
 	GbeTlsFile *file = NULL;
-	gboolean cas = FALSE; /* and nothing else in this file so far */
+	bool cas = false; /* and nothing else in this file so far */
 
 	g_clear_pointer(&facts->certs, g_ptr_array_unref);
 	if (app->config->certs.directories == NULL || !gbe_certs_look(app, &certs, NULL))
@@ -279,15 +279,15 @@ add_unread(GbeCerts *certs, const char *path, const char *why)
 }
 
 /* Other files lie beside certificates; of these people expect some. */
-static gboolean
+static bool
 should_hold_some(const char *name)
 {
 	static const char *const endings[] = {".crt", ".cert", ".cer", ".pem", ".key"};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
 		if (g_str_has_suffix(name, endings[i]))
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
 /* Returns how many certificates and keys were found. */

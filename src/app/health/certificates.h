@@ -36,7 +36,7 @@ struct GbeCert {
 	GbeChain chain;
 	GbeTri endpoint; /* does it have the endpoint's name? Unknown when it is no server's */
 	gint64 seconds_left;
-	gboolean soon; /* less than cert-warn= is left, or it has expired */
+	bool soon; /* less than cert-warn= is left, or it has expired */
 	/* Of keys: the certificate. */
 	const GbeCert *certificate;
 	char *problem; /* the problem that a person must solve; NULL */
@@ -52,7 +52,7 @@ typedef struct {
 	GPtrArray *unread; /* of GbeCertUnread */
 	guint directories; /* configured */
 	guint files;	   /* seen */
-	gboolean truncated;
+	bool truncated;
 } GbeCerts;
 
 /* ->unread has what could not be read. Fails only when the configuration does. */

@@ -59,7 +59,7 @@ gbe_health_look_expect_own(GbeHealthLook *look)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 
-	if (!gbe_app_open_state(look->app, FALSE, NULL) ||
+	if (!gbe_app_open_state(look->app, false, NULL) ||
 	    !gbe_verdict_look(look->app, NULL, &facts, NULL))
 		return;
 	look->facts->on_trial = gbe_situation_booted_on_trial(facts);

@@ -24,7 +24,7 @@
 static GbeServiceState
 failed_state(const GbeUnitState *state)
 {
-	gboolean restarted = state->restart != NULL && !g_str_equal(state->restart, "no");
+	bool restarted = state->restart != NULL && !g_str_equal(state->restart, "no");
 
 	return restarted || g_strcmp0(state->result, "start-limit-hit") == 0
 		   ? GBE_SERVICE_START_LIMIT
@@ -59,7 +59,7 @@ gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts)
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	GbeUnitState state = {NULL};
 
-	facts->held = done != NULL && gbe_json_bool(done, "held", FALSE);
+	facts->held = done != NULL && gbe_json_bool(done, "held", false);
 	g_free(facts->held_why);
 	facts->held_why = facts->held ? g_strdup(gbe_json_string(done, "reason", NULL)) : NULL;
 	facts->service = GBE_SERVICE_UNKNOWN;
@@ -70,7 +70,7 @@ gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts)
 	gbe_unit_state_clear(&state);
 }
 
-static gboolean
+static bool
 is_defragmenting(const GbeData *data, gint64 now)
 {
 	gbe_autofd int fd = -1;
@@ -79,7 +79,7 @@ is_defragmenting(const GbeData *data, gint64 now)
 
 	if (data->member_path == NULL ||
 	    !gbe_layout_open(data->fd, data->member_path, "member/snap", &fd, NULL))
-		return FALSE;
+		return false;
 	list = gbe_list_open_at(fd, "member/snap");
 	while ((name = gbe_list_next(&list)) != NULL) {
 		struct stat st;
@@ -87,9 +87,9 @@ is_defragmenting(const GbeData *data, gint64 now)
 		if (g_str_has_prefix(name, DEFRAG_PREFIX) &&
 		    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    now - (gint64)st.st_mtime <= DEFRAG_SECONDS)
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 void

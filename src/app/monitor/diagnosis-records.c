@@ -39,7 +39,7 @@ of_array(JsonArray *array)
 static GbeObserved *
 observe(GbeApp *app, GError **error)
 {
-	GbeObserveOptions options = {.tolerant = TRUE};
+	GbeObserveOptions options = {.tolerant = true};
 	GbeObserved *observed = NULL;
 
 	return gbe_observe(app, &options, &observed, error) ? observed : NULL;
@@ -86,7 +86,7 @@ first_of(JsonArray *all, guint max)
 static void
 add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 {
-	g_autoptr(JsonArray) list = gbe_status_list(observed, FALSE);
+	g_autoptr(JsonArray) list = gbe_status_list(observed, false);
 	const GPtrArray *backups = observed->facts->backups;
 	JsonArray *manifests = json_array_new();
 	JsonArray *damaged = json_array_new();
@@ -96,7 +96,7 @@ add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 			  why);
 	for (guint i = 0; i < MIN(backups->len, GBE_DIAGNOSIS_BACKUPS_MAX); i++)
 		json_array_add_object_element(manifests,
-					      gbe_manifest_to_json(backups->pdata[i], FALSE));
+					      gbe_manifest_to_json(backups->pdata[i], false));
 	gbe_diagnosis_add(diagnosis, "manifests", of_array(manifests), why);
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
 		if (i < GBE_DIAGNOSIS_BACKUPS_MAX)
@@ -208,7 +208,7 @@ gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook 
 
 	/* Without a state, all other parts can still be collected. */
 	if (app->state_fd < 0)
-		(void)!gbe_app_open_state(app, FALSE, NULL);
+		(void)!gbe_app_open_state(app, false, NULL);
 	add_next(diagnosis, app, look);
 	observed = observe(app, &error);
 	if (observed != NULL) {

@@ -60,11 +60,11 @@ clean(const char *text)
 }
 
 /* @snaps, from a fingerprint: names with blanks between them. True: etcd gave all of them. */
-static gboolean
+static bool
 is_of_etcd(const char *snaps)
 {
 	g_auto(GStrv) names = g_strsplit(snaps, " ", -1);
-	gboolean own = TRUE;
+	bool own = true;
 
 	for (guint i = 0; own && names[i] != NULL; i++) {
 		g_autofree char *path = g_strconcat("snap/", names[i], NULL);
@@ -91,7 +91,7 @@ to_text(JsonNode *node, gsize *ret_size)
 	g_autofree char *text = NULL;
 	gsize size = 0;
 
-	json_generator_set_pretty(generator, TRUE);
+	json_generator_set_pretty(generator, true);
 	json_generator_set_root(generator, node);
 	text = json_generator_to_data(generator, &size);
 	*ret_size = size + 1;
@@ -135,14 +135,14 @@ contents(const GbeDiagnosis *diagnosis)
 				       part->size, part->why != NULL ? "  " : "",
 				       part->why != NULL ? part->why : "");
 	}
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 bool
 gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive, GError **error)
 {
 	g_autofree char *list = contents(diagnosis);
-	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(GbeArchiveMember));
+	g_autoptr(GArray) members = g_array_new(false, false, sizeof(GbeArchiveMember));
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	GbeArchiveMember member = {TOP "CONTENTS", list, strlen(list)};
 

@@ -45,7 +45,7 @@ escape(const char *text)
 		else
 			g_string_append_c(escaped, *text);
 	}
-	return g_string_free(escaped, FALSE);
+	return g_string_free(escaped, false);
 }
 
 static void
@@ -140,7 +140,7 @@ static void
 put_certificates(GString *to, const GbeHealthFacts *facts)
 {
 	guint certs = facts->certs != NULL ? MIN(facts->certs->len, CERTS_MAX) : 0;
-	gboolean any = FALSE;
+	bool any = false;
 
 	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++) {
 		const GbeTlsFile *tls = &facts->tls[i];
@@ -150,7 +150,7 @@ put_certificates(GString *to, const GbeHealthFacts *facts)
 		if (!any)
 			put_help(to, "certificate_expiry_seconds",
 				 "When a certificate expires, in seconds since the epoch.");
-		any = TRUE;
+		any = true;
 		put_expiry(to, tls->key, tls->expires);
 	}
 	if (!any && certs > 0)
@@ -194,5 +194,5 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 	}
 	put_periodic(text, look, look->facts->now);
 	put_last(text, &observed->facts->last);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }

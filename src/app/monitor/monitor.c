@@ -58,16 +58,16 @@ say(GbeApp *app, const GbeHealthReport *report)
 	g_autoptr(JsonObject) before = shown(app);
 	const char *reason =
 	    before != NULL ? gbe_json_string(before, "reason", NULL) : GBE_STATUS_NOT_ASKED;
-	gboolean known = g_strcmp0(reason, GBE_STATUS_NOT_ASKED) != 0;
+	bool known = g_strcmp0(reason, GBE_STATUS_NOT_ASKED) != 0;
 
-	if (report->health == GBE_HEALTH_HEALTHY ? known && !gbe_json_bool(before, "healthy", FALSE)
+	if (report->health == GBE_HEALTH_HEALTHY ? known && !gbe_json_bool(before, "healthy", false)
 						 : g_strcmp0(reason, report->reason) != 0)
 		gbe_verdict_say_health(report, &fields);
 }
 
 /* Loads the configuration like the programs of the boot, but does not remember it: the monitor writes nothing
  * into the state. */
-static gboolean
+static bool
 configure(GbeApp *app, GbeDeployment *booted)
 {
 	g_autoptr(GbeDeployments) deployments =
@@ -75,7 +75,7 @@ configure(GbeApp *app, GbeDeployment *booted)
 	g_autofree char *complaint = NULL;
 
 	gbe_deployment_copy(booted, &deployments->booted);
-	(void)!gbe_app_open_state(app, FALSE, NULL);
+	(void)!gbe_app_open_state(app, false, NULL);
 	gbe_configuration_choose(app, booted->id, &complaint);
 	return !gbe_config_is_off(app->config) && app->config->health.monitor > 0;
 }

@@ -19,8 +19,8 @@
 #define END_SECONDS 120
 
 static bool
-start(GbeApp *app, const char *const *argv, const char *keys, gboolean secret, int in_fd,
-      int out_fd, GbeChild *ret_child, GError **error)
+start(GbeApp *app, const char *const *argv, const char *keys, bool secret, int in_fd, int out_fd,
+      GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int program_fd = -1;
 	gbe_autofd int keys_fd = -1;
@@ -68,7 +68,7 @@ typedef struct {
 	guint64 total;
 	bool (*progress)(guint64 done, guint64 total, gpointer data);
 	gpointer data;
-	gboolean refused; /* age reads no more; its output says why */
+	bool refused; /* age reads no more; its output says why */
 } Feed;
 
 static bool
@@ -108,7 +108,7 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	to.fd = write_fd = fds[1];
-	if (!start(app, argv, recipients, FALSE, read_fd, out_fd, &child, error))
+	if (!start(app, argv, recipients, false, read_fd, out_fd, &child, error))
 		return false;
 	gbe_close_fd(&read_fd);
 	ignore_pipes(&before);
@@ -142,7 +142,7 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	write_fd = fds[1];
-	if (!start(app, argv, identity, TRUE, in_fd, write_fd, &child, error))
+	if (!start(app, argv, identity, true, in_fd, write_fd, &child, error))
 		return false;
 	gbe_close_fd(&write_fd);
 	done = read(read_fd, data, &local);

@@ -34,7 +34,7 @@ gbe_snapshot_store_known(const GbeSnapshotStore *store, char **ret_name, GError 
 
 	*ret_name = NULL;
 	if (!gbe_app_keys(store->app, &keys, error) ||
-	    (keys != NULL && !gbe_state_read(store->app, GBE_STATE_STORES, FALSE, &object, error)))
+	    (keys != NULL && !gbe_state_read(store->app, GBE_STATE_STORES, false, &object, error)))
 		return false;
 	if (object != NULL)
 		*ret_name = g_strdup(
@@ -56,7 +56,7 @@ note(const GbeSnapshotStore *store, const char *name, GError **error)
 	g_autoptr(JsonObject) object = NULL;
 	JsonObject *newest;
 
-	if (!gbe_state_read(store->app, GBE_STATE_STORES, TRUE, &object, error))
+	if (!gbe_state_read(store->app, GBE_STATE_STORES, true, &object, error))
 		return false;
 	if (object == NULL)
 		object = json_object_new();

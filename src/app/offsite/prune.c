@@ -92,7 +92,7 @@ remove_one(const GbeSnapshotStore *store, const char *name, GError **error)
 
 static bool
 prune(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
-      gboolean dry_run, GPtrArray *removed, GError **error)
+      bool dry_run, GPtrArray *removed, GError **error)
 {
 	for (guint i = 0; i < complete->len; i++) {
 		const GbeStored *stored = complete->pdata[i];
@@ -113,7 +113,7 @@ prune(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodP
 }
 
 bool
-gbe_store_prune(GbeApp *app, const char *directory, gboolean dry_run, GPtrArray **ret_removed,
+gbe_store_prune(GbeApp *app, const char *directory, bool dry_run, GPtrArray **ret_removed,
 		GError **error)
 {
 	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);

@@ -95,7 +95,7 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
 	    !gbe_room_begin(dir_fd, &pull.room, error) ||
 	    !gbe_room_check(&pull.room, stored->size, options->path, error) ||
-	    !gbe_part_begin(dir_fd, name, FALSE, &part, error))
+	    !gbe_part_begin(dir_fd, name, false, &part, error))
 		return false;
 	if (!gbe_snapshot_store_read(store, stored->name, put, &pull, &sha256, error) ||
 	    !gbe_snapshot_store_prove(app, store, stored, sha256, error) ||

@@ -103,7 +103,7 @@ make_temporary(Push *push, GError **error)
 	if (options->source == NULL) {
 		const GbeSnapshotSave save = {.path = path,
 					      .timeout = options->timeout,
-					      .replace = TRUE,
+					      .replace = true,
 					      .progress = options->progress,
 					      .progress_data = options->progress_data};
 
@@ -113,7 +113,7 @@ make_temporary(Push *push, GError **error)
 		const GbeExport export = {.name = options->source,
 					  .path = path,
 					  .timeout = options->timeout,
-					  .replace = TRUE,
+					  .replace = true,
 					  .progress = options->progress,
 					  .progress_data = options->progress_data};
 		GbeExported exported = {0};
@@ -131,7 +131,7 @@ make_temporary(Push *push, GError **error)
 static bool
 open_file(Push *push, GError **error)
 {
-	const GbeVerifyOptions pages = {.level = GBE_VERIFY_FULL, .summed = TRUE};
+	const GbeVerifyOptions pages = {.level = GBE_VERIFY_FULL, .summed = true};
 
 	return gbe_snapshot_open(push->app, push->what, &push->source_fd, error) &&
 	       gbe_verify_snapshot(push->app, push->source_fd, push->what, &pages,
@@ -224,7 +224,7 @@ new_part(int entry_fd, const char *name, GbePart *part, GError **error)
 			  .fd = fd,
 			  .name = g_strdup(name),
 			  .part = g_steal_pointer(&path),
-			  .replace = TRUE};
+			  .replace = true};
 	return true;
 }
 
@@ -308,7 +308,7 @@ encrypt(Push *push, GError **error)
 static bool
 write_data(Push *push, GError **error)
 {
-	gboolean encrypted = push->app->config->store.encrypt_to != NULL;
+	bool encrypted = push->app->config->store.encrypt_to != NULL;
 
 	if (!new_part(push->entry_fd, encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, &push->data,
 		      error))
@@ -365,7 +365,7 @@ gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *ret_pus
 			     .seal = {.fd = -1}};
 
 	if (!gbe_snapshot_store_open(app, options->store, &push.store, error) ||
-	    !gbe_app_keys(app, &push.keys, error) || !gbe_app_open_state(app, TRUE, error) ||
+	    !gbe_app_keys(app, &push.keys, error) || !gbe_app_open_state(app, true, error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store push", 0, &lock, error) ||
 	    !gbe_snapshot_store_sweep(push.store, error) || !open_source(&push, error))
 		return false;

@@ -84,7 +84,7 @@ open_directory(Requests *requests, GError **error)
 	g_autofree char *way = g_build_filename(absolute, GBE_STORE_REQUESTS, NULL);
 	g_autoptr(GError) local = NULL;
 
-	if (gbe_own_dir_open_at(requests->store->fd, names, FALSE, &requests->fd, &local))
+	if (gbe_own_dir_open_at(requests->store->fd, names, false, &requests->fd, &local))
 		return gbe_check_parents(requests->app->root_fd, way, error);
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return true;
@@ -93,7 +93,7 @@ open_directory(Requests *requests, GError **error)
 }
 
 static bool
-check_file(int fd, gboolean *ret_is_new, GError **error)
+check_file(int fd, bool *ret_is_new, GError **error)
 {
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
 	struct stat st;
@@ -161,7 +161,7 @@ look_at(const Requests *requests, GbeStoredRequest *request)
 	gsize size = 0;
 
 	g_clear_pointer(&request->why, g_free);
-	request->is_bad = FALSE;
+	request->is_bad = false;
 	if (request->state == GBE_STORE_REQUEST_FAILED || request->state == GBE_STORE_REQUEST_BAD) {
 		g_autofree char *file = why_file(request);
 
@@ -202,7 +202,7 @@ open_requests(Requests *requests, GError **error)
 static void
 give_time(const Requests *requests)
 {
-	gboolean waited = FALSE;
+	bool waited = false;
 
 	for (guint i = 0; i < requests->requests->len; i++) {
 		GbeStoredRequest *request = requests->requests->pdata[i];
@@ -211,7 +211,7 @@ give_time(const Requests *requests)
 			continue;
 		if (!waited)
 			g_usleep(SETTLE_SECONDS * G_USEC_PER_SEC);
-		waited = TRUE;
+		waited = true;
 		look_at(requests, request);
 	}
 }
@@ -312,7 +312,7 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
 	g_autoptr(GbeLock) lock = NULL;
 
-	if (!gbe_app_open_state(app, TRUE, error) ||
+	if (!gbe_app_open_state(app, true, error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store requests", 0, &lock, error) ||
 	    !open_requests(&requests, error))
 		return false;
@@ -331,11 +331,11 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 }
 
 bool
-gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, gboolean dry_run,
+gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, bool dry_run,
 			  GError **error)
 {
 	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
-	gboolean found = FALSE;
+	bool found = false;
 
 	if (!open_requests(&requests, error))
 		return false;
@@ -346,7 +346,7 @@ gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, gboo
 
 		if (!g_str_equal(request->name, name) && !g_str_equal(file, name))
 			continue;
-		found = TRUE;
+		found = true;
 		if (!dry_run && unlinkat(requests.fd, file, 0) < 0)
 			return gbe_throw_errno(error, errno, "cannot remove %s/%s",
 					       requests.store->path, file);

@@ -15,8 +15,8 @@ typedef struct {
 	GbeStoreRequest request; /* of a waiting one that can be read */
 	char *why;		 /* why it is not believed, could not be read, or failed; else
 				  * NULL */
-	gboolean is_bad;	 /* of a waiting one: its writer will not improve it */
-	gboolean is_new;	 /* bad, but written just now: the writer may not have finished */
+	bool is_bad;		 /* of a waiting one: its writer will not improve it */
+	bool is_new;		 /* bad, but written just now: the writer may not have finished */
 	char *result; /* the pushed snapshot, or the backup that the next boot restores */
 } GbeStoredRequest;
 
@@ -34,5 +34,5 @@ bool gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_req
 bool gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			    GError **error) GBE_CHECKED;
 /* Deletes a request in any state. GBE_ERROR_NOT_FOUND. */
-bool gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, gboolean dry_run,
+bool gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, bool dry_run,
 			       GError **error) GBE_CHECKED;

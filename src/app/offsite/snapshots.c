@@ -68,9 +68,9 @@ look_at_file(GbeStored *stored, const char *name)
 					    GBE_SNAPSHOT_SEAL, NULL};
 
 	if (g_strv_contains(begun, name))
-		stored->begun_here = TRUE;
+		stored->begun_here = true;
 	else if (!g_strv_contains(known, name))
-		stored->holds_something = TRUE;
+		stored->holds_something = true;
 }
 
 static bool
@@ -316,7 +316,7 @@ gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArch
 	gbe_autofd int entry_fd = -1;
 	gbe_autofd int fd = -1;
 	const Unpacking unpacking = {name, put, data, ret_sha256};
-	gboolean encrypted;
+	bool encrypted;
 	struct stat st;
 
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error))

@@ -23,16 +23,16 @@ typedef enum {
 typedef struct {
 	char *name;
 	GbeStoredState state;
-	char *why;		  /* why it is unreadable; else NULL */
-	GbeSnapshotName when;	  /* of all but foreign ones */
-	GbeSnapshotMeta meta;	  /* of a complete one */
-	char *meta_sha256;	  /* of the file that ->meta was read from */
-	char *hmac;		  /* its keyed digest, not checked, or NULL */
-	guint64 size;		  /* bytes in the store, of a complete one */
-	gboolean encrypted;	  /* by age, according to its name */
-	gboolean begun_here;	  /* it has an unfinished file of a kind that only this program
+	char *why;	      /* why it is unreadable; else NULL */
+	GbeSnapshotName when; /* of all but foreign ones */
+	GbeSnapshotMeta meta; /* of a complete one */
+	char *meta_sha256;    /* of the file that ->meta was read from */
+	char *hmac;	      /* its keyed digest, not checked, or NULL */
+	guint64 size;	      /* bytes in the store, of a complete one */
+	bool encrypted;	      /* by age, according to its name */
+	bool begun_here;      /* it has an unfinished file of a kind that only this program
 				   * leaves */
-	gboolean holds_something; /* other files than those of a snapshot */
+	bool holds_something; /* other files than those of a snapshot */
 } GbeStored;
 
 typedef struct {
@@ -127,5 +127,5 @@ bool gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
  * remaining snapshots is read to its end: GBE_ERROR_VERIFY_FAILED when none is sound, and nothing is removed.
  * *ret_removed: array of GbeByHandRemoval. A removal takes the steps of a push backwards: 5 back to 3, sync, and
  * the rest is swept. */
-bool gbe_store_prune(GbeApp *app, const char *store, gboolean dry_run, GPtrArray **ret_removed,
+bool gbe_store_prune(GbeApp *app, const char *store, bool dry_run, GPtrArray **ret_removed,
 		     GError **error) GBE_CHECKED;

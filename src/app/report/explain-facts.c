@@ -112,7 +112,7 @@ set_owner(JsonObject *object, const GbeFacts *facts, const GbeView *view, const 
 static void
 set_return(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 {
-	const GbeManifest *candidate = gbe_situation_candidate(facts, FALSE);
+	const GbeManifest *candidate = gbe_situation_candidate(facts, false);
 
 	set_tri(object, "booted_ran_before", s->ran, NULL);
 	set_tri(object, "booted_on_trial", s->own_trial, NULL);
@@ -147,7 +147,7 @@ gbe_explain_facts(const GbeObserved *observed)
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, FALSE, &situation);
+	gbe_situation_derive(facts, &view, false, &situation);
 	set_system(object, facts);
 	set_data(object, facts, &situation);
 	set_owner(object, facts, &view, &situation);

@@ -46,7 +46,7 @@ base_of(JsonObject *object)
 			      ? json_array_get_element(chain, 0)
 			      : NULL;
 
-	if (trial == NULL || !gbe_json_bool(trial, "on", FALSE) || first == NULL ||
+	if (trial == NULL || !gbe_json_bool(trial, "on", false) || first == NULL ||
 	    !JSON_NODE_HOLDS_OBJECT(first))
 		return NULL;
 	return name_in(json_node_get_object(first), "backup");
@@ -65,19 +65,19 @@ take_over_words(JsonObject *object, const char *rule)
 		g_string_append_printf(text, ", restored from %s", source);
 	if (request != NULL)
 		g_string_append_printf(text, ", as asked with %s", request);
-	else if (source != NULL && gbe_json_bool(object, "asked", FALSE))
+	else if (source != NULL && gbe_json_bool(object, "asked", false))
 		g_string_append(text, ", by hand");
 	if (source != NULL && rule != NULL)
 		g_string_append_printf(text, " (rule %s)", rule);
-	if (gbe_json_bool(object, "skipped", FALSE))
+	if (gbe_json_bool(object, "skipped", false))
 		g_string_append(text, "; nothing was backed up or restored (greenboot-etcd.skip)");
-	if (gbe_json_bool(object, "failed", FALSE))
+	if (gbe_json_bool(object, "failed", false))
 		g_string_append(text, "; a restore was due and could not be done");
 	if (found != NULL)
 		g_string_append_printf(text, "; what was there before is %s", found);
 	if (base != NULL && g_strcmp0(base, found) != 0 && g_strcmp0(base, source) != 0)
 		g_string_append_printf(text, "; if it fails, %s comes back", base);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static char *
@@ -88,7 +88,7 @@ verdict_words(JsonObject *object)
 
 	if (g_str_equal(verdict, "judging"))
 		return g_strdup("The run is being judged");
-	if (gbe_json_bool(object, "by_hand", FALSE))
+	if (gbe_json_bool(object, "by_hand", false))
 		return because(g_strdup_printf("The run was called %s by hand", verdict),
 			       reason_of(object));
 	return because(g_strdup_printf("The run is %s, etcd %s", verdict, health),
@@ -106,7 +106,7 @@ closing_words(JsonObject *object)
 		g_string_append_printf(text, " after %" G_GINT64_FORMAT " min", used / 60);
 	if (backup != NULL)
 		g_string_append_printf(text, "; what it left is %s", backup);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static char *
@@ -165,7 +165,7 @@ backup_words(const GbeLedgerRecord *record)
 static char *
 end_words(JsonObject *object)
 {
-	if (gbe_json_bool(object, "held", FALSE))
+	if (gbe_json_bool(object, "held", false))
 		return because(g_strdup("etcd was held back"), reason_of(object));
 	return g_strdup("etcd may start");
 }

@@ -16,11 +16,11 @@ typedef struct {
 } Log;
 
 /* A judgement of a run about which a later record says more. */
-static gboolean
+static bool
 was_judged(const GbeLedgerRecord *record, GHashTable *judged)
 {
 	gint64 of = gbe_json_int(record->object, "of", 0);
-	gboolean later = g_hash_table_contains(judged, &of);
+	bool later = g_hash_table_contains(judged, &of);
 
 	g_hash_table_add(judged, g_memdup2(&of, sizeof(of)));
 	return later && g_str_equal(gbe_json_string(record->object, "verdict", ""), "judging");
@@ -33,22 +33,22 @@ mark_details(const GbeLedger *ledger, GHashTable *detail)
 	g_autoptr(GHashTable) ended = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) judged =
 	    g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	gboolean carried_out = FALSE;
+	bool carried_out = false;
 
 	for (guint i = ledger->records->len; i > 0; i--) {
 		GbeLedgerRecord *record = ledger->records->pdata[i - 1];
 		const char *id = gbe_json_string(record->object, "deployment", "");
-		gboolean is = record->kind == GBE_LEDGER_TREE ||
-			      record->kind == GBE_LEDGER_OPENED || record->kind == GBE_LEDGER_OTHER;
+		bool is = record->kind == GBE_LEDGER_TREE || record->kind == GBE_LEDGER_OPENED ||
+			  record->kind == GBE_LEDGER_OTHER;
 
 		if (record->kind == GBE_LEDGER_END) {
 			g_hash_table_add(ended, (gpointer)id);
-			is = !gbe_json_bool(record->object, "held", FALSE);
+			is = !gbe_json_bool(record->object, "held", false);
 		} else if (record->kind == GBE_LEDGER_START) {
 			is = g_hash_table_remove(ended, id);
 		} else if (record->kind == GBE_LEDGER_INTENT) {
 			is = carried_out;
-			carried_out = FALSE;
+			carried_out = false;
 		} else if (record->kind == GBE_LEDGER_OPERATION) {
 			const char *result = gbe_json_string(record->object, "result", "");
 
@@ -57,15 +57,15 @@ mark_details(const GbeLedger *ledger, GHashTable *detail)
 			is = was_judged(record, judged);
 		}
 		if (record->kind == GBE_LEDGER_TAKE_OVER || record->kind == GBE_LEDGER_HANDED_BACK)
-			carried_out = TRUE;
+			carried_out = true;
 		else if (record->kind == GBE_LEDGER_INTENT_ENDED)
-			carried_out = FALSE;
+			carried_out = false;
 		if (is)
 			g_hash_table_add(detail, record);
 	}
 }
 
-static gboolean
+static bool
 names(JsonNode *node, const char *name)
 {
 	g_autoptr(GList) members = NULL;
@@ -78,26 +78,26 @@ names(JsonNode *node, const char *name)
 
 		for (guint i = 0; i < json_array_get_length(array); i++)
 			if (names(json_array_get_element(array, i), name))
-				return TRUE;
-		return FALSE;
+				return true;
+		return false;
 	}
 	if (!JSON_NODE_HOLDS_OBJECT(node))
-		return FALSE;
+		return false;
 	members = json_object_get_values(json_node_get_object(node));
 	for (GList *member = members; member != NULL; member = member->next)
 		if (names(member->data, name))
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
-static gboolean
+static bool
 is_wanted(const GbeLedgerRecord *record, gint64 since, const char *backup)
 {
 	g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), record->object);
 
 	/* An unreadable record may have been anything. */
 	if (record->kind == GBE_LEDGER_HOLE)
-		return TRUE;
+		return true;
 	return gbe_json_int(record->object, "time", 0) >= since &&
 	       (backup == NULL || names(node, backup));
 }
@@ -141,7 +141,7 @@ static JsonObject *
 describe(Log *log, const GbeLedgerRecord *record)
 {
 	JsonObject *object = json_object_new(), *of = take_over_of(log, record);
-	gboolean detail = g_hash_table_contains(log->detail, record);
+	bool detail = g_hash_table_contains(log->detail, record);
 	gint64 time = gbe_json_int(record->object, "time", 0);
 	g_autofree char *text = record->kind == GBE_LEDGER_START && detail
 				    ? g_strdup("A start began")

@@ -7,29 +7,29 @@
 
 #define TIMER "greenboot-etcd-backup.timer"
 
-gboolean
+bool
 gbe_periodic_load(GbeApp *app, GbePeriodic *ret_periodic)
 {
 	g_autoptr(JsonObject) object = NULL;
 
 	if (app->config->backup.schedule == NULL || app->state_fd < 0 ||
-	    !gbe_state_read(app, GBE_STATE_PERIODIC, FALSE, &object, NULL))
-		return FALSE;
+	    !gbe_state_read(app, GBE_STATE_PERIODIC, false, &object, NULL))
+		return false;
 	gbe_periodic_read(object, ret_periodic);
-	return TRUE;
+	return true;
 }
 
 /* The timer starts and stops with etcd's service. A timer never elapses if systemd rejected it (an unknown time
  * zone), or if a person stopped it. */
-static gboolean
+static bool
 timer_is_off(const GbeApp *app, const GbeHealthLook *look)
 {
 	GbeUnitState state = {0};
-	gboolean off;
+	bool off;
 
 	if (app->below_root || look == NULL || look->facts->service != GBE_SERVICE_RUNNING ||
 	    !gbe_unit_query(TIMER, &state, NULL))
-		return FALSE;
+		return false;
 	off = g_strcmp0(state.active_state, "active") != 0;
 	gbe_unit_state_clear(&state);
 	return off;

@@ -11,4 +11,4 @@ JsonNode *gbe_periodic_status(GbeApp *app, const GbeHealthLook *look);
 /* Why a person should look, newly allocated; NULL: no problem. */
 char *gbe_periodic_trouble(GbeApp *app, const GbeHealthLook *look);
 /* Reads the record. False: there is no schedule, or no readable record. */
-gboolean gbe_periodic_load(GbeApp *app, GbePeriodic *ret_periodic);
+bool gbe_periodic_load(GbeApp *app, GbePeriodic *ret_periodic);

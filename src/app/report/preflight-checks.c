@@ -138,7 +138,7 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 				  gbe_greenboot_flavour_to_string(greenboot->flavour));
 }
 
-gboolean
+bool
 gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 {
 	const GbeFacts *facts = observed->facts;
@@ -150,19 +150,19 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
 				  "no etcd data in %s: there is nothing to back up",
 				  observed->data->path);
-		return FALSE;
+		return false;
 	}
 	if (facts->data == GBE_UNKNOWN) {
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_UNKNOWN,
 				  "the data in %s cannot be read: %s", observed->data->path,
 				  facts->data_why != NULL ? facts->data_why : "unknown");
-		return FALSE;
+		return false;
 	}
 	if (!gbe_data_check_whole(observed->data, &error) ||
 	    !gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, &error)) {
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_BAD, "%s cannot be backed up: %s",
 				  observed->data->path, error->message);
-		return FALSE;
+		return false;
 	}
 	size = gbe_size_to_text(info.bytes);
 	gbe_preflight_add(findings, "data", GBE_PREFLIGHT_OK,
@@ -174,10 +174,10 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 	if (facts->ledger == GBE_UNKNOWN)
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_NOTE,
 				  "the ledger cannot be read: %s", facts->ledger_why);
-	return TRUE;
+	return true;
 }
 
-gboolean
+bool
 gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 {
 	const GbeFacts *facts = observed->facts;
@@ -190,18 +190,18 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 							      : "the store of backups ",
 				  observed->store_why != NULL ? "" : observed->store->path,
 				  observed->store_why != NULL ? "" : " is not there: mount it");
-		return FALSE;
+		return false;
 	}
 	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd)) {
 		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
 				  "the store of backups %s is read-only", observed->store->path);
-		return FALSE;
+		return false;
 	}
 	if (observed->store->fd >= 0 && !gbe_is_writable(observed->store->fd, &error)) {
 		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
 				  "the store of backups %s: %s", observed->store->path,
 				  error->message);
-		return FALSE;
+		return false;
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
 		if (gbe_status_is_damaged(observed, observed->damaged->pdata[i]))
@@ -211,7 +211,7 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 	count = gbe_count_to_text(facts->backups->len, "backup");
 	gbe_preflight_add(findings, "store", GBE_PREFLIGHT_OK, "%s: %s", observed->store->path,
 			  count);
-	return TRUE;
+	return true;
 }
 
 void
@@ -242,7 +242,7 @@ reclaimable(const GbeObserved *observed)
 		GbeExtents extents = {0};
 
 		if (gbe_store_open_data(observed->store, removal->backup->name, &fd, NULL) &&
-		    gbe_extents_of_tree(fd, TRUE, &extents, NULL))
+		    gbe_extents_of_tree(fd, true, &extents, NULL))
 			bytes += extents.exclusive;
 	}
 	return bytes;
@@ -260,7 +260,7 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 	g_autofree char *write = NULL, *free_text = NULL, *missing = NULL;
 
 	if (!gbe_filesystem_space(fd, &space.available, &total, &inodes, &error) ||
-	    !gbe_extents_of_tree(observed->data->fd, FALSE, &extents, &error)) {
+	    !gbe_extents_of_tree(observed->data->fd, false, &extents, &error)) {
 		gbe_preflight_add(findings, "space", GBE_PREFLIGHT_UNKNOWN, "%s", error->message);
 		return;
 	}

@@ -26,9 +26,9 @@ void gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findi
 /* Adds nothing when prerun runs before etcd. */
 void gbe_preflight_check_prerun(const GbeApp *app, const GbeHealthLook *look, GPtrArray *findings);
 /* True: there is data to back up. */
-gboolean gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings);
+bool gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings);
 /* True: there is a place for the backup. */
-gboolean gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings);
+bool gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
 			      const GbeHealthLook *look, GPtrArray *findings);

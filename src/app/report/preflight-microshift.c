@@ -11,7 +11,7 @@
 #define BACKUPS "/var/lib/microshift-backups"
 #define MARKER BACKUPS "/restore"
 
-static gboolean
+static bool
 exists(const GbeApp *app, const char *path)
 {
 	gbe_autofd int fd = -1;

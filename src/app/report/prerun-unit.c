@@ -2,7 +2,7 @@
 #include "app/report/prerun-unit.h"
 
 /* Masked by the command line: systemd makes these links while the generators run. */
-static gboolean
+static bool
 masked_for_this_boot(const GbeCmdline *cmdline)
 {
 	for (guint i = 0; cmdline->masked != NULL && i < cmdline->masked->len; i++) {
@@ -10,9 +10,9 @@ masked_for_this_boot(const GbeCmdline *cmdline)
 
 		if (g_str_equal(unit, GBE_PRERUN_UNIT) ||
 		    g_str_equal(unit, "greenboot-etcd-prerun"))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 GbeUnitFile

@@ -51,7 +51,7 @@ gbe_protection_observe_units(const GbeApp *app, const GbeHealthLook *look,
 					[GBE_UNIT_MASKED] = GBE_UNKNOWN,
 					[GBE_UNIT_PRESENT] = GBE_YES};
 	const char *service = app->config->etcd.service;
-	GbeProtectionFacts facts = {.service = service, .last_good = TRUE, .data = GBE_YES};
+	GbeProtectionFacts facts = {.service = service, .last_good = true, .data = GBE_YES};
 
 	facts.prerun = prerun[gbe_prerun_unit(app)];
 	/* A root that is inspected from outside may be served by a program in another place. */
@@ -83,7 +83,7 @@ keep(GbeProtectionView *view, char *text)
 	return text;
 }
 
-static gboolean
+static bool
 is_down(GbeServiceState service)
 {
 	return service != GBE_SERVICE_UNKNOWN && service != GBE_SERVICE_RUNNING &&
@@ -141,9 +141,9 @@ observe_operations(GbeApp *app, const GbeFacts *facts, GbeProtectionView *view)
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	const GbeLastOperation *last = &facts->last;
 	const char *reason = last->reason != NULL ? last->reason : "no reason recorded";
-	gboolean was_held = g_strcmp0(last->result, "held") == 0;
-	gboolean held = done != NULL ? gbe_json_bool(done, "held", FALSE)
-				     : was_held && gbe_facts_is_this_run(facts, last->run);
+	bool was_held = g_strcmp0(last->result, "held") == 0;
+	bool held = done != NULL ? gbe_json_bool(done, "held", false)
+				 : was_held && gbe_facts_is_this_run(facts, last->run);
 
 	if (held)
 		view->facts.held =
@@ -156,7 +156,7 @@ observe_operations(GbeApp *app, const GbeFacts *facts, GbeProtectionView *view)
 					       last->result, reason));
 }
 
-static gboolean
+static bool
 periodic_failed(GbeApp *app)
 {
 	g_auto(GbePeriodic) periodic = {0};

@@ -115,7 +115,7 @@ warn_intent(JsonArray *warnings, const GbeFacts *facts)
 		     intent->backup != NULL ? intent->backup : "a backup");
 }
 
-gboolean
+bool
 gbe_status_is_damaged(const GbeObserved *observed, const char *name)
 {
 	g_autofree char *manifest = g_build_filename(name, GBE_MANIFEST_NAME, NULL);
@@ -123,7 +123,7 @@ gbe_status_is_damaged(const GbeObserved *observed, const char *name)
 
 	if (observed->damaged == NULL ||
 	    !g_ptr_array_find_with_equal_func(observed->damaged, name, g_str_equal, NULL))
-		return FALSE;
+		return false;
 	return fstatat(observed->store->fd, manifest, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 

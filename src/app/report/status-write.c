@@ -39,7 +39,7 @@ static void
 motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation *last)
 {
 	const char *reason = last->reason != NULL ? last->reason : "no reason recorded";
-	gboolean by_rule = last->rule != NULL && g_ascii_isdigit(last->rule[0]);
+	bool by_rule = last->rule != NULL && g_ascii_isdigit(last->rule[0]);
 
 	if (last->operation == NULL)
 		return;
@@ -69,11 +69,10 @@ motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperat
 {
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	const char *reason = last->reason;
-	gboolean held =
-	    g_strcmp0(last->result, "held") == 0 && gbe_facts_is_this_run(facts, last->run);
+	bool held = g_strcmp0(last->result, "held") == 0 && gbe_facts_is_this_run(facts, last->run);
 
 	if (done != NULL) {
-		held = gbe_json_bool(done, "held", FALSE);
+		held = gbe_json_bool(done, "held", false);
 		reason = gbe_json_string(done, "reason", reason);
 	}
 	if (held)
@@ -147,7 +146,7 @@ gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *l
 	if (periodic != NULL)
 		add_line(text, "%s", periodic);
 	motd_preflight(text, app);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 static bool
@@ -189,7 +188,7 @@ void
 gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	g_autoptr(JsonObject) whole = json_object_new();
-	GbeObserveOptions options = {.tolerant = TRUE};
+	GbeObserveOptions options = {.tolerant = true};
 	g_autofree char *motd = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -203,7 +202,7 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 		g_clear_error(&error);
 	}
 	json_object_set_int_member(whole, "schema", GBE_SCHEMA);
-	json_object_set_array_member(whole, "list", gbe_status_list(observed, FALSE));
+	json_object_set_array_member(whole, "list", gbe_status_list(observed, false));
 	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, look));
 	if (!write_json(app, whole, &error))
 		g_debug("status.json: %s", error->message);

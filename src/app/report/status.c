@@ -63,7 +63,7 @@ exclusive_bytes(const GbeObserved *observed, const GbeManifest *m)
 	GbeExtents extents = {0};
 
 	if (m->consumed || !gbe_store_open_data(observed->store, m->name, &fd, NULL) ||
-	    !gbe_extents_of_tree(fd, TRUE, &extents, NULL))
+	    !gbe_extents_of_tree(fd, true, &extents, NULL))
 		return -1;
 	return (gint64)extents.exclusive;
 }
@@ -93,7 +93,7 @@ unreadable(const char *name)
 }
 
 JsonArray *
-gbe_status_list(const GbeObserved *observed, gboolean exclusive)
+gbe_status_list(const GbeObserved *observed, bool exclusive)
 {
 	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
 	JsonArray *list = json_array_new();
@@ -195,7 +195,7 @@ owner_json(const GbeView *view)
 static void
 set_verdict(JsonObject *object, const GbeFacts *facts, const GbeView *view)
 {
-	gboolean own = gbe_situation_own(facts, NULL) != NULL;
+	bool own = gbe_situation_own(facts, NULL) != NULL;
 
 	gbe_json_set_string(object, "verdict",
 			    gbe_verdict_to_public(own ? view->verdict : GBE_VERDICT_NONE));

@@ -25,13 +25,13 @@ JsonObject *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHeal
 void gbe_status_renew(GbeApp *app, const GbeHealthLook *look, JsonObject *status);
 /* `list`: every backup, newest first, then those whose manifest cannot be read: schema, name and the grade
  * "unreadable". @exclusive: also count the blocks that only this backup uses. */
-JsonArray *gbe_status_list(const GbeObserved *observed, gboolean exclusive);
+JsonArray *gbe_status_list(const GbeObserved *observed, bool exclusive);
 /* One entry of `list`. @exclusive: bytes, or -1 for null. */
 JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *manifest,
 			      gint64 exclusive);
 /* Is @name, a damaged entry, one of this program's entries whose manifest cannot be read? A directory without any
  * manifest belongs to somebody else. */
-gboolean gbe_status_is_damaged(const GbeObserved *observed, const char *name);
+bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
 /* `etcd{}` of status. @look may be NULL. */
 JsonObject *gbe_status_etcd(const GbeHealthLook *look);
 /* Bytes in the data directory, apparent; -1: could not be told. */

@@ -23,10 +23,10 @@ configure(GbeMember *member, GError **error)
 	g_autofree char *complaint = NULL;
 
 	if (app->config_file != NULL)
-		return gbe_configuration_load(app, FALSE, error) ||
+		return gbe_configuration_load(app, false, error) ||
 		       gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_USAGE);
 	(void)!gbe_booted_from_cmdline(app, &booted, NULL);
-	(void)!gbe_app_open_state(app, FALSE, NULL);
+	(void)!gbe_app_open_state(app, false, NULL);
 	gbe_configuration_choose(app, booted.id, &complaint);
 	gbe_deployment_clear(&booted);
 	if (complaint != NULL) {
@@ -118,7 +118,7 @@ make_argv(GbeMember *member, GError **error)
 	for (guint i = 0; more[i] != NULL; i++)
 		g_ptr_array_add(argv, g_strdup(more[i]));
 	g_ptr_array_add(argv, NULL);
-	member->argv = (char **)g_ptr_array_free(g_steal_pointer(&argv), FALSE);
+	member->argv = (char **)g_ptr_array_free(g_steal_pointer(&argv), false);
 	return true;
 }
 
@@ -131,7 +131,7 @@ read_files(const GbeApp *app, char ***environment, GError **error)
 	if (!gbe_run_files(app->config->run.env_file, &files, error))
 		return false;
 	for (guint i = 0; files[i] != NULL; i++) {
-		gboolean optional = files[i][0] == '-';
+		bool optional = files[i][0] == '-';
 		g_autoptr(GError) local = NULL;
 		g_autofree char *text = NULL;
 		gsize size;
@@ -158,13 +158,13 @@ for_a_unit(char **own, char **files)
 		g_auto(GStrv) parts = g_strsplit(own[i], "=", 2);
 
 		if (g_str_has_prefix(own[i], "ETCD_") && parts[1] != NULL)
-			environment = g_environ_setenv(environment, parts[0], parts[1], TRUE);
+			environment = g_environ_setenv(environment, parts[0], parts[1], true);
 	}
 	for (guint i = 0; files[i] != NULL; i++) {
 		g_auto(GStrv) parts = g_strsplit(files[i], "=", 2);
 
 		if (gbe_etcd_command_knows(parts[0]) && parts[1] != NULL)
-			environment = g_environ_setenv(environment, parts[0], parts[1], TRUE);
+			environment = g_environ_setenv(environment, parts[0], parts[1], true);
 	}
 	return environment;
 }
@@ -177,7 +177,7 @@ for_our_place(char **own, char **files)
 	for (guint i = 0; files[i] != NULL; i++) {
 		g_auto(GStrv) parts = g_strsplit(files[i], "=", 2);
 
-		environment = g_environ_setenv(environment, parts[0], parts[1], TRUE);
+		environment = g_environ_setenv(environment, parts[0], parts[1], true);
 	}
 	return environment;
 }
@@ -202,7 +202,7 @@ make_environment(GbeMember *member, GError **error)
 		g_autofree char *quota =
 		    g_strdup_printf("%" G_GUINT64_FORMAT, config->run.quota_backend_bytes);
 
-		member->environment = g_environ_setenv(member->environment, QUOTA, quota, TRUE);
+		member->environment = g_environ_setenv(member->environment, QUOTA, quota, true);
 	}
 	return true;
 }

@@ -13,7 +13,7 @@
 typedef struct {
 	const char *parent; /* NULL: the unit that this program runs in, if any */
 	const char *unit;   /* the name of etcd's unit */
-	gboolean no_block;  /* do not wait until etcd is ready */
+	bool no_block;	    /* do not wait until etcd is ready */
 	guint64 timeout;    /* seconds until etcd must be ready, without prerun's time */
 	char **command;	    /* etcd and its arguments */
 } GbeMemberOptions;
@@ -30,10 +30,10 @@ typedef struct {
 
 	/* The results. */
 	GbeMemberResult result;
-	gboolean protected; /* prerun runs before etcd */
-	char *replaced;	    /* why a unit of that name was stopped; NULL: none was */
-	GPtrArray *notes;   /* of char *: what people should know */
-	GPtrArray *last;    /* of char *: the unit's last lines, when it failed */
+	bool protected;	  /* prerun runs before etcd */
+	char *replaced;	  /* why a unit of that name was stopped; NULL: none was */
+	GPtrArray *notes; /* of char *: what people should know */
+	GPtrArray *last;  /* of char *: the unit's last lines, when it failed */
 } GbeMember;
 
 /* Reads the configuration as the programs of the boot do; finds the program and the parent. GBE_ERROR_USAGE,

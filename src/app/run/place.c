@@ -10,7 +10,7 @@
 #include "sys/systemd/events.h"
 
 /* prerun does not know a developer's data in another place. */
-static gboolean
+static bool
 is_protected(const GbeMember *member)
 {
 	const GbeConfig *config = member->app->config;
@@ -25,7 +25,7 @@ gbe_member_execute(GbeMember *member, GError **error)
 
 	member->protected = is_protected(member);
 	if (member->protected) {
-		gbe_events_init("prerun", FALSE, FALSE, 0);
+		gbe_events_init("prerun", false, false, 0);
 		if (gbe_prerun_start(NULL, member->app->config_file) != 0) {
 			done = gbe_prerun_done_read(member->app);
 			return gbe_throw(error, GBE_ERROR_REFUSED, "prerun holds etcd back: %s",

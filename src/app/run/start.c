@@ -104,7 +104,7 @@ look_at_prerun(Start *start, GError **error)
 	}
 	if (!gbe_etcd_command_check(&member->command, member->app->config, error))
 		return false;
-	member->protected = TRUE;
+	member->protected = true;
 	if (!g_str_equal(service, member->parent))
 		note(member,
 		     "[etcd] service is %s, and etcd is started by %s: with the latter there, "
@@ -136,7 +136,7 @@ prepare(Start *start, GError **error)
 
 /* *ret_again: another process was faster. */
 static bool
-queue(Start *start, gboolean *ret_again, GError **error)
+queue(Start *start, bool *ret_again, GError **error)
 {
 	GbeMember *member = start->member;
 	g_autoptr(GError) local = NULL;
@@ -152,14 +152,14 @@ queue(Start *start, gboolean *ret_again, GError **error)
 
 /* Looks once at the present state and does one step. *ret_again: more steps remain. */
 static bool
-step(Start *start, gboolean *ret_again, GError **error)
+step(Start *start, bool *ret_again, GError **error)
 {
 	GbeMember *member = start->member;
 	const char *name = member->options->unit;
 	g_auto(GbeFoundUnit) found = {NULL};
 	const char *why = NULL;
 
-	*ret_again = FALSE;
+	*ret_again = false;
 	if (!gbe_transient_find(start->jobs, name, &found, error))
 		return false;
 	switch (gbe_leftover_judge(&found, member->parent, &member->command, &why)) {
@@ -172,11 +172,11 @@ step(Start *start, gboolean *ret_again, GError **error)
 	case GBE_LEFTOVER_OTHER:
 		g_free(member->replaced);
 		member->replaced = g_strdup(why);
-		*ret_again = TRUE;
+		*ret_again = true;
 		return gbe_jobs_run(start->jobs, "StopUnit", "stop", name, STOP_TIMEOUT_MS, error);
 	case GBE_LEFTOVER_ENDED:
 		gbe_transient_forget(start->jobs, name);
-		*ret_again = TRUE;
+		*ret_again = true;
 		return true;
 	case GBE_LEFTOVER_FOREIGN:
 	default:
@@ -190,7 +190,7 @@ static bool
 begin(Start *start, GError **error)
 {
 	gint64 settled = g_get_monotonic_time() + SETTLE_MS * 1000 + STOP_TIMEOUT_MS * 1000;
-	gboolean again = TRUE;
+	bool again = true;
 
 	for (guint round = 0; again; round++) {
 		if (round > 0)
@@ -206,7 +206,7 @@ begin(Start *start, GError **error)
 }
 
 /* prerun has its own limit for missing progress. */
-static gboolean
+static bool
 prerun_works(Start *start)
 {
 	g_auto(GbeParentUnit) prerun = {NULL};
@@ -242,7 +242,7 @@ held_back(Start *start, GError **error)
 {
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(start->member->app);
 
-	if (done != NULL && gbe_json_bool(done, "held", FALSE) &&
+	if (done != NULL && gbe_json_bool(done, "held", false) &&
 	    gbe_json_int(done, "monotonic_usec", 0) >= start->began)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "prerun holds etcd back: %s",
 				 gbe_json_string(done, "reason", "see greenboot-etcd status"));

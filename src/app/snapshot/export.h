@@ -12,10 +12,10 @@
 
 typedef struct {
 	const char *name, *path;
-	guint64 timeout;   /* seconds for etcd on the clone */
-	gboolean drop_wal; /* leave out the log's entries that the database lacks */
-	gboolean v3_only;  /* leave out keys of the v2 API, which no snapshot can hold */
-	gboolean replace;
+	guint64 timeout; /* seconds for etcd on the clone */
+	bool drop_wal;	 /* leave out the log's entries that the database lacks */
+	bool v3_only;	 /* leave out keys of the v2 API, which no snapshot can hold */
+	bool replace;
 	bool (*progress)(guint64 done, guint64 total,
 			 gpointer data); /* as in gbe_snapshot_save() */
 	gpointer progress_data;

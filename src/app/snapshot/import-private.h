@@ -20,10 +20,10 @@ typedef struct {
 	int source_fd;		     /* the snapshot in the entry while it is received; else -1 */
 	int tree_parent_fd, tree_fd; /* when a directory is imported; else -1 */
 	char *tree_name;
-	GbeRoom room;	 /* of the store */
-	guint64 taken;	 /* bytes of ->room */
-	guint64 bump;	 /* revisions that were skipped */
-	gboolean proved; /* a keyed digest came with it */
+	GbeRoom room;  /* of the store */
+	guint64 taken; /* bytes of ->room */
+	guint64 bump;  /* revisions that were skipped */
+	bool proved;   /* a keyed digest came with it */
 } GbeImporting;
 
 /* Runs etcd's tool on the snapshot in the entry; GBE_ERROR_REFUSED: there is no tool. The tool has ended in every

@@ -36,7 +36,7 @@ cluster(const char *name, const char *urls)
 
 	for (guint i = 0; parts[i] != NULL; i++)
 		g_string_append_printf(text, "%s%s=%s", i > 0 ? "," : "", name, parts[i]);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 bool

@@ -89,7 +89,7 @@ check_room(const GbeImporting *importing, GError **error)
 	g_autofree char *missing = NULL;
 
 	if (!gbe_filesystem_space(store->fd, &space.available, &total, &inodes, error) ||
-	    !gbe_extents_of_tree(importing->tree_fd, FALSE, &extents, error))
+	    !gbe_extents_of_tree(importing->tree_fd, false, &extents, error))
 		return false;
 	space.would_write = extents.allocated;
 	if (gbe_space_fits(&space) || (gbe_same_filesystem(importing->tree_fd, store->fd) &&
@@ -108,7 +108,7 @@ gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method
 	const GbeCloneOptions options = {
 	    .allowed = GBE_METHOD_SNAPSHOT,
 	    .read_only = importing->options->keep_owners,
-	    .compare = TRUE,
+	    .compare = true,
 	    .cold = GBE_COLD_COPY,
 	    .exclude = gbe_data_exclude,
 	    .progress = step,

@@ -12,7 +12,7 @@ bool
 gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
 		   GError **error)
 {
-	const GbeVerifyOptions options = {.level = GBE_VERIFY_FULL, .summed = TRUE};
+	const GbeVerifyOptions options = {.level = GBE_VERIFY_FULL, .summed = true};
 	g_autoptr(GbeVerification) verification = NULL;
 	g_autofree char *what = NULL;
 

@@ -26,7 +26,7 @@ write_digest(int dir_fd, const char *name, const char *digest, GError **error)
 {
 	g_auto(GbePart) part = {.fd = -1};
 
-	return gbe_part_begin(dir_fd, name, TRUE, &part, error) &&
+	return gbe_part_begin(dir_fd, name, true, &part, error) &&
 	       gbe_part_write(&part, digest, strlen(digest), error) &&
 	       gbe_part_write(&part, "\n", 1, error) && gbe_part_publish(&part, error);
 }
@@ -48,7 +48,7 @@ gbe_sidecar_sign_file(GbeApp *app, int dir_fd, const char *name, const char *sha
 }
 
 bool
-gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, gboolean *ret_proved,
+gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *ret_proved,
 		       GError **error)
 {
 	g_autofree char *absolute =
@@ -58,7 +58,7 @@ gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, gboole
 	const GbeKeys *keys = NULL;
 	gbe_autofd int dir_fd = -1;
 
-	*ret_proved = FALSE;
+	*ret_proved = false;
 	if (!gbe_app_keys(app, &keys, error))
 		return false;
 	if (keys == NULL)

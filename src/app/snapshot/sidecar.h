@@ -19,5 +19,5 @@ char *gbe_sidecar_read(int dir_fd, const char *name);
 bool gbe_sidecar_sign_file(GbeApp *app, int dir_fd, const char *name, const char *sha256,
 			   GError **error) GBE_CHECKED;
 /* *ret_proved: a right digest lies beside the file at @path. GBE_ERROR_VERIFY_FAILED: a wrong one does. */
-bool gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, gboolean *ret_proved,
+bool gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *ret_proved,
 			    GError **error) GBE_CHECKED;

@@ -12,7 +12,7 @@
 typedef struct {
 	const char *path; /* relative to the working directory, or below the root */
 	guint64 timeout;  /* seconds for the whole save; 0: as long as bytes come */
-	gboolean replace;
+	bool replace;
 	/* May be NULL. @total 0: not known yet. False ends it: GBE_ERROR_FAILED "interrupted". */
 	bool (*progress)(guint64 done, guint64 total, gpointer data);
 	gpointer progress_data;

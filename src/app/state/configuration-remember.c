@@ -45,7 +45,7 @@ can_remember(GPtrArray *files)
 static void
 remember(GbeApp *app, const char *deployment, GPtrArray *files)
 {
-	gboolean locked = app->lock != NULL;
+	bool locked = app->lock != NULL;
 	g_autoptr(JsonObject) before = NULL;
 	g_autoptr(JsonObject) object = NULL;
 	g_autofree char *text = NULL;
@@ -54,7 +54,7 @@ remember(GbeApp *app, const char *deployment, GPtrArray *files)
 		return;
 	object = to_record(files, deployment);
 	text = gbe_json_print_object(object);
-	if (gbe_state_read(app, GBE_CONFIGURATION_RECORD, FALSE, &before, NULL) && before != NULL) {
+	if (gbe_state_read(app, GBE_CONFIGURATION_RECORD, false, &before, NULL) && before != NULL) {
 		g_autofree char *old = gbe_json_print_object(before);
 
 		if (g_str_equal(old, text))

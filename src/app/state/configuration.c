@@ -148,7 +148,7 @@ gbe_configuration_files(GbeApp *app)
 
 /* More than one system is an error with @strict, and a warning without: nothing is detected. */
 static bool
-detect(GbeApp *app, GbeConfig *config, gboolean strict, GError **error)
+detect(GbeApp *app, GbeConfig *config, bool strict, GError **error)
 {
 	GbeInstalled installed[GBE_SYSTEMS_MAX];
 
@@ -166,8 +166,8 @@ detect(GbeApp *app, GbeConfig *config, gboolean strict, GError **error)
 /* Merges all files or none, and below them what is detected. *ret_culprit (may be NULL) is the file at fault, or -1
  * when only the combination of files is; *ret_bad_key (may be NULL) as in gbe_config_merge(). */
 static bool
-merge_files(GbeApp *app, GPtrArray *files, gboolean strict, GbeConfig **ret_config,
-	    gssize *ret_culprit, char **ret_bad_key, GError **error)
+merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, gssize *ret_culprit,
+	    char **ret_bad_key, GError **error)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
 
@@ -200,7 +200,7 @@ use(GbeApp *app, GbeConfig *config)
 }
 
 bool
-gbe_configuration_load(GbeApp *app, gboolean strict, GError **error)
+gbe_configuration_load(GbeApp *app, bool strict, GError **error)
 {
 	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
 	GbeConfig *config = NULL;
@@ -257,7 +257,7 @@ merge_without_faults(GbeApp *app, GPtrArray *files)
 		GbeConfFile *file = NULL;
 		gssize culprit = -1;
 
-		if (merge_files(app, files, FALSE, &config, &culprit, &bad_key, NULL))
+		if (merge_files(app, files, false, &config, &culprit, &bad_key, NULL))
 			return config;
 		if (files->len == 0)
 			return gbe_config_new();
@@ -283,7 +283,7 @@ join_warnings(const GbeConfig *config)
 			g_string_append(text, "; ");
 		g_string_append(text, config->warnings->pdata[i]);
 	}
-	return text != NULL ? g_string_free(text, FALSE) : NULL;
+	return text != NULL ? g_string_free(text, false) : NULL;
 }
 
 bool
@@ -294,13 +294,13 @@ gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *fi
 	g_autoptr(GError) error = NULL;
 	GbeConfig *config = NULL;
 
-	if (merge_files(app, files, FALSE, &config, NULL, NULL, &error)) {
+	if (merge_files(app, files, false, &config, NULL, NULL, &error)) {
 		use(app, config);
 		*ret_complaint = join_warnings(config);
 		return true;
 	}
 	remembered = read_remembered(app, deployment);
-	if (remembered != NULL && merge_files(app, remembered, FALSE, &config, NULL, NULL, NULL)) {
+	if (remembered != NULL && merge_files(app, remembered, false, &config, NULL, NULL, NULL)) {
 		use(app, config);
 		*ret_complaint = g_strdup_printf(
 		    "%s; the last configuration that worked under this deployment is used",

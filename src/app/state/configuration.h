@@ -15,7 +15,7 @@
 
 /* Sets app->config. @strict: an unknown group or key is an error. When app->config_file is set, only that file is
  * read. */
-bool gbe_configuration_load(GbeApp *app, gboolean strict, GError **error) GBE_CHECKED;
+bool gbe_configuration_load(GbeApp *app, bool strict, GError **error) GBE_CHECKED;
 /* Never fails; *ret_complaint is NULL, or says what is wrong and what is used instead. @deployment NULL: not
  * known; then no remembered configuration is used. Remembers a configuration that works. */
 void gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_complaint);

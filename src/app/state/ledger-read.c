@@ -29,7 +29,7 @@ typedef struct {
 	GString *line;
 	guint64 number; /* of the line, from 1 */
 	guint64 at;	/* offset of its first byte */
-	gboolean too_long;
+	bool too_long;
 } Reader;
 
 static bool
@@ -62,7 +62,7 @@ end_line(Reader *r)
 		return;
 	}
 	gbe_ledger_add_hole(r->file->ledger, r->number, r->too_long ? "too long" : error->message);
-	r->too_long = FALSE;
+	r->too_long = false;
 	g_string_truncate(r->line, 0);
 }
 
@@ -74,7 +74,7 @@ feed(Reader *r, const char *bytes, gsize size)
 		gsize len = newline != NULL ? (gsize)(newline - bytes) - i : size - i;
 
 		if (r->line->len + len > GBE_LEDGER_LINE_MAX)
-			r->too_long = TRUE;
+			r->too_long = true;
 		else
 			g_string_append_len(r->line, bytes + i, (gssize)len);
 		i += len;
@@ -170,7 +170,7 @@ load(GbeApp *app, GbeLedgerFile **ret_file, GError **error)
 	GbeLedgerFile *file;
 	gbe_autofd int fd = -1;
 
-	if (!gbe_app_open_state(app, FALSE, &local)) {
+	if (!gbe_app_open_state(app, false, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 			g_propagate_error(error, g_steal_pointer(&local));
 			return false;

@@ -139,7 +139,7 @@ prepare(GbeApp *app, GError **error)
 	g_autoptr(GError) local = NULL;
 	const GbeLedger *ledger;
 
-	if (!gbe_app_open_state(app, TRUE, error))
+	if (!gbe_app_open_state(app, true, error))
 		return false;
 	if (!gbe_ledger_load(app, &ledger, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
@@ -179,7 +179,7 @@ gbe_ledger_reserve(GbeApp *app, guint64 upto)
 }
 
 /* True: the ledger is twice as long as needed; if it has a hole, only once the hole has healed. */
-static gboolean
+static bool
 is_due(const GbeLedger *ledger, const GPtrArray *needed)
 {
 	if (ledger->holes)

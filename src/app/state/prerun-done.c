@@ -12,7 +12,7 @@
 #define DONE_MAX (64 * 1024)
 
 void
-gbe_prerun_done_write(GbeApp *app, gboolean held, const char *reason)
+gbe_prerun_done_write(GbeApp *app, bool held, const char *reason)
 {
 	g_autoptr(JsonObject) done = json_object_new();
 	g_autoptr(GError) error = NULL;

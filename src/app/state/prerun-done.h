@@ -13,6 +13,6 @@
 #define GBE_PRERUN_DONE "prerun-done"
 
 /* @reason NULL: nothing went wrong. A failure is noted in the journal. */
-void gbe_prerun_done_write(GbeApp *app, gboolean held, const char *reason);
+void gbe_prerun_done_write(GbeApp *app, bool held, const char *reason);
 /* NULL: no prerun has ended in this boot. */
 JsonObject *gbe_prerun_done_read(GbeApp *app);

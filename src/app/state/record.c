@@ -16,7 +16,7 @@ gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object, GError **
 	JsonObject *object = NULL;
 	gsize size;
 
-	if (gbe_app_open_state(app, FALSE, &local) &&
+	if (gbe_app_open_state(app, false, &local) &&
 	    gbe_read_file_at(app->state_fd, name, GBE_JSON_MAX_SIZE + SEAL_ROOM, &bytes, &size,
 			     &local))
 		(void)!gbe_record_open(bytes, size, name, &object, &local);

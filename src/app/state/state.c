@@ -29,8 +29,7 @@ set_aside(int dir_fd, const char *name, const GError *why)
 }
 
 bool
-gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
-	       GError **error)
+gbe_state_read(GbeApp *app, const char *name, bool repair, JsonObject **ret_object, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	JsonObject *object = NULL;
@@ -59,7 +58,7 @@ gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **erro
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 GBE_STATE_DIR "/%s could not be read again: %s", name,
 				 local->message);
-	if (!gbe_app_open_state(app, TRUE, error))
+	if (!gbe_app_open_state(app, true, error))
 		return false;
 	sealed = gbe_record_seal(json);
 	return gbe_write_file_at(app->state_fd, name, sealed, strlen(sealed), 0600,
@@ -70,7 +69,7 @@ gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **erro
 bool
 gbe_state_sync(GbeApp *app, GError **error)
 {
-	return gbe_app_open_state(app, TRUE, error) &&
+	return gbe_app_open_state(app, true, error) &&
 	       gbe_sync_fs(app->state_fd, GBE_STATE_DIR, error);
 }
 
@@ -215,8 +214,8 @@ gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error)
 }
 
 bool
-gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, gboolean held,
-		    const char *reason, GError **error)
+gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held, const char *reason,
+		    GError **error)
 {
 	JsonObject *object = about(of);
 
@@ -301,28 +300,28 @@ gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifes
 /* Deployments that are gone: ostree reuses their names, and old records must not count for a new deployment of
  * the same name (sequences.md 32: B.0, B.0). */
 
-static gboolean
+static bool
 is_listed(const GbeFacts *facts, const char *id)
 {
 	for (guint i = 0; i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
 		if (g_strcmp0(listed->ref.id, id) == 0)
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
-static gboolean
+static bool
 is_noted(const GbeFacts *facts, const char *id, guint64 sequence)
 {
 	for (guint i = 0; i < facts->gone->len; i++) {
 		const GbeGone *gone = facts->gone->pdata[i];
 
 		if (gone->sequence >= sequence && g_str_equal(gone->id, id))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 static bool

@@ -31,7 +31,7 @@
 
 /* Reads a sealed file. *ret_object is owned by the caller; NULL: the file is absent (or broken). @repair: a
  * broken file is renamed to <name>.broken-<n>, and that is reported. */
-bool gbe_state_read(GbeApp *app, const char *name, gboolean repair, JsonObject **ret_object,
+bool gbe_state_read(GbeApp *app, const char *name, bool repair, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
 /* Like gbe_state_read(), but a broken file is GBE_ERROR_CORRUPT and keeps its name. */
 bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
@@ -65,7 +65,7 @@ bool gbe_state_open(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
 bool gbe_state_note_used(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
 /* Record that a prerun begins and that it ends. @deployment NULL: not known. @of 0: the prerun took nothing over. */
 bool gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error) GBE_CHECKED;
-bool gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, gboolean held,
+bool gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held,
 			 const char *reason, GError **error) GBE_CHECKED;
 bool gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how,
 			    GError **error) GBE_CHECKED;

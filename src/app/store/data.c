@@ -127,13 +127,13 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 }
 
 /* Compares names only: neither path has to exist yet. */
-static gboolean
+static bool
 is_below(const char *path, const char *directory)
 {
 	return g_str_has_prefix(path, directory) && path[strlen(directory)] == '/';
 }
 
-static gboolean
+static bool
 wal_dir_is_below(const GbeData *data)
 {
 	return is_below(data->wal_dir, data->path);
@@ -290,7 +290,7 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 	if (facts->data_open == GBE_NO &&
 	    !gbe_member_fingerprint(data->fd, data->member_path, data->wal_fd, &facts->fingerprint,
 				    &error)) {
-		facts->fingerprint.present = FALSE;
+		facts->fingerprint.present = false;
 		facts->data_open_why = g_strdup(error->message);
 	}
 }

@@ -10,14 +10,14 @@
 #include "core/json/parse.h"
 
 typedef struct {
-	char *path;	      /* absolute, normalized, without --root */
-	int parent_fd;	      /* -1: the parent is not there */
-	char *name;	      /* last component */
-	int fd;		      /* the directory; -1: there is none */
-	gboolean mount_point; /* rename and exchange work one level deeper */
-	char *member_path;    /* "" or "etcd": member/ lies there; NULL: no member/ */
-	char *wal_dir;	      /* [etcd] wal-dir, or NULL */
-	int wal_fd;	      /* -1 */
+	char *path;	   /* absolute, normalized, without --root */
+	int parent_fd;	   /* -1: the parent is not there */
+	char *name;	   /* last component */
+	int fd;		   /* the directory; -1: there is none */
+	bool mount_point;  /* rename and exchange work one level deeper */
+	char *member_path; /* "" or "etcd": member/ lies there; NULL: no member/ */
+	char *wal_dir;	   /* [etcd] wal-dir, or NULL */
+	int wal_fd;	   /* -1 */
 } GbeData;
 
 /* Names at the top of the data directory that are no part of the data; NULL-terminated, static. */

@@ -22,14 +22,14 @@ inside_clear(Inside *inside)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Inside, inside_clear)
 
-static gboolean
+static bool
 has_unknown(const GbeFindings *findings)
 {
 	for (guint i = 0; i < findings->items->len; i++)
 		if (((GbeFinding *)g_ptr_array_index(findings->items, i))->severity ==
 		    GBE_FINDING_UNKNOWN)
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
 /* The first damage that etcd is known not to survive, or to lose writes by; NULL: none. When a part of the data
@@ -49,7 +49,7 @@ first_fatal(const GbeFindings *findings)
 	return NULL;
 }
 
-static gboolean
+static bool
 is_sound(const GbeFindings *findings)
 {
 	GbeSeverity worst = gbe_findings_worst(findings);

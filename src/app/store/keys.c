@@ -27,7 +27,7 @@ check_file(int fd, mode_t others, GError **error)
 }
 
 bool
-gbe_keys_open(GbeApp *app, const char *path, gboolean secret, int *ret_fd, GError **error)
+gbe_keys_open(GbeApp *app, const char *path, bool secret, int *ret_fd, GError **error)
 {
 	mode_t others = secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
 	gbe_autofd int fd = -1;
@@ -49,7 +49,7 @@ read_keys(GbeApp *app, GError **error)
 	ssize_t size;
 	bool ok;
 
-	if (!gbe_keys_open(app, path, TRUE, &fd, error))
+	if (!gbe_keys_open(app, path, true, &fd, error))
 		return false;
 	size = pread(fd, bytes, sizeof(bytes), 0);
 	if (size < 0)
@@ -71,11 +71,11 @@ gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error)
 }
 
 bool
-gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, gboolean by_hand, GError **error)
+gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	const GbeKeys *keys = NULL;
-	gboolean signed_right = manifest->seal == GBE_SEAL_RIGHT || manifest->seal == GBE_SEAL_NEW;
+	bool signed_right = manifest->seal == GBE_SEAL_RIGHT || manifest->seal == GBE_SEAL_NEW;
 
 	if (!gbe_app_keys(app, &keys, &local)) {
 		/* The key cannot be read, so the digest cannot be checked. */

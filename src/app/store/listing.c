@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-gboolean
+bool
 gbe_store_has_data(int entry_fd)
 {
 	struct stat st;
@@ -45,7 +45,7 @@ observe_entry(GbeStore *store, const char *name, GbeFacts *facts, GError **error
 }
 
 /* Another user's file or link with such a name has no manifest to read. */
-static gboolean
+static bool
 may_be_a_backup(const GbeStore *store, const char *name)
 {
 	g_autofree char *path = g_build_filename(name, GBE_MANIFEST_NAME, NULL);

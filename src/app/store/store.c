@@ -144,7 +144,7 @@ keys_of(GbeApp *app)
 }
 
 bool
-gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, GError **error)
+gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GError **error)
 {
 	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
 
@@ -162,7 +162,7 @@ gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store, 
 	return true;
 }
 
-static gboolean
+static bool
 has_entry(const GbeStore *store, const char *name)
 {
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, name, NULL);

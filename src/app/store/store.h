@@ -29,7 +29,7 @@ struct GbeStore {
 
 /* Opens the store, which the configuration and the file systems place; @make creates it (0700). ->fd is -1 when
  * the store is not there and was not made. */
-bool gbe_store_open(GbeApp *app, GbeData *data, gboolean make, GbeStore **ret_store,
+bool gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store,
 		    GError **error) GBE_CHECKED;
 void gbe_store_free(GbeStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStore, gbe_store_free)
@@ -46,7 +46,7 @@ bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore *
 bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 /* Does the backup have a tree? A consumed backup has none. */
-gboolean gbe_store_has_data(int entry_fd);
+bool gbe_store_has_data(int entry_fd);
 /* Reads the manifest, and what its keyed digest proves. */
 bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
 			     GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

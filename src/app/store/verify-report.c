@@ -7,7 +7,7 @@
 
 /* The files may come from anybody: a number that JSON cannot hold exactly is null. */
 static void
-set_number(JsonObject *object, const char *key, gboolean known, guint64 value)
+set_number(JsonObject *object, const char *key, bool known, guint64 value)
 {
 	if (!known || value > (G_GUINT64_CONSTANT(1) << 53))
 		json_object_set_null_member(object, key);
@@ -16,7 +16,7 @@ set_number(JsonObject *object, const char *key, gboolean known, guint64 value)
 }
 
 static void
-set_id(JsonObject *object, const char *key, gboolean known, guint64 id)
+set_id(JsonObject *object, const char *key, bool known, guint64 id)
 {
 	g_autofree char *text = g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
 
@@ -74,16 +74,16 @@ db_to_json(const GbeDb *db)
 {
 	JsonObject *object = json_object_new();
 
-	set_number(object, "consistent_index", TRUE, db->consistent_index);
+	set_number(object, "consistent_index", true, db->consistent_index);
 	set_number(object, "term", db->term > 0, db->term);
 	set_number(object, "revision", db->revision > 0, (guint64)db->revision);
 	set_number(object, "compact_revision", db->compact_revision >= 0,
 		   (guint64)db->compact_revision);
 	set_number(object, "total_keys", db->has_hash, db->keys);
 	set_number(object, "key_rows", db->has_hash, db->rows);
-	set_number(object, "total_size", TRUE, db->total_size);
-	set_number(object, "page_size", TRUE, db->page_size);
-	set_number(object, "size", TRUE, db->size);
+	set_number(object, "total_size", true, db->total_size);
+	set_number(object, "page_size", true, db->page_size);
+	set_number(object, "size", true, db->size);
 	set_number(object, "snapshot_hash", db->has_hash, db->snapshot_hash);
 	set_number(object, "hash_kv", db->has_hash_kv, db->hash_kv);
 	gbe_json_set_string(object, "cluster_version", db->cluster_version);
@@ -97,9 +97,9 @@ wal_to_json(const GbeDirectory *directory)
 	const GbeWal *wal = &directory->wal;
 	JsonObject *object = json_object_new();
 
-	set_number(object, "segments", TRUE, wal->segments->len);
-	set_number(object, "records", TRUE, wal->records);
-	set_number(object, "bytes", TRUE, wal->bytes);
+	set_number(object, "segments", true, wal->segments->len);
+	set_number(object, "records", true, wal->records);
+	set_number(object, "bytes", true, wal->bytes);
 	json_object_set_boolean_member(object, "complete", wal->complete);
 	set_number(object, "start", wal->complete, directory->start.index);
 	set_number(object, "last", wal->complete, wal->last_entry);

@@ -21,7 +21,7 @@ typedef struct {
 	GbeVerifyKind kind;
 	char *name; /* the backup's, or the path as it was given */
 	GbeVerifyLevel level;
-	gboolean quick;
+	bool quick;
 	GbeDirectory directory; /* of a snapshot file only ->db */
 	GbeFindings findings;
 	gint64 usec;
@@ -34,9 +34,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeVerification, gbe_verification_free)
 
 typedef struct {
 	GbeVerifyLevel level;
-	gboolean quick;
-	gboolean digests; /* compare a backup's recorded digests; GBE_VERIFY_FULL always does */
-	gboolean summed;  /* the checksum at the end of a snapshot was already compared */
+	bool quick;
+	bool digests; /* compare a backup's recorded digests; GBE_VERIFY_FULL always does */
+	bool summed;  /* the checksum at the end of a snapshot was already compared */
 	/* Limit for each part, in g_get_monotonic_time(); 0: none. After it: GBE_ERROR_FAILED, or a finding of
 	 * GBE_FINDING_UNKNOWN. */
 	gint64 deadline;

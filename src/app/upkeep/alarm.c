@@ -18,7 +18,7 @@ typedef struct {
 	GbeLiveEtcd live;
 	const GbeAlarmClear *options;
 	GbeAlarmCleared *cleared;
-	gboolean changed; /* something was done to etcd */
+	bool changed; /* something was done to etcd */
 	gint64 size_before;
 } Clearing;
 
@@ -154,7 +154,7 @@ compact(Clearing *clearing, GError **error)
 		return true;
 	}
 	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure)) {
-		clearing->changed = TRUE;
+		clearing->changed = true;
 		note(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
 		return true;
 	}
@@ -189,7 +189,7 @@ defragment(Clearing *clearing, GError **error)
 	}
 	if (!gbe_client_defragment(clearing->live.look->client, deadline_of(clearing), &failure))
 		return fail(clearing, "defrag", &failure, error);
-	clearing->changed = TRUE;
+	clearing->changed = true;
 	gbe_live_etcd_look(&clearing->live, 0);
 	after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
 	note(clearing, "defrag", GBE_STEP_DONE, g_strdup_printf("%s, was %s", after, before));
@@ -211,7 +211,7 @@ quota_of(Clearing *clearing)
 }
 
 /* False without an error: etcd would raise the alarm again. */
-static gboolean
+static bool
 is_worth_it(Clearing *clearing)
 {
 	gint64 size = clearing->live.look->facts->db_size;
@@ -220,7 +220,7 @@ is_worth_it(Clearing *clearing)
 	g_autofree char *may = NULL;
 
 	if (gbe_alarm_is_full(size, quota) != GBE_YES)
-		return TRUE;
+		return true;
 	has = gbe_size_to_text((guint64)size);
 	may = gbe_size_to_text((guint64)quota);
 	clearing->cleared->reason =
@@ -228,7 +228,7 @@ is_worth_it(Clearing *clearing)
 			    "raise the alarm again: delete keys, or raise --quota-backend-bytes",
 			    has, may);
 	note(clearing, "disarm", GBE_STEP_SKIPPED, g_strdup(clearing->cleared->reason));
-	return FALSE;
+	return false;
 }
 
 static bool
@@ -245,7 +245,7 @@ disarm(Clearing *clearing, GError **error)
 	}
 	if (!gbe_client_disarm(look->client, &alarm, deadline_of(clearing), &failure))
 		return fail(clearing, "disarm", &failure, error);
-	clearing->changed = TRUE;
+	clearing->changed = true;
 	note(clearing, "disarm", GBE_STEP_DONE, g_strdup("NOSPACE"));
 	return true;
 }
@@ -295,7 +295,7 @@ static bool
 clear(Clearing *clearing, GError **error)
 {
 	const GbeHealthFacts *facts = clearing->live.look->facts;
-	gboolean dry_run = clearing->options->dry_run;
+	bool dry_run = clearing->options->dry_run;
 
 	gbe_live_etcd_look(&clearing->live, 0);
 	if (facts->write.reach != GBE_REACH_ANSWERED)

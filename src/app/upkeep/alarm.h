@@ -23,7 +23,7 @@ typedef struct {
 } GbeAlarmStep;
 
 typedef struct {
-	gboolean no_backup, dry_run;
+	bool no_backup, dry_run;
 	guint64 timeout; /* seconds, for etcd's work in each step */
 	/* After each step; may be NULL. */
 	void (*stepped)(const GbeAlarmStep *step, gpointer data);
@@ -31,8 +31,8 @@ typedef struct {
 } GbeAlarmClear;
 
 typedef struct {
-	gboolean was_up;  /* NOSPACE was raised */
-	gboolean cleared; /* no member has it any more, and a write succeeded */
+	bool was_up;	  /* NOSPACE was raised */
+	bool cleared;	  /* no member has it any more, and a write succeeded */
 	char *reason;	  /* why it was not cleared; NULL */
 	char *backup;	  /* as from gbe_live_etcd_back_up(); NULL */
 	GPtrArray *steps; /* of GbeAlarmStep */

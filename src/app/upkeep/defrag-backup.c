@@ -67,7 +67,7 @@ look(Anew *anew, const char *name, GError **error)
 	result->before = result->after = gbe_defrag_sizes(&anew->source->directory.db);
 	result->need = gbe_defrag_need(result->before.size, result->before.in_use,
 				       config->defrag.min_size, config->defrag.max_fragmentation);
-	result->healthy = TRUE;
+	result->healthy = true;
 	return true;
 }
 
@@ -167,7 +167,7 @@ make(Anew *anew, GError **error)
 	    !gbe_partial_publish(&anew->partial, error))
 		return false;
 	anew->result->after = gbe_defrag_sizes(&directory.db);
-	anew->result->done = TRUE;
+	anew->result->done = true;
 	anew->result->made = g_strdup(anew->name);
 	return true;
 }

@@ -141,17 +141,16 @@ defragment(Stopped *stopped, GError **error)
 	if (!run_tool(stopped, error) || GBE_FAULT("defrag-data-done", error))
 		return false;
 	stopped->result->duration_usec = g_get_monotonic_time() - began;
-	stopped->result->done = TRUE;
+	stopped->result->done = true;
 	stopped->result->healthy = keep_it(stopped, error) && prove(stopped, error);
 	return stopped->result->healthy;
 }
 
 /* Is there anything to do? */
 static bool
-look(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, gboolean *ret_due,
-     GError **error)
+look(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, bool *ret_due, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "defrag", .data = TRUE, .dry_run = TRUE};
+	const GbeSessionOptions how = {.operation = "defrag", .data = true, .dry_run = true};
 	g_auto(GbeDb) db = {0};
 	GbeSession session;
 	bool ok;
@@ -162,7 +161,7 @@ look(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, gboolean *r
 	if (ok) {
 		result->data = g_strdup(session.observed->data->path);
 		result->before = result->after = gbe_defrag_sizes(&db);
-		result->healthy = TRUE;
+		result->healthy = true;
 		result->need = gbe_defrag_need(result->before.size, result->before.in_use,
 					       app->config->defrag.min_size,
 					       app->config->defrag.max_fragmentation);
@@ -187,7 +186,7 @@ back_up(GbeApp *app, GbeDefragResult *result, GError **error)
 static bool
 act(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "defrag", .data = TRUE};
+	const GbeSessionOptions how = {.operation = "defrag", .data = true};
 	GbeSession session;
 	Stopped stopped = {.session = &session, .options = options, .result = result};
 	bool ok;
@@ -210,7 +209,7 @@ bool
 gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, GError **error)
 {
 	g_auto(GbeDefragResult) result = {0};
-	gboolean due = FALSE;
+	bool due = false;
 
 	if (!look(app, options, &result, &due, error))
 		return false;

@@ -37,7 +37,7 @@ sizes_of(const GbeLiveEtcd *live)
 
 /* Decides by the first look: is there work, and is it allowed? */
 static bool
-check(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, gboolean *ret_due,
+check(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, bool *ret_due,
       GError **error)
 {
 	const GbeConfig *config = live->app->config;
@@ -112,7 +112,7 @@ say_done(const GbeDefragResult *result)
 static bool
 run(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, GError **error)
 {
-	gboolean due = FALSE;
+	bool due = false;
 
 	gbe_live_etcd_look(live, options->patience);
 	if (!check(live, options, result, &due, error))
@@ -152,7 +152,7 @@ gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, G
 }
 
 /* Errors that pass by themselves, that the monitor reports, or that mean there is no etcd. */
-static gboolean
+static bool
 is_for_later(const GError *error)
 {
 	return g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
@@ -162,7 +162,7 @@ is_for_later(const GError *error)
 	       g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL);
 }
 
-static gboolean
+static bool
 is_on(GbeApp *app)
 {
 	return !gbe_config_is_off(app->config) && app->config->defrag.enabled;
@@ -173,8 +173,8 @@ is_on(GbeApp *app)
 int
 gbe_defrag_run(GbeApp *app)
 {
-	const GbeDefrag options = {.if_needed = TRUE,
-				   .no_backup = TRUE,
+	const GbeDefrag options = {.if_needed = true,
+				   .no_backup = true,
 				   .timeout = TIMER_TIMEOUT,
 				   .patience = TIMER_PATIENCE};
 	g_autoptr(GbeDeployments) deployments =
@@ -184,7 +184,7 @@ gbe_defrag_run(GbeApp *app)
 	g_autoptr(GError) error = NULL;
 	GbeEventFields fields = {.action = "defrag"};
 
-	(void)!gbe_app_open_state(app, FALSE, NULL);
+	(void)!gbe_app_open_state(app, false, NULL);
 	gbe_configuration_choose(app, deployments->booted.id, &complaint);
 	if (!is_on(app))
 		return 0;

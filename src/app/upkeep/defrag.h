@@ -12,9 +12,9 @@
 #include "core/health/defrag.h"
 
 typedef struct {
-	gboolean if_needed; /* only when [defrag] min-size and max-fragmentation ask for it */
-	gboolean no_backup;
-	gboolean dry_run;
+	bool if_needed; /* only when [defrag] min-size and max-fragmentation ask for it */
+	bool no_backup;
+	bool dry_run;
 	guint64 timeout; /* seconds to wait for etcd's work, which goes on afterwards */
 	guint patience;	 /* seconds that etcd may take to become healthy before */
 } GbeDefrag;
@@ -29,8 +29,8 @@ typedef struct {
 	char *of;	    /* the backup's name; NULL */
 	char *made;	    /* the name of the backup that was made from ->of; NULL */
 	GbeDefragNeed need; /* by the configuration, even if not asked for */
-	gboolean done;	    /* etcd has done it */
-	gboolean healthy;   /* at the end */
+	bool done;	    /* etcd has done it */
+	bool healthy;	    /* at the end */
 	char *reason;	    /* why it was not done; NULL */
 	char *backup;	    /* taken before: a backup's name, or the path of a snapshot; NULL */
 	GbeDefragSizes before, after;

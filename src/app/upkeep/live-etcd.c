@@ -142,10 +142,10 @@ gbe_live_etcd_clones(GbeApp *app, bool *ret_clones, GError **error)
 static bool
 save_snapshot(GbeLiveEtcd *live, char **ret_name, GError **error)
 {
-	const GbeSnapshotSave options = {.path = GBE_BEFORE_FILE, .replace = TRUE};
+	const GbeSnapshotSave options = {.path = GBE_BEFORE_FILE, .replace = true};
 	g_autoptr(GbeVerification) verification = NULL;
 
-	if (!gbe_app_open_state(live->app, TRUE, error) ||
+	if (!gbe_app_open_state(live->app, true, error) ||
 	    !gbe_snapshot_save(live->app, &options, &verification, error))
 		return false;
 	*ret_name = g_strdup(GBE_BEFORE_FILE);
@@ -155,7 +155,7 @@ save_snapshot(GbeLiveEtcd *live, char **ret_name, GError **error)
 bool
 gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
 {
-	const GbeByHandBackup options = {.description = why, .live = TRUE};
+	const GbeByHandBackup options = {.description = why, .live = true};
 	g_auto(GbeByHandResult) result = {0};
 	bool shared = false;
 	bool ok;

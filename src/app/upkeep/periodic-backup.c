@@ -44,7 +44,7 @@ typedef struct {
 	GbePeriodic record;
 	char *member; /* of the directory that etcd works on */
 	gint64 deadline;
-	gboolean begun; /* a later error is a failure */
+	bool begun; /* a later error is a failure */
 } Periodic;
 
 static void
@@ -58,7 +58,7 @@ forget_look(Periodic *p)
 
 /* Do the entries of the log that etcd has applied since leave the content of a backup unchanged? A health check
  * makes such entries, and so does a start. */
-static gboolean
+static bool
 log_says_nothing(const Periodic *p, const GbeData *data, gint64 applied)
 {
 	guint64 since = (guint64)p->record.applied;
@@ -81,7 +81,7 @@ find_member(Periodic *p, const GbeData *data)
 		p->member = gbe_tree_identity(fd);
 }
 
-static gboolean
+static bool
 is_unchanged(const Periodic *p, const GbeObserved *observed)
 {
 	const GbeHealthFacts *now = p->live.look->facts;
@@ -91,11 +91,11 @@ is_unchanged(const Periodic *p, const GbeObserved *observed)
 
 	if (backup == NULL || backup->origin != GBE_ORIGIN_PERIODIC || backup->consumed ||
 	    backup->grade == GBE_GRADE_BAD)
-		return FALSE;
+		return false;
 	if (p->member == NULL || g_strcmp0(p->member, record->member) != 0 || now->revision < 0 ||
 	    now->revision != record->revision || record->applied <= 0 ||
 	    now->raft_applied > G_MAXINT64 || (gint64)now->raft_applied < record->applied)
-		return FALSE;
+		return false;
 	return (gint64)now->raft_applied == record->applied ||
 	       log_says_nothing(p, observed->data, (gint64)now->raft_applied);
 }
@@ -105,7 +105,7 @@ is_unchanged(const Periodic *p, const GbeObserved *observed)
 static bool
 by_clones(Periodic *p, char **ret_name, GError **error)
 {
-	const GbeByHandBackup options = {.description = "periodic", .live = TRUE, .periodic = TRUE};
+	const GbeByHandBackup options = {.description = "periodic", .live = true, .periodic = true};
 	g_auto(GbeByHandResult) result = {0};
 
 	if (!gbe_by_hand_backup(p->app, &options, &result, error))
@@ -118,12 +118,12 @@ static bool
 by_snapshot(Periodic *p, char **ret_name, GError **error)
 {
 	const char *path = GBE_STATE_DIR "/" TEMPORARY;
-	const GbeSnapshotSave save = {.path = path, .timeout = TIMEOUT_SECONDS, .replace = TRUE};
+	const GbeSnapshotSave save = {.path = path, .timeout = TIMEOUT_SECONDS, .replace = true};
 	/* Like all backups of this device, it keeps its revision. */
 	const GbeImport import = {.path = path,
 				  .timeout = TIMEOUT_SECONDS,
-				  .no_bump = TRUE,
-				  .periodic = TRUE};
+				  .no_bump = true,
+				  .periodic = true};
 	g_autoptr(GbeVerification) verification = NULL;
 	g_auto(GbeImported) imported = {0};
 	bool ok;
@@ -160,7 +160,7 @@ take(Periodic *p, GbeTri clones, GError **error)
 
 	/* The functions below take the lock themselves. */
 	g_clear_pointer(&p->live.lock, gbe_lock_release);
-	p->begun = TRUE;
+	p->begun = true;
 	if (!copy(p, clones, &name, error))
 		return false;
 	g_free(p->record.backup);
@@ -207,7 +207,7 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 
 /* ---- what became of it ---- */
 
-static gboolean
+static bool
 is_for_later(const Periodic *p, const GError *error)
 {
 	return !p->begun || g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY);
@@ -295,7 +295,7 @@ run(Periodic *p)
 		GbePeriodicResult result = GBE_PERIODIC_NONE;
 		g_autoptr(GError) error = NULL;
 
-		p->begun = FALSE;
+		p->begun = false;
 		if (attempt(p, &result, &error)) {
 			if (result == GBE_PERIODIC_UNCHANGED)
 				unchanged = g_strdup_printf("nothing has changed since %s",
@@ -310,7 +310,7 @@ run(Periodic *p)
 	}
 }
 
-static gboolean
+static bool
 is_on(GbeApp *app)
 {
 	return !gbe_config_is_off(app->config) && app->config->backup.schedule != NULL;
@@ -329,18 +329,18 @@ gbe_periodic_run(GbeApp *app, guint patience)
 	g_autoptr(GError) error = NULL;
 	int status;
 
-	(void)!gbe_app_open_state(app, FALSE, NULL);
+	(void)!gbe_app_open_state(app, false, NULL);
 	gbe_configuration_choose(app, deployments->booted.id, &complaint);
 	if (!is_on(app)) {
 		gbe_note("[backup] schedule is empty");
 		return 0;
 	}
-	if (!gbe_app_open_state(app, TRUE, &error) ||
+	if (!gbe_app_open_state(app, true, &error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "backup", 0, &lock, &error)) {
 		gbe_complain("%s", error->message);
 		return g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ? 0 : 1;
 	}
-	if (!gbe_state_read(app, GBE_STATE_PERIODIC, FALSE, &record, &error))
+	if (!gbe_state_read(app, GBE_STATE_PERIODIC, false, &record, &error))
 		gbe_note("%s", error->message);
 	gbe_periodic_read(record, &p.record);
 	status = run(&p);

@@ -18,7 +18,7 @@
 typedef struct {
 	GbeApp *app;
 	GbeObserved *observed;
-	gboolean tell; /* a person should know of it */
+	bool tell; /* a person should know of it */
 } Scrub;
 
 /* The result for one backup, and its list of files with digests. */
@@ -40,7 +40,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Found, found_clear)
 static bool
 look(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 {
-	GbeVerifyOptions options = {.digests = TRUE};
+	GbeVerifyOptions options = {.digests = true};
 	const GbeFinding *worst;
 	gbe_autofd int fd = -1;
 
@@ -56,7 +56,7 @@ look(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 	}
 	found->listed = gbe_manifest_new();
 	return gbe_store_open_data(scrub->observed->store, was->name, &fd, error) &&
-	       gbe_compare_record(fd, gbe_data_exclude, TRUE, found->listed, error);
+	       gbe_compare_record(fd, gbe_data_exclude, true, found->listed, error);
 }
 
 /* Keeps what others changed meanwhile: a pin, a description, a grade that a person gave. */
@@ -102,7 +102,7 @@ scrub_one(Scrub *scrub, const GbeManifest *was, GError **error)
 		return false;
 	}
 	if (found.damage != NULL) {
-		scrub->tell = TRUE;
+		scrub->tell = true;
 		return gbe_damage_record(scrub->app, scrub->observed, was->name, found.damage,
 					 "scrub", error);
 	}
@@ -123,8 +123,8 @@ gbe_scrub_run(GbeApp *app)
 	Scrub scrub = {.app = app};
 	int status = 0;
 
-	if (!gbe_configuration_load(app, FALSE, &error) ||
-	    !gbe_app_open_state(app, FALSE, &error) ||
+	if (!gbe_configuration_load(app, false, &error) ||
+	    !gbe_app_open_state(app, false, &error) ||
 	    !gbe_observe(app, &options, &observed, &error)) {
 		gbe_complain("%s", error->message);
 		return 1;

@@ -141,7 +141,7 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 
 /* A person at a terminal is told before the restore, when it is not too late. A program that reads the output gets the
  * text afterwards, and no text when the restore fails. */
-static gboolean
+static bool
 announces(const GbeCli *cli)
 {
 	return !cli->json && !cli->quiet && isatty(STDOUT_FILENO);
@@ -160,7 +160,7 @@ announce(const GbeByHandResult *result, gpointer data)
 
 /* Prints where the displaced data is. @stays: why it is not removed although that was wanted; NULL. */
 static void
-print_displaced(const GbeByHandResult *result, gboolean removed, const char *stays)
+print_displaced(const GbeByHandResult *result, bool removed, const char *stays)
 {
 	if (result->kept != NULL)
 		gbe_print("the data that was there is %s\n", result->kept);
@@ -179,7 +179,7 @@ print_displaced(const GbeByHandResult *result, gboolean removed, const char *sta
 }
 
 static void
-print_restored(GbeCli *cli, const GbeByHandResult *result, gboolean removed, const char *stays)
+print_restored(GbeCli *cli, const GbeByHandResult *result, bool removed, const char *stays)
 {
 	if (cli->json) {
 		g_autoptr(JsonObject) object = result_json(result);
@@ -221,12 +221,12 @@ settle(GbeCli *cli, const GbeByHandResult *result)
 	g_autoptr(GError) error = NULL;
 
 	if (!arg_skip_backup || result->displaced == NULL || !result->service_restarted) {
-		print_restored(cli, result, FALSE, NULL);
+		print_restored(cli, result, false, NULL);
 	} else if (gbe_displaced_discard(cli->app, result->displaced, result->name, seconds,
 					 &error)) {
-		print_restored(cli, result, TRUE, NULL);
+		print_restored(cli, result, true, NULL);
 	} else {
-		print_restored(cli, result, FALSE, error->message);
+		print_restored(cli, result, false, error->message);
 		cli->status = gbe_exit_status_of(error);
 	}
 }
@@ -234,7 +234,7 @@ settle(GbeCli *cli, const GbeByHandResult *result)
 static bool
 cancel(GbeCli *cli, GError **error)
 {
-	gboolean had = FALSE;
+	bool had = false;
 
 	if (!gbe_by_hand_cancel(cli->app, arg_dry_run, &had, error))
 		return false;
@@ -267,7 +267,7 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 
 		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "name", name);
-		json_object_set_boolean_member(object, "next_boot", TRUE);
+		json_object_set_boolean_member(object, "next_boot", true);
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 		gbe_print_object(object);
 	} else if (!cli->quiet) {
@@ -359,6 +359,6 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
-	print_restored(cli, &result, FALSE, NULL);
+	print_restored(cli, &result, false, NULL);
 	return true;
 }

@@ -256,7 +256,7 @@ static bool export(GbeCli *cli, const char *path, GError **error)
 {
 	if (!gbe_certs_export(cli->app, path, error))
 		return false;
-	gbe_cli_changed(cli, FALSE);
+	gbe_cli_changed(cli, false);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = json_object_new();
 
@@ -273,7 +273,7 @@ static bool export(GbeCli *cli, const char *path, GError **error)
 bool
 gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
 {
-	gboolean is_export = g_str_equal(arguments[0], "export");
+	bool is_export = g_str_equal(arguments[0], "export");
 
 	if (is_export && arguments[1] == NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE, "certs export needs its argument, FILE");

@@ -86,7 +86,7 @@ print_done(const GbeDefragResult *result)
 static void
 print_not_done(const GbeDefragResult *result)
 {
-	gboolean would = arg_dry_run && (!arg_if_needed || result->need == GBE_DEFRAG_DUE);
+	bool would = arg_dry_run && (!arg_if_needed || result->need == GBE_DEFRAG_DUE);
 	g_autofree char *size = size_text(result->before.size);
 	g_autofree char *used = size_text(result->before.in_use);
 

@@ -60,7 +60,7 @@ add(GbeDiagnosis *diagnosis, const char *name, JsonObject *object, const char *w
 }
 
 /* Private settings: etcd's arguments, the source of its credentials, and the names of the member and its hosts. */
-static gboolean
+static bool
 is_private(const char *group, const char *key)
 {
 	static const char *const of_etcd[] = {"name", "peer-urls", NULL};

@@ -88,7 +88,7 @@ print_members_json(const GbeEtcdMembers *members)
 
 	for (guint i = 0; members->list != NULL && i < members->list->len; i++) {
 		const GbeEtcdMember *member = &g_array_index(members->list, GbeEtcdMember, i);
-		gboolean started = member->name != NULL && *member->name != '\0';
+		bool started = member->name != NULL && *member->name != '\0';
 		JsonObject *element = json_object_new();
 
 		set_id(element, "id", member->id);
@@ -115,7 +115,7 @@ print_members(const GbeEtcdMembers *members)
 
 	for (guint i = 0; members->list != NULL && i < members->list->len; i++) {
 		const GbeEtcdMember *member = &g_array_index(members->list, GbeEtcdMember, i);
-		gboolean started = member->name != NULL && *member->name != '\0';
+		bool started = member->name != NULL && *member->name != '\0';
 		g_autofree char *id = id_text(member->id);
 		g_autofree char *peers = texts_text(member->peer_urls);
 		g_autofree char *clients = texts_text(member->client_urls);

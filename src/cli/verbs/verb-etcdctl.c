@@ -67,7 +67,7 @@ execute(const GbeConfig *config, char **arguments, const GbeEtcdctlVariable *var
 	for (guint i = 0; i < GBE_N_ETCDCTL_VARIABLES; i++)
 		environment =
 		    variables[i].value != NULL
-			? g_environ_setenv(environment, variables[i].name, variables[i].value, TRUE)
+			? g_environ_setenv(environment, variables[i].name, variables[i].value, true)
 			: g_environ_unsetenv(environment, variables[i].name);
 	g_ptr_array_add(argv, (gpointer)PROGRAM);
 	for (guint i = 0; arguments[i] != NULL; i++)

@@ -110,7 +110,7 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 					 "--return is deliberate or accidental");
 		options.deliberate = gbe_tri(g_str_equal(arg_return, "deliberate"));
 	}
-	if (!gbe_cli_observe_as_root(cli, TRUE, &observed, error))
+	if (!gbe_cli_observe_as_root(cli, true, &observed, error))
 		return false;
 	if (!gbe_explain(observed, &options, &object, error))
 		return false;

@@ -74,7 +74,7 @@ gbe_cli_health_json(const GbeHealthLook *look)
 static void
 print_health(const GbeCli *cli, const GbeHealthReport *report)
 {
-	gboolean healthy = report->health == GBE_HEALTH_HEALTHY;
+	bool healthy = report->health == GBE_HEALTH_HEALTHY;
 
 	/* A reason like "healthy, leader, ..." begins with the word already. */
 	gbe_print("%s%s%s\n", healthy ? "" : gbe_health_to_string(report->health),
@@ -159,7 +159,7 @@ gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GPtrArray) findings = NULL;
 	g_autoptr(GbeHealthLook) look = NULL;
 
-	if (gbe_configuration_load(cli->app, FALSE, NULL)) {
+	if (gbe_configuration_load(cli->app, false, NULL)) {
 		look = gbe_health_look_new(cli->app);
 		gbe_health_look_now(look, PREFLIGHT_LOOK_MS);
 	}

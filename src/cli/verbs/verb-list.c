@@ -26,12 +26,12 @@ const GOptionEntry gbe_options_list[] = {
     {NULL},
 };
 
-static gboolean
+static bool
 wanted(JsonObject *backup)
 {
 	if (arg_deployment != NULL &&
 	    g_strcmp0(gbe_json_string(backup, "deployment", NULL), arg_deployment) != 0)
-		return FALSE;
+		return false;
 	return arg_grade == NULL ||
 	       g_strcmp0(gbe_json_string(backup, "grade", NULL), arg_grade) == 0;
 }
@@ -66,16 +66,16 @@ marks(JsonObject *backup)
 	GString *text = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
-		if (gbe_json_bool(backup, keys[i], FALSE))
+		if (gbe_json_bool(backup, keys[i], false))
 			g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", words[i]);
 	if (text->len == 0)
 		g_string_append_c(text, '-');
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* @fits: on a terminal the name tells deployments apart. */
 static void
-print_row(GbeTable *table, JsonObject *backup, gboolean fits)
+print_row(GbeTable *table, JsonObject *backup, bool fits)
 {
 	const char *id = gbe_json_string(backup, "deployment", NULL);
 	const char *present = gbe_json_string(backup, "present", NULL);
@@ -109,7 +109,7 @@ print_row(GbeTable *table, JsonObject *backup, gboolean fits)
 }
 
 static void
-print_text(JsonArray *list, gboolean fits)
+print_text(JsonArray *list, bool fits)
 {
 	static const char *const titles[] = {"NAME",	    "DEPLOYMENT", "GRADE", "WHEN",
 					     "ETCD",	    "REVISION",	  "SIZE",  "MARKS",
@@ -147,7 +147,7 @@ gbe_verb_list(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(JsonArray) all = NULL;
 	g_autoptr(JsonArray) list = NULL;
-	gboolean fits = !arg_full && isatty(STDOUT_FILENO) == 1;
+	bool fits = !arg_full && isatty(STDOUT_FILENO) == 1;
 
 	if (!check_arguments(error) || !gbe_cli_observe(cli, &observed, error))
 		return false;

@@ -89,7 +89,7 @@ print_text(GbeCli *cli, JsonArray *log)
 	for (guint i = 0; i < json_array_get_length(log); i++) {
 		JsonObject *event = json_array_get_object_element(log, i);
 
-		if (gbe_json_bool(event, "detail", FALSE) && !cli->verbose)
+		if (gbe_json_bool(event, "detail", false) && !cli->verbose)
 			continue;
 		if (before == NULL ||
 		    g_strcmp0(gbe_json_string(before, "deployment", NULL),

@@ -52,7 +52,7 @@ print_json(const GbeMember *member, const char *result, const char *reason)
 {
 	g_autoptr(JsonObject) object = json_object_new();
 	const GbeEtcdCommand *command = &member->command;
-	gboolean known = command->config_file == NULL;
+	bool known = command->config_file == NULL;
 
 	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_string_member(object, "result", result);

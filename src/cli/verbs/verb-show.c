@@ -96,7 +96,7 @@ print_text(JsonObject *object)
 	gbe_print_field("Size", "%s in %" G_GINT64_FORMAT " files", size,
 			gbe_json_int(object, "files_count", 0));
 	for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
-		if (gbe_json_bool(object, flags[i], FALSE))
+		if (gbe_json_bool(object, flags[i], false))
 			gbe_print_field("Marked", "%s", i == 1 ? "set aside" : flags[i]);
 	gbe_print_field("Path", "%s", gbe_json_string(object, "path", "?"));
 }
@@ -108,7 +108,7 @@ gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(JsonObject) object = NULL;
 	const GbeManifest *manifest;
 
-	if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error) ||
+	if (!gbe_cli_observe_as_root(cli, false, &observed, error) ||
 	    !gbe_cli_find_backup(observed, arguments[0], &manifest, error) ||
 	    !describe(observed, manifest, &object, error))
 		return false;

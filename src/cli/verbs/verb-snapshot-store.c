@@ -42,7 +42,7 @@ static JsonObject *
 stored_json(const GbeStored *stored)
 {
 	JsonObject *object = json_object_new();
-	gboolean complete = stored->state == GBE_STORED_COMPLETE;
+	bool complete = stored->state == GBE_STORED_COMPLETE;
 
 	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "name", stored->name);
@@ -65,7 +65,7 @@ print_table(const GbeSnapshotStore *store)
 
 	for (guint i = store->stored->len; i > 0; i--) {
 		const GbeStored *stored = store->stored->pdata[i - 1];
-		gboolean complete = stored->state == GBE_STORED_COMPLETE;
+		bool complete = stored->state == GBE_STORED_COMPLETE;
 		g_autofree char *time = gbe_text_time(complete ? created(stored) : 0);
 		g_autofree char *size = complete ? gbe_size_to_text(stored->size) : NULL;
 		const char *cells[] = {stored->name, gbe_stored_state_to_string(stored->state),
@@ -224,7 +224,7 @@ run_requests(GbeCli *cli, GError **error)
 
 	if (!gbe_store_requests_run(cli->app, arg_store, &requests, error))
 		return false;
-	gbe_cli_changed(cli, FALSE);
+	gbe_cli_changed(cli, false);
 	/* A timer also starts this verb, and mostly there are no requests: then it prints nothing. */
 	if (requests->len > 0 || cli->json)
 		print_requests(cli, requests);

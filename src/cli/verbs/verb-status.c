@@ -34,8 +34,8 @@ print_owner(JsonObject *status)
 	JsonObject *owner = gbe_json_object(status, "owner");
 	const char *deployment = gbe_json_string(owner, "deployment", NULL);
 	const char *run = gbe_json_string(owner, "run", NULL);
-	gboolean here = g_strcmp0(deployment, gbe_json_string(status, "booted", NULL)) == 0;
-	gboolean now = g_strcmp0(run, gbe_json_string(status, "run", NULL)) == 0;
+	bool here = g_strcmp0(deployment, gbe_json_string(status, "booted", NULL)) == 0;
+	bool now = g_strcmp0(run, gbe_json_string(status, "run", NULL)) == 0;
 	g_autofree char *text = short_id(deployment);
 
 	if (deployment == NULL && run == NULL)
@@ -133,7 +133,7 @@ print_periodic(JsonObject *status)
 	gbe_print_field("Periodic", "%s; %s%s%s%s", gbe_json_string(periodic, "schedule", "?"),
 			age_text != NULL ? "last success " : "none yet",
 			age_text != NULL ? age_text : "", age_text != NULL ? " ago" : "",
-			gbe_json_bool(periodic, "overdue", FALSE) ? ", OVERDUE" : "");
+			gbe_json_bool(periodic, "overdue", false) ? ", OVERDUE" : "");
 	if (result != NULL)
 		gbe_print_field("", "%s: %s", result,
 				reason != NULL ? reason : gbe_json_string(periodic, "backup", "?"));
@@ -219,7 +219,7 @@ static void
 print_run(JsonObject *status)
 {
 	const char *health = gbe_json_string(status, "health", "not-asked");
-	gboolean asked = !g_str_equal(health, "not-asked");
+	bool asked = !g_str_equal(health, "not-asked");
 
 	gbe_print_field("Run", "%s, verdict %s%s%s, on trial: %s",
 			gbe_json_string(status, "run", "unknown"),
@@ -227,7 +227,7 @@ print_run(JsonObject *status)
 			asked ? health : "", gbe_text_tri(status, "trial"));
 }
 
-static gboolean
+static bool
 is_protected(JsonObject *protection)
 {
 	return g_strcmp0(gbe_json_string(protection, "state", NULL), "protected") == 0;
@@ -240,8 +240,7 @@ print_protection(JsonObject *protection)
 	const char *reason = gbe_json_string(protection, "reason", "unknown");
 	const char *hint = gbe_json_string(protection, "hint", "unknown");
 
-	gboolean needs_you =
-	    g_strcmp0(gbe_json_string(protection, "state", NULL), "needs-you") == 0;
+	bool needs_you = g_strcmp0(gbe_json_string(protection, "state", NULL), "needs-you") == 0;
 
 	gbe_print_colour(is_protected(protection) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
 	if (is_protected(protection))
@@ -285,7 +284,7 @@ check(JsonObject *status)
 
 	if (is_protected(protection))
 		return GBE_EXIT_DONE;
-	return gbe_json_bool(protection, "certain", FALSE) ? GBE_EXIT_UNHEALTHY
+	return gbe_json_bool(protection, "certain", false) ? GBE_EXIT_UNHEALTHY
 							   : GBE_EXIT_CANNOT_TELL;
 }
 

@@ -52,7 +52,7 @@ print_change(GbeCli *cli, const char *key, const char *word, char *const *names)
 }
 
 static bool
-pin(GbeCli *cli, char **names, gboolean pinned, GError **error)
+pin(GbeCli *cli, char **names, bool pinned, GError **error)
 {
 	if (!gbe_by_hand_pin(cli->app, names, pinned, arg_dry_run, error))
 		return false;
@@ -64,13 +64,13 @@ pin(GbeCli *cli, char **names, gboolean pinned, GError **error)
 bool
 gbe_verb_pin(GbeCli *cli, char **arguments, GError **error)
 {
-	return pin(cli, arguments, TRUE, error);
+	return pin(cli, arguments, true, error);
 }
 
 bool
 gbe_verb_unpin(GbeCli *cli, char **arguments, GError **error)
 {
-	return pin(cli, arguments, FALSE, error);
+	return pin(cli, arguments, false, error);
 }
 
 bool
@@ -116,7 +116,7 @@ bool
 gbe_verb_mark(GbeCli *cli, char **arguments, GError **error)
 {
 	const char *mark = arguments[0], *name = arguments[1];
-	gboolean good = g_str_equal(mark, "good");
+	bool good = g_str_equal(mark, "good");
 
 	if (name != NULL
 		? !gbe_by_hand_mark_backup(cli->app, name, good, arg_reason, arg_dry_run, error)

@@ -80,13 +80,13 @@ static bool
 verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrArray *all,
 	   GError **error)
 {
-	gboolean names = *arguments == NULL && !arg_data;
+	bool names = *arguments == NULL && !arg_data;
 
 	for (guint i = 0; arguments[i] != NULL; i++) {
 		GbeVerification *verification = NULL;
 
 		if (strchr(arguments[i], '/') == NULL) {
-			names = TRUE;
+			names = true;
 			continue;
 		}
 		if (!gbe_verify_path(cli->app, arguments[i], options, &verification, error))
@@ -97,7 +97,7 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 		g_autoptr(GbeObserved) observed = NULL;
 		bool ok;
 
-		if (!gbe_cli_observe_as_root(cli, FALSE, &observed, error))
+		if (!gbe_cli_observe_as_root(cli, false, &observed, error))
 			return false;
 		ok = verify_store(cli, observed, arguments, options, all, error);
 		/* Findings from before an unreadable backup are recorded, too. */

@@ -43,7 +43,7 @@ typedef struct {
 	} etcd;
 	struct {
 		guint64 timeout, request_timeout; /* seconds */
-		gboolean timeout_scale;		  /* attempt: true */
+		bool timeout_scale;		  /* attempt: true */
 		guint min_free, quota_warn;	  /* percent */
 		guint64 cert_warn, monitor;	  /* seconds; monitor 0: off */
 		GbeOnNospace on_nospace;
@@ -61,19 +61,19 @@ typedef struct {
 	struct {
 		GbeOnRollback on_rollback;
 		guint64 trial_limit; /* seconds */
-		gboolean retry_trial;
+		bool retry_trial;
 		GbeOnCorrupt on_corrupt_data;
 		GbeOnMissing on_missing_data;
 		GbeOnUpgradeFromFailed on_upgrade_from_failed;
-		gboolean hand_back;
+		bool hand_back;
 		guint64 verify_budget; /* seconds; 0: only the sanity check */
 	} restore;
 	struct {
-		gboolean enabled;
+		bool enabled;
 		guint64 min_size;	 /* bytes */
 		guint max_fragmentation; /* percent */
 		guint64 interval;	 /* seconds */
-		gboolean at_start;
+		bool at_start;
 	} defrag;
 	struct {
 		char *args, *env_file, *credentials;
@@ -109,7 +109,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConfig, gbe_config_free)
  * NULL where the whole file cannot be parsed. @skip (may be NULL): a set of "group.key" to leave out.
  * GBE_ERROR_INVALID_CONFIG "FILE:LINE: [group] key: ...". */
 bool gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize size,
-		      gboolean strict, GHashTable *skip, char **ret_bad_key,
+		      bool strict, GHashTable *skip, char **ret_bad_key,
 		      GError **error) GBE_CHECKED;
 /* True where [etcd] service is empty, which switches off everything that runs by itself. */
 bool gbe_config_is_off(const GbeConfig *config);

@@ -16,7 +16,7 @@ typedef enum {
 	GBE_KEY_PERCENT,  /* guint */
 	GBE_KEY_COUNT,	  /* guint */
 	GBE_KEY_COUNT64,  /* guint64 */
-	GBE_KEY_BOOL,	  /* gboolean */
+	GBE_KEY_BOOL,	  /* bool */
 	GBE_KEY_WORD,	  /* an enum, numbered like ->words */
 } GbeKeyType;
 

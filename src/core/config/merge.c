@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
 	const char *file;
-	gboolean strict;
+	bool strict;
 	GHashTable *skip; /* borrowed, may be NULL */
 	guint line;
 	char *group; /* NULL: before the first group */
@@ -215,8 +215,8 @@ apply(GbeConfig *config, const Merge *merge)
 }
 
 bool
-gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize size,
-		 gboolean strict, GHashTable *skip, char **ret_bad_key, GError **error)
+gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize size, bool strict,
+		 GHashTable *skip, char **ret_bad_key, GError **error)
 {
 	g_auto(Merge) merge = {.file = file, .strict = strict, .skip = skip};
 

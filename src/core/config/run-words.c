@@ -76,7 +76,7 @@ unquote(const char *text)
 		else
 			g_string_append_c(value, *text);
 	}
-	return g_string_free(value, FALSE);
+	return g_string_free(value, false);
 }
 
 char **
@@ -97,7 +97,7 @@ gbe_run_environment(char **environment, const char *text)
 		    strspn(line, NAME_CHARS) != strlen(line))
 			continue;
 		value = unquote(g_strchug(sign + 1));
-		environment = g_environ_setenv(environment, line, value, TRUE);
+		environment = g_environ_setenv(environment, line, value, true);
 	}
 	return environment;
 }

@@ -71,7 +71,7 @@ static const char *const k3s_sources[] = {
 static const char *const debian_sources[] = {"/etc/default/etcd", NULL};
 
 /* Is @word the flag --@name, the key "@name:" of YAML, or the variable? */
-static gboolean
+static bool
 is_option(const char *word, const char *name, const char *variable)
 {
 	gsize length = strlen(name);
@@ -84,10 +84,10 @@ is_option(const char *word, const char *name, const char *variable)
 
 /* k3s keeps its data in an embedded etcd where it was told to begin or to join such a cluster. An agent, a server with
  * SQLite or a database elsewhere, and one whose data is in another place are not protected unasked. */
-static gboolean
+static bool
 is_k3s(char *const *words)
 {
-	gboolean embedded = FALSE;
+	bool embedded = false;
 
 	for (guint i = 0; words[i] != NULL; i++) {
 		const char *word = words[i];
@@ -97,9 +97,9 @@ is_k3s(char *const *words)
 		    is_option(word, "datastore-endpoint", "K3S_DATASTORE_ENDPOINT") ||
 		    is_option(word, "disable-etcd", "K3S_DISABLE_ETCD") ||
 		    is_option(word, "data-dir", "K3S_DATA_DIR"))
-			return FALSE;
+			return false;
 		if (is_option(word, "server", "K3S_URL"))
-			embedded = TRUE;
+			embedded = true;
 		else if (is_option(word, "cluster-init", "K3S_CLUSTER_INIT"))
 			embedded =
 			    embedded || !(g_str_equal(next, "false") || g_str_equal(next, "0"));
@@ -108,7 +108,7 @@ is_k3s(char *const *words)
 }
 
 /* Debian's unit names the directory, which /etc/default/etcd may change. */
-static gboolean
+static bool
 is_debian(char *const *words)
 {
 	const char *directory = NULL;
@@ -120,11 +120,11 @@ is_debian(char *const *words)
 }
 
 const GbeSystem gbe_systems[] = {
-    {"MicroShift", GBE_MICROSHIFT_SERVICE, NULL, NULL, TRUE, microshift},
-    {"k3s", "k3s.service", k3s_sources, is_k3s, TRUE, k3s},
-    {"Debian's etcd", "etcd.service", debian_sources, is_debian, FALSE, debian},
-    {"etcd", "etcd.service", NULL, NULL, FALSE, plain},
-    {"etcd in a container", "container-etcd.service", NULL, NULL, FALSE, container},
+    {"MicroShift", GBE_MICROSHIFT_SERVICE, NULL, NULL, true, microshift},
+    {"k3s", "k3s.service", k3s_sources, is_k3s, true, k3s},
+    {"Debian's etcd", "etcd.service", debian_sources, is_debian, false, debian},
+    {"etcd", "etcd.service", NULL, NULL, false, plain},
+    {"etcd in a container", "container-etcd.service", NULL, NULL, false, container},
     {NULL},
 };
 
@@ -145,10 +145,10 @@ gbe_system_words(const char *text)
 				g_ptr_array_add(words, g_strdup(parts[k]));
 	}
 	g_ptr_array_add(words, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&words), FALSE);
+	return (char **)g_ptr_array_free(g_steal_pointer(&words), false);
 }
 
-gboolean
+bool
 gbe_config_wants_detection(const GbeConfig *config)
 {
 	return !g_hash_table_contains(config->origins, "etcd.data-dir") &&
@@ -183,7 +183,7 @@ ask(const GbeInstalled *installed, guint count)
 				       installed[i].system->name);
 	g_string_append(text, " are here, and no file says which one to protect: set data-dir= and "
 			      "service= of [etcd], or mask the services of the others");
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 void

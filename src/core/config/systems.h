@@ -20,9 +20,9 @@ typedef struct {
 	/* Files, and directories of files, that tell together with the unit's own text whether this is the system. */
 	const char *const *sources;
 	/* @words: as gbe_system_words() gives them. NULL: wherever the service is, this is the system. */
-	gboolean (*is_it)(char *const *words);
+	bool (*is_it)(char *const *words);
 	/* An installed application is in use: unprotected, it is worth a warning. */
-	gboolean application;
+	bool application;
 	const GbeSystemSetting *settings; /* ends with a NULL group */
 } GbeSystem;
 
@@ -32,15 +32,15 @@ extern const GbeSystem gbe_systems[];
 /* An installed system. */
 typedef struct {
 	const GbeSystem *system;
-	gboolean enabled; /* systemd starts it at boot; asked only where there are several */
+	bool enabled; /* systemd starts it at boot; asked only where there are several */
 } GbeInstalled;
 
 /* The words of unit files, of files of variables and of k3s's YAML, without quotes, "=" and comments. Owned by the
  * caller. */
 char **gbe_system_words(const char *text);
 
-/* FALSE: a file sets data-dir=, service= or endpoint= of [etcd], so nothing is detected. */
-gboolean gbe_config_wants_detection(const GbeConfig *config);
+/* false: a file sets data-dir=, service= or endpoint= of [etcd], so nothing is detected. */
+bool gbe_config_wants_detection(const GbeConfig *config);
 /* Sets what no file has set. The one installed system, or of several the one that is enabled, gives its settings. Where
  * that is not one, ->ambiguous asks. */
 void gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count);

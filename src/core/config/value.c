@@ -231,7 +231,7 @@ store_text(const GbeConfigKey *key, GbeConfig *config, char *text)
 }
 
 /* The endpoint is the one key that may hold a password. */
-static gboolean
+static bool
 is_endpoint(const GbeConfigKey *key)
 {
 	return g_str_equal(key->group, "etcd") && g_str_equal(key->key, "endpoint");

@@ -24,10 +24,10 @@ choose_source(Decision *d, GbeDataMove move)
 		source = gbe_chain_backup(facts, &d->live, gbe_chain_unwound(facts, &d->live));
 		break;
 	case GBE_DATA_CANDIDATE:
-		source = gbe_situation_candidate(facts, FALSE);
+		source = gbe_situation_candidate(facts, false);
 		break;
 	case GBE_DATA_USABLE:
-		source = gbe_situation_candidate(facts, TRUE);
+		source = gbe_situation_candidate(facts, true);
 		break;
 	case GBE_DATA_CLOSING:
 		source = gbe_facts_backup_of(facts, &d->live.take_over->closing.backup);
@@ -46,7 +46,7 @@ choose_source(Decision *d, GbeDataMove move)
 			 (d->ruling.rule == GBE_RULE_5A && move == GBE_DATA_BASE);
 	/* The first move displaces the live data. Later moves replace data that is not in place yet. */
 	if (!d->displaces) {
-		d->displaces = TRUE;
+		d->displaces = true;
 		d->displaced = d->ruling.displaced;
 		d->displaced_why = d->ruling.why;
 	}
@@ -74,7 +74,7 @@ rule(Decision *d)
 {
 	gbe_view_live(d->facts, &d->live);
 	d->view = d->live;
-	gbe_situation_derive(d->facts, &d->view, FALSE, &d->live_situation);
+	gbe_situation_derive(d->facts, &d->view, false, &d->live_situation);
 	d->situation = d->live_situation;
 	gbe_rules_apply(&d->situation, &d->ruling);
 	choose_source(d, d->ruling.move);
@@ -84,7 +84,7 @@ rule(Decision *d)
 	gbe_view_backup(d->facts, d->source, &d->view);
 	/* The owner of that state stands in for the deployment that D comes back from. */
 	d->view.was_default = d->live.was_default;
-	gbe_situation_derive(d->facts, &d->view, TRUE, &d->situation);
+	gbe_situation_derive(d->facts, &d->view, true, &d->situation);
 	gbe_rules_apply(&d->situation, &d->ruling);
 	choose_source(d, d->ruling.move);
 }
@@ -99,7 +99,7 @@ gate(Decision *d)
 		GbeView view;
 
 		gbe_view_backup(d->facts, d->source, &view);
-		gbe_situation_derive(d->facts, &view, TRUE, &s);
+		gbe_situation_derive(d->facts, &view, true, &s);
 		s.owner = d->situation.owner;
 		s.same_run = d->situation.same_run;
 	}
@@ -108,7 +108,7 @@ gate(Decision *d)
 	then(d);
 	if (d->ruling.hold != GBE_HOLD_NO) {
 		d->source = NULL;
-		d->displaces = FALSE;
+		d->displaces = false;
 	} else {
 		choose_source(d, d->ruling.move);
 	}
@@ -119,9 +119,8 @@ plan_unchanged(Decision *d, const GbeManifest *same)
 {
 	const GbeView *live = &d->live;
 	/* A verdict is on the data that it judged. A backup from before this take-over has its own verdict. */
-	gboolean of_this_run = g_strcmp0(same->deployment.id, live->owner->id) == 0 &&
-			       g_strcmp0(same->run, live->run) == 0 &&
-			       same->sequence > live->sequence;
+	bool of_this_run = g_strcmp0(same->deployment.id, live->owner->id) == 0 &&
+			   g_strcmp0(same->run, live->run) == 0 && same->sequence > live->sequence;
 	GbeGrade grade = gbe_decide_grade(live->verdict, live->health, same->verified);
 
 	gbe_backup_ref_set(&d->found, gbe_manifest_ref(same));
@@ -160,7 +159,7 @@ plan_backup(Decision *d)
 	GbeBackupWish wish = d->ruling.backup;
 	const GbeManifest *same;
 	GbeAction *action;
-	gboolean cow_only;
+	bool cow_only;
 
 	if (wish == GBE_BACKUP_NONE || d->facts->data != GBE_YES)
 		return;
@@ -197,7 +196,7 @@ plan_restore(Decision *d)
 {
 	GbeAction *displace, *restore;
 	GbeManifest *manifest;
-	gboolean bad;
+	bool bad;
 
 	if (d->source == NULL)
 		return;
@@ -215,7 +214,7 @@ plan_restore(Decision *d)
 }
 
 /* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
-static gboolean
+static bool
 is_recorded_fresh(const Decision *d)
 {
 	return d->situation.owner == GBE_OWNER_SAME && d->situation.same_run == GBE_YES;
@@ -237,7 +236,7 @@ plan_instead(Decision *d)
 	instead.ruling.upgrade = d->live_situation.owner != GBE_OWNER_SAME;
 	instead.found = (GbeBackupRef){0};
 	d->plan->instead = gbe_decide_take_over(&instead, d->plan->take_over->sequence + 1);
-	d->plan->instead->failed = TRUE;
+	d->plan->instead->failed = true;
 	d->sequence++;
 }
 
@@ -322,7 +321,7 @@ plan_hold(Decision *d)
 				 "on what is there",
 				 d->ruling.why, versions, lifts[d->ruling.hold]);
 	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
-	d->plan->hold = TRUE;
+	d->plan->hold = true;
 }
 
 static const char *
@@ -345,7 +344,7 @@ plan_rest(Decision *d)
 	GbePlan *plan = d->plan;
 
 	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
-		plan->drop_request = TRUE;
+		plan->drop_request = true;
 		plan->request_failed = g_strdup(why_impossible(d->facts));
 		/* The request that waits behind this one is looked at in the same start. */
 		plan->again = d->facts->request_waits;
@@ -398,35 +397,35 @@ gbe_decide(const GbeFacts *facts)
 	return plan(&d);
 }
 
-gboolean
+bool
 gbe_decide_needs_inside(const GbeFacts *facts)
 {
-	gboolean asked = facts->request.kind != GBE_REQUEST_NONE;
+	bool asked = facts->request.kind != GBE_REQUEST_NONE;
 	g_autoptr(GbePlan) plan = NULL;
 
 	if (facts->skip || (facts->ostree == GBE_NO && !asked) ||
 	    (gbe_situation_own(facts, NULL) != NULL && facts->service_failed != GBE_YES && !asked))
-		return FALSE;
+		return false;
 	/* The data of a failed update is displaced, whatever its contents. */
 	plan = gbe_decide(facts);
 	return plan->rule != GBE_RULE_9 && plan->rule != GBE_RULE_10A;
 }
 
 GbePlan *
-gbe_decide_by_hand(GbeFacts *facts, const char *name, gboolean force)
+gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force)
 {
 	Decision d = {.facts = facts,
 		      .plan = gbe_plan_new(),
 		      .sequence = facts->next_sequence,
-		      .by_hand = TRUE};
+		      .by_hand = true};
 
 	gbe_request_clear(&facts->request);
 	facts->request.kind = GBE_REQUEST_RESTORE;
 	facts->request.name = g_strdup(name);
 	facts->request.force = force;
 	/* A person restores now, whatever the kernel command line of this boot says. */
-	facts->request.from_cmdline = TRUE;
-	facts->skip = FALSE;
+	facts->request.from_cmdline = true;
+	facts->skip = false;
 	facts->data_open = GBE_NO;
 	/* Without a known deployment, the restored data has no owner. */
 	if (facts->booted.id == NULL && force)

@@ -10,9 +10,9 @@
 #include "core/decide/plan.h"
 
 GbePlan *gbe_decide(const GbeFacts *facts);
-/* Can the contents of the data change the decision? FALSE where etcd is started again in the same run and had not
+/* Can the contents of the data change the decision? false where etcd is started again in the same run and had not
  * failed (rule 5), where an update failed (9, 10a), and where nothing is decided at all. */
-gboolean gbe_decide_needs_inside(const GbeFacts *facts);
+bool gbe_decide_needs_inside(const GbeFacts *facts);
 /* The plan in place of @plan after two starts in a row that did not end: nothing is backed up or restored, so that this
  * start ends. The data goes on as it is, unless the deployment must not have the data without @plan: then etcd is held
  * back. */
@@ -24,16 +24,16 @@ char *gbe_decide_fallback(const GbeFacts *facts);
 /* The manifest of a backup of the live data, for prerun, finalize and the verb backup. @name NULL: an automatic name.
  * @adopt: no deployment owns the backup. @sequence is the backup's own. */
 GbeManifest *gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name,
-				 gboolean adopt, guint64 sequence);
+				 bool adopt, guint64 sequence);
 /* The manifest of data that a restore displaces. @bad: the reason for the grade bad; NULL: graded like any other.
  * Where a person displaced the data (@by_hand), or a stranger may have put it there, it is set aside instead. */
-GbeManifest *gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, gboolean adopt,
-				  const char *bad, gboolean by_hand, guint64 sequence);
+GbeManifest *gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, bool adopt,
+				  const char *bad, bool by_hand, guint64 sequence);
 /* Makes @manifest one of [backup] schedule. An automatic name becomes one that is never given out again. */
 void gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest);
 /* The plan for restoring @name by hand, now. Changes @facts' request. */
-GbePlan *gbe_decide_by_hand(GbeFacts *facts, const char *name, gboolean force);
+GbePlan *gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force);
 /* The grade that follows from verdict, health and verification. */
 GbeGrade gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified);
-/* Gives @backup the verdict and health of its run. FALSE: @backup is another run's, or has them already. */
-gboolean gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup);
+/* Gives @backup the verdict and health of its run. false: @backup is another run's, or has them already. */
+bool gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup);

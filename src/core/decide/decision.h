@@ -14,14 +14,14 @@ typedef struct {
 	GbeRuling ruling;
 	const GbeManifest
 	    *source; /* the backup that takes the data's place; NULL: the data stays */
-	gboolean displaces;
+	bool displaces;
 	GbeDisplaced displaced; /* how the first move displaces the live data */
-	gboolean keep_source;
+	bool keep_source;
 	const char *displaced_why;
 	GbeBackupRef
 	    found; /* a backup equal to the live data: taken, kept or displaced by this plan */
 	guint64 sequence; /* the next free one */
-	gboolean by_hand; /* a person restores in the middle of a run */
+	bool by_hand;	  /* a person restores in the middle of a run */
 } Decision;
 
 /* "3.5", or NULL. Newly allocated. */

@@ -72,16 +72,16 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts);
 }
 
-gboolean
+bool
 gbe_facts_note_unread(GbeFacts *facts, const GError *error)
 {
 	if (!g_error_matches(error, GBE_ERROR, GBE_ERROR_FAILED) &&
 	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
 	    !g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE))
-		return FALSE;
+		return false;
 	if (facts->unread == NULL)
 		facts->unread = g_strdup(error->message);
-	return TRUE;
+	return true;
 }
 
 const GbeManifest *

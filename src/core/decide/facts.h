@@ -33,7 +33,7 @@ typedef struct {
 	GPtrArray *listed;	  /* of GbeListed, boot order; NULL: the list is not known */
 	GbeTri booted_is_default; /* a plain boot takes D, and D is no fallback */
 	char *next;		  /* boots next: the staged one, else the default; NULL unknown */
-	gboolean skip;		  /* greenboot-etcd.skip on the kernel command line */
+	bool skip;		  /* greenboot-etcd.skip on the kernel command line */
 
 	GbeTri service_failed; /* etcd's service failed in this run; unknown counts as no */
 
@@ -55,8 +55,7 @@ typedef struct {
 	GbeNonce nonce;
 	GbeTakeOver *owner; /* whose data it is (core/decide/identity.h); NULL: not known */
 	char *owner_why;    /* why the owner is not known */
-	gboolean
-	    stranger; /* the tree is the owner's, its nonce is not: the data may be another's */
+	bool stranger; /* the tree is the owner's, its nonce is not: the data may be another's */
 	char *member_id, *cluster_id;
 	GbeFingerprint fingerprint;
 	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
@@ -81,21 +80,21 @@ typedef struct {
 	char *ledger_id;
 	guint64 ledger_last; /* the largest sequence in it */
 	/* A record of the ledger is lost: then "never ran" and "never green" are unknown. */
-	gboolean holes;
+	bool holes;
 	/* A record behind the last take-over is lost: it may have been a take-over. */
-	gboolean lost;
+	bool lost;
 	GPtrArray *take_overs; /* of GbeTakeOver, by sequence */
 	GPtrArray *runs;       /* of GbeRunRecord, one for each of them */
 	GPtrArray *gone;       /* of GbeGone */
-	gboolean handed_back;  /* the data of the last take-over has no owner any more */
+	bool handed_back;      /* the data of the last take-over has no owner any more */
 	GbeIntent *intent;     /* open; NULL */
 	char *intent_why;      /* why this program cannot read the open intent; NULL */
 	/* deployment id -> number of its preruns since the last prerun, of any deployment, that ended. */
 	GHashTable *starts;
 	GbeBackupRef undo; /* the data that the last restore displaced */
 	GbeRequest request;
-	char *request_why;	/* why it cannot be carried out, as far as known; NULL */
-	gboolean request_waits; /* a --next-boot request waits behind the command line's */
+	char *request_why;  /* why it cannot be carried out, as far as known; NULL */
+	bool request_waits; /* a --next-boot request waits behind the command line's */
 	char *cmdline_done, *rd_cmdline_done; /* done, and still on the command line; NULL */
 	GbeLastOperation last;
 	char *failure, *failure_why; /* of the last shutdown: which operation, and why; NULL */
@@ -110,16 +109,16 @@ typedef struct {
 	gint64 uptime; /* CLOCK_BOOTTIME seconds; -1 unknown */
 
 	GbeConfig *config;
-	gboolean config_borrowed; /* ->config belongs to somebody else */
+	bool config_borrowed; /* ->config belongs to somebody else */
 } GbeFacts;
 
 GbeFacts *gbe_facts_new(void); /* all unknown, no records, the default configuration */
 void gbe_facts_free(GbeFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 
-/* Remembers the first object that exists and could not be read. FALSE for other errors: the object was read and is bad,
+/* Remembers the first object that exists and could not be read. false for other errors: the object was read and is bad,
  * or does not exist. */
-gboolean gbe_facts_note_unread(GbeFacts *facts, const GError *error);
+bool gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or

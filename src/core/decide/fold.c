@@ -77,8 +77,8 @@ fold_requested(GbeFacts *facts, const char *request)
 static void
 fold_hole(GbeFacts *facts, JsonObject *object)
 {
-	facts->holes = TRUE;
-	facts->lost = TRUE;
+	facts->holes = true;
+	facts->lost = true;
 }
 
 static void
@@ -91,7 +91,7 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 		fold_hole(facts, object);
 		return;
 	}
-	facts->lost = FALSE;
+	facts->lost = false;
 	end_closings(facts);
 	end_intent(facts);
 	before = find_run(facts, take_over->after);
@@ -104,7 +104,7 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 		gbe_backup_ref_set(&facts->undo, take_over->found);
 	if (take_over->request != NULL)
 		fold_requested(facts, take_over->request);
-	facts->handed_back = FALSE;
+	facts->handed_back = false;
 	g_ptr_array_add(facts->take_overs, take_over);
 	g_ptr_array_add(facts->runs, gbe_run_record_of(take_over));
 }
@@ -121,7 +121,7 @@ fold_tree(GbeFacts *facts, JsonObject *object)
 	if (gbe_json_string(object, "nonce", NULL) != NULL)
 		set_text(&of->nonce, object, "nonce");
 	if (mount_point != NULL && JSON_NODE_HOLDS_VALUE(mount_point))
-		of->mount_point = gbe_tri(gbe_json_bool(object, "mount_point", FALSE));
+		of->mount_point = gbe_tri(gbe_json_bool(object, "mount_point", false));
 }
 
 static void
@@ -129,7 +129,7 @@ fold_handed_back(GbeFacts *facts, JsonObject *object)
 {
 	end_closings(facts);
 	end_intent(facts);
-	facts->handed_back = TRUE;
+	facts->handed_back = true;
 }
 
 static void
@@ -138,7 +138,7 @@ fold_verdict(GbeFacts *facts, JsonObject *object)
 	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	if (run != NULL && !gbe_verdict_from_json(object, run, NULL))
-		facts->holes = TRUE;
+		facts->holes = true;
 }
 
 static void
@@ -161,9 +161,9 @@ fold_opened(GbeFacts *facts, JsonObject *object)
 
 	end_closings(facts);
 	if (of != NULL)
-		of->ended = TRUE;
+		of->ended = true;
 	if (run != NULL) {
-		run->ended = TRUE;
+		run->ended = true;
 		gbe_backup_ref_clear(&run->left);
 	}
 }
@@ -174,7 +174,7 @@ fold_used(GbeFacts *facts, JsonObject *object)
 	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
 
 	if (of != NULL)
-		of->used_beyond = TRUE;
+		of->used_beyond = true;
 }
 
 static void
@@ -196,9 +196,9 @@ fold_end(GbeFacts *facts, JsonObject *object)
 	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	if (of != NULL)
-		of->ended = TRUE;
+		of->ended = true;
 	if (run != NULL)
-		run->ended = TRUE;
+		run->ended = true;
 	/* A start of any deployment that ended ends the row of unfinished starts. */
 	g_hash_table_remove_all(facts->starts);
 }
@@ -303,7 +303,7 @@ gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
 	facts->ledger_id = g_strdup(ledger->id);
 	facts->ledger_last = ledger->last;
 	facts->holes = ledger->holes;
-	facts->lost = FALSE;
+	facts->lost = false;
 	facts->next_sequence = MAX(facts->next_sequence, ledger->last + 1);
 	for (guint i = 0; i < ledger->records->len; i++) {
 		const GbeLedgerRecord *record = ledger->records->pdata[i];

@@ -70,7 +70,7 @@ of_nonce(const GbeFacts *facts)
 }
 
 /* /var went back to an older state, or a second /var has a ledger of its own. */
-static gboolean
+static bool
 ledger_is_older(const GbeFacts *facts)
 {
 	const GbeNonce *nonce = &facts->nonce;
@@ -101,7 +101,7 @@ gbe_identify(GbeFacts *facts)
 	const GbeTakeOver *last = len > 0 ? facts->take_overs->pdata[len - 1] : NULL;
 	const GbeTakeOver *meant = of_nonce(facts);
 
-	facts->stranger = FALSE;
+	facts->stranger = false;
 	if (facts->ledger == GBE_UNKNOWN) {
 		nobody(facts, facts->ledger_why);
 	} else if (last == NULL) {
@@ -128,7 +128,7 @@ gbe_identify(GbeFacts *facts)
 		/* The last take-over was a fresh start. etcd has made its data since, and the record of that data's
 		 * tree failed. */
 		believe(facts, last);
-		facts->stranger = TRUE;
+		facts->stranger = true;
 	} else if (meant != NULL && !facts->handed_back) {
 		/* Root moved the data, or put an older state of it back. */
 		believe(facts, meant);

@@ -15,7 +15,7 @@ typedef struct {
 	GHashTable *take_overs; /* by sequence */
 	GHashTable *ends;	/* take-overs whose newest end was seen */
 	guint64 recent;		/* sequence of the oldest run that is kept; newer records stay */
-	gboolean undo, operation, end;
+	bool undo, operation, end;
 } Needed;
 
 static void
@@ -24,7 +24,7 @@ add(GHashTable *set, guint64 sequence)
 	g_hash_table_add(set, g_memdup2(&sequence, sizeof(sequence)));
 }
 
-static gboolean
+static bool
 has(GHashTable *set, JsonObject *object, const char *key)
 {
 	gint64 sequence = gbe_json_int(object, key, 0);
@@ -38,11 +38,11 @@ static void
 add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
 {
 	guint kept = 0;
-	gboolean green = FALSE;
+	bool green = false;
 
 	for (guint i = facts->runs->len; i > 0; i--) {
 		const GbeRunRecord *run = facts->runs->pdata[i - 1];
-		gboolean is_green = run->verdict == GBE_VERDICT_GREEN;
+		bool is_green = run->verdict == GBE_VERDICT_GREEN;
 
 		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			continue;
@@ -57,7 +57,7 @@ add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
 static void
 add_next(const GbeFacts *facts, GHashTable *set)
 {
-	g_autoptr(GArray) next = g_array_new(FALSE, FALSE, sizeof(guint64));
+	g_autoptr(GArray) next = g_array_new(false, false, sizeof(guint64));
 
 	for (guint i = 0; i < facts->take_overs->len; i++) {
 		const GbeTakeOver *take_over = facts->take_overs->pdata[i];
@@ -84,10 +84,10 @@ needed_take_overs(const GbeFacts *facts)
 }
 
 /* For kinds that come by the thousand: is @record the newest of its kind? */
-static gboolean
+static bool
 is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 {
-	gboolean is;
+	bool is;
 
 	if (record->kind == GBE_LEDGER_START)
 		return !needed->end;
@@ -95,26 +95,26 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 		is = has(needed->take_overs, record->object, "of") &&
 		     !has(needed->ends, record->object, "of");
 		add(needed->ends, (guint64)gbe_json_int(record->object, "of", 0));
-		needed->end = TRUE;
+		needed->end = true;
 		return is;
 	}
 	is = !needed->operation;
-	needed->operation = TRUE;
+	needed->operation = true;
 	return is;
 }
 
 /* `undo` brings back the data that the last take-over with a source displaced. And a request that was carried out must
  * not come back to life. */
-static gboolean
+static bool
 is_needed_take_over(Needed *needed, JsonObject *object)
 {
-	gboolean is = has(needed->take_overs, object, "sequence") ||
-		      gbe_json_string(object, "request", NULL) != NULL;
+	bool is = has(needed->take_overs, object, "sequence") ||
+		  gbe_json_string(object, "request", NULL) != NULL;
 
 	if (needed->undo || gbe_json_string(object, "source", NULL) == NULL)
 		return is;
-	needed->undo = TRUE;
-	return TRUE;
+	needed->undo = true;
+	return true;
 }
 
 /* Why a record is needed, unless it is one of the newest. KEEP_OF_RUN: its take-over is needed, or it is newer than the
@@ -139,7 +139,7 @@ static const Keep keeps[GBE_LEDGER_KINDS] = {
 };
 
 /* Called for the newest record first. @behind: the number of newer records. */
-static gboolean
+static bool
 is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 {
 	JsonObject *object = record->object;
@@ -154,7 +154,7 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 		return behind < NEWEST_KEPT ||
 		       (backup != NULL && gbe_facts_backup(needed->facts, backup) != NULL);
 	if (keep == KEEP_TAKE_OVER && is_needed_take_over(needed, object))
-		return TRUE;
+		return true;
 	return record->sequence >= needed->recent || has(needed->take_overs, object, "of");
 }
 

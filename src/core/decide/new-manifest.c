@@ -14,7 +14,7 @@ gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
 		   : GBE_GRADE_UNPROVEN;
 }
 
-gboolean
+bool
 gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup)
 {
 	/* A restore in the middle of the run began anew: backups from before it were not judged. */
@@ -22,25 +22,25 @@ gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup)
 	    g_strcmp0(backup->run, run->run) != 0 ||
 	    !gbe_deployment_same(&backup->deployment, &run->deployment) ||
 	    (backup->verdict == run->verdict && backup->health == run->health))
-		return FALSE;
+		return false;
 	backup->verdict = run->verdict;
 	backup->health = run->health;
 	/* Bad has its own reason. A live copy is older than the judged state. */
 	if (backup->grade != GBE_GRADE_BAD && !backup->live)
 		backup->grade = gbe_decide_grade(run->verdict, run->health, backup->verified);
-	return TRUE;
+	return true;
 }
 
-static gboolean
+static bool
 taken(const GbeFacts *facts, const char *name)
 {
 	if (gbe_facts_backup(facts, name) != NULL)
-		return TRUE;
+		return true;
 	return facts->taken != NULL && g_hash_table_contains(facts->taken, name);
 }
 
 static char *
-automatic_name(const GbeFacts *facts, const GbeView *view, gboolean adopt, guint64 sequence)
+automatic_name(const GbeFacts *facts, const GbeView *view, bool adopt, guint64 sequence)
 {
 	if (adopt || !view->owner_known || view->owner->id == NULL || view->run == NULL ||
 	    !gbe_run_id_valid(view->run))
@@ -59,9 +59,9 @@ gbe_decide_version_text(GbeVersion version)
 	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
 }
 
-/* TRUE where a system without this program has written since the closing record. Such data is never displaced or
+/* true where a system without this program has written since the closing record. Such data is never displaced or
  * copied under the owner's name. */
-static gboolean
+static bool
 is_foreign(const GbeFacts *facts, const GbeView *view)
 {
 	const GbeTakeOver *owner = view->take_over;
@@ -89,7 +89,7 @@ place_of(const GbeFacts *facts, const GbeView *view)
 
 /* Fills in the ids and the revision of the data. Where facts lack them, the owner's last run has them. */
 static void
-note_identity(GbeManifest *manifest, const GbeFacts *facts, const GbeView *view, gboolean adopt)
+note_identity(GbeManifest *manifest, const GbeFacts *facts, const GbeView *view, bool adopt)
 {
 	const GbeRunRecord *run = adopt ? NULL : gbe_facts_run(facts, view->sequence);
 
@@ -125,7 +125,7 @@ note_grade(GbeManifest *manifest, const GbeFacts *facts)
 }
 
 GbeManifest *
-gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, gboolean adopt,
+gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name, bool adopt,
 		    guint64 sequence)
 {
 	GbeManifest *manifest = gbe_manifest_new();
@@ -145,7 +145,7 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 		manifest->health = view->health;
 	} else {
 		manifest->lineage.line = sequence;
-		manifest->lineage.truncated = TRUE;
+		manifest->lineage.truncated = true;
 		manifest->trial.used = -1;
 	}
 	note_grade(manifest, facts);
@@ -164,8 +164,8 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 }
 
 GbeManifest *
-gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, gboolean adopt, const char *bad,
-		     gboolean by_hand, guint64 sequence)
+gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, bool adopt, const char *bad,
+		     bool by_hand, guint64 sequence)
 {
 	GbeManifest *manifest = gbe_decide_manifest(facts, view, NULL, adopt, sequence);
 

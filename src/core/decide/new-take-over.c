@@ -4,8 +4,8 @@
 
 #include "core/decide/decision.h"
 
-/* TRUE where the ledger does not know the owner of the data, or the data is no longer the owner's. */
-static gboolean
+/* true where the ledger does not know the owner of the data, or the data is no longer the owner's. */
+static bool
 is_adopted(const Decision *d)
 {
 	return d->ruling.adopt || (d->displaces && d->displaced == GBE_DISPLACED_ADOPTED) ||
@@ -40,7 +40,7 @@ add_newest_of_others(const Decision *d, GbeTakeOver *to)
 	if (newest != NULL) {
 		const GbeBackupRef left = gbe_manifest_ref(newest);
 
-		gbe_take_over_link(to, &left, &newest->deployment, FALSE);
+		gbe_take_over_link(to, &left, &newest->deployment, false);
 	}
 }
 
@@ -59,7 +59,7 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	if (to->asked && to->trial.on == GBE_YES && d->source != NULL) {
 		const GbeBackupRef chosen = gbe_manifest_ref(d->source);
 
-		gbe_take_over_link(to, &chosen, &to->deployment, TRUE);
+		gbe_take_over_link(to, &chosen, &to->deployment, true);
 	}
 	if (d->situation.owner == GBE_OWNER_SAME && !is_adopted(d)) {
 		if (chain != NULL)
@@ -76,7 +76,7 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	}
 	if (is_adopted(d)) {
 		/* The earlier past is unknown, so the chain ends here. */
-		gbe_take_over_link(to, &d->found, NULL, FALSE);
+		gbe_take_over_link(to, &d->found, NULL, false);
 		if (d->facts->take_overs->len == 0)
 			add_newest_of_others(d, to);
 		return;
@@ -96,7 +96,7 @@ set_lineage(const Decision *d, GbeTakeOver *to)
 		gbe_lineage_copy(&to->lineage, d->view.lineage);
 	} else {
 		to->lineage.line = to->sequence;
-		to->lineage.truncated = TRUE;
+		to->lineage.truncated = true;
 	}
 }
 
@@ -116,7 +116,7 @@ new_trial(const Decision *d, guint64 sequence)
 static void
 set_trial(const Decision *d, GbeTakeOver *to)
 {
-	gboolean same = d->situation.owner == GBE_OWNER_SAME;
+	bool same = d->situation.owner == GBE_OWNER_SAME;
 
 	if (d->ruling.upgrade) {
 		to->trial = new_trial(d, to->sequence);

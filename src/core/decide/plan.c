@@ -19,7 +19,7 @@ gbe_plan_new(void)
 {
 	GbePlan *plan = g_new0(GbePlan, 1);
 
-	plan->also = g_array_new(FALSE, TRUE, sizeof(GbeRule));
+	plan->also = g_array_new(false, true, sizeof(GbeRule));
 	plan->actions = g_ptr_array_new_with_free_func(action_free);
 	return plan;
 }
@@ -63,7 +63,7 @@ gbe_plan_find(const GbePlan *plan, GbeActionKind kind)
 	return NULL;
 }
 
-gboolean
+bool
 gbe_plan_is_idle(const GbePlan *plan)
 {
 	for (guint i = 0; i < plan->actions->len; i++) {
@@ -71,9 +71,9 @@ gbe_plan_is_idle(const GbePlan *plan)
 
 		if (action->kind != GBE_ACTION_KEEP && action->kind != GBE_ACTION_HOLD &&
 		    action->kind != GBE_ACTION_TAKE_OVER)
-			return FALSE;
+			return false;
 	}
-	return TRUE;
+	return true;
 }
 
 const char *
@@ -144,5 +144,5 @@ gbe_plan_rules_to_text(const GbePlan *plan)
 	for (guint i = 0; i < plan->also->len; i++)
 		g_string_append_printf(text, ", then %s",
 				       gbe_rule_to_string(g_array_index(plan->also, GbeRule, i)));
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }

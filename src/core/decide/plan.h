@@ -31,8 +31,8 @@ typedef struct {
 	char *name;
 	char *reason;
 	GbeOnFailure on_failure;
-	gboolean cow_only;     /* BACKUP: only where no bytes have to be copied */
-	gboolean keep_source;  /* RESTORE: the backup is P of a trial; its base may need it again */
+	bool cow_only;	       /* BACKUP: only where no bytes have to be copied */
+	bool keep_source;      /* RESTORE: the backup is P of a trial; its base may need it again */
 	GbeManifest *manifest; /* BACKUP, DISPLACE, GRADE: the manifest to write */
 } GbeAction;
 
@@ -42,19 +42,19 @@ typedef struct {
 	char *reason; /* of all of them */
 	char *why;    /* the observation, or the unknown, behind the rule; NULL: no more to say */
 	GPtrArray *actions; /* of GbeAction */
-	gboolean hold;
-	gboolean wait;	  /* ask again for a while: the process that has the data open may end */
-	gboolean forward; /* the deployment is newer than the data's owner */
-	gboolean asked;	  /* a person's request is carried out */
-	gboolean force;	  /* RESTORE: take the backup as it is, validated or not */
-	gboolean again;	  /* the dropped request makes way for another decision in this start */
-	gboolean drop_request;	/* the pending request is carried out or impossible: forget it */
+	bool hold;
+	bool wait;	   /* ask again for a while: the process that has the data open may end */
+	bool forward;	   /* the deployment is newer than the data's owner */
+	bool asked;	   /* a person's request is carried out */
+	bool force;	   /* RESTORE: take the backup as it is, validated or not */
+	bool again;	   /* the dropped request makes way for another decision in this start */
+	bool drop_request; /* the pending request is carried out or impossible: forget it */
 	char *request_failed;	/* why it cannot be carried out; NULL */
 	GbeTakeOver *take_over; /* D has the data from now on; NULL: nothing is recorded */
 	/* The take-over where the planned restore cannot be done. NULL: D cannot use the present data, etcd is held
 	 * back. */
 	GbeTakeOver *instead;
-	gboolean opened;       /* same run: etcd may write again, the closing record is over */
+	bool opened;	       /* same run: etcd may write again, the closing record is over */
 	guint64 last_sequence; /* the largest that the plan gives out */
 } GbePlan;
 
@@ -64,8 +64,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePlan, gbe_plan_free)
 /* Appends an action. Copies its texts. The plan owns the returned action. */
 GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *reason);
 const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
-/* TRUE where the plan changes neither the data nor the store: it only keeps, holds or takes over. */
-gboolean gbe_plan_is_idle(const GbePlan *plan);
+/* true where the plan changes neither the data nor the store: it only keeps, holds or takes over. */
+bool gbe_plan_is_idle(const GbePlan *plan);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
 /* The command for carrying out the action by hand. Newly allocated. NULL where there is none. */
 char *gbe_action_command(const GbeAction *action);

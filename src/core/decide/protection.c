@@ -20,7 +20,7 @@ gbe_protection_clear(GbeProtection *protection)
 {
 	g_free(protection->reason);
 	g_free(protection->hint);
-	*protection = (GbeProtection){.certain = TRUE};
+	*protection = (GbeProtection){.certain = true};
 }
 
 static bool say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *format,
@@ -33,7 +33,7 @@ say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *f
 	va_list args;
 
 	to->state = state;
-	to->certain = TRUE;
+	to->certain = true;
 	to->hint = g_strdup(hint);
 	va_start(args, format);
 	to->reason = g_strdup_vprintf(format, args);
@@ -160,7 +160,7 @@ gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
 {
 	g_autofree char *hint = NULL;
 
-	*to = (GbeProtection){.state = GBE_PROTECTED, .certain = TRUE};
+	*to = (GbeProtection){.state = GBE_PROTECTED, .certain = true};
 	if (f->held != NULL) {
 		hint = g_strdup_printf("let etcd go, which is held back: %s", f->held);
 		(void)say(to, GBE_NEEDS_YOU, hint, "etcd is held back: %s", f->held);

@@ -22,10 +22,10 @@ typedef struct {
 	/* Does prerun run before etcd? */
 	const char *service; /* [etcd] service; NULL or "": off */
 	GbeTri prerun;	     /* UNKNOWN: masked; NO: not installed */
-	gboolean service_known;
+	bool service_known;
 	GbeTri ordered; /* the service requires and awaits prerun; UNKNOWN: systemd was not asked */
 	const char *other;	 /* a program that has the data open in place of the service */
-	gboolean skipped;	 /* greenboot-etcd.skip on the command line of this boot */
+	bool skipped;		 /* greenboot-etcd.skip on the command line of this boot */
 	const char *ambiguous;	 /* more than one system is there, and none is chosen */
 	const char *unprotected; /* another application with etcd: its service */
 	/* The data and its place. */
@@ -34,10 +34,10 @@ typedef struct {
 	const char *data_why; /* why the data cannot be read */
 	/* Bad findings of preflight. */
 	const char *system, *store, *greenboot;
-	gboolean last_good; /* there is a good backup */
+	bool last_good; /* there is a good backup */
 	/* Problems that wait for a person. */
 	const char *held;    /* why etcd is held back */
-	gboolean holds;	     /* the next start would hold etcd back */
+	bool holds;	     /* the next start would hold etcd back */
 	const char *damaged; /* a backup whose manifest cannot be read */
 	const char *failed;  /* the last operation's result, unless it is "done" */
 	const char *periodic;
@@ -48,7 +48,7 @@ typedef struct {
 
 typedef struct {
 	GbeProtectionState state;
-	gboolean certain;    /* FALSE: a fact is unknown, and no known fact is wrong */
+	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 	char *reason, *hint; /* why, and what to do; NULL while protected */
 } GbeProtection;
 

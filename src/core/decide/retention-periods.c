@@ -6,13 +6,13 @@
 /* 2016-06-30, etcd 3.0. */
 #define FIRST_ETCD_3 1467244800
 
-static gboolean
+static bool
 dated(const GbePeriodPoint *point)
 {
 	return point->time >= FIRST_ETCD_3 && !point->undated;
 }
 
-static gboolean
+static bool
 begins(const GbePeriodPoint *points, gsize i, gint64 period)
 {
 	return i == 0 || !dated(&points[i]) ||
@@ -24,7 +24,7 @@ keep_first_of_each(GbePeriodPoint *points, gsize n, gint64 period, guint count)
 {
 	for (gsize i = n; i > 0 && count > 0; i--)
 		if (begins(points, i - 1, period)) {
-			points[i - 1].keep = TRUE;
+			points[i - 1].keep = true;
 			count--;
 		}
 }

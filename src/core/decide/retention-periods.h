@@ -8,11 +8,12 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 typedef struct {
 	gint64 time; /* seconds since the epoch */
-	gboolean undated;
-	gboolean keep; /* the result */
+	bool undated;
+	bool keep; /* the result */
 } GbePeriodPoint;
 
 /* @points: in the order in which they were made, the oldest first. Sets ->keep of the newest point, of those made

@@ -11,7 +11,7 @@ typedef struct {
 	guint keep_good;
 } Retention;
 
-static gboolean
+static bool
 valid(const GbeManifest *backup)
 {
 	return backup->grade != GBE_GRADE_BAD && !backup->consumed;
@@ -36,26 +36,26 @@ keep(Retention *r, const GbeManifest *backup)
 
 /* Periodic backups come and go by the clock and count for nothing else: the backups that an OS rollback needs stay as
  * if there were no periodic ones. */
-static gboolean
+static bool
 periodic(const GbeManifest *backup)
 {
 	return backup->origin == GBE_ORIGIN_PERIODIC;
 }
 
-static gboolean
+static bool
 kept(const Retention *r, const GbeManifest *backup)
 {
 	return g_hash_table_contains(r->kept, backup->name);
 }
 
-static gboolean
+static bool
 is_of(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref)
 {
 	return gbe_situation_is_of(r->facts, &backup->deployment, backup->sequence, ref);
 }
 
 /* The displaced data is not wanted back: etcd was healthy, and its run green, on the restored data. */
-static gboolean
+static bool
 discarded(const Retention *r, const GbeManifest *backup)
 {
 	for (guint i = 0; backup->discard && i < r->facts->runs->len; i++) {
@@ -63,21 +63,21 @@ discarded(const Retention *r, const GbeManifest *backup)
 
 		if (run->sequence > backup->sequence && run->verdict == GBE_VERDICT_GREEN &&
 		    run->health == GBE_HEALTH_HEALTHY)
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
-static gboolean
+static bool
 of_a_listed_one(const Retention *r, const GbeManifest *backup)
 {
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
 		if (is_of(r, backup, &listed->ref))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 /* Keeps the whole chain of bases of a take-over. */
@@ -159,7 +159,7 @@ keep_for_trials(Retention *r)
 static void
 keep_for_deployment(Retention *r, const GbeDeployment *ref)
 {
-	gboolean green = gbe_situation_was_green(r->facts, ref);
+	bool green = gbe_situation_was_green(r->facts, ref);
 	const GbeManifest *newest_valid = NULL;
 	guint good = 0;
 
@@ -196,7 +196,7 @@ keep_bad(Retention *r)
 	}
 }
 
-static gboolean
+static bool
 booted_has_good(const Retention *r)
 {
 	for (guint i = 0; i < r->sorted->len; i++) {
@@ -204,9 +204,9 @@ booted_has_good(const Retention *r)
 
 		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed && !backup->set_aside &&
 		    !periodic(backup) && is_of(r, backup, &r->facts->booted))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 /* Keeps periodic backups by hours and days, of whichever deployment. */
@@ -235,10 +235,10 @@ keep_periodic(Retention *r)
  * that were set aside, or whose deployment is not listed, get this far. The floor is computed as if there were no
  * periodic backups, then with them (@all). */
 static void
-keep_floor(Retention *r, const GbeDeployment *ref, gboolean all)
+keep_floor(Retention *r, const GbeDeployment *ref, bool all)
 {
 	const GbeManifest *any = NULL, *good = NULL;
-	gboolean have = FALSE, have_good = FALSE;
+	bool have = false, have_good = false;
 
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
@@ -260,7 +260,7 @@ keep_floor(Retention *r, const GbeDeployment *ref, gboolean all)
 }
 
 static void
-keep_floors(Retention *r, gboolean all)
+keep_floors(Retention *r, bool all)
 {
 	keep_floor(r, NULL, all);
 	for (guint i = 0; i < r->facts->listed->len; i++) {
@@ -292,16 +292,16 @@ why_removed(const Retention *r, const GbeManifest *backup)
 }
 
 /* May a backup that is not kept go? Data without an owner, or of gone deployments, stays until there is better. */
-static gboolean
-may_go(const Retention *r, const GbeManifest *backup, gboolean good_own)
+static bool
+may_go(const Retention *r, const GbeManifest *backup, bool good_own)
 {
 	if (backup->consumed)
 		return good_own;
 	if (backup->grade == GBE_GRADE_BAD || backup->set_aside || periodic(backup))
-		return TRUE;
+		return true;
 	if (backup->deployment.id == NULL || !of_a_listed_one(r, backup))
 		return good_own;
-	return TRUE;
+	return true;
 }
 
 static void
@@ -335,8 +335,8 @@ keep_for_the_system(Retention *r)
 		keep_for_deployment(r, &listed->ref);
 	}
 	keep_bad(r);
-	keep_floors(r, FALSE);
-	keep_floors(r, TRUE);
+	keep_floors(r, false);
+	keep_floors(r, true);
 }
 
 /* Without ostree no backup belongs to a deployment, so only periodic ones are removed. */
@@ -349,16 +349,16 @@ keep_without_ostree(Retention *r)
 		if (!periodic(backup))
 			keep(r, backup);
 	}
-	keep_floor(r, NULL, TRUE);
+	keep_floor(r, NULL, true);
 }
 
 GArray *
 gbe_retention_apply(const GbeFacts *facts)
 {
-	GArray *removals = g_array_new(FALSE, TRUE, sizeof(GbeRemoval));
-	gboolean system = facts->listed != NULL && facts->booted.id != NULL;
+	GArray *removals = g_array_new(false, true, sizeof(GbeRemoval));
+	bool system = facts->listed != NULL && facts->booted.id != NULL;
 	Retention r;
-	gboolean good_own;
+	bool good_own;
 
 	/* An unreadable record or manifest may be needed itself, or may name a backup that is needed. */
 	if (facts->store == GBE_NO || facts->unread != NULL || (!system && facts->ostree != GBE_NO))
@@ -385,14 +385,14 @@ gbe_retention_apply(const GbeFacts *facts)
 	return removals;
 }
 
-gboolean
+bool
 gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why)
 {
 	const GbeManifest *self = gbe_facts_backup(facts, name);
 	guint others = 0, others_own = 0;
 
 	if (self == NULL || !valid(self))
-		return FALSE;
+		return false;
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
@@ -404,18 +404,18 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 	}
 	if (others == 0) {
 		*ret_why = "of the store";
-		return TRUE;
+		return true;
 	}
 	if (others_own > 0 || self->deployment.id == NULL || facts->listed == NULL ||
 	    !gbe_situation_was_green(facts, &self->deployment))
-		return FALSE;
+		return false;
 	for (guint i = 0; i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
 		if (gbe_situation_is_of(facts, &self->deployment, self->sequence, &listed->ref)) {
 			*ret_why = "of a deployment that is still listed";
-			return TRUE;
+			return true;
 		}
 	}
-	return FALSE;
+	return false;
 }

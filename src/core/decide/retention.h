@@ -26,4 +26,4 @@ typedef struct {
 GArray *gbe_retention_apply(const GbeFacts *facts);
 
 /* Would removing @name (by hand) break the floor? *ret_why (static) says for what it is the last backup. */
-gboolean gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why);
+bool gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why);

@@ -4,7 +4,7 @@
 static GbeRuling
 ruling(GbeRule rule, const char *why)
 {
-	return (GbeRuling){.rule = rule, .why = why, .take_over = TRUE};
+	return (GbeRuling){.rule = rule, .why = why, .take_over = true};
 }
 
 static GbeRuling
@@ -36,15 +36,15 @@ go_on(GbeRule rule, const char *why)
 	GbeRuling r = ruling(rule, why);
 
 	r.backup = GBE_BACKUP_EFFORT;
-	r.upgrade = TRUE;
+	r.upgrade = true;
 	return r;
 }
 
 /* Rule 0 and the off switch: no risky action is taken. */
-static gboolean
+static bool
 hands_off(const GbeSituation *s, GbeRuling *r)
 {
-	gboolean known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
+	bool known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
 
 	if (s->data == GBE_UNKNOWN) {
 		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
@@ -67,9 +67,9 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 		if (s->data == GBE_YES)
 			r->backup = GBE_BACKUP_CLONED;
 	} else {
-		return FALSE;
+		return false;
 	}
-	return TRUE;
+	return true;
 }
 
 /* A member must not forget its promises to the other members. */
@@ -80,14 +80,14 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 /* The three returns that restore, each with its condition. Rule 3 shares them. */
 
 /* Is the owner a failed trial? It was judged, is not green, and used the data for a short time. */
-static gboolean
+static bool
 failed(const GbeSituation *s)
 {
 	return s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
 	       s->used_within == GBE_YES;
 }
 
-static gboolean
+static bool
 retries_trial(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed(s) &&
@@ -101,14 +101,14 @@ retry(void)
 		    "a failed trial is tried again from the data before it");
 }
 
-static gboolean
+static bool
 update_failed(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES &&
 	       (s->in_chain || (s->ran == GBE_YES && s->own_trial == GBE_NO));
 }
 
-static gboolean
+static bool
 returns(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->trial != GBE_YES && s->ran == GBE_YES &&
@@ -132,7 +132,7 @@ after_failed_update(const GbeSituation *s)
 		return move(GBE_RULE_10A, GBE_DATA_CHAIN_OWN, GBE_DISPLACED_BAD, why);
 	if (!s->in_chain && s->chain_end != GBE_BASE_NONE) {
 		r = move(GBE_RULE_10A, GBE_DATA_CHAIN_END, GBE_DISPLACED_BAD, older);
-		r.again = TRUE;
+		r.again = true;
 		return r;
 	}
 	if (s->candidate)
@@ -145,7 +145,7 @@ after_failed_update(const GbeSituation *s)
 static GbeRuling
 after_return(const GbeSituation *s)
 {
-	gboolean cannot_go_on = s->usable == GBE_NO || s->contains == GBE_NO;
+	bool cannot_go_on = s->usable == GBE_NO || s->contains == GBE_NO;
 
 	if (s->same_commit && s->verdict == GBE_VERDICT_GREEN)
 		return go_on(GBE_RULE_10B, "the same commit, and its data is green");
@@ -176,7 +176,7 @@ upgrade(const GbeSituation *s, GbeRule rule, const char *why)
 	GbeRuling r = ruling(rule, why);
 
 	r.backup = GBE_BACKUP_REQUIRED;
-	r.upgrade = TRUE;
+	r.upgrade = true;
 	return r;
 }
 
@@ -196,7 +196,7 @@ other_owner(const GbeSituation *s)
 			r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
 				 "an update on top of a failed one starts from the data before "
 				 "that");
-			r.upgrade = TRUE;
+			r.upgrade = true;
 			return r;
 		}
 	}
@@ -272,18 +272,18 @@ no_data(const GbeSituation *s)
 		return move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
 			    "there is no data; on-missing-data=restore");
 	r = move(GBE_RULE_3, GBE_DATA_FRESH, GBE_DISPLACED_AS_GRADED, "there is no data");
-	r.upgrade = TRUE;
+	r.upgrade = true;
 	return r;
 }
 
 static GbeRuling
-adopt(const GbeSituation *s, gboolean foreign, const char *why)
+adopt(const GbeSituation *s, bool foreign, const char *why)
 {
 	GbeRuling r = ruling(GBE_RULE_4, why);
 
 	r.backup = foreign || s->older_listed == GBE_YES ? GBE_BACKUP_REQUIRED : GBE_BACKUP_EFFORT;
-	r.adopt = TRUE;
-	r.upgrade = TRUE;
+	r.adopt = true;
+	r.upgrade = true;
 	return r;
 }
 
@@ -294,7 +294,7 @@ written_by_others(const GbeSituation *s)
 	    s->on_rollback != GBE_ROLLBACK_NEVER)
 		return move(GBE_RULE_13, GBE_DATA_CLOSING, GBE_DISPLACED_ADOPTED,
 			    "an update without this program came and went");
-	return adopt(s, TRUE, "somebody without this program has written the data");
+	return adopt(s, true, "somebody without this program has written the data");
 }
 
 /* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state is D's,
@@ -324,7 +324,7 @@ decide(const GbeSituation *s)
 	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
 		return written_by_others(s);
 	if (s->owner == GBE_OWNER_UNKNOWN)
-		return adopt(s, FALSE, "nobody knows whose data this is");
+		return adopt(s, false, "nobody knows whose data this is");
 	return s->owner == GBE_OWNER_SAME ? same_owner(s) : other_owner(s);
 }
 
@@ -361,7 +361,7 @@ gbe_rules_apply(const GbeSituation *s, GbeRuling *ret_ruling)
 		*ret_ruling = decide(s);
 }
 
-gboolean
+bool
 gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 {
 	static const char why[] = "this deployment's etcd cannot read the data";
@@ -370,19 +370,19 @@ gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 	if (!ruling->take_over || ruling->rule == GBE_RULE_2 || ruling->rule == GBE_RULE_SKIP ||
 	    ruling->move == GBE_DATA_FRESH || s->usable != GBE_NO ||
 	    (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES))
-		return FALSE;
+		return false;
 	if (s->usable_candidate && s->one_voter && s->owner == GBE_OWNER_OTHER &&
 	    ruling->rule != GBE_RULE_4 && s->on_rollback != GBE_ROLLBACK_NEVER) {
 		ruling->move = GBE_DATA_USABLE;
 		ruling->displaced = GBE_DISPLACED_AS_GRADED;
 		ruling->backup = GBE_BACKUP_NONE;
-		ruling->upgrade = FALSE;
+		ruling->upgrade = false;
 	} else {
 		*ruling = hold(GBE_RULE_14, GBE_HOLD_UNUSABLE, why);
 	}
 	ruling->rule = GBE_RULE_14;
 	ruling->why = why;
-	return TRUE;
+	return true;
 }
 
 const char *

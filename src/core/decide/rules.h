@@ -70,18 +70,18 @@ typedef struct {
 	GbeDataMove move;
 	GbeDisplaced displaced; /* where the move displaces something */
 	GbeBackupWish backup;
-	gboolean adopt;	    /* the backup is adopted-<sequence>, not the owner's */
-	gboolean upgrade;   /* D takes the data over: a new trial unless it was green before */
-	gboolean again;	    /* one more pass, on what the move puts in place */
-	gboolean take_over; /* the ledger records that D has the data */
+	bool adopt;	/* the backup is adopted-<sequence>, not the owner's */
+	bool upgrade;	/* D takes the data over: a new trial unless it was green before */
+	bool again;	/* one more pass, on what the move puts in place */
+	bool take_over; /* the ledger records that D has the data */
 	GbeHold hold;
 	const char *why; /* static, one sentence without a full stop */
 } GbeRuling;
 
 /* Rule 2 displaces the data as the rule that it replaces would have. */
 void gbe_rules_apply(const GbeSituation *situation, GbeRuling *ret_ruling);
-/* The gate, rule 14. @situation->usable is about the data that D would get by now. TRUE when the gate changed
+/* The gate, rule 14. @situation->usable is about the data that D would get by now. true when the gate changed
  * @ruling. */
-gboolean gbe_rules_gate(const GbeSituation *situation, GbeRuling *ruling);
+bool gbe_rules_gate(const GbeSituation *situation, GbeRuling *ruling);
 
 const char *gbe_rule_to_string(GbeRule rule); /* "0" ... "5a" ... "10a" ... "skip" */

@@ -3,25 +3,25 @@
 
 #include "core/decide/situation.h"
 
-static gboolean
+static bool
 settled(const GbeFacts *facts)
 {
 	GbeView view;
 
 	if (facts->judges == GBE_NO)
-		return TRUE;
+		return true;
 	if (!gbe_facts_taken_in_this_run(facts))
-		return FALSE;
+		return false;
 	gbe_view_live(facts, &view);
 	return view.verdict == GBE_VERDICT_GREEN;
 }
 
 /* A clock that stands still, or went back, causes one reading too many at most. */
-static gboolean
+static bool
 due(const GbeManifest *backup, gint64 now)
 {
 	if (backup->consumed || backup->grade == GBE_GRADE_BAD)
-		return FALSE;
+		return false;
 	return backup->scrubbed < 0 || backup->scrubbed > now ||
 	       now - backup->scrubbed >= GBE_SCRUB_INTERVAL;
 }

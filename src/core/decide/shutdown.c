@@ -99,12 +99,12 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 	shutdown->cow_only = facts->config->backup.at_shutdown == GBE_WHEN_COW_ONLY;
 	if (shutdown->why == NULL)
 		shutdown->backup =
-		    gbe_decide_manifest(facts, &view, NULL, FALSE, facts->next_sequence);
+		    gbe_decide_manifest(facts, &view, NULL, false, facts->next_sequence);
 	shutdown->hand_back = hand_back(facts, &view);
 	/* The displaced data takes the place in the store: a failed trial with a base gets no closing backup. */
 	if (shutdown->hand_back != NULL)
 		shutdown->displaced = gbe_decide_displaced(
-		    facts, &view, FALSE, "the trial was not green", FALSE, facts->next_sequence);
+		    facts, &view, false, "the trial was not green", false, facts->next_sequence);
 }
 
 GbeShutdown *

@@ -7,24 +7,24 @@
 
 /* ---- a deployment's past, as the ledger records it ---- */
 
-gboolean
+bool
 gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
 		    const GbeDeployment *ref)
 {
 	if (!gbe_deployment_same(of, ref))
-		return FALSE;
+		return false;
 	if (gbe_deployment_same_directory(of, ref) == GBE_YES)
-		return TRUE;
+		return true;
 	for (guint i = 0; i < facts->gone->len; i++) {
 		const GbeGone *gone = facts->gone->pdata[i];
 
 		if (sequence <= gone->sequence && g_str_equal(gone->id, of->id))
-			return FALSE;
+			return false;
 	}
-	return TRUE;
+	return true;
 }
 
-gboolean
+bool
 gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
 {
 	for (guint i = 0; i < facts->runs->len; i++) {
@@ -32,21 +32,21 @@ gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
 
 		if (run->verdict == GBE_VERDICT_GREEN &&
 		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			return TRUE;
+			return true;
 	}
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
 		if (backup->verdict == GBE_VERDICT_GREEN &&
 		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 /* The run of @ref's newest take-over, or NULL. With @ended, only one whose prerun ended. */
 static const GbeRunRecord *
-newest_run(const GbeFacts *facts, const GbeDeployment *ref, gboolean ended)
+newest_run(const GbeFacts *facts, const GbeDeployment *ref, bool ended)
 {
 	for (guint i = facts->runs->len; i > 0; i--) {
 		const GbeRunRecord *run = facts->runs->pdata[i - 1];
@@ -61,7 +61,7 @@ newest_run(const GbeFacts *facts, const GbeDeployment *ref, gboolean ended)
 static GbeTri
 ran_before(const GbeFacts *facts, const GbeDeployment *ref)
 {
-	if (newest_run(facts, ref, FALSE) != NULL)
+	if (newest_run(facts, ref, false) != NULL)
 		return GBE_YES;
 	/* A lost record, or a lost ledger, might have said so. */
 	return facts->holes || facts->ledger != GBE_YES ? GBE_UNKNOWN : GBE_NO;
@@ -70,7 +70,7 @@ ran_before(const GbeFacts *facts, const GbeDeployment *ref)
 GbeTri
 gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
 {
-	const GbeRunRecord *run = newest_run(facts, ref, FALSE);
+	const GbeRunRecord *run = newest_run(facts, ref, false);
 
 	if (gbe_situation_was_green(facts, ref))
 		return GBE_NO;
@@ -79,13 +79,13 @@ gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
 	return facts->holes && run->trial == GBE_YES ? GBE_UNKNOWN : run->trial;
 }
 
-gboolean
+bool
 gbe_situation_booted_on_trial(const GbeFacts *facts)
 {
 	GbeTri trial;
 
 	if (facts->booted.id == NULL)
-		return FALSE;
+		return false;
 	trial = gbe_situation_trial_of(facts, &facts->booted);
 	if (trial != GBE_UNKNOWN)
 		return trial == GBE_YES;
@@ -118,24 +118,24 @@ gbe_situation_own(const GbeFacts *facts, char **ret_why)
 const GbeManifest *
 gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref)
 {
-	const GbeRunRecord *run = newest_run(facts, ref, TRUE);
+	const GbeRunRecord *run = newest_run(facts, ref, true);
 
 	return run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
 }
 
 /* ---- the backups as sources for a restore ---- */
 
-static gboolean
+static bool
 is_rejected(const GbeFacts *facts, const char *name)
 {
 	return facts->rejected != NULL && g_hash_table_contains(facts->rejected, name);
 }
 
-static gboolean
+static bool
 is_restorable(const GbeFacts *facts, const GbeManifest *backup)
 {
 	if (backup->consumed || backup->voters > 1)
-		return FALSE;
+		return false;
 	return backup->data_dir == NULL || facts->data_dir == NULL ||
 	       g_str_equal(backup->data_dir, facts->data_dir);
 }
@@ -149,11 +149,11 @@ backup_usable(const GbeFacts *facts, const GbeManifest *backup)
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : gbe_tri(above == GBE_NO);
 }
 
-static gboolean
+static bool
 better(const GbeManifest *a, const GbeManifest *b)
 {
-	gboolean a_manual = a->origin == GBE_ORIGIN_MANUAL;
-	gboolean b_manual = b->origin == GBE_ORIGIN_MANUAL;
+	bool a_manual = a->origin == GBE_ORIGIN_MANUAL;
+	bool b_manual = b->origin == GBE_ORIGIN_MANUAL;
 
 	if (a_manual != b_manual)
 		return !a_manual;
@@ -162,15 +162,15 @@ better(const GbeManifest *a, const GbeManifest *b)
 
 /* A periodic backup of an update on trial is for people, and for no automatic action. One that was green by then has
  * proved itself. */
-static gboolean
+static bool
 is_of_a_trial(const GbeManifest *backup)
 {
 	return backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
 	       backup->grade != GBE_GRADE_GOOD;
 }
 
-static gboolean
-may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, gboolean usable)
+static bool
+may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, bool usable)
 {
 	return backup->grade != GBE_GRADE_BAD && is_restorable(facts, backup) &&
 	       !is_rejected(facts, backup->name) &&
@@ -178,7 +178,7 @@ may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, gboolean usab
 }
 
 const GbeManifest *
-gbe_situation_candidate(const GbeFacts *facts, gboolean usable)
+gbe_situation_candidate(const GbeFacts *facts, bool usable)
 {
 	/* The backup of the state that D left, of any origin. */
 	const GbeManifest *best = gbe_situation_left(facts, &facts->booted);
@@ -317,7 +317,7 @@ gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at)
 
 /* ---- the data in view: the live one, or a backup that is going to take its place ---- */
 
-static gboolean
+static bool
 trial_outlived(const GbeFacts *facts, const GbeTrial *trial, gint64 used)
 {
 	/* Where greenboot does not judge, long use ends a trial. A judge that hangs still judges. */
@@ -361,7 +361,7 @@ gbe_view_ended(const GbeFacts *facts, gint64 used, GbeView *ret_view)
 		return;
 
 	run = gbe_facts_run(facts, owner->sequence);
-	ret_view->owner_known = TRUE;
+	ret_view->owner_known = true;
 	ret_view->owner = &owner->deployment;
 	ret_view->run = owner->run;
 	ret_view->sequence = owner->sequence;
@@ -391,7 +391,7 @@ gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
 	gbe_view_ended(facts, owner != NULL ? used_in_last_run(facts, owner) : -1, ret_view);
 }
 
-gboolean
+bool
 gbe_view_failed(const GbeFacts *facts, const GbeView *view)
 {
 	return view->trial.on == GBE_YES && view->judged && view->verdict != GBE_VERDICT_GREEN &&
@@ -452,7 +452,7 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	return GBE_REQUEST_IS_READY;
 }
 
-static gboolean
+static bool
 closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 {
 	const GbeClosing *closing = &owner->closing;
@@ -461,11 +461,11 @@ closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 
 	if (backup == NULL || backup->grade == GBE_GRADE_BAD || !is_restorable(facts, backup) ||
 	    is_rejected(facts, backup->name))
-		return FALSE;
+		return false;
 	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
-		return FALSE;
+		return false;
 	if (facts->last_write < 0 || closing->at <= 0)
-		return FALSE;
+		return false;
 	since = facts->last_write - closing->at;
 	return since >= 0 && (guint64)since <= facts->config->restore.trial_limit;
 }
@@ -588,13 +588,13 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 static void
 derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
-	const GbeManifest *candidate = gbe_situation_candidate(facts, FALSE);
+	const GbeManifest *candidate = gbe_situation_candidate(facts, false);
 
 	s->ran = s->owner == GBE_OWNER_SAME ? GBE_YES : ran_before(facts, &facts->booted);
 	s->own_trial = s->owner == GBE_OWNER_SAME ? view->trial.on
 						  : gbe_situation_trial_of(facts, &facts->booted);
 	s->candidate = candidate != NULL;
-	s->usable_candidate = gbe_situation_candidate(facts, TRUE) != NULL;
+	s->usable_candidate = gbe_situation_candidate(facts, true) != NULL;
 	s->contains = GBE_UNKNOWN;
 	if (candidate != NULL && facts->data == GBE_NO && view->source == NULL)
 		s->contains = GBE_NO;
@@ -613,7 +613,7 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 }
 
 void
-gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean last_pass,
+gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 		     GbeSituation *ret_situation)
 {
 	const GbeConfig *config = facts->config;

@@ -25,60 +25,60 @@ typedef enum {
 typedef struct {
 	/* Before anything else. */
 	GbeTri ostree;
-	gboolean booted_known;
+	bool booted_known;
 	GbeTri data;
 	GbeTri data_open;
-	gboolean skip;
+	bool skip;
 	GbeRequestIs request;
-	gboolean last_pass;  /* no further pass may follow */
-	gboolean mount_lost; /* the data directory was a mount point and is not one now */
-	gboolean one_voter;
-	gboolean clones;
+	bool last_pass;	 /* no further pass may follow */
+	bool mount_lost; /* the data directory was a mount point and is not one now */
+	bool one_voter;
+	bool clones;
 
 	/* The owner of the data, and the result of its last run. */
 	GbeOwnerIs owner;
 	GbeClosingIs closing;
-	gboolean closing_back; /* rule 13's way back: see decisions.md */
+	bool closing_back; /* rule 13's way back: see decisions.md */
 	GbeTri same_run;
-	gboolean higher_minor;	 /* etcd's is known to be higher, under the same deployment */
-	gboolean service_failed; /* the service last ended with a failure in this run */
+	bool higher_minor;   /* etcd's is known to be higher, under the same deployment */
+	bool service_failed; /* the service last ended with a failure in this run */
 	GbeTri sound;
 	GbeVerdict verdict; /* of the owner's last run; JUDGING counts as none */
-	gboolean healthy;
-	gboolean judged;    /* a check had started in that run */
+	bool healthy;
+	bool judged;	    /* a check had started in that run */
 	GbeTri trial;	    /* the owner was on trial when its last run ended */
 	GbeTri used_within; /* the owner used the data no longer than trial-limit */
 
 	/* The chain of bases. */
 	GbeBaseIs base;	     /* the owner's own: P(O) */
-	gboolean in_chain;   /* D is in it */
+	bool in_chain;	     /* D is in it */
 	GbeBaseIs chain_own; /* D's own state, as the chain names it */
 	GbeBaseIs chain_end; /* its last backup */
 	GbeBaseIs unwound;   /* the newest state in the chain whose owner is not a failed trial */
 
 	/* The booted deployment's past. */
-	GbeTri ran;		   /* D ran before */
-	GbeTri own_trial;	   /* D is on trial when it takes this data */
-	gboolean candidate;	   /* D has a backup to return to */
-	GbeTri contains;	   /* the data contains the candidate */
-	gboolean usable_candidate; /* D has one that its etcd can read */
-	GbeTri usable;		   /* D's etcd can use the data in view */
+	GbeTri ran;	       /* D ran before */
+	GbeTri own_trial;      /* D is on trial when it takes this data */
+	bool candidate;	       /* D has a backup to return to */
+	GbeTri contains;       /* the data contains the candidate */
+	bool usable_candidate; /* D has one that its etcd can read */
+	GbeTri usable;	       /* D's etcd can use the data in view */
 	GbeTri deliberate;
-	gboolean same_commit;
+	bool same_commit;
 	GbeTri older_listed; /* ostree lists an older deployment than D */
 
 	/* The configuration, resolved. */
-	gboolean retry_trial;
+	bool retry_trial;
 	GbeOnRollback on_rollback;
 	GbeOnCorrupt on_corrupt;
 	GbeOnMissing on_missing;
 	GbeOnUpgradeFromFailed on_failed;
-	gboolean hold_without_backup; /* on-upgrade-failure, with auto resolved */
+	bool hold_without_backup; /* on-upgrade-failure, with auto resolved */
 } GbeSituation;
 
 typedef struct {
 	const GbeManifest *source; /* NULL: the live data */
-	gboolean owner_known;
+	bool owner_known;
 	const GbeDeployment *owner;
 	const char *run;
 	guint64 sequence; /* the data's place on its line, at least */
@@ -86,7 +86,7 @@ typedef struct {
 	GbeTrial trial; /* as it is now, the last run included */
 	GbeVerdict verdict;
 	GbeHealth health;
-	gboolean judged;
+	bool judged;
 	gint64 used; /* seconds on this data; -1 unknown */
 	GbeTri was_default;
 	GbeTri mount_point;
@@ -101,11 +101,11 @@ void gbe_view_ended(const GbeFacts *facts, gint64 used, GbeView *ret_view);
 /* The view that rules 10a and 12 look at next: the backup and its owner. */
 void gbe_view_backup(const GbeFacts *facts, const GbeManifest *source, GbeView *ret_view);
 
-void gbe_situation_derive(const GbeFacts *facts, const GbeView *view, gboolean last_pass,
+void gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 			  GbeSituation *ret_situation);
 
 /* Is the owner of @view a failed trial? It was judged, is not green, and used the data no longer than trial-limit. */
-gboolean gbe_view_failed(const GbeFacts *facts, const GbeView *view);
+bool gbe_view_failed(const GbeFacts *facts, const GbeView *view);
 /* Places in the chain of bases of @view's owner; -1: there is none. own: D's state. end: the last backup. unwound: the
  * newest state whose owner is not a failed trial. */
 int gbe_chain_own(const GbeFacts *facts, const GbeView *view);
@@ -115,26 +115,26 @@ int gbe_chain_unwound(const GbeFacts *facts, const GbeView *view);
 const GbeManifest *gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at);
 
 /* Does the record of @of at @sequence mean the same deployment as @ref? ostree gives ids out again. */
-gboolean gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
-			     const GbeDeployment *ref);
+bool gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
+			 const GbeDeployment *ref);
 /* The take-over of the data by this very run of the booted deployment. A verdict and a closing record are about this
  * take-over. NULL: the data is another's, and *ret_why (newly allocated; may be NULL) says whose. */
 const GbeTakeOver *gbe_situation_own(const GbeFacts *facts, char **ret_why);
 /* D's newest candidate (decisions.md, "Candidate"). With @usable, the newest that D's etcd can read. NULL: none. */
-const GbeManifest *gbe_situation_candidate(const GbeFacts *facts, gboolean usable);
+const GbeManifest *gbe_situation_candidate(const GbeFacts *facts, bool usable);
 /* The newest good backup of the booted deployment. Where it has none, the newest good one of any deployment. NULL:
  * none. */
 const GbeManifest *gbe_situation_last_good(const GbeFacts *facts);
 /* The backup that the pending request means now; NULL: none. */
 const GbeManifest *gbe_situation_request(const GbeFacts *facts);
 /* Has @ref ever had a green run, as far as the records say? */
-gboolean gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref);
+bool gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref);
 /* Is @ref on trial? NO once green, YES where it never had the data, else as its last take-over says. Unknown where the
  * ledger has lost a record. */
 GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);
 /* Is the booted deployment on trial, so that an OS rollback would bring a deployment back that was green? Where its
  * trial is unknown: does another deployment own the data? */
-gboolean gbe_situation_booted_on_trial(const GbeFacts *facts);
+bool gbe_situation_booted_on_trial(const GbeFacts *facts);
 /* The backup that equals the data as @ref last left it. NULL: there is none. */
 const GbeManifest *gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
 /* The newest backup that equals the live data (by fingerprint), but no periodic one. NULL: none. */

@@ -16,7 +16,7 @@ gbe_decide_unfinished(const GbePlan *plan)
 
 	undone->rule = plan->rule;
 	if (plan->forward || plan->hold) {
-		undone->hold = TRUE;
+		undone->hold = true;
 		undone->reason = g_strdup(TWO_STARTS NO_BACKUP);
 		(void)gbe_plan_add(undone, GBE_ACTION_HOLD, NULL, undone->reason);
 		return undone;

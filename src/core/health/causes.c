@@ -58,7 +58,7 @@ gbe_health_sentence(const char *text, const GbeHealthFacts *f)
 			text += strcspn(text, "}") + 1;
 		}
 	}
-	return g_string_free(to, FALSE);
+	return g_string_free(to, false);
 }
 
 char *
@@ -89,7 +89,7 @@ gbe_health_summary(const GbeHealthFacts *f)
 		g_string_append_printf(text, ", %s", f->version);
 	g_string_append_printf(text, ", %s of %s, revision %" G_GINT64_FORMAT, size, quota,
 			       f->revision);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* gRPC's numbers, as etcd answers them (etcd.md, sections 1 and 3). */
@@ -100,19 +100,19 @@ gbe_health_summary(const GbeHealthFacts *f)
 /* With less free space, etcd cannot preallocate its next WAL segment (64 MB). */
 #define FULL_BYTES (64 * 1000 * 1000)
 
-gboolean
+bool
 gbe_health_is_full(const GbeHealthFacts *f)
 {
 	return (f->free >= 0 && f->free < FULL_BYTES) || (f->inodes > 0 && f->inodes_free == 0);
 }
 
-static gboolean
+static bool
 answered(const GbeQuestion *question)
 {
 	return question->reach == GBE_REACH_ANSWERED;
 }
 
-gboolean
+bool
 gbe_health_is_writing(const GbeHealthFacts *f)
 {
 	return answered(&f->write);
@@ -128,7 +128,7 @@ gbe_health_bad_tls(const GbeHealthFacts *f)
 	return NULL;
 }
 
-static gboolean
+static bool
 is_id(const char *expected, guint64 id)
 {
 	guint64 value;
@@ -138,7 +138,7 @@ is_id(const char *expected, guint64 id)
 	       value == id;
 }
 
-gboolean
+bool
 gbe_health_is_other_data(const GbeHealthFacts *f)
 {
 	return !is_id(f->expected_cluster_id, f->cluster_id) ||
@@ -147,106 +147,106 @@ gbe_health_is_other_data(const GbeHealthFacts *f)
 
 /* ---- the conditions of the causes ---- */
 
-static gboolean
+static bool
 not_installed(const GbeHealthFacts *f)
 {
 	return f->service == GBE_SERVICE_NOT_FOUND;
 }
 
-static gboolean
+static bool
 masked(const GbeHealthFacts *f)
 {
 	return f->service == GBE_SERVICE_MASKED;
 }
 
-static gboolean
+static bool
 not_enabled(const GbeHealthFacts *f)
 {
 	return f->service == GBE_SERVICE_NOT_ENABLED;
 }
 
-static gboolean
+static bool
 held_on_trial(const GbeHealthFacts *f)
 {
 	return f->held && f->on_trial;
 }
 
-static gboolean
+static bool
 held(const GbeHealthFacts *f)
 {
 	return f->held;
 }
 
-static gboolean
+static bool
 corrupt(const GbeHealthFacts *f)
 {
 	return f->corrupt;
 }
 
 /* A full or read-only disk explains every other problem. Where writes succeed, it explains nothing. */
-static gboolean
+static bool
 disk_full(const GbeHealthFacts *f)
 {
 	return gbe_health_is_full(f) && !gbe_health_is_writing(f) && !f->learner;
 }
 
-static gboolean
+static bool
 read_only(const GbeHealthFacts *f)
 {
 	return f->read_only == GBE_YES && !gbe_health_is_writing(f);
 }
 
-static gboolean
+static bool
 read_only_on_trial(const GbeHealthFacts *f)
 {
 	return read_only(f) && f->on_trial;
 }
 
-static gboolean
+static bool
 data_refused(const GbeHealthFacts *f)
 {
 	return f->data_refused == GBE_YES && !answered(&f->status);
 }
 
-static gboolean
+static bool
 start_limit(const GbeHealthFacts *f)
 {
 	return f->service == GBE_SERVICE_START_LIMIT && !answered(&f->status);
 }
 
-static gboolean
+static bool
 service_failed(const GbeHealthFacts *f)
 {
 	return f->service == GBE_SERVICE_FAILED && !answered(&f->status);
 }
 
-static gboolean
+static bool
 bad_certificate(const GbeHealthFacts *f)
 {
 	return !answered(&f->status) && gbe_health_bad_tls(f) != NULL &&
 	       (f->status.reach == GBE_REACH_TLS || f->status.reach == GBE_REACH_LOCAL);
 }
 
-static gboolean
+static bool
 no_trust(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_TLS;
 }
 
-static gboolean
+static bool
 bad_endpoint(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_LOCAL || f->status.reach == GBE_REACH_NOT_ASKED;
 }
 
-static gboolean
+static bool
 not_etcd(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_FOREIGN ||
 	       (f->status.reach == GBE_REACH_DENIED && f->status.status == UNIMPLEMENTED);
 }
 
-static gboolean
+static bool
 is_forbidden(const GbeQuestion *question)
 {
 	return question->reach == GBE_REACH_DENIED &&
@@ -254,13 +254,13 @@ is_forbidden(const GbeQuestion *question)
 		strstr(question->why, "user name is empty") != NULL);
 }
 
-static gboolean
+static bool
 not_allowed(const GbeHealthFacts *f)
 {
 	return is_forbidden(&f->status);
 }
 
-static gboolean
+static bool
 defragmenting(const GbeHealthFacts *f)
 {
 	return f->defragmenting &&
@@ -268,105 +268,105 @@ defragmenting(const GbeHealthFacts *f)
 		f->read.reach == GBE_REACH_LATE);
 }
 
-static gboolean
+static bool
 wrong_endpoint(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_DOWN && f->service == GBE_SERVICE_RUNNING &&
 	       f->notifies;
 }
 
-static gboolean
+static bool
 not_started(const GbeHealthFacts *f)
 {
 	return !answered(&f->status) &&
 	       (f->service == GBE_SERVICE_ACTIVATING || f->service == GBE_SERVICE_INACTIVE);
 }
 
-static gboolean
+static bool
 down(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_DOWN;
 }
 
-static gboolean
+static bool
 mute(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_LATE;
 }
 
-static gboolean
+static bool
 broke_off(const GbeHealthFacts *f)
 {
 	return !answered(&f->status);
 }
 
-static gboolean
+static bool
 no_leader(const GbeHealthFacts *f)
 {
 	return f->leader == 0;
 }
 
-static gboolean
+static bool
 no_quorum(const GbeHealthFacts *f)
 {
 	return no_leader(f) && f->voters > 1;
 }
 
-static gboolean
+static bool
 no_space_unhealthy(const GbeHealthFacts *f)
 {
 	return f->no_space && f->on_nospace == GBE_NOSPACE_UNHEALTHY;
 }
 
-static gboolean
+static bool
 no_space(const GbeHealthFacts *f)
 {
 	return f->no_space && f->on_nospace == GBE_NOSPACE_CANNOT_TELL;
 }
 
-static gboolean
+static bool
 other_alarm(const GbeHealthFacts *f)
 {
 	return f->other_alarm;
 }
 
 /* A learner has no vote and is not asked. Nor does this count where etcd asks for a password. */
-static gboolean
+static bool
 no_writes(const GbeHealthFacts *f)
 {
 	return !gbe_health_is_writing(f) && !f->learner && !is_forbidden(&f->write);
 }
 
-static gboolean
+static bool
 no_reads(const GbeHealthFacts *f)
 {
 	return !answered(&f->read) && !f->learner && !is_forbidden(&f->read);
 }
 
 /* The other members may be gone before this one has noticed that it leads nobody. */
-static gboolean
+static bool
 no_consent(const GbeHealthFacts *f)
 {
 	return f->voters > 1 && (no_writes(f) || no_reads(f));
 }
 
-static gboolean
+static bool
 behind(const GbeHealthFacts *f)
 {
 	return f->expected_revision >= 0 && f->revision >= 0 && f->revision < f->expected_revision;
 }
 
-static gboolean
+static bool
 always(const GbeHealthFacts *f)
 {
-	return TRUE;
+	return true;
 }
 
 /* ---- the table ---- */
 
 typedef struct {
 	const char *word;
-	gboolean (*is)(const GbeHealthFacts *facts);
+	bool (*is)(const GbeHealthFacts *facts);
 	GbeHealth health;
 	GbePatience patience;
 	const char *text; /* {name}: see gbe_health_sentence() */
@@ -453,7 +453,7 @@ find_cause(const GbeHealthFacts *facts)
 	return &causes[i];
 }
 
-gboolean
+bool
 gbe_health_needs_asking(const GbeHealthFacts *facts)
 {
 	return !not_installed(facts) && !masked(facts) && !not_enabled(facts) && !held(facts);

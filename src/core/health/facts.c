@@ -23,8 +23,8 @@ gbe_health_facts_reset(GbeHealthFacts *facts)
 	facts->revision = facts->db_size = facts->db_in_use = facts->quota = -1;
 	facts->leader = facts->raft_index = facts->raft_applied = 0;
 	facts->member_count = facts->voters = 0;
-	facts->learner = facts->no_space = facts->corrupt = facts->other_alarm = FALSE;
-	facts->defragmenting = FALSE;
+	facts->learner = facts->no_space = facts->corrupt = facts->other_alarm = false;
+	facts->defragmenting = false;
 }
 
 GbeHealthFacts *

@@ -43,10 +43,10 @@ typedef struct {
 	/* The service, and prerun's result. */
 	GbeServiceState service;
 	char *unit;
-	gboolean notifies; /* the service reports when it is ready; it is RUNNING only then */
-	gboolean held;	   /* prerun holds etcd back */
+	bool notifies; /* the service reports when it is ready; it is RUNNING only then */
+	bool held;     /* prerun holds etcd back */
 	char *held_why;
-	gboolean on_trial;   /* an OS rollback would bring back a deployment that was green */
+	bool on_trial;	     /* an OS rollback would bring back a deployment that was green */
 	GbeTri data_refused; /* the data was written for a newer etcd than this one */
 
 	/* The data and its disk; -1 unknown. */
@@ -54,7 +54,7 @@ typedef struct {
 	GbeTri read_only;
 	gint64 size, free;	    /* bytes; free: for root */
 	gint64 inodes, inodes_free; /* inodes 0: the file system does not count them */
-	gboolean defragmenting;	    /* etcd is rewriting its database now */
+	bool defragmenting;	    /* etcd is rewriting its database now */
 
 	/* The means to ask etcd. */
 	char *endpoint;
@@ -72,9 +72,9 @@ typedef struct {
 	gint64 quota;	/* as etcd reports it (3.6), else as configured */
 	guint64 leader; /* 0: none */
 	guint64 raft_index, raft_applied;
-	gboolean learner;
+	bool learner;
 	guint member_count, voters; /* 0 unknown */
-	gboolean no_space, corrupt, other_alarm;
+	bool no_space, corrupt, other_alarm;
 
 	/* The protected data's identity; NULL, -1 unknown. */
 	char *expected_cluster_id, *expected_member_id; /* 16 hex digits */
@@ -146,18 +146,18 @@ void gbe_health_report_free(GbeHealthReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHealthReport, gbe_health_report_free)
 
 /* Must etcd be asked, or is the answer known without asking? */
-gboolean gbe_health_needs_asking(const GbeHealthFacts *facts);
+bool gbe_health_needs_asking(const GbeHealthFacts *facts);
 const char *gbe_check_to_string(GbeCheckKind step);
 const char *gbe_check_result_to_string(GbeCheckResult result);
 /* The words of the table, in its order. NULL beyond its end. */
 const char *gbe_health_cause(guint index, GbeHealth *ret_health);
 
 /* For the judge and the table. */
-gboolean gbe_health_is_full(const GbeHealthFacts *facts);
-gboolean gbe_health_is_writing(const GbeHealthFacts *facts); /* a write went through */
+bool gbe_health_is_full(const GbeHealthFacts *facts);
+bool gbe_health_is_writing(const GbeHealthFacts *facts); /* a write went through */
 /* The first TLS file that cannot be used or has expired; NULL. */
 const GbeTlsFile *gbe_health_bad_tls(const GbeHealthFacts *facts);
-gboolean gbe_health_is_other_data(const GbeHealthFacts *facts);
+bool gbe_health_is_other_data(const GbeHealthFacts *facts);
 /* A cause's sentence with every {name} replaced. Newly allocated. */
 char *gbe_health_sentence(const char *text, const GbeHealthFacts *facts);
 /* "41 MiB", "2 GiB", "1.5 GiB": tenths only where they say something. Newly allocated. */

@@ -27,7 +27,7 @@ set(GbeCheck *step, GbeCheckResult result, const char *format, ...)
 	va_end(args);
 }
 
-static gboolean
+static bool
 answered(const GbeQuestion *question)
 {
 	return question->reach == GBE_REACH_ANSWERED;

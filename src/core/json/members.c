@@ -161,7 +161,7 @@ gbe_members_sequence(GbeMembers *m, const char *key)
 	return sequence;
 }
 
-gboolean
+bool
 gbe_members_bool(GbeMembers *m, const char *key)
 {
 	JsonNode *node = value(m, key, G_TYPE_BOOLEAN, "is neither true nor false");
@@ -239,7 +239,7 @@ gbe_name_to_hex(const char *name)
 	hex = g_string_new(NULL);
 	for (const char *p = name; *p != '\0'; p++)
 		g_string_append_printf(hex, "%02x", (guint)(guchar)*p);
-	return g_string_free(hex, FALSE);
+	return g_string_free(hex, false);
 }
 
 char *

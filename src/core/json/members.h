@@ -46,7 +46,7 @@ guint gbe_members_uint(GbeMembers *m, const char *key, guint fallback);
 /* A sequence number: required, 1 or more. */
 guint64 gbe_members_sequence(GbeMembers *m, const char *key);
 gint64 gbe_members_i64(GbeMembers *m, const char *key, gint64 fallback);
-gboolean gbe_members_bool(GbeMembers *m, const char *key);
+bool gbe_members_bool(GbeMembers *m, const char *key);
 GbeTri gbe_members_tri(GbeMembers *m, const char *key); /* true, false, null */
 JsonObject *gbe_members_object(GbeMembers *m, const char *key);
 JsonArray *gbe_members_array(GbeMembers *m, const char *key);

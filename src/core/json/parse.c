@@ -137,12 +137,12 @@ append_number(GString *text, const char *number, gsize length)
 }
 
 char *
-gbe_json_to_text(JsonNode *node, gboolean pretty)
+gbe_json_to_text(JsonNode *node, bool pretty)
 {
 	g_autoptr(JsonGenerator) generator = json_generator_new();
 	g_autofree char *text = NULL;
 	GString *tidy = g_string_new(NULL);
-	gboolean in_string = FALSE;
+	bool in_string = false;
 
 	json_generator_set_pretty(generator, pretty);
 	json_generator_set_indent(generator, 2);
@@ -166,11 +166,11 @@ gbe_json_to_text(JsonNode *node, gboolean pretty)
 			in_string = !in_string;
 	}
 	g_string_append_c(tidy, '\n');
-	return g_string_free(tidy, FALSE);
+	return g_string_free(tidy, false);
 }
 
 static char *
-print(JsonObject *object, gboolean pretty)
+print(JsonObject *object, bool pretty)
 {
 	g_autoptr(JsonNode) root = json_node_new(JSON_NODE_OBJECT);
 
@@ -181,13 +181,13 @@ print(JsonObject *object, gboolean pretty)
 char *
 gbe_json_print_object(JsonObject *object)
 {
-	return print(object, TRUE);
+	return print(object, true);
 }
 
 char *
 gbe_json_print_line(JsonObject *object)
 {
-	return print(object, FALSE);
+	return print(object, false);
 }
 
 static JsonNode *
@@ -216,8 +216,8 @@ gbe_json_int(JsonObject *object, const char *key, gint64 fallback)
 	return node != NULL ? json_node_get_int(node) : fallback;
 }
 
-gboolean
-gbe_json_bool(JsonObject *object, const char *key, gboolean fallback)
+bool
+gbe_json_bool(JsonObject *object, const char *key, bool fallback)
 {
 	JsonNode *node = find_value(object, key, G_TYPE_BOOLEAN);
 

@@ -20,7 +20,7 @@ bool gbe_json_parse_object(const char *bytes, gsize size, const char *what, Json
 /* Pretty: indented by two blanks, newline at the end. Newly allocated. */
 char *gbe_json_print_object(JsonObject *object);
 /* The same for any node, pretty or in one line. */
-char *gbe_json_to_text(JsonNode *node, gboolean pretty);
+char *gbe_json_to_text(JsonNode *node, bool pretty);
 /* The same on one line. */
 char *gbe_json_print_line(JsonObject *object);
 
@@ -28,7 +28,7 @@ char *gbe_json_print_line(JsonObject *object);
  * borrowed from @object. u64 members are decimal numbers below 2^53, hex64 members strings of 16 digits. */
 const char *gbe_json_string(JsonObject *object, const char *key, const char *fallback);
 gint64 gbe_json_int(JsonObject *object, const char *key, gint64 fallback);
-gboolean gbe_json_bool(JsonObject *object, const char *key, gboolean fallback);
+bool gbe_json_bool(JsonObject *object, const char *key, bool fallback);
 JsonObject *gbe_json_object(JsonObject *object, const char *key); /* NULL */
 JsonArray *gbe_json_array(JsonObject *object, const char *key);	  /* NULL */
 /* NULL writes null. */

@@ -63,7 +63,7 @@ read_field(const GbeField *f, GbeMembers *m, void *at)
 		*(gint64 *)at = gbe_members_i64(m, f->key, -1);
 		break;
 	case GBE_FIELD_FLAG:
-		*(gboolean *)at = gbe_members_bool(m, f->key);
+		*(bool *)at = gbe_members_bool(m, f->key);
 		break;
 	case GBE_FIELD_TRI:
 		*(GbeTri *)at = gbe_members_tri(m, f->key);
@@ -101,7 +101,7 @@ is_set(const GbeField *f, const void *at)
 	if (f->kind == GBE_FIELD_KNOWN)
 		return *(const gint64 *)at >= 0;
 	if (f->kind == GBE_FIELD_FLAG)
-		return *(const gboolean *)at;
+		return *(const bool *)at;
 	return f->kind != GBE_FIELD_TEXT || *(char *const *)at != NULL;
 }
 
@@ -137,7 +137,7 @@ print_field(const GbeField *f, JsonObject *object, const void *at)
 		gbe_json_set_known(object, f->key, *(const gint64 *)at);
 		break;
 	case GBE_FIELD_FLAG:
-		json_object_set_boolean_member(object, f->key, *(const gboolean *)at);
+		json_object_set_boolean_member(object, f->key, *(const bool *)at);
 		break;
 	case GBE_FIELD_TRI:
 		gbe_json_set_tri(object, f->key, *(const GbeTri *)at);

@@ -17,7 +17,7 @@ typedef enum {
 	GBE_FIELD_COUNT,    /* guint */
 	GBE_FIELD_TIME,	    /* gint64 */
 	GBE_FIELD_KNOWN,    /* gint64; negative: not known, written as null */
-	GBE_FIELD_FLAG,	    /* gboolean */
+	GBE_FIELD_FLAG,	    /* bool */
 	GBE_FIELD_TRI,	    /* GbeTri */
 	GBE_FIELD_WORD,	    /* an enumeration. ->of: its GbeWords */
 	GBE_FIELD_PART,	    /* a structure. ->of: its GbeField table */

@@ -90,6 +90,6 @@ gbe_fingerprint_from_json(GbeFingerprint *fp, JsonObject *object)
 	}
 	read.txid[0] = g_ascii_strtoull(txid0, NULL, 16);
 	read.txid[1] = g_ascii_strtoull(txid1, NULL, 16);
-	read.present = TRUE;
+	read.present = true;
 	*fp = read;
 }

@@ -13,7 +13,7 @@
 #include <json-glib/json-glib.h>
 
 typedef struct {
-	gboolean present;   /* false: there is none; the other fields are undefined */
+	bool present;	    /* false: there is none; the other fields are undefined */
 	guint64 txid[2];    /* of meta page 0 and 1; 0 where that page is not valid */
 	char *wal_name;	    /* newest segment; NULL: no WAL */
 	guint64 wal_size;   /* bytes, apparent */

@@ -33,7 +33,7 @@ print_displaced(JsonObject *object, const char *key, const void *field)
 	const GbeManifest *displaced = *(GbeManifest *const *)field;
 
 	if (displaced != NULL)
-		json_object_set_object_member(object, key, gbe_manifest_to_json(displaced, FALSE));
+		json_object_set_object_member(object, key, gbe_manifest_to_json(displaced, false));
 }
 
 static void

@@ -23,9 +23,9 @@ typedef struct {
 	/* Identity of the tree that is exchanged in (core/decide/identity.h): of the staging tree, or of its member/
 	 * where the data directory is a mount point. */
 	char *tree_new;
-	char *tree_old;	  /* the same of the displaced tree; NULL: there was none */
-	char **entries;	  /* mount point: names in order, member last; else NULL */
-	gboolean consume; /* the backup's own data/ is exchanged in */
+	char *tree_old; /* the same of the displaced tree; NULL: there was none */
+	char **entries; /* mount point: names in order, member last; else NULL */
+	bool consume;	/* the backup's own data/ is exchanged in */
 	/* The path that the displaced tree gets, absolute without --root; NULL: in the store. A program that cannot
 	 * rename to this path takes the store. */
 	char *keep_existing;

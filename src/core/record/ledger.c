@@ -105,7 +105,7 @@ append(GbeLedger *ledger, GbeLedgerRecord *record)
 		return;
 	g_ptr_array_remove_range(ledger->records, 0, RECORDS_MAX);
 	g_ptr_array_insert(ledger->records, 0, hole_new(1, 0, "too many records"));
-	ledger->holes = TRUE;
+	ledger->holes = true;
 }
 
 void
@@ -115,7 +115,7 @@ gbe_ledger_add_hole(GbeLedger *ledger, guint64 line, const char *reason)
 	GbeLedgerRecord *last = len > 0 ? ledger->records->pdata[len - 1] : NULL;
 	gint64 lines;
 
-	ledger->holes = TRUE;
+	ledger->holes = true;
 	if (last == NULL || last->kind != GBE_LEDGER_HOLE) {
 		append(ledger, hole_new(line, 1, reason));
 		return;
@@ -153,7 +153,7 @@ gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 	return true;
 }
 
-gboolean
+bool
 gbe_ledger_has_healed(const GbeLedger *ledger)
 {
 	guint runs = 0;
@@ -165,5 +165,5 @@ gbe_ledger_has_healed(const GbeLedger *ledger)
 			return runs >= GBE_LEDGER_RUNS_KEPT;
 		runs += record->kind == GBE_LEDGER_TAKE_OVER;
 	}
-	return FALSE;
+	return false;
 }

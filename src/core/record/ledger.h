@@ -58,7 +58,7 @@ typedef struct {
 	char *id;	    /* 16 hex digits; NULL: there is no ledger yet */
 	GPtrArray *records; /* of GbeLedgerRecord, as in the file, without the head */
 	guint64 last;	    /* the largest sequence that was given out; 0: none */
-	gboolean holes;	    /* a line could not be read: the past is incomplete */
+	bool holes;	    /* a line could not be read: the past is incomplete */
 } GbeLedger;
 
 GbeLedger *gbe_ledger_new(void);
@@ -72,5 +72,5 @@ guint64 gbe_ledger_number(JsonObject *object, const char *key);
 bool gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error) GBE_CHECKED;
 /* Adds GBE_LEDGER_HOLE for a line that is no record, and may have been any. Adjacent lines share one hole. */
 void gbe_ledger_add_hole(GbeLedger *ledger, guint64 line, const char *reason);
-/* TRUE where as many runs as are kept have come since the last unreadable line: that line is not missed any more. */
-gboolean gbe_ledger_has_healed(const GbeLedger *ledger);
+/* true where as many runs as are kept have come since the last unreadable line: that line is not missed any more. */
+bool gbe_ledger_has_healed(const GbeLedger *ledger);

@@ -299,10 +299,10 @@ gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest, GError **
 }
 
 static void
-print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
+print_all(JsonObject *object, const GbeManifest *manifest, bool with_files)
 {
 	/* Holes make files of any size, and JSON holds numbers exactly up to 2^53. */
-	gboolean listed = manifest->size < G_GUINT64_CONSTANT(1) << 53;
+	bool listed = manifest->size < G_GUINT64_CONSTANT(1) << 53;
 
 	gbe_fields_print(fields, object, manifest);
 	if (!listed) {
@@ -315,7 +315,7 @@ print_all(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
 
 /* Writes this program's members in their order, then those that only a newer program knows. */
 static void
-print_with_unknown(JsonObject *object, const GbeManifest *manifest, gboolean with_files)
+print_with_unknown(JsonObject *object, const GbeManifest *manifest, bool with_files)
 {
 	g_autoptr(JsonObject) merged = gbe_json_copy_object(manifest->unknown);
 	g_autoptr(GList) names = NULL;
@@ -328,7 +328,7 @@ print_with_unknown(JsonObject *object, const GbeManifest *manifest, gboolean wit
 }
 
 JsonObject *
-gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files)
+gbe_manifest_to_json(const GbeManifest *manifest, bool with_files)
 {
 	JsonObject *object = json_object_new();
 
@@ -375,7 +375,7 @@ gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifest, GE
 	       gbe_manifest_from_json(object, ret_manifest, error);
 }
 
-static gboolean
+static bool
 is_readable(JsonObject *object)
 {
 	g_autoptr(GbeManifest) again = NULL;
@@ -390,7 +390,7 @@ is_readable(JsonObject *object)
 static JsonObject *
 printable(const GbeManifest *manifest)
 {
-	g_autoptr(JsonObject) object = gbe_manifest_to_json(manifest, TRUE);
+	g_autoptr(JsonObject) object = gbe_manifest_to_json(manifest, true);
 	g_autoptr(GbeManifest) bare = NULL;
 
 	if (is_readable(object))
@@ -398,11 +398,11 @@ printable(const GbeManifest *manifest)
 	bare = gbe_manifest_copy(manifest);
 	g_clear_pointer(&bare->left_out, g_strfreev);
 	json_object_unref(object);
-	object = gbe_manifest_to_json(bare, FALSE);
+	object = gbe_manifest_to_json(bare, false);
 	if (is_readable(object))
 		return g_steal_pointer(&object);
 	gbe_fingerprint_clear(&bare->fingerprint);
-	return gbe_manifest_to_json(bare, FALSE);
+	return gbe_manifest_to_json(bare, false);
 }
 
 char *

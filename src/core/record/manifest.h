@@ -62,14 +62,14 @@ typedef struct {
 	GbeOrigin origin;
 	GbeVerified verified;
 	GbeMethod method;
-	gboolean live; /* taken while etcd was running */
-	gboolean pinned;
-	gboolean set_aside; /* displaced by a restore or undo by hand */
-	gboolean discard;   /* the same, and unwanted once etcd is healthy on the restored data */
-	gboolean consumed;  /* data/ itself was exchanged in; a name without data is left */
-	gint64 created;	    /* seconds since the epoch: a label, never an order */
-	gint64 scrubbed;    /* the same, of the last scrub; -1: none yet */
-	char *data_dir;	    /* which data directory: absolute, without --root */
+	bool live; /* taken while etcd was running */
+	bool pinned;
+	bool set_aside;	 /* displaced by a restore or undo by hand */
+	bool discard;	 /* the same, and unwanted once etcd is healthy on the restored data */
+	bool consumed;	 /* data/ itself was exchanged in; a name without data is left */
+	gint64 created;	 /* seconds since the epoch: a label, never an order */
+	gint64 scrubbed; /* the same, of the last scrub; -1: none yet */
+	char *data_dir;	 /* which data directory: absolute, without --root */
 	char *description;
 	guint64 size; /* bytes, apparent */
 	guint64 files_count;
@@ -86,8 +86,8 @@ typedef struct {
 	gint64 compact_revision; /* this and the next two: known where every row was read */
 	gint64 total_keys;	 /* as etcd up to 3.5 counts: rows of all buckets */
 	gint64 hash_kv;		 /* etcd's hash of keys and values at ->revision */
-	gboolean outside;	 /* imported: the source is not known */
-	gboolean proved;	 /* imported with a right keyed digest */
+	bool outside;		 /* imported: the source is not known */
+	bool proved;		 /* imported with a right keyed digest */
 	char *hmac;		 /* hex, over all other members (core/record/keyed.h), or NULL */
 	GbeSeal seal;		 /* of a manifest that was read; not written */
 	char *data_version;	 /* contents of [etcd] version-file, first line */
@@ -119,7 +119,7 @@ void gbe_manifest_check_seal(GbeManifest *manifest, const GbeKeys *keys);
 /* For a manifest inside another record. @with_files false: the list of files is null. */
 bool gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest,
 			    GError **error) GBE_CHECKED;
-JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, gboolean with_files);
+JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, bool with_files);
 
 const char *gbe_origin_to_string(GbeOrigin origin);	  /* automatic displaced manual periodic */
 GbeOrigin gbe_origin_from_string(const char *text);	  /* unknown word: manual, never pruned */

@@ -66,7 +66,7 @@ gbe_periodic_print(const GbePeriodic *periodic)
 	return object;
 }
 
-gboolean
+bool
 gbe_periodic_is_overdue(const GbePeriodic *periodic)
 {
 	return periodic->result == GBE_PERIODIC_SKIPPED || periodic->result == GBE_PERIODIC_FAILED;

@@ -8,6 +8,7 @@
 
 #include <glib.h>
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
 
 typedef enum {
 	GBE_PERIODIC_NONE, /* not yet */
@@ -39,8 +40,8 @@ void gbe_periodic_read(JsonObject *object, GbePeriodic *ret_periodic);
 JsonObject *gbe_periodic_print(const GbePeriodic *periodic);
 const char *gbe_periodic_result_to_string(GbePeriodicResult result); /* NULL for NONE */
 
-/* TRUE where the last due time passed without a backup, whatever the reason. */
-gboolean gbe_periodic_is_overdue(const GbePeriodic *periodic);
+/* true where the last due time passed without a backup, whatever the reason. */
+bool gbe_periodic_is_overdue(const GbePeriodic *periodic);
 /* Records the result at @now. A success clears the reason; every other result keeps the last success. */
 void gbe_periodic_note(GbePeriodic *periodic, GbePeriodicResult result, const char *reason,
 		       gint64 now);

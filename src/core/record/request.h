@@ -21,9 +21,9 @@ typedef struct {
 	GbeRequestKind kind;
 	char *name; /* GBE_REQUEST_RESTORE */
 	char *run;  /* the run in which the person asked: due in a later run */
-	gboolean force;
-	gboolean from_cmdline; /* greenboot-etcd.restore= on the kernel command line */
-	char *text;	       /* GBE_NEXT_BOOT, or the command line's argument; NULL: by hand */
+	bool force;
+	bool from_cmdline; /* greenboot-etcd.restore= on the kernel command line */
+	char *text;	   /* GBE_NEXT_BOOT, or the command line's argument; NULL: by hand */
 } GbeRequest;
 
 /* The ways to ask: the values of ->text. */

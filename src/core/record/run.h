@@ -14,15 +14,15 @@ typedef struct {
 	GbeVerdict verdict;
 	GbeDeployment deployment;
 	char *run;
-	GbeTri trial;	  /* the deployment was on trial in this run */
-	gboolean by_hand; /* the verdict came from `mark` */
+	GbeTri trial; /* the deployment was on trial in this run */
+	bool by_hand; /* the verdict came from `mark` */
 	GbeHealth health;
 	char *reason;	    /* of the health or of `mark`; NULL */
 	char *etcd_version; /* as etcd said it over its API; NULL */
 	gint64 revision;    /* as seen live by green; -1 */
 	char *member_id, *cluster_id;
 	guint voters;	   /* as seen live; 0 unknown */
-	gboolean ended;	   /* its prerun ended: etcd may have had the data */
+	bool ended;	   /* its prerun ended: etcd may have had the data */
 	GbeBackupRef left; /* the backup that equals the data as this run left it, or none */
 } GbeRunRecord;
 

@@ -197,7 +197,7 @@ gbe_take_over_copy(const GbeTakeOver *from)
 
 void
 gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup, const GbeDeployment *owner,
-		   gboolean failed)
+		   bool failed)
 {
 	GbeLink link = {.failed = failed};
 

@@ -23,11 +23,11 @@
 /* The trial of the owner when it took the data over (decisions.md, "Trial"). It does not contain the owner's last run
  * yet (its verdict, its use). */
 typedef struct {
-	GbeTri on;	 /* unknown counts as no */
-	guint64 since;	 /* sequence of the take-over that began the trial */
-	gint64 used;	 /* seconds of use in earlier runs on this data; -1 unknown */
-	gboolean judged; /* one of the earlier runs of the trial was judged */
-	GbeTri judges;	 /* greenboot was enabled under the owner, and judges its boots */
+	GbeTri on;     /* unknown counts as no */
+	guint64 since; /* sequence of the take-over that began the trial */
+	gint64 used;   /* seconds of use in earlier runs on this data; -1 unknown */
+	bool judged;   /* one of the earlier runs of the trial was judged */
+	GbeTri judges; /* greenboot was enabled under the owner, and judges its boots */
 } GbeTrial;
 
 /* A backup by name and number: names are given out again, numbers are not. Also the state in it, by its place on
@@ -43,12 +43,12 @@ typedef struct {
 typedef struct {
 	GbeBackupRef backup; /* of that state; no name: none was taken */
 	GbeDeployment owner; /* whose state it is; id NULL: not known */
-	gboolean failed;     /* the owner was a failed trial: judged, not green, short use */
+	bool failed;	     /* the owner was a failed trial: judged, not green, short use */
 } GbeLink;
 
 /* finalize's observations at the end of the run. */
 typedef struct {
-	gboolean present;
+	bool present;
 	GbeFingerprint fingerprint;
 	gint64 used; /* seconds since the take-over in this run; -1 unknown */
 	gint64 at;   /* CLOCK_REALTIME seconds: later mtimes were written later; 0 unknown */
@@ -69,9 +69,9 @@ typedef struct {
 	GbeTri after_trial; /* that take-over was on trial when it ended */
 	GbeBackupRef found; /* equals the data as that take-over left it */
 	char *source;	    /* the backup that this data was restored from, or NULL */
-	gboolean asked;	    /* a person chose the data: by hand or by request */
-	gboolean skipped;   /* greenboot-etcd.skip: nothing was backed up or restored */
-	gboolean failed;    /* a restore was due and could not be done */
+	bool asked;	    /* a person chose the data: by hand or by request */
+	bool skipped;	    /* greenboot-etcd.skip: nothing was backed up or restored */
+	bool failed;	    /* a restore was due and could not be done */
 	/* The request that this take-over carried out, as the person wrote it: GBE_CMDLINE_RESTORE "NAME", or
 	 * GBE_NEXT_BOOT; NULL. */
 	char *request;
@@ -88,8 +88,8 @@ typedef struct {
 	char *cluster_id;
 	/* From later records. */
 	GbeClosing closing;
-	gboolean used_beyond; /* the run used the data for longer than trial-limit */
-	gboolean ended;	      /* its prerun ended */
+	bool used_beyond; /* the run used the data for longer than trial-limit */
+	bool ended;	  /* its prerun ended */
 } GbeTakeOver;
 
 /* Nothing known, an empty chain. */
@@ -100,7 +100,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTakeOver, gbe_take_over_free)
 
 /* Adds a link behind the others, unless it repeats the last one. Copies. @owner NULL: not known. */
 void gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup,
-			const GbeDeployment *owner, gboolean failed);
+			const GbeDeployment *owner, bool failed);
 /* The base: the backup of the first link, or NULL. */
 const GbeBackupRef *gbe_take_over_base(const GbeTakeOver *take_over);
 

@@ -26,7 +26,7 @@
 typedef struct {
 	gint64 time;	  /* seconds since the epoch */
 	guint64 sequence; /* the number at the begin of the suffix; 0: none */
-	gboolean
+	bool
 	    undated; /* the clock was behind: ".undated" follows the number, the time is the previous name's */
 } GbeSnapshotName;
 

@@ -32,7 +32,7 @@ char *gbe_store_request_file(const char *name, GbeStoreRequestState state);
  *	{"request": "restore", "snapshot": NAME}	at the next boot; NAME or "latest"
  */
 typedef struct {
-	gboolean restore;
+	bool restore;
 	char *snapshot; /* of a restore */
 } GbeStoreRequest;
 

@@ -134,7 +134,7 @@ gbe_mount_unit(const char *path)
 	if (name->len == 0)
 		g_string_append_c(name, '-');
 	g_string_append(name, ".mount");
-	return g_string_free(name, FALSE);
+	return g_string_free(name, false);
 }
 
 char *
@@ -150,7 +150,7 @@ gbe_unit_quote(const char *text)
 		g_string_append_c(word, *text);
 	}
 	g_string_append_c(word, '"');
-	return g_string_free(word, FALSE);
+	return g_string_free(word, false);
 }
 
 const char *
@@ -237,7 +237,7 @@ gbe_dropin_defrag_timer(const GbeConfig *config)
 			       "OnUnitActiveSec=%" G_GUINT64_FORMAT "s\n",
 			       config->defrag.at_start ? 0 : config->defrag.interval,
 			       config->defrag.interval);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
@@ -278,7 +278,7 @@ append_addresses(GString *text, const GbeConfig *config)
 				  : NULL;
 	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
 	g_autofree char *address = host != NULL ? g_strndup(host, strcspn(host, "%")) : NULL;
-	gboolean literal = address != NULL && g_hostname_is_ip_address(address);
+	bool literal = address != NULL && g_hostname_is_ip_address(address);
 
 	if (address == NULL || *address == '\0' || g_str_equal(address, "localhost") ||
 	    (literal && (g_str_has_prefix(address, "127.") || g_str_equal(address, "::1"))))
@@ -304,7 +304,7 @@ gbe_dropin_paths(const GbeConfig *config, const char *before)
 	if (before != NULL)
 		g_string_append_printf(text, "Before=%s\n", before);
 	add_sandbox(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 char *
@@ -314,7 +314,7 @@ gbe_dropin_green(const GbeConfig *config)
 	GString *text = g_string_new(paths);
 
 	append_addresses(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 char *
@@ -325,7 +325,7 @@ gbe_dropin_scrub(const GbeConfig *config)
 	append_mounts(text, config);
 	g_string_append(text, "[Service]\n");
 	add_store(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 char *
@@ -339,7 +339,7 @@ gbe_dropin_defrag(const GbeConfig *config)
 	if (config->etcd.wal_dir != NULL)
 		add_visible(text, config->etcd.wal_dir);
 	append_addresses(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 char *
@@ -350,7 +350,7 @@ gbe_dropin_backup(const GbeConfig *config)
 	append_bound(text, config->etcd.service);
 	add_sandbox(text, config);
 	append_addresses(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* The directory is writable, because the metrics are renamed within it. */
@@ -368,7 +368,7 @@ gbe_dropin_monitor(const GbeConfig *config)
 	}
 	add_certs(text, config->certs.directories);
 	append_addresses(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* The schedule is written as it is: the configuration accepts no specifier and no line break in it. */
@@ -382,16 +382,16 @@ gbe_dropin_backup_timer(const GbeConfig *config)
 			       "[Timer]\n"
 			       "OnCalendar=\nOnCalendar=%s\n",
 			       config->backup.schedule);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
-gboolean
+bool
 gbe_dropin_wants_requests(const GbeConfig *config)
 {
 	return config->store.directory != NULL && config->store.requests != GBE_REQUESTS_NO;
 }
 
-gboolean
+bool
 gbe_dropin_watches_requests(const GbeConfig *config)
 {
 	return config->store.directory != NULL && config->store.requests == GBE_REQUESTS_WATCH;
@@ -414,7 +414,7 @@ gbe_dropin_requests(const GbeConfig *config)
 	add_writable(text, config->store.directory);
 	g_string_append_printf(text, "ExecCondition=/usr/bin/test -d %s\n", word);
 	append_addresses(text, config);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* Not quoted: the rest of the line is the path. */

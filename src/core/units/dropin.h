@@ -44,10 +44,10 @@ char *gbe_dropin_backup(const GbeConfig *config);
 char *gbe_dropin_defrag_timer(const GbeConfig *config);
 char *gbe_dropin_backup_timer(const GbeConfig *config);
 /* Is a store of snapshots configured, and are requests looked for in it? */
-gboolean gbe_dropin_wants_requests(const GbeConfig *config);
+bool gbe_dropin_wants_requests(const GbeConfig *config);
 /* Does systemd itself watch for requests, too? PID 1 then looks the directory up, and would wait there as a whole on a
  * share whose server is away. So only where the configuration says that the store is no such share. */
-gboolean gbe_dropin_watches_requests(const GbeConfig *config);
+bool gbe_dropin_watches_requests(const GbeConfig *config);
 /* For the service that carries out requests, and the path unit that watches for them: also where etcd does not run. */
 char *gbe_dropin_requests(const GbeConfig *config);
 char *gbe_dropin_requests_path(const GbeConfig *config);

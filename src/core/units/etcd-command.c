@@ -29,7 +29,7 @@ find_flag(const char *name, gsize length)
 }
 
 /* Which other flags take a value is not known here. So an argument that looks like a flag is no value, except "-1". */
-static gboolean
+static bool
 looks_like_a_flag(const char *argument)
 {
 	return argument[0] == '-' && (argument[1] == '-' || g_ascii_isalpha(argument[1]));
@@ -120,7 +120,7 @@ collect_urls(const char *const values[N_FLAGS])
 		else
 			i++;
 	g_ptr_array_add(urls, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&urls), FALSE);
+	return (char **)g_ptr_array_free(g_steal_pointer(&urls), false);
 }
 
 void
@@ -143,13 +143,13 @@ gbe_etcd_command_parse(char *const *arguments, char *const *environment, const c
 	};
 }
 
-gboolean
+bool
 gbe_etcd_command_knows(const char *variable)
 {
 	for (int i = 0; i < N_FLAGS; i++)
 		if (g_str_equal(flags[i].variable, variable))
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
 void
@@ -161,7 +161,7 @@ gbe_etcd_command_clear(GbeEtcdCommand *command)
 	g_clear_pointer(&command->listens, g_strfreev);
 }
 
-gboolean
+bool
 gbe_etcd_command_same(const GbeEtcdCommand *a, const GbeEtcdCommand *b)
 {
 	return a->config_file == NULL && b->config_file == NULL &&
@@ -170,17 +170,17 @@ gbe_etcd_command_same(const GbeEtcdCommand *a, const GbeEtcdCommand *b)
 }
 
 /* @deep: how many names @path may be below @tree. */
-static gboolean
+static bool
 lies_in(const char *path, const char *tree, guint deep)
 {
 	gsize length = strlen(tree);
 
 	if (strncmp(path, tree, length) != 0)
-		return FALSE;
+		return false;
 	for (path += length; *path != '\0'; path += strcspn(path, "/"))
 		if (*path++ != '/' || deep-- == 0)
-			return FALSE;
-	return TRUE;
+			return false;
+	return true;
 }
 
 static bool

@@ -10,10 +10,10 @@
 #include "core/config/config.h"
 
 typedef struct {
-	char *data_dir;	    /* absolute; etcd's default where none is named */
-	char *wal_dir;	    /* absolute; NULL: below data_dir */
-	char *config_file;  /* absolute; NULL: none. With one, the other fields are not known */
-	gboolean has_quota; /* the command line names a quota */
+	char *data_dir;	   /* absolute; etcd's default where none is named */
+	char *wal_dir;	   /* absolute; NULL: below data_dir */
+	char *config_file; /* absolute; NULL: none. With one, the other fields are not known */
+	bool has_quota;	   /* the command line names a quota */
 	/* URLs for clients, peers and metrics: normalized, sorted, each once. Never NULL */
 	char **listens;
 } GbeEtcdCommand;
@@ -26,10 +26,10 @@ void gbe_etcd_command_clear(GbeEtcdCommand *command);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeEtcdCommand, gbe_etcd_command_clear)
 
 /* Does parsing look at @variable? */
-gboolean gbe_etcd_command_knows(const char *variable);
+bool gbe_etcd_command_knows(const char *variable);
 
-/* TRUE for the same data, served at the same addresses. A configuration file's contents are not known: FALSE. */
-gboolean gbe_etcd_command_same(const GbeEtcdCommand *a, const GbeEtcdCommand *b);
+/* true for the same data, served at the same addresses. A configuration file's contents are not known: false. */
+bool gbe_etcd_command_same(const GbeEtcdCommand *a, const GbeEtcdCommand *b);
 
 /* Does etcd write only to the protected directories, [etcd] data-dir, member-dir and wal-dir? GBE_ERROR_REFUSED says
  * what would put it right. A configuration file is not read. */

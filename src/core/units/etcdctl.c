@@ -4,19 +4,19 @@
 #include <string.h>
 
 /* Flags as etcdctl takes them: --flag VALUE, --flag=VALUE. Behind "--" there are keys and values. */
-static gboolean
+static bool
 is_given(char **arguments, const char *flag)
 {
 	gsize length = strlen(flag);
 
 	for (guint i = 0; arguments != NULL && arguments[i] != NULL; i++) {
 		if (g_str_equal(arguments[i], "--"))
-			return FALSE;
+			return false;
 		if (strncmp(arguments[i], flag, length) == 0 &&
 		    (arguments[i][length] == '\0' || arguments[i][length] == '='))
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
 static const char *

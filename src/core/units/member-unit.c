@@ -57,7 +57,7 @@ add_dependencies(GVariantBuilder *builder, const GbeMemberUnit *unit, const GbeC
 	add_names(builder, "BindsTo", parent);
 	add_names(builder, "Before", parent);
 	if (!unit->parent_by_default)
-		add(builder, "DefaultDependencies", g_variant_new_boolean(FALSE));
+		add(builder, "DefaultDependencies", g_variant_new_boolean(false));
 	if (!unit->protect)
 		return;
 	add_names(builder, "Requires", prerun);
@@ -72,7 +72,7 @@ add_command(GVariantBuilder *builder, const GbeMemberUnit *unit)
 
 	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
 	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
-			      g_variant_new_strv((const char *const *)unit->argv, -1), FALSE);
+			      g_variant_new_strv((const char *const *)unit->argv, -1), false);
 	add(builder, "ExecStart", g_variant_builder_end(&commands));
 	if (unit->environment != NULL && unit->environment[0] != NULL)
 		add_names(builder, "Environment", (const char *const *)unit->environment);
@@ -182,7 +182,7 @@ gbe_found_unit_clear(GbeFoundUnit *found)
 	g_clear_pointer(&found->environment, g_strfreev);
 }
 
-static gboolean
+static bool
 is_one_of(const char *text, const char *const *words)
 {
 	return text != NULL && g_strv_contains(words, text);
@@ -218,7 +218,7 @@ gbe_leftover_judge(const GbeFoundUnit *found, const char *parent, const GbeEtcdC
 {
 	static const char *const down[] = {"inactive", "failed", NULL};
 	static const char *const starts[] = {"start", "restart", "verify-active", NULL};
-	gboolean is_down = is_one_of(found->active_state, down);
+	bool is_down = is_one_of(found->active_state, down);
 
 	*ret_why = NULL;
 	if (!found->transient && g_strcmp0(found->load_state, "not-found") == 0 && is_down)

@@ -16,9 +16,9 @@
 typedef struct {
 	const char *parent;
 	/* DefaultDependencies= of the parent: a parent that starts early must not wait for units that wait for it. */
-	gboolean parent_by_default;
-	gboolean protect; /* prerun goes before each start */
-	char **argv;	  /* the program's absolute path, and its arguments */
+	bool parent_by_default;
+	bool protect; /* prerun goes before each start */
+	char **argv;  /* the program's absolute path, and its arguments */
 	char **environment;
 	guint64 timeout; /* seconds, for etcd's start after prerun */
 } GbeMemberUnit;
@@ -31,7 +31,7 @@ bool gbe_member_unit_properties(const GbeMemberUnit *unit, const GbeConfig *conf
 /* systemd's answer about a unit of that name. */
 typedef struct {
 	char *load_state, *active_state;
-	gboolean transient;
+	bool transient;
 	char *job;	/* its job's object path; NULL: none */
 	char *job_type; /* "start", "stop", ... */
 	char **parents; /* BindsTo= */

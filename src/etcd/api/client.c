@@ -130,7 +130,7 @@ gbe_client_count(GbeClient *client, const char *key, gint64 deadline, GbeEtcdRan
 	g_autoptr(GByteArray) request = g_byte_array_new();
 
 	gbe_protobuf_put_string(request, 1, key);
-	gbe_protobuf_put_varint(request, 9, TRUE);
+	gbe_protobuf_put_varint(request, 9, true);
 	return ask(client, GBE_MESSAGE_RANGE, request, deadline, ret_range, ret_failure);
 }
 
@@ -160,7 +160,7 @@ gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline, GbeCallF
 	GbeEtcdHeader header;
 
 	gbe_protobuf_put_varint(request, 1, (guint64)revision);
-	gbe_protobuf_put_varint(request, 2, TRUE);
+	gbe_protobuf_put_varint(request, 2, true);
 	return ask(client, GBE_MESSAGE_COMPACTION, request, deadline, &header, ret_failure);
 }
 
@@ -205,7 +205,7 @@ gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 typedef struct {
 	GbeSnapshotTake take;
 	gpointer data;
-	gboolean bad;
+	bool bad;
 } Snapshot;
 
 /* Not read by the table, so that a piece is passed on from where it lies. */

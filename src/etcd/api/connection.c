@@ -31,8 +31,8 @@ struct GbeConnection {
 	CURL *curl;
 	char *base; /* without a trailing slash */
 	const GbeEndpoint *endpoint;
-	gboolean tls;
-	gboolean met; /* a server has answered on it */
+	bool tls;
+	bool met; /* a server has answered on it */
 	char detail[CURL_ERROR_SIZE];
 };
 
@@ -79,14 +79,14 @@ is_set(const char *path)
 }
 
 /* Did the time end before the name became an address? Then no server was asked. */
-static gboolean
+static bool
 is_unresolved(const GbeConnection *connection)
 {
 	curl_off_t resolved = -1;
 	curl_off_t connected = -1;
 
 	if (connection->met || g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
-		return FALSE;
+		return false;
 	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
 	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
 	return resolved == 0 && connected == 0;
@@ -95,7 +95,7 @@ is_unresolved(const GbeConnection *connection)
 /* Newer TLS stacks report a missing client certificate only when the answer is read. With TLS, a connection that
  * breaks before any answer is therefore a matter of certificates. @answered: a part of the answer came. */
 static GbeReach
-reach_of(const GbeConnection *connection, CURLcode code, gboolean answered)
+reach_of(const GbeConnection *connection, CURLcode code, bool answered)
 {
 	switch ((int)code) {
 	case CURLE_COULDNT_CONNECT:
@@ -152,7 +152,7 @@ set_tls(CURL *curl, const GbeEndpoint *endpoint)
 static CURLcode
 set_signals(CURL *curl, const curl_version_info_data *version)
 {
-	gboolean apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
+	bool apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
 	CURLcode code = set_number(curl, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
 
 #if LIBCURL_VERSION_NUM >= 0x075700

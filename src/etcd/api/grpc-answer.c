@@ -96,7 +96,7 @@ decode_message(const char *text, gsize size)
 			(void)g_string_append_c(decoded, text[i]);
 		}
 	}
-	return g_string_free(decoded, FALSE);
+	return g_string_free(decoded, false);
 }
 
 /* Takes at most two digits: gRPC has seventeen codes. Anything else is an unknown status, and no success. */

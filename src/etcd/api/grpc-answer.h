@@ -22,8 +22,8 @@ typedef struct {
 	GByteArray *message;
 	guint messages;
 	const char *bad;      /* why the answer is invalid */
-	gboolean stopped;     /* take() stopped it */
-	gboolean is_grpc;     /* by its content type */
+	bool stopped;	      /* take() stopped it */
+	bool is_grpc;	      /* by its content type */
 	gint status;	      /* grpc-status, or -1: none came */
 	char *status_message; /* grpc-message, decoded */
 } GbeGrpcAnswer;

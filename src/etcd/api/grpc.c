@@ -40,7 +40,7 @@ timeout_header(gint64 deadline)
 }
 
 /* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1). */
-static gboolean
+static bool
 is_late(const GbeGrpcAnswer *answer)
 {
 	const char *text = answer->status_message != NULL ? answer->status_message : "";

@@ -8,10 +8,10 @@
 typedef struct {
 	const char *path; /* "/etcdserverpb.Maintenance/Status" */
 	const GByteArray *request;
-	gboolean needs_leader; /* without a leader: denied at once and not after seconds */
-	gint64 deadline;       /* monotonic microseconds; 0: none */
-	guint idle_seconds;    /* 0: no limit */
-	gsize limit;	       /* bytes of one message */
+	bool needs_leader;  /* without a leader: denied at once and not after seconds */
+	gint64 deadline;    /* monotonic microseconds; 0: none */
+	guint idle_seconds; /* 0: no limit */
+	gsize limit;	    /* bytes of one message */
 	GbeGrpcTake take;
 	gpointer data;
 } GbeGrpcCall;

@@ -7,7 +7,7 @@
 
 typedef enum {
 	KIND_U64,   /* also int64, as two's complement */
-	KIND_BOOL,  /* gboolean */
+	KIND_BOOL,  /* bool */
 	KIND_TEXT,  /* char * */
 	KIND_TEXTS, /* GPtrArray * of char * */
 	KIND_PART,  /* a message inside the struct */
@@ -151,7 +151,7 @@ add_element(gpointer data, const MessageField *field)
 	GArray **list = member_at(data, field);
 
 	if (*list == NULL)
-		*list = g_array_new(FALSE, TRUE, field->size);
+		*list = g_array_new(false, true, field->size);
 	if ((*list)->len >= GBE_MESSAGE_LIST_MAX)
 		return NULL;
 	(void)g_array_set_size(*list, (*list)->len + 1);
@@ -213,8 +213,8 @@ read_part(const GbeField *wire, const MessageField *field, gpointer data)
 static bool
 read_field(const GbeField *wire, const MessageField *field, gpointer data)
 {
-	gboolean number = wire->type == GBE_WIRE_VARINT;
-	gboolean bytes = wire->type == GBE_WIRE_BYTES;
+	bool number = wire->type == GBE_WIRE_VARINT;
+	bool bytes = wire->type == GBE_WIRE_BYTES;
 
 	switch (field->kind) {
 	case KIND_U64:
@@ -223,7 +223,7 @@ read_field(const GbeField *wire, const MessageField *field, gpointer data)
 		return true;
 	case KIND_BOOL:
 		if (number)
-			*(gboolean *)member_at(data, field) = wire->value != 0;
+			*(bool *)member_at(data, field) = wire->value != 0;
 		return true;
 	case KIND_TEXT:
 		return !bytes || set_text(data, field, (const char *)wire->data, wire->size);

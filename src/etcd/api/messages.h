@@ -41,7 +41,7 @@ typedef struct {
 	gint64 quota;	/* from 3.6 on */
 	guint64 leader; /* 0: there is none */
 	guint64 raft_index, raft_applied, raft_term;
-	gboolean learner;
+	bool learner;
 	GPtrArray *errors; /* of char *: its complaints; NULL: none */
 } GbeEtcdStatus;
 
@@ -60,7 +60,7 @@ typedef struct {
 typedef struct {
 	guint64 id;
 	char *name; /* "" until the member has started */
-	gboolean learner;
+	bool learner;
 	GPtrArray *peer_urls, *client_urls; /* of char *; NULL: none */
 } GbeEtcdMember;
 

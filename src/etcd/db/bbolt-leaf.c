@@ -41,7 +41,7 @@ hand_on(GbeTreeWalk *walk, const GbeTreePage *page, guint index, const GbeBboltR
 	case GBE_WALK_ON:
 		return true;
 	case GBE_WALK_STOP:
-		walk->stopped = TRUE;
+		walk->stopped = true;
 		return true;
 	case GBE_WALK_FAIL:
 		break;
@@ -83,7 +83,7 @@ walk_leaf(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 	guint64 expected = GBE_PAGE_HEADER + (guint64)page->header.count * GBE_PAGE_ELEMENT;
 	const guint8 *element = page->bytes + GBE_PAGE_HEADER;
 	GbeKey last = {walk->last, walk->last_size};
-	gboolean last_is_row = walk->last_is_row;
+	bool last_is_row = walk->last_is_row;
 
 	for (guint i = 0; i < page->header.count && !walk->stopped; i++) {
 		guint64 begin = expected;
@@ -102,11 +102,11 @@ walk_leaf(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 		if (!hand_on(walk, page, i, &row, error))
 			return false;
 		last = key;
-		last_is_row = TRUE;
+		last_is_row = true;
 		element += GBE_PAGE_ELEMENT;
 	}
 	if (last_is_row && last.bytes != walk->last)
-		gbe_walk_remember(walk, last, TRUE);
+		gbe_walk_remember(walk, last, true);
 	settle(walk);
 	return true;
 }
@@ -144,7 +144,7 @@ walk_large_leaf(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 		if (!gbe_walk_in_order((GbeKey){walk->last, walk->last_size}, key,
 				       walk->last_is_row))
 			gbe_walk_bad_order(walk, page, i);
-		gbe_walk_remember(walk, key, TRUE);
+		gbe_walk_remember(walk, key, true);
 		if (!hand_on(walk, page, i, &row, error))
 			return false;
 		settle(walk);

@@ -56,7 +56,7 @@ walk_branch(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 		if (!gbe_walk_in_order((GbeKey){walk->last, walk->last_size}, key,
 				       walk->last_is_row))
 			gbe_walk_bad_order(walk, page, i);
-		gbe_walk_remember(walk, key, FALSE);
+		gbe_walk_remember(walk, key, false);
 		if (walk->right_edge && i + 1U < page->header.count)
 			continue;
 		if (!walk_page(walk, child, page->depth + 1, error))
@@ -92,7 +92,7 @@ reach(GbeTreeWalk *walk, const GbeTreePage *page)
 					 walk->db->what, GBE_PLACE_PAGE, page->id + i, GBE_UNKNOWN,
 					 GBE_UNKNOWN,
 					 "more pages than this program keeps count of");
-			walk->stopped = TRUE;
+			walk->stopped = true;
 			walk->db->damages++;
 			return false;
 		}
@@ -199,11 +199,11 @@ walk_inline(GbeTreeWalk *walk, const GbeBboltBucket *bucket, GError **error)
 }
 
 static bool
-walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, gboolean right_edge,
+walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, bool right_edge,
 	    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
 {
 	g_autofree guint8 *last = g_malloc(GBE_BBOLT_KEY_MAX);
-	g_autoptr(GArray) nested = g_array_new(FALSE, FALSE, sizeof(guint64));
+	g_autoptr(GArray) nested = g_array_new(false, false, sizeof(guint64));
 	GbeTreeWalk walk = {
 	    .db = db,
 	    .reached = reached,
@@ -232,12 +232,12 @@ bool
 gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 	       const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
 {
-	return walk_bucket(db, bucket, reached, FALSE, visitor, ret_stopped, error);
+	return walk_bucket(db, bucket, reached, false, visitor, ret_stopped, error);
 }
 
 bool
 gbe_bbolt_walk_end(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 		   const GbeBboltVisitor *visitor, GError **error)
 {
-	return walk_bucket(db, bucket, reached, TRUE, visitor, NULL, error);
+	return walk_bucket(db, bucket, reached, true, visitor, NULL, error);
 }

@@ -17,14 +17,14 @@ typedef struct {
 	GbeBbolt *db;
 	GbePageSet *reached; /* NULL: the pages were proved before */
 	const GbeBboltVisitor *visitor;
-	gboolean is_root;
-	gboolean right_edge; /* only the last child of each branch */
-	gboolean stopped;
+	bool is_root;
+	bool right_edge; /* only the last child of each branch */
+	bool stopped;
 	/* Keys ascend over the whole tree: a row's key is above the last row's, and not below the key of the branch
 	 * that led to it. */
 	guint8 *last;
 	gsize last_size;
-	gboolean last_is_row;
+	bool last_is_row;
 	GArray *nested; /* of guint64 */
 } GbeTreeWalk;
 
@@ -39,7 +39,7 @@ typedef struct {
 } GbeTreePage;
 
 static inline void
-gbe_walk_remember(GbeTreeWalk *walk, GbeKey key, gboolean is_row)
+gbe_walk_remember(GbeTreeWalk *walk, GbeKey key, bool is_row)
 {
 	memcpy(walk->last, key.bytes, key.size);
 	walk->last_size = key.size;
@@ -48,7 +48,7 @@ gbe_walk_remember(GbeTreeWalk *walk, GbeKey key, gboolean is_row)
 
 /* May @key follow its predecessor? */
 static inline bool
-gbe_walk_in_order(GbeKey last, GbeKey key, gboolean last_is_row)
+gbe_walk_in_order(GbeKey last, GbeKey key, bool last_is_row)
 {
 	int order = memcmp(key.bytes, last.bytes, MIN(key.size, last.size));
 

@@ -23,9 +23,9 @@ typedef struct {
 	GbeFindings *findings;
 	guint64 file_size;
 	GbeBboltMeta meta;
-	gboolean fell_back; /* the newer meta page is invalid: the last commit is not visible */
-	guint64 damages;    /* of the structure, so far: some rows may be missing */
-	GbeWindow window;   /* leaves and free lists */
+	bool fell_back;	  /* the newer meta page is invalid: the last commit is not visible */
+	guint64 damages;  /* of the structure, so far: some rows may be missing */
+	GbeWindow window; /* leaves and free lists */
 	GbeWindow levels[GBE_BBOLT_DEPTH_MAX];
 } GbeBbolt;
 
@@ -41,7 +41,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeBbolt, gbe_bbolt_close)
 /* One element of a leaf. The memory is the window's and is valid until the next settle(). */
 typedef struct {
 	guint64 page;
-	gboolean is_bucket;
+	bool is_bucket;
 	const guint8 *key;
 	gsize key_size;
 	const guint8 *value; /* NULL: too large for the window; see gbe_bbolt_fetch() */

@@ -27,7 +27,7 @@ bad(GbeDbReader *reader, const char *code, const GbeBboltRow *row, const char *f
 			 GBE_PLACE_PAGE, row->page, GBE_UNKNOWN, GBE_UNKNOWN, "%s", text);
 }
 
-static gboolean
+static bool
 key_is(const GbeBboltRow *row, const char *name)
 {
 	return row->key_size == strlen(name) && memcmp(row->key, name, row->key_size) == 0;
@@ -45,7 +45,7 @@ load_be(const guint8 *at)
 /* ---- JSON that may come from anybody ---- */
 
 /* The parser descends without a limit of its own. */
-static gboolean
+static bool
 is_shallow(const char *text, gsize size)
 {
 	guint depth = 0;
@@ -54,11 +54,11 @@ is_shallow(const char *text, gsize size)
 		if (text[i] == '{' || text[i] == '[')
 			depth++;
 		if (depth > JSON_DEPTH_MAX)
-			return FALSE;
+			return false;
 		if ((text[i] == '}' || text[i] == ']') && depth > 0)
 			depth--;
 	}
-	return TRUE;
+	return true;
 }
 
 /* NULL: it is no JSON object. */
@@ -179,22 +179,22 @@ take_cluster(GbeDbReader *reader, const GbeBboltRow *row)
 }
 
 /* The key is the id in hex, without leading zeros. */
-static gboolean
+static bool
 id_from_key(const GbeBboltRow *row, guint64 *ret_id)
 {
 	guint64 id = 0;
 
 	if (row->key_size == 0 || row->key_size > 16)
-		return FALSE;
+		return false;
 	for (gsize i = 0; i < row->key_size; i++) {
 		int digit = g_ascii_xdigit_value((char)row->key[i]);
 
 		if (digit < 0)
-			return FALSE;
+			return false;
 		id = id << 4 | (guint64)digit;
 	}
 	*ret_id = id;
-	return TRUE;
+	return true;
 }
 
 static void
@@ -238,7 +238,7 @@ take_alarm(GbeDbReader *reader, const GbeBboltRow *row)
 	gbe_protobuf_init(&message, row->key, row->key_size);
 	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
 		;
-	reader->db.refuses = TRUE;
+	reader->db.refuses = true;
 	if (result != GBE_FIELD_END)
 		bad(reader, "db-alarm", row, "an alarm that etcd could not read");
 }
@@ -259,12 +259,12 @@ take_auth(GbeDbReader *reader, const GbeBboltRow *row)
 static const struct {
 	const char *name;
 	void (*take)(GbeDbReader *reader, const GbeBboltRow *row);
-	gboolean vital; /* a missing one means lost data, not only a missing empty bucket */
+	bool vital; /* a missing one means lost data, not only a missing empty bucket */
 } known[] = {
-    {"alarm", take_alarm, FALSE}, {"auth", take_auth, FALSE},	   {"authRoles", NULL, FALSE},
-    {"authUsers", NULL, FALSE},	  {"cluster", take_cluster, TRUE}, {"key", NULL, TRUE},
-    {"lease", take_lease, FALSE}, {"members", take_member, TRUE},  {"members_removed", NULL, FALSE},
-    {"meta", take_meta, TRUE},
+    {"alarm", take_alarm, false}, {"auth", take_auth, false},	   {"authRoles", NULL, false},
+    {"authUsers", NULL, false},	  {"cluster", take_cluster, true}, {"key", NULL, true},
+    {"lease", take_lease, false}, {"members", take_member, true},  {"members_removed", NULL, false},
+    {"meta", take_meta, true},
 };
 
 void
@@ -275,32 +275,32 @@ gbe_db_take_row(GbeDbReader *reader, const char *bucket, const GbeBboltRow *row)
 			known[i].take(reader, row);
 }
 
-static gboolean
+static bool
 has_bucket(const GPtrArray *buckets, const char *name)
 {
 	for (guint i = 0; i < buckets->len; i++) {
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
 		if (bucket->name_size == strlen(name) && strcmp(bucket->name, name) == 0)
-			return TRUE;
+			return true;
 	}
-	return FALSE;
+	return false;
 }
 
-static gboolean
+static bool
 is_known(const GbeBboltBucket *bucket)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
 		if (strcmp(bucket->name, known[i].name) == 0)
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
 /* A database without any entry of the log may lack each of them. */
 void
 gbe_db_check_names(GbeDbReader *reader, const GPtrArray *buckets)
 {
-	gboolean young = reader->db.consistent_index == 0;
+	bool young = reader->db.consistent_index == 0;
 
 	for (guint i = 0; i < buckets->len; i++) {
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);

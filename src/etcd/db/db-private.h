@@ -14,7 +14,7 @@ typedef struct {
 	GbeFindings *findings;
 	GbeDb db;
 	gint64 scheduled, finished; /* compactions; 0: none */
-	gboolean has_meta;
+	bool has_meta;
 	GbeStream snapshot;
 	GbeLook look;
 } GbeDbReader;

@@ -19,7 +19,7 @@ gbe_db_clear(GbeDb *db)
 typedef struct {
 	GbeDbReader *reader;
 	const char *bucket;
-	gboolean take; /* read the row's meaning; else only sum it up */
+	bool take; /* read the row's meaning; else only sum it up */
 } Small;
 
 static GbeWalk
@@ -59,7 +59,7 @@ small_settle(gpointer data)
 }
 
 /* Is it one of the few buckets that describe the rest? */
-static gboolean
+static bool
 comes_first(const char *bucket)
 {
 	return strcmp(bucket, "meta") == 0 || strcmp(bucket, "cluster") == 0 ||
@@ -67,7 +67,7 @@ comes_first(const char *bucket)
 }
 
 static bool
-read_small(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reached, gboolean take,
+read_small(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reached, bool take,
 	   GError **error)
 {
 	Small small = {.reader = reader, .bucket = bucket->name, .take = take};
@@ -95,10 +95,10 @@ read_first(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 		if (!comes_first(bucket->name))
 			continue;
 		if (strcmp(bucket->name, "meta") == 0)
-			reader->has_meta = TRUE;
+			reader->has_meta = true;
 		if (strcmp(bucket->name, "members") == 0)
 			reader->db.members = 0;
-		if (!read_small(reader, bucket, &reached, TRUE, error))
+		if (!read_small(reader, bucket, &reached, true, error))
 			return false;
 	}
 	if (reader->options->level == GBE_VERIFY_FULL) {

@@ -31,17 +31,17 @@ typedef enum {
 
 /* The newest row of "key". Only set with GBE_VERIFY_FULL. */
 typedef struct {
-	gboolean known;	  /* there was no damage, and the row is not too large */
-	gboolean none;	  /* there is no row */
-	gboolean deleted; /* the row is a deletion, or was one that a compaction removed */
-	guint64 key;	  /* its hash */
-	guint32 value;	  /* CRC-32C */
+	bool known;    /* there was no damage, and the row is not too large */
+	bool none;     /* there is no row */
+	bool deleted;  /* the row is a deletion, or was one that a compaction removed */
+	guint64 key;   /* its hash */
+	guint32 value; /* CRC-32C */
 } GbeDbNewest;
 
 typedef struct {
-	gboolean present; /* there is a database: one meta page is valid */
-	gboolean unread;  /* the look's limit was reached: the other fields are from before that */
-	guint checked;	  /* GbeDbChecked */
+	bool present;  /* there is a database: one meta page is valid */
+	bool unread;   /* the look's limit was reached: the other fields are from before that */
+	guint checked; /* GbeDbChecked */
 	guint64 consistent_index, term; /* 0: absent */
 	gint64 revision;		/* etcd's current one; 0: unknown */
 	/* revision of the last row, which etcdctl calls the snapshot's; 0: no row */
@@ -50,18 +50,18 @@ typedef struct {
 	gint64 compacting;	 /* an unfinished compaction up to this revision; 0: none */
 	GbeDbNewest newest;
 	/* an alarm or users exist: etcd may have refused requests. Only with GBE_VERIFY_FULL */
-	gboolean refuses;
+	bool refuses;
 	/* keys of kube-apiserver exist. Only with GBE_VERIFY_FULL */
-	gboolean kubernetes;
+	bool kubernetes;
 	guint64 keys;		 /* rows of all buckets: totalKey of etcd up to 3.5; 3.6: ->rows */
 	guint64 rows, live_keys; /* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
 	guint64 total_size;	 /* etcdctl's figure: up to the high-water mark */
 	guint64 free_pages, page_size;
 	guint64 size;	    /* of the file */
 	guint64 bytes_read; /* over all passes */
-	gboolean has_hash;  /* of the snapshot */
+	bool has_hash;	    /* of the snapshot */
 	/* at ->revision; needs the histories where the database was compacted */
-	gboolean has_hash_kv;
+	bool has_hash_kv;
 	guint32 hash_kv, snapshot_hash;
 	char *cluster_version, *storage_version; /* "3.5.0"; NULL: absent */
 	int voters, learners; /* from confState, which 3.5 and later write; -1 unknown */
@@ -74,7 +74,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeDb, gbe_db_clear)
 typedef struct {
 	GbeVerifyLevel level;
 	/* full, without checks that need state per key */
-	gboolean quick;
+	bool quick;
 	/* bytes read so far; false: cancelled; or NULL */
 	bool (*progress)(guint64 bytes, gpointer data);
 	gpointer progress_data;

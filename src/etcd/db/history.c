@@ -44,12 +44,12 @@ struct _GbeHistory {
 	guint8 *sketch;
 	guint8 *bits; /* of superseded rows */
 	gsize bits_size;
-	gboolean bits_full;
+	bool bits_full;
 	Stage stage;
 	guint32 from, to, step; /* the part of the keys that belongs to this pass */
-	gboolean too_many;	/* in this pass, which is then void */
-	gboolean first_part;
-	gboolean incomplete;
+	bool too_many;		/* in this pass, which is then void */
+	bool first_part;
+	bool incomplete;
 	guint64 passes;
 	Tally pass, total;
 	GbeHistoryRow ring[RING];
@@ -67,7 +67,7 @@ gbe_history_new(gint64 compacted, guint64 rows)
 	if (rows > history->slot_count / 16 * 13)
 		history->sketch = g_malloc0(SKETCH_BYTES);
 	history->to = PARTS;
-	history->first_part = TRUE;
+	history->first_part = true;
 	return history;
 }
 
@@ -139,7 +139,7 @@ supersede(GbeHistory *history, guint32 ordinal)
 		gsize size = MAX(byte + 1, MAX(4096, 2 * history->bits_size));
 
 		if (byte >= BITS_MAX_BYTES) {
-			history->bits_full = TRUE;
+			history->bits_full = true;
 			return;
 		}
 		size = MIN(size, BITS_MAX_BYTES);
@@ -150,19 +150,19 @@ supersede(GbeHistory *history, guint32 ordinal)
 	history->bits[byte] |= (guint8)(1U << (ordinal % 8));
 }
 
-gboolean
+bool
 gbe_history_knows_superseded(const GbeHistory *history)
 {
 	return !history->bits_full && !history->incomplete;
 }
 
-gboolean
+bool
 gbe_history_has_superseded(const GbeHistory *history)
 {
 	return history->bits_size > 0;
 }
 
-gboolean
+bool
 gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal)
 {
 	return ordinal / 8 < history->bits_size &&
@@ -198,7 +198,7 @@ begin(GbeHistory *history, const GbeHistoryRow *row)
 static void
 follow(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 before_ordinal)
 {
-	gboolean bound = row->main > history->compacted;
+	bool bound = row->main > history->compacted;
 
 	if (before == STATE_DELETED) {
 		begin(history, row);
@@ -234,7 +234,7 @@ put_in_table(GbeHistory *history, const GbeHistoryRow *row)
 	}
 	if (slot->tag_high == 0) {
 		if (history->slots_used >= history->slot_count / 16 * 13) {
-			history->too_many = TRUE;
+			history->too_many = true;
 			return;
 		}
 		history->slots_used++;
@@ -351,36 +351,36 @@ add_up(GbeHistory *history)
 	total->live += pass->live;
 }
 
-static gboolean
-next_stage(GbeHistory *history, gboolean is_void)
+static bool
+next_stage(GbeHistory *history, bool is_void)
 {
 	if (history->stage == STAGE_ALL) {
 		if (!is_void)
-			return FALSE;
+			return false;
 		history->stage = STAGE_PARTS;
 		history->step = PARTS / parts_needed(history);
 		history->to = MIN(PARTS, history->step);
-		return TRUE;
+		return true;
 	}
 	if (!is_void) {
-		history->first_part = FALSE;
+		history->first_part = false;
 		history->from = history->to;
 	} else if (history->step > 1) {
 		history->step /= 2;
 	} else {
 		/* The keys were made to fall into one part. The time is bounded, too. */
-		history->incomplete = TRUE;
-		return FALSE;
+		history->incomplete = true;
+		return false;
 	}
 	history->to = MIN(PARTS, history->from + history->step);
 	return history->from < PARTS;
 }
 
-gboolean
+bool
 gbe_history_end_pass(GbeHistory *history)
 {
 	guint left = MIN(history->ring_at, RING);
-	gboolean is_void;
+	bool is_void;
 
 	for (guint i = 0; i < left; i++)
 		process(history, &history->ring[(history->ring_at - left + i) % RING]);
@@ -390,11 +390,11 @@ gbe_history_end_pass(GbeHistory *history)
 	if (!is_void)
 		add_up(history);
 	history->pass = (Tally){0};
-	history->too_many = FALSE;
+	history->too_many = false;
 	if (!next_stage(history, is_void))
-		return FALSE;
+		return false;
 	clear_table(history);
-	return TRUE;
+	return true;
 }
 
 guint64
@@ -410,7 +410,7 @@ gbe_history_live(const GbeHistory *history)
 	return history->total.live;
 }
 
-gboolean
+bool
 gbe_history_is_complete(const GbeHistory *history)
 {
 	return !history->incomplete;

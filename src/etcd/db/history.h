@@ -9,6 +9,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* The ordinal of a row beyond the compacted revision, which HashKV always counts. */
 #define GBE_ORDINAL_NONE G_MAXUINT32
@@ -18,7 +19,7 @@ typedef struct {
 	guint64 hash; /* of the key */
 	gint64 main;
 	gint64 create, version; /* of a put */
-	gboolean tombstone;
+	bool tombstone;
 	guint32 ordinal; /* among the rows up to the compacted revision, from 0 */
 } GbeHistoryRow;
 
@@ -33,7 +34,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHistory, gbe_history_free)
 /* Rows come in the order of their revisions, and in each pass in the same order. */
 void gbe_history_add(GbeHistory *history, const GbeHistoryRow *row);
 /* At the end of a pass: is another one needed? */
-gboolean gbe_history_end_pass(GbeHistory *history);
+bool gbe_history_end_pass(GbeHistory *history);
 
 /* After the last pass: */
 
@@ -42,9 +43,9 @@ guint64 gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTOR
 /* Live keys: their last row is a put. */
 guint64 gbe_history_live(const GbeHistory *history);
 /* False: somebody made the hashes of keys collide, so that not all rows were checked. */
-gboolean gbe_history_is_complete(const GbeHistory *history);
+bool gbe_history_is_complete(const GbeHistory *history);
 guint64 gbe_history_passes(const GbeHistory *history);
 /* False: there are more rows up to the compacted revision than bits for them. */
-gboolean gbe_history_knows_superseded(const GbeHistory *history);
-gboolean gbe_history_has_superseded(const GbeHistory *history); /* any */
-gboolean gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal);
+bool gbe_history_knows_superseded(const GbeHistory *history);
+bool gbe_history_has_superseded(const GbeHistory *history); /* any */
+bool gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal);

@@ -25,20 +25,20 @@ load_be(const guint8 *at)
 	return (gint64)GUINT64_FROM_BE(value);
 }
 
-gboolean
+bool
 gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision)
 {
 	GbeRevision revision;
 
 	if (size < 17 || size > 18 || at[8] != '_' || (size == 18 && at[17] != 't'))
-		return FALSE;
+		return false;
 	revision.main = load_be(at);
 	revision.sub = load_be(at + 9);
 	revision.tombstone = size == 18;
 	if (revision.main < 1 || revision.sub < 0)
-		return FALSE;
+		return false;
 	*ret_revision = revision;
-	return TRUE;
+	return true;
 }
 
 /* ---- the hash of a key: SipHash-1-3, eight bytes at a time, so that pieces of such lengths add up ---- */

@@ -10,11 +10,11 @@
 typedef struct {
 	gint64 main; /* the transaction */
 	gint64 sub;  /* the change in it */
-	gboolean tombstone;
+	bool tombstone;
 } GbeRevision;
 
 /* 8 bytes, '_', 8 bytes, and 't' where the key was deleted. False: it is no revision. */
-gboolean gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision);
+bool gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision);
 
 typedef struct {
 	guint64 hash;	   /* of the key; in this process, the same key has the same number */

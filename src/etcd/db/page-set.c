@@ -70,7 +70,7 @@ gbe_page_set_add(GbePageSet *set, guint64 page)
 	return GBE_PAGE_NEW;
 }
 
-gboolean
+bool
 gbe_page_set_has(GbePageSet *set, guint64 page)
 {
 	guint64 *bits = find(set, page / CHUNK_PAGES);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 typedef struct {
 	GHashTable *chunks; /* number of the chunk -> bits */
@@ -21,5 +22,5 @@ typedef enum {
 void gbe_page_set_init(GbePageSet *set);
 void gbe_page_set_clear(GbePageSet *set);
 GbePageResult gbe_page_set_add(GbePageSet *set, guint64 page);
-gboolean gbe_page_set_has(GbePageSet *set, guint64 page);
+bool gbe_page_set_has(GbePageSet *set, guint64 page);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbePageSet, gbe_page_set_clear)

@@ -23,9 +23,9 @@ typedef struct {
 	/* The snapshot's hash before the first row. */
 	guint32 start;
 	guint64 start_size;
-	gboolean leaves_out; /* HashKV leaves out rows, whatever their histories say */
+	bool leaves_out; /* HashKV leaves out rows, whatever their histories say */
 	/* The snapshot's hash before the first row beyond that revision. */
-	gboolean beyond;
+	bool beyond;
 	guint32 from;
 	guint64 from_size;
 	gint64 last_prefix_main;
@@ -114,7 +114,7 @@ bad_tombstone(const GbeKeyValue *kv)
 }
 
 /* The key spaces of kube-apiserver: its own default, which k3s has, and that of OpenShift and MicroShift. */
-static gboolean
+static bool
 is_kubernetes(const GbeKeyValue *kv)
 {
 	static const char *const prefixes[] = {"/registry/", "/kubernetes.io/"};
@@ -122,13 +122,13 @@ is_kubernetes(const GbeKeyValue *kv)
 	for (gsize i = 0; i < G_N_ELEMENTS(prefixes); i++)
 		if (kv->key != NULL && kv->key_size > strlen(prefixes[i]) &&
 		    memcmp(kv->key, prefixes[i], strlen(prefixes[i])) == 0)
-			return TRUE;
-	return FALSE;
+			return true;
+	return false;
 }
 
 /* A row with an empty value, in place of the revisions that `etcdutl snapshot restore --bump-revision
  * --mark-compacted` skips. The compaction that it starts ends at this row. */
-static gboolean
+static bool
 is_bump(const Rows *rows, const GbeRevision *revision, const GbeBboltRow *row)
 {
 	return row->value_size == 0 && revision->main <= rows->compacted &&
@@ -190,7 +190,7 @@ stream_row(GbeDbReader *reader, const GbeBboltRow *row, GbeStream *stream, GErro
 }
 
 /* A deletion at the compacted revision never counts. */
-static gboolean
+static bool
 is_left_out(const Rows *rows, const GbeRevision *revision)
 {
 	return revision->tombstone && revision->main == rows->compacted;
@@ -211,12 +211,12 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 		return GBE_WALK_ON;
 	}
 	if (!rows->beyond && revision.main > rows->compacted) {
-		rows->beyond = TRUE;
+		rows->beyond = true;
 		rows->from = gbe_stream_sum(&rows->reader->snapshot);
 		rows->from_size = rows->reader->snapshot.size;
 	}
 	if (is_left_out(rows, &revision))
-		rows->leaves_out = TRUE;
+		rows->leaves_out = true;
 	if (!stream_row(rows->reader, row, &rows->reader->snapshot, error) ||
 	    !gbe_key_value_read(&rows->reader->bolt, row, &kv, &good, error))
 		return GBE_WALK_FAIL;
@@ -300,7 +300,7 @@ keep_row(const GbeBboltRow *row, gpointer data, GError **error)
 {
 	Rows *rows = data;
 	GbeRevision revision = {0};
-	gboolean skip;
+	bool skip;
 
 	if (!gbe_revision_read(row->key, row->key_size, &revision))
 		return GBE_WALK_ON;
@@ -355,7 +355,7 @@ compute_hash_kv(Rows *rows, const GbeBboltBucket *bucket, guint64 prefix, GError
 						       size - rows->from_size)
 					 : gbe_stream_sum(&rows->kept);
 	}
-	reader->db.has_hash_kv = TRUE;
+	reader->db.has_hash_kv = true;
 	return true;
 }
 
@@ -425,7 +425,7 @@ newest_row(const GbeBboltRow *row, gpointer data, GError **error)
 bool
 gbe_db_read_newest(GbeDbReader *reader, const GbeBboltBucket *bucket, GError **error)
 {
-	GbeDbNewest newest = {.known = TRUE, .none = TRUE};
+	GbeDbNewest newest = {.known = true, .none = true};
 	const GbeBboltVisitor visitor = {.row = newest_row, .data = &newest};
 	g_auto(GbePageSet) reached = {0};
 

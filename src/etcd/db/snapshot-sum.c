@@ -41,7 +41,7 @@ update(GbeSnapshotSum *sum, const guint8 *bytes, gsize size)
 	if (sum->checksum != NULL)
 		g_checksum_update(sum->checksum, bytes, (gssize)size);
 	else if (lib.EVP_DigestUpdate(sum->digest, bytes, size) != 1)
-		sum->broken = TRUE;
+		sum->broken = true;
 }
 
 static void
@@ -52,7 +52,7 @@ finish(GbeSnapshotSum *sum, guint8 digest[GBE_SNAPSHOT_SUM])
 	if (sum->checksum != NULL)
 		g_checksum_get_digest(sum->checksum, digest, &length);
 	else if (lib.EVP_DigestFinal_ex(sum->digest, digest, NULL) != 1)
-		sum->broken = TRUE;
+		sum->broken = true;
 }
 
 void
@@ -101,5 +101,5 @@ gbe_snapshot_sum_text(const GbeSnapshotSum *sum)
 
 	for (gsize i = 0; i < GBE_SNAPSHOT_SUM; i++)
 		g_string_append_printf(text, "%02x", sum->last[i]);
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }

@@ -16,7 +16,7 @@
 typedef struct {
 	gpointer digest;     /* libcrypto's, of all but the last bytes; or NULL */
 	GChecksum *checksum; /* the same, GLib's, or NULL */
-	gboolean broken;     /* libcrypto failed */
+	bool broken;	     /* libcrypto failed */
 	guint8 last[GBE_SNAPSHOT_SUM];
 	gsize held;   /* how many of the last bytes are held */
 	guint64 size; /* of everything */

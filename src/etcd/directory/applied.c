@@ -34,19 +34,19 @@ enum {
 /* The possible and the certain effects of an entry. */
 typedef struct {
 	const GbeApplied *applied;
-	gboolean makes;	  /* it may have made the newest row */
-	gboolean certain; /* it certainly makes a row */
-	gboolean refuses; /* etcd may refuse entries before or after it */
+	bool makes;   /* it may have made the newest row */
+	bool certain; /* it certainly makes a row */
+	bool refuses; /* etcd may refuse entries before or after it */
 	gint64 compaction;
 } Effect;
 
 static void
-take_put(Effect *effect, const GbeField *put, gboolean *ret_certain)
+take_put(Effect *effect, const GbeField *put, bool *ret_certain)
 {
 	const GbeDbNewest *newest = &effect->applied->newest;
-	gboolean same_value = newest->value == 0;
-	gboolean same_key = FALSE;
-	gboolean plain = TRUE;
+	bool same_value = newest->value == 0;
+	bool same_key = false;
+	bool plain = true;
 	GbeFieldResult result;
 	GbeProtobuf message;
 	GbeField field;
@@ -58,18 +58,18 @@ take_put(Effect *effect, const GbeField *put, gboolean *ret_certain)
 		else if (gbe_field_is(&field, 2, GBE_WIRE_BYTES))
 			same_value = gbe_crc32c(0, field.data, field.size) == newest->value;
 		else if (!gbe_field_is(&field, 4, GBE_WIRE_VARINT))
-			plain = FALSE; /* a lease, or it keeps the present value */
+			plain = false; /* a lease, or it keeps the present value */
 	*ret_certain = plain && result == GBE_FIELD_END;
 	if (result != GBE_FIELD_END ||
 	    (!newest->deleted && same_key && (same_value || !*ret_certain)))
-		effect->makes = TRUE;
+		effect->makes = true;
 }
 
-static void take_txn(Effect *effect, const GbeField *txn, guint depth, gboolean *ret_certain);
+static void take_txn(Effect *effect, const GbeField *txn, guint depth, bool *ret_certain);
 
 /* Takes one request of a transaction. *certain: all so far are certain, and one of them is a put. */
 static void
-take_op(Effect *effect, const GbeField *op, guint depth, gboolean *certain)
+take_op(Effect *effect, const GbeField *op, guint depth, bool *certain)
 {
 	GbeFieldResult result;
 	GbeProtobuf message;
@@ -90,22 +90,22 @@ take_op(Effect *effect, const GbeField *op, guint depth, gboolean *certain)
 /* 1 compare, 2 success, 3 failure. Only a transaction that has nothing but puts is certain, because one refused
  * request undoes all. */
 static void
-take_txn(Effect *effect, const GbeField *txn, guint depth, gboolean *ret_certain)
+take_txn(Effect *effect, const GbeField *txn, guint depth, bool *ret_certain)
 {
-	gboolean certain = TRUE;
+	bool certain = true;
 	guint puts = 0;
 	GbeFieldResult result;
 	GbeProtobuf message;
 	GbeField field;
 
-	*ret_certain = FALSE;
+	*ret_certain = false;
 	if (depth > DEPTH_MAX) {
-		effect->makes = TRUE;
+		effect->makes = true;
 		return;
 	}
 	gbe_field_open(txn, &message);
 	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT) {
-		gboolean put = FALSE;
+		bool put = false;
 
 		if ((field.number == 2 || field.number == 3) && field.type == GBE_WIRE_BYTES)
 			take_op(effect, &field, depth, &put);
@@ -129,7 +129,7 @@ take_numbers(Effect *effect, const GbeField *request)
 			if (request->number == FIELD_COMPACTION)
 				effect->compaction = (gint64)field.value;
 			else
-				effect->refuses = TRUE;
+				effect->refuses = true;
 		}
 }
 
@@ -148,7 +148,7 @@ take_request(Effect *effect, const GbeField *request)
 	if (request->number == FIELD_V2 && request->type == GBE_WIRE_BYTES)
 		return false;
 	if (request->number == FIELD_AUTH_ENABLE || request->number == FIELD_AUTH_DISABLE)
-		effect->refuses = TRUE;
+		effect->refuses = true;
 	effect->makes = effect->makes || !is_known(request->number);
 	if (request->type != GBE_WIRE_BYTES)
 		return true;
@@ -182,13 +182,13 @@ effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size)
 	GbeField field;
 
 	if (have < size)
-		return (Effect){.applied = applied, .makes = TRUE};
+		return (Effect){.applied = applied, .makes = true};
 	gbe_protobuf_init(&message, at, have);
 	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
 		if (!take_request(&effect, &field))
 			return effect;
 	if (result != GBE_FIELD_END)
-		return (Effect){.applied = applied, .makes = TRUE};
+		return (Effect){.applied = applied, .makes = true};
 	return effect;
 }
 
@@ -196,7 +196,7 @@ effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size)
 static void
 take_leap(GbeApplied *applied, guint64 index)
 {
-	applied->begins = FALSE;
+	applied->begins = false;
 	applied->put = 0;
 	applied->made_later = 0;
 	if (index <= applied->index)
@@ -213,7 +213,7 @@ take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsiz
 	applied->last = entry->index;
 	if (entry->type != GBE_ENTRY_NORMAL)
 		return;
-	applied->started = TRUE;
+	applied->started = true;
 	effect = effect_of(applied, at, have, entry->size);
 	applied->refuses |= effect.refuses;
 	applied->has_compaction |= effect.compaction == applied->compacting;
@@ -236,7 +236,7 @@ gbe_applied_init(GbeApplied *applied, const GbeDb *db)
 	    .index = db->consistent_index,
 	    .compacting = db->compacting > db->last_row ? db->compacting : 0,
 	    .refuses = db->refuses,
-	    .begins = TRUE,
+	    .begins = true,
 	};
 }
 

@@ -13,16 +13,16 @@ typedef struct {
 	GbeDbNewest newest;
 	guint64 index;	   /* of the last entry that the database has */
 	gint64 compacting; /* set where it is beyond every row; else 0 */
-	gboolean refuses;
+	bool refuses;
 	/* From the log: */
 	guint64 last;
-	gboolean started; /* there was an entry other than those that add members */
-	gboolean begins;  /* starts with the first entry of a cluster that began empty */
+	bool started; /* there was an entry other than those that add members */
+	bool begins;  /* starts with the first entry of a cluster that began empty */
 	/* the newest entry up to ->index that may have made the newest row; 0: none */
 	guint64 made;
-	guint64 made_later;	 /* the first such entry beyond ->index; 0: none */
-	guint64 put;		 /* the newest entry up to ->index that certainly made a row */
-	gboolean has_compaction; /* an entry asks for a compaction up to ->compacting */
+	guint64 made_later;  /* the first such entry beyond ->index; 0: none */
+	guint64 put;	     /* the newest entry up to ->index that certainly made a row */
+	bool has_compaction; /* an entry asks for a compaction up to ->compacting */
 } GbeApplied;
 
 void gbe_applied_init(GbeApplied *applied, const GbeDb *db);

@@ -73,7 +73,7 @@ read_db(const Reading *reading, int data_fd, const GbeDbOptions *options, GError
 		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND);
 		return absent_or_odd(reading, "member/snap/" GBE_DB_NAME, local, error);
 	}
-	reading->directory->has_db = TRUE;
+	reading->directory->has_db = true;
 	if (!gbe_db_read(fd, what, options, db, reading->findings, error))
 		return false;
 	/* If a damaged database says 0, its real number is unknown. */
@@ -226,7 +226,7 @@ gbe_directory_read(int data_fd, const char *member_path, int wal_dir_fd,
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	g_auto(GbeDirectory) directory = {
 	    .snapfiles = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_snapfile_free),
-	    .databases = g_array_new(FALSE, FALSE, sizeof(guint64)),
+	    .databases = g_array_new(false, false, sizeof(guint64)),
 	};
 	const Reading reading = {.directory = &directory,
 				 .findings = findings,

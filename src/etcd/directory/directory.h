@@ -13,9 +13,9 @@
 #include "etcd/wal/snapfile.h"
 
 typedef struct {
-	gboolean has_db; /* there is a member/snap/db, sound or not */
+	bool has_db; /* there is a member/snap/db, sound or not */
 	GbeDb db;
-	gboolean db_tells; /* the database could be read and tells how much of the log it has */
+	bool db_tells; /* the database could be read and tells how much of the log it has */
 	GbeWal wal;
 	/* With GBE_VERIFY_FULL where database and log are whole; else unknown */
 	GbeApplied applied;

@@ -97,7 +97,7 @@ take_db(int data_fd, const char *member_path, GbeFingerprint *fp, bool *ret_told
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
-	fp->present = TRUE;
+	fp->present = true;
 	if (!gbe_bbolt_read_txids(fd, path, fp->txid, &valid, error))
 		return false;
 	*ret_told = valid;
@@ -124,7 +124,7 @@ take_wal(int data_fd, const char *member_path, int wal_dir_fd, GbeFingerprint *f
 		return false;
 	if (fp->wal_name == NULL)
 		return true;
-	fp->present = TRUE;
+	fp->present = true;
 	fd =
 	    openat(dir_fd, fp->wal_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -306,7 +306,7 @@ is_voter(const GbeConfState *conf, guint64 node)
 static void
 copy_conf(const GbeConfState *from, GbeConfState *ret)
 {
-	ret->voters = g_array_sized_new(FALSE, FALSE, sizeof(guint64), from->voters->len + 1);
+	ret->voters = g_array_sized_new(false, false, sizeof(guint64), from->voters->len + 1);
 	g_array_append_vals(ret->voters, from->voters->data, from->voters->len);
 }
 
@@ -326,7 +326,7 @@ find_voters(GbeDirectory *directory)
 	} else if (directory->snapfile != NULL) {
 		copy_conf(&directory->snapfile->conf, &directory->conf);
 	} else {
-		directory->conf.voters = g_array_new(FALSE, FALSE, sizeof(guint64));
+		directory->conf.voters = g_array_new(false, false, sizeof(guint64));
 	}
 	for (guint i = 0; i < wal->changes->len; i++) {
 		const GbeConfChange *change = &g_array_index(wal->changes, GbeConfChange, i);

@@ -50,8 +50,8 @@ read_all(int fd, Opened *opened)
 	return NULL;
 }
 
-/* Sets the file's problem and returns FALSE. */
-static gboolean
+/* Sets the file's problem and returns false. */
+static bool
 open_file(GbeTlsFile *file, Opened *opened)
 {
 	gbe_autofd int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -65,7 +65,7 @@ open_file(GbeTlsFile *file, Opened *opened)
 	else if (st.st_size > FILE_MAX)
 		file->problem = g_strdup("is too large");
 	if (file->problem != NULL)
-		return FALSE;
+		return false;
 	opened->size = (gsize)st.st_size;
 	file->problem = read_all(fd, opened);
 	if (file->problem == NULL &&
@@ -93,7 +93,7 @@ static void
 look_at_cas(GbeTlsFile *file)
 {
 	g_auto(Opened) opened = {0};
-	gboolean more = open_file(file, &opened);
+	bool more = open_file(file, &opened);
 
 	while (more) {
 		g_autoptr(GbePem) ca = find(opened.reader, GBE_PEM_CERTIFICATE);
@@ -140,17 +140,17 @@ look_at_key(GbeTlsFile *file, const GbePem *certificate)
 		file->problem = g_strdup("is not the key of the certificate");
 }
 
-static gboolean
+static bool
 begin(GbeTlsFile *file, const char *key, const char *path)
 {
 	g_free(file->path);
 	g_free(file->problem);
 	*file = (GbeTlsFile){.expires = -1};
 	if (path == NULL || *path == '\0')
-		return FALSE;
+		return false;
 	file->key = key;
 	file->path = g_strdup(path);
-	return TRUE;
+	return true;
 }
 
 void

@@ -54,7 +54,7 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
 struct GbePemReader {
 	BIO *bio;
-	gboolean ended;
+	bool ended;
 };
 
 static void
@@ -157,7 +157,7 @@ alternative_names(const X509 *certificate)
 	}
 	lib.GENERAL_NAMES_free(names);
 	g_ptr_array_add(texts, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&texts), FALSE);
+	return (char **)g_ptr_array_free(g_steal_pointer(&texts), false);
 }
 
 static char *
@@ -214,7 +214,7 @@ read_key(const char *name, const char *header, const unsigned char *der, long si
 	pem->public_key = public_key_digest(pem->key);
 }
 
-static gboolean
+static bool
 is_end(void)
 {
 	unsigned long why = lib.ERR_peek_last_error();
@@ -223,7 +223,7 @@ is_end(void)
 }
 
 /* False: there are no more blocks. Without a kind and a problem, the block is of another kind and is skipped. */
-static gboolean
+static bool
 read_block(BIO *bio, GbePem *pem)
 {
 	unsigned char *der = NULL;
@@ -235,7 +235,7 @@ read_block(BIO *bio, GbePem *pem)
 	if (lib.PEM_read_bio(bio, &name, &header, &der, &length) != 1) {
 		if (!is_end())
 			pem->problem = g_strdup("is damaged, or cut off");
-		return FALSE;
+		return false;
 	}
 	if (g_str_has_suffix(name, "CERTIFICATE"))
 		read_certificate(der, length, pem);
@@ -244,7 +244,7 @@ read_block(BIO *bio, GbePem *pem)
 	lib.CRYPTO_free(name, OPENSSL_FILE, OPENSSL_LINE);
 	lib.CRYPTO_free(header, OPENSSL_FILE, OPENSSL_LINE);
 	lib.CRYPTO_clear_free(der, (gsize)MAX(length, 0), OPENSSL_FILE, OPENSSL_LINE);
-	return TRUE;
+	return true;
 }
 
 bool

@@ -20,9 +20,9 @@ typedef struct {
 	char *subject, *issuer;	      /* RFC 2253 */
 	char **names;		      /* subjectAltName: "DNS:localhost", "IP:127.0.0.1" */
 	gint64 not_before, not_after; /* seconds since the epoch; -1: unknown */
-	gboolean ca, self_signed;
+	bool ca, self_signed;
 	/* may be a server's: its extended key usage allows that, or is absent */
-	gboolean server;
+	bool server;
 	char *public_key;   /* its SHA-256 in hex, equal for a certificate and its key; or NULL */
 	char *problem;	    /* or NULL */
 	gpointer x509, key; /* libcrypto's objects of a certificate and of a key */

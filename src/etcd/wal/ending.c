@@ -110,7 +110,7 @@ static bool
 judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, GbeTri *ret_whole,
 	   GError **error)
 {
-	static const GbeVersion forgiving = {.major = 3, .minor = 5, .known = TRUE};
+	static const GbeVersion forgiving = {.major = 3, .minor = 5, .known = true};
 	GbeWalSegmentReader *reader = ending->reader;
 	bool too_long = end == GBE_WAL_END_CUT && reader->size - reader->offset >= GBE_WAL_FRAME &&
 			reader->frame.length + reader->frame.padding >= LENGTH_MAX;

@@ -41,7 +41,7 @@ damage(Log *log, const char *code, const char *what)
 {
 	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, code, log->file, GBE_PLACE_RECORD,
 			 log->reader->offset, GBE_YES, GBE_NO, "%s", what);
-	log->wal->complete = FALSE;
+	log->wal->complete = false;
 }
 
 /* Damage that etcd would take as it stands, with any effect. */
@@ -50,7 +50,7 @@ disorder(Log *log, const char *what)
 {
 	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-order", log->file,
 			 GBE_PLACE_RECORD, log->reader->offset, GBE_UNKNOWN, GBE_YES, "%s", what);
-	log->wal->complete = FALSE;
+	log->wal->complete = false;
 }
 
 static void
@@ -69,7 +69,7 @@ take_metadata(Log *log)
 		       "it belongs to another member or cluster than the segments before it");
 		return;
 	}
-	log->wal->has_metadata = TRUE;
+	log->wal->has_metadata = true;
 	log->wal->metadata = metadata;
 }
 
@@ -83,7 +83,7 @@ take_change(Log *log, const GbeWalEntry *entry)
 	if (entry->type != GBE_ENTRY_CONF_CHANGE || entry->size > reader->have - entry->head ||
 	    changes->len >= GBE_WAL_CONF_CHANGES_MAX ||
 	    !gbe_wal_conf_change_read(reader->data + entry->head, (gsize)entry->size, &change)) {
-		log->wal->changes_lost = TRUE;
+		log->wal->changes_lost = true;
 		return;
 	}
 	change.index = entry->index;
@@ -112,7 +112,7 @@ take_state(Log *log)
 	const GbeHardState before = log->wal->state;
 	GbeHardState state;
 
-	log->wal->has_state = TRUE;
+	log->wal->has_state = true;
 	if (!gbe_wal_state_read(reader->data, reader->have, &state)) {
 		damage(log, "wal-content", "the state cannot be read");
 		return;
@@ -220,7 +220,7 @@ take_record(Log *log)
 				 "a record of type %" G_GUINT64_FORMAT
 				 " is not known to this program",
 				 reader->record.type);
-		log->wal->complete = FALSE;
+		log->wal->complete = false;
 		log->stop = true;
 		break;
 	}
@@ -249,7 +249,7 @@ read_records(Log *log, bool last, GbeVersion version, GError **error)
 	log->wal->ended = whole == GBE_YES;
 	/* The next segment is read all the same, with a new beginning, to report what else is wrong. */
 	if (whole == GBE_NO) {
-		log->wal->complete = FALSE;
+		log->wal->complete = false;
 		log->running = 0;
 	}
 	return true;
@@ -272,7 +272,7 @@ read_segment(Log *log, int dir_fd, bool last, GbeVersion version, GError **error
 		gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-not-a-file", log->file,
 				 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN,
 				 "it is not a regular file");
-		log->wal->complete = FALSE;
+		log->wal->complete = false;
 		log->running = 0;
 		return true;
 	}
@@ -293,7 +293,7 @@ check_sequence(Log *log, const GbeWalSegment *before)
 			 "the segment before it is number %" G_GUINT64_FORMAT
 			 ": what lay between is missing",
 			 before->sequence);
-	log->wal->complete = FALSE;
+	log->wal->complete = false;
 	log->running = 0;
 }
 
@@ -304,7 +304,7 @@ check_metadata(Log *log, const char *path)
 		return;
 	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-no-metadata", path, GBE_PLACE_FILE,
 			 0, GBE_YES, GBE_NO, "nothing in the log says whose it is");
-	log->wal->complete = FALSE;
+	log->wal->complete = false;
 }
 
 /* True: the only failure is that the look exceeds its limits. Takes *local. */
@@ -319,7 +319,7 @@ give_up(Log *log, GError **local, GError **error)
 	}
 	gbe_findings_add(log->findings, GBE_FINDING_UNKNOWN, "wal-unread", log->file,
 			 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s", failed->message);
-	log->wal->complete = FALSE;
+	log->wal->complete = false;
 	log->stop = true;
 	return true;
 }
@@ -329,8 +329,8 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, Gb
 	     GbeFindings *findings, GError **error)
 {
 	g_auto(GbeWal) wal = {
-	    .snapshots = g_array_new(FALSE, FALSE, sizeof(GbeRaftPoint)),
-	    .changes = g_array_new(FALSE, FALSE, sizeof(GbeConfChange)),
+	    .snapshots = g_array_new(false, false, sizeof(GbeRaftPoint)),
+	    .changes = g_array_new(false, false, sizeof(GbeConfChange)),
 	};
 	Log log = {.wal = &wal, .findings = findings, .look = look};
 	GbeWalSegment *before = NULL;

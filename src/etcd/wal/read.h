@@ -30,11 +30,11 @@ typedef struct {
 	GPtrArray *segments; /* of GbeWalSegment, in order */
 	guint64 bytes;	     /* of records that were read */
 	guint64 records;
-	gboolean complete;     /* all of the log was read: etcd would see no more than this */
-	gboolean ended;	       /* and the log ends as etcd leaves it, with preallocated space */
-	gboolean has_metadata; /* which says whose log it is */
+	bool complete;	   /* all of the log was read: etcd would see no more than this */
+	bool ended;	   /* and the log ends as etcd leaves it, with preallocated space */
+	bool has_metadata; /* which says whose log it is */
 	GbeWalMetadata metadata;
-	gboolean has_state; /* ->state is the last one */
+	bool has_state; /* ->state is the last one */
 	GbeHardState state;
 	guint64 last_entry, last_term; /* 0: no entry */
 	guint64 gap; /* the largest index that did not follow its predecessor; 0: none */
@@ -42,7 +42,7 @@ typedef struct {
 	guint64 gap_at;	   /* the record's byte */
 	GArray *snapshots; /* of GbeRaftPoint: the newest GBE_WAL_SNAPSHOTS_MAX, in order */
 	GArray *changes;   /* of GbeConfChange, in order */
-	gboolean changes_lost;
+	bool changes_lost;
 	/* From the newest snapshot record that has a configuration (3.5 and newer). ->voters NULL: none. */
 	GbeConfState conf;
 	GbeRaftPoint conf_at;

@@ -270,7 +270,7 @@ add_field(GbeConfState *conf, const GbeField *field)
 bool
 gbe_conf_state_read(const guint8 *at, gsize size, GbeConfState *ret_conf)
 {
-	g_auto(GbeConfState) conf = {.voters = g_array_new(FALSE, FALSE, sizeof(guint64))};
+	g_auto(GbeConfState) conf = {.voters = g_array_new(false, false, sizeof(guint64))};
 	GbeFieldResult result;
 	GbeProtobuf pb;
 	GbeField field;

@@ -25,9 +25,9 @@ typedef struct {
 	GbeRaftPoint named; /* as the name says */
 	GbeRaftPoint point; /* as the content says */
 	GbeConfState conf;
-	char *fault;	  /* why etcd refuses it; NULL: etcd takes it */
-	gboolean unknown; /* the checksum is right, but the content is no known snapshot */
-	char *unread;	  /* why it was not read to its end; ->point is then from the name */
+	char *fault;  /* why etcd refuses it; NULL: etcd takes it */
+	bool unknown; /* the checksum is right, but the content is no known snapshot */
+	char *unread; /* why it was not read to its end; ->point is then from the name */
 } GbeSnapfile;
 
 void gbe_snapfile_free(GbeSnapfile *snapfile);

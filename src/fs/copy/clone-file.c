@@ -67,7 +67,7 @@ try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *wha
 	case ENOTTY:
 	case ENOSYS:
 	case EXDEV:
-		cloner->no_clones = TRUE;
+		cloner->no_clones = true;
 		break;
 	case EINVAL: /* only this file, e.g. NOCOW on one side */
 		break;

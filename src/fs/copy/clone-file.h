@@ -7,9 +7,9 @@
 
 typedef struct {
 	const GbeCloneOptions *options;
-	gboolean no_clones; /* the file systems refused clones: cloning is not tried again */
-	guint64 done;	    /* bytes of finished files, for progress */
-	guint64 extents;    /* of the cloned files, where extents are counted */
+	bool no_clones;	 /* the file systems refused clones: cloning is not tried again */
+	guint64 done;	 /* bytes of finished files, for progress */
+	guint64 extents; /* of the cloned files, where extents are counted */
 	guint8 *buffer;
 	GbeFileComparer comparer;
 } GbeFileCloner;

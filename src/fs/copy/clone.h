@@ -26,13 +26,13 @@ typedef enum {
 typedef struct {
 	/* the cheapest method that may be used; GBE_METHOD_SNAPSHOT allows any */
 	GbeMethod allowed;
-	gboolean cow_only; /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
+	bool cow_only; /* never copy bytes: GBE_ERROR_UNSUPPORTED instead */
 	/* the copy is read back and compared with the source, part by part, while both are in memory.
 	 * GBE_ERROR_VERIFY_FAILED */
-	gboolean compare;
-	gboolean read_only; /* a snapshot is made read-only */
+	bool compare;
+	bool read_only; /* a snapshot is made read-only */
 	/* the copy shows one moment where possible: a snapshot is made whatever it costs */
-	gboolean atomic;
+	bool atomic;
 	GbeCold cold;
 	const char *const *exclude; /* names at the top that are left out, as in tree.h */
 	/* For live copies: these paths, with everything below them, are cloned first and in this order; the rest
@@ -46,7 +46,7 @@ typedef struct {
 typedef struct {
 	GbeMethod method; /* the most expensive one that was used */
 	GbeTreeInfo info;
-	gboolean compared;     /* every file was copied and compared, none cloned */
+	bool compared;	       /* every file was copied and compared, none cloned */
 	guint64 bytes_written; /* data bytes that were really copied */
 } GbeCloneResult;
 

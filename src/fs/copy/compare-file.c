@@ -130,8 +130,8 @@ typedef struct {
 	guint64 logical;
 	guint64 physical;
 	guint64 left;
-	gboolean shared;
-	gboolean end;
+	bool shared;
+	bool end;
 	guint64 start; /* of the range */
 	guint listed;  /* extents so far */
 	GbeFiemap fiemap;

@@ -29,7 +29,7 @@ gbe_compare_excluded(const char *const *exclude)
 
 typedef struct {
 	GbeFileComparer file;
-	gboolean digests;
+	bool digests;
 	GHashTable *links; /* of GbeInode */
 	GHashTable *known; /* GbeInode -> char *, the digest of a file with several names */
 	guint64 files;
@@ -179,7 +179,7 @@ throw_missing(GHashTable *listed, GError **error)
 }
 
 bool
-gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests,
+gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digests,
 		     bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 		     GError **error)
 {
@@ -212,7 +212,7 @@ gbe_compare_manifest(int data_dir, const GbeManifest *manifest, gboolean digests
 }
 
 bool
-gbe_compare_record_within(int data_dir, const char *const *exclude, gboolean digests,
+gbe_compare_record_within(int data_dir, const char *const *exclude, bool digests,
 			  const GbeTreeLimits *limits, GbeManifest *manifest, GError **error)
 {
 	g_auto(Listing) listing = {.digests = digests, .recorded = gbe_manifest_new()};
@@ -235,8 +235,8 @@ gbe_compare_record_within(int data_dir, const char *const *exclude, gboolean dig
 }
 
 bool
-gbe_compare_record(int data_dir, const char *const *exclude, gboolean digests,
-		   GbeManifest *manifest, GError **error)
+gbe_compare_record(int data_dir, const char *const *exclude, bool digests, GbeManifest *manifest,
+		   GError **error)
 {
 	return gbe_compare_record_within(data_dir, exclude, digests, NULL, manifest, error);
 }

@@ -10,7 +10,7 @@
 
 typedef struct {
 	GbeExtents sum;
-	gboolean fiemap;
+	bool fiemap;
 	GHashTable *links; /* of GbeInode */
 } Count;
 
@@ -116,7 +116,7 @@ count_visit(const char *path, int dir_fd, const char *name, const struct stat *s
 }
 
 bool
-gbe_extents_of_tree(int dir_fd, gboolean fiemap, GbeExtents *ret_extents, GError **error)
+gbe_extents_of_tree(int dir_fd, bool fiemap, GbeExtents *ret_extents, GError **error)
 {
 	Count count = {
 	    .fiemap = fiemap,

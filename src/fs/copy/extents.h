@@ -16,8 +16,8 @@ typedef struct {
 	guint64 extents;   /* number */
 } GbeExtents;
 
-/* With @fiemap FALSE, exclusive equals allocated and extents is 0. */
-bool gbe_extents_of_tree(int dir_fd, gboolean fiemap, GbeExtents *ret_extents,
+/* With @fiemap false, exclusive equals allocated and extents is 0. */
+bool gbe_extents_of_tree(int dir_fd, bool fiemap, GbeExtents *ret_extents,
 			 GError **error) GBE_CHECKED;
 /* Does the tree have more than @limit extents? Counting stops beyond @limit, in no given order of files. @exclude
  * is as in tree.h. GBE_ERROR_UNSUPPORTED where the file system has no FIEMAP. */

@@ -14,7 +14,7 @@ gbe_fiemap_init(GbeFiemap *fiemap, int fd, guint64 end, guint32 flags)
 	fiemap->flags = flags;
 	fiemap->batch_size = GBE_FIEMAP_BATCH;
 	fiemap->index = 0;
-	fiemap->last = FALSE;
+	fiemap->last = false;
 	fiemap->batch.map = (struct fiemap){0};
 }
 
@@ -54,7 +54,7 @@ gbe_fiemap_next(GbeFiemap *fiemap, const struct fiemap_extent **ret_extent, GErr
 		if (!read_batch(fiemap, error))
 			return false;
 		if (map->fm_mapped_extents == 0) {
-			fiemap->last = TRUE;
+			fiemap->last = true;
 			*ret_extent = NULL;
 			return true;
 		}

@@ -16,7 +16,7 @@ typedef struct {
 	guint32 flags;	  /* FIEMAP_FLAG_* */
 	guint batch_size; /* extents that are asked for at once, at most GBE_FIEMAP_BATCH */
 	guint index;	  /* next extent in the batch */
-	gboolean last;	  /* the batch holds the last extent */
+	bool last;	  /* the batch holds the last extent */
 	union {
 		struct fiemap map;
 		char room[sizeof(struct fiemap) + GBE_FIEMAP_BATCH * sizeof(struct fiemap_extent)];

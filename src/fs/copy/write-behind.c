@@ -2,6 +2,7 @@
 #include "fs/copy/write-behind.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 
 /* Bytes that are handed to the disk at once. */
 #define PART_SIZE ((guint64)8 * 1024 * 1024)
@@ -14,14 +15,14 @@ struct GbeWriteBehind {
 	GCond changed;
 	guint64 copied; /* written into the file up to here */
 	guint64 begun;	/* the disk was told to write up to here */
-	gboolean end;
+	bool end;
 };
 
 /* The next part, or false at the end. */
-static gboolean
+static bool
 next_part(GbeWriteBehind *behind, guint64 *ret_offset, guint64 *ret_size)
 {
-	gboolean more;
+	bool more;
 
 	g_mutex_lock(&behind->lock);
 	while (behind->copied - behind->begun < PART_SIZE && !behind->end)
@@ -96,7 +97,7 @@ gbe_write_behind_end(GbeWriteBehind *behind)
 	if (behind == NULL)
 		return;
 	g_mutex_lock(&behind->lock);
-	behind->end = TRUE;
+	behind->end = true;
 	g_cond_signal(&behind->changed);
 	g_mutex_unlock(&behind->lock);
 	if (behind->thread != NULL)

@@ -116,16 +116,16 @@ gbe_booted_resolve(int sysroot_fd, const char *ostree_arg, GbeDeployDir *ret_dir
 }
 
 bool
-gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, gboolean *ret_locked,
+gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, bool *ret_locked,
 		 GError **error)
 {
 	g_autoptr(GBytes) copy = g_bytes_new(bytes, size);
 	g_autoptr(GVariant) staged =
-	    g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE_VARDICT, copy, FALSE));
+	    g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE_VARDICT, copy, false));
 	g_autoptr(GVariant) target = NULL;
 	const char *stateroot = NULL;
 	const char *name = NULL;
-	gboolean locked = FALSE;
+	bool locked = false;
 
 	target = g_variant_lookup_value(staged, "target", G_VARIANT_TYPE_VARDICT);
 	if (target == NULL || !g_variant_lookup(target, "osname", "&s", &stateroot) ||
@@ -137,11 +137,11 @@ gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, gboolean 
 }
 
 bool
-gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, gboolean *ret_locked, GError **error)
+gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, bool *ret_locked, GError **error)
 {
 	g_autofree char *bytes = NULL;
 	gbe_autofd int lock_fd = -1;
-	gboolean locked = FALSE;
+	bool locked = false;
 	gsize size = 0;
 
 	if (!gbe_read_in_root(root_fd, STAGED, MAX_STAGED, &bytes, &size, error) ||

@@ -27,8 +27,8 @@ char *gbe_deploy_dir_path(const GbeDeployDir *dir);
 bool gbe_booted_resolve(int sysroot_fd, const char *ostree_arg, GbeDeployDir *ret_dir,
 			GError **error) GBE_CHECKED;
 /* GBE_ERROR_NOT_FOUND when nothing is staged. *ret_locked: the next shutdown does not finalize it. */
-bool gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, gboolean *ret_locked,
+bool gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, bool *ret_locked,
 		     GError **error) GBE_CHECKED;
 /* Parses ostree's a{sv} from memory. Any bytes are allowed. */
-bool gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, gboolean *ret_locked,
+bool gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, bool *ret_locked,
 		      GError **error) GBE_CHECKED;

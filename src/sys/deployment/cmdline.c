@@ -15,8 +15,8 @@ gbe_cmdline_clear(GbeCmdline *cmdline)
 	g_clear_pointer(&cmdline->restore, g_free);
 	g_clear_pointer(&cmdline->rd_restore, g_free);
 	g_clear_pointer(&cmdline->masked, g_ptr_array_unref);
-	cmdline->skip = FALSE;
-	cmdline->rd_skip = FALSE;
+	cmdline->skip = false;
+	cmdline->rd_skip = false;
 }
 
 /* Takes the next word from *@at as the kernel does: a blank outside of double quotes ends it; quotes round the

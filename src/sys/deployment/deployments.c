@@ -119,7 +119,7 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 	g_autofree char *handle = NULL;
 	GPtrArray *listed = deployments->listed;
 	GbeListed *first = listed->len > 0 ? listed->pdata[0] : NULL;
-	gboolean locked = FALSE;
+	bool locked = false;
 	bool there = false;
 
 	if (!gbe_staged_read(loader->root_fd, &dir, &locked, NULL))
@@ -130,7 +130,7 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 		if (!there)
 			return;
 		first = listed_new(loader, &dir);
-		first->staged = TRUE;
+		first->staged = true;
 		first->timestamp = gbe_ostree_commit_time(loader->ostree, dir.checksum);
 		g_ptr_array_insert(listed, 0, first);
 	}
@@ -167,7 +167,7 @@ mark_places(GbeDeployments *deployments)
 		listed->booted = gbe_deployment_same(&listed->ref, booted);
 		if (!listed->booted && past_booted && !have_rollback && !listed->staged &&
 		    same_stateroot(listed->ref.id, booted->id)) {
-			listed->rollback = TRUE;
+			listed->rollback = true;
 			have_rollback = true;
 		}
 		past_booted = past_booted || listed->booted;

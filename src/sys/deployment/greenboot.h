@@ -20,10 +20,10 @@ typedef struct {
 	GbeTri enabled;
 	char *enabled_why; /* "not installed", "not enabled", "masked", or NULL */
 	GbeTri grubenv;	   /* grubenv could be read */
-	gboolean has_counter;
+	bool has_counter;
 	gint64 boot_counter;
 	GbeTri boot_success;
-	gboolean trigger;      /* greenboot_rollback_trigger=1, or a next deployment id is set */
+	bool trigger;	       /* greenboot_rollback_trigger=1, or a next deployment id is set */
 	char *next_deployment; /* greenboot_next_deployment_id, or NULL */
 	GbeTri can_count;      /* grubenv can count boots: it exists and /boot is not on btrfs */
 	/* Why boots are not counted, or NULL. Also set where can_count is YES and no grub.cfg seems to count. Only

@@ -20,12 +20,12 @@ unescape(const char *from, const char *to)
 		if (*from == '\\' && from + 1 < to)
 			from++;
 		if (*from == '\0') {
-			(void)g_string_free(value, TRUE);
+			(void)g_string_free(value, true);
 			return NULL;
 		}
 		g_string_append_c(value, *from);
 	}
-	return g_string_free(value, FALSE);
+	return g_string_free(value, false);
 }
 
 /* The end of the line that begins at @at: the first newline without a backslash before it. */

@@ -56,7 +56,7 @@ loaded(GError **error)
 /* libostree needs the path "/" for the running system. Any other sysroot is given by its fd, so that a symlink on
  * the way cannot lead out of the root. */
 bool
-gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree, GError **error)
+gbe_ostree_open(int sysroot_fd, bool is_root, GbeOstree **ret_ostree, GError **error)
 {
 	g_autofree char *path =
 	    is_root ? g_strdup("/") : g_strdup_printf("/proc/self/fd/%d", sysroot_fd);

@@ -8,7 +8,7 @@ typedef struct GbeOstree GbeOstree;
 
 typedef struct {
 	GbeDeployDir dir;
-	gboolean staged, pinned;
+	bool staged, pinned;
 	const char *unlocked; /* libostree's word for the kind of unlock; NULL: locked */
 } GbeOstreeDeployment;
 
@@ -17,7 +17,7 @@ typedef struct {
  * libostree takes for a sysroot. Does nothing where libostree is loaded. */
 void gbe_ostree_load_ahead(void);
 /* @is_root: this is the running system, so that libostree knows the booted deployment. GBE_ERROR_CANNOT_TELL. */
-bool gbe_ostree_open(int sysroot_fd, gboolean is_root, GbeOstree **ret_ostree,
+bool gbe_ostree_open(int sysroot_fd, bool is_root, GbeOstree **ret_ostree,
 		     GError **error) GBE_CHECKED;
 void gbe_ostree_free(GbeOstree *ostree);
 /* GbeOstreeDeployment entries in boot order, newly allocated. */

@@ -68,7 +68,7 @@ read_count_file(int root_fd, guint *ret_count, GError **error)
 }
 
 bool
-gbe_run_read(int root_fd, gboolean is_root, char **ret_run, GError **error)
+gbe_run_read(int root_fd, bool is_root, char **ret_run, GError **error)
 {
 	g_autofree char *boot = NULL;
 	guint count = 0;

@@ -12,14 +12,14 @@
 /* *ret_run is newly allocated. GBE_ERROR_CANNOT_TELL when the boot id, or a count that should exist, cannot be
  * read: the run is then unknown, never "the same". @is_root: this is the running system, so that systemd is asked
  * over D-Bus. */
-bool gbe_run_read(int root_fd, gboolean is_root, char **ret_run, GError **error) GBE_CHECKED;
+bool gbe_run_read(int root_fd, bool is_root, char **ret_run, GError **error) GBE_CHECKED;
 
 typedef struct {
 	char *ostree;	  /* value of ostree=, or NULL */
 	char *restore;	  /* greenboot-etcd.restore=, the last one; NULL: absent */
-	gboolean skip;	  /* greenboot-etcd.skip */
+	bool skip;	  /* greenboot-etcd.skip */
 	char *rd_restore; /* rd.greenboot-etcd.restore= */
-	gboolean rd_skip;
+	bool rd_skip;
 	GPtrArray *masked; /* of char *: systemd.mask=, as written; NULL: none */
 } GbeCmdline;
 

@@ -103,7 +103,7 @@ static struct {
 } settings = {.program = NULL, .prefix = -1};
 
 void
-gbe_events_init(const char *program, gboolean below_root, gboolean quiet, int verbosity)
+gbe_events_init(const char *program, bool below_root, bool quiet, int verbosity)
 {
 	settings.program = strcmp(program, PROJECT) == 0 ? NULL : program;
 	settings.below_root = below_root;
@@ -171,7 +171,7 @@ message_of(Event event, const GbeEventFields *fields)
 		g_string_append_printf(text, ": %s", fields->reason);
 	if (event == EVENT_RESTORED)
 		g_string_append(text, " (greenboot-etcd undo puts back what was displaced)");
-	return g_string_free(text, FALSE);
+	return g_string_free(text, false);
 }
 
 /* A red verdict needs attention; a green one is the normal case. */

@@ -20,7 +20,7 @@ typedef struct {
 } GbeEventFields;
 
 /* @program: "prerun"; SYSLOG_IDENTIFIER becomes greenboot-etcd-prerun. @quiet: errors only. */
-void gbe_events_init(const char *program, gboolean below_root, gboolean quiet, int verbosity);
+void gbe_events_init(const char *program, bool below_root, bool quiet, int verbosity);
 /* From now on every line also goes to stderr with "<@level>" (1 to 7) before it: shell greenboot shows a hook's
  * lines by that level. Any other @level means no prefix, the default. */
 void gbe_events_set_prefix(int level);

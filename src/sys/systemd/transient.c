@@ -30,8 +30,7 @@ unreadable(GError **error, int r, sd_bus_error *bus_error, const char *property)
 }
 
 static bool
-get_boolean(sd_bus *bus, const char *path, const char *property, gboolean *ret_value,
-	    GError **error)
+get_boolean(sd_bus *bus, const char *path, const char *property, bool *ret_value, GError **error)
 {
 	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	int value = 0;
@@ -273,7 +272,7 @@ new_call(sd_bus *bus, const char *unit, GVariant *properties, sd_bus_message **r
 
 bool
 gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char **ret_job,
-		    gboolean *ret_exists, GError **error)
+		    bool *ret_exists, GError **error)
 {
 	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	sd_bus_message *call = NULL;

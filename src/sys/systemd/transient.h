@@ -16,7 +16,7 @@ bool gbe_transient_find(GbeJobs *jobs, const char *unit, GbeFoundUnit *ret_found
 /* The properties of the unit that etcd is to be bound to. */
 typedef struct {
 	char *load_state, *active_state;
-	gboolean by_default; /* DefaultDependencies= */
+	bool by_default; /* DefaultDependencies= */
 } GbeParentUnit;
 
 void gbe_parent_unit_clear(GbeParentUnit *parent);
@@ -27,6 +27,6 @@ bool gbe_transient_parent(GbeJobs *jobs, const char *unit, GbeParentUnit *ret_pa
 /* Makes the unit and queues its start; @properties: "a(sv)". *ret_exists: a unit of that name was made in the
  * meantime (the error says so, too). GBE_ERROR_FAILED: systemd refuses, and nothing is left of the unit. */
 bool gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char **ret_job,
-			 gboolean *ret_exists, GError **error) GBE_CHECKED;
+			 bool *ret_exists, GError **error) GBE_CHECKED;
 /* Resets a failed unit, so that systemd removes it. */
 void gbe_transient_forget(GbeJobs *jobs, const char *unit);
