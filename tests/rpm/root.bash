@@ -23,12 +23,13 @@ root_need() {
 	done
 }
 
-# root_program ROOT PROGRAM...: copies programs of this machine, and the libraries that the root lacks. The root is of the
+# root_programs ROOT PROGRAM...: copies programs of this machine, and the libraries that the root lacks. The root is of the
 # same release.
 root_programs() {
-	local root=$1 file
+	local root=$1 file programs
 
-	for file in $(command -v "${@:2}") $(ldd $(command -v "${@:2}") | grep -o '/[^ :]*[^ :]' | sort -u); do
+	readarray -t programs < <(command -v "${@:2}")
+	for file in "${programs[@]}" $(ldd "${programs[@]}" | grep -o '/[^ :]*[^ :]' | sort -u); do
 		[[ -e $root$file ]] || cp --parents -L "$file" "$root"
 	done
 }
@@ -41,22 +42,28 @@ root_make() {
 	ostree --repo="$repo" checkout --force-copy base/this "$root" || return 1
 	mv "$root/usr/etc" "$root/etc"
 	mkdir -p "$root"/var/{lib/rpm,lib/selinux,tmp,roothome} "$root/sysroot/tmp"
+	# Directories of greenboot's package and of sos's.
+	mkdir -p "$root"/usr/lib/{greenboot/{check/required.d,green.d,red.d},python3/site-packages/sos/report/plugins}
 	root_programs "$root" rpm semodule load_policy selinuxenabled setfiles sefcontext_compile
 	cp -a --parents /usr/lib/rpm /usr/libexec/selinux /etc/selinux/semanage.conf "$root"
 	cp -a /etc/selinux/default "$root/etc/selinux/targeted"
 	cp -a /var/lib/selinux/default "$root/var/lib/selinux/targeted"
 	echo SELINUXTYPE=targeted >"$root/etc/selinux/config"
-	distribution "$root"
+	# Debian's policy has a rule for this user.
+	echo 'sddm:x:990:990::/:/usr/sbin/nologin' >>"$root/etc/passwd"
+	distribution "$root" selinux-policy-targeted
 }
 
-# root_rpm ROOT OPTION...: its output to the log. It runs scriptlets in the root.
+# root_rpm ROOT OPTION...: its output to the log, but for Debian's advice against rpm and what libsemanage says when all
+# goes well. It runs scriptlets in the root.
 root_rpm() {
-	rpm --root "$1" --dbpath /var/lib/rpm --nosignature "${@:2}" >"$scratch/log" 2>&1 ||
-		echo "rpm ${*:2}: exit status $?" >>"$scratch/log"
+	{
+		rpm --root "$1" --dbpath /var/lib/rpm --nosignature "${@:2}" 2>&1 || echo "rpm ${*:2}: exit status $?"
+	} | grep -vE '^rpm: (RPM should|However)|Removing last greenboot-etcd module' >"$scratch/log"
 }
 
-# distribution ROOT: a package that provides what the packages require of other packages, with the triggers that systemd's
-# has in Fedora.
+# distribution ROOT [PROVIDES]: a package that provides what the packages require of other packages, with triggers such as
+# systemd's package has in Fedora. (/home and the like are links in this tree.)
 distribution() {
 	{
 		cat <<-'EOF'
@@ -67,23 +74,19 @@ distribution() {
 			License: LGPL-2.1-or-later
 			BuildArch: noarch
 		EOF
-		printf 'Provides: %s\n' /bin/{sh,bash} systemd etcd greenboot dracut sos policycoreutils selinux-policy-targeted
-		rpm -qp --nosignature --requires build/rpm/RPMS/*/*.rpm | grep -E '^(lib.*\.so\.|rtld)' | sort -u |
+		printf 'Provides: %s\n' /bin/{sh,bash} systemd etcd greenboot dracut sos policycoreutils "${@:2}"
+		rpm -qp --nosignature --requires build/rpm/RPMS/*/*.rpm 2>/dev/null | grep -E '^(lib.*\.so\.|rtld)' | sort -u |
 			sed 's/^/Provides: /'
 		cat <<-'EOF'
 			%description
 			%transfiletriggerin -- /usr/lib/tmpfiles.d
-			systemd-tmpfiles --create
+			systemd-tmpfiles --create --prefix=/var/lib --prefix=/run
 			%transfiletriggerin -- /usr/lib/systemd/catalog
 			journalctl --update-catalog
-			%transfiletriggerin -- /usr/lib/systemd/system
-			systemctl daemon-reload
-			%transfiletriggerpostun -- /usr/lib/systemd/system
-			systemctl daemon-reload
 			%files
 		EOF
 	} >"$scratch/distribution.spec"
-	rpmbuild --quiet -bb --define "_topdir $scratch/rpm" "$scratch/distribution.spec" || return 1
+	rpmbuild --quiet -bb --define "_topdir $scratch/rpm" "$scratch/distribution.spec" >"$scratch/log" 2>&1 || return 1
 	root_rpm "$1" -i "$scratch"/rpm/RPMS/noarch/distribution-*.rpm
 	[[ ! -s $scratch/log ]] || { cat "$scratch/log" && return 1; }
 }

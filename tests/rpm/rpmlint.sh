@@ -12,11 +12,10 @@ fi
 # lint FILE...: its findings.
 lint() { rpmlint --rpmlintrc rpm/greenboot-etcd.rpmlintrc "$@" 2>&1 | tee "$scratch/log" | grep -E ': [EW]: '; }
 
-check rpmlint-spec "$(lint rpm/greenboot-etcd.spec)"
-check rpmlint-packages "$(lint build/rpm/RPMS/*/*.rpm)"
-check rpmlint-has-read-all "$(grep -q ' 7 packages and 0 specfiles checked' "$scratch/log" || tail -n 3 "$scratch/log")"
+check rpmlint "$(lint rpm/greenboot-etcd.spec build/rpm/RPMS/*/*.rpm)"
+check rpmlint-has-read-all "$(grep -q ' 7 packages and 1 specfiles checked' "$scratch/log" || tail -n 3 "$scratch/log")"
 
 # The guard guards.
 sed '/^%prep/,$d' rpm/greenboot-etcd.spec >"$scratch/half.spec"
-[ -n "$(lint "$scratch/half.spec")" ] && ok rpmlint-can-fail || not_ok rpmlint-can-fail "half a spec is accepted"
+lint "$scratch/half.spec" | grep -qv unused-rpmlintrc-filter && ok rpmlint-can-fail || not_ok rpmlint-can-fail "half a spec is accepted"
 finish
