@@ -42,8 +42,6 @@ root_make() {
 	ostree --repo="$repo" checkout --force-copy base/this "$root" || return 1
 	mv "$root/usr/etc" "$root/etc"
 	mkdir -p "$root"/var/{lib/rpm,lib/selinux,tmp,roothome} "$root/sysroot/tmp"
-	# Directories of greenboot's package and of sos's.
-	mkdir -p "$root"/usr/lib/{greenboot/{check/required.d,green.d,red.d},python3/site-packages/sos/report/plugins}
 	root_programs "$root" rpm semodule load_policy selinuxenabled setfiles sefcontext_compile
 	cp -a --parents /usr/lib/rpm /usr/libexec/selinux /etc/selinux/semanage.conf "$root"
 	cp -a /etc/selinux/default "$root/etc/selinux/targeted"
