@@ -68,7 +68,7 @@ distribution() {
 			Name: distribution
 			Version: 1
 			Release: 1
-			Summary: What Fedora's packages provide
+			Summary: Stand-in for Fedora's packages
 			License: LGPL-2.1-or-later
 			BuildArch: noarch
 		EOF
