@@ -42,8 +42,8 @@ within() {
 
 ended() { ! kill -0 "$1" 2>/dev/null; }
 nothing_on() {
-	local file=/sys/block/${1##*/}/loop/backing_file
-	[[ ! -e $file || $(<"$file") != *"$GBE_SCRATCH"* ]]
+	# The file goes away with the device's use.
+	[[ $(cat "/sys/block/${1##*/}/loop/backing_file" 2>/dev/null) != *"$GBE_SCRATCH"* ]]
 }
 
 killed() {

@@ -12,6 +12,8 @@ ROOT=$1 OUT=$2
 GBE_LIB=$(cd "$(dirname "$0")/../lib" && pwd)
 GBE_MEM=$(mktemp -d "$OUT/mem.XXXXXX")
 trap 'rm -rf -- "$GBE_MEM"' EXIT
+# shellcheck source=../lib/prepared.sh
+source "$GBE_LIB/prepared.sh"
 # shellcheck source=../lib/ostree.sh
 source "$GBE_LIB/ostree.sh"
 export OSTREE_SYSROOT_DEBUG=mutable-deployments,test-staged-path LC_ALL=C

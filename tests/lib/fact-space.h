@@ -13,6 +13,7 @@
 typedef struct {
 	const char *name;
 	gsize offset;
+	gsize size; /* of an enumeration or a bool; what is not little-endian is not tested */
 	guint count;
 	bool tri;     /* may be unknown */
 	GbeTri reads; /* how decisions.md reads unknown; itself: as no value at all */
@@ -20,11 +21,13 @@ typedef struct {
 
 #define FACT(member, n)                                                                            \
 	{                                                                                          \
-#member, G_STRUCT_OFFSET(GbeSituation, member), n, false, GBE_UNKNOWN              \
+#member, G_STRUCT_OFFSET(GbeSituation, member),                                    \
+		    sizeof(((GbeSituation *)0)->member), n, false, GBE_UNKNOWN                     \
 	}
 #define TRI_AS(member, as)                                                                         \
 	{                                                                                          \
-#member, G_STRUCT_OFFSET(GbeSituation, member), 3, true, as                        \
+#member, G_STRUCT_OFFSET(GbeSituation, member),                                    \
+		    sizeof(((GbeSituation *)0)->member), 3, true, as                               \
 	}
 #define TRI(member) TRI_AS(member, GBE_UNKNOWN)
 
@@ -49,16 +52,16 @@ static const Fact facts[] = {
 static inline int
 get(const GbeSituation *s, const Fact *fact)
 {
-	int value;
+	int value = 0;
 
-	memcpy(&value, (const char *)s + fact->offset, sizeof value);
+	memcpy(&value, (const char *)s + fact->offset, fact->size);
 	return value;
 }
 
 static inline void
 set(GbeSituation *s, const Fact *fact, int value)
 {
-	memcpy((char *)s + fact->offset, &value, sizeof value);
+	memcpy((char *)s + fact->offset, &value, fact->size);
 }
 
 static inline const Fact *

@@ -23,7 +23,9 @@ stand_in() {
 		>"$TREE/usr/lib/systemd/system/workload.service"
 	enable "$TREE" microshift.service
 	chown -R 0:0 "$TREE"
-	echo /usr/lib/greenboot-etcd/greenboot-etcd.conf >"$GBE_MEM/left-out"
+	# Debian enables the etcd that it installs.
+	printf '%s\n' /usr/lib/greenboot-etcd/greenboot-etcd.conf \
+		/usr/etc/systemd/system/multi-user.target.wants/etcd.service >"$GBE_MEM/left-out"
 	OS_OVER=("$TREE")
 	OS_COMMIT=(--skip-list="$GBE_MEM/left-out")
 }

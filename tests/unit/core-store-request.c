@@ -94,12 +94,12 @@ START_TEST(wrong)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
-		GbeStoreRequest request = {.restore = 7};
+		GbeStoreRequest request = {.restore = true};
 		g_autoptr(GError) error = NULL;
 
 		ck_assert_msg(!parse(texts[i], &request, &error), "%s", texts[i]);
 		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
-		ck_assert_int_eq(request.restore, 7);
+		ck_assert_int_eq(request.restore, true);
 	}
 }
 END_TEST

@@ -130,7 +130,7 @@ START_TEST(chooses)
 {
 	static const char *const names[] = {"MicroShift", "k3s", "etcd"};
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	GbeInstalled installed[G_N_ELEMENTS(names)];
+	GbeInstalled installed[G_N_ELEMENTS(names)] = {{NULL}};
 	const char *enabled = choices[_i].enabled;
 	guint count = (guint)strlen(enabled);
 

@@ -66,8 +66,10 @@ closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
 				 .reason = shutdown->why};
 
 	if (!facts->fingerprint.present)
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "no closing record: the data directory cannot be read");
+		return gbe_throw(error, GBE_ERROR_FAILED, "no closing record: %s",
+				 facts->data_open_why != NULL
+				     ? facts->data_open_why
+				     : "the data directory cannot be read");
 	if (!gbe_state_close(app, facts->owner->sequence, &closing, error) ||
 	    GBE_FAULT("finalize-closed", error))
 		return false;

@@ -289,6 +289,8 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 	/* A data directory that is open changes while it is read. */
 	if (facts->data_open == GBE_NO &&
 	    !gbe_member_fingerprint(data->fd, data->member_path, data->wal_fd, &facts->fingerprint,
-				    NULL))
+				    &error)) {
 		facts->fingerprint.present = false;
+		facts->data_open_why = g_strdup(error->message);
+	}
 }

@@ -50,7 +50,7 @@ typedef struct {
 	} etcd;
 	struct {
 		guint64 timeout, request_timeout; /* seconds */
-		bool timeout_scale;		  /* attempt: true */
+		guint timeout_scale;		  /* 1: with each attempt */
 		guint min_free, quota_warn;	  /* percent */
 		guint64 cert_warn, monitor;	  /* seconds; monitor 0: off */
 		GbeOnNospace on_nospace;

@@ -3,6 +3,7 @@
 
 #include "core/config/certs.h"
 #include "core/config/run-words.h"
+#include "core/typed-offset.h"
 
 #include <string.h>
 
@@ -157,9 +158,19 @@ static const GbeKind kind_schedule = {is_schedule,
 static const GbeKind kind_patterns = {is_patterns,
 				      "is not a list of names and patterns without .. in them"};
 
+#define TYPE_TEXT char *
+#define TYPE_PATH char *
+#define TYPE_DURATION guint64
+#define TYPE_SIZE guint64
+#define TYPE_PERCENT guint
+#define TYPE_COUNT guint
+#define TYPE_COUNT64 guint64
+#define TYPE_BOOL bool
+#define TYPE_WORD guint
 #define ROW(group, name, type, field, ...)                                                         \
 	{                                                                                          \
-#group, name, GBE_KEY_##type, offsetof(GbeConfig, group.field), __VA_ARGS__        \
+#group, name, GBE_KEY_##type,                                                      \
+		    GBE_TYPED_OFFSET(GbeConfig, group.field, TYPE_##type), __VA_ARGS__             \
 	}
 #define TEXT(group, name, field, fallback, none, kind)                                             \
 	ROW(group, name, TEXT, field, fallback, none, 0, 0, NULL, kind)

@@ -158,6 +158,8 @@ store_number(const GbeConfigKey *key, GbeConfig *config, guint64 value)
 
 	if (number_is_wide(key))
 		*(guint64 *)(gpointer)field = value;
+	else if (key->type == GBE_KEY_BOOL)
+		*(bool *)field = value != 0;
 	else
 		*(guint *)(gpointer)field = (guint)value;
 }
@@ -169,6 +171,8 @@ load_number(const GbeConfigKey *key, const GbeConfig *config)
 
 	if (number_is_wide(key))
 		return *(const guint64 *)(gconstpointer)field;
+	if (key->type == GBE_KEY_BOOL)
+		return *(const bool *)field;
 	return *(const guint *)(gconstpointer)field;
 }
 

@@ -44,9 +44,9 @@ typedef struct {
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */
 	char *data_why;
-	GbeTri data_open; /* a process has the data open; NO where there is none */
-	char *data_open_why;
-	GbeTri sound; /* etcd can start on it; unknown: not looked into, or unknown format */
+	GbeTri data_open;    /* a process has the data open; NO where there is none */
+	char *data_open_why; /* also why its files cannot be looked at, where none has it open */
+	GbeTri sound;	     /* etcd can start on it; unknown: not looked into, or unknown format */
 	char *sound_why;
 	/* Why a backup of the data would be bad, also where etcd can live with the damage; NULL: none seen. */
 	char *damage;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/json/members.h"
+#include "core/typed-offset.h"
 #include "core/words.h"
 
 typedef enum {
@@ -49,11 +50,28 @@ typedef struct {
 	void (*clear)(void *field);
 } GbeFieldOwn;
 
+#define GBE_FIELD_TYPE_TEXT char *
+#define GBE_FIELD_TYPE_NAMES char **
+#define GBE_FIELD_TYPE_NUMBER guint64
+#define GBE_FIELD_TYPE_SEQUENCE guint64
+#define GBE_FIELD_TYPE_COUNT guint
+#define GBE_FIELD_TYPE_TIME gint64
+#define GBE_FIELD_TYPE_KNOWN gint64
+#define GBE_FIELD_TYPE_FLAG bool
+#define GBE_FIELD_TYPE_TRI GbeTri
+#define GBE_FIELD_TYPE_WORD guint
 #define GBE_FIELD(type, member, key, kind)                                                         \
 	{                                                                                          \
-		key, GBE_FIELD_##kind, offsetof(type, member), NULL, 0                             \
+		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind),      \
+		    NULL, 0                                                                        \
 	}
 #define GBE_FIELD_OF(type, member, key, kind, of, flags)                                           \
+	{                                                                                          \
+		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind), of,  \
+		    flags                                                                          \
+	}
+/* PART and OWN: of any type. */
+#define GBE_FIELD_PART_OF(type, member, key, kind, of, flags)                                      \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, offsetof(type, member), of, flags                           \
 	}

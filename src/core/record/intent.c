@@ -84,8 +84,8 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeIntent, entries, "entries", NAMES),
     GBE_FIELD(GbeIntent, consume, "consume", FLAG),
     GBE_FIELD_OF(GbeIntent, keep_existing, "keep_existing", TEXT, &gbe_kind_path, 0),
-    GBE_FIELD_OF(GbeIntent, displaced, "displaced", OWN, &displaced_own, 0),
-    GBE_FIELD_OF(GbeIntent, take_over, "take_over", OWN, &take_over_own, 0),
+    GBE_FIELD_PART_OF(GbeIntent, displaced, "displaced", OWN, &displaced_own, 0),
+    GBE_FIELD_PART_OF(GbeIntent, take_over, "take_over", OWN, &take_over_own, 0),
     {0},
 };
 
