@@ -116,11 +116,10 @@ check nothing-in-etc "$(grep -h ' /etc' "$scratch/main" "$scratch/greenboot")"
 
 requires() { query "$1" --requires | grep -vE '^(rpmlib|lib|rtld|ld-linux)' | sort -u; }
 check main-requires "$(requires greenboot-etcd | diff - <(
+	echo "(greenboot-etcd-greenboot = $version-$release if greenboot)"
 	echo "(greenboot-etcd-selinux = $version-$release if selinux-policy-targeted)"
 	echo systemd
 ))"
-check main-recommends "$(query greenboot-etcd --recommends | diff - <(
-	echo "greenboot-etcd-greenboot = $version-$release"))"
 check dracut-requires "$(requires greenboot-etcd-dracut | grep -v '^greenboot-etcd(' | diff - <(
 	echo /bin/bash
 	echo /bin/sh
