@@ -3,7 +3,7 @@
 #
 # `rehearse` with real and false etcds in a staged tree, without systemd's walls (tests/system/rehearse.sh has those).
 
-# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck disable=SC2034,SC2317,SC2119,SC2016 # cases are called by name; scripts that others run
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
@@ -212,7 +212,7 @@ two_at_once() {
 	sleep 1
 	assert_exit 4 gbe rehearse
 	assert_match "who" "$ERR" "*rehearse*"
-	wait $first || true
+	wait "$first" || true
 	nothing_left
 }
 
