@@ -85,6 +85,7 @@ elsewhere() {
 		restorecon -R|a container has no SELinux|tests/vm/selinux.sh|inside restorecon -R
 		greenboot-etcd certs reset|wants an application that makes certificates|tests/integration/certs.sh|certs reset
 		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
+		greenboot-etcd rehearse|wants a staged update|tests/integration/rehearse.sh|gbe rehearse
 		man greenboot-etcd-guide|lint reads the pages|tests/lint/man.sh|mandoc
 		man data/man/greenboot-etcd-guide.7|lint reads the pages|tests/lint/man.sh|mandoc
 	LIST
