@@ -2,8 +2,8 @@
 /*
  * Which data is it? The ledger knows a tree by its file system and the handle of its top: only root can put
  * another directory there. Where a handle cannot tell (root moved or copied the data, another disk, a ledger
- * that went back), root's nonce in the tree decides. The files that the directory's owner writes into it
- * decide nothing (decisions.md, "Who is believed").
+ * that went back), root's nonce in the tree decides. The directory's owner may write any file
+ * into it, so the program believes none of these files.
  */
 #pragma once
 
