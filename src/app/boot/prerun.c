@@ -51,6 +51,27 @@ say_carried_failure(const GbeFacts *facts)
 		gbe_event_carried(&fields);
 }
 
+/* Holds etcd back from data that is half exchanged. Else the supervisor answers, and records its answer. */
+static void
+cannot_recover(Prerun *p, bool exchange_open, const GError *error)
+{
+	GbeEventFields fields = {.action = "recover", .reason = error->message};
+
+	p->held = exchange_open;
+	p->cannot_tell = !exchange_open;
+	if (!exchange_open) {
+		gbe_event_restore_failed(&fields);
+		p->reason = g_strdup(error->message);
+		return;
+	}
+	p->reason = g_strdup_printf("an interrupted restore could not be finished (%s): `systemctl "
+				    "restart greenboot-etcd-prerun.service` tries again",
+				    error->message);
+	fields.reason = p->reason;
+	gbe_event_held_back(&fields);
+	gbe_state_note_undecided(p->app, "restore", true, p->reason);
+}
+
 /* True: the decision may be made. */
 static bool
 recover(Prerun *p)
@@ -70,11 +91,7 @@ recover(Prerun *p)
 		return false;
 	}
 	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
-		fields.reason = error->message;
-		gbe_event_restore_failed(&fields);
-		p->held = recovery.exchange_open;
-		p->cannot_tell = !p->held;
-		p->reason = g_strdup(error->message);
+		cannot_recover(p, recovery.exchange_open, error);
 		return false;
 	}
 	if (recovery.recovered || recovery.left_alone) {

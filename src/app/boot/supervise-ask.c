@@ -99,7 +99,6 @@ record_in_ledger(GbeApp *app)
 {
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	GbeLastOperation last = {0};
 	g_autoptr(GError) error = NULL;
 	bool held;
 
@@ -110,15 +109,11 @@ record_in_ledger(GbeApp *app)
 		return;
 	}
 	held = gbe_json_bool(done, "held", false);
-	last.operation = g_strdup(held ? "hold" : "backup");
-	last.result = g_strdup(held ? "held" : "failed");
-	last.reason = g_strdup(gbe_json_string(done, "reason", NULL));
-	last.started = g_get_real_time() / G_USEC_PER_SEC;
 	find_owner(app, facts);
 	if (!held && facts->owner != NULL && !gbe_state_open(app, facts->owner->sequence, &error))
 		gbe_note("%s", error->message);
-	gbe_state_write_last(app, &last);
-	gbe_last_operation_clear(&last);
+	gbe_state_note_undecided(app, held ? "hold" : "backup", held,
+				 gbe_json_string(done, "reason", NULL));
 	gbe_app_unlock(app);
 }
 

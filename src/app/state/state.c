@@ -7,6 +7,7 @@
 #include "core/decide/past.h"
 #include "core/json/parse.h"
 #include "fs/sync.h"
+#include "sys/deployment/run.h"
 #include "sys/systemd/events.h"
 
 /* A disk that did not answer may answer in a moment. */
@@ -281,6 +282,23 @@ void
 gbe_state_write_last(GbeApp *app, const GbeLastOperation *last)
 {
 	later(app, GBE_LEDGER_OPERATION, gbe_last_operation_to_json(last));
+}
+
+void
+gbe_state_note_undecided(GbeApp *app, const char *operation, bool held, const char *reason)
+{
+	GbeLastOperation last = {
+	    .operation = g_strdup(operation),
+	    .result = g_strdup(held ? "held" : "failed"),
+	    .reason = g_strdup(reason),
+	    .started = g_get_real_time() / G_USEC_PER_SEC,
+	};
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_run_read(app->root_fd, !app->below_root, &last.run, &error))
+		gbe_note("%s", error->message);
+	gbe_state_write_last(app, &last);
+	gbe_last_operation_clear(&last);
 }
 
 void

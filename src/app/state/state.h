@@ -88,6 +88,8 @@ bool gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error) GBE_CHECK
 
 /* For people, and not flushed: no decision depends on this record. A failure is noted in the journal. */
 void gbe_state_write_last(GbeApp *app, const GbeLastOperation *last);
+/* The same of a start that ended without a decision. @held: etcd is not started. */
+void gbe_state_note_undecided(GbeApp *app, const char *operation, bool held, const char *reason);
 /* @kind: GBE_LEDGER_BACKUP, _GRADED or _REMOVED. */
 void gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifest,
 			  const char *reason);
