@@ -17,14 +17,25 @@ MAX_BOOT_ATTEMPTS=1
 OF_ETCD=/var/lib/etcd
 STORE=/var/lib/greenboot-etcd/backups
 CONTEXTS=selinux/default/contexts/files/file_contexts
-POLICY_TOOLS=(restorecon setfiles getenforce)
+# ostree's finalization runs semodule in bwrap, for a policy that people have changed.
+POLICY_TOOLS=(restorecon setfiles getenforce semodule bwrap)
+
+# put_program PATH DIR: with the libraries that it is linked with.
+put_program() {
+	local path
+
+	cp -P --parents "$1" "$2"
+	for path in $(ldd "$1" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'); do
+		install -D -m 0755 "$(realpath "$path")" "$2/usr${path#/usr}"
+	done
+}
 
 # policy_layer DIR: Debian's policy and our rules, put there as the package does it. Policy and tools are this machine's,
 # of whose release the images are.
 policy_layer() {
 	local root=$GBE_MEM/policy tool dropin=$1/usr/lib/systemd/system/workload.service.d
 
-	for tool in semodule "${POLICY_TOOLS[@]}"; do
+	for tool in "${POLICY_TOOLS[@]}"; do
 		if ! command -v "$tool" >/dev/null; then
 			echo "skip $SUITE: $tool is not installed (make deps)"
 			exit 0
@@ -52,9 +63,12 @@ policy_layer() {
 	semodule -p "$root" -s default -n -X 200 -i "$GBE_MEM/device.cil" \
 		-i "$OS_PROGRAMS/program/usr/share/selinux/packages/targeted/greenboot-etcd.cil" || return 1
 	sed -i 's/^SELINUX=.*/SELINUX=enforcing/' "$root/etc/selinux/config"
+	# The store of modules, of which there is one for each deployment, in the place that it has on Fedora.
+	cp -a "$root/var/lib/selinux/default/." "$root/etc/selinux/default/"
+	sed -i -e '/^ *store-root/d' -e '$a store-root=/etc/selinux' "$root/etc/selinux/semanage.conf"
 	mv "$root/etc" "$1/usr/"
 	for tool in "${POLICY_TOOLS[@]}"; do
-		cp -P "$(command -v "$tool")" "$1/usr/sbin/"
+		put_program "$(command -v "$tool")" "$1"
 	done
 	# Of each boot.
 	printf '[Service]\nExecStartPre=/bin/sh -c "getenforce >>/var/log/enforced"\n' >"$dropin/enforced.conf"
