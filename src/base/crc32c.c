@@ -263,10 +263,3 @@ gbe_crc32c_shift(guint32 difference, guint64 size)
 			difference = move_by(difference, i);
 	return difference;
 }
-
-bool
-gbe_crc32c_is_hardware(void)
-{
-	get_ready();
-	return self.hardware;
-}

@@ -19,5 +19,3 @@ guint32 gbe_crc32c_shift(guint32 difference, guint64 size);
 
 /* The same sum from tables, on every machine. Tests compare with it. */
 guint32 gbe_crc32c_portable(guint32 crc, const void *data, gsize size);
-/* Does gbe_crc32c() use an instruction of the processor? */
-bool gbe_crc32c_is_hardware(void);

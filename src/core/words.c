@@ -76,32 +76,14 @@ gbe_health_to_string(GbeHealth health)
 	return gbe_words_get(&gbe_health_words, health);
 }
 
-GbeHealth
-gbe_health_from_string(const char *text)
-{
-	return gbe_words_find(&gbe_health_words, text);
-}
-
 const char *
 gbe_grade_to_string(GbeGrade grade)
 {
 	return gbe_words_get(&gbe_grade_words, grade);
 }
 
-GbeGrade
-gbe_grade_from_string(const char *text)
-{
-	return gbe_words_find(&gbe_grade_words, text);
-}
-
 const char *
 gbe_method_to_string(GbeMethod method)
 {
 	return gbe_words_get(&gbe_method_words, method);
-}
-
-GbeMethod
-gbe_method_from_string(const char *text)
-{
-	return gbe_words_find(&gbe_method_words, text);
 }

@@ -56,8 +56,5 @@ const char *gbe_verdict_to_string(GbeVerdict verdict); /* none judging green red
 GbeVerdict gbe_verdict_from_string(const char *text);
 const char *gbe_verdict_to_public(GbeVerdict verdict); /* none green red: the contract's words */
 const char *gbe_health_to_string(GbeHealth health);    /* not-asked healthy unhealthy cannot-tell */
-GbeHealth gbe_health_from_string(const char *text);
-const char *gbe_grade_to_string(GbeGrade grade); /* unproven good bad */
-GbeGrade gbe_grade_from_string(const char *text);
-const char *gbe_method_to_string(GbeMethod method); /* snapshot reflink copy rename */
-GbeMethod gbe_method_from_string(const char *text); /* unknown word: copy */
+const char *gbe_grade_to_string(GbeGrade grade);       /* unproven good bad */
+const char *gbe_method_to_string(GbeMethod method);    /* snapshot reflink copy rename */

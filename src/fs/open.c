@@ -53,8 +53,10 @@ gbe_path_at_to_text(int dir_fd, const char *name)
 	return gbe_path_to_text(path);
 }
 
-bool
-gbe_path_split(const char *path, char **ret_parent, char **ret_name, GError **error)
+/* Splits "/a//b/" into "/a//" and "b". Without a slash the parent is ".". GBE_ERROR_USAGE where there is no last
+ * name ("/", "..", "/a/."). */
+static bool
+split_path(const char *path, char **ret_parent, char **ret_name, GError **error)
 {
 	gsize end = strlen(path);
 	gsize start;
@@ -237,7 +239,7 @@ gbe_check_parents(int root_fd, const char *path, GError **error)
 	struct stat st;
 	int fd;
 
-	if (!gbe_path_split(path, &parent, &name, error))
+	if (!split_path(path, &parent, &name, error))
 		return false;
 	fd = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -318,7 +320,7 @@ gbe_open_parent_in_root(int root_fd, const char *path, int *ret_parent_fd, char 
 	g_autofree char *name = NULL;
 	gbe_autofd int fd = -1;
 
-	if (!gbe_path_split(path, &parent, &name, error))
+	if (!split_path(path, &parent, &name, error))
 		return false;
 	if (!gbe_open_in_root(root_fd, parent, O_RDONLY | O_DIRECTORY, &fd, error))
 		return false;

@@ -42,10 +42,6 @@ bool gbe_check_parents(int root_fd, const char *path, GError **error) GBE_CHECKE
  * folded. The result is newly allocated. GBE_ERROR_USAGE names @what. */
 bool gbe_path_normalize(const char *path, const char *what, char **ret_path,
 			GError **error) GBE_CHECKED;
-/* Splits "/a//b/" into "/a//" and "b". Without a slash the parent is ".". GBE_ERROR_USAGE where there is no last
- * name ("/", "..", "/a/."). */
-bool gbe_path_split(const char *path, char **ret_parent, char **ret_name,
-		    GError **error) GBE_CHECKED;
 /* Turns any bytes into one line of UTF-8 for messages and records. Control characters and bytes that are not UTF-8
  * become "\xNN" and a backslash is doubled, so that different paths stay different. Newly allocated. */
 char *gbe_path_to_text(const char *path);

@@ -103,13 +103,6 @@ prepare(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode
 	return false;
 }
 
-bool
-gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
-		     GError **error)
-{
-	return prepare(dir_fd, name, bytes, size, mode, GBE_WRITE_LATER, error);
-}
-
 /* A directory of that name is not ours: the nonce lies where an unprivileged user can make anything, and that must
  * not block the nonce. The file gets its name before that directory is emptied. */
 static bool
@@ -125,8 +118,8 @@ put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 	return true;
 }
 
-bool
-gbe_write_publish_at(int dir_fd, const char *name, GError **error)
+static bool
+publish(int dir_fd, const char *name, GError **error)
 {
 	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
 
@@ -141,8 +134,7 @@ bool
 gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		  GbeWrite how, GError **error)
 {
-	if (!prepare(dir_fd, name, bytes, size, mode, how, error) ||
-	    !gbe_write_publish_at(dir_fd, name, error))
+	if (!prepare(dir_fd, name, bytes, size, mode, how, error) || !publish(dir_fd, name, error))
 		return false;
 	if (how == GBE_WRITE_DURABLE && !gbe_sync_dir(dir_fd, name, error))
 		return false;

@@ -23,11 +23,6 @@ typedef enum {
  * neither redirect nor pre-open it. The owner is root; the mode is exactly @mode. */
 bool gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		       GbeWrite how, GError **error) GBE_CHECKED;
-/* The same in two steps, for a record that must not be visible before its statement is true: the content under the
- * temporary's name, which the caller flushes; then the name, which the caller flushes. */
-bool gbe_write_prepare_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
-			  GError **error) GBE_CHECKED;
-bool gbe_write_publish_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* Writes the content of a new file, and its metadata where they are not root's and 0600. */
 typedef bool (*GbeWriteFill)(int fd, gpointer data, GError **error);
 /* A GbeWriteFill that writes the bytes of the GBytes @data. */

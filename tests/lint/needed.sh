@@ -44,6 +44,18 @@ while IFS= read -r soname; do
 	check "dlopen-$soname" "$(readelf -d "$library" 2>&1 | grep -qF "soname: [$soname]" || echo "$library is another one")"
 done < <(sed -n 's/^#define SONAME "\(.*\)"$/\1/p' src/*/*.c)
 
+# A function that one file alone uses is static there, and one that none uses goes.
+alone() {
+	find "$BUILD/src" "$BUILD/hooks" -name '*.o' -exec nm -A {} + | awk '
+		$(NF - 1) == "U" { used[$NF] = 1 }
+		$(NF - 1) == "T" { defined[$NF] = $1 }
+		END { for (name in defined) if (name ~ /^gbe_/ && !(name in used)) print name, defined[name] }' |
+		while read -r name object; do
+			grep -qrw --include='*.[ch]' "$name" tests || echo "$name: ${object%%:*}"
+		done
+}
+check functions-used "$(alone)"
+
 # All of it together stays small, and so does what goes into each initramfs.
 size() {
 	strip -o "$scratch/stripped" "$1" && stat -c %s "$scratch/stripped" || not_ok "strip-${1##*/}" "strip failed" >&2

@@ -20,17 +20,17 @@ START_TEST(words_round_trip)
 		ck_assert_uint_eq(gbe_verdict_from_string(verdicts[i]), i);
 		ck_assert_str_eq(gbe_verdict_to_public((GbeVerdict)i), shown[i]);
 		ck_assert_str_eq(gbe_health_to_string((GbeHealth)i), healths[i]);
-		ck_assert_uint_eq(gbe_health_from_string(healths[i]), i);
+		ck_assert_uint_eq(gbe_words_find(&gbe_health_words, healths[i]), i);
 		ck_assert_str_eq(gbe_method_to_string((GbeMethod)i), methods[i]);
-		ck_assert_uint_eq(gbe_method_from_string(methods[i]), i);
-		ck_assert_str_eq(gbe_verified_to_string((GbeVerified)i), verified[i]);
-		ck_assert_uint_eq(gbe_verified_from_string(verified[i]), i);
+		ck_assert_uint_eq(gbe_words_find(&gbe_method_words, methods[i]), i);
+		ck_assert_str_eq(gbe_words_get(&gbe_verified_words, i), verified[i]);
+		ck_assert_uint_eq(gbe_words_find(&gbe_verified_words, verified[i]), i);
 	}
 	for (guint i = 0; i < 3; i++) {
 		ck_assert_str_eq(gbe_grade_to_string((GbeGrade)i), grades[i]);
-		ck_assert_uint_eq(gbe_grade_from_string(grades[i]), i);
+		ck_assert_uint_eq(gbe_words_find(&gbe_grade_words, grades[i]), i);
 		ck_assert_str_eq(gbe_origin_to_string((GbeOrigin)i), origins[i]);
-		ck_assert_uint_eq(gbe_origin_from_string(origins[i]), i);
+		ck_assert_uint_eq(gbe_words_find(&gbe_origin_words, origins[i]), i);
 	}
 }
 END_TEST
@@ -41,12 +41,13 @@ START_TEST(words_of_a_newer_program)
 
 	for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
 		ck_assert_int_eq(gbe_verdict_from_string(others[i]), GBE_VERDICT_NONE);
-		ck_assert_int_ne(gbe_health_from_string(others[i]), GBE_HEALTH_HEALTHY);
-		ck_assert_int_ne(gbe_health_from_string(others[i]), GBE_HEALTH_UNHEALTHY);
-		ck_assert_int_eq(gbe_grade_from_string(others[i]), GBE_GRADE_UNPROVEN);
-		ck_assert_int_eq(gbe_method_from_string(others[i]), GBE_METHOD_COPY);
-		ck_assert_int_eq(gbe_origin_from_string(others[i]), GBE_ORIGIN_MANUAL);
-		ck_assert_int_eq(gbe_verified_from_string(others[i]), GBE_VERIFIED_NO);
+		ck_assert_int_ne(gbe_words_find(&gbe_health_words, others[i]), GBE_HEALTH_HEALTHY);
+		ck_assert_int_ne(gbe_words_find(&gbe_health_words, others[i]),
+				 GBE_HEALTH_UNHEALTHY);
+		ck_assert_int_eq(gbe_words_find(&gbe_grade_words, others[i]), GBE_GRADE_UNPROVEN);
+		ck_assert_int_eq(gbe_words_find(&gbe_method_words, others[i]), GBE_METHOD_COPY);
+		ck_assert_int_eq(gbe_words_find(&gbe_origin_words, others[i]), GBE_ORIGIN_MANUAL);
+		ck_assert_int_eq(gbe_words_find(&gbe_verified_words, others[i]), GBE_VERIFIED_NO);
 		ck_assert_int_eq(gbe_tri_from_string(others[i]), GBE_UNKNOWN);
 	}
 }

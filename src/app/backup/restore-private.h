@@ -28,5 +28,3 @@ bool gbe_restore_make_room(Restore *r, int src_fd, GError **error) GBE_CHECKED;
  * own tree. Afterwards the intent is in the ledger. */
 bool gbe_restore_clone(Restore *r, GError **error) GBE_CHECKED;
 bool gbe_restore_consume(Restore *r, GError **error) GBE_CHECKED;
-/* Writes the intent, with what is known of both trees by now. */
-bool gbe_restore_intend(Restore *r, GError **error) GBE_CHECKED;

@@ -130,6 +130,41 @@ settle(Restore *r, GError **error)
 				r->observed->data->path, &r->timing.flushes, error);
 }
 
+static char *
+member_entry(const GbeData *data)
+{
+	if (data->member_path == NULL || *data->member_path == '\0')
+		return g_strdup("member");
+	return g_strndup(data->member_path, strcspn(data->member_path, "/"));
+}
+
+/* Writes the intent, with what is known of both trees by now. */
+static bool
+intend(Restore *r, GError **error)
+{
+	GbeData *data = r->observed->data;
+	g_autofree char *last = member_entry(data);
+	GbeIntent *intent = r->intent;
+
+	if (data->mount_point && !gbe_entries_plan(r->tree_fd, last, &intent->entries, error))
+		return gbe_prefix(error, "%s", data->path);
+	intent->tree_new = gbe_tree_identity(r->tree_fd);
+	intent->tree_old = data->fd >= 0 ? gbe_tree_identity(data->fd) : NULL;
+	if (intent->tree_new == NULL || (data->fd >= 0 && intent->tree_old == NULL))
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "the file system of %s does not tell one directory from another",
+				 data->path);
+	/* At a mount point, the directory itself stays. */
+	if (intent->take_over != NULL) {
+		g_free(intent->take_over->tree);
+		intent->take_over->tree =
+		    g_strdup(data->mount_point ? intent->tree_old : intent->tree_new);
+	}
+	r->timing.flushes++;
+	return gbe_state_write_intent(r->app, intent, GBE_WRITE_DURABLE, error) &&
+	       !GBE_FAULT("restore-intended", error);
+}
+
 bool
 gbe_restore_clone(Restore *r, GError **error)
 {
@@ -153,8 +188,7 @@ gbe_restore_clone(Restore *r, GError **error)
 	return gbe_open_dir_at(r->stage_fd, r->staged, &r->tree_fd, error) &&
 	       write_nonce(r, error) && !GBE_FAULT("restore-staged", error) &&
 	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&
-	       !GBE_FAULT("restore-named", error) && settle(r, error) &&
-	       gbe_restore_intend(r, error);
+	       !GBE_FAULT("restore-named", error) && settle(r, error) && intend(r, error);
 }
 
 bool
@@ -164,44 +198,9 @@ gbe_restore_consume(Restore *r, GError **error)
 	gbe_autofd int entry_fd = -1;
 
 	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
-	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, &r->tree_fd, error) ||
-	    !gbe_restore_intend(r, error) || !write_nonce(r, error) ||
-	    !gbe_sync_fs(r->tree_fd, store->path, error) ||
+	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, &r->tree_fd, error) || !intend(r, error) ||
+	    !write_nonce(r, error) || !gbe_sync_fs(r->tree_fd, store->path, error) ||
 	    !gbe_rename_new_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, error))
 		return gbe_prefix(error, "take %s out of the store", r->backup->name);
 	return gbe_sync_dir(entry_fd, r->backup->name, error);
-}
-
-static char *
-member_entry(const GbeData *data)
-{
-	if (data->member_path == NULL || *data->member_path == '\0')
-		return g_strdup("member");
-	return g_strndup(data->member_path, strcspn(data->member_path, "/"));
-}
-
-bool
-gbe_restore_intend(Restore *r, GError **error)
-{
-	GbeData *data = r->observed->data;
-	g_autofree char *last = member_entry(data);
-	GbeIntent *intent = r->intent;
-
-	if (data->mount_point && !gbe_entries_plan(r->tree_fd, last, &intent->entries, error))
-		return gbe_prefix(error, "%s", data->path);
-	intent->tree_new = gbe_tree_identity(r->tree_fd);
-	intent->tree_old = data->fd >= 0 ? gbe_tree_identity(data->fd) : NULL;
-	if (intent->tree_new == NULL || (data->fd >= 0 && intent->tree_old == NULL))
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "the file system of %s does not tell one directory from another",
-				 data->path);
-	/* At a mount point, the directory itself stays. */
-	if (intent->take_over != NULL) {
-		g_free(intent->take_over->tree);
-		intent->take_over->tree =
-		    g_strdup(data->mount_point ? intent->tree_old : intent->tree_new);
-	}
-	r->timing.flushes++;
-	return gbe_state_write_intent(r->app, intent, GBE_WRITE_DURABLE, error) &&
-	       !GBE_FAULT("restore-intended", error);
 }

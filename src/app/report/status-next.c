@@ -12,8 +12,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-const GbeAction *
-gbe_status_main_action(const GbePlan *plan)
+/* The action that says most about a plan: hold, restore, fresh, backup, keep. NULL: no action. */
+static const GbeAction *
+main_action(const GbePlan *plan)
 {
 	static const GbeActionKind order[] = {GBE_ACTION_HOLD,	GBE_ACTION_RESTORE,
 					      GBE_ACTION_FRESH, GBE_ACTION_BACKUP,
@@ -74,7 +75,7 @@ gbe_status_next(GbeObserved *observed, const char *off)
 		return next;
 	}
 	plan = gbe_decide(facts);
-	action = gbe_status_main_action(plan);
+	action = main_action(plan);
 	gbe_json_set_string(next, "rule", gbe_rule_to_string(plan->rule));
 	gbe_json_set_string(next, "action",
 			    action != NULL ? gbe_action_to_string(action->kind) : NULL);

@@ -8,8 +8,6 @@
 
 #include <json-glib/json-glib.h>
 
-/* The action that says most about a plan: hold, restore, fresh, backup, keep. NULL: no action. */
-const GbeAction *gbe_status_main_action(const GbePlan *plan);
 /* `next{}`; turns the facts into those of the next boot. @off: why no decision will be made; NULL: prerun decides. */
 JsonObject *gbe_status_next(GbeObserved *observed, const char *off);
 /* Makes a `next{}` say that no decision will be made, and why. */

@@ -144,8 +144,9 @@ motd_rehearsal(GString *text, GbeApp *app, const GbeObserved *observed)
 		add_line(text, "%s", trouble);
 }
 
-char *
-gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
+/* The MOTD's text ("" for none); newly allocated. */
+static char *
+motd_text(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
 	const GbeFacts *facts = observed->facts;
 	g_autofree char *periodic = gbe_periodic_trouble(app, look);
@@ -211,7 +212,7 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 		g_debug("status.json: %s", error->message);
 		return;
 	}
-	motd = gbe_status_motd(app, observed, look);
+	motd = motd_text(app, observed, look);
 	if (!write_in_root(app, GBE_MOTD_FILE, motd, &error)) {
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);

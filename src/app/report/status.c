@@ -116,8 +116,9 @@ gbe_status_list(const GbeObserved *observed, bool exclusive)
 	return list;
 }
 
-gint64
-gbe_status_data_size(const GbeObserved *observed)
+/* Bytes in the data directory, apparent; -1: could not be told. */
+static gint64
+data_size(const GbeObserved *observed)
 {
 	const GbeTreeLimits limits = gbe_tree_look_limits();
 	g_auto(GbeTreeInfo) info = {0};
@@ -342,7 +343,7 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	gbe_json_set_tri(status, "judged", facts->judges);
 	json_object_set_object_member(status, "etcd", gbe_status_etcd(look));
 	gbe_json_set_string(data, "path", observed->data->path);
-	gbe_json_set_known(data, "size", gbe_status_data_size(observed));
+	gbe_json_set_known(data, "size", data_size(observed));
 	json_object_set_object_member(status, "data", data);
 	json_object_set_int_member(status, "backups", facts->backups->len);
 	json_object_set_member(status, "last_good", last_good_json(facts));

@@ -34,14 +34,10 @@ JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *ma
 bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
 /* `etcd{}` of status. @look may be NULL. */
 JsonObject *gbe_status_etcd(const GbeHealthLook *look);
-/* Bytes in the data directory, apparent; -1: could not be told. */
-gint64 gbe_status_data_size(const GbeObserved *observed);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
  * now, or NULL: the result of the run's own check is shown. Never fatal: without /run, nothing is written. */
 void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
-/* The MOTD's text ("" for none); newly allocated. */
-char *gbe_status_motd(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);
 /* Writes status.json and the MOTD anew. @observed is filled anew for that: pointers borrowed from it before are
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);

@@ -68,13 +68,6 @@ gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **erro
 }
 
 bool
-gbe_state_sync(GbeApp *app, GError **error)
-{
-	return gbe_app_open_state(app, true, error) &&
-	       gbe_sync_fs(app->state_fd, GBE_STATE_DIR, error);
-}
-
-bool
 gbe_state_sweep(GbeApp *app, GError **error)
 {
 	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);

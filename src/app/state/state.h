@@ -41,8 +41,6 @@ bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
 /* Writes a sealed file, durably. Does not take @object. */
 bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error) GBE_CHECKED;
-/* One flush for all records that were appended with GBE_WRITE_LATER. */
-bool gbe_state_sync(GbeApp *app, GError **error) GBE_CHECKED;
 /* Removes what interrupted writes left; under the lock. */
 bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;
 

@@ -127,8 +127,9 @@ gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
 			 wanted, facts->data_dir, there);
 }
 
-bool
-gbe_live_etcd_clones(GbeApp *app, bool *ret_clones, GError **error)
+/* Are copies of files that etcd has open made by cloning? Sets *ret_clones when the store exists. */
+static bool
+clones(GbeApp *app, bool *ret_clones, GError **error)
 {
 	const GbeObserveOptions options = {0};
 	g_autoptr(GbeObserved) observed = NULL;
@@ -160,7 +161,7 @@ gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GErro
 	bool shared = false;
 	bool ok;
 
-	ok = gbe_live_etcd_clones(live->app, &shared, error);
+	ok = clones(live->app, &shared, error);
 	if (ok && !shared)
 		ok = save_snapshot(live, ret_name, error);
 	else if (ok && gbe_by_hand_backup(live->app, &options, &result, error))

@@ -37,7 +37,5 @@ bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
 			   GError **error) GBE_CHECKED;
 #define GBE_BEFORE_FILE GBE_STATE_DIR "/before-maintenance.db"
 
-/* Are copies of files that etcd has open made by cloning? Sets *ret_clones when the store exists. */
-bool gbe_live_etcd_clones(GbeApp *app, bool *ret_clones, GError **error) GBE_CHECKED;
 /* Keeps others from copying, streaming or defragmenting the database. GBE_ERROR_BUSY: another process does. */
 bool gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error) GBE_CHECKED;

@@ -3,6 +3,7 @@
 
 #include "core/config/certs.h"
 #include "core/config/run-words.h"
+#include "core/path.h"
 #include "core/typed-offset.h"
 
 #include <string.h>
@@ -28,23 +29,10 @@ static const char *const rehearse_words[] = {"auto", "full", "versions", "no", N
 static const char *const failed_rehearsal_words[] = {"warn", "lock", NULL};
 static const char *const scale_words[] = {"no", "attempt", NULL};
 
-/* A relative path that stays below its start: every component is a name. */
-static bool
-is_below(const char *text)
-{
-	g_auto(GStrv) parts = g_strsplit(text, "/", -1);
-
-	for (guint i = 0; parts[i] != NULL; i++)
-		if (parts[i][0] == '\0' || g_str_equal(parts[i], ".") ||
-		    g_str_equal(parts[i], ".."))
-			return false;
-	return parts[0] != NULL;
-}
-
 static bool
 is_member_dir(const char *text)
 {
-	return g_str_equal(text, "auto") || g_str_equal(text, ".") || is_below(text);
+	return g_str_equal(text, "auto") || g_str_equal(text, ".") || gbe_path_is_below(text);
 }
 
 static bool
@@ -137,7 +125,7 @@ is_schedule(const char *text)
 	return strlen(text) <= SCHEDULE_MAX;
 }
 
-static const GbeKind kind_below = {is_below, "is not a path below data-dir, like version"};
+static const GbeKind kind_below = {gbe_path_is_below, "is not a path below data-dir, like version"};
 static const GbeKind kind_member_dir = {
     is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd"};
 static const GbeKind kind_service = {is_service, "is not the name of a service, like etcd.service"};

@@ -41,7 +41,3 @@ bool gbe_config_key_set(const GbeConfigKey *key, GbeConfig *config, const char *
 			GError **error) GBE_CHECKED;
 /* A text that sets the present value. A password in an address is left out. Newly allocated. */
 char *gbe_config_key_get(const GbeConfigKey *key, const GbeConfig *config);
-
-/* Exact, in the largest unit that allows it: "5min", "100MB", "2GiB". Newly allocated. */
-char *gbe_duration_format(guint64 seconds);
-char *gbe_size_format(guint64 bytes);

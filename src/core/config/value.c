@@ -97,14 +97,15 @@ gbe_size_parse(const char *text, guint64 *ret_bytes, GError **error)
 	    text);
 }
 
-char *
-gbe_duration_format(guint64 seconds)
+/* Exact, in the largest unit that allows it: "5min", "100MB", "2GiB". Newly allocated. */
+static char *
+duration_format(guint64 seconds)
 {
 	return format_with_unit(seconds, duration_units, G_N_ELEMENTS(duration_units));
 }
 
-char *
-gbe_size_format(guint64 bytes)
+static char *
+size_format(guint64 bytes)
 {
 	return format_with_unit(bytes, size_units, G_N_ELEMENTS(size_units));
 }
@@ -137,9 +138,9 @@ static char *
 format_number(const GbeConfigKey *key, guint64 value)
 {
 	if (key->type == GBE_KEY_DURATION)
-		return gbe_duration_format(value);
+		return duration_format(value);
 	if (key->type == GBE_KEY_SIZE)
-		return gbe_size_format(value);
+		return size_format(value);
 	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", value,
 			       key->type == GBE_KEY_PERCENT ? "%" : "");
 }

@@ -90,8 +90,9 @@ gbe_action_to_string(GbeActionKind kind)
 	return (guint)kind < G_N_ELEMENTS(names) ? names[kind] : "?";
 }
 
-char *
-gbe_action_command(const GbeAction *action)
+/* The command for carrying out the action by hand. Newly allocated. NULL where there is none. */
+static char *
+command_for(const GbeAction *action)
 {
 	switch (action->kind) {
 	case GBE_ACTION_BACKUP:
@@ -123,7 +124,7 @@ gbe_plan_actions_to_json(const GbePlan *plan)
 
 	for (guint i = 0; i < plan->actions->len; i++) {
 		const GbeAction *action = plan->actions->pdata[i];
-		g_autofree char *command = gbe_action_command(action);
+		g_autofree char *command = command_for(action);
 		JsonObject *object = json_object_new();
 
 		json_object_set_string_member(object, "action", gbe_action_to_string(action->kind));

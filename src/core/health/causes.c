@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of causes and verdicts. Its words and verdicts are in greenboot-etcd.conf(5), too. */
+/* The table of causes and verdicts, with its sentences. Its words and verdicts are in greenboot-etcd.conf(5), too. */
 #include "core/health/health.h"
 #include "core/space.h"
 
 #include <string.h>
 
-/* Sentences about health. */
 static const char *
 or_else(const char *text, const char *otherwise)
 {
 	return text != NULL ? text : otherwise;
+}
+
+static bool
+answered(const GbeQuestion *question)
+{
+	return question->reach == GBE_REACH_ANSWERED;
+}
+
+static bool
+is_writing(const GbeHealthFacts *f)
+{
+	return answered(&f->write);
+}
+
+/* The first TLS file that cannot be used or has expired; NULL. */
+static const GbeTlsFile *
+bad_tls(const GbeHealthFacts *f)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++)
+		if (f->tls[i].problem != NULL ||
+		    (f->tls[i].expires >= 0 && f->tls[i].expires <= f->now))
+			return &f->tls[i];
+	return NULL;
 }
 
 static void
@@ -31,7 +53,7 @@ append_value(GString *to, const char *name, const GbeHealthFacts *f)
 	else if (g_str_has_prefix(name, "{data}"))
 		(void)g_string_append(to, or_else(f->data_dir, "the data"));
 	else if (g_str_has_prefix(name, "{tls}"))
-		append_tls(to, gbe_health_bad_tls(f));
+		append_tls(to, bad_tls(f));
 	else if (g_str_has_prefix(name, "{endpoint}"))
 		(void)g_string_append(to, or_else(f->endpoint, "its endpoint"));
 	else if (g_str_has_prefix(name, "{why}"))
@@ -43,8 +65,8 @@ append_value(GString *to, const char *name, const GbeHealthFacts *f)
 }
 
 /* Replaces every {name} in @text in one pass, because a value may hold any text, also a "{name}". */
-char *
-gbe_health_sentence(const char *text, const GbeHealthFacts *f)
+static char *
+sentence(const char *text, const GbeHealthFacts *f)
 {
 	GString *to = g_string_new(NULL);
 
@@ -72,8 +94,9 @@ gbe_health_size_text(gint64 bytes)
 	return text;
 }
 
-char *
-gbe_health_summary(const GbeHealthFacts *f)
+/* "healthy, leader, 1 member, 3.5.16, 41.0 MiB of 2.0 GiB, revision 81203". */
+static char *
+summary(const GbeHealthFacts *f)
 {
 	GString *text = g_string_new("healthy");
 	g_autofree char *size = gbe_health_size_text(f->db_size);
@@ -104,28 +127,6 @@ bool
 gbe_health_is_full(const GbeHealthFacts *f)
 {
 	return (f->free >= 0 && f->free < FULL_BYTES) || (f->inodes > 0 && f->inodes_free == 0);
-}
-
-static bool
-answered(const GbeQuestion *question)
-{
-	return question->reach == GBE_REACH_ANSWERED;
-}
-
-bool
-gbe_health_is_writing(const GbeHealthFacts *f)
-{
-	return answered(&f->write);
-}
-
-const GbeTlsFile *
-gbe_health_bad_tls(const GbeHealthFacts *f)
-{
-	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++)
-		if (f->tls[i].problem != NULL ||
-		    (f->tls[i].expires >= 0 && f->tls[i].expires <= f->now))
-			return &f->tls[i];
-	return NULL;
 }
 
 static bool
@@ -187,13 +188,13 @@ corrupt(const GbeHealthFacts *f)
 static bool
 disk_full(const GbeHealthFacts *f)
 {
-	return gbe_health_is_full(f) && !gbe_health_is_writing(f) && !f->learner;
+	return gbe_health_is_full(f) && !is_writing(f) && !f->learner;
 }
 
 static bool
 read_only(const GbeHealthFacts *f)
 {
-	return f->read_only == GBE_YES && !gbe_health_is_writing(f);
+	return f->read_only == GBE_YES && !is_writing(f);
 }
 
 static bool
@@ -223,7 +224,7 @@ service_failed(const GbeHealthFacts *f)
 static bool
 bad_certificate(const GbeHealthFacts *f)
 {
-	return !answered(&f->status) && gbe_health_bad_tls(f) != NULL &&
+	return !answered(&f->status) && bad_tls(f) != NULL &&
 	       (f->status.reach == GBE_REACH_TLS || f->status.reach == GBE_REACH_LOCAL);
 }
 
@@ -334,7 +335,7 @@ other_alarm(const GbeHealthFacts *f)
 static bool
 no_writes(const GbeHealthFacts *f)
 {
-	return !gbe_health_is_writing(f) && !f->learner && !is_forbidden(&f->write);
+	return !is_writing(f) && !f->learner && !is_forbidden(&f->write);
 }
 
 static bool
@@ -369,7 +370,7 @@ typedef struct {
 	bool (*is)(const GbeHealthFacts *facts);
 	GbeHealth health;
 	GbePatience patience;
-	const char *text; /* {name}: see gbe_health_sentence() */
+	const char *text; /* {name}: see sentence() */
 } Cause;
 
 /* The first cause that fits decides. */
@@ -477,8 +478,7 @@ gbe_health_judge(const GbeHealthFacts *facts)
 	report->health = cause->health;
 	report->cause = cause->word;
 	report->patience = cause->patience;
-	report->reason = cause->text != NULL ? gbe_health_sentence(cause->text, facts)
-					     : gbe_health_summary(facts);
+	report->reason = cause->text != NULL ? sentence(cause->text, facts) : summary(facts);
 	gbe_health_fill_steps(facts, report);
 	return report;
 }

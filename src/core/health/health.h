@@ -154,15 +154,8 @@ const char *gbe_health_cause(guint index, GbeHealth *ret_health);
 
 /* For the judge and the table. */
 bool gbe_health_is_full(const GbeHealthFacts *facts);
-bool gbe_health_is_writing(const GbeHealthFacts *facts); /* a write went through */
-/* The first TLS file that cannot be used or has expired; NULL. */
-const GbeTlsFile *gbe_health_bad_tls(const GbeHealthFacts *facts);
 bool gbe_health_is_other_data(const GbeHealthFacts *facts);
-/* A cause's sentence with every {name} replaced. Newly allocated. */
-char *gbe_health_sentence(const char *text, const GbeHealthFacts *facts);
 /* "41 MiB", "2 GiB", "1.5 GiB": tenths only where they say something. Newly allocated. */
 char *gbe_health_size_text(gint64 bytes);
 /* Fills in @report's steps. */
 void gbe_health_fill_steps(const GbeHealthFacts *facts, GbeHealthReport *report);
-/* "healthy, leader, 1 member, 3.5.16, 41.0 MiB of 2.0 GiB, revision 81203". */
-char *gbe_health_summary(const GbeHealthFacts *facts);

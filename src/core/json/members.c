@@ -358,11 +358,3 @@ gbe_json_set_format(JsonObject *object, guint format, const char *written_by)
 	json_object_set_int_member(object, "format", MAX(format, GBE_FORMAT));
 	gbe_json_set_string(object, "written_by", written_by);
 }
-
-void
-gbe_json_keep_format(JsonObject *object)
-{
-	gint64 format = gbe_json_int(object, "format", GBE_FORMAT);
-
-	json_object_set_int_member(object, "format", MAX(format, GBE_FORMAT));
-}

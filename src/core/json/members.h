@@ -73,5 +73,3 @@ void gbe_json_set_known(JsonObject *object, const char *key, gint64 value);
 void gbe_json_set_strv(JsonObject *object, const char *key, char *const *strv);
 /* Writes the larger of GBE_FORMAT and @format, and the program that wrote it. */
 void gbe_json_set_format(JsonObject *object, guint format, const char *written_by);
-/* Writes the larger of GBE_FORMAT and the present format of @object. */
-void gbe_json_keep_format(JsonObject *object);

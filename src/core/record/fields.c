@@ -155,6 +155,17 @@ print_field(const GbeField *f, JsonObject *object, const void *at)
 }
 
 void
+gbe_fields_read_known(const GbeField *fields, JsonObject *object, void *record)
+{
+	GbeMembers m = {object, "", NULL};
+
+	if (object == NULL)
+		return;
+	gbe_fields_read(fields, &m, record);
+	g_clear_error(&m.error);
+}
+
+void
 gbe_fields_print(const GbeField *fields, JsonObject *object, const void *record)
 {
 	for (const GbeField *f = fields; f->kind != 0; f++) {

@@ -71,7 +71,7 @@ typedef struct {
 		    flags                                                                          \
 	}
 /* PART and OWN: of any type. */
-#define GBE_FIELD_PART_OF(type, member, key, kind, of, flags)                                      \
+#define GBE_FIELD_BY(type, member, key, kind, of, flags)                                           \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, offsetof(type, member), of, flags                           \
 	}
@@ -80,6 +80,8 @@ typedef struct {
 void gbe_fields_init(const GbeField *fields, void *record);
 /* Sets all fields that have a key. After an error in @m, the caller discards the record. */
 void gbe_fields_read(const GbeField *fields, GbeMembers *m, void *record);
+/* Fills in @record, where a member that cannot be read is not known. @object NULL: none is. */
+void gbe_fields_read_known(const GbeField *fields, JsonObject *object, void *record);
 /* Members of @object that are in no field are left alone, and so is a word that reads as the value to write. */
 void gbe_fields_print(const GbeField *fields, JsonObject *object, const void *record);
 /* @record is a bitwise copy. Afterwards it owns everything that its fields point to. */

@@ -2,6 +2,7 @@
 #include "core/record/intent.h"
 
 #include "core/json/parse.h"
+#include "core/path.h"
 #include "core/record/fields.h"
 
 #include <string.h>
@@ -84,8 +85,8 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeIntent, entries, "entries", NAMES),
     GBE_FIELD(GbeIntent, consume, "consume", FLAG),
     GBE_FIELD_OF(GbeIntent, keep_existing, "keep_existing", TEXT, &gbe_kind_path, 0),
-    GBE_FIELD_PART_OF(GbeIntent, displaced, "displaced", OWN, &displaced_own, 0),
-    GBE_FIELD_PART_OF(GbeIntent, take_over, "take_over", OWN, &take_over_own, 0),
+    GBE_FIELD_BY(GbeIntent, displaced, "displaced", OWN, &displaced_own, 0),
+    GBE_FIELD_BY(GbeIntent, take_over, "take_over", OWN, &take_over_own, 0),
     {0},
 };
 
@@ -111,8 +112,7 @@ check_entries(GbeMembers *m, const GbeIntent *intent)
 	for (guint i = 0; intent->entries != NULL && intent->entries[i] != NULL; i++) {
 		const char *name = intent->entries[i];
 
-		if (name[0] == '\0' || strchr(name, '/') != NULL || g_str_equal(name, ".") ||
-		    g_str_equal(name, ".."))
+		if (strchr(name, '/') != NULL || !gbe_path_is_below(name))
 			gbe_members_fail(m, "entries", "is not an array of names");
 	}
 }

@@ -2,6 +2,7 @@
 #include "core/record/manifest.h"
 
 #include "core/json/parse.h"
+#include "core/path.h"
 #include "core/record/parts.h"
 
 #include <string.h>
@@ -18,46 +19,15 @@ static const char *const verifieds[] = {
     [GBE_VERIFIED_SANITY] = "sanity",
     [GBE_VERIFIED_FULL] = "full",
 };
-static const GbeWords origin_words = {origins, G_N_ELEMENTS(origins), GBE_ORIGIN_MANUAL,
-				      GBE_ORIGIN_MANUAL};
-static const GbeWords verified_words = {verifieds, G_N_ELEMENTS(verifieds), GBE_VERIFIED_NO,
-					GBE_VERIFIED_NO};
+const GbeWords gbe_origin_words = {origins, G_N_ELEMENTS(origins), GBE_ORIGIN_MANUAL,
+				   GBE_ORIGIN_MANUAL};
+const GbeWords gbe_verified_words = {verifieds, G_N_ELEMENTS(verifieds), GBE_VERIFIED_NO,
+				     GBE_VERIFIED_NO};
 
 const char *
 gbe_origin_to_string(GbeOrigin origin)
 {
-	return gbe_words_get(&origin_words, origin);
-}
-
-GbeOrigin
-gbe_origin_from_string(const char *text)
-{
-	return gbe_words_find(&origin_words, text);
-}
-
-const char *
-gbe_verified_to_string(GbeVerified verified)
-{
-	return gbe_words_get(&verified_words, verified);
-}
-
-GbeVerified
-gbe_verified_from_string(const char *text)
-{
-	return gbe_words_find(&verified_words, text);
-}
-
-/* A path below data/, and nowhere else. */
-static bool
-path_valid(const char *path)
-{
-	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
-
-	for (guint i = 0; parts[i] != NULL; i++)
-		if (parts[i][0] == '\0' || g_str_equal(parts[i], ".") ||
-		    g_str_equal(parts[i], ".."))
-			return false;
-	return parts[0] != NULL;
+	return gbe_words_get(&gbe_origin_words, origin);
 }
 
 static bool
@@ -112,7 +82,7 @@ read_file(GbeMembers *m, JsonNode *node, GPtrArray **files)
 		g_free(path);
 		path = gbe_hex_to_name(hex);
 	}
-	if (path == NULL || !path_valid(path))
+	if (path == NULL || !gbe_path_is_below(path))
 		gbe_members_fail(&inner, "path", "does not lie below data/");
 	else
 		add_file(files, path, size, sha256);
@@ -185,17 +155,17 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeManifest, format, "format", COUNT),
     GBE_FIELD(GbeManifest, written_by, "written_by", TEXT),
     GBE_FIELD_OF(GbeManifest, name, "name", TEXT, &gbe_kind_backup, GBE_FIELD_NEEDED),
-    GBE_FIELD_PART_OF(GbeManifest, deployment, "deployment", PART, gbe_deployment_fields, 0),
+    GBE_FIELD_BY(GbeManifest, deployment, "deployment", PART, gbe_deployment_fields, 0),
     GBE_FIELD_OF(GbeManifest, run, "run", TEXT, &gbe_kind_run, 0),
     GBE_FIELD(GbeManifest, sequence, "sequence", SEQUENCE),
-    GBE_FIELD_PART_OF(GbeManifest, lineage, "line", OWN, &gbe_lineage_own, 0),
-    GBE_FIELD_PART_OF(GbeManifest, trial, "trial", PART, gbe_trial_fields, 0),
+    GBE_FIELD_BY(GbeManifest, lineage, "line", OWN, &gbe_lineage_own, 0),
+    GBE_FIELD_BY(GbeManifest, trial, "trial", PART, gbe_trial_fields, 0),
     GBE_FIELD_OF(GbeManifest, grade, "grade", WORD, &gbe_grade_words, 0),
     GBE_FIELD(GbeManifest, grade_reason, "grade_reason", TEXT),
     GBE_FIELD_OF(GbeManifest, verdict, "verdict", WORD, &gbe_verdict_words, 0),
     GBE_FIELD_OF(GbeManifest, health, "health", WORD, &gbe_health_words, 0),
-    GBE_FIELD_OF(GbeManifest, origin, "origin", WORD, &origin_words, 0),
-    GBE_FIELD_OF(GbeManifest, verified, "verified", WORD, &verified_words, 0),
+    GBE_FIELD_OF(GbeManifest, origin, "origin", WORD, &gbe_origin_words, 0),
+    GBE_FIELD_OF(GbeManifest, verified, "verified", WORD, &gbe_verified_words, 0),
     GBE_FIELD_OF(GbeManifest, method, "method", WORD, &gbe_method_words, 0),
     GBE_FIELD(GbeManifest, live, "live", FLAG),
     GBE_FIELD(GbeManifest, pinned, "pinned", FLAG),
@@ -206,9 +176,9 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeManifest, description, "description", TEXT),
     GBE_FIELD(GbeManifest, size, "size", NUMBER),
     GBE_FIELD(GbeManifest, files_count, "files_count", NUMBER),
-    GBE_FIELD_PART_OF(GbeManifest, files, "files", OWN, &files_own, 0),
+    GBE_FIELD_BY(GbeManifest, files, "files", OWN, &files_own, 0),
     GBE_FIELD(GbeManifest, left_out, "left_out", NAMES),
-    GBE_FIELD_PART_OF(GbeManifest, fingerprint, "fingerprint", OWN, &gbe_fingerprint_own, 0),
+    GBE_FIELD_BY(GbeManifest, fingerprint, "fingerprint", OWN, &gbe_fingerprint_own, 0),
     GBE_FIELD(GbeManifest, etcd_version, "etcd_version", TEXT),
     GBE_FIELD_OF(GbeManifest, member_id, "member_id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD_OF(GbeManifest, cluster_id, "cluster_id", TEXT, &gbe_kind_hex64, 0),

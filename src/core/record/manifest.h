@@ -121,7 +121,7 @@ bool gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest,
 			    GError **error) GBE_CHECKED;
 JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, bool with_files);
 
-const char *gbe_origin_to_string(GbeOrigin origin);	  /* automatic displaced manual periodic */
-GbeOrigin gbe_origin_from_string(const char *text);	  /* unknown word: manual, never pruned */
-const char *gbe_verified_to_string(GbeVerified verified); /* no copy sanity full */
-GbeVerified gbe_verified_from_string(const char *text);	  /* unknown word: no */
+/* An unknown word of an origin reads as manual, which is never pruned. */
+extern const GbeWords gbe_origin_words;	  /* automatic displaced manual periodic */
+extern const GbeWords gbe_verified_words; /* no copy sanity full */
+const char *gbe_origin_to_string(GbeOrigin origin);

@@ -48,13 +48,8 @@ gbe_periodic_result_to_string(GbePeriodicResult result)
 void
 gbe_periodic_read(JsonObject *object, GbePeriodic *ret_periodic)
 {
-	GbeMembers m = {object, "", NULL};
-
 	gbe_periodic_init(ret_periodic);
-	if (object == NULL)
-		return;
-	gbe_fields_read(fields, &m, ret_periodic);
-	g_clear_error(&m.error); /* a member that cannot be read is unknown */
+	gbe_fields_read_known(fields, object, ret_periodic);
 }
 
 JsonObject *

@@ -44,13 +44,8 @@ gbe_rehearsal_clear(GbeRehearsal *rehearsal)
 void
 gbe_rehearsal_read(JsonObject *object, GbeRehearsal *ret_rehearsal)
 {
-	GbeMembers m = {object, "", NULL};
-
 	gbe_rehearsal_init(ret_rehearsal);
-	if (object == NULL)
-		return;
-	gbe_fields_read(fields, &m, ret_rehearsal);
-	g_clear_error(&m.error); /* a member that cannot be read is unknown */
+	gbe_fields_read_known(fields, object, ret_rehearsal);
 }
 
 JsonObject *

@@ -14,9 +14,9 @@ static const GbeField fields[] = {
     GBE_FIELD_OF(GbeRunRecord, member_id, "member_id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD_OF(GbeRunRecord, cluster_id, "cluster_id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD(GbeRunRecord, voters, "voters", COUNT),
-    GBE_FIELD_PART_OF(GbeRunRecord, deployment, NULL, PART, gbe_deployment_fields, 0),
+    GBE_FIELD_BY(GbeRunRecord, deployment, NULL, PART, gbe_deployment_fields, 0),
     GBE_FIELD(GbeRunRecord, run, NULL, TEXT),
-    GBE_FIELD_PART_OF(GbeRunRecord, left, NULL, PART, gbe_backup_ref_fields, 0),
+    GBE_FIELD_BY(GbeRunRecord, left, NULL, PART, gbe_backup_ref_fields, 0),
     {0},
 };
 

@@ -38,8 +38,8 @@ chain_new(void)
 }
 
 static const GbeField link_fields[] = {
-    GBE_FIELD_PART_OF(GbeLink, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
-    GBE_FIELD_PART_OF(GbeLink, owner, "deployment", PART, gbe_deployment_fields, 0),
+    GBE_FIELD_BY(GbeLink, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
+    GBE_FIELD_BY(GbeLink, owner, "deployment", PART, gbe_deployment_fields, 0),
     GBE_FIELD(GbeLink, failed, "failed", FLAG),
     {0},
 };
@@ -128,26 +128,26 @@ clear_chain(void *field)
 static const GbeFieldOwn chain_own = {init_chain, read_chain, print_chain, own_chain, clear_chain};
 
 static const GbeField closing_fields[] = {
-    GBE_FIELD_PART_OF(GbeClosing, fingerprint, "fingerprint", OWN, &gbe_fingerprint_own, 0),
+    GBE_FIELD_BY(GbeClosing, fingerprint, "fingerprint", OWN, &gbe_fingerprint_own, 0),
     GBE_FIELD(GbeClosing, used, "used", KNOWN),
     GBE_FIELD(GbeClosing, at, "at", TIME),
     GBE_FIELD_OF(GbeClosing, next, "next", TEXT, &gbe_kind_deployment, 0),
-    GBE_FIELD_PART_OF(GbeClosing, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
+    GBE_FIELD_BY(GbeClosing, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
     {0},
 };
 
 static const GbeField take_over_fields[] = {
-    GBE_FIELD_PART_OF(GbeTakeOver, deployment, "deployment", PART, gbe_deployment_fields,
-		      GBE_FIELD_NEEDED),
+    GBE_FIELD_BY(GbeTakeOver, deployment, "deployment", PART, gbe_deployment_fields,
+		 GBE_FIELD_NEEDED),
     GBE_FIELD_OF(GbeTakeOver, run, "run", TEXT, &gbe_kind_run, GBE_FIELD_THERE),
     GBE_FIELD(GbeTakeOver, sequence, "sequence", SEQUENCE),
     GBE_FIELD(GbeTakeOver, tree, "tree", TEXT),
     GBE_FIELD_OF(GbeTakeOver, nonce, "nonce", TEXT, &gbe_kind_hex64, 0),
-    GBE_FIELD_PART_OF(GbeTakeOver, lineage, "line", OWN, &gbe_lineage_own, 0),
-    GBE_FIELD_PART_OF(GbeTakeOver, chain, "chain", OWN, &chain_own, 0),
+    GBE_FIELD_BY(GbeTakeOver, lineage, "line", OWN, &gbe_lineage_own, 0),
+    GBE_FIELD_BY(GbeTakeOver, chain, "chain", OWN, &chain_own, 0),
     GBE_FIELD(GbeTakeOver, after, "after", NUMBER),
     GBE_FIELD(GbeTakeOver, after_trial, "after_trial", TRI),
-    GBE_FIELD_PART_OF(GbeTakeOver, found, "found", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
+    GBE_FIELD_BY(GbeTakeOver, found, "found", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
     GBE_FIELD_OF(GbeTakeOver, source, "source", TEXT, &gbe_kind_backup, 0),
     GBE_FIELD(GbeTakeOver, asked, "asked", FLAG),
     GBE_FIELD(GbeTakeOver, skipped, "skipped", FLAG),
@@ -157,14 +157,14 @@ static const GbeField take_over_fields[] = {
     GBE_FIELD(GbeTakeOver, voters, "voters", COUNT),
     GBE_FIELD(GbeTakeOver, mount_point, "mount_point", TRI),
     GBE_FIELD(GbeTakeOver, was_default, "was_default", TRI),
-    GBE_FIELD_PART_OF(GbeTakeOver, trial, "trial", PART, gbe_trial_fields, 0),
+    GBE_FIELD_BY(GbeTakeOver, trial, "trial", PART, gbe_trial_fields, 0),
     GBE_FIELD(GbeTakeOver, at, "at", TIME),
     GBE_FIELD(GbeTakeOver, uptime, "uptime", KNOWN),
     GBE_FIELD_OF(GbeTakeOver, store_path, "store_path", TEXT, &gbe_kind_path, 0),
     GBE_FIELD(GbeTakeOver, store_fs, "store_fs", TEXT),
     GBE_FIELD_OF(GbeTakeOver, member_id, "member_id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD_OF(GbeTakeOver, cluster_id, "cluster_id", TEXT, &gbe_kind_hex64, 0),
-    GBE_FIELD_PART_OF(GbeTakeOver, closing, NULL, PART, closing_fields, 0),
+    GBE_FIELD_BY(GbeTakeOver, closing, NULL, PART, closing_fields, 0),
     {0},
 };
 

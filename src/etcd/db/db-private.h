@@ -31,9 +31,3 @@ void gbe_db_check_names(GbeDbReader *reader, const GPtrArray *buckets);
 /* Reads every row, proves the pages, and continues the snapshot's hash over the rows. */
 bool gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reached,
 		      GError **error) GBE_CHECKED;
-
-/* ---- its newest row: newest.c ---- */
-
-/* Sets ->db.newest. The rows must be sound. */
-bool gbe_db_read_newest(GbeDbReader *reader, const GbeBboltBucket *bucket,
-			GError **error) GBE_CHECKED;

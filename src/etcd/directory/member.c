@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/path.h"
 #include "etcd/layout.h"
 #include "etcd/wal/wal.h"
 #include "fs/list.h"
@@ -61,19 +62,14 @@ search(int data_fd, char **ret_path, GError **error)
 	return true;
 }
 
-/* Takes the configured path: components, each a plain name. */
 static bool
 take_configured(const char *member_dir, char **ret_path, GError **error)
 {
-	g_auto(GStrv) parts = g_strsplit(member_dir, "/", -1);
-
-	for (gsize i = 0; i == 0 || parts[i] != NULL; i++)
-		if (parts[i] == NULL || *parts[i] == '\0' || strcmp(parts[i], ".") == 0 ||
-		    strcmp(parts[i], "..") == 0)
-			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-					 "member-dir=%s: \"auto\", \".\" or a path below the data "
-					 "directory is expected",
-					 member_dir);
+	if (!gbe_path_is_below(member_dir))
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+				 "member-dir=%s: \"auto\", \".\" or a path below the data "
+				 "directory is expected",
+				 member_dir);
 	*ret_path = g_strdup(member_dir);
 	return true;
 }
