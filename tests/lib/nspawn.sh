@@ -74,15 +74,6 @@ device() {
 	deploy A
 }
 
-# config GROUP KEY=VALUE: a drop-in in the /etc of the deployment that is up, or of A before the first.
-config() {
-	local dir
-	dir=$(deployment_dir "${BOOTED:-A}")/etc/greenboot-etcd/greenboot-etcd.conf.d
-	mkdir -p "$dir"
-	printf '[%s]\n%s\n' "$1" "$2" >"$dir/50-$1-${2%%=*}.conf"
-	sync -f "$dir"
-}
-
 # ---- up ----
 
 # The deployment as the initramfs leaves it: its own root, /usr not to be written, the disk at /sysroot.

@@ -57,6 +57,15 @@ a_comes_up() {
 	[[ $FLAVOUR == none ]] || judged green
 }
 
+# config GROUP KEY=VALUE: a drop-in in the /etc of the deployment that is up, or of A before the first.
+config() {
+	local dir
+	dir=$(deployment_dir "${BOOTED:-A}")/etc/greenboot-etcd/greenboot-etcd.conf.d
+	mkdir -p "$dir"
+	printf '[%s]\n%s\n' "$1" "$2" >"$dir/50-$1-${2%%=*}.conf"
+	sync -f "$dir"
+}
+
 # last_words: A writes on until it stops.
 last_words() {
 	put last "word of A"

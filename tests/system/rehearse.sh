@@ -6,45 +6,8 @@
 # shellcheck disable=SC2034,SC2317,SC2119,SC2120,SC2016 # cases are called by name; scripts that others run
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
-
-# etcd_is: a script on stdin is the etcd of what is staged next.
-etcd_is() {
-	OS_OVER=("$(mktemp -d "$GBE_MEM/over.XXXXXX")")
-	chmod 0755 "${OS_OVER[0]}"
-	mkdir -p "${OS_OVER[0]}/usr/bin"
-	{
-		printf '#!/bin/bash\n[ "$1" != --version ] || { echo "etcd Version: %s"; exit 0; }\n' "${1:-3.4.23}"
-		cat
-	} >"${OS_OVER[0]}/usr/bin/etcd"
-	chmod 0755 "${OS_OVER[0]}/usr/bin/etcd"
-}
-
-# What is of the live data, but for what a running etcd changes by itself.
-live() {
-	find "$DATA" -printf '%P %i %u %m\n' | sort
-	etcd_state
-}
-
-# rehearsed NAME RESULT PATTERN: NAME is staged; its rehearsal ends by itself.
-rehearsed() {
-	local before n
-	before=$(live)
-	stage "$1"
-	for ((n = 0; n < 600; n++)); do
-		[[ $(json .rehearsal.deployment status) != "${DEPLOYMENT[$1]}" ||
-			$(inside systemctl is-active greenboot-etcd-preflight.service) != inactive ]] || break
-		sleep 0.1
-	done
-	assert_eq "result" "$(json .rehearsal.result status)" "$2"
-	assert_match "reason" "$(json .rehearsal.reason status)" "$3"
-	assert_eq "the live data" "$(live)" "$before"
-	nothing_left
-}
-
-nothing_left() {
-	assert_eq "left in the store" "$(find "$VAR" -name '.partial-*')" ""
-	assert_eq "units" "$(inside systemctl list-units --all --no-legend greenboot-etcd-copy.service)" ""
-}
+# shellcheck source=tests/lib/rehearsals.sh
+. "$GBE_LIB/rehearsals.sh"
 
 rehearse_passes() {
 	a_green "$1"
@@ -110,33 +73,18 @@ rehearse_hostile() {
 	rehearsed B failed "etcd ended (exit-code): got:"
 }
 
-# limited CONTROLLER: the machine's kernel counts it for containers.
-limited() { inside grep -qw "$1" /sys/fs/cgroup/cgroup.controllers; }
-
+# What memory and processes without end come to: tests/vm/rehearse.sh.
 rehearse_greedy() {
 	a_green "$1"
 	etcd_is <<<'yes without end'
 	rehearsed B failed "etcd prints without end"
 	etcd_is <<<'exec dd if=/dev/zero of=data/large bs=1M count=20000'
 	rehearsed C failed "etcd *"
-	if limited memory; then
-		etcd_is <<<'head -c 10G /dev/zero | tail >data/all; echo survived; exit 1'
-		rehearsed D failed "etcd ended (*"
-		[[ $(json .rehearsal.reason status) != *survived* ]] || fail "10 GiB of memory"
-	fi
-	if limited pids; then
-		etcd_is <<-'END'
-			for n in {1..400}; do sleep 60 & done 2>/dev/null
-			echo "$(ls -d /proc/[0-9]* | wc -l) processes"
-			exit 1
-		END
-		rehearsed E failed "etcd *"
-		[[ $(json .rehearsal.reason status) != *"40? processes" ]] || fail "400 children"
-	fi
 }
 
 suite_begin "$@"
 machine_begin
-FS=${FS:-xfs} play rehearse passes locked hostile greedy
+FS=${FS:-xfs ext4 btrfs-subvol} play rehearse passes
+FS=${FS:-xfs} play rehearse locked hostile greedy
 machine_end
 suite_end

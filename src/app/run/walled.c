@@ -18,7 +18,7 @@
 #define POLL_USEC (20 * 1000)
 #define CALL_MS 30000
 #define END_MS 10000
-/* Bytes of memory, and of a file, beyond the data's own size. */
+/* Bytes of memory, of which it also gets at most half of the machine's, and of a file, beyond the data's own size. */
 #define ROOM (G_GUINT64_CONSTANT(1) << 30)
 /* The output is in memory. */
 #define OUTPUT_MOST (32 << 20)
@@ -28,6 +28,14 @@ static bool
 under_systemd(const GbeApp *app)
 {
 	return !app->below_root && geteuid() == 0 && sd_booted() > 0;
+}
+
+static guint64
+memory_of_machine(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+
+	return pages > 0 ? (guint64)pages * (guint64)sysconf(_SC_PAGESIZE) : G_MAXUINT64;
 }
 
 static bool
@@ -90,7 +98,7 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 			      .uid = owner->st_uid,
 			      .gid = owner->st_gid,
 			      .seconds = walled->seconds,
-			      .memory = walled->size + ROOM,
+			      .memory = MIN(walled->size + ROOM, memory_of_machine() / 2),
 			      .largest = 2 * walled->size + ROOM};
 
 	if (work == NULL || !g_utf8_validate(work, -1, NULL))
@@ -143,6 +151,12 @@ poll_unit(GbeWalledRun *run, bool *ret_running, GError **error)
 		       g_strcmp0(state.active_state, "failed") != 0;
 	if (*ret_running || g_strcmp0(state.active_state, "inactive") == 0)
 		return true;
+	if (g_strcmp0(state.result, "oom-kill") == 0)
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "%s needs more memory than the size of the data and 1 GiB, or than "
+		    "half of this machine's",
+		    run->child.name);
 	said = gbe_child_last_line(&run->child);
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s ended (%s)%s%s", run->child.name,
 			 state.result != NULL ? state.result : "failed", *said != '\0' ? ": " : "",

@@ -43,7 +43,7 @@ typedef struct {
 } GbeWalledWait;
 
 /* Waits until ->ready. GBE_ERROR_VERIFY_FAILED: the program ended, hangs, or fills the disk; the message has its last
- * line. _FAILED: it was interrupted, or systemd is gone. */
+ * line. _CANNOT_TELL: it needs more memory than it gets. _FAILED: it was interrupted, or systemd is gone. */
 bool gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error) GBE_CHECKED;
 /* Ends the program, with all that it started. */
 void gbe_walled_end(GbeWalledRun *run);

@@ -89,5 +89,6 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 			return false;
 	}
 	return gbe_walled_wait(&run, &wait, error) ||
-	       gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED);
+	       gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
+	       gbe_rethrow_if(error, GBE_ERROR_CANNOT_TELL, GBE_ERROR_FAILED);
 }

@@ -12,7 +12,7 @@ static const char limits[] =
     " 'RuntimeMaxUSec': <%t>, 'MemoryMax': <%t>, 'LimitFSIZE': <%t>, 'User': <%s>,"
     " 'Group': <%s>, 'StandardOutputFileDescriptor': <%h>, 'StandardErrorFileDescriptor': <%h>,"
     " 'TimeoutStopUSec': <uint64 10000000>, 'MemorySwapMax': <uint64 0>, 'TasksMax': <uint64 128>,"
-    " 'OOMPolicy': <'kill'>, 'CPUSchedulingPolicy': <5>, 'IOSchedulingClass': <3>,"
+    " 'OOMPolicy': <'kill'>, 'OOMScoreAdjust': <1000>, 'CPUSchedulingPolicy': <5>, 'IOSchedulingClass': <3>,"
     " 'UMask': <uint32 63>, 'Environment': <['ETCDCTL_API=3', 'LC_ALL=C']>,"
     " 'BindPaths': <[(%s, '" GBE_WALLED_PLACE "', false, uint64 0)]>,"
     " 'ReadWritePaths': <['+" GBE_WALLED_PLACE "']>, 'WorkingDirectory': <'" GBE_WALLED_PLACE "'>,"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016 # scripts that others run
+#
+# Updates whose etcd is rehearsed by itself on a machine. Sourced after system.sh.
+
+# etcd_is [VERSION]: a script on stdin is the etcd of the next image that is made.
+etcd_is() {
+	OS_OVER=("$(mktemp -d "$GBE_MEM/over.XXXXXX")")
+	chmod 0755 "${OS_OVER[0]}"
+	mkdir -p "${OS_OVER[0]}/usr/bin"
+	{
+		printf '#!/bin/bash\n[ "$1" != --version ] || { echo "etcd Version: %s"; exit 0; }\n' "${1:-3.4.23}"
+		cat
+	} >"${OS_OVER[0]}/usr/bin/etcd"
+	chmod 0755 "${OS_OVER[0]}/usr/bin/etcd"
+}
+
+# What is of the live data, but for what a running etcd changes by itself.
+live() {
+	inside find /var/lib/etcd -printf '%P %i %u %m\n' | sort
+	etcd_state
+}
+
+# rehearsed NAME RESULT PATTERN: NAME is staged; its rehearsal ends by itself.
+rehearsed() {
+	local before n
+	before=$(live)
+	stage "$1"
+	for ((n = 0; n < START_LIMIT; n++)); do
+		[[ $(json .rehearsal.deployment status) != "${DEPLOYMENT[$1]}" ||
+			$(inside systemctl is-active greenboot-etcd-preflight.service) != inactive ]] || break
+		sleep 1
+	done
+	assert_eq "result" "$(json .rehearsal.result status)" "$2"
+	assert_match "reason" "$(json .rehearsal.reason status)" "$3"
+	assert_eq "the live data" "$(live)" "$before"
+	nothing_left
+}
+
+nothing_left() {
+	assert_eq "left in the store" "$(inside find /var -xdev -name '.partial-*')" ""
+	assert_eq "units" "$(inside systemctl list-units --all --no-legend greenboot-etcd-copy.service)" ""
+}
