@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/window.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alive.h"
+#include "fs/read.h"
 
 /* The next request still counts as following when it skips this many bytes. */
 #define NEAR (64U * 1024)
@@ -105,18 +105,9 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 	window->used = 0;
 	window->start = offset;
 	window->filled = 0;
-	while (window->filled < size) {
-		ssize_t got = pread(window->fd, window->bytes + window->filled,
-				    size - window->filled, (off_t)(offset + window->filled));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return gbe_throw_errno(error, errno, "cannot read %s", window->what);
-		if (got == 0)
-			break;
-		window->filled += (gsize)got;
-	}
+	if (!gbe_read_at(window->fd, window->bytes, size, offset, &window->filled, window->what,
+			 error))
+		return false;
 	window->read += window->filled;
 	return spend(window, error);
 }

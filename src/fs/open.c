@@ -312,6 +312,17 @@ gbe_open_in_root(int root_fd, const char *path, int flags, int *ret_fd, GError *
 	return true;
 }
 
+GbeTri
+gbe_is_in_root(int root_fd, const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	gbe_autofd int fd = -1;
+
+	if (gbe_open_in_root(root_fd, path, O_PATH, &fd, &error))
+		return GBE_YES;
+	return g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ? GBE_NO : GBE_UNKNOWN;
+}
+
 bool
 gbe_open_parent_in_root(int root_fd, const char *path, int *ret_parent_fd, char **ret_name,
 			GError **error)

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/tri.h"
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -17,6 +18,7 @@ bool gbe_open_root(const char *dir, int *ret_fd, GError **error) GBE_CHECKED;
 /* @flags as for open(2); O_CLOEXEC and O_NOCTTY are added. ENOENT is GBE_ERROR_NOT_FOUND. */
 bool gbe_open_in_root(int root_fd, const char *path, int flags, int *ret_fd,
 		      GError **error) GBE_CHECKED;
+GbeTri gbe_is_in_root(int root_fd, const char *path);
 /* Opens the directory that holds @path's last component (O_RDONLY, so that it can be synced) and returns that
  * component. The parents may be symlinks. The component need not exist. */
 bool gbe_open_parent_in_root(int root_fd, const char *path, int *ret_parent_fd, char **ret_name,

@@ -233,14 +233,13 @@ gbe_unit_is_generated(int root_fd, const char *service)
 	int length = (int)(strlen(service) - strlen(".service"));
 
 	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
-		gbe_autofd int fd = -1;
 		g_autofree char *path = NULL;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		path = g_strdup_printf(sources[i], length, service);
 #pragma GCC diagnostic pop
-		if (gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL))
+		if (gbe_is_in_root(root_fd, path) == GBE_YES)
 			return true;
 	}
 	return false;

@@ -26,17 +26,6 @@
 #include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 
-static GbeTri
-is_there(int root_fd, const char *path)
-{
-	g_autoptr(GError) error = NULL;
-	gbe_autofd int fd = -1;
-
-	if (gbe_open_in_root(root_fd, path, O_PATH, &fd, &error))
-		return GBE_YES;
-	return g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ? GBE_NO : GBE_UNKNOWN;
-}
-
 static bool
 find_booted(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 {
@@ -79,7 +68,7 @@ find_objection(GbeApp *app)
 
 	find_owner(app, facts);
 	facts->skip = app->cmdline.skip;
-	facts->ostree = is_there(app->root_fd, "/run/ostree-booted");
+	facts->ostree = gbe_is_in_root(app->root_fd, "/run/ostree-booted");
 	if (facts->ostree != GBE_NO) {
 		if (!find_booted(app, &facts->booted, &error))
 			facts->booted_why = g_strdup(error->message);

@@ -10,10 +10,8 @@
 static bool
 open_sysroot(GbeApp *app, int *ret_fd, GError **error)
 {
-	gbe_autofd int repo_fd = -1;
 	const char *sysroot =
-	    gbe_open_in_root(app->root_fd, "/sysroot/ostree", O_PATH, &repo_fd, NULL) ? "/sysroot"
-										      : "/";
+	    gbe_is_in_root(app->root_fd, "/sysroot/ostree") == GBE_YES ? "/sysroot" : "/";
 
 	return gbe_open_in_root(app->root_fd, sysroot, O_RDONLY | O_DIRECTORY, ret_fd, error);
 }

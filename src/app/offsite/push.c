@@ -16,6 +16,7 @@
 #include "etcd/api/client.h"
 #include "fs/open.h"
 #include "fs/part.h"
+#include "fs/read.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "sys/etcd-version.h"
@@ -264,16 +265,13 @@ sum_up(const Push *push, char **ret_sha256, GError **error)
 {
 	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
 	guint8 bytes[65536];
+	gsize got = sizeof(bytes);
 
-	for (off_t at = 0;;) {
-		ssize_t got = pread(push->data.fd, bytes, sizeof(bytes), at);
-
-		if (got < 0)
-			return gbe_throw_errno(error, errno, "cannot read %s", push->data.part);
-		if (got == 0)
-			break;
-		g_checksum_update(sum, bytes, got);
-		at += got;
+	for (guint64 at = 0; got == sizeof(bytes); at += got) {
+		if (!gbe_read_at(push->data.fd, bytes, sizeof(bytes), at, &got, push->data.part,
+				 error))
+			return false;
+		g_checksum_update(sum, bytes, (gssize)got);
 	}
 	*ret_sha256 = g_strdup(g_checksum_get_string(sum));
 	return true;

@@ -69,16 +69,6 @@ exclusive_bytes(const GbeObserved *observed, const GbeManifest *m)
 	return (gint64)extents.exclusive;
 }
 
-static gint
-newest_first(gconstpointer a, gconstpointer b)
-{
-	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
-
-	if (x->sequence != y->sequence)
-		return x->sequence > y->sequence ? -1 : 1;
-	return g_strcmp0(x->name, y->name);
-}
-
 /* Nothing but the name of a backup is known whose manifest cannot be read. */
 static JsonObject *
 unreadable(const char *name)
@@ -101,7 +91,7 @@ gbe_status_list(const GbeObserved *observed, bool exclusive)
 
 	for (guint i = 0; i < observed->facts->backups->len; i++)
 		g_ptr_array_add(sorted, observed->facts->backups->pdata[i]);
-	g_ptr_array_sort(sorted, newest_first);
+	g_ptr_array_sort(sorted, gbe_manifest_newest_first);
 	for (guint i = 0; i < sorted->len; i++) {
 		const GbeManifest *m = sorted->pdata[i];
 

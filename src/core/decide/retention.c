@@ -17,16 +17,6 @@ valid(const GbeManifest *backup)
 	return backup->grade != GBE_GRADE_BAD && !backup->consumed;
 }
 
-static gint
-newest_first(gconstpointer a, gconstpointer b)
-{
-	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
-
-	if (x->sequence != y->sequence)
-		return x->sequence > y->sequence ? -1 : 1;
-	return g_strcmp0(x->name, y->name);
-}
-
 static void
 keep(Retention *r, const GbeManifest *backup)
 {
@@ -312,7 +302,7 @@ retention_init(Retention *r, const GbeFacts *facts)
 	r->sorted = g_ptr_array_new();
 	for (guint i = 0; i < facts->backups->len; i++)
 		g_ptr_array_add(r->sorted, facts->backups->pdata[i]);
-	g_ptr_array_sort(r->sorted, newest_first);
+	g_ptr_array_sort(r->sorted, gbe_manifest_newest_first);
 	r->keep_good = facts->config->backup.keep_good;
 	if (r->keep_good == 0)
 		r->keep_good = facts->clones == GBE_YES ? 2 : 1;

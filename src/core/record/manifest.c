@@ -440,3 +440,13 @@ gbe_manifest_check_seal(GbeManifest *manifest, const GbeKeys *keys)
 			     ? GBE_SEAL_RIGHT
 			     : GBE_SEAL_WRONG;
 }
+
+gint
+gbe_manifest_newest_first(gconstpointer a, gconstpointer b)
+{
+	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
+
+	if (x->sequence != y->sequence)
+		return x->sequence > y->sequence ? -1 : 1;
+	return g_strcmp0(x->name, y->name);
+}

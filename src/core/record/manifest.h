@@ -125,3 +125,5 @@ JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, bool with_files);
 extern const GbeWords gbe_origin_words;	  /* automatic displaced manual periodic */
 extern const GbeWords gbe_verified_words; /* no copy sanity full */
 const char *gbe_origin_to_string(GbeOrigin origin);
+/* A GCompareFunc of pointers to GbeManifest: the highest sequence first. */
+gint gbe_manifest_newest_first(gconstpointer a, gconstpointer b);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/db/bbolt-meta.h"
 
-#include <errno.h>
+#include "fs/read.h"
+
 #include <string.h>
 
 #define MAGIC 0xED0CDAEDU
@@ -47,20 +48,10 @@ static bool
 read_page(int fd, const char *what, guint64 offset, MetaPage *ret_page, bool *ret_whole,
 	  GError **error)
 {
-	gsize filled = 0;
+	gsize filled;
 
-	while (filled < sizeof(*ret_page)) {
-		ssize_t got = pread(fd, (guint8 *)ret_page + filled, sizeof(*ret_page) - filled,
-				    (off_t)(offset + filled));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return gbe_throw_errno(error, errno, "cannot read %s", what);
-		if (got == 0)
-			break;
-		filled += (gsize)got;
-	}
+	if (!gbe_read_at(fd, ret_page, sizeof(*ret_page), offset, &filled, what, error))
+		return false;
 	*ret_whole = filled == sizeof(*ret_page);
 	return true;
 }

@@ -7,6 +7,7 @@
 
 #include "etcd/db/bbolt-meta.h"
 #include "etcd/db/bbolt-page.h"
+#include "fs/read.h"
 
 #define DEPTH_MAX 32
 /* A leaf has at most a few rows that are larger than a page. */
@@ -45,20 +46,10 @@ broken(const Editor *editor, GError **error)
 static bool
 read_at(const Editor *editor, guint64 at, guint8 *bytes, gsize size, GError **error)
 {
-	while (size > 0) {
-		ssize_t got = pread(editor->fd, bytes, size, (off_t)at);
+	gsize got;
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return gbe_throw_errno(error, errno, "cannot read %s", editor->what);
-		if (got == 0)
-			return broken(editor, error);
-		bytes += got;
-		at += (guint64)got;
-		size -= (gsize)got;
-	}
-	return true;
+	return gbe_read_at(editor->fd, bytes, size, at, &got, editor->what, error) &&
+	       (got == size || broken(editor, error));
 }
 
 static bool

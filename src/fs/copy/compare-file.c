@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fs/copy/fiemap.h"
+#include "fs/read.h"
 
 void
 gbe_file_comparer_clear(GbeFileComparer *comparer)
@@ -32,28 +33,6 @@ report(const GbeFileComparer *comparer, guint64 in_file, const char *what, GErro
 	return gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", what);
 }
 
-/* Fills the buffer, except at the end of the file. */
-static bool
-read_block(int fd, guint8 *buffer, gsize size, guint64 offset, gsize *ret_got, const char *what,
-	   GError **error)
-{
-	gsize sum = 0;
-
-	while (sum < size) {
-		ssize_t got = pread(fd, buffer + sum, size - sum, (off_t)(offset + sum));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return gbe_throw_errno(error, errno, "cannot read %s", what);
-		if (got == 0)
-			break;
-		sum += (gsize)got;
-	}
-	*ret_got = sum;
-	return true;
-}
-
 bool
 gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 offset,
 			guint64 end, const char *what, GError **error)
@@ -63,8 +42,8 @@ gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 		gsize size = (gsize)MIN(end - offset, GBE_COMPARE_BUFFER);
 		gsize a = 0, b = 0;
 
-		if (!read_block(src_fd, comparer->buffers[0], size, offset, &a, what, error) ||
-		    !read_block(dst_fd, comparer->buffers[1], size, offset, &b, what, error))
+		if (!gbe_read_at(src_fd, comparer->buffers[0], size, offset, &a, what, error) ||
+		    !gbe_read_at(dst_fd, comparer->buffers[1], size, offset, &b, what, error))
 			return false;
 		if (a != size || b != size)
 			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
@@ -280,8 +259,8 @@ gbe_file_comparer_digest(GbeFileComparer *comparer, int fd, const char *what, ch
 
 	make_buffers(comparer);
 	do {
-		if (!read_block(fd, comparer->buffers[0], GBE_COMPARE_BUFFER, offset, &got, what,
-				error))
+		if (!gbe_read_at(fd, comparer->buffers[0], GBE_COMPARE_BUFFER, offset, &got, what,
+				 error))
 			return false;
 		g_checksum_update(checksum, comparer->buffers[0], (gssize)got);
 		offset += got;

@@ -140,7 +140,6 @@ bool
 gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, bool *ret_locked, GError **error)
 {
 	g_autofree char *bytes = NULL;
-	gbe_autofd int lock_fd = -1;
 	bool locked = false;
 	gsize size = 0;
 
@@ -148,7 +147,7 @@ gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, bool *ret_locked, GError **e
 	    !gbe_staged_parse(bytes, size, ret_dir, &locked, error))
 		return false;
 	/* Older versions of ostree use a file beside it. */
-	*ret_locked = locked || gbe_open_in_root(root_fd, STAGED_LOCKED, O_PATH, &lock_fd, NULL);
+	*ret_locked = locked || gbe_is_in_root(root_fd, STAGED_LOCKED) == GBE_YES;
 	return true;
 }
 

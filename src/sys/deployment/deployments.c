@@ -40,17 +40,6 @@ gbe_deployments_free(GbeDeployments *deployments)
 	g_free(deployments);
 }
 
-static GbeTri
-path_exists(int root_fd, const char *path)
-{
-	g_autoptr(GError) local = NULL;
-	gbe_autofd int fd = -1;
-
-	if (gbe_open_in_root(root_fd, path, O_PATH, &fd, &local))
-		return GBE_YES;
-	return g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) ? GBE_NO : GBE_UNKNOWN;
-}
-
 /* The physical sysroot: below a booted deployment it is mounted at /sysroot. */
 static bool
 find_sysroot(Loader *loader, GError **error)
@@ -62,7 +51,7 @@ find_sysroot(Loader *loader, GError **error)
 
 		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
 				      NULL) ||
-		    path_exists(fd, "/ostree/repo") != GBE_YES)
+		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
 			continue;
 		loader->sysroot_fd = gbe_steal_fd(&fd);
 		return true;
@@ -84,7 +73,7 @@ look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeT
 		return;
 	*ret_handle = gbe_tree_identity(fd);
 	if (ret_has_program != NULL)
-		*ret_has_program = path_exists(fd, PROGRAM);
+		*ret_has_program = gbe_is_in_root(fd, PROGRAM);
 }
 
 static GbeListed *
@@ -253,7 +242,7 @@ gbe_deployments_load_ahead(int root_fd, const char *root_path)
 	g_auto(Loader) loader;
 
 	loader_init(&loader, root_fd, root_path);
-	if (open_sysroot(&loader, path_exists(root_fd, BOOTED_FLAG), NULL))
+	if (open_sysroot(&loader, gbe_is_in_root(root_fd, BOOTED_FLAG), NULL))
 		gbe_ostree_load_ahead();
 }
 
@@ -265,7 +254,7 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 	g_autoptr(GError) local = NULL;
 
 	loader_init(&loader, root_fd, root_path);
-	deployments->ostree = path_exists(root_fd, BOOTED_FLAG);
+	deployments->ostree = gbe_is_in_root(root_fd, BOOTED_FLAG);
 	if (!open_sysroot(&loader, deployments->ostree, &local) ||
 	    !gbe_ostree_open(loader.sysroot_fd, loader.is_root, &loader.ostree, &local))
 		deployments->list_why = g_strdup(local->message);

@@ -20,23 +20,15 @@
 #define DEFAULT_ATTEMPTS 3
 #define MOST_ATTEMPTS 1000
 
-static bool
-exists(int root_fd, const char *path)
-{
-	gbe_autofd int fd = -1;
-
-	return gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL);
-}
-
 /* The shell version is recognized by files that the Rust version lacks. */
 static GbeGreenbootFlavour
 find_flavour(int root_fd)
 {
-	if (exists(root_fd, "/usr/libexec/greenboot/redboot-auto-reboot") ||
-	    exists(root_fd, "/usr/lib/systemd/system/redboot.target") ||
-	    exists(root_fd, "/etc/systemd/system/redboot.target"))
+	if (gbe_is_in_root(root_fd, "/usr/libexec/greenboot/redboot-auto-reboot") == GBE_YES ||
+	    gbe_is_in_root(root_fd, "/usr/lib/systemd/system/redboot.target") == GBE_YES ||
+	    gbe_is_in_root(root_fd, "/etc/systemd/system/redboot.target") == GBE_YES)
 		return GBE_GREENBOOT_SHELL;
-	if (exists(root_fd, "/usr/libexec/greenboot/greenboot"))
+	if (gbe_is_in_root(root_fd, "/usr/libexec/greenboot/greenboot") == GBE_YES)
 		return GBE_GREENBOOT_RUST;
 	return GBE_GREENBOOT_NONE;
 }
