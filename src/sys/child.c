@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #define POLL_USEC 5000
-#define LAST_LINE_MAX 400
+#define LINE_MOST ((gsize)400)
+/* Bytes of the output. The trace of a program in Go that panics is longer than a line, and shorter than this. */
+#define LOOK_BACK 16384
 
 /* Call this before the kernel is asked to kill us with the parent: a change of the user clears that setting. */
 static bool
@@ -111,17 +113,21 @@ gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *r
 char *
 gbe_child_last_line(const GbeChild *child)
 {
-	char buffer[LAST_LINE_MAX + 1] = "";
+	char buffer[LOOK_BACK + 2] = "\n";
 	off_t size = lseek(child->out_fd, 0, SEEK_END);
-	off_t from = MAX(size - LAST_LINE_MAX, 0);
-	ssize_t got = pread(child->out_fd, buffer, LAST_LINE_MAX, from);
-	g_autofree char *valid = NULL;
-	char *line;
+	off_t from = MAX(size - LOOK_BACK, 0);
+	ssize_t got = pread(child->out_fd, buffer + 1, LOOK_BACK, from);
+	const char *line;
+	gsize len;
 
-	buffer[MAX(got, 0)] = '\0';
-	valid = g_utf8_make_valid(g_strchomp(buffer), -1);
-	line = strrchr(valid, '\n');
-	return g_strdup(line != NULL ? line + 1 : valid);
+	buffer[1 + MAX(got, 0)] = '\0';
+	(void)g_strchomp(buffer + 1);
+	line = g_strrstr(buffer, "\npanic: ");
+	if (line != NULL)
+		return g_utf8_make_valid(line + 1, (gssize)MIN(strcspn(line + 1, "\n"), LINE_MOST));
+	line = strrchr(buffer, '\n') + 1;
+	len = strlen(line);
+	return g_utf8_make_valid(line + len - MIN(len, LINE_MOST), -1);
 }
 
 bool

@@ -38,7 +38,8 @@ bool gbe_child_start_filter(int program_fd, const char *const *argv, const GbeCh
 /* Does the child still run? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
  * has its last line. */
 bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;
-/* The end of the last line of its output; "" where there is none. Newly allocated. */
+/* The end of the last line of its output, or the beginning of the line in which a program in Go says why it panics;
+ * "" where there is none. Newly allocated. */
 char *gbe_child_last_line(const GbeChild *child);
 /* Sends SIGTERM, waits for at most @timeout_ms, then kills the child with its whole group. */
 void gbe_child_end(GbeChild *child, guint timeout_ms);

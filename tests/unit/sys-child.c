@@ -47,6 +47,12 @@ START_TEST(says_how_it_ended)
 	    {"exit 0", NULL},
 	    {"echo first; echo last word >&2; exit 3", "sh ended with status 3: last word"},
 	    {"echo x; kill -9 $$", "sh was killed: x"},
+	    /* As a program in Go ends: the trace says nothing to a person. */
+	    {"echo; echo 'panic: no such user'; echo; seq 2000; exit 2",
+	     "sh ended with status 2: panic: no such user"},
+	    {"echo 'panic: at once'; echo main.go:31; exit 2",
+	     "sh ended with status 2: panic: at once"},
+	    {"echo 'no panic: really'; echo the end; exit 1", "sh ended with status 1: the end"},
 	    /* The child has none of our files and none of our environment. */
 	    {"[ \"$(ls /proc/self/fd | wc -l)\" -le 5 ] && [ -z \"$GBE_TEST_DATA\" ]", NULL},
 	    {"[ \"$(pwd)\" = / ] && [ \"$ETCDCTL_API\" = 3 ]", NULL},
