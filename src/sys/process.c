@@ -41,6 +41,27 @@ gbe_process_describe(pid_t pid)
 			       unit != NULL ? unit : "");
 }
 
+/* proc(5): /proc/PID/schedstat has the time on a processor, that in the queue for one, and the number of turns. */
+guint64
+gbe_process_waited(pid_t pid)
+{
+	g_autofree char *tasks = g_strdup_printf("/proc/%d/task", (int)pid);
+	g_autoptr(GDir) dir = g_dir_open(tasks, 0, NULL);
+	const char *name;
+	guint64 sum = 0;
+
+	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+		g_autofree char *path = g_build_filename(tasks, name, "schedstat", NULL);
+		g_autofree char *text = NULL;
+		unsigned long long waited;
+
+		if (g_file_get_contents(path, &text, NULL, NULL) &&
+		    sscanf(text, "%*u %llu", &waited) == 1)
+			sum += waited;
+	}
+	return sum / 1000;
+}
+
 /* "1: FLOCK  ADVISORY  WRITE 812 fd:01:1234 0 EOF"; a waiter's line has "->" after the number. The kernel names the
  * file system's device, but btrfs shows another device to stat(): both have no major number. */
 static pid_t

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names other processes, for messages. */
+/* What the kernel and systemd tell of other processes. */
 #pragma once
 
 #include "base/auto.h"
@@ -8,6 +8,8 @@
 char *gbe_process_describe(pid_t pid);
 /* The systemd unit of the process. NULL: none, or unknown. Newly allocated. */
 char *gbe_process_unit(pid_t pid);
+/* Microseconds for which its threads could have run and got no processor. 0: none, or unknown. */
+guint64 gbe_process_waited(pid_t pid);
 /* The process that holds a lock, of any kind, on @fd's file. 0: none, or unknown. The kernel names no process for a
  * lock of an open file description, such as etcd's on its log. */
 pid_t gbe_process_with_lock(int fd);

@@ -144,6 +144,23 @@ PYTHON
 	rehearsed 5 failed "etcd ended*: panic: *"
 }
 
+# On a processor that another program has, nobody can tell an etcd that hangs from one that waits for its turn.
+busy() {
+	local spinner rc=0
+	ready xfs
+	etcd_is <<<'while :; do :; done'
+	taskset -c 0 timeout 120 bash -c 'while :; do :; done' &
+	spinner=$!
+	OUT=$(
+		{ taskset -pc 0 "$BASHPID" && renice -n 19 -p "$BASHPID"; } >/dev/null
+		gbe --json rehearse --timeout=6s
+	) || rc=$?
+	kill "$spinner"
+	assert_eq "exit status" "$rc" 7
+	assert_match "reason" "$(jq -r .reason <<<"$OUT")" "etcd is not done within 6 s (--timeout), as the device is busy"
+	assert_json .rehearsal.result not-rehearsed status
+}
+
 not_rehearsed() {
 	ready xfs
 	rehearsed 7 not-rehearsed "the update's etcd: *"
@@ -270,6 +287,7 @@ run_case rehearse-stopped stopped
 run_case rehearse-versions versions
 run_case rehearse-false false_etcds
 run_case rehearse-start only_a_start
+run_case rehearse-busy busy
 run_case rehearse-not not_rehearsed
 run_case rehearse-command own_command
 run_case rehearse-copies no_clones

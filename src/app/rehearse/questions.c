@@ -29,9 +29,14 @@ is_ready(gpointer data)
 }
 
 static bool
-no_answer(const char *question, const GbeCallFailure *failure, GError **error)
+no_answer(const GbeQuestions *questions, const char *question, const GbeCallFailure *failure,
+	  GError **error)
 {
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd does not answer %s: %s", question,
+	bool starved = gbe_walled_is_starved(&questions->copy->run, ANSWER_USEC / G_USEC_PER_SEC);
+
+	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
+			 "etcd does not answer %s%s: %s", question,
+			 starved ? ", as the device is busy" : "",
 			 failure->why != NULL ? failure->why : "no reason given");
 }
 
@@ -71,7 +76,7 @@ check_hash(GbeQuestions *questions, GError **error)
 	if (!gbe_client_hash_kv(questions->copy->client, db->revision, soon(), &hash, &failure))
 		return failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE
 			   ? true
-			   : no_answer("HashKV", &failure, error);
+			   : no_answer(questions, "HashKV", &failure, error);
 	return hash.compact_revision != db->compact_revision || hash.hash == db->hash_kv ||
 	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 			 "etcd has other keys than the data at revision %" G_GINT64_FORMAT,
@@ -85,7 +90,7 @@ check_key(GbeQuestions *questions, gint64 wanted, GError **error)
 	GbeEtcdRange range = {{0}};
 
 	if (!gbe_client_count(questions->copy->client, KEY, soon(), &range, &failure))
-		return no_answer("a get", &failure, error);
+		return no_answer(questions, "a get", &failure, error);
 	return range.count == wanted || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
 						  wanted == 1 ? "does not have a key that it took"
 							      : "has a key that it deleted");
@@ -101,11 +106,11 @@ write_key(GbeQuestions *questions, GError **error)
 	if (questions->before->db.refuses)
 		return true;
 	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
-		return no_answer("a put", &failure, error);
+		return no_answer(questions, "a put", &failure, error);
 	if (!check_key(questions, 1, error))
 		return false;
 	if (!gbe_client_write(client, KEY, NULL, soon(), &failure))
-		return no_answer("a delete", &failure, error);
+		return no_answer(questions, "a delete", &failure, error);
 	questions->revision += 2;
 	return check_key(questions, 0, error);
 }
@@ -123,7 +128,7 @@ gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, bool write
 	if (!gbe_walled_wait(&questions->copy->run, &until, error))
 		return false;
 	if (!gbe_client_status(questions->copy->client, soon(), &status, &failure))
-		return no_answer("status", &failure, error);
+		return no_answer(questions, "status", &failure, error);
 	ok = check_status(questions, &status, error);
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return ok && check_hash(questions, error) && (!write || write_key(questions, error));

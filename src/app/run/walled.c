@@ -12,6 +12,7 @@
 #include "core/units/walled-unit.h"
 #include "fs/open.h"
 #include "fs/probe.h"
+#include "sys/process.h"
 #include "sys/systemd/transient.h"
 #include "sys/systemd/units.h"
 
@@ -184,6 +185,26 @@ poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 }
 
 bool
+gbe_walled_is_starved(const GbeWalledRun *run, guint64 seconds)
+{
+	pid_t pid = run->jobs != NULL ? gbe_unit_main_pid(GBE_WALLED_UNIT) : run->child.pid;
+
+	return gbe_process_waited(pid) > seconds * G_USEC_PER_SEC / 2;
+}
+
+static bool
+too_slow(const GbeWalledRun *run, guint64 seconds, GError **error)
+{
+	g_autofree char *said = gbe_child_last_line(&run->child);
+	bool starved = gbe_walled_is_starved(run, seconds);
+
+	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
+			 "%s is not done within %" G_GUINT64_FORMAT " s (--timeout)%s%s%s",
+			 run->child.name, seconds, starved ? ", as the device is busy" : "",
+			 *said != '\0' ? ": " : "", said);
+}
+
+bool
 gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error)
 {
 	gint64 deadline = g_get_monotonic_time() + (gint64)wait->seconds * G_USEC_PER_SEC;
@@ -197,14 +218,8 @@ gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error)
 					 run->child.name);
 		if (wait->ready != NULL && wait->ready(wait->ready_data))
 			return true;
-		if (g_get_monotonic_time() >= deadline) {
-			g_autofree char *said = gbe_child_last_line(&run->child);
-
-			return gbe_throw(
-			    error, GBE_ERROR_VERIFY_FAILED,
-			    "%s is not done within %" G_GUINT64_FORMAT " s (--timeout)%s%s",
-			    run->child.name, wait->seconds, *said != '\0' ? ": " : "", said);
-		}
+		if (g_get_monotonic_time() >= deadline)
+			return too_slow(run, wait->seconds, error);
 		if (wait->progress != NULL && !wait->progress(0, 0, wait->progress_data))
 			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 		g_usleep(POLL_USEC);

@@ -43,8 +43,11 @@ typedef struct {
 } GbeWalledWait;
 
 /* Waits until ->ready. GBE_ERROR_VERIFY_FAILED: the program ended, hangs, or fills the disk; the message has its last
- * line. _CANNOT_TELL: it needs more memory than it gets. _FAILED: it was interrupted, or systemd is gone. */
+ * line. _CANNOT_TELL: it needs more memory than it gets, or other programs left it no processor. _FAILED: it was
+ * interrupted, or systemd is gone. */
 bool gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error) GBE_CHECKED;
+/* Has it waited for a processor for more than half of @seconds? It has the lowest priority. */
+bool gbe_walled_is_starved(const GbeWalledRun *run, guint64 seconds);
 /* Ends the program, with all that it started. */
 void gbe_walled_end(GbeWalledRun *run);
 void gbe_walled_clear(GbeWalledRun *run);

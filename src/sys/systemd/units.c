@@ -83,6 +83,21 @@ gbe_unit_names(const char *unit, const char *property, const char *const *names)
 	return found;
 }
 
+pid_t
+gbe_unit_main_pid(const char *unit)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	g_autofree char *path = NULL;
+	guint32 pid = 0;
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ||
+	    !gbe_bus_load_unit(bus, unit, &path, NULL) ||
+	    sd_bus_get_property_trivial(bus, GBE_SYSTEMD_NAME, path, result_interface(unit),
+					"MainPID", NULL, 'u', &pid) < 0)
+		return 0;
+	return (pid_t)pid;
+}
+
 static bool
 run_job(const char *method, const char *verb, const char *unit, guint timeout_ms, GError **error)
 {

@@ -21,6 +21,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUnitState, gbe_unit_state_clear)
 /* Is any of @names in one of @unit's lists of units ("After", "Requires")? UNKNOWN: systemd does not answer. */
 GbeTri gbe_unit_names(const char *unit, const char *property, const char *const *names);
 bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) GBE_CHECKED;
+/* Of a service. 0: none, or systemd does not answer. */
+pid_t gbe_unit_main_pid(const char *unit);
 /* Waits until the job is done. GBE_ERROR_FAILED after @timeout_ms, and the job goes on. */
 bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
 bool gbe_unit_start(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
