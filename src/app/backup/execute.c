@@ -288,6 +288,7 @@ static bool
 act(Execution *e, const GbeAction *action)
 {
 	GbeEventFields fields = fields_of(e, action);
+	g_autofree char *same = NULL;
 
 	switch (action->kind) {
 	case GBE_ACTION_BACKUP:
@@ -303,6 +304,9 @@ act(Execution *e, const GbeAction *action)
 	case GBE_ACTION_GRADE:
 		return do_grade(e, action);
 	case GBE_ACTION_KEEP:
+		if (action->name != NULL)
+			fields.reason = same =
+			    g_strdup_printf("%s, %s", action->reason, action->name);
 		gbe_event_backup_skipped(&fields);
 		return true;
 	case GBE_ACTION_DISPLACE: /* part of the restore */

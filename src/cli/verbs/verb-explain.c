@@ -21,6 +21,15 @@ const GOptionEntry gbe_options_explain[] = {
     {NULL},
 };
 
+/* The JSON has the word that format 1 has for it. */
+static const char *
+action_word(JsonObject *action)
+{
+	const char *word = gbe_json_string(action, "action", "?");
+
+	return g_str_equal(word, "stamp") ? "take over" : word;
+}
+
 static void
 print_actions(JsonArray *actions, const char *indent)
 {
@@ -30,10 +39,9 @@ print_actions(JsonArray *actions, const char *indent)
 		const char *reason = gbe_json_string(action, "reason", NULL);
 		const char *command = gbe_json_string(action, "command", NULL);
 
-		gbe_print("%s%u. %s%s%s%s%s\n", indent, i + 1,
-			  gbe_json_string(action, "action", "?"), name != NULL ? " " : "",
-			  name != NULL ? name : "", reason != NULL ? ": " : "",
-			  reason != NULL ? reason : "");
+		gbe_print("%s%u. %s%s%s%s%s\n", indent, i + 1, action_word(action),
+			  name != NULL ? " " : "", name != NULL ? name : "",
+			  reason != NULL ? ": " : "", reason != NULL ? reason : "");
 		if (command != NULL)
 			gbe_print("%s   by hand: %s\n", indent, command);
 	}
