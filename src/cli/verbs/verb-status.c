@@ -57,15 +57,13 @@ print_etcd(JsonObject *status)
 			   : g_str_equal(healthy, "no") ? "not healthy"
 							: "cannot tell";
 
-	/* A reason may begin with the same word. */
-	if (reason != NULL && g_str_has_prefix(reason, word)) {
-		reason += strlen(word);
-		reason += strspn(reason, ",: ");
-	}
-	gbe_print_field("etcd", "%s%s%s%s%s", word, version != NULL ? ", version " : "",
-			version != NULL ? version : "",
-			reason != NULL && *reason != '\0' ? ": " : "",
-			reason != NULL ? reason : "");
+	/* A reason that begins with the word has the version, too. */
+	if (reason != NULL && g_str_has_prefix(reason, word))
+		gbe_print_field("etcd", "%s", reason);
+	else
+		gbe_print_field("etcd", "%s%s%s%s%s", word, version != NULL ? ", version " : "",
+				version != NULL ? version : "", reason != NULL ? ": " : "",
+				reason != NULL ? reason : "");
 	for (guint i = 0; warnings != NULL && i < json_array_get_length(warnings); i++)
 		gbe_print_field("", "%s", json_array_get_string_element(warnings, i));
 }
