@@ -117,6 +117,14 @@ log_begin(Log *log)
 	log_pair(log, GBE_WAL_SNAPSHOT, 0, 0);
 }
 
+static inline char *
+log_path(const Log *log)
+{
+	g_autofree char *name = g_build_filename("wal", log->name, NULL);
+
+	return root_path(name);
+}
+
 /* Writes the segment as "wal/NAME", with @zeros bytes preallocated behind it. */
 static inline void
 log_save(const Log *log, gsize zeros)
