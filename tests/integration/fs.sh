@@ -33,6 +33,8 @@ for kind in ${FS:-ext4 xfs btrfs $more}; do
 	mount -o loop,noatime "$GBE_MEM/image" "$mount_point"
 	for program in "$PROGRAMS"/fs-*; do
 		[[ -x $program && ! -d $program && ${program##*/} != *.* ]] || continue
+		# An archive is unpacked in the same way everywhere, and its bombs take their time.
+		[[ ${program##*/} != fs-archive || $kind == xfs || ${LEVEL:-ci} != ci ]] || continue
 		mkdir "$mount_point/work"
 		run_case "${program##*/}@$kind" passes "$program" "$kind" "$mount_point/work"
 		rm -rf -- "$mount_point/work"
