@@ -138,7 +138,9 @@ after_failed_update(const GbeSituation *s)
 	if (s->candidate)
 		return move(GBE_RULE_10A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD,
 			    "the update failed and the backup before it cannot be used");
-	return go_on(GBE_RULE_10A, "the update failed and there is no backup from before it");
+	return go_on(
+	    GBE_RULE_10A,
+	    "the update failed, and what it left goes on: there is no backup from before it");
 }
 
 /* 10b: a return to a deployment that had been green. */
