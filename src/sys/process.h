@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel and systemd tell of other processes. */
+/* The kernel and systemd on other processes: their names, locks and turns. */
 #pragma once
 
 #include "base/auto.h"
