@@ -81,7 +81,7 @@ part_rehearse() { # KIND
 	puts
 	for ((n = 0; n < 2; n++)); do
 		nice -n 19 chrt --idle 0 ionice -c 3 "${GBE[@]}" --json rehearse >"$GBE_MEM/out"
-		took+=("$(jq .duration_usec "$GBE_MEM/out")")
+		took+=("$(jq '.duration * 1e6 | floor' "$GBE_MEM/out")")
 	done
 	while :; do nice -n 19 chrt --idle 0 ionice -c 3 "${GBE[@]}" -q rehearse || exit; done 2>"$GBE_MEM/err" &
 	pid=$!
