@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Checks a snapshot file in pieces of any size: the SHA-256 of the database against the 32 bytes behind it (etcd.md
- * section 8). Only at the end it is known which bytes are the last 32, so that many are held back. Uses libcrypto,
- * which knows the processor and takes a third of GLib's time; GLib where libcrypto is not installed.
+ * section 8). Only at the end it is known which bytes are the last 32, so that many are held back.
  */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/sha256.h"
 
-#define GBE_SNAPSHOT_SUM 32
+#define GBE_SNAPSHOT_SUM GBE_SHA256_SIZE
 /* A database has whole pages, so that its size shows whether a checksum follows. */
 #define GBE_SNAPSHOT_SECTOR 512
 
 typedef struct {
-	gpointer digest;     /* libcrypto's, of all but the last bytes; or NULL */
-	GChecksum *checksum; /* the same, GLib's, or NULL */
-	bool broken;	     /* libcrypto failed */
+	GbeSha256 sha256; /* of all but the last bytes */
 	guint8 last[GBE_SNAPSHOT_SUM];
 	gsize held;   /* how many of the last bytes are held */
 	guint64 size; /* of everything */
