@@ -14,7 +14,7 @@ declare -A rooms=(
 	[core]="json record config decide health units snapshot"
 	[fs]="copy"
 	[etcd]="db wal directory tls api"
-	[sys]="systemd deployment"
+	[sys]="systemd deployment bucket"
 	[app]="device state store backup health report boot by-hand run snapshot rehearse upkeep offsite certs monitor"
 	[cli]="verbs"
 )
