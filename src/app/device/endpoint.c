@@ -6,15 +6,15 @@
 
 #include <fcntl.h>
 
-/* The real path, outside of the root, of a file below the root. If the file cannot be resolved, the path ends
- * with a slash: no file can be opened by such a path, whatever is there later. */
-static char *
-resolve(const GbeApp *app, const char *path)
+char *
+gbe_app_real_path(const GbeApp *app, const char *path)
 {
 	g_autofree char *link = NULL;
 	gbe_autofd int fd = -1;
 	char *resolved = NULL;
 
+	if (!app->below_root)
+		return g_strdup(path);
 	if (gbe_open_in_root(app->root_fd, path, O_PATH, &fd, NULL)) {
 		link = g_strdup_printf("/proc/self/fd/%d", fd);
 		resolved = g_file_read_link(link, NULL);
@@ -31,8 +31,7 @@ gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
 
 	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
 		if (paths[i] != NULL && *paths[i] != '\0')
-			endpoint.paths[i] =
-			    app->below_root ? resolve(app, paths[i]) : g_strdup(paths[i]);
+			endpoint.paths[i] = gbe_app_real_path(app, paths[i]);
 	endpoint.shown = gbe_redact_endpoint(config->etcd.endpoint);
 	endpoint.endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
 					  .shown = endpoint.shown,

@@ -14,3 +14,7 @@ typedef struct {
 void gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint);
 void gbe_app_endpoint_clear(GbeAppEndpoint *endpoint);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeAppEndpoint, gbe_app_endpoint_clear)
+
+/* The path of a configured file for a library that opens it: outside of the root, where there is one. If the file
+ * cannot be resolved, the path ends with a slash: no file can be opened by such a path, whatever is there later. */
+char *gbe_app_real_path(const GbeApp *app, const char *path);

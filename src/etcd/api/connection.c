@@ -6,6 +6,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dlopen.h"
 
@@ -27,11 +28,20 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 /* An end so near to a deadline counts as the deadline. */
 #define OVER_USEC (20 * 1000)
 
+/* Of all headers of an answer. */
+#define HEADERS_MAX ((gsize)1 << 20)
+/* Before 7.87, the signature leaves out x-amz-content-sha256, which object stores require. */
+#define SIGNING_SINCE 0x075700
+/* For bulk data; the time that an object store has to accept a connection. */
+#define BULK_BUFFER 131072L
+#define CONNECT_SECONDS 30L
+
 struct GbeConnection {
 	CURL *curl;
 	char *base; /* without a trailing slash */
 	const GbeEndpoint *endpoint;
 	bool tls;
+	bool signs;
 	bool met; /* a server has answered on it */
 	char detail[CURL_ERROR_SIZE];
 };
@@ -163,10 +173,16 @@ set_signals(CURL *curl, const curl_version_info_data *version)
 	return code;
 }
 
+typedef struct {
+	const GbeExchange *exchange;
+	guint64 done;  /* bytes of its file that libcurl has */
+	gsize headers; /* bytes of the answer's headers */
+} Running;
+
 static size_t
 take_body(char *bytes, size_t size, size_t count, void *data)
 {
-	const GbeExchange *exchange = data;
+	const GbeExchange *exchange = ((Running *)data)->exchange;
 
 	/* A smaller number than given stops libcurl. */
 	return exchange->take((const guint8 *)bytes, size * count, exchange->data) ? size * count
@@ -176,8 +192,12 @@ take_body(char *bytes, size_t size, size_t count, void *data)
 static size_t
 take_header(char *bytes, size_t size, size_t count, void *data)
 {
-	const GbeExchange *exchange = data;
+	Running *running = data;
+	const GbeExchange *exchange = running->exchange;
 
+	running->headers += size * count;
+	if (running->headers > HEADERS_MAX)
+		return 0;
 	if (exchange->header != NULL)
 		exchange->header(bytes, size * count, exchange->data);
 	return size * count;
@@ -298,6 +318,70 @@ set_limits(CURL *curl, gint64 left_ms, guint idle_seconds)
 	return code;
 }
 
+static size_t
+read_file(char *bytes, size_t size, size_t count, void *data)
+{
+	Running *running = data;
+	const GbeExchange *exchange = running->exchange;
+	guint64 done = running->done;
+	gsize want = MIN(size * count, exchange->size - done);
+	ssize_t got = pread(exchange->fd, bytes, want, (off_t)(exchange->offset + done));
+
+	if (got < 0 || (gsize)got != want ||
+	    (exchange->sent != NULL && !exchange->sent(want, exchange->data)))
+		return CURL_READFUNC_ABORT;
+	running->done += want;
+	return want;
+}
+
+/* libcurl sends the body once more where a kept connection turns out to be closed. */
+static int
+seek_file(void *data, curl_off_t offset, int origin)
+{
+	Running *running = data;
+
+	if (origin != SEEK_SET || offset < 0 || (guint64)offset > running->exchange->size)
+		return CURL_SEEKFUNC_FAIL;
+	running->done = (guint64)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+static CURLcode
+set_upload(CURL *curl, Running *running)
+{
+	curl_off_t size = (curl_off_t)running->exchange->size;
+	CURLcode code = set_number(curl, CURLOPT_UPLOAD, 1L);
+
+	running->done = 0;
+	if (code == CURLE_OK)
+		code = lib.curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, size);
+	if (code == CURLE_OK)
+		code =
+		    lib.curl_easy_setopt(curl, CURLOPT_READFUNCTION, (curl_read_callback)read_file);
+	if (code == CURLE_OK)
+		code = set_pointer(curl, CURLOPT_READDATA, running);
+	if (code == CURLE_OK)
+		code =
+		    lib.curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, (curl_seek_callback)seek_file);
+	if (code == CURLE_OK)
+		code = set_pointer(curl, CURLOPT_SEEKDATA, running);
+	return code;
+}
+
+/* CURLOPT_NOBODY keeps libcurl from waiting for the body of a HEAD. Setting HTTPGET takes both back. */
+static CURLcode
+set_method(CURL *curl, Running *running)
+{
+	const GbeExchange *exchange = running->exchange;
+	CURLcode code = set_number(curl, CURLOPT_HTTPGET, 1L);
+
+	if (code == CURLE_OK)
+		code = set_text(curl, CURLOPT_CUSTOMREQUEST, exchange->method);
+	if (code == CURLE_OK && g_strcmp0(exchange->method, "HEAD") == 0)
+		return set_number(curl, CURLOPT_NOBODY, 1L);
+	return code == CURLE_OK && exchange->from_file ? set_upload(curl, running) : code;
+}
+
 static CURLcode
 set_body(CURL *curl, const GbeExchange *exchange)
 {
@@ -308,32 +392,34 @@ set_body(CURL *curl, const GbeExchange *exchange)
 }
 
 static CURLcode
-set_exchange(GbeConnection *connection, const GbeExchange *exchange, struct curl_slist *headers)
+set_exchange(GbeConnection *connection, Running *running, struct curl_slist *headers)
 {
+	const GbeExchange *exchange = running->exchange;
 	g_autofree char *url = g_strconcat(connection->base, exchange->path, NULL);
 	CURL *curl = connection->curl;
 	CURLcode code = set_text(curl, CURLOPT_URL, url);
 
 	if (code == CURLE_OK)
 		code = set_pointer(curl, CURLOPT_HTTPHEADER, headers);
-	if (code == CURLE_OK && exchange->body == NULL)
-		code = set_number(curl, CURLOPT_HTTPGET, 1L);
+	if (code == CURLE_OK)
+		code = set_method(curl, running);
 	if (code == CURLE_OK && exchange->body != NULL)
 		code = set_body(curl, exchange);
 	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_WRITEDATA, exchange);
+		code = set_pointer(curl, CURLOPT_WRITEDATA, running);
 	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_HEADERDATA, exchange);
+		code = set_pointer(curl, CURLOPT_HEADERDATA, running);
 	if (code == CURLE_OK)
 		code = set_pointer(curl, CURLOPT_ERRORBUFFER, connection->detail);
 	return code;
 }
 
 static struct curl_slist *
-header_list(const char *const *headers)
+header_list(const GbeConnection *connection, const char *const *headers)
 {
-	/* Without this, libcurl may wait for a "100 Continue". */
-	struct curl_slist *list = lib.curl_slist_append(NULL, "Expect:");
+	/* Without this, libcurl may wait for a "100 Continue". Where it signs, 7.88 would sign this empty header. */
+	struct curl_slist *list =
+	    lib.curl_slist_append(NULL, connection->signs ? "Accept: */*" : "Expect:");
 
 	for (gsize i = 0; list != NULL && headers != NULL && headers[i] != NULL; i++) {
 		struct curl_slist *longer = lib.curl_slist_append(list, headers[i]);
@@ -375,6 +461,7 @@ bool
 gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
 		   bool *ret_cut, GbeCallFailure *ret_failure)
 {
+	Running running = {.exchange = exchange};
 	gint64 left_ms = 0;
 	struct curl_slist *headers = NULL;
 	long status = 0;
@@ -387,8 +474,8 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 			return gbe_call_fail(ret_failure, GBE_REACH_LATE, "no time was left");
 	}
 	connection->detail[0] = '\0';
-	headers = header_list(exchange->headers);
-	code = headers != NULL ? set_exchange(connection, exchange, headers) : CURLE_OUT_OF_MEMORY;
+	headers = header_list(connection, exchange->headers);
+	code = headers != NULL ? set_exchange(connection, &running, headers) : CURLE_OUT_OF_MEMORY;
 	if (code == CURLE_OK)
 		code = set_limits(connection->curl, left_ms, exchange->idle_seconds);
 	if (code == CURLE_OK)
@@ -400,10 +487,51 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 	/* The server gives up at the same moment, and may not say why. */
 	if (code == CURLE_HTTP2_STREAM && is_over(exchange))
 		code = CURLE_OPERATION_TIMEDOUT;
+	if (running.headers > HEADERS_MAX)
+		return gbe_call_fail(ret_failure, GBE_REACH_FOREIGN,
+				     "the headers of the answer do not end");
 	if (code != CURLE_OK && code != CURLE_WRITE_ERROR)
 		return gbe_call_fail(ret_failure, reach_of(connection, code, status != 0), "%s",
 				     words_of(connection, code));
 	*ret_status = status;
 	*ret_cut = code == CURLE_WRITE_ERROR;
 	return true;
+}
+
+bool
+gbe_connection_sign(GbeConnection *connection, const GbeConnectionSigning *signing,
+		    GbeCallFailure *ret_failure)
+{
+	curl_off_t rate = (curl_off_t)signing->rate;
+	CURL *curl = connection->curl;
+	CURLcode code;
+
+	if (lib.curl_version_info(CURLVERSION_NOW)->version_num < SIGNING_SINCE)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL,
+				     "this libcurl cannot sign for an object store: 7.87 or newer "
+				     "is needed");
+	connection->signs = true;
+	code = set_text(curl, CURLOPT_AWS_SIGV4, signing->provider);
+	if (code == CURLE_OK)
+		code = set_text(curl, CURLOPT_USERNAME, signing->id);
+	if (code == CURLE_OK)
+		code = set_text(curl, CURLOPT_PASSWORD, signing->secret);
+	if (code == CURLE_OK && signing->proxy != NULL)
+		code = set_text(curl, CURLOPT_NOPROXY, "");
+	if (code == CURLE_OK)
+		code = set_text(curl, CURLOPT_PROXY, signing->proxy != NULL ? signing->proxy : "");
+	if (code == CURLE_OK)
+		code = set_number(curl, CURLOPT_PATH_AS_IS, 1L);
+	if (code == CURLE_OK)
+		code = set_number(curl, CURLOPT_BUFFERSIZE, BULK_BUFFER);
+	if (code == CURLE_OK)
+		code = set_number(curl, CURLOPT_UPLOAD_BUFFERSIZE, BULK_BUFFER);
+	if (code == CURLE_OK)
+		code = set_number(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	if (code == CURLE_OK)
+		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_SEND_SPEED_LARGE, rate);
+	if (code == CURLE_OK)
+		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE, rate);
+	return code == CURLE_OK ||
+	       gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", lib.curl_easy_strerror(code));
 }

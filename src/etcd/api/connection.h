@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * One connection to etcd's client port over libcurl: TLS with a client certificate where one is configured, plain,
- * or a unix socket. No proxy, no redirection, no prompt for a passphrase. Stays open between two exchanges. Only
- * connection.c uses libcurl.
+ * or a unix socket. No proxy, no redirection, no prompt for a passphrase. Stays open between two exchanges. With
+ * gbe_connection_sign(), one to an object store. Only connection.c uses libcurl.
  */
 #pragma once
 
@@ -14,8 +14,15 @@ typedef struct GbeConnection GbeConnection;
 typedef struct {
 	const char *path;	    /* begins with '/' */
 	const char *const *headers; /* "Name: value", NULL-terminated */
+	const char *method;	    /* another one; NULL: POST or GET */
 	const void *body;
 	gsize size;
+	/* In place of ->body: PUTs ->size bytes of the open file from ->offset, in constant memory. ->sent (may be
+	 * NULL) is called for each piece; false ends the exchange. */
+	bool from_file;
+	int fd;
+	guint64 offset;
+	bool (*sent)(gsize size, gpointer data);
 	gint64 deadline;    /* monotonic microseconds, for the whole exchange; 0: none */
 	guint idle_seconds; /* without a byte in either direction; 0: no limit */
 	/* A piece of the answer. Returns false when it is enough. */
@@ -37,3 +44,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConnection, gbe_connection_close)
 /* True when there is any HTTP status, and the whole answer or as much as take() wanted (*ret_cut). */
 bool gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
 			bool *ret_cut, GbeCallFailure *ret_failure);
+
+/* An object store needs these beyond an endpoint. The strings have to outlive the connection. */
+typedef struct {
+	const char *provider;	 /* as CURLOPT_AWS_SIGV4: "aws:amz:REGION:s3" */
+	const char *id, *secret; /* of the key; libcurl keeps them in memory only */
+	const char *proxy;	 /* a URL; NULL: none */
+	guint64 rate;		 /* bytes per second in each direction; 0: as fast as it goes */
+} GbeConnectionSigning;
+
+/* Signs every exchange (AWS Signature Version 4). False without a libcurl that can: 7.87 or newer. */
+bool gbe_connection_sign(GbeConnection *connection, const GbeConnectionSigning *signing,
+			 GbeCallFailure *ret_failure);

@@ -198,7 +198,8 @@ know_formats(struct archive *archive, bool archives)
 
 /* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
  * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
- * begins with a zero, and is not all zeros, is taken as a plain file. */
+ * begins with a zero, and is not all zeros, is taken as a plain file. A pipe cannot be looked at twice: what comes from
+ * one (a bucket, age) is a plain file. */
 static bool
 is_no_archive(int fd, guint8 *piece)
 {
@@ -229,7 +230,7 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 
 	if (!load(error))
 		return false;
-	archives = !is_no_archive(fd, piece);
+	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !is_no_archive(fd, piece);
 	source.archive = lib.archive_read_new();
 	if (source.archive == NULL || !know_formats(source.archive, archives))
 		(void)gbe_throw(error, GBE_ERROR_UNSUPPORTED,

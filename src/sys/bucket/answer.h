@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The XML that an object store answers, in pieces, by GLib's parser of markup: it knows no entity of a document's own,
+ * so that none expands. Depth, text and size are limited. Attributes and name spaces are ignored.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+typedef struct GbeAnswer GbeAnswer;
+
+/* Called at the end of each element. @depth 0: the root. @text: of an element without elements, UTF-8. */
+typedef void (*GbeAnswerElement)(const char *name, guint depth, const char *text, gpointer data);
+
+GbeAnswer *gbe_answer_new(GbeAnswerElement element, gpointer data);
+void gbe_answer_free(GbeAnswer *answer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeAnswer, gbe_answer_free)
+
+/* False: the bytes are no such answer; gbe_answer_end() says why. */
+bool gbe_answer_push(GbeAnswer *answer, const void *bytes, gsize size);
+/* GBE_ERROR_CANNOT_TELL: it was none, or not all of one. */
+bool gbe_answer_end(GbeAnswer *answer, GError **error) GBE_CHECKED;

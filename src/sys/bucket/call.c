@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/bucket/call.h"
+#include "sys/bucket/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "fs/open.h"
+#include "fs/read.h"
+
+#define TRIES 3
+#define IDLE_SECONDS 60
+/* For a call without a body, and what each KiB of a body may take beyond that. An object that is read has a day. */
+#define CALL_SECONDS 120
+#define SECONDS_PER_MIB 512
+#define GET_SECONDS 86400
+/* S3 refuses a signature that is 15 minutes old. */
+#define SKEW_SECONDS 300
+#define SAID_MAX 200
+
+struct GbeBucket {
+	char *base;   /* https://HOST[:PORT] */
+	char *bucket; /* its name */
+	char *prefix;
+	char *ca, *proxy, *provider, *id, *secret, *token;
+	guint64 rate;
+	GbeEndpoint endpoint;
+	GbeConnection *connection;
+	GbeBucketCost cost;
+	bool (*progress)(gsize size, gpointer data);
+	gpointer progress_data;
+	bool believed; /* the server's clock */
+	gint64 time;   /* of the last answer, by the server's clock */
+};
+
+/* One try of a call. */
+typedef struct {
+	GbeBucket *bucket;
+	const GbeBucketCall *call;
+	GbeBucketReply reply;
+	GbeAnswer *answer; /* XML: that of a success, or of a failure */
+	char *code, *said; /* of a failure */
+	guint64 delivered; /* bytes that ->take has */
+	bool interrupted;
+	GError *error; /* of ->take */
+} Try;
+
+static void
+try_clear(Try *try)
+{
+	gbe_bucket_reply_clear(&try->reply);
+	g_clear_pointer(&try->answer, gbe_answer_free);
+	g_clear_pointer(&try->code, g_free);
+	g_clear_pointer(&try->said, g_free);
+	g_clear_error(&try->error);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Try, try_clear)
+
+void
+gbe_bucket_reply_clear(GbeBucketReply *reply)
+{
+	g_clear_pointer(&reply->etag, g_free);
+	g_clear_pointer(&reply->region, g_free);
+	g_clear_pointer(&reply->location, g_free);
+}
+
+static void
+wipe(char **text)
+{
+	if (*text != NULL)
+		explicit_bzero(*text, strlen(*text));
+	g_clear_pointer(text, g_free);
+}
+
+void
+gbe_bucket_free(GbeBucket *bucket)
+{
+	if (bucket == NULL)
+		return;
+	g_clear_pointer(&bucket->connection, gbe_connection_close);
+	g_free(bucket->base);
+	g_free(bucket->bucket);
+	g_free(bucket->prefix);
+	g_free(bucket->ca);
+	g_free(bucket->proxy);
+	g_free(bucket->provider);
+	g_free(bucket->id);
+	wipe(&bucket->secret);
+	wipe(&bucket->token);
+	g_free(bucket);
+}
+
+bool
+gbe_bucket_open(const GbeBucketOptions *options, GbeBucket **ret_bucket, GError **error)
+{
+	g_autoptr(GbeBucket) bucket = g_new0(GbeBucket, 1);
+	const char *host = options->url + strlen("https://");
+	g_auto(GStrv) parts = g_strsplit(host, "/", 3);
+	g_auto(GbeCallFailure) failure = {0};
+	GbeConnectionSigning signing = {.rate = options->rate};
+
+	bucket->base = g_strconcat("https://", parts[0], NULL);
+	bucket->bucket = g_strdup(parts[1]);
+	bucket->prefix = g_strdup(parts[2] != NULL ? parts[2] : "");
+	bucket->ca = g_strdup(options->ca);
+	bucket->proxy = g_strdup(options->proxy);
+	bucket->provider = g_strdup_printf("aws:amz:%s:s3", options->region);
+	bucket->id = g_strdup(options->id);
+	bucket->secret = g_strdup(options->secret);
+	bucket->token = g_strdup(options->token);
+	bucket->rate = options->rate;
+	bucket->endpoint = (GbeEndpoint){.endpoint = bucket->base, .cacert = bucket->ca};
+	signing.provider = bucket->provider;
+	signing.id = bucket->id;
+	signing.secret = bucket->secret;
+	signing.proxy = bucket->proxy;
+	if (!gbe_connection_open(&bucket->endpoint, GBE_HTTP_1, &bucket->connection, &failure) ||
+	    !gbe_connection_sign(bucket->connection, &signing, &failure))
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED, "%s", failure.why);
+	*ret_bucket = g_steal_pointer(&bucket);
+	return true;
+}
+
+const GbeBucketCost *
+gbe_bucket_cost(const GbeBucket *bucket)
+{
+	return &bucket->cost;
+}
+
+gint64
+gbe_bucket_time(const GbeBucket *bucket)
+{
+	return bucket->time;
+}
+
+const char *
+gbe_bucket_prefix(const GbeBucket *bucket)
+{
+	return bucket->prefix;
+}
+
+void
+gbe_bucket_watch(GbeBucket *bucket, bool (*progress)(gsize size, gpointer data), gpointer data)
+{
+	bucket->progress = progress;
+	bucket->progress_data = data;
+}
+
+char *
+gbe_bucket_escape(const char *text)
+{
+	return g_uri_escape_string(text, NULL, false);
+}
+
+/* ---- the answer ---- */
+
+/* "Wed, 25 Nov 2026 09:25:05 GMT", in the C locale; 0: another text. */
+static gint64
+parse_date(const char *text)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	char month[4] = "";
+	const char *at;
+	int day, year, hour, minute, second;
+	g_autoptr(GDateTime) time = NULL;
+
+	if (sscanf(text, "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &day, month, &year, &hour, &minute,
+		   &second) != 6)
+		return 0;
+	at = strlen(month) == 3 ? strstr(months, month) : NULL;
+	if (at == NULL || (at - months) % 3 != 0)
+		return 0;
+	time = g_date_time_new_utc(year, (int)(at - months) / 3 + 1, day, hour, minute, second);
+	return time != NULL ? g_date_time_to_unix(time) : 0;
+}
+
+static bool
+is_success(long status)
+{
+	return status == 200 || status == 204 || status == 206;
+}
+
+static void
+take_error(const char *name, guint depth, const char *text, gpointer data)
+{
+	Try *try = data;
+
+	if (depth == 1 && g_str_equal(name, "Code") && try->code == NULL)
+		try->code = g_strdup(text);
+	if (depth == 1 && g_str_equal(name, "Message") && try->said == NULL)
+		try->said = g_strndup(text, SAID_MAX);
+	if (depth == 1 && g_str_equal(name, "Region") && try->reply.region == NULL)
+		try->reply.region = g_strdup(text);
+}
+
+/* An upload that is completed may answer 200 first, and then an error. */
+static void
+take_element(const char *name, guint depth, const char *text, gpointer data)
+{
+	Try *try = data;
+
+	if (try->call->element != NULL)
+		try->call->element(name, depth, text, try->call->data);
+	take_error(name, depth, text, data);
+	if (depth == 0 && !g_str_equal(name, "Error"))
+		g_clear_pointer(&try->code, g_free);
+}
+
+static void
+header(const char *line, gsize size, gpointer data)
+{
+	Try *try = data;
+	GbeBucketReply *reply = &try->reply;
+	g_autofree char *text = g_strndup(line, size);
+	char *value = strchr(text, ':');
+
+	if (g_str_has_prefix(text, "HTTP/") && strchr(text, ' ') != NULL)
+		reply->status = strtol(strchr(text, ' '), NULL, 10);
+	if (value == NULL)
+		return;
+	*value++ = '\0';
+	g_strstrip(value);
+	if (g_ascii_strcasecmp(text, "ETag") == 0) {
+		g_free(reply->etag);
+		reply->etag = g_strdup(value);
+	} else if (g_ascii_strcasecmp(text, "Content-Length") == 0) {
+		reply->length = g_ascii_strtoull(value, NULL, 10);
+	} else if (g_ascii_strcasecmp(text, "Date") == 0) {
+		reply->date = parse_date(value);
+	} else if (g_ascii_strcasecmp(text, "x-amz-bucket-region") == 0) {
+		g_free(reply->region);
+		reply->region = g_strdup(value);
+	} else if (g_ascii_strcasecmp(text, "Location") == 0) {
+		g_free(reply->location);
+		reply->location = g_strndup(value, SAID_MAX);
+	}
+}
+
+static bool
+moved(Try *try, gsize size)
+{
+	const GbeBucket *bucket = try->bucket;
+
+	try->interrupted =
+	    bucket->progress != NULL && !bucket->progress(size, bucket->progress_data);
+	return !try->interrupted;
+}
+
+static bool
+take(const guint8 *bytes, gsize size, gpointer data)
+{
+	Try *try = data;
+	const GbeBucketCall *call = try->call;
+
+	if (!is_success(try->reply.status) || call->take == NULL) {
+		if (try->answer == NULL)
+			try->answer = gbe_answer_new(
+			    is_success(try->reply.status) ? take_element : take_error, try);
+		return gbe_answer_push(try->answer, bytes, size);
+	}
+	/* A server that ignores the range sends what is here already. */
+	if (call->range != NULL && try->reply.status != 206)
+		return gbe_throw(&try->error, GBE_ERROR_CANNOT_TELL,
+				 "the server does not send parts of an object");
+	try->delivered += size;
+	try->bucket->cost.received += size;
+	return moved(try, size) && call->take(bytes, size, call->data, &try->error);
+}
+
+static bool
+sent(gsize size, gpointer data)
+{
+	Try *try = data;
+
+	try->bucket->cost.sent += size;
+	return moved(try, size);
+}
+
+/* ---- the question ---- */
+
+static bool
+sum_file(const GbeBucketCall *call, char **ret_text, GError **error)
+{
+	g_auto(GbeSha256) sum = {0};
+	guint8 bytes[65536], digest[GBE_SHA256_SIZE];
+	gsize got;
+
+	gbe_sha256_init(&sum);
+	for (guint64 at = 0; at < call->size; at += got) {
+		gsize want = MIN(sizeof(bytes), call->size - at);
+
+		if (!gbe_read_at(call->fd, bytes, want, call->offset + at, &got, call->path, error))
+			return false;
+		if (got != want)
+			return gbe_throw(error, GBE_ERROR_FAILED, "%s is shorter than it was",
+					 call->path);
+		gbe_sha256_push(&sum, bytes, got);
+	}
+	if (!gbe_sha256_end(&sum, digest))
+		return gbe_throw(error, GBE_ERROR_FAILED, "libcrypto gives no SHA-256");
+	*ret_text = gbe_sha256_text(digest);
+	return true;
+}
+
+static char *
+make_path(const GbeBucket *bucket, const GbeBucketCall *call)
+{
+	GString *path = g_string_new("/");
+	const char *const parts[] = {bucket->prefix, call->path};
+
+	g_string_append_uri_escaped(path, bucket->bucket, NULL, false);
+	for (guint i = 0; call->path != NULL && i < G_N_ELEMENTS(parts); i++)
+		if (*parts[i] != '\0') {
+			g_string_append_c(path, '/');
+			g_string_append_uri_escaped(path, parts[i], "/", false);
+		}
+	if (call->query != NULL)
+		g_string_append_printf(path, "?%s", call->query);
+	return g_string_free(path, false);
+}
+
+static char **
+make_headers(const GbeBucket *bucket, const GbeBucketCall *call, const char *sha256)
+{
+	g_autoptr(GStrvBuilder) headers = g_strv_builder_new();
+	g_autofree char *sum = g_strconcat("x-amz-content-sha256: ", sha256, NULL);
+
+	g_strv_builder_add(headers, sum);
+	/* Swift does not count the type of a body that is not there. */
+	if (call->from_file || call->body != NULL)
+		g_strv_builder_add(headers, "Content-Type: application/octet-stream");
+	if (bucket->token != NULL) {
+		g_autofree char *token = g_strconcat("x-amz-security-token: ", bucket->token, NULL);
+
+		g_strv_builder_add(headers, token);
+		explicit_bzero(token, strlen(token));
+	}
+	if (call->range != NULL) {
+		g_autofree char *range = g_strconcat("Range: ", call->range, NULL);
+
+		g_strv_builder_add(headers, range);
+	}
+	if (call->match != NULL) {
+		g_autofree char *match = g_strconcat("If-Match: ", call->match, NULL);
+
+		g_strv_builder_add(headers, match);
+	}
+	return g_strv_builder_end(headers);
+}
+
+static gint64
+deadline(const GbeBucket *bucket, const GbeBucketCall *call)
+{
+	guint64 seconds = CALL_SECONDS + (call->size >> 20) * SECONDS_PER_MIB;
+
+	if (call->take != NULL)
+		seconds = GET_SECONDS;
+	else if (bucket->rate > 0)
+		seconds += 2 * call->size / bucket->rate;
+	return g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+}
+
+/* ---- failures ---- */
+
+typedef struct {
+	const char *code; /* of S3 */
+	GbeErrorCode as;
+	const char *words;
+} Failure;
+
+static const Failure failures[] = {
+    {"InvalidAccessKeyId", GBE_ERROR_REFUSED, "the server does not know the access key"},
+    {"SignatureDoesNotMatch", GBE_ERROR_REFUSED,
+     "the secret of the access key, or [store] region, is wrong"},
+    {"AuthorizationHeaderMalformed", GBE_ERROR_REFUSED, "[store] region is wrong"},
+    {"AccessDenied", GBE_ERROR_REFUSED, "the access key is not allowed to do that"},
+    {"AllAccessDisabled", GBE_ERROR_REFUSED, "the bucket is locked"},
+    {"ExpiredToken", GBE_ERROR_REFUSED, "the access key has expired"},
+    {"TokenRefreshRequired", GBE_ERROR_REFUSED, "the access key has expired"},
+    {"InvalidToken", GBE_ERROR_REFUSED, "the token of the access key is wrong"},
+    {"RequestTimeTooSkewed", GBE_ERROR_REFUSED,
+     "the clock of this device and that of the server differ too much"},
+    {"NoSuchBucket", GBE_ERROR_REFUSED, "there is no such bucket"},
+    {"PermanentRedirect", GBE_ERROR_REFUSED, "the bucket is at another address"},
+    {"BadDigest", GBE_ERROR_CANNOT_TELL, "the server has received something else"},
+    {"XAmzContentSHA256Mismatch", GBE_ERROR_CANNOT_TELL, "the server has received something else"},
+    {"RequestTimeout", GBE_ERROR_CANNOT_TELL, "the server has waited too long"},
+    {"OperationAborted", GBE_ERROR_CANNOT_TELL, "the server is busy with the same"},
+    {"TemporaryRedirect", GBE_ERROR_REFUSED, "the bucket is at another address"},
+    {"NoSuchKey", GBE_ERROR_NOT_FOUND, "there is no such object"},
+    {"NoSuchUpload", GBE_ERROR_NOT_FOUND, "the server has forgotten the upload"},
+    {"InvalidPart", GBE_ERROR_NOT_FOUND, "the server has forgotten a part of the upload"},
+    {"InvalidPartOrder", GBE_ERROR_NOT_FOUND, "the server has forgotten a part of the upload"},
+    {"QuotaExceeded", GBE_ERROR_REFUSED, "the bucket is full"},
+    {"EntityTooLarge", GBE_ERROR_REFUSED, "the server takes no object that large"},
+};
+
+static const Failure *
+failure_of(const Try *try)
+{
+	for (gsize i = 0; try->code != NULL && i < G_N_ELEMENTS(failures); i++)
+		if (g_str_equal(failures[i].code, try->code))
+			return &failures[i];
+	return NULL;
+}
+
+/* HEAD has no body that says why: the status alone tells. */
+static bool
+fail(const Try *try, GError **error)
+{
+	const Failure *known = failure_of(try);
+	long status = try->reply.status;
+	GbeErrorCode as = status == 404 ? GBE_ERROR_NOT_FOUND
+			  : (status / 100 == 4 && status != 429) || status / 100 == 3
+			      ? GBE_ERROR_REFUSED
+			      : GBE_ERROR_CANNOT_TELL;
+	g_autofree char *code = gbe_path_to_text(try->code != NULL ? try->code : "");
+	g_autofree char *said = gbe_path_to_text(try->said != NULL ? try->said : "");
+	g_autofree char *other = NULL;
+
+	if (try->reply.location != NULL && status / 100 == 3) {
+		g_autofree char *place = gbe_path_to_text(try->reply.location);
+
+		other = g_strconcat(", at ", place, NULL);
+	} else if (try->reply.region != NULL && as == GBE_ERROR_REFUSED && status != 404) {
+		g_autofree char *place = gbe_path_to_text(try->reply.region);
+
+		other = g_strconcat(", in region ", place, NULL);
+	}
+	return gbe_throw(error, known != NULL ? known->as : as, "%s%s (%ld%s%s%s%s)",
+			 known != NULL		     ? known->words
+			 : as == GBE_ERROR_NOT_FOUND ? "there is no such object"
+			 : status / 100 == 3	     ? "the bucket is at another address"
+			 : as == GBE_ERROR_REFUSED   ? "the server refuses"
+						     : "the server fails",
+			 other != NULL ? other : "", status, *code != '\0' ? " " : "", code,
+			 *said != '\0' ? ": " : "", said);
+}
+
+/* A device whose clock is wrong believes the server's for its signatures, once. */
+static bool
+believe_clock(GbeBucket *bucket, const Try *try)
+{
+	gint64 ahead = try->reply.date - g_get_real_time() / G_USEC_PER_SEC;
+
+	if (bucket->believed || try->reply.date == 0 || ABS(ahead) < SKEW_SECONDS ||
+	    (try->reply.status != 403 && try->reply.status != 400))
+		return false;
+	bucket->believed = true;
+	gbe_bucket_set_clock(ahead);
+	return true;
+}
+
+typedef enum { DONE, AGAIN, AT_ONCE, OVER } Outcome;
+
+static Outcome
+ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, Try *try, GError **error)
+{
+	g_auto(GStrv) headers = make_headers(bucket, call, sha256);
+	g_autofree char *path = make_path(bucket, call);
+	g_auto(GbeCallFailure) failure = {0};
+	GbeExchange exchange = {.path = path,
+				.headers = (const char *const *)headers,
+				.method = call->method,
+				.body = call->body,
+				.size = call->from_file	     ? call->size
+					: call->body != NULL ? strlen(call->body)
+							     : 0,
+				.from_file = call->from_file,
+				.fd = call->fd,
+				.offset = call->offset,
+				.deadline = deadline(bucket, call),
+				.idle_seconds = IDLE_SECONDS,
+				.take = take,
+				.header = header,
+				.sent = sent,
+				.data = try};
+	bool answered, cut = false;
+	long status = 0;
+
+	bucket->cost.requests++;
+	answered = gbe_connection_ask(bucket->connection, &exchange, &status, &cut, &failure);
+	if (try->interrupted) {
+		gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+		return OVER;
+	}
+	if (try->error != NULL) {
+		g_propagate_error(error, g_steal_pointer(&try->error));
+		return OVER;
+	}
+	if (!answered) {
+		gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", failure.why);
+		return failure.reach == GBE_REACH_LOCAL || try->delivered > 0 ? OVER : AGAIN;
+	}
+	bucket->time = try->reply.date;
+	if (try->answer != NULL && is_success(status)) {
+		if (!gbe_answer_end(try->answer, error))
+			return OVER;
+		if (try->code == NULL)
+			return DONE;
+	} else if (is_success(status)) {
+		if (call->element == NULL)
+			return DONE;
+		gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the server answers nothing");
+		return OVER;
+	}
+	fail(try, error);
+	if (believe_clock(bucket, try))
+		return AT_ONCE;
+	return g_error_matches(*error, GBE_ERROR, GBE_ERROR_CANNOT_TELL) ? AGAIN : OVER;
+}
+
+/* Waits with a look at the progress, which a person may have interrupted. */
+static bool
+wait_seconds(GbeBucket *bucket, guint seconds)
+{
+	for (guint i = 0; i < seconds * 10; i++) {
+		if (bucket->progress != NULL && !bucket->progress(0, bucket->progress_data))
+			return false;
+		g_usleep(G_USEC_PER_SEC / 10);
+	}
+	return true;
+}
+
+bool
+gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *ret_reply,
+		GError **error)
+{
+	g_autofree char *sha256 = NULL;
+	g_autoptr(GError) local = NULL;
+	Outcome outcome = AGAIN;
+
+	if (call->from_file && !sum_file(call, &sha256, error))
+		return false;
+	if (!call->from_file)
+		sha256 = g_compute_checksum_for_string(G_CHECKSUM_SHA256,
+						       call->body != NULL ? call->body : "", -1);
+	for (guint tries = 0; outcome == AGAIN || outcome == AT_ONCE;) {
+		g_auto(Try) try = {.bucket = bucket, .call = call};
+
+		g_clear_error(&local);
+		outcome = ask(bucket, call, sha256, &try, &local);
+		if (outcome == AGAIN && (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1)))
+			outcome = OVER;
+		if ((outcome == DONE || outcome == OVER) && ret_reply != NULL) {
+			*ret_reply = try.reply;
+			try.reply = (GbeBucketReply){0};
+		}
+	}
+	if (outcome == DONE)
+		return true;
+	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s %s: ", call->method,
+				   call->path != NULL ? call->path : "of the bucket");
+	return false;
+}
