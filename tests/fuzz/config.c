@@ -33,13 +33,19 @@ merge(const guint8 *bytes, gsize size, bool strict)
 
 	if (gbe_config_merge(config, "fuzz.conf", (const char *)bytes, size, strict, NULL, &bad,
 			     &error)) {
-		const char *schedule = config->backup.schedule;
+		const char *schedules[] = {config->backup.schedule, config->store.schedule,
+					   config->store.prove};
+		const char *url = config->store.url;
 
 		if (!gbe_config_check(config, &other) && other == NULL)
 			fuzz_fail("refused, and no word");
 		/* One line of a unit, and nothing else. */
-		if (schedule != NULL && strpbrk(schedule, "\n\r\\%") != NULL)
-			fuzz_fail("\"%s\"", schedule);
+		for (gsize i = 0; i < G_N_ELEMENTS(schedules); i++)
+			if (schedules[i] != NULL && strpbrk(schedules[i], "\n\r\\%") != NULL)
+				fuzz_fail("\"%s\"", schedules[i]);
+		/* It is signed as it stands there, and has no password. */
+		if (url != NULL && (strpbrk(url, "@?#% ") != NULL || strstr(url, "/../") != NULL))
+			fuzz_fail("\"%s\"", url);
 		return;
 	}
 	after = text_of(config);

@@ -93,6 +93,16 @@ START_TEST(every_key_and_its_default)
 	    {"certs.regenerated", ""},
 	    {"metrics.textfile", ""},
 	    {"store.directory", ""},
+	    {"store.url", ""},
+	    {"store.region", "us-east-1"},
+	    {"store.access-key-file", ""},
+	    {"store.ca", ""},
+	    {"store.proxy", ""},
+	    {"store.rate-limit", ""},
+	    {"store.schedule", ""},
+	    {"store.queue-keep", "3"},
+	    {"store.prove", "weekly"},
+	    {"store.prove-warn", "14d"},
 	    {"store.key", ""},
 	    {"store.encrypt-to", ""},
 	    {"store.identity", ""},
@@ -146,6 +156,17 @@ START_TEST(defaults_in_the_struct)
 	ck_assert_uint_eq(config->defrag.min_size, 100000000);
 	ck_assert_uint_eq(config->run.quota_backend_bytes, G_GUINT64_CONSTANT(2147483648));
 	ck_assert_uint_eq(config->run.memory_high, 0);
+	ck_assert_ptr_null(config->store.directory);
+	ck_assert_ptr_null(config->store.url);
+	ck_assert_str_eq(config->store.region, "us-east-1");
+	ck_assert_ptr_null(config->store.access_key_file);
+	ck_assert_ptr_null(config->store.ca);
+	ck_assert_ptr_null(config->store.proxy);
+	ck_assert_uint_eq(config->store.rate_limit, 0);
+	ck_assert_ptr_null(config->store.schedule);
+	ck_assert_uint_eq(config->store.queue_keep, 3);
+	ck_assert_str_eq(config->store.prove, "weekly");
+	ck_assert_uint_eq(config->store.prove_warn, 1209600);
 	ck_assert_uint_eq(config->alarm.compact_keep, 1000);
 	ck_assert_int_eq(config->preflight.rehearse, GBE_REHEARSE_AUTO);
 	ck_assert_uint_eq(config->preflight.rehearse_copy_max, 268435456);
@@ -215,6 +236,106 @@ START_TEST(words_mean_what_they_say)
 }
 END_TEST
 
+START_TEST(a_store_of_objects)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+
+	must_merge(config, "[store]\nurl=https://s3.example:8443/my.bucket/site-1/etcd\n"
+			   "region=eu-central-1\naccess-key-file=/etc/greenboot-etcd/access-key\n"
+			   "ca=/etc/pki/s3.pem\nproxy=socks5h://127.0.0.1:1080\nrate-limit=1MiB\n"
+			   "schedule=Mon..Fri *:0/30\nqueue-keep=100\nprove=\nprove-warn=0\n");
+	ck_assert_str_eq(config->store.url, "https://s3.example:8443/my.bucket/site-1/etcd");
+	ck_assert_str_eq(config->store.region, "eu-central-1");
+	ck_assert_str_eq(config->store.access_key_file, "/etc/greenboot-etcd/access-key");
+	ck_assert_str_eq(config->store.ca, "/etc/pki/s3.pem");
+	ck_assert_str_eq(config->store.proxy, "socks5h://127.0.0.1:1080");
+	ck_assert_uint_eq(config->store.rate_limit, 1048576);
+	ck_assert_str_eq(config->store.schedule, "Mon..Fri *:0/30");
+	ck_assert_uint_eq(config->store.queue_keep, 100);
+	ck_assert_ptr_null(config->store.prove);
+	ck_assert_uint_eq(config->store.prove_warn, 0);
+	ck_assert(gbe_config_check(config, NULL));
+	/* An empty value takes each back. */
+	must_merge(config,
+		   "[store]\nurl=\nproxy=\nrate-limit=\nschedule=\naccess-key-file=\nca=\n");
+	ck_assert_ptr_null(config->store.url);
+	ck_assert_ptr_null(config->store.proxy);
+	ck_assert_uint_eq(config->store.rate_limit, 0);
+	ck_assert_ptr_null(config->store.schedule);
+	ck_assert_ptr_null(config->store.access_key_file);
+	ck_assert_ptr_null(config->store.ca);
+}
+END_TEST
+
+START_TEST(addresses_of_buckets)
+{
+	static const char *const good[] = {
+	    "https://h/b",
+	    "https://h/b/p",
+	    "https://10.0.0.1:9000/b/a/very/long/prefix",
+	    "https://[fd00::7]:9000/b",
+	    "https://s3.eu-central-1.example/b_1/x+y=z/...",
+	};
+	static const char *const wrong[] = {
+	    "h/b",
+	    "http://h/b",
+	    "s3://b/p",
+	    "https://",
+	    "https://h",
+	    "https://h/",
+	    "https:///b",
+	    "https://h/b/",
+	    "https://h//b",
+	    "https://h/b//p",
+	    "https://h/b/../c",
+	    "https://h/./b",
+	    "https://h/b?x=1",
+	    "https://h/b#x",
+	    "https://u:p@h/b",
+	    "https://h/a b",
+	    "https://h/b%20c",
+	    "https://h/b:1",
+	    "https://h/[b]",
+	    "https://h/b\\c",
+	    "https://h/\xc3\xa4",
+	    "HTTPS://h/b",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+		g_autoptr(GbeConfig) config = gbe_config_new();
+		g_autofree char *text = g_strdup_printf("[store]\nurl=%s\n", good[i]);
+
+		must_merge(config, text);
+		ck_assert_str_eq(config->store.url, good[i]);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autoptr(GbeConfig) config = gbe_config_new();
+		g_autofree char *text = g_strdup_printf("[store]\nurl=%s\n", wrong[i]);
+
+		ck_assert_msg(!merge_strict(config, text, true, NULL, NULL), "taken: %s", wrong[i]);
+		ck_assert_ptr_null(config->store.url);
+	}
+}
+END_TEST
+
+/* A proxy may need a password: neither what is shown nor what is said of a wrong value has it. */
+START_TEST(the_password_of_a_proxy)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autoptr(GHashTable) all = NULL;
+	g_autoptr(GError) error = NULL;
+
+	must_merge(config, "[store]\nproxy=http://me:secret@proxy:3128\n");
+	ck_assert_str_eq(config->store.proxy, "http://me:secret@proxy:3128");
+	all = collect(config);
+	ck_assert_ptr_null(strstr(g_hash_table_lookup(all, "store.proxy"), "secret"));
+	ck_assert_ptr_nonnull(strstr(g_hash_table_lookup(all, "store.proxy"), "@proxy:3128"));
+	ck_assert(!merge_strict(config, "[store]\nproxy=ftp://me:secret@proxy:3128\n", true, NULL,
+				&error));
+	ck_assert_ptr_null(strstr(error->message, "secret"));
+}
+END_TEST
+
 #define TEXT_64 "0123456789012345678901234567890123456789012345678901234567890123"
 #define TEXT_256 TEXT_64 TEXT_64 TEXT_64 TEXT_64
 
@@ -268,6 +389,27 @@ START_TEST(wrong_values)
 	    {"run", "args=--name 'a b", "a quote that does not end"},
 	    {"run", "env-file=/a b", "a list of absolute paths"},
 	    {"run", "credentials=ca.crt", "a list of NAME:/PATH"},
+	    {"store", "url=http://h/b", "https://HOST/BUCKET"},
+	    {"store", "url=https://h", "https://HOST:PORT/BUCKET/PREFIX"},
+	    {"store", "region=", "is empty"},
+	    {"store", "region=eu central", "the name of a region"},
+	    {"store", "region=eu/central", "the name of a region"},
+	    {"store", "region=" TEXT_64 "x", "the name of a region"},
+	    {"store", "access-key-file=key", "absolute path"},
+	    {"store", "ca=ca.pem", "absolute path"},
+	    {"store", "proxy=proxy:3128", "socks5h://"},
+	    {"store", "proxy=socks5://proxy:1080", "socks5h://"},
+	    {"store", "proxy=http://a:1,http://b:1", "one address"},
+	    {"store", "rate-limit=1000", "1KiB to 1TiB"},
+	    {"store", "rate-limit=2TiB", "1KiB to 1TiB"},
+	    {"store", "rate-limit=fast", "is not a size"},
+	    {"store", "schedule=100%i", "a calendar event of systemd.time(7)"},
+	    {"store", "queue-keep=0", "1 to 100 are allowed"},
+	    {"store", "queue-keep=101", "1 to 100 are allowed"},
+	    {"store", "queue-keep=", "is empty"},
+	    {"store", "prove=weekly\\", "a calendar event"},
+	    {"store", "prove-warn=", "is empty"},
+	    {"store", "prove-warn=3651d", "0 to 3650d"},
 	    {"alarm", "compact-keep=0", "1 to 1000000000"},
 	    {"preflight", "rehearse=maybe", "auto"},
 	    {"preflight", "rehearse-command=etcd --x", "absolute path"},
@@ -396,6 +538,10 @@ START_TEST(between_keys)
 	    {"[backup]\ndirectory=/var/lib\n", "[etcd] data-dir lies in it"},
 	    {"[backup]\ndirectory=/\n", "[etcd] data-dir lies in it"},
 	    {"[store]\ndirectory=/var/lib/etcd/b\n", "[store] directory: lies in"},
+	    {"[store]\ndirectory=/srv/s\nurl=https://h/b\n",
+	     "/etc/x.conf:3: [store] url: and [store] directory are both set"},
+	    {"[store]\nurl=https://h/b\n", NULL},
+	    {"[store]\ndirectory=/srv/s\nurl=\n", NULL},
 	    {"[backup]\ndirectory=/var/lib/etcd2\n", NULL},
 	    {"[backup]\ndirectory=/var/lib/etcd/.greenboot-etcd/backups\n", NULL},
 	    {"[etcd]\ncert=/c\nkey=/k\n", NULL},
@@ -500,7 +646,8 @@ mangled(const char *bytes, gsize size, bool complete)
 START_TEST(any_bytes)
 {
 	gbe_mangle("# a\n[etcd]\ndata-dir=/var/lib/x\nservice=a.service\n[health]\ntimeout=90s\n"
-		   "[backup]\nkeep-good=3\nverify=full\n[run]\nmemory-high=1GiB\n[x]\ny=z\n",
+		   "[backup]\nkeep-good=3\nverify=full\n[run]\nmemory-high=1GiB\n[x]\ny=z\n"
+		   "[store]\nurl=https://h:1/b/p\nrate-limit=1M\nprove=\nprove-warn=2d\n",
 		   mangled);
 }
 END_TEST
@@ -516,6 +663,9 @@ main(void)
 	tcase_add_test(config, defaults_in_the_struct);
 	tcase_add_test(config, later_wins_key_by_key);
 	tcase_add_test(config, words_mean_what_they_say);
+	tcase_add_test(config, a_store_of_objects);
+	tcase_add_test(config, addresses_of_buckets);
+	tcase_add_test(config, the_password_of_a_proxy);
 	tcase_add_test(config, wrong_values);
 	tcase_add_test(config, wrong_files);
 	tcase_add_test(config, twice_in_a_file);

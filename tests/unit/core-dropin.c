@@ -302,6 +302,135 @@ START_TEST(the_use_beyond_the_limit)
 }
 END_TEST
 
+#define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
+#define MOUNTS(name) "Wants=" name "\nAfter=" name "\n"
+
+static GbeConfig *
+configured(const char *conf)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autoptr(GError) error = NULL;
+
+	ck_assert_msg(
+	    gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, &error), "%s",
+	    error != NULL ? error->message : "");
+	return g_steal_pointer(&config);
+}
+
+/* Which units there are for which configuration. */
+START_TEST(what_leaves_the_device)
+{
+	static const struct {
+		const char *conf;
+		bool push, send, prove, requests;
+	} cases[] = {
+	    {"", false, false, false, false},
+	    /* A schedule and no store: nothing is pushed. */
+	    {"[store]\nschedule=daily\n", false, false, false, false},
+	    {"[store]\ndirectory=/srv/s\n", false, false, false, true},
+	    {"[store]\ndirectory=/srv/s\nschedule=daily\n", true, true, true, true},
+	    {"[store]\ndirectory=/srv/s\nschedule=daily\nprove=\n", true, true, false, true},
+	    {"[store]\ndirectory=/srv/s\nschedule=daily\nrequests=no\n", true, true, true, false},
+	    /* A push by hand may have left one in the queue. */
+	    {"[store]\nurl=https://h/b\n", false, true, true, false},
+	    {"[store]\nurl=https://h/b\nprove=\n", false, true, false, false},
+	    {"[store]\nurl=https://h/b\nschedule=daily\n", true, true, true, false},
+	    {"[store]\nurl=https://h/b\nschedule=daily\nprove=\n", true, true, false, false},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeConfig) config = configured(cases[i].conf);
+		g_autofree char *etcd = gbe_dropin_service(config);
+
+		ck_assert_msg(gbe_dropin_wants_push(config) == cases[i].push, "%s", cases[i].conf);
+		ck_assert_msg(gbe_dropin_wants_send(config) == cases[i].send, "%s", cases[i].conf);
+		ck_assert_msg(gbe_dropin_wants_prove(config) == cases[i].prove, "%s",
+			      cases[i].conf);
+		ck_assert_msg(gbe_dropin_wants_requests(config) == cases[i].requests, "%s",
+			      cases[i].conf);
+		/* etcd's service wants these and no others. */
+		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-push.timer") != NULL, cases[i].push);
+		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-send.service") != NULL,
+				 cases[i].send);
+		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-prove.timer") != NULL,
+				 cases[i].prove);
+		ck_assert_ptr_null(strstr(etcd, "push.service"));
+		ck_assert_ptr_null(strstr(etcd, "prove.service"));
+	}
+}
+END_TEST
+
+/* A push asks etcd and stops with it. A send and a proof have nothing to do with etcd. */
+START_TEST(a_store_in_a_directory)
+{
+	g_autoptr(GbeConfig) config =
+	    configured("[etcd]\nservice=k3s.service\nendpoint=https://10.1.2.3:2379\n"
+		       "[store]\ndirectory=/var/home/usb-1/etcd\nschedule=Mon..Fri *:0/30\n"
+		       "prove=Sat 03:00\n");
+	g_autofree char *push = gbe_dropin_offsite(config, true);
+	g_autofree char *send = gbe_dropin_offsite(config, false);
+	g_autofree char *prove = gbe_dropin_prove(config);
+	g_autofree char *push_timer = gbe_dropin_push_timer(config);
+	g_autofree char *prove_timer = gbe_dropin_prove_timer(config);
+
+#define STORE                                                                                      \
+	"[Unit]\n" MOUNTS("var-home-usb\\x2d1-etcd.mount") MOUNTS("var-home-usb\\x2d1.mount")      \
+	    MOUNTS("var-home.mount") MOUNTS("var.mount") "[Service]\n"                             \
+							 "ReadWritePaths=\"-/var\"\n"              \
+							 "ProtectHome=no\n"
+	ck_assert_str_eq(push, HEAD "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n" STORE
+				    "IPAddressAllow=10.1.2.3\n");
+	ck_assert_str_eq(send, HEAD STORE);
+	ck_assert_str_eq(prove,
+			 HEAD STORE "ExecStart=/usr/bin/greenboot-etcd --quiet store prune\n");
+	ck_assert_str_eq(push_timer, HEAD "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
+					  "[Timer]\nOnCalendar=\nOnCalendar=Mon..Fri *:0/30\n");
+	ck_assert_str_eq(prove_timer, HEAD "[Timer]\nOnCalendar=\nOnCalendar=Sat 03:00\n");
+}
+END_TEST
+
+START_TEST(a_store_of_objects)
+{
+	g_autoptr(GbeConfig) config = configured("[store]\nurl=https://h/b\n");
+	g_autofree char *push = gbe_dropin_offsite(config, true);
+	g_autofree char *send = gbe_dropin_offsite(config, false);
+	g_autofree char *prove = gbe_dropin_prove(config);
+	g_autofree char *pruning = NULL;
+
+	ck_assert_str_eq(push, HEAD "[Unit]\nBindsTo=etcd.service\nAfter=etcd.service\n"
+				    "[Service]\nIPAddressAllow=any\n");
+	ck_assert_str_eq(send, HEAD "[Service]\nIPAddressAllow=any\n");
+	/* A store that no timer fills is pruned by hand. */
+	ck_assert_str_eq(prove, send);
+	config->store.schedule = g_strdup("daily");
+	pruning = gbe_dropin_prove(config);
+	ck_assert_ptr_nonnull(
+	    strstr(pruning, "\nExecStart=/usr/bin/greenboot-etcd --quiet store prune\n"));
+}
+END_TEST
+
+/* The sandbox hides no file that the store needs. */
+START_TEST(the_files_of_a_store)
+{
+	static const char *const keys[] = {"access-key-file", "ca", "key", "encrypt-to",
+					   "identity"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
+		g_autofree char *home =
+		    g_strdup_printf("[store]\nurl=https://h/b\n%s=/var/home/me/file\n", keys[i]);
+		g_autofree char *etc = g_strdup_printf(
+		    "[store]\nurl=https://h/b\n%s=/etc/greenboot-etcd/file\n", keys[i]);
+		g_autoptr(GbeConfig) hidden = configured(home), other = configured(etc);
+		g_autofree char *send = gbe_dropin_offsite(hidden, false);
+		g_autofree char *as_ever = gbe_dropin_offsite(other, false);
+
+		ck_assert_ptr_nonnull(strstr(send, "\nProtectHome=no\n"));
+		ck_assert_ptr_null(strstr(send, "/var"));
+		ck_assert_ptr_null(strstr(as_ever, "=no\n"));
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -322,5 +451,9 @@ main(void)
 	tcase_add_test(tcase, the_defragmentation);
 	tcase_add_test(tcase, a_scope);
 	tcase_add_test(tcase, the_use_beyond_the_limit);
+	tcase_add_test(tcase, what_leaves_the_device);
+	tcase_add_test(tcase, a_store_in_a_directory);
+	tcase_add_test(tcase, a_store_of_objects);
+	tcase_add_test(tcase, the_files_of_a_store);
 	return gbe_unit_main(suite);
 }

@@ -3,6 +3,7 @@
  * files as a later version may write them, in which this program must find the same. */
 #include "base/crc32c.h"
 #include "core/decide/identity.h"
+#include "core/record/offsite.h"
 #include "core/record/periodic.h"
 #include "lib/ledger.h"
 #include "lib/unit.h"
@@ -174,23 +175,32 @@ START_TEST(nonce_golden)
 }
 END_TEST
 
-/* Sealed with its digest, as all of the small files of the state. */
-START_TEST(periodic_golden)
+/* Sealed with its digest, as all of the small files of the state. Opens the golden file, or (@later) a later version of
+ * it. */
+static JsonObject *
+golden_record(const char *name, bool later)
 {
-	g_autofree char *sealed = golden("periodic");
-	g_autoptr(JsonObject) object = NULL;
-	g_auto(GbePeriodic) periodic = {0};
+	g_autofree char *sealed = golden(name);
+	JsonObject *object = NULL;
 
-	if (_i > 0) {
+	if (later) {
 		g_autofree char *text =
-		    g_strndup(sealed, (gsize)(strstr(sealed, "sha256 ") - sealed));
-		g_autoptr(JsonObject) later = parse_later(text);
-		g_autofree char *json = gbe_json_print_object(later);
+		    g_strndup(sealed, (gsize)(g_strrstr(sealed, "sha256 ") - sealed));
+		g_autoptr(JsonObject) changed = parse_later(text);
+		g_autofree char *json = gbe_json_print_object(changed);
 
 		g_free(sealed);
 		sealed = gbe_record_seal(json);
 	}
-	ck_assert(gbe_record_open(sealed, strlen(sealed), "periodic", &object, NULL));
+	ck_assert(gbe_record_open(sealed, strlen(sealed), name, &object, NULL));
+	return object;
+}
+
+START_TEST(periodic_golden)
+{
+	g_autoptr(JsonObject) object = golden_record("periodic", _i > 0);
+	g_auto(GbePeriodic) periodic = {0};
+
 	gbe_periodic_read(object, &periodic);
 	ck_assert_int_eq(periodic.result, GBE_PERIODIC_SKIPPED);
 	ck_assert_str_eq(periodic.reason, "etcd defragments its database");
@@ -201,6 +211,40 @@ START_TEST(periodic_golden)
 	ck_assert_str_eq(periodic.member, "8a6a1f60:02");
 	ck_assert_int_eq(periodic.revision, 40511);
 	ck_assert_int_eq(periodic.applied, 40700);
+}
+END_TEST
+
+START_TEST(stores_golden)
+{
+	static const char store[] = "https://s3.example/bucket/site-1";
+	g_autoptr(JsonObject) object = golden_record("stores", _i > 0);
+	JsonObject *stores = gbe_json_object(object, "stores");
+	g_auto(GbeOffsite) offsite = {0};
+
+	ck_assert_ptr_nonnull(stores);
+	gbe_offsite_read(gbe_json_object(stores, store), &offsite);
+	ck_assert_str_eq(gbe_json_string(gbe_json_object(object, "newest"), store, NULL),
+			 "2026-11-25T03:04:05Z-000012");
+	ck_assert_str_eq(offsite.newest, "2026-11-25T03:04:05Z-000012");
+	ck_assert_str_eq(offsite.pushed, "2026-11-25T03:04:05Z-000012");
+	ck_assert_int_eq(offsite.first_pushed_at, 1760000000);
+	ck_assert_int_eq(offsite.pushed_at, 1764039845);
+	ck_assert_int_eq(offsite.pushed_revision, 40511);
+	ck_assert_int_eq(offsite.looked_at, 1764043445);
+	ck_assert_int_eq(offsite.size, 4096);
+	ck_assert_int_eq(offsite.sent, 4200);
+	ck_assert_int_eq(offsite.requests, 3);
+	ck_assert_int_eq(offsite.usec, 125000);
+	ck_assert(g_str_has_prefix(offsite.sha256, "ba7816bf"));
+	ck_assert(g_str_has_prefix(offsite.stored_sha256, "e3b0c442"));
+	ck_assert_int_eq(offsite.hash_kv, 3735928559);
+	ck_assert_str_eq(offsite.proved, "2026-11-23T03:04:05Z-000010");
+	ck_assert_int_eq(offsite.proved_at, 1763870000);
+	ck_assert_int_eq(offsite.proved_revision, 40000);
+	ck_assert_str_eq(offsite.damaged, "2026-11-24T03:04:05Z-000011");
+	ck_assert_str_eq(offsite.damaged_why, "its checksum is wrong");
+	ck_assert_int_eq(offsite.failed_at, 1764040000);
+	ck_assert_str_eq(offsite.failed_why, "the server cannot be reached");
 }
 END_TEST
 
@@ -350,6 +394,7 @@ main(void)
 	tcase_add_test(golden_files, manifest_signed_by_a_later_version);
 	tcase_add_loop_test(golden_files, nonce_golden, 0, 2);
 	tcase_add_loop_test(golden_files, periodic_golden, 0, 2);
+	tcase_add_loop_test(golden_files, stores_golden, 0, 2);
 	tcase_add_loop_test(golden_files, there_is_one_of_each_kind, 0, 2);
 	tcase_add_loop_test(golden_files, a_run_of_it, 0, 2);
 	tcase_add_loop_test(golden_files, an_open_operation_of_it, 0, 2);

@@ -55,6 +55,11 @@ CHANGE(untold, f->health = GBE_HEALTH_CANNOT_TELL; f->health_why = "nobody liste
 CHANGE(health_not_asked, f->health = GBE_HEALTH_NOT_ASKED; f->health_why = NULL)
 CHANGE(failed, f->failed = "restore of one failed: why")
 CHANGE(periodic, f->periodic = "none was taken")
+CHANGE(offsite, f->offsite = "no snapshot was proved")
+CHANGE(offsite_and_periodic, periodic(f); offsite(f))
+CHANGE(offsite_and_warned, offsite(f); f->warning = "look here")
+CHANGE(offsite_and_untold, offsite(f); untold(f))
+CHANGE(offsite_and_no_good, offsite(f); f->last_good = false)
 CHANGE(warned, f->warning = "look here")
 CHANGE(held, f->held = "mount it"; f->last_good = false)
 CHANGE(held_next, f->holds = true)
@@ -86,6 +91,11 @@ static const Case cases[] = {
     {unhealthy, GBE_NEEDS_YOU, true, false, "it has failed"},
     {failed, GBE_NEEDS_YOU, true, false, "restore of one failed: why"},
     {periodic, GBE_NEEDS_YOU, true, false, "none was taken"},
+    {offsite, GBE_NEEDS_YOU, true, false, "no snapshot was proved"},
+    {offsite_and_periodic, GBE_NEEDS_YOU, true, false, "none was taken"},
+    {offsite_and_warned, GBE_NEEDS_YOU, true, false, "no snapshot was proved"},
+    {offsite_and_untold, GBE_NEEDS_YOU, true, false, "no snapshot was proved"},
+    {offsite_and_no_good, GBE_NOT_PROTECTED, true, false, "no good backup"},
     {held, GBE_NEEDS_YOU, true, false, "mount it"},
     {held_next, GBE_NEEDS_YOU, true, false, "holds etcd back"},
     {untold, GBE_NEEDS_YOU, false, false, "nobody listens"},

@@ -159,6 +159,31 @@ write_requests(GbeApp *app, const char *output, GError **error)
 	return write_dropin(output, "greenboot-etcd-requests.path", path, error);
 }
 
+static bool
+write_offsite(GbeApp *app, const char *output, GError **error)
+{
+	const GbeConfig *config = app->config;
+	g_autofree char *push = gbe_dropin_offsite(config, true);
+	g_autofree char *send = gbe_dropin_offsite(config, false);
+	g_autofree char *prove = gbe_dropin_prove(config);
+	g_autofree char *push_timer = NULL, *prove_timer = NULL;
+
+	if (gbe_dropin_wants_push(config)) {
+		push_timer = gbe_dropin_push_timer(config);
+		if (!write_dropin(output, "greenboot-etcd-push.service", push, error) ||
+		    !write_dropin(output, "greenboot-etcd-push.timer", push_timer, error))
+			return false;
+	}
+	if (gbe_dropin_wants_prove(config)) {
+		prove_timer = gbe_dropin_prove_timer(config);
+		if (!write_dropin(output, "greenboot-etcd-prove.service", prove, error) ||
+		    !write_dropin(output, "greenboot-etcd-prove.timer", prove_timer, error))
+			return false;
+	}
+	return !gbe_dropin_wants_send(config) ||
+	       write_dropin(output, "greenboot-etcd-send.service", send, error);
+}
+
 bool
 gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
 {
@@ -176,6 +201,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
+		    !write_offsite(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/monitor/metrics.h"
 
+#include "app/report/offsite.h"
 #include "app/report/periodic.h"
 #include "app/report/rehearsal.h"
+#include "app/state/history.h"
 #include "core/decide/situation.h"
 
 #define PREFIX "greenboot_etcd_"
@@ -182,6 +184,28 @@ put_periodic(GString *to, const GbeHealthLook *look, gint64 now)
 	    periodic.succeeded >= 0 && now >= periodic.succeeded ? now - periodic.succeeded : -1);
 }
 
+/* Writes nothing where nothing was pushed or proved. */
+static void
+put_offsite(GString *to, const GbeHealthLook *look, gint64 now)
+{
+	g_autoptr(GPtrArray) waiting = gbe_history_waiting(look->app);
+	g_auto(GbeOffsite) offsite = {0};
+
+	if (!gbe_offsite_load(look->app, &offsite) ||
+	    (offsite.pushed_at < 0 && offsite.proved_at < 0 && waiting->len == 0))
+		return;
+	put(to, "offsite_proved_time_seconds",
+	    "When a snapshot off the device was last proved, in seconds since the epoch.",
+	    offsite.proved_at);
+	put(to, "offsite_proved_age_seconds", "How long ago that was.",
+	    offsite.proved_at >= 0 && now >= offsite.proved_at ? now - offsite.proved_at : -1);
+	put(to, "offsite_waiting", "Snapshots that wait to be sent.", waiting->len);
+	put(to, "offsite_pushed_time_seconds",
+	    "When a snapshot was last pushed, in seconds since the epoch.", offsite.pushed_at);
+	put(to, "offsite_pushed_bytes", "What the last push sent.", offsite.sent);
+	put(to, "offsite_pushed_requests", "Requests of the last push.", offsite.requests);
+}
+
 static void
 put_rehearsal(GString *to, const GbeHealthLook *look, const GbeObserved *observed)
 {
@@ -211,6 +235,7 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 		put_rehearsal(text, look, observed);
 	}
 	put_periodic(text, look, look->facts->now);
+	put_offsite(text, look, look->facts->now);
 	put_last(text, &observed->facts->last);
 	return g_string_free(text, false);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/protection.h"
 
+#include "app/report/offsite.h"
 #include "app/report/periodic.h"
 #include "app/report/preflight-checks.h"
 #include "app/report/prerun-unit.h"
@@ -189,6 +190,7 @@ gbe_protection_observe(GbeApp *app, GbeObserved *observed, const GbeHealthLook *
 	view.facts.periodic = keep(&view, gbe_periodic_trouble(app, look));
 	if (view.facts.periodic == NULL && periodic_failed(app))
 		view.facts.periodic = "the last periodic backup of etcd failed";
+	view.facts.offsite = keep(&view, gbe_offsite_trouble(app));
 	*ret_view = view;
 }
 

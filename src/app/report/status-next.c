@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/status-next.h"
 
+#include "app/report/offsite.h"
 #include "app/report/periodic.h"
 #include "app/report/status.h"
 #include "app/state/state.h"
@@ -146,6 +147,7 @@ JsonArray *
 gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
 	g_autofree char *periodic = gbe_periodic_trouble(app, look);
+	g_autofree char *offsite = gbe_offsite_trouble(app);
 	const GbeFacts *facts = observed->facts;
 	JsonArray *warnings = json_array_new();
 
@@ -203,5 +205,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	warn_intent(warnings, facts);
 	if (periodic != NULL)
 		warn(warnings, "%s", periodic);
+	if (offsite != NULL)
+		warn(warnings, "%s", offsite);
 	return warnings;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes status.json and the MOTD. */
+#include "app/report/offsite.h"
 #include "app/report/periodic.h"
 #include "app/report/rehearsal.h"
 #include "app/report/status.h"
@@ -150,6 +151,7 @@ motd_text(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
 	const GbeFacts *facts = observed->facts;
 	g_autofree char *periodic = gbe_periodic_trouble(app, look);
+	g_autofree char *offsite = gbe_offsite_trouble(app);
 	GString *text = g_string_new(NULL);
 
 	motd_held(text, app, facts, &facts->last);
@@ -160,6 +162,8 @@ motd_text(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 			 facts->store_path != NULL ? facts->store_path : "");
 	if (periodic != NULL)
 		add_line(text, "%s", periodic);
+	if (offsite != NULL)
+		add_line(text, "%s", offsite);
 	motd_preflight(text, app);
 	motd_rehearsal(text, app, observed);
 	return g_string_free(text, false);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/status.h"
 
+#include "app/report/offsite.h"
 #include "app/report/periodic.h"
 #include "app/report/protection.h"
 #include "app/report/rehearsal.h"
@@ -340,6 +341,7 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	json_object_set_member(status, "last_operation",
 			       last_operation_json(&observed->facts->last));
 	json_object_set_member(status, "periodic", gbe_periodic_status(app, look));
+	json_object_set_member(status, "offsite", gbe_offsite_status(app));
 	json_object_set_member(status, "rehearsal",
 			       gbe_rehearsal_status(app, observed->deployments));
 	json_object_set_object_member(status, "greenboot", greenboot_json(observed->greenboot));

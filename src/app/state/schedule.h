@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks that [backup] schedule is a calendar event. `config --check` and preflight ask systemd-analyze. */
+/* Checks that each schedule of the configuration is a calendar event. `config --check` and preflight ask systemd-analyze. */
 #pragma once
 
 #include "app/device/context.h"

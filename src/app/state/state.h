@@ -21,7 +21,8 @@
  *   configuration           the last one that worked (app/state/configuration.h)
  *   periodic                core/record/periodic.h
  *   rehearsal               core/record/rehearsal.h
- *   stores                  app/offsite/newest.c
+ *   stores                  app/state/history.h
+ *   queue/                  app/offsite/queue.h
  *   certs/                  app/certs/archive.h
  *   backups/                the store, where it lies here
  */
@@ -29,8 +30,10 @@
 #define GBE_STATE_PERIODIC "periodic"
 /* A sealed file: core/record/rehearsal.h. */
 #define GBE_STATE_REHEARSAL "rehearsal"
-/* A sealed file: the newest snapshot of each store. */
+/* A sealed file: core/record/offsite.h. */
 #define GBE_STATE_STORES "stores"
+/* A directory: snapshots that wait to be sent. */
+#define GBE_STATE_QUEUE "queue"
 
 /* Reads a sealed file. *ret_object is owned by the caller; NULL: the file is absent (or broken). @repair: a
  * broken file is renamed to <name>.broken-<n>, and that is reported. */

@@ -111,6 +111,11 @@ gbe_config_check(const GbeConfig *config, GError **error)
 	if (config->health.request_timeout > config->health.timeout)
 		return gbe_config_refuse(config, "health", "request-timeout",
 					 "is longer than [health] timeout", error);
+	if (config->store.url != NULL && config->store.directory != NULL)
+		return gbe_config_refuse(config, "store", "url",
+					 "and [store] directory are both set: a store is one or "
+					 "the other",
+					 error);
 	return check_store(config, "backup", config->backup.directory, error) &&
 	       check_store(config, "store", config->store.directory, error);
 }

@@ -95,7 +95,14 @@ typedef struct {
 		char *textfile;
 	} metrics;
 	struct {
-		char *directory, *key, *encrypt_to, *identity;
+		char *directory; /* or ->url, not both */
+		char *url, *region, *access_key_file, *ca, *proxy;
+		guint64 rate_limit; /* bytes per second; 0: none */
+		char *schedule;	    /* NULL: nothing is pushed by itself */
+		guint queue_keep;
+		char *prove;	    /* a calendar event; NULL: never */
+		guint64 prove_warn; /* seconds; 0: no warning */
+		char *key, *encrypt_to, *identity;
 		guint hourly, daily;
 		GbeRequests requests;
 	} store;

@@ -125,6 +125,38 @@ is_schedule(const char *text)
 	return strlen(text) <= SCHEDULE_MAX;
 }
 
+/* https://HOST[:PORT]/BUCKET[/PREFIX]. Without a query, a password or anything that has to be encoded in a path. */
+static bool
+is_bucket(const char *text)
+{
+	const char *host = text + strlen("https://");
+	g_auto(GStrv) parts = NULL;
+
+	if (!g_str_has_prefix(text, "https://") ||
+	    text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":/._+=-[]")] != '\0')
+		return false;
+	parts = g_strsplit(host, "/", -1);
+	for (guint i = 0; parts[i] != NULL; i++)
+		if (g_str_equal(parts[i], "") || g_str_equal(parts[i], ".") ||
+		    g_str_equal(parts[i], "..") || (i > 0 && strpbrk(parts[i], ":[]") != NULL))
+			return false;
+	return g_strv_length(parts) >= 2;
+}
+
+static bool
+is_proxy(const char *text)
+{
+	return has_scheme(text, "http://") || has_scheme(text, "https://") ||
+	       has_scheme(text, "socks5h://");
+}
+
+static bool
+is_region(const char *text)
+{
+	return strlen(text) <= 64 &&
+	       text[strspn(text, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-")] == '\0';
+}
+
 static const GbeKind kind_below = {gbe_path_is_below, "is not a path below data-dir, like version"};
 static const GbeKind kind_member_dir = {
     is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd"};
@@ -143,6 +175,13 @@ static const GbeKind kind_directories = {is_directories,
 static const GbeKind kind_schedule = {is_schedule,
 				      "is not a calendar event of systemd.time(7), like daily or "
 				      "Mon..Fri 03:30"};
+static const GbeKind kind_bucket = {is_bucket, "is not https://HOST/BUCKET or "
+					       "https://HOST:PORT/BUCKET/PREFIX"};
+static const GbeKind kind_region = {is_region,
+				    "is not the name of a region, like us-east-1 or default"};
+static const GbeKind kind_proxy = {is_proxy,
+				   "is not one address with http://, https:// or socks5h:// before "
+				   "it"};
 static const GbeKind kind_patterns = {is_patterns,
 				      "is not a list of names and patterns without .. in them"};
 
@@ -234,6 +273,16 @@ const GbeConfigKey gbe_config_keys[] = {
 	PATH(metrics, "textfile", textfile, "", ""),
 
 	PATH(store, "directory", directory, "", ""),
+	TEXT(store, "url", url, "", "", &kind_bucket),
+	TEXT(store, "region", region, "us-east-1", NULL, &kind_region),
+	PATH(store, "access-key-file", access_key_file, "", ""),
+	PATH(store, "ca", ca, "", ""),
+	TEXT(store, "proxy", proxy, "", "", &kind_proxy),
+	NUMBER(store, "rate-limit", SIZE, rate_limit, "", "", 1024, TIB),
+	TEXT(store, "schedule", schedule, "", "", &kind_schedule),
+	NUMBER(store, "queue-keep", COUNT, queue_keep, "3", NULL, 1, 100),
+	TEXT(store, "prove", prove, "weekly", "", &kind_schedule),
+	NUMBER(store, "prove-warn", DURATION, prove_warn, "14d", NULL, 0, 3650 * DAY),
 	PATH(store, "key", key, "", ""),
 	PATH(store, "encrypt-to", encrypt_to, "", ""),
 	PATH(store, "identity", identity, "", ""),

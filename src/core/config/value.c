@@ -235,17 +235,18 @@ store_text(const GbeConfigKey *key, GbeConfig *config, char *text)
 	*field = text;
 }
 
-/* The endpoint is the one key that may hold a password. */
 static bool
-is_endpoint(const GbeConfigKey *key)
+may_hold_password(const GbeConfigKey *key)
 {
-	return g_str_equal(key->group, "etcd") && g_str_equal(key->key, "endpoint");
+	return (g_str_equal(key->group, "etcd") && g_str_equal(key->key, "endpoint")) ||
+	       (g_str_equal(key->group, "store") && g_str_equal(key->key, "proxy"));
 }
 
 static bool
 set_text(const GbeConfigKey *key, GbeConfig *config, const char *text, GError **error)
 {
-	g_autofree char *shown = is_endpoint(key) ? gbe_redact_endpoint(text) : g_strdup(text);
+	g_autofree char *shown =
+	    may_hold_password(key) ? gbe_redact_endpoint(text) : g_strdup(text);
 
 	if (key->kind != NULL && !key->kind->valid(text))
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" %s", shown,
@@ -321,8 +322,9 @@ gbe_config_key_get(const GbeConfigKey *key, const GbeConfig *config)
 		const char *text =
 		    *(char *const *)(gconstpointer)((const char *)config + key->offset);
 
-		return is_endpoint(key) ? gbe_redact_endpoint(text)
-					: g_strdup(text != NULL ? text : key->none);
+		return may_hold_password(key) && text != NULL
+			   ? gbe_redact_endpoint(text)
+			   : g_strdup(text != NULL ? text : key->none);
 	}
 	value = load_number(key, config);
 	if (key->type == GBE_KEY_BOOL)

@@ -132,10 +132,14 @@ is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
 		hint = g_strdup_printf("see what went wrong (`greenboot-etcd log`): %s", f->failed);
 		return say(to, GBE_NEEDS_YOU, hint, "%s", f->failed);
 	}
-	if (f->periodic == NULL)
+	if (f->periodic != NULL) {
+		hint = g_strdup_printf("see to the periodic backup: %s", f->periodic);
+		return say(to, GBE_NEEDS_YOU, hint, "%s", f->periodic);
+	}
+	if (f->offsite == NULL)
 		return false;
-	hint = g_strdup_printf("see to the periodic backup: %s", f->periodic);
-	return say(to, GBE_NEEDS_YOU, hint, "%s", f->periodic);
+	hint = g_strdup_printf("see to the store of snapshots: %s", f->offsite);
+	return say(to, GBE_NEEDS_YOU, hint, "%s", f->offsite);
 }
 
 /* Unknown facts, and warnings. */

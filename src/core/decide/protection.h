@@ -40,7 +40,7 @@ typedef struct {
 	bool holds;	     /* the next start would hold etcd back */
 	const char *damaged; /* a backup whose manifest cannot be read */
 	const char *failed;  /* the last operation's result, unless it is "done" */
-	const char *periodic;
+	const char *periodic, *offsite;
 	GbeHealth health;
 	const char *health_why;
 	const char *warning; /* the first of all other warnings */

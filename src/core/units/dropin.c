@@ -180,6 +180,9 @@ gbe_dropin_service(const GbeConfig *config)
 	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
 	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
 	    config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
+	    gbe_dropin_wants_push(config) ? " greenboot-etcd-push.timer" : "",
+	    gbe_dropin_wants_send(config) ? " greenboot-etcd-send.service" : "",
+	    gbe_dropin_wants_prove(config) ? " greenboot-etcd-prove.timer" : "",
 	    gbe_dropin_watches_requests(config) ? " greenboot-etcd-requests.path" : "",
 	    gbe_dropin_wants_requests(config) ? " greenboot-etcd-requests.timer" : "", "\n", NULL);
 }
@@ -386,9 +389,94 @@ gbe_dropin_backup_timer(const GbeConfig *config)
 }
 
 bool
+gbe_dropin_wants_push(const GbeConfig *config)
+{
+	return config->store.schedule != NULL &&
+	       (config->store.directory != NULL || config->store.url != NULL);
+}
+
+/* A push by hand to a bucket may leave one in the queue. */
+bool
+gbe_dropin_wants_send(const GbeConfig *config)
+{
+	return config->store.url != NULL || gbe_dropin_wants_push(config);
+}
+
+bool
+gbe_dropin_wants_prove(const GbeConfig *config)
+{
+	return config->store.prove != NULL && gbe_dropin_wants_send(config);
+}
+
+/* The files that the configuration names for a store: readable by a person, so readable by the units. */
+static void
+add_store_files(GString *text, const GbeConfig *config)
+{
+	const char *files[] = {config->store.access_key_file, config->store.ca, config->store.key,
+			       config->store.encrypt_to, config->store.identity};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
+		if (files[i] != NULL)
+			add_visible(text, files[i]);
+}
+
+char *
+gbe_dropin_offsite(const GbeConfig *config, bool push)
+{
+	GString *text = g_string_new(HEAD);
+
+	if (push)
+		append_bound(text, config->etcd.service);
+	if (config->store.directory != NULL) {
+		g_string_append(text, "[Unit]\n");
+		append_store(text, config->store.directory);
+	}
+	g_string_append(text, "[Service]\n");
+	if (config->store.directory != NULL)
+		add_writable(text, config->store.directory);
+	add_store_files(text, config);
+	if (config->store.url != NULL)
+		g_string_append(text, "IPAddressAllow=any\n");
+	else if (push)
+		append_addresses(text, config);
+	return g_string_free(text, false);
+}
+
+char *
+gbe_dropin_prove(const GbeConfig *config)
+{
+	g_autofree char *text = gbe_dropin_offsite(config, false);
+
+	return g_strconcat(text,
+			   gbe_dropin_wants_push(config)
+			       ? "ExecStart=/usr/bin/greenboot-etcd --quiet store prune\n"
+			       : "",
+			   NULL);
+}
+
+char *
+gbe_dropin_push_timer(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD);
+
+	append_bound(text, config->etcd.service);
+	g_string_append_printf(text, "[Timer]\nOnCalendar=\nOnCalendar=%s\n",
+			       config->store.schedule);
+	return g_string_free(text, false);
+}
+
+char *
+gbe_dropin_prove_timer(const GbeConfig *config)
+{
+	return g_strdup_printf(HEAD "[Timer]\nOnCalendar=\nOnCalendar=%s\n", config->store.prove);
+}
+
+bool
 gbe_dropin_wants_requests(const GbeConfig *config)
 {
-	return config->store.directory != NULL && config->store.requests != GBE_REQUESTS_NO;
+	return config->store.requests != GBE_REQUESTS_NO &&
+	       (config->store.directory != NULL ||
+		(config->store.url != NULL && config->store.key != NULL));
 }
 
 bool
@@ -402,18 +490,24 @@ gbe_dropin_watches_requests(const GbeConfig *config)
 char *
 gbe_dropin_requests(const GbeConfig *config)
 {
+	const char *store = config->store.directory;
 	g_autofree char *directory =
-	    g_build_filename(config->store.directory, GBE_STORE_REQUESTS, NULL);
+	    g_build_filename(store != NULL ? store : "", GBE_STORE_REQUESTS, NULL);
 	g_autofree char *quoted = gbe_unit_quote(directory);
 	g_auto(GStrv) parts = g_strsplit(quoted, "$", -1);
 	g_autofree char *word = g_strjoinv("$$", parts);
 	GString *text = g_string_new(HEAD "[Unit]\n");
 
-	append_store(text, config->store.directory);
+	if (store != NULL)
+		append_store(text, store);
 	add_sandbox(text, config);
-	add_writable(text, config->store.directory);
-	g_string_append_printf(text, "ExecCondition=/usr/bin/test -d %s\n", word);
-	append_addresses(text, config);
+	add_writable(text, store);
+	if (store != NULL)
+		g_string_append_printf(text, "ExecCondition=/usr/bin/test -d %s\n", word);
+	if (config->store.url != NULL)
+		g_string_append(text, "IPAddressAllow=any\n");
+	else
+		append_addresses(text, config);
 	return g_string_free(text, false);
 }
 

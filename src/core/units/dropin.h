@@ -51,6 +51,18 @@ bool gbe_dropin_watches_requests(const GbeConfig *config);
 /* For the service that carries out requests, and the path unit that watches for them: also where etcd does not run. */
 char *gbe_dropin_requests(const GbeConfig *config);
 char *gbe_dropin_requests_path(const GbeConfig *config);
+/* Does a timer push snapshots? Does anything send what waits, and read it back? */
+bool gbe_dropin_wants_push(const GbeConfig *config);
+bool gbe_dropin_wants_send(const GbeConfig *config);
+bool gbe_dropin_wants_prove(const GbeConfig *config);
+/* For these services: the store's mount, which is not required, its path, and its address. @push: it is bound to etcd's
+ * service, and asks etcd. */
+char *gbe_dropin_offsite(const GbeConfig *config, bool push);
+/* For prove's service: the same; where a timer pushes, it also prunes. */
+char *gbe_dropin_prove(const GbeConfig *config);
+/* For the timers, whose schedules are configured. */
+char *gbe_dropin_push_timer(const GbeConfig *config);
+char *gbe_dropin_prove_timer(const GbeConfig *config);
 /* For greenboot's health check. */
 char *gbe_dropin_health_check(void);
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The record of each store of snapshots that this device has used (core/record/offsite.h). The name of a snapshot is signed
+ * (core/record/keyed.h) and grows with each push. An attacker without the key cannot give an old snapshot a newer name,
+ * but can remove the newer ones, so that an old one becomes the latest: this record shows that. A power cut between a
+ * push and its record leaves the record before; a device without the record refuses nothing.
+ */
+#pragma once
+
+#include "app/device/context.h"
+#include "core/record/offsite.h"
+
+/* @store: the identifier of its depot. An unknown store has an empty record. */
+bool gbe_history_load(GbeApp *app, const char *store, GbeOffsite *ret_offsite,
+		      GError **error) GBE_CHECKED;
+/* The same; a record that cannot be read is empty, too, and that is reported. */
+void gbe_history_read(GbeApp *app, const char *store, GbeOffsite *ret_offsite);
+/* Changes the record under the lock, durably. A failure is reported. */
+typedef void (*GbeHistoryChange)(GbeOffsite *offsite, gpointer data);
+void gbe_history_change(GbeApp *app, const char *store, GbeHistoryChange change, gpointer data);
+/* A change: @data is the name of a snapshot that was pushed or proved. */
+void gbe_history_note_newest(GbeOffsite *offsite, gpointer data);
+/* A change: the data of a push that has come to its end. */
+typedef struct {
+	const char *name, *sha256, *stored_sha256;
+	gint64 revision, hash_kv, size, sent, requests, usec; /* as in GbeOffsite */
+} GbeHistoryPush;
+void gbe_history_note_pushed(GbeOffsite *offsite, gpointer data);
+/* Is @name newer than @known? A text that is no name is older than all; NULL, too. */
+bool gbe_history_is_newer(const char *name, const char *known);
+/* The identifier of the configured store, also where it is not there; NULL: none is configured. Newly allocated. */
+char *gbe_history_configured(const GbeApp *app);
+/* The names of the snapshots that wait in the queue (app/offsite/queue.h), the oldest first; empty where it cannot be
+ * read. The caller owns it. */
+GPtrArray *gbe_history_waiting(GbeApp *app);

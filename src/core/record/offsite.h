@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The state's record `stores`: one for each store of snapshots that this device has used. A sealed file
+ * (core/json/parse.h), {"stores": {store: record}, "newest": {store: name}}; version 0.2 knows only "newest". Where it
+ * is lost, the next push and the next proof write it anew.
+ */
+#pragma once
+
+#include "base/auto.h"
+
+#include <json-glib/json-glib.h>
+
+/* Times are seconds since the epoch, -1: never; numbers -1: not known. */
+typedef struct {
+	char *newest; /* the newest snapshot that this device has pushed, or pulled and proved */
+
+	gint64 first_pushed_at; /* since then a proof is missed */
+	char *pushed;		/* the last push */
+	gint64 pushed_at, pushed_revision;
+	gint64 looked_at;      /* when etcd was last seen to have nothing newer than that */
+	gint64 size;	       /* bytes in the store */
+	gint64 sent, requests; /* what the push cost */
+	gint64 usec;
+	char *sha256;	     /* of its database */
+	char *stored_sha256; /* of the file in the store */
+	gint64 hash_kv;
+
+	char *proved; /* the last one that was read back and found sound */
+	gint64 proved_at, proved_revision;
+	char *damaged; /* the last one that was not, and why; NULL after the next sound one */
+	char *damaged_why;
+
+	gint64
+	    failed_at; /* the last push that failed, and why; NULL after the next one that did not */
+	char *failed_why;
+} GbeOffsite;
+
+void gbe_offsite_init(GbeOffsite *offsite);
+void gbe_offsite_clear(GbeOffsite *offsite);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeOffsite, gbe_offsite_clear)
+/* Unknown members read as in a new record. @object may be NULL. */
+void gbe_offsite_read(JsonObject *object, GbeOffsite *ret_offsite);
+/* Members of @object that a later version wrote stay. */
+void gbe_offsite_print(const GbeOffsite *offsite, JsonObject *object);
+/* When a proof was last made; without any, when the first push was. -1: nothing was pushed. */
+gint64 gbe_offsite_since(const GbeOffsite *offsite);
+/* Is that longer ago than @warn seconds? 0: never. */
+bool gbe_offsite_is_overdue(const GbeOffsite *offsite, guint64 warn, gint64 now);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The record of a store of snapshots. */
+#include "lib/unit.h"
+
+#include "core/json/parse.h"
+#include "core/record/offsite.h"
+
+#include <string.h>
+
+#define DAY (24 * 60 * 60)
+
+static void
+fill(GbeOffsite *offsite)
+{
+	gbe_offsite_init(offsite);
+	offsite->newest = g_strdup("n");
+	offsite->pushed = g_strdup("p");
+	offsite->first_pushed_at = 0;
+	offsite->pushed_at = 1;
+	offsite->pushed_revision = 2;
+	offsite->looked_at = 3;
+	offsite->size = 4;
+	offsite->sent = 0;
+	offsite->requests = 6;
+	offsite->usec = 7;
+	offsite->sha256 = g_strdup("s");
+	offsite->stored_sha256 = g_strdup("t");
+	offsite->hash_kv = 4294967295;
+	offsite->proved = g_strdup("q");
+	offsite->proved_at = 8;
+	offsite->proved_revision = 9;
+	offsite->damaged = g_strdup("d");
+	offsite->damaged_why = g_strdup("why");
+	offsite->failed_at = 10;
+	offsite->failed_why = g_strdup("away");
+}
+
+START_TEST(round_trip)
+{
+	g_auto(GbeOffsite) offsite = {0}, again = {0};
+	g_autoptr(JsonObject) object = NULL;
+
+	fill(&offsite);
+	object = json_object_new();
+	json_object_set_string_member(object, "colour", "blue");
+	gbe_offsite_print(&offsite, object);
+	/* The member of a later version stays. */
+	ck_assert_str_eq(gbe_json_string(object, "colour", NULL), "blue");
+	gbe_offsite_read(object, &again);
+	ck_assert_str_eq(again.newest, "n");
+	ck_assert_str_eq(again.pushed, "p");
+	ck_assert_int_eq(again.first_pushed_at, 0);
+	ck_assert_int_eq(again.pushed_at, 1);
+	ck_assert_int_eq(again.pushed_revision, 2);
+	ck_assert_int_eq(again.looked_at, 3);
+	ck_assert_int_eq(again.size, 4);
+	ck_assert_int_eq(again.sent, 0);
+	ck_assert_int_eq(again.requests, 6);
+	ck_assert_int_eq(again.usec, 7);
+	ck_assert_str_eq(again.sha256, "s");
+	ck_assert_str_eq(again.stored_sha256, "t");
+	ck_assert_int_eq(again.hash_kv, 4294967295);
+	ck_assert_str_eq(again.proved, "q");
+	ck_assert_int_eq(again.proved_at, 8);
+	ck_assert_int_eq(again.proved_revision, 9);
+	ck_assert_str_eq(again.damaged, "d");
+	ck_assert_str_eq(again.damaged_why, "why");
+	ck_assert_int_eq(again.failed_at, 10);
+	ck_assert_str_eq(again.failed_why, "away");
+}
+END_TEST
+
+static void
+must_be_new(const GbeOffsite *offsite)
+{
+	ck_assert_ptr_null(offsite->newest);
+	ck_assert_ptr_null(offsite->pushed);
+	ck_assert_ptr_null(offsite->proved);
+	ck_assert_ptr_null(offsite->damaged);
+	ck_assert_ptr_null(offsite->damaged_why);
+	ck_assert_ptr_null(offsite->failed_why);
+	ck_assert_ptr_null(offsite->sha256);
+	ck_assert_ptr_null(offsite->stored_sha256);
+	ck_assert_int_eq(offsite->first_pushed_at, -1);
+	ck_assert_int_eq(offsite->pushed_at, -1);
+	ck_assert_int_eq(offsite->pushed_revision, -1);
+	ck_assert_int_eq(offsite->looked_at, -1);
+	ck_assert_int_eq(offsite->size, -1);
+	ck_assert_int_eq(offsite->sent, -1);
+	ck_assert_int_eq(offsite->requests, -1);
+	ck_assert_int_eq(offsite->usec, -1);
+	ck_assert_int_eq(offsite->hash_kv, -1);
+	ck_assert_int_eq(offsite->proved_at, -1);
+	ck_assert_int_eq(offsite->proved_revision, -1);
+	ck_assert_int_eq(offsite->failed_at, -1);
+}
+
+START_TEST(a_new_record)
+{
+	g_auto(GbeOffsite) offsite = {0}, again = {0};
+	g_autoptr(JsonObject) object = NULL;
+
+	gbe_offsite_init(&offsite);
+	must_be_new(&offsite);
+	object = json_object_new();
+	gbe_offsite_print(&offsite, object);
+	/* Unknown is null. */
+	ck_assert(JSON_NODE_HOLDS_NULL(json_object_get_member(object, "pushed_at")));
+	ck_assert(JSON_NODE_HOLDS_NULL(json_object_get_member(object, "pushed")));
+	gbe_offsite_read(object, &again);
+	must_be_new(&again);
+}
+END_TEST
+
+/* Members of a later program, and members of another kind, hide no other. */
+START_TEST(foreign_members)
+{
+	static const char *const texts[] = {
+	    "{}",
+	    "{\"colour\": \"blue\", \"later\": {\"a\": [1]}}",
+	    "{\"newest\": 5, \"pushed\": [], \"proved\": {}, \"damaged\": true, "
+	    "\"pushed_at\": \"x\", \"proved_at\": null, \"size\": {}, \"sha256\": 1, "
+	    "\"failed_at\": \"1\", \"failed_why\": [\"a\"]}",
+	};
+	static const char mixed[] = "{\"colour\": 1, \"newest\": \"n\", \"pushed_at\": \"x\", "
+				    "\"proved_at\": 7, \"failed_why\": \"away\"}";
+	g_autoptr(JsonObject) object = NULL;
+	g_auto(GbeOffsite) offsite = {0};
+
+	for (gsize i = 0; i <= G_N_ELEMENTS(texts); i++) {
+		g_autoptr(JsonObject) each = NULL;
+		g_auto(GbeOffsite) read = {0};
+
+		if (i < G_N_ELEMENTS(texts))
+			ck_assert(
+			    gbe_json_parse_object(texts[i], strlen(texts[i]), "it", &each, NULL));
+		gbe_offsite_read(each, &read);
+		must_be_new(&read);
+	}
+	ck_assert(gbe_json_parse_object(mixed, strlen(mixed), "it", &object, NULL));
+	gbe_offsite_read(object, &offsite);
+	ck_assert_str_eq(offsite.newest, "n");
+	ck_assert_str_eq(offsite.failed_why, "away");
+	ck_assert_int_eq(offsite.pushed_at, -1);
+	ck_assert_int_eq(offsite.proved_at, 7);
+}
+END_TEST
+
+START_TEST(overdue)
+{
+	static const struct {
+		gint64 first_pushed_at, pushed_at, proved_at;
+		guint64 warn;
+		gint64 now;
+		bool overdue;
+	} cases[] = {
+	    /* Where nothing was pushed, no proof can be missing. */
+	    {-1, -1, -1, DAY, 1000 * DAY, false},
+	    {100 * DAY, 100 * DAY, -1, 14 * DAY, 100 * DAY, false},
+	    {100 * DAY, 100 * DAY, -1, 14 * DAY, 114 * DAY, false},
+	    {100 * DAY, 100 * DAY, -1, 14 * DAY, 114 * DAY + 1, true},
+	    /* Each day's push is no proof. */
+	    {100 * DAY, 120 * DAY, -1, 14 * DAY, 120 * DAY, true},
+	    {1, 120 * DAY, 100 * DAY, 14 * DAY, 121 * DAY, true},
+	    {1, 1, 100 * DAY, 14 * DAY, 110 * DAY, false},
+	    /* A snapshot of another device was pulled and proved. */
+	    {-1, -1, 100 * DAY, 14 * DAY, 110 * DAY, false},
+	    {-1, -1, 100 * DAY, 14 * DAY, 130 * DAY, true},
+	    /* No warning is wanted. */
+	    {1, 1, -1, 0, 1000 * DAY, false},
+	    {1, 1, 1, 0, 1000 * DAY, false},
+	    /* The clock was set back. */
+	    {100 * DAY, 100 * DAY, 100 * DAY, 1, 50 * DAY, false},
+	    {0, 0, 0, DAY, G_MAXINT64, true},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(GbeOffsite) offsite = {0};
+
+		gbe_offsite_init(&offsite);
+		offsite.first_pushed_at = cases[i].first_pushed_at;
+		offsite.pushed_at = cases[i].pushed_at;
+		offsite.proved_at = cases[i].proved_at;
+		ck_assert_msg(gbe_offsite_is_overdue(&offsite, cases[i].warn, cases[i].now) ==
+				  cases[i].overdue,
+			      "case %" G_GSIZE_FORMAT, i);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("core-offsite");
+	TCase *record = tcase_create("record");
+
+	tcase_add_test(record, round_trip);
+	tcase_add_test(record, a_new_record);
+	tcase_add_test(record, foreign_members);
+	tcase_add_test(record, overdue);
+	suite_add_tcase(suite, record);
+	return gbe_unit_main(suite);
+}
