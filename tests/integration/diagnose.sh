@@ -49,6 +49,17 @@ plant() {
 		env-file=/etc/etcd/etcd.env
 	config etcd name="$PLANTED" key=/etc/etcd/client.key cert=/etc/etcd/client.crt \
 		cacert=/etc/etcd/client.crt "endpoint=https://root:$PLANTED@127.0.0.1:$ETCD_PORT"
+	printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$PLANTED" "$PLANTED" \
+		>"$ROOT/etc/greenboot-etcd/access-key"
+	chmod 0600 "$ROOT/etc/greenboot-etcd/access-key"
+	config store url=https://127.0.0.1:1/bucket "proxy=http://me:$PLANTED@127.0.0.1:1" \
+		access-key-file=/etc/greenboot-etcd/access-key
+	# A snapshot that waits: larger than the whole archive may be.
+	WAITING=2026-01-02T03:04:05Z-000001
+	mkdir -p "$ROOT/var/lib/greenboot-etcd/queue/$WAITING"
+	{ echo "$PLANTED" && head -c 3000000 /dev/urandom; } \
+		>"$ROOT/var/lib/greenboot-etcd/queue/$WAITING/etcd.backup.gz"
+	echo '{}' >"$ROOT/var/lib/greenboot-etcd/queue/$WAITING/_etcd_backup.meta"
 	printf '# the old password was %s\n[etcd]\n; %s\npassword=%s\n' "$PLANTED" "$PLANTED" "$PLANTED" \
 		>"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/60-notes.conf"
 }
@@ -79,7 +90,11 @@ planted() {
 	assert_eq "env-file" "$(part '.settings[] | select(.key == "env-file").value' config)" /etc/etcd/etcd.env
 	assert_eq "path of the key" "$(part '.settings[] | select(.key == "key" and .group == "etcd").value' config)" \
 		/etc/etcd/client.key
+	assert_eq "proxy" "$(part '.settings[] | select(.key == "proxy").value' config)" "http://(left out)@127.0.0.1:1"
+	assert_eq "access key" "$(part '.settings[] | select(.key == "access-key-file").value' config)" \
+		/etc/greenboot-etcd/access-key
 	# And what somebody who helps needs.
+	assert_eq "waiting" "$(part '.offsite | .waiting, .waiting_newest' status | paste -sd' ')" "1 $WAITING"
 	assert_eq "booted" "$(part .booted status)" "${DEPLOYMENT[A]}"
 	assert_eq "rule" "$(part .rule explain)" "$(json .rule explain)"
 	assert_eq "owner" "$(part .deployment.id owner)" "${DEPLOYMENT[A]}"

@@ -229,6 +229,140 @@ requests() {
 	has_not etcd.service requests
 }
 
+# wants NAME..., wants_not NAME...: units beyond those that etcd's service always wants.
+wants() {
+	local unit
+	for unit in "$@"; do
+		grep -qE "^Wants=.* greenboot-etcd-$unit( |\$)" "$(dropin etcd.service)" ||
+			fail "$unit is not wanted"
+	done
+}
+wants_not() {
+	local unit
+	for unit in "$@"; do has_not etcd.service "greenboot-etcd-$unit"; done
+}
+# accepted UNIT...: systemd takes the unit files of the tree with what was generated.
+accepted() {
+	local found unit top=$ROOT/accepted
+
+	command -v systemd-analyze >/dev/null || return 0
+	rm -rf "$top"
+	mkdir -p "$top/usr/bin" "$top/usr/libexec/greenboot-etcd" "$top/$UNITS" "$top/etc/systemd/system"
+	# A base to stand on: the targets that all units refer to, and programs that can be started.
+	cp -r /usr/lib/systemd/system/. "$top/$UNITS/"
+	for unit in "$TOP"/hooks/*.{service,timer,path,target}; do
+		cp "$unit" "$top/$UNITS/greenboot-etcd-${unit##*/}"
+	done
+	printf '[Service]\nExecStart=/usr/bin/greenboot-etcd\n' >"$top/$UNITS/etcd.service"
+	cp "$BUILD/greenboot-etcd" "$top/usr/bin/greenboot-etcd"
+	cp -r "$OUT_DIR/normal/." "$top/etc/systemd/system/"
+	for unit in "$@"; do
+		found=$(systemd-analyze verify --root="$top" --man=no --recursive-errors=no \
+			"$top/$UNITS/$unit" 2>&1 | grep -F "${unit%.*}") || true
+		assert_eq "what systemd says of $unit" "$found" ""
+	done
+}
+OFFSITE="greenboot-etcd-prove.service greenboot-etcd-prove.timer greenboot-etcd-push.service \
+greenboot-etcd-push.timer greenboot-etcd-send.service"
+
+# Snapshots for a directory: pushed by a timer, sent, read back.
+pushed() {
+	local unit
+
+	root_with_units
+	site '[etcd]' endpoint=https://10.1.2.3:2379 '[store]' directory=/srv/store requests=no \
+		'schedule=Mon..Fri *:0/30' 'prove=Sat *-*-1..7 03:00'
+	generate
+	assert_eq "stderr" "$ERR" ""
+	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL $OFFSITE" | sort | paste -sd' ')"
+	wants push.timer send.service prove.timer
+	wants_not push.service prove.service
+	for unit in push.service push.timer; do
+		has "greenboot-etcd-$unit" "BindsTo=etcd.service"
+		has "greenboot-etcd-$unit" "After=etcd.service"
+	done
+	# These also work while etcd is down.
+	for unit in send.service prove.service prove.timer; do
+		has_not "greenboot-etcd-$unit" etcd.service
+	done
+	assert_eq "the schedule" "$(grep OnCalendar "$(dropin greenboot-etcd-push.timer)" | paste -sd' ')" \
+		"OnCalendar= OnCalendar=Mon..Fri *:0/30"
+	assert_eq "the proof" "$(grep OnCalendar "$(dropin greenboot-etcd-prove.timer)" | paste -sd' ')" \
+		"OnCalendar= OnCalendar=Sat *-*-1..7 03:00"
+	for unit in push send prove; do
+		has "greenboot-etcd-$unit.service" "Wants=srv-store.mount"
+		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/srv"'
+	done
+	# etcd is elsewhere; the store is not.
+	has greenboot-etcd-push.service IPAddressAllow=10.1.2.3
+	has_not greenboot-etcd-send.service IPAddress
+	has_not greenboot-etcd-prove.service IPAddress
+	has greenboot-etcd-prove.service "ExecStart=/usr/bin/greenboot-etcd --quiet store prune"
+	# shellcheck disable=SC2086 # a list
+	accepted etcd.service $OFFSITE
+	# By hand only: nothing waits, and nothing is read back by itself.
+	site '[store]' directory=/srv/store requests=no
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	wants_not push send prove
+	# A schedule without a store.
+	site '[store]' schedule=daily
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	wants_not push send prove
+}
+
+# A bucket: a push by hand may leave one in the queue.
+to_a_bucket() {
+	local unit
+
+	root_with_units
+	site '[store]' url=https://s3.example:9000/bucket/prefix access-key-file=/var/home/me/access-key
+	generate
+	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL $OFFSITE" | grep -v push | sort | paste -sd' ')"
+	wants send.service prove.timer
+	wants_not push requests
+	for unit in send prove; do
+		has "greenboot-etcd-$unit.service" IPAddressAllow=any
+		has "greenboot-etcd-$unit.service" ProtectHome=no
+		has_not "greenboot-etcd-$unit.service" ReadWritePaths
+		has_not "greenboot-etcd-$unit.service" ExecStart
+	done
+	has greenboot-etcd-prove.timer OnCalendar=weekly
+	accepted etcd.service greenboot-etcd-send.service greenboot-etcd-prove.service \
+		greenboot-etcd-prove.timer
+	site '[store]' url=https://s3.example/bucket schedule=hourly
+	generate
+	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL $OFFSITE" | sort | paste -sd' ')"
+	wants push.timer send.service prove.timer
+	has greenboot-etcd-push.timer OnCalendar=hourly
+	has greenboot-etcd-push.service BindsTo=etcd.service
+	has greenboot-etcd-push.service IPAddressAllow=any
+	has greenboot-etcd-prove.service "ExecStart=/usr/bin/greenboot-etcd --quiet store prune"
+	# shellcheck disable=SC2086 # a list
+	accepted etcd.service $OFFSITE
+	# Nothing is read back.
+	site '[store]' url=https://s3.example/bucket schedule=hourly prove=
+	generate
+	wants push.timer send.service
+	wants_not prove
+	assert_missing "$(dropin greenboot-etcd-prove.service)"
+	assert_missing "$(dropin greenboot-etcd-prove.timer)"
+	# The address alone, the schedule, or both stores at once are wrong: that is said, and etcd is protected all the same.
+	site '[store]' url=http://s3.example/bucket schedule=hourly
+	generate
+	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:2: *url*https://HOST/BUCKET*"
+	assert_eq "generated" "$GENERATED" "$ALL"
+	site '[store]' url=https://s3.example/bucket 'prove=100%i'
+	generate
+	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:3: *prove*calendar event*"
+	wants send.service
+	site '[store]' url=https://s3.example/bucket directory=/srv/store
+	generate
+	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *url*directory*both set*"
+	has etcd.service "Requires=greenboot-etcd-prerun.service"
+}
+
 switched_off() {
 	root_with_units
 	site '[etcd]' service=
@@ -360,6 +494,8 @@ run_case monitored monitored
 run_case defragmented defragmented
 run_case scheduled scheduled
 run_case requests requests
+run_case pushed pushed
+run_case bucket to_a_bucket
 run_case switched-off switched_off
 run_case no-such-service no_such_service
 run_case instance an_instance

@@ -85,6 +85,11 @@ elsewhere() {
 		restorecon -R|a container has no SELinux|tests/vm/selinux.sh|inside restorecon -R
 		greenboot-etcd certs reset|wants an application that makes certificates|tests/integration/certs.sh|certs reset
 		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
+		greenboot-etcd store verify|wants a store with snapshots|tests/integration/bucket.sh|gbe --json store verify
+		greenboot-etcd store send|wants a bucket that was away|tests/integration/bucket.sh|gbe --json store send
+		greenboot-etcd store pull latest *|wants a bucket|tests/integration/bucket.sh|gbe --json store pull latest
+		greenboot-etcd import /var/tmp/etcd.db *|follows a pull|tests/integration/bucket.sh|gbe import
+		greenboot-etcd restore from-the-bucket|follows a pull|tests/integration/bucket.sh|gbe restore
 		greenboot-etcd rehearse|wants a staged update|tests/integration/rehearse.sh|gbe rehearse
 		man greenboot-etcd-guide|lint reads the pages|tests/lint/man.sh|mandoc
 		man data/man/greenboot-etcd-guide.7|lint reads the pages|tests/lint/man.sh|mandoc

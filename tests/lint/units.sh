@@ -13,11 +13,11 @@ fi
 
 # Of 100: systemd-analyze's own measure.
 exposure=18
-# Who speaks to etcd and makes files that are another user's: there is no more to take away.
-copies_from_network='^(backup|requests)$'
+# These speak to etcd or a store, and write files that may be another user's: there is no more to take away.
+copies_from_network='^(backup|requests|push|send|prove)$'
 exposure_of_those=21
-# Who asks etcd, or is asked.
-networked='^(green|monitor|defrag|backup|requests)$'
+# These ask etcd or a store, or are asked.
+networked='^(green|monitor|defrag|backup|requests|push|send|prove)$'
 administrators='^(prerun)$'
 # Who reads data and backups, and writes nothing of etcd's.
 readers='^(monitor|defrag|scrub)$'
@@ -100,11 +100,36 @@ done
 # Nothing of ours lies where it would be merged into a deployment that does not carry the package.
 check units-not-in-etc "$(find "$root/etc" "$root/run" "$root/var" -mindepth 1 2>/dev/null)"
 
-# With what the generator writes, systemd still accepts them, and the names that it makes.
-mkdir -p "$root/etc/greenboot-etcd" "$scratch/generated"
+# generated LABEL UNIT...: with what the generator writes of the configuration on stdin, systemd still accepts the
+# units, and the names that it makes.
+generated() {
+	local label=$1 out=$scratch/$1 unit
+
+	shift
+	rm -rf "$root/etc/systemd"
+	mkdir -p "$root/etc/greenboot-etcd" "$root/etc/systemd/system" "$out"
+	cat >"$root/etc/greenboot-etcd/greenboot-etcd.conf"
+	if ! "$root/usr/lib/systemd/system-generators/greenboot-etcd-generator" --root="$root" "$out" \
+		2>"$scratch/log" || [ ! -d "$out/my-etcd.service.d" ] || [ -s "$scratch/log" ]; then
+		not_ok "$label" "the generator wrote nothing: $(head -n 1 "$scratch/log")"
+		return
+	fi
+	cp -r "$out/." "$root/etc/systemd/system/"
+	for unit in "$@"; do
+		if [ -e "$out/$unit.d" ]; then
+			check "$label-${unit%.service}" "$(verify "$unit")"
+		else
+			not_ok "$label-${unit%.service}" "the generator wrote no drop-in"
+		fi
+	done
+}
+
 cp /usr/bin/test "$root/usr/bin/test"
 printf '[Service]\nExecStart=/usr/libexec/greenboot-etcd/prerun\n' >"$directory/my-etcd.service"
-cat >"$root/etc/greenboot-etcd/greenboot-etcd.conf" <<'CONF'
+ours=greenboot-etcd-
+generated generated my-etcd.service \
+	"$ours"{prerun,finalize,preflight,green,monitor,scrub,defrag,backup,requests,used,push,send,prove}.service \
+	"$ours"{backup.timer,requests.path,used.timer,push.timer,prove.timer} <<'CONF'
 [etcd]
 service=my-etcd.service
 data-dir=/my data/100%/"etcd"
@@ -113,22 +138,26 @@ directory=/mnt/usb-1/back\\up
 schedule=Mon..Fri *:0/30
 [store]
 directory=/mnt/share of $HOME/100%
+requests=watch
+schedule=Mon..Fri *:0/30
+prove=Sat *-*-1..7 03:00
 CONF
-if "$root/usr/lib/systemd/system-generators/greenboot-etcd-generator" --root="$root" \
-	"$scratch/generated" 2>"$scratch/log" && [ -d "$scratch/generated/my-etcd.service.d" ]; then
-	mkdir -p "$root/etc/systemd/system"
-	cp -r "$scratch/generated/." "$root/etc/systemd/system/"
-	for unit in my-etcd greenboot-etcd-prerun greenboot-etcd-finalize greenboot-etcd-preflight \
-		greenboot-etcd-green greenboot-etcd-monitor greenboot-etcd-scrub greenboot-etcd-defrag \
-		greenboot-etcd-backup greenboot-etcd-requests greenboot-etcd-used; do
-		check "generated-$unit" "$(verify "$unit.service")"
-	done
-	for unit in backup.timer requests.path requests.timer used.timer; do
-		check "generated-$unit" "$(verify "greenboot-etcd-$unit")"
-	done
-else
-	not_ok generated "the generator wrote nothing: $(head -n 1 "$scratch/log")"
-fi
+generated generated-bucket my-etcd.service "$ours"{push,send,prove}.service "$ours"{push,prove}.timer <<'CONF'
+[etcd]
+service=my-etcd.service
+endpoint=https://10.0.0.7:2379
+[store]
+url=https://s3.example:9000/bucket/prefix
+schedule=*-*-* 00/6:00:00 UTC
+prove=monthly
+CONF
+# Without a schedule: snapshots that wait are sent, and read back.
+generated generated-by-hand my-etcd.service "$ours"{send,prove}.service "$ours"{prove.timer,used.timer} <<'CONF'
+[etcd]
+service=my-etcd.service
+[store]
+url=https://[fd00::7]/bucket
+CONF
 
 # The guards guard.
 cp hooks/finalize.service "$directory/greenboot-etcd-bad.service"

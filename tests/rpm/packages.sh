@@ -49,11 +49,16 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.path
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.service
 0644 /usr/lib/systemd/system/greenboot-etcd-prerun.service
+0644 /usr/lib/systemd/system/greenboot-etcd-prove.service
+0644 /usr/lib/systemd/system/greenboot-etcd-prove.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-push.service
+0644 /usr/lib/systemd/system/greenboot-etcd-push.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-requests.path
 0644 /usr/lib/systemd/system/greenboot-etcd-requests.service
 0644 /usr/lib/systemd/system/greenboot-etcd-requests.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.service
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-send.service
 0644 /usr/lib/systemd/system/greenboot-etcd-start.target
 0644 /usr/lib/systemd/system/greenboot-etcd-used.service
 0644 /usr/lib/systemd/system/greenboot-etcd-used.timer

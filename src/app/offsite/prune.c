@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/offsite/snapshots.h"
 
-#include <errno.h>
-#include <stdio.h>
-
 #include "app/by-hand/by-hand.h"
 #include "base/fault.h"
 #include "core/decide/retention-periods.h"
-#include "fs/open.h"
-#include "fs/part.h"
-#include "fs/remove.h"
-#include "fs/sync.h"
 
 /* etcd-manager's defaults: hourly snapshots for a week, daily ones for two years. */
 #define HOURLY 168
@@ -64,7 +57,7 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 		/* Without an identity, the snapshot counts as sound: it was proved when it was pushed. */
 		if (stored->encrypted && store->identity == NULL)
 			return true;
-		if (gbe_snapshot_store_read(store, stored->name, NULL, NULL, NULL, &local))
+		if (gbe_snapshot_store_read(store, stored, NULL, NULL, NULL, &local))
 			return true;
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 			g_propagate_error(error, g_steal_pointer(&local));
@@ -73,21 +66,18 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 	}
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 			 "none of those that would stay in %s is sound: nothing was removed",
-			 store->path);
+			 store->depot->shown);
 }
 
-/* First the meta file is renamed: then the entry is no snapshot for any tool. */
+/* Without its meta file, an entry is no snapshot for any tool; what is left then, the next prune removes. */
 static bool
 remove_one(const GbeSnapshotStore *store, const char *name, GError **error)
 {
-	gbe_autofd int entry_fd = -1;
+	g_autofree char *meta = g_build_filename(name, GBE_SNAPSHOT_META, NULL);
 
-	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error))
-		return false;
-	if (renameat(entry_fd, GBE_SNAPSHOT_META, entry_fd, GBE_SNAPSHOT_META GBE_PART_SUFFIX) < 0)
-		return gbe_throw_errno(error, errno, "cannot remove %s", name);
-	return gbe_sync_dir(entry_fd, name, error) && !GBE_FAULT("store-unpublished", error) &&
-	       gbe_remove_tree_at(store->fd, name, error);
+	return gbe_depot_unpublish(store->depot, meta, error) &&
+	       !GBE_FAULT("store-unpublished", error) &&
+	       gbe_depot_remove_entry(store->depot, name, error);
 }
 
 static bool
@@ -103,7 +93,7 @@ prune(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodP
 		if (removed->len == 0 && !check_floor(store, complete, points, error))
 			return false;
 		if (!dry_run && !remove_one(store, stored->name, error))
-			return gbe_prefix(error, "%s", store->path);
+			return gbe_prefix(error, "%s", store->depot->shown);
 		removal = g_new0(GbeByHandRemoval, 1);
 		removal->name = g_strdup(stored->name);
 		removal->reason = g_strdup("neither the first of an hour nor of a day to keep");
@@ -121,7 +111,8 @@ gbe_store_prune(GbeApp *app, const char *directory, bool dry_run, GPtrArray **re
 	g_autoptr(GPtrArray) complete = NULL;
 	g_autofree GbePeriodPoint *points = NULL;
 
-	if (!gbe_snapshot_store_open(app, directory, &store, error))
+	if (!gbe_snapshot_store_open(app, directory, &store, error) ||
+	    !gbe_snapshot_store_look(store, error))
 		return false;
 	complete = complete_ones(store);
 	points = decide(app->config, complete);

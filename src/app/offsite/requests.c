@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "app/by-hand/by-hand.h"
+#include "app/offsite/push.h"
 #include "app/snapshot/import.h"
 #include "app/snapshot/sidecar.h"
 #include "base/fault.h"
@@ -30,7 +31,8 @@ typedef struct {
 	GbeApp *app;
 	GbeSnapshotStore *store;
 	const char *directory; /* of the store, as it was given */
-	int fd;		       /* of the requests; -1: there is no such directory */
+	bool in_bucket;
+	int fd; /* of the requests; -1: there is no such directory, or they are in a bucket */
 	GPtrArray *requests;
 } Requests;
 
@@ -73,22 +75,38 @@ by_name(gconstpointer a, gconstpointer b)
 	return strcmp((*(GbeStoredRequest *const *)a)->name, (*(GbeStoredRequest *const *)b)->name);
 }
 
-/* The directory must be root's, whatever the path to it. */
+static char *
+path_of(const char *file)
+{
+	return g_build_filename(GBE_STORE_REQUESTS, file, NULL);
+}
+
+/* A directory must be root's, whatever the path to it. Of a bucket, root is whoever has its key: so a snapshot that is
+ * asked for must be signed by somebody else's. */
 static bool
 open_directory(Requests *requests, GError **error)
 {
 	static const char *const names[] = {GBE_STORE_REQUESTS, NULL};
-	g_autofree char *absolute = requests->app->below_root
-					? g_strdup(requests->store->path)
-					: g_canonicalize_filename(requests->store->path, NULL);
+	g_autofree char *absolute =
+	    requests->app->below_root
+		? g_strdup(requests->store->depot->shown)
+		: g_canonicalize_filename(requests->store->depot->shown, NULL);
 	g_autofree char *way = g_build_filename(absolute, GBE_STORE_REQUESTS, NULL);
 	g_autoptr(GError) local = NULL;
 
-	if (gbe_own_dir_open_at(requests->store->fd, names, false, &requests->fd, &local))
+	requests->in_bucket = gbe_depot_directory(requests->store->depot) < 0;
+	if (requests->in_bucket)
+		return requests->app->config->store.key != NULL ||
+		       gbe_throw(error, GBE_ERROR_REFUSED,
+				 "requests in a bucket are carried out only where [store] key "
+				 "proves what they ask for");
+	if (gbe_own_dir_open_at(gbe_depot_directory(requests->store->depot), names, false,
+				&requests->fd, &local))
 		return gbe_check_parents(requests->app->root_fd, way, error);
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return true;
-	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", requests->store->path);
+	g_propagate_prefixed_error(error, g_steal_pointer(&local),
+				   "%s: ", requests->store->depot->shown);
 	return false;
 }
 
@@ -109,6 +127,18 @@ check_file(int fd, bool *ret_is_new, GError **error)
 				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
 				 (unsigned long)st.st_nlink);
 	return true;
+}
+
+static bool
+read_from_bucket(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	g_autofree char *path = path_of(request->name);
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	return gbe_depot_read(requests->store->depot, path, GBE_STORE_REQUEST_MAX, &bytes, &size,
+			      error) &&
+	       gbe_store_request_parse(bytes, size, &request->request, error);
 }
 
 static bool
@@ -148,9 +178,11 @@ leave_why(const Requests *requests, const GbeStoredRequest *request)
 	g_autofree char *file = why_file(request);
 	g_autofree char *text = g_strconcat(request->why, "\n", NULL);
 	g_autoptr(GError) error = NULL;
+	g_autofree char *path = path_of(file);
 
-	if (!gbe_write_file_at(requests->fd, file, text, strlen(text), 0644, GBE_WRITE_NO_DIR,
-			       &error))
+	if (requests->in_bucket ? !gbe_depot_put_text(requests->store->depot, path, text, &error)
+				: !gbe_write_file_at(requests->fd, file, text, strlen(text), 0644,
+						     GBE_WRITE_NO_DIR, &error))
 		gbe_note("%s", error->message);
 }
 
@@ -164,12 +196,17 @@ look_at(const Requests *requests, GbeStoredRequest *request)
 	request->is_bad = false;
 	if (request->state == GBE_STORE_REQUEST_FAILED || request->state == GBE_STORE_REQUEST_BAD) {
 		g_autofree char *file = why_file(request);
+		g_autofree char *path = path_of(file);
 
-		if (gbe_read_file_at(requests->fd, file, WHY_MAX, &request->why, &size, NULL))
+		if (requests->in_bucket
+			? gbe_depot_read(requests->store->depot, path, WHY_MAX, &request->why,
+					 &size, NULL)
+			: gbe_read_file_at(requests->fd, file, WHY_MAX, &request->why, &size, NULL))
 			g_strchomp(request->why);
 	}
 	if (request->state != GBE_STORE_REQUEST_WAITING ||
-	    read_request(requests->fd, request, &local))
+	    (requests->in_bucket ? read_from_bucket(requests, request, &local)
+				 : read_request(requests->fd, request, &local)))
 		return;
 	request->why = g_strdup(local->message);
 	request->is_bad = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT) ||
@@ -177,21 +214,64 @@ look_at(const Requests *requests, GbeStoredRequest *request)
 }
 
 static bool
-open_requests(Requests *requests, GError **error)
+take_listed(const char *entry G_GNUC_UNUSED, const char *file, guint64 size G_GNUC_UNUSED,
+	    gpointer data, GError **error G_GNUC_UNUSED)
 {
-	g_auto(GbeList) list = {NULL};
+	if (file != NULL && strchr(file, '/') == NULL)
+		take_name(data, file);
+	return true;
+}
+
+/* In a bucket, a power cut while a request is taken leaves it under both names: it counts as taken. */
+static void
+drop_taken(GPtrArray *requests)
+{
+	for (guint i = requests->len; i > 0; i--) {
+		const GbeStoredRequest *waiting = requests->pdata[i - 1];
+		bool taken = false;
+
+		for (guint j = 0; j < requests->len && !taken; j++) {
+			const GbeStoredRequest *other = requests->pdata[j];
+
+			taken = other->state == GBE_STORE_REQUEST_TAKEN &&
+				g_str_equal(other->name, waiting->name);
+		}
+		if (taken && waiting->state == GBE_STORE_REQUEST_WAITING)
+			g_ptr_array_remove_index(requests, i - 1);
+	}
+}
+
+static bool
+list_bucket(Requests *requests, GError **error)
+{
+	if (!gbe_depot_files(requests->store->depot, GBE_STORE_REQUESTS, take_listed,
+			     requests->requests, error))
+		return gbe_prefix(error, "%s", requests->store->depot->shown);
+	drop_taken(requests->requests);
+	return true;
+}
+
+static bool
+list_directory(Requests *requests, GError **error)
+{
+	g_auto(GbeList) list = gbe_list_open_at(requests->fd, GBE_STORE_REQUESTS);
 	const char *name;
 
+	while ((name = gbe_list_next(&list)) != NULL)
+		take_name(requests->requests, name);
+	return gbe_list_end(&list, error);
+}
+
+static bool
+open_requests(Requests *requests, GError **error)
+{
 	requests->requests = g_ptr_array_new_with_free_func(stored_request_free);
 	if (!gbe_snapshot_store_find(requests->app, requests->directory, &requests->store, error) ||
 	    !open_directory(requests, error))
 		return false;
-	if (requests->fd < 0)
+	if (requests->fd < 0 && !requests->in_bucket)
 		return true;
-	list = gbe_list_open_at(requests->fd, GBE_STORE_REQUESTS);
-	while ((name = gbe_list_next(&list)) != NULL)
-		take_name(requests->requests, name);
-	if (!gbe_list_end(&list, error))
+	if (!(requests->in_bucket ? list_bucket(requests, error) : list_directory(requests, error)))
 		return false;
 	g_ptr_array_sort(requests->requests, by_name);
 	for (guint i = 0; i < requests->requests->len; i++)
@@ -227,6 +307,21 @@ gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests
 	return true;
 }
 
+/* An object store cannot rename: the new name is there first. */
+static bool
+move_in_bucket(const Requests *requests, const char *from, const char *to, GError **error)
+{
+	g_autofree char *from_path = path_of(from), *to_path = path_of(to);
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	return gbe_depot_read(requests->store->depot, from_path, GBE_STORE_REQUEST_MAX, &bytes,
+			      &size, error) &&
+	       gbe_depot_put_text(requests->store->depot, to_path, bytes, error) &&
+	       !GBE_FAULT("store-request-copied", error) &&
+	       gbe_depot_remove(requests->store->depot, from_path, error);
+}
+
 /* Durable: no work is done before, and none is repeated after. An older file of that name is removed first. */
 static bool
 become(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState state,
@@ -235,12 +330,14 @@ become(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState
 	g_autofree char *from = gbe_store_request_file(request->name, request->state);
 	g_autofree char *to = gbe_store_request_file(request->name, state);
 
-	if (renameat(requests->fd, from, requests->fd, to) < 0)
+	if (requests->in_bucket && !move_in_bucket(requests, from, to, error))
+		return false;
+	if (!requests->in_bucket && renameat(requests->fd, from, requests->fd, to) < 0)
 		return gbe_throw_errno(error, errno, "cannot make %s of %s", to, from);
 	request->state = state;
 	if (request->why != NULL)
 		leave_why(requests, request);
-	return gbe_sync_dir(requests->fd, to, error);
+	return requests->in_bucket || gbe_sync_dir(requests->fd, to, error);
 }
 
 static bool
@@ -325,9 +422,25 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 	give_time(&requests);
 	for (guint i = 0; i < requests.requests->len; i++)
 		if (!carry_out(&requests, requests.requests->pdata[i], error))
-			return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS, requests.store->path);
+			return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS,
+					  requests.store->depot->shown);
 	*ret_requests = g_steal_pointer(&requests.requests);
 	return true;
+}
+
+static bool
+delete_files(const Requests *requests, const char *file, const char *why, GError **error)
+{
+	g_autofree char *path = path_of(file), *why_path = path_of(why);
+
+	if (requests->in_bucket)
+		return gbe_depot_remove(requests->store->depot, path, error) &&
+		       gbe_depot_remove(requests->store->depot, why_path, error);
+	if (unlinkat(requests->fd, file, 0) < 0)
+		return gbe_throw_errno(error, errno, "cannot remove %s/%s",
+				       requests->store->depot->shown, file);
+	(void)unlinkat(requests->fd, why, 0);
+	return gbe_sync_dir(requests->fd, GBE_STORE_REQUESTS, error);
 }
 
 bool
@@ -347,16 +460,13 @@ gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, bool
 		if (!g_str_equal(request->name, name) && !g_str_equal(file, name))
 			continue;
 		found = true;
-		if (!dry_run && unlinkat(requests.fd, file, 0) < 0)
-			return gbe_throw_errno(error, errno, "cannot remove %s/%s",
-					       requests.store->path, file);
-		if (!dry_run)
-			(void)unlinkat(requests.fd, why, 0);
+		if (!dry_run && !delete_files(&requests, file, why, error))
+			return false;
 	}
 	if (!found)
 		return gbe_throw(
 		    error, GBE_ERROR_NOT_FOUND,
 		    "no request %s in %s; `greenboot-etcd store requests list` shows them", name,
-		    requests.store->path);
-	return dry_run || gbe_sync_dir(requests.fd, GBE_STORE_REQUESTS, error);
+		    requests.store->depot->shown);
+	return true;
 }

@@ -20,8 +20,9 @@ typedef struct {
 	char *result; /* the pushed snapshot, or the backup that the next boot restores */
 } GbeStoredRequest;
 
-/* A request is believed only when root owns the file and its directory, and no other user can write either, or
- * remove a directory on the path to them. */
+/* A request in a directory is believed only when root owns the file and its directory, and no other user can write
+ * either, or remove a directory on the path to them. One in a bucket is believed where [store] key is set: the bucket's
+ * owner can ask for a restore, and not make up what is restored. */
 /* Sorted by name; empty without a directory for requests. *ret_requests: array of GbeStoredRequest. */
 bool gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			     GError **error) GBE_CHECKED;

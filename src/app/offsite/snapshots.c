@@ -5,28 +5,26 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
-#include "app/offsite/age.h"
-#include "app/snapshot/sidecar.h"
+#include "app/state/history.h"
 #include "app/store/keys.h"
-#include "etcd/db/snapshot-sum.h"
 #include "etcd/layout.h"
-#include "fs/list.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/remove.h"
 
 #define DATA_PART GBE_SNAPSHOT_DATA GBE_PART_SUFFIX
 #define META_PART GBE_SNAPSHOT_META GBE_PART_SUFFIX
 #define AGE_PART GBE_SNAPSHOT_AGE GBE_PART_SUFFIX
 #define SEAL_PART GBE_SNAPSHOT_SEAL GBE_PART_SUFFIX
+/* A store may belong to others, too: so many of their names are listed, and the rest is counted. */
+#define FOREIGN_MAX 1000
+/* A longer file is not a digest and the end of its line. */
+#define SEAL_MAX 256
 
 static const char *const states[] = {
-    [GBE_STORED_COMPLETE] = "complete",
-    [GBE_STORED_UNFINISHED] = "unfinished",
-    [GBE_STORED_UNREADABLE] = "unreadable",
-    [GBE_STORED_FOREIGN] = "foreign",
+    [GBE_STORED_COMPLETE] = "complete",	    [GBE_STORED_UNFINISHED] = "unfinished",
+    [GBE_STORED_UNREADABLE] = "unreadable", [GBE_STORED_FOREIGN] = "foreign",
+    [GBE_STORED_WAITING] = "waiting",
 };
 
 const char *
@@ -53,93 +51,96 @@ gbe_snapshot_store_free(GbeSnapshotStore *store)
 {
 	if (store == NULL)
 		return;
-	g_free(store->path);
-	g_free(store->identifier);
-	gbe_close_fd(&store->fd);
+	g_clear_pointer(&store->depot, gbe_depot_free);
 	g_clear_pointer(&store->stored, g_ptr_array_unref);
 	g_free(store);
 }
 
+/* ---- names and sizes ---- */
+
 static void
-look_at_file(GbeStored *stored, const char *name)
+look_at_file(GbeStored *stored, const char *name, guint64 size)
 {
 	static const char *const begun[] = {DATA_PART, AGE_PART, META_PART, SEAL_PART, NULL};
-	static const char *const known[] = {GBE_SNAPSHOT_DATA, GBE_SNAPSHOT_AGE, GBE_SNAPSHOT_META,
-					    GBE_SNAPSHOT_SEAL, NULL};
 
-	if (g_strv_contains(begun, name))
+	if (g_str_equal(name, GBE_SNAPSHOT_DATA)) {
+		stored->has_data = true;
+		stored->size = size;
+	} else if (g_str_equal(name, GBE_SNAPSHOT_AGE)) {
+		stored->has_age = true;
+		stored->age_size = size;
+	} else if (g_str_equal(name, GBE_SNAPSHOT_META)) {
+		stored->has_meta = true;
+	} else if (g_str_equal(name, GBE_SNAPSHOT_SEAL)) {
+		stored->has_hmac = true;
+	} else if (g_strv_contains(begun, name)) {
 		stored->begun_here = true;
-	else if (!g_strv_contains(known, name))
+	} else {
 		stored->holds_something = true;
+	}
+}
+
+static GbeStored *
+find_or_add(GbeSnapshotStore *store, const char *entry, bool foreign)
+{
+	GbeStored *last =
+	    store->stored->len > 0 ? store->stored->pdata[store->stored->len - 1] : NULL;
+
+	if (last != NULL && g_str_equal(last->name, entry))
+		return last;
+	last = g_new0(GbeStored, 1);
+	last->name = g_strdup(entry);
+	if (foreign || !gbe_snapshot_name_parse(entry, &last->when))
+		last->state = GBE_STORED_FOREIGN;
+	g_ptr_array_add(store->stored, last);
+	return last;
 }
 
 static bool
-look_at_files(int entry_fd, GbeStored *stored, GError **error)
+take_listed(const char *entry, const char *file, guint64 size, gpointer data,
+	    GError **error G_GNUC_UNUSED)
 {
-	g_auto(GbeList) list = gbe_list_open_at(entry_fd, stored->name);
-	const char *name;
+	GbeSnapshotStore *store = data;
+	GbeStored *stored;
 
-	while ((name = gbe_list_next(&list)) != NULL)
-		look_at_file(stored, name);
-	return gbe_list_end(&list, error);
-}
-
-static bool
-read_meta(int entry_fd, GbeStored *stored, GError **error)
-{
-	g_autofree char *bytes = NULL;
-	struct stat st;
-	gsize size = 0;
-
-	if (!gbe_read_file_at(entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &bytes, &size,
-			      error))
-		return false;
-	stored->encrypted = faccessat(entry_fd, GBE_SNAPSHOT_DATA, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-			    faccessat(entry_fd, GBE_SNAPSHOT_AGE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	if (fstatat(entry_fd, stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, &st,
-		    AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT
-			   ? gbe_throw(error, GBE_ERROR_CORRUPT, GBE_SNAPSHOT_DATA " is missing")
-			   : gbe_throw_errno(error, errno, "cannot look at " GBE_SNAPSHOT_DATA);
-	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		return gbe_throw(error, GBE_ERROR_CORRUPT, GBE_SNAPSHOT_DATA " is %s",
-				 S_ISREG(st.st_mode) ? "empty" : "not a regular file");
-	stored->size = (guint64)st.st_size;
-	stored->meta_sha256 =
-	    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
-	stored->hmac = gbe_sidecar_read(entry_fd, GBE_SNAPSHOT_SEAL);
-	return gbe_snapshot_meta_parse(bytes, size, &stored->meta, error);
+	if (file == NULL && store->stored->len >= FOREIGN_MAX) {
+		store->foreign_more++;
+		return true;
+	}
+	stored = find_or_add(store, entry, file == NULL);
+	if (stored->state == GBE_STORED_FOREIGN || file == NULL)
+		return true;
+	if (*file != '\0')
+		look_at_file(stored, file, size);
+	else if (size == GBE_DEPOT_ODD)
+		stored->why = g_strdup("its directory cannot be read");
+	return true;
 }
 
 static void
-look_into(int store_fd, GbeStored *stored)
+settle(GbeStored *stored)
 {
-	g_autoptr(GError) local = NULL;
-	gbe_autofd int entry_fd = -1;
+	const char *why = NULL;
 
-	if (gbe_open_dir_at(store_fd, stored->name, &entry_fd, &local) &&
-	    look_at_files(entry_fd, stored, &local) && read_meta(entry_fd, stored, &local))
+	if (stored->state == GBE_STORED_FOREIGN)
 		return;
-	stored->state = g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)
-			    ? GBE_STORED_UNFINISHED
-			    : GBE_STORED_UNREADABLE;
-	if (stored->state == GBE_STORED_UNREADABLE)
-		stored->why = g_strdup(local->message);
-}
-
-static void
-look_at_name(GbeSnapshotStore *store, const char *name)
-{
-	GbeStored *stored = g_new0(GbeStored, 1);
-	struct stat st;
-
-	stored->name = g_strdup(name);
-	if (!gbe_snapshot_name_parse(name, &stored->when) ||
-	    (fstatat(store->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)))
-		stored->state = GBE_STORED_FOREIGN;
-	else
-		look_into(store->fd, stored);
-	g_ptr_array_add(store->stored, stored);
+	stored->encrypted = !stored->has_data && stored->has_age;
+	if (stored->encrypted)
+		stored->size = stored->age_size;
+	if (stored->why != NULL || !stored->has_meta) {
+		stored->state = stored->why != NULL ? GBE_STORED_UNREADABLE : GBE_STORED_UNFINISHED;
+		return;
+	}
+	if (!stored->has_data && !stored->has_age)
+		why = GBE_SNAPSHOT_DATA " is missing";
+	else if (stored->size == 0)
+		why = GBE_SNAPSHOT_DATA " is empty";
+	else if (stored->size == GBE_DEPOT_ODD)
+		why = GBE_SNAPSHOT_DATA " is not a regular file";
+	if (why == NULL)
+		return;
+	stored->state = GBE_STORED_UNREADABLE;
+	stored->why = g_strdup(why);
 }
 
 static int
@@ -158,29 +159,12 @@ gbe_snapshot_store_find(GbeApp *app, const char *directory, GbeSnapshotStore **r
 			GError **error)
 {
 	g_autoptr(GbeSnapshotStore) store = g_new0(GbeSnapshotStore, 1);
-	const char *path = directory != NULL ? directory : app->config->store.directory;
-	g_autofree char *absolute = NULL, *folded = NULL;
-	g_autoptr(GError) local = NULL;
 
-	store->fd = -1;
-	if (path == NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "no store is set: --store=DIR names one, or [store] directory=");
-	store->path = g_strdup(path);
 	store->app = app;
 	store->identity = app->config->store.identity;
 	store->stored = g_ptr_array_new_with_free_func(stored_free);
-	absolute = app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
-	folded = g_canonicalize_filename(absolute, "/");
-	store->identifier = gbe_path_to_text(folded);
-	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &store->fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-					 "the store %s is not there; make it, or mount what has it",
-					 path);
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "the store: %s; --store=DIR names another one", local->message);
-	}
+	if (!gbe_depot_open(app, directory, &store->depot, error))
+		return false;
 	*ret_store = g_steal_pointer(&store);
 	return true;
 }
@@ -190,32 +174,178 @@ gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **r
 			GError **error)
 {
 	g_autoptr(GbeSnapshotStore) store = NULL;
-	g_auto(GbeList) list = {NULL};
-	const char *name;
 
 	if (!gbe_snapshot_store_find(app, directory, &store, error))
 		return false;
-	list = gbe_list_open_at(store->fd, store->path);
-	while ((name = gbe_list_next(&list)) != NULL)
-		look_at_name(store, name);
-	if (!gbe_list_end(&list, error))
-		return false;
+	if (!gbe_depot_list(store->depot, take_listed, store, error))
+		return gbe_prefix(error, "%s", store->depot->shown);
+	for (guint i = 0; i < store->stored->len; i++)
+		settle(store->stored->pdata[i]);
 	g_ptr_array_sort(store->stored, oldest_first);
 	*ret_store = g_steal_pointer(&store);
 	return true;
 }
 
-const GbeStored *
-gbe_snapshot_store_newest(const GbeSnapshotStore *store)
-{
-	for (guint i = store->stored->len; i > 0; i--) {
-		const GbeStored *stored = store->stored->pdata[i - 1];
+/* ---- meta files ---- */
 
-		if (stored->state == GBE_STORED_COMPLETE)
-			return stored;
-	}
-	return NULL;
+static bool
+is_of_the_server(const GError *error)
+{
+	return g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL) ||
+	       g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED);
 }
+
+static bool
+read_meta(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
+{
+	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_META, NULL);
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_depot_read(store->depot, path, GBE_SNAPSHOT_META_MAX, &bytes, &size, error))
+		return false;
+	stored->meta_sha256 =
+	    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	return gbe_snapshot_meta_parse(bytes, size, &stored->meta, error);
+}
+
+/* A digest that cannot be read proves nothing. */
+static bool
+read_hmac(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
+{
+	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_SEAL, NULL);
+	g_autoptr(GError) local = NULL;
+	gsize size = 0;
+
+	if (gbe_depot_read(store->depot, path, SEAL_MAX, &stored->hmac, &size, &local)) {
+		g_strchomp(stored->hmac);
+		return true;
+	}
+	if (!is_of_the_server(local))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+static bool
+look(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (stored->looked || stored->state != GBE_STORED_COMPLETE)
+		return true;
+	if (!read_meta(store, stored, &local)) {
+		if (is_of_the_server(local)) {
+			g_propagate_prefixed_error(error, g_steal_pointer(&local),
+						   "%s: ", store->depot->shown);
+			return false;
+		}
+		stored->state = g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)
+				    ? GBE_STORED_UNFINISHED
+				    : GBE_STORED_UNREADABLE;
+		if (stored->state == GBE_STORED_UNREADABLE)
+			stored->why = g_strdup(local->message);
+	} else if (stored->has_hmac && !read_hmac(store, stored, error)) {
+		return gbe_prefix(error, "%s", store->depot->shown);
+	}
+	stored->looked = true;
+	return true;
+}
+
+bool
+gbe_snapshot_store_look(const GbeSnapshotStore *store, GError **error)
+{
+	for (guint i = 0; i < store->stored->len; i++)
+		if (!look(store, store->stored->pdata[i], error))
+			return false;
+	return true;
+}
+
+bool
+gbe_snapshot_store_newest(const GbeSnapshotStore *store, const GbeStored **ret_newest,
+			  GError **error)
+{
+	*ret_newest = NULL;
+	for (guint i = store->stored->len; i > 0 && *ret_newest == NULL; i--) {
+		GbeStored *stored = store->stored->pdata[i - 1];
+
+		if (!look(store, stored, error))
+			return false;
+		if (stored->state == GBE_STORED_COMPLETE)
+			*ret_newest = stored;
+	}
+	return true;
+}
+
+bool
+gbe_snapshot_store_known(const GbeSnapshotStore *store, char **ret_name, GError **error)
+{
+	g_auto(GbeOffsite) offsite = {0};
+	const GbeKeys *keys = NULL;
+
+	*ret_name = NULL;
+	if (!gbe_app_keys(store->app, &keys, error))
+		return false;
+	if (keys == NULL)
+		return true;
+	if (!gbe_history_load(store->app, store->depot->identifier, &offsite, error))
+		return false;
+	*ret_name = g_steal_pointer(&offsite.newest);
+	return true;
+}
+
+/* Refuses `latest` where a newer snapshot is known to be missing; a name is not refused. */
+static bool
+check_newest(const GbeSnapshotStore *store, const GbeStored *newest, GError **error)
+{
+	g_autofree char *known = NULL;
+
+	if (!gbe_snapshot_store_known(store, &known, error))
+		return false;
+	return !gbe_history_is_newer(known, newest->name) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the newest snapshot in %s is %s, and this device has pushed or pulled "
+			 "%s: somebody has removed that, or this is another store. `store pull %s` "
+			 "takes the older one",
+			 store->depot->shown, newest->name, known, newest->name);
+}
+
+bool
+gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
+			const GbeStored **ret_stored, GError **error)
+{
+	bool latest = g_str_equal(name, GBE_SNAPSHOT_LATEST);
+	const GbeStored *found = NULL;
+
+	if (latest && !gbe_snapshot_store_newest(store, &found, error))
+		return false;
+	for (guint i = 0; i < store->stored->len && found == NULL; i++) {
+		GbeStored *stored = store->stored->pdata[i];
+
+		if (g_str_equal(stored->name, name)) {
+			if (!look(store, stored, error))
+				return false;
+			found = stored;
+		}
+	}
+	if (found == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no snapshot %s in %s", name,
+				 store->depot->shown);
+	if (found->state != GBE_STORED_COMPLETE)
+		return gbe_throw(error,
+				 found->state == GBE_STORED_UNREADABLE ? GBE_ERROR_VERIFY_FAILED
+								       : GBE_ERROR_REFUSED,
+				 "%s in %s is %s%s%s", name, store->depot->shown,
+				 gbe_stored_state_to_string(found->state),
+				 found->why != NULL ? ": " : "",
+				 found->why != NULL ? found->why : "");
+	if (latest && !check_newest(store, found, error))
+		return false;
+	*ret_stored = found;
+	return true;
+}
+
+/* ---- sweep ---- */
 
 /* A running push holds a lock on the data, under either name. */
 static bool
@@ -230,130 +360,32 @@ nobody_writes(int entry_fd, const char *name)
 bool
 gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 {
+	int store_fd = gbe_depot_directory(store->depot);
+
+	/* A server tells nothing of who writes: of a bucket's entries, none is this program's alone. */
+	if (store_fd < 0)
+		return gbe_depot_tidy(store->depot, error);
 	for (guint i = 0; i < store->stored->len; i++) {
 		const GbeStored *stored = store->stored->pdata[i];
+		g_autoptr(GError) local = NULL;
 		gbe_autofd int entry_fd = -1;
 
 		if (stored->state != GBE_STORED_UNFINISHED || !stored->begun_here ||
 		    stored->holds_something)
 			continue;
-		if (!gbe_open_dir_at(store->fd, stored->name, &entry_fd, error))
+		if (!gbe_open_dir_at(store_fd, stored->name, &entry_fd, &local)) {
+			/* It was swept since the store was listed. */
+			if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+				continue;
+			g_propagate_error(error, g_steal_pointer(&local));
 			return false;
+		}
 		if (nobody_writes(entry_fd, DATA_PART) &&
 		    nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&
 		    nobody_writes(entry_fd, AGE_PART) &&
 		    nobody_writes(entry_fd, GBE_SNAPSHOT_AGE) &&
-		    !gbe_remove_tree_at(store->fd, stored->name, error))
+		    !gbe_depot_remove_entry(store->depot, stored->name, error))
 			return false;
 	}
 	return true;
-}
-
-typedef struct {
-	GbeSnapshotSum sum;
-	GbeArchivePut put;
-	gpointer data;
-} Reading;
-
-static bool
-sum_up(const void *bytes, gsize size, gpointer data, GError **error)
-{
-	Reading *reading = data;
-
-	gbe_snapshot_sum_push(&reading->sum, bytes, size);
-	return reading->put == NULL || reading->put(bytes, size, reading->data, error);
-}
-
-bool
-gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, char **ret_sha256,
-		    GError **error)
-{
-	Reading reading = {.put = put, .data = data};
-	bool ok;
-
-	gbe_snapshot_sum_init(&reading.sum);
-	ok = gbe_archive_unpack(fd, what, sum_up, &reading, error) &&
-	     (gbe_snapshot_sum_check(&reading.sum, error) || gbe_prefix(error, "%s", what));
-	if (ok && ret_sha256 != NULL)
-		*ret_sha256 = gbe_snapshot_sum_text(&reading.sum);
-	gbe_snapshot_sum_clear(&reading.sum);
-	return ok || gbe_rethrow_if(error, GBE_ERROR_CORRUPT, GBE_ERROR_VERIFY_FAILED);
-}
-
-/* Reads the output of age, or the file itself. */
-typedef struct {
-	const char *what;
-	GbeArchivePut put;
-	gpointer data;
-	char **ret_sha256;
-} Unpacking;
-
-static bool
-unpack_stream(int fd, gpointer data, GError **error)
-{
-	const Unpacking *unpacking = data;
-
-	return gbe_snapshot_unpack(fd, unpacking->what, unpacking->put, unpacking->data,
-				   unpacking->ret_sha256, error);
-}
-
-static bool
-decrypt(const GbeSnapshotStore *store, int fd, const Unpacking *unpacking, GError **error)
-{
-	if (store->identity == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s is encrypted: --identity=FILE or [store] identity name what "
-				 "decrypts it",
-				 unpacking->what);
-	return gbe_age_decrypt(store->app, store->identity, fd, unpacking->what, unpack_stream,
-			       (gpointer)unpacking, error);
-}
-
-bool
-gbe_snapshot_store_read(const GbeSnapshotStore *store, const char *name, GbeArchivePut put,
-			gpointer data, char **ret_sha256, GError **error)
-{
-	gbe_autofd int entry_fd = -1;
-	gbe_autofd int fd = -1;
-	const Unpacking unpacking = {name, put, data, ret_sha256};
-	bool encrypted;
-	struct stat st;
-
-	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error))
-		return false;
-	encrypted = faccessat(entry_fd, GBE_SNAPSHOT_DATA, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-	fd = openat(entry_fd, encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return gbe_throw_errno(error, errno, "cannot open %s/" GBE_SNAPSHOT_DATA, name);
-	if (!S_ISREG(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s/" GBE_SNAPSHOT_DATA " is not a regular file", name);
-	return encrypted ? decrypt(store, fd, &unpacking, error)
-			 : unpack_stream(fd, (gpointer)&unpacking, error);
-}
-
-bool
-gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
-			 const char *sha256, GError **error)
-{
-	g_autofree char *text = gbe_keyed_stored_text(stored->name, stored->meta_sha256, sha256);
-	const GbeKeys *keys = NULL;
-
-	if (!gbe_app_keys(app, &keys, error))
-		return false;
-	if (keys == NULL || gbe_keys_prove(keys, GBE_KEYED_STORED, text, stored->hmac))
-		return true;
-	if (stored->hmac == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s in %s has no keyed digest, and [store] key is set: push it "
-				 "again where that key is; or gunzip and import it, and restore "
-				 "that with --force",
-				 stored->name, store->path);
-	return gbe_throw(
-	    error, GBE_ERROR_VERIFY_FAILED,
-	    "%s in %s is not what somebody with a key of [store] key pushed under that "
-	    "name: it was changed, or signed with another key (one that was exchanged "
-	    "goes behind the new one)",
-	    stored->name, store->path);
 }

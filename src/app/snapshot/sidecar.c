@@ -9,8 +9,8 @@
 /* A longer file is not a digest and the end of its line. */
 #define SIZE_MAX_READ 256
 
-char *
-gbe_sidecar_read(int dir_fd, const char *name)
+static char *
+read_digest(int dir_fd, const char *name)
 {
 	char *bytes = NULL;
 	gsize size = 0;
@@ -65,7 +65,7 @@ gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *
 		return true;
 	if (!gbe_open_parent_in_root(app->root_fd, sidecar, &dir_fd, &name, error))
 		return false;
-	digest = gbe_sidecar_read(dir_fd, name);
+	digest = read_digest(dir_fd, name);
 	*ret_proved = gbe_keys_prove(keys, GBE_KEYED_FILE, sha256, digest);
 	return *ret_proved || digest == NULL ||
 	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,

@@ -11,9 +11,6 @@
 
 #define GBE_SIDECAR_SUFFIX ".hmac"
 
-/* NULL: there is no file, or its content cannot be a digest. */
-char *gbe_sidecar_read(int dir_fd, const char *name);
-
 /* Writes the digest beside the file @name; @sha256 is that of its database. Without a key, only removes an old
  * digest. */
 bool gbe_sidecar_sign_file(GbeApp *app, int dir_fd, const char *name, const char *sha256,

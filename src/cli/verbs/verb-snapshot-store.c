@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* store list, push, pull, prune, requests: snapshots in a directory that other tools read and write, too. */
+/* store list, push, pull, verify, send, prune, requests: snapshots in a directory or a bucket that other tools read and
+ * write, too. */
 #include "app/by-hand/by-hand.h"
+#include "app/offsite/prove.h"
+#include "app/offsite/queue.h"
 #include "app/offsite/requests.h"
 #include "app/offsite/snapshots.h"
 #include "app/report/status.h"
+#include "app/state/history.h"
 #include "cli/observe.h"
 #include "cli/print-removed.h"
 #include "cli/print-snapshot.h"
@@ -18,7 +22,7 @@
 #define TIMEOUT_SECONDS 600
 
 static char *arg_store, *arg_timeout, *arg_identity;
-static gboolean arg_dry_run;
+static gboolean arg_dry_run, arg_queue, arg_wait;
 
 const GOptionEntry gbe_options_store[] = {
     {"store", 0, 0, G_OPTION_ARG_FILENAME, &arg_store,
@@ -26,7 +30,11 @@ const GOptionEntry gbe_options_store[] = {
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "push: how long etcd may take (10min)",
      "DURATION"},
     {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
-     "pull: what decrypts it; default: [store] identity", "FILE"},
+     "pull, verify: what decrypts it; default: [store] identity", "FILE"},
+    {"queue", 0, 0, G_OPTION_ARG_NONE, &arg_queue,
+     "push: only put it into the queue, unless nothing has changed", NULL},
+    {"wait", 0, 0, G_OPTION_ARG_NONE, &arg_wait,
+     "send: go on until all has been sent, with growing pauses", NULL},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
      "prune, requests delete: change nothing, say what would be done", NULL},
     {NULL},
@@ -58,57 +66,79 @@ stored_json(const GbeStored *stored)
 }
 
 static void
-print_table(const GbeSnapshotStore *store)
+add_row(GbeTable *table, const GbeStored *stored)
 {
-	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
-	g_autoptr(GbeTable) table = gbe_table_new(titles);
+	bool complete = stored->state == GBE_STORED_COMPLETE;
+	g_autofree char *time = gbe_text_time(complete ? created(stored) : 0);
+	g_autofree char *size = complete ? gbe_size_to_text(stored->size) : NULL;
+	const char *cells[] = {stored->name, gbe_stored_state_to_string(stored->state), time,
+			       stored->meta.etcd_version, size != NULL ? size : stored->why};
 
-	for (guint i = store->stored->len; i > 0; i--) {
-		const GbeStored *stored = store->stored->pdata[i - 1];
-		bool complete = stored->state == GBE_STORED_COMPLETE;
-		g_autofree char *time = gbe_text_time(complete ? created(stored) : 0);
-		g_autofree char *size = complete ? gbe_size_to_text(stored->size) : NULL;
-		const char *cells[] = {stored->name, gbe_stored_state_to_string(stored->state),
-				       time, stored->meta.etcd_version,
-				       size != NULL ? size : stored->why};
+	gbe_table_add(table, cells);
+}
 
-		gbe_table_add(table, cells);
+/* Those that wait are shown as what they are: newer than what the store has, and not there yet. */
+static void
+add_waiting(GbeCli *cli, GbeTable *table, JsonArray *array)
+{
+	g_autoptr(GPtrArray) names = gbe_history_waiting(cli->app);
+
+	for (guint i = names->len; i > 0; i--) {
+		const GbeStored stored = {.name = names->pdata[i - 1], .state = GBE_STORED_WAITING};
+
+		json_array_add_object_element(array, stored_json(&stored));
+		add_row(table, &stored);
 	}
-	gbe_table_print(table);
+}
+
+static void
+complain_of_missing(const GbeSnapshotStore *store, const char *missing)
+{
+	if (missing != NULL)
+		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
+			     "somebody has removed it, or this is another store",
+			     missing);
+	if (store->foreign_more > 0)
+		gbe_print("... and %u more names that are no snapshots\n", store->foreign_more);
 }
 
 static bool
 list(GbeCli *cli, GError **error)
 {
+	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
+	g_autoptr(GbeTable) table = gbe_table_new(titles);
+	g_autoptr(JsonObject) object = json_object_new();
 	g_autoptr(GbeSnapshotStore) store = NULL;
-	g_autoptr(JsonObject) object = NULL;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *known = NULL;
+	const GbeStored *newest = NULL;
+	JsonArray *array = json_array_new();
 	const char *missing;
-	JsonArray *array;
 
-	if (!gbe_snapshot_store_open(cli->app, arg_store, &store, error))
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	json_object_set_array_member(object, "snapshots", array);
+	if (!gbe_snapshot_store_open(cli->app, arg_store, &store, error) ||
+	    !gbe_snapshot_store_look(store, error) ||
+	    !gbe_snapshot_store_newest(store, &newest, error))
 		return false;
 	if (!gbe_snapshot_store_known(store, &known, &local))
 		gbe_note("%s", local->message);
-	missing = gbe_snapshot_store_is_behind(store, known) ? known : NULL;
-	if (!cli->json) {
-		print_table(store);
-		if (missing != NULL)
-			gbe_complain("this device has pushed or pulled %s, and none as new is "
-				     "here: somebody has removed it, or this is another store",
-				     missing);
+	missing = gbe_history_is_newer(known, newest != NULL ? newest->name : NULL) ? known : NULL;
+	if (arg_store == NULL)
+		add_waiting(cli, table, array);
+	for (guint i = store->stored->len; i > 0; i--) {
+		add_row(table, store->stored->pdata[i - 1]);
+		json_array_add_object_element(array, stored_json(store->stored->pdata[i - 1]));
+	}
+	gbe_json_set_string(object, "store", store->depot->shown);
+	gbe_json_set_string(object, "missing", missing);
+	json_object_set_int_member(object, "foreign_more", store->foreign_more);
+	if (cli->json) {
+		gbe_print_object(object);
 		return true;
 	}
-	object = json_object_new();
-	array = json_array_new();
-	for (guint i = store->stored->len; i > 0; i--)
-		json_array_add_object_element(array, stored_json(store->stored->pdata[i - 1]));
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
-	gbe_json_set_string(object, "store", store->path);
-	json_object_set_array_member(object, "snapshots", array);
-	gbe_json_set_string(object, "missing", missing);
-	gbe_print_object(object);
+	gbe_table_print(table);
+	complain_of_missing(store, missing);
 	return true;
 }
 
@@ -128,15 +158,33 @@ print_moved(const GbeCli *cli, const char *name, const GbeVerification *verifica
 	gbe_print_snapshot(cli, verification);
 }
 
+static void
+print_unchanged(const GbeCli *cli)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_json_set_string(object, "result", "unchanged");
+	if (cli->json)
+		gbe_print_object(object);
+	else if (!cli->quiet)
+		gbe_print("nothing has changed since the last push\n");
+}
+
 static bool
 push(GbeCli *cli, char **source, GError **error)
 {
 	g_auto(GbeStorePushed) pushed = {0};
 	GbeStorePush options = {.store = arg_store,
 				.timeout = TIMEOUT_SECONDS,
+				.queue = arg_queue,
 				.progress = gbe_progress_step};
 	bool ok;
 
+	if (arg_queue && (arg_store != NULL || source[0] != NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--queue is for the configured store, and for etcd as it is: it "
+				 "takes no --store, no NAME and no FILE");
 	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error) ||
 	    !gbe_cli_resolve_names(cli, source, error))
 		return false;
@@ -144,10 +192,21 @@ push(GbeCli *cli, char **source, GError **error)
 	gbe_progress_begin(cli, "pushed");
 	ok = gbe_store_push(cli->app, &options, &pushed, error);
 	gbe_progress_end();
-	gbe_cli_changed(cli, !ok);
-	if (ok)
+	gbe_cli_changed(cli, !ok || pushed.name == NULL);
+	if (ok && pushed.name != NULL)
 		print_moved(cli, pushed.name, pushed.verification);
+	else if (ok)
+		print_unchanged(cli);
 	return ok;
+}
+
+/* NULL: none was given. */
+static char *
+identity_path(const GbeCli *cli)
+{
+	return arg_identity == NULL || cli->app->below_root
+		   ? g_strdup(arg_identity)
+		   : g_canonicalize_filename(arg_identity, NULL);
 }
 
 static bool
@@ -161,16 +220,108 @@ pull(GbeCli *cli, const char *name, const char *path, GError **error)
 				.progress = gbe_progress_step};
 	bool ok;
 
-	if (arg_identity != NULL)
-		options.identity = absolute = cli->app->below_root
-						  ? g_strdup(arg_identity)
-						  : g_canonicalize_filename(arg_identity, NULL);
+	options.identity = absolute = identity_path(cli);
 	gbe_progress_begin(cli, "pulled");
 	ok = gbe_store_pull(cli->app, &options, &pulled, &verification, error);
 	gbe_progress_end();
 	gbe_cli_changed(cli, !ok);
 	if (ok)
 		print_moved(cli, pulled, verification);
+	return ok;
+}
+
+static void
+print_proved(const GbeCli *cli, const GbeStoreProved *proved)
+{
+	const char *how = !proved->read	     ? "its bytes are those that were pushed"
+			  : proved->compared ? "sound, and what was pushed"
+					     : "sound";
+
+	if (cli->json) {
+		g_autoptr(JsonObject) object = proved->verification != NULL
+						   ? gbe_snapshot_json(proved->verification)
+						   : json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		gbe_json_set_string(object, "name", proved->name);
+		gbe_json_set_string(object, "result", "sound");
+		json_object_set_boolean_member(object, "read", proved->read);
+		json_object_set_boolean_member(object, "compared", proved->compared);
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		gbe_print("%s: %s\n", proved->name, how);
+	}
+}
+
+static bool
+verify(GbeCli *cli, const char *name, GError **error)
+{
+	g_auto(GbeStoreProved) proved = {0};
+	g_autofree char *identity = identity_path(cli);
+	const GbeStoreProof options = {.store = arg_store,
+				       .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
+				       .identity = identity,
+				       .progress = gbe_progress_step};
+	bool ok;
+
+	gbe_progress_begin(cli, "read");
+	ok = gbe_store_prove(cli->app, &options, &proved, error);
+	gbe_progress_end();
+	gbe_cli_changed(cli, false);
+	if (ok)
+		print_proved(cli, &proved);
+	return ok;
+}
+
+static bool
+report_sent(gsize size, gpointer data)
+{
+	guint64 *done = data;
+
+	*done += size;
+	return gbe_progress_step(*done, 0, NULL);
+}
+
+static bool
+send_all(GbeCli *cli, JsonArray *sent, GError **error)
+{
+	g_autoptr(GbeDepot) depot = NULL;
+	guint64 done = 0;
+
+	if (!gbe_depot_open(cli->app, NULL, &depot, error))
+		return false;
+	depot->progress = report_sent;
+	depot->progress_data = &done;
+	for (;;) {
+		g_autofree char *name = NULL;
+
+		if (!gbe_queue_send(cli->app, depot, NULL, &name, error))
+			return false;
+		if (name == NULL)
+			return true;
+		json_array_add_string_element(sent, name);
+	}
+}
+
+static bool
+send(GbeCli *cli, GError **error)
+{
+	g_autoptr(JsonObject) object = json_object_new();
+	JsonArray *sent = json_array_new();
+	bool ok;
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	json_object_set_array_member(object, "sent", sent);
+	if (arg_wait)
+		return gbe_queue_drain(cli->app, error);
+	gbe_progress_begin(cli, "sent");
+	ok = send_all(cli, sent, error);
+	gbe_progress_end();
+	gbe_cli_changed(cli, json_array_get_length(sent) == 0);
+	if (cli->json && ok)
+		gbe_print_object(object);
+	for (guint i = 0; !cli->json && !cli->quiet && i < json_array_get_length(sent); i++)
+		gbe_print("%s\n", json_array_get_string_element(sent, i));
 	return ok;
 }
 
@@ -281,24 +432,31 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 
 	if ((arg_dry_run && !g_str_equal(verb, "prune") &&
 	     !(g_str_equal(verb, "requests") && count == 2)) ||
-	    (arg_timeout != NULL && !g_str_equal(verb, "push")) ||
-	    (arg_identity != NULL && !g_str_equal(verb, "pull")))
+	    ((arg_timeout != NULL || arg_queue) && !g_str_equal(verb, "push")) ||
+	    (arg_wait && !g_str_equal(verb, "send")) ||
+	    (arg_store != NULL && g_str_equal(verb, "send")) ||
+	    (arg_identity != NULL && !g_str_equal(verb, "pull") && !g_str_equal(verb, "verify")))
 		return gbe_throw(
 		    error, GBE_ERROR_USAGE,
-		    "--dry-run goes with store prune and store requests delete, --timeout "
-		    "with store push, --identity with store pull");
+		    "--dry-run goes with store prune and store requests delete, --timeout and "
+		    "--queue with store push, --identity with store pull and store verify, "
+		    "--wait with store send, which takes no --store");
 	if (g_str_equal(verb, "list") && count == 0)
 		return list(cli, error);
 	if (g_str_equal(verb, "push") && count <= 1)
 		return push(cli, arguments + 1, error);
 	if (g_str_equal(verb, "pull") && count == 2)
 		return pull(cli, arguments[1], arguments[2], error);
+	if (g_str_equal(verb, "verify") && count <= 1)
+		return verify(cli, arguments[1], error);
+	if (g_str_equal(verb, "send") && count == 0)
+		return send(cli, error);
 	if (g_str_equal(verb, "prune") && count == 0)
 		return prune(cli, error);
 	if (g_str_equal(verb, "requests"))
 		return requests(cli, arguments + 1, error);
 	return gbe_throw(error, GBE_ERROR_USAGE,
 			 "store %s: too many or too few arguments for list, push [NAME|PATH], pull "
-			 "NAME FILE, prune",
+			 "NAME FILE, verify [NAME], send, prune",
 			 verb);
 }

@@ -114,6 +114,46 @@ print_last(JsonObject *status)
 		gbe_print_field("", "%s", reason);
 }
 
+static char *
+ago(gint64 seconds)
+{
+	return seconds >= 0 ? gbe_duration_to_text((guint64)seconds) : NULL;
+}
+
+/* First what is known to work, then what waits, then what the last push cost. */
+static void
+print_offsite(JsonObject *status)
+{
+	JsonObject *offsite = gbe_json_object(status, "offsite");
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+	gint64 waiting, pushed_at, sent;
+	const char *failed;
+	g_autofree char *proved = NULL, *pushed = NULL, *bytes = NULL;
+
+	if (offsite == NULL)
+		return;
+	proved = ago(gbe_json_known(offsite, "proved_age"));
+	gbe_print_field("Offsite", "%s%s%s%s",
+			gbe_json_string(offsite, "proved", "none proved yet"),
+			proved != NULL ? ", proved " : "", proved != NULL ? proved : "",
+			proved != NULL ? " ago" : "");
+	waiting = gbe_json_int(offsite, "waiting", 0);
+	failed = gbe_json_string(offsite, "failed", NULL);
+	if (waiting > 0 || failed != NULL)
+		gbe_print_field("", "%" G_GINT64_FORMAT " %s to be sent%s%s", waiting,
+				waiting == 1 ? "waits" : "wait", failed != NULL ? ": " : "",
+				failed != NULL ? failed : "");
+	pushed_at = gbe_json_known(offsite, "pushed_at");
+	if (pushed_at < 0)
+		return;
+	pushed = ago(MAX(now - pushed_at, 0));
+	sent = gbe_json_known(offsite, "sent");
+	bytes = gbe_size_to_text((guint64)MAX(sent, 0));
+	gbe_print_field("", "pushed %s ago: %s in %" G_GINT64_FORMAT " requests, %.1f s", pushed,
+			bytes, gbe_json_int(offsite, "requests", 0),
+			(double)gbe_json_int(offsite, "duration_ms", 0) / 1000);
+}
+
 static void
 print_periodic(JsonObject *status)
 {
@@ -289,6 +329,7 @@ print_text(const GbeCli *cli, JsonObject *status)
 	print_etcd(status);
 	print_data(status);
 	print_periodic(status);
+	print_offsite(status);
 	print_last(status);
 	print_greenboot(status);
 	print_next(status);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/offsite/queue.h"
+
+#include <string.h>
+
+#include "app/device/endpoint.h"
+#include "app/state/history.h"
+#include "app/state/state.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
+#include "etcd/api/client.h"
+#include "fs/open.h"
+#include "fs/write.h"
+#include "sys/systemd/events.h"
+
+#define QUEUE_DIR GBE_STATE_DIR "/" GBE_STATE_QUEUE
+
+/* Unfinished ones are nobody's: only a holder of the lock writes to the queue. */
+static bool
+sweep(const GbeSnapshotStore *queue, GError **error)
+{
+	for (guint i = 0; i < queue->stored->len; i++) {
+		const GbeStored *stored = queue->stored->pdata[i];
+
+		if (stored->state == GBE_STORED_UNFINISHED &&
+		    !gbe_depot_remove_entry(queue->depot, stored->name, error))
+			return false;
+	}
+	return true;
+}
+
+bool
+gbe_queue_open(GbeApp *app, GbeSnapshotStore **ret_queue, GError **error)
+{
+	gbe_autofd int fd = -1;
+
+	return gbe_make_dirs(app->root_fd, QUEUE_DIR, 0700, &fd, error) &&
+	       gbe_snapshot_store_open(app, QUEUE_DIR, ret_queue, error);
+}
+
+bool
+gbe_queue_remove(const GbeSnapshotStore *queue, const char *name, GError **error)
+{
+	g_autofree char *meta = g_build_filename(name, GBE_SNAPSHOT_META, NULL);
+
+	return gbe_depot_unpublish(queue->depot, meta, error) &&
+	       gbe_depot_remove_entry(queue->depot, name, error);
+}
+
+static guint
+count(const GbeSnapshotStore *queue)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < queue->stored->len; i++)
+		n += ((GbeStored *)queue->stored->pdata[i])->state == GBE_STORED_COMPLETE;
+	return n;
+}
+
+/* The sender reads this beside the files. */
+static bool
+note(int entry_fd, const GbeStorePushed *pushed, GError **error)
+{
+	const GbeDb *db = &pushed->verification->directory.db;
+	g_autoptr(JsonObject) object = json_object_new();
+	g_autofree char *text = NULL;
+
+	gbe_json_set_string(object, "sha256", pushed->sha256);
+	gbe_json_set_string(object, "stored_sha256", pushed->stored_sha256);
+	gbe_json_set_known(object, "revision", db->revision > 0 ? db->revision : -1);
+	gbe_json_set_known(object, "hash_kv", db->has_hash_kv ? (gint64)db->hash_kv : -1);
+	text = gbe_json_print_object(object);
+	return gbe_write_file_at(entry_fd, GBE_QUEUE_RECORD, text, strlen(text), 0600,
+				 GBE_WRITE_DURABLE, error);
+}
+
+static bool
+drop_oldest(GbeApp *app, GError **error)
+{
+	g_autoptr(GbeSnapshotStore) queue = NULL;
+	guint more;
+
+	if (!gbe_queue_open(app, &queue, error))
+		return false;
+	more = count(queue);
+	for (guint i = 0; i < queue->stored->len && more > app->config->store.queue_keep; i++) {
+		const GbeStored *stored = queue->stored->pdata[i];
+
+		if (stored->state != GBE_STORED_COMPLETE)
+			continue;
+		gbe_complain("snapshot %s could not be sent and gives way to newer ones: [store] "
+			     "queue-keep is %u",
+			     stored->name, app->config->store.queue_keep);
+		if (!gbe_queue_remove(queue, stored->name, error))
+			return false;
+		more--;
+	}
+	return true;
+}
+
+/* The newest name that was given away: as recorded; where there is no record, as the store says, if it can be asked. */
+static char *
+newest_known(GbeApp *app, const char *identifier, bool there)
+{
+	g_autoptr(GbeSnapshotStore) store = NULL;
+	g_auto(GbeOffsite) offsite = {0};
+	const GbeStored *newest = NULL;
+
+	gbe_history_read(app, identifier, &offsite);
+	if (offsite.newest == NULL && there && gbe_snapshot_store_open(app, NULL, &store, NULL) &&
+	    gbe_snapshot_store_newest(store, &newest, NULL) && newest != NULL)
+		return g_strdup(newest->name);
+	return g_steal_pointer(&offsite.newest);
+}
+
+bool
+gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeStorePush *options,
+	      GbeStorePushed *ret_pushed, GError **error)
+{
+	g_autofree char *known = newest_known(app, identifier, there);
+	g_autoptr(GbeSnapshotStore) queue = NULL;
+	g_auto(GbeStorePushed) pushed = {0};
+
+	if (!gbe_queue_open(app, &queue, error) || !sweep(queue, error) ||
+	    !gbe_store_write_entry(app, queue, options, known, note, &pushed, error) ||
+	    !drop_oldest(app, error))
+		return false;
+	*ret_pushed = pushed;
+	pushed = (GbeStorePushed){0};
+	return true;
+}
+
+/* ---- has anything changed? ---- */
+
+/* The revision and the hash of the last snapshot that was pushed, or waits; -1: not known. */
+typedef struct {
+	gint64 revision, hash;
+} Known;
+
+/* After a rollback, other keys may have the same revision: then their hash tells, for which etcd reads all of them. */
+static bool
+etcd_has(GbeApp *app, const Known *known)
+{
+	gint64 deadline =
+	    g_get_monotonic_time() + (gint64)app->config->health.timeout * G_USEC_PER_SEC;
+	g_auto(GbeAppEndpoint) at = {{0}};
+	g_auto(GbeCallFailure) failure = {0};
+	g_autoptr(GbeClient) client = NULL;
+	GbeEtcdStatus status = {0};
+	GbeEtcdHashKv hash = {0};
+	gint64 revision;
+
+	gbe_app_endpoint(app, &at);
+	if (known->revision < 0 || known->hash < 0 ||
+	    !gbe_client_open(&at.endpoint, &client, &failure) ||
+	    !gbe_client_status(client, deadline, &status, &failure))
+		return false;
+	revision = status.header.revision;
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	return revision == known->revision &&
+	       gbe_client_hash_kv(client, 0, deadline, &hash, &failure) &&
+	       hash.header.revision == known->revision && (gint64)hash.hash == known->hash;
+}
+
+/* False: nothing waits. */
+static bool
+read_waiting(GbeApp *app, Known *ret_known)
+{
+	g_autoptr(GbeSnapshotStore) queue = NULL;
+	g_autoptr(JsonObject) object = NULL;
+	const GbeStored *newest = NULL;
+	g_autofree char *path = NULL, *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_queue_open(app, &queue, NULL) ||
+	    !gbe_snapshot_store_newest(queue, &newest, NULL) || newest == NULL)
+		return false;
+	path = g_build_filename(newest->name, GBE_QUEUE_RECORD, NULL);
+	*ret_known = (Known){-1, -1};
+	if (gbe_depot_read(queue->depot, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
+	    gbe_json_parse_object(bytes, size, path, &object, NULL))
+		*ret_known = (Known){gbe_json_int(object, "revision", -1),
+				     gbe_json_int(object, "hash_kv", -1)};
+	return true;
+}
+
+static void
+note_looked(GbeOffsite *offsite, gpointer data G_GNUC_UNUSED)
+{
+	offsite->looked_at = g_get_real_time() / G_USEC_PER_SEC;
+}
+
+bool
+gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot)
+{
+	g_auto(GbeOffsite) offsite = {0};
+	g_autofree char *meta = NULL;
+	guint64 size = 0;
+	Known known;
+
+	if (read_waiting(app, &known))
+		return etcd_has(app, &known);
+	if (depot == NULL)
+		return false;
+	gbe_history_read(app, depot->identifier, &offsite);
+	known = (Known){offsite.pushed_revision, offsite.hash_kv};
+	if (offsite.pushed == NULL || !etcd_has(app, &known))
+		return false;
+	meta = g_build_filename(offsite.pushed, GBE_SNAPSHOT_META, NULL);
+	if (!gbe_depot_size(depot, meta, &size, NULL))
+		return false;
+	gbe_history_change(app, depot->identifier, note_looked, NULL);
+	return true;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/offsite/queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "app/state/history.h"
+#include "base/fault.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
+#include "fs/open.h"
+#include "fs/write.h"
+
+#define LOCK "store-send"
+#define SEAL_MAX 256
+
+typedef struct {
+	GbeApp *app;
+	GbeDepot *depot;
+	GbeSnapshotStore *queue;
+	const GbeStored *stored; /* borrowed of ->queue */
+	int entry_fd;
+	int data_fd;
+	JsonObject *record;
+	guint64 requests, sent; /* of the depot, before */
+	gint64 began;
+} Send;
+
+static void
+send_clear(Send *send)
+{
+	g_clear_pointer(&send->queue, gbe_snapshot_store_free);
+	gbe_close_fd(&send->entry_fd);
+	gbe_close_fd(&send->data_fd);
+	g_clear_pointer(&send->record, json_object_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Send, send_clear)
+
+/* ---- how far it was sent ---- */
+
+static bool
+save_record(gpointer data, GError **error)
+{
+	const Send *send = data;
+	g_autofree char *text = gbe_json_print_object(send->record);
+
+	return gbe_write_file_at(send->entry_fd, GBE_QUEUE_RECORD, text, strlen(text), 0600,
+				 GBE_WRITE_DURABLE, error);
+}
+
+/* A record that cannot be read is an empty one: then all is sent. One of another store does not count. */
+static void
+read_record(Send *send)
+{
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_file_at(send->entry_fd, GBE_QUEUE_RECORD, GBE_JSON_MAX_SIZE, &bytes, &size,
+			      NULL) ||
+	    !gbe_json_parse_object(bytes, size, GBE_QUEUE_RECORD, &send->record, NULL))
+		send->record = json_object_new();
+	if (g_strcmp0(gbe_json_string(send->record, "store", NULL), send->depot->identifier) == 0)
+		return;
+	gbe_json_set_string(send->record, "store", send->depot->identifier);
+	json_object_remove_member(send->record, "upload");
+	json_object_remove_member(send->record, "parts");
+}
+
+/* ---- one file after the other ---- */
+
+static bool
+send_data(Send *send, const char *file, GError **error)
+{
+	g_autofree char *path = g_build_filename(send->stored->name, file, NULL);
+	const GbeDepotResume resume = {send->record, save_record, send};
+
+	send->data_fd = openat(send->entry_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (send->data_fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s in the queue", path);
+	return gbe_depot_put(send->depot, path, send->data_fd, send->stored->size, &resume,
+			     error) &&
+	       !GBE_FAULT("store-data-sent", error);
+}
+
+static bool
+send_text(const Send *send, const char *file, gsize max, bool needed, GError **error)
+{
+	g_autofree char *path = g_build_filename(send->stored->name, file, NULL);
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (gbe_read_file_at(send->entry_fd, file, max, &text, &size, &local))
+		return gbe_depot_put_text(send->depot, path, text, error);
+	if (!needed && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+/* *ret_there: the store has this snapshot already, after a power cut. */
+static bool
+look_there(const Send *send, bool *ret_there, GError **error)
+{
+	g_autofree char *path = g_build_filename(send->stored->name, GBE_SNAPSHOT_META, NULL);
+	g_autofree char *here = NULL, *there = NULL;
+	g_autoptr(GError) local = NULL;
+	gsize size = 0, there_size = 0;
+
+	*ret_there = false;
+	if (!gbe_depot_read(send->depot, path, GBE_SNAPSHOT_META_MAX, &there, &there_size,
+			    &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	if (!gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &here,
+			      &size, error))
+		return false;
+	*ret_there = size == there_size && memcmp(here, there, size) == 0;
+	return *ret_there ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "another snapshot %s is there: give each device a prefix of its own",
+			 send->stored->name);
+}
+
+static void
+note_sent(const Send *send)
+{
+	GbeHistoryPush push = {
+	    .name = send->stored->name,
+	    .sha256 = gbe_json_string(send->record, "sha256", NULL),
+	    .stored_sha256 = gbe_json_string(send->record, "stored_sha256", NULL),
+	    .revision = gbe_json_int(send->record, "revision", -1),
+	    .hash_kv = gbe_json_int(send->record, "hash_kv", -1),
+	    .size = (gint64)send->stored->size,
+	    .sent = (gint64)(send->depot->sent - send->sent),
+	    .requests = (gint64)(send->depot->requests - send->requests),
+	    .usec = g_get_monotonic_time() - send->began,
+	};
+
+	gbe_history_change(send->app, send->depot->identifier, gbe_history_note_pushed, &push);
+}
+
+static void
+note_failed(GbeOffsite *offsite, gpointer data)
+{
+	const GError *error = data;
+
+	offsite->failed_at = g_get_real_time() / G_USEC_PER_SEC;
+	g_free(offsite->failed_why);
+	offsite->failed_why = g_strdup(error->message);
+}
+
+static bool
+send_entry(Send *send, GError **error)
+{
+	bool there = false;
+
+	if (!gbe_open_dir_at(gbe_depot_directory(send->queue->depot), send->stored->name,
+			     &send->entry_fd, error))
+		return false;
+	read_record(send);
+	if (!look_there(send, &there, error))
+		return false;
+	if (!there &&
+	    (!send_data(send, send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA,
+			error) ||
+	     !send_text(send, GBE_SNAPSHOT_SEAL, SEAL_MAX, false, error) ||
+	     GBE_FAULT("store-hmac-sent", error) ||
+	     !send_text(send, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, true, error) ||
+	     GBE_FAULT("store-meta-sent", error)))
+		return false;
+	note_sent(send);
+	return !GBE_FAULT("store-sent-noted", error) &&
+	       gbe_queue_remove(send->queue, send->stored->name, error);
+}
+
+/* The newest first. */
+static const GbeStored *
+choose(const GbeSnapshotStore *queue, const char *name)
+{
+	for (guint i = queue->stored->len; i > 0; i--) {
+		const GbeStored *stored = queue->stored->pdata[i - 1];
+
+		if (stored->state == GBE_STORED_COMPLETE &&
+		    (name == NULL || g_str_equal(stored->name, name)))
+			return stored;
+	}
+	return NULL;
+}
+
+bool
+gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, char **ret_sent, GError **error)
+{
+	g_auto(Send) send = {.app = app,
+			     .depot = depot,
+			     .entry_fd = -1,
+			     .data_fd = -1,
+			     .requests = depot->requests,
+			     .sent = depot->sent,
+			     .began = g_get_monotonic_time()};
+	g_autoptr(GbeLock) lock = NULL;
+	g_autoptr(GError) local = NULL;
+
+	*ret_sent = NULL;
+	if (!gbe_app_open_state(app, true, error) ||
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store send", 0, &lock, error) ||
+	    !gbe_queue_open(app, &send.queue, error))
+		return false;
+	send.stored = choose(send.queue, name);
+	if (send.stored == NULL)
+		return true;
+	if (!send_entry(&send, &local)) {
+		gbe_history_change(app, depot->identifier, note_failed, local);
+		g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", depot->shown);
+		return false;
+	}
+	*ret_sent = g_strdup(send.stored->name);
+	return true;
+}

@@ -1,0 +1,797 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# store: the same in a bucket. A real Swift has the objects, and a scripted server goes wrong as it is told.
+
+# shellcheck disable=SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+# shellcheck source=tests/lib/swift.sh
+. "$(dirname "$0")/../lib/swift.sh"
+# shellcheck source=tests/lib/bucket.sh
+. "$(dirname "$0")/../lib/bucket.sh"
+# shellcheck source=tests/lib/offsite.sh
+. "$(dirname "$0")/../lib/offsite.sh"
+
+# The document's example.
+DOCUMENTED=2018-01-30T01:02:03Z-000009
+SMALL=/var/small.db
+
+# on_swift BUCKET: a device whose bucket is on Swift, which all cases share.
+on_swift() {
+	[[ $SWIFT_DIR ]] || skip_case "Swift is not installed (make deps)"
+	swift_bucket "$1"
+	new_device "$SWIFT_URL/$1/device-1" "$SWIFT_CA" "$SWIFT_KEY_ID" "$SWIFT_SECRET"
+}
+
+with_etcd() {
+	power_on
+	put_many base 300
+}
+
+travels() { # on_swift BUCKET | scripted
+	local hash
+
+	"$@"
+	with_etcd
+	hash=$(hash_kv)
+	push
+	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
+	assert_eq states "$(states)" "$NAME=complete"
+	assert_eq "the queue" "$(ls -A "$ROOT$QUEUE")" ""
+	assert_exit 0 gbe --json store pull latest /var/pulled.db
+	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
+	assert_exit 0 gbe --json store verify
+	assert_eq compared "$(jq .compared <<<"$OUT")" true
+	assert_exit 0 gbe --json status
+	fits status
+	assert_eq proved "$(jq -r .offsite.proved <<<"$OUT")" "$NAME"
+	assert_exit 0 gbe status
+	assert_match text "$OUT" "*Offsite*$NAME, proved*pushed*requests*"
+	assert_exit 0 gbe store list
+	assert_exit 0 gbe store prune
+	assert_match prune "$OUT" "nothing to remove*"
+}
+
+# An upload in four parts, cut after the second, goes on with the third.
+in_parts() { # on_swift BUCKET | scripted
+	local size again
+
+	"$@"
+	faulty store-part-sent@3=kill store push /var/huge.db >/dev/null 2>&1 || true
+	NAME=$(queued)
+	size=$(stat -c %s "$ROOT$QUEUE/$NAME/$DATA_FILE")
+	((size > 24 << 20)) || fail "it has $size bytes"
+	assert_exit 0 gbe store list
+	[[ $OUT != *complete* ]] || fail "half of it is called complete: $OUT"
+	assert_exit 0 gbe --json store send
+	assert_eq sent "$(jq -c .sent <<<"$OUT")" "[\"$NAME\"]"
+	# Two parts were known to be there; the meta file is new.
+	again=$(json .offsite.sent status)
+	((again >= size - (16 << 20) && again < size - (16 << 20) + 1000)) || fail "sent again: $again of $size"
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	cmp "$ROOT/var/pulled.db" "$ROOT/var/huge.db"
+}
+
+# ---- refused ----
+
+# refused STATUS WORDS VERB...
+refused() {
+	assert_exit "$1" gbe store "${@:3}"
+	assert_match "why" "$ERR" "*$2*"
+	! grep -aqF "$SECRET" "$GBE_MEM/err" "$GBE_MEM/out" || fail "the key is told"
+}
+
+wrong_on_swift() {
+	on_swift refusals
+	SECRET=0123456789abcdef0123456789abcdef01234567
+	access "$SWIFT_KEY_ID" "$SECRET"
+	refused 5 "secret of the access key" list
+	refused 5 "waits in the queue" push "$SMALL"
+	access test:nobody "$SECRET"
+	refused 5 "403 " list
+	access "$SWIFT_KEY_ID" "$SWIFT_SECRET"
+	config store region=eu-north-9
+	refused 5 "region" list
+	unconfig store region
+	config store url="$SWIFT_URL/nowhere/device-1"
+	refused 5 "no such bucket" list
+	refused 5 "no such bucket" push "$SMALL"
+	refused 5 "no such bucket" pull latest /var/none.db
+	config store url="$SWIFT_URL/refusals/device-1"
+	assert_exit 0 gbe store send
+	assert_eq "the queue" "$(queued)" ""
+}
+
+# What each code means, for a list and for a push; a refusal is not asked again.
+error_codes() {
+	local code status words tries
+
+	scripted
+	config store queue-keep=100
+	SECRET=$BUCKET_SECRET
+	while read -r code status tries words; do
+		bucket_no_faults
+		bucket_forget_requests
+		bucket_fault "GET list-type $code"
+		refused "$status" "$words" list
+		assert_eq "$code: requests" "$(bucket_requests '^GET .*list-type')" "$tries"
+		bucket_forget_requests
+		bucket_fault "PUT . $code"
+		refused "$status" "waits in the queue*$words" push "$SMALL"
+		assert_eq "$code: requests" "$(bucket_requests '^PUT')" "$tries"
+		assert_eq "$code: objects" "$(bucket_objects snapshots)" ""
+	done <<-'END'
+		InternalError 7 3 the server fails (500 InternalError
+		SlowDown 7 3 the server fails (503 SlowDown
+		ServiceUnavailable 7 3 the server fails (503
+		NotImplemented 7 3 the server fails (501
+		RequestTimeout 7 3 waited too long
+		OperationAborted 7 3 busy
+		BadDigest 7 3 received something else
+		XAmzContentSHA256Mismatch 7 3 received something else
+		AccessDenied 5 1 not allowed
+		AccountProblem 5 1 the server refuses (403 AccountProblem
+		ExpiredToken 5 1 the access key has expired
+		InvalidAccessKeyId 5 1 does not know the access key
+		SignatureDoesNotMatch 5 1 secret of the access key
+		AuthorizationHeaderMalformed 5 1 region is wrong
+		NoSuchBucket 5 1 no such bucket
+		EntityTooLarge 5 1 no object that large
+		QuotaExceeded 5 1 the bucket is full
+		InvalidArgument 5 1 the server refuses (400
+		InvalidRequest 5 1 the server refuses (400
+		MethodNotAllowed 5 1 the server refuses (405
+		MissingContentLength 5 1 the server refuses (411
+		MalformedXML 5 1 the server refuses (400
+		RequestTimeTooSkewed 5 1 clock
+		PermanentRedirect 5 1 at another address
+		TemporaryRedirect 5 1 at another address
+	END
+	bucket_no_faults
+	assert_exit 0 gbe --json store send
+	assert_eq "the queue" "$(queued)" ""
+	assert_eq "what came" "$(states | wc -w)" 25
+}
+
+# No request goes where a server sends it, and no key goes there.
+redirected() {
+	local there code
+
+	scripted
+	SECRET=$BUCKET_SECRET
+	there=$(
+		python3 -c 'import socket, sys, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True)
+s.accept(); open(sys.argv[1], "w").close()' "$GBE_MEM/visited" >"$GBE_MEM/there" 2>&1 &
+		until [[ -s $GBE_MEM/there ]]; do nap 0.02; done
+		cat "$GBE_MEM/there"
+		echo $!
+	)
+	read -r -d '' there code <<<"$there" || true
+	for how in 301 307; do
+		bucket_no_faults
+		bucket_fault "(GET|PUT|HEAD) . $how:https://127.0.0.1:$there"
+		refused 5 "at another address, at https://127.0.0.1:$there*$how" list
+		refused 5 "at another address" push "$SMALL"
+	done
+	kill "$code"
+	assert_missing "$GBE_MEM/visited"
+}
+
+# A certificate of somebody else, a name of somebody else, none; and TLS is never left out.
+certificates_checked() {
+	scripted
+	SECRET=$BUCKET_SECRET
+	certificates "$GBE_MEM/theirs" 2>/dev/null
+	cp "$GBE_MEM/theirs/ca.crt" "$ROOT$CA"
+	refused 7 "certificate" list
+	refused 7 "certificate" push "$SMALL"
+	unconfig store ca
+	refused 7 "certificate" list
+	config store ca="$CA"
+	cp "$BUCKET_CA" "$ROOT$CA"
+	config store url="https://localhost:${BUCKET_URL##*:}/snapshots/device-1"
+	refused 7 "certificate" list
+	assert_eq "requests" "$(bucket_requests .)" 0
+	config store url="http://127.0.0.1:${BUCKET_URL##*:}/snapshots/device-1"
+	refused 2 "url" push "$SMALL"
+	config store url="$BUCKET_URL/snapshots/device-1"
+	bucket_stop
+	refused 7 "refused" list
+	assert_eq "the queue" "$(queued | wc -w)" 1
+}
+
+# Of the key, nothing is to be read anywhere but in its file.
+key_is_secret() {
+	local token=tokentokentokentokentoken4711 file
+
+	scripted
+	SECRET=$BUCKET_SECRET
+	access "$BUCKET_KEY_ID" "$BUCKET_SECRET" "$token"
+	mkdir -p "$ROOT/usr/bin"
+	cp "$(command -v age)" "$ROOT/usr/bin/"
+	age-keygen -o "$ROOT/etc/greenboot-etcd/age" 2>/dev/null
+	sed -n 's/^# public key: //p' "$ROOT/etc/greenboot-etcd/age" >"$ROOT/etc/greenboot-etcd/age.pub"
+	config store encrypt-to=/etc/greenboot-etcd/age.pub identity=/etc/greenboot-etcd/age
+	# Of all programs that it starts, what they are given; no core is possible before the key is read.
+	assert_exit 0 env -u BUCKET_SECRET strace -f -qq -v -s 9999 -e trace=execve,prctl,openat,openat2 -o "$GBE_MEM/trace" \
+		"$BUILD/greenboot-etcd" --root="$ROOT" -v store push "$SMALL"
+	cp "$GBE_MEM/err" "$GBE_MEM/said.push"
+	assert_match "age" "$(grep execve "$GBE_MEM/trace" | tail -n 1)" "*age*"
+	grep -q 'prctl(PR_SET_DUMPABLE, SUID_DUMP_DISABLE) *= 0' "$GBE_MEM/trace" || fail "cores are possible"
+	assert_exit 0 gbe -v store verify
+	cp "$GBE_MEM/err" "$GBE_MEM/said.verify"
+	# A crash in the middle of it.
+	(
+		cd "$GBE_MEM"
+		ulimit -c unlimited
+		faulty store-data-sent=abort store push "$SMALL" >"$GBE_MEM/said.abort" 2>&1 || true
+	)
+	[[ $(</proc/sys/kernel/core_pattern) != core ]] ||
+		assert_eq "cores" "$(find "$GBE_MEM" -maxdepth 1 -name 'core*')" ""
+	# What it answers to the wrong key.
+	access "$BUCKET_KEY_ID" "${BUCKET_SECRET}x" "$token"
+	assert_exit 5 gbe -v store send
+	cp "$GBE_MEM/err" "$GBE_MEM/said.wrong"
+	assert_exit 0 gbe diagnose /var/diagnosis.tar
+	mkdir "$GBE_MEM/diagnosis"
+	tar -C "$GBE_MEM/diagnosis" -xf "$ROOT/var/diagnosis.tar"
+	assert_exit 0 gbe --json config
+	cp "$GBE_MEM/out" "$GBE_MEM/said.config"
+	for file in "$BUCKET_SECRET" "$token"; do
+		! grep -raF "$file" "$GBE_MEM"/said.* "$GBE_MEM/diagnosis" "$GBE_MEM/trace" "$ROOT/var/lib/greenboot-etcd" \
+			"$ROOT/run" || fail "the key is told"
+	done
+	# A file that others read is not used.
+	chmod 644 "$ROOT$KEY"
+	refused 5 "access-key-file" list
+	chmod 600 "$ROOT$KEY"
+	echo nonsense >"$ROOT$KEY"
+	refused 2 "access-key-file" list
+	printf '[default]\naws_access_key_id = x\n' >"$ROOT$KEY"
+	refused 2 "aws_secret_access_key" list
+}
+
+# ---- broken connections, and answers that make no sense ----
+
+# broken STATUS FAULT: with that fault on whatever is asked, a push fails so and waits; without it, it gets through.
+broken() {
+	local status=$1 fault=$2 rc=0
+
+	bucket_no_faults
+	bucket_forget_requests
+	bucket_fault "(PUT|GET|POST|HEAD|DELETE) . $fault"
+	assert_exit "$status" gbe store push "${3:-$SMALL}"
+	(($(bucket_requests .) <= 12)) || fail "$fault: $(bucket_requests .) requests"
+	for rc in list "verify latest" "pull latest /var/none.db"; do
+		# shellcheck disable=SC2086 # words
+		gbe store $rc >"$GBE_MEM/out" 2>"$GBE_MEM/err" && [[ $rc != list ]] && fail "$fault: store $rc"
+		[[ $(<"$GBE_MEM/out") != *complete* ]] || fail "$fault: $(<"$GBE_MEM/out")"
+	done
+	assert_missing "$ROOT/var/none.db"
+	assert_missing "$ROOT/var/none.db.part"
+	bucket_no_faults
+	[[ $(states) != *=complete* ]] || fail "$fault: something is called complete"
+	assert_exit 0 gbe store send
+	assert_eq "$fault: the queue" "$(queued)" ""
+	assert_match "$fault" "$(states)" "2*=complete"
+	NAME=$(states)
+	assert_exit 0 gbe store pull latest /var/none.db
+	cmp "$ROOT/var/none.db" "$ROOT${3:-$SMALL}"
+	rm "$ROOT/var/none.db"
+	find "$BUCKET_DIR/objects" -type f -delete
+}
+
+connections() {
+	scripted
+	broken 7 reset
+	broken 7 cut:100
+	broken 1 forget
+	broken 7 truncated
+	broken 7 huge-headers
+	broken 7 unanswered
+}
+
+answers() {
+	local fault
+
+	scripted
+	push "$SMALL"
+	for fault in xml-bomb xml-nested xml-huge xml-cut xml-foreign truncated huge-headers reset; do
+		bucket_no_faults
+		bucket_forget_requests
+		bucket_fault "GET list-type $fault"
+		assert_exit 7 gbe store list
+		assert_eq "a line" "$(wc -l <"$GBE_MEM/err")" 1
+		assert_exit 7 gbe store pull latest /var/none.db
+		assert_exit 7 gbe store prune
+		(($(bucket_requests .) <= 9)) || fail "$fault: $(bucket_requests .) requests"
+	done
+	bucket_no_faults
+	bucket_fault "GET list-type spaces:0.5" "(PUT|HEAD) . late:0.2" "GET $DATA_FILE slow:2000000"
+	push "$SMALL"
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	# A break in the middle of an object is no loss.
+	bucket_no_faults
+	bucket_fault "GET $DATA_FILE cut:5000 2" "GET $DATA_FILE truncated:6000 1"
+	assert_exit 0 gbe store pull latest /var/again.db
+	cmp "$ROOT/var/again.db" "$ROOT$SMALL"
+}
+
+# One database of some hundreds has a first page that could be the header of a tar.
+looks_like_tar() {
+	scripted
+	push /var/tarlike.db
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	cmp "$ROOT/var/pulled.db" "$ROOT/var/tarlike.db"
+	assert_exit 0 gbe store verify
+}
+
+# What is read is another one than what was written.
+altered() {
+	local fault
+
+	scripted
+	push "$SMALL"
+	for fault in short-read middle; do
+		bucket_no_faults
+		case $fault in
+		middle) flip "$(in_store "$NAME" "$DATA_FILE")" 2000 ;;
+		*) bucket_fault "GET $DATA_FILE $fault" ;;
+		esac
+		assert_exit 6 gbe store pull latest /var/none.db
+		assert_exit 6 gbe store verify
+		assert_exit 0 gbe --json status
+		assert_eq "$fault" "$(jq -r .offsite.damaged <<<"$OUT")" "$NAME"
+	done
+	assert_missing "$ROOT/var/none.db"
+	flip "$(in_store "$NAME" "$DATA_FILE")" 2000
+	assert_exit 0 gbe store verify
+	assert_eq "damaged" "$(json .offsite.damaged status)" null
+	# Another database, in its place.
+	gzip -c "$ROOT/var/other.db" >"$GBE_MEM/other.gz"
+	cp "$GBE_MEM/other.gz" "$(in_store "$NAME" "$DATA_FILE")"
+	jq ".size = $(stat -c %s "$GBE_MEM/other.gz")" "$(in_store "$NAME" "$DATA_FILE").json" >"$GBE_MEM/other.json"
+	cp "$GBE_MEM/other.json" "$(in_store "$NAME" "$DATA_FILE").json"
+	assert_exit 6 gbe store verify
+	assert_match "why" "$ERR" "*not what was pushed*another database*"
+	: >"$(in_store "$NAME" "$META_FILE")"
+	jq '.size = 0' "$(in_store "$NAME" "$META_FILE").json" >"$GBE_MEM/other.json"
+	cp "$GBE_MEM/other.json" "$(in_store "$NAME" "$META_FILE").json"
+	assert_eq "an empty meta file" "$(states)" "$NAME=unreadable"
+}
+
+# A server that never answers is given up.
+hanging() {
+	scripted
+	hasty 60
+	bucket_fault "GET list-type hang"
+	assert_exit 7 gbe store list
+	assert_match "why" "$ERR" "*Timeout*"
+	assert_eq "requests" "$(bucket_requests hang)" 3
+	bucket_no_faults
+	bucket_fault "PUT . hang 1"
+	push "$SMALL"
+	assert_eq "requests" "$(bucket_requests hang)" 4
+}
+
+# ---- in parts ----
+
+upload_faults() {
+	local how
+
+	scripted
+	for how in "POST uploadId unanswered 1" "POST uploadId complete-200-with-error 1" "PUT partNumber=2 reset 1" \
+		"PUT partNumber=1 500 1" "POST uploads=$ unanswered 1" "PUT partNumber=2 cut:100000 1"; do
+		bucket_no_faults
+		bucket_forget_requests
+		bucket_fault "$how"
+		push /var/large.db
+		assert_eq "$how" "$(states)" "$NAME=complete"
+		find "$BUCKET_DIR/objects" -type f -delete
+	done
+	for how in xml-bomb xml-nested xml-huge xml-cut xml-foreign; do
+		bucket_no_faults
+		bucket_fault "POST . $how"
+		assert_exit 7 gbe store push /var/large.db
+		[[ $(states) != *=complete* ]] || fail "$how: it is called complete"
+	done
+	bucket_no_faults
+	assert_exit 0 gbe store send
+	find "$BUCKET_DIR/objects" -type f -delete
+	# What the server has forgotten is sent as a whole, once.
+	for how in "PUT partNumber=2 wrong-etag 1" "POST uploadId forget 1" "PUT partNumber=1 forget 1"; do
+		bucket_no_faults
+		bucket_fault "$how"
+		gbe store push /var/large.db >/dev/null 2>&1 && fail "$how: it is said to be there"
+		[[ $(states) != *=complete* ]] || fail "$how: it is called complete"
+		assert_exit 0 gbe store send
+		assert_match "$how" "$(states)" "2*=complete"
+		assert_exit 0 gbe store pull latest /var/pulled.db
+		cmp "$ROOT/var/pulled.db" "$ROOT/var/large.db"
+		rm "$ROOT/var/pulled.db"
+		find "$BUCKET_DIR/objects" -type f -delete
+	done
+	faulty store-part-sent=kill store push /var/large.db >/dev/null 2>&1 || true
+	rm -r "$BUCKET_DIR"/uploads/*
+	assert_exit 0 gbe store send
+	assert_match "forgotten" "$(states)" "2*=complete"
+	# Uploads that nobody goes on with are aborted when they are a day old.
+	faulty store-part-sent=kill store push /var/large.db >/dev/null 2>&1 || true
+	rm -r "${ROOT:?}$QUEUE"
+	assert_exit 0 gbe store prune
+	assert_eq "a new one" "$(bucket_uploads | wc -l)" 1
+	bucket_age 90000
+	assert_exit 0 gbe store prune
+	assert_eq "an old one" "$(bucket_uploads | wc -l)" 0
+}
+
+killed() {
+	local point expected
+
+	scripted
+	for point in part-durable store-published store-data-sent store-hmac-sent store-meta-sent store-sent-noted \
+		part-renamed@2 remove-entry-removed remove-entry-removed@2; do
+		faulty "$point=kill" store push "$SMALL" >/dev/null 2>&1 || true
+		case $point in
+		store-meta-sent | store-sent-noted | remove-*) expected='*=complete' ;;
+		*) expected='*' ;;
+		esac
+		assert_match "after $point" "$(states)" "$expected"
+		assert_exit 0 gbe store send
+		push "$SMALL"
+		[[ $(states) != *=un* && $(states) != *=waiting* ]] || fail "$point: $(states)"
+		assert_eq "$point: the queue" "$(ls -A "$ROOT$QUEUE")" ""
+		find "$BUCKET_DIR/objects" -type f -delete
+	done
+}
+
+# stopped POINT=stop VERB...: until it has stopped itself at its fault point.
+stopped() {
+	local n
+
+	GREENBOOT_ETCD_FAULT=$1 "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}" >/dev/null 2>"$GBE_MEM/err" &
+	STOPPED=$!
+	for ((n = 0; n < 1500; n++)); do
+		[[ $(awk '{ print $3 }' "/proc/$STOPPED/stat" 2>/dev/null) != T ]] || return 0
+		nap 0.02
+	done
+	fail "it did not come to $1: $(<"$GBE_MEM/err")"
+}
+
+# Where one is sent, the same is not sent a second time, and what comes meanwhile waits for its turn.
+beside() {
+	scripted
+	stopped store-data-sent=stop store push "$SMALL"
+	assert_exit 4 gbe store push "$SMALL"
+	assert_exit 4 gbe store send
+	kill -CONT "$STOPPED"
+	wait "$STOPPED"
+	assert_match "in the end" "$(states)" "2*=complete"
+}
+
+# ---- by itself ----
+
+offline_for_a_week() {
+	local day names=() sent=()
+
+	scripted
+	config store queue-keep=10
+	with_etcd
+	bucket_stop
+	for day in 0 1 2 3 4 5 6; do
+		clock_set $((day * 86400 + 1))
+		put base/1 "day $day"
+		assert_exit 0 gbe --json store push --queue
+		names+=("$(jq -r .name <<<"$OUT")")
+	done
+	# Nothing has changed: nothing more waits.
+	assert_exit 0 gbe --json store push --queue
+	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
+	assert_eq "the queue" "$(queued)" "${names[*]}"
+	serve
+	config store url="$BUCKET_URL/snapshots/device-1"
+	bucket_fault "clock $((6 * 86400))"
+	assert_exit 0 gbe --json store send
+	mapfile -t sent < <(jq -r '.sent[]' <<<"$OUT")
+	assert_eq "the newest first" "${sent[*]}" "$(printf '%s\n' "${names[@]}" | tac | xargs)"
+	assert_eq "what came first" \
+		"$(sed -nE '/^PUT .*_etcd_backup.meta/{s/%3A/:/g;s/(.meta).*/\1/p;q}' "$BUCKET_DIR/requests")" \
+		"PUT /snapshots/device-1/${names[6]}/$META_FILE"
+	assert_eq states "$(states)" "$(printf '%s=complete\n' "${names[@]}" | tac | xargs)"
+	assert_exit 0 gbe store verify
+	# Unchanged, a push costs one question.
+	bucket_forget_requests
+	assert_exit 0 gbe --json store push --queue
+	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
+	assert_eq "requests" "$(cut -d' ' -f1 "$BUCKET_DIR/requests" | xargs)" HEAD
+}
+
+# A service that sends goes on until the server is back, with pauses that grow.
+drains() {
+	local n
+
+	scripted
+	config store queue-keep=2
+	bucket_fault "(PUT|GET) . 503"
+	for n in 1 2 3; do
+		assert_exit 7 gbe store push "$SMALL"
+	done
+	assert_match "given way" "$ERR" "*gives way to newer ones*"
+	assert_eq "bounded" "$(queued | wc -w)" 2
+	bucket_forget_requests
+	TRACER+=(GBE_TEST_HASTE=200)
+	gbe store send --wait >"$GBE_MEM/said" 2>&1 &
+	for ((n = 0; n < 1000; n++)); do
+		(($(bucket_requests .) < 9)) || break
+		nap 0.02
+	done
+	(($(bucket_requests .) <= 12)) || fail "a storm of $(bucket_requests .) requests"
+	bucket_no_faults
+	wait $!
+	assert_eq "the queue" "$(queued)" ""
+	assert_eq states "$(states | tr ' ' '\n' | sed 's/.*=//' | xargs)" "complete complete"
+	assert_eq "said once" "$(grep -c 'tried again' "$GBE_MEM/said")" 1
+}
+
+# ---- names, clocks, others ----
+
+many_names() {
+	scripted
+	push "$SMALL"
+	bucket_fault "GET list-type many-names"
+	assert_match "the newest" "$(states)" "$NAME=complete *foreign-*=foreign"
+	assert_eq "more" "$(jq .foreign_more "$GBE_MEM/list")" 99001
+	assert_exit 0 gbe store pull latest /var/pulled.db
+}
+
+odd_names() {
+	local before
+
+	scripted
+	push "$SMALL"
+	before=$(bucket_objects)
+	bucket_fault "GET list-type odd-names"
+	assert_exit 0 gbe store list
+	! LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f]' "$GBE_MEM/out" || fail "control bytes: $(cat -v "$GBE_MEM/out")"
+	assert_match "states" "$(states)" "$NAME=complete *2026-01-01T00:00:00Z-000001=unreadable *"
+	[[ $(states) != *somebody* && $(states) != *passwd* ]] || fail "of other prefixes: $(states)"
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	assert_exit 0 gbe store prune
+	assert_exit 1 gbe store pull ../escaped /var/none.db
+	assert_exit 5 gbe store pull '' /var/none.db
+	assert_exit 6 gbe store pull 2026-01-01T00:00:00Z-000001 /var/none.db
+	assert_eq "objects" "$(bucket_objects)" "$before"
+}
+
+# put_object KEY FILE: as somebody else does it.
+put_object() {
+	bucket_curl "/snapshots/device-1/${1//:/%3A}" -f -T "$2" \
+		-H "x-amz-content-sha256: $(sha256sum "$2" | cut -c 1-64)"
+}
+
+# What etcd-manager's document says, written by hand; beside it what is nobody's or half done.
+documented() {
+	local before n
+
+	scripted
+	gzip -c "$ROOT$SMALL" >"$GBE_MEM/data"
+	printf '{\n  "etcdVersion": "3.4.23",\n  "timestamp": "1517274123",\n  "clusterSpec": {%s}\n}' \
+		'"memberCount": 1, "etcdVersion": "3.4.23"' >"$GBE_MEM/meta"
+	put_object "$DOCUMENTED/$DATA_FILE" "$GBE_MEM/data"
+	put_object "$DOCUMENTED/$META_FILE" "$GBE_MEM/meta"
+	put_object 2018-01-30T01:02:04Z-000010/"$DATA_FILE" "$GBE_MEM/data"
+	put_object "control/$DOCUMENTED/_command.json" "$GBE_MEM/meta"
+	put_object README "$GBE_MEM/meta"
+	assert_eq states "$(states)" "2018-01-30T01:02:04Z-000010=unfinished $DOCUMENTED=complete \
+control=foreign README=foreign"
+	assert_eq "what is said of it" "$(jq -c '.snapshots[] | select(.name == $name) | [.etcd_version,
+		.created, .members]' --arg name "$DOCUMENTED" <<<"$(gbe --json store list)")" \
+		'["3.4.23",1517274123,1]'
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	cmp "$ROOT/var/pulled.db" "$ROOT$SMALL"
+	assert_exit 5 gbe store pull 2018-01-30T01:02:04Z-000010 /var/none.db
+	assert_exit 0 gbe store verify "$DOCUMENTED"
+	# Of many of theirs, those that are too many go, and nothing else.
+	for n in 10 20 30; do
+		put_object "2018-01-30T03:$n:00Z-000001/$DATA_FILE" "$GBE_MEM/data"
+		put_object "2018-01-30T03:$n:00Z-000001/$META_FILE" "$GBE_MEM/meta"
+	done
+	put_object "2018-01-30T03:20:00Z-000001/notes" "$GBE_MEM/meta"
+	before=$(bucket_objects | wc -l)
+	push "$SMALL"
+	config store hourly=2 daily=1
+	assert_exit 0 gbe --json store prune
+	assert_match "gone" "$(jq -r '.deleted[].name' <<<"$OUT" | xargs)" "2018*"
+	assert_match "what stays" "$(states)" "$NAME=complete *03:20:00Z-000001=complete*=unfinished*README=foreign"
+	(($(bucket_objects | wc -l) < before + 2)) || fail "nothing was removed"
+}
+
+# Another device that shares the prefix: nothing of it is overwritten.
+shared_prefix() {
+	scripted
+	faulty store-published=kill store push "$SMALL" >/dev/null 2>&1 || true
+	NAME=$(queued)
+	gzip -c "$ROOT/var/other.db" >"$GBE_MEM/data"
+	printf '{"etcdVersion": "3.4.23"}' >"$GBE_MEM/meta"
+	put_object "$NAME/$DATA_FILE" "$GBE_MEM/data"
+	put_object "$NAME/$META_FILE" "$GBE_MEM/meta"
+	assert_exit 5 gbe store send
+	assert_match "why" "$ERR" "*prefix of its own*"
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	cmp "$ROOT/var/pulled.db" "$ROOT/var/other.db"
+}
+
+clocks() {
+	local hours
+
+	scripted
+	for hours in 5 -5 26 -26; do
+		bucket_no_faults
+		bucket_forget_requests
+		bucket_fault "clock $((hours * 3600))"
+		push "$SMALL"
+		assert_eq "$hours hours" "$(bucket_requests ' 403 ')" 1
+		assert_exit 0 gbe store verify
+	done
+	# Names are of this device's clock.
+	assert_eq states "$(states | tr ' ' '\n' | sed 's/.*=//' | xargs)" "complete complete complete complete"
+	assert_match "name" "$NAME" "$(date -u +%Y-%m-%d)T*"
+	# A certificate cannot be checked by a clock of 1970: that is said.
+	bucket_no_faults
+	clock_set 1970
+	assert_exit 7 gbe store push "$SMALL"
+	assert_match "why" "$ERR" "*certificate is not yet valid*"
+	clock_set 0
+	assert_exit 0 gbe store send
+	assert_eq "the queue" "$(queued)" ""
+}
+
+# ---- on a new device ----
+
+# With what is in the bucket alone, a device that knows nothing has the same etcd again.
+arrives() { # HASH [ARG...]
+	local hash=$1
+	shift
+	assert_exit 0 gbe store pull latest /var/pulled.db "$@"
+	assert_exit 0 gbe import /var/pulled.db arrived
+	assert_exit 0 gbe restore arrived --force
+	start_etcd
+	assert_eq HashKV "$(hash_kv)" "$hash"
+	stop_etcd
+}
+
+tools() {
+	mkdir -p "$ROOT/usr/bin"
+	cp "$(command -v "$ETCD")" "$(command -v "$ETCDCTL")" "$(command -v age)" "$ROOT/usr/bin/"
+}
+
+restored() { # on_swift BUCKET | scripted
+	"$@"
+	push "$SMALL"
+	root_free
+	if [[ $1 == on_swift ]]; then
+		new_device "$SWIFT_URL/$2/device-1" "$SWIFT_CA" "$SWIFT_KEY_ID" "$SWIFT_SECRET"
+	else
+		new_device "$BUCKET_URL/snapshots/device-1" "$BUCKET_CA" "$BUCKET_KEY_ID" "$BUCKET_SECRET"
+	fi
+	tools
+	arrives "$(<"$SNAPSHOTS/small.hash")"
+}
+
+key_file() { # PATH
+	(umask 077 && openssl rand -hex 32 >"$ROOT$1")
+	config store key="$1"
+}
+
+encrypted() {
+	local keys=/etc/greenboot-etcd/age
+
+	scripted
+	tools
+	age-keygen -o "$ROOT$keys" 2>/dev/null
+	sed -n 's/^# public key: //p' "$ROOT$keys" >"$ROOT$keys.pub"
+	config store encrypt-to="$keys.pub"
+	key_file /etc/greenboot-etcd/hmac
+	push "$SMALL"
+	assert_eq objects "$(bucket_objects | sed 's:.*/::' | xargs)" "_etcd_backup.hmac $META_FILE $DATA_FILE.age"
+	! zgrep -aq base/1 "$(in_store "$NAME" "$DATA_FILE.age")" || fail "a key can be read in it"
+	# Without the identity here, its bytes are compared.
+	assert_exit 0 gbe --json store verify
+	assert_eq read "$(jq -c '[.read, .compared]' <<<"$OUT")" "[false,true]"
+	cp "$ROOT$keys" "$ROOT/etc/greenboot-etcd/hmac" "$GBE_MEM/"
+	root_free
+	new_device "$BUCKET_URL/snapshots/device-1" "$BUCKET_CA" "$BUCKET_KEY_ID" "$BUCKET_SECRET"
+	tools
+	# A lost key: said, and nothing is left.
+	assert_exit 5 gbe store pull latest /var/none.db
+	assert_match "why" "$ERR" "*is encrypted*--identity*"
+	assert_exit 5 gbe store verify
+	age-keygen -o "$ROOT/var/other" 2>/dev/null
+	assert_exit 6 gbe store pull latest /var/none.db --identity=/var/other
+	assert_match "why" "$ERR" "*no identity matched*"
+	assert_missing "$ROOT/var/none.db"
+	cp "$GBE_MEM/age" "$ROOT$keys"
+	# Signed by another key.
+	key_file /etc/greenboot-etcd/hmac
+	assert_exit 6 gbe store pull latest /var/none.db "--identity=$keys"
+	assert_match "why" "$ERR" "*signed with another key*"
+	assert_exit 6 gbe store verify "--identity=$keys"
+	assert_missing "$ROOT/var/none.db"
+	cp "$GBE_MEM/hmac" "$ROOT/etc/greenboot-etcd/hmac"
+	arrives "$(<"$SNAPSHOTS/small.hash")" "--identity=$keys"
+	# One that is not signed at all.
+	find "$BUCKET_DIR/objects" -name "$(basename "$(in_store "$NAME" _etcd_backup.hmac)")*" -delete
+	assert_exit 5 gbe store pull latest /var/none.db "--identity=$keys"
+	assert_match "why" "$ERR" "*no keyed digest*"
+}
+
+# Its own memory stays small, whatever it moves.
+memory() {
+	local kib
+
+	scripted
+	stopped store-part-sent@3=stop store push /var/huge.db
+	kib=$(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$STOPPED/status")
+	kill -CONT "$STOPPED"
+	wait "$STOPPED"
+	echo "private memory at the third part: $kib KiB"
+	[[ ${SANITIZERS-} ]] || ((kib <= 4096)) || fail "$kib KiB of private memory"
+}
+
+bucket_case() { # NAME FUNCTION [ARG...]
+	run_case "$1" and_stop "${@:2}"
+	rm -rf "$GBE_MEM/bucket" "$GBE_MEM"/said.* "$GBE_MEM/diagnosis"
+}
+
+and_stop() {
+	"$@"
+	bucket_stop
+}
+
+swift_cases() {
+	local name
+	for name in travels parts refused restored; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ bucket-$name-swift == ${CASE:-*} ]] || continue
+		if swift_here; then
+			swift_start "$GBE_MEM/swift" || return
+		fi
+		bucket_case bucket-travels-swift travels on_swift travels
+		bucket_case bucket-parts-swift in_parts on_swift parts
+		bucket_case bucket-refused-swift wrong_on_swift
+		bucket_case bucket-restored-swift restored on_swift restored
+		swift_stop
+		return
+	done
+}
+
+suite_begin "$@"
+snapshots_made || exit 1
+swift_cases
+bucket_case bucket-travels-scripted travels scripted
+bucket_case bucket-parts-scripted in_parts scripted
+bucket_case bucket-error-codes error_codes
+bucket_case bucket-redirected redirected
+bucket_case bucket-certificates certificates_checked
+bucket_case bucket-key-is-secret key_is_secret
+bucket_case bucket-connections connections
+bucket_case bucket-answers answers
+bucket_case bucket-looks-like-tar looks_like_tar
+bucket_case bucket-altered altered
+bucket_case bucket-hanging hanging
+bucket_case bucket-upload-faults upload_faults
+bucket_case bucket-killed killed
+bucket_case bucket-beside beside
+bucket_case bucket-offline-week offline_for_a_week
+bucket_case bucket-drains drains
+bucket_case bucket-many-names many_names
+bucket_case bucket-odd-names odd_names
+bucket_case bucket-documented documented
+bucket_case bucket-shared-prefix shared_prefix
+bucket_case bucket-clocks clocks
+bucket_case bucket-restored-scripted restored scripted
+bucket_case bucket-encrypted encrypted
+bucket_case bucket-memory memory
+suite_end
