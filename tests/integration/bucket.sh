@@ -685,6 +685,57 @@ key_file() { # PATH
 	config store key="$1"
 }
 
+# request NAME TEXT: as a person lays it into the bucket.
+request() {
+	bucket_curl "/snapshots/device-1/requests/$1" -X PUT --data-binary "$2" \
+		-H "x-amz-content-sha256: $(printf %s "$2" | sha256sum | cut -c 1-64)"
+}
+
+# asked STATUS VERB [ARG...]: NAME=STATE of the requests that it speaks of.
+asked() {
+	assert_exit "$1" gbe --json store requests "${@:2}"
+	fits store-requests
+	ASKED=$(jq -r '[.requests[] | "\(.name)=\(.state)"] | join(" ")' <<<"$OUT")
+}
+
+# Requests for people who reach the bucket and not the device.
+requested() {
+	local pushed
+
+	scripted
+	with_etcd
+	request 1.json '{"request": "backup"}'
+	assert_exit 5 gbe store requests run
+	assert_match why "$ERR" "*only where [[]store[]] key*"
+	key_file /etc/greenboot-etcd/hmac
+	asked 0 list
+	assert_eq "before" "$ASKED" 1.json=waiting
+	asked 0 run
+	assert_eq "done" "$ASKED" 1.json=done
+	pushed=$(jq -r '.requests[0].result' <<<"$OUT")
+	assert_match "the store" "$(states)" "$pushed=complete *requests=foreign*"
+	request 2.json '{"request": "restore", "snapshot": "2018-01-30T01:02:03Z-000001"}'
+	asked 1 run
+	assert_eq "failed" "$ASKED" 2.json=failed
+	assert_match "why, in the bucket" "$(bucket_objects | xargs)" "*requests/2.json.failed.why*"
+	request 3.json '{"request":'
+	asked 1 run
+	assert_eq "bad" "$ASKED" 3.json=bad
+
+	# Killed where it has both names: it is not carried out again.
+	request 4.json '{"request": "backup"}'
+	GREENBOOT_ETCD_FAULT=store-request-copied=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
+		store requests run || true
+	asked 0 run
+	assert_eq "none" "$ASKED" ""
+	asked 0 list
+	assert_match "all" "$ASKED" "*4.json=taken*"
+	assert_eq "pushed" "$(states | tr ' ' '\n' | grep -c complete)" 1
+	assert_exit 0 gbe store requests delete 2.json
+	asked 0 list
+	[[ $ASKED != *2.json* ]] || fail "2.json is still there"
+}
+
 encrypted() {
 	local keys=/etc/greenboot-etcd/age
 
@@ -793,5 +844,6 @@ bucket_case bucket-shared-prefix shared_prefix
 bucket_case bucket-clocks clocks
 bucket_case bucket-restored-scripted restored scripted
 bucket_case bucket-encrypted encrypted
+bucket_case bucket-requested requested
 bucket_case bucket-memory memory
 suite_end
