@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2119 # read by those who source this
+# shellcheck disable=SC2034,SC2119,SC2120 # read by those who source this
 #
 # Devices with a store in a bucket, and what they push. Sourced after all.sh, swift.sh and bucket.sh.
 

@@ -128,9 +128,11 @@ END_TEST
 /* "A billion laughs", with a document type and without. */
 START_TEST(an_entity_bomb)
 {
-	static const char *const bombs[] = {
+	static const char nested[] =
 	    "<!DOCTYPE l [<!ENTITY a \"lol\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">"
-	    "<!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\">]><l>&c;</l>",
+	    "<!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\">]><l>&c;</l>";
+	static const char *const bombs[] = {
+	    nested,
 	    "<!ENTITY a \"lol\"><l>&a;</l>",
 	    "<l>&a;</l>",
 	    "<!DOCTYPE l [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><l>&a;</l>",

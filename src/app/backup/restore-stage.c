@@ -152,7 +152,7 @@ intend(Restore *r, GError **error)
 	intent->tree_old = data->fd >= 0 ? gbe_tree_identity(data->fd) : NULL;
 	if (intent->tree_new == NULL || (data->fd >= 0 && intent->tree_old == NULL))
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "the file system of %s does not tell one directory from another",
+				 "cannot tell one directory from another on the file system of %s",
 				 data->path);
 	/* At a mount point, the directory itself stays. */
 	if (intent->take_over != NULL) {
