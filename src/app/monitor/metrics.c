@@ -202,7 +202,7 @@ put_offsite(GString *to, const GbeHealthLook *look, gint64 now)
 	put(to, "offsite_waiting", "Snapshots that wait to be sent.", waiting->len);
 	put(to, "offsite_pushed_time_seconds",
 	    "When a snapshot was last pushed, in seconds since the epoch.", offsite.pushed_at);
-	put(to, "offsite_pushed_bytes", "What the last push sent.", offsite.sent);
+	put(to, "offsite_pushed_bytes", "Bytes that the last push sent.", offsite.sent);
 	put(to, "offsite_pushed_requests", "Requests of the last push.", offsite.requests);
 }
 

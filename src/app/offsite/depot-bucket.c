@@ -202,7 +202,13 @@ use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError
 	download.fd = fds[1];
 	(void)fcntl(read_fd, F_SETPIPE_SZ, 1 << 20);
 	(void)sigaction(SIGPIPE, &ignore, &before);
-	thread = g_thread_new("download", run_download, &download);
+	thread = g_thread_try_new("download", run_download, &download, &local);
+	if (thread == NULL) {
+		gbe_close_fd(&download.fd);
+		(void)sigaction(SIGPIPE, &before, NULL);
+		return gbe_throw(error, GBE_ERROR_FAILED, "cannot read %s: %s", path,
+				 local->message);
+	}
 	ok = use_fd(read_fd, data, &local);
 	gbe_close_fd(&read_fd);
 	g_thread_join(thread);
@@ -476,24 +482,20 @@ read_key(GbeApp *app, GKeyFile *keys, GError **error)
 	ok = size > 0 && size < (ssize_t)sizeof(bytes) &&
 	     g_key_file_load_from_data(keys, bytes, (gsize)size, G_KEY_FILE_NONE, NULL);
 	explicit_bzero(bytes, sizeof(bytes));
-	return ok;
+	return ok || gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+			       "[store] access-key-file, or the credential in its place, is not "
+			       "in the format of ~/.aws/credentials");
 }
 
 static bool
 open_bucket(GbeApp *app, GbeBucketOptions *options, GbeBucket **ret_bucket, GError **error)
 {
 	g_autoptr(GKeyFile) keys = g_key_file_new();
-	g_autoptr(GError) local = NULL;
 	g_autofree char *id = NULL, *secret = NULL, *token = NULL;
 	bool ok;
 
-	if (!read_key(app, keys, &local)) {
-		if (local != NULL)
-			g_propagate_error(error, g_steal_pointer(&local));
-		return *error != NULL ? false
-				      : gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-						  "[store] access-key-file is no file of keys");
-	}
+	if (!read_key(app, keys, error))
+		return false;
 	id = g_key_file_get_string(keys, KEY_GROUP, "aws_access_key_id", NULL);
 	secret = g_key_file_get_string(keys, KEY_GROUP, "aws_secret_access_key", NULL);
 	token = g_key_file_get_string(keys, KEY_GROUP, "aws_session_token", NULL);
@@ -514,7 +516,7 @@ open_bucket(GbeApp *app, GbeBucketOptions *options, GbeBucket **ret_bucket, GErr
 }
 
 bool
-gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_place, GError **error)
+gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError **error)
 {
 	g_autofree char *ca =
 	    app->config->store.ca != NULL ? gbe_app_real_path(app, app->config->store.ca) : NULL;
@@ -532,6 +534,6 @@ gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_place, GError
 				   .shown = g_strdup(url),
 				   .identifier = g_strdup(url)};
 	gbe_bucket_watch(bucket->bucket, pass_progress, &bucket->depot);
-	*ret_place = &g_steal_pointer(&bucket)->depot;
+	*ret_depot = &g_steal_pointer(&bucket)->depot;
 	return true;
 }

@@ -212,7 +212,9 @@ gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_p
 		return true;
 	}
 	damage = (Damage){stored->name, local};
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+	/* An identity that a person tries may be the wrong one, which says nothing of the snapshot. */
+	if (options->identity == NULL &&
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 		gbe_history_change(app, store->depot->identifier, note_damaged, &damage);
 		gbe_complain("snapshot %s in the store %s is damaged: %s", stored->name,
 			     store->depot->shown, local->message);

@@ -14,8 +14,6 @@
 
 #define PAUSE_FIRST 60
 #define PAUSE_MOST (6 * 3600)
-/* A change of the network brings many messages, and takes a moment; routes that flap are no reason to ask more. */
-#define SETTLE_MS 5000
 
 /* Wakes a sender: its pause is over, the network has changed, or something came into the queue. */
 typedef struct {
@@ -70,9 +68,9 @@ forget_news(int fd)
 		;
 }
 
-/* *ret_early: something has happened before the pause was over. */
+/* *ret_early (NULL: news do not wake): something has happened before the time was over. */
 static bool
-pause_for(Wake *wake, guint seconds, bool *ret_early, GError **error)
+wait_for(const Wake *wake, guint seconds, bool *ret_early, GError **error)
 {
 	const struct itimerspec when = {.it_value = {.tv_sec = seconds}};
 	struct pollfd fds[] = {{wake->timer_fd, POLLIN, 0},
@@ -83,13 +81,23 @@ pause_for(Wake *wake, guint seconds, bool *ret_early, GError **error)
 	if (timerfd_settime(wake->timer_fd, 0, &when, NULL) < 0)
 		return gbe_throw_errno(error, errno, "cannot set a timer");
 	do
-		n = poll(fds, G_N_ELEMENTS(fds), -1);
+		n = poll(fds, ret_early != NULL ? G_N_ELEMENTS(fds) : 1, -1);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return gbe_throw_errno(error, errno, "cannot wait");
-	*ret_early = (fds[0].revents & POLLIN) == 0;
-	if (*ret_early)
-		g_usleep(SETTLE_MS * 1000);
+	if (ret_early != NULL)
+		*ret_early = (fds[0].revents & POLLIN) == 0;
+	return true;
+}
+
+/* News wait for the first pause to end: containers that come and go change the network all the time. */
+static bool
+pause_for(const Wake *wake, guint seconds, bool *ret_early, GError **error)
+{
+	*ret_early = false;
+	if (!wait_for(wake, PAUSE_FIRST, NULL, error) ||
+	    (seconds > PAUSE_FIRST && !wait_for(wake, seconds - PAUSE_FIRST, ret_early, error)))
+		return false;
 	forget_news(wake->network_fd);
 	forget_news(wake->queue_fd);
 	return true;

@@ -12,7 +12,7 @@
 
 #define TRIES 3
 #define IDLE_SECONDS 60
-/* For a call without a body, and what each KiB of a body may take beyond that. An object that is read has a day. */
+/* For a call without a body, and what each MiB of a body may take beyond that. An object that is read has a day. */
 #define CALL_SECONDS 120
 #define SECONDS_PER_MIB 512
 #define GET_SECONDS 86400
