@@ -10,7 +10,8 @@
 
 bucket_device() {
 	bench_device xfs
-	swift_start "$ROOT/srv/swift"
+	# Not on the file system that settle makes read-only: Swift keeps files open.
+	swift_start "$GBE_SCRATCH/swift"
 	swift_bucket ours
 	swift_bucket theirs
 	mkdir -p "$ROOT/etc/greenboot-etcd"
@@ -20,6 +21,8 @@ bucket_device() {
 	config store url="$SWIFT_URL/ours/device" ca=/etc/greenboot-etcd/store.ca \
 		access-key-file=/etc/greenboot-etcd/store.access
 	export RCLONE_CONFIG=$GBE_MEM/rclone.conf RESTIC_PASSWORD=bench RESTIC_REPOSITORY=s3:$SWIFT_URL/theirs
+	# rclone 1.60 ends where this is set.
+	unset AWS_CA_BUNDLE
 	export AWS_ACCESS_KEY_ID=$SWIFT_KEY_ID AWS_SECRET_ACCESS_KEY=$SWIFT_SECRET RESTIC_CACHE_DIR=$GBE_MEM/restic
 	cat >"$RCLONE_CONFIG" <<-CONFIG
 		[theirs]
@@ -45,7 +48,8 @@ bucket_case() {
 	for ((n = 0; n <= $4; n++)); do
 		settle
 		cat "$file" >/dev/null
-		timed "${rclone[@]}" copyto "$file" theirs:theirs/copy
+		# Without this it leaves out a file that is there already.
+		timed "${rclone[@]}" --ignore-times copyto "$file" theirs:theirs/copy
 		sample push.rclone "$TOOK"
 		timed restic -q --cacert "$SWIFT_CA" backup --force "$file"
 		sample push.restic "$TOOK"

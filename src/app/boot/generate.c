@@ -143,6 +143,17 @@ write_backup(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
+write_renew(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_renew(app->config);
+	g_autofree char *timer = gbe_dropin_renew_timer();
+
+	return write_dropin(output, "greenboot-etcd-renew.service", service, error) &&
+	       (app->config->certs.renew_command == NULL ||
+		write_dropin(output, "greenboot-etcd-renew.timer", timer, error));
+}
+
+static bool
 write_requests(GbeApp *app, const char *output, GError **error)
 {
 	g_autofree char *service = NULL;
@@ -201,7 +212,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
-		    !write_offsite(app, output, error) ||
+		    !write_offsite(app, output, error) || !write_renew(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

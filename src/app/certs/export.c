@@ -129,8 +129,8 @@ pack(const Packing *packing, GBytes **ret_archive, GError **error)
 	return gbe_archive_pack(members, n, ret_archive, error);
 }
 
-static bool
-write_archive(GbeApp *app, GBytes *archive, const char *path, GError **error)
+bool
+gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path, GError **error)
 {
 	g_autofree char *absolute =
 	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
@@ -138,7 +138,7 @@ write_archive(GbeApp *app, GBytes *archive, const char *path, GError **error)
 	gbe_autofd int dir_fd = -1;
 	GbePart part = {.fd = -1};
 	gsize size = 0;
-	const void *bytes = g_bytes_get_data(archive, &size);
+	const void *bytes = g_bytes_get_data(content, &size);
 	bool ok;
 
 	if (!gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
@@ -159,5 +159,5 @@ gbe_certs_export(GbeApp *app, const char *path, GError **error)
 	if (!check_files(app, &packing, error) || !read_files(app, &packing, error))
 		return false;
 	describe(&packing, app->config->etcd.endpoint);
-	return pack(&packing, &archive, error) && write_archive(app, archive, path, error);
+	return pack(&packing, &archive, error) && gbe_certs_write_file(app, archive, path, error);
 }

@@ -10,3 +10,6 @@
 
 /* @path as the user typed it. GBE_ERROR_REFUSED: no credentials are configured, or one cannot be used. */
 bool gbe_certs_export(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
+/* Writes a new file of the caller's, 0600, whole or not at all; replaces none. */
+bool gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path,
+			  GError **error) GBE_CHECKED;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "app/state/state.h"
+#include "core/config/certs.h"
 #include "core/config/systems.h"
 #include "core/json/parse.h"
 #include "fs/list.h"
@@ -188,7 +189,11 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 	}
 	if (ret_culprit != NULL)
 		*ret_culprit = -1;
-	if (!detect(app, config, strict, error) || !gbe_config_check(config, error))
+	if (!detect(app, config, strict, error))
+		return false;
+	if (gbe_is_in_root(app->root_fd, GBE_PKI_LIVE) == GBE_YES)
+		gbe_config_detect_pki(config);
+	if (!gbe_config_check(config, error))
 		return false;
 	*ret_config = g_steal_pointer(&config);
 	return true;

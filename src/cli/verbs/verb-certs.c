@@ -1,27 +1,48 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* certs list, certs reset and certs export. */
+/* The verb certs, and of it list, reset and export. */
+#include <string.h>
+
 #include "app/certs/export.h"
 #include "app/certs/reset.h"
 #include "app/health/certificates.h"
 #include "app/report/status.h"
 #include "cli/print.h"
-#include "cli/verb.h"
+#include "cli/verbs/verb-certs.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
 
 #define DAY 86400
-#define TIMEOUT_MOST DAY
 
-static gboolean arg_dry_run, arg_undo;
-static char *arg_timeout;
+GbeCertsArguments gbe_certs_arguments;
+
+#define ARG(field) (&gbe_certs_arguments.field)
 
 const GOptionEntry gbe_options_certs[] = {
-    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg_undo, "reset: put back what the last one removed", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "reset: how long etcd may take to be healthy (timeout= of [health])", "DURATION"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
-     "reset: change nothing, say what would be done", NULL},
+    {"undo", 0, 0, G_OPTION_ARG_NONE, ARG(undo),
+     "reset: put back what the last one removed; rotate-ca: go one step back", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, ARG(timeout),
+     "reset, renew, rotate-ca: how long etcd may take to be healthy (timeout= of [health])",
+     "DURATION"},
+    {"force", 0, 0, G_OPTION_ARG_NONE, ARG(force),
+     "renew: also what is not due; rotate-ca: all members have come as far", NULL},
+    {"ca-cert", 0, 0, G_OPTION_ARG_FILENAME, ARG(ca_cert),
+     "init, rotate-ca: an authority of your own, and those that signed it", "FILE"},
+    {"ca-key", 0, 0, G_OPTION_ARG_FILENAME, ARG(ca_key), "its private key", "FILE"},
+    {"seal", 0, 0, G_OPTION_ARG_NONE, ARG(seal),
+     "init, rotate-ca: seal the authority's key even where there is no TPM", NULL},
+    {"client", 0, 0, G_OPTION_ARG_NONE, ARG(client), "issue, sign: for a client", NULL},
+    {"server", 0, 0, G_OPTION_ARG_NONE, ARG(server), "issue, sign: for etcd's clients to check",
+     NULL},
+    {"peer", 0, 0, G_OPTION_ARG_NONE, ARG(peer), "issue, sign: for etcd's other members", NULL},
+    {"host", 0, 0, G_OPTION_ARG_STRING_ARRAY, ARG(hosts),
+     "issue, sign: a name or an address that it is for; more than once", "HOST"},
+    {"for", 0, 0, G_OPTION_ARG_FILENAME, ARG(valid),
+     "how long the certificate or the authority is valid", "DURATION"},
+    {"out", 0, 0, G_OPTION_ARG_FILENAME, ARG(out),
+     "issue: into this directory; sign: into this file", "PATH"},
+    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, ARG(dry_run),
+     "reset, init, renew, rotate-ca: change nothing, say what would be done", NULL},
     {NULL},
 };
 
@@ -74,8 +95,9 @@ key_json(const GbeCert *key)
 }
 
 static void
-print_json(const GbeCerts *certs)
+print_json(GbeApp *app, const GbeCerts *certs)
 {
+	JsonObject *authority = gbe_certs_authority_json(app);
 	g_autoptr(JsonObject) object = json_object_new();
 	JsonArray *certificates = json_array_new();
 	JsonArray *keys = json_array_new();
@@ -102,6 +124,10 @@ print_json(const GbeCerts *certs)
 	json_object_set_array_member(object, "keys", keys);
 	json_object_set_array_member(object, "unread", unread);
 	json_object_set_boolean_member(object, "truncated", certs->truncated);
+	if (authority != NULL)
+		json_object_set_object_member(object, "authority", authority);
+	else
+		json_object_set_null_member(object, "authority");
 	gbe_print_object(object);
 }
 
@@ -160,16 +186,19 @@ print_text(const GbeCerts *certs)
 }
 
 static bool
-list(GbeCli *cli, GError **error)
+list(GbeCli *cli, const char *argument, GError **error)
 {
 	g_autoptr(GbeCerts) certs = NULL;
 
+	g_assert(argument == NULL);
 	if (!gbe_certs_look(cli->app, &certs, error))
 		return false;
-	if (cli->json)
-		print_json(certs);
-	else
+	if (cli->json) {
+		print_json(cli->app, certs);
+	} else {
+		gbe_certs_print_authority(cli->app);
 		print_text(certs);
+	}
 	if (certs->unread->len > 0 || certs->truncated)
 		cli->status = GBE_EXIT_CANNOT_TELL;
 	return true;
@@ -196,8 +225,8 @@ print_reset_json(const GbeCertsReset *reset)
 	g_autoptr(JsonObject) object = json_object_new();
 
 	json_object_set_int_member(object, "schema", GBE_SCHEMA);
-	json_object_set_boolean_member(object, "undo", arg_undo);
-	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+	json_object_set_boolean_member(object, "undo", gbe_certs_arguments.undo);
+	json_object_set_boolean_member(object, "dry_run", gbe_certs_arguments.dry_run);
 	json_object_set_boolean_member(object, "done", reset->done);
 	json_object_set_boolean_member(object, "healthy", reset->healthy);
 	json_object_set_boolean_member(object, "put_back", reset->put_back);
@@ -213,7 +242,8 @@ print_paths(const char *what, const GPtrArray *paths)
 	for (guint i = 0; i < paths->len; i++) {
 		g_autofree char *text = gbe_path_to_text(paths->pdata[i]);
 
-		gbe_print("%s%s %s\n", arg_dry_run ? "would have " : "", what, text);
+		gbe_print("%s%s %s\n", gbe_certs_arguments.dry_run ? "would have " : "", what,
+			  text);
 	}
 }
 
@@ -228,20 +258,22 @@ print_reset(const GbeCertsReset *reset)
 		gbe_print("%s; `greenboot-etcd certs reset --undo` goes back\n",
 			  reset->healthy ? "etcd is healthy with what is there now"
 					 : "below --root no service was started");
-	else if (!arg_dry_run)
+	else if (!gbe_certs_arguments.dry_run)
 		gbe_print("there is nothing that [certs] regenerated lists\n");
 }
 
 static bool
-reset(GbeCli *cli, GError **error)
+reset(GbeCli *cli, const char *argument, GError **error)
 {
-	GbeCertsResetOptions options = {.undo = arg_undo,
-					.dry_run = arg_dry_run,
+	GbeCertsResetOptions options = {.undo = gbe_certs_arguments.undo,
+					.dry_run = gbe_certs_arguments.dry_run,
 					.timeout = cli->app->config->health.timeout};
 	g_autoptr(GbeCertsReset) done = NULL;
 	bool ok;
 
-	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error))
+	g_assert(argument == NULL);
+	if (!gbe_verb_duration("--timeout", gbe_certs_arguments.timeout, GBE_CERTS_TIMEOUT_MOST,
+			       &options.timeout, error))
 		return false;
 	ok = gbe_certs_reset(cli->app, &options, &done, error);
 	gbe_cli_changed(cli, !ok || !done->done);
@@ -270,21 +302,58 @@ static bool export(GbeCli *cli, const char *path, GError **error)
 	return true;
 }
 
+/* ---- which of them ---- */
+
+static const struct {
+	const char *name, *argument; /* NULL: none */
+	bool (*run)(GbeCli *cli, const char *argument, GError **error);
+	const char *options; /* of this verb: each with a blank on both sides */
+} verbs[] = {
+    {"list", NULL, list, ""},
+    {"reset", NULL, reset, " undo timeout dry-run "},
+    {"export", "FILE", export, ""},
+    {"init", NULL, gbe_certs_verb_init, " ca-cert ca-key seal for dry-run "},
+    {"renew", NULL, gbe_certs_verb_renew, " force timeout dry-run "},
+    {"rotate-ca", NULL, gbe_certs_verb_rotate,
+     " undo timeout force ca-cert ca-key seal for dry-run "},
+    {"issue", "NAME", gbe_certs_verb_issue, " client server peer host for out "},
+    {"sign", "FILE", gbe_certs_verb_sign, " client server peer host for out "},
+};
+
+static bool
+is_given(const GOptionEntry *option)
+{
+	return option->arg == G_OPTION_ARG_NONE ? *(gboolean *)option->arg_data
+						: *(gpointer *)option->arg_data != NULL;
+}
+
+static bool
+check_options(const char *verb, const char *options, GError **error)
+{
+	for (const GOptionEntry *option = gbe_options_certs; option->long_name != NULL; option++) {
+		g_autofree char *word = g_strconcat(" ", option->long_name, " ", NULL);
+
+		if (is_given(option) && strstr(options, word) == NULL)
+			return gbe_throw(error, GBE_ERROR_USAGE, "--%s does not go with certs %s",
+					 option->long_name, verb);
+	}
+	return true;
+}
+
 bool
 gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
 {
-	bool is_export = g_str_equal(arguments[0], "export");
+	guint i = 0;
 
-	if (is_export && arguments[1] == NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE, "certs export needs its argument, FILE");
-	if (!is_export && arguments[1] != NULL)
+	while (!g_str_equal(verbs[i].name, arguments[0]))
+		i++;
+	if (verbs[i].argument != NULL && arguments[1] == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "certs %s needs its argument, %s",
+				 arguments[0], verbs[i].argument);
+	if (verbs[i].argument == NULL && arguments[1] != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "certs %s takes no argument: \"%s\" is too much", arguments[0],
 				 arguments[1]);
-	if (g_str_equal(arguments[0], "reset"))
-		return reset(cli, error);
-	if (arg_undo || arg_dry_run || arg_timeout != NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--undo, --timeout and --dry-run go with certs reset");
-	return is_export ? export(cli, arguments[1], error) : list(cli, error);
+	return check_options(arguments[0], verbs[i].options, error) &&
+	       verbs[i].run(cli, arguments[1], error);
 }

@@ -2,8 +2,12 @@
 #include "core/config/certs.h"
 
 #include <fnmatch.h>
+#include <string.h>
 
 #include "core/config/run-words.h"
+
+/* RFC 1035 */
+#define HOST_MAX 253
 
 bool
 gbe_certs_directories(const char *text, char ***ret_directories, GError **error)
@@ -46,6 +50,31 @@ gbe_certs_patterns(const char *text, char ***ret_patterns, GError **error)
 					 words[i]);
 	}
 	*ret_patterns = g_steal_pointer(&words);
+	return true;
+}
+
+bool
+gbe_certs_is_host(const char *text)
+{
+	if (g_hostname_is_ip_address(text))
+		return strchr(text, '%') == NULL;
+	return *text != '\0' && strlen(text) <= HOST_MAX &&
+	       text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-*")] == '\0';
+}
+
+bool
+gbe_certs_names(const char *text, char ***ret_names, GError **error)
+{
+	g_auto(GStrv) words = NULL;
+
+	if (!gbe_words("[certs] names", text, &words, error))
+		return false;
+	for (guint i = 0; words[i] != NULL; i++)
+		if (!gbe_certs_is_host(words[i]))
+			return gbe_throw(
+			    error, GBE_ERROR_INVALID_CONFIG,
+			    "[certs] names: %s is neither an address nor a host's name", words[i]);
+	*ret_names = g_steal_pointer(&words);
 	return true;
 }
 

@@ -90,6 +90,9 @@ typedef struct {
 	} run;
 	struct {
 		char *directories, *regenerated;
+		char *names;	     /* more hosts that the certificates made here are for */
+		guint64 validity;    /* seconds */
+		char *renew_command; /* NULL: this program renews what it has made */
 	} certs;
 	struct {
 		char *textfile;

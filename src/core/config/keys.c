@@ -115,6 +115,12 @@ is_patterns(const char *text)
 	return is_list(gbe_certs_patterns, text);
 }
 
+static bool
+is_names(const char *text)
+{
+	return is_list(gbe_certs_names, text);
+}
+
 /* The schedule becomes a line of a unit file. systemd decides whether it is a calendar event (app/state/schedule.h). */
 static bool
 is_schedule(const char *text)
@@ -184,6 +190,8 @@ static const GbeKind kind_proxy = {is_proxy,
 				   "it"};
 static const GbeKind kind_patterns = {is_patterns,
 				      "is not a list of names and patterns without .. in them"};
+
+static const GbeKind kind_names = {is_names, "is not a list of addresses and hosts' names"};
 
 #define TYPE_TEXT char *
 #define TYPE_PATH char *
@@ -269,6 +277,9 @@ const GbeConfigKey gbe_config_keys[] = {
 
 	TEXT(certs, "directories", directories, "", "", &kind_directories),
 	TEXT(certs, "regenerated", regenerated, "", "", &kind_patterns),
+	TEXT(certs, "names", names, "", "", &kind_names),
+	NUMBER(certs, "validity", DURATION, validity, "365d", NULL, MINUTE, 3650 * DAY),
+	TEXT(certs, "renew-command", renew_command, "", "", &kind_command),
 
 	PATH(metrics, "textfile", textfile, "", ""),
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/config/systems.h"
 
+#include "core/config/certs.h"
 #include "core/config/keys.h"
 
 #include <string.h>
@@ -59,6 +60,15 @@ static const GbeSystemSetting container[] = {
     {"etcd", "endpoint", "http://127.0.0.1:2379"},
     {NULL},
 };
+
+static const GbeSystemSetting pki_client[] = {
+    {"etcd", "cacert", GBE_PKI_LIVE "/ca.crt"},
+    {"etcd", "cert", GBE_PKI_LIVE "/client.crt"},
+    {"etcd", "key", GBE_PKI_LIVE "/client.key"},
+    {NULL},
+};
+
+static const GbeSystemSetting pki[] = {{"certs", "directories", GBE_PKI_LIVE}, {NULL}};
 
 static const char *const k3s_sources[] = {
     "/etc/default/k3s",
@@ -157,10 +167,9 @@ gbe_config_wants_detection(const GbeConfig *config)
 }
 
 static void
-apply(GbeConfig *config, const GbeSystem *system)
+apply(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
 {
-	for (const GbeSystemSetting *setting = system->settings; setting->group != NULL;
-	     setting++) {
+	for (const GbeSystemSetting *setting = settings; setting->group != NULL; setting++) {
 		g_autofree char *name = g_strconcat(setting->group, ".", setting->key, NULL);
 
 		if (g_hash_table_contains(config->origins, name))
@@ -169,8 +178,20 @@ apply(GbeConfig *config, const GbeSystem *system)
 					setting->value, NULL))
 			g_assert_not_reached();
 		g_hash_table_insert(config->origins, g_steal_pointer(&name),
-				    g_strconcat("detected: ", system->name, NULL));
+				    g_strconcat("detected: ", origin, NULL));
 	}
+}
+
+void
+gbe_config_detect_pki(GbeConfig *config)
+{
+	bool tls =
+	    config->etcd.endpoint != NULL && g_str_has_prefix(config->etcd.endpoint, "https://") &&
+	    config->etcd.cacert == NULL && config->etcd.cert == NULL && config->etcd.key == NULL;
+
+	if (tls)
+		apply(config, "certs init", pki_client);
+	apply(config, "certs init", pki);
 }
 
 static char *
@@ -197,8 +218,10 @@ gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count)
 			enabled = installed[i].system;
 			n_enabled++;
 		}
+	if (count == 1)
+		enabled = installed[0].system;
 	if (count == 1 || n_enabled == 1)
-		apply(config, count == 1 ? installed[0].system : enabled);
+		apply(config, enabled->name, enabled->settings);
 	else if (count > 1)
 		config->ambiguous = ask(installed, count);
 }

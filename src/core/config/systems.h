@@ -41,6 +41,9 @@ char **gbe_system_words(const char *text);
 
 /* false: a file sets data-dir=, service= or endpoint= of [etcd], so nothing is detected. */
 bool gbe_config_wants_detection(const GbeConfig *config);
+/* Sets what no file and no system has set: certificates that this program has made are there. The client's are used
+ * where the endpoint asks for TLS. */
+void gbe_config_detect_pki(GbeConfig *config);
 /* Sets what no file has set. The one installed system, or of several the one that is enabled, gives its settings. Where
  * that is not one, ->ambiguous asks. */
 void gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count);

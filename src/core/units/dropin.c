@@ -176,7 +176,7 @@ gbe_dropin_service(const GbeConfig *config)
 	    "\n"
 	    "After=greenboot-etcd-prerun.service\n"
 	    "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path "
-	    "greenboot-etcd-scrub.timer greenboot-etcd-used.timer",
+	    "greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer",
 	    config->health.monitor > 0 ? " greenboot-etcd-monitor.timer" : "",
 	    config->defrag.enabled ? " greenboot-etcd-defrag.timer" : "",
 	    config->backup.schedule != NULL ? " greenboot-etcd-backup.timer" : "",
@@ -296,6 +296,29 @@ append_mounts(GString *text, const GbeConfig *config)
 	add_word(text, "RequiresMountsFor", config->etcd.data_dir);
 	if (config->backup.directory != NULL)
 		append_store(text, config->backup.directory);
+}
+
+/* Nobody can tell in which files and at which server the command works. */
+char *
+gbe_dropin_renew(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD "[Service]\n");
+
+	if (config->certs.renew_command != NULL)
+		g_string_append(text, "CapabilityBoundingSet=~\nProtectSystem=no\nProtectHome=no\n"
+				      "PrivateTmp=no\nDevicePolicy=auto\nRestrictAddressFamilies=\n"
+				      "IPAddressDeny=\nMemoryDenyWriteExecute=no\n"
+				      "RestrictNamespaces=no\nSystemCallFilter=\n"
+				      "MemoryMax=infinity\nTasksMax=infinity\nUMask=0022\n");
+	else
+		append_addresses(text, config);
+	return g_string_free(text, false);
+}
+
+char *
+gbe_dropin_renew_timer(void)
+{
+	return g_strdup(HEAD "[Unit]\nConditionPathExists=\n");
 }
 
 char *

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/certs/change.h"
+
+#include <unistd.h>
+
+#include "app/backup/maintenance.h"
+#include "app/device/service.h"
+#include "app/upkeep/live-etcd.h"
+#include "sys/systemd/events.h"
+#include "sys/systemd/units.h"
+
+#define LOCK_WAIT_MS 2000
+/* As in app/device/service.c: etcd may replay a long WAL. */
+#define START_TIMEOUT_MS (300 * 1000)
+
+GbePkiResult *
+gbe_pki_result_new(void)
+{
+	GbePkiResult *result = g_new0(GbePkiResult, 1);
+
+	result->healthy = GBE_UNKNOWN;
+	result->notes = g_ptr_array_new_with_free_func(g_free);
+	return result;
+}
+
+void
+gbe_pki_result_free(GbePkiResult *result)
+{
+	if (result == NULL)
+		return;
+	gbe_pki_free(result->pki);
+	g_free(result->reason);
+	g_ptr_array_unref(result->notes);
+	g_free(result);
+}
+
+void
+gbe_pki_change_clear(GbePkiChange *change)
+{
+	gbe_app_unlock(change->app);
+	g_clear_pointer(&change->maintenance, gbe_lock_release);
+}
+
+bool
+gbe_pki_change_lock(const GbePkiChange *change, GError **error)
+{
+	return gbe_app_lock(change->app, change->operation, LOCK_WAIT_MS, error);
+}
+
+/* ---- etcd ---- */
+
+static bool
+is_active(const GbeApp *app)
+{
+	g_auto(GbeUnitState) state = {0};
+
+	return !app->below_root && app->config->etcd.service != NULL &&
+	       gbe_unit_query(app->config->etcd.service, &state, NULL) &&
+	       g_strcmp0(state.active_state, "active") == 0;
+}
+
+GbeTri
+gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why)
+{
+	GbeLiveEtcd live = {.app = change->app, .operation = change->operation};
+	g_autoptr(GError) local = NULL;
+	GbeTri healthy = GBE_YES;
+
+	*ret_why = NULL;
+	if (!change->running)
+		return GBE_UNKNOWN;
+	/* A new look reads the TLS files again. */
+	live.look = gbe_health_look_new(change->app);
+	gbe_health_look_expect_own(live.look);
+	gbe_live_etcd_look(&live, (guint)seconds);
+	if (!gbe_live_etcd_check_healthy(&live, &local)) {
+		healthy = g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO
+										     : GBE_UNKNOWN;
+		*ret_why = g_strdup(local->message);
+	}
+	gbe_live_etcd_clear(&live);
+	return healthy;
+}
+
+/* Without the program's lock: the service's prerun needs it. */
+static bool
+restart(GbePkiChange *change, GError **error)
+{
+	const char *unit = change->app->config->etcd.service;
+	GbeService service = {.pipe_fd = -1};
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_unit_reset_failed(unit, &local))
+		g_debug("%s", local->message);
+	if (!gbe_service_stop(change->app, &service, error))
+		return false;
+	change->result->restarted = true;
+	if (service.unit != NULL)
+		return gbe_service_start(&service, error);
+	return gbe_unit_start(unit, START_TIMEOUT_MS, error) || gbe_prefix(error, "start %s", unit);
+}
+
+/* ---- what is live is looked at ---- */
+
+static void
+reload(GbePkiChange *change)
+{
+	g_clear_pointer(&change->result->pki, gbe_pki_free);
+	if (!gbe_pki_read(change->app, &change->result->pki, NULL))
+		g_debug(GBE_PKI_LIVE " is not readable");
+}
+
+static bool
+put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
+{
+	GbePkiResult *result = change->result;
+	g_autofree char *now = NULL;
+	g_autoptr(GError) local = NULL;
+	bool started;
+
+	if (!gbe_pki_change_lock(change, error) || !gbe_pki_put_back(change->app, error)) {
+		gbe_rethrow(error, GBE_ERROR_PARTIAL);
+		return gbe_prefix(error,
+				  "etcd is not healthy with the new certificates (%s), and "
+				  "the old ones could not be put back",
+				  why);
+	}
+	gbe_app_unlock(change->app);
+	reload(change);
+	result->done = false;
+	result->put_back = true;
+	g_free(result->reason);
+	result->reason = g_strdup(why);
+	started = !restarts || restart(change, &local);
+	result->healthy = gbe_pki_change_look(change, change->options->timeout, &now);
+	if (started && result->healthy == GBE_YES)
+		return gbe_throw(
+		    error, GBE_ERROR_FAILED,
+		    "etcd was not healthy with the new certificates (%s): the old ones "
+		    "are back, and it is healthy with them",
+		    why);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd was not healthy with the new certificates (%s), the old ones are "
+			 "back, and with those it is not, either: %s",
+			 why,
+			 now != NULL	 ? now
+			 : local != NULL ? local->message
+					 : "unknown");
+}
+
+/* Only etcd can tell whether it takes the new certificates. Where it does not run, or was not well before, nothing
+ * speaks for the old ones. */
+static bool
+prove(GbePkiChange *change, const GbePkiRecord *record, GError **error)
+{
+	GbePkiResult *result = change->result;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *why = NULL;
+	bool started = true;
+
+	gbe_app_unlock(change->app);
+	if (change->running) {
+		started = !record->restart || restart(change, &local);
+		if (started)
+			result->healthy =
+			    gbe_pki_change_look(change, change->options->timeout, &why);
+		else
+			result->healthy = GBE_NO;
+	}
+	if (record->was_healthy == GBE_YES && change->running && result->healthy != GBE_YES)
+		return put_back(change, record->restart, started ? why : local->message, error);
+	if (change->running && result->healthy != GBE_YES)
+		g_ptr_array_add(result->notes,
+				g_strdup_printf("etcd was not healthy before, and is not now: %s",
+						started ? why : local->message));
+	return gbe_pki_change_lock(change, error) && gbe_pki_keep(change->app, error);
+}
+
+/* ---- a change ---- */
+
+/* A kill or a power cut came after the exchange. */
+static bool
+finish_earlier(GbePkiChange *change, GError **error)
+{
+	bool unproved = false;
+
+	if (!gbe_pki_is_unproved(change->app, &unproved, error))
+		return gbe_prefix(error, GBE_PKI_DIR);
+	if (!unproved || change->result->pki == NULL)
+		return true;
+	g_ptr_array_add(
+	    change->result->notes,
+	    g_strdup_printf("finished what `%s` had begun", change->result->pki->record.made_by));
+	return prove(change, &change->result->pki->record, error);
+}
+
+bool
+gbe_pki_change_begin(GbePkiChange *change, GError **error)
+{
+	GbeApp *app = change->app;
+
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->operation);
+	change->running = is_active(app);
+	if (change->options->dry_run)
+		return gbe_pki_read(app, &change->result->pki, error);
+	return gbe_maintenance_lock(app, change->operation, &change->maintenance, error) &&
+	       gbe_pki_change_lock(change, error) &&
+	       gbe_pki_read(app, &change->result->pki, error) && finish_earlier(change, error);
+}
+
+bool
+gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
+{
+	GbePkiResult *result = change->result;
+	GbePkiRecord *record = &result->pki->record;
+	g_autofree char *why = NULL;
+
+	result->restarted = restart_needed && change->running;
+	if (change->options->dry_run)
+		return true;
+	g_free(record->made_by);
+	record->made_by = g_strdup(change->operation);
+	record->made_at = g_get_real_time() / G_USEC_PER_SEC;
+	record->restart = restart_needed;
+	record->was_healthy = gbe_pki_change_look(change, 0, &why);
+	result->restarted = false;
+	if (!gbe_pki_change_lock(change, error) || !gbe_pki_put(change->app, result->pki, error))
+		return false;
+	result->done = true;
+	return prove(change, record, error);
+}
+
+void
+gbe_pki_change_say(const GbePkiChange *change)
+{
+	const GbePkiResult *result = change->result;
+	g_autofree char *reason = g_strdup_printf(
+	    "%s%s%s%s", change->operation,
+	    result->put_back ? ", and the old certificates were put back" : "",
+	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
+	GbeEventFields fields = {.action = change->operation, .reason = reason};
+
+	if (result->done || result->put_back)
+		gbe_event_certs_changed(&fields);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/certs/change.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "app/health/certificates.h"
+#include "core/decide/renewal.h"
+#include "fs/open.h"
+
+/* What etcd's users are when etcd asks for no password: root may do everything. Nobody but root can read its key. */
+#define CLIENT_NAME "root"
+
+static gint64
+now_seconds(void)
+{
+	return g_get_real_time() / G_USEC_PER_SEC;
+}
+
+static char *
+own_name(const GbeApp *app)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+
+	if (app->config->etcd.name != NULL)
+		return g_strdup(app->config->etcd.name);
+	if (!app->below_root && gethostname(name, sizeof(name) - 1) == 0 && *name != '\0')
+		return g_strdup(name);
+	return g_strdup("etcd");
+}
+
+/* A file as a person names it, also below --root: it is not the device's. */
+static bool
+read_given(const char *path, GBytes **ret_bytes, GError **error)
+{
+	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+	gbe_autofd int root_fd = -1;
+	char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_open_root("/", &root_fd, error) ||
+	    !gbe_read_in_root(root_fd, absolute, GBE_CERTS_FILE_MAX, &bytes, &size, error))
+		return false;
+	*ret_bytes = g_bytes_new_take(bytes, size);
+	return true;
+}
+
+static bool
+read_authority(const GbePkiOptions *options, GbeAuthority *authority, GError **error)
+{
+	g_autoptr(GbeIssuer) issuer = NULL;
+	gint64 from, to;
+
+	if (!read_given(options->ca_cert, &authority->certificate, error) ||
+	    !read_given(options->ca_key, &authority->key, error) ||
+	    !gbe_issuer_open(authority->certificate, authority->key, options->ca_cert, &issuer,
+			     error))
+		return false;
+	/* An authority that has ended could issue nothing. */
+	return gbe_renewal_times(now_seconds(), 1, gbe_issuer_certificate(issuer)->not_before,
+				 gbe_issuer_certificate(issuer)->not_after, &from, &to, error);
+}
+
+bool
+gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GError **error)
+{
+	const GbePkiOptions *options = change->options;
+	g_autofree char *name = own_name(change->app);
+	g_autofree char *subject = NULL;
+	GbeCertOrder order = {0};
+
+	if ((options->ca_cert == NULL) != (options->ca_key == NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE, "--ca-cert and --ca-key go together");
+	if (options->ca_cert != NULL) {
+		if (!read_authority(options, authority, error))
+			return false;
+	} else {
+		/* Two authorities of one device have different names, or a verifier takes one for the other. */
+		subject = g_strdup_printf("etcd CA %.32s %08x", name, g_random_int());
+		order.name = subject;
+		if (!gbe_renewal_authority_times(now_seconds(), options->validity,
+						 &order.not_before, &order.not_after, error) ||
+		    !gbe_issue_authority(&order, &authority->certificate, &authority->key, error))
+			return false;
+	}
+	return !(options->seal || gbe_seal_is_there(change->app)) ||
+	       gbe_seal(change->app, authority->key, &authority->sealed, error);
+}
+
+bool
+gbe_pki_open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer, GError **error)
+{
+	return gbe_unseal(app, authority, error) &&
+	       gbe_issuer_open(authority->certificate, authority->key,
+			       GBE_PKI_LIVE "/authority/ca.crt", ret_issuer, error);
+}
+
+bool
+gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error)
+{
+	static const GbeCertUse uses[GBE_LEAVES] = {GBE_USE_SERVER, GBE_USE_PEER, GBE_USE_CLIENT};
+	g_autoptr(GbeIssuer) issuer = NULL;
+	g_autofree char *name = own_name(app);
+	g_auto(GStrv) hosts = gbe_pki_hosts(app);
+	const GbePem *by;
+
+	if (!gbe_pki_open_issuer(app, &pki->signer, &issuer, error))
+		return false;
+	by = gbe_issuer_certificate(issuer);
+	for (guint i = 0; i < GBE_LEAVES; i++) {
+		GbeCertOrder order = {.use = uses[i],
+				      .name = i == GBE_LEAF_CLIENT ? CLIENT_NAME : name,
+				      .hosts = i == GBE_LEAF_CLIENT ? NULL : hosts};
+
+		g_clear_pointer(&pki->certificates[i], g_bytes_unref);
+		g_clear_pointer(&pki->keys[i], gbe_private_key_free);
+		if (!gbe_renewal_times(now_seconds(), app->config->certs.validity, by->not_before,
+				       by->not_after, &order.not_before, &order.not_after, error) ||
+		    !gbe_issue(issuer, &order, &pki->certificates[i], &pki->keys[i], error))
+			return false;
+	}
+	return true;
+}
+
+/* ---- is one due? ---- */
+
+/* The first one in a file. */
+static GbePem *
+parse(GBytes *bytes)
+{
+	g_autoptr(GbePemReader) reader = NULL;
+
+	if (bytes == NULL ||
+	    !gbe_pem_open(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), &reader, NULL))
+		return NULL;
+	return gbe_pem_next(reader);
+}
+
+static char *
+due(const GbePki *pki, guint leaf, const GbePem *authority, char *const *hosts,
+    gint64 *ret_renew_at)
+{
+	g_autoptr(GbePem) certificate = parse(pki->certificates[leaf]);
+	g_autoptr(GbePem) key = parse(pki->keys[leaf]);
+	GbeLeafFacts facts = {0};
+
+	if (certificate == NULL || certificate->kind != GBE_PEM_CERTIFICATE) {
+		facts.problem = "it is missing or damaged";
+	} else if (key == NULL || key->kind != GBE_PEM_KEY || key->problem != NULL) {
+		facts.problem = "its key is missing or damaged";
+	} else if (!gbe_pem_is_key_of(key, certificate)) {
+		facts.problem = "its key is another one's";
+	} else {
+		facts.signed_by_authority =
+		    authority != NULL && gbe_pem_is_signed_by(certificate, authority);
+		facts.not_before = certificate->not_before;
+		facts.not_after = certificate->not_after;
+		for (guint i = 0; leaf != GBE_LEAF_CLIENT && hosts[i] != NULL; i++)
+			if (facts.lacks == NULL && !gbe_pem_is_for(certificate, hosts[i]))
+				facts.lacks = hosts[i];
+		*ret_renew_at =
+		    MIN(*ret_renew_at, gbe_renewal_at(facts.not_before, facts.not_after));
+	}
+	return gbe_renewal_reason(&facts, now_seconds());
+}
+
+char *
+gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at)
+{
+	g_auto(GStrv) hosts = gbe_pki_hosts(app);
+	g_autoptr(GbePem) authority = parse(pki->signer.certificate);
+	gint64 renew_at = G_MAXINT64;
+	char *reason = NULL;
+
+	for (guint i = 0; i < GBE_LEAVES; i++) {
+		g_autofree char *why = due(pki, i, authority, hosts, &renew_at);
+
+		if (why != NULL && reason == NULL)
+			reason = g_strdup_printf("%s.crt: %s", gbe_leaf_name(i), why);
+	}
+	if (ret_renew_at != NULL)
+		*ret_renew_at = renew_at < G_MAXINT64 ? renew_at : -1;
+	return reason;
+}

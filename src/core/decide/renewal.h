@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* When a certificate that this program has issued is replaced, and how long the new one is valid. Pure. */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+/* Times are seconds since the epoch. */
+typedef struct {
+	const char *problem; /* it, or its key, is missing, damaged, or another one's; or NULL */
+	const char *lacks;   /* a name or address that it has to have and does not; or NULL */
+	bool signed_by_authority; /* by the authority that signs now */
+	gint64 not_before, not_after;
+} GbeLeafFacts;
+
+/* Two thirds of its life. */
+gint64 gbe_renewal_at(gint64 not_before, gint64 not_after);
+/* Why it is to be replaced at @now; newly allocated, NULL: it is not. */
+char *gbe_renewal_reason(const GbeLeafFacts *leaf, gint64 now);
+
+/* The times of a leaf certificate that is issued at @now for @validity seconds: never beyond its authority's.
+ * GBE_ERROR_REFUSED: the authority has ended, or begins only later, so that the clock or the authority is wrong. */
+bool gbe_renewal_times(gint64 now, guint64 validity, gint64 authority_not_before,
+		       gint64 authority_not_after, gint64 *ret_not_before, gint64 *ret_not_after,
+		       GError **error) GBE_CHECKED;
+/* The same of a new authority. GBE_ERROR_REFUSED: the clock was never set. */
+bool gbe_renewal_authority_times(gint64 now, guint64 validity, gint64 *ret_not_before,
+				 gint64 *ret_not_after, GError **error) GBE_CHECKED;
