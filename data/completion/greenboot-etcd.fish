@@ -28,7 +28,7 @@ complete -c greenboot-etcd -n '__fish_seen_subcommand_from help' -a '(__greenboo
 complete -c greenboot-etcd -n "__fish_seen_subcommand_from $named" -a '(__greenboot_etcd_names)'
 complete -c greenboot-etcd -n "__fish_seen_subcommand_from $files" -F
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from store' -a 'list push pull verify send prune requests'
-complete -c greenboot-etcd -n '__fish_seen_subcommand_from certs' -a 'list reset export'
+complete -c greenboot-etcd -n '__fish_seen_subcommand_from certs' -a 'list init renew rotate-ca issue sign reset export'
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from alarm' -a 'list clear'
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from snapshot' -a 'save status'
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from mark' -a 'good bad'

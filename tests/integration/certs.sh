@@ -473,7 +473,7 @@ regenerated() {
 		isnt "after it expired" "$(sum)" "$new"
 		grows
 	EOF2
-	in_order "certs.*Certificates were reset|Certificates were reset" "all of it$"
+	in_order "certs.*Certificates were changed|Certificates were changed" "all of it$"
 }
 
 # etcd that nobody can talk to, a service that does not start, one that gives up: the old ones are back.

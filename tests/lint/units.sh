@@ -16,8 +16,10 @@ exposure=18
 # These speak to etcd or a store, and write files that may be another user's: there is no more to take away.
 copies_from_network='^(backup|requests|push|send|prove)$'
 exposure_of_those=21
+# It gives etcd's keys to etcd's group, has the TPM open the authority's, and asks for the machine's addresses.
+exposure_of_renew=23
 # These ask etcd or a store, or are asked.
-networked='^(green|monitor|defrag|backup|requests|push|send|prove)$'
+networked='^(green|monitor|defrag|backup|requests|push|send|prove|renew)$'
 administrators='^(prerun)$'
 # Who reads data and backups, and writes nothing of etcd's.
 readers='^(monitor|defrag|scrub)$'
@@ -46,6 +48,7 @@ exposed() {
 	local name=${1#greenboot-etcd-} limit=$exposure
 
 	[[ ! ${name%.service} =~ $copies_from_network ]] || limit=$exposure_of_those
+	[[ $name != renew.service ]] || limit=$exposure_of_renew
 	systemd-analyze security --offline=yes --root="$root" --threshold=$limit --no-pager \
 		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
 }
@@ -128,7 +131,7 @@ cp /usr/bin/test "$root/usr/bin/test"
 printf '[Service]\nExecStart=/usr/libexec/greenboot-etcd/prerun\n' >"$directory/my-etcd.service"
 ours=greenboot-etcd-
 generated generated my-etcd.service \
-	"$ours"{prerun,finalize,preflight,green,monitor,scrub,defrag,backup,requests,used,push,send,prove}.service \
+	"$ours"{prerun,finalize,preflight,green,monitor,scrub,defrag,backup,requests,used,push,send,prove,renew}.service \
 	"$ours"{backup.timer,requests.path,used.timer,push.timer,prove.timer} <<'CONF'
 [etcd]
 service=my-etcd.service
@@ -157,6 +160,15 @@ generated generated-by-hand my-etcd.service "$ours"{send,prove}.service "$ours"{
 service=my-etcd.service
 [store]
 url=https://[fd00::7]/bucket
+CONF
+
+# Certificates that another program renews.
+generated generated-renew my-etcd.service "$ours"renew.service "$ours"renew.timer <<'CONF'
+[etcd]
+service=my-etcd.service
+[certs]
+directories=/etc/letsencrypt/live/etcd
+renew-command=/usr/bin/certbot renew --cert-name 'my etcd'
 CONF
 
 # The guards guard.

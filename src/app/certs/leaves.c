@@ -8,7 +8,7 @@
 #include "core/decide/renewal.h"
 #include "fs/open.h"
 
-/* What etcd's users are when etcd asks for no password: root may do everything. Nobody but root can read its key. */
+/* Where etcd has users, its root may do everything. Only the system's root can read the key. */
 #define CLIENT_NAME "root"
 
 static gint64

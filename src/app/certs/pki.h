@@ -54,7 +54,7 @@ const char *gbe_leaf_name(GbeLeafName leaf);
 /* Reads live/. *ret_pki NULL: there is none. A leaf that is missing or too large is NULL. GBE_ERROR_CORRUPT: the record
  * or the authority is damaged; _UNSAFE_SOURCE: the directory is not root's alone. */
 bool gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error) GBE_CHECKED;
-/* Writes @pki, whose record gets the next sequence number, and makes it live. What was live is kept (see above). */
+/* Writes @pki, whose record gets the next sequence number, and makes it live. The directory that was live is kept (see above). */
 bool gbe_pki_put(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 
 /* Is what was live before still kept? Removes a change that did not come to its exchange. */

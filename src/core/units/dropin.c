@@ -298,7 +298,7 @@ append_mounts(GString *text, const GbeConfig *config)
 		append_store(text, config->backup.directory);
 }
 
-/* Nobody can tell in which files and at which server the command works. */
+/* The command may work in any file, and ask any server. */
 char *
 gbe_dropin_renew(const GbeConfig *config)
 {

@@ -93,7 +93,7 @@ static const struct {
 	[EVENT_DEFRAGMENTED] = {"a1913de4693242ce85546a2d1867c56f", LOG_INFO, "etcd's database was defragmented", OBJECT_NONE},
 	[EVENT_DEFRAG_FAILED] = {"d5dccea1739145d785536840a28374ea", LOG_WARNING, "etcd's database could not be defragmented", OBJECT_NONE},
 	[EVENT_ALARM_CLEARED] = {"3e51eb081cef46eb8520d0bc640142dc", LOG_NOTICE, "etcd takes writes again", OBJECT_NONE},
-	[EVENT_CERTS_CHANGED] = {"f221c0405e7d4b6f904d3fd6562acc84", LOG_NOTICE, "Certificates were reset", OBJECT_NONE},
+	[EVENT_CERTS_CHANGED] = {"f221c0405e7d4b6f904d3fd6562acc84", LOG_NOTICE, "Certificates were changed", OBJECT_NONE},
 	[EVENT_REHEARSED] = {"6d0f4b0bb1f34c2c8b6a6d4b8a5e27d1", LOG_INFO, "The etcd of the update works on today's data:", OBJECT_DEPLOYMENT},
 	[EVENT_REHEARSAL_FAILED] = {"0a4c5a3e9b7d4ec4a6b1f0c2d93e58f7", LOG_ERR, "The etcd of the update does not work on today's data:", OBJECT_DEPLOYMENT},
 	[EVENT_NOT_REHEARSED] = {"b92f8d15c6a74f0e9c3d7e1a604b2c58", LOG_NOTICE, "The update could not be rehearsed:", OBJECT_DEPLOYMENT},

@@ -56,7 +56,7 @@ void gbe_event_rotted(const GbeEventFields *fields);	/* a backup is no longer wh
 void gbe_event_defragmented(const GbeEventFields *fields);
 void gbe_event_defrag_failed(const GbeEventFields *fields);
 void gbe_event_alarm_cleared(const GbeEventFields *fields);    /* NOSPACE */
-void gbe_event_certs_changed(const GbeEventFields *fields);    /* by certs reset, or its undoing */
+void gbe_event_certs_changed(const GbeEventFields *fields);    /* by a verb of certs */
 void gbe_event_rehearsed(const GbeEventFields *fields);	       /* an update's etcd passed */
 void gbe_event_rehearsal_failed(const GbeEventFields *fields); /* it did not */
 void gbe_event_not_rehearsed(const GbeEventFields *fields);    /* cannot tell; reason says why */
