@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# store: in a bucket, cut at random. Each round draws a step, and how it is cut; then the bucket's own files, the queue
-# and what was said are compared with a model of the promises. N=500: so many rounds; else, as many as take a minute.
-# SEED=S draws the same again, ROUND=R ends after that round.
+# store: in a bucket, cut at random. Each round draws a step, and how it is cut: at one of the fault points that the step
+# passed, or of the requests that it made, when it was measured before the first round. Then the bucket's own files, the
+# queue and what was said are compared with a model of the promises. N=500: so many rounds; else, as many as take a
+# minute. SEED=S draws the same again, ROUND=R ends after that round.
 
 # shellcheck disable=SC2317,SC2119 # the case is called by name
 # shellcheck source=tests/lib/all.sh
@@ -18,60 +19,130 @@ ROUNDS=${N:-}
 LAST=${ROUND:-}
 SECONDS_MOST=60
 
-STEPS=(push push push queue send send pull verify prune)
-CUTS=(kill kill fault fault fault fault server power power clock none)
-POINTS=(part-written part-synced part-renamed part-durable write-named write-renamed store-part-sent store-data-sent
-	store-hmac-sent store-meta-sent store-sent-noted store-published store-unpublished remove-entry-removed)
-FAULTS=(500 503 403 404 400 409 501 301 307 reset unanswered cut:1000 cut:100000 truncated truncated:100 hang:0.3
-	late:0.2 slow:50000000 wrong-etag short-read flipped forget complete-200-with-error spaces:0.2 xml-bomb
-	xml-nested xml-huge xml-cut xml-foreign huge-headers many-names:1500 odd-names RequestTimeout NoSuchUpload
-	InvalidPart NoSuchBucket SlowDown BadDigest QuotaExceeded RequestTimeTooSkewed)
-METHODS=(PUT GET POST HEAD DELETE '(PUT|POST)' '.*' '.*')
+STEPS=(push:small push:other push:large queue send send pull verify prune)
+CUTS=(kill kill kill moment fault fault fault fault server server power power power-asking clock none)
+# FAULT REQUESTS: an extended regular expression for `METHOD TARGET` of those that it makes a difference to.
+FAULTS='500 .
+503 .
+403 .
+404 .
+400 .
+409 .
+501 .
+301 .
+307 .
+reset .
+unanswered .
+hang:0.3 .
+late:0.2 .
+huge-headers .
+RequestTimeout .
+NoSuchBucket .
+SlowDown .
+BadDigest ^(PUT|POST)
+QuotaExceeded ^(PUT|POST)
+RequestTimeTooSkewed .
+NoSuchUpload uploadId=
+InvalidPart uploadId=
+wrong-etag ^PUT|^POST.*uploadId=
+forget ^(PUT|DELETE)|^POST.*uploadId=
+complete-200-with-error ^POST.*uploadId=
+cut:1000 ^PUT|^GET
+cut:100000 etcd.backup.gz
+truncated ^GET|^POST
+truncated:100 ^GET|^POST
+slow:50000000 etcd.backup.gz
+short-read ^GET.*/_?etcd.backup
+flipped ^GET.*/_?etcd.backup
+spaces:0.2 list-type|uploads|^POST
+xml-bomb list-type|uploads|^POST
+xml-nested list-type|uploads|^POST
+xml-huge list-type|uploads|^POST
+xml-cut list-type|uploads|^POST
+xml-foreign list-type|uploads|^POST
+many-names:1500 list-type
+odd-names list-type'
 
 declare -A PUSHED=()  # what was reported as pushed, or sent: NAME -> SHA-256 of the database, "-" where it is etcd's
 declare -A WAITING=() # what was said to wait
 declare -A MAY_GO=()  # what a prune was to remove
 declare -A SUMS=()    # of the files
+declare -A POINTS=()  # of a step that was measured: its fault points, POINT@PASS in a line each
+declare -A ASKED=()   # of the same: its requests, METHOD TARGET in a line each
+declare -A TOOK=()    # of the same: in milliseconds
+OLD=0                 # how many were laid into the bucket for prunes to remove
+declare -A DRAWS=() HITS=() # of a cut: how often it was drawn, and how often it hit
 
 draw() { # NAME...: DRAWN is one of them
 	local all=("$@")
 	DRAWN=${all[RANDOM % ${#all[@]}]}
 }
 
+# draw_line TEXT: DRAWN is one line of it, NUMBER the how-manyth, from 1.
+draw_line() {
+	local lines
+
+	mapfile -t lines <<<"$1"
+	NUMBER=$((1 + (RANDOM * 32768 + RANDOM) % ${#lines[@]}))
+	DRAWN=${lines[NUMBER - 1]}
+}
+
 # requests_reach COUNT: the server has had so many since the round began, or the program has ended.
 requests_reach() {
-	while (($(bucket_requests .) < $1)) &&
-		[[ $(awk '{ print $3 }' "/proc/$PID/stat" 2>/dev/null) == [!Z] ]]; do
+	while (($(bucket_requests .) < $1)) && runs; do
 		nap 0.01
 	done
 }
+
+runs() { [[ $(awk '{ print $3 }' "/proc/$PID/stat" 2>/dev/null) == [!Z] ]]; }
 
 # begin VERB...: starts the program with fault points; PID is itself, and no shell.
 begin() {
 	local clock=()
 	[[ $CLOCK == 0 ]] || clock=(GBE_TEST_CLOCK="$CLOCK")
-	(exec "${TRACER[@]}" "${clock[@]}" ${FAULT:+GREENBOOT_ETCD_FAULT="$FAULT"} \
+	(exec "${TRACER[@]}" "${clock[@]}" ${FAULT:+"$FAULT"} \
 		"$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" --json store "$@" >"$GBE_MEM/out" 2>"$GBE_MEM/err") &
 	PID=$!
 }
 
-step_verb() { # sets VERB and SUM
+# old_ones COUNT: so many more in the bucket, of one hour of long ago: a prune removes nothing of the last hours.
+old_ones() {
+	local n name file
+
+	for ((n = 0; n < $1; n++)); do
+		OLD=$((OLD + 1))
+		name=$(printf '2018-01-30T03:10:00Z-%06d' "$OLD")
+		for file in "$DATA_FILE" "$META_FILE"; do
+			bucket_curl "/snapshots/device-1/${name//:/%3A}/$file" -f -T "$GBE_MEM/$file" \
+				-H "x-amz-content-sha256: $(sha256sum "$GBE_MEM/$file" | cut -c 1-64)"
+		done
+	done
+}
+
+# step_verb STEP: sees to it that the step has something to do; sets VERB and SUM.
+step_verb() {
 	SUM=-
 	case $1 in
-	push)
-		draw small other large
-		VERB=(push "/var/$DRAWN.db")
-		SUM=${SUMS[$DRAWN]}
+	push:*)
+		VERB=(push "/var/${1#*:}.db")
+		SUM=${SUMS[${1#*:}]}
 		;;
 	queue)
 		put base/1 "$round"
 		VERB=(push --queue)
+		;;
+	send)
+		until [[ $(queued) == *" "* ]]; do
+			faulty store-published=kill store push /var/small.db >/dev/null 2>&1 || true
+		done
+		VERB=(send)
 		;;
 	pull)
 		rm -f "$ROOT/var/pulled.db"
 		VERB=(pull latest /var/pulled.db)
 		;;
 	prune)
+		old_ones 3
 		# As the server is well, that is what may go, whatever comes between.
 		while read -r name; do
 			MAY_GO[$name]=1
@@ -82,52 +153,115 @@ step_verb() { # sets VERB and SUM
 	esac
 }
 
-play() { # STEP CUT
-	local from
+# Each step once, not cut: what it passes, asks, and takes.
+measure() {
+	local step began round=0
 
+	for step in $(printf '%s\n' "${STEPS[@]}" | awk '!seen[$0]++'); do
+		step_verb "$step"
+		bucket_forget_requests
+		FAULT=GREENBOOT_ETCD_FAULT_TRACE=1
+		CLOCK=0
+		began=${EPOCHREALTIME/./}
+		begin "${VERB[@]}"
+		STATUS=0
+		wait "$PID" || STATUS=$?
+		[[ $STATUS == 0 ]] || fail "$step, not cut: $STATUS: $(<"$GBE_MEM/err")"
+		TOOK[$step]=$(((${EPOCHREALTIME/./} - began) / 1000))
+		POINTS[$step]=$(sed -nE 's/^fault-point (.*) ([0-9]+)$/\1@\2/p' "$GBE_MEM/err")
+		ASKED[$step]=$(cut -d' ' -f1,2 "$BUCKET_DIR/requests")
+		echo "$step: ${TOOK[$step]} ms, $(wc -l <<<"${POINTS[$step]}") points, $(wc -l <<<"${ASKED[$step]}") requests"
+		believe "${step%:*}"
+	done
+	holds_promises
+}
+
+# draw_fault STEP: a line for the server: one that makes a difference to the request that it comes at.
+draw_fault() {
+	local request from
+
+	draw_line "${ASKED[$1]}"
+	request=$DRAWN
+	from=$NUMBER
+	while :; do
+		draw_line "$FAULTS"
+		[[ ! $request =~ ${DRAWN#* } ]] || break
+	done
+	LINE=".* . ${DRAWN%% *} $from-"
+	((RANDOM % 3 == 0)) || LINE+=$((from + RANDOM % 4))
+}
+
+play() { # STEP CUT
 	FAULT=
 	CLOCK=0
-	bucket_forget_requests
 	step_verb "$1"
+	bucket_forget_requests
 	case $2 in
-	kill)
-		draw "${POINTS[@]}"
-		FAULT="$DRAWN@$((1 + RANDOM % 3))=kill"
+	kill | power)
+		draw_line "${POINTS[$1]}"
+		FAULT=GREENBOOT_ETCD_FAULT=$DRAWN=kill
 		;;
 	fault)
-		draw "${FAULTS[@]}"
-		FAULT_SAID=$DRAWN
-		draw "${METHODS[@]}"
-		from=$((1 + RANDOM % 6))
-		if ((RANDOM % 3)); then
-			bucket_fault "$DRAWN . $FAULT_SAID $from-$((from + RANDOM % 4))"
-		else
-			bucket_fault "$DRAWN . $FAULT_SAID $from-"
-		fi
+		draw_fault "$1"
+		bucket_fault "$LINE"
 		;;
+	server | power-asking)
+		# The cut comes while that request has no answer.
+		draw_line "${ASKED[$1]}"
+		bucket_fault ".* . hang $NUMBER-"
+		;;
+	moment) MOMENT=$((RANDOM % ${TOOK[$1]})) ;;
 	clock) CLOCK=$(((RANDOM % 200 - 20) * 3600)) ;;
 	esac
 	PLAYED="$1 (${VERB[*]}), $2 $FAULT $CLOCK $(cat "$BUCKET_DIR/control" 2>/dev/null || true)"
 	echo "round $round: $PLAYED"
 	begin "${VERB[@]}"
 	case $2 in
-	server | power)
-		requests_reach $((RANDOM % 12))
-		if [[ $2 == server ]]; then
-			kill -KILL "$BUCKET_PID"
-			wait "$BUCKET_PID" 2>/dev/null || true
-		else
-			kill -KILL "$PID" 2>/dev/null || true
-		fi
+	server | power-asking) requests_reach "$NUMBER" ;;
+	moment) nap "$(printf '%d.%03d' $((MOMENT / 1000)) $((MOMENT % 1000)))" ;;
+	esac
+	case $2 in
+	server)
+		kill -KILL "$BUCKET_PID"
+		wait "$BUCKET_PID" 2>/dev/null || true
 		;;
+	moment | power-asking) kill -KILL "$PID" 2>/dev/null || true ;;
 	esac
 	STATUS=0
 	wait "$PID" || STATUS=$?
-	[[ $2 != power ]] || disk_cut
+	[[ $2 != power* ]] || disk_cut
 	[[ $2 != server ]] || serve
 	[[ $2 != server ]] || config store url="$BUCKET_URL/snapshots/device-1"
+	count_hit "$2"
 	bucket_no_faults
 	CLOCK=0
+}
+
+# count_hit CUT: it came while the step was at work.
+count_hit() {
+	local hit=0
+
+	[[ $1 != none ]] || return 0
+	case $1 in
+	kill | power* | moment) [[ $STATUS != 137 ]] || hit=1 ;;
+	fault | server) (($(bucket_requests ' [^-][^ ]*$') == 0)) || hit=1 ;;
+	clock) [[ $STATUS == 0 && $(bucket_requests ' 403 ') == 0 ]] || hit=1 ;;
+	esac
+	DRAWS[$1]=$((${DRAWS[$1]-0} + 1))
+	HITS[$1]=$((${HITS[$1]-0} + hit))
+	((hit)) || echo "round $round: it did not hit"
+}
+
+# hits: how many cuts hit, of all and of each kind.
+hits() {
+	local cut drawn=0 hit=0 each=
+
+	for cut in "${!DRAWS[@]}"; do
+		drawn=$((drawn + DRAWS[$cut]))
+		hit=$((hit + HITS[$cut]))
+		each+=", $cut ${HITS[$cut]} of ${DRAWS[$cut]}"
+	done
+	echo "$hit of $drawn cuts hit$each"
 }
 
 # What was said is from now on a promise.
@@ -217,12 +351,16 @@ cuts() {
 	for name in small other large; do
 		SUMS[$name]=$(sha256sum <"$ROOT/var/$name.db" | cut -c 1-64)
 	done
+	gzip -c "$ROOT/var/small.db" >"$GBE_MEM/$DATA_FILE"
+	printf '{"etcdVersion": "3.4.23"}' >"$GBE_MEM/$META_FILE"
 	# Beside the device, so that its disk can be taken away.
 	DATA=$GBE_MEM/etcd
 	rm -rf "$DATA"
 	start_etcd
 	put_many base 100
 	sync -f "$ROOT"
+	measure
+	began=$SECONDS
 	for ((round = 1; ; round++)); do
 		if [[ $ROUNDS ]]; then
 			((round <= ROUNDS)) || break
@@ -234,11 +372,12 @@ cuts() {
 		step=$DRAWN
 		draw "${CUTS[@]}"
 		cut=$DRAWN
+		[[ ${ASKED[$step]} || ! $cut =~ ^(fault|server|power-asking|clock)$ ]] || cut='kill'
 		play "$step" "$cut"
-		believe "$step"
+		believe "${step%:*}"
 		holds_promises
 		((round % 8)) || { drain && holds_promises; }
-		echo "$round" >"$GBE_MEM/rounds"
+		echo "$round rounds held, $(hits)" >"$GBE_MEM/rounds"
 		[[ $round != "$LAST" ]] || break
 	done
 	drain
@@ -250,5 +389,5 @@ cuts() {
 suite_begin "$@"
 snapshots_made || exit 1
 run_case bucket-cuts cuts
-echo "# SEED=$SEED: $(cat "$GBE_MEM/rounds" 2>/dev/null || echo 0) rounds held" >&2
+echo "# SEED=$SEED: $(cat "$GBE_MEM/rounds" 2>/dev/null || echo 0 rounds held)" >&2
 suite_end

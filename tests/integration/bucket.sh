@@ -535,6 +535,85 @@ drains() {
 	assert_eq "said once" "$(grep -c 'tried again' "$GBE_MEM/said")" 1
 }
 
+# queue_up COUNT: so many wait, and nothing was sent; NAMES has them, the oldest first.
+queue_up() {
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		faulty store-published=kill store push "$SMALL" >/dev/null 2>&1 || true
+	done
+	read -ra NAMES <<<"$(queued)"
+	assert_eq "wait" "${#NAMES[@]}" "$1"
+}
+
+# of NAME: as a request has it.
+of() { echo "${1//:/%3A}"; }
+# why NAME: what the list says of one that waits.
+why() { json ".snapshots[] | select(.name == \"$1\" and .state == \"waiting\") | .why" store list; }
+
+# One that the server refuses, or that is damaged here, waits with its reason, and holds up no other.
+held_back() {
+	local n pass
+
+	scripted
+	config store queue-keep=10
+	queue_up 5
+	bucket_fault "PUT $(of "${NAMES[4]}") 403" "PUT $(of "${NAMES[3]}")/$META_FILE InvalidRequest"
+	mv "$ROOT$QUEUE/${NAMES[2]}/$DATA_FILE" "$GBE_MEM/data"
+	mv "$ROOT$QUEUE/${NAMES[1]}/$META_FILE" "$GBE_MEM/meta"
+	echo nonsense >"$ROOT$QUEUE/${NAMES[1]}/$META_FILE"
+	assert_exit 5 gbe store send
+	assert_match "which" "$ERR" "*${NAMES[4]}*not allowed*"
+	assert_eq "sent" "$OUT" "${NAMES[0]}"
+	assert_eq "the queue" "$(queued)" "${NAMES[*]:1}"
+	assert_eq states "$(states)" "${NAMES[4]}=waiting ${NAMES[3]}=waiting ${NAMES[2]}=waiting \
+${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
+	assert_match "of a refusal" "$(why "${NAMES[4]}")" "*not allowed*403*"
+	assert_match "of a refusal" "$(why "${NAMES[3]}")" "*the server refuses*400*"
+	assert_match "of a damage" "$(why "${NAMES[2]}")" "*damaged in the queue*$DATA_FILE is missing*"
+	assert_match "of a damage" "$(why "${NAMES[1]}")" "*damaged in the queue*"
+	assert_eq "tries of one" "$(bucket_requests "^PUT .*$(of "${NAMES[4]}")")" 1
+	# A newer one comes through: those that wait are still said to, and why.
+	push "$SMALL"
+	assert_exit 0 gbe --json status
+	fits status
+	assert_eq "waiting" "$(jq -r '.offsite | .waiting, .waiting_newest, .failed_at > 0' <<<"$OUT" | xargs)" "4 ${NAMES[4]} true"
+	assert_match "why" "$(jq -r .offsite.failed <<<"$OUT")" "*${NAMES[4]}*not allowed*"
+	assert_exit 0 gbe status
+	assert_match "text" "$OUT" "*4 wait to be sent: *not allowed*"
+	# Wherever it is cut, all four are kept, and those with a reason have it.
+	for ((pass = 1; pass <= 8; pass++)); do
+		for n in write-named write-renamed; do
+			faulty "$n@$pass=kill" store send >/dev/null 2>&1 || true
+			assert_eq "after $n@$pass: the queue" "$(queued)" "${NAMES[*]:1}"
+			assert_match "after $n@$pass" "$(why "${NAMES[4]}")" "*not allowed*"
+		done
+	done
+	# The service tries them again after a pause, and goes on as long as one waits.
+	bucket_forget_requests
+	gbe store send --wait >"$GBE_MEM/said" 2>&1 &
+	for ((n = 0; n < 1500; n++)); do
+		(($(bucket_requests "^PUT .*$(of "${NAMES[4]}")") < 2)) || break
+		nap 0.02
+	done
+	kill -0 $! || fail "it has ended, and four wait: $(<"$GBE_MEM/said")"
+	bucket_no_faults
+	mv "$GBE_MEM/data" "$ROOT$QUEUE/${NAMES[2]}/$DATA_FILE"
+	mv "$GBE_MEM/meta" "$ROOT$QUEUE/${NAMES[1]}/$META_FILE"
+	wait $!
+	assert_eq "the queue" "$(queued)" ""
+	assert_eq states "$(states)" "$NAME=complete $(printf '%s=complete\n' "${NAMES[@]}" | tac | xargs)"
+	assert_eq "nothing has failed" "$(json '.offsite | .waiting, .failed' status | xargs)" "0 null"
+	# One that nothing can be made of gives way to newer ones, too.
+	queue_up 1
+	: >"$ROOT$QUEUE/${NAMES[0]}/$DATA_FILE"
+	assert_exit 6 gbe store send
+	assert_match "why" "$ERR" "*damaged in the queue*$DATA_FILE is empty*"
+	config store queue-keep=1
+	push "$SMALL"
+	assert_eq "the queue" "$(queued)" ""
+}
+
 # ---- names, clocks, others ----
 
 many_names() {
@@ -837,6 +916,7 @@ bucket_case bucket-killed killed
 bucket_case bucket-beside beside
 bucket_case bucket-offline-week offline_for_a_week
 bucket_case bucket-drains drains
+bucket_case bucket-held-back held_back
 bucket_case bucket-many-names many_names
 bucket_case bucket-odd-names odd_names
 bucket_case bucket-documented documented

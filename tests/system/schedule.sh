@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What happens by itself while a device is in use: systemd's timer takes backups by [backup] schedule, and its path
-# unit carries out what somebody lays into a store of snapshots.
+# What happens by itself while a device is in use: systemd's timer takes backups by [backup] schedule, its units bring
+# snapshots to a store and prove them, and its path unit carries out what somebody lays into that store.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh
@@ -28,7 +28,9 @@ is_unchanged() { [[ $(state result) == unchanged ]]; }
 shell() { inside sh -ec "$1"; }
 is_there() { shell "test -e '$1'"; }
 
-timer_is() { [[ $(inside systemctl is-active greenboot-etcd-backup.timer || true) == "$1" ]]; }
+# unit_is UNIT STATE
+unit_is() { [[ $(inside systemctl is-active "greenboot-etcd-$1" || true) == "$2" ]]; }
+timer_is() { unit_is backup.timer "$1"; }
 
 # systemd elapses a calendar event within a minute of it (AccuracySec=), for the sake of the battery.
 schedule_timer() {
@@ -62,6 +64,67 @@ schedule_timer() {
 	inside systemctl stop greenboot-etcd-backup.timer
 	assert_json .periodic.overdue true status
 	assert_match "why" "$(json '.warnings | join(" ")' status)" "*greenboot-etcd-backup.timer does not run*"
+}
+
+offsite() { json ".offsite.$1" status; }
+waits() { [[ $(offsite waiting) == "$1" ]]; }
+# stored FILTER: of the complete snapshots in the store, the newest first.
+stored() { json "[.snapshots[] | select(.state == \"complete\")] | $1" store list; }
+
+# pushes: what the timer does; etcd has something new. NAME has the snapshot, which waits or is on its way.
+pushes() {
+	local before=${NAME-}
+
+	put another "$1"
+	inside systemctl start greenboot-etcd-push.service
+	NAME=$(offsite waiting_newest)
+	[[ $NAME == *Z-* && $NAME != "$before" ]] || fail "nothing new waits: $(journal push)"
+}
+
+# A share that is not there yet: what is pushed waits on the device, and is sent when the share has come.
+schedule_offsite() {
+	local first
+
+	device "$1"
+	config store "directory=$STORE"
+	# Timers are on, and due long after this case.
+	config store schedule=yearly
+	config store prove=yearly
+	power_on
+	booted A
+	put_many base 10
+	judged green
+	within 30 unit_is push.timer active || fail "the timer of pushes is not active"
+	within 30 unit_is prove.timer active || fail "the timer of proofs is not active"
+	# It was started at the boot, and has nothing to do, so that it does not miss the share.
+	within 30 unit_is send.service inactive || fail "it sends: $(journal send)"
+	assert_eq "the sender is content" "$(journal send | grep -c 'not there' || true)" 0
+	pushes one
+	first=$NAME
+	within 30 unit_is send.service active || fail "nothing sends: $(journal send)"
+	within 30 waits 1 || fail "$(offsite waiting) wait"
+	within 30 sender_said "*$STORE is not there*" || fail "the sender does not say why: $(journal send)"
+	shell "mkdir -m 0700 $STORE"
+	pushes two
+	within 120 waits 0 || fail "$(offsite waiting) wait: $(journal send)"
+	within 30 unit_is send.service inactive || fail "it sends on: $(journal send)"
+	assert_eq "in the store, the newest first" "$(stored 'map(.name) | join(" ")')" "$NAME $first"
+	assert_eq "with data" "$(stored 'all(.size > 0)')" true
+	shell "test $STORE/$NAME/_etcd_backup.meta -ot $STORE/$first/_etcd_backup.meta" || fail "the older one was sent first"
+	assert_eq pushed "$(offsite pushed)" "$NAME"
+	assert_eq "before a proof" "$(offsite proved)" null
+	inside systemctl start greenboot-etcd-prove.service
+	assert_eq proved "$(offsite proved)" "$NAME"
+	assert_eq "etcd's own hash" "$(json .hash_kv store verify "$NAME")" "$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')"
+	# Nothing is new: nothing more is pushed.
+	inside systemctl start greenboot-etcd-push.service
+	within 30 unit_is send.service inactive || fail "it sends: $(journal send)"
+	assert_eq "in the store" "$(stored length)" 2
+}
+
+sender_said() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(journal send) == $1 ]]
 }
 
 schedule_requests() {
@@ -104,6 +167,6 @@ schedule_requests() {
 
 suite_begin "$@"
 machine_begin
-FS=${FS:-xfs} play schedule timer requests
+FS=${FS:-xfs} play schedule timer offsite requests
 machine_end
 suite_end

@@ -52,12 +52,11 @@ send_now(GbeApp *app, GbeDepot *depot, const GbeStorePush *options, GbeStorePush
 {
 	bool encrypted = app->config->store.encrypt_to != NULL;
 	Progress progress = {.options = options, .total = pushed->size};
-	g_autofree char *sent = NULL;
 	bool ok;
 
 	depot->progress = pass_progress;
 	depot->progress_data = &progress;
-	ok = gbe_queue_send(app, depot, pushed->name, &sent, error);
+	ok = gbe_queue_send(app, depot, pushed->name, error);
 	depot->progress = NULL;
 	if (!ok)
 		return gbe_prefix(error,

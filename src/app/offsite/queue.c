@@ -47,13 +47,13 @@ gbe_queue_remove(const GbeSnapshotStore *queue, const char *name, GError **error
 	       gbe_depot_remove_entry(queue->depot, name, error);
 }
 
-static guint
-count(const GbeSnapshotStore *queue)
+guint
+gbe_queue_count(const GbeSnapshotStore *queue)
 {
 	guint n = 0;
 
 	for (guint i = 0; i < queue->stored->len; i++)
-		n += ((GbeStored *)queue->stored->pdata[i])->state == GBE_STORED_COMPLETE;
+		n += ((GbeStored *)queue->stored->pdata[i])->has_meta;
 	return n;
 }
 
@@ -82,11 +82,11 @@ drop_oldest(GbeApp *app, GError **error)
 
 	if (!gbe_queue_open(app, &queue, error))
 		return false;
-	more = count(queue);
+	more = gbe_queue_count(queue);
 	for (guint i = 0; i < queue->stored->len && more > app->config->store.queue_keep; i++) {
 		const GbeStored *stored = queue->stored->pdata[i];
 
-		if (stored->state != GBE_STORED_COMPLETE)
+		if (!stored->has_meta)
 			continue;
 		gbe_complain("snapshot %s could not be sent and gives way to newer ones: [store] "
 			     "queue-keep is %u",

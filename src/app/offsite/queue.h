@@ -8,11 +8,10 @@
 
 #include "app/offsite/push.h"
 
-/* Of an entry in the queue, never of one in a store: core/snapshot/name.h has the others. */
-#define GBE_QUEUE_RECORD "_transfer.json"
-
 /* Opens the queue, and makes it; under the lock "store" it is swept, too. */
 bool gbe_queue_open(GbeApp *app, GbeSnapshotStore **ret_queue, GError **error) GBE_CHECKED;
+/* So many wait. Damaged ones count, too: until somebody sees to them, or newer ones take their place. */
+guint gbe_queue_count(const GbeSnapshotStore *queue);
 /* Takes one out of the queue. A power cut leaves it there, or an unfinished one, which is swept. */
 bool gbe_queue_remove(const GbeSnapshotStore *queue, const char *name, GError **error) GBE_CHECKED;
 /* Puts one into the queue, and drops the oldest beyond [store] queue-keep. @identifier: of the configured depot;
@@ -23,8 +22,8 @@ bool gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeSto
  * store is not there. */
 bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
 
-/* Sends @name, or the newest (NULL), and then takes it out of the queue. *ret_sent: its name; NULL: nothing waits.
- * @progress: for each piece. GBE_ERROR_BUSY: another process sends.
+/* Sends @name, and then takes it out of the queue. No error where it does not wait. GBE_ERROR_BUSY: another process
+ * sends.
  *
  * A power cut leaves after step n:
  *
@@ -34,9 +33,15 @@ bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
  *                                                          recognised there
  *   4  it is gone from the queue                           the record of the store may lack it
  *
- * Within step 1 the parts that the server has are recorded, and the next one to send goes on with the others. */
-bool gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, char **ret_sent,
-		    GError **error) GBE_CHECKED;
-/* Sends all that waits, and what comes meanwhile. After a failure it waits, for 1 min at first and up to 6 h, for a
- * change of the network, or for a newer snapshot. Ends when nothing waits; runs as a service. */
+ * Within step 1 the parts that the server has are recorded, and the next one to send goes on with the others. A failure
+ * stays in the snapshot's record, with the reason, until it is sent or fails for another one. */
+bool gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, GError **error) GBE_CHECKED;
+/* Sends each snapshot that waits, once, the newest first, and what comes meanwhile; calls @sent for each that was sent.
+ * One that the store refuses, or that is damaged, is kept, and the others are sent all the same. True: nothing waits.
+ * An error: of the newest that was refused; or the store cannot be asked, and the others were not tried. */
+typedef void (*GbeQueueSent)(const char *name, gpointer data);
+bool gbe_queue_send_all(GbeApp *app, GbeDepot *depot, GbeQueueSent sent, gpointer data,
+			GError **error) GBE_CHECKED;
+/* Sends all that waits again and again: after a failure it waits, for 1 min at first and up to 6 h, for a change of the
+ * network, or for a newer snapshot. Ends when nothing waits; runs as a service. */
 bool gbe_queue_drain(GbeApp *app, GError **error) GBE_CHECKED;

@@ -11,6 +11,7 @@
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "fs/write.h"
+#include "sys/systemd/events.h"
 
 #define LOCK "store-send"
 #define SEAL_MAX 256
@@ -154,6 +155,21 @@ note_failed(GbeOffsite *offsite, gpointer data)
 	offsite->failed_why = g_strdup(error->message);
 }
 
+/* The store is not to get what no reader of it would take for a snapshot. */
+static bool
+check_entry(const Send *send, GError **error)
+{
+	g_auto(GbeSnapshotMeta) meta = {0};
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (send->stored->why != NULL)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", send->stored->why);
+	return gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &text,
+				&size, error) &&
+	       gbe_snapshot_meta_parse(text, size, &meta, error);
+}
+
 static bool
 send_entry(Send *send, GError **error)
 {
@@ -163,6 +179,8 @@ send_entry(Send *send, GError **error)
 			     &send->entry_fd, error))
 		return false;
 	read_record(send);
+	if (!check_entry(send, error))
+		return gbe_prefix(error, "%s is damaged in the queue", send->stored->name);
 	if (!look_there(send, &there, error))
 		return false;
 	if (!there &&
@@ -178,22 +196,41 @@ send_entry(Send *send, GError **error)
 	       gbe_queue_remove(send->queue, send->stored->name, error);
 }
 
-/* The newest first. */
+/* The newest first. @done: those that were tried already, or NULL. */
 static const GbeStored *
-choose(const GbeSnapshotStore *queue, const char *name)
+choose(const GbeSnapshotStore *queue, const char *name, GHashTable *done)
 {
 	for (guint i = queue->stored->len; i > 0; i--) {
 		const GbeStored *stored = queue->stored->pdata[i - 1];
 
-		if (stored->state == GBE_STORED_COMPLETE &&
-		    (name == NULL || g_str_equal(stored->name, name)))
+		if (stored->has_meta && (name == NULL || g_str_equal(stored->name, name)) &&
+		    (done == NULL || !g_hash_table_contains(done, stored->name)))
 			return stored;
 	}
 	return NULL;
 }
 
-bool
-gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, char **ret_sent, GError **error)
+/* With the reason in the record of the store, and in that of the snapshot, which stays until it is sent. */
+static void
+keep_reason(Send *send, GError *failure)
+{
+	g_autoptr(GError) local = NULL;
+
+	gbe_history_change(send->app, send->depot->identifier, note_failed, failure);
+	if (send->record == NULL)
+		return;
+	gbe_json_set_string(send->record, GBE_QUEUE_FAILED, failure->message);
+	json_object_set_int_member(send->record, GBE_QUEUE_FAILED_AT,
+				   g_get_real_time() / G_USEC_PER_SEC);
+	if (!save_record(send, &local))
+		gbe_complain("the record of the waiting snapshot %s could not be written: %s",
+			     send->stored->name, local->message);
+}
+
+/* *ret_name: of the one that was sent, or that failed; NULL: none waits that is not among @done. */
+static bool
+send_next(GbeApp *app, GbeDepot *depot, const char *name, GHashTable *done, char **ret_name,
+	  GError **error)
 {
 	g_auto(Send) send = {.app = app,
 			     .depot = depot,
@@ -205,19 +242,71 @@ gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, char **ret_sent, 
 	g_autoptr(GbeLock) lock = NULL;
 	g_autoptr(GError) local = NULL;
 
-	*ret_sent = NULL;
+	*ret_name = NULL;
 	if (!gbe_app_open_state(app, true, error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store send", 0, &lock, error) ||
 	    !gbe_queue_open(app, &send.queue, error))
 		return false;
-	send.stored = choose(send.queue, name);
+	send.stored = choose(send.queue, name, done);
 	if (send.stored == NULL)
 		return true;
-	if (!send_entry(&send, &local)) {
-		gbe_history_change(app, depot->identifier, note_failed, local);
-		g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", depot->shown);
-		return false;
+	*ret_name = g_strdup(send.stored->name);
+	if (send_entry(&send, &local))
+		return true;
+	keep_reason(&send, local);
+	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", depot->shown);
+	return false;
+}
+
+bool
+gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, GError **error)
+{
+	g_autofree char *sent = NULL;
+
+	return send_next(app, depot, name, NULL, &sent, error);
+}
+
+/* The store answers, and takes this snapshot not: it may well take another one. */
+static bool
+is_of_the_snapshot(const GError *error)
+{
+	static const GbeErrorCode codes[] = {GBE_ERROR_REFUSED, GBE_ERROR_NOT_FOUND,
+					     GBE_ERROR_CORRUPT, GBE_ERROR_UNREADABLE,
+					     GBE_ERROR_VERIFY_FAILED};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(codes); i++)
+		if (g_error_matches(error, GBE_ERROR, (gint)codes[i]))
+			return true;
+	return false;
+}
+
+bool
+gbe_queue_send_all(GbeApp *app, GbeDepot *depot, GbeQueueSent sent, gpointer data, GError **error)
+{
+	g_autoptr(GHashTable) refused =
+	    g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GError) first = NULL;
+
+	for (;;) {
+		g_autofree char *name = NULL;
+		g_autoptr(GError) local = NULL;
+
+		if (send_next(app, depot, NULL, refused, &name, &local)) {
+			if (name == NULL)
+				break;
+			sent(name, data);
+			continue;
+		}
+		if (name == NULL || !is_of_the_snapshot(local)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return false;
+		}
+		g_hash_table_add(refused, g_steal_pointer(&name));
+		if (first == NULL)
+			first = g_steal_pointer(&local);
 	}
-	*ret_sent = g_strdup(send.stored->name);
-	return true;
+	if (first == NULL)
+		return true;
+	g_propagate_error(error, g_steal_pointer(&first));
+	return false;
 }

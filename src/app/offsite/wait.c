@@ -103,14 +103,29 @@ pause_for(const Wake *wake, guint seconds, bool *ret_early, GError **error)
 	return true;
 }
 
-/* The depot is opened for each try: a disk may be mounted by then, or a key be exchanged. */
-static bool
-send_one(GbeApp *app, char **ret_sent, GError **error)
+static void
+say_sent(const char *name, gpointer data)
 {
+	guint *seconds = data;
+
+	gbe_note("snapshot %s was sent", name);
+	*seconds = PAUSE_FIRST;
+}
+
+/* The depot is opened for each try: a disk may be mounted by then, or a key be exchanged. Where nothing waits, nobody
+ * misses it. */
+static bool
+try_all(GbeApp *app, guint *seconds, GError **error)
+{
+	g_autoptr(GbeSnapshotStore) queue = NULL;
 	g_autoptr(GbeDepot) depot = NULL;
 
+	if (!gbe_queue_open(app, &queue, error))
+		return false;
+	if (gbe_queue_count(queue) == 0)
+		return true;
 	return gbe_depot_open(app, NULL, &depot, error) &&
-	       gbe_queue_send(app, depot, NULL, ret_sent, error);
+	       gbe_queue_send_all(app, depot, say_sent, seconds, error);
 }
 
 bool
@@ -129,16 +144,10 @@ gbe_queue_drain(GbeApp *app, GError **error)
 		return false;
 	for (;;) {
 		g_autoptr(GError) local = NULL;
-		g_autofree char *sent = NULL;
 		bool early = false;
 
-		if (send_one(app, &sent, &local)) {
-			if (sent == NULL)
-				return true;
-			gbe_note("snapshot %s was sent", sent);
-			seconds = PAUSE_FIRST;
-			continue;
-		}
+		if (try_all(app, &seconds, &local))
+			return true;
 		/* The same reason is said once. */
 		if (g_strcmp0(said, local->message) != 0)
 			gbe_complain("%s; it is tried again", local->message);

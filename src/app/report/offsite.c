@@ -6,6 +6,22 @@
 #include "core/json/parse.h"
 #include "core/space.h"
 
+/* A push that came through says nothing of those that wait: the newest of them that failed counts then. */
+static void
+take_failed(GbeApp *app, GbeOffsite *offsite)
+{
+	g_autoptr(GPtrArray) all = gbe_history_waiting(app);
+
+	for (guint i = all->len; i > 0 && offsite->failed_why == NULL; i--) {
+		const GbeWaiting *waiting = all->pdata[i - 1];
+
+		if (waiting->failed == NULL)
+			continue;
+		offsite->failed_why = g_strdup(waiting->failed);
+		offsite->failed_at = waiting->failed_at;
+	}
+}
+
 bool
 gbe_offsite_load(GbeApp *app, GbeOffsite *ret_offsite)
 {
@@ -14,6 +30,7 @@ gbe_offsite_load(GbeApp *app, GbeOffsite *ret_offsite)
 	if (store == NULL || app->state_fd < 0)
 		return false;
 	gbe_history_read(app, store, ret_offsite);
+	take_failed(app, ret_offsite);
 	return true;
 }
 
@@ -65,8 +82,9 @@ gbe_offsite_status(GbeApp *app)
 	    offsite.proved_at >= 0 && now >= offsite.proved_at ? now - offsite.proved_at : -1);
 	gbe_json_set_known(object, "proved_revision", offsite.proved_revision);
 	json_object_set_int_member(object, "waiting", waiting->len);
-	gbe_json_set_string(object, "waiting_newest",
-			    waiting->len > 0 ? waiting->pdata[waiting->len - 1] : NULL);
+	gbe_json_set_string(
+	    object, "waiting_newest",
+	    waiting->len > 0 ? ((const GbeWaiting *)waiting->pdata[waiting->len - 1])->name : NULL);
 	gbe_json_set_known(object, "failed_at", offsite.failed_at);
 	gbe_json_set_string(object, "failed", offsite.failed_why);
 	gbe_json_set_string(object, "pushed", offsite.pushed);

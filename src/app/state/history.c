@@ -142,29 +142,62 @@ gbe_history_configured(const GbeApp *app)
 						    : g_strdup(app->config->store.url);
 }
 
+static void
+waiting_free(gpointer data)
+{
+	GbeWaiting *waiting = data;
+
+	g_free(waiting->name);
+	g_free(waiting->failed);
+	g_free(waiting);
+}
+
 static int
 by_name(gconstpointer a, gconstpointer b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const GbeWaiting *x = *(GbeWaiting *const *)a, *y = *(GbeWaiting *const *)b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* A record that cannot be read tells nothing. */
+static GbeWaiting *
+read_waiting(int queue_fd, const char *name)
+{
+	g_autofree char *path = g_build_filename(name, GBE_QUEUE_RECORD, NULL);
+	g_autoptr(JsonObject) record = NULL;
+	g_autofree char *bytes = NULL;
+	GbeWaiting *waiting = g_new0(GbeWaiting, 1);
+	gsize size = 0;
+
+	waiting->name = g_strdup(name);
+	waiting->failed_at = -1;
+	if (gbe_read_file_at(queue_fd, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
+	    gbe_json_parse_object(bytes, size, path, &record, NULL)) {
+		waiting->failed = g_strdup(gbe_json_string(record, GBE_QUEUE_FAILED, NULL));
+		waiting->failed_at = gbe_json_int(record, GBE_QUEUE_FAILED_AT, -1);
+	}
+	return waiting;
 }
 
 GPtrArray *
 gbe_history_waiting(GbeApp *app)
 {
-	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+	GPtrArray *all = g_ptr_array_new_with_free_func(waiting_free);
 	gbe_autofd int fd = -1;
 	g_auto(GbeList) list = {NULL};
 	const char *name;
 
-	if (app->state_fd < 0 || !gbe_open_dir_at(app->state_fd, GBE_STATE_QUEUE, &fd, NULL))
-		return names;
+	if (!gbe_app_open_state(app, false, NULL) ||
+	    !gbe_open_dir_at(app->state_fd, GBE_STATE_QUEUE, &fd, NULL))
+		return all;
 	list = gbe_list_open_at(fd, GBE_STATE_QUEUE);
 	while ((name = gbe_list_next(&list)) != NULL) {
 		g_autofree char *meta = g_build_filename(name, GBE_SNAPSHOT_META, NULL);
 
 		if (gbe_snapshot_name_parse(name, NULL) && faccessat(fd, meta, F_OK, 0) == 0)
-			g_ptr_array_add(names, g_strdup(name));
+			g_ptr_array_add(all, read_waiting(fd, name));
 	}
-	g_ptr_array_sort(names, by_name);
-	return names;
+	g_ptr_array_sort(all, by_name);
+	return all;
 }

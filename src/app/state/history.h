@@ -30,6 +30,15 @@ void gbe_history_note_pushed(GbeOffsite *offsite, gpointer data);
 bool gbe_history_is_newer(const char *name, const char *known);
 /* The identifier of the configured store, also where it is not there; NULL: none is configured. Newly allocated. */
 char *gbe_history_configured(const GbeApp *app);
-/* The names of the snapshots that wait in the queue (app/offsite/queue.h), the oldest first; empty where it cannot be
- * read. The caller owns it. */
+/* Of an entry in the queue (app/offsite/queue.h), never of one in a store: how far it was sent, and why it was not. */
+#define GBE_QUEUE_RECORD "_transfer.json"
+#define GBE_QUEUE_FAILED "failed"
+#define GBE_QUEUE_FAILED_AT "failed_at"
+typedef struct {
+	char *name;
+	gint64 failed_at; /* seconds since the epoch, -1: never */
+	char *failed;	  /* why it could not be sent; NULL */
+} GbeWaiting;
+/* The snapshots that wait in the queue, of GbeWaiting, the oldest first; empty where it cannot be read. The caller owns
+ * it. */
 GPtrArray *gbe_history_waiting(GbeApp *app);

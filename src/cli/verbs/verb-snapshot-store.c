@@ -81,10 +81,13 @@ add_row(GbeTable *table, const GbeStored *stored)
 static void
 add_waiting(GbeCli *cli, GbeTable *table, JsonArray *array)
 {
-	g_autoptr(GPtrArray) names = gbe_history_waiting(cli->app);
+	g_autoptr(GPtrArray) all = gbe_history_waiting(cli->app);
 
-	for (guint i = names->len; i > 0; i--) {
-		const GbeStored stored = {.name = names->pdata[i - 1], .state = GBE_STORED_WAITING};
+	for (guint i = all->len; i > 0; i--) {
+		const GbeWaiting *waiting = all->pdata[i - 1];
+		const GbeStored stored = {.name = waiting->name,
+					  .state = GBE_STORED_WAITING,
+					  .why = waiting->failed};
 
 		json_array_add_object_element(array, stored_json(&stored));
 		add_row(table, &stored);
@@ -282,6 +285,12 @@ report_sent(gsize size, gpointer data)
 	return gbe_progress_step(*done, 0, NULL);
 }
 
+static void
+note_sent(const char *name, gpointer data)
+{
+	json_array_add_string_element(data, name);
+}
+
 static bool
 send_all(GbeCli *cli, JsonArray *sent, GError **error)
 {
@@ -292,15 +301,7 @@ send_all(GbeCli *cli, JsonArray *sent, GError **error)
 		return false;
 	depot->progress = report_sent;
 	depot->progress_data = &done;
-	for (;;) {
-		g_autofree char *name = NULL;
-
-		if (!gbe_queue_send(cli->app, depot, NULL, &name, error))
-			return false;
-		if (name == NULL)
-			return true;
-		json_array_add_string_element(sent, name);
-	}
+	return gbe_queue_send_all(cli->app, depot, note_sent, sent, error);
 }
 
 static bool
