@@ -412,7 +412,7 @@ check-unit:
 		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))
 
 # Those that take longest begin, so that none of them is waited for at the end.
-integration_first := $(patsubst %,tests/integration/%.sh,upkeep seq-reboots budget fs seq-trials)
+integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep run budget certs)
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
@@ -428,11 +428,12 @@ check-histories:
 	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CASE='$(CASE)' PLAY='$(PLAY)' FS='$(FS)' ETCD='$(ETCD)' \
 		SHRINK='$(SHRINK)' tests/histories/run
 
+crash_first := $(patsubst %,tests/crash/on-%.sh,xfs btrfs ext4)
 check-crash:
 	+@$(MAKE) FAULTS=0 all crash-programs
 	+@$(MAKE) FAULTS=1 all
 	@SUITE_TIMEOUT=$(if $(filter ci,$(LEVEL)),1800,14400) $(call test_env,0) tests/crash/run \
-		$(wildcard tests/crash/on-*.sh) tests/crash/disk-killed.sh
+		$(crash_first) $(filter-out $(crash_first),$(wildcard tests/crash/on-*.sh)) tests/crash/disk-killed.sh
 
 check-mutations:
 	+@$(MAKE) FAULTS=0 all crash-programs
@@ -450,13 +451,15 @@ os-programs:
 	+@$(MAKE) FAULTS=0 install DESTDIR='$(CURDIR)/build/system/program' prefix=/usr
 	+@$(MAKE) FAULTS=1 install DESTDIR='$(CURDIR)/build/system/faults' prefix=/usr
 
+system_first := $(patsubst %,tests/system/%.sh,returns cuts upgrades rehearse)
 check-system: os-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
-		$(call run_suites,0) system $(wildcard tests/system/*.sh)
+		$(call run_suites,0) system $(system_first) $(filter-out $(system_first),$(wildcard tests/system/*.sh))
 
+vm_first := $(patsubst %,tests/vm/%.sh,cuts rehearse updates)
 check-vm: os-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
-		$(call run_suites,0) vm $(wildcard tests/vm/*.sh)
+		$(call run_suites,0) vm $(vm_first) $(filter-out $(vm_first),$(wildcard tests/vm/*.sh))
 
 demo-vm: os-programs
 	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/vm/demo

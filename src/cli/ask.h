@@ -1,8 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* etcd's alarms, as JSON or as a table with etcdctl's columns. No root rights are needed.
- * Implemented in verb-endpoint.c. */
+/* A question to the configured etcd, and the words of its answer. No root rights are needed. */
 #pragma once
 
+#include "app/device/endpoint.h"
 #include "cli/verb.h"
+#include "etcd/api/client.h"
 
+typedef struct {
+	GbeAppEndpoint at;
+	GbeClient *client;
+	GbeCallFailure failure;
+	gint64 deadline;
+} GbeCliQuestion;
+
+void gbe_question_clear(GbeCliQuestion *question);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeCliQuestion, gbe_question_clear)
+/* The deadline is request-timeout= of [health] from now. */
+bool gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **error) GBE_CHECKED;
+/* Sets the error of a call that failed. Always returns false. */
+bool gbe_question_unanswered(const GbeCliQuestion *question, GError **error);
+
+/* 16 hex digits, as etcd prints ids. Newly allocated. */
+char *gbe_text_id(guint64 id);
+/* The same, or null for 0. */
+void gbe_json_set_id(JsonObject *object, const char *key, guint64 id);
+/* @texts: of char *; NULL: none. */
+JsonArray *gbe_texts_to_json(const GPtrArray *texts);
+/* Joined with commas; newly allocated; NULL where there are none. */
+char *gbe_texts_to_line(const GPtrArray *texts);
+
+/* etcd's alarms, as JSON or as a table with etcdctl's columns. Implemented in verbs/verb-endpoint.c. */
 bool gbe_cli_list_alarms(GbeCli *cli, GError **error) GBE_CHECKED;

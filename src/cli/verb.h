@@ -80,6 +80,7 @@ GBE_VERB(run);
 GBE_VERB(defrag);
 GBE_VERB(alarm);
 GBE_VERB(certs);
+GBE_VERB(cluster);
 GBE_VERB(member);
 GBE_VERB(endpoint);
 
@@ -88,4 +89,5 @@ extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
     gbe_options_import[], gbe_options_store[], gbe_options_run[], gbe_options_defrag[],
-    gbe_options_alarm[], gbe_options_certs[], gbe_options_log[], gbe_options_rehearse[];
+    gbe_options_alarm[], gbe_options_certs[], gbe_options_log[], gbe_options_rehearse[],
+    gbe_options_member[];

@@ -10,7 +10,7 @@
 GBE=$(program greenboot-etcd)
 DATA_DIR=$GBE_TOP/data
 VERBS=(status list show backup restore undo mark explain log prune pin unpin delete config verify
-	health preflight rehearse snapshot store export import etcdctl defrag alarm certs member endpoint run
+	health preflight rehearse snapshot store export import etcdctl defrag alarm certs cluster member endpoint run
 	diagnose)
 
 # plain FILE: a page as text, minus signs as in the source of everything else.
@@ -96,7 +96,7 @@ guide() {
 		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
 		"$GBE" "$verb" --help >"$GBE_MEM/help"
 		# What a verb is told to do is one of the words of its usage.
-		if [[ " snapshot store alarm certs member endpoint " == *" $verb "* ]]; then
+		if [[ " snapshot store alarm certs cluster member endpoint " == *" $verb "* ]]; then
 			word=$(sed -E "s/^greenboot-etcd( -[^ ]+)* $verb *//; s/[ :;].*//" <<<"$line")
 			grep -qE "^Usage:.*[ |]$word([ |]|\$)" "$GBE_MEM/help" || fail "$verb knows no $word: $line"
 		fi

@@ -30,7 +30,7 @@ rehearsed() {
 	for ((n = 0; n < START_LIMIT; n++)); do
 		[[ $(json .rehearsal.deployment status) != "${DEPLOYMENT[$1]}" ||
 			$(inside systemctl is-active greenboot-etcd-preflight.service) != inactive ]] || break
-		sleep 1
+		sleep "${POLL:-1}"
 	done
 	assert_eq "result" "$(json .rehearsal.result status)" "$2"
 	assert_match "reason" "$(json .rehearsal.reason status)" "$3"

@@ -15,7 +15,7 @@ declare -A rooms=(
 	[fs]="copy"
 	[etcd]="db wal directory tls api"
 	[sys]="systemd deployment bucket"
-	[app]="device state store backup health report boot by-hand run snapshot rehearse upkeep offsite certs monitor"
+	[app]="device state store backup health report boot by-hand run snapshot rehearse upkeep offsite certs cluster monitor"
 	[cli]="verbs"
 )
 # The most files that a room, and a layer beside its rooms, may hold.

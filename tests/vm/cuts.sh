@@ -14,7 +14,7 @@ MAX_BOOT_ATTEMPTS=2
 # cut_at: prerun is on its way; when it has stopped at its point (the one that works, not the one that
 # watches it), the power goes away.
 cut_at() {
-	inside timeout "$START_LIMIT" bash -c 'until ps -o stat= -C prerun | grep -q ^T; do sleep 0.2; done' ||
+	inside timeout "$START_LIMIT" bash -c 'until ps -o stat= -C prerun | grep -q ^T; do sleep 2; done' ||
 		fail "prerun never came to the point"
 	powercut
 }

@@ -29,6 +29,11 @@ static const struct {
     [GBE_MESSAGE_DEFRAGMENT] = {"/etcdserverpb.Maintenance/Defragment"},
     [GBE_MESSAGE_COMPACTION] = {"/etcdserverpb.KV/Compact", true},
     [GBE_MESSAGE_TXN] = {"/etcdserverpb.KV/Txn", true},
+    [GBE_MESSAGE_MEMBER_ADD] = {"/etcdserverpb.Cluster/MemberAdd", true},
+    [GBE_MESSAGE_MEMBER_REMOVE] = {"/etcdserverpb.Cluster/MemberRemove", true},
+    [GBE_MESSAGE_MEMBER_UPDATE] = {"/etcdserverpb.Cluster/MemberUpdate", true},
+    [GBE_MESSAGE_MEMBER_PROMOTE] = {"/etcdserverpb.Cluster/MemberPromote", true},
+    [GBE_MESSAGE_MOVE_LEADER] = {"/etcdserverpb.Maintenance/MoveLeader", true},
 };
 
 bool
@@ -219,6 +224,84 @@ gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		gbe_message_clear(GBE_MESSAGE_ALARMS, &taken);
 	return ok;
 }
+
+/* ---- members ---- */
+
+static void
+put_urls(GByteArray *request, guint32 number, char *const *urls)
+{
+	for (guint i = 0; urls[i] != NULL; i++)
+		gbe_protobuf_put_string(request, number, urls[i]);
+}
+
+/* MemberAddRequest {1 peerURLs, 2 isLearner}. */
+bool
+gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
+		      GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	put_urls(request, 1, peer_urls);
+	gbe_protobuf_put_varint(request, 2, learner);
+	return ask(client, GBE_MESSAGE_MEMBER_ADD, request, deadline, ret_members, ret_failure);
+}
+
+/* Requests that name a member in field 1, and whose answer lists the members. */
+static bool
+change_member(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
+	      GbeCallFailure *ret_failure)
+{
+	GbeEtcdMembers members = {{0}};
+	bool ok = ask(client, message, request, deadline, &members, ret_failure);
+
+	if (ok)
+		gbe_message_clear(message, &members);
+	return ok;
+}
+
+bool
+gbe_client_member_remove(GbeClient *client, guint64 id, gint64 deadline,
+			 GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	gbe_protobuf_put_varint(request, 1, id);
+	return change_member(client, GBE_MESSAGE_MEMBER_REMOVE, request, deadline, ret_failure);
+}
+
+bool
+gbe_client_member_promote(GbeClient *client, guint64 id, gint64 deadline,
+			  GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	gbe_protobuf_put_varint(request, 1, id);
+	return change_member(client, GBE_MESSAGE_MEMBER_PROMOTE, request, deadline, ret_failure);
+}
+
+/* MemberUpdateRequest {1 ID, 2 peerURLs}. */
+bool
+gbe_client_member_update(GbeClient *client, guint64 id, char *const *peer_urls, gint64 deadline,
+			 GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	gbe_protobuf_put_varint(request, 1, id);
+	put_urls(request, 2, peer_urls);
+	return change_member(client, GBE_MESSAGE_MEMBER_UPDATE, request, deadline, ret_failure);
+}
+
+bool
+gbe_client_move_leader(GbeClient *client, guint64 to, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdHeader header;
+
+	gbe_protobuf_put_varint(request, 1, to);
+	return ask(client, GBE_MESSAGE_MOVE_LEADER, request, deadline, &header, ret_failure);
+}
+
+/* ---- a snapshot ---- */
 
 typedef struct {
 	GbeSnapshotTake take;

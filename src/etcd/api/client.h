@@ -56,6 +56,21 @@ bool gbe_client_write(GbeClient *client, const char *key, const char *value, gin
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 
+/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and nobody knows where no
+ * answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
+bool gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
+			   GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure) GBE_CHECKED;
+bool gbe_client_member_remove(GbeClient *client, guint64 id, gint64 deadline,
+			      GbeCallFailure *ret_failure) GBE_CHECKED;
+/* etcd denies it while the learner is too far behind the leader. */
+bool gbe_client_member_promote(GbeClient *client, guint64 id, gint64 deadline,
+			       GbeCallFailure *ret_failure) GBE_CHECKED;
+bool gbe_client_member_update(GbeClient *client, guint64 id, char *const *peer_urls,
+			      gint64 deadline, GbeCallFailure *ret_failure) GBE_CHECKED;
+/* To be asked of the leader. */
+bool gbe_client_move_leader(GbeClient *client, guint64 to, gint64 deadline,
+			    GbeCallFailure *ret_failure) GBE_CHECKED;
+
 /* @remaining: bytes still to come. Returns false to stop. */
 typedef bool (*GbeSnapshotTake)(const guint8 *bytes, gsize size, guint64 remaining, gpointer data);
 /* Receives the database as etcd's `snapshot save` does, in pieces; the last piece is its SHA-256 (etcd.md, section

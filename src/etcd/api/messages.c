@@ -85,6 +85,13 @@ static const MessageField members_fields[] = {
     {0},
 };
 
+static const MessageField member_add_fields[] = {
+    HEADER,
+    {2, KIND_PART, offsetof(GbeEtcdMembers, added), member_fields},
+    {3, KIND_LIST, offsetof(GbeEtcdMembers, list), member_fields, sizeof(GbeEtcdMember)},
+    {0},
+};
+
 static const MessageField hash_kv_fields[] = {
     HEADER,
     {2, KIND_U64, offsetof(GbeEtcdHashKv, hash)},
@@ -109,6 +116,12 @@ static const MessageTable tables[GBE_N_MESSAGES] = {
     [GBE_MESSAGE_DEFRAGMENT] = {"DefragmentResponse", only_header_fields, sizeof(GbeEtcdHeader)},
     [GBE_MESSAGE_COMPACTION] = {"CompactionResponse", only_header_fields, sizeof(GbeEtcdHeader)},
     [GBE_MESSAGE_TXN] = {"TxnResponse", only_header_fields, sizeof(GbeEtcdHeader)},
+    [GBE_MESSAGE_MEMBER_ADD] = {"MemberAddResponse", member_add_fields, sizeof(GbeEtcdMembers)},
+    [GBE_MESSAGE_MEMBER_REMOVE] = {"MemberRemoveResponse", members_fields, sizeof(GbeEtcdMembers)},
+    [GBE_MESSAGE_MEMBER_UPDATE] = {"MemberUpdateResponse", members_fields, sizeof(GbeEtcdMembers)},
+    [GBE_MESSAGE_MEMBER_PROMOTE] = {"MemberPromoteResponse", members_fields,
+				    sizeof(GbeEtcdMembers)},
+    [GBE_MESSAGE_MOVE_LEADER] = {"MoveLeaderResponse", only_header_fields, sizeof(GbeEtcdHeader)},
 };
 
 static gpointer

@@ -14,14 +14,19 @@
 #define GBE_MESSAGE_TEXT_MAX 512
 
 typedef enum {
-	GBE_MESSAGE_STATUS,	/* GbeEtcdStatus */
-	GBE_MESSAGE_ALARMS,	/* GbeEtcdAlarms */
-	GBE_MESSAGE_MEMBERS,	/* GbeEtcdMembers */
-	GBE_MESSAGE_HASH_KV,	/* GbeEtcdHashKv */
-	GBE_MESSAGE_RANGE,	/* GbeEtcdRange */
-	GBE_MESSAGE_DEFRAGMENT, /* GbeEtcdHeader */
-	GBE_MESSAGE_COMPACTION, /* GbeEtcdHeader */
-	GBE_MESSAGE_TXN,	/* GbeEtcdHeader */
+	GBE_MESSAGE_STATUS,	    /* GbeEtcdStatus */
+	GBE_MESSAGE_ALARMS,	    /* GbeEtcdAlarms */
+	GBE_MESSAGE_MEMBERS,	    /* GbeEtcdMembers */
+	GBE_MESSAGE_HASH_KV,	    /* GbeEtcdHashKv */
+	GBE_MESSAGE_RANGE,	    /* GbeEtcdRange */
+	GBE_MESSAGE_DEFRAGMENT,	    /* GbeEtcdHeader */
+	GBE_MESSAGE_COMPACTION,	    /* GbeEtcdHeader */
+	GBE_MESSAGE_TXN,	    /* GbeEtcdHeader */
+	GBE_MESSAGE_MEMBER_ADD,	    /* GbeEtcdMembers */
+	GBE_MESSAGE_MEMBER_REMOVE,  /* GbeEtcdMembers */
+	GBE_MESSAGE_MEMBER_UPDATE,  /* GbeEtcdMembers */
+	GBE_MESSAGE_MEMBER_PROMOTE, /* GbeEtcdMembers */
+	GBE_MESSAGE_MOVE_LEADER,    /* GbeEtcdHeader */
 	GBE_N_MESSAGES,
 } GbeMessage;
 
@@ -66,7 +71,8 @@ typedef struct {
 
 typedef struct {
 	GbeEtcdHeader header;
-	GArray *list; /* of GbeEtcdMember; NULL: none */
+	GbeEtcdMember added; /* of MEMBER_ADD */
+	GArray *list;	     /* of GbeEtcdMember; NULL: none */
 } GbeEtcdMembers;
 
 typedef struct {

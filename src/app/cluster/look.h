@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A look at the whole cluster: the members as the configured etcd knows them, and each of them asked at its own address
+ * with the same certificates. Changes nothing.
+ */
+#pragma once
+
+#include "app/device/endpoint.h"
+#include "core/decide/quorum.h"
+#include "etcd/api/client.h"
+
+typedef struct {
+	GbeVoter voter; /* borrows ->name */
+	char *name;	/* its name; the id in hex where it has not started */
+	char **peer_urls, **client_urls;
+	char *url;	      /* the client's address that it answers at; NULL: none */
+	char *why;	      /* why it does not work; NULL */
+	GbeEtcdStatus status; /* where ->url is not NULL */
+} GbeClusterMember;
+
+typedef struct {
+	guint64 cluster_id;
+	guint64 self;	    /* the member that the configured endpoint is */
+	guint64 leader;	    /* 0: none is known */
+	GPtrArray *members; /* of GbeClusterMember */
+} GbeCluster;
+
+void gbe_cluster_free(GbeCluster *cluster);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCluster, gbe_cluster_free)
+
+/* Asks each member for @timeout_ms at most. GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
+bool gbe_cluster_look(GbeApp *app, guint timeout_ms, GbeCluster **ret_cluster,
+		      GError **error) GBE_CHECKED;
+/* By name, or by id in hex. GBE_ERROR_NOT_FOUND names those that there are. */
+bool gbe_cluster_find(const GbeCluster *cluster, const char *name,
+		      const GbeClusterMember **ret_member, GError **error) GBE_CHECKED;
+/* As gbe_quorum_refusal(). @without: the id of a member that is taken for removed; 0: none. */
+char *gbe_cluster_refusal(const GbeCluster *cluster, GbeQuorumChange change, guint64 id,
+			  guint64 without);
+/* Members that have a vote, and how many of them work for certain. */
+void gbe_cluster_count(const GbeCluster *cluster, guint *ret_voters, guint *ret_working);
+/* Entries that it has to apply to be where the leader is; -1: unknown. */
+gint64 gbe_cluster_lag(const GbeCluster *cluster, const GbeClusterMember *member);
+/* Opens a client at @url, with the certificates of the configured endpoint. @at has to outlive it. */
+bool gbe_cluster_open(const GbeAppEndpoint *at, const char *url, GbeClient **ret_client,
+		      GbeCallFailure *ret_failure) GBE_CHECKED;

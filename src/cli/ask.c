@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/ask.h"
+
+#include "core/json/parse.h"
+
+void
+gbe_question_clear(GbeCliQuestion *question)
+{
+	g_clear_pointer(&question->client, gbe_client_close);
+	gbe_call_failure_clear(&question->failure);
+	gbe_app_endpoint_clear(&question->at);
+}
+
+bool
+gbe_question_unanswered(const GbeCliQuestion *question, GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_FAILED, "no answer from etcd at %s: %s",
+			 question->at.endpoint.shown, question->failure.why);
+}
+
+bool
+gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **error)
+{
+	guint64 seconds = cli->app->config->health.request_timeout;
+
+	gbe_app_endpoint(cli->app, &question->at);
+	question->deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+	return gbe_client_open(&question->at.endpoint, &question->client, &question->failure) ||
+	       gbe_question_unanswered(question, error);
+}
+
+char *
+gbe_text_id(guint64 id)
+{
+	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
+}
+
+void
+gbe_json_set_id(JsonObject *object, const char *key, guint64 id)
+{
+	g_autofree char *text = id != 0 ? gbe_text_id(id) : NULL;
+
+	gbe_json_set_string(object, key, text);
+}
+
+JsonArray *
+gbe_texts_to_json(const GPtrArray *texts)
+{
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; texts != NULL && i < texts->len; i++)
+		json_array_add_string_element(array, texts->pdata[i]);
+	return array;
+}
+
+/* Joins the texts with commas. NULL where there are none. */
+char *
+gbe_texts_to_line(const GPtrArray *texts)
+{
+	GString *line = g_string_new(NULL);
+
+	for (guint i = 0; texts != NULL && i < texts->len; i++)
+		g_string_append_printf(line, "%s%s", i > 0 ? "," : "", (char *)texts->pdata[i]);
+	return g_string_free(line, line->len == 0);
+}
