@@ -215,6 +215,7 @@ gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
 	GbePkiResult *result = change->result;
 	GbePkiRecord *record = &result->pki->record;
 	g_autofree char *why = NULL;
+	bool first;
 
 	result->restarted = restart_needed && change->running;
 	if (change->options->dry_run)
@@ -223,12 +224,14 @@ gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
 	record->made_by = g_strdup(change->operation);
 	record->made_at = g_get_real_time() / G_USEC_PER_SEC;
 	record->restart = restart_needed;
-	record->was_healthy = gbe_pki_change_look(change, 0, &why);
+	first = record->sequence == 0;
+	record->was_healthy = first ? GBE_UNKNOWN : gbe_pki_change_look(change, 0, &why);
 	result->restarted = false;
 	if (!gbe_pki_change_lock(change, error) || !gbe_pki_put(change->app, result->pki, error))
 		return false;
 	result->done = true;
-	return prove(change, record, error);
+	/* The first ones are not in use yet, and nothing was there before. */
+	return first || prove(change, record, error);
 }
 
 void

@@ -2,6 +2,7 @@
 #include "app/certs/export.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "app/device/endpoint.h"
 #include "app/health/certificates.h"
@@ -129,11 +130,16 @@ pack(const Packing *packing, GBytes **ret_archive, GError **error)
 	return gbe_archive_pack(members, n, ret_archive, error);
 }
 
+static char *
+path_of(const GbeApp *app, const char *path)
+{
+	return app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
+}
+
 bool
 gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path, GError **error)
 {
-	g_autofree char *absolute =
-	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
+	g_autofree char *absolute = path_of(app, path);
 	g_autofree char *name = NULL;
 	gbe_autofd int dir_fd = -1;
 	GbePart part = {.fd = -1};
@@ -148,6 +154,18 @@ gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path, GErro
 	/* The part must be cleared before its directory is closed. */
 	gbe_part_clear(&part);
 	return ok || gbe_prefix(error, "%s", path);
+}
+
+void
+gbe_certs_remove_file(const GbeApp *app, const char *path)
+{
+	g_autofree char *absolute = path_of(app, path);
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+
+	if (!gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, NULL) ||
+	    unlinkat(dir_fd, name, 0) < 0)
+		g_debug("%s stays", path);
 }
 
 bool

@@ -13,3 +13,5 @@ bool gbe_certs_export(GbeApp *app, const char *path, GError **error) GBE_CHECKED
 /* Writes a new file of the caller's, 0600, whole or not at all; replaces none. */
 bool gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path,
 			  GError **error) GBE_CHECKED;
+/* Removes a file that the same has written, as well as that can be done. */
+void gbe_certs_remove_file(const GbeApp *app, const char *path);

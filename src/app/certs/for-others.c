@@ -80,8 +80,7 @@ gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory
 	if (!gbe_certs_write_file(app, key, result.key_path, error))
 		return false;
 	if (!gbe_certs_write_file(app, result.certificate, result.certificate_path, error)) {
-		if (unlink(result.key_path) < 0)
-			g_debug("%s stays", result.key_path);
+		gbe_certs_remove_file(app, result.key_path);
 		return false;
 	}
 	*ret_result = result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `certs issue` and `certs sign`: certificates by this device's authority for somebody else. No list of them is kept. */
+/* `certs issue` and `certs sign`: certificates by this device's authority for somebody else. No list is kept. */
 #pragma once
 
 #include "app/certs/pki.h"

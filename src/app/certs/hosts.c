@@ -17,10 +17,11 @@
 #define IF_INET6_MAX (256 * 1024)
 #define SCOPE_GLOBAL 0
 
+/* A machine without a name may be called "(none)", and a URL may name a socket. */
 static void
 add(GHashTable *hosts, const char *host)
 {
-	if (host != NULL && *host != '\0')
+	if (host != NULL && gbe_certs_is_host(host))
 		g_hash_table_add(hosts, g_ascii_strdown(host, -1));
 }
 

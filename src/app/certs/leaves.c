@@ -10,6 +10,9 @@
 
 /* Where etcd has users, its root may do everything. Only the system's root can read the key. */
 #define CLIENT_NAME "root"
+/* RFC 5280: the longest common name, in characters; and the part of it that a name has in an authority's. */
+#define NAME_MOST 64
+#define NAME_IN_SUBJECT 32
 
 static gint64
 now_seconds(void)
@@ -17,16 +20,20 @@ now_seconds(void)
 	return g_get_real_time() / G_USEC_PER_SEC;
 }
 
+/* At most @most characters of it. */
 static char *
-own_name(const GbeApp *app)
+own_name(const GbeApp *app, glong most)
 {
-	char name[HOST_NAME_MAX + 1] = "";
+	char host[HOST_NAME_MAX + 1] = "";
+	const char *name = app->config->etcd.name;
+	g_autofree char *valid = NULL;
 
-	if (app->config->etcd.name != NULL)
-		return g_strdup(app->config->etcd.name);
-	if (!app->below_root && gethostname(name, sizeof(name) - 1) == 0 && *name != '\0')
-		return g_strdup(name);
-	return g_strdup("etcd");
+	if (name == NULL && !app->below_root && gethostname(host, sizeof(host) - 1) == 0)
+		name = host;
+	if (name == NULL || *name == '\0')
+		name = "etcd";
+	valid = g_utf8_make_valid(name, -1);
+	return g_utf8_substring(valid, 0, MIN(g_utf8_strlen(valid, -1), most));
 }
 
 /* A file as a person names it, also below --root: it is not the device's. */
@@ -56,6 +63,9 @@ read_authority(const GbePkiOptions *options, GbeAuthority *authority, GError **e
 	    !gbe_issuer_open(authority->certificate, authority->key, options->ca_cert, &issuer,
 			     error))
 		return false;
+	/* Everybody may read what is trusted: of the file, which may hold the key, too, the certificates are kept. */
+	g_bytes_unref(authority->certificate);
+	authority->certificate = g_bytes_ref(gbe_issuer_chain(issuer));
 	/* An authority that has ended could issue nothing. */
 	return gbe_renewal_times(now_seconds(), 1, gbe_issuer_certificate(issuer)->not_before,
 				 gbe_issuer_certificate(issuer)->not_after, &from, &to, error);
@@ -65,7 +75,7 @@ bool
 gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GError **error)
 {
 	const GbePkiOptions *options = change->options;
-	g_autofree char *name = own_name(change->app);
+	g_autofree char *name = own_name(change->app, NAME_IN_SUBJECT);
 	g_autofree char *subject = NULL;
 	GbeCertOrder order = {0};
 
@@ -76,13 +86,16 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 			return false;
 	} else {
 		/* Two authorities of one device have different names, or a verifier takes one for the other. */
-		subject = g_strdup_printf("etcd CA %.32s %08x", name, g_random_int());
+		subject = g_strdup_printf("etcd CA %s %08x", name, g_random_int());
 		order.name = subject;
 		if (!gbe_renewal_authority_times(now_seconds(), options->validity,
 						 &order.not_before, &order.not_after, error) ||
 		    !gbe_issue_authority(&order, &authority->certificate, &authority->key, error))
 			return false;
 	}
+	/* systemd-creds makes the key that it seals with where it has none. */
+	if (options->dry_run && !change->app->below_root)
+		return true;
 	return !(options->seal || gbe_seal_is_there(change->app)) ||
 	       gbe_seal(change->app, authority->key, &authority->sealed, error);
 }
@@ -100,7 +113,7 @@ gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error)
 {
 	static const GbeCertUse uses[GBE_LEAVES] = {GBE_USE_SERVER, GBE_USE_PEER, GBE_USE_CLIENT};
 	g_autoptr(GbeIssuer) issuer = NULL;
-	g_autofree char *name = own_name(app);
+	g_autofree char *name = own_name(app, NAME_MOST);
 	g_auto(GStrv) hosts = gbe_pki_hosts(app);
 	const GbePem *by;
 

@@ -173,17 +173,16 @@ gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 
 /* ---- writing ---- */
 
-/* etcd's user reads the keys of the server and of the peer through its group. 0: no etcd was here yet. */
-static gid_t
-group_of_etcd(GbeApp *app)
+/* etcd's user, as the data has it; root: no etcd was here yet. */
+static void
+find_etcd(GbeApp *app, struct stat *ret_st)
 {
 	gbe_autofd int fd = -1;
-	struct stat st;
 
+	*ret_st = (struct stat){0};
 	if (gbe_open_in_root(app->root_fd, app->config->etcd.data_dir, O_PATH, &fd, NULL) &&
-	    fstat(fd, &st) == 0)
-		return st.st_gid;
-	return 0;
+	    fstat(fd, ret_st) < 0)
+		*ret_st = (struct stat){0};
 }
 
 static bool
@@ -207,19 +206,26 @@ write_authority(int fd, const char *name, const GbeAuthority *authority, GError 
 		    : write_bytes(fd, name, ".key", authority->key, 0600, error));
 }
 
+/* etcd's group may read the keys of the server and of the peer; its user, where that group is root's. */
 static bool
-write_leaf(int fd, const GbePki *pki, guint leaf, gid_t group, GError **error)
+give_to_etcd(int fd, const char *key, const struct stat *etcd, GError **error)
+{
+	bool by_group = etcd->st_gid != 0;
+
+	return (fchownat(fd, key, by_group ? (uid_t)-1 : etcd->st_uid, etcd->st_gid,
+			 AT_SYMLINK_NOFOLLOW) == 0 &&
+		fchmodat(fd, key, by_group ? 0640 : 0600, 0) == 0) ||
+	       gbe_throw_errno(error, errno, "let etcd read %s", key);
+}
+
+static bool
+write_leaf(int fd, const GbePki *pki, guint leaf, const struct stat *etcd, GError **error)
 {
 	g_autofree char *key = g_strconcat(leaf_names[leaf], ".key", NULL);
 
-	if (!write_bytes(fd, leaf_names[leaf], ".crt", pki->certificates[leaf], 0644, error) ||
-	    !write_bytes(fd, leaf_names[leaf], ".key", pki->keys[leaf], 0600, error))
-		return false;
-	if (leaf == GBE_LEAF_CLIENT || group == 0)
-		return true;
-	return (fchownat(fd, key, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) == 0 &&
-		fchmodat(fd, key, 0640, 0) == 0) ||
-	       gbe_throw_errno(error, errno, "give %s to etcd's group", key);
+	return write_bytes(fd, leaf_names[leaf], ".crt", pki->certificates[leaf], 0644, error) &&
+	       write_bytes(fd, leaf_names[leaf], ".key", pki->keys[leaf], 0600, error) &&
+	       (leaf == GBE_LEAF_CLIENT || give_to_etcd(fd, key, etcd, error));
 }
 
 /* All who are trusted. */
@@ -251,9 +257,10 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 					  "ETCD_PEER_CLIENT_CERT_AUTH=true\n";
 	g_autoptr(GBytes) bundle = bundle_of(pki);
 	g_autofree char *record = gbe_pki_record_print(&pki->record);
-	gid_t group = group_of_etcd(app);
 	gbe_autofd int authority_fd = -1;
+	struct stat etcd;
 
+	find_etcd(app, &etcd);
 	if (fchmod(fd, 0755) < 0 || mkdirat(fd, AUTHORITY, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make " AUTHORITY);
 	if (!gbe_open_dir_at(fd, AUTHORITY, &authority_fd, error) ||
@@ -261,7 +268,7 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 	    !write_authority(authority_fd, "other", &pki->other, error))
 		return false;
 	for (guint i = 0; i < GBE_LEAVES; i++)
-		if (!write_leaf(fd, pki, i, group, error))
+		if (!write_leaf(fd, pki, i, &etcd, error))
 			return false;
 	return write_bytes(fd, "ca", ".crt", bundle, 0644, error) &&
 	       gbe_write_file_at(fd, "etcd.env", environment, strlen(environment), 0644,
@@ -333,6 +340,8 @@ gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
+	if (!gbe_remove_tree_at(place_fd, PARTIAL, error))
+		return false;
 	if (!exists(place_fd, NEXT))
 		return true;
 	if (!read_record(place_fd, LIVE, &live, error) ||

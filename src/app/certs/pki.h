@@ -17,7 +17,7 @@
  *     live/                          what etcd and the clients on this device use
  *       record                       core/record/pki.h
  *       ca.crt                       the authorities that are trusted
- *       server.crt server.key        (a key's group is that of etcd's data)
+ *       server.crt server.key        (a key's group, or user, is that of etcd's data)
  *       peer.crt peer.key
  *       client.crt client.key        root's; for this program, etcdctl and their like
  *       etcd.env                     the variables that tell etcd of them
@@ -54,10 +54,11 @@ const char *gbe_leaf_name(GbeLeafName leaf);
 /* Reads live/. *ret_pki NULL: there is none. A leaf that is missing or too large is NULL. GBE_ERROR_CORRUPT: the record
  * or the authority is damaged; _UNSAFE_SOURCE: the directory is not root's alone. */
 bool gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error) GBE_CHECKED;
-/* Writes @pki, whose record gets the next sequence number, and makes it live. The directory that was live is kept (see above). */
+/* Writes @pki, whose record gets the next sequence number, and makes it live. The directory that was live is kept. */
 bool gbe_pki_put(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 
-/* Is what was live before still kept? Removes a change that did not come to its exchange. */
+/* Is what was live before still kept? Removes a change that did not come to its exchange, and
+ * what was being removed. */
 bool gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error) GBE_CHECKED;
 /* Removes what was live before. */
 bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;

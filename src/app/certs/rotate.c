@@ -91,9 +91,10 @@ take(GbePkiChange *change, const Step *step, GError **error)
 		gbe_authority_clear(&pki->other);
 		if (!gbe_pki_make_authority(change, &pki->other, error))
 			return false;
-	} else if (change->options->ca_cert != NULL || change->options->ca_key != NULL) {
+	} else if (change->options->ca_cert != NULL || change->options->ca_key != NULL ||
+		   change->options->seal) {
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--ca-cert and --ca-key go with the first step, and a new "
+				 "--ca-cert, --ca-key and --seal go with the first step, and a new "
 				 "authority is there already");
 	}
 	if (!check_members(change, step, error))

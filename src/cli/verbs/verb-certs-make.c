@@ -52,14 +52,26 @@ authority_json(GbeApp *app, const GbePki *pki)
 	return object;
 }
 
-JsonObject *
-gbe_certs_authority_json(GbeApp *app)
+/* NULL: there is none, or it is damaged. */
+static GbePki *
+read_pki(GbeCli *cli)
 {
-	g_autoptr(GbePki) pki = NULL;
+	g_autoptr(GError) local = NULL;
+	GbePki *pki = NULL;
 
-	if (!gbe_pki_read(app, &pki, NULL) || pki == NULL)
-		return NULL;
-	return authority_json(app, pki);
+	if (!gbe_pki_read(cli->app, &pki, &local)) {
+		gbe_complain("%s", local->message);
+		cli->status = GBE_EXIT_CANNOT_TELL;
+	}
+	return pki;
+}
+
+JsonObject *
+gbe_certs_authority_json(GbeCli *cli)
+{
+	g_autoptr(GbePki) pki = read_pki(cli);
+
+	return pki != NULL ? authority_json(cli->app, pki) : NULL;
 }
 
 static void
@@ -83,13 +95,13 @@ print_authority(GbeApp *app, const GbePki *pki)
 }
 
 void
-gbe_certs_print_authority(GbeApp *app)
+gbe_certs_print_authority(GbeCli *cli)
 {
-	g_autoptr(GbePki) pki = NULL;
+	g_autoptr(GbePki) pki = read_pki(cli);
 
-	if (gbe_pki_read(app, &pki, NULL) && pki != NULL) {
+	if (pki != NULL) {
 		gbe_print("%s\n", GBE_PKI_LIVE);
-		print_authority(app, pki);
+		print_authority(cli->app, pki);
 	}
 }
 

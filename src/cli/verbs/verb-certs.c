@@ -95,9 +95,9 @@ key_json(const GbeCert *key)
 }
 
 static void
-print_json(GbeApp *app, const GbeCerts *certs)
+print_json(GbeCli *cli, const GbeCerts *certs)
 {
-	JsonObject *authority = gbe_certs_authority_json(app);
+	JsonObject *authority = gbe_certs_authority_json(cli);
 	g_autoptr(JsonObject) object = json_object_new();
 	JsonArray *certificates = json_array_new();
 	JsonArray *keys = json_array_new();
@@ -194,9 +194,9 @@ list(GbeCli *cli, const char *argument, GError **error)
 	if (!gbe_certs_look(cli->app, &certs, error))
 		return false;
 	if (cli->json) {
-		print_json(cli->app, certs);
+		print_json(cli, certs);
 	} else {
-		gbe_certs_print_authority(cli->app);
+		gbe_certs_print_authority(cli);
 		print_text(certs);
 	}
 	if (certs->unread->len > 0 || certs->truncated)

@@ -21,6 +21,6 @@ bool gbe_certs_verb_renew(GbeCli *cli, const char *argument, GError **error);
 bool gbe_certs_verb_rotate(GbeCli *cli, const char *argument, GError **error);
 bool gbe_certs_verb_issue(GbeCli *cli, const char *argument, GError **error);
 bool gbe_certs_verb_sign(GbeCli *cli, const char *argument, GError **error);
-/* Of the authority here; NULL: there is none. A problem with it is in the object. */
-JsonObject *gbe_certs_authority_json(GbeApp *app);
-void gbe_certs_print_authority(GbeApp *app);
+/* The authority here; NULL: there is none. One that cannot be read is complained of. Not root: it cannot be read. */
+JsonObject *gbe_certs_authority_json(GbeCli *cli);
+void gbe_certs_print_authority(GbeCli *cli);

@@ -31,14 +31,21 @@ gbe_pki_record_read(const char *bytes, gsize size, const char *what, GbePkiRecor
 	g_autoptr(JsonObject) object = NULL;
 	g_auto(GbePkiRecord) record = {0};
 	GbeMembers m = {0};
+	const char *word;
 
 	if (!gbe_record_open(bytes, size, what, &object, error))
 		return false;
 	m = (GbeMembers){.object = object, .in = ""};
 	gbe_fields_init(fields, &record);
 	gbe_fields_read(fields, &m, &record);
+	word = gbe_members_word(&m, "rotation");
 	if (!gbe_members_end(&m, what, error))
 		return false;
+	/* A program that does not know which authorities are trusted would drop one. */
+	if (g_strcmp0(word, gbe_words_get(&gbe_rotation_words, record.rotation)) != 0)
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "%s: rotation is %s, which a newer version wrote", what,
+				 word != NULL ? word : "missing");
 	*ret_record = record;
 	record = (GbePkiRecord){0};
 	return true;

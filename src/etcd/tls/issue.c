@@ -64,6 +64,7 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
 struct GbeIssuer {
 	GbePem *certificate, *key;
+	GBytes *chain;	       /* PEM: all certificates */
 	GBytes *intermediates; /* PEM: what a leaf certificate is followed by; may be empty */
 };
 
@@ -294,6 +295,7 @@ gbe_issuer_free(GbeIssuer *issuer)
 		return;
 	gbe_pem_free(issuer->certificate);
 	gbe_pem_free(issuer->key);
+	g_clear_pointer(&issuer->chain, g_bytes_unref);
 	g_clear_pointer(&issuer->intermediates, g_bytes_unref);
 	g_free(issuer);
 }
@@ -319,19 +321,22 @@ static bool
 read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **error)
 {
 	g_autoptr(GbePemReader) reader = NULL;
+	g_autoptr(BIO) all = NULL;
 	g_autoptr(BIO) bio = NULL;
 	g_autoptr(GError) local = NULL;
 
 	if (!gbe_pem_open(g_bytes_get_data(certificate, NULL), g_bytes_get_size(certificate),
 			  &reader, error))
 		return false;
+	all = lib.BIO_new(lib.BIO_s_mem());
 	bio = lib.BIO_new(lib.BIO_s_mem());
 	for (;;) {
 		g_autoptr(GbePem) pem = next(reader, GBE_PEM_CERTIFICATE, what, &local);
 
 		if (pem == NULL)
 			break;
-		if (!pem->self_signed && lib.PEM_write_bio_X509(bio, pem->x509) != 1)
+		if (lib.PEM_write_bio_X509(all, pem->x509) != 1 ||
+		    (!pem->self_signed && lib.PEM_write_bio_X509(bio, pem->x509) != 1))
 			return fail(error, "a chain of certificates");
 		if (issuer->certificate == NULL)
 			issuer->certificate = g_steal_pointer(&pem);
@@ -340,6 +345,7 @@ read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **er
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}
+	issuer->chain = bytes_of(all);
 	issuer->intermediates = bytes_of(bio);
 	return issuer->certificate != NULL ||
 	       gbe_throw(error, GBE_ERROR_REFUSED, "%s has no certificate", what);
@@ -361,8 +367,11 @@ read_key(GbeIssuer *issuer, GbePrivateKey *key, const char *what, GError **error
 	if (issuer->key == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "the key for %s is no private key",
 				 what);
-	return gbe_pem_is_key_of(issuer->key, issuer->certificate) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED, "the key is not that of %s", what);
+	if (!gbe_pem_is_key_of(issuer->key, issuer->certificate))
+		return gbe_throw(error, GBE_ERROR_REFUSED, "the key is not that of %s", what);
+	return lib.EVP_PKEY_get_security_bits(issuer->key->key) >= SECURITY_BITS ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the key of %s is too weak: RSA needs 2048 bits, EC 224", what);
 }
 
 bool
@@ -377,6 +386,11 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s is no certificate of an authority: %s may not sign others",
 				 what, issuer->certificate->subject);
+	/* Of one that somebody else has signed this cannot be told here. */
+	if (!issuer->certificate->self_signed &&
+	    g_str_equal(issuer->certificate->subject, issuer->certificate->issuer))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s is damaged: its signature is not its own", what);
 	if (!read_key(issuer, key, what, error))
 		return false;
 	*ret_issuer = g_steal_pointer(&issuer);
@@ -387,6 +401,12 @@ const GbePem *
 gbe_issuer_certificate(const GbeIssuer *issuer)
 {
 	return issuer->certificate;
+}
+
+GBytes *
+gbe_issuer_chain(const GbeIssuer *issuer)
+{
+	return issuer->chain;
 }
 
 /* ---- what it signs ---- */
@@ -435,15 +455,23 @@ static bool
 copy_hosts(X509_REQ *request, X509 *certificate, GError **error)
 {
 	STACK_OF(X509_EXTENSION) *extensions = lib.X509_REQ_get_extensions(request);
+	int critical = -1; /* and stays so where there are no names */
 	GENERAL_NAMES *names =
-	    extensions != NULL ? lib.X509V3_get_d2i(extensions, NID_subject_alt_name, NULL, NULL)
-			       : NULL;
+	    extensions != NULL
+		? lib.X509V3_get_d2i(extensions, NID_subject_alt_name, &critical, NULL)
+		: NULL;
+	bool damaged = names == NULL && critical != -1;
 	bool copied = names == NULL || lib.X509_add1_ext_i2d(certificate, NID_subject_alt_name,
 							     names, 0, X509V3_ADD_DEFAULT) == 1;
 
 	lib.GENERAL_NAMES_free(names);
 	lib.OPENSSL_sk_pop_free((OPENSSL_STACK *)extensions,
 				(OPENSSL_sk_freefunc)lib.X509_EXTENSION_free);
+	if (damaged) {
+		lib.ERR_clear_error();
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "the names that the request asks for cannot be read");
+	}
 	return copied || fail(error, "the names of a certificate");
 }
 
@@ -459,7 +487,8 @@ gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes
 	if (!load(error))
 		return false;
 	bio = lib.BIO_new_mem_buf(g_bytes_get_data(request, NULL), (int)g_bytes_get_size(request));
-	asked = bio != NULL ? lib.PEM_read_bio_X509_REQ(bio, NULL, NULL, NULL) : NULL;
+	/* Without a passphrase here, libcrypto would ask the terminal for one where the text wants it. */
+	asked = bio != NULL ? lib.PEM_read_bio_X509_REQ(bio, NULL, NULL, (void *)"") : NULL;
 	key = asked != NULL ? lib.X509_REQ_get0_pubkey(asked) : NULL;
 	lib.ERR_clear_error();
 	if (key == NULL)

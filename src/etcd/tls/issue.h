@@ -36,19 +36,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePrivateKey, gbe_private_key_free)
 /* A new authority, which signs leaf certificates only. Of @order the name and the times count. */
 bool gbe_issue_authority(const GbeCertOrder *order, GBytes **ret_certificate,
 			 GbePrivateKey **ret_key, GError **error) GBE_CHECKED;
-/* @certificate: the authority's, with those that have signed it behind it. GBE_ERROR_REFUSED: not an authority, the key
- * is another one's or needs a passphrase; _CORRUPT: unreadable; _UNSUPPORTED: no libcrypto. @what names the file. */
+/* @certificate: the authority's, with those that have signed it behind it. @what names the file. GBE_ERROR_REFUSED: no
+ * authority, or a damaged one; the key is another one's, is weak, or needs a passphrase; _CORRUPT: unreadable;
+ * _UNSUPPORTED: no libcrypto. */
 bool gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what,
 		     GbeIssuer **ret_issuer, GError **error) GBE_CHECKED;
 void gbe_issuer_free(GbeIssuer *issuer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeIssuer, gbe_issuer_free)
 /* The authority's certificate; borrowed. */
 const GbePem *gbe_issuer_certificate(const GbeIssuer *issuer);
+/* The authority's certificate and those behind it, as PEM that holds nothing else; borrowed. */
+GBytes *gbe_issuer_chain(const GbeIssuer *issuer);
 
 /* A new key, and its certificate followed by those of the intermediate authorities. */
 bool gbe_issue(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes **ret_certificate,
 	       GbePrivateKey **ret_key, GError **error) GBE_CHECKED;
 /* A certificate for a request (PKCS #10, PEM), whose own signature is checked. Of the request only the subject, the
- * names and addresses and the public key count. GBE_ERROR_CORRUPT, _REFUSED: a weak key. */
+ * names and addresses and the public key count. GBE_ERROR_CORRUPT, _REFUSED: a weak key. Asks for no passphrase. */
 bool gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes *request,
 			   GBytes **ret_certificate, GError **error) GBE_CHECKED;
