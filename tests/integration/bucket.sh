@@ -857,6 +857,68 @@ encrypted() {
 	assert_match "why" "$ERR" "*no keyed digest*"
 }
 
+# proxy_start [USER:PASSWORD]: PROXY has its port.
+proxy_start() {
+	local out
+
+	: >"$GBE_MEM/proxy.log"
+	exec {out}< <(exec setpriv --pdeathsig KILL python3 "$GBE_LIB/proxy.py" "$GBE_MEM/proxy.log" "$@" 2>/dev/null)
+	PROXY_PID=$!
+	IFS= read -r -t 60 PROXY <&"$out" || fail "no proxy"
+	exec {out}<&-
+}
+
+# proxy= of [store] is used for every request, and a password in it is shown to nobody.
+proxied() {
+	scripted
+	proxy_start
+	config store proxy="http://127.0.0.1:$PROXY"
+	push "$SMALL"
+	assert_eq "all of it through the proxy" "$(sort -u "$GBE_MEM/proxy.log")" "CONNECT ${BUCKET_URL#https://} passed"
+	assert_exit 0 gbe store verify
+	kill "$PROXY_PID"
+	assert_exit 7 gbe store push /var/other.db
+	assert_match "it is away" "$ERR" "*waits in the queue*"
+	proxy_start someone:geheim
+	config store proxy="http://someone:wrong@127.0.0.1:$PROXY"
+	assert_ne "a wrong password" "$(gbe store send >/dev/null 2>"$GBE_MEM/said.proxy"; echo $?)" 0
+	! grep -q wrong "$GBE_MEM/said.proxy" || fail "the password is told: $(<"$GBE_MEM/said.proxy")"
+	config store proxy="http://someone:geheim@127.0.0.1:$PROXY"
+	assert_exit 0 gbe store send
+	assert_match "config" "$(gbe config)" "*proxy=http*"
+	assert_eq "the password in config" "$(gbe config | grep -c geheim)" 0
+	assert_eq "two" "$(states | wc -w)" 2
+	kill "$PROXY_PID"
+}
+
+# rate-limit= is a limit: so many bytes take so long.
+slowed() {
+	local size began
+
+	scripted
+	size=$(stat -c %s "$ROOT/var/large.db")
+	config store rate-limit=$((size / 4))
+	began=$EPOCHREALTIME
+	push /var/large.db
+	((${EPOCHREALTIME/./} - ${began/./} >= 2000000)) || fail "$size bytes took less than 2 s"
+	began=$EPOCHREALTIME
+	assert_exit 0 gbe store pull latest /var/pulled.db
+	((${EPOCHREALTIME/./} - ${began/./} >= 2000000)) || fail "$size bytes took less than 2 s to pull"
+}
+
+# The access key as a credential of systemd, in place of a file.
+credential() {
+	scripted
+	unconfig store access-key-file
+	assert_exit 2 gbe store push "$SMALL"
+	assert_match "none" "$ERR" "*access-key-file, or the systemd credential store-access-key*"
+	mkdir "$GBE_MEM/credentials"
+	cp "$ROOT$KEY" "$GBE_MEM/credentials/store-access-key"
+	rm "$ROOT$KEY"
+	CREDENTIALS_DIRECTORY=$GBE_MEM/credentials push "$SMALL"
+	assert_eq "there" "$(CREDENTIALS_DIRECTORY=$GBE_MEM/credentials states)" "$NAME=complete"
+}
+
 # Its own memory stays small, whatever it moves.
 memory() {
 	local kib
@@ -925,5 +987,8 @@ bucket_case bucket-clocks clocks
 bucket_case bucket-restored-scripted restored scripted
 bucket_case bucket-encrypted encrypted
 bucket_case bucket-requested requested
+bucket_case bucket-proxied proxied
+bucket_case bucket-slowed slowed
+bucket_case bucket-credential credential
 bucket_case bucket-memory memory
 suite_end
