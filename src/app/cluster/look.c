@@ -102,11 +102,11 @@ judge(GbeClusterMember *member)
 	} else if (member->status.leader == 0) {
 		member->voter.works = GBE_NO;
 		member->why = g_strdup("knows no leader");
-	} else if (member->status.errors != NULL && member->status.errors->len > 0) {
-		member->voter.works = GBE_NO;
-		member->why = g_strdup(member->status.errors->pdata[0]);
 	} else {
 		member->voter.works = GBE_YES;
+		/* An alarm: each member names those of all, and goes on voting. */
+		if (member->status.errors != NULL && member->status.errors->len > 0)
+			member->why = g_strdup(member->status.errors->pdata[0]);
 	}
 }
 

@@ -14,7 +14,7 @@ typedef struct {
 	char *name;	/* its name; the id in hex where it has not started */
 	char **peer_urls, **client_urls;
 	char *url;	      /* the client's address that it answers at; NULL: none */
-	char *why;	      /* why it does not work; NULL */
+	char *why;	      /* why it does not work, or an alarm; NULL */
 	GbeEtcdStatus status; /* where ->url is not NULL */
 } GbeClusterMember;
 
