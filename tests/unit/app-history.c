@@ -313,8 +313,9 @@ START_TEST(the_queue)
 	put("file");
 	waiting = gbe_history_waiting(app);
 	ck_assert_uint_eq(waiting->len, 2);
-	ck_assert_str_eq(waiting->pdata[0], A);
-	ck_assert_str_eq(waiting->pdata[1], C);
+	ck_assert_str_eq(((GbeWaiting *)waiting->pdata[0])->name, A);
+	ck_assert_str_eq(((GbeWaiting *)waiting->pdata[1])->name, C);
+	ck_assert_ptr_null(((GbeWaiting *)waiting->pdata[1])->failed);
 }
 END_TEST
 
