@@ -54,7 +54,7 @@ sh(const char *script, int *ret_status)
 static void
 run(const char *script)
 {
-	g_autofree char *out = sh(script, NULL);
+	g_free(sh(script, NULL));
 }
 
 static void
