@@ -54,7 +54,7 @@ by_default() {
 	has etcd.service "Requires=greenboot-etcd-prerun.service"
 	has etcd.service "After=greenboot-etcd-prerun.service"
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer"
+greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer"
 	has greenboot-etcd-monitor.timer "OnUnitActiveSec=300s"
 	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
@@ -191,7 +191,7 @@ scheduled() {
 		"OnCalendar= OnCalendar=Mon..Fri 03:30"
 	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
+greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
 	# What could be more than a line of the unit: said, and no timer.
 	site '[backup]' 'schedule=100%i'
 	generate
@@ -274,8 +274,10 @@ pushed() {
 		'schedule=Mon..Fri *:0/30' 'prove=Sat *-*-1..7 03:00'
 	generate
 	assert_eq "stderr" "$ERR" ""
-	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL $OFFSITE" | sort | paste -sd' ')"
-	wants push.timer send.service prove.timer
+	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL $OFFSITE greenboot-etcd-renew.service" | sort |
+		paste -sd' ')"
+	wants push.timer send.service prove.timer renew.timer
+	has greenboot-etcd-renew.service IPAddressAllow=10.1.2.3
 	wants_not push.service prove.service
 	for unit in push.service push.timer; do
 		has "greenboot-etcd-$unit" "BindsTo=etcd.service"

@@ -131,7 +131,7 @@ cp /usr/bin/test "$root/usr/bin/test"
 printf '[Service]\nExecStart=/usr/libexec/greenboot-etcd/prerun\n' >"$directory/my-etcd.service"
 ours=greenboot-etcd-
 generated generated my-etcd.service \
-	"$ours"{prerun,finalize,preflight,green,monitor,scrub,defrag,backup,requests,used,push,send,prove,renew}.service \
+	"$ours"{prerun,finalize,preflight,green,monitor,scrub,defrag,backup,requests,used,push,send,prove}.service \
 	"$ours"{backup.timer,requests.path,used.timer,push.timer,prove.timer} <<'CONF'
 [etcd]
 service=my-etcd.service
@@ -145,7 +145,7 @@ requests=watch
 schedule=Mon..Fri *:0/30
 prove=Sat *-*-1..7 03:00
 CONF
-generated generated-bucket my-etcd.service "$ours"{push,send,prove}.service "$ours"{push,prove}.timer <<'CONF'
+generated generated-bucket my-etcd.service "$ours"{push,send,prove,renew}.service "$ours"{push,prove}.timer <<'CONF'
 [etcd]
 service=my-etcd.service
 endpoint=https://10.0.0.7:2379

@@ -148,7 +148,8 @@ write_renew(GbeApp *app, const char *output, GError **error)
 	g_autofree char *service = gbe_dropin_renew(app->config);
 	g_autofree char *timer = gbe_dropin_renew_timer();
 
-	return write_dropin(output, "greenboot-etcd-renew.service", service, error) &&
+	return (service == NULL ||
+		write_dropin(output, "greenboot-etcd-renew.service", service, error)) &&
 	       (app->config->certs.renew_command == NULL ||
 		write_dropin(output, "greenboot-etcd-renew.timer", timer, error));
 }

@@ -80,7 +80,7 @@ denied(const Step *step, const char *what, GError **error)
 /* ---- add ---- */
 
 static bool
-check_urls(const Step *step, char *const *urls, const GbeClusterMember *except, GError **error)
+check_syntax(char *const *urls, GError **error)
 {
 	for (guint i = 0; urls[i] != NULL; i++) {
 		g_autoptr(GUri) uri = g_uri_parse(urls[i], G_URI_FLAGS_NONE, NULL);
@@ -89,17 +89,25 @@ check_urls(const Step *step, char *const *urls, const GbeClusterMember *except, 
 		    (!g_str_has_prefix(urls[i], "http://") &&
 		     !g_str_has_prefix(urls[i], "https://")))
 			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "%s is no address of a peer, like https://192.0.2.7:2380",
+					 "\"%s\" is no address of a peer, like "
+					 "https://192.0.2.7:2380",
 					 urls[i]);
-		for (guint k = 0; k < step->cluster->members->len; k++) {
-			const GbeClusterMember *member = step->cluster->members->pdata[k];
+	}
+	return true;
+}
 
-			if (member != except &&
-			    g_strv_contains((const char *const *)member->peer_urls, urls[i]))
+/* @except: the member that has them, or gives them up; may be NULL. */
+static bool
+check_free(const Step *step, char *const *urls, const GbeClusterMember *except, GError **error)
+{
+	for (guint i = 0; i < step->cluster->members->len; i++) {
+		const GbeClusterMember *member = step->cluster->members->pdata[i];
+
+		for (guint k = 0; member != except && urls[k] != NULL; k++)
+			if (g_strv_contains((const char *const *)member->peer_urls, urls[k]))
 				return gbe_throw(error, GBE_ERROR_REFUSED,
 						 "member %s has the address %s already",
-						 member->name, urls[i]);
-		}
+						 member->name, urls[k]);
 	}
 	return true;
 }
@@ -166,7 +174,8 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 {
 	g_auto(Step) step = {.app = app, .options = options};
 
-	if (!begin(&step, error) || !check_urls(&step, urls, NULL, error) ||
+	if (!check_syntax(urls, error) || !begin(&step, error) ||
+	    !check_free(&step, urls, NULL, error) ||
 	    !check(&step, addition(options), 0, 0, error) || !add(&step, urls, ret_result, error))
 		return false;
 	ret_result->environment = environment_of(&step, urls, NULL);
@@ -234,8 +243,9 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 	g_autofree char *shown = g_strjoinv(",", (char **)urls);
 	const GbeClusterMember *member = NULL;
 
-	if (!begin(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_urls(&step, urls, member, error))
+	if (!check_syntax(urls, error) || !begin(&step, error) ||
+	    !gbe_cluster_find(step.cluster, name, &member, error) ||
+	    !check_free(&step, urls, member, error))
 		return false;
 	if (!options->dry_run && !gbe_client_member_update(step.client, member->voter.id, urls,
 							   deadline(&step), &step.failure))
@@ -334,8 +344,9 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *member = NULL;
 
-	if (!begin(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_urls(&step, urls, member, error) ||
+	if (!check_syntax(urls, error) || !begin(&step, error) ||
+	    !gbe_cluster_find(step.cluster, name, &member, error) ||
+	    !check_free(&step, urls, member, error) ||
 	    !check(&step, GBE_QUORUM_REMOVE, member->voter.id, 0, error) ||
 	    !check(&step, addition(options), 0, member->voter.id, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))

@@ -303,6 +303,7 @@ char *
 gbe_dropin_renew(const GbeConfig *config)
 {
 	GString *text = g_string_new(HEAD "[Service]\n");
+	gsize empty = text->len;
 
 	if (config->certs.renew_command != NULL)
 		g_string_append(text, "CapabilityBoundingSet=~\nProtectSystem=no\nProtectHome=no\n"
@@ -312,7 +313,7 @@ gbe_dropin_renew(const GbeConfig *config)
 				      "MemoryMax=infinity\nTasksMax=infinity\nUMask=0022\n");
 	else
 		append_addresses(text, config);
-	return g_string_free(text, false);
+	return g_string_free(text, text->len == empty);
 }
 
 char *

@@ -63,7 +63,8 @@ char *gbe_dropin_prove(const GbeConfig *config);
 /* For the timers, whose schedules are configured. */
 char *gbe_dropin_push_timer(const GbeConfig *config);
 char *gbe_dropin_prove_timer(const GbeConfig *config);
-/* For the service that renews certificates: etcd's address. With renew-command= it may do whatever that program needs. */
+/* For the service that renews certificates: etcd's address. With renew-command= it may do whatever that program needs.
+ * NULL: its unit is right as it is. */
 char *gbe_dropin_renew(const GbeConfig *config);
 /* For its timer, with renew-command=: also where this program makes no certificates. */
 char *gbe_dropin_renew_timer(void);
