@@ -90,4 +90,4 @@ extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
     gbe_options_import[], gbe_options_store[], gbe_options_run[], gbe_options_defrag[],
     gbe_options_alarm[], gbe_options_certs[], gbe_options_log[], gbe_options_rehearse[],
-    gbe_options_member[];
+    gbe_options_member[], gbe_options_cluster[];

@@ -27,8 +27,10 @@ const GbeVerb gbe_verbs[] = {
      gbe_options_rehearse, gbe_verb_rehearse, "rehearse --timeout=5min"},
     {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
      MANY, NULL, gbe_verb_etcdctl, "etcdctl get --prefix /registry --keys-only", .passes_on = true},
-    {"cluster", "status", "Show how the members of etcd's cluster are, and which may stop", 1, 1,
-     NULL, gbe_verb_cluster, "cluster status", .words = WORDS("status")},
+    {"cluster", "status|init|join URL|token FILE",
+     "Begin or join a cluster of etcd, show how its members are", 1, 2, gbe_options_cluster,
+     gbe_verb_cluster, "cluster join https://192.0.2.1:2379 --token=/run/token",
+     .words = WORDS("status", "init", "join", "token")},
     {"member",
      "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
      "PEER-URL...",

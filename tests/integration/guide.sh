@@ -90,6 +90,17 @@ elsewhere() {
 		greenboot-etcd store pull latest *|wants a bucket|tests/integration/bucket.sh|gbe --json store pull latest
 		greenboot-etcd import /var/tmp/etcd.db *|follows a pull|tests/integration/bucket.sh|gbe import
 		greenboot-etcd restore from-the-bucket|follows a pull|tests/integration/bucket.sh|gbe restore
+		greenboot-etcd certs init|wants a device without certificates|tests/integration/pki.sh|greenboot-etcd --json certs init
+		greenboot-etcd certs issue *|follows certs init|tests/integration/pki.sh|certs issue
+		greenboot-etcd certs sign *|follows certs init|tests/integration/pki.sh|certs sign
+		greenboot-etcd certs rotate-ca*|follows certs init|tests/integration/pki.sh|certs rotate-ca
+		greenboot-etcd etcdctl|readers add its arguments|tests/integration/etcdctl.sh|gbe etcdctl
+		systemctl edit etcd.service|opens an editor|tests/integration/pki.sh|EnvironmentFile=
+		greenboot-etcd cluster status|wants a cluster|tests/integration/members.sh|gbe cluster status
+		greenboot-etcd cluster init *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster init
+		greenboot-etcd cluster token *|follows cluster init|tests/integration/cluster.sh|greenboot-etcd cluster token
+		greenboot-etcd cluster join *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster join
+		greenboot-etcd member *|wants a cluster|tests/integration/members.sh|gbe member
 		greenboot-etcd rehearse|wants a staged update|tests/integration/rehearse.sh|gbe rehearse
 		man greenboot-etcd-guide|lint reads the pages|tests/lint/man.sh|mandoc
 		man data/man/greenboot-etcd-guide.7|lint reads the pages|tests/lint/man.sh|mandoc

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "core/config/certs.h"
 #include "core/config/systems.h"
 
 #include "lib/unit.h"
@@ -147,6 +150,38 @@ START_TEST(chooses)
 }
 END_TEST
 
+/* Certificates of our own, and a cluster: below what files say, above what a system's settings say. */
+START_TEST(of_our_own)
+{
+	static const char ours[] = "[etcd]\nendpoint=https://10.0.0.7:2379\ncacert=/etc/ca.crt\n";
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autoptr(GbeConfig) configured = gbe_config_new();
+	GbeInstalled installed[] = {{.enabled = true}};
+
+	for (const GbeSystem *system = gbe_systems; system->name != NULL; system++)
+		if (g_str_equal(system->name, "etcd"))
+			installed[0].system = system;
+	gbe_config_detect(config, installed, 1);
+	ck_assert_str_eq(config->etcd.endpoint, "http://127.0.0.1:2379");
+	gbe_config_detect_pki(config);
+	ck_assert_ptr_null(config->etcd.cert);
+	ck_assert_str_eq(config->certs.directories, GBE_PKI_LIVE);
+	gbe_config_detect_cluster(config);
+	gbe_config_detect_pki(config);
+	ck_assert_str_eq(config->etcd.endpoint, "https://127.0.0.1:2379");
+	ck_assert_str_eq(config->etcd.cert, GBE_PKI_LIVE "/client.crt");
+	ck_assert_str_eq(g_hash_table_lookup(config->origins, "etcd.endpoint"),
+			 "detected: cluster");
+
+	ck_assert(gbe_config_merge(configured, "test", ours, strlen(ours), true, NULL, NULL, NULL));
+	gbe_config_detect_cluster(configured);
+	gbe_config_detect_pki(configured);
+	ck_assert_str_eq(configured->etcd.endpoint, "https://10.0.0.7:2379");
+	ck_assert_str_eq(configured->etcd.cacert, "/etc/ca.crt");
+	ck_assert_ptr_null(configured->etcd.cert);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -157,6 +192,7 @@ main(void)
 	tcase_add_loop_test(tcase, k3s_with_etcd, 0, G_N_ELEMENTS(servers));
 	tcase_add_loop_test(tcase, of_debian, 0, G_N_ELEMENTS(units));
 	tcase_add_loop_test(tcase, chooses, 0, G_N_ELEMENTS(choices));
+	tcase_add_test(tcase, of_our_own);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/health/certificates.h"
+#include "core/config/run-words.h"
 #include "fs/open.h"
 
 #define IF_INET6 "/proc/net/if_inet6"
@@ -88,6 +90,25 @@ add_addresses6(GHashTable *hosts)
 	}
 }
 
+/* A member of a cluster is reached at what it advertises. */
+static void
+add_advertised(GbeApp *app, GHashTable *hosts)
+{
+	static const char *const names[] = {"ETCD_INITIAL_ADVERTISE_PEER_URLS",
+					    "ETCD_ADVERTISE_CLIENT_URLS"};
+	g_auto(GStrv) environment = NULL;
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text, &size,
+			      NULL))
+		return;
+	environment = gbe_run_environment(NULL, text);
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+		if (g_environ_getenv(environment, names[i]) != NULL)
+			add_url(hosts, g_environ_getenv(environment, names[i]));
+}
+
 static int
 compare(gconstpointer a, gconstpointer b)
 {
@@ -122,6 +143,7 @@ gbe_pki_hosts(GbeApp *app)
 		add_url(hosts, config->etcd.endpoint);
 	for (guint i = 0; urls[i] != NULL; i++)
 		add_url(hosts, urls[i]);
+	add_advertised(app, hosts);
 	if (gbe_certs_names(config->certs.names, &names, NULL))
 		for (guint i = 0; names[i] != NULL; i++)
 			add(hosts, names[i]);

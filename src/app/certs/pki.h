@@ -66,7 +66,7 @@ bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;
 bool gbe_pki_put_back(GbeApp *app, GError **error) GBE_CHECKED;
 
 /* The names and addresses that server and peer certificates are for: this machine's, those of [etcd] endpoint and
- * peer-urls, and [certs] names; sorted. Below --root the machine has none. Newly allocated. */
+ * peer-urls, what a member of a cluster advertises, and [certs] names; sorted. Below --root the machine has none. Newly allocated. */
 char **gbe_pki_hosts(GbeApp *app);
 /* The key is sealed by the machine's TPM, so that nothing that is read from its disk opens it. Is there one? */
 bool gbe_seal_is_there(GbeApp *app);

@@ -6,6 +6,7 @@
 #define POLL_USEC (G_USEC_PER_SEC / 2)
 /* The error of etcd's for a learner that is behind. */
 #define GRPC_FAILED_PRECONDITION 9
+#define GRPC_NOT_FOUND 5
 
 void
 gbe_members_result_clear(GbeMembersResult *result)
@@ -140,6 +141,18 @@ environment_of(const Step *step, char *const *urls, const GbeClusterMember *with
 			       name, cluster->str, own);
 }
 
+/* etcd makes the id of the address and the second, and takes back no id: what was removed within this second can be added
+ * in the next one. */
+static bool
+add_later(Step *step, char *const *urls, bool learner, GbeEtcdMembers *ret_members)
+{
+	if (step->failure.reach != GBE_REACH_DENIED || step->failure.status != GRPC_NOT_FOUND)
+		return false;
+	g_usleep(G_USEC_PER_SEC);
+	return gbe_client_member_add(step->client, urls, learner, deadline(step), ret_members,
+				     &step->failure);
+}
+
 static bool
 add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 {
@@ -149,7 +162,8 @@ add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 
 	if (!step->options->dry_run) {
 		if (!gbe_client_member_add(step->client, urls, learner, deadline(step), &members,
-					   &step->failure))
+					   &step->failure) &&
+		    !add_later(step, urls, learner, &members))
 			return denied(step, "add the member", error);
 		result->id = members.added.id;
 		gbe_message_clear(GBE_MESSAGE_MEMBER_ADD, &members);

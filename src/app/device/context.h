@@ -13,6 +13,8 @@
 #include "sys/deployment/run.h"
 
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
+/* The variables of a member of a cluster (app/cluster/setup.h), which etcd's unit reads. */
+#define GBE_CLUSTER_ENV GBE_STATE_DIR "/cluster.env"
 #define GBE_RUN_DIR "/run/greenboot-etcd"
 #define GBE_STATUS_FILE "/run/greenboot-etcd/status.json"
 #define GBE_MOTD_FILE "/run/motd.d/greenboot-etcd"

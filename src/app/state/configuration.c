@@ -191,6 +191,8 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 		*ret_culprit = -1;
 	if (!detect(app, config, strict, error))
 		return false;
+	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) == GBE_YES)
+		gbe_config_detect_cluster(config);
 	if (gbe_is_in_root(app->root_fd, GBE_PKI_LIVE) == GBE_YES)
 		gbe_config_detect_pki(config);
 	if (!gbe_config_check(config, error))

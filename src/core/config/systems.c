@@ -183,6 +183,19 @@ apply(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
 }
 
 void
+gbe_config_detect_cluster(GbeConfig *config)
+{
+	static const GbeSystemSetting endpoint[] = {{"etcd", "endpoint", "https://127.0.0.1:2379"},
+						    {NULL}};
+	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
+
+	if (origin != NULL && !g_str_has_prefix(origin, "detected: "))
+		return;
+	g_hash_table_remove(config->origins, "etcd.endpoint");
+	apply(config, "cluster", endpoint);
+}
+
+void
 gbe_config_detect_pki(GbeConfig *config)
 {
 	bool tls =

@@ -184,7 +184,9 @@ gbe_dropin_service(const GbeConfig *config)
 	    gbe_dropin_wants_send(config) ? " greenboot-etcd-send.service" : "",
 	    gbe_dropin_wants_prove(config) ? " greenboot-etcd-prove.timer" : "",
 	    gbe_dropin_watches_requests(config) ? " greenboot-etcd-requests.path" : "",
-	    gbe_dropin_wants_requests(config) ? " greenboot-etcd-requests.timer" : "", "\n", NULL);
+	    gbe_dropin_wants_requests(config) ? " greenboot-etcd-requests.timer" : "",
+	    /* Where this device is a member of a cluster (app/cluster/setup.h). */
+	    "\n[Service]\nEnvironmentFile=-/var/lib/greenboot-etcd/cluster.env\n", NULL);
 }
 
 /* The empty setting cancels every time that the unit file and earlier drop-ins have named. */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/units/cluster-env.h"
+
+#include "core/config/certs.h"
+
+#include <string.h>
+
+#define ANY "0.0.0.0"
+#define LOOPBACK "127.0.0.1"
+
+static bool
+parse(const char *url, char **ret_host, gint *ret_port, GError **error)
+{
+	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
+	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
+
+	if (host == NULL || !g_str_equal(g_uri_get_scheme(uri), "https") ||
+	    g_uri_get_port(uri) <= 0 || !gbe_certs_is_host(host) || *g_uri_get_path(uri) != '\0')
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "%s is no address of a member, like https://192.0.2.7:2380", url);
+	*ret_host = g_strdup(host);
+	*ret_port = g_uri_get_port(uri);
+	return true;
+}
+
+/* etcd binds to addresses only; behind a name there may be any of this machine's. */
+static const char *
+bound(const char *host)
+{
+	return g_hostname_is_ip_address(host) ? host : ANY;
+}
+
+static char *
+url_of(const char *host, gint port)
+{
+	return strchr(host, ':') != NULL ? g_strdup_printf("https://[%s]:%d", host, port)
+					 : g_strdup_printf("https://%s:%d", host, port);
+}
+
+/* The programs on the device ask at the loopback. */
+static char *
+client_listeners(const char *host, gint port)
+{
+	g_autofree char *outer = url_of(bound(host), port);
+	g_autofree char *inner = url_of(LOOPBACK, port);
+
+	if (g_str_equal(bound(host), ANY) || g_str_equal(host, LOOPBACK))
+		return g_steal_pointer(&outer);
+	return g_strconcat(inner, ",", outer, NULL);
+}
+
+static bool
+is_plain(const char *value)
+{
+	return value[strspn(value, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-")] == '\0' &&
+	       *value != '\0';
+}
+
+char *
+gbe_cluster_env(const GbeClusterEnv *env, GError **error)
+{
+	g_autofree char *peer_host = NULL, *client_host = NULL;
+	g_autofree char *peer = NULL, *clients = NULL;
+	gint peer_port = 0, client_port = 0;
+
+	if (!is_plain(env->name)) {
+		(void)gbe_throw(error, GBE_ERROR_USAGE,
+				"\"%s\" is no name of a member: letters, digits and any of . _ -",
+				env->name);
+		return NULL;
+	}
+	if (!parse(env->peer_url, &peer_host, &peer_port, error) ||
+	    !parse(env->client_url, &client_host, &client_port, error))
+		return NULL;
+	peer = url_of(bound(peer_host), peer_port);
+	clients = client_listeners(client_host, client_port);
+	return g_strdup_printf("ETCD_NAME=%s\n"
+			       "ETCD_LISTEN_PEER_URLS=%s\n"
+			       "ETCD_INITIAL_ADVERTISE_PEER_URLS=%s\n"
+			       "ETCD_LISTEN_CLIENT_URLS=%s\n"
+			       "ETCD_ADVERTISE_CLIENT_URLS=%s\n"
+			       "ETCD_INITIAL_CLUSTER=%s\n"
+			       "ETCD_INITIAL_CLUSTER_STATE=%s\n"
+			       "ETCD_STRICT_RECONFIG_CHECK=true\n"
+			       "ETCD_CERT_FILE=" GBE_PKI_LIVE "/server.crt\n"
+			       "ETCD_KEY_FILE=" GBE_PKI_LIVE "/server.key\n"
+			       "ETCD_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"
+			       "ETCD_CLIENT_CERT_AUTH=true\n"
+			       "ETCD_PEER_CERT_FILE=" GBE_PKI_LIVE "/peer.crt\n"
+			       "ETCD_PEER_KEY_FILE=" GBE_PKI_LIVE "/peer.key\n"
+			       "ETCD_PEER_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"
+			       "ETCD_PEER_CLIENT_CERT_AUTH=true\n",
+			       env->name, peer, env->peer_url, clients, env->client_url,
+			       env->initial_cluster, env->existing ? "existing" : "new");
+}

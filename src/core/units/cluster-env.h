@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The variables that make a device's etcd a member of a cluster: a file that etcd's unit reads through the generator's
+ * drop-in (EnvironmentFile=). It lies in /var, so that a rollback does not forget the cluster. Text only.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "base/error.h"
+
+typedef struct {
+	const char *name;
+	const char *peer_url, *client_url; /* https://HOST:PORT, as the others reach this member */
+	const char *initial_cluster;	   /* "NAME=URL,..." */
+	bool existing;			   /* it joins; else it begins a cluster */
+} GbeClusterEnv;
+
+/* Newly allocated. GBE_ERROR_USAGE: an address is none, or a value has a character that a file of variables cannot have. */
+char *gbe_cluster_env(const GbeClusterEnv *env, GError **error);
