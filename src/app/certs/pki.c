@@ -8,6 +8,7 @@
 
 #include "app/health/certificates.h"
 #include "base/fault.h"
+#include "core/units/cluster-env.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
@@ -247,14 +248,6 @@ bundle_of(const GbePki *pki)
 static bool
 write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 {
-	static const char environment[] = "ETCD_CERT_FILE=" GBE_PKI_LIVE "/server.crt\n"
-					  "ETCD_KEY_FILE=" GBE_PKI_LIVE "/server.key\n"
-					  "ETCD_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"
-					  "ETCD_CLIENT_CERT_AUTH=true\n"
-					  "ETCD_PEER_CERT_FILE=" GBE_PKI_LIVE "/peer.crt\n"
-					  "ETCD_PEER_KEY_FILE=" GBE_PKI_LIVE "/peer.key\n"
-					  "ETCD_PEER_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"
-					  "ETCD_PEER_CLIENT_CERT_AUTH=true\n";
 	g_autoptr(GBytes) bundle = bundle_of(pki);
 	g_autofree char *record = gbe_pki_record_print(&pki->record);
 	gbe_autofd int authority_fd = -1;
@@ -271,7 +264,7 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 		if (!write_leaf(fd, pki, i, &etcd, error))
 			return false;
 	return write_bytes(fd, "ca", ".crt", bundle, 0644, error) &&
-	       gbe_write_file_at(fd, "etcd.env", environment, strlen(environment), 0644,
+	       gbe_write_file_at(fd, "etcd.env", GBE_TLS_VARIABLES, strlen(GBE_TLS_VARIABLES), 0644,
 				 GBE_WRITE_LATER, error) &&
 	       gbe_write_file_at(fd, RECORD, record, strlen(record), 0600, GBE_WRITE_LATER,
 				 error) &&

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/cluster-env.h"
 
-#include "core/config/certs.h"
-
 #include <string.h>
 
 #define ANY "0.0.0.0"
@@ -81,15 +79,7 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 			       "ETCD_ADVERTISE_CLIENT_URLS=%s\n"
 			       "ETCD_INITIAL_CLUSTER=%s\n"
 			       "ETCD_INITIAL_CLUSTER_STATE=%s\n"
-			       "ETCD_STRICT_RECONFIG_CHECK=true\n"
-			       "ETCD_CERT_FILE=" GBE_PKI_LIVE "/server.crt\n"
-			       "ETCD_KEY_FILE=" GBE_PKI_LIVE "/server.key\n"
-			       "ETCD_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"
-			       "ETCD_CLIENT_CERT_AUTH=true\n"
-			       "ETCD_PEER_CERT_FILE=" GBE_PKI_LIVE "/peer.crt\n"
-			       "ETCD_PEER_KEY_FILE=" GBE_PKI_LIVE "/peer.key\n"
-			       "ETCD_PEER_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"
-			       "ETCD_PEER_CLIENT_CERT_AUTH=true\n",
+			       "ETCD_STRICT_RECONFIG_CHECK=true\n" GBE_TLS_VARIABLES,
 			       env->name, peer, env->peer_url, clients, env->client_url,
 			       env->initial_cluster, env->existing ? "existing" : "new");
 }

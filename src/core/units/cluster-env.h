@@ -7,6 +7,18 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/config/certs.h"
+
+/* Those of them that name the certificates which this program makes (app/certs/pki.h). */
+#define GBE_TLS_VARIABLES                                                                          \
+	"ETCD_CERT_FILE=" GBE_PKI_LIVE "/server.crt\n"                                             \
+	"ETCD_KEY_FILE=" GBE_PKI_LIVE "/server.key\n"                                              \
+	"ETCD_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"                                           \
+	"ETCD_CLIENT_CERT_AUTH=true\n"                                                             \
+	"ETCD_PEER_CERT_FILE=" GBE_PKI_LIVE "/peer.crt\n"                                          \
+	"ETCD_PEER_KEY_FILE=" GBE_PKI_LIVE "/peer.key\n"                                           \
+	"ETCD_PEER_TRUSTED_CA_FILE=" GBE_PKI_LIVE "/ca.crt\n"                                      \
+	"ETCD_PEER_CLIENT_CERT_AUTH=true\n"
 
 typedef struct {
 	const char *name;
