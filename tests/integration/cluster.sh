@@ -203,6 +203,24 @@ joins_cut() {
 	EOF2
 }
 
+# A join that was cut and then fails removes nothing: by now the data may be a voter's.
+joins_keeps() {
+	on_device_run <<-'EOF2'
+		north
+		GREENBOOT_ETCD_FAULT=cluster-started=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
+		[[ -e /var/lib/etcd/default/member ]] || wrong "no data yet"
+		systemctl stop etcd
+		python3 -c 'import socket, time; s = socket.create_server(("", 2380)); time.sleep(1000)' &
+		sleep 1
+		gives 3 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		kill %%
+		[[ -e /var/lib/etcd/default/member && -e /var/lib/greenboot-etcd/cluster ]] || wrong "something is gone"
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		member_is "in" "2 2 2"
+		gets
+	EOF2
+}
+
 need_nspawn
 suite_begin "$@"
 run_case begins begins
@@ -210,4 +228,5 @@ run_case begins-cut begins_cut
 run_case joins joins
 run_case joins-elsewhere joins_elsewhere
 run_case joins-cut joins_cut
+run_case joins-keeps joins_keeps
 suite_end

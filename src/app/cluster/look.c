@@ -127,7 +127,7 @@ ask(const GbeAppEndpoint *at, guint timeout_ms, GbeCluster *cluster, GbeClusterM
 	judge(member);
 }
 
-/* The leader is the one that most of those name who answer; a member that is cut off names none, or an old one. */
+/* The leader of the latest term: a member that is cut off names none, or an old one. */
 static void
 find_leader(GbeCluster *cluster)
 {

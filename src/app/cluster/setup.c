@@ -38,7 +38,6 @@
 #define START_TIMEOUT_MS (300 * 1000)
 #define STOP_TIMEOUT_MS (120 * 1000)
 #define LOCK_WAIT_MS 2000
-#define POLL_USEC (G_USEC_PER_SEC / 2)
 #define GONE ".partial-join"
 
 void
@@ -155,11 +154,14 @@ check_service(const GbeApp *app, bool *ret_active, GError **error)
 		    "below --root no service is started: do this on the device itself");
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "this needs root: sudo");
-	if (unit == NULL || gbe_dropin_scope_of(unit) != NULL || g_str_equal(unit, "k3s.service"))
+	if (unit == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "[etcd] service is empty: name the service that starts etcd");
+	if (gbe_dropin_scope_of(unit) != NULL || g_str_equal(unit, "k3s.service"))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s starts an etcd of its own: its cluster is that application's "
 				 "to form",
-				 unit != NULL ? unit : "nothing");
+				 unit);
 	if (!gbe_unit_query(unit, &state, error))
 		return gbe_prefix(error, "ask systemd about %s", unit);
 	if (g_strcmp0(state.unit_file_state, "disabled") == 0)
@@ -514,7 +516,8 @@ remove_copy(GbeApp *app, GError **error)
 	       gbe_sync_dir(fd, data->path, error) && gbe_remove_tree_at(fd, GONE, error);
 }
 
-/* Takes a learner out again, and what it had got. A voter stays: it counts. */
+/* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter stays: it
+ * counts. */
 static bool
 leave_again(Setup *setup, GError **error)
 {
@@ -526,12 +529,12 @@ leave_again(Setup *setup, GError **error)
 
 	if (!look(setup, &cluster, error))
 		return false;
-	if (setup->result->id != 0 && gbe_cluster_find(cluster, id, &own, NULL)) {
-		if (!own->voter.learner)
-			return gbe_throw(error, GBE_ERROR_REFUSED, "it has a vote already");
-		if (!gbe_members_remove(setup->app, id, &options, &removed, error))
-			return false;
-	}
+	if (!gbe_cluster_find(cluster, id, &own, error))
+		return false;
+	if (!own->voter.learner)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "it has a vote already");
+	if (!gbe_members_remove(setup->app, id, &options, &removed, error))
+		return false;
 	return gbe_unit_stop(setup->app->config->etcd.service, STOP_TIMEOUT_MS, error) &&
 	       gbe_app_lock(setup->app, setup->operation, LOCK_WAIT_MS, error) &&
 	       remove_copy(setup->app, error) &&
@@ -569,8 +572,16 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 		return false;
 	if (options->dry_run || join(&setup, &local))
 		return true;
+	/* Since the call that was cut, the data may have become a voter's, or somebody else's: it stays. */
+	if (ret_result->continued) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		gbe_rethrow(error, GBE_ERROR_PARTIAL);
+		return gbe_prefix(error,
+				  "the join that was interrupted is not finished, and the next "
+				  "`cluster join` goes on");
+	}
 	/* The cluster was not asked for anything yet. */
-	if (ret_result->id == 0 && !ret_result->continued && end_intent(&setup, &again)) {
+	if (ret_result->id == 0 && end_intent(&setup, &again)) {
 		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
 	}

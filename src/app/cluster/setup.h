@@ -4,8 +4,8 @@
  * for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
  *
  * Each writes an intent first (the state's record `cluster`). After a kill or a power cut, the same call goes on; what
- * was added to the cluster and has no vote is found by its address. Where a join fails, the learner is taken out again,
- * and the data that it had got is removed: it was a copy.
+ * was added to the cluster and has no vote is found by its address. Where a join fails that no cut
+ * has interrupted, the learner is taken out again, and the data that it had got is removed: it was a copy.
  */
 #pragma once
 
