@@ -71,15 +71,3 @@ gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error)
 	*ret_names = g_steal_pointer(&names);
 	return true;
 }
-
-bool
-gbe_is_empty_at(int dir_fd, bool *ret_empty, GError **error)
-{
-	g_auto(GbeList) list = gbe_list_open_at(dir_fd, "the directory");
-	bool empty = gbe_list_next(&list) == NULL;
-
-	if (!gbe_list_end(&list, error))
-		return false;
-	*ret_empty = empty;
-	return true;
-}

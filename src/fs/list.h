@@ -41,5 +41,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeList, gbe_list_clear)
 /* *ret_names owns all names. A list that cannot be read to its end is an error, never a shorter list. More than
  * GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
 bool gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error) GBE_CHECKED;
-/* Reads no further than the first name. */
-bool gbe_is_empty_at(int dir_fd, bool *ret_empty, GError **error) GBE_CHECKED;

@@ -462,6 +462,58 @@ START_TEST(a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run)
 }
 END_TEST
 
+/* There is no data in the next run. */
+static void
+next_run_without_data(GbeFacts *facts, const GbePlan *plan)
+{
+	gbe_request_clear(&facts->request);
+	facts->request = (GbeRequest){0};
+	facts->data = GBE_NO;
+	facts->owner = gbe_take_over_copy(plan->take_over);
+	g_ptr_array_add(facts->take_overs, facts->owner);
+	g_free(facts->run);
+	facts->run = g_strdup("ffffffffffffffffffffffffffffffff");
+	facts->config->restore.on_missing_data = GBE_MISSING_RESTORE;
+}
+
+START_TEST(data_that_is_set_aside_by_hand_comes_back_by_hand_only)
+{
+	g_autoptr(GbeFacts) facts = after_green_a('a'), trial = NULL, nobody = after_green_a('a');
+	g_autoptr(GbePlan) plan = NULL, next = NULL, own = NULL, retry = NULL, none = NULL;
+	GbeManifest *base;
+
+	plan = gbe_decide_by_hand(facts, NULL, true);
+	assert_rules(plan, "2");
+	ck_assert_ptr_null(gbe_plan_find(plan, GBE_ACTION_RESTORE));
+	ck_assert(action(plan, GBE_ACTION_DISPLACE)->manifest->set_aside);
+	ck_assert_str_eq(plan->take_over->found.name, action(plan, GBE_ACTION_DISPLACE)->name);
+	ck_assert(gbe_take_over_empties(plan->take_over));
+	ck_assert_uint_eq(plan->take_over->lineage.line, plan->take_over->sequence);
+	ck_assert_uint_eq(plan->take_over->voters, 0);
+	ck_assert_ptr_null(plan->take_over->member_id);
+	next_run_without_data(facts, plan);
+	next = gbe_decide(facts);
+	assert_rules(next, "3");
+	ck_assert_ptr_nonnull(gbe_plan_find(next, GBE_ACTION_FRESH));
+
+	/* A trial would get its base again. */
+	trial = after_failed_b('b', &base);
+	own = gbe_decide_by_hand(trial, NULL, true);
+	ck_assert_uint_eq(own->take_over->chain->len, 0);
+	next_run_without_data(trial, own);
+	retry = gbe_decide(trial);
+	assert_rules(retry, "3");
+	ck_assert_ptr_null(gbe_plan_find(retry, GBE_ACTION_RESTORE));
+
+	/* Without ostree: for nobody. */
+	gbe_deployment_clear(&nobody->booted);
+	nobody->ostree = GBE_NO;
+	none = gbe_decide_by_hand(nobody, NULL, true);
+	ck_assert_ptr_nonnull(none->take_over);
+	ck_assert_ptr_null(none->take_over->deployment.id);
+}
+END_TEST
+
 START_TEST(a_manual_backup_has_its_name_and_the_owners_past)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');
@@ -501,6 +553,7 @@ main(void)
 	tcase_add_test(tcase, missing_data_is_restored_only_where_that_is_asked_for);
 	tcase_add_test(tcase, a_missing_mount_holds_and_says_how_to_go_on);
 	tcase_add_test(tcase, a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run);
+	tcase_add_test(tcase, data_that_is_set_aside_by_hand_comes_back_by_hand_only);
 	tcase_add_test(tcase, a_manual_backup_has_its_name_and_the_owners_past);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

@@ -176,6 +176,12 @@ say(Recover *r, const char *format, const char *name)
 	r->recovery->recovered = true;
 }
 
+static const char *
+named(const GbeIntent *intent)
+{
+	return intent->backup != NULL ? intent->backup : "the data is set aside";
+}
+
 /* Keeps data whose owner cannot be told. */
 static bool
 adopt(Recover *r, int stage_fd, const char *staging, guint64 sequence, GError **error)
@@ -221,7 +227,7 @@ undo(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 	} else if (!gbe_discard_staging(r->app, stage_fd, staging, error)) {
 		return gbe_prefix(error, "undo the staging of a restore");
 	}
-	say(r, "an unfinished restore was undone:", intent->backup);
+	say(r, "an unfinished restore was undone:", named(intent));
 	return true;
 }
 
@@ -232,7 +238,7 @@ finish(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 		r->recovery->exchange_open = true;
 		return false;
 	}
-	say(r, "an interrupted restore was finished:", intent->backup);
+	say(r, "an interrupted restore was finished:", named(intent));
 	return true;
 }
 

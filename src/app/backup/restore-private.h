@@ -7,7 +7,7 @@
 typedef struct {
 	GbeApp *app;
 	GbeObserved *observed;
-	const GbeManifest *backup;
+	const GbeManifest *backup; /* NULL: an empty directory takes the data's place */
 	const GbeTakeOver *take_over;
 	const GbeRestoreOptions *options;
 	GbeIntent *intent;
@@ -24,7 +24,9 @@ bool gbe_restore_open_stage(Restore *r, GError **error) GBE_CHECKED;
 /* Makes room for the staged copy: first by retention; if that is not enough, ->intent->consume asks to move the
  * backup's own tree by rename. */
 bool gbe_restore_make_room(Restore *r, int src_fd, GError **error) GBE_CHECKED;
-/* Both put the staging tree under its name, with the nonce, not durable: a clone of the backup, or the backup's
- * own tree. Afterwards the intent is in the ledger. */
-bool gbe_restore_clone(Restore *r, GError **error) GBE_CHECKED;
+/* Both put the staging tree under its name, with the nonce, not durable: a clone of the backup (or an empty directory),
+ * or the backup's own tree. Afterwards the intent is in the ledger. */
+bool gbe_restore_stage(Restore *r, GError **error) GBE_CHECKED;
 bool gbe_restore_consume(Restore *r, GError **error) GBE_CHECKED;
+/* The name of that which takes the data's place, for messages. Implemented in restore.c. */
+const char *gbe_restore_named(const Restore *r);

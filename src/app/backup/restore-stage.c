@@ -165,8 +165,8 @@ intend(Restore *r, GError **error)
 	       !GBE_FAULT("restore-intended", error);
 }
 
-bool
-gbe_restore_clone(Restore *r, GError **error)
+static bool
+clone_backup(Restore *r, GError **error)
 {
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int entry_fd = -1;
@@ -179,12 +179,36 @@ gbe_restore_clone(Restore *r, GError **error)
 
 	GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
 
-	if (!gbe_remove_tree_at(r->stage_fd, r->staged, error) ||
-	    !gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
+	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
 	    !gbe_clone_tree_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staged, &options, &result,
 			       error))
-		return gbe_prefix(error, "stage %s", r->backup->name);
+		return false;
 	r->timing.bytes_written = result.bytes_written;
+	return true;
+}
+
+/* An empty directory that etcd can use as it used the one that it replaces. At a mount point, entries are exchanged, and
+ * member/ always is one of them. */
+static bool
+make_empty(Restore *r, GError **error)
+{
+	const GbeData *data = r->observed->data;
+	g_autofree char *last = member_entry(data);
+	gbe_autofd int fd = -1;
+
+	if (data->fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no %s", data->path);
+	return gbe_clone_top_at(data->fd, r->stage_fd, r->staged, error) &&
+	       (!data->mount_point || (gbe_open_dir_at(r->stage_fd, r->staged, &fd, error) &&
+				       gbe_clone_top_at(data->fd, fd, last, error)));
+}
+
+bool
+gbe_restore_stage(Restore *r, GError **error)
+{
+	if (!gbe_remove_tree_at(r->stage_fd, r->staged, error) ||
+	    !(r->backup != NULL ? clone_backup(r, error) : make_empty(r, error)))
+		return gbe_prefix(error, "stage %s", gbe_restore_named(r));
 	return gbe_open_dir_at(r->stage_fd, r->staged, &r->tree_fd, error) &&
 	       write_nonce(r, error) && !GBE_FAULT("restore-staged", error) &&
 	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&

@@ -71,20 +71,34 @@ manifest_of_the_rest(Restore *r)
 	return manifest;
 }
 
+/* The nonce alone is left where data was set aside before. */
+static bool
+has_nothing(const GbeData *data, bool *ret_nothing, GError **error)
+{
+	g_auto(GbeList) list = gbe_list_open_at(data->fd, data->path);
+	const char *name;
+
+	*ret_nothing = true;
+	while (*ret_nothing && (name = gbe_list_next(&list)) != NULL)
+		*ret_nothing =
+		    g_str_equal(name, GBE_NONCE_NAME) || g_strv_contains(gbe_data_exclude, name);
+	return !*ret_nothing || gbe_list_end(&list, error);
+}
+
 /* Makes the displaced tree's place in the store early, while there is room for the names. */
 static bool
 prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 {
 	GbeData *data = r->observed->data;
 	GbeStore *place = NULL;
-	bool empty = false;
+	bool nothing = false;
 
 	if (data->fd < 0)
 		return true;
 	if (displaced == NULL && !data->mount_point) {
-		if (!gbe_is_empty_at(data->fd, &empty, error))
-			return gbe_prefix(error, "%s", data->path);
-		if (empty)
+		if (!has_nothing(data, &nothing, error))
+			return false;
+		if (nothing)
 			return true;
 	}
 	r->intent->displaced =
@@ -97,6 +111,12 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 	       gbe_store_prepare(place, r->intent->displaced, error);
 }
 
+const char *
+gbe_restore_named(const Restore *r)
+{
+	return r->backup != NULL ? r->backup->name : "an empty directory";
+}
+
 static bool
 exchange(Restore *r, GError **error)
 {
@@ -107,7 +127,8 @@ exchange(Restore *r, GError **error)
 	if (data->fd < 0
 		? !gbe_rename_new_at(r->stage_fd, r->staging, data->parent_fd, data->name, error)
 		: !gbe_exchange_at(r->stage_fd, r->staging, data->parent_fd, data->name, error))
-		return gbe_prefix(error, "put %s in the place of %s", r->backup->name, data->path);
+		return gbe_prefix(error, "put %s in the place of %s", gbe_restore_named(r),
+				  data->path);
 	return !GBE_FAULT("restore-exchanged", error);
 }
 
@@ -147,10 +168,12 @@ stage(Restore *r, const GbeManifest *displaced, GError **error)
 	bool ok;
 
 	if (!gbe_restore_open_stage(r, error) ||
-	    !gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
-	    !gbe_restore_make_room(r, src_fd, error) || !prepare_displaced(r, displaced, error))
+	    (r->backup != NULL &&
+	     (!gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
+	      !gbe_restore_make_room(r, src_fd, error))) ||
+	    !prepare_displaced(r, displaced, error))
 		return false;
-	ok = r->intent->consume ? gbe_restore_consume(r, error) : gbe_restore_clone(r, error);
+	ok = r->intent->consume ? gbe_restore_consume(r, error) : gbe_restore_stage(r, error);
 	r->timing.clone_usec = g_get_monotonic_time() - begin;
 	return ok && !GBE_FAULT("restore-cloned", error);
 }
@@ -164,7 +187,7 @@ new_intent(Restore *r, guint64 sequence)
 
 	intent->operation = GBE_OPERATION_RESTORE;
 	intent->sequence = sequence;
-	intent->backup = g_strdup(r->backup->name);
+	intent->backup = r->backup != NULL ? g_strdup(r->backup->name) : NULL;
 	intent->rule = g_strdup(r->options->rule);
 	intent->keep_existing = g_strdup(r->options->keep_existing);
 	intent->staging = data->mount_point
@@ -190,8 +213,8 @@ finish(Restore *r, GError **error)
 			       &r->timing.flushes, &why))
 		return true;
 	return gbe_throw(error, GBE_ERROR_PARTIAL,
-			 "%s is restored, but tidying up failed (the next start finishes it): %s",
-			 r->backup->name, why->message);
+			 "%s is in place, but tidying up failed (the next start finishes it): %s",
+			 gbe_restore_named(r), why->message);
 }
 
 bool
@@ -201,21 +224,23 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 {
 	g_auto(Restore) r = {.app = app,
 			     .observed = observed,
-			     .backup = gbe_facts_backup(observed->facts, name),
+			     .backup =
+				 name != NULL ? gbe_facts_backup(observed->facts, name) : NULL,
 			     .take_over = take_over,
 			     .options = options,
 			     .stage_fd = -1,
 			     .tree_fd = -1};
 	gint64 begin = g_get_monotonic_time();
 
-	if (r.backup == NULL)
+	if (r.backup == NULL && name != NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no backup %s", name);
-	if (!options->force && !gbe_keys_check_backup(app, r.backup, false, error))
+	if (r.backup != NULL && !options->force &&
+	    !gbe_keys_check_backup(app, r.backup, false, error))
 		return false;
 	/* The etcd that gets this data has its WAL elsewhere, and the backup lacks that WAL. */
 	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
 		return false;
-	if ((r.backup->consumed || (!options->force && !options->validated)) &&
+	if (r.backup != NULL && (r.backup->consumed || (!options->force && !options->validated)) &&
 	    !gbe_restore_validate(app, observed->store, r.backup, &r.timing.look_usec, error))
 		return false;
 	begin += r.timing.look_usec;

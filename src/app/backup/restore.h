@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Puts a backup in the place of the data (decisions.md, "How a restore is done"). */
+/* Puts a backup, or nothing, in the place of the data (decisions.md, "How a restore is done"). */
 #pragma once
 
 #include "app/backup/observe.h"
@@ -14,7 +14,7 @@ typedef struct {
 	const char *keep_existing; /* path for the displaced tree, instead of the store; NULL */
 } GbeRestoreOptions;
 
-/* @take_over: recorded when the restore is done; NULL: the data is handed back. @sequence names the staging tree.
+/* @name: the backup; NULL: an empty directory. @take_over: recorded when the restore is done; NULL: the data is handed back. @sequence names the staging tree.
  * @displaced: the manifest for the present data, NULL when there is none. GBE_ERROR_VERIFY_FAILED: @name does not
  * validate and nothing was changed; _CANNOT_TELL: validation could not look and nothing was changed; _PARTIAL:
  * the exchange is done, the next start does the rest. A power cut leaves:

@@ -59,6 +59,11 @@ typedef struct {
 /* The data is validated before anything is changed (GBE_ERROR_VERIFY_FAILED). */
 bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResult *ret_result,
 			 GError **error) GBE_CHECKED;
+/* The data becomes a backup, and an empty directory takes its place, by one exchange (app/backup/restore.h); no rule
+ * brings it back by itself, `undo` does. *ret_backup: its name; NULL: there was none. @discard: the backup has the mark
+ * of --skip-backup. GBE_ERROR_BUSY: etcd has it open. */
+bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, char **ret_backup,
+			   GError **error) GBE_CHECKED;
 /* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is
  * none). */
 bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name,

@@ -28,6 +28,27 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 			       source->name);
 }
 
+/* @name NULL: nothing takes the data's place. */
+static bool
+run(GbeSession *session, const GbePlan *plan, const char *name, const GbeRestoreOptions *how,
+    GbeTiming *ret_timing, GError **error)
+{
+	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
+	bool partial;
+
+	gbe_ledger_reserve(session->app, plan->last_sequence);
+	if (gbe_restore_run(session->app, session->observed, name, plan->take_over,
+			    plan->take_over->sequence, displace != NULL ? displace->manifest : NULL,
+			    how, ret_timing, error)) {
+		gbe_session_record(session, "done", "asked for by hand", name);
+		return true;
+	}
+	partial = error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
+	gbe_session_record(session, partial ? "partial" : "failed",
+			   error != NULL ? (*error)->message : NULL, name);
+	return false;
+}
+
 static bool
 swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
      gint64 look_usec, GbeByHandResult *result, GError **error)
@@ -61,19 +82,9 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 		return true;
 	if (options->announce != NULL)
 		options->announce(result, options->announce_data);
-	gbe_ledger_reserve(session->app, plan->last_sequence);
-	if (!gbe_restore_run(
-		session->app, session->observed, name, plan->take_over, plan->take_over->sequence,
-		displace != NULL ? displace->manifest : NULL, &how, &result->timing, error)) {
-		bool partial =
-		    error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
-
-		gbe_session_record(session, partial ? "partial" : "failed",
-				   error != NULL ? (*error)->message : NULL, name);
+	if (!run(session, plan, name, &how, &result->timing, error))
 		return false;
-	}
 	result->timing.look_usec += session->observed->look_usec + look_usec;
-	gbe_session_record(session, "done", "asked for by hand", name);
 	/* Also files that lay there and are not etcd's data. */
 	if (options->keep_existing != NULL && result->kept == NULL &&
 	    gbe_displaced_is_at(session->app, options->keep_existing))
@@ -88,13 +99,17 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 	GbeEventFields fields = {
 	    .rule = "by-hand",
 	    .action = session->operation,
-	    .backup = result->name,
+	    .backup = result->name != NULL ? result->name : result->displaced,
 	    .deployment = facts->booted.id,
 	    .run = facts->run,
-	    .reason = result->displaced != NULL ? result->displaced : result->kept,
 	    .duration_usec = result->timing.total_usec,
 	};
 
+	if (result->name == NULL) {
+		gbe_event_set_aside(&fields);
+		return;
+	}
+	fields.reason = result->displaced != NULL ? result->displaced : result->kept;
 	gbe_event_restored(&fields);
 }
 
@@ -205,6 +220,51 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 	*ret_result = result;
 	memset(&result, 0, sizeof result);
 	return true;
+}
+
+static bool
+set_aside(GbeSession *session, bool discard, GbeByHandResult *result, GError **error)
+{
+	const GbeRestoreOptions how = {.rule = "by-hand", .force = true};
+	g_autoptr(GbePlan) plan = gbe_decide_by_hand(session->observed->facts, NULL, true);
+	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
+
+	if (plan->take_over == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "the data cannot be set aside: %s",
+				 plan->reason);
+	if (displace == NULL) {
+		const GbeTakeOver *owner = session->observed->facts->owner;
+
+		/* An earlier call was cut after its exchange. */
+		if (owner != NULL && gbe_take_over_empties(owner))
+			result->displaced = g_strdup(owner->found.name);
+		return true;
+	}
+	displace->manifest->discard = discard;
+	result->displaced = g_strdup(displace->name);
+	if (!run(session, plan, NULL, &how, &result->timing, error))
+		return false;
+	emit(session, result);
+	return true;
+}
+
+bool
+gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, char **ret_backup,
+		      GError **error)
+{
+	const GbeSessionOptions how = {.operation = operation, .data = true, .inside = true};
+	g_auto(GbeByHandResult) result = {0};
+	GbeSession session;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (!gbe_session_quiesce(&session, &how, error) ||
+	    !set_aside(&session, discard, &result, error)) {
+		gbe_session_abandon(&session);
+		return false;
+	}
+	*ret_backup = g_steal_pointer(&result.displaced);
+	return gbe_session_end(&session, error);
 }
 
 static bool

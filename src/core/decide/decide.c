@@ -33,7 +33,7 @@ choose_source(Decision *d, GbeDataMove move)
 		source = gbe_facts_backup_of(facts, &d->live.take_over->closing.backup);
 		break;
 	case GBE_DATA_REQUESTED:
-		source = gbe_situation_request(facts);
+		source = d->empties ? NULL : gbe_situation_request(facts);
 		break;
 	case GBE_DATA_KEEP:
 	case GBE_DATA_FRESH:
@@ -75,6 +75,8 @@ rule(Decision *d)
 	gbe_view_live(d->facts, &d->live);
 	d->view = d->live;
 	gbe_situation_derive(d->facts, &d->view, false, &d->live_situation);
+	if (d->empties)
+		d->live_situation.request = GBE_REQUEST_IS_READY;
 	d->situation = d->live_situation;
 	gbe_rules_apply(&d->situation, &d->ruling);
 	choose_source(d, d->ruling.move);
@@ -198,11 +200,12 @@ plan_restore(Decision *d)
 	GbeManifest *manifest;
 	bool bad;
 
-	if (d->source == NULL)
-		return;
-	restore = gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
-	restore->keep_source = d->keep_source;
-	if (d->facts->data != GBE_YES)
+	if (d->source != NULL) {
+		restore =
+		    gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
+		restore->keep_source = d->keep_source;
+	}
+	if (d->facts->data != GBE_YES || (d->source == NULL && !d->empties))
 		return;
 	bad = d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED;
 	manifest = gbe_decide_displaced(d->facts, &d->live, d->displaced == GBE_DISPLACED_ADOPTED,
@@ -246,7 +249,10 @@ plan_take_over(Decision *d)
 	GbePlan *plan = d->plan;
 	GbeAction *action;
 
-	if (!d->ruling.take_over || (d->facts->booted.id == NULL && d->source == NULL))
+	bool fresh = d->ruling.move == GBE_DATA_FRESH || d->empties;
+
+	if (!d->ruling.take_over ||
+	    (d->facts->booted.id == NULL && d->source == NULL && !d->empties))
 		return;
 	/* Restored data must be recorded with its owner, even where the owner is this very run. */
 	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE &&
@@ -255,14 +261,16 @@ plan_take_over(Decision *d)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 		return;
 	}
-	if (d->ruling.move == GBE_DATA_FRESH && is_recorded_fresh(d))
+	if (fresh && !d->empties && is_recorded_fresh(d))
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
-	if (d->ruling.move == GBE_DATA_FRESH) {
+	if (fresh) {
 		/* Nothing is left of the earlier data: a new line begins. */
 		gbe_lineage_clear(&plan->take_over->lineage);
 		plan->take_over->lineage.line = plan->take_over->sequence;
 		plan->take_over->voters = 0;
+		g_clear_pointer(&plan->take_over->member_id, g_free);
+		g_clear_pointer(&plan->take_over->cluster_id, g_free);
 		action = gbe_plan_add(plan, GBE_ACTION_FRESH, NULL, d->ruling.why);
 	} else if (d->source != NULL) {
 		plan_instead(d);
@@ -417,7 +425,8 @@ gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force)
 	Decision d = {.facts = facts,
 		      .plan = gbe_plan_new(),
 		      .sequence = facts->next_sequence,
-		      .by_hand = true};
+		      .by_hand = true,
+		      .empties = name == NULL};
 
 	gbe_request_clear(&facts->request);
 	facts->request.kind = GBE_REQUEST_RESTORE;

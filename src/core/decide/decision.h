@@ -22,6 +22,7 @@ typedef struct {
 	    found; /* a backup equal to the live data: taken, kept or displaced by this plan */
 	guint64 sequence; /* the next free one */
 	bool by_hand;	  /* a person restores in the middle of a run */
+	bool empties;	  /* the requested data is none */
 } Decision;
 
 /* "3.5", or NULL. Newly allocated. */

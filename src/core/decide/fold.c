@@ -100,7 +100,7 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 		if (take_over->found.name != NULL)
 			gbe_backup_ref_set(&before->left, take_over->found);
 	}
-	if (take_over->source != NULL)
+	if (take_over->source != NULL || take_over->asked)
 		gbe_backup_ref_set(&facts->undo, take_over->found);
 	if (take_over->request != NULL)
 		fold_requested(facts, take_over->request);

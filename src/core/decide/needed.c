@@ -103,7 +103,7 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 	return is;
 }
 
-/* `undo` brings back the data that the last take-over with a source displaced. And a request that was carried out must
+/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that was carried out must
  * not come back to life. */
 static bool
 is_needed_take_over(Needed *needed, JsonObject *object)
@@ -111,7 +111,8 @@ is_needed_take_over(Needed *needed, JsonObject *object)
 	bool is = has(needed->take_overs, object, "sequence") ||
 		  gbe_json_string(object, "request", NULL) != NULL;
 
-	if (needed->undo || gbe_json_string(object, "source", NULL) == NULL)
+	if (needed->undo || (gbe_json_string(object, "source", NULL) == NULL &&
+			     !gbe_json_bool(object, "asked", false)))
 		return is;
 	needed->undo = true;
 	return true;

@@ -53,7 +53,8 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	/* A deployment that is no longer on trial has no chain. */
 	int own = live->trial.on == GBE_YES ? gbe_chain_own(d->facts, live) : -1;
 
-	if (to->trial.on == GBE_NO)
+	/* Nobody gets back by itself what a person set aside. */
+	if (to->trial.on == GBE_NO || d->empties)
 		return;
 	/* A person chose this data for a trial: each attempt starts from it again. */
 	if (to->asked && to->trial.on == GBE_YES && d->source != NULL) {

@@ -255,6 +255,15 @@ same_owner(const GbeSituation *s)
 }
 
 static GbeRuling
+fresh(const char *why)
+{
+	GbeRuling r = move(GBE_RULE_3, GBE_DATA_FRESH, GBE_DISPLACED_AS_GRADED, why);
+
+	r.upgrade = true;
+	return r;
+}
+
+static GbeRuling
 no_data(const GbeSituation *s)
 {
 	GbeRuling r = {0};
@@ -262,6 +271,8 @@ no_data(const GbeSituation *s)
 	if (s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
+	if (s->emptied)
+		return fresh("there is no data since a person set it aside");
 	if (update_failed(s))
 		r = after_failed_update(s);
 	else if (returns(s))
@@ -273,9 +284,7 @@ no_data(const GbeSituation *s)
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
 		return move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
 			    "there is no data; on-missing-data=restore");
-	r = move(GBE_RULE_3, GBE_DATA_FRESH, GBE_DISPLACED_AS_GRADED, "there is no data");
-	r.upgrade = true;
-	return r;
+	return fresh("there is no data");
 }
 
 static GbeRuling

@@ -31,6 +31,7 @@ typedef struct {
 	bool skip;
 	GbeRequestIs request;
 	bool last_pass;	 /* no further pass may follow */
+	bool emptied;	 /* a person set the data aside, and there is none since */
 	bool mount_lost; /* the data directory was a mount point and is not one now */
 	bool one_voter;
 	bool clones;

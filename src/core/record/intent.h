@@ -17,7 +17,7 @@ typedef enum {
 typedef struct {
 	GbeOperation operation;
 	guint64 sequence; /* fixed before use; the staging tree is ".restore-<sequence>" */
-	char *backup;	  /* the backup that is restored */
+	char *backup;	  /* the backup that is restored; NULL: the data is set aside */
 	char *rule;	  /* the rule that asks for it */
 	char *staging;	  /* path of the staging tree, absolute without --root */
 	/* Identity of the tree that is exchanged in (core/decide/identity.h): of the staging tree, or of its member/

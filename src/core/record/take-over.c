@@ -195,6 +195,12 @@ gbe_take_over_copy(const GbeTakeOver *from)
 	return copy;
 }
 
+bool
+gbe_take_over_empties(const GbeTakeOver *take_over)
+{
+	return take_over->asked && take_over->source == NULL;
+}
+
 void
 gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup, const GbeDeployment *owner,
 		   bool failed)

@@ -69,9 +69,10 @@ typedef struct {
 	GbeTri after_trial; /* that take-over was on trial when it ended */
 	GbeBackupRef found; /* equals the data as that take-over left it */
 	char *source;	    /* the backup that this data was restored from, or NULL */
-	bool asked;	    /* a person chose the data: by hand or by request */
-	bool skipped;	    /* greenboot-etcd.skip: nothing was backed up or restored */
-	bool failed;	    /* a restore was due and could not be done */
+	/* A person chose the data, by hand or by request; without ->source: that there is none from now on. */
+	bool asked;
+	bool skipped; /* greenboot-etcd.skip: nothing was backed up or restored */
+	bool failed;  /* a restore was due and could not be done */
 	/* The request that this take-over carried out, as the person wrote it: GBE_CMDLINE_RESTORE "NAME", or
 	 * GBE_NEXT_BOOT; NULL. */
 	char *request;
@@ -103,6 +104,9 @@ void gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup,
 			const GbeDeployment *owner, bool failed);
 /* The base: the backup of the first link, or NULL. */
 const GbeBackupRef *gbe_take_over_base(const GbeTakeOver *take_over);
+
+/* Did a person set the data aside, so that etcd begins anew? */
+bool gbe_take_over_empties(const GbeTakeOver *take_over);
 
 /* GBE_ERROR_CORRUPT says what is wrong. */
 bool gbe_take_over_from_json(JsonObject *object, GbeTakeOver **ret_take_over,

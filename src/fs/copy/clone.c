@@ -552,3 +552,20 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 	result = (GbeCloneResult){0};
 	return true;
 }
+
+bool
+gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, GError **error)
+{
+	gbe_autofd int dst_fd = -1;
+	struct stat st;
+
+	if (fstat(src_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the top of the tree");
+	if (!make_root(dst_parent, dst, gbe_is_subvolume(src_fd), error) ||
+	    !gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
+	    !gbe_metadata_drop_acls(dst_fd, dst, error))
+		return false;
+	return (!gbe_is_btrfs(src_fd) || !gbe_is_btrfs(dst_fd) ||
+		gbe_metadata_copy_nocow(src_fd, dst_fd, dst, error)) &&
+	       gbe_metadata_copy(src_fd, dst_fd, &st, dst, error);
+}

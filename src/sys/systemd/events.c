@@ -20,6 +20,7 @@ typedef enum {
 	EVENT_BACKUP_FAILED,
 	EVENT_START_FAILED,
 	EVENT_RESTORED,
+	EVENT_SET_ASIDE,
 	EVENT_RESTORE_FAILED,
 	EVENT_CANDIDATE_BAD,
 	EVENT_RECOVERED,
@@ -71,6 +72,7 @@ static const struct {
 	[EVENT_BACKUP_FAILED] = {"349e14b55e9e433bb48f3d46592d2543", LOG_ERR, "The data of etcd could not be backed up", OBJECT_NONE},
 	[EVENT_START_FAILED] = {"fd248a20310840cea79092d64aea9ff2", LOG_ERR, "It could not be decided what this start needs of the data of etcd", OBJECT_NONE},
 	[EVENT_RESTORED] = {"abce6674737a4c728de1ca859f87484c", LOG_NOTICE, "Restored the data of etcd from", OBJECT_BACKUP},
+	[EVENT_SET_ASIDE] = {"4d1f0ab2c6e8473f9a5e0b7c21d84f36", LOG_NOTICE, "Set the data of etcd aside as", OBJECT_BACKUP},
 	[EVENT_RESTORE_FAILED] = {"e57d9979613f442fb8ffbd88db67bc0c", LOG_ERR, "The data of etcd could not be restored", OBJECT_NONE},
 	[EVENT_CANDIDATE_BAD] = {"fe1a13badbac4ff495b94f49ab5fd7c6", LOG_WARNING, "Cannot use the backup", OBJECT_BACKUP},
 	[EVENT_RECOVERED] = {"065b655ef5104422a872c36c5393fadd", LOG_NOTICE, "An interrupted operation was cleaned up", OBJECT_NONE},
@@ -177,6 +179,8 @@ message_of(Event event, const GbeEventFields *fields)
 		g_string_append_printf(text, ": %s", fields->reason);
 	if (event == EVENT_RESTORED)
 		g_string_append(text, " (greenboot-etcd undo puts back what was displaced)");
+	if (event == EVENT_SET_ASIDE)
+		g_string_append(text, " (greenboot-etcd undo puts it back)");
 	return g_string_free(text, false);
 }
 
@@ -283,6 +287,7 @@ DEFINE_EVENT(backup_skipped, EVENT_BACKUP_SKIPPED)
 DEFINE_EVENT(backup_failed, EVENT_BACKUP_FAILED)
 DEFINE_EVENT(start_failed, EVENT_START_FAILED)
 DEFINE_EVENT(restored, EVENT_RESTORED)
+DEFINE_EVENT(set_aside, EVENT_SET_ASIDE)
 DEFINE_EVENT(restore_failed, EVENT_RESTORE_FAILED)
 DEFINE_EVENT(candidate_bad, EVENT_CANDIDATE_BAD)
 DEFINE_EVENT(recovered, EVENT_RECOVERED)

@@ -32,6 +32,7 @@ void gbe_event_backup_failed(const GbeEventFields *fields);
 void gbe_event_start_failed(const GbeEventFields *fields); /* prerun reached no decision */
 void
 gbe_event_restored(const GbeEventFields *fields); /* names the displaced and the undo command */
+void gbe_event_set_aside(const GbeEventFields *fields); /* names the backup that the data is now */
 void gbe_event_restore_failed(const GbeEventFields *fields);
 void gbe_event_candidate_bad(const GbeEventFields *fields);
 void
