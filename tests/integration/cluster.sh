@@ -221,6 +221,186 @@ joins_keeps() {
 	EOF2
 }
 
+# Out of the cluster: the data is a backup, the other one goes on, and the way in is open again.
+leaves() {
+	on_device_run <<-'EOF2'
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		ctl put before v
+		gives 0 greenboot-etcd --json cluster leave -n
+		member_is "nothing happened" "2 2 2"
+		gives 0 greenboot-etcd --json cluster leave >/var/out.json
+		member_is "out" "1 1 1"
+		is etcd "$(systemctl is-active etcd)" inactive
+		[[ ! -e /var/lib/etcd/default && ! -e /var/lib/greenboot-etcd/cluster.env && -e $LIVE ]] || wrong "something is left"
+		gives 0 greenboot-etcd show "$(jq -r .backup /var/out.json)"
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		member_is "in again" "2 2 2"
+		is "the data" "$(ctl get before --print-value-only)" v
+		n put while v
+		# Two of two are needed.
+		kill -STOP "$(pgrep -of 'etcd --name north')"
+		gives 7 greenboot-etcd cluster leave
+		kill -CONT "$(pgrep -of 'etcd --name north')"
+		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent of nothing"
+	EOF2
+	OUT=$(<"$VAR/out.json")
+	fits cluster-left
+}
+
+leaves_cut() {
+	on_device_run <<-'EOF2'
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		for point in cluster-intended cluster-left restore-named restore-intended restore-exchanged recover-displaced-moved cluster-set-aside; do
+			ctl put "$point" v
+			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
+			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
+			gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+			gives 0 greenboot-etcd --json cluster leave >/run/left
+			[[ ! -e /var/lib/greenboot-etcd/cluster && ! -e /var/lib/etcd/default ]] || wrong "not finished after $point"
+			member_is "out, after $point" "1 1 1"
+			gives 0 greenboot-etcd verify "$(jq -r .backup /run/left)"
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+			is "the data, after $point" "$(ctl get "$point" --print-value-only)" v
+		done
+	EOF2
+}
+
+# Forgotten, and all of it brought back; over power cuts, too.
+resets() {
+	on_device_run <<-'EOF2'
+		back() {
+			systemctl reset-failed etcd
+			systemctl start etcd
+			is "the data $1" "$(ctl get k --print-value-only)" v
+			is "its cluster $1" "$(cluster_id)" "$first"
+			is "the certificates $1" "$(sum)" "$certificates"
+		}
+		forgotten() {
+			is "etcd $1" "$(systemctl is-active etcd)" inactive
+			[[ ! -e /var/lib/etcd/default && ! -e /var/lib/greenboot-etcd/cluster.env && ! -e $LIVE ]] || wrong "something is left $1"
+			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left $1"
+		}
+		cluster_id() { greenboot-etcd --json cluster status | jq -r .cluster_id; }
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		ctl put k v
+		first=$(cluster_id) certificates=$(sum)
+		gives 5 greenboot-etcd cluster leave
+		gives 0 greenboot-etcd cluster reset -n
+		is etcd "$(systemctl is-active etcd)" active
+		gives 0 greenboot-etcd --json cluster reset >/var/out.json
+		forgotten once
+		gives 0 greenboot-etcd undo
+		back once
+		for point in cluster-intended restore-intended restore-exchanged cluster-set-aside cluster-settings-moved; do
+			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
+			gives 0 greenboot-etcd cluster reset
+			forgotten "after $point"
+			gives 0 greenboot-etcd undo
+			back "after $point"
+		done
+		# Another cluster meanwhile: undo exchanges both, and once more.
+		gives 0 greenboot-etcd cluster reset
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		ctl put k other
+		isnt "the cluster" "$(cluster_id)" "$first"
+		systemctl stop etcd
+		GREENBOOT_ETCD_FAULT=cluster-settings-moved=kill $FAULTS undo || true
+		gives 5 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		back "from the other"
+		systemctl stop etcd
+		gives 0 greenboot-etcd undo
+		systemctl reset-failed etcd
+		systemctl start etcd
+		is "the other" "$(ctl get k --print-value-only)" other
+		systemctl stop etcd
+		gives 0 greenboot-etcd undo
+		back "at last"
+	EOF2
+	OUT=$(<"$VAR/out.json")
+	fits cluster-left
+}
+
+# Another member counts on it, or nobody knows.
+resets_not() {
+	on_device_run <<-'EOF2'
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		ctl put k v
+		gives 5 greenboot-etcd cluster reset
+		systemctl stop etcd
+		gives 5 greenboot-etcd cluster reset
+		[[ -e /var/lib/etcd/default && ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something happened"
+		gives 0 greenboot-etcd cluster reset --force
+		[[ ! -e /var/lib/etcd/default ]] || wrong "its data"
+	EOF2
+}
+
+# A new cluster with what a backup, or a snapshot, has.
+begins_from() {
+	on_device_run <<-'EOF2'
+		cluster_id() { greenboot-etcd --json cluster status | jq -r .cluster_id; }
+		alone() {
+			is "the data $1" "$(ctl get k --print-value-only)" v
+			is "members $1" "$(greenboot-etcd --json cluster status | jq -r '[.members[].name] | join(" ")')" south
+			isnt "the cluster $1" "$(cluster_id)" "$first"
+			gives 0 greenboot-etcd health
+		}
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		ctl put k v
+		first=$(cluster_id)
+		gives 0 greenboot-etcd snapshot save /var/k.db
+		gives 0 greenboot-etcd cluster leave
+		gives 1 greenboot-etcd cluster init "${AS_SOUTH[@]}" --from=nobody
+		gives 1 greenboot-etcd cluster init "${AS_SOUTH[@]}" --from=/var/nothing.db
+		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent of nothing"
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}" --from=/var/k.db
+		alone "from a snapshot"
+		systemctl stop etcd
+		gives 0 greenboot-etcd backup mine
+		gives 0 greenboot-etcd cluster reset
+		for point in cluster-intended import-unpacked cluster-seeded restore-exchanged cluster-configured; do
+			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster init "${AS_SOUTH[@]}" --from=mine || true
+			gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}" --from=mine
+			alone "from a backup, after $point"
+			[[ ! -e /var/lib/greenboot-etcd/cluster.db ]] || wrong "the snapshot is left"
+			gives 0 greenboot-etcd cluster reset
+		done
+	EOF2
+}
+
+# The other member is gone for good.
+recovers() {
+	on_device_run <<-'EOF2'
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		first=$(greenboot-etcd --json cluster status | jq -r .cluster_id)
+		gives 5 greenboot-etcd cluster recover "${AS_SOUTH[@]}"
+		for ((i = 0; i < 200; i++)); do n put "k$i" "$i" >/dev/null || break; last=$i; done &
+		writes=$!
+		sleep 2
+		kill -KILL "$(pgrep -of 'etcd --name north')"
+		wait "$writes" || true
+		gives 4 greenboot-etcd cluster recover "${AS_SOUTH[@]}"
+		systemctl stop etcd
+		gives 5 greenboot-etcd cluster recover "${AS_SOUTH[@]}"
+		gives 0 greenboot-etcd --json cluster recover "${AS_SOUTH[@]}" --data=/run/north/data -n
+		for point in cluster-intended cluster-seeded restore-exchanged cluster-configured cluster-started; do
+			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover "${AS_SOUTH[@]}" --data=/run/north/data || true
+			gives 0 greenboot-etcd --json cluster recover "${AS_SOUTH[@]}" --data=/run/north/data >/var/out.json
+			is "members after $point" "$(greenboot-etcd --json cluster status | jq -r '[.members[].name] | join(" ")')" south
+			isnt "the cluster after $point" "$(greenboot-etcd --json cluster status | jq -r .cluster_id)" "$first"
+			gives 0 greenboot-etcd health
+			systemctl stop etcd
+			gives 0 greenboot-etcd restore --force "$(greenboot-etcd --json list | jq -r '[.[] | select(.name | startswith("recover-"))][0].name')"
+		done
+	EOF2
+	OUT=$(<"$VAR/out.json")
+	fits cluster-recovered
+}
+
 need_nspawn
 suite_begin "$@"
 run_case begins begins
@@ -229,4 +409,10 @@ run_case joins joins
 run_case joins-elsewhere joins_elsewhere
 run_case joins-cut joins_cut
 run_case joins-keeps joins_keeps
+run_case leaves leaves
+run_case leaves-cut leaves_cut
+run_case resets resets
+run_case resets-not resets_not
+run_case begins-from begins_from
+run_case recovers recovers
 suite_end

@@ -98,6 +98,9 @@ elsewhere() {
 		systemctl edit etcd.service|opens an editor|tests/integration/pki.sh|EnvironmentFile=
 		greenboot-etcd cluster status|wants a cluster|tests/integration/members.sh|gbe cluster status
 		greenboot-etcd cluster init *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster init
+		greenboot-etcd cluster leave|wants a cluster|tests/integration/cluster.sh|greenboot-etcd --json cluster leave
+		greenboot-etcd cluster reset*|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster reset
+		greenboot-etcd cluster recover*|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster recover
 		greenboot-etcd cluster token *|follows cluster init|tests/integration/cluster.sh|greenboot-etcd cluster token
 		greenboot-etcd cluster join *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster join
 		greenboot-etcd member *|wants a cluster|tests/integration/members.sh|gbe member

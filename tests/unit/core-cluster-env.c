@@ -24,7 +24,8 @@ START_TEST(addresses)
 	GbeClusterEnv env = {.name = "south",
 			     .peer_url = "https://192.0.2.7:2380",
 			     .client_url = "https://192.0.2.7:2379",
-			     .initial_cluster = "south=https://192.0.2.7:2380"};
+			     .initial_cluster = "south=https://192.0.2.7:2380",
+			     .token = "site"};
 
 	check_line(&env, "ETCD_NAME=south");
 	check_line(&env, "ETCD_LISTEN_PEER_URLS=https://192.0.2.7:2380");
@@ -33,12 +34,13 @@ START_TEST(addresses)
 	check_line(&env, "ETCD_ADVERTISE_CLIENT_URLS=https://192.0.2.7:2379");
 	check_line(&env, "ETCD_INITIAL_CLUSTER=south=https://192.0.2.7:2380");
 	check_line(&env, "ETCD_INITIAL_CLUSTER_STATE=new");
+	check_line(&env, "ETCD_INITIAL_CLUSTER_TOKEN=site");
 	check_line(&env, "ETCD_CLIENT_CERT_AUTH=true");
 	check_line(&env, "ETCD_PEER_CLIENT_CERT_AUTH=true");
 	/* etcd binds to addresses only. */
 	env.peer_url = "https://south.example:2380";
 	env.client_url = "https://south.example:2379";
-	env.existing = true;
+	env.token = NULL;
 	check_line(&env, "ETCD_LISTEN_PEER_URLS=https://0.0.0.0:2380");
 	check_line(&env, "ETCD_INITIAL_ADVERTISE_PEER_URLS=https://south.example:2380");
 	check_line(&env, "ETCD_LISTEN_CLIENT_URLS=https://0.0.0.0:2379");

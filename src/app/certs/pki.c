@@ -84,6 +84,19 @@ open_place(GbeApp *app, bool make, int *ret_fd, GError **error)
 	return true;
 }
 
+bool
+gbe_pki_open(GbeApp *app, int *ret_fd, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	*ret_fd = -1;
+	if (open_place(app, false, ret_fd, &local) ||
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
 /* ---- reading ---- */
 
 /* *ret_bytes NULL: there is no such file. */
@@ -323,16 +336,13 @@ bool
 gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 {
 	g_auto(GbePkiRecord) live = {0}, next = {0};
-	g_autoptr(GError) local = NULL;
 	gbe_autofd int place_fd = -1;
 
 	*ret_unproved = false;
-	if (!open_place(app, false, &place_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (!gbe_pki_open(app, &place_fd, error))
 		return false;
-	}
+	if (place_fd < 0)
+		return true;
 	if (!gbe_remove_tree_at(place_fd, PARTIAL, error))
 		return false;
 	if (!exists(place_fd, NEXT))

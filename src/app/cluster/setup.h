@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verbs cluster init, join and token: this device's etcd becomes the first member of a cluster, or one more. Both are
- * for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
+ * The verbs cluster init, join and token: this device's etcd becomes the first member of a cluster, or one more. Both
+ * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
  *
- * Each writes an intent first (the state's record `cluster`). After a kill or a power cut, the same call goes on; what
- * was added to the cluster and has no vote is found by its address. Where a join fails that no cut
- * has interrupted, the learner is taken out again, and the data that it had got is removed: it was a copy.
+ * Each writes an intent first (frame.h). A learner that was added already is found by its address. Where a
+ * join fails that no cut has interrupted, the learner is taken out again, and the data that it had got is removed: it was a
+ * copy. Implemented in setup.c, join.c.
  */
 #pragma once
 
-#include "app/cluster/look.h"
+#include "app/cluster/frame.h"
 
 typedef struct {
 	bool dry_run;
 	const char *name; /* NULL: [etcd] name, or the machine's */
 	const char *peer_url,
-	    *client_url; /* NULL: the machine's only address, ports 2380 and 2379 */
-	const char *url; /* join: a client's address of a member */
+	    *client_url;  /* NULL: the machine's only address, ports 2380 and 2379 */
+	const char *url;  /* join: a client's address of a member */
+	const char *from; /* init: a backup's name, or a snapshot's path; NULL: no data */
 	const char
 	    *token; /* join: the file of `cluster token`; NULL: the authority is here already */
 	guint64 timeout; /* seconds for etcd to be healthy, and for a learner to catch up */
@@ -40,3 +41,25 @@ bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
 /* Writes the authority, certificate and key, for a device that joins: whoever has the file can issue certificates. A new
  * file, 0600. */
 bool gbe_cluster_token(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
+
+/* ---- for these verbs, and recover ---- */
+
+typedef struct {
+	GbeClusterFrame frame;
+	const GbeClusterSetup *options;
+	GbeClusterSetupResult *result;
+} GbeClusterSetting;
+
+void gbe_cluster_setting_clear(GbeClusterSetting *setting);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterSetting, gbe_cluster_setting_clear)
+/* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */
+bool gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+/* The certificates' authority: that which is here, the token's, or (init) a new one. */
+bool gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+/* All that comes before the first effect; without dry_run, the intent, too. */
+bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+/* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
+bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
+			       GError **error) GBE_CHECKED;
+/* Starts the service, and waits until etcd is healthy. */
+bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;

@@ -24,6 +24,7 @@
 	"--advertise-client-urls=unix://%s --listen-peer-urls=unix://" PEER " "                    \
 	"--initial-advertise-peer-urls=unix://" PEER " --initial-cluster=default=unix://" PEER " " \
 	"--heartbeat-interval=10 --election-timeout=100 --quota-backend-bytes=-1"
+#define ALONE " --force-new-cluster"
 #define VERSION_SECONDS 20
 #define VERSION_MAX 1024
 
@@ -154,7 +155,9 @@ gbe_etcd_copy_start(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, GError **e
 {
 	g_auto(GStrv) argv = NULL;
 
-	return fill_in(start->command != NULL ? start->command : ETCD, &argv, error) &&
+	const char *command = start->alone ? ETCD ALONE : ETCD;
+
+	return fill_in(start->command != NULL ? start->command : command, &argv, error) &&
 	       run(copy, start, (const char *const *)argv, start->seconds, error);
 }
 
@@ -165,7 +168,9 @@ gbe_etcd_copy_version(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, char **r
 	static const char label[] = "etcd Version: ";
 	const char *const argv[] = {"etcd", "--version", NULL};
 	const GbeWalledWait wait = {.seconds = VERSION_SECONDS};
-	const GbeEtcdCopyStart plain = {start->tree, start->tree_fd, start->program, NULL, 0};
+	const GbeEtcdCopyStart plain = {.tree = start->tree,
+					.tree_fd = start->tree_fd,
+					.program = start->program};
 	char text[VERSION_MAX] = "";
 	const char *at;
 

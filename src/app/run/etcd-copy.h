@@ -46,6 +46,7 @@ typedef struct {
 	int tree_fd;
 	const char *program;
 	const char *command; /* [preflight] rehearse-command; NULL: @program is etcd */
+	bool alone;	     /* its member was one of several, and forgets the others */
 	guint64 seconds;
 } GbeEtcdCopyStart;
 

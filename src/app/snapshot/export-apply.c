@@ -3,6 +3,7 @@
 
 #include "app/run/etcd-copy.h"
 #include "etcd/layout.h"
+#include "etcd/wal/commit.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@
 
 typedef struct {
 	GbeEtcdCopy copy;
-	guint64 last;
+	guint64 last; /* the log's last entry */
 } Apply;
 
 static void
@@ -37,10 +38,25 @@ clone_member(Apply *apply, GbeApp *app, GbeStore *store, int from_fd, const char
 	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, false, false, error);
 }
 
+/* Lets the clone's member apply what it does not know to be agreed upon. */
+static bool
+commit(const Apply *apply, const GbeWal *wal, GError **error)
+{
+	GbeHardState state = wal->state;
+	gbe_autofd int wal_fd = -1;
+
+	if (!wal->has_state || state.commit >= apply->last)
+		return true;
+	state.commit = apply->last;
+	return gbe_layout_open_wal(apply->copy.data_fd, "", -1, &wal_fd, error) &&
+	       gbe_wal_commit(wal_fd, "member/wal", &state, error);
+}
+
 static bool
 start(Apply *apply, const GbeExport *options, GError **error)
 {
 	const GbeEtcdCopyStart start = {.tree_fd = -1,
+					.alone = options->whole_log,
 					.program = apply->copy.app->config->etcd.binary,
 					.seconds = options->timeout};
 	g_autoptr(GError) local = NULL;
@@ -104,12 +120,12 @@ check(const Apply *apply, GError **error)
 }
 
 bool
-gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path, guint64 last,
-		 const GbeExport *options, int *ret_db_fd, GError **error)
+gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path,
+		 const GbeWal *wal, const GbeExport *options, int *ret_db_fd, GError **error)
 {
 	g_auto(Apply) apply = {
 	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1},
-	    .last = last};
+	    .last = wal->last_entry};
 	const GbeWalledWait wait = {.seconds = options->timeout,
 				    .ready = has_applied,
 				    .ready_data = &apply,
@@ -117,7 +133,8 @@ gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_p
 				    .progress_data = options->progress_data};
 
 	if (!clone_member(&apply, app, store, data_fd, member_path, error) ||
-	    !start(&apply, options, error) || !gbe_walled_wait(&apply.copy.run, &wait, error))
+	    (options->whole_log && !commit(&apply, wal, error)) || !start(&apply, options, error) ||
+	    !gbe_walled_wait(&apply.copy.run, &wait, error))
 		return gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
 		       gbe_prefix(error, "etcd on a clone of the backup");
 	gbe_etcd_copy_end(&apply.copy);

@@ -129,7 +129,8 @@ open_database(Export *export, int *ret_fd, GError **error)
 		export->exported.dropped = requests;
 		return gbe_layout_open_db(export->data_fd, export->member_path, ret_fd, error);
 	}
-	if (directory->conf.voters == NULL || directory->conf.voters->len != 1)
+	if (!export->options->whole_log &&
+	    (directory->conf.voters == NULL || directory->conf.voters->len != 1))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the log of backup %s has %" G_GUINT64_FORMAT
 				 " requests that its database lacks, and its member is not the "
@@ -138,8 +139,8 @@ open_database(Export *export, int *ret_fd, GError **error)
 				 export->options->name, requests);
 	export->exported.applied = requests;
 	return gbe_export_apply(export->app, export->session->observed->store, export->data_fd,
-				export->member_path, directory->wal.last_entry, export->options,
-				ret_fd, error);
+				export->member_path, &directory->wal, export->options, ret_fd,
+				error);
 }
 
 static bool

@@ -8,13 +8,17 @@
 
 #include "app/by-hand/session.h"
 #include "app/snapshot/snapshot.h"
+#include "etcd/wal/read.h"
 #include "etcd/wal/rest.h"
 
 typedef struct {
 	const char *name, *path;
 	guint64 timeout; /* seconds for etcd on the clone */
-	bool drop_wal;	 /* leave out the log's entries that the database lacks */
-	bool v3_only;	 /* leave out keys of the v2 API, which no snapshot can hold */
+	/* The log counts as a whole, also what its member does not know to be agreed, and the member counts alone: the
+	 * others are gone for good. */
+	bool whole_log;
+	bool drop_wal; /* leave out the log's entries that the database lacks */
+	bool v3_only;  /* leave out keys of the v2 API, which no snapshot can hold */
 	bool replace;
 	bool (*progress)(guint64 done, guint64 total,
 			 gpointer data); /* as in gbe_snapshot_save() */
@@ -35,12 +39,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeExported, gbe_exported_clear)
 bool gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported,
 		GError **error) GBE_CHECKED;
 
-/* Makes etcd apply the log of the data in @data_fd to a clone in @store. member/ lies at @member_path; @last is
- * the log's last entry. *ret_db_fd: the resulting database. In every case etcd has ended and the clone is
+/* Makes etcd apply the log @wal of the data in @data_fd, whose member/ lies at @member_path, to a clone in @store.
+ * *ret_db_fd: the resulting database. In every case etcd has ended and the clone is
  * removed, except for the open file.
  *
  * Etcd is walled off (app/run/etcd-copy.h). After a power cut the next holder of the lock sweeps the clone
  * (".partial-export"). */
 bool gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path,
-		      guint64 last, const GbeExport *options, int *ret_db_fd,
+		      const GbeWal *wal, const GbeExport *options, int *ret_db_fd,
 		      GError **error) GBE_CHECKED;

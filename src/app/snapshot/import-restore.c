@@ -12,6 +12,7 @@
 /* etcd's own default, used when nothing is configured. */
 #define NAME "default"
 #define PEER_URLS "http://localhost:2380"
+#define TOKEN "etcd-cluster"
 
 /* The tool makes the last directory itself. */
 static bool
@@ -47,6 +48,7 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	const char *name = config->etcd.name != NULL ? config->etcd.name : NAME;
 	const char *urls = config->etcd.peer_urls != NULL ? config->etcd.peer_urls : PEER_URLS;
 	g_autofree char *members = cluster(name, urls);
+	const char *token = importing->options->token != NULL ? importing->options->token : TOKEN;
 	g_autofree char *data_dir = NULL;
 	g_autofree char *dir = g_path_get_dirname(config->etcd.binary);
 	g_autofree char *program = NULL;
@@ -75,6 +77,8 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 					    urls,
 					    "--data-dir",
 					    data_dir,
+					    "--initial-cluster-token",
+					    token,
 					    importing->options->no_checksum ? "--skip-hash-check"
 									    : NULL,
 					    NULL};

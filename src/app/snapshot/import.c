@@ -93,7 +93,31 @@ check_beside(const GbeImporting *importing, GError **error)
 	return gbe_list_end(&list, error);
 }
 
-/* The path of member/: as in the present data; without data, as in the imported directory, or as configured. */
+/* NULL: there is no backup of this data directory that tells. */
+static char *
+member_of_newest_backup(const GbeImporting *importing)
+{
+	const GbeObserved *observed = importing->session->observed;
+	const GbeManifest *newest = NULL;
+	gbe_autofd int data_fd = -1;
+	char *path = NULL;
+
+	for (guint i = 0; i < observed->facts->backups->len; i++) {
+		const GbeManifest *backup = observed->facts->backups->pdata[i];
+
+		if (!backup->consumed &&
+		    g_strcmp0(backup->data_dir, observed->facts->data_dir) == 0 &&
+		    (newest == NULL || backup->sequence > newest->sequence))
+			newest = backup;
+	}
+	if (newest != NULL && gbe_store_open_data(observed->store, newest->name, &data_fd, NULL) &&
+	    gbe_member_locate(data_fd, "auto", &path, NULL))
+		return path;
+	return NULL;
+}
+
+/* The path of member/: as in the present data; without data, as in the imported directory, as configured, or as in the
+ * newest backup. */
 static bool
 locate_member(GbeImporting *importing, GError **error)
 {
@@ -105,7 +129,12 @@ locate_member(GbeImporting *importing, GError **error)
 		return gbe_member_locate(importing->tree_fd, member_dir, &importing->member_path,
 					 error) ||
 		       gbe_prefix(error, "%s", importing->options->path);
-	importing->member_path = g_strdup(present != NULL ? present : at_top ? "" : member_dir);
+	if (present == NULL && g_str_equal(member_dir, "auto"))
+		importing->member_path = member_of_newest_backup(importing);
+	if (importing->member_path == NULL)
+		importing->member_path = g_strdup(present != NULL ? present
+						  : at_top	  ? ""
+								  : member_dir);
 	return true;
 }
 

@@ -15,14 +15,15 @@
 
 typedef struct {
 	const char *path;
-	const char *name; /* NULL: "imported-" and the file's name */
-	guint64 timeout;  /* seconds for etcd's tool */
-	guint64 bump;	  /* of a snapshot: revisions to skip; 0: only for Kubernetes */
-	bool no_bump;	  /* keep the revision for Kubernetes, too */
-	bool no_checksum; /* accept a copied database, which has no checksum */
-	bool periodic;	  /* the timer asked for it; named by its sequence */
-	bool keep_owners; /* of a directory: keep its owners, setuid bits, capabilities and ACLs */
-	bool etcd_only;	  /* even if data-dir has more than etcd's data */
+	const char *name;  /* NULL: "imported-" and the file's name */
+	const char *token; /* of a snapshot: what the new cluster's id is made from; NULL: etcd's */
+	guint64 timeout;   /* seconds for etcd's tool */
+	guint64 bump;	   /* of a snapshot: revisions to skip; 0: only for Kubernetes */
+	bool no_bump;	   /* keep the revision for Kubernetes, too */
+	bool no_checksum;  /* accept a copied database, which has no checksum */
+	bool periodic;	   /* the timer asked for it; named by its sequence */
+	bool keep_owners;  /* of a directory: keep its owners, setuid bits, capabilities and ACLs */
+	bool etcd_only;	   /* even if data-dir has more than etcd's data */
 	bool (*progress)(guint64 done, guint64 total,
 			 gpointer data); /* as in gbe_snapshot_save() */
 	gpointer progress_data;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cluster status, init, join, token. */
-#include "app/cluster/setup.h"
+/* cluster status; verb-cluster-change.c has the rest. */
+#include "cli/verbs/verb-cluster.h"
+#include "app/cluster/look.h"
 #include "app/report/status.h"
 #include "cli/ask.h"
 #include "cli/print.h"
@@ -142,8 +143,8 @@ print_text(const GbeCluster *cluster)
 	}
 }
 
-static bool
-status(GbeCli *cli, GError **error)
+bool
+gbe_verb_cluster_status(GbeCli *cli, char **arguments G_GNUC_UNUSED, GError **error)
 {
 	guint timeout_ms = (guint)cli->app->config->health.request_timeout * 1000;
 	g_autoptr(GbeCluster) cluster = NULL;
@@ -154,90 +155,5 @@ status(GbeCli *cli, GError **error)
 		print_json(cluster);
 	else
 		print_text(cluster);
-	return true;
-}
-
-/* ---- init, join, token ---- */
-
-static gboolean arg_dry_run;
-static char *arg_name, *arg_peer_url, *arg_client_url, *arg_token, *arg_timeout;
-
-const GOptionEntry gbe_options_cluster[] = {
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &arg_name,
-     "init, join: this member's name (name= of [etcd], or the machine's)", "NAME"},
-    {"peer-url", 0, 0, G_OPTION_ARG_FILENAME, &arg_peer_url,
-     "init, join: the address at which the other members reach it", "URL"},
-    {"client-url", 0, 0, G_OPTION_ARG_FILENAME, &arg_client_url,
-     "init, join: the address at which clients reach it", "URL"},
-    {"token", 0, 0, G_OPTION_ARG_FILENAME, &arg_token, "join: the file of `cluster token`", "FILE"},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "init, join: how long etcd may take to be healthy (timeout= of [health])", "DURATION"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
-     "init, join: change nothing, say what would be done", NULL},
-    {NULL},
-};
-
-static void
-print_setup(GbeCli *cli, const GbeClusterSetupResult *result)
-{
-	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
-
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_json_set_id(object, "id", result->id);
-		gbe_json_set_string(object, "name", result->name);
-		gbe_json_set_string(object, "peer_url", result->peer_url);
-		gbe_json_set_string(object, "client_url", result->client_url);
-		json_object_set_boolean_member(object, "continued", result->continued);
-		gbe_print_object(object);
-	} else if (!cli->quiet) {
-		gbe_print("%s %s a member, at %s for members and %s for clients\n", result->name,
-			  arg_dry_run ? "would be" : "is", result->peer_url, result->client_url);
-	}
-}
-
-static bool
-set_up(GbeCli *cli, char **arguments, GError **error)
-{
-	bool joins = g_str_equal(arguments[0], "join");
-	GbeClusterSetup options = {.dry_run = arg_dry_run,
-				   .name = arg_name,
-				   .peer_url = arg_peer_url,
-				   .client_url = arg_client_url,
-				   .url = arguments[1],
-				   .token = arg_token,
-				   .timeout = cli->app->config->health.timeout};
-	g_auto(GbeClusterSetupResult) result = {0};
-
-	if (!gbe_verb_duration("--timeout", arg_timeout, 86400, &options.timeout, error) ||
-	    !(joins ? gbe_cluster_join(cli->app, &options, &result, error)
-		    : gbe_cluster_init(cli->app, &options, &result, error)))
-		return false;
-	gbe_cli_changed(cli, arg_dry_run);
-	print_setup(cli, &result);
-	return true;
-}
-
-bool
-gbe_verb_cluster(GbeCli *cli, char **arguments, GError **error)
-{
-	const char *verb = arguments[0];
-	bool takes = g_str_equal(verb, "join") || g_str_equal(verb, "token");
-
-	if (takes != (arguments[1] != NULL))
-		return gbe_throw(error, GBE_ERROR_USAGE, "cluster %s %s", verb,
-				 takes ? "needs its argument" : "takes no argument");
-	if (g_str_equal(verb, "status"))
-		return status(cli, error);
-	if (!g_str_equal(verb, "token"))
-		return set_up(cli, arguments, error);
-	if (!gbe_cluster_token(cli->app, arguments[1], error))
-		return false;
-	gbe_cli_changed(cli, false);
-	if (!cli->quiet && !cli->json)
-		gbe_print("%s has the authority's key: whoever has it can issue certificates; "
-			  "remove it when all have joined\n",
-			  arguments[1]);
 	return true;
 }

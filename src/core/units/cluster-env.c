@@ -58,7 +58,7 @@ char *
 gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 {
 	g_autofree char *peer_host = NULL, *client_host = NULL;
-	g_autofree char *peer = NULL, *clients = NULL;
+	g_autofree char *peer = NULL, *clients = NULL, *token = NULL;
 	gint peer_port = 0, client_port = 0;
 
 	if (!is_plain(env->name)) {
@@ -72,14 +72,17 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 		return NULL;
 	peer = url_of(bound(peer_host), peer_port);
 	clients = client_listeners(client_host, client_port);
+	token = env->token != NULL ? g_strdup_printf("ETCD_INITIAL_CLUSTER_TOKEN=%s\n", env->token)
+				   : g_strdup("");
 	return g_strdup_printf("ETCD_NAME=%s\n"
 			       "ETCD_LISTEN_PEER_URLS=%s\n"
 			       "ETCD_INITIAL_ADVERTISE_PEER_URLS=%s\n"
 			       "ETCD_LISTEN_CLIENT_URLS=%s\n"
 			       "ETCD_ADVERTISE_CLIENT_URLS=%s\n"
 			       "ETCD_INITIAL_CLUSTER=%s\n"
-			       "ETCD_INITIAL_CLUSTER_STATE=%s\n"
+			       "ETCD_INITIAL_CLUSTER_STATE=%s\n%s"
 			       "ETCD_STRICT_RECONFIG_CHECK=true\n" GBE_TLS_VARIABLES,
 			       env->name, peer, env->peer_url, clients, env->client_url,
-			       env->initial_cluster, env->existing ? "existing" : "new");
+			       env->initial_cluster, env->token != NULL ? "new" : "existing",
+			       token);
 }

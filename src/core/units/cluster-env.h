@@ -24,7 +24,8 @@ typedef struct {
 	const char *name;
 	const char *peer_url, *client_url; /* https://HOST:PORT, as the others reach this member */
 	const char *initial_cluster;	   /* "NAME=URL,..." */
-	bool existing;			   /* it joins; else it begins a cluster */
+	const char
+	    *token; /* makes the id of the cluster that it begins its own; NULL: it joins one */
 } GbeClusterEnv;
 
 /* Newly allocated. GBE_ERROR_USAGE: an address is none, or a value has a character that a file of variables cannot have. */

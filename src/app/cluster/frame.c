@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/cluster/frame.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "app/backup/maintenance.h"
+#include "app/certs/change.h"
+#include "app/cluster/aside.h"
+#include "app/health/certificates.h"
+#include "app/state/configuration.h"
+#include "app/state/state.h"
+#include "app/upkeep/live-etcd.h"
+#include "base/fault.h"
+#include "core/json/parse.h"
+#include "core/units/dropin.h"
+#include "fs/write.h"
+#include "sys/systemd/events.h"
+#include "sys/systemd/units.h"
+
+#define RECORD "cluster"
+#define ENV_NAME "cluster.env"
+#define START_TIMEOUT_MS (300 * 1000)
+#define STOP_TIMEOUT_MS (120 * 1000)
+#define LOCK_WAIT_MS 2000
+
+void
+gbe_cluster_frame_clear(GbeClusterFrame *frame)
+{
+	gbe_app_unlock(frame->app);
+	g_clear_pointer(&frame->maintenance, gbe_lock_release);
+	g_clear_pointer(&frame->intent, json_object_unref);
+}
+
+/* An application that starts its own etcd decides itself how. */
+static bool
+check_service(const GbeApp *app, bool *ret_active, GError **error)
+{
+	const char *unit = app->config->etcd.service;
+	g_auto(GbeUnitState) state = {0};
+
+	if (app->below_root)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "below --root no service is started: do this on the device itself");
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "this needs root: sudo");
+	if (unit == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "[etcd] service is empty: name the service that starts etcd");
+	if (gbe_dropin_scope_of(unit) != NULL || g_str_equal(unit, "k3s.service"))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s starts an etcd of its own: its cluster is that application's "
+				 "to form",
+				 unit);
+	if (!gbe_unit_query(unit, &state, error))
+		return gbe_prefix(error, "ask systemd about %s", unit);
+	*ret_active = g_strcmp0(state.active_state, "inactive") != 0 &&
+		      g_strcmp0(state.active_state, "failed") != 0;
+	return true;
+}
+
+bool
+gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error)
+{
+	const char *operation;
+	bool moved;
+
+	if (!check_service(frame->app, ret_active, error) ||
+	    !gbe_cluster_follow(frame->app, &moved, error) ||
+	    !gbe_state_peek(frame->app, RECORD, &frame->intent, error))
+		return false;
+	frame->continued = frame->intent != NULL;
+	if (!frame->continued)
+		frame->intent = json_object_new();
+	operation = gbe_json_string(frame->intent, "operation", frame->operation);
+	return g_str_equal(operation, frame->operation) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "an earlier `%s` was interrupted: call it again, it goes on", operation);
+}
+
+bool
+gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error)
+{
+	gbe_json_set_string(frame->intent, "operation", frame->operation);
+	return gbe_state_write(frame->app, RECORD, frame->intent, error) &&
+	       !GBE_FAULT("cluster-intended", error);
+}
+
+bool
+gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error)
+{
+	return gbe_app_lock(frame->app, frame->operation, LOCK_WAIT_MS, error);
+}
+
+bool
+gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error)
+{
+	return gbe_maintenance_lock(frame->app, frame->operation, &frame->maintenance, error) &&
+	       gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
+}
+
+bool
+gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error)
+{
+	return gbe_cluster_frame_lock(frame, error) &&
+	       gbe_unlink_durable_at(frame->app->state_fd, RECORD, error);
+}
+
+/* ---- settings ---- */
+
+/* The certificates are for what the member advertises, too. */
+static bool
+ensure_hosts(GbeClusterFrame *frame, GError **error)
+{
+	g_autoptr(GbePki) pki = NULL;
+	g_autofree char *due = NULL;
+
+	if (!gbe_pki_read(frame->app, &pki, error))
+		return false;
+	if (pki == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there are no certificates in " GBE_PKI_LIVE);
+	due = gbe_pki_due(frame->app, pki, NULL);
+	if (due == NULL)
+		return true;
+	g_free(pki->record.made_by);
+	pki->record.made_by = g_strdup(frame->operation);
+	pki->record.restart = false;
+	pki->record.was_healthy = GBE_UNKNOWN;
+	return gbe_pki_issue_leaves(frame->app, pki, error) &&
+	       gbe_pki_put(frame->app, pki, error) && gbe_pki_keep(frame->app, error);
+}
+
+bool
+gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
+{
+	g_autofree char *text = gbe_cluster_env(env, error);
+
+	return text != NULL && gbe_cluster_frame_lock(frame, error) &&
+	       gbe_write_file_at(frame->app->state_fd, ENV_NAME, text, strlen(text), 0600,
+				 GBE_WRITE_DURABLE, error) &&
+	       !GBE_FAULT("cluster-configured", error) && ensure_hosts(frame, error);
+}
+
+bool
+gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error)
+{
+	return gbe_cluster_frame_lock(frame, error) &&
+	       gbe_unlink_durable_at(frame->app->state_fd, ENV_NAME, error);
+}
+
+/* ---- the service ---- */
+
+bool
+gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error)
+{
+	g_auto(GbeUnitState) state = {0};
+	g_autoptr(GError) local = NULL;
+	const char *unit;
+
+	gbe_app_unlock(frame->app);
+	if (!gbe_configuration_load(frame->app, false, error))
+		return false;
+	unit = frame->app->config->etcd.service;
+	if (gbe_unit_query(unit, &state, &local) &&
+	    g_strcmp0(state.unit_file_state, "disabled") == 0)
+		gbe_note("%s is not started at boot: systemctl enable %s", unit, unit);
+	g_clear_error(&local);
+	if (!gbe_unit_reset_failed(unit, &local))
+		g_debug("%s", local->message);
+	return (gbe_unit_start(unit, START_TIMEOUT_MS, error) ||
+		gbe_prefix(error, "start %s", unit)) &&
+	       !GBE_FAULT("cluster-started", error);
+}
+
+bool
+gbe_cluster_frame_stop(GbeClusterFrame *frame, GError **error)
+{
+	const char *unit = frame->app->config->etcd.service;
+
+	return gbe_unit_stop(unit, STOP_TIMEOUT_MS, error) || gbe_prefix(error, "stop %s", unit);
+}
+
+bool
+gbe_cluster_frame_wait_healthy(GbeClusterFrame *frame, guint64 seconds, GError **error)
+{
+	g_auto(GbeLiveEtcd) live = {.app = frame->app, .operation = frame->operation};
+
+	live.look = gbe_health_look_new(frame->app);
+	gbe_health_look_expect_own(live.look);
+	gbe_live_etcd_look(&live, (guint)seconds);
+	return gbe_live_etcd_check_healthy(&live, error) ||
+	       gbe_prefix(error,
+			  "%s, which has to take its variables from " GBE_CLUSTER_ENV
+			  " and no file of its own",
+			  frame->app->config->etcd.service);
+}

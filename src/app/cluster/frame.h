@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The frame of the verbs that make this device a member of a cluster, or no longer one: the service, an intent, and
+ * the member's settings (core/units/cluster-env.h). The intent is the state's record `cluster`, written before the first
+ * effect. After a kill or a power cut, the same call goes on, and any other of these verbs is refused until it has.
+ */
+#pragma once
+
+#include <json-glib/json-glib.h>
+
+#include "app/device/context.h"
+#include "core/units/cluster-env.h"
+#include "fs/lock.h"
+
+typedef struct {
+	GbeApp *app;
+	const char *operation; /* "cluster join" */
+	bool continued;	       /* an earlier call was interrupted */
+	JsonObject *intent;    /* its keys are the verb's own; never NULL after begin */
+	GbeLock *maintenance;
+} GbeClusterFrame;
+
+void gbe_cluster_frame_clear(GbeClusterFrame *frame);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterFrame, gbe_cluster_frame_clear)
+
+/* May this device's membership change at all? Reads the intent. *ret_active: the service runs. GBE_ERROR_REFUSED:
+ * below --root, no service, a service that is an application's, or another operation was interrupted. */
+bool gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error) GBE_CHECKED;
+/* Takes the locks, and writes ->intent, durably. */
+bool gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* Writes what was added to ->intent. */
+bool gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* Takes the program's lock where it is not held. Each operation by hand, and each start of the service, needs it for itself
+ * (gbe_app_unlock()). */
+bool gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* Removes the intent. */
+bool gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+
+/* The settings, durable; issues certificates anew where they lack the member's addresses. */
+bool gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env,
+				GError **error) GBE_CHECKED;
+bool gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+
+/* Starts the service, without the program's lock, and loads the configuration, which has the member's endpoint now. */
+bool gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+bool gbe_cluster_frame_stop(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+bool gbe_cluster_frame_wait_healthy(GbeClusterFrame *frame, guint64 seconds,
+				    GError **error) GBE_CHECKED;

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/cluster/setup.h"
+
+#include <string.h>
+
+#include "app/by-hand/by-hand.h"
+#include "app/cluster/members.h"
+#include "app/health/certificates.h"
+#include "app/state/configuration.h"
+#include "base/fault.h"
+
+/* Until the configuration is loaded anew, questions go to that member, with this device's certificates. */
+static void
+ask_at(GbeApp *app, const char *url)
+{
+	GbeConfig *config = app->config;
+	char **const fields[] = {&config->etcd.endpoint, &config->etcd.cacert, &config->etcd.cert,
+				 &config->etcd.key};
+	const char *const values[] = {url, GBE_PKI_LIVE "/ca.crt", GBE_PKI_LIVE "/client.crt",
+				      GBE_PKI_LIVE "/client.key"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(fields); i++) {
+		g_free(*fields[i]);
+		*fields[i] = g_strdup(values[i]);
+	}
+}
+
+static bool
+look(GbeClusterSetting *setup, GbeCluster **ret_cluster, GError **error)
+{
+	guint timeout_ms = (guint)setup->frame.app->config->health.request_timeout * 1000;
+
+	ask_at(setup->frame.app, setup->options->url);
+	return gbe_cluster_look(setup->frame.app, timeout_ms, ret_cluster, error) ||
+	       gbe_prefix(error, "the cluster to join");
+}
+
+/* *ret_own NULL: it is not in yet. */
+static bool
+find_own(const GbeClusterSetting *setup, const GbeCluster *cluster,
+	 const GbeClusterMember **ret_own, GError **error)
+{
+	const GbeClusterSetupResult *result = setup->result;
+
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+		bool ours =
+		    g_strv_contains((const char *const *)member->peer_urls, result->peer_url);
+
+		if (ours && !result->continued)
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "member %s has the address %s already: remove it first, or "
+			    "choose another --peer-url",
+			    member->name, result->peer_url);
+		if (!ours && g_str_equal(member->name, result->name))
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "there is a member %s already: choose another --name",
+					 result->name);
+		if (ours)
+			*ret_own = member;
+	}
+	return true;
+}
+
+static bool
+enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
+{
+	char *urls[] = {setup->result->peer_url, NULL};
+	const GbeMembersOptions options = {0};
+	g_auto(GbeMembersResult) added = {0};
+	const GbeClusterMember *own = NULL;
+
+	if (!find_own(setup, cluster, &own, error))
+		return false;
+	if (own != NULL) {
+		setup->result->id = own->voter.id;
+		return true;
+	}
+	if (!gbe_members_add(setup->frame.app, urls, &options, &added, error))
+		return false;
+	setup->result->id = added.id;
+	return !GBE_FAULT("cluster-entered", error);
+}
+
+static char *
+initial_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		for (guint k = 0; member->voter.started && member->peer_urls[k] != NULL; k++)
+			if (!g_str_equal(member->peer_urls[k], setup->result->peer_url))
+				g_string_append_printf(text, "%s=%s,", member->name,
+						       member->peer_urls[k]);
+	}
+	g_string_append_printf(text, "%s=%s", setup->result->name, setup->result->peer_url);
+	return g_string_free(g_steal_pointer(&text), false);
+}
+
+static bool
+promote(GbeClusterSetting *setup, GError **error)
+{
+	const GbeMembersOptions options = {.wait = setup->options->timeout};
+	g_auto(GbeMembersResult) promoted = {0};
+	g_autoptr(GbeCluster) cluster = NULL;
+	const GbeClusterMember *own = NULL;
+	g_autofree char *id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", setup->result->id);
+
+	/* A learner answers no question about the members. */
+	if (!look(setup, &cluster, error) || !gbe_cluster_find(cluster, id, &own, error))
+		return false;
+	return !own->voter.learner ||
+	       gbe_members_promote(setup->frame.app, id, &options, &promoted, error);
+}
+
+/* The data of a learner is a copy, and of no use once it has left. */
+static bool
+remove_copy(GbeClusterSetting *setup, GError **error)
+{
+	g_autofree char *backup = NULL;
+	char *names[] = {NULL, NULL};
+
+	if (!gbe_by_hand_set_aside(setup->frame.app, setup->frame.operation, true, &backup, error))
+		return false;
+	names[0] = backup;
+	return backup == NULL || gbe_by_hand_delete(setup->frame.app, names, true, false, error);
+}
+
+/* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter stays: it
+ * counts. */
+static bool
+leave_again(GbeClusterSetting *setup, GError **error)
+{
+	const GbeMembersOptions options = {0};
+	g_auto(GbeMembersResult) removed = {0};
+	g_autoptr(GbeCluster) cluster = NULL;
+	const GbeClusterMember *own = NULL;
+	g_autofree char *id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", setup->result->id);
+
+	if (!look(setup, &cluster, error))
+		return false;
+	if (!gbe_cluster_find(cluster, id, &own, error))
+		return false;
+	if (!own->voter.learner)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "it has a vote already");
+	if (!gbe_members_remove(setup->frame.app, id, &options, &removed, error))
+		return false;
+	gbe_app_unlock(setup->frame.app);
+	return gbe_cluster_frame_stop(&setup->frame, error) && remove_copy(setup, error) &&
+	       gbe_cluster_settings_remove(&setup->frame, error) &&
+	       gbe_cluster_frame_end(&setup->frame, error);
+}
+
+static bool
+join(GbeClusterSetting *setup, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+	g_autofree char *members = NULL;
+
+	if (!look(setup, &cluster, error) || !enter(setup, cluster, error))
+		return false;
+	members = initial_cluster(setup, cluster);
+	return gbe_cluster_setting_write(setup, members, error) &&
+	       gbe_cluster_frame_start(&setup->frame, error) && promote(setup, error) &&
+	       gbe_configuration_load(setup->frame.app, false, error) &&
+	       gbe_cluster_frame_wait_healthy(&setup->frame, setup->options->timeout, error) &&
+	       gbe_cluster_frame_end(&setup->frame, error);
+}
+
+bool
+gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
+		 GError **error)
+{
+	g_auto(GbeClusterSetting) setup = {
+	    .frame = {.app = app, .operation = "cluster join"},
+	    .options = options,
+	    .result = ret_result,
+	};
+	g_autoptr(GError) local = NULL, again = NULL;
+
+	if (!gbe_cluster_setting_begin(&setup, error))
+		return false;
+	if (options->dry_run || join(&setup, &local))
+		return true;
+	/* Since the call that was cut, the data may have become a voter's, or somebody else's: it stays. */
+	if (ret_result->continued) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		gbe_rethrow(error, GBE_ERROR_PARTIAL);
+		return gbe_prefix(error,
+				  "the join that was interrupted is not finished, and the next "
+				  "`cluster join` goes on");
+	}
+	/* The cluster was not asked for anything yet. */
+	if (ret_result->id == 0 && gbe_cluster_frame_end(&setup.frame, &again)) {
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
+	if (again == NULL && leave_again(&setup, &again))
+		g_propagate_prefixed_error(
+		    error, g_steal_pointer(&local),
+		    "this device is not in the cluster, and nothing of it is "
+		    "left: ");
+	else
+		(void)gbe_throw(
+		    error, GBE_ERROR_PARTIAL,
+		    "%s. The way back failed, too (%s): the next `cluster join` goes on",
+		    local->message, again->message);
+	return false;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/cluster/leave.h"
+
+#include "app/by-hand/by-hand.h"
+#include "app/by-hand/session.h"
+#include "app/cluster/aside.h"
+#include "app/cluster/members.h"
+#include "base/fault.h"
+#include "core/decide/situation.h"
+#include "core/json/parse.h"
+#include "sys/systemd/events.h"
+
+void
+gbe_cluster_left_clear(GbeClusterLeft *left)
+{
+	g_clear_pointer(&left->name, g_free);
+	g_clear_pointer(&left->backup, g_free);
+}
+
+typedef struct {
+	GbeClusterFrame frame;
+	const GbeClusterLeave *options;
+	GbeClusterLeft *left;
+} Leave;
+
+static void
+leave_clear(Leave *leave)
+{
+	gbe_cluster_frame_clear(&leave->frame);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Leave, leave_clear)
+
+static guint
+timeout_of(const GbeApp *app)
+{
+	return (guint)app->config->health.request_timeout * 1000;
+}
+
+/* ---- leave ---- */
+
+/* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
+static bool
+find_others(Leave *leave, GError **error)
+{
+	GbeApp *app = leave->frame.app;
+	g_autoptr(GPtrArray) urls = g_ptr_array_new();
+	g_autoptr(GbeCluster) cluster = NULL;
+	g_autofree char *id = NULL, *joined = NULL;
+
+	if (!gbe_cluster_look(app, timeout_of(app), &cluster, error))
+		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
+					 "(`greenboot-etcd member remove`), and reset here");
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->voter.id == cluster->self)
+			leave->left->name = g_strdup(member->name);
+		else if (member->url != NULL && !member->voter.learner)
+			g_ptr_array_add(urls, member->url);
+	}
+	if (cluster->members->len == 1)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "it is the only member: `greenboot-etcd cluster reset` sets its "
+				 "data aside");
+	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", cluster->self);
+	gbe_json_set_string(leave->frame.intent, "id", id);
+	gbe_json_set_string(leave->frame.intent, "name", leave->left->name);
+	g_ptr_array_add(urls, NULL);
+	joined = g_strjoinv(" ", (char **)urls->pdata);
+	gbe_json_set_string(leave->frame.intent, "urls", joined);
+	return true;
+}
+
+/* *ret_member NULL: it is out. */
+static bool
+ask_another(Leave *leave, const char *id, GbeCluster **ret_cluster,
+	    const GbeClusterMember **ret_member, GError **error)
+{
+	GbeApp *app = leave->frame.app;
+	g_auto(GStrv) urls = g_strsplit(gbe_json_string(leave->frame.intent, "urls", ""), " ", -1);
+	g_autoptr(GError) local = NULL;
+
+	for (guint i = 0; urls[i] != NULL; i++) {
+		g_clear_error(&local);
+		g_free(app->config->etcd.endpoint);
+		app->config->etcd.endpoint = g_strdup(urls[i]);
+		if (!gbe_cluster_look(app, timeout_of(app), ret_cluster, &local))
+			continue;
+		if (!gbe_cluster_find(*ret_cluster, id, ret_member, NULL))
+			*ret_member = NULL;
+		return true;
+	}
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked%s%s",
+			 local != NULL ? ": " : "", local != NULL ? local->message : "");
+}
+
+static bool
+leave_cluster(Leave *leave, bool dry_run, GError **error)
+{
+	const GbeMembersOptions options = {.dry_run = dry_run, .force = leave->options->force};
+	g_autofree char *id = g_strdup(gbe_json_string(leave->frame.intent, "id", ""));
+	g_auto(GbeMembersResult) removed = {0};
+	g_autoptr(GbeCluster) cluster = NULL;
+	const GbeClusterMember *own = NULL;
+
+	if (!ask_another(leave, id, &cluster, &own, error))
+		return false;
+	leave->left->id = g_ascii_strtoull(id, NULL, 16);
+	return own == NULL || gbe_members_remove(leave->frame.app, id, &options, &removed, error);
+}
+
+/* A denial changed nothing: the device is the member that it was. */
+static bool
+give_up(Leave *leave, GError *why, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if ((g_error_matches(why, GBE_ERROR, GBE_ERROR_REFUSED) ||
+	     g_error_matches(why, GBE_ERROR, GBE_ERROR_FAILED)) &&
+	    !gbe_cluster_frame_end(&leave->frame, &local))
+		gbe_note("%s", local->message);
+	g_propagate_error(error, why);
+	return false;
+}
+
+/* ---- what both do ---- */
+
+static bool
+begin(Leave *leave, GError **error)
+{
+	bool active = false;
+
+	if (!gbe_cluster_frame_begin(&leave->frame, &active, error))
+		return false;
+	leave->left->continued = leave->frame.continued;
+	if (leave->frame.continued)
+		leave->left->name = g_strdup(gbe_json_string(leave->frame.intent, "name", NULL));
+	return true;
+}
+
+static bool
+set_data_aside(Leave *leave, GError **error)
+{
+	gbe_app_unlock(leave->frame.app);
+	return gbe_cluster_frame_stop(&leave->frame, error) &&
+	       gbe_by_hand_set_aside(leave->frame.app, leave->frame.operation, false,
+				     &leave->left->backup, error) &&
+	       !GBE_FAULT("cluster-set-aside", error);
+}
+
+bool
+gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+		  GError **error)
+{
+	g_auto(Leave) leave = {.frame = {.app = app, .operation = "cluster leave"},
+			       .options = options,
+			       .left = ret_left};
+	g_autoptr(GError) local = NULL;
+
+	if (!begin(&leave, error) ||
+	    (!ret_left->continued &&
+	     (!find_others(&leave, error) || !leave_cluster(&leave, true, error))))
+		return false;
+	if (options->dry_run)
+		return true;
+	if (!gbe_cluster_frame_intend(&leave.frame, error))
+		return false;
+	if (!leave_cluster(&leave, false, &local))
+		return give_up(&leave, g_steal_pointer(&local), error);
+	return !GBE_FAULT("cluster-left", error) && set_data_aside(&leave, error) &&
+	       gbe_cluster_settings_remove(&leave.frame, error) &&
+	       gbe_cluster_frame_end(&leave.frame, error);
+}
+
+/* ---- reset ---- */
+
+/* By the data alone: etcd does not answer. */
+static bool
+check_alone(GbeApp *app, const char *operation, GError **error)
+{
+	const GbeSessionOptions how = {.operation = operation,
+				       .data = true,
+				       .inside = true,
+				       .dry_run = true};
+	GbeSession session;
+	GbeView view;
+	bool alone;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	gbe_view_live(session.observed->facts, &view);
+	alone = session.observed->facts->data == GBE_NO || view.voters == 1;
+	return gbe_session_end(&session, error) &&
+	       (alone ||
+		gbe_throw(error, GBE_ERROR_REFUSED,
+			  "whether other members count on this one cannot be told: its etcd does "
+			  "not answer. Start it and `greenboot-etcd cluster leave`; or, where "
+			  "another member has removed it, --force"));
+}
+
+static bool
+check_forgettable(GbeApp *app, const char *operation, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+
+	if (!gbe_cluster_look(app, timeout_of(app), &cluster, NULL))
+		return check_alone(app, operation, error);
+	return cluster->members->len == 1 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%u other members count on this one: `greenboot-etcd cluster leave`, or "
+			 "--force",
+			 cluster->members->len - 1);
+}
+
+bool
+gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+		  GError **error)
+{
+	g_auto(Leave) leave = {.frame = {.app = app, .operation = "cluster reset"},
+			       .options = options,
+			       .left = ret_left};
+
+	if (!begin(&leave, error) || (!options->force && !ret_left->continued &&
+				      !check_forgettable(app, leave.frame.operation, error)))
+		return false;
+	if (options->dry_run)
+		return true;
+	return gbe_cluster_frame_intend(&leave.frame, error) && set_data_aside(&leave, error) &&
+	       gbe_cluster_frame_lock(&leave.frame, error) &&
+	       gbe_cluster_set_aside(app, ret_left->backup, error) &&
+	       gbe_cluster_frame_end(&leave.frame, error);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/cluster/recover.h"
+
+#include "app/by-hand/by-hand.h"
+#include "app/cluster/look.h"
+#include "app/cluster/seed.h"
+#include "app/snapshot/import.h"
+#include "app/store/verify.h"
+#include "core/json/parse.h"
+
+static void
+place_free(gpointer data)
+{
+	GbeClusterPlace *place = data;
+
+	g_free(place->path);
+	g_free(place);
+}
+
+void
+gbe_cluster_recovered_clear(GbeClusterRecovered *recovered)
+{
+	gbe_cluster_setup_result_clear(&recovered->setup);
+	g_clear_pointer(&recovered->places, g_ptr_array_unref);
+}
+
+typedef struct {
+	GbeClusterSetting setting;
+	const GbeClusterRecover *options;
+	GbeClusterRecovered *recovered;
+	const GbeClusterPlace *best;
+} Recover;
+
+static void
+recover_clear(Recover *recover)
+{
+	gbe_cluster_setting_clear(&recover->setting);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
+
+/* ---- judging ---- */
+
+static bool
+check_lost(GbeApp *app, GError **error)
+{
+	guint timeout_ms = (guint)app->config->health.request_timeout * 1000;
+	g_autoptr(GbeCluster) cluster = NULL;
+	guint voters = 0, working = 0;
+
+	if (!gbe_cluster_look(app, timeout_ms, &cluster, NULL))
+		return true;
+	gbe_cluster_count(cluster, &voters, &working);
+	return working < gbe_quorum_of(voters) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the cluster has its quorum: `greenboot-etcd cluster status`");
+}
+
+static bool
+add_place(Recover *recover, const char *path, const GbeVerification *verification, GError **error)
+{
+	const GbeFinding *first = gbe_findings_first(&verification->findings);
+	GbeSeverity worst = gbe_findings_worst(&verification->findings);
+	const GbeDirectory *directory = &verification->directory;
+	GbeClusterPlace *place;
+
+	if (worst == GBE_FINDING_DAMAGE || worst == GBE_FINDING_UNKNOWN) {
+		g_autofree char *what = gbe_finding_to_text(first);
+
+		return gbe_throw(error,
+				 worst == GBE_FINDING_DAMAGE ? GBE_ERROR_VERIFY_FAILED
+							     : GBE_ERROR_CANNOT_TELL,
+				 "%s: %s", path, what);
+	}
+	place = g_new0(GbeClusterPlace, 1);
+	place->path = g_strdup(path);
+	place->member = directory->wal.has_metadata ? directory->wal.metadata.member : 0;
+	place->term = directory->wal.last_term;
+	place->index = directory->wal.last_entry;
+	place->revision = directory->db_tells ? directory->db.revision : -1;
+	place->voters = directory->conf.voters != NULL ? directory->conf.voters->len : 0;
+	g_ptr_array_add(recover->recovered->places, place);
+	return true;
+}
+
+static bool
+judge_own(Recover *recover, GError **error)
+{
+	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
+	GbeApp *app = recover->setting.frame.app;
+	g_autoptr(GbeVerification) verification = NULL;
+	g_autoptr(GbeData) data = NULL;
+
+	return gbe_data_open(app, &data, error) &&
+	       gbe_verify_data(app, data, &full, &verification, error) &&
+	       add_place(recover, data->path, verification, error);
+}
+
+static bool
+judge_other(Recover *recover, const char *path, GError **error)
+{
+	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
+	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+	g_autoptr(GbeVerification) verification = NULL;
+
+	return gbe_verify_path(recover->setting.frame.app, absolute, &full, &verification, error) &&
+	       add_place(recover, absolute, verification, error);
+}
+
+/* As raft compares logs: the later term of the last entry, then the longer log. */
+static bool
+is_ahead(const GbeClusterPlace *one, const GbeClusterPlace *other)
+{
+	return one->term != other->term ? one->term > other->term : one->index > other->index;
+}
+
+static bool
+has_twice(const GPtrArray *places, guint at)
+{
+	const GbeClusterPlace *place = places->pdata[at];
+
+	for (guint i = 0; i < at; i++)
+		if (((const GbeClusterPlace *)places->pdata[i])->member == place->member)
+			return true;
+	return false;
+}
+
+static bool
+choose(Recover *recover, GError **error)
+{
+	const GPtrArray *places = recover->recovered->places;
+	GbeClusterPlace *best = places->pdata[0];
+
+	for (guint i = 1; i < places->len; i++) {
+		if (has_twice(places, i))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "%s is the data of a member that was looked at already",
+					 ((const GbeClusterPlace *)places->pdata[i])->path);
+		if (is_ahead(places->pdata[i], best))
+			best = places->pdata[i];
+	}
+	best->chosen = true;
+	recover->best = best;
+	if (recover->options->force || best->voters == places->len)
+		return true;
+	return gbe_throw(
+	    error, GBE_ERROR_REFUSED,
+	    "%u of %u voters were looked at, and the most advanced one ends in term "
+	    "%" G_GUINT64_FORMAT " with entry %" G_GUINT64_FORMAT
+	    ": what only another one has would be lost. Look at those (`cluster recover -n` there, "
+	    "or --data=DIRECTORY with a copy), or --force",
+	    places->len, best->voters, best->term, best->index);
+}
+
+static bool
+judge(Recover *recover, GError **error)
+{
+	char *const *data = recover->options->data;
+
+	if (!check_lost(recover->setting.frame.app, error) || !judge_own(recover, error))
+		return false;
+	for (guint i = 0; data != NULL && data[i] != NULL; i++)
+		if (!judge_other(recover, data[i], error))
+			return false;
+	return choose(recover, error);
+}
+
+/* ---- the new cluster ---- */
+
+/* A copy of the chosen data, in the store, which the intent names. */
+static bool
+take(Recover *recover, GError **error)
+{
+	GbeClusterFrame *frame = &recover->setting.frame;
+	g_autofree char *name = g_strdup_printf("recover-%08x", g_random_int());
+	const GbeByHandBackup backup = {.name = name, .description = frame->operation};
+	const GbeImport import = {.path = recover->best->path,
+				  .name = name,
+				  .timeout = recover->options->setup.timeout};
+	g_auto(GbeByHandResult) taken = {0};
+	g_auto(GbeImported) imported = {0};
+
+	gbe_app_unlock(frame->app);
+	if (recover->best == recover->recovered->places->pdata[0]
+		? !gbe_by_hand_backup(frame->app, &backup, &taken, error)
+		: !gbe_import(frame->app, &import, &imported, error))
+		return false;
+	gbe_json_set_string(frame->intent, "backup", name);
+	return gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
+}
+
+static bool
+seed(Recover *recover, GError **error)
+{
+	GbeClusterFrame *frame = &recover->setting.frame;
+	const GbeClusterSetupResult *result = recover->setting.result;
+	const GbeClusterSeed seed = {.backup = gbe_json_string(frame->intent, "backup", NULL),
+				     .whole_log = true,
+				     .name = result->name,
+				     .peer_url = result->peer_url,
+				     .timeout = recover->options->setup.timeout};
+
+	return gbe_cluster_seed(frame, &seed, error);
+}
+
+bool
+gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
+		    GbeClusterRecovered *ret_recovered, GError **error)
+{
+	g_auto(Recover) recover = {
+	    .setting = {.frame = {.app = app, .operation = "cluster recover"},
+			.options = &options->setup,
+			.result = &ret_recovered->setup},
+	    .options = options,
+	    .recovered = ret_recovered,
+	};
+	GbeClusterFrame *frame = &recover.setting.frame;
+	bool active = false, taken;
+
+	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
+	if (!gbe_cluster_frame_begin(frame, &active, error) ||
+	    !gbe_cluster_setting_choose(&recover.setting, error))
+		return false;
+	ret_recovered->setup.continued = frame->continued;
+	taken = json_object_has_member(frame->intent, "backup");
+	if (!taken && !judge(&recover, error))
+		return false;
+	if (options->setup.dry_run)
+		return true;
+	return gbe_cluster_setting_authority(&recover.setting, error) &&
+	       gbe_cluster_frame_intend(frame, error) && (taken || take(&recover, error)) &&
+	       seed(&recover, error) && gbe_cluster_setting_write(&recover.setting, NULL, error) &&
+	       gbe_cluster_setting_end(&recover.setting, error);
+}
