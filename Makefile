@@ -16,6 +16,8 @@
 ##   check-mutations    takes one guard after the other out of the program and wants a test to fail
 ##   demo-powercut      for people: a restore whose power goes away, beside mv, cp and rm (root)
 ##   check-system       systemd boots ostree deployments with etcd and greenboot, in nspawn (root)
+##   check-page         the Cockpit page in a browser, on Cockpit's own server (root); pictures in build/page
+##   page-pictures      check-page, and the pictures of docs from it
 ##   check-vm           GRUB, a kernel, dracut's initramfs and all that in virtual machines (root, QEMU)
 ##   demo-vm            for people: a bad update there, GRUB's countdown, and the data is back (root)
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
@@ -59,7 +61,7 @@
 ## Directories for install
 ##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
-##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir
+##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir cockpitdir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
 ## that they share, libgreenboot-etcd.a for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
@@ -133,6 +135,7 @@ fishcompletiondir ?= $(datadir)/fish/vendor_completions.d
 selinuxdir ?= $(datadir)/selinux/packages/targeted
 # Where sos looks depends on the version of Python: the package says it.
 sosdir ?= $(datadir)/greenboot-etcd/sos
+cockpitdir ?= $(datadir)/cockpit/greenboot-etcd
 
 CFLAGS ?= -O2 -g
 NM ?= nm
@@ -395,7 +398,7 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 run_suites = $(call test_env,$(1)) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
-	os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench format
+	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -460,6 +463,14 @@ vm_first := $(patsubst %,tests/vm/%.sh,cuts rehearse updates)
 check-vm: os-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) vm $(vm_first) $(filter-out $(vm_first),$(wildcard tests/vm/*.sh))
+
+check-page:
+	+@$(MAKE) FAULTS=0 all
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' CASE='$(CASE)' $(call run_suites,0) page tests/page/page.sh
+
+page-pictures: check-page
+	cp build/page/cockpit.png docs/cockpit.png
+	cp build/page/cockpit-dark.png docs/cockpit-dark.png
 
 demo-vm: os-programs
 	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/vm/demo
@@ -563,6 +574,7 @@ install: all
 	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
 	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
 	$(Q)$(call put,0644,$(wildcard data/sos/*.py),$(sosdir))
+	$(Q)$(call put,0644,$(wildcard data/cockpit/greenboot-etcd/*),$(cockpitdir))
 	$(Q)$(call put,0644,$(wildcard data/examples/* data/image/*),$(docdir)/examples)
 	$(Q)$(call put,0644,$(wildcard docs/*),$(docdir)/docs)
 	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \

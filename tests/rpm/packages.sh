@@ -26,7 +26,7 @@ contents() {
 }
 
 for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux \
-	greenboot-etcd-sos greenboot-etcd-microshift greenboot-etcd-k3s; do
+	greenboot-etcd-sos greenboot-etcd-microshift greenboot-etcd-k3s cockpit-greenboot-etcd; do
 	[ "$(package $name | wc -l)" -eq 1 ] && ok "built-$name" ||
 		not_ok "built-$name" "found: $(package $name)"
 done
@@ -111,6 +111,13 @@ check selinux-files "$(contents greenboot-etcd-selinux |
 	diff - <(echo '0644 /usr/share/selinux/packages/targeted/greenboot-etcd.cil'))"
 check sos-files "$(contents greenboot-etcd-sos |
 	diff - <(echo '0644 /usr/lib/python3/site-packages/sos/report/plugins/greenboot_etcd.py'))"
+check cockpit-files "$(contents cockpit-greenboot-etcd | diff - <(
+	echo "0755 /usr/share/cockpit/greenboot-etcd"
+	for file in actions.js backups.js dialog.js dom.js headline.js health.js index.html manifest.json page.css page.js \
+		program.js story.js support.js theme.js timeline.js update.js words.js; do
+		echo "0644 /usr/share/cockpit/greenboot-etcd/$file"
+	done
+))"
 for system in microshift k3s; do
 	check $system-files "$(contents greenboot-etcd-$system | diff - <(
 		echo "0755 /usr/lib/greenboot-etcd"
@@ -140,6 +147,10 @@ check sos-requires "$(requires greenboot-etcd-sos | grep -v '^greenboot-etcd(' |
 	echo "greenboot-etcd = $version-$release"
 	echo sos
 ))"
+check cockpit-requires "$(requires cockpit-greenboot-etcd | diff - <(
+	echo cockpit-bridge
+	echo "greenboot-etcd = $version-$release"
+))"
 # The programs' own library is nobody else's.
 check library-is-private "$(for name in greenboot-etcd greenboot-etcd-greenboot; do
 	query $name --requires --provides | grep -F libgreenboot-etcd
@@ -148,12 +159,14 @@ done)"
 check no-scriptlets "$(query greenboot-etcd --scripts --triggers --filetriggers
 	query greenboot-etcd-dracut --scripts --triggers --filetriggers
 	query greenboot-etcd-greenboot --scripts --triggers --filetriggers
-	query greenboot-etcd-sos --scripts --triggers --filetriggers)"
+	query greenboot-etcd-sos --scripts --triggers --filetriggers
+	query cockpit-greenboot-etcd --scripts --triggers --filetriggers)"
 check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
 	grep -E 'systemctl|service |restart|preset|enable ')"
 
 # Installed together, and erased together: nothing is left. What is installed is built as Fedora builds.
-names=(greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux greenboot-etcd-sos)
+names=(greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux greenboot-etcd-sos
+	cockpit-greenboot-etcd)
 tree=$scratch/tree
 mkdir "$tree"
 in_tree() { rpm --root "$tree" --dbpath /var/lib/rpm --nodeps --noscripts "$@" >"$scratch/log" 2>&1; }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * etcd's health: each step with its figure, the members and the certificates.
+ */
+import { h, icon, replace } from "./dom.js";
+import { _, say, short, date, number, size, word, count } from "./words.js";
+import { ask } from "./program.js";
+import { button, trouble, waiting } from "./dialog.js";
+
+const cell = (name, ...content) => h("td", { role: "cell", "data-name": name, class: content[0] === "–" ? "none" : null }, content);
+
+function table(caption, head, rows) {
+    return h("table", { role: "table" }, h("caption", {}, caption),
+             h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map(text => h("th", { scope: "col", role: "columnheader" }, text)))),
+             h("tbody", { role: "rowgroup" }, rows));
+}
+
+const first = content => h("th", { scope: "row", role: "rowheader" }, content);
+const line = (...cells) => h("tr", { role: "row" }, cells);
+
+function database(health) {
+    const quota = health.steps.find(step => step.step === "quota");
+
+    if (!quota || quota.figure === null || health.db_size === null)
+        return null;
+    return h("div", { class: "quota" }, h("label", { for: "quota" }, _("Database against its quota")),
+             h("meter", { id: "quota", min: 0, max: 100, high: quota.limit, value: quota.figure }, `${quota.figure} %`),
+             h("p", {}, quota.detail));
+}
+
+function steps(health) {
+    return table(_("Steps of the health check"), [_("Step"), _("Result"), _("Figure"), _("Limit"), _("Detail")], health.steps.map(step =>
+        line(first(word(step.step)), cell(_("Result"), icon(step.result), word(step.result)), cell(_("Figure"), number(step.figure)),
+             cell(_("Limit"), number(step.limit)), cell(_("Detail"), step.detail || "–"))));
+}
+
+function members(cluster) {
+    return table(say("Members: $0 of $1 voters work, $2 have to", cluster.working, cluster.voters, cluster.quorum),
+                 [_("Member"), _("State"), _("Version"), _("Database"), _("Behind"), _("May stop now")], cluster.members.map(member =>
+                     line(first(member.name || member.id), cell(_("State"), icon(member.works === false ? "bad" : member.works ? "good" : "unproven"),
+                                                                word(member.state), member.why ? h("small", {}, member.why) : null),
+                          cell(_("Version"), member.version || "–"), cell(_("Database"), size(member.db_size)), cell(_("Behind"), number(member.lag)),
+                          cell(_("May stop now"), member.may_stop ? _("yes") : _("no"), member.stop_refused ? h("small", {}, member.stop_refused) : null))));
+}
+
+function certificates(certs) {
+    if (!certs.certificates.length)
+        return h("p", { class: "empty" }, _("etcd is used without certificates."));
+    return table(_("Certificates"), [_("Subject"), _("Ends"), _("File"), _("Remark")], certs.certificates.map(one =>
+        line(first(one.subject), cell(_("Ends"), icon(one.problem ? "warning" : "good"), date(one.not_after),
+                                      one.days_left === null ? null : h("small", {}, one.days_left < 0 ? _("It has expired.") : count("$0 day left", "$0 days left", one.days_left))),
+             cell(_("File"), one.path), cell(_("Remark"), one.problem || "–"))));
+}
+
+/* Each part says for itself what is wrong with it. */
+function part(element, args, show) {
+    replace(element, waiting());
+    return ask(args).then(answer => replace(element, show(answer))).catch(error => replace(element, trouble(error)));
+}
+
+export function health(section) {
+    const parts = [h("div", {}), h("div", {}), h("div", {})];
+    const again = button(_("Ask again"), load, { "data-key": "health-again" });
+
+    async function load() {
+        section.setAttribute("aria-busy", "true");
+        await Promise.all([
+            part(parts[0], ["health"], answer => [
+                h("p", { class: "grade" }, icon(answer.healthy ? "good" : answer.healthy === false ? "bad" : "unproven"), short(answer.reason) || word(answer.health)),
+                database(answer), steps(answer)]),
+            part(parts[1], ["cluster", "status"], members),
+            part(parts[2], ["certs", "list"], certificates)]);
+        section.removeAttribute("aria-busy");
+    }
+
+    replace(section, parts, again);
+    return load();
+}

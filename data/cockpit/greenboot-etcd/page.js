@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The page: its parts, when they are asked for anew, and what is said when the program cannot be asked.
+ */
+import { h, replace } from "./dom.js";
+import { _ } from "./words.js";
+import { ask, admin, on_admin, on_lost, Trouble } from "./program.js";
+import { trouble } from "./dialog.js";
+import { NO_ADMIN } from "./actions.js";
+import { theme } from "./theme.js";
+import { headline } from "./headline.js";
+import { timeline } from "./timeline.js";
+import { backups, backup_dialog } from "./backups.js";
+import { health } from "./health.js";
+import { update } from "./update.js";
+import { support } from "./support.js";
+
+const cockpit = window.cockpit;
+const EVERY = 15000;
+
+const page = document.getElementById("page");
+const part = (id, title) => {
+    const body = h("div", { class: "body" });
+
+    return { element: h("section", { id, "aria-labelledby": title ? `${id}-title` : null, "aria-label": title ? null : _("Answer") },
+                        title ? h("h2", { id: `${id}-title` }, title) : null, body), body };
+};
+const parts = {
+    headline: part("headline"), timeline: part("timeline", _("What happened to the data")), backups: part("backups", _("Backups")),
+    health: part("health", _("Health of etcd")), update: part("update", _("Updates and the way back")), support: part("support", _("Support"))
+};
+const limited = h("p", { id: NO_ADMIN, class: "note", hidden: true });
+
+/*
+ * What each part last showed: one whose answers are the same is left alone, with its focus and what is open in it.
+ * Ages, and figures that change while etcd works, are no news but to the headline.
+ */
+const shown = {};
+const known = { status: null, at: null };
+let working = null;
+
+function news(name, ...answers) {
+    const now = [admin(), ...answers].map(one => one instanceof Error ? one.message : one);
+    const changed = !shown[name] || now.some((one, index) => one !== shown[name][index]);
+
+    shown[name] = now;
+    return changed;
+}
+
+/* A status without what grows by itself. */
+const lasting = part => JSON.stringify(part, (key, value) => key === "age" ? null : value);
+
+const settled = async promise => {
+    try {
+        return { answer: await promise };
+    } catch (error) {
+        return { error: error instanceof Trouble ? error : new Trouble("page", _("This page has an error."), String(error)) };
+    }
+};
+
+const open = backup => backup_dialog(backup, refresh);
+
+function draw_backups(status, log, list) {
+    if (log.error?.kind === "refused" && !admin())
+        log.error = new Trouble("access", log.error.message, log.error.hint);
+    timeline(parts.timeline.body, { log: log.answer, log_trouble: log.error, list: list.answer || [], status, open });
+    backups(parts.backups.body, { list: list.answer || [], failure: list.error, status, open, refresh });
+}
+
+async function look() {
+    const [{ answer: status, error }, list, log] = await Promise.all([settled(ask(["status"])), settled(ask(["list"])), settled(ask(["log"]))]);
+
+    limited.toggleAttribute("hidden", admin() !== false);
+    replace(limited, _("You see everything and change nothing: changes need administrative access, which you turn on at the top of the window."));
+    for (const name of Object.keys(parts))
+        parts[name].element.toggleAttribute("hidden", name !== "headline" && !(status || known.status));
+    if (error) {
+        headline(parts.headline.body, { status: known.status, failure: error, offline: known.at, refresh });
+        delete shown.headline;
+        return;
+    }
+    known.status = status;
+    known.at = Date.now() / 1000;
+    const request = log.answer && pending(log.answer);
+
+    if (news("headline", lasting(status), request))
+        headline(parts.headline.body, { status, request, refresh });
+    if (news("support"))
+        support(parts.support.body);
+
+    const begun = [];
+
+    if (news("backups", list.answer, list.error, log.answer, log.error, status.run, status.booted, lasting(status.last_good))) {
+        draw_backups(status, log, list);
+        /* To count what each has for itself takes a while where there are many. */
+        if (admin() && list.answer?.length)
+            begun.push(settled(ask(["list", "--exclusive"])).then(counted => counted.answer && draw_backups(status, log, counted)));
+    }
+    if (news("update", list.answer, status.booted, lasting(status.next), lasting(status.rehearsal)))
+        begun.push(update(parts.update.body, { status, refresh }));
+    if (news("health", status.run, status.etcd.healthy, lasting(status.etcd.alarms), lasting(status.etcd.warnings)))
+        begun.push(health(parts.health.body));
+    await Promise.all(begun);
+}
+
+/* What a person asked the next boot for, as the ledger has it. */
+function pending(log) {
+    return log.reduce((asked, event) => event.kind === "request" ? event.record.backup ?? event.record.name ?? event.text
+        : event.kind === "request-ended" ? null : asked, null);
+}
+
+/* One at a time; who asks meanwhile gets the next one. */
+function refresh() {
+    const run = async () => {
+        page.setAttribute("aria-busy", "true");
+        try {
+            await look();
+        } catch (error) {
+            replace(parts.headline.body, trouble(new Trouble("page", _("This page has an error."), String(error.stack || error))));
+        }
+        page.removeAttribute("aria-busy");
+        page.dataset.looks = Number(page.dataset.looks || 0) + 1;
+    };
+
+    page.dataset.wanted = Number(page.dataset.wanted || 0) + 1;
+    working = (working || Promise.resolve()).then(run);
+    return working;
+}
+
+theme();
+document.title = _("etcd backups");
+document.documentElement.lang = (cockpit.language || "en").replace("_", "-");
+replace(page, limited, Object.values(parts).map(({ element }) => element));
+for (const name of Object.keys(parts))
+    if (name !== "headline")
+        parts[name].element.setAttribute("hidden", "");
+replace(parts.headline.body, h("p", { class: "waiting", role: "status" }, _("Asking greenboot-etcd…")));
+on_lost(refresh);
+on_admin(refresh);
+/* Else the first look is when that is known. */
+if (admin() !== null)
+    refresh();
+window.setInterval(() => !document.hidden && !cockpit.hidden && !document.querySelector("dialog") && refresh(), EVERY);

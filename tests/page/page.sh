@@ -1,0 +1,205 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The Cockpit page as a person has it: Debian's cockpit-ws and bridge, a headless browser, and the real programs on a
+# real ostree sysroot with a real etcd. drive.mjs holds the browser and says the cases; this is the world around it,
+# which it asks to boot, to fail and to roll back.
+
+# shellcheck disable=SC2317,SC2119 # asked for by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+PAGE=$GBE_TOP/data/cockpit/greenboot-etcd
+MAX_BOOT_ATTEMPTS=2
+COCKPIT_WS=/usr/lib/cockpit/cockpit-ws
+[[ -x $COCKPIT_WS ]] || COCKPIT_WS=/usr/libexec/cockpit-ws
+
+suite_begin "$@"
+CHROMIUM=$(command -v chromium || command -v chromium-browser || echo chromium)
+for tool in "$COCKPIT_WS" cockpit-bridge "$CHROMIUM" node; do
+	command -v "$tool" >/dev/null || { echo "skip page: $tool is not installed (make deps)" && exit 0; }
+done
+TOOLS=$("$GBE_TOP/.ci/fetch-page-tools" --where) || { echo "skip page: $TOOLS is not there (make deps)" && exit 0; }
+
+LOG=$CASE_LOGS/page.world.log
+WORLD=$GBE_MEM/world
+declare -A SERVER=() # admin, limited: the pid of its cockpit-ws
+
+# ---- what the browser finds ----
+
+# What the session finds as greenboot-etcd: the real program on ROOT. Below --root no service is stopped, so that
+# etcd is stopped and started by the world; and it may fail as a test has asked.
+wrapper() {
+	cat >"$WORLD/bin/greenboot-etcd.there" <<-EOF
+		#!/bin/bash
+		stop= dry= args=()
+		for arg; do
+			case \$arg in
+			--stop) stop=yes ;;
+			-n) dry=yes ;;
+			esac
+			[[ \$arg == --stop && ! " \$* " == *" -n "* ]] || args+=("\$arg")
+		done
+		echo "\$*" >>"$WORLD/asked"
+		real() { "$BUILD/greenboot-etcd" --root="$ROOT" "\${args[@]}"; }
+		read -r fault verb 2>/dev/null <"$WORLD/fault"
+		[[ ! \$verb || " \$* " == " --json \$verb "* ]] || fault=
+		case \$fault in
+		killed) kill -KILL \$\$ ;;
+		unreadable) echo '{"schema": 1, "boo' && exit 0 ;;
+		newer) real | sed 's/"schema" : 1/"schema" : 2/' && exit 0 ;;
+		old) echo "greenboot-etcd: no such verb: \$verb; see \\\`greenboot-etcd --help\\\`" >&2 && exit 2 ;;
+		slow) echo \$\$ >"$WORLD/slow" && exec sleep 1000 ;;
+		many) [[ " \$* " != " --json list "* ]] || { cat "$WORLD/many.list" && exit 0; }
+			[[ " \$* " != " --json log "* ]] || { cat "$WORLD/many.log" && exit 0; } ;;
+		esac
+		if [[ ! \$stop || \$dry ]]; then
+			exec "$BUILD/greenboot-etcd" --root="$ROOT" "\${args[@]}"
+		fi
+		mkfifo "$WORLD/stop.\$\$"
+		service() { echo "$WORLD/stop.\$\$ \$1" >"$WORLD/asks" && read -r _ <"$WORLD/stop.\$\$"; }
+		service etcd_stops
+		real
+		status=\$?
+		service etcd_starts
+		rm "$WORLD/stop.\$\$"
+		exit \$status
+	EOF
+	chmod 755 "$WORLD/bin/greenboot-etcd.there"
+	ln -sfn greenboot-etcd.there "$WORLD/bin/greenboot-etcd"
+}
+
+free_port() {
+	local port try
+	for try in {1..50}; do
+		port=$((32100 + RANDOM % 600))
+		port_free "$port" && echo "$port" && return
+	done
+	echo "no free port after $try tries" >&2
+	return 1
+}
+
+# server NAME BRIDGE: a cockpit-ws whose sessions are BRIDGE. Its port is in NAME.port.
+server() {
+	local port n
+	port=$(free_port)
+	env -i PATH="$WORLD/bin:/usr/bin:/bin" HOME="$WORLD/home" LC_ALL=C.UTF-8 XDG_RUNTIME_DIR="$WORLD/run" \
+		XDG_CONFIG_DIRS="$WORLD/etc" XDG_CONFIG_HOME="$WORLD/home" XDG_DATA_HOME="$WORLD/home" \
+		XDG_DATA_DIRS="$WORLD/share:/usr/share" \
+		"$COCKPIT_WS" --no-tls -a 127.0.0.1 -p "$port" --local-session "$2" </dev/null >"$WORLD/$1.log" 2>&1 &
+	SERVER[$1]=$!
+	echo "$port" >"$WORLD/$1.port"
+	for ((n = 0; n < 500; n++)); do
+		! port_free "$port" || { nap 0.02 && continue; }
+		return 0
+	done
+	cat "$WORLD/$1.log" >&2
+	return 1
+}
+
+# ---- what the browser may ask for ----
+
+ask_new_device() {
+	kill_etcd
+	root_free
+	device "${1:-xfs}"
+	wrapper
+	power_on
+	started
+	put_many devices 200
+	judge green
+}
+ask_etcd_stops() { stop_etcd; }
+ask_etcd_starts() { start_etcd; }
+ask_stage() { update B; }
+ask_reboot() { reboot; }
+ask_red_run() {
+	b_writes
+	judge red
+}
+ask_green_run() { judge green; }
+ask_state() { etcd_state >"$WORLD/state"; }
+ask_put() { put "$1" "$2"; }
+ask_fault() { echo "$*" >"$WORLD/fault"; }
+ask_program() { # there|missing
+	rm -f "$WORLD/bin/greenboot-etcd"
+	[[ $1 == missing ]] || ln -s greenboot-etcd.there "$WORLD/bin/greenboot-etcd"
+}
+ask_no_ostree() { rm "$ROOT/run/ostree-booted"; }
+ask_ostree() { : >"$ROOT/run/ostree-booted"; }
+ask_damage() { # NAME: a bit of that backup
+	local db
+	db=$(data_of "$1")/member/snap/db
+	cp "$db" "$WORLD/db"
+	flip "$WORLD/db" 8200
+	cat "$WORLD/db" >"$db"
+}
+ask_unreadable() { echo '{' >"$(dirname "$(data_of "$1")")/manifest.json"; }
+ask_offline() {
+	kill "${SERVER[$1]}"
+	wait "${SERVER[$1]}" 2>/dev/null || true
+	unset "SERVER[$1]"
+}
+# A fresh one: a session that nobody has looked at for a while is ended by Cockpit.
+ask_server() {
+	[[ ! ${SERVER[$1]-} ]] || ask_offline "$1"
+	case $1 in
+	admin) server admin /usr/bin/cockpit-bridge ;;
+	limited) server limited "$WORLD/bin/limited-bridge" ;;
+	esac
+}
+ask_many() { python3 "$GBE_TOP/tests/page/many.py" "$WORLD" "${DEPLOYMENT[A]}"; }
+
+# serve: until the browser is through. A request is "FIFO NAME ARGUMENT...", and "0" the answer.
+serve() {
+	local to name args
+	while read -r to name args; do
+		[[ $name != end ]] || return 0
+		# shellcheck disable=SC2086 # words
+		"ask_$name" $args </dev/null
+		echo 0 >"$to"
+	done <>"$WORLD/asks"
+}
+
+broke() {
+	trap - ERR
+	echo "not ok world: $1" >&3
+	kill "$DRIVER" 2>/dev/null
+	kill_etcd
+	root_free
+	exit 1
+}
+
+mkdir -p "$WORLD"/{bin,etc,home,run,share/cockpit} "$GBE_TOP/build/page"
+chmod 711 "$GBE_SCRATCH" "$GBE_MEM"
+chmod 777 "$WORLD/home" "$WORLD/run" "$WORLD"
+cp -r "$PAGE" "$WORLD/share/cockpit/"
+: >"$WORLD/fault"
+: >"$WORLD/asked"
+chmod 666 "$WORLD/asked"
+mkfifo "$WORLD/asks" "$WORLD/answers"
+cat >"$WORLD/bin/limited-bridge" <<'SH'
+#!/bin/sh
+exec setpriv --reuid=65534 --regid=65534 --clear-groups cockpit-bridge
+SH
+chmod 755 "$WORLD/bin/limited-bridge"
+
+exec 3>&1
+env HOME="$WORLD/home" WORLD="$WORLD" CHROMIUM="$CHROMIUM" TOOLS="$TOOLS" PICTURES="$GBE_TOP/build/page" \
+	node "$GBE_TOP/tests/page/drive.mjs" <>"$WORLD/answers" >&3 2>"$CASE_LOGS/page.driver.log" &
+DRIVER=$!
+(
+	exec >"$LOG" 2>&1
+	trap 'broke "${BASH_SOURCE##*/}:$LINENO: $BASH_COMMAND"' ERR
+	set -eEuo pipefail
+	set -x
+	ask_new_device xfs
+	serve
+	kill_etcd
+	root_free
+)
+world=$?
+wait "$DRIVER"
+driver=$?
+[[ $world == 0 && $driver == 0 ]] || tail -n 20 "$CASE_LOGS/page.driver.log" >&2
+exit $((world || driver))
