@@ -262,6 +262,19 @@ accepted() {
 		assert_eq "what systemd says of $unit" "$found" ""
 	done
 }
+one_at_a_time() {
+	root_with_units
+	site '[cluster]' update-lock=yes
+	generate
+	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL greenboot-etcd-lock.service" | sort | paste -sd' ')"
+	wants lock.path lock.timer
+	has greenboot-etcd-lock.service IPAddressAllow=any
+	site '[cluster]' lock-time=1h
+	generate
+	assert_eq "generated" "$GENERATED" "$ALL"
+	wants_not lock.path lock.timer
+}
+
 OFFSITE="greenboot-etcd-prove.service greenboot-etcd-prove.timer greenboot-etcd-push.service \
 greenboot-etcd-push.timer greenboot-etcd-send.service"
 
@@ -496,6 +509,7 @@ run_case monitored monitored
 run_case defragmented defragmented
 run_case scheduled scheduled
 run_case requests requests
+run_case one-at-a-time one_at_a_time
 run_case pushed pushed
 run_case bucket to_a_bucket
 run_case switched-off switched_off

@@ -97,6 +97,7 @@ elsewhere() {
 		greenboot-etcd etcdctl|readers add its arguments|tests/integration/etcdctl.sh|gbe etcdctl
 		systemctl edit etcd.service|opens an editor|tests/integration/pki.sh|EnvironmentFile=
 		greenboot-etcd cluster status|wants a cluster|tests/integration/members.sh|gbe cluster status
+		greenboot-etcd cluster unlock*|wants a cluster|tests/integration/cluster-lock.sh|gbe cluster unlock
 		greenboot-etcd cluster init *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster init
 		greenboot-etcd cluster leave|wants a cluster|tests/integration/cluster.sh|greenboot-etcd --json cluster leave
 		greenboot-etcd cluster reset*|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster reset

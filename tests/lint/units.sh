@@ -19,7 +19,7 @@ exposure_of_those=21
 # It gives etcd's keys to etcd's group, has the TPM open the authority's, and asks for the machine's addresses.
 exposure_of_renew=23
 # These ask etcd or a store, or are asked.
-networked='^(green|monitor|defrag|backup|requests|push|send|prove|renew)$'
+networked='^(green|monitor|defrag|backup|requests|push|send|prove|renew|lock)$'
 administrators='^(prerun)$'
 # Who reads data and backups, and writes nothing of etcd's.
 readers='^(monitor|defrag|scrub)$'
@@ -160,6 +160,14 @@ generated generated-by-hand my-etcd.service "$ours"{send,prove}.service "$ours"{
 service=my-etcd.service
 [store]
 url=https://[fd00::7]/bucket
+CONF
+
+# Members that are updated one at a time.
+generated generated-lock my-etcd.service "$ours"lock.service <<'CONF'
+[etcd]
+service=my-etcd.service
+[cluster]
+update-lock=yes
 CONF
 
 # Certificates that another program renews.

@@ -44,6 +44,9 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-defrag.service
 0644 /usr/lib/systemd/system/greenboot-etcd-defrag.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-finalize.service
+0644 /usr/lib/systemd/system/greenboot-etcd-lock.path
+0644 /usr/lib/systemd/system/greenboot-etcd-lock.service
+0644 /usr/lib/systemd/system/greenboot-etcd-lock.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-monitor.service
 0644 /usr/lib/systemd/system/greenboot-etcd-monitor.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.path

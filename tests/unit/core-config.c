@@ -94,6 +94,8 @@ START_TEST(every_key_and_its_default)
 	    {"certs.names", ""},
 	    {"certs.validity", "365d"},
 	    {"certs.renew-command", ""},
+	    {"cluster.update-lock", "no"},
+	    {"cluster.lock-time", "30min"},
 	    {"metrics.textfile", ""},
 	    {"store.directory", ""},
 	    {"store.url", ""},

@@ -18,6 +18,8 @@
 #include "app/store/quiet.h"
 #include "base/fault.h"
 #include "core/decide/shutdown.h"
+#include "core/record/update-lock.h"
+#include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/manager.h"
 
@@ -179,6 +181,33 @@ recover(GbeApp *app, GError **error)
 	       gbe_recover(app, data, store, &recovery, error);
 }
 
+/* The update lock is taken while etcd runs; an update that was staged a moment ago may not have it yet. */
+static void
+hold_update(GbeApp *app, const GbeDeployments *deployments)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_auto(GbeUpdateLock) lock = {0};
+	g_autoptr(GError) error = NULL;
+	const GbeListed *first = deployments->listed != NULL && deployments->listed->len > 0
+				     ? deployments->listed->pdata[0]
+				     : NULL;
+
+	if (!app->config->cluster.update_lock || first == NULL || !first->staged || first->locked)
+		return;
+	if (gbe_app_open_state(app, false, NULL))
+		(void)!gbe_state_read(app, GBE_STATE_UPDATE_LOCK, false, &object, NULL);
+	gbe_update_lock_from_json(object, &lock);
+	if (lock.id != NULL && lock.state == GBE_UPDATE_LOCK_HELD &&
+	    gbe_deployment_same(&lock.deployment, &first->ref))
+		return;
+	if (gbe_staged_lock(app->root_fd, true, &error))
+		gbe_complain("the update %s is not booted: this device does not hold the update "
+			     "lock of the cluster",
+			     first->ref.id);
+	else
+		gbe_complain("the update is not held back: %s", error->message);
+}
+
 int
 gbe_finalize_run(GbeApp *app)
 {
@@ -197,6 +226,7 @@ gbe_finalize_run(GbeApp *app)
 	gbe_configuration_load_for_boot(app, deployments->booted.id, &complaint);
 	if (gbe_config_is_off(app->config))
 		return 0;
+	hold_update(app, deployments);
 	if (!gbe_app_lock(app, "finalize", LOCK_WAIT_MS, &error)) {
 		/* Nothing may be written without the lock, not even a carried failure. */
 		say_failed(error->message);

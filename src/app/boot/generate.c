@@ -155,6 +155,15 @@ write_renew(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
+write_lock(GbeApp *app, const char *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_lock(app->config);
+
+	return !app->config->cluster.update_lock ||
+	       write_dropin(output, "greenboot-etcd-lock.service", service, error);
+}
+
+static bool
 write_requests(GbeApp *app, const char *output, GError **error)
 {
 	g_autofree char *service = NULL;
@@ -214,6 +223,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
 		    !write_offsite(app, output, error) || !write_renew(app, output, error) ||
+		    !write_lock(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

@@ -326,7 +326,8 @@ record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **e
 	object = gbe_rehearsal_print(rehearsal);
 	if (!gbe_state_write(app, GBE_STATE_REHEARSAL, object, error))
 		return false;
-	if (!wanted && !(last.locked && !rehearsal->locked))
+	if (!wanted && (!last.locked || rehearsal->locked ||
+			gbe_state_has_locked(app, GBE_STATE_UPDATE_LOCK, &update->ref)))
 		return true;
 	return gbe_staged_lock(app->root_fd, wanted, error);
 }

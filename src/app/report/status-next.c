@@ -143,6 +143,21 @@ warn_damaged(JsonArray *warnings, const GbeObserved *observed)
 	}
 }
 
+/* Read as text: the initramfs links this file, and has no other use for the record. */
+static void
+warn_update(JsonArray *warnings, GbeApp *app)
+{
+	g_autoptr(JsonObject) lock = NULL;
+
+	if (app->state_fd < 0 || !gbe_state_read(app, GBE_STATE_UPDATE_LOCK, false, &lock, NULL) ||
+	    lock == NULL || !g_str_equal(gbe_json_string(lock, "state", ""), "failed"))
+		return;
+	warn(warnings,
+	     "an update failed here, and the other members of the cluster do not update: %s "
+	     "(`greenboot-etcd cluster unlock --force` ends that)",
+	     gbe_json_string(lock, "reason", "no reason is recorded"));
+}
+
 JsonArray *
 gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 {
@@ -178,6 +193,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	if (facts->data == GBE_UNKNOWN)
 		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
 		     facts->data_why != NULL ? facts->data_why : "unknown");
+	warn_update(warnings, app);
 	if (observed->store_why != NULL)
 		warn(warnings, "%s", observed->store_why);
 	else if (facts->store == GBE_NO)

@@ -68,6 +68,21 @@ gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **erro
 }
 
 bool
+gbe_state_has_locked(GbeApp *app, const char *name, const GbeDeployment *deployment)
+{
+	g_autoptr(JsonObject) object = NULL;
+	GbeDeployment of;
+
+	if (!gbe_state_read(app, name, false, &object, NULL) || object == NULL ||
+	    !gbe_json_bool(object, "locked", false))
+		return false;
+	/* Borrowed. */
+	of = (GbeDeployment){.id = (char *)gbe_json_string(object, "deployment", NULL),
+			     .handle = (char *)gbe_json_string(object, "handle", NULL)};
+	return gbe_deployment_same(&of, deployment);
+}
+
+bool
 gbe_state_sweep(GbeApp *app, GError **error)
 {
 	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);

@@ -21,6 +21,7 @@
  *   configuration           the last one that worked (app/state/configuration.h)
  *   periodic                core/record/periodic.h
  *   rehearsal               core/record/rehearsal.h
+ *   update-lock             core/record/update-lock.h
  *   stores                  app/state/history.h
  *   queue/                  app/offsite/queue.h
  *   certs/                  app/certs/archive.h
@@ -30,6 +31,8 @@
 #define GBE_STATE_PERIODIC "periodic"
 /* A sealed file: core/record/rehearsal.h. */
 #define GBE_STATE_REHEARSAL "rehearsal"
+/* A sealed file: core/record/update-lock.h. */
+#define GBE_STATE_UPDATE_LOCK "update-lock"
 /* A sealed file: core/record/offsite.h. */
 #define GBE_STATE_STORES "stores"
 /* A directory: snapshots that wait to be sent. */
@@ -44,6 +47,9 @@ bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
 /* Writes a sealed file, durably. Does not take @object. */
 bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error) GBE_CHECKED;
+/* Two records may each have locked the staged deployment against finalization: GBE_STATE_REHEARSAL and _UPDATE_LOCK. Has
+ * @name locked @deployment? Who lifts a lock of its own asks for the other's first. */
+bool gbe_state_has_locked(GbeApp *app, const char *name, const GbeDeployment *deployment);
 /* Removes what interrupted writes left; under the lock. */
 bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;
 

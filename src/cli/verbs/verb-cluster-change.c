@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cluster init, join, token, leave, reset, recover. */
+/* cluster init, join, token, leave, reset, recover; lock and unlock are in verb-cluster-lock.c. */
 #include "app/cluster/leave.h"
 #include "app/cluster/recover.h"
 #include "app/report/status.h"
 #include "cli/ask.h"
 #include "cli/print.h"
+#include "cli/verbs/verb-cluster-lock.h"
 #include "cli/verbs/verb-cluster.h"
 #include "core/json/members.h"
 
-static gboolean arg_dry_run, arg_force;
+static gboolean arg_dry_run, arg_force, arg_for_update;
 static char *arg_name, *arg_peer_url, *arg_client_url, *arg_token, *arg_timeout, *arg_from;
 static char **arg_data;
 
@@ -28,8 +29,11 @@ const GOptionEntry gbe_options_cluster[] = {
      "init, join, recover: how long etcd may take to be healthy (timeout= of [health])",
      "DURATION"},
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
-     "leave, reset, recover: also where the quorum would go, or not all members can be asked",
+     "leave, reset, recover: also where the quorum would go, or not all members can be asked; "
+     "unlock: also another member's lock, or a failed one",
      NULL},
+    {"for-update", 0, 0, G_OPTION_ARG_NONE, &arg_for_update,
+     "lock: take it for a staged update, release it for a green one, as the timer does", NULL},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "change nothing, say what would be done",
      NULL},
     {NULL},
@@ -220,6 +224,16 @@ recover(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
+static bool
+lock(GbeCli *cli, char **arguments, GError **error)
+{
+	const GbeClusterLockArguments how = {.dry_run = arg_dry_run,
+					     .force = arg_force,
+					     .for_update = arg_for_update};
+
+	return gbe_cluster_verb_lock(cli, arguments[0], &how, error);
+}
+
 static const struct {
 	const char *name;
 	bool takes; /* an argument */
@@ -232,6 +246,8 @@ static const struct {
     {"leave", false, leave},
     {"reset", false, leave},
     {"recover", false, recover},
+    {"lock", false, lock},
+    {"unlock", false, lock},
 };
 
 bool

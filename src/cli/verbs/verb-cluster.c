@@ -5,8 +5,10 @@
 #include "app/report/status.h"
 #include "cli/ask.h"
 #include "cli/print.h"
+#include "cli/verbs/verb-cluster-lock.h"
 #include "core/json/members.h"
 #include "core/space.h"
+#include "sys/systemd/events.h"
 
 static const char *
 state_of(const GbeCluster *cluster, const GbeClusterMember *member)
@@ -55,8 +57,9 @@ member_json(const GbeCluster *cluster, const GbeClusterMember *member)
 	return object;
 }
 
+/* @lock NULL: the update lock is free. */
 static void
-print_json(const GbeCluster *cluster)
+print_json(const GbeCluster *cluster, JsonObject *lock)
 {
 	g_autoptr(JsonObject) object = json_object_new();
 	JsonArray *members = json_array_new();
@@ -72,6 +75,10 @@ print_json(const GbeCluster *cluster)
 	json_object_set_int_member(object, "voters", voters);
 	json_object_set_int_member(object, "working", working);
 	json_object_set_int_member(object, "quorum", gbe_quorum_of(voters));
+	if (lock != NULL)
+		json_object_set_object_member(object, "update_lock", json_object_ref(lock));
+	else
+		json_object_set_null_member(object, "update_lock");
 	json_object_set_array_member(object, "members", members);
 	gbe_print_object(object);
 }
@@ -119,7 +126,7 @@ print_may_stop(const GbeCluster *cluster)
 }
 
 static void
-print_text(const GbeCluster *cluster)
+print_text(const GbeCluster *cluster, JsonObject *lock)
 {
 	static const char *const titles[] = {
 	    "NAME", "STATE", "ETCD", "SIZE", "LAG", "CLIENT ADDRESSES", NULL};
@@ -132,6 +139,7 @@ print_text(const GbeCluster *cluster)
 	gbe_print_field("Voters", "%u of %u work, %u have to", working, voters,
 			gbe_quorum_of(voters));
 	print_may_stop(cluster);
+	gbe_cluster_print_lock(lock);
 	for (guint i = 0; i < cluster->members->len; i++)
 		add_row(table, cluster, cluster->members->pdata[i]);
 	gbe_table_print(table);
@@ -148,12 +156,16 @@ gbe_verb_cluster_status(GbeCli *cli, char **arguments G_GNUC_UNUSED, GError **er
 {
 	guint timeout_ms = (guint)cli->app->config->health.request_timeout * 1000;
 	g_autoptr(GbeCluster) cluster = NULL;
+	g_autoptr(JsonObject) lock = NULL;
+	g_autoptr(GError) local = NULL;
 
 	if (!gbe_cluster_look(cli->app, timeout_ms, &cluster, error))
 		return false;
+	if (!gbe_cluster_lock_json(cli, &lock, &local))
+		gbe_complain("who holds the update lock is not known: %s", local->message);
 	if (cli->json)
-		print_json(cluster);
+		print_json(cluster, lock);
 	else
-		print_text(cluster);
+		print_text(cluster, lock);
 	return true;
 }

@@ -95,6 +95,10 @@ typedef struct {
 		char *renew_command; /* NULL: this program renews what it has made */
 	} certs;
 	struct {
+		bool update_lock;
+		guint64 lock_time; /* seconds */
+	} cluster;
+	struct {
 		char *textfile;
 	} metrics;
 	struct {

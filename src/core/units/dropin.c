@@ -185,6 +185,8 @@ gbe_dropin_service(const GbeConfig *config)
 	    gbe_dropin_wants_prove(config) ? " greenboot-etcd-prove.timer" : "",
 	    gbe_dropin_watches_requests(config) ? " greenboot-etcd-requests.path" : "",
 	    gbe_dropin_wants_requests(config) ? " greenboot-etcd-requests.timer" : "",
+	    config->cluster.update_lock ? " greenboot-etcd-lock.path greenboot-etcd-lock.timer"
+					: "",
 	    /* Where this device is a member of a cluster (app/cluster/setup.h). */
 	    "\n[Service]\nEnvironmentFile=-/var/lib/greenboot-etcd/cluster.env\n", NULL);
 }
@@ -316,6 +318,16 @@ gbe_dropin_renew(const GbeConfig *config)
 	else
 		append_addresses(text, config);
 	return g_string_free(text, text->len == empty);
+}
+
+/* The other members' addresses are known to etcd only. */
+char *
+gbe_dropin_lock(const GbeConfig *config)
+{
+	GString *text = g_string_new(HEAD "[Service]\nIPAddressAllow=any\n");
+
+	add_visible(text, config->etcd.data_dir);
+	return g_string_free(text, false);
 }
 
 char *

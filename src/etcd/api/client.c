@@ -28,7 +28,12 @@ static const struct {
     [GBE_MESSAGE_RANGE] = {"/etcdserverpb.KV/Range", true},
     [GBE_MESSAGE_DEFRAGMENT] = {"/etcdserverpb.Maintenance/Defragment"},
     [GBE_MESSAGE_COMPACTION] = {"/etcdserverpb.KV/Compact", true},
+    [GBE_MESSAGE_KEYS] = {"/etcdserverpb.KV/Range", true},
     [GBE_MESSAGE_TXN] = {"/etcdserverpb.KV/Txn", true},
+    [GBE_MESSAGE_LEASE_GRANT] = {"/etcdserverpb.Lease/LeaseGrant", true},
+    [GBE_MESSAGE_LEASE_KEEP] = {"/etcdserverpb.Lease/LeaseKeepAlive", true},
+    [GBE_MESSAGE_LEASE_LOOK] = {"/etcdserverpb.Lease/LeaseTimeToLive", true},
+    [GBE_MESSAGE_LEASE_REVOKE] = {"/etcdserverpb.Lease/LeaseRevoke", true},
     [GBE_MESSAGE_MEMBER_ADD] = {"/etcdserverpb.Cluster/MemberAdd", true},
     [GBE_MESSAGE_MEMBER_REMOVE] = {"/etcdserverpb.Cluster/MemberRemove", true},
     [GBE_MESSAGE_MEMBER_UPDATE] = {"/etcdserverpb.Cluster/MemberUpdate", true},
@@ -179,7 +184,7 @@ gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret
 	g_autoptr(GByteArray) compare = g_byte_array_new();
 	g_autoptr(GByteArray) remove = g_byte_array_new();
 	g_autoptr(GByteArray) operation = g_byte_array_new();
-	GbeEtcdHeader header;
+	GbeEtcdTxn txn;
 
 	gbe_protobuf_put_string(compare, 3, PROBE_KEY);
 	gbe_protobuf_put_varint(compare, 4, 0);
@@ -187,25 +192,110 @@ gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret
 	gbe_protobuf_put_bytes(operation, 3, remove->data, remove->len);
 	gbe_protobuf_put_bytes(request, 1, compare->data, compare->len);
 	gbe_protobuf_put_bytes(request, 2, operation->data, operation->len);
-	return ask(client, GBE_MESSAGE_TXN, request, deadline, &header, ret_failure);
+	return ask(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure);
 }
 
 /* TxnRequest {2 success {2 request_put {1 key, 2 value}, or 3 request_delete_range {1 key}}}. */
-bool
-gbe_client_write(GbeClient *client, const char *key, const char *value, gint64 deadline,
-		 GbeCallFailure *ret_failure)
+static void
+put_change(GByteArray *request, const char *key, const char *value)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
 	g_autoptr(GByteArray) change = g_byte_array_new();
 	g_autoptr(GByteArray) operation = g_byte_array_new();
-	GbeEtcdHeader header;
 
 	gbe_protobuf_put_string(change, 1, key);
 	if (value != NULL)
 		gbe_protobuf_put_string(change, 2, value);
 	gbe_protobuf_put_bytes(operation, value != NULL ? 2 : 3, change->data, change->len);
 	gbe_protobuf_put_bytes(request, 2, operation->data, operation->len);
-	return ask(client, GBE_MESSAGE_TXN, request, deadline, &header, ret_failure);
+}
+
+bool
+gbe_client_write(GbeClient *client, const char *key, const char *value, gint64 deadline,
+		 GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdTxn txn;
+
+	put_change(request, key, value);
+	return ask(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure);
+}
+
+/* RangeRequest {1 key}. */
+bool
+gbe_client_get(GbeClient *client, const char *key, gint64 deadline, GbeEtcdKeys *ret_keys,
+	       GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+
+	gbe_protobuf_put_string(request, 1, key);
+	return ask(client, GBE_MESSAGE_KEYS, request, deadline, ret_keys, ret_failure);
+}
+
+/* TxnRequest as above, with 1 compare {2 target MOD, 3 key, 6 mod_revision}: 0 is a key that is not there. */
+bool
+gbe_client_swap(GbeClient *client, const char *key, gint64 mod_revision, const char *value,
+		gint64 deadline, bool *ret_swapped, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) compare = g_byte_array_new();
+	GbeEtcdTxn txn;
+
+	gbe_protobuf_put_varint(compare, 2, 2);
+	gbe_protobuf_put_string(compare, 3, key);
+	gbe_protobuf_put_varint(compare, 6, (guint64)mod_revision);
+	gbe_protobuf_put_bytes(request, 1, compare->data, compare->len);
+	put_change(request, key, value);
+	if (!ask(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure))
+		return false;
+	*ret_swapped = txn.succeeded;
+	return true;
+}
+
+/* ---- leases ---- */
+
+/* LeaseGrantRequest {1 TTL, 2 ID}, LeaseKeepAliveRequest {1 ID}: the stream ends after one. */
+bool
+gbe_client_lease_keep(GbeClient *client, guint64 lease, guint64 seconds, gint64 deadline,
+		      GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) keep = g_byte_array_new();
+	g_autoptr(GByteArray) grant = g_byte_array_new();
+	GbeEtcdLease answer;
+
+	gbe_protobuf_put_varint(keep, 1, lease);
+	if (!ask(client, GBE_MESSAGE_LEASE_KEEP, keep, deadline, &answer, ret_failure))
+		return false;
+	if (answer.ttl > 0)
+		return true;
+	gbe_protobuf_put_varint(grant, 1, seconds);
+	gbe_protobuf_put_varint(grant, 2, lease);
+	return ask(client, GBE_MESSAGE_LEASE_GRANT, grant, deadline, &answer, ret_failure);
+}
+
+/* LeaseTimeToLiveRequest {1 ID}. */
+bool
+gbe_client_lease_look(GbeClient *client, guint64 lease, gint64 deadline, bool *ret_alive,
+		      GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdLease answer;
+
+	gbe_protobuf_put_varint(request, 1, lease);
+	if (!ask(client, GBE_MESSAGE_LEASE_LOOK, request, deadline, &answer, ret_failure))
+		return false;
+	*ret_alive = answer.ttl > 0;
+	return true;
+}
+
+bool
+gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
+			GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdHeader header;
+
+	gbe_protobuf_put_varint(request, 1, lease);
+	return ask(client, GBE_MESSAGE_LEASE_REVOKE, request, deadline, &header, ret_failure);
 }
 
 bool

@@ -52,6 +52,20 @@ bool gbe_client_write_nothing(GbeClient *client, gint64 deadline,
 /* Sets a key; @value NULL: deletes it. */
 bool gbe_client_write(GbeClient *client, const char *key, const char *value, gint64 deadline,
 		      GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Reads a key with a linearizable read: ->list has it, or is NULL. */
+bool gbe_client_get(GbeClient *client, const char *key, gint64 deadline, GbeEtcdKeys *ret_keys,
+		    GbeCallFailure *ret_failure) GBE_CHECKED;
+/* As gbe_client_write(), in one transaction, where the key is still as it was at @mod_revision (0: not there). Else
+ * *ret_swapped is false, and nothing has changed. */
+bool gbe_client_swap(GbeClient *client, const char *key, gint64 mod_revision, const char *value,
+		     gint64 deadline, bool *ret_swapped, GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Makes the lease of that id last @seconds from now: grants it where it is not there (any more). */
+bool gbe_client_lease_keep(GbeClient *client, guint64 lease, guint64 seconds, gint64 deadline,
+			   GbeCallFailure *ret_failure) GBE_CHECKED;
+bool gbe_client_lease_look(GbeClient *client, guint64 lease, gint64 deadline, bool *ret_alive,
+			   GbeCallFailure *ret_failure) GBE_CHECKED;
+bool gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
+			     GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Disarms one member's alarm. The remaining alarms are not returned. */
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;

@@ -105,6 +105,30 @@ static const MessageField range_fields[] = {
     {0},
 };
 
+static const MessageField key_fields[] = {
+    {3, KIND_U64, offsetof(GbeEtcdKey, mod_revision)},
+    {5, KIND_TEXT, offsetof(GbeEtcdKey, value)},
+    {0},
+};
+
+static const MessageField keys_fields[] = {
+    HEADER,
+    {2, KIND_LIST, offsetof(GbeEtcdKeys, list), key_fields, sizeof(GbeEtcdKey)},
+    {0},
+};
+
+static const MessageField txn_fields[] = {
+    HEADER,
+    {2, KIND_BOOL, offsetof(GbeEtcdTxn, succeeded)},
+    {0},
+};
+
+static const MessageField lease_fields[] = {
+    HEADER,
+    {3, KIND_U64, offsetof(GbeEtcdLease, ttl)},
+    {0},
+};
+
 static const MessageField only_header_fields[] = {HEADER, {0}};
 
 static const MessageTable tables[GBE_N_MESSAGES] = {
@@ -115,7 +139,12 @@ static const MessageTable tables[GBE_N_MESSAGES] = {
     [GBE_MESSAGE_RANGE] = {"RangeResponse", range_fields, sizeof(GbeEtcdRange)},
     [GBE_MESSAGE_DEFRAGMENT] = {"DefragmentResponse", only_header_fields, sizeof(GbeEtcdHeader)},
     [GBE_MESSAGE_COMPACTION] = {"CompactionResponse", only_header_fields, sizeof(GbeEtcdHeader)},
-    [GBE_MESSAGE_TXN] = {"TxnResponse", only_header_fields, sizeof(GbeEtcdHeader)},
+    [GBE_MESSAGE_KEYS] = {"RangeResponse", keys_fields, sizeof(GbeEtcdKeys)},
+    [GBE_MESSAGE_TXN] = {"TxnResponse", txn_fields, sizeof(GbeEtcdTxn)},
+    [GBE_MESSAGE_LEASE_GRANT] = {"LeaseGrantResponse", lease_fields, sizeof(GbeEtcdLease)},
+    [GBE_MESSAGE_LEASE_KEEP] = {"LeaseKeepAliveResponse", lease_fields, sizeof(GbeEtcdLease)},
+    [GBE_MESSAGE_LEASE_LOOK] = {"LeaseTimeToLiveResponse", lease_fields, sizeof(GbeEtcdLease)},
+    [GBE_MESSAGE_LEASE_REVOKE] = {"LeaseRevokeResponse", only_header_fields, sizeof(GbeEtcdHeader)},
     [GBE_MESSAGE_MEMBER_ADD] = {"MemberAddResponse", member_add_fields, sizeof(GbeEtcdMembers)},
     [GBE_MESSAGE_MEMBER_REMOVE] = {"MemberRemoveResponse", members_fields, sizeof(GbeEtcdMembers)},
     [GBE_MESSAGE_MEMBER_UPDATE] = {"MemberUpdateResponse", members_fields, sizeof(GbeEtcdMembers)},

@@ -11,7 +11,7 @@
 
 /* Elements of a list, bytes of a text: more than etcd ever sends. */
 #define GBE_MESSAGE_LIST_MAX 256
-#define GBE_MESSAGE_TEXT_MAX 512
+#define GBE_MESSAGE_TEXT_MAX 2048
 
 typedef enum {
 	GBE_MESSAGE_STATUS,	    /* GbeEtcdStatus */
@@ -21,7 +21,12 @@ typedef enum {
 	GBE_MESSAGE_RANGE,	    /* GbeEtcdRange */
 	GBE_MESSAGE_DEFRAGMENT,	    /* GbeEtcdHeader */
 	GBE_MESSAGE_COMPACTION,	    /* GbeEtcdHeader */
-	GBE_MESSAGE_TXN,	    /* GbeEtcdHeader */
+	GBE_MESSAGE_KEYS,	    /* GbeEtcdKeys */
+	GBE_MESSAGE_TXN,	    /* GbeEtcdTxn */
+	GBE_MESSAGE_LEASE_GRANT,    /* GbeEtcdLease */
+	GBE_MESSAGE_LEASE_KEEP,	    /* GbeEtcdLease */
+	GBE_MESSAGE_LEASE_LOOK,	    /* GbeEtcdLease */
+	GBE_MESSAGE_LEASE_REVOKE,   /* GbeEtcdHeader */
 	GBE_MESSAGE_MEMBER_ADD,	    /* GbeEtcdMembers */
 	GBE_MESSAGE_MEMBER_REMOVE,  /* GbeEtcdMembers */
 	GBE_MESSAGE_MEMBER_UPDATE,  /* GbeEtcdMembers */
@@ -85,6 +90,26 @@ typedef struct {
 	GbeEtcdHeader header;
 	gint64 count;
 } GbeEtcdRange;
+
+typedef struct {
+	gint64 mod_revision;
+	char *value; /* a text */
+} GbeEtcdKey;
+
+typedef struct {
+	GbeEtcdHeader header;
+	GArray *list; /* of GbeEtcdKey; NULL: none */
+} GbeEtcdKeys;
+
+typedef struct {
+	GbeEtcdHeader header;
+	bool succeeded; /* the comparison was true */
+} GbeEtcdTxn;
+
+typedef struct {
+	GbeEtcdHeader header;
+	gint64 ttl; /* seconds that it has left; 0 and below: there is no such lease */
+} GbeEtcdLease;
 
 /* @ret_message: the struct of that message; clear it with gbe_message_clear(). GBE_ERROR_CORRUPT. */
 bool gbe_message_from_protobuf(GbeMessage message, const void *bytes, gsize size,

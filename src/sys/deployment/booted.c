@@ -157,9 +157,14 @@ gbe_staged_lock(int root_fd, bool locked, GError **error)
 	g_autofree char *name = NULL;
 	gbe_autofd int dir_fd = -1;
 	gbe_autofd int fd = -1;
+	g_autoptr(GError) local = NULL;
 
-	if (!gbe_open_parent_in_root(root_fd, STAGED_LOCKED, &dir_fd, &name, error))
+	if (!gbe_open_parent_in_root(root_fd, STAGED_LOCKED, &dir_fd, &name, &local)) {
+		if (!locked && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
+	}
 	if (!locked)
 		return unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT ||
 		       gbe_throw_errno(error, errno, "remove %s", STAGED_LOCKED);

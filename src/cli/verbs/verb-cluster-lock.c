@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/verbs/verb-cluster-lock.h"
+
+#include "app/cluster/lock.h"
+#include "app/report/status.h"
+#include "cli/print.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
+
+bool
+gbe_cluster_verb_lock(GbeCli *cli, const char *verb, const GbeClusterLockArguments *arguments,
+		      GError **error)
+{
+	g_auto(GbeUpdateLockResult) result = {.action = "none"};
+	bool takes = g_str_equal(verb, "lock");
+	bool done;
+
+	if ((arguments->force && takes) || (arguments->for_update && !takes))
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "--force goes with cluster unlock, and --for-update with cluster lock");
+	if (arguments->for_update && arguments->dry_run)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--for-update and --dry-run do not go together");
+	if (arguments->for_update)
+		done = gbe_update_lock_tend(cli->app, &result, error);
+	else if (takes)
+		done = gbe_update_lock_take(cli->app, arguments->dry_run, &result, error);
+	else
+		done = gbe_update_lock_release(cli->app, arguments->force, arguments->dry_run,
+					       &result, error);
+	if (!done)
+		return false;
+	gbe_cli_changed(cli, arguments->dry_run);
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		json_object_set_boolean_member(object, "dry_run", arguments->dry_run);
+		gbe_json_set_string(object, "action", result.action);
+		gbe_json_set_string(object, "said", result.said);
+		gbe_print_object(object);
+	} else if (!cli->quiet && result.said != NULL) {
+		gbe_print("%s\n", result.said);
+	}
+	return true;
+}
+
+bool
+gbe_cluster_lock_json(GbeCli *cli, JsonObject **ret_lock, GError **error)
+{
+	GbeUpdateLockSeen seen = {{0}};
+	g_autofree char *said = NULL;
+
+	if (!gbe_update_lock_look(cli->app, &seen, error))
+		return false;
+	if (!seen.held) {
+		*ret_lock = NULL;
+		return true;
+	}
+	said = gbe_update_lock_to_text(&seen.lock);
+	*ret_lock = gbe_update_lock_to_json(&seen.lock);
+	json_object_remove_member(*ret_lock, "id");
+	json_object_set_boolean_member(*ret_lock, "own", seen.own);
+	json_object_set_boolean_member(*ret_lock, "overdue", seen.overdue);
+	gbe_json_set_string(*ret_lock, "said", said);
+	gbe_update_lock_clear(&seen.lock);
+	return true;
+}
+
+void
+gbe_cluster_print_lock(JsonObject *lock)
+{
+	g_autofree char *since = NULL;
+	bool failed;
+
+	if (lock == NULL) {
+		gbe_print_field("Update lock", "free");
+		return;
+	}
+	since = gbe_text_time(gbe_json_known(lock, "since"));
+	failed = g_str_equal(gbe_json_string(lock, "state", ""), "failed");
+	gbe_print_field("Update lock", "%s, since %s", gbe_json_string(lock, "said", "?"), since);
+	if (gbe_json_bool(lock, "overdue", false))
+		gbe_print_field("",
+				"nothing was heard of the holder for longer than its lock-time=");
+	if (failed || gbe_json_bool(lock, "overdue", false))
+		gbe_print_field(
+		    "",
+		    "no other member updates; `greenboot-etcd cluster unlock --force` ends that");
+}

@@ -1,0 +1,670 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The update lock: devices with a real ostree sysroot and real etcds, which form one cluster.
+#
+#   N=       random histories (default 3)        SEED=  of the first one (default: the day's)
+
+# shellcheck disable=SC2016,SC2034,SC2317,SC2119,SC2153 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# ---- several devices ----
+
+OF_DEVICE="ROOT BOOT DATA IMAGE KIND MOUNT_OPTIONS STATEROOT DEPLOYMENT FLAVOUR BOOTED PRERUN PRERUN_LOG FINALIZE FINALIZE_LOG \
+HEALTH AFTER GRUB_INDEX ETCD_PID ETCD_PORT ETCD_LOG ETCD_OPTIONS"
+DEVICE=
+ROOTS=()
+
+# on N: from now on everything is of device N.
+on() {
+	{ local - && set +x; } 2>/dev/null
+	[[ $DEVICE != "$1" ]] || return 0
+	[[ ! $DEVICE ]] || away
+	# shellcheck disable=SC2086 # words
+	unset $OF_DEVICE
+	declare -gA DEPLOYMENT=()
+	ETCD_OPTIONS=() ETCD_PID='' BOOTED=''
+	DEVICE=$1
+	# shellcheck source=/dev/null
+	[[ ! -e $GBE_MEM/device$1 ]] || . "$GBE_MEM/device$1"
+}
+away() {
+	local name
+	for name in $OF_DEVICE; do
+		declare -p "$name" 2>/dev/null || true
+	done | sed 's/^declare /declare -g /' >"$GBE_MEM/device$DEVICE"
+}
+
+# new_device N: up, with an etcd: the first of a cluster, or one more voter.
+new_device() {
+	local port cluster
+	if [[ $1 != 1 ]]; then
+		on 1
+		port=$ETCD_PORT
+		etcd_ports
+		PORT=$ETCD_PORT ETCD_PORT=$port
+		assert_exit 0 gbe --json member add "http://127.0.0.1:$((PORT + 1))" --name="device$1"
+		ID=$(of .id) cluster=$(of .environment.ETCD_INITIAL_CLUSTER)
+	fi
+	on "$1"
+	device xfs
+	ROOTS[$1]=$ROOT
+	config health request-timeout=3s
+	config cluster update-lock=yes
+	config preflight rehearse=no
+	if [[ $1 == 1 ]]; then
+		ETCD_OPTIONS=(--name=device1 --initial-cluster="device1=http://127.0.0.1:$((ETCD_PORT + 1))")
+	else
+		ETCD_PORT=$PORT
+		config_write
+		ETCD_OPTIONS=(--name="device$1" --initial-cluster="$cluster" --initial-cluster-state=existing)
+	fi
+	ETCD_OPTIONS+=(--strict-reconfig-check=false)
+	machine_on
+	etcd_run "${ETCD_OPTIONS[@]}"
+	if [[ $1 != 1 ]]; then
+		on 1
+		assert_exit 0 gbe member promote "$ID" --wait=60s
+		on "$1"
+	fi
+	etcd_wait
+	judge green
+}
+
+# devices COUNT
+devices() {
+	local n HEALTH_TIMEOUT=4s
+	for ((n = 1; n <= $1; n++)); do new_device "$n"; done
+	on 1
+}
+
+case_cleanup() {
+	local n
+	{ set +xeu; } 2>/dev/null
+	trap - ERR
+	for n in "${!ROOTS[@]}"; do
+		on "$n"
+		kill_etcd
+		root_free
+	done
+	kill_etcd
+	kill_peers
+	root_free
+}
+
+# ---- words ----
+
+# tick: what the timer starts; ACTION is what it did.
+tick() {
+	assert_exit 0 gbe --json cluster lock --for-update
+	fits cluster-lock
+	ACTION=$(of .action) SAID=$(of '.said // ""')
+}
+ticks() { # ACTION [PATTERN]
+	tick
+	assert_eq "device $DEVICE: what the timer did ($SAID)" "$ACTION" "$1"
+	[[ $# == 1 ]] || assert_match "device $DEVICE: what it said" "$SAID" "$2"
+}
+held_back() { [[ -e $ROOT/run/ostree/staged-deployment-locked ]]; }
+is_free() { ! held_back || fail "device $DEVICE: the update is held back"; }
+is_held_back() { held_back || fail "device $DEVICE: the update is not held back"; }
+lock_is() { assert_eq "the lock" "$(json "[.update_lock.state, .update_lock.member] | map(. // \"none\") | join(\" \")" cluster status)" "$1"; }
+record_state() { sed '/^sha256 /d' "$ROOT/var/lib/greenboot-etcd/update-lock" 2>/dev/null | jq -r .state 2>/dev/null || true; }
+soon() {
+	local n what=$1
+	shift
+	for ((n = 0; n < 500; n++)); do
+		! "$@" >/dev/null 2>&1 || return 0
+		nap 0.02
+	done
+	fail "$what did not come: $*"
+}
+all_work() { [[ $(json '.working == (.members | length)' cluster status) == true ]]; }
+comes_back() {
+	power_on
+	soon "a cluster that works" all_work
+}
+# goes_into NAME: the device reboots, and has that.
+goes_into() {
+	shutdown
+	comes_back
+	booted "$1"
+}
+
+# ---- cases ----
+
+taken() {
+	devices 3
+	ticks none
+	lock_is "none none"
+	assert_match "text" "$(gbe cluster status)" "*Update lock: free*"
+	update B
+	is_free
+	ticks taken
+	is_free
+	lock_is "held device1"
+	assert_exit 0 gbe --json cluster status
+	fits cluster-status
+	assert_eq "it" "$(of '.update_lock | [.own, .overdue, .deployment] | join(" ")')" "true false ${DEPLOYMENT[B]}"
+	assert_match "text" "$(gbe cluster status)" "*Update lock: held by device1 for the update fedora-iot-*, since 2*"
+	ticks held
+	goes_into B
+	ticks held
+	judge green
+	# The next update here waits until others had their chance.
+	update A.1 A
+	ticks released
+	is_held_back
+	lock_is "none none"
+	unstage
+	ticks none
+	assert_missing "$ROOT/var/lib/greenboot-etcd/update-lock"
+	assert_eq "leases" "$(ctl lease list | grep -c '^[0-9a-f]*$' || true)" 0
+	ticks none
+}
+
+# An update that is staged a moment before the shutdown is not booted.
+at_shutdown() {
+	devices 1
+	update B
+	goes_into A
+	assert_match "what it says" "$(<"$FINALIZE_LOG")" "*is not booted: this device does not hold the update lock*"
+	# Of one member, each update stops all of the cluster; nobody else waits.
+	update B
+	ticks taken
+	goes_into B
+	judge green
+	ticks released
+	# An update for which it has the lock is not one that is staged later.
+	update A.1 A
+	ticks taken
+	unstage
+	os_commit C
+	update C
+	goes_into B
+	ticks released
+	config cluster update-lock=no
+	update C
+	goes_into C
+}
+
+second_waits() {
+	devices 3
+	update B
+	ticks taken
+	on 2
+	update B
+	ticks waits "*held by device1 for the update*"
+	is_held_back
+	assert_exit 5 gbe cluster lock
+	assert_match "who" "$ERR" "*not free: held by device1*"
+	assert_exit 5 gbe cluster unlock
+	assert_match "who" "$ERR" "*held by device1*"
+	goes_into A
+	update B
+	ticks waits
+	# The first is down, and it has the lock.
+	on 1
+	shutdown
+	on 2
+	ticks waits "*held by device1*"
+	on 1
+	comes_back
+	booted B
+	judge green
+	ticks released
+	on 2
+	ticks taken
+	is_free
+	lock_is "held device2"
+	goes_into B
+	judge green
+	ticks released
+}
+
+goes_red() {
+	devices 3
+	update B
+	ticks taken
+	goes_into B
+	judge red
+	ticks failed "*${DEPLOYMENT[B]} is red"
+	lock_is "failed device1"
+	while [[ $BOOTED == B ]]; do
+		shutdown
+		comes_back
+		[[ $BOOTED != B ]] || judge red
+	done
+	ticks failed "*did not become green, and *${DEPLOYMENT[A]} is booted"
+	ticks failed
+	assert_match "status" "$(json '.warnings | join(" ")' status)" "*an update failed here, and the other members*"
+	assert_match "text" "$(gbe cluster status)" "*Update lock: failed on device1: *since*no other member updates; \`greenboot-etcd cluster unlock --force\`*"
+	judge green
+	ticks failed
+	on 2
+	update B
+	ticks waits "*failed on device1: *"
+	is_held_back
+}
+
+red_stops() {
+	goes_red
+	assert_exit 5 gbe cluster unlock
+	assert_match "why" "$ERR" "*failed on device1*--force*"
+	assert_exit 0 gbe cluster unlock --force -n
+	lock_is "failed device1"
+	assert_exit 0 gbe cluster unlock --force
+	assert_match "what" "$OUT" "*is free: it was failed on device1*"
+	ticks taken
+	on 1
+	# It does not stop them again.
+	ticks none
+	assert_missing "$ROOT/var/lib/greenboot-etcd/update-lock"
+	lock_is "held device2"
+}
+
+# The one that failed may try a better update first.
+better_one() {
+	goes_red
+	on 1
+	os_commit C
+	update C
+	ticks held
+	lock_is "held device1"
+	is_free
+	goes_into C
+	judge green
+	ticks released
+	on 2
+	ticks taken
+}
+
+one_is_down() {
+	devices 3
+	on 3
+	stop_etcd
+	on 1
+	update B
+	ticks waits "*device3 does not work: *"
+	is_held_back
+	assert_exit 5 gbe cluster lock
+	assert_match "why" "$ERR" "*not given: device3 does not work*"
+	on 3
+	start_etcd "${ETCD_OPTIONS[@]}"
+	on 1
+	soon "a cluster that works" all_work
+	ticks taken
+	is_free
+	# Once held it stays so.
+	on 3
+	stop_etcd
+	on 1
+	ticks held
+	is_free
+}
+
+no_quorum() {
+	local n
+	devices 3
+	for n in 2 3; do on "$n" && stop_etcd; done
+	on 1
+	update B
+	ticks waits
+	is_held_back
+	assert_exit 7 gbe cluster lock
+	assert_exit 7 gbe cluster unlock --force
+	goes_into_alone A
+	for n in 2 3; do on "$n" && etcd_run "${ETCD_OPTIONS[@]}"; done
+	on 1
+	soon "a cluster that works" all_work
+	update B
+	ticks taken
+	for n in 2 3; do on "$n" && stop_etcd; done
+	on 1
+	ticks waits
+	is_free
+}
+goes_into_alone() {
+	shutdown
+	machine_on
+	etcd_run "${ETCD_OPTIONS[@]}"
+	booted "$1"
+}
+
+by_hand() {
+	devices 2
+	assert_exit 0 gbe cluster lock -n
+	lock_is "none none"
+	assert_exit 0 gbe --json cluster lock
+	fits cluster-lock
+	assert_match "text" "$(gbe cluster status)" "*Update lock: held by device1, by hand, since*"
+	assert_exit 0 gbe cluster lock
+	ticks held
+	on 2
+	update B
+	ticks waits "*held by device1, by hand"
+	on 1
+	assert_exit 0 gbe --json cluster unlock
+	fits cluster-lock
+	assert_exit 0 gbe cluster unlock
+	assert_match "free" "$OUT" "*is free*"
+	on 2
+	ticks taken
+	# Somebody takes it away: the next turn is asked for again.
+	on 1
+	assert_exit 0 gbe cluster unlock --force
+	assert_exit 0 gbe cluster lock
+	on 2
+	ticks waits
+	is_held_back
+	assert_exit 2 gbe cluster lock --force
+	assert_exit 2 gbe cluster unlock --for-update
+	assert_exit 2 gbe cluster lock now
+}
+
+# The lease does not end the lock; it says that nothing is heard of the holder.
+lease_ends() {
+	devices 3
+	update B
+	ticks taken
+	goes_into B
+	ctl lease revoke "$(sed '/^sha256 /d' "$ROOT/var/lib/greenboot-etcd/update-lock" | jq -r .id)" >/dev/null
+	on 2
+	update B
+	ticks waits "*held by device1*"
+	assert_eq "overdue" "$(json .update_lock.overdue cluster status)" true
+	assert_match "text" "$(gbe cluster status)" "*nothing was heard of the holder*no other member updates*"
+	on 1
+	ticks held
+	assert_eq "overdue" "$(json .update_lock.overdue cluster status)" false
+	judge green
+	ticks released
+	on 2
+	ticks taken
+}
+
+# A key that nobody of ours has written, and a record that is broken.
+foreign() {
+	local value
+	devices 1
+	update B
+	for value in '' nonsense '{}' '{"id":"0123456789abcdef","state":"gone"}' "$(head -c 3000 /dev/zero | tr '\0' x)"; do
+		ctl put greenboot-etcd/update-lock/default/1 "$value" >/dev/null
+		ticks waits
+		is_held_back
+		# A value that no etcd client of this program reads is one that cannot be told.
+		assert_exit "$([[ ${#value} -lt 2000 ]] && echo 5 || echo 7)" gbe cluster lock
+		assert_exit 0 gbe cluster status
+	done
+	ctl del greenboot-etcd/update-lock/default/1 >/dev/null
+	ticks taken
+	echo nonsense >"$ROOT/var/lib/greenboot-etcd/update-lock"
+	ticks waits "*held by device1 for the update*"
+	is_held_back
+	assert_exit 0 gbe cluster unlock --force
+	ticks taken
+	is_free
+}
+
+dropped() {
+	devices 1
+	update B
+	ticks taken
+	unstage
+	ticks released
+	lock_is "none none"
+	# The power goes away before the update is the next one.
+	update B
+	ticks taken
+	powercut
+	comes_back
+	booted A
+	ticks released
+}
+
+with_rehearsal() {
+	devices 1
+	config preflight on-failed-rehearsal=lock
+	unconfig preflight rehearse
+	mkdir -p "$ROOT/usr/bin"
+	cp "$(command -v "$ETCD")" "$ROOT/usr/bin/etcd"
+	update B
+	mkdir -p "$(deployment_dir B)/usr/bin"
+	printf '#!/bin/sh\n[ "$1" != --version ] || { echo "etcd Version: 3.4.23"; exit 0; }\nexit 1\n' >"$(deployment_dir B)/usr/bin/etcd"
+	chmod 0755 "$(deployment_dir B)/usr/bin/etcd"
+	ticks taken
+	is_free
+	hook preflight || true
+	assert_eq "the rehearsal" "$(json .rehearsal.result status)" failed
+	is_held_back
+	# Others need not wait for it.
+	ticks released
+	is_held_back
+	ticks none
+	goes_into A
+	# The other way round.
+	assert_exit 0 gbe cluster lock
+	ctl put greenboot-etcd/update-lock/default/1 '{}' >/dev/null
+	update B
+	ticks waits
+	is_held_back
+	cp "$(command -v "$ETCD")" "$(deployment_dir B)/usr/bin/etcd"
+	hook preflight || true
+	assert_eq "the rehearsal" "$(json .rehearsal.result status)" passed
+	is_held_back
+	ctl del greenboot-etcd/update-lock/default/1 >/dev/null
+	ticks taken
+	is_free
+	# A lock of somebody else's stays.
+	: >"$ROOT/run/ostree/staged-deployment-locked"
+	ticks held
+	is_held_back
+}
+
+# ticks_killed POINT: it ends there, and not before.
+ticks_killed() {
+	BUILD=$BUILD_FAULTS GREENBOOT_ETCD_FAULT=$1=kill assert_exit 137 gbe cluster lock --for-update
+}
+
+killed() {
+	local point
+	devices 1
+	for point in wanted leased taken held; do
+		update B
+		ticks_killed "update-lock-$point"
+		[[ $point == held ]] || goes_into A
+		! staged || unstage
+		[[ $point == taken ]] || ticks "$([[ $point == held ]] && echo released || echo none)"
+		tick
+		lock_is "none none"
+		update B
+		ticks_killed "update-lock-$point"
+		[[ $point == wanted ]] || is_held_back
+		tick
+		is_free
+		lock_is "held device1"
+		ticks held
+		unstage
+		ticks_killed update-lock-removed
+		lock_is "none none"
+		ticks none
+		assert_missing "$ROOT/var/lib/greenboot-etcd/update-lock"
+	done
+	update B
+	ticks taken
+	goes_into B
+	judge red
+	ticks_killed update-lock-failed
+	lock_is "failed device1"
+	ticks failed
+	assert_eq "record" "$(record_state)" failed
+}
+
+# ---- at random ----
+
+POINTS=(wanted leased taken held removed failed)
+
+# up_count: devices whose etcd runs.
+up_count() { local n c=0; for n in 1 2 3; do [[ ${DOWN[n]} ]] || c=$((c + 1)); done; echo "$c"; }
+
+# An update takes this device down, or is on trial here: nobody else's may be under way.
+begins_update() {
+	local n
+	for n in 1 2 3; do
+		[[ $n == "$DEVICE" || ! ${UPDATES[n]} ]] ||
+			fail "seed $SEED step $STEP: device $DEVICE goes into an update while device $n is in one (${UPDATES[n]})"
+	done
+	UPDATES[DEVICE]=$1 BEGUN=$((BEGUN + 1))
+}
+
+goes_down() {
+	local before
+	before=$(sysroot_list | sed -n 1p)
+	shutdown
+	DOWN[DEVICE]=orderly
+	[[ $(sysroot_list | sed -n 1p) != "$before" ]] || return 0
+	# The update is the next one.
+	grubenv_edit boot_counter="$MAX_BOOT_ATTEMPTS" boot_success=0
+	begins_update "a reboot into it"
+}
+
+# chance ONE-IN
+chance() { ((RANDOM % $1 == 0)); }
+
+random_up() {
+	local before=$BOOTED
+	machine_on
+	etcd_run "${ETCD_OPTIONS[@]}"
+	DOWN[DEVICE]=
+	[[ $(up_count) -lt 2 ]] || soon "seed $SEED step $STEP: a healthy etcd on $DEVICE" etcd_healthy
+	[[ $BOOTED == "$before" || ! ${UPDATES[DEVICE]} ]] || UPDATES[DEVICE]="booted $BOOTED"
+	[[ ! ${UPDATES[DEVICE]} ]] || chance 2 || random_judge
+}
+
+random_judge() {
+	[[ $(up_count) -ge 2 ]] || return 0
+	judge "$(chance 2 && echo red || echo green)"
+	if [[ $AFTER == reboot ]]; then
+		goes_down
+	elif [[ $(grubenv_get boot_success) == 1 && ${UPDATES[DEVICE]} == "booted "* ]]; then
+		UPDATES[DEVICE]=
+	fi
+}
+
+random_step() {
+	local n
+	for n in 1 2 3; do
+		if [[ ! ${DOWN[n]} ]] || chance 3; then continue; fi
+		on "$n"
+		random_up
+	done
+	on $((RANDOM % 3 + 1))
+	[[ ! ${DOWN[DEVICE]} ]] || return 0
+	n=$((RANDOM % 22))
+	DID="$n on $DEVICE, which has ${BOOTED}"
+	case $n in
+	0 | 1 | 2 | 3)
+		staged || {
+			NEXT=$((NEXT + 1))
+			stage "U$NEXT" "$(chance 2 && echo A || echo B)"
+		}
+		;;
+	4 | 5 | 6)
+		GREENBOOT_ETCD_FAULT=update-lock-${POINTS[RANDOM % ${#POINTS[@]}]}=kill BUILD=$BUILD_FAULTS \
+			gbe cluster lock --for-update >/dev/null 2>&1 || true
+		;;
+	7) goes_down ;;
+	8)
+		chance 2 || {
+			powercut
+			DOWN[DEVICE]=crashed
+		}
+		;;
+	9 | 10 | 11) random_judge ;;
+	12)
+		# A person looks, once in a while, and lets the others go on.
+		if [[ $(up_count) == 3 && $(json .update_lock.state cluster status 2>/dev/null) == failed ]]; then
+			gbe cluster unlock --force >/dev/null 2>&1 && UPDATES=(- '' '' '') && UNLOCKED=$((UNLOCKED + 1))
+		fi
+		;;
+	*) random_tick ;;
+	esac
+}
+random_tick() {
+	OUT=$(gbe --json cluster lock --for-update 2>/dev/null) || fail "seed $SEED step $STEP: the timer's call"
+	case $(of .action) in
+	taken) TAKEN=$((TAKEN + 1)) ;;
+	released) RELEASED=$((RELEASED + 1)) ;;
+	failed) FAILED=$((FAILED + 1)) ;;
+	waits) WAITED=$((WAITED + 1)) ;;
+	esac
+	# Now people reboot, whether it is held back or not.
+	! staged || chance 2 || goes_down
+}
+
+# Of those that say they hold it, one does.
+one_holds() {
+	local n holders=0 id
+	[[ ! ${DOWN[DEVICE]} && $(up_count) -ge 2 ]] || return 0
+	id=$(ctl --command-timeout=2s get --print-value-only greenboot-etcd/update-lock/default/1 2>/dev/null | jq -r .id 2>/dev/null) || return 0
+	[[ $id ]] || return 0
+	for n in 1 2 3; do
+		[[ $(sed '/^sha256 /d' "${ROOTS[n]}/var/lib/greenboot-etcd/update-lock" 2>/dev/null | jq -r .id) != "$id" ]] ||
+			holders=$((holders + 1))
+	done
+	((holders <= 1)) || fail "seed $SEED step $STEP: $holders hold it"
+}
+
+history() {
+	SEED=$1
+	devices 3
+	RANDOM=$SEED NEXT=0 BEGUN=0 TAKEN=0 RELEASED=0 FAILED=0 WAITED=0 UNLOCKED=0
+	DOWN=(- '' '' '') UPDATES=(- '' '' '')
+	for ((STEP = 0; STEP < 60; STEP++)); do
+		random_step
+		one_holds
+	done
+	echo "seed $SEED: $NEXT staged, $BEGUN booted; ticks: $TAKEN taken, $RELEASED released, $WAITED waited, $FAILED failed; $UNLOCKED unlocked" >&2
+	# In the end all is well again.
+	for n in 1 2 3; do
+		on "$n"
+		[[ ! ${DOWN[n]} ]] || random_up
+	done
+	on 1
+	soon "seed $SEED: a cluster that works" all_work
+	gbe cluster unlock --force >/dev/null
+	for n in 1 2 3; do
+		on "$n"
+		! staged || unstage
+		tick
+		tick
+	done
+	on $((SEED % 3 + 1))
+	update last B
+	ticks taken
+	shutdown
+	comes_back
+	judge green
+	ticks released
+}
+
+suite_begin "$@"
+run_case taken taken
+run_case at-shutdown at_shutdown
+run_case second-waits second_waits
+run_case red-stops red_stops
+run_case better-one better_one
+run_case one-is-down one_is_down
+run_case no-quorum no_quorum
+run_case by-hand by_hand
+run_case lease-ends lease_ends
+run_case foreign foreign
+run_case dropped dropped
+run_case with-rehearsal with_rehearsal
+run_case killed killed
+SEED=${SEED:-$(date +%Y%m%d)}
+for ((n = 0; n < ${N:-3}; n++)); do
+	run_case "history-$((SEED + n))" history $((SEED + n))
+done
+suite_end
