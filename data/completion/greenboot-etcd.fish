@@ -33,5 +33,5 @@ complete -c greenboot-etcd -n '__fish_seen_subcommand_from alarm' -a 'list clear
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from snapshot' -a 'save status'
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from mark' -a 'good bad'
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from member' -a 'list add promote update remove replace'
-complete -c greenboot-etcd -n '__fish_seen_subcommand_from cluster' -a 'status init join token leave reset recover lock unlock'
+complete -c greenboot-etcd -n '__fish_seen_subcommand_from cluster' -a 'status init join rejoin token leave reset recover lock unlock'
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from endpoint' -a status

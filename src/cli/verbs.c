@@ -27,12 +27,12 @@ const GbeVerb gbe_verbs[] = {
      gbe_options_rehearse, gbe_verb_rehearse, "rehearse --timeout=5min"},
     {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
      MANY, NULL, gbe_verb_etcdctl, "etcdctl get --prefix /registry --keys-only", .passes_on = true},
-    {"cluster", "status|init|join URL|token FILE|leave|reset|recover|lock|unlock",
+    {"cluster", "status|init|join URL|rejoin URL|token FILE|leave|reset|recover|lock|unlock",
      "Begin, join, leave or recover a cluster of etcd, update its members one at a time", 1, 2,
      gbe_options_cluster, gbe_verb_cluster,
      "cluster join https://192.0.2.1:2379 --token=/run/token",
-     .words =
-	 WORDS("status", "init", "join", "token", "leave", "reset", "recover", "lock", "unlock")},
+     .words = WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
+		    "lock", "unlock")},
     {"member",
      "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
      "PEER-URL...",

@@ -75,7 +75,7 @@ on_device_run() {
 	cat >"$GBE_MEM/told"
 	container_run "" "$BUILD_FAULTS" < <(
 		declare -p AS_SOUTH
-		declare -f north n member_is
+		declare -f north n member_is member_works
 		echo "FAULTS=$BUILD_FAULTS/greenboot-etcd"
 		echo "echo 127.0.0.1 south.example >>/etc/hosts"
 		cat "$GBE_MEM/told"
@@ -95,12 +95,13 @@ north() {
 		--listen-peer-urls https://127.0.0.1:12380 --initial-advertise-peer-urls https://127.0.0.1:12380 \
 		--initial-cluster north=https://127.0.0.1:12380 --cert-file north.crt --key-file north.key --trusted-ca-file ca.crt \
 		--client-cert-auth --peer-cert-file north.crt --peer-key-file north.key --peer-trusted-ca-file ca.crt \
-		--peer-client-cert-auth --strict-reconfig-check=false --heartbeat-interval=10 --election-timeout=100 >log 2>&1 &
+		--peer-client-cert-auth --strict-reconfig-check=false --heartbeat-interval="${HEARTBEAT:-10}" --election-timeout="${ELECTION:-100}" >log 2>&1 &
 	for ((i = 0; i < 300; i++)); do ! n put k v || break; sleep 0.2; done
 	rm -rf "$LIVE"
 	printf '[etcd]\nendpoint=https://127.0.0.1:12379\ncacert=%s\ncert=%s\nkey=%s\n' /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf
 }
 n() { etcdctl --endpoints=https://127.0.0.1:12379 --command-timeout=5s --cacert=/run/north/own/ca.crt --cert=/run/north/own/client.crt --key=/run/north/own/client.key "$@"; }
+member_works() { [[ $(greenboot-etcd --config=/etc/north.conf --json cluster status | jq -r '[.voters, .working, (.members | length)] | join(" ")') == "$1" ]]; }
 member_is() { is "$1" "$(greenboot-etcd --config=/etc/north.conf --json cluster status | jq -r '[.voters, .working, (.members | length)] | join(" ")')" "$2"; }
 
 begins() {
@@ -373,35 +374,124 @@ begins_from() {
 	EOF2
 }
 
+# writes: keys one after the other by north, until it does not take one; /run/acked has the last one that it took.
+writes() { for ((i = 0; i < 5000; i++)); do n put "k$i" "$i" >/dev/null 2>&1 || break; echo "$i" >/run/acked; done; }
+# has_acked WHEN: south has every write that was acknowledged.
+has_acked() {
+	local last count
+
+	last=$(</run/acked)
+	is "the last acknowledged write $1" "$(ctl get "k$last" --print-value-only)" "$last"
+	count=$(ctl get k --prefix --keys-only | grep -c k)
+	((count > last)) || wrong "$count writes $1, and $((last + 1)) were acknowledged"
+}
+
 # The other member is gone for good.
 recovers() {
-	on_device_run <<-'EOF2'
-		north
-		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
-		first=$(greenboot-etcd --json cluster status | jq -r .cluster_id)
-		gives 5 greenboot-etcd cluster recover "${AS_SOUTH[@]}"
-		for ((i = 0; i < 200; i++)); do n put "k$i" "$i" >/dev/null || break; last=$i; done &
-		writes=$!
-		sleep 2
-		kill -KILL "$(pgrep -of 'etcd --name north')"
-		wait "$writes" || true
-		gives 4 greenboot-etcd cluster recover "${AS_SOUTH[@]}"
-		systemctl stop etcd
-		gives 5 greenboot-etcd cluster recover "${AS_SOUTH[@]}"
-		gives 0 greenboot-etcd --json cluster recover "${AS_SOUTH[@]}" --data=/run/north/data -n
-		for point in cluster-intended cluster-seeded restore-exchanged cluster-configured cluster-started; do
-			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover "${AS_SOUTH[@]}" --data=/run/north/data || true
-			gives 0 greenboot-etcd --json cluster recover "${AS_SOUTH[@]}" --data=/run/north/data >/var/out.json
-			comes greenboot-etcd cluster status
-			is "members after $point" "$(greenboot-etcd --json cluster status | jq -r '[.members[].name] | join(" ")')" south
-			isnt "the cluster after $point" "$(greenboot-etcd --json cluster status | jq -r .cluster_id)" "$first"
-			gives 0 greenboot-etcd health
+	on_device_run < <(
+		declare -f writes has_acked
+		cat <<-'EOF2'
+			north
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			first=$(greenboot-etcd --json cluster status | jq -r .cluster_id)
+			gives 5 greenboot-etcd cluster recover
+			writes &
+			writing=$!
+			sleep 2
+			kill -KILL "$(pgrep -of 'etcd --name north')"
+			wait "$writing" || true
+			gives 4 greenboot-etcd cluster recover
 			systemctl stop etcd
-			gives 0 greenboot-etcd restore --force "$(greenboot-etcd --json list | jq -r '[.[] | select(.name | startswith("recover-"))][0].name')"
-		done
-	EOF2
+			gives 5 greenboot-etcd cluster recover
+			gives 0 greenboot-etcd --json cluster recover --data=/run/north/data -n
+			gives 2 greenboot-etcd cluster recover --data=/run/north/data --data=/run/north/data
+			for point in cluster-intended cluster-seeded restore-exchanged cluster-configured cluster-started; do
+				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover --data=/run/north/data || true
+				gives 0 greenboot-etcd --json cluster recover --data=/run/north/data >/var/out.json
+				comes greenboot-etcd cluster status
+				is "members after $point" "$(greenboot-etcd --json cluster status | jq -r '[.members[].name] | join(" ")')" south
+				isnt "the cluster after $point" "$(greenboot-etcd --json cluster status | jq -r .cluster_id)" "$first"
+				gives 0 greenboot-etcd health
+				has_acked "after $point"
+				systemctl stop etcd
+				gives 0 greenboot-etcd restore --force "$(greenboot-etcd --json list | jq -r '[.[] | select(.name | startswith("recover-"))][0].name')"
+			done
+		EOF2
+	)
 	OUT=$(<"$VAR/out.json")
 	fits cluster-recovered
+}
+
+# Both die at once, and only the follower's disk is left: with so few heartbeats it does not know yet that the last write was
+# agreed upon.
+recovers_alone() {
+	on_device_run < <(
+		declare -f writes has_acked
+		cat <<-'EOF2'
+			export HEARTBEAT=500 ELECTION=5000
+			sed -i "s/heartbeat-interval=10 --election-timeout=100/heartbeat-interval=$HEARTBEAT --election-timeout=$ELECTION/" /etc/systemd/system/etcd.service
+			systemctl daemon-reload
+			north
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			writes &
+			writing=$!
+			sleep 3
+			kill -KILL "$(pgrep -of 'etcd --name north')" "$(systemctl show -p MainPID --value etcd)"
+			wait "$writing" || true
+			rm -rf /run/north/data
+			systemctl reset-failed etcd || true
+			gives 5 greenboot-etcd cluster recover
+			gives 0 greenboot-etcd cluster recover --force
+			has_acked "at the follower"
+		EOF2
+	)
+}
+
+# west: a third member, by hand.
+west() {
+	local environment
+
+	environment=$(greenboot-etcd --config=/etc/north.conf --json member add https://127.0.0.1:22380 --name=west |
+		jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")')
+	[[ $environment == *west* ]] || wrong "west is not added: $environment"
+	cd /run/north || exit
+	# shellcheck disable=SC2086 # variables
+	env $environment etcd --data-dir west --listen-client-urls https://127.0.0.1:22379 --advertise-client-urls https://127.0.0.1:22379 \
+		--listen-peer-urls https://127.0.0.1:22380 --cert-file north.crt --key-file north.key --trusted-ca-file ca.crt \
+		--client-cert-auth --peer-cert-file north.crt --peer-key-file north.key --peer-trusted-ca-file ca.crt \
+		--peer-client-cert-auth --strict-reconfig-check=false --heartbeat-interval=10 --election-timeout=100 >west.log 2>&1 &
+	comes greenboot-etcd --config=/etc/north.conf member promote west --wait=30s
+}
+
+# Its data is damaged: it comes anew from the others. Over power cuts, too.
+rejoins() {
+	on_device_run < <(
+		declare -f west
+		cat <<-'EOF2'
+			north
+			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			comes ctl put k v
+			systemctl stop etcd
+			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
+			systemctl start etcd
+			west
+			for point in none cluster-intended cluster-left cluster-set-aside cluster-entered cluster-configured cluster-started; do
+				systemctl stop etcd
+				truncate -s 4096 /var/lib/etcd/default/member/snap/db
+				comes greenboot-etcd --config=/etc/north.conf cluster rejoin https://127.0.0.1:12379 -n
+				member_is "nothing happened" "3 2 3"
+				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || true
+				[[ $point == none ]] || comes greenboot-etcd cluster rejoin https://127.0.0.1:12379
+				[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left after $point"
+				comes eval 'member_works "3 3 3"'
+				is "the data after $point" "$(ctl get k --print-value-only)" v
+				gives 0 greenboot-etcd health
+				systemctl reset-failed etcd || true
+			done
+			greenboot-etcd --json list | jq -e '.[] | select(.set_aside)' >/dev/null || wrong "the damaged data is gone"
+		EOF2
+	)
 }
 
 need_nspawn
@@ -417,5 +507,7 @@ run_case leaves-cut leaves_cut
 run_case resets resets
 run_case resets-not resets_not
 run_case begins-from begins_from
+run_case rejoins rejoins
 run_case recovers recovers
+run_case recovers-alone recovers_alone
 suite_end

@@ -469,8 +469,9 @@ next_run_without_data(GbeFacts *facts, const GbePlan *plan)
 	gbe_request_clear(&facts->request);
 	facts->request = (GbeRequest){0};
 	facts->data = GBE_NO;
+	gbe_take_over_free(facts->owner);
 	facts->owner = gbe_take_over_copy(plan->take_over);
-	g_ptr_array_add(facts->take_overs, facts->owner);
+	g_ptr_array_add(facts->take_overs, gbe_take_over_copy(plan->take_over));
 	g_free(facts->run);
 	facts->run = g_strdup("ffffffffffffffffffffffffffffffff");
 	facts->config->restore.on_missing_data = GBE_MISSING_RESTORE;

@@ -2,6 +2,7 @@
 #include "etcd-log.h"
 #include "etcd-real.h"
 
+#include "etcd/wal/commit.h"
 #include "etcd/wal/read.h"
 
 #define FIRST "wal/0000000000000000-0000000000000000.wal"
@@ -325,6 +326,41 @@ START_TEST(residue)
 	ck_assert(!read.wal.ended);
 	ck_assert_uint_eq(read.wal.last_entry, 19);
 	log_end(&log);
+}
+END_TEST
+
+/* One record more at the end, whatever lies behind it: a log as etcd leaves it. */
+START_TEST(committed)
+{
+	for (gsize zeros = 0; zeros <= 5000; zeros += 2500) {
+		g_auto(Read) read = {0}, after = {0};
+		g_autofree char *path = root_path("wal");
+		g_autoptr(GError) error = NULL;
+		GbeHardState state;
+		guint at[12];
+		Log log;
+		int fd;
+
+		two_segments(&log, at);
+		memset(log.bytes->data + at[8], 0, at[9] - at[8]);
+		log_save(&log, zeros);
+		read_log(&read);
+		ck_assert_str_eq(read.codes, "wal-tail");
+		state = read.wal.state;
+		state.commit = read.wal.last_entry;
+		fd = open_dir(path);
+		ck_assert(gbe_wal_commit(fd, "wal", &state, &error));
+		(void)close(fd);
+		read_log(&after);
+		ck_assert_str_eq(after.codes, "");
+		ck_assert(after.wal.complete && after.wal.ended);
+		ck_assert_uint_eq(after.wal.records, read.wal.records + 1);
+		ck_assert_uint_eq(after.wal.last_entry, read.wal.last_entry);
+		ck_assert_uint_eq(after.wal.state.commit, read.wal.last_entry);
+		ck_assert_uint_eq(after.wal.state.term, read.wal.state.term);
+		ck_assert_uint_eq(after.wal.state.vote, read.wal.state.vote);
+		log_end(&log);
+	}
 }
 END_TEST
 
@@ -700,6 +736,7 @@ main(void)
 	tcase_add_test(files, frame_at_the_end_of_a_sector);
 	tcase_add_test(files, padding);
 	tcase_add_test(files, residue);
+	tcase_add_test(files, committed);
 	tcase_add_test(files, unwritten_sector);
 	tcase_add_test(files, length_too_large);
 	tcase_add_test(files, segments);

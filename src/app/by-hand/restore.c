@@ -223,48 +223,46 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 }
 
 static bool
-set_aside(GbeSession *session, bool discard, GbeByHandResult *result, GError **error)
+set_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GError **error)
 {
 	const GbeRestoreOptions how = {.rule = "by-hand", .force = true};
+	const GbeTakeOver *owner = session->observed->facts->owner;
 	g_autoptr(GbePlan) plan = gbe_decide_by_hand(session->observed->facts, NULL, true);
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
+	GbeByHandResult result = {0};
 
 	if (plan->take_over == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "the data cannot be set aside: %s",
 				 plan->reason);
 	if (displace == NULL) {
-		const GbeTakeOver *owner = session->observed->facts->owner;
-
 		/* An earlier call was cut after its exchange. */
 		if (owner != NULL && gbe_take_over_empties(owner))
-			result->displaced = g_strdup(owner->found.name);
+			gbe_backup_ref_set(ret_backup, owner->found);
 		return true;
 	}
 	displace->manifest->discard = discard;
-	result->displaced = g_strdup(displace->name);
-	if (!run(session, plan, NULL, &how, &result->timing, error))
+	gbe_backup_ref_set(ret_backup, plan->take_over->found);
+	result.displaced = displace->name;
+	if (!run(session, plan, NULL, &how, &result.timing, error))
 		return false;
-	emit(session, result);
+	emit(session, &result);
 	return true;
 }
 
 bool
-gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, char **ret_backup,
+gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, GbeBackupRef *ret_backup,
 		      GError **error)
 {
 	const GbeSessionOptions how = {.operation = operation, .data = true, .inside = true};
-	g_auto(GbeByHandResult) result = {0};
 	GbeSession session;
 
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	if (!gbe_session_quiesce(&session, &how, error) ||
-	    !set_aside(&session, discard, &result, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	*ret_backup = g_steal_pointer(&result.displaced);
-	return gbe_session_end(&session, error);
+	if (gbe_session_quiesce(&session, &how, error) &&
+	    set_aside(&session, discard, ret_backup, error))
+		return gbe_session_end(&session, error);
+	gbe_session_abandon(&session);
+	return false;
 }
 
 static bool

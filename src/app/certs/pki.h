@@ -27,7 +27,7 @@
  *     .next/                         complete. Newer than live: a change that did not come to its exchange. Older: what
  *                                    was live before, until its successor is proved
  *     .partial/                      being made, or removed; swept
- *     of-<backup>/                   what was live with the data that is in that backup (app/cluster/aside.h)
+ *     of-<number>/                   what was live with the data that is in the backup of that number (app/cluster/aside.h)
  */
 typedef enum { GBE_LEAF_SERVER, GBE_LEAF_PEER, GBE_LEAF_CLIENT, GBE_LEAVES } GbeLeafName;
 

@@ -7,7 +7,6 @@
 
 #include "app/by-hand/session.h"
 #include "app/certs/pki.h"
-#include "app/report/status.h"
 #include "base/fault.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
@@ -39,17 +38,13 @@ move(const Place *place, const char *from, const char *to, GError **error)
 		gbe_sync_dir(place->fd, to, error) && !GBE_FAULT("cluster-settings-moved", error));
 }
 
-static char *
-name_of(const Place *place, const char *backup)
-{
-	return backup != NULL ? g_strconcat(place->of, backup, NULL)
-			      : g_strdup_printf("%s%08x", place->of, g_random_int());
-}
-
+/* Without a backup they come back with nothing, and are removed by the next look. */
 static bool
-set_aside(const Place *place, const char *backup, GError **error)
+set_aside(const Place *place, guint64 sequence, GError **error)
 {
-	g_autofree char *name = name_of(place, backup);
+	g_autofree char *name = sequence > 0
+				    ? g_strdup_printf("%s%" G_GUINT64_FORMAT, place->of, sequence)
+				    : g_strdup_printf("%snone-%08x", place->of, g_random_int());
 
 	return move(place, place->live, name, error);
 }
@@ -63,32 +58,46 @@ open_places(GbeApp *app, Place places[2], GError **error)
 }
 
 bool
-gbe_cluster_set_aside(GbeApp *app, const char *backup, GError **error)
+gbe_cluster_set_aside(GbeApp *app, guint64 sequence, GError **error)
 {
 	Place places[2];
 	bool ok;
 
 	if (!open_places(app, places, error))
 		return false;
-	ok = set_aside(&places[0], backup, error) && set_aside(&places[1], backup, error);
+	ok = set_aside(&places[0], sequence, error) && set_aside(&places[1], sequence, error);
 	gbe_close_fd(&places[1].fd);
 	return ok;
+}
+
+static const GbeManifest *
+backup_of(const GbeFacts *facts, guint64 sequence)
+{
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->sequence == sequence)
+			return backup;
+	}
+	return NULL;
 }
 
 static bool
 follow_one(const Place *place, const char *name, const GbeObserved *observed, bool *ret_moved,
 	   GError **error)
 {
-	const char *backup = name + strlen(place->of);
 	const GbeFacts *facts = observed->facts;
+	const GbeManifest *backup =
+	    backup_of(facts, g_ascii_strtoull(name + strlen(place->of), NULL, 10));
 	const GbeTakeOver *owner = facts->owner;
 
-	*ret_moved = owner != NULL && g_strcmp0(owner->source, backup) == 0;
+	*ret_moved = backup != NULL && owner != NULL && g_strcmp0(owner->source, backup->name) == 0;
 	if (*ret_moved)
-		return set_aside(place, owner->found.name, error) &&
+		return set_aside(place, owner->found.sequence, error) &&
 		       move(place, name, place->live, error);
-	if (facts->store != GBE_YES || gbe_facts_backup(facts, backup) != NULL ||
-	    gbe_status_is_damaged(observed, backup))
+	/* It may be one of those whose manifest cannot be read. */
+	if (backup != NULL || facts->store != GBE_YES ||
+	    (observed->damaged != NULL && observed->damaged->len > 0))
 		return true;
 	return gbe_remove_tree_at(place->fd, name, error);
 }

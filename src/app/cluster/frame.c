@@ -21,6 +21,7 @@
 #define RECORD "cluster"
 #define ENV_NAME "cluster.env"
 #define START_TIMEOUT_MS (300 * 1000)
+#define START_TRIES 3
 #define STOP_TIMEOUT_MS (120 * 1000)
 #define LOCK_WAIT_MS 2000
 
@@ -152,6 +153,26 @@ gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error)
 
 /* ---- the service ---- */
 
+/* A new member's etcd ends at once where the others have no leader just then, or do not answer in time. */
+static bool
+start_patiently(const char *unit, GError **error)
+{
+	for (guint tries = 1;; tries++) {
+		g_autoptr(GError) local = NULL;
+
+		if (!gbe_unit_reset_failed(unit, &local))
+			g_debug("%s", local->message);
+		g_clear_error(&local);
+		if (gbe_unit_start(unit, START_TIMEOUT_MS, &local))
+			return true;
+		if (tries == START_TRIES) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return gbe_prefix(error, "start %s", unit);
+		}
+		g_usleep(G_USEC_PER_SEC);
+	}
+}
+
 bool
 gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error)
 {
@@ -166,12 +187,7 @@ gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error)
 	if (gbe_unit_query(unit, &state, &local) &&
 	    g_strcmp0(state.unit_file_state, "disabled") == 0)
 		gbe_note("%s is not started at boot: systemctl enable %s", unit, unit);
-	g_clear_error(&local);
-	if (!gbe_unit_reset_failed(unit, &local))
-		g_debug("%s", local->message);
-	return (gbe_unit_start(unit, START_TIMEOUT_MS, error) ||
-		gbe_prefix(error, "start %s", unit)) &&
-	       !GBE_FAULT("cluster-started", error);
+	return start_patiently(unit, error) && !GBE_FAULT("cluster-started", error);
 }
 
 bool

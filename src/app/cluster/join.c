@@ -8,6 +8,7 @@
 #include "app/health/certificates.h"
 #include "app/state/configuration.h"
 #include "base/fault.h"
+#include "core/json/parse.h"
 
 /* Until the configuration is loaded anew, questions go to that member, with this device's certificates. */
 static void
@@ -120,13 +121,16 @@ promote(GbeClusterSetting *setup, GError **error)
 static bool
 remove_copy(GbeClusterSetting *setup, GError **error)
 {
-	g_autofree char *backup = NULL;
+	GbeBackupRef backup = {0};
 	char *names[] = {NULL, NULL};
+	bool ok;
 
 	if (!gbe_by_hand_set_aside(setup->frame.app, setup->frame.operation, true, &backup, error))
 		return false;
-	names[0] = backup;
-	return backup == NULL || gbe_by_hand_delete(setup->frame.app, names, true, false, error);
+	names[0] = backup.name;
+	ok = backup.name == NULL || gbe_by_hand_delete(setup->frame.app, names, true, false, error);
+	gbe_backup_ref_clear(&backup);
+	return ok;
 }
 
 /* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter stays: it
@@ -209,4 +213,97 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 		    "%s. The way back failed, too (%s): the next `cluster join` goes on",
 		    local->message, again->message);
 	return false;
+}
+
+/* ---- rejoin ---- */
+
+/* Notes in the intent that a step is done, so that the next call does not do it to what came after it. */
+static bool
+done(GbeClusterSetting *setup, const char *step, GError **error)
+{
+	json_object_set_boolean_member(setup->frame.intent, step, true);
+	return gbe_cluster_frame_lock(&setup->frame, error) &&
+	       gbe_cluster_frame_note(&setup->frame, error);
+}
+
+static bool
+is_done(const GbeClusterSetting *setup, const char *step)
+{
+	return gbe_json_bool(setup->frame.intent, step, false);
+}
+
+/* The member that this device was. */
+static bool
+remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
+{
+	const GbeMembersOptions options = {.dry_run = dry_run, .force = setup->options->force};
+	g_auto(GbeMembersResult) removed = {0};
+	g_autoptr(GbeCluster) cluster = NULL;
+	const GbeClusterMember *own = NULL;
+	g_autofree char *id = NULL;
+
+	if (!look(setup, &cluster, error) || !find_own(setup, cluster, &own, error))
+		return false;
+	if (own == NULL)
+		return true;
+	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", own->voter.id);
+	return gbe_members_remove(setup->frame.app, id, &options, &removed, error);
+}
+
+static bool
+set_aside(GbeClusterSetting *setup, GError **error)
+{
+	GbeBackupRef backup = {0};
+	bool ok;
+
+	gbe_app_unlock(setup->frame.app);
+	ok = gbe_cluster_frame_stop(&setup->frame, error) &&
+	     gbe_by_hand_set_aside(setup->frame.app, setup->frame.operation, false, &backup, error);
+	gbe_backup_ref_clear(&backup);
+	return ok;
+}
+
+/* Removed before the data goes: a voter without its log would break its promises. */
+static bool
+rejoin(GbeClusterSetting *setup, GError **error)
+{
+	return (is_done(setup, "removed") ||
+		(remove_former(setup, false, error) && !GBE_FAULT("cluster-left", error) &&
+		 done(setup, "removed", error))) &&
+	       (is_done(setup, "aside") ||
+		(set_aside(setup, error) && !GBE_FAULT("cluster-set-aside", error) &&
+		 done(setup, "aside", error))) &&
+	       join(setup, error);
+}
+
+bool
+gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
+		   GError **error)
+{
+	GbeClusterSetup own = *options;
+	g_auto(GbeClusterSetting) setup = {
+	    .frame = {.app = app, .operation = "cluster rejoin"},
+	    .options = &own,
+	    .result = ret_result,
+	};
+	g_autoptr(GError) local = NULL;
+	bool active = false, continued;
+
+	if (!gbe_cluster_frame_begin(&setup.frame, &active, error) ||
+	    !gbe_cluster_setting_read(&setup, &own, error) ||
+	    !gbe_cluster_setting_choose(&setup, error) ||
+	    !gbe_cluster_setting_authority(&setup, error))
+		return false;
+	continued = setup.frame.continued;
+	ret_result->continued = true; /* its address is no other one's */
+	if ((!continued && !remove_former(&setup, true, error)) ||
+	    (!options->dry_run && !gbe_cluster_frame_intend(&setup.frame, error)))
+		return false;
+	if (options->dry_run || rejoin(&setup, &local)) {
+		ret_result->continued = continued;
+		return true;
+	}
+	g_propagate_error(error, g_steal_pointer(&local));
+	gbe_rethrow(error, GBE_ERROR_PARTIAL);
+	return gbe_prefix(error, "the next `cluster rejoin` goes on");
 }

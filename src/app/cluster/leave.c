@@ -14,7 +14,7 @@ void
 gbe_cluster_left_clear(GbeClusterLeft *left)
 {
 	g_clear_pointer(&left->name, g_free);
-	g_clear_pointer(&left->backup, g_free);
+	gbe_backup_ref_clear(&left->backup);
 }
 
 typedef struct {
@@ -227,6 +227,6 @@ gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 		return true;
 	return gbe_cluster_frame_intend(&leave.frame, error) && set_data_aside(&leave, error) &&
 	       gbe_cluster_frame_lock(&leave.frame, error) &&
-	       gbe_cluster_set_aside(app, ret_left->backup, error) &&
+	       gbe_cluster_set_aside(app, ret_left->backup.sequence, error) &&
 	       gbe_cluster_frame_end(&leave.frame, error);
 }

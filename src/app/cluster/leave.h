@@ -7,16 +7,17 @@
 #pragma once
 
 #include "app/cluster/frame.h"
+#include "core/record/take-over.h"
 
 typedef struct {
 	bool dry_run, force;
 } GbeClusterLeave;
 
 typedef struct {
-	char *name;	/* leave: the member's */
-	guint64 id;	/* leave */
-	char *backup;	/* which has the data; NULL: there was none, or dry_run */
-	bool continued; /* an earlier call was cut */
+	char *name;	     /* leave: the member's */
+	guint64 id;	     /* leave */
+	GbeBackupRef backup; /* which has the data; no name: there was none, or dry_run */
+	bool continued;	     /* an earlier call was cut */
 } GbeClusterLeft;
 
 void gbe_cluster_left_clear(GbeClusterLeft *left);

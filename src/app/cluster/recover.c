@@ -29,6 +29,9 @@ typedef struct {
 	const GbeClusterRecover *options;
 	GbeClusterRecovered *recovered;
 	const GbeClusterPlace *best;
+	GbeClusterSetup
+	    setup; /* the options, and what this member's settings have where they say nothing */
+	char **settings; /* cluster.env */
 } Recover;
 
 static void
@@ -208,16 +211,18 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 {
 	g_auto(Recover) recover = {
 	    .setting = {.frame = {.app = app, .operation = "cluster recover"},
-			.options = &options->setup,
+			.options = &recover.setup,
 			.result = &ret_recovered->setup},
 	    .options = options,
 	    .recovered = ret_recovered,
+	    .setup = options->setup,
 	};
 	GbeClusterFrame *frame = &recover.setting.frame;
 	bool active = false, taken;
 
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
+	    !gbe_cluster_setting_read(&recover.setting, &recover.setup, error) ||
 	    !gbe_cluster_setting_choose(&recover.setting, error))
 		return false;
 	ret_recovered->setup.continued = frame->continued;

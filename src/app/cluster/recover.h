@@ -9,9 +9,10 @@
 #include "app/cluster/setup.h"
 
 typedef struct {
-	GbeClusterSetup setup; /* ->url, ->from, ->token are not used */
-	char *const *data;     /* directories with the data of other members; NULL */
-	bool force;	       /* some of them were not looked at */
+	/* Name and addresses NULL: those that this member has. ->url, ->from, ->token are not used. */
+	GbeClusterSetup setup;
+	char *const *data; /* directories with the data of other members; NULL */
+	bool force;	   /* some of them were not looked at */
 } GbeClusterRecover;
 
 /* One member's data. */
@@ -32,7 +33,8 @@ typedef struct {
 void gbe_cluster_recovered_clear(GbeClusterRecovered *recovered);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterRecovered, gbe_cluster_recovered_clear)
 
-/* GBE_ERROR_REFUSED: the cluster has its quorum, or some voters' data was not looked at; _BUSY: etcd runs;
+/* GBE_ERROR_REFUSED: the cluster has its quorum, some voters' data was not looked at, or this member's settings are not
+ * this program's; _BUSY: etcd runs;
  * _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors, too. */
 bool gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 			 GbeClusterRecovered *ret_recovered, GError **error) GBE_CHECKED;

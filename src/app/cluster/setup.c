@@ -11,6 +11,7 @@
 #include "app/cluster/seed.h"
 #include "app/health/certificates.h"
 #include "app/store/data.h"
+#include "core/config/run-words.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "sys/systemd/events.h"
@@ -30,6 +31,7 @@ void
 gbe_cluster_setting_clear(GbeClusterSetting *setting)
 {
 	gbe_cluster_frame_clear(&setting->frame);
+	g_clear_pointer(&setting->settings, g_strfreev);
 }
 
 /* The one IPv4 address that others reach. */
@@ -70,6 +72,34 @@ own_name(const GbeApp *app)
 		return g_strdup(app->config->etcd.name);
 	return gethostname(host, sizeof(host) - 1) == 0 && *host != '\0' ? g_strdup(host)
 									 : g_strdup("etcd");
+}
+
+bool
+gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GError **error)
+{
+	const struct {
+		const char **field;
+		const char *variable;
+	} fields[] = {{&setup->name, "ETCD_NAME"},
+		      {&setup->peer_url, "ETCD_INITIAL_ADVERTISE_PEER_URLS"},
+		      {&setup->client_url, "ETCD_ADVERTISE_CLIENT_URLS"}};
+	GbeApp *app = setting->frame.app;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text, &size,
+			      &local))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "this device's etcd was not made a member by `cluster init` or "
+				 "`cluster join`, and this program changes no other one's settings "
+				 "(%s)",
+				 local->message);
+	setting->settings = gbe_run_environment(NULL, text);
+	for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
+		if (*fields[i].field == NULL)
+			*fields[i].field = g_environ_getenv(setting->settings, fields[i].variable);
+	return true;
 }
 
 bool

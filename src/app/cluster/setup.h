@@ -13,6 +13,7 @@
 
 typedef struct {
 	bool dry_run;
+	bool force;	  /* rejoin: remove the member also where the quorum cannot be judged */
 	const char *name; /* NULL: [etcd] name, or the machine's */
 	const char *peer_url,
 	    *client_url;  /* NULL: the machine's only address, ports 2380 and 2379 */
@@ -38,6 +39,11 @@ bool gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
+/* A member whose etcd cannot go on with its data, or that was removed, gets it anew from the others: it is removed, its data
+ * becomes a backup, and it joins as a learner. ->name and the addresses stay; ->force as in members.h. After a kill or a
+ * power cut, or where it fails, the next call goes on. */
+bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
+			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 /* Writes the authority, certificate and key, for a device that joins: whoever has the file can issue certificates. A new
  * file, 0600. */
 bool gbe_cluster_token(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
@@ -48,10 +54,15 @@ typedef struct {
 	GbeClusterFrame frame;
 	const GbeClusterSetup *options;
 	GbeClusterSetupResult *result;
+	char **settings; /* cluster.env, once it was read */
 } GbeClusterSetting;
 
 void gbe_cluster_setting_clear(GbeClusterSetting *setting);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterSetting, gbe_cluster_setting_clear)
+/* Fills in of @setup what it leaves open, from this member's settings: it stays the member that it is. Borrowed from
+ * @setting. GBE_ERROR_REFUSED: this program has not made it one. */
+bool gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup,
+			      GError **error) GBE_CHECKED;
 /* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */
 bool gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
 /* The certificates' authority: that which is here, the token's, or (init) a new one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cluster init, join, token, leave, reset, recover; lock and unlock are in verb-cluster-lock.c. */
+/* cluster init, join, rejoin, token, leave, reset, recover; lock and unlock are in verb-cluster-lock.c. */
 #include "app/cluster/leave.h"
 #include "app/cluster/recover.h"
 #include "app/report/status.h"
@@ -26,10 +26,11 @@ const GOptionEntry gbe_options_cluster[] = {
     {"data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &arg_data,
      "recover: a copy of another member's data, several times for several", "DIRECTORY"},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "init, join, recover: how long etcd may take to be healthy (timeout= of [health])",
+     "init, join, rejoin, recover: how long etcd may take to be healthy (timeout= of [health])",
      "DURATION"},
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
-     "leave, reset, recover: also where the quorum would go, or not all members can be asked; "
+     "leave, reset, recover, rejoin: also where the quorum would go, or not all members can be "
+     "asked; "
      "unlock: also another member's lock, or a failed one",
      NULL},
     {"for-update", 0, 0, G_OPTION_ARG_NONE, &arg_for_update,
@@ -69,6 +70,7 @@ options_of(const GbeCli *cli, char **arguments)
 				 .peer_url = arg_peer_url,
 				 .client_url = arg_client_url,
 				 .url = arguments[1],
+				 .force = arg_force,
 				 .from = arg_from,
 				 .token = arg_token,
 				 .timeout = cli->app->config->health.timeout};
@@ -77,13 +79,16 @@ options_of(const GbeCli *cli, char **arguments)
 static bool
 set_up(GbeCli *cli, char **arguments, GError **error)
 {
-	bool joins = g_str_equal(arguments[0], "join");
+	bool (*const set)(GbeApp * app, const GbeClusterSetup *options,
+			  GbeClusterSetupResult *ret_result, GError **error) =
+	    g_str_equal(arguments[0], "init")	? gbe_cluster_init
+	    : g_str_equal(arguments[0], "join") ? gbe_cluster_join
+						: gbe_cluster_rejoin;
 	GbeClusterSetup options = options_of(cli, arguments);
 	g_auto(GbeClusterSetupResult) result = {0};
 
 	if (!gbe_verb_duration("--timeout", arg_timeout, 86400, &options.timeout, error) ||
-	    !(joins ? gbe_cluster_join(cli->app, &options, &result, error)
-		    : gbe_cluster_init(cli->app, &options, &result, error)))
+	    !set(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
@@ -125,7 +130,7 @@ print_left(const GbeCli *cli, const GbeClusterLeft *left, bool leaves)
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 		gbe_json_set_id(object, "id", left->id);
 		gbe_json_set_string(object, "name", left->name);
-		gbe_json_set_string(object, "backup", left->backup);
+		gbe_json_set_string(object, "backup", left->backup.name);
 		json_object_set_boolean_member(object, "continued", left->continued);
 		gbe_print_object(object);
 		return;
@@ -135,8 +140,8 @@ print_left(const GbeCli *cli, const GbeClusterLeft *left, bool leaves)
 	gbe_print("%s %s no member any more, and %s %s stopped\n", name,
 		  arg_dry_run ? "would be" : "is", cli->app->config->etcd.service,
 		  arg_dry_run ? "would be" : "is");
-	if (left->backup != NULL)
-		gbe_print("its data is backup %s%s\n", left->backup,
+	if (left->backup.name != NULL)
+		gbe_print("its data is backup %s%s\n", left->backup.name,
 			  leaves ? ""
 				 : "; `greenboot-etcd undo` brings it back, with its certificates");
 }
@@ -242,6 +247,7 @@ static const struct {
     {"status", false, gbe_verb_cluster_status},
     {"init", false, set_up},
     {"join", true, set_up},
+    {"rejoin", true, set_up},
     {"token", true, token},
     {"leave", false, leave},
     {"reset", false, leave},

@@ -53,7 +53,7 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	/* A deployment that is no longer on trial has no chain. */
 	int own = live->trial.on == GBE_YES ? gbe_chain_own(d->facts, live) : -1;
 
-	/* Nobody gets back by itself what a person set aside. */
+	/* Data that a person set aside comes back by hand only. */
 	if (to->trial.on == GBE_NO || d->empties)
 		return;
 	/* A person chose this data for a trial: each attempt starts from it again. */

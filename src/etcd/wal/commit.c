@@ -75,7 +75,10 @@ gbe_wal_commit(int wal_fd, const char *path, const GbeHardState *state, GError *
 	last = segments->pdata[segments->len - 1];
 	bytes = state_record(state, end.running);
 	fd = openat(wal_fd, last->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || pwrite(fd, bytes->data, bytes->len, (off_t)end.offset) != (ssize_t)bytes->len)
+	/* A write that was cut off may lie behind the end. Zeros are what etcd leaves there. */
+	if (fd < 0 || ftruncate(fd, (off_t)end.offset) < 0 ||
+	    pwrite(fd, bytes->data, bytes->len, (off_t)end.offset) != (ssize_t)bytes->len ||
+	    ftruncate(fd, (off_t)MAX(last->size, end.offset + bytes->len + GBE_WAL_FRAME)) < 0)
 		return gbe_throw_errno(error, errno, "write to %s/%s", path, last->name);
 	return true;
 }
