@@ -415,7 +415,7 @@ check-unit:
 		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))
 
 # Those that take longest begin, so that none of them is waited for at the end.
-integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep run budget certs)
+integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep run budget certs cluster pki)
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs

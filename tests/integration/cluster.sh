@@ -255,7 +255,7 @@ leaves_cut() {
 	on_device_run <<-'EOF2'
 		north
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
-		for point in cluster-intended cluster-left restore-named restore-intended restore-exchanged recover-displaced-moved cluster-set-aside; do
+		for point in cluster-intended cluster-left restore-intended restore-exchanged cluster-set-aside; do
 			comes ctl put "$point" v
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
@@ -296,7 +296,7 @@ resets() {
 		forgotten once
 		gives 0 greenboot-etcd undo
 		back once
-		for point in cluster-intended restore-intended restore-exchanged cluster-set-aside cluster-settings-moved; do
+		for point in restore-exchanged cluster-set-aside cluster-settings-moved; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
 			gives 0 greenboot-etcd cluster reset
 			forgotten "after $point"
@@ -364,7 +364,7 @@ begins_from() {
 		systemctl stop etcd
 		gives 0 greenboot-etcd backup mine
 		gives 0 greenboot-etcd cluster reset
-		for point in cluster-intended import-unpacked cluster-seeded restore-exchanged cluster-configured; do
+		for point in import-unpacked cluster-seeded restore-exchanged; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster init "${AS_SOUTH[@]}" --from=mine || true
 			gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}" --from=mine
 			alone "from a backup, after $point"
@@ -405,7 +405,7 @@ recovers() {
 			gives 5 greenboot-etcd cluster recover
 			gives 0 greenboot-etcd --json cluster recover --data=/run/north/data -n
 			gives 2 greenboot-etcd cluster recover --data=/run/north/data --data=/run/north/data
-			for point in cluster-intended cluster-seeded restore-exchanged cluster-configured cluster-started; do
+			for point in cluster-seeded restore-exchanged cluster-configured; do
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover --data=/run/north/data || true
 				gives 0 greenboot-etcd --json cluster recover --data=/run/north/data >/var/out.json
 				comes greenboot-etcd cluster status
@@ -476,7 +476,7 @@ rejoins() {
 			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			systemctl start etcd
 			west
-			for point in none cluster-intended cluster-left cluster-set-aside cluster-entered cluster-configured cluster-started; do
+			for point in none cluster-left cluster-set-aside cluster-entered cluster-started; do
 				systemctl stop etcd
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db
 				comes greenboot-etcd --config=/etc/north.conf cluster rejoin https://127.0.0.1:12379 -n

@@ -99,6 +99,8 @@ elsewhere() {
 		greenboot-etcd cluster status|wants a cluster|tests/integration/members.sh|gbe cluster status
 		greenboot-etcd cluster unlock*|wants a cluster|tests/integration/cluster-lock.sh|gbe cluster unlock
 		greenboot-etcd cluster init *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster init
+		rpm-ostree upgrade --reboot|Debian has no rpm-ostree|tests/integration/cluster-lock.sh|at_shutdown
+		greenboot-etcd cluster lock|wants a cluster|tests/integration/cluster-lock.sh|gbe cluster lock
 		greenboot-etcd cluster rejoin *|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster rejoin
 		greenboot-etcd cluster leave|wants a cluster|tests/integration/cluster.sh|greenboot-etcd --json cluster leave
 		greenboot-etcd cluster reset*|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster reset
