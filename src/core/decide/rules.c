@@ -74,8 +74,8 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 
 /* A member must not forget its promises to the other members. */
 #define MEMBER                                                                                     \
-	"a member of a cluster: its data is kept; where etcd refuses it, `greenboot-etcd cluster " \
-	"rejoin URL` has it come anew from another member"
+	"a member of a cluster: its data is kept; where etcd refuses it, remove the member from "  \
+	"the cluster and add it again (`greenboot-etcd cluster rejoin URL`)"
 
 /* The three returns that restore, each with its condition. Rule 3 shares them. */
 
