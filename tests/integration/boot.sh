@@ -52,7 +52,13 @@ monitored() {
 		}
 		shown "healthy 1"
 		shown "restores 0"
-		jq -r .status.etcd.reason /run/greenboot-etcd/status.json
+		# It is written after the metrics.
+		for n in {1..150}; do
+			reason=$(jq -r .status.etcd.reason /run/greenboot-etcd/status.json)
+			[[ $reason == "not asked" ]] || break
+			sleep 0.1
+		done
+		echo "$reason"
 		systemctl stop etcd
 		shown "healthy 0"
 		for n in {1..150}; do ! grep -qs "not healthy" /run/motd.d/greenboot-etcd || break; sleep 0.1; done
