@@ -3,7 +3,7 @@
 #
 # The update lock: devices with a real ostree sysroot and real etcds, which form one cluster.
 #
-#   N=       random histories (default 3)        SEED=  of the first one (default: the day's)
+#   N=       random histories (default 2)        SEED=  of the first one (default: the day's)
 
 # shellcheck disable=SC2016,SC2034,SC2317,SC2119,SC2153 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -664,7 +664,7 @@ run_case dropped dropped
 run_case with-rehearsal with_rehearsal
 run_case killed killed
 SEED=${SEED:-$(date +%Y%m%d)}
-for ((n = 0; n < ${N:-3}; n++)); do
+for ((n = 0; n < ${N:-2}; n++)); do
 	run_case "history-$((SEED + n))" history $((SEED + n))
 done
 suite_end
