@@ -33,7 +33,8 @@ typedef enum { GBE_ROLLBACK_RESTORE, GBE_ROLLBACK_IF_FAILED, GBE_ROLLBACK_NEVER 
 typedef enum { GBE_CORRUPT_RESTORE, GBE_CORRUPT_REFUSE, GBE_CORRUPT_KEEP } GbeOnCorrupt;
 typedef enum { GBE_MISSING_FRESH, GBE_MISSING_RESTORE } GbeOnMissing;
 typedef enum { GBE_FAILED_LAST_GOOD, GBE_FAILED_KEEP, GBE_FAILED_REFUSE } GbeOnUpgradeFromFailed;
-/* How much of an update's etcd is tried. AUTO: the start on a clone; FULL: also whether today's etcd reads what that left. */
+/* How much of an update's etcd is tried. AUTO: the start on a clone; FULL: also whether today's etcd reads what that
+ * left. */
 typedef enum {
 	GBE_REHEARSE_AUTO,
 	GBE_REHEARSE_FULL,

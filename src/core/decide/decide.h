@@ -31,7 +31,8 @@ GbeManifest *gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, bo
 				  const char *bad, bool by_hand, guint64 sequence);
 /* Makes @manifest one of [backup] schedule. An automatic name becomes one that is never given out again. */
 void gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest);
-/* The plan for restoring @name by hand, now; NULL: the data is set aside, and there is none. Changes @facts' request. */
+/* The plan for restoring @name by hand, now; NULL: the data is set aside, and there is none. Changes @facts'
+ * request. */
 GbePlan *gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force);
 /* The grade that follows from verdict, health and verification. */
 GbeGrade gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified);

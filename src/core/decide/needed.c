@@ -103,8 +103,8 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 	return is;
 }
 
-/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that was carried out must
- * not come back to life. */
+/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that was
+ * carried out must not come back to life. */
 static bool
 is_needed_take_over(Needed *needed, JsonObject *object)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/quorum.h"
+#include "core/cluster/quorum.h"
 
 guint
 gbe_quorum_voters(const GbeVoter *members, guint count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/quorum.h"
+#include "core/cluster/update-lock.h"
+
 #include "core/decide/situation.h"
 
 /* ostree removes an update that is dropped before it was booted; one that the boot loader has tried stays listed, or
