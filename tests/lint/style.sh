@@ -6,6 +6,7 @@
 
 mapfile -t c_files < <(files 'src/*.[ch]' 'hooks/*.[ch]' 'tests/*.[ch]')
 mapfile -t product < <(files 'src/*.[ch]' 'hooks/*.[ch]')
+mapfile -t page < <(files 'data/cockpit/*.js')
 mapfile -t hooks < <(files 'hooks/*.c')
 mapfile -t scripts < <(shell_files)
 
@@ -52,9 +53,9 @@ check blocked-functions "$(grep -nE "$blocked" "${product[@]}" /dev/null |
 	grep -vE ':[[:space:]]*/?\*|/\*.*('"$blocked)")"
 
 # Plain English (architecture.md): a sentence begins with its subject.
-riddles='(^|[.:;] |/\* |^[[:space:]]*\* )(What|Who|Nobody|Somebody|Whoever|Whose) '
+riddles='(^|[.:;] |/\* |_\("|^[[:space:]]*\* )(What|Who|Nobody|Somebody|Whoever|Whose) '
 mapfile -t pages < <(files 'README.md' 'NEWS.md' 'docs/*.md' 'data/man/*' 'data/*.catalog')
-check subject-first "$(grep -nE "$riddles" "${product[@]}" "${pages[@]}" /dev/null | grep -v '[?]')"
+check subject-first "$(grep -nE "$riddles" "${product[@]}" "${page[@]}" "${pages[@]}" /dev/null | grep -v '[?]')"
 
 # The guards guard.
 {

@@ -23,7 +23,7 @@ async function is_protected(page) {
 const rows = page => page.locator("#backups tbody tr").count();
 const things = (page, name) => page.locator(`#timeline [role=option].is-${name}`).count();
 const asked = () => read("asked").split("\n");
-/* What was asked for that changes something. */
+/* The questions of the page that change something. */
 const changes = () => asked().filter(line => /^--json (backup|restore|undo|pin|unpin|delete|verify|mark|rehearse|prune)\b/.test(line) && !/ -n$/.test(line));
 const etcd_state = async () => {
     await world("state");

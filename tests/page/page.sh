@@ -27,7 +27,7 @@ declare -A SERVER=() # admin, limited: the pid of its cockpit-ws
 
 # ---- what the browser finds ----
 
-# What the session finds as greenboot-etcd: the real program on ROOT. Below --root no service is stopped, so that
+# The session's greenboot-etcd: the real program on ROOT. Below --root no service is stopped, so that
 # etcd is stopped and started by the world; and it may fail as a test has asked.
 wrapper() {
 	cat >"$WORLD/bin/greenboot-etcd.there" <<-EOF

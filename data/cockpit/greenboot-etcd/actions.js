@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a person can have done. Each action is first asked as a dry run, so that the program itself says what it will do;
+ * The actions of a person. Each is first asked as a dry run, so that the program itself says what it will do;
  * it is carried out when that was confirmed.
  */
 import { h, replace, icon } from "./dom.js";
@@ -167,7 +167,7 @@ function perform(action, after) {
                 h("label", {}, h("input", {
                     type: "radio", name: "way", value: index, checked: index === 0, onchange: () => { way = choice; preview() }
                 }), choice.label))),
-            h("h3", {}, _("What will happen")), plan);
+            h("h3", {}, _("The plan")), plan);
     name?.addEventListener("change", preview);
     text?.addEventListener("change", preview);
     replace(buttons, confirm, button(_("Cancel"), close));

@@ -56,7 +56,7 @@ export function backups(section, { list, failure, status, open, refresh }) {
 
 const fact = (name, value) => value === null || value === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
-/* What show knows of a backup, and what can be done with it. */
+/* One backup: the facts of `show`, and its buttons. */
 export function backup_dialog(backup, refresh) {
     const { body, buttons, close } = dialog(short(backup.name), "backup");
     const known = h("div", {}, waiting());

@@ -26,7 +26,7 @@ export function dialog(title, kind) {
 
 export const button = (label, onclick, more) => h("button", { type: "button", onclick, ...more }, label);
 
-/* What is wrong, and what to do. */
+/* A trouble: the fault, and the next step. */
 export function trouble(error) {
     return h("div", { class: "notice is-bad", role: "alert", "data-trouble": error.kind || "page" }, icon("bad"),
              h("div", {}, h("strong", {}, error.message), error.hint ? h("p", {}, error.hint) : null));

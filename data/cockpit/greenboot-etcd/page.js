@@ -26,13 +26,14 @@ const part = (id, title) => {
                         title ? h("h2", { id: `${id}-title` }, title) : null, body), body };
 };
 const parts = {
-    headline: part("headline"), timeline: part("timeline", _("What happened to the data")), backups: part("backups", _("Backups")),
+    headline: part("headline"), timeline: part("timeline", _("History of the data")), backups: part("backups", _("Backups")),
     health: part("health", _("Health of etcd")), update: part("update", _("Updates and the way back")), support: part("support", _("Support"))
 };
 const limited = h("p", { id: NO_ADMIN, class: "note", hidden: true });
 
 /*
- * What each part last showed: one whose answers are the same is left alone, with its focus and what is open in it.
+ * The answers that each part last showed: a part whose answers are the same is left alone, with its focus and its open
+ * lists.
  * Ages, and figures that change while etcd works, are no news but to the headline.
  */
 const shown = {};
@@ -103,7 +104,7 @@ async function look() {
     await Promise.all(begun);
 }
 
-/* What a person asked the next boot for, as the ledger has it. */
+/* The restore that the next boot is to carry out, as the ledger has it; null: none. */
 function pending(log) {
     return log.reduce((asked, event) => event.kind === "request" ? event.record.backup ?? event.record.name ?? event.text
         : event.kind === "request-ended" ? null : asked, null);

@@ -43,7 +43,7 @@ function not_started(failure, verb) {
     return null;
 }
 
-/* What was last answered: the same text is the same object, so that the page sees at a glance that nothing is new. */
+/* The last answers: the same text is the same object, so that a part sees at once that its answer is not new. */
 const last = new Map();
 
 function understood(text, failure, verb, question) {
@@ -74,7 +74,7 @@ function understood(text, failure, verb, question) {
 }
 
 /*
- * ask(["list"]): a promise of the answer. It has a stop() that ends the program in order. What only looks runs with the
+ * ask(["list"]): a promise of the answer. It has a stop() that ends the program in order. A question runs with the
  * rights that there are, what changes something requires administrative access.
  */
 export function ask(args, { change = false } = {}) {
@@ -108,7 +108,7 @@ export function archive() {
     });
 }
 
-/* Who is there: admin is true, false, or null while that is not known yet. */
+/* Administrative access: true, false, or null while Cockpit has not said. */
 const permission = cockpit.permission({ admin: true });
 
 export const admin = () => permission.allowed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What happened to the data, as a picture needs it: lanes (deployments), runs in the order in which they had the data,
+ * The history of the data, as a picture needs it: lanes (deployments), runs in the order in which they had the data,
  * and in each run its backups and restores. Made of what log and list say; where the log may not be read, of the list.
  */
 
@@ -58,7 +58,7 @@ export function story(log, backups, status) {
     return { lanes: [...new Set(list.map(run => run.deployment))], runs: list, made };
 }
 
-/* What is known of a deployment: booted, rollback, staged, pinned, gone, or nothing. */
+/* The role of a deployment: booted, rollback, staged, pinned, gone; null: unknown. */
 export function role(deployment, backups, status) {
     if (deployment && deployment === status?.booted)
         return "booted";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a helper needs to see, as one file.
+ * The archive of `diagnose`, for a helper, as one file.
  */
 import { h, replace } from "./dom.js";
 import { _, size } from "./words.js";

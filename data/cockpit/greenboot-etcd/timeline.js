@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The picture of what happened to the data. A lane is a deployment, a bar a run that had the data, a point on it a
+ * The picture of the data's history. A lane is a deployment, a bar a run that had the data, a point on it a
  * backup, an arrow a restore. From left to right is the order in which it happened, not the clock's: a device without
  * a battery may boot in 1970. One stop of the Tab key; the arrow keys go from thing to thing.
  */
@@ -125,7 +125,7 @@ function details(thing, open) {
 function legend() {
     const entry = (name, text) => h("li", {}, icon(name), text);
 
-    return h("ul", { class: "legend", "aria-label": _("What the signs mean") },
+    return h("ul", { class: "legend", "aria-label": _("Legend") },
              entry("good", _("good backup")), entry("unproven", _("unproven backup")), entry("bad", _("bad backup")),
              entry("restore", _("restore")),
              h("li", {}, svg("svg", { viewBox: "-6 -18 12 14", class: "icon is-pin", "aria-hidden": "true" }, shape("pin")), _("pinned")));
@@ -162,7 +162,7 @@ export function timeline(section, { log, log_trouble, list, status, open }) {
     }
     const { things, picture } = draw(data);
     const panel = h("div", { class: "thing-details", "aria-live": "polite" });
-    const box = h("div", { class: "scroll", role: "listbox", "aria-label": _("What happened to the data, oldest first"), "aria-orientation": "horizontal" }, picture);
+    const box = h("div", { class: "scroll", role: "listbox", "aria-label": _("History of the data, oldest first"), "aria-orientation": "horizontal" }, picture);
     let current = things.length - 1;
 
     function select(index, focus) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an update, and the way back, would do to the data: explain for the staged and for the rollback deployment, and
+ * The update and the way back, and their effect on the data: explain for the staged and for the rollback deployment, and
  * the rehearsal's answer.
  */
 import { h, icon, replace } from "./dom.js";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the page says of numbers, times and names. Sentences of the program stay as the program has them.
+ * Numbers, times and names as the page shows them. Sentences of the program stay as the program has them.
  */
 const cockpit = window.cockpit;
 
