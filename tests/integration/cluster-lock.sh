@@ -111,15 +111,6 @@ is_free() { ! held_back || fail "device $DEVICE: the update is held back"; }
 is_held_back() { held_back || fail "device $DEVICE: the update is not held back"; }
 lock_is() { assert_eq "the lock" "$(json "[.update_lock.state, .update_lock.member] | map(. // \"none\") | join(\" \")" cluster status)" "$1"; }
 record_state() { sed '/^sha256 /d' "$ROOT/var/lib/greenboot-etcd/update-lock" 2>/dev/null | jq -r .state 2>/dev/null || true; }
-soon() {
-	local n what=$1
-	shift
-	for ((n = 0; n < 500; n++)); do
-		! "$@" >/dev/null 2>&1 || return 0
-		nap 0.02
-	done
-	fail "$what did not come: $*"
-}
 all_work() { [[ $(json '.working == (.members | length)' cluster status) == true ]]; }
 comes_back() {
 	power_on

@@ -325,6 +325,25 @@ resets() {
 	fits cluster-left
 }
 
+# A data directory that is a mount point stays one: its entries are exchanged.
+resets_mount() {
+	on_device_run <<-'EOF2'
+		mount -t tmpfs -o mode=700,uid="$(stat -c %u /var/lib/etcd)",gid="$(stat -c %g /var/lib/etcd)" tmpfs /var/lib/etcd
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		ctl put k v
+		for point in none entries-one-exchanged restore-intended; do
+			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
+			[[ $point == none ]] || gives 0 greenboot-etcd cluster reset
+			mountpoint /var/lib/etcd
+			[[ ! -e /var/lib/etcd/default/member && ! -e $LIVE ]] || wrong "something is left after $point"
+			gives 0 greenboot-etcd undo
+			systemctl reset-failed etcd
+			systemctl start etcd
+			is "the data after $point" "$(ctl get k --print-value-only)" v
+		done
+	EOF2
+}
+
 # Another member counts on it, or nobody knows.
 resets_not() {
 	on_device_run <<-'EOF2'
@@ -337,6 +356,12 @@ resets_not() {
 		[[ -e /var/lib/etcd/default && ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something happened"
 		gives 0 greenboot-etcd cluster reset --force
 		[[ ! -e /var/lib/etcd/default ]] || wrong "its data"
+		# Keys do not stay longer than the data that they belong to.
+		compgen -G "${LIVE%/live}/of-*" || wrong "the certificates are not kept"
+		for name in $(greenboot-etcd --json list | jq -r '.[].name'); do gives 0 greenboot-etcd delete --force "$name"; done
+		greenboot-etcd undo || true
+		! compgen -G "${LIVE%/live}/of-*" || wrong "the certificates of a deleted backup stay"
+		! compgen -G "/var/lib/greenboot-etcd/cluster.env.of-*" || wrong "the settings of a deleted backup stay"
 	EOF2
 }
 
@@ -505,6 +530,7 @@ run_case joins-keeps joins_keeps
 run_case leaves leaves
 run_case leaves-cut leaves_cut
 run_case resets resets
+run_case resets-mount resets_mount
 run_case resets-not resets_not
 run_case begins-from begins_from
 run_case rejoins rejoins

@@ -62,17 +62,6 @@ stop_peer() {
 	unset "PEER_PIDS[$1]"
 }
 
-# soon WHAT COMMAND...: it becomes true within some 10 s.
-soon() {
-	local n what=$1
-	shift
-	for ((n = 0; n < 500; n++)); do
-		! "$@" >/dev/null 2>&1 || return 0
-		nap 0.02
-	done
-	fail "$what did not come: $*"
-}
-
 state_of() { json ".members[] | select(.name == \"$1\") | .state" cluster status; }
 state_is() { [[ $(state_of "$1") == "$2" ]]; }
 working_is() { [[ $(json .working cluster status) == "$1" ]]; }

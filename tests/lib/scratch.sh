@@ -89,6 +89,17 @@ scratch_enter() {
 # nap SECONDS: sleep, without a program of its own.
 nap() { read -r -t "$1" <>"$GBE_MEM/nap" || true; }
 
+# soon WHAT COMMAND...: it becomes true within some 10 s.
+soon() {
+	local n what=$1
+	shift
+	for ((n = 0; n < 500; n++)); do
+		! "$@" >/dev/null 2>&1 || return 0
+		nap 0.02
+	done
+	fail "$what did not come: $*"
+}
+
 # ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none;
 # ---- ext4-writeback and ext4-nodelalloc: ext4, mounted so
 
