@@ -11,7 +11,7 @@
 declare -A rank=([core]=1 [base]=2 [fs]=3 [etcd]=4 [sys]=5 [app]=6 [cli]=7 [hooks]=7 [initramfs]=8)
 
 declare -A rooms=(
-	[core]="json record config decide health units snapshot"
+	[core]="json record config decide cluster health units snapshot"
 	[fs]="copy"
 	[etcd]="db wal directory tls api"
 	[sys]="systemd deployment bucket"

@@ -5,7 +5,7 @@
  */
 #include "lib/unit.h"
 
-#include "core/decide/quorum.h"
+#include "core/cluster/quorum.h"
 
 #define MEMBERS 4
 #define KINDS 12

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#include "core/decide/quorum.h"
+#include "core/cluster/update-lock.h"
 #include "core/json/parse.h"
+#include "core/record/update-lock.h"
 
 static const char *const turns[GBE_N_TURNS] = {"unknown", "none",  "by hand", "staged", "trial",
 					       "red",	  "green", "failed",  "dropped"};

@@ -187,8 +187,8 @@ clone_backup(Restore *r, GError **error)
 	return true;
 }
 
-/* An empty directory that etcd can use as it used the one that it replaces. At a mount point, entries are exchanged, and
- * member/ always is one of them. */
+/* An empty directory that etcd can use as it used the one that it replaces. At a mount point, entries are exchanged,
+ * and member/ always is one of them. */
 static bool
 make_empty(Restore *r, GError **error)
 {

@@ -14,10 +14,10 @@ typedef struct {
 	const char *keep_existing; /* path for the displaced tree, instead of the store; NULL */
 } GbeRestoreOptions;
 
-/* @name: the backup; NULL: an empty directory. @take_over: recorded when the restore is done; NULL: the data is handed back. @sequence names the staging tree.
- * @displaced: the manifest for the present data, NULL when there is none. GBE_ERROR_VERIFY_FAILED: @name does not
- * validate and nothing was changed; _CANNOT_TELL: validation could not look and nothing was changed; _PARTIAL:
- * the exchange is done, the next start does the rest. A power cut leaves:
+/* @name: the backup; NULL: an empty directory. @take_over: recorded when the restore is done; NULL: the data is handed
+ * back. @sequence names the staging tree. @displaced: the manifest for the present data, NULL when there is none.
+ * GBE_ERROR_VERIFY_FAILED: @name does not validate and nothing was changed; _CANNOT_TELL: validation could not look
+ * and nothing was changed; _PARTIAL: the exchange is done, the next start does the rest. A power cut leaves:
  *
  *   1  <parent>/.staging-<n>      a clone of the backup, with the nonce of its take-over
  *   2  store/.pending-<displaced>/manifest.json
@@ -30,17 +30,17 @@ typedef struct {
  *
  * The displaced tree is not read before 7: its owner may have left anything in it.
  *
- * When data, store and state are on one btrfs or XFS and nothing was copied, changes reach the disk in the order
- * in which they were made (fs/sync.h): the flushes of 4 and 8 are the only ones.
+ * When data, store and state are on one btrfs or XFS and nothing was copied, changes reach the disk in the order in
+ * which they were made (fs/sync.h): the flushes of 4 and 8 are the only ones.
  *
  * With ->keep_existing, 2 is left out and 7 is one rename to that path. If the path is no longer available, the
  * displaced tree becomes a backup.
  *
- * Without room for a clone, and with ->keep_source unset, the backup's own tree is exchanged in: then 4 comes
- * first, and a cut puts the tree back.
+ * Without room for a clone, and with ->keep_source unset, the backup's own tree is exchanged in: then 4 comes first,
+ * and a cut puts the tree back.
  *
- * When the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member` last,
- * covered by the intent. The staging tree then lies in the data directory's .greenboot-etcd/. */
+ * When the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member` last, covered
+ * by the intent. The staging tree then lies in the data directory's .greenboot-etcd/. */
 bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
 		     const GbeTakeOver *take_over, guint64 sequence, GbeManifest *displaced,
 		     const GbeRestoreOptions *options, GbeTiming *ret_timing,

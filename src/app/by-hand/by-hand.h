@@ -60,8 +60,8 @@ typedef struct {
 bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResult *ret_result,
 			 GError **error) GBE_CHECKED;
 /* The data becomes a backup, and an empty directory takes its place, by one exchange (app/backup/restore.h); no rule
- * brings it back by itself, `undo` does. *ret_backup: which one it is; no name: there was no data. @discard: the backup has
- * the mark of --skip-backup. GBE_ERROR_BUSY: etcd has it open. */
+ * brings it back by itself, `undo` does. *ret_backup: which one it is; no name: there was no data. @discard: the
+ * backup has the mark of --skip-backup. GBE_ERROR_BUSY: etcd has it open. */
 bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 			   GbeBackupRef *ret_backup, GError **error) GBE_CHECKED;
 /* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is

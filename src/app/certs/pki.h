@@ -27,7 +27,7 @@
  *     .next/                         complete. Newer than live: a change that did not come to its exchange. Older: what
  *                                    was live before, until its successor is proved
  *     .partial/                      being made, or removed; swept
- *     of-<number>/                   what was live with the data that is in the backup of that number (app/cluster/aside.h)
+ *     of-<number>/                   what was live with that backup's data (app/cluster/aside.h)
  */
 typedef enum { GBE_LEAF_SERVER, GBE_LEAF_PEER, GBE_LEAF_CLIENT, GBE_LEAVES } GbeLeafName;
 
@@ -69,7 +69,8 @@ bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;
 bool gbe_pki_put_back(GbeApp *app, GError **error) GBE_CHECKED;
 
 /* The names and addresses that server and peer certificates are for: this machine's, those of [etcd] endpoint and
- * peer-urls, what a member of a cluster advertises, and [certs] names; sorted. Below --root the machine has none. Newly allocated. */
+ * peer-urls, what a member of a cluster advertises, and [certs] names; sorted. Below --root the machine has none.
+ * Newly allocated. */
 char **gbe_pki_hosts(GbeApp *app);
 /* The key is sealed by the machine's TPM, so that nothing that is read from its disk opens it. Is there one? */
 bool gbe_seal_is_there(GbeApp *app);

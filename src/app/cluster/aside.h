@@ -10,10 +10,10 @@
 
 #include "app/device/context.h"
 
-/* Both need the program's lock. Each is one rename for the settings and one for the certificates: after a power cut between
- * them, the next call does the other one. @sequence: the backup's; 0: there was no data. */
+/* Both need the program's lock. Each is one rename for the settings and one for the certificates: after a power cut
+ * between them, the next call does the other one. @sequence: the backup's; 0: there was no data. */
 bool gbe_cluster_set_aside(GbeApp *app, guint64 sequence, GError **error) GBE_CHECKED;
-/* By the ledger: where the present data was restored from a backup that settings belong to, they come back, and those that
- * are there are set aside with what was displaced. Removes those of backups that are gone. Does nothing where nothing is
- * set aside. *ret_moved: something came back. */
+/* By the ledger: where the present data was restored from a backup that settings belong to, they come back, and
+ * those that are there are set aside with what was displaced. Removes those of backups that are gone. Does nothing
+ * where nothing is set aside. *ret_moved: something came back. */
 bool gbe_cluster_follow(GbeApp *app, bool *ret_moved, GError **error) GBE_CHECKED;

@@ -10,6 +10,7 @@
 #include "app/health/certificates.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
+#include "app/store/data.h"
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
 #include "core/json/parse.h"
@@ -61,13 +62,23 @@ check_service(const GbeApp *app, bool *ret_active, GError **error)
 	return true;
 }
 
+/* Data that could not be set aside is found before the cluster is asked for anything. */
+static bool
+check_data(GbeApp *app, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+
+	return gbe_data_open(app, &data, error) &&
+	       (data->wal_dir == NULL || gbe_data_check_whole(data, error));
+}
+
 bool
 gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error)
 {
 	const char *operation;
 	bool moved;
 
-	if (!check_service(frame->app, ret_active, error) ||
+	if (!check_service(frame->app, ret_active, error) || !check_data(frame->app, error) ||
 	    !gbe_cluster_follow(frame->app, &moved, error) ||
 	    !gbe_state_peek(frame->app, RECORD, &frame->intent, error))
 		return false;

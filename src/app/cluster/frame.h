@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The frame of the verbs that make this device a member of a cluster, or no longer one: the service, an intent, and
- * the member's settings (core/units/cluster-env.h). The intent is the state's record `cluster`, written before the first
- * effect. After a kill or a power cut, the same call goes on, and any other of these verbs is refused until it has.
+ * the member's settings (core/units/cluster-env.h). The intent is the state's record `cluster`, written before the
+ * first effect. After a kill or a power cut, the same call goes on, and any other of these verbs is refused until it
+ * has.
  */
 #pragma once
 
@@ -30,8 +31,8 @@ bool gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **
 bool gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* Writes what was added to ->intent. */
 bool gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-/* Takes the program's lock where it is not held. Each operation by hand, and each start of the service, needs it for itself
- * (gbe_app_unlock()). */
+/* Takes the program's lock where it is not held. Each operation by hand, and each start of the service, needs it for
+ * itself (gbe_app_unlock()). */
 bool gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* Removes the intent. */
 bool gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error) GBE_CHECKED;

@@ -133,8 +133,8 @@ remove_copy(GbeClusterSetting *setup, GError **error)
 	return ok;
 }
 
-/* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter stays: it
- * counts. */
+/* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter
+ * stays: it counts. */
 static bool
 leave_again(GbeClusterSetting *setup, GError **error)
 {

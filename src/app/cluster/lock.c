@@ -7,6 +7,7 @@
 #include "app/health/verdict.h"
 #include "app/state/state.h"
 #include "base/fault.h"
+#include "core/cluster/update-lock.h"
 #include "core/json/parse.h"
 #include "fs/remove.h"
 #include "sys/deployment/booted.h"
@@ -229,7 +230,8 @@ keep_lease(Locking *l, GError **error)
 	       unanswered(l, error);
 }
 
-/* Writes the record: of @update, NULL: by hand, and whose the lock is not yet. A staged update is not finalized then. */
+/* Writes the record: of @update, NULL: by hand, and whose the lock is not yet. A staged update is not finalized
+ * then. */
 static bool
 want(Locking *l, const char *reason, GError **error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The update lock: of the members of a cluster, one is updated at a time. The lock is a key in etcd
- * (core/record/update-lock.h), which is written by transactions only, and a lease of [cluster] lock-time= beside it. It is
- * taken while every member works; it ends when the holder's update is green, or a person ends it. The lease tells
- * whether the holder is still heard of: it does not end the lock, since an update of which nothing is heard is none that
- * has gone well.
+ * (core/record/update-lock.h), which is written by transactions only, and a lease of [cluster] lock-time= beside it.
+ * It is taken while every member works; it ends when the holder's update is green, or a person ends it. The lease
+ * tells whether the holder is still heard of: it does not end the lock, since an update of which nothing is heard is
+ * none that has gone well.
  *
  * A record, `update-lock`, is written before etcd is asked. After a kill or a power cut the next call reads it and the
  * key, and goes on. Until the record says that the lock is held, ostree does not finalize the staged update: it is
@@ -23,8 +23,8 @@ typedef struct {
 void gbe_update_lock_result_clear(GbeUpdateLockResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUpdateLockResult, gbe_update_lock_result_clear)
 
-/* For the timer: does what follows from where this device's update is. That the lock is not to be had now, and that etcd
- * does not answer, is "waits". GBE_ERROR_BUSY: another operation has the program's lock. */
+/* For the timer: does what follows from where this device's update is. That the lock is not to be had now, and that
+ * etcd does not answer, is "waits". GBE_ERROR_BUSY: another operation has the program's lock. */
 bool gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **error) GBE_CHECKED;
 /* By hand. GBE_ERROR_REFUSED: another member has it, or one does not work; _CANNOT_TELL: etcd does not answer. */
 bool gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result,

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "app/device/endpoint.h"
-#include "core/decide/quorum.h"
+#include "core/cluster/quorum.h"
 #include "etcd/api/client.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verb cluster recover: the quorum is lost for good. Judges the data of the members that are left, by the last entry of
- * their logs, makes the most advanced one a new cluster of one, and says so; the others reset and join. A write that
- * a quorum had acknowledged is in the log of the most advanced one, where enough of them were looked at.
+ * The verb cluster recover: the quorum is lost for good. Judges the data of the members that are left, by the last
+ * entry of their logs, makes the most advanced one a new cluster of one, and says so; the others reset and join. A
+ * write that a quorum had acknowledged is in the log of the most advanced one, where enough of them were looked at.
  */
 #pragma once
 

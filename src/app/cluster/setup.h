@@ -3,9 +3,9 @@
  * The verbs cluster init, join and token: this device's etcd becomes the first member of a cluster, or one more. Both
  * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
  *
- * Each writes an intent first (frame.h). A learner that was added already is found by its address. Where a
- * join fails that no cut has interrupted, the learner is taken out again, and the data that it had got is removed: it was a
- * copy. Implemented in setup.c, join.c.
+ * Each writes an intent first (frame.h). A learner that was added already is found by its address. Where a join fails
+ * that no cut has interrupted, the learner is taken out again, and the data that it had got is removed: it was a copy.
+ * Implemented in setup.c, join.c.
  */
 #pragma once
 
@@ -39,13 +39,13 @@ bool gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
-/* A member whose etcd cannot go on with its data, or that was removed, gets it anew from the others: it is removed, its data
- * becomes a backup, and it joins as a learner. ->name and the addresses stay; ->force as in members.h. After a kill or a
- * power cut, or where it fails, the next call goes on. */
+/* A member whose etcd cannot go on with its data, or that was removed, gets it anew from the others: it is removed,
+ * its data becomes a backup, and it joins as a learner. ->name and the addresses stay; ->force as in members.h.
+ * After a kill or a power cut, or where it fails, the next call goes on. */
 bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
-/* Writes the authority, certificate and key, for a device that joins: whoever has the file can issue certificates. A new
- * file, 0600. */
+/* Writes the authority, certificate and key, for a device that joins: whoever has the file can issue certificates. A
+ * new file, 0600. */
 bool gbe_cluster_token(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
 
 /* ---- for these verbs, and recover ---- */

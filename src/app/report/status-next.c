@@ -112,9 +112,9 @@ warn_intent(JsonArray *warnings, const GbeFacts *facts)
 		     facts->intent_why);
 	else if (intent != NULL)
 		warn(warnings,
-		     "the restore of %s was interrupted; the next start of greenboot-etcd-prerun "
-		     "finishes it",
-		     intent->backup != NULL ? intent->backup : "a backup");
+		     "%s%s was interrupted; the next start of greenboot-etcd-prerun finishes it",
+		     intent->backup != NULL ? "the restore of " : "setting the data aside",
+		     intent->backup != NULL ? intent->backup : "");
 }
 
 bool

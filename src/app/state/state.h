@@ -47,8 +47,8 @@ bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
 /* Writes a sealed file, durably. Does not take @object. */
 bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error) GBE_CHECKED;
-/* Two records may each have locked the staged deployment against finalization: GBE_STATE_REHEARSAL and _UPDATE_LOCK. Has
- * @name locked @deployment? Who lifts a lock of its own asks for the other's first. */
+/* Two records may each have locked the staged deployment against finalization: GBE_STATE_REHEARSAL and _UPDATE_LOCK.
+ * Has @name locked @deployment? Who lifts a lock of its own asks for the other's first. */
 bool gbe_state_has_locked(GbeApp *app, const char *name, const GbeDeployment *deployment);
 /* Removes what interrupted writes left; under the lock. */
 bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;

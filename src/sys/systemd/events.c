@@ -183,8 +183,6 @@ message_of(Event event, const GbeEventFields *fields)
 		g_string_append_printf(text, ": %s", fields->reason);
 	if (event == EVENT_RESTORED)
 		g_string_append(text, " (greenboot-etcd undo puts back what was displaced)");
-	if (event == EVENT_SET_ASIDE)
-		g_string_append(text, " (greenboot-etcd undo puts it back)");
 	return g_string_free(text, false);
 }
 
