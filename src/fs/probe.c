@@ -243,6 +243,19 @@ gbe_same_filesystem(int fd_a, int fd_b)
 	return id_a != NULL && g_strcmp0(id_a, id_b) == 0;
 }
 
+bool
+gbe_same_mount(int fd_a, int fd_b)
+{
+	struct statx a, b;
+
+	if (!gbe_same_filesystem(fd_a, fd_b))
+		return false;
+	/* A kernel that does not report it (before 5.8) is taken at its file system's word. */
+	return statx(fd_a, "", AT_EMPTY_PATH, STATX_MNT_ID, &a) < 0 ||
+	       statx(fd_b, "", AT_EMPTY_PATH, STATX_MNT_ID, &b) < 0 ||
+	       (a.stx_mask & b.stx_mask & STATX_MNT_ID) == 0 || a.stx_mnt_id == b.stx_mnt_id;
+}
+
 static char *
 file_handle(int dir_fd)
 {

@@ -16,6 +16,9 @@ bool gbe_is_subvolume(int dir_fd);
 bool gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point,
 			   GError **error) GBE_CHECKED;
 bool gbe_same_filesystem(int fd_a, int fd_b);
+/* Can rename(2) move something from the one directory to the other? It refuses where they are below two mounts, also
+ * when both are of one file system. */
+bool gbe_same_mount(int fd_a, int fd_b);
 bool gbe_is_btrfs(int fd);
 bool gbe_is_xfs(int fd);
 /* "<file system>:<handle>" identifies a directory whatever its name is, and never later means another directory.

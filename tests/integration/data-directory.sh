@@ -167,6 +167,28 @@ place_read_only() {
 	holds "B's data" "$A_STATE"
 }
 
+# The store's file system below a mount of its own (a subvolume that fstab mounts): clones get there, names do not.
+place_own_mount() {
+	device "$1"
+	mkdir -p "$DATA"
+	chmod 0700 "$DATA"
+	mount --bind "$DATA" "$DATA"
+	power_on
+	put_many base 10
+	put owner A
+	judge green
+	into_b
+	b_writes
+	fails_back
+	stop_etcd
+	gbe restore --last-good --force
+	gbe undo --force
+	assert_eq "displaced trees" "$(find "$DATA/.greenboot-etcd/backups" -mindepth 2 -maxdepth 2 -name data | wc -l)" 3
+	assert_eq "waiting" "$(find "$DATA/.greenboot-etcd" "$(store)" -name '.pending-*' -o -name '.restore-*')" ""
+	start_etcd
+	holds "A's data" "$A_STATE"
+}
+
 # An empty disk: a fresh start, and what is on the other one waits for it.
 place_other_disk() {
 	mounted "$1"
@@ -315,7 +337,7 @@ place_immutable() {
 suite_begin "$@"
 FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink
 play place wal_inside read_only other_disk immutable
-FS=${FS:-"xfs btrfs-subvol"} play place other_machine nested_mount
+FS=${FS:-"xfs btrfs-subvol"} play place own_mount other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume
 FS=${FS:-"xfs ext4 btrfs"} play place attributes
 suite_end

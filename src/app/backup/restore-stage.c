@@ -170,8 +170,9 @@ clone_backup(Restore *r, GError **error)
 {
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int entry_fd = -1;
+	/* Where the entries are exchanged: rename(2) does not leave a subvolume. */
 	GbeCloneOptions options = {
-	    .allowed = GBE_METHOD_SNAPSHOT,
+	    .allowed = r->observed->data->mount_point ? GBE_METHOD_REFLINK : GBE_METHOD_SNAPSHOT,
 	    .cold = GBE_COLD_SOURCE,
 	    .progress = gbe_app_progress,
 	    .progress_data = r->app,
@@ -198,9 +199,9 @@ make_empty(Restore *r, GError **error)
 
 	if (data->fd < 0)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no %s", data->path);
-	return gbe_clone_top_at(data->fd, r->stage_fd, r->staged, error) &&
+	return gbe_clone_top_at(data->fd, r->stage_fd, r->staged, !data->mount_point, error) &&
 	       (!data->mount_point || (gbe_open_dir_at(r->stage_fd, r->staged, &fd, error) &&
-				       gbe_clone_top_at(data->fd, fd, last, error)));
+				       gbe_clone_top_at(data->fd, fd, last, false, error)));
 }
 
 bool

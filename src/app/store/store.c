@@ -115,14 +115,18 @@ open_existing(GbeApp *app, GbeStore *store, GError **error)
 	return gbe_prefix(error, "the store %s", store->path);
 }
 
-/* Needed only when the configuration puts the store elsewhere: the default store is on the data's file system. */
+/* Needed where the configuration puts the store on another file system, or where the data lies below another mount
+ * of the store's file system (a bind mount, a subvolume of btrfs that is mounted by itself). */
 static bool
 open_near(GbeApp *app, GbeStore *store, GbeData *data, GError **error)
 {
+	bool by_default = app->config->backup.directory == NULL;
 	int data_fd = data_fd_of(data);
+	/* A default store that is not there yet will be in the state directory. */
+	int store_fd = store->fd < 0 && by_default ? app->state_fd : store->fd;
 
-	if (app->config->backup.directory == NULL || data_fd < 0 ||
-	    (store->fd >= 0 && gbe_same_filesystem(store->fd, data_fd)))
+	if (data_fd < 0 || store->top_fd >= 0 ||
+	    (store_fd >= 0 ? gbe_same_mount(store_fd, data_fd) : by_default))
 		return true;
 	store->near = g_new0(GbeStore, 1);
 	store->near->fd = store->near->top_fd = -1;
@@ -184,7 +188,7 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 {
 	GbeStore *place = store->near != NULL ? store->near : store;
 
-	if (store->fd >= 0 && gbe_same_filesystem(store->fd, stage_fd))
+	if (store->fd >= 0 && gbe_same_mount(store->fd, stage_fd))
 		place = store;
 	if (place->fd < 0 &&
 	    (place == store ? !open_existing(app, place, error) : !open_or_make(app, place, error)))

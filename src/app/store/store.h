@@ -21,9 +21,9 @@ struct GbeStore {
 	int top_fd; /* root of the data's file system, for a store in .greenboot-etcd/; or -1 */
 	char *fs;   /* id of its file system, or NULL */
 	const GbeKeys *keys; /* [store] key, which signs manifests; borrowed, or NULL */
-	/* A store on another file system than the data's cannot take a displaced tree by rename. Displaced trees
-	 * then lie below .greenboot-etcd/ at the root of the data's file system, and are listed from there. NULL:
-	 * the store itself is on the data's file system. */
+	/* A store on another file system, or below another mount, than the data cannot take a displaced tree by
+	 * rename. Displaced trees then lie below .greenboot-etcd/ at the top of the data's mount, and are listed
+	 * from there. NULL: the store takes them itself. */
 	GbeStore *near;
 };
 

@@ -554,14 +554,14 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 }
 
 bool
-gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, GError **error)
+gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume, GError **error)
 {
 	gbe_autofd int dst_fd = -1;
 	struct stat st;
 
 	if (fstat(src_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the top of the tree");
-	if (!make_root(dst_parent, dst, gbe_is_subvolume(src_fd), error) ||
+	if (!make_root(dst_parent, dst, subvolume && gbe_is_subvolume(src_fd), error) ||
 	    !gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
 	    !gbe_metadata_drop_acls(dst_fd, dst, error))
 		return false;
