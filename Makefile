@@ -273,7 +273,8 @@ cli := $(if $(cli_sources),$(B)/greenboot-etcd)
 hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
 generator := $(filter %/hooks/generator,$(hooks))
 initramfs := $(if $(initramfs_sources),$(B)/hooks/initramfs)
-units := $(patsubst %.c,$(B)/%,$(unit_sources))
+# UNIT: a pattern; only those are made.
+units := $(patsubst %.c,$(B)/%,$(if $(UNIT),$(wildcard tests/unit/$(UNIT).c),$(unit_sources)))
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
@@ -409,7 +410,7 @@ check:
 	exit $$status
 
 check-unit:
-	+@$(MAKE) FAULTS=1 unit-programs
+	+@$(MAKE) FAULTS=1 UNIT='$(TEST)' unit-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,1) unit \
 		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) \
 		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))

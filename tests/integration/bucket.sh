@@ -449,15 +449,9 @@ killed() {
 
 # stopped POINT=stop VERB...: until it has stopped itself at its fault point.
 stopped() {
-	local n
-
 	GREENBOOT_ETCD_FAULT=$1 "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}" >/dev/null 2>"$GBE_MEM/err" &
 	STOPPED=$!
-	for ((n = 0; n < 1500; n++)); do
-		[[ $(awk '{ print $3 }' "/proc/$STOPPED/stat" 2>/dev/null) != T ]] || return 0
-		nap 0.02
-	done
-	fail "it did not come to $1: $(<"$GBE_MEM/err")"
+	until_halted "$STOPPED" || fail "it did not come to $1: $(<"$GBE_MEM/err")"
 }
 
 # Where one is sent, the same is not sent a second time, and what comes meanwhile waits for its turn.

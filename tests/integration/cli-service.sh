@@ -33,7 +33,7 @@ cgroup_leave() { # its processes are killed, but may need a moment to be gone
 				find "$dir/$(cgroup_name)" -depth -type d -exec rmdir {} \; 2>/dev/null
 		done < <(hierarchies)
 		compgen -G "/sys/fs/cgroup/*/$(cgroup_name)" >/dev/null || return 0
-		sleep 0.02
+		nap 0.05
 	done
 	echo "cgroups are left: $(compgen -G "/sys/fs/cgroup/*/$(cgroup_name)")" >&2
 }
@@ -79,7 +79,7 @@ manager() {
 	for ((n = 0; n < 500; n++)); do
 		MANAGER=$(pgrep -P "$OUTER" || true)
 		[[ ! $MANAGER ]] || ! inside systemctl is-active -q test.target 2>/dev/null || break
-		sleep 0.02
+		nap 0.05
 	done
 	inside systemctl start etcd.service
 	wait_for_etcd
@@ -100,7 +100,7 @@ wait_for_etcd() {
 	local n
 	for ((n = 0; n < 500; n++)); do
 		[[ $(curl -s -m 2 "http://127.0.0.1:$ETCD_PORT/health") != *'"true"'* ]] || return 0
-		sleep 0.02
+		nap 0.05
 	done
 	inside systemctl status etcd.service >&2 || true
 	return 1
@@ -220,7 +220,7 @@ again() { # it is up again, soon
 	local n
 	for ((n = 0; n < 500; n++)); do
 		! active || break
-		sleep 0.02
+		nap 0.05
 	done
 	active || fail "$1: etcd is down"
 	wait_for_etcd
@@ -247,8 +247,8 @@ whatever() {
 		inside env GREENBOOT_ETCD_FAULT=backup-cloned=hang "$BUILD_FAULTS/greenboot-etcd" \
 			--config=/var/lib/test.conf backup --stop >&2 &
 		pid=$!
-		while active; do sleep 0.02; done
-		sleep 0.2
+		while active; do nap 0.05; done
+		nap 0.2
 		worker=$(pgrep -f "^$BUILD_FAULTS/greenboot-etcd .*--stop" | head -n 1)
 		kill -"$how" "$worker"
 		wait "$pid" || true

@@ -18,7 +18,7 @@ leftovers() {
 # stop_in PROGRAM POINT [ARG...]: starts it and returns when its worker stands at POINT. HOLDER: the worker,
 # STARTED: what was started. go_on() lets it go and waits for it.
 stop_in() {
-	local program=$1 point=$2 n
+	local program=$1 point=$2
 	shift 2
 	if [[ $program == greenboot-etcd ]]; then
 		program=$BUILD_FAULTS/greenboot-etcd
@@ -28,13 +28,7 @@ stop_in() {
 	GREENBOOT_ETCD_FAULT=$point=stop "$program" --root="$ROOT" "$@" >"$GBE_MEM/held.out" \
 		2>"$GBE_MEM/held.err" &
 	STARTED=$!
-	for ((n = 0; n < 1000; n++)); do
-		for HOLDER in "$STARTED" $(pgrep -P "$STARTED" || true); do
-			[[ $(sed 's/.*) //' "/proc/$HOLDER/stat" 2>/dev/null) != T* ]] || return 0
-		done
-		sleep 0.01
-	done
-	return 1
+	until_halted "$STARTED" && HOLDER=$HALTED
 }
 go_on() {
 	kill -CONT "$HOLDER"
@@ -53,7 +47,7 @@ both_preruns() {
 	MASKED=yes machine_on
 	stop_in prerun backup-cloned
 	hook prerun >"$GBE_MEM/second" 2>&1 &
-	sleep 0.5
+	nap 0.5
 	kill -0 $! || fail "the second did not wait"
 	go_on
 	assert_eq "first" "$STATUS" 0
@@ -103,7 +97,7 @@ both_restore_and_prerun() {
 	stop_etcd
 	stop_in greenboot-etcd restore-staged restore snap
 	hook prerun >"$GBE_MEM/second" 2>&1 &
-	sleep 0.5
+	nap 0.5
 	kill -0 $! || fail "prerun did not wait"
 	go_on
 	assert_eq "restore" "$STATUS" 0

@@ -129,7 +129,7 @@ health_no_answer_from_dns() {
 	server=$!
 	until [[ -s $GBE_MEM/mute ]]; do
 		kill -0 "$server"
-		sleep 0.02
+		nap 0.05
 	done
 	echo "nameserver 127.6.6.6" >"$GBE_MEM/resolv.conf"
 	echo "hosts: dns" >"$GBE_MEM/nsswitch.conf"

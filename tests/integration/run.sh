@@ -54,9 +54,9 @@ device() {
 		set -E
 		soon() {
 			local n
-			for ((n = 0; n < 1200; n++)); do
+			for ((n = 0; n < 300; n++)); do
 				! "$@" || return 0
-				sleep 0.05
+				sleep 0.2
 			done
 			echo "never: $*"
 			return 1

@@ -312,16 +312,10 @@ full() { # KIND
 
 # stopped COMMAND...: until it has stopped itself at its fault point.
 stopped() {
-	local n
-
 	GREENBOOT_ETCD_FAULT=$1 "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}" \
 		>/dev/null 2>"$GBE_MEM/err" &
 	STOPPED=$!
-	for ((n = 0; n < 500; n++)); do
-		[[ $(awk '{ print $3 }' "/proc/$STOPPED/stat" 2>/dev/null) != T ]] || return 0
-		sleep 0.02
-	done
-	fail "it did not come to $1: $(<"$GBE_MEM/err")"
+	until_halted "$STOPPED" || fail "it did not come to $1: $(<"$GBE_MEM/err")"
 }
 
 # The disk dies under it, between any two steps; it comes back with what was on it.

@@ -199,7 +199,7 @@ etcd_dies() {
 		GREENBOOT_ETCD_FAULT="defrag-locked=stop" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
 			defrag --no-backup >"$GBE_MEM/out" 2>"$GBE_MEM/err" &
 		pid=$!
-		until [[ $(ps -o stat= -p "$pid") == T* ]]; do sleep 0.02; done
+		until_halted "$pid"
 		kill -STOP "$ETCD_PID"
 		kill -CONT "$pid"
 		sleep "0.$n"
@@ -531,7 +531,7 @@ alarm_half_way() {
 	GREENBOOT_ETCD_FAULT="alarm-compacted=stop" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" --json \
 		alarm clear --no-backup >"$GBE_MEM/out" 2>"$GBE_MEM/err" &
 	pid=$!
-	until [[ $(ps -o stat= -p "$pid") == T* ]]; do sleep 0.02; done
+	until_halted "$pid"
 	kill_etcd
 	kill -CONT "$pid"
 	rc=0
@@ -542,7 +542,7 @@ alarm_half_way() {
 	assert_match steps "$(steps)" "backup skipped, compact done, defrag *"
 	# (With an alarm, etcd's /health says no.)
 	etcd_run "${ETCD_OPTIONS[@]}"
-	until gbe alarm list >/dev/null 2>&1; do sleep 0.05; done
+	until gbe alarm list >/dev/null 2>&1; do nap 0.05; done
 	assert_eq alarms "$(alarms)" NOSPACE
 	assert_exit 0 gbe --json alarm clear --no-backup
 	assert_eq cleared "$(of .cleared)" true

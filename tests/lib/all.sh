@@ -4,6 +4,7 @@
 #
 # Everything that a suite needs, in order. Sourced.
 
+OWN_NETWORK=yes
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/scratch.sh
 . "$GBE_LIB/scratch.sh"

@@ -262,22 +262,17 @@ fault_points() {
 # cut_in NAME POINT: starts it; when it is at POINT, the power goes away. Fails where it never gets
 # there (it has run to its end then).
 cut_in() {
-	local pid worker
+	local pid
 
 	GREENBOOT_ETCD_FAULT=$2=stop "$BUILD_FAULTS/hooks/$1" --root="$ROOT" >&2 &
 	pid=$!
-	while kill -0 "$pid" 2>/dev/null; do
-		for worker in "$pid" $(pgrep -P "$pid" || true); do
-			if [[ $(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null) == T* ]]; then
-				kill -KILL "$pid" 2>/dev/null || true
-				kill -KILL "$worker" 2>/dev/null || true
-				wait "$pid" 2>/dev/null || true
-				disk_cut
-				return 0
-			fi
-		done
-		nap 0.005
-	done
+	if until_halted "$pid"; then
+		kill -KILL "$pid" 2>/dev/null || true
+		kill -KILL "$HALTED" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+		disk_cut
+		return 0
+	fi
 	wait "$pid" || true
 	return 1
 }

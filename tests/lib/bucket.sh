@@ -40,7 +40,7 @@ bucket_start() {
 			return 0
 		fi
 		kill -0 "$BUCKET_PID" 2>/dev/null || break
-		sleep 0.05
+		nap 0.05
 	done
 	echo "bucket-server.py did not start:" >&2
 	tail -n 5 "$BUCKET_DIR/server.log" >&2

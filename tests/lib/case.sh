@@ -17,7 +17,7 @@ suite_begin() {
 		echo "skip $SUITE: needs root (loop mounts, namespaces)"
 		exit 0
 	fi
-	for tool in "$ETCD" "$ETCDCTL" ostree jq curl mkfs.xfs mkfs.btrfs mkfs.ext4 unshare setpriv; do
+	for tool in "$ETCD" "$ETCDCTL" ostree jq curl mkfs.xfs mkfs.btrfs mkfs.ext4 ip unshare setpriv; do
 		if ! command -v "$tool" >/dev/null; then
 			echo "skip $SUITE: $tool is not installed (make deps)"
 			exit 0

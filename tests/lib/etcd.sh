@@ -196,7 +196,7 @@ wait_members() {
 			ctl get x >/dev/null 2>&1; then
 			return 0
 		fi
-		sleep 0.02
+		nap 0.1
 	done
 	echo "the cluster has no $1 members" >&2
 	tail -n 5 "$GBE_MEM"/peer*.log >&2

@@ -109,10 +109,10 @@ boot() {
 	) </dev/null >"$CONSOLE" 2>&1 &
 	NSPAWN=$!
 	for ((n = 0; n < 1000; n++)); do
-		LEADER=$(pgrep -P "$NSPAWN" | head -n 1) || true
+		{ read -r LEADER _ <"/proc/$NSPAWN/task/$NSPAWN/children"; } 2>/dev/null || true
 		[[ ! $LEADER || ! -S /proc/$LEADER/root/run/systemd/private ]] || return 0
 		kill -0 "$NSPAWN" 2>/dev/null || break
-		sleep 0.01
+		nap 0.02
 	done
 	echo "$BOOTED does not boot:" >&2
 	tail -n 20 "$CONSOLE" >&2
@@ -144,11 +144,11 @@ settle() {
 			machine_gone
 			return 1
 		fi
-		state=$(inside_soon systemctl is-system-running) || true
+		state=$(inside_soon systemctl is-system-running --wait) || true
 		case $state in
 		running | degraded) return 0 ;;
 		esac
-		sleep 0.05
+		nap 0.1
 	done
 	fail "$BOOTED is not up after $START_LIMIT s: $(inside systemctl list-jobs --no-legend | head -n 5)"
 }
@@ -176,9 +176,9 @@ power_on() {
 machine_gone() {
 	local n rc=0
 
-	for ((n = 0; n < 6000; n++)); do
+	for ((n = 0; n < 3000; n++)); do
 		machine_running || break
-		sleep 0.01
+		nap 0.02
 	done
 	if machine_running; then
 		fail "$BOOTED does not go down: $(tail -n 3 "$CONSOLE")"
@@ -243,7 +243,7 @@ stage() {
 	inside ostree admin deploy --stage --os="$STATEROOT" "os/$commit"
 	for ((n = 0; n < 500; n++)); do
 		[[ $(inside systemctl is-active ostree-finalize-staged.service) != active ]] || break
-		sleep 0.02
+		nap 0.1
 	done
 	DEPLOYMENT[$name]=$STATEROOT-$(inside ostree admin status |
 		sed -n "s/^ *$STATEROOT \([0-9a-f.]*\) (staged)\$/\1/p")

@@ -3,7 +3,8 @@
 # shellcheck disable=SC2034 # read by those who source this
 #
 # A place for real parts that leaves nothing behind: mount and pid namespaces of its own, a scratch
-# directory, and file systems on loop devices in it. Sourced.
+# directory, and file systems on loop devices in it. OWN_NETWORK=yes: and a network of its own, where a port that is
+# free stays so. Sourced.
 #
 # How it cleans up, also after SIGKILL: the calling script runs again as process 1 of a pid
 # namespace, which the kernel ends with everything in it once the outer shell is gone; the mount
@@ -46,7 +47,7 @@ isolate() {
 		exec setsid flock "$dir/.lock" rm -rf -- "$dir"
 	) </dev/null >/dev/null 2>&1 &
 	watchdog=$!
-	GBE_SCRATCH=$dir setpriv --pdeathsig KILL unshare --mount --propagation private \
+	GBE_SCRATCH=$dir setpriv --pdeathsig KILL unshare --mount --propagation private ${OWN_NETWORK:+--net} \
 		--pid --fork --kill-child --mount-proc bash "$0" "$@" &
 	child=$!
 	# The process in between ignores TERM and INT; ended, it takes the namespaces with it.
@@ -67,6 +68,7 @@ isolate() {
 
 scratch_enter() {
 	umask 022
+	[[ ! ${OWN_NETWORK-} ]] || ip link set lo up || exit 1
 	GBE_MEM=$GBE_SCRATCH/mem
 	mkdir -p "$GBE_MEM"
 	mount -t tmpfs -o mode=0755,size=75% tmpfs "$GBE_MEM"
@@ -98,6 +100,34 @@ soon() {
 		nap 0.02
 	done
 	fail "$what did not come: $*"
+}
+
+# halted PID...: one of them, or a child of theirs, has stopped itself at its fault point: HALTED. Asked often, and so
+# without a program.
+halted() {
+	local pid state children
+
+	for pid; do
+		children=()
+		{ read -ra children <"/proc/$pid/task/$pid/children"; } 2>/dev/null || true
+		for HALTED in "$pid" "${children[@]}"; do
+			{ read -r state <"/proc/$HALTED/stat"; } 2>/dev/null || continue
+			[[ ${state##*) } != T* ]] || return 0
+		done
+	done
+	return 1
+}
+
+# until_halted PID: waits for that; 1: it has run to its end, or to none.
+until_halted() {
+	local n
+
+	for ((n = 0; n < 6000; n++)); do
+		! halted "$1" || return 0
+		kill -0 "$1" 2>/dev/null || return 1
+		nap 0.005
+	done
+	return 1
 }
 
 # ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none;

@@ -9,17 +9,16 @@
 
 # cut_at PROGRAM: it is on its way; when it has stopped there, the power goes away.
 cut_at() {
-	local n pid
+	local n
 
-	for ((n = 0; n < 2000; n++)); do
-		for pid in $(pgrep --ns "$LEADER" --nslist pid -f "libexec/greenboot-etcd/$1"); do
-			if [[ $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) == T* ]]; then
-				powercut
-				return 0
-			fi
-		done
+	for ((n = 0; n < 1000; n++)); do
+		# shellcheck disable=SC2046 # numbers
+		if halted $(pgrep --ns "$LEADER" --nslist pid -f "libexec/greenboot-etcd/$1"); then
+			powercut
+			return 0
+		fi
 		machine_running || break
-		sleep 0.01
+		nap 0.05
 	done
 	fail "$1 never came to the point"
 }
@@ -94,7 +93,7 @@ cut_running() {
 	machine_gone
 	BOOTS=()
 	next_boot
-	until grep -q "^B " "$VAR/log/found" 2>/dev/null; do sleep 0.01; done
+	until grep -q "^B " "$VAR/log/found" 2>/dev/null; do nap 0.1; done
 	powercut
 	power_on
 	assert_match "what was booted" "${BOOTS[*]}" "B B B A"

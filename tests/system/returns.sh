@@ -13,7 +13,7 @@ hangs_once() {
 
 	for ((n = 0; n < 3000; n++)); do
 		[[ ! -e /proc/$LEADER/root/run/hanging ]] || break
-		sleep 0.01
+		nap 0.05
 	done
 	assert_exists "/proc/$LEADER/root/run/hanging"
 	assert_eq "greenboot" "$(inside systemctl is-active greenboot-healthcheck.service || true)" inactive

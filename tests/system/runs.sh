@@ -49,7 +49,7 @@ run_isolate() {
 	inside systemctl isolate rescue.target
 	for ((n = 0; n < 500; n++)); do
 		[[ $(inside systemctl is-active etcd.service || true) == active ]] || break
-		sleep 0.02
+		nap 0.1
 	done
 	assert_eq "etcd" "$(inside systemctl is-active etcd.service || true)" inactive
 	assert_eq "finalize waits for the end" "$(inside systemctl is-active greenboot-etcd-finalize.service)" active
@@ -113,7 +113,7 @@ soft_reboot() { # NAME: staged or deployed
 	inside systemctl soft-reboot
 	for ((n = 0; n < 300; n++)); do
 		[[ $(inside_soon systemctl show -P SoftRebootsCount) != $((count + 1)) ]] || break
-		sleep 0.1
+		nap 0.1
 	done
 	settle
 }

@@ -52,7 +52,7 @@ upgrade_closing() {
 	for _ in {1..100}; do
 		[[ $(inside systemctl show -P ExecMainExitTimestampMonotonic greenboot-etcd-preflight.service) == 0 ]] ||
 			break
-		sleep 0.1
+		nap 0.1
 	done
 	assert_eq "preflight" "$(inside systemctl show -P ExecMainStatus greenboot-etcd-preflight.service)" 0
 	last_words
