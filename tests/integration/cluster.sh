@@ -12,7 +12,8 @@
 # container_run CONFIG [BOUND...]: a container whose etcd has no data yet, and a person who does what stdin says. CONFIG:
 # more of greenboot-etcd.conf. BOUND: directories that are there, too.
 container_run() {
-	local etc program bound options=()
+	local etc program bound
+	PERSON_OPTIONS=()
 
 	container_device
 	chgrp etcd "$VAR/lib/etcd"
@@ -20,8 +21,8 @@ container_run() {
 	populate A ""
 	etc=$(deployment_dir A)/etc
 	program=$(command -v "$ETCD")
-	[[ $ETCD != "$ETCD_NEXT" ]] || program=/opt/etcd options=(--bind-ro="${ETCD_NEXT%/*}:/opt")
-	for bound in "${@:2}"; do options+=(--bind-ro="$bound"); done
+	[[ $ETCD != "$ETCD_NEXT" ]] || program=/opt/etcd PERSON_OPTIONS=(--bind-ro="${ETCD_NEXT%/*}:/opt")
+	for bound in "${@:2}"; do PERSON_OPTIONS+=(--bind-ro="$bound"); done
 	mkdir -p "$etc/greenboot-etcd" "$etc/ssl"
 	cp -L "$(openssl version -d | cut -d'"' -f2)/openssl.cnf" "$etc/ssl/"
 	printf '[etcd]\nmember-dir=auto\nservice=etcd.service\n[health]\ntimeout=20s\n%s\n' "$1" >"$etc/greenboot-etcd/greenboot-etcd.conf"
@@ -35,6 +36,11 @@ container_run() {
 	EOF2
 	# The person starts it.
 	rm "$etc/systemd/system/multi-user.target.wants/etcd.service"
+	person
+}
+
+# person: the container boots, and the person does what stdin says.
+person() {
 	{
 		declare -f certificates
 		echo "LIVE=/var/lib/greenboot-etcd-pki/live"
@@ -61,8 +67,8 @@ container_run() {
 		EOF2
 		cat
 		echo "echo all of it"
-	} >"$etc/person"
-	run A "${options[@]}"
+	} >"$(deployment_dir A)/etc/person"
+	run A "${PERSON_OPTIONS[@]}"
 	! grep "not as it should be" "$LOG" >&2 || fail "$(grep -o "not as it should be.*" "$LOG" | head -n 1)"
 	grep -q "all of it$" "$LOG" || fail "the person gave up"
 	! grep -q "PRIVATE KEY" "$LOG" || fail "a key is in the journal"
@@ -70,14 +76,17 @@ container_run() {
 
 AS_SOUTH=(--name=south --peer-url=https://south.example:2380 --client-url=https://127.0.0.1:2379)
 
-# on_device: what stdin says, by the person of a device; out.json is for the host.
-on_device_run() {
+# on_device_run: what stdin says, by the person of a device; out.json is for the host. Then, after a reboot, what
+# on_device_again is told.
+on_device_run() { with_words container_run "" "$BUILD_FAULTS"; }
+on_device_again() { with_words person; }
+with_words() {
 	cat >"$GBE_MEM/told"
-	container_run "" "$BUILD_FAULTS" < <(
+	"$@" < <(
 		declare -p AS_SOUTH
 		declare -f north n member_is member_works
 		echo "FAULTS=$BUILD_FAULTS/greenboot-etcd"
-		echo "echo 127.0.0.1 south.example >>/etc/hosts"
+		echo "grep -q south.example /etc/hosts || echo 127.0.0.1 south.example >>/etc/hosts"
 		cat "$GBE_MEM/told"
 	)
 }
@@ -325,6 +334,31 @@ resets() {
 	fits cluster-left
 }
 
+# The data of a member comes back at the next boot, and not from the backup that was made of it last: its settings and
+# certificates come, too, before etcd starts.
+resets_returns() {
+	on_device_run <<-'EOF2'
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		comes ctl put k v
+		sum >/var/sum
+		systemctl stop etcd
+		gives 0 greenboot-etcd backup before
+		systemctl start etcd
+		comes ctl put k later
+		gives 0 greenboot-etcd cluster reset
+		[[ ! -e /var/lib/greenboot-etcd/cluster.env && ! -e $LIVE ]] || wrong "the settings are there"
+		gives 0 greenboot-etcd restore --next-boot before
+	EOF2
+	on_device_again <<-'EOF2'
+		systemctl start etcd
+		comes gets
+		is "the certificates" "$(sum)" "$(</var/sum)"
+		is member "$(greenboot-etcd --json member list | jq -r '.members[] | .name + " " + .peer_urls[0]')" "south https://south.example:2380"
+		clean
+		! compgen -G "/var/lib/greenboot-etcd/cluster.env.of-*" || wrong "settings are aside"
+	EOF2
+}
+
 # A data directory that is a mount point stays one: its entries are exchanged.
 resets_mount() {
 	on_device_run <<-'EOF2'
@@ -530,6 +564,7 @@ run_case joins-keeps joins_keeps
 run_case leaves leaves
 run_case leaves-cut leaves_cut
 run_case resets resets
+run_case resets-returns resets_returns
 run_case resets-mount resets_mount
 run_case resets-not resets_not
 run_case begins-from begins_from

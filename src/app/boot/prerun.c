@@ -3,6 +3,7 @@
 #include "app/backup/execute.h"
 #include "app/backup/recover.h"
 #include "app/backup/retention.h"
+#include "app/backup/settings.h"
 #include "app/boot/supervise.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
@@ -200,6 +201,20 @@ forget_cmdline(GbeApp *app, const GbeFacts *facts)
 		gbe_note("%s", error->message);
 }
 
+/* The data of a member has come back: so do its settings, before etcd reads them. */
+static void
+follow_settings(Prerun *p)
+{
+	g_autoptr(GError) error = NULL;
+	bool any = false, moved = false;
+
+	if (!gbe_settings_aside(p->app, &any, &error) ||
+	    (any && !gbe_settings_follow(p->app, p->observed, &moved, &error)))
+		gbe_note("%s", error->message);
+	if (moved)
+		gbe_note("the settings of the data's cluster are back, too");
+}
+
 /* Removes old backups and records, and writes what people see: none of this may fail a boot. */
 static void
 tidy_up(Prerun *p)
@@ -217,6 +232,7 @@ tidy_up(Prerun *p)
 		    !gbe_ledger_compact(p->app, observed->facts, &error))
 			gbe_note("%s", error->message);
 		(void)gbe_retention_run(p->app, observed, NULL, NULL, NULL);
+		follow_settings(p);
 	}
 	gbe_status_write(p->app, observed, NULL);
 }

@@ -64,6 +64,11 @@ bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHand
  * backup has the mark of --skip-backup. GBE_ERROR_BUSY: etcd has it open. */
 bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 			   GbeBackupRef *ret_backup, GError **error) GBE_CHECKED;
+/* app/backup/settings.h, by hand: the settings of the member whose data backup @number has are set aside; those of the
+ * present data come back, where any are set aside at all. */
+bool gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number,
+				    GError **error) GBE_CHECKED;
+bool gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error) GBE_CHECKED;
 /* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is
  * none). */
 bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name,

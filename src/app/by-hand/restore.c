@@ -3,6 +3,7 @@
 
 #include "app/backup/damage.h"
 #include "app/backup/restore.h"
+#include "app/backup/settings.h"
 #include "app/by-hand/displaced.h"
 #include "app/by-hand/source.h"
 #include "app/state/ledger.h"
@@ -260,6 +261,43 @@ gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, GbeBacku
 		return false;
 	if (gbe_session_quiesce(&session, &how, error) &&
 	    set_aside(&session, discard, ret_backup, error))
+		return gbe_session_end(&session, error);
+	gbe_session_abandon(&session);
+	return false;
+}
+
+bool
+gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number, GError **error)
+{
+	const GbeSessionOptions how = {.operation = operation};
+	GbeSession session;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (gbe_settings_set_aside(app, session.observed, number, error))
+		return gbe_session_end(&session, error);
+	gbe_session_abandon(&session);
+	return false;
+}
+
+bool
+gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error)
+{
+	const GbeSessionOptions how = {.operation = "restore", .inside = true};
+	GbeSession session;
+	bool any = false;
+
+	*ret_moved = false;
+	/* Without a state directory nothing is set aside, and the operation itself says why it cannot open it. */
+	if (!gbe_app_open_state(app, false, NULL))
+		return true;
+	if (!gbe_settings_aside(app, &any, error))
+		return false;
+	if (!any)
+		return true;
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	if (gbe_settings_follow(app, session.observed, ret_moved, error))
 		return gbe_session_end(&session, error);
 	gbe_session_abandon(&session);
 	return false;

@@ -11,13 +11,10 @@
 #include "core/units/cluster-env.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
-#include "fs/own-dir.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
 
-#define PARENT "/var/lib"
-#define NAME "greenboot-etcd-pki"
 #define LIVE "live"
 #define NEXT ".next"
 #define PARTIAL ".partial"
@@ -60,41 +57,6 @@ gbe_pki_free(GbePki *pki)
 		g_clear_pointer(&pki->keys[i], gbe_private_key_free);
 	}
 	g_free(pki);
-}
-
-static bool
-open_place(GbeApp *app, bool make, int *ret_fd, GError **error)
-{
-	static const char *const names[] = {NAME, NULL};
-	gbe_autofd int parent_fd = -1;
-	int fd;
-
-	if (!(make ? gbe_make_dirs(app->root_fd, PARENT, 0755, &parent_fd, error)
-		   : gbe_open_in_root(app->root_fd, PARENT, O_RDONLY | O_DIRECTORY, &parent_fd,
-				      error)) ||
-	    !gbe_own_dir_open_at(parent_fd, names, make, &fd, error))
-		return false;
-	/* The certificates are for everybody to read; the keys have modes of their own. */
-	if (make && fchmod(fd, 0755) < 0) {
-		(void)gbe_throw_errno(error, errno, "set the mode of " GBE_PKI_DIR);
-		gbe_close_fd(&fd);
-		return false;
-	}
-	*ret_fd = fd;
-	return true;
-}
-
-bool
-gbe_pki_open(GbeApp *app, int *ret_fd, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	*ret_fd = -1;
-	if (open_place(app, false, ret_fd, &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
 }
 
 /* ---- reading ---- */
@@ -170,7 +132,7 @@ gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 	gbe_autofd int place_fd = -1;
 	gbe_autofd int fd = -1;
 
-	if (!open_place(app, false, &place_fd, &local) ||
+	if (!gbe_app_open_pki(app, false, &place_fd, &local) ||
 	    !gbe_open_dir_at(place_fd, LIVE, &fd, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 			g_propagate_error(error, g_steal_pointer(&local));
@@ -320,7 +282,7 @@ gbe_pki_put(GbeApp *app, GbePki *pki, GError **error)
 	gbe_autofd int fd = -1;
 
 	pki->record.sequence++;
-	if (!open_place(app, true, &place_fd, error) ||
+	if (!gbe_app_open_pki(app, true, &place_fd, error) ||
 	    !gbe_remove_tree_at(place_fd, PARTIAL, error))
 		return false;
 	if (mkdirat(place_fd, PARTIAL, 0700) < 0)
@@ -336,13 +298,16 @@ bool
 gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 {
 	g_auto(GbePkiRecord) live = {0}, next = {0};
+	g_autoptr(GError) local = NULL;
 	gbe_autofd int place_fd = -1;
 
 	*ret_unproved = false;
-	if (!gbe_pki_open(app, &place_fd, error))
+	if (!gbe_app_open_pki(app, false, &place_fd, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&local));
 		return false;
-	if (place_fd < 0)
-		return true;
+	}
 	if (!gbe_remove_tree_at(place_fd, PARTIAL, error))
 		return false;
 	if (!exists(place_fd, NEXT))
@@ -359,7 +324,7 @@ gbe_pki_keep(GbeApp *app, GError **error)
 {
 	gbe_autofd int place_fd = -1;
 
-	return open_place(app, false, &place_fd, error) &&
+	return gbe_app_open_pki(app, false, &place_fd, error) &&
 	       (!exists(place_fd, NEXT) || discard(place_fd, NEXT, error));
 }
 
@@ -368,7 +333,7 @@ gbe_pki_put_back(GbeApp *app, GError **error)
 {
 	gbe_autofd int place_fd = -1;
 
-	return open_place(app, false, &place_fd, error) &&
+	return gbe_app_open_pki(app, false, &place_fd, error) &&
 	       gbe_exchange_at(place_fd, NEXT, place_fd, LIVE, error) &&
 	       gbe_sync_dir(place_fd, GBE_PKI_DIR, error) && !GBE_FAULT("pki-put-back", error) &&
 	       discard(place_fd, NEXT, error);

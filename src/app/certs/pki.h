@@ -27,7 +27,7 @@
  *     .next/                         complete. Newer than live: a change that did not come to its exchange. Older: what
  *                                    was live before, until its successor is proved
  *     .partial/                      being made, or removed; swept
- *     of-<number>/                   what was live with that backup's data (app/cluster/aside.h)
+ *     of-<cluster>-<member>/         what was live with that member's data (app/backup/settings.h)
  */
 typedef enum { GBE_LEAF_SERVER, GBE_LEAF_PEER, GBE_LEAF_CLIENT, GBE_LEAVES } GbeLeafName;
 
@@ -52,8 +52,6 @@ void gbe_authority_clear(GbeAuthority *authority);
 /* The name of a leaf's files, without their suffix: server peer client. Static. */
 const char *gbe_leaf_name(GbeLeafName leaf);
 
-/* Opens the directory; -1: there is none. */
-bool gbe_pki_open(GbeApp *app, int *ret_fd, GError **error) GBE_CHECKED;
 /* Reads live/. *ret_pki NULL: there is none. A leaf that is missing or too large is NULL. GBE_ERROR_CORRUPT: the record
  * or the authority is damaged; _UNSAFE_SOURCE: the directory is not root's alone. */
 bool gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error) GBE_CHECKED;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "app/backup/maintenance.h"
+#include "app/by-hand/by-hand.h"
 #include "app/certs/change.h"
-#include "app/cluster/aside.h"
 #include "app/health/certificates.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
@@ -79,7 +79,7 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error
 	bool moved;
 
 	if (!check_service(frame->app, ret_active, error) || !check_data(frame->app, error) ||
-	    !gbe_cluster_follow(frame->app, &moved, error) ||
+	    !gbe_by_hand_follow_settings(frame->app, &moved, error) ||
 	    !gbe_state_peek(frame->app, RECORD, &frame->intent, error))
 		return false;
 	frame->continued = frame->intent != NULL;

@@ -3,7 +3,6 @@
 
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
-#include "app/cluster/aside.h"
 #include "app/cluster/members.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
@@ -226,7 +225,8 @@ gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	if (options->dry_run)
 		return true;
 	return gbe_cluster_frame_intend(&leave.frame, error) && set_data_aside(&leave, error) &&
+	       gbe_by_hand_set_settings_aside(app, leave.frame.operation, ret_left->backup.sequence,
+					      error) &&
 	       gbe_cluster_frame_lock(&leave.frame, error) &&
-	       gbe_cluster_set_aside(app, ret_left->backup.sequence, error) &&
 	       gbe_cluster_frame_end(&leave.frame, error);
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/device/context.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include "core/config/certs.h"
 #include "core/record/keyed.h"
 #include "fs/open.h"
+#include "fs/own-dir.h"
 #include "fs/reserve.h"
 
 /* Refuses a --root that another user could exchange, itself or a directory above it: the program would then work
@@ -88,6 +92,28 @@ gbe_app_open_state(GbeApp *app, bool make, GError **error)
 		ok = gbe_open_in_root(app->root_fd, GBE_STATE_DIR, O_RDONLY | O_DIRECTORY,
 				      &app->state_fd, error);
 	return ok || gbe_prefix(error, "the state directory");
+}
+
+bool
+gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error)
+{
+	static const char *const names[] = {"greenboot-etcd-pki", NULL};
+	gbe_autofd int parent_fd = -1;
+	int fd;
+
+	if (!(make ? gbe_make_dirs(app->root_fd, "/var/lib", 0755, &parent_fd, error)
+		   : gbe_open_in_root(app->root_fd, "/var/lib", O_RDONLY | O_DIRECTORY, &parent_fd,
+				      error)) ||
+	    !gbe_own_dir_open_at(parent_fd, names, make, &fd, error))
+		return false;
+	/* The certificates are for everybody to read; the keys have modes of their own. */
+	if (make && fchmod(fd, 0755) < 0) {
+		(void)gbe_throw_errno(error, errno, "set the mode of " GBE_PKI_DIR);
+		gbe_close_fd(&fd);
+		return false;
+	}
+	*ret_fd = fd;
+	return true;
 }
 
 bool

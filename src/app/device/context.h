@@ -61,6 +61,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
 /* Opens the state directory. @make creates it (0700, durable) when it is missing; without @make, a missing
  * directory is GBE_ERROR_NOT_FOUND. */
 bool gbe_app_open_state(GbeApp *app, bool make, GError **error) GBE_CHECKED;
+/* Opens the directory of the certificates that are made here (GBE_PKI_DIR); @make and what is missing as above. */
+bool gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error) GBE_CHECKED;
 /* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given back,
  * so that the work under the lock can be recorded; unlocking takes the reserve again. */
 bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;

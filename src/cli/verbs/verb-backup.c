@@ -2,7 +2,6 @@
 /* backup, restore, undo: the verbs that work on the data. */
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/displaced.h"
-#include "app/cluster/aside.h"
 #include "app/report/status.h"
 #include "app/upkeep/displaced-discard.h"
 #include "cli/print.h"
@@ -326,7 +325,7 @@ follow(GbeCli *cli, const GbeByHandResult *restored, GError **error)
 
 	if (arg_dry_run)
 		return true;
-	if (!gbe_cluster_follow(cli->app, &moved, error))
+	if (!gbe_by_hand_follow_settings(cli->app, &moved, error))
 		return false;
 	if (moved && restored != NULL && restored->service_restarted)
 		gbe_note("the settings of its cluster are back, too: systemctl restart %s",

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A member's settings (cluster.env) and certificates belong to its data. Where that is set aside they are kept under
+ * the ids of the cluster and the member, and they come back with any data of that member, whatever restores it.
+ *
+ *   /var/lib/greenboot-etcd/cluster.env.of-<cluster>-<member>
+ *   /var/lib/greenboot-etcd-pki/of-<cluster>-<member>/
+ */
+#pragma once
+
+#include "app/backup/observe.h"
+
+/* Is anything set aside? Needs no lock. */
+bool gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error) GBE_CHECKED;
+
+/* Both need the program's lock, and @observed as it is now. Each is one rename for the settings and one for the
+ * certificates: after a power cut between them, the next gbe_settings_follow() does the other one. */
+
+/* Keeps them for the data of backup @number. They go where nothing tells whose data that is, as with 0 (none). */
+bool gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number,
+			    GError **error) GBE_CHECKED;
+/* Brings back those of the present data, in place of those of the data that it displaced. Removes those of members of
+ * which no backup is left. *ret_moved: something came back. */
+bool gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved,
+			 GError **error) GBE_CHECKED;
