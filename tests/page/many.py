@@ -23,7 +23,7 @@ for n in range(RUNS):
         backups.append({
             "schema": 1, "name": name, "deployment": lane, "run": run, "sequence": len(log), "grade": ("good", "unproven", "bad")[m % 3],
             "verdict": "green", "health": "healthy", "created": at + 90 + m, "etcd_version": "3.5", "revision": len(log) * 100,
-            "cluster_id": "ac3dbb102d1ed3fb", "member_id": "8fe7e3875a8a425a", "size": 64028672, "exclusive": 4096 * m, "method": "reflink",
+            "cluster_id": "ac3dbb102d1ed3fb", "member_id": "8fe7e3875a8a425a", "size": 64028672, "db_size": 25165824 + 4096 * m, "exclusive": 4096 * m, "method": "reflink",
             "pinned": m == 4, "set_aside": False, "consumed": False, "present": "booted" if lane == present else "gone",
             "description": None, "origin": "automatic", "state": "complete", "why": None})
 for name, entries in (("list", backups[::-1]), ("log", log)):

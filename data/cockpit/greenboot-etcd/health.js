@@ -2,7 +2,7 @@
 /*
  * etcd's health: each step with its figure, the members and the certificates.
  */
-import { h, icon, replace } from "./dom.js";
+import { h, svg, icon, replace } from "./dom.js";
 import { _, say, short, date, number, size, word, count } from "./words.js";
 import { ask } from "./program.js";
 import { button, trouble, waiting } from "./dialog.js";
@@ -18,14 +18,35 @@ function table(caption, head, rows) {
 const first = content => h("th", { scope: "row", role: "rowheader" }, content);
 const line = (...cells) => h("tr", { role: "row" }, cells);
 
-function database(health) {
+const WIDTH = 480;
+const HEIGHT = 60;
+const POINTS = 200;
+
+/* The backups in their order, and now. The top is the largest size: a quota may be far above. */
+function growth(health, list) {
+    const sizes = list.filter(backup => typeof backup.db_size === "number").sort((a, b) => a.sequence - b.sequence)
+        .slice(1 - POINTS).map(backup => backup.db_size).concat(health.db_size);
+    const top = Math.max(...sizes);
+    const place = (one, index) => `${index * WIDTH / (sizes.length - 1)},${HEIGHT - one / top * HEIGHT}`;
+
+    if (sizes.length < 2 || !top)
+        return null;
+    return h("figure", { class: "growth" },
+             svg("svg", { viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, role: "img", preserveAspectRatio: "none",
+                          "aria-label": say("Size of the database in $0 backups, and now: from $1 to $2, at most $3",
+                                            sizes.length - 1, size(sizes[0]), size(health.db_size), size(top)) },
+                 svg("polyline", { points: sizes.map(place).join(" ") })),
+             h("figcaption", {}, say("Size of the database, backup by backup: $0 at first, $1 now, at most $2", size(sizes[0]), size(health.db_size), size(top))));
+}
+
+function database(health, list) {
     const quota = health.steps.find(step => step.step === "quota");
 
     if (!quota || quota.figure === null || health.db_size === null)
         return null;
     return h("div", { class: "quota" }, h("label", { for: "quota" }, _("Database against its quota")),
              h("meter", { id: "quota", min: 0, max: 100, high: quota.limit, value: quota.figure }, `${quota.figure} %`),
-             h("p", {}, quota.detail));
+             h("p", {}, quota.detail), growth(health, list));
 }
 
 function steps(health) {
@@ -58,7 +79,7 @@ function part(element, args, show) {
     return ask(args).then(answer => replace(element, show(answer))).catch(error => replace(element, trouble(error)));
 }
 
-export function health(section) {
+export function health(section, list) {
     const parts = [h("div", {}), h("div", {}), h("div", {})];
     const again = button(_("Ask again"), load, { "data-key": "health-again" });
 
@@ -67,7 +88,7 @@ export function health(section) {
         await Promise.all([
             part(parts[0], ["health"], answer => [
                 h("p", { class: "grade" }, icon(answer.healthy ? "good" : answer.healthy === false ? "bad" : "unproven"), short(answer.reason) || word(answer.health)),
-                database(answer), steps(answer)]),
+                database(answer, list), steps(answer)]),
             part(parts[1], ["cluster", "status"], members),
             part(parts[2], ["certs", "list"], certificates)]);
         section.removeAttribute("aria-busy");

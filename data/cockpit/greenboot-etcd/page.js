@@ -99,8 +99,8 @@ async function look() {
     }
     if (news("update", list.answer, status.booted, lasting(status.next), lasting(status.rehearsal)))
         begun.push(update(parts.update.body, { status, refresh }));
-    if (news("health", status.run, status.etcd.healthy, lasting(status.etcd.alarms), lasting(status.etcd.warnings)))
-        begun.push(health(parts.health.body));
+    if (news("health", list.answer, status.run, status.etcd.healthy, lasting(status.etcd.alarms), lasting(status.etcd.warnings)))
+        begun.push(health(parts.health.body, list.answer || []));
     await Promise.all(begun);
 }
 

@@ -40,6 +40,7 @@ gbe_status_backup(const GbeObserved *observed, const GbeManifest *m, gint64 excl
 	gbe_json_set_string(object, "cluster_id", m->cluster_id);
 	gbe_json_set_string(object, "member_id", m->member_id);
 	set_u64(object, "size", m->size);
+	gbe_json_set_known(object, "db_size", gbe_manifest_db_size(m));
 	gbe_json_set_known(object, "exclusive", exclusive);
 	gbe_json_set_string(object, "method", gbe_method_to_string(m->method));
 	json_object_set_boolean_member(object, "pinned", m->pinned);

@@ -321,6 +321,19 @@ gbe_manifest_place(const GbeManifest *manifest)
 	return manifest->lineage.at != 0 ? manifest->lineage.at : manifest->sequence;
 }
 
+gint64
+gbe_manifest_db_size(const GbeManifest *manifest)
+{
+	for (guint i = 0; manifest->files != NULL && i < manifest->files->len; i++) {
+		const GbeManifestFile *file = manifest->files->pdata[i];
+
+		if (g_str_equal(file->path, "member/snap/db") ||
+		    g_str_has_suffix(file->path, "/member/snap/db"))
+			return (gint64)file->size;
+	}
+	return -1;
+}
+
 GbeBackupRef
 gbe_manifest_ref(const GbeManifest *manifest)
 {

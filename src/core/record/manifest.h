@@ -101,6 +101,8 @@ GbeManifest *gbe_manifest_copy(const GbeManifest *manifest);
 const char *gbe_manifest_needs(const GbeManifest *manifest);
 /* The place of the backup's state on its line (core/lineage.h). */
 guint64 gbe_manifest_place(const GbeManifest *manifest);
+/* Bytes of etcd's database in it; -1: the files are not listed. */
+gint64 gbe_manifest_db_size(const GbeManifest *manifest);
 /* A reference to @manifest. Texts are borrowed. */
 GbeBackupRef gbe_manifest_ref(const GbeManifest *manifest);
 void gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size,
