@@ -12,9 +12,10 @@
 # ---- several devices ----
 
 OF_DEVICE="ROOT BOOT DATA IMAGE KIND MOUNT_OPTIONS STATEROOT DEPLOYMENT FLAVOUR BOOTED PRERUN PRERUN_LOG FINALIZE FINALIZE_LOG \
-HEALTH AFTER GRUB_INDEX ETCD_PID ETCD_PORT ETCD_LOG ETCD_OPTIONS"
+HEALTH AFTER GRUB_INDEX ETCD_PID ETCD_HOST ETCD_PORT ETCD_IN TRACER ETCD_LOG ETCD_OPTIONS"
 DEVICE=
 ROOTS=()
+NETWORKS=() # of the devices: process ids; none: all are in the suite's
 
 # on N: from now on everything is of device N.
 on() {
@@ -24,7 +25,9 @@ on() {
 	# shellcheck disable=SC2086 # words
 	unset $OF_DEVICE
 	declare -gA DEPLOYMENT=()
-	ETCD_OPTIONS=() ETCD_PID='' BOOTED=''
+	ETCD_OPTIONS=() ETCD_PID='' BOOTED='' ETCD_HOST=$(host_of "$1") ETCD_IN=()
+	[[ ! ${NETWORKS[$1]-} ]] || ETCD_IN=(nsenter "--net=/proc/${NETWORKS[$1]}/ns/net")
+	TRACER=("${ETCD_IN[@]}")
 	DEVICE=$1
 	# shellcheck source=/dev/null
 	[[ ! -e $GBE_MEM/device$1 ]] || . "$GBE_MEM/device$1"
@@ -36,6 +39,34 @@ away() {
 	done | sed 's/^declare /declare -g /' >"$GBE_MEM/device$DEVICE"
 }
 
+# own_networks: each device has its own, and all of them a bridge. unplug N takes N's cable out, plug
+# puts it in again.
+own_networks() {
+	local n
+	ip link add bridge type bridge
+	ip addr add 10.9.0.254/24 dev bridge
+	ip link set bridge up
+	for n in 1 2 3; do
+		unshare --net sleep infinity &
+		NETWORKS[n]=$!
+		soon "a network" is_elsewhere $!
+		ip link add "cable$n" type veth peer name eth0 netns $!
+		ip link set "cable$n" master bridge up
+		nsenter --net=/proc/$!/ns/net sh -euc "ip link set lo up; ip addr add 10.9.0.$n/24 dev eth0; ip link set eth0 up"
+	done
+	UNPLUGGED=
+}
+is_elsewhere() { [[ $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/ns/net)" ]]; }
+host_of() { [[ ${NETWORKS[$1]-} ]] && echo "10.9.0.$1" || echo 127.0.0.1; }
+unplug() {
+	ip link set "cable$1" down
+	UNPLUGGED=$1
+}
+plug() {
+	ip link set "cable$UNPLUGGED" up
+	UNPLUGGED=
+}
+
 # new_device N: up, with an etcd: the first of a cluster, or one more voter.
 new_device() {
 	local port cluster
@@ -44,7 +75,7 @@ new_device() {
 		port=$ETCD_PORT
 		etcd_ports
 		PORT=$ETCD_PORT ETCD_PORT=$port
-		assert_exit 0 gbe --json member add "http://127.0.0.1:$((PORT + 1))" --name="device$1"
+		assert_exit 0 gbe --json member add "http://$(host_of "$1"):$((PORT + 1))" --name="device$1"
 		ID=$(of .id) cluster=$(of .environment.ETCD_INITIAL_CLUSTER)
 	fi
 	on "$1"
@@ -54,7 +85,7 @@ new_device() {
 	config cluster update-lock=yes
 	config preflight rehearse=no
 	if [[ $1 == 1 ]]; then
-		ETCD_OPTIONS=(--name=device1 --initial-cluster="device1=http://127.0.0.1:$((ETCD_PORT + 1))")
+		ETCD_OPTIONS=(--name=device1 --initial-cluster="device1=http://$ETCD_HOST:$((ETCD_PORT + 1))")
 	else
 		ETCD_PORT=$PORT
 		config_write
@@ -75,6 +106,7 @@ new_device() {
 # devices COUNT
 devices() {
 	local n HEALTH_TIMEOUT=4s
+	rm -f "$GBE_MEM"/device?
 	for ((n = 1; n <= $1; n++)); do new_device "$n"; done
 	on 1
 }
@@ -91,6 +123,11 @@ case_cleanup() {
 	kill_etcd
 	kill_peers
 	root_free
+	for n in "${!NETWORKS[@]}"; do
+		ip link del "cable$n"
+		kill "${NETWORKS[n]}"
+	done
+	[[ ${#NETWORKS[@]} == 0 ]] || ip link del bridge
 }
 
 # ---- words ----
@@ -323,6 +360,49 @@ goes_into_alone() {
 	booted "$1"
 }
 
+# The one that holds it, and then one that does not, is cut off from the others.
+partitioned() {
+	own_networks
+	devices 3
+	update B
+	ticks taken
+	put before 1
+	unplug 1
+	ticks waits
+	is_free
+	assert_exit 7 gbe cluster unlock --force
+	on 2
+	soon "a leader" put meanwhile 2
+	update B
+	ticks waits "*held by device1*"
+	is_held_back
+	assert_eq "who works" "$(json '[.members[] | select(.state == "down") | .name] | join(" ")' cluster status)" device1
+	assert_exit 5 gbe member remove device3
+	plug
+	soon "a cluster that works" all_work
+	on 1
+	soon "what was written meanwhile" eval '[[ $(get meanwhile) == 2 ]]'
+	ticks held
+	goes_into B
+	judge green
+	ticks released
+	unplug 3
+	on 3
+	update B
+	ticks waits
+	is_held_back
+	assert_exit 7 gbe cluster lock
+	on 2
+	ticks waits "*device3 does not work*"
+	is_held_back
+	plug
+	soon "a cluster that works" all_work
+	ticks taken
+	on 3
+	ticks waits "*held by device2*"
+	assert_eq "before" "$(get before)" 1
+}
+
 by_hand() {
 	devices 2
 	assert_exit 0 gbe cluster lock -n
@@ -496,8 +576,14 @@ killed() {
 
 POINTS=(wanted leased taken held removed failed)
 
-# up_count: devices whose etcd runs.
-up_count() { local n c=0; for n in 1 2 3; do [[ ${DOWN[n]} ]] || c=$((c + 1)); done; echo "$c"; }
+# together: devices whose etcd runs and which this one reaches, itself among them.
+together() {
+	local n c=0
+	for n in 1 2 3; do
+		[[ ${DOWN[n]} || ($n != "$DEVICE" && ($UNPLUGGED == "$n" || $UNPLUGGED == "$DEVICE")) ]] || c=$((c + 1))
+	done
+	echo "$c"
+}
 
 # An update takes this device down, or is on trial here: nobody else's may be under way.
 begins_update() {
@@ -528,13 +614,13 @@ random_up() {
 	machine_on
 	etcd_run "${ETCD_OPTIONS[@]}"
 	DOWN[DEVICE]=
-	[[ $(up_count) -lt 2 ]] || soon "seed $SEED step $STEP: a healthy etcd on $DEVICE" etcd_healthy
+	[[ $(together) -lt 2 ]] || soon "seed $SEED step $STEP: a healthy etcd on $DEVICE" etcd_healthy
 	[[ $BOOTED == "$before" || ! ${UPDATES[DEVICE]} ]] || UPDATES[DEVICE]="booted $BOOTED"
 	[[ ! ${UPDATES[DEVICE]} ]] || chance 2 || random_judge
 }
 
 random_judge() {
-	[[ $(up_count) -ge 2 ]] || return 0
+	[[ $(together) -ge 2 ]] || return 0
 	judge "$(chance 2 && echo red || echo green)"
 	if [[ $AFTER == reboot ]]; then
 		goes_down
@@ -552,7 +638,7 @@ random_step() {
 	done
 	on $((RANDOM % 3 + 1))
 	[[ ! ${DOWN[DEVICE]} ]] || return 0
-	n=$((RANDOM % 22))
+	n=$((RANDOM % 24))
 	DID="$n on $DEVICE, which has ${BOOTED}"
 	case $n in
 	0 | 1 | 2 | 3)
@@ -575,10 +661,11 @@ random_step() {
 	9 | 10 | 11) random_judge ;;
 	12)
 		# A person looks, once in a while, and lets the others go on.
-		if [[ $(up_count) == 3 && $(json .update_lock.state cluster status 2>/dev/null) == failed ]]; then
+		if [[ $(together) == 3 && $(json .update_lock.state cluster status 2>/dev/null) == failed ]]; then
 			gbe cluster unlock --force >/dev/null 2>&1 && UPDATES=(- '' '' '') && UNLOCKED=$((UNLOCKED + 1))
 		fi
 		;;
+	13 | 14) if [[ $UNPLUGGED ]]; then plug; else unplug "$DEVICE"; fi ;;
 	*) random_tick ;;
 	esac
 }
@@ -597,7 +684,7 @@ random_tick() {
 # Of those that say they hold it, one does.
 one_holds() {
 	local n holders=0 id
-	[[ ! ${DOWN[DEVICE]} && $(up_count) -ge 2 ]] || return 0
+	[[ ! ${DOWN[DEVICE]} && $(together) -ge 2 ]] || return 0
 	id=$(ctl --command-timeout=2s get --print-value-only greenboot-etcd/update-lock/default/1 2>/dev/null | jq -r .id 2>/dev/null) || return 0
 	[[ $id ]] || return 0
 	for n in 1 2 3; do
@@ -609,6 +696,7 @@ one_holds() {
 
 history() {
 	SEED=$1
+	own_networks
 	devices 3
 	RANDOM=$SEED NEXT=0 BEGUN=0 TAKEN=0 RELEASED=0 FAILED=0 WAITED=0 UNLOCKED=0
 	DOWN=(- '' '' '') UPDATES=(- '' '' '')
@@ -618,6 +706,7 @@ history() {
 	done
 	echo "seed $SEED: $NEXT staged, $BEGUN booted; ticks: $TAKEN taken, $RELEASED released, $WAITED waited, $FAILED failed; $UNLOCKED unlocked" >&2
 	# In the end all is well again.
+	[[ ! $UNPLUGGED ]] || plug
 	for n in 1 2 3; do
 		on "$n"
 		[[ ! ${DOWN[n]} ]] || random_up
@@ -648,6 +737,7 @@ run_case red-stops red_stops
 run_case better-one better_one
 run_case one-is-down one_is_down
 run_case no-quorum no_quorum
+run_case partitioned partitioned
 run_case by-hand by_hand
 run_case lease-ends lease_ends
 run_case foreign foreign

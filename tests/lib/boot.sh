@@ -74,7 +74,7 @@ config_write() {
 	mkdir -p "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d"
 	cat >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf" <<-EOF
 		[etcd]
-		endpoint=http://127.0.0.1:$ETCD_PORT
+		endpoint=http://$ETCD_HOST:$ETCD_PORT
 
 		[health]
 		timeout=${HEALTH_TIMEOUT:-10s}

@@ -10,7 +10,9 @@ ETCDCTL=${ETCDCTL:-etcdctl}
 ETCD_NEXT=${ETCD_NEXT-/var/cache/greenboot-etcd/etcd-next/usr/bin/etcd}
 [[ -x $ETCD_NEXT ]] || ETCD_NEXT=
 ETCD_PID=
+ETCD_HOST=127.0.0.1
 ETCD_PORT=
+ETCD_IN=() # a command that starts it elsewhere
 ETCD_LOG=
 PEER_PIDS=() # of other members, each with the options that it was started with
 PEER_OPTIONS=()
@@ -33,11 +35,11 @@ etcd_ports() {
 port_free() { ! { : <>"/dev/tcp/127.0.0.1/$1"; } 2>/dev/null; }
 
 etcd_run() {
-	local client=http://127.0.0.1:$ETCD_PORT peer=http://127.0.0.1:$((ETCD_PORT + 1))
+	local client=http://$ETCD_HOST:$ETCD_PORT peer=http://$ETCD_HOST:$((ETCD_PORT + 1))
 
 	ETCD_LOG=$GBE_MEM/etcd.log
 	# Elections within a tenth of a second: nobody else takes part.
-	"${ETCD_OF[${BOOTED:--}]-$ETCD}" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
+	"${ETCD_IN[@]}" "${ETCD_OF[${BOOTED:--}]-$ETCD}" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
 		--listen-client-urls="$client" --advertise-client-urls="$client" \
 		--listen-peer-urls="$peer" --initial-advertise-peer-urls="$peer" \
 		--initial-cluster="default=$peer" --heartbeat-interval=10 --election-timeout=100 \
@@ -64,11 +66,12 @@ start_etcd() {
 	return 1
 }
 
-# It is this one that listens there, and not one of a suite that runs at the same time.
+# It is this one that listens there, and no other one of this suite.
 etcd_listens() {
 	local local_address state inode port
 	{ local - && set +x; } 2>/dev/null
 
+	[[ ${#ETCD_IN[@]} == 0 ]] || return 0
 	printf -v port ':%04X' "$ETCD_PORT"
 	while read -r _ local_address _ state _ _ _ _ _ inode _; do
 		if [[ $state == 0A && $local_address == *"$port" ]]; then
@@ -85,7 +88,7 @@ etcd_ask() {
 	{ local - && set +x; } 2>/dev/null
 
 	ANSWER=
-	{ exec {connection}<>"/dev/tcp/127.0.0.1/$ETCD_PORT"; } 2>/dev/null || return 1
+	{ exec {connection}<>"/dev/tcp/$ETCD_HOST/$ETCD_PORT"; } 2>/dev/null || return 1
 	printf '%s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s' "$2" "${#body}" "$body" >&"$connection"
 	IFS= read -r -d '' -t "$1" ANSWER <&"$connection" || true
 	exec {connection}>&-
@@ -113,11 +116,17 @@ need_etcd_next() {
 
 etcd_running() { [[ $ETCD_PID ]] && kill -0 "$ETCD_PID" 2>/dev/null; }
 
+# As systemd does it: one that does not end (without its peers it may wait for them) is killed at last.
 stop_etcd() {
+	local n
 	[[ $ETCD_PID ]] || return 0
 	kill -TERM "$ETCD_PID" 2>/dev/null || true
-	wait "$ETCD_PID" 2>/dev/null || true
-	ETCD_PID=
+	{ local - && set +x; } 2>/dev/null
+	for ((n = 0; n < 1000; n++)); do
+		kill -0 "$ETCD_PID" 2>/dev/null || break
+		nap 0.02
+	done
+	kill_etcd
 }
 
 kill_etcd() {
@@ -213,7 +222,7 @@ kill_peers() {
 	rm -rf "$GBE_MEM"/peer[0-9]*
 }
 
-ctl() { "$ETCDCTL" --endpoints="http://127.0.0.1:$ETCD_PORT" "$@"; }
+ctl() { "$ETCDCTL" --endpoints="http://$ETCD_HOST:$ETCD_PORT" "$@"; }
 get() { ctl get --print-value-only "$1"; }
 
 # base64_of TEXT: BASE64 is TEXT, encoded. The shell does it where that is quicker than starting a program.

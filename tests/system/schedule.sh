@@ -16,7 +16,7 @@ within() {
 	shift
 	until "$@"; do
 		((SECONDS < deadline)) || return 1
-		sleep 0.2
+		nap 0.5
 	done
 }
 
@@ -165,8 +165,35 @@ schedule_requests() {
 	assert_eq "a key of before it" "$(get base/1)" value-1
 }
 
+# The path unit sees what is staged, and takes the lock for it; the timer releases it once the update is green. What is
+# staged while another member has it is held back.
+lock_is() { [[ $(json '.update_lock.state // "none"' cluster status) == "$1" ]]; }
+schedule_lock() {
+	os_is B writes
+	device "$1"
+	config cluster update-lock=yes
+	power_on
+	booted A
+	judged green
+	within 30 unit_is lock.path active || fail "the path unit is not active"
+	stage B
+	within 60 lock_is held || fail "the lock is not taken: $(journal lock)"
+	! is_there /run/ostree/staged-deployment-locked || fail "the update is held back: $(journal lock)"
+	BOOTS=()
+	reboot
+	booted_in_turn B
+	judged green
+	within 150 lock_is none || fail "the lock is not released: $(journal lock)"
+	ctl put greenboot-etcd/update-lock/default/1 '{}' >/dev/null
+	stage C
+	within 60 is_there /run/ostree/staged-deployment-locked || fail "the update is not held back: $(journal lock)"
+	BOOTS=()
+	reboot
+	booted_in_turn B
+}
+
 suite_begin "$@"
 machine_begin
-FS=${FS:-xfs} play schedule timer offsite requests
+FS=${FS:-xfs} play schedule timer offsite requests lock
 machine_end
 suite_end
