@@ -50,6 +50,8 @@
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
 ##   JOBS=N             suites run at the same time (default 2)
+##   HALF=1|2           of the suites that boot and wait, every second case; "": all. LEVEL=ci has one half, in
+##                      turns by the commit, unless TEST or CASE chooses
 ##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
 ##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
 ##   TARGET=NAME        only this parser
@@ -108,6 +110,10 @@ BTRFS ?= auto
 TEST ?=
 LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
 JOBS ?= 2
+ifeq ($(origin HALF),undefined)
+HALF = $(if $(filter ci,$(LEVEL)),$(if $(TEST)$(CASE),,$(call once,half,$(shell \
+	case "$$(git rev-parse HEAD 2>/dev/null || date +%d)" in (*[02468ace]) echo 2 ;; (*) echo 1 ;; esac))))
+endif
 FUZZ_SECONDS ?= 60
 RUNS ?=
 TARGET ?=
@@ -420,7 +426,7 @@ integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,0) integration \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' $(call run_suites,0) integration \
 		$(integration_first) $(filter-out $(integration_first),$(shell ls -S tests/integration/*.sh))
 
 check-differential:
@@ -457,12 +463,12 @@ os-programs:
 
 system_first := $(patsubst %,tests/system/%.sh,returns cuts upgrades rehearse)
 check-system: os-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) system $(system_first) $(filter-out $(system_first),$(wildcard tests/system/*.sh))
 
 vm_first := $(patsubst %,tests/vm/%.sh,cuts rehearse updates)
 check-vm: os-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) vm $(vm_first) $(filter-out $(vm_first),$(wildcard tests/vm/*.sh))
 
 check-page:

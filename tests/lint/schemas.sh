@@ -13,16 +13,28 @@ if ! python3 -c 'import jsonschema' 2>/dev/null; then
 	skip schemas "python3-jsonschema is not installed: make deps"
 	finish
 fi
-for schema in "${schemas[@]}"; do
-	check "schema-${schema##*/}" "$(python3 - "$schema" 2>&1 <<'PYTHON' | tail -n 1
-import json, sys
-from jsonschema.validators import validator_for
+# "NAME: what is wrong", of each that is none.
+complaints() {
+	python3 - "$@" <<-'PYTHON'
+		import json, os, sys
+		from jsonschema.validators import validator_for
 
-schema = json.load(open(sys.argv[1]))
-if "$schema" not in schema:
-    print("names no $schema version")
-validator_for(schema).check_schema(schema)
-PYTHON
-)"
+		for path in sys.argv[1:]:
+		    try:
+		        with open(path) as file:
+		            schema = json.load(file)
+		        if "$schema" not in schema:
+		            raise ValueError("names no $schema version")
+		        validator_for(schema).check_schema(schema)
+		    except Exception as error:
+		        print("%s: %s" % (os.path.basename(path), str(error).splitlines()[0]))
+	PYTHON
+}
+found=$(complaints "${schemas[@]}" 2>&1)
+for schema in "${schemas[@]}"; do
+	check "schema-${schema##*/}" "$(grep "^${schema##*/}: " <<<"$found")"
 done
+# shellcheck disable=SC2016 # $schema is no variable
+echo '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "none"}' >"$scratch/none.json"
+[[ $(complaints "$scratch/none.json") == "none.json: "* ]] && ok schemas-can-fail || not_ok schemas-can-fail "a type that there is not was not found"
 finish

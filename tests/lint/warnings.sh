@@ -34,7 +34,7 @@ headers=build/warnings-clang/headers
 mkdir -p "${headers%/*}"
 printf '#include <%s>\n' json-glib/json-glib.h errno.h fcntl.h string.h sys/stat.h unistd.h >$headers.h
 compile=()
-eval "compile=($(MAKEFLAGS='' make --no-print-directory -s print-compile "${clang[@]}"))"
+eval "compile=($(MAKEFLAGS='' make --no-print-directory -s print-compile "${clang[@]}" CFLAGS=))"
 if "${compile[@]}" -x c-header $headers.h -o $headers.pch; then
 	without_warnings clang "${clang[@]}" CFLAGS="-fsyntax-only -include-pch $headers.pch"
 else
