@@ -359,6 +359,23 @@ resets_returns() {
 	EOF2
 }
 
+# Data that does not tell whose it is keeps its certificates, too.
+resets_damaged() {
+	on_device_run <<-'EOF2'
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		comes ctl put k v
+		before=$(sum)
+		systemctl stop etcd
+		for file in /var/lib/etcd/default/member/wal/*.wal; do dd if=/dev/zero of="$file" bs=4k count=1 conv=notrunc; done
+		gives 0 greenboot-etcd cluster reset --force
+		[[ ! -e $LIVE ]] || wrong "the certificates are there"
+		gives 1 greenboot-etcd restore nothing-of-that-name
+		gives 0 greenboot-etcd undo --force
+		is "the certificates" "$(sum)" "$before"
+		[[ -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "the settings are gone"
+	EOF2
+}
+
 # A data directory that is a mount point stays one: its entries are exchanged.
 resets_mount() {
 	on_device_run <<-'EOF2'
@@ -565,6 +582,7 @@ run_case leaves leaves
 run_case leaves-cut leaves_cut
 run_case resets resets
 run_case resets-returns resets_returns
+run_case resets-damaged resets_damaged
 run_case resets-mount resets_mount
 run_case resets-not resets_not
 run_case begins-from begins_from

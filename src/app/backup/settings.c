@@ -62,33 +62,38 @@ move(const Place *place, const char *from, const char *to, GError **error)
 		gbe_sync_dir(place->fd, to, error) && !GBE_FAULT("cluster-settings-moved", error));
 }
 
-/* @member NULL: nothing tells; the next look removes them. */
+/* @member NULL: they belong to no data; the next look removes them. */
 static bool
 set_aside(const Place *place, const char *member, GError **error)
 {
-	g_autofree char *name =
-	    g_strconcat(place->of, member != NULL ? member : "an-unknown-member", NULL);
+	g_autofree char *name = g_strconcat(place->of, member != NULL ? member : "none", NULL);
 
 	return move(place, place->live, name, error);
 }
 
+/* Data that is damaged does not tell its ids. */
 static char *
 member_of(const char *cluster_id, const char *member_id)
 {
 	return cluster_id != NULL && member_id != NULL
 		   ? g_strconcat(cluster_id, "-", member_id, NULL)
-		   : NULL;
+		   : g_strdup("unknown");
 }
 
-/* The data itself is asked first, then what was recorded of it. */
+/* The data itself is asked first, then what was recorded of it. NULL: there is none, or nothing tells; data that was
+ * restored is a backup's. */
 static char *
 present_member(const GbeFacts *facts)
 {
-	char *member = member_of(facts->cluster_id, facts->member_id);
+	const GbeTakeOver *owner = facts->owner;
 
-	if (facts->data == GBE_NO || member != NULL || facts->owner == NULL)
-		return member;
-	return member_of(facts->owner->cluster_id, facts->owner->member_id);
+	if (facts->data == GBE_NO)
+		return NULL;
+	if (facts->cluster_id != NULL)
+		return member_of(facts->cluster_id, facts->member_id);
+	return owner != NULL && (owner->cluster_id != NULL || owner->source != NULL)
+		   ? member_of(owner->cluster_id, owner->member_id)
+		   : NULL;
 }
 
 static char *
@@ -110,7 +115,7 @@ has_backup(const GbeFacts *facts, const char *member)
 		const GbeManifest *backup = facts->backups->pdata[i];
 		g_autofree char *of = member_of(backup->cluster_id, backup->member_id);
 
-		if (g_strcmp0(of, member) == 0)
+		if (g_str_equal(of, member))
 			return true;
 	}
 	return false;

@@ -5,6 +5,8 @@
  *
  *   /var/lib/greenboot-etcd/cluster.env.of-<cluster>-<member>
  *   /var/lib/greenboot-etcd-pki/of-<cluster>-<member>/
+ *
+ * Damaged data may not tell its ids, and nothing else may: `of-unknown`.
  */
 #pragma once
 
@@ -16,7 +18,7 @@ bool gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error) GBE_CHECKED;
 /* Both need the program's lock, and @observed as it is now. Each is one rename for the settings and one for the
  * certificates: after a power cut between them, the next gbe_settings_follow() does the other one. */
 
-/* Keeps them for the data of backup @number. They go where nothing tells whose data that is, as with 0 (none). */
+/* Keeps them for the data of backup @number; 0: there was none, and they go. */
 bool gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number,
 			    GError **error) GBE_CHECKED;
 /* Brings back those of the present data, in place of those of the data that it displaced. Removes those of members of
