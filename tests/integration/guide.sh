@@ -136,7 +136,7 @@ typed() {
 person() {
 	mkdir -p "$ELSEWHERE"
 	populate "$1" "set -eux
-		ETCDCTL=etcdctl ETCD_PORT=2379
+		ETCDCTL=etcdctl ETCD_HOST=127.0.0.1 ETCD_PORT=2379
 		$(declare -f ctl etcd_state)
 		look() { etcd_state >/mnt/\$1; }
 		$2

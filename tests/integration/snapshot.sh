@@ -233,6 +233,14 @@ with_programs() {
 	done
 }
 
+# has_no_time VERB...: it ends etcd at once, and says so; where the machine had no processor for it, it cannot tell.
+has_no_time() {
+	local rc=0
+	ERR=$(gbe "$@" --timeout=0s 2>&1 >/dev/null) || rc=$?
+	assert_match "status" "$rc" "[17]"
+	assert_match "why not" "$ERR" "*within 0 s*"
+}
+
 # Nothing of ours is left in the store, no process either.
 store_is_clean() {
 	assert_eq "what is left in the store" "$(find "$ROOT" -name '.partial-*')" ""
@@ -299,8 +307,7 @@ export_torn() { # KIND
 	assert_exit 1 gbe export mine "$FILE.not"
 	assert_match "why not" "$ERR" "*etcd ended with status*"
 	with_programs
-	assert_exit 1 gbe export mine "$FILE.not" --timeout=0s
-	assert_match "why not" "$ERR" "*within 0 s*"
+	has_no_time export mine "$FILE.not"
 	assert_missing "$ROOT$FILE.not"
 	store_is_clean
 }
@@ -534,8 +541,7 @@ import_bad() {
 }
 
 bad_timeout() {
-	assert_exit 1 gbe import /var/bad/good.db bad --timeout=0s
-	assert_match "why not" "$ERR" "*within 0 s*"
+	has_no_time import /var/bad/good.db bad
 	store_is_clean
 }
 
