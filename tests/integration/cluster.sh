@@ -368,7 +368,7 @@ resets_damaged() {
 		systemctl stop etcd
 		for file in /var/lib/etcd/default/member/wal/*.wal; do dd if=/dev/zero of="$file" bs=4k count=1 conv=notrunc; done
 		gives 0 greenboot-etcd cluster reset --force
-		[[ ! -e $LIVE ]] || wrong "the certificates are there"
+		[[ ! -e $LIVE && -e ${LIVE%/live}/of-unknown ]] || wrong "the certificates are not set aside"
 		gives 1 greenboot-etcd restore nothing-of-that-name
 		gives 0 greenboot-etcd undo --force
 		is "the certificates" "$(sum)" "$before"
@@ -387,6 +387,14 @@ resets_mount() {
 			[[ $point == none ]] || gives 0 greenboot-etcd cluster reset
 			mountpoint /var/lib/etcd
 			[[ ! -e /var/lib/etcd/default/member && ! -e $LIVE ]] || wrong "something is left after $point"
+			# The backup is on the mount: without it, nobody knows that there is none.
+			mkdir -p /run/aside
+			mount --bind /var/lib/etcd /run/aside
+			umount /var/lib/etcd
+			greenboot-etcd undo || true
+			compgen -G "${LIVE%/live}/of-*" || wrong "the certificates are gone with the mount, after $point"
+			mount --bind /run/aside /var/lib/etcd
+			umount /run/aside
 			gives 0 greenboot-etcd undo
 			systemctl reset-failed etcd
 			systemctl start etcd
@@ -409,6 +417,13 @@ resets_not() {
 		[[ ! -e /var/lib/etcd/default ]] || wrong "its data"
 		# Keys do not stay longer than the data that they belong to.
 		compgen -G "${LIVE%/live}/of-*" || wrong "the certificates are not kept"
+		# One that cannot be read may be theirs.
+		manifest=$(ls -d /var/lib/greenboot-etcd/backups/*/manifest.json)
+		cp "$manifest" /run/manifest.json
+		echo '{' >"$manifest"
+		greenboot-etcd undo || true
+		compgen -G "${LIVE%/live}/of-*" || wrong "the certificates of a backup that cannot be read are gone"
+		cp /run/manifest.json "$manifest"
 		for name in $(greenboot-etcd --json list | jq -r '.[].name'); do gives 0 greenboot-etcd delete --force "$name"; done
 		greenboot-etcd undo || true
 		! compgen -G "${LIVE%/live}/of-*" || wrong "the certificates of a deleted backup stay"

@@ -170,7 +170,7 @@ clone_backup(Restore *r, GError **error)
 {
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int entry_fd = -1;
-	/* Where the entries are exchanged: rename(2) does not leave a subvolume. */
+	/* rename(2) does not leave a subvolume: where entries are exchanged, the tree is in the data's own. */
 	GbeCloneOptions options = {
 	    .allowed = r->observed->data->mount_point ? GBE_METHOD_REFLINK : GBE_METHOD_SNAPSHOT,
 	    .cold = GBE_COLD_SOURCE,

@@ -2,6 +2,7 @@
 #include "app/backup/settings.h"
 
 #include "base/fault.h"
+#include "core/decide/situation.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/remove.h"
@@ -11,40 +12,35 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where settings lie; without them, and without what was set aside, it may be missing. */
+/* A directory in which settings lie. */
 typedef struct {
-	int fd; /* borrowed; -1: it is not there */
+	int fd; /* -1: it is not there */
 	const char *live, *of;
 } Place;
 
 typedef struct {
-	Place places[2];
-	int pki_fd;
+	Place state, pki; /* the first one's fd is the program's */
 } Places;
 
 static void
 places_clear(Places *places)
 {
-	gbe_close_fd(&places->pki_fd);
+	gbe_close_fd(&places->pki.fd);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Places, places_clear)
 
 static bool
-open_places(GbeApp *app, Places *ret_places, GError **error)
+open_places(GbeApp *app, Places *places, GError **error)
 {
 	g_autoptr(GError) local = NULL;
-	int pki_fd = -1;
 
-	*ret_places = (Places){.pki_fd = -1};
-	if (!gbe_app_open_pki(app, false, &pki_fd, &local) &&
-	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
-	ret_places->pki_fd = pki_fd;
-	ret_places->places[0] = (Place){app->state_fd, "cluster.env", "cluster.env.of-"};
-	ret_places->places[1] = (Place){pki_fd, "live", "of-"};
-	return true;
+	places->state = (Place){app->state_fd, "cluster.env", "cluster.env.of-"};
+	places->pki = (Place){-1, "live", "of-"};
+	if (gbe_app_open_pki(app, false, &places->pki.fd, &local) ||
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
 }
 
 static bool
@@ -138,43 +134,55 @@ list(const Place *place, GPtrArray **ret_names, GError **error)
 	return true;
 }
 
+static bool
+has_aside(const Place *place, bool *ret_any, GError **error)
+{
+	g_autoptr(GPtrArray) names = NULL;
+
+	if (!list(place, &names, error))
+		return false;
+	*ret_any = *ret_any || names->len > 0;
+	return true;
+}
+
 bool
 gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error)
 {
-	g_auto(Places) places = {.pki_fd = -1};
+	g_auto(Places) places = {.pki.fd = -1};
 
 	*ret_any = false;
-	if (!open_places(app, &places, error))
-		return false;
-	for (guint i = 0; i < G_N_ELEMENTS(places.places) && !*ret_any; i++) {
-		g_autoptr(GPtrArray) names = NULL;
-
-		if (!list(&places.places[i], &names, error))
-			return false;
-		*ret_any = names->len > 0;
-	}
-	return true;
+	return open_places(app, &places, error) && has_aside(&places.state, ret_any, error) &&
+	       has_aside(&places.pki, ret_any, error);
 }
 
 bool
 gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number, GError **error)
 {
-	g_auto(Places) places = {.pki_fd = -1};
+	g_auto(Places) places = {.pki.fd = -1};
 	g_autofree char *member = member_of_backup(observed->facts, number);
 
-	return open_places(app, &places, error) && set_aside(&places.places[0], member, error) &&
-	       set_aside(&places.places[1], member, error);
+	return open_places(app, &places, error) && set_aside(&places.state, member, error) &&
+	       set_aside(&places.pki, member, error);
 }
 
-/* One that cannot be read now may be of that member. */
+/* Are all backups known? One that cannot be read, or lies on a mount that is missing, may be of any member. */
 static bool
-remove_old(const Place *place, const GbeObserved *observed, GError **error)
+knows_backups(const GbeObserved *observed)
 {
 	const GbeFacts *facts = observed->facts;
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	return facts->store == GBE_YES &&
+	       (observed->damaged == NULL || observed->damaged->len == 0) &&
+	       (view.mount_point != GBE_YES || facts->mount_point == GBE_YES);
+}
+
+static bool
+remove_old(const Place *place, const GbeFacts *facts, GError **error)
+{
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (facts->store != GBE_YES || (observed->damaged != NULL && observed->damaged->len > 0))
-		return true;
 	if (!list(place, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++) {
@@ -201,24 +209,25 @@ bring_back(const Place *place, const char *present, const char *displaced, bool 
 	return set_aside(place, displaced, error) && move(place, name, place->live, error);
 }
 
-bool
-gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved, GError **error)
+static bool
+follow(const Place *place, const GbeObserved *observed, bool *ret_moved, GError **error)
 {
 	const GbeFacts *facts = observed->facts;
-	g_auto(Places) places = {.pki_fd = -1};
 	g_autofree char *present = present_member(facts);
 	g_autofree char *displaced =
 	    facts->owner != NULL ? member_of_backup(facts, facts->owner->found.sequence) : NULL;
 
-	*ret_moved = false;
-	if (!open_places(app, &places, error))
-		return false;
-	for (guint i = 0; i < G_N_ELEMENTS(places.places); i++) {
-		const Place *place = &places.places[i];
+	return (present == NULL || bring_back(place, present, displaced, ret_moved, error)) &&
+	       (!knows_backups(observed) || remove_old(place, facts, error));
+}
 
-		if ((present != NULL && !bring_back(place, present, displaced, ret_moved, error)) ||
-		    !remove_old(place, observed, error))
-			return false;
-	}
-	return true;
+bool
+gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved, GError **error)
+{
+	g_auto(Places) places = {.pki.fd = -1};
+
+	*ret_moved = false;
+	return open_places(app, &places, error) &&
+	       follow(&places.state, observed, ret_moved, error) &&
+	       follow(&places.pki, observed, ret_moved, error);
 }

@@ -15,13 +15,13 @@
 /* Is anything set aside? Needs no lock. */
 bool gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error) GBE_CHECKED;
 
-/* Both need the program's lock, and @observed as it is now. Each is one rename for the settings and one for the
- * certificates: after a power cut between them, the next gbe_settings_follow() does the other one. */
+/* Both need the program's lock, and @observed as it is now. The settings are moved first, then the certificates, each
+ * by a rename out of the way and one into it: after a power cut between two of them, the same call does the rest. */
 
 /* Keeps them for the data of backup @number; 0: there was none, and they go. */
 bool gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number,
 			    GError **error) GBE_CHECKED;
 /* Brings back those of the present data, in place of those of the data that it displaced. Removes those of members of
- * which no backup is left. *ret_moved: something came back. */
+ * which no backup is left, where all backups are known. *ret_moved: something came back. */
 bool gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved,
 			 GError **error) GBE_CHECKED;

@@ -210,9 +210,12 @@ follow_settings(Prerun *p)
 
 	if (!gbe_settings_aside(p->app, &any, &error) ||
 	    (any && !gbe_settings_follow(p->app, p->observed, &moved, &error)))
-		gbe_note("%s", error->message);
+		gbe_note(
+		    "the settings and certificates of this data were not brought back: %s; the "
+		    "next start tries again",
+		    error->message);
 	if (moved)
-		gbe_note("the settings of the data's cluster are back, too");
+		gbe_note("the settings and certificates of this data are back, too");
 }
 
 /* Removes old backups and records, and writes what people see: none of this may fail a boot. */

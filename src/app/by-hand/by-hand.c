@@ -245,6 +245,15 @@ gbe_session_abandon(GbeSession *session)
 }
 
 bool
+gbe_session_finish(GbeSession *session, bool ok, GError **error)
+{
+	if (ok)
+		return gbe_session_end(session, error);
+	gbe_session_abandon(session);
+	return false;
+}
+
+bool
 gbe_session_find(const GbeObserved *observed, const char *name, const GbeManifest **ret_manifest,
 		 GError **error)
 {

@@ -64,8 +64,8 @@ bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHand
  * backup has the mark of --skip-backup. GBE_ERROR_BUSY: etcd has it open. */
 bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 			   GbeBackupRef *ret_backup, GError **error) GBE_CHECKED;
-/* app/backup/settings.h, by hand: the settings of the member whose data backup @number has are set aside; those of the
- * present data come back, where any are set aside at all. */
+/* gbe_settings_set_aside() and gbe_settings_follow() of app/backup/settings.h, each with the lock and a look of its own;
+ * the second only where something is set aside. */
 bool gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number,
 				    GError **error) GBE_CHECKED;
 bool gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error) GBE_CHECKED;

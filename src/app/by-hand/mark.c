@@ -71,13 +71,8 @@ gbe_by_hand_mark_run(GbeApp *app, bool good, const char *reason, bool dry_run, G
 	GbeSessionOptions how = {.operation = "mark", .dry_run = dry_run};
 	GbeSession session;
 
-	if (!check_reason(reason, error) || !gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!judge(&session, good, reason, dry_run, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	return gbe_session_end(&session, error);
+	return check_reason(reason, error) && gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(&session, judge(&session, good, reason, dry_run, error), error);
 }
 
 static bool
@@ -116,12 +111,8 @@ gbe_by_hand_mark_backup(GbeApp *app, const char *name, bool good, const char *re
 	GbeSessionOptions how = {.operation = "mark", .dry_run = dry_run};
 	GbeSession session;
 
-	if (!gbe_backup_name_check(name, error) || !check_reason(reason, error) ||
-	    !gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!grade(&session, name, good, reason, dry_run, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	return gbe_session_end(&session, error);
+	return gbe_backup_name_check(name, error) && check_reason(reason, error) &&
+	       gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(&session, grade(&session, name, good, reason, dry_run, error),
+				  error);
 }

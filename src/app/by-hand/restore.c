@@ -259,11 +259,10 @@ gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, GbeBacku
 
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	if (gbe_session_quiesce(&session, &how, error) &&
-	    set_aside(&session, discard, ret_backup, error))
-		return gbe_session_end(&session, error);
-	gbe_session_abandon(&session);
-	return false;
+	return gbe_session_finish(&session,
+				  gbe_session_quiesce(&session, &how, error) &&
+				      set_aside(&session, discard, ret_backup, error),
+				  error);
 }
 
 bool
@@ -272,12 +271,9 @@ gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 numbe
 	const GbeSessionOptions how = {.operation = operation};
 	GbeSession session;
 
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (gbe_settings_set_aside(app, session.observed, number, error))
-		return gbe_session_end(&session, error);
-	gbe_session_abandon(&session);
-	return false;
+	return gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(
+		   &session, gbe_settings_set_aside(app, session.observed, number, error), error);
 }
 
 bool
@@ -293,14 +289,10 @@ gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error)
 		return true;
 	if (!gbe_settings_aside(app, &any, error))
 		return false;
-	if (!any)
-		return true;
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (gbe_settings_follow(app, session.observed, ret_moved, error))
-		return gbe_session_end(&session, error);
-	gbe_session_abandon(&session);
-	return false;
+	return !any ||
+	       (gbe_session_begin(app, &how, &session, error) &&
+		gbe_session_finish(
+		    &session, gbe_settings_follow(app, session.observed, ret_moved, error), error));
 }
 
 static bool
@@ -348,13 +340,8 @@ gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_nam
 
 	if (options->target == GBE_BY_HAND_NAMED && !gbe_backup_name_check(options->name, error))
 		return false;
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!request(&session, options, ret_name, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	return gbe_session_end(&session, error);
+	return gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(&session, request(&session, options, ret_name, error), error);
 }
 
 bool

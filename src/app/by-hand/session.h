@@ -42,6 +42,8 @@ void gbe_session_record(GbeSession *session, const char *result, const char *rea
 bool gbe_session_end(GbeSession *session, GError **error);
 /* Like gbe_session_end(), after an error; that error stays the one that is reported. */
 void gbe_session_abandon(GbeSession *session);
+/* The one where @ok, else the other. */
+bool gbe_session_finish(GbeSession *session, bool ok, GError **error) GBE_CHECKED;
 /* GBE_ERROR_NOT_FOUND names the backup and where this looked; a damaged one is GBE_ERROR_VERIFY_FAILED. */
 bool gbe_session_find(const GbeObserved *observed, const char *name,
 		      const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

@@ -62,8 +62,8 @@ bool gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const ch
 		       const GbeCloneOptions *options, GbeCloneResult *ret_result,
 		       GError **error) GBE_CHECKED;
 
-/* Makes the empty directory @dst, which must not exist, with all that @src_fd's directory has beside its content: where
- * that is a subvolume, and @subvolume, one, too. */
+/* Makes the empty directory @dst, which must not exist, with all that @src_fd's directory has beside its content;
+ * with @subvolume as a subvolume, where that is one. */
 bool gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume,
 		      GError **error) GBE_CHECKED;
 
