@@ -186,7 +186,9 @@ await run("in-cockpit", async () => {
     equal("headline", await frame.locator("h1").textContent(), "Protected");
     matches("menu", await page.textContent("#nav-system, nav"), /etcd backups/);
     await frame.locator("#health .quota").waitFor();
-    matches("growth", await frame.locator("#health .growth svg").getAttribute("aria-label"), /Size of the database in [0-9]+ backups?, and now: from .* KiB/);
+    matches("growth", await frame.locator("#health .growth figcaption").textContent(), /backup by backup: \d+ KiB at first, \d+ KiB now/);
+    equal("a point each, and now", (await frame.locator("#health .growth polyline").getAttribute("points")).split(" ").length,
+          await frame.locator("#backups tbody tr").count() + 1);
     await shoot(page, "cockpit", false);
     await page.emulateMedia({ colorScheme: "dark" });
     await page.waitForFunction(() => document.querySelector("iframe[name*=greenboot-etcd]").contentDocument.documentElement.classList.contains("dark"));

@@ -157,6 +157,24 @@ START_TEST(round_trip)
 }
 END_TEST
 
+START_TEST(size_of_the_database)
+{
+	static const char *const others[] = {"member/wal/0.wal", "member/snap/db.snap.db",
+					     "xmember/snap/db"};
+	static const char *const databases[] = {"member/snap/db", "default/member/snap/db"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(databases); i++) {
+		g_autoptr(GbeManifest) manifest = gbe_manifest_new();
+
+		for (guint k = 0; k < G_N_ELEMENTS(others); k++)
+			gbe_manifest_add_file(manifest, others[k], 1, NULL);
+		ck_assert_int_eq(gbe_manifest_db_size(manifest), -1);
+		gbe_manifest_add_file(manifest, databases[i], 20480, NULL);
+		ck_assert_int_eq(gbe_manifest_db_size(manifest), 20480);
+	}
+}
+END_TEST
+
 START_TEST(least_of_all)
 {
 	g_autoptr(GbeManifest) m = must_parse("{\"name\":\"before-update\",\"sequence\":3}");
@@ -366,6 +384,7 @@ main(void)
 
 	tcase_set_timeout(manifest, 120);
 	tcase_add_test(manifest, round_trip);
+	tcase_add_test(manifest, size_of_the_database);
 	tcase_add_test(manifest, least_of_all);
 	tcase_add_test(manifest, damaged);
 	tcase_add_test(manifest, newer_words_survive);

@@ -32,9 +32,7 @@ function growth(health, list) {
     if (sizes.length < 2 || !top)
         return null;
     return h("figure", { class: "growth" },
-             svg("svg", { viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, role: "img", preserveAspectRatio: "none",
-                          "aria-label": say("Size of the database in $0 backups, and now: from $1 to $2, at most $3",
-                                            sizes.length - 1, size(sizes[0]), size(health.db_size), size(top)) },
+             svg("svg", { viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, preserveAspectRatio: "none", "aria-hidden": "true" },
                  svg("polyline", { points: sizes.map(place).join(" ") })),
              h("figcaption", {}, say("Size of the database, backup by backup: $0 at first, $1 now, at most $2", size(sizes[0]), size(health.db_size), size(top))));
 }
