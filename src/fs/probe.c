@@ -69,14 +69,15 @@ fsid_to_text(const struct statfs *fs)
 	return g_strdup_printf("%08x%08x", fsid[1], fsid[0]);
 }
 
-char *
-gbe_filesystem_id(int fd)
+static char *
+filesystem_id(int fd)
 {
 	struct btrfs_ioctl_fs_info_args btrfs = {0};
 	struct xfs_geometry xfs = {0};
 	struct general_uuid general = {0};
 	struct statfs fs;
 
+	errno = 0;
 	if (fstatfs(fd, &fs) < 0)
 		return NULL;
 	if (fs.f_type == BTRFS_SUPER_MAGIC)
@@ -88,7 +89,16 @@ gbe_filesystem_id(int fd)
 		return fsid_to_text(&fs);
 	if (ioctl(fd, GENERAL_UUID, &general) == 0 && general.len == UUID_SIZE)
 		return uuid_to_text(general.uuid);
+	errno = 0;
 	return fsid_to_text(&fs);
+}
+
+bool
+gbe_filesystem_id(int fd, char **ret_id, GError **error)
+{
+	*ret_id = filesystem_id(fd);
+	return *ret_id != NULL || errno == 0 ||
+	       gbe_throw_errno(error, errno, "tell which file system this is");
 }
 
 bool
@@ -223,24 +233,30 @@ gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GE
 }
 
 bool
-gbe_same_filesystem(int fd_a, int fd_b)
+gbe_tell_same_filesystem(int fd_a, int fd_b, bool *ret_same, GError **error)
 {
 	g_autofree char *id_a = NULL;
 	g_autofree char *id_b = NULL;
 	struct stat a, b;
-	struct statfs fs_a, fs_b;
 
 	if (fstat(fd_a, &a) < 0 || fstat(fd_b, &b) < 0)
-		return false;
-	if (a.st_dev == b.st_dev)
-		return true;
+		return gbe_throw_errno(error, errno, "tell which file system this is");
+	*ret_same = a.st_dev == b.st_dev;
 	/* Subvolumes of one btrfs have devices of their own. */
-	if (fstatfs(fd_a, &fs_a) < 0 || fstatfs(fd_b, &fs_b) < 0 ||
-	    fs_a.f_type != BTRFS_SUPER_MAGIC || fs_b.f_type != BTRFS_SUPER_MAGIC)
+	if (*ret_same || !gbe_is_btrfs(fd_a) || !gbe_is_btrfs(fd_b))
+		return true;
+	if (!gbe_filesystem_id(fd_a, &id_a, error) || !gbe_filesystem_id(fd_b, &id_b, error))
 		return false;
-	id_a = gbe_filesystem_id(fd_a);
-	id_b = gbe_filesystem_id(fd_b);
-	return id_a != NULL && g_strcmp0(id_a, id_b) == 0;
+	*ret_same = g_strcmp0(id_a, id_b) == 0;
+	return true;
+}
+
+bool
+gbe_same_filesystem(int fd_a, int fd_b)
+{
+	bool same = false;
+
+	return gbe_tell_same_filesystem(fd_a, fd_b, &same, NULL) && same;
 }
 
 bool
@@ -292,7 +308,7 @@ birth(int dir_fd)
 char *
 gbe_tree_identity(int dir_fd)
 {
-	g_autofree char *fs = gbe_filesystem_id(dir_fd);
+	g_autofree char *fs = filesystem_id(dir_fd);
 	g_autofree char *handle = file_handle(dir_fd);
 
 	if (handle == NULL)

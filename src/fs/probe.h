@@ -15,6 +15,8 @@ bool gbe_is_subvolume(int dir_fd);
 /* statx STATX_ATTR_MOUNT_ROOT, or another st_dev / mount id than the parent's. */
 bool gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point,
 			   GError **error) GBE_CHECKED;
+bool gbe_tell_same_filesystem(int fd_a, int fd_b, bool *ret_same, GError **error) GBE_CHECKED;
+/* False also where it cannot be told: for callers that copy or flush more then. */
 bool gbe_same_filesystem(int fd_a, int fd_b);
 /* Can rename(2) move something from the one directory to the other? It refuses where they are below two mounts, also
  * when both are of one file system. */
@@ -26,8 +28,8 @@ bool gbe_is_xfs(int fd);
  * kernel gives neither. The file system's id is needed because two new btrfs give equal handles. */
 char *gbe_tree_identity(int dir_fd);
 /* A stable text for the file system that @fd is on: FS_IOC_GETFSUUID / BTRFS_IOC_FS_INFO / XFS geometry / ext4
- * ioctl, else statfs f_fsid. NULL when none of them works. */
-char *gbe_filesystem_id(int fd);
+ * ioctl, else statfs f_fsid. *ret_id: NULL where the file system has none. Errors: those of the calls. */
+bool gbe_filesystem_id(int fd, char **ret_id, GError **error) GBE_CHECKED;
 /* "xfs", "btrfs"...; "0x<magic>" for a file system without a name here; NULL: unknown. Newly allocated. */
 char *gbe_filesystem_type(int fd);
 /* Free bytes (for root), total bytes, free inodes. */

@@ -200,7 +200,7 @@ END_TEST
 
 START_TEST(an_id_is_of_the_file_system)
 {
-	g_autofree char *here = gbe_filesystem_id(place);
+	g_autofree char *here = NULL;
 	g_autofree char *there = NULL;
 	g_autofree char *below = NULL;
 	g_autofree char *dir = NULL;
@@ -208,12 +208,13 @@ START_TEST(an_id_is_of_the_file_system)
 	gbe_autofd int vol = -1;
 
 	put_dir("mnt", 0700);
+	ck_assert(gbe_filesystem_id(place, &here, NULL));
 	if (place_is_known())
 		ck_assert_ptr_nonnull(here);
 	if (place_is_btrfs()) {
 		put_subvolume("vol");
 		vol = open_at("vol");
-		below = gbe_filesystem_id(vol);
+		ck_assert(gbe_filesystem_id(vol, &below, NULL));
 		ck_assert_str_eq(below, here);
 	}
 	if (place_is("xfs") || place_is("xfs-noreflink") || place_is_btrfs())
@@ -223,10 +224,26 @@ START_TEST(an_id_is_of_the_file_system)
 	dir = at("mnt");
 	ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", 0, NULL), 0);
 	other = open_at("mnt");
-	there = gbe_filesystem_id(other);
+	ck_assert(gbe_filesystem_id(other, &there, NULL));
 	ck_assert_str_ne(there != NULL ? there : "", here != NULL ? here : "none");
 	gbe_close_fd(&other);
 	ck_assert_int_eq(umount2(dir, MNT_DETACH), 0);
+}
+END_TEST
+
+START_TEST(a_failed_look_is_no_answer)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *id = NULL;
+	bool same = true;
+
+	ck_assert(!gbe_filesystem_id(-1, &id, &error));
+	ck_assert_ptr_null(id);
+	ck_assert_ptr_nonnull(error);
+	g_clear_error(&error);
+	ck_assert(!gbe_tell_same_filesystem(place, -1, &same, &error));
+	ck_assert_ptr_nonnull(error);
+	ck_assert(!gbe_same_filesystem(place, -1));
 }
 END_TEST
 
@@ -310,6 +327,7 @@ main(void)
 	tcase_add_test(tcase, mount_points);
 	tcase_add_test(tcase, a_handle_is_of_the_directory);
 	tcase_add_test(tcase, an_id_is_of_the_file_system);
+	tcase_add_test(tcase, a_failed_look_is_no_answer);
 	tcase_add_test(tcase, space_is_counted);
 	tcase_add_loop_test(tcase, the_top_is_where_it_is_mounted, 0, 3);
 	return gbe_unit_main(suite);

@@ -293,9 +293,7 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no etcd data in %s",
 				 observed->data->path);
 	if (observed->facts->store == GBE_NO || observed->store->fd < 0)
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "the store %s is not there; mount it, or set [backup] directory",
-				 observed->store->path);
+		return gbe_observed_no_store(observed, error);
 	if (!gbe_data_check_whole(observed->data, error) || !make_room(&b, error))
 		return false;
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);

@@ -40,3 +40,14 @@ gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, 
 	o->store->fd = o->store->top_fd = -1;
 	return true;
 }
+
+bool
+gbe_observed_no_store(const GbeObserved *observed, GError **error)
+{
+	if (observed->store_why != NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "%s", observed->store_why);
+	return gbe_throw(
+	    error, GBE_ERROR_REFUSED,
+	    "the store of backups %s is not there; mount it, or set [backup] directory",
+	    observed->store->path);
+}

@@ -35,9 +35,7 @@ check(const GbeObserved *observed, const char *name, GError **error)
 	const GbeFacts *facts = observed->facts;
 
 	if (facts->store == GBE_NO || observed->store->fd < 0)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the store of backups %s is not there; mount it",
-				 observed->store->path);
+		return gbe_observed_no_store(observed, error);
 	if (gbe_facts_backup(facts, name) != NULL ||
 	    (facts->taken != NULL && g_hash_table_contains(facts->taken, name)))
 		return gbe_throw(error, GBE_ERROR_FAILED,

@@ -45,9 +45,7 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 				 "and member-dir say where to look)",
 				 observed->data->path);
 	if (facts->store == GBE_NO)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the store of backups %s is not there; mount it",
-				 observed->store->path);
+		return gbe_observed_no_store(observed, error);
 	if (options->periodic && facts->data_open != GBE_YES)
 		return gbe_throw(error, GBE_ERROR_BUSY, "no etcd runs on %s any more",
 				 observed->data->path);

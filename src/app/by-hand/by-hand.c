@@ -269,9 +269,7 @@ gbe_session_find(const GbeObserved *observed, const char *name, const GbeManifes
 				 "--force %s` removes it",
 				 name, name);
 	if (observed->facts->store == GBE_NO)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the store of backups %s is not there; mount it",
-				 observed->store->path);
+		return gbe_observed_no_store(observed, error);
 	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
 			 observed->store->path);

@@ -65,10 +65,10 @@ bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHand
 bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 			   GbeBackupRef *ret_backup, GError **error) GBE_CHECKED;
 /* gbe_settings_set_aside() and gbe_settings_follow() of app/backup/settings.h, each with the lock and a look of its own;
- * the second only where something is set aside. */
+ * the second only where something is set aside. A restore does the second itself. */
 bool gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number,
 				    GError **error) GBE_CHECKED;
-bool gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error) GBE_CHECKED;
+bool gbe_by_hand_follow_settings(GbeApp *app, GError **error) GBE_CHECKED;
 /* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is
  * none). */
 bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name,

@@ -163,6 +163,23 @@ choose(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_us
 	}
 }
 
+/* The settings of a member of a cluster follow its data, before etcd starts with them. */
+static bool
+follow_settings(GbeSession *session, bool look_again, GError **error)
+{
+	const GbeObserveOptions again = {.repair = true, .lock_data = true};
+	bool any = false, moved = false;
+
+	if (!gbe_settings_aside(session->app, &any, error))
+		return false;
+	if (!any)
+		return true;
+	if (look_again && !gbe_observe_again(session->app, &again, session->observed, error))
+		return false;
+	gbe_observe_inside(session->observed);
+	return gbe_settings_follow(session->app, session->observed, &moved, error);
+}
+
 static bool
 restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
 	GbeByHandResult *result, GError **error)
@@ -174,6 +191,9 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	if (options->keep_existing != NULL &&
 	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
 				       error))
+		return false;
+	/* An earlier restore may have been cut before this. */
+	if (!options->dry_run && !follow_settings(session, false, error))
 		return false;
 	/* Without --stop, a running etcd is in the way, whatever the backup is. */
 	if ((!options->stop && !options->dry_run && !gbe_session_quiesce(session, how, error)) ||
@@ -187,9 +207,14 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	    !swap(session, source, options, look_usec, result, error))
 		return false;
 	result->dry_run = options->dry_run;
-	if (!options->dry_run)
-		emit(session, result);
-	return true;
+	if (options->dry_run)
+		return true;
+	emit(session, result);
+	if (follow_settings(session, true, error))
+		return true;
+	(void)gbe_prefix(error, "backup %s is restored, but its settings are not back",
+			 result->name);
+	return gbe_rethrow(error, GBE_ERROR_PARTIAL);
 }
 
 bool
@@ -277,13 +302,12 @@ gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 numbe
 }
 
 bool
-gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error)
+gbe_by_hand_follow_settings(GbeApp *app, GError **error)
 {
 	const GbeSessionOptions how = {.operation = "restore", .inside = true};
 	GbeSession session;
 	bool any = false;
 
-	*ret_moved = false;
 	/* Without a state directory nothing is set aside, and the operation itself says why it cannot open it. */
 	if (!gbe_app_open_state(app, false, NULL))
 		return true;
@@ -291,8 +315,7 @@ gbe_by_hand_follow_settings(GbeApp *app, bool *ret_moved, GError **error)
 		return false;
 	return !any ||
 	       (gbe_session_begin(app, &how, &session, error) &&
-		gbe_session_finish(
-		    &session, gbe_settings_follow(app, session.observed, ret_moved, error), error));
+		gbe_session_finish(&session, follow_settings(&session, false, error), error));
 }
 
 static bool

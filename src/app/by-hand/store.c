@@ -287,9 +287,7 @@ prune(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
 				 "`greenboot-etcd delete` removes by name",
 				 why_unlisted(session->observed));
 	if (facts->store == GBE_NO)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the store of backups %s is not there; mount it",
-				 session->observed->store->path);
+		return gbe_observed_no_store(session->observed, error);
 	if (facts->unread != NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "nothing is pruned while something cannot be read: %s",

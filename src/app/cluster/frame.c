@@ -76,10 +76,9 @@ bool
 gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error)
 {
 	const char *operation;
-	bool moved;
 
 	if (!check_service(frame->app, ret_active, error) || !check_data(frame->app, error) ||
-	    !gbe_by_hand_follow_settings(frame->app, &moved, error) ||
+	    !gbe_by_hand_follow_settings(frame->app, error) ||
 	    !gbe_state_peek(frame->app, RECORD, &frame->intent, error))
 		return false;
 	frame->continued = frame->intent != NULL;

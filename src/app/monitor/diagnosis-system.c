@@ -116,10 +116,11 @@ describe_filesystem(int fd)
 	JsonObject *object = json_object_new();
 	guint64 free_bytes, total, inodes;
 	g_autofree char *type = gbe_filesystem_type(fd);
-	g_autofree char *id = gbe_filesystem_id(fd);
+	g_autofree char *id = NULL;
 
 	gbe_json_set_string(object, "type", type);
-	gbe_json_set_string(object, "id", id);
+	if (gbe_filesystem_id(fd, &id, NULL))
+		gbe_json_set_string(object, "id", id);
 	if (gbe_filesystem_space(fd, &free_bytes, &total, &inodes, NULL)) {
 		json_object_set_int_member(object, "free", (gint64)free_bytes);
 		json_object_set_int_member(object, "total", (gint64)total);

@@ -60,9 +60,8 @@ check_facts(const Rehearsing *r, GError **error)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "there is no etcd data in %s",
 				 r->observed->data->path);
 	if (facts->store == GBE_NO || r->observed->store->fd < 0)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "the store of backups %s is not there; mount it",
-				 r->observed->store->path);
+		return gbe_observed_no_store(r->observed, error) ||
+		       gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
 	if (run != NULL && run->health == GBE_HEALTH_UNHEALTHY)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's etcd is not healthy (%s)",
 				 run->reason != NULL ? run->reason : "no reason recorded");

@@ -59,6 +59,7 @@ choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 	static const char in_state[] = GBE_STATE_DIR "/backups";
 	int data_fd = data_fd_of(data);
 	gbe_autofd int state_fd = -1;
+	bool same = true;
 
 	if (app->config->backup.directory != NULL) {
 		store->path = g_strdup(app->config->backup.directory);
@@ -74,11 +75,12 @@ choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 	else if (!gbe_open_in_root(app->root_fd, "/var/lib", O_RDONLY | O_DIRECTORY, &state_fd,
 				   NULL))
 		state_fd = -1;
-	if (state_fd < 0 || gbe_same_filesystem(data_fd, state_fd)) {
-		store->path = g_strdup(in_state);
-		return true;
-	}
-	return place_near(app, data_fd, store, error);
+	if (state_fd >= 0 && !gbe_tell_same_filesystem(data_fd, state_fd, &same, error))
+		return false;
+	if (!same)
+		return place_near(app, data_fd, store, error);
+	store->path = g_strdup(in_state);
+	return true;
 }
 
 /* In a directory of another owner, only entries that are ours; by a path, only where no other user could put
@@ -158,8 +160,8 @@ gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GErr
 		return false;
 	if (make ? !open_or_make(app, store, error) : !open_existing(app, store, error))
 		return false;
-	if (store->fd >= 0)
-		store->fs = gbe_filesystem_id(store->fd);
+	if (store->fd >= 0 && !gbe_filesystem_id(store->fd, &store->fs, error))
+		return gbe_prefix(error, "the store %s", store->path);
 	if (!open_near(app, store, data, error))
 		return false;
 	*ret_store = g_steal_pointer(&store);

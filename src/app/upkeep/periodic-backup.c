@@ -189,9 +189,7 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 	    !gbe_observe(p->app, &look, &observed, error))
 		return false;
 	if (observed->facts->store == GBE_NO)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the store of backups %s is not there; mount it",
-				 observed->store->path);
+		return gbe_observed_no_store(observed, error);
 	find_member(p, observed->data);
 	if (is_unchanged(p, observed)) {
 		*ret_result = GBE_PERIODIC_UNCHANGED;

@@ -317,22 +317,6 @@ resolve_place(const GbeApp *app, char **ret_path, GError **error)
 	return gbe_path_normalize(absolute, "--keep-existing", ret_path, error);
 }
 
-/* The settings of a member of a cluster follow its data. */
-static bool
-follow(GbeCli *cli, const GbeByHandResult *restored, GError **error)
-{
-	bool moved = false;
-
-	if (arg_dry_run)
-		return true;
-	if (!gbe_by_hand_follow_settings(cli->app, &moved, error))
-		return false;
-	if (moved && restored != NULL && restored->service_restarted)
-		gbe_note("the settings of its cluster are back, too: systemctl restart %s",
-			 cli->app->config->etcd.service);
-	return true;
-}
-
 bool
 gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 {
@@ -355,8 +339,7 @@ gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 		return cancel(cli, error);
 	if (arg_next_boot)
 		return request(cli, &options, error);
-	if (!follow(cli, NULL, error) || !gbe_by_hand_restore(cli->app, &options, &result, error) ||
-	    !follow(cli, &result, error))
+	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	settle(cli, &result);
@@ -374,8 +357,7 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 				    .announce_data = cli};
 	g_auto(GbeByHandResult) result = {0};
 
-	if (!follow(cli, NULL, error) || !gbe_by_hand_restore(cli->app, &options, &result, error) ||
-	    !follow(cli, &result, error))
+	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	print_restored(cli, &result, false, NULL);
