@@ -585,6 +585,116 @@ rejoins() {
 	)
 }
 
+# The same by itself, and only where nothing can be lost by it.
+rejoins_itself() {
+	on_device_run < <(
+		declare -f west
+		cat <<-'EOF2'
+			acts() { # ACTION [PATTERN]
+				greenboot-etcd --json cluster rejoin --if-needed >/var/out.json || wrong "$(cat /var/out.json)"
+				is "what was done ($(jq -r .said /var/out.json))" "$(jq -r .action /var/out.json)" "$1"
+				[[ ! ${2-} ]] || jq -e --arg pattern "$2" '.said | test($pattern)' /var/out.json || wrong "$(cat /var/out.json)"
+			}
+			lock_is() { [[ $(greenboot-etcd --config=/etc/north.conf --json cluster status | jq -r '.update_lock.member // "free"') == "$1" ]]; }
+			damage() {
+				systemctl stop etcd
+				systemctl reset-failed etcd || true
+				truncate -s 4096 /var/lib/etcd/default/member/snap/db
+			}
+			works() { member_works "3 3 3" && lock_is free && [[ ! -e /var/lib/greenboot-etcd/cluster ]]; }
+			goes_on() { greenboot-etcd cluster rejoin --if-needed && works; }
+			gives 5 greenboot-etcd cluster rejoin --if-needed
+			north
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			comes ctl put k v
+			west
+			WEST=$!
+			is "the timer" "$(systemctl is-active greenboot-etcd-rejoin.timer)" active
+			systemctl stop greenboot-etcd-rejoin.timer
+			comes acts none
+			systemctl stop etcd
+			acts none
+			damage
+			# Its own lock would do.
+			n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"west","state":"held","since":1}'
+			acts waits "held by west"
+			n del greenboot-etcd/update-lock/default/1
+			kill -STOP $WEST
+			acts waits "does not work"
+			kill -CONT $WEST
+			comes member_works "3 2 3"
+			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something is under way"
+			for point in none rejoin-noted update-lock-taken rejoin-locked cluster-intended cluster-left cluster-set-aside cluster-entered cluster-started \
+				update-lock-removed; do
+				damage
+				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster rejoin --if-needed || true
+				[[ $point == none ]] || comes goes_on
+				works || wrong "not back after $point"
+				is "the data after $point" "$(ctl get k --print-value-only)" v
+				gives 0 greenboot-etcd health
+				acts none
+			done
+			journalctl -o cat MESSAGE_ID=52be07d9c3a14e6f8d20b9a4716c5f3e | grep 'with data from the others' || wrong "the event"
+			greenboot-etcd --json list | jq -e '.[] | select(.set_aside)' >/dev/null || wrong "the damaged data is gone"
+			# As the timer does it, where etcd cannot start.
+			mkdir -p /run/systemd/system/greenboot-etcd-rejoin.timer.d
+			printf '[Timer]\nOnActiveSec=\nOnActiveSec=1s\nOnUnitInactiveSec=1s\n' >/run/systemd/system/greenboot-etcd-rejoin.timer.d/soon.conf
+			systemctl daemon-reload
+			damage
+			systemctl start etcd || true
+			comes works
+			systemctl stop greenboot-etcd-rejoin.timer
+			# A person has taken it out.
+			gives 0 greenboot-etcd --config=/etc/north.conf member remove south
+			damage
+			acts waits "have removed it"
+			member_is "nothing happened" "2 2 2"
+		EOF2
+	)
+	OUT=$(<"$VAR/out.json")
+	fits cluster-lock
+}
+
+# An etcd that is older than all others would not be let in again.
+rejoins_older() {
+	need_etcd_next
+	with_words container_run "" "$BUILD_FAULTS" "${ETCD_NEXT%/*}" < <(
+		declare -f west
+		echo "NEXT=${ETCD_NEXT%/*}"
+		cat <<-'EOF2'
+			north
+			NORTH=$!
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			systemctl stop greenboot-etcd-rejoin.timer
+			comes ctl put k v
+			comes greenboot-etcd cluster rejoin --if-needed
+			# The others are updated.
+			cp /proc/$NORTH/cmdline /run/cmdline
+			kill $NORTH
+			wait $NORTH || true
+			mapfile -d '' -t words </run/cmdline
+			(cd /run/north && "$NEXT/etcd" "${words[@]:1}" >>log 2>&1) &
+			comes member_works "2 2 2"
+			PATH=$NEXT:$PATH west
+			comes member_works "3 3 3"
+			comes gets
+			systemctl stop etcd
+			truncate -s 4096 /var/lib/etcd/default/member/snap/db
+			comes member_works "3 2 3"
+			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
+			greenboot-etcd --json cluster rejoin --if-needed >/var/out.json
+			jq -e '.action == "waits" and (.said | test("takes in no older one"))' /var/out.json || wrong "$(cat /var/out.json)"
+			member_is "nothing happened" "3 2 3"
+			greenboot-etcd --config=/etc/north.conf --json cluster status | jq -e '.update_lock == null' || wrong "the lock is taken"
+			# So it is: a member that is removed, and the others raise the version.
+			gives 0 greenboot-etcd --config=/etc/north.conf member remove south
+			gives 5 greenboot-etcd cluster reset
+			gives 0 greenboot-etcd cluster reset --force
+			gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		EOF2
+	)
+}
+
 need_nspawn
 suite_begin "$@"
 run_case begins begins
@@ -602,6 +712,8 @@ run_case resets-mount resets_mount
 run_case resets-not resets_not
 run_case begins-from begins_from
 run_case rejoins rejoins
+run_case rejoins-itself rejoins_itself
+run_case rejoins-older rejoins_older
 run_case recovers recovers
 run_case recovers-alone recovers_alone
 suite_end

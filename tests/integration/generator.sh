@@ -11,7 +11,7 @@
 UNITS=usr/lib/systemd/system
 ALL="etcd.service greenboot-etcd-defrag.service greenboot-etcd-defrag.timer greenboot-etcd-finalize.service greenboot-etcd-green.service \
 greenboot-etcd-monitor.service greenboot-etcd-monitor.timer greenboot-etcd-preflight.service \
-greenboot-etcd-prerun.service greenboot-etcd-scrub.service greenboot-etcd-used.service greenboot-etcd-used.timer \
+greenboot-etcd-prerun.service greenboot-etcd-rejoin.service greenboot-etcd-scrub.service greenboot-etcd-used.service greenboot-etcd-used.timer \
 greenboot-healthcheck.service"
 
 # root_with_units: a root as the package and etcd's leave it.
@@ -54,7 +54,7 @@ by_default() {
 	has etcd.service "Requires=greenboot-etcd-prerun.service"
 	has etcd.service "After=greenboot-etcd-prerun.service"
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer"
+greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-rejoin.timer"
 	has greenboot-etcd-monitor.timer "OnUnitActiveSec=300s"
 	has greenboot-healthcheck.service "After=greenboot-etcd-prerun.service"
 	has greenboot-healthcheck.service "Wants=greenboot-etcd-green.service"
@@ -191,7 +191,7 @@ scheduled() {
 		"OnCalendar= OnCalendar=Mon..Fri 03:30"
 	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
-greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer"
+greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer greenboot-etcd-rejoin.timer"
 	# What could be more than a line of the unit: said, and no timer.
 	site '[backup]' 'schedule=100%i'
 	generate
@@ -269,6 +269,13 @@ one_at_a_time() {
 	assert_eq "generated" "$GENERATED" "$(tr ' ' '\n' <<<"$ALL greenboot-etcd-lock.service" | sort | paste -sd' ')"
 	wants lock.path lock.timer
 	has greenboot-etcd-lock.service IPAddressAllow=any
+	wants rejoin.timer
+	has greenboot-etcd-rejoin.service IPAddressAllow=any
+	has greenboot-etcd-rejoin.service 'ReadWritePaths="-/var"'
+	site '[cluster]' rejoin=no
+	generate
+	assert_eq "generated" "$GENERATED" "${ALL/greenboot-etcd-rejoin.service /}"
+	wants_not rejoin.timer
 	site '[cluster]' lock-time=1h
 	generate
 	assert_eq "generated" "$GENERATED" "$ALL"

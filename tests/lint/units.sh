@@ -163,7 +163,7 @@ url=https://[fd00::7]/bucket
 CONF
 
 # Members that are updated one at a time.
-generated generated-lock my-etcd.service "$ours"lock.service <<'CONF'
+generated generated-lock my-etcd.service "$ours"lock.service "$ours"rejoin.service <<'CONF'
 [etcd]
 service=my-etcd.service
 [cluster]

@@ -56,6 +56,8 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-prove.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-push.service
 0644 /usr/lib/systemd/system/greenboot-etcd-push.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-rejoin.service
+0644 /usr/lib/systemd/system/greenboot-etcd-rejoin.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-renew.service
 0644 /usr/lib/systemd/system/greenboot-etcd-renew.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-requests.path

@@ -94,6 +94,7 @@ START_TEST(every_key_and_its_default)
 	    {"certs.names", ""},
 	    {"certs.validity", "365d"},
 	    {"certs.renew-command", ""},
+	    {"cluster.rejoin", "yes"},
 	    {"cluster.update-lock", "no"},
 	    {"cluster.lock-time", "30min"},
 	    {"metrics.textfile", ""},

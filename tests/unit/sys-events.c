@@ -167,6 +167,7 @@ static const struct {
     {gbe_event_defragmented, "6"},   {gbe_event_defrag_failed, "4"},
     {gbe_event_alarm_cleared, "5"},  {gbe_event_certs_changed, "5"},
     {gbe_event_start_failed, "3"},   {gbe_event_set_aside, "5"},
+    {gbe_event_rejoined, "4"},
 };
 
 START_TEST(each_has_an_id_and_a_priority)

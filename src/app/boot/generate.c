@@ -155,12 +155,15 @@ write_renew(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_lock(GbeApp *app, const char *output, GError **error)
+write_cluster(GbeApp *app, const char *output, GError **error)
 {
-	g_autofree char *service = gbe_dropin_lock(app->config);
+	g_autofree char *lock = gbe_dropin_lock(app->config);
+	g_autofree char *rejoin = gbe_dropin_rejoin(app->config);
 
-	return !app->config->cluster.update_lock ||
-	       write_dropin(output, "greenboot-etcd-lock.service", service, error);
+	return (!app->config->cluster.rejoin ||
+		write_dropin(output, "greenboot-etcd-rejoin.service", rejoin, error)) &&
+	       (!app->config->cluster.update_lock ||
+		write_dropin(output, "greenboot-etcd-lock.service", lock, error));
 }
 
 static bool
@@ -223,7 +226,7 @@ gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **err
 		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
 		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
 		    !write_offsite(app, output, error) || !write_renew(app, output, error) ||
-		    !write_lock(app, output, error) ||
+		    !write_cluster(app, output, error) ||
 		    !write_dropin(output, app->config->etcd.service, service, error))
 			return false;
 	}

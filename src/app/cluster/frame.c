@@ -19,7 +19,6 @@
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
-#define RECORD "cluster"
 #define ENV_NAME "cluster.env"
 #define START_TIMEOUT_MS (300 * 1000)
 #define START_TRIES 3
@@ -79,7 +78,7 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error
 
 	if (!check_service(frame->app, ret_active, error) || !check_data(frame->app, error) ||
 	    !gbe_by_hand_follow_settings(frame->app, error) ||
-	    !gbe_state_peek(frame->app, RECORD, &frame->intent, error))
+	    !gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &frame->intent, error))
 		return false;
 	frame->continued = frame->intent != NULL;
 	if (!frame->continued)
@@ -94,7 +93,7 @@ bool
 gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error)
 {
 	gbe_json_set_string(frame->intent, "operation", frame->operation);
-	return gbe_state_write(frame->app, RECORD, frame->intent, error) &&
+	return gbe_state_write(frame->app, GBE_STATE_CLUSTER, frame->intent, error) &&
 	       !GBE_FAULT("cluster-intended", error);
 }
 
@@ -115,7 +114,7 @@ bool
 gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error)
 {
 	return gbe_cluster_frame_lock(frame, error) &&
-	       gbe_unlink_durable_at(frame->app->state_fd, RECORD, error);
+	       gbe_unlink_durable_at(frame->app->state_fd, GBE_STATE_CLUSTER, error);
 }
 
 /* ---- settings ---- */

@@ -9,6 +9,10 @@
 #include "app/state/configuration.h"
 #include "base/fault.h"
 #include "core/json/parse.h"
+#include "core/version.h"
+#include "sys/etcd-version.h"
+
+#define VERSION_MS 5000
 
 /* Until the configuration is loaded anew, questions go to that member, with this device's certificates. */
 static void
@@ -64,6 +68,32 @@ find_own(const GbeClusterSetting *setup, const GbeCluster *cluster,
 	return true;
 }
 
+/* A cluster raises its version as soon as none of its members is older, and takes in none that is older from then
+ * on. Where only this one is, it could not come back. */
+static bool
+check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
+{
+	g_autofree char *own =
+	    gbe_etcd_version_of_binary(setup->frame.app->config->etcd.binary, VERSION_MS);
+	const char *lowest = NULL;
+
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->url != NULL &&
+		    (lowest == NULL ||
+		     gbe_version_above(gbe_version_parse(lowest),
+				       gbe_version_parse(member->status.version)) == GBE_YES))
+			lowest = member->status.version;
+	}
+	return gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own)) != GBE_YES ||
+	       gbe_throw(
+		   error, GBE_ERROR_REFUSED,
+		   "etcd is %s here, and %s or newer on all other members: a cluster takes in "
+		   "no older one; update this device first",
+		   own, lowest);
+}
+
 static bool
 enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 {
@@ -78,7 +108,8 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 		setup->result->id = own->voter.id;
 		return true;
 	}
-	if (!gbe_members_add(setup->frame.app, urls, &options, &added, error))
+	if (!check_version(setup, cluster, error) ||
+	    !gbe_members_add(setup->frame.app, urls, &options, &added, error))
 		return false;
 	setup->result->id = added.id;
 	return !GBE_FAULT("cluster-entered", error);
@@ -243,6 +274,8 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 	g_autofree char *id = NULL;
 
 	if (!look(setup, &cluster, error) || !find_own(setup, cluster, &own, error))
+		return false;
+	if (!check_version(setup, cluster, error))
 		return false;
 	if (own == NULL)
 		return true;

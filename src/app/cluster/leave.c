@@ -42,9 +42,8 @@ static bool
 find_others(Leave *leave, GError **error)
 {
 	GbeApp *app = leave->frame.app;
-	g_autoptr(GPtrArray) urls = g_ptr_array_new();
 	g_autoptr(GbeCluster) cluster = NULL;
-	g_autofree char *id = NULL, *joined = NULL;
+	g_autofree char *id = NULL, *urls = NULL;
 
 	if (!gbe_cluster_look(app, timeout_of(app), &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
@@ -54,8 +53,6 @@ find_others(Leave *leave, GError **error)
 
 		if (member->voter.id == cluster->self)
 			leave->left->name = g_strdup(member->name);
-		else if (member->url != NULL && !member->voter.learner)
-			g_ptr_array_add(urls, member->url);
 	}
 	if (cluster->members->len == 1)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -64,48 +61,28 @@ find_others(Leave *leave, GError **error)
 	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", cluster->self);
 	gbe_json_set_string(leave->frame.intent, "id", id);
 	gbe_json_set_string(leave->frame.intent, "name", leave->left->name);
-	g_ptr_array_add(urls, NULL);
-	joined = g_strjoinv(" ", (char **)urls->pdata);
-	gbe_json_set_string(leave->frame.intent, "urls", joined);
+	urls = gbe_cluster_urls_of_others(cluster);
+	gbe_json_set_string(leave->frame.intent, "urls", urls);
 	return true;
-}
-
-/* *ret_member NULL: it is out. */
-static bool
-ask_another(Leave *leave, const char *id, GbeCluster **ret_cluster,
-	    const GbeClusterMember **ret_member, GError **error)
-{
-	GbeApp *app = leave->frame.app;
-	g_auto(GStrv) urls = g_strsplit(gbe_json_string(leave->frame.intent, "urls", ""), " ", -1);
-	g_autoptr(GError) local = NULL;
-
-	for (guint i = 0; urls[i] != NULL; i++) {
-		g_clear_error(&local);
-		g_free(app->config->etcd.endpoint);
-		app->config->etcd.endpoint = g_strdup(urls[i]);
-		if (!gbe_cluster_look(app, timeout_of(app), ret_cluster, &local))
-			continue;
-		if (!gbe_cluster_find(*ret_cluster, id, ret_member, NULL))
-			*ret_member = NULL;
-		return true;
-	}
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked%s%s",
-			 local != NULL ? ": " : "", local != NULL ? local->message : "");
 }
 
 static bool
 leave_cluster(Leave *leave, bool dry_run, GError **error)
 {
 	const GbeMembersOptions options = {.dry_run = dry_run, .force = leave->options->force};
-	g_autofree char *id = g_strdup(gbe_json_string(leave->frame.intent, "id", ""));
+	GbeApp *app = leave->frame.app;
+	const char *urls = gbe_json_string(leave->frame.intent, "urls", "");
+	const char *id = gbe_json_string(leave->frame.intent, "id", "");
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
 
-	if (!ask_another(leave, id, &cluster, &own, error))
+	if (!gbe_cluster_look_by(app, urls, timeout_of(app), &cluster, error))
 		return false;
 	leave->left->id = g_ascii_strtoull(id, NULL, 16);
-	return own == NULL || gbe_members_remove(leave->frame.app, id, &options, &removed, error);
+	/* It is out already. */
+	return !gbe_cluster_find(cluster, id, &own, NULL) ||
+	       gbe_members_remove(app, id, &options, &removed, error);
 }
 
 /* A denial changed nothing: the device is the member that it was. */

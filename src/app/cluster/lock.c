@@ -133,6 +133,7 @@ read_key(Locking *l)
 static void
 look_at_members(Locking *l)
 {
+	bool itself = l->self == NULL;
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GError) local = NULL;
 
@@ -144,8 +145,10 @@ look_at_members(Locking *l)
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 
-		if (member->voter.id == cluster->self)
+		if (itself && member->voter.id == cluster->self)
 			l->self = g_strdup(member->name);
+		if (!itself && g_str_equal(member->name, l->self))
+			continue;
 		if (member->voter.works != GBE_YES && l->refusal == NULL)
 			l->refusal = g_strdup_printf("%s does not work: %s", member->name,
 						     member->why != NULL ? member->why
@@ -479,15 +482,21 @@ begin(Locking *l, bool dry_run, GError **error)
 }
 
 bool
-gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result, GError **error)
+gbe_update_lock_take(GbeApp *app, const char *rejoins, bool dry_run,
+		     GbeUpdateLockResult *ret_result, GError **error)
 {
-	g_auto(Locking) l = {.app = app, .result = ret_result};
+	g_auto(Locking) l = {.app = app, .result = ret_result, .self = g_strdup(rejoins)};
 	g_autofree char *holder = NULL;
 
 	look_at_members(&l);
 	if (!begin(&l, dry_run, error))
 		return false;
 	holder = gbe_update_lock_to_text(&l.key);
+	if (rejoins != NULL &&
+	    (l.whose == GBE_LOCK_KEY_OWN || l.whose == GBE_LOCK_KEY_OWN_FAILED)) {
+		say(&l, "held", "this device holds the update lock");
+		return true;
+	}
 	if (l.whose == GBE_LOCK_KEY_OTHER || l.whose == GBE_LOCK_KEY_OWN_FAILED)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the update lock is not free: %s (`greenboot-etcd cluster unlock "

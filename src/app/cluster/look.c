@@ -173,6 +173,39 @@ gbe_cluster_look(GbeApp *app, guint timeout_ms, GbeCluster **ret_cluster, GError
 	return true;
 }
 
+char *
+gbe_cluster_urls_of_others(const GbeCluster *cluster)
+{
+	g_autoptr(GString) urls = g_string_new(NULL);
+
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->voter.id != cluster->self && member->url != NULL &&
+		    !member->voter.learner)
+			g_string_append_printf(urls, "%s%s", urls->len > 0 ? " " : "", member->url);
+	}
+	return g_string_free(g_steal_pointer(&urls), false);
+}
+
+bool
+gbe_cluster_look_by(GbeApp *app, const char *urls, guint timeout_ms, GbeCluster **ret_cluster,
+		    GError **error)
+{
+	g_auto(GStrv) list = g_strsplit(urls, " ", -1);
+	g_autoptr(GError) local = NULL;
+
+	for (guint i = 0; list[i] != NULL; i++) {
+		g_clear_error(&local);
+		g_free(app->config->etcd.endpoint);
+		app->config->etcd.endpoint = g_strdup(list[i]);
+		if (gbe_cluster_look(app, timeout_ms, ret_cluster, &local))
+			return true;
+	}
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked%s%s",
+			 local != NULL ? ": " : "", local != NULL ? local->message : "");
+}
+
 bool
 gbe_cluster_find(const GbeCluster *cluster, const char *name, const GbeClusterMember **ret_member,
 		 GError **error)

@@ -22,6 +22,8 @@
  *   periodic                core/record/periodic.h
  *   rehearsal               core/record/rehearsal.h
  *   update-lock             core/record/update-lock.h
+ *   cluster                 app/cluster/frame.h
+ *   members                 app/cluster/rejoin.h
  *   stores                  app/state/history.h
  *   queue/                  app/offsite/queue.h
  *   certs/                  app/certs/archive.h
@@ -33,6 +35,9 @@
 #define GBE_STATE_REHEARSAL "rehearsal"
 /* A sealed file: core/record/update-lock.h. */
 #define GBE_STATE_UPDATE_LOCK "update-lock"
+/* Sealed files: app/cluster/frame.h, app/cluster/rejoin.h. */
+#define GBE_STATE_CLUSTER "cluster"
+#define GBE_STATE_MEMBERS "members"
 /* A sealed file: core/record/offsite.h. */
 #define GBE_STATE_STORES "stores"
 /* A directory: snapshots that wait to be sent. */

@@ -9,7 +9,7 @@
 #include "cli/verbs/verb-cluster.h"
 #include "core/json/members.h"
 
-static gboolean arg_dry_run, arg_force, arg_for_update;
+static gboolean arg_dry_run, arg_force, arg_for_update, arg_if_needed;
 static char *arg_name, *arg_peer_url, *arg_client_url, *arg_token, *arg_timeout, *arg_from;
 static char **arg_data;
 
@@ -35,6 +35,9 @@ const GOptionEntry gbe_options_cluster[] = {
      NULL},
     {"for-update", 0, 0, G_OPTION_ARG_NONE, &arg_for_update,
      "lock: take it for a staged update, release it for a green one, as the timer does", NULL},
+    {"if-needed", 0, 0, G_OPTION_ARG_NONE, &arg_if_needed,
+     "rejoin: where the data is damaged and nothing can be lost, as the timer does; without URL",
+     NULL},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "change nothing, say what would be done",
      NULL},
     {NULL},
@@ -87,8 +90,11 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 	GbeClusterSetup options = options_of(cli, arguments);
 	g_auto(GbeClusterSetupResult) result = {0};
 
-	if (!gbe_verb_duration("--timeout", arg_timeout, 86400, &options.timeout, error) ||
-	    !set(cli->app, &options, &result, error))
+	if (!gbe_verb_duration("--timeout", arg_timeout, 86400, &options.timeout, error))
+		return false;
+	if (arg_if_needed)
+		return gbe_cluster_verb_rejoin(cli, options.timeout, error);
+	if (!set(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
@@ -259,10 +265,15 @@ static const struct {
 bool
 gbe_verb_cluster(GbeCli *cli, char **arguments, GError **error)
 {
+	if (arg_if_needed && (!g_str_equal(arguments[0], "rejoin") || arguments[1] != NULL ||
+			      arg_dry_run || arg_force))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--if-needed goes with cluster rejoin, without URL, --dry-run and "
+				 "--force");
 	for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
 		if (!g_str_equal(arguments[0], verbs[i].name))
 			continue;
-		if (verbs[i].takes == (arguments[1] != NULL))
+		if ((verbs[i].takes && !arg_if_needed) == (arguments[1] != NULL))
 			return verbs[i].run(cli, arguments, error);
 		return gbe_throw(error, GBE_ERROR_USAGE, "cluster %s %s", verbs[i].name,
 				 verbs[i].takes ? "needs its argument" : "takes no argument");

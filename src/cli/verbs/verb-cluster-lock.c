@@ -2,10 +2,28 @@
 #include "cli/verbs/verb-cluster-lock.h"
 
 #include "app/cluster/lock.h"
+#include "app/cluster/rejoin.h"
 #include "app/report/status.h"
 #include "cli/print.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
+
+static void
+print_action(GbeCli *cli, bool dry_run, const char *action, const char *said)
+{
+	gbe_cli_changed(cli, dry_run);
+	if (cli->json) {
+		g_autoptr(JsonObject) object = json_object_new();
+
+		json_object_set_int_member(object, "schema", GBE_SCHEMA);
+		json_object_set_boolean_member(object, "dry_run", dry_run);
+		gbe_json_set_string(object, "action", action);
+		gbe_json_set_string(object, "said", said);
+		gbe_print_object(object);
+	} else if (!cli->quiet && said != NULL) {
+		gbe_print("%s\n", said);
+	}
+}
 
 bool
 gbe_cluster_verb_lock(GbeCli *cli, const char *verb, const GbeClusterLockArguments *arguments,
@@ -25,24 +43,23 @@ gbe_cluster_verb_lock(GbeCli *cli, const char *verb, const GbeClusterLockArgumen
 	if (arguments->for_update)
 		done = gbe_update_lock_tend(cli->app, &result, error);
 	else if (takes)
-		done = gbe_update_lock_take(cli->app, arguments->dry_run, &result, error);
+		done = gbe_update_lock_take(cli->app, NULL, arguments->dry_run, &result, error);
 	else
 		done = gbe_update_lock_release(cli->app, arguments->force, arguments->dry_run,
 					       &result, error);
-	if (!done)
-		return false;
-	gbe_cli_changed(cli, arguments->dry_run);
-	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+	if (done)
+		print_action(cli, arguments->dry_run, result.action, result.said);
+	return done;
+}
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
-		json_object_set_boolean_member(object, "dry_run", arguments->dry_run);
-		gbe_json_set_string(object, "action", result.action);
-		gbe_json_set_string(object, "said", result.said);
-		gbe_print_object(object);
-	} else if (!cli->quiet && result.said != NULL) {
-		gbe_print("%s\n", result.said);
-	}
+bool
+gbe_cluster_verb_rejoin(GbeCli *cli, guint64 timeout, GError **error)
+{
+	g_auto(GbeRejoined) rejoined = {NULL};
+
+	if (!gbe_cluster_rejoin_if_needed(cli->app, timeout, &rejoined, error))
+		return false;
+	print_action(cli, false, rejoined.action, rejoined.said);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cluster lock and unlock, and the lock in cluster status. */
+/* What the timers of a cluster do: cluster lock and unlock, rejoin --if-needed; and the lock in cluster status. */
 #pragma once
 
 #include "cli/verb.h"
@@ -11,6 +11,8 @@ typedef struct {
 /* @verb: "lock", "unlock". */
 bool gbe_cluster_verb_lock(GbeCli *cli, const char *verb, const GbeClusterLockArguments *arguments,
 			   GError **error);
+/* rejoin --if-needed. @timeout: seconds. */
+bool gbe_cluster_verb_rejoin(GbeCli *cli, guint64 timeout, GError **error);
 /* The lock as cluster status has it, where etcd tells; NULL: it is free. */
 bool gbe_cluster_lock_json(GbeCli *cli, JsonObject **ret_lock, GError **error) GBE_CHECKED;
 void gbe_cluster_print_lock(JsonObject *lock);

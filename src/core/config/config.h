@@ -96,7 +96,7 @@ typedef struct {
 		char *renew_command; /* NULL: this program renews what it has made */
 	} certs;
 	struct {
-		bool update_lock;
+		bool rejoin, update_lock;
 		guint64 lock_time; /* seconds */
 	} cluster;
 	struct {

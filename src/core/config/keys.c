@@ -281,6 +281,7 @@ const GbeConfigKey gbe_config_keys[] = {
 	NUMBER(certs, "validity", DURATION, validity, "365d", NULL, MINUTE, 3650 * DAY),
 	TEXT(certs, "renew-command", renew_command, "", "", &kind_command),
 
+	BOOL(cluster, "rejoin", rejoin, "yes"),
 	BOOL(cluster, "update-lock", update_lock, "no"),
 	NUMBER(cluster, "lock-time", DURATION, lock_time, "30min", NULL, MINUTE, 7 * DAY),
 

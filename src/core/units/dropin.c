@@ -185,6 +185,7 @@ gbe_dropin_service(const GbeConfig *config)
 	    gbe_dropin_wants_prove(config) ? " greenboot-etcd-prove.timer" : "",
 	    gbe_dropin_watches_requests(config) ? " greenboot-etcd-requests.path" : "",
 	    gbe_dropin_wants_requests(config) ? " greenboot-etcd-requests.timer" : "",
+	    config->cluster.rejoin ? " greenboot-etcd-rejoin.timer" : "",
 	    config->cluster.update_lock ? " greenboot-etcd-lock.path greenboot-etcd-lock.timer"
 					: "",
 	    /* Where this device is a member of a cluster (app/cluster/setup.h). */
@@ -328,6 +329,14 @@ gbe_dropin_lock(const GbeConfig *config)
 
 	add_visible(text, config->etcd.data_dir);
 	return g_string_free(text, false);
+}
+
+char *
+gbe_dropin_rejoin(const GbeConfig *config)
+{
+	g_autofree char *paths = gbe_dropin_paths(config, NULL);
+
+	return g_strconcat(paths, "IPAddressAllow=any\n", NULL);
 }
 
 char *

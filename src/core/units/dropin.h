@@ -63,8 +63,9 @@ char *gbe_dropin_prove(const GbeConfig *config);
 /* For the timers, whose schedules are configured. */
 char *gbe_dropin_push_timer(const GbeConfig *config);
 char *gbe_dropin_prove_timer(const GbeConfig *config);
-/* For the service of the update lock: asks each member of the cluster. */
+/* For the services of the update lock and of a member that rejoins: each member of the cluster is asked. */
 char *gbe_dropin_lock(const GbeConfig *config);
+char *gbe_dropin_rejoin(const GbeConfig *config);
 /* For the service that renews certificates: etcd's address. With renew-command= it may do whatever that program needs.
  * NULL: its unit is right as it is. */
 char *gbe_dropin_renew(const GbeConfig *config);

@@ -47,6 +47,7 @@ typedef enum {
 	EVENT_REHEARSED,
 	EVENT_REHEARSAL_FAILED,
 	EVENT_NOT_REHEARSED,
+	EVENT_REJOINED,
 	EVENT_UPDATE_LOCKED,
 	EVENT_UPDATE_FAILED,
 } Event;
@@ -101,6 +102,7 @@ static const struct {
 	[EVENT_REHEARSED] = {"6d0f4b0bb1f34c2c8b6a6d4b8a5e27d1", LOG_INFO, "The etcd of the update works on today's data:", OBJECT_DEPLOYMENT},
 	[EVENT_REHEARSAL_FAILED] = {"0a4c5a3e9b7d4ec4a6b1f0c2d93e58f7", LOG_ERR, "The etcd of the update does not work on today's data:", OBJECT_DEPLOYMENT},
 	[EVENT_NOT_REHEARSED] = {"b92f8d15c6a74f0e9c3d7e1a604b2c58", LOG_NOTICE, "The update could not be rehearsed:", OBJECT_DEPLOYMENT},
+	[EVENT_REJOINED] = {"52be07d9c3a14e6f8d20b9a4716c5f3e", LOG_WARNING, "This device is a member of its cluster again, with data from the others", OBJECT_NONE},
 	[EVENT_UPDATE_LOCKED] = {"3f8e52c1a7d94b06b1e4c7590d2a6f83", LOG_NOTICE, "The update lock of the cluster", OBJECT_NONE},
 	[EVENT_UPDATE_FAILED] = {"c58a07e94d3b4f21a6f0829bd17e3c64", LOG_ERR, "The update failed, and the other members wait:", OBJECT_DEPLOYMENT},
     /* clang-format on */
@@ -316,5 +318,6 @@ DEFINE_EVENT(certs_changed, EVENT_CERTS_CHANGED)
 DEFINE_EVENT(rehearsed, EVENT_REHEARSED)
 DEFINE_EVENT(rehearsal_failed, EVENT_REHEARSAL_FAILED)
 DEFINE_EVENT(not_rehearsed, EVENT_NOT_REHEARSED)
+DEFINE_EVENT(rejoined, EVENT_REJOINED)
 DEFINE_EVENT(update_locked, EVENT_UPDATE_LOCKED)
 DEFINE_EVENT(update_failed, EVENT_UPDATE_FAILED)

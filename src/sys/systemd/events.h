@@ -61,6 +61,7 @@ void gbe_event_certs_changed(const GbeEventFields *fields);    /* by a verb of c
 void gbe_event_rehearsed(const GbeEventFields *fields);	       /* an update's etcd passed */
 void gbe_event_rehearsal_failed(const GbeEventFields *fields); /* it did not */
 void gbe_event_not_rehearsed(const GbeEventFields *fields);    /* cannot tell; reason says why */
+void gbe_event_rejoined(const GbeEventFields *fields);	       /* ->reason: why it had to */
 void gbe_event_update_locked(const GbeEventFields *fields);    /* or released: reason says which */
 void gbe_event_update_failed(const GbeEventFields *fields);    /* the others do not update */
 /* For people who watch: not an event, no MESSAGE_ID. */
