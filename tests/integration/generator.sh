@@ -214,7 +214,7 @@ requests() {
 	has greenboot-etcd-requests.path "PathChanged="
 	# shellcheck disable=SC2016
 	has greenboot-etcd-requests.path 'PathChanged=/srv/the $hare 100%%/requests'
-	grep -q ' greenboot-etcd-requests.path greenboot-etcd-requests.timer$' "$(dropin etcd.service)" ||
+	grep -q ' greenboot-etcd-requests.path greenboot-etcd-requests.timer ' "$(dropin etcd.service)" ||
 		fail "not wanted"
 	# On a share, systemd itself would wait for its server.
 	site '[store]' directory=/srv/share
@@ -222,7 +222,7 @@ requests() {
 	has greenboot-etcd-requests.service 'ExecCondition=/usr/bin/test -d "/srv/share/requests"'
 	assert_missing "$(dropin greenboot-etcd-requests.path)"
 	has_not etcd.service greenboot-etcd-requests.path
-	grep -q " greenboot-etcd-requests.timer$" "$(dropin etcd.service)" || fail "not wanted"
+	grep -q " greenboot-etcd-requests.timer " "$(dropin etcd.service)" || fail "not wanted"
 	site '[store]' directory=/srv/store requests=no
 	generate
 	assert_eq "generated" "$GENERATED" "$ALL"

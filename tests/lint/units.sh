@@ -16,10 +16,11 @@ exposure=18
 # These speak to etcd or a store, and write files that may be another user's: there is no more to take away.
 copies_from_network='^(backup|requests|push|send|prove)$'
 exposure_of_those=21
-# It gives etcd's keys to etcd's group, has the TPM open the authority's, and asks for the machine's addresses.
-exposure_of_renew=23
+# These give etcd's keys to etcd's group, have the TPM open the authority's, and ask for the machine's addresses.
+issues_keys='^(renew|rejoin)$'
+exposure_of_those_two=23
 # These ask etcd or a store, or are asked.
-networked='^(green|monitor|defrag|backup|requests|push|send|prove|renew|lock)$'
+networked='^(green|monitor|defrag|backup|requests|push|send|prove|renew|lock|rejoin)$'
 administrators='^(prerun)$'
 # Who reads data and backups, and writes nothing of etcd's.
 readers='^(monitor|defrag|scrub)$'
@@ -48,7 +49,7 @@ exposed() {
 	local name=${1#greenboot-etcd-} limit=$exposure
 
 	[[ ! ${name%.service} =~ $copies_from_network ]] || limit=$exposure_of_those
-	[[ $name != renew.service ]] || limit=$exposure_of_renew
+	[[ ! ${name%.service} =~ $issues_keys ]] || limit=$exposure_of_those_two
 	systemd-analyze security --offline=yes --root="$root" --threshold=$limit --no-pager \
 		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the timers of a cluster do: cluster lock and unlock, rejoin --if-needed; and the lock in cluster status. */
+/* The verbs of the timers of a cluster: lock and unlock, rejoin --if-needed; and the lock in cluster status. */
 #pragma once
 
 #include "cli/verb.h"
