@@ -695,6 +695,56 @@ rejoins_older() {
 	)
 }
 
+# 1 GiB, by the verb and by hand in turns, five times each: seconds until the member has its vote and is healthy.
+joins_large() {
+	local ours theirs
+	FS_SIZE=16G on_device_run <<-'EOF2'
+		export HEARTBEAT=100 ELECTION=1000 ETCD_SNAPSHOT_COUNT=100 ETCD_QUOTA_BACKEND_BYTES=4294967296
+		sed -i "s/heartbeat-interval=10 --election-timeout=100/heartbeat-interval=100 --election-timeout=1000 --quota-backend-bytes=4294967296/" \
+			/etc/systemd/system/etcd.service
+		systemctl daemon-reload
+		north
+		for ((i = 0; i < 830; i++)); do head -c 1300000 /dev/urandom | n put "key$i" >/dev/null || wrong "put $i"; done
+		took() { # NAME COMMAND...
+			local began
+			sync
+			sleep 3
+			comes n put quiet v
+			began=$EPOCHREALTIME
+			"${@:2}"
+			echo "took $1 $(jq -n "$EPOCHREALTIME - $began")"
+		}
+		verb() { gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" --timeout=5min; }
+		by_hand() {
+			id=$(n member add hand --learner --peer-urls=https://127.0.0.1:32380 | sed -n 's/^Member *\([0-9a-f]*\) added.*/\1/p')
+			etcd --name hand --data-dir /var/lib/hand --listen-client-urls https://127.0.0.1:32379 \
+				--advertise-client-urls https://127.0.0.1:32379 --listen-peer-urls https://127.0.0.1:32380 \
+				--initial-advertise-peer-urls https://127.0.0.1:32380 --initial-cluster-state existing \
+				--initial-cluster "north=https://127.0.0.1:12380,hand=https://127.0.0.1:32380" --cert-file north.crt --key-file north.key \
+				--trusted-ca-file ca.crt --client-cert-auth --peer-cert-file north.crt --peer-key-file north.key --peer-trusted-ca-file ca.crt \
+				--peer-client-cert-auth --heartbeat-interval=100 --election-timeout=1000 >hand.log 2>&1 &
+			hand=$!
+			until n member promote "$id" 2>/dev/null; do sleep 0.2; done
+			until n --endpoints=https://127.0.0.1:32379 endpoint health 2>/dev/null; do sleep 0.2; done
+		}
+		for round in {1..5}; do
+			took verb verb
+			comes greenboot-etcd cluster leave
+			systemctl reset-failed etcd || true
+			for name in $(greenboot-etcd --json list | jq -r '.[].name'); do gives 0 greenboot-etcd delete --force "$name"; done
+			took by-hand by_hand
+			comes n member remove "$id"
+			wait "$hand" || true
+			rm -rf /var/lib/hand
+		done
+	EOF2
+	ours=$(grep -o "took verb .*" "$LOG" | cut -d' ' -f3 | sort -n | sed -n 3p)
+	theirs=$(grep -o "took by-hand .*" "$LOG" | cut -d' ' -f3 | sort -n | sed -n 3p)
+	# The log has it.
+	: "a join of 1 GiB: $ours s, by hand $theirs s"
+	jq -en "$ours <= $theirs * 1.1" >/dev/null || fail "a join of 1 GiB takes $ours s, by hand $theirs s"
+}
+
 need_nspawn
 suite_begin "$@"
 run_case begins begins
@@ -711,6 +761,7 @@ run_case resets-damaged resets_damaged
 run_case resets-mount resets_mount
 run_case resets-not resets_not
 run_case begins-from begins_from
+[[ ${LEVEL:-ci} == ci ]] || run_case joins-large joins_large
 run_case rejoins rejoins
 run_case rejoins-itself rejoins_itself
 run_case rejoins-older rejoins_older
