@@ -517,12 +517,6 @@ killed() {
 	EOF2
 }
 
-# with ETCD CASE...: by another etcd.
-with() {
-	local ETCD=$1
-	"${@:2}"
-}
-
 # asked DIR: what etcd answers a client with what is in DIR, over TLS.
 asked() {
 	curl -sS -m 5 --cacert "$1/ca.crt" --cert "$1/client.crt" --key "$1/client.key" "$ETCD_TLS/health"

@@ -744,6 +744,10 @@ run_case foreign foreign
 run_case dropped dropped
 run_case with-rehearsal with_rehearsal
 run_case killed killed
+if [[ $ETCD_NEXT ]]; then
+	run_case red-stops-next with "$ETCD_NEXT" red_stops
+	run_case lease-ends-next with "$ETCD_NEXT" lease_ends
+fi
 SEED=${SEED:-$(date +%Y%m%d)}
 for ((n = 0; n < ${N:-2}; n++)); do
 	run_case "history-$((SEED + n))" history $((SEED + n))

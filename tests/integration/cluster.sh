@@ -695,6 +695,25 @@ rejoins_older() {
 	)
 }
 
+# The only member that knows the cluster does not answer while the new one's etcd starts, which ends then.
+joins_patiently() {
+	on_device_run <<-'EOF2'
+		north
+		NORTH=$!
+		GREENBOOT_ETCD_FAULT=cluster-configured=stop $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" &
+		joining=$!
+		until ps -eo stat=,args= | grep -q '^T.*cluster join'; do sleep 0.1; done
+		kill -STOP $NORTH
+		pkill -CONT -f 'cluster join'
+		until journalctl -u etcd -o cat | grep -q "Failed with result"; do sleep 0.1; done
+		kill -CONT $NORTH
+		rc=0
+		wait $joining || rc=$?
+		is status $rc 0
+		member_is "in" "2 2 2"
+	EOF2
+}
+
 # 1 GiB, by the verb and by hand in turns, five times each: seconds until the member has its vote and is healthy.
 joins_large() {
 	local ours theirs
@@ -753,6 +772,7 @@ run_case joins joins
 run_case joins-elsewhere joins_elsewhere
 run_case joins-cut joins_cut
 run_case joins-keeps joins_keeps
+run_case joins-patiently joins_patiently
 run_case leaves leaves
 run_case leaves-cut leaves_cut
 run_case resets resets

@@ -277,12 +277,6 @@ history() {
 	all_written
 }
 
-# with ETCD COMMAND...: by that etcd.
-with() {
-	local ETCD=$1
-	"${@:2}"
-}
-
 suite_begin "$@"
 run_case status status
 run_case refused refused

@@ -781,11 +781,6 @@ container_run() {
 	grep -q "all of it$" "$LOG" || fail "the person gave up"
 	! grep -q "PRIVATE KEY" "$LOG" || fail "a key is in the journal"
 }
-with() { # ETCD CASE...: by another etcd
-	local ETCD=$1
-	"${@:2}"
-}
-
 renewed_live() {
 	container_run "" <<-'EOF2'
 		gives 0 greenboot-etcd --json certs init >/run/out

@@ -624,12 +624,6 @@ questions_of_three() {
 	assert_eq voters "$(of '[.members[].learner] | any')" false
 }
 
-# with ETCD CASE...: by another etcd.
-with() {
-	local ETCD=$1
-	"${@:2}"
-}
-
 suite_begin "$@"
 for kind in $(kinds "xfs ext4" btrfs-subvol); do
 	run_case "defrag@$kind" by_hand "$kind"

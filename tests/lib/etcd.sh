@@ -9,6 +9,11 @@ ETCDCTL=${ETCDCTL:-etcdctl}
 # The etcd that an update of the operating system brings (.ci/fetch-etcd-next); empty: none here.
 ETCD_NEXT=${ETCD_NEXT-/var/cache/greenboot-etcd/etcd-next/usr/bin/etcd}
 [[ -x $ETCD_NEXT ]] || ETCD_NEXT=
+# with ETCD CASE...: by another etcd
+with() {
+	local ETCD=$1
+	"${@:2}"
+}
 ETCD_PID=
 ETCD_HOST=127.0.0.1
 ETCD_PORT=
