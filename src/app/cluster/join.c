@@ -79,8 +79,10 @@ check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError 
 
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
+		bool ours = g_strv_contains((const char *const *)member->peer_urls,
+					    setup->result->peer_url);
 
-		if (member->url != NULL &&
+		if (!ours && member->url != NULL &&
 		    (lowest == NULL ||
 		     gbe_version_above(gbe_version_parse(lowest),
 				       gbe_version_parse(member->status.version)) == GBE_YES))

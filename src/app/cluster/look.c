@@ -181,9 +181,10 @@ gbe_cluster_urls_of_others(const GbeCluster *cluster)
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 
-		if (member->voter.id != cluster->self && member->url != NULL &&
-		    !member->voter.learner)
-			g_string_append_printf(urls, "%s%s", urls->len > 0 ? " " : "", member->url);
+		const char *url = member->url != NULL ? member->url : member->client_urls[0];
+
+		if (member->voter.id != cluster->self && url != NULL && !member->voter.learner)
+			g_string_append_printf(urls, "%s%s", urls->len > 0 ? " " : "", url);
 	}
 	return g_string_free(g_steal_pointer(&urls), false);
 }

@@ -31,7 +31,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCluster, gbe_cluster_free)
 /* Asks each member for @timeout_ms at most. GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
 bool gbe_cluster_look(GbeApp *app, guint timeout_ms, GbeCluster **ret_cluster,
 		      GError **error) GBE_CHECKED;
-/* Where the others can be asked, one address each, with spaces between them. Newly allocated. */
+/* Where the others with a vote are asked, one address each, with spaces between them. Newly allocated. */
 char *gbe_cluster_urls_of_others(const GbeCluster *cluster);
 /* The same as gbe_cluster_look(), by the first of these addresses that answers; it is the configured one then. */
 bool gbe_cluster_look_by(GbeApp *app, const char *urls, guint timeout_ms, GbeCluster **ret_cluster,
