@@ -148,7 +148,11 @@ is_free() { ! held_back || fail "device $DEVICE: the update is held back"; }
 is_held_back() { held_back || fail "device $DEVICE: the update is not held back"; }
 lock_is() { assert_eq "the lock" "$(json "[.update_lock.state, .update_lock.member] | map(. // \"none\") | join(\" \")" cluster status)" "$1"; }
 record_state() { sed '/^sha256 /d' "$ROOT/var/lib/greenboot-etcd/update-lock" 2>/dev/null | jq -r .state 2>/dev/null || true; }
-all_work() { [[ $(json '.working == (.members | length)' cluster status) == true ]]; }
+# The trace shows the status that it came to.
+all_work() {
+	STATUS=$(gbe cluster status) || return
+	[[ $STATUS =~ 'Voters: '([0-9]+)' of '([0-9]+)' work' && ${BASH_REMATCH[1]} == "${BASH_REMATCH[2]}" ]]
+}
 comes_back() {
 	power_on
 	soon "a cluster that works" all_work

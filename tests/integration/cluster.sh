@@ -538,20 +538,20 @@ recovers_alone() {
 	)
 }
 
-# west: a third member, by hand.
+# west [NAME PORT]: one more member, by hand.
 west() {
-	local environment
+	local environment name=${1:-west} port=${2:-22379}
 
-	environment=$(greenboot-etcd --config=/etc/north.conf --json member add https://127.0.0.1:22380 --name=west |
-		jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")')
-	[[ $environment == *west* ]] || wrong "west is not added: $environment"
+	# etcd adds nobody within seconds after it has got another one.
+	comes eval 'greenboot-etcd --config=/etc/north.conf --json member add "https://127.0.0.1:$((port + 1))" --name="$name" >/run/added'
+	environment=$(jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")' /run/added)
 	cd /run/north || exit
 	# shellcheck disable=SC2086 # variables
-	env $environment etcd --data-dir west --listen-client-urls https://127.0.0.1:22379 --advertise-client-urls https://127.0.0.1:22379 \
-		--listen-peer-urls https://127.0.0.1:22380 --cert-file north.crt --key-file north.key --trusted-ca-file ca.crt \
+	env $environment etcd --data-dir "$name" --listen-client-urls "https://127.0.0.1:$port" --advertise-client-urls "https://127.0.0.1:$port" \
+		--listen-peer-urls "https://127.0.0.1:$((port + 1))" --cert-file north.crt --key-file north.key --trusted-ca-file ca.crt \
 		--client-cert-auth --peer-cert-file north.crt --peer-key-file north.key --peer-trusted-ca-file ca.crt \
-		--peer-client-cert-auth --strict-reconfig-check=false --heartbeat-interval=10 --election-timeout=100 >west.log 2>&1 &
-	comes greenboot-etcd --config=/etc/north.conf member promote west --wait=30s
+		--peer-client-cert-auth --strict-reconfig-check=false --heartbeat-interval=10 --election-timeout=100 >"$name.log" 2>&1 &
+	comes greenboot-etcd --config=/etc/north.conf member promote "$name" --wait=30s
 }
 
 # Its data is damaged: it comes anew from the others. Over power cuts, too.
@@ -624,12 +624,23 @@ rejoins_itself() {
 			kill -CONT $WEST
 			comes member_works "3 2 3"
 			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something is under way"
+			# It is let go where the member may not come back just then: it holds up the others.
+			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
+			lock_is south || wrong "it was not cut"
+			systemctl start etcd || true
+			cp /var/lib/greenboot-etcd/cluster.env /run/
+			sed -i s/south.example:2380/south.example:2381/ /var/lib/greenboot-etcd/cluster.env
+			acts waits
+			lock_is free || wrong "the lock is kept"
+			cp /run/cluster.env /var/lib/greenboot-etcd/
+			comes acts rejoined
+			comes works
 			for point in none rejoin-noted update-lock-taken rejoin-locked cluster-intended cluster-left cluster-set-aside cluster-entered cluster-started \
 				update-lock-removed; do
 				damage
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster rejoin --if-needed || true
 				[[ $point == none ]] || comes goes_on
-				works || wrong "not back after $point"
+				comes works
 				is "the data after $point" "$(ctl get k --print-value-only)" v
 				gives 0 greenboot-etcd health
 				acts none
@@ -653,6 +664,48 @@ rejoins_itself() {
 	)
 	OUT=$(<"$VAR/out.json")
 	fits cluster-lock
+}
+
+# The member that began the cluster: without data its etcd would begin it once more.
+rejoins_first() {
+	on_device_run < <(
+		declare -f west
+		cat <<-'EOF2'
+			gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+			systemctl stop greenboot-etcd-rejoin.timer
+			mkdir /run/north
+			cd /run/north
+			gives 0 greenboot-etcd certs issue north --peer --host=127.0.0.1 --host=localhost
+			cp $LIVE/ca.crt .
+			cp -r $LIVE own
+			conf() { printf '[etcd]\nendpoint=https://127.0.0.1:%s\ncacert=%s\ncert=%s\nkey=%s\n' $1 /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf; }
+			conf 2379
+			west north 12379
+			west west 22379
+			conf 12379
+			comes ctl put k v
+			comes greenboot-etcd cluster rejoin --if-needed
+			for point in cluster-left cluster-set-aside cluster-entered; do
+				systemctl stop etcd
+				truncate -s 4096 /var/lib/etcd/default/member/snap/db
+				comes member_works "3 2 3"
+				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster rejoin --if-needed || true
+				[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut at $point"
+				# As a boot would.
+				systemctl reset-failed etcd || true
+				[[ $point == cluster-entered ]] || ! systemctl start etcd || wrong "etcd begins anew after $point"
+				for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
+				member_is "back after $point" "3 3 3"
+				gets
+			done
+			# The same, where it leaves.
+			GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster leave || true
+			[[ ! -e /var/lib/etcd/default && -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut"
+			[[ ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "etcd would begin the cluster once more"
+			gives 0 greenboot-etcd cluster leave
+			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left"
+		EOF2
+	)
 }
 
 # An etcd that is older than all others would not be let in again.
@@ -784,6 +837,7 @@ run_case begins-from begins_from
 [[ ${LEVEL:-ci} == ci ]] || run_case joins-large joins_large
 run_case rejoins rejoins
 run_case rejoins-itself rejoins_itself
+run_case rejoins-first rejoins_first
 run_case rejoins-older rejoins_older
 run_case recovers recovers
 run_case recovers-alone recovers_alone

@@ -31,6 +31,7 @@ gbe_cluster_frame_clear(GbeClusterFrame *frame)
 	gbe_app_unlock(frame->app);
 	g_clear_pointer(&frame->maintenance, gbe_lock_release);
 	g_clear_pointer(&frame->intent, json_object_unref);
+	g_clear_pointer(&frame->as_read, g_free);
 }
 
 /* An application that starts its own etcd decides itself how. */
@@ -56,6 +57,9 @@ check_service(const GbeApp *app, bool *ret_active, GError **error)
 				 unit);
 	if (!gbe_unit_query(unit, &state, error))
 		return gbe_prefix(error, "ask systemd about %s", unit);
+	if (g_strcmp0(state.unit_file_state, "masked") == 0)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "%s is masked: systemctl unmask %s",
+				 unit, unit);
 	*ret_active = g_strcmp0(state.active_state, "inactive") != 0 &&
 		      g_strcmp0(state.active_state, "failed") != 0;
 	return true;
@@ -81,7 +85,9 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error
 	    !gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &frame->intent, error))
 		return false;
 	frame->continued = frame->intent != NULL;
-	if (!frame->continued)
+	if (frame->continued)
+		frame->as_read = gbe_json_print_line(frame->intent);
+	else
 		frame->intent = json_object_new();
 	operation = gbe_json_string(frame->intent, "operation", frame->operation);
 	return g_str_equal(operation, frame->operation) ||
@@ -103,11 +109,28 @@ gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error)
 	return gbe_app_lock(frame->app, frame->operation, LOCK_WAIT_MS, error);
 }
 
+/* The intent was read before the locks were taken. */
+static bool
+check_unchanged(const GbeClusterFrame *frame, GError **error)
+{
+	g_autoptr(JsonObject) now = NULL;
+	g_autofree char *text = NULL;
+
+	if (!gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &now, error))
+		return false;
+	text = now != NULL ? gbe_json_print_line(now) : NULL;
+	return g_strcmp0(text, frame->as_read) == 0 ||
+	       gbe_throw(error, GBE_ERROR_BUSY,
+			 "another call has just changed the membership of this device: look with "
+			 "`greenboot-etcd cluster status`");
+}
+
 bool
 gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error)
 {
 	return gbe_maintenance_lock(frame->app, frame->operation, &frame->maintenance, error) &&
-	       gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
+	       gbe_cluster_frame_lock(frame, error) && check_unchanged(frame, error) &&
+	       gbe_cluster_frame_note(frame, error);
 }
 
 bool

@@ -18,6 +18,7 @@ typedef struct {
 	const char *operation; /* "cluster join" */
 	bool continued;	       /* an earlier call was interrupted */
 	JsonObject *intent;    /* its keys are the verb's own; never NULL after begin */
+	char *as_read;	       /* the intent as begin found it; NULL: none */
 	GbeLock *maintenance;
 } GbeClusterFrame;
 
@@ -27,7 +28,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterFrame, gbe_cluster_frame_clear)
 /* May this device's membership change at all? Reads the intent. *ret_active: the service runs. GBE_ERROR_REFUSED:
  * below --root, no service, a service that is an application's, or another operation was interrupted. */
 bool gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error) GBE_CHECKED;
-/* Takes the locks, and writes ->intent, durably. */
+/* Takes the locks, and writes ->intent, durably. GBE_ERROR_BUSY: another call has changed it since begin. */
 bool gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* Writes what was added to ->intent. */
 bool gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error) GBE_CHECKED;

@@ -76,6 +76,7 @@ check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError 
 	g_autofree char *own =
 	    gbe_etcd_version_of_binary(setup->frame.app->config->etcd.binary, VERSION_MS);
 	const char *lowest = NULL;
+	GbeTri older;
 
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
@@ -88,12 +89,25 @@ check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError 
 				       gbe_version_parse(member->status.version)) == GBE_YES))
 			lowest = member->status.version;
 	}
-	return gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own)) != GBE_YES ||
+	older = gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own));
+	if (older == GBE_UNKNOWN && setup->options->by_itself)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether etcd is older here than on the other members cannot be "
+				 "told: `%s --version` does not say",
+				 setup->frame.app->config->etcd.binary);
+	return older != GBE_YES ||
 	       gbe_throw(
 		   error, GBE_ERROR_REFUSED,
 		   "etcd is %s here, and %s or newer on all other members: a cluster takes in "
 		   "no older one; update this device first",
 		   own, lowest);
+}
+
+/* The member that an earlier call has added; 0: none. */
+static guint64
+noted_id(const GbeClusterSetting *setup)
+{
+	return g_ascii_strtoull(gbe_json_string(setup->frame.intent, "id", "0"), NULL, 16);
 }
 
 static bool
@@ -103,10 +117,16 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 	const GbeMembersOptions options = {0};
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *own = NULL;
+	g_autofree char *id = NULL;
 
 	if (!find_own(setup, cluster, &own, error))
 		return false;
 	if (own != NULL) {
+		/* Since then another device may have become a member with this address. */
+		if (own->voter.started && own->voter.id != noted_id(setup))
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "member %s has the address %s, and is not this device",
+					 own->name, setup->result->peer_url);
 		setup->result->id = own->voter.id;
 		return true;
 	}
@@ -114,7 +134,11 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 	    !gbe_members_add(setup->frame.app, urls, &options, &added, error))
 		return false;
 	setup->result->id = added.id;
-	return !GBE_FAULT("cluster-entered", error);
+	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", added.id);
+	gbe_json_set_string(setup->frame.intent, "id", id);
+	return !GBE_FAULT("cluster-entered", error) &&
+	       gbe_cluster_frame_lock(&setup->frame, error) &&
+	       gbe_cluster_frame_note(&setup->frame, error);
 }
 
 static char *
@@ -281,6 +305,8 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 		return false;
 	if (own == NULL)
 		return true;
+	if (setup->options->by_itself && own->voter.works == GBE_YES)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "member %s works", own->name);
 	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", own->voter.id);
 	return gbe_members_remove(setup->frame.app, id, &options, &removed, error);
 }
@@ -298,6 +324,19 @@ set_aside(GbeClusterSetting *setup, GError **error)
 	return ok;
 }
 
+/* The settings of the member that began the cluster would have an etcd without data begin it once more. */
+static bool
+write_settings(GbeClusterSetting *setup, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+	g_autofree char *members = NULL;
+
+	if (!look(setup, &cluster, error))
+		return false;
+	members = initial_cluster(setup, cluster);
+	return gbe_cluster_setting_write(setup, members, error);
+}
+
 /* Removed before the data goes: a voter without its log would break its promises. */
 static bool
 rejoin(GbeClusterSetting *setup, GError **error)
@@ -306,8 +345,8 @@ rejoin(GbeClusterSetting *setup, GError **error)
 		(remove_former(setup, false, error) && !GBE_FAULT("cluster-left", error) &&
 		 done(setup, "removed", error))) &&
 	       (is_done(setup, "aside") ||
-		(set_aside(setup, error) && !GBE_FAULT("cluster-set-aside", error) &&
-		 done(setup, "aside", error))) &&
+		(write_settings(setup, error) && set_aside(setup, error) &&
+		 !GBE_FAULT("cluster-set-aside", error) && done(setup, "aside", error))) &&
 	       join(setup, error);
 }
 
@@ -321,8 +360,8 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 	    .options = &own,
 	    .result = ret_result,
 	};
-	g_autoptr(GError) local = NULL;
-	bool active = false, continued;
+	g_autoptr(GError) local = NULL, again = NULL;
+	bool active = false, continued, denied;
 
 	if (!gbe_cluster_frame_begin(&setup.frame, &active, error) ||
 	    !gbe_cluster_setting_read(&setup, &own, error) ||
@@ -330,6 +369,8 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 	    !gbe_cluster_setting_authority(&setup, error))
 		return false;
 	continued = setup.frame.continued;
+	if (options->goes_on && !continued)
+		return gbe_throw(error, GBE_ERROR_BUSY, "another call has just finished it");
 	ret_result->continued = true; /* its address is no other one's */
 	if ((!continued && !remove_former(&setup, true, error)) ||
 	    (!options->dry_run && !gbe_cluster_frame_intend(&setup.frame, error)))
@@ -338,7 +379,14 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 		ret_result->continued = continued;
 		return true;
 	}
+	/* A denial changed nothing: the device is the member that it was. */
+	denied = g_error_matches(local, GBE_ERROR, GBE_ERROR_REFUSED) ||
+		 g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
+	denied =
+	    denied && !is_done(&setup, "removed") && gbe_cluster_frame_end(&setup.frame, &again);
 	g_propagate_error(error, g_steal_pointer(&local));
+	if (denied)
+		return false;
 	gbe_rethrow(error, GBE_ERROR_PARTIAL);
 	return gbe_prefix(error, "the next `cluster rejoin` goes on");
 }

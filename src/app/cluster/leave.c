@@ -141,10 +141,15 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 		return true;
 	if (!gbe_cluster_frame_intend(&leave.frame, error))
 		return false;
-	if (!leave_cluster(&leave, false, &local))
+	if (!gbe_json_bool(leave.frame.intent, "left", false) &&
+	    !leave_cluster(&leave, false, &local))
 		return give_up(&leave, g_steal_pointer(&local), error);
-	return !GBE_FAULT("cluster-left", error) && set_data_aside(&leave, error) &&
-	       gbe_cluster_settings_remove(&leave.frame, error) &&
+	json_object_set_boolean_member(leave.frame.intent, "left", true);
+	/* With the settings of the member that began the cluster, an etcd without data would begin it once more. */
+	return !GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error) &&
+	       gbe_cluster_frame_note(&leave.frame, error) &&
+	       gbe_cluster_settings_remove(&leave.frame, error) && set_data_aside(&leave, error) &&
+	       gbe_cluster_frame_lock(&leave.frame, error) &&
 	       gbe_cluster_frame_end(&leave.frame, error);
 }
 

@@ -133,7 +133,6 @@ read_key(Locking *l)
 static void
 look_at_members(Locking *l)
 {
-	bool itself = l->self == NULL;
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GError) local = NULL;
 
@@ -145,10 +144,8 @@ look_at_members(Locking *l)
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 
-		if (itself && member->voter.id == cluster->self)
+		if (member->voter.id == cluster->self)
 			l->self = g_strdup(member->name);
-		if (!itself && g_str_equal(member->name, l->self))
-			continue;
 		if (member->voter.works != GBE_YES && l->refusal == NULL)
 			l->refusal = g_strdup_printf("%s does not work: %s", member->name,
 						     member->why != NULL ? member->why
@@ -482,21 +479,15 @@ begin(Locking *l, bool dry_run, GError **error)
 }
 
 bool
-gbe_update_lock_take(GbeApp *app, const char *rejoins, bool dry_run,
-		     GbeUpdateLockResult *ret_result, GError **error)
+gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result, GError **error)
 {
-	g_auto(Locking) l = {.app = app, .result = ret_result, .self = g_strdup(rejoins)};
+	g_auto(Locking) l = {.app = app, .result = ret_result};
 	g_autofree char *holder = NULL;
 
 	look_at_members(&l);
 	if (!begin(&l, dry_run, error))
 		return false;
 	holder = gbe_update_lock_to_text(&l.key);
-	if (rejoins != NULL &&
-	    (l.whose == GBE_LOCK_KEY_OWN || l.whose == GBE_LOCK_KEY_OWN_FAILED)) {
-		say(&l, "held", "this device holds the update lock");
-		return true;
-	}
 	if (l.whose == GBE_LOCK_KEY_OTHER || l.whose == GBE_LOCK_KEY_OWN_FAILED)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the update lock is not free: %s (`greenboot-etcd cluster unlock "
@@ -544,6 +535,45 @@ gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResu
 		return false;
 	say(&l, "released", "the update lock is free: it was %s", holder);
 	return true;
+}
+
+/* ---- to rejoin ---- */
+
+bool
+gbe_update_lock_take_to_rejoin(GbeApp *app, const char *id, const char *member, GError **error)
+{
+	GbeUpdateLockResult none = {NULL};
+	g_auto(Locking) l = {.app = app, .result = &none};
+	GbeUpdateLock value = {.id = (char *)id,
+			       .member = (char *)member,
+			       .state = GBE_UPDATE_LOCK_HELD,
+			       .reason = (char *)"to rejoin",
+			       .since = g_get_real_time() / G_USEC_PER_SEC};
+	g_autofree char *holder = NULL;
+
+	if (!read_record(&l, error))
+		return false;
+	read_key(&l);
+	if (l.whose == GBE_LOCK_KEY_UNKNOWN)
+		return unanswered(&l, error);
+	if (l.whose == GBE_LOCK_KEY_FREE)
+		return swap_key(&l, &value, error) && !GBE_FAULT("update-lock-taken", error);
+	holder = gbe_update_lock_to_text(&l.key);
+	return l.whose != GBE_LOCK_KEY_OTHER || g_strcmp0(l.key.id, id) == 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED, "the update lock is not free: %s", holder);
+}
+
+bool
+gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error)
+{
+	GbeUpdateLockResult none = {NULL};
+	g_auto(Locking) l = {.app = app, .result = &none};
+
+	read_key(&l);
+	if (l.whose == GBE_LOCK_KEY_UNKNOWN)
+		return unanswered(&l, error);
+	return g_strcmp0(l.key.id, id) != 0 ||
+	       (swap_key(&l, NULL, error) && !GBE_FAULT("update-lock-removed", error));
 }
 
 bool

@@ -26,14 +26,19 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeUpdateLockResult, gbe_update_lock_result_cle
 /* For the timer: does what follows from where this device's update is. That the lock is not to be had now, and that
  * etcd does not answer, is "waits". GBE_ERROR_BUSY: another operation has the program's lock. */
 bool gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **error) GBE_CHECKED;
-/* By hand. GBE_ERROR_REFUSED: another member has it, or one does not work; _CANNOT_TELL: etcd does not answer.
- * @rejoins: the name of this device's member, which does not work, so that another one is asked; its own lock will do,
- * also a failed one. NULL: it works. */
-bool gbe_update_lock_take(GbeApp *app, const char *rejoins, bool dry_run,
-			  GbeUpdateLockResult *ret_result, GError **error) GBE_CHECKED;
+/* By hand. GBE_ERROR_REFUSED: another member has it, or one does not work; _CANNOT_TELL: etcd does not answer. */
+bool gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result,
+			  GError **error) GBE_CHECKED;
 /* GBE_ERROR_REFUSED without @force: it is another member's, or says that an update failed. */
 bool gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResult *ret_result,
 			     GError **error) GBE_CHECKED;
+
+/* For a member that does not work, asking another one: holds the lock as @id (16 hex digits) while it rejoins. The lock of
+ * this device's own update will do, and is not touched. GBE_ERROR_REFUSED: another one has it; _CANNOT_TELL: etcd does
+ * not answer. The other way round nothing happens where the lock is not, or no longer, @id's. */
+bool gbe_update_lock_take_to_rejoin(GbeApp *app, const char *id, const char *member,
+				    GError **error) GBE_CHECKED;
+bool gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error) GBE_CHECKED;
 
 typedef struct {
 	GbeUpdateLock lock;

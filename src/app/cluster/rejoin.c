@@ -23,11 +23,12 @@ gbe_rejoined_clear(GbeRejoined *rejoined)
 
 typedef struct {
 	GbeApp *app;
+	guint64 timeout; /* seconds */
 	GbeRejoined *result;
-	JsonObject *record; /* urls, locked, reason */
+	JsonObject *record; /* urls, lock, reason */
 	GbeClusterSetup own;
 	GbeClusterSetting setting;
-	char *member_id; /* by the data; NULL: it does not tell */
+	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
 } Rejoin;
 
 static void
@@ -35,6 +36,7 @@ rejoin_clear(Rejoin *r)
 {
 	g_clear_pointer(&r->record, json_object_unref);
 	g_clear_pointer(&r->member_id, g_free);
+	g_clear_pointer(&r->cluster_id, g_free);
 	gbe_cluster_setting_clear(&r->setting);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rejoin, rejoin_clear)
@@ -43,6 +45,12 @@ static guint
 timeout_of(const GbeApp *app)
 {
 	return (guint)app->config->health.request_timeout * 1000;
+}
+
+static char *
+id_text(guint64 id)
+{
+	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
 }
 
 /* ---- the record ---- */
@@ -58,82 +66,99 @@ read_record(Rejoin *r, GError **error)
 }
 
 static bool
-write_record(Rejoin *r, GError **error)
+note(Rejoin *r, const char *key, const char *value, GError **error)
 {
-	bool ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
-		  gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
+	bool ok;
 
+	if (g_strcmp0(gbe_json_string(r->record, key, NULL), value) == 0)
+		return true;
+	gbe_json_set_string(r->record, key, value);
+	ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+	     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
 	gbe_app_unlock(r->app);
 	return ok;
 }
 
 static bool
-note(Rejoin *r, const char *key, const char *value, GError **error)
-{
-	if (g_strcmp0(gbe_json_string(r->record, key, NULL), value) == 0)
-		return true;
-	gbe_json_set_string(r->record, key, value);
-	return write_record(r, error);
-}
-
-static bool
-note_locked(Rejoin *r, bool locked, GError **error)
-{
-	if (gbe_json_bool(r->record, "locked", false) == locked)
-		return true;
-	json_object_set_boolean_member(r->record, "locked", locked);
-	return write_record(r, error);
-}
-
-/* It is reported once, and again when the reason is another one. */
-static bool
 wait_for(Rejoin *r, const char *why, GError **error)
 {
-	bool known = g_strcmp0(gbe_json_string(r->record, "reason", NULL), why) == 0;
-
 	r->result->action = "waits";
-	r->result->said = g_strdup_printf("etcd cannot use its data, and this member does not "
-					  "rejoin yet: %s",
-					  why);
-	if (!known)
-		gbe_note("%s", r->result->said);
+	r->result->said = g_strdup_printf("this member cannot rejoin its cluster yet: %s", why);
+	r->result->known = g_strcmp0(gbe_json_string(r->record, "reason", NULL), why) == 0;
 	return note(r, "reason", why, error);
+}
+
+static bool
+ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
+{
+	const char *urls = gbe_json_string(r->record, "urls", "");
+
+	if (*urls == '\0')
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "no other member is known; `greenboot-etcd list` shows the backups "
+		    "that `greenboot-etcd restore` takes");
+	return gbe_cluster_look_by(r->app, urls, timeout_of(r->app), ret_cluster, error);
 }
 
 /* ---- the lock ---- */
 
-static bool
-release(Rejoin *r, GError **error)
-{
-	g_auto(GbeUpdateLockResult) lock = {NULL};
-
-	return !gbe_json_bool(r->record, "locked", false) ||
-	       (gbe_update_lock_release(r->app, false, false, &lock, error) &&
-		note_locked(r, false, error));
-}
-
+/* The endpoint answers. */
 static bool
 take(Rejoin *r, GError **error)
 {
-	g_auto(GbeUpdateLockResult) look = {NULL}, lock = {NULL};
+	guint64 random = (guint64)g_random_int() << 32 | g_random_int();
+	g_autofree char *id = g_strdup(gbe_json_string(r->record, "lock", NULL));
 
-	return gbe_update_lock_take(r->app, r->own.name, true, &look, error) &&
-	       (!g_str_equal(look.action, "taken") ||
-		(note_locked(r, true, error) && !GBE_FAULT("rejoin-noted", error) &&
-		 gbe_update_lock_take(r->app, r->own.name, false, &lock, error) &&
-		 !GBE_FAULT("rejoin-locked", error)));
+	if (id == NULL)
+		id = id_text(MAX(random, 1));
+	return note(r, "lock", id, error) && !GBE_FAULT("rejoin-noted", error) &&
+	       gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
+	       !GBE_FAULT("rejoin-locked", error);
+}
+
+/* The endpoint answers. */
+static bool
+release(Rejoin *r, GError **error)
+{
+	const char *id = gbe_json_string(r->record, "lock", NULL);
+
+	return id == NULL || (gbe_update_lock_release_rejoined(r->app, id, error) &&
+			      note(r, "lock", NULL, error));
+}
+
+/* Nothing is done now: nobody else waits for this device. */
+static bool
+let_others_go_on(Rejoin *r, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+
+	return gbe_json_string(r->record, "lock", NULL) == NULL ||
+	       (ask_others(r, &cluster, error) && release(r, error));
 }
 
 /* ---- whether ---- */
 
-/* The own etcd answers. A call that was cut may have left the lock. */
+/* Is it this device's own etcd that answers? */
+static bool
+is_own(const Rejoin *r, const GbeCluster *cluster)
+{
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->voter.id == cluster->self &&
+		    g_strv_contains((const char *const *)member->peer_urls, r->own.peer_url))
+			return true;
+	}
+	return false;
+}
+
 static bool
 learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
 	g_autofree char *urls = gbe_cluster_urls_of_others(cluster);
 
-	return release(r, error) && note(r, "reason", NULL, error) &&
-	       (*urls == '\0' || note(r, "urls", urls, error));
+	return release(r, error) && note(r, "reason", NULL, error) && note(r, "urls", urls, error);
 }
 
 /* A rollback may follow, and is the remedy then. */
@@ -145,14 +170,27 @@ is_on_trial(const GbeFacts *facts)
 		gbe_situation_trial_of(facts, &facts->booted) != GBE_NO);
 }
 
-/* *ret_damage NULL: it is not needed. */
+static void
+find_ids(Rejoin *r, const GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+	bool by_data = facts->member_id != NULL && facts->cluster_id != NULL;
+
+	if (by_data) {
+		r->member_id = g_strdup(facts->member_id);
+		r->cluster_id = g_strdup(facts->cluster_id);
+	} else if (owner != NULL) {
+		r->member_id = g_strdup(owner->member_id);
+		r->cluster_id = g_strdup(owner->cluster_id);
+	}
+}
+
+/* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
+ * damaged. */
 static bool
 look_at_data(Rejoin *r, char **ret_damage, bool *ret_on_trial, GError **error)
 {
-	const GbeSessionOptions how = {.operation = OPERATION,
-				       .data = true,
-				       .inside = true,
-				       .dry_run = true};
+	const GbeSessionOptions how = {.operation = OPERATION, .data = true, .inside = true};
 	const GbeFacts *facts;
 	GbeSession session;
 
@@ -162,86 +200,69 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_on_trial, GError **error)
 	if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO)
 		*ret_damage = g_strdup(facts->sound_why);
 	*ret_on_trial = is_on_trial(facts);
-	r->member_id = g_strdup(facts->member_id);
+	find_ids(r, facts);
 	return gbe_session_end(&session, error);
 }
 
-static const GbeClusterMember *
-find_own(const Rejoin *r, const GbeCluster *cluster)
-{
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
-		g_autofree char *id =
-		    g_strdup_printf("%016" G_GINT64_MODIFIER "x", member->voter.id);
-
-		if (g_strv_contains((const char *const *)member->peer_urls, r->own.peer_url) &&
-		    (r->member_id == NULL || g_str_equal(id, r->member_id)))
-			return member;
-	}
-	return NULL;
-}
-
-/* Asks the others. Leaves the endpoint at one that answers. */
+/* Leaves the endpoint at one that answers. */
 static bool
 check_others(Rejoin *r, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = NULL;
-	const GbeClusterMember *own;
+	const GbeClusterMember *own = NULL;
+	g_autofree char *cluster_id = NULL;
 
-	if (!gbe_cluster_look_by(r->app, gbe_json_string(r->record, "urls", ""), timeout_of(r->app),
-				 &cluster, error))
+	if (r->member_id == NULL || r->cluster_id == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "the data does not tell which member of which cluster it is");
+	if (!ask_others(r, &cluster, error))
 		return false;
-	own = find_own(r, cluster);
-	if (own == NULL)
+	cluster_id = id_text(cluster->cluster_id);
+	if (!g_str_equal(cluster_id, r->cluster_id))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the others have removed it; `greenboot-etcd cluster rejoin %s` "
-				 "brings it back, `greenboot-etcd cluster reset --force` ends its "
-				 "membership",
-				 r->app->config->etcd.endpoint);
+				 "%s is a member of another cluster, %s and not %s",
+				 r->app->config->etcd.endpoint, cluster_id, r->cluster_id);
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
+		g_autofree char *id = id_text(member->voter.id);
 
-		if (member != own && member->voter.works != GBE_YES)
+		if (g_str_equal(id, r->member_id))
+			own = member;
+		else if (member->voter.works != GBE_YES)
 			return gbe_throw(error, GBE_ERROR_REFUSED, "%s does not work: %s",
 					 member->name,
 					 member->why != NULL ? member->why : "no reason is known");
 	}
-	return true;
+	return own != NULL ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the others have removed it; `greenboot-etcd cluster rejoin %s` brings it "
+			 "back, `greenboot-etcd cluster reset --force` ends its membership",
+			 r->app->config->etcd.endpoint);
 }
 
 /* ---- what is done ---- */
 
 static bool
-is_begun(Rejoin *r, bool *ret_begun, bool *ret_other, GError **error)
-{
-	g_autoptr(JsonObject) intent = NULL;
-
-	if (!gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error))
-		return false;
-	*ret_begun =
-	    intent != NULL && g_str_equal(gbe_json_string(intent, "operation", ""), OPERATION);
-	*ret_other = intent != NULL && !*ret_begun;
-	return true;
-}
-
-static bool
 would_rejoin(const Rejoin *r, GError **error)
 {
 	g_autofree char *url = g_strdup(r->app->config->etcd.endpoint);
-	const GbeClusterSetup options = {.url = url, .dry_run = true};
+	const GbeClusterSetup options = {.url = url, .dry_run = true, .by_itself = true};
 	g_auto(GbeClusterSetupResult) result = {0};
 
 	return gbe_cluster_rejoin(r->app, &options, &result, error);
 }
 
 static bool
-rejoin(Rejoin *r, guint64 timeout, const char *why, GError **error)
+rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 {
 	g_autofree char *url = g_strdup(r->app->config->etcd.endpoint);
-	const GbeClusterSetup options = {.url = url, .timeout = timeout};
+	const GbeClusterSetup options = {.url = url,
+					 .timeout = r->timeout,
+					 .by_itself = true,
+					 .goes_on = goes_on};
 	g_auto(GbeClusterSetupResult) result = {0};
 
-	gbe_note("%s: this member rejoins the cluster, by %s", why, url);
+	gbe_note("%s: this member rejoins its cluster, by %s", why, url);
 	if (!gbe_cluster_rejoin(r->app, &options, &result, error))
 		return false;
 	gbe_app_unlock(r->app);
@@ -252,28 +273,38 @@ rejoin(Rejoin *r, guint64 timeout, const char *why, GError **error)
 	return release(r, error) && note(r, "reason", NULL, error);
 }
 
-/* *ret_why NULL: nothing is to be done, or it waits. */
+/* Nothing is under way. */
 static bool
-decide(Rejoin *r, char **ret_why, GError **error)
+begin(Rejoin *r, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *damage = NULL;
 	bool on_trial = false;
 
-	if (gbe_cluster_look(r->app, timeout_of(r->app), &cluster, NULL))
+	if (gbe_cluster_look(r->app, timeout_of(r->app), &cluster, NULL) && is_own(r, cluster))
 		return learn(r, cluster, error);
 	if (!look_at_data(r, &damage, &on_trial, error))
 		return false;
 	if (damage == NULL)
-		return true;
+		return let_others_go_on(r, error);
 	if (on_trial)
-		return wait_for(r, "the update is not green yet, and a rollback may follow", error);
-	if (check_others(r, &local) && would_rejoin(r, &local) && take(r, &local)) {
-		*ret_why = g_steal_pointer(&damage);
-		return true;
-	}
-	return wait_for(r, local->message, error);
+		(void)gbe_throw(&local, GBE_ERROR_REFUSED,
+				"the update is not green yet, and a rollback may follow");
+	else if (check_others(r, &local) && would_rejoin(r, &local) && take(r, &local))
+		return rejoin(r, false, damage, error);
+	if (!let_others_go_on(r, error))
+		return false;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
+}
+
+static bool
+go_on(Rejoin *r, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+
+	return ask_others(r, &cluster, error) && rejoin(r, true, "a rejoin was interrupted", error);
 }
 
 bool
@@ -281,22 +312,23 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 			     GError **error)
 {
 	g_auto(Rejoin) r = {.app = app,
+			    .timeout = timeout,
 			    .result = ret_rejoined,
 			    .setting = {.frame = {.app = app, .operation = OPERATION}}};
-	g_autofree char *why = NULL;
-	g_autoptr(GbeCluster) cluster = NULL;
-	bool begun, other;
+	g_autoptr(JsonObject) intent = NULL;
+	g_autoptr(GError) local = NULL;
 
 	ret_rejoined->action = "none";
 	if (!gbe_app_open_state(app, false, error) ||
 	    !gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
-	    !is_begun(&r, &begun, &other, error))
+	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
 		return false;
-	if (other)
+	if (intent == NULL ? begin(&r, &local)
+			   : !g_str_equal(gbe_json_string(intent, "operation", ""), OPERATION) ||
+				 go_on(&r, &local))
 		return true;
-	if (!begun)
-		return decide(&r, &why, error) && (why == NULL || rejoin(&r, timeout, why, error));
-	return gbe_cluster_look_by(app, gbe_json_string(r.record, "urls", ""), timeout_of(app),
-				   &cluster, error) &&
-	       rejoin(&r, timeout, "a rejoin was interrupted", error);
+	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
+		return wait_for(&r, local->message, error);
+	g_propagate_error(error, g_steal_pointer(&local));
+	return false;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Rejoins by itself: a member of a cluster whose data is damaged gets it anew from the others, without a person, where
- * nobody can lose anything by it. That is so when nobody has the data open and it is known to be damaged, no update is on
- * trial (the rollback is its remedy), every other member works and has this one in its list, and this device has got
- * the update lock, so that neither an update nor another rejoin is under way. Otherwise it waits, and says for what.
+ * nobody can lose anything by it. That is so when nobody has the data open and it is known to be damaged, no rollback
+ * may follow, every other member works and has this one, by its id, in its list, and this device holds the update lock,
+ * so that neither an update nor another rejoin is under way. Otherwise it waits, and says for what.
  *
- * A record, `members`, has the addresses of the others, which are learnt while the own etcd answers, and whether the lock
- * was taken for this. A rejoin that was cut goes on (setup.h).
+ * A record, `members`, has the addresses of the others, which are learnt while the own etcd answers, and the id as which
+ * the lock is held. It is written before the lock is taken. A rejoin that was cut goes on (setup.h); a lock that is not
+ * needed any more is released by the next call.
  */
 #pragma once
 
@@ -15,12 +16,13 @@
 typedef struct {
 	const char *action; /* none waits rejoined */
 	char *said;	    /* for people; NULL: nothing */
+	bool known;	    /* an earlier call has said the same */
 } GbeRejoined;
 
 void gbe_rejoined_clear(GbeRejoined *rejoined);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRejoined, gbe_rejoined_clear)
 
-/* For the timer. @timeout as in setup.h. GBE_ERROR_BUSY: another operation has the program's lock; _PARTIAL: the next
- * call goes on. */
+/* For the timer. @timeout as in setup.h. GBE_ERROR_BUSY: another operation has the program's lock, or has just changed
+ * the membership. What else goes wrong is waited for. */
 bool gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejoined,
 				  GError **error) GBE_CHECKED;

@@ -14,6 +14,9 @@
 typedef struct {
 	bool dry_run;
 	bool force;	  /* rejoin: remove the member also where the quorum cannot be judged */
+	bool by_itself;	  /* rejoin: refused where the member works after all, or the version of its
+			   * etcd is not known */
+	bool goes_on;	  /* rejoin: only one that was interrupted, else GBE_ERROR_BUSY */
 	const char *name; /* NULL: [etcd] name, or the machine's */
 	const char *peer_url,
 	    *client_url;  /* NULL: the machine's only address, ports 2380 and 2379 */
@@ -41,7 +44,8 @@ bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 /* A member whose etcd cannot go on with its data, or that was removed, gets it anew from the others: it is removed,
  * its data becomes a backup, and it joins as a learner. ->name and the addresses stay; ->force as in members.h.
- * After a kill or a power cut, or where it fails, the next call goes on. */
+ * After a kill or a power cut, or where it fails, the next call goes on. Before the data goes, the settings say that etcd
+ * joins a cluster: without data it would otherwise begin one. */
 bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 /* Writes the authority, certificate and key, for a device that joins: whoever has the file can issue certificates. A

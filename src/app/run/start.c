@@ -16,10 +16,11 @@
 /* The time until a unit that is down is collected, or until a second process that starts it is done. */
 #define SETTLE_MS 30000
 #define SETTLE_STEP_USEC 20000
-/* etcd's last lines may reach the journal after its end is known. */
+/* etcd's last lines may reach the journal after its end is known: they are all there when no more come for a while. */
 #define LAST_LINES 20
-#define LAST_TRIES 10
-#define LAST_STEP_USEC 50000
+#define LAST_TRIES 20
+#define LAST_QUIET 3
+#define LAST_STEP_USEC 100000
 
 typedef struct {
 	GbeMember *member;
@@ -220,8 +221,9 @@ static void
 read_last(Start *start)
 {
 	GbeMember *member = start->member;
+	guint quiet = 0;
 
-	for (guint try = 0; try < LAST_TRIES; try++) {
+	for (guint try = 0; try < LAST_TRIES && quiet < LAST_QUIET; try++) {
 		g_autoptr(GPtrArray) lines = NULL;
 
 		if (try > 0)
@@ -229,8 +231,9 @@ read_last(Start *start)
 		if (!gbe_journal_tail(member->options->unit, start->since, LAST_LINES, &lines,
 				      NULL))
 			return;
-		if (member->last != NULL && lines->len > 0 && lines->len == member->last->len)
-			return;
+		quiet = member->last != NULL && lines->len > 0 && lines->len == member->last->len
+			    ? quiet + 1
+			    : 0;
 		g_clear_pointer(&member->last, g_ptr_array_unref);
 		member->last = g_steal_pointer(&lines);
 	}

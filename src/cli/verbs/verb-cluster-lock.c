@@ -7,6 +7,7 @@
 #include "cli/print.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
+#include "sys/systemd/events.h"
 
 static void
 print_action(GbeCli *cli, bool dry_run, const char *action, const char *said)
@@ -43,7 +44,7 @@ gbe_cluster_verb_lock(GbeCli *cli, const char *verb, const GbeClusterLockArgumen
 	if (arguments->for_update)
 		done = gbe_update_lock_tend(cli->app, &result, error);
 	else if (takes)
-		done = gbe_update_lock_take(cli->app, NULL, arguments->dry_run, &result, error);
+		done = gbe_update_lock_take(cli->app, arguments->dry_run, &result, error);
 	else
 		done = gbe_update_lock_release(cli->app, arguments->force, arguments->dry_run,
 					       &result, error);
@@ -59,6 +60,9 @@ gbe_cluster_verb_rejoin(GbeCli *cli, guint64 timeout, GError **error)
 
 	if (!gbe_cluster_rejoin_if_needed(cli->app, timeout, &rejoined, error))
 		return false;
+	/* The timer's call is quiet, and what it has to wait for is for the journal, once. */
+	if (cli->quiet && g_str_equal(rejoined.action, "waits") && !rejoined.known)
+		gbe_complain("%s", rejoined.said);
 	print_action(cli, false, rejoined.action, rejoined.said);
 	return true;
 }

@@ -60,6 +60,7 @@ gbe_update_lock_to_text(const GbeUpdateLock *lock)
 		return g_strdup_printf("failed on %s: %s", member,
 				       lock->reason != NULL ? lock->reason : "the update");
 	if (update == NULL)
-		return g_strdup_printf("held by %s, by hand", member);
+		return g_strdup_printf("held by %s, %s", member,
+				       lock->reason != NULL ? lock->reason : "by hand");
 	return g_strdup_printf("held by %s for the update %s", member, update);
 }
