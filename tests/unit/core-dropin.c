@@ -246,7 +246,7 @@ START_TEST(the_defragmentation)
 	etcd = gbe_dropin_service(config);
 	service = gbe_dropin_defrag(config);
 	timer = gbe_dropin_defrag_timer(config);
-	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-defrag.timer\n"));
+	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-defrag.timer "));
 	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
 				  "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
 				  "[Service]\n");

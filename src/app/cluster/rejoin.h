@@ -23,6 +23,6 @@ void gbe_rejoined_clear(GbeRejoined *rejoined);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRejoined, gbe_rejoined_clear)
 
 /* For the timer. @timeout as in setup.h. GBE_ERROR_BUSY: another operation has the program's lock, or has just changed
- * the membership. What else goes wrong is waited for. */
+ * the membership. It waits for everything else that goes wrong. */
 bool gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejoined,
 				  GError **error) GBE_CHECKED;
