@@ -59,6 +59,7 @@ find_others(Leave *leave, GError **error)
 				 "it is the only member: `greenboot-etcd cluster reset` sets its "
 				 "data aside");
 	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", cluster->self);
+	leave->left->id = cluster->self;
 	gbe_json_set_string(leave->frame.intent, "id", id);
 	gbe_json_set_string(leave->frame.intent, "name", leave->left->name);
 	urls = gbe_cluster_urls_of_others(cluster);
@@ -79,7 +80,6 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 
 	if (!gbe_cluster_look_by(app, urls, timeout_of(app), &cluster, error))
 		return false;
-	leave->left->id = g_ascii_strtoull(id, NULL, 16);
 	/* It is out already. */
 	return !gbe_cluster_find(cluster, id, &own, NULL) ||
 	       gbe_members_remove(app, id, &options, &removed, error);
@@ -111,6 +111,8 @@ begin(Leave *leave, GError **error)
 	leave->left->continued = leave->frame.continued;
 	if (leave->frame.continued)
 		leave->left->name = g_strdup(gbe_json_string(leave->frame.intent, "name", NULL));
+	leave->left->id =
+	    g_ascii_strtoull(gbe_json_string(leave->frame.intent, "id", "0"), NULL, 16);
 	return true;
 }
 
