@@ -548,6 +548,7 @@ west() {
 	local environment name=${1:-west} port=${2:-22379}
 
 	# etcd adds nobody within seconds after it has got another one.
+	# shellcheck disable=SC2016 # eval does
 	comes eval 'greenboot-etcd --config=/etc/north.conf --json member add "https://127.0.0.1:$((port + 1))" --name="$name" >/run/added'
 	environment=$(jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")' /run/added)
 	cd /run/north || exit
