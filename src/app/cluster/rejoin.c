@@ -127,7 +127,7 @@ release(Rejoin *r, GError **error)
 			      note(r, "lock", NULL, error));
 }
 
-/* Nothing is done now: nobody else waits for this device. */
+/* Nothing is done now, so no other member has to wait for it. */
 static bool
 let_others_go_on(Rejoin *r, GError **error)
 {
@@ -267,10 +267,12 @@ rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 		return false;
 	gbe_app_unlock(r->app);
 	gbe_event_rejoined(&(GbeEventFields){.reason = why});
+	if (!release(r, error) || !note(r, "reason", NULL, error))
+		return false;
 	r->result->action = "rejoined";
 	r->result->said = g_strdup_printf("%s is a member again, with data from the others: %s",
 					  result.name, why);
-	return release(r, error) && note(r, "reason", NULL, error);
+	return true;
 }
 
 /* Nothing is under way. */
