@@ -621,7 +621,6 @@ rejoins_itself() {
 			systemctl stop etcd
 			acts none
 			damage
-			# Its own lock would do.
 			n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"west","state":"held","since":1}'
 			acts waits "held by west"
 			n del greenboot-etcd/update-lock/default/1
@@ -633,7 +632,6 @@ rejoins_itself() {
 			# It is let go where the member may not come back just then: it holds up the others.
 			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
 			lock_is south || wrong "it was not cut"
-			systemctl start etcd || true
 			cp /var/lib/greenboot-etcd/cluster.env /run/
 			sed -i s/south.example:2380/south.example:2381/ /var/lib/greenboot-etcd/cluster.env
 			acts waits
@@ -664,6 +662,9 @@ rejoins_itself() {
 			# A person has taken it out.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			damage
+			# The journal has it once.
+			for i in 1 2; do gives 0 systemctl start greenboot-etcd-rejoin.service; done
+			comes eval '[[ $(journalctl -u greenboot-etcd-rejoin.service -o cat | grep -c "have removed it") == 1 ]]'
 			acts waits "have removed it"
 			member_is "nothing happened" "2 2 2"
 		EOF2
@@ -745,11 +746,12 @@ rejoins_older() {
 			jq -e '.action == "waits" and (.said | test("takes in no older one"))' /var/out.json || wrong "$(cat /var/out.json)"
 			member_is "nothing happened" "3 2 3"
 			greenboot-etcd --config=/etc/north.conf --json cluster status | jq -e '.update_lock == null' || wrong "the lock is taken"
-			# So it is: a member that is removed, and the others raise the version.
+			# It cannot join either.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			gives 5 greenboot-etcd cluster reset
 			gives 0 greenboot-etcd cluster reset --force
-			gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" 2>/run/said
+			grep "takes in no older one" /run/said || wrong "$(cat /run/said)"
 		EOF2
 	)
 }

@@ -57,9 +57,6 @@ check_service(const GbeApp *app, bool *ret_active, GError **error)
 				 unit);
 	if (!gbe_unit_query(unit, &state, error))
 		return gbe_prefix(error, "ask systemd about %s", unit);
-	if (g_strcmp0(state.unit_file_state, "masked") == 0)
-		return gbe_throw(error, GBE_ERROR_REFUSED, "%s is masked: systemctl unmask %s",
-				 unit, unit);
 	*ret_active = g_strcmp0(state.active_state, "inactive") != 0 &&
 		      g_strcmp0(state.active_state, "failed") != 0;
 	return true;
@@ -138,6 +135,20 @@ gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error)
 {
 	return gbe_cluster_frame_lock(frame, error) &&
 	       gbe_unlink_durable_at(frame->app->state_fd, GBE_STATE_CLUSTER, error);
+}
+
+bool
+gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!g_error_matches(why, GBE_ERROR, GBE_ERROR_REFUSED) &&
+	    !g_error_matches(why, GBE_ERROR, GBE_ERROR_FAILED))
+		return false;
+	if (gbe_cluster_frame_end(frame, &error))
+		return true;
+	gbe_note("%s", error->message);
+	return false;
 }
 
 /* ---- settings ---- */

@@ -35,6 +35,9 @@ bool gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* Takes the program's lock where it is not held. Each operation by hand, and each start of the service, needs it for
  * itself (gbe_app_unlock()). */
 bool gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* Removes the intent where the cluster's answer was @why, a denial, which changed nothing: the device is the member that
+ * it was. False: it is none, or the intent stays, and that is reported. */
+bool gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why);
 /* Removes the intent. */
 bool gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 

@@ -124,9 +124,11 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 	if (own != NULL) {
 		/* Since then another device may have become a member with this address. */
 		if (own->voter.started && own->voter.id != noted_id(setup))
-			return gbe_throw(error, GBE_ERROR_REFUSED,
-					 "member %s has the address %s, and is not this device",
-					 own->name, setup->result->peer_url);
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "member %s has the address %s, and is not this device: remove "
+			    "it, or `greenboot-etcd cluster reset --force` here",
+			    own->name, setup->result->peer_url);
 		setup->result->id = own->voter.id;
 		return true;
 	}
@@ -306,7 +308,8 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 	if (own == NULL)
 		return true;
 	if (setup->options->by_itself && own->voter.works == GBE_YES)
-		return gbe_throw(error, GBE_ERROR_REFUSED, "member %s works", own->name);
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "member %s works, and does not have to rejoin", own->name);
 	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", own->voter.id);
 	return gbe_members_remove(setup->frame.app, id, &options, &removed, error);
 }
@@ -360,7 +363,7 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 	    .options = &own,
 	    .result = ret_result,
 	};
-	g_autoptr(GError) local = NULL, again = NULL;
+	g_autoptr(GError) local = NULL;
 	bool active = false, continued, denied;
 
 	if (!gbe_cluster_frame_begin(&setup.frame, &active, error) ||
@@ -370,7 +373,8 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 		return false;
 	continued = setup.frame.continued;
 	if (options->goes_on && !continued)
-		return gbe_throw(error, GBE_ERROR_BUSY, "another call has just finished it");
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "another call has just finished this rejoin");
 	ret_result->continued = true; /* its address is no other one's */
 	if ((!continued && !remove_former(&setup, true, error)) ||
 	    (!options->dry_run && !gbe_cluster_frame_intend(&setup.frame, error)))
@@ -379,11 +383,7 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 		ret_result->continued = continued;
 		return true;
 	}
-	/* A denial changed nothing: the device is the member that it was. */
-	denied = g_error_matches(local, GBE_ERROR, GBE_ERROR_REFUSED) ||
-		 g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
-	denied =
-	    denied && !is_done(&setup, "removed") && gbe_cluster_frame_end(&setup.frame, &again);
+	denied = !is_done(&setup, "removed") && gbe_cluster_frame_end_denied(&setup.frame, local);
 	g_propagate_error(error, g_steal_pointer(&local));
 	if (denied)
 		return false;

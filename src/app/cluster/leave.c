@@ -85,20 +85,6 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 	       gbe_members_remove(app, id, &options, &removed, error);
 }
 
-/* A denial changed nothing: the device is the member that it was. */
-static bool
-give_up(Leave *leave, GError *why, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if ((g_error_matches(why, GBE_ERROR, GBE_ERROR_REFUSED) ||
-	     g_error_matches(why, GBE_ERROR, GBE_ERROR_FAILED)) &&
-	    !gbe_cluster_frame_end(&leave->frame, &local))
-		gbe_note("%s", local->message);
-	g_propagate_error(error, why);
-	return false;
-}
-
 /* ---- what both do ---- */
 
 static bool
@@ -144,8 +130,11 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	if (!gbe_cluster_frame_intend(&leave.frame, error))
 		return false;
 	if (!gbe_json_bool(leave.frame.intent, "left", false) &&
-	    !leave_cluster(&leave, false, &local))
-		return give_up(&leave, g_steal_pointer(&local), error);
+	    !leave_cluster(&leave, false, &local)) {
+		(void)gbe_cluster_frame_end_denied(&leave.frame, local);
+		g_propagate_error(error, g_steal_pointer(&local));
+		return false;
+	}
 	json_object_set_boolean_member(leave.frame.intent, "left", true);
 	/* With the settings of the member that began the cluster, an etcd without data would begin it once more. */
 	return !GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error) &&

@@ -33,11 +33,12 @@ bool gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_re
 bool gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResult *ret_result,
 			     GError **error) GBE_CHECKED;
 
-/* For a member that does not work, asking another one: holds the lock as @id (16 hex digits) while it rejoins. The lock of
- * this device's own update will do, and is not touched. GBE_ERROR_REFUSED: another one has it; _CANNOT_TELL: etcd does
- * not answer. The other way round nothing happens where the lock is not, or no longer, @id's. */
+/* Holds the lock as @id (16 hex digits) while a member that does not work rejoins; another member is asked. The lock of this
+ * device's own update will do, and is not touched. GBE_ERROR_REFUSED: another one has it; _CANNOT_TELL: etcd does not
+ * answer. A power cut leaves the key as it was, or as it is to be. */
 bool gbe_update_lock_take_to_rejoin(GbeApp *app, const char *id, const char *member,
 				    GError **error) GBE_CHECKED;
+/* Removes the key where it is @id's; otherwise there is nothing to do. */
 bool gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error) GBE_CHECKED;
 
 typedef struct {

@@ -180,7 +180,6 @@ gbe_cluster_urls_of_others(const GbeCluster *cluster)
 
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
-
 		const char *url = member->url != NULL ? member->url : member->client_urls[0];
 
 		if (member->voter.id != cluster->self && url != NULL && !member->voter.learner)

@@ -8,7 +8,6 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
-#include "core/json/members.h"
 #include "core/json/parse.h"
 #include "sys/systemd/events.h"
 
@@ -213,14 +212,18 @@ check_others(Rejoin *r, GError **error)
 	g_autofree char *cluster_id = NULL;
 
 	if (r->member_id == NULL || r->cluster_id == NULL)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "the data does not tell which member of which cluster it is");
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "the data does not tell which member of which cluster it is; a person "
+		    "can: `greenboot-etcd cluster rejoin URL`");
 	if (!ask_others(r, &cluster, error))
 		return false;
 	cluster_id = id_text(cluster->cluster_id);
 	if (!g_str_equal(cluster_id, r->cluster_id))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s is a member of another cluster, %s and not %s",
+				 "%s is a member of another cluster, %s and not %s; to become one "
+				 "of its members: "
+				 "`greenboot-etcd cluster reset --force`, then `cluster join`",
 				 r->app->config->etcd.endpoint, cluster_id, r->cluster_id);
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
