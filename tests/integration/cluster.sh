@@ -673,25 +673,30 @@ rejoins_itself() {
 	fits cluster-lock
 }
 
+# begins_three: this device begins a cluster, two more join it by hand, and it knows them.
+begins_three() {
+	conf() { printf '[etcd]\nendpoint=https://127.0.0.1:%s\ncacert=%s\ncert=%s\nkey=%s\n' "$1" /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf; }
+	gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+	systemctl stop greenboot-etcd-rejoin.timer
+	mkdir /run/north
+	cd /run/north || exit
+	gives 0 greenboot-etcd certs issue north --peer --host=127.0.0.1 --host=localhost --host=south.example
+	cp "$LIVE/ca.crt" .
+	cp -r "$LIVE" own
+	conf 2379
+	west north 12379
+	west west 22379
+	conf 12379
+	comes ctl put k v
+	comes greenboot-etcd cluster rejoin --if-needed
+}
+
 # The member that began the cluster: without data its etcd would begin it once more.
 rejoins_first() {
 	on_device_run < <(
-		declare -f west
+		declare -f west begins_three
 		cat <<-'EOF2'
-			gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
-			systemctl stop greenboot-etcd-rejoin.timer
-			mkdir /run/north
-			cd /run/north
-			gives 0 greenboot-etcd certs issue north --peer --host=127.0.0.1 --host=localhost
-			cp $LIVE/ca.crt .
-			cp -r $LIVE own
-			conf() { printf '[etcd]\nendpoint=https://127.0.0.1:%s\ncacert=%s\ncert=%s\nkey=%s\n' $1 /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf; }
-			conf 2379
-			west north 12379
-			west west 22379
-			conf 12379
-			comes ctl put k v
-			comes greenboot-etcd cluster rejoin --if-needed
+			begins_three
 			for point in cluster-left cluster-set-aside cluster-entered; do
 				systemctl stop etcd
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db
@@ -711,6 +716,85 @@ rejoins_first() {
 			[[ ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "etcd would begin the cluster once more"
 			gives 0 greenboot-etcd cluster leave
 			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left"
+		EOF2
+	)
+}
+
+# Where it must not, though it could: what answers is not this device, not this cluster, or another call was faster.
+rejoins_not() {
+	on_device_run < <(
+		declare -f west begins_three
+		cat <<-'EOF2'
+			said() { # ACTION PATTERN
+				greenboot-etcd --json cluster rejoin --if-needed >/run/out || wrong "$(cat /run/out)"
+				jq -e --arg action "$1" --arg pattern "$2" '.action == $action and (.said // "" | test($pattern))' /run/out || wrong "$(cat /run/out)"
+			}
+			damage() {
+				systemctl stop etcd
+				systemctl reset-failed etcd || true
+				truncate -s 4096 /var/lib/etcd/default/member/snap/db
+			}
+			DROPIN=/etc/greenboot-etcd/greenboot-etcd.conf.d/endpoint.conf
+			INTENT=/var/lib/greenboot-etcd/cluster
+			WITH=(--{,peer-}cert-file=north.crt --{,peer-}key-file=north.key --{,peer-}trusted-ca-file=ca.crt --{,peer-}client-cert-auth)
+			begins_three
+			mkdir -p ${DROPIN%/*}
+			damage
+			comes member_works "3 2 3"
+
+			# A person asks another member for it: that one's health says nothing of this one's data.
+			printf '[etcd]\nendpoint=https://127.0.0.1:12379\n' >$DROPIN
+			comes said rejoined 'a member again'
+			rm $DROPIN
+			comes member_works "3 3 3"
+			gets
+
+			# Between the look at what is under way and the locks, another call has left something to be finished.
+			damage
+			comes member_works "3 2 3"
+			GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || true
+			[[ -e $INTENT ]] || wrong "it was not cut"
+			exec 9<>/run/greenboot-etcd/maintenance
+			flock 9
+			cp $INTENT /run/intent
+			rm $INTENT
+			greenboot-etcd cluster rejoin https://127.0.0.1:12379 9>&- 2>/run/said &
+			slower=$!
+			until ls -l /proc/$slower/fd | grep -q greenboot-etcd/maintenance; do kill -0 $slower || wrong "$(cat /run/said)"; sleep 0.02; done
+			cp -p /run/intent $INTENT
+			flock -u 9
+			rc=0
+			wait $slower || rc=$?
+			is "its status" $rc 4
+			grep "another call has just changed the membership" /run/said || wrong "$(cat /run/said)"
+
+			# Meanwhile another device has become a member with the address.
+			comes eval 'greenboot-etcd --config=/etc/north.conf --json member add https://south.example:2380 --name=other >/run/added'
+			env $(jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")' /run/added) etcd --data-dir other \
+				--listen-client-urls https://127.0.0.1:32379 --advertise-client-urls https://127.0.0.1:32379 --listen-peer-urls https://127.0.0.1:2380 \
+				"${WITH[@]}" --heartbeat-interval=10 --election-timeout=100 >other.log 2>&1 &
+			OTHER=$!
+			comes greenboot-etcd --config=/etc/north.conf member promote other --wait=30s
+			comes member_works "3 3 3"
+			comes said waits 'is not this device'
+			member_is "the other one is in" "3 3 3"
+			comes greenboot-etcd --config=/etc/north.conf member remove other
+			wait $OTHER || true
+			comes greenboot-etcd cluster rejoin --if-needed
+			comes member_works "3 3 3"
+			gets
+
+			# There is another cluster at the addresses now.
+			damage
+			pkill -f -- '--data-dir (north|west) '
+			while pgrep -f -- '--data-dir (north|west) '; do sleep 0.1; done
+			etcd --name north --data-dir new --listen-client-urls https://127.0.0.1:12379 --advertise-client-urls https://127.0.0.1:12379 \
+				--listen-peer-urls https://127.0.0.1:12380 --initial-advertise-peer-urls https://127.0.0.1:12380 \
+				--initial-cluster north=https://127.0.0.1:12380 "${WITH[@]}" >new.log 2>&1 &
+			comes member_works "1 1 1"
+			said waits 'is a member of another cluster'
+			[[ ! -e $INTENT ]] || wrong "something is under way"
+			member_is "nothing happened" "1 1 1"
 		EOF2
 	)
 }
@@ -846,6 +930,7 @@ run_case begins-from begins_from
 run_case rejoins rejoins
 run_case rejoins-itself rejoins_itself
 run_case rejoins-first rejoins_first
+run_case rejoins-not rejoins_not
 run_case rejoins-older rejoins_older
 run_case recovers recovers
 run_case recovers-alone recovers_alone

@@ -92,6 +92,32 @@ START_TEST(long_use_ends_a_trial_that_nobody_judges)
 }
 END_TEST
 
+START_TEST(a_rollback_may_follow_until_the_trial_is_over)
+{
+	static const struct {
+		GbeTri can;
+		GbeVerdict verdict;
+		bool follows;
+	} cases[] = {{GBE_YES, GBE_VERDICT_RED, true},	  {GBE_YES, GBE_VERDICT_NONE, true},
+		     {GBE_YES, GBE_VERDICT_GREEN, false}, {GBE_UNKNOWN, GBE_VERDICT_NONE, true},
+		     {GBE_NO, GBE_VERDICT_NONE, false},	  {GBE_UNKNOWN, GBE_VERDICT_GREEN, false}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_NONE);
+
+		facts_record(facts, 'b', 10, 10, cases[i].verdict)->trial = GBE_YES;
+		facts->can_roll_back = cases[i].can;
+		ck_assert_msg(gbe_situation_rollback_may_follow(facts) == cases[i].follows,
+			      "case %u", i);
+		if (cases[i].verdict != GBE_VERDICT_GREEN)
+			continue;
+		/* The booted deployment is not known: it may be one on trial. */
+		g_clear_pointer(&facts->booted.id, g_free);
+		ck_assert(gbe_situation_rollback_may_follow(facts));
+	}
+}
+END_TEST
+
 START_TEST(the_trial_of_another_is_what_the_ledger_tells)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -268,6 +294,7 @@ main(void)
 	tcase_add_test(tcase, a_trial_is_unknown_where_the_past_is_not_whole);
 	tcase_add_test(tcase, a_green_backup_ends_a_trial_too);
 	tcase_add_test(tcase, long_use_ends_a_trial_that_nobody_judges);
+	tcase_add_test(tcase, a_rollback_may_follow_until_the_trial_is_over);
 	tcase_add_test(tcase, the_trial_of_another_is_what_the_ledger_tells);
 	tcase_add_test(tcase, use_is_the_closing_records_time_else_what_the_timer_said);
 	tcase_add_test(tcase, the_same_run_is_known_to_be_it);

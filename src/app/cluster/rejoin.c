@@ -7,6 +7,7 @@
 #include "app/cluster/setup.h"
 #include "app/state/state.h"
 #include "base/fault.h"
+#include "base/format.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "sys/systemd/events.h"
@@ -39,18 +40,6 @@ rejoin_clear(Rejoin *r)
 	gbe_cluster_setting_clear(&r->setting);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rejoin, rejoin_clear)
-
-static guint
-timeout_of(const GbeApp *app)
-{
-	return (guint)app->config->health.request_timeout * 1000;
-}
-
-static char *
-id_text(guint64 id)
-{
-	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
-}
 
 /* ---- the record ---- */
 
@@ -97,7 +86,7 @@ ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
 		    error, GBE_ERROR_CANNOT_TELL,
 		    "no other member is known; `greenboot-etcd list` shows the backups "
 		    "that `greenboot-etcd restore` takes");
-	return gbe_cluster_look_by(r->app, urls, timeout_of(r->app), ret_cluster, error);
+	return gbe_cluster_look_by(r->app, urls, ret_cluster, error);
 }
 
 /* ---- the lock ---- */
@@ -110,7 +99,7 @@ take(Rejoin *r, GError **error)
 	g_autofree char *id = g_strdup(gbe_json_string(r->record, "lock", NULL));
 
 	if (id == NULL)
-		id = id_text(MAX(random, 1));
+		id = gbe_hex64(MAX(random, 1));
 	return note(r, "lock", id, error) && !GBE_FAULT("rejoin-noted", error) &&
 	       gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
 	       !GBE_FAULT("rejoin-locked", error);
@@ -160,15 +149,6 @@ learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 	return release(r, error) && note(r, "reason", NULL, error) && note(r, "urls", urls, error);
 }
 
-/* A rollback may follow, and is the remedy then. */
-static bool
-is_on_trial(const GbeFacts *facts)
-{
-	return facts->can_roll_back != GBE_NO &&
-	       (facts->booted.id == NULL ||
-		gbe_situation_trial_of(facts, &facts->booted) != GBE_NO);
-}
-
 static void
 find_ids(Rejoin *r, const GbeFacts *facts)
 {
@@ -187,7 +167,7 @@ find_ids(Rejoin *r, const GbeFacts *facts)
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
  * damaged. */
 static bool
-look_at_data(Rejoin *r, char **ret_damage, bool *ret_on_trial, GError **error)
+look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 {
 	const GbeSessionOptions how = {.operation = OPERATION, .data = true, .inside = true};
 	const GbeFacts *facts;
@@ -198,7 +178,7 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_on_trial, GError **error)
 	facts = session.observed->facts;
 	if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO)
 		*ret_damage = g_strdup(facts->sound_why);
-	*ret_on_trial = is_on_trial(facts);
+	*ret_rollback = gbe_situation_rollback_may_follow(facts);
 	find_ids(r, facts);
 	return gbe_session_end(&session, error);
 }
@@ -218,7 +198,7 @@ check_others(Rejoin *r, GError **error)
 		    "can: `greenboot-etcd cluster rejoin URL`");
 	if (!ask_others(r, &cluster, error))
 		return false;
-	cluster_id = id_text(cluster->cluster_id);
+	cluster_id = gbe_hex64(cluster->cluster_id);
 	if (!g_str_equal(cluster_id, r->cluster_id))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s is a member of another cluster, %s and not %s; to become one "
@@ -227,7 +207,7 @@ check_others(Rejoin *r, GError **error)
 				 r->app->config->etcd.endpoint, cluster_id, r->cluster_id);
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
-		g_autofree char *id = id_text(member->voter.id);
+		g_autofree char *id = gbe_hex64(member->voter.id);
 
 		if (g_str_equal(id, r->member_id))
 			own = member;
@@ -285,23 +265,23 @@ begin(Rejoin *r, GError **error)
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *damage = NULL;
-	bool on_trial = false;
+	bool rollback = false;
 
-	if (gbe_cluster_look(r->app, timeout_of(r->app), &cluster, NULL) && is_own(r, cluster))
+	if (gbe_cluster_look(r->app, &cluster, NULL) && is_own(r, cluster))
 		return learn(r, cluster, error);
-	if (!look_at_data(r, &damage, &on_trial, error))
+	if (!look_at_data(r, &damage, &rollback, error))
 		return false;
 	if (damage == NULL)
 		return let_others_go_on(r, error);
-	if (on_trial)
+	/* A rollback is the remedy where one may follow. */
+	if (rollback)
 		(void)gbe_throw(&local, GBE_ERROR_REFUSED,
 				"the update is not green yet, and a rollback may follow");
 	else if (check_others(r, &local) && would_rejoin(r, &local) && take(r, &local))
 		return rejoin(r, false, damage, error);
 	if (!let_others_go_on(r, error))
 		return false;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 static bool
@@ -334,6 +314,5 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 		return true;
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
 		return wait_for(&r, local->message, error);
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }

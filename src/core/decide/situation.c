@@ -94,6 +94,14 @@ gbe_situation_booted_on_trial(const GbeFacts *facts)
 	       !gbe_deployment_same(&facts->owner->deployment, &facts->booted);
 }
 
+bool
+gbe_situation_rollback_may_follow(const GbeFacts *facts)
+{
+	return facts->can_roll_back != GBE_NO &&
+	       (facts->booted.id == NULL ||
+		gbe_situation_trial_of(facts, &facts->booted) != GBE_NO);
+}
+
 const GbeTakeOver *
 gbe_situation_own(const GbeFacts *facts, char **ret_why)
 {
