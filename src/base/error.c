@@ -2,7 +2,8 @@
 #include "base/error.h"
 
 #include <errno.h>
-#include <stdarg.h>
+
+#include "base/format.h"
 
 GQuark
 gbe_error_quark(void)
@@ -35,12 +36,8 @@ code_from_errno(int errsv)
 bool
 gbe_throw_errno(GError **error, int errsv, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	g_set_error(error, GBE_ERROR, code_from_errno(errsv), "%s: %s", text, g_strerror(errsv));
 	return false;
 }
@@ -48,12 +45,8 @@ gbe_throw_errno(GError **error, int errsv, const char *format, ...)
 bool
 gbe_throw(GError **error, GbeErrorCode code, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	g_set_error_literal(error, GBE_ERROR, code, text);
 	return false;
 }
@@ -62,15 +55,25 @@ bool
 gbe_prefix(GError **error, const char *format, ...)
 {
 	g_autofree char *text = NULL;
-	va_list args;
 
 	if (error == NULL || *error == NULL)
 		return false;
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
+	text = GBE_VFORMAT(format);
 	g_prefix_error(error, "%s: ", text);
 	return false;
+}
+
+bool
+gbe_pass(GError **error, GError **local)
+{
+	g_propagate_error(error, g_steal_pointer(local));
+	return false;
+}
+
+bool
+gbe_pass_unless(GError **error, GError **local, GbeErrorCode code)
+{
+	return g_error_matches(*local, GBE_ERROR, code) || gbe_pass(error, local);
 }
 
 bool

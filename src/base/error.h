@@ -40,6 +40,11 @@ bool gbe_throw(GError **error, GbeErrorCode code, const char *format, ...) G_GNU
 /* Puts "<formatted>: " before the message that @error already has. Always returns false. */
 bool gbe_prefix(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Moves *@local to @error. Always returns false. */
+bool gbe_pass(GError **error, GError **local);
+/* The same, unless *@local is of @code: then it stays where it is. Returns whether it is. */
+bool gbe_pass_unless(GError **error, GError **local, GbeErrorCode code);
+
 /* Gives the error that @error already has another @code. The error is of this domain. Always returns false. */
 bool gbe_rethrow(GError **error, GbeErrorCode code);
 /* The same, only where the present code is @from. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/ask.h"
 
+#include "base/format.h"
 #include "core/json/parse.h"
 
 void
@@ -21,24 +22,16 @@ gbe_question_unanswered(const GbeCliQuestion *question, GError **error)
 bool
 gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **error)
 {
-	guint64 seconds = cli->app->config->health.request_timeout;
-
 	gbe_app_endpoint(cli->app, &question->at);
-	question->deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+	question->deadline = gbe_app_deadline(cli->app);
 	return gbe_client_open(&question->at.endpoint, &question->client, &question->failure) ||
 	       gbe_question_unanswered(question, error);
-}
-
-char *
-gbe_text_id(guint64 id)
-{
-	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
 }
 
 void
 gbe_json_set_id(JsonObject *object, const char *key, guint64 id)
 {
-	g_autofree char *text = id != 0 ? gbe_text_id(id) : NULL;
+	g_autofree char *text = id != 0 ? gbe_hex64(id) : NULL;
 
 	gbe_json_set_string(object, key, text);
 }

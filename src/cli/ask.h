@@ -20,9 +20,7 @@ bool gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **err
 /* Sets the error of a call that failed. Always returns false. */
 bool gbe_question_unanswered(const GbeCliQuestion *question, GError **error);
 
-/* 16 hex digits, as etcd prints ids. Newly allocated. */
-char *gbe_text_id(guint64 id);
-/* The same, or null for 0. */
+/* As etcd prints ids; null for 0. */
 void gbe_json_set_id(JsonObject *object, const char *key, guint64 id);
 /* @texts: of char *; NULL: none. */
 JsonArray *gbe_texts_to_json(const GPtrArray *texts);

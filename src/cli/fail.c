@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/fail.h"
 
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
@@ -51,13 +50,12 @@ take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **
 static void
 print_json(const GError *error, const char *message, const char *hint)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonObject *inner = json_object_new();
 
 	json_object_set_int_member(inner, "code", (gint64)gbe_exit_status_of(error));
 	gbe_json_set_string(inner, "message", message);
 	gbe_json_set_string(inner, "hint", hint);
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_object_member(object, "error", inner);
 	gbe_print_object(object);
 }

@@ -37,10 +37,8 @@ open_state(GbeCli *cli, bool *ret_denied, GError **error)
 				     O_RDONLY | O_DIRECTORY, &fd, NULL))
 			return true;
 	}
-	if (geteuid() == 0) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (geteuid() == 0)
+		return gbe_pass(error, &local);
 	*ret_denied = true;
 	return needs_root(error, local);
 }
@@ -58,8 +56,7 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 		*ret_observed = NULL;
 		return true;
 	}
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 bool

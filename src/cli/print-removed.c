@@ -2,14 +2,13 @@
 #include "cli/print-removed.h"
 
 #include "app/by-hand/by-hand.h"
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "core/json/parse.h"
 
 void
 gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; i < removed->len; i++) {
@@ -23,7 +22,6 @@ gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run)
 			gbe_print("%sdeleted %s: %s\n", dry_run ? "would be " : "", removal->name,
 				  removal->reason);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "deleted", array);
 	json_object_set_boolean_member(object, "dry_run", dry_run);
 	if (cli->json)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/print-snapshot.h"
 
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "core/json/parse.h"
 #include "core/space.h"
@@ -12,7 +11,7 @@ JsonObject *
 gbe_snapshot_json(const GbeVerification *verification)
 {
 	const GbeDb *db = &verification->directory.db;
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 	JsonObject *whole = gbe_verification_to_json(verification);
 	JsonObject *figures = db->present ? json_object_get_object_member(whole, "db") : NULL;
 	static const struct {
@@ -27,7 +26,6 @@ gbe_snapshot_json(const GbeVerification *verification)
 		    {"version", "cluster_version"},
 		    {"storage_version", "storage_version"}};
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "file", json_object_get_string_member(whole, "name"));
 	gbe_json_set_string(object, "result", gbe_verification_result(verification));
 	if (db->has_hash)

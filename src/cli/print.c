@@ -2,6 +2,7 @@
 #include "cli/print.h"
 
 #include "base/error.h"
+#include "base/format.h"
 #include "core/backup-name.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
@@ -180,26 +181,18 @@ put(const char *text, glong indent)
 void
 gbe_print(const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	put(text, -1);
 }
 
 void
 gbe_print_field(const char *label, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	g_autofree char *line = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
+	g_autofree char *line =
+	    g_strdup_printf("%*s%s %s\n", LABEL_WIDTH, label, *label != '\0' ? ":" : " ", text);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	line = g_strdup_printf("%*s%s %s\n", LABEL_WIDTH, label, *label != '\0' ? ":" : " ", text);
 	put(line, LABEL_WIDTH + 2);
 }
 

@@ -56,33 +56,6 @@ gbe_run_id_valid(const char *run)
 	return run[BOOT_ID_LEN] == '+' && number_parse(run + BOOT_ID_LEN + 1, 1, &soft_reboots);
 }
 
-char *
-gbe_run_id_format(const char *boot_id, guint64 soft_reboots)
-{
-	char digits[BOOT_ID_LEN + 1];
-	const char *p = boot_id;
-	bool dashes;
-
-	if (boot_id == NULL || soft_reboots > NUMBER_MAX)
-		return NULL;
-	dashes = strlen(boot_id) >= 36;
-	for (guint i = 0; i < BOOT_ID_LEN; i++) {
-		if (dashes && (i == 8 || i == 12 || i == 16 || i == 20) && *p++ != '-')
-			return NULL;
-		if (!is_hex(*p))
-			return NULL;
-		digits[i] = *p++;
-	}
-	digits[BOOT_ID_LEN] = '\0';
-	if (*p == '\n')
-		p++;
-	if (*p != '\0')
-		return NULL;
-	if (soft_reboots == 0)
-		return g_strdup(digits);
-	return g_strdup_printf("%s+%" G_GUINT64_FORMAT, digits, soft_reboots);
-}
-
 static bool
 automatic_parse(const char *name, char **ret_deployment, char **ret_run, guint64 *ret_ordinal)
 {

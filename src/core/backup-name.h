@@ -33,9 +33,6 @@ typedef enum {
 } GbeNameKind;
 
 bool gbe_run_id_valid(const char *run);
-/* @boot_id: as in /proc/sys/kernel/random/boot_id (dashes, newline), or without them. @soft_reboots 0: no "+N".
- * NULL when @boot_id is no boot id. Newly allocated. */
-char *gbe_run_id_format(const char *boot_id, guint64 soft_reboots);
 
 /* Accepts any bytes and never crashes. The out parameters may be NULL. They are set for GBE_NAME_AUTOMATIC
  * (deployment, run, ordinal 1 or more) and GBE_NAME_ADOPTED (sequence). */

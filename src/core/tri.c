@@ -14,13 +14,3 @@ gbe_tri_to_string(GbeTri value)
 		return "unknown";
 	}
 }
-
-GbeTri
-gbe_tri_from_string(const char *text)
-{
-	if (g_strcmp0(text, "no") == 0)
-		return GBE_NO;
-	if (g_strcmp0(text, "yes") == 0)
-		return GBE_YES;
-	return GBE_UNKNOWN;
-}

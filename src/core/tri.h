@@ -22,5 +22,3 @@ gbe_tri(bool value)
 
 /* "unknown", "no", "yes"; static. */
 const char *gbe_tri_to_string(GbeTri value);
-/* NULL and every text but "no" and "yes" give GBE_UNKNOWN. */
-GbeTri gbe_tri_from_string(const char *text);

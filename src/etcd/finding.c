@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/finding.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/format.h"
 
 /* Advice by code; for other codes the severity is enough. */
 static const struct {
@@ -104,7 +105,6 @@ gbe_findings_add(GbeFindings *findings, GbeSeverity severity, const char *code, 
 		 const char *format, ...)
 {
 	GbeFinding *finding;
-	va_list args;
 
 	if (rank(severity) > rank(findings->worst))
 		findings->worst = severity;
@@ -118,9 +118,7 @@ gbe_findings_add(GbeFindings *findings, GbeSeverity severity, const char *code, 
 	finding->at = at;
 	finding->etcd_notices = etcd_notices;
 	finding->loses_data = loses_data;
-	va_start(args, format);
-	finding->what = g_strdup_vprintf(format, args);
-	va_end(args);
+	finding->what = GBE_VFORMAT(format);
 	g_ptr_array_add(findings->items, finding);
 }
 
@@ -128,18 +126,6 @@ GbeSeverity
 gbe_findings_worst(const GbeFindings *findings)
 {
 	return findings->worst;
-}
-
-const GbeFinding *
-gbe_findings_find(const GbeFindings *findings, const char *code)
-{
-	for (guint i = 0; i < findings->items->len; i++) {
-		const GbeFinding *item = g_ptr_array_index(findings->items, i);
-
-		if (g_str_equal(item->code, code))
-			return item;
-	}
-	return NULL;
 }
 
 const GbeFinding *

@@ -53,8 +53,6 @@ void gbe_findings_add(GbeFindings *findings, GbeSeverity severity, const char *c
 		      GbeTri loses_data, const char *format, ...) G_GNUC_PRINTF(9, 10);
 /* NOTE when there is no finding. Damage is worse than "unknown": one certain finding decides. */
 GbeSeverity gbe_findings_worst(const GbeFindings *findings);
-/* The first kept finding with @code; NULL: none. */
-const GbeFinding *gbe_findings_find(const GbeFindings *findings, const char *code);
 /* The first of the worst findings; NULL: none. */
 const GbeFinding *gbe_findings_first(const GbeFindings *findings);
 /* Names a person's next step; static, never NULL. */

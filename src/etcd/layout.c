@@ -67,10 +67,8 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 	}
 	if (gbe_layout_open(data_fd, member_path, "member/wal", ret_fd, &local))
 		return true;
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (!gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
 		return false;
-	}
 	fd = open_beneath(data_fd, path);
 	if (fd < 0 && errno == EXDEV)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,

@@ -53,10 +53,8 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 		gbe_autofd int next = -1;
 
 		if (!gbe_open_dir_at(fd, names[i], &next, &local)) {
-			if (!may_make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-				g_propagate_error(error, g_steal_pointer(&local));
-				return false;
-			}
+			if (!may_make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+				return gbe_pass(error, &local);
 			if (!make(fd, names[i], error) ||
 			    !gbe_open_dir_at(fd, names[i], &next, error))
 				return false;

@@ -153,10 +153,8 @@ delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **
 		return !GBE_FAULT("remove-subvolume-deleted", error);
 	}
 	if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_BUSY) &&
-	    !g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
-		g_propagate_error(error, g_steal_pointer(&local_error));
+	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
-	}
 	/* It holds other subvolumes. If it stays read-only, the first unlink says so. */
 	if (!gbe_subvolume_set_read_only(fd, false, &ignored))
 		g_clear_error(&ignored);

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/alive.h"
+#include "base/format.h"
 #include "fs/list.h"
 #include "fs/open.h"
 #include "fs/probe.h"
@@ -60,12 +61,8 @@ static bool
 throw_unsafe(GError **error, const char *path, const char *format, ...)
 {
 	g_autofree char *text = gbe_path_to_text(*path != '\0' ? path : TOP);
-	g_autofree char *why = NULL;
-	va_list args;
+	g_autofree char *why = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	why = g_strdup_vprintf(format, args);
-	va_end(args);
 	return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s %s", text, why);
 }
 

@@ -10,7 +10,6 @@
 #include "base/fault.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
-#include "fs/open.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 

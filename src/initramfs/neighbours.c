@@ -5,7 +5,6 @@
  * (sys/deployment/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
  * which is the journal's where a unit runs.
  */
-#include "app/by-hand/displaced.h"
 #include "app/upkeep/displaced-discard.h"
 #include "sys/deployment/ostree.h"
 #include "sys/process.h"

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "lib/rules-text.h"
 #include "lib/world.h"
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/facts.h"
+#include "lib/rules-text.h"
 
 #include "core/decide/decide.h"
 
@@ -29,7 +30,7 @@ no_action(const GbePlan *plan, GbeActionKind kind)
 static inline void
 assert_rules(const GbePlan *plan, const char *expected)
 {
-	g_autofree char *text = gbe_plan_rules_to_text(plan);
+	g_autofree char *text = plan_rules_to_text(plan);
 
 	ck_assert_str_eq(text, expected);
 	ck_assert_ptr_nonnull(plan->reason);

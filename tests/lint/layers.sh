@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The one law of the tree: core < base < fs < etcd < sys < app < cli, hooks; initramfs is a cli with fewer
 # verbs. A file includes only what is left of its own layer, or lies in it. core and base stand alone, but
-# everybody may include the error header and the cleanup header; fault points begin at fs, for core is pure.
+# everybody may include the headers of errors, cleanup and formats; fault points begin at fs, for core is pure.
 # Rooms, the folders of a layer, have an order, too: a room includes only what is left of it, or lies in it.
 # What lies in the layer itself is left of all its rooms.
 # shellcheck source-path=SCRIPTDIR
@@ -44,7 +44,7 @@ bad_include() {
 	local layer=$1 header=$2 other=${2%%/*}
 
 	case $header in
-	base/error.h | base/auto.h) return ;;
+	base/error.h | base/auto.h | base/format.h) return ;;
 	*/*) ;;
 	*)
 		echo "include it as \"<layer>/$header\""

@@ -31,29 +31,6 @@ START_TEST(run_ids)
 }
 END_TEST
 
-START_TEST(run_id_from_the_kernel)
-{
-	g_autofree char *dashes = gbe_run_id_format("01234567-89ab-cdef-0123-456789abcdef\n", 0);
-	g_autofree char *plain = gbe_run_id_format(RUN, 0);
-	g_autofree char *soft = gbe_run_id_format("01234567-89ab-cdef-0123-456789abcdef", 12);
-	static const char *const bad[] = {NULL,
-					  "",
-					  "\n",
-					  "01234567-89ab-cdef-0123-456789abcde",
-					  "01234567-89ab-cdef-0123-456789abcdef\n\n",
-					  "01234567-89ab-cdef-0123-456789abcdefa",
-					  "0123456789ab-cdef-0123-456789abcdef--",
-					  "01234567-89ab-cdef-0123-456789abcdeg",
-					  "0123456789abcdef0123456789abcdef0123"};
-
-	ck_assert_str_eq(dashes, RUN);
-	ck_assert_str_eq(plain, RUN);
-	ck_assert_str_eq(soft, RUN "+12");
-	for (guint i = 0; i < G_N_ELEMENTS(bad); i++)
-		ck_assert_ptr_null(gbe_run_id_format(bad[i], 0));
-}
-END_TEST
-
 START_TEST(automatic_names)
 {
 	for (guint64 ordinal = 1; ordinal < 4; ordinal++) {
@@ -265,7 +242,6 @@ main(void)
 	TCase *names = tcase_create("names");
 
 	tcase_add_test(names, run_ids);
-	tcase_add_test(names, run_id_from_the_kernel);
 	tcase_add_test(names, automatic_names);
 	tcase_add_test(names, kinds);
 	tcase_add_test(names, adopted_names);

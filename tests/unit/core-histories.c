@@ -330,7 +330,7 @@ prerun(const Node *before, Node *node, Arena *arena)
 
 	facts = world_observe(&node->world);
 	b.plan = plan = gbe_decide(facts);
-	rules = gbe_plan_rules_to_text(plan);
+	rules = plan_rules_to_text(plan);
 	world_require(world_execute(&node->world, arena, plan));
 	prune(node);
 	world_end(&node->world, arena);

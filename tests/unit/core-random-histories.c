@@ -83,7 +83,7 @@ roll(History *h, guint sides)
 static void
 property(const History *h, Property which, bool holds, const GbePlan *plan, Content before)
 {
-	g_autofree char *rules = plan != NULL ? gbe_plan_rules_to_text(plan) : g_strdup("-");
+	g_autofree char *rules = plan != NULL ? plan_rules_to_text(plan) : g_strdup("-");
 
 	results[which].cases++;
 	if (holds || (results[which].broken != NULL && results[which].steps <= h->steps))
@@ -298,7 +298,7 @@ prerun(History *h, const Step *step, guint o)
 		(void)prerun_once(h, &plan);
 	}
 	w->cut = -1;
-	rules = gbe_plan_rules_to_text(plan);
+	rules = plan_rules_to_text(plan);
 	g_string_append_printf(h->text, " [%s: %" G_GINT64_MODIFIER "x]", rules, w->content);
 	check(h, plan, step, o, cut, live);
 }

@@ -48,7 +48,6 @@ START_TEST(words_of_a_newer_program)
 		ck_assert_int_eq(gbe_words_find(&gbe_method_words, others[i]), GBE_METHOD_COPY);
 		ck_assert_int_eq(gbe_words_find(&gbe_origin_words, others[i]), GBE_ORIGIN_MANUAL);
 		ck_assert_int_eq(gbe_words_find(&gbe_verified_words, others[i]), GBE_VERIFIED_NO);
-		ck_assert_int_eq(gbe_tri_from_string(others[i]), GBE_UNKNOWN);
 	}
 }
 END_TEST
@@ -57,10 +56,9 @@ START_TEST(tri_words)
 {
 	ck_assert_int_eq(gbe_tri(true), GBE_YES);
 	ck_assert_int_eq(gbe_tri(false), GBE_NO);
-	for (guint i = GBE_UNKNOWN; i <= GBE_YES; i++)
-		ck_assert_uint_eq(gbe_tri_from_string(gbe_tri_to_string((GbeTri)i)), i);
 	ck_assert_str_eq(gbe_tri_to_string(GBE_UNKNOWN), "unknown");
 	ck_assert_str_eq(gbe_tri_to_string(GBE_YES), "yes");
+	ck_assert_str_eq(gbe_tri_to_string(GBE_NO), "no");
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 
 #include "etcd/db/bbolt.h"
 #include "lib/bbolt-file.h"
+#include "lib/findings.h"
 
 #define ROWS 3000
 
@@ -73,7 +74,7 @@ expect(int fd, const char *code)
 	if (code == NULL) {
 		print_findings(&look.findings);
 		ck_assert_uint_eq(look.findings.items->len, 0);
-	} else if (gbe_findings_find(&look.findings, code) == NULL) {
+	} else if (findings_find(&look.findings, code) == NULL) {
 		print_findings(&look.findings);
 		ck_abort_msg("%s was not found", code);
 	}
@@ -412,7 +413,7 @@ START_TEST(meta_pages)
 	bolt_write(&file, 16, &swapped, 4);
 	look = look_at(fd);
 	ck_assert(!look.usable);
-	ck_assert_ptr_nonnull(gbe_findings_find(&look.findings, "bbolt-byte-swapped"));
+	ck_assert_ptr_nonnull(findings_find(&look.findings, "bbolt-byte-swapped"));
 	ck_assert_int_eq(gbe_findings_worst(&look.findings), GBE_FINDING_UNKNOWN);
 	gbe_findings_clear(&look.findings);
 	/* The first one is torn, so that nothing tells where the second is. */

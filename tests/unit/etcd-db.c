@@ -5,6 +5,7 @@
 
 #include "etcd/db/db.h"
 #include "lib/etcd-db.h"
+#include "lib/findings.h"
 #include "lib/samples.h"
 
 #include <sys/mman.h>
@@ -39,7 +40,7 @@ print_findings(const GbeFindings *findings)
 static void
 expect(const GbeFindings *findings, const char *code, const char *what)
 {
-	if (code != NULL ? gbe_findings_find(findings, code) != NULL
+	if (code != NULL ? findings_find(findings, code) != NULL
 			 : gbe_findings_worst(findings) < GBE_FINDING_DAMAGE)
 		return;
 	print_findings(findings);
@@ -139,7 +140,7 @@ START_TEST(torn_sample)
 	db = read_fd(fd, &full, &findings);
 	(void)close(fd);
 	ck_assert_int_eq(gbe_findings_worst(&findings), GBE_FINDING_DAMAGE);
-	ck_assert_ptr_nonnull(gbe_findings_find(&findings, "bbolt-root"));
+	ck_assert_ptr_nonnull(findings_find(&findings, "bbolt-root"));
 	ck_assert(!db.has_hash && !db.has_hash_kv);
 }
 END_TEST
@@ -368,7 +369,7 @@ START_TEST(rows)
 	gbe_db_clear(&db);
 	db = read_fd(fd, &quick, &later);
 	ck_assert((db.checked & GBE_DB_CHECKED_HISTORIES) == 0);
-	ck_assert(gbe_findings_find(&later, "db-history") == NULL);
+	ck_assert(findings_find(&later, "db-history") == NULL);
 	(void)close(fd);
 }
 END_TEST
@@ -615,11 +616,11 @@ START_TEST(a_bucket_is_gone)
 	/* An index without rows: this is not a new database. */
 	write_bucket(fd, "key", "x", "", 0);
 	db = read_fd(fd, &full, &findings);
-	ck_assert_ptr_nonnull(gbe_findings_find(&findings, "db-row"));
+	ck_assert_ptr_nonnull(findings_find(&findings, "db-row"));
 	write_rows(fd, none, 0);
 	other = read_fd(fd, &full, &others);
 	ck_assert_int_eq(other.revision, 1);
-	ck_assert_ptr_nonnull(gbe_findings_find(&others, "db-bucket-missing"));
+	ck_assert_ptr_nonnull(findings_find(&others, "db-bucket-missing"));
 	ck_assert_int_eq(gbe_findings_worst(&others), GBE_FINDING_WARNING);
 	(void)close(fd);
 }

@@ -5,6 +5,7 @@
 #include "etcd/db/bbolt.h"
 #include "etcd/directory/directory.h"
 #include "lib/bbolt-file.h"
+#include "lib/findings.h"
 #include "lib/samples.h"
 
 #include <sys/socket.h>
@@ -361,8 +362,8 @@ START_TEST(odd)
 		root_write("member/snap/db.tmp.1234", "");
 		read_data(root, GBE_VERIFY_FULL, &read);
 		ck_assert_int_eq(gbe_findings_worst(&read.findings), GBE_FINDING_DAMAGE);
-		ck_assert_ptr_nonnull(gbe_findings_find(&read.findings, "member-not-a-file"));
-		ck_assert_ptr_nonnull(gbe_findings_find(&read.findings, "member-leftover"));
+		ck_assert_ptr_nonnull(findings_find(&read.findings, "member-not-a-file"));
+		ck_assert_ptr_nonnull(findings_find(&read.findings, "member-leftover"));
 	}
 }
 END_TEST

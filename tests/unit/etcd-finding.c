@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/finding.h"
+#include "lib/findings.h"
 #include "lib/unit.h"
 
 #include <string.h>
@@ -26,8 +27,8 @@ START_TEST(keeps_what_was_found)
 	ck_assert_int_eq(gbe_findings_worst(&findings), GBE_FINDING_DAMAGE);
 	first = gbe_findings_first(&findings);
 	ck_assert_str_eq(first->code, "wal-crc");
-	ck_assert_ptr_eq(gbe_findings_find(&findings, "wal-crc"), first);
-	ck_assert_ptr_null(gbe_findings_find(&findings, "wal-gap"));
+	ck_assert_ptr_eq(findings_find(&findings, "wal-crc"), first);
+	ck_assert_ptr_null(findings_find(&findings, "wal-gap"));
 	text = gbe_finding_to_text(first);
 	ck_assert_str_eq(text, "member/wal/x, record at byte 8: number 8");
 	ck_assert_ptr_nonnull(strstr(gbe_finding_advice(first), "restore"));
@@ -60,12 +61,12 @@ START_TEST(bounded)
 		add(&findings, GBE_FINDING_DAMAGE, "damage", i);
 	ck_assert_uint_eq(findings.items->len, GBE_FINDINGS_MAX);
 	ck_assert_uint_eq(findings.dropped, 1000 + GBE_FINDINGS_MAX / 2 - GBE_FINDINGS_MAX);
-	ck_assert_uint_eq(gbe_findings_find(&findings, "note")->at, 0);
-	ck_assert_uint_eq(gbe_findings_find(&findings, "damage")->at, 0);
+	ck_assert_uint_eq(findings_find(&findings, "note")->at, 0);
+	ck_assert_uint_eq(findings_find(&findings, "damage")->at, 0);
 	for (guint64 i = 0; i < 1000; i++)
 		add(&findings, GBE_FINDING_DAMAGE, "damage", i);
 	ck_assert_uint_eq(findings.items->len, GBE_FINDINGS_MAX);
-	ck_assert_ptr_null(gbe_findings_find(&findings, "note"));
+	ck_assert_ptr_null(findings_find(&findings, "note"));
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd-log.h"
 #include "etcd-real.h"
+#include "lib/findings.h"
 
 #include "etcd/wal/commit.h"
 #include "etcd/wal/read.h"
@@ -463,7 +464,7 @@ START_TEST(segments)
 		read_log(&read);
 		if (i == 0) {
 			ck_assert_msg(!read.wal.complete, "%s", read.codes);
-			ck_assert_ptr_nonnull(gbe_findings_find(&read.findings, "wal-chain"));
+			ck_assert_ptr_nonnull(findings_find(&read.findings, "wal-chain"));
 		} else {
 			ck_assert_str_eq(read.codes, codes[i]);
 			ck_assert(read.wal.complete == (i == 2));

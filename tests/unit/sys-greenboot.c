@@ -201,27 +201,6 @@ START_TEST(countdown_of_rust)
 }
 END_TEST
 
-START_TEST(boot_success)
-{
-	static const struct {
-		const char *text;
-		GbeTri success;
-	} cases[] = {{"boot_success=1\n", GBE_YES},
-		     {"boot_success=0\n", GBE_NO},
-		     {"boot_success=\n", GBE_UNKNOWN},
-		     {"a=b\n", GBE_UNKNOWN}};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text = g_strconcat(HEADER, cases[i].text, NULL);
-		g_autoptr(GbeGreenboot) g = NULL;
-
-		root_write("boot/grub2/grubenv", text);
-		g = load();
-		ck_assert_int_eq(g->boot_success, cases[i].success);
-	}
-}
-END_TEST
-
 START_TEST(broken_grubenv_is_unknown)
 {
 	g_autoptr(GbeGreenboot) g = NULL;
@@ -231,7 +210,6 @@ START_TEST(broken_grubenv_is_unknown)
 	g = load();
 	ck_assert_int_eq(g->grubenv, GBE_UNKNOWN);
 	ck_assert_int_eq(g->rollback_imminent, GBE_UNKNOWN);
-	ck_assert_int_eq(g->boot_success, GBE_UNKNOWN);
 	ck_assert_int_eq(g->can_count, GBE_NO);
 	ck_assert(!g->has_counter);
 }
@@ -393,7 +371,6 @@ main(void)
 	tcase_add_test(files, unreadable_is_unknown);
 	tcase_add_test(files, countdown_of_shell);
 	tcase_add_test(files, countdown_of_rust);
-	tcase_add_test(files, boot_success);
 	tcase_add_test(files, broken_grubenv_is_unknown);
 	tcase_add_test(files, max_attempts);
 	tcase_add_test(files, attempts_follow_the_maximum);

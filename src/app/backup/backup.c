@@ -267,10 +267,8 @@ run_until_sound(Backup *b, GError **error)
 		if (run(b, &local))
 			return true;
 		if (!b->options->live || try == LIVE_TRIES ||
-		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED))
+			return gbe_pass(error, &local);
 		g_debug("try %u: %s", try, local->message);
 		gbe_close_fd(&b->entry_fd);
 		gbe_close_fd(&b->data_fd);

@@ -22,12 +22,8 @@ gbe_damage_read_again(GbeApp *app, GbeObserved *observed, const GbeManifest *was
 		return false;
 	if (intent != NULL)
 		return gbe_throw(error, GBE_ERROR_BUSY, "an interrupted operation comes first");
-	if (!gbe_open_dir_at(store->fd, was->name, &entry_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_open_dir_at(store->fd, was->name, &entry_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!gbe_store_read_manifest(store, entry_fd, was->name, &now, error))
 		return false;
 	if (now->sequence == was->sequence && !now->consumed)

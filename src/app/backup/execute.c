@@ -194,10 +194,8 @@ try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, GError **e
 		if (g_get_monotonic_time() + pause > deadline ||
 		    (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
 		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
-		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED))) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED)))
+			return gbe_pass(error, &local);
 		g_debug("%s; tried again", local->message);
 		g_usleep((gulong)pause);
 		(void)gbe_app_progress(1, e->app);

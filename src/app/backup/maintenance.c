@@ -21,6 +21,5 @@ gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock, GEr
 		*ret_lock = NULL;
 		return true;
 	}
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }

@@ -2,8 +2,6 @@
 /* Changes the facts into those of the next boot, for status and explain. */
 #include "app/backup/observe.h"
 
-#include "core/decide/situation.h"
-
 const GbeListed *
 gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error)
 {
@@ -73,10 +71,8 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 	g_autoptr(GError) local = NULL;
 	const GbeListed *wanted = gbe_observe_find(facts, booted, &local);
 
-	if (local != NULL) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (local != NULL)
+		return gbe_pass(error, &local);
 	if (wanted != NULL)
 		boot(observed, wanted);
 	override_verdict(facts, verdict);

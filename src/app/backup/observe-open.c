@@ -9,10 +9,8 @@ open_data(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError 
 
 	if (gbe_data_open(app, &o->data, &local))
 		return true;
-	if (!options->tolerant) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!options->tolerant)
+		return gbe_pass(error, &local);
 	o->facts->data_why = g_strdup(local->message);
 	o->data = g_new0(GbeData, 1);
 	o->data->path = g_strdup(app->config->etcd.data_dir);
@@ -30,10 +28,8 @@ gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, 
 		return false;
 	if (gbe_store_open(app, o->data, false, &o->store, &local))
 		return true;
-	if (!options->tolerant) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!options->tolerant)
+		return gbe_pass(error, &local);
 	o->store_why = g_strdup(local->message);
 	o->store = g_new0(GbeStore, 1);
 	o->store->path = g_strdup(directory != NULL ? directory : GBE_STATE_DIR "/backups");

@@ -3,10 +3,8 @@
 
 #include "app/state/state.h"
 #include "app/store/inside.h"
-#include "core/backup-name.h"
 #include "core/decide/identity.h"
 #include "core/decide/situation.h"
-#include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/etcd-version.h"
 #include "sys/systemd/units.h"

@@ -42,10 +42,8 @@ gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpoin
 		    gbe_retention_remove(app, observed, removal->backup, removal->reason, patience,
 					 &failure))
 			continue;
-		if (error != NULL) {
-			g_propagate_error(error, g_steal_pointer(&failure));
-			return false;
-		}
+		if (error != NULL)
+			return gbe_pass(error, &failure);
 		gbe_note("retention: %s", failure->message);
 	}
 	return true;

@@ -36,11 +36,8 @@ open_places(GbeApp *app, Places *places, GError **error)
 
 	places->state = (Place){app->state_fd, "cluster.env", "cluster.env.of-"};
 	places->pki = (Place){-1, "live", "of-"};
-	if (gbe_app_open_pki(app, false, &places->pki.fd, &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_app_open_pki(app, false, &places->pki.fd, &local) ||
+	       gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 }
 
 static bool

@@ -11,7 +11,6 @@
 #include "app/backup/recover.h"
 #include "app/backup/restore.h"
 #include "app/health/verdict.h"
-#include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
@@ -131,10 +130,8 @@ execute(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **erro
 	/* The record is useful without the backup, too. */
 	if (!closing_record(app, observed->facts, shutdown, backup, error))
 		return false;
-	if (backup_error != NULL) {
-		g_propagate_error(error, g_steal_pointer(&backup_error));
-		return false;
-	}
+	if (backup_error != NULL)
+		return gbe_pass(error, &backup_error);
 	return shutdown->hand_back == NULL || hand_back(app, observed, shutdown, error);
 }
 

@@ -4,7 +4,6 @@
 #include "app/boot/supervise.h"
 #include "app/health/look.h"
 #include "app/health/verdict.h"
-#include "app/report/status.h"
 #include "app/state/prerun-done.h"
 #include "app/state/state.h"
 #include "base/fault.h"

@@ -4,7 +4,6 @@
  * it, as far as possible.
  */
 #include "app/boot/judge.h"
-#include "app/backup/execute.h"
 #include "app/backup/retention.h"
 #include "app/boot/health-gate.h"
 #include "app/health/verdict.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Stands alone: the initramfs links prerun.c, but not the supervisor, which needs libsystemd. */
 #include "app/boot/prerun.h"
 #include "app/boot/supervise.h"
 #include "base/fault.h"

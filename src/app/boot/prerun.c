@@ -13,7 +13,6 @@
 #include "base/exit-status.h"
 #include "base/fault.h"
 #include "core/decide/decide.h"
-#include "fs/open.h"
 #include "sys/systemd/events.h"
 
 #include <string.h>

@@ -22,7 +22,6 @@
 #include "core/decide/identity.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
-#include "fs/probe.h"
 #include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 

@@ -90,8 +90,7 @@ open_state(GbeApp *app, bool make, GError **error)
 		return true;
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", local->message);
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 /* Writes a long ledger anew: a device may run for months without a prerun and take a backup each hour. */

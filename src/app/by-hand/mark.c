@@ -3,11 +3,11 @@
 
 #include "app/backup/restore.h"
 #include "app/by-hand/session.h"
+#include "app/health/look.h"
 #include "app/health/verdict.h"
-#include "app/report/status.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"
-#include "core/decide/decide.h"
+#include "core/decide/situation.h"
 #include "sys/systemd/events.h"
 
 #define PROBE_MS 10000

@@ -134,8 +134,7 @@ validate(GbeSession *session, const GbeManifest *source, const GbeByHandRestore 
 	}
 	if (*ret_again)
 		gbe_complain("%s", local->message);
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 /* Before the service is stopped: reads the backup and checks that it is sound. */
@@ -156,10 +155,8 @@ choose(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_us
 			*ret_name = g_strdup(source->name);
 			return true;
 		}
-		if (!again) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		if (!again)
+			return gbe_pass(error, &local);
 	}
 }
 
@@ -379,11 +376,9 @@ gbe_by_hand_cancel(GbeApp *app, bool dry_run, bool *ret_had, GError **error)
 	/* A request of the kernel command line is not in the state; this program cannot cancel it. */
 	had = session.observed->facts->request.kind != GBE_REQUEST_NONE &&
 	      !session.observed->facts->request.from_cmdline;
-	if (!dry_run && had && !gbe_state_end_request(app, "cancelled", NULL, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	if (!gbe_session_end(&session, error))
+	if (!gbe_session_finish(
+		&session, dry_run || !had || gbe_state_end_request(app, "cancelled", NULL, error),
+		error))
 		return false;
 	*ret_had = had;
 	return true;

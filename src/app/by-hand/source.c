@@ -2,7 +2,6 @@
 #include "app/by-hand/source.h"
 
 #include "app/store/keys.h"
-#include "core/backup-name.h"
 #include "core/decide/situation.h"
 
 static bool

@@ -47,13 +47,8 @@ gbe_by_hand_pin(GbeApp *app, char *const *names, bool pinned, bool dry_run, GErr
 	GbeSessionOptions how = {.operation = pinned ? "pin" : "unpin", .dry_run = dry_run};
 	GbeSession session;
 
-	if (!check_names(names, error) || !gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!pin(&session, names, pinned, dry_run, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	return gbe_session_end(&session, error);
+	return check_names(names, error) && gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(&session, pin(&session, names, pinned, dry_run, error), error);
 }
 
 /* True: an update on trial would have nothing to go back to. */
@@ -191,13 +186,9 @@ gbe_by_hand_delete(GbeApp *app, char *const *names, bool force, bool dry_run, GE
 	GbeSessionOptions how = {.operation = "delete", .dry_run = dry_run};
 	GbeSession session;
 
-	if (!check_names(names, error) || !gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!delete_all(&session, names, force, dry_run, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	return gbe_session_end(&session, error);
+	return check_names(names, error) && gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(&session, delete_all(&session, names, force, dry_run, error),
+				  error);
 }
 
 static bool
@@ -224,13 +215,8 @@ gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored, GError 
 	GbeSessionOptions how = {.operation = "restore"};
 	GbeSession session;
 
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!discard(&session, name, restored, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	return gbe_session_end(&session, error);
+	return gbe_session_begin(app, &how, &session, error) &&
+	       gbe_session_finish(&session, discard(&session, name, restored, error), error);
 }
 
 void
@@ -306,13 +292,8 @@ gbe_by_hand_prune(GbeApp *app, bool dry_run, GPtrArray **ret_removed, GError **e
 	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);
 	GbeSession session;
 
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!prune(&session, dry_run, removed, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	if (!gbe_session_end(&session, error))
+	if (!gbe_session_begin(app, &how, &session, error) ||
+	    !gbe_session_finish(&session, prune(&session, dry_run, removed, error), error))
 		return false;
 	*ret_removed = g_steal_pointer(&removed);
 	return true;

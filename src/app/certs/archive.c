@@ -161,10 +161,8 @@ gbe_certs_archive_newest(GbeApp *app, GbeCertsArchive **ret_archive, GError **er
 	gbe_autofd int dir_fd = -1;
 
 	if (!open_directory(app, false, &dir_fd, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-		}
 		*ret_archive = NULL;
 		return true;
 	}

@@ -34,13 +34,6 @@ gbe_pki_result_free(GbePkiResult *result)
 	g_free(result);
 }
 
-void
-gbe_pki_change_clear(GbePkiChange *change)
-{
-	gbe_app_unlock(change->app);
-	g_clear_pointer(&change->maintenance, gbe_lock_release);
-}
-
 bool
 gbe_pki_change_lock(const GbePkiChange *change, GError **error)
 {
@@ -234,8 +227,8 @@ gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
 	return first || prove(change, record, error);
 }
 
-void
-gbe_pki_change_say(const GbePkiChange *change)
+static void
+say(const GbePkiChange *change)
 {
 	const GbePkiResult *result = change->result;
 	g_autofree char *reason = g_strdup_printf(
@@ -246,4 +239,20 @@ gbe_pki_change_say(const GbePkiChange *change)
 
 	if (result->done || result->put_back)
 		gbe_event_certs_changed(&fields);
+}
+
+bool
+gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
+		   const GbePkiOptions *options, GbePkiResult *result, GError **error)
+{
+	GbePkiChange change = {.app = app,
+			       .operation = operation,
+			       .options = options,
+			       .result = result};
+	bool ok = work(&change, error);
+
+	say(&change);
+	gbe_app_unlock(app);
+	g_clear_pointer(&change.maintenance, gbe_lock_release);
+	return ok;
 }

@@ -64,9 +64,13 @@ typedef struct {
 	bool running; /* etcd's service is active */
 } GbePkiChange;
 
-void gbe_pki_change_clear(GbePkiChange *change);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbePkiChange, gbe_pki_change_clear)
-/* Fills in @change, whose first four fields are set; finishes what an earlier change left; reads result->pki. */
+/* Carries one of them out: the change has its first four fields, and its locks are released at the end. The journal
+ * hears of what was done, also where @work fails. */
+typedef bool (*GbePkiChangeWork)(GbePkiChange *change, GError **error);
+bool gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
+			const GbePkiOptions *options, GbePkiResult *result,
+			GError **error) GBE_CHECKED;
+/* Fills in @change; finishes what an earlier change left; reads result->pki. */
 bool gbe_pki_change_begin(GbePkiChange *change, GError **error) GBE_CHECKED;
 /* Makes result->pki live, and proves it. @restart: etcd has to read it anew. */
 bool gbe_pki_change_commit(GbePkiChange *change, bool restart, GError **error) GBE_CHECKED;
@@ -74,7 +78,6 @@ bool gbe_pki_change_commit(GbePkiChange *change, bool restart, GError **error) G
 bool gbe_pki_change_lock(const GbePkiChange *change, GError **error) GBE_CHECKED;
 /* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service is not active, or it cannot be told: *ret_why. */
 GbeTri gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why);
-void gbe_pki_change_say(const GbePkiChange *change);
 
 /* Makes the authority, or reads the files of the options' one. */
 bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,

@@ -58,10 +58,7 @@ open_live(GbeApp *app, const char *path, int *ret_fd, GError **error)
 	    gbe_open_dir_at(parent_fd, name, ret_fd, &local))
 		return true;
 	*ret_fd = -1;
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 }
 
 static bool
@@ -133,10 +130,8 @@ open_parent(const Files *files, const char *path, int *ret_fd, GError **error)
 		g_autoptr(GError) local = NULL;
 
 		if (!gbe_open_dir_at(to_above, parts[i], &to_fd, &local)) {
-			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-				g_propagate_error(error, g_steal_pointer(&local));
+			if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 				return false;
-			}
 			if (!make_dir(from_above, to_above, parts[i], &to_fd, error))
 				return false;
 		}
@@ -219,12 +214,8 @@ put_back(GbeApp *app, const GbeCertsArchive *archive, guint index, GError **erro
 	g_autoptr(GError) local = NULL;
 	struct stat st;
 
-	if (!gbe_open_dir_at(archive->fd, name, &archive_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_open_dir_at(archive->fd, name, &archive_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!open_live(app, path, &live_fd, error))
 		return false;
 	if (live_fd < 0) {

@@ -47,12 +47,5 @@ init(GbePkiChange *change, GError **error)
 bool
 gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	g_auto(GbePkiChange) change = {.app = app,
-				       .operation = "certs init",
-				       .options = options,
-				       .result = result};
-	bool ok = init(&change, error);
-
-	gbe_pki_change_say(&change);
-	return ok;
+	return gbe_pki_change_run(app, "certs init", init, options, result, error);
 }

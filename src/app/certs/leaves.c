@@ -137,24 +137,12 @@ gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error)
 
 /* ---- is one due? ---- */
 
-/* The first one in a file. */
-static GbePem *
-parse(GBytes *bytes)
-{
-	g_autoptr(GbePemReader) reader = NULL;
-
-	if (bytes == NULL ||
-	    !gbe_pem_open(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), &reader, NULL))
-		return NULL;
-	return gbe_pem_next(reader);
-}
-
 static char *
 due(const GbePki *pki, guint leaf, const GbePem *authority, char *const *hosts,
     gint64 *ret_renew_at)
 {
-	g_autoptr(GbePem) certificate = parse(pki->certificates[leaf]);
-	g_autoptr(GbePem) key = parse(pki->keys[leaf]);
+	g_autoptr(GbePem) certificate = gbe_pem_first(pki->certificates[leaf]);
+	g_autoptr(GbePem) key = gbe_pem_first(pki->keys[leaf]);
 	GbeLeafFacts facts = {0};
 
 	if (certificate == NULL || certificate->kind != GBE_PEM_CERTIFICATE) {
@@ -181,7 +169,7 @@ char *
 gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at)
 {
 	g_auto(GStrv) hosts = gbe_pki_hosts(app);
-	g_autoptr(GbePem) authority = parse(pki->signer.certificate);
+	g_autoptr(GbePem) authority = gbe_pem_first(pki->signer.certificate);
 	gint64 renew_at = G_MAXINT64;
 	char *reason = NULL;
 

@@ -302,12 +302,8 @@ gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 	gbe_autofd int place_fd = -1;
 
 	*ret_unproved = false;
-	if (!gbe_app_open_pki(app, false, &place_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_app_open_pki(app, false, &place_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!gbe_remove_tree_at(place_fd, PARTIAL, error))
 		return false;
 	if (!exists(place_fd, NEXT))

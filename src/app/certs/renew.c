@@ -25,12 +25,5 @@ renew(GbePkiChange *change, GError **error)
 bool
 gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	g_auto(GbePkiChange) change = {.app = app,
-				       .operation = "certs renew",
-				       .options = options,
-				       .result = result};
-	bool ok = renew(&change, error);
-
-	gbe_pki_change_say(&change);
-	return ok;
+	return gbe_pki_change_run(app, "certs renew", renew, options, result, error);
 }

@@ -54,15 +54,13 @@ check_members(GbePkiChange *change, const Step *step, GError **error)
 	g_auto(GbeCallFailure) failure = {0};
 	g_autoptr(GbeClient) client = NULL;
 	GbeEtcdMembers members = {0};
-	gint64 deadline = g_get_monotonic_time() +
-			  (gint64)change->app->config->health.request_timeout * G_USEC_PER_SEC;
 	bool told, alone;
 
 	if (!step->others_first || !change->running || change->options->force)
 		return true;
 	gbe_app_endpoint(change->app, &at);
 	told = gbe_client_open(&at.endpoint, &client, &failure) &&
-	       gbe_client_members(client, deadline, &members, &failure);
+	       gbe_client_members(client, gbe_app_deadline(change->app), &members, &failure);
 	alone = told && members.list != NULL && members.list->len == 1;
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	return alone ||
@@ -132,12 +130,5 @@ rotate(GbePkiChange *change, GError **error)
 bool
 gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	g_auto(GbePkiChange) change = {.app = app,
-				       .operation = "certs rotate-ca",
-				       .options = options,
-				       .result = result};
-	bool ok = rotate(&change, error);
-
-	gbe_pki_change_say(&change);
-	return ok;
+	return gbe_pki_change_run(app, "certs rotate-ca", rotate, options, result, error);
 }

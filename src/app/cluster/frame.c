@@ -7,7 +7,6 @@
 #include "app/backup/maintenance.h"
 #include "app/by-hand/by-hand.h"
 #include "app/certs/change.h"
-#include "app/health/certificates.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
 #include "app/store/data.h"

@@ -5,9 +5,9 @@
 
 #include "app/by-hand/by-hand.h"
 #include "app/cluster/members.h"
-#include "app/health/certificates.h"
 #include "app/state/configuration.h"
 #include "base/fault.h"
+#include "base/format.h"
 #include "core/json/parse.h"
 #include "core/version.h"
 #include "sys/etcd-version.h"
@@ -33,10 +33,8 @@ ask_at(GbeApp *app, const char *url)
 static bool
 look(GbeClusterSetting *setup, GbeCluster **ret_cluster, GError **error)
 {
-	guint timeout_ms = (guint)setup->frame.app->config->health.request_timeout * 1000;
-
 	ask_at(setup->frame.app, setup->options->url);
-	return gbe_cluster_look(setup->frame.app, timeout_ms, ret_cluster, error) ||
+	return gbe_cluster_look(setup->frame.app, ret_cluster, error) ||
 	       gbe_prefix(error, "the cluster to join");
 }
 
@@ -136,7 +134,7 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 	    !gbe_members_add(setup->frame.app, urls, &options, &added, error))
 		return false;
 	setup->result->id = added.id;
-	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", added.id);
+	id = gbe_hex64(added.id);
 	gbe_json_set_string(setup->frame.intent, "id", id);
 	return !GBE_FAULT("cluster-entered", error) &&
 	       gbe_cluster_frame_lock(&setup->frame, error) &&
@@ -167,7 +165,7 @@ promote(GbeClusterSetting *setup, GError **error)
 	g_auto(GbeMembersResult) promoted = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", setup->result->id);
+	g_autofree char *id = gbe_hex64(setup->result->id);
 
 	/* A learner answers no question about the members. */
 	if (!look(setup, &cluster, error) || !gbe_cluster_find(cluster, id, &own, error))
@@ -201,7 +199,7 @@ leave_again(GbeClusterSetting *setup, GError **error)
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", setup->result->id);
+	g_autofree char *id = gbe_hex64(setup->result->id);
 
 	if (!look(setup, &cluster, error))
 		return false;
@@ -257,10 +255,8 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 				  "`cluster join` goes on");
 	}
 	/* The cluster was not asked for anything yet. */
-	if (ret_result->id == 0 && gbe_cluster_frame_end(&setup.frame, &again)) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (ret_result->id == 0 && gbe_cluster_frame_end(&setup.frame, &again))
+		return gbe_pass(error, &local);
 	if (again == NULL && leave_again(&setup, &again))
 		g_propagate_prefixed_error(
 		    error, g_steal_pointer(&local),
@@ -310,7 +306,7 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 	if (setup->options->by_itself && own->voter.works == GBE_YES)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "member %s works, and does not have to rejoin", own->name);
-	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", own->voter.id);
+	id = gbe_hex64(own->voter.id);
 	return gbe_members_remove(setup->frame.app, id, &options, &removed, error);
 }
 

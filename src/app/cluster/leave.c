@@ -5,9 +5,9 @@
 #include "app/by-hand/session.h"
 #include "app/cluster/members.h"
 #include "base/fault.h"
+#include "base/format.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
-#include "sys/systemd/events.h"
 
 void
 gbe_cluster_left_clear(GbeClusterLeft *left)
@@ -29,12 +29,6 @@ leave_clear(Leave *leave)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Leave, leave_clear)
 
-static guint
-timeout_of(const GbeApp *app)
-{
-	return (guint)app->config->health.request_timeout * 1000;
-}
-
 /* ---- leave ---- */
 
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
@@ -45,7 +39,7 @@ find_others(Leave *leave, GError **error)
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autofree char *id = NULL, *urls = NULL;
 
-	if (!gbe_cluster_look(app, timeout_of(app), &cluster, error))
+	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
 	for (guint i = 0; i < cluster->members->len; i++) {
@@ -58,7 +52,7 @@ find_others(Leave *leave, GError **error)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "it is the only member: `greenboot-etcd cluster reset` sets its "
 				 "data aside");
-	id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", cluster->self);
+	id = gbe_hex64(cluster->self);
 	leave->left->id = cluster->self;
 	gbe_json_set_string(leave->frame.intent, "id", id);
 	gbe_json_set_string(leave->frame.intent, "name", leave->left->name);
@@ -78,7 +72,7 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
 
-	if (!gbe_cluster_look_by(app, urls, timeout_of(app), &cluster, error))
+	if (!gbe_cluster_look_by(app, urls, &cluster, error))
 		return false;
 	/* It is out already. */
 	return !gbe_cluster_find(cluster, id, &own, NULL) ||
@@ -132,8 +126,7 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	if (!gbe_json_bool(leave.frame.intent, "left", false) &&
 	    !leave_cluster(&leave, false, &local)) {
 		(void)gbe_cluster_frame_end_denied(&leave.frame, local);
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	json_object_set_boolean_member(leave.frame.intent, "left", true);
 	/* With the settings of the member that began the cluster, an etcd without data would begin it once more. */
@@ -175,7 +168,7 @@ check_forgettable(GbeApp *app, const char *operation, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = NULL;
 
-	if (!gbe_cluster_look(app, timeout_of(app), &cluster, NULL))
+	if (!gbe_cluster_look(app, &cluster, NULL))
 		return check_alone(app, operation, error);
 	return cluster->members->len == 1 ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,

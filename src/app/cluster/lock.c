@@ -7,9 +7,9 @@
 #include "app/health/verdict.h"
 #include "app/state/state.h"
 #include "base/fault.h"
+#include "base/format.h"
 #include "core/cluster/update-lock.h"
 #include "core/json/parse.h"
-#include "fs/remove.h"
 #include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 
@@ -56,20 +56,9 @@ gbe_update_lock_result_clear(GbeUpdateLockResult *result)
 
 static void G_GNUC_PRINTF(3, 4) say(Locking *l, const char *action, const char *format, ...)
 {
-	va_list args;
-
-	va_start(args, format);
 	g_free(l->result->said);
-	l->result->said = g_strdup_vprintf(format, args);
-	va_end(args);
+	l->result->said = GBE_VFORMAT(format);
 	l->result->action = action;
-}
-
-static gint64
-deadline(const Locking *l)
-{
-	return g_get_monotonic_time() +
-	       (gint64)l->app->config->health.request_timeout * G_USEC_PER_SEC;
 }
 
 /* ---- what is known ---- */
@@ -83,12 +72,8 @@ read_record(Locking *l, GError **error)
 	gbe_update_lock_clear(&l->record);
 	l->record = (GbeUpdateLock){0};
 	g_clear_pointer(&l->written, g_free);
-	if (!gbe_app_open_state(l->app, false, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_app_open_state(l->app, false, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!gbe_state_read(l->app, GBE_STATE_UPDATE_LOCK, l->app->lock != NULL, &object, error))
 		return false;
 	gbe_update_lock_from_json(object, &l->record);
@@ -107,7 +92,8 @@ read_key(Locking *l)
 	l->whose = GBE_LOCK_KEY_UNKNOWN;
 	gbe_app_endpoint(l->app, &l->at);
 	if (!gbe_client_open(&l->at.endpoint, &l->client, &l->failure) ||
-	    !gbe_client_get(l->client, GBE_UPDATE_LOCK_KEY, deadline(l), &keys, &l->failure))
+	    !gbe_client_get(l->client, GBE_UPDATE_LOCK_KEY, gbe_app_deadline(l->app), &keys,
+			    &l->failure))
 		return;
 	l->whose = GBE_LOCK_KEY_FREE;
 	if (keys.list != NULL && keys.list->len > 0) {
@@ -136,8 +122,7 @@ look_at_members(Locking *l)
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GError) local = NULL;
 
-	if (!gbe_cluster_look(l->app, (guint)l->app->config->health.request_timeout * 1000,
-			      &cluster, &local)) {
+	if (!gbe_cluster_look(l->app, &cluster, &local)) {
 		l->refusal = g_strdup(local->message);
 		return;
 	}
@@ -215,8 +200,8 @@ swap_key(Locking *l, const GbeUpdateLock *value, GError **error)
 		json_object_remove_member(object, "locked");
 		text = gbe_json_print_line(object);
 	}
-	if (!gbe_client_swap(l->client, GBE_UPDATE_LOCK_KEY, l->revision, text, deadline(l),
-			     &swapped, &l->failure))
+	if (!gbe_client_swap(l->client, GBE_UPDATE_LOCK_KEY, l->revision, text,
+			     gbe_app_deadline(l->app), &swapped, &l->failure))
 		return unanswered(l, error);
 	return swapped ||
 	       gbe_throw(error, GBE_ERROR_REFUSED, "the update lock has just become another one's");
@@ -226,7 +211,8 @@ static bool
 keep_lease(Locking *l, GError **error)
 {
 	return gbe_client_lease_keep(l->client, g_ascii_strtoull(l->record.id, NULL, 16),
-				     l->app->config->cluster.lock_time, deadline(l), &l->failure) ||
+				     l->app->config->cluster.lock_time, gbe_app_deadline(l->app),
+				     &l->failure) ||
 	       unanswered(l, error);
 }
 
@@ -241,7 +227,7 @@ want(Locking *l, const char *reason, GError **error)
 		/* etcd's ids of leases are positive numbers of 64 bits. */
 		guint64 id = ((guint64)g_random_int() << 32 | g_random_int()) & G_MAXINT64;
 
-		record->id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", MAX(id, 1));
+		record->id = gbe_hex64(MAX(id, 1));
 	}
 	if (l->self != NULL) {
 		g_free(record->member);
@@ -376,7 +362,7 @@ release(Locking *l, GError **error)
 		return false;
 	/* A lease without a key hinders nothing, and ends by itself. */
 	if (!gbe_client_lease_revoke(l->client, g_ascii_strtoull(l->record.id, NULL, 16),
-				     deadline(l), &ignored))
+				     gbe_app_deadline(l->app), &ignored))
 		g_debug("the lease ends by itself: %s", ignored.why);
 	if (!forget(l, error))
 		return false;
@@ -456,10 +442,8 @@ gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **erro
 		return true;
 	/* The next call finds out what became of it. */
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
-	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_REFUSED)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	    !gbe_pass_unless(error, &local, GBE_ERROR_REFUSED))
 		return false;
-	}
 	say(&l, "waits", "%s", local->message);
 	return true;
 }
@@ -593,8 +577,8 @@ gbe_update_lock_look(GbeApp *app, GbeUpdateLockSeen *ret_seen, GError **error)
 					       l.whose == GBE_LOCK_KEY_OWN_FAILED};
 	if (l.key.id != NULL && l.key.deployment.id != NULL &&
 	    l.key.state == GBE_UPDATE_LOCK_HELD &&
-	    !gbe_client_lease_look(l.client, g_ascii_strtoull(l.key.id, NULL, 16), deadline(&l),
-				   &alive, &l.failure))
+	    !gbe_client_lease_look(l.client, g_ascii_strtoull(l.key.id, NULL, 16),
+				   gbe_app_deadline(l.app), &alive, &l.failure))
 		return unanswered(&l, error);
 	ret_seen->overdue = !alive;
 	ret_seen->lock = l.key;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/cluster/look.h"
 
+#include "base/format.h"
+
 static void
 member_free(gpointer data)
 {
@@ -41,8 +43,7 @@ member_new(const GbeEtcdMember *from)
 	GbeClusterMember *member = g_new0(GbeClusterMember, 1);
 	bool started = from->name != NULL && *from->name != '\0';
 
-	member->name = started ? g_strdup(from->name)
-			       : g_strdup_printf("%016" G_GINT64_MODIFIER "x", from->id);
+	member->name = started ? g_strdup(from->name) : gbe_hex64(from->id);
 	member->peer_urls = copy_of(from->peer_urls);
 	member->client_urls = copy_of(from->client_urls);
 	member->voter = (GbeVoter){.id = from->id,
@@ -111,10 +112,10 @@ judge(GbeClusterMember *member)
 }
 
 static void
-ask(const GbeAppEndpoint *at, guint timeout_ms, GbeCluster *cluster, GbeClusterMember *member)
+ask(const GbeApp *app, const GbeAppEndpoint *at, GbeCluster *cluster, GbeClusterMember *member)
 {
 	bool own = member->voter.id == cluster->self;
-	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	gint64 deadline = gbe_app_deadline(app);
 
 	/* The one that is configured answers there, whatever it advertises. */
 	if (own && ask_at(at, at->endpoint.endpoint, deadline, member)) {
@@ -145,14 +146,14 @@ find_leader(GbeCluster *cluster)
 }
 
 bool
-gbe_cluster_look(GbeApp *app, guint timeout_ms, GbeCluster **ret_cluster, GError **error)
+gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = g_new0(GbeCluster, 1);
 	g_autoptr(GbeClient) client = NULL;
 	g_auto(GbeAppEndpoint) at = {{0}};
 	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdMembers members = {{0}};
-	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	gint64 deadline = gbe_app_deadline(app);
 
 	cluster->members = g_ptr_array_new_with_free_func(member_free);
 	gbe_app_endpoint(app, &at);
@@ -167,7 +168,7 @@ gbe_cluster_look(GbeApp *app, guint timeout_ms, GbeCluster **ret_cluster, GError
 				member_new(&g_array_index(members.list, GbeEtcdMember, i)));
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	for (guint i = 0; i < cluster->members->len; i++)
-		ask(&at, timeout_ms, cluster, cluster->members->pdata[i]);
+		ask(app, &at, cluster, cluster->members->pdata[i]);
 	find_leader(cluster);
 	*ret_cluster = g_steal_pointer(&cluster);
 	return true;
@@ -189,8 +190,7 @@ gbe_cluster_urls_of_others(const GbeCluster *cluster)
 }
 
 bool
-gbe_cluster_look_by(GbeApp *app, const char *urls, guint timeout_ms, GbeCluster **ret_cluster,
-		    GError **error)
+gbe_cluster_look_by(GbeApp *app, const char *urls, GbeCluster **ret_cluster, GError **error)
 {
 	g_auto(GStrv) list = g_strsplit(urls, " ", -1);
 	g_autoptr(GError) local = NULL;
@@ -199,7 +199,7 @@ gbe_cluster_look_by(GbeApp *app, const char *urls, guint timeout_ms, GbeCluster 
 		g_clear_error(&local);
 		g_free(app->config->etcd.endpoint);
 		app->config->etcd.endpoint = g_strdup(list[i]);
-		if (gbe_cluster_look(app, timeout_ms, ret_cluster, &local))
+		if (gbe_cluster_look(app, ret_cluster, &local))
 			return true;
 	}
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked%s%s",

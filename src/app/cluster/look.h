@@ -28,13 +28,12 @@ typedef struct {
 void gbe_cluster_free(GbeCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCluster, gbe_cluster_free)
 
-/* Asks each member for @timeout_ms at most. GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
-bool gbe_cluster_look(GbeApp *app, guint timeout_ms, GbeCluster **ret_cluster,
-		      GError **error) GBE_CHECKED;
+/* Asks each member for request-timeout= at most. GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
+bool gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error) GBE_CHECKED;
 /* Where the others with a vote are asked, one address each, with spaces between them. Newly allocated. */
 char *gbe_cluster_urls_of_others(const GbeCluster *cluster);
 /* The same as gbe_cluster_look(), by the first of these addresses that answers; it is the configured one then. */
-bool gbe_cluster_look_by(GbeApp *app, const char *urls, guint timeout_ms, GbeCluster **ret_cluster,
+bool gbe_cluster_look_by(GbeApp *app, const char *urls, GbeCluster **ret_cluster,
 			 GError **error) GBE_CHECKED;
 /* By name, or by id in hex. GBE_ERROR_NOT_FOUND names those that there are. */
 bool gbe_cluster_find(const GbeCluster *cluster, const char *name,

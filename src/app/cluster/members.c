@@ -34,20 +34,11 @@ step_clear(Step *step)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Step, step_clear)
 
-static gint64
-deadline(const Step *step)
-{
-	return g_get_monotonic_time() +
-	       (gint64)step->app->config->health.request_timeout * G_USEC_PER_SEC;
-}
-
 static bool
 begin(Step *step, GError **error)
 {
-	guint timeout_ms = (guint)step->app->config->health.request_timeout * 1000;
-
 	gbe_app_endpoint(step->app, &step->at);
-	if (!gbe_cluster_look(step->app, timeout_ms, &step->cluster, error))
+	if (!gbe_cluster_look(step->app, &step->cluster, error))
 		return false;
 	return gbe_client_open(&step->at.endpoint, &step->client, &step->failure) ||
 	       gbe_throw(error, GBE_ERROR_CANNOT_TELL, "etcd at %s: %s", step->at.shown,
@@ -149,8 +140,8 @@ add_later(Step *step, char *const *urls, bool learner, GbeEtcdMembers *ret_membe
 	if (step->failure.reach != GBE_REACH_DENIED || step->failure.status != GRPC_NOT_FOUND)
 		return false;
 	g_usleep(G_USEC_PER_SEC);
-	return gbe_client_member_add(step->client, urls, learner, deadline(step), ret_members,
-				     &step->failure);
+	return gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
+				     ret_members, &step->failure);
 }
 
 static bool
@@ -161,8 +152,8 @@ add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 	GbeEtcdMembers members = {{0}};
 
 	if (!step->options->dry_run) {
-		if (!gbe_client_member_add(step->client, urls, learner, deadline(step), &members,
-					   &step->failure) &&
+		if (!gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
+					   &members, &step->failure) &&
 		    !add_later(step, urls, learner, &members))
 			return denied(step, "add the member", error);
 		result->id = members.added.id;
@@ -214,8 +205,9 @@ promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 		*ret_later = member->voter.learner && member->voter.works != GBE_YES;
 		return false;
 	}
-	done = options->dry_run || gbe_client_member_promote(step.client, member->voter.id,
-							     deadline(&step), &step.failure);
+	done = options->dry_run ||
+	       gbe_client_member_promote(step.client, member->voter.id, gbe_app_deadline(step.app),
+					 &step.failure);
 	if (!done) {
 		*ret_later = step.failure.reach == GBE_REACH_DENIED &&
 			     step.failure.status == GRPC_FAILED_PRECONDITION;
@@ -239,10 +231,8 @@ gbe_members_promote(GbeApp *app, const char *name, const GbeMembersOptions *opti
 
 		if (promote(app, name, options, ret_result, &later, &local))
 			return true;
-		if (!later || g_get_monotonic_time() >= end) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		if (!later || g_get_monotonic_time() >= end)
+			return gbe_pass(error, &local);
 		g_usleep(POLL_USEC);
 	}
 }
@@ -261,8 +251,9 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
 	    !check_free(&step, urls, member, error))
 		return false;
-	if (!options->dry_run && !gbe_client_member_update(step.client, member->voter.id, urls,
-							   deadline(&step), &step.failure))
+	if (!options->dry_run &&
+	    !gbe_client_member_update(step.client, member->voter.id, urls,
+				      gbe_app_deadline(step.app), &step.failure))
 		return denied(&step, "change the member's address", error);
 	ret_result->id = member->voter.id;
 	ret_result->said = g_strdup_printf("%s %s reached by the others at %s", member->name,
@@ -300,7 +291,7 @@ hand_over(Step *step, const GbeClusterMember *leader)
 	if (to == NULL || leader->url == NULL)
 		return;
 	if (!gbe_cluster_open(&step->at, leader->url, &client, &failure) ||
-	    !gbe_client_move_leader(client, to->voter.id, deadline(step), &failure))
+	    !gbe_client_move_leader(client, to->voter.id, gbe_app_deadline(step->app), &failure))
 		g_debug("%s does not hand over: %s", leader->name, failure.why);
 }
 
@@ -328,8 +319,8 @@ remove_member(Step *step, const GbeClusterMember *member, GError **error)
 	if (member->voter.id == step->cluster->leader)
 		hand_over(step, member);
 	return ask_another(step, member, error) &&
-	       (gbe_client_member_remove(step->client, member->voter.id, deadline(step),
-					 &step->failure) ||
+	       (gbe_client_member_remove(step->client, member->voter.id,
+					 gbe_app_deadline(step->app), &step->failure) ||
 		denied(step, "remove the member", error));
 }
 

@@ -46,11 +46,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 static bool
 check_lost(GbeApp *app, GError **error)
 {
-	guint timeout_ms = (guint)app->config->health.request_timeout * 1000;
 	g_autoptr(GbeCluster) cluster = NULL;
 	guint voters = 0, working = 0;
 
-	if (!gbe_cluster_look(app, timeout_ms, &cluster, NULL))
+	if (!gbe_cluster_look(app, &cluster, NULL))
 		return true;
 	gbe_cluster_count(cluster, &voters, &working);
 	return working < gbe_quorum_of(voters) ||

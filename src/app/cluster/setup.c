@@ -254,8 +254,7 @@ seed(GbeClusterSetting *setting, GError **error)
 	if (!setting->frame.continued && !g_error_matches(local, GBE_ERROR, GBE_ERROR_PARTIAL) &&
 	    !gbe_cluster_frame_end(&setting->frame, &again))
 		gbe_note("%s", again->message);
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 bool

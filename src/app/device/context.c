@@ -46,10 +46,8 @@ gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **er
 		return false;
 	/* An image below --root was never booted and has no command line; that is no error. */
 	if (!gbe_cmdline_read(app->root_fd, &app->cmdline, &local) &&
-	    !(app->below_root && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	    !(app->below_root && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)))
+		return gbe_pass(error, &local);
 	*ret_app = g_steal_pointer(&app);
 	return true;
 }

@@ -41,6 +41,13 @@ gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
 	*ret_endpoint = endpoint;
 }
 
+gint64
+gbe_app_deadline(const GbeApp *app)
+{
+	return g_get_monotonic_time() +
+	       (gint64)app->config->health.request_timeout * G_USEC_PER_SEC;
+}
+
 void
 gbe_app_endpoint_clear(GbeAppEndpoint *endpoint)
 {

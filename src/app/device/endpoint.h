@@ -12,6 +12,8 @@ typedef struct {
 } GbeAppEndpoint;
 
 void gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint);
+/* When a call that begins now is given up, as [health] request-timeout= says: g_get_monotonic_time()'s. */
+gint64 gbe_app_deadline(const GbeApp *app);
 void gbe_app_endpoint_clear(GbeAppEndpoint *endpoint);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeAppEndpoint, gbe_app_endpoint_clear)
 

@@ -66,10 +66,8 @@ gbe_etcd_tool_open(GbeApp *app, const char *for_what, const char **ret_tool, int
 			*ret_tool = tools[i];
 			return true;
 		}
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-		}
 	}
 	return gbe_throw(error, GBE_ERROR_REFUSED,
 			 "neither etcdutl nor etcdctl is in %s, and etcd's own tool is what %s: "

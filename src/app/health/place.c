@@ -11,7 +11,6 @@
 #include "core/json/parse.h"
 #include "etcd/layout.h"
 #include "fs/list.h"
-#include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/systemd/units.h"
 

@@ -7,6 +7,7 @@
 #include "app/state/ledger.h"
 #include "app/state/state.h"
 #include "base/fault.h"
+#include "base/format.h"
 #include "core/decide/decide.h"
 #include "core/decide/identity.h"
 #include "etcd/directory/member.h"
@@ -127,7 +128,7 @@ note_id(char **to, guint64 id)
 	if (id == 0)
 		return;
 	g_free(*to);
-	*to = g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
+	*to = gbe_hex64(id);
 }
 
 void

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/monitor/diagnosis.h"
 
-#include "core/json/parse.h"
 #include "core/redact.h"
 #include "core/shown.h"
 #include "etcd/layout.h"

@@ -7,7 +7,6 @@
 #include "app/monitor/metrics.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
-#include "app/state/state.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "fs/open.h"

@@ -115,10 +115,8 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 	fed = gbe_archive_gzip(in_fd, what, feed, &to, &local);
 	(void)sigaction(SIGPIPE, &before, NULL);
 	gbe_close_fd(&write_fd);
-	if (!fed && !to.refused) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!fed && !to.refused)
+		return gbe_pass(error, &local);
 	if (wait_for(&child, what, &ended))
 		return fed || gbe_throw(error, GBE_ERROR_FAILED, "%s", local->message);
 	gbe_rethrow(&ended, GBE_ERROR_FAILED);
@@ -151,8 +149,6 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 	if (wait_for(&child, what, &ended) && done)
 		return true;
 	if (ended != NULL && (done || strstr(ended->message, "age: error") != NULL))
-		g_propagate_error(error, g_steal_pointer(&ended));
-	else
-		g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+		return gbe_pass(error, &ended);
+	return gbe_pass(error, &local);
 }

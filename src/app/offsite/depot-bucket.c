@@ -332,10 +332,8 @@ put_in_parts(Upload *upload, GError **error)
 		return true;
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) && has_ended(upload))
 		return true;
-	if (!resumed || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!resumed || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return gbe_pass(error, &local);
 	return begin(upload, true, error) && send_parts(upload, error);
 }
 

@@ -66,8 +66,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Push, push_clear)
 static char *
 ask_version(GbeApp *app)
 {
-	gint64 deadline =
-	    g_get_monotonic_time() + (gint64)app->config->health.request_timeout * G_USEC_PER_SEC;
 	g_auto(GbeAppEndpoint) at = {{0}};
 	g_auto(GbeCallFailure) failure = {0};
 	g_autoptr(GbeClient) client = NULL;
@@ -76,7 +74,7 @@ ask_version(GbeApp *app)
 
 	gbe_app_endpoint(app, &at);
 	if (gbe_client_open(&at.endpoint, &client, &failure) &&
-	    gbe_client_status(client, deadline, &status, &failure)) {
+	    gbe_client_status(client, gbe_app_deadline(app), &status, &failure)) {
 		version = g_strdup(status.version);
 		gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	}

@@ -219,6 +219,5 @@ gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_p
 		gbe_complain("snapshot %s in the store %s is damaged: %s", stored->name,
 			     store->depot->shown, local->message);
 	}
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }

@@ -59,10 +59,8 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 			return true;
 		if (gbe_snapshot_store_read(store, stored, NULL, NULL, NULL, &local))
 			return true;
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_VERIFY_FAILED))
 			return false;
-		}
 	}
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 			 "none of those that would stay in %s is sound: nothing was removed",

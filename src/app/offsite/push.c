@@ -104,10 +104,8 @@ push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *pushed, GError **
 	g_autoptr(GError) local = NULL;
 
 	if (!gbe_depot_open(app, options->store, &depot, &local) &&
-	    (!options->queue || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	    (!options->queue || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)))
+		return gbe_pass(error, &local);
 	if (!gbe_app_open_state(app, true, error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store push", 0, &lock, error))
 		return false;

@@ -12,7 +12,6 @@
 #include "app/snapshot/import.h"
 #include "app/snapshot/sidecar.h"
 #include "base/fault.h"
-#include "etcd/layout.h"
 #include "fs/list.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"

@@ -96,8 +96,7 @@ send_text(const Send *send, const char *file, gsize max, bool needed, GError **e
 		return gbe_depot_put_text(send->depot, path, text, error);
 	if (!needed && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 /* *ret_there: the store has this snapshot already, after a power cut. */
@@ -110,13 +109,8 @@ look_there(const Send *send, bool *ret_there, GError **error)
 	gsize size = 0, there_size = 0;
 
 	*ret_there = false;
-	if (!gbe_depot_read(send->depot, path, GBE_SNAPSHOT_META_MAX, &there, &there_size,
-			    &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_depot_read(send->depot, path, GBE_SNAPSHOT_META_MAX, &there, &there_size, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &here,
 			      &size, error))
 		return false;
@@ -297,16 +291,11 @@ gbe_queue_send_all(GbeApp *app, GbeDepot *depot, GbeQueueSent sent, gpointer dat
 			sent(name, data);
 			continue;
 		}
-		if (name == NULL || !is_of_the_snapshot(local)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		if (name == NULL || !is_of_the_snapshot(local))
+			return gbe_pass(error, &local);
 		g_hash_table_add(refused, g_steal_pointer(&name));
 		if (first == NULL)
 			first = g_steal_pointer(&local);
 	}
-	if (first == NULL)
-		return true;
-	g_propagate_error(error, g_steal_pointer(&first));
-	return false;
+	return first == NULL || gbe_pass(error, &first);
 }

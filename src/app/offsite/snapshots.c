@@ -8,7 +8,6 @@
 
 #include "app/state/history.h"
 #include "app/store/keys.h"
-#include "etcd/layout.h"
 #include "fs/open.h"
 #include "fs/part.h"
 
@@ -221,10 +220,7 @@ read_hmac(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
 		g_strchomp(stored->hmac);
 		return true;
 	}
-	if (!is_of_the_server(local))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return !is_of_the_server(local) || gbe_pass(error, &local);
 }
 
 static bool
@@ -377,8 +373,7 @@ gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 			/* It was swept since the store was listed. */
 			if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				continue;
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
+			return gbe_pass(error, &local);
 		}
 		if (nobody_writes(entry_fd, DATA_PART) &&
 		    nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&

@@ -378,10 +378,8 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 	rehearsal->at = facts->now;
 	rehearsal->result = GBE_REHEARSAL_PASSED;
 	if (!work(&r, &local)) {
-		if (options->progress != NULL && !options->progress(0, 0, options->progress_data)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		if (options->progress != NULL && !options->progress(0, 0, options->progress_data))
+			return gbe_pass(error, &local);
 		rehearsal->result = g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)
 					? GBE_REHEARSAL_FAILED
 					: GBE_REHEARSAL_NOT_REHEARSED;

@@ -3,6 +3,7 @@
 
 #include "app/report/rehearsal.h"
 #include "core/decide/situation.h"
+#include "core/json/members.h"
 #include "core/json/parse.h"
 
 static void
@@ -45,10 +46,8 @@ set_system(JsonObject *object, const GbeFacts *facts)
 	set_tri(object, "ostree", facts->ostree, NULL);
 	set_text(object, "booted", facts->booted.id, facts->booted_why);
 	set_tri(object, "booted_is_default", facts->booted_is_default, NULL);
-	if (facts->listed != NULL)
-		json_object_set_int_member(object, "deployments", facts->listed->len);
-	else
-		json_object_set_null_member(object, "deployments");
+	gbe_json_set_known(object, "deployments",
+			   facts->listed != NULL ? (gint64)facts->listed->len : -1);
 	set_tri(object, "judged_here", facts->judges, NULL);
 	set_tri(object, "can_roll_back", facts->can_roll_back, NULL);
 	json_object_set_boolean_member(object, "skip", facts->skip);
@@ -100,10 +99,7 @@ set_owner(JsonObject *object, const GbeFacts *facts, const GbeView *view, const 
 	gbe_json_set_string(object, "health", gbe_health_to_string(view->health));
 	json_object_set_boolean_member(object, "judged", view->judged);
 	set_tri(object, "trial", view->trial.on, NULL);
-	if (view->used >= 0)
-		json_object_set_int_member(object, "used", view->used);
-	else
-		json_object_set_null_member(object, "used");
+	gbe_json_set_known(object, "used", view->used);
 	set_tri(object, "used_within_trial_limit", s->used_within, NULL);
 	gbe_json_set_string(object, "previous", base != NULL ? base->name : NULL);
 	json_object_set_boolean_member(object, "previous_usable", s->base != GBE_BASE_NONE);

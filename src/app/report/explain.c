@@ -2,7 +2,6 @@
 #include "app/report/explain.h"
 
 #include "app/report/explain-facts.h"
-#include "app/report/status.h"
 #include "core/decide/decide.h"
 #include "core/decide/retention.h"
 #include "core/json/parse.h"
@@ -141,8 +140,7 @@ gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options
 				   error))
 		return false;
 	plan = gbe_decide(facts);
-	object = json_object_new();
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	object = gbe_json_answer();
 	gbe_json_set_string(object, "deployment", facts->booted.id);
 	gbe_json_set_string(object, "rule", gbe_rule_to_string(plan->rule));
 	json_object_set_array_member(object, "also", also_json(plan));

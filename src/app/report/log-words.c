@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/log-words.h"
 
-#include "app/state/ledger-private.h"
-#include "core/space.h"
+#include "app/state/ledger.h"
+#include "core/json/parse.h"
 
 /* "Subject: why", or the subject alone. Takes @subject. */
 static char *

@@ -2,7 +2,6 @@
 #include "app/report/log.h"
 
 #include "app/report/log-words.h"
-#include "app/report/status.h"
 #include "app/state/ledger.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
@@ -140,14 +139,13 @@ set_whose(JsonObject *object, const GbeLedgerRecord *record, JsonObject *of)
 static JsonObject *
 describe(Log *log, const GbeLedgerRecord *record)
 {
-	JsonObject *object = json_object_new(), *of = take_over_of(log, record);
+	JsonObject *object = gbe_json_answer(), *of = take_over_of(log, record);
 	bool detail = g_hash_table_contains(log->detail, record);
 	gint64 time = gbe_json_int(record->object, "time", 0);
 	g_autofree char *text = record->kind == GBE_LEDGER_START && detail
 				    ? g_strdup("A start began")
 				    : gbe_log_words(record, log->rule);
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_known(object, "sequence",
 			   record->sequence > 0 ? (gint64)record->sequence : -1);
 	gbe_json_set_known(object, "time", time > 0 ? time : -1);

@@ -5,13 +5,12 @@
 #include "app/report/rehearsal.h"
 #include "app/report/status.h"
 #include "app/store/keys.h"
+#include "base/format.h"
 #include "core/decide/retention.h"
-#include "core/decide/situation.h"
 #include "core/space.h"
 #include "fs/copy/extents.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
-#include "sys/enabled.h"
 
 void
 gbe_preflight_finding_free(GbePreflightFinding *finding)
@@ -40,13 +39,10 @@ gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel leve
 		  const char *format, ...)
 {
 	GbePreflightFinding *finding = g_new0(GbePreflightFinding, 1);
-	va_list args;
 
 	finding->check = check;
 	finding->level = level;
-	va_start(args, format);
-	finding->text = g_strdup_vprintf(format, args);
-	va_end(args);
+	finding->text = GBE_VFORMAT(format);
 	g_ptr_array_add(findings, finding);
 }
 

@@ -5,7 +5,9 @@
 #include "app/report/periodic.h"
 #include "app/report/status.h"
 #include "app/state/state.h"
+#include "base/format.h"
 #include "core/decide/decide.h"
+#include "core/json/members.h"
 #include "core/json/parse.h"
 #include "fs/probe.h"
 #include "sys/enabled.h"
@@ -41,10 +43,7 @@ set_source(JsonObject *next, const GbeFacts *facts, const GbeAction *action)
 		json_object_set_int_member(next, "age", facts->now - source->created);
 	else
 		json_object_set_null_member(next, "age");
-	if (source != NULL && source->revision >= 0)
-		json_object_set_int_member(next, "revision", source->revision);
-	else
-		json_object_set_null_member(next, "revision");
+	gbe_json_set_known(next, "revision", source != NULL ? source->revision : -1);
 }
 
 void
@@ -93,12 +92,8 @@ static void warn(JsonArray *warnings, const char *format, ...) G_GNUC_PRINTF(2, 
 static void
 warn(JsonArray *warnings, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	json_array_add_string_element(warnings, text);
 }
 

@@ -5,8 +5,7 @@
 #include "app/report/rehearsal.h"
 #include "app/report/status.h"
 #include "app/state/prerun-done.h"
-#include "app/state/state.h"
-#include "core/decide/situation.h"
+#include "base/format.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
 #include "fs/open.h"
@@ -26,14 +25,9 @@ static void add_line(GString *motd, const char *format, ...) G_GNUC_PRINTF(2, 3)
 static void
 add_line(GString *motd, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	g_autofree char *line = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
+	g_autofree char *line = gbe_shown_line(text);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	line = gbe_shown_line(text);
 	g_string_append_printf(motd, "greenboot-etcd: %s\n", line);
 }
 
@@ -207,7 +201,7 @@ write_json(GbeApp *app, JsonObject *whole, GError **error)
 void
 gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
-	g_autoptr(JsonObject) whole = json_object_new();
+	g_autoptr(JsonObject) whole = gbe_json_answer();
 	GbeObserveOptions options = {.tolerant = true};
 	g_autofree char *motd = NULL;
 	g_autoptr(GError) error = NULL;
@@ -221,7 +215,6 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);
 	}
-	json_object_set_int_member(whole, "schema", GBE_SCHEMA);
 	json_object_set_array_member(whole, "list", gbe_status_list(observed, false));
 	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, look));
 	if (!write_json(app, whole, &error))

@@ -6,7 +6,6 @@
 #include "app/report/protection.h"
 #include "app/report/rehearsal.h"
 #include "app/report/status-next.h"
-#include "app/state/state.h"
 #include "core/decide/situation.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
@@ -23,10 +22,9 @@ set_u64(JsonObject *object, const char *key, guint64 value)
 JsonObject *
 gbe_status_backup(const GbeObserved *observed, const GbeManifest *m, gint64 exclusive)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 	const GbeDeployments *deployments = observed->deployments;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "name", m->name);
 	gbe_json_set_string(object, "deployment", m->deployment.id);
 	gbe_json_set_string(object, "run", m->run);
@@ -75,9 +73,8 @@ exclusive_bytes(const GbeObserved *observed, const GbeManifest *m)
 static JsonObject *
 unreadable(const char *name)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "name", name);
 	gbe_json_set_string(object, "grade", "unreadable");
 	gbe_json_set_string(object, "state", "unreadable");
@@ -318,13 +315,12 @@ JsonObject *
 gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	GbeFacts *facts = observed->facts;
-	JsonObject *status = json_object_new();
+	JsonObject *status = gbe_json_answer();
 	JsonObject *data = json_object_new();
 	g_autofree char *neighbour = gbe_deployments_neighbour(observed->deployments);
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	json_object_set_int_member(status, "schema", GBE_SCHEMA);
 	gbe_json_set_tri(status, "ostree", facts->ostree);
 	gbe_json_set_string(status, "booted", facts->booted.id);
 	gbe_json_set_string(status, "unlocked", gbe_deployments_unlocked(observed->deployments));

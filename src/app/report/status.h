@@ -11,7 +11,6 @@
 
 #include <json-glib/json-glib.h>
 
-#define GBE_SCHEMA 1
 /* The reason in `etcd{}` when etcd was not asked. */
 #define GBE_STATUS_NOT_ASKED "not asked"
 /* The findings of the last preflight: the MOTD's other source. */

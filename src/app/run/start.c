@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/state/prerun-done.h"
+#include "base/format.h"
 #include "core/json/parse.h"
 #include "sys/systemd/journal-read.h"
 #include "sys/systemd/transient.h"
@@ -45,11 +46,7 @@ static void note(GbeMember *member, const char *format, ...) G_GNUC_PRINTF(2, 3)
 static void
 note(GbeMember *member, const char *format, ...)
 {
-	va_list args;
-
-	va_start(args, format);
-	g_ptr_array_add(member->notes, g_strdup_vprintf(format, args));
-	va_end(args);
+	g_ptr_array_add(member->notes, GBE_VFORMAT(format));
 }
 
 static bool
@@ -145,10 +142,7 @@ queue(Start *start, bool *ret_again, GError **error)
 	if (gbe_transient_start(start->jobs, member->options->unit, start->properties, &start->job,
 				ret_again, &local))
 		return true;
-	if (*ret_again)
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return *ret_again || gbe_pass(error, &local);
 }
 
 /* Looks once at the present state and does one step. *ret_again: more steps remain. */

@@ -209,13 +209,9 @@ gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported, GEr
 				 .data_fd = -1,
 				 .part = {.fd = -1}};
 
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	if (!look(&export, error) || !write_file(&export, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
-	if (!gbe_session_end(&session, error))
+	if (!gbe_session_begin(app, &how, &session, error) ||
+	    !gbe_session_finish(&session, look(&export, error) && write_file(&export, error),
+				error))
 		return false;
 	*ret_exported = export.exported;
 	export.exported = (GbeExported){0};

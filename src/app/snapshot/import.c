@@ -9,7 +9,6 @@
 #include "app/snapshot/sidecar.h"
 #include "app/snapshot/snapshot.h"
 #include "app/state/state.h"
-#include "app/store/inside.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/db/bump.h"
@@ -18,11 +17,8 @@
 #include "etcd/layout.h"
 #include "fs/copy/archive.h"
 #include "fs/copy/compare.h"
-#include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"
-#include "fs/remove.h"
-#include "fs/sync.h"
 #include "fs/write.h"
 
 void

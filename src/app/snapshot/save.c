@@ -63,10 +63,8 @@ receive(const GbeEndpoint *endpoint, gint64 deadline, Stream *stream, GError **e
 	    gbe_client_snapshot(client, deadline, IDLE_SECONDS, take, stream, &failure))
 		return gbe_snapshot_sum_check(&stream->sum, error) ||
 		       gbe_prefix(error, "what etcd at %s sent", endpoint->shown);
-	if (stream->error != NULL) {
-		g_propagate_error(error, g_steal_pointer(&stream->error));
-		return false;
-	}
+	if (stream->error != NULL)
+		return gbe_pass(error, &stream->error);
 	return gbe_throw(error, GBE_ERROR_FAILED, "no snapshot from etcd at %s: %s",
 			 endpoint->shown, failure.why);
 }

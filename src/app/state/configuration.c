@@ -77,12 +77,8 @@ list_dropins(GbeApp *app, const char *dir, GHashTable *chosen, GError **error)
 	gbe_autofd int fd = -1;
 	const char *name;
 
-	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	list = gbe_list_open_at(fd, path);
 	while ((name = gbe_list_next(&list)) != NULL)
 		if (name[0] != '.' && g_str_has_suffix(name, ".conf"))

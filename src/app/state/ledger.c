@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/state/ledger.h"
 
-#include "app/state/ledger-private.h"
 #include "base/crc32c.h"
 #include "base/fault.h"
+#include "base/format.h"
 #include "core/decide/past.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
@@ -18,8 +18,215 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The digits of the CRC and the blank. */
+#define CRC_LEN 9
+/* A record has some hundred bytes, an intent some thousand. Longer lines are neither read nor written. */
+#define LINE_MAX_BYTES (CRC_LEN + GBE_JSON_MAX_SIZE)
 /* A ledger with fewer records is never written anew. */
 #define COMPACT_FROM 512
+
+struct GbeLedgerFile {
+	GbeLedger *ledger;
+	int fd;	     /* for appending; -1 */
+	guint64 end; /* offset after the last whole line */
+	guint64 size;
+};
+
+/* ---- reads ---- */
+
+static void
+file_free(GbeLedgerFile *file)
+{
+	if (file == NULL)
+		return;
+	gbe_close_fd(&file->fd);
+	gbe_ledger_free(file->ledger);
+	g_free(file);
+}
+
+typedef struct {
+	GbeApp *app;
+	GbeLedgerFile *file;
+	GString *line;
+	guint64 number; /* of the line, from 1 */
+	guint64 at;	/* offset of its first byte */
+	bool too_long;
+} Reader;
+
+static bool
+parse_line(const char *line, gsize len, JsonObject **ret_object, GError **error)
+{
+	char *end = NULL;
+	guint64 crc;
+
+	if (len <= CRC_LEN || line[CRC_LEN - 1] != ' ')
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a record");
+	crc = g_ascii_strtoull(line, &end, 16);
+	if (end != line + CRC_LEN - 1)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a record");
+	if (crc != gbe_crc32c(0, line + CRC_LEN, len - CRC_LEN))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "its checksum does not match");
+	return gbe_json_parse_object(line + CRC_LEN, len - CRC_LEN, "its JSON", ret_object, error);
+}
+
+static void
+end_line(Reader *r)
+{
+	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GError) error = NULL;
+
+	r->number++;
+	if (!r->too_long && parse_line(r->line->str, r->line->len, &object, &error) &&
+	    gbe_ledger_add(r->file->ledger, object, &error)) {
+		g_string_truncate(r->line, 0);
+		return;
+	}
+	gbe_ledger_add_hole(r->file->ledger, r->number, r->too_long ? "too long" : error->message);
+	r->too_long = false;
+	g_string_truncate(r->line, 0);
+}
+
+static void
+feed(Reader *r, const char *bytes, gsize size)
+{
+	for (gsize i = 0; i < size;) {
+		const char *newline = memchr(bytes + i, '\n', size - i);
+		gsize len = newline != NULL ? (gsize)(newline - bytes) - i : size - i;
+
+		if (r->line->len + len > LINE_MAX_BYTES)
+			r->too_long = true;
+		else
+			g_string_append_len(r->line, bytes + i, (gssize)len);
+		i += len;
+		r->at += len;
+		if (newline == NULL)
+			return;
+		i++;
+		r->at++;
+		end_line(r);
+		r->file->end = r->at;
+	}
+}
+
+static bool
+read_all(GbeApp *app, GbeLedgerFile *file, int fd, GError **error)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	g_autofree char *buffer = g_malloc(64 * 1024);
+	Reader r = {.app = app, .file = file, .line = line};
+
+	for (;;) {
+		ssize_t got = read(fd, buffer, 64 * 1024);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return gbe_throw_errno(error, errno, "cannot read " GBE_LEDGER_PATH);
+		if (got == 0)
+			break;
+		feed(&r, buffer, (gsize)got);
+		(void)gbe_app_progress((guint64)got, app);
+	}
+	file->size = r.at;
+	return true;
+}
+
+/* Reports the first hole, and how many more there are. */
+static void
+say_holes(const GbeLedger *ledger)
+{
+	const GbeLedgerRecord *first = NULL;
+	g_autofree char *reason = NULL;
+	gint64 lines = 0;
+
+	for (guint i = 0; i < ledger->records->len; i++) {
+		const GbeLedgerRecord *record = ledger->records->pdata[i];
+
+		if (record->kind != GBE_LEDGER_HOLE)
+			continue;
+		first = first != NULL ? first : record;
+		lines += gbe_json_int(record->object, "lines", 0);
+	}
+	if (first == NULL)
+		return;
+	reason = g_strdup_printf(
+	    GBE_LEDGER_PATH ", line %" G_GINT64_FORMAT ": %s; what it said is not known",
+	    gbe_json_int(first->object, "line", 0), gbe_json_string(first->object, "reason", "?"));
+	if (lines > 1) {
+		g_autofree char *one = g_steal_pointer(&reason);
+
+		reason = g_strdup_printf("%s; %" G_GINT64_FORMAT " lines are such", one, lines);
+	}
+	gbe_event_state_broken(&(GbeEventFields){.reason = reason});
+}
+
+/* @how: O_RDONLY, or O_RDWR | O_CREAT. *ret_fd is -1, without an error, where there is no ledger. */
+static bool
+open_file(GbeApp *app, int how, int *ret_fd, GError **error)
+{
+	gbe_autofd int fd =
+	    openat(app->state_fd, GBE_LEDGER_NAME, how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT && (how & O_CREAT) == 0) {
+		*ret_fd = -1;
+		return true;
+	}
+	if (fd < 0 && (errno == EISDIR || errno == ELOOP || errno == ENXIO))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, GBE_LEDGER_PATH " is no regular file");
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open " GBE_LEDGER_PATH);
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at " GBE_LEDGER_PATH);
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, GBE_LEDGER_PATH " is no regular file");
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+static bool
+load(GbeApp *app, GbeLedgerFile **ret_file, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	GbeLedgerFile *file;
+	gbe_autofd int fd = -1;
+
+	if (!gbe_app_open_state(app, false, &local)) {
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
+			return false;
+	} else if (!open_file(app, O_RDONLY, &fd, error)) {
+		return false;
+	}
+	file = g_new0(GbeLedgerFile, 1);
+	file->fd = -1;
+	file->ledger = gbe_ledger_new();
+	if (fd >= 0 && !read_all(app, file, fd, error)) {
+		file_free(file);
+		return false;
+	}
+	*ret_file = file;
+	return true;
+}
+
+bool
+gbe_ledger_load(GbeApp *app, const GbeLedger **ret_ledger, GError **error)
+{
+	GbeLedgerFile *file = NULL;
+
+	if (app->lock == NULL || app->ledger == NULL) {
+		if (!load(app, &file, error))
+			return false;
+		file_free(app->ledger);
+		app->ledger = file;
+		app->ledger_free = file_free;
+		if (app->lock != NULL)
+			say_holes(file->ledger);
+	}
+	*ret_ledger = app->ledger->ledger;
+	return true;
+}
+
+/* ---- appends ---- */
 
 char *
 gbe_ledger_nonce(void)
@@ -28,7 +235,7 @@ gbe_ledger_nonce(void)
 
 	while (getrandom(&bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
 		;
-	return g_strdup_printf("%016" G_GINT64_MODIFIER "x", bytes);
+	return gbe_hex64(bytes);
 }
 
 static char *
@@ -85,8 +292,7 @@ append(GbeApp *app, JsonObject *object, GbeWrite how, GError **error)
 	g_autoptr(GError) local = NULL;
 	bool ok;
 
-	if (!gbe_json_parse_object(line + GBE_LEDGER_CRC_LEN, strlen(line) - GBE_LEDGER_CRC_LEN,
-				   "it", &again, &local))
+	if (!gbe_json_parse_object(line + CRC_LEN, strlen(line) - CRC_LEN, "it", &again, &local))
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 "a record in " GBE_LEDGER_PATH " could not be read again: %s",
 				 local->message);
@@ -100,8 +306,7 @@ append(GbeApp *app, JsonObject *object, GbeWrite how, GError **error)
 		/* On failure, the next append cuts it off. */
 		if (ftruncate(file->fd, (off_t)file->end) < 0)
 			g_debug("the torn end of " GBE_LEDGER_PATH " stays for now");
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	file->end = file->size;
 	return gbe_ledger_add(file->ledger, object, error) && !GBE_FAULT("ledger-appended", error);
@@ -142,16 +347,14 @@ prepare(GbeApp *app, GError **error)
 	if (!gbe_app_open_state(app, true, error))
 		return false;
 	if (!gbe_ledger_load(app, &ledger, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
 			return false;
-		}
 		gbe_event_state_broken(&(GbeEventFields){.reason = local->message});
 		if (!gbe_set_broken_aside_at(app->state_fd, GBE_LEDGER_NAME, NULL, error) ||
 		    !gbe_ledger_load(app, &ledger, error))
 			return false;
 	}
-	if (app->ledger->fd < 0 && !gbe_ledger_open(app, O_RDWR | O_CREAT, &app->ledger->fd, error))
+	if (app->ledger->fd < 0 && !open_file(app, O_RDWR | O_CREAT, &app->ledger->fd, error))
 		return false;
 	if (app->ledger->size > app->ledger->end && !cut_tail(app->ledger, error))
 		return false;
@@ -218,6 +421,6 @@ gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error)
 	if (!gbe_write_file_at(app->state_fd, GBE_LEDGER_NAME, text->str, text->len, 0600,
 			       GBE_WRITE_DURABLE, error))
 		return gbe_prefix(error, GBE_LEDGER_PATH);
-	g_clear_pointer(&app->ledger, gbe_ledger_file_free);
+	g_clear_pointer(&app->ledger, file_free);
 	return true;
 }

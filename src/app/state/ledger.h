@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The file of the ledger: `ledger` in the state directory (root's, 0600). A line is one record: its CRC32C in 8 hex
- * digits, a blank, and JSON (core/record/ledger.h). Only the holder of the lock appends. Implemented in ledger.c,
- * ledger-read.c.
+ * digits, a blank, and JSON (core/record/ledger.h). Only the holder of the lock appends.
  */
 #pragma once
 
@@ -12,6 +11,7 @@
 #include "fs/write.h"
 
 #define GBE_LEDGER_NAME "ledger"
+#define GBE_LEDGER_PATH GBE_STATE_DIR "/" GBE_LEDGER_NAME
 
 /* The ledger as the file has it now. It belongs to @app and does not change as long as @app holds the lock. A
  * missing file is an empty ledger. GBE_ERROR_FAILED when the file cannot be read for now. Lines that are not

@@ -6,7 +6,6 @@
 #include "app/state/ledger.h"
 #include "core/decide/past.h"
 #include "core/json/parse.h"
-#include "fs/sync.h"
 #include "sys/deployment/run.h"
 #include "sys/systemd/events.h"
 
@@ -36,10 +35,8 @@ gbe_state_read(GbeApp *app, const char *name, bool repair, JsonObject **ret_obje
 	JsonObject *object = NULL;
 
 	if (!gbe_state_peek(app, name, &object, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
 			return false;
-		}
 		if (repair)
 			set_aside(app->state_fd, name, local);
 	}

@@ -90,17 +90,13 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 	if (!gbe_path_normalize(app->config->etcd.data_dir, "[etcd] data-dir", &data->path, error))
 		return false;
 	if (!gbe_check_parents(app->root_fd, data->path, &local) &&
-	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	    !gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 		return false;
-	}
 	g_clear_error(&local);
 	if (!gbe_open_parent_in_root(app->root_fd, data->path, &data->parent_fd, &data->name,
 				     &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-		}
 		*ret_data = g_steal_pointer(&data);
 		return true;
 	}
@@ -117,10 +113,8 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 		g_clear_error(&local);
 		if (!gbe_open_in_root(app->root_fd, data->wal_dir, O_RDONLY | O_DIRECTORY,
 				      &data->wal_fd, &local) &&
-		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
-		}
+		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return gbe_pass(error, &local);
 	}
 	*ret_data = g_steal_pointer(&data);
 	return true;

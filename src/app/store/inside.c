@@ -2,6 +2,7 @@
 #include "app/store/inside.h"
 
 #include "app/store/verify.h"
+#include "base/format.h"
 #include "core/decide/decide.h"
 #include "etcd/directory/member.h"
 #include "sys/systemd/events.h"
@@ -101,7 +102,7 @@ static void
 set_id(char **id, guint64 value)
 {
 	g_free(*id);
-	*id = g_strdup_printf("%016" G_GINT64_MODIFIER "x", value);
+	*id = gbe_hex64(value);
 }
 
 void
@@ -249,10 +250,8 @@ read_in_full(GbeApp *app, GbeStore *store, const GbeManifest *manifest, guint64 
 			     manifest->name, seconds);
 		return true;
 	}
-	if (!ok) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!ok)
+		return gbe_pass(error, &local);
 	*ret_verification = g_steal_pointer(&verification);
 	return true;
 }

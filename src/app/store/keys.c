@@ -81,8 +81,7 @@ gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand, GE
 		/* The key cannot be read, so the digest cannot be checked. */
 		if (!by_hand && !manifest->outside)
 			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	if (keys == NULL || (signed_right && (!manifest->outside || manifest->proved)))
 		return true;

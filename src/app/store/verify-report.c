@@ -2,6 +2,7 @@
 /* Turns the result of verify into JSON. */
 #include "app/store/verify.h"
 
+#include "base/format.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 
@@ -18,7 +19,7 @@ set_number(JsonObject *object, const char *key, bool known, guint64 value)
 static void
 set_id(JsonObject *object, const char *key, bool known, guint64 id)
 {
-	g_autofree char *text = g_strdup_printf("%016" G_GINT64_MODIFIER "x", id);
+	g_autofree char *text = gbe_hex64(id);
 
 	gbe_json_set_string(object, key, known ? text : NULL);
 }
@@ -119,8 +120,7 @@ set_voters(JsonObject *object, const GbeConfState *conf)
 	}
 	array = json_array_new();
 	for (guint i = 0; i < conf->voters->len; i++) {
-		g_autofree char *id = g_strdup_printf("%016" G_GINT64_MODIFIER "x",
-						      g_array_index(conf->voters, guint64, i));
+		g_autofree char *id = gbe_hex64(g_array_index(conf->voters, guint64, i));
 
 		json_array_add_string_element(array, id);
 	}
@@ -174,14 +174,13 @@ gbe_verification_to_json(const GbeVerification *verification)
 	set_id(object, "cluster_id", directory->wal.has_metadata, directory->wal.metadata.cluster);
 	set_id(object, "member_id", directory->wal.has_metadata, directory->wal.metadata.member);
 	set_voters(object, &directory->conf);
-	if (directory->db.present)
-		json_object_set_object_member(object, "db", db_to_json(&directory->db));
-	else
-		json_object_set_null_member(object, "db");
-	if (directory->wal.segments != NULL && directory->wal.segments->len > 0)
-		json_object_set_object_member(object, "wal", wal_to_json(directory));
-	else
-		json_object_set_null_member(object, "wal");
+	json_object_set_object_member(object, "db",
+				      directory->db.present ? db_to_json(&directory->db) : NULL);
+	json_object_set_object_member(object, "wal",
+				      directory->wal.segments != NULL &&
+					      directory->wal.segments->len > 0
+					  ? wal_to_json(directory)
+					  : NULL);
 	json_object_set_int_member(object, "duration_usec", verification->usec);
 	json_object_set_array_member(object, "findings", findings);
 	json_object_set_int_member(object, "dropped", verification->findings.dropped);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/store/verify.h"
 
+#include "base/format.h"
 #include "etcd/db/snapshot-file.h"
 #include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
@@ -91,10 +92,8 @@ read_directory(GbeApp *app, int data_fd, int wal_fd, const char *member_dir,
 		verification->look_usec = g_get_monotonic_time() - begin;
 		return read;
 	}
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 		return false;
-	}
 	gbe_findings_add(&verification->findings, GBE_FINDING_DAMAGE, "member-not-etcd", ".",
 			 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_NO, "%s", local->message);
 	return true;
@@ -117,8 +116,8 @@ compare_identity(GbeVerification *verification, const GbeManifest *manifest)
 
 	if (!directory->wal.has_metadata)
 		return;
-	member = g_strdup_printf("%016" G_GINT64_MODIFIER "x", directory->wal.metadata.member);
-	cluster = g_strdup_printf("%016" G_GINT64_MODIFIER "x", directory->wal.metadata.cluster);
+	member = gbe_hex64(directory->wal.metadata.member);
+	cluster = gbe_hex64(directory->wal.metadata.cluster);
 	if ((manifest->member_id != NULL && !g_str_equal(manifest->member_id, member)) ||
 	    (manifest->cluster_id != NULL && !g_str_equal(manifest->cluster_id, cluster)))
 		add(verification, "backup-other-member",
@@ -160,10 +159,8 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 				 "backup %s is a name only: its data was restored without a copy",
 				 manifest->name);
 	if (!gbe_store_open_data(store, manifest->name, &fd, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-		}
 		add(verification, "backup-no-data", "it is gone");
 		finish(g_steal_pointer(&verification), ret_verification);
 		return true;
@@ -171,10 +168,8 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 	if (!gbe_compare_manifest(fd, manifest,
 				  options->digests || options->level == GBE_VERIFY_FULL, go_on,
 				  &digesting, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_VERIFY_FAILED))
 			return false;
-		}
 		add(verification, "backup-differs", local->message);
 	}
 	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, fd);

@@ -128,8 +128,7 @@ back_up(Clearing *clearing, GError **error)
 		return true;
 	}
 	note(clearing, "backup", GBE_STEP_FAILED, g_strdup(local->message));
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 static bool

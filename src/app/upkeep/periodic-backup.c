@@ -148,8 +148,7 @@ copy(Periodic *p, GbeTri clones, char **ret_name, GError **error)
 		return true;
 	if (local == NULL || g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
 		return by_snapshot(p, ret_name, error);
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_pass(error, &local);
 }
 
 static bool

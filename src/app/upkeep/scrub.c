@@ -98,8 +98,7 @@ scrub_one(Scrub *scrub, const GbeManifest *was, GError **error)
 		    !gbe_damage_unreadable(scrub->app, scrub->observed, was->name, local->message,
 					   "scrub", error))
 			return false;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	if (found.damage != NULL) {
 		scrub->tell = true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* alarm clear. (verb-endpoint.c has alarm list, with the other questions.) */
-#include "app/report/status.h"
 #include "app/upkeep/alarm.h"
 #include "cli/ask.h"
 #include "cli/print.h"
@@ -52,9 +51,8 @@ steps_json(const GPtrArray *steps)
 static void
 print_json(const GbeAlarmCleared *cleared)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_boolean_member(object, "was_up", cleared->was_up);
 	json_object_set_boolean_member(object, "cleared", cleared->cleared);
 	json_object_set_boolean_member(object, "dry_run", arg_dry_run);

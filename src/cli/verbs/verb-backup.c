@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* backup, restore, undo: the verbs that work on the data. */
 #include "app/by-hand/by-hand.h"
-#include "app/by-hand/displaced.h"
-#include "app/report/status.h"
 #include "app/upkeep/displaced-discard.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 #include "fs/open.h"
-#include "sys/systemd/events.h"
 
 #include <stdio.h>
 
@@ -80,9 +77,8 @@ timing_json(const GbeTiming *timing)
 static JsonObject *
 result_json(const GbeByHandResult *result)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "name", result->name);
 	gbe_json_set_string(object, "method", gbe_method_to_string(result->method));
 	json_object_set_object_member(object, "timing", timing_json(&result->timing));
@@ -241,9 +237,8 @@ cancel(GbeCli *cli, GError **error)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		json_object_set_boolean_member(object, "cancelled", had);
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 		gbe_print_object(object);
@@ -264,9 +259,8 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "name", name);
 		json_object_set_boolean_member(object, "next_boot", true);
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);

@@ -3,7 +3,6 @@
 #include "app/certs/change.h"
 #include "app/certs/export.h"
 #include "app/certs/for-others.h"
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "cli/verbs/verb-certs.h"
 #include "core/json/members.h"
@@ -18,24 +17,12 @@
 
 /* ---- what is there ---- */
 
-/* NULL: it cannot be read. */
-static GbePem *
-first_of(GBytes *bytes)
-{
-	g_autoptr(GbePemReader) reader = NULL;
-
-	if (bytes == NULL ||
-	    !gbe_pem_open(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), &reader, NULL))
-		return NULL;
-	return gbe_pem_next(reader);
-}
-
 static JsonObject *
 authority_json(GbeApp *app, const GbePki *pki)
 {
 	JsonObject *object = json_object_new();
-	g_autoptr(GbePem) signer = first_of(pki->signer.certificate);
-	g_autoptr(GbePem) other = first_of(pki->other.certificate);
+	g_autoptr(GbePem) signer = gbe_pem_first(pki->signer.certificate);
+	g_autoptr(GbePem) other = gbe_pem_first(pki->other.certificate);
 	g_autofree char *due = NULL;
 	gint64 renew_at = -1;
 
@@ -113,7 +100,7 @@ leaves_json(const GbePki *pki)
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; i < GBE_LEAVES; i++) {
-		g_autoptr(GbePem) pem = first_of(pki->certificates[i]);
+		g_autoptr(GbePem) pem = gbe_pem_first(pki->certificates[i]);
 		g_autofree char *path = g_strdup_printf(GBE_PKI_LIVE "/%s.crt", gbe_leaf_name(i));
 		JsonObject *one = json_object_new();
 
@@ -128,12 +115,11 @@ leaves_json(const GbePki *pki)
 static void
 print_json(GbeCli *cli, const GbePkiResult *result)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *notes = json_array_new();
 
 	for (guint i = 0; i < result->notes->len; i++)
 		json_array_add_string_element(notes, result->notes->pdata[i]);
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_boolean_member(object, "dry_run", gbe_certs_arguments.dry_run);
 	json_object_set_boolean_member(object, "done", result->done);
 	json_object_set_boolean_member(object, "put_back", result->put_back);
@@ -262,9 +248,8 @@ print_issued(GbeCli *cli, const GbeOthersResult *result)
 	g_autofree char *until = gbe_text_time(result->not_after);
 
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "certificate", result->certificate_path);
 		gbe_json_set_string(object, "key", result->key_path);
 		gbe_json_set_string(object, "authority", GBE_PKI_LIVE "/ca.crt");

@@ -5,7 +5,6 @@
 #include "app/certs/export.h"
 #include "app/certs/reset.h"
 #include "app/health/certificates.h"
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "cli/verbs/verb-certs.h"
 #include "core/json/members.h"
@@ -98,7 +97,7 @@ static void
 print_json(GbeCli *cli, const GbeCerts *certs)
 {
 	JsonObject *authority = gbe_certs_authority_json(cli);
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *certificates = json_array_new();
 	JsonArray *keys = json_array_new();
 	JsonArray *unread = json_array_new();
@@ -119,15 +118,11 @@ print_json(GbeCli *cli, const GbeCerts *certs)
 		gbe_json_set_string(one, "problem", file->why);
 		json_array_add_object_element(unread, one);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "certificates", certificates);
 	json_object_set_array_member(object, "keys", keys);
 	json_object_set_array_member(object, "unread", unread);
 	json_object_set_boolean_member(object, "truncated", certs->truncated);
-	if (authority != NULL)
-		json_object_set_object_member(object, "authority", authority);
-	else
-		json_object_set_null_member(object, "authority");
+	json_object_set_object_member(object, "authority", authority);
 	gbe_print_object(object);
 }
 
@@ -222,9 +217,8 @@ paths_json(const GPtrArray *paths)
 static void
 print_reset_json(const GbeCertsReset *reset)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_boolean_member(object, "undo", gbe_certs_arguments.undo);
 	json_object_set_boolean_member(object, "dry_run", gbe_certs_arguments.dry_run);
 	json_object_set_boolean_member(object, "done", reset->done);
@@ -290,9 +284,8 @@ static bool export(GbeCli *cli, const char *path, GError **error)
 		return false;
 	gbe_cli_changed(cli, false);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "path", path);
 		gbe_print_object(object);
 	} else if (!cli->quiet) {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "app/state/schedule.h"
 #include "cli/json.h"
@@ -52,14 +51,13 @@ print_setting(const char *group, const char *key, const char *value, const char 
 JsonObject *
 gbe_cli_config_json(const GbeConfig *config)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 	JsonArray *warnings = json_array_new();
 	Listing listing = {.settings = json_array_new()};
 
 	gbe_config_foreach(config, add_setting, &listing);
 	for (guint i = 0; i < config->warnings->len; i++)
 		json_array_add_string_element(warnings, config->warnings->pdata[i]);
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "settings", listing.settings);
 	json_object_set_array_member(object, "warnings", warnings);
 	return object;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* defrag: frees the unused space in etcd's database. */
-#include "app/report/status.h"
 #include "app/upkeep/defrag.h"
 #include "cli/print.h"
 #include "cli/verb.h"
@@ -30,9 +29,8 @@ const GOptionEntry gbe_options_defrag[] = {
 static void
 print_json(const GbeDefragResult *result)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "endpoint", result->endpoint);
 	gbe_json_set_string(object, "data", result->data);
 	gbe_json_set_string(object, "of", result->of);

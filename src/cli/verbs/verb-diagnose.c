@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/boot/preflight.h"
 #include "app/monitor/diagnosis.h"
-#include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "cli/json.h"
 #include "cli/print.h"
@@ -111,7 +110,7 @@ collect(GbeCli *cli, GbeDiagnosis *diagnosis)
 static JsonObject *
 result_json(const GbeDiagnosis *diagnosis, const char *path, guint64 size)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 	JsonArray *parts = json_array_new();
 
 	for (guint i = 0; i < diagnosis->parts->len; i++) {
@@ -123,7 +122,6 @@ result_json(const GbeDiagnosis *diagnosis, const char *path, guint64 size)
 		gbe_json_set_string(element, "why", part->why);
 		json_array_add_object_element(parts, element);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "path", path);
 	json_object_set_int_member(object, "size", (gint64)size);
 	json_object_set_array_member(object, "parts", parts);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* endpoint status, alarm list: one question each to the configured etcd. */
-#include "app/device/endpoint.h"
-#include "app/report/status.h"
+#include "base/format.h"
 #include "cli/ask.h"
 #include "cli/print.h"
 #include "core/json/members.h"
@@ -14,10 +13,9 @@
 static void
 print_status_json(const char *endpoint, const GbeEtcdStatus *status)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	guint64 own = status->header.member_id;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "endpoint", endpoint);
 	gbe_json_set_id(object, "member_id", own);
 	gbe_json_set_id(object, "cluster_id", status->header.cluster_id);
@@ -46,7 +44,7 @@ print_status(const char *endpoint, const GbeEtcdStatus *status)
 					     "RAFT INDEX", "APPLIED",	"ERRORS",     NULL};
 	guint64 own = status->header.member_id;
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autofree char *id = gbe_text_id(own);
+	g_autofree char *id = gbe_hex64(own);
 	g_autofree char *size = gbe_size_to_text((guint64)MAX(status->db_size, 0));
 	g_autofree char *used = gbe_size_to_text((guint64)MAX(status->db_in_use, 0));
 	g_autofree char *term = g_strdup_printf("%" G_GUINT64_FORMAT, status->raft_term);
@@ -93,7 +91,7 @@ gbe_verb_endpoint(GbeCli *cli, char **arguments, GError **error)
 static void
 print_alarms_json(const GbeEtcdAlarms *alarms)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; alarms->list != NULL && i < alarms->list->len; i++) {
@@ -104,7 +102,6 @@ print_alarms_json(const GbeEtcdAlarms *alarms)
 		gbe_json_set_string(element, "alarm", gbe_etcd_alarm_to_string(alarm->alarm));
 		json_array_add_object_element(array, element);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "alarms", array);
 	gbe_print_object(object);
 }
@@ -123,7 +120,7 @@ print_alarms(const GbeCli *cli, const GbeEtcdAlarms *alarms)
 	table = gbe_table_new(titles);
 	for (guint i = 0; i < alarms->list->len; i++) {
 		const GbeEtcdAlarm *alarm = &g_array_index(alarms->list, GbeEtcdAlarm, i);
-		g_autofree char *id = gbe_text_id(alarm->member_id);
+		g_autofree char *id = gbe_hex64(alarm->member_id);
 		const char *const cells[] = {id, gbe_etcd_alarm_to_string(alarm->alarm)};
 
 		gbe_table_add(table, cells);

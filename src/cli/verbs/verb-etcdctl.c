@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* etcdctl: starts the real etcdctl for the configured etcd. */
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"
@@ -15,7 +14,7 @@
 static void
 print_environment(const GbeCli *cli, const GbeEtcdctlVariable *variables)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonObject *environment = json_object_new();
 
 	for (guint i = 0; i < GBE_N_ETCDCTL_VARIABLES; i++) {
@@ -30,7 +29,6 @@ print_environment(const GbeCli *cli, const GbeEtcdctlVariable *variables)
 		else
 			gbe_print("unset %s\n", variables[i].name);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_object_member(object, "environment", environment);
 	if (cli->json)
 		gbe_print_object(object);

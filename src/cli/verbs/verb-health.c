@@ -130,7 +130,7 @@ gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 JsonObject *
 gbe_cli_preflight_json(const GPtrArray *findings)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 	int status = gbe_preflight_status(findings);
 
@@ -144,7 +144,6 @@ gbe_cli_preflight_json(const GPtrArray *findings)
 		gbe_json_set_string(element, "text", finding->text);
 		json_array_add_object_element(array, element);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "result",
 			    status == 0	  ? "ready"
 			    : status == 5 ? "not-ready"

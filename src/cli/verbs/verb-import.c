@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* import: makes a backup from etcd's own snapshot, or from a copied data directory. */
-#include "app/report/status.h"
 #include "app/snapshot/import.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -37,9 +36,8 @@ print_imported(const GbeCli *cli, const GbeImported *imported)
 	g_autofree char *size = gbe_size_to_text(imported->size);
 
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "name", imported->name);
 		json_object_set_int_member(object, "size", (gint64)imported->size);
 		json_object_set_int_member(object, "revision", imported->revision);

@@ -3,7 +3,6 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/backup-name.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 

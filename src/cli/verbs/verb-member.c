@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* member list, add, promote, update, remove, replace. */
 #include "app/cluster/members.h"
-#include "app/report/status.h"
+#include "base/format.h"
 #include "cli/ask.h"
 #include "cli/print.h"
 #include "core/json/members.h"
+#include "core/json/parse.h"
 
 #define WAIT_MOST 86400
 
@@ -28,7 +29,7 @@ const GOptionEntry gbe_options_member[] = {
 static void
 print_members_json(const GbeEtcdMembers *members)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; members->list != NULL && i < members->list->len; i++) {
@@ -46,7 +47,6 @@ print_members_json(const GbeEtcdMembers *members)
 					     gbe_texts_to_json(member->client_urls));
 		json_array_add_object_element(array, element);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_id(object, "cluster_id", members->header.cluster_id);
 	json_object_set_array_member(object, "members", array);
 	gbe_print_object(object);
@@ -62,7 +62,7 @@ print_members(const GbeEtcdMembers *members)
 	for (guint i = 0; members->list != NULL && i < members->list->len; i++) {
 		const GbeEtcdMember *member = &g_array_index(members->list, GbeEtcdMember, i);
 		bool started = member->name != NULL && *member->name != '\0';
-		g_autofree char *id = gbe_text_id(member->id);
+		g_autofree char *id = gbe_hex64(member->id);
 		g_autofree char *peers = gbe_texts_to_line(member->peer_urls);
 		g_autofree char *clients = gbe_texts_to_line(member->client_urls);
 		const char *const cells[] = {id,
@@ -101,7 +101,7 @@ static void
 print_change(GbeCli *cli, const GbeMembersResult *result)
 {
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 		g_auto(GStrv) lines =
 		    g_strsplit(result->environment != NULL ? result->environment : "", "\n", -1);
 		JsonObject *environment = json_object_new();
@@ -111,7 +111,6 @@ print_change(GbeCli *cli, const GbeMembersResult *result)
 
 			gbe_json_set_string(environment, parts[0], parts[1]);
 		}
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 		gbe_json_set_id(object, "id", result->id);
 		gbe_json_set_string(object, "said", result->said);

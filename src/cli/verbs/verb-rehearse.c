@@ -2,7 +2,6 @@
 /* rehearse: would the etcd of an update work on today's data? */
 #include "app/rehearse/rehearse.h"
 #include "app/report/rehearsal.h"
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "core/json/parse.h"

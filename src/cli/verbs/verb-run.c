@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* run: starts etcd for the unit that needs it. */
-#include "app/report/status.h"
 #include "app/run/member.h"
 #include "cli/print.h"
 #include "cli/verb.h"
@@ -50,11 +49,10 @@ to_list(const GPtrArray *texts)
 static void
 print_json(const GbeMember *member, const char *result, const char *reason)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	const GbeEtcdCommand *command = &member->command;
 	bool known = command->config_file == NULL;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_string_member(object, "result", result);
 	gbe_json_set_string(object, "reason", reason);
 	json_object_set_string_member(object, "unit", member->options->unit);

@@ -6,7 +6,6 @@
 #include "app/offsite/queue.h"
 #include "app/offsite/requests.h"
 #include "app/offsite/snapshots.h"
-#include "app/report/status.h"
 #include "app/state/history.h"
 #include "cli/observe.h"
 #include "cli/print-removed.h"
@@ -49,10 +48,9 @@ created(const GbeStored *stored)
 static JsonObject *
 stored_json(const GbeStored *stored)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = gbe_json_answer();
 	bool complete = stored->state == GBE_STORED_COMPLETE;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "name", stored->name);
 	gbe_json_set_string(object, "state", gbe_stored_state_to_string(stored->state));
 	gbe_json_set_string(object, "why", stored->why);
@@ -110,7 +108,7 @@ list(GbeCli *cli, GError **error)
 {
 	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	g_autoptr(GbeSnapshotStore) store = NULL;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *known = NULL;
@@ -118,7 +116,6 @@ list(GbeCli *cli, GError **error)
 	JsonArray *array = json_array_new();
 	const char *missing;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "snapshots", array);
 	if (!gbe_snapshot_store_open(cli->app, arg_store, &store, error) ||
 	    !gbe_snapshot_store_look(store, error) ||
@@ -164,9 +161,8 @@ print_moved(const GbeCli *cli, const char *name, const GbeVerification *verifica
 static void
 print_unchanged(const GbeCli *cli)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "result", "unchanged");
 	if (cli->json)
 		gbe_print_object(object);
@@ -243,9 +239,8 @@ print_proved(const GbeCli *cli, const GbeStoreProved *proved)
 	if (cli->json) {
 		g_autoptr(JsonObject) object = proved->verification != NULL
 						   ? gbe_snapshot_json(proved->verification)
-						   : json_object_new();
+						   : gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "name", proved->name);
 		gbe_json_set_string(object, "result", "sound");
 		json_object_set_boolean_member(object, "read", proved->read);
@@ -307,11 +302,10 @@ send_all(GbeCli *cli, JsonArray *sent, GError **error)
 static bool
 send(GbeCli *cli, GError **error)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *sent = json_array_new();
 	bool ok;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "sent", sent);
 	if (arg_wait)
 		return gbe_queue_drain(cli->app, error);
@@ -343,7 +337,7 @@ print_requests(const GbeCli *cli, const GPtrArray *requests)
 {
 	static const char *const titles[] = {"NAME", "STATE", "SNAPSHOT", "RESULT", NULL};
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; i < requests->len; i++) {
@@ -361,7 +355,6 @@ print_requests(const GbeCli *cli, const GPtrArray *requests)
 		json_array_add_object_element(array, element);
 		gbe_table_add(table, cells);
 	}
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "requests", array);
 	if (cli->json)
 		gbe_print_object(object);
@@ -389,10 +382,9 @@ run_requests(GbeCli *cli, GError **error)
 static bool
 delete_request(GbeCli *cli, const char *name, GError **error)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	json_object_set_array_member(object, "deleted", array);
 	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 	json_array_add_string_element(array, name);

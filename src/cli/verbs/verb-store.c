@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* prune, pin, unpin, delete, mark: the verbs that work on backups. */
 #include "app/by-hand/by-hand.h"
-#include "app/report/status.h"
 #include "cli/print-removed.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/backup-name.h"
 #include "core/json/parse.h"
 
 static gboolean arg_dry_run, arg_force;
@@ -36,12 +34,11 @@ static void
 print_change(GbeCli *cli, const char *key, const char *word, char *const *names)
 {
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 		JsonArray *array = json_array_new();
 
 		for (guint i = 0; names[i] != NULL; i++)
 			json_array_add_string_element(array, names[i]);
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		json_object_set_array_member(object, key, array);
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 		gbe_print_object(object);
@@ -99,9 +96,8 @@ static void
 print_marked(GbeCli *cli, const char *mark, const char *name)
 {
 	if (cli->json) {
-		g_autoptr(JsonObject) object = json_object_new();
+		g_autoptr(JsonObject) object = gbe_json_answer();
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_json_set_string(object, "name", name);
 		gbe_json_set_string(object, "mark", mark);
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* verify: is the object sound? The exit status answers, too. */
-#include "app/backup/damage.h"
-#include "app/report/status.h"
 #include "app/report/verified.h"
 #include "app/store/verify.h"
 #include "cli/observe.h"
@@ -175,12 +173,11 @@ print_text(const GbeCli *cli, const GbeVerification *verification)
 static void
 print_json(const GPtrArray *all, const char *result)
 {
-	g_autoptr(JsonObject) object = json_object_new();
+	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; i < all->len; i++)
 		json_array_add_object_element(array, gbe_verification_to_json(all->pdata[i]));
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
 	gbe_json_set_string(object, "result", result);
 	json_object_set_array_member(object, "verified", array);
 	gbe_print_object(object);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/decide.h"
 
-#include "core/backup-name.h"
 #include "core/decide/decision.h"
 
 static void

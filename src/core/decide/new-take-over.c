@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The take-overs that plans carry. */
-#include "core/decide/decide.h"
 
 #include "core/decide/decision.h"
 

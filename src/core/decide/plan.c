@@ -135,15 +135,3 @@ gbe_plan_actions_to_json(const GbePlan *plan)
 	}
 	return array;
 }
-
-char *
-gbe_plan_rules_to_text(const GbePlan *plan)
-{
-	GString *text = g_string_new(NULL);
-
-	g_string_append(text, gbe_rule_to_string(plan->rule));
-	for (guint i = 0; i < plan->also->len; i++)
-		g_string_append_printf(text, ", then %s",
-				       gbe_rule_to_string(g_array_index(plan->also, GbeRule, i)));
-	return g_string_free(text, false);
-}

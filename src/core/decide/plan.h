@@ -69,5 +69,3 @@ bool gbe_plan_is_idle(const GbePlan *plan);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
 /* explain's actions: [{action, name, reason, command}]. */
 JsonArray *gbe_plan_actions_to_json(const GbePlan *plan);
-/* "10a, then 6". Newly allocated. */
-char *gbe_plan_rules_to_text(const GbePlan *plan);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/protection.h"
 
+#include "base/format.h"
+
 #define PRERUN "greenboot-etcd-prerun.service"
 #define SET_SERVICE                                                                                \
 	"set service= of [etcd] to the unit that starts etcd, then `systemctl daemon-reload`"
@@ -30,14 +32,10 @@ static bool say(GbeProtection *to, GbeProtectionState state, const char *hint, c
 static bool
 say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *format, ...)
 {
-	va_list args;
-
 	to->state = state;
 	to->certain = true;
 	to->hint = g_strdup(hint);
-	va_start(args, format);
-	to->reason = g_strdup_vprintf(format, args);
-	va_end(args);
+	to->reason = GBE_VFORMAT(format);
 	return true;
 }
 

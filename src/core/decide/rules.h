@@ -52,7 +52,6 @@ typedef enum {
 typedef enum {
 	GBE_DISPLACED_AS_GRADED, /* O's backup, graded like any other */
 	GBE_DISPLACED_BAD,
-	GBE_DISPLACED_SET_ASIDE,
 	GBE_DISPLACED_ADOPTED, /* adopted-<sequence>, bad: the writer is not known */
 } GbeDisplaced;
 

@@ -2,6 +2,7 @@
 /* Shows the facts to people: each step with its figure and its limit. Decides nothing. */
 #include "core/health/health.h"
 
+#include "base/format.h"
 #include "core/space.h"
 
 /* etcd refuses writes when it lags by more than 5000 entries (etcdserver, maxGapBetweenApplyAndCommitIndex). */
@@ -16,15 +17,11 @@ static void set(GbeCheck *step, GbeCheckResult result, const char *format, ...) 
 static void
 set(GbeCheck *step, GbeCheckResult result, const char *format, ...)
 {
-	va_list args;
-
 	if (step->detail != NULL && result <= step->result)
 		return;
 	step->result = result;
 	g_free(step->detail);
-	va_start(args, format);
-	step->detail = g_strdup_vprintf(format, args);
-	va_end(args);
+	step->detail = GBE_VFORMAT(format);
 }
 
 static bool

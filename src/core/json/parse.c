@@ -240,6 +240,15 @@ gbe_json_array(JsonObject *object, const char *key)
 	return node != NULL && JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
 }
 
+JsonObject *
+gbe_json_answer(void)
+{
+	JsonObject *object = json_object_new();
+
+	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	return object;
+}
+
 void
 gbe_json_set_string(JsonObject *object, const char *key, const char *value)
 {

@@ -13,6 +13,8 @@
 
 #define GBE_JSON_MAX_SIZE (1024 * 1024)
 #define GBE_JSON_MAX_DEPTH 32
+/* Of what is for programs: --json and status.json (interface.md). */
+#define GBE_SCHEMA 1
 
 /* Parses any bytes; they must be an object. @what names the file in the error (GBE_ERROR_CORRUPT). */
 bool gbe_json_parse_object(const char *bytes, gsize size, const char *what, JsonObject **ret_object,
@@ -31,6 +33,8 @@ gint64 gbe_json_int(JsonObject *object, const char *key, gint64 fallback);
 bool gbe_json_bool(JsonObject *object, const char *key, bool fallback);
 JsonObject *gbe_json_object(JsonObject *object, const char *key); /* NULL */
 JsonArray *gbe_json_array(JsonObject *object, const char *key);	  /* NULL */
+/* A new object for programs, with "schema" in it. */
+JsonObject *gbe_json_answer(void);
 /* NULL writes null. */
 void gbe_json_set_string(JsonObject *object, const char *key, const char *value);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/parts.h"
 
-#include "core/json/parse.h"
 #include "core/record/take-over.h"
 
 const GbeField gbe_deployment_fields[] = {

@@ -2,7 +2,6 @@
 #include "core/record/take-over.h"
 
 #include "core/json/members.h"
-#include "core/json/parse.h"
 #include "core/record/parts.h"
 
 void
@@ -225,16 +224,6 @@ gbe_closing_clear(GbeClosing *closing)
 {
 	gbe_fields_clear(closing_fields, closing);
 	*closing = (GbeClosing){.used = -1};
-}
-
-void
-gbe_closing_copy(GbeClosing *to, const GbeClosing *from)
-{
-	GbeClosing copy = *from;
-
-	gbe_fields_own(closing_fields, &copy);
-	gbe_closing_clear(to);
-	*to = copy;
 }
 
 void

@@ -116,7 +116,6 @@ JsonObject *gbe_take_over_to_json(const GbeTakeOver *take_over);
 void gbe_backup_ref_set(GbeBackupRef *ref, GbeBackupRef to);
 void gbe_backup_ref_clear(GbeBackupRef *ref);
 void gbe_closing_clear(GbeClosing *closing);
-void gbe_closing_copy(GbeClosing *to, const GbeClosing *from);
 /* Sets ->present only where the record can be read. */
 void gbe_closing_from_json(JsonObject *object, GbeClosing *closing);
 JsonObject *gbe_closing_to_json(const GbeClosing *closing);

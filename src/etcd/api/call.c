@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/api/call.h"
 
+#include "base/format.h"
 #include "core/shown.h"
 
 void
@@ -13,12 +14,8 @@ gbe_call_failure_clear(GbeCallFailure *failure)
 bool
 gbe_call_fail(GbeCallFailure *failure, GbeReach reach, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	/* A part of the text may come from the server: make it one line of valid text. */
 	gbe_call_failure_clear(failure);
 	failure->reach = reach;

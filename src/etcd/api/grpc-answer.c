@@ -45,7 +45,6 @@ read_head(GbeGrpcAnswer *answer)
 static bool
 end_message(GbeGrpcAnswer *answer)
 {
-	answer->messages++;
 	answer->stopped = !answer->take(answer->message->data, answer->message->len, answer->data);
 	answer->head_size = 0;
 	(void)g_byte_array_set_size(answer->message, 0);

@@ -20,7 +20,6 @@ typedef struct {
 	gsize head_size;
 	gsize want; /* of the present message, once its head is complete */
 	GByteArray *message;
-	guint messages;
 	const char *bad;      /* why the answer is invalid */
 	bool stopped;	      /* take() stopped it */
 	bool is_grpc;	      /* by its content type */

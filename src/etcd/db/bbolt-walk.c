@@ -1,29 +1,242 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Walks a tree, for etcd/db/bbolt.h. */
-#include "etcd/db/bbolt-walk.h"
+#include "etcd/db/bbolt-page.h"
+#include "etcd/db/bbolt.h"
 
-void
-gbe_walk_bad_layout(GbeTreeWalk *walk, const GbeTreePage *page, guint index)
+#include <string.h>
+
+/* Nested buckets, which etcd does not have, wait here until the walk of the outer one ends. */
+#define NESTED_MAX 1024U
+
+typedef struct {
+	const guint8 *bytes;
+	gsize size;
+} Key;
+
+typedef struct {
+	GbeBbolt *db;
+	GbePageSet *reached; /* NULL: the pages were proved before */
+	const GbeBboltVisitor *visitor;
+	bool is_root;
+	bool right_edge; /* only the last child of each branch */
+	bool stopped;
+	/* Keys ascend over the whole tree: a row's key is above the last row's, and not below the key of the branch
+	 * that led to it. */
+	guint8 *last;
+	gsize last_size;
+	bool last_is_row;
+	GArray *nested; /* of guint64 */
+} Walk;
+
+/* A page with its overflow pages, or a bucket's inline page in its value. */
+typedef struct {
+	guint64 id;
+	guint64 at;	     /* byte of the file; 0 and unused for an inline page */
+	guint64 span;	     /* bytes */
+	const guint8 *bytes; /* NULL: too large for the window */
+	GbePageHeader header;
+	guint depth;
+} Page;
+
+static void
+remember(Walk *walk, Key key, bool is_row)
+{
+	memcpy(walk->last, key.bytes, key.size);
+	walk->last_size = key.size;
+	walk->last_is_row = is_row;
+}
+
+/* May @key follow its predecessor? */
+static bool
+in_order(Key last, Key key, bool last_is_row)
+{
+	int order = memcmp(key.bytes, last.bytes, MIN(key.size, last.size));
+
+	if (order == 0)
+		order = (key.size > last.size) - (key.size < last.size);
+	return order > 0 || (order == 0 && !last_is_row) || last.size == 0;
+}
+
+static void
+bad_layout(Walk *walk, const Page *page, guint index)
 {
 	gbe_bbolt_damage(walk->db, "bbolt-element", page->id, GBE_UNKNOWN,
 			 "element %u of %u does not lie where bbolt would have put it", index,
 			 page->header.count);
 }
 
-void
-gbe_walk_bad_order(GbeTreeWalk *walk, const GbeTreePage *page, guint index)
+static void
+bad_order(Walk *walk, const Page *page, guint index)
 {
 	gbe_bbolt_damage(walk->db, "bbolt-order", page->id, GBE_UNKNOWN,
 			 "the key of element %u of %u does not follow the one before it", index,
 			 page->header.count);
 }
 
-/* ---- branches ---- */
+/* ---- leaves ---- */
 
-static bool walk_page(GbeTreeWalk *walk, guint64 id, guint depth, GError **error);
+static void
+settle(const Walk *walk)
+{
+	if (walk->visitor != NULL && walk->visitor->settle != NULL)
+		walk->visitor->settle(walk->visitor->data);
+}
 
 static bool
-walk_branch(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
+take_nested(Walk *walk, const GbeBboltRow *row)
+{
+	guint64 root;
+
+	if (walk->is_root || walk->reached == NULL)
+		return true;
+	if (row->value == NULL || row->value_size < GBE_BUCKET_HEADER)
+		return false;
+	root = gbe_load64(row->value);
+	if (root != 0 && walk->nested->len < NESTED_MAX)
+		g_array_append_val(walk->nested, root);
+	gbe_findings_add(walk->db->findings, GBE_FINDING_WARNING, "bbolt-nested", walk->db->what,
+			 GBE_PLACE_PAGE, row->page, GBE_NO, GBE_NO,
+			 "a bucket within a bucket: etcd makes none");
+	return true;
+}
+
+static bool
+hand_on(Walk *walk, const Page *page, guint index, const GbeBboltRow *row, GError **error)
+{
+	if (row->is_bucket && !take_nested(walk, row)) {
+		bad_layout(walk, page, index);
+		return true;
+	}
+	if (walk->visitor == NULL)
+		return true;
+	switch (walk->visitor->row(row, walk->visitor->data, error)) {
+	case GBE_WALK_ON:
+		return true;
+	case GBE_WALK_STOP:
+		walk->stopped = true;
+		return true;
+	case GBE_WALK_FAIL:
+		break;
+	}
+	return false;
+}
+
+/* Reads an element of a leaf; false where it is invalid. bbolt writes keys and values without a gap, in the order
+ * of the elements and after them: @expected is where the next one must begin. */
+static bool
+read_element(const Page *page, guint index, const guint8 *element, guint64 *expected,
+	     GbeBboltRow *ret_row)
+{
+	guint32 flags = gbe_load32(element);
+	guint64 key_size = gbe_load32(element + 8);
+	guint64 value_size = gbe_load32(element + 12);
+	guint64 begin =
+	    GBE_PAGE_HEADER + (guint64)index * GBE_PAGE_ELEMENT + gbe_load32(element + 4);
+	guint64 end = begin + key_size + value_size;
+
+	if (flags > GBE_LEAF_BUCKET || begin != *expected || end > page->span || key_size == 0 ||
+	    key_size > GBE_BBOLT_KEY_MAX)
+		return false;
+	*ret_row = (GbeBboltRow){
+	    .page = page->id,
+	    .is_bucket = flags == GBE_LEAF_BUCKET,
+	    .key_size = (gsize)key_size,
+	    .value_size = value_size,
+	    .value_at = page->at + begin + key_size,
+	};
+	*expected = end;
+	return true;
+}
+
+/* A leaf that is in memory. */
+static bool
+walk_small_leaf(Walk *walk, const Page *page, GError **error)
+{
+	guint64 expected = GBE_PAGE_HEADER + (guint64)page->header.count * GBE_PAGE_ELEMENT;
+	const guint8 *element = page->bytes + GBE_PAGE_HEADER;
+	Key last = {walk->last, walk->last_size};
+	bool last_is_row = walk->last_is_row;
+
+	for (guint i = 0; i < page->header.count && !walk->stopped; i++) {
+		guint64 begin = expected;
+		GbeBboltRow row;
+		Key key;
+
+		if (!read_element(page, i, element, &expected, &row)) {
+			bad_layout(walk, page, i);
+			break;
+		}
+		row.key = page->bytes + begin;
+		row.value = row.key + row.key_size;
+		key = (Key){row.key, row.key_size};
+		if (!in_order(last, key, last_is_row))
+			bad_order(walk, page, i);
+		if (!hand_on(walk, page, i, &row, error))
+			return false;
+		last = key;
+		last_is_row = true;
+		element += GBE_PAGE_ELEMENT;
+	}
+	if (last_is_row && last.bytes != walk->last)
+		remember(walk, last, true);
+	settle(walk);
+	return true;
+}
+
+/* A leaf with a large value, seldom more than one row: element by element. */
+static bool
+walk_large_leaf(Walk *walk, const Page *page, GError **error)
+{
+	GbeWindow *level = &walk->db->levels[page->depth];
+	guint64 expected = GBE_PAGE_HEADER + (guint64)page->header.count * GBE_PAGE_ELEMENT;
+
+	for (guint i = 0; i < page->header.count && !walk->stopped; i++) {
+		const guint8 *element = NULL;
+		guint64 begin = expected;
+		gsize whole;
+		gsize got = 0;
+		GbeBboltRow row;
+		Key key;
+
+		if (!gbe_window_at(level, page->at + GBE_PAGE_HEADER + i * GBE_PAGE_ELEMENT,
+				   GBE_PAGE_ELEMENT, &element, &got, error))
+			return false;
+		if (got < GBE_PAGE_ELEMENT || expected > page->span ||
+		    !read_element(page, i, element, &expected, &row)) {
+			bad_layout(walk, page, i);
+			break;
+		}
+		whole = row.key_size + (gsize)row.value_size;
+		if (!gbe_bbolt_fetch(walk->db, page->at + begin,
+				     whole <= GBE_BBOLT_WINDOW ? whole : row.key_size, &row.key,
+				     error))
+			return false;
+		row.value = whole <= GBE_BBOLT_WINDOW ? row.key + row.key_size : NULL;
+		key = (Key){row.key, row.key_size};
+		if (!in_order((Key){walk->last, walk->last_size}, key, walk->last_is_row))
+			bad_order(walk, page, i);
+		remember(walk, key, true);
+		if (!hand_on(walk, page, i, &row, error))
+			return false;
+		settle(walk);
+	}
+	return true;
+}
+
+/* Visits every row of a leaf, also of one that is too large for memory. */
+static bool
+walk_leaf(Walk *walk, const Page *page, GError **error)
+{
+	return page->bytes != NULL ? walk_small_leaf(walk, page, error)
+				   : walk_large_leaf(walk, page, error);
+}
+
+/* ---- branches ---- */
+
+static bool walk_page(Walk *walk, guint64 id, guint depth, GError **error);
+
+static bool
+walk_branch(Walk *walk, const Page *page, GError **error)
 {
 	GbeWindow *level = &walk->db->levels[page->depth];
 	guint64 expected = GBE_PAGE_HEADER + (guint64)page->header.count * GBE_PAGE_ELEMENT;
@@ -33,7 +246,7 @@ walk_branch(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 		const guint8 *at = NULL;
 		gsize got = 0;
 		guint64 child;
-		GbeKey key;
+		Key key;
 
 		if (!gbe_window_at(level, page->at + begin, GBE_PAGE_ELEMENT, &at, &got, error))
 			return false;
@@ -44,7 +257,7 @@ walk_branch(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 		child = gbe_load64(at + 8);
 		if (begin != expected || key.size == 0 || key.size > GBE_BBOLT_KEY_MAX ||
 		    begin + key.size > page->span) {
-			gbe_walk_bad_layout(walk, page, i);
+			bad_layout(walk, page, i);
 			break;
 		}
 		expected += key.size;
@@ -53,10 +266,9 @@ walk_branch(GbeTreeWalk *walk, const GbeTreePage *page, GError **error)
 		if (got < key.size)
 			break;
 		key.bytes = at;
-		if (!gbe_walk_in_order((GbeKey){walk->last, walk->last_size}, key,
-				       walk->last_is_row))
-			gbe_walk_bad_order(walk, page, i);
-		gbe_walk_remember(walk, key, false);
+		if (!in_order((Key){walk->last, walk->last_size}, key, walk->last_is_row))
+			bad_order(walk, page, i);
+		remember(walk, key, false);
 		if (walk->right_edge && i + 1U < page->header.count)
 			continue;
 		if (!walk_page(walk, child, page->depth + 1, error))
@@ -77,7 +289,7 @@ in_file(const GbeBbolt *db, guint64 id, guint64 pages)
 
 /* Each page belongs to one place. False: the page cannot be used. */
 static bool
-reach(GbeTreeWalk *walk, const GbeTreePage *page)
+reach(Walk *walk, const Page *page)
 {
 	for (guint64 i = 0; i <= page->header.overflow; i++) {
 		switch (gbe_page_set_add(walk->reached, page->id + i)) {
@@ -102,7 +314,7 @@ reach(GbeTreeWalk *walk, const GbeTreePage *page)
 
 /* False: a finding was added, and the page is skipped. */
 static bool
-check_header(GbeTreeWalk *walk, GbeTreePage *page)
+check_header(Walk *walk, Page *page)
 {
 	const GbePageHeader *header = &page->header;
 
@@ -134,7 +346,7 @@ check_header(GbeTreeWalk *walk, GbeTreePage *page)
 }
 
 static bool
-read_page(GbeTreeWalk *walk, GbeTreePage *page, GError **error)
+read_page(Walk *walk, Page *page, GError **error)
 {
 	guint32 size = walk->db->meta.page_size;
 	const guint8 *at = NULL;
@@ -147,9 +359,9 @@ read_page(GbeTreeWalk *walk, GbeTreePage *page, GError **error)
 }
 
 static bool
-walk_page(GbeTreeWalk *walk, guint64 id, guint depth, GError **error)
+walk_page(Walk *walk, guint64 id, guint depth, GError **error)
 {
-	GbeTreePage page = {.id = id, .depth = depth};
+	Page page = {.id = id, .depth = depth};
 	const guint8 *at = NULL;
 	gsize got = 0;
 
@@ -177,16 +389,14 @@ walk_page(GbeTreeWalk *walk, guint64 id, guint depth, GError **error)
 	if (page.bytes == NULL && page.span <= GBE_BBOLT_WINDOW &&
 	    !gbe_bbolt_fetch(walk->db, page.at, (gsize)page.span, &page.bytes, error))
 		return false;
-	return gbe_walk_leaf(walk, &page, error);
+	return walk_leaf(walk, &page, error);
 }
 
 /* Reads the inline page of a small bucket, which is in the bucket's value: a leaf. */
 static bool
-walk_inline(GbeTreeWalk *walk, const GbeBboltBucket *bucket, GError **error)
+walk_inline(Walk *walk, const GbeBboltBucket *bucket, GError **error)
 {
-	GbeTreePage page = {.id = bucket->page,
-			    .span = bucket->inlined_size,
-			    .bytes = bucket->inlined};
+	Page page = {.id = bucket->page, .span = bucket->inlined_size, .bytes = bucket->inlined};
 
 	page.header = gbe_page_header(bucket->inlined);
 	if (page.header.flags != GBE_PAGE_LEAF || page.header.overflow != 0 ||
@@ -195,7 +405,7 @@ walk_inline(GbeTreeWalk *walk, const GbeBboltBucket *bucket, GError **error)
 				 "the page inside of bucket \"%s\" is none", bucket->name);
 		return true;
 	}
-	return gbe_walk_leaf(walk, &page, error);
+	return walk_leaf(walk, &page, error);
 }
 
 static bool
@@ -204,7 +414,7 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 {
 	g_autofree guint8 *last = g_malloc(GBE_BBOLT_KEY_MAX);
 	g_autoptr(GArray) nested = g_array_new(false, false, sizeof(guint64));
-	GbeTreeWalk walk = {
+	Walk walk = {
 	    .db = db,
 	    .reached = reached,
 	    .visitor = visitor,

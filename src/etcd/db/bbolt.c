@@ -2,21 +2,17 @@
 #include "etcd/db/bbolt.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 
+#include "base/format.h"
 #include "etcd/db/bbolt-page.h"
 
 void
 gbe_bbolt_damage(GbeBbolt *db, const char *code, guint64 page, GbeTri etcd_notices,
 		 const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	db->damages++;
 	gbe_findings_add(db->findings, GBE_FINDING_DAMAGE, code, db->what, GBE_PLACE_PAGE, page,
 			 etcd_notices, GBE_YES, "%s", text);

@@ -4,6 +4,7 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "etcd/db/db-private.h"
 #include "etcd/protobuf.h"
 
@@ -17,12 +18,8 @@ static void bad(GbeDbReader *reader, const char *code, const GbeBboltRow *row, c
 static void
 bad(GbeDbReader *reader, const char *code, const GbeBboltRow *row, const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	gbe_findings_add(reader->findings, GBE_FINDING_DAMAGE, code, reader->bolt.what,
 			 GBE_PLACE_PAGE, row->page, GBE_UNKNOWN, GBE_UNKNOWN, "%s", text);
 }

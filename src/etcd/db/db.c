@@ -227,10 +227,8 @@ gbe_db_read(int fd, const char *what, const GbeDbOptions *options, GbeDb *ret_db
 	reader.db.bytes_read = reader.bolt.window.read;
 	db = reader.db;
 	gbe_bbolt_close(&reader.bolt);
-	if (!good && !g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (!good && !gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))
 		return false;
-	}
 	db.unread = !good;
 	if (!good)
 		gbe_findings_add(findings, GBE_FINDING_UNKNOWN, "db-unread", what, GBE_PLACE_FILE,

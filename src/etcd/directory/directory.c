@@ -56,8 +56,7 @@ absent_or_odd(const Reading *reading, const char *below, GError *local, GError *
 		add(reading, GBE_FINDING_DAMAGE, "member-not-a-file", below, failed->message);
 		return true;
 	}
-	g_propagate_error(error, g_steal_pointer(&failed));
-	return false;
+	return gbe_pass(error, &failed);
 }
 
 static bool
@@ -210,10 +209,8 @@ read_applied(const Reading *reading, int data_fd, int wal_dir_fd, GError **error
 		directory->applied = applied;
 		return true;
 	}
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (!gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))
 		return false;
-	}
 	add(reading, GBE_FINDING_UNKNOWN, "wal-unread", "member/wal", local->message);
 	return true;
 }

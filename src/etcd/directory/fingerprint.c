@@ -91,12 +91,8 @@ take_db(int data_fd, const char *member_path, GbeFingerprint *fp, bool *ret_told
 	bool valid = false;
 
 	*ret_told = false;
-	if (!gbe_layout_open_db(data_fd, member_path, &fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_layout_open_db(data_fd, member_path, &fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	fp->present = true;
 	if (!gbe_bbolt_read_txids(fd, path, fp->txid, &valid, error))
 		return false;
@@ -114,12 +110,8 @@ take_wal(int data_fd, const char *member_path, int wal_dir_fd, GbeFingerprint *f
 	struct stat st;
 
 	*ret_told = false;
-	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &dir_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &dir_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!gbe_layout_newest_wal(dir_fd, &fp->wal_name, error))
 		return false;
 	if (fp->wal_name == NULL)

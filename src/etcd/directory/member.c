@@ -8,7 +8,6 @@
 
 #include "core/path.h"
 #include "etcd/layout.h"
-#include "etcd/wal/wal.h"
 #include "fs/list.h"
 #include "fs/tree.h"
 
@@ -105,8 +104,7 @@ gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has, GError 
 		if (errno != ENOENT)
 			return gbe_throw_errno(error, errno, "cannot look at member/snap/db");
 	} else if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	g_clear_error(&local);
 	if (!gbe_layout_open_wal(data_fd, member_path, -1, &wal_fd, &local)) {
@@ -114,8 +112,7 @@ gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has, GError 
 			*ret_has = false;
 			return true;
 		}
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	if (!gbe_layout_newest_wal(wal_fd, &newest, error))
 		return false;
@@ -142,10 +139,8 @@ gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds,
 	gint64 newest = -1;
 
 	if (!gbe_layout_open(data_fd, member_path, "member", &fd, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-		}
 	} else if (!gbe_tree_walk_within(fd, NULL, &limits, take_newer, &newest, error)) {
 		return false;
 	}

@@ -341,10 +341,8 @@ read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **er
 		if (issuer->certificate == NULL)
 			issuer->certificate = g_steal_pointer(&pem);
 	}
-	if (local != NULL) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (local != NULL)
+		return gbe_pass(error, &local);
 	issuer->chain = bytes_of(all);
 	issuer->intermediates = bytes_of(bio);
 	return issuer->certificate != NULL ||
@@ -360,10 +358,8 @@ read_key(GbeIssuer *issuer, GbePrivateKey *key, const char *what, GError **error
 	if (!gbe_pem_open(g_bytes_get_data(key, NULL), g_bytes_get_size(key), &reader, error))
 		return false;
 	issuer->key = next(reader, GBE_PEM_KEY, "the authority's key", &local);
-	if (local != NULL) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
-	}
+	if (local != NULL)
+		return gbe_pass(error, &local);
 	if (issuer->key == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "the key for %s is no private key",
 				 what);

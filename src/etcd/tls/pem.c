@@ -263,6 +263,17 @@ gbe_pem_open(const char *bytes, gsize size, GbePemReader **ret_reader, GError **
 	return true;
 }
 
+GbePem *
+gbe_pem_first(GBytes *bytes)
+{
+	g_autoptr(GbePemReader) reader = NULL;
+
+	if (bytes == NULL ||
+	    !gbe_pem_open(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), &reader, NULL))
+		return NULL;
+	return gbe_pem_next(reader);
+}
+
 void
 gbe_pem_close(GbePemReader *reader)
 {

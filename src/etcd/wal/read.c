@@ -313,10 +313,8 @@ give_up(Log *log, GError **local, GError **error)
 {
 	g_autoptr(GError) failed = g_steal_pointer(local);
 
-	if (!g_error_matches(failed, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
-		g_propagate_error(error, g_steal_pointer(&failed));
+	if (!gbe_pass_unless(error, &failed, GBE_ERROR_CANNOT_TELL))
 		return false;
-	}
 	gbe_findings_add(log->findings, GBE_FINDING_UNKNOWN, "wal-unread", log->file,
 			 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s", failed->message);
 	log->wal->complete = false;

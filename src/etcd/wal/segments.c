@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "etcd/layout.h"
-#include "etcd/wal/wal.h"
 #include "fs/list.h"
 
 static void

@@ -228,10 +228,8 @@ gbe_snapfile_read(int fd, const char *name, GbeLook *look, GbeSnapfile **ret_sna
 		gbe_window_init(&reader.window, fd, name, WINDOW, look);
 		done = read_all(&reader, &local);
 		gbe_window_clear(&reader.window);
-		if (!done && !g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
-			g_propagate_error(error, g_steal_pointer(&local));
+		if (!done && !gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))
 			return false;
-		}
 		if (!done) {
 			snapfile->unread = g_strdup(local->message);
 			snapfile->point = snapfile->named;

@@ -445,10 +445,8 @@ snapshot_pays(int src_fd, const GbeCloneOptions *options, bool *ret_pays, GError
 	}
 	if (gbe_extents_exceed(src_fd, options->exclude, FEW_EXTENTS, ret_pays, &local_error))
 		return true;
-	if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
-		g_propagate_error(error, g_steal_pointer(&local_error));
+	if (!gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
-	}
 	*ret_pays = true;
 	return true;
 }
@@ -470,12 +468,8 @@ try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions 
 		return false;
 	if (!pays)
 		return true;
-	if (!gbe_subvolume_snapshot_at(src_fd, dst_parent, dst, read_only, &local_error)) {
-		if (g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&local_error));
-		return false;
-	}
+	if (!gbe_subvolume_snapshot_at(src_fd, dst_parent, dst, read_only, &local_error))
+		return gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED);
 	if (!GBE_FAULT("clone-snapshot-made", error) &&
 	    gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
 	    (!excluded || remove_excluded(src_fd, dst_fd, options, error))) {
@@ -496,10 +490,8 @@ make_root(int dst_parent, const char *dst, bool subvolume, GError **error)
 	if (subvolume) {
 		if (gbe_subvolume_create_at(dst_parent, dst, &local_error))
 			return true;
-		if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
-			g_propagate_error(error, g_steal_pointer(&local_error));
+		if (!gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 			return false;
-		}
 	}
 	if (mkdirat(dst_parent, dst, 0700) < 0)
 		return gbe_throw_errno(error, errno, "cannot make the directory %s", dst);

@@ -219,10 +219,8 @@ gbe_compare_record_within(int data_dir, const char *const *exclude, bool digests
 	g_autoptr(GError) local = NULL;
 	bool listed = walk_listing(&listing, data_dir, exclude, limits, &local);
 
-	if (!listed && !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)) {
-		g_propagate_error(error, g_steal_pointer(&local));
+	if (!listed && !gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
 		return false;
-	}
 	g_clear_pointer(&manifest->files, g_ptr_array_unref);
 	if (listed && listing.files == 0)
 		manifest->files = g_ptr_array_new();

@@ -87,10 +87,8 @@ count_file(Count *count, int dir_fd, const char *name, const struct stat *st, GE
 		return false;
 	if (count->fiemap && st->st_blocks > 0 &&
 	    !count_extents(fd, &exclusive, &extents, &local_error) &&
-	    !g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
-		g_propagate_error(error, g_steal_pointer(&local_error));
+	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
-	}
 	count->sum.apparent += (guint64)st->st_size;
 	count->sum.data += data;
 	count->sum.allocated += allocated;

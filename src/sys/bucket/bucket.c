@@ -110,10 +110,8 @@ gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach each, gp
 		page.truncated = false;
 		if (!gbe_bucket_call(bucket, &call, NULL, error))
 			return false;
-		if (page.error != NULL) {
-			g_propagate_error(error, g_steal_pointer(&page.error));
-			return false;
-		}
+		if (page.error != NULL)
+			return gbe_pass(error, &page.error);
 		if (!page.truncated)
 			return true;
 		if (page.token == NULL || g_strcmp0(page.token, last) == 0)
@@ -186,10 +184,7 @@ gbe_bucket_get(GbeBucket *bucket, const char *path, GbeBucketTake take, gpointer
 		ok = get_rest(bucket, path, reply.etag, &getting, &local);
 		fruitless = getting.done > before ? 0 : fruitless + 1;
 	}
-	if (ok)
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return ok || gbe_pass(error, &local);
 }
 
 bool
@@ -210,9 +205,6 @@ gbe_bucket_remove(GbeBucket *bucket, const char *path, GError **error)
 	const GbeBucketCall call = {.method = "DELETE", .path = path};
 	g_autoptr(GError) local = NULL;
 
-	if (gbe_bucket_call(bucket, &call, NULL, &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_bucket_call(bucket, &call, NULL, &local) ||
+	       gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 }

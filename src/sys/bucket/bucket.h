@@ -29,7 +29,7 @@ typedef struct {
 } GbeBucketOptions;
 
 typedef struct {
-	guint64 requests, sent, received; /* sent and received: bytes of objects */
+	guint64 requests, sent; /* sent: bytes of objects */
 } GbeBucketCost;
 
 typedef struct GbeBucket GbeBucket;

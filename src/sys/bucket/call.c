@@ -265,7 +265,6 @@ take(const guint8 *bytes, gsize size, gpointer data)
 		return gbe_throw(&try->error, GBE_ERROR_CANNOT_TELL,
 				 "the server does not send parts of an object");
 	try->delivered += size;
-	try->bucket->cost.received += size;
 	return moved(try, size) && call->take(bytes, size, call->data, &try->error);
 }
 

@@ -93,11 +93,8 @@ gbe_bucket_upload_abort(GbeBucket *bucket, const char *path, const char *id, GEr
 	const GbeBucketCall call = {.method = "DELETE", .path = path, .query = query};
 	g_autoptr(GError) local = NULL;
 
-	if (gbe_bucket_call(bucket, &call, NULL, &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return false;
+	return gbe_bucket_call(bucket, &call, NULL, &local) ||
+	       gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 }
 
 typedef struct {
@@ -167,8 +164,5 @@ gbe_bucket_uploads(GbeBucket *bucket, GbeBucketUpload each, gpointer data, GErro
 
 	if (!gbe_bucket_call(bucket, &call, NULL, error))
 		return false;
-	if (uploads.error == NULL)
-		return true;
-	g_propagate_error(error, g_steal_pointer(&uploads.error));
-	return false;
+	return uploads.error == NULL || gbe_pass(error, &uploads.error);
 }

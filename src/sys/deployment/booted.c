@@ -162,8 +162,7 @@ gbe_staged_lock(int root_fd, bool locked, GError **error)
 	if (!gbe_open_parent_in_root(root_fd, STAGED_LOCKED, &dir_fd, &name, &local)) {
 		if (!locked && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 			return true;
-		g_propagate_error(error, g_steal_pointer(&local));
-		return false;
+		return gbe_pass(error, &local);
 	}
 	if (!locked)
 		return unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT ||

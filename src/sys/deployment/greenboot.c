@@ -95,7 +95,6 @@ static void
 take_variables(GbeGreenboot *greenboot, GHashTable *table)
 {
 	const char *counter = g_hash_table_lookup(table, "boot_counter");
-	const char *success = g_hash_table_lookup(table, "boot_success");
 	const char *trigger = g_hash_table_lookup(table, "greenboot_rollback_trigger");
 	const char *next = g_hash_table_lookup(table, "greenboot_next_deployment_id");
 
@@ -105,10 +104,6 @@ take_variables(GbeGreenboot *greenboot, GHashTable *table)
 							&greenboot->boot_counter, NULL);
 	if (!greenboot->has_counter)
 		greenboot->boot_counter = 0;
-	if (g_strcmp0(success, "1") == 0)
-		greenboot->boot_success = GBE_YES;
-	else if (g_strcmp0(success, "0") == 0)
-		greenboot->boot_success = GBE_NO;
 	if (next != NULL && *next != '\0' && g_str_is_ascii(next))
 		greenboot->next_deployment = g_strdup(next);
 	greenboot->trigger = g_strcmp0(trigger, "1") == 0 || greenboot->next_deployment != NULL;

@@ -22,7 +22,6 @@ typedef struct {
 	GbeTri grubenv;	   /* grubenv could be read */
 	bool has_counter;
 	gint64 boot_counter;
-	GbeTri boot_success;
 	bool trigger;	       /* greenboot_rollback_trigger=1, or a next deployment id is set */
 	char *next_deployment; /* greenboot_next_deployment_id, or NULL */
 	GbeTri can_count;      /* grubenv can count boots: it exists and /boot is not on btrfs */

@@ -86,8 +86,7 @@ gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error)
 		if (!gbe_read_in_root(root_fd, paths[i], MAX_GRUBENV, &bytes, &size, &local)) {
 			if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				continue;
-			g_propagate_error(error, g_steal_pointer(&local));
-			return false;
+			return gbe_pass(error, &local);
 		}
 		if (!gbe_grubenv_parse(bytes, size, ret_table, error))
 			return gbe_prefix(error, "%s", paths[i]);

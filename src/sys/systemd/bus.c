@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/systemd/bus.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/format.h"
 
 #define PRIVATE_SOCKET "unix:path=/run/systemd/private"
 #define SYSTEMD_RUNS "/run/systemd/system"
@@ -71,13 +72,9 @@ bool
 gbe_bus_throw(GError **error, int r, const sd_bus_error *bus_error, const char *format, ...)
 {
 	GbeErrorCode code = code_of(bus_error);
-	g_autofree char *text = NULL;
+	g_autofree char *text = GBE_VFORMAT(format);
 	const char *why = g_strerror(-r);
-	va_list args;
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	if (bus_error != NULL && bus_error->message != NULL)
 		why = bus_error->message;
 	return gbe_throw(error, code, "%s: %s", text, why);

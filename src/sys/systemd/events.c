@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/systemd/events.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
 
+#include "base/format.h"
 #include "core/deployment.h"
 #include "core/shown.h"
 #include "sys/systemd/journal.h"
@@ -257,25 +257,18 @@ void
 gbe_note(const char *format, ...)
 {
 	g_autofree char *text = NULL;
-	va_list args;
 
 	if (settings.quiet || settings.verbosity < 1)
 		return;
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
+	text = GBE_VFORMAT(format);
 	write_line(text);
 }
 
 void
 gbe_complain(const char *format, ...)
 {
-	g_autofree char *text = NULL;
-	va_list args;
+	g_autofree char *text = GBE_VFORMAT(format);
 
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
 	write_line(text);
 }
 
