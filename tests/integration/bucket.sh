@@ -73,6 +73,17 @@ in_parts() { # on_swift BUCKET | scripted
 	cmp "$ROOT/var/pulled.db" "$ROOT/var/huge.db"
 }
 
+# On a link that breaks again and again, one comes to its end: the one that was begun, also where a newer one waits.
+finishes_first() {
+	scripted
+	faulty store-part-sent@2=kill store push /var/huge.db >/dev/null 2>&1 || true
+	faulty store-published=kill store push "$SMALL" >/dev/null 2>&1 || true
+	read -ra NAMES <<<"$(queued)"
+	assert_eq "wait" "${#NAMES[@]}" 2
+	assert_exit 0 gbe --json store send
+	assert_eq sent "$(jq -r '.sent[]' <<<"$OUT" | xargs)" "${NAMES[*]}"
+}
+
 # ---- refused ----
 
 # refused STATUS WORDS VERB...
@@ -424,6 +435,9 @@ upload_faults() {
 	assert_eq "a new one" "$(bucket_uploads | wc -l)" 1
 	bucket_age 90000
 	assert_exit 0 gbe store prune
+	assert_eq "one of yesterday, which may go on" "$(bucket_uploads | wc -l)" 1
+	bucket_age 700000
+	assert_exit 0 gbe store prune
 	assert_eq "an old one" "$(bucket_uploads | wc -l)" 0
 }
 
@@ -463,6 +477,19 @@ beside() {
 	kill -CONT "$STOPPED"
 	wait "$STOPPED"
 	assert_match "in the end" "$(states)" "2*=complete"
+	# The one that is being sent does not give way to newer ones, however slow the link is.
+	assert_exit 0 gbe store send
+	config store queue-keep=1
+	queue_up 1
+	stopped store-data-sent=stop store send
+	assert_exit 4 gbe store push "$SMALL"
+	assert_exit 4 gbe store push "$SMALL"
+	assert_match "given way" "$ERR" "*gives way to newer ones*"
+	assert_match "the queue" "$(queued)" "${NAMES[0]} *"
+	assert_eq "the queue" "$(queued | wc -w)" 2
+	kill -CONT "$STOPPED"
+	wait "$STOPPED" || fail "the sender: $?"
+	assert_match "in the end" "$(states)" "*${NAMES[0]}=complete*"
 }
 
 # ---- by itself ----
@@ -495,11 +522,23 @@ offline_for_a_week() {
 		"PUT /snapshots/device-1/${names[6]}/$META_FILE"
 	assert_eq states "$(states)" "$(printf '%s=complete\n' "${names[@]}" | tac | xargs)"
 	assert_exit 0 gbe store verify
-	# Unchanged, a push costs one question.
+	# Unchanged, a push costs two questions.
 	bucket_forget_requests
 	assert_exit 0 gbe --json store push --queue
 	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
-	assert_eq "requests" "$(cut -d' ' -f1 "$BUCKET_DIR/requests" | xargs)" HEAD
+	assert_eq "requests" "$(cut -d' ' -f1 "$BUCKET_DIR/requests" | xargs)" "HEAD HEAD"
+	# What is known to be damaged is sent anew, though etcd has not changed.
+	echo nonsense >"$GBE_MEM/data"
+	bucket_no_faults
+	put_object "${names[6]}/$DATA_FILE" "$GBE_MEM/data"
+	bucket_fault "clock $((6 * 86400))"
+	assert_exit 6 gbe store verify
+	assert_exit 0 gbe status
+	assert_match "damaged" "$OUT$ERR" "*${names[6]}*damaged*"
+	assert_exit 0 gbe --json store push --queue
+	assert_eq "pushed anew" "$(jq -r .result <<<"$OUT")" sound
+	assert_exit 0 gbe --json store send
+	assert_eq "no trouble" "$(json '.offsite | .damaged, .trouble' status | xargs)" "null false"
 }
 
 # A service that sends goes on until the server is back, with pauses that grow.
@@ -692,6 +731,10 @@ shared_prefix() {
 	put_object "$NAME/$META_FILE" "$GBE_MEM/meta"
 	assert_exit 5 gbe store send
 	assert_match "why" "$ERR" "*prefix of its own*"
+	# One of the same second and version.
+	put_object "$NAME/$META_FILE" "$ROOT$QUEUE/$NAME/$META_FILE"
+	assert_exit 5 gbe store send
+	assert_match "why" "$ERR" "*prefix of its own*"
 	assert_exit 0 gbe store pull latest /var/pulled.db
 	cmp "$ROOT/var/pulled.db" "$ROOT/var/other.db"
 }
@@ -791,9 +834,13 @@ requested() {
 	asked 1 run
 	assert_eq "failed" "$ASKED" 2.json=failed
 	assert_match "why, in the bucket" "$(bucket_objects | xargs)" "*requests/2.json.failed.why*"
+	# One that is far too long is refused, and holds up none behind it.
 	request 3.json '{"request":'
+	request 0.json "$(printf '%5000s' '{}')"
 	asked 1 run
-	assert_eq "bad" "$ASKED" 3.json=bad
+	assert_eq "bad" "$ASKED" "0.json=bad 3.json=bad"
+	asked 0 run
+	assert_eq "none" "$ASKED" ""
 
 	# Killed where it has both names: it is not carried out again.
 	request 4.json '{"request": "backup"}'
@@ -958,6 +1005,7 @@ snapshots_made || exit 1
 swift_cases
 bucket_case bucket-travels-scripted travels scripted
 bucket_case bucket-parts-scripted in_parts scripted
+bucket_case bucket-finishes-first finishes_first
 bucket_case bucket-error-codes error_codes
 bucket_case bucket-redirected redirected
 bucket_case bucket-certificates certificates_checked

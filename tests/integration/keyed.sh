@@ -206,6 +206,28 @@ replayed() {
 	assert_exit 0 gbe store pull latest /var/unsigned.db
 }
 
+# Somebody who can write to the store, and not remove from it, does not get the device to remove its own.
+crowded() {
+	local own n
+
+	with_store xfs
+	use_key "$(new_key)"
+	config store hourly=2 daily=0
+	push
+	own=$NAME
+	for n in 1 2 3 4; do
+		cp -a "$ROOT$STORE/$own" "$ROOT$STORE/203$n-01-01T00:00:00Z-000001"
+		rm "$ROOT$STORE/203$n-01-01T00:00:00Z-000001/$SEAL"
+	done
+	assert_exit 0 gbe store prune
+	assert_match "nothing goes" "$OUT" "*nothing to remove*"
+	# With a digest of nobody's they count, and what would stay proves to be nobody's: nothing goes.
+	for n in 1 2 3 4; do head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$ROOT$STORE/203$n-01-01T00:00:00Z-000001/$SEAL"; done
+	assert_exit 6 gbe store prune
+	assert_match "why not" "$ERR" "*nothing was removed*"
+	[[ -e $ROOT$STORE/$own/_etcd_backup.meta ]] || fail "its own is gone"
+}
+
 # The rule in one sentence: the device comes back by itself, key or no key.
 comes_back() {
 	device "$1"
@@ -418,6 +440,7 @@ for kind in $(kinds "xfs ext4"); do
 done
 run_case tampered tampered
 run_case replayed replayed
+run_case crowded crowded
 for how in stripped wrong unreadable; do
 	run_case "comes-back-$how" comes_back xfs "$how"
 done

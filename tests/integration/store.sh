@@ -357,6 +357,77 @@ goes_away() {
 	done
 }
 
+# The disk is not mounted, and its mount point is there: nothing is put onto the device's own disk, and nothing is called
+# proved that is not on the other one.
+unmounted() {
+	local device held verb
+
+	with_store xfs
+	snapshot /var/theirs.db
+	device=$(findmnt -no SOURCE "$ROOT$STORE")
+	# shellcheck disable=SC2034 # open, and no more
+	exec {held}<"$device"
+	push /var/theirs.db
+	umount "$ROOT$STORE"
+	for verb in push list prune verify "pull latest /var/none.db"; do
+		# shellcheck disable=SC2086 # words
+		assert_exit 1 gbe store $verb
+		assert_match "why not" "$ERR" "*$STORE was on a disk or a share of its own*mount what has it*"
+	done
+	assert_exit 0 gbe store push --queue
+	assert_exit 1 gbe store send
+	assert_eq "in the mount point" "$(ls -A "$ROOT$STORE")" ""
+	# A proof of what was pushed before does not hide that nothing gets off the device.
+	clock_set $((20 * 86400))
+	assert_eq "trouble" "$(json .offsite.trouble status)" true
+	assert_exit 0 gbe status
+	assert_match "which" "$OUT" "*no snapshot got off the device for 20 d*"
+	clock_set 0
+	mount "$device" "$ROOT$STORE"
+	assert_exit 0 gbe store send
+	assert_eq "both" "$(states | wc -w)" 2
+	assert_exit 0 gbe store verify
+}
+
+# What was pushed last cannot be read: that an older one can says nothing of it.
+last_push() {
+	local first
+
+	with_store xfs
+	snapshot /var/theirs.db
+	push /var/theirs.db
+	first=$NAME
+	push /var/theirs.db
+	echo nonsense >"$ROOT$STORE/$NAME/$META_FILE"
+	assert_exit 6 gbe store verify
+	assert_match "which" "$ERR" "*$NAME was pushed last*is $first*"
+	assert_exit 0 gbe store verify "$first"
+	assert_eq "damaged" "$(json .offsite.damaged status)" "$NAME"
+	push /var/theirs.db
+	assert_eq "damaged" "$(json .offsite.damaged status)" null
+	assert_exit 0 gbe store verify
+}
+
+# A push that runs when prune lists the store comes to its end before prune sweeps.
+pruned_meanwhile() {
+	local pushing n
+
+	with_store xfs
+	snapshot /var/theirs.db
+	by_hand "$(hour 0)" "$ROOT/var/theirs.db"
+	for n in 10 60; do cp -r "$ROOT$STORE/$(hour 0)" "$ROOT$STORE/$(hour "$n")"; done
+	config store hourly=1 daily=0
+	stopped part-written=stop store push /var/theirs.db
+	pushing=$STOPPED
+	stopped store-unpublished=stop store prune
+	kill -CONT "$pushing"
+	wait "$pushing" || fail "the push: $?"
+	kill -CONT "$STOPPED"
+	wait "$STOPPED" || fail "prune: $?"
+	assert_eq "what is left" "$(states | tr ' ' '\n' | sed 's/.*=//' | xargs)" "complete complete complete"
+	assert_exit 0 gbe store pull latest /var/pulled.db
+}
+
 # Killed between any two steps: other tools see the whole one or none, and the next push clears up.
 killed() {
 	local point expected
@@ -518,6 +589,14 @@ requests() { # [3.5]
 	put base/8 "after the restore"
 	reboot
 	assert_eq "once" "$(get base/8)" "after the restore"
+	# The same once more: the backup is there.
+	ask 5.json "{\"request\": \"restore\", \"snapshot\": \"$pushed\"}"
+	asked 0 run
+	assert_eq "done" "$ASKED" 5.json=done
+	reboot
+	assert_eq HashKV "$(hash_kv)" "$hash"
+	put base/8 "after the restore"
+	assert_exit 0 gbe store requests delete 5.json.done
 
 	assert_match "beside it" "$(<"$ROOT$STORE/requests/3.json.failed.why")" "no snapshot 2018*"
 	assert_exit 1 gbe store requests delete 4.json
@@ -640,6 +719,9 @@ run_case store-clocks clocks
 run_case store-full@xfs full xfs
 run_case store-full@ext4 full ext4
 run_case store-goes-away goes_away
+run_case store-unmounted unmounted
+run_case store-last-push last_push
+run_case store-pruned-meanwhile pruned_meanwhile
 run_case store-killed killed
 run_case store-pruned pruned
 run_case store-usage usage

@@ -147,6 +147,50 @@ START_TEST(pushes)
 }
 END_TEST
 
+static void
+note_damage(GbeOffsite *offsite, gpointer data)
+{
+	g_free(offsite->damaged);
+	offsite->damaged = g_strdup(data);
+}
+
+/* A newer push takes the place of the damaged one, an older or the same one does not. */
+START_TEST(damage_and_pushes)
+{
+	g_auto(GbeOffsite) offsite = {0};
+
+	push(B, 10);
+	gbe_history_change(app, STORE, note_damage, (gpointer)B);
+	push(A, 5);
+	push(B, 10);
+	gbe_history_read(app, STORE, &offsite);
+	ck_assert_str_eq(offsite.damaged, B);
+	gbe_offsite_clear(&offsite);
+	push(C, 20);
+	gbe_history_read(app, STORE, &offsite);
+	ck_assert_ptr_null(offsite.damaged);
+}
+END_TEST
+
+/* One that only waits is missed, too. */
+START_TEST(the_first_that_waits)
+{
+	gint64 before = g_get_real_time() / G_USEC_PER_SEC;
+	g_auto(GbeOffsite) offsite = {0};
+
+	gbe_history_change(app, STORE, gbe_history_note_queued, NULL);
+	gbe_history_read(app, STORE, &offsite);
+	ck_assert_int_ge(offsite.first_pushed_at, before);
+	ck_assert_ptr_null(offsite.pushed);
+	gbe_offsite_clear(&offsite);
+	(void)set_first(100);
+	gbe_history_change(app, STORE, gbe_history_note_queued, NULL);
+	push(A, 10);
+	gbe_history_read(app, STORE, &offsite);
+	ck_assert_int_eq(offsite.first_pushed_at, 100);
+}
+END_TEST
+
 /* The first push of this device, where the newest was pulled and is another's: its proof is of this push. */
 START_TEST(the_first_push)
 {
@@ -328,6 +372,8 @@ main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, an_unknown_store);
 	tcase_add_test(tcase, pushes);
+	tcase_add_test(tcase, damage_and_pushes);
+	tcase_add_test(tcase, the_first_that_waits);
 	tcase_add_test(tcase, the_first_push);
 	tcase_add_test(tcase, newer);
 	tcase_add_test(tcase, the_newest_stays);

@@ -19,7 +19,7 @@
 /* A systemd credential of this name, where no file is configured. */
 #define CREDENTIAL "store-access-key"
 /* An upload that nobody has gone on with for that long is abandoned. */
-#define ABANDONED_SECONDS 86400
+#define ABANDONED_SECONDS (7 * 86400)
 
 typedef struct {
 	GbeDepot depot;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/state/history.h"
 #include "core/snapshot/name.h"
 #include "fs/list.h"
 #include "fs/open.h"
@@ -265,6 +266,22 @@ static const GbeDepotKind kind = {
     .free = free_directory,
 };
 
+/* With the disk or the share missing, its mount point would fill the disk that etcd writes to. */
+static bool
+check_mounted(const GbeDepot *depot, GError **error)
+{
+	g_auto(GbeOffsite) offsite = {0};
+
+	if (!gbe_app_open_state(depot->app, false, NULL) ||
+	    !gbe_history_load(depot->app, depot->identifier, &offsite, NULL))
+		return true;
+	return !offsite.elsewhere || gbe_depot_is_elsewhere(depot) ||
+	       gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "the store %s was on a disk or a share of its own at the last push, and "
+			 "is not now; mount what has it",
+			 depot->shown);
+}
+
 bool
 gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GError **error)
 {
@@ -289,6 +306,10 @@ gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GE
 				      .shown = g_strdup(path),
 				      .identifier = gbe_path_to_text(folded)};
 	directory->fd = gbe_steal_fd(&fd);
+	if (!check_mounted(&directory->depot, error)) {
+		gbe_depot_free(&directory->depot);
+		return false;
+	}
 	*ret_place = &directory->depot;
 	return true;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "fs/probe.h"
+
 bool
 gbe_depot_open(GbeApp *app, const char *directory, GbeDepot **ret_place, GError **error)
 {
@@ -25,6 +27,15 @@ gbe_depot_free(GbeDepot *depot)
 	g_free(depot->shown);
 	g_free(depot->identifier);
 	depot->kind->free(depot);
+}
+
+bool
+gbe_depot_is_elsewhere(const GbeDepot *depot)
+{
+	int fd = gbe_depot_directory(depot);
+
+	return fd >= 0 && !gbe_same_filesystem(fd, depot->app->root_fd) &&
+	       !gbe_same_filesystem(fd, depot->app->state_fd);
 }
 
 bool

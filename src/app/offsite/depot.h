@@ -56,13 +56,15 @@ struct GbeDepot {
 };
 
 /* @directory NULL: the configured one, [store] directory or url. GBE_ERROR_USAGE: none is given; _NOT_FOUND: the
- * directory is not there. A bucket is not asked yet. */
+ * directory is not there, or what was mounted there at the last push. A bucket is not asked yet. */
 bool gbe_depot_open(GbeApp *app, const char *directory, GbeDepot **ret_place,
 		    GError **error) GBE_CHECKED;
 void gbe_depot_free(GbeDepot *depot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDepot, gbe_depot_free)
 /* The open directory, borrowed; -1: it is none. */
 int gbe_depot_directory(const GbeDepot *depot);
+/* Is it a directory on another file system than the device's own? Also true where that cannot be told. */
+bool gbe_depot_is_elsewhere(const GbeDepot *depot);
 
 bool gbe_depot_list(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error) GBE_CHECKED;
 /* GBE_ERROR_NOT_FOUND. */

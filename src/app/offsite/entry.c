@@ -18,6 +18,7 @@
 #include "fs/part.h"
 #include "fs/read.h"
 #include "fs/remove.h"
+#include "fs/room.h"
 #include "fs/sync.h"
 #include "sys/etcd-version.h"
 
@@ -37,6 +38,7 @@ typedef struct {
 	guint64 total;
 	int entry_fd;
 	GbePart data, meta, seal;
+	GbeRoom room;	     /* of the device's own disk, where the store is on it */
 	const GbeKeys *keys; /* borrowed; NULL: the push is not signed */
 	int lock_fd;	     /* keeps the lock after the data has its name */
 	GbeStorePushed pushed;
@@ -92,6 +94,7 @@ make_temporary(Push *push, GError **error)
 		const GbeSnapshotSave save = {.path = path,
 					      .timeout = options->timeout,
 					      .replace = true,
+					      .leave_room = true,
 					      .progress = options->progress,
 					      .progress_data = options->progress_data};
 
@@ -222,7 +225,8 @@ put(const void *bytes, gsize size, gpointer data, GError **error)
 	const GbeStorePush *options = push->options;
 	off_t done = lseek(push->source_fd, 0, SEEK_CUR);
 
-	if (!gbe_part_write(&push->data, bytes, size, error))
+	if ((push->room.keep > 0 && !gbe_room_check(&push->room, size, push->what, error)) ||
+	    !gbe_part_write(&push->data, bytes, size, error))
 		return false;
 	push->pushed.size += size;
 	return options->progress == NULL ||
@@ -302,6 +306,9 @@ write_data(Push *push, GError **error)
 	/* The lock is for programs that sweep; a share without locks is not swept. */
 	(void)flock(push->data.fd, LOCK_EX | LOCK_NB);
 	push->lock_fd = fcntl(push->data.fd, F_DUPFD_CLOEXEC, 0);
+	if (!gbe_depot_is_elsewhere(push->store->depot) &&
+	    !gbe_room_begin(push->data.fd, &push->room, error))
+		return false;
 	if (encrypted)
 		return encrypt(push, error);
 	return lseek(push->source_fd, 0, SEEK_SET) == 0 &&

@@ -32,6 +32,7 @@ typedef struct {
 	guint64 done;
 	GbeSha256 sum;
 	GbeStoreProved proved;
+	const char *missing; /* the last push, where it is not among those that can be read; NULL */
 } Prove;
 
 static void
@@ -163,8 +164,24 @@ note_proved(GbeOffsite *offsite, gpointer data)
 	offsite->proved_at = g_get_real_time() / G_USEC_PER_SEC;
 	offsite->proved_revision =
 	    verification != NULL ? verification->directory.db.revision : offsite->pushed_revision;
+	/* An older one says nothing of a damaged newer one. */
+	if (gbe_history_is_newer(offsite->damaged, prove->stored->name))
+		return;
 	g_clear_pointer(&offsite->damaged, g_free);
 	g_clear_pointer(&offsite->damaged_why, g_free);
+}
+
+/* An older one says nothing of what was pushed last. */
+static bool
+check_last(Prove *prove, GError **error)
+{
+	if (!g_str_equal(prove->options->name, GBE_SNAPSHOT_LATEST) ||
+	    !gbe_history_is_newer(prove->offsite.pushed, prove->stored->name))
+		return true;
+	prove->missing = prove->offsite.pushed;
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "%s was pushed last, and the newest that can be read in %s is %s",
+			 prove->missing, prove->store->depot->shown, prove->stored->name);
 }
 
 typedef struct {
@@ -203,20 +220,21 @@ gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_p
 	prove.store = store;
 	prove.stored = stored;
 	gbe_history_read(app, store->depot->identifier, &prove.offsite);
-	if (stored->encrypted && store->identity == NULL ? compare_bytes(&prove, &local)
-							 : read_all(&prove, &local)) {
+	if (check_last(&prove, &local) &&
+	    (stored->encrypted && store->identity == NULL ? compare_bytes(&prove, &local)
+							  : read_all(&prove, &local))) {
 		gbe_history_change(app, store->depot->identifier, note_proved, &prove);
 		prove.proved.name = g_strdup(stored->name);
 		*ret_proved = prove.proved;
 		prove.proved = (GbeStoreProved){0};
 		return true;
 	}
-	damage = (Damage){stored->name, local};
+	damage = (Damage){prove.missing != NULL ? prove.missing : stored->name, local};
 	/* An identity that a person tries may be the wrong one, which says nothing of the snapshot. */
 	if (options->identity == NULL &&
 	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 		gbe_history_change(app, store->depot->identifier, note_damaged, &damage);
-		gbe_complain("snapshot %s in the store %s is damaged: %s", stored->name,
+		gbe_complain("snapshot %s in the store %s is damaged: %s", damage.name,
 			     store->depot->shown, local->message);
 	}
 	return gbe_pass(error, &local);

@@ -9,15 +9,19 @@
 #define HOURLY 168
 #define DAILY 730
 
+/* With [store] key, only what a holder of it has pushed counts and goes: else somebody who can write to the store, and not
+ * remove from it, would have this device remove its own. */
 static GPtrArray *
 complete_ones(const GbeSnapshotStore *store)
 {
+	bool any = store->app->config->store.key == NULL;
 	GPtrArray *complete = g_ptr_array_new();
 
 	for (guint i = 0; i < store->stored->len; i++) {
 		GbeStored *stored = store->stored->pdata[i];
 
-		if (stored->state == GBE_STORED_COMPLETE && !stored->holds_something)
+		if (stored->state == GBE_STORED_COMPLETE && !stored->holds_something &&
+		    (any || stored->has_hmac))
 			g_ptr_array_add(complete, stored);
 	}
 	return complete;
@@ -50,6 +54,7 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 {
 	for (guint i = complete->len; i > 0; i--) {
 		const GbeStored *stored = complete->pdata[i - 1];
+		g_autofree char *sha256 = NULL;
 		g_autoptr(GError) local = NULL;
 
 		if (!points[i - 1].keep)
@@ -57,7 +62,8 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 		/* Without an identity, the snapshot counts as sound: it was proved when it was pushed. */
 		if (stored->encrypted && store->identity == NULL)
 			return true;
-		if (gbe_snapshot_store_read(store, stored, NULL, NULL, NULL, &local))
+		if (gbe_snapshot_store_read(store, stored, NULL, NULL, &sha256, &local) &&
+		    gbe_snapshot_store_prove(store->app, store, stored, sha256, &local))
 			return true;
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_VERIFY_FAILED))
 			return false;

@@ -91,7 +91,8 @@ push_directly(GbeApp *app, const GbeStorePush *options, GbeStorePushed *pushed, 
 				.hash_kv = db->has_hash_kv ? (gint64)db->hash_kv : -1,
 				.size = (gint64)pushed->size,
 				.sent = (gint64)pushed->size,
-				.usec = g_get_monotonic_time() - began};
+				.usec = g_get_monotonic_time() - began,
+				.elsewhere = gbe_depot_is_elsewhere(store->depot)};
 	gbe_history_change(app, store->depot->identifier, gbe_history_note_pushed, &push);
 	return true;
 }

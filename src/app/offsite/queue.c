@@ -74,6 +74,16 @@ note(int entry_fd, const GbeStorePushed *pushed, GError **error)
 				 GBE_WRITE_DURABLE, error);
 }
 
+/* The sender holds a lock on its data; what it has sent of it would be lost. */
+static bool
+is_being_sent(const GbeSnapshotStore *queue, const GbeStored *stored)
+{
+	gbe_autofd int entry_fd = -1;
+
+	return gbe_open_dir_at(gbe_depot_directory(queue->depot), stored->name, &entry_fd, NULL) &&
+	       !gbe_stored_is_free(entry_fd);
+}
+
 static bool
 drop_oldest(GbeApp *app, GError **error)
 {
@@ -88,12 +98,14 @@ drop_oldest(GbeApp *app, GError **error)
 
 		if (!stored->has_meta)
 			continue;
+		more--;
+		if (is_being_sent(queue, stored))
+			continue;
 		gbe_complain("snapshot %s could not be sent and gives way to newer ones: [store] "
 			     "queue-keep is %u",
 			     stored->name, app->config->store.queue_keep);
 		if (!gbe_queue_remove(queue, stored->name, error))
 			return false;
-		more--;
 	}
 	return true;
 }
@@ -113,6 +125,17 @@ newest_known(GbeApp *app, const char *identifier, bool there)
 	return g_steal_pointer(&offsite.newest);
 }
 
+/* From the first one on, somebody misses a proof, also where none ever gets off the device. */
+static void
+note_first(GbeApp *app, const char *identifier)
+{
+	g_auto(GbeOffsite) offsite = {0};
+
+	gbe_history_read(app, identifier, &offsite);
+	if (offsite.first_pushed_at < 0)
+		gbe_history_change(app, identifier, gbe_history_note_queued, NULL);
+}
+
 bool
 gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeStorePush *options,
 	      GbeStorePushed *ret_pushed, GError **error)
@@ -122,8 +145,10 @@ gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeStorePus
 	g_auto(GbeStorePushed) pushed = {0};
 
 	if (!gbe_queue_open(app, &queue, error) || !sweep(queue, error) ||
-	    !gbe_store_write_entry(app, queue, options, known, note, &pushed, error) ||
-	    !drop_oldest(app, error))
+	    !gbe_store_write_entry(app, queue, options, known, note, &pushed, error))
+		return false;
+	note_first(app, identifier);
+	if (!drop_oldest(app, error))
 		return false;
 	*ret_pushed = pushed;
 	pushed = (GbeStorePushed){0};
@@ -190,12 +215,19 @@ note_looked(GbeOffsite *offsite, gpointer data G_GNUC_UNUSED)
 	offsite->looked_at = g_get_real_time() / G_USEC_PER_SEC;
 }
 
+static bool
+has_file(GbeDepot *depot, const char *entry, const char *file)
+{
+	g_autofree char *path = g_build_filename(entry, file, NULL);
+	guint64 size = 0;
+
+	return gbe_depot_size(depot, path, &size, NULL) && size > 0;
+}
+
 bool
 gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot)
 {
 	g_auto(GbeOffsite) offsite = {0};
-	g_autofree char *meta = NULL;
-	guint64 size = 0;
 	Known known;
 
 	if (read_waiting(app, &known))
@@ -204,10 +236,10 @@ gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot)
 		return false;
 	gbe_history_read(app, depot->identifier, &offsite);
 	known = (Known){offsite.pushed_revision, offsite.hash_kv};
-	if (offsite.pushed == NULL || !etcd_has(app, &known))
-		return false;
-	meta = g_build_filename(offsite.pushed, GBE_SNAPSHOT_META, NULL);
-	if (!gbe_depot_size(depot, meta, &size, NULL))
+	if (offsite.pushed == NULL || g_strcmp0(offsite.pushed, offsite.damaged) == 0 ||
+	    !etcd_has(app, &known) || !has_file(depot, offsite.pushed, GBE_SNAPSHOT_META) ||
+	    !has_file(depot, offsite.pushed,
+		      offsite.stored_sha256 != NULL ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA))
 		return false;
 	gbe_history_change(app, depot->identifier, note_looked, NULL);
 	return true;

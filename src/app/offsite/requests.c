@@ -311,12 +311,17 @@ static bool
 move_in_bucket(const Requests *requests, const char *from, const char *to, GError **error)
 {
 	g_autofree char *from_path = path_of(from), *to_path = path_of(to);
+	g_autoptr(GError) local = NULL;
 	g_autofree char *bytes = NULL;
 	gsize size = 0;
 
-	return gbe_depot_read(requests->store->depot, from_path, GBE_STORE_REQUEST_MAX, &bytes,
-			      &size, error) &&
-	       gbe_depot_put_text(requests->store->depot, to_path, bytes, error) &&
+	/* One that is too long is refused, and its text is of no use. */
+	if (!gbe_depot_read(requests->store->depot, from_path, GBE_STORE_REQUEST_MAX, &bytes, &size,
+			    &local) &&
+	    !gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
+		return false;
+	return gbe_depot_put_text(requests->store->depot, to_path, bytes != NULL ? bytes : "{}\n",
+				  error) &&
 	       !GBE_FAULT("store-request-copied", error) &&
 	       gbe_depot_remove(requests->store->depot, from_path, error);
 }
@@ -364,20 +369,23 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 	g_autofree char *snapshot = NULL, *name = NULL, *restored = NULL;
 	GbeImport import = {.path = path, .timeout = TIMEOUT_SECONDS};
 	GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED};
-	bool ok;
+	g_autoptr(GError) local = NULL;
+	bool ok, asked;
 
 	/* This also removes the file that a power cut left. */
 	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
 	if (!gbe_store_pull(requests->app, &pull, &snapshot, &verification, error))
 		return false;
 	name = g_strconcat("store-", snapshot, NULL);
-	import.name = g_strdelimit(name, ":", '-');
-	ok = gbe_import(requests->app, &import, &imported, error);
+	import.name = restore.name = g_strdelimit(name, ":", '-');
+	/* An earlier request, perhaps one that was cut, has made the backup. */
+	asked = gbe_by_hand_request(requests->app, &restore, &restored, &local);
+	ok = asked || (gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) &&
+		       gbe_import(requests->app, &import, &imported, error));
 	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
 	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
-	restore.name = name;
 	if (!ok || GBE_FAULT("store-request-prepared", error) ||
-	    !gbe_by_hand_request(requests->app, &restore, &restored, error))
+	    (!asked && !gbe_by_hand_request(requests->app, &restore, &restored, error)))
 		return false;
 	request->result = g_steal_pointer(&name);
 	return true;
@@ -407,6 +415,7 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 {
 	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
 	g_autoptr(GbeLock) lock = NULL;
+	g_autoptr(GError) first = NULL;
 
 	if (!gbe_app_open_state(app, true, error) ||
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store requests", 0, &lock, error) ||
@@ -419,10 +428,21 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			g_ptr_array_remove_index(requests.requests, i - 1);
 	}
 	give_time(&requests);
-	for (guint i = 0; i < requests.requests->len; i++)
-		if (!carry_out(&requests, requests.requests->pdata[i], error))
-			return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS,
-					  requests.store->depot->shown);
+	/* One that cannot be carried out does not hold up the others, where the store answers. */
+	for (guint i = 0; i < requests.requests->len; i++) {
+		g_autoptr(GError) local = NULL;
+
+		if (carry_out(&requests, requests.requests->pdata[i], &local))
+			continue;
+		if (first == NULL)
+			first = g_error_copy(local);
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL))
+			break;
+	}
+	if (first != NULL) {
+		(void)gbe_pass(error, &first);
+		return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS, requests.store->depot->shown);
+	}
 	*ret_requests = g_steal_pointer(&requests.requests);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "app/state/history.h"
 #include "base/fault.h"
@@ -79,6 +80,8 @@ send_data(Send *send, const char *file, GError **error)
 	send->data_fd = openat(send->entry_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (send->data_fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s in the queue", path);
+	/* So that it does not give way to newer ones meanwhile. */
+	(void)flock(send->data_fd, LOCK_SH | LOCK_NB);
 	return gbe_depot_put(send->depot, path, send->data_fd, send->stored->size, &resume,
 			     error) &&
 	       !GBE_FAULT("store-data-sent", error);
@@ -99,14 +102,24 @@ send_text(const Send *send, const char *file, gsize max, bool needed, GError **e
 	return gbe_pass(error, &local);
 }
 
-/* *ret_there: the store has this snapshot already, after a power cut. */
+static const char *
+data_file(const Send *send)
+{
+	return send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA;
+}
+
+/* *ret_there: the store has this snapshot already, after a power cut. Two devices of one image that share a prefix may have
+ * equal meta files, so the size of the data has to be the same, too. */
 static bool
 look_there(const Send *send, bool *ret_there, GError **error)
 {
+	g_autofree char *data = g_build_filename(send->stored->name, data_file(send), NULL);
 	g_autofree char *path = g_build_filename(send->stored->name, GBE_SNAPSHOT_META, NULL);
 	g_autofree char *here = NULL, *there = NULL;
 	g_autoptr(GError) local = NULL;
 	gsize size = 0, there_size = 0;
+	guint64 data_size = 0;
+	bool same;
 
 	*ret_there = false;
 	if (!gbe_depot_read(send->depot, path, GBE_SNAPSHOT_META_MAX, &there, &there_size, &local))
@@ -114,7 +127,10 @@ look_there(const Send *send, bool *ret_there, GError **error)
 	if (!gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &here,
 			      &size, error))
 		return false;
-	*ret_there = size == there_size && memcmp(here, there, size) == 0;
+	same = size == there_size && memcmp(here, there, size) == 0;
+	if (same && !gbe_depot_size(send->depot, data, &data_size, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+	*ret_there = same && data_size == send->stored->size;
 	return *ret_there ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "another snapshot %s is there: give each device a prefix of its own",
@@ -134,6 +150,7 @@ note_sent(const Send *send)
 	    .sent = (gint64)(send->depot->sent - send->sent),
 	    .requests = (gint64)(send->depot->requests - send->requests),
 	    .usec = g_get_monotonic_time() - send->began,
+	    .elsewhere = gbe_depot_is_elsewhere(send->depot),
 	};
 
 	gbe_history_change(send->app, send->depot->identifier, gbe_history_note_pushed, &push);
@@ -177,31 +194,51 @@ send_entry(Send *send, GError **error)
 		return gbe_prefix(error, "%s is damaged in the queue", send->stored->name);
 	if (!look_there(send, &there, error))
 		return false;
-	if (!there &&
-	    (!send_data(send, send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA,
-			error) ||
-	     !send_text(send, GBE_SNAPSHOT_SEAL, SEAL_MAX, false, error) ||
-	     GBE_FAULT("store-hmac-sent", error) ||
-	     !send_text(send, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, true, error) ||
-	     GBE_FAULT("store-meta-sent", error)))
+	if (!there && (!send_data(send, data_file(send), error) ||
+		       !send_text(send, GBE_SNAPSHOT_SEAL, SEAL_MAX, false, error) ||
+		       GBE_FAULT("store-hmac-sent", error) ||
+		       !send_text(send, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, true, error) ||
+		       GBE_FAULT("store-meta-sent", error)))
 		return false;
 	note_sent(send);
 	return !GBE_FAULT("store-sent-noted", error) &&
 	       gbe_queue_remove(send->queue, send->stored->name, error);
 }
 
-/* The newest first. @done: those that were tried already, or NULL. */
-static const GbeStored *
-choose(const GbeSnapshotStore *queue, const char *name, GHashTable *done)
+/* Has a part of it been sent to this store? */
+static bool
+has_begun(const GbeSnapshotStore *queue, const GbeStored *stored, const GbeDepot *depot)
 {
+	g_autofree char *path = g_build_filename(stored->name, GBE_QUEUE_RECORD, NULL);
+	g_autoptr(JsonObject) record = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	return gbe_depot_read(queue->depot, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
+	       gbe_json_parse_object(bytes, size, path, &record, NULL) &&
+	       gbe_json_string(record, "upload", NULL) != NULL &&
+	       g_strcmp0(gbe_json_string(record, "store", NULL), depot->identifier) == 0;
+}
+
+/* The one that was begun, so that on a link that breaks one comes to its end; else the newest. @done: those that were tried
+ * already, or NULL. */
+static const GbeStored *
+choose(const GbeSnapshotStore *queue, const char *name, GHashTable *done, const GbeDepot *depot)
+{
+	const GbeStored *newest = NULL;
+
 	for (guint i = queue->stored->len; i > 0; i--) {
 		const GbeStored *stored = queue->stored->pdata[i - 1];
 
-		if (stored->has_meta && (name == NULL || g_str_equal(stored->name, name)) &&
-		    (done == NULL || !g_hash_table_contains(done, stored->name)))
+		if (!stored->has_meta || (name != NULL && !g_str_equal(stored->name, name)) ||
+		    (done != NULL && g_hash_table_contains(done, stored->name)))
+			continue;
+		if (has_begun(queue, stored, depot))
 			return stored;
+		if (newest == NULL)
+			newest = stored;
 	}
-	return NULL;
+	return newest;
 }
 
 /* With the reason in the record of the store, and in that of the snapshot, which stays until it is sent. */
@@ -241,7 +278,7 @@ send_next(GbeApp *app, GbeDepot *depot, const char *name, GHashTable *done, char
 	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store send", 0, &lock, error) ||
 	    !gbe_queue_open(app, &send.queue, error))
 		return false;
-	send.stored = choose(send.queue, name, done);
+	send.stored = choose(send.queue, name, done, depot);
 	if (send.stored == NULL)
 		return true;
 	*ret_name = g_strdup(send.stored->name);

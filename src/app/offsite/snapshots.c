@@ -17,6 +17,8 @@
 #define SEAL_PART GBE_SNAPSHOT_SEAL GBE_PART_SUFFIX
 /* A store may belong to others, too: so many of their names are listed, and the rest is counted. */
 #define FOREIGN_MAX 1000
+/* Hourly snapshots of five years. */
+#define STORED_MAX 50000U
 /* A longer file is not a digest and the end of its line. */
 #define SEAL_MAX 256
 
@@ -96,8 +98,7 @@ find_or_add(GbeSnapshotStore *store, const char *entry, bool foreign)
 }
 
 static bool
-take_listed(const char *entry, const char *file, guint64 size, gpointer data,
-	    GError **error G_GNUC_UNUSED)
+take_listed(const char *entry, const char *file, guint64 size, gpointer data, GError **error)
 {
 	GbeSnapshotStore *store = data;
 	GbeStored *stored;
@@ -106,6 +107,11 @@ take_listed(const char *entry, const char *file, guint64 size, gpointer data,
 		store->foreign_more++;
 		return true;
 	}
+	if (store->stored->len > STORED_MAX)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "more than %u snapshots are there: give each device a prefix of "
+				 "its own",
+				 STORED_MAX);
 	stored = find_or_add(store, entry, file == NULL);
 	if (stored->state == GBE_STORED_FOREIGN || file == NULL)
 		return true;
@@ -354,6 +360,13 @@ nobody_writes(int entry_fd, const char *name)
 }
 
 bool
+gbe_stored_is_free(int entry_fd)
+{
+	return nobody_writes(entry_fd, DATA_PART) && nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&
+	       nobody_writes(entry_fd, AGE_PART) && nobody_writes(entry_fd, GBE_SNAPSHOT_AGE);
+}
+
+bool
 gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 {
 	int store_fd = gbe_depot_directory(store->depot);
@@ -375,11 +388,10 @@ gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 				continue;
 			return gbe_pass(error, &local);
 		}
-		if (nobody_writes(entry_fd, DATA_PART) &&
-		    nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&
-		    nobody_writes(entry_fd, AGE_PART) &&
-		    nobody_writes(entry_fd, GBE_SNAPSHOT_AGE) &&
-		    !gbe_depot_remove_entry(store->depot, stored->name, error))
+		/* A push that was running when the store was listed may have come to its end since. */
+		if (gbe_stored_is_free(entry_fd) &&
+		    faccessat(entry_fd, GBE_SNAPSHOT_META, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+		    errno == ENOENT && !gbe_depot_remove_entry(store->depot, stored->name, error))
 			return false;
 	}
 	return true;

@@ -69,6 +69,8 @@ bool gbe_snapshot_store_newest(const GbeSnapshotStore *store, const GbeStored **
  * or the latest is older than one that is known (app/state/history.h); _VERIFY_FAILED: it is unreadable. */
 bool gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 			     const GbeStored **ret_stored, GError **error) GBE_CHECKED;
+/* False: a running push or the sender has its data open. */
+bool gbe_stored_is_free(int entry_fd);
 /* Removes unfinished entries of this program whose writer is gone; in a bucket, abandoned uploads, too. */
 bool gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error) GBE_CHECKED;
 /* Unpacks @fd from its present offset; @put may be NULL. *ret_sha256 (may be NULL): of the database, hex.

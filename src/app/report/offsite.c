@@ -34,6 +34,24 @@ gbe_offsite_load(GbeApp *app, GbeOffsite *ret_offsite)
 	return true;
 }
 
+/* An older push may be proved again and again, while nothing newer gets off the device. */
+static char *
+waits_too_long(GbeApp *app, const GbeOffsite *offsite, gint64 now)
+{
+	g_autoptr(GPtrArray) waiting = gbe_history_waiting(app);
+	guint64 warn = app->config->store.prove_warn;
+	g_autofree char *age = NULL;
+
+	if (waiting->len == 0 || warn == 0 || offsite->pushed_at < 0 || now <= offsite->pushed_at ||
+	    (guint64)(now - offsite->pushed_at) <= warn)
+		return NULL;
+	age = gbe_duration_to_text((guint64)(now - offsite->pushed_at));
+	return g_strdup_printf("no snapshot got off the device for %s%s%s; `greenboot-etcd store "
+			       "send` tries again",
+			       age, offsite->failed_why != NULL ? ": " : "",
+			       offsite->failed_why != NULL ? offsite->failed_why : "");
+}
+
 /* Proofs are expected where they are made by themselves: from the first push on. */
 char *
 gbe_offsite_trouble(GbeApp *app)
@@ -41,6 +59,7 @@ gbe_offsite_trouble(GbeApp *app)
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
 	g_auto(GbeOffsite) offsite = {0};
 	g_autofree char *age = NULL;
+	char *waits;
 
 	if (!gbe_offsite_load(app, &offsite))
 		return NULL;
@@ -48,6 +67,9 @@ gbe_offsite_trouble(GbeApp *app)
 		return g_strdup_printf("snapshot %s off the device is damaged: %s; `greenboot-etcd "
 				       "store push` makes a new one",
 				       offsite.damaged, offsite.damaged_why);
+	waits = waits_too_long(app, &offsite, now);
+	if (waits != NULL)
+		return waits;
 	if ((app->config->store.schedule == NULL && app->config->store.url == NULL) ||
 	    app->config->store.prove == NULL ||
 	    !gbe_offsite_is_overdue(&offsite, app->config->store.prove_warn, now))

@@ -8,6 +8,7 @@
 #include "etcd/db/snapshot-sum.h"
 #include "fs/open.h"
 #include "fs/part.h"
+#include "fs/room.h"
 
 /* Limit without a byte from etcd. */
 #define IDLE_SECONDS 30
@@ -24,11 +25,17 @@ typedef struct {
 static bool
 take_first(Stream *stream, gsize size, guint64 remaining)
 {
+	GbeRoom room;
+
 	if (remaining > G_MAXINT64 - size - GBE_SNAPSHOT_SUM)
 		return gbe_throw(&stream->error, GBE_ERROR_FAILED,
 				 "etcd says that its database has %" G_GUINT64_FORMAT " bytes",
 				 remaining);
 	stream->total = size + remaining + GBE_SNAPSHOT_SUM;
+	if (stream->options->leave_room &&
+	    (!gbe_room_begin(stream->part->fd, &room, &stream->error) ||
+	     !gbe_room_check(&room, stream->total, stream->options->path, &stream->error)))
+		return false;
 	return gbe_part_reserve(stream->part, stream->total, &stream->error);
 }
 

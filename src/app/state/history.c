@@ -106,6 +106,13 @@ gbe_history_note_newest(GbeOffsite *offsite, gpointer data)
 	offsite->newest = g_strdup(data);
 }
 
+void
+gbe_history_note_queued(GbeOffsite *offsite, gpointer data G_GNUC_UNUSED)
+{
+	if (offsite->first_pushed_at < 0)
+		offsite->first_pushed_at = g_get_real_time() / G_USEC_PER_SEC;
+}
+
 /* Of snapshots that waited, older ones are sent later: the newest is the one that a proof is of. */
 void
 gbe_history_note_pushed(GbeOffsite *offsite, gpointer data)
@@ -115,14 +122,19 @@ gbe_history_note_pushed(GbeOffsite *offsite, gpointer data)
 	gbe_history_note_newest(offsite, (gpointer)push->name);
 	g_clear_pointer(&offsite->failed_why, g_free);
 	offsite->failed_at = -1;
-	if (offsite->first_pushed_at < 0)
-		offsite->first_pushed_at = g_get_real_time() / G_USEC_PER_SEC;
+	gbe_history_note_queued(offsite, NULL);
+	/* A newer one takes the place of the damaged one. */
+	if (offsite->damaged != NULL && gbe_history_is_newer(push->name, offsite->damaged)) {
+		g_clear_pointer(&offsite->damaged, g_free);
+		g_clear_pointer(&offsite->damaged_why, g_free);
+	}
 	if (offsite->pushed != NULL && g_strcmp0(offsite->newest, push->name) != 0)
 		return;
 	g_free(offsite->pushed);
 	g_free(offsite->sha256);
 	g_free(offsite->stored_sha256);
 	offsite->pushed = g_strdup(push->name);
+	offsite->elsewhere = push->elsewhere;
 	offsite->sha256 = g_strdup(push->sha256);
 	offsite->stored_sha256 = g_strdup(push->stored_sha256);
 	offsite->pushed_at = g_get_real_time() / G_USEC_PER_SEC;

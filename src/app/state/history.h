@@ -24,8 +24,11 @@ void gbe_history_note_newest(GbeOffsite *offsite, gpointer data);
 typedef struct {
 	const char *name, *sha256, *stored_sha256;
 	gint64 revision, hash_kv, size, sent, requests, usec; /* as in GbeOffsite */
+	bool elsewhere;
 } GbeHistoryPush;
 void gbe_history_note_pushed(GbeOffsite *offsite, gpointer data);
+/* A change: a snapshot waits in the queue. @data is not used. */
+void gbe_history_note_queued(GbeOffsite *offsite, gpointer data);
 /* Is @name newer than @known? A text that is no name is older than all; NULL, too. */
 bool gbe_history_is_newer(const char *name, const char *known);
 /* The identifier of the configured store, also where it is not there; NULL: none is configured. Newly allocated. */

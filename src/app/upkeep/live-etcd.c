@@ -143,7 +143,9 @@ clones(GbeApp *app, bool *ret_clones, GError **error)
 static bool
 save_snapshot(GbeLiveEtcd *live, char **ret_name, GError **error)
 {
-	const GbeSnapshotSave options = {.path = GBE_BEFORE_FILE, .replace = true};
+	const GbeSnapshotSave options = {.path = GBE_BEFORE_FILE,
+					 .replace = true,
+					 .leave_room = true};
 	g_autoptr(GbeVerification) verification = NULL;
 
 	if (!gbe_app_open_state(live->app, true, error) ||

@@ -12,6 +12,7 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeOffsite, damaged_why, "damaged_why", TEXT),
     GBE_FIELD(GbeOffsite, first_pushed_at, "first_pushed_at", KNOWN),
     GBE_FIELD(GbeOffsite, pushed, "pushed", TEXT),
+    GBE_FIELD_OF(GbeOffsite, elsewhere, "elsewhere", FLAG, NULL, GBE_FIELD_LATER),
     GBE_FIELD(GbeOffsite, pushed_at, "pushed_at", KNOWN),
     GBE_FIELD(GbeOffsite, pushed_revision, "pushed_revision", KNOWN),
     GBE_FIELD(GbeOffsite, looked_at, "looked_at", KNOWN),

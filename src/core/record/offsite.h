@@ -14,8 +14,9 @@
 typedef struct {
 	char *newest; /* the newest snapshot that this device has pushed, or pulled and proved */
 
-	gint64 first_pushed_at; /* since then a proof is missed */
+	gint64 first_pushed_at; /* also into the queue: since then a proof is missed */
 	char *pushed;		/* the last push */
+	bool elsewhere; /* it went to a directory on another file system than the device's own */
 	gint64 pushed_at, pushed_revision;
 	gint64 looked_at;      /* when etcd was last seen to have nothing newer than that */
 	gint64 size;	       /* bytes in the store */
@@ -27,7 +28,8 @@ typedef struct {
 
 	char *proved; /* the last one that was read back and found sound */
 	gint64 proved_at, proved_revision;
-	char *damaged; /* the last one that was not, and why; NULL after the next sound one */
+	char *
+	    damaged; /* the last one that was not, and why; NULL after a sound one that is not older */
 	char *damaged_why;
 
 	gint64
