@@ -199,7 +199,8 @@ check_amount(int parent_fd, const char *name, const char *path, GError **error)
 			 path, info.files, info.bytes);
 }
 
-/* Leaves out directories that do not exist. */
+/* Leaves out directories that do not exist. A file that goes away meanwhile is an error: with the directory left out, going
+ * back would remove what is in it. */
 static bool
 copy(GbeApp *app, const char *path, int to_fd, guint index, GError **error)
 {
@@ -208,15 +209,16 @@ copy(GbeApp *app, const char *path, int to_fd, guint index, GError **error)
 	g_autoptr(GError) local = NULL;
 	g_autofree char *to = g_strdup_printf("%u", index);
 	g_autofree char *name = NULL;
-	gbe_autofd int parent_fd = -1;
+	gbe_autofd int parent_fd = -1, fd = -1;
 
-	if (gbe_open_parent_in_root(app->root_fd, path, &parent_fd, &name, &local) &&
-	    check_amount(parent_fd, name, path, &local) &&
-	    gbe_clone_tree_at(parent_fd, name, to_fd, to, &options, &result, &local))
+	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) ||
+		       gbe_prefix(error, "archive %s", path);
+	if (gbe_open_parent_in_root(app->root_fd, path, &parent_fd, &name, error) &&
+	    check_amount(parent_fd, name, path, error) &&
+	    gbe_clone_tree_at(parent_fd, name, to_fd, to, &options, &result, error))
 		return true;
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
+	gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_FAILED);
 	return gbe_prefix(error, "archive %s", path);
 }
 
