@@ -367,6 +367,15 @@ hooks_monitor() {
 	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*etcd is not healthy*"
 	assert_eq "fingerprint" "$(fingerprint)" "$before"
 	config metrics textfile=/var/lib/node/etcd.prom
+	# Where the device cannot be looked at, what etcd answers is shown all the same.
+	mv "$ROOT/var/lib/etcd" "$ROOT/var/lib/etcd.real"
+	ln -s etcd.real "$ROOT/var/lib/etcd"
+	rm -f "$ROOT/var/lib/node/etcd.prom"
+	assert_exit 1 hook monitor
+	assert_match "stderr" "$ERR" "*/var/lib/etcd*"
+	assert_eq "healthy" "$(metric healthy)" 0
+	rm "$ROOT/var/lib/etcd"
+	mv "$ROOT/var/lib/etcd.real" "$ROOT/var/lib/etcd"
 	# Off.
 	rm -f "$ROOT/var/lib/node/etcd.prom"
 	config health monitor=0

@@ -44,6 +44,19 @@ hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
 motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
 metric() { sed -n "s/^greenboot_etcd_$1 //p" "$ROOT/var/etcd.prom"; }
 
+# While greenboot judges, the program's lock is for its verdict.
+judged_first() {
+	scheduled xfs
+	GREENBOOT_ETCD_FAULT=health-recorded=kill "$BUILD_FAULTS/hooks/health" --root="$ROOT" || true
+	assert_ne "the verdict" "$(json .verdict status)" green
+	due
+	assert_eq "result" "$(result)" skipped
+	assert_match "why" "$(state reason)" "*greenboot judges*"
+	green
+	due
+	assert_eq "result" "$(result)" taken
+}
+
 taken() { # KIND
 	local hash name
 
@@ -377,6 +390,7 @@ suite_begin "$@"
 for kind in $(kinds "xfs ext4" btrfs-subvol); do
 	run_case "taken@$kind" taken "$kind"
 done
+run_case judged-first judged_first
 run_case unchanged@xfs unchanged xfs
 run_case unchanged@ext4 unchanged ext4
 run_case retention retention

@@ -244,6 +244,7 @@ gbe_health_ask(GbeApp *app, guint seconds, GbeRunRecord *record)
 {
 	Gate gate = {.app = app, .look = gbe_health_look_new(app)};
 
+	gbe_health_look_expect_own(gate.look);
 	gate.deadline = gate.latest = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
 	wait_until_healthy(&gate);
 	gbe_verdict_note_health(record, gate.look->facts, gate.look->report);

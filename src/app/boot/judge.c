@@ -13,7 +13,8 @@
 #include "core/decide/situation.h"
 #include "sys/systemd/events.h"
 
-#define LOCK_WAIT_MS 10000
+/* Without its verdict, a run that was green may be taken back: what has the lock may have much to copy. */
+#define LOCK_WAIT_MS 60000
 #define ASK_SECONDS 10
 
 /* greenboot 0.15 shows these lines of green.d in its status. */

@@ -28,6 +28,7 @@ ask_health(GbeApp *app, GbeRunRecord *record)
 	if (record->health == GBE_HEALTH_HEALTHY)
 		return;
 	look = gbe_health_look_new(app);
+	gbe_health_look_expect_own(look);
 	gbe_health_look_now(look, PROBE_MS);
 	gbe_verdict_note_health(record, look->facts, look->report);
 }

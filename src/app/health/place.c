@@ -65,6 +65,11 @@ gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts)
 	if (app->below_root || unit == NULL || !gbe_unit_query(unit, &state, NULL))
 		return;
 	facts->service = service_state(&state);
+	/* A person has masked prerun, as its message advises, and started etcd. */
+	if (facts->service == GBE_SERVICE_RUNNING) {
+		facts->held = false;
+		g_clear_pointer(&facts->held_why, g_free);
+	}
 	facts->notifies = state.type != NULL && g_str_has_prefix(state.type, "notify");
 	gbe_unit_state_clear(&state);
 }
@@ -85,7 +90,7 @@ is_defragmenting(const GbeData *data, gint64 now)
 
 		if (g_str_has_prefix(name, DEFRAG_PREFIX) &&
 		    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    now - (gint64)st.st_mtime <= DEFRAG_SECONDS)
+		    now >= (gint64)st.st_mtime && now - (gint64)st.st_mtime <= DEFRAG_SECONDS)
 			return true;
 	}
 	return false;

@@ -233,9 +233,9 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 		put_verdict(text, observed->facts);
 		put_backups(text, observed->facts);
 		put_rehearsal(text, look, observed);
+		put_last(text, &observed->facts->last);
 	}
 	put_periodic(text, look, look->facts->now);
 	put_offsite(text, look, look->facts->now);
-	put_last(text, &observed->facts->last);
 	return g_string_free(text, false);
 }

@@ -12,10 +12,12 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/decide/rehearse.h"
+#include "core/decide/situation.h"
 #include "core/space.h"
 #include "etcd/layout.h"
 #include "fs/copy/extents.h"
 #include "fs/exchange.h"
+#include "fs/probe.h"
 #include "fs/remove.h"
 #include "fs/room.h"
 #include "sys/deployment/booted.h"
@@ -23,6 +25,8 @@
 
 #define PLACE "rehearse"
 #define LIVE_TRIES 3
+/* Two segments of its log, and what it adds to its database. */
+#define ETCD_WRITES (192U << 20)
 #define WAIT_USEC (5 * G_USEC_PER_SEC)
 
 typedef struct {
@@ -131,11 +135,20 @@ check_copy(const Rehearsing *r, GError **error)
 {
 	guint64 most = r->app->config->preflight.rehearse_copy_max;
 	g_autofree char *size = NULL, *most_text = NULL;
+	guint64 available, total, inodes;
 	GbeExtents extents = {0};
 	GbeRoom room;
 
-	if (r->observed->facts->clones == GBE_YES)
-		return true;
+	if (r->observed->facts->clones == GBE_YES) {
+		/* Else the update's etcd would be blamed for a disk that today's etcd has filled. */
+		if (!gbe_filesystem_space(r->observed->store->fd, &available, &total, &inodes,
+					  error))
+			return false;
+		return available >= ETCD_WRITES ||
+		       gbe_throw(error, GBE_ERROR_NO_SPACE,
+				 "less than %u MiB are free, which etcd needs to start",
+				 ETCD_WRITES >> 20);
+	}
 	if (!gbe_extents_of_tree(r->observed->data->fd, false, &extents, error) ||
 	    !gbe_room_begin(r->observed->store->fd, &room, error) ||
 	    !gbe_room_check(&room, extents.allocated, "a copy of the data", error))
@@ -318,6 +331,9 @@ record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **e
 	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, true, &before, error))
 		return false;
 	gbe_rehearsal_read(before, &last);
+	/* A rehearsal of another deployment says nothing of the staged one that failed, and lifts no lock. */
+	if (!update->staged && last.locked && !gbe_deployment_same(&last.deployment, &update->ref))
+		return true;
 	rehearsal->locked = last.locked && gbe_deployment_same(&last.deployment, &update->ref) &&
 			    rehearsal->result != GBE_REHEARSAL_PASSED;
 	/* The lock is recorded before it is made, so that it is always known whose it is. */
@@ -372,6 +388,8 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 
 	if (r.update == NULL)
 		return gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
+	if (options->by_itself && gbe_situation_is_being_judged(facts))
+		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot judges this boot");
 	gbe_deployment_copy(&rehearsal->deployment, &r.update->ref);
 	rehearsal->from = today_etcd(facts);
 	r.versions.server = gbe_version_parse(rehearsal->from);
@@ -431,7 +449,7 @@ void
 gbe_rehearse_staged(GbeApp *app, guint patience)
 {
 	const GbeObserveOptions look = {.tolerant = true};
-	const GbeRehearse options = {.timeout = GBE_REHEARSE_SECONDS};
+	const GbeRehearse options = {.timeout = GBE_REHEARSE_SECONDS, .by_itself = true};
 	gint64 until = g_get_monotonic_time() + (gint64)patience * G_USEC_PER_SEC;
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autofree char *complaint = NULL;

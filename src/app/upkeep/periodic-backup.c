@@ -25,6 +25,7 @@
 #include "app/upkeep/live-etcd.h"
 #include "app/upkeep/periodic-backup.h"
 #include "base/fault.h"
+#include "core/decide/situation.h"
 #include "etcd/layout.h"
 #include "etcd/wal/rest.h"
 #include "fs/probe.h"
@@ -118,7 +119,10 @@ static bool
 by_snapshot(Periodic *p, char **ret_name, GError **error)
 {
 	const char *path = GBE_STATE_DIR "/" TEMPORARY;
-	const GbeSnapshotSave save = {.path = path, .timeout = TIMEOUT_SECONDS, .replace = true};
+	const GbeSnapshotSave save = {.path = path,
+				      .timeout = TIMEOUT_SECONDS,
+				      .replace = true,
+				      .leave_room = true};
 	/* Like all backups of this device, it keeps its revision. */
 	const GbeImport import = {.path = path,
 				  .timeout = TIMEOUT_SECONDS,
@@ -189,6 +193,8 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 		return false;
 	if (observed->facts->store == GBE_NO)
 		return gbe_observed_no_store(observed, error);
+	if (gbe_situation_is_being_judged(observed->facts))
+		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot judges this boot");
 	find_member(p, observed->data);
 	if (is_unchanged(p, observed)) {
 		*ret_result = GBE_PERIODIC_UNCHANGED;

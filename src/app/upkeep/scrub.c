@@ -118,13 +118,19 @@ gbe_scrub_run(GbeApp *app)
 	const GbeObserveOptions options = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GPtrArray) plan = NULL;
+	g_autofree char *complaint = NULL;
 	g_autoptr(GError) error = NULL;
 	Scrub scrub = {.app = app};
 	int status = 0;
 
-	if (!gbe_configuration_load(app, false, &error) ||
-	    !gbe_app_open_state(app, false, &error) ||
-	    !gbe_observe(app, &options, &observed, &error)) {
+	if (!gbe_app_open_state(app, false, &error)) {
+		gbe_complain("%s", error->message);
+		return 1;
+	}
+	gbe_configuration_choose(app, NULL, &complaint);
+	if (complaint != NULL)
+		gbe_complain("%s", complaint);
+	if (!gbe_observe(app, &options, &observed, &error)) {
 		gbe_complain("%s", error->message);
 		return 1;
 	}

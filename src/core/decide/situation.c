@@ -95,6 +95,17 @@ gbe_situation_booted_on_trial(const GbeFacts *facts)
 }
 
 bool
+gbe_situation_is_being_judged(const GbeFacts *facts)
+{
+	GbeView view;
+
+	if (!gbe_facts_taken_in_this_run(facts))
+		return false;
+	gbe_view_live(facts, &view);
+	return view.verdict == GBE_VERDICT_JUDGING;
+}
+
+bool
 gbe_situation_rollback_may_follow(const GbeFacts *facts)
 {
 	return facts->can_roll_back != GBE_NO &&

@@ -136,6 +136,8 @@ GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);
 /* Is the booted deployment on trial, so that an OS rollback would bring a deployment back that was green? Where its
  * trial is unknown: does another deployment own the data? */
 bool gbe_situation_booted_on_trial(const GbeFacts *facts);
+/* Does greenboot judge the run now? Then the program's lock is for those that write its verdict. */
+bool gbe_situation_is_being_judged(const GbeFacts *facts);
 /* May greenboot bring another deployment back, as far as is known? */
 bool gbe_situation_rollback_may_follow(const GbeFacts *facts);
 /* The backup that equals the data as @ref last left it. NULL: there is none. */
