@@ -146,8 +146,9 @@ check_copy(const Rehearsing *r, GError **error)
 			return false;
 		return available >= ETCD_WRITES ||
 		       gbe_throw(error, GBE_ERROR_NO_SPACE,
-				 "less than %u MiB are free, which etcd needs to start",
-				 ETCD_WRITES >> 20);
+				 "less than %u MiB are free where the store %s lies, and etcd "
+				 "needs that to start",
+				 ETCD_WRITES >> 20, r->observed->store->path);
 	}
 	if (!gbe_extents_of_tree(r->observed->data->fd, false, &extents, error) ||
 	    !gbe_room_begin(r->observed->store->fd, &room, error) ||

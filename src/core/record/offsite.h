@@ -28,8 +28,8 @@ typedef struct {
 
 	char *proved; /* the last one that was read back and found sound */
 	gint64 proved_at, proved_revision;
-	char *
-	    damaged; /* the last one that was not, and why; NULL after a sound one that is not older */
+	/* The last one that was not, and why; NULL after a sound one, or a push, that is newer. */
+	char *damaged;
 	char *damaged_why;
 
 	gint64
