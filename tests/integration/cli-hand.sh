@@ -358,6 +358,39 @@ deleting() {
 	assert_json length 0 ls
 }
 
+# The first of two names is done, and the second fails: 3, and what is done.
+half_done() {
+	local two
+
+	running xfs
+	stop_etcd
+	gbe backup one
+	gbe backup two
+	gbe backup three
+	two=$(dirname "$(data_of two)")
+	chattr +i "$two"
+	assert_exit 1 gbe pin two one
+	assert_match "nothing is done" "$ERR" "*manifest of two*"
+	assert_json '[.[] | select(.pinned)] | length' 0 list
+	assert_exit 3 gbe pin one two
+	assert_match "stderr" "$ERR" "*backup one is pinned, but: *two*not permitted*"
+	assert_json '[.[] | select(.pinned) | .name] | join(" ")' one list
+	assert_exit 1 gbe delete two one --force
+	assert_json '[.[] | select(.name == "one" or .name == "two")] | length' 2 list
+	assert_exit 3 gbe delete one two --force
+	assert_match "stderr" "$ERR" "*backup one is deleted, but: *two*not permitted*"
+	assert_json '[.[] | select(.name == "one" or .name == "two") | .name] | join(" ")' two list
+	chattr -i "$two"
+	# It has its other name, and its files cannot be removed: the next operation does that.
+	assert_exit 3 env GREENBOOT_ETCD_FAULT=store-remove-renamed=EIO "$BUILD_FAULTS/greenboot-etcd" \
+		--root="$ROOT" delete two
+	assert_match "stderr" "$ERR" "*backup two is deleted, but its files are not all removed: *"
+	assert_json '[.[] | select(.name == "two")] | length' 0 list
+	assert_exists "$(dirname "$two")/.partial-two"
+	assert_exit 0 gbe pin three
+	[[ ! -e $(dirname "$two")/.partial-two ]] || fail "what is left of backup two is not swept"
+}
+
 # A verdict by hand is as good as greenboot's; a grade by hand, too.
 marking() {
 	local name
@@ -579,6 +612,7 @@ done
 run_case hand-skip-backup skipping xfs
 run_case hand-names unnamed
 run_case hand-delete deleting
+run_case hand-half half_done
 run_case hand-mark marking
 run_case hand-damaged damaged
 run_case hand-next-boot next_boot

@@ -259,6 +259,8 @@ whatever() {
 
 # It does not come up again: that is said, with the command.
 stays_down() {
+	local how
+
 	manager xfs
 	inside touch /var/lib/forbidden
 	unit 'ExecStartPre=/usr/bin/test ! -e /var/lib/forbidden'
@@ -266,6 +268,27 @@ stays_down() {
 	assert_exit 3 run_gbe backup first --stop
 	assert_match "stderr" "$ERR" "*backup first is made, but*systemctl start etcd.service*"
 	assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
+	# Nothing is made, and etcd is down all the same: that is a change, too.
+	inside rm /var/lib/forbidden
+	inside systemctl reset-failed etcd.service
+	inside systemctl start etcd.service
+	wait_for_etcd
+	inside touch /var/lib/forbidden
+	for how in service-stopped=EIO backup-cloned=EIO; do
+		assert_exit 3 inside env GREENBOOT_ETCD_FAULT="$how" "$BUILD_FAULTS/greenboot-etcd" \
+			--config=/var/lib/test.conf backup second --stop
+		assert_match "stderr" "$ERR" "*systemctl start etcd.service*"
+		inside rm /var/lib/forbidden
+		inside systemctl reset-failed etcd.service
+		inside systemctl start etcd.service
+		wait_for_etcd
+		inside touch /var/lib/forbidden
+	done
+	# By itself, a defragmentation waits where no etcd has the data open.
+	inside systemctl stop etcd.service
+	assert_exit 1 run_gbe defrag
+	assert_match "by hand" "$ERR" "*no etcd runs on*start etcd.service*"
+	assert_exit 0 inside "$BUILD/hooks/defrag" --config=/var/lib/test.conf
 }
 
 # Somebody else has the data open; no service is named.

@@ -697,6 +697,15 @@ rejoins_first() {
 		declare -f west begins_three
 		cat <<-'EOF2'
 			begins_three
+			# A step that could cut off another member, with an etcd that tells of them, and by the data alone.
+			gives 0 greenboot-etcd certs rotate-ca
+			gives 5 greenboot-etcd certs rotate-ca
+			systemctl stop etcd
+			gives 5 greenboot-etcd certs rotate-ca
+			gives 5 greenboot-etcd certs rotate-ca --undo
+			gives 0 greenboot-etcd certs rotate-ca --undo --force
+			systemctl start etcd
+			comes member_works "3 3 3"
 			for point in cluster-left cluster-set-aside cluster-entered; do
 				systemctl stop etcd
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db

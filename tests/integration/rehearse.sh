@@ -170,6 +170,24 @@ busy() {
 	assert_json .rehearsal.result not-rehearsed status
 }
 
+# The disk becomes full: by this etcd, or by another program meanwhile, which says nothing of it.
+full_disk() {
+	local filler
+
+	ready xfs
+	etcd_is <<<'exec dd if=/dev/zero of=data/large bs=1M'
+	rehearsed 5 failed "*etcd fills the disk" --timeout=60s
+	etcd_is <<<'exec sleep 60'
+	{
+		until pgrep -fx 'sleep 60' >/dev/null; do nap 0.05; done
+		fallocate -l "$(($(stat -f -c '%a * %S' "$ROOT/var") - (10 << 20)))" "$ROOT/var/large"
+	} &
+	filler=$!
+	rehearsed 7 not-rehearsed "other programs fill the disk while etcd runs" --timeout=60s
+	wait "$filler"
+	rm "$ROOT/var/large"
+}
+
 not_rehearsed() {
 	ready xfs
 	rehearsed 7 not-rehearsed "the update's etcd: *"
@@ -297,6 +315,7 @@ run_case rehearse-versions versions
 run_case rehearse-false false_etcds
 run_case rehearse-start only_a_start
 run_case rehearse-busy busy
+run_case rehearse-full-disk full_disk
 run_case rehearse-not not_rehearsed
 run_case rehearse-command own_command
 run_case rehearse-copies no_clones

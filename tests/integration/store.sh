@@ -310,6 +310,33 @@ full() { # KIND
 	assert_eq "what is left" "$(ls -A "$ROOT$STORE" | sort | tr '\n' ' ')" "$NAME full "
 }
 
+# The store lies on the disk that etcd writes to: a part of it stays free, whatever the snapshot needs.
+leaves_room() {
+	local n size keys=/var/age
+
+	device xfs
+	power_on
+	for n in {1..10}; do
+		head -c 1000000 /dev/urandom | base64 -w 0 | ctl put "large/$n"
+	done
+	mkdir -p "$ROOT/var/store" "$ROOT/usr/bin"
+	cp "$(command -v age)" "$ROOT/usr/bin/"
+	config store directory=/var/store
+	age-keygen -o "$ROOT$keys" 2>/dev/null
+	age-keygen -y "$ROOT$keys" >"$ROOT$keys.pub"
+	size=$(ctl endpoint status -w json | jq '.[0].Status.dbSize')
+	# The snapshot itself fits, and what is made of it does not.
+	fallocate -l "$(($(stat -f -c '%a * %S' "$ROOT/var") - 2 * size - (1 << 19)))" "$ROOT/var/large"
+	for n in '' "$keys.pub"; do
+		[[ ! $n ]] || config store encrypt-to="$n"
+		assert_exit 1 gbe store push
+		assert_match "why not" "$ERR" "*no room for *are free, and * are to stay free*"
+		assert_eq "what is left" "$(find "$ROOT/var/store" "$ROOT/var/lib/greenboot-etcd" -name '*.db*' -o -name '*.part')" ""
+	done
+	rm "$ROOT/var/large"
+	assert_exit 0 gbe store push
+}
+
 # stopped COMMAND...: until it has stopped itself at its fault point.
 stopped() {
 	GREENBOOT_ETCD_FAULT=$1 "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}" \
@@ -550,7 +577,7 @@ asked() {
 }
 
 requests() { # [3.5]
-	local hash pushed
+	local hash pushed lock held
 
 	[[ ! ${1-} ]] || next_etcd
 	with_store xfs
@@ -597,6 +624,23 @@ requests() { # [3.5]
 	assert_eq HashKV "$(hash_kv)" "$hash"
 	put base/8 "after the restore"
 	assert_exit 0 gbe store requests delete 5.json.done
+
+	# Another operation holds a lock, of the program or of a push: the request stays, and the next call carries it out.
+	for lock in lock store; do
+		exec {held}>>"$ROOT/var/lib/greenboot-etcd/$lock"
+		flock "$held"
+		ask 6.json '{"request": "backup"}'
+		[[ $lock == store ]] || ask 6.json "{\"request\": \"restore\", \"snapshot\": \"$pushed\"}"
+		assert_exit 4 gbe store requests run
+		assert_match why "$ERR" "*/requests: *holds the lock*"
+		asked 0 list
+		assert_match "it waits" "$ASKED" "*6.json=waiting*"
+		exec {held}>&-
+		asked 0 run
+		assert_eq "done" "$ASKED" 6.json=done
+		assert_exit 0 gbe store requests delete 6.json.done
+	done
+	assert_exit 0 gbe restore --cancel
 
 	assert_match "beside it" "$(<"$ROOT$STORE/requests/3.json.failed.why")" "no snapshot 2018*"
 	assert_exit 1 gbe store requests delete 4.json
@@ -718,6 +762,7 @@ run_case store-damaged damaged
 run_case store-clocks clocks
 run_case store-full@xfs full xfs
 run_case store-full@ext4 full ext4
+run_case store-leaves-room leaves_room
 run_case store-goes-away goes_away
 run_case store-unmounted unmounted
 run_case store-last-push last_push

@@ -86,7 +86,8 @@ make_room(Backup *b, GError **error)
 
 	if (!gbe_retention_run(b->app, b->observed, is_room_needed, b, error) ||
 	    !measure_space(b, &space, error))
-		return false;
+		/* An entry that is half removed: nothing of this operation is begun. */
+		return gbe_rethrow_if(error, GBE_ERROR_PARTIAL, GBE_ERROR_FAILED);
 	if (gbe_space_fits(&space))
 		return true;
 	{

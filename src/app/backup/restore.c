@@ -138,7 +138,8 @@ make_room(Restore *r, int src_fd, GError **error)
 
 	if (!gbe_retention_run(r->app, r->observed, is_room_needed, &room, error) ||
 	    !fits(r, src_fd, &room.fits, &room.missing, error))
-		return false;
+		/* An entry that is half removed: nothing of this operation is begun. */
+		return gbe_rethrow_if(error, GBE_ERROR_PARTIAL, GBE_ERROR_FAILED);
 	if (room.fits)
 		return true;
 	/* The backup P of a trial must stay as it is: its base may come back to it. */

@@ -147,6 +147,7 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	record(session, options, "done",
 	       options->description != NULL ? options->description : "asked for by hand",
 	       manifest->name);
+	gbe_session_did(session, "backup %s is made", manifest->name);
 	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest, "by hand");
 	result->sha256 = sum_of_manifest(observed->store, manifest->name);
 	fields.backup = manifest->name;
@@ -169,20 +170,16 @@ gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult 
 				 .open_allowed = options->live};
 	g_auto(GbeByHandResult) result = {0};
 	GbeSession session;
+	bool ok;
 
 	if (!check_options(options, error) || !gbe_session_begin(app, &how, &session, error))
 		return false;
 	/* Refusals come before the service is stopped. */
-	if (!check_facts(&session, options, error) || !gbe_session_quiesce(&session, &how, error) ||
-	    !take(&session, options, &result, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
+	ok = check_facts(&session, options, error) && gbe_session_quiesce(&session, &how, error) &&
+	     take(&session, options, &result, error);
 	result.service_restarted = session.service.unit != NULL;
-	if (!gbe_session_end(&session, error)) {
-		(void)gbe_prefix(error, "the backup %s is made, but", result.name);
-		return gbe_rethrow(error, GBE_ERROR_PARTIAL);
-	}
+	if (!gbe_session_finish(&session, ok, error))
+		return false;
 	*ret_result = result;
 	memset(&result, 0, sizeof result);
 	return true;

@@ -7,6 +7,8 @@
 #include "app/report/status.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
+#include "base/format.h"
+#include "core/decide/situation.h"
 #include "sys/systemd/events.h"
 
 #include <unistd.h>
@@ -222,8 +224,15 @@ gbe_session_record(GbeSession *session, const char *result, const char *reason, 
 	gbe_last_operation_clear(&last);
 }
 
-bool
-gbe_session_end(GbeSession *session, GError **error)
+void
+gbe_session_did(GbeSession *session, const char *format, ...)
+{
+	g_free(session->done);
+	session->done = GBE_VFORMAT(format);
+}
+
+static bool
+end(GbeSession *session, GError **error)
 {
 	if (session->app->lock != NULL && session->observed != NULL)
 		gbe_status_write(session->app, session->observed, NULL);
@@ -234,22 +243,28 @@ gbe_session_end(GbeSession *session, GError **error)
 	return gbe_service_start(&session->service, error);
 }
 
-void
-gbe_session_abandon(GbeSession *session)
-{
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_session_end(session, &error))
-		gbe_note("%s", error->message);
-}
-
 bool
 gbe_session_finish(GbeSession *session, bool ok, GError **error)
 {
+	g_autofree char *done = g_steal_pointer(&session->done);
+	g_autoptr(GError) local = NULL;
+	bool started = end(session, &local);
+
+	if (ok && started)
+		return true;
 	if (ok)
-		return gbe_session_end(session, error);
-	gbe_session_abandon(session);
-	return false;
+		(void)gbe_pass(error, &local);
+	else if (!started)
+		(void)gbe_prefix(error, "%s; before it", local->message);
+	if (done != NULL)
+		(void)gbe_prefix(error, "%s, but", done);
+	return done != NULL || !started ? gbe_rethrow(error, GBE_ERROR_PARTIAL) : false;
+}
+
+void
+gbe_session_leave(GbeSession *session)
+{
+	(void)!gbe_session_finish(session, true, NULL);
 }
 
 bool
@@ -272,4 +287,22 @@ gbe_session_find(const GbeObserved *observed, const char *name, const GbeManifes
 	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 			 "no backup %s in %s; `greenboot-etcd list` shows them", name,
 			 observed->store->path);
+}
+
+bool
+gbe_by_hand_is_alone(GbeApp *app, const char *operation, bool *ret_alone, GError **error)
+{
+	const GbeSessionOptions how = {.operation = operation,
+				       .data = true,
+				       .inside = true,
+				       .dry_run = true};
+	GbeSession session;
+	GbeView view;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	gbe_view_live(session.observed->facts, &view);
+	*ret_alone = session.observed->facts->data == GBE_NO || view.voters == 1;
+	gbe_session_leave(&session);
+	return true;
 }

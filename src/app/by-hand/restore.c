@@ -206,12 +206,10 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	result->dry_run = options->dry_run;
 	if (options->dry_run)
 		return true;
+	gbe_session_did(session, "backup %s is restored", result->name);
 	emit(session, result);
-	if (follow_settings(session, true, error))
-		return true;
-	(void)gbe_prefix(error, "backup %s is restored, but its settings are not back",
-			 result->name);
-	return gbe_rethrow(error, GBE_ERROR_PARTIAL);
+	return follow_settings(session, true, error) ||
+	       gbe_prefix(error, "its settings are not back");
 }
 
 bool
@@ -226,20 +224,16 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 				 .stop_allowed = options->stop};
 	g_auto(GbeByHandResult) result = {0};
 	GbeSession session;
+	bool ok;
 
 	if (options->target == GBE_BY_HAND_NAMED && !gbe_backup_name_check(options->name, error))
 		return false;
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	if (!restore(&session, &how, options, &result, error)) {
-		gbe_session_abandon(&session);
-		return false;
-	}
+	ok = restore(&session, &how, options, &result, error);
 	result.service_restarted = session.service.unit != NULL;
-	if (!gbe_session_end(&session, error)) {
-		(void)gbe_prefix(error, "%s is restored, but", result.name);
-		return gbe_rethrow(error, GBE_ERROR_PARTIAL);
-	}
+	if (!gbe_session_finish(&session, ok, error))
+		return false;
 	*ret_result = result;
 	memset(&result, 0, sizeof result);
 	return true;

@@ -16,6 +16,7 @@ typedef struct {
 	const char *operation;
 	gint64 began; /* CLOCK_REALTIME, seconds */
 	gint64 began_usec;
+	char *done; /* what is done and stays, also when something fails after it; NULL: nothing */
 } GbeSession;
 
 typedef struct {
@@ -37,13 +38,15 @@ bool gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options,
 /* Records the result of the operation: @result "done", "failed", "partial". */
 void gbe_session_record(GbeSession *session, const char *result, const char *reason,
 			const char *backup);
+/* Notes what is done and stays: "backup first is made". A later call replaces it. */
+void gbe_session_did(GbeSession *session, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Writes status.json, releases etcd's lock, then the program's, and starts the service, in this order; frees
- * @session. False: only the start of the service failed. */
-bool gbe_session_end(GbeSession *session, GError **error);
-/* Like gbe_session_end(), after an error; that error stays the one that is reported. */
-void gbe_session_abandon(GbeSession *session);
-/* The one where @ok, else the other. */
+ * @session. @ok: what the operation returned; if false, @error is what it failed with. Returns false with
+ * GBE_ERROR_PARTIAL where the service could not be started, or where the operation failed after something was done,
+ * which the message names; else with the operation's error. */
 bool gbe_session_finish(GbeSession *session, bool ok, GError **error) GBE_CHECKED;
+/* The same, where nothing was changed and the service was not stopped. */
+void gbe_session_leave(GbeSession *session);
 /* GBE_ERROR_NOT_FOUND names the backup and where this looked; a damaged one is GBE_ERROR_VERIFY_FAILED. */
 bool gbe_session_find(const GbeObserved *observed, const char *name,
 		      const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

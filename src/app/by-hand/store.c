@@ -37,6 +37,8 @@ pin(GbeSession *session, char *const *names, bool pinned, bool dry_run, GError *
 		changed->pinned = pinned;
 		if (!gbe_store_write_manifest(session->observed->store, changed, error))
 			return false;
+		gbe_session_did(session, "backup %s%s is %s", names[0], i > 0 ? " and more" : "",
+				pinned ? "pinned" : "no longer pinned");
 	}
 	return true;
 }
@@ -170,11 +172,14 @@ delete_all(GbeSession *session, char *const *names, bool force, bool dry_run, GE
 {
 	if (!check_removals(session, names, force, error))
 		return false;
-	for (guint i = 0; names[i] != NULL && !dry_run; i++)
+	for (guint i = 0; names[i] != NULL && !dry_run; i++) {
 		if (!remove_one(session, names[i], "by hand", error)) {
 			gbe_session_record(session, "failed", "removal failed", names[i]);
 			return false;
 		}
+		gbe_session_did(session, "backup %s%s is deleted", names[0],
+				i > 0 ? " and more" : "");
+	}
 	if (!dry_run)
 		gbe_session_record(session, "done", "by hand", names[0]);
 	return true;
@@ -278,8 +283,11 @@ prune(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "nothing is pruned while something cannot be read: %s",
 				 facts->unread);
-	if (!gbe_retention_run(session->app, session->observed, note_removal, &how, error))
+	if (!gbe_retention_run(session->app, session->observed, note_removal, &how, error)) {
+		if (removed->len > 1)
+			gbe_session_did(session, "%u of the backups are deleted", removed->len - 1);
 		return false;
+	}
 	if (!dry_run && removed->len > 0)
 		gbe_session_record(session, "done", "by hand", NULL);
 	return true;

@@ -4,6 +4,7 @@
  * the new one alone. Between two steps every client and member can get what it needs. etcd reads the authorities only
  * when it starts, and its own certificates at each handshake.
  */
+#include "app/by-hand/by-hand.h"
 #include "app/certs/change.h"
 #include "app/device/endpoint.h"
 #include "etcd/api/client.h"
@@ -46,29 +47,36 @@ step_from(const GbePkiChange *change)
 	g_assert_not_reached();
 }
 
-/* A member that does not trust another one's authority is cut off from it. */
+/* Has the cluster this member only? False where neither etcd nor the data tells. */
 static bool
-check_members(GbePkiChange *change, const Step *step, GError **error)
+is_alone(const GbePkiChange *change)
 {
 	g_auto(GbeAppEndpoint) at = {{0}};
 	g_auto(GbeCallFailure) failure = {0};
 	g_autoptr(GbeClient) client = NULL;
 	GbeEtcdMembers members = {0};
-	bool told, alone;
+	bool alone = false;
 
-	if (!step->others_first || !change->running || change->options->force)
-		return true;
+	if (!change->running)
+		return gbe_by_hand_is_alone(change->app, change->operation, &alone, NULL) && alone;
 	gbe_app_endpoint(change->app, &at);
-	told = gbe_client_open(&at.endpoint, &client, &failure) &&
-	       gbe_client_members(client, gbe_app_deadline(change->app), &members, &failure);
-	alone = told && members.list != NULL && members.list->len == 1;
+	alone = gbe_client_open(&at.endpoint, &client, &failure) &&
+		gbe_client_members(client, gbe_app_deadline(change->app), &members, &failure) &&
+		members.list != NULL && members.list->len == 1;
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-	return alone ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s: a member that has not come as far would be cut off. Look with "
-			 "`greenboot-etcd certs list` on each of them, then add --force",
-			 told ? "the cluster has more than one member"
-			      : "etcd does not tell whether the cluster has other members");
+	return alone;
+}
+
+/* A member that does not trust another one's authority is cut off from it. */
+static bool
+check_members(const GbePkiChange *change, const Step *step, GError **error)
+{
+	return !step->others_first || change->options->force || is_alone(change) ||
+	       gbe_throw(
+		   error, GBE_ERROR_REFUSED,
+		   "the cluster has other members, or whether it has cannot be told: a member "
+		   "that has not come as far would be cut off. Look with `greenboot-etcd "
+		   "certs list` on each of them, then add --force");
 }
 
 static void

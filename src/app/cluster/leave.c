@@ -2,11 +2,9 @@
 #include "app/cluster/leave.h"
 
 #include "app/by-hand/by-hand.h"
-#include "app/by-hand/session.h"
 #include "app/cluster/members.h"
 #include "base/fault.h"
 #include "base/format.h"
-#include "core/decide/situation.h"
 #include "core/json/parse.h"
 
 void
@@ -139,28 +137,19 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 
 /* ---- reset ---- */
 
-/* By the data alone: etcd does not answer. */
+/* etcd does not answer. */
 static bool
 check_alone(GbeApp *app, const char *operation, GError **error)
 {
-	const GbeSessionOptions how = {.operation = operation,
-				       .data = true,
-				       .inside = true,
-				       .dry_run = true};
-	GbeSession session;
-	GbeView view;
-	bool alone;
+	bool alone = false;
 
-	if (!gbe_session_begin(app, &how, &session, error))
+	if (!gbe_by_hand_is_alone(app, operation, &alone, error))
 		return false;
-	gbe_view_live(session.observed->facts, &view);
-	alone = session.observed->facts->data == GBE_NO || view.voters == 1;
-	return gbe_session_end(&session, error) &&
-	       (alone ||
-		gbe_throw(error, GBE_ERROR_REFUSED,
-			  "whether other members count on this one cannot be told: its etcd does "
-			  "not answer. Start it and `greenboot-etcd cluster leave`; or, where "
-			  "another member has removed it, --force"));
+	return alone ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "whether other members count on this one cannot be told: its etcd does "
+			 "not answer. Start it and `greenboot-etcd cluster leave`; or, where "
+			 "another member has removed it, --force");
 }
 
 static bool

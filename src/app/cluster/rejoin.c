@@ -180,7 +180,8 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 		*ret_damage = g_strdup(facts->sound_why);
 	*ret_rollback = gbe_situation_rollback_may_follow(facts);
 	find_ids(r, facts);
-	return gbe_session_end(&session, error);
+	gbe_session_leave(&session);
+	return true;
 }
 
 /* Leaves the endpoint at one that answers. */

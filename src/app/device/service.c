@@ -90,6 +90,7 @@ gbe_service_stop(const GbeApp *app, GbeService *ret_service, GError **error)
 {
 	const char *unit = app->config->etcd.service;
 	GbeService service = {.pipe_fd = -1};
+	g_autoptr(GError) local = NULL;
 	GbeUnitState state = {0};
 	bool active;
 
@@ -119,9 +120,10 @@ gbe_service_stop(const GbeApp *app, GbeService *ret_service, GError **error)
 	if (!gbe_unit_stop(unit, STOP_TIMEOUT_MS, error) || GBE_FAULT("service-stopped", error)) {
 		(void)gbe_prefix(error, "stop %s", unit);
 		/* A failed stop may have stopped half of the service: start it again. */
-		if (!gbe_unit_start(unit, START_TIMEOUT_MS, NULL))
-			g_debug("%s could not be started again", unit);
-		dismiss(&service);
+		if (!gbe_service_start(&service, &local)) {
+			(void)gbe_prefix(error, "%s; before it", local->message);
+			gbe_rethrow(error, GBE_ERROR_PARTIAL);
+		}
 		return false;
 	}
 	*ret_service = service;

@@ -64,9 +64,8 @@ ignore_pipes(struct sigaction *ret_before)
 }
 
 typedef struct {
-	int fd, in_fd;
-	guint64 total;
-	bool (*progress)(guint64 done, guint64 total, gpointer data);
+	int fd;
+	GbeArchivePut watch;
 	gpointer data;
 	bool refused; /* age reads no more; its output says why */
 } Feed;
@@ -75,8 +74,9 @@ static bool
 feed(const void *bytes, gsize size, gpointer data, GError **error)
 {
 	Feed *to = data;
-	off_t done = lseek(to->in_fd, 0, SEEK_CUR);
 
+	if (!to->watch(bytes, size, to->data, error))
+		return false;
 	for (gsize at = 0; at < size;) {
 		ssize_t n = write(to->fd, (const char *)bytes + at, size - at);
 
@@ -85,14 +85,12 @@ feed(const void *bytes, gsize size, gpointer data, GError **error)
 			return gbe_throw_errno(error, errno, "cannot give age more");
 		at += (gsize)MAX(n, 0);
 	}
-	return to->progress == NULL || to->progress((guint64)MAX(done, 0), to->total, to->data) ||
-	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+	return true;
 }
 
 bool
 gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char *what, int out_fd,
-		     guint64 total, bool (*progress)(guint64 done, guint64 total, gpointer data),
-		     gpointer data, GError **error)
+		     GbeArchivePut watch, gpointer data, GError **error)
 {
 	static const char *const argv[] = {"age", "-R", KEYS, NULL};
 	g_auto(GbeChild) child = {0};
@@ -100,7 +98,7 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 	gbe_autofd int read_fd = -1;
 	gbe_autofd int write_fd = -1;
 	struct sigaction before;
-	Feed to = {.in_fd = in_fd, .total = total, .progress = progress, .data = data};
+	Feed to = {.watch = watch, .data = data};
 	int fds[2];
 	bool fed;
 

@@ -10,11 +10,11 @@
 #include "fs/copy/archive.h"
 
 /* Compresses @in_fd with gzip (fs/copy/archive.h), encrypts it to the recipients in the file at @recipients, and
- * writes to @out_fd. @progress: of @total bytes of @in_fd. GBE_ERROR_REFUSED: age is not installed. */
+ * writes to @out_fd. @watch sees each compressed piece before it is encrypted, and may end it with an error.
+ * GBE_ERROR_REFUSED: age is not installed. */
 bool gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char *what,
-			  int out_fd, guint64 total,
-			  bool (*progress)(guint64 done, guint64 total, gpointer data),
-			  gpointer data, GError **error) GBE_CHECKED;
+			  int out_fd, GbeArchivePut watch, gpointer data,
+			  GError **error) GBE_CHECKED;
 
 /* Decrypts @in_fd from its present offset with an identity in the file at @identity; calls @read with a
  * descriptor that delivers the plain bytes; waits for the end. GBE_ERROR_VERIFY_FAILED: the data is not for that

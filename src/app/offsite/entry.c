@@ -218,20 +218,30 @@ new_part(int entry_fd, const char *name, GbePart *part, GError **error)
 	return true;
 }
 
+/* Before each piece: there is room for it, and the caller goes on. */
 static bool
-put(const void *bytes, gsize size, gpointer data, GError **error)
+watch(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data, GError **error)
 {
 	Push *push = data;
 	const GbeStorePush *options = push->options;
 	off_t done = lseek(push->source_fd, 0, SEEK_CUR);
 
-	if ((push->room.keep > 0 && !gbe_room_check(&push->room, size, push->what, error)) ||
-	    !gbe_part_write(&push->data, bytes, size, error))
+	if (push->room.keep > 0 && !gbe_room_check(&push->room, size, push->what, error))
 		return false;
-	push->pushed.size += size;
 	return options->progress == NULL ||
 	       options->progress((guint64)MAX(done, 0), push->total, options->progress_data) ||
 	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+}
+
+static bool
+put(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Push *push = data;
+
+	if (!watch(bytes, size, push, error) || !gbe_part_write(&push->data, bytes, size, error))
+		return false;
+	push->pushed.size += size;
+	return true;
 }
 
 /* Reads from the disk, and not from the kernel's cache. */
@@ -280,8 +290,7 @@ encrypt(Push *push, GError **error)
 				 error) ||
 	    lseek(push->source_fd, 0, SEEK_SET) < 0 ||
 	    !gbe_age_encrypt_gzip(push->app, recipients, push->source_fd, push->what, push->data.fd,
-				  push->total, push->options->progress,
-				  push->options->progress_data, error) ||
+				  watch, push, error) ||
 	    !sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
 		return false;
 	(void)posix_fadvise(push->data.fd, 0, 0, POSIX_FADV_DONTNEED);

@@ -25,6 +25,8 @@
 #define WHY_MAX 4096
 /* The time for a writer to finish its file: a unit that watches the directory is faster than a shell that writes. */
 #define SETTLE_SECONDS 2
+#define BUSY_SECONDS 5
+#define LOCK_WAIT_MS 2000
 
 typedef struct {
 	GbeApp *app;
@@ -374,6 +376,10 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 
 	/* This also removes the file that a power cut left. */
 	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	/* Before gigabytes are fetched: can the lock be had? */
+	if (!gbe_app_lock(requests->app, "store requests", LOCK_WAIT_MS, error))
+		return false;
+	gbe_app_unlock(requests->app);
 	if (!gbe_store_pull(requests->app, &pull, &snapshot, &verification, error))
 		return false;
 	name = g_strconcat("store-", snapshot, NULL);
@@ -404,6 +410,12 @@ carry_out(const Requests *requests, GbeStoredRequest *request, GError **error)
 		return false;
 	done = request->request.restore ? prepare_restore(requests, request, &local)
 					: push(requests, request, &local);
+	/* A backup, or another push. A unit that watches the directory begins anew at once. */
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY)) {
+		g_usleep(BUSY_SECONDS * G_USEC_PER_SEC);
+		return become(requests, request, GBE_STORE_REQUEST_WAITING, error) &&
+		       gbe_pass(error, &local);
+	}
 	if (!done)
 		request->why = g_strdup(local->message);
 	return become(requests, request, done ? GBE_STORE_REQUEST_DONE : GBE_STORE_REQUEST_FAILED,

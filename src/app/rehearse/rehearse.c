@@ -419,14 +419,13 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 	gbe_rehearsal_init(&rehearsal);
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	if (!rehearse(app, options, session.observed, &rehearsal, error)) {
-		gbe_session_abandon(&session);
+	if (!gbe_session_finish(&session,
+				rehearse(app, options, session.observed, &rehearsal, error), error))
 		return false;
-	}
 	report(&rehearsal);
 	*ret_rehearsal = rehearsal;
 	rehearsal = (GbeRehearsal){{0}};
-	return gbe_session_end(&session, error);
+	return true;
 }
 
 /* Is the staged deployment one that has no answer yet? */

@@ -12,6 +12,7 @@
 #include "core/units/walled-unit.h"
 #include "fs/open.h"
 #include "fs/probe.h"
+#include "fs/tree.h"
 #include "sys/process.h"
 #include "sys/systemd/transient.h"
 #include "sys/systemd/units.h"
@@ -75,9 +76,13 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	if (!gbe_transient_start(run->jobs, GBE_WALLED_UNIT, owned, &job, &exists, error) ||
 	    !gbe_jobs_wait(run->jobs, job, CALL_MS, &result, error))
 		return false;
+	/* Only "failed" speaks of the program: a device that is busy lets the job's time pass. */
 	return g_strcmp0(result, "done") == 0 ||
-	       gbe_throw(error, GBE_ERROR_REFUSED, "%s does not start (systemd's job: %s)",
-			 run->child.name, result != NULL ? result : "timeout");
+	       gbe_throw(error,
+			 g_strcmp0(result, "failed") == 0 ? GBE_ERROR_REFUSED
+							  : GBE_ERROR_CANNOT_TELL,
+			 "%s does not start (systemd's job: %s)", run->child.name,
+			 result != NULL ? result : "timeout");
 }
 
 static bool
@@ -113,19 +118,28 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 	return queue_unit(run, gbe_walled_unit_properties(&unit), error);
 }
 
+/* Bytes on the disk; 0: unknown. */
+static guint64
+size_of(int work_fd)
+{
+	g_auto(GbeTreeInfo) info = {0};
+
+	return gbe_tree_scan(work_fd, NULL, &info, NULL) ? info.allocated : 0;
+}
+
 bool
 gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run, GError **error)
 {
 	g_auto(GbeWalledRun) run = {.work_fd = walled->work_fd};
 	gbe_autofd int program_fd = -1;
-	guint64 available, total, inodes;
+	guint64 total, inodes;
 	struct stat owner;
 	bool ok;
 
 	if (!open_program(app, walled, &program_fd, error) ||
-	    !gbe_filesystem_space(walled->work_fd, &available, &total, &inodes, error))
+	    !gbe_filesystem_space(walled->work_fd, &run.available, &total, &inodes, error))
 		return false;
-	run.least = MIN(FREE_LEAST, available / 2);
+	run.size = size_of(walled->work_fd);
 	if (fstat(walled->work_fd, &owner) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the copy");
 	if (under_systemd(app))
@@ -164,10 +178,27 @@ poll_unit(GbeWalledRun *run, bool *ret_running, GError **error)
 			 said);
 }
 
+/* Others write to that file system, too. */
+static bool
+check_disk(const GbeWalledRun *run, GError **error)
+{
+	guint64 available, total, inodes, size;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_filesystem_space(run->work_fd, &available, &total, &inodes, &local))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
+	if (available >= MIN(FREE_LEAST, run->available / 2))
+		return true;
+	size = size_of(run->work_fd);
+	return size > run->size && size - run->size >= (run->available - available) / 2
+		   ? gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name)
+		   : gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			       "other programs fill the disk while %s runs", run->child.name);
+}
+
 static bool
 poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 {
-	guint64 available, total, inodes;
 	struct stat st;
 
 	if (run->jobs != NULL ? !poll_unit(run, ret_running, error)
@@ -179,9 +210,7 @@ poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 	if (fstat(run->child.out_fd, &st) == 0 && st.st_size > OUTPUT_MOST)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s prints without end",
 				 run->child.name);
-	return (gbe_filesystem_space(run->work_fd, &available, &total, &inodes, NULL) &&
-		available >= run->least) ||
-	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name);
+	return check_disk(run, error);
 }
 
 bool

@@ -22,14 +22,14 @@ typedef struct {
 } GbeWalled;
 
 typedef struct {
-	GbeChild child; /* its output is in ->child.out_fd in both cases */
-	GbeJobs *jobs;	/* NULL: a child */
-	int work_fd;	/* borrowed */
-	guint64 least;	/* bytes of the file system that stay free */
+	GbeChild child;		 /* its output is in ->child.out_fd in both cases */
+	GbeJobs *jobs;		 /* NULL: a child */
+	int work_fd;		 /* borrowed */
+	guint64 available, size; /* bytes of the file system, and of ->work_fd, at the start */
 } GbeWalledRun;
 
 /* GBE_ERROR_NOT_FOUND: there is no such program. _REFUSED: systemd does not start it, such as a file that is no
- * program of this machine. */
+ * program of this machine. _CANNOT_TELL: systemd is too busy. */
 bool gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run,
 		      GError **error) GBE_CHECKED;
 
@@ -43,7 +43,7 @@ typedef struct {
 } GbeWalledWait;
 
 /* Waits until ->ready. GBE_ERROR_VERIFY_FAILED: the program ended, hangs, or fills the disk; the message has its last
- * line. _CANNOT_TELL: it needs more memory than it gets, or other programs left it no processor. _FAILED: it was
+ * line. _CANNOT_TELL: it needs more memory than it gets, or other programs left it no processor or no disk. _FAILED: it was
  * interrupted, or systemd is gone. */
 bool gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error) GBE_CHECKED;
 /* Has it waited for a processor for more than half of @seconds? It has the lowest priority. */

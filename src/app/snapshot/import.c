@@ -447,10 +447,6 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 					   importing.name);
 	}
 	importing_clear(&importing);
-	if (!ok) {
-		gbe_session_abandon(&session);
-		return false;
-	}
 	*ret_imported = imported;
-	return gbe_session_end(&session, error);
+	return gbe_session_finish(&session, ok, error);
 }

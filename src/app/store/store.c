@@ -230,9 +230,13 @@ gbe_store_remove(GbeStore *store, const char *name, gint64 *patience, GError **e
 		(void)!gbe_rename_new_at(at->fd, partial, at->fd, name, NULL);
 		ok = false;
 	}
-	ok = ok && !GBE_FAULT("store-remove-renamed", error) &&
-	     gbe_remove_tree_within_at(at->fd, partial, patience, error);
-	return ok || gbe_prefix(error, "remove backup %s", name);
+	if (!ok)
+		return gbe_prefix(error, "remove backup %s", name);
+	if (!GBE_FAULT("store-remove-renamed", error) &&
+	    gbe_remove_tree_within_at(at->fd, partial, patience, error))
+		return true;
+	(void)gbe_prefix(error, "backup %s is deleted, but its files are not all removed", name);
+	return gbe_rethrow(error, GBE_ERROR_PARTIAL);
 }
 
 /* A pending entry with both parts is complete: only its name is missing. */

@@ -81,6 +81,11 @@ fail(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError
 				 "etcd did not do the step %s: %s; what was done before it stays, "
 				 "and the next call goes on from there",
 				 step, failure->why);
+	if (failure->reach == GBE_REACH_LATE || failure->reach == GBE_REACH_DROPPED)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "etcd has not answered the step %s, and may be at it still: %s; "
+				 "the next call goes on from there",
+				 step, failure->why);
 	return gbe_throw(error, GBE_ERROR_FAILED, "etcd did not do the step %s: %s", step,
 			 failure->why);
 }

@@ -206,11 +206,7 @@ gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name, const Gbe
 	if (ok && result.done)
 		gbe_session_record(&session, "done", name, result.made);
 	anew_clear(&anew);
-	if (!ok || options->dry_run)
-		gbe_session_abandon(&session);
-	else
-		ok = gbe_session_end(&session, error);
-	if (!ok)
+	if (!gbe_session_finish(&session, ok, error))
 		return false;
 	*ret_result = result;
 	memset(&result, 0, sizeof result);

@@ -167,8 +167,7 @@ look(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, bool *ret_d
 					       app->config->defrag.max_fragmentation);
 		*ret_due = !options->if_needed || result->need == GBE_DEFRAG_DUE;
 	}
-	gbe_session_abandon(&session);
-	return ok;
+	return gbe_session_finish(&session, ok, error);
 }
 
 static bool
@@ -195,14 +194,12 @@ act(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, GError **err
 		return false;
 	ok = check_stopped(&session, error) && defragment(&stopped, error);
 	gbe_db_clear(&stopped.db);
-	if (!ok) {
-		gbe_session_record(&session, "failed", error != NULL ? (*error)->message : NULL,
-				   result->backup);
-		gbe_session_abandon(&session);
-		return false;
-	}
-	gbe_session_record(&session, "done", "the stopped database", result->backup);
-	return gbe_session_end(&session, error);
+	gbe_session_record(&session, ok ? "done" : "failed",
+			   ok		   ? "the stopped database"
+			   : error != NULL ? (*error)->message
+					   : NULL,
+			   result->backup);
+	return gbe_session_finish(&session, ok, error);
 }
 
 bool

@@ -24,7 +24,7 @@ throw_not_open(GbeApp *app, const GbeData *data, GError **error)
 				 "no etcd runs on %s below %s, and below --root no other one is "
 				 "touched",
 				 data->path, app->root_path);
-	return gbe_throw(error, GBE_ERROR_FAILED, "no etcd runs on %s: start %s", data->path,
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no etcd runs on %s: start %s", data->path,
 			 app->config->etcd.service != NULL ? app->config->etcd.service : "it");
 }
 

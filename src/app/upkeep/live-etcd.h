@@ -17,7 +17,7 @@ typedef struct {
 
 /* For root. A process must have the data open: otherwise the etcd that answers may be another one, whose
  * statements say nothing about this disk; and below --root only the etcd of that root may be touched.
- * GBE_ERROR_NOT_FOUND: no data; _REFUSED, _FAILED: nobody has it open. */
+ * GBE_ERROR_NOT_FOUND: no data, or no process has it open (below --root: _REFUSED). */
 bool gbe_live_etcd_open(GbeApp *app, const char *operation, GbeLiveEtcd *ret_live,
 			GError **error) GBE_CHECKED;
 void gbe_live_etcd_clear(GbeLiveEtcd *live);

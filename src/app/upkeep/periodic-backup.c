@@ -259,7 +259,7 @@ prune(Periodic *p)
 		return;
 	}
 	(void)gbe_retention_run(p->app, session.observed, is_periodic, NULL, NULL);
-	gbe_session_abandon(&session);
+	gbe_session_leave(&session);
 }
 
 /* Writes status.json and the MOTD at once. */
