@@ -112,6 +112,18 @@ place_member_symlink() {
 	stop_etcd
 	assert_exit 7 gbe backup half
 	assert_match "stderr" "$ERR" "*member*symlink*"
+	# No backup, and so no update.
+	start_etcd
+	update B
+	reboot
+	booted B
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*cannot be read, and another deployment had it last*member*symlink*"
+	make_default A
+	power_on
+	booted A
+	started
+	holds "nothing was done to it" "$A_STATE"
 }
 
 place_data_symlink() {

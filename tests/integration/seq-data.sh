@@ -160,6 +160,33 @@ fill_but() {
 	((free <= 0)) || fallocate -l "${free}M" "$ROOT/var/filler.most"
 }
 
+# 41, and a restore was asked for: it waits for the mount, too.
+seq_41_asked() {
+	device "$1"
+	fs_at "$(extra_kind "$1")" "$DATA"
+	chmod 0700 "$DATA"
+	mkdir "$ROOT/var/backups"
+	config backup directory=/var/backups
+	power_on
+	put_many base 10
+	judge green
+	A_STATE=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe backup snap
+	start_etcd
+	put last word
+	assert_exit 0 gbe restore snap --next-boot
+	shutdown
+	goes_away "$DATA"
+	machine_on
+	held
+	assert_missing "$DATA/member"
+	shutdown
+	comes_back "$DATA"
+	power_on
+	a_is_back
+}
+
 # 56: store on another file system, rollback
 seq_56() {
 	device "$1"
@@ -173,6 +200,75 @@ seq_56() {
 	b_writes
 	fails_back
 	judge green
+}
+
+# goes_away DIR / comes_back DIR: a mount.
+goes_away() {
+	mkdir -p "$GBE_MEM/aside"
+	mount --bind "$1" "$GBE_MEM/aside"
+	umount "$1"
+}
+comes_back() { mount --move "$GBE_MEM/aside" "$1"; }
+
+# 56, and the disk is away already when A reboots: it stays the store, the update waits for it, and nothing is made
+# below the bare mount point.
+seq_56_away() {
+	local disk
+
+	device "$1"
+	disk=$ROOT/var/backups
+	fs_at ext4 "$disk"
+	config backup directory=/var/backups/etcd
+	power_on
+	put_many base 10
+	judge green
+	shutdown
+	goes_away "$disk"
+	power_on
+	booted A
+	started
+	judge green
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	reboot
+	booted B
+	held
+	assert_eq "below the mount point" "$(ls -A "$disk")" ""
+	comes_back "$disk"
+	start_prerun
+	started
+	start_etcd
+	holds "B's data" "$A_STATE"
+	b_writes
+	fails_back
+}
+
+# 56, and the disk comes late when A is back: it is waited for, and no older state is taken in the meantime.
+seq_56_late() {
+	local disk late
+
+	device "$1"
+	disk=$ROOT/var/backups
+	fs_at ext4 "$disk"
+	config backup directory=/var/backups/etcd
+	power_on
+	put_many base 10
+	judge green
+	into_b
+	b_writes
+	judge red
+	make_default A
+	shutdown
+	goes_away "$disk"
+	{
+		nap 4
+		comes_back "$disk"
+	} &
+	late=$!
+	power_on
+	wait "$late"
+	a_is_back
 }
 
 # 57: the data directory is a mount point, MicroShift's tree, cut between the exchanges
@@ -196,6 +292,25 @@ seq_57() {
 	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 	echo "certificates of B" >"$ROOT/var/lib/microshift/certs"
 	fails_back
+	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
+}
+
+# A call fails between two exchanges, and again when that is to be mended: etcd must not start on half of each.
+seq_57_half() {
+	local point=entries-one-exchanged
+
+	mounted_microshift "$1"
+	judge red
+	shutdown
+	MASKED=yes machine_on
+	booted B
+	GREENBOOT_ETCD_FAULT="$point@1=EIO,$point@2=EIO" BUILD=$BUILD_FAULTS start_prerun
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*a restore is half done*"
+	start_prerun
+	started
+	start_etcd
+	holds "after the second start" "$A_STATE"
 	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 }
 
@@ -289,6 +404,6 @@ suite_begin "$@"
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 39 41
 play seq 50 52 56 57 60
 FS=${FS:-xfs} play seq 57_cut
-play seq 48
+play seq 48 41_asked 56_away 56_late 57_half
 FS=${FS:-ext4} play seq 51
 suite_end

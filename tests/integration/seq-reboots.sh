@@ -133,6 +133,26 @@ seq_06() {
 	fails_back
 }
 
+# 6, and prerun cannot tell which deployment it is when A comes back: A's own writes are not a stranger's.
+seq_06_unknown() {
+	a_green "$1"
+	config backup at-shutdown=always
+	update B
+	a_writes
+	stop_etcd
+	hook finalize
+	greenboot_at_shutdown
+	unstage
+	MASKED=yes machine_on
+	sed -i 's/ostree=[^ ]*//' "$ROOT/proc/cmdline"
+	start_prerun
+	started
+	start_etcd
+	a_writes
+	reboot
+	a_goes_on
+}
+
 # 19: no greenboot: A, reboot
 seq_19() {
 	device "$1" none
@@ -343,6 +363,6 @@ suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
 FS=${FS:-$EVERY_FS} play seq 01
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 70
-play seq 02 03 05 06 19 22 23 29 30 59 67 68 75 79
+play seq 02 03 05 06 19 22 23 29 30 59 67 68 75 79 06_unknown
 FS=${FS:-ext4} play seq 04 69
 suite_end

@@ -314,6 +314,65 @@ seq_40() {
 	a_is_back
 }
 
+# 40, and two starts are cut in the restore: the third must not call it done.
+seq_40_cut() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	stop_etcd
+	rm -rf "$DATA/member"
+	hook finalize || true
+	make_default A
+	boot_cut A restore-cloned || fail "no start came to the restore"
+	boot_cut A restore-cloned || fail "the second start did not come to the restore"
+	machine_on
+	booted A
+	held
+	assert_missing "$DATA/member"
+	start_prerun
+	start_etcd
+	a_is_back
+}
+
+# Leftovers that cannot be removed, of a backup and of a restore, are in nobody's way.
+seq_leftovers() {
+	local dir
+
+	a_green "$1"
+	into_b
+	b_writes
+	for dir in "$ROOT/var/lib/greenboot-etcd/backups/.partial-x" "$(dirname "$DATA")/.staging-99999"; do
+		mkdir -p "$dir/m"
+		mount -t tmpfs tmpfs "$dir/m"
+	done
+	fails_back
+}
+
+# All backups of A are damaged: after three it does not look further, and A has what B left, on the record.
+seq_all_damaged() {
+	local n
+
+	a_green "$1"
+	stop_etcd
+	for n in 1 2 3 4 5 6; do
+		gbe backup "own-$n"
+	done
+	start_etcd
+	into_b
+	b_writes
+	B_STATE=$(etcd_state)
+	judge red
+	make_default A
+	shutdown
+	find "$ROOT/var/lib/greenboot-etcd/backups" "$ROOT/var/lib/.greenboot-etcd" -path '*/snap/db' -exec truncate -s 8192 {} + 2>/dev/null || true
+	power_on
+	booted A
+	started
+	holds "what B left" "$B_STATE"
+	assert_eq "who has it" "$(json .owner.deployment status)" "${DEPLOYMENT[A]}"
+}
+
 # Not even what is kept for records is left. (With that, a clone and its take-over find room.)
 no_room_at_all() {
 	rm "$ROOT/var/lib/greenboot-etcd/reserve"
@@ -372,7 +431,7 @@ suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
 FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play seq 12
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 15 16 17 37 40
-play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55
+play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55 40_cut leftovers all_damaged
 FS=${FS:-ext4} play seq 07
 FS=${FS:-xfs} play seq 10 14
 suite_end

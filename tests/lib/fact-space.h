@@ -41,7 +41,7 @@ static const Fact facts[] = {
 	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
 	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within),
 	FACT(base, 3), FACT(in_chain, 2), FACT(chain_own, 3), FACT(chain_end, 3), FACT(unwound, 3),
-	TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
+	FACT(unseen, 2), TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
 	FACT(candidate, 2), TRI(contains), FACT(usable_candidate, 2),
 	TRI_AS(usable, GBE_YES) /* "unknown passes" */, TRI(deliberate), FACT(same_commit, 2),
 	TRI(older_listed), FACT(retry_trial, 2), FACT(on_rollback, 3), FACT(on_corrupt, 3),
@@ -190,7 +190,7 @@ is_of_other(const GbeSituation *s)
 #define GATE " usable usable_candidate one_voter on_rollback"
 #define FAILED " trial judged verdict used_within"
 #define RETRY FAILED " same_run base retry_trial"
-#define UNDO " trial ran own_trial in_chain chain_own chain_end candidate"
+#define UNDO " trial ran own_trial in_chain chain_own chain_end unseen candidate"
 #define RETURN " same_commit verdict contains deliberate"
 
 static const Branch branches[] = {
@@ -221,7 +221,7 @@ static const Branch branches[] = {
      GBE_REQUEST_IS_NONE, GBE_YES, "request" UNDO RETURN GATE},
     {"data of another, D is newer", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request trial ran own_trial in_chain chain_own unwound candidate on_failed judged "
+     "request trial ran own_trial in_chain chain_own unwound unseen candidate on_failed judged "
      "verdict used_within" GATE},
 };
 

@@ -121,7 +121,7 @@ begin(void)
 {
 	ck_assert(take_over(2, NULL));
 	ck_assert(gbe_state_note_used(app, 2, NULL));
-	ck_assert(gbe_state_end_start(app, A, 2, false, NULL, NULL));
+	ck_assert(gbe_state_end_start(app, A, 2, false, false, NULL, NULL));
 }
 
 /* Appends, and reads all of it back. */

@@ -204,7 +204,7 @@ START_TEST(a_run_from_end_to_end)
 	seen->nonce = g_strdup("00000000000000aa");
 	seen->mount_point = GBE_YES;
 	ck_assert(gbe_state_note_tree(app, seen, NULL));
-	ck_assert(gbe_state_end_start(app, A, 3, false, NULL, NULL));
+	ck_assert(gbe_state_end_start(app, A, 3, false, false, NULL, NULL));
 	green->sequence = 3;
 	green->verdict = GBE_VERDICT_GREEN;
 	green->health = GBE_HEALTH_HEALTHY;
@@ -247,7 +247,7 @@ START_TEST(starts_are_counted_until_one_ends)
 		ck_assert_uint_eq(GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, A)), i + 1);
 		ck_assert_uint_eq(GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, B)), 0);
 	}
-	ck_assert(gbe_state_end_start(app, A, 0, true, "held", NULL));
+	ck_assert(gbe_state_end_start(app, A, 0, true, false, "held", NULL));
 	{
 		g_autoptr(GbeFacts) facts = observe();
 
@@ -407,7 +407,7 @@ START_TEST(written_anew)
 		sequence = next_sequence() + 1;
 		ck_assert(gbe_state_begin_start(app, A, NULL));
 		take_over(sequence, A);
-		ck_assert(gbe_state_end_start(app, A, sequence, false, NULL, NULL));
+		ck_assert(gbe_state_end_start(app, A, sequence, false, false, NULL, NULL));
 	}
 	before = observe();
 	ck_assert_int_eq(stat(path, &large), 0);

@@ -448,7 +448,8 @@ play_way(const Node *node, const Step *way, bool program, guint depth)
 	Arena arena;
 
 	arena_init(&arena);
-	before.world.without = program ? 0 : 1u << way->who;
+	before.world.without &= ~(1u << way->who);
+	before.world.without |= program ? 0 : 1u << way->who;
 	shut_down(&before, way, &arena);
 	check_hand_back(&before, way, program);
 	for (guint outcome = 0; outcome < OUTCOMES; outcome++) {

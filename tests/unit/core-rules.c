@@ -38,7 +38,7 @@ same_ruling(const GbeRuling *a, const GbeRuling *b)
 	return a->rule == b->rule && a->move == b->move && a->displaced == b->displaced &&
 	       a->backup == b->backup && a->adopt == b->adopt && a->upgrade == b->upgrade &&
 	       a->again == b->again && a->take_over == b->take_over && a->hold == b->hold &&
-	       g_str_equal(a->why, b->why);
+	       a->wait == b->wait && g_str_equal(a->why, b->why);
 }
 
 /* The table of decisions.md once more, row by row in its own order, as conditions alone. */
@@ -239,6 +239,10 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 		require(r->rule == GBE_RULE_0 && s->data_open != GBE_NO, s, r);
 		require(s->owner == GBE_OWNER_OTHER, s, r);
 		break;
+	case GBE_HOLD_UNREAD:
+		require(r->rule == GBE_RULE_0 && s->data == GBE_UNKNOWN, s, r);
+		require(s->owner == GBE_OWNER_OTHER, s, r);
+		break;
 	default:
 		ck_abort_msg("hold %u", (guint)r->hold);
 	}
@@ -265,6 +269,11 @@ check_refusals(const GbeSituation *s, const GbeRuling *r)
 		require(!r->take_over, s, r);
 	if (s->skip)
 		require(r->hold == GBE_HOLD_NO && r->backup == GBE_BACKUP_NONE, s, r);
+	/* No older state in the place of one that is only out of sight. */
+	if (r->rule == GBE_RULE_10A && s->unseen)
+		require(r->move != GBE_DATA_CANDIDATE && (restores(r) || r->wait || !s->one_voter ||
+							  s->on_rollback == GBE_ROLLBACK_NEVER),
+			s, r);
 	/* An upgrade's backup is required, whatever the configuration of plain reboots. */
 	if (r->rule == GBE_RULE_11)
 		require(r->backup == GBE_BACKUP_REQUIRED && r->upgrade && !r->adopt, s, r);

@@ -84,10 +84,10 @@ make_room(Backup *b, GError **error)
 {
 	GbeSpace space = {0};
 
-	if (!gbe_retention_run(b->app, b->observed, is_room_needed, b, error) ||
-	    !measure_space(b, &space, error))
-		/* An entry that is half removed: nothing of this operation is begun. */
-		return gbe_rethrow_if(error, GBE_ERROR_PARTIAL, GBE_ERROR_FAILED);
+	/* One that cannot be removed makes no room, and is noted. */
+	(void)gbe_retention_run(b->app, b->observed, is_room_needed, b, NULL);
+	if (!measure_space(b, &space, error))
+		return false;
 	if (gbe_space_fits(&space))
 		return true;
 	{

@@ -176,12 +176,14 @@ take_over(Execution *e, const GbeTakeOver *plan, GError **error)
 
 /* A busy disk or a process without resources may succeed in a moment; damage that was seen stays. */
 static bool
-try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, GError **error)
+try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, bool *ret_half,
+	    GError **error)
 {
 	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
 	GbeRestoreOptions options = {.rule = gbe_rule_to_string(e->plan->rule),
 				     .keep_source = action->keep_source,
-				     .force = e->plan->force};
+				     .force = e->plan->force,
+				     .ret_half = ret_half};
 	gint64 deadline = g_get_monotonic_time() + RETRY_USEC;
 
 	for (gint64 pause = PAUSE_USEC;; pause *= 2) {
@@ -202,6 +204,22 @@ try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, GError **e
 	}
 }
 
+/* etcd does not get the data where it must have a record; else it writes to the data from here on, and the nonce of the
+ * data's last owner must no longer name the data. */
+static void
+cannot_record(Execution *e, const GbeAction *action, const GError *error)
+{
+	GbeAction record = {.kind = GBE_ACTION_TAKE_OVER,
+			    .reason = action->reason,
+			    .on_failure =
+				e->plan->must_record ? GBE_FAILURE_HOLD : GBE_FAILURE_REPORT};
+	g_autoptr(GError) why = NULL;
+
+	failed(e, &record, error);
+	if (e->outcome != GBE_OUTCOME_HELD && !gbe_data_remove_nonce(e->observed->data, &why))
+		gbe_note("%s", why->message);
+}
+
 /* The deployment continues with the present data, for good: no later start restores what was due now. */
 static bool
 go_on_instead(Execution *e, const GbeAction *action, const char *reason)
@@ -213,11 +231,10 @@ go_on_instead(Execution *e, const GbeAction *action, const char *reason)
 		hold(e, action, reason);
 		return false;
 	}
-	if (!take_over(e, e->plan->instead, &error)) {
-		failed(e, action, error);
-		return false;
-	}
-	gbe_event_took_over(&fields);
+	if (take_over(e, e->plan->instead, &error))
+		gbe_event_took_over(&fields);
+	else
+		cannot_record(e, action, error);
 	return false;
 }
 
@@ -227,8 +244,9 @@ do_restore(Execution *e, const GbeAction *action)
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
 	GbeTiming timing = {0};
+	bool half = false;
 
-	if (try_restore(e, action, &timing, &error)) {
+	if (try_restore(e, action, &timing, &half, &error)) {
 		fields.duration_usec = timing.total_usec;
 		gbe_event_restored(&fields);
 		note_last(e, action, "done", action->reason, timing.total_usec);
@@ -236,6 +254,12 @@ do_restore(Execution *e, const GbeAction *action)
 	}
 	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 		reject(e, action->name, error);
+		return false;
+	}
+	if (half) {
+		(void)gbe_prefix(&error, "a restore is half done, and could not be finished "
+					 "(`systemctl restart` the service tries again)");
+		hold(e, action, error->message);
 		return false;
 	}
 	failed(e, action, error);
@@ -250,7 +274,6 @@ do_take_over(Execution *e, const GbeAction *action)
 {
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GError) why = NULL;
 
 	if (take_over(e, e->take_over, &error)) {
 		if (action->kind == GBE_ACTION_FRESH)
@@ -259,10 +282,7 @@ do_take_over(Execution *e, const GbeAction *action)
 			gbe_event_took_over(&fields);
 		return true;
 	}
-	failed(e, action, error);
-	/* etcd writes to the data from here on: the nonce of the data's last owner must no longer name the data. */
-	if (e->outcome != GBE_OUTCOME_HELD && !gbe_data_remove_nonce(e->observed->data, &why))
-		gbe_note("%s", why->message);
+	cannot_record(e, action, error);
 	return e->outcome != GBE_OUTCOME_HELD;
 }
 

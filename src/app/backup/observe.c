@@ -180,18 +180,75 @@ observe_versions(GbeApp *app, bool starts, GbeFacts *facts)
 	}
 }
 
+/* Is the backup in the store itself, and not in the one for displaced trees? */
+static bool
+is_in_store(const GbeObserved *o, const GbeManifest *backup)
+{
+	return o->store->fd >= 0 && gbe_store_at(o->store, backup->name) == o->store;
+}
+
+static bool
+has(const GbeObserved *o, const GbeBackupRef *ref)
+{
+	const GbeManifest *backup = gbe_facts_backup(o->facts, ref->name);
+
+	return backup != NULL && backup->sequence == ref->sequence && is_in_store(o, backup);
+}
+
+/* The store on another file system, where a person has moved it: it has a backup that the ledger knows. */
+static bool
+is_moved(const GbeObserved *o)
+{
+	for (guint i = 0; i < o->facts->take_overs->len; i++) {
+		const GbeTakeOver *to = o->facts->take_overs->pdata[i];
+
+		if (has(o, &to->found) || has(o, &to->closing.backup))
+			return true;
+	}
+	return false;
+}
+
+/* Another device's backups are none of this one's, though their deployments have the same names. Returns how many. */
+static guint
+leave_out(GbeObserved *o)
+{
+	GPtrArray *backups = o->facts->backups;
+	guint before = backups->len;
+
+	for (guint i = before; i > 0; i--)
+		if (is_in_store(o, backups->pdata[i - 1]))
+			g_ptr_array_remove_index(backups, i - 1);
+	return before - backups->len;
+}
+
+static bool
+is_elsewhere(const GbeApp *app, const GbeStore *store)
+{
+	return !gbe_same_filesystem(store->fd, app->root_fd) &&
+	       (app->state_fd < 0 || !gbe_same_filesystem(store->fd, app->state_fd));
+}
+
 /* A store that the ledger names but that has changed: not mounted, or another disk. */
 static void
-observe_recorded_store(GbeObserved *o)
+observe_recorded_store(const GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
 	const GbeTakeOver *owner = facts->owner;
+	guint others;
 
 	if (owner == NULL || owner->store_fs == NULL ||
 	    g_strcmp0(owner->store_path, o->store->path) != 0)
 		return;
-	if (o->store->fd < 0 || g_strcmp0(owner->store_fs, o->store->fs) != 0)
-		facts->store = GBE_NO;
+	if (o->store->fd >= 0 && (g_strcmp0(owner->store_fs, o->store->fs) == 0 || is_moved(o)))
+		return;
+	facts->store = GBE_NO;
+	others = leave_out(o);
+	/* An empty disk in its place is the store from the next start on; until the store is there again, nothing else
+	 * is: the mount point without its mount is none. */
+	if (o->store->fd >= 0 && others == 0 && is_elsewhere(app, o->store))
+		return;
+	g_free(facts->store_fs);
+	facts->store_fs = g_strdup(owner->store_fs);
 }
 
 const char *
@@ -252,7 +309,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	if (o->store_why != NULL)
 		facts->store = GBE_NO;
 	gbe_identify(facts);
-	observe_recorded_store(o);
+	observe_recorded_store(app, o);
 	/* Only a store that may be made: a recorded store that is away is not made anew. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
 		g_clear_pointer(&o->store, gbe_store_free);

@@ -17,6 +17,7 @@
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -327,9 +328,14 @@ sweep_stagings(Recover *r, int stage_fd, const char *where, GError **error)
 		return true;
 	if (!gbe_list_at(stage_fd, where, &names, error))
 		return false;
-	for (guint i = 0; i < names->len; i++)
-		if (!sweep_staging(r, stage_fd, names->pdata[i], error))
-			return false;
+	for (guint i = 0; i < names->len; i++) {
+		g_autoptr(GError) local = NULL;
+
+		/* A leftover that cannot be removed is in nobody's way. */
+		if (!sweep_staging(r, stage_fd, names->pdata[i], &local))
+			gbe_note("%s/%s stays: %s", where, (const char *)names->pdata[i],
+				 local->message);
+	}
 	return true;
 }
 

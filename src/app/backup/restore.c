@@ -136,10 +136,10 @@ make_room(Restore *r, int src_fd, GError **error)
 {
 	Room room = {.restore = r, .src_fd = src_fd};
 
-	if (!gbe_retention_run(r->app, r->observed, is_room_needed, &room, error) ||
-	    !fits(r, src_fd, &room.fits, &room.missing, error))
-		/* An entry that is half removed: nothing of this operation is begun. */
-		return gbe_rethrow_if(error, GBE_ERROR_PARTIAL, GBE_ERROR_FAILED);
+	/* One that cannot be removed makes no room, and is noted. */
+	(void)gbe_retention_run(r->app, r->observed, is_room_needed, &room, NULL);
+	if (!fits(r, src_fd, &room.fits, &room.missing, error))
+		return false;
 	if (room.fits)
 		return true;
 	/* The backup P of a trial must stay as it is: its base may come back to it. */
@@ -398,6 +398,8 @@ recover(Restore *r)
 	if (!gbe_data_open(r->app, &data, &error) ||
 	    !gbe_recover(r->app, data, r->observed->store, &recovery, &error))
 		g_debug("undo of the staging: %s", error->message);
+	if (r->options->ret_half != NULL)
+		*r->options->ret_half = recovery.exchange_open;
 	gbe_recovery_clear(&recovery);
 }
 

@@ -17,13 +17,16 @@
 
 #include <string.h>
 
-/* Two requests and up to three candidates that do not validate; more rounds are a loop. */
-#define MAX_ROUNDS 6
+/* Candidates that do not validate; then no further one is tried. */
+#define REJECTED_MAX 3
+/* Two requests, those candidates, and the decision without them; more rounds are a loop. */
+#define MAX_ROUNDS (2 + REJECTED_MAX + 1)
 /* Limit of unfinished starts of one deployment in a row. */
 #define UNFINISHED_MAX 2
-/* How long another deployment's process may take to end. */
-#define OPEN_WAIT_USEC (30 * G_USEC_PER_SEC)
-#define OPEN_STEP_USEC (200 * 1000)
+/* How long another deployment's process may take to end, or a disk to come; and the first pause. */
+#define WAIT_USEC (30 * G_USEC_PER_SEC)
+#define PAUSE_USEC (200 * 1000)
+#define PAUSE_MOST (2 * G_USEC_PER_SEC)
 #define LOCK_WAIT_MS 30000
 
 /* The worker cannot answer: the supervisor asks who owns the data. */
@@ -36,7 +39,9 @@ typedef struct {
 	bool held;
 	bool cannot_tell;  /* what there is to be done */
 	bool give_up;	   /* two starts in a row did not end: no new operation begins */
-	gint64 open_since; /* monotonic; 0: the data is not open */
+	gint64 wait_since; /* monotonic; 0: nothing was waited for */
+	gint64 pause;
+	bool fell_back; /* the boot loader's default is another deployment */
 	GbeDeployment booted;
 	char *reason;
 } Prerun;
@@ -131,7 +136,6 @@ give_up(Prerun *p, const GbePlan *plan)
 	return execute(p, undone);
 }
 
-/* Another deployment's process may end soon. */
 static bool
 may_wait(Prerun *p, const GbePlan *plan)
 {
@@ -139,11 +143,14 @@ may_wait(Prerun *p, const GbePlan *plan)
 
 	if (!plan->wait)
 		return false;
-	if (p->open_since == 0)
-		p->open_since = now;
-	if (now - p->open_since > OPEN_WAIT_USEC)
+	if (p->wait_since == 0) {
+		p->wait_since = now;
+		p->pause = PAUSE_USEC;
+	}
+	if (now - p->wait_since > WAIT_USEC)
 		return false;
-	g_usleep(OPEN_STEP_USEC);
+	g_usleep((gulong)p->pause);
+	p->pause = MIN(2 * p->pause, PAUSE_MOST);
 	(void)gbe_app_progress(1, p->app);
 	return true;
 }
@@ -167,6 +174,7 @@ decide_once(Prerun *p)
 		return GBE_OUTCOME_DONE;
 	}
 	observed = p->observed;
+	p->fell_back = observed->facts->booted_is_default == GBE_NO;
 	if (gbe_decide_needs_inside(observed->facts))
 		gbe_observe_inside(observed);
 	if (observed->facts->rejected == NULL)
@@ -229,7 +237,9 @@ tidy_up(Prerun *p)
 		gbe_note("%s", error != NULL ? error->message : p->reason);
 		return;
 	}
-	if (!p->held && !p->give_up) {
+	/* The trees of an open operation would look like leftovers. */
+	if (!p->held && !p->give_up && observed->facts->intent == NULL &&
+	    observed->facts->intent_why == NULL) {
 		if (!gbe_state_note_gone(p->app, observed->facts, &error) ||
 		    !gbe_ledger_compact(p->app, observed->facts, &error))
 			gbe_note("%s", error->message);
@@ -239,6 +249,18 @@ tidy_up(Prerun *p)
 	gbe_status_write(p->app, observed, NULL);
 }
 
+static void
+reject_all(Prerun *p)
+{
+	const GPtrArray *backups = p->observed != NULL ? p->observed->facts->backups : NULL;
+
+	for (guint i = 0; backups != NULL && i < backups->len; i++) {
+		const GbeManifest *backup = backups->pdata[i];
+
+		g_hash_table_add(p->rejected, g_strdup(backup->name));
+	}
+}
+
 static GbeOutcome
 decide(Prerun *p)
 {
@@ -246,8 +268,15 @@ decide(Prerun *p)
 
 	for (guint round = 0;
 	     outcome == GBE_OUTCOME_WAIT || (outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS);
-	     round += outcome == GBE_OUTCOME_AGAIN)
+	     round += outcome == GBE_OUTCOME_AGAIN) {
 		outcome = decide_once(p);
+		if (g_hash_table_size(p->rejected) >= REJECTED_MAX)
+			reject_all(p);
+	}
+	if (outcome == GBE_OUTCOME_AGAIN) {
+		p->cannot_tell = true;
+		p->reason = g_strdup("the decision does not come to an end");
+	}
 	return outcome;
 }
 
@@ -283,7 +312,7 @@ end_start(Prerun *p)
 					  : NULL;
 	if (last != NULL && !p->held && g_strcmp0(last->deployment.id, p->booted.id) == 0)
 		of = last->sequence;
-	if (!gbe_state_end_start(p->app, id, of, p->held, p->reason, &error))
+	if (!gbe_state_end_start(p->app, id, of, p->held, p->fell_back, p->reason, &error))
 		gbe_note("%s", error->message);
 }
 

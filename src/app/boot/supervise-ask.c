@@ -79,9 +79,19 @@ find_objection(GbeApp *app)
 	return gbe_decide_fallback(facts);
 }
 
+static void
+remove_nonce(GbeApp *app)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_data_open(app, &data, &error) || !gbe_data_remove_nonce(data, &error))
+		gbe_note("%s", error->message);
+}
+
 /* When etcd starts, first records that the closing record is no longer valid: a later start would otherwise take
- * etcd's own writes for a stranger's. Then records the answer of gbe_supervise_ask() as the last operation.
- * Nothing is recorded while another program has the lock. */
+ * etcd's own writes for a stranger's. Where that cannot be recorded, as while another program has the lock, the nonce
+ * goes that the closing record is about. Then records the answer of gbe_supervise_ask() as the last operation. */
 static void
 record_in_ledger(GbeApp *app)
 {
@@ -92,14 +102,18 @@ record_in_ledger(GbeApp *app)
 
 	if (done == NULL)
 		return;
+	held = gbe_json_bool(done, "held", false);
 	if (!gbe_app_lock(app, "prerun", 0, &error)) {
 		gbe_note("%s", error->message);
+		if (!held)
+			remove_nonce(app);
 		return;
 	}
-	held = gbe_json_bool(done, "held", false);
 	find_owner(app, facts);
-	if (!held && facts->owner != NULL && !gbe_state_open(app, facts->owner->sequence, &error))
+	if (!held && facts->owner != NULL && !gbe_state_open(app, facts->owner->sequence, &error)) {
 		gbe_note("%s", error->message);
+		remove_nonce(app);
+	}
 	gbe_state_note_undecided(app, held ? "hold" : "backup", held,
 				 gbe_json_string(done, "reason", NULL));
 	gbe_app_unlock(app);

@@ -220,13 +220,15 @@ gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error)
 }
 
 bool
-gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held, const char *reason,
-		    GError **error)
+gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held, bool fell_back,
+		    const char *reason, GError **error)
 {
 	JsonObject *object = about(of);
 
 	gbe_json_set_string(object, "deployment", deployment);
 	json_object_set_boolean_member(object, "held", held);
+	if (fell_back)
+		json_object_set_boolean_member(object, "fell_back", true);
 	gbe_json_set_string(object, "reason", reason);
 	return durable(app, GBE_LEDGER_END, object, error);
 }

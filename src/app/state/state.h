@@ -80,7 +80,7 @@ bool gbe_state_open(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
 bool gbe_state_note_used(GbeApp *app, guint64 of, GError **error) GBE_CHECKED;
 /* Record that a prerun begins and that it ends. @deployment NULL: not known. @of 0: the prerun took nothing over. */
 bool gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error) GBE_CHECKED;
-bool gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held,
+bool gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held, bool fell_back,
 			 const char *reason, GError **error) GBE_CHECKED;
 bool gbe_state_write_intent(GbeApp *app, const GbeIntent *intent, GbeWrite how,
 			    GError **error) GBE_CHECKED;

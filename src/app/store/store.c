@@ -283,8 +283,13 @@ gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience, GError **er
 		return true;
 	if (!gbe_list_at(store->fd, store->path, &names, error))
 		return false;
-	for (guint i = 0; i < names->len; i++)
-		if (!sweep_name(store, names->pdata[i], skip, patience, error))
-			return gbe_prefix(error, "sweep the store %s", store->path);
+	for (guint i = 0; i < names->len; i++) {
+		g_autoptr(GError) local = NULL;
+
+		/* A leftover that cannot be removed is in nobody's way. */
+		if (!sweep_name(store, names->pdata[i], skip, patience, &local))
+			gbe_note("%s/%s stays: %s", store->path, (const char *)names->pdata[i],
+				 local->message);
+	}
 	return true;
 }

@@ -256,13 +256,15 @@ plan_take_over(Decision *d)
 	/* Restored data must be recorded with its owner, even where the owner is this very run. */
 	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE &&
 	    d->source == NULL) {
-		plan->opened = d->live.take_over->closing.present;
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 		return;
 	}
 	if (fresh && !d->empties && is_recorded_fresh(d))
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
+	/* The same owner may go on without a record. Another one would have no past. */
+	plan->must_record = d->situation.owner != GBE_OWNER_SAME &&
+			    d->situation.hold_without_backup && !d->situation.skip;
 	if (fresh) {
 		/* Nothing is left of the earlier data: a new line begins. */
 		gbe_lineage_clear(&plan->take_over->lineage);
@@ -278,9 +280,7 @@ plan_take_over(Decision *d)
 		action = gbe_plan_add(plan, GBE_ACTION_TAKE_OVER, NULL,
 				      "the booted deployment has the data");
 	}
-	/* The same owner may go on without a record. Another one would have no past. */
-	if (d->situation.owner != GBE_OWNER_SAME && d->situation.hold_without_backup &&
-	    !d->situation.skip)
+	if (plan->must_record)
 		action->on_failure = GBE_FAILURE_HOLD;
 }
 
@@ -306,6 +306,7 @@ plan_hold(Decision *d)
 	static const char *const lifts[] = {
 	    [GBE_HOLD_NO] = "",
 	    [GBE_HOLD_OPEN] = "end it, then `systemctl restart` the service",
+	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
@@ -322,11 +323,14 @@ plan_hold(Decision *d)
 		versions = versions_apart(d);
 	else if (d->ruling.hold == GBE_HOLD_OPEN && d->facts->data_open_why != NULL)
 		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
+	else if (d->ruling.hold == GBE_HOLD_UNREAD && d->facts->data_why != NULL)
+		versions = g_strdup_printf(" (%s)", d->facts->data_why);
 	else
 		versions = g_strdup("");
-	reason = g_strdup_printf("%s%s: %s; `systemctl mask greenboot-etcd-prerun` lets etcd start "
-				 "on what is there",
-				 d->ruling.why, versions, lifts[d->ruling.hold]);
+	reason =
+	    g_strdup_printf("%s%s: %s; `systemctl mask --runtime greenboot-etcd-prerun` lets etcd "
+			    "start on what is there",
+			    d->ruling.why, versions, lifts[d->ruling.hold]);
 	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
 	d->plan->hold = true;
 }
@@ -356,6 +360,8 @@ plan_rest(Decision *d)
 		/* The request that waits behind this one is looked at in the same start. */
 		plan->again = d->facts->request_waits;
 	}
+	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
+		       d->live.take_over->closing.present;
 	if (plan->actions->len == 0)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 }
@@ -367,7 +373,8 @@ plan_how(Decision *d)
 	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
 
-	plan->wait = d->ruling.hold == GBE_HOLD_OPEN;
+	plan->wait =
+	    d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN || d->ruling.hold == GBE_HOLD_UNREAD;
 	/* The last rule decides this: after 14, D gets its own state or etcd is held back. */
 	plan->forward = d->ruling.rule == GBE_RULE_11 || d->ruling.rule == GBE_RULE_12;
 	plan->asked = plan->rule == GBE_RULE_2;

@@ -91,6 +91,8 @@ typedef struct {
 	char *intent_why;      /* why this program cannot read the open intent; NULL */
 	/* deployment id -> number of its preruns since the last prerun, of any deployment, that ended. */
 	GHashTable *starts;
+	char *
+	    fell_back; /* the deployment of a start since the last take-over that was not the default; NULL */
 	GbeBackupRef undo; /* the data that the last restore displaced */
 	GbeRequest request;
 	char *request_why;  /* why it cannot be carried out, as far as known; NULL */

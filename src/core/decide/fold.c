@@ -92,6 +92,7 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 		return;
 	}
 	facts->lost = false;
+	g_clear_pointer(&facts->fell_back, g_free);
 	end_closings(facts);
 	end_intent(facts);
 	before = find_run(facts, take_over->after);
@@ -201,6 +202,11 @@ fold_end(GbeFacts *facts, JsonObject *object)
 		run->ended = true;
 	/* A start of any deployment that ended ends the row of unfinished starts. */
 	g_hash_table_remove_all(facts->starts);
+	/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
+	if (gbe_json_bool(object, "fell_back", false) && of == NULL) {
+		g_free(facts->fell_back);
+		facts->fell_back = g_strdup(gbe_json_string(object, "deployment", NULL));
+	}
 }
 
 static void

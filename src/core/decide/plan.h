@@ -43,18 +43,19 @@ typedef struct {
 	char *why;    /* the observation, or the unknown, behind the rule; NULL: no more to say */
 	GPtrArray *actions; /* of GbeAction */
 	bool hold;
-	bool wait;	   /* ask again for a while: the process that has the data open may end */
-	bool forward;	   /* the deployment is newer than the data's owner */
-	bool asked;	   /* a person's request is carried out */
-	bool force;	   /* RESTORE: take the backup as it is, validated or not */
-	bool again;	   /* the dropped request makes way for another decision in this start */
-	bool drop_request; /* the pending request is carried out or impossible: forget it */
-	char *request_failed;	/* why it cannot be carried out; NULL */
+	bool wait;	      /* ask again for a while: a process may end, a disk may come */
+	bool forward;	      /* the deployment is newer than the data's owner */
+	bool asked;	      /* a person's request is carried out */
+	bool force;	      /* RESTORE: take the backup as it is, validated or not */
+	bool again;	      /* the dropped request makes way for another decision in this start */
+	bool drop_request;    /* the pending request is carried out or impossible: forget it */
+	char *request_failed; /* why it cannot be carried out; NULL */
 	GbeTakeOver *take_over; /* D has the data from now on; NULL: nothing is recorded */
+	bool must_record;	/* without that record, etcd must not have the data */
 	/* The take-over where the planned restore cannot be done. NULL: D cannot use the present data, etcd is held
 	 * back. */
 	GbeTakeOver *instead;
-	bool opened;	       /* same run: etcd may write again, the closing record is over */
+	bool opened; /* etcd may write without a new take-over: the closing record is over */
 	guint64 last_sequence; /* the largest that the plan gives out */
 } GbePlan;
 

@@ -45,16 +45,21 @@ static bool
 hands_off(const GbeSituation *s, GbeRuling *r)
 {
 	bool known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
+	bool others =
+	    s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known && !s->skip;
 
 	if (s->data == GBE_UNKNOWN) {
 		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
+		if (others)
+			*r = hold(GBE_RULE_0, GBE_HOLD_UNREAD,
+				  "the data directory cannot be read, and another deployment had "
+				  "it last");
 	} else if (s->data_open != GBE_NO) {
 		*r = nothing(GBE_RULE_0,
 			     s->data_open == GBE_YES
 				 ? "somebody has the data open"
 				 : "it cannot be told whether somebody has the data open");
-		if (s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known &&
-		    !s->skip)
+		if (others)
 			*r = hold(GBE_RULE_0, GBE_HOLD_OPEN,
 				  "somebody has the data open, and another deployment had it last");
 	} else if (s->skip) {
@@ -133,6 +138,14 @@ after_failed_update(const GbeSituation *s)
 	if (!s->in_chain && s->chain_end != GBE_BASE_NONE) {
 		r = move(GBE_RULE_10A, GBE_DATA_CHAIN_END, GBE_DISPLACED_BAD, older);
 		r.again = true;
+		return r;
+	}
+	/* An older state is none in its place. */
+	if (s->unseen) {
+		r = go_on(GBE_RULE_10A,
+			  "the update failed, and what it left goes on: the backup from before it "
+			  "cannot be read now");
+		r.wait = true;
 		return r;
 	}
 	if (s->candidate)
@@ -267,6 +280,7 @@ static GbeRuling
 no_data(const GbeSituation *s)
 {
 	GbeRuling r = {0};
+	bool wait;
 
 	if (s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
@@ -281,10 +295,14 @@ no_data(const GbeSituation *s)
 		r = retry();
 	if (r.move != GBE_DATA_KEEP)
 		return r;
+	wait = r.wait;
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
-		return move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
-			    "there is no data; on-missing-data=restore");
-	return fresh("there is no data");
+		r = move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+			 "there is no data; on-missing-data=restore");
+	else
+		r = fresh("there is no data");
+	r.wait = wait;
+	return r;
 }
 
 static GbeRuling

@@ -58,6 +58,7 @@ typedef enum {
 typedef enum {
 	GBE_HOLD_NO,
 	GBE_HOLD_OPEN,	   /* a process has the data open, and the data is another deployment's */
+	GBE_HOLD_UNREAD,   /* the data cannot be read, and is another deployment's */
 	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
 	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
 	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
@@ -74,6 +75,7 @@ typedef struct {
 	bool again;	/* one more pass, on what the move puts in place */
 	bool take_over; /* the ledger records that D has the data */
 	GbeHold hold;
+	bool wait;	 /* first look again for a while: what is missing may come */
 	const char *why; /* static, one sentence without a full stop */
 } GbeRuling;
 

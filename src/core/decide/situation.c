@@ -458,6 +458,9 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	if (!facts->request.from_cmdline &&
 	    (facts->run == NULL || g_strcmp0(facts->run, facts->request.run) == 0))
 		return GBE_REQUEST_IS_NONE;
+	/* It waits for the mount of the data, and perhaps of the store in there. */
+	if (!facts->request.force && view->mount_point == GBE_YES && facts->mount_point != GBE_YES)
+		return GBE_REQUEST_IS_NONE;
 	backup = gbe_situation_request(facts);
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
 	    is_rejected(facts, backup->name))
@@ -471,6 +474,19 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	return GBE_REQUEST_IS_READY;
 }
 
+/* With this program it would have taken the data over. */
+static bool
+has_program(const GbeFacts *facts, const char *id)
+{
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (g_str_equal(listed->ref.id, id))
+			return listed->has_program == GBE_YES;
+	}
+	return false;
+}
+
 static bool
 closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 {
@@ -481,7 +497,8 @@ closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 	if (backup == NULL || backup->grade == GBE_GRADE_BAD || !is_restorable(facts, backup) ||
 	    is_rejected(facts, backup->name))
 		return false;
-	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
+	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id) ||
+	    has_program(facts, closing->next))
 		return false;
 	if (facts->last_write < 0 || closing->at <= 0)
 		return false;
@@ -547,6 +564,17 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : GBE_YES;
 }
 
+/* Was the backup of that link taken, and is it not seen now? */
+static bool
+is_unseen(const GbeFacts *facts, const GbeView *view, int at)
+{
+	const GbeLink *link = link_at(view, at);
+
+	return link != NULL && link->backup.name != NULL &&
+	       (facts->unread != NULL || facts->store == GBE_NO) &&
+	       gbe_facts_backup_of(facts, &link->backup) == NULL;
+}
+
 static void
 derive_chain(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
@@ -557,6 +585,9 @@ derive_chain(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->chain_own = base_is(facts, view, own);
 	s->chain_end = base_is(facts, view, gbe_chain_end(facts, view));
 	s->unwound = base_is(facts, view, gbe_chain_unwound(facts, view));
+	s->unseen = is_unseen(facts, view, own);
+	for (int i = 0; own < 0 && i < length(view) && !s->unseen; i++)
+		s->unseen = is_unseen(facts, view, i);
 }
 
 /* A difference in etcd's own files means that somebody else has written. Any other difference only means that the data
@@ -622,7 +653,8 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 		    gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
 					 gbe_manifest_place(candidate));
 	s->usable = view_usable(facts, view, candidate);
-	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO)
+	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO ||
+	    (facts->fell_back != NULL && g_strcmp0(facts->fell_back, facts->booted.id) == 0))
 		s->deliberate = GBE_NO;
 	else if (view->was_default == GBE_YES && facts->booted_is_default == GBE_YES)
 		s->deliberate = GBE_YES;

@@ -56,6 +56,8 @@ typedef struct {
 	GbeBaseIs chain_own; /* D's own state, as the chain names it */
 	GbeBaseIs chain_end; /* its last backup */
 	GbeBaseIs unwound;   /* the newest state in the chain whose owner is not a failed trial */
+	bool
+	    unseen; /* the backup that 10a wants is not seen now: it cannot be read, or the store is away */
 
 	/* The booted deployment's past. */
 	GbeTri ran;	       /* D ran before */

@@ -7,17 +7,24 @@
 #define NO_BACKUP                                                                                  \
 	", and this deployment must not get the data without a backup: look into `journalctl -u "  \
 	"greenboot-etcd-prerun`, then start the service again"
+#define NO_DATA                                                                                    \
+	", and without the backup that is due etcd has no data that it can read: look into "       \
+	"`journalctl -u greenboot-etcd-prerun`, then start the service again"
 
 GbePlan *
 gbe_decide_unfinished(const GbePlan *plan)
 {
-	const GbeTakeOver *to = plan->instead != NULL ? plan->instead : plan->take_over;
+	bool restores = gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL;
+	/* The take-over of a restore says what lies there once it is done. */
+	const GbeTakeOver *to = restores ? plan->instead : plan->take_over;
 	GbePlan *undone = gbe_plan_new();
 
 	undone->rule = plan->rule;
-	if (plan->forward || plan->hold) {
+	undone->must_record = plan->must_record;
+	if (plan->forward || plan->hold || (restores && to == NULL)) {
 		undone->hold = true;
-		undone->reason = g_strdup(TWO_STARTS NO_BACKUP);
+		undone->reason = g_strdup(plan->forward || plan->hold ? TWO_STARTS NO_BACKUP
+								      : TWO_STARTS NO_DATA);
 		(void)gbe_plan_add(undone, GBE_ACTION_HOLD, NULL, undone->reason);
 		return undone;
 	}
