@@ -264,7 +264,7 @@ throw_open(GError **error, int errsv, const char *path)
 
 	if (errsv == ENOSYS)
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "cannot open %s: this kernel has no openat2(2); 5.8 or newer is "
+				 "cannot open %s: this kernel has no openat2(2); 5.9 or newer is "
 				 "needed",
 				 text);
 	return gbe_throw_errno(error, errsv, "cannot open %s", text);

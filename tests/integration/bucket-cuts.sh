@@ -327,14 +327,16 @@ holds_promises() {
 	[[ $LISTED == "$(xargs <<<"$there")" ]] || fail "round $round: listed $LISTED, and there is $there: $(<"$GBE_MEM/err")"
 }
 
-# With a server that is well, all that waits is sent, the newest first.
+# With a server that is well, all that waits is sent: one that was begun, then the newest first.
 drain() {
-	local waits sent name
+	local waits=() begun=() sent name
 
-	waits=$(queued | tr ' ' '\n' | sort -r | xargs)
+	for name in $(queued | tr ' ' '\n' | sort -r); do
+		if grep -qs '"upload"' "$ROOT$QUEUE/$name/_transfer.json"; then begun+=("$name"); else waits+=("$name"); fi
+	done
 	assert_exit 0 gbe --json store send
 	sent=$(jq -r '.sent[]' <<<"$OUT" | xargs)
-	assert_eq "round $round: what was sent, the newest first" "$sent" "$waits"
+	assert_eq "round $round: what was sent, in this order" "$sent" "$(xargs <<<"${begun[*]} ${waits[*]}")"
 	assert_eq "round $round: the queue" "$(queued)" ""
 	for name in $sent; do
 		PUSHED[$name]=${WAITING[$name]--}

@@ -244,6 +244,35 @@ seq_56_away() {
 	fails_back
 }
 
+# 56, and an empty disk takes its place; or a person removes the whole store: it is made anew.
+seq_56_new() {
+	local disk
+
+	device "$1"
+	disk=$ROOT/var/backups
+	fs_at ext4 "$disk"
+	config backup directory=/var/backups/etcd
+	power_on
+	put_many base 10
+	judge green
+	shutdown
+	umount "$disk"
+	fs_at ext4 "$disk"
+	power_on
+	judge green
+	reboot
+	judge green
+	into_b
+	shutdown
+	rm -rf "$disk/etcd"
+	make_default A
+	power_on
+	booted A
+	started
+	judge green
+	assert_exists "$disk/etcd"
+}
+
 # 56, and the disk comes late when A is back: it is waited for, and no older state is taken in the meantime.
 seq_56_late() {
 	local disk late
@@ -404,6 +433,6 @@ suite_begin "$@"
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 39 41
 play seq 50 52 56 57 60
 FS=${FS:-xfs} play seq 57_cut
-play seq 48 41_asked 56_away 56_late 57_half
+play seq 48 41_asked 56_away 56_late 57_half 56_new
 FS=${FS:-ext4} play seq 51
 suite_end

@@ -195,7 +195,7 @@ is_of_other(const GbeSituation *s)
 
 static const Branch branches[] = {
     {"hands off", is_hands_off, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_YES, "ostree booted_known data data_open skip owner same_run"},
+     GBE_YES, "ostree booted_known data data_open skip owner same_run hold_without_backup"},
     {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_NO, "owner data closing request"},
     {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,

@@ -240,7 +240,8 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 		require(s->owner == GBE_OWNER_OTHER, s, r);
 		break;
 	case GBE_HOLD_UNREAD:
-		require(r->rule == GBE_RULE_0 && s->data == GBE_UNKNOWN, s, r);
+		require(r->rule == GBE_RULE_0 && s->data == GBE_UNKNOWN && s->hold_without_backup,
+			s, r);
 		require(s->owner == GBE_OWNER_OTHER, s, r);
 		break;
 	default:

@@ -3,8 +3,10 @@
 
 #include "app/state/state.h"
 #include "app/store/inside.h"
+#include "core/backup-name.h"
 #include "core/decide/identity.h"
 #include "core/decide/situation.h"
+#include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/etcd-version.h"
 #include "sys/systemd/units.h"
@@ -187,18 +189,27 @@ is_in_store(const GbeObserved *o, const GbeManifest *backup)
 	return o->store->fd >= 0 && gbe_store_at(o->store, backup->name) == o->store;
 }
 
+/* An automatic name has the id of a run, which no other device has. */
 static bool
 has(const GbeObserved *o, const GbeBackupRef *ref)
 {
 	const GbeManifest *backup = gbe_facts_backup(o->facts, ref->name);
 
-	return backup != NULL && backup->sequence == ref->sequence && is_in_store(o, backup);
+	return backup != NULL && backup->sequence == ref->sequence &&
+	       gbe_backup_name_parse(ref->name, NULL, NULL, NULL) == GBE_NAME_AUTOMATIC &&
+	       is_in_store(o, backup);
 }
 
-/* The store on another file system, where a person has moved it: it has a backup that the ledger knows. */
+/* The store on another file system, where a person has moved it: alone, then it has a backup that the ledger knows, or
+ * together with the data. */
 static bool
-is_moved(const GbeObserved *o)
+is_moved(const GbeObserved *o, const char *fs)
 {
+	const GbeTakeOver *owner = o->facts->owner;
+
+	if (owner->tree != NULL && o->facts->tree != NULL && fs != NULL &&
+	    g_str_has_prefix(owner->tree, owner->store_fs) && g_str_has_prefix(o->facts->tree, fs))
+		return true;
 	for (guint i = 0; i < o->facts->take_overs->len; i++) {
 		const GbeTakeOver *to = o->facts->take_overs->pdata[i];
 
@@ -221,11 +232,26 @@ leave_out(GbeObserved *o)
 	return before - backups->len;
 }
 
-static bool
-is_elsewhere(const GbeApp *app, const GbeStore *store)
+/* The store, or where it is not there the nearest directory above it: its file system, or NULL, and whether that is
+ * neither the system's nor the state's. */
+static char *
+find_place(const GbeApp *app, const GbeStore *store, bool *ret_elsewhere)
 {
-	return !gbe_same_filesystem(store->fd, app->root_fd) &&
-	       (app->state_fd < 0 || !gbe_same_filesystem(store->fd, app->state_fd));
+	g_autofree char *path = g_strdup(store->path);
+	gbe_autofd int fd = -1;
+	char *fs = NULL;
+
+	*ret_elsewhere = false;
+	while (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL)) {
+		g_autofree char *below = g_steal_pointer(&path);
+
+		path = g_path_get_dirname(below);
+		if (g_str_equal(path, below))
+			return NULL;
+	}
+	*ret_elsewhere = !gbe_same_filesystem(fd, app->root_fd) &&
+			 (app->state_fd < 0 || !gbe_same_filesystem(fd, app->state_fd));
+	return gbe_filesystem_id(fd, &fs, NULL) ? fs : NULL;
 }
 
 /* A store that the ledger names but that has changed: not mounted, or another disk. */
@@ -234,18 +260,23 @@ observe_recorded_store(const GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
 	const GbeTakeOver *owner = facts->owner;
+	g_autofree char *fs = NULL;
+	bool elsewhere;
 	guint others;
 
 	if (owner == NULL || owner->store_fs == NULL ||
-	    g_strcmp0(owner->store_path, o->store->path) != 0)
+	    g_strcmp0(owner->store_path, o->store->path) != 0 ||
+	    (o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0))
 		return;
-	if (o->store->fd >= 0 && (g_strcmp0(owner->store_fs, o->store->fs) == 0 || is_moved(o)))
+	fs = find_place(app, o->store, &elsewhere);
+	/* A store that was removed is made anew. */
+	if (g_strcmp0(owner->store_fs, fs) == 0 || is_moved(o, fs))
 		return;
 	facts->store = GBE_NO;
 	others = leave_out(o);
-	/* An empty disk in its place is the store from the next start on; until the store is there again, nothing else
-	 * is: the mount point without its mount is none. */
-	if (o->store->fd >= 0 && others == 0 && is_elsewhere(app, o->store))
+	/* An empty disk in its place has the store from the next start on. Until then, nothing else is the store: the
+	 * mount point without its mount is none. */
+	if (others == 0 && elsewhere)
 		return;
 	g_free(facts->store_fs);
 	facts->store_fs = g_strdup(owner->store_fs);

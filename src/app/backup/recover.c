@@ -305,14 +305,20 @@ sweep_staging(Recover *r, int stage_fd, const char *name, GError **error)
 	/* A ledger that does not know the data has lost a record, perhaps the intent. */
 	bool whole = r->facts->ledger == GBE_YES && !r->facts->holes && r->facts->owner != NULL;
 	guint64 sequence = g_ascii_strtoull(name + strlen(GBE_RUNG_RESTORE), NULL, 10);
+	g_autoptr(GError) local = NULL;
 
-	if (gbe_discard_has_number(name, GBE_DISCARD_NONCE))
-		return gbe_remove_tree_within_at(stage_fd, name, r->app->patience, error);
+	/* A leftover that cannot be removed is in nobody's way. */
+	if (gbe_discard_has_number(name, GBE_DISCARD_NONCE)) {
+		if (!gbe_remove_tree_within_at(stage_fd, name, r->app->patience, &local))
+			gbe_note("%s stays: %s", name, local->message);
+		return true;
+	}
 	if (gbe_discard_has_number(name, GBE_RUNG_STAGING) ||
 	    (gbe_discard_has_number(name, GBE_RUNG_RESTORE) && whole)) {
-		if (!gbe_discard_staging(r->app, stage_fd, name, error))
-			return gbe_prefix(error, "undo the staging of a restore");
-		say(r, "an unfinished restore was undone: staging tree", name);
+		if (gbe_discard_staging(r->app, stage_fd, name, &local))
+			say(r, "an unfinished restore was undone: staging tree", name);
+		else
+			gbe_note("the staging tree %s stays: %s", name, local->message);
 		return true;
 	}
 	return !gbe_discard_has_number(name, GBE_RUNG_RESTORE) ||
@@ -328,14 +334,9 @@ sweep_stagings(Recover *r, int stage_fd, const char *where, GError **error)
 		return true;
 	if (!gbe_list_at(stage_fd, where, &names, error))
 		return false;
-	for (guint i = 0; i < names->len; i++) {
-		g_autoptr(GError) local = NULL;
-
-		/* A leftover that cannot be removed is in nobody's way. */
-		if (!sweep_staging(r, stage_fd, names->pdata[i], &local))
-			gbe_note("%s/%s stays: %s", where, (const char *)names->pdata[i],
-				 local->message);
-	}
+	for (guint i = 0; i < names->len; i++)
+		if (!sweep_staging(r, stage_fd, names->pdata[i], error))
+			return false;
 	return true;
 }
 

@@ -389,17 +389,21 @@ in_place(Restore *r)
 
 /* Removes what was staged, or finishes what was exchanged. */
 static void
-recover(Restore *r)
+recover(Restore *r, bool exchanging)
 {
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GError) error = NULL;
 	GbeRecovery recovery = {0};
+	bool half = false;
 
 	if (!gbe_data_open(r->app, &data, &error) ||
-	    !gbe_recover(r->app, data, r->observed->store, &recovery, &error))
+	    !gbe_recover(r->app, data, r->observed->store, &recovery, &error)) {
 		g_debug("undo of the staging: %s", error->message);
+		/* One entry after the other. */
+		half = exchanging && r->intent->entries != NULL;
+	}
 	if (r->options->ret_half != NULL)
-		*r->options->ret_half = recovery.exchange_open;
+		*r->options->ret_half = half || recovery.exchange_open;
 	gbe_recovery_clear(&recovery);
 }
 
@@ -492,12 +496,12 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	r.staged = g_strdup_printf(GBE_RUNG_STAGING "%" G_GUINT64_FORMAT, sequence);
 	r.intent = new_intent(&r, sequence);
 	if (!stage(&r, displaced, error)) {
-		recover(&r);
+		recover(&r, false);
 		return false;
 	}
 	if (!exchange(&r, error)) {
 		/* Recovery looks at the disk, not at this process's view. */
-		recover(&r);
+		recover(&r, true);
 		if (in_place(&r))
 			gbe_rethrow(error, GBE_ERROR_PARTIAL);
 		return false;

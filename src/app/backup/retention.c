@@ -12,13 +12,16 @@ gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *back
 				 .backup = backup->name,
 				 .deployment = backup->deployment.id,
 				 .reason = reason};
+	g_autoptr(GError) local = NULL;
+	bool ok = gbe_store_remove(observed->store, backup->name, patience, &local);
 
-	if (!gbe_store_remove(observed->store, backup->name, patience, error))
-		return false;
+	/* Partly removed, it is no backup any more. */
+	if (!ok && !g_error_matches(local, GBE_ERROR, GBE_ERROR_PARTIAL))
+		return gbe_pass(error, &local);
 	gbe_event_deleted(&fields);
 	gbe_state_note_entry(app, GBE_LEDGER_REMOVED, backup, reason);
 	g_ptr_array_remove(observed->facts->backups, (gpointer)backup);
-	return true;
+	return ok || gbe_pass(error, &local);
 }
 
 bool

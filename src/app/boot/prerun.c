@@ -275,6 +275,7 @@ decide(Prerun *p)
 	}
 	if (outcome == GBE_OUTCOME_AGAIN) {
 		p->cannot_tell = true;
+		g_free(p->reason);
 		p->reason = g_strdup("the decision does not come to an end");
 	}
 	return outcome;

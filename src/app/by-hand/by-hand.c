@@ -118,6 +118,7 @@ gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret
 	if (!options->dry_run) {
 		if (!gbe_app_lock(app, options->operation, LOCK_WAIT_MS, error))
 			return false;
+		session.locked = true;
 		if (!prepare(app, error)) {
 			gbe_app_unlock(app);
 			return false;
@@ -234,11 +235,11 @@ gbe_session_did(GbeSession *session, const char *format, ...)
 static bool
 end(GbeSession *session, GError **error)
 {
-	if (session->app->lock != NULL && session->observed != NULL)
+	if (session->locked && session->observed != NULL)
 		gbe_status_write(session->app, session->observed, NULL);
 	/* This also releases etcd's lock: a starting etcd would wait for it. */
 	g_clear_pointer(&session->observed, gbe_observed_free);
-	if (session->app->lock != NULL)
+	if (session->locked)
 		gbe_app_unlock(session->app);
 	return gbe_service_start(&session->service, error);
 }

@@ -16,7 +16,8 @@ typedef struct {
 	const char *operation;
 	gint64 began; /* CLOCK_REALTIME, seconds */
 	gint64 began_usec;
-	char *done; /* what is done and stays, also when something fails after it; NULL: nothing */
+	bool locked; /* by this session */
+	char *done;  /* what is done and stays, also when something fails after it; NULL: nothing */
 } GbeSession;
 
 typedef struct {
@@ -45,7 +46,7 @@ void gbe_session_did(GbeSession *session, const char *format, ...) G_GNUC_PRINTF
  * GBE_ERROR_PARTIAL where the service could not be started, or where the operation failed after something was done,
  * which the message names; else with the operation's error. */
 bool gbe_session_finish(GbeSession *session, bool ok, GError **error) GBE_CHECKED;
-/* The same, where nothing was changed and the service was not stopped. */
+/* The same, where nothing can have failed that the caller does not know, and the service was not stopped. */
 void gbe_session_leave(GbeSession *session);
 /* GBE_ERROR_NOT_FOUND names the backup and where this looked; a damaged one is GBE_ERROR_VERIFY_FAILED. */
 bool gbe_session_find(const GbeObserved *observed, const char *name,

@@ -242,10 +242,11 @@ carry_out(Reset *reset, GError **error)
 static void
 say(const GbeCertsReset *result, bool undo)
 {
-	g_autofree char *reason = g_strdup_printf(
-	    "%u files were removed, %u were put back%s%s", result->removed->len,
-	    result->restored->len, result->put_back ? ", and all that again the other way: " : "",
-	    result->put_back ? result->reason : "");
+	g_autofree char *reason =
+	    g_strdup_printf("%u files were removed, %u were put back%s%s", result->removed->len,
+			    result->restored->len,
+			    result->put_back ? "; then the old certificates were put back: " : "",
+			    result->put_back ? result->reason : "");
 	const GbeEventFields fields = {.action = undo ? "certs-undo" : "certs-reset",
 				       .reason = reason};
 

@@ -412,9 +412,10 @@ carry_out(const Requests *requests, GbeStoredRequest *request, GError **error)
 					: push(requests, request, &local);
 	/* A backup, or another push. A unit that watches the directory begins anew at once. */
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY)) {
+		if (!become(requests, request, GBE_STORE_REQUEST_WAITING, error))
+			return false;
 		g_usleep(BUSY_SECONDS * G_USEC_PER_SEC);
-		return become(requests, request, GBE_STORE_REQUEST_WAITING, error) &&
-		       gbe_pass(error, &local);
+		return gbe_pass(error, &local);
 	}
 	if (!done)
 		request->why = g_strdup(local->message);
@@ -446,8 +447,11 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 
 		if (carry_out(&requests, requests.requests->pdata[i], &local))
 			continue;
-		if (first == NULL)
+		/* One that waits is no failure beside one that failed. */
+		if (first == NULL || g_error_matches(first, GBE_ERROR, GBE_ERROR_BUSY)) {
+			g_clear_error(&first);
 			first = g_error_copy(local);
+		}
 		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL))
 			break;
 	}

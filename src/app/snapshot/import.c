@@ -447,6 +447,7 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 					   importing.name);
 	}
 	importing_clear(&importing);
-	*ret_imported = imported;
+	if (ok)
+		*ret_imported = imported;
 	return gbe_session_finish(&session, ok, error);
 }

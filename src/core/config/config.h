@@ -150,7 +150,7 @@ bool gbe_config_refuse(const GbeConfig *config, const char *group, const char *k
 typedef void (*GbeConfigEach)(const char *group, const char *key, const char *value,
 			      const char *origin, gpointer data);
 void gbe_config_foreach(const GbeConfig *config, GbeConfigEach each, gpointer data);
-/* "10s" "5min" "2h" "30d" (a bare number: seconds); "100MB" "2GiB" "4k" (a bare number: bytes; k, M, G
+/* "10s" "5min" "2h" "30d" (a bare number: 0 only); "100MB" "2GiB" "4k" (a bare number: bytes; k, M, G
  * and kB, MB, GB are powers of 1000, KiB MiB GiB of 1024). */
 bool gbe_duration_parse(const char *text, guint64 *ret_seconds, GError **error) GBE_CHECKED;
 bool gbe_size_parse(const char *text, guint64 *ret_bytes, GError **error) GBE_CHECKED;

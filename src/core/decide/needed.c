@@ -15,7 +15,7 @@ typedef struct {
 	GHashTable *take_overs; /* by sequence */
 	GHashTable *ends;	/* take-overs whose newest end was seen */
 	guint64 recent;		/* sequence of the oldest run that is kept; newer records stay */
-	bool undo, operation, end;
+	bool undo, operation, end, fell_back;
 } Needed;
 
 static void
@@ -96,6 +96,8 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 		     !has(needed->ends, record->object, "of");
 		add(needed->ends, (guint64)gbe_json_int(record->object, "of", 0));
 		needed->end = true;
+		if (gbe_json_bool(record->object, "fell_back", false) && !needed->fell_back)
+			is = needed->fell_back = true;
 		return is;
 	}
 	is = !needed->operation;

@@ -47,10 +47,11 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	bool known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
 	bool others =
 	    s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known && !s->skip;
+	bool refused = others && s->hold_without_backup; /* no backup of what cannot be read */
 
 	if (s->data == GBE_UNKNOWN) {
 		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
-		if (others)
+		if (refused)
 			*r = hold(GBE_RULE_0, GBE_HOLD_UNREAD,
 				  "the data directory cannot be read, and another deployment had "
 				  "it last");
@@ -200,8 +201,11 @@ other_owner(const GbeSituation *s)
 {
 	GbeRuling r;
 
-	if (returns(s))
-		return after_return(s);
+	if (returns(s)) {
+		r = after_return(s);
+		r.wait = s->unseen;
+		return r;
+	}
 	if (failed(s) && s->own_trial == GBE_YES && s->unwound != GBE_BASE_NONE && s->one_voter) {
 		if (s->on_failed == GBE_FAILED_REFUSE)
 			return hold(
@@ -394,6 +398,7 @@ bool
 gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 {
 	static const char why[] = "this deployment's etcd cannot read the data";
+	bool wait = ruling->wait;
 
 	/* A requested backup was checked when the person asked. */
 	if (!ruling->take_over || ruling->rule == GBE_RULE_2 || ruling->rule == GBE_RULE_SKIP ||
@@ -411,6 +416,7 @@ gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 	}
 	ruling->rule = GBE_RULE_14;
 	ruling->why = why;
+	ruling->wait = wait;
 	return true;
 }
 

@@ -462,6 +462,9 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	if (!facts->request.force && view->mount_point == GBE_YES && facts->mount_point != GBE_YES)
 		return GBE_REQUEST_IS_NONE;
 	backup = gbe_situation_request(facts);
+	/* It waits for a store that is away, too. */
+	if (backup == NULL && facts->request_why == NULL && facts->store == GBE_NO)
+		return GBE_REQUEST_IS_NONE;
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
 	    is_rejected(facts, backup->name))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
@@ -564,15 +567,27 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : GBE_YES;
 }
 
-/* Was the backup of that link taken, and is it not seen now? */
+/* Was that backup taken, and is it not seen now? */
 static bool
-is_unseen(const GbeFacts *facts, const GbeView *view, int at)
+is_unseen(const GbeFacts *facts, const GbeBackupRef *ref)
 {
-	const GbeLink *link = link_at(view, at);
+	return ref->name != NULL && (facts->unread != NULL || facts->store == GBE_NO) &&
+	       gbe_facts_backup_of(facts, ref) == NULL;
+}
 
-	return link != NULL && link->backup.name != NULL &&
-	       (facts->unread != NULL || facts->store == GBE_NO) &&
-	       gbe_facts_backup_of(facts, &link->backup) == NULL;
+/* D's own state, as the chain names it; where D is not in the chain: any in it, and what D left when it last ran. */
+static bool
+own_is_unseen(const GbeFacts *facts, const GbeView *view, int own)
+{
+	const GbeRunRecord *run;
+	bool unseen = false;
+
+	if (own >= 0)
+		return is_unseen(facts, &link_at(view, own)->backup);
+	for (int i = 0; i < length(view) && !unseen; i++)
+		unseen = is_unseen(facts, &link_at(view, i)->backup);
+	run = facts->booted.id != NULL ? newest_run(facts, &facts->booted, true) : NULL;
+	return unseen || (run != NULL && is_unseen(facts, &run->left));
 }
 
 static void
@@ -585,9 +600,7 @@ derive_chain(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->chain_own = base_is(facts, view, own);
 	s->chain_end = base_is(facts, view, gbe_chain_end(facts, view));
 	s->unwound = base_is(facts, view, gbe_chain_unwound(facts, view));
-	s->unseen = is_unseen(facts, view, own);
-	for (int i = 0; own < 0 && i < length(view) && !s->unseen; i++)
-		s->unseen = is_unseen(facts, view, i);
+	s->unseen = own_is_unseen(facts, view, own);
 }
 
 /* A difference in etcd's own files means that somebody else has written. Any other difference only means that the data

@@ -57,7 +57,7 @@ typedef struct {
 	GbeBaseIs chain_end; /* its last backup */
 	GbeBaseIs unwound;   /* the newest state in the chain whose owner is not a failed trial */
 	bool
-	    unseen; /* the backup that 10a wants is not seen now: it cannot be read, or the store is away */
+	    unseen; /* the backup of D's own state is not seen now: unreadable, or the store is away */
 
 	/* The booted deployment's past. */
 	GbeTri ran;	       /* D ran before */

@@ -15,13 +15,16 @@ GbePlan *
 gbe_decide_unfinished(const GbePlan *plan)
 {
 	bool restores = gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL;
+	/* Without ostree, etcd goes on with what it has. */
+	bool has_deployment = plan->take_over != NULL && plan->take_over->deployment.id != NULL;
 	/* The take-over of a restore says what lies there once it is done. */
 	const GbeTakeOver *to = restores ? plan->instead : plan->take_over;
 	GbePlan *undone = gbe_plan_new();
 
 	undone->rule = plan->rule;
 	undone->must_record = plan->must_record;
-	if (plan->forward || plan->hold || (restores && to == NULL)) {
+	undone->opened = plan->opened;
+	if (plan->forward || plan->hold || (restores && to == NULL && has_deployment)) {
 		undone->hold = true;
 		undone->reason = g_strdup(plan->forward || plan->hold ? TWO_STARTS NO_BACKUP
 								      : TWO_STARTS NO_DATA);
