@@ -85,6 +85,18 @@ gbe_facts_note_unread(GbeFacts *facts, const GError *error)
 	return true;
 }
 
+const GbeListed *
+gbe_facts_listed(const GbeFacts *facts, const char *id)
+{
+	for (guint i = 0; id != NULL && facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (g_str_equal(listed->ref.id, id))
+			return listed;
+	}
+	return NULL;
+}
+
 const GbeManifest *
 gbe_facts_backup(const GbeFacts *facts, const char *name)
 {

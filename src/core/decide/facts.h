@@ -121,6 +121,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 /* Remembers the first object that exists and could not be read. false for other errors: the object was read and is bad,
  * or does not exist. */
 bool gbe_facts_note_unread(GbeFacts *facts, const GError *error);
+/* The deployment of that id in ostree's list, or NULL. Owned by @facts. */
+const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or

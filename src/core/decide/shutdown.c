@@ -55,25 +55,12 @@ comes_back_to(const GbeFacts *facts, const GbeManifest *base, const GbeListed *n
 	       next->timestamp <= booted->timestamp;
 }
 
-static const GbeListed *
-find_next(const GbeFacts *facts)
-{
-	for (guint i = 0; facts->next != NULL && facts->listed != NULL && i < facts->listed->len;
-	     i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (g_str_equal(listed->ref.id, facts->next))
-			return listed;
-	}
-	return NULL;
-}
-
 /* P(D) for a next deployment without this program, which could not restore it itself. NULL: the data stays. */
 static const GbeManifest *
 hand_back(const GbeFacts *facts, const GbeView *view)
 {
 	const GbeManifest *base = gbe_chain_backup(facts, view, 0);
-	const GbeListed *next = find_next(facts);
+	const GbeListed *next = gbe_facts_listed(facts, facts->next);
 
 	if (!facts->config->restore.hand_back || facts->data != GBE_YES ||
 	    !facts->fingerprint.present || facts->intent != NULL || facts->intent_why != NULL ||

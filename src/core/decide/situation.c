@@ -477,31 +477,22 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	return GBE_REQUEST_IS_READY;
 }
 
-/* With this program it would have taken the data over. */
-static bool
-has_program(const GbeFacts *facts, const char *id)
-{
-	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (g_str_equal(listed->ref.id, id))
-			return listed->has_program == GBE_YES;
-	}
-	return false;
-}
-
 static bool
 closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 {
 	const GbeClosing *closing = &owner->closing;
 	const GbeManifest *backup = gbe_facts_backup_of(facts, &closing->backup);
+	const GbeListed *next;
 	gint64 since;
 
 	if (backup == NULL || backup->grade == GBE_GRADE_BAD || !is_restorable(facts, backup) ||
 	    is_rejected(facts, backup->name))
 		return false;
-	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id) ||
-	    has_program(facts, closing->next))
+	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
+		return false;
+	/* With this program it would have taken the data over. */
+	next = gbe_facts_listed(facts, closing->next);
+	if (next != NULL && next->has_program == GBE_YES)
 		return false;
 	if (facts->last_write < 0 || closing->at <= 0)
 		return false;
@@ -520,16 +511,8 @@ same_run(const char *a, const char *b)
 static GbeTri
 older_listed(const GbeFacts *facts)
 {
-	const GbeListed *self = NULL;
+	const GbeListed *self = gbe_facts_listed(facts, facts->booted.id);
 
-	if (facts->listed == NULL)
-		return GBE_UNKNOWN;
-	for (guint i = 0; i < facts->listed->len && self == NULL; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (gbe_deployment_same(&listed->ref, &facts->booted))
-			self = listed;
-	}
 	if (self == NULL)
 		return GBE_UNKNOWN;
 	for (guint i = 0; i < facts->listed->len; i++) {
