@@ -46,7 +46,7 @@ seq_41() {
 	machine_on
 	booted A
 	held
-	assert_missing "$DATA/member"
+	assert_eq "below the mount point" "$(ls -A "$DATA")" ""
 	shutdown
 	mount --move "$GBE_MEM/aside" "$DATA"
 	power_on

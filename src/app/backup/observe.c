@@ -208,6 +208,7 @@ is_moved(const GbeObserved *o, const char *fs)
 	const GbeTakeOver *owner = o->facts->owner;
 
 	if (owner->tree != NULL && o->facts->tree != NULL && fs != NULL &&
+	    owner->mount_point == o->facts->mount_point &&
 	    g_str_has_prefix(owner->tree, owner->store_fs) && g_str_has_prefix(o->facts->tree, fs))
 		return true;
 	for (guint i = 0; i < o->facts->take_overs->len; i++) {
