@@ -108,6 +108,8 @@ help() {
 	local verb option
 
 	plain_root
+	assert_exit 0 "$GBE" help
+	assert_match "members" "$OUT" "*Members of a cluster*"
 	assert_exit 0 "$GBE" --help
 	assert_eq "stderr" "$ERR" ""
 	for verb in "${VERBS[@]}"; do

@@ -85,6 +85,7 @@ elsewhere() {
 		restorecon -R|a container has no SELinux|tests/vm/selinux.sh|inside restorecon -R
 		greenboot-etcd certs reset|wants an application that makes certificates|tests/integration/certs.sh|certs reset
 		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
+		greenboot-etcd help|needs no device|tests/integration/cli.sh|"$GBE" help
 		greenboot-etcd store verify|wants a store with snapshots|tests/integration/bucket.sh|gbe --json store verify
 		greenboot-etcd store send|wants a bucket that was away|tests/integration/bucket.sh|gbe --json store send
 		greenboot-etcd store pull latest *|wants a bucket|tests/integration/bucket.sh|gbe --json store pull latest
