@@ -187,14 +187,20 @@ seq_41_asked() {
 	a_is_back
 }
 
-# 56: store on another file system, rollback
-seq_56() {
+# store_on_disk KIND: A is green, its backups are on DISK.
+store_on_disk() {
 	device "$1"
-	fs_at ext4 "$ROOT/var/backups"
+	DISK=$ROOT/var/backups
+	fs_at ext4 "$DISK"
 	config backup directory=/var/backups/etcd
 	power_on
 	put_many base 10
 	judge green
+}
+
+# 56: store on another file system, rollback
+seq_56() {
+	store_on_disk "$1"
 	into_b
 	assert_ne "in the store" "$(find "$ROOT/var/backups/etcd" -name manifest.json)" ""
 	b_writes
@@ -213,17 +219,9 @@ comes_back() { mount --move "$GBE_MEM/aside" "$1"; }
 # 56, and the disk is away already when A reboots: it stays the store, the update waits for it, and nothing is made
 # below the bare mount point.
 seq_56_away() {
-	local disk
-
-	device "$1"
-	disk=$ROOT/var/backups
-	fs_at ext4 "$disk"
-	config backup directory=/var/backups/etcd
-	power_on
-	put_many base 10
-	judge green
+	store_on_disk "$1"
 	shutdown
-	goes_away "$disk"
+	goes_away "$DISK"
 	power_on
 	booted A
 	started
@@ -234,8 +232,8 @@ seq_56_away() {
 	reboot
 	booted B
 	held
-	assert_eq "below the mount point" "$(ls -A "$disk")" ""
-	comes_back "$disk"
+	assert_eq "below the mount point" "$(ls -A "$DISK")" ""
+	comes_back "$DISK"
 	start_prerun
 	started
 	start_etcd
@@ -246,53 +244,39 @@ seq_56_away() {
 
 # 56, and an empty disk takes its place; or a person removes the whole store: it is made anew.
 seq_56_new() {
-	local disk
-
-	device "$1"
-	disk=$ROOT/var/backups
-	fs_at ext4 "$disk"
-	config backup directory=/var/backups/etcd
-	power_on
-	put_many base 10
-	judge green
+	store_on_disk "$1"
 	shutdown
-	umount "$disk"
-	fs_at ext4 "$disk"
+	umount "$DISK"
+	fs_at ext4 "$DISK"
 	power_on
 	judge green
 	reboot
 	judge green
 	into_b
 	shutdown
-	rm -rf "$disk/etcd"
+	rm -rf "$DISK/etcd"
 	make_default A
 	power_on
 	booted A
 	started
 	judge green
-	assert_exists "$disk/etcd"
+	assert_exists "$DISK/etcd"
 }
 
 # 56, and the disk comes late when A is back: it is waited for, and no older state is taken in the meantime.
 seq_56_late() {
-	local disk late
+	local late
 
-	device "$1"
-	disk=$ROOT/var/backups
-	fs_at ext4 "$disk"
-	config backup directory=/var/backups/etcd
-	power_on
-	put_many base 10
-	judge green
+	store_on_disk "$1"
 	into_b
 	b_writes
 	judge red
 	make_default A
 	shutdown
-	goes_away "$disk"
+	goes_away "$DISK"
 	{
 		nap 4
-		comes_back "$disk"
+		comes_back "$DISK"
 	} &
 	late=$!
 	power_on

@@ -80,6 +80,26 @@ seq_24() {
 }
 
 # 25: shell, download-only staging, three boots without network -> A
+seq_25() {
+	a_b_green "$1" shell
+	update C
+	for _ in 1 2 3; do
+		unstage # locked: never finalized
+		reboot
+		booted B
+		holds "B's data" "$B_STATE"
+		judge red
+		assert_eq "after red" "$AFTER" reboot
+	done
+	reboot
+	booted A
+	started
+	holds "not meant as a rollback: nothing is rewound" "$B_STATE"
+	judge green
+	assert_some "B's data is backed up" \
+		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .grade!=\"bad\"")"
+}
+
 # 25, and A's first start cannot have the data: by the second one greenboot has made A the default, and that is still no
 # person's wish.
 seq_25_later() {
@@ -102,25 +122,6 @@ seq_25_later() {
 	started
 	start_etcd
 	holds "not meant as a rollback: nothing is rewound" "$B_STATE"
-}
-seq_25() {
-	a_b_green "$1" shell
-	update C
-	for _ in 1 2 3; do
-		unstage # locked: never finalized
-		reboot
-		booted B
-		holds "B's data" "$B_STATE"
-		judge red
-		assert_eq "after red" "$AFTER" reboot
-	done
-	reboot
-	booted A
-	started
-	holds "not meant as a rollback: nothing is rewound" "$B_STATE"
-	judge green
-	assert_some "B's data is backed up" \
-		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .grade!=\"bad\"")"
 }
 
 # 26: green B, `bootc rollback` -> A

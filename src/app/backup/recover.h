@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Finishes or undoes what an interrupted program began: the open intent, staging trees, the unfinished entries of
- * the store. The caller holds the lock. Idempotent; nothing is left over afterwards.
+ * the store. The caller holds the lock. Idempotent. A leftover that cannot be removed
+ * is noted, and stays.
  */
 #pragma once
 

@@ -12,8 +12,7 @@ typedef struct {
 	bool validated;		   /* gbe_restore_validate() passed under the same lock */
 	bool force;		   /* restore the backup even if it does not validate */
 	const char *keep_existing; /* path for the displaced tree, instead of the store; NULL */
-	bool *
-	    ret_half; /* set where the exchange is half done: etcd must not start; NULL: the caller does not ask */
+	bool *ret_half; /* set where the exchange is half done, and etcd must not start; NULL */
 } GbeRestoreOptions;
 
 /* @name: the backup; NULL: an empty directory. @take_over: recorded when the restore is done; NULL: the data is handed

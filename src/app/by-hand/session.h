@@ -46,7 +46,7 @@ void gbe_session_did(GbeSession *session, const char *format, ...) G_GNUC_PRINTF
  * GBE_ERROR_PARTIAL where the service could not be started, or where the operation failed after something was done,
  * which the message names; else with the operation's error. */
 bool gbe_session_finish(GbeSession *session, bool ok, GError **error) GBE_CHECKED;
-/* The same, where nothing can have failed that the caller does not know, and the service was not stopped. */
+/* The same after a look, or where the caller has reported its errors. The service was not stopped. */
 void gbe_session_leave(GbeSession *session);
 /* GBE_ERROR_NOT_FOUND names the backup and where this looked; a damaged one is GBE_ERROR_VERIFY_FAILED. */
 bool gbe_session_find(const GbeObserved *observed, const char *name,

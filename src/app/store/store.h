@@ -58,8 +58,8 @@ bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
  * @patience as in fs/remove.h: what is left when it ends is swept later. */
 bool gbe_store_remove(GbeStore *store, const char *name, gint64 *patience,
 		      GError **error) GBE_CHECKED;
-/* Removes partial entries; finishes or removes pending ones. @skip: the name of a pending entry that an open
- * intent still fills; NULL. */
+/* Removes partial entries; finishes or removes pending ones; notes what cannot be. False: the store cannot be listed.
+ * @skip: the name of a pending entry that an open intent still fills; NULL. */
 bool gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience,
 		     GError **error) GBE_CHECKED;
 /* Makes ".pending-<name>/" with its manifest, not synced: the place for a tree that will be displaced. */

@@ -47,11 +47,11 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	bool known = s->ostree == GBE_NO || (s->ostree == GBE_YES && s->booted_known);
 	bool others =
 	    s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known && !s->skip;
-	bool refused = others && s->hold_without_backup; /* no backup of what cannot be read */
 
 	if (s->data == GBE_UNKNOWN) {
 		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
-		if (refused)
+		/* There is no backup of what cannot be read. */
+		if (others && s->hold_without_backup)
 			*r = hold(GBE_RULE_0, GBE_HOLD_UNREAD,
 				  "the data directory cannot be read, and another deployment had "
 				  "it last");

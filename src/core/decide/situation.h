@@ -56,8 +56,7 @@ typedef struct {
 	GbeBaseIs chain_own; /* D's own state, as the chain names it */
 	GbeBaseIs chain_end; /* its last backup */
 	GbeBaseIs unwound;   /* the newest state in the chain whose owner is not a failed trial */
-	bool
-	    unseen; /* the backup of D's own state is not seen now: unreadable, or the store is away */
+	bool unseen;	     /* the backup of D's own state is unreadable, or its store away */
 
 	/* The booted deployment's past. */
 	GbeTri ran;	       /* D ran before */

@@ -33,8 +33,8 @@ typedef enum {
 	GBE_LEDGER_OPENED,	/* {of}: etcd may write again, the closing record is over */
 	GBE_LEDGER_USED,	/* {of}: the run has used the data for longer than trial-limit */
 	GBE_LEDGER_START,	/* {deployment}: a prerun began */
-	GBE_LEDGER_END, /* {deployment, of, held, fell_back, reason}: that prerun ended; fell_back: the boot
-				 * loader's default was another deployment */
+	/* {deployment, of, held, fell_back, reason}: that prerun ended; fell_back: the default was another one */
+	GBE_LEDGER_END,
 	GBE_LEDGER_INTENT, /* core/record/intent.h */
 	GBE_LEDGER_INTENT_ENDED, /* {of, result}: undone; a take-over ends an intent that was carried out */
 	GBE_LEDGER_BACKUP,  /* {backup, number, deployment, grade, reason}: taken or displaced */
