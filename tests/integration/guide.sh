@@ -178,12 +178,11 @@ held() {
 	deploy A
 	configure A backup directory=/var/spare/store
 	configure A backup on-upgrade-failure=refuse
-	mkdir -p "$VAR/spare"
+	fs_at ext4 "$VAR/spare"
 	person A "etcdctl put k v
 		greenboot-etcd mark good
 		look before"
-	# Not mounted any more.
-	mv "$VAR/spare" "$VAR/not-mounted"
+	goes_away "$VAR/spare"
 	deploy B
 	cp -a "$(deployment_dir A)/etc/greenboot-etcd" "$(deployment_dir B)/etc/"
 	person B "systemctl is-active etcd && exit 1
@@ -193,7 +192,7 @@ held() {
 	in_order "prerun.*held back" "Dependency failed for etcd" "rule 11" "Starting etcd"
 	assert_eq "etcd without protection" "$(looked unprotected)" "$(looked before)"
 	# The mask was of that boot; what lifts the hold is the store.
-	mv "$VAR/not-mounted" "$VAR/spare"
+	comes_back "$VAR/spare"
 	person B "look after"
 	in_order "prerun.*Backed up" "Starting etcd"
 	assert_eq "with the store" "$(looked after)" "$(looked before)"

@@ -208,14 +208,6 @@ seq_56() {
 	judge green
 }
 
-# goes_away DIR / comes_back DIR: a mount.
-goes_away() {
-	mkdir -p "$GBE_MEM/aside"
-	mount --bind "$1" "$GBE_MEM/aside"
-	umount "$1"
-}
-comes_back() { mount --move "$GBE_MEM/aside" "$1"; }
-
 # 56, and the disk is away already when A reboots: it stays the store, the update waits for it, and nothing is made
 # below the bare mount point.
 seq_56_away() {

@@ -272,6 +272,14 @@ fs_at() {
 	rm -f -- "$image"
 }
 
+# goes_away DIR / comes_back DIR: a mount.
+goes_away() {
+	mkdir -p "$GBE_MEM/aside"
+	mount --bind "$1" "$GBE_MEM/aside"
+	umount "$1"
+}
+comes_back() { mount --move "$GBE_MEM/aside" "$1"; }
+
 # tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The nonce of
 # greenboot-etcd is no part of it.
 tree_digest() {
