@@ -4,7 +4,8 @@
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 
-#define LIMIT_SECONDS 60
+/* Beyond the wait for the lock (judge.c). */
+#define LIMIT_SECONDS 150
 
 static int
 work(GbeApp *app, gpointer data)

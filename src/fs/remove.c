@@ -155,7 +155,7 @@ delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **
 	if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_BUSY) &&
 	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
-	/* It holds other subvolumes. If it stays read-only, the first unlink says so. */
+	/* It holds other subvolumes, or has to be emptied first. If it stays read-only, the first unlink says so. */
 	if (!gbe_subvolume_set_read_only(fd, false, &ignored))
 		g_clear_error(&ignored);
 	*ret_done = false;

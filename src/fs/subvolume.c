@@ -64,8 +64,14 @@ bool
 gbe_subvolume_delete_at(int parent_fd, const char *name, GError **error)
 {
 	enum btrfs_util_error err = btrfs_util_delete_subvolume_fd(parent_fd, name, 0);
+	int errsv = errno;
 
-	return err == BTRFS_UTIL_OK || throw_btrfs(error, errno, err, name);
+	if (err == BTRFS_UTIL_OK)
+		return true;
+	/* A unit has no CAP_SYS_ADMIN; rmdir() deletes a subvolume that is empty. */
+	return errsv == EPERM
+		   ? gbe_throw(error, GBE_ERROR_UNSUPPORTED, "%s", btrfs_util_strerror(err))
+		   : throw_btrfs(error, errsv, err, name);
 }
 
 #else

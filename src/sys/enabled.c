@@ -228,6 +228,9 @@ gbe_unit_is_generated(int root_fd, const char *service)
 	    "/etc/containers/systemd/%.*s.container",
 	    "/run/containers/systemd/%.*s.container",
 	    "/usr/share/containers/systemd/%.*s.container",
+	    "/etc/containers/systemd/%.*s.kube",
+	    "/run/containers/systemd/%.*s.kube",
+	    "/usr/share/containers/systemd/%.*s.kube",
 	    "/etc/init.d/%.*s",
 	};
 	int length = (int)(strlen(service) - strlen(".service"));

@@ -24,7 +24,7 @@ GbeUnitFile gbe_unit_file(int root_fd, const char *unit);
 void gbe_unit_append_text(int root_fd, const char *unit, GString *text);
 /* The same for a file, or for the files of a directory in the order of their names. */
 void gbe_text_append(int root_fd, const char *path, GString *text);
-/* Does another generator make the service: podman's for a container, or systemd's for an init script? */
+/* Does another generator make the service: podman's for a container or pods, or systemd's for an init script? */
 bool gbe_unit_is_generated(int root_fd, const char *service);
 /* Does the name exist: as a file, as a mask, or as a unit that a generator made or will make? */
 bool gbe_unit_is_known(int root_fd, const char *service);

@@ -537,6 +537,27 @@ with_rehearsal() {
 	ctl del greenboot-etcd/update-lock/default/1 >/dev/null
 	ticks taken
 	is_free
+	# It waits, and then its rehearsal fails: the failed rehearsal keeps it back.
+	unstage
+	ticks released
+	ctl put greenboot-etcd/update-lock/default/1 '{}' >/dev/null
+	update B
+	ticks waits
+	mkdir -p "$(deployment_dir B)/usr/bin"
+	printf '#!/bin/sh\n[ "$1" != --version ] || { echo "etcd Version: 3.4.23"; exit 0; }\nexit 1\n' >"$(deployment_dir B)/usr/bin/etcd"
+	chmod 0755 "$(deployment_dir B)/usr/bin/etcd"
+	hook preflight || true
+	assert_eq "the rehearsal" "$(json .rehearsal.result status)" failed
+	tick
+	is_held_back
+	ctl del greenboot-etcd/update-lock/default/1 >/dev/null
+	tick
+	is_held_back
+	unstage
+	update B
+	mkdir -p "$(deployment_dir B)/usr/bin"
+	cp "$(command -v "$ETCD")" "$(deployment_dir B)/usr/bin/etcd"
+	ticks taken
 	# A lock of somebody else's stays.
 	: >"$ROOT/run/ostree/staged-deployment-locked"
 	ticks held

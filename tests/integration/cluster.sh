@@ -84,7 +84,7 @@ with_words() {
 	cat >"$GBE_MEM/told"
 	"$@" < <(
 		declare -p AS_SOUTH
-		declare -f north n members member_is member_works
+		declare -f north n members member_is member_works ask_at begins_not
 		echo "FAULTS=$BUILD_FAULTS/greenboot-etcd"
 		echo "grep -q south.example /etc/hosts || echo 127.0.0.1 south.example >>/etc/hosts"
 		cat "$GBE_MEM/told"
@@ -109,6 +109,19 @@ north() {
 	rm -rf "$LIVE"
 	printf '[etcd]\nendpoint=https://127.0.0.1:12379\ncacert=%s\ncert=%s\nkey=%s\n' /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf
 }
+# begins_not POINT: the data may be gone, and what set it aside is half done: etcd must not begin anew.
+begins_not() {
+	[[ $1 == restore-exchanged || $1 == cluster-set-aside || $1 == cluster-settings-moved ]] || return 0
+	systemctl reset-failed etcd || true
+	! systemctl start etcd || wrong "etcd begins anew after $1"
+	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
+}
+# ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
+ask_at() {
+	mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
+	rm -f /etc/greenboot-etcd/greenboot-etcd.conf.d/endpoint.conf
+	[[ ! ${1-} ]] || printf '[etcd]\nendpoint=%s\n' "$1" >/etc/greenboot-etcd/greenboot-etcd.conf.d/endpoint.conf
+}
 n() { etcdctl --endpoints=https://127.0.0.1:12379 --command-timeout=5s --cacert=/run/north/own/ca.crt --cert=/run/north/own/client.crt --key=/run/north/own/client.key "$@"; }
 members() { greenboot-etcd --config=/etc/north.conf --json cluster status | jq -r '[.voters, .working, (.members | length)] | join(" ")'; }
 member_works() { [[ $(members) == "$1" ]]; }
@@ -122,6 +135,17 @@ begins() {
 	on_device_run <<-'EOF2'
 		gives 2 greenboot-etcd cluster init
 		gives 2 greenboot-etcd cluster init --peer-url=http://1.2.3.4:2380 --client-url=https://127.0.0.1:2379
+		mv /etc/systemd/system/etcd.service /run/
+		systemctl mask etcd
+		gives 5 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		systemctl unmask etcd
+		mv /run/etcd.service /etc/systemd/system/
+		systemctl daemon-reload
+		ask_at http://127.0.0.1:2379
+		gives 5 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		ask_at https://127.0.0.1:2378
+		gives 5 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		ask_at
 		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent of nothing"
 		gives 0 greenboot-etcd --json cluster init -n "${AS_SOUTH[@]}"
 		gives 0 greenboot-etcd --json cluster init "${AS_SOUTH[@]}" >/var/out.json
@@ -138,6 +162,11 @@ begins() {
 		gets
 		gives 0 greenboot-etcd certs renew --force
 		gets
+		# At another port.
+		gives 0 greenboot-etcd cluster reset
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}" --client-url=https://127.0.0.1:22379
+		greenboot-etcd config | grep 'endpoint=https://127.0.0.1:22379'
+		gives 0 greenboot-etcd health
 	EOF2
 	OUT=$(<"$VAR/out.json")
 	fits cluster-setup
@@ -235,6 +264,14 @@ joins_keeps() {
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		member_is "in" "2 2 2"
 		gets
+		# One that can never end.
+		comes greenboot-etcd cluster leave
+		GREENBOOT_ETCD_FAULT=cluster-entered=kill $FAULTS cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" || true
+		comes greenboot-etcd --config=/etc/north.conf member remove "$(greenboot-etcd --config=/etc/north.conf --json member list | jq -r '.members[] | select(.learner) | .id')"
+		gives 5 greenboot-etcd cluster reset
+		gives 0 greenboot-etcd cluster reset --force
+		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "the intent stays"
+		comes greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 	EOF2
 }
 
@@ -244,6 +281,12 @@ leaves() {
 		north
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 		comes ctl put before v
+		# What answers is the other one.
+		ask_at https://127.0.0.1:12379
+		gives 5 greenboot-etcd cluster leave
+		gives 5 greenboot-etcd cluster reset
+		ask_at
+		member_is "nothing happened" "2 2 2"
 		comes greenboot-etcd --json cluster leave -n
 		member_is "nothing happened" "2 2 2"
 		comes eval 'greenboot-etcd --json cluster leave >/var/out.json'
@@ -255,6 +298,11 @@ leaves() {
 		member_is "in again" "2 2 2"
 		is "the data" "$(ctl get before --print-value-only)" v
 		comes n put while v
+		# The other one's update may take it down at any moment.
+		n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"north","state":"held","since":1}'
+		gives 5 greenboot-etcd cluster leave
+		n del greenboot-etcd/update-lock/default/1
+		member_is "nothing happened" "2 2 2"
 		# Two of two are needed.
 		kill -STOP "$(pgrep -of 'etcd --name north')"
 		gives 7 greenboot-etcd cluster leave
@@ -274,6 +322,7 @@ leaves_cut() {
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
 			gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+			begins_not "$point"
 			comes eval 'greenboot-etcd --json cluster leave >/run/left'
 			[[ ! -e /var/lib/greenboot-etcd/cluster && ! -e /var/lib/etcd/default ]] || wrong "not finished after $point"
 			member_is "out, after $point" "1 1 1"
@@ -312,6 +361,7 @@ resets() {
 		back once
 		for point in restore-exchanged cluster-set-aside cluster-settings-moved; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
+			begins_not "$point"
 			gives 0 greenboot-etcd cluster reset
 			forgotten "after $point"
 			gives 0 greenboot-etcd undo
@@ -491,6 +541,7 @@ recovers() {
 			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 			first=$(greenboot-etcd --json cluster status | jq -r .cluster_id)
 			gives 5 greenboot-etcd cluster recover
+			comes greenboot-etcd cluster rejoin --if-needed
 			writes &
 			writing=$!
 			sleep 2
@@ -500,6 +551,11 @@ recovers() {
 			systemctl stop etcd
 			gives 5 greenboot-etcd cluster recover
 			gives 0 greenboot-etcd --json cluster recover --data=/run/north/data -n
+			# Another cluster's.
+			timeout 5 etcd --data-dir=/run/alien --listen-client-urls=http://127.0.0.1:52379 \
+				--advertise-client-urls=http://127.0.0.1:52379 --listen-peer-urls=http://127.0.0.1:52380 \
+				--initial-advertise-peer-urls=http://127.0.0.1:52380 --initial-cluster=default=http://127.0.0.1:52380 || true
+			gives 2 greenboot-etcd cluster recover --data=/run/alien --force
 			gives 2 greenboot-etcd cluster recover --data=/run/north/data --data=/run/north/data
 			for point in cluster-seeded restore-exchanged cluster-configured; do
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover --data=/run/north/data || true
@@ -622,7 +678,7 @@ rejoins_itself() {
 			acts none
 			damage
 			n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"west","state":"held","since":1}'
-			acts waits "held by west"
+			acts waits "has the update lock and may reboot"
 			n del greenboot-etcd/update-lock/default/1
 			kill -STOP $WEST
 			acts waits "does not work"
@@ -802,6 +858,7 @@ rejoins_not() {
 				--initial-cluster north=https://127.0.0.1:12380 "${WITH[@]}" >new.log 2>&1 &
 			comes member_works "1 1 1"
 			said waits 'is a member of another cluster'
+			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			[[ ! -e $INTENT ]] || wrong "something is under way"
 			member_is "nothing happened" "1 1 1"
 		EOF2

@@ -47,11 +47,13 @@ metric() { sed -n "s/^greenboot_etcd_$1 //p" "$ROOT/var/etcd.prom"; }
 # While greenboot judges, the program's lock is for its verdict.
 judged_first() {
 	scheduled xfs
+	due
+	assert_eq "result" "$(result)" skipped
 	GREENBOOT_ETCD_FAULT=health-recorded=kill "$BUILD_FAULTS/hooks/health" --root="$ROOT" || true
 	assert_ne "the verdict" "$(json .verdict status)" green
 	due
 	assert_eq "result" "$(result)" skipped
-	assert_match "why" "$(state reason)" "*greenboot judges*"
+	assert_match "why" "$(state reason)" "*has not judged*"
 	green
 	due
 	assert_eq "result" "$(result)" taken
@@ -164,6 +166,23 @@ retention() {
 	due
 	assert_eq "in 1970" "$(result)" taken
 	for hour in $others; do [[ " $(periodic) " == *" $hour "* ]] || fail "$hour went in 1970"; done
+}
+
+# As its unit starts it: without the right to delete a subvolume that is not empty.
+confined() {
+	local hour
+
+	scheduled btrfs-subvol green
+	config backup hourly=1
+	for hour in 0 1 2 3; do
+		clock_set $((90 * 86400 - EPOCHSECONDS % 86400 + hour * 3600 + 60))
+		put hour "$hour"
+		assert_exit 0 on_device setpriv --bounding-set=-all,+chown,+dac_override,+fowner,+fsetid --inh-caps=-all \
+			"$(program backup)" --root="$ROOT" --patience=0
+		assert_eq "hour $hour" "$(result)" taken
+	done
+	assert_match "what stays" "$(count)" "[12]"
+	assert_eq "half removed" "$(find "$ROOT" -xdev -name '.partial-*')" ""
 }
 
 # What an OS rollback needs stays what it is, however many of these there are.
@@ -409,4 +428,5 @@ if [[ $ETCD_NEXT ]]; then
 	run_case taken-next@ext4 with_next taken ext4
 	run_case unchanged-next@xfs with_next unchanged xfs
 fi
+run_case confined confined
 suite_end

@@ -276,6 +276,51 @@ seq_56_late() {
 	a_is_back
 }
 
+# 56, and a restore was asked for: the request waits for a start that finds the disk.
+seq_56_asked() {
+	store_on_disk "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe backup snap
+	start_etcd
+	put last word
+	assert_exit 0 gbe restore snap --next-boot
+	shutdown
+	goes_away "$DISK"
+	power_on
+	started
+	assert_ne "without the disk" "$(etcd_state)" "$A_STATE"
+	comes_back "$DISK"
+	reboot
+	a_is_back
+}
+
+# 56, and another device's disk is in its place, with backups of the same deployments: none of them is this device's.
+seq_56_others() {
+	local theirs b_state
+
+	store_on_disk "$1"
+	into_b
+	shutdown
+	goes_away "$DISK"
+	root_free
+	store_on_disk "$1"
+	into_b
+	b_writes
+	b_state=$(etcd_state)
+	judge red
+	make_default A
+	shutdown
+	umount "$DISK"
+	comes_back "$DISK"
+	theirs=$(find "$DISK" | sort)
+	power_on
+	booted A
+	started
+	holds "what B left" "$b_state"
+	assert_eq "the other device's disk" "$(find "$DISK" | sort)" "$theirs"
+}
+
 # 57: the data directory is a mount point, MicroShift's tree, cut between the exchanges
 mounted_microshift() {
 	microshift "$1"
@@ -409,6 +454,6 @@ suite_begin "$@"
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 39 41
 play seq 50 52 56 57 60
 FS=${FS:-xfs} play seq 57_cut
-play seq 48 41_asked 56_away 56_late 57_half 56_new
+play seq 48 41_asked 56_away 56_late 57_half 56_new 56_asked 56_others
 FS=${FS:-ext4} play seq 51
 suite_end

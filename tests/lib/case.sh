@@ -9,6 +9,7 @@ SUITE=$(basename "$0" .sh)
 CASE_LOGS=${TEST_LOGS:-$GBE_TOP/build/test-logs}/cases
 CASES_SEEN=0 # also those of the other half
 CASES_FAILED=0
+declare -A CASES_NAMED=()
 
 # suite_begin [ARG...]: the first line of a suite: root, tools, namespaces.
 suite_begin() {
@@ -37,6 +38,8 @@ suite_end() {
 run_case() {
 	local name=$1 log rc trace
 	shift
+	[[ ! ${CASES_NAMED[$name]-} ]] || echo "not ok $name: there are two cases of that name"
+	CASES_NAMED[$name]=yes
 	# shellcheck disable=SC2053 # a pattern
 	[[ $name == ${CASE:-*} ]] || return 0
 	CASES_SEEN=$((CASES_SEEN + 1))

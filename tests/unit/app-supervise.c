@@ -228,6 +228,21 @@ START_TEST(a_start_without_prerun_is_recorded)
 }
 END_TEST
 
+/* ... also where another program has the lock, so that it cannot be recorded: the nonce goes, which it is about. */
+START_TEST(a_start_beside_the_lock_is_seen)
+{
+	g_autofree char *nonce = root_path("var/lib/etcd/" GBE_NONCE_NAME);
+	g_autoptr(GbeApp) other = NULL;
+
+	owned_by(A);
+	root_write("var/lib/etcd/" GBE_NONCE_NAME, "0123456789abcdef");
+	ck_assert(gbe_app_new("test", root, &other, NULL));
+	ck_assert(gbe_app_lock(other, "test", 0, NULL));
+	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
+	ck_assert(!g_file_test(nonce, G_FILE_TEST_EXISTS));
+}
+END_TEST
+
 START_TEST(a_serial_is_compared_whole)
 {
 	owned_by("test-" CHECKSUM_A ".01");
@@ -402,6 +417,7 @@ main(void)
 	tcase_add_test(tcase, nothing_recorded_holds_etcd_back);
 	tcase_add_test(tcase, the_ledger_counts);
 	tcase_add_test(tcase, a_start_without_prerun_is_recorded);
+	tcase_add_test(tcase, a_start_beside_the_lock_is_seen);
 	tcase_add_test(tcase, a_serial_is_compared_whole);
 	tcase_add_test(tcase, booted_unknown_holds_etcd_back);
 	tcase_add_test(tcase, without_ostree_nothing_is_held);

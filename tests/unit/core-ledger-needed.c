@@ -271,6 +271,28 @@ START_TEST(starts_do_not_pile_up)
 }
 END_TEST
 
+/* A first start that was not the default's and was held back; then its service is started again all day. */
+START_TEST(that_it_fell_back)
+{
+	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL, taken = NULL;
+	g_autofree char *a = deployment_id('a');
+	g_autoptr(GbeFacts) facts = NULL, after = NULL;
+
+	(void)run(ledger, 'b', 0, NULL);
+	say(ledger, "\"kind\":\"end\",\"of\":0,\"deployment\":\"%s\",\"fell_back\":true", a);
+	for (guint i = 0; i < 300; i++)
+		say(ledger, "\"kind\":\"end\",\"of\":0,\"deployment\":\"%s\"", a);
+	again = anew(ledger, "ab", NULL);
+	ck_assert_uint_lt(again->records->len, 140);
+	facts = fold(again);
+	ck_assert_str_eq(facts->fell_back, a);
+	(void)run(ledger, 'a', 0, NULL);
+	taken = anew(ledger, "ab", NULL);
+	after = fold(taken);
+	ck_assert_ptr_null(after->fell_back);
+}
+END_TEST
+
 /* A run of a year, with a periodic backup each hour, a few of which are kept. */
 START_TEST(periodic_backups_do_not_pile_up)
 {
@@ -345,6 +367,7 @@ main(void)
 	tcase_add_test(tcase, backups_that_are_there);
 	tcase_add_test(tcase, newer_kinds_and_what_is_gone);
 	tcase_add_test(tcase, starts_do_not_pile_up);
+	tcase_add_test(tcase, that_it_fell_back);
 	tcase_add_test(tcase, periodic_backups_do_not_pile_up);
 	tcase_add_test(tcase, holes_heal);
 	tcase_add_test(tcase, without_a_list);

@@ -222,6 +222,10 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 	case GBE_HOLD_MOUNT:
 		require(r->rule == GBE_RULE_3 && s->mount_lost && s->data == GBE_NO, s, r);
 		break;
+	case GBE_HOLD_LEAVING:
+		require(r->rule == GBE_RULE_3 && s->emptied && s->leaving && s->data == GBE_NO, s,
+			r);
+		break;
 	case GBE_HOLD_CORRUPT:
 		require(r->rule == GBE_RULE_5A && s->sound == GBE_NO &&
 			    s->on_corrupt == GBE_CORRUPT_REFUSE,

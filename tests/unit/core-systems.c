@@ -166,15 +166,17 @@ START_TEST(of_our_own)
 	gbe_config_detect_pki(config);
 	ck_assert_ptr_null(config->etcd.cert);
 	ck_assert_str_eq(config->certs.directories, GBE_PKI_LIVE);
-	gbe_config_detect_cluster(config);
+	gbe_config_detect_cluster(config, "ETCD_NAME=south\n");
 	gbe_config_detect_pki(config);
 	ck_assert_str_eq(config->etcd.endpoint, "https://127.0.0.1:2379");
 	ck_assert_str_eq(config->etcd.cert, GBE_PKI_LIVE "/client.crt");
 	ck_assert_str_eq(g_hash_table_lookup(config->origins, "etcd.endpoint"),
 			 "detected: cluster");
+	gbe_config_detect_cluster(config, "ETCD_ADVERTISE_CLIENT_URLS=https://south:12379\n");
+	ck_assert_str_eq(config->etcd.endpoint, "https://127.0.0.1:12379");
 
 	ck_assert(gbe_config_merge(configured, "test", ours, strlen(ours), true, NULL, NULL, NULL));
-	gbe_config_detect_cluster(configured);
+	gbe_config_detect_cluster(configured, "");
 	gbe_config_detect_pki(configured);
 	ck_assert_str_eq(configured->etcd.endpoint, "https://10.0.0.7:2379");
 	ck_assert_str_eq(configured->etcd.cacert, "/etc/ca.crt");

@@ -211,6 +211,38 @@ START_TEST(where_it_is)
 }
 END_TEST
 
+/* During its trial, another update is staged, and dropped again: the lock stays the trial's. */
+START_TEST(dropped_during_a_trial)
+{
+	g_autofree char *b = g_strdup_printf("os-%064d.0", 2),
+			*c = g_strdup_printf("os-%064d.0", 3);
+	const GbeDeployment wanted = {.id = c};
+	GbeListed booted = {.ref = {.id = b}, .booted = true};
+	g_autoptr(GPtrArray) listed = g_ptr_array_new();
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	GbeTakeOver *owner = gbe_take_over_new();
+	GbeRunRecord *run = gbe_run_record_new();
+
+	g_ptr_array_add(listed, &booted);
+	facts->ledger = GBE_YES;
+	facts->booted.id = g_strdup(b);
+	facts->run = g_strdup("0123456789abcdef0123456789abcdef");
+	owner->deployment.id = g_strdup(b);
+	owner->run = g_strdup(facts->run);
+	owner->sequence = run->sequence = 7;
+	run->deployment.id = g_strdup(b);
+	run->trial = GBE_YES;
+	g_ptr_array_add(facts->take_overs, gbe_take_over_copy(owner));
+	g_ptr_array_add(facts->runs, run);
+	facts->owner = owner;
+	ck_assert_int_eq(gbe_turn_of(facts, listed, NULL, true, &wanted), GBE_TURN_TRIAL);
+	run->verdict = GBE_VERDICT_RED;
+	ck_assert_int_eq(gbe_turn_of(facts, listed, NULL, true, &wanted), GBE_TURN_RED);
+	run->verdict = GBE_VERDICT_GREEN;
+	ck_assert_int_eq(gbe_turn_of(facts, listed, NULL, true, &wanted), GBE_TURN_DROPPED);
+}
+END_TEST
+
 static void
 read_text(const char *text, GbeUpdateLock *ret_lock)
 {
@@ -266,6 +298,7 @@ main(void)
 	tcase_add_test(tcase, every_step);
 	tcase_add_test(tcase, every_order);
 	tcase_add_test(tcase, where_it_is);
+	tcase_add_test(tcase, dropped_during_a_trial);
 	tcase_add_test(tcase, record);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

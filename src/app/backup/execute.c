@@ -84,8 +84,9 @@ failed(Execution *e, const GbeAction *action, const GError *error)
 
 	if (action->on_failure == GBE_FAILURE_HOLD) {
 		reason = g_strdup_printf(
-		    "%s; the upgrade does not get the data without it: mend that and `systemctl "
-		    "restart` the service, or set [backup] on-upgrade-failure=continue",
+		    "%s; this deployment does not get the data without it: mend that and "
+		    "`systemctl restart` the service, or set [backup] "
+		    "on-upgrade-failure=continue",
 		    error->message);
 		hold(e, action, reason);
 		return;

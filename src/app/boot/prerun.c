@@ -70,8 +70,8 @@ cannot_recover(Prerun *p, bool exchange_open, const GError *error)
 		return;
 	}
 	p->reason = g_strdup_printf("an interrupted restore could not be finished (%s): `systemctl "
-				    "restart greenboot-etcd-prerun.service` tries again",
-				    error->message);
+				    "restart %s` tries again",
+				    error->message, p->app->config->etcd.service);
 	fields.reason = p->reason;
 	gbe_event_held_back(&fields);
 	gbe_state_note_undecided(p->app, "restore", true, p->reason);
@@ -146,6 +146,8 @@ may_wait(Prerun *p, const GbePlan *plan)
 	if (p->wait_since == 0) {
 		p->wait_since = now;
 		p->pause = PAUSE_USEC;
+		gbe_note("waiting for at most %d s, as this may change: %s",
+			 (int)(WAIT_USEC / G_USEC_PER_SEC), plan->reason);
 	}
 	if (now - p->wait_since > WAIT_USEC)
 		return false;

@@ -135,10 +135,9 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 		gbe_event_start_failed(&fields);
 	} else {
 		reason = g_strdup_printf(
-		    "prerun %s, and %s: `systemctl restart greenboot-etcd-prerun.service` tries "
-		    "again, `systemctl mask --runtime greenboot-etcd-prerun.service` lets etcd "
-		    "start on what is there",
-		    happened, objection);
+		    "prerun %s, and %s: `systemctl restart %s` tries again; after `systemctl mask "
+		    "--runtime greenboot-etcd-prerun.service`, it starts etcd on what is there",
+		    happened, objection, app->config->etcd.service);
 		fields.reason = reason;
 		gbe_event_held_back(&fields);
 	}

@@ -7,13 +7,18 @@
 #include "app/backup/maintenance.h"
 #include "app/by-hand/by-hand.h"
 #include "app/certs/change.h"
+#include "app/health/certificates.h"
+#include "app/health/verdict.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
 #include "app/store/data.h"
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
+#include "base/format.h"
+#include "core/config/run-words.h"
 #include "core/json/parse.h"
 #include "core/units/dropin.h"
+#include "fs/open.h"
 #include "fs/write.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
@@ -80,15 +85,19 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error
 	    !gbe_by_hand_follow_settings(frame->app, error) ||
 	    !gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &frame->intent, error))
 		return false;
-	frame->continued = frame->intent != NULL;
-	if (frame->continued)
-		frame->as_read = gbe_json_print_line(frame->intent);
-	else
+	frame->as_read = frame->intent != NULL ? gbe_json_print_line(frame->intent) : NULL;
+	operation = frame->intent != NULL ? gbe_json_string(frame->intent, "operation", "") : NULL;
+	frame->continued = g_strcmp0(operation, frame->operation) == 0;
+	if (operation != NULL && !frame->continued && !frame->takes_over)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "an earlier `%s` was interrupted: call it again, it goes on; or "
+				 "`greenboot-etcd cluster reset --force` ends it",
+				 operation);
+	if (!frame->continued) {
+		g_clear_pointer(&frame->intent, json_object_unref);
 		frame->intent = json_object_new();
-	operation = gbe_json_string(frame->intent, "operation", frame->operation);
-	return g_str_equal(operation, frame->operation) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "an earlier `%s` was interrupted: call it again, it goes on", operation);
+	}
+	return true;
 }
 
 bool
@@ -134,6 +143,13 @@ gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error)
 {
 	return gbe_cluster_frame_lock(frame, error) &&
 	       gbe_unlink_durable_at(frame->app->state_fd, GBE_STATE_CLUSTER, error);
+}
+
+bool
+gbe_cluster_frame_goes_on(const GbeClusterFrame *frame, GError **error)
+{
+	gbe_rethrow(error, GBE_ERROR_PARTIAL);
+	return gbe_prefix(error, "the next `%s` goes on", frame->operation);
 }
 
 bool
@@ -191,6 +207,44 @@ gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error)
 {
 	return gbe_cluster_frame_lock(frame, error) &&
 	       gbe_unlink_durable_at(frame->app->state_fd, ENV_NAME, error);
+}
+
+/* ---- the own member ---- */
+
+/* NULL: not known. */
+static char *
+own_peer_url(const GbeClusterFrame *frame)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) settings = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(frame->app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text,
+			      &size, NULL))
+		return NULL;
+	settings = gbe_run_environment(NULL, text);
+	return g_strdup(g_environ_getenv(settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS"));
+}
+
+bool
+gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cluster)
+{
+	g_autofree char *url = own_peer_url(frame);
+	g_autofree char *id = gbe_hex64(cluster->self);
+	g_autoptr(GbeFacts) facts = NULL;
+	const char *expected = NULL;
+
+	if (gbe_verdict_look(frame->app, NULL, &facts, NULL) && gbe_facts_taken_in_this_run(facts))
+		expected = facts->owner->member_id;
+	if (expected != NULL)
+		return g_str_equal(id, expected);
+	for (guint i = 0; url != NULL && i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->voter.id == cluster->self)
+			return g_strv_contains((const char *const *)member->peer_urls, url);
+	}
+	return url == NULL;
 }
 
 /* ---- the service ---- */

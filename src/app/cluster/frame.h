@@ -3,12 +3,13 @@
  * The frame of the verbs that make this device a member of a cluster, or no longer one: the service, an intent, and
  * the member's settings (core/units/cluster-env.h). The intent is the state's record `cluster`, written before the
  * first effect. After a kill or a power cut, the same call goes on, and any other of these verbs is refused until it
- * has.
+ * has, but for `cluster reset --force`. While its key "empties" is true, prerun holds back an etcd without data.
  */
 #pragma once
 
 #include <json-glib/json-glib.h>
 
+#include "app/cluster/look.h"
 #include "app/device/context.h"
 #include "core/units/cluster-env.h"
 #include "fs/lock.h"
@@ -16,6 +17,7 @@
 typedef struct {
 	GbeApp *app;
 	const char *operation; /* "cluster join" */
+	bool takes_over;       /* it may end what another of these verbs has begun */
 	bool continued;	       /* an earlier call was interrupted */
 	JsonObject *intent;    /* its keys are the verb's own; never NULL after begin */
 	char *as_read;	       /* the intent as begin found it; NULL: none */
@@ -38,6 +40,11 @@ bool gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* Removes the intent where the cluster's answer was @why, a denial, which changed nothing: the device is the member that
  * it was. False: it is none, or the intent stays, and that is reported. */
 bool gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why);
+/* Turns @error into GBE_ERROR_PARTIAL, which says that the next call goes on. Returns false. */
+bool gbe_cluster_frame_goes_on(const GbeClusterFrame *frame, GError **error);
+/* Is the member that answers this device's own? It has the id of this run's data, or the address of the settings. Where
+ * neither is known, true. */
+bool gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cluster);
 /* Removes the intent. */
 bool gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 

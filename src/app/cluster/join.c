@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/by-hand/by-hand.h"
+#include "app/by-hand/session.h"
 #include "app/cluster/members.h"
 #include "app/state/configuration.h"
 #include "base/fault.h"
@@ -130,9 +131,12 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 		setup->result->id = own->voter.id;
 		return true;
 	}
-	if (!check_version(setup, cluster, error) ||
-	    !gbe_members_add(setup->frame.app, urls, &options, &added, error))
+	if (!check_version(setup, cluster, error))
 		return false;
+	if (!gbe_members_add(setup->frame.app, urls, &options, &added, error)) {
+		setup->result->asked = added.unknown;
+		return false;
+	}
 	setup->result->id = added.id;
 	id = gbe_hex64(added.id);
 	gbe_json_set_string(setup->frame.intent, "id", id);
@@ -254,6 +258,10 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 				  "the join that was interrupted is not finished, and the next "
 				  "`cluster join` goes on");
 	}
+	if (ret_result->asked) {
+		(void)gbe_pass(error, &local);
+		return gbe_cluster_frame_goes_on(&setup.frame, error);
+	}
 	/* The cluster was not asked for anything yet. */
 	if (ret_result->id == 0 && gbe_cluster_frame_end(&setup.frame, &again))
 		return gbe_pass(error, &local);
@@ -287,6 +295,60 @@ is_done(const GbeClusterSetting *setup, const char *step)
 	return gbe_json_bool(setup->frame.intent, step, false);
 }
 
+void
+gbe_cluster_ids(const GbeFacts *facts, const char **ret_member, const char **ret_cluster)
+{
+	bool by_data = facts->member_id != NULL && facts->cluster_id != NULL;
+
+	*ret_member = by_data		     ? facts->member_id
+		      : facts->owner != NULL ? facts->owner->member_id
+					     : NULL;
+	*ret_cluster = by_data		      ? facts->cluster_id
+		       : facts->owner != NULL ? facts->owner->cluster_id
+					      : NULL;
+}
+
+/* By hand, the address may lead to any cluster. */
+static bool
+check_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster,
+	      const GbeClusterMember *own, GError **error)
+{
+	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
+	g_autofree char *id = own != NULL ? gbe_hex64(own->voter.id) : NULL;
+	const GbeSessionOptions how = {.operation = setup->frame.operation,
+				       .data = true,
+				       .inside = true,
+				       .dry_run = true};
+	const char *member, *expected;
+	g_autoptr(GError) local = NULL;
+	GbeSession session;
+	bool ok;
+
+	if (setup->options->force || setup->options->by_itself)
+		return true;
+	if (own == NULL && cluster->leader == 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "%s knows no leader, so what it says of the members may be old",
+				 setup->options->url);
+	/* An etcd that has it open may be a member that the others have removed. */
+	if (!gbe_session_begin(setup->frame.app, &how, &session, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_BUSY);
+	gbe_cluster_ids(session.observed->facts, &member, &expected);
+	ok = expected == NULL || g_str_equal(expected, cluster_id) ||
+	     gbe_throw(error, GBE_ERROR_REFUSED,
+		       "%s is a member of another cluster than this device, %s and not %s: "
+		       "another URL, or --force",
+		       setup->options->url, cluster_id, expected);
+	ok = ok && (id == NULL || member == NULL || own->voter.works != GBE_YES ||
+		    g_str_equal(member, id) ||
+		    gbe_throw(error, GBE_ERROR_REFUSED,
+			      "member %s works with the address of this device, and is another "
+			      "one: --force removes it",
+			      own->name));
+	gbe_session_leave(&session);
+	return ok;
+}
+
 /* The member that this device was. */
 static bool
 remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
@@ -299,7 +361,8 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 
 	if (!look(setup, &cluster, error) || !find_own(setup, cluster, &own, error))
 		return false;
-	if (!check_version(setup, cluster, error))
+	if (!check_version(setup, cluster, error) ||
+	    (dry_run && !check_cluster(setup, cluster, own, error)))
 		return false;
 	if (own == NULL)
 		return true;
@@ -320,6 +383,8 @@ set_aside(GbeClusterSetting *setup, GError **error)
 	ok = gbe_cluster_frame_stop(&setup->frame, error) &&
 	     gbe_by_hand_set_aside(setup->frame.app, setup->frame.operation, false, &backup, error);
 	gbe_backup_ref_clear(&backup);
+	/* An etcd without data may join from here on. */
+	json_object_set_boolean_member(setup->frame.intent, "empties", false);
 	return ok;
 }
 
@@ -371,6 +436,8 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 	if (options->goes_on && !continued)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "another call has just finished this rejoin");
+	if (!continued)
+		json_object_set_boolean_member(setup.frame.intent, "empties", true);
 	ret_result->continued = true; /* its address is no other one's */
 	if ((!continued && !remove_former(&setup, true, error)) ||
 	    (!options->dry_run && !gbe_cluster_frame_intend(&setup.frame, error)))
@@ -380,9 +447,6 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 		return true;
 	}
 	denied = !is_done(&setup, "removed") && gbe_cluster_frame_end_denied(&setup.frame, local);
-	g_propagate_error(error, g_steal_pointer(&local));
-	if (denied)
-		return false;
-	gbe_rethrow(error, GBE_ERROR_PARTIAL);
-	return gbe_prefix(error, "the next `cluster rejoin` goes on");
+	(void)gbe_pass(error, &local);
+	return !denied && gbe_cluster_frame_goes_on(&setup.frame, error);
 }

@@ -29,6 +29,16 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Leave, leave_clear)
 
 /* ---- leave ---- */
 
+/* A name or a proxy may lead to another member. */
+static bool
+check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
+{
+	return gbe_cluster_frame_is_own(&leave->frame, cluster) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "another member answers at [etcd] endpoint=%s, and not this device's own",
+			 leave->frame.app->config->etcd.endpoint);
+}
+
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
 find_others(Leave *leave, GError **error)
@@ -40,6 +50,8 @@ find_others(Leave *leave, GError **error)
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
+	if (!check_own(leave, cluster, error))
+		return false;
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 
@@ -86,6 +98,7 @@ begin(Leave *leave, GError **error)
 
 	if (!gbe_cluster_frame_begin(&leave->frame, &active, error))
 		return false;
+	json_object_set_boolean_member(leave->frame.intent, "empties", true);
 	leave->left->continued = leave->frame.continued;
 	if (leave->frame.continued)
 		leave->left->name = g_strdup(gbe_json_string(leave->frame.intent, "name", NULL));
@@ -127,12 +140,12 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 		return gbe_pass(error, &local);
 	}
 	json_object_set_boolean_member(leave.frame.intent, "left", true);
-	/* With the settings of the member that began the cluster, an etcd without data would begin it once more. */
-	return !GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error) &&
-	       gbe_cluster_frame_note(&leave.frame, error) &&
-	       gbe_cluster_settings_remove(&leave.frame, error) && set_data_aside(&leave, error) &&
-	       gbe_cluster_frame_lock(&leave.frame, error) &&
-	       gbe_cluster_frame_end(&leave.frame, error);
+	return (!GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error) &&
+		gbe_cluster_frame_note(&leave.frame, error) &&
+		gbe_cluster_settings_remove(&leave.frame, error) && set_data_aside(&leave, error) &&
+		gbe_cluster_frame_lock(&leave.frame, error) &&
+		gbe_cluster_frame_end(&leave.frame, error)) ||
+	       gbe_cluster_frame_goes_on(&leave.frame, error);
 }
 
 /* ---- reset ---- */
@@ -153,12 +166,15 @@ check_alone(GbeApp *app, const char *operation, GError **error)
 }
 
 static bool
-check_forgettable(GbeApp *app, const char *operation, GError **error)
+check_forgettable(const Leave *leave, GError **error)
 {
+	GbeApp *app = leave->frame.app;
 	g_autoptr(GbeCluster) cluster = NULL;
 
 	if (!gbe_cluster_look(app, &cluster, NULL))
-		return check_alone(app, operation, error);
+		return check_alone(app, leave->frame.operation, error);
+	if (!check_own(leave, cluster, error))
+		return false;
 	return cluster->members->len == 1 ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "%u other members count on this one: `greenboot-etcd cluster leave`, or "
@@ -170,18 +186,21 @@ bool
 gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {.frame = {.app = app, .operation = "cluster reset"},
-			       .options = options,
-			       .left = ret_left};
+	g_auto(Leave) leave = {
+	    .frame = {.app = app, .operation = "cluster reset", .takes_over = options->force},
+	    .options = options,
+	    .left = ret_left};
 
-	if (!begin(&leave, error) || (!options->force && !ret_left->continued &&
-				      !check_forgettable(app, leave.frame.operation, error)))
+	if (!begin(&leave, error) ||
+	    (!options->force && !ret_left->continued && !check_forgettable(&leave, error)))
 		return false;
 	if (options->dry_run)
 		return true;
-	return gbe_cluster_frame_intend(&leave.frame, error) && set_data_aside(&leave, error) &&
-	       gbe_by_hand_set_settings_aside(app, leave.frame.operation, ret_left->backup.sequence,
-					      error) &&
-	       gbe_cluster_frame_lock(&leave.frame, error) &&
-	       gbe_cluster_frame_end(&leave.frame, error);
+	return gbe_cluster_frame_intend(&leave.frame, error) &&
+	       ((set_data_aside(&leave, error) &&
+		 gbe_by_hand_set_settings_aside(app, leave.frame.operation,
+						ret_left->backup.sequence, error) &&
+		 gbe_cluster_frame_lock(&leave.frame, error) &&
+		 gbe_cluster_frame_end(&leave.frame, error)) ||
+		gbe_cluster_frame_goes_on(&leave.frame, error));
 }

@@ -247,22 +247,18 @@ want(Locking *l, const char *reason, GError **error)
 static bool
 lift(Locking *l, GError **error)
 {
-	const GbeListed *staged = l->staged;
-
-	if (!l->record.locked)
-		return true;
-	return (staged != NULL &&
-		gbe_state_has_locked(l->app, GBE_STATE_REHEARSAL, &staged->ref)) ||
+	return !l->record.locked ||
+	       gbe_state_has_locked(l->app, GBE_STATE_REHEARSAL, &l->record.deployment) ||
 	       gbe_staged_lock(l->app->root_fd, false, error);
 }
 
-/* The key is this device's: the staged update may be booted. */
+/* The key is this device's: the staged update may be booted. @update NULL: the recorded one. */
 static bool
-hold(Locking *l, GError **error)
+hold(Locking *l, const GbeDeployment *update, GError **error)
 {
 	set_state(&l->record, GBE_UPDATE_LOCK_HELD, NULL);
-	if (l->staged != NULL)
-		gbe_deployment_copy(&l->record.deployment, &l->staged->ref);
+	if (update != NULL)
+		gbe_deployment_copy(&l->record.deployment, update);
 	if (!write_record(l, error) || GBE_FAULT("update-lock-held", error) || !lift(l, error))
 		return false;
 	l->record.locked = false;
@@ -280,7 +276,8 @@ take(Locking *l, GError **error)
 		return false;
 	value = l->record;
 	value.state = GBE_UPDATE_LOCK_HELD;
-	if (!swap_key(l, &value, error) || GBE_FAULT("update-lock-taken", error) || !hold(l, error))
+	if (!swap_key(l, &value, error) || GBE_FAULT("update-lock-taken", error) ||
+	    !hold(l, NULL, error))
 		return false;
 	say(l, "taken", "this device holds the update lock now");
 	gbe_event_update_locked(&(GbeEventFields){.action = "taken",
@@ -293,21 +290,26 @@ take(Locking *l, GError **error)
 static bool
 keep(Locking *l, GbeTurn turn, GError **error)
 {
+	const GbeDeployment *update = turn == GBE_TURN_STAGED  ? &l->staged->ref
+				      : turn == GBE_TURN_TRIAL ? &l->deployments->booted
+							       : NULL;
 	GbeUpdateLock value = l->record;
 
 	say(l, "held", "this device holds the update lock");
 	if (!keep_lease(l, error))
 		return false;
-	if (turn != GBE_TURN_STAGED)
-		return l->whose == GBE_LOCK_KEY_OWN_FAILED || hold(l, error);
-	value.deployment = l->staged->ref;
+	if (turn != GBE_TURN_STAGED && l->whose == GBE_LOCK_KEY_OWN_FAILED)
+		return true;
+	if (update == NULL)
+		return hold(l, NULL, error);
+	value.deployment = *update;
 	value.state = GBE_UPDATE_LOCK_HELD;
 	value.reason = NULL;
 	if ((l->whose == GBE_LOCK_KEY_OWN_FAILED ||
 	     g_strcmp0(l->key.deployment.id, value.deployment.id) != 0) &&
 	    !swap_key(l, &value, error))
 		return false;
-	return hold(l, error);
+	return hold(l, update, error);
 }
 
 static bool

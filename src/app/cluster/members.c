@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "app/cluster/lock.h"
+
 #define POLL_USEC (G_USEC_PER_SEC / 2)
 /* The error of etcd's for a learner that is behind. */
 #define GRPC_FAILED_PRECONDITION 9
@@ -54,6 +56,38 @@ check(const Step *step, GbeQuorumChange change, guint64 id, guint64 without, GEr
 		return true;
 	return gbe_throw(error, GBE_ERROR_REFUSED,
 			 "%s (`greenboot-etcd cluster status` shows the members)", why);
+}
+
+/* A member whose update has its turn may go down at any moment. Returns whether there is one. */
+static bool
+expect_reboot(Step *step, guint64 removed)
+{
+	GbeUpdateLockSeen seen = {0};
+	bool any = false;
+
+	if (!gbe_update_lock_look(step->app, &seen, NULL))
+		return false;
+	for (guint i = 0; i < step->cluster->members->len; i++) {
+		GbeClusterMember *member = step->cluster->members->pdata[i];
+
+		if (seen.lock.state == GBE_UPDATE_LOCK_HELD && member->voter.id != removed &&
+		    g_strcmp0(member->name, seen.lock.member) == 0) {
+			member->voter.works = GBE_NO;
+			any = true;
+		}
+	}
+	gbe_update_lock_clear(&seen.lock);
+	return any;
+}
+
+static bool
+check_removal(Step *step, const GbeClusterMember *member, GError **error)
+{
+	bool reboots = expect_reboot(step, member->voter.id);
+
+	return check(step, GBE_QUORUM_REMOVE, member->voter.id, 0, error) ||
+	       (reboots &&
+		gbe_prefix(error, "without the member that has the update lock and may reboot"));
 }
 
 /* A denial changed nothing. Without an answer the change may have been made. */
@@ -154,8 +188,10 @@ add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 	if (!step->options->dry_run) {
 		if (!gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
 					   &members, &step->failure) &&
-		    !add_later(step, urls, learner, &members))
+		    !add_later(step, urls, learner, &members)) {
+			result->unknown = step->failure.reach != GBE_REACH_DENIED;
 			return denied(step, "add the member", error);
+		}
 		result->id = members.added.id;
 		gbe_message_clear(GBE_MESSAGE_MEMBER_ADD, &members);
 	}
@@ -332,7 +368,7 @@ gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *optio
 	const GbeClusterMember *member = NULL;
 
 	if (!begin(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check(&step, GBE_QUORUM_REMOVE, member->voter.id, 0, error) ||
+	    !check_removal(&step, member, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	ret_result->id = member->voter.id;
@@ -351,8 +387,7 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 
 	if (!check_syntax(urls, error) || !begin(&step, error) ||
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_free(&step, urls, member, error) ||
-	    !check(&step, GBE_QUORUM_REMOVE, member->voter.id, 0, error) ||
+	    !check_free(&step, urls, member, error) || !check_removal(&step, member, error) ||
 	    !check(&step, addition(options), 0, member->voter.id, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;

@@ -16,8 +16,9 @@ typedef struct {
 } GbeMembersOptions;
 
 typedef struct {
-	guint64 id; /* of the member that was added or changed; 0 with dry_run */
-	char *said; /* what was, or would be, done */
+	guint64 id;   /* of the member that was added or changed; 0 with dry_run */
+	bool unknown; /* etcd was asked, and whether it did so is not known */
+	char *said;   /* what was, or would be, done */
 	char *
 	    environment; /* add, replace: the variables that the new etcd starts with, a line each; NULL */
 } GbeMembersResult;

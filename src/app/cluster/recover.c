@@ -5,6 +5,7 @@
 #include "app/cluster/look.h"
 #include "app/cluster/seed.h"
 #include "app/snapshot/import.h"
+#include "app/state/state.h"
 #include "app/store/verify.h"
 #include "core/json/parse.h"
 
@@ -43,18 +44,40 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 
 /* ---- judging ---- */
 
+/* Asks the own etcd, or the others where they were noted. */
+static bool
+look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
+{
+	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
+	g_autoptr(JsonObject) noted = NULL;
+	const char *urls;
+
+	if (gbe_cluster_look(app, ret_cluster, NULL))
+		return true;
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, false, &noted, error))
+		return false;
+	urls = noted != NULL ? gbe_json_string(noted, "urls", "") : "";
+	if (*urls != '\0' && !gbe_cluster_look_by(app, urls, ret_cluster, NULL))
+		*ret_cluster = NULL;
+	g_free(app->config->etcd.endpoint);
+	app->config->etcd.endpoint = g_steal_pointer(&endpoint);
+	return true;
+}
+
 static bool
 check_lost(GbeApp *app, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = NULL;
 	guint voters = 0, working = 0;
 
-	if (!gbe_cluster_look(app, &cluster, NULL))
-		return true;
-	gbe_cluster_count(cluster, &voters, &working);
-	return working < gbe_quorum_of(voters) ||
+	if (!look(app, &cluster, error))
+		return false;
+	if (cluster != NULL)
+		gbe_cluster_count(cluster, &voters, &working);
+	return cluster == NULL || working < gbe_quorum_of(voters) ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "the cluster has its quorum: `greenboot-etcd cluster status`");
+			 "the cluster has its quorum: `greenboot-etcd cluster rejoin URL` brings "
+			 "this member back");
 }
 
 static bool
@@ -76,6 +99,7 @@ add_place(Recover *recover, const char *path, const GbeVerification *verificatio
 	place = g_new0(GbeClusterPlace, 1);
 	place->path = g_strdup(path);
 	place->member = directory->wal.has_metadata ? directory->wal.metadata.member : 0;
+	place->cluster = directory->wal.has_metadata ? directory->wal.metadata.cluster : 0;
 	place->term = directory->wal.last_term;
 	place->index = directory->wal.last_entry;
 	place->revision = directory->db_tells ? directory->db.revision : -1;
@@ -133,11 +157,17 @@ choose(Recover *recover, GError **error)
 	GbeClusterPlace *best = places->pdata[0];
 
 	for (guint i = 1; i < places->len; i++) {
+		const GbeClusterPlace *place = places->pdata[i];
+
+		if (place->cluster != best->cluster)
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "%s is the data of another cluster than %s", place->path,
+					 best->path);
 		if (has_twice(places, i))
 			return gbe_throw(error, GBE_ERROR_USAGE,
 					 "%s is the data of a member that was looked at already",
-					 ((const GbeClusterPlace *)places->pdata[i])->path);
-		if (is_ahead(places->pdata[i], best))
+					 place->path);
+		if (is_ahead(place, best))
 			best = places->pdata[i];
 	}
 	best->chosen = true;
@@ -231,7 +261,9 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 	if (options->setup.dry_run)
 		return true;
 	return gbe_cluster_setting_authority(&recover.setting, error) &&
-	       gbe_cluster_frame_intend(frame, error) && (taken || take(&recover, error)) &&
-	       seed(&recover, error) && gbe_cluster_setting_write(&recover.setting, NULL, error) &&
-	       gbe_cluster_setting_end(&recover.setting, error);
+	       gbe_cluster_frame_intend(frame, error) &&
+	       (((taken || take(&recover, error)) && seed(&recover, error) &&
+		 gbe_cluster_setting_write(&recover.setting, NULL, error) &&
+		 gbe_cluster_setting_end(&recover.setting, error)) ||
+		gbe_cluster_frame_goes_on(frame, error));
 }

@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
 	char *path;
 	guint64 member;	     /* its id; 0: unknown */
+	guint64 cluster;     /* the cluster's; 0: unknown */
 	guint64 term, index; /* of its last entry */
 	gint64 revision;     /* of its database; -1 unknown */
 	guint voters;	     /* of its configuration; 0 unknown */

@@ -149,27 +149,13 @@ learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 	return release(r, error) && note(r, "reason", NULL, error) && note(r, "urls", urls, error);
 }
 
-static void
-find_ids(Rejoin *r, const GbeFacts *facts)
-{
-	const GbeTakeOver *owner = facts->owner;
-	bool by_data = facts->member_id != NULL && facts->cluster_id != NULL;
-
-	if (by_data) {
-		r->member_id = g_strdup(facts->member_id);
-		r->cluster_id = g_strdup(facts->cluster_id);
-	} else if (owner != NULL) {
-		r->member_id = g_strdup(owner->member_id);
-		r->cluster_id = g_strdup(owner->cluster_id);
-	}
-}
-
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
  * damaged. */
 static bool
 look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 {
 	const GbeSessionOptions how = {.operation = OPERATION, .data = true, .inside = true};
+	const char *member, *cluster;
 	const GbeFacts *facts;
 	GbeSession session;
 
@@ -179,7 +165,9 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 	if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO)
 		*ret_damage = g_strdup(facts->sound_why);
 	*ret_rollback = gbe_situation_rollback_may_follow(facts);
-	find_ids(r, facts);
+	gbe_cluster_ids(facts, &member, &cluster);
+	r->member_id = g_strdup(member);
+	r->cluster_id = g_strdup(cluster);
 	gbe_session_leave(&session);
 	return true;
 }

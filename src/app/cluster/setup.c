@@ -15,6 +15,7 @@
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "sys/systemd/events.h"
+#include "sys/systemd/units.h"
 
 #define PEER_PORT 2380
 #define CLIENT_PORT 2379
@@ -102,6 +103,17 @@ gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GEr
 	return true;
 }
 
+static bool
+check_unmasked(const GbeApp *app, GError **error)
+{
+	const char *unit = app->config->etcd.service;
+	g_auto(GbeUnitState) state = {0};
+
+	return !gbe_unit_query(unit, &state, NULL) || g_strcmp0(state.load_state, "masked") != 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s is masked, so that it cannot start: systemctl unmask %s", unit, unit);
+}
+
 bool
 gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 {
@@ -129,7 +141,7 @@ gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 
 		text = gbe_cluster_env(&env, error);
 	}
-	return text != NULL;
+	return text != NULL && check_unmasked(setting->frame.app, error);
 }
 
 static bool
@@ -146,6 +158,24 @@ check_no_data(GbeApp *app, bool active, GError **error)
 				 data->path);
 	return !active || gbe_throw(error, GBE_ERROR_REFUSED, "%s runs: stop it first",
 				    app->config->etcd.service);
+}
+
+/* Where a file says so, the member is not asked where its settings have it answer. */
+static bool
+check_endpoint(const GbeConfig *config, const char *client_url, GError **error)
+{
+	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
+	g_autoptr(GUri) client = g_uri_parse(client_url, G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GUri) asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
+
+	return origin == NULL || g_str_has_prefix(origin, "detected: ") || asked == NULL ||
+	       client == NULL ||
+	       (g_str_equal(g_uri_get_scheme(asked), "https") &&
+		g_uri_get_port(asked) == g_uri_get_port(client)) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "[etcd] endpoint=%s in %s is not where the member will answer, port %d "
+			 "with TLS: remove that key",
+			 config->etcd.endpoint, origin, g_uri_get_port(client));
 }
 
 /* A call that is repeated has the same token. */
@@ -201,6 +231,7 @@ gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
 
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
 	    !gbe_cluster_setting_choose(setting, error) ||
+	    !check_endpoint(frame->app->config, setting->result->client_url, error) ||
 	    (!frame->continued && !check_no_data(frame->app, active, error)))
 		return false;
 	setting->result->continued = frame->continued;
@@ -267,10 +298,12 @@ gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 	    .result = ret_result,
 	};
 
-	return gbe_cluster_setting_begin(&setting, error) &&
-	       (options->dry_run ||
-		(seed(&setting, error) && gbe_cluster_setting_write(&setting, NULL, error) &&
-		 gbe_cluster_setting_end(&setting, error)));
+	if (!gbe_cluster_setting_begin(&setting, error))
+		return false;
+	return options->dry_run ||
+	       (seed(&setting, error) && ((gbe_cluster_setting_write(&setting, NULL, error) &&
+					   gbe_cluster_setting_end(&setting, error)) ||
+					  gbe_cluster_frame_goes_on(&setting.frame, error)));
 }
 
 /* ---- token ---- */

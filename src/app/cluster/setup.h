@@ -10,6 +10,7 @@
 #pragma once
 
 #include "app/cluster/frame.h"
+#include "core/decide/facts.h"
 
 typedef struct {
 	bool dry_run;
@@ -31,6 +32,7 @@ typedef struct {
 	char *name, *peer_url, *client_url;
 	guint64 id;	/* 0: with dry_run */
 	bool continued; /* an earlier call was cut */
+	bool asked;	/* join: whether the cluster has added this device is not known */
 } GbeClusterSetupResult;
 
 void gbe_cluster_setup_result_clear(GbeClusterSetupResult *result);
@@ -76,5 +78,7 @@ bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_C
 /* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
 bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
 			       GError **error) GBE_CHECKED;
+/* Which member of which cluster the data is, by itself or by what was recorded of it; NULL: not known. Borrowed. */
+void gbe_cluster_ids(const GbeFacts *facts, const char **ret_member, const char **ret_cluster);
 /* Starts the service, and waits until etcd is healthy. */
 bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;

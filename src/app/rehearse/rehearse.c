@@ -390,7 +390,7 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 	if (r.update == NULL)
 		return gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
 	if (options->by_itself && gbe_situation_is_being_judged(facts))
-		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot judges this boot");
+		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot has not judged this boot yet");
 	gbe_deployment_copy(&rehearsal->deployment, &r.update->ref);
 	rehearsal->from = today_etcd(facts);
 	r.versions.server = gbe_version_parse(rehearsal->from);

@@ -14,7 +14,7 @@
 typedef struct {
 	const char *deployment; /* "staged" (the default, NULL), "rollback", or an id */
 	guint64 timeout;	/* seconds until etcd must be ready, for each start */
-	bool by_itself;		/* nobody has asked: GBE_ERROR_BUSY while greenboot judges */
+	bool by_itself;		/* nobody has asked: GBE_ERROR_BUSY until greenboot has judged */
 	bool keep;		/* keep the clone, as GBE_REHEARSAL_KEPT in the store */
 	bool (*progress)(guint64 done, guint64 total,
 			 gpointer data); /* as in gbe_snapshot_save() */

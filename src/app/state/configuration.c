@@ -162,6 +162,20 @@ detect(GbeApp *app, GbeConfig *config, bool strict, GError **error)
 	return true;
 }
 
+/* Settings that cannot be read are those of a member all the same. */
+static void
+detect_cluster(GbeApp *app, GbeConfig *config)
+{
+	g_autofree char *settings = NULL;
+	gsize size = 0;
+
+	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) != GBE_YES)
+		return;
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, FILE_MAX, &settings, &size, NULL))
+		settings = g_strdup("");
+	gbe_config_detect_cluster(config, settings);
+}
+
 /* Merges all files or none, and below them what is detected. *ret_culprit (may be NULL) is the file at fault, or -1
  * when only the combination of files is; *ret_bad_key (may be NULL) as in gbe_config_merge(). */
 static bool
@@ -187,8 +201,7 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 		*ret_culprit = -1;
 	if (!detect(app, config, strict, error))
 		return false;
-	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) == GBE_YES)
-		gbe_config_detect_cluster(config);
+	detect_cluster(app, config);
 	if (gbe_is_in_root(app->root_fd, GBE_PKI_LIVE) == GBE_YES)
 		gbe_config_detect_pki(config);
 	if (!gbe_config_check(config, error))

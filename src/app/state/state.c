@@ -85,11 +85,26 @@ gbe_state_sweep(GbeApp *app, GError **error)
 	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);
 }
 
+/* The record `cluster` (app/cluster/frame.h). */
+static void
+observe_membership(GbeApp *app, GbeFacts *facts)
+{
+	g_autoptr(JsonObject) intent = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, &error))
+		gbe_note("%s", error->message);
+	if (intent != NULL && gbe_json_bool(intent, "empties", false))
+		facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
+}
+
 void
 gbe_state_observe(GbeApp *app, GbeFacts *facts)
 {
 	g_autoptr(GError) error = NULL;
 	const GbeLedger *ledger = NULL;
+
+	observe_membership(app, facts);
 
 	for (guint try = 1; !gbe_ledger_load(app, &ledger, &error); try++) {
 		if (try < TRIES && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE)) {

@@ -194,7 +194,7 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 	if (observed->facts->store == GBE_NO)
 		return gbe_observed_no_store(observed, error);
 	if (gbe_situation_is_being_judged(observed->facts))
-		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot judges this boot");
+		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot has not judged this boot yet");
 	find_member(p, observed->data);
 	if (is_unchanged(p, observed)) {
 		*ret_result = GBE_PERIODIC_UNCHANGED;

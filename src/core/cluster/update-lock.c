@@ -30,11 +30,13 @@ gbe_turn_of(const GbeFacts *facts, const GPtrArray *listed, const GbeListed *sta
 	const GbeRunRecord *run = gbe_facts_this_run(facts);
 	bool is_red = run != NULL && run->verdict == GBE_VERDICT_RED;
 	bool is_booted = recorded && gbe_deployment_same(&facts->booted, wanted);
+	GbeTri trial;
 
 	if (listed == NULL || facts->booted.id == NULL)
 		return GBE_TURN_UNKNOWN;
+	trial = gbe_situation_trial_of(facts, &facts->booted);
 	/* Before the next update of this device it is another one's turn. */
-	if (is_booted && !is_red && gbe_situation_trial_of(facts, &facts->booted) == GBE_NO)
+	if (is_booted && !is_red && trial == GBE_NO)
 		return GBE_TURN_GREEN;
 	if (staged != NULL)
 		return GBE_TURN_STAGED;
@@ -42,9 +44,12 @@ gbe_turn_of(const GbeFacts *facts, const GPtrArray *listed, const GbeListed *sta
 		return GBE_TURN_NONE;
 	if (wanted->id == NULL)
 		return GBE_TURN_BY_HAND;
-	if (is_booted)
-		return is_red ? GBE_TURN_RED : GBE_TURN_TRIAL;
-	return was_tried(facts, listed, wanted) ? GBE_TURN_FAILED : GBE_TURN_DROPPED;
+	if (!is_booted && was_tried(facts, listed, wanted))
+		return GBE_TURN_FAILED;
+	/* One that was staged during a trial, and dropped again: the lock is the trial's, as it was before. */
+	if (!is_booted && (run == NULL || trial != GBE_YES))
+		return GBE_TURN_DROPPED;
+	return is_red ? GBE_TURN_RED : GBE_TURN_TRIAL;
 }
 
 /* Not listed: wait. A lock that is not, or no longer, its own is not taken for an update that is under way: a person

@@ -3,9 +3,11 @@
 
 #include "core/config/certs.h"
 #include "core/config/keys.h"
+#include "core/config/run-words.h"
 
 #include <string.h>
 
+#define CLIENT_PORT 2379
 #define K3S_TLS "/var/lib/rancher/k3s/server/tls"
 #define MICROSHIFT_CERTS "/var/lib/microshift/certs"
 #define MICROSHIFT_CLIENT MICROSHIFT_CERTS "/etcd-signer/apiserver-etcd-client/client"
@@ -183,10 +185,15 @@ apply(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
 }
 
 void
-gbe_config_detect_cluster(GbeConfig *config)
+gbe_config_detect_cluster(GbeConfig *config, const char *settings)
 {
-	static const GbeSystemSetting endpoint[] = {{"etcd", "endpoint", "https://127.0.0.1:2379"},
-						    {NULL}};
+	g_auto(GStrv) variables = gbe_run_environment(NULL, settings);
+	const char *url = g_environ_getenv(variables, "ETCD_ADVERTISE_CLIENT_URLS");
+	g_autoptr(GUri) client = url != NULL ? g_uri_parse(url, G_URI_FLAGS_NONE, NULL) : NULL;
+	gint port = client != NULL ? g_uri_get_port(client) : -1;
+	g_autofree char *value =
+	    g_strdup_printf("https://127.0.0.1:%d", port > 0 ? port : CLIENT_PORT);
+	const GbeSystemSetting endpoint[] = {{"etcd", "endpoint", value}, {NULL}};
 	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
 
 	if (origin != NULL && !g_str_has_prefix(origin, "detected: "))

@@ -44,8 +44,9 @@ bool gbe_config_wants_detection(const GbeConfig *config);
 /* Sets what no file and no system has set: certificates that this program has made are there. The client's are used
  * where the endpoint asks for TLS. */
 void gbe_config_detect_pki(GbeConfig *config);
-/* The same: this device is a member of a cluster, so that its etcd asks for TLS. */
-void gbe_config_detect_cluster(GbeConfig *config);
+/* The same: this device is a member of a cluster, so that its etcd asks for TLS, at the port that @settings, its
+ * variables, tell the others. */
+void gbe_config_detect_cluster(GbeConfig *config, const char *settings);
 /* Sets what no file has set. The one installed system, or of several the one that is enabled, gives its settings. Where
  * that is not one, ->ambiguous asks. */
 void gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count);

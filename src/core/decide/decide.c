@@ -309,6 +309,7 @@ plan_hold(Decision *d)
 	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
+	    [GBE_HOLD_LEAVING] = "call that again: it goes on",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
 	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
 				"on-upgrade-from-failed=keep",
@@ -325,6 +326,8 @@ plan_hold(Decision *d)
 		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
 	else if (d->ruling.hold == GBE_HOLD_UNREAD && d->facts->data_why != NULL)
 		versions = g_strdup_printf(" (%s)", d->facts->data_why);
+	else if (d->ruling.hold == GBE_HOLD_LEAVING)
+		versions = g_strdup_printf(" (`greenboot-etcd %s`)", d->facts->leaving);
 	else
 		versions = g_strdup("");
 	reason =

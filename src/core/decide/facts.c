@@ -58,6 +58,7 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts->intent_why);
 	gbe_backup_ref_clear(&facts->undo);
 	g_free(facts->fell_back);
+	g_free(facts->leaving);
 	g_free(facts->cmdline_done);
 	g_free(facts->rd_cmdline_done);
 	gbe_last_operation_clear(&facts->last);

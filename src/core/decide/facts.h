@@ -98,6 +98,7 @@ typedef struct {
 	char *request_why;  /* why it cannot be carried out, as far as known; NULL */
 	bool request_waits; /* a --next-boot request waits behind the command line's */
 	char *cmdline_done, *rd_cmdline_done; /* done, and still on the command line; NULL */
+	char *leaving; /* the verb that set the data aside and was interrupted; NULL */
 	GbeLastOperation last;
 	char *failure, *failure_why; /* of the last shutdown: which operation, and why; NULL */
 

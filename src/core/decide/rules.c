@@ -289,6 +289,10 @@ no_data(const GbeSituation *s)
 	if (s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
+	/* Without data, the settings of a member that began a cluster begin it once more. */
+	if (s->emptied && s->leaving)
+		return hold(GBE_RULE_3, GBE_HOLD_LEAVING,
+			    "the data was set aside, and what did so was interrupted");
 	if (s->emptied)
 		return fresh("there is no data since a person set it aside");
 	if (update_failed(s))

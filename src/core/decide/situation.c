@@ -102,7 +102,10 @@ gbe_situation_is_being_judged(const GbeFacts *facts)
 	if (!gbe_facts_taken_in_this_run(facts))
 		return false;
 	gbe_view_live(facts, &view);
-	return view.verdict == GBE_VERDICT_JUDGING;
+	/* Where it does not come to a verdict within trial-limit, nobody waits for it any longer. */
+	return view.verdict == GBE_VERDICT_JUDGING ||
+	       (view.verdict == GBE_VERDICT_NONE && view.trial.on == GBE_YES &&
+		facts->judges == GBE_YES && !facts->owner->used_beyond);
 }
 
 bool
@@ -674,6 +677,7 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.request = view->source != NULL ? GBE_REQUEST_IS_NONE : request_is(facts, view);
 	s.last_pass = last_pass;
 	s.emptied = view->take_over != NULL && gbe_take_over_empties(view->take_over);
+	s.leaving = facts->leaving != NULL;
 	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
 	s.one_voter = view->voters <= 1;
 	s.clones = facts->clones == GBE_YES;

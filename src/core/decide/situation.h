@@ -32,6 +32,7 @@ typedef struct {
 	GbeRequestIs request;
 	bool last_pass;	 /* no further pass may follow */
 	bool emptied;	 /* a person set the data aside, and there is none since */
+	bool leaving;	 /* the verb that did so would go on */
 	bool mount_lost; /* the data directory was a mount point and is not one now */
 	bool one_voter;
 	bool clones;
@@ -137,7 +138,7 @@ GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);
 /* Is the booted deployment on trial, so that an OS rollback would bring a deployment back that was green? Where its
  * trial is unknown: does another deployment own the data? */
 bool gbe_situation_booted_on_trial(const GbeFacts *facts);
-/* Does greenboot judge the run now? Then the program's lock is for those that write its verdict. */
+/* Does greenboot judge the run now, or will it soon? Then the program's lock is for those that write its verdict. */
 bool gbe_situation_is_being_judged(const GbeFacts *facts);
 /* May greenboot bring another deployment back, as far as is known? */
 bool gbe_situation_rollback_may_follow(const GbeFacts *facts);

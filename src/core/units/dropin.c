@@ -106,6 +106,8 @@ add_sandbox(GString *text, const GbeConfig *config)
 	add_writable(text, config->etcd.data_dir);
 	add_writable(text, config->etcd.wal_dir);
 	add_writable(text, config->backup.directory);
+	if (config->etcd.binary != NULL)
+		add_visible(text, config->etcd.binary);
 }
 
 #define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
@@ -294,6 +296,22 @@ append_addresses(GString *text, const GbeConfig *config)
 	g_string_append_printf(text, "IPAddressAllow=%s\n", literal ? address : "any");
 }
 
+/* etcd is asked where, and with which certificates, the configuration says. */
+static void
+append_asking(GString *text, const GbeConfig *config)
+{
+	static const char unix_scheme[] = "unix://";
+	const char *endpoint = config->etcd.endpoint;
+	const char *files[] = {config->etcd.cacert, config->etcd.cert, config->etcd.key};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
+		if (files[i] != NULL)
+			add_visible(text, files[i]);
+	if (endpoint != NULL && g_str_has_prefix(endpoint, unix_scheme))
+		add_visible(text, endpoint + strlen(unix_scheme));
+	append_addresses(text, config);
+}
+
 static void
 append_mounts(GString *text, const GbeConfig *config)
 {
@@ -317,7 +335,7 @@ gbe_dropin_renew(const GbeConfig *config)
 				      "RestrictNamespaces=no\nSystemCallFilter=\n"
 				      "MemoryMax=infinity\nTasksMax=infinity\nUMask=0022\n");
 	else
-		append_addresses(text, config);
+		append_asking(text, config);
 	return g_string_free(text, text->len == empty);
 }
 
@@ -363,7 +381,7 @@ gbe_dropin_green(const GbeConfig *config)
 	g_autofree char *paths = gbe_dropin_paths(config, NULL);
 	GString *text = g_string_new(paths);
 
-	append_addresses(text, config);
+	append_asking(text, config);
 	return g_string_free(text, false);
 }
 
@@ -388,7 +406,7 @@ gbe_dropin_defrag(const GbeConfig *config)
 	add_visible(text, config->etcd.data_dir);
 	if (config->etcd.wal_dir != NULL)
 		add_visible(text, config->etcd.wal_dir);
-	append_addresses(text, config);
+	append_asking(text, config);
 	return g_string_free(text, false);
 }
 
@@ -399,7 +417,7 @@ gbe_dropin_backup(const GbeConfig *config)
 
 	append_bound(text, config->etcd.service);
 	add_sandbox(text, config);
-	append_addresses(text, config);
+	append_asking(text, config);
 	return g_string_free(text, false);
 }
 
@@ -417,7 +435,7 @@ gbe_dropin_monitor(const GbeConfig *config)
 		add_visible(text, config->metrics.textfile);
 	}
 	add_certs(text, config->certs.directories);
-	append_addresses(text, config);
+	append_asking(text, config);
 	return g_string_free(text, false);
 }
 
@@ -485,7 +503,7 @@ gbe_dropin_offsite(const GbeConfig *config, bool push)
 	if (config->store.url != NULL)
 		g_string_append(text, "IPAddressAllow=any\n");
 	else if (push)
-		append_addresses(text, config);
+		append_asking(text, config);
 	return g_string_free(text, false);
 }
 
@@ -554,7 +572,7 @@ gbe_dropin_requests(const GbeConfig *config)
 	if (config->store.url != NULL)
 		g_string_append(text, "IPAddressAllow=any\n");
 	else
-		append_addresses(text, config);
+		append_asking(text, config);
 	return g_string_free(text, false);
 }
 

@@ -39,14 +39,16 @@ timeout_header(gint64 deadline)
 			       CLAMP(left_ms, 1, G_GINT64_CONSTANT(99999999)));
 }
 
-/* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1). */
+/* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1), and so a server that stops after
+ * it has proposed a change. */
 static bool
 is_late(const GbeGrpcAnswer *answer)
 {
 	const char *text = answer->status_message != NULL ? answer->status_message : "";
 
 	return answer->status == GBE_GRPC_DEADLINE_EXCEEDED ||
-	       strstr(text, "deadline exceeded") != NULL || strstr(text, "timed out") != NULL;
+	       strstr(text, "deadline exceeded") != NULL || strstr(text, "timed out") != NULL ||
+	       strstr(text, "server stopped") != NULL;
 }
 
 static bool
