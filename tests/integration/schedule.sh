@@ -202,6 +202,12 @@ for_a_rollback() {
 	clock_set 3600
 	put written "by B"
 	due
+	assert_eq "before the verdict" "$(result)" skipped
+	# Nobody waits for ever for a verdict that does not come.
+	config restore trial-limit=1s
+	nap 1.1
+	assert_exit 0 hook used
+	due
 	assert_eq result "$(result)" taken
 	assert_eq "of B, on trial" "$(of "$(state backup)" '[.grade, .manifest.trial.on] | map(tostring) | join(" ")')" "unproven true"
 	clock_set 90000
