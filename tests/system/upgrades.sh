@@ -65,9 +65,20 @@ upgrade_closing() {
 	[[ $(journal prerun) != *"Backed up"* ]] || fail "B's prerun made a backup: $(journal prerun)"
 }
 
+# The unit that records it where greenboot does not run green.d of /usr/lib: once the boot is complete.
+green_by_unit() {
+	local began complete
+
+	assert_eq "the unit's result" "$(inside systemctl show -P Result greenboot-etcd-green.service)" success
+	began=$(inside systemctl show -P ExecMainStartTimestampMonotonic greenboot-etcd-green.service)
+	complete=$(inside systemctl show -P ActiveEnterTimestampMonotonic boot-complete.target)
+	((complete > 0 && began > complete)) || fail "the boot was complete at $complete, and the unit began at $began"
+}
+
 green_of() { # FLAVOUR KIND
 	a_b_green "$2" "$1"
 	assert_json .greenboot.flavour "$1" status
+	[[ $1 != shell ]] || green_by_unit
 	reboot
 	booted B
 	assert_eq "B's data stays" "$(found B | sed -n 2p)" "$B_STATE"
