@@ -115,6 +115,7 @@ begins_not() {
 	systemctl reset-failed etcd || true
 	! systemctl start etcd || wrong "etcd begins anew after $1"
 	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
+	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
 }
 # ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
 ask_at() {

@@ -160,6 +160,17 @@ fill_but() {
 	((free <= 0)) || fallocate -l "${free}M" "$ROOT/var/filler.most"
 }
 
+# A restore of what A has now is asked for, and A goes on until it is off.
+asks_to_go_back() {
+	A_STATE=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe backup snap
+	start_etcd
+	put last word
+	assert_exit 0 gbe restore snap --next-boot
+	shutdown
+}
+
 # 41, and a restore was asked for: it waits for the mount, too.
 seq_41_asked() {
 	device "$1"
@@ -170,13 +181,7 @@ seq_41_asked() {
 	power_on
 	put_many base 10
 	judge green
-	A_STATE=$(etcd_state)
-	stop_etcd
-	assert_exit 0 gbe backup snap
-	start_etcd
-	put last word
-	assert_exit 0 gbe restore snap --next-boot
-	shutdown
+	asks_to_go_back
 	goes_away "$DATA"
 	machine_on
 	held
@@ -279,13 +284,7 @@ seq_56_late() {
 # 56, and a restore was asked for: the request waits for a start that finds the disk.
 seq_56_asked() {
 	store_on_disk "$1"
-	A_STATE=$(etcd_state)
-	stop_etcd
-	assert_exit 0 gbe backup snap
-	start_etcd
-	put last word
-	assert_exit 0 gbe restore snap --next-boot
-	shutdown
+	asks_to_go_back
 	goes_away "$DISK"
 	power_on
 	started

@@ -330,10 +330,12 @@ plan_hold(Decision *d)
 		versions = g_strdup_printf(" (`greenboot-etcd %s`)", d->facts->leaving);
 	else
 		versions = g_strdup("");
-	reason =
-	    g_strdup_printf("%s%s: %s; `systemctl mask --runtime greenboot-etcd-prerun` lets etcd "
-			    "start on what is there",
-			    d->ruling.why, versions, lifts[d->ruling.hold]);
+	/* Without prerun, a member whose data is aside would begin its cluster once more. */
+	reason = g_strdup_printf("%s%s: %s%s", d->ruling.why, versions, lifts[d->ruling.hold],
+				 d->ruling.hold == GBE_HOLD_LEAVING
+				     ? ""
+				     : "; `systemctl mask --runtime greenboot-etcd-prerun` lets "
+				       "etcd start on what is there");
 	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
 	d->plan->hold = true;
 }
