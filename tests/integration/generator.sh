@@ -334,6 +334,26 @@ pushed() {
 	wants_not push send prove
 }
 
+# Certificates, a socket and etcd's program where the sandbox has nothing, and an etcd that podman makes of pods.
+out_of_sight() {
+	local unit
+
+	root_with_units
+	rm "$ROOT/$UNITS/etcd.service"
+	site '[etcd]' cert=/root/pki/client.crt key=/root/pki/client.key cacert=/root/pki/ca.crt endpoint=unix:///tmp/etcd.sock \
+		binary=/var/home/me/etcd
+	generate
+	assert_eq "generated without a service" "$GENERATED" ""
+	mkdir -p "$ROOT/etc/containers/systemd"
+	: >"$ROOT/etc/containers/systemd/etcd.kube"
+	generate
+	for unit in monitor green defrag; do
+		has "greenboot-etcd-$unit.service" ProtectHome=no
+		has "greenboot-etcd-$unit.service" PrivateTmp=no
+	done
+	has greenboot-etcd-prerun.service ProtectHome=no
+}
+
 # A bucket: a push by hand may leave one in the queue.
 to_a_bucket() {
 	local unit
@@ -528,4 +548,5 @@ run_case one-faulty-key one_faulty_key
 run_case one-faulty-file one_faulty_file
 run_case last-that-worked the_last_that_worked
 run_case wrong-use wrong_use
+run_case out-of-sight out_of_sight
 suite_end
