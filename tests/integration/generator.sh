@@ -340,8 +340,8 @@ out_of_sight() {
 
 	root_with_units
 	rm "$ROOT/$UNITS/etcd.service"
-	site '[etcd]' cert=/root/pki/client.crt key=/root/pki/client.key cacert=/root/pki/ca.crt endpoint=unix:///tmp/etcd.sock \
-		binary=/var/home/me/etcd
+	site '[etcd]' cert=/run/user/0/client.crt key=/run/user/0/client.key cacert=/run/user/0/ca.crt \
+		endpoint=unix:///tmp/etcd.sock binary=/var/home/me/etcd
 	generate
 	assert_eq "generated without a service" "$GENERATED" ""
 	mkdir -p "$ROOT/etc/containers/systemd"
