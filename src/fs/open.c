@@ -118,6 +118,43 @@ gbe_path_normalize(const char *path, const char *what, char **ret_path, GError *
 /* The kernel follows as many in one path. */
 #define MAX_SYMLINKS 40
 
+char *
+gbe_path_resolve(int root_fd, const char *path)
+{
+	g_autoptr(GString) todo = g_string_new(path);
+	g_autoptr(GString) done = g_string_new(NULL);
+	guint symlinks = 0;
+
+	while (todo->len > 0) {
+		char target[PATH_MAX];
+		gsize skip = strspn(todo->str, "/"), len = strcspn(todo->str + skip, "/");
+		g_autofree char *name = g_strndup(todo->str + skip, len);
+		gsize parent = done->len;
+		ssize_t size;
+
+		g_string_erase(todo, 0, (gssize)(skip + len));
+		if (len == 0 || g_str_equal(name, "."))
+			continue;
+		if (g_str_equal(name, "..")) {
+			const char *slash = strrchr(done->str, '/');
+
+			g_string_truncate(done, slash != NULL ? (gsize)(slash - done->str) : 0);
+			continue;
+		}
+		g_string_append_printf(done, "/%s", name);
+		size = readlinkat(root_fd, done->str + 1, target, sizeof(target) - 1);
+		if (size < 0)
+			continue;
+		if (++symlinks > MAX_SYMLINKS)
+			return g_strdup(path);
+		target[size] = '\0';
+		g_string_truncate(done, target[0] == '/' ? 0 : parent);
+		g_string_prepend_c(todo, '/');
+		g_string_prepend(todo, target);
+	}
+	return g_strdup(done->len > 0 ? done->str : "/");
+}
+
 /* The way to a path, walked name by name as the kernel would inside the root. */
 typedef struct {
 	GArray *fds;   /* of int, O_PATH: the root first, the present directory last */

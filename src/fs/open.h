@@ -29,6 +29,9 @@ bool gbe_open_dir_at(int dir_fd, const char *name, int *ret_fd, GError **error) 
  * is durable in its parent when this returns. */
 bool gbe_make_dirs(int root_fd, const char *path, mode_t mode, int *ret_fd,
 		   GError **error) GBE_CHECKED;
+/* The path that @path (normalized) names once the symlinks on its way are followed, inside the root. Names that
+ * do not exist stay: their file system may not be mounted yet. Newly allocated. */
+char *gbe_path_resolve(int root_fd, const char *path);
 /* Reads a regular file of at most @max bytes. A FIFO, a device or a longer file is GBE_ERROR_CORRUPT. A NUL follows
  * the *ret_size bytes in *ret_bytes. Files of /proc, whose size is 0, are read, too. By name: O_NOFOLLOW. Below the
  * root: symlinks are followed inside the root. */

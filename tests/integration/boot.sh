@@ -33,6 +33,27 @@ there_and_back() {
 		-name "${DEPLOYMENT[B]}_*" | wc -l)" 1
 }
 
+# The way to the data leads through a symlink, to a disk where units may not write by themselves.
+symlinked() {
+	local name
+
+	container_device
+	fs_at xfs "$ROOT/data"
+	install -d -o etcd -m 0700 "$ROOT/data/etcd"
+	ln -s /data "$VAR/lib/disk"
+	for name in A B; do
+		deploy "$name"
+		CONTAINER_DATA=/var/lib/disk/etcd populate "$name" "etcdctl get k; etcdctl put k $name && greenboot-etcd mark $([[ $name == A ]] && echo good || echo bad)"
+		mkdir -p "$(deployment_dir "$name")/etc/greenboot-etcd"
+		printf '[etcd]\ndata-dir=/var/lib/disk/etcd\n' >"$(deployment_dir "$name")/etc/greenboot-etcd/greenboot-etcd.conf"
+		run "$name" --bind="$ROOT/data:/data"
+		in_order "Finished greenboot-etcd-prerun" "Starting etcd" "judged" "Stopped etcd" "finalize.*was closed"
+	done
+	CONTAINER_DATA=/var/lib/disk/etcd populate A "echo k is \$(etcdctl get k --print-value-only)"
+	run A --bind="$ROOT/data:/data"
+	in_order "prerun.*rule 10a" "prerun.*Restored" "Starting etcd" "k is A$" "finalize.*was closed"
+}
+
 # The timer comes with the service, stays when that goes, and its service shows what it sees from its sandbox.
 monitored() {
 	container_device
@@ -164,4 +185,5 @@ run_case monitored monitored
 run_case defragmented defragmented
 run_case used used
 run_case masked masked
+run_case symlinked symlinked
 suite_end

@@ -334,6 +334,46 @@ pushed() {
 	wants_not push send prove
 }
 
+# Directories that symlinks lead elsewhere, to a disk that is not mounted yet, and into a home: a unit's sandbox is of
+# what they lead to.
+symlinks() {
+	local unit before
+
+	root_with_units
+	touch_unit k3s.service
+	site '[etcd]' service=k3s.service data-dir=/var/lib/rancher/k3s/server/db/etcd cacert=/etc/pki/ca.crt
+	generate
+	before=$(cat "$(dropin greenboot-etcd-prerun.service)")
+	mkdir -p "$ROOT/var/lib" "$ROOT/etc/pki"
+	ln -s ../../mnt/ssd "$ROOT/var/lib/rancher"
+	ln -s /run/user/0/ca.crt "$ROOT/etc/pki/ca.crt"
+	generate
+	assert_eq "generated" "$GENERATED" "$(sed 's/ greenboot-etcd-scrub/ greenboot-etcd-renew.service&/; s/^etcd.service //' <<<"$ALL") k3s.service"
+	assert_eq "prerun" "$(cat "$(dropin greenboot-etcd-prerun.service)")" "$before
+[Unit]
+RequiresMountsFor=\"/mnt/ssd/k3s/server/db/etcd\"
+[Service]
+ReadWritePaths=\"-/mnt\""
+	for unit in finalize green preflight used; do
+		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/mnt"'
+	done
+	for unit in scrub monitor; do
+		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/mnt/ssd/.greenboot-etcd"'
+		has_not "greenboot-etcd-$unit.service" 'ReadWritePaths="-/mnt"'
+	done
+	for unit in monitor green defrag; do
+		has "greenboot-etcd-$unit.service" ProtectHome=no
+	done
+	has_not k3s.service mnt
+	# A symlink that leads to itself, and one out of the root.
+	ln -sfn rancher "$ROOT/var/lib/rancher"
+	generate
+	assert_eq "a loop" "$(cat "$(dropin greenboot-etcd-prerun.service)")" "$before"
+	ln -sfn ../../../../../../data "$ROOT/var/lib/rancher"
+	generate
+	has greenboot-etcd-prerun.service 'ReadWritePaths="-/data"'
+}
+
 # Certificates, a socket and etcd's program where the sandbox has nothing, and an etcd that podman makes of pods.
 out_of_sight() {
 	local unit
@@ -549,4 +589,5 @@ run_case one-faulty-file one_faulty_file
 run_case last-that-worked the_last_that_worked
 run_case wrong-use wrong_use
 run_case out-of-sight out_of_sight
+run_case symlinks symlinks
 suite_end

@@ -31,7 +31,7 @@ install_make() {
 	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$1" prefix=/usr/local
 }
 
-# populate NAME COMMANDS: the deployment's /etc: etcd, and a person who does that once etcd is up or has
+# populate NAME COMMANDS: the deployment's /etc: etcd, with its data in CONTAINER_DATA, and a person who does that once etcd is up or has
 # failed, and then turns the machine off.
 populate() {
 	local etc units
@@ -48,7 +48,7 @@ populate() {
 		[Service]
 		Type=notify
 		User=etcd
-		ExecStart=$(command -v "$ETCD") --name=default --data-dir=/var/lib/etcd/default
+		ExecStart=$(command -v "$ETCD") --name=default --data-dir=${CONTAINER_DATA:-/var/lib/etcd/default}
 	EOF2
 	cat >"$units/person.service" <<-EOF2
 		[Unit]

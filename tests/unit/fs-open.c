@@ -313,6 +313,28 @@ END_TEST
 
 /* ---- paths as text ---- */
 
+START_TEST(symlinks_are_followed_as_far_as_they_go)
+{
+	static const struct {
+		const char *path, *resolved;
+	} cases[] = {
+	    {"/etc/file", "/etc/file"},	   {"/absolute/file", "/etc/file"},
+	    {"/up/data", "/outside/data"}, {"/dangling/data", "/outside/data"},
+	    {"/none/data", "/none/data"},  {"/ends", "/"},
+	    {"/chain/data", "/etc/data"},  {"/loop/data", "/loop/data"},
+	};
+
+	ck_assert_int_eq(symlinkat("etc/..", place, "root/ends"), 0);
+	ck_assert_int_eq(symlinkat("./absolute/", place, "root/chain"), 0);
+	ck_assert_int_eq(symlinkat("loop", place, "root/loop"), 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *resolved = gbe_path_resolve(root, cases[i].path);
+
+		ck_assert_str_eq(resolved, cases[i].resolved);
+	}
+}
+END_TEST
+
 START_TEST(paths_are_normalized)
 {
 	static const struct {
@@ -391,6 +413,7 @@ main(void)
 	tcase_add_loop_test(tcase, writable_parents_are_named, 0, 3);
 	tcase_add_test(tcase, a_symlink_of_somebody_else_is_named);
 	tcase_add_test(tcase, a_loop_of_symlinks_ends);
+	tcase_add_test(tcase, symlinks_are_followed_as_far_as_they_go);
 	tcase_add_test(tcase, paths_are_normalized);
 	tcase_add_test(tcase, any_name_is_one_line_of_text);
 	suite_add_tcase(suite, tcase);

@@ -10,6 +10,7 @@
 #include "app/device/booted.h"
 #include "app/report/prerun-unit.h"
 #include "app/state/configuration.h"
+#include "core/config/keys.h"
 #include "core/units/dropin.h"
 #include "fs/open.h"
 #include "sys/enabled.h"
@@ -52,21 +53,54 @@ is_wanted(GbeApp *app)
 		gbe_unit_is_generated(app->root_fd, service));
 }
 
+typedef struct {
+	const char *dir; /* systemd's, for drop-ins */
+	bool more;	 /* the files are there, and get what they lack */
+} Output;
+
+/* The settings of @text that @written lacks, in their sections. */
+static char *
+lacking(const char *written, const char *text)
+{
+	g_auto(GStrv) have = g_strsplit(written, "\n", -1), lines = g_strsplit(text, "\n", -1);
+	GString *more = g_string_new(NULL);
+	const char *section = NULL;
+
+	for (char **line = lines; *line != NULL; line++) {
+		if (**line == '[') {
+			section = *line;
+		} else if (**line != '#' && !g_strv_contains((const char *const *)have, *line)) {
+			if (section != NULL)
+				g_string_append_printf(more, "%s\n", section);
+			section = NULL;
+			g_string_append_printf(more, "%s\n", *line);
+		}
+	}
+	return g_string_free(more, false);
+}
+
 /* The files are in memory and made anew at each boot, so nothing is flushed. */
 static bool
-write_dropin(const char *output, const char *unit, const char *text, GError **error)
+write_dropin(const Output *output, const char *unit, const char *text, GError **error)
 {
-	g_autofree char *dir = g_strconcat(output, "/", unit, ".d", NULL);
+	g_autofree char *dir = g_strconcat(output->dir, "/", unit, ".d", NULL);
 	g_autofree char *path = g_build_filename(dir, DROPIN_NAME, NULL);
+	g_autofree char *written = NULL, *more = NULL, *whole = NULL;
 
 	if (g_mkdir_with_parents(dir, 0755) < 0)
 		return gbe_throw_errno(error, errno, "make %s", dir);
+	if (output->more && g_file_get_contents(path, &written, NULL, NULL)) {
+		more = lacking(written, text);
+		if (*more == '\0')
+			return true;
+		text = whole = g_strconcat(written, more, NULL);
+	}
 	return g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0644, error) ||
 	       gbe_convert(error, GBE_ERROR_FAILED);
 }
 
 static bool
-write_paths(GbeApp *app, const char *output, GError **error)
+write_paths(GbeApp *app, const Output *output, GError **error)
 {
 	static const char *const units[] = {
 	    GBE_PRERUN_UNIT,
@@ -88,7 +122,7 @@ write_paths(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_scope(GbeApp *app, const char *output, GError **error)
+write_scope(GbeApp *app, const Output *output, GError **error)
 {
 	const char *scope = gbe_dropin_scope_of(app->config->etcd.service);
 	g_autofree char *order = gbe_dropin_scope();
@@ -99,7 +133,7 @@ write_scope(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_used(GbeApp *app, const char *output, GError **error)
+write_used(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *timer = gbe_dropin_used_timer(app->config);
 
@@ -107,7 +141,7 @@ write_used(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_monitor(GbeApp *app, const char *output, GError **error)
+write_monitor(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *service = gbe_dropin_monitor(app->config);
 	g_autofree char *timer = gbe_dropin_monitor_timer(app->config);
@@ -118,7 +152,7 @@ write_monitor(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_defrag(GbeApp *app, const char *output, GError **error)
+write_defrag(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *service = gbe_dropin_defrag(app->config);
 	g_autofree char *timer = gbe_dropin_defrag_timer(app->config);
@@ -129,7 +163,7 @@ write_defrag(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_backup(GbeApp *app, const char *output, GError **error)
+write_backup(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *service = NULL;
 	g_autofree char *timer = NULL;
@@ -143,7 +177,7 @@ write_backup(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_renew(GbeApp *app, const char *output, GError **error)
+write_renew(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *service = gbe_dropin_renew(app->config);
 	g_autofree char *timer = gbe_dropin_renew_timer();
@@ -155,7 +189,7 @@ write_renew(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_cluster(GbeApp *app, const char *output, GError **error)
+write_cluster(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *lock = gbe_dropin_lock(app->config);
 	g_autofree char *rejoin = gbe_dropin_rejoin(app->config);
@@ -167,7 +201,7 @@ write_cluster(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_requests(GbeApp *app, const char *output, GError **error)
+write_requests(GbeApp *app, const Output *output, GError **error)
 {
 	g_autofree char *service = NULL;
 	g_autofree char *path = NULL;
@@ -184,7 +218,7 @@ write_requests(GbeApp *app, const char *output, GError **error)
 }
 
 static bool
-write_offsite(GbeApp *app, const char *output, GError **error)
+write_offsite(GbeApp *app, const Output *output, GError **error)
 {
 	const GbeConfig *config = app->config;
 	g_autofree char *push = gbe_dropin_offsite(config, true);
@@ -208,26 +242,51 @@ write_offsite(GbeApp *app, const char *output, GError **error)
 	       write_dropin(output, "greenboot-etcd-send.service", send, error);
 }
 
+static bool
+write_all(GbeApp *app, const Output *output, GError **error)
+{
+	g_autofree char *service = gbe_dropin_service(app->config);
+	g_autofree char *check = gbe_dropin_health_check();
+
+	/* The service's drop-in is last: without the units that it requires, the service would not start. */
+	return write_paths(app, output, error) && write_scope(app, output, error) &&
+	       write_used(app, output, error) &&
+	       write_dropin(output, "greenboot-healthcheck.service", check, error) &&
+	       write_monitor(app, output, error) && write_defrag(app, output, error) &&
+	       write_backup(app, output, error) && write_requests(app, output, error) &&
+	       write_offsite(app, output, error) && write_renew(app, output, error) &&
+	       write_cluster(app, output, error) &&
+	       write_dropin(output, app->config->etcd.service, service, error);
+}
+
+/* Puts the paths that the configured ones lead to in their place. */
+static void
+follow_symlinks(GbeApp *app)
+{
+	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++) {
+		char **path = (char **)(gpointer)((char *)app->config + key->offset);
+
+		if (key->type == GBE_KEY_PATH && *path != NULL) {
+			char *resolved = gbe_path_resolve(app->root_fd, *path);
+
+			g_free(*path);
+			*path = resolved;
+		}
+	}
+}
+
 bool
 gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
 {
 	g_autofree char *complaint = NULL;
-	g_autofree char *service = NULL;
-	g_autofree char *check = NULL;
 
 	configure(app, &complaint);
 	if (is_wanted(app)) {
-		service = gbe_dropin_service(app->config);
-		check = gbe_dropin_health_check();
-		/* The service's drop-in is last: without the units that it requires, the service would not start. */
-		if (!write_paths(app, output, error) || !write_scope(app, output, error) ||
-		    !write_used(app, output, error) ||
-		    !write_dropin(output, "greenboot-healthcheck.service", check, error) ||
-		    !write_monitor(app, output, error) || !write_defrag(app, output, error) ||
-		    !write_backup(app, output, error) || !write_requests(app, output, error) ||
-		    !write_offsite(app, output, error) || !write_renew(app, output, error) ||
-		    !write_cluster(app, output, error) ||
-		    !write_dropin(output, app->config->etcd.service, service, error))
+		if (!write_all(app, &(Output){output, false}, error))
+			return false;
+		/* A unit's sandbox and its mounts are of the directories that a symlink leads to. */
+		follow_symlinks(app);
+		if (!write_all(app, &(Output){output, true}, error))
 			return false;
 	}
 	*ret_complaint = g_steal_pointer(&complaint);
