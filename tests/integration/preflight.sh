@@ -184,6 +184,33 @@ probe_left() {
 	done
 }
 
+# A file system for backups that has no place for an attribute of the data.
+unfit() {
+	local spare=/var/spare
+
+	a_green btrfs
+	fs_at xfs "$ROOT$spare"
+	setfattr -n btrfs.compression -v zstd "$DATA"
+	ready 0
+	config backup directory=$spare
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *store *no backup of */var/lib/etcd can be kept in */var/spare: *btrfs.compression*"
+	setfattr -x btrfs.compression "$DATA"
+	ready 0
+	# Whoever can write there could put another tree in a backup's place.
+	chown etcd "$ROOT$spare"
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *store *\"spare\" on the way to /var/spare/* belongs to user *"
+	chown root "$ROOT$spare"
+	chmod 0777 "$ROOT$spare"
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *store *\"spare\" on the way to /var/spare/* can be written by others*"
+	chmod 0700 "$ROOT$spare"
+	ready 0
+	assert_eq "left there" "$(find "$ROOT$spare" -name '.gbe-tmp*')" ""
+	goes_on
+}
+
 suite_begin "$@"
 run_case odd-unit no_unit
 run_case odd-read-only read_only
@@ -194,4 +221,5 @@ run_case odd-no-ostree no_ostree
 run_case odd-no-var no_var
 run_case odd-staged-meanwhile staged_meanwhile
 run_case odd-probe-left probe_left
+run_case odd-unfit unfit
 suite_end

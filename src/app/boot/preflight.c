@@ -58,7 +58,8 @@ gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 	gbe_preflight_check_microshift(app, findings);
 	gbe_preflight_check_rehearsal(app, observed, findings);
 	if (gbe_preflight_check_data(observed, findings)) {
-		if (gbe_preflight_check_store(observed, findings))
+		if (gbe_preflight_check_store(observed, findings) &&
+		    gbe_preflight_check_file_system(app, observed, findings))
 			gbe_preflight_check_space(observed, findings);
 		gbe_preflight_check_etcd(app, observed, look, findings);
 		gbe_preflight_check_key(app, findings);

@@ -8,7 +8,9 @@
 #include "base/format.h"
 #include "core/decide/retention.h"
 #include "core/space.h"
+#include "fs/copy/clone.h"
 #include "fs/copy/extents.h"
+#include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
 
@@ -209,6 +211,37 @@ gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 	gbe_preflight_add(findings, "store", GBE_PREFLIGHT_OK, "%s: %s", observed->store->path,
 			  count);
 	return true;
+}
+
+/* A store in another place than the configured one was looked at when it was opened (store.c). */
+static bool
+others_keep_out(GbeApp *app, const GbeStore *store, GError **error)
+{
+	g_autofree char *inside = g_strconcat(store->path, "/backup", NULL);
+
+	return app->config->backup.directory == NULL ||
+	       gbe_check_parents(app->root_fd, inside, error);
+}
+
+bool
+gbe_preflight_check_file_system(GbeApp *app, const GbeObserved *observed, GPtrArray *findings)
+{
+	const GbeStore *store = observed->store;
+	g_autoptr(GError) error = NULL;
+
+	if (store->fd < 0)
+		return true;
+	if (!gbe_clone_probe(observed->data->fd, store->fd, &error)) {
+		/* Room is a check of its own. */
+		if (g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE))
+			return true;
+		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
+				  "no backup of %s can be kept in %s: %s", observed->data->path,
+				  store->path, error->message);
+	} else if (!others_keep_out(app, store, &error)) {
+		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD, "%s", error->message);
+	}
+	return error == NULL;
 }
 
 void

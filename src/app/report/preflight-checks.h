@@ -29,6 +29,9 @@ void gbe_preflight_check_prerun(const GbeApp *app, const GbeHealthLook *look, GP
 bool gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings);
 /* True: there is a place for the backup. */
 bool gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings);
+/* Tries the place with an empty directory, which it removes again, and looks who may write there. Adds nothing where
+ * all is well. */
+bool gbe_preflight_check_file_system(GbeApp *app, const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
 			      const GbeHealthLook *look, GPtrArray *findings);

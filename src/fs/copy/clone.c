@@ -5,10 +5,12 @@
 #include "fs/copy/clone-file.h"
 #include "fs/copy/extents.h"
 #include "fs/copy/metadata.h"
+#include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/remove.h"
 #include "fs/subvolume.h"
+#include "fs/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -560,4 +562,26 @@ gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume, GE
 	return (!gbe_is_btrfs(src_fd) || !gbe_is_btrfs(dst_fd) ||
 		gbe_metadata_copy_nocow(src_fd, dst_fd, dst, error)) &&
 	       gbe_metadata_copy(src_fd, dst_fd, &st, dst, error);
+}
+
+#define PROBE_NEW GBE_TMP_PREFIX "probe-new"
+#define PROBE_KEPT GBE_TMP_PREFIX "probe-kept"
+
+static void
+sweep_probes(int dir_fd)
+{
+	(void)unlinkat(dir_fd, PROBE_NEW, AT_REMOVEDIR);
+	(void)unlinkat(dir_fd, PROBE_KEPT, AT_REMOVEDIR);
+}
+
+bool
+gbe_clone_probe(int src_fd, int dst_dir, GError **error)
+{
+	bool works;
+
+	sweep_probes(dst_dir);
+	works = gbe_clone_top_at(src_fd, dst_dir, PROBE_NEW, false, error) &&
+		gbe_rename_new_at(dst_dir, PROBE_NEW, dst_dir, PROBE_KEPT, error);
+	sweep_probes(dst_dir);
+	return works;
 }
