@@ -740,7 +740,8 @@ history() {
 	[[ ! $UNPLUGGED ]] || plug
 	for n in 1 2 3; do
 		on "$n"
-		[[ ! ${DOWN[n]} ]] || random_up
+		# A verdict at the end may take it down once more.
+		while [[ ${DOWN[n]} ]]; do random_up; done
 	done
 	on 1
 	soon "seed $SEED: a cluster that works" all_work

@@ -211,7 +211,9 @@ random_step() {
 
 	! writes || could=yes
 	mapfile -t names < <(json '.members[] | .name // .id' member list 2>/dev/null)
-	name=${names[RANDOM % ${#names[@]}]-default}
+	# Without an answer, there is one that it knows.
+	[[ ${names[*]} ]] || names=(default)
+	name=${names[RANDOM % ${#names[@]}]}
 	DONE="$n $name"
 	case $n in
 	0 | 1)
