@@ -664,6 +664,11 @@ rejoins_itself() {
 				systemctl reset-failed etcd || true
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db
 			}
+			lose() {
+				systemctl stop etcd
+				systemctl reset-failed etcd || true
+				rm -r /var/lib/etcd/default/member
+			}
 			works() { member_works "3 3 3" && lock_is free && [[ ! -e /var/lib/greenboot-etcd/cluster ]]; }
 			goes_on() { greenboot-etcd cluster rejoin --if-needed && works; }
 			gives 5 greenboot-etcd cluster rejoin --if-needed
@@ -716,6 +721,22 @@ rejoins_itself() {
 			systemctl start etcd || true
 			comes works
 			systemctl stop greenboot-etcd-rejoin.timer
+			# A voter that comes back without its log could break what it has agreed to: it is held back, and rejoins.
+			comes acts none
+			id=$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')
+			lose
+			gives 1 systemctl start etcd
+			journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its data is gone: .*cluster rejoin' || wrong "it is not said"
+			member_is "nothing happened" "3 2 3"
+			comes acts rejoined
+			comes works
+			is "the data" "$(ctl get k --print-value-only)" v
+			[[ $(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id') != "$id" ]] || wrong "the same member came back"
+			comes acts none
+			lose
+			GREENBOOT_ETCD_FAULT=cluster-left=kill $FAULTS cluster rejoin --if-needed || true
+			comes goes_on
+			acts none
 			# A person has taken it out.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			damage
@@ -754,6 +775,9 @@ rejoins_first() {
 		declare -f west begins_three
 		cat <<-'EOF2'
 			begins_three
+			# Its settings began a cluster, and do not any more since it has others.
+			state() { sed -n 's/^ETCD_INITIAL_CLUSTER_STATE=//p' /var/lib/greenboot-etcd/cluster.env; }
+			is "the settings" "$(state)" existing
 			# A step that could cut off another member, with an etcd that tells of them, and by the data alone.
 			gives 0 greenboot-etcd certs rotate-ca
 			gives 5 greenboot-etcd certs rotate-ca
@@ -776,6 +800,15 @@ rejoins_first() {
 				member_is "back after $point" "3 3 3"
 				gets
 			done
+			# All of its data is gone, whatever took it.
+			comes greenboot-etcd cluster rejoin --if-needed
+			systemctl stop etcd
+			rm -r /var/lib/etcd/default/member
+			systemctl reset-failed etcd || true
+			! systemctl start etcd || wrong "etcd begins anew without data"
+			for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
+			member_is "back without data" "3 3 3"
+			gets
 			# The same, where it leaves.
 			GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster leave || true
 			[[ ! -e /var/lib/etcd/default && -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut"

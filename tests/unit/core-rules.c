@@ -171,7 +171,7 @@ check_sources(const GbeSituation *s, const GbeRuling *r)
 	case GBE_DATA_KEEP:
 		break;
 	case GBE_DATA_FRESH:
-		require(r->rule == GBE_RULE_3 && s->data == GBE_NO, s, r);
+		require(r->rule == GBE_RULE_3 && s->data == GBE_NO && !s->bound, s, r);
 		break;
 	case GBE_DATA_BASE:
 		require(s->base == GBE_BASE_VALID, s, r);
@@ -222,9 +222,8 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 	case GBE_HOLD_MOUNT:
 		require(r->rule == GBE_RULE_3 && s->mount_lost && s->data == GBE_NO, s, r);
 		break;
-	case GBE_HOLD_LEAVING:
-		require(r->rule == GBE_RULE_3 && s->emptied && s->leaving && s->data == GBE_NO, s,
-			r);
+	case GBE_HOLD_MEMBER:
+		require(r->rule == GBE_RULE_3 && s->bound && s->data == GBE_NO, s, r);
 		break;
 	case GBE_HOLD_CORRUPT:
 		require(r->rule == GBE_RULE_5A && s->sound == GBE_NO &&

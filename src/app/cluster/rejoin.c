@@ -25,7 +25,7 @@ typedef struct {
 	GbeApp *app;
 	guint64 timeout; /* seconds */
 	GbeRejoined *result;
-	JsonObject *record; /* urls, lock, reason */
+	JsonObject *record; /* urls, member, cluster, lock, reason */
 	GbeClusterSetup own;
 	GbeClusterSetting setting;
 	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
@@ -141,16 +141,50 @@ is_own(const Rejoin *r, const GbeCluster *cluster)
 	return false;
 }
 
+/* The member that began the cluster has others now: without its data, its etcd must not begin the cluster again. */
+static bool
+no_beginning(Rejoin *r, GError **error)
+{
+	g_autofree char *alone = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
+	const GbeClusterEnv env = {.name = r->own.name,
+				   .peer_url = r->own.peer_url,
+				   .client_url = r->own.client_url,
+				   .initial_cluster = alone};
+	bool ok;
+
+	if (gbe_cluster_env_joins(r->setting.settings))
+		return true;
+	ok = gbe_cluster_settings_write(&r->setting.frame, &env, error);
+	gbe_app_unlock(r->app);
+	return ok;
+}
+
 static bool
 learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
 	g_autofree char *urls = gbe_cluster_urls_of_others(cluster);
+	g_autofree char *member_id = gbe_hex64(cluster->self);
+	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
 
-	return release(r, error) && note(r, "reason", NULL, error) && note(r, "urls", urls, error);
+	return release(r, error) && note(r, "reason", NULL, error) &&
+	       note(r, "member", member_id, error) && note(r, "cluster", cluster_id, error) &&
+	       note(r, "urls", urls, error) && (*urls == '\0' || no_beginning(r, error));
+}
+
+/* Not where a mount is missing: the data lies there. */
+static bool
+is_gone(const GbeFacts *facts)
+{
+	GbeSituation situation;
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, true, &situation);
+	return situation.data == GBE_NO && facts->member && !situation.mount_lost;
 }
 
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
- * damaged. */
+ * damaged or gone. */
 static bool
 look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 {
@@ -164,8 +198,15 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 	facts = session.observed->facts;
 	if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO)
 		*ret_damage = g_strdup(facts->sound_why);
+	else if (is_gone(facts))
+		*ret_damage = g_strdup("the data is gone");
 	*ret_rollback = gbe_situation_rollback_may_follow(facts);
 	gbe_cluster_ids(facts, &member, &cluster);
+	/* Learnt from etcd, and so newer than what prerun recorded. */
+	if (facts->member_id == NULL || facts->cluster_id == NULL) {
+		member = gbe_json_string(r->record, "member", member);
+		cluster = gbe_json_string(r->record, "cluster", cluster);
+	}
 	r->member_id = g_strdup(member);
 	r->cluster_id = g_strdup(cluster);
 	gbe_session_leave(&session);

@@ -78,6 +78,7 @@ set_data(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 	set_tri(object, "mount_point", facts->mount_point, NULL);
 	json_object_set_boolean_member(object, "mount_lost", s->mount_lost);
 	gbe_json_set_string(object, "interrupted", facts->leaving);
+	json_object_set_boolean_member(object, "member", facts->member);
 	set_text(object, "closing_record", closing_text(s->closing), NULL);
 	set_tri(object, "usable_by_booted", s->usable, NULL);
 	set_version(object, "etcd_version", facts->etcd_version);

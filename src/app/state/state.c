@@ -4,14 +4,19 @@
 #include <string.h>
 
 #include "app/state/ledger.h"
+#include "core/config/run-words.h"
 #include "core/decide/past.h"
 #include "core/json/parse.h"
+#include "core/units/cluster-env.h"
+#include "fs/open.h"
 #include "sys/deployment/run.h"
 #include "sys/systemd/events.h"
 
 /* A disk that did not answer may answer in a moment. */
 #define TRIES 3
 #define PAUSE_USEC 100000
+
+#define SETTINGS_MAX (1024 * 1024)
 
 static void
 set_aside(int dir_fd, const char *name, const GError *why)
@@ -85,7 +90,22 @@ gbe_state_sweep(GbeApp *app, GError **error)
 	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);
 }
 
-/* The record `cluster` (app/cluster/frame.h). */
+/* Settings that cannot be read are those of a member all the same. */
+static bool
+is_member(GbeApp *app)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) variables = NULL;
+	g_autoptr(GError) error = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, SETTINGS_MAX, &text, &size, &error))
+		return !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND);
+	variables = gbe_run_environment(NULL, text);
+	return gbe_cluster_env_joins(variables);
+}
+
+/* The record `cluster` (app/cluster/frame.h), and the settings of a member (app/cluster/setup.h). */
 static void
 observe_membership(GbeApp *app, GbeFacts *facts)
 {
@@ -94,7 +114,9 @@ observe_membership(GbeApp *app, GbeFacts *facts)
 
 	if (!gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, &error))
 		gbe_note("%s", error->message);
-	if (intent != NULL && gbe_json_bool(intent, "empties", false))
+	if (intent == NULL)
+		facts->member = is_member(app);
+	else if (gbe_json_bool(intent, "empties", false))
 		facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
 }
 

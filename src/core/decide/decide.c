@@ -309,12 +309,15 @@ plan_hold(Decision *d)
 	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
-	    [GBE_HOLD_LEAVING] = "call that again: it goes on",
+	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, "
+				"`greenboot-etcd cluster reset --force` ends the membership",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
 	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
 				"on-upgrade-from-failed=keep",
 	    [GBE_HOLD_UNUSABLE] = "`greenboot-etcd restore NAME`, or boot the newer deployment",
 	};
+	bool leaving = d->ruling.hold == GBE_HOLD_MEMBER && d->facts->leaving != NULL;
+	const char *lift = leaving ? "call that again: it goes on" : lifts[d->ruling.hold];
 	g_autofree char *versions = NULL;
 	g_autofree char *reason = NULL;
 
@@ -326,13 +329,15 @@ plan_hold(Decision *d)
 		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
 	else if (d->ruling.hold == GBE_HOLD_UNREAD && d->facts->data_why != NULL)
 		versions = g_strdup_printf(" (%s)", d->facts->data_why);
-	else if (d->ruling.hold == GBE_HOLD_LEAVING)
-		versions = g_strdup_printf(" (`greenboot-etcd %s`)", d->facts->leaving);
+	else if (leaving)
+		versions =
+		    g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", d->facts->leaving);
 	else
 		versions = g_strdup("");
-	/* Without prerun, a member whose data is aside would begin its cluster once more. */
-	reason = g_strdup_printf("%s%s: %s%s", d->ruling.why, versions, lifts[d->ruling.hold],
-				 d->ruling.hold == GBE_HOLD_LEAVING
+	/* Without prerun, a member without data would begin its cluster once more, or vote anew on what it has agreed
+	 * to. */
+	reason = g_strdup_printf("%s%s: %s%s", d->ruling.why, versions, lift,
+				 d->ruling.hold == GBE_HOLD_MEMBER
 				     ? ""
 				     : "; `systemctl mask --runtime greenboot-etcd-prerun` lets "
 				       "etcd start on what is there");

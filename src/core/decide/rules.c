@@ -280,29 +280,38 @@ fresh(const char *why)
 	return r;
 }
 
+/* The rules that put a backup in the data's place, where there is none to displace. */
+static GbeRuling
+instead_of_data(const GbeSituation *s)
+{
+	GbeRuling nothing = {0};
+
+	if (s->emptied)
+		return nothing;
+	if (update_failed(s))
+		return after_failed_update(s);
+	if (returns(s))
+		return after_return(s);
+	return retries_trial(s) ? retry() : nothing;
+}
+
 static GbeRuling
 no_data(const GbeSituation *s)
 {
-	GbeRuling r = {0};
+	GbeRuling r;
 	bool wait;
 
 	if (s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
-	/* Without data, the settings of a member that began a cluster begin it once more. */
-	if (s->emptied && s->leaving)
-		return hold(GBE_RULE_3, GBE_HOLD_LEAVING,
-			    "the data was set aside, and what did so was interrupted");
-	if (s->emptied)
+	if (s->emptied && !s->bound)
 		return fresh("there is no data since a person set it aside");
-	if (update_failed(s))
-		r = after_failed_update(s);
-	else if (returns(s))
-		r = after_return(s);
-	else if (retries_trial(s))
-		r = retry();
+	r = instead_of_data(s);
 	if (r.move != GBE_DATA_KEEP)
 		return r;
+	if (s->bound)
+		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
+			    "this is a member of a cluster, and its data is gone");
 	wait = r.wait;
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
 		r = move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,

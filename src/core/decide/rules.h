@@ -60,7 +60,7 @@ typedef enum {
 	GBE_HOLD_OPEN,	   /* a process has the data open, and the data is another deployment's */
 	GBE_HOLD_UNREAD,   /* the data cannot be read, and is another deployment's */
 	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
-	GBE_HOLD_LEAVING,  /* the data was set aside to end a membership, which is half done */
+	GBE_HOLD_MEMBER,   /* no data, and this is a member of a cluster with others */
 	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
 	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
 	GBE_HOLD_UNUSABLE, /* this etcd cannot read the data, and there is no candidate */

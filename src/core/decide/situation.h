@@ -32,7 +32,7 @@ typedef struct {
 	GbeRequestIs request;
 	bool last_pass;	 /* no further pass may follow */
 	bool emptied;	 /* a person set the data aside, and there is none since */
-	bool leaving;	 /* the verb that did so would go on */
+	bool bound;	 /* etcd without data would break what this member agreed to with others */
 	bool mount_lost; /* the data directory was a mount point and is not one now */
 	bool one_voter;
 	bool clones;

@@ -86,3 +86,10 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 			       env->initial_cluster, env->token != NULL ? "new" : "existing",
 			       token);
 }
+
+bool
+gbe_cluster_env_joins(char **variables)
+{
+	return g_strcmp0(g_environ_getenv(variables, "ETCD_INITIAL_CLUSTER_STATE"), "existing") ==
+	       0;
+}
