@@ -303,6 +303,10 @@ leaves() {
 		n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"north","state":"held","since":1}'
 		gives 5 greenboot-etcd cluster leave
 		n del greenboot-etcd/update-lock/default/1
+		# Its own lock is one that nobody would give back.
+		gives 0 greenboot-etcd cluster lock
+		gives 5 greenboot-etcd cluster leave
+		gives 0 greenboot-etcd cluster unlock
 		member_is "nothing happened" "2 2 2"
 		# Two of two are needed.
 		kill -STOP "$(pgrep -of 'etcd --name north')"
@@ -713,6 +717,15 @@ rejoins_itself() {
 			done
 			journalctl -o cat MESSAGE_ID=52be07d9c3a14e6f8d20b9a4716c5f3e | grep 'with data from the others' || wrong "the event"
 			greenboot-etcd --json list | jq -e '.[] | select(.set_aside)' >/dev/null || wrong "the damaged data is gone"
+			# The same without any data.
+			for point in cluster-left cluster-set-aside cluster-entered cluster-started; do
+				lose
+				[[ $point != cluster-left ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster rejoin --if-needed || true
+				comes goes_on
+				acts none
+				is "the data after $point" "$(ctl get k --print-value-only)" v
+			done
 			# As the timer does it, where etcd cannot start.
 			mkdir -p /run/systemd/system/greenboot-etcd-rejoin.timer.d
 			printf '[Timer]\nOnActiveSec=\nOnActiveSec=1s\nOnUnitInactiveSec=1s\n' >/run/systemd/system/greenboot-etcd-rejoin.timer.d/soon.conf
@@ -726,17 +739,14 @@ rejoins_itself() {
 			id=$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')
 			lose
 			gives 1 systemctl start etcd
-			journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its data is gone: .*cluster rejoin' || wrong "it is not said"
-			member_is "nothing happened" "3 2 3"
-			comes acts rejoined
+			comes eval "journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its data is gone: .*cluster rejoin'"
+			# The start has started the timer, too.
 			comes works
+			systemctl stop greenboot-etcd-rejoin.timer
+			comes eval '[[ $(systemctl is-active greenboot-etcd-rejoin.service) == inactive ]]'
 			is "the data" "$(ctl get k --print-value-only)" v
 			[[ $(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id') != "$id" ]] || wrong "the same member came back"
 			comes acts none
-			lose
-			GREENBOOT_ETCD_FAULT=cluster-left=kill $FAULTS cluster rejoin --if-needed || true
-			comes goes_on
-			acts none
 			# A person has taken it out.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			damage
@@ -756,6 +766,7 @@ begins_three() {
 	conf() { printf '[etcd]\nendpoint=https://127.0.0.1:%s\ncacert=%s\ncert=%s\nkey=%s\n' "$1" /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf; }
 	gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
 	systemctl stop greenboot-etcd-rejoin.timer
+	${ALONE:-true}
 	mkdir /run/north
 	cd /run/north || exit
 	gives 0 greenboot-etcd certs issue north --peer --host=127.0.0.1 --host=localhost --host=south.example
@@ -774,6 +785,7 @@ rejoins_first() {
 	on_device_run < <(
 		declare -f west begins_three
 		cat <<-'EOF2'
+			ALONE="greenboot-etcd backup alone --live"
 			begins_three
 			# Its settings began a cluster, and do not any more since it has others.
 			state() { sed -n 's/^ETCD_INITIAL_CLUSTER_STATE=//p' /var/lib/greenboot-etcd/cluster.env; }
@@ -800,12 +812,16 @@ rejoins_first() {
 				member_is "back after $point" "3 3 3"
 				gets
 			done
-			# All of its data is gone, whatever took it.
+			# All of its data is gone, whatever took it. A backup from when it was alone must not come in its place.
+			mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
+			printf '[restore]\non-missing-data=restore\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/missing.conf
+			is "the backup" "$(greenboot-etcd --json show alone | jq '.manifest.voters')" 1
 			comes greenboot-etcd cluster rejoin --if-needed
 			systemctl stop etcd
 			rm -r /var/lib/etcd/default/member
 			systemctl reset-failed etcd || true
 			! systemctl start etcd || wrong "etcd begins anew without data"
+			is "prerun" "$(systemctl show -P ExecMainStatus greenboot-etcd-prerun)" 5
 			for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
 			member_is "back without data" "3 3 3"
 			gets
@@ -859,7 +875,7 @@ rejoins_not() {
 			rm $INTENT
 			greenboot-etcd cluster rejoin https://127.0.0.1:12379 9>&- 2>/run/said &
 			slower=$!
-			until ls -l /proc/$slower/fd | grep -q greenboot-etcd/maintenance; do kill -0 $slower || wrong "$(cat /run/said)"; sleep 0.02; done
+			until ls -l /proc/$slower/fd | grep -q greenboot-etcd/maintenance && sleep 0.2 && ls -l /proc/$slower/fd | grep -q greenboot-etcd/maintenance; do kill -0 $slower || wrong "$(cat /run/said)"; sleep 0.02; done
 			cp -p /run/intent $INTENT
 			flock -u 9
 			rc=0

@@ -259,14 +259,16 @@ write_all(GbeApp *app, const Output *output, GError **error)
 	       write_dropin(output, app->config->etcd.service, service, error);
 }
 
-/* Puts the paths that the configured ones lead to in their place. */
+/* Puts the paths that the configured ones lead to in their place. Not in [store]: the way there may lead over a share
+ * whose server is away, and systemd waits for this program. */
 static void
 follow_symlinks(GbeApp *app)
 {
 	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++) {
 		char **path = (char **)(gpointer)((char *)app->config + key->offset);
 
-		if (key->type == GBE_KEY_PATH && *path != NULL) {
+		if (key->type == GBE_KEY_PATH && *path != NULL &&
+		    !g_str_equal(key->group, "store")) {
 			char *resolved = gbe_path_resolve(app->root_fd, *path);
 
 			g_free(*path);

@@ -192,14 +192,20 @@ ensure_hosts(GbeClusterFrame *frame, GError **error)
 }
 
 bool
-gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
+gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
 {
 	g_autofree char *text = gbe_cluster_env(env, error);
 
 	return text != NULL && gbe_cluster_frame_lock(frame, error) &&
 	       gbe_write_file_at(frame->app->state_fd, ENV_NAME, text, strlen(text), 0600,
 				 GBE_WRITE_DURABLE, error) &&
-	       !GBE_FAULT("cluster-configured", error) && ensure_hosts(frame, error);
+	       !GBE_FAULT("cluster-configured", error);
+}
+
+bool
+gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
+{
+	return gbe_cluster_settings_put(frame, env, error) && ensure_hosts(frame, error);
 }
 
 bool

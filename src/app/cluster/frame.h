@@ -48,7 +48,10 @@ bool gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cl
 /* Removes the intent. */
 bool gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 
-/* The settings, durable; issues certificates anew where they lack the member's addresses. */
+/* The settings, durable. */
+bool gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env,
+			      GError **error) GBE_CHECKED;
+/* The same, and issues certificates anew where they lack the member's addresses. */
 bool gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env,
 				GError **error) GBE_CHECKED;
 bool gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error) GBE_CHECKED;

@@ -219,6 +219,16 @@ leave_again(GbeClusterSetting *setup, GError **error)
 	       gbe_cluster_frame_end(&setup->frame, error);
 }
 
+/* Notes in the intent that a step is done, so that the next call does not do it to what came after it. */
+static bool
+done(GbeClusterSetting *setup, const char *step, GError **error)
+{
+	json_object_set_boolean_member(setup->frame.intent, step, true);
+	return gbe_cluster_frame_lock(&setup->frame, error) &&
+	       gbe_cluster_frame_note(&setup->frame, error);
+}
+
+/* A voter without data would break what it has agreed to, so that the intent says from when on it is one. */
 static bool
 join(GbeClusterSetting *setup, GError **error)
 {
@@ -230,6 +240,7 @@ join(GbeClusterSetting *setup, GError **error)
 	members = initial_cluster(setup, cluster);
 	return gbe_cluster_setting_write(setup, members, error) &&
 	       gbe_cluster_frame_start(&setup->frame, error) && promote(setup, error) &&
+	       done(setup, "voter", error) &&
 	       gbe_configuration_load(setup->frame.app, false, error) &&
 	       gbe_cluster_frame_wait_healthy(&setup->frame, setup->options->timeout, error) &&
 	       gbe_cluster_frame_end(&setup->frame, error);
@@ -279,15 +290,6 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 }
 
 /* ---- rejoin ---- */
-
-/* Notes in the intent that a step is done, so that the next call does not do it to what came after it. */
-static bool
-done(GbeClusterSetting *setup, const char *step, GError **error)
-{
-	json_object_set_boolean_member(setup->frame.intent, step, true);
-	return gbe_cluster_frame_lock(&setup->frame, error) &&
-	       gbe_cluster_frame_note(&setup->frame, error);
-}
 
 static bool
 is_done(const GbeClusterSetting *setup, const char *step)

@@ -2,6 +2,7 @@
 #include "app/cluster/leave.h"
 
 #include "app/by-hand/by-hand.h"
+#include "app/cluster/lock.h"
 #include "app/cluster/members.h"
 #include "base/fault.h"
 #include "base/format.h"
@@ -39,6 +40,23 @@ check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
 			 leave->frame.app->config->etcd.endpoint);
 }
 
+/* A device that has left gives no lock back, and the others would wait for it. */
+static bool
+check_update_lock(const Leave *leave, GError **error)
+{
+	GbeUpdateLockSeen seen = {0};
+
+	if (leave->options->force)
+		return true;
+	if (!gbe_update_lock_look(leave->frame.app, &seen, error))
+		return false;
+	gbe_update_lock_clear(&seen.lock);
+	return !seen.own ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "this device has the update lock: its update has to become green or to be "
+			 "dropped; `greenboot-etcd cluster unlock --force` frees it all the same");
+}
+
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
 find_others(Leave *leave, GError **error)
@@ -50,7 +68,7 @@ find_others(Leave *leave, GError **error)
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
-	if (!check_own(leave, cluster, error))
+	if (!check_own(leave, cluster, error) || !check_update_lock(leave, error))
 		return false;
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
+#include "fs/open.h"
 #include "sys/systemd/events.h"
 
 #define OPERATION "cluster rejoin"
@@ -141,22 +142,26 @@ is_own(const Rejoin *r, const GbeCluster *cluster)
 	return false;
 }
 
-/* The member that began the cluster has others now: without its data, its etcd must not begin the cluster again. */
+/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that has
+ * begun meanwhile writes the settings itself. */
 static bool
-no_beginning(Rejoin *r, GError **error)
+write_settings(Rejoin *r, bool alone, GError **error)
 {
-	g_autofree char *alone = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
+	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
 	const GbeClusterEnv env = {.name = r->own.name,
 				   .peer_url = r->own.peer_url,
 				   .client_url = r->own.client_url,
-				   .initial_cluster = alone};
-	bool ok;
+				   .initial_cluster = initial,
+				   .token = alone ? token : NULL};
+	g_autoptr(JsonObject) intent = NULL;
 
-	if (gbe_cluster_env_joins(r->setting.settings))
+	if (gbe_cluster_env_joins(r->setting.settings) != alone)
 		return true;
-	ok = gbe_cluster_settings_write(&r->setting.frame, &env, error);
-	gbe_app_unlock(r->app);
-	return ok;
+	return gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+	       gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
+	       (intent != NULL || gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
+		gbe_cluster_settings_put(&r->setting.frame, &env, error));
 }
 
 static bool
@@ -166,9 +171,13 @@ learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 	g_autofree char *member_id = gbe_hex64(cluster->self);
 	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
 
-	return release(r, error) && note(r, "reason", NULL, error) &&
-	       note(r, "member", member_id, error) && note(r, "cluster", cluster_id, error) &&
-	       note(r, "urls", urls, error) && (*urls == '\0' || no_beginning(r, error));
+	bool ok = release(r, error) && note(r, "reason", NULL, error) &&
+		  note(r, "member", member_id, error) && note(r, "cluster", cluster_id, error) &&
+		  note(r, "urls", urls, error) &&
+		  write_settings(r, cluster->members->len == 1, error);
+
+	gbe_app_unlock(r->app);
+	return ok;
 }
 
 /* Not where a mount is missing: the data lies there. */
@@ -322,6 +331,16 @@ go_on(Rejoin *r, GError **error)
 	return ask_others(r, &cluster, error) && rejoin(r, true, "a rejoin was interrupted", error);
 }
 
+/* Of two calls at once, each would take the update lock, and one would forget that it has it. */
+static bool
+be_the_only_one(GbeApp *app, GbeLock **ret_lock, GError **error)
+{
+	gbe_autofd int run_fd = -1;
+
+	return gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) &&
+	       gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, ret_lock, error);
+}
+
 bool
 gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejoined,
 			     GError **error)
@@ -330,11 +349,12 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 			    .timeout = timeout,
 			    .result = ret_rejoined,
 			    .setting = {.frame = {.app = app, .operation = OPERATION}}};
+	g_autoptr(GbeLock) lock = NULL;
 	g_autoptr(JsonObject) intent = NULL;
 	g_autoptr(GError) local = NULL;
 
 	ret_rejoined->action = "none";
-	if (!gbe_app_open_state(app, false, error) ||
+	if (!gbe_app_open_state(app, false, error) || !be_the_only_one(app, &lock, error) ||
 	    !gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
 	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
 		return false;

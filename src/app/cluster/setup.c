@@ -156,6 +156,11 @@ check_no_data(GbeApp *app, bool active, GError **error)
 				 "%s has the data of an etcd: only a device without data joins or "
 				 "begins a cluster; `greenboot-etcd cluster reset` makes it one",
 				 data->path);
+	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) != GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "by " GBE_CLUSTER_ENV ", this device is a member of a cluster: "
+				 "`greenboot-etcd cluster rejoin URL` brings its data back, "
+				 "`greenboot-etcd cluster reset --force` ends its membership");
 	return !active || gbe_throw(error, GBE_ERROR_REFUSED, "%s runs: stop it first",
 				    app->config->etcd.service);
 }

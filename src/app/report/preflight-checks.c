@@ -231,16 +231,12 @@ gbe_preflight_check_file_system(GbeApp *app, const GbeObserved *observed, GPtrAr
 
 	if (store->fd < 0)
 		return true;
-	if (!gbe_clone_probe(observed->data->fd, store->fd, &error)) {
-		/* Room is a check of its own. */
-		if (g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE))
-			return true;
+	if (!gbe_clone_probe(observed->data->fd, store->fd, &error))
 		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD,
 				  "no backup of %s can be kept in %s: %s", observed->data->path,
 				  store->path, error->message);
-	} else if (!others_keep_out(app, store, &error)) {
+	else if (!others_keep_out(app, store, &error))
 		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD, "%s", error->message);
-	}
 	return error == NULL;
 }
 

@@ -114,10 +114,12 @@ observe_membership(GbeApp *app, GbeFacts *facts)
 
 	if (!gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, &error))
 		gbe_note("%s", error->message);
-	if (intent == NULL)
+	if (intent == NULL || gbe_json_bool(intent, "voter", false))
 		facts->member = is_member(app);
 	else if (gbe_json_bool(intent, "empties", false))
 		facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
+	else
+		facts->joining = true;
 }
 
 void

@@ -33,14 +33,15 @@ const GOptionEntry gbe_options_cluster[] = {
      "init, join, rejoin, recover: how long etcd may take to be healthy (timeout= of [health])",
      "DURATION"},
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
-     "leave, reset, recover, rejoin: also where the quorum would go, or not all members can be "
-     "asked; "
+     "leave, reset, recover, rejoin: also where the quorum would go, not all members can be "
+     "asked, or this device has the update lock; "
      "unlock: also another member's lock, or a failed one",
      NULL},
     {"for-update", 0, 0, G_OPTION_ARG_NONE, &arg_for_update,
      "lock: take it for a staged update, release it for a green one, as the timer does", NULL},
     {"if-needed", 0, 0, G_OPTION_ARG_NONE, &arg_if_needed,
-     "rejoin: where the data is damaged and nothing can be lost, as the timer does; without URL",
+     "rejoin: where the data is damaged or gone and nothing can be lost, as the timer does; "
+     "without URL",
      NULL},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "change nothing, say what would be done",
      NULL},

@@ -309,8 +309,8 @@ plan_hold(Decision *d)
 	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
-	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, "
-				"`greenboot-etcd cluster reset --force` ends the membership",
+	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, by "
+				"itself where they all work",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
 	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
 				"on-upgrade-from-failed=keep",

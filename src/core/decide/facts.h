@@ -99,7 +99,8 @@ typedef struct {
 	bool request_waits; /* a --next-boot request waits behind the command line's */
 	char *cmdline_done, *rd_cmdline_done; /* done, and still on the command line; NULL */
 	char *leaving; /* the verb that set the data aside and was interrupted; NULL */
-	bool member;   /* of a cluster with others, by its settings, and no verb is under way */
+	bool joining;  /* a verb of membership is under way, for which etcd starts without data */
+	bool member; /* of a cluster with others, by its settings, and no such verb is under way */
 	GbeLastOperation last;
 	char *failure, *failure_why; /* of the last shutdown: which operation, and why; NULL */
 

@@ -305,7 +305,7 @@ no_data(const GbeSituation *s)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
 	if (s->emptied && !s->bound)
-		return fresh("there is no data since a person set it aside");
+		return fresh("there is no data, and a person wants it so");
 	r = instead_of_data(s);
 	if (r.move != GBE_DATA_KEEP)
 		return r;

@@ -676,7 +676,8 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.skip = facts->skip;
 	s.request = view->source != NULL ? GBE_REQUEST_IS_NONE : request_is(facts, view);
 	s.last_pass = last_pass;
-	s.emptied = view->take_over != NULL && gbe_take_over_empties(view->take_over);
+	s.emptied =
+	    facts->joining || (view->take_over != NULL && gbe_take_over_empties(view->take_over));
 	s.bound = facts->leaving != NULL || facts->member;
 	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
 	s.one_voter = view->voters <= 1;

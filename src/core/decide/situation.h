@@ -30,9 +30,9 @@ typedef struct {
 	GbeTri data_open;
 	bool skip;
 	GbeRequestIs request;
-	bool last_pass;	 /* no further pass may follow */
-	bool emptied;	 /* a person set the data aside, and there is none since */
-	bool bound;	 /* etcd without data would break what this member agreed to with others */
+	bool last_pass; /* no further pass may follow */
+	bool emptied; /* a person set the data aside, and there is none since, or joins a cluster */
+	bool bound;   /* etcd without data would break what this member agreed to with others */
 	bool mount_lost; /* the data directory was a mount point and is not one now */
 	bool one_voter;
 	bool clones;

@@ -17,6 +17,7 @@
 #include <linux/limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The first name, in the copy, of a file with several names. The tree's owner decides how many such files there are
  * and how long their paths are, so that each directory is stored once, by its name. */
@@ -564,24 +565,20 @@ gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume, GE
 	       gbe_metadata_copy(src_fd, dst_fd, &st, dst, error);
 }
 
-#define PROBE_NEW GBE_TMP_PREFIX "probe-new"
-#define PROBE_KEPT GBE_TMP_PREFIX "probe-kept"
-
-static void
-sweep_probes(int dir_fd)
-{
-	(void)unlinkat(dir_fd, PROBE_NEW, AT_REMOVEDIR);
-	(void)unlinkat(dir_fd, PROBE_KEPT, AT_REMOVEDIR);
-}
-
 bool
 gbe_clone_probe(int src_fd, int dst_dir, GError **error)
 {
-	bool works;
+	g_autofree char *new = g_strdup_printf(GBE_TMP_PREFIX "probe-new-%d", getpid());
+	g_autofree char *kept = g_strdup_printf(GBE_TMP_PREFIX "probe-kept-%d", getpid());
+	g_autoptr(GError) local = NULL;
+	bool lacks;
 
-	sweep_probes(dst_dir);
-	works = gbe_clone_top_at(src_fd, dst_dir, PROBE_NEW, false, error) &&
-		gbe_rename_new_at(dst_dir, PROBE_NEW, dst_dir, PROBE_KEPT, error);
-	sweep_probes(dst_dir);
-	return works;
+	lacks = (!gbe_clone_top_at(src_fd, dst_dir, new, false, &local) ||
+		 !gbe_rename_new_at(dst_dir, new, dst_dir, kept, &local)) &&
+		g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSUPPORTED);
+	(void)unlinkat(dst_dir, new, AT_REMOVEDIR);
+	(void)unlinkat(dst_dir, kept, AT_REMOVEDIR);
+	if (lacks)
+		g_propagate_error(error, g_steal_pointer(&local));
+	return !lacks;
 }

@@ -67,9 +67,9 @@ bool gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const ch
 bool gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume,
 		      GError **error) GBE_CHECKED;
 
-/* Could copies of @src_fd's directory be put in place in @dst_dir? Not where its file system takes no owners, or none
- * of the directory's attributes, or cannot rename without replacing. Makes an empty directory and removes it; a power
- * cut leaves it to the next call. */
+/* Does @dst_dir's file system have what copies of @src_fd's directory need? GBE_ERROR_UNSUPPORTED: it has no place for one
+ * of the directory's attributes, or cannot rename without replacing. Any other failure tells nothing of it. Makes an
+ * empty directory and removes it; a power cut leaves it to the sweep of the store. */
 bool gbe_clone_probe(int src_fd, int dst_dir, GError **error) GBE_CHECKED;
 
 /* Clones one file, or copies it where FICLONE fails: content and holes only, no metadata. Takes fds of an existing
