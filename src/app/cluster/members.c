@@ -225,7 +225,8 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 
 /* ---- promote ---- */
 
-/* *ret_later: the learner has not started yet, or is behind. */
+/* *ret_later: it may go a moment later. The learner has not started yet or is behind, a voter is away, or the cluster
+ * has no leader just then. Not where etcd gave no answer. */
 static bool
 promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 	GbeMembersResult *ret_result, bool *ret_later, GError **error)
@@ -234,11 +235,14 @@ promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 	const GbeClusterMember *member = NULL;
 	bool done;
 
+	*ret_later = true;
+	if (!begin(&step, error))
+		return false;
 	*ret_later = false;
-	if (!begin(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error))
+	if (!gbe_cluster_find(step.cluster, name, &member, error))
 		return false;
 	if (!check(&step, GBE_QUORUM_PROMOTE, member->voter.id, 0, error)) {
-		*ret_later = member->voter.learner && member->voter.works != GBE_YES;
+		*ret_later = member->voter.learner;
 		return false;
 	}
 	done = options->dry_run ||
@@ -246,7 +250,8 @@ promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 					 &step.failure);
 	if (!done) {
 		*ret_later = step.failure.reach == GBE_REACH_DENIED &&
-			     step.failure.status == GRPC_FAILED_PRECONDITION;
+			     (step.failure.status == GRPC_FAILED_PRECONDITION ||
+			      step.failure.status == GBE_GRPC_UNAVAILABLE);
 		return denied(&step, "promote the member", error);
 	}
 	ret_result->id = member->voter.id;
