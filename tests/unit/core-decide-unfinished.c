@@ -77,6 +77,27 @@ may_start(const Cell *cell)
 	       (cell->booted && cell->owner == SAME);
 }
 
+/* It would vote anew on what it has agreed to. */
+START_TEST(a_member_without_data_does_not_start)
+{
+	Cell cell = {.ledger = GBE_YES,
+		     .ostree = GBE_YES,
+		     .service = SERVICE,
+		     .owner = SAME,
+		     .booted = true};
+
+	for (guint n = 0; n < 4; n++) {
+		g_autoptr(GbeFacts) facts = facts_of(&cell);
+		g_autofree char *objection = NULL;
+
+		facts->member = n % 2 == 1;
+		facts->data = n / 2 == 1 ? GBE_NO : GBE_YES;
+		objection = gbe_decide_fallback(facts);
+		ck_assert_int_eq(objection != NULL, n == 3);
+	}
+}
+END_TEST
+
 START_TEST(the_supervisors_answer_over_all_facts)
 {
 	guint starts = 0;
@@ -151,6 +172,7 @@ main(void)
 	Suite *suite = suite_create("core-decide-unfinished");
 	TCase *tcase = tcase_create("unfinished");
 
+	tcase_add_test(tcase, a_member_without_data_does_not_start);
 	tcase_add_test(tcase, the_supervisors_answer_over_all_facts);
 	tcase_add_test(tcase, an_upgrade_is_held_at_the_third_start);
 	tcase_add_test(tcase, a_plain_reboot_goes_on_at_the_third_start);
