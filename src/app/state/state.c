@@ -90,19 +90,23 @@ gbe_state_sweep(GbeApp *app, GError **error)
 	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);
 }
 
-/* Settings that cannot be read are those of a member all the same. */
-static bool
-is_member(GbeApp *app)
+/* Settings that cannot be read are those of a member all the same. With [cluster] rejoin=yes they follow the cluster
+ * (app/cluster/rejoin.h). */
+static void
+observe_settings(GbeApp *app, GbeFacts *facts)
 {
 	g_autofree char *text = NULL;
 	g_auto(GStrv) variables = NULL;
 	g_autoptr(GError) error = NULL;
 	gsize size = 0;
 
-	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, SETTINGS_MAX, &text, &size, &error))
-		return !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND);
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, SETTINGS_MAX, &text, &size, &error)) {
+		facts->member = !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND);
+		return;
+	}
 	variables = gbe_run_environment(NULL, text);
-	return gbe_cluster_env_joins(variables);
+	facts->member = gbe_cluster_env_joins(variables);
+	facts->began = !facts->member && !app->config->cluster.rejoin;
 }
 
 /* The record `cluster` (app/cluster/frame.h), and the settings of a member (app/cluster/setup.h). */
@@ -115,7 +119,7 @@ observe_membership(GbeApp *app, GbeFacts *facts)
 	if (!gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, &error))
 		gbe_note("%s", error->message);
 	if (intent == NULL || gbe_json_bool(intent, "voter", false))
-		facts->member = is_member(app);
+		observe_settings(app, facts);
 	else if (gbe_json_bool(intent, "empties", false))
 		facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
 	else

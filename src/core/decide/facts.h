@@ -101,6 +101,7 @@ typedef struct {
 	char *leaving; /* the verb that set the data aside and was interrupted; NULL */
 	bool joining;  /* a verb of membership is under way, for which etcd starts without data */
 	bool member; /* of a cluster with others, by its settings, and no such verb is under way */
+	bool began;  /* the same, of one that it began: that does not say whether others joined */
 	GbeLastOperation last;
 	char *failure, *failure_why; /* of the last shutdown: which operation, and why; NULL */
 

@@ -678,9 +678,9 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.last_pass = last_pass;
 	s.emptied =
 	    facts->joining || (view->take_over != NULL && gbe_take_over_empties(view->take_over));
-	s.bound = facts->leaving != NULL || facts->member;
 	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
 	s.one_voter = view->voters <= 1;
+	s.bound = facts->leaving != NULL || facts->member || (facts->began && !s.one_voter);
 	s.clones = facts->clones == GBE_YES;
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
 	s.service_failed = facts->service_failed == GBE_YES;
