@@ -223,9 +223,13 @@ leave_again(GbeClusterSetting *setup, GError **error)
 static bool
 done(GbeClusterSetting *setup, const char *step, GError **error)
 {
+	bool ok;
+
 	json_object_set_boolean_member(setup->frame.intent, step, true);
-	return gbe_cluster_frame_lock(&setup->frame, error) &&
-	       gbe_cluster_frame_note(&setup->frame, error);
+	ok = gbe_cluster_frame_lock(&setup->frame, error) &&
+	     gbe_cluster_frame_note(&setup->frame, error);
+	gbe_app_unlock(setup->frame.app);
+	return ok;
 }
 
 /* A voter without data would break what it has agreed to, so that the intent says from when on it is one. */

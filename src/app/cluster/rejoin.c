@@ -170,7 +170,6 @@ learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 	g_autofree char *urls = gbe_cluster_urls_of_others(cluster);
 	g_autofree char *member_id = gbe_hex64(cluster->self);
 	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
-
 	bool ok = release(r, error) && note(r, "reason", NULL, error) &&
 		  note(r, "member", member_id, error) && note(r, "cluster", cluster_id, error) &&
 		  note(r, "urls", urls, error) &&

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Rejoins by itself: a member of a cluster whose data is damaged gets it anew from the others, without a person, where
- * nobody can lose anything by it. That is so when the data is gone, or nobody has it open and it is known to be damaged, no
- * rollback may follow, every other member works and has this one, by its id, in its list, and this device holds the update lock,
- * so that neither an update nor another rejoin is under way. Otherwise it waits, and says for what.
+ * nobody can lose anything by it. That is so when the data is gone, or nobody has it open and it is known to be
+ * damaged, no rollback may follow, every other member works and has this one, by its id, in its list, and this device
+ * holds the update lock, so that neither an update nor another rejoin is under way. Otherwise it waits, and says for
+ * what.
  *
- * A record, `members`, has the addresses of the others and the ids of this member and its cluster, which are learnt while
- * the own etcd answers, and the id as which the lock is held. It is written before the lock is taken. A rejoin that was cut goes on (setup.h); a lock that is not
- * needed any more is released by the next call.
+ * A record, `members`, has the addresses of the others and the ids of this member and its cluster, which are learnt
+ * while the own etcd answers, and the id as which the lock is held. It is written before the lock is taken. A rejoin
+ * that was cut goes on (setup.h); a lock that is not needed any more is released by the next call. While the own etcd
+ * answers, the settings also follow the cluster: with others, an etcd without data would join it, alone begin one.
  */
 #pragma once
 

@@ -280,38 +280,29 @@ fresh(const char *why)
 	return r;
 }
 
-/* The rules that put a backup in the data's place, where there is none to displace. */
-static GbeRuling
-instead_of_data(const GbeSituation *s)
-{
-	GbeRuling nothing = {0};
-
-	if (s->emptied)
-		return nothing;
-	if (update_failed(s))
-		return after_failed_update(s);
-	if (returns(s))
-		return after_return(s);
-	return retries_trial(s) ? retry() : nothing;
-}
-
 static GbeRuling
 no_data(const GbeSituation *s)
 {
-	GbeRuling r;
+	GbeRuling r = {0};
 	bool wait;
 
 	if (s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
-	if (s->emptied && !s->bound)
-		return fresh("there is no data, and a person wants it so");
-	r = instead_of_data(s);
-	if (r.move != GBE_DATA_KEEP)
-		return r;
+	/* Also where a backup is due: it is of the time when this member had no others. */
 	if (s->bound)
 		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
 			    "this is a member of a cluster, and its data is gone");
+	if (s->emptied)
+		return fresh("there is no data, and a person wants it so");
+	if (update_failed(s))
+		r = after_failed_update(s);
+	else if (returns(s))
+		r = after_return(s);
+	else if (retries_trial(s))
+		r = retry();
+	if (r.move != GBE_DATA_KEEP)
+		return r;
 	wait = r.wait;
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
 		r = move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
