@@ -87,8 +87,9 @@ answers() {
 	ready 5
 	assert_eq "store" "$(finding store)" "bad "
 	chattr -i "$store"
+	# On the system's own file system, it would be made anew. Where a mount is missing: store_away.
 	mv "$store" "$store.away"
-	says not-protected "Not protected: the store of backups*not there*"
+	says not-protected "Not protected: there is no good backup*"
 	assert_exit 0 gbe list
 	assert_eq "list" "$OUT" "no backups"
 	touch "$store"
