@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "app/state/ledger.h"
-#include "core/config/run-words.h"
 #include "core/decide/past.h"
 #include "core/json/parse.h"
 #include "core/units/cluster-env.h"
@@ -104,7 +103,7 @@ observe_settings(GbeApp *app, GbeFacts *facts)
 		facts->member = !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND);
 		return;
 	}
-	variables = gbe_run_environment(NULL, text);
+	variables = g_strsplit(text, "\n", -1);
 	facts->member = gbe_cluster_env_joins(variables);
 	facts->began = !facts->member && !app->config->cluster.rejoin;
 }

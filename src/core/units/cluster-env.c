@@ -90,6 +90,6 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 bool
 gbe_cluster_env_joins(char **variables)
 {
-	return g_strcmp0(g_environ_getenv(variables, "ETCD_INITIAL_CLUSTER_STATE"), "existing") ==
-	       0;
+	return g_strv_contains((const char *const *)variables,
+			       "ETCD_INITIAL_CLUSTER_STATE=existing");
 }

@@ -31,5 +31,5 @@ typedef struct {
 /* Newly allocated. GBE_ERROR_USAGE: an address is none, or a value has a character that a file of variables cannot
  * have. */
 char *gbe_cluster_env(const GbeClusterEnv *env, GError **error);
-/* Would an etcd without data, started with @variables, join a cluster that is there? Else it begins one. */
+/* Would an etcd without data, started with @variables ("NAME=VALUE"), join a cluster that is there? Else it begins one. */
 bool gbe_cluster_env_joins(char **variables);
