@@ -720,7 +720,8 @@ rejoins_itself() {
 			# The same without any data.
 			for point in cluster-left cluster-set-aside cluster-entered cluster-started; do
 				lose
-				[[ $point != cluster-left ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+				[[ $point != cluster-left ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" 2>/run/said
+				grep 'cluster.env, this device is a member of a cluster: .*cluster rejoin URL' /run/said || wrong "$(cat /run/said)"
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster rejoin --if-needed || true
 				comes goes_on
 				acts none

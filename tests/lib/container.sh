@@ -31,8 +31,8 @@ install_make() {
 	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$1" prefix=/usr/local
 }
 
-# populate NAME COMMANDS: the deployment's /etc: etcd, with its data in CONTAINER_DATA, and a person who does that once etcd is up or has
-# failed, and then turns the machine off.
+# populate NAME COMMANDS: the deployment's /etc: etcd, with its data in CONTAINER_DATA, and a person who does that once
+# etcd is up or has failed, and then turns the machine off.
 populate() {
 	local etc units
 	chmod 0755 "$(deployment_dir "$1")"

@@ -289,7 +289,7 @@ no_data(const GbeSituation *s)
 	if (s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
-	/* Also where a backup is due: it is of the time when this member had no others. */
+	/* Before the rules that restore: a backup of one voter is from before the others joined. */
 	if (s->bound)
 		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
 			    "this is a member of a cluster, and its data is gone");
