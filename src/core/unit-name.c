@@ -63,3 +63,46 @@ gbe_unit_is_parent(const char *unit)
 	       !(g_str_has_prefix(unit, "session-") && g_str_has_suffix(unit, ".scope")) &&
 	       !(g_str_has_prefix(unit, "user@") && g_str_has_suffix(unit, ".service"));
 }
+
+char *
+gbe_mount_unit(const char *path)
+{
+	GString *name = g_string_new(NULL);
+	gsize len = strlen(path);
+
+	while (len > 0 && path[len - 1] == '/')
+		len--;
+	for (gsize i = strspn(path, "/"); i < len; i++) {
+		char c = path[i];
+
+		if (c == '/') {
+			if (path[i - 1] != '/')
+				g_string_append_c(name, '-');
+		} else if (g_ascii_isalnum(c) || c == ':' || c == '_' ||
+			   (c == '.' && name->len > 0)) {
+			g_string_append_c(name, c);
+		} else {
+			g_string_append_printf(name, "\\x%02x", (guchar)c);
+		}
+	}
+	if (name->len == 0)
+		g_string_append_c(name, '-');
+	g_string_append(name, ".mount");
+	return g_string_free(name, false);
+}
+
+char *
+gbe_unit_quote(const char *text)
+{
+	GString *word = g_string_new("\"");
+
+	for (; *text != '\0'; text++) {
+		if (*text == '"' || *text == '\\')
+			g_string_append_c(word, '\\');
+		else if (*text == '%')
+			g_string_append_c(word, '%');
+		g_string_append_c(word, *text);
+	}
+	g_string_append_c(word, '"');
+	return g_string_free(word, false);
+}

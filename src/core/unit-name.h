@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names of systemd's units (systemd.unit(5)). Pure. */
+/* Names of systemd's units, and words of their settings (systemd.unit(5)). Pure. */
 #pragma once
 
 #include "base/auto.h"
@@ -15,3 +15,7 @@ bool gbe_unit_name_service(const char *option, const char *text, char **ret_name
 /* Can etcd live and die with @unit, in which its caller runs (NULL: in no unit)? False for units that people work in:
  * their sessions, and the services of a user's own manager. */
 bool gbe_unit_is_parent(const char *unit);
+/* The mount unit of @path: "/srv/my data" is "srv-my\x20data.mount", like `systemd-escape --path --suffix=mount`. */
+char *gbe_mount_unit(const char *path);
+/* Quotes any text as one word of a setting that takes words and knows specifiers. */
+char *gbe_unit_quote(const char *text);

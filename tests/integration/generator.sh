@@ -349,10 +349,8 @@ symlinks() {
 	ln -s /run/user/0/ca.crt "$ROOT/etc/pki/ca.crt"
 	generate
 	assert_eq "generated" "$GENERATED" "$(sed 's/ greenboot-etcd-scrub/ greenboot-etcd-renew.service&/; s/^etcd.service //' <<<"$ALL") k3s.service"
-	assert_eq "prerun" "$(cat "$(dropin greenboot-etcd-prerun.service)")" "$before
-[Unit]
-RequiresMountsFor=\"/mnt/ssd/k3s/server/db/etcd\"
-[Service]
+	assert_eq "prerun" "$(cat "$(dropin greenboot-etcd-prerun.service)")" "${before/\[Service]/"RequiresMountsFor=\"/mnt/ssd/k3s/server/db/etcd\"
+[Service]"}
 ReadWritePaths=\"-/mnt\""
 	for unit in finalize green preflight used; do
 		has "greenboot-etcd-$unit.service" 'ReadWritePaths="-/mnt"'

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/dropin.h"
+
+#include "core/unit-name.h"
 #include "lib/unit.h"
 
 #include <string.h>
+
+#define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
+#define MOUNTS(name) "Wants=" name "\nAfter=" name "\n"
 
 START_TEST(mount_units)
 {
@@ -47,24 +52,69 @@ START_TEST(quotes)
 }
 END_TEST
 
-static char *
-paths(const char *conf, const char *before)
+static GbeConfig *
+configured(const char *conf)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autoptr(GError) error = NULL;
 
-	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
-	return gbe_dropin_paths(config, before);
+	ck_assert_msg(
+	    gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, &error), "%s",
+	    error != NULL ? error->message : "");
+	return g_steal_pointer(&config);
+}
+
+typedef struct {
+	const char *unit;
+	char *text;
+	guint count;
+} Wanted;
+
+static bool
+keep(gpointer data, const char *unit, const char *text, GError **error G_GNUC_UNUSED)
+{
+	Wanted *wanted = data;
+
+	if (g_str_equal(wanted->unit, unit)) {
+		wanted->text = g_strdup(text);
+		wanted->count++;
+	}
+	return true;
+}
+
+/* The drop-in of @unit without @follow's symlinks. NULL: there is none. */
+static char *
+dropin_through(const GbeConfig *config, const char *unit, GbeFollow *follow)
+{
+	Wanted wanted = {.unit = unit};
+
+	ck_assert(gbe_dropins(config, follow, keep, &wanted, NULL));
+	ck_assert_uint_le(wanted.count, 1);
+	return wanted.text;
+}
+
+static char *
+dropin(const GbeConfig *config, const char *unit)
+{
+	return dropin_through(config, unit, NULL);
+}
+
+static char *
+paths(const char *conf)
+{
+	g_autoptr(GbeConfig) config = configured(conf);
+
+	return dropin(config, "greenboot-etcd-prerun.service");
 }
 
 START_TEST(the_default)
 {
-	g_autofree char *text = paths("", NULL);
+	g_autofree char *text = paths("");
 
-	ck_assert_str_eq(text, "# Written by greenboot-etcd-generator from the configuration.\n"
-			       "[Unit]\n"
-			       "RequiresMountsFor=\"/var/lib/etcd\"\n"
-			       "[Service]\n"
-			       "ReadWritePaths=\"-/var\"\n");
+	ck_assert_str_eq(text, HEAD "[Unit]\n"
+				    "RequiresMountsFor=\"/var/lib/etcd\"\n"
+				    "[Service]\n"
+				    "ReadWritePaths=\"-/var\"\n");
 }
 END_TEST
 
@@ -86,7 +136,7 @@ START_TEST(grants_what_lies_below_the_root)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *conf = g_strdup_printf("[etcd]\ndata-dir=%s\n", cases[i].data_dir);
-		g_autofree char *text = paths(conf, NULL);
+		g_autofree char *text = paths(conf);
 		g_autofree char *line = g_strdup_printf("\nReadWritePaths=%s\n", cases[i].grant);
 
 		ck_assert_msg(strstr(text, line) != NULL, "%s: %s", cases[i].data_dir, text);
@@ -96,7 +146,8 @@ END_TEST
 
 START_TEST(the_store_is_wished_for)
 {
-	g_autofree char *text = paths("[backup]\ndirectory=/mnt/usb-1/etcd\n", "etcd.service");
+	g_autoptr(GbeConfig) config = configured("[backup]\ndirectory=/mnt/usb-1/etcd\n");
+	g_autofree char *text = dropin(config, "greenboot-etcd-finalize.service");
 
 	ck_assert_ptr_nonnull(strstr(text, "\nRequiresMountsFor=\"/var/lib/etcd\"\n"
 					   "Wants=mnt-usb\\x2d1-etcd.mount\n"
@@ -105,17 +156,17 @@ START_TEST(the_store_is_wished_for)
 					   "After=mnt-usb\\x2d1.mount\n"
 					   "Wants=mnt.mount\n"
 					   "After=mnt.mount\n"
-					   "Before=etcd.service\n"
 					   "[Service]\n"));
+	ck_assert(g_str_has_suffix(text, "\n[Unit]\nBefore=etcd.service\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nReadWritePaths=\"-/mnt\"\n"));
 }
 END_TEST
 
 START_TEST(what_the_sandbox_hides)
 {
-	g_autofree char *home = paths("[etcd]\ndata-dir=/var/home/etcd/data\n", NULL);
-	g_autofree char *tmp = paths("[etcd]\ndata-dir=/var/tmp/etcd\n", NULL);
-	g_autofree char *like = paths("[etcd]\ndata-dir=/var/homes/etcd\n", NULL);
+	g_autofree char *home = paths("[etcd]\ndata-dir=/var/home/etcd/data\n");
+	g_autofree char *tmp = paths("[etcd]\ndata-dir=/var/tmp/etcd\n");
+	g_autofree char *like = paths("[etcd]\ndata-dir=/var/homes/etcd\n");
 
 	ck_assert_ptr_nonnull(strstr(home, "\nProtectHome=no\n"));
 	ck_assert_ptr_nonnull(strstr(tmp, "\nPrivateTmp=no\n"));
@@ -126,7 +177,7 @@ END_TEST
 /* A WAL elsewhere is locked, too. */
 START_TEST(the_wal)
 {
-	g_autofree char *text = paths("[etcd]\nwal-dir=/fast/wal\n", NULL);
+	g_autofree char *text = paths("[etcd]\nwal-dir=/fast/wal\n");
 
 	ck_assert_ptr_nonnull(strstr(text, "\nReadWritePaths=\"-/fast\"\n"));
 }
@@ -139,29 +190,27 @@ START_TEST(the_monitor)
 			   "[metrics]\ntextfile=/var/home/node/etcd.prom\n"
 			   "[certs]\ndirectories=/etc/pki /tmp/pki\n";
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autofree char *without = gbe_dropin_service(config);
+	g_autofree char *without = dropin(config, config->etcd.service);
 	g_autofree char *service = NULL;
 	g_autofree char *timer = NULL;
 
 	ck_assert_ptr_nonnull(strstr(without, " greenboot-etcd-monitor.timer "));
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
-	service = gbe_dropin_monitor(config);
-	timer = gbe_dropin_monitor_timer(config);
-	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
-				  "[Service]\n"
-				  "ReadWritePaths=\"-/data/etcd/.greenboot-etcd\"\n"
-				  "ReadWritePaths=\"-/data/.greenboot-etcd\"\n"
-				  "ReadWritePaths=\"-/.greenboot-etcd\"\n"
-				  "ReadWritePaths=\"-/var/home/node\"\n"
-				  "ProtectHome=no\n"
-				  "PrivateTmp=no\n");
-	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
-				"[Timer]\n"
-				"OnActiveSec=\nOnActiveSec=90s\n"
-				"OnUnitActiveSec=90s\n");
+	service = dropin(config, "greenboot-etcd-monitor.service");
+	timer = dropin(config, "greenboot-etcd-monitor.timer");
+	ck_assert_str_eq(service, HEAD "[Service]\n"
+				       "ReadWritePaths=\"-/data/etcd/.greenboot-etcd\"\n"
+				       "ReadWritePaths=\"-/data/.greenboot-etcd\"\n"
+				       "ReadWritePaths=\"-/.greenboot-etcd\"\n"
+				       "ReadWritePaths=\"-/var/home/node\"\n"
+				       "ProtectHome=no\n"
+				       "PrivateTmp=no\n");
+	ck_assert_str_eq(timer, HEAD "[Timer]\n"
+				     "OnActiveSec=\nOnActiveSec=90s\n"
+				     "OnUnitActiveSec=90s\n");
 	g_free(without);
 	config->health.monitor = 0;
-	without = gbe_dropin_service(config);
+	without = dropin(config, config->etcd.service);
 	ck_assert_ptr_null(strstr(without, "monitor"));
 }
 END_TEST
@@ -193,9 +242,9 @@ START_TEST(where_etcd_answers)
 
 		ck_assert(
 		    gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
-		green = gbe_dropin_green(config);
-		monitor = gbe_dropin_monitor(config);
-		others = gbe_dropin_paths(config, NULL);
+		green = dropin(config, "greenboot-etcd-green.service");
+		monitor = dropin(config, "greenboot-etcd-monitor.service");
+		others = dropin(config, "greenboot-etcd-prerun.service");
 		ck_assert_ptr_null(strstr(others, "IPAddress"));
 		if (cases[i].allowed == NULL) {
 			ck_assert_ptr_null(strstr(green, "IPAddress"));
@@ -214,7 +263,7 @@ START_TEST(the_scrub)
 	const char *conf = "[etcd]\ndata-dir=/var/home/etcd\nwal-dir=/tmp/wal\n"
 			   "[backup]\ndirectory=/mnt/usb/back up\n";
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autofree char *before = gbe_dropin_scrub(config);
+	g_autofree char *before = dropin(config, "greenboot-etcd-scrub.service");
 	g_autofree char *after = NULL;
 
 	ck_assert_ptr_nonnull(strstr(before, "\n[Service]\n"
@@ -223,7 +272,7 @@ START_TEST(the_scrub)
 					     "ReadWritePaths=\"-/var/.greenboot-etcd\"\n"
 					     "ReadWritePaths=\"-/.greenboot-etcd\"\n"));
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
-	after = gbe_dropin_scrub(config);
+	after = dropin(config, "greenboot-etcd-scrub.service");
 	ck_assert_ptr_nonnull(strstr(after, "\nRequiresMountsFor=\"/var/home/etcd\"\n"
 					    "Wants=mnt-usb-back\\x20up.mount\n"));
 	ck_assert_ptr_nonnull(strstr(after, "\n[Service]\nProtectHome=no\nPrivateTmp=no\n"
@@ -243,24 +292,21 @@ START_TEST(the_defragmentation)
 	g_autofree char *timer = NULL;
 
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
-	etcd = gbe_dropin_service(config);
-	service = gbe_dropin_defrag(config);
-	timer = gbe_dropin_defrag_timer(config);
+	etcd = dropin(config, config->etcd.service);
+	service = dropin(config, "greenboot-etcd-defrag.service");
+	timer = dropin(config, "greenboot-etcd-defrag.timer");
 	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-defrag.timer "));
-	ck_assert_str_eq(service, "# Written by greenboot-etcd-generator from the configuration.\n"
-				  "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
-				  "[Service]\n");
-	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
-				"[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
-				"[Timer]\nOnActiveSec=\nOnActiveSec=0s\n"
-				"OnUnitActiveSec=3600s\n");
+	ck_assert_str_eq(service, HEAD "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n");
+	ck_assert_str_eq(timer, HEAD "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
+				     "[Timer]\nOnActiveSec=\nOnActiveSec=0s\n"
+				     "OnUnitActiveSec=3600s\n");
 	g_free(timer);
 	config->defrag.at_start = false;
-	timer = gbe_dropin_defrag_timer(config);
+	timer = dropin(config, "greenboot-etcd-defrag.timer");
 	ck_assert_ptr_nonnull(strstr(timer, "\nOnActiveSec=3600s\n"));
 	g_free(etcd);
 	config->defrag.enabled = false;
-	etcd = gbe_dropin_service(config);
+	etcd = dropin(config, config->etcd.service);
 	ck_assert_ptr_null(strstr(etcd, "defrag"));
 }
 END_TEST
@@ -269,16 +315,17 @@ START_TEST(a_scope)
 {
 	const char *conf = "[etcd]\nservice=microshift.service\n";
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autofree char *without = gbe_dropin_service(config);
-	g_autofree char *scope = gbe_dropin_scope();
+	g_autofree char *without = dropin(config, config->etcd.service);
+	g_autofree char *scope = NULL;
 	g_autofree char *service = NULL;
 	g_autofree char *start = NULL;
 
 	ck_assert_ptr_null(gbe_dropin_scope_of("etcd.service"));
 	ck_assert_ptr_nonnull(strstr(without, "\nRequires=greenboot-etcd-prerun.service\n"));
 	ck_assert(gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, NULL));
-	service = gbe_dropin_service(config);
-	start = gbe_dropin_start(config);
+	service = dropin(config, config->etcd.service);
+	start = dropin(config, "greenboot-etcd-start.target");
+	scope = dropin(config, "microshift-etcd.scope");
 	ck_assert_str_eq(gbe_dropin_scope_of("microshift.service"), "microshift-etcd.scope");
 	ck_assert_ptr_nonnull(strstr(service, "\nRequires=greenboot-etcd-start.target\n"
 					      "After=greenboot-etcd-prerun.service\n"));
@@ -291,31 +338,15 @@ END_TEST
 START_TEST(the_use_beyond_the_limit)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autofree char *etcd = gbe_dropin_service(config);
+	g_autofree char *etcd = dropin(config, config->etcd.service);
 	g_autofree char *timer = NULL;
 
 	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-used.timer "));
 	config->restore.trial_limit = 90;
-	timer = gbe_dropin_used_timer(config);
-	ck_assert_str_eq(timer, "# Written by greenboot-etcd-generator from the configuration.\n"
-				"[Timer]\nOnActiveSec=\nOnActiveSec=90s\n");
+	timer = dropin(config, "greenboot-etcd-used.timer");
+	ck_assert_str_eq(timer, HEAD "[Timer]\nOnActiveSec=\nOnActiveSec=90s\n");
 }
 END_TEST
-
-#define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
-#define MOUNTS(name) "Wants=" name "\nAfter=" name "\n"
-
-static GbeConfig *
-configured(const char *conf)
-{
-	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autoptr(GError) error = NULL;
-
-	ck_assert_msg(
-	    gbe_config_merge(config, "test", conf, strlen(conf), true, NULL, NULL, &error), "%s",
-	    error != NULL ? error->message : "");
-	return g_steal_pointer(&config);
-}
 
 /* Which units there are for which configuration. */
 START_TEST(what_leaves_the_device)
@@ -340,14 +371,16 @@ START_TEST(what_leaves_the_device)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GbeConfig) config = configured(cases[i].conf);
-		g_autofree char *etcd = gbe_dropin_service(config);
+		g_autofree char *etcd = dropin(config, config->etcd.service);
+		g_autofree char *push = dropin(config, "greenboot-etcd-push.service");
+		g_autofree char *send = dropin(config, "greenboot-etcd-send.service");
+		g_autofree char *prove = dropin(config, "greenboot-etcd-prove.service");
+		g_autofree char *requests = dropin(config, "greenboot-etcd-requests.service");
 
-		ck_assert_msg(gbe_dropin_wants_push(config) == cases[i].push, "%s", cases[i].conf);
-		ck_assert_msg(gbe_dropin_wants_send(config) == cases[i].send, "%s", cases[i].conf);
-		ck_assert_msg(gbe_dropin_wants_prove(config) == cases[i].prove, "%s",
-			      cases[i].conf);
-		ck_assert_msg(gbe_dropin_wants_requests(config) == cases[i].requests, "%s",
-			      cases[i].conf);
+		ck_assert_msg((push != NULL) == cases[i].push, "%s", cases[i].conf);
+		ck_assert_msg((send != NULL) == cases[i].send, "%s", cases[i].conf);
+		ck_assert_msg((prove != NULL) == cases[i].prove, "%s", cases[i].conf);
+		ck_assert_msg((requests != NULL) == cases[i].requests, "%s", cases[i].conf);
 		/* etcd's service wants these and no others. */
 		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-push.timer") != NULL, cases[i].push);
 		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-send.service") != NULL,
@@ -367,11 +400,11 @@ START_TEST(a_store_in_a_directory)
 	    configured("[etcd]\nservice=k3s.service\nendpoint=https://10.1.2.3:2379\n"
 		       "[store]\ndirectory=/var/home/usb-1/etcd\nschedule=Mon..Fri *:0/30\n"
 		       "prove=Sat 03:00\n");
-	g_autofree char *push = gbe_dropin_offsite(config, true);
-	g_autofree char *send = gbe_dropin_offsite(config, false);
-	g_autofree char *prove = gbe_dropin_prove(config);
-	g_autofree char *push_timer = gbe_dropin_push_timer(config);
-	g_autofree char *prove_timer = gbe_dropin_prove_timer(config);
+	g_autofree char *push = dropin(config, "greenboot-etcd-push.service");
+	g_autofree char *send = dropin(config, "greenboot-etcd-send.service");
+	g_autofree char *prove = dropin(config, "greenboot-etcd-prove.service");
+	g_autofree char *push_timer = dropin(config, "greenboot-etcd-push.timer");
+	g_autofree char *prove_timer = dropin(config, "greenboot-etcd-prove.timer");
 
 #define STORE                                                                                      \
 	"[Unit]\n" MOUNTS("var-home-usb\\x2d1-etcd.mount") MOUNTS("var-home-usb\\x2d1.mount")      \
@@ -392,20 +425,59 @@ END_TEST
 START_TEST(a_store_of_objects)
 {
 	g_autoptr(GbeConfig) config = configured("[store]\nurl=https://h/b\n");
-	g_autofree char *push = gbe_dropin_offsite(config, true);
-	g_autofree char *send = gbe_dropin_offsite(config, false);
-	g_autofree char *prove = gbe_dropin_prove(config);
-	g_autofree char *pruning = NULL;
+	g_autofree char *send = dropin(config, "greenboot-etcd-send.service");
+	g_autofree char *prove = dropin(config, "greenboot-etcd-prove.service");
+	g_autofree char *push = NULL, *pruning = NULL;
 
-	ck_assert_str_eq(push, HEAD "[Unit]\nBindsTo=etcd.service\nAfter=etcd.service\n"
-				    "[Service]\nIPAddressAllow=any\n");
 	ck_assert_str_eq(send, HEAD "[Service]\nIPAddressAllow=any\n");
 	/* A store that no timer fills is pruned by hand. */
 	ck_assert_str_eq(prove, send);
 	config->store.schedule = g_strdup("daily");
-	pruning = gbe_dropin_prove(config);
+	push = dropin(config, "greenboot-etcd-push.service");
+	ck_assert_str_eq(push, HEAD "[Unit]\nBindsTo=etcd.service\nAfter=etcd.service\n"
+				    "[Service]\nIPAddressAllow=any\n");
+	pruning = dropin(config, "greenboot-etcd-prove.service");
 	ck_assert_ptr_nonnull(
 	    strstr(pruning, "\nExecStart=/usr/bin/greenboot-etcd --quiet store prune\n"));
+}
+END_TEST
+
+/* /var/lib/etcd leads to /data/etcd, and /srv to /home. */
+static char *
+symlinks(gpointer data G_GNUC_UNUSED, const char *path)
+{
+	if (g_str_has_prefix(path, "/var/lib/etcd"))
+		return g_strconcat("/data/etcd", path + strlen("/var/lib/etcd"), NULL);
+	if (g_str_has_prefix(path, "/srv/"))
+		return g_strconcat("/home/", path + strlen("/srv/"), NULL);
+	return g_strdup(path);
+}
+
+/* A sandbox and mounts are of the directories that a symlink leads to. A snapshot store may be a share that hangs, so
+ * its path is not looked up. */
+START_TEST(paths_through_symlinks)
+{
+	g_autoptr(GbeConfig) config =
+	    configured("[etcd]\nendpoint=unix:///srv/etcd.sock\n"
+		       "[backup]\ndirectory=/var/lib/etcd-backups\n[certs]\ndirectories=/srv/pki\n"
+		       "[store]\ndirectory=/srv/snapshots\nschedule=daily\n");
+	g_autofree char *prerun = dropin_through(config, "greenboot-etcd-prerun.service", symlinks);
+	g_autofree char *green = dropin_through(config, "greenboot-etcd-green.service", symlinks);
+	g_autofree char *monitor =
+	    dropin_through(config, "greenboot-etcd-monitor.service", symlinks);
+	g_autofree char *send = dropin_through(config, "greenboot-etcd-send.service", symlinks);
+
+	ck_assert_str_eq(
+	    prerun, HEAD
+	    "[Unit]\nRequiresMountsFor=\"/var/lib/etcd\"\n"
+	    "RequiresMountsFor=\"/data/etcd\"\n" MOUNTS("var-lib-etcd\\x2dbackups.mount")
+		MOUNTS("var-lib.mount") MOUNTS("var.mount") MOUNTS("data-etcd\\x2dbackups.mount")
+		    MOUNTS("data.mount") "[Service]\n"
+					 "ReadWritePaths=\"-/var\"\nReadWritePaths=\"-/data\"\n");
+	ck_assert(g_str_has_suffix(green, "\nProtectHome=no\n"));
+	ck_assert(g_str_has_suffix(monitor, "\nProtectHome=no\n"));
+	ck_assert_str_eq(send, HEAD "[Unit]\n" MOUNTS("srv-snapshots.mount")
+				   MOUNTS("srv.mount") "[Service]\nReadWritePaths=\"-/srv\"\n");
 }
 END_TEST
 
@@ -421,8 +493,8 @@ START_TEST(the_files_of_a_store)
 		g_autofree char *etc = g_strdup_printf(
 		    "[store]\nurl=https://h/b\n%s=/etc/greenboot-etcd/file\n", keys[i]);
 		g_autoptr(GbeConfig) hidden = configured(home), other = configured(etc);
-		g_autofree char *send = gbe_dropin_offsite(hidden, false);
-		g_autofree char *as_ever = gbe_dropin_offsite(other, false);
+		g_autofree char *send = dropin(hidden, "greenboot-etcd-send.service");
+		g_autofree char *as_ever = dropin(other, "greenboot-etcd-send.service");
 
 		ck_assert_ptr_nonnull(strstr(send, "\nProtectHome=no\n"));
 		ck_assert_ptr_null(strstr(send, "/var"));
@@ -455,5 +527,6 @@ main(void)
 	tcase_add_test(tcase, a_store_in_a_directory);
 	tcase_add_test(tcase, a_store_of_objects);
 	tcase_add_test(tcase, the_files_of_a_store);
+	tcase_add_test(tcase, paths_through_symlinks);
 	return gbe_unit_main(suite);
 }
