@@ -78,7 +78,7 @@ table() {
 
 	a_green xfs
 	stop_etcd
-	gbe backup before-one
+	gbe backup worked-one
 	gbe backup before-two -d "the second"
 	gbe pin before-two
 	OUT=$(gbe list --names)
@@ -139,21 +139,21 @@ right() {
 	stop_etcd
 	gbe backup
 	gbe backup
-	gbe backup before-one -d "what it was like before the long experiment with the operator from elsewhere"
+	gbe backup worked-one -d "what it was like before the long experiment with the operator from elsewhere"
 	mapfile -t names < <(gbe list --names)
 	automatic=${names[2]}
 	run=${automatic##*_}
 	ordinal=1
 	[[ $run != *~* ]] || ordinal=${run##*~}
-	for name in before-one before b @1; do
-		assert_json .name before-one show "$name"
+	for name in worked-one work w @1; do
+		assert_json .name worked-one show "$name"
 	done
 	assert_json .name "$automatic" show @3
 	assert_json .name "$automatic" show "${run:0:6}~$ordinal"
 	assert_json .name "${names[1]}" show "${names[1]}"
-	assert_eq pinned "$(gbe pin -n before @2 | paste -sd' ')" \
-		"would be pinned before-one would be pinned ${names[1]}"
-	assert_eq removed "$(gbe delete -n bef)" "would be deleted before-one"
+	assert_eq pinned "$(gbe pin -n worked @2 | paste -sd' ')" \
+		"would be pinned worked-one would be pinned ${names[1]}"
+	assert_eq removed "$(gbe delete -n wor)" "would be deleted worked-one"
 
 	export TERM=xterm
 	for verb in list status explain; do

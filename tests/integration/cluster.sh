@@ -436,6 +436,29 @@ resets_damaged() {
 	EOF2
 }
 
+# The data is gone. The certificates come back with a backup of the same member.
+resets_without_data() {
+	on_device_run <<-'EOF2'
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		comes ctl put k v
+		comes greenboot-etcd cluster rejoin --if-needed
+		systemctl stop etcd
+		gives 0 greenboot-etcd backup before
+		rm -r /var/lib/etcd/default/member
+		gives 5 greenboot-etcd cluster reset
+		gives 0 greenboot-etcd certs rotate-ca
+		gives 5 greenboot-etcd certs rotate-ca
+		before=$(sum)
+		gives 0 greenboot-etcd cluster reset --force
+		[[ ! -e $LIVE && ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "the settings are there"
+		[[ ! -e /var/lib/greenboot-etcd/members ]] || wrong "the members are remembered"
+		gives 0 greenboot-etcd restore --force before
+		is "the certificates" "$(sum)" "$before"
+		[[ -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "the settings are gone"
+	EOF2
+}
+
 # A data directory that is a mount point stays one: its entries are exchanged.
 resets_mount() {
 	on_device_run <<-'EOF2'
@@ -573,6 +596,16 @@ recovers() {
 				systemctl stop etcd
 				gives 0 greenboot-etcd restore --force "$(greenboot-etcd --json list | jq -r '[.[] | select(.name | startswith("recover-"))][0].name')"
 			done
+			# This device has only a copy of the other one's data.
+			rm -r /var/lib/etcd/default/member
+			gives 1 greenboot-etcd cluster recover --data=/run/north/data 2>/run/said
+			grep 'no data of etcd in /var/lib/etcd: put a copy' /run/said || wrong "$(cat /run/said)"
+			cp -r /run/north/data/member /var/lib/etcd/default/
+			gives 5 greenboot-etcd cluster recover
+			gives 0 greenboot-etcd cluster recover --force
+			comes greenboot-etcd cluster status
+			is "members without own data" "$(greenboot-etcd --json cluster status | jq -r '[.members[].name] | join(" ")')" south
+			has_acked "without own data"
 		EOF2
 	)
 	OUT=$(<"$VAR/out.json")
@@ -671,7 +704,7 @@ rejoins_itself() {
 			lose() {
 				systemctl stop etcd
 				systemctl reset-failed etcd || true
-				rm -r /var/lib/etcd/default/member
+				rm -r "/var/lib/etcd/default/member${1-}"
 			}
 			works() { member_works "3 3 3" && lock_is free && [[ ! -e /var/lib/greenboot-etcd/cluster ]]; }
 			goes_on() { greenboot-etcd cluster rejoin --if-needed && works; }
@@ -736,17 +769,20 @@ rejoins_itself() {
 			comes works
 			systemctl stop greenboot-etcd-rejoin.timer
 			# A voter that comes back without its log could break what it has agreed to: it is held back, and rejoins.
-			comes acts none
-			id=$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')
-			lose
-			gives 1 systemctl start etcd
-			comes eval "journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its data is gone: .*cluster rejoin'"
-			# The start has started the timer, too.
-			comes works
-			systemctl stop greenboot-etcd-rejoin.timer
-			comes eval '[[ $(systemctl is-active greenboot-etcd-rejoin.service) == inactive ]]'
-			is "the data" "$(ctl get k --print-value-only)" v
-			[[ $(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id') != "$id" ]] || wrong "the same member came back"
+			for gone in data log; do
+				comes acts none
+				id=$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')
+				lose "$([[ $gone == data ]] || echo /wal)"
+				gives 1 systemctl start etcd
+				comes eval "journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its $gone is gone: .*cluster rejoin'"
+				# The start has started the timer, too.
+				comes works
+				systemctl stop greenboot-etcd-rejoin.timer
+				comes eval '[[ $(systemctl is-active greenboot-etcd-rejoin.service) == inactive ]]'
+				is "the data" "$(ctl get k --print-value-only)" v
+				[[ $(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id') != "$id" ]] ||
+					wrong "the same member came back without its $gone"
+			done
 			comes acts none
 			# A person has taken it out.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
@@ -1056,4 +1092,5 @@ run_case rejoins-not rejoins_not
 run_case rejoins-older rejoins_older
 run_case recovers recovers
 run_case recovers-alone recovers_alone
+run_case resets-without-data resets_without_data
 suite_end

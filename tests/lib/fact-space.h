@@ -34,7 +34,7 @@ typedef struct {
 /* clang-format off */
 static const Fact facts[] = {
 	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
-	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(bound, 2), FACT(mount_lost, 2), FACT(one_voter, 2),
+	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(one_voter, 2),
 	FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
 	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2),
 	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
@@ -126,6 +126,12 @@ is_no_data_of_own(const GbeSituation *s)
 	return s->data == GBE_NO && s->owner == GBE_OWNER_SAME;
 }
 
+static inline bool
+is_without_log(const GbeSituation *s)
+{
+	return s->log_lost && !(s->data == GBE_NO && s->mount_lost);
+}
+
 /* What rule 10a puts in the data's place. */
 static inline bool
 is_once_more(const GbeSituation *s)
@@ -200,15 +206,16 @@ static const Branch branches[] = {
      GBE_NO, "owner data closing request"},
     {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES, "last_pass request owner data same_run higher_minor candidate" RETURN GATE},
+    {"a member without its log", is_without_log, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "request owner data mount_lost log_lost" GATE},
     {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied bound on_missing candidate" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing candidate" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES,
-     "request mount_lost emptied bound on_missing candidate" RETRY GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing candidate" RETRY GATE},
     {"no data, D returns", is_no_data_and_return, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied bound on_missing" UNDO RETURN GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing" UNDO RETURN GATE},
     {"no data, D is newer", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied bound on_missing" UNDO GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing" UNDO GATE},
     {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request closing_back service_failed sound on_corrupt candidate higher_minor" RETRY GATE},

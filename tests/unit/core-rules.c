@@ -116,7 +116,7 @@ row(const GbeSituation *s)
 	if (s->last_pass)
 		return s->owner == GBE_OWNER_SAME && s->contains != GBE_NO ? GBE_RULE_6
 									   : GBE_RULE_10B;
-	return s->data == GBE_NO ? GBE_RULE_3 : row_of_data(s);
+	return s->data == GBE_NO || s->log_lost ? GBE_RULE_3 : row_of_data(s);
 }
 
 /* Rule 3 hands over to the rules that would restore; 13 says "otherwise rule 4". */
@@ -171,7 +171,7 @@ check_sources(const GbeSituation *s, const GbeRuling *r)
 	case GBE_DATA_KEEP:
 		break;
 	case GBE_DATA_FRESH:
-		require(r->rule == GBE_RULE_3 && s->data == GBE_NO && !s->bound, s, r);
+		require(r->rule == GBE_RULE_3 && s->data == GBE_NO && !s->log_lost, s, r);
 		break;
 	case GBE_DATA_BASE:
 		require(s->base == GBE_BASE_VALID, s, r);
@@ -223,7 +223,7 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 		require(r->rule == GBE_RULE_3 && s->mount_lost && s->data == GBE_NO, s, r);
 		break;
 	case GBE_HOLD_MEMBER:
-		require(r->rule == GBE_RULE_3 && s->bound && s->data == GBE_NO, s, r);
+		require(r->rule == GBE_RULE_3 && s->log_lost, s, r);
 		break;
 	case GBE_HOLD_CORRUPT:
 		require(r->rule == GBE_RULE_5A && s->sound == GBE_NO &&

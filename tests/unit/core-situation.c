@@ -100,24 +100,31 @@ START_TEST(a_missing_namesake_takes_nothing_from_others)
 END_TEST
 
 /* "The ledger says that this same deployment took the data over", and nothing else says so. */
-START_TEST(a_member_that_has_others_is_bound)
+START_TEST(a_member_that_has_others_is_held_without_its_log)
 {
-	for (guint n = 0; n < 8; n++) {
+	for (guint n = 0; n < 16; n++) {
 		g_autoptr(GbeFacts) facts = device();
 		GbeSituation s;
 
 		facts->member = n & 1;
 		facts->began = n & 2;
 		facts->voters = n & 4 ? 3 : 1;
+		facts->log = n & 8 ? GBE_YES : GBE_NO;
 		derive(facts, &s);
-		ck_assert_int_eq(s.bound, n & 1 || (n & 2 && n & 4));
+		ck_assert_int_eq(s.log_lost, !(n & 8) && (n & 1 || (n & 2 && n & 4)));
 		ck_assert(!s.emptied);
 		facts->joining = true;
 		derive(facts, &s);
 		ck_assert(s.emptied);
 		facts->leaving = g_strdup("cluster leave");
 		derive(facts, &s);
-		ck_assert(s.bound);
+		ck_assert(s.log_lost == !(n & 8));
+		facts->log = GBE_UNKNOWN;
+		derive(facts, &s);
+		ck_assert(!s.log_lost);
+		facts->data = GBE_NO;
+		derive(facts, &s);
+		ck_assert(s.log_lost);
 	}
 }
 END_TEST
@@ -276,7 +283,7 @@ main(void)
 	tcase_add_test(tcase, an_equal_id_with_another_handle_is_another_deployment);
 	tcase_add_test(tcase, an_id_that_was_seen_missing_has_no_past_up_to_then);
 	tcase_add_test(tcase, a_missing_namesake_takes_nothing_from_others);
-	tcase_add_test(tcase, a_member_that_has_others_is_bound);
+	tcase_add_test(tcase, a_member_that_has_others_is_held_without_its_log);
 	tcase_add_test(tcase, who_ran_before);
 	tcase_add_test(tcase, what_a_deployment_left_is_of_a_run_that_began);
 	tcase_add_test(tcase, which_data_it_is);

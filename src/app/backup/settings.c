@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/settings.h"
 
+#include "app/state/state.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
+#include "core/json/parse.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/remove.h"
@@ -101,6 +103,20 @@ member_of_backup(const GbeFacts *facts, guint64 number)
 	return NULL;
 }
 
+/* The member that this device was when its etcd last answered (app/cluster/rejoin.h). NULL: not known. */
+static char *
+learnt_member(GbeApp *app)
+{
+	g_autoptr(JsonObject) record = NULL;
+	const char *cluster, *member;
+
+	if (!gbe_state_peek(app, GBE_STATE_MEMBERS, &record, NULL) || record == NULL)
+		return NULL;
+	cluster = gbe_json_string(record, "cluster", NULL);
+	member = gbe_json_string(record, "member", NULL);
+	return cluster != NULL && member != NULL ? member_of(cluster, member) : NULL;
+}
+
 static bool
 has_backup(const GbeFacts *facts, const char *member)
 {
@@ -156,7 +172,8 @@ bool
 gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number, GError **error)
 {
 	g_auto(Places) places = {.pki.fd = -1};
-	g_autofree char *member = member_of_backup(observed->facts, number);
+	g_autofree char *member =
+	    number > 0 ? member_of_backup(observed->facts, number) : learnt_member(app);
 
 	return open_places(app, &places, error) && set_aside(&places.state, member, error) &&
 	       set_aside(&places.pki, member, error);

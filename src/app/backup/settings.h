@@ -18,7 +18,8 @@ bool gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error) GBE_CHECKED;
 /* Both need the program's lock, and @observed as it is now. The settings are moved first, then the certificates, each
  * by a rename out of the way and one into it: after a power cut between two of them, the same call does the rest. */
 
-/* Keeps them for the data of backup @number; 0: there was none, and they go. */
+/* Keeps them for the data of backup @number; 0: the data was gone, and they are kept for a backup
+ * of the same member. */
 bool gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number,
 			    GError **error) GBE_CHECKED;
 /* Brings back those of the present data, in place of those of the data that it displaced. Removes those of members of

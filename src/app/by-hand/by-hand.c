@@ -297,13 +297,16 @@ gbe_by_hand_is_alone(GbeApp *app, const char *operation, bool *ret_alone, GError
 				       .data = true,
 				       .inside = true,
 				       .dry_run = true};
+	GbeSituation situation;
 	GbeSession session;
 	GbeView view;
 
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
 	gbe_view_live(session.observed->facts, &view);
-	*ret_alone = session.observed->facts->data == GBE_NO || view.voters == 1;
+	gbe_situation_derive(session.observed->facts, &view, true, &situation);
+	*ret_alone =
+	    !situation.log_lost && (session.observed->facts->data == GBE_NO || view.voters == 1);
 	gbe_session_leave(&session);
 	return true;
 }

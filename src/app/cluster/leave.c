@@ -4,9 +4,11 @@
 #include "app/by-hand/by-hand.h"
 #include "app/cluster/lock.h"
 #include "app/cluster/members.h"
+#include "app/state/state.h"
 #include "base/fault.h"
 #include "base/format.h"
 #include "core/json/parse.h"
+#include "fs/write.h"
 
 void
 gbe_cluster_left_clear(GbeClusterLeft *left)
@@ -135,6 +137,17 @@ set_data_aside(Leave *leave, GError **error)
 	       !GBE_FAULT("cluster-set-aside", error);
 }
 
+/* The members that were learnt are of no cluster of this device any more. */
+static bool
+end(Leave *leave, GError **error)
+{
+	GbeClusterFrame *frame = &leave->frame;
+
+	return gbe_cluster_frame_lock(frame, error) &&
+	       gbe_unlink_durable_at(frame->app->state_fd, GBE_STATE_MEMBERS, error) &&
+	       gbe_cluster_frame_end(frame, error);
+}
+
 bool
 gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
 		  GError **error)
@@ -161,8 +174,7 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	return (!GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error) &&
 		gbe_cluster_frame_note(&leave.frame, error) &&
 		gbe_cluster_settings_remove(&leave.frame, error) && set_data_aside(&leave, error) &&
-		gbe_cluster_frame_lock(&leave.frame, error) &&
-		gbe_cluster_frame_end(&leave.frame, error)) ||
+		end(&leave, error)) ||
 	       gbe_cluster_frame_goes_on(&leave.frame, error);
 }
 
@@ -218,7 +230,6 @@ gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	       ((set_data_aside(&leave, error) &&
 		 gbe_by_hand_set_settings_aside(app, leave.frame.operation,
 						ret_left->backup.sequence, error) &&
-		 gbe_cluster_frame_lock(&leave.frame, error) &&
-		 gbe_cluster_frame_end(&leave.frame, error)) ||
+		 end(&leave, error)) ||
 		gbe_cluster_frame_goes_on(&leave.frame, error));
 }

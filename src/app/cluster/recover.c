@@ -116,8 +116,14 @@ judge_own(Recover *recover, GError **error)
 	g_autoptr(GbeVerification) verification = NULL;
 	g_autoptr(GbeData) data = NULL;
 
-	return gbe_data_open(app, &data, error) &&
-	       gbe_verify_data(app, data, &full, &verification, error) &&
+	if (!gbe_data_open(app, &data, error))
+		return false;
+	if (data->member_path == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there is no data of etcd in %s: put a copy of the most advanced "
+				 "member's there first, or call this on that member's device",
+				 data->path);
+	return gbe_verify_data(app, data, &full, &verification, error) &&
 	       add_place(recover, data->path, verification, error);
 }
 

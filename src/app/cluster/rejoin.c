@@ -188,7 +188,7 @@ is_gone(const GbeFacts *facts)
 
 	gbe_view_live(facts, &view);
 	gbe_situation_derive(facts, &view, true, &situation);
-	return situation.data == GBE_NO && situation.bound && !situation.mount_lost;
+	return situation.data == GBE_NO && situation.log_lost && !situation.mount_lost;
 }
 
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be

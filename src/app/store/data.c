@@ -221,15 +221,15 @@ observe_presence(GbeData *data, GbeFacts *facts)
 	bool has = false;
 
 	if (data->fd < 0 || data->member_path == NULL) {
-		facts->data = GBE_NO;
+		facts->data = facts->log = GBE_NO;
 		return;
 	}
-	if (gbe_member_has_data(data->fd, data->member_path, &has, &error)) {
+	if (gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, NULL))
+		facts->log = gbe_tri(has);
+	if (gbe_member_has_data(data->fd, data->member_path, &has, &error))
 		facts->data = gbe_tri(has);
-		return;
-	}
-	facts->data = GBE_UNKNOWN;
-	facts->data_why = g_strdup(error->message);
+	else
+		facts->data_why = g_strdup(error->message);
 }
 
 static void

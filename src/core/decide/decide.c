@@ -334,7 +334,7 @@ plan_hold(Decision *d)
 		    g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", d->facts->leaving);
 	else
 		versions = g_strdup("");
-	/* Without prerun, a member without data would begin its cluster once more, or vote anew on what it has agreed
+	/* Without prerun, a member without its log would begin its cluster once more, or vote anew on what it has agreed
 	 * to. */
 	reason = g_strdup_printf("%s%s: %s%s", d->ruling.why, versions, lift,
 				 d->ruling.hold == GBE_HOLD_MEMBER

@@ -44,6 +44,7 @@ typedef struct {
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */
 	char *data_why;
+	GbeTri log;	     /* there is a WAL; etcd begins a new one where there is none */
 	GbeTri data_open;    /* a process has the data open; NO where there is none */
 	char *data_open_why; /* also why its files cannot be looked at, where none has it open */
 	GbeTri sound;	     /* etcd can start on it; unknown: not looked into, or unknown format */

@@ -286,13 +286,6 @@ no_data(const GbeSituation *s)
 	GbeRuling r = {0};
 	bool wait;
 
-	if (s->mount_lost)
-		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
-			    "the data directory was a mount point and its mount is missing");
-	/* Before the rules that restore: a backup of one voter is from before the others joined. */
-	if (s->bound)
-		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
-			    "this is a member of a cluster, and its data is gone");
 	if (s->emptied)
 		return fresh("there is no data, and a person wants it so");
 	if (update_failed(s))
@@ -350,6 +343,15 @@ decide(const GbeSituation *s)
 {
 	if (s->last_pass)
 		return once_more(s);
+	if (s->data == GBE_NO && s->mount_lost)
+		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
+			    "the data directory was a mount point and its mount is missing");
+	/* Before the rules that restore: a backup of one voter is from before the others joined. */
+	if (s->log_lost)
+		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
+			    s->data == GBE_NO
+				? "this is a member of a cluster, and its data is gone"
+				: "this is a member of a cluster, and its log is gone");
 	if (s->data == GBE_NO)
 		return no_data(s);
 	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)

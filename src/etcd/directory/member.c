@@ -88,12 +88,28 @@ gbe_member_locate(int data_fd, const char *member_dir, char **ret_path, GError *
 }
 
 bool
-gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has, GError **error)
+gbe_member_has_log(int data_fd, const char *member_path, int wal_dir_fd, bool *ret_has,
+		   GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	g_autofree char *newest = NULL;
-	gbe_autofd int snap_fd = -1;
 	gbe_autofd int wal_fd = -1;
+
+	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &wal_fd, &local)) {
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
+			return false;
+	} else if (!gbe_layout_newest_wal(wal_fd, &newest, error)) {
+		return false;
+	}
+	*ret_has = newest != NULL;
+	return true;
+}
+
+bool
+gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int snap_fd = -1;
 	struct stat st;
 
 	if (gbe_layout_open(data_fd, member_path, "member/snap", &snap_fd, &local)) {
@@ -106,18 +122,7 @@ gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has, GError 
 	} else if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
 		return gbe_pass(error, &local);
 	}
-	g_clear_error(&local);
-	if (!gbe_layout_open_wal(data_fd, member_path, -1, &wal_fd, &local)) {
-		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			*ret_has = false;
-			return true;
-		}
-		return gbe_pass(error, &local);
-	}
-	if (!gbe_layout_newest_wal(wal_fd, &newest, error))
-		return false;
-	*ret_has = newest != NULL;
-	return true;
+	return gbe_member_has_log(data_fd, member_path, -1, ret_has, error);
 }
 
 static bool

@@ -18,6 +18,9 @@ bool gbe_member_locate(int data_fd, const char *member_dir, char **ret_path,
 /* Data means a member/ with snap/db or a wal/NAME.wal. False without error: there is none. */
 bool gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has,
 			 GError **error) GBE_CHECKED;
+/* Is there a wal/NAME.wal? @wal_dir_fd: -1, or the open --wal-dir. */
+bool gbe_member_has_log(int data_fd, const char *member_path, int wal_dir_fd, bool *ret_has,
+			GError **error) GBE_CHECKED;
 /* @wal_dir_fd: -1, or the open --wal-dir. Reads two pages of db and the frames of the newest segment. All other
  * files count as "others", by size and mtime, but for the nonce and ".greenboot-etcd". */
 bool gbe_member_fingerprint(int data_fd, const char *member_path, int wal_dir_fd,
