@@ -49,7 +49,8 @@
 ##   BTRFS=auto|yes|no  use libbtrfsutil (auto: when pkg-config finds it)
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
-##   JOBS=N             suites run at the same time (default 2)
+##   JOBS=N             suites run at the same time (default: one a processor); of those that wait for etcd, twice
+##                      as many
 ##   HALF=1|2           of the suites that boot and wait, every second case; "": all. LEVEL=ci has one half, in
 ##                      turns by the commit, unless TEST or CASE chooses
 ##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
@@ -109,7 +110,7 @@ WERROR ?= 0
 BTRFS ?= auto
 TEST ?=
 LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
-JOBS ?= 2
+JOBS ?= $(call once,processors,$(shell nproc))
 ifeq ($(origin HALF),undefined)
 HALF = $(if $(filter ci,$(LEVEL)),$(if $(TEST)$(CASE),,$(call once,half,$(shell \
 	case "$$(git rev-parse HEAD 2>/dev/null || date +%d)" in (*[02468ace]) echo 2 ;; (*) echo 1 ;; esac))))
@@ -403,6 +404,7 @@ test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=$(1):verify_asan_link_order=0}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
+run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
 	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench format
@@ -426,7 +428,7 @@ integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' $(call run_suites,0) integration \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' $(call run_waiting,0) integration \
 		$(integration_first) $(filter-out $(integration_first),$(shell ls -S tests/integration/*.sh))
 
 check-differential:

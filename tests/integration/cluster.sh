@@ -514,6 +514,20 @@ resets_not() {
 	EOF2
 }
 
+# etcd's log is where nobody looks for it.
+begins_elsewhere() {
+	on_device_run <<-'EOF2'
+		mkdir -p /etc/systemd/system/etcd.service.d /etc/greenboot-etcd/greenboot-etcd.conf.d
+		printf '[Service]\nEnvironment=ETCD_WAL_DIR=/var/lib/etcd/log\n' >/etc/systemd/system/etcd.service.d/wal.conf
+		systemctl daemon-reload
+		gives 3 greenboot-etcd cluster init "${AS_SOUTH[@]}" 2>/run/said
+		grep 'its log is not in /var/lib/etcd: set data-dir= and wal-dir=' /run/said || wrong "$(cat /run/said)"
+		printf '[etcd]\nwal-dir=/var/lib/etcd/log\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/wal.conf
+		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left"
+	EOF2
+}
+
 # A new cluster with what a backup, or a snapshot, has.
 begins_from() {
 	on_device_run <<-'EOF2'
@@ -1093,4 +1107,5 @@ run_case rejoins-older rejoins_older
 run_case recovers recovers
 run_case recovers-alone recovers_alone
 run_case resets-without-data resets_without_data
+run_case begins-elsewhere begins_elsewhere
 suite_end

@@ -606,14 +606,12 @@ static void
 derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
 	s->owner = GBE_OWNER_UNKNOWN;
-	s->same_run = GBE_UNKNOWN;
+	s->same_run = s->used_within = GBE_UNKNOWN;
 	s->verdict = view->verdict;
 	s->healthy = view->health == GBE_HEALTH_HEALTHY;
 	s->judged = view->judged;
 	s->trial = view->trial.on;
-	if (view->used < 0)
-		s->used_within = GBE_UNKNOWN;
-	else
+	if (view->used >= 0)
 		s->used_within = gbe_tri((guint64)view->used <= facts->config->restore.trial_limit);
 	if (!view->owner_known)
 		return;

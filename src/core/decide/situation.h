@@ -32,8 +32,8 @@ typedef struct {
 	GbeRequestIs request;
 	bool last_pass; /* no further pass may follow */
 	bool emptied; /* a person set the data aside, and there is none since, or joins a cluster */
-	bool
-	    log_lost; /* a member with others has no data, or no log: it would vote anew on what it agreed to */
+	/* A member with others has no data, or no log: its etcd would vote anew on what it agreed to. */
+	bool log_lost;
 	bool mount_lost; /* the data directory was a mount point and is not one now */
 	bool one_voter;
 	bool clones;
