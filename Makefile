@@ -51,8 +51,8 @@
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
 ##   JOBS=N             suites run at the same time (default: one a processor); of those that wait for etcd, twice
 ##                      as many
-##   HALF=1|2           of the suites that boot and wait, every second case; "": all. LEVEL=ci has one half, in
-##                      turns by the commit, unless TEST or CASE chooses
+##   TURN=N             which part of the longer cases LEVEL=ci plays, unless TEST or CASE chooses: of those that wait
+##                      for etcd a quarter, of those that boot a half (default: in turns by the commit; "": all)
 ##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
 ##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
 ##   TARGET=NAME        only this parser
@@ -111,10 +111,12 @@ BTRFS ?= auto
 TEST ?=
 LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
 JOBS ?= $(call once,processors,$(shell nproc))
-ifeq ($(origin HALF),undefined)
-HALF = $(if $(filter ci,$(LEVEL)),$(if $(TEST)$(CASE),,$(call once,half,$(shell \
-	case "$$(git rev-parse HEAD 2>/dev/null || date +%d)" in (*[02468ace]) echo 2 ;; (*) echo 1 ;; esac))))
+ifeq ($(origin TURN),undefined)
+TURN = $(if $(filter ci,$(LEVEL)),$(if $(TEST)$(CASE),,$(call once,turn,$(shell \
+	{ git rev-parse HEAD 2>/dev/null || date +%d; } | tail -c 2 | tr a-f 0-5))))
 endif
+# The part of a turn, of so many: "3/4", or "".
+part = $(if $(TURN),$(shell echo $$(($(TURN) % $(1) + 1))/$(1)))
 FUZZ_SECONDS ?= 60
 RUNS ?=
 TARGET ?=
@@ -387,9 +389,11 @@ $(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(library)
 -include $(all_objects:.o=.d)
 
 # What lint asks for, so that it looks at the very flags that the build uses.
-.PHONY: print-compile print-version
+.PHONY: print-compile print-version print-turn
 print-compile:
 	@printf '%s\n' $(call quote,$(compile))
+print-turn:
+	@printf '%s\n' '$(TURN)'
 print-version:
 	@printf '%s\n' '$(VERSION)'
 
@@ -428,7 +432,7 @@ integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' $(call run_waiting,0) integration \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,4)' $(call run_waiting,0) integration \
 		$(integration_first) $(filter-out $(integration_first),$(shell ls -S tests/integration/*.sh))
 
 check-differential:
@@ -465,12 +469,12 @@ os-programs:
 
 system_first := $(patsubst %,tests/system/%.sh,returns cuts upgrades rehearse)
 check-system: os-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' OS_PROGRAMS='$(CURDIR)/build/system' \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,2)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) system $(system_first) $(filter-out $(system_first),$(wildcard tests/system/*.sh))
 
 vm_first := $(patsubst %,tests/vm/%.sh,cuts rehearse updates)
 check-vm: os-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' HALF='$(HALF)' OS_PROGRAMS='$(CURDIR)/build/system' \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,2)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) vm $(vm_first) $(filter-out $(vm_first),$(wildcard tests/vm/*.sh))
 
 check-page:

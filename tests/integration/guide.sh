@@ -329,7 +329,7 @@ every_block() {
 }
 
 # The last two want all of the others.
-HALF=
+PART=
 suite_begin "$@"
 need_nspawn
 run_case by-hand by_hand

@@ -7,7 +7,7 @@
 
 SUITE=$(basename "$0" .sh)
 CASE_LOGS=${TEST_LOGS:-$GBE_TOP/build/test-logs}/cases
-CASES_SEEN=0 # also those of the other half
+CASES_SEEN=0 CASES_PLAYED=0 # the first also has those of other parts
 CASES_FAILED=0
 declare -A CASES_NAMED=()
 
@@ -30,11 +30,11 @@ suite_begin() {
 }
 
 suite_end() {
-	[[ ! ${HALF-} || $HALF == 1 || $CASES_SEEN != 1 ]] || echo "skip $SUITE: optional: its case is of the other half"
+	((!CASES_SEEN || CASES_PLAYED)) || echo "skip $SUITE: optional: its cases are of other parts than $PART"
 	exit $((CASES_FAILED > 0))
 }
 
-# run_case NAME FUNCTION [ARG...]. CASE=GLOB chooses. HALF=1: the first of them, the third and so on; HALF=2: the others.
+# run_case NAME FUNCTION [ARG...]. CASE=GLOB chooses. PART=2/4: the second of them, the sixth and so on.
 run_case() {
 	local name=$1 log rc trace
 	shift
@@ -43,7 +43,8 @@ run_case() {
 	# shellcheck disable=SC2053 # a pattern
 	[[ $name == ${CASE:-*} ]] || return 0
 	CASES_SEEN=$((CASES_SEEN + 1))
-	[[ ${CASE-} || ! ${HALF-} || $(((CASES_SEEN - HALF) % 2)) == 0 ]] || return 0
+	[[ ${CASE-} || ! ${PART-} || $(((CASES_SEEN - ${PART%/*}) % ${PART#*/})) == 0 ]] || return 0
+	CASES_PLAYED=$((CASES_PLAYED + 1))
 	log=$CASE_LOGS/$SUITE.${name//\//_}.log
 	CASE_WHY=$GBE_MEM/why
 	CASE_NAME=$name
@@ -103,9 +104,9 @@ play() {
 	local prefix=$1 number kind kinds
 	shift
 	for number; do
-		TURN=$((${TURN-0} + 1))
+		EVERY_OTHER=$((${EVERY_OTHER-0} + 1))
 		kinds=$EVERY_FS
-		[[ ${LEVEL:-ci} != ci ]] || kinds=$([[ $((TURN % 2)) == 1 ]] && echo xfs || echo ext4)
+		[[ ${LEVEL:-ci} != ci ]] || kinds=$([[ $((EVERY_OTHER % 2)) == 1 ]] && echo xfs || echo ext4)
 		for kind in ${FS:-$kinds}; do
 			run_case "$prefix-$number@$kind" "${prefix}_$number" "$kind"
 		done
