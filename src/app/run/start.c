@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "core/json/parse.h"
 #include "sys/systemd/journal-read.h"
+#include "sys/systemd/journal.h"
 #include "sys/systemd/transient.h"
 
 /* A manager that loads units at boot answers late. */
@@ -17,11 +18,8 @@
 /* The time until a unit that is down is collected, or until a second process that starts it is done. */
 #define SETTLE_MS 30000
 #define SETTLE_STEP_USEC 20000
-/* etcd's last lines may reach the journal after its end is known: they are all there when no more come for a while. */
 #define LAST_LINES 20
-#define LAST_TRIES 20
-#define LAST_QUIET 3
-#define LAST_STEP_USEC 100000
+#define LAST_SECONDS 2
 
 typedef struct {
 	GbeMember *member;
@@ -215,22 +213,14 @@ static void
 read_last(Start *start)
 {
 	GbeMember *member = start->member;
-	guint quiet = 0;
+	g_autoptr(GPtrArray) lines = NULL;
 
-	for (guint try = 0; try < LAST_TRIES && quiet < LAST_QUIET; try++) {
-		g_autoptr(GPtrArray) lines = NULL;
-
-		if (try > 0)
-			g_usleep(LAST_STEP_USEC);
-		if (!gbe_journal_tail(member->options->unit, start->since, LAST_LINES, &lines,
-				      NULL))
-			return;
-		quiet = member->last != NULL && lines->len > 0 && lines->len == member->last->len
-			    ? quiet + 1
-			    : 0;
-		g_clear_pointer(&member->last, g_ptr_array_unref);
-		member->last = g_steal_pointer(&lines);
-	}
+	/* etcd's last lines may reach the journal after its end is known. */
+	gbe_journal_sync(LAST_SECONDS);
+	if (!gbe_journal_tail(member->options->unit, start->since, LAST_LINES, &lines, NULL))
+		return;
+	g_clear_pointer(&member->last, g_ptr_array_unref);
+	member->last = g_steal_pointer(&lines);
 }
 
 /* True: prerun has reported a hold since this start began, or another unit that etcd needs has failed. */
