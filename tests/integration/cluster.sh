@@ -452,7 +452,7 @@ resets_without_data() {
 		before=$(sum)
 		gives 0 greenboot-etcd cluster reset --force
 		[[ ! -e $LIVE && ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "the settings are there"
-		[[ ! -e /var/lib/greenboot-etcd/members ]] || wrong "the members are remembered"
+		! grep -q '"member"' /var/lib/greenboot-etcd/members || wrong "the members are remembered"
 		gives 0 greenboot-etcd restore --force before
 		is "the certificates" "$(sum)" "$before"
 		[[ -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "the settings are gone"
@@ -514,17 +514,23 @@ resets_not() {
 	EOF2
 }
 
-# etcd's log is where nobody looks for it.
-begins_elsewhere() {
+# etcd's log is where nobody looks for it, so that it is not missed either.
+joins_log_elsewhere() {
 	on_device_run <<-'EOF2'
-		mkdir -p /etc/systemd/system/etcd.service.d /etc/greenboot-etcd/greenboot-etcd.conf.d
+		mkdir -p /etc/systemd/system/etcd.service.d
 		printf '[Service]\nEnvironment=ETCD_WAL_DIR=/var/lib/etcd/log\n' >/etc/systemd/system/etcd.service.d/wal.conf
 		systemctl daemon-reload
-		gives 3 greenboot-etcd cluster init "${AS_SOUTH[@]}" 2>/run/said
-		grep 'its log is not in /var/lib/etcd: set data-dir= and wal-dir=' /run/said || wrong "$(cat /run/said)"
-		printf '[etcd]\nwal-dir=/var/lib/etcd/log\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/wal.conf
-		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
-		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left"
+		north
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		systemctl stop greenboot-etcd-rejoin.timer
+		comes ctl put k v
+		comes greenboot-etcd cluster rejoin --if-needed
+		systemctl stop etcd
+		id=$(greenboot-etcd --config=/etc/north.conf --json member list | jq -r '.members[] | select(.name == "south") | .id')
+		gives 0 greenboot-etcd cluster rejoin --if-needed
+		gives 0 systemctl start etcd
+		comes gets
+		is "the member" "$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')" "$id"
 	EOF2
 }
 
@@ -1107,5 +1113,5 @@ run_case rejoins-older rejoins_older
 run_case recovers recovers
 run_case recovers-alone recovers_alone
 run_case resets-without-data resets_without_data
-run_case begins-elsewhere begins_elsewhere
+run_case joins-log-elsewhere joins_log_elsewhere
 suite_end

@@ -86,14 +86,16 @@ START_TEST(a_member_without_data_does_not_start)
 		     .owner = SAME,
 		     .booted = true};
 
-	for (guint n = 0; n < 4; n++) {
+	for (guint n = 0; n < 8; n++) {
 		g_autoptr(GbeFacts) facts = facts_of(&cell);
 		g_autofree char *objection = NULL;
 
 		facts->member = n % 2 == 1;
 		facts->data = n / 2 == 1 ? GBE_NO : GBE_YES;
+		facts->log = GBE_NO;
+		facts->log_seen = n / 2 == 2;
 		objection = gbe_decide_fallback(facts);
-		ck_assert_int_eq(objection != NULL, n == 3);
+		ck_assert_int_eq(objection != NULL, n == 3 || n == 5);
 	}
 }
 END_TEST

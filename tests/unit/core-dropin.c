@@ -156,8 +156,8 @@ START_TEST(the_store_is_wished_for)
 					   "After=mnt-usb\\x2d1.mount\n"
 					   "Wants=mnt.mount\n"
 					   "After=mnt.mount\n"
+					   "Before=etcd.service\n"
 					   "[Service]\n"));
-	ck_assert(g_str_has_suffix(text, "\n[Unit]\nBefore=etcd.service\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nReadWritePaths=\"-/mnt\"\n"));
 }
 END_TEST
@@ -442,12 +442,14 @@ START_TEST(a_store_of_objects)
 }
 END_TEST
 
-/* /var/lib/etcd leads to /data/etcd, and /srv to /home. */
+/* /var/lib/etcd leads to /data/etcd, /opt to /tmp, and /srv to /home. */
 static char *
 symlinks(gpointer data G_GNUC_UNUSED, const char *path)
 {
 	if (g_str_has_prefix(path, "/var/lib/etcd"))
 		return g_strconcat("/data/etcd", path + strlen("/var/lib/etcd"), NULL);
+	if (g_str_has_prefix(path, "/opt/"))
+		return g_strconcat("/tmp/", path + strlen("/opt/"), NULL);
 	if (g_str_has_prefix(path, "/srv/"))
 		return g_strconcat("/home/", path + strlen("/srv/"), NULL);
 	return g_strdup(path);
@@ -459,7 +461,7 @@ START_TEST(paths_through_symlinks)
 {
 	g_autoptr(GbeConfig) config =
 	    configured("[etcd]\nendpoint=unix:///srv/etcd.sock\n"
-		       "[backup]\ndirectory=/var/lib/etcd-backups\n[certs]\ndirectories=/srv/pki\n"
+		       "[backup]\ndirectory=/var/lib/etcd-backups\n[certs]\ndirectories=/opt/pki\n"
 		       "[store]\ndirectory=/srv/snapshots\nschedule=daily\n");
 	g_autofree char *prerun = dropin_through(config, "greenboot-etcd-prerun.service", symlinks);
 	g_autofree char *green = dropin_through(config, "greenboot-etcd-green.service", symlinks);
@@ -475,7 +477,7 @@ START_TEST(paths_through_symlinks)
 		    MOUNTS("data.mount") "[Service]\n"
 					 "ReadWritePaths=\"-/var\"\nReadWritePaths=\"-/data\"\n");
 	ck_assert(g_str_has_suffix(green, "\nProtectHome=no\n"));
-	ck_assert(g_str_has_suffix(monitor, "\nProtectHome=no\n"));
+	ck_assert(g_str_has_suffix(monitor, "\nPrivateTmp=no\nProtectHome=no\n"));
 	ck_assert_str_eq(send, HEAD "[Unit]\n" MOUNTS("srv-snapshots.mount")
 				   MOUNTS("srv.mount") "[Service]\nReadWritePaths=\"-/srv\"\n");
 }

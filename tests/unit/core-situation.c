@@ -111,6 +111,9 @@ START_TEST(a_member_that_has_others_is_held_without_its_log)
 		facts->voters = n & 4 ? 3 : 1;
 		facts->log = n & 8 ? GBE_YES : GBE_NO;
 		derive(facts, &s);
+		ck_assert(!s.log_lost);
+		facts->log_seen = true;
+		derive(facts, &s);
 		ck_assert_int_eq(s.log_lost, !(n & 8) && (n & 1 || (n & 2 && n & 4)));
 		ck_assert(!s.emptied);
 		facts->joining = true;

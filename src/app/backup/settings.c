@@ -103,18 +103,23 @@ member_of_backup(const GbeFacts *facts, guint64 number)
 	return NULL;
 }
 
-/* The member that this device was when its etcd last answered (app/cluster/rejoin.h). NULL: not known. */
-static char *
-learnt_member(GbeApp *app)
+/* Of data that is gone: the member that its owner had, else the one that this device was when its etcd last answered
+ * (app/cluster/rejoin.h). *ret_member NULL: not known. */
+static bool
+former_member(GbeApp *app, const GbeFacts *facts, char **ret_member, GError **error)
 {
 	g_autoptr(JsonObject) record = NULL;
-	const char *cluster, *member;
+	const char *cluster = facts->owner != NULL ? facts->owner->cluster_id : NULL;
+	const char *member = facts->owner != NULL ? facts->owner->member_id : NULL;
 
-	if (!gbe_state_peek(app, GBE_STATE_MEMBERS, &record, NULL) || record == NULL)
-		return NULL;
-	cluster = gbe_json_string(record, "cluster", NULL);
-	member = gbe_json_string(record, "member", NULL);
-	return cluster != NULL && member != NULL ? member_of(cluster, member) : NULL;
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+		return false;
+	if ((cluster == NULL || member == NULL) && record != NULL) {
+		cluster = gbe_json_string(record, "cluster", NULL);
+		member = gbe_json_string(record, "member", NULL);
+	}
+	*ret_member = cluster != NULL && member != NULL ? member_of(cluster, member) : NULL;
+	return true;
 }
 
 static bool
@@ -172,9 +177,10 @@ bool
 gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number, GError **error)
 {
 	g_auto(Places) places = {.pki.fd = -1};
-	g_autofree char *member =
-	    number > 0 ? member_of_backup(observed->facts, number) : learnt_member(app);
+	g_autofree char *member = member_of_backup(observed->facts, number);
 
+	if (number == 0 && !former_member(app, observed->facts, &member, error))
+		return false;
 	return open_places(app, &places, error) && set_aside(&places.state, member, error) &&
 	       set_aside(&places.pki, member, error);
 }

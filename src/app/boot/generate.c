@@ -82,10 +82,12 @@ bool
 gbe_generate(GbeApp *app, const char *output, char **ret_complaint, GError **error)
 {
 	g_autofree char *complaint = NULL;
+	Output to = {app, output};
 
 	configure(app, &complaint);
-	if (is_wanted(app) &&
-	    !gbe_dropins(app->config, follow, write_dropin, &(Output){app, output}, error))
+	/* First without a look at the paths, any of which may hang until systemd ends this program. */
+	if (is_wanted(app) && (!gbe_dropins(app->config, NULL, write_dropin, &to, error) ||
+			       !gbe_dropins(app->config, follow, write_dropin, &to, error)))
 		return false;
 	*ret_complaint = g_steal_pointer(&complaint);
 	return true;

@@ -48,11 +48,14 @@ find_owner(GbeApp *app, GbeFacts *facts)
 {
 	g_autoptr(GbeData) data = NULL;
 
-	facts->data = GBE_YES;
-	if (gbe_data_open(app, &data, NULL))
+	if (gbe_data_open(app, &data, NULL)) {
+		gbe_data_observe_presence(data, facts);
 		gbe_data_observe_identity(data, facts);
+	}
 	if (facts->tree == NULL)
 		facts->data = GBE_NO;
+	else if (facts->data == GBE_UNKNOWN)
+		facts->data = GBE_YES;
 	gbe_state_observe(app, facts);
 	gbe_identify(facts);
 }

@@ -69,8 +69,8 @@ bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 bool gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number,
 				    GError **error) GBE_CHECKED;
 bool gbe_by_hand_follow_settings(GbeApp *app, GError **error) GBE_CHECKED;
-/* By the data, where etcd does not answer: *ret_alone is true where there is none, or where it is known to be that of the
- * only voter. Changes nothing. */
+/* By the data, where etcd does not answer: *ret_alone is true where it is known to be that of the only voter, or where
+ * there is none and this device is no member with others. Changes nothing. */
 bool gbe_by_hand_is_alone(GbeApp *app, const char *operation, bool *ret_alone,
 			  GError **error) GBE_CHECKED;
 /* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is

@@ -18,7 +18,6 @@
 #include "core/config/run-words.h"
 #include "core/json/parse.h"
 #include "core/units/dropin.h"
-#include "etcd/directory/member.h"
 #include "fs/open.h"
 #include "fs/write.h"
 #include "sys/systemd/events.h"
@@ -301,23 +300,6 @@ gbe_cluster_frame_stop(GbeClusterFrame *frame, GError **error)
 	return gbe_unit_stop(unit, STOP_TIMEOUT_MS, error) || gbe_prefix(error, "stop %s", unit);
 }
 
-/* A member without its log is held back, and a backup without it is none. */
-static bool
-check_log(GbeApp *app, GError **error)
-{
-	g_autoptr(GbeData) data = NULL;
-	bool has = false;
-
-	if (!gbe_data_open(app, &data, error) ||
-	    (data->member_path != NULL &&
-	     !gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, error)))
-		return false;
-	return has || gbe_throw(error, GBE_ERROR_REFUSED,
-				"etcd works, and its log is not in %s: set data-dir= and wal-dir= "
-				"of [etcd] to where etcd has them",
-				data->wal_dir != NULL ? data->wal_dir : data->path);
-}
-
 bool
 gbe_cluster_frame_wait_healthy(GbeClusterFrame *frame, guint64 seconds, GError **error)
 {
@@ -326,10 +308,9 @@ gbe_cluster_frame_wait_healthy(GbeClusterFrame *frame, guint64 seconds, GError *
 	live.look = gbe_health_look_new(frame->app);
 	gbe_health_look_expect_own(live.look);
 	gbe_live_etcd_look(&live, (guint)seconds);
-	if (!gbe_live_etcd_check_healthy(&live, error))
-		return gbe_prefix(error,
-				  "%s, which has to take its variables from " GBE_CLUSTER_ENV
-				  " and no file of its own",
-				  frame->app->config->etcd.service);
-	return check_log(frame->app, error);
+	return gbe_live_etcd_check_healthy(&live, error) ||
+	       gbe_prefix(error,
+			  "%s, which has to take its variables from " GBE_CLUSTER_ENV
+			  " and no file of its own",
+			  frame->app->config->etcd.service);
 }

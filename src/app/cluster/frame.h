@@ -59,6 +59,5 @@ bool gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error) GBE_CHE
 /* Starts the service, without the program's lock, and loads the configuration, which has the member's endpoint now. */
 bool gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 bool gbe_cluster_frame_stop(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-/* And looks whether its log is where the configuration has it. */
 bool gbe_cluster_frame_wait_healthy(GbeClusterFrame *frame, guint64 seconds,
 				    GError **error) GBE_CHECKED;

@@ -8,7 +8,6 @@
 #include "base/fault.h"
 #include "base/format.h"
 #include "core/json/parse.h"
-#include "fs/write.h"
 
 void
 gbe_cluster_left_clear(GbeClusterLeft *left)
@@ -137,15 +136,27 @@ set_data_aside(Leave *leave, GError **error)
 	       !GBE_FAULT("cluster-set-aside", error);
 }
 
-/* The members that were learnt are of no cluster of this device any more. */
+/* What was learnt is of no cluster of this device any more; a lock that a rejoin took has to be released yet. */
+static bool
+forget(GbeApp *app, GError **error)
+{
+	static const char *const learnt[] = {"urls", "member", "cluster", "log"};
+	g_autoptr(JsonObject) record = NULL;
+
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+		return false;
+	if (record == NULL)
+		return true;
+	for (gsize i = 0; i < G_N_ELEMENTS(learnt); i++)
+		json_object_remove_member(record, learnt[i]);
+	return gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
+}
+
 static bool
 end(Leave *leave, GError **error)
 {
-	GbeClusterFrame *frame = &leave->frame;
-
-	return gbe_cluster_frame_lock(frame, error) &&
-	       gbe_unlink_durable_at(frame->app->state_fd, GBE_STATE_MEMBERS, error) &&
-	       gbe_cluster_frame_end(frame, error);
+	return gbe_cluster_frame_lock(&leave->frame, error) && forget(leave->frame.app, error) &&
+	       gbe_cluster_frame_end(&leave->frame, error);
 }
 
 bool
@@ -192,7 +203,7 @@ check_alone(GbeApp *app, const char *operation, GError **error)
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "whether other members count on this one cannot be told: its etcd does "
 			 "not answer. Start it and `greenboot-etcd cluster leave`; or, where "
-			 "another member has removed it, --force");
+			 "another member has removed it or cannot be asked, --force");
 }
 
 static bool

@@ -164,6 +164,18 @@ write_settings(Rejoin *r, bool alone, GError **error)
 		gbe_cluster_settings_put(&r->setting.frame, &env, error));
 }
 
+/* Is etcd's log where the configuration has it? */
+static bool
+has_log(GbeApp *app)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+
+	if (gbe_data_open(app, &data, NULL))
+		gbe_data_observe_presence(data, facts);
+	return facts->log == GBE_YES;
+}
+
 static bool
 learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
@@ -171,6 +183,7 @@ learn(Rejoin *r, const GbeCluster *cluster, GError **error)
 	g_autofree char *member_id = gbe_hex64(cluster->self);
 	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
 	bool ok = release(r, error) && note(r, "reason", NULL, error) &&
+		  note(r, "log", has_log(r->app) ? "yes" : NULL, error) &&
 		  note(r, "member", member_id, error) && note(r, "cluster", cluster_id, error) &&
 		  note(r, "urls", urls, error) &&
 		  write_settings(r, cluster->members->len == 1, error);
@@ -188,7 +201,8 @@ is_gone(const GbeFacts *facts)
 
 	gbe_view_live(facts, &view);
 	gbe_situation_derive(facts, &view, true, &situation);
-	return situation.data == GBE_NO && situation.log_lost && !situation.mount_lost;
+	return situation.log_lost && situation.data_open == GBE_NO &&
+	       !(situation.data == GBE_NO && situation.mount_lost);
 }
 
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
@@ -204,10 +218,13 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 	if (!gbe_session_begin(r->app, &how, &session, error))
 		return false;
 	facts = session.observed->facts;
-	if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO)
+	/* A log that was never seen here is no damage: etcd may have it elsewhere. */
+	if (is_gone(facts))
+		*ret_damage =
+		    g_strdup(facts->data == GBE_NO ? "the data is gone" : "the log is gone");
+	else if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO &&
+		 facts->log != GBE_NO)
 		*ret_damage = g_strdup(facts->sound_why);
-	else if (is_gone(facts))
-		*ret_damage = g_strdup("the data is gone");
 	*ret_rollback = gbe_situation_rollback_may_follow(facts);
 	gbe_cluster_ids(facts, &member, &cluster);
 	/* Learnt from etcd, and so newer than what prerun recorded. */

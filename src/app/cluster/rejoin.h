@@ -6,8 +6,8 @@
  * holds the update lock, so that neither an update nor another rejoin is under way. Otherwise it waits, and says for
  * what.
  *
- * A record, `members`, has the addresses of the others and the ids of this member and its cluster, which are learnt
- * while the own etcd answers, and the id as which the lock is held. It is written before the lock is taken. A rejoin
+ * A record, `members`, has the addresses of the others and the ids of this member and its cluster, and whether its
+ * log is where the configuration has it, which are learnt while the own etcd answers, and the id as which the lock is held. It is written before the lock is taken. A rejoin
  * that was cut goes on (setup.h); a lock that is not needed any more is released by the next call. While the own etcd
  * answers, the settings also follow the cluster: with others, an etcd without data would join it, alone begin one.
  */

@@ -108,6 +108,16 @@ observe_settings(GbeApp *app, GbeFacts *facts)
 	facts->began = !facts->member && !app->config->cluster.rejoin;
 }
 
+/* The record `members` (app/cluster/rejoin.h). */
+static void
+observe_learnt(GbeApp *app, GbeFacts *facts)
+{
+	g_autoptr(JsonObject) record = NULL;
+
+	facts->log_seen = gbe_state_peek(app, GBE_STATE_MEMBERS, &record, NULL) && record != NULL &&
+			  gbe_json_string(record, "log", NULL) != NULL;
+}
+
 /* The record `cluster` (app/cluster/frame.h), and the settings of a member (app/cluster/setup.h). */
 static void
 observe_membership(GbeApp *app, GbeFacts *facts)
@@ -132,6 +142,7 @@ gbe_state_observe(GbeApp *app, GbeFacts *facts)
 	const GbeLedger *ledger = NULL;
 
 	observe_membership(app, facts);
+	observe_learnt(app, facts);
 
 	for (guint try = 1; !gbe_ledger_load(app, &ledger, &error); try++) {
 		if (try < TRIES && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE)) {

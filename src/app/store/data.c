@@ -214,8 +214,21 @@ gbe_data_remove_nonce(GbeData *data, GError **error)
 	       gbe_prefix(error, "%s", data->path);
 }
 
-static void
-observe_presence(GbeData *data, GbeFacts *facts)
+/* NO, too, where the configured WAL's directory is gone: what is left in member/wal is old. */
+static GbeTri
+has_log(const GbeData *data)
+{
+	bool has = false;
+
+	if (data->wal_dir != NULL && data->wal_fd < 0)
+		return GBE_NO;
+	return gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, NULL)
+		   ? gbe_tri(has)
+		   : GBE_UNKNOWN;
+}
+
+void
+gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 {
 	g_autoptr(GError) error = NULL;
 	bool has = false;
@@ -224,8 +237,7 @@ observe_presence(GbeData *data, GbeFacts *facts)
 		facts->data = facts->log = GBE_NO;
 		return;
 	}
-	if (gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, NULL))
-		facts->log = gbe_tri(has);
+	facts->log = has_log(data);
 	if (gbe_member_has_data(data->fd, data->member_path, &has, &error))
 		facts->data = gbe_tri(has);
 	else
@@ -262,7 +274,7 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 	facts->data_dir = g_strdup(data->path);
 	facts->mount_point = gbe_tri(data->mount_point);
 	facts->data_open = GBE_NO;
-	observe_presence(data, facts);
+	gbe_data_observe_presence(data, facts);
 	if (data->fd < 0)
 		return;
 

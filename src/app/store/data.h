@@ -40,6 +40,8 @@ int gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_
 /* Fills the facts about the data: presence, openness, identity, nonce, fingerprint, last write... With
  * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */
 void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd);
+/* Fills only the facts whether there is data, and a log. */
+void gbe_data_observe_presence(const GbeData *data, GbeFacts *facts);
 /* Fills only the facts that say which tree it is: identity and nonce. */
 void gbe_data_observe_identity(const GbeData *data, GbeFacts *facts);
 /* Writes the nonce of a take-over into a tree (core/decide/identity.h), not flushed. */

@@ -157,3 +157,9 @@ gbe_facts_this_run(const GbeFacts *facts)
 	return gbe_facts_taken_in_this_run(facts) ? gbe_facts_run(facts, facts->owner->sequence)
 						  : NULL;
 }
+
+bool
+gbe_facts_lack_log(const GbeFacts *facts)
+{
+	return facts->data == GBE_NO || (facts->log == GBE_NO && facts->log_seen);
+}

@@ -45,6 +45,7 @@ typedef struct {
 	GbeTri data; /* there is a member/ with a db or a WAL */
 	char *data_why;
 	GbeTri log;	     /* there is a WAL; etcd begins a new one where there is none */
+	bool log_seen;	     /* it was where the configuration has it, while etcd answered */
 	GbeTri data_open;    /* a process has the data open; NO where there is none */
 	char *data_open_why; /* also why its files cannot be looked at, where none has it open */
 	GbeTri sound;	     /* etcd can start on it; unknown: not looked into, or unknown format */
@@ -133,6 +134,8 @@ const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or
  * NULL. */
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
+/* Would etcd begin a new log? A log that was never seen may be elsewhere, where etcd has it. */
+bool gbe_facts_lack_log(const GbeFacts *facts);
 /* The run record of a take-over's sequence, or NULL. */
 const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);
 /* Is @run (may be NULL) the present one? False where either is not known. */

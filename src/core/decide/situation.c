@@ -678,7 +678,7 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	    facts->joining || (view->take_over != NULL && gbe_take_over_empties(view->take_over));
 	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
 	s.one_voter = view->voters <= 1;
-	s.log_lost = view->source == NULL && (facts->data == GBE_NO || facts->log == GBE_NO) &&
+	s.log_lost = view->source == NULL && gbe_facts_lack_log(facts) &&
 		     (facts->leaving != NULL || facts->member || (facts->began && !s.one_voter));
 	s.clones = facts->clones == GBE_YES;
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;

@@ -53,8 +53,8 @@ gbe_decide_fallback(const GbeFacts *facts)
 	/* Without ostree no other deployment can have had the data. */
 	if (facts->ostree == GBE_NO || facts->skip || gbe_config_is_off(facts->config))
 		return NULL;
-	if (facts->member && facts->data == GBE_NO)
-		return g_strdup("this is a member of a cluster, and its data is gone");
+	if (facts->member && gbe_facts_lack_log(facts))
+		return g_strdup("this is a member of a cluster, and its data, or its log, is gone");
 	if (facts->booted.id == NULL)
 		return g_strdup_printf("the booted deployment cannot be told (%s)",
 				       facts->booted_why);

@@ -338,9 +338,9 @@ paths(Dropin *dropin)
 static void
 finalize(Dropin *dropin)
 {
-	paths(dropin);
-	section(dropin, "Unit");
+	mounts(dropin);
 	line(dropin, "Before=%s", dropin->config->etcd.service);
+	sandbox(dropin);
 }
 
 static void
