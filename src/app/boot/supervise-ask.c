@@ -52,10 +52,8 @@ find_owner(GbeApp *app, GbeFacts *facts)
 		gbe_data_observe_presence(data, facts);
 		gbe_data_observe_identity(data, facts);
 	}
-	if (facts->tree == NULL)
-		facts->data = GBE_NO;
-	else if (facts->data == GBE_UNKNOWN)
-		facts->data = GBE_YES;
+	/* The owner of the directory is the owner of what is left in it. */
+	facts->data = facts->tree != NULL ? GBE_YES : GBE_NO;
 	gbe_state_observe(app, facts);
 	gbe_identify(facts);
 }

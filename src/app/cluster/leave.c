@@ -136,7 +136,8 @@ set_data_aside(Leave *leave, GError **error)
 	       !GBE_FAULT("cluster-set-aside", error);
 }
 
-/* What was learnt is of no cluster of this device any more; a lock that a rejoin took has to be released yet. */
+/* The learnt ids and addresses are of no cluster of this device any more. A lock that a rejoin took is still to be
+ * released. */
 static bool
 forget(GbeApp *app, GError **error)
 {
