@@ -12,7 +12,6 @@
 . "$(dirname "$0")/../lib/container.sh"
 
 PAGE=$GBE_TOP/data/man/greenboot-etcd-guide.7
-ELSEWHERE=$GBE_MEM/elsewhere # what is mounted at /mnt
 
 # block NAME: the commands of one block of the page.
 block() {
@@ -331,6 +330,7 @@ every_block() {
 # The last two want all of the others.
 PART=
 suite_begin "$@"
+ELSEWHERE=$GBE_MEM/elsewhere # what is mounted at /mnt
 need_nspawn
 run_case by-hand by_hand
 run_case held held
