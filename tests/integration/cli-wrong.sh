@@ -78,7 +78,7 @@ table() {
 
 	a_green xfs
 	stop_etcd
-	gbe backup worked-one
+	gbe backup before-one
 	gbe backup before-two -d "the second"
 	gbe pin before-two
 	OUT=$(gbe list --names)

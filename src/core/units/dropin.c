@@ -37,9 +37,8 @@ enum {
 	DEFRAG = 1 << 3,
 	BACKUP = 1 << 4,
 	PUSH = 1 << 5, /* a timer pushes snapshots */
-	SEND =
-	    1
-	    << 6, /* also where only a person pushes: a push to a bucket may leave one in the queue */
+	/* Also where only a person pushes: a push to a bucket may leave one in the queue. */
+	SEND = 1 << 6,
 	PROVE = 1 << 7,
 	REQUESTS = 1 << 8,
 	/* PID 1 looks a watched directory up, and would wait there as a whole on a share whose server is away. So only
