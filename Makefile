@@ -49,8 +49,9 @@
 ##   BTRFS=auto|yes|no  use libbtrfsutil (auto: when pkg-config finds it)
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
 ##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
-##   JOBS=N             suites run at the same time (default: one a processor); of those that wait for etcd, twice
-##                      as many
+##   -j N               compile so many files at the same time (default: one a processor)
+##   JOBS=N             suites run at the same time (default: one a processor); of unit tests and of those
+##                      that wait for etcd, twice as many
 ##   TURN=N             which part of the longer cases LEVEL=ci plays, unless TEST or CASE chooses: of those that wait
 ##                      for etcd a quarter, of those that boot a half (default: in turns by the commit; "": all)
 ##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
@@ -72,6 +73,10 @@
 VERSION := 0.2.0
 
 MAKEFLAGS += --no-print-directory
+# Without -j there are as many jobs as processors. A make that another one starts has the other one's.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS")),0)
+MAKEFLAGS := $(MAKEFLAGS) -j$(shell nproc)
+endif
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -423,7 +428,7 @@ check:
 
 check-unit:
 	+@$(MAKE) FAULTS=1 UNIT='$(TEST)' unit-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_suites,1) unit \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_waiting,1) unit \
 		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) \
 		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))
 

@@ -531,6 +531,29 @@ joins_log_elsewhere() {
 		gives 0 systemctl start etcd
 		comes gets
 		is "the member" "$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')" "$id"
+		# Told where it is, greenboot-etcd misses it; the supervisor does, too, where prerun dies.
+		mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
+		printf '[etcd]\nwal-dir=/var/lib/etcd/log\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/log.conf
+		systemctl daemon-reload
+		gives 0 greenboot-etcd cluster rejoin --if-needed
+		systemctl stop etcd
+		mv /var/lib/etcd/log /var/lib/etcd/away
+		gives 1 systemctl start etcd
+		comes eval 'journalctl -u greenboot-etcd-prerun -o cat | grep "and its log is gone: .*cluster rejoin"'
+		systemctl stop greenboot-etcd-rejoin.timer
+		mkdir -p /run/systemd/system/greenboot-etcd-prerun.service.d
+		printf '[Service]\nExecStart=\nExecStart=%s\nEnvironment=GREENBOOT_ETCD_FAULT=prerun-started=kill\n' "${FAULTS%/*}/hooks/prerun" \
+			>/run/systemd/system/greenboot-etcd-prerun.service.d/dies.conf
+		systemctl daemon-reload
+		systemctl reset-failed etcd || true
+		gives 1 systemctl start etcd
+		comes eval 'journalctl -u greenboot-etcd-prerun -o cat | grep "and its data, or its log, is gone"'
+		rm -r /run/systemd/system/greenboot-etcd-prerun.service.d
+		mv /var/lib/etcd/away /var/lib/etcd/log
+		systemctl daemon-reload
+		systemctl reset-failed etcd || true
+		gives 0 systemctl start etcd
+		comes gets
 	EOF2
 }
 
@@ -804,6 +827,16 @@ rejoins_itself() {
 					wrong "the same member came back without its $gone"
 			done
 			comes acts none
+			# It is reset while it has the lock. Nobody else gives that back, so it does when its data comes back.
+			damage
+			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
+			comes lock_is south
+			gives 0 greenboot-etcd cluster reset --force
+			! grep -E '"(urls|member|cluster|log)"' /var/lib/greenboot-etcd/members || wrong "the members are remembered"
+			gives 0 greenboot-etcd undo --force
+			comes greenboot-etcd cluster rejoin https://127.0.0.1:12379
+			comes goes_on
+			is "the data after a reset" "$(ctl get k --print-value-only)" v
 			# A person has taken it out.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			damage

@@ -72,6 +72,8 @@ set_data(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 {
 	gbe_json_set_string(object, "data_dir", facts->data_dir);
 	set_tri(object, "data", facts->data, facts->data_why);
+	set_tri(object, "log", facts->log, NULL);
+	json_object_set_boolean_member(object, "log_lost", s->log_lost);
 	set_tri(object, "data_open", facts->data_open, facts->data_open_why);
 	set_tri(object, "sound", facts->sound,
 		facts->sound_why != NULL ? facts->sound_why : "not looked into yet");
