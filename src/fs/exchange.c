@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/fault.h"
+#include "fs/unprotect.h"
 #include "fs/write.h"
 
 #define PROBE_A GBE_TMP_PREFIX "rename-a"
@@ -15,9 +16,11 @@
 bool
 gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b, GError **error)
 {
-	if (renameat2(dir_a, a, dir_b, b, RENAME_EXCHANGE) == 0)
+	int errsv = gbe_rename_unprotected(dir_a, a, dir_b, b, RENAME_EXCHANGE);
+
+	switch (errsv) {
+	case 0:
 		return !GBE_FAULT("exchange-exchanged", error);
-	switch (errno) {
 	case EBUSY:
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
 				 "%s and %s cannot change places: one of them is a mount point", a,
@@ -34,16 +37,18 @@ gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b, GError **err
 				 "names",
 				 a, b);
 	default:
-		return gbe_throw_errno(error, errno, "%s and %s cannot change places", a, b);
+		return gbe_throw_errno(error, errsv, "%s and %s cannot change places", a, b);
 	}
 }
 
 bool
 gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *to, GError **error)
 {
-	if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
+	int errsv = gbe_rename_unprotected(from_dir, from, to_dir, to, RENAME_NOREPLACE);
+
+	switch (errsv) {
+	case 0:
 		return !GBE_FAULT("exchange-renamed", error);
-	switch (errno) {
 	case EEXIST:
 		return gbe_throw(error, GBE_ERROR_BUSY, "cannot rename %s to %s: that is there",
 				 from, to);
@@ -59,7 +64,7 @@ gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *to, GE
 				 "replacing",
 				 from, to);
 	default:
-		return gbe_throw_errno(error, errno, "cannot rename %s to %s", from, to);
+		return gbe_throw_errno(error, errsv, "cannot rename %s to %s", from, to);
 	}
 }
 

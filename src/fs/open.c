@@ -378,6 +378,18 @@ gbe_open_parent_in_root(int root_fd, const char *path, int *ret_parent_fd, char 
 }
 
 bool
+gbe_is_there_at(int dir_fd, const char *name, bool *ret_there, GError **error)
+{
+	g_autofree char *text = NULL;
+
+	*ret_there = dir_fd >= 0 && faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (*ret_there || dir_fd < 0 || errno == ENOENT)
+		return true;
+	text = gbe_path_to_text(name);
+	return gbe_throw_errno(error, errno, "look for %s", text);
+}
+
+bool
 gbe_open_dir_at(int dir_fd, const char *name, int *ret_fd, GError **error)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;

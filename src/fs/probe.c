@@ -272,26 +272,7 @@ gbe_same_mount(int fd_a, int fd_b)
 	       (a.stx_mask & b.stx_mask & STATX_MNT_ID) == 0 || a.stx_mnt_id == b.stx_mnt_id;
 }
 
-static char *
-file_handle(int dir_fd)
-{
-	union {
-		struct file_handle handle;
-		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-	} u = {.handle.handle_bytes = MAX_HANDLE_SZ};
-	int mount_id;
-	GString *hex;
-
-	if (name_to_handle_at(dir_fd, "", &u.handle, &mount_id, AT_EMPTY_PATH) < 0)
-		return NULL;
-	hex = g_string_new(NULL);
-	g_string_append_printf(hex, "%02x", (unsigned)u.handle.handle_type);
-	for (guint i = 0; i < u.handle.handle_bytes; i++)
-		g_string_append_printf(hex, "%02x", u.handle.f_handle[i]);
-	return g_string_free(hex, false);
-}
-
-/* overlayfs gives no handles. */
+/* For file systems that give no handles, as overlayfs. */
 static char *
 birth(int dir_fd)
 {
@@ -305,14 +286,31 @@ birth(int dir_fd)
 			       (guint64)stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec);
 }
 
+static char *
+file_handle(int dir_fd)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u = {.handle.handle_bytes = MAX_HANDLE_SZ};
+	int mount_id;
+	GString *hex;
+
+	if (name_to_handle_at(dir_fd, "", &u.handle, &mount_id, AT_EMPTY_PATH) < 0)
+		return errno == EOPNOTSUPP || errno == EOVERFLOW ? birth(dir_fd) : NULL;
+	hex = g_string_new(NULL);
+	g_string_append_printf(hex, "%02x", (unsigned)u.handle.handle_type);
+	for (guint i = 0; i < u.handle.handle_bytes; i++)
+		g_string_append_printf(hex, "%02x", u.handle.f_handle[i]);
+	return g_string_free(hex, false);
+}
+
 char *
 gbe_tree_identity(int dir_fd)
 {
 	g_autofree char *fs = filesystem_id(dir_fd);
 	g_autofree char *handle = file_handle(dir_fd);
 
-	if (handle == NULL)
-		handle = birth(dir_fd);
 	return fs != NULL && handle != NULL ? g_strconcat(fs, ":", handle, NULL) : NULL;
 }
 

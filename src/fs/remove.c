@@ -9,10 +9,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "base/alive.h"
@@ -20,6 +18,7 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/subvolume.h"
+#include "fs/unprotect.h"
 
 /* How often new entries may appear in an emptied directory before the removal fails. */
 #define MAX_AGAIN 16
@@ -78,34 +77,6 @@ throw_remove(GError **error, int errsv, const char *name)
 	return gbe_throw_errno(error, errsv, "cannot remove %s", text);
 }
 
-/* These flags forbid unlinking, or (PROJINHERIT) moving a file of another project into a directory. */
-#define FORBIDDING (FS_IMMUTABLE_FL | FS_APPEND_FL | FS_PROJINHERIT_FL)
-
-/* Clears those flags. True when there were some. */
-static bool
-unprotect(int fd)
-{
-	int flags = 0;
-
-	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || (flags & FORBIDDING) == 0)
-		return false;
-	flags &= ~FORBIDDING;
-	return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
-}
-
-static bool
-unprotect_at(int dir_fd, const char *name)
-{
-	gbe_autofd int fd = -1;
-	struct stat st;
-
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-		return false;
-	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	return fd >= 0 && unprotect(fd);
-}
-
 /* Returns 0 or an errno. A missing name counts as removed. */
 static int
 unlink_name(int dir_fd, const char *name, int flags)
@@ -113,28 +84,12 @@ unlink_name(int dir_fd, const char *name, int flags)
 	if (unlinkat(dir_fd, name, flags) == 0 || errno == ENOENT)
 		return 0;
 	if (errno == EPERM) {
-		bool dir_was = unprotect(dir_fd);
-		bool name_was = unprotect_at(dir_fd, name);
+		bool dir_was = gbe_unprotect(dir_fd);
+		bool name_was = gbe_unprotect_at(dir_fd, name);
 
 		if (!dir_was && !name_was)
 			return EPERM;
 		if (unlinkat(dir_fd, name, flags) == 0 || errno == ENOENT)
-			return 0;
-	}
-	return errno;
-}
-
-/* 0 or an errno. */
-static int
-rename_name(int from_fd, const char *from, int to_fd, const char *to)
-{
-	if (renameat(from_fd, from, to_fd, to) == 0)
-		return 0;
-	if (errno == EPERM || errno == EXDEV) {
-		(void)unprotect(from_fd);
-		(void)unprotect_at(from_fd, from);
-		(void)unprotect(to_fd);
-		if (renameat(from_fd, from, to_fd, to) == 0)
 			return 0;
 	}
 	return errno;
@@ -183,8 +138,8 @@ move_up(Removal *removal, GError **error)
 	do {
 		(void)g_snprintf(levels[to].moved_name, sizeof(levels[to].moved_name),
 				 MOVED "%" G_GUINT64_FORMAT, levels[to].moved++);
-		errsv = rename_name(above(removal, from), levels[from].name, dirfd(levels[to].dir),
-				    levels[to].moved_name);
+		errsv = gbe_rename_unprotected(above(removal, from), levels[from].name,
+					       dirfd(levels[to].dir), levels[to].moved_name, 0);
 	} while (errsv == EEXIST || errsv == ENOTEMPTY || errsv == ENOTDIR);
 	if (errsv != 0 && errsv != ENOENT)
 		return throw_remove(error, errsv, levels[from].name);

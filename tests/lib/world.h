@@ -699,7 +699,7 @@ world_check_fold(const World *w)
 		const GbeRunRecord *x = facts->runs->pdata[i], *y = w->past->runs->pdata[i];
 
 		world_require(a->sequence == b->sequence && x->sequence == a->sequence);
-		world_require(a->closing.present == b->closing.present && a->ended == b->ended);
+		world_require(a->closing.present == b->closing.present && x->ended == y->ended);
 		world_require(x->verdict == y->verdict && x->trial == y->trial);
 		world_require(x->left.sequence == y->left.sequence);
 	}

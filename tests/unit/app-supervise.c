@@ -223,7 +223,7 @@ START_TEST(a_start_without_prerun_is_recorded)
 	owned_by(A);
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 0);
 	facts = ledger_says();
-	ck_assert(((GbeTakeOver *)facts->take_overs->pdata[0])->ended);
+	ck_assert(((GbeRunRecord *)facts->runs->pdata[0])->ended);
 	ck_assert_str_eq(facts->last.result, "failed");
 }
 END_TEST

@@ -25,12 +25,16 @@ compare_names(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static ino_t
-inode_of(int dir_fd, const char *name)
+/* *ret_inode 0: there is no @name. */
+static bool
+inode_of(int dir_fd, const char *name, guint64 *ret_inode, GError **error)
 {
-	struct stat st;
+	struct stat st = {0};
 
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT)
+		return gbe_throw_errno(error, errno, "look at %s", name);
+	*ret_inode = st.st_ino;
+	return true;
 }
 
 bool
@@ -46,11 +50,13 @@ gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries, GError **
 		for (guint i = 0; i < names->len; i++) {
 			const char *name = names->pdata[i];
 			g_autofree char *text = NULL;
+			guint64 inode;
 
 			if (excluded(name) || (g_strcmp0(name, last) == 0) != (round == 1))
 				continue;
-			text = g_strdup_printf("%" G_GUINT64_FORMAT ":%s",
-					       (guint64)inode_of(staged_fd, name), name);
+			if (!inode_of(staged_fd, name, &inode, error))
+				return false;
+			text = g_strdup_printf("%" G_GUINT64_FORMAT ":%s", inode, name);
 			g_strv_builder_add(entries, text);
 		}
 	*ret_entries = g_strv_builder_end(entries);
@@ -67,6 +73,16 @@ split(const char *entry, guint64 *ret_inode, const char **ret_name, GError **err
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "the intent lists \"%s\"", entry);
 	*ret_name = name + 1;
 	return true;
+}
+
+/* One that was moved out before, and is there again, was made since: a system without this program ran between. */
+static bool
+move_out(int live_fd, int staged_fd, const char *name, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	return gbe_rename_new_at(live_fd, name, staged_fd, name, &local) ||
+	       gbe_pass_unless(error, &local, GBE_ERROR_BUSY);
 }
 
 /* Moves out all entries that the new tree lacks, however many there are. */
@@ -87,7 +103,7 @@ move_others(int live_fd, int staged_fd, char *const *entries, GError **error)
 	}
 	while ((other = gbe_list_next(&list)) != NULL)
 		if (!excluded(other) && !g_hash_table_contains(stay, other) &&
-		    !gbe_rename_new_at(live_fd, other, staged_fd, other, error))
+		    !move_out(live_fd, staged_fd, other, error))
 			return false;
 	return gbe_list_end(&list, error);
 }
@@ -96,17 +112,16 @@ static bool
 exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
 {
 	const char *name;
-	guint64 wanted;
-	ino_t live;
+	guint64 wanted, staged, live;
 
-	if (!split(entry, &wanted, &name, error))
+	if (!split(entry, &wanted, &name, error) || !inode_of(staged_fd, name, &staged, error) ||
+	    !inode_of(live_fd, name, &live, error))
 		return false;
-	live = inode_of(live_fd, name);
-	if (live == wanted)
+	/* It is in its place; or it was, and a system without this program has replaced it since. */
+	if (staged != wanted)
 		return true;
-	if (live == 0)
-		return gbe_rename_new_at(staged_fd, name, live_fd, name, error);
-	return gbe_exchange_at(live_fd, name, staged_fd, name, error);
+	return live != 0 ? gbe_exchange_at(live_fd, name, staged_fd, name, error)
+			 : gbe_rename_new_at(staged_fd, name, live_fd, name, error);
 }
 
 bool
@@ -122,12 +137,15 @@ gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **
 }
 
 bool
-gbe_entries_are_live(int live_fd, char *const *entries)
+gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live, GError **error)
 {
 	guint len = g_strv_length((char **)entries);
+	guint64 wanted = 0, inode = 0;
 	const char *name;
-	guint64 wanted;
 
-	return len > 0 && split(entries[len - 1], &wanted, &name, NULL) &&
-	       inode_of(live_fd, name) == wanted;
+	if (len > 0 && (!split(entries[len - 1], &wanted, &name, error) ||
+			!inode_of(live_fd, name, &inode, error)))
+		return false;
+	*ret_live = len > 0 && inode == wanted;
+	return true;
 }

@@ -11,12 +11,13 @@
 #include "base/error.h"
 
 /* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the
- * list ("<inode>:<name>"), which makes the exchange resumable: an entry is done when its live inode is the listed
- * one. */
+ * list ("<inode>:<name>"), which makes the exchange resumable: an entry is done when the listed inode is not in the
+ * staging tree any more. */
 bool gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries,
 		      GError **error) GBE_CHECKED;
-/* True when the exchange is complete: the last entry is the new one. */
-bool gbe_entries_are_live(int live_fd, char *const *entries);
+/* Is the exchange complete: is the last entry the new one? */
+bool gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live,
+			  GError **error) GBE_CHECKED;
 /* Idempotent; syncs both directories at the end. */
 bool gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries,
 			  GError **error) GBE_CHECKED;

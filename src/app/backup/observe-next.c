@@ -39,6 +39,7 @@ override_verdict(GbeFacts *facts, const char *verdict)
 		if (run->sequence != owner->sequence)
 			continue;
 		run->verdict = gbe_verdict_from_string(verdict);
+		run->was_green = false;
 		/* A question about a green run means a healthy one. */
 		if (run->verdict == GBE_VERDICT_GREEN)
 			run->health = GBE_HEALTH_HEALTHY;

@@ -36,12 +36,6 @@ staging_name(guint64 sequence)
 	return g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 }
 
-static bool
-is_there(int dir_fd, const char *name)
-{
-	return dir_fd >= 0 && faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* Lists the tree only after it is out of the way: its owner may have left anything in it. */
 static void
 list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *manifest)
@@ -70,11 +64,13 @@ name_displaced(GbeApp *app, GbeStore *store, int stage_fd, const char *staging,
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
 	gbe_autofd int entry_fd = -1;
 	gbe_autofd int tree_fd = -1;
+	bool prepared = false;
 
-	if (!gbe_store_for_rename(app, store, stage_fd, &store, error))
+	if (!gbe_store_for_rename(app, store, stage_fd, &store, error) ||
+	    !gbe_is_there_at(store->fd, pending, &prepared, error))
 		return false;
-	if (!is_there(store->fd, pending) && (!gbe_store_prepare(store, manifest, error) ||
-					      !gbe_sync_fs(store->fd, store->path, error)))
+	if (!prepared && (!gbe_store_prepare(store, manifest, error) ||
+			  !gbe_sync_fs(store->fd, store->path, error)))
 		return false;
 	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
 	    !gbe_open_dir_at(stage_fd, staging, &tree_fd, error))
@@ -113,8 +109,11 @@ place_displaced(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *int
 {
 	g_autofree char *staging = staging_name(intent->sequence);
 	g_autoptr(GError) local = NULL;
+	bool staged = false;
 
-	if (!is_there(stage_fd, staging))
+	if (!gbe_is_there_at(stage_fd, staging, &staged, error))
+		return false;
+	if (!staged)
 		return gbe_sync_order(stage_fd, app->state_fd, "the data directory", flushes,
 				      error);
 	if (intent->displaced == NULL)
@@ -214,8 +213,11 @@ undo(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 {
 	g_autofree char *staging = staging_name(intent->sequence);
 	gbe_autofd int entry_fd = -1;
+	bool staged = false;
 
-	if (!is_there(stage_fd, staging))
+	if (!gbe_is_there_at(stage_fd, staging, &staged, error))
+		return false;
+	if (!staged)
 		return true;
 	if (intent->consume) {
 		GbeStore *store = gbe_store_at(r->store, intent->backup);
@@ -257,11 +259,18 @@ recover_entries(Recover *r, const GbeIntent *intent, GError **error)
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int tree_fd = -1;
 	gbe_autofd int lock_fd = -1;
+	bool staged = false, live = false;
 
+	r->recovery->exchange_open = true;
 	if (r->data->fd < 0 || !r->data->mount_point)
-		return true; /* the mount is not there: rule 3 */
-	if (is_there(r->hidden_fd, name)) {
-		r->recovery->exchange_open = true;
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "a restore into %s is half done, and what was mounted there is "
+				 "missing: mount it",
+				 r->data->path);
+	if (!gbe_is_there_at(r->hidden_fd, name, &staged, error) ||
+	    !gbe_entries_are_live(r->data->fd, intent->entries, &live, error))
+		return false;
+	if (staged) {
 		if (!gbe_open_dir_at(r->hidden_fd, name, &tree_fd, error))
 			return false;
 		if (r->data->member_path != NULL &&
@@ -273,10 +282,11 @@ recover_entries(Recover *r, const GbeIntent *intent, GError **error)
 			    r->data->path);
 		if (!gbe_entries_exchange(r->data->fd, tree_fd, intent->entries, error))
 			return false;
+	} else if (!live) {
 		r->recovery->exchange_open = false;
-	} else if (!gbe_entries_are_live(r->data->fd, intent->entries)) {
 		return end_intent(r, intent, "undone", error);
 	}
+	r->recovery->exchange_open = false;
 	return finish(r, r->hidden_fd, intent, error);
 }
 
@@ -286,15 +296,21 @@ recover_intent(Recover *r, const GbeIntent *intent, GError **error)
 	g_autofree char *live = r->data->fd >= 0 ? gbe_tree_identity(r->data->fd) : NULL;
 	g_autofree char *staging = staging_name(intent->sequence);
 	int stage_fd = r->data->parent_fd;
+	bool staged = false;
 
 	if (intent->entries != NULL)
 		return recover_entries(r, intent, error);
+	if (r->data->fd >= 0 && live == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether a restore into %s was done cannot be told: the file "
+				 "system does not say which directory that is",
+				 r->data->path);
 	if (live != NULL && g_strcmp0(live, intent->tree_new) == 0)
 		return finish(r, stage_fd, intent, error);
 	if (g_strcmp0(live, intent->tree_old) == 0)
 		return undo(r, stage_fd, intent, error) && end_intent(r, intent, "undone", error);
-	if (is_there(stage_fd, staging) &&
-	    !adopt(r, stage_fd, staging, r->facts->next_sequence, error))
+	if (!gbe_is_there_at(stage_fd, staging, &staged, error) ||
+	    (staged && !adopt(r, stage_fd, staging, r->facts->next_sequence, error)))
 		return false;
 	return end_intent(r, intent, "lost", error);
 }

@@ -260,6 +260,8 @@ stage_clone(Restore *r, GError **error)
 		return gbe_prefix(error, "stage %s", named(r));
 	return gbe_open_dir_at(r->stage_fd, r->staged, &r->tree_fd, error) &&
 	       write_nonce(r, error) && !GBE_FAULT("restore-staged", error) &&
+	       /* Recovery may keep what has the name. What was cloned is durable no later than the rename. */
+	       (r->timing.bytes_written == 0 || settle(r, error)) &&
 	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&
 	       !GBE_FAULT("restore-named", error) && settle(r, error) && intend(r, error);
 }

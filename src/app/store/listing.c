@@ -13,12 +13,15 @@
 #include <sys/stat.h>
 
 bool
-gbe_store_has_data(int entry_fd)
+gbe_store_has_data(int entry_fd, bool *ret_has, GError **error)
 {
 	struct stat st;
 
-	return fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
+	*ret_has = fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!*ret_has)
+		return errno == ENOENT || gbe_throw_errno(error, errno, "look for " GBE_STORE_DATA);
+	*ret_has = S_ISDIR(st.st_mode);
+	return true;
 }
 
 static void
@@ -33,11 +36,13 @@ observe_entry(GbeStore *store, const char *name, GbeFacts *facts, GError **error
 {
 	g_autoptr(GbeManifest) manifest = NULL;
 	gbe_autofd int entry_fd = -1;
+	bool has_data = false;
 
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
-	    !gbe_store_read_manifest(store, entry_fd, name, &manifest, error))
+	    !gbe_store_read_manifest(store, entry_fd, name, &manifest, error) ||
+	    !gbe_store_has_data(entry_fd, &has_data, error))
 		return false;
-	if (!manifest->consumed && !gbe_store_has_data(entry_fd))
+	if (!manifest->consumed && !has_data)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "backup %s has no data", name);
 	count_sequence(facts, manifest->sequence);
 	g_ptr_array_add(facts->backups, g_steal_pointer(&manifest));

@@ -168,14 +168,16 @@ gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GErr
 	return true;
 }
 
+/* Also where that cannot be looked at: whoever opens it learns why. */
 static bool
 has_entry(const GbeStore *store, const char *name)
 {
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, name, NULL);
+	bool there = true;
 
 	return store != NULL && store->fd >= 0 &&
-	       (faccessat(store->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-		faccessat(store->fd, pending, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+	       (!gbe_is_there_at(store->fd, name, &there, NULL) || there ||
+		!gbe_is_there_at(store->fd, pending, &there, NULL) || there);
 }
 
 GbeStore *
@@ -246,10 +248,12 @@ sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **e
 	const char *name = pending + strlen(GBE_RUNG_PENDING);
 	g_autoptr(GbeManifest) manifest = NULL;
 	gbe_autofd int entry_fd = -1;
+	bool has_data = false;
 
-	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error))
+	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
+	    !gbe_store_has_data(entry_fd, &has_data, error))
 		return false;
-	if (!gbe_store_has_data(entry_fd))
+	if (!has_data)
 		return gbe_remove_tree_within_at(store->fd, pending, patience, error);
 	/* Data without a readable manifest stays: it may be the only copy of the displaced data. */
 	if (!gbe_store_read_manifest(store, entry_fd, name, &manifest, NULL))

@@ -46,7 +46,7 @@ bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore *
 bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 /* Does the backup have a tree? A consumed backup has none. */
-bool gbe_store_has_data(int entry_fd);
+bool gbe_store_has_data(int entry_fd, bool *ret_has, GError **error) GBE_CHECKED;
 /* Reads the manifest, and what its keyed digest proves. */
 bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
 			     GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

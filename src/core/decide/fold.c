@@ -110,6 +110,16 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 	g_ptr_array_add(facts->runs, gbe_run_record_of(take_over));
 }
 
+/* etcd may have had the data. */
+static void
+note_ended(GbeFacts *facts, guint64 sequence)
+{
+	GbeRunRecord *run = find_run(facts, sequence);
+
+	if (run != NULL)
+		run->ended = true;
+}
+
 static void
 fold_tree(GbeFacts *facts, JsonObject *object)
 {
@@ -118,6 +128,7 @@ fold_tree(GbeFacts *facts, JsonObject *object)
 
 	if (of == NULL)
 		return;
+	note_ended(facts, of->sequence);
 	set_text(&of->tree, object, "tree");
 	if (gbe_json_string(object, "nonce", NULL) != NULL)
 		set_text(&of->nonce, object, "nonce");
@@ -138,8 +149,18 @@ fold_verdict(GbeFacts *facts, JsonObject *object)
 {
 	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
-	if (run != NULL && !gbe_verdict_from_json(object, run, NULL))
+	if (run == NULL)
+		return;
+	run->was_green = gbe_run_record_is_green(run);
+	if (!gbe_verdict_from_json(object, run, NULL)) {
 		facts->holes = true;
+		return;
+	}
+	if (run->by_hand && run->verdict == GBE_VERDICT_RED)
+		run->was_green = false;
+	/* The end of its prerun could not be written, perhaps. */
+	if (run->health == GBE_HEALTH_HEALTHY)
+		note_ended(facts, run->sequence);
 }
 
 static void
@@ -157,16 +178,12 @@ fold_closing(GbeFacts *facts, JsonObject *object)
 static void
 fold_opened(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
 	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
 
 	end_closings(facts);
-	if (of != NULL)
-		of->ended = true;
-	if (run != NULL) {
-		run->ended = true;
+	note_ended(facts, gbe_ledger_number(object, "of"));
+	if (run != NULL)
 		gbe_backup_ref_clear(&run->left);
-	}
 }
 
 static void
@@ -193,17 +210,13 @@ fold_start(GbeFacts *facts, JsonObject *object)
 static void
 fold_end(GbeFacts *facts, JsonObject *object)
 {
-	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
-	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
+	guint64 of = gbe_ledger_number(object, "of");
 
-	if (of != NULL)
-		of->ended = true;
-	if (run != NULL)
-		run->ended = true;
+	note_ended(facts, of);
 	/* A start of any deployment that ended ends the row of unfinished starts. */
 	g_hash_table_remove_all(facts->starts);
 	/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
-	if (gbe_json_bool(object, "fell_back", false) && of == NULL) {
+	if (gbe_json_bool(object, "fell_back", false) && find_take_over(facts, of) == NULL) {
 		g_free(facts->fell_back);
 		facts->fell_back = g_strdup(gbe_json_string(object, "deployment", NULL));
 	}

@@ -42,7 +42,7 @@ add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
 
 	for (guint i = facts->runs->len; i > 0; i--) {
 		const GbeRunRecord *run = facts->runs->pdata[i - 1];
-		bool is_green = run->verdict == GBE_VERDICT_GREEN;
+		bool is_green = gbe_run_record_is_green(run);
 
 		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			continue;

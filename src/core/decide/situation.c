@@ -30,7 +30,7 @@ gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
 	for (guint i = 0; i < facts->runs->len; i++) {
 		const GbeRunRecord *run = facts->runs->pdata[i];
 
-		if (run->verdict == GBE_VERDICT_GREEN &&
+		if (gbe_run_record_is_green(run) &&
 		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			return true;
 	}

@@ -59,6 +59,12 @@ gbe_run_record_copy(const GbeRunRecord *record)
 	return copy;
 }
 
+bool
+gbe_run_record_is_green(const GbeRunRecord *record)
+{
+	return record->verdict == GBE_VERDICT_GREEN || record->was_green;
+}
+
 static bool
 read_verdict(JsonObject *object, GbeRunRecord *record, GError **error)
 {

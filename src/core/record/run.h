@@ -12,6 +12,7 @@
 typedef struct {
 	guint64 sequence;
 	GbeVerdict verdict;
+	bool was_green; /* an earlier verdict of the run was green, and no person took it back */
 	GbeDeployment deployment;
 	char *run;
 	GbeTri trial; /* the deployment was on trial in this run */
@@ -39,6 +40,8 @@ GbeRunRecord *gbe_run_record_of(const GbeTakeOver *take_over);
 void gbe_run_record_free(GbeRunRecord *record);
 GbeRunRecord *gbe_run_record_copy(const GbeRunRecord *record);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeRunRecord, gbe_run_record_free)
+/* Was the run green? A later red takes that back only where a person said it. */
+bool gbe_run_record_is_green(const GbeRunRecord *record);
 
 /* The record of a verdict: everything found out about the run by now. Reading changes only the fields that the record
  * has. False: the record cannot be read, and nothing is changed. */

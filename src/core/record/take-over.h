@@ -90,7 +90,6 @@ typedef struct {
 	/* From later records. */
 	GbeClosing closing;
 	bool used_beyond; /* the run used the data for longer than trial-limit */
-	bool ended;	  /* its prerun ended */
 } GbeTakeOver;
 
 /* Nothing known, an empty chain. */
