@@ -17,6 +17,15 @@ gbe_layout_path(const char *member_path, const char *below)
 	return *member_path == '\0' ? g_strdup(below) : g_build_filename(member_path, below, NULL);
 }
 
+/* A file where etcd has a directory. */
+static bool
+is_no_directory(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
+}
+
 bool
 gbe_layout_open(int data_fd, const char *member_path, const char *below, int *ret_fd,
 		GError **error)
@@ -30,8 +39,12 @@ gbe_layout_open(int data_fd, const char *member_path, const char *below, int *re
 	for (gsize i = 0; parts[i] != NULL; i++) {
 		int next = -1;
 
-		if (!gbe_open_dir_at(fd, parts[i], &next, error))
-			return gbe_prefix(error, "%s", path);
+		if (!gbe_open_dir_at(fd, parts[i], &next, error)) {
+			(void)gbe_prefix(error, "%s", path);
+			return is_no_directory(fd, parts[i])
+				   ? gbe_rethrow(error, GBE_ERROR_UNSAFE_SOURCE)
+				   : false;
+		}
 		gbe_close_fd(&fd);
 		fd = next;
 	}
@@ -70,6 +83,8 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 	if (!gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
 		return false;
 	fd = open_beneath(data_fd, path);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", path);
 	if (fd < 0 && errno == EXDEV)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 				 "%s is a symlink that leaves the data directory, so that a "

@@ -169,6 +169,30 @@ space_restore_cloned() {
 	a_is_back
 }
 
+# The data has a disk of its own, and the failed update has filled it to the last block: the reserve there is enough.
+space_restore_filled() {
+	device "$1" shell
+	fs_at "$1" "$DATA" "$SIZE"
+	power_on
+	put_many base 10
+	judge green
+	into_b
+	assert_exists "$DATA/.greenboot-etcd/backups/.reserve"
+	b_writes
+	judge red
+	shutdown
+	mkdir "$DATA/var"
+	ROOT=$DATA disk_fill
+	make_default A
+	machine_on
+	booted A
+	started
+	# What was displaced has them.
+	find "$DATA" -name 'filler.*' -delete
+	start_etcd
+	holds "A's data" "$A_STATE"
+}
+
 # No clones, no room for a copy: the backup itself is put in the data's place.
 space_restore_renamed() {
 	local inode digest
@@ -331,7 +355,7 @@ space_upgrade_held() {
 suite_begin "$@"
 FS=${FS:-$EVERY_FS} play space reboot
 play space reboot_without_reserve reboot_mounted trial
-FS=$(kinds "xfs btrfs-subvol" btrfs) play space restore_cloned upgrade_cloned
+FS=$(kinds "xfs btrfs-subvol" btrfs) play space restore_cloned restore_filled upgrade_cloned
 FS=$(kinds ext4 xfs-noreflink) play space restore_renamed thin
 FS=${FS:-ext4} play space sparse retention_first upgrade_held
 suite_end

@@ -205,7 +205,7 @@ static const Branch branches[] = {
     {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_NO, "owner data closing request"},
     {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_YES, "last_pass request owner data same_run higher_minor candidate" RETURN GATE},
+     GBE_YES, "last_pass request owner data same_run higher_minor candidate unseen" RETURN GATE},
     {"a member without its log", is_without_log, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request owner data mount_lost log_lost" GATE},
     {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,

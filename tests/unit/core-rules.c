@@ -75,7 +75,9 @@ static bool
 row_12(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES && failed_trial(s) &&
-	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
+	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP &&
+	       /* No older state is one in its place. */
+	       !(s->on_failed == GBE_FAILED_LAST_GOOD && s->unseen);
 }
 
 /* 9, 10a, 13, 4, 5a, 6, 10b, 12, 11: the first that fits. */

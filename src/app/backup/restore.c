@@ -85,6 +85,15 @@ open_stage(Restore *r, GError **error)
 	       gbe_prefix(error, "%s", data->path);
 }
 
+/* The fact `clones` is about the file systems of the data and the store. On a full disk, no probe could be made. */
+static bool
+clones(const Restore *r, int src_fd)
+{
+	return (r->observed->facts->clones == GBE_YES &&
+		gbe_same_filesystem(src_fd, r->stage_fd)) ||
+	       gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES;
+}
+
 static bool
 fits(Restore *r, int src_fd, bool *ret_fits, guint64 *ret_missing, GError **error)
 {
@@ -92,14 +101,8 @@ fits(Restore *r, int src_fd, bool *ret_fits, guint64 *ret_missing, GError **erro
 	GbeExtents extents = {0};
 	guint64 total, inodes;
 
-	/* The fact `clones` is about the file systems of the data and the store. */
-	if ((r->observed->facts->clones == GBE_YES && gbe_same_filesystem(src_fd, r->stage_fd)) ||
-	    gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES) {
-		*ret_fits = true;
-		return true;
-	}
 	if (!gbe_filesystem_space(r->stage_fd, &space.available, &total, &inodes, error) ||
-	    !gbe_extents_of_tree(src_fd, false, &extents, error))
+	    (!clones(r, src_fd) && !gbe_extents_of_tree(src_fd, false, &extents, error)))
 		return false;
 	space.would_write = extents.allocated;
 	*ret_fits = gbe_space_fits(&space);
@@ -140,7 +143,8 @@ make_room(Restore *r, int src_fd, GError **error)
 	(void)gbe_retention_run(r->app, r->observed, is_room_needed, &room, NULL);
 	if (!fits(r, src_fd, &room.fits, &room.missing, error))
 		return false;
-	if (room.fits)
+	/* A clone may take less than the margin. */
+	if (room.fits || clones(r, src_fd))
 		return true;
 	/* The backup P of a trial must stay as it is: its base may come back to it. */
 	if (!r->options->keep_source &&
@@ -260,7 +264,7 @@ stage_clone(Restore *r, GError **error)
 		return gbe_prefix(error, "stage %s", named(r));
 	return gbe_open_dir_at(r->stage_fd, r->staged, &r->tree_fd, error) &&
 	       write_nonce(r, error) && !GBE_FAULT("restore-staged", error) &&
-	       /* Recovery may keep what has the name. What was cloned is durable no later than the rename. */
+	       /* Recovery may keep a tree of that name. A clone is durable no later than the rename. */
 	       (r->timing.bytes_written == 0 || settle(r, error)) &&
 	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&
 	       !GBE_FAULT("restore-named", error) && settle(r, error) && intend(r, error);
@@ -416,6 +420,7 @@ stage(Restore *r, const GbeManifest *displaced, GError **error)
 	gint64 begin = g_get_monotonic_time();
 	bool ok;
 
+	gbe_store_reserve(r->app, r->observed->store, false);
 	if (!open_stage(r, error) ||
 	    (r->backup != NULL &&
 	     (!gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
@@ -487,7 +492,8 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	    !gbe_keys_check_backup(app, r.backup, false, error))
 		return false;
 	/* The etcd that gets this data has its WAL elsewhere, and the backup lacks that WAL. */
-	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
+	if (observed->data->wal_dir != NULL && !observed->facts->deformed &&
+	    !gbe_data_check_whole(observed->data, error))
 		return false;
 	if (r.backup != NULL && (r.backup->consumed || (!options->force && !options->validated)) &&
 	    !gbe_restore_validate(app, observed->store, r.backup, &r.timing.look_usec, error))

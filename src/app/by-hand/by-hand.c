@@ -142,9 +142,10 @@ still_open(const GbeSession *session, const GbeSessionOptions *options, GError *
 
 	if (facts->data_open == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether somebody has %s open cannot be told: %s",
+				 "whether somebody has %s open cannot be told: %s%s",
 				 session->observed->data->path,
-				 facts->data_open_why != NULL ? facts->data_open_why : "unknown");
+				 facts->data_open_why != NULL ? facts->data_open_why : "unknown",
+				 facts->deformed ? "; use --stop" : "");
 	if (options->stop_allowed)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "somebody has %s open although %s is stopped; end that etcd first",
@@ -196,13 +197,16 @@ gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GErro
 		return true;
 	if (options->dry_run && options->stop_allowed)
 		return true;
-	if (facts->data_open != GBE_YES || !options->stop_allowed)
+	/* By its files, no running etcd can be told; below --root none runs. */
+	if (facts->deformed && session->app->below_root)
+		return true;
+	if ((facts->data_open != GBE_YES && !facts->deformed) || !options->stop_allowed)
 		return still_open(session, options, error);
 	if (!gbe_service_stop(session->app, &session->service, error) ||
 	    !observe_stopped(session, error))
 		return false;
 	facts = session->observed->facts;
-	if (facts->data == GBE_NO || facts->data_open == GBE_NO)
+	if (facts->data == GBE_NO || facts->data_open == GBE_NO || facts->deformed)
 		return true;
 	return still_open(session, options, error);
 }

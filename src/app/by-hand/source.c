@@ -96,10 +96,12 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 {
 	const GbeFacts *facts = observed->facts;
 
-	if (facts->data == GBE_UNKNOWN)
-		return gbe_throw(
-		    error, GBE_ERROR_REFUSED, "what is in %s cannot be read (%s); look at it first",
-		    observed->data->path, facts->data_why != NULL ? facts->data_why : "unknown");
+	if (facts->data == GBE_UNKNOWN && !(force && facts->deformed))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "what is in %s cannot be read (%s); look at it first%s",
+				 observed->data->path,
+				 facts->data_why != NULL ? facts->data_why : "unknown",
+				 facts->deformed ? ", or --force sets it aside as it is" : "");
 	if (observed->data->parent_fd < 0)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 				 "the directory that is to hold %s is not there; make it, or mount "

@@ -34,6 +34,7 @@ gbe_data_free(GbeData *data)
 	g_free(data->path);
 	g_free(data->name);
 	g_free(data->member_path);
+	g_free(data->unsafe);
 	g_free(data->wal_dir);
 	gbe_close_fd(&data->parent_fd);
 	gbe_close_fd(&data->fd);
@@ -75,8 +76,42 @@ locate_member(GbeApp *app, GbeData *data, GError **error)
 		return true;
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return true;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return gbe_prefix(error, "%s", data->path);
+	if (!gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
+		return gbe_prefix(error, "%s", data->path);
+	data->member_path = g_strdup("");
+	data->unsafe = g_strdup(local->message);
+	return true;
+}
+
+/* Compares names only: neither path has to exist yet. */
+static bool
+is_below(const char *path, const char *directory)
+{
+	return g_str_has_prefix(path, directory) && path[strlen(directory)] == '/';
+}
+
+static bool
+wal_dir_is_below(const GbeData *data)
+{
+	return is_below(data->wal_dir, data->path);
+}
+
+/* A WAL inside the data belongs to whoever owns the data. */
+static bool
+open_wal_dir(GbeApp *app, GbeData *data, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	data->wal_dir = g_strdup(app->config->etcd.wal_dir);
+	if (gbe_open_in_root(app->root_fd, data->wal_dir, O_RDONLY | O_DIRECTORY, &data->wal_fd,
+			     &local) ||
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	if (!wal_dir_is_below(data) || gbe_is_in_root(app->root_fd, data->wal_dir) != GBE_YES)
+		return gbe_pass(error, &local);
+	if (data->unsafe == NULL)
+		data->unsafe = g_strdup(local->message);
+	return true;
 }
 
 bool
@@ -108,29 +143,11 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 	data->mount_point = mount_point;
 	if (!locate_member(app, data, error))
 		return false;
-	if (app->config->etcd.wal_dir != NULL && *app->config->etcd.wal_dir != '\0') {
-		data->wal_dir = g_strdup(app->config->etcd.wal_dir);
-		g_clear_error(&local);
-		if (!gbe_open_in_root(app->root_fd, data->wal_dir, O_RDONLY | O_DIRECTORY,
-				      &data->wal_fd, &local) &&
-		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-			return gbe_pass(error, &local);
-	}
+	if (app->config->etcd.wal_dir != NULL && *app->config->etcd.wal_dir != '\0' &&
+	    !open_wal_dir(app, data, error))
+		return false;
 	*ret_data = g_steal_pointer(&data);
 	return true;
-}
-
-/* Compares names only: neither path has to exist yet. */
-static bool
-is_below(const char *path, const char *directory)
-{
-	return g_str_has_prefix(path, directory) && path[strlen(directory)] == '/';
-}
-
-static bool
-wal_dir_is_below(const GbeData *data)
-{
-	return is_below(data->wal_dir, data->path);
 }
 
 int
@@ -238,10 +255,15 @@ gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 		return;
 	}
 	facts->log = has_log(data);
-	if (gbe_member_has_data(data->fd, data->member_path, &has, &error))
+	if (data->unsafe != NULL) {
+		gbe_facts_set_deformed(facts, data->unsafe);
+	} else if (gbe_member_has_data(data->fd, data->member_path, &has, &error)) {
 		facts->data = gbe_tri(has);
-	else
+	} else if (g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE)) {
+		gbe_facts_set_deformed(facts, error->message);
+	} else {
 		facts->data_why = g_strdup(error->message);
+	}
 }
 
 static void
@@ -285,7 +307,9 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 
 	facts->data_open =
 	    gbe_in_use(data->fd, data->member_path, data->wal_fd, ret_lock_fd, &error);
-	if (facts->data_open == GBE_UNKNOWN && error != NULL)
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE))
+		gbe_facts_set_deformed(facts, error->message);
+	else if (facts->data_open == GBE_UNKNOWN && error != NULL)
 		facts->data_open_why = g_strdup(error->message);
 	else if (facts->data_open == GBE_YES && ret_lock_fd != NULL)
 		facts->data_open_why = gbe_data_holder(data);

@@ -16,6 +16,7 @@ typedef struct {
 	int fd;		   /* the directory; -1: there is none */
 	bool mount_point;  /* rename and exchange work one level deeper */
 	char *member_path; /* "" or "etcd": member/ lies there; NULL: no member/ */
+	char *unsafe;	   /* why what is in there cannot be etcd's; NULL */
 	char *wal_dir;	   /* [etcd] wal-dir, or NULL */
 	int wal_fd;	   /* -1 */
 } GbeData;

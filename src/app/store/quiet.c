@@ -72,6 +72,9 @@ gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds, GError **e
 
 	if (data->fd < 0 || data->member_path == NULL)
 		return true;
+	if (data->unsafe != NULL)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "cannot tell whether %s is open: %s", data->path, data->unsafe);
 	while ((open = is_open(data, error)) == GBE_YES && g_get_monotonic_time() < deadline) {
 		if (holder == NULL) {
 			holder = gbe_data_holder(data);

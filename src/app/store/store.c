@@ -10,6 +10,7 @@
 #include "fs/own-dir.h"
 #include "fs/probe.h"
 #include "fs/remove.h"
+#include "fs/reserve.h"
 #include "fs/sync.h"
 #include "fs/write.h"
 #include "sys/systemd/events.h"
@@ -203,6 +204,19 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 				 place->path);
 	*ret_store = place;
 	return true;
+}
+
+void
+gbe_store_reserve(const GbeApp *app, const GbeStore *store, bool keep)
+{
+	if (store->near != NULL)
+		gbe_store_reserve(app, store->near, keep);
+	if (store->fd < 0 || app->state_fd < 0 || gbe_same_filesystem(store->fd, app->state_fd))
+		return;
+	if (keep)
+		gbe_reserve_keep_at(store->fd, "." GBE_RESERVE_NAME);
+	else
+		gbe_reserve_release_at(store->fd, "." GBE_RESERVE_NAME);
 }
 
 bool

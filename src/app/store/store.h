@@ -45,6 +45,9 @@ bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore *
 			  GError **error) GBE_CHECKED;
 bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
+/* Keeps, or gives back, a reserve (fs/reserve.h) beside the backups, where these are not on the state's file system: a
+ * restore needs some room on a disk that the failed update has filled. */
+void gbe_store_reserve(const GbeApp *app, const GbeStore *store, bool keep);
 /* Does the backup have a tree? A consumed backup has none. */
 bool gbe_store_has_data(int entry_fd, bool *ret_has, GError **error) GBE_CHECKED;
 /* Reads the manifest, and what its keyed digest proves. */

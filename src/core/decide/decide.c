@@ -67,6 +67,27 @@ then(Decision *d)
 	}
 }
 
+/* A request, 9 and 10a displace the data by a rename, whatever its owner has made of it. Every other rule has to read it. */
+static void
+apply_rules(Decision *d)
+{
+	GbeSituation readable = d->situation;
+	GbeRuling ruling;
+
+	gbe_rules_apply(&d->situation, &d->ruling);
+	if (!d->facts->deformed || d->situation.data != GBE_UNKNOWN)
+		return;
+	readable.data = GBE_YES;
+	readable.data_open = GBE_NO;
+	gbe_rules_apply(&readable, &ruling);
+	if (ruling.move != GBE_DATA_KEEP &&
+	    (ruling.rule == GBE_RULE_2 || ruling.rule == GBE_RULE_9 ||
+	     ruling.rule == GBE_RULE_10A)) {
+		d->situation = readable;
+		d->ruling = ruling;
+	}
+}
+
 /* Finds the rule. After an update that failed, finds it once more for the state before that update. */
 static void
 rule(Decision *d)
@@ -77,7 +98,7 @@ rule(Decision *d)
 	if (d->empties)
 		d->live_situation.request = GBE_REQUEST_IS_READY;
 	d->situation = d->live_situation;
-	gbe_rules_apply(&d->situation, &d->ruling);
+	apply_rules(d);
 	choose_source(d, d->ruling.move);
 	if (!d->ruling.again)
 		return;
@@ -204,7 +225,7 @@ plan_restore(Decision *d)
 		    gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
 		restore->keep_source = d->keep_source;
 	}
-	if (d->facts->data != GBE_YES || (d->source == NULL && !d->empties))
+	if (d->facts->data == GBE_NO || (d->source == NULL && !d->empties))
 		return;
 	bad = d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED;
 	manifest = gbe_decide_displaced(d->facts, &d->live, d->displaced == GBE_DISPLACED_ADOPTED,
@@ -306,7 +327,8 @@ plan_hold(Decision *d)
 	static const char *const lifts[] = {
 	    [GBE_HOLD_NO] = "",
 	    [GBE_HOLD_OPEN] = "end it, then `systemctl restart` the service",
-	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
+	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service; or "
+				"`greenboot-etcd restore --last-good --stop --force`",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
 	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, by "

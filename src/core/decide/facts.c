@@ -86,6 +86,17 @@ gbe_facts_note_unread(GbeFacts *facts, const GError *error)
 	return true;
 }
 
+void
+gbe_facts_set_deformed(GbeFacts *facts, const char *why)
+{
+	facts->deformed = true;
+	facts->data = facts->data_open = GBE_UNKNOWN;
+	g_free(facts->data_why);
+	facts->data_why = g_strdup(why);
+	g_free(facts->data_open_why);
+	facts->data_open_why = g_strdup(why);
+}
+
 const GbeListed *
 gbe_facts_listed(const GbeFacts *facts, const char *id)
 {

@@ -44,9 +44,10 @@ typedef struct {
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */
 	char *data_why;
-	GbeTri log;	     /* there is a WAL; etcd begins a new one where there is none */
-	bool log_seen;	     /* it was where the configuration has it, while etcd answered */
-	GbeTri data_open;    /* a process has the data open; NO where there is none */
+	bool deformed;	  /* ->data is unknown, since its names are of types that no etcd leaves */
+	GbeTri log;	  /* there is a WAL; etcd begins a new one where there is none */
+	bool log_seen;	  /* it was where the configuration has it, while etcd answered */
+	GbeTri data_open; /* a process has the data open; NO where there is none */
 	char *data_open_why; /* also why its files cannot be looked at, where none has it open */
 	GbeTri sound;	     /* etcd can start on it; unknown: not looked into, or unknown format */
 	char *sound_why;
@@ -129,6 +130,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 bool gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* The deployment of that id in ostree's list, or NULL. Owned by @facts. */
 const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
+/* No etcd can work on what is in the data directory. It cannot be read, and whether an etcd had it open before its names
+ * were replaced cannot be told. */
+void gbe_facts_set_deformed(GbeFacts *facts, const char *why);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or

@@ -169,6 +169,10 @@ after_return(const GbeSituation *s)
 		return go_on(GBE_RULE_10B, "a return to an older deployment; on-rollback=never");
 	if (!s->one_voter)
 		return go_on(GBE_RULE_10B, "a return to an older deployment, but this is " MEMBER);
+	/* An older state is none in its place. */
+	if (s->unseen)
+		return go_on(GBE_RULE_10B, "a return to an older deployment whose own state cannot "
+					   "be read now");
 	if (!s->candidate)
 		return go_on(GBE_RULE_10B,
 			     "a return to an older deployment that has no backup of its own");
@@ -211,6 +215,13 @@ other_owner(const GbeSituation *s)
 			return hold(
 			    GBE_RULE_12, GBE_HOLD_FAILED,
 			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
+		if (s->on_failed == GBE_FAILED_LAST_GOOD && s->unseen) {
+			r = upgrade(s, GBE_RULE_11,
+				    "an update on top of a failed one; the data before that cannot "
+				    "be read now");
+			r.wait = true;
+			return r;
+		}
 		if (s->on_failed == GBE_FAILED_LAST_GOOD) {
 			r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
 				 "an update on top of a failed one starts from the data before "
@@ -411,7 +422,7 @@ gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 	    ruling->move == GBE_DATA_FRESH || s->usable != GBE_NO ||
 	    (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES))
 		return false;
-	if (s->usable_candidate && s->one_voter && s->owner == GBE_OWNER_OTHER &&
+	if (s->usable_candidate && !s->unseen && s->one_voter && s->owner == GBE_OWNER_OTHER &&
 	    ruling->rule != GBE_RULE_4 && s->on_rollback != GBE_ROLLBACK_NEVER) {
 		ruling->move = GBE_DATA_USABLE;
 		ruling->displaced = GBE_DISPLACED_AS_GRADED;

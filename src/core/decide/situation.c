@@ -561,16 +561,17 @@ is_unseen(const GbeFacts *facts, const GbeBackupRef *ref)
 	       gbe_facts_backup_of(facts, ref) == NULL;
 }
 
-/* D's own state, as the chain names it; where D is not in the chain: any in it, and what D left when it last ran. */
+/* D's own state: as a failed update's chain names it; where D is not in there, any in it, and what D left last. */
 static bool
 own_is_unseen(const GbeFacts *facts, const GbeView *view, int own)
 {
+	bool failed = view->trial.on == GBE_YES;
 	const GbeRunRecord *run;
 	bool unseen = false;
 
-	if (own >= 0)
+	if (failed && own >= 0)
 		return is_unseen(facts, &link_at(view, own)->backup);
-	for (int i = 0; i < length(view) && !unseen; i++)
+	for (int i = 0; failed && i < length(view) && !unseen; i++)
 		unseen = is_unseen(facts, &link_at(view, i)->backup);
 	run = facts->booted.id != NULL ? newest_run(facts, &facts->booted, true) : NULL;
 	return unseen || (run != NULL && is_unseen(facts, &run->left));

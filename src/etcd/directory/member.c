@@ -45,7 +45,7 @@ search(int data_fd, char **ret_path, GError **error)
 		if (!is_candidate(data_fd, name))
 			continue;
 		if (found != NULL)
-			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+			return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 					 "both %s/member and %s/member are in the data directory: "
 					 "say which with member-dir= in [etcd]",
 					 found, name);
