@@ -137,6 +137,15 @@ completion() {
 	assert_eq "a name to mark" "$(completes greenboot-etcd --root "$ROOT" mark bad before-thi)" \
 		before-this
 	assert_eq "mark" "$(completes greenboot-etcd mark b)" bad
+	# Values of options, and files.
+	: >"$GBE_MEM/a-token"
+	assert_eq "a token" "$(completes greenboot-etcd cluster join --token = "$GBE_MEM/a-t")" "$GBE_MEM/a-token"
+	assert_eq "a new token" "$(completes greenboot-etcd cluster token "$GBE_MEM/a-t")" "$GBE_MEM/a-token"
+	assert_eq "cluster" "$(completes greenboot-etcd cluster reco)" recover
+	assert_eq "of a backup" "$(completes greenboot-etcd --root = "$ROOT" log --backup = before-thi)" before-this
+	assert_eq "from a backup" "$(completes greenboot-etcd --root = "$ROOT" cluster init --from = before-thi)" before-this
+	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
+	assert_eq "--data without a value" "$(completes greenboot-etcd verify --data --fu)" --full
 	# The others read the help; where the shell is installed, it reads them.
 	! command -v zsh >/dev/null || zsh -n "$DATA_DIR/completion/_greenboot-etcd"
 	! command -v fish >/dev/null || fish --no-execute "$DATA_DIR/completion/greenboot-etcd.fish"

@@ -85,6 +85,7 @@ elsewhere() {
 		greenboot-etcd certs reset|wants an application that makes certificates|tests/integration/certs.sh|certs reset
 		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
 		greenboot-etcd help|needs no device|tests/integration/cli.sh|"$GBE" help
+		systemctl start greenboot-etcd-push.timer *|wants a bucket|tests/integration/generator.sh|wants push.timer send.service prove.timer
 		greenboot-etcd store verify|wants a store with snapshots|tests/integration/bucket.sh|gbe --json store verify
 		greenboot-etcd store send|wants a bucket that was away|tests/integration/bucket.sh|gbe --json store send
 		greenboot-etcd store pull latest *|wants a bucket|tests/integration/bucket.sh|gbe --json store pull latest
@@ -268,6 +269,7 @@ pages() {
 		$(typed 0 "greenboot-etcd backup --stop")
 		$(typed 0 "greenboot-etcd backup NAME --stop" NAME=stopped)
 		$(typed 0 "greenboot-etcd backup NAME --live" NAME=live)
+		$(typed 0 "greenboot-etcd backup --live")
 		$(typed 0 "greenboot-etcd verify NAME" NAME=live)
 		$(typed 0 "greenboot-etcd delete NAME" NAME=live)
 		$(typed 0 "greenboot-etcd restore NAME --next-boot" NAME=stopped)

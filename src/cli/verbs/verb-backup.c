@@ -151,7 +151,7 @@ announce(const GbeByHandResult *result, gpointer data)
 
 	if (!announces(cli))
 		return;
-	gbe_print("restoring %s: lost is %s\n", result->name, result->loss);
+	gbe_print("restoring %s; this loses %s\n", result->name, result->loss);
 	(void)fflush(stdout);
 }
 
@@ -203,7 +203,7 @@ print_restored(GbeCli *cli, const GbeByHandResult *result, bool removed, const c
 	if (announces(cli))
 		gbe_print("restored %s\n", result->name);
 	else
-		gbe_print("restored %s; lost is %s\n", result->name, result->loss);
+		gbe_print("restored %s; this lost %s\n", result->name, result->loss);
 	print_displaced(result, removed, stays);
 	if (cli->verbose)
 		print_cost(result);

@@ -25,7 +25,7 @@ static gboolean arg_dry_run, arg_queue, arg_wait;
 
 const GOptionEntry gbe_options_store[] = {
     {"store", 0, 0, G_OPTION_ARG_FILENAME, &arg_store,
-     "Where the snapshots are; default: [store] directory", "DIR"},
+     "Where the snapshots are; default: directory= or url= of [store]", "DIR"},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "push: how long etcd may take (10min)",
      "DURATION"},
     {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
