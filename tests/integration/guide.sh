@@ -52,6 +52,7 @@ elsewhere() {
 		git clone URL *|the tree has no address yet; CI begins with a clone|.ci/run|in a fresh clone
 		make deps demo|CI runs it as README has it|.ci/run|readme_command demo-command
 		make deps check|CI runs it as README has it|.ci/run|readme_command test-command
+		make demo DEMO_FS=*|CI runs it on XFS|tests/demo/run|DEMO_FS
 		make demo|CI runs it with deps|.ci/run|readme_command demo-command
 		make deps|CI runs it with demo|.ci/run|readme_command demo-command
 		make lint|make check is that|Makefile|for part in check-unit lint check-integration
