@@ -84,6 +84,9 @@ restore_while_running() {
 	assert_exit 0 gbe restore first -n --stop
 	assert_match "stdout" "$OUT" "*would restore first*"
 	etcd_running
+	stop_etcd
+	assert_exit 0 gbe restore first
+	assert_match "the loss" "$OUT" "restored first; this lost what etcd has written *since backup first*"
 }
 
 # A live backup is a consistent one, whatever etcd is writing: it holds all that was acknowledged before
