@@ -344,7 +344,8 @@ START_TEST(the_use_beyond_the_limit)
 	ck_assert_ptr_nonnull(strstr(etcd, " greenboot-etcd-used.timer "));
 	config->restore.trial_limit = 90;
 	timer = dropin(config, "greenboot-etcd-used.timer");
-	ck_assert_str_eq(timer, HEAD "[Timer]\nOnActiveSec=\nOnActiveSec=90s\n");
+	ck_assert_str_eq(timer, HEAD "[Timer]\nOnActiveSec=\nOnActiveSec=90s\n"
+				       "OnUnitActiveSec=90s\n");
 }
 END_TEST
 

@@ -20,8 +20,10 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 {
 	g_autofree char *age = NULL;
 
-	if (facts->data != GBE_YES)
+	if (facts->data == GBE_NO)
 		return g_strdup("nothing: there was no data");
+	if (facts->data == GBE_UNKNOWN)
+		return g_strdup("the present data, which cannot be read");
 	if (source->created <= 0 || facts->now < source->created)
 		return g_strdup_printf("what etcd has written since backup %s", source->name);
 	age = gbe_duration_to_text((guint64)(facts->now - source->created));

@@ -49,6 +49,13 @@ static const char *const own_units[] = {
     "greenboot-etcd-send.service",
     "greenboot-etcd-prove.service",
     "greenboot-etcd-prove.timer",
+    "greenboot-etcd-renew.service",
+    "greenboot-etcd-renew.timer",
+    "greenboot-etcd-rejoin.service",
+    "greenboot-etcd-rejoin.timer",
+    "greenboot-etcd-lock.service",
+    "greenboot-etcd-lock.timer",
+    "greenboot-etcd-lock.path",
     GBE_MEMBER_UNIT,
     "greenboot-healthcheck.service",
 };

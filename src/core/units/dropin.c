@@ -378,8 +378,10 @@ static void
 used_timer(Dropin *dropin)
 {
 	section(dropin, "Timer");
+	/* This clears every time of the unit. */
 	instead(dropin, "OnActiveSec", "%" G_GUINT64_FORMAT "s",
 		dropin->config->restore.trial_limit);
+	line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", dropin->config->restore.trial_limit);
 }
 
 /* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */

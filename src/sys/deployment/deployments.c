@@ -9,6 +9,7 @@
 #include "fs/probe.h"
 #include "sys/deployment/booted.h"
 #include "sys/deployment/ostree.h"
+#include "sys/deployment/run.h"
 
 #define BOOTED_FLAG "/run/ostree-booted"
 #define PROGRAM "/usr/libexec/greenboot-etcd/prerun"
@@ -193,6 +194,18 @@ take_booted_dir(GbeDeployments *deployments, const Loader *loader, const GbeDepl
 	deployments->booted.handle = g_steal_pointer(&handle);
 }
 
+/* Where ostree's list cannot be read: an automounted /boot is not mounted again while the machine goes down. After a soft
+ * reboot, ostree= names the deployment before. */
+static bool
+find_by_cmdline(const Loader *loader, const GbeCmdline *cmdline, GbeDeployDir *ret_dir)
+{
+	g_autofree char *run = NULL;
+
+	return cmdline != NULL && cmdline->ostree != NULL && loader->sysroot_fd >= 0 &&
+	       gbe_run_read(loader->root_fd, true, &run, NULL) && strchr(run, '+') == NULL &&
+	       gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, ret_dir, NULL);
+}
+
 static void
 take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline *cmdline)
 {
@@ -200,7 +213,8 @@ take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline 
 	g_autoptr(GError) local = NULL;
 
 	if (loader->is_root) {
-		if (loader->ostree == NULL || !gbe_ostree_booted(loader->ostree, &dir)) {
+		if (loader->ostree != NULL ? !gbe_ostree_booted(loader->ostree, &dir)
+					   : !find_by_cmdline(loader, cmdline, &dir)) {
 			deployments->booted_why =
 			    g_strdup(deployments->list_why != NULL
 					 ? deployments->list_why
