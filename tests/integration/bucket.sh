@@ -402,6 +402,10 @@ upload_faults() {
 		assert_eq "$how" "$(states)" "$NAME=complete"
 		find "$BUCKET_DIR/objects" -type f -delete
 	done
+	bucket_no_faults
+	bucket_fault "PUT partNumber=2 long-etag"
+	assert_exit 7 gbe store push /var/large.db
+	assert_match "why" "$ERR" "*part 2*ETag*too long*"
 	for how in xml-bomb xml-nested xml-huge xml-cut xml-foreign; do
 		bucket_no_faults
 		bucket_fault "POST . $how"
@@ -740,7 +744,7 @@ shared_prefix() {
 }
 
 clocks() {
-	local hours
+	local hours n
 
 	scripted
 	for hours in 5 -5 26 -26; do
@@ -754,6 +758,24 @@ clocks() {
 	# Names are of this device's clock.
 	assert_eq states "$(states | tr ' ' '\n' | sed 's/.*=//' | xargs)" "complete complete complete complete"
 	assert_match "name" "$NAME" "$(date -u +%Y-%m-%d)T*"
+	# The clock is put right while the program runs, and the server's that it believed no longer counts.
+	bucket_no_faults
+	bucket_forget_requests
+	bucket_fault "clock 7200" "PUT . 503"
+	assert_exit 7 gbe store push "$SMALL"
+	gbe store send --wait >"$GBE_MEM/said" 2>&1 &
+	for ((n = 0; n < 1500; n++)); do
+		(($(bucket_requests ' 503 ') < 6)) || break
+		nap 0.02
+	done
+	bucket_no_faults
+	for ((n = 0; n < 1500; n++)); do
+		kill -0 $! 2>/dev/null || break
+		nap 0.02
+	done
+	kill $! 2>/dev/null && fail "it is refused on and on: $(<"$GBE_MEM/said")"
+	wait $!
+	assert_eq "the queue" "$(queued)" ""
 	# A certificate cannot be checked by a clock of 1970: that is said.
 	bucket_no_faults
 	clock_set 1970

@@ -24,6 +24,7 @@ A word that begins with # is ignored, but makes a line another one, so that its 
     late:SECONDS     as ever, but later
     slow:N           N bytes a second, both ways
     wrong-etag       the ETag of something else
+    long-etag        an ETag that is no digest
     truncated[:N]    an answer's body of N bytes (half), with the Content-Length of all, then an orderly end
     short-read       half of an object, with the Content-Length of that half
     flipped          an object with a bit of its last byte another one
@@ -481,7 +482,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("x-amz-request-id", "0123456789ABCDEF")
         for name, value in headers:
             if name == "ETag":
-                value = '"%s"' % (WRONG_ETAG if self.fault == "wrong-etag" else value)
+                value = '"%s"' % {"wrong-etag": WRONG_ETAG, "long-etag": "e" * 200}.get(self.fault, value)
             self.send_header(name, value)
         self.end_headers()
 

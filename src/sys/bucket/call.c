@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/sha256.h"
 #include "fs/open.h"
@@ -19,6 +20,8 @@
 /* S3 refuses a signature that is 15 minutes old. */
 #define SKEW_SECONDS 300
 #define SAID_MAX 200
+/* A server's ETag is a digest. */
+#define ETAG_MAX 128
 
 struct GbeBucket {
 	char *base;   /* https://HOST[:PORT] */
@@ -31,8 +34,7 @@ struct GbeBucket {
 	GbeBucketCost cost;
 	bool (*progress)(gsize size, gpointer data);
 	gpointer progress_data;
-	bool believed; /* the server's clock */
-	gint64 time;   /* of the last answer, by the server's clock */
+	gint64 time; /* of the last answer, by the server's clock */
 };
 
 /* One try of a call. */
@@ -188,11 +190,11 @@ take_error(const char *name, guint depth, const char *text, gpointer data)
 	Try *try = data;
 
 	if (depth == 1 && g_str_equal(name, "Code") && try->code == NULL)
-		try->code = g_strdup(text);
+		try->code = g_strndup(text, SAID_MAX);
 	if (depth == 1 && g_str_equal(name, "Message") && try->said == NULL)
 		try->said = g_strndup(text, SAID_MAX);
 	if (depth == 1 && g_str_equal(name, "Region") && try->reply.region == NULL)
-		try->reply.region = g_strdup(text);
+		try->reply.region = g_strndup(text, SAID_MAX);
 }
 
 /* An upload that is completed may answer 200 first, and then an error. */
@@ -224,14 +226,14 @@ header(const char *line, gsize size, gpointer data)
 	g_strstrip(value);
 	if (g_ascii_strcasecmp(text, "ETag") == 0) {
 		g_free(reply->etag);
-		reply->etag = g_strdup(value);
+		reply->etag = strlen(value) <= ETAG_MAX ? g_strdup(value) : NULL;
 	} else if (g_ascii_strcasecmp(text, "Content-Length") == 0) {
 		reply->length = g_ascii_strtoull(value, NULL, 10);
 	} else if (g_ascii_strcasecmp(text, "Date") == 0) {
 		reply->date = parse_date(value);
 	} else if (g_ascii_strcasecmp(text, "x-amz-bucket-region") == 0) {
 		g_free(reply->region);
-		reply->region = g_strdup(value);
+		reply->region = g_strndup(value, SAID_MAX);
 	} else if (g_ascii_strcasecmp(text, "Location") == 0) {
 		g_free(reply->location);
 		reply->location = g_strndup(value, SAID_MAX);
@@ -438,24 +440,24 @@ fail(const Try *try, GError **error)
 			 *said != '\0' ? ": " : "", said);
 }
 
-/* A device whose clock is wrong believes the server's for its signatures, once. */
+/* Believes the server's clock for signatures, once in a call. time() is the clock that this call was signed with: the
+ * server's from an earlier call, perhaps, and the device's clock may have been set since. */
 static bool
-believe_clock(GbeBucket *bucket, const Try *try)
+believe_clock(const Try *try)
 {
-	gint64 ahead = try->reply.date - g_get_real_time() / G_USEC_PER_SEC;
-
-	if (bucket->believed || try->reply.date == 0 || ABS(ahead) < SKEW_SECONDS ||
+	if (try->reply.date == 0 || ABS(try->reply.date - time(NULL)) < SKEW_SECONDS ||
 	    (try->reply.status != 403 && try->reply.status != 400))
 		return false;
-	bucket->believed = true;
-	gbe_bucket_set_clock(ahead);
+	gbe_bucket_set_clock(try->reply.date - g_get_real_time() / G_USEC_PER_SEC);
 	return true;
 }
 
 typedef enum { DONE, AGAIN, AT_ONCE, OVER } Outcome;
 
+/* @believed: the server's clock was believed in this call already. */
 static Outcome
-ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, Try *try, GError **error)
+ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool believed, Try *try,
+    GError **error)
 {
 	g_auto(GStrv) headers = make_headers(bucket, call, sha256);
 	g_autofree char *path = make_path(bucket, call);
@@ -506,7 +508,7 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, Try *try, 
 		return OVER;
 	}
 	fail(try, error);
-	if (believe_clock(bucket, try))
+	if (!believed && believe_clock(try))
 		return AT_ONCE;
 	return g_error_matches(*error, GBE_ERROR, GBE_ERROR_CANNOT_TELL) ? AGAIN : OVER;
 }
@@ -530,6 +532,7 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 	g_autofree char *sha256 = NULL;
 	g_autoptr(GError) local = NULL;
 	Outcome outcome = AGAIN;
+	bool believed = false;
 
 	if (call->from_file && !sum_file(call, &sha256, error))
 		return false;
@@ -540,7 +543,8 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 		g_auto(Try) try = {.bucket = bucket, .call = call};
 
 		g_clear_error(&local);
-		outcome = ask(bucket, call, sha256, &try, &local);
+		outcome = ask(bucket, call, sha256, believed, &try, &local);
+		believed = believed || outcome == AT_ONCE;
 		if (outcome == AGAIN && (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1)))
 			outcome = OVER;
 		if ((outcome == DONE || outcome == OVER) && ret_reply != NULL) {

@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
 	long status;
-	char *etag;
+	char *etag;	/* NULL: none, or one that is too long */
 	guint64 length; /* "Content-Length" */
 	gint64 date;	/* seconds since the epoch; 0: none */
 	char *region;	/* "x-amz-bucket-region" */

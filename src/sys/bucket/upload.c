@@ -50,8 +50,10 @@ gbe_bucket_upload_part(GbeBucket *bucket, const char *path, const char *id, guin
 	if (!gbe_bucket_call(bucket, &call, &reply, error))
 		return false;
 	if (reply.etag == NULL)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "PUT %s: part %u of the upload has no ETag", path, number);
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "PUT %s: part %u of the upload has no ETag, or one that is too long", path,
+		    number);
 	*ret_etag = g_steal_pointer(&reply.etag);
 	return true;
 }
