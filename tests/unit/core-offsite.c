@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define DAY (24 * 60 * 60)
+#define DAY ((gint64)24 * 60 * 60)
 
 static void
 fill(GbeOffsite *offsite)
@@ -171,6 +171,14 @@ START_TEST(overdue)
 	    {1, 1, 1, 0, 1000 * DAY, false},
 	    /* The clock was set back. */
 	    {100 * DAY, 100 * DAY, 100 * DAY, 1, 50 * DAY, false},
+	    {20500 * DAY, 20500 * DAY, 20500 * DAY, 1, 10000 * DAY, false},
+	    /* The clock was far ahead at the last proof, and is right now. */
+	    {20500 * DAY, 20500 * DAY, 25000 * DAY, 14 * DAY, 20600 * DAY, true},
+	    {25000 * DAY, 25000 * DAY, -1, 14 * DAY, 20600 * DAY, true},
+	    {25000 * DAY, 25000 * DAY, 20590 * DAY, 14 * DAY, 20600 * DAY, false},
+	    {20500 * DAY, 20500 * DAY, 25000 * DAY, 0, 20600 * DAY, false},
+	    /* It was a little ahead. */
+	    {20500 * DAY, 20500 * DAY, 20601 * DAY, 1, 20600 * DAY, false},
 	    {0, 0, 0, DAY, G_MAXINT64, true},
 	};
 

@@ -34,6 +34,13 @@ gbe_offsite_load(GbeApp *app, GbeOffsite *ret_offsite)
 	return true;
 }
 
+static char *
+how_long(gint64 since, gint64 now)
+{
+	return now >= since ? gbe_duration_to_text((guint64)(now - since))
+			    : g_strdup("a time that is not known (the clock was ahead then)");
+}
+
 /* An older push may be proved again and again, while nothing newer gets off the device. */
 static char *
 waits_too_long(GbeApp *app, const GbeOffsite *offsite, gint64 now)
@@ -42,10 +49,9 @@ waits_too_long(GbeApp *app, const GbeOffsite *offsite, gint64 now)
 	guint64 warn = app->config->store.prove_warn;
 	g_autofree char *age = NULL;
 
-	if (waiting->len == 0 || warn == 0 || offsite->pushed_at < 0 || now <= offsite->pushed_at ||
-	    (guint64)(now - offsite->pushed_at) <= warn)
+	if (waiting->len == 0 || !gbe_offsite_is_too_old(offsite->pushed_at, warn, now))
 		return NULL;
-	age = gbe_duration_to_text((guint64)(now - offsite->pushed_at));
+	age = how_long(offsite->pushed_at, now);
 	return g_strdup_printf("no snapshot got off the device for %s%s%s; `greenboot-etcd store "
 			       "send` tries again",
 			       age, offsite->failed_why != NULL ? ": " : "",
@@ -74,7 +80,7 @@ gbe_offsite_trouble(GbeApp *app)
 	    app->config->store.prove == NULL ||
 	    !gbe_offsite_is_overdue(&offsite, app->config->store.prove_warn, now))
 		return NULL;
-	age = gbe_duration_to_text((guint64)(now - gbe_offsite_since(&offsite)));
+	age = how_long(gbe_offsite_since(&offsite), now);
 	return g_strdup_printf("no snapshot off the device was proved for %s%s%s; `greenboot-etcd "
 			       "store verify` does it",
 			       age, offsite.failed_why != NULL ? ": " : "",

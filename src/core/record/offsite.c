@@ -3,6 +3,11 @@
 
 #include "core/record/fields.h"
 
+/* 2026-01-01: no clock of a device that runs this is right before. */
+#define CLOCK_IS_SET 1767225600
+/* A clock is corrected by less than that every day. */
+#define AHEAD_MOST (24 * 60 * 60)
+
 static const GbeField fields[] = {
     GBE_FIELD(GbeOffsite, newest, "newest", TEXT),
     GBE_FIELD(GbeOffsite, proved, "proved", TEXT),
@@ -61,9 +66,17 @@ gbe_offsite_since(const GbeOffsite *offsite)
 }
 
 bool
+gbe_offsite_is_too_old(gint64 time, guint64 warn, gint64 now)
+{
+	if (warn == 0 || time < 0)
+		return false;
+	if (time > now)
+		return now >= CLOCK_IS_SET && time - now > AHEAD_MOST;
+	return (guint64)(now - time) > warn;
+}
+
+bool
 gbe_offsite_is_overdue(const GbeOffsite *offsite, guint64 warn, gint64 now)
 {
-	gint64 since = gbe_offsite_since(offsite);
-
-	return warn > 0 && since >= 0 && now > since && (guint64)(now - since) > warn;
+	return gbe_offsite_is_too_old(gbe_offsite_since(offsite), warn, now);
 }

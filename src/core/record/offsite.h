@@ -46,5 +46,8 @@ void gbe_offsite_read(JsonObject *object, GbeOffsite *ret_offsite);
 void gbe_offsite_print(const GbeOffsite *offsite, JsonObject *object);
 /* When a proof was last made; without any, when the first push was. -1: nothing was pushed. */
 gint64 gbe_offsite_since(const GbeOffsite *offsite);
-/* Is that longer ago than @warn seconds? 0: never. */
+/* Is @time longer ago than @warn seconds (0: never)? A time more than a day ahead of a clock that is set says nothing: the
+ * clock was wrong when it was recorded. Then the answer is yes. */
+bool gbe_offsite_is_too_old(gint64 time, guint64 warn, gint64 now);
+/* The same of gbe_offsite_since(). */
 bool gbe_offsite_is_overdue(const GbeOffsite *offsite, guint64 warn, gint64 now);
