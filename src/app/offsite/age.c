@@ -37,6 +37,21 @@ start(GbeApp *app, const char *const *argv, const char *keys, bool secret, int i
 	return gbe_child_start_filter(program_fd, argv, &streams, ret_child, error);
 }
 
+/* age says so of bytes that are not what was encrypted. All else (a signal, a read error, another identity) says nothing
+ * of them. */
+static bool
+is_damage(const char *said)
+{
+	static const char *const words[] = {"failed to read header: ", "bad header MAC",
+					    "failed to read nonce: ", "payload chunk",
+					    "last chunk is empty"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+		if (strstr(said, words[i]) != NULL)
+			return strstr(said, "read /dev/stdin: ") == NULL;
+	return false;
+}
+
 /* Waits until the child has ended; the first line of its output is the reason. */
 static bool
 wait_for(GbeChild *child, const char *what, GError **error)
@@ -50,8 +65,8 @@ wait_for(GbeChild *child, const char *what, GError **error)
 	(void)!pread(child->out_fd, said, SAID_MAX, 0);
 	said[strcspn(said, "\n")] = '\0';
 	valid = g_utf8_make_valid(said, -1);
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s: %s", what,
-			 *valid != '\0' ? valid : local->message);
+	return gbe_throw(error, is_damage(said) ? GBE_ERROR_VERIFY_FAILED : GBE_ERROR_CANNOT_TELL,
+			 "%s: %s", what, *valid != '\0' ? valid : local->message);
 }
 
 /* The reader of a pipe may be gone: that must be an error, and not kill this process. */
@@ -122,8 +137,21 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 	return false;
 }
 
+/* Does age have more? Then its reader has refused bytes, and not met an end that came too soon. */
+static bool
+has_more(int fd)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n > 0;
+}
+
 bool
-gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, GbeAgeRead read,
+gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, GbeAgeRead use,
 		gpointer data, GError **error)
 {
 	static const char *const argv[] = {"age", "-d", "-i", KEYS, NULL};
@@ -132,7 +160,7 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 	gbe_autofd int read_fd = -1;
 	gbe_autofd int write_fd = -1;
 	int fds[2];
-	bool done;
+	bool done, early;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return gbe_throw_errno(error, errno, "make a pipe");
@@ -141,12 +169,14 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 	if (!start(app, argv, identity, true, in_fd, write_fd, &child, error))
 		return false;
 	gbe_close_fd(&write_fd);
-	done = read(read_fd, data, &local);
+	done = use(read_fd, data, &local);
+	early = !done && g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) &&
+		!has_more(read_fd);
 	/* A write into the closed pipe ends the child: then the reader's error is the reason. */
 	gbe_close_fd(&read_fd);
 	if (wait_for(&child, what, &ended) && done)
 		return true;
-	if (ended != NULL && (done || strstr(ended->message, "age: error") != NULL))
+	if (ended != NULL && (done || early || strstr(ended->message, "age: error") != NULL))
 		return gbe_pass(error, &ended);
 	return gbe_pass(error, &local);
 }

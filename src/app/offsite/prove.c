@@ -121,6 +121,9 @@ sum_up(int fd, gpointer data, GError **error)
 	while ((n = read(fd, bytes, sizeof(bytes))) != 0) {
 		if (n < 0 && errno != EINTR)
 			return gbe_throw_errno(error, errno, "cannot read %s", prove->stored->name);
+		/* A server may send without end. */
+		if (n > 0 && prove->done + (guint64)n > prove->stored->size)
+			return differs(prove, "it is longer", error);
 		if (n > 0) {
 			gbe_sha256_push(&prove->sum, bytes, (gsize)n);
 			if (!report(prove, (gsize)n, error))
@@ -230,9 +233,7 @@ gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_p
 		return true;
 	}
 	damage = (Damage){prove.missing != NULL ? prove.missing : stored->name, local};
-	/* An identity that a person tries may be the wrong one, which says nothing of the snapshot. */
-	if (options->identity == NULL &&
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
 		gbe_history_change(app, store->depot->identifier, note_damaged, &damage);
 		gbe_complain("snapshot %s in the store %s is damaged: %s", damage.name,
 			     store->depot->shown, local->message);
