@@ -49,6 +49,11 @@ travels() {
 	assert_eq "mode" "$(stat -c %a "$ROOT$STORE/$NAME/$SEAL")" 600
 	assert_exit 0 gbe store pull latest /var/pulled.db
 	assert_exists "$ROOT/var/pulled.db.hmac"
+	# Somebody's file of that name is not replaced.
+	echo mine >"$ROOT/var/none.db.hmac"
+	assert_exit 1 gbe store pull latest /var/none.db
+	assert_eq "what was there" "$(cd "$ROOT/var" && echo none.db* && cat none.db.hmac)" $'none.db.hmac\nmine'
+	rm "$ROOT/var/none.db.hmac"
 	assert_exit 0 gbe import /var/pulled.db arrived
 	assert_eq "proved" "$(json '[.manifest.outside, .manifest.proved] | join(" ")' show arrived)" "true true"
 	put later x

@@ -40,7 +40,7 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	const GbeStored *stored = NULL;
 	g_autofree char *name = NULL, *sha256 = NULL;
 	gbe_autofd int dir_fd = -1;
-	g_auto(GbePart) part = {.fd = -1};
+	g_auto(GbePart) part = {.fd = -1}, seal = {.fd = -1};
 	Pull pull = {.options = options, .part = &part};
 
 	if (!gbe_snapshot_store_open(app, options->store, &store, error))
@@ -51,14 +51,15 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
 	    !gbe_room_begin(dir_fd, &pull.room, error) ||
 	    !gbe_room_check(&pull.room, stored->size, options->path, error) ||
-	    !gbe_part_begin(dir_fd, name, false, &part, error))
+	    !gbe_part_begin(dir_fd, name, false, &part, error) ||
+	    !gbe_sidecar_begin(dir_fd, name, &seal, error))
 		return false;
 	if (!gbe_snapshot_store_read(store, stored, put, &pull, &sha256, error) ||
 	    !gbe_snapshot_store_prove(app, store, stored, sha256, error) ||
 	    !gbe_snapshot_prove(app, &part, &verification, error))
 		return gbe_prefix(error, "%s", store->depot->shown);
-	if (!gbe_sidecar_sign_file(app, dir_fd, name, sha256, error) ||
-	    !gbe_part_publish(&part, error))
+	if (!gbe_sidecar_sign(app, &seal, sha256, error) || !gbe_part_publish(&part, error) ||
+	    !gbe_sidecar_publish(&seal, error))
 		return gbe_prefix(error, "%s", options->path);
 	gbe_history_change(app, store->depot->identifier, gbe_history_note_newest, stored->name);
 	*ret_name = g_strdup(stored->name);

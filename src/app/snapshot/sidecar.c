@@ -3,7 +3,6 @@
 
 #include "fs/open.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* A longer file is not a digest and the end of its line. */
@@ -20,31 +19,33 @@ read_digest(int dir_fd, const char *name)
 	return g_strchomp(bytes);
 }
 
-/* Replaces an old one, durably. */
-static bool
-write_digest(int dir_fd, const char *name, const char *digest, GError **error)
+bool
+gbe_sidecar_begin(int dir_fd, const char *name, GbePart *ret_part, GError **error)
 {
-	g_auto(GbePart) part = {.fd = -1};
+	g_autofree char *sidecar = g_strconcat(name, GBE_SIDECAR_SUFFIX, NULL);
 
-	return gbe_part_begin(dir_fd, name, true, &part, error) &&
-	       gbe_part_write(&part, digest, strlen(digest), error) &&
-	       gbe_part_write(&part, "\n", 1, error) && gbe_part_publish(&part, error);
+	return gbe_part_begin(dir_fd, sidecar, false, ret_part, error);
 }
 
 bool
-gbe_sidecar_sign_file(GbeApp *app, int dir_fd, const char *name, const char *sha256, GError **error)
+gbe_sidecar_sign(GbeApp *app, GbePart *part, const char *sha256, GError **error)
 {
-	g_autofree char *sidecar = g_strconcat(name, GBE_SIDECAR_SUFFIX, NULL);
 	g_autofree char *digest = NULL;
 	const GbeKeys *keys = NULL;
 
 	if (!gbe_app_keys(app, &keys, error))
 		return false;
 	if (keys == NULL)
-		return unlinkat(dir_fd, sidecar, 0) == 0 || errno == ENOENT ||
-		       gbe_throw_errno(error, errno, "cannot remove %s", sidecar);
+		return true;
 	digest = gbe_keys_sign(keys, GBE_KEYED_FILE, sha256);
-	return write_digest(dir_fd, sidecar, digest, error);
+	return gbe_part_write(part, digest, strlen(digest), error) &&
+	       gbe_part_write(part, "\n", 1, error);
+}
+
+bool
+gbe_sidecar_publish(GbePart *part, GError **error)
+{
+	return part->written == 0 || gbe_part_publish(part, error);
 }
 
 bool

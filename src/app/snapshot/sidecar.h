@@ -11,10 +11,13 @@
 
 #define GBE_SIDECAR_SUFFIX ".hmac"
 
-/* Writes the digest beside the file @name; @sha256 is that of its database. Without a key, only removes an old
- * digest. */
-bool gbe_sidecar_sign_file(GbeApp *app, int dir_fd, const char *name, const char *sha256,
-			   GError **error) GBE_CHECKED;
+/* The digest beside the file @name. GBE_ERROR_FAILED: one is there already, also where there is no key: an import with a
+ * key would take it for that of the new file. */
+bool gbe_sidecar_begin(int dir_fd, const char *name, GbePart *ret_part, GError **error) GBE_CHECKED;
+/* @sha256: of the database in the file. Without a key, nothing is written. */
+bool gbe_sidecar_sign(GbeApp *app, GbePart *part, const char *sha256, GError **error) GBE_CHECKED;
+/* After the file has its name. What was not written does not appear. */
+bool gbe_sidecar_publish(GbePart *part, GError **error) GBE_CHECKED;
 /* *ret_proved: a right digest lies beside the file at @path. GBE_ERROR_VERIFY_FAILED: a wrong one does. */
 bool gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *ret_proved,
 			    GError **error) GBE_CHECKED;
