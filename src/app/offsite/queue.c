@@ -187,26 +187,39 @@ etcd_has(GbeApp *app, const Known *known)
 	       hash.header.revision == known->revision && (gint64)hash.hash == known->hash;
 }
 
-/* False: nothing waits. */
+/* False: it was refused, and may never get into the store. */
+static bool
+read_record(const GbeSnapshotStore *queue, const GbeStored *stored, Known *ret_known)
+{
+	g_autofree char *path = g_build_filename(stored->name, GBE_QUEUE_RECORD, NULL);
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	*ret_known = (Known){-1, -1};
+	if (!gbe_depot_read(queue->depot, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) ||
+	    !gbe_json_parse_object(bytes, size, path, &object, NULL))
+		return true;
+	*ret_known =
+	    (Known){gbe_json_int(object, "revision", -1), gbe_json_int(object, "hash_kv", -1)};
+	return !gbe_json_bool(object, GBE_QUEUE_REFUSED, false);
+}
+
+/* Of the newest that waits for the store. False: none does. */
 static bool
 read_waiting(GbeApp *app, Known *ret_known)
 {
 	g_autoptr(GbeSnapshotStore) queue = NULL;
-	g_autoptr(JsonObject) object = NULL;
-	const GbeStored *newest = NULL;
-	g_autofree char *path = NULL, *bytes = NULL;
-	gsize size = 0;
 
-	if (!gbe_queue_open(app, &queue, NULL) ||
-	    !gbe_snapshot_store_newest(queue, &newest, NULL) || newest == NULL)
+	if (!gbe_queue_open(app, &queue, NULL))
 		return false;
-	path = g_build_filename(newest->name, GBE_QUEUE_RECORD, NULL);
-	*ret_known = (Known){-1, -1};
-	if (gbe_depot_read(queue->depot, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
-	    gbe_json_parse_object(bytes, size, path, &object, NULL))
-		*ret_known = (Known){gbe_json_int(object, "revision", -1),
-				     gbe_json_int(object, "hash_kv", -1)};
-	return true;
+	for (guint i = queue->stored->len; i > 0; i--) {
+		const GbeStored *stored = queue->stored->pdata[i - 1];
+
+		if (stored->state == GBE_STORED_COMPLETE && read_record(queue, stored, ret_known))
+			return true;
+	}
+	return false;
 }
 
 static void

@@ -10,6 +10,8 @@
 
 /* Opens the queue, and makes it; under the lock "store" it is swept, too. */
 bool gbe_queue_open(GbeApp *app, GbeSnapshotStore **ret_queue, GError **error) GBE_CHECKED;
+/* In the record of one that waits: the store answered, and did not take it, or it is damaged. */
+#define GBE_QUEUE_REFUSED "refused"
 /* So many wait. Damaged ones count, too: until somebody sees to them, or newer ones take their place. */
 guint gbe_queue_count(const GbeSnapshotStore *queue);
 /* Takes one out of the queue. A power cut leaves it there, or an unfinished one, which is swept. */
@@ -18,7 +20,7 @@ bool gbe_queue_remove(const GbeSnapshotStore *queue, const char *name, GError **
  * @there: it may be asked. */
 bool gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeStorePush *options,
 		   GbeStorePushed *ret_pushed, GError **error) GBE_CHECKED;
-/* True: etcd has nothing that was not pushed, or does not wait already. Costs the store one question. @depot NULL: the
+/* True: etcd has nothing that was not pushed, or does not wait already; one that was refused does not count. Costs the store one question. @depot NULL: the
  * store is not there. */
 bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
 

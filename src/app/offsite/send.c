@@ -241,6 +241,20 @@ choose(const GbeSnapshotStore *queue, const char *name, GHashTable *done, const 
 	return newest;
 }
 
+/* The store answers, and takes this snapshot not: it may well take another one. */
+static bool
+is_of_the_snapshot(const GError *error)
+{
+	static const GbeErrorCode codes[] = {GBE_ERROR_REFUSED, GBE_ERROR_NOT_FOUND,
+					     GBE_ERROR_CORRUPT, GBE_ERROR_UNREADABLE,
+					     GBE_ERROR_VERIFY_FAILED};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(codes); i++)
+		if (g_error_matches(error, GBE_ERROR, (gint)codes[i]))
+			return true;
+	return false;
+}
+
 /* With the reason in the record of the store, and in that of the snapshot, which stays until it is sent. */
 static void
 keep_reason(Send *send, GError *failure)
@@ -253,6 +267,8 @@ keep_reason(Send *send, GError *failure)
 	gbe_json_set_string(send->record, GBE_QUEUE_FAILED, failure->message);
 	json_object_set_int_member(send->record, GBE_QUEUE_FAILED_AT,
 				   g_get_real_time() / G_USEC_PER_SEC);
+	json_object_set_boolean_member(send->record, GBE_QUEUE_REFUSED,
+				       is_of_the_snapshot(failure));
 	if (!save_record(send, &local))
 		gbe_complain("the record of the waiting snapshot %s could not be written: %s",
 			     send->stored->name, local->message);
@@ -295,20 +311,6 @@ gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, GError **error)
 	g_autofree char *sent = NULL;
 
 	return send_next(app, depot, name, NULL, &sent, error);
-}
-
-/* The store answers, and takes this snapshot not: it may well take another one. */
-static bool
-is_of_the_snapshot(const GError *error)
-{
-	static const GbeErrorCode codes[] = {GBE_ERROR_REFUSED, GBE_ERROR_NOT_FOUND,
-					     GBE_ERROR_CORRUPT, GBE_ERROR_UNREADABLE,
-					     GBE_ERROR_VERIFY_FAILED};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(codes); i++)
-		if (g_error_matches(error, GBE_ERROR, (gint)codes[i]))
-			return true;
-	return false;
 }
 
 bool
