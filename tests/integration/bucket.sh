@@ -504,6 +504,14 @@ offline_for_a_week() {
 	scripted
 	config store queue-keep=10
 	with_etcd
+	# One that the store refuses may never get there: it does not count as pushed.
+	bucket_fault "PUT . 403"
+	assert_exit 0 gbe --json store push --queue
+	assert_exit 5 gbe store send
+	bucket_no_faults
+	assert_exit 0 gbe --json store push --queue
+	assert_eq "not unchanged" "$(jq -r .result <<<"$OUT")" sound
+	rm -r "${ROOT:?}$QUEUE"
 	bucket_stop
 	for day in 0 1 2 3 4 5 6; do
 		clock_set $((day * 86400 + 1))
@@ -511,7 +519,8 @@ offline_for_a_week() {
 		assert_exit 0 gbe --json store push --queue
 		names+=("$(jq -r .name <<<"$OUT")")
 	done
-	# Nothing has changed: nothing more waits.
+	# Nothing has changed: nothing more waits, also where the store was away.
+	assert_exit 7 gbe store send
 	assert_exit 0 gbe --json store push --queue
 	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
 	assert_eq "the queue" "$(queued)" "${names[*]}"
@@ -838,7 +847,7 @@ asked() {
 
 # Requests for people who reach the bucket and not the device.
 requested() {
-	local pushed
+	local pushed how
 
 	scripted
 	with_etcd
@@ -864,15 +873,36 @@ requested() {
 	asked 0 run
 	assert_eq "none" "$ASKED" ""
 
-	# Killed where it has both names: it is not carried out again.
-	request 4.json '{"request": "backup"}'
-	GREENBOOT_ETCD_FAULT=store-request-copied=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
-		store requests run || true
+	# Where another process sends, it is done when it waits in the queue.
+	stopped store-data-sent=stop store push "$SMALL"
+	request 5.json '{"request": "backup"}'
 	asked 0 run
-	assert_eq "none" "$ASKED" ""
-	asked 0 list
-	assert_match "all" "$ASKED" "*4.json=taken*"
-	assert_eq "pushed" "$(states | tr ' ' '\n' | grep -c complete)" 1
+	pushed=$(jq -r '.requests[0].result' <<<"$OUT")
+	kill -CONT "$STOPPED"
+	wait "$STOPPED"
+	assert_eq "done" "$ASKED" 5.json=done
+	assert_exit 0 gbe store send
+	assert_match "sent" "$(states)" "*$pushed=complete*"
+
+	# Killed where it has both names, before anything was done: it still waits, or is deleted as a whole.
+	for how in run delete; do
+		request 4.json '{"request": "backup"}'
+		GREENBOOT_ETCD_FAULT=store-request-copied=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
+			store requests run || true
+		asked 0 list
+		assert_match "all" "$ASKED" "*4.json=waiting*"
+		assert_match "all" "$ASKED" "*4.json=taken*"
+		if [[ $how == run ]]; then
+			asked 0 run
+			assert_eq "carried out" "$ASKED" 4.json=done
+		fi
+		assert_exit 0 gbe store requests delete 4.json
+		asked 0 list
+		[[ $ASKED != *4.json* ]] || fail "4.json is still there"
+		asked 0 run
+		assert_eq "none" "$ASKED" ""
+		assert_eq "pushed" "$(states | tr ' ' '\n' | grep -c complete)" 4
+	done
 	assert_exit 0 gbe store requests delete 2.json
 	asked 0 list
 	[[ $ASKED != *2.json* ]] || fail "2.json is still there"
@@ -902,7 +932,7 @@ encrypted() {
 	assert_match "why" "$ERR" "*is encrypted*--identity*"
 	assert_exit 5 gbe store verify
 	age-keygen -o "$ROOT/var/other" 2>/dev/null
-	assert_exit 6 gbe store pull latest /var/none.db --identity=/var/other
+	assert_exit 7 gbe store pull latest /var/none.db --identity=/var/other
 	assert_match "why" "$ERR" "*no identity matched*"
 	assert_missing "$ROOT/var/none.db"
 	cp "$GBE_MEM/age" "$ROOT$keys"
@@ -914,6 +944,20 @@ encrypted() {
 	assert_missing "$ROOT/var/none.db"
 	cp "$GBE_MEM/hmac" "$ROOT/etc/greenboot-etcd/hmac"
 	arrives "$(<"$SNAPSHOTS/small.hash")" "--identity=$keys"
+	# age that is ended says nothing of the snapshot; its word about the bytes does.
+	assert_exit 0 gbe store verify "--identity=$keys"
+	mv "$ROOT/usr/bin/age" "$GBE_MEM/age.real"
+	printf '#!/bin/sh\nkill -TERM $$\n' >"$ROOT/usr/bin/age"
+	chmod 755 "$ROOT/usr/bin/age"
+	config store identity="$keys"
+	assert_exit 7 gbe store verify
+	assert_eq "damaged" "$(json .offsite.damaged status)" null
+	mv "$GBE_MEM/age.real" "$ROOT/usr/bin/age"
+	flip "$(in_store "$NAME" "$DATA_FILE.age")" 2000
+	assert_exit 6 gbe store verify
+	assert_eq "damaged" "$(json .offsite.damaged status)" "$NAME"
+	flip "$(in_store "$NAME" "$DATA_FILE.age")" 2000
+	unconfig store identity
 	# One that is not signed at all.
 	find "$BUCKET_DIR/objects" -name "$(basename "$(in_store "$NAME" _etcd_backup.hmac)")*" -delete
 	assert_exit 5 gbe store pull latest /var/none.db "--identity=$keys"

@@ -68,6 +68,12 @@ START_TEST(foreign)
 	    ".partial-2018-01-30T01:02:03Z-000009",
 	};
 
+	g_autofree char *digits = g_strnfill(GBE_SNAPSHOT_NAME_MAX - 21, '7');
+	g_autofree char *longest = g_strconcat("2018-01-30T01:02:03Z-", digits, NULL);
+	g_autofree char *longer = g_strconcat(longest, "7", NULL);
+
+	ck_assert(gbe_snapshot_name_parse(longest, NULL));
+	ck_assert(!gbe_snapshot_name_parse(longer, NULL));
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
 		GbeSnapshotName name = {.time = -7};
 

@@ -52,17 +52,21 @@ send_now(GbeApp *app, GbeDepot *depot, const GbeStorePush *options, GbeStorePush
 {
 	bool encrypted = app->config->store.encrypt_to != NULL;
 	Progress progress = {.options = options, .total = pushed->size};
+	g_autoptr(GError) local = NULL;
 	bool ok;
 
 	depot->progress = pass_progress;
 	depot->progress_data = &progress;
-	ok = gbe_queue_send(app, depot, pushed->name, error);
+	ok = gbe_queue_send(app, depot, pushed->name, &local) ||
+	     (options->sent_later && g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY));
 	depot->progress = NULL;
-	if (!ok)
-		return gbe_prefix(error,
-				  "snapshot %s waits in the queue (`greenboot-etcd store send` "
-				  "tries again)",
-				  pushed->name);
+	if (!ok) {
+		g_propagate_prefixed_error(
+		    error, g_steal_pointer(&local),
+		    "snapshot %s waits in the queue (`greenboot-etcd store send` tries again): ",
+		    pushed->name);
+		return false;
+	}
 	g_free(pushed->verification->name);
 	pushed->verification->name = g_build_filename(
 	    depot->shown, pushed->name, encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, NULL);

@@ -13,6 +13,7 @@ typedef struct {
 	const char *source; /* a backup; with a '/' a snapshot file; NULL: the running etcd */
 	guint64 timeout;    /* seconds, for etcd */
 	bool queue; /* put it into the queue, and send nothing; not where nothing has changed */
+	bool sent_later; /* it is enough that it waits in the queue, where another process sends */
 	GbeStoreProgress progress;
 	gpointer progress_data;
 } GbeStorePush;

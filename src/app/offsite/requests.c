@@ -27,6 +27,8 @@
 #define SETTLE_SECONDS 2
 #define BUSY_SECONDS 5
 #define LOCK_WAIT_MS 2000
+/* In a bucket, each costs the server a question. */
+#define REQUESTS_MAX 1000
 
 typedef struct {
 	GbeApp *app;
@@ -70,10 +72,15 @@ take_name(GPtrArray *requests, const char *file)
 		g_ptr_array_add(requests, request);
 }
 
+/* Of those with one name, the one that waits is first: a deletion that is cut leaves nothing to be carried out. */
 static int
 by_name(gconstpointer a, gconstpointer b)
 {
-	return strcmp((*(GbeStoredRequest *const *)a)->name, (*(GbeStoredRequest *const *)b)->name);
+	const GbeStoredRequest *x = *(GbeStoredRequest *const *)a,
+			       *y = *(GbeStoredRequest *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order : (int)x->state - (int)y->state;
 }
 
 static char *
@@ -216,30 +223,17 @@ look_at(const Requests *requests, GbeStoredRequest *request)
 
 static bool
 take_listed(const char *entry G_GNUC_UNUSED, const char *file, guint64 size G_GNUC_UNUSED,
-	    gpointer data, GError **error G_GNUC_UNUSED)
+	    gpointer data, GError **error)
 {
+	GPtrArray *requests = data;
+
 	if (file != NULL && strchr(file, '/') == NULL)
-		take_name(data, file);
-	return true;
-}
-
-/* In a bucket, a power cut while a request is taken leaves it under both names: it counts as taken. */
-static void
-drop_taken(GPtrArray *requests)
-{
-	for (guint i = requests->len; i > 0; i--) {
-		const GbeStoredRequest *waiting = requests->pdata[i - 1];
-		bool taken = false;
-
-		for (guint j = 0; j < requests->len && !taken; j++) {
-			const GbeStoredRequest *other = requests->pdata[j];
-
-			taken = other->state == GBE_STORE_REQUEST_TAKEN &&
-				g_str_equal(other->name, waiting->name);
-		}
-		if (taken && waiting->state == GBE_STORE_REQUEST_WAITING)
-			g_ptr_array_remove_index(requests, i - 1);
-	}
+		take_name(requests, file);
+	return requests->len <= REQUESTS_MAX ||
+	       gbe_throw(
+		   error, GBE_ERROR_CANNOT_TELL,
+		   "more than %d requests are there: remove old ones from " GBE_STORE_REQUESTS,
+		   REQUESTS_MAX);
 }
 
 static bool
@@ -248,7 +242,6 @@ list_bucket(Requests *requests, GError **error)
 	if (!gbe_depot_files(requests->store->depot, GBE_STORE_REQUESTS, take_listed,
 			     requests->requests, error))
 		return gbe_prefix(error, "%s", requests->store->depot->shown);
-	drop_taken(requests->requests);
 	return true;
 }
 
@@ -308,7 +301,8 @@ gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests
 	return true;
 }
 
-/* An object store cannot rename: the new name is there first. */
+/* An object store cannot rename: the new name is there first. A power cut in between leaves both: the request still
+ * waits, for its work begins when the old name is gone. */
 static bool
 move_in_bucket(const Requests *requests, const char *from, const char *to, GError **error)
 {
@@ -349,7 +343,9 @@ become(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState
 static bool
 push(const Requests *requests, GbeStoredRequest *request, GError **error)
 {
-	const GbeStorePush options = {.store = requests->directory, .timeout = TIMEOUT_SECONDS};
+	const GbeStorePush options = {.store = requests->directory,
+				      .timeout = TIMEOUT_SECONDS,
+				      .sent_later = true};
 	g_auto(GbeStorePushed) pushed = {0};
 
 	if (!gbe_store_push(requests->app, &options, &pushed, error))
@@ -374,8 +370,9 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 	g_autoptr(GError) local = NULL;
 	bool ok, asked;
 
-	/* This also removes the file that a power cut left. */
+	/* This also removes the files that a power cut left. */
 	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
 	/* Before gigabytes are fetched: can the lock be had? */
 	if (!gbe_app_lock(requests->app, "store requests", LOCK_WAIT_MS, error))
 		return false;

@@ -31,7 +31,7 @@ bool gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_req
  * Each request is carried out once at most. It is renamed to .taken, durably, before the work begins; after a
  * power cut it stays .taken and is not taken again: its work was done by then, or was not. A file that is no
  * request becomes .bad, once, after its writer had the time to finish it. A file that could not be read keeps
- * waiting. */
+ * waiting. In a bucket, a power cut may leave the request as .taken, too, while it waits. */
 bool gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			    GError **error) GBE_CHECKED;
 /* Deletes a request in any state. GBE_ERROR_NOT_FOUND. */

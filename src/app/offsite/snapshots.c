@@ -103,7 +103,8 @@ take_listed(const char *entry, const char *file, guint64 size, gpointer data, GE
 	GbeSnapshotStore *store = data;
 	GbeStored *stored;
 
-	if (file == NULL && store->stored->len >= FOREIGN_MAX) {
+	if (file == NULL &&
+	    (store->stored->len >= FOREIGN_MAX || strlen(entry) > GBE_SNAPSHOT_NAME_MAX)) {
 		store->foreign_more++;
 		return true;
 	}

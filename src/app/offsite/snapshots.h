@@ -43,7 +43,8 @@ typedef struct {
 	GbeApp *app;
 	const char *identity; /* the file that decrypts: [store] identity, or another one; NULL */
 	GPtrArray *stored;    /* of GbeStored: foreign ones, then the others, the oldest first */
-	guint foreign_more;   /* foreign ones beyond those in ->stored */
+	guint
+	    foreign_more; /* foreign ones that are not in ->stored: too many, or their names too long */
 } GbeSnapshotStore;
 
 /* Lists the store; what the meta files say is not read yet. @directory NULL: the configured store.

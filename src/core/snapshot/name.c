@@ -47,8 +47,8 @@ gbe_snapshot_name_parse(const char *text, GbeSnapshotName *ret_name)
 	const char *suffix;
 	gsize digits;
 
-	if (strlen(text) < TIME_LENGTH + 2 || text[TIME_LENGTH] != '-' ||
-	    !parse_time(text, &name.time))
+	if (strlen(text) < TIME_LENGTH + 2 || strlen(text) > GBE_SNAPSHOT_NAME_MAX ||
+	    text[TIME_LENGTH] != '-' || !parse_time(text, &name.time))
 		return false;
 	suffix = text + TIME_LENGTH + 1;
 	if (suffix[strspn(suffix, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-")] != '\0')

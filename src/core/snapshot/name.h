@@ -22,6 +22,8 @@
 #define GBE_SNAPSHOT_LATEST "latest"
 
 #define GBE_SNAPSHOT_SEQUENCE_MAX 999999
+/* In bytes: of a directory. */
+#define GBE_SNAPSHOT_NAME_MAX 255
 
 typedef struct {
 	gint64 time;	  /* seconds since the epoch */
