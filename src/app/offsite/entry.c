@@ -38,7 +38,7 @@ typedef struct {
 	guint64 total;
 	int entry_fd;
 	GbePart data, meta, seal;
-	GbeRoom room;	     /* of the device's own disk, where the store is on it */
+	GbeRoom room; /* of the device's own disk; without an fd where the store is elsewhere */
 	const GbeKeys *keys; /* borrowed; NULL: the push is not signed */
 	int lock_fd;	     /* keeps the lock after the data has its name */
 	GbeStorePushed pushed;
@@ -226,7 +226,7 @@ watch(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data, GError **error
 	const GbeStorePush *options = push->options;
 	off_t done = lseek(push->source_fd, 0, SEEK_CUR);
 
-	if (push->room.keep > 0 && !gbe_room_check(&push->room, size, push->what, error))
+	if (push->room.fd >= 0 && !gbe_room_check(&push->room, size, push->what, error))
 		return false;
 	return options->progress == NULL ||
 	       options->progress((guint64)MAX(done, 0), push->total, options->progress_data) ||
@@ -365,6 +365,7 @@ gbe_store_write_entry(GbeApp *app, GbeSnapshotStore *store, const GbeStorePush *
 			     .source_fd = -1,
 			     .entry_fd = -1,
 			     .lock_fd = -1,
+			     .room = {.fd = -1},
 			     .data = {.fd = -1},
 			     .meta = {.fd = -1},
 			     .seal = {.fd = -1}};
