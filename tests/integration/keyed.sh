@@ -398,7 +398,7 @@ encrypted() {
 	# So do we, with the right identity alone.
 	assert_exit 5 gbe store pull "$NAME" /var/none.db
 	assert_match "why" "$ERR" "*is encrypted*--identity*"
-	assert_exit 6 gbe store pull "$NAME" /var/none.db --identity=/var/other
+	assert_exit 7 gbe store pull "$NAME" /var/none.db --identity=/var/other
 	assert_match "why" "$ERR" "*$NAME*no identity matched*"
 	assert_exit 1 gbe store pull "$NAME" /var/none.db --identity=/var/nowhere
 	assert_missing "$ROOT/var/none.db"
