@@ -223,6 +223,31 @@ damage() { # KIND: every way, in turn
 	done
 }
 
+# store_of_b KIND [gone]: B's configuration puts the backups elsewhere, and A has an old one of its own where A looks. A gets
+# what it had; where that cannot be read, not the old one.
+store_of_b() {
+	a_green "$1"
+	stop_etcd
+	gbe backup old
+	start_etcd
+	config backup directory=/var/elsewhere at-shutdown=never
+	into_b
+	b_writes
+	judge red
+	shutdown
+	unconfig backup directory
+	[[ ! ${2-} ]] || mv "$ROOT/var/elsewhere" "$ROOT/var/gone"
+	make_default A
+	power_on
+	[[ ! ${2-} ]] || {
+		assert_eq "B's data goes on" "$(get owner)" B
+		assert_match "status" "$(gbe status 2>&1)" "*cannot be read now*"
+		return
+	}
+	a_is_back
+	assert_json '[.[] | select(.name == "old")] | length' 1 list
+}
+
 suite_begin "$@"
 damage nonce_mature xfs
 damage nonce_trial ext4
@@ -235,4 +260,6 @@ for kind in $(kinds "xfs ext4" "$OTHER_FS"); do
 done
 run_case damage-backup-unreadable-disk@xfs backup_unreadable xfs EIO "Input/output error" 7 good
 run_case damage-backup-unreadable-memory@xfs backup_unreadable xfs ENOMEM "cannot be told*Cannot allocate memory" 7 good
+run_case damage-store_of_b store_of_b ext4
+run_case damage-store_of_b-gone store_of_b ext4 gone
 suite_end

@@ -255,9 +255,26 @@ find_place(const GbeApp *app, const GbeStore *store, bool *ret_elsewhere)
 	return gbe_filesystem_id(fd, &fs, NULL) ? fs : NULL;
 }
 
+/* Another deployment's configuration put the last backups elsewhere. */
+static void
+observe_former_store(GbeApp *app, GbeObserved *o)
+{
+	const GbeTakeOver *owner = o->facts->owner;
+	g_autoptr(GError) error = NULL;
+
+	if (o->store->near != NULL && g_str_equal(owner->store_path, o->store->near->path))
+		return;
+	if (gbe_store_observe_former(app, o->store, owner->store_path, owner->store_fs, o->facts,
+				     o->damaged, &error) ||
+	    o->facts->unread != NULL)
+		return;
+	o->facts->unread = g_strdup_printf("the store %s, where the last backups were put: %s",
+					   owner->store_path, error->message);
+}
+
 /* A store that the ledger names but that has changed: not mounted, or another disk. */
 static void
-observe_recorded_store(const GbeApp *app, GbeObserved *o)
+observe_recorded_store(GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
 	const GbeTakeOver *owner = facts->owner;
@@ -265,9 +282,13 @@ observe_recorded_store(const GbeApp *app, GbeObserved *o)
 	bool elsewhere;
 	guint others;
 
-	if (owner == NULL || owner->store_fs == NULL ||
-	    g_strcmp0(owner->store_path, o->store->path) != 0 ||
-	    (o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0))
+	if (owner == NULL || owner->store_fs == NULL || owner->store_path == NULL)
+		return;
+	if (!g_str_equal(owner->store_path, o->store->path)) {
+		observe_former_store(app, o);
+		return;
+	}
+	if ((o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0))
 		return;
 	fs = find_place(app, o->store, &elsewhere);
 	/* A store that was removed is made anew. */

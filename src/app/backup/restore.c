@@ -148,6 +148,7 @@ make_room(Restore *r, int src_fd, GError **error)
 		return true;
 	/* The backup P of a trial must stay as it is: its base may come back to it. */
 	if (!r->options->keep_source &&
+	    gbe_store_at(r->observed->store, r->backup->name) != r->observed->store->former &&
 	    gbe_probe_rename(gbe_store_at(r->observed->store, r->backup->name)->fd, r->stage_fd)) {
 		r->intent->consume = true;
 		return true;

@@ -5,6 +5,7 @@
 #include "core/backup-name.h"
 #include "fs/list.h"
 #include "fs/open.h"
+#include "fs/probe.h"
 #include "sys/systemd/events.h"
 
 #include <errno.h>
@@ -97,6 +98,28 @@ observe_names(GbeStore *store, GbeFacts *facts, GPtrArray *damaged, GError **err
 	for (guint i = 0; i < names->len; i++)
 		observe_name(store, names->pdata[i], facts, damaged);
 	return true;
+}
+
+bool
+gbe_store_observe_former(GbeApp *app, GbeStore *store, const char *path, const char *fs,
+			 GbeFacts *facts, GPtrArray *damaged, GError **error)
+{
+	g_autoptr(GbeStore) former = g_new0(GbeStore, 1);
+	struct stat st;
+
+	former->fd = former->top_fd = -1;
+	former->path = g_strdup(path);
+	former->keys = store->keys;
+	if (!gbe_check_parents(app->root_fd, path, error) ||
+	    !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &former->fd, error) ||
+	    !gbe_filesystem_id(former->fd, &former->fs, error))
+		return false;
+	if (g_strcmp0(former->fs, fs) != 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s is on another file system", path);
+	if (fstat(former->fd, &st) < 0 || st.st_uid != geteuid())
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not root's", path);
+	store->former = g_steal_pointer(&former);
+	return observe_names(store->former, facts, damaged, error);
 }
 
 bool

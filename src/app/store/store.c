@@ -29,6 +29,7 @@ gbe_store_free(GbeStore *store)
 	gbe_close_fd(&store->fd);
 	gbe_close_fd(&store->top_fd);
 	gbe_store_free(store->near);
+	gbe_store_free(store->former);
 	g_free(store);
 }
 
@@ -184,7 +185,9 @@ has_entry(const GbeStore *store, const char *name)
 GbeStore *
 gbe_store_at(GbeStore *store, const char *name)
 {
-	return has_entry(store->near, name) ? store->near : store;
+	if (has_entry(store->near, name))
+		return store->near;
+	return has_entry(store->former, name) ? store->former : store;
 }
 
 bool

@@ -25,6 +25,9 @@ struct GbeStore {
 	 * rename. Displaced trees then lie below .greenboot-etcd/ at the top of the data's mount, and are listed
 	 * from there. NULL: the store takes them itself. */
 	GbeStore *near;
+	/* Where the last take-over had the store, if the configuration names another place now. It is read, and gets
+	 * nothing new. NULL: at the same place. */
+	GbeStore *former;
 };
 
 /* Opens the store, which the configuration and the file systems place; @make creates it (0700). ->fd is -1 when
@@ -38,7 +41,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStore, gbe_store_free)
  * "taken"; *ret_damaged (may be NULL) gets its name. */
 bool gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged,
 		       GError **error) GBE_CHECKED;
-/* The store that has @name, finished or pending: @store or its ->near; @store when neither has. Borrowed. */
+/* Opens the store at @path on file system @fs as ->former, and adds what is in it to @facts. An error: it is not there,
+ * or others than root could have made it. */
+bool gbe_store_observe_former(GbeApp *app, GbeStore *store, const char *path, const char *fs,
+			      GbeFacts *facts, GPtrArray *damaged, GError **error) GBE_CHECKED;
+/* The store that has @name, finished or pending: ->near, ->former, or @store, also when none has it. Borrowed. */
 GbeStore *gbe_store_at(GbeStore *store, const char *name);
 /* The store that a tree in @stage_fd can be renamed into; it is made when it is missing. Borrowed. */
 bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_store,
