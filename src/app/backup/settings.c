@@ -18,6 +18,10 @@
 typedef struct {
 	int fd; /* -1: it is not there */
 	const char *live, *of;
+	/* The name of the former directory, until its successor is proved; NULL: none is kept. */
+	const char *former;
+	/* The names of those of no known member, until a person removes them; NULL: none are kept. */
+	const char *ownerless;
 } Place;
 
 typedef struct {
@@ -36,8 +40,8 @@ open_places(GbeApp *app, Places *places, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
-	places->state = (Place){app->state_fd, "cluster.env", "cluster.env.of-"};
-	places->pki = (Place){-1, "live", "of-"};
+	places->state = (Place){app->state_fd, "cluster.env", "cluster.env.of-", NULL, NULL};
+	places->pki = (Place){-1, "live", "of-", ".next", "ownerless-"};
 	return gbe_app_open_pki(app, false, &places->pki.fd, &local) ||
 	       gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 }
@@ -57,13 +61,37 @@ move(const Place *place, const char *from, const char *to, GError **error)
 		gbe_sync_dir(place->fd, to, error) && !GBE_FAULT("cluster-settings-moved", error));
 }
 
-/* @member NULL: they belong to no data; the next look removes them. */
+/* The former certificates are those of what is live, and would be put back in the place of another member's. Moved
+ * first, as app/certs/pki.c sweeps it: half of it is none. */
+static bool
+discard_former(const Place *place, GError **error)
+{
+	return place->former == NULL || place->fd < 0 ||
+	       (move(place, place->former, ".partial", error) &&
+		gbe_remove_tree_at(place->fd, ".partial", error));
+}
+
+/* @member NULL: they belong to no data. Settings are made anew, and the next look removes them. An authority cannot be
+ * made anew, and may have signed certificates for others. */
+static char *
+name_aside(const Place *place, const char *member)
+{
+	if (member != NULL || place->ownerless == NULL)
+		return g_strconcat(place->of, member != NULL ? member : "none", NULL);
+	for (guint n = 1;; n++) {
+		g_autofree char *name = g_strdup_printf("%s%u", place->ownerless, n);
+
+		if (!is_there(place, name))
+			return g_steal_pointer(&name);
+	}
+}
+
 static bool
 set_aside(const Place *place, const char *member, GError **error)
 {
-	g_autofree char *name = g_strconcat(place->of, member != NULL ? member : "none", NULL);
+	g_autofree char *name = name_aside(place, member);
 
-	return move(place, place->live, name, error);
+	return discard_former(place, error) && move(place, place->live, name, error);
 }
 
 /* Data that is damaged does not tell its ids. */

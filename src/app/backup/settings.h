@@ -6,7 +6,8 @@
  *   /var/lib/greenboot-etcd/cluster.env.of-<cluster>-<member>
  *   /var/lib/greenboot-etcd-pki/of-<cluster>-<member>/
  *
- * Damaged data may not tell its ids, and nothing else may: `of-unknown`.
+ * Damaged data may not tell its ids, and nothing else may: `of-unknown`. Where there is no data, and no record of a
+ * member, the certificates are kept as `ownerless-<number>`: nothing brings them back, and nothing removes them.
  */
 #pragma once
 

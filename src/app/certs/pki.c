@@ -311,6 +311,9 @@ gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 		return false;
 	if (!exists(place_fd, NEXT))
 		return true;
+	/* Before live is moved (app/backup/settings.c), what was live before it is removed. */
+	if (!exists(place_fd, LIVE))
+		return discard(place_fd, NEXT, error);
 	if (!read_record(place_fd, LIVE, &live, error) ||
 	    !read_record(place_fd, NEXT, &next, error))
 		return false;

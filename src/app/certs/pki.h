@@ -25,9 +25,10 @@
  *         ca.crt ca.key              the authority that signs; sealed: ca.key.cred
  *         other.crt other.key        from a rotation: the next authority, or the former one
  *     .next/                         complete. Newer than live: a change that did not come to its exchange. Older: what
- *                                    was live before, until its successor is proved
+ *                                    was live before, until its successor is proved or moved
  *     .partial/                      being made, or removed; swept
  *     of-<cluster>-<member>/         what was live with that member's data (app/backup/settings.h)
+ *     ownerless-<number>/            the same, where no member was known
  */
 typedef enum { GBE_LEAF_SERVER, GBE_LEAF_PEER, GBE_LEAF_CLIENT, GBE_LEAVES } GbeLeafName;
 
