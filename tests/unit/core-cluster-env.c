@@ -65,6 +65,9 @@ START_TEST(refused)
 	    "https://a b:2380",
 	    "https://:2380",
 	    "https://192.0.2.7:0",
+	    "https://192.0.2.7:2380?a\nETCD_FORCE_NEW_CLUSTER=true",
+	    "https://192.0.2.7:2380#a",
+	    "https://user@192.0.2.7:2380",
 	};
 	static const char *const names[] = {"", "a b", "a,b", "a=b", "a\nb", "\"a\"", "$a"};
 	GbeClusterEnv env = {.name = "south",
@@ -87,6 +90,36 @@ START_TEST(refused)
 }
 END_TEST
 
+/* What the cluster says of its members is not what a person has typed. */
+START_TEST(other_members)
+{
+	static const char *const members[] = {
+	    "x\nETCD_FORCE_NEW_CLUSTER=true,south=https://192.0.2.7:2380",
+	    "north=https://192.0.2.8:2380\nETCD_FORCE_NEW_CLUSTER=true",
+	    "north=http://192.0.2.8:2380",
+	    "north=https://192.0.2.8:2380,",
+	    "north",
+	    "=https://192.0.2.8:2380",
+	    "a b=https://192.0.2.8:2380",
+	};
+	GbeClusterEnv env = {.name = "south",
+			     .peer_url = "https://192.0.2.7:2380",
+			     .client_url = "https://192.0.2.7:2379"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(members); i++) {
+		g_autoptr(GError) error = NULL;
+
+		env.initial_cluster = members[i];
+		ck_assert_msg(gbe_cluster_env(&env, &error) == NULL, "taken: %s", members[i]);
+		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE));
+		ck_assert_ptr_null(strchr(error->message, '\n'));
+	}
+	env.initial_cluster = "north=https://192.0.2.8:2380,south=https://192.0.2.7:2380";
+	check_line(&env, "ETCD_INITIAL_CLUSTER=north=https://192.0.2.8:2380,"
+			 "south=https://192.0.2.7:2380");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -95,6 +128,7 @@ main(void)
 
 	tcase_add_test(tcase, addresses);
 	tcase_add_test(tcase, refused);
+	tcase_add_test(tcase, other_members);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

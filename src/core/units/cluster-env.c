@@ -13,7 +13,9 @@ parse(const char *url, char **ret_host, gint *ret_port, GError **error)
 	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
 
 	if (host == NULL || !g_str_equal(g_uri_get_scheme(uri), "https") ||
-	    g_uri_get_port(uri) <= 0 || !gbe_certs_is_host(host) || *g_uri_get_path(uri) != '\0')
+	    g_uri_get_port(uri) <= 0 || !gbe_certs_is_host(host) || *g_uri_get_path(uri) != '\0' ||
+	    g_uri_get_query(uri) != NULL || g_uri_get_fragment(uri) != NULL ||
+	    g_uri_get_userinfo(uri) != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "%s is no address of a member, like https://192.0.2.7:2380", url);
 	*ret_host = g_strdup(host);
@@ -54,6 +56,32 @@ is_plain(const char *value)
 	       *value != '\0';
 }
 
+/* The other members' names and addresses are what the cluster says, and it takes any bytes. */
+static bool
+check_members(const char *initial_cluster, GError **error)
+{
+	g_auto(GStrv) members = g_strsplit(initial_cluster, ",", -1);
+
+	for (guint i = 0; members[i] != NULL; i++) {
+		g_autofree char *shown = g_strescape(members[i], NULL);
+		g_autofree char *name = g_strdup(members[i]);
+		g_autofree char *host = NULL;
+		char *url = strchr(name, '=');
+		gint port;
+
+		if (url != NULL)
+			*url++ = '\0';
+		if (url == NULL || !is_plain(name) || !parse(url, &host, &port, NULL))
+			return gbe_throw(
+			    error, GBE_ERROR_USAGE,
+			    "etcd's settings cannot name the member \"%s\": its name has to be "
+			    "letters, digits and any of . _ -, and its address like "
+			    "https://192.0.2.7:2380",
+			    shown);
+	}
+	return true;
+}
+
 char *
 gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 {
@@ -68,7 +96,8 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 		return NULL;
 	}
 	if (!parse(env->peer_url, &peer_host, &peer_port, error) ||
-	    !parse(env->client_url, &client_host, &client_port, error))
+	    !parse(env->client_url, &client_host, &client_port, error) ||
+	    !check_members(env->initial_cluster, error))
 		return NULL;
 	peer = url_of(bound(peer_host), peer_port);
 	clients = client_listeners(client_host, client_port);

@@ -23,7 +23,7 @@
 typedef struct {
 	const char *name;
 	const char *peer_url, *client_url; /* https://HOST:PORT, as the others reach this member */
-	const char *initial_cluster;	   /* "NAME=URL,..." */
+	const char *initial_cluster;	   /* "NAME=URL,...", or "" */
 	const char
 	    *token; /* makes the id of the cluster that it begins its own; NULL: it joins one */
 } GbeClusterEnv;
