@@ -6,6 +6,7 @@
 #include "app/cluster/look.h"
 #include "app/health/verdict.h"
 #include "app/state/state.h"
+#include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
 #include "base/format.h"
 #include "core/cluster/update-lock.h"
@@ -88,9 +89,15 @@ static void
 read_key(Locking *l)
 {
 	GbeEtcdKeys keys = {{0}};
+	g_autoptr(GError) local = NULL;
 
 	l->whose = GBE_LOCK_KEY_UNKNOWN;
 	gbe_app_endpoint(l->app, &l->at);
+	/* Below --root, the endpoint may be that of this very system. */
+	if (l->app->below_root && !gbe_live_etcd_check_open(l->app, &local)) {
+		l->failure.why = g_strdup(local->message);
+		return;
+	}
 	if (!gbe_client_open(&l->at.endpoint, &l->client, &l->failure) ||
 	    !gbe_client_get(l->client, GBE_UPDATE_LOCK_KEY, gbe_app_deadline(l->app), &keys,
 			    &l->failure))

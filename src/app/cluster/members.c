@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/cluster/lock.h"
+#include "app/upkeep/live-etcd.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 2)
 /* The error of etcd's for a learner that is behind. */
@@ -40,6 +41,9 @@ static bool
 begin(Step *step, GError **error)
 {
 	gbe_app_endpoint(step->app, &step->at);
+	/* Below --root, the endpoint may be that of this very system. */
+	if (step->app->below_root && !gbe_live_etcd_check_open(step->app, error))
+		return false;
 	if (!gbe_cluster_look(step->app, &step->cluster, error))
 		return false;
 	return gbe_client_open(&step->at.endpoint, &step->client, &step->failure) ||

@@ -28,8 +28,8 @@ throw_not_open(GbeApp *app, const GbeData *data, GError **error)
 			 app->config->etcd.service != NULL ? app->config->etcd.service : "it");
 }
 
-static bool
-check_open(GbeApp *app, GError **error)
+bool
+gbe_live_etcd_check_open(GbeApp *app, GError **error)
 {
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GError) local = NULL;
@@ -59,7 +59,7 @@ gbe_live_etcd_open(GbeApp *app, const char *operation, GbeLiveEtcd *ret_live, GE
 {
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", operation);
-	if (!check_open(app, error))
+	if (!gbe_live_etcd_check_open(app, error))
 		return false;
 	*ret_live =
 	    (GbeLiveEtcd){.app = app, .operation = operation, .look = gbe_health_look_new(app)};

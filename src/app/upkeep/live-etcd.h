@@ -20,6 +20,8 @@ typedef struct {
  * GBE_ERROR_NOT_FOUND: no data, or no process has it open (below --root: _REFUSED). */
 bool gbe_live_etcd_open(GbeApp *app, const char *operation, GbeLiveEtcd *ret_live,
 			GError **error) GBE_CHECKED;
+/* The same about the data only. */
+bool gbe_live_etcd_check_open(GbeApp *app, GError **error) GBE_CHECKED;
 void gbe_live_etcd_clear(GbeLiveEtcd *live);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeLiveEtcd, gbe_live_etcd_clear)
 
