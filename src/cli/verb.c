@@ -4,6 +4,7 @@
 #include "core/nearest.h"
 
 #include <signal.h>
+#include <string.h>
 
 const GbeVerb *
 gbe_verb_find(const char *name)
@@ -34,6 +35,27 @@ gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *s
 	if (!gbe_duration_parse(text, &given, &local))
 		return gbe_throw(error, GBE_ERROR_USAGE, "%s: %s", option, local->message);
 	*seconds = MIN(given, most);
+	return true;
+}
+
+static bool
+is_given(const GOptionEntry *option)
+{
+	return option->arg == G_OPTION_ARG_NONE ? *(gboolean *)option->arg_data
+						: *(gpointer *)option->arg_data != NULL;
+}
+
+bool
+gbe_verb_check_options(const GOptionEntry *options, const char *verb, const char *word,
+		       const char *allowed, GError **error)
+{
+	for (const GOptionEntry *option = options; option->long_name != NULL; option++) {
+		g_autofree char *name = g_strconcat(" ", option->long_name, " ", NULL);
+
+		if (is_given(option) && strstr(allowed, name) == NULL)
+			return gbe_throw(error, GBE_ERROR_USAGE, "--%s does not go with %s %s",
+					 option->long_name, verb, word);
+	}
 	return true;
 }
 

@@ -50,6 +50,11 @@ void gbe_cli_changed(GbeCli *cli, bool dry_run);
 bool gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *seconds,
 		       GError **error) GBE_CHECKED;
 
+/* Of all options of the verb @verb, only those in @allowed (each with a blank on both sides) go with its word @word.
+ * GBE_ERROR_USAGE names the first other one that was given. */
+bool gbe_verb_check_options(const GOptionEntry *options, const char *verb, const char *word,
+			    const char *allowed, GError **error) GBE_CHECKED;
+
 #define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
 
 GBE_VERB(status);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The verb certs, and of it list, reset and export. */
-#include <string.h>
-
+#include "cli/verbs/verb-certs.h"
 #include "app/certs/export.h"
 #include "app/certs/reset.h"
 #include "app/health/certificates.h"
 #include "cli/print.h"
-#include "cli/verbs/verb-certs.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
@@ -313,26 +311,6 @@ static const struct {
     {"sign", "FILE", gbe_certs_verb_sign, " client server peer host for out "},
 };
 
-static bool
-is_given(const GOptionEntry *option)
-{
-	return option->arg == G_OPTION_ARG_NONE ? *(gboolean *)option->arg_data
-						: *(gpointer *)option->arg_data != NULL;
-}
-
-static bool
-check_options(const char *verb, const char *options, GError **error)
-{
-	for (const GOptionEntry *option = gbe_options_certs; option->long_name != NULL; option++) {
-		g_autofree char *word = g_strconcat(" ", option->long_name, " ", NULL);
-
-		if (is_given(option) && strstr(options, word) == NULL)
-			return gbe_throw(error, GBE_ERROR_USAGE, "--%s does not go with certs %s",
-					 option->long_name, verb);
-	}
-	return true;
-}
-
 bool
 gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
 {
@@ -347,6 +325,7 @@ gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "certs %s takes no argument: \"%s\" is too much", arguments[0],
 				 arguments[1]);
-	return check_options(arguments[0], verbs[i].options, error) &&
+	return gbe_verb_check_options(gbe_options_certs, "certs", arguments[0], verbs[i].options,
+				      error) &&
 	       verbs[i].run(cli, arguments[1], error);
 }

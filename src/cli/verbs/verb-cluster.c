@@ -26,7 +26,8 @@ const GOptionEntry gbe_options_cluster[] = {
      "init, join, recover: the address at which clients reach it", "URL"},
     {"from", 0, 0, G_OPTION_ARG_FILENAME, &arg_from,
      "init: the data of a backup, or of a snapshot file (a path)", "BACKUP|FILE"},
-    {"token", 0, 0, G_OPTION_ARG_FILENAME, &arg_token, "join: the file of `cluster token`", "FILE"},
+    {"token", 0, 0, G_OPTION_ARG_FILENAME, &arg_token, "join, rejoin: the file of `cluster token`",
+     "FILE"},
     {"data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &arg_data,
      "recover: a copy of another member's data, several times for several", "DIRECTORY"},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
@@ -73,14 +74,18 @@ lock_json(GbeCli *cli, JsonObject **ret_lock, GError **error)
 	return true;
 }
 
+/* @why: etcd did not tell; NULL: it did. */
 static void
-print_lock(JsonObject *lock)
+print_lock(JsonObject *lock, const char *why)
 {
 	g_autofree char *since = NULL;
 	bool failed;
 
 	if (lock == NULL) {
-		gbe_print_field("Update lock", "free");
+		if (why != NULL)
+			gbe_print_field("Update lock", "unknown (%s)", why);
+		else
+			gbe_print_field("Update lock", "free");
 		return;
 	}
 	since = gbe_text_time(gbe_json_known(lock, "since"));
@@ -142,9 +147,9 @@ member_json(const GbeCluster *cluster, const GbeClusterMember *member)
 	return object;
 }
 
-/* @lock NULL: the update lock is free. */
+/* @lock NULL: the update lock is free, or unknown, and @why says why. */
 static void
-print_json(const GbeCluster *cluster, JsonObject *lock)
+print_json(const GbeCluster *cluster, JsonObject *lock, const char *why)
 {
 	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *members = json_array_new();
@@ -161,6 +166,7 @@ print_json(const GbeCluster *cluster, JsonObject *lock)
 	json_object_set_int_member(object, "quorum", gbe_quorum_of(voters));
 	json_object_set_object_member(object, "update_lock",
 				      lock != NULL ? json_object_ref(lock) : NULL);
+	gbe_json_set_string(object, "update_lock_unknown", why);
 	json_object_set_array_member(object, "members", members);
 	gbe_print_object(object);
 }
@@ -208,7 +214,7 @@ print_may_stop(const GbeCluster *cluster)
 }
 
 static void
-print_text(const GbeCluster *cluster, JsonObject *lock)
+print_text(const GbeCluster *cluster, JsonObject *lock, const char *why)
 {
 	static const char *const titles[] = {
 	    "NAME", "STATE", "ETCD", "SIZE", "LAG", "CLIENT ADDRESSES", NULL};
@@ -221,7 +227,7 @@ print_text(const GbeCluster *cluster, JsonObject *lock)
 	gbe_print_field("Voters", "%u of %u work, %u have to", working, voters,
 			gbe_quorum_of(voters));
 	print_may_stop(cluster);
-	print_lock(lock);
+	print_lock(lock, why);
 	for (guint i = 0; i < cluster->members->len; i++)
 		add_row(table, cluster, cluster->members->pdata[i]);
 	gbe_table_print(table);
@@ -239,15 +245,15 @@ status(GbeCli *cli, char **arguments G_GNUC_UNUSED, GError **error)
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(JsonObject) lock = NULL;
 	g_autoptr(GError) local = NULL;
+	const char *why;
 
 	if (!gbe_cluster_look(cli->app, &cluster, error))
 		return false;
-	if (!lock_json(cli, &lock, &local))
-		gbe_complain("who holds the update lock is not known: %s", local->message);
+	why = lock_json(cli, &lock, &local) ? NULL : local->message;
 	if (cli->json)
-		print_json(cluster, lock);
+		print_json(cluster, lock, why);
 	else
-		print_text(cluster, lock);
+		print_text(cluster, lock, why);
 	return true;
 }
 
@@ -276,10 +282,6 @@ lock(GbeCli *cli, char **arguments, GError **error)
 	bool takes = g_str_equal(arguments[0], "lock");
 	bool done;
 
-	if ((arg_force && takes) || (arg_for_update && !takes))
-		return gbe_throw(
-		    error, GBE_ERROR_USAGE,
-		    "--force goes with cluster unlock, and --for-update with cluster lock");
 	if (arg_for_update && arg_dry_run)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--for-update and --dry-run do not go together");
@@ -504,24 +506,34 @@ static const struct {
 	const char *name;
 	bool takes; /* an argument */
 	bool (*run)(GbeCli *cli, char **arguments, GError **error);
+	const char *options; /* of this verb: each with a blank on both sides */
 } verbs[] = {
-    {"status", false, status}, {"init", false, set_up},	    {"join", true, set_up},
-    {"rejoin", true, set_up},  {"token", true, token},	    {"leave", false, leave},
-    {"reset", false, leave},   {"recover", false, recover}, {"lock", false, lock},
-    {"unlock", false, lock},
+    {"status", false, status, ""},
+    {"init", false, set_up, " name peer-url client-url from timeout dry-run "},
+    {"join", true, set_up, " name peer-url client-url token timeout dry-run "},
+    {"rejoin", true, set_up, " token timeout force if-needed dry-run "},
+    {"token", true, token, ""},
+    {"leave", false, leave, " force dry-run "},
+    {"reset", false, leave, " force dry-run "},
+    {"recover", false, recover, " name peer-url client-url data timeout force dry-run "},
+    {"lock", false, lock, " for-update dry-run "},
+    {"unlock", false, lock, " force dry-run "},
 };
 
 bool
 gbe_verb_cluster(GbeCli *cli, char **arguments, GError **error)
 {
-	if (arg_if_needed && (!g_str_equal(arguments[0], "rejoin") || arguments[1] != NULL ||
-			      arg_dry_run || arg_force))
+	if (arg_if_needed &&
+	    (arguments[1] != NULL || arg_dry_run || arg_force || arg_token != NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--if-needed goes with cluster rejoin, without URL, --dry-run and "
-				 "--force");
+				 "--if-needed goes with cluster rejoin, without URL, --dry-run, "
+				 "--force and --token");
 	for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
 		if (!g_str_equal(arguments[0], verbs[i].name))
 			continue;
+		if (!gbe_verb_check_options(gbe_options_cluster, "cluster", verbs[i].name,
+					    verbs[i].options, error))
+			return false;
 		if ((verbs[i].takes && !arg_if_needed) == (arguments[1] != NULL))
 			return verbs[i].run(cli, arguments, error);
 		return gbe_throw(error, GBE_ERROR_USAGE, "cluster %s %s", verbs[i].name,
