@@ -345,7 +345,7 @@ START_TEST(the_use_beyond_the_limit)
 	config->restore.trial_limit = 90;
 	timer = dropin(config, "greenboot-etcd-used.timer");
 	ck_assert_str_eq(timer, HEAD "[Timer]\nOnActiveSec=\nOnActiveSec=90s\n"
-				       "OnUnitActiveSec=90s\n");
+				     "OnUnitActiveSec=90s\n");
 }
 END_TEST
 
