@@ -6,7 +6,6 @@
 #include "etcd/api/client.h"
 #include "etcd/api/gauge.h"
 #include "etcd/db/snapshot-sum.h"
-#include "etcd/directory/in-use.h"
 #include "fs/open.h"
 #include "fs/part.h"
 #include "fs/room.h"
@@ -16,40 +15,12 @@
 #define GAUGE_SECONDS 2
 
 typedef struct {
-	GbeApp *app;
 	const GbeSnapshotSave *options;
 	GbePart *part;
 	GbeSnapshotSum sum;
 	guint64 total; /* the size that etcd announced, with the checksum; 0: not yet */
 	GError *error; /* why the callback stopped the stream */
 } Stream;
-
-/* Below --root, the etcd that answers may be that of this very system: only one that has the root's own data open counts. */
-static bool
-check_root(GbeApp *app, GError **error)
-{
-	g_autoptr(GbeData) data = NULL;
-
-	if (!app->below_root)
-		return true;
-	if (!gbe_data_open(app, &data, error))
-		return false;
-	if (data->fd >= 0 && data->member_path != NULL)
-		switch (gbe_in_use(data->fd, data->member_path, data->wal_fd, NULL, error)) {
-		case GBE_YES:
-			return true;
-		case GBE_UNKNOWN:
-			return gbe_prefix(error, "whether etcd has %s open cannot be told",
-					  data->path);
-		case GBE_NO:
-			break;
-		}
-	return gbe_throw(
-	    error, GBE_ERROR_REFUSED,
-	    "no etcd runs on %s below %s, and below --root no other one is saved: start "
-	    "it",
-	    data->path, app->root_path);
-}
 
 static bool
 take_first(Stream *stream, gsize size, guint64 remaining)
@@ -60,8 +31,6 @@ take_first(Stream *stream, gsize size, guint64 remaining)
 		return gbe_throw(&stream->error, GBE_ERROR_FAILED,
 				 "etcd says that its database has %" G_GUINT64_FORMAT " bytes",
 				 remaining);
-	if (!check_root(stream->app, &stream->error))
-		return false;
 	stream->total = size + remaining + GBE_SNAPSHOT_SUM;
 	if (stream->options->leave_room &&
 	    (!gbe_room_begin(stream->part->fd, &room, &stream->error) ||
@@ -128,7 +97,7 @@ save(GbeApp *app, const GbeSnapshotSave *options, GbePart *part, GbeVerification
 			      ? g_get_monotonic_time() + (gint64)options->timeout * G_USEC_PER_SEC
 			      : 0;
 	g_auto(GbeAppEndpoint) at = {{0}};
-	Stream stream = {.app = app, .options = options, .part = part};
+	Stream stream = {.options = options, .part = part};
 	bool received;
 
 	gbe_app_endpoint(app, &at);
