@@ -86,7 +86,7 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", path);
 	if (fd < 0 && errno == EXDEV)
-		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s is a symlink that leaves the data directory, so that a "
 				 "backup would lack the WAL; set [etcd] data-dir to a directory "
 				 "that holds both",

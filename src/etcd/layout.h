@@ -12,7 +12,7 @@
 bool gbe_layout_open(int data_fd, const char *member_path, const char *below, int *ret_fd,
 		     GError **error) GBE_CHECKED;
 /* Opens the WAL's directory: a duplicate of @wal_dir_fd where that is not -1, else member/wal. member/wal may be a
- * symlink, but not one that leaves the data directory: a backup would have nothing of it. */
+ * symlink, but not one that leaves the data directory (GBE_ERROR_REFUSED): a backup would have nothing of it. */
 bool gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 /* Does the WAL's directory lie in the data directory? Otherwise a copy of the data directory has no WAL.

@@ -95,6 +95,20 @@ unlink_name(int dir_fd, const char *name, int flags)
 	return errno;
 }
 
+/* 0 or an errno. */
+static int
+rename_name(int from_fd, const char *from, int to_fd, const char *to)
+{
+	int errsv = gbe_rename_unprotected(from_fd, from, to_fd, to, 0);
+
+	if (errsv != EPERM)
+		return errsv;
+	(void)gbe_unprotect(from_fd);
+	(void)gbe_unprotect_at(from_fd, from);
+	(void)gbe_unprotect(to_fd);
+	return renameat(from_fd, from, to_fd, to) == 0 ? 0 : errno;
+}
+
 /* *ret_done: @name, a directory that is not empty, is a subvolume and was deleted at once. Otherwise @fd is
  * writable and has to be emptied. */
 static bool
@@ -138,8 +152,8 @@ move_up(Removal *removal, GError **error)
 	do {
 		(void)g_snprintf(levels[to].moved_name, sizeof(levels[to].moved_name),
 				 MOVED "%" G_GUINT64_FORMAT, levels[to].moved++);
-		errsv = gbe_rename_unprotected(above(removal, from), levels[from].name,
-					       dirfd(levels[to].dir), levels[to].moved_name, 0);
+		errsv = rename_name(above(removal, from), levels[from].name, dirfd(levels[to].dir),
+				    levels[to].moved_name);
 	} while (errsv == EEXIST || errsv == ENOTEMPTY || errsv == ENOTDIR);
 	if (errsv != 0 && errsv != ENOENT)
 		return throw_remove(error, errsv, levels[from].name);

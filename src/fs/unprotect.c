@@ -70,11 +70,9 @@ gbe_rename_unprotected(int from_dir, const char *from, int to_dir, const char *t
 	if (renameat2(from_dir, from, to_dir, to, flags) == 0)
 		return 0;
 	errsv = errno;
-	if (errsv == EPERM || (errsv == EXDEV && same_device(from_dir, to_dir))) {
+	if (errsv == EXDEV && same_device(from_dir, to_dir)) {
 		(void)gbe_unprotect(from_dir);
 		(void)gbe_unprotect(to_dir);
-		(void)gbe_unprotect_at(from_dir, from);
-		(void)gbe_unprotect_at(to_dir, to);
 	} else if (errsv == EROFS) {
 		make_writable_at(from_dir, from);
 		make_writable_at(to_dir, to);

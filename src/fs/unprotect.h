@@ -12,6 +12,7 @@
 bool gbe_unprotect(int fd);
 /* The same for a file or a directory that may be gone, or of another type: then it has none. */
 bool gbe_unprotect_at(int dir_fd, const char *name);
-/* renameat2(), which tries once more without what keeps the names or their directories in place. 0 or an errno. */
+/* renameat2(), which tries once more without what an unprivileged owner can set: another project of the directories, a
+ * read-only subvolume. The immutable attribute is root's, and counts. 0 or an errno. */
 int gbe_rename_unprotected(int from_dir, const char *from, int to_dir, const char *to,
 			   unsigned int flags);
