@@ -50,8 +50,8 @@ void
 gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily)
 {
 	for (gsize i = 0; i < n; i++)
-		points[i].keep =
-		    i == n - 1 || (dated(&points[i]) && points[n - 1].time - points[i].time < HOUR);
+		points[i].keep = i == n - 1 || (dated(&points[i]) &&
+						ABS(points[n - 1].time - points[i].time) < HOUR);
 	keep_first_of_each(points, n, HOUR, hourly);
 	keep_first_of_each(points, n, DAY, daily);
 }

@@ -20,6 +20,6 @@ typedef struct {
  * that is older, and not after @now. So it does where an older point is from a clock that was ahead. */
 void gbe_retention_periods_date(GbePeriodPoint *points, const gint64 *told, gsize n, gint64 now);
 /* @points: in the order in which they were made, the oldest first. Sets ->keep of the newest point, of those made
- * within an hour before it or, by their time, after it, of the first of each of the newest @hourly hours, and the
- * same for the newest @daily days. */
+ * less than an hour from it, of the first of each of the newest @hourly hours, and the same for the newest @daily
+ * days. */
 void gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily);
