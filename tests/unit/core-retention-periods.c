@@ -85,41 +85,6 @@ START_TEST(clocks)
 }
 END_TEST
 
-/* After one of 2040, names have its time and are undated: their own clocks tell when they were made. */
-START_TEST(told)
-{
-	const gint64 ahead = MIDNIGHT + 5000 * (gint64)DAY, now = MIDNIGHT + 12 * HOUR;
-	GbePeriodPoint after[] = {
-	    {MIDNIGHT, false, false}, {ahead, false, false}, {ahead, true, false},
-	    {ahead, true, false},     {ahead, true, false},  {ahead, true, false},
-	    {ahead, true, false},     {ahead, true, false},
-	};
-	const gint64 times[] = {
-	    MIDNIGHT,
-	    ahead,
-	    MIDNIGHT + 3600,
-	    MIDNIGHT + 3700, /* of one hour */
-	    MIDNIGHT + 8000,
-	    MIDNIGHT, /* before an older one */
-	    0,	      /* not told */
-	    now + 1,
-	};
-	const gint64 dated[] = {MIDNIGHT, ahead, MIDNIGHT + 3600, MIDNIGHT + 3700, MIDNIGHT + 8000};
-
-	gbe_retention_periods_date(after, times, G_N_ELEMENTS(after), now);
-	for (gsize i = 0; i < G_N_ELEMENTS(after); i++) {
-		ck_assert_int_eq(after[i].undated, i >= G_N_ELEMENTS(dated));
-		ck_assert_int_eq(after[i].time, i < G_N_ELEMENTS(dated) ? dated[i] : ahead);
-	}
-	/* Three hours: the one of 2040 counts as one, and is not kept for being newer than the newest. */
-	gbe_retention_periods(after, G_N_ELEMENTS(dated), 3, 0);
-	ck_assert(!after[0].keep && after[1].keep && after[2].keep && !after[3].keep &&
-		  after[4].keep);
-	gbe_retention_periods(after, G_N_ELEMENTS(dated), 2, 0);
-	ck_assert(!after[1].keep && after[2].keep);
-}
-END_TEST
-
 /* Whatever the times: the newest stays, more asked for is never less kept, and once is enough. */
 START_TEST(any_times)
 {
@@ -162,7 +127,6 @@ main(void)
 	tcase_add_test(periods, none);
 	tcase_add_test(periods, hours_and_days);
 	tcase_add_test(periods, clocks);
-	tcase_add_test(periods, told);
 	tcase_add_test(periods, any_times);
 	suite_add_tcase(suite, periods);
 	return gbe_unit_main(suite);

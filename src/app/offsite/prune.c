@@ -32,16 +32,13 @@ decide(const GbeConfig *config, const GPtrArray *complete)
 {
 	guint hourly = config->store.hourly, daily = config->store.daily;
 	GbePeriodPoint *points = g_new0(GbePeriodPoint, complete->len + 1);
-	g_autofree gint64 *told = g_new0(gint64, complete->len + 1);
 
 	for (guint i = 0; i < complete->len; i++) {
 		const GbeStored *stored = complete->pdata[i];
 
 		points[i].time = stored->when.time;
 		points[i].undated = stored->when.undated;
-		told[i] = stored->meta.timestamp;
 	}
-	gbe_retention_periods_date(points, told, complete->len, g_get_real_time() / G_USEC_PER_SEC);
 	if (hourly == 0 && daily == 0) {
 		hourly = HOURLY;
 		daily = DAILY;

@@ -30,28 +30,11 @@ keep_first_of_each(GbePeriodPoint *points, gsize n, gint64 period, guint count)
 }
 
 void
-gbe_retention_periods_date(GbePeriodPoint *points, const gint64 *told, gsize n, gint64 now)
-{
-	gint64 latest = FIRST_ETCD_3;
-
-	for (gsize i = 0; i < n; i++) {
-		GbePeriodPoint *point = &points[i];
-
-		if (point->undated && told[i] >= latest && told[i] <= now) {
-			point->time = told[i];
-			point->undated = false;
-		}
-		if (!point->undated && point->time <= now)
-			latest = MAX(latest, point->time);
-	}
-}
-
-void
 gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily)
 {
 	for (gsize i = 0; i < n; i++)
-		points[i].keep = i == n - 1 || (dated(&points[i]) &&
-						ABS(points[n - 1].time - points[i].time) < HOUR);
+		points[i].keep =
+		    i == n - 1 || (dated(&points[i]) && points[n - 1].time - points[i].time < HOUR);
 	keep_first_of_each(points, n, HOUR, hourly);
 	keep_first_of_each(points, n, DAY, daily);
 }

@@ -16,10 +16,7 @@ typedef struct {
 	bool keep; /* the result */
 } GbePeriodPoint;
 
-/* A point that is undated gets the time that its own writer's clock had, @told[i], where that is likely: not before one
- * that is older, and not after @now. So it does where an older point is from a clock that was ahead. */
-void gbe_retention_periods_date(GbePeriodPoint *points, const gint64 *told, gsize n, gint64 now);
 /* @points: in the order in which they were made, the oldest first. Sets ->keep of the newest point, of those made
- * less than an hour from it, of the first of each of the newest @hourly hours, and the same for the newest @daily
+ * within an hour before it, of the first of each of the newest @hourly hours, and the same for the newest @daily
  * days. */
 void gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily);
