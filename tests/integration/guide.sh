@@ -83,6 +83,7 @@ elsewhere() {
 		systemctl reboot|ends the machine|tests/lib/nspawn.sh|=
 		chown -R etcd:|one machine has one number for a user|tests/integration/snapshot.sh|chown
 		restorecon -R|a container has no SELinux|tests/vm/selinux.sh|inside restorecon -R
+		greenboot-etcd restore --last-good --stop --force|wants data that no etcd leaves|tests/integration/attacker.sh|gbe restore mine --force
 		greenboot-etcd certs reset|wants an application that makes certificates|tests/integration/certs.sh|certs reset
 		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
 		greenboot-etcd help|needs no device|tests/integration/cli.sh|"$GBE" help
