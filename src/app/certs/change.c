@@ -42,14 +42,20 @@ gbe_pki_change_lock(const GbePkiChange *change, GError **error)
 
 /* ---- etcd ---- */
 
+/* An etcd that is starting, or failed to, is not one that nobody runs. */
 static bool
-is_active(const GbeApp *app)
+query_service(GbePkiChange *change, GError **error)
 {
+	const char *unit = change->app->config->etcd.service;
 	g_auto(GbeUnitState) state = {0};
 
-	return !app->below_root && app->config->etcd.service != NULL &&
-	       gbe_unit_query(app->config->etcd.service, &state, NULL) &&
-	       g_strcmp0(state.active_state, "active") == 0;
+	if (change->app->below_root || unit == NULL)
+		return true;
+	if (!gbe_unit_query(unit, &state, error))
+		return gbe_prefix(error, "ask systemd about %s", unit);
+	change->failed = g_strcmp0(state.active_state, "failed") == 0;
+	change->running = !change->failed && g_strcmp0(state.active_state, "inactive") != 0;
+	return true;
 }
 
 GbeTri
@@ -109,9 +115,12 @@ put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
 	GbePkiResult *result = change->result;
 	g_autofree char *now = NULL;
 	g_autoptr(GError) local = NULL;
+	bool unproved = false;
 	bool started;
 
-	if (!gbe_pki_change_lock(change, error) || !gbe_pki_put_back(change->app, error)) {
+	if (!gbe_pki_change_lock(change, error) ||
+	    !gbe_pki_is_unproved(change->app, &unproved, error) ||
+	    (unproved && !gbe_pki_put_back(change->app, error))) {
 		gbe_rethrow(error, GBE_ERROR_PARTIAL);
 		return gbe_prefix(error,
 				  "etcd is not healthy with the new certificates (%s), and "
@@ -121,6 +130,12 @@ put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
 	gbe_app_unlock(change->app);
 	reload(change);
 	result->done = false;
+	/* Without the lock, a restore or `cluster reset` may have moved what is live. */
+	if (!unproved)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd is not healthy (%s), and the certificates in " GBE_PKI_LIVE
+				 " are no longer those that were to be proved: nothing is put back",
+				 why);
 	result->put_back = true;
 	g_free(result->reason);
 	result->reason = g_strdup(why);
@@ -161,7 +176,8 @@ prove(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 			result->healthy = GBE_NO;
 	}
 	if (record->was_healthy == GBE_YES && change->running && result->healthy != GBE_YES)
-		return put_back(change, record->restart, started ? why : local->message, error);
+		return put_back(change, record->restart || change->failed,
+				started ? why : local->message, error);
 	if (change->running && result->healthy != GBE_YES)
 		g_ptr_array_add(result->notes,
 				g_strdup_printf("etcd was not healthy before, and is not now: %s",
@@ -184,6 +200,9 @@ finish_earlier(GbePkiChange *change, GError **error)
 	g_ptr_array_add(
 	    change->result->notes,
 	    g_strdup_printf("finished what `%s` had begun", change->result->pki->record.made_by));
+	/* It was healthy before, and may have failed with the new certificates. */
+	if (change->failed && change->result->pki->record.was_healthy == GBE_YES)
+		change->running = true;
 	return prove(change, &change->result->pki->record, error);
 }
 
@@ -194,7 +213,8 @@ gbe_pki_change_begin(GbePkiChange *change, GError **error)
 
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->operation);
-	change->running = is_active(app);
+	if (!query_service(change, error))
+		return false;
 	if (change->options->dry_run)
 		return gbe_pki_read(app, &change->result->pki, error);
 	return gbe_maintenance_lock(app, change->operation, &change->maintenance, error) &&

@@ -16,7 +16,7 @@
 typedef struct {
 	bool dry_run, force, undo;
 	guint64 timeout;  /* seconds for etcd to become healthy */
-	guint64 validity; /* seconds, of a new authority */
+	guint64 validity; /* seconds, of a new authority; 0: GBE_AUTHORITY_VALIDITY */
 	/* init, rotate-ca: the files of an authority of one's own; NULL: one is made. */
 	const char *ca_cert, *ca_key;
 	bool seal; /* init: seal the key even where there is no TPM */
@@ -61,7 +61,8 @@ typedef struct {
 	const GbePkiOptions *options;
 	GbePkiResult *result;
 	GbeLock *maintenance;
-	bool running; /* etcd's service is active */
+	bool running; /* etcd's service is active, or on its way there or away from it */
+	bool failed;  /* etcd's service has failed */
 } GbePkiChange;
 
 /* Carries one of them out: the change has its first four fields, and its locks are released at the end. The journal
@@ -76,7 +77,7 @@ bool gbe_pki_change_begin(GbePkiChange *change, GError **error) GBE_CHECKED;
 bool gbe_pki_change_commit(GbePkiChange *change, bool restart, GError **error) GBE_CHECKED;
 /* Takes the lock of the program, which begin leaves to the caller, once more after it was given back. */
 bool gbe_pki_change_lock(const GbePkiChange *change, GError **error) GBE_CHECKED;
-/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service is not active, or it cannot be told: *ret_why. */
+/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or it cannot be told: *ret_why. */
 GbeTri gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why);
 
 /* Makes the authority, or reads the files of the options' one. */
