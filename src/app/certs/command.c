@@ -132,6 +132,12 @@ renew(GbePkiChange *change, GError **error)
 		result->reason = g_strdup("asked for");
 	if (change->options->dry_run)
 		return true;
+	/* It is the image's program, and would work on the files of this machine. */
+	if (app->below_root)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s, and [certs] renew-command does not run below --root: call "
+				 "`greenboot-etcd certs renew` on the device itself",
+				 result->reason);
 	before = gbe_pki_change_look(change, 0, &why);
 	if (!gbe_certs_archive_make(app, directories, everything, &archive, error))
 		return false;

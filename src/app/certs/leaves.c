@@ -88,7 +88,9 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 		/* Two authorities of one device have different names, or a verifier takes one for the other. */
 		subject = g_strdup_printf("etcd CA %s %08x", name, g_random_int());
 		order.name = subject;
-		if (!gbe_renewal_authority_times(now_seconds(), options->validity,
+		if (!gbe_renewal_authority_times(now_seconds(),
+						 options->validity != 0 ? options->validity
+									: GBE_AUTHORITY_VALIDITY,
 						 &order.not_before, &order.not_after, error) ||
 		    !gbe_issue_authority(&order, &authority->certificate, &authority->key, error))
 			return false;

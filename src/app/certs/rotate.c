@@ -98,10 +98,11 @@ take(GbePkiChange *change, const Step *step, GError **error)
 		if (!gbe_pki_make_authority(change, &pki->other, error))
 			return false;
 	} else if (change->options->ca_cert != NULL || change->options->ca_key != NULL ||
-		   change->options->seal) {
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--ca-cert, --ca-key and --seal go with the first step, and a new "
-				 "authority is there already");
+		   change->options->seal || change->options->validity != 0) {
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "--ca-cert, --ca-key, --for and --seal go with the first step, and "
+		    "a new authority is there already");
 	}
 	if (!check_members(change, step, error))
 		return false;

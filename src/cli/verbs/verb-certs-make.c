@@ -92,6 +92,18 @@ gbe_certs_print_authority(GbeCli *cli)
 	}
 }
 
+/* Leaves *validity as it is without --for. */
+static bool
+read_validity(guint64 *validity, GError **error)
+{
+	const char *given = gbe_certs_arguments.valid;
+
+	if (!gbe_verb_duration("--for", given, VALIDITY_MOST, validity, error))
+		return false;
+	return given == NULL || *validity > 0 ||
+	       gbe_throw(error, GBE_ERROR_USAGE, "--for=%s: it would be valid for no time", given);
+}
+
 /* ---- what was done ---- */
 
 static JsonArray *
@@ -165,13 +177,12 @@ change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 				 .seal = arguments->seal,
 				 .ca_cert = arguments->ca_cert,
 				 .ca_key = arguments->ca_key,
-				 .timeout = cli->app->config->health.timeout,
-				 .validity = GBE_AUTHORITY_VALIDITY};
+				 .timeout = cli->app->config->health.timeout};
 	bool ok;
 
 	if (!gbe_verb_duration("--timeout", arguments->timeout, GBE_CERTS_TIMEOUT_MOST,
 			       &options.timeout, error) ||
-	    !gbe_verb_duration("--for", arguments->valid, VALIDITY_MOST, &options.validity, error))
+	    !read_validity(&options.validity, error))
 		return false;
 	if (arguments->valid != NULL && arguments->ca_cert != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
@@ -239,7 +250,7 @@ order_of(GbeCli *cli, GbeOthersOrder *order, GError **error)
 					 : GBE_USE_PEER;
 	order->hosts = arguments->hosts;
 	order->validity = cli->app->config->certs.validity;
-	return gbe_verb_duration("--for", arguments->valid, VALIDITY_MOST, &order->validity, error);
+	return read_validity(&order->validity, error);
 }
 
 static void

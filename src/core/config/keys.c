@@ -278,7 +278,7 @@ const GbeConfigKey gbe_config_keys[] = {
 	TEXT(certs, "directories", directories, "", "", &kind_directories),
 	TEXT(certs, "regenerated", regenerated, "", "", &kind_patterns),
 	TEXT(certs, "names", names, "", "", &kind_names),
-	NUMBER(certs, "validity", DURATION, validity, "365d", NULL, MINUTE, 3650 * DAY),
+	NUMBER(certs, "validity", DURATION, validity, "365d", NULL, 6 * HOUR, 3650 * DAY),
 	TEXT(certs, "renew-command", renew_command, "", "", &kind_command),
 
 	BOOL(cluster, "rejoin", rejoin, "yes"),
