@@ -142,15 +142,17 @@ start(Reset *reset, GError **error)
 	return healthy;
 }
 
-/* After a failure before any change: starts again what was stopped. */
+/* After a failure that @error has: starts again what was stopped. */
 static bool
-leave(Reset *reset)
+leave(Reset *reset, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
 	gbe_app_unlock(reset->app);
-	if (reset->service.unit != NULL && !gbe_service_start(&reset->service, &local))
-		gbe_note("%s", local->message);
+	if (reset->service.unit != NULL && !gbe_service_start(&reset->service, &local)) {
+		(void)gbe_prefix(error, "%s; before it", local->message);
+		gbe_rethrow(error, GBE_ERROR_PARTIAL);
+	}
 	return false;
 }
 
@@ -189,7 +191,7 @@ put_back(Reset *reset, GError *why, GError **error)
 	if (!lock(reset, error) || (reset->service.unit == NULL && !stop(reset, error)) ||
 	    !replace(reset, reset->before, error) ||
 	    !gbe_certs_archive_drop(reset->before, error)) {
-		(void)leave(reset);
+		(void)leave(reset, error);
 		return half_way(error);
 	}
 	reset->result->put_back = true;
@@ -209,10 +211,10 @@ static bool
 finish_open(Reset *reset, GError **error)
 {
 	if (!stop(reset, error))
-		return leave(reset);
+		return leave(reset, error);
 	if (!replace(reset, reset->target, error) ||
 	    !gbe_certs_archive_drop(reset->target, error)) {
-		(void)leave(reset);
+		(void)leave(reset, error);
 		return half_way(error);
 	}
 	reset->result->done = true;
@@ -229,9 +231,9 @@ carry_out(Reset *reset, GError **error)
 		return finish_open(reset, error);
 	if (!stop(reset, error) || !gbe_certs_archive_make(reset->app, reset->directories,
 							   reset->patterns, &reset->before, error))
-		return leave(reset);
+		return leave(reset, error);
 	if (GBE_FAULT("certs-archived", error))
-		return leave(reset);
+		return leave(reset, error);
 	if (!replace(reset, reset->target, &local) || !start(reset, &local))
 		return put_back(reset, local, error);
 	reset->result->done = true;

@@ -31,6 +31,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCertsReset, gbe_certs_reset_free)
  * *ret_reset is also set on failure when the old files were put back. GBE_ERROR_REFUSED: nothing is configured,
  * or a reset was interrupted, which --undo repairs; _NOT_FOUND: there is nothing to undo; _FAILED: the old files
  * are back, and etcd is healthy with them; _VERIFY_FAILED: the same, but etcd is not healthy; _PARTIAL: they
- * could not be put back, --undo goes on. */
+ * could not be put back, --undo goes on; or the service that was stopped does not start again. */
 bool gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
 		     GError **error) GBE_CHECKED;
