@@ -62,6 +62,18 @@ start_child(const GbeWalled *walled, int program_fd, const struct stat *owner, G
 				  walled->work_fd, ret_child, error);
 }
 
+/* Of a start that failed: systemd's own limits, and a device without resources, speak of the device and not of the
+ * program. */
+static bool
+is_of_program(void)
+{
+	static const char *const of_device[] = {"timeout", "resources", "oom-kill", NULL};
+	g_auto(GbeUnitState) state = {NULL};
+
+	return gbe_unit_query(GBE_WALLED_UNIT, &state, NULL) && state.result != NULL &&
+	       !g_strv_contains(of_device, state.result);
+}
+
 static bool
 queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 {
@@ -76,11 +88,12 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	if (!gbe_transient_start(run->jobs, GBE_WALLED_UNIT, owned, &job, &exists, error) ||
 	    !gbe_jobs_wait(run->jobs, job, CALL_MS, &result, error))
 		return false;
-	/* Only "failed" speaks of the program: a device that is busy lets the job's time pass. */
+	/* Only "failed" may speak of the program: a device that is busy lets the job's time pass. */
 	return g_strcmp0(result, "done") == 0 ||
 	       gbe_throw(error,
-			 g_strcmp0(result, "failed") == 0 ? GBE_ERROR_REFUSED
-							  : GBE_ERROR_CANNOT_TELL,
+			 g_strcmp0(result, "failed") == 0 && is_of_program()
+			     ? GBE_ERROR_REFUSED
+			     : GBE_ERROR_CANNOT_TELL,
 			 "%s does not start (systemd's job: %s)", run->child.name,
 			 result != NULL ? result : "timeout");
 }
