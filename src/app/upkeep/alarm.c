@@ -18,7 +18,7 @@ typedef struct {
 	GbeLiveEtcd live;
 	const GbeAlarmClear *options;
 	GbeAlarmCleared *cleared;
-	bool changed; /* something was done to etcd */
+	bool changed; /* a step is done */
 	gint64 size_before;
 } Clearing;
 
@@ -81,7 +81,7 @@ fail(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError
 				 "etcd did not do the step %s: %s; what was done before it stays, "
 				 "and the next call goes on from there",
 				 step, failure->why);
-	if (failure->reach == GBE_REACH_LATE || failure->reach == GBE_REACH_DROPPED)
+	if (!gbe_live_etcd_has_not(failure))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "etcd has not answered the step %s, and may be at it still: %s; "
 				 "the next call goes on from there",
@@ -129,6 +129,7 @@ back_up(Clearing *clearing, GError **error)
 	}
 	if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
 				  &cleared->backup, &local)) {
+		clearing->changed = true;
 		note(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
 		return true;
 	}

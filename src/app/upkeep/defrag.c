@@ -68,6 +68,11 @@ throw_call(const GbeLiveEtcd *live, const GbeDefrag *options, const GbeCallFailu
 				 "etcd at %s has not answered within %" G_GUINT64_FORMAT
 				 " s, and may be at it still: %s",
 				 live->look->at.endpoint.shown, options->timeout, failure->why);
+	if (!gbe_live_etcd_has_not(failure))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether etcd at %s was defragmented cannot be told: %s; call it "
+				 "again",
+				 live->look->at.endpoint.shown, failure->why);
 	return gbe_throw(error, GBE_ERROR_FAILED, "etcd at %s was not defragmented: %s",
 			 live->look->at.endpoint.shown, failure->why);
 }
@@ -191,7 +196,7 @@ gbe_defrag_run(GbeApp *app)
 	if (gbe_defrag(app, &options, &result, &error)) {
 		if (!result.done)
 			gbe_note("not needed: %s", gbe_defrag_need_to_string(result.need));
-		return result.healthy ? 0 : 1;
+		return !result.done || result.healthy ? 0 : 1;
 	}
 	if (is_for_later(error)) {
 		gbe_note("not now: %s", error->message);

@@ -41,7 +41,7 @@ void gbe_defrag_result_clear(GbeDefragResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeDefragResult, gbe_defrag_result_clear)
 
 /* Defragments the running etcd's database. Nothing to do is no error. Errors are those of gbe_live_etcd_*(), and
- * GBE_ERROR_FAILED: etcd has not done it; _CANNOT_TELL: etcd has not answered in time.
+ * GBE_ERROR_FAILED: etcd has not done it; _CANNOT_TELL: etcd has not answered in time, or the connection was lost.
  *
  * etcd writes db.tmp.* beside db, syncs and renames it (reference etcd.md, section 10). A power cut, or a killed
  * etcd, leaves the old database or the new one, with the same keys and revisions, and at most that file, which

@@ -190,6 +190,12 @@ check_others(GbeLiveEtcd *live, GError **error)
 }
 
 bool
+gbe_live_etcd_has_not(const GbeCallFailure *failure)
+{
+	return failure->reach == GBE_REACH_DENIED || failure->reach == GBE_REACH_LOCAL;
+}
+
+bool
 gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error)
 {
 	return gbe_maintenance_lock(live->app, live->operation, &live->lock, error) &&

@@ -39,5 +39,8 @@ bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
 			   GError **error) GBE_CHECKED;
 #define GBE_BEFORE_FILE GBE_STATE_DIR "/before-maintenance.db"
 
+/* Is it known that etcd has not done what the call asked for? False after a connection that was lost, also where nobody
+ * listens by now: libcurl connects anew. */
+bool gbe_live_etcd_has_not(const GbeCallFailure *failure);
 /* Keeps others from copying, streaming or defragmenting the database. GBE_ERROR_BUSY: another process does. */
 bool gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error) GBE_CHECKED;
