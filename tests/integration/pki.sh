@@ -112,6 +112,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	fits error
 	assert_match why "$ERR" "*certs renew*rotate-ca*"
 	assert_exit 2 gbe certs init --for=30y
+	assert_exit 2 gbe certs rotate-ca --for=0
 	assert_exit 2 gbe certs init --undo
 	assert_eq "what lies there" "$(place_digest)" "$BEFORE"
 	# Below a root nothing is sealed.
@@ -177,12 +178,14 @@ renew() {
 	# Those are of a clock that was ahead.
 	renewed "server.crt: it is valid only later*" gbe --json certs renew
 	with_clock $((366 * 86400)) renewed "server.crt: it has expired" gbe --json certs renew
-	config certs validity=1h
+	config certs validity=5h
+	assert_exit 2 gbe certs renew --force
+	config certs validity=6h
 	renewed "*later*" gbe --json certs renew
 	nothing_due
-	with_clock 1300 renewed "server.crt: two thirds*" gbe --json certs renew
-	# Valid for an hour from then on, and an hour back.
-	assert_match "until" "$(($(until_of "$LIVE/client.crt") - EPOCHSECONDS))" "4[89]??"
+	with_clock 13300 renewed "server.crt: two thirds*" gbe --json certs renew
+	# Valid for six hours from then on, and an hour back.
+	assert_match "until" "$(($(until_of "$LIVE/client.crt") - EPOCHSECONDS))" "34[89]??"
 	unconfig certs validity
 	config certs "names=new.example"
 	renewed "*not for new.example" gbe --json certs renew
@@ -373,6 +376,8 @@ rotation() {
 	renewed "asked for" gbe --json certs renew --force
 	openssl verify -CAfile "$LIVE/authority/ca.crt" "$LIVE/server.crt"
 	assert_exit 2 gbe certs rotate-ca --ca-cert=/x --ca-key=/x
+	assert_exit 2 gbe certs rotate-ca --for=1d
+	assert_exit 2 gbe certs rotate-ca --undo --for=1d
 	step "step 1 undone*" --undo
 	assert_eq "trusted" "$(<"$LIVE/ca.crt")" "$first"
 	assert_missing "$LIVE/authority/other.crt"
@@ -587,6 +592,7 @@ issued() {
 	assert_exit 2 gbe certs issue x --out=/var/out
 	assert_exit 2 gbe certs issue x --client --server --out=/var/out
 	assert_exit 2 gbe certs issue x --client --for=soon --out=/var/out
+	assert_exit 2 gbe certs issue x --client --for=0s --out=/var/out
 	assert_exit 2 gbe certs issue --client
 	assert_exit 1 gbe certs issue x --client --out=/nowhere
 	assert_eq "files" "$(cd "$out" && echo *)" "half.crt me.x@y-z.crt me.x@y-z.key peer.crt peer.key server.crt server.key"
@@ -721,12 +727,56 @@ fails() {
 	done
 }
 
+# The program that renews them is of the image, and the machine is another one.
+below_root() {
+	pki_device
+	mkdir -p "$ROOT/var/own"
+	certificates "$ROOT/var/own"
+	rm "$ROOT/var/own/old.crt"
+	printf '#!/bin/sh\n: >%s/ran\n' "$GBE_MEM" >"$ROOT/var/renewer"
+	chmod 0755 "$ROOT/var/renewer"
+	config certs directories=/var/own renew-command=/var/renewer
+	assert_exit 0 gbe certs renew
+	assert_exit 5 gbe certs renew --force
+	assert_match why "$ERR" "*below --root*"
+	assert_missing "$GBE_MEM/ran"
+	assert_missing "$ROOT/var/lib/greenboot-etcd/certs"
+}
+
+# What is live goes with the data of its member. What was live before it is nobody's fallback then, and an authority of no
+# known member is kept.
+moved() {
+	local ids mine theirs
+
+	device xfs
+	PLACE=$ROOT$PKI LIVE=$PLACE/live
+	power_on
+	put k v
+	stop_etcd
+	assert_exit 0 gbe backup first
+	ids=$(json '.[0] | "\(.cluster_id)-\(.member_id)"' list)
+	assert_exit 0 gbe certs init
+	assert_exit 137 env GREENBOOT_ETCD_FAULT=pki-exchanged=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" certs renew --force
+	assert_exists "$PLACE/.next"
+	mv "$LIVE" "$PLACE/of-$ids"
+	assert_exit 0 gbe certs init
+	assert_eq "in $PLACE" "$(ls -A "$PLACE" | xargs)" "live of-$ids"
+	assert_exit 137 env GREENBOOT_ETCD_FAULT=pki-exchanged=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" certs renew --force
+	theirs=$(tree_digest "$LIVE/authority")
+	mine=$(tree_digest "$PLACE/of-$ids")
+	assert_exit 0 gbe restore first
+	assert_eq "in $PLACE" "$(ls -A "$PLACE" | xargs)" "live ownerless-1"
+	assert_eq "what is live" "$(tree_digest "$LIVE")" "$mine"
+	assert_eq "of nobody" "$(tree_digest "$PLACE/ownerless-1/authority")" "$theirs"
+	nothing_due
+}
+
 # ---- by a real systemd, with a real etcd ----
 
 # container_run CONFIG COMMANDS...: a container whose etcd wants TLS, and a person who does what stdin says. CONFIG: more
 # of greenboot-etcd.conf.
 container_run() {
-	local etc program options=()
+	local etc program options=(--bind-ro="$BUILD_FAULTS")
 
 	container_device
 	chgrp etcd "$VAR/lib/etcd"
@@ -734,7 +784,7 @@ container_run() {
 	populate A ""
 	etc=$(deployment_dir A)/etc
 	program=$(command -v "$ETCD")
-	[[ $ETCD != "$ETCD_NEXT" ]] || program=/opt/etcd options=(--bind-ro="${ETCD_NEXT%/*}:/opt")
+	[[ $ETCD != "$ETCD_NEXT" ]] || program=/opt/etcd options+=(--bind-ro="${ETCD_NEXT%/*}:/opt")
 	mkdir -p "$etc/greenboot-etcd" "$etc/ssl"
 	cp -L "$(openssl version -d | cut -d'"' -f2)/openssl.cnf" "$etc/ssl/"
 	printf '[etcd]\nendpoint=https://127.0.0.1:2379\n[health]\ntimeout=8s\n%s\n' "$1" >"$etc/greenboot-etcd/greenboot-etcd.conf"
@@ -753,7 +803,7 @@ container_run() {
 	rm "$etc/systemd/system/multi-user.target.wants/etcd.service"
 	{
 		declare -f certificates
-		echo "LIVE=$PKI/live"
+		echo "LIVE=$PKI/live FAULTS=$BUILD_FAULTS/greenboot-etcd"
 		cat <<-'EOF2'
 			# by DIR COMMAND...: etcdctl as a client with what is in DIR
 			by() { etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=2s --command-timeout=3s --cacert=$1/ca.crt --cert=$1/client.crt --key=$1/client.key "${@:2}"; }
@@ -949,6 +999,26 @@ sealed() {
 	EOF2
 }
 
+# The new certificates do not work, and etcd was down, or failed, before anybody looked.
+failed_live() {
+	container_run "" <<-'EOF2'
+		gives 0 greenboot-etcd certs init
+		starts
+		old=$(sum)
+		cp -a $LIVE/authority /run/authority
+		openssl req -x509 -newkey rsa:2048 -nodes -keyout $LIVE/authority/ca.key -out $LIVE/authority/ca.crt -days 9 -subj /CN=stranger
+		GREENBOOT_ETCD_FAULT=pki-exchanged=kill $FAULTS certs renew --force || true
+		cp /run/authority/ca.* ${LIVE%/live}/.next/authority/
+		isnt "what is live" "$(sum)" "$old"
+		systemctl kill --signal=KILL etcd
+		until [[ $(systemctl is-active etcd) == failed ]]; do sleep 0.05; done
+		gives 1 greenboot-etcd --json certs renew --timeout=3s >/run/out
+		jq -e '.put_back and .healthy and (.done | not)' /run/out || wrong "not put back: $(cat /run/out)"
+		is "put back" "$(sum)" "$old"
+		gets && clean
+	EOF2
+}
+
 # Certificates that another program renews.
 by_command() {
 	container_run $'[certs]\ndirectories=/var/lib/own\nrenew-command=/etc/renewer now' <<-'EOF2'
@@ -1039,5 +1109,10 @@ if command -v systemd-nspawn >/dev/null; then
 	fi
 else
 	echo "skip live: systemd-nspawn is not installed (make deps)"
+fi
+run_case below-root below_root
+run_case moved moved
+if command -v systemd-nspawn >/dev/null; then
+	run_case live-failed failed_live
 fi
 suite_end
