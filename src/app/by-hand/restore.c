@@ -254,7 +254,7 @@ set_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GError **
 		return gbe_throw(error, GBE_ERROR_REFUSED, "the data cannot be set aside: %s",
 				 plan->reason);
 	if (displace == NULL) {
-		/* An earlier call was cut after its exchange. What is to be discarded is never another call's. */
+		/* An earlier call was cut after its exchange. A caller that discards must not get its data. */
 		if (!discard && owner != NULL && gbe_take_over_empties(owner))
 			gbe_backup_ref_set(ret_backup, owner->found);
 		return true;
