@@ -760,12 +760,12 @@ moved() {
 	assert_exists "$PLACE/.next"
 	mv "$LIVE" "$PLACE/of-$ids"
 	assert_exit 0 gbe certs init
-	assert_eq "in $PLACE" "$(ls -A "$PLACE" | xargs)" "live of-$ids"
+	assert_eq "in $PLACE" "$(ls -A "$PLACE")" "live"$'\n'"of-$ids"
 	assert_exit 137 env GREENBOOT_ETCD_FAULT=pki-exchanged=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" certs renew --force
 	theirs=$(tree_digest "$LIVE/authority")
 	mine=$(tree_digest "$PLACE/of-$ids")
 	assert_exit 0 gbe restore first
-	assert_eq "in $PLACE" "$(ls -A "$PLACE" | xargs)" "live ownerless-1"
+	assert_eq "in $PLACE" "$(ls -A "$PLACE")" $'live\nownerless-1'
 	assert_eq "what is live" "$(tree_digest "$LIVE")" "$mine"
 	assert_eq "of nobody" "$(tree_digest "$PLACE/ownerless-1/authority")" "$theirs"
 	nothing_due
