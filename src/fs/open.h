@@ -23,9 +23,9 @@ GbeTri gbe_is_in_root(int root_fd, const char *path);
  * component. The parents may be symlinks. The component need not exist. */
 bool gbe_open_parent_in_root(int root_fd, const char *path, int *ret_parent_fd, char **ret_name,
 			     GError **error) GBE_CHECKED;
-/* Opens a directory by one name, never a symlink: O_DIRECTORY|O_NOFOLLOW. */
 /* Is there a @name, of any type? False without a directory (-1). A failure to look is an error, and no "no". */
 bool gbe_is_there_at(int dir_fd, const char *name, bool *ret_there, GError **error) GBE_CHECKED;
+/* Opens a directory by one name, never a symlink: O_DIRECTORY|O_NOFOLLOW. */
 bool gbe_open_dir_at(int dir_fd, const char *name, int *ret_fd, GError **error) GBE_CHECKED;
 /* Makes @path (with exactly @mode) and its missing parents (0755 less the umask), and opens it. Each new directory
  * is durable in its parent when this returns. */

@@ -366,6 +366,53 @@ attack_deformed() {
 	assert_exit 0 gbe restore mine --force
 	start_etcd
 	holds "the data" "$A_STATE"
+	# An update has to read it.
+	update B
+	shutdown
+	(cd "$DATA" && rm member/snap/db && mkfifo member/snap/db)
+	machine_on
+	booted B
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*not a regular file*restore --last-good --stop --force*sets it aside*"
+}
+
+# into_red: B has failed, and the machine is off. The data is nobody's.
+into_red() {
+	chmod 0711 "$GBE_SCRATCH"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	chown "$NOBODY:$NOBODY" "$DATA"
+	chown -R "$NOBODY:$NOBODY" "$DATA/member"
+}
+
+# The owner of a subvolume may make it read-only: it could not be moved into the store.
+attack_readonly() {
+	a_green "$1"
+	into_red
+	nobody btrfs property set -ts "$DATA" ro true
+	make_default A
+	power_on
+	a_is_back
+	judge green
+	reboot
+	a_is_back
+}
+
+# The owner of a directory may give it another project, so that nothing of this one can be moved into it.
+attack_project() {
+	device "$1"
+	fs_at "$1" "$DATA"
+	power_on
+	put_many base 10
+	judge green
+	into_red
+	rm "$DATA/$STAMP"
+	nobody xfs_io -c 'chproj 77' -c 'chattr +P' "$DATA"
+	make_default A
+	power_on
+	a_is_back
 }
 
 # ---- races ----
@@ -419,5 +466,7 @@ attack_race() {
 suite_begin "$@"
 FS=${FS:-xfs} play attack stamp forged fifo names huge deformed
 FS=${FS:-ext4} play attack hidden hardlink
+FS=${FS:-xfs} play attack project
+FS=${FS:-btrfs-subvol} play attack readonly
 FS=$(kinds "xfs ext4" btrfs-subvol) play attack race
 suite_end

@@ -153,6 +153,16 @@ back_and_forth() {
 	assert_exit 2 run_gbe backup --stop --live
 	assert_exit 0 run_gbe backup -n --stop
 	assert_eq "etcd's pid" "$(main_pid)" "$pid"
+	# While it runs, its user makes of the data what no etcd leaves.
+	assert_exit 0 run_gbe backup third --stop
+	wait_for_etcd
+	one=$(etcd_state)
+	rm "$ROOT/var/lib/etcd/member/snap/db"
+	mkfifo "$ROOT/var/lib/etcd/member/snap/db"
+	assert_exit 4 run_gbe restore third --force
+	assert_exit 0 run_gbe restore third --stop --force
+	wait_for_etcd
+	assert_eq "the data" "$(etcd_state)" "$one"
 	# One that is down stays down.
 	inside systemctl stop etcd.service
 	assert_exit 0 run_gbe --json backup second --stop

@@ -363,6 +363,35 @@ seq_57_half() {
 	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 }
 
+# Cut between two exchanges. Then the disk is away: nobody may start on the bare directory. A boot without this program
+# has written one of the entries anew: that stays, and the rest is as it was.
+seq_57_between() {
+	local dir
+
+	mounted_microshift "$1"
+	dir=$ROOT/var/lib/microshift
+	echo "of B" >"$dir/aaa"
+	judge red
+	shutdown
+	MASKED=yes machine_on
+	booted B
+	GREENBOOT_ETCD_FAULT=entries-one-exchanged@2=kill BUILD=$BUILD_FAULTS hook prerun || true
+	assert_eq "certs after the cut" "$(<"$dir/certs")" "certificates"
+	goes_away "$dir"
+	start_prerun
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*half done*mount it*"
+	comes_back "$dir"
+	rm "$dir/certs"
+	echo "renewed" >"$dir/certs"
+	start_prerun
+	started
+	start_etcd
+	holds "B's data again" "$A_STATE"
+	assert_eq "certs" "$(<"$dir/certs")" "renewed"
+	assert_missing "$dir/aaa"
+}
+
 # Cut in every step of it. (The disk keeps all here: the data is on a file system of its own.)
 seq_57_cut() {
 	local point points b_files
@@ -453,6 +482,6 @@ suite_begin "$@"
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 39 41
 play seq 50 52 56 57 60
 FS=${FS:-xfs} play seq 57_cut
-play seq 48 41_asked 56_away 56_late 57_half 56_new 56_asked 56_others
+play seq 48 41_asked 56_away 56_late 57_half 57_between 56_new 56_asked 56_others
 FS=${FS:-ext4} play seq 51
 suite_end

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "app/state/ledger.h"
+#include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "fs/remove.h"
 #include "lib/unit.h"
@@ -236,6 +237,39 @@ START_TEST(a_run_from_end_to_end)
 }
 END_TEST
 
+/* A run that was green stays so, whatever greenboot finds later, until a person says otherwise. Its take-over counts, also
+ * where the end of its prerun was not written. */
+START_TEST(green_stays_green)
+{
+	static const struct {
+		GbeVerdict verdict;
+		bool by_hand, green;
+	} steps[] = {
+	    {GBE_VERDICT_RED, false, false},	{GBE_VERDICT_GREEN, false, true},
+	    {GBE_VERDICT_JUDGING, false, true}, {GBE_VERDICT_RED, false, true},
+	    {GBE_VERDICT_RED, true, false},	{GBE_VERDICT_RED, false, false},
+	    {GBE_VERDICT_GREEN, true, true},	{GBE_VERDICT_RED, false, true},
+	};
+
+	lock();
+	take_over(3, A);
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		g_autoptr(GbeRunRecord) record = gbe_run_record_new();
+		g_autoptr(GbeFacts) before = observe(), facts = NULL;
+		GbeDeployment a = {.id = (char *)A};
+
+		record->sequence = 3;
+		record->verdict = steps[i].verdict;
+		record->by_hand = steps[i].by_hand;
+		record->health = steps[i].green ? GBE_HEALTH_HEALTHY : GBE_HEALTH_NOT_ASKED;
+		ck_assert(gbe_state_judge_run(app, gbe_facts_run(before, 3), record, NULL));
+		facts = observe();
+		ck_assert_msg(gbe_situation_was_green(facts, &a) == steps[i].green, "step %u", i);
+		ck_assert_msg(gbe_facts_run(facts, 3)->ended == (i > 0), "step %u", i);
+	}
+}
+END_TEST
+
 START_TEST(starts_are_counted_until_one_ends)
 {
 	lock();
@@ -446,6 +480,7 @@ main(void)
 	tcase_add_loop_test(tcase, broken_is_set_aside_by_who_repairs, 0,
 			    (int)G_N_ELEMENTS(broken));
 	tcase_add_test(tcase, a_run_from_end_to_end);
+	tcase_add_test(tcase, green_stays_green);
 	tcase_add_test(tcase, starts_are_counted_until_one_ends);
 	tcase_add_test(tcase, intent_and_its_end);
 	tcase_add_test(tcase, request_and_its_end);

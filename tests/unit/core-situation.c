@@ -181,6 +181,37 @@ START_TEST(what_a_deployment_left_is_of_a_run_that_began)
 }
 END_TEST
 
+/* After a failed update the backup of the chain counts; at a return only what D left does. */
+START_TEST(a_state_that_cannot_be_read)
+{
+	for (guint n = 0; n < 8; n++) {
+		bool failed = (n & 1) != 0, in_chain = (n & 2) != 0, left = (n & 4) != 0;
+		g_autoptr(GbeFacts) facts = device();
+		g_autoptr(GbeManifest) away = gbe_manifest_new();
+		GbeRunRecord *run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_GREEN);
+		GbeSituation s;
+		GbeView view;
+
+		away->name = g_strdup("away");
+		away->sequence = 12;
+		gbe_deployment_copy(&away->deployment, &facts->booted);
+		if (in_chain)
+			facts_link(facts_owner(facts, 'c', 20, 20), away, false);
+		if (left)
+			gbe_backup_ref_set(&run->left, gbe_manifest_ref(away));
+		for (guint unread = 0; unread < 2; unread++) {
+			if (unread)
+				facts->unread = g_strdup("away: Input/output error");
+			gbe_view_live(facts, &view);
+			view.trial.on = gbe_tri(failed);
+			gbe_situation_derive(facts, &view, false, &s);
+			ck_assert_msg(s.unseen == (unread && (failed && in_chain ? true : left)),
+				      "%u", n);
+		}
+	}
+}
+END_TEST
+
 /* The table of "Which data is it?": A had it last (90), B before that (80). */
 static GbeFacts *
 found(const char *tree, const char *ledger, guint64 nonce)
@@ -289,6 +320,7 @@ main(void)
 	tcase_add_test(tcase, a_member_that_has_others_is_held_without_its_log);
 	tcase_add_test(tcase, who_ran_before);
 	tcase_add_test(tcase, what_a_deployment_left_is_of_a_run_that_began);
+	tcase_add_test(tcase, a_state_that_cannot_be_read);
 	tcase_add_test(tcase, which_data_it_is);
 	tcase_add_test(tcase, whose_data_it_is_where_there_is_none_or_it_was_handed_back);
 	tcase_add_test(tcase, equal_handles_say_that_nothing_was_missing);

@@ -288,7 +288,7 @@ observe_recorded_store(GbeApp *app, GbeObserved *o)
 		observe_former_store(app, o);
 		return;
 	}
-	if ((o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0))
+	if (o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0)
 		return;
 	fs = find_place(app, o->store, &elsewhere);
 	/* A store that was removed is made anew. */

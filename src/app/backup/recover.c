@@ -282,12 +282,10 @@ recover_entries(Recover *r, const GbeIntent *intent, GError **error)
 			    r->data->path);
 		if (!gbe_entries_exchange(r->data->fd, tree_fd, intent->entries, error))
 			return false;
-	} else if (!live) {
-		r->recovery->exchange_open = false;
-		return end_intent(r, intent, "undone", error);
 	}
 	r->recovery->exchange_open = false;
-	return finish(r, r->hidden_fd, intent, error);
+	return staged || live ? finish(r, r->hidden_fd, intent, error)
+			      : end_intent(r, intent, "undone", error);
 }
 
 static bool

@@ -85,7 +85,7 @@ open_stage(Restore *r, GError **error)
 	       gbe_prefix(error, "%s", data->path);
 }
 
-/* The fact `clones` is about the file systems of the data and the store. On a full disk, no probe could be made. */
+/* The fact `clones` is about the data and the store. On a full disk it is unknown, until the reserve is given back. */
 static bool
 clones(const Restore *r, int src_fd)
 {

@@ -327,8 +327,7 @@ plan_hold(Decision *d)
 	static const char *const lifts[] = {
 	    [GBE_HOLD_NO] = "",
 	    [GBE_HOLD_OPEN] = "end it, then `systemctl restart` the service",
-	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service; or "
-				"`greenboot-etcd restore --last-good --stop --force`",
+	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
 	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, by "
@@ -339,7 +338,11 @@ plan_hold(Decision *d)
 	    [GBE_HOLD_UNUSABLE] = "`greenboot-etcd restore NAME`, or boot the newer deployment",
 	};
 	bool leaving = d->ruling.hold == GBE_HOLD_MEMBER && d->facts->leaving != NULL;
-	const char *lift = leaving ? "call that again: it goes on" : lifts[d->ruling.hold];
+	bool deformed = d->ruling.hold == GBE_HOLD_UNREAD && d->facts->deformed;
+	const char *lift = leaving    ? "call that again: it goes on"
+			   : deformed ? "`greenboot-etcd restore --last-good --stop --force` sets "
+					"it aside as it is"
+				      : lifts[d->ruling.hold];
 	g_autofree char *versions = NULL;
 	g_autofree char *reason = NULL;
 
