@@ -83,3 +83,27 @@ gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line
 	/* A line newer than the oldest known one cannot be among the forgotten ancestors. */
 	return data->truncated && line < oldest(data) ? GBE_UNKNOWN : GBE_NO;
 }
+
+static bool
+has_line(const GbeLineage *lineage, guint64 line)
+{
+	if (lineage->line == line)
+		return true;
+	for (guint i = 0; lineage->ancestors != NULL && i < lineage->ancestors->len; i++)
+		if (g_array_index(lineage->ancestors, GbeAncestor, i).line == line)
+			return true;
+	return false;
+}
+
+bool
+gbe_lineage_related(const GbeLineage *a, const GbeLineage *b)
+{
+	if (a->line == 0 || b->line == 0)
+		return false;
+	if (has_line(b, a->line))
+		return true;
+	for (guint i = 0; a->ancestors != NULL && i < a->ancestors->len; i++)
+		if (has_line(b, g_array_index(a->ancestors, GbeAncestor, i).line))
+			return true;
+	return false;
+}

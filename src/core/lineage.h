@@ -10,6 +10,7 @@
 #include "core/tri.h"
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* Ancestors beyond this number are forgotten. Containment is then unknown, which rewinds nothing. */
 #define GBE_LINEAGE_MAX 64
@@ -33,6 +34,8 @@ void gbe_lineage_copy(GbeLineage *to, const GbeLineage *from);
 void gbe_lineage_add(GbeLineage *lineage, const GbeAncestor *ancestor);
 /* Sets @to to the lineage of restored data: the new line @line grows from @from at @sequence. */
 void gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint64 line);
+/* Do both come from one start of etcd, as far as their known ancestors say? No where either is not known. */
+bool gbe_lineage_related(const GbeLineage *a, const GbeLineage *b);
 /* Does data with lineage @data, now at @data_sequence, contain the state at (@line, @sequence)? */
 GbeTri gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line,
 			    guint64 sequence);

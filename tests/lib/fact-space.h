@@ -40,6 +40,8 @@ static const Fact facts[] = {
 	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
 	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
 	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within),
+	FACT(ends, 2), FACT(closing_backup, 2), FACT(no_log, 2), FACT(known_before, 2),
+	FACT(owner_left, 2),
 	FACT(base, 3), FACT(in_chain, 2), FACT(chain_own, 3), FACT(chain_end, 3), FACT(unwound, 3),
 	FACT(unseen, 2), TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
 	FACT(candidate, 2), TRI(contains), FACT(usable_candidate, 2),
@@ -132,6 +134,12 @@ is_without_log(const GbeSituation *s)
 	return s->log_lost && !(s->data == GBE_NO && s->mount_lost);
 }
 
+static inline bool
+is_no_data_for_a_reason(const GbeSituation *s)
+{
+	return s->data == GBE_NO && (s->mount_lost || s->emptied);
+}
+
 /* What rule 10a puts in the data's place. */
 static inline bool
 is_once_more(const GbeSituation *s)
@@ -169,6 +177,22 @@ is_foreign_to_other(const GbeSituation *s)
 	return s->owner == GBE_OWNER_OTHER && s->closing == GBE_CLOSING_DIFFERS;
 }
 
+/* Another's data that etcd must not get as it is, and that no failed update left. */
+static inline bool
+is_unfit_of_other(const GbeSituation *s)
+{
+	bool unwinds = s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
+		       s->used_within == GBE_YES && s->own_trial == GBE_YES &&
+		       s->unwound != GBE_BASE_NONE && s->on_failed != GBE_FAILED_KEEP;
+	bool replaced = s->sound == GBE_NO && s->on_corrupt == GBE_CORRUPT_RESTORE &&
+			s->one_voter && s->closing_backup && !unwinds;
+
+	if (s->owner != GBE_OWNER_OTHER || s->data != GBE_YES ||
+	    (s->trial == GBE_YES && (s->in_chain || (s->ran == GBE_YES && s->own_trial == GBE_NO))))
+		return false;
+	return replaced || s->no_log;
+}
+
 static inline bool
 is_return(const GbeSituation *s)
 {
@@ -194,8 +218,9 @@ is_of_other(const GbeSituation *s)
 }
 
 #define GATE " usable usable_candidate one_voter on_rollback"
+#define GATE_OWN " usable one_voter"
 #define FAILED " trial judged verdict used_within"
-#define RETRY FAILED " same_run base retry_trial"
+#define RETRY FAILED " same_run base retry_trial ends"
 #define UNDO " trial ran own_trial in_chain chain_own chain_end unseen candidate"
 #define RETURN " same_commit verdict contains deliberate"
 
@@ -208,21 +233,30 @@ static const Branch branches[] = {
      GBE_YES, "last_pass request owner data same_run higher_minor candidate unseen" RETURN GATE},
     {"a member without its log", is_without_log, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request owner data mount_lost log_lost" GATE},
+    {"no data, for a reason", is_no_data_for_a_reason, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES, "request owner mount_lost emptied on_missing candidate"},
     {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing candidate" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing candidate known_before" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing candidate" RETRY GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing candidate known_before" RETRY GATE_OWN},
     {"no data, D returns", is_no_data_and_return, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing" UNDO RETURN GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing known_before owner_left" UNDO RETURN GATE},
     {"no data, D is newer", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request mount_lost emptied on_missing" UNDO GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing known_before owner_left" UNDO GATE},
     {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request closing_back service_failed sound on_corrupt candidate higher_minor" RETRY GATE},
+     "request closing_back closing_backup service_failed sound on_corrupt candidate "
+     "higher_minor on_rollback" RETRY GATE_OWN},
     {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request older_listed" GATE},
     {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_YES, "request service_failed higher_minor sound on_corrupt candidate healthy" RETRY GATE},
+     GBE_YES,
+     "request service_failed higher_minor sound on_corrupt candidate healthy closing_backup" RETRY
+	 GATE_OWN},
+    {"unfit data of another", is_unfit_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "request closing sound on_corrupt closing_backup no_log trial in_chain ran own_trial judged "
+     "verdict used_within unseen unwound on_failed" GATE},
     {"written by others, another's", is_foreign_to_other, GBE_OWNER_OTHER, GBE_YES,
      GBE_CLOSING_DIFFERS, GBE_REQUEST_IS_NONE, GBE_YES, "request closing_back" UNDO GATE},
     {"data of another, D returns", is_return, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,

@@ -57,6 +57,7 @@ facts_booted(char letter, guint run)
 	facts->booted_is_default = GBE_YES;
 	facts->judges = GBE_YES;
 	facts->can_roll_back = GBE_YES;
+	facts->counted = GBE_YES;
 	facts->data = GBE_YES;
 	facts->data_open = GBE_NO;
 	facts->mount_point = GBE_NO;

@@ -320,6 +320,7 @@ world_observe(const World *w)
 	facts->next = g_strdup(world_deployment(w->by_default));
 	facts->judges = gbe_tri(w->judges);
 	facts->can_roll_back = GBE_YES;
+	facts->counted = GBE_YES;
 	facts->data = gbe_tri(w->data);
 	facts->data_open = GBE_NO;
 	facts->mount_point = GBE_NO;

@@ -70,6 +70,7 @@ CHANGE(masked, f->service = GBE_SERVICE_MASKED)
 CHANGE(not_enabled, f->service = GBE_SERVICE_NOT_ENABLED)
 CHANGE(held, f->held = true; f->held_why = g_strdup("no backup"))
 CHANGE(held_on_trial, held(f); f->on_trial = true)
+CHANGE(empty_on_trial, f->began_empty = true; f->on_trial = true)
 CHANGE(corrupt, f->corrupt = true)
 CHANGE(corrupt_and_mute, f->corrupt = true; answer(&f->write, GBE_REACH_LATE, 0, "late"))
 CHANGE(refused, down(f, GBE_REACH_DOWN, 0, "refused"); f->service = GBE_SERVICE_UNKNOWN)
@@ -160,6 +161,7 @@ static const struct {
     {not_enabled, "not-enabled", UNTOLD, GBE_PATIENCE_NONE, "etcd.service is not enabled"},
     {held, "held", UNTOLD, GBE_PATIENCE_NONE, "no backup"},
     {held_on_trial, "held-on-trial", UNHEALTHY, GBE_PATIENCE_NONE, "no backup"},
+    {empty_on_trial, "empty-on-trial", UNHEALTHY, GBE_PATIENCE_NONE, "empty database"},
     {corrupt, "corrupt", UNHEALTHY, GBE_PATIENCE_NONE, "CORRUPT"},
     {corrupt_and_mute, "corrupt", UNHEALTHY, GBE_PATIENCE_NONE, "CORRUPT"},
     {disk_full, "disk-full", UNTOLD, GBE_PATIENCE_SOME, "disk of /var/lib/etcd is full"},

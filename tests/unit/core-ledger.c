@@ -153,16 +153,17 @@ is_closed(const GbeLedger *ledger)
 	return t->closing.present;
 }
 
-/* Valid only as the last record on the tree: any later one on it ends it. */
+/* The records after which the data may have changed. */
 START_TEST(a_closing_record_ends)
 {
 	static const char *const enders[] = {
 	    "{\"sequence\":12,\"kind\":\"opened\",\"of\":10}",
-	    "{\"sequence\":12,\"kind\":\"intent\",\"operation\":\"restore\",\"staged\":13}",
 	    "{\"sequence\":12,\"kind\":\"handed-back\",\"of\":10}",
 	    "{\"sequence\":12,\"kind\":\"take-over\",\"deployment\":{\"id\":null},\"run\":null}",
 	};
+	/* An intent that is undone has changed nothing. */
 	static const char *const others[] = {
+	    "{\"sequence\":12,\"kind\":\"intent\",\"operation\":\"restore\",\"staged\":13}",
 	    "{\"sequence\":12,\"kind\":\"start\",\"deployment\":\"x\"}",
 	    "{\"sequence\":12,\"kind\":\"request\",\"request\":\"undo\"}",
 	    "{\"sequence\":12,\"kind\":\"failure\",\"operation\":\"backup\"}",

@@ -38,7 +38,8 @@ same_ruling(const GbeRuling *a, const GbeRuling *b)
 	return a->rule == b->rule && a->move == b->move && a->displaced == b->displaced &&
 	       a->backup == b->backup && a->adopt == b->adopt && a->upgrade == b->upgrade &&
 	       a->again == b->again && a->take_over == b->take_over && a->hold == b->hold &&
-	       a->wait == b->wait && g_str_equal(a->why, b->why);
+	       a->began_empty == b->began_empty && a->wait == b->wait &&
+	       g_str_equal(a->why, b->why);
 }
 
 /* The table of decisions.md once more, row by row in its own order, as conditions alone. */
@@ -54,7 +55,36 @@ static bool
 row_9(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed_trial(s) &&
-	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
+	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter && s->ends;
+}
+
+static bool
+unwinds(const GbeSituation *s)
+{
+	return s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES && failed_trial(s) &&
+	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
+}
+
+static bool
+row_12(const GbeSituation *s)
+{
+	/* No older state is one in its place. */
+	return unwinds(s) && !(s->on_failed == GBE_FAILED_LAST_GOOD && s->unseen);
+}
+
+/* 5a where it acts: etcd would not survive the data, and there is something to put in its place. */
+static bool
+row_5a(const GbeSituation *s)
+{
+	bool own = s->owner == GBE_OWNER_SAME;
+
+	if (s->sound != GBE_NO || s->owner == GBE_OWNER_UNKNOWN || unwinds(s))
+		return false;
+	if (own && s->on_corrupt == GBE_CORRUPT_REFUSE)
+		return true;
+	return s->on_corrupt == GBE_CORRUPT_RESTORE && s->one_voter &&
+	       (s->closing_backup ||
+		(own && (s->candidate || (s->trial == GBE_YES && s->base == GBE_BASE_VALID))));
 }
 
 static bool
@@ -71,25 +101,21 @@ row_10b(const GbeSituation *s)
 	       s->own_trial != GBE_YES;
 }
 
-static bool
-row_12(const GbeSituation *s)
-{
-	return s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES && failed_trial(s) &&
-	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP &&
-	       /* No older state is one in its place. */
-	       !(s->on_failed == GBE_FAILED_LAST_GOOD && s->unseen);
-}
-
-/* 9, 10a, 13, 4, 5a, 6, 10b, 12, 11: the first that fits. */
+/* 9, 10a, 5a, 13, 4, 6, 10b, 12, 11: the first that fits. */
 static GbeRule
 row_of_data(const GbeSituation *s)
 {
 	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
-		return s->service_failed && s->sound == GBE_NO ? GBE_RULE_5A : GBE_RULE_5;
+		return s->service_failed && row_5a(s) ? GBE_RULE_5A : GBE_RULE_5;
 	if (row_9(s))
 		return GBE_RULE_9;
 	if (row_10a(s))
 		return GBE_RULE_10A;
+	if (row_5a(s))
+		return GBE_RULE_5A;
+	/* Held: etcd may have its log elsewhere. */
+	if (s->owner == GBE_OWNER_OTHER && s->no_log)
+		return row_10b(s) ? GBE_RULE_10B : GBE_RULE_11;
 	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
 		return GBE_RULE_13;
 	if (s->owner == GBE_OWNER_UNKNOWN)
@@ -196,7 +222,14 @@ check_sources(const GbeSituation *s, const GbeRuling *r)
 		require(s->usable_candidate && s->usable == GBE_NO, s, r);
 		break;
 	case GBE_DATA_CLOSING:
-		require(r->rule == GBE_RULE_13 && s->closing_back, s, r);
+		require((r->rule == GBE_RULE_13 && s->closing_back) ||
+			    (r->rule == GBE_RULE_5A && s->closing_backup && s->sound == GBE_NO),
+			s, r);
+		break;
+	case GBE_DATA_OWNER_LEFT:
+		require(r->rule == GBE_RULE_3 && s->owner_left && s->owner == GBE_OWNER_OTHER &&
+			    s->data == GBE_NO && s->on_missing == GBE_MISSING_RESTORE,
+			s, r);
 		break;
 	case GBE_DATA_REQUESTED:
 		require(r->rule == GBE_RULE_2 && s->request == GBE_REQUEST_IS_READY, s, r);
@@ -231,6 +264,9 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 		require(r->rule == GBE_RULE_5A && s->sound == GBE_NO &&
 			    s->on_corrupt == GBE_CORRUPT_REFUSE,
 			s, r);
+		break;
+	case GBE_HOLD_LOG:
+		require(s->owner == GBE_OWNER_OTHER && s->no_log, s, r);
 		break;
 	case GBE_HOLD_FAILED:
 		require(r->rule == GBE_RULE_12 && s->on_failed == GBE_FAILED_REFUSE, s, r);
@@ -281,7 +317,7 @@ check_refusals(const GbeSituation *s, const GbeRuling *r)
 							  s->on_rollback == GBE_ROLLBACK_NEVER),
 			s, r);
 	/* An upgrade's backup is required, whatever the configuration of plain reboots. */
-	if (r->rule == GBE_RULE_11)
+	if (r->rule == GBE_RULE_11 && r->hold == GBE_HOLD_NO)
 		require(r->backup == GBE_BACKUP_REQUIRED && r->upgrade && !r->adopt, s, r);
 }
 
@@ -301,6 +337,9 @@ acts_alike(const GbeRuling *unknown, const GbeRuling *known)
 	/* What others wrote is undone by 9 and 10a as by 13: which of them is known is the question. */
 	if (unknown->rule == GBE_RULE_13)
 		return restores(known);
+	/* The closing backup is the very state that the other deployment left, in sound files. */
+	if (unknown->rule == GBE_RULE_5A && unknown->upgrade && unknown->move == GBE_DATA_CLOSING)
+		return true;
 	/* The newest, or the newest that is readable: D's own. */
 	if (unknown->move == GBE_DATA_USABLE)
 		return known->move == GBE_DATA_USABLE || known->move == GBE_DATA_CANDIDATE;

@@ -169,15 +169,15 @@ START_TEST(what_a_deployment_left_is_of_a_run_that_began)
 
 	run = facts_record(facts, 'b', 10, 10, GBE_VERDICT_RED);
 	gbe_backup_ref_set(&run->left, gbe_manifest_ref(first));
-	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);
+	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted).backup, first);
 	run = facts_record(facts, 'b', 12, 12, GBE_VERDICT_NONE);
 	gbe_backup_ref_set(&run->left, gbe_manifest_ref(second));
-	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), second);
+	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted).backup, second);
 	run->ended = false;
-	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted), first);
+	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted).backup, first);
 	/* A name that was given out again. */
 	first->sequence = 14;
-	ck_assert_ptr_null(gbe_situation_left(facts, &facts->booted));
+	ck_assert_ptr_null(gbe_situation_left(facts, &facts->booted).backup);
 }
 END_TEST
 

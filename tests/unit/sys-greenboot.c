@@ -159,6 +159,9 @@ expect_seen(const Seen *seen)
 	ck_assert_msg(g->attempt == seen->attempt, "%s: attempt %u", seen->vars, g->attempt);
 	ck_assert_msg(g->rollback_imminent == seen->imminent, "%s", seen->vars);
 	ck_assert_msg(g->trigger == seen->trigger, "%s", seen->vars);
+	/* A counter that was just set is before the first attempt. */
+	ck_assert_msg(g->counts == gbe_tri(seen->attempt > 0 || seen->counter > 0), "%s",
+		      seen->vars);
 }
 
 START_TEST(countdown_of_shell)

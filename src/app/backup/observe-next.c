@@ -2,6 +2,8 @@
 /* Changes the facts into those of the next boot, for status and explain. */
 #include "app/backup/observe.h"
 
+#include "core/decide/decide.h"
+
 const GbeListed *
 gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error)
 {
@@ -56,12 +58,26 @@ boot(GbeObserved *observed, const GbeListed *wanted)
 	if (!gbe_deployment_same(&facts->booted, &wanted->ref)) {
 		gbe_deployment_copy(&facts->booted, &wanted->ref);
 		gbe_observe_recorded_version(facts);
+	} else if (observed->greenboot->flavour == GBE_GREENBOOT_SHELL &&
+		   observed->greenboot->rollback_imminent == GBE_YES) {
+		/* A person boots the deployment once more, after GRUB's countdown has ended. */
+		facts->counted = GBE_NO;
 	}
 	/* A staged deployment will be the default once it boots. */
 	facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
 	if (observed->greenboot->next_deployment != NULL &&
 	    gbe_greenboot_next_is(observed->greenboot, wanted->ref.id) == GBE_NO)
 		facts->booted_is_default = GBE_NO;
+}
+
+/* The next start counts, too, and it may be the one that gives up. */
+static void
+count_start(GbeFacts *facts)
+{
+	const char *id = facts->booted.id != NULL ? facts->booted.id : "";
+	guint before = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
+
+	g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(before + 1));
 }
 
 bool
@@ -76,7 +92,9 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 		return gbe_pass(error, &local);
 	if (wanted != NULL)
 		boot(observed, wanted);
+	gbe_decide_recovered(facts);
 	override_verdict(facts, verdict);
+	count_start(facts);
 	if (deliberate != GBE_UNKNOWN)
 		facts->booted_is_default = deliberate;
 	/* A new run has its own command line, and the data is not open yet. */

@@ -32,8 +32,8 @@ gbe_observed_free(GbeObserved *observed)
 	g_free(observed);
 }
 
-static void
-read_clocks(GbeFacts *facts)
+void
+gbe_observe_clocks(GbeFacts *facts)
 {
 	struct timespec uptime;
 
@@ -52,7 +52,7 @@ observe_system(GbeApp *app, GbeObserved *o)
 	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &error))
 		facts->run_why = g_strdup(error->message);
 	facts->skip = app->cmdline.skip;
-	read_clocks(facts);
+	gbe_observe_clocks(facts);
 
 	o->deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	facts->ostree = o->deployments->ostree;
@@ -110,6 +110,7 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 	else if (facts->judges == GBE_YES && o->greenboot->can_count == GBE_YES && bootable >= 2)
 		facts->can_roll_back = GBE_YES;
 
+	facts->counted = o->greenboot->counts;
 	if (o->greenboot->flavour == GBE_GREENBOOT_SHELL &&
 	    o->greenboot->rollback_imminent == GBE_YES) {
 		g_free(facts->next);
@@ -452,10 +453,11 @@ facts_again(const GbeFacts *old)
 	facts->skip = old->skip;
 	facts->judges = old->judges;
 	facts->can_roll_back = old->can_roll_back;
+	facts->counted = old->counted;
 	facts->etcd_version = old->etcd_version;
 	facts->clones = old->clones;
 	facts->rejected = old->rejected != NULL ? g_hash_table_ref(old->rejected) : NULL;
-	read_clocks(facts);
+	gbe_observe_clocks(facts);
 	return facts;
 }
 

@@ -423,3 +423,20 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	*ret_recovery = recovery;
 	return ok;
 }
+
+bool
+gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeStore) store = NULL;
+	g_auto(GbeRecovery) recovery = {0};
+	bool ok;
+
+	ok = gbe_data_open(app, &data, error) && gbe_store_open(app, data, false, &store, error) &&
+	     gbe_recover(app, data, store, &recovery, error);
+	if (ret_recovery != NULL) {
+		*ret_recovery = recovery;
+		recovery = (GbeRecovery){0};
+	}
+	return ok;
+}

@@ -31,6 +31,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRecovery, gbe_recovery_clear)
  */
 bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recovery,
 		 GError **error) GBE_CHECKED;
+/* The same, on the data and the store of the configuration. @ret_recovery (may be NULL) is to be cleared. */
+bool gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error) GBE_CHECKED;
 /* Does what follows the exchange: gives the displaced tree in @stage_fd its name in the store (or the place that
  * the person wanted), marks a consumed backup, and records the intent's take-over. After a cut between two of
  * these steps, gbe_recover() does the rest. @flushes (may be NULL) counts the flushes. */

@@ -142,6 +142,17 @@ decide(GbeObserved *observed)
 	return gbe_decide_shutdown(observed->facts);
 }
 
+/* A run that neither greenboot nor the timer has looked at may have had the data, too. */
+static bool
+note_late(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed, GError **error)
+{
+	bool recorded = false;
+
+	if (!gbe_verdict_record_late(app, observed->data, observed->facts, &recorded, error))
+		return false;
+	return !recorded || gbe_observe_again(app, options, observed, error);
+}
+
 static bool
 close_run(GbeApp *app, GError **error)
 {
@@ -149,7 +160,8 @@ close_run(GbeApp *app, GError **error)
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GbeShutdown) shutdown = NULL;
 
-	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error))
+	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error) ||
+	    !note_late(app, &options, observed, error))
 		return false;
 	shutdown = decide(observed);
 	if (shutdown->step == GBE_SHUTDOWN_WAIT) {
@@ -164,18 +176,6 @@ close_run(GbeApp *app, GError **error)
 				 "no closing record: %s was opened again at shutdown",
 				 observed->data->path);
 	return shutdown->step == GBE_SHUTDOWN_NOTHING || execute(app, observed, shutdown, error);
-}
-
-static bool
-recover(GbeApp *app, GError **error)
-{
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GbeStore) store = NULL;
-	g_auto(GbeRecovery) recovery = {0};
-
-	return gbe_data_open(app, &data, error) &&
-	       gbe_store_open(app, data, false, &store, error) &&
-	       gbe_recover(app, data, store, &recovery, error);
 }
 
 /* The update lock is taken while etcd runs; an update that was staged a moment ago may not have it yet. */
@@ -229,7 +229,7 @@ gbe_finalize_run(GbeApp *app)
 		say_failed(error->message);
 		return 1;
 	}
-	ok = recover(app, &error) && close_run(app, &error);
+	ok = gbe_recover_here(app, NULL, &error) && close_run(app, &error);
 	if (!ok)
 		carry(app, error->message);
 	gbe_app_unlock(app);

@@ -137,12 +137,10 @@ record(Gate *gate, bool ended, GError **error)
 
 	if (!gbe_app_lock(gate->app, "health", LOCK_WAIT_MS, &busy))
 		gbe_note("not recorded: %s", busy->message);
-	ok = (gate->app->lock == NULL || gbe_verdict_note_tree(gate->app, error)) &&
+	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, &gate->booted, error)) &&
 	     gbe_verdict_look(gate->app, &gate->booted, &facts, error);
-	if (ok && !ended) {
-		gate->look->facts->on_trial = gbe_situation_booted_on_trial(facts);
+	if (ok && !ended)
 		gbe_health_look_expect(gate->look, facts);
-	}
 	if (ok && gate->app->lock != NULL)
 		ok = change_record(gate, facts, ended, error);
 	gbe_app_unlock(gate->app);

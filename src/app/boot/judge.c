@@ -49,7 +49,8 @@ write_verdict(Judge *judge, GError **error)
 	g_autofree char *reason = NULL;
 	const GbeTakeOver *own;
 
-	if (!gbe_verdict_note_tree(judge->app, error) ||
+	gbe_verdict_finish_restore(judge->app);
+	if (!gbe_verdict_note_use(judge->app, &judge->booted, error) ||
 	    !gbe_verdict_look(judge->app, &judge->booted, &facts, error))
 		return false;
 	own = gbe_situation_own(facts, &why);

@@ -21,8 +21,6 @@
 #define REJECTED_MAX 3
 /* Two requests, those candidates, and the decision without them; more rounds are a loop. */
 #define MAX_ROUNDS (2 + REJECTED_MAX + 1)
-/* Limit of unfinished starts of one deployment in a row. */
-#define UNFINISHED_MAX 2
 /* How long another deployment's process may take to end, or a disk to come; and the first pause. */
 #define WAIT_USEC (30 * G_USEC_PER_SEC)
 #define PAUSE_USEC (200 * 1000)
@@ -38,7 +36,6 @@ typedef struct {
 	GHashTable *rejected;
 	bool held;
 	bool cannot_tell;  /* what there is to be done */
-	bool give_up;	   /* two starts in a row did not end: no new operation begins */
 	gint64 wait_since; /* monotonic; 0: nothing was waited for */
 	gint64 pause;
 	bool fell_back; /* the boot loader's default is another deployment */
@@ -122,18 +119,13 @@ execute(Prerun *p, const GbePlan *plan)
 	return outcome;
 }
 
-static GbeOutcome
-give_up(Prerun *p, const GbePlan *plan)
+static void
+say_unfinished(Prerun *p, const GbePlan *plan)
 {
-	g_autoptr(GbePlan) undone = gbe_decide_unfinished(plan);
-	GbeEventFields fields = {.rule = gbe_rule_to_string(undone->rule),
-				 .reason = undone->reason};
+	GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule), .reason = plan->reason};
 
-	if (!undone->hold) {
-		gbe_event_restore_failed(&fields);
-		p->reason = g_strdup(undone->reason);
-	}
-	return execute(p, undone);
+	gbe_event_restore_failed(&fields);
+	p->reason = g_strdup(plan->reason);
 }
 
 static bool
@@ -183,14 +175,14 @@ decide_once(Prerun *p)
 		observed->facts->rejected = g_hash_table_ref(p->rejected);
 	plan = gbe_decide(observed->facts);
 	/* The initramfs lacks ostree's list and all mounts but the root's, so it decides nothing else. */
-	if (p->app->initramfs && (p->give_up || !plan->asked)) {
+	if (p->app->initramfs && !plan->asked) {
 		gbe_execute_failed_request(p->app, observed, plan);
 		return GBE_OUTCOME_DONE;
 	}
 	if (may_wait(p, plan))
 		return GBE_OUTCOME_WAIT;
-	if (p->give_up && !gbe_plan_is_idle(plan))
-		return give_up(p, plan);
+	if (plan->unfinished && !plan->hold)
+		say_unfinished(p, plan);
 	return execute(p, plan);
 }
 
@@ -240,7 +232,7 @@ tidy_up(Prerun *p)
 		return;
 	}
 	/* The trees of an open operation would look like leftovers. */
-	if (!p->held && !p->give_up && observed->facts->intent == NULL &&
+	if (!p->held && !gbe_decide_gives_up(observed->facts) && observed->facts->intent == NULL &&
 	    observed->facts->intent_why == NULL) {
 		if (!gbe_state_note_gone(p->app, observed->facts, &error) ||
 		    !gbe_ledger_compact(p->app, observed->facts, &error))
@@ -284,7 +276,7 @@ decide(Prerun *p)
 	return outcome;
 }
 
-/* Counts this start, and finds how many starts before it did not end. */
+/* Counts this start until its end is recorded. */
 static void
 begin_start(Prerun *p)
 {
@@ -295,7 +287,6 @@ begin_start(Prerun *p)
 	gbe_state_observe(p->app, facts);
 	say_carried_failure(facts);
 	forget_cmdline(p->app, facts);
-	p->give_up = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id)) >= UNFINISHED_MAX;
 	if (!gbe_state_begin_start(p->app, id, &error))
 		gbe_note("%s", error->message);
 }

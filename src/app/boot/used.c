@@ -29,7 +29,9 @@ note_used(GbeApp *app, const GbeDeployment *booted, GError **error)
 	g_autofree char *why = NULL;
 	const GbeTakeOver *own;
 
-	if (!gbe_verdict_note_tree(app, error) || !gbe_verdict_look(app, booted, &facts, error))
+	gbe_verdict_finish_restore(app);
+	if (!gbe_verdict_note_use(app, booted, error) ||
+	    !gbe_verdict_look(app, booted, &facts, error))
 		return false;
 	own = gbe_situation_own(facts, &why);
 	if (own == NULL) {

@@ -35,11 +35,8 @@ static bool
 recover(GbeApp *app, GError **error)
 {
 	g_auto(GbeRecovery) recovery = {0};
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GbeStore) store = NULL;
 
-	if (!gbe_data_open(app, &data, error) || !gbe_store_open(app, data, false, &store, error) ||
-	    !gbe_recover(app, data, store, &recovery, error))
+	if (!gbe_recover_here(app, &recovery, error))
 		return false;
 	if (recovery.exchange_open)
 		return gbe_throw(error, GBE_ERROR_PARTIAL,

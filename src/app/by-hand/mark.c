@@ -29,6 +29,8 @@ ask_health(GbeApp *app, GbeRunRecord *record)
 		return;
 	look = gbe_health_look_new(app);
 	gbe_health_look_expect_own(look);
+	/* The person accepts the empty database. */
+	look->facts->began_empty = false;
 	gbe_health_look_now(look, PROBE_MS);
 	gbe_verdict_note_health(record, look->facts, look->report);
 }

@@ -41,6 +41,8 @@ gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
 	const GbeTakeOver *owner;
 	const GbeRunRecord *run;
 
+	to->on_trial = gbe_situation_booted_on_trial(facts);
+	to->began_empty = gbe_situation_began_empty(facts);
 	if (!gbe_facts_taken_in_this_run(facts))
 		return;
 	owner = facts->owner;
@@ -62,7 +64,6 @@ gbe_health_look_expect_own(GbeHealthLook *look)
 	if (!gbe_app_open_state(look->app, false, NULL) ||
 	    !gbe_verdict_look(look->app, NULL, &facts, NULL))
 		return;
-	look->facts->on_trial = gbe_situation_booted_on_trial(facts);
 	gbe_health_look_expect(look, facts);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "app/backup/recover.h"
 #include "app/state/configuration.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
@@ -10,6 +11,8 @@
 #include "base/format.h"
 #include "core/decide/decide.h"
 #include "core/decide/identity.h"
+#include "core/decide/situation.h"
+#include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
 
 #define HEALTHY "healthy, "
@@ -68,6 +71,57 @@ gbe_verdict_note_tree(GbeApp *app, GError **error)
 	seen->mount_point = gbe_tri(data->mount_point);
 	return gbe_state_note_tree(app, seen, error) && !GBE_FAULT("verdict-tree-noted", error) &&
 	       gbe_data_write_nonce_at(app, data->fd, seen, error);
+}
+
+bool
+gbe_verdict_record_late(GbeApp *app, const GbeData *data, const GbeFacts *facts, bool *ret_recorded,
+			GError **error)
+{
+	g_autoptr(GbeTakeOver) late = gbe_decide_late(facts);
+	GbeEventFields fields = {.deployment = facts->booted.id,
+				 .reason = "its start took nothing over, so nothing was backed up"};
+
+	if (ret_recorded != NULL)
+		*ret_recorded = late != NULL;
+	if (late == NULL)
+		return true;
+	late->nonce = gbe_ledger_nonce();
+	if (!gbe_state_take_over(app, late, GBE_WRITE_DURABLE, error) ||
+	    GBE_FAULT("verdict-late-recorded", error) ||
+	    !gbe_data_write_nonce_at(app, data->fd, late, error))
+		return false;
+	fields.run = late->run;
+	fields.from_deployment = facts->owner->deployment.id;
+	gbe_event_took_over(&fields);
+	return true;
+}
+
+bool
+gbe_verdict_note_use(GbeApp *app, const GbeDeployment *booted, GError **error)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbeData) data = NULL;
+
+	if (!gbe_verdict_note_tree(app, error) || !identify(app, &data, &facts, error))
+		return false;
+	gbe_deployment_copy(&facts->booted, booted);
+	if (facts->owner == NULL || facts->data != GBE_YES ||
+	    gbe_situation_own(facts, NULL) != NULL)
+		return true;
+	gbe_observe_clocks(facts);
+	facts->data_open = gbe_in_use(data->fd, data->member_path, data->wal_fd, NULL, NULL);
+	return gbe_verdict_record_late(app, data, facts, NULL, error);
+}
+
+void
+gbe_verdict_finish_restore(GbeApp *app)
+{
+	g_autoptr(GbeIntent) intent = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if ((!gbe_state_read_intent(app, &intent, &error) ||
+	     (intent != NULL && !gbe_recover_here(app, NULL, &error))))
+		gbe_note("an interrupted restore is not finished: %s", error->message);
 }
 
 bool

@@ -13,6 +13,14 @@
 /* A fresh start is recorded before its directory exists. The first caller that finds this run's data records
  * which directory it is. Nothing to do is no error. The caller holds the lock. */
 bool gbe_verdict_note_tree(GbeApp *app, GError **error) GBE_CHECKED;
+/* The same, and where etcd has the data although this run's start took nothing over, the ledger gets that take-over
+ * now (gbe_decide_late()). A power cut before that leaves the run unknown, until the next caller. */
+bool gbe_verdict_note_use(GbeApp *app, const GbeDeployment *booted, GError **error) GBE_CHECKED;
+/* Records the late take-over of @facts, if there is one. *ret_recorded (may be NULL): there was. */
+bool gbe_verdict_record_late(GbeApp *app, const GbeData *data, const GbeFacts *facts,
+			     bool *ret_recorded, GError **error) GBE_CHECKED;
+/* Finishes a restore whose exchange was done in this run and whose record failed. A failure is noted. */
+void gbe_verdict_finish_restore(GbeApp *app);
 
 /* Loads the configuration as the programs of the boot read it. False: this program is off ([etcd] service is
  * empty). *ret_booted (to be cleared): the booted deployment; its id is NULL when it cannot be told. */

@@ -84,10 +84,8 @@ look_now(GbeApp *app, const GbeDeployment *booted, GbeHealthLook *look)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 
-	if (app->state_fd >= 0 && gbe_verdict_look(app, booted, &facts, NULL)) {
-		look->facts->on_trial = gbe_situation_booted_on_trial(facts);
+	if (app->state_fd >= 0 && gbe_verdict_look(app, booted, &facts, NULL))
 		gbe_health_look_expect(look, facts);
-	}
 	gbe_certs_add_to_health(app, look->facts);
 	gbe_health_look_now(look, (guint)app->config->health.request_timeout * 1000);
 }

@@ -50,6 +50,7 @@ set_system(JsonObject *object, const GbeFacts *facts)
 			   facts->listed != NULL ? (gint64)facts->listed->len : -1);
 	set_tri(object, "judged_here", facts->judges, NULL);
 	set_tri(object, "can_roll_back", facts->can_roll_back, NULL);
+	set_tri(object, "boots_counted", facts->counted, NULL);
 	json_object_set_boolean_member(object, "skip", facts->skip);
 }
 

@@ -35,37 +35,15 @@ add_action(JsonArray *actions, const char *action, const char *name, const char 
 	json_array_add_object_element(actions, object);
 }
 
-/* Changes the store's facts to those after the plan, for retention. */
-static void
-pretend(GbeFacts *facts, const GbePlan *plan)
-{
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
-
-		if (action->manifest == NULL)
-			continue;
-		if (action->kind == GBE_ACTION_BACKUP || action->kind == GBE_ACTION_DISPLACE)
-			g_ptr_array_add(facts->backups, gbe_manifest_copy(action->manifest));
-	}
-	if (plan->take_over == NULL)
-		return;
-	gbe_take_over_free(facts->owner);
-	facts->owner = gbe_take_over_copy(plan->take_over);
-	g_ptr_array_add(facts->take_overs, gbe_take_over_copy(plan->take_over));
-	g_ptr_array_add(facts->runs, gbe_run_record_of(plan->take_over));
-	if (gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL)
-		gbe_backup_ref_set(&facts->undo, plan->take_over->found);
-}
-
 static void
 add_removals(JsonArray *actions, GbeFacts *facts, const GbePlan *plan)
 {
 	g_autoptr(GArray) removals = NULL;
 
 	/* A plan that holds etcd back, or that is not final, does not prune yet. */
-	if (plan->hold || plan->again)
+	if (plan->hold || plan->again || plan->unfinished)
 		return;
-	pretend(facts, plan);
+	gbe_decide_after(facts, plan);
 	removals = gbe_retention_apply(facts);
 	for (guint i = 0; i < removals->len; i++) {
 		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);

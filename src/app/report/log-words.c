@@ -71,6 +71,10 @@ take_over_words(JsonObject *object, const char *rule)
 		g_string_append_printf(text, " (rule %s)", rule);
 	if (gbe_json_bool(object, "skipped", false))
 		g_string_append(text, "; nothing was backed up or restored (greenboot-etcd.skip)");
+	if (gbe_json_bool(object, "late", false))
+		g_string_append(text, "; etcd had it already, and nothing was backed up before");
+	if (gbe_json_bool(object, "began_empty", false))
+		g_string_append(text, "; etcd began with an empty database");
 	if (gbe_json_bool(object, "failed", false))
 		g_string_append(text, "; a restore was due and could not be done");
 	if (found != NULL)

@@ -7,6 +7,7 @@
 #include "app/state/state.h"
 #include "base/format.h"
 #include "core/decide/decide.h"
+#include "core/decide/situation.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 #include "fs/probe.h"
@@ -138,6 +139,31 @@ warn_damaged(JsonArray *warnings, const GbeObserved *observed)
 	}
 }
 
+/* The owner may have got the data in a way that a person should know. */
+static void
+warn_owner(JsonArray *warnings, const GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+
+	if (owner == NULL)
+		return;
+	if (owner->failed)
+		warn(warnings,
+		     "a restore was due when this deployment took the data over and could not be "
+		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
+		     "what can be restored");
+	if (owner->late)
+		warn(warnings,
+		     "etcd ran in run %s although greenboot-etcd-prerun took nothing over: nothing "
+		     "was backed up before it (`greenboot-etcd backup` takes one)",
+		     owner->run != NULL ? owner->run : "unknown");
+	if (gbe_situation_began_empty(facts))
+		warn(warnings,
+		     "etcd began with an empty database, although there was data before: "
+		     "`greenboot-etcd list` shows what `greenboot-etcd restore NAME` brings back; "
+		     "`greenboot-etcd mark good` accepts the empty one");
+}
+
 /* Read as text: the initramfs links this file, and has no other use for the record. */
 static void
 warn_update(JsonArray *warnings, GbeApp *app)
@@ -180,11 +206,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	else if (facts->holes)
 		warn(warnings, "a record of the ledger cannot be read: part of the past is not "
 			       "known (`greenboot-etcd log`)");
-	if (facts->owner != NULL && facts->owner->failed)
-		warn(warnings,
-		     "a restore was due when this deployment took the data over and could not be "
-		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
-		     "what can be restored");
+	warn_owner(warnings, facts);
 	if (facts->data == GBE_UNKNOWN)
 		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
 		     facts->data_why != NULL ? facts->data_why : "unknown");

@@ -31,6 +31,9 @@ choose_source(Decision *d, GbeDataMove move)
 	case GBE_DATA_CLOSING:
 		source = gbe_facts_backup_of(facts, &d->live.take_over->closing.backup);
 		break;
+	case GBE_DATA_OWNER_LEFT:
+		source = gbe_situation_owner_left(facts);
+		break;
 	case GBE_DATA_REQUESTED:
 		source = d->empties ? NULL : gbe_situation_request(facts);
 		break;
@@ -41,8 +44,9 @@ choose_source(Decision *d, GbeDataMove move)
 	}
 	d->source = source;
 	/* A trial gets the data of its base. The base itself comes back to this very backup, so the backup is kept. */
-	d->keep_source = d->ruling.rule == GBE_RULE_9 || d->ruling.rule == GBE_RULE_12 ||
-			 (d->ruling.rule == GBE_RULE_5A && move == GBE_DATA_BASE);
+	d->keep_source = move == GBE_DATA_BASE || move == GBE_DATA_UNWOUND ||
+			 move == GBE_DATA_OWNER_LEFT ||
+			 (move == GBE_DATA_CLOSING && d->ruling.upgrade);
 	/* The first move displaces the live data. Later moves replace data that is not in place yet. */
 	if (!d->displaces) {
 		d->displaces = true;
@@ -283,14 +287,17 @@ plan_take_over(Decision *d)
 	if (fresh && !d->empties && is_recorded_fresh(d))
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
-	/* The same owner may go on without a record. Another one would have no past. */
-	plan->must_record = d->situation.owner != GBE_OWNER_SAME &&
-			    d->situation.hold_without_backup && !d->situation.skip;
+	/* The same owner may go on without a record. Another one would have no past, and a restored state no owner. */
+	plan->must_record = d->source != NULL
+				? d->live_situation.owner != GBE_OWNER_SAME
+				: d->situation.owner != GBE_OWNER_SAME &&
+				      d->situation.hold_without_backup && !d->situation.skip;
 	if (fresh) {
 		/* Nothing is left of the earlier data: a new line begins. */
 		gbe_lineage_clear(&plan->take_over->lineage);
 		plan->take_over->lineage.line = plan->take_over->sequence;
 		plan->take_over->voters = 0;
+		plan->take_over->began_empty = d->ruling.began_empty;
 		g_clear_pointer(&plan->take_over->member_id, g_free);
 		g_clear_pointer(&plan->take_over->cluster_id, g_free);
 		action = gbe_plan_add(plan, GBE_ACTION_FRESH, NULL, d->ruling.why);
@@ -332,6 +339,8 @@ plan_hold(Decision *d)
 			       "the data in the bare directory",
 	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, by "
 				"itself where they all work",
+	    [GBE_HOLD_LOG] = "if etcd has its log elsewhere (--wal-dir), set wal-dir= of [etcd] to "
+			     "it; else `greenboot-etcd restore --last-good`",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
 	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
 				"on-upgrade-from-failed=keep",
@@ -442,8 +451,11 @@ GbePlan *
 gbe_decide(const GbeFacts *facts)
 {
 	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
+	g_autoptr(GbePlan) decided = plan(&d);
 
-	return plan(&d);
+	if (gbe_decide_gives_up(facts) && !gbe_plan_is_idle(decided))
+		return gbe_decide_unfinished(decided);
+	return g_steal_pointer(&decided);
 }
 
 bool

@@ -3,24 +3,33 @@
  * Facts in, plan out. The decision reads no clock, file or environment: the same facts give the same plan in
  * prerun, in explain, in --dry-run and in the tests. Candidates for a restore look whole from outside. Where
  * one does not validate, its name goes into facts->rejected and the decision is taken again (at most three
- * candidates in one start). Implemented in decide.c, new-manifest.c, unfinished.c.
+ * candidates in one start). Implemented in decide.c, new-manifest.c,
+ * new-take-over.c, unfinished.c, after.c.
  */
 #pragma once
 
 #include "core/decide/plan.h"
 
+/* Where gbe_decide_gives_up(), the plan is ->unfinished: it backs up and restores nothing. */
 GbePlan *gbe_decide(const GbeFacts *facts);
+/* Is this the third start of D, or a later one, since a start ended? */
+bool gbe_decide_gives_up(const GbeFacts *facts);
+/* Changes @facts into those after @plan was carried out, for retention. */
+void gbe_decide_after(GbeFacts *facts, const GbePlan *plan);
+/* Changes @facts into those after recovery of the open intent (app/backup/recover.h). */
+void gbe_decide_recovered(GbeFacts *facts);
 /* Can the contents of the data change the decision? false where etcd is started again in the same run and had not
  * failed (rule 5), where an update failed (9, 10a), and where nothing is decided at all. */
 bool gbe_decide_needs_inside(const GbeFacts *facts);
-/* The plan in place of @plan after two starts in a row that did not end: nothing is backed up or restored, so that this
- * start ends. The data goes on as it is, unless the deployment must not have the data without @plan: then etcd is held
- * back. */
-GbePlan *gbe_decide_unfinished(const GbePlan *plan);
 /* May etcd start although this start did not end? NULL: etcd may start, else why not, newly allocated. Reads only these
  * facts: the ledger's, the owner, the booted deployment, ->ostree, ->skip and the configuration. */
 char *gbe_decide_fallback(const GbeFacts *facts);
 
+/* The record of a run in which etcd has the data although its start took nothing over: an error, or prerun was masked.
+ * Nothing was backed up before it, so no later start takes its writes back without a person. Where another deployment
+ * had the data, "unknown before here" begins; the same one continues its trial, whose use is unknown. NULL: there is no
+ * such run, as far as ->data_open, ->fingerprint and ->last_write say. */
+GbeTakeOver *gbe_decide_late(const GbeFacts *facts);
 /* The manifest of a backup of the live data, for prerun, finalize and the verb backup. @name NULL: an automatic name.
  * @adopt: no deployment owns the backup. @sequence is the backup's own. */
 GbeManifest *gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name,

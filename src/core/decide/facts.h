@@ -40,6 +40,7 @@ typedef struct {
 	/* The judge. */
 	GbeTri judges;	      /* greenboot is installed and enabled */
 	GbeTri can_roll_back; /* greenboot could bring an older deployment back */
+	GbeTri counted; /* the boot loader counts this deployment's boots down: an end will come */
 
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */

@@ -85,12 +85,18 @@ static void
 fold_take_over(GbeFacts *facts, JsonObject *object)
 {
 	GbeTakeOver *take_over = NULL;
-	GbeRunRecord *before;
 
-	if (!gbe_take_over_from_json(object, &take_over, NULL)) {
+	if (gbe_take_over_from_json(object, &take_over, NULL))
+		gbe_past_add(facts, take_over);
+	else
 		fold_hole(facts, object);
-		return;
-	}
+}
+
+void
+gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
+{
+	GbeRunRecord *before, *run;
+
 	facts->lost = false;
 	g_clear_pointer(&facts->fell_back, g_free);
 	end_closings(facts);
@@ -106,8 +112,10 @@ fold_take_over(GbeFacts *facts, JsonObject *object)
 	if (take_over->request != NULL)
 		fold_requested(facts, take_over->request);
 	facts->handed_back = false;
+	run = gbe_run_record_of(take_over);
+	run->ended = take_over->late; /* etcd has the data already */
 	g_ptr_array_add(facts->take_overs, take_over);
-	g_ptr_array_add(facts->runs, gbe_run_record_of(take_over));
+	g_ptr_array_add(facts->runs, run);
 }
 
 /* etcd may have had the data. */
@@ -173,6 +181,8 @@ fold_closing(GbeFacts *facts, JsonObject *object)
 		return;
 	gbe_closing_from_json(object, &of->closing);
 	gbe_backup_ref_set(&run->left, of->closing.backup);
+	/* No start took the data over after it, so this is what the run left. */
+	run->ended = true;
 }
 
 static void
@@ -227,8 +237,8 @@ fold_intent(GbeFacts *facts, JsonObject *object)
 {
 	g_autoptr(GError) error = NULL;
 
+	/* The closing record stays: an intent that is undone has changed nothing. */
 	end_intent(facts);
-	end_closings(facts);
 	if (!gbe_intent_from_json(object, &facts->intent, &error))
 		facts->intent_why = g_strdup(error->message);
 }

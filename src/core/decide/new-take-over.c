@@ -51,6 +51,10 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	const GPtrArray *chain = live->take_over != NULL ? live->take_over->chain : NULL;
 	/* A deployment that is no longer on trial has no chain. */
 	int own = live->trial.on == GBE_YES ? gbe_chain_own(d->facts, live) : -1;
+	/* The backup that takes the place of missing or damaged data is what its owner left. */
+	bool restores_left =
+	    d->ruling.move == GBE_DATA_OWNER_LEFT || d->ruling.move == GBE_DATA_CLOSING;
+	GbeBackupRef left = restores_left ? gbe_manifest_ref(d->source) : d->found;
 
 	/* Data that a person set aside comes back by hand only. */
 	if (to->trial.on == GBE_NO || d->empties)
@@ -61,7 +65,7 @@ set_chain(const Decision *d, GbeTakeOver *to)
 
 		gbe_take_over_link(to, &chosen, &to->deployment, true);
 	}
-	if (d->situation.owner == GBE_OWNER_SAME && !is_adopted(d)) {
+	if (d->situation.owner == GBE_OWNER_SAME && (restores_left || !is_adopted(d))) {
 		if (chain != NULL)
 			add_chain(to, chain, 0);
 		return;
@@ -74,14 +78,16 @@ set_chain(const Decision *d, GbeTakeOver *to)
 		add_chain(to, chain, own + 1);
 		return;
 	}
-	if (is_adopted(d)) {
-		/* The earlier past is unknown, so the chain ends here. */
+	if (is_adopted(d) && !restores_left) {
 		gbe_take_over_link(to, &d->found, NULL, false);
+		/* In the ledger's own tree, the states before it are still those of their deployments. */
+		if (d->live.owner_known && live->trial.on == GBE_YES)
+			add_chain(to, chain, 0);
 		if (d->facts->take_overs->len == 0)
 			add_newest_of_others(d, to);
 		return;
 	}
-	gbe_take_over_link(to, &d->found, live->owner, gbe_view_failed(d->facts, live));
+	gbe_take_over_link(to, &left, live->owner, gbe_view_failed(d->facts, live));
 	if (live->trial.on == GBE_YES)
 		add_chain(to, chain, 0);
 }
@@ -145,6 +151,19 @@ set_past(const Decision *d, GbeTakeOver *to)
 	to->after_trial = d->live.trial.on;
 }
 
+static void
+set_place(const GbeFacts *facts, GbeTakeOver *to)
+{
+	to->run = g_strdup(facts->run);
+	gbe_deployment_copy(&to->deployment, &facts->booted);
+	to->tree = g_strdup(facts->tree);
+	to->etcd_version = gbe_decide_version_text(facts->etcd_version);
+	to->mount_point = facts->mount_point;
+	to->was_default = facts->booted_is_default;
+	to->at = facts->now;
+	to->uptime = facts->uptime;
+}
+
 GbeTakeOver *
 gbe_decide_take_over(const Decision *d, guint64 sequence)
 {
@@ -152,29 +171,87 @@ gbe_decide_take_over(const Decision *d, guint64 sequence)
 	GbeTakeOver *to = gbe_take_over_new();
 
 	to->sequence = sequence;
-	to->run = g_strdup(facts->run);
-	gbe_deployment_copy(&to->deployment, &facts->booted);
+	set_place(facts, to);
 	to->source = d->source != NULL ? g_strdup(d->source->name) : NULL;
 	to->asked = d->ruling.rule == GBE_RULE_2;
 	to->skipped = d->ruling.rule == GBE_RULE_SKIP;
+	/* Until a person says that it is well, or restores. */
+	to->began_empty = gbe_situation_began_empty(facts) &&
+			  d->situation.owner == GBE_OWNER_SAME && d->source == NULL;
 	to->request = to->asked && !d->by_hand ? g_strdup(facts->request.text) : NULL;
 	set_lineage(d, to);
 	set_trial(d, to);
 	set_past(d, to);
 	set_chain(d, to);
-	to->tree = g_strdup(facts->tree);
-	to->etcd_version = gbe_decide_version_text(facts->etcd_version);
 	to->voters = d->view.voters == GBE_VOTERS_UNCLEAR ? 0 : d->view.voters;
 	if (d->source != NULL)
 		to->voters = d->source->voters;
-	to->mount_point = facts->mount_point;
-	to->was_default = facts->booted_is_default;
-	to->at = facts->now;
-	to->uptime = facts->uptime;
 	to->store_path = g_strdup(facts->store_path);
 	to->store_fs = g_strdup(facts->store_fs);
 	/* Facts describe the present data, not the data that takes its place. */
 	to->member_id = g_strdup(d->source != NULL ? d->source->member_id : facts->member_id);
 	to->cluster_id = g_strdup(d->source != NULL ? d->source->cluster_id : facts->cluster_id);
+	return to;
+}
+
+/* Has etcd written to the data in this run, or has it the data open? */
+static bool
+used_in_this_run(const GbeFacts *facts)
+{
+	const GbeClosing *closing = &facts->owner->closing;
+
+	if (facts->data != GBE_YES || facts->data_open == GBE_UNKNOWN)
+		return false;
+	if (facts->data_open == GBE_YES)
+		return true;
+	if (!facts->fingerprint.present)
+		return false;
+	if (closing->present)
+		return !gbe_fingerprint_same_etcd(&closing->fingerprint, &facts->fingerprint);
+	return facts->uptime >= 0 && facts->last_write >= facts->now - facts->uptime;
+}
+
+GbeTakeOver *
+gbe_decide_late(const GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+	GbeTakeOver *to;
+	GbeView live;
+	bool same;
+
+	/* An open intent has a record for this run: it is finished instead. Data of no known owner is adopted anyway. */
+	if (owner == NULL || facts->run == NULL || gbe_situation_own(facts, NULL) != NULL ||
+	    facts->intent != NULL || facts->intent_why != NULL || !used_in_this_run(facts))
+		return NULL;
+	same = facts->booted.id != NULL &&
+	       gbe_situation_is_of(facts, &owner->deployment, owner->sequence, &facts->booted);
+	to = gbe_take_over_new();
+	gbe_view_live(facts, &live);
+	to->late = true;
+	to->sequence = facts->next_sequence;
+	set_place(facts, to);
+	if (same) {
+		gbe_lineage_copy(&to->lineage, &owner->lineage);
+		to->trial = live.trial;
+		if (live.trial.on == GBE_YES)
+			add_chain(to, owner->chain, 0);
+	} else {
+		to->lineage.line = to->sequence;
+		to->lineage.truncated = true;
+		/* It began without a backup, so no later boot may take it back by itself. */
+		to->trial.on =
+		    facts->booted.id != NULL && gbe_situation_was_green(facts, &facts->booted)
+			? GBE_NO
+			: GBE_UNKNOWN;
+		to->trial.since = to->sequence;
+	}
+	/* Nothing measured the use before this record. */
+	to->trial.used = -1;
+	to->trial.judges = facts->judges;
+	to->after = owner->sequence;
+	to->after_trial = live.trial.on;
+	to->store_path = g_strdup(owner->store_path);
+	to->store_fs = g_strdup(owner->store_fs);
+	to->voters = live.voters == GBE_VOTERS_UNCLEAR ? 0 : live.voters;
 	return to;
 }

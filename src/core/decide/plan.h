@@ -43,13 +43,14 @@ typedef struct {
 	char *why;    /* the observation, or the unknown, behind the rule; NULL: no more to say */
 	GPtrArray *actions; /* of GbeAction */
 	bool hold;
-	bool wait;	      /* ask again for a while: a process may end, a disk may come */
-	bool forward;	      /* the deployment is newer than the data's owner */
-	bool asked;	      /* a person's request is carried out */
-	bool force;	      /* RESTORE: take the backup as it is, validated or not */
-	bool again;	      /* the dropped request makes way for another decision in this start */
-	bool drop_request;    /* the pending request is carried out or impossible: forget it */
-	char *request_failed; /* why it cannot be carried out; NULL */
+	bool unfinished; /* two starts in a row did not end, so nothing is backed up or restored */
+	bool wait;	 /* ask again for a while: a process may end, a disk may come */
+	bool forward;	 /* the deployment is newer than the data's owner */
+	bool asked;	 /* a person's request is carried out */
+	bool force;	 /* RESTORE: take the backup as it is, validated or not */
+	bool again;	 /* the dropped request makes way for another decision in this start */
+	bool drop_request;	/* the pending request is carried out or impossible: forget it */
+	char *request_failed;	/* why it cannot be carried out; NULL */
 	GbeTakeOver *take_over; /* D has the data from now on; NULL: nothing is recorded */
 	bool must_record;	/* without that record, etcd must not have the data */
 	/* The take-over where the planned restore cannot be done. NULL: D cannot use the present data, etcd is held

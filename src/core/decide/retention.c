@@ -109,7 +109,6 @@ keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
 {
 	const GbeFacts *facts = r->facts;
 	const GbeRunRecord *run = gbe_facts_run(facts, take_over->sequence);
-	const GbeManifest *left;
 
 	/* An unknown trial counts as no for a restore, and as yes for the backups that a restore might need. */
 	if ((run == NULL || run->trial != GBE_NO) &&
@@ -117,7 +116,14 @@ keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
 		keep_chain(r, take_over);
 	if (take_over->closing.present)
 		keep(r, gbe_facts_backup_of(facts, &take_over->closing.backup));
-	left = run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
+}
+
+/* Keeps what a deployment left: a rollback may bring it back. */
+static void
+keep_left(Retention *r, const GbeDeployment *ref)
+{
+	const GbeManifest *left = gbe_situation_left(r->facts, ref).backup;
+
 	if (left != NULL && left->grade != GBE_GRADE_BAD)
 		keep(r, left);
 }
@@ -134,6 +140,7 @@ keep_for_trials(Retention *r)
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
+		keep_left(r, &listed->ref);
 		for (guint k = all->len; k > 0; k--) {
 			const GbeTakeOver *take_over = all->pdata[k - 1];
 
@@ -221,11 +228,20 @@ keep_periodic(Retention *r)
 			keep(r, ours->pdata[i]);
 }
 
-/* One valid backup always remains (of @ref, or NULL: of the store); where there is a good one, a good one. Only backups
- * that were set aside, or whose deployment is not listed, get this far. The floor is computed as if there were no
- * periodic backups, then with them (@all). */
+/* Does the floor of @ref (NULL: of the store), or of @line (NULL), count @backup? */
+static bool
+counts_for(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref,
+	   const GbeLineage *line)
+{
+	return valid(backup) && (ref == NULL || is_of(r, backup, ref)) &&
+	       (line == NULL || gbe_lineage_related(&backup->lineage, line));
+}
+
+/* One valid backup always remains; where there is a good one, a good one. Only backups that were set aside, or whose
+ * deployment is not listed, get this far. The floor is computed as if there were no periodic backups, then with them
+ * (@all). */
 static void
-keep_floor(Retention *r, const GbeDeployment *ref, bool all)
+keep_floor(Retention *r, const GbeDeployment *ref, const GbeLineage *line, bool all)
 {
 	const GbeManifest *any = NULL, *good = NULL;
 	bool have = false, have_good = false;
@@ -233,8 +249,7 @@ keep_floor(Retention *r, const GbeDeployment *ref, bool all)
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!valid(backup) || (ref != NULL && !is_of(r, backup, ref)) ||
-		    (!all && periodic(backup)))
+		if (!counts_for(r, backup, ref, line) || (!all && periodic(backup)))
 			continue;
 		have = have || kept(r, backup);
 		any = any != NULL ? any : backup;
@@ -249,16 +264,53 @@ keep_floor(Retention *r, const GbeDeployment *ref, bool all)
 		keep(r, any);
 }
 
+/* Was etcd's data of this origin ever green? */
+static bool
+line_was_green(const GbeFacts *facts, const GbeLineage *line)
+{
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->verdict == GBE_VERDICT_GREEN &&
+		    gbe_lineage_related(&backup->lineage, line))
+			return true;
+	}
+	for (guint i = 0; i < facts->take_overs->len; i++) {
+		const GbeTakeOver *to = facts->take_overs->pdata[i];
+		const GbeRunRecord *run = gbe_facts_run(facts, to->sequence);
+
+		if (run != NULL && gbe_run_record_is_green(run) &&
+		    gbe_lineage_related(&to->lineage, line))
+			return true;
+	}
+	return false;
+}
+
+/* Data that began with an empty database takes the place of nothing: what was there before, and was green, keeps its
+ * last backup until a person removes it. */
+static void
+keep_floors_of_lines(Retention *r, bool all)
+{
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!kept(r, backup) && valid(backup) && (all || !periodic(backup)) &&
+		    line_was_green(r->facts, &backup->lineage))
+			keep_floor(r, NULL, &backup->lineage, all);
+	}
+}
+
 static void
 keep_floors(Retention *r, bool all)
 {
-	keep_floor(r, NULL, all);
+	keep_floor(r, NULL, NULL, all);
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
 		if (gbe_situation_was_green(r->facts, &listed->ref))
-			keep_floor(r, &listed->ref, all);
+			keep_floor(r, &listed->ref, NULL, all);
 	}
+	keep_floors_of_lines(r, all);
 }
 
 static const char *
@@ -339,7 +391,7 @@ keep_without_ostree(Retention *r)
 		if (!periodic(backup))
 			keep(r, backup);
 	}
-	keep_floor(r, NULL, true);
+	keep_floor(r, NULL, NULL, true);
 }
 
 GArray *
@@ -379,7 +431,7 @@ bool
 gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why)
 {
 	const GbeManifest *self = gbe_facts_backup(facts, name);
-	guint others = 0, others_own = 0;
+	guint others = 0, others_own = 0, others_of_line = 0;
 
 	if (self == NULL || !valid(self))
 		return false;
@@ -389,11 +441,15 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 		if (backup == self || !valid(backup))
 			continue;
 		others++;
-		if (gbe_deployment_same(&backup->deployment, &self->deployment))
-			others_own++;
+		others_own += gbe_deployment_same(&backup->deployment, &self->deployment);
+		others_of_line += gbe_lineage_related(&backup->lineage, &self->lineage);
 	}
 	if (others == 0) {
 		*ret_why = "of the store";
+		return true;
+	}
+	if (others_of_line == 0 && line_was_green(facts, &self->lineage)) {
+		*ret_why = "of data that was green and that no other backup comes from";
 		return true;
 	}
 	if (others_own > 0 || self->deployment.id == NULL || facts->listed == NULL ||

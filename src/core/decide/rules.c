@@ -70,6 +70,7 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 		r->upgrade = s->owner != GBE_OWNER_SAME;
 	} else if (!known) {
 		*r = nothing(GBE_RULE_0, "the booted deployment cannot be told");
+		r->wait = true;
 		if (s->data == GBE_YES)
 			r->backup = GBE_BACKUP_CLONED;
 	} else {
@@ -93,11 +94,19 @@ failed(const GbeSituation *s)
 	       s->used_within == GBE_YES;
 }
 
+/* May a failed trial begin again from the data before it? */
 static bool
-retries_trial(const GbeSituation *s)
+may_retry(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed(s) &&
 	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
+}
+
+/* Without a countdown there would be a rewind at each boot, for as long as the update stays. */
+static bool
+retries_trial(const GbeSituation *s)
+{
+	return may_retry(s) && s->ends;
 }
 
 static GbeRuling
@@ -119,6 +128,14 @@ returns(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->trial != GBE_YES && s->ran == GBE_YES &&
 	       s->own_trial != GBE_YES;
+}
+
+/* Does 12 unwind a failed update, or hold etcd back over it? */
+static bool
+unwinds(const GbeSituation *s)
+{
+	return failed(s) && s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES &&
+	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
 }
 
 /* 10a: the update failed, and an older system came back. */
@@ -210,27 +227,22 @@ other_owner(const GbeSituation *s)
 		r.wait = s->unseen;
 		return r;
 	}
-	if (failed(s) && s->own_trial == GBE_YES && s->unwound != GBE_BASE_NONE && s->one_voter) {
-		if (s->on_failed == GBE_FAILED_REFUSE)
-			return hold(
-			    GBE_RULE_12, GBE_HOLD_FAILED,
+	if (!unwinds(s))
+		return upgrade(s, GBE_RULE_11, "an upgrade");
+	if (s->on_failed == GBE_FAILED_REFUSE)
+		return hold(GBE_RULE_12, GBE_HOLD_FAILED,
 			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
-		if (s->on_failed == GBE_FAILED_LAST_GOOD && s->unseen) {
-			r = upgrade(s, GBE_RULE_11,
-				    "an update on top of a failed one; the data before that cannot "
-				    "be read now");
-			r.wait = true;
-			return r;
-		}
-		if (s->on_failed == GBE_FAILED_LAST_GOOD) {
-			r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
-				 "an update on top of a failed one starts from the data before "
-				 "that");
-			r.upgrade = true;
-			return r;
-		}
+	if (s->unseen) {
+		r = upgrade(s, GBE_RULE_11,
+			    "an update on top of a failed one; the data before that cannot be "
+			    "read now");
+		r.wait = true;
+		return r;
 	}
-	return upgrade(s, GBE_RULE_11, "an upgrade");
+	r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
+		 "an update on top of a failed one starts from the data before that");
+	r.upgrade = true;
+	return r;
 }
 
 static GbeRuling
@@ -242,27 +254,46 @@ plain_reboot(const GbeSituation *s, GbeRule rule, const char *why)
 	return r;
 }
 
-static GbeRuling
-corrupt(const GbeSituation *s)
+/* 5a: etcd is known not to survive this data. False: it stays, and the rule for sound data follows. The closing backup
+ * has all that its owner wrote, so an update, or a return, may start from it, too. */
+static bool
+replaces_damage(const GbeSituation *s, GbeRuling *r)
 {
 	static const char why[] = "the data has a fault that etcd does not survive";
+	bool own = s->owner == GBE_OWNER_SAME;
+	GbeDataMove source;
 
-	if (s->on_corrupt == GBE_CORRUPT_REFUSE)
-		return hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);
-	if (s->on_corrupt == GBE_CORRUPT_RESTORE && s->one_voter) {
-		if (s->trial == GBE_YES && s->base == GBE_BASE_VALID)
-			return move(GBE_RULE_5A, GBE_DATA_BASE, GBE_DISPLACED_BAD, why);
-		if (s->candidate)
-			return move(GBE_RULE_5A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD, why);
+	/* 12 displaces the data of a failed update, whatever is in it. */
+	if (s->sound != GBE_NO || s->owner == GBE_OWNER_UNKNOWN || unwinds(s))
+		return false;
+	if (own && s->on_corrupt == GBE_CORRUPT_REFUSE) {
+		*r = hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);
+		return true;
 	}
-	return plain_reboot(s, GBE_RULE_5A, why);
+	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
+		return false;
+	if (own && s->trial == GBE_YES && s->base == GBE_BASE_VALID)
+		source = GBE_DATA_BASE;
+	else if (s->closing_backup)
+		source = GBE_DATA_CLOSING;
+	else if (own && s->candidate)
+		source = GBE_DATA_CANDIDATE;
+	else
+		return false;
+	*r = move(GBE_RULE_5A, source,
+		  s->closing == GBE_CLOSING_DIFFERS ? GBE_DISPLACED_ADOPTED : GBE_DISPLACED_BAD,
+		  why);
+	r->upgrade = !own;
+	return true;
 }
 
 static GbeRuling
 same_run(const GbeSituation *s)
 {
-	if (s->service_failed && s->sound == GBE_NO)
-		return corrupt(s);
+	GbeRuling r;
+
+	if (s->service_failed && replaces_damage(s, &r))
+		return r;
 	if (s->higher_minor)
 		return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
 	return ruling(GBE_RULE_5, "etcd was started again in the same run");
@@ -274,12 +305,15 @@ same_owner(const GbeSituation *s)
 	const char *why = "the last run was not found healthy and green";
 
 	if (s->sound == GBE_NO)
-		return corrupt(s);
-	if (s->verdict == GBE_VERDICT_GREEN && s->healthy)
+		why = "the data has a fault that etcd does not survive, and it stays";
+	else if (may_retry(s))
+		why = "a failed update keeps its data: nothing counts its boots down, and no "
+		      "other deployment boots next";
+	else if (s->verdict == GBE_VERDICT_GREEN && s->healthy)
 		why = "the last run was green and etcd healthy";
 	else if (s->trial != GBE_YES && s->verdict == GBE_VERDICT_RED)
 		why = "the last run was red, and that does not prove that the data is at fault";
-	return plain_reboot(s, GBE_RULE_6, why);
+	return plain_reboot(s, s->sound == GBE_NO ? GBE_RULE_5A : GBE_RULE_6, why);
 }
 
 static GbeRuling
@@ -308,11 +342,20 @@ no_data(const GbeSituation *s)
 	if (r.move != GBE_DATA_KEEP)
 		return r;
 	wait = r.wait;
-	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
+	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter) {
 		r = move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
 			 "there is no data; on-missing-data=restore");
-	else
-		r = fresh("there is no data");
+	} else if (s->on_missing == GBE_MISSING_RESTORE && s->owner_left && s->one_voter &&
+		   s->owner == GBE_OWNER_OTHER) {
+		r = move(GBE_RULE_3, GBE_DATA_OWNER_LEFT, GBE_DISPLACED_AS_GRADED,
+			 "there is no data, and an update starts from what the system before it "
+			 "left; on-missing-data=restore");
+		r.upgrade = true;
+	} else {
+		r = fresh(s->known_before ? "there is no data, although earlier records name data"
+					  : "there is no data");
+		r.began_empty = s->known_before;
+	}
 	r.wait = wait;
 	return r;
 }
@@ -352,6 +395,8 @@ once_more(const GbeSituation *s)
 static GbeRuling
 decide(const GbeSituation *s)
 {
+	GbeRuling r;
+
 	if (s->last_pass)
 		return once_more(s);
 	if (s->data == GBE_NO && s->mount_lost)
@@ -371,6 +416,13 @@ decide(const GbeSituation *s)
 		return retry();
 	if (update_failed(s))
 		return after_failed_update(s);
+	if (replaces_damage(s, &r))
+		return r;
+	/* etcd may have its log elsewhere, where a backup would not find it. */
+	if (s->owner == GBE_OWNER_OTHER && s->no_log)
+		return hold(returns(s) ? GBE_RULE_10B : GBE_RULE_11, GBE_HOLD_LOG,
+			    "another deployment had this database last, and there is no log beside "
+			    "it");
 	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
 		return written_by_others(s);
 	if (s->owner == GBE_OWNER_UNKNOWN)
@@ -389,11 +441,12 @@ requested(const GbeSituation *s)
 	if (s->ostree == GBE_NO)
 		return r;
 	without = decide(s);
-	if (without.move == GBE_DATA_BASE || without.rule == GBE_RULE_10A ||
-	    without.rule == GBE_RULE_12)
+	if (without.rule == GBE_RULE_10A)
 		r.displaced = GBE_DISPLACED_BAD;
-	else if (without.adopt || without.rule == GBE_RULE_13)
+	else if (without.adopt)
 		r.displaced = GBE_DISPLACED_ADOPTED;
+	else
+		r.displaced = without.displaced;
 	r.upgrade = s->owner != GBE_OWNER_SAME;
 	return r;
 }

@@ -29,13 +29,14 @@ typedef enum {
 /* The effect on the data. */
 typedef enum {
 	GBE_DATA_KEEP,
-	GBE_DATA_BASE,	    /* P(O) takes its place */
-	GBE_DATA_CHAIN_OWN, /* D's own state, as the chain of bases names it */
-	GBE_DATA_CHAIN_END, /* the chain's last backup */
-	GBE_DATA_UNWOUND,   /* the newest state in the chain whose owner is not a failed trial */
-	GBE_DATA_CANDIDATE, /* D's newest candidate */
-	GBE_DATA_USABLE,    /* D's newest candidate that its etcd can read */
-	GBE_DATA_CLOSING,   /* the closing backup */
+	GBE_DATA_BASE,	     /* P(O) takes its place */
+	GBE_DATA_CHAIN_OWN,  /* D's own state, as the chain of bases names it */
+	GBE_DATA_CHAIN_END,  /* the chain's last backup */
+	GBE_DATA_UNWOUND,    /* the newest state in the chain whose owner is not a failed trial */
+	GBE_DATA_CANDIDATE,  /* D's newest candidate */
+	GBE_DATA_USABLE,     /* D's newest candidate that its etcd can read */
+	GBE_DATA_CLOSING,    /* the closing backup */
+	GBE_DATA_OWNER_LEFT, /* what the owner, another deployment, left */
 	GBE_DATA_REQUESTED,
 	GBE_DATA_FRESH, /* there is no data, and etcd begins anew */
 } GbeDataMove;
@@ -61,6 +62,7 @@ typedef enum {
 	GBE_HOLD_UNREAD,   /* the data cannot be read, and is another deployment's */
 	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
 	GBE_HOLD_MEMBER,   /* no data, and this is a member of a cluster with others */
+	GBE_HOLD_LOG,	   /* no log beside another deployment's database */
 	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
 	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
 	GBE_HOLD_UNUSABLE, /* this etcd cannot read the data, and there is no candidate */
@@ -71,10 +73,11 @@ typedef struct {
 	GbeDataMove move;
 	GbeDisplaced displaced; /* where the move displaces something */
 	GbeBackupWish backup;
-	bool adopt;	/* the backup is adopted-<sequence>, not the owner's */
-	bool upgrade;	/* D takes the data over: a new trial unless it was green before */
-	bool again;	/* one more pass, on what the move puts in place */
-	bool take_over; /* the ledger records that D has the data */
+	bool adopt;	  /* the backup is adopted-<sequence>, not the owner's */
+	bool upgrade;	  /* D takes the data over: a new trial unless it was green before */
+	bool again;	  /* one more pass, on what the move puts in place */
+	bool take_over;	  /* the ledger records that D has the data */
+	bool began_empty; /* with GBE_DATA_FRESH: earlier records name data */
 	GbeHold hold;
 	bool wait;	 /* first look again for a while: what is missing may come */
 	const char *why; /* static, one sentence without a full stop */

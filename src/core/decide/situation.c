@@ -5,146 +5,6 @@
 
 #include <string.h>
 
-/* ---- a deployment's past, as the ledger records it ---- */
-
-bool
-gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequence,
-		    const GbeDeployment *ref)
-{
-	if (!gbe_deployment_same(of, ref))
-		return false;
-	if (gbe_deployment_same_directory(of, ref) == GBE_YES)
-		return true;
-	for (guint i = 0; i < facts->gone->len; i++) {
-		const GbeGone *gone = facts->gone->pdata[i];
-
-		if (sequence <= gone->sequence && g_str_equal(gone->id, of->id))
-			return false;
-	}
-	return true;
-}
-
-bool
-gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
-
-		if (gbe_run_record_is_green(run) &&
-		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			return true;
-	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->verdict == GBE_VERDICT_GREEN &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
-			return true;
-	}
-	return false;
-}
-
-/* The run of @ref's newest take-over, or NULL. With @ended, only one whose prerun ended. */
-static const GbeRunRecord *
-newest_run(const GbeFacts *facts, const GbeDeployment *ref, bool ended)
-{
-	for (guint i = facts->runs->len; i > 0; i--) {
-		const GbeRunRecord *run = facts->runs->pdata[i - 1];
-
-		if ((run->ended || !ended) &&
-		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			return run;
-	}
-	return NULL;
-}
-
-static GbeTri
-ran_before(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	if (newest_run(facts, ref, false) != NULL)
-		return GBE_YES;
-	/* A lost record, or a lost ledger, might have said so. */
-	return facts->holes || facts->ledger != GBE_YES ? GBE_UNKNOWN : GBE_NO;
-}
-
-GbeTri
-gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	const GbeRunRecord *run = newest_run(facts, ref, false);
-
-	if (gbe_situation_was_green(facts, ref))
-		return GBE_NO;
-	if (run == NULL)
-		return ran_before(facts, ref) == GBE_NO ? GBE_YES : GBE_UNKNOWN;
-	return facts->holes && run->trial == GBE_YES ? GBE_UNKNOWN : run->trial;
-}
-
-bool
-gbe_situation_booted_on_trial(const GbeFacts *facts)
-{
-	GbeTri trial;
-
-	if (facts->booted.id == NULL)
-		return false;
-	trial = gbe_situation_trial_of(facts, &facts->booted);
-	if (trial != GBE_UNKNOWN)
-		return trial == GBE_YES;
-	/* The booted deployment was held back before it ever had the data, which is still another deployment's. */
-	return facts->owner != NULL &&
-	       !gbe_deployment_same(&facts->owner->deployment, &facts->booted);
-}
-
-bool
-gbe_situation_is_being_judged(const GbeFacts *facts)
-{
-	GbeView view;
-
-	if (!gbe_facts_taken_in_this_run(facts))
-		return false;
-	gbe_view_live(facts, &view);
-	/* Where it does not come to a verdict within trial-limit, nobody waits for it any longer. */
-	return view.verdict == GBE_VERDICT_JUDGING ||
-	       (view.verdict == GBE_VERDICT_NONE && view.trial.on == GBE_YES &&
-		facts->judges == GBE_YES && !facts->owner->used_beyond);
-}
-
-bool
-gbe_situation_rollback_may_follow(const GbeFacts *facts)
-{
-	return facts->can_roll_back != GBE_NO &&
-	       (facts->booted.id == NULL ||
-		gbe_situation_trial_of(facts, &facts->booted) != GBE_NO);
-}
-
-const GbeTakeOver *
-gbe_situation_own(const GbeFacts *facts, char **ret_why)
-{
-	const GbeTakeOver *owner = facts->owner;
-	g_autofree char *why = NULL;
-
-	if (facts->run == NULL)
-		why = g_strdup(facts->run_why);
-	else if (owner == NULL)
-		why = g_strdup_printf("who has the data is not known: %s", facts->owner_why);
-	else if (!gbe_facts_is_this_run(facts, owner->run))
-		why = g_strdup("the data belongs to another run: prerun did not take it over");
-	else if (!gbe_deployment_same(&owner->deployment, &facts->booted))
-		why = g_strdup("the data belongs to another deployment");
-	else
-		return owner;
-	if (ret_why != NULL)
-		*ret_why = g_steal_pointer(&why);
-	return NULL;
-}
-
-const GbeManifest *
-gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref)
-{
-	const GbeRunRecord *run = newest_run(facts, ref, true);
-
-	return run != NULL ? gbe_facts_backup_of(facts, &run->left) : NULL;
-}
-
 /* ---- the backups as sources for a restore ---- */
 
 static bool
@@ -199,22 +59,18 @@ may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, bool usable)
 	       (!usable || backup_usable(facts, backup) != GBE_NO);
 }
 
-const GbeManifest *
-gbe_situation_candidate(const GbeFacts *facts, bool usable)
+/* The newest valid backup of @ref that an automatic restore may take. */
+static const GbeManifest *
+newest_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 {
-	/* The backup of the state that D left, of any origin. */
-	const GbeManifest *best = gbe_situation_left(facts, &facts->booted);
+	const GbeManifest *best = NULL;
 
-	if (best != NULL && may_be_candidate(facts, best, usable))
-		return best;
-	best = NULL;
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
 		if (!backup->set_aside && !is_of_a_trial(backup) &&
 		    may_be_candidate(facts, backup, usable) &&
-		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
-					&facts->booted) &&
+		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref) &&
 		    (best == NULL || better(backup, best)))
 			best = backup;
 	}
@@ -222,23 +78,59 @@ gbe_situation_candidate(const GbeFacts *facts, bool usable)
 }
 
 const GbeManifest *
+gbe_situation_candidate(const GbeFacts *facts, bool usable)
+{
+	/* The backup of the state that D left, of any origin. */
+	const GbeManifest *best = gbe_situation_left(facts, &facts->booted).backup;
+
+	if (best != NULL && may_be_candidate(facts, best, usable))
+		return best;
+	return newest_of(facts, &facts->booted, usable);
+}
+
+const GbeManifest *
+gbe_situation_owner_left(const GbeFacts *facts)
+{
+	const GbeManifest *left;
+
+	if (facts->owner == NULL || facts->owner->deployment.id == NULL)
+		return NULL;
+	left = gbe_situation_left(facts, &facts->owner->deployment).backup;
+	if (left != NULL && may_be_candidate(facts, left, true))
+		return left;
+	return newest_of(facts, &facts->owner->deployment, true);
+}
+
+/* One that the booted etcd can read goes first, then one of the booted deployment. */
+static guint
+good_rank(const GbeFacts *facts, const GbeManifest *backup)
+{
+	bool own =
+	    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, &facts->booted);
+
+	return (backup_usable(facts, backup) != GBE_NO ? 2 : 0) + own;
+}
+
+const GbeManifest *
 gbe_situation_last_good(const GbeFacts *facts)
 {
-	const GbeManifest *own = NULL, *any = NULL;
+	const GbeManifest *best = NULL;
+	guint best_rank = 0;
 
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
+		guint rank;
 
 		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(facts, backup))
 			continue;
-		if (any == NULL || better(backup, any))
-			any = backup;
-		if (gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
-					&facts->booted) &&
-		    (own == NULL || better(backup, own)))
-			own = backup;
+		rank = good_rank(facts, backup);
+		if (best == NULL || rank > best_rank ||
+		    (rank == best_rank && better(backup, best))) {
+			best = backup;
+			best_rank = rank;
+		}
 	}
-	return own != NULL ? own : any;
+	return best;
 }
 
 const GbeManifest *
@@ -440,6 +332,33 @@ gbe_view_backup(const GbeFacts *facts, const GbeManifest *source, GbeView *ret_v
 	ret_view->voters = source->voters;
 }
 
+/* The newest backup of the state that the closing record names, valid. */
+static bool
+has_closing_backup(const GbeFacts *facts, const GbeClosing *closing)
+{
+	const GbeManifest *backup =
+	    closing->present ? gbe_facts_backup_of(facts, &closing->backup) : NULL;
+
+	return backup != NULL && may_be_candidate(facts, backup, true);
+}
+
+/* The log was beside the database when the run ended, and nothing has written to the database since. */
+static bool
+lost_log_since(const GbeFacts *facts, const GbeClosing *closing)
+{
+	return facts->log == GBE_NO && closing->present && closing->fingerprint.wal_name != NULL &&
+	       gbe_fingerprint_same_db(&closing->fingerprint, &facts->fingerprint);
+}
+
+static bool
+knows_data(const GbeFacts *facts)
+{
+	for (guint i = 0; i < facts->take_overs->len; i++)
+		if (((const GbeTakeOver *)facts->take_overs->pdata[i])->tree != NULL)
+			return true;
+	return false;
+}
+
 static GbeBaseIs
 base_is(const GbeFacts *facts, const GbeView *view, int at)
 {
@@ -484,12 +403,10 @@ static bool
 closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 {
 	const GbeClosing *closing = &owner->closing;
-	const GbeManifest *backup = gbe_facts_backup_of(facts, &closing->backup);
 	const GbeListed *next;
 	gint64 since;
 
-	if (backup == NULL || backup->grade == GBE_GRADE_BAD || !is_restorable(facts, backup) ||
-	    is_rejected(facts, backup->name))
+	if (!has_closing_backup(facts, closing))
 		return false;
 	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
 		return false;
@@ -566,15 +483,17 @@ static bool
 own_is_unseen(const GbeFacts *facts, const GbeView *view, int own)
 {
 	bool failed = view->trial.on == GBE_YES;
-	const GbeRunRecord *run;
 	bool unseen = false;
+	GbeLeft left;
 
 	if (failed && own >= 0)
 		return is_unseen(facts, &link_at(view, own)->backup);
 	for (int i = 0; failed && i < length(view) && !unseen; i++)
 		unseen = is_unseen(facts, &link_at(view, i)->backup);
-	run = facts->booted.id != NULL ? newest_run(facts, &facts->booted, true) : NULL;
-	return unseen || (run != NULL && is_unseen(facts, &run->left));
+	if (unseen || facts->booted.id == NULL)
+		return unseen;
+	left = gbe_situation_left(facts, &facts->booted);
+	return is_unseen(facts, &left.ref);
 }
 
 static void
@@ -628,8 +547,11 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 		    gbe_version_above(facts->etcd_version,
 				      gbe_version_parse(view->take_over->etcd_version)) == GBE_YES;
 		s->closing = closing_is(&view->take_over->closing, &facts->fingerprint);
+		s->closing_backup = has_closing_backup(facts, &view->take_over->closing);
 		s->closing_back =
 		    s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
+		if (s->closing_backup && lost_log_since(facts, &view->take_over->closing))
+			s->sound = GBE_NO;
 	}
 }
 
@@ -638,7 +560,7 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
 	const GbeManifest *candidate = gbe_situation_candidate(facts, false);
 
-	s->ran = s->owner == GBE_OWNER_SAME ? GBE_YES : ran_before(facts, &facts->booted);
+	s->ran = s->owner == GBE_OWNER_SAME ? GBE_YES : gbe_situation_ran(facts, &facts->booted);
 	s->own_trial = s->owner == GBE_OWNER_SAME ? view->trial.on
 						  : gbe_situation_trial_of(facts, &facts->booted);
 	s->candidate = candidate != NULL;
@@ -683,7 +605,12 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 		     (facts->leaving != NULL || facts->member || (facts->began && !s.one_voter));
 	s.clones = facts->clones == GBE_YES;
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
+	s.no_log = view->source == NULL && facts->data == GBE_YES && facts->log == GBE_NO;
 	s.service_failed = facts->service_failed == GBE_YES;
+	s.ends = facts->counted == GBE_YES || (facts->next != NULL && facts->booted.id != NULL &&
+					       !g_str_equal(facts->next, facts->booted.id));
+	s.known_before = knows_data(facts);
+	s.owner_left = facts->data == GBE_NO && gbe_situation_owner_left(facts) != NULL;
 	derive_owner(facts, view, &s);
 	derive_chain(facts, view, &s);
 	derive_booted(facts, view, &s);

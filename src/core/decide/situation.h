@@ -48,9 +48,14 @@ typedef struct {
 	GbeTri sound;
 	GbeVerdict verdict; /* of the owner's last run; JUDGING counts as none */
 	bool healthy;
-	bool judged;	    /* a check had started in that run */
-	GbeTri trial;	    /* the owner was on trial when its last run ended */
-	GbeTri used_within; /* the owner used the data no longer than trial-limit */
+	bool judged;	     /* a check had started in that run */
+	GbeTri trial;	     /* the owner was on trial when its last run ended */
+	GbeTri used_within;  /* the owner used the data no longer than trial-limit */
+	bool ends;	     /* D's boots are counted down, or another deployment boots next */
+	bool closing_backup; /* a valid backup of the state in which the owner left the data */
+	bool no_log;	     /* a database without a log beside it: etcd may have that elsewhere */
+	bool known_before;   /* earlier records name data */
+	bool owner_left; /* the owner, another deployment, has a valid backup of its last state */
 
 	/* The chain of bases. */
 	GbeBaseIs base;	     /* the owner's own: P(O) */
@@ -131,8 +136,13 @@ const GbeManifest *gbe_situation_candidate(const GbeFacts *facts, bool usable);
 const GbeManifest *gbe_situation_last_good(const GbeFacts *facts);
 /* The backup that the pending request means now; NULL: none. */
 const GbeManifest *gbe_situation_request(const GbeFacts *facts);
+/* Did @ref ever have the data? Unknown where a record is lost. */
+GbeTri gbe_situation_ran(const GbeFacts *facts, const GbeDeployment *ref);
 /* Has @ref ever had a green run, as far as the records say? */
 bool gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref);
+/* Did the owner's etcd begin with an empty database, although earlier records name data, and has no person accepted it
+ * or restored since? */
+bool gbe_situation_began_empty(const GbeFacts *facts);
 /* Is @ref on trial? NO once green, YES where it never had the data, else as its last take-over says. Unknown where the
  * ledger has lost a record. */
 GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);
@@ -143,7 +153,17 @@ bool gbe_situation_booted_on_trial(const GbeFacts *facts);
 bool gbe_situation_is_being_judged(const GbeFacts *facts);
 /* May greenboot bring another deployment back, as far as is known? */
 bool gbe_situation_rollback_may_follow(const GbeFacts *facts);
-/* The backup that equals the data as @ref last left it. NULL: there is none. */
-const GbeManifest *gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
+/* The answer to "what did @ref leave, and which backup is that?", for candidates, retention, chains and reports. It
+ * counts runs in which etcd may have had the data, and what a person chose for @ref. A state that a person set aside is
+ * never the answer. */
+typedef struct {
+	bool known;		   /* @ref had the data; else the rest is empty */
+	GbeBackupRef ref;	   /* borrowed; no name: no backup of that state was taken */
+	const GbeManifest *backup; /* NULL: there is none now */
+} GbeLeft;
+
+GbeLeft gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
+/* The valid backup that etcd gets where the data of the owner, another deployment, is missing. NULL: none. */
+const GbeManifest *gbe_situation_owner_left(const GbeFacts *facts);
 /* The newest backup that equals the live data (by fingerprint), but no periodic one. NULL: none. */
 const GbeManifest *gbe_situation_unchanged(const GbeFacts *facts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The decisions where prerun does not end: for the next start, and for the supervisor. */
-#include "core/decide/decide.h"
+#include "core/decide/decision.h"
 
 #define TWO_STARTS "two starts in a row did not come to their end"
 #define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"
@@ -10,6 +10,17 @@
 #define NO_DATA                                                                                    \
 	", and without the backup that is due etcd has no data that it can read: look into "       \
 	"`journalctl -u greenboot-etcd-prerun`, then start the service again"
+
+/* How many starts of a deployment in a row may fail to end before one that begins nothing. */
+#define UNFINISHED_MAX 2
+
+bool
+gbe_decide_gives_up(const GbeFacts *facts)
+{
+	const char *id = facts->booted.id != NULL ? facts->booted.id : "";
+
+	return GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id)) > UNFINISHED_MAX;
+}
 
 GbePlan *
 gbe_decide_unfinished(const GbePlan *plan)
@@ -22,6 +33,7 @@ gbe_decide_unfinished(const GbePlan *plan)
 	GbePlan *undone = gbe_plan_new();
 
 	undone->rule = plan->rule;
+	undone->unfinished = true;
 	undone->must_record = plan->must_record;
 	undone->opened = plan->opened;
 	if (plan->forward || plan->hold || (restores && to == NULL && has_deployment)) {

@@ -172,6 +172,13 @@ held_on_trial(const GbeHealthFacts *f)
 	return f->held && f->on_trial;
 }
 
+/* The data that an update lost comes back with the old system. */
+static bool
+empty_on_trial(const GbeHealthFacts *f)
+{
+	return f->began_empty && f->on_trial;
+}
+
 static bool
 held(const GbeHealthFacts *f)
 {
@@ -381,6 +388,9 @@ static const Cause causes[] = {
     {"not-enabled", not_enabled, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_NONE,
      "{unit} is not enabled"},
     {"held-on-trial", held_on_trial, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_NONE, "{held}"},
+    {"empty-on-trial", empty_on_trial, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_NONE,
+     "etcd began with an empty database in an update, although there was data before; "
+     "`greenboot-etcd mark good` accepts that"},
     {"held", held, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_NONE, "{held}"},
     {"corrupt", corrupt, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_NONE,
      "etcd at {endpoint} has the alarm CORRUPT: its data is not that of the other members"},

@@ -47,6 +47,7 @@ typedef struct {
 	bool held;     /* prerun holds etcd back */
 	char *held_why;
 	bool on_trial;	     /* an OS rollback would bring back a deployment that was green */
+	bool began_empty;    /* etcd began with an empty database, although there was data before */
 	GbeTri data_refused; /* the data was written for a newer etcd than this one */
 
 	/* The data and its disk; -1 unknown. */

@@ -31,11 +31,15 @@ gbe_fingerprint_copy(GbeFingerprint *to, const GbeFingerprint *from)
 }
 
 bool
+gbe_fingerprint_same_db(const GbeFingerprint *a, const GbeFingerprint *b)
+{
+	return a->present && b->present && a->txid[0] == b->txid[0] && a->txid[1] == b->txid[1];
+}
+
+bool
 gbe_fingerprint_same_etcd(const GbeFingerprint *a, const GbeFingerprint *b)
 {
-	if (!a->present || !b->present)
-		return false;
-	return a->txid[0] == b->txid[0] && a->txid[1] == b->txid[1] && a->wal_size == b->wal_size &&
+	return gbe_fingerprint_same_db(a, b) && a->wal_size == b->wal_size &&
 	       a->wal_offset == b->wal_offset && a->wal_crc == b->wal_crc &&
 	       g_strcmp0(a->wal_name, b->wal_name) == 0 && g_strcmp0(a->snaps, b->snaps) == 0;
 }

@@ -29,6 +29,8 @@ void gbe_fingerprint_copy(GbeFingerprint *to, const GbeFingerprint *from);
 bool gbe_fingerprint_equal(const GbeFingerprint *a, const GbeFingerprint *b);
 /* Compares only etcd's own files: both txids, the newest WAL segment with its last record, the .snap names. */
 bool gbe_fingerprint_same_etcd(const GbeFingerprint *a, const GbeFingerprint *b);
+/* Compares only the database: both txids. */
+bool gbe_fingerprint_same_db(const GbeFingerprint *a, const GbeFingerprint *b);
 /* As members of @object: txid0, txid1 (16 hex digits), wal, wal_size, wal_offset, wal_crc, snaps,
  * others. Reading sets ->present only when every member is there and of its type. */
 void gbe_fingerprint_to_json(const GbeFingerprint *fp, JsonObject *object);

@@ -150,6 +150,8 @@ static const GbeField take_over_fields[] = {
     GBE_FIELD_OF(GbeTakeOver, source, "source", TEXT, &gbe_kind_backup, 0),
     GBE_FIELD(GbeTakeOver, asked, "asked", FLAG),
     GBE_FIELD(GbeTakeOver, skipped, "skipped", FLAG),
+    GBE_FIELD(GbeTakeOver, late, "late", FLAG),
+    GBE_FIELD(GbeTakeOver, began_empty, "began_empty", FLAG),
     GBE_FIELD(GbeTakeOver, failed, "failed", FLAG),
     GBE_FIELD(GbeTakeOver, request, "request", TEXT),
     GBE_FIELD(GbeTakeOver, etcd_version, "etcd_version", TEXT),

@@ -72,7 +72,11 @@ typedef struct {
 	/* A person chose the data, by hand or by request; without ->source: that there is none from now on. */
 	bool asked;
 	bool skipped; /* greenboot-etcd.skip: nothing was backed up or restored */
-	bool failed;  /* a restore was due and could not be done */
+	/* Recorded when etcd already had the data: its start was not prerun's. Nothing was backed up before it. */
+	bool late;
+	/* etcd began with an empty database, although earlier records name data, and no person asked for it. */
+	bool began_empty;
+	bool failed; /* a restore was due and could not be done */
 	/* The request that this take-over carried out, as the person wrote it: GBE_CMDLINE_RESTORE "NAME", or
 	 * GBE_NEXT_BOOT; NULL. */
 	char *request;

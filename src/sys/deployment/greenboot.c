@@ -177,6 +177,19 @@ is_rollback_imminent(const GbeGreenboot *greenboot)
 	return gbe_tri(greenboot->boot_counter <= 0 && greenboot->trigger);
 }
 
+/* Without a counter, the Rust version begins to count in the boot that fails. */
+static GbeTri
+counts_boots(const GbeGreenboot *greenboot)
+{
+	if (greenboot->flavour == GBE_GREENBOOT_NONE || greenboot->can_count == GBE_NO)
+		return GBE_NO;
+	if (greenboot->grubenv == GBE_UNKNOWN)
+		return GBE_UNKNOWN;
+	if (greenboot->has_counter)
+		return gbe_tri(greenboot->boot_counter >= 0);
+	return gbe_tri(greenboot->flavour == GBE_GREENBOOT_RUST && greenboot->trigger);
+}
+
 GbeGreenboot *
 gbe_greenboot_load(int root_fd)
 {
@@ -194,6 +207,7 @@ gbe_greenboot_load(int root_fd)
 	greenboot->max_attempts = read_max_attempts(root_fd);
 	greenboot->attempt = count_attempt(greenboot);
 	greenboot->rollback_imminent = is_rollback_imminent(greenboot);
+	greenboot->counts = counts_boots(greenboot);
 	return greenboot;
 }
 

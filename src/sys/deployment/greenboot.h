@@ -29,6 +29,7 @@ typedef struct {
 	 * for people: no decision depends on it. */
 	const char *count_why;
 	GbeTri rollback_imminent; /* counter 0 and (shell, or trigger) */
+	GbeTri counts;		  /* the boots of this deployment are counted down */
 	guint max_attempts;	  /* GREENBOOT_MAX_BOOT_ATTEMPTS, else 3 */
 	/* of this deployment's trial, from 1, counted as the flavour does; 0 where there is no countdown */
 	guint attempt;
