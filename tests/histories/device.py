@@ -374,6 +374,15 @@ class Device:
             self.grubenv(boot_success="0")
         return self.listing[index]
 
+    def is_ending(self):
+        """Are the boots of what is booted counted down, or does another deployment boot next?"""
+        values = self.grubenv()
+        counter = values.get("boot_counter")
+        if int(counter) >= 0 if counter is not None else \
+                self.flavour == "rust" and values.get("greenboot_next_deployment_id"):
+            return True
+        return (self.staged or self.listing[0]) != self.booted
+
     def check_fallback(self):
         values = self.grubenv()
         if self.flavour == "shell" and values.get("boot_counter") == "-1":

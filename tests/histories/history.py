@@ -165,7 +165,7 @@ class History:
                                     following != device.checksum(name)),
             backups=self.backups, grew=self.grew, skip="skip" in event,
             on_rollback=device.settings.get("on-rollback", "restore"),
-            retry=device.settings.get("retry-trial", "yes") == "yes",
+            retry=device.settings.get("retry-trial", "yes") == "yes" and device.is_ending(),
             request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
             unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
             clones=device.kind == "xfs")

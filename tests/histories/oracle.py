@@ -81,7 +81,7 @@ class Facts:
     backups: dict              # name -> entry of list, with its content
     grew: object               # grew(a, b): content a has b among its ancestors
     on_rollback: str = "restore"
-    retry: bool = True
+    retry: bool = True         # retry-trial, while the boots are counted down or another deployment boots next
     skip: bool = False
     request: str = None        # on the kernel command line
     open_elsewhere: bool = False
