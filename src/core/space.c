@@ -21,7 +21,7 @@ needed(const GbeSpace *space)
 bool
 gbe_space_fits(const GbeSpace *space)
 {
-	return needed(space) <= space->available;
+	return needed(space) <= space->available && space->would_make <= space->inodes;
 }
 
 bool
@@ -36,6 +36,16 @@ gbe_space_missing(const GbeSpace *space)
 	guint64 available = add_saturated(space->available, space->reclaimable);
 
 	return needed(space) <= available ? 0 : needed(space) - available;
+}
+
+bool
+gbe_space_lets_etcd_start(guint64 free_bytes, guint64 free_inodes, bool running)
+{
+	guint64 bytes = GBE_SPACE_ETCD_GROWTH + GBE_SPACE_MARGIN;
+
+	if (!running)
+		bytes += GBE_SPACE_ETCD_SEGMENT;
+	return free_bytes >= bytes && free_inodes >= GBE_SPACE_ETCD_INODES;
 }
 
 char *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Keeps room for records on a full disk: a file of allocated blocks that nobody reads. It is given back when the
- * file system has nothing else left, and made again when there is room. Records matter more than a megabyte: who
- * had the data, and with which verdict, decides at the next start what is restored. A power cut leaves no file or a
- * file of any size; each is fine.
+ * Keeps room for records and for a restore on a full disk: a file of allocated blocks that nobody reads, and next to
+ * it ("<name>-inodes") a directory of empty files, which hold inodes. Each is given back when the file system has
+ * nothing else left, and made again when there is room. Records matter more than a megabyte: who had the data, and
+ * with which verdict, decides at the next start what is restored. A power cut leaves no file or a file of any size,
+ * and any number of empty files; each is fine.
  */
 #pragma once
 
@@ -11,9 +12,15 @@
 
 /* Many times what the records of one start need: a few blocks, a directory, a chunk of inodes. */
 #define GBE_RESERVE_SIZE (1024 * 1024)
+/* More than a restore and etcd's next start make: some twenty files and directories of etcd, and a few of ours. */
+#define GBE_RESERVE_INODES 64U
 
-/* Where less than GBE_RESERVE_SIZE is free: removes the file durably, so that its blocks can be used at once. Best
- * effort: the write that follows reports a lack of room itself. */
+/* Gives back what is short: the blocks where less than GBE_RESERVE_SIZE is free, the inodes where fewer than
+ * GBE_RESERVE_INODES are. Durable, so that they can be used at once. Best effort: the write that follows reports a
+ * lack of room itself. */
 void gbe_reserve_release_at(int dir_fd, const char *name);
-/* Makes the file as large as there is room for. Best effort; flushes nothing. */
+/* The same, however much is free: for a write that met a full disk. */
+void gbe_reserve_give_up_at(int dir_fd, const char *name);
+/* Makes the file as large as there is room for, and the empty files where as many inodes stay free for others. Best
+ * effort; flushes nothing. */
 void gbe_reserve_keep_at(int dir_fd, const char *name);

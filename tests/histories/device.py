@@ -353,10 +353,17 @@ class Device:
         else:
             self.put(units + "greenboot-set-rollback-trigger.service", "[Service]\nType=oneshot\n"
                      "ExecStop=/usr/libexec/greenboot/greenboot set-rollback-trigger\n")
-        for link in "multi-user.target.wants", required + ".target.requires":
+        links = [("multi-user.target.wants", "greenboot-healthcheck"), (required + ".target.requires", "greenboot-healthcheck")]
+        if self.flavour == "shell":
+            links += [("ostree-finalize-staged.service.requires", "greenboot-grub2-set-counter"),
+                      ("redboot.target.wants", "redboot-auto-reboot")]
+            for unit in "greenboot-grub2-set-counter", "redboot-auto-reboot":
+                self.put(units + unit + ".service", "[Service]\nType=oneshot\nExecStart=/usr/libexec/greenboot/%s\n" % unit)
+        else:
+            links += [("ostree-finalize-staged.service.requires", "greenboot-set-rollback-trigger")]
+        for link, unit in links:
             os.makedirs(self.path("etc/systemd/system", link), exist_ok=True)
-            os.symlink("/usr/lib/systemd/system/greenboot-healthcheck.service",
-                       self.path("etc/systemd/system", link, "greenboot-healthcheck.service"))
+            os.symlink("/usr/lib/systemd/system/%s.service" % unit, self.path("etc/systemd/system", link, unit + ".service"))
 
     def checksum(self, name):
         return self.ids[name][len("fedora-iot-"):].split(".")[0]

@@ -81,6 +81,34 @@ not_counted() {
 	assert_json .greenboot.can_count true status
 }
 
+# The old system was booted once more: GRUB has counted, and the default is the update.
+uncounted() {
+	a_green xfs
+	update B
+	ready 0
+	shutdown
+	grubenv_edit boot_counter
+	boot A
+	start_etcd
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *greenboot *the next boot is an update and nothing counts it*"
+	says "*the next boot is an update and nothing counts it*"
+	grubenv_edit boot_counter=3
+	ready 0
+}
+
+units_off() {
+	local unit
+
+	for unit in greenboot-grub2-set-counter redboot-auto-reboot; do
+		a_green xfs
+		rm "$ROOT"/etc/systemd/system/*/"$unit".service
+		ready 5
+		assert_match "preflight" "$OUT" "*bad *greenboot *$unit.service is not enabled*"
+		root_free
+	done
+}
+
 unlocked() {
 	a_green xfs
 	assert_json .unlocked null status
@@ -217,6 +245,8 @@ run_case odd-read-only read_only
 run_case odd-not-counted not_counted
 run_case odd-unlocked unlocked
 run_case odd-stateroots stateroots
+run_case odd-uncounted uncounted
+run_case odd-units-off units_off
 run_case odd-no-ostree no_ostree
 run_case odd-no-var no_var
 run_case odd-staged-meanwhile staged_meanwhile

@@ -258,6 +258,57 @@ b_red_for_weeks() {
 	B_STATE=$(etcd_state)
 }
 
+# Nothing counts the update's boots: a failed one keeps its data, reboot after reboot, and is not called protected.
+seq_uncounted() {
+	a_green "$1"
+	into_b
+	grubenv_edit boot_counter
+	for day in 1 2 3; do
+		put "day $day" "of B"
+		B_STATE=$(etcd_state)
+		judge red
+		assert_eq "after red" "$AFTER" stay
+		assert_match "status" "$(gbe status)" "*nothing counts its boots down*"
+		reboot
+		booted B
+		started
+		holds "day $day" "$B_STATE"
+	done
+	make_default A
+	reboot
+	a_is_back
+}
+
+# The countdown ended, and a person boots the update once more.
+seq_uncounted_by_hand() {
+	a_green "$1"
+	into_b
+	b_writes
+	fail_until_rollback b_again
+	a_is_back
+	judge green
+	from_menu B
+	started
+	put again "of B"
+	B_STATE=$(etcd_state)
+	judge red
+	reboot
+	assert_eq "booted" "$BOOTED" A
+	holds "A's data" "$A_STATE"
+}
+
+# While it is counted, or another system boots next, status says what the next boot puts back.
+seq_counted() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	assert_match "status" "$(gbe status)" "*Needs you*"
+	assert_exit 6 gbe status --check
+	reboot
+	holds "the next attempt" "$A_STATE"
+}
+
 # 17: B up red three weeks, reboot
 seq_17() {
 	b_red_for_weeks "$1"
@@ -431,7 +482,7 @@ suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
 FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play seq 12
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 15 16 17 37 40
-play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55 40_cut leftovers all_damaged
+play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55 40_cut leftovers all_damaged uncounted uncounted_by_hand counted
 FS=${FS:-ext4} play seq 07
 FS=${FS:-xfs} play seq 10 14
 suite_end

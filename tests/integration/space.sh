@@ -352,10 +352,189 @@ space_upgrade_held() {
 	fails_back
 }
 
+# ---- a restore that is due, on a disk without a free inode or byte ----
+
+# b_fails KIND [MIB]: the update B wrote and failed; it is off, and A boots next.
+b_fails() {
+	small_a "$@"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	make_default A
+}
+
+# a_starts: A has its data, and etcd starts on it although no one has made room.
+a_starts() {
+	booted A
+	started
+	start_etcd
+	holds "A's data" "$A_STATE"
+	assert_exit 0 gbe status
+}
+
+# All inodes are used, by files outside the data: nothing but the reserve is left.
+space_inodes() {
+	FEW_INODES=yes b_fails "$1"
+	inodes_fill
+	machine_on
+	a_starts
+	inodes_free
+	stop_etcd
+	assert_exit 0 hook prerun
+	assert_exists "$(state reserve-inodes)"
+}
+
+# The update's etcd user has used them up within the data: that tree is a bad backup, and leaves.
+space_inodes_in_data() {
+	FEW_INODES=yes b_fails "$1"
+	inodes_fill "$DATA/many"
+	machine_on
+	a_starts
+	assert_eq "bad backups" "$(backups '.grade == "bad"')" 0
+	touch "$ROOT/var/room"
+}
+
+# No reserve is left, either: it was used up before.
+space_inodes_without_reserve() {
+	FEW_INODES=yes b_fails "$1"
+	rm -rf "$(state reserve-inodes)" "$(state reserve)"
+	inodes_fill "$DATA/many"
+	machine_on
+	a_starts
+	assert_json '[.[] | select(.consumed)] | length' 1 list
+}
+
+# The data has a file system of its own, without a free inode, and the store another one.
+space_inodes_mounted() {
+	device "$1" shell
+	FEW_INODES=yes fs_at "$1" "$DATA" "$SIZE"
+	mkdir -p "$ROOT/var/backups"
+	config backup directory=/var/backups
+	power_on
+	put_many base 10
+	judge green
+	into_b
+	config backup directory=/var/backups
+	b_writes
+	judge red
+	shutdown
+	make_default A
+	inodes_fill "$DATA/many"
+	machine_on
+	a_starts
+}
+
+# The power goes away at each step of such a restore: of inodes or of bytes, as the case says.
+space_cuts() {
+	local point points
+
+	FEW_INODES=$2 b_fails "$1"
+	if [[ $2 ]]; then
+		inodes_fill "$DATA/many"
+	else
+		disk_fill
+	fi
+	device_save
+	MASKED=yes machine_on
+	points=$(fault_points prerun)
+	assert_match "points" "$points" "*restore-exchanged*"
+	for point in $points; do
+		device_load
+		boot_cut A "$point" || continue
+		machine_on
+		[[ $2 ]] || disk_free
+		a_starts
+		kill_etcd
+	done
+}
+space_cuts_inodes() { space_cuts "$1" yes; }
+space_cuts_bytes() { space_cuts "$1" ''; }
+
+# A single ENOSPC, at whichever step, does not end a restore, and nothing is given up for it but the reserve.
+space_once() {
+	local point
+
+	b_fails "$1"
+	device_save
+	for point in restore-staged restore-named restore-intended restore-cloned recover-displaced-moved restore-placed \
+		restore-tidied; do
+		device_load
+		BUILD=$BUILD_FAULTS GREENBOOT_ETCD_FAULT=$point=ENOSPC machine_on
+		booted A
+		started
+		start_etcd
+		holds "A's data after ENOSPC at $point" "$A_STATE"
+		assert_eq "what B wrote, after ENOSPC at $point" "$(backups '.grade == "bad"')" 1
+		assert_json '[.[] | select(.consumed)] | length' 0 list
+		kill_etcd
+	done
+}
+
+# A file system that once does not say how much is free: at most this start is held back, and no data changes hands.
+space_unknown() {
+	local when
+
+	b_fails "$1"
+	device_save
+	for when in 3 7 11 15 20 30 40; do
+		device_load
+		TRACER=(strace -f -qq -o /dev/null -e trace=fstatfs -e "inject=fstatfs:error=EIO:when=$when")
+		machine_on
+		TRACER=()
+		[[ $PRERUN == 0 ]] || start_prerun
+		a_starts
+		kill_etcd
+	done
+}
+
+# What the update left keeps the disk full: etcd of the old system would not start next to it.
+space_bad_backup() {
+	b_fails "$1"
+	mkdir "$DATA/var"
+	ROOT=$DATA disk_fill
+	machine_on
+	a_starts
+	assert_eq "bad backups" "$(backups '.grade == "bad"')" 0
+	assert_match "log" "$(gbe log)" "*etcd has no room to start*"
+}
+
+# Not a bad one: a person decides, and status names the command.
+space_good_backup() {
+	local command round
+
+	small_a "$1"
+	into_b
+	b_writes
+	judge green
+	mkdir "$DATA/var"
+	ROOT=$DATA disk_fill
+	shutdown
+	make_default A
+	machine_on
+	booted A
+	started
+	assert_match "status" "$(gbe status)" "*Needs you*"
+	# Where backups are clones, the first may free little, and the next one is named.
+	for round in 1 2 3 4; do
+		# shellcheck disable=SC2016 # the quotes of a message
+		command=$(gbe status | sed -n 's/.*`greenboot-etcd \(delete [^`]*\)`.*/\1/p' | head -n 1)
+		[[ $command ]] || break
+		# shellcheck disable=SC2086 # the words of a command
+		assert_exit 0 gbe $command
+		sync -f "$DATA"
+	done
+	assert_ne "rounds" "$round" 1
+	start_etcd
+	holds "A's data" "$A_STATE"
+}
+
 suite_begin "$@"
 FS=${FS:-$EVERY_FS} play space reboot
 play space reboot_without_reserve reboot_mounted trial
 FS=$(kinds "xfs btrfs-subvol" btrfs) play space restore_cloned restore_filled upgrade_cloned
 FS=$(kinds ext4 xfs-noreflink) play space restore_renamed thin
+FS=$(kinds "ext4 xfs" xfs-noreflink) play space inodes inodes_in_data inodes_without_reserve inodes_mounted cuts_inodes
+FS=$(kinds "ext4 xfs btrfs") play space once unknown bad_backup good_backup cuts_bytes
 FS=${FS:-ext4} play space sparse retention_first upgrade_held
 suite_end

@@ -85,6 +85,10 @@ greenboot_install() {
 	if [[ $FLAVOUR == shell ]]; then
 		cp -a "$libexec/greenboot" "$libexec/redboot-auto-reboot"
 		printf '[Unit]\nConflicts=boot-complete.target\n' >"$units/redboot.target"
+		printf '[Service]\nType=oneshot\nExecStart=%s\n' "$libexec/redboot-auto-reboot" \
+			>"$units/redboot-auto-reboot.service"
+		printf '[Service]\nType=oneshot\nExecStart=%s\n' "$libexec/greenboot-grub2-set-counter" \
+			>"$units/greenboot-grub2-set-counter.service"
 		printf '[Service]\nType=oneshot\nExecStart=%s check\n[Install]\n%s\n%s\n' \
 			/usr/libexec/greenboot/greenboot RequiredBy=boot-complete.target \
 			WantedBy=multi-user.target >"$units/greenboot-healthcheck.service"
@@ -100,21 +104,27 @@ greenboot_install() {
 }
 
 greenboot_links() {
-	local required=boot-complete
+	local required=boot-complete at=$ROOT/etc/systemd/system
 	[[ $FLAVOUR != rust ]] || required=greenboot-success
-	echo "$ROOT/etc/systemd/system/multi-user.target.wants/greenboot-healthcheck.service"
-	echo "$ROOT/etc/systemd/system/$required.target.requires/greenboot-healthcheck.service"
+	echo "$at/multi-user.target.wants/greenboot-healthcheck.service"
+	echo "$at/$required.target.requires/greenboot-healthcheck.service"
+	if [[ $FLAVOUR == rust ]]; then
+		echo "$at/ostree-finalize-staged.service.requires/greenboot-set-rollback-trigger.service"
+	else
+		echo "$at/ostree-finalize-staged.service.requires/greenboot-grub2-set-counter.service"
+		echo "$at/redboot.target.wants/redboot-auto-reboot.service"
+	fi
 }
 
 greenboot_enable() {
 	local link
 	for link in $(greenboot_links); do
 		mkdir -p "${link%/*}"
-		ln -sf /usr/lib/systemd/system/greenboot-healthcheck.service "$link"
+		ln -sf "/usr/lib/systemd/system/${link##*/}" "$link"
 	done
 }
 
-greenboot_disable() { rm -rf "$ROOT"/etc/systemd/system/*.target.{wants,requires}/greenboot-*; }
+greenboot_disable() { rm -rf "$ROOT"/etc/systemd/system/*.{target,service}.{wants,requires}/{greenboot,redboot}-*; }
 greenboot_enabled() { [[ -L $ROOT/etc/systemd/system/multi-user.target.wants/greenboot-healthcheck.service ]]; }
 
 # ---- what it does at each moment ----

@@ -171,6 +171,18 @@ disk_fill() {
 	dd if=/dev/zero of="$ROOT/var/filler.last" bs=4k 2>/dev/null || true
 	sync -f "$ROOT"
 }
+# inodes_fill [DIR]: no further file can be made on the data's file system; the files lie in DIR. inodes_free ends that.
+inodes_fill() {
+	local dir=${1:-$ROOT/var/many} round
+	mkdir -p "$dir"
+	for round in 1 2 3; do
+		(cd "$dir" && seq -f "$round.%.0f" "$(df --output=iavail . | tail -n 1)" | xargs touch 2>/dev/null) || true
+		sync -f "$dir"
+	done
+	while touch "$dir/last.$((round++))" 2>/dev/null; do :; done
+	sync -f "$dir"
+}
+inodes_free() { rm -rf "${1:-$ROOT/var/many}"; }
 disk_free() { rm -f "$ROOT"/var/filler.*; }
 
 # backup_digests: NAME DIGEST, a line for each backup in the store.

@@ -140,14 +140,14 @@ fs_clones() { # can copies share blocks there?
 	esac
 }
 
-# fs_format KIND IMAGE [SIZE]. FS_SIZE: where nothing is said.
+# fs_format KIND IMAGE [SIZE]. FS_SIZE: where nothing is said. FEW_INODES: as few as such a file system can have.
 fs_format() {
 	truncate -s "${3:-${FS_SIZE:-4G}}" "$2"
 	case $1 in
-	xfs) mkfs.xfs -q -m reflink=1 "$2" ;;
-	xfs-noreflink) mkfs.xfs -q -m reflink=0 "$2" ;;
+	xfs) mkfs.xfs -q -m reflink=1 ${FEW_INODES:+-i maxpct=1} "$2" ;;
+	xfs-noreflink) mkfs.xfs -q -m reflink=0 ${FEW_INODES:+-i maxpct=1} "$2" ;;
 	btrfs | btrfs-subvol) mkfs.btrfs -q "$2" ;;
-	ext4*) mkfs.ext4 -q -F -E nodiscard "$2" ;;
+	ext4*) mkfs.ext4 -q -F -E nodiscard ${FEW_INODES:+-N 6000} "$2" ;;
 	*) echo "no file system kind: $1" >&2 && return 1 ;;
 	esac
 }

@@ -360,6 +360,58 @@ START_TEST(can_count)
 }
 END_TEST
 
+/* A failed boot brings another system back only with these units. */
+START_TEST(units_that_a_rollback_needs)
+{
+	static const struct {
+		bool shell;
+		const char *units[2];
+	} cases[] = {
+	    {true, {"greenboot-grub2-set-counter.service", "redboot-auto-reboot.service"}},
+	    {false, {"greenboot-set-rollback-trigger.service", NULL}},
+	};
+	bool shell = cases[_i].shell;
+
+	root_write("boot/grub2/grubenv", HEADER);
+	(shell ? install_shell : install_rust)();
+	enable();
+	for (gsize i = 0; i < 2 && cases[_i].units[i] != NULL; i++) {
+		const char *unit = cases[_i].units[i];
+		g_autofree char *file = g_strconcat("usr/lib/systemd/system/", unit, NULL);
+		g_autofree char *link =
+		    g_strconcat("etc/systemd/system/some.service.requires/", unit, NULL);
+		g_autofree char *target = g_strconcat("/", file, NULL);
+		g_autoptr(GbeGreenboot) without = load();
+
+		ck_assert_int_eq(without->can_count, GBE_NO);
+		ck_assert_ptr_nonnull(strstr(without->count_why, unit));
+		root_write(file, "[Service]\n");
+		root_link(link, target);
+	}
+	{
+		g_autoptr(GbeGreenboot) with = load();
+
+		/* The scratch directory may itself be on btrfs. */
+		ck_assert(with->count_why == NULL || strstr(with->count_why, "btrfs") != NULL);
+	}
+}
+END_TEST
+
+START_TEST(not_looked_at_is_not_absent)
+{
+	g_autoptr(GbeGreenboot) greenboot = NULL;
+
+	/* As EIO would: the way there is no directory. */
+	root_write("usr/libexec/greenboot/link", "");
+	root_remove("usr/libexec/greenboot");
+	root_link("usr/libexec/greenboot", "/usr/libexec/greenboot");
+	greenboot = load();
+	ck_assert_int_eq(greenboot->flavour, GBE_GREENBOOT_NONE);
+	ck_assert_int_eq(greenboot->enabled, GBE_UNKNOWN);
+	ck_assert_int_eq(greenboot->counts, GBE_UNKNOWN);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -372,6 +424,8 @@ main(void)
 	tcase_add_test(files, masked);
 	tcase_add_test(files, enabled_without_a_unit);
 	tcase_add_test(files, unreadable_is_unknown);
+	tcase_add_test(files, not_looked_at_is_not_absent);
+	tcase_add_loop_test(files, units_that_a_rollback_needs, 0, 2);
 	tcase_add_test(files, countdown_of_shell);
 	tcase_add_test(files, countdown_of_rust);
 	tcase_add_test(files, broken_grubenv_is_unknown);

@@ -197,6 +197,7 @@ try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, bool *ret_
 		if (g_get_monotonic_time() + pause > deadline ||
 		    (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
 		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) &&
 		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED)))
 			return gbe_pass(error, &local);
 		g_debug("%s; tried again", local->message);

@@ -6,6 +6,7 @@
 #include "core/backup-name.h"
 #include "core/decide/identity.h"
 #include "core/decide/situation.h"
+#include "core/space.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/etcd-version.h"
@@ -97,8 +98,7 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 	guint bootable = 0;
 
 	o->greenboot = gbe_greenboot_load(app->root_fd);
-	facts->judges =
-	    o->greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : o->greenboot->enabled;
+	facts->judges = o->greenboot->enabled;
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
@@ -343,6 +343,20 @@ observe_request(GbeApp *app, GbeFacts *facts)
 	    g_strconcat(rd ? GBE_CMDLINE_RD_RESTORE : GBE_CMDLINE_RESTORE, argument, NULL);
 }
 
+GbeTri
+gbe_observe_cramped(const GbeObserved *observed)
+{
+	const GbeData *data = observed->data;
+	/* Where it is not known, less is asked for: backups depend on the answer. */
+	bool running = observed->facts->data_open != GBE_NO;
+	int fd = data->fd >= 0 ? data->fd : data->parent_fd;
+	guint64 free_bytes, total, inodes;
+
+	if (fd < 0 || !gbe_filesystem_space(fd, &free_bytes, &total, &inodes, NULL))
+		return GBE_UNKNOWN;
+	return gbe_tri(!gbe_space_lets_etcd_start(free_bytes, inodes, running));
+}
+
 /* Observes what this program itself can change: the data, the store, the state. */
 static bool
 observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
@@ -364,6 +378,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 		facts->store = GBE_NO;
 	gbe_identify(facts);
 	observe_recorded_store(app, o);
+	facts->cramped = gbe_observe_cramped(o);
 	/* Only a store that may be made: a recorded store that is away is not made anew. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
 		g_clear_pointer(&o->store, gbe_store_free);

@@ -53,6 +53,8 @@ void gbe_observe_clocks(GbeFacts *facts);
  * of the data itself. It reads the whole log, so only a caller that needs these facts calls it. */
 void gbe_observe_inside(GbeObserved *observed);
 
+/* The fact `cramped`, measured now. */
+GbeTri gbe_observe_cramped(const GbeObserved *observed);
 /* Fills in the version of the booted deployment's etcd, as that etcd reported it in an earlier run. False: it
  * never did. */
 bool gbe_observe_recorded_version(GbeFacts *facts);

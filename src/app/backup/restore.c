@@ -23,10 +23,21 @@
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+
+/* On a full disk, a restore gives these up, one after the other, and tries again. */
+typedef enum {
+	ROOM_AS_IT_IS,
+	ROOM_RESERVE,	/* the reserves */
+	ROOM_RETENTION, /* what retention removes anyway */
+	ROOM_BAD,	/* bad backups, whatever keep-bad says */
+	ROOM_SOURCE,	/* the copy: the backup's own tree takes the data's place */
+	ROOM_DISPLACED, /* the displaced tree, where it would be a bad backup */
+} Room;
 
 typedef struct {
 	GbeApp *app;
@@ -39,6 +50,9 @@ typedef struct {
 	char *staged;  /* ".staging-<n>": its name while it is made */
 	char *staging; /* ".restore-<n>" */
 	int tree_fd;   /* the staging tree */
+	Room room;     /* what was given up */
+	bool full;     /* a write met a full disk, whatever the file system says of its space */
+	char *lost;    /* the displaced tree's name, where it was given up */
 	GbeTiming timing;
 } Restore;
 
@@ -50,6 +64,7 @@ restore_clear(Restore *r)
 	gbe_close_fd(&r->tree_fd);
 	g_free(r->staged);
 	g_free(r->staging);
+	g_free(r->lost);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Restore, restore_clear)
 
@@ -94,81 +109,120 @@ clones(const Restore *r, int src_fd)
 	       gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES;
 }
 
+/* Would a copy have room? A clone is tried, and so is a copy of which that is not known. */
 static bool
-fits(Restore *r, int src_fd, bool *ret_fits, guint64 *ret_missing, GError **error)
+fits(const Restore *r, int src_fd, guint64 *ret_missing)
 {
 	GbeSpace space = {0};
-	GbeExtents extents = {0};
-	guint64 total, inodes;
 
-	if (!gbe_filesystem_space(r->stage_fd, &space.available, &total, &inodes, error) ||
-	    (!clones(r, src_fd) && !gbe_extents_of_tree(src_fd, false, &extents, error)))
-		return false;
-	space.would_write = extents.allocated;
-	*ret_fits = gbe_space_fits(&space);
+	*ret_missing = 0;
+	if (clones(r, src_fd) || !gbe_extents_space(src_fd, r->stage_fd, false, &space, NULL))
+		return true;
 	*ret_missing = gbe_space_missing(&space);
-	return true;
+	return gbe_space_fits(&space);
 }
 
-typedef struct {
-	Restore *restore;
-	int src_fd;
-	bool fits;
-	guint64 missing; /* bytes */
-} Room;
-
+/* Asks retention for one backup after the other, until the copy fits. */
 static bool
 is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer,
 	       GError **error)
 {
-	Room *room = data;
+	const Restore *r = data;
+	gbe_autofd int src_fd = -1;
+	guint64 missing;
 
-	if (!fits(room->restore, room->src_fd, &room->fits, &room->missing, error))
-		return false;
-	if (room->fits)
-		*ret_answer = GBE_RETENTION_END;
-	else if (next->backup == room->restore->backup)
+	(void)error;
+	if (next->backup == r->backup)
 		*ret_answer = GBE_RETENTION_LEAVE;
+	else if (!r->full && r->backup != NULL &&
+		 gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, NULL) &&
+		 fits(r, src_fd, &missing))
+		*ret_answer = GBE_RETENTION_END;
 	return true;
 }
 
-/* Makes room for the staged copy: first by retention; if that is not enough, ->intent->consume asks to move the
- * backup's own tree by rename. */
+/* The base of a trial must stay as it is: the trial may come back to it. */
+static bool
+may_consume(const Restore *r)
+{
+	const GbeStore *store;
+
+	if (r->backup == NULL || r->options->keep_source)
+		return false;
+	store = gbe_store_at(r->observed->store, r->backup->name);
+	return store != r->observed->store->former && gbe_same_mount(store->fd, r->stage_fd);
+}
+
+/* A bad backup may go, unless the take-over has it as the base of a trial. */
+static bool
+may_lose(const Restore *r, const GbeManifest *displaced)
+{
+	const GbeTakeOver *to = r->take_over;
+
+	for (guint i = 0; displaced != NULL && to != NULL && i < to->chain->len; i++) {
+		const GbeLink *link = to->chain->pdata[i];
+
+		if (g_strcmp0(link->backup.name, displaced->name) == 0)
+			return false;
+	}
+	return displaced != NULL && displaced->grade == GBE_GRADE_BAD && !displaced->set_aside;
+}
+
+/* Takes the next step to more room. False: the last one was taken. */
+static bool
+give_up_more(Restore *r)
+{
+	if (r->room == ROOM_DISPLACED)
+		return false;
+	r->room++;
+	if (r->room == ROOM_RESERVE)
+		gbe_store_reserve(r->app, r->observed->store, GBE_RESERVE_GIVE_UP);
+	if (r->room == ROOM_BAD)
+		r->observed->facts->cramped = GBE_YES;
+	/* A backup that cannot be removed makes no room, and is noted. */
+	if (r->room == ROOM_RETENTION || r->room == ROOM_BAD)
+		(void)gbe_retention_run(r->app, r->observed, is_room_needed, r, NULL);
+	(void)gbe_app_progress(1, r->app);
+	return true;
+}
+
+/* Makes room for the staged copy. Without it, the backup's own tree is moved by rename. */
 static bool
 make_room(Restore *r, int src_fd, GError **error)
 {
-	Room room = {.restore = r, .src_fd = src_fd};
+	g_autofree char *text = NULL;
+	guint64 missing;
+	bool fit = fits(r, src_fd, &missing);
 
-	/* One that cannot be removed makes no room, and is noted. */
-	(void)gbe_retention_run(r->app, r->observed, is_room_needed, &room, NULL);
-	if (!fits(r, src_fd, &room.fits, &room.missing, error))
-		return false;
-	/* A clone may take less than the margin. */
-	if (room.fits || clones(r, src_fd))
-		return true;
-	/* The backup P of a trial must stay as it is: its base may come back to it. */
-	if (!r->options->keep_source &&
-	    gbe_store_at(r->observed->store, r->backup->name) != r->observed->store->former &&
-	    gbe_probe_rename(gbe_store_at(r->observed->store, r->backup->name)->fd, r->stage_fd)) {
-		r->intent->consume = true;
-		return true;
+	while (!fit && r->room < ROOM_SOURCE) {
+		(void)give_up_more(r);
+		fit = fits(r, src_fd, &missing);
 	}
-	{
-		g_autofree char *text = gbe_size_to_text(room.missing);
-
-		return gbe_throw(error, GBE_ERROR_NO_SPACE,
-				 "no room to restore %s beside %s: %s more are needed",
-				 r->backup->name, r->observed->data->path, text);
-	}
+	r->intent->consume = r->room >= ROOM_SOURCE && may_consume(r);
+	/* XFS may have up to some hundred free inodes more than it says: the copy finds out. */
+	if (fit || r->intent->consume || missing == 0)
+		return true;
+	text = gbe_size_to_text(missing);
+	return gbe_throw(error, GBE_ERROR_NO_SPACE,
+			 "no room to restore %s next to %s: %s more are needed", r->backup->name,
+			 r->observed->data->path, text);
 }
 
 static bool
 write_nonce(Restore *r, GError **error)
 {
 	/* A backup has the nonce of the take-over under which it was taken. */
+	g_autoptr(GError) local = NULL;
+
 	if (r->intent->take_over == NULL)
 		return gbe_unlink_durable_at(r->tree_fd, GBE_NONCE_NAME, error);
-	return gbe_data_write_nonce_at(r->app, r->tree_fd, r->intent->take_over, error);
+	if (gbe_data_write_nonce_at(r->app, r->tree_fd, r->intent->take_over, &local))
+		return true;
+	if (!r->intent->consume || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE))
+		return gbe_pass(error, &local);
+	/* The nonce only helps when root moves the data; the one of an earlier take-over must not stay. */
+	gbe_note("%s", local->message);
+	return gbe_unlink_durable_at(r->tree_fd, GBE_NONCE_NAME, error);
 }
 
 /* The tree must be whole, and durable under its name, before the ledger says so: the ledger may lie on another disk. */
@@ -340,6 +394,17 @@ has_nothing(const GbeData *data, bool *ret_nothing, GError **error)
 	return !*ret_nothing || gbe_list_end(&list, error);
 }
 
+/* Without a name, the displaced tree is removed after the exchange. */
+static void
+lose_displaced(Restore *r, const GbeManifest *displaced)
+{
+	g_free(r->lost);
+	r->lost = g_strdup(displaced->name);
+	g_clear_pointer(&r->intent->displaced, gbe_manifest_free);
+	if (r->intent->take_over != NULL)
+		gbe_backup_ref_clear(&r->intent->take_over->found);
+}
+
 /* Makes the displaced tree's place in the store early, while there is room for the names. */
 static bool
 prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
@@ -355,6 +420,10 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 			return false;
 		if (nothing)
 			return true;
+	}
+	if (r->room == ROOM_DISPLACED && may_lose(r, displaced)) {
+		lose_displaced(r, displaced);
+		return true;
 	}
 	r->intent->displaced =
 	    displaced != NULL ? gbe_manifest_copy(displaced) : manifest_of_the_rest(r);
@@ -421,7 +490,7 @@ stage(Restore *r, const GbeManifest *displaced, GError **error)
 	gint64 begin = g_get_monotonic_time();
 	bool ok;
 
-	gbe_store_reserve(r->app, r->observed->store, false);
+	gbe_store_reserve(r->app, r->observed->store, GBE_RESERVE_RELEASE);
 	if (!open_stage(r, error) ||
 	    (r->backup != NULL &&
 	     (!gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
@@ -458,18 +527,83 @@ new_intent(Restore *r, guint64 sequence)
 	return intent;
 }
 
+/* Stages and exchanges. On failure, nothing was changed, or, with GBE_ERROR_PARTIAL, the exchange was done. */
+static bool
+attempt(Restore *r, const GbeManifest *displaced, guint64 sequence, GError **error)
+{
+	gbe_intent_free(r->intent);
+	gbe_close_fd(&r->stage_fd);
+	gbe_close_fd(&r->tree_fd);
+	r->intent = new_intent(r, sequence);
+	if (!stage(r, displaced, error)) {
+		recover(r, false);
+		return false;
+	}
+	if (exchange(r, error))
+		return true;
+	/* Recovery looks at the disk, not at this process's view. */
+	recover(r, true);
+	if (in_place(r))
+		gbe_rethrow(error, GBE_ERROR_PARTIAL);
+	return false;
+}
+
+/* Tries again with more room, as often as there is something to give up. */
+static bool
+attempt_with_room(Restore *r, const GbeManifest *displaced, guint64 sequence, GError **error)
+{
+	for (;;) {
+		g_autoptr(GError) local = NULL;
+
+		if (attempt(r, displaced, sequence, &local))
+			return true;
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) || !give_up_more(r))
+			return gbe_pass(error, &local);
+		g_debug("%s; tried again with more room", local->message);
+		r->full = true;
+	}
+}
+
+/* Reports the displaced tree that had no room for a name. */
+static void
+note_lost(Restore *r, const GbeManifest *displaced)
+{
+	static const char reason[] = "a bad one, and there was no room to keep it";
+	const GbeEventFields fields = {.action = "delete",
+				       .backup = displaced->name,
+				       .reason = reason};
+
+	gbe_event_deleted(&fields);
+	gbe_state_note_entry(r->app, GBE_LEDGER_REMOVED, displaced, reason);
+}
+
 /* After the exchange, the next holder of the lock finishes what fails here. */
 static bool
-finish(Restore *r, GError **error)
+finish(Restore *r, const GbeManifest *displaced, GError **error)
 {
-	g_autoptr(GError) why = NULL;
+	g_autoptr(GError) swept = NULL;
 
-	if (gbe_recover_finish(r->app, r->observed->store, r->stage_fd, r->intent,
-			       &r->timing.flushes, &why))
-		return true;
-	return gbe_throw(error, GBE_ERROR_PARTIAL,
-			 "%s is in place, but tidying up failed (the next start finishes it): %s",
-			 named(r), why->message);
+	for (;;) {
+		g_autoptr(GError) why = NULL;
+
+		if (gbe_recover_finish(r->app, r->observed->store, r->stage_fd, r->intent,
+				       &r->timing.flushes, &why))
+			break;
+		if (!g_error_matches(why, GBE_ERROR, GBE_ERROR_NO_SPACE) || !give_up_more(r))
+			return gbe_throw(error, GBE_ERROR_PARTIAL,
+					 "%s is in place, but tidying up failed (the next start "
+					 "finishes it): %s",
+					 named(r), why->message);
+		r->full = true;
+		if (r->room == ROOM_DISPLACED && may_lose(r, displaced))
+			lose_displaced(r, displaced);
+	}
+	/* A try that failed may have moved the displaced tree before it could name it. */
+	if (r->full && !gbe_store_sweep(r->observed->store, NULL, r->app->patience, &swept))
+		gbe_note("%s", swept->message);
+	if (r->lost != NULL)
+		note_lost(r, displaced);
+	return true;
 }
 
 bool
@@ -503,19 +637,7 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	r.timing.verify_usec = g_get_monotonic_time() - begin;
 	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 	r.staged = g_strdup_printf(GBE_RUNG_STAGING "%" G_GUINT64_FORMAT, sequence);
-	r.intent = new_intent(&r, sequence);
-	if (!stage(&r, displaced, error)) {
-		recover(&r, false);
-		return false;
-	}
-	if (!exchange(&r, error)) {
-		/* Recovery looks at the disk, not at this process's view. */
-		recover(&r, true);
-		if (in_place(&r))
-			gbe_rethrow(error, GBE_ERROR_PARTIAL);
-		return false;
-	}
-	if (!finish(&r, error))
+	if (!attempt_with_room(&r, displaced, sequence, error) || !finish(&r, displaced, error))
 		return false;
 	r.timing.total_usec = g_get_monotonic_time() - begin;
 	if (ret_timing != NULL)

@@ -2,6 +2,7 @@
 #include "app/backup/retention.h"
 
 #include "app/state/state.h"
+#include "fs/probe.h"
 #include "sys/systemd/events.h"
 
 bool
@@ -24,6 +25,19 @@ gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *back
 	return ok || gbe_pass(error, &local);
 }
 
+/* A backup that etcd's room depends on goes only if that makes room: it lies with the data, and etcd still lacks room. */
+static bool
+may_help(const GbeObserved *observed, const GbeRemoval *removal, bool asked)
+{
+	const GbeData *data = observed->data;
+
+	if (!removal->for_room)
+		return true;
+	return gbe_same_filesystem(gbe_store_at(observed->store, removal->backup->name)->fd,
+				   data->fd >= 0 ? data->fd : data->parent_fd) &&
+	       (asked || gbe_observe_cramped(observed) == GBE_YES);
+}
+
 bool
 gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
 		  GError **error)
@@ -37,6 +51,8 @@ gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpoin
 		GbeRetentionAnswer answer = GBE_RETENTION_REMOVE;
 		g_autoptr(GError) failure = NULL;
 
+		if (!may_help(observed, removal, ask != NULL))
+			continue;
 		if (ask != NULL && !ask(data, removal, &answer, error))
 			return false;
 		if (answer == GBE_RETENTION_END)

@@ -238,7 +238,7 @@ tidy_up(Prerun *p)
 		    !gbe_ledger_compact(p->app, observed->facts, &error))
 			gbe_note("%s", error->message);
 		(void)gbe_retention_run(p->app, observed, NULL, NULL, NULL);
-		gbe_store_reserve(p->app, observed->store, true);
+		gbe_store_reserve(p->app, observed->store, GBE_RESERVE_KEEP);
 		follow_settings(p);
 	}
 	gbe_status_write(p->app, observed, NULL);

@@ -136,6 +136,7 @@ set_store(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
 	gbe_json_set_string(object, "store", facts->store_path);
 	set_tri(object, "store_present", facts->store, NULL);
 	set_tri(object, "clones", facts->clones, NULL);
+	set_tri(object, "short_of_room", facts->cramped, NULL);
 	json_object_set_int_member(object, "backups", facts->backups->len);
 	set_text(object, "request", requests[s->request], facts->request_why);
 }

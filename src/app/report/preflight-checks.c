@@ -7,6 +7,7 @@
 #include "app/store/keys.h"
 #include "base/format.h"
 #include "core/decide/retention.h"
+#include "core/decide/situation.h"
 #include "core/space.h"
 #include "fs/copy/clone.h"
 #include "fs/copy/extents.h"
@@ -104,12 +105,33 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 	}
 }
 
+/* Does the next boot bring an update that was never green, and does nothing count its boots? The Rust version sets its
+ * trigger only when a staged update is finalized. */
+static bool
+is_uncounted_update(const GbeObserved *observed)
+{
+	const GbeFacts *facts = observed->facts;
+	const GbeListed *next = facts->next != NULL ? gbe_facts_listed(facts, facts->next) : NULL;
+
+	g_autofree char *here = NULL, *there = NULL;
+
+	if (next == NULL || facts->booted.id == NULL ||
+	    !gbe_deployment_id_parse(facts->booted.id, &here, NULL, NULL) ||
+	    !gbe_deployment_id_parse(next->ref.id, &there, NULL, NULL))
+		return false;
+	/* Another stateroot is another system, with a /var of its own. */
+	return g_str_equal(here, there) && !gbe_deployment_same(&next->ref, &facts->booted) &&
+	       gbe_situation_trial_of(facts, &next->ref) == GBE_YES &&
+	       observed->greenboot->counts == GBE_NO &&
+	       !(next->staged && observed->greenboot->flavour == GBE_GREENBOOT_RUST);
+}
+
 void
 gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 {
 	const GbeGreenboot *greenboot = observed->greenboot;
 
-	if (greenboot->flavour == GBE_GREENBOOT_NONE)
+	if (greenboot->flavour == GBE_GREENBOOT_NONE && greenboot->enabled == GBE_NO)
 		gbe_preflight_add(
 		    findings, "greenboot", GBE_PREFLIGHT_BAD,
 		    "greenboot is not installed: nobody judges boots here, and no failed update "
@@ -131,6 +153,11 @@ gbe_preflight_check_greenboot(const GbeObserved *observed, GPtrArray *findings)
 	else if (greenboot->can_count == GBE_UNKNOWN)
 		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_UNKNOWN,
 				  "whether greenboot can count boots cannot be told");
+	else if (is_uncounted_update(observed))
+		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_BAD,
+				  "the next boot is an update and nothing counts it: a failure of "
+				  "%s brings no other system back; stage it again",
+				  observed->facts->next);
 	else
 		gbe_preflight_add(findings, "greenboot", GBE_PREFLIGHT_OK,
 				  "%s flavour, enabled, can count",
@@ -279,25 +306,25 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 {
 	const GbeFacts *facts = observed->facts;
 	int fd = observed->store->fd >= 0 ? observed->store->fd : observed->data->parent_fd;
-	GbeExtents extents = {0};
 	GbeSpace space = {0};
-	guint64 total, inodes;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *write = NULL, *free_text = NULL, *missing = NULL;
 
-	if (!gbe_filesystem_space(fd, &space.available, &total, &inodes, &error) ||
-	    !gbe_extents_of_tree(observed->data->fd, false, &extents, &error)) {
+	if (!gbe_extents_space(observed->data->fd, fd, facts->clones == GBE_YES, &space, &error)) {
 		gbe_preflight_add(findings, "space", GBE_PREFLIGHT_UNKNOWN, "%s", error->message);
 		return;
 	}
-	if (facts->clones != GBE_YES)
-		space.would_write = extents.allocated;
 	if (!gbe_space_fits(&space))
 		space.reclaimable = reclaimable(observed);
 	write = gbe_size_to_text(space.would_write);
 	free_text = gbe_size_to_text(space.available);
 	missing = gbe_size_to_text(gbe_space_missing(&space));
-	if (!gbe_space_fits_after_prune(&space))
+	if (space.would_make > space.inodes)
+		gbe_preflight_add(findings, "space", GBE_PREFLIGHT_BAD,
+				  "no room for the next upgrade's backup in %s: %" G_GUINT64_FORMAT
+				  " more files can be made there, and it takes %" G_GUINT64_FORMAT,
+				  observed->store->path, space.inodes, space.would_make);
+	else if (!gbe_space_fits_after_prune(&space))
 		gbe_preflight_add(
 		    findings, "space", GBE_PREFLIGHT_BAD,
 		    "no room for the next upgrade's backup in %s: %s to write, %s free, %s more "

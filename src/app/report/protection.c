@@ -155,6 +155,10 @@ observe_operations(GbeApp *app, const GbeFacts *facts, GbeProtectionView *view)
 		    keep(view, g_strdup_printf("%s of %s %s: %s", last->operation,
 					       last->backup != NULL ? last->backup : "the data",
 					       last->result, reason));
+	if (facts->owner != NULL && facts->owner->failed && view->facts.failed != NULL &&
+	    last->backup != NULL && gbe_facts_backup(facts, last->backup) != NULL)
+		view->facts.again =
+		    keep(view, g_strdup_printf("greenboot-etcd restore --stop %s", last->backup));
 }
 
 static bool

@@ -7,9 +7,11 @@
 #include "app/state/state.h"
 #include "base/format.h"
 #include "core/decide/decide.h"
+#include "core/decide/retention.h"
 #include "core/decide/situation.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
+#include "core/space.h"
 #include "fs/probe.h"
 #include "sys/enabled.h"
 
@@ -139,6 +141,28 @@ warn_damaged(JsonArray *warnings, const GbeObserved *observed)
 	}
 }
 
+/* Names the command for a restore that was due and could not be done. */
+static void
+warn_failed_restore(JsonArray *warnings, const GbeFacts *facts)
+{
+	const GbeLastOperation *last = &facts->last;
+	bool known = g_strcmp0(last->operation, gbe_action_to_string(GBE_ACTION_RESTORE)) == 0 &&
+		     g_strcmp0(last->result, "failed") == 0 && last->backup != NULL;
+
+	if (!facts->owner->failed)
+		return;
+	if (known && gbe_facts_backup(facts, last->backup) != NULL)
+		warn(warnings,
+		     "a restore of backup %s was due and failed, so this system uses the data that "
+		     "was there; `greenboot-etcd restore --stop %s` restores it",
+		     last->backup, last->backup);
+	else
+		warn(warnings,
+		     "a restore was due when this deployment took the data over and could not be "
+		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
+		     "what can be restored");
+}
+
 /* The owner may have got the data in a way that a person should know. */
 static void
 warn_owner(JsonArray *warnings, const GbeFacts *facts)
@@ -147,16 +171,16 @@ warn_owner(JsonArray *warnings, const GbeFacts *facts)
 
 	if (owner == NULL)
 		return;
-	if (owner->failed)
-		warn(warnings,
-		     "a restore was due when this deployment took the data over and could not be "
-		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
-		     "what can be restored");
+	warn_failed_restore(warnings, facts);
 	if (owner->late)
 		warn(warnings,
 		     "etcd ran in run %s although greenboot-etcd-prerun took nothing over: nothing "
 		     "was backed up before it (`greenboot-etcd backup` takes one)",
 		     owner->run != NULL ? owner->run : "unknown");
+	if (gbe_situation_failed_and_stays(facts))
+		warn(warnings,
+		     "this update failed and keeps the data: nothing counts its boots down, and no "
+		     "other system boots next; roll back, or `greenboot-etcd mark good`");
 	if (gbe_situation_began_empty(facts))
 		warn(warnings,
 		     "etcd began with an empty database, although there was data before: "
@@ -177,6 +201,33 @@ warn_update(JsonArray *warnings, GbeApp *app)
 	     "an update failed here, and the other members of the cluster do not update: %s "
 	     "(`greenboot-etcd cluster unlock --force` ends that)",
 	     gbe_json_string(lock, "reason", "no reason is recorded"));
+}
+
+/* Names the command that makes room for etcd's next start. */
+static void
+warn_cramped(JsonArray *warnings, const GbeObserved *observed)
+{
+	bool last = false;
+	const GbeManifest *least = gbe_retention_least(observed->facts, &last);
+	const GbeData *data = observed->data;
+	const GbeStore *store = least != NULL ? gbe_store_at(observed->store, least->name) : NULL;
+	g_autofree char *free_text = NULL, *files = NULL, *command = NULL;
+	guint64 free_bytes = 0, total, inodes = 0;
+	int fd = data->fd >= 0 ? data->fd : data->parent_fd;
+
+	if (observed->facts->cramped != GBE_YES ||
+	    !gbe_filesystem_space(fd, &free_bytes, &total, &inodes, NULL))
+		return;
+	free_text = gbe_size_to_text(free_bytes);
+	files = inodes != G_MAXUINT64 ? g_strdup_printf(" and %" G_GUINT64_FORMAT " files", inodes)
+				      : g_strdup("");
+	if (store != NULL && gbe_same_filesystem(store->fd, fd))
+		command = g_strdup_printf("`greenboot-etcd delete %s%s` makes some",
+					  last ? "--force " : "", least->name);
+	else
+		command = g_strdup("remove other files from its file system");
+	warn(warnings, "etcd may not start again: %s has too little room (%s%s); %s", data->path,
+	     free_text, files, command);
 }
 
 JsonArray *
@@ -207,6 +258,7 @@ gbe_status_warnings(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 		warn(warnings, "a record of the ledger cannot be read: part of the past is not "
 			       "known (`greenboot-etcd log`)");
 	warn_owner(warnings, facts);
+	warn_cramped(warnings, observed);
 	if (facts->data == GBE_UNKNOWN)
 		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
 		     facts->data_why != NULL ? facts->data_why : "unknown");

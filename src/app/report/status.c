@@ -242,8 +242,7 @@ greenboot_json(const GbeGreenboot *greenboot)
 	JsonObject *object = json_object_new();
 
 	gbe_json_set_string(object, "flavour", gbe_greenboot_flavour_to_string(greenboot->flavour));
-	gbe_json_set_tri(object, "enabled",
-			 greenboot->flavour == GBE_GREENBOOT_NONE ? GBE_NO : greenboot->enabled);
+	gbe_json_set_tri(object, "enabled", greenboot->enabled);
 	if (greenboot->has_counter)
 		json_object_set_int_member(object, "boot_counter", greenboot->boot_counter);
 	else
@@ -285,6 +284,10 @@ set_protection(JsonObject *status, GbeApp *app, GbeObserved *observed, const Gbe
 	next = gbe_status_next(observed, protection.reason);
 	gbe_protection_clear(&protection);
 	view.facts.holds = g_strcmp0(gbe_json_string(next, "action", NULL), "hold") == 0;
+	/* A restore that a person asked for needs no attention. */
+	if (g_strcmp0(gbe_json_string(next, "action", NULL), "restore") == 0 &&
+	    g_strcmp0(gbe_json_string(next, "rule", NULL), gbe_rule_to_string(GBE_RULE_2)) != 0)
+		view.facts.rewinds = gbe_json_string(next, "backup", "?");
 	gbe_protection_judge(&view.facts, &protection);
 	json_object_set_object_member(status, "protection", protection_json(&protection));
 	json_object_set_object_member(status, "next", next);

@@ -83,15 +83,11 @@ static bool
 check_room(const GbeImporting *importing, GError **error)
 {
 	const GbeStore *store = importing->session->observed->store;
-	GbeExtents extents = {0};
 	GbeSpace space = {0};
-	guint64 total, inodes;
 	g_autofree char *missing = NULL;
 
-	if (!gbe_filesystem_space(store->fd, &space.available, &total, &inodes, error) ||
-	    !gbe_extents_of_tree(importing->tree_fd, false, &extents, error))
+	if (!gbe_extents_space(importing->tree_fd, store->fd, false, &space, error))
 		return false;
-	space.would_write = extents.allocated;
 	if (gbe_space_fits(&space) || (gbe_same_filesystem(importing->tree_fd, store->fd) &&
 				       gbe_probe_clone(store->fd, store->fd) == GBE_YES))
 		return true;

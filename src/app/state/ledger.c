@@ -298,7 +298,7 @@ append(GbeApp *app, JsonObject *object, GbeWrite how, GError **error)
 				 local->message);
 	ok = try_append(file, line, how, &local);
 	if (!ok && g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE)) {
-		gbe_reserve_release_at(app->state_fd, GBE_RESERVE_NAME);
+		gbe_reserve_give_up_at(app->state_fd, GBE_RESERVE_NAME);
 		g_clear_error(&local);
 		ok = try_append(file, line, how, &local);
 	}

@@ -16,7 +16,7 @@
  * The state directory holds:
  *
  *   lock                    fs/lock.h
- *   reserve                 fs/reserve.h
+ *   reserve, reserve-inodes  fs/reserve.h
  *   ledger                  app/state/ledger.h: what happened to the data
  *   configuration           the last one that worked (app/state/configuration.h)
  *   periodic                core/record/periodic.h

@@ -209,17 +209,36 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 	return true;
 }
 
-void
-gbe_store_reserve(const GbeApp *app, const GbeStore *store, bool keep)
+static void
+reserve_at(const GbeApp *app, int dir_fd, GbeReserve how)
 {
-	if (store->near != NULL)
-		gbe_store_reserve(app, store->near, keep);
-	if (store->fd < 0 || app->state_fd < 0 || gbe_same_filesystem(store->fd, app->state_fd))
+	if (dir_fd < 0 || app->state_fd < 0 || gbe_same_filesystem(dir_fd, app->state_fd))
 		return;
-	if (keep)
-		gbe_reserve_keep_at(store->fd, "." GBE_RESERVE_NAME);
+	if (how == GBE_RESERVE_KEEP)
+		gbe_reserve_keep_at(dir_fd, "." GBE_RESERVE_NAME);
+	else if (how == GBE_RESERVE_RELEASE)
+		gbe_reserve_release_at(dir_fd, "." GBE_RESERVE_NAME);
 	else
-		gbe_reserve_release_at(store->fd, "." GBE_RESERVE_NAME);
+		gbe_reserve_give_up_at(dir_fd, "." GBE_RESERVE_NAME);
+}
+
+void
+gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how)
+{
+	g_autoptr(GError) error = NULL;
+	GbeStore *near = store->near;
+
+	/* The data's file system needs one before the first restore makes this directory. */
+	if (near != NULL && near->fd < 0 && how == GBE_RESERVE_KEEP && store->fd >= 0 &&
+	    !gbe_same_filesystem(near->top_fd, store->fd) &&
+	    !gbe_same_filesystem(near->top_fd, app->state_fd) && !open_or_make(app, near, &error))
+		g_debug("%s", error->message);
+	if (near != NULL)
+		reserve_at(app, near->fd, how);
+	reserve_at(app, store->fd, how);
+	/* The locks of other programs give this one back only where the disk is full already. */
+	if (how == GBE_RESERVE_GIVE_UP && app->state_fd >= 0)
+		gbe_reserve_give_up_at(app->state_fd, GBE_RESERVE_NAME);
 }
 
 bool

@@ -52,9 +52,15 @@ bool gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore *
 			  GError **error) GBE_CHECKED;
 bool gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd,
 			 GError **error) GBE_CHECKED;
-/* Keeps, or gives back, a reserve (fs/reserve.h) beside the backups, where these are not on the state's file system: a
- * restore needs some room on a disk that the failed update has filled. */
-void gbe_store_reserve(const GbeApp *app, const GbeStore *store, bool keep);
+typedef enum {
+	GBE_RESERVE_KEEP,    /* makes what is missing */
+	GBE_RESERVE_RELEASE, /* gives back what the file system is short of */
+	GBE_RESERVE_GIVE_UP, /* gives back everything, and the reserve in the state directory */
+} GbeReserve;
+
+/* The reserves (fs/reserve.h) next to the backups, and next to the displaced trees on the data's file system, where
+ * these are not on the state's file system: a restore needs some room on a disk that the failed update has filled. */
+void gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how);
 /* Does the backup have a tree? A consumed backup has none. */
 bool gbe_store_has_data(int entry_fd, bool *ret_has, GError **error) GBE_CHECKED;
 /* Reads the manifest, and what its keyed digest proves. */

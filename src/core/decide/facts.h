@@ -75,6 +75,7 @@ typedef struct {
 	GbeVersion etcd_version; /* of D's etcd */
 	char *data_dir;		 /* absolute, without --root */
 	GbeTri clones;		 /* data and store share a file system that clones */
+	GbeTri cramped;		 /* the data's file system has less room than etcd's start needs */
 	GbeTri store;		 /* NO: the recorded store is absent, its contents are unknown */
 	char *store_path, *store_fs;
 

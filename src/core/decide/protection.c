@@ -127,7 +127,13 @@ is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
 		return say(to, GBE_NEEDS_YOU, hint, "etcd is not healthy: %s", f->health_why);
 	}
 	if (f->failed != NULL) {
-		hint = g_strdup_printf("see what went wrong (`greenboot-etcd log`): %s", f->failed);
+		if (f->again != NULL)
+			hint = g_strdup_printf("restore it (`%s`), or keep the data that is there: "
+					       "%s",
+					       f->again, f->failed);
+		else
+			hint = g_strdup_printf("see what went wrong (`greenboot-etcd log`): %s",
+					       f->failed);
 		return say(to, GBE_NEEDS_YOU, hint, "%s", f->failed);
 	}
 	if (f->periodic != NULL) {
@@ -172,6 +178,12 @@ gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
 		(void)say(to, GBE_NEEDS_YOU,
 			  "see why the next start holds etcd back: `greenboot-etcd explain`",
 			  "the next start holds etcd back");
+	} else if (f->rewinds != NULL) {
+		hint = g_strdup_printf("see why the next start puts backup %s in the data's place: "
+				       "`greenboot-etcd explain`",
+				       f->rewinds);
+		(void)say(to, GBE_NEEDS_YOU, hint,
+			  "the next start puts backup %s in the data's place", f->rewinds);
 	} else {
 		judge_rest(f, to);
 	}

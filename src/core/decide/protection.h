@@ -38,8 +38,10 @@ typedef struct {
 	/* Problems that wait for a person. */
 	const char *held;    /* why etcd is held back */
 	bool holds;	     /* the next start would hold etcd back */
+	const char *rewinds; /* the backup that the next start puts in place, unasked; NULL */
 	const char *damaged; /* a backup whose manifest cannot be read */
 	const char *failed;  /* the last operation's result, unless it is "done" */
+	const char *again;   /* the command that does a failed restore; NULL */
 	const char *periodic, *offsite;
 	GbeHealth health;
 	const char *health_why;

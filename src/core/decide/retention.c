@@ -8,6 +8,7 @@ typedef struct {
 	const GbeFacts *facts;
 	GPtrArray *sorted; /* of const GbeManifest, newest first */
 	GHashTable *kept;  /* names */
+	GHashTable *room;  /* names of those that stay only where etcd has room to start */
 	guint keep_good;
 } Retention;
 
@@ -22,6 +23,13 @@ keep(Retention *r, const GbeManifest *backup)
 {
 	if (backup != NULL)
 		g_hash_table_add(r->kept, backup->name);
+}
+
+/* Keeps a bad backup as long as etcd has room to start without its removal. */
+static void
+keep_if_roomy(Retention *r, const GbeManifest *backup)
+{
+	g_hash_table_add(r->facts->cramped == GBE_YES ? r->room : r->kept, backup->name);
 }
 
 /* Periodic backups come and go by the clock and count for nothing else: the backups that an OS rollback needs stay as
@@ -98,8 +106,12 @@ keep_asked_for(Retention *r)
 			set_aside = backup;
 	}
 	keep(r, set_aside);
-	if (undo != NULL && !discarded(r, undo))
-		keep(r, undo);
+	if (undo != NULL && !discarded(r, undo)) {
+		if (undo->grade == GBE_GRADE_BAD && !undo->set_aside)
+			keep_if_roomy(r, undo);
+		else
+			keep(r, undo);
+	}
 	keep(r, gbe_situation_request(facts));
 }
 
@@ -187,7 +199,7 @@ keep_bad(Retention *r)
 		const GbeManifest *backup = r->sorted->pdata[i];
 
 		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !periodic(backup)) {
-			keep(r, backup);
+			keep_if_roomy(r, backup);
 			count++;
 		}
 	}
@@ -321,7 +333,9 @@ why_removed(const Retention *r, const GbeManifest *backup)
 			   ? "a periodic one that is bad"
 			   : "neither the first of an hour nor of a day to keep";
 	if (backup->grade == GBE_GRADE_BAD)
-		return "more bad ones than keep-bad";
+		return g_hash_table_contains(r->room, backup->name)
+			   ? "a bad one, and etcd has no room to start"
+			   : "more bad ones than keep-bad";
 	if (discarded(r, backup))
 		return "etcd is healthy on what was restored in its place, without a backup of it";
 	if (backup->set_aside)
@@ -351,6 +365,7 @@ retention_init(Retention *r, const GbeFacts *facts)
 {
 	r->facts = facts;
 	r->kept = g_hash_table_new(g_str_hash, g_str_equal);
+	r->room = g_hash_table_new(g_str_hash, g_str_equal);
 	r->sorted = g_ptr_array_new();
 	for (guint i = 0; i < facts->backups->len; i++)
 		g_ptr_array_add(r->sorted, facts->backups->pdata[i]);
@@ -364,6 +379,7 @@ static void
 retention_done(Retention *r)
 {
 	g_hash_table_unref(r->kept);
+	g_hash_table_unref(r->room);
 	g_ptr_array_unref(r->sorted);
 }
 
@@ -418,13 +434,54 @@ gbe_retention_apply(const GbeFacts *facts)
 		const GbeManifest *backup = r.sorted->pdata[i - 1];
 
 		if (!kept(&r, backup) && may_go(&r, backup, good_own)) {
-			GbeRemoval removal = {backup, why_removed(&r, backup)};
+			GbeRemoval removal = {backup, why_removed(&r, backup),
+					      g_hash_table_contains(r.room, backup->name)};
 
 			g_array_append_val(removals, removal);
 		}
 	}
 	retention_done(&r);
 	return removals;
+}
+
+/* The smaller, the better a person can do without it; 0: the booted deployment may need it. */
+static guint
+worth(const GbeFacts *facts, const GbeManifest *backup, bool *ret_last)
+{
+	const char *why = NULL;
+
+	*ret_last = gbe_retention_is_last_valid(facts, backup->name, &why);
+	if (backup->consumed)
+		return 0;
+	if (backup->grade == GBE_GRADE_BAD)
+		return 1;
+	if (!*ret_last)
+		return backup->set_aside ? 2 : 3;
+	return facts->booted.id == NULL || backup->deployment.id == NULL ||
+		       gbe_deployment_same(&backup->deployment, &facts->booted)
+		   ? 0
+		   : 4;
+}
+
+const GbeManifest *
+gbe_retention_least(const GbeFacts *facts, bool *ret_last)
+{
+	const GbeManifest *least = NULL;
+	guint best = G_MAXUINT;
+
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+		bool last;
+		guint mine = worth(facts, backup, &last);
+
+		if (mine == 0 || mine > best ||
+		    (mine == best && backup->sequence > least->sequence))
+			continue;
+		least = backup;
+		best = mine;
+		*ret_last = last;
+	}
+	return least;
 }
 
 bool

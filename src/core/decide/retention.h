@@ -11,6 +11,7 @@
 typedef struct {
 	const GbeManifest *backup;
 	const char *reason; /* static */
+	bool for_room;	    /* it stays where etcd has room to start by now */
 } GbeRemoval;
 
 /*
@@ -18,12 +19,20 @@ typedef struct {
  * green. Only a good backup evicts a good one. Nothing is removed while ostree's list is unknown, the recorded
  * store is absent, or a record or manifest could not be read.
  *
+ * Where etcd has no room to start (facts->cramped), bad backups go, whatever keep-bad says, and also what the last
+ * restore displaced, if it is bad. Pinned and manual ones, and those that a deployment may come back to, stay.
+ *
  * Periodic backups ([backup] schedule) follow retention-periods.h, on a system without ostree, too. They do
  * not change which other backups stay.
  *
  * Array of GbeRemoval, oldest first; never NULL. Borrows from @facts.
  */
 GArray *gbe_retention_apply(const GbeFacts *facts);
+
+/* The backup that a person can best do without, where retention may remove none: a bad one, one that was set aside, one
+ * that is not the last of its kind, the last one of a deployment that is not booted (*ret_last); the oldest of them.
+ * NULL: the booted deployment may need each. */
+const GbeManifest *gbe_retention_least(const GbeFacts *facts, bool *ret_last);
 
 /* Would removing @name (by hand) break the floor? *ret_why (static) says for what it is the last backup. */
 bool gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why);

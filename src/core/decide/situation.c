@@ -583,6 +583,22 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->older_listed = older_listed(facts);
 }
 
+static bool
+ends(const GbeFacts *facts)
+{
+	return facts->counted == GBE_YES || (facts->next != NULL && facts->booted.id != NULL &&
+					     !g_str_equal(facts->next, facts->booted.id));
+}
+
+bool
+gbe_situation_failed_and_stays(const GbeFacts *facts)
+{
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	return gbe_facts_taken_in_this_run(facts) && gbe_view_failed(facts, &view) && !ends(facts);
+}
+
 void
 gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 		     GbeSituation *ret_situation)
@@ -607,8 +623,7 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
 	s.no_log = view->source == NULL && facts->data == GBE_YES && facts->log == GBE_NO;
 	s.service_failed = facts->service_failed == GBE_YES;
-	s.ends = facts->counted == GBE_YES || (facts->next != NULL && facts->booted.id != NULL &&
-					       !g_str_equal(facts->next, facts->booted.id));
+	s.ends = ends(facts);
 	s.known_before = knows_data(facts);
 	s.owner_left = facts->data == GBE_NO && gbe_situation_owner_left(facts) != NULL;
 	derive_owner(facts, view, &s);
@@ -622,6 +637,6 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.on_failed = config->restore.on_upgrade_from_failed;
 	s.hold_without_backup = config->backup.on_upgrade_failure == GBE_UPGRADE_FAIL_REFUSE ||
 				(config->backup.on_upgrade_failure == GBE_UPGRADE_FAIL_AUTO &&
-				 facts->can_roll_back == GBE_YES);
+				 facts->can_roll_back != GBE_NO);
 	*ret_situation = s;
 }

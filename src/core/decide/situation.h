@@ -143,6 +143,8 @@ bool gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref);
 /* Did the owner's etcd begin with an empty database, although earlier records name data, and has no person accepted it
  * or restored since? */
 bool gbe_situation_began_empty(const GbeFacts *facts);
+/* Has the update that has the data in this run failed, and does nothing bring another system back? */
+bool gbe_situation_failed_and_stays(const GbeFacts *facts);
 /* Is @ref on trial? NO once green, YES where it never had the data, else as its last take-over says. Unknown where the
  * ledger has lost a record. */
 GbeTri gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref);

@@ -6,6 +6,7 @@
 
 #include "fs/copy/fiemap.h"
 #include "fs/open.h"
+#include "fs/probe.h"
 #include "fs/tree.h"
 
 typedef struct {
@@ -103,6 +104,7 @@ count_visit(const char *path, int dir_fd, const char *name, const struct stat *s
 {
 	Count *count = data;
 
+	count->sum.entries++;
 	if (!S_ISREG(st->st_mode) || !gbe_inode_set_add(count->links, st))
 		return true;
 	if (!count_file(count, dir_fd, name, st, error)) {
@@ -126,6 +128,30 @@ gbe_extents_of_tree(int dir_fd, bool fiemap, GbeExtents *ret_extents, GError **e
 	if (ok)
 		*ret_extents = count.sum;
 	return ok;
+}
+
+/* etcd's own tree has some twenty entries. */
+#define FEW_INODES 4096
+/* The tree's top, the backup's directory, the manifest, and the temporary file that becomes it. */
+#define OWN_INODES 4
+
+bool
+gbe_extents_space(int src_fd, int dst_fd, bool clones, GbeSpace *ret_space, GError **error)
+{
+	GbeExtents extents = {0};
+	GbeSpace space = {0};
+	guint64 total;
+
+	if (!gbe_filesystem_space(dst_fd, &space.available, &total, &space.inodes, error))
+		return false;
+	if (!clones || space.inodes < FEW_INODES) {
+		if (!gbe_extents_of_tree(src_fd, false, &extents, error))
+			return false;
+		space.would_make = extents.entries + OWN_INODES;
+		space.would_write = clones ? 0 : extents.allocated;
+	}
+	*ret_space = space;
+	return true;
 }
 
 typedef struct {

@@ -20,16 +20,29 @@
 #define DEFAULT_ATTEMPTS 3
 #define MOST_ATTEMPTS 1000
 
-/* The shell version is recognized by files that the Rust version lacks. */
+/* The shell version is recognized by files that the Rust version lacks. *ret_known is false where one of them cannot be
+ * looked at. */
 static GbeGreenbootFlavour
-find_flavour(int root_fd)
+find_flavour(int root_fd, bool *ret_known)
 {
-	if (gbe_is_in_root(root_fd, "/usr/libexec/greenboot/redboot-auto-reboot") == GBE_YES ||
-	    gbe_is_in_root(root_fd, "/usr/lib/systemd/system/redboot.target") == GBE_YES ||
-	    gbe_is_in_root(root_fd, "/etc/systemd/system/redboot.target") == GBE_YES)
-		return GBE_GREENBOOT_SHELL;
-	if (gbe_is_in_root(root_fd, "/usr/libexec/greenboot/greenboot") == GBE_YES)
-		return GBE_GREENBOOT_RUST;
+	static const struct {
+		const char *path;
+		GbeGreenbootFlavour flavour;
+	} marks[] = {
+	    {"/usr/libexec/greenboot/redboot-auto-reboot", GBE_GREENBOOT_SHELL},
+	    {"/usr/lib/systemd/system/redboot.target", GBE_GREENBOOT_SHELL},
+	    {"/etc/systemd/system/redboot.target", GBE_GREENBOOT_SHELL},
+	    {"/usr/libexec/greenboot/greenboot", GBE_GREENBOOT_RUST},
+	};
+
+	*ret_known = true;
+	for (gsize i = 0; i < G_N_ELEMENTS(marks); i++) {
+		GbeTri there = gbe_is_in_root(root_fd, marks[i].path);
+
+		if (there == GBE_YES)
+			return marks[i].flavour;
+		*ret_known = *ret_known && there == GBE_NO;
+	}
 	return GBE_GREENBOOT_NONE;
 }
 
@@ -167,7 +180,7 @@ static GbeTri
 is_rollback_imminent(const GbeGreenboot *greenboot)
 {
 	if (greenboot->flavour == GBE_GREENBOOT_NONE)
-		return GBE_NO;
+		return greenboot->enabled; /* no, or unknown */
 	if (greenboot->grubenv == GBE_UNKNOWN)
 		return GBE_UNKNOWN;
 	if (!greenboot->has_counter)
@@ -181,7 +194,9 @@ is_rollback_imminent(const GbeGreenboot *greenboot)
 static GbeTri
 counts_boots(const GbeGreenboot *greenboot)
 {
-	if (greenboot->flavour == GBE_GREENBOOT_NONE || greenboot->can_count == GBE_NO)
+	if (greenboot->flavour == GBE_GREENBOOT_NONE)
+		return greenboot->enabled;
+	if (greenboot->can_count == GBE_NO)
 		return GBE_NO;
 	if (greenboot->grubenv == GBE_UNKNOWN)
 		return GBE_UNKNOWN;
@@ -190,24 +205,56 @@ counts_boots(const GbeGreenboot *greenboot)
 	return gbe_tri(greenboot->flavour == GBE_GREENBOOT_RUST && greenboot->trigger);
 }
 
+/* The units without which a failed boot brings no other system back, though greenboot judges it. */
+static void
+look_at_units(GbeGreenboot *greenboot, int root_fd)
+{
+	static const struct {
+		GbeGreenbootFlavour flavour;
+		const char *unit, *why;
+	} needed[] = {
+	    {GBE_GREENBOOT_SHELL, "greenboot-grub2-set-counter.service",
+	     "greenboot-grub2-set-counter.service is not enabled"},
+	    {GBE_GREENBOOT_SHELL, "redboot-auto-reboot.service",
+	     "redboot-auto-reboot.service is not enabled"},
+	    {GBE_GREENBOOT_RUST, "greenboot-set-rollback-trigger.service",
+	     "greenboot-set-rollback-trigger.service is not enabled"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(needed); i++) {
+		g_autofree char *why = NULL;
+		GbeTri enabled;
+
+		if (needed[i].flavour != greenboot->flavour || greenboot->can_count == GBE_NO)
+			continue;
+		enabled = gbe_unit_enabled(root_fd, needed[i].unit, &why);
+		if (enabled == GBE_NO)
+			cannot_count(greenboot, needed[i].why);
+		else if (enabled == GBE_UNKNOWN)
+			greenboot->can_count = GBE_UNKNOWN;
+	}
+}
+
 GbeGreenboot *
 gbe_greenboot_load(int root_fd)
 {
 	GbeGreenboot *greenboot = g_new0(GbeGreenboot, 1);
+	bool known;
 
-	greenboot->flavour = find_flavour(root_fd);
-	if (greenboot->flavour == GBE_GREENBOOT_NONE) {
-		greenboot->enabled = GBE_NO;
-		greenboot->enabled_why = g_strdup("not installed");
-	} else {
+	greenboot->flavour = find_flavour(root_fd, &known);
+	if (greenboot->flavour != GBE_GREENBOOT_NONE) {
 		greenboot->enabled =
 		    gbe_unit_enabled(root_fd, HEALTHCHECK, &greenboot->enabled_why);
+	} else {
+		greenboot->enabled = known ? GBE_NO : GBE_UNKNOWN;
+		greenboot->enabled_why = g_strdup(known ? "not installed" : "cannot be read");
 	}
 	read_variables(greenboot, root_fd);
 	greenboot->max_attempts = read_max_attempts(root_fd);
 	greenboot->attempt = count_attempt(greenboot);
 	greenboot->rollback_imminent = is_rollback_imminent(greenboot);
 	greenboot->counts = counts_boots(greenboot);
+	look_at_units(greenboot, root_fd);
 	return greenboot;
 }
 

@@ -8,7 +8,7 @@
 #include <glib.h>
 
 typedef enum {
-	GBE_GREENBOOT_NONE,
+	GBE_GREENBOOT_NONE,  /* also where ->enabled is unknown */
 	GBE_GREENBOOT_SHELL, /* 0.15: /usr/libexec/greenboot/redboot-auto-reboot or redboot.target */
 	GBE_GREENBOOT_RUST,  /* 0.16 */
 } GbeGreenbootFlavour;
@@ -18,13 +18,15 @@ typedef struct {
 	/* greenboot-healthcheck.service is enabled and not masked, according to the unit files' links, so that
 	 * the answer is known below --root, too */
 	GbeTri enabled;
-	char *enabled_why; /* "not installed", "not enabled", "masked", or NULL */
+	char *enabled_why; /* "not installed", "not enabled", "masked", "cannot be read", or NULL */
 	GbeTri grubenv;	   /* grubenv could be read */
 	bool has_counter;
 	gint64 boot_counter;
 	bool trigger;	       /* greenboot_rollback_trigger=1, or a next deployment id is set */
 	char *next_deployment; /* greenboot_next_deployment_id, or NULL */
-	GbeTri can_count;      /* grubenv can count boots: it exists and /boot is not on btrfs */
+	/* Boots are counted, and a countdown ends with another system: grubenv exists, /boot is not on btrfs, and the
+	 * flavour's units for it are enabled. */
+	GbeTri can_count;
 	/* Why boots are not counted, or NULL. Also set where can_count is YES and no grub.cfg seems to count. Only
 	 * for people: no decision depends on it. */
 	const char *count_why;
