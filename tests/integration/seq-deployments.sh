@@ -313,8 +313,30 @@ scene_faithful() {
 	esac
 }
 
+# Without /boot, ostree's list is empty, and says of no deployment that it is gone.
+scene_boot_unmounted() {
+	local all
+
+	a_b_green "$1"
+	reboot
+	judge green
+	stop_etcd
+	all=$(json '[.[].name] | sort | join(" ")' list)
+	assert_match "backups of both" "$all" "* *"
+	umount "$ROOT/boot"
+	hook prerun
+	assert_eq "backups" "$(json '[.[].name] | sort | join(" ")' list)" "$all"
+	assert_eq "gone" "$(json '[.[] | select(.present == "gone")] | length' list)" 0
+	assert_exit 7 gbe prune
+	assert_match "why" "$ERR" "*/boot*"
+	mount --bind "$BOOT/boot" "$ROOT/boot"
+	roll_back_to A
+	started
+}
+
 suite_begin "$@"
 FS=$(kinds "xfs ext4" "$OTHER_FS") play scene first_start not_enabled mend accidental stateroot no_store
 FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play scene faithful
 play scene serials store_neighbours explain impossible_requests last_good
+FS=${FS:-xfs} play scene boot_unmounted
 suite_end

@@ -449,6 +449,12 @@ START_TEST(written_anew)
 	ck_assert(gbe_ledger_compact(app, before, NULL));
 	ck_assert_int_eq(stat(path, &small), 0);
 	ck_assert_int_eq(small.st_size, large.st_size);
+	/* Nor with a list that lacks the booted deployment. */
+	before->booted.id = g_strdup(A);
+	list(before, B, NULL);
+	ck_assert(gbe_ledger_compact(app, before, NULL));
+	ck_assert_int_eq(stat(path, &small), 0);
+	ck_assert_int_eq(small.st_size, large.st_size);
 	list(before, A, NULL);
 	ck_assert(gbe_ledger_compact(app, before, NULL));
 	ck_assert_int_eq(stat(path, &small), 0);

@@ -5,6 +5,25 @@
 #include "lib/retention.h"
 #include "lib/unit.h"
 
+/* An unmounted /boot empties ostree's list, or leaves an old one: no backup is of a deployment that is gone. */
+START_TEST(nothing_goes_by_a_list_without_the_booted_deployment)
+{
+	g_autoptr(GbeFacts) facts = device();
+
+	for (guint i = 1; i <= 4; i++) {
+		(void)facts_backup(facts, 'a', i, i, GBE_GRADE_GOOD);
+		(void)facts_backup(facts, 'b', 10 + i, 10 + i, GBE_GRADE_GOOD);
+	}
+	assert_removed(facts, "a1 a2 b11 b12 b13 b14");
+	g_ptr_array_set_size(facts->listed, 0);
+	assert_removed(facts, "");
+	(void)facts_list(facts, 'b', 900);
+	assert_removed(facts, "");
+	g_clear_pointer(&facts->listed, g_ptr_array_unref);
+	assert_removed(facts, "");
+}
+END_TEST
+
 /* "Per listed deployment that was green: the newest keep-good good ones ([2] where copies are clones,
  * else 1), and the newest unproven one if newer." */
 
@@ -337,6 +356,7 @@ main(void)
 	Suite *suite = suite_create("core-retention");
 	TCase *tcase = tcase_create("retention");
 
+	tcase_add_test(tcase, nothing_goes_by_a_list_without_the_booted_deployment);
 	tcase_add_test(tcase, two_good_ones_stay_where_copies_are_clones);
 	tcase_add_test(tcase, one_good_one_stays_elsewhere);
 	tcase_add_test(tcase, keep_good_says_how_many);

@@ -105,7 +105,7 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		bootable += !listed->staged;
 	}
 	if (facts->judges == GBE_NO || o->greenboot->can_count == GBE_NO ||
-	    (facts->listed != NULL && bootable < 2))
+	    (gbe_facts_know_listed(facts) && bootable < 2))
 		facts->can_roll_back = GBE_NO;
 	else if (facts->judges == GBE_YES && o->greenboot->can_count == GBE_YES && bootable >= 2)
 		facts->can_roll_back = GBE_YES;

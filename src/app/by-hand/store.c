@@ -243,7 +243,7 @@ why_unlisted(const GbeObserved *observed)
 		return "not an ostree system";
 	if (why == NULL)
 		why = observed->facts->booted_why;
-	return why != NULL ? why : "see `greenboot-etcd status`";
+	return why != NULL ? why : "the booted one is not in ostree's list: is /boot mounted?";
 }
 
 typedef struct {
@@ -272,7 +272,7 @@ prune(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
 	const GbeFacts *facts = session->observed->facts;
 	Prune how = {dry_run, removed};
 
-	if (facts->listed == NULL || facts->booted.id == NULL)
+	if (!gbe_facts_know_listed(facts))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "ostree's deployments are not known (%s), so nothing is pruned; "
 				 "`greenboot-etcd delete` removes by name",

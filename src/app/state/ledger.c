@@ -399,7 +399,7 @@ gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error)
 	const GbeLedger *ledger;
 
 	/* The needed records are known only when all these facts are. */
-	if ((facts->listed == NULL && facts->ostree != GBE_NO) || facts->store == GBE_NO ||
+	if ((!gbe_facts_know_listed(facts) && facts->ostree != GBE_NO) || facts->store == GBE_NO ||
 	    facts->unread != NULL)
 		return true;
 	if (!gbe_ledger_load(app, &ledger, error))

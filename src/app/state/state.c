@@ -379,18 +379,6 @@ gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifes
  * the same name (sequences.md 32: B.0, B.0). */
 
 static bool
-is_listed(const GbeFacts *facts, const char *id)
-{
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (g_strcmp0(listed->ref.id, id) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool
 is_noted(const GbeFacts *facts, const char *id, guint64 sequence)
 {
 	for (guint i = 0; i < facts->gone->len; i++) {
@@ -409,7 +397,7 @@ note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guin
 	JsonObject *object;
 	GbeGone *gone;
 
-	if (deployment->id == NULL || is_listed(facts, deployment->id) ||
+	if (deployment->id == NULL || gbe_facts_listed(facts, deployment->id) != NULL ||
 	    is_noted(facts, deployment->id, sequence))
 		return true;
 	gone = g_new0(GbeGone, 1);
@@ -425,9 +413,7 @@ note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guin
 bool
 gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error)
 {
-	/* A list without the booted deployment is not trustworthy: an unmounted /boot empties it. */
-	if (facts->listed == NULL || facts->booted.id == NULL ||
-	    !is_listed(facts, facts->booted.id))
+	if (!gbe_facts_know_listed(facts))
 		return true;
 	for (guint i = 0; i < facts->runs->len; i++) {
 		const GbeRunRecord *run = facts->runs->pdata[i];

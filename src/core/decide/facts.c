@@ -109,6 +109,12 @@ gbe_facts_listed(const GbeFacts *facts, const char *id)
 	return NULL;
 }
 
+bool
+gbe_facts_know_listed(const GbeFacts *facts)
+{
+	return gbe_facts_listed(facts, facts->booted.id) != NULL;
+}
+
 const GbeManifest *
 gbe_facts_backup(const GbeFacts *facts, const char *name)
 {

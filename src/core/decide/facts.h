@@ -132,6 +132,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 bool gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* The deployment of that id in ostree's list, or NULL. Owned by @facts. */
 const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
+/* Is ostree's list known, with the booted deployment in it? What a list without it lacks, is not gone: an unmounted
+ * /boot empties it. */
+bool gbe_facts_know_listed(const GbeFacts *facts);
 /* No etcd can work on what is in the data directory. It cannot be read, and whether an etcd had it open before its names
  * were replaced cannot be told. */
 void gbe_facts_set_deformed(GbeFacts *facts, const char *why);

@@ -414,7 +414,7 @@ GArray *
 gbe_retention_apply(const GbeFacts *facts)
 {
 	GArray *removals = g_array_new(false, true, sizeof(GbeRemoval));
-	bool system = facts->listed != NULL && facts->booted.id != NULL;
+	bool system = gbe_facts_know_listed(facts);
 	Retention r;
 	bool good_own;
 

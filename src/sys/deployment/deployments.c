@@ -354,8 +354,10 @@ gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment 
 
 	if (gbe_deployment_same(&deployments->booted, ref))
 		return "booted";
+	/* A list without the booted deployment lacks others, too: an unmounted /boot empties it. */
 	if (listed == NULL)
-		return deployments->listed != NULL ? "gone" : NULL;
+		return gbe_deployments_find(deployments, &deployments->booted) != NULL ? "gone"
+										       : NULL;
 	if (listed->staged)
 		return "staged";
 	if (listed->pinned && !listed->rollback)

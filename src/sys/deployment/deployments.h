@@ -29,7 +29,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDeployments, gbe_deployments_free)
 void gbe_deployments_load_ahead(int root_fd, const char *root_path);
 /* Never fails: what could not be read is unknown, with its reason. @root_path: "/" or DIR. */
 GbeDeployments *gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdline);
-/* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). NULL: the list is unknown. */
+/* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). NULL: the list is unknown, or
+ * the booted deployment is not in it. */
 const char *gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref);
 /* How the booted deployment is unlocked (core/listed.h). NULL: it is locked, or unknown. */
 const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
