@@ -280,6 +280,14 @@ unhealthy() {
 	stop_etcd
 	due
 	assert_match "etcd is down" "$(state 'result, .periodic.reason' | paste -sd' ')" "skipped *no etcd runs*"
+	# Below --root no service starts it while this waits.
+	SECONDS=0
+	assert_exit 0 hook backup
+	((SECONDS < 20)) || fail "waited $SECONDS s for an etcd that no service starts"
+	mv "$DATA" "$DATA.away"
+	assert_exit 0 hook backup
+	((SECONDS < 20)) || fail "waited $SECONDS s for data that no service makes"
+	mv "$DATA.away" "$DATA"
 	assert_eq "nothing was taken" "$(count)" 1
 	start_etcd
 	due

@@ -289,6 +289,14 @@ finish(Periodic *p, GbePeriodicResult result, const char *reason)
 	return result == GBE_PERIODIC_FAILED ? 1 : 0;
 }
 
+/* Below --root no service starts etcd meanwhile, and nothing mounts the store. */
+static bool
+may_change(const Periodic *p, const GError *error)
+{
+	return !p->app->below_root || (!g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) &&
+				       !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND));
+}
+
 static int
 run(Periodic *p)
 {
@@ -307,7 +315,7 @@ run(Periodic *p)
 		}
 		if (!is_for_later(p, error))
 			return finish(p, GBE_PERIODIC_FAILED, error->message);
-		if (g_get_monotonic_time() + TRY_AGAIN_USEC > p->deadline)
+		if (!may_change(p, error) || g_get_monotonic_time() + TRY_AGAIN_USEC > p->deadline)
 			return finish(p, GBE_PERIODIC_SKIPPED, error->message);
 		g_usleep(TRY_AGAIN_USEC);
 	}
