@@ -251,6 +251,8 @@ check(History *h, const GbePlan *plan, const Step *step, guint o, bool cut, Cont
 		check_other_owner(h, plan, step, o, live);
 	if (!cut)
 		check_undo(h, plan, live);
+	/* The start's end lets go of what the last one that ended went by, which was kept in case this one is cut. */
+	prune(h);
 	check_again(h);
 }
 
