@@ -2,6 +2,7 @@
 #include "sys/etcd-version.h"
 
 #include "base/auto.h"
+#include "fs/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 static bool
-start(const char *binary, int *ret_out, pid_t *ret_pid)
+start(const char *path, const char *binary, int *ret_out, pid_t *ret_pid)
 {
 	const char *const argv[] = {binary, "--version", NULL};
 	const char *const envp[] = {"PATH=/usr/bin:/bin", NULL};
@@ -30,7 +31,7 @@ start(const char *binary, int *ret_out, pid_t *ret_pid)
 			r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
 							     O_WRONLY, 0);
 		if (r == 0)
-			r = posix_spawn(ret_pid, binary, &actions, NULL, (char *const *)argv,
+			r = posix_spawn(ret_pid, path, &actions, NULL, (char *const *)argv,
 					(char *const *)envp);
 		(void)posix_spawn_file_actions_destroy(&actions);
 	}
@@ -68,15 +69,22 @@ read_until(int fd, char *buffer, gsize size, guint timeout_ms)
 }
 
 char *
-gbe_etcd_version_of_binary(const char *binary, guint timeout_ms)
+gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
 {
 	static const char label[] = "etcd Version: ";
+	g_autofree char *path = NULL;
+	gbe_autofd int fd = -1;
+	gbe_autofd int out = -1;
 	char buffer[1024];
 	const char *at;
-	gbe_autofd int out = -1;
 	pid_t pid;
 
-	if (binary == NULL || *binary == '\0' || !start(binary, &out, &pid))
+	if (binary == NULL || !g_path_is_absolute(binary) ||
+	    !gbe_open_in_root(root_fd, binary, O_PATH, &fd, NULL))
+		return NULL;
+	/* By this process's descriptor: a script's interpreter opens the name again. */
+	path = g_strdup_printf("/proc/%d/fd/%d", (int)getpid(), fd);
+	if (!start(path, binary, &out, &pid))
 		return NULL;
 	read_until(out, buffer, sizeof buffer, timeout_ms);
 	/* etcd has answered or never will, and --version has nothing to lose. */

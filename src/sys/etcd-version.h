@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs `etcd --version`. Needed only where no earlier run learnt the version over the API. */
+/* Runs `etcd --version`. */
 #pragma once
 
 #include <glib.h>
 
-/* "3.5.16". NULL: not installed, no answer within @timeout_ms, or no version in it. Newly allocated. */
-char *gbe_etcd_version_of_binary(const char *binary, guint timeout_ms);
+/* Long enough for a busy machine's first look at the program; a program that takes longer has no version. */
+#define GBE_ETCD_VERSION_MS 5000
+
+/* @binary: an absolute path below @root_fd. "3.5.16", newly allocated. NULL: not installed, no answer within @timeout_ms,
+ * or no version in it. */
+char *gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms);

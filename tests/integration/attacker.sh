@@ -463,7 +463,83 @@ attack_race() {
 	holds "the data" "$A_STATE"
 }
 
+# ---- over etcd's API ----
+
+# liar FROM TO: what answers at the configured endpoint is etcd, but for these bytes, which are as long.
+liar() {
+	local port=$ETCD_PORT
+
+	rm -f "$GBE_MEM/liar"
+
+	python3 - "$port" "$1" "$2" >"$GBE_MEM/liar" <<-'EOF' &
+		import socket, sys, threading
+		port, old, new = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3].encode()
+		server = socket.create_server(("127.0.0.1", 0))
+		print(server.getsockname()[1], flush=True)
+		def relay(a, b, change):
+		    while data := a.recv(65536):
+		        b.sendall(data.replace(old, new) if change else data)
+		    b.shutdown(socket.SHUT_WR)
+		while True:
+		    client = server.accept()[0]
+		    etcd = socket.create_connection(("127.0.0.1", port))
+		    threading.Thread(target=relay, args=(client, etcd, False), daemon=True).start()
+		    threading.Thread(target=relay, args=(etcd, client, True), daemon=True).start()
+	EOF
+	LIAR=$!
+	while [[ ! -s $GBE_MEM/liar ]]; do sleep 0.05; done
+	config etcd "endpoint=http://127.0.0.1:$(<"$GBE_MEM/liar")"
+}
+truth() {
+	kill "$LIAR"
+	wait "$LIAR" || true
+	config etcd "endpoint=http://127.0.0.1:$ETCD_PORT"
+}
+
+# One answer with a version that cannot read the data holds etcd back at no later boot; nor does one that is newer.
+attack_version() {
+	local version
+
+	a_green "$1"
+	for version in 3.0.23 9.4.23; do
+		liar 3.4.23 "$version"
+		hook health
+		assert_eq "what the liar said" "$(ledger '[.[].etcd_version | values] | last')" "$version"
+		truth
+		A_STATE=$(etcd_state)
+		reboot
+		booted A
+		started
+		holds "A's data, after a liar said $version" "$A_STATE"
+		judge green
+	done
+	into_b
+	liar 3.4.23 3.0.23
+	fail_until_rollback put owner B
+	truth
+	a_is_back
+}
+
+# Any client of the update's etcd can add members. That does not take the way back.
+attack_members() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	into_b
+	put owner B
+	etcdctl --endpoints="http://$ETCD_HOST:$ETCD_PORT" member add other --peer-urls=http://127.0.0.1:1
+	kill_etcd # it has no majority now
+	judge red
+	until [[ $BOOTED == A ]]; do
+		crash
+		machine_on
+		[[ $BOOTED == A ]] || judge red
+	done
+	start_etcd
+	a_is_back
+}
+
 suite_begin "$@"
+FS=${FS:-xfs} play attack version members
 FS=${FS:-xfs} play attack stamp forged fifo names huge deformed
 FS=${FS:-ext4} play attack hidden hardlink
 FS=${FS:-xfs} play attack project

@@ -171,6 +171,7 @@ start_prerun() {
 	PRERUN_LOG=$GBE_MEM/prerun.log
 	: >"$PRERUN_LOG"
 	has_program && [[ ! $MASKED ]] || return 0
+	etcd_program "${ETCD_OF[$BOOTED]-$ETCD}"
 	PRERUN=0
 	hook prerun >"$PRERUN_LOG" 2>&1 || PRERUN=$?
 	PRERUN_US=$((${EPOCHREALTIME/./} - began))

@@ -39,10 +39,22 @@ etcd_ports() {
 
 port_free() { ! { : <>"/dev/tcp/127.0.0.1/$1"; } 2>/dev/null; }
 
+# etcd_program ETCD: below ROOT, /usr/bin/etcd is this one, where a case put no other there.
+etcd_program() {
+	local program=${ROOT-}/usr/bin/etcd
+
+	[[ -n ${ROOT-} && -d $ROOT ]] || return 0
+	[[ ! -e $program ]] || grep -qa '^# started by etcd_run' "$program" || return 0
+	mkdir -p "$ROOT/usr/bin"
+	printf '#!/bin/sh\n# started by etcd_run\nexec %s "$@"\n' "$(command -v "$1")" >"$program"
+	chmod 0755 "$program"
+}
+
 etcd_run() {
 	local client=http://$ETCD_HOST:$ETCD_PORT peer=http://$ETCD_HOST:$((ETCD_PORT + 1))
 
 	ETCD_LOG=$GBE_MEM/etcd.log
+	etcd_program "${ETCD_OF[${BOOTED:--}]-$ETCD}"
 	# Elections within a tenth of a second: nobody else takes part.
 	"${ETCD_IN[@]}" "${ETCD_OF[${BOOTED:--}]-$ETCD}" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
 		--listen-client-urls="$client" --advertise-client-urls="$client" \

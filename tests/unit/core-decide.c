@@ -283,6 +283,24 @@ START_TEST(at_boot_says_when_a_plain_reboot_is_backed_up)
 }
 END_TEST
 
+/* etcd of an update had the data while this program was off: no file system, and no wish, leaves out the backup. */
+START_TEST(a_late_take_over_is_backed_up)
+{
+	for (guint another = 0; another < 2; another++) {
+		g_autoptr(GbeFacts) facts = after_green_a('a');
+		g_autoptr(GbePlan) plan = NULL;
+
+		facts->clones = GBE_NO;
+		facts->owner->late = true;
+		facts->owner->lineage.truncated = another != 0;
+		plan = gbe_decide(facts);
+		assert_rules(plan, "6");
+		ck_assert_int_eq(gbe_plan_find(plan, GBE_ACTION_BACKUP) != NULL, another != 0);
+		ck_assert(!plan->hold);
+	}
+}
+END_TEST
+
 START_TEST(a_plain_reboot_goes_on_with_its_trial_and_chain)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -444,6 +462,7 @@ main(void)
 	tcase_add_test(tcase, a_backup_of_sound_data_says_so_and_what_is_inside);
 	tcase_add_test(tcase, a_missing_backup_holds_or_is_said);
 	tcase_add_test(tcase, at_boot_says_when_a_plain_reboot_is_backed_up);
+	tcase_add_test(tcase, a_late_take_over_is_backed_up);
 	tcase_add_test(tcase, a_plain_reboot_goes_on_with_its_trial_and_chain);
 	tcase_add_test(tcase, the_same_run_only_ends_the_closing_record);
 	tcase_add_test(tcase, a_newer_etcd_in_the_same_run_is_backed_up_first);

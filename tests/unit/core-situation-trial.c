@@ -48,6 +48,31 @@ START_TEST(a_trial_is_unknown_where_the_past_is_not_whole)
 }
 END_TEST
 
+/* Any client of the update's etcd can add members. Where nothing was recorded before, the data is asked. */
+START_TEST(voters_of_a_trial_are_those_before_it)
+{
+	static const struct {
+		GbeVerdict verdict;
+		guint before, now;
+		bool one;
+	} cases[] = {{GBE_VERDICT_RED, 1, 3, true},
+		     {GBE_VERDICT_RED, 3, 1, false},
+		     {GBE_VERDICT_RED, 0, 3, false},
+		     {GBE_VERDICT_RED, 1, GBE_VOTERS_UNCLEAR, true},
+		     {GBE_VERDICT_GREEN, 1, 3, false}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeFacts) facts = own_trial(cases[i].verdict);
+		GbeSituation s;
+
+		facts->owner->voters = cases[i].before;
+		facts->voters = cases[i].now;
+		derive(facts, &s);
+		ck_assert_int_eq(s.one_voter, cases[i].one);
+	}
+}
+END_TEST
+
 START_TEST(a_green_backup_ends_a_trial_too)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
@@ -292,6 +317,7 @@ main(void)
 
 	tcase_add_test(tcase, a_trial_lasts_until_the_first_green_run);
 	tcase_add_test(tcase, a_trial_is_unknown_where_the_past_is_not_whole);
+	tcase_add_test(tcase, voters_of_a_trial_are_those_before_it);
 	tcase_add_test(tcase, a_green_backup_ends_a_trial_too);
 	tcase_add_test(tcase, long_use_ends_a_trial_that_nobody_judges);
 	tcase_add_test(tcase, a_rollback_may_follow_until_the_trial_is_over);

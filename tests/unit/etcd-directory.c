@@ -26,10 +26,11 @@ read_clear(Read *read)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Read, read_clear)
 
+/* @minor: etcd 3.@minor is to start on it; 0: the one that the data names. */
 static void
-read_data(const char *data, GbeVerifyLevel level, Read *ret)
+read_data_for(const char *data, GbeVerifyLevel level, guint minor, Read *ret)
 {
-	const GbeDbOptions options = {.level = level};
+	const GbeDbOptions options = {.level = level, .reader = {3, minor, minor > 0}};
 	g_autoptr(GError) error = NULL;
 	int fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -40,6 +41,12 @@ read_data(const char *data, GbeVerifyLevel level, Read *ret)
 		ck_abort_msg("%s", error->message);
 	(void)close(fd);
 	ret->codes = codes_of(&ret->findings);
+}
+
+static void
+read_data(const char *data, GbeVerifyLevel level, Read *ret)
+{
+	read_data_for(data, level, 0, ret);
 }
 
 /* The expected findings of every sample, from their README. */
@@ -87,6 +94,71 @@ START_TEST(every_sample)
 		ck_assert_uint_eq(g_array_index(read.directory.conf.voters, guint64, 0),
 				  read.directory.wal.metadata.member);
 	}
+	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+}
+END_TEST
+
+/* What etcd 3.7.1 wrote, and what it cannot start on: for which etcd, which findings, how bad. */
+static const struct {
+	const char *name;
+	guint minor;
+	const char *codes;
+	GbeSeverity worst;
+	guint32 hash; /* 0: not given */
+} relative[] = {
+    {"etcd37-plain", 7, "", GBE_FINDING_NOTE, 411638515},
+    {"etcd37-learner", 7, "", GBE_FINDING_NOTE, 0},
+    {"etcd37-users", 7, "", GBE_FINDING_NOTE, 0},
+    {"etcd37-large-entry", 7, "", GBE_FINDING_NOTE, 116469008},
+    {"etcd37-large-entry", 0, "", GBE_FINDING_NOTE, 116469008},
+    {"etcd37-purged-with-snap", 7, "", GBE_FINDING_NOTE, 267702044},
+    {"etcd37-purged-with-snap", 6, "", GBE_FINDING_NOTE, 267702044},
+    {"etcd37-purged-no-snap", 7, "", GBE_FINDING_NOTE, 267702044},
+    {"etcd37-purged-no-snap", 0, "", GBE_FINDING_NOTE, 267702044},
+    {"etcd37-purged-no-snap", 6, "member-no-start", GBE_FINDING_DAMAGE, 0},
+    {"ghost-34", 4, "member-ghosts", GBE_FINDING_WARNING, 0},
+    {"ghost-34", 0, "member-ghosts", GBE_FINDING_WARNING, 0},
+    {"ghost-36", 6, "member-leftover member-ghosts", GBE_FINDING_WARNING, 0},
+    {"ghost-36", 7, "member-leftover member-ghosts", GBE_FINDING_DAMAGE, 0},
+};
+
+START_TEST(for_which_etcd)
+{
+	g_autofree char *file = g_strconcat(relative[_i].name, ".tar.gz", NULL);
+	g_autofree char *archive = sample_path(file);
+	g_autofree char *data = root_path("etcd");
+	g_auto(Read) read = {0};
+
+	if (!have_samples("for-which-etcd"))
+		return;
+	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
+	read_data_for(data, GBE_VERIFY_FULL, relative[_i].minor, &read);
+	ck_assert_str_eq(read.codes, relative[_i].codes);
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), relative[_i].worst);
+	if (relative[_i].hash != 0)
+		ck_assert_uint_eq(read.directory.db.hash_kv, relative[_i].hash);
+	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
+}
+END_TEST
+
+/* etcd makes an empty database again from a log that has everything, and dies of it where the log has not. */
+START_TEST(a_database_of_0_bytes)
+{
+	static const char *const names[] = {"etcd34-20k-puts", "etcd36-7k5-snapfiles"};
+	static const GbeSeverity worst[] = {GBE_FINDING_WARNING, GBE_FINDING_DAMAGE};
+	g_autofree char *file = g_strconcat(names[_i], ".tar.gz", NULL);
+	g_autofree char *archive = sample_path(file);
+	g_autofree char *data = root_path(names[_i]);
+	g_autofree char *db = g_build_filename(data, "member/snap/db", NULL);
+	g_auto(Read) read = {0};
+
+	if (!have_samples("a-database-of-0-bytes"))
+		return;
+	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
+	ck_assert_int_eq(truncate(db, 0), 0);
+	read_data(data, GBE_VERIFY_FULL, &read);
+	ck_assert_str_eq(read.codes, "member-no-db");
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), worst[_i]);
 	ck_assert_int_eq(RUN("rm", "-rf", data), 0);
 }
 END_TEST
@@ -153,7 +225,10 @@ typedef struct {
 	bool no_db, no_log, no_state, broken, incomplete, open_end;
 	bool no_snapshot; /* except the one at 0 */
 	guint64 db_term;
-	gint64 row; /* the revision of the newest one */
+	gint64 row;	/* the revision of the newest one */
+	guint minor;	/* etcd 3.minor is to start on it; 0: not known */
+	int members;	/* in the database */
+	bool elsewhere; /* the log may be */
 	const char *codes;
 } Case;
 
@@ -171,7 +246,10 @@ judge(const Case *c, Read *ret)
 	directory->wal.segments = g_ptr_array_new_with_free_func(g_free);
 	directory->wal.snapshots = g_array_new(false, false, sizeof(GbeRaftPoint));
 	directory->wal.changes = g_array_new(false, false, sizeof(GbeConfChange));
+	directory->reader = (GbeVersion){3, c->minor, c->minor > 0};
+	directory->log_elsewhere = c->elsewhere;
 	directory->has_db = !c->no_db;
+	directory->db.members = c->members;
 	directory->db.present = directory->db_tells = !c->no_db;
 	directory->db.consistent_index = c->index;
 	directory->db.last_row = c->row;
@@ -183,7 +261,7 @@ judge(const Case *c, Read *ret)
 
 		snapfile->name = g_strdup("x.snap");
 		snapfile->named = snapfile->point = (GbeRaftPoint){c->snap, 2};
-		snapfile->conf.voters = g_array_new(false, false, sizeof(guint64));
+		gbe_conf_state_init(&snapfile->conf);
 		g_array_append_val(snapfile->conf.voters, change.node);
 		snapfile->fault = c->broken ? g_strdup("its checksum is wrong") : NULL;
 		g_ptr_array_add(directory->snapfiles, snapfile);
@@ -266,6 +344,45 @@ static const Case cases[] = {
     {.last = 100, .commit = 100, .index = 90, .db_term = 3, .codes = "member-term"},
     {.last = 100, .commit = 100, .index = 90, .db_term = 2, .codes = ""},
     {.last = 100, .commit = 100, .index = 90, .open_end = true, .codes = ""},
+    /* 3.7 starts from what the log names, and from no .snap file. */
+    {.last = 100, .commit = 100, .index = 90, .segment = 40, .minor = 7, .codes = ""},
+    {.last = 100,
+     .commit = 100,
+     .index = 90,
+     .segment = 40,
+     .minor = 6,
+     .codes = "member-no-start"},
+    {.last = 100,
+     .commit = 100,
+     .index = 90,
+     .segment = 40,
+     .minor = 7,
+     .no_snapshot = true,
+     .codes = "member-no-start"},
+    {.last = 100,
+     .commit = 49,
+     .index = 90,
+     .segment = 40,
+     .minor = 7,
+     .codes = "member-no-start member-commit-behind"},
+    {.last = 100,
+     .commit = 100,
+     .index = 49,
+     .minor = 7,
+     .snap = 60,
+     .broken = true,
+     .codes = "member-db-behind-snap"},
+    {.last = 100, .commit = 100, .index = 90, .gap = 51, .minor = 7, .codes = ""},
+    {.last = 100,
+     .commit = 100,
+     .index = 90,
+     .gap = 52,
+     .minor = 7,
+     .codes = "wal-entries-missing"},
+    /* Members that raft does not know. */
+    {.last = 100, .commit = 100, .index = 90, .members = 1, .codes = ""},
+    {.last = 100, .commit = 100, .index = 90, .members = 2, .codes = "member-ghosts"},
+    {.last = 100, .commit = 100, .index = 0, .members = 2, .codes = ""},
     /* Of a broken log only the certain parts are used. */
     {.last = 10, .commit = 10, .index = 90, .incomplete = true, .codes = ""},
 };
@@ -311,6 +428,38 @@ START_TEST(severities)
 }
 END_TEST
 
+/* The same fault is worse for one etcd than for another; what may lie elsewhere is not known to be lost. */
+START_TEST(relative_severities)
+{
+	static const struct {
+		Case c;
+		GbeSeverity worst;
+	} table[] = {
+	    {{.last = 100, .commit = 100, .index = 90, .segment = 40}, GBE_FINDING_UNKNOWN},
+	    {{.last = 100, .commit = 100, .index = 90, .segment = 40, .minor = 6},
+	     GBE_FINDING_DAMAGE},
+	    {{.last = 100, .commit = 100, .index = 90, .segment = 40, .no_snapshot = true},
+	     GBE_FINDING_DAMAGE},
+	    {{.last = 100, .commit = 100, .index = 90, .members = 2}, GBE_FINDING_WARNING},
+	    {{.last = 100, .commit = 100, .index = 90, .members = 2, .minor = 6},
+	     GBE_FINDING_WARNING},
+	    {{.last = 100,
+	      .commit = 100,
+	      .index = 90,
+	      .members = 2,
+	      .minor = 7,
+	      .no_snapshot = true},
+	     GBE_FINDING_DAMAGE},
+	    {{.no_log = true, .index = 7, .elsewhere = true}, GBE_FINDING_UNKNOWN},
+	    {{.no_log = true, .index = 7}, GBE_FINDING_DAMAGE},
+	};
+	g_auto(Read) read = {0};
+
+	judge(&table[_i].c, &read);
+	ck_assert_int_eq(gbe_findings_worst(&read.findings), table[_i].worst);
+}
+END_TEST
+
 START_TEST(voters)
 {
 	Case c = {.last = 100, .commit = 100, .index = 90, .snap = 50};
@@ -324,6 +473,12 @@ START_TEST(voters)
 	g_array_append_val(read.directory.wal.changes, learner);
 	gbe_directory_judge(&read.directory, "", &read.findings);
 	ck_assert_uint_eq(read.directory.conf.voters->len, 2);
+	ck_assert_uint_eq(read.directory.conf.learners->len, 1);
+	learner.type = GBE_CONF_ADD; /* promoted */
+	g_array_append_val(read.directory.wal.changes, learner);
+	gbe_directory_judge(&read.directory, "", &read.findings);
+	ck_assert_uint_eq(read.directory.conf.voters->len, 3);
+	ck_assert_uint_eq(read.directory.conf.learners->len, 0);
 	read.directory.wal.changes_lost = true;
 	gbe_directory_judge(&read.directory, "", &read.findings);
 	ck_assert_ptr_null(read.directory.conf.voters);
@@ -474,6 +629,9 @@ main(void)
 	tcase_add_loop_test(files, a_stale_root, 0, 4);
 	tcase_add_loop_test(files, rules, 0, G_N_ELEMENTS(cases));
 	tcase_add_test(files, severities);
+	tcase_add_loop_test(files, relative_severities, 0, 8);
+	tcase_add_loop_test(files, for_which_etcd, 0, G_N_ELEMENTS(relative));
+	tcase_add_loop_test(files, a_database_of_0_bytes, 0, 2);
 	tcase_add_test(files, voters);
 	tcase_add_test(files, odd);
 	tcase_add_loop_test(files, in_place_of_files, 0, 12);

@@ -123,9 +123,9 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		facts->booted_is_default = GBE_NO;
 }
 
-/* The version that etcd reported over its API, in the newest run of @of that got that far. */
+/* What etcd said of its version over its API, in the newest run of @of in which it answered. */
 static const char *
-version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
+said_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 {
 	const GbeRunRecord *newest = NULL;
 
@@ -140,47 +140,75 @@ version_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 	return newest != NULL ? newest->etcd_version : NULL;
 }
 
+/* The version of @of's etcd, as its program said at the newest take-over. */
+static GbeVersion
+version_in_take_overs(const GbeFacts *facts, const GbeDeployment *of)
+{
+	guint i = facts->take_overs->len;
+
+	while (i-- > 0) {
+		const GbeTakeOver *to = facts->take_overs->pdata[i];
+
+		if (to->etcd_version != NULL &&
+		    gbe_situation_is_of(facts, &to->deployment, to->sequence, of))
+			return gbe_version_parse(to->etcd_version);
+	}
+	return (GbeVersion){0};
+}
+
 bool
 gbe_observe_recorded_version(GbeFacts *facts)
 {
-	const char *text =
-	    facts->booted.id != NULL ? version_in_runs(facts, &facts->booted, G_MAXUINT64) : NULL;
+	GbeVersion said;
 
-	facts->etcd_version = gbe_version_parse(text);
-	return text != NULL;
+	facts->etcd_version = (GbeVersion){0};
+	if (facts->booted.id == NULL)
+		return false;
+	facts->etcd_version = version_in_take_overs(facts, &facts->booted);
+	said = gbe_version_parse(said_in_runs(facts, &facts->booted, G_MAXUINT64));
+	/* Somebody else may answer there; or etcd was replaced since. */
+	return facts->etcd_version.known &&
+	       (!said.known || gbe_version_compare(said, facts->etcd_version) == 0);
 }
 
+/* The version of the etcd that last had the data. */
 static void
-observe_versions(GbeApp *app, bool starts, GbeFacts *facts)
+observe_writer(GbeFacts *facts)
 {
 	const GbeTakeOver *owner = facts->owner;
+	const GbeManifest *from, *base;
 	const char *text = NULL;
-	bool known;
 
-	if (owner != NULL) {
-		const GbeManifest *from = gbe_facts_backup(facts, owner->source);
-
-		text = version_in_runs(facts, &owner->deployment, owner->sequence);
-		/* When a take-over's etcd never answered, the version that the take-over found still holds. */
-		if (text == NULL && from != NULL)
-			text = from->etcd_version;
-		if (text == NULL) {
-			const GbeManifest *base =
-			    gbe_facts_backup_of(facts, gbe_take_over_base(owner));
-
-			text = base != NULL ? base->etcd_version : NULL;
-		}
-	}
+	if (owner == NULL)
+		return;
+	/* When a take-over's etcd never answered, the version that the take-over found still holds. */
+	from = gbe_facts_backup(facts, owner->source);
+	base = gbe_facts_backup_of(facts, gbe_take_over_base(owner));
+	if (said_in_runs(facts, &owner->deployment, owner->sequence) != NULL)
+		text = owner->etcd_version;
+	else if (from != NULL && from->etcd_version != NULL)
+		text = from->etcd_version;
+	else if (base != NULL)
+		text = base->etcd_version;
 	facts->cluster_version = gbe_version_parse(text);
-	known = gbe_observe_recorded_version(facts);
-	/* Between two starts in one run, etcd may have been replaced: rpm-ostree apply-live. */
-	starts = starts && gbe_facts_taken_in_this_run(facts);
-	if ((!known || starts) && !app->below_root) {
-		g_autofree char *own = gbe_etcd_version_of_binary(app->config->etcd.binary, 5000);
+}
 
-		if (own != NULL)
-			facts->etcd_version = gbe_version_parse(own);
-	}
+/* @starts: this is the program that decides for the system, of whatever root; else only the running system's own
+ * program is started. */
+static void
+observe_version(GbeApp *app, bool starts, GbeFacts *facts)
+{
+	bool known = gbe_observe_recorded_version(facts);
+	g_autofree char *own = NULL;
+
+	/* Between two starts in one run, etcd may have been replaced: rpm-ostree apply-live. */
+	if (known && !(starts && gbe_facts_taken_in_this_run(facts)))
+		return;
+	if (!app->below_root || starts)
+		own = gbe_etcd_version_of_binary(app->root_fd, app->config->etcd.binary,
+						 GBE_ETCD_VERSION_MS);
+	if (own != NULL)
+		facts->etcd_version = gbe_version_parse(own);
 }
 
 /* Is the backup in the store itself, and not in the one for displaced trees? */
@@ -377,6 +405,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	if (o->store_why != NULL)
 		facts->store = GBE_NO;
 	gbe_identify(facts);
+	observe_writer(facts);
 	observe_recorded_store(app, o);
 	facts->cramped = gbe_observe_cramped(o);
 	/* Only a store that may be made: a recorded store that is away is not made anew. */
@@ -406,7 +435,7 @@ observe_service(GbeApp *app, GbeFacts *facts)
 static void
 observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
 {
-	observe_versions(app, options->lock_data, o->facts);
+	observe_version(app, options->lock_data, o->facts);
 	if (options->lock_data)
 		observe_service(app, o->facts);
 	observe_request(app, o->facts);

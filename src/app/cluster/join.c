@@ -13,8 +13,6 @@
 #include "core/version.h"
 #include "sys/etcd-version.h"
 
-#define VERSION_MS 5000
-
 /* Until the configuration is loaded anew, questions go to that member, with this device's certificates. */
 static void
 ask_at(GbeApp *app, const char *url)
@@ -72,8 +70,8 @@ find_own(const GbeClusterSetting *setup, const GbeCluster *cluster,
 static bool
 check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 {
-	g_autofree char *own =
-	    gbe_etcd_version_of_binary(setup->frame.app->config->etcd.binary, VERSION_MS);
+	g_autofree char *own = gbe_etcd_version_of_binary(
+	    setup->frame.app->root_fd, setup->frame.app->config->etcd.binary, GBE_ETCD_VERSION_MS);
 	const char *lowest = NULL;
 	GbeTri older;
 

@@ -26,7 +26,6 @@
  * etcd waiting. */
 #define TEMPORARY "store-push.db"
 #define NAMES_TRIED 100
-#define BINARY_MS 5000
 
 typedef struct {
 	GbeApp *app;
@@ -142,7 +141,8 @@ describe(Push *push, GError **error)
 	if (meta->etcd_version == NULL)
 		meta->etcd_version = g_strdup(db->cluster_version);
 	if (meta->etcd_version == NULL && !push->app->below_root)
-		meta->etcd_version = gbe_etcd_version_of_binary(binary, BINARY_MS);
+		meta->etcd_version =
+		    gbe_etcd_version_of_binary(push->app->root_fd, binary, GBE_ETCD_VERSION_MS);
 	if (meta->etcd_version == NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "%s: no etcd has written yet which version it is", push->what);

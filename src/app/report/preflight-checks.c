@@ -105,8 +105,8 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 	}
 }
 
-/* Does the next boot bring an update that was never green, and does nothing count its boots? The Rust version sets its
- * trigger only when a staged update is finalized. */
+/* Does the next boot bring an update that was never green, and does nothing count its boots? For a staged one greenboot
+ * begins to count: the shell version once it is staged, the Rust version when it is finalized. */
 static bool
 is_uncounted_update(const GbeObserved *observed)
 {
@@ -122,8 +122,7 @@ is_uncounted_update(const GbeObserved *observed)
 	/* Another stateroot is another system, with a /var of its own. */
 	return g_str_equal(here, there) && !gbe_deployment_same(&next->ref, &facts->booted) &&
 	       gbe_situation_trial_of(facts, &next->ref) == GBE_YES &&
-	       observed->greenboot->counts == GBE_NO &&
-	       !(next->staged && observed->greenboot->flavour == GBE_GREENBOOT_RUST);
+	       observed->greenboot->counts == GBE_NO && !next->staged;
 }
 
 void

@@ -108,7 +108,9 @@ set_id(char **id, guint64 value)
 void
 gbe_inside_data(const GbeData *data, GbeFacts *facts)
 {
-	const GbeDbOptions options = {.level = GBE_VERIFY_SANITY};
+	const GbeDbOptions options = {.level = GBE_VERIFY_SANITY,
+				      .reader = facts->cluster_version,
+				      .log_elsewhere = true};
 	g_auto(Inside) inside = {0};
 	g_autoptr(GError) error = NULL;
 	const GbeWal *wal = &inside.directory.wal;
@@ -210,6 +212,7 @@ gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
 	    .level = level_of(app),
 	    .progress = gbe_app_progress,
 	    .progress_data = app,
+	    .reader = gbe_version_parse(manifest->etcd_version),
 	};
 	g_autofree char *member_path = NULL;
 	g_auto(Inside) inside = {0};

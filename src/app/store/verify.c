@@ -74,16 +74,18 @@ go_on(guint64 bytes, gpointer data)
 	       (digesting->deadline == 0 || g_get_monotonic_time() < digesting->deadline);
 }
 
-/* Finds member/ and reads everything in it. */
+/* Finds member/ and reads everything in it. @version: of the etcd that wrote it; NULL: the data says. */
 static bool
-read_directory(GbeApp *app, int data_fd, int wal_fd, const char *member_dir,
+read_directory(GbeApp *app, int data_fd, int wal_fd, const char *member_dir, const char *version,
 	       const GbeVerifyOptions *options, GbeVerification *verification, GError **error)
 {
-	const GbeDbOptions db = db_options(app, options);
+	GbeDbOptions db = db_options(app, options);
 	g_autofree char *member_path = NULL;
 	g_autoptr(GError) local = NULL;
 	gint64 begin = g_get_monotonic_time();
 
+	db.reader = gbe_version_parse(version);
+	db.log_elsewhere = verification->kind != GBE_VERIFY_BACKUP;
 	if (gbe_member_locate(data_fd, member_dir, &member_path, &local)) {
 		bool read =
 		    gbe_directory_read(data_fd, member_path, wal_fd, &db, &verification->directory,
@@ -173,8 +175,8 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		add(verification, "backup-differs", local->message);
 	}
 	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, fd);
-	if (!read_directory(app, fd, wal_fd, app->config->etcd.member_dir, options, verification,
-			    error))
+	if (!read_directory(app, fd, wal_fd, app->config->etcd.member_dir, manifest->etcd_version,
+			    options, verification, error))
 		return gbe_prefix(error, "backup %s", manifest->name);
 	compare_identity(verification, manifest);
 	compare_hash(verification, manifest);
@@ -213,8 +215,8 @@ gbe_verify_data(GbeApp *app, GbeData *data, const GbeVerifyOptions *options,
 	if (data->member_path != NULL &&
 	    !lock(data->fd, data->member_path, data->wal_fd, data->path, &lock_fd, error))
 		return false;
-	if (!read_directory(app, data->fd, data->wal_fd, app->config->etcd.member_dir, options,
-			    verification, error))
+	if (!read_directory(app, data->fd, data->wal_fd, app->config->etcd.member_dir, NULL,
+			    options, verification, error))
 		return gbe_prefix(error, "%s", data->path);
 	finish(g_steal_pointer(&verification), ret_verification);
 	return true;
@@ -256,7 +258,7 @@ verify_directory(GbeApp *app, int fd, const GbeVerifyOptions *options,
 	if (gbe_member_locate(fd, "auto", &member_path, NULL) &&
 	    !lock(fd, member_path, -1, verification->name, &lock_fd, error))
 		return false;
-	return read_directory(app, fd, -1, "auto", options, verification, error);
+	return read_directory(app, fd, -1, "auto", NULL, options, verification, error);
 }
 
 bool

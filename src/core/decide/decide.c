@@ -182,6 +182,7 @@ static void
 plan_backup(Decision *d)
 {
 	const GbeConfig *config = d->facts->config;
+	const GbeTakeOver *owner = d->live.take_over;
 	GbeBackupWish wish = d->ruling.backup;
 	const GbeManifest *same;
 	GbeAction *action;
@@ -196,6 +197,9 @@ plan_backup(Decision *d)
 		plan_unchanged(d, same);
 		return;
 	}
+	/* An update took the data without a backup, while this program was off: the backup is made up for. */
+	if (wish == GBE_BACKUP_PLAIN && owner != NULL && owner->late && owner->lineage.truncated)
+		wish = GBE_BACKUP_EFFORT;
 	if (wish == GBE_BACKUP_PLAIN && config->backup.at_boot == GBE_WHEN_NEVER) {
 		(void)gbe_plan_add(d->plan, GBE_ACTION_KEEP, NULL, "no backup: at-boot=never");
 		return;

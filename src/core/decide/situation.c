@@ -295,6 +295,9 @@ gbe_view_ended(const GbeFacts *facts, gint64 used, GbeView *ret_view)
 	told = run != NULL && run->voters > 0 ? run->voters : owner->voters;
 	if (facts->voters == 0 || (facts->voters == GBE_VOTERS_UNCLEAR && told == 1))
 		ret_view->voters = told;
+	/* Any client of an update's etcd can add members: that must not take the way back. */
+	if (ret_view->trial.on == GBE_YES && owner->voters > 0)
+		ret_view->voters = owner->voters;
 }
 
 void

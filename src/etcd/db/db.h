@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/version.h"
 #include "etcd/finding.h"
 
 typedef enum {
@@ -80,6 +81,12 @@ typedef struct {
 	gpointer progress_data;
 	/* For each part (the database, the log, the .snap files). 0: no limit. */
 	guint seconds;
+	/* The etcd that is to start on it; versions differ in what they survive. Not known: the one that the data
+	 * itself names. */
+	GbeVersion reader;
+	/* A log that is not there may lie elsewhere, where etcd's --wal-dir= says. False: it is a copy, and has
+	 * none. */
+	bool log_elsewhere;
 } GbeDbOptions;
 
 /* @what: the file's name in findings and messages. Wrong content is a finding; an error is a read error, or

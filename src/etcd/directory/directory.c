@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "etcd/layout.h"
 #include "etcd/wal/walk.h"
@@ -66,15 +67,23 @@ read_db(const Reading *reading, int data_fd, const GbeDbOptions *options, GError
 	GbeDb *db = &reading->directory->db;
 	GError *local = NULL;
 	gbe_autofd int fd = -1;
+	struct stat st;
 
 	if (!gbe_layout_open_db(data_fd, reading->member_path, &fd, &local)) {
 		reading->directory->has_db =
 		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND);
 		return absent_or_odd(reading, "member/snap/" GBE_DB_NAME, local, error);
 	}
-	reading->directory->has_db = true;
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", what);
+	/* etcd fills in an empty file as if it were not there. */
+	reading->directory->has_db = st.st_size > 0;
+	if (!reading->directory->has_db)
+		return true;
 	if (!gbe_db_read(fd, what, options, db, reading->findings, error))
 		return false;
+	if (!reading->directory->reader.known)
+		reading->directory->reader = gbe_version_parse(db->cluster_version);
 	/* If a damaged database says 0, its real number is unknown. */
 	reading->directory->db_tells =
 	    db->present && !db->unread &&
@@ -173,7 +182,6 @@ read_snapfiles(const Reading *reading, int data_fd, GError **error)
 static bool
 read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 {
-	GbeVersion version = gbe_version_parse(reading->directory->db.cluster_version);
 	g_autofree char *path = wal_dir_fd >= 0
 				    ? g_strdup("wal-dir")
 				    : gbe_layout_path(reading->member_path, "member/wal");
@@ -185,8 +193,8 @@ read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 		reading->directory->wal.segments = g_ptr_array_new();
 		return absent_or_odd(reading, "member/wal", local, error);
 	}
-	return gbe_wal_read(fd, path, version, &look, &reading->directory->wal, reading->findings,
-			    error);
+	return gbe_wal_read(fd, path, reading->directory->reader, &look, &reading->directory->wal,
+			    reading->findings, error);
 }
 
 /* Reads the log again for what the database must have of it. */
@@ -222,6 +230,8 @@ gbe_directory_read(int data_fd, const char *member_path, int wal_dir_fd,
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	g_auto(GbeDirectory) directory = {
+	    .reader = options->reader,
+	    .log_elsewhere = options->log_elsewhere,
 	    .snapfiles = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_snapfile_free),
 	    .databases = g_array_new(false, false, sizeof(guint64)),
 	};

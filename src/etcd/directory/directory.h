@@ -13,7 +13,9 @@
 #include "etcd/wal/snapfile.h"
 
 typedef struct {
-	bool has_db; /* there is a member/snap/db, sound or not */
+	GbeVersion reader;  /* the etcd that is to start on it; not known: any */
+	bool log_elsewhere; /* as in GbeDbOptions */
+	bool has_db;	    /* there is a member/snap/db that is not empty, sound or not */
 	GbeDb db;
 	bool db_tells; /* the database could be read and tells how much of the log it has */
 	GbeWal wal;

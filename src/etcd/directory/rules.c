@@ -5,6 +5,16 @@
 
 #define U64 "%" G_GUINT64_FORMAT
 
+/* From 3.7 on, etcd starts from the snapshot that the log names last, and takes the voters from the database: it never
+ * reads a .snap file. */
+static const GbeVersion without_snapfiles = {.major = 3, .minor = 7, .known = true};
+
+static GbeTri
+reads_snapfiles(const GbeDirectory *directory)
+{
+	return gbe_version_above(without_snapfiles, directory->reader);
+}
+
 typedef struct {
 	GbeDirectory *directory;
 	GbeFindings *findings;
@@ -47,12 +57,31 @@ is_in_log(const GbeWal *wal, const GbeRaftPoint *point)
 	return false;
 }
 
-/* Finds the newest whole .snap file that the log knows. */
+/* The newest snapshot that the log knows as committed. */
+static GbeRaftPoint
+last_in_log(const GbeWal *wal)
+{
+	guint i = wal->snapshots->len;
+
+	while (i-- > 0) {
+		const GbeRaftPoint *known = &g_array_index(wal->snapshots, GbeRaftPoint, i);
+
+		if (known->index <= commit_of(wal))
+			return *known;
+	}
+	return (GbeRaftPoint){0};
+}
+
+/* Finds where etcd begins: with the newest whole .snap file that the log knows, or with what the log names. */
 static void
 choose(GbeDirectory *directory)
 {
 	directory->snapfile = NULL;
 	directory->start = (GbeRaftPoint){0};
+	if (reads_snapfiles(directory) == GBE_NO) {
+		directory->start = last_in_log(&directory->wal);
+		return;
+	}
 	for (guint i = 0; i < directory->snapfiles->len; i++) {
 		const GbeSnapfile *snapfile = g_ptr_array_index(directory->snapfiles, i);
 
@@ -130,6 +159,20 @@ first_entry_from(const GbeWal *wal, guint number)
 	return 0;
 }
 
+static void
+judge_no_start(const Judge *judge)
+{
+	if (reads_snapfiles(judge->directory) == GBE_UNKNOWN &&
+	    last_in_log(&judge->directory->wal).index > 0)
+		add(judge, GBE_FINDING_UNKNOWN, "member-no-start", "member/wal", GBE_YES, GBE_NO,
+		    "no whole .snap file that the log knows of: etcd 3.7 and newer start without, "
+		    "older ones do not, and which one it is for is not known");
+	else
+		add(judge, GBE_FINDING_DAMAGE, "member-no-start", "member/wal", GBE_YES, GBE_NO,
+		    "no whole .snap file that the log knows of, and the log does not reach back to "
+		    "the beginning");
+}
+
 /* Do the entries reach from the start to the end without a gap? */
 static void
 judge_entries(const Judge *judge)
@@ -146,9 +189,7 @@ judge_entries(const Judge *judge)
 	segment = first_segment(directory, &number);
 	if (segment == NULL ||
 	    (directory->snapfile == NULL && !is_in_log(wal, &directory->start))) {
-		add(judge, GBE_FINDING_DAMAGE, "member-no-start", "member/wal", GBE_YES, GBE_NO,
-		    "no whole .snap file that the log knows of, and the log does not reach back to "
-		    "the beginning");
+		judge_no_start(judge);
 		return;
 	}
 	first = first_entry_from(wal, number);
@@ -306,8 +347,9 @@ is_voter(const GbeConfState *conf, guint64 node)
 static void
 copy_conf(const GbeConfState *from, GbeConfState *ret)
 {
-	ret->voters = g_array_sized_new(false, false, sizeof(guint64), from->voters->len + 1);
+	gbe_conf_state_init(ret);
 	g_array_append_vals(ret->voters, from->voters->data, from->voters->len);
+	g_array_append_vals(ret->learners, from->learners->data, from->learners->len);
 }
 
 /* Takes the newest recorded configuration, and applies the changes since. */
@@ -326,7 +368,7 @@ find_voters(GbeDirectory *directory)
 	} else if (directory->snapfile != NULL) {
 		copy_conf(&directory->snapfile->conf, &directory->conf);
 	} else {
-		directory->conf.voters = g_array_new(false, false, sizeof(guint64));
+		gbe_conf_state_init(&directory->conf);
 	}
 	for (guint i = 0; i < wal->changes->len; i++) {
 		const GbeConfChange *change = &g_array_index(wal->changes, GbeConfChange, i);
@@ -348,6 +390,27 @@ judge_identity(const Judge *judge)
 	    "the member whose log it is has no vote in its cluster");
 }
 
+/* From 3.7 on, every member of the database that is no learner is a voter. Up to 3.6 a member that raft does not know
+ * does no harm: `snapshot restore` of 3.4 left them, and nothing removed them until 3.5.26. */
+static void
+judge_members(const Judge *judge)
+{
+	const GbeDirectory *directory = judge->directory;
+	const GbeConfState *conf = &directory->conf;
+	GbeSeverity severity =
+	    reads_snapfiles(directory) == GBE_NO ? GBE_FINDING_DAMAGE : GBE_FINDING_WARNING;
+	const GArray *changes = directory->wal.changes;
+
+	if (conf->voters == NULL || conf->voters->len == 0 || !directory->db_tells ||
+	    directory->db.members <= (int)(conf->voters->len + conf->learners->len) ||
+	    (changes->len > 0 && g_array_index(changes, GbeConfChange, changes->len - 1).index >
+				     directory->db.consistent_index))
+		return;
+	add(judge, severity, "member-ghosts", "member/snap/db", GBE_NO, GBE_NO,
+	    "it lists members that are not in the cluster: from 3.7 on, etcd would wait for their "
+	    "votes, and never have a leader");
+}
+
 /* Without a log etcd begins a new one, whose entries count from 1 again. */
 static void
 judge_without_log(const Judge *judge)
@@ -361,6 +424,11 @@ judge_without_log(const Judge *judge)
 		add(judge, GBE_FINDING_WARNING, "member-no-wal", "member/wal", GBE_NO, GBE_NO,
 		    "there is no log, and nothing in the database either: etcd never finished "
 		    "its first start");
+	else if (directory->log_elsewhere)
+		add(judge, GBE_FINDING_UNKNOWN, "member-no-wal", "member/wal", GBE_NO, GBE_YES,
+		    "there is no log: if etcd's --wal-dir= does not lie elsewhere, etcd would "
+		    "begin "
+		    "a new one, which the database is ahead of");
 	else
 		add(judge, GBE_FINDING_DAMAGE, "member-no-wal", "member/wal", GBE_NO, GBE_YES,
 		    "there is no log: etcd would begin a new one, which the database is ahead of");
@@ -378,7 +446,8 @@ gbe_directory_judge(GbeDirectory *directory, const char *member_path, GbeFinding
 		return;
 	}
 	choose(directory);
-	judge_snapfiles(&judge);
+	if (reads_snapfiles(directory) != GBE_NO)
+		judge_snapfiles(&judge);
 	find_voters(directory);
 	/* The conclusions of a broken log are known to be wrong. */
 	if (!directory->wal.complete)
@@ -388,4 +457,5 @@ gbe_directory_judge(GbeDirectory *directory, const char *member_path, GbeFinding
 	if (judge_index(&judge) && judge_db_and_start(&judge))
 		judge_db_and_log(&judge);
 	judge_identity(&judge);
+	judge_members(&judge);
 }

@@ -3,8 +3,6 @@
 
 #include "etcd/wal/tail.h"
 
-/* 3.4, and 3.5 up to 3.5.4, refuse to read a longer record. */
-#define LENGTH_MAX ((guint64)10 * 1024 * 1024)
 /* A disk writes this much as a whole. */
 #define SECTOR 512U
 
@@ -113,7 +111,7 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, GbeTri *ret_
 	static const GbeVersion forgiving = {.major = 3, .minor = 5, .known = true};
 	GbeWalSegmentReader *reader = ending->reader;
 	bool too_long = end == GBE_WAL_END_CUT && reader->size - reader->offset >= GBE_WAL_FRAME &&
-			reader->frame.length + reader->frame.padding >= LENGTH_MAX;
+			reader->frame.length + reader->frame.padding >= GBE_WAL_LENGTH_OLD;
 	bool wrong_length = false;
 	GbeWalTail tail;
 
@@ -133,9 +131,10 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, GbeTri *ret_
 		add_hole(ending, &tail, "a record is broken here as if it had been written last");
 		return true;
 	}
-	if (too_long && (!version.known || gbe_version_compare(version, forgiving) < 0)) {
-		add(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_YES, GBE_NO,
-		    "the record's length cannot be right");
+	if (too_long && gbe_version_above(forgiving, version) != GBE_NO) {
+		add(ending, version.known ? GBE_FINDING_DAMAGE : GBE_FINDING_UNKNOWN, "wal-length",
+		    GBE_YES, GBE_NO,
+		    "the record's length cannot be right, and etcd 3.4 does not start on it");
 		return true;
 	}
 	*ret_whole = GBE_UNKNOWN;

@@ -32,7 +32,8 @@ typedef struct {
 	const char *file; /* the segment, for findings */
 	guint number;	  /* of the segment, from 0 */
 	guint32 running;
-	bool stop; /* nothing after this can be understood */
+	GbeVersion version; /* of the etcd that is to read it */
+	bool stop;	    /* nothing after this can be understood */
 } Log;
 
 /* etcd refuses to start on it, so that starting loses nothing. */
@@ -122,6 +123,28 @@ take_state(Log *log)
 	log->wal->state = state;
 }
 
+/* 3.4, and 3.5 up to 3.5.4, write longer records than they read. */
+static void
+check_length(Log *log)
+{
+	static const GbeVersion all_read = {.major = 3, .minor = 6, .known = true};
+	static const GbeVersion some_read = {.major = 3, .minor = 5, .known = true};
+	const GbeWalFrame *frame = &log->reader->frame;
+
+	if (frame->length + frame->padding < GBE_WAL_LENGTH_OLD ||
+	    gbe_version_above(all_read, log->version) == GBE_NO)
+		return;
+	if (gbe_version_above(some_read, log->version) == GBE_YES)
+		damage(
+		    log, "wal-entry-size",
+		    "the record is longer than 10 MiB, which etcd 3.4 writes, and does not read");
+	else
+		gbe_findings_add(
+		    log->findings, GBE_FINDING_WARNING, "wal-entry-size", log->file,
+		    GBE_PLACE_RECORD, log->reader->offset, GBE_UNKNOWN, GBE_NO,
+		    "the record is longer than 10 MiB: etcd up to 3.5.4 does not start on it");
+}
+
 static void
 take_entry(Log *log)
 {
@@ -134,6 +157,7 @@ take_entry(Log *log)
 		damage(log, "wal-content", "the entry cannot be read");
 		return;
 	}
+	check_length(log);
 	wrong = against_raft(wal, &entry);
 	if (wrong != NULL)
 		disorder(log, wrong);
@@ -227,7 +251,7 @@ take_record(Log *log)
 }
 
 static bool
-read_records(Log *log, bool last, GbeVersion version, GError **error)
+read_records(Log *log, bool last, GError **error)
 {
 	GbeWalEnd end = GBE_WAL_END_NONE;
 	GbeTri whole = GBE_NO;
@@ -243,8 +267,8 @@ read_records(Log *log, bool last, GbeVersion version, GError **error)
 	log->running = log->reader->running;
 	if (log->stop)
 		return true;
-	if (!gbe_wal_ending_judge(log->reader, end, last, version, log->file, log->findings, &whole,
-				  error))
+	if (!gbe_wal_ending_judge(log->reader, end, last, log->version, log->file, log->findings,
+				  &whole, error))
 		return false;
 	log->wal->ended = whole == GBE_YES;
 	/* The next segment is read all the same, with a new beginning, to report what else is wrong. */
@@ -256,7 +280,7 @@ read_records(Log *log, bool last, GbeVersion version, GError **error)
 }
 
 static bool
-read_segment(Log *log, int dir_fd, bool last, GbeVersion version, GError **error)
+read_segment(Log *log, int dir_fd, bool last, GError **error)
 {
 	g_auto(GbeWalSegmentReader) reader = {0};
 	gbe_autofd int fd = -1;
@@ -279,7 +303,7 @@ read_segment(Log *log, int dir_fd, bool last, GbeVersion version, GError **error
 	log->segment->size = (guint64)st.st_size;
 	gbe_wal_segment_open(&reader, fd, log->file, log->segment->size, log->running, log->look);
 	log->reader = &reader;
-	return read_records(log, last, version, error);
+	return read_records(log, last, error);
 }
 
 /* Before a segment is read: does it follow the previous one? */
@@ -330,7 +354,7 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, Gb
 	    .snapshots = g_array_new(false, false, sizeof(GbeRaftPoint)),
 	    .changes = g_array_new(false, false, sizeof(GbeConfChange)),
 	};
-	Log log = {.wal = &wal, .findings = findings, .look = look};
+	Log log = {.wal = &wal, .findings = findings, .look = look, .version = version};
 	GbeWalSegment *before = NULL;
 	GError *local = NULL;
 
@@ -346,7 +370,7 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, Gb
 		log.number = i;
 		log.file = file = g_build_filename(path, log.segment->name, NULL);
 		check_sequence(&log, before);
-		if (!read_segment(&log, dir_fd, i + 1 == wal.segments->len, version, &local) &&
+		if (!read_segment(&log, dir_fd, i + 1 == wal.segments->len, &local) &&
 		    !give_up(&log, &local, error))
 			return false;
 		before = log.segment;

@@ -51,7 +51,7 @@ typedef struct {
 void gbe_wal_clear(GbeWal *wal);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWal, gbe_wal_clear)
 
-/* @dir_fd: the log's directory; @path: its name in findings. @version: of the etcd that last wrote the data,
+/* @dir_fd: the log's directory; @path: its name in findings. @version: of the etcd that is to start on it,
  * because 3.4 dies of some faults that later ones repair. A log without a segment is no finding here. An end in the
  * middle of the log is damage: etcd would take it for the end of the log. Beyond the limits of @look:
  * GBE_FINDING_UNKNOWN, and the log is not complete. */

@@ -6,7 +6,7 @@
 #include "etcd/protobuf.h"
 
 #define LENGTH_MASK G_GUINT64_CONSTANT(0x00ffffffffffffff)
-#define VOTERS_MAX 1024
+#define MEMBERS_MAX 1024
 
 /* A field's tag: its number and wire type, as in the bytes. */
 #define TAG(number, type) ((guint8)((number) << 3 | (type)))
@@ -149,10 +149,10 @@ gbe_wal_entry_read(const guint8 *at, gsize have, guint64 size, GbeWalEntry *ret_
 	guint64 numbers[3] = {0};
 	GbeField data = {0};
 
-	if (!(take_number(&next, end, TAG(1, GBE_WIRE_VARINT), &numbers[0]) &&
-	      take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &numbers[1]) &&
-	      take_number(&next, end, TAG(3, GBE_WIRE_VARINT), &numbers[2]) &&
-	      take_rest(at, next, end, size, TAG(4, GBE_WIRE_BYTES), &entry.head, &entry.size))) {
+	/* etcd 3.7 leaves out a number that is 0: the type of most entries. */
+	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+		(void)take_number(&next, end, TAG(i + 1, GBE_WIRE_VARINT), &numbers[i]);
+	if (!take_rest(at, next, end, size, TAG(4, GBE_WIRE_BYTES), &entry.head, &entry.size)) {
 		memset(numbers, 0, sizeof(numbers));
 		if (have < size || !read_numbers(at, have, numbers, 3, 4, &data))
 			return false;
@@ -224,45 +224,63 @@ void
 gbe_conf_state_clear(GbeConfState *conf)
 {
 	g_clear_pointer(&conf->voters, g_array_unref);
+	g_clear_pointer(&conf->learners, g_array_unref);
+}
+
+void
+gbe_conf_state_init(GbeConfState *conf)
+{
+	conf->voters = g_array_new(false, false, sizeof(guint64));
+	conf->learners = g_array_new(false, false, sizeof(guint64));
 }
 
 static guint
-find_voter(const GbeConfState *conf, guint64 node)
+find(const GArray *nodes, guint64 node)
 {
 	guint i = 0;
 
-	while (i < conf->voters->len && g_array_index(conf->voters, guint64, i) != node)
+	while (i < nodes->len && g_array_index(nodes, guint64, i) != node)
 		i++;
 	return i;
 }
 
 static bool
-add_member(GbeConfState *conf, guint number, guint64 node)
+add_member(GArray *nodes, guint64 node)
 {
-	if (number == 2 || number == 4 || find_voter(conf, node) < conf->voters->len)
+	if (find(nodes, node) < nodes->len)
 		return true;
-	if (conf->voters->len >= VOTERS_MAX)
+	if (nodes->len >= MEMBERS_MAX)
 		return false;
-	g_array_append_val(conf->voters, node);
+	g_array_append_val(nodes, node);
 	return true;
+}
+
+static void
+remove_member(GArray *nodes, guint64 node)
+{
+	guint at = find(nodes, node);
+
+	if (at < nodes->len)
+		g_array_remove_index(nodes, at);
 }
 
 /* 1 voters, 2 learners, 3 outgoing voters, 4 future learners, who have no vote: one by one, or packed. */
 static bool
 add_field(GbeConfState *conf, const GbeField *field)
 {
+	GArray *nodes = field->number % 2 == 1 ? conf->voters : conf->learners;
 	const guint8 *at = field->data;
 	guint64 node;
 
 	if (field->number > 4)
 		return true;
 	if (field->type == GBE_WIRE_VARINT)
-		return add_member(conf, field->number, field->value);
+		return add_member(nodes, field->value);
 	if (field->type != GBE_WIRE_BYTES)
 		return false;
 	while (at < field->data + field->size)
 		if (!gbe_protobuf_varint(&at, field->data + field->size, &node) ||
-		    !add_member(conf, field->number, node))
+		    !add_member(nodes, node))
 			return false;
 	return true;
 }
@@ -270,11 +288,12 @@ add_field(GbeConfState *conf, const GbeField *field)
 bool
 gbe_conf_state_read(const guint8 *at, gsize size, GbeConfState *ret_conf)
 {
-	g_auto(GbeConfState) conf = {.voters = g_array_new(false, false, sizeof(guint64))};
+	g_auto(GbeConfState) conf = {NULL};
 	GbeFieldResult result;
 	GbeProtobuf pb;
 	GbeField field;
 
+	gbe_conf_state_init(&conf);
 	gbe_protobuf_init(&pb, at, size);
 	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT)
 		if (!add_field(&conf, &field))
@@ -289,18 +308,13 @@ gbe_conf_state_read(const guint8 *at, gsize size, GbeConfState *ret_conf)
 void
 gbe_conf_state_apply(GbeConfState *conf, const GbeConfChange *change)
 {
-	guint at = find_voter(conf, change->node);
-
-	switch (change->type) {
-	case GBE_CONF_ADD:
-		(void)add_member(conf, 1, change->node);
-		break;
-	case GBE_CONF_REMOVE:
-		if (at < conf->voters->len)
-			g_array_remove_index(conf->voters, at);
-		break;
-	default:
-		/* An update changes addresses; a learner has no vote yet. */
-		break;
+	/* An update changes addresses only. */
+	if (change->type == GBE_CONF_ADD || change->type == GBE_CONF_REMOVE) {
+		remove_member(conf->voters, change->node);
+		remove_member(conf->learners, change->node);
 	}
+	if (change->type == GBE_CONF_ADD)
+		(void)add_member(conf->voters, change->node);
+	else if (change->type == GBE_CONF_ADD_LEARNER)
+		(void)add_member(conf->learners, change->node);
 }

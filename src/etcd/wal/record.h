@@ -104,13 +104,14 @@ typedef struct {
 bool gbe_wal_snapshot_read(const guint8 *at, gsize size, GbeRaftPoint *ret_point,
 			   GbeBytes *ret_conf);
 
-/* The voters. Outgoing voters of a joint configuration count as well. */
+/* The voters, with the outgoing ones of a joint configuration, and the learners, with the future ones. */
 typedef struct {
-	GArray *voters; /* of guint64, each once */
+	GArray *voters, *learners; /* of guint64, each once */
 } GbeConfState;
 
+void gbe_conf_state_init(GbeConfState *conf);
 void gbe_conf_state_clear(GbeConfState *conf);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeConfState, gbe_conf_state_clear)
-/* False: it is not a configuration, or has more than 1,024 voters; @ret_conf is then untouched. */
+/* False: it is not a configuration, or has more than 1,024 of a kind; @ret_conf is then untouched. */
 bool gbe_conf_state_read(const guint8 *at, gsize size, GbeConfState *ret_conf);
 void gbe_conf_state_apply(GbeConfState *conf, const GbeConfChange *change);

@@ -5,6 +5,9 @@
 #include "etcd/wal/record.h"
 #include "etcd/window.h"
 
+/* 3.4, and 3.5 up to 3.5.4, refuse to read a record of this length, with its padding. */
+#define GBE_WAL_LENGTH_OLD ((guint64)10 * 1024 * 1024)
+
 /* How a segment's records end. */
 typedef enum {
 	GBE_WAL_END_NONE,   /* no end: there is another record */
