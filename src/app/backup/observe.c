@@ -123,7 +123,7 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		facts->booted_is_default = GBE_NO;
 }
 
-/* What etcd said of its version over its API, in the newest run of @of in which it answered. */
+/* The version that etcd named over its API, in the newest run of @of in which it answered. */
 static const char *
 said_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 {
@@ -166,7 +166,7 @@ gbe_observe_recorded_version(GbeFacts *facts)
 		return false;
 	facts->etcd_version = version_in_take_overs(facts, &facts->booted);
 	said = gbe_version_parse(said_in_runs(facts, &facts->booted, G_MAXUINT64));
-	/* Somebody else may answer there; or etcd was replaced since. */
+	/* Another program may answer there, or etcd was replaced since. */
 	return facts->etcd_version.known &&
 	       (!said.known || gbe_version_compare(said, facts->etcd_version) == 0);
 }
