@@ -62,7 +62,8 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 bool
 gbe_cli_observe_as_root(GbeCli *cli, bool inside, GbeObserved **ret_observed, GError **error)
 {
-	GbeObserveOptions options = {.inside = inside};
+	/* What looks inside says what prerun would do, whatever there is. */
+	GbeObserveOptions options = {.inside = inside, .tolerant = inside};
 	bool denied;
 
 	return open_state(cli, &denied, error) &&

@@ -140,6 +140,45 @@ place_data_symlink() {
 	assert_match "stderr" "$ERR" "*/var/lib/etcd is a symlink*data-dir*"
 }
 
+# Behind a link from the first start on: nobody had it, and nothing could bring it back. It goes on, and says what to set.
+# Where the ledger knows that another deployment had the data, that may be behind the link.
+place_link_first() {
+	device "$1"
+	mkdir "$ROOT/var/lib/real"
+	ln -s real "$DATA"
+	assert_exit 0 gbe explain
+	assert_match "explain" "$OUT" "*Rule 0: nothing can be opened: etcd starts*"
+	assert_match "explain --json" "$(json .facts.data_why explain)" "*is a symlink; set *data-dir*"
+	power_on
+	started
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*/var/lib/etcd is a symlink*data-dir*"
+	put owner A
+	A_STATE=$(etcd_state)
+	assert_match "status" "$(gbe status)" "Not protected:*is a symlink; set *data-dir*"
+	# What it says to set helps.
+	config etcd data-dir=/var/lib/real
+	stop_etcd
+	assert_exit 0 hook prerun
+	start_etcd
+	holds "A's data" "$A_STATE"
+	reboot
+	judge green
+	holds "A's data" "$A_STATE"
+	# The link again, and another deployment.
+	update B
+	reboot
+	booted B
+	put owner B
+	make_default A
+	shutdown
+	config etcd data-dir=/var/lib/etcd
+	MASKED=yes machine_on
+	booted A
+	assert_match "explain" "$(gbe explain)" "*Rule 0: nothing can be opened, and another deployment had*hold*"
+	assert_exit 5 hook prerun
+	assert_match "held" "$ERR" "*held back*another deployment had the data last*"
+}
+
 # ---- mounts ----
 
 mounted() {
@@ -347,7 +386,7 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink
+FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first
 play place wal_inside read_only other_disk immutable
 FS=${FS:-"xfs btrfs-subvol"} play place own_mount other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume

@@ -34,6 +34,28 @@ starts_then_the_base() {
 	a_is_back
 }
 
+# The data was copied to another directory, and the old one left. Whose data it is, is asked of the one that etcd will
+# open: not of the default.
+starts_elsewhere() {
+	a_green "$1"
+	update B
+	shutdown
+	cp -a "$DATA" "$ROOT/var/lib/elsewhere"
+	DATA=$ROOT/var/lib/elsewhere
+	config etcd data-dir=/var/lib/elsewhere
+	power_on
+	booted B
+	b_writes
+	judge green
+	make_default A
+	shutdown
+	MASKED=yes machine_on
+	booted A
+	assert_exit 5 faulty prerun-started=kill prerun
+	assert_match "stderr" "$ERR" "*held back*another deployment*"
+	assert_exit 0 hook prerun
+}
+
 # Three starts of an upgrade that crash with the restore of an attempt open: the fourth begins nothing.
 starts_three_unchanged() {
 	local digest n
@@ -190,7 +212,7 @@ starts_cannot_tell() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play starts then_the_base three_unchanged configuration
+FS=${FS:-xfs} play starts then_the_base elsewhere three_unchanged configuration
 FS=${FS:-ext4} play starts cannot_tell
 FS=${FS:-ext4} play starts three_changed
 # 80 s of waiting

@@ -31,6 +31,7 @@ setup(void)
 	data = root_path(DATA);
 	ck_assert_int_eq(chmod(data, 0700), 0);
 	ck_assert(gbe_app_new("test", root, &app, NULL));
+	app->configured = true;
 	app->progress = count;
 	progressed = 0;
 }

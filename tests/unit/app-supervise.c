@@ -46,6 +46,7 @@ owned_by(const char *deployment)
 	g_autoptr(GbeApp) app = NULL;
 
 	ck_assert(gbe_app_new("test", root, &app, NULL));
+	app->configured = true;
 	ck_assert(gbe_app_lock(app, "test", 0, NULL));
 	ck_assert(gbe_data_open(app, &data, NULL));
 	gbe_data_observe_identity(data, facts);
@@ -63,6 +64,7 @@ intent_is_open(void)
 	g_autoptr(GbeApp) app = NULL;
 
 	ck_assert(gbe_app_new("test", root, &app, NULL));
+	app->configured = true;
 	ck_assert(gbe_app_lock(app, "test", 0, NULL));
 	ck_assert(
 	    gbe_ledger_append(app, GBE_LEDGER_INTENT, json_object_new(), GBE_WRITE_LATER, NULL));
@@ -76,6 +78,7 @@ ledger_says(void)
 	GbeFacts *facts = gbe_facts_new();
 
 	ck_assert(gbe_app_new("test", root, &app, NULL));
+	app->configured = true;
 	gbe_state_observe(app, facts);
 	return facts;
 }

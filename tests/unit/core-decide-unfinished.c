@@ -8,7 +8,8 @@
 
 typedef enum { NO_INTENT, INTENT, INTENT_UNREADABLE } Intent;
 typedef enum { SERVICE, SERVICE_NONE } Service;
-typedef enum { SAME, OTHER, NOBODY } Owner;
+/* NEVER: no ledger knows of a take-over. OTHERS_TREE: the ledger knows who had the data last, which is not this tree. */
+typedef enum { SAME, OTHER, NEVER, SAME_OTHER_TREE, OTHER_OTHER_TREE } Owner;
 
 /* Facts of the supervisor; @n counts through all of them. */
 typedef struct {
@@ -16,10 +17,10 @@ typedef struct {
 	Intent intent;
 	Service service;
 	Owner owner;
-	bool skip, booted;
+	bool skip, booted, holes, unopened;
 } Cell;
 
-#define CELLS (3 * 3 * 3 * 2 * 3 * 2 * 2)
+#define CELLS (3 * 3 * 3 * 2 * 5 * 2 * 2 * 2 * 2)
 
 static guint
 digit(guint *n, guint base)
@@ -37,9 +38,11 @@ cell_of(guint n)
 		      .ostree = (GbeTri)digit(&n, 3),
 		      .intent = (Intent)digit(&n, 3),
 		      .service = (Service)digit(&n, 2),
-		      .owner = (Owner)digit(&n, 3),
+		      .owner = (Owner)digit(&n, 5),
 		      .skip = (bool)digit(&n, 2),
-		      .booted = (bool)digit(&n, 2)};
+		      .booted = (bool)digit(&n, 2),
+		      .holes = (bool)digit(&n, 2),
+		      .unopened = (bool)digit(&n, 2)};
 }
 
 static GbeFacts *
@@ -57,8 +60,17 @@ facts_of(const Cell *cell)
 		facts->intent_why = g_strdup("of a newer program");
 	g_free(facts->config->etcd.service);
 	facts->config->etcd.service = cell->service == SERVICE ? g_strdup("etcd.service") : NULL;
-	if (cell->owner != NOBODY)
-		(void)facts_owner(facts, cell->owner == SAME ? 'b' : 'a', 50, 90);
+	if (cell->owner != NEVER)
+		(void)facts_owner(facts,
+				  cell->owner == SAME || cell->owner == SAME_OTHER_TREE ? 'b' : 'a',
+				  50, 90);
+	if (cell->owner > NEVER) {
+		(void)facts_recorded(facts);
+		g_clear_pointer(&facts->owner, gbe_take_over_free);
+	}
+	if (cell->unopened)
+		facts->unopened_why = g_strdup("it is a link");
+	facts->holes = cell->holes;
 	facts->owner_why = g_strdup("the ledger names nobody");
 	if (!cell->booted)
 		gbe_deployment_clear(&facts->booted);
@@ -67,14 +79,17 @@ facts_of(const Cell *cell)
 }
 
 /* "Mapped to 0 when the booted deployment is the recorded owner's and no intent is open"; the off switches, and a
- * system without ostree, hold nothing back but an open operation. */
+ * system without ostree, hold nothing back but an open operation. Data behind a link is another's only where the ledger
+ * knows of one. */
 static bool
 may_start(const Cell *cell)
 {
 	if (cell->ledger == GBE_UNKNOWN || cell->intent != NO_INTENT)
 		return false;
 	return cell->ostree == GBE_NO || cell->skip || cell->service != SERVICE ||
-	       (cell->booted && cell->owner == SAME);
+	       (cell->booted && (cell->owner == SAME ||
+				 (cell->unopened && !cell->holes &&
+				  (cell->owner == NEVER || cell->owner == SAME_OTHER_TREE))));
 }
 
 /* It would vote anew on what it has agreed to. */

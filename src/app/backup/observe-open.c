@@ -12,6 +12,7 @@ open_data(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError 
 	if (!options->tolerant)
 		return gbe_pass(error, &local);
 	o->facts->data_why = g_strdup(local->message);
+	o->facts->unopened_why = g_strdup(local->message);
 	o->data = g_new0(GbeData, 1);
 	o->data->path = g_strdup(app->config->etcd.data_dir);
 	o->data->parent_fd = o->data->fd = o->data->wal_fd = -1;
@@ -31,6 +32,8 @@ gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, 
 	if (!options->tolerant)
 		return gbe_pass(error, &local);
 	o->store_why = g_strdup(local->message);
+	if (o->facts->unopened_why == NULL)
+		o->facts->unopened_why = g_strdup(local->message);
 	o->store = g_new0(GbeStore, 1);
 	o->store->path = g_strdup(directory != NULL ? directory : GBE_STATE_DIR "/backups");
 	o->store->fd = o->store->top_fd = -1;

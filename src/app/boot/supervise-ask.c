@@ -47,10 +47,13 @@ static void
 find_owner(GbeApp *app, GbeFacts *facts)
 {
 	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GError) error = NULL;
 
-	if (gbe_data_open(app, &data, NULL)) {
+	if (gbe_data_open(app, &data, &error)) {
 		gbe_data_observe_presence(data, facts);
 		gbe_data_observe_identity(data, facts);
+	} else {
+		facts->unopened_why = g_strdup(error->message);
 	}
 	/* The owner of the directory is the owner of what is left in it. */
 	facts->data = facts->tree != NULL ? GBE_YES : GBE_NO;
@@ -66,17 +69,15 @@ find_objection(GbeApp *app)
 	g_autoptr(GError) error = NULL;
 	g_autofree char *complaint = NULL;
 
-	find_owner(app, facts);
 	facts->skip = app->cmdline.skip;
 	facts->ostree = gbe_is_in_root(app->root_fd, "/run/ostree-booted");
-	if (facts->ostree != GBE_NO) {
-		if (!find_booted(app, &facts->booted, &error))
-			facts->booted_why = g_strdup(error->message);
-		gbe_configuration_choose(app, facts->booted.id, &complaint);
-		gbe_config_free(facts->config);
-		facts->config = app->config;
-		facts->config_borrowed = true;
-	}
+	if (facts->ostree != GBE_NO && !find_booted(app, &facts->booted, &error))
+		facts->booted_why = g_strdup(error->message);
+	gbe_configuration_choose(app, facts->booted.id, &complaint);
+	gbe_config_free(facts->config);
+	facts->config = app->config;
+	facts->config_borrowed = true;
+	find_owner(app, facts);
 	return gbe_decide_fallback(facts);
 }
 

@@ -215,6 +215,7 @@ use(GbeApp *app, GbeConfig *config)
 {
 	gbe_config_free(app->config);
 	app->config = config;
+	app->configured = true;
 }
 
 bool

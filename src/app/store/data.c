@@ -122,6 +122,8 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 	bool mount_point = false;
 
 	data->parent_fd = data->fd = data->wal_fd = -1;
+	if (!app->configured)
+		return gbe_throw(error, GBE_ERROR_FAILED, "no configuration was chosen yet");
 	if (!gbe_path_normalize(app->config->etcd.data_dir, "[etcd] data-dir", &data->path, error))
 		return false;
 	if (!gbe_check_parents(app->root_fd, data->path, &local) &&

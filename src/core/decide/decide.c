@@ -457,6 +457,8 @@ gbe_decide(const GbeFacts *facts)
 	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
 	g_autoptr(GbePlan) decided = plan(&d);
 
+	if (facts->unopened_why != NULL)
+		return gbe_decide_unopened(facts);
 	if (gbe_decide_gives_up(facts) && !gbe_plan_is_idle(decided))
 		return gbe_decide_unfinished(decided);
 	return g_steal_pointer(&decided);

@@ -33,6 +33,7 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts->run_why);
 	g_clear_pointer(&facts->listed, g_ptr_array_unref);
 	g_free(facts->next);
+	g_free(facts->unopened_why);
 	g_free(facts->data_why);
 	g_free(facts->data_open_why);
 	g_free(facts->sound_why);

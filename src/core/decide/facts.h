@@ -45,6 +45,9 @@ typedef struct {
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */
 	char *data_why;
+	/* Why the data directory, or the store, cannot be opened: it is a link, for example. Then nothing is decided but
+	 * whether etcd starts. NULL: they can. */
+	char *unopened_why;
 	bool deformed;	  /* ->data is unknown, since its names are of types that no etcd leaves */
 	GbeTri log;	  /* there is a WAL; etcd begins a new one where there is none */
 	bool log_seen;	  /* it was where the configuration has it, while etcd answered */

@@ -23,6 +23,23 @@ gbe_decide_gives_up(const GbeFacts *facts)
 }
 
 GbePlan *
+gbe_decide_unopened(const GbeFacts *facts)
+{
+	g_autofree char *objection = gbe_decide_fallback(facts);
+	GbePlan *plan = gbe_plan_new();
+
+	plan->rule = GBE_RULE_0;
+	plan->why = g_strdup(facts->unopened_why);
+	plan->reason = objection != NULL
+			   ? g_strdup_printf("nothing can be opened, and %s", objection)
+			   : g_strdup("nothing can be opened: etcd starts on what is there");
+	plan->hold = objection != NULL;
+	(void)gbe_plan_add(plan, plan->hold ? GBE_ACTION_HOLD : GBE_ACTION_KEEP, NULL,
+			   plan->reason);
+	return plan;
+}
+
+GbePlan *
 gbe_decide_unfinished(const GbePlan *plan)
 {
 	bool restores = gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL;
@@ -56,6 +73,8 @@ gbe_decide_unfinished(const GbePlan *plan)
 char *
 gbe_decide_fallback(const GbeFacts *facts)
 {
+	const GbeTakeOver *last;
+
 	if (facts->ledger == GBE_UNKNOWN)
 		return g_strdup_printf("whether an operation on the data is open cannot be told "
 				       "(%s)",
@@ -70,9 +89,16 @@ gbe_decide_fallback(const GbeFacts *facts)
 	if (facts->booted.id == NULL)
 		return g_strdup_printf("the booted deployment cannot be told (%s)",
 				       facts->booted_why);
-	if (facts->owner == NULL)
+	/* What is behind a link has no owner here. It is another deployment's only where the ledger knows of one. */
+	last = facts->owner;
+	if (last == NULL && facts->unopened_why != NULL && !facts->holes && !facts->lost) {
+		if (facts->take_overs->len == 0)
+			return NULL;
+		last = facts->take_overs->pdata[facts->take_overs->len - 1];
+	}
+	if (last == NULL)
 		return g_strdup_printf("who had the data last is not known (%s)", facts->owner_why);
-	if (!gbe_deployment_same(&facts->owner->deployment, &facts->booted))
+	if (!gbe_deployment_same(&last->deployment, &facts->booted))
 		return g_strdup("another deployment had the data last");
 	return NULL;
 }
