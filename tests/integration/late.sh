@@ -188,6 +188,22 @@ late_exchanged() {
 	a_is_back
 }
 
+# One look at the booted deployment that fails is no answer: it is looked at again, in the same start.
+looked_again() { # PASS KIND
+	b_fails_to_last "$2"
+	shutdown
+	MASKED=yes machine_on
+	booted A
+	GREENBOOT_ETCD_FAULT=booted-looked@$1=EIO BUILD=$BUILD_FAULTS hook prerun
+	start_etcd
+	holds "A's data" "$A_STATE"
+	judge green
+	assert_eq "take-overs recorded late" "$(late_records)" 0
+}
+late_first_look() { looked_again 1 "$1"; }
+late_second_look() { looked_again 2 "$1"; }
+
 suite_begin "$@"
+play late first_look second_look
 play late judged closed cut used unused update own_trial exchanged
 suite_end

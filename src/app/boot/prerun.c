@@ -157,6 +157,10 @@ decide_once(Prerun *p)
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
 
+	/* What was not known of the system is looked at again, and not only the records. */
+	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
+	    p->observed->facts->booted.id == NULL)
+		g_clear_pointer(&p->observed, gbe_observed_free);
 	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
 	    GBE_FAULT("prerun-observed", &error)) {
@@ -168,6 +172,8 @@ decide_once(Prerun *p)
 		return GBE_OUTCOME_DONE;
 	}
 	observed = p->observed;
+	if (p->booted.id == NULL)
+		gbe_deployment_copy(&p->booted, &observed->facts->booted);
 	p->fell_back = observed->facts->booted_is_default == GBE_NO;
 	if (gbe_decide_needs_inside(observed->facts))
 		gbe_observe_inside(observed);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/deployment/booted.h"
@@ -180,7 +181,12 @@ take_booted_dir(GbeDeployments *deployments, const Loader *loader, const GbeDepl
 {
 	bool there = false;
 	g_autofree char *handle = NULL;
+	g_autoptr(GError) error = NULL;
 
+	if (GBE_FAULT("booted-looked", &error)) {
+		deployments->booted_why = g_strdup(error->message);
+		return;
+	}
 	look_into(loader, dir, &handle, NULL, &there);
 	if (!there) {
 		g_autofree char *path = gbe_deploy_dir_path(dir);
