@@ -489,6 +489,23 @@ next_boot() {
 	assert_exit 0 gbe undo
 	up A
 	holds "undone" "$two"
+	# What is restored by hand is the later wish.
+	assert_exit 0 gbe restore --next-boot first
+	stop_etcd
+	gbe backup second
+	assert_exit 0 gbe restore second
+	assert_match "stderr" "$ERR" "*next boot*cancelled*"
+	start_etcd
+	[[ $(json .next.action status) != restore ]] || fail "a restore still waits"
+	shutdown
+	up A
+	holds "the later wish" "$two"
+	assert_exit 0 gbe restore --next-boot first
+	stop_etcd
+	assert_exit 0 gbe undo
+	shutdown
+	up A
+	holds "what undo brought" "$two"
 }
 
 # Another operation holds the lock: it is named.

@@ -183,6 +183,8 @@ static bool
 restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
 	GbeByHandResult *result, GError **error)
 {
+	const GbeRequest *request = &session->observed->facts->request;
+	bool waited = request->kind != GBE_REQUEST_NONE && !request->from_cmdline;
 	const GbeManifest *source;
 	g_autofree char *name = NULL;
 	gint64 look_usec = 0;
@@ -209,6 +211,8 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	if (options->dry_run)
 		return true;
 	gbe_session_did(session, "backup %s is restored", result->name);
+	if (waited)
+		gbe_complain("the request for the next boot (restore --next-boot) is cancelled");
 	emit(session, result);
 	return follow_settings(session, true, error) ||
 	       gbe_prefix(error, "its settings are not back");
