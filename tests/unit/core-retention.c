@@ -336,6 +336,25 @@ START_TEST(what_is_asked_for_stays)
 }
 END_TEST
 
+/* By the start that adopted it; and what a person chose, while that is what etcd has. */
+START_TEST(what_the_take_over_found_stays)
+{
+	for (guint asked = 0; asked < 2; asked++) {
+		g_autoptr(GbeFacts) facts = device();
+		GbeManifest *adopted = facts_backup(facts, '-', 0, 1, GBE_GRADE_UNPROVEN);
+
+		(void)facts_backup(facts, 'a', 2, 2, GBE_GRADE_GOOD);
+		assert_removed(facts, "adopted-1");
+		facts->owner->asked = asked != 0;
+		if (asked)
+			facts->owner->source = g_strdup("adopted-1");
+		else
+			gbe_backup_ref_set(&facts->owner->found, gbe_manifest_ref(adopted));
+		assert_removed(facts, "");
+	}
+}
+END_TEST
+
 START_TEST(the_closing_backup_stays)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -376,6 +395,7 @@ main(void)
 	tcase_add_test(tcase, what_is_discarded_goes_after_a_green_run);
 	tcase_add_test(tcase, what_is_discarded_stays_as_the_last_valid_one);
 	tcase_add_test(tcase, what_is_asked_for_stays);
+	tcase_add_test(tcase, what_the_take_over_found_stays);
 	tcase_add_test(tcase, the_closing_backup_stays);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
