@@ -62,7 +62,7 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 bool
 gbe_cli_observe_as_root(GbeCli *cli, bool inside, GbeObserved **ret_observed, GError **error)
 {
-	/* What looks inside says what prerun would do, whatever there is. */
+	/* A caller that looks inside says how prerun would answer, whatever there is. */
 	GbeObserveOptions options = {.inside = inside, .tolerant = inside};
 	bool denied;
 

@@ -157,7 +157,7 @@ decide_once(Prerun *p)
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
 
-	/* What was not known of the system is looked at again, and not only the records. */
+	/* The system is looked at again where it could not be told, and not only the records. */
 	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
 	    p->observed->facts->booted.id == NULL)
 		g_clear_pointer(&p->observed, gbe_observed_free);

@@ -37,7 +37,7 @@ typedef struct {
 	bool initramfs;	   /* the command line's request is that of the initramfs */
 	char *config_file; /* --config, or NULL */
 	GbeConfig *config;
-	bool configured; /* ->config was chosen; before that, no data is opened */
+	bool configured;      /* ->config was chosen; before that, no data is opened */
 	struct GbeKeys *keys; /* app/store/keys.h; NULL: no keys, or not loaded yet */
 	GbeCmdline cmdline;
 	int state_fd;	       /* -1 until gbe_app_open_state() */

@@ -109,7 +109,7 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 	}
 	if (take_over->source != NULL || take_over->asked)
 		gbe_backup_ref_set(&facts->undo, take_over->found);
-	/* What a person restores by hand is a later wish than one that waits for the next boot. */
+	/* A restore by hand is a later wish than one that waits for the next boot. */
 	if (take_over->request != NULL)
 		fold_requested(facts, take_over->request);
 	else if (take_over->asked)

@@ -123,7 +123,7 @@ keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
 	const GbeRunRecord *run = gbe_facts_run(facts, take_over->sequence);
 	const GbeManifest *found = gbe_facts_backup_of(facts, &take_over->found);
 
-	/* What a person chose may be chosen once more; data of nobody is not removed by the start that adopted it. */
+	/* A person may choose the same backup once more. Adopted data stays in the start that adopted it. */
 	if (take_over->asked)
 		keep(r, gbe_facts_backup(facts, take_over->source));
 	if (found != NULL && found->deployment.id == NULL && found->grade != GBE_GRADE_BAD)

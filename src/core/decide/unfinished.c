@@ -89,7 +89,7 @@ gbe_decide_fallback(const GbeFacts *facts)
 	if (facts->booted.id == NULL)
 		return g_strdup_printf("the booted deployment cannot be told (%s)",
 				       facts->booted_why);
-	/* What is behind a link has no owner here. It is another deployment's only where the ledger knows of one. */
+	/* Data behind a link has no owner here. It is another deployment's only where the ledger knows of one. */
 	last = facts->owner;
 	if (last == NULL && facts->unopened_why != NULL && !facts->holes && !facts->lost) {
 		if (facts->take_overs->len == 0)
