@@ -179,6 +179,60 @@ place_link_first() {
 	assert_match "held" "$ERR" "*held back*another deployment had the data last*"
 }
 
+# A snapshot is restored into another directory, and etcd is pointed there, as handbooks teach. Nobody protects that.
+place_restored_elsewhere() {
+	a_green "$1"
+	assert_exit 0 gbe health
+	assert_exit 0 gbe preflight
+	etcdctl --endpoints="http://$ETCD_HOST:$ETCD_PORT" snapshot save "$ROOT/var/snapshot.db"
+	stop_etcd
+	# The same name and the same token: the same ids.
+	etcdctl snapshot restore "$ROOT/var/snapshot.db" --data-dir="$ROOT/var/lib/restored" --name=default \
+		--initial-cluster="default=http://$ETCD_HOST:$((ETCD_PORT + 1))" \
+		--initial-advertise-peer-urls="http://$ETCD_HOST:$((ETCD_PORT + 1))"
+	ETCD_OPTIONS=(--data-dir="$ROOT/var/lib/restored")
+	start_etcd "${ETCD_OPTIONS[@]}"
+	assert_exit 7 gbe health
+	assert_match "health" "$OUT$ERR" "*does not have /var/lib/etcd open*data-dir=*"
+	assert_match "status" "$(gbe status)" "Not protected:*does not have*open*"
+	assert_exit 5 gbe preflight
+	assert_match "preflight" "$OUT" "*bad *etcd *does not have /var/lib/etcd open*"
+	judge green
+	reboot
+	judge green
+	put later word
+	assert_match "status" "$(gbe status)" "Not protected:*"
+	assert_eq "good backups of the dead directory" "$(backups '.run == "'"$(json .run status)"'" and .grade == "good"')" 0
+	# It was so before the update: the update is not at fault.
+	into_b
+	judge green
+	# The update's own configuration points there.
+	ETCD_OPTIONS=()
+	config etcd data-dir=/var/lib/restored
+	stop_etcd
+	assert_exit 0 hook prerun
+	start_etcd --data-dir="$ROOT/var/lib/restored"
+	assert_exit 0 gbe health
+}
+
+# etcd is told another log, and this program is not.
+place_log_elsewhere() {
+	a_green "$1"
+	stop_etcd
+	mv "$DATA/member/wal" "$ROOT/var/lib/wal"
+	ETCD_OPTIONS=(--wal-dir="$ROOT/var/lib/wal")
+	start_etcd "${ETCD_OPTIONS[@]}"
+	assert_exit 7 gbe health
+	assert_match "health" "$OUT$ERR" "*its log elsewhere*wal-dir=*"
+	assert_match "status" "$(gbe status)" "Not protected:*log elsewhere*wal-dir=*"
+	put owner "A, with its log elsewhere"
+	A_STATE=$(etcd_state)
+	reboot
+	booted A
+	started
+	holds "A's data is not rewound" "$A_STATE"
+}
+
 # ---- mounts ----
 
 mounted() {
@@ -386,7 +440,7 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first
+FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere
 play place wal_inside read_only other_disk immutable
 FS=${FS:-"xfs btrfs-subvol"} play place own_mount other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume

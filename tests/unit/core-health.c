@@ -103,6 +103,12 @@ CHANGE(dropped, down(f, GBE_REACH_DROPPED, 0, "reset"))
 CHANGE(denied, down(f, GBE_REACH_DENIED, 14, "etcdserver: server stopped"))
 CHANGE(other_cluster, f->expected_cluster_id = g_strdup("00000000000000c2"))
 CHANGE(other_member, f->expected_member_id = g_strdup("00000000000000a2"))
+CHANGE(elsewhere, f->opens_db = f->opens_log = GBE_NO)
+CHANGE(elsewhere_on_trial, elsewhere(f); f->on_trial = true)
+CHANGE(elsewhere_since_update, elsewhere_on_trial(f); f->opened_before = true)
+CHANGE(log_elsewhere, f->opens_db = GBE_YES; f->opens_log = GBE_NO)
+CHANGE(defragments, f->opens_db = GBE_NO; f->opens_log = GBE_YES)
+CHANGE(not_looked, f->opens_db = GBE_NO; f->opens_log = GBE_UNKNOWN)
 CHANGE(same_data, f->expected_cluster_id = g_strdup("00000000000000c1");
        f->expected_member_id = g_strdup("00000000000000a1"); f->expected_revision = 81203)
 CHANGE(no_leader, f->leader = 0; answer(&f->write, GBE_REACH_DENIED, 14, "etcdserver: no leader"))
@@ -189,6 +195,13 @@ static const struct {
     {mute, "mute", UNHEALTHY, GBE_PATIENCE_DEADLINE, "in time"},
     {dropped, "broke-off", UNHEALTHY, GBE_PATIENCE_DEADLINE, "reset"},
     {denied, "broke-off", UNHEALTHY, GBE_PATIENCE_DEADLINE, "server stopped"},
+    {elsewhere, "elsewhere", UNTOLD, GBE_PATIENCE_SOME, "does not have /var/lib/etcd open"},
+    {elsewhere_on_trial, "elsewhere", UNTOLD, GBE_PATIENCE_SOME, "data-dir="},
+    {elsewhere_since_update, "elsewhere-on-trial", UNHEALTHY, GBE_PATIENCE_SOME,
+     "before the update"},
+    {log_elsewhere, "log-elsewhere", UNTOLD, GBE_PATIENCE_SOME, "wal-dir="},
+    {defragments, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
+    {not_looked, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {other_cluster, "other-data", UNTOLD, GBE_PATIENCE_SOME, "other data than /var/lib/etcd"},
     {other_member, "other-data", UNTOLD, GBE_PATIENCE_SOME, "other data"},
     {same_data, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},

@@ -33,6 +33,23 @@ gbe_health_look_free(GbeHealthLook *look)
 	g_free(look);
 }
 
+/* Did the check find etcd well, and with the data open, in the last run before this trial? */
+static bool
+was_healthy_before(const GbeFacts *facts)
+{
+	const GbeRunRecord *last = NULL;
+
+	for (guint i = 0; facts->owner != NULL && i < facts->runs->len; i++) {
+		const GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (run->sequence < facts->owner->trial.since &&
+		    run->health != GBE_HEALTH_NOT_ASKED &&
+		    (last == NULL || run->sequence > last->sequence))
+			last = run;
+	}
+	return last != NULL && last->health == GBE_HEALTH_HEALTHY;
+}
+
 /* Uses only this run's data: the data of another run says nothing about the etcd that answers. */
 void
 gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
@@ -43,6 +60,7 @@ gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts)
 
 	to->on_trial = gbe_situation_booted_on_trial(facts);
 	to->began_empty = gbe_situation_began_empty(facts);
+	to->opened_before = was_healthy_before(facts);
 	if (!gbe_facts_taken_in_this_run(facts))
 		return;
 	owner = facts->owner;
@@ -84,6 +102,7 @@ gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 		gbe_certificates_look(endpoint->cacert, endpoint->cert, endpoint->key, facts->tls);
 	if (gbe_health_needs_asking(facts))
 		gbe_health_inquire(endpoint, deadline, &look->client, facts);
+	gbe_health_place_open(look->app, facts);
 	gbe_health_report_free(look->report);
 	look->report = gbe_health_judge(facts);
 }

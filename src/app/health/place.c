@@ -9,6 +9,7 @@
 #include "app/state/prerun-done.h"
 #include "app/store/data.h"
 #include "core/json/parse.h"
+#include "etcd/directory/in-use.h"
 #include "etcd/layout.h"
 #include "fs/list.h"
 #include "fs/probe.h"
@@ -112,4 +113,17 @@ gbe_health_place_data(GbeApp *app, GbeHealthFacts *facts)
 	facts->inodes = (gint64)vfs.f_files;
 	facts->inodes_free = (gint64)vfs.f_ffree;
 	facts->defragmenting = is_defragmenting(data, facts->now);
+}
+
+void
+gbe_health_place_open(GbeApp *app, GbeHealthFacts *facts)
+{
+	g_autoptr(GbeData) data = NULL;
+
+	if (facts->status.reach != GBE_REACH_ANSWERED || !gbe_data_open(app, &data, NULL))
+		return;
+	facts->opens_db = facts->opens_log = GBE_NO;
+	if (data->fd >= 0 && data->member_path != NULL)
+		gbe_opened(data->fd, data->member_path, data->wal_fd, &facts->opens_db,
+			   &facts->opens_log);
 }

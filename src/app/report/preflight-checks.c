@@ -370,6 +370,10 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 		health = look->report->health;
 		reason = look->report->reason;
 	}
+	if (look != NULL && look->facts->opens_log == GBE_NO) {
+		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_BAD, "%s", reason);
+		return;
+	}
 	switch (health) {
 	case GBE_HEALTH_HEALTHY:
 		gbe_preflight_add(

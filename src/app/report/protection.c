@@ -68,6 +68,10 @@ gbe_protection_observe_units(const GbeApp *app, const GbeHealthLook *look,
 	if (look != NULL) {
 		facts.health = look->report->health;
 		facts.health_why = look->report->reason;
+		if (gbe_health_is_elsewhere(look->facts))
+			facts.elsewhere = "the etcd that answers does not have the data open";
+		else if (look->facts->opens_log == GBE_NO)
+			facts.elsewhere = "etcd has its log elsewhere, so that a backup has none";
 		if (look->facts->held)
 			facts.held =
 			    look->facts->held_why != NULL ? look->facts->held_why : "by prerun";

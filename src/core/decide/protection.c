@@ -95,6 +95,10 @@ is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 	if (f->data_why != NULL)
 		return say(to, GBE_NOT_PROTECTED, "correct data-dir= of [etcd], or the directory",
 			   "the data in %s cannot be read: %s", f->data_dir, f->data_why);
+	if (f->elsewhere != NULL)
+		return say(to, GBE_NOT_PROTECTED,
+			   "set data-dir= and wal-dir= of [etcd] to where etcd has its data", "%s",
+			   f->elsewhere);
 	if (f->system != NULL)
 		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->system);
 	if (f->store != NULL)

@@ -140,9 +140,15 @@ is_id(const char *expected, guint64 id)
 }
 
 bool
+gbe_health_is_elsewhere(const GbeHealthFacts *f)
+{
+	return f->opens_db == GBE_NO && f->opens_log == GBE_NO;
+}
+
+bool
 gbe_health_is_other_data(const GbeHealthFacts *f)
 {
-	return !is_id(f->expected_cluster_id, f->cluster_id) ||
+	return gbe_health_is_elsewhere(f) || !is_id(f->expected_cluster_id, f->cluster_id) ||
 	       !is_id(f->expected_member_id, f->member_id);
 }
 
@@ -202,6 +208,19 @@ static bool
 read_only(const GbeHealthFacts *f)
 {
 	return f->read_only == GBE_YES && !is_writing(f);
+}
+
+static bool
+elsewhere_on_trial(const GbeHealthFacts *f)
+{
+	return gbe_health_is_elsewhere(f) && f->on_trial && f->opened_before;
+}
+
+/* A defragmentation lets go of the database's lock for a moment, never of the log's. */
+static bool
+log_elsewhere(const GbeHealthFacts *f)
+{
+	return f->opens_db == GBE_YES && f->opens_log == GBE_NO;
 }
 
 static bool
@@ -429,6 +448,13 @@ static const Cause causes[] = {
      "etcd does not answer at {endpoint} in time: {why}"},
     {"broke-off", broke_off, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_DEADLINE,
      "etcd at {endpoint} did not answer to the end: {why}"},
+    {"elsewhere-on-trial", elsewhere_on_trial, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_SOME,
+     "the etcd that answers does not have {data} open, as it had before the update: see data-dir= "
+     "of [etcd]"},
+    {"elsewhere", gbe_health_is_elsewhere, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
+     "the etcd that answers does not have {data} open: see endpoint= and data-dir= of [etcd]"},
+    {"log-elsewhere", log_elsewhere, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
+     "etcd has the database in {data} open, and its log elsewhere: see wal-dir= of [etcd]"},
     {"other-data", gbe_health_is_other_data, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "the etcd that answers serves other data than {data}: see endpoint= and data-dir= of [etcd]"},
     {"no-quorum", no_quorum, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_DEADLINE,

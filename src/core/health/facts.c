@@ -25,6 +25,7 @@ gbe_health_facts_reset(GbeHealthFacts *facts)
 	facts->member_count = facts->voters = 0;
 	facts->learner = facts->no_space = facts->corrupt = facts->other_alarm = false;
 	facts->defragmenting = false;
+	facts->opens_db = facts->opens_log = GBE_UNKNOWN;
 }
 
 GbeHealthFacts *

@@ -56,6 +56,9 @@ typedef struct {
 	gint64 size, free;	    /* bytes; free: for root */
 	gint64 inodes, inodes_free; /* inodes 0: the file system does not count them */
 	bool defragmenting;	    /* etcd is rewriting its database now */
+	/* While etcd answers: has a process the database, and the log, of ->data_dir open? */
+	GbeTri opens_db, opens_log;
+	bool opened_before; /* in the last run before a trial, the check found etcd on the data */
 
 	/* The means to ask etcd. */
 	char *endpoint;
@@ -155,6 +158,8 @@ const char *gbe_health_cause(guint index, GbeHealth *ret_health);
 
 /* For the judge and the table. */
 bool gbe_health_is_full(const GbeHealthFacts *facts);
+/* No process has the data open, although etcd answers. */
+bool gbe_health_is_elsewhere(const GbeHealthFacts *facts);
 bool gbe_health_is_other_data(const GbeHealthFacts *facts);
 /* "41 MiB", "2 GiB", "1.5 GiB": tenths only where they say something. Newly allocated. */
 char *gbe_health_size_text(gint64 bytes);

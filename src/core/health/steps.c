@@ -65,6 +65,9 @@ data_step(const GbeHealthFacts *f, GbeCheck *step)
 		set(step, GBE_CHECK_FAILED, "%s: written by a newer etcd", path);
 	if (f->read_only == GBE_YES)
 		set(step, GBE_CHECK_FAILED, "%s: the file system is read-only", path);
+	else if (gbe_health_is_elsewhere(f))
+		set(step, GBE_CHECK_FAILED, "%s: the etcd that answers does not have it open",
+		    path);
 	else if (f->read_only == GBE_NO)
 		set(step, GBE_CHECK_PASSED, "%s can be written to", path);
 }
@@ -193,7 +196,7 @@ static void
 member_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	step->figure = f->member_count > 0 ? (gint64)f->member_count : -1;
-	if (gbe_health_is_other_data(f))
+	if (gbe_health_is_other_data(f) && !gbe_health_is_elsewhere(f))
 		set(step, GBE_CHECK_FAILED,
 		    "member %016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER
 		    "x, not that of the data",

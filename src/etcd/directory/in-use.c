@@ -85,6 +85,15 @@ try_db(int data_fd, const char *member_path, int operation, int *ret_fd, GError 
 	return GBE_NO;
 }
 
+void
+gbe_opened(int data_fd, const char *member_path, int wal_dir_fd, GbeTri *ret_db, GbeTri *ret_log)
+{
+	gbe_autofd int fd = -1;
+
+	*ret_log = wal_is_locked(data_fd, member_path, wal_dir_fd, NULL);
+	*ret_db = try_db(data_fd, member_path, LOCK_SH, &fd, NULL);
+}
+
 GbeTri
 gbe_in_use(int data_fd, const char *member_path, int wal_dir_fd, int *ret_lock_fd, GError **error)
 {
