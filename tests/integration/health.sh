@@ -115,7 +115,7 @@ health_another_etcd() {
 	DATA=$GBE_MEM/other start_etcd --initial-cluster-token=other
 	config health timeout=1s request-timeout=1s
 	assert_exit 0 hook health
-	assert_match "stderr" "$ERR" "*Cannot tell*serves other data than*"
+	assert_match "stderr" "$ERR" "*Cannot tell*does not have /var/lib/etcd open*"
 	kill_etcd
 	rm -rf "$GBE_MEM/other"
 }

@@ -285,6 +285,7 @@ export_torn() { # KIND
 	stop_etcd
 	rm -rf "$DATA/member"
 	mv "$DATA.kept/member" "$DATA/member"
+	rm "$ROOT/usr/bin/etcd"
 	assert_exit 5 gbe export mine "$FILE"
 	assert_match "why not" "$ERR" "*--drop-wal*"
 	nothing_left
