@@ -11,7 +11,17 @@
 
 /* Opens @names (NULL-terminated) one below the other, starting in @dir_fd, never through a symlink. With @make, a
  * missing directory is made (0700, durable in its parent); without, it is GBE_ERROR_NOT_FOUND.
- * GBE_ERROR_UNSAFE_SOURCE: one is a symlink, is not owned by the effective user, or is writable by others. The
+ * GBE_ERROR_UNSAFE_SOURCE: one is no directory, is not owned by the effective user, or is writable by others. The
  * caller owns *ret_fd. */
 bool gbe_own_dir_open_at(int dir_fd, const char *const *names, bool make, int *ret_fd,
 			 GError **error) GBE_CHECKED;
+
+/* Finds the directory with that identity (gbe_tree_identity()): the owner of the place may have given it another name
+ * in there, but cannot move our directory elsewhere. *ret_name: its name in @dir_fd; NULL: it is not there. With @back,
+ * it gets @name again, and what is at @name in its place gets the other one; after a power cut either name is on the
+ * disk, and the next call goes on. */
+bool gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool back,
+			 char **ret_name, GError **error) GBE_CHECKED;
+/* Makes way for a directory of ours at @name: a directory or a file that is not ours becomes "NAME.not-ours-1", what is
+ * neither is removed. Nothing is there: nothing changes. After a power cut @name is free, or as it was. */
+bool gbe_own_dir_make_way_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;

@@ -37,9 +37,11 @@ disk_dies() {
 # disk_fills OPERATION POINT: when it is there, the disk is filled to the last byte; then it goes on. The
 # next start finds it full still, the one after it does not.
 disk_fills() {
-	local op=$1 rc=0 pid
+	local op=$1 rc=0 pid keeps=${OP_KEEPS[$1]}
 
 	device_on "$op"
+	# What a failed update left makes way, where a restore finds no room otherwise.
+	case $op in retry | rollback | finish | staged) OP_KEEPS[$op]=green ;; esac
 	(GREENBOOT_ETCD_FAULT=$2=stop BUILD=$BUILD_FAULTS operation_run "$op" \
 		>"$GBE_MEM/operation.log" 2>&1) &
 	pid=$!
@@ -56,6 +58,7 @@ disk_fills() {
 	ALSO_FINAL=${OP_MAY[$op]} RETENTION_RAN=yes
 	died "$op" "full at $2"
 	ALSO_FINAL='' RETENTION_RAN=''
+	OP_KEEPS[$op]=$keeps
 }
 
 # A start on a full disk lets etcd start, unless it is an upgrade that would go without its backup.

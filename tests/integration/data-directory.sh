@@ -273,6 +273,59 @@ place_read_only() {
 }
 
 # The store's file system below a mount of its own (a subvolume that fstab mounts): clones get there, names do not.
+# Where the data directory is a mount point, its owner can rename what lies in it: this program's directory, too. It is
+# found by what it is, and what was put in its place makes way.
+place_renamed_store() {
+	local decoy hidden listed
+
+	mounted "$1"
+	hidden=$DATA/.greenboot-etcd
+	for decoy in ${DECOYS-nothing fifo}; do
+		A_STATE=$(etcd_state)
+		if [[ $decoy == nothing ]]; then into_b; else update B && reboot && booted B; fi
+		b_writes
+		judge red
+		listed=$(json '[.[].name] | sort | join(" ")' list)
+		mv "$hidden" "$DATA/aside"
+		case $decoy in
+		directory) mkdir "$hidden" && chown 65534:65534 "$hidden" ;;
+		link) ln -s aside "$hidden" ;;
+		fifo) mkfifo "$hidden" ;;
+		file) echo text >"$hidden" ;;
+		esac
+		assert_eq "what is listed" "$(json '[.[].name] | sort | join(" ")' list)" "$listed"
+		assert_match "explain" "$(gbe explain --booted="${DEPLOYMENT[A]}")" "*Rule 10a:*"
+		until [[ $BOOTED == A ]]; do
+			shutdown
+			machine_on
+			[[ $PRERUN == 0 ]] || fail "prerun: $PRERUN"
+			[[ $BOOTED == A ]] || judge red
+		done
+		start_etcd
+		a_is_back
+		[[ -d $hidden/backups && ! -L $hidden ]] || fail "$decoy: the store has no name"
+		judge green
+	done
+	# Before there is a store, something of that name is in the way.
+	stop_etcd
+	rm -rf "$hidden" "$DATA"/aside
+	rm -rf "$ROOT/var/lib/greenboot-etcd"
+	mkfifo "$hidden"
+	power_on
+	started
+	holds "A's data" "$A_STATE"
+	[[ -d $hidden/backups ]] || fail "the FIFO did not make way"
+	# Nor does a directory of the owner's; what is in it stays.
+	stop_etcd
+	rm -rf "$hidden"
+	mkdir "$hidden"
+	echo text >"$hidden/file"
+	chown -R 65534:65534 "$hidden"
+	power_on
+	started
+	[[ -d $hidden/backups && -e $hidden.not-ours-1/file ]] || fail "the directory did not make way"
+}
+
 place_own_mount() {
 	device "$1"
 	mkdir -p "$DATA"
@@ -442,7 +495,7 @@ place_immutable() {
 suite_begin "$@"
 FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere
 play place wal_inside read_only other_disk immutable
-FS=${FS:-"xfs btrfs-subvol"} play place own_mount other_machine nested_mount
+FS=${FS:-"xfs btrfs-subvol"} play place own_mount renamed_store other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume
 FS=${FS:-"xfs ext4 btrfs"} play place attributes
 suite_end

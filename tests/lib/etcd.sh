@@ -46,8 +46,10 @@ etcd_program() {
 	[[ -n ${ROOT-} && -d $ROOT ]] || return 0
 	[[ ! -e $program ]] || grep -qa '^# started by etcd_run' "$program" || return 0
 	mkdir -p "$ROOT/usr/bin"
-	printf '#!/bin/sh\n# started by etcd_run\nexec %s "$@"\n' "$(command -v "$1")" >"$program"
-	chmod 0755 "$program"
+	# A full disk keeps the last one.
+	printf '#!/bin/sh\n# started by etcd_run\nexec %s "$@"\n' "$(command -v "$1")" >"$GBE_MEM/etcd-program"
+	cmp -s "$GBE_MEM/etcd-program" "$program" ||
+		install -m 0755 "$GBE_MEM/etcd-program" "$program" 2>/dev/null || rm -f "$program"
 }
 
 etcd_run() {

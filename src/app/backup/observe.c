@@ -414,7 +414,9 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 		if (!gbe_store_open(app, o->data, true, &o->store, error))
 			return false;
 		g_free(facts->store_fs);
+		g_free(facts->store_tree);
 		facts->store_fs = g_strdup(o->store->fs);
+		facts->store_tree = g_strdup(o->store->tree);
 	}
 	return true;
 }

@@ -131,6 +131,7 @@ gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged, GEr
 		facts->taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	facts->store_path = g_strdup(store->path);
 	facts->store_fs = g_strdup(store->fs);
+	facts->store_tree = g_strdup(store->near != NULL ? store->near->tree : store->tree);
 	facts->store = GBE_YES;
 	if (store->fd >= 0 && !observe_names(store, facts, damaged, error))
 		return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/store/store.h"
 
+#include "app/state/ledger.h"
 #include "app/store/keys.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
@@ -26,6 +27,7 @@ gbe_store_free(GbeStore *store)
 		return;
 	g_free(store->path);
 	g_free(store->fs);
+	g_free(store->tree);
 	gbe_close_fd(&store->fd);
 	gbe_close_fd(&store->top_fd);
 	gbe_store_free(store->near);
@@ -85,15 +87,59 @@ choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 	return true;
 }
 
+/* The identity of .greenboot-etcd/ below the data's file system, as the ledger has it; NULL. Borrowed. */
+static const char *
+recorded_tree(GbeApp *app)
+{
+	const GbeLedger *ledger;
+	const char *tree = NULL;
+	guint i;
+
+	if (app->state_fd < 0 || !gbe_ledger_load(app, &ledger, NULL))
+		return NULL;
+	for (i = ledger->records->len; tree == NULL && i > 0; i--) {
+		const GbeLedgerRecord *record = ledger->records->pdata[i - 1];
+
+		if (record->kind == GBE_LEDGER_TAKE_OVER)
+			tree = gbe_json_string(record->object, "store_tree", NULL);
+	}
+	return tree;
+}
+
+/* The directory may belong to etcd's user, who can rename what is in it. Whoever has the lock gives ours its name back,
+ * and makes way for a new one; a mere reader takes it by the name that it has. */
+static bool
+open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
+{
+	const char *identity = recorded_tree(app);
+	g_autofree char *name = NULL;
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int parent_fd = -1;
+	const char *names[] = {GBE_HIDDEN_DIR, "backups", NULL};
+
+	if (identity != NULL && !gbe_own_dir_find_at(store->top_fd, GBE_HIDDEN_DIR, identity,
+						     app->lock != NULL, &name, error))
+		return false;
+	if (name != NULL)
+		names[0] = name;
+	else if (app->lock != NULL && !gbe_own_dir_make_way_at(store->top_fd, GBE_HIDDEN_DIR, error))
+		return false;
+	if (!gbe_own_dir_open_at(store->top_fd, names, make, &store->fd, &local))
+		return g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) && !make
+			   ? gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s", local->message)
+			   : gbe_pass(error, &local);
+	parent_fd = openat(store->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	store->tree = parent_fd >= 0 ? gbe_tree_identity(parent_fd) : NULL;
+	return true;
+}
+
 /* In a directory of another owner, only entries that are ours; by a path, only where no other user could put
  * something in it. */
 static bool
 open_place(GbeApp *app, GbeStore *store, bool make, GError **error)
 {
-	static const char *const hidden[] = {GBE_HIDDEN_DIR, "backups", NULL};
-
 	if (store->top_fd >= 0)
-		return gbe_own_dir_open_at(store->top_fd, hidden, make, &store->fd, error);
+		return open_hidden(app, store, make, error);
 	if (make)
 		return gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error);
 	return gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,

@@ -20,6 +20,7 @@ struct GbeStore {
 	int fd;	    /* -1: it is not there (yet) */
 	int top_fd; /* root of the data's file system, for a store in .greenboot-etcd/; or -1 */
 	char *fs;   /* id of its file system, or NULL */
+	char *tree; /* identity of .greenboot-etcd/, with ->top_fd; or NULL */
 	const GbeKeys *keys; /* [store] key, which signs manifests; borrowed, or NULL */
 	/* A store on another file system, or below another mount, than the data cannot take a displaced tree by
 	 * rename. Displaced trees then lie below .greenboot-etcd/ at the top of the data's mount, and are listed

@@ -81,6 +81,8 @@ typedef struct {
 	GbeTri cramped;		 /* the data's file system has less room than etcd's start needs */
 	GbeTri store;		 /* NO: the recorded store is absent, its contents are unknown */
 	char *store_path, *store_fs;
+	char *
+	    store_tree; /* identity of .greenboot-etcd/ on the data's file system; NULL: not there */
 
 	/* The ledger (core/record/ledger.h), folded. */
 	GbeTri ledger; /* NO: there is no ledger yet; UNKNOWN: it cannot be read */

@@ -188,6 +188,7 @@ gbe_decide_take_over(const Decision *d, guint64 sequence)
 		to->voters = d->source->voters;
 	to->store_path = g_strdup(facts->store_path);
 	to->store_fs = g_strdup(facts->store_fs);
+	to->store_tree = g_strdup(facts->store_tree);
 	/* Facts describe the present data, not the data that takes its place. */
 	to->member_id = g_strdup(d->source != NULL ? d->source->member_id : facts->member_id);
 	to->cluster_id = g_strdup(d->source != NULL ? d->source->cluster_id : facts->cluster_id);
@@ -252,6 +253,7 @@ gbe_decide_late(const GbeFacts *facts)
 	to->after_trial = live.trial.on;
 	to->store_path = g_strdup(owner->store_path);
 	to->store_fs = g_strdup(owner->store_fs);
+	to->store_tree = g_strdup(owner->store_tree);
 	to->voters = live.voters == GBE_VOTERS_UNCLEAR ? 0 : live.voters;
 	return to;
 }

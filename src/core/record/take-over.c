@@ -163,6 +163,7 @@ static const GbeField take_over_fields[] = {
     GBE_FIELD(GbeTakeOver, uptime, "uptime", KNOWN),
     GBE_FIELD_OF(GbeTakeOver, store_path, "store_path", TEXT, &gbe_kind_path, 0),
     GBE_FIELD(GbeTakeOver, store_fs, "store_fs", TEXT),
+    GBE_FIELD(GbeTakeOver, store_tree, "store_tree", TEXT),
     GBE_FIELD_OF(GbeTakeOver, member_id, "member_id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD_OF(GbeTakeOver, cluster_id, "cluster_id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD_BY(GbeTakeOver, closing, NULL, PART, closing_fields, 0),

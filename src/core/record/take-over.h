@@ -89,7 +89,9 @@ typedef struct {
 	gint64 uptime;	  /* CLOCK_BOOTTIME seconds: that clock is never set; -1 unknown */
 	char *store_path; /* absolute, without --root; NULL unknown */
 	char *store_fs;	  /* UUID of the store's file system; NULL unknown */
-	char *member_id;  /* 16 hex digits; NULL unknown */
+	char *
+	    store_tree; /* identity of .greenboot-etcd/ on the data's file system; NULL: it was not there */
+	char *member_id; /* 16 hex digits; NULL unknown */
 	char *cluster_id;
 	/* From later records. */
 	GbeClosing closing;
