@@ -299,9 +299,9 @@ place_renamed_store() {
 			shutdown
 			machine_on
 			[[ $PRERUN == 0 ]] || fail "prerun: $PRERUN"
+			start_etcd
 			[[ $BOOTED == A ]] || judge red
 		done
-		start_etcd
 		a_is_back
 		[[ -d $hidden/backups && ! -L $hidden ]] || fail "$decoy: the store has no name"
 		judge green
