@@ -248,7 +248,41 @@ store_of_b() {
 	assert_json '[.[] | select(.name == "old")] | length' 1 list
 }
 
+# The same, with A's last state where A puts it, at shutdown. B's further attempts, and an update on top of it, start from
+# that, and A's backups are listed all the while.
+store_of_retry() {
+	a_green "$1"
+	stop_etcd
+	gbe backup old
+	start_etcd
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	config backup directory=/var/elsewhere
+	machine_on
+	booted B
+	start_etcd
+	holds "the first attempt" "$A_STATE"
+	b_writes
+	assert_json '[.[] | select(.name == "old")] | length' 1 list
+	judge red
+	reboot
+	booted B
+	b_again
+	assert_json '[.[] | select(.name == "old")] | length' 1 list
+	judge red
+	os_commit C
+	update C
+	reboot
+	booted C
+	started
+	holds "the update on top" "$A_STATE"
+	assert_exit 0 gbe verify old
+}
+
 suite_begin "$@"
+run_case damage-store_of_retry@xfs store_of_retry xfs
 damage nonce_mature xfs
 damage nonce_trial ext4
 damage state_mature xfs

@@ -301,6 +301,39 @@ observe_former_store(GbeApp *app, GbeObserved *o)
 					   owner->store_path, error->message);
 }
 
+static bool
+is_seen(const GbeStore *store, const char *path)
+{
+	if (store->near != NULL && g_str_equal(path, store->near->path))
+		return true;
+	for (; store != NULL; store = store->former)
+		if (g_str_equal(path, store->path))
+			return true;
+	return false;
+}
+
+/* The configuration has named other places before. What was removed there since is gone. */
+static void
+observe_older_stores(GbeApp *app, GbeObserved *o)
+{
+	const GbeTakeOver *owner = o->facts->owner;
+
+	for (guint i = o->facts->take_overs->len; i > 0; i--) {
+		const GbeTakeOver *to = o->facts->take_overs->pdata[i - 1];
+		g_autoptr(GError) error = NULL;
+
+		if (to->store_path == NULL || is_seen(o->store, to->store_path) ||
+		    (owner != NULL && g_strcmp0(owner->store_path, to->store_path) == 0) ||
+		    gbe_store_observe_former(app, o->store, to->store_path, to->store_fs, o->facts,
+					     o->damaged, &error) ||
+		    g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
+		    o->facts->unread != NULL)
+			continue;
+		o->facts->unread = g_strdup_printf("the store %s, where backups were put: %s",
+						   to->store_path, error->message);
+	}
+}
+
 /* A store that the ledger names but that has changed: not mounted, or another disk. */
 static void
 observe_recorded_store(GbeApp *app, GbeObserved *o)
@@ -407,6 +440,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	gbe_identify(facts);
 	observe_writer(facts);
 	observe_recorded_store(app, o);
+	observe_older_stores(app, o);
 	facts->cramped = gbe_observe_cramped(o);
 	/* Only a store that may be made: a recorded store that is away is not made anew. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {

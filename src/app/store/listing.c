@@ -118,6 +118,7 @@ gbe_store_observe_former(GbeApp *app, GbeStore *store, const char *path, const c
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s is on another file system", path);
 	if (fstat(former->fd, &st) < 0 || st.st_uid != geteuid())
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not root's", path);
+	former->former = store->former;
 	store->former = g_steal_pointer(&former);
 	return observe_names(store->former, facts, damaged, error);
 }

@@ -122,7 +122,8 @@ open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
 		return false;
 	if (name != NULL)
 		names[0] = name;
-	else if (app->lock != NULL && !gbe_own_dir_make_way_at(store->top_fd, GBE_HIDDEN_DIR, error))
+	else if (app->lock != NULL &&
+		 !gbe_own_dir_make_way_at(store->top_fd, GBE_HIDDEN_DIR, error))
 		return false;
 	if (!gbe_own_dir_open_at(store->top_fd, names, make, &store->fd, &local))
 		return g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) && !make
@@ -233,7 +234,10 @@ gbe_store_at(GbeStore *store, const char *name)
 {
 	if (has_entry(store->near, name))
 		return store->near;
-	return has_entry(store->former, name) ? store->former : store;
+	for (GbeStore *former = store->former; former != NULL; former = former->former)
+		if (has_entry(former, name))
+			return former;
+	return store;
 }
 
 bool

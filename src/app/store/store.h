@@ -26,8 +26,8 @@ struct GbeStore {
 	 * rename. Displaced trees then lie below .greenboot-etcd/ at the top of the data's mount, and are listed
 	 * from there. NULL: the store takes them itself. */
 	GbeStore *near;
-	/* Where the last take-over had the store, if the configuration names another place now. It is read, and gets
-	 * nothing new. NULL: at the same place. */
+	/* Where take-overs had the store, if the configuration names another place now: a list, by ->former. They are
+	 * read, and get nothing new. NULL: at the same place. */
 	GbeStore *former;
 };
 
@@ -42,7 +42,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStore, gbe_store_free)
  * "taken"; *ret_damaged (may be NULL) gets its name. */
 bool gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged,
 		       GError **error) GBE_CHECKED;
-/* Opens the store at @path on file system @fs as ->former, and adds what is in it to @facts. An error: it is not there,
+/* Opens the store at @path on file system @fs as one of ->former, and adds what is in it to @facts. An error: it is not there,
  * or others than root could have made it. */
 bool gbe_store_observe_former(GbeApp *app, GbeStore *store, const char *path, const char *fs,
 			      GbeFacts *facts, GPtrArray *damaged, GError **error) GBE_CHECKED;
