@@ -2,7 +2,8 @@
 /*
  * Opens directories of this program in a place that belongs to somebody else: below the root of the data's file
  * system. Where that root is the data directory itself, the unprivileged etcd user owns it. The owner of the place
- * decides what the names in it are, so that a directory which is not ours is not used.
+ * decides what the names in it are, so that a directory which is not ours is not used. Implemented in own-dir.c,
+ * own-dir-find.c.
  */
 #pragma once
 
@@ -16,6 +17,8 @@
 bool gbe_own_dir_open_at(int dir_fd, const char *const *names, bool make, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 
+/* Is the open directory ours? GBE_ERROR_UNSAFE_SOURCE as above. @name: for the message. */
+bool gbe_own_dir_check(int fd, const char *name, GError **error) GBE_CHECKED;
 /* Finds the directory with that identity (gbe_tree_identity()): the owner of the place may have given it another name
  * in there, but cannot move our directory elsewhere. *ret_name: its name in @dir_fd; NULL: it is not there. With @back,
  * it gets @name again, and what is at @name in its place gets the other one; after a power cut either name is on the

@@ -312,7 +312,7 @@ is_seen(const GbeStore *store, const char *path)
 	return false;
 }
 
-/* The configuration has named other places before. What was removed there since is gone. */
+/* The ledger names these places, too. A store that was removed there since is gone. */
 static void
 observe_older_stores(GbeApp *app, GbeObserved *o)
 {

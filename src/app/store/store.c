@@ -106,8 +106,8 @@ recorded_tree(GbeApp *app)
 	return tree;
 }
 
-/* The directory may belong to etcd's user, who can rename what is in it. Whoever has the lock gives ours its name back,
- * and makes way for a new one; a mere reader takes it by the name that it has. */
+/* etcd's user may own the directory, and can rename what is in it. A holder of the lock gives ours its name back, and makes
+ * way for a new one; a mere reader takes it by the name that it has. */
 static bool
 open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
 {
