@@ -61,7 +61,8 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 		gbe_autofd int next = -1;
 
 		if (!gbe_open_dir_at(fd, names[i], &next, &local)) {
-			if (is_no_directory(fd, names[i]))
+			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) &&
+			    is_no_directory(fd, names[i]))
 				return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 						 "%s is no directory", names[i]);
 			if (!may_make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))

@@ -215,6 +215,31 @@ place_restored_elsewhere() {
 	assert_exit 0 gbe health
 }
 
+# The update's configuration lost the key, or has a typo in it. What A has is not given up for an empty directory.
+place_typo() {
+	a_green "$1"
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	config etcd data-dir=/var/lib/etdc
+	machine_on
+	booted B
+	held
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*(/var/lib/etcd, and data-dir= is /var/lib/etdc)*correct data-dir=*"
+	assert_match "explain" "$(gbe explain)" "*still lies where another data-dir= had it*"
+	mkdir "$ROOT/var/lib/etdc"
+	assert_exit 5 hook prerun
+	# Data that a person has put there is what etcd gets.
+	cp -a "$DATA/member" "$ROOT/var/lib/etdc/"
+	assert_exit 0 hook prerun
+	rm -rf "$ROOT/var/lib/etdc"
+	config etcd data-dir=/var/lib/etcd
+	assert_exit 0 hook prerun
+	start_etcd
+	holds "A's data" "$A_STATE"
+}
+
 # etcd is told another log, and this program is not.
 place_log_elsewhere() {
 	a_green "$1"
@@ -493,7 +518,7 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere
+FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo
 play place wal_inside read_only other_disk immutable
 FS=${FS:-"xfs btrfs-subvol"} play place own_mount renamed_store other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume

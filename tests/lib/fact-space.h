@@ -34,7 +34,8 @@ typedef struct {
 /* clang-format off */
 static const Fact facts[] = {
 	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
-	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(one_voter, 2),
+	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(left_elsewhere, 2),
+	FACT(one_voter, 2),
 	FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
 	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2),
 	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
@@ -131,13 +132,14 @@ is_no_data_of_own(const GbeSituation *s)
 static inline bool
 is_without_log(const GbeSituation *s)
 {
-	return s->log_lost && !(s->data == GBE_NO && s->mount_lost);
+	return s->log_lost &&
+	       !(s->data == GBE_NO && (s->mount_lost || (s->left_elsewhere && !s->emptied)));
 }
 
 static inline bool
 is_no_data_for_a_reason(const GbeSituation *s)
 {
-	return s->data == GBE_NO && (s->mount_lost || s->emptied);
+	return s->data == GBE_NO && (s->mount_lost || s->left_elsewhere || s->emptied);
 }
 
 /* What rule 10a puts in the data's place. */
@@ -232,9 +234,11 @@ static const Branch branches[] = {
     {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES, "last_pass request owner data same_run higher_minor candidate unseen" RETURN GATE},
     {"a member without its log", is_without_log, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request owner data mount_lost log_lost" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "request owner data mount_lost log_lost left_elsewhere emptied" GATE},
     {"no data, for a reason", is_no_data_for_a_reason, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request owner mount_lost emptied on_missing candidate"},
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "request owner mount_lost left_elsewhere emptied on_missing candidate"},
     {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing candidate known_before" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,

@@ -257,6 +257,11 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 	case GBE_HOLD_MOUNT:
 		require(r->rule == GBE_RULE_3 && s->mount_lost && s->data == GBE_NO, s, r);
 		break;
+	case GBE_HOLD_ELSEWHERE:
+		require(r->rule == GBE_RULE_3 && s->left_elsewhere && s->data == GBE_NO &&
+			    !s->emptied,
+			s, r);
+		break;
 	case GBE_HOLD_MEMBER:
 		require(r->rule == GBE_RULE_3 && s->log_lost, s, r);
 		break;

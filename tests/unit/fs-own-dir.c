@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fs/own-dir.h"
+
+#include <fcntl.h>
+
+#include "fs/probe.h"
 #include "unit/fs-place.h"
 
 static const char *const names[] = {"hidden", "below", NULL};
@@ -67,10 +71,73 @@ END_TEST
 START_TEST(no_directory)
 {
 	put("hidden", "a file");
-	expect_refused(GBE_ERROR_FAILED, "hidden");
+	expect_refused(GBE_ERROR_UNSAFE_SOURCE, "hidden is no directory");
 	ck_assert_int_eq(unlinkat(place, "hidden", 0), 0);
 	ck_assert_int_eq(mkfifoat(place, "hidden", 0600), 0);
-	expect_refused(GBE_ERROR_FAILED, "hidden");
+	expect_refused(GBE_ERROR_UNSAFE_SOURCE, "hidden is no directory");
+}
+END_TEST
+
+static char *
+identity_of(const char *name)
+{
+	gbe_autofd int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	return gbe_tree_identity(fd);
+}
+
+/* The owner renamed it, and put something in its place. A reader finds it there; who may write brings it back. */
+START_TEST(found_by_what_it_is)
+{
+	static const char *const decoys[] = {NULL, "file", "link", "directory"};
+	g_autoptr(GError) error = NULL;
+	g_autofree char *identity = NULL;
+	g_autofree char *name = NULL;
+
+	put_dir("hidden", 0700);
+	put("hidden/mine", "text");
+	identity = identity_of("hidden");
+	ck_assert_ptr_nonnull(identity);
+	ck_assert_int_eq(renameat(place, "hidden", place, "other"), 0);
+	if (_i == 1)
+		put("hidden", "not mine");
+	else if (_i == 2)
+		ck_assert_int_eq(symlinkat("other", place, "hidden"), 0);
+	else if (_i == 3)
+		put_dir("hidden", 0700);
+	assert_ok(gbe_own_dir_find_at(place, "hidden", identity, false, &name, &error), error);
+	ck_assert_str_eq(name, "other");
+	g_clear_pointer(&name, g_free);
+	assert_ok(gbe_own_dir_find_at(place, "hidden", identity, true, &name, &error), error);
+	ck_assert_str_eq(name, "hidden");
+	ck_assert(is_there("hidden/mine"));
+	ck_assert_int_eq(is_there("other"), decoys[_i] != NULL);
+	g_clear_pointer(&name, g_free);
+	assert_ok(gbe_own_dir_find_at(place, "hidden", "another:00", true, &name, &error), error);
+	ck_assert_ptr_null(name);
+	ck_assert(is_there("hidden/mine"));
+}
+END_TEST
+
+START_TEST(way_is_made)
+{
+	g_autoptr(GError) error = NULL;
+
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	put("hidden", "a file");
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	ck_assert(!is_there("hidden") && is_there("hidden.not-ours-1"));
+	put_dir("hidden", 0777);
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	ck_assert(!is_there("hidden") && is_there("hidden.not-ours-2"));
+	ck_assert_int_eq(mkfifoat(place, "hidden", 0600), 0);
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	ck_assert(!is_there("hidden") && !is_there("hidden.not-ours-3"));
+	/* Ours stays. */
+	put_dir("hidden", 0700);
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	ck_assert(is_there("hidden"));
 }
 END_TEST
 
@@ -84,5 +151,7 @@ main(void)
 	tcase_add_test(tcase, never_through_a_link);
 	tcase_add_test(tcase, never_what_others_can_write);
 	tcase_add_test(tcase, no_directory);
+	tcase_add_loop_test(tcase, found_by_what_it_is, 0, 4);
+	tcase_add_test(tcase, way_is_made);
 	return gbe_unit_main(suite);
 }

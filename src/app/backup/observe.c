@@ -418,6 +418,23 @@ gbe_observe_cramped(const GbeObserved *observed)
 	return gbe_tri(!gbe_space_lets_etcd_start(free_bytes, inodes, running));
 }
 
+/* A typo in data-dir=, or a key that was lost, is no reason to begin anew. */
+static void
+observe_left(GbeApp *app, GbeFacts *facts)
+{
+	const GbeTakeOver *owner = facts->owner;
+	g_autofree char *tree = NULL;
+	gbe_autofd int fd = -1;
+
+	if (facts->data != GBE_NO || owner == NULL || owner->data_dir == NULL ||
+	    owner->tree == NULL || g_strcmp0(owner->data_dir, facts->data_dir) == 0 ||
+	    !gbe_open_in_root(app->root_fd, owner->data_dir, O_RDONLY | O_DIRECTORY, &fd, NULL))
+		return;
+	tree = gbe_tree_identity(fd);
+	if (g_strcmp0(tree, owner->tree) == 0)
+		facts->left_at = g_strdup(owner->data_dir);
+}
+
 /* Observes what this program itself can change: the data, the store, the state. */
 static bool
 observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
@@ -438,6 +455,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	if (o->store_why != NULL)
 		facts->store = GBE_NO;
 	gbe_identify(facts);
+	observe_left(app, facts);
 	observe_writer(facts);
 	observe_recorded_store(app, o);
 	observe_older_stores(app, o);

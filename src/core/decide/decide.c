@@ -341,6 +341,8 @@ plan_hold(Decision *d)
 	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
 	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
 			       "the data in the bare directory",
+	    [GBE_HOLD_ELSEWHERE] = "correct data-dir= of [etcd], or move the data, then `systemctl "
+				   "restart` the service",
 	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, by "
 				"itself where they all work",
 	    [GBE_HOLD_LOG] = "if etcd has its log elsewhere (--wal-dir), set wal-dir= of [etcd] to "
@@ -367,6 +369,9 @@ plan_hold(Decision *d)
 		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
 	else if (d->ruling.hold == GBE_HOLD_UNREAD && d->facts->data_why != NULL)
 		versions = g_strdup_printf(" (%s)", d->facts->data_why);
+	else if (d->ruling.hold == GBE_HOLD_ELSEWHERE)
+		versions = g_strdup_printf(" (%s, and data-dir= is %s)", d->facts->left_at,
+					   d->facts->data_dir);
 	else if (leaving)
 		versions =
 		    g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", d->facts->leaving);

@@ -48,6 +48,7 @@ gbe_facts_free(GbeFacts *facts)
 	g_free(facts->data_dir);
 	g_free(facts->store_path);
 	g_free(facts->store_fs);
+	g_free(facts->left_at);
 	g_free(facts->store_tree);
 	g_clear_pointer(&facts->backups, g_ptr_array_unref);
 	g_clear_pointer(&facts->runs, g_ptr_array_unref);

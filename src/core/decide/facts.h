@@ -77,9 +77,11 @@ typedef struct {
 	/* The program and its place. */
 	GbeVersion etcd_version; /* of D's etcd */
 	char *data_dir;		 /* absolute, without --root */
-	GbeTri clones;		 /* data and store share a file system that clones */
-	GbeTri cramped;		 /* the data's file system has less room than etcd's start needs */
-	GbeTri store;		 /* NO: the recorded store is absent, its contents are unknown */
+	/* Where the owner's configuration had the data, and where it still is, while there is none in ->data_dir; NULL. */
+	char *left_at;
+	GbeTri clones;	/* data and store share a file system that clones */
+	GbeTri cramped; /* the data's file system has less room than etcd's start needs */
+	GbeTri store;	/* NO: the recorded store is absent, its contents are unknown */
 	char *store_path, *store_fs;
 	char *
 	    store_tree; /* identity of .greenboot-etcd/ on the data's file system; NULL: not there */

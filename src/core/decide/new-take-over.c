@@ -157,6 +157,7 @@ set_place(const GbeFacts *facts, GbeTakeOver *to)
 	to->run = g_strdup(facts->run);
 	gbe_deployment_copy(&to->deployment, &facts->booted);
 	to->tree = g_strdup(facts->tree);
+	to->data_dir = g_strdup(facts->data_dir);
 	to->etcd_version = gbe_decide_version_text(facts->etcd_version);
 	to->mount_point = facts->mount_point;
 	to->was_default = facts->booted_is_default;

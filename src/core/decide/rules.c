@@ -402,6 +402,10 @@ decide(const GbeSituation *s)
 	if (s->data == GBE_NO && s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
+	if (s->data == GBE_NO && s->left_elsewhere && !s->emptied)
+		return hold(
+		    GBE_RULE_3, GBE_HOLD_ELSEWHERE,
+		    "there is no data here, and it still lies where another data-dir= had it");
 	/* Before the rules that restore: a backup of one voter is from before the others joined. */
 	if (s->log_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,

@@ -58,9 +58,10 @@ typedef enum {
 
 typedef enum {
 	GBE_HOLD_NO,
-	GBE_HOLD_OPEN,	   /* a process has the data open, and the data is another deployment's */
-	GBE_HOLD_UNREAD,   /* the data cannot be read, and is another deployment's */
-	GBE_HOLD_MOUNT,	   /* the mount of the data directory is missing */
+	GBE_HOLD_OPEN,	 /* a process has the data open, and the data is another deployment's */
+	GBE_HOLD_UNREAD, /* the data cannot be read, and is another deployment's */
+	GBE_HOLD_MOUNT,	 /* the mount of the data directory is missing */
+	GBE_HOLD_ELSEWHERE, /* no data, and what the ledger knows lies where another data-dir= had it */
 	GBE_HOLD_MEMBER,   /* no data, and this is a member of a cluster with others */
 	GBE_HOLD_LOG,	   /* no log beside another deployment's database */
 	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */

@@ -619,6 +619,7 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.emptied =
 	    facts->joining || (view->take_over != NULL && gbe_take_over_empties(view->take_over));
 	s.mount_lost = view->mount_point == GBE_YES && facts->mount_point != GBE_YES;
+	s.left_elsewhere = view->source == NULL && facts->left_at != NULL;
 	s.one_voter = view->voters <= 1;
 	s.log_lost = view->source == NULL && gbe_facts_lack_log(facts) &&
 		     (facts->leaving != NULL || facts->member || (facts->began && !s.one_voter));

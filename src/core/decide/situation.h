@@ -34,7 +34,8 @@ typedef struct {
 	bool emptied; /* a person set the data aside, and there is none since, or joins a cluster */
 	/* A member with others has no data, or no log: its etcd would vote anew on what it agreed to. */
 	bool log_lost;
-	bool mount_lost; /* the data directory was a mount point and is not one now */
+	bool mount_lost;     /* the data directory was a mount point and is not one now */
+	bool left_elsewhere; /* the data is where another data-dir= had it */
 	bool one_voter;
 	bool clones;
 

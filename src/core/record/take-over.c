@@ -161,6 +161,7 @@ static const GbeField take_over_fields[] = {
     GBE_FIELD_BY(GbeTakeOver, trial, "trial", PART, gbe_trial_fields, 0),
     GBE_FIELD(GbeTakeOver, at, "at", TIME),
     GBE_FIELD(GbeTakeOver, uptime, "uptime", KNOWN),
+    GBE_FIELD_OF(GbeTakeOver, data_dir, "data_dir", TEXT, &gbe_kind_path, 0),
     GBE_FIELD_OF(GbeTakeOver, store_path, "store_path", TEXT, &gbe_kind_path, 0),
     GBE_FIELD(GbeTakeOver, store_fs, "store_fs", TEXT),
     GBE_FIELD(GbeTakeOver, store_tree, "store_tree", TEXT),

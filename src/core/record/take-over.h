@@ -87,7 +87,8 @@ typedef struct {
 	GbeTrial trial;
 	gint64 at;	  /* CLOCK_REALTIME seconds, a label */
 	gint64 uptime;	  /* CLOCK_BOOTTIME seconds: that clock is never set; -1 unknown */
-	char *store_path; /* absolute, without --root; NULL unknown */
+	char *data_dir;	  /* absolute, without --root; NULL unknown */
+	char *store_path; /* the same */
 	char *store_fs;	  /* UUID of the store's file system; NULL unknown */
 	char *
 	    store_tree; /* identity of .greenboot-etcd/ on the data's file system; NULL: it was not there */
