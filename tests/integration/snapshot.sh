@@ -481,6 +481,25 @@ bad() {
 	assert_exit 1 gbe show bad
 }
 
+# A snapshot of the next release, with this one's tool: both versions are named, and the way on.
+import_newer() {
+	need_etcd_next
+	busy_etcd xfs
+	stop_etcd
+	cp -a "$DATA" "$DATA.kept"
+	rm -rf "$DATA/member"
+	with "$ETCD_NEXT" start_etcd
+	for n in {1..20}; do put "next/$n" word; done
+	etcdctl --endpoints="http://$ETCD_HOST:$ETCD_PORT" snapshot save "$ROOT/var/next.db"
+	stop_etcd
+	rm -rf "$DATA/member"
+	mv "$DATA.kept/member" "$DATA/member"
+	with_programs
+	assert_exit 5 gbe import /var/next.db newer
+	assert_match "why not" "$ERR" "*snapshot is of etcd 3.5, and etcd here is 3.4*"
+	store_is_clean
+}
+
 import_bad() {
 	local at
 
@@ -565,6 +584,7 @@ for kind in $(kinds "xfs ext4" btrfs-subvol); do
 	run_case "import@$kind" import_and_restore "$kind"
 done
 run_case import-bad import_bad
+run_case import-newer import_newer
 run_case import-skips-revisions import_skips_revisions
 run_case snapshot-status-counts status_counts
 run_case export-v2 export_v2

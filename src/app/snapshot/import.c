@@ -242,6 +242,25 @@ read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory,
 	return ok;
 }
 
+/* What is wrong with the result. An older tool does not know all of a newer etcd's database, and leaves it as it is. */
+static bool
+refuse_restored(const GbeImporting *importing, const char *what, GError **error)
+{
+	const GbeDb *from = &importing->source->directory.db;
+	GbeVersion needs = gbe_version_parse(from->storage_version != NULL ? from->storage_version
+									   : from->cluster_version);
+	GbeVersion own = importing->session->observed->facts->etcd_version;
+
+	if (gbe_version_above(needs, own) == GBE_YES)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "the snapshot is of etcd %u.%u, and etcd here is %u.%u: import it where "
+		    "etcd and its tool are %u.%u, or newer (%s)",
+		    needs.major, needs.minor, own.major, own.minor, needs.major, needs.minor, what);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "what etcd's tool made of it is not right: %s", what);
+}
+
 /* The result must be sound and have every row of the source. */
 static bool
 prove_restored(const GbeImporting *importing, int data_fd, GbeDirectory *directory, GError **error)
@@ -253,8 +272,7 @@ prove_restored(const GbeImporting *importing, int data_fd, GbeDirectory *directo
 	if (!read_all(importing, data_fd, directory, &worst, &what, error))
 		return false;
 	if (worst == GBE_FINDING_DAMAGE)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "what etcd's tool made of it is not right: %s", what);
+		return refuse_restored(importing, what, error);
 	return (directory->has_db && directory->db.revision == from->revision &&
 		directory->db.has_hash_kv == from->has_hash_kv &&
 		directory->db.hash_kv == from->hash_kv) ||
