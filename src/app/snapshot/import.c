@@ -242,7 +242,7 @@ read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory,
 	return ok;
 }
 
-/* What is wrong with the result. An older tool does not know all of a newer etcd's database, and leaves it as it is. */
+/* An older tool does not know all of a newer etcd's database, and leaves it as it is: then the versions are named. */
 static bool
 refuse_restored(const GbeImporting *importing, const char *what, GError **error)
 {
