@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fs/exchange.h"
 #include "fs/list.h"
@@ -20,7 +21,7 @@ is_it(int dir_fd, const char *name, const char *identity)
 	gbe_autofd int fd = -1;
 	g_autofree char *is = NULL;
 
-	if (!gbe_open_dir_at(dir_fd, name, &fd, NULL) || !gbe_own_dir_check(fd, name, NULL))
+	if (!gbe_open_dir_at(dir_fd, name, &fd, NULL))
 		return false;
 	is = gbe_tree_identity(fd);
 	return g_strcmp0(is, identity) == 0;
@@ -66,15 +67,29 @@ gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool bac
 }
 
 bool
-gbe_own_dir_make_way_at(int dir_fd, const char *name, GError **error)
+gbe_own_dir_in_the_way_at(int dir_fd, const char *name)
 {
 	gbe_autofd int fd = -1;
-	struct stat st;
+	struct stat st, below;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT || gbe_throw_errno(error, errno, "cannot look at %s", name);
-	if (gbe_open_dir_at(dir_fd, name, &fd, NULL) && gbe_own_dir_check(fd, name, NULL))
+		return false;
+	if (!S_ISDIR(st.st_mode))
 		return true;
+	/* Somebody may have given ours another owner, with all of the data. */
+	return st.st_uid != geteuid() && gbe_open_dir_at(dir_fd, name, &fd, NULL) &&
+	       fstatat(fd, "backups", &below, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+bool
+gbe_own_dir_make_way_at(int dir_fd, const char *name, GError **error)
+{
+	struct stat st;
+
+	if (!gbe_own_dir_in_the_way_at(dir_fd, name))
+		return true;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", name);
 	/* A link, a FIFO or a socket holds nothing, and under any name would keep the data from being copied. */
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return gbe_unlink_durable_at(dir_fd, name, error);

@@ -20,8 +20,8 @@ make(int dir_fd, const char *name, GError **error)
 	return !GBE_FAULT("own-dir-made", error) && gbe_sync_dir(dir_fd, name, error);
 }
 
-bool
-gbe_own_dir_check(int fd, const char *name, GError **error)
+static bool
+check(int fd, const char *name, GError **error)
 {
 	struct stat st;
 
@@ -71,7 +71,7 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 			    !gbe_open_dir_at(fd, names[i], &next, error))
 				return false;
 		}
-		if (!gbe_own_dir_check(next, names[i], error))
+		if (!check(next, names[i], error))
 			return false;
 		gbe_close_fd(&fd);
 		fd = gbe_steal_fd(&next);

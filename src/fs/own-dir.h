@@ -17,14 +17,15 @@
 bool gbe_own_dir_open_at(int dir_fd, const char *const *names, bool make, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 
-/* Is the open directory ours? GBE_ERROR_UNSAFE_SOURCE as above. @name: for the message. */
-bool gbe_own_dir_check(int fd, const char *name, GError **error) GBE_CHECKED;
 /* Finds the directory with that identity (gbe_tree_identity()): the owner of the place may have given it another name
  * in there, but cannot move our directory elsewhere. *ret_name: its name in @dir_fd; NULL: it is not there. With @back,
  * it gets @name again, and what is at @name in its place gets the other one; after a power cut either name is on the
  * disk, and the next call goes on. */
 bool gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool back,
 			 char **ret_name, GError **error) GBE_CHECKED;
-/* Makes way for a directory of ours at @name: a directory or a file that is not ours becomes "NAME.not-ours-1", what is
- * neither is removed. Nothing is there: nothing changes. After a power cut @name is free, or as it was. */
+/* Is something at @name that is not ours, and holds nothing of ours? A directory of root's, and one with backups in it,
+ * is not in the way: the mode or the owner of ours may have been changed. */
+bool gbe_own_dir_in_the_way_at(int dir_fd, const char *name);
+/* Makes way for a directory of ours: a directory or a file in the way becomes "NAME.not-ours-1", what is neither is
+ * removed. After a power cut @name is free, or as it was. */
 bool gbe_own_dir_make_way_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;

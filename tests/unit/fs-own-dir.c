@@ -128,16 +128,22 @@ START_TEST(way_is_made)
 	put("hidden", "a file");
 	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
 	ck_assert(!is_there("hidden") && is_there("hidden.not-ours-1"));
-	put_dir("hidden", 0777);
-	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
-	ck_assert(!is_there("hidden") && is_there("hidden.not-ours-2"));
 	ck_assert_int_eq(mkfifoat(place, "hidden", 0600), 0);
 	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
-	ck_assert(!is_there("hidden") && !is_there("hidden.not-ours-3"));
-	/* Ours stays. */
-	put_dir("hidden", 0700);
+	ck_assert(!is_there("hidden") && !is_there("hidden.not-ours-2"));
+	/* Ours stays, whatever became of its mode and its owner. */
+	put_dir("hidden", 0777);
 	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
 	ck_assert(is_there("hidden"));
+	if (!have_root("way_is_made"))
+		return;
+	put_dir("hidden/backups", 0700);
+	ck_assert_int_eq(fchownat(place, "hidden", 65534, 0, 0), 0);
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	ck_assert(is_there("hidden/backups"));
+	ck_assert_int_eq(unlinkat(place, "hidden/backups", AT_REMOVEDIR), 0);
+	assert_ok(gbe_own_dir_make_way_at(place, "hidden", &error), error);
+	ck_assert(!is_there("hidden") && is_there("hidden.not-ours-2"));
 }
 END_TEST
 

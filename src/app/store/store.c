@@ -113,7 +113,6 @@ open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
 {
 	const char *identity = recorded_tree(app);
 	g_autofree char *name = NULL;
-	g_autoptr(GError) local = NULL;
 	gbe_autofd int parent_fd = -1;
 	const char *names[] = {GBE_HIDDEN_DIR, "backups", NULL};
 
@@ -125,10 +124,10 @@ open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
 	else if (app->lock != NULL &&
 		 !gbe_own_dir_make_way_at(store->top_fd, GBE_HIDDEN_DIR, error))
 		return false;
-	if (!gbe_own_dir_open_at(store->top_fd, names, make, &store->fd, &local))
-		return g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) && !make
-			   ? gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s", local->message)
-			   : gbe_pass(error, &local);
+	else if (gbe_own_dir_in_the_way_at(store->top_fd, GBE_HIDDEN_DIR))
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s is not ours", GBE_HIDDEN_DIR);
+	if (!gbe_own_dir_open_at(store->top_fd, names, make, &store->fd, error))
+		return false;
 	parent_fd = openat(store->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	store->tree = parent_fd >= 0 ? gbe_tree_identity(parent_fd) : NULL;
 	return true;
