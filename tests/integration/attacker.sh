@@ -147,25 +147,22 @@ attack_hidden() {
 	mkdir -p "$OUTSIDE/backups/.partial-x"
 	OUTSIDE_WAS=$(outside_now)
 	digest=$(tree_digest "$DATA/member")
-	refuses_hidden "$digest" "*symlink*"
+	finds_hidden "$digest"
 	rename_away
 	nobody mkdir "$DATA/.greenboot-etcd"
 	nobody ln -s "$OUTSIDE/backups" "$DATA/.greenboot-etcd/backups"
-	refuses_hidden "$digest" "*belongs to user $NOBODY*"
-	rename_away
+	finds_hidden "$digest"
 	rm -rf "$DATA"/mine.*
 	power_on
 	a_is_back
 }
 
-refuses_hidden() {
+# What is root's is found under its other name, and nothing else is used in its place.
+finds_hidden() {
 	MASKED=yes boot A
 	start_in_time
-	assert_match "what it says" "$ERR" "*.greenboot-etcd$2"
-	in_time gbe backup somewhere
-	assert_match "what it says" "$ERR" "*.greenboot-etcd$2"
+	assert_eq "the store" "$(stat -c %u:%a "$DATA/.greenboot-etcd/backups")" 0:700
 	in_time gbe prune
-	in_time gbe restore --last-good
 	assert_eq "the data" "$(tree_digest "$DATA/member")" "$1"
 	nothing_outside
 }

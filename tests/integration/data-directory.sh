@@ -247,9 +247,11 @@ place_log_elsewhere() {
 	mv "$DATA/member/wal" "$ROOT/var/lib/wal"
 	ETCD_OPTIONS=(--wal-dir="$ROOT/var/lib/wal")
 	start_etcd "${ETCD_OPTIONS[@]}"
-	assert_exit 7 gbe health
+	assert_exit 0 gbe health
 	assert_match "health" "$OUT$ERR" "*its log elsewhere*wal-dir=*"
 	assert_match "status" "$(gbe status)" "Not protected:*log elsewhere*wal-dir=*"
+	assert_exit 5 gbe preflight
+	assert_match "preflight" "$OUT" "*bad *etcd *log elsewhere*wal-dir=*"
 	put owner "A, with its log elsewhere"
 	A_STATE=$(etcd_state)
 	reboot

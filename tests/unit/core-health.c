@@ -199,7 +199,7 @@ static const struct {
     {elsewhere_on_trial, "elsewhere", UNTOLD, GBE_PATIENCE_SOME, "data-dir="},
     {elsewhere_since_update, "elsewhere-on-trial", UNHEALTHY, GBE_PATIENCE_SOME,
      "before the update"},
-    {log_elsewhere, "log-elsewhere", UNTOLD, GBE_PATIENCE_SOME, "wal-dir="},
+    {log_elsewhere, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {defragments, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {not_looked, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {other_cluster, "other-data", UNTOLD, GBE_PATIENCE_SOME, "other data than /var/lib/etcd"},

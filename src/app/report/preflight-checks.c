@@ -371,7 +371,11 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 		reason = look->report->reason;
 	}
 	if (look != NULL && look->facts->opens_log == GBE_NO) {
-		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_BAD, "%s", reason);
+		gbe_preflight_add(findings, "etcd", GBE_PREFLIGHT_BAD, "%s",
+				  gbe_health_is_elsewhere(look->facts)
+				      ? reason
+				      : "etcd has its log elsewhere, so that a backup has none: "
+					"see wal-dir= of [etcd]");
 		return;
 	}
 	switch (health) {

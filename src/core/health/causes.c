@@ -216,13 +216,6 @@ elsewhere_on_trial(const GbeHealthFacts *f)
 	return gbe_health_is_elsewhere(f) && f->on_trial && f->opened_before;
 }
 
-/* A defragmentation lets go of the database's lock for a moment, never of the log's. */
-static bool
-log_elsewhere(const GbeHealthFacts *f)
-{
-	return f->opens_db == GBE_YES && f->opens_log == GBE_NO;
-}
-
 static bool
 read_only_on_trial(const GbeHealthFacts *f)
 {
@@ -453,8 +446,6 @@ static const Cause causes[] = {
      "of [etcd]"},
     {"elsewhere", gbe_health_is_elsewhere, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "the etcd that answers does not have {data} open: see endpoint= and data-dir= of [etcd]"},
-    {"log-elsewhere", log_elsewhere, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
-     "etcd has the database in {data} open, and its log elsewhere: see wal-dir= of [etcd]"},
     {"other-data", gbe_health_is_other_data, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "the etcd that answers serves other data than {data}: see endpoint= and data-dir= of [etcd]"},
     {"no-quorum", no_quorum, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_DEADLINE,

@@ -68,6 +68,9 @@ data_step(const GbeHealthFacts *f, GbeCheck *step)
 	else if (gbe_health_is_elsewhere(f))
 		set(step, GBE_CHECK_FAILED, "%s: the etcd that answers does not have it open",
 		    path);
+	else if (f->opens_log == GBE_NO)
+		set(step, GBE_CHECK_WARNING,
+		    "%s: etcd has its log elsewhere: see wal-dir= of [etcd]", path);
 	else if (f->read_only == GBE_NO)
 		set(step, GBE_CHECK_PASSED, "%s can be written to", path);
 }
