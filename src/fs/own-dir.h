@@ -19,8 +19,8 @@ bool gbe_own_dir_open_at(int dir_fd, const char *const *names, bool make, int *r
 
 /* Finds the directory with that identity (gbe_tree_identity()): the owner of the place may have given it another name
  * in there, but cannot move our directory elsewhere. *ret_name: its name in @dir_fd; NULL: it is not there. With @back,
- * it gets @name again, and what is at @name in its place gets the other one; after a power cut either name is on the
- * disk, and the next call goes on. */
+ * the directory gets @name again; something else at @name gets the other name. After a power cut the directory has one of
+ * the two names, and the next call finishes. */
 bool gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool back,
 			 char **ret_name, GError **error) GBE_CHECKED;
 /* Is something at @name that is not ours, and holds nothing of ours? A directory of root's, and one with backups in it,

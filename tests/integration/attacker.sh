@@ -515,6 +515,13 @@ attack_version() {
 	fail_until_rollback put owner B
 	truth
 	a_is_back
+	# Below --root, a person's command runs no program of that root.
+	stop_etcd
+	printf '#!/bin/sh\ntouch %s\n' "$GBE_MEM/ran" >"$ROOT/usr/bin/etcd"
+	gbe backup mine
+	gbe explain >/dev/null
+	gbe restore mine
+	assert_missing "$GBE_MEM/ran"
 }
 
 # Any client of the update's etcd can add members. That does not take the way back.

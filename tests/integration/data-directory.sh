@@ -147,7 +147,7 @@ place_link_first() {
 	mkdir "$ROOT/var/lib/real"
 	ln -s real "$DATA"
 	assert_exit 0 gbe explain
-	assert_match "explain" "$OUT" "*Rule 0: nothing can be opened: etcd starts*"
+	assert_match "explain" "$OUT" "*Rule 0: *var/lib/etcd is a symlink; set *data-dir*; etcd starts on what is there*"
 	assert_match "explain --json" "$(json .facts.data_why explain)" "*is a symlink; set *data-dir*"
 	power_on
 	started
@@ -174,7 +174,7 @@ place_link_first() {
 	config etcd data-dir=/var/lib/etcd
 	MASKED=yes machine_on
 	booted A
-	assert_match "explain" "$(gbe explain)" "*Rule 0: nothing can be opened, and another deployment had*hold*"
+	assert_match "explain" "$(gbe explain)" "*Rule 0: *is a symlink*; and another deployment had*hold*"
 	assert_exit 5 hook prerun
 	assert_match "held" "$ERR" "*held back*another deployment had the data last*"
 }
@@ -213,6 +213,17 @@ place_restored_elsewhere() {
 	assert_exit 0 hook prerun
 	start_etcd --data-dir="$ROOT/var/lib/restored"
 	assert_exit 0 gbe health
+	judge green
+	# An update that leads etcd away from its data is.
+	stop_etcd
+	os_commit C
+	update C
+	shutdown
+	machine_on
+	booted C
+	start_etcd --data-dir="$ROOT/var/lib/astray"
+	assert_exit 6 gbe health
+	assert_match "health" "$OUT$ERR" "*as it had before the update*data-dir=*"
 }
 
 # The update's configuration lost the key, or has a typo in it. What A has is not given up for an empty directory.

@@ -193,18 +193,17 @@ observe_writer(GbeFacts *facts)
 	facts->cluster_version = gbe_version_parse(text);
 }
 
-/* @starts: this is the program that decides for the system, of whatever root; else only the running system's own
- * program is started. */
+/* Below --root, only prerun starts a program of that root: a person's command must not run what lies there. */
 static void
-observe_version(GbeApp *app, bool starts, GbeFacts *facts)
+observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 {
 	bool known = gbe_observe_recorded_version(facts);
 	g_autofree char *own = NULL;
 
 	/* Between two starts in one run, etcd may have been replaced: rpm-ostree apply-live. */
-	if (known && !(starts && gbe_facts_taken_in_this_run(facts)))
+	if (known && !(options->lock_data && gbe_facts_taken_in_this_run(facts)))
 		return;
-	if (!app->below_root || starts)
+	if (!app->below_root || options->decides)
 		own = gbe_etcd_version_of_binary(app->root_fd, app->config->etcd.binary,
 						 GBE_ETCD_VERSION_MS);
 	if (own != NULL)
@@ -418,7 +417,7 @@ gbe_observe_cramped(const GbeObserved *observed)
 	return gbe_tri(!gbe_space_lets_etcd_start(free_bytes, inodes, running));
 }
 
-/* A typo in data-dir=, or a key that was lost, is no reason to begin anew. */
+/* Finds data that the configuration no longer names: data-dir= has a typo, or was lost. */
 static void
 observe_left(GbeApp *app, GbeFacts *facts)
 {
@@ -489,7 +488,7 @@ observe_service(GbeApp *app, GbeFacts *facts)
 static void
 observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
 {
-	observe_version(app, options->lock_data, o->facts);
+	observe_version(app, options, o->facts);
 	if (options->lock_data)
 		observe_service(app, o->facts);
 	observe_request(app, o->facts);

@@ -29,8 +29,10 @@ typedef struct {
 	bool repair;	/* the caller holds this program's lock: set broken records aside, make
 			  * the store */
 	bool lock_data; /* take and keep etcd's lock */
-	bool inside;	/* call gbe_observe_inside(); ignored by gbe_observe_again() */
-	bool tolerant;	/* data or a store that cannot be opened is a fact (data, store), not an
+	bool
+	    decides; /* prerun, of whatever root: it may start that system's etcd for its version */
+	bool inside; /* call gbe_observe_inside(); ignored by gbe_observe_again() */
+	bool tolerant; /* data or a store that cannot be opened is a fact (data, store), not an
 		       * error */
 } GbeObserveOptions;
 

@@ -152,7 +152,7 @@ may_wait(Prerun *p, const GbePlan *plan)
 static GbeOutcome
 decide_once(Prerun *p)
 {
-	GbeObserveOptions options = {.repair = true, .lock_data = true};
+	GbeObserveOptions options = {.repair = true, .lock_data = true, .decides = true};
 	GbeObserved *observed;
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;

@@ -459,11 +459,13 @@ plan(Decision *d)
 GbePlan *
 gbe_decide(const GbeFacts *facts)
 {
-	Decision d = {.facts = facts, .plan = gbe_plan_new(), .sequence = facts->next_sequence};
-	g_autoptr(GbePlan) decided = plan(&d);
+	Decision d = {.facts = facts, .sequence = facts->next_sequence};
+	g_autoptr(GbePlan) decided = NULL;
 
 	if (facts->unopened_why != NULL)
 		return gbe_decide_unopened(facts);
+	d.plan = gbe_plan_new();
+	decided = plan(&d);
 	if (gbe_decide_gives_up(facts) && !gbe_plan_is_idle(decided))
 		return gbe_decide_unfinished(decided);
 	return g_steal_pointer(&decided);

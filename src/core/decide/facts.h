@@ -77,7 +77,7 @@ typedef struct {
 	/* The program and its place. */
 	GbeVersion etcd_version; /* of D's etcd */
 	char *data_dir;		 /* absolute, without --root */
-	/* Where the owner's configuration had the data, and where it still is, while there is none in ->data_dir; NULL. */
+	/* The data directory of the owner's configuration, if the data is still there and none is in ->data_dir; NULL. */
 	char *left_at;
 	GbeTri clones;	/* data and store share a file system that clones */
 	GbeTri cramped; /* the data's file system has less room than etcd's start needs */

@@ -29,10 +29,10 @@ gbe_decide_unopened(const GbeFacts *facts)
 	GbePlan *plan = gbe_plan_new();
 
 	plan->rule = GBE_RULE_0;
-	plan->why = g_strdup(facts->unopened_why);
-	plan->reason = objection != NULL
-			   ? g_strdup_printf("nothing can be opened, and %s", objection)
-			   : g_strdup("nothing can be opened: etcd starts on what is there");
+	plan->reason =
+	    g_strdup_printf("%s%s%s", facts->unopened_why,
+			    objection != NULL ? "; and " : "; etcd starts on what is there",
+			    objection != NULL ? objection : "");
 	plan->hold = objection != NULL;
 	(void)gbe_plan_add(plan, plan->hold ? GBE_ACTION_HOLD : GBE_ACTION_KEEP, NULL,
 			   plan->reason);
