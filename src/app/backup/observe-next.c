@@ -48,6 +48,23 @@ override_verdict(GbeFacts *facts, const char *verdict)
 	}
 }
 
+/* The boot that ends GRUB's countdown takes the counter to -1, whichever deployment it is told to boot: boots are
+ * counted no longer, and the default entry boots next. */
+static void
+end_countdown(GbeFacts *facts)
+{
+	facts->counted = GBE_NO;
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (!listed->is_default)
+			continue;
+		g_free(facts->next);
+		facts->next = g_strdup(listed->ref.id);
+		return;
+	}
+}
+
 /* Sets the facts to those after @wanted boots: its etcd is another one, and greenboot may have taken it as a
  * fallback. */
 static void
@@ -58,11 +75,11 @@ boot(GbeObserved *observed, const GbeListed *wanted)
 	if (!gbe_deployment_same(&facts->booted, &wanted->ref)) {
 		gbe_deployment_copy(&facts->booted, &wanted->ref);
 		gbe_observe_recorded_version(facts);
-	} else if (observed->greenboot->flavour == GBE_GREENBOOT_SHELL &&
-		   observed->greenboot->rollback_imminent == GBE_YES) {
-		/* A person boots the deployment once more, after GRUB's countdown has ended. */
-		facts->counted = GBE_NO;
 	}
+	/* The counter is set anew where a staged deployment becomes the default. */
+	if (observed->greenboot->flavour == GBE_GREENBOOT_SHELL && !wanted->staged &&
+	    observed->greenboot->rollback_imminent == GBE_YES)
+		end_countdown(facts);
 	/* A staged deployment will be the default once it boots. */
 	facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
 	if (observed->greenboot->next_deployment != NULL &&

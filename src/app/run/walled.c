@@ -62,22 +62,34 @@ start_child(const GbeWalled *walled, int program_fd, const struct stat *owner, G
 				  walled->work_fd, ret_child, error);
 }
 
-/* Of a start that failed: systemd's own limits, and a device without resources, speak of the device and not of the
- * program. */
+/* Throws for a unit that failed: systemd's own limits, and a device without resources, speak of the device and not of
+ * the program. */
 static bool
-is_of_program(void)
+throw_failed(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
 {
-	static const char *const of_device[] = {"timeout", "resources", "oom-kill", NULL};
-	g_auto(GbeUnitState) state = {NULL};
+	static const char *const of_device[] = {"timeout", "resources", NULL};
+	const char *result = state->result != NULL ? state->result : "failed";
+	g_autofree char *said = NULL;
 
-	return gbe_unit_query(GBE_WALLED_UNIT, &state, NULL) && state.result != NULL &&
-	       !g_strv_contains(of_device, state.result);
+	if (g_str_equal(result, "oom-kill"))
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "%s needs more memory than the size of the data and 1 GiB, or than "
+		    "half of this machine's",
+		    run->child.name);
+	said = gbe_child_last_line(&run->child);
+	return gbe_throw(error,
+			 g_strv_contains(of_device, result) ? GBE_ERROR_CANNOT_TELL
+							    : GBE_ERROR_VERIFY_FAILED,
+			 "%s ended (%s): %s", run->child.name, result,
+			 *said != '\0' ? said : "see journalctl -u " GBE_WALLED_UNIT);
 }
 
 static bool
 queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 {
 	g_autoptr(GVariant) owned = g_variant_ref_sink(properties);
+	g_auto(GbeUnitState) state = {NULL};
 	g_autofree char *job = NULL;
 	const char *result = NULL;
 	bool exists = false;
@@ -88,14 +100,14 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	if (!gbe_transient_start(run->jobs, GBE_WALLED_UNIT, owned, &job, &exists, error) ||
 	    !gbe_jobs_wait(run->jobs, job, CALL_MS, &result, error))
 		return false;
-	/* Only "failed" may speak of the program: a device that is busy lets the job's time pass. */
-	return g_strcmp0(result, "done") == 0 ||
-	       gbe_throw(error,
-			 g_strcmp0(result, "failed") == 0 && is_of_program()
-			     ? GBE_ERROR_REFUSED
-			     : GBE_ERROR_CANNOT_TELL,
-			 "%s does not start (systemd's job: %s)", run->child.name,
-			 result != NULL ? result : "timeout");
+	if (g_strcmp0(result, "done") == 0)
+		return true;
+	/* A program that ends at once may fail its own start. A device that is busy lets the job's time pass. */
+	if (g_strcmp0(result, "failed") == 0 && gbe_unit_query(GBE_WALLED_UNIT, &state, NULL) &&
+	    state.result != NULL)
+		return throw_failed(run, &state, error);
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s does not start (systemd's job: %s)",
+			 run->child.name, result != NULL ? result : "timeout");
 }
 
 static bool
@@ -171,24 +183,13 @@ static bool
 poll_unit(GbeWalledRun *run, bool *ret_running, GError **error)
 {
 	g_auto(GbeUnitState) state = {NULL};
-	g_autofree char *said = NULL;
 
 	if (!gbe_unit_query(GBE_WALLED_UNIT, &state, error))
 		return false;
 	*ret_running = g_strcmp0(state.active_state, "inactive") != 0 &&
 		       g_strcmp0(state.active_state, "failed") != 0;
-	if (*ret_running || g_strcmp0(state.active_state, "inactive") == 0)
-		return true;
-	if (g_strcmp0(state.result, "oom-kill") == 0)
-		return gbe_throw(
-		    error, GBE_ERROR_CANNOT_TELL,
-		    "%s needs more memory than the size of the data and 1 GiB, or than "
-		    "half of this machine's",
-		    run->child.name);
-	said = gbe_child_last_line(&run->child);
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s ended (%s)%s%s", run->child.name,
-			 state.result != NULL ? state.result : "failed", *said != '\0' ? ": " : "",
-			 said);
+	return *ret_running || g_strcmp0(state.active_state, "inactive") == 0 ||
+	       throw_failed(run, &state, error);
 }
 
 /* Others write to that file system, too. */

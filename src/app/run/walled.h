@@ -28,8 +28,8 @@ typedef struct {
 	guint64 available, size; /* bytes of the file system, and of ->work_fd, at the start */
 } GbeWalledRun;
 
-/* GBE_ERROR_NOT_FOUND: there is no such program. _REFUSED: systemd does not start it, such as a file that is no
- * program of this machine. _CANNOT_TELL: systemd is too busy. */
+/* GBE_ERROR_NOT_FOUND: there is no such program. _REFUSED: it is no regular file. _VERIFY_FAILED: it ended at once, as
+ * does a program of another machine. _CANNOT_TELL: systemd is too busy. */
 bool gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run,
 		      GError **error) GBE_CHECKED;
 

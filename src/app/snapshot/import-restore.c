@@ -58,6 +58,7 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	const GbeWalledWait wait = {.seconds = importing->options->timeout,
 				    .progress = importing->options->progress,
 				    .progress_data = importing->options->progress_data};
+	bool ok;
 
 	if (!gbe_etcd_tool_open(importing->app, "restores a snapshot", &tool, &fd, error) ||
 	    !make_dirs(importing, &data_dir, error))
@@ -89,10 +90,9 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 					  .seconds = importing->options->timeout,
 					  .size = importing->source->directory.db.size};
 
-		if (!gbe_walled_start(importing->app, &walled, &run, error))
-			return false;
+		ok = gbe_walled_start(importing->app, &walled, &run, error);
 	}
-	return gbe_walled_wait(&run, &wait, error) ||
+	return (ok && gbe_walled_wait(&run, &wait, error)) ||
 	       gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
 	       gbe_rethrow_if(error, GBE_ERROR_CANNOT_TELL, GBE_ERROR_FAILED);
 }
