@@ -57,7 +57,7 @@ class Generator:
             line += " explain"
         if "=" not in line and self.chance(.03):
             line += " skip"
-        elif "=" not in line and self.chance(.015):
+        elif "=" not in line and self.chance(.04):
             line += " masked"
         elif "=" not in line and self.chance(.03):
             line += " ask=" + rng.choice(["@1", "@2", "last-good", "undo"])

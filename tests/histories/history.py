@@ -31,7 +31,7 @@ import time
 
 import etcd
 from device import Ended, WEEKS, leftovers, sync_fs
-from oracle import Facts, World, by_hand, decide, interrupted, start
+from oracle import Facts, World, by_hand, decide, interrupted, late, start
 
 ACTIONS = ("cut", "kill", "kill-all", "EIO", "ENOSPC", "EMFILE")
 
@@ -285,6 +285,8 @@ class History:
             fault = fault if device.hit else None
             after = device.content()
             me = self.me()
+            self.is_recorded(self.foreign and not fault and status == 0 and device.clock == 0 and
+                             all(world.closed for world in self.worlds))
 
             def closed(world):
                 if world.owner != me or self.own_run is False:
@@ -473,6 +475,7 @@ class History:
                 self.saw()
                 ended = True
                 break
+            self.is_recorded(not faulty)
             self.need(status in (0, 1) or faulty, "%s ended with %s: %s" % (program, status, device.words[-200:]))
             if program == "health" and status != 0 and colour == "green":
                 self.need(faulty, "health is not healthy: %s" % device.words[-300:])
@@ -487,6 +490,16 @@ class History:
                 device.after_red()
         self.stale = True
         return True
+
+    def is_recorded(self, surely):
+        """A program may have seen that this run's start took nothing over; surely: it has."""
+        if not self.masked or self.own_run is not False:
+            return
+        me, default = self.me(), self.device.listing[0] == self.device.booted
+        surely = surely and not self.unsure and not self.forged
+        self.change(lambda world: late(world, me, default) + ([] if surely else [world]))
+        self.own_run = True if surely else None
+        self.foreign = self.foreign and not surely
 
     def judge(self, colour, me, faulty):
         if colour == "bad":  # what is green no more has no last backup of its own

@@ -137,7 +137,7 @@ record(Gate *gate, bool ended, GError **error)
 
 	if (!gbe_app_lock(gate->app, "health", LOCK_WAIT_MS, &busy))
 		gbe_note("not recorded: %s", busy->message);
-	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, &gate->booted, error)) &&
+	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, error)) &&
 	     gbe_verdict_look(gate->app, &gate->booted, &facts, error);
 	if (ok && !ended)
 		gbe_health_look_expect(gate->look, facts);

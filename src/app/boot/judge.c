@@ -50,7 +50,7 @@ write_verdict(Judge *judge, GError **error)
 	const GbeTakeOver *own;
 
 	gbe_verdict_finish_restore(judge->app);
-	if (!gbe_verdict_note_use(judge->app, &judge->booted, error) ||
+	if (!gbe_verdict_note_use(judge->app, error) ||
 	    !gbe_verdict_look(judge->app, &judge->booted, &facts, error))
 		return false;
 	own = gbe_situation_own(facts, &why);

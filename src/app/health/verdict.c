@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "app/backup/observe.h"
 #include "app/backup/recover.h"
 #include "app/state/configuration.h"
 #include "app/state/ledger.h"
@@ -12,7 +13,6 @@
 #include "core/decide/decide.h"
 #include "core/decide/identity.h"
 #include "core/decide/situation.h"
-#include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
 
 #define HEALTHY "healthy, "
@@ -97,20 +97,21 @@ gbe_verdict_record_late(GbeApp *app, const GbeData *data, const GbeFacts *facts,
 }
 
 bool
-gbe_verdict_note_use(GbeApp *app, const GbeDeployment *booted, GError **error)
+gbe_verdict_note_use(GbeApp *app, GError **error)
 {
+	static const GbeObserveOptions options = {.tolerant = true};
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeObserved) observed = NULL;
 
 	if (!gbe_verdict_note_tree(app, error) || !identify(app, &data, &facts, error))
 		return false;
-	gbe_deployment_copy(&facts->booted, booted);
+	/* All facts are looked at only where a take-over is missing. */
 	if (facts->owner == NULL || facts->data != GBE_YES ||
 	    gbe_situation_own(facts, NULL) != NULL)
 		return true;
-	gbe_observe_clocks(facts);
-	facts->data_open = gbe_in_use(data->fd, data->member_path, data->wal_fd, NULL, NULL);
-	return gbe_verdict_record_late(app, data, facts, NULL, error);
+	return gbe_observe(app, &options, &observed, error) &&
+	       gbe_verdict_record_late(app, observed->data, observed->facts, NULL, error);
 }
 
 void

@@ -15,7 +15,7 @@
 bool gbe_verdict_note_tree(GbeApp *app, GError **error) GBE_CHECKED;
 /* The same, and where etcd has the data although this run's start took nothing over, the ledger gets that take-over
  * now (gbe_decide_late()). A power cut before that leaves the run unknown, until the next caller. */
-bool gbe_verdict_note_use(GbeApp *app, const GbeDeployment *booted, GError **error) GBE_CHECKED;
+bool gbe_verdict_note_use(GbeApp *app, GError **error) GBE_CHECKED;
 /* Records the late take-over of @facts, if there is one. *ret_recorded (may be NULL): there was. */
 bool gbe_verdict_record_late(GbeApp *app, const GbeData *data, const GbeFacts *facts,
 			     bool *ret_recorded, GError **error) GBE_CHECKED;
