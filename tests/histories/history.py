@@ -302,7 +302,8 @@ class History:
                     result.append(world.but(closed=after, following=self.me(following), used="unknown"))
                 done = world.but(closed=after, following=self.me(following), used=used,
                                  long=world.long | ({me} if self.weeks else set()))
-                if self.skipping or self.forged:  # no closing record: later, nobody can tell who wrote
+                # No closing record, or no nonce after a failed call: later, nobody can tell who wrote.
+                if self.skipping or self.forged or self.unsure:
                     result.append(done.but(closed=None))
                 if after == before:
                     result.append(done)

@@ -163,8 +163,11 @@ def upgrade(facts, world, why="an upgrade goes on with the data", chain=None):
 
 
 def adopt(facts, world):
-    after = world.leave(world.closed).taken(facts.name, facts.chosen, base=facts.now,
-                        chain=(("?", facts.now, False),) if world.on_trial(facts.name) else (), lost_line=True)
+    # What earlier updates started from, is still there behind what was adopted (corrections, 2).
+    behind = world.chain if world.on_trial(world.owner) else ()
+    after = world.leave(world.closed).taken(
+        facts.name, facts.chosen, base=facts.now,
+        chain=(("?", facts.now, False),) + behind if world.on_trial(facts.name) else (), lost_line=True)
     return [Outcome("data of an unknown owner goes on", facts.now, after)]
 
 

@@ -210,7 +210,8 @@ used_in_this_run(const GbeFacts *facts)
 		return false;
 	if (closing->present)
 		return !gbe_fingerprint_same_etcd(&closing->fingerprint, &facts->fingerprint);
-	return facts->uptime >= 0 && facts->last_write >= facts->now - facts->uptime;
+	/* All three are whole seconds: a write in the second of the boot may be of the run before. */
+	return facts->uptime >= 0 && facts->last_write > facts->now - facts->uptime;
 }
 
 GbeTakeOver *
