@@ -174,7 +174,7 @@ class Device:
         self.fd, self.loop = mount_loop(self.image, self.root, kind)
         binds(work, self.root)
         self.data = os.path.join(self.root, "var/lib/etcd")
-        self.store = os.path.join(self.root, "var/lib/greenboot-etcd/backups")
+        self.stores = {os.path.join(self.root, "var/lib/greenboot-etcd/backups")}
         self.etcd = etcd.Real(self.data) if real else etcd.StandIn(self.data)
         self.endpoint = self.etcd if real else voice
         self.on, self.booted, self.run, self.staged = False, None, 0, None
@@ -186,7 +186,7 @@ class Device:
             self.born[name] = 0
         self.deploy("A", 0)
         self.greenboot()
-        self.settings = {}
+        self.settings, self.conf = {}, {}
         self.configure()
 
     # ---- files, disk, power ----
@@ -222,6 +222,53 @@ class Device:
     def power_cut(self):
         self.etcd.kill()
         self.disk_cut()
+
+    # ---- what becomes of the data while no etcd runs ----
+
+    def move_wal(self, back=False):
+        """Somebody moves the log to another directory. False: there is none, or its place is taken."""
+        places = [os.path.join(self.data, "member/wal"), self.path("var/wal")]
+        if back:
+            places.reverse()
+        if not os.path.isdir(places[0]) or not os.path.isdir(os.path.dirname(places[1])) or os.path.exists(places[1]):
+            return False
+        os.rename(*places)
+        sync_fs(self.root)
+        return True
+
+    def copy_data(self):
+        """Root moves the data to another disk, and names that like the old one: the same, in other inodes."""
+        if not os.path.isdir(self.data):
+            return
+        subprocess.run(["cp", "-a", self.data, self.data + ".copy"], check=True)
+        shutil.rmtree(self.data)
+        os.rename(self.data + ".copy", self.data)
+        sync_fs(self.root)
+
+    def fill(self, inodes):
+        """Takes what the file system has left. Returns what gives it back."""
+        top = self.path("var/filler")
+        os.makedirs(top, exist_ok=True)
+        step, count = 16 << 20, 0
+        with open(os.path.join(top, "bytes"), "ab") as file:
+            inodes = inodes and self.kind == "ext4"  # XFS makes them of bytes
+            try:
+                while inodes:
+                    os.close(os.open(os.path.join(top, "%d" % count), os.O_CREAT | os.O_WRONLY))
+                    count += 1
+            except OSError:
+                pass
+            while not inodes and step >= 4096:
+                try:
+                    os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, step)
+                except OSError:
+                    step //= 2
+        sync_fs(self.root)
+
+        def drain():
+            shutil.rmtree(top, ignore_errors=True)
+            sync_fs(self.root)
+        return drain
 
     def release(self):
         for fd in self.held:
@@ -310,8 +357,10 @@ class Device:
     def configure(self, **settings):
         self.settings.update(settings)
         groups = {"etcd": {"endpoint": self.endpoint.url}, "health": {"timeout": "10s"}}
-        for key, value in self.settings.items():
-            group = "backup" if key in ("keep-good", "keep-bad", "at-boot", "at-shutdown") else "restore"
+        for key, value in {**self.settings, **self.conf.get(self.booted, {})}.items():
+            group = "backup" if key in ("keep-good", "keep-bad", "at-boot", "at-shutdown", "directory") else "restore"
+            if key == "directory":
+                self.stores.add(self.root + value)
             groups.setdefault(group, {})[key] = value
         self.put("etc/greenboot-etcd/greenboot-etcd.conf", "".join(
             "[%s]\n%s\n" % (group, "".join("%s=%s\n" % pair for pair in keys.items()))
@@ -388,7 +437,10 @@ class Device:
         if int(counter) >= 0 if counter is not None else \
                 self.flavour == "rust" and values.get("greenboot_next_deployment_id"):
             return True
-        return (self.staged or self.listing[0]) != self.booted
+        following = self.grub_choice(look=True)
+        if self.flavour == "shell" and counter == "-1":  # a fallback is made the default
+            following = self.booted
+        return (self.staged or following) != self.booted
 
     def check_fallback(self):
         values = self.grubenv()
@@ -518,6 +570,8 @@ class Device:
         """Up to where prerun would start."""
         self.booted, self.on = name, True
         self.run += 1
+        if self.conf:  # a deployment has an /etc of its own
+            self.configure()
         self.uptime, self.began = 0, int(time.clock_gettime(time.CLOCK_BOOTTIME))
         run = self.path("run")
         for entry in os.listdir(run):
@@ -559,8 +613,8 @@ class Device:
             return None
         result = {}
         for entry in entries:
-            top = os.path.join(self.store, entry["name"], "data")
-            entry["content"] = digest(top) if os.path.isdir(top) else None
+            tops = [os.path.join(store, entry["name"], "data") for store in self.stores]
+            entry["content"] = next((digest(top) for top in tops if os.path.isdir(top)), None)
             entry["by"] = self.names.get(entry.get("deployment"), None)
             result[entry["name"]] = entry
         return result

@@ -60,6 +60,12 @@ class Generator:
         elif "=" not in line and self.chance(.04):
             line += " masked"
         elif "=" not in line and self.chance(.03):
+            line += " full=" + rng.choice(["bytes", "inodes"])
+        elif "=" not in line and self.chance(.02):
+            line += " nolog"
+        elif "=" not in line and self.chance(.02):
+            line += " copied"
+        elif "=" not in line and self.chance(.03):
             line += " ask=" + rng.choice(["@1", "@2", "last-good", "undo"])
         self.say(line)
         if name:
@@ -91,6 +97,10 @@ class Generator:
             self.write()
         if self.chance(.1):
             self.say("backup " + rng.choice(MANUAL))
+        if self.chance(.08):
+            self.say(rng.choice(["restore @1", "restore @2", "restore --last-good", "undo"]))
+        if self.chance(.06):
+            self.say("conf %s directory=/var/lib/greenboot-etcd/other" % new)
         self.boot("reboot", new)
         self.known.append(new)
         self.write()

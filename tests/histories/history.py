@@ -14,18 +14,21 @@ A history is lines of words. First how the device is: `fs xfs`, `greenboot shell
     backup N, restore N, undo, delete N, mark good|bad [N], pin N, unpin N, prune, next-boot N, cancel
                                by hand; N is a name, @1 (the newest) or --last-good; etcd is stopped for it where it has to be
     set KEY=VALUE, clock SECONDS|1970
+    conf X KEY=VALUE           in the configuration of this deployment alone
     forge gone|junk|keep|replay, nest, names, late, hold
                                a hostile etcd user: the owner's mark; 70 nested directories; 3,000 long names; a
                                file that is written after finalize; a lock on the stopped database, over the boot
 
 with: skip, masked, ask=N (greenboot-etcd.restore=N), explain (what was foretold has to come), lingers (etcd stops some
-seconds beside finalize), and
+seconds beside finalize), copied (root has replaced the data by a copy), nolog (member/wal is elsewhere while prerun runs),
+full=bytes|inodes (the disk, while prerun runs), and
 cut=PROGRAM/POINT (the power goes there), kill=, kill-all= (its supervisor, too), EIO=, ENOSPC=, EMFILE= (a call
 fails there). POINT is a fault point, NAME@PASS, or %62: about there in what the program usually does.
 """
 import fcntl
 import os
 import re
+import shutil
 import threading
 import time
 
@@ -168,7 +171,8 @@ class History:
             retry=device.settings.get("retry-trial", "yes") == "yes" and device.is_ending(),
             request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
             unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
-            clones=device.kind == "xfs")
+            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event,
+            moved_store=bool(device.conf))
 
     def start(self, event):
         """prerun, and whatever becomes of it. True: etcd starts."""
@@ -229,10 +233,11 @@ class History:
         if status == 0 and not killed:
             self.foreign = self.foreign_long = False
             self.asked = event.get("ask")
+        self.by_person = self.by_person or facts.full  # what makes room for a restore
         self.look(settled=not killed and status == 0 and not facts.fuzzy)
         if status == 0 and not killed:
             have = {entry["content"] for entry in self.backups.values()}
-            if restored and before is not None and not self.unsure:
+            if restored and before is not None and not self.unsure and not facts.full:
                 self.need(before in have or all(w.displaced != before for w in self.worlds),
                           "a restore displaced %s, and no backup has it" % self.called(before))
             self.bases_are_kept()
@@ -250,7 +255,8 @@ class History:
     names = {}
 
     def as_foretold(self, told, event, before, after):
-        if not told or told[0] != self.device.booted or set(event) & (set(ACTIONS) | {"skip", "ask", "late"}):
+        if not told or told[0] != self.device.booted or self.device.conf or \
+                set(event) & (set(ACTIONS) | {"skip", "ask", "late", "copied", "nolog", "full"}):
             return
         rule = re.search(r"Decided by rule ([^:]*):", self.device.words)
         name = [action["name"] for action in told[1]["actions"] if action["action"] == "restore"]
@@ -386,8 +392,10 @@ class History:
                                        (["greenboot-etcd.restore=" + asked] if asked else [])))
         self.own_run = False
         runs, self.masked = True, "masked" in event
+        if "copied" in event:
+            device.copy_data()
         if device.has_program() and not self.masked:
-            runs = self.start(event)
+            runs = self.with_trouble(event)
             if not device.on:
                 return
         else:
@@ -397,6 +405,21 @@ class History:
         device.release()
         if runs:
             self.etcd_starts()
+
+    def with_trouble(self, event):
+        """start(), while the log is elsewhere or the disk is full."""
+        device, drain = self.device, None
+        if "nolog" in event and not device.move_wal():
+            del event["nolog"]
+        if "full" in event:
+            drain = device.fill(event["full"] == "inodes")
+        runs = self.start(event)
+        if drain:
+            drain()
+        if "nolog" in event and not device.move_wal(back=True):
+            shutil.rmtree(device.path("var/wal"))
+        self.saw()
+        return runs
 
     def etcd_starts(self):
         self.need(self.device.etcd.start(), "etcd finds a tree that no etcd left like that")
@@ -413,7 +436,7 @@ class History:
             key, _, value = word.partition("=")
             if verb in ("reboot", "powercut") and re.fullmatch("[A-Z]", word):
                 event["X"] = word
-            elif key in ACTIONS + ("skip", "masked", "explain", "ask", "hold", "lingers"):
+            elif key in ACTIONS + ("skip", "masked", "explain", "ask", "hold", "lingers", "copied", "nolog", "full"):
                 event[key] = value
             else:
                 event.setdefault("words", []).append(word)
@@ -563,6 +586,10 @@ class History:
 
     def on_set(self, event, setting):
         self.device.configure(**dict([setting.split("=", 1)]))
+
+    def on_conf(self, event, name, setting):
+        self.device.conf.setdefault(name, {}).update([setting.split("=", 1)])
+        self.device.configure()
 
     def on_clock(self, event, seconds):
         self.foreign_long = self.foreign_long or self.foreign

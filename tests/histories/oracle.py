@@ -91,6 +91,9 @@ class Facts:
     clones: bool = True        # finalize takes the closing backup
     fuzzy: bool = False        # a call fails in this start
     unreadable: bool = False   # somebody made the data such that a backup may be impossible
+    no_log: bool = False       # it is not where it was
+    full: bool = False         # the disk has no bytes, or no inodes, left
+    moved_store: bool = False  # some deployment keeps its backups elsewhere
 
     def there(self, content, valid=False):
         return any(b["content"] == content and (not valid or b["grade"] in ("good", "unproven"))
@@ -302,10 +305,25 @@ def decide(facts, world):
     return upgrade(facts, world)
 
 
+def without_log(facts, world):
+    """A log that is elsewhere is unknown, never damage (corrections, 3): held after an update, else it goes on. It may
+    look as if somebody without this program had written."""
+    result = decide(facts, world) + decide(dataclasses.replace(facts, foreign=True), world)
+    if world.closed is not None and facts.there(world.closed, True):  # nothing that was written is lost
+        result += [dataclasses.replace(one, content=world.closed, restored=True) for one in result
+                   if one.content == facts.now and not one.held]
+    if world.owner != facts.name:
+        result.append(Outcome("the log is elsewhere: held back", facts.now, world, held=True))
+    return result
+
+
 def start(facts, world):
     """decide(), and what unfinished starts and failing calls add to it."""
-    result = decide(facts, world)
-    if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable:
+    result = without_log(facts, world) if facts.no_log else decide(facts, world)
+    if facts.full and not any(one.restored for one in result):
+        result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
+    # A backup in a store that is no longer the configured one is not moved out of it.
+    if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable or facts.full and facts.moved_store:
         # A restore that is due and cannot be done: the data stays, and is not rewound later.
         mine = world.owner == facts.name  # an attempt that goes on is one of the same trial
         result += [Outcome("what could not be done was given up: the data stays", facts.now,

@@ -48,21 +48,16 @@ override_verdict(GbeFacts *facts, const char *verdict)
 	}
 }
 
-/* The boot that ends GRUB's countdown takes the counter to -1, whichever deployment it is told to boot: boots are
- * counted no longer, and the default entry boots next. */
+/* The boot that ends the countdown is not counted. In the shell version the booted deployment is the default from then
+ * on; the Rust version lets GRUB boot the second entry until a boot is green. */
 static void
-end_countdown(GbeFacts *facts)
+end_countdown(GbeFacts *facts, const GbeGreenboot *greenboot, const GbeListed *wanted)
 {
 	facts->counted = GBE_NO;
-	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (!listed->is_default)
-			continue;
-		g_free(facts->next);
-		facts->next = g_strdup(listed->ref.id);
+	if (greenboot->flavour != GBE_GREENBOOT_SHELL)
 		return;
-	}
+	g_free(facts->next);
+	facts->next = g_strdup(wanted->ref.id);
 }
 
 /* Sets the facts to those after @wanted boots: its etcd is another one, and greenboot may have taken it as a
@@ -76,10 +71,8 @@ boot(GbeObserved *observed, const GbeListed *wanted)
 		gbe_deployment_copy(&facts->booted, &wanted->ref);
 		gbe_observe_recorded_version(facts);
 	}
-	/* The counter is set anew where a staged deployment becomes the default. */
-	if (observed->greenboot->flavour == GBE_GREENBOOT_SHELL && !wanted->staged &&
-	    observed->greenboot->rollback_imminent == GBE_YES)
-		end_countdown(facts);
+	if (observed->greenboot->ends_countdown)
+		end_countdown(facts, observed->greenboot, wanted);
 	/* A staged deployment will be the default once it boots. */
 	facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
 	if (observed->greenboot->next_deployment != NULL &&

@@ -76,7 +76,8 @@ observe_system(GbeApp *app, GbeObserved *o)
 		facts->booted_is_default = gbe_tri(booted->is_default);
 }
 
-/* When the countdown has ended, GRUB boots its second entry, whatever the default is. */
+/* When the countdown has ended, GRUB boots its second entry, whatever the default is. A staged deployment will be the
+ * first. */
 static char *
 second_entry(GPtrArray *all)
 {
@@ -85,7 +86,7 @@ second_entry(GPtrArray *all)
 	for (guint i = 0; all != NULL && i < all->len; i++) {
 		const GbeListed *listed = all->pdata[i];
 
-		if (!listed->staged && entry++ == 1)
+		if (!(listed->staged && listed->locked) && entry++ == 1)
 			return g_strdup(listed->ref.id);
 	}
 	return NULL;
@@ -111,10 +112,12 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		facts->can_roll_back = GBE_YES;
 
 	facts->counted = o->greenboot->counts;
-	if (o->greenboot->flavour == GBE_GREENBOOT_SHELL &&
-	    o->greenboot->rollback_imminent == GBE_YES) {
+	if (o->greenboot->ends_countdown) {
 		g_free(facts->next);
 		facts->next = second_entry(facts->listed);
+	} else if (o->greenboot->becomes_default) {
+		g_free(facts->next);
+		facts->next = g_strdup(facts->booted.id);
 	}
 
 	/* greenboot's own fallback is no person's wish: the variable names the deployment that should have booted. */

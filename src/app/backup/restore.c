@@ -141,16 +141,16 @@ is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_an
 	return true;
 }
 
-/* The base of a trial must stay as it is: the trial may come back to it. */
+/* The base of a trial must stay as it is: the trial may come back to it. Recovery knows the configured store alone. */
 static bool
 may_consume(const Restore *r)
 {
-	const GbeStore *store;
+	const GbeStore *own = r->observed->store, *store;
 
 	if (r->backup == NULL || r->options->keep_source)
 		return false;
-	store = gbe_store_at(r->observed->store, r->backup->name);
-	return store != r->observed->store->former && gbe_same_mount(store->fd, r->stage_fd);
+	store = gbe_store_at(own, r->backup->name);
+	return (store == own || store == own->near) && gbe_same_mount(store->fd, r->stage_fd);
 }
 
 /* A bad backup may go, unless the take-over has it as the base of a trial. */

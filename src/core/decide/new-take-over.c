@@ -124,7 +124,7 @@ set_trial(const Decision *d, GbeTakeOver *to)
 {
 	bool same = d->situation.owner == GBE_OWNER_SAME;
 
-	if (d->ruling.upgrade) {
+	if (d->ruling.upgrade && !same) {
 		to->trial = new_trial(d, to->sequence);
 	} else if (d->source == NULL || same) {
 		to->trial = d->live.trial;

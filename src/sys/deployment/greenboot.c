@@ -239,7 +239,7 @@ GbeGreenboot *
 gbe_greenboot_load(int root_fd)
 {
 	GbeGreenboot *greenboot = g_new0(GbeGreenboot, 1);
-	bool known;
+	bool known, ended;
 
 	greenboot->flavour = find_flavour(root_fd, &known);
 	if (greenboot->flavour != GBE_GREENBOOT_NONE) {
@@ -253,6 +253,12 @@ gbe_greenboot_load(int root_fd)
 	greenboot->max_attempts = read_max_attempts(root_fd);
 	greenboot->attempt = count_attempt(greenboot);
 	greenboot->rollback_imminent = is_rollback_imminent(greenboot);
+	ended = greenboot->has_counter && greenboot->boot_counter == -1;
+	greenboot->becomes_default = ended && greenboot->flavour == GBE_GREENBOOT_SHELL;
+	greenboot->ends_countdown =
+	    (greenboot->has_counter && greenboot->boot_counter == 0 &&
+	     greenboot->flavour != GBE_GREENBOOT_NONE) ||
+	    (ended && greenboot->flavour == GBE_GREENBOOT_RUST);
 	greenboot->counts = counts_boots(greenboot);
 	look_at_units(greenboot, root_fd);
 	return greenboot;

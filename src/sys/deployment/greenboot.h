@@ -31,6 +31,12 @@ typedef struct {
 	 * for people: no decision depends on it. */
 	const char *count_why;
 	GbeTri rollback_imminent; /* counter 0 and (shell, or trigger) */
+	/* The countdown has ended: unless this boot becomes green, GRUB boots its second entry next, and sets the
+	 * counter to -1. */
+	bool ends_countdown;
+	/* This is the boot after that: the shell version makes the booted deployment the default, and removes the
+	 * counter. The Rust version leaves it. */
+	bool becomes_default;
 	GbeTri counts;		  /* the boots of this deployment are counted down */
 	guint max_attempts;	  /* GREENBOOT_MAX_BOOT_ATTEMPTS, else 3 */
 	/* of this deployment's trial, from 1, counted as the flavour does; 0 where there is no countdown */
