@@ -145,7 +145,8 @@ is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_an
 static bool
 may_consume(const Restore *r)
 {
-	const GbeStore *own = r->observed->store, *store;
+	GbeStore *own = r->observed->store;
+	const GbeStore *store;
 
 	if (r->backup == NULL || r->options->keep_source)
 		return false;
