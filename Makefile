@@ -446,7 +446,7 @@ check-differential:
 
 check-histories:
 	+@$(MAKE) FAULTS=1 all
-	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CASE='$(CASE)' PLAY='$(PLAY)' FS='$(FS)' ETCD='$(ETCD)' \
+	@$(call test_env,0) N='$(N)' SEED='$(SEED)' CUTS='$(CUTS)' CASE='$(CASE)' PLAY='$(PLAY)' FS='$(FS)' ETCD='$(ETCD)' \
 		SHRINK='$(SHRINK)' tests/histories/run
 
 crash_first := $(patsubst %,tests/crash/on-%.sh,xfs btrfs ext4)

@@ -124,13 +124,15 @@ class History:
             self.floor(old, new)
         if settled:
             trees = [self.device.path("var/lib")]
-            found = [name for tree in trees for name in leftovers(tree)]
+            # A store that only another deployment has, is swept when that boots.
+            found = [name for tree in trees for name in leftovers(tree)
+                     if "/other/" not in name or self.device.booted in self.device.conf]
             self.need(not found, "left lying about: %s" % ", ".join(found))
         self.backups, self.stale = new, False
         self.marked = self.by_person = False
 
     marked = by_person = masked = stale = faulty = hostile = forged = skipping = False
-    unflushed = frozenset()
+    unflushed = logless = frozenset()
     status = None
 
     def floor(self, old, new):
@@ -172,7 +174,7 @@ class History:
             request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
             unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
             clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event,
-            moved_store=bool(device.conf))
+            moved_store=bool(device.conf), damaged=self.logless)
 
     def start(self, event):
         """prerun, and whatever becomes of it. True: etcd starts."""
@@ -411,6 +413,8 @@ class History:
         device, drain = self.device, None
         if "nolog" in event and not device.move_wal():
             del event["nolog"]
+        if "nolog" in event:
+            self.logless |= {self.saw()}
         if "full" in event:
             drain = device.fill(event["full"] == "inodes")
         runs = self.start(event)
@@ -517,10 +521,10 @@ class History:
 
     def is_recorded(self, surely):
         """A program may have seen that this run's start took nothing over; surely: it has."""
-        if not self.masked or self.own_run is not False:
+        if self.own_run is True or not self.masked and self.own_run is False:
             return
         me, default = self.me(), self.device.listing[0] == self.device.booted
-        surely = surely and not self.unsure and not self.forged
+        surely = surely and self.masked and not self.unsure and not self.forged
         self.change(lambda world: late(world, me, default) + ([] if surely else [world]))
         self.own_run = True if surely else None
         self.foreign = self.foreign and not surely
@@ -683,7 +687,8 @@ class History:
     def on_undo(self, event):
         contents = {world.displaced for world in self.worlds}
         have = {entry["content"] for entry in self.backups.values()}
-        sure = len(contents) == 1 and contents <= have and self.own_run and not contents & {None, "?"}
+        sure = len(contents) == 1 and contents <= have and self.own_run and \
+            not contents & ({None, "?"} | self.logless)  # what has no log is refused as damaged
         if contents & {"?"}:
             contents = have
         done = self.restore(event, ["undo"], contents)

@@ -93,6 +93,7 @@ class Facts:
     unreadable: bool = False   # somebody made the data such that a backup may be impossible
     no_log: bool = False       # it is not where it was
     full: bool = False         # the disk has no bytes, or no inodes, left
+    damaged: frozenset = frozenset()  # contents without a log
     moved_store: bool = False  # some deployment keeps its backups elsewhere
 
     def there(self, content, valid=False):
@@ -264,7 +265,8 @@ def decide(facts, world):
     for spec in facts.request, world.request:
         if spec:
             result = by_request(facts, world, spec)
-            refused = spec in facts.backups and facts.backups[spec]["grade"] == "bad"
+            refused = spec in facts.backups and (facts.backups[spec]["grade"] == "bad" or
+                                                 facts.backups[spec]["content"] in facts.damaged)
             if result and not refused:
                 return result
             world = world.but(request=None)
@@ -310,8 +312,8 @@ def without_log(facts, world):
     look as if somebody without this program had written."""
     result = decide(facts, world) + decide(dataclasses.replace(facts, foreign=True), world)
     if world.closed is not None and facts.there(world.closed, True):  # nothing that was written is lost
-        result += [dataclasses.replace(one, content=world.closed, restored=True) for one in result
-                   if one.content == facts.now and not one.held]
+        whole = decide(dataclasses.replace(facts, now=world.closed), world)
+        result += whole + [dataclasses.replace(one, content=facts.now) for one in whole if one.content == world.closed]
     if world.owner != facts.name:
         result.append(Outcome("the log is elsewhere: held back", facts.now, world, held=True))
     return result
@@ -322,8 +324,9 @@ def start(facts, world):
     result = without_log(facts, world) if facts.no_log else decide(facts, world)
     if facts.full and not any(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
-    # A backup in a store that is no longer the configured one is not moved out of it.
-    if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable or facts.full and facts.moved_store:
+    # Without room, a backup is moved out of the store: but no trial's base, and not where that is another one's store.
+    stays = facts.full and (facts.moved_store or world.owner == facts.name)
+    if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable or stays:
         # A restore that is due and cannot be done: the data stays, and is not rewound later.
         mine = world.owner == facts.name  # an attempt that goes on is one of the same trial
         result += [Outcome("what could not be done was given up: the data stays", facts.now,

@@ -101,6 +101,17 @@ setup(void)
 	last = 1;
 }
 
+static bool
+knows(const GbeLedger *ledger, guint64 sequence)
+{
+	g_autoptr(GbeFacts) facts = fold(ledger);
+
+	for (guint i = 0; i < facts->take_overs->len; i++)
+		if (((GbeTakeOver *)facts->take_overs->pdata[i])->sequence == sequence)
+			return true;
+	return false;
+}
+
 START_TEST(the_last_32_runs)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
@@ -336,6 +347,20 @@ START_TEST(holes_heal)
 }
 END_TEST
 
+/* A configuration of long ago had the store elsewhere: the backups there are found by its take-over alone. */
+START_TEST(where_stores_were)
+{
+	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL;
+	guint64 first = run(ledger, 'a', 0, "\"store_path\":\"/var/one\""), second;
+
+	second = run(ledger, 'b', 0, "\"store_path\":\"/var/one\"");
+	pass_time(ledger);
+	again = anew(ledger, "f", NULL);
+	ck_assert(!knows(again, first));
+	ck_assert(knows(again, second));
+}
+END_TEST
+
 /* Without ostree there is no list, and only the last owner has the data. */
 START_TEST(without_a_list)
 {
@@ -370,6 +395,7 @@ main(void)
 	tcase_add_test(tcase, that_it_fell_back);
 	tcase_add_test(tcase, periodic_backups_do_not_pile_up);
 	tcase_add_test(tcase, holes_heal);
+	tcase_add_test(tcase, where_stores_were);
 	tcase_add_test(tcase, without_a_list);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

@@ -204,6 +204,35 @@ START_TEST(countdown_of_rust)
 }
 END_TEST
 
+/* GRUB boots its second entry at 0 and at -1, whichever flavour set the counter. */
+START_TEST(what_boots_after_the_countdown)
+{
+	static const struct {
+		void (*install)(void);
+		const char *counter;
+		bool ends, becomes_default;
+	} cases[] = {
+	    {NULL, "0", false, false},		{install_rust, "1", false, false},
+	    {install_rust, "0", true, false},	{install_rust, "-1", true, false},
+	    {install_shell, "1", false, false}, {install_shell, "0", true, false},
+	    {install_shell, "-1", false, true},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text =
+		    g_strconcat(HEADER, "boot_counter=", cases[i].counter, "\n####", NULL);
+		g_autoptr(GbeGreenboot) g = NULL;
+
+		if (cases[i].install != NULL)
+			cases[i].install();
+		root_write("boot/grub2/grubenv", text);
+		g = load();
+		ck_assert_msg(g->ends_countdown == cases[i].ends, "%u", i);
+		ck_assert_msg(g->becomes_default == cases[i].becomes_default, "%u", i);
+	}
+}
+END_TEST
+
 START_TEST(broken_grubenv_is_unknown)
 {
 	g_autoptr(GbeGreenboot) g = NULL;
@@ -428,6 +457,7 @@ main(void)
 	tcase_add_loop_test(files, units_that_a_rollback_needs, 0, 2);
 	tcase_add_test(files, countdown_of_shell);
 	tcase_add_test(files, countdown_of_rust);
+	tcase_add_test(files, what_boots_after_the_countdown);
 	tcase_add_test(files, broken_grubenv_is_unknown);
 	tcase_add_test(files, max_attempts);
 	tcase_add_test(files, attempts_follow_the_maximum);

@@ -286,23 +286,6 @@ find_place(const GbeApp *app, const GbeStore *store, bool *ret_elsewhere)
 	return gbe_filesystem_id(fd, &fs, NULL) ? fs : NULL;
 }
 
-/* Another deployment's configuration put the last backups elsewhere. */
-static void
-observe_former_store(GbeApp *app, GbeObserved *o)
-{
-	const GbeTakeOver *owner = o->facts->owner;
-	g_autoptr(GError) error = NULL;
-
-	if (o->store->near != NULL && g_str_equal(owner->store_path, o->store->near->path))
-		return;
-	if (gbe_store_observe_former(app, o->store, owner->store_path, owner->store_fs, o->facts,
-				     o->damaged, &error) ||
-	    o->facts->unread != NULL)
-		return;
-	o->facts->unread = g_strdup_printf("the store %s, where the last backups were put: %s",
-					   owner->store_path, error->message);
-}
-
 static bool
 is_seen(const GbeStore *store, const char *path)
 {
@@ -314,25 +297,29 @@ is_seen(const GbeStore *store, const char *path)
 	return false;
 }
 
-/* The ledger names these places, too. A store that was removed there since is gone. */
+/* Other configurations put backups elsewhere. The place of the last ones must be there; an older one that is not, was
+ * removed. */
 static void
-observe_older_stores(GbeApp *app, GbeObserved *o)
+observe_other_stores(GbeApp *app, GbeObserved *o)
 {
 	const GbeTakeOver *owner = o->facts->owner;
 
 	for (guint i = o->facts->take_overs->len; i > 0; i--) {
 		const GbeTakeOver *to = o->facts->take_overs->pdata[i - 1];
+		bool last =
+		    owner != NULL && g_strcmp0(owner->store_path, to->store_path) == 0;
 		g_autoptr(GError) error = NULL;
 
-		if (to->store_path == NULL || is_seen(o->store, to->store_path) ||
-		    (owner != NULL && g_strcmp0(owner->store_path, to->store_path) == 0) ||
+		if (to->store_path == NULL || to->store_fs == NULL ||
+		    is_seen(o->store, to->store_path) ||
 		    gbe_store_observe_former(app, o->store, to->store_path, to->store_fs, o->facts,
 					     o->damaged, &error) ||
-		    g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
+		    (!last && g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND)) ||
 		    o->facts->unread != NULL)
 			continue;
-		o->facts->unread = g_strdup_printf("the store %s, where backups were put: %s",
-						   to->store_path, error->message);
+		o->facts->unread = g_strdup_printf("the store %s, where %sbackups were put: %s",
+						   to->store_path, last ? "the last " : "",
+						   error->message);
 	}
 }
 
@@ -346,12 +333,9 @@ observe_recorded_store(GbeApp *app, GbeObserved *o)
 	bool elsewhere;
 	guint others;
 
-	if (owner == NULL || owner->store_fs == NULL || owner->store_path == NULL)
+	if (owner == NULL || owner->store_fs == NULL ||
+	    g_strcmp0(owner->store_path, o->store->path) != 0)
 		return;
-	if (!g_str_equal(owner->store_path, o->store->path)) {
-		observe_former_store(app, o);
-		return;
-	}
 	if (o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0)
 		return;
 	fs = find_place(app, o->store, &elsewhere);
@@ -460,13 +444,18 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	observe_left(app, facts);
 	observe_writer(facts);
 	observe_recorded_store(app, o);
-	observe_older_stores(app, o);
+	observe_other_stores(app, o);
 	facts->cramped = gbe_observe_cramped(o);
 	/* Only a store that may be made: a recorded store that is away is not made anew. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
+		GbeStore *former = g_steal_pointer(&o->store->former);
+
 		g_clear_pointer(&o->store, gbe_store_free);
-		if (!gbe_store_open(app, o->data, true, &o->store, error))
+		if (!gbe_store_open(app, o->data, true, &o->store, error)) {
+			gbe_store_free(former);
 			return false;
+		}
+		o->store->former = former;
 		g_free(facts->store_fs);
 		g_free(facts->store_tree);
 		facts->store_fs = g_strdup(o->store->fs);

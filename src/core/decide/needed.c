@@ -69,6 +69,20 @@ add_next(const GbeFacts *facts, GHashTable *set)
 		add(set, g_array_index(next, guint64, i));
 }
 
+/* Adds the newest take-over with each place of the store: the backups there are found by it. */
+static void
+add_places(const GbeFacts *facts, GHashTable *set)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = facts->take_overs->len; i > 0; i--) {
+		const GbeTakeOver *to = facts->take_overs->pdata[i - 1];
+
+		if (to->store_path != NULL && g_hash_table_add(seen, to->store_path))
+			add(set, to->sequence);
+	}
+}
+
 static GHashTable *
 needed_take_overs(const GbeFacts *facts)
 {
@@ -80,6 +94,7 @@ needed_take_overs(const GbeFacts *facts)
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++)
 		add_listed(facts, &((GbeListed *)facts->listed->pdata[i])->ref, set);
 	add_next(facts, set);
+	add_places(facts, set);
 	return set;
 }
 

@@ -261,6 +261,7 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 {
 	static const char why[] = "the data has a fault that etcd does not survive";
 	bool own = s->owner == GBE_OWNER_SAME;
+	bool base = own && s->trial == GBE_YES && s->base == GBE_BASE_VALID;
 	GbeDataMove source;
 
 	/* 12 displaces the data of a failed update, whatever is in it. */
@@ -272,10 +273,11 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	}
 	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
 		return false;
-	if (own && s->trial == GBE_YES && s->base == GBE_BASE_VALID)
-		source = GBE_DATA_BASE;
-	else if (s->closing_backup)
+	/* What an update left that was not judged, or was green, is its own; a failed one begins again from its base. */
+	if (s->closing_backup && !(base && s->judged && s->verdict != GBE_VERDICT_GREEN))
 		source = GBE_DATA_CLOSING;
+	else if (base)
+		source = GBE_DATA_BASE;
 	else if (own && s->candidate)
 		source = GBE_DATA_CANDIDATE;
 	else
