@@ -124,9 +124,9 @@ class History:
             self.floor(old, new)
         if settled:
             trees = [self.device.path("var/lib")]
-            # A store that only another deployment has, is swept when that boots.
-            found = [name for tree in trees for name in leftovers(tree)
-                     if "/other/" not in name or self.device.booted in self.device.conf]
+            # The store of another deployment's configuration is swept when that boots.
+            foreign = "/backups/" if self.device.booted in self.device.conf else "/other/"
+            found = [name for tree in trees for name in leftovers(tree) if foreign not in name]
             self.need(not found, "left lying about: %s" % ", ".join(found))
         self.backups, self.stale = new, False
         self.marked = self.by_person = False
@@ -173,7 +173,7 @@ class History:
             retry=device.settings.get("retry-trial", "yes") == "yes" and device.is_ending(),
             request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
             unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
-            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event,
+            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event, copied="copied" in event,
             moved_store=bool(device.conf), damaged=self.logless)
 
     def start(self, event):
@@ -236,6 +236,7 @@ class History:
             self.foreign = self.foreign_long = False
             self.asked = event.get("ask")
         self.by_person = self.by_person or facts.full  # what makes room for a restore
+        self.unsure = self.unsure or facts.full and device.flavour == "none"  # an update goes on without a backup
         self.look(settled=not killed and status == 0 and not facts.fuzzy)
         if status == 0 and not killed:
             have = {entry["content"] for entry in self.backups.values()}

@@ -92,6 +92,7 @@ class Facts:
     fuzzy: bool = False        # a call fails in this start
     unreadable: bool = False   # somebody made the data such that a backup may be impossible
     no_log: bool = False       # it is not where it was
+    copied: bool = False       # it lies in other inodes: who wrote it since the shutdown, cannot be told
     full: bool = False         # the disk has no bytes, or no inodes, left
     damaged: frozenset = frozenset()  # contents without a log
     moved_store: bool = False  # some deployment keeps its backups elsewhere
@@ -287,7 +288,8 @@ def decide(facts, world):
         return base_returns(facts, world)
     if facts.foreign and world.closed is not None:
         result = []
-        if world.owner == name and world.following != name and facts.on_rollback != "never" and \
+        # Where the following system has the program, it would have taken the data over.
+        if world.owner == name and (world.following or "").startswith("Z") and facts.on_rollback != "never" and \
                 facts.there(world.closed, True):
             result = put_back("an update without this program came and went", facts, world, world.closed,
                               world.taken(name, facts.chosen))
@@ -322,6 +324,8 @@ def without_log(facts, world):
 def start(facts, world):
     """decide(), and what unfinished starts and failing calls add to it."""
     result = without_log(facts, world) if facts.no_log else decide(facts, world)
+    if facts.copied and facts.foreign:
+        result += decide(facts, world.but(closed=None))
     if facts.full and not any(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
     # Without room, a backup is moved out of the store: but no trial's base, and not where that is another one's store.
