@@ -137,7 +137,8 @@ class History:
 
     def floor(self, old, new):
         def valid(entries, by=None, grades=("good", "unproven")):
-            return [n for n, e in entries.items() if e["grade"] in grades and by in (None, e["by"])]
+            return [n for n, e in entries.items() if e["grade"] in grades and by in (None, e["by"]) and
+                    e["content"] not in self.logless]
 
         self.need(valid(new) or not valid(old), "the last valid backup is gone")
         for name in self.device.listing:
@@ -283,6 +284,7 @@ class History:
         before = self.saw()
         self.names.setdefault(before, "what %s left" % device.booted)
         following = device.staged or device.grub_choice(look=True)
+        chosen = self.me(device.staged or device.listing[0])  # GRUB's fallback is no update
         if device.has_program():
             fault = self.spot(event, "finalize")
             try:
@@ -308,8 +310,8 @@ class History:
                 # The timer that notes it, too, is not played. No closing record is believed without its nonce, and a
                 # boot with skip makes none.
                 if self.weeks and (self.unsure or self.forged or self.skipping):
-                    result.append(world.but(closed=after, following=self.me(following), used="unknown"))
-                done = world.but(closed=after, following=self.me(following), used=used,
+                    result.append(world.but(closed=after, following=chosen, used="unknown"))
+                done = world.but(closed=after, following=chosen, used=used,
                                  long=world.long | ({me} if self.weeks else set()))
                 # No closing record, or no nonce after a failed call: later, nobody can tell who wrote.
                 if self.skipping or self.forged or self.unsure:

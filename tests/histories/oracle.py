@@ -117,15 +117,20 @@ class Outcome:
 
 def put_back(why, facts, world, content, after, own=None):
     """A restore of content, if a backup has it; else of what else this deployment has, or the data stays."""
+    result = []
     if content == facts.now:  # whether it is restored or goes on, cannot be seen
-        return [Outcome(why, content, one) for one in {after, after.but(displaced=facts.now if world.opened else "?")}]
+        result = [Outcome(why, content, one)
+                  for one in {after, after.but(displaced=facts.now if world.opened else "?")}]
     after = after.but(displaced=facts.now if world.opened else "?", opened=False, given=content)
-    if content is not None and facts.there(content):
-        return [Outcome(why, content, after, True)]
+    if not result and content is not None and facts.there(content):
+        result = [Outcome(why, content, after, True)]
+    # A boot with skip took no backup of it; what has no log is no backup.
+    if result and not world.lost_line and content not in facts.damaged:
+        return result
     others = set(facts.own(own or facts.name))
     if world.lost_line:
         others |= {backup["content"] for backup in facts.backups.values()}
-    return [Outcome(why + ", whose backup is gone: an older one", other, after.but(lost_line=True), True)
+    return result + [Outcome(why + ", whose backup is gone: an older one", other, after.but(lost_line=True), True)
             for other in others] + [
         dataclasses.replace(one, world=one.world.but(lost_line=True))
         for one in upgrade(facts, world, why + ", whose backup is gone: the data stays")]
@@ -281,7 +286,7 @@ def decide(facts, world):
     if again:
         # A base that is graded bad (a person chose it): "valid" in rule 9, "whatever its grade" in the terms.
         grades = {b["grade"] for b in facts.backups.values() if b["content"] == world.base}
-        sure = world.failed() and "bad" not in grades
+        sure = world.failed() and "bad" not in grades and world.base not in facts.damaged
         return again if sure else again + decide(dataclasses.replace(facts, retry=False), world)
     place = [link for link in world.chain if link[0] == name]
     if world.owner != name and world.on_trial(world.owner) and (place or not world.on_trial(name)):

@@ -47,6 +47,16 @@ closing_backup(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError
 	return true;
 }
 
+/* The deployment that somebody chose to boot next. GRUB's fallback at the end of a countdown is no update. Borrowed. */
+static char *
+chosen_next(const GbeFacts *facts)
+{
+	const GbeListed *next =
+	    facts->next != NULL ? gbe_facts_listed(facts, facts->next) : NULL;
+
+	return next != NULL && (next->staged || next->is_default) ? facts->next : NULL;
+}
+
 static bool
 closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
 	       const GbeManifest *backup, GError **error)
@@ -57,7 +67,7 @@ closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
 	    .fingerprint = facts->fingerprint,
 	    .used = shutdown->used,
 	    .at = facts->now,
-	    .next = facts->next,
+	    .next = chosen_next(facts),
 	    .backup = backup != NULL ? gbe_manifest_ref(backup) : (GbeBackupRef){0},
 	};
 	GbeEventFields fields = {.action = "stamp",
