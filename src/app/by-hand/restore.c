@@ -189,6 +189,9 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	g_autofree char *name = NULL;
 	gint64 look_usec = 0;
 
+	/* The displaced data would lie below the mount point of the store. */
+	if (session->observed->facts->store == GBE_NO)
+		return gbe_observed_no_store(session->observed, error);
 	if (options->keep_existing != NULL &&
 	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
 				       error))
