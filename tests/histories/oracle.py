@@ -319,7 +319,8 @@ def without_log(facts, world):
     look as if somebody without this program had written."""
     result = decide(facts, world) + decide(dataclasses.replace(facts, foreign=True), world)
     if world.closed is not None and facts.there(world.closed, True):  # nothing that was written is lost
-        whole = decide(dataclasses.replace(facts, now=world.closed), world)
+        shut = dataclasses.replace(facts, now=world.closed)
+        whole = decide(shut, world) + upgrade(shut, world, "the backup from the last shutdown")
         result += whole + [dataclasses.replace(one, content=facts.now) for one in whole if one.content == world.closed]
     if world.owner != facts.name:
         result.append(Outcome("the log is elsewhere: held back", facts.now, world, held=True))
@@ -329,7 +330,7 @@ def without_log(facts, world):
 def start(facts, world):
     """decide(), and what unfinished starts and failing calls add to it."""
     result = without_log(facts, world) if facts.no_log else decide(facts, world)
-    if facts.copied and facts.foreign:
+    if facts.foreign and (facts.copied or facts.unreadable):
         result += decide(facts, world.but(closed=None))
     if facts.full and not any(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))

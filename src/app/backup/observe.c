@@ -33,8 +33,8 @@ gbe_observed_free(GbeObserved *observed)
 	g_free(observed);
 }
 
-void
-gbe_observe_clocks(GbeFacts *facts)
+static void
+observe_clocks(GbeFacts *facts)
 {
 	struct timespec uptime;
 
@@ -53,7 +53,7 @@ observe_system(GbeApp *app, GbeObserved *o)
 	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &error))
 		facts->run_why = g_strdup(error->message);
 	facts->skip = app->cmdline.skip;
-	gbe_observe_clocks(facts);
+	observe_clocks(facts);
 
 	o->deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	facts->ostree = o->deployments->ostree;
@@ -306,8 +306,7 @@ observe_other_stores(GbeApp *app, GbeObserved *o)
 
 	for (guint i = o->facts->take_overs->len; i > 0; i--) {
 		const GbeTakeOver *to = o->facts->take_overs->pdata[i - 1];
-		bool last =
-		    owner != NULL && g_strcmp0(owner->store_path, to->store_path) == 0;
+		bool last = owner != NULL && g_strcmp0(owner->store_path, to->store_path) == 0;
 		g_autoptr(GError) error = NULL;
 
 		if (to->store_path == NULL || to->store_fs == NULL ||
@@ -317,9 +316,9 @@ observe_other_stores(GbeApp *app, GbeObserved *o)
 		    (!last && g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND)) ||
 		    o->facts->unread != NULL)
 			continue;
-		o->facts->unread = g_strdup_printf("the store %s, where %sbackups were put: %s",
-						   to->store_path, last ? "the last " : "",
-						   error->message);
+		o->facts->unread =
+		    g_strdup_printf("the store %s, where %sbackups were put: %s", to->store_path,
+				    last ? "the last " : "", error->message);
 	}
 }
 
@@ -546,7 +545,7 @@ facts_again(const GbeFacts *old)
 	facts->etcd_version = old->etcd_version;
 	facts->clones = old->clones;
 	facts->rejected = old->rejected != NULL ? g_hash_table_ref(old->rejected) : NULL;
-	gbe_observe_clocks(facts);
+	observe_clocks(facts);
 	return facts;
 }
 

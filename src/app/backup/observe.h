@@ -49,8 +49,6 @@ bool gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved
 /* The error of an operation for which the store is missing: GBE_ERROR_REFUSED, with the reason. Always returns false. */
 bool gbe_observed_no_store(const GbeObserved *observed, GError **error);
 
-/* Fills in ->now and ->uptime. */
-void gbe_observe_clocks(GbeFacts *facts);
 /* Looks once into etcd's files, when nobody has them open, for the facts sound, damage, voters, ids and versions
  * of the data itself. It reads the whole log, so only a caller that needs these facts calls it. */
 void gbe_observe_inside(GbeObserved *observed);

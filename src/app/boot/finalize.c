@@ -51,8 +51,7 @@ closing_backup(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError
 static char *
 chosen_next(const GbeFacts *facts)
 {
-	const GbeListed *next =
-	    facts->next != NULL ? gbe_facts_listed(facts, facts->next) : NULL;
+	const GbeListed *next = facts->next != NULL ? gbe_facts_listed(facts, facts->next) : NULL;
 
 	return next != NULL && (next->staged || next->is_default) ? facts->next : NULL;
 }

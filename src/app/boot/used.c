@@ -30,8 +30,7 @@ note_used(GbeApp *app, const GbeDeployment *booted, GError **error)
 	const GbeTakeOver *own;
 
 	gbe_verdict_finish_restore(app);
-	if (!gbe_verdict_note_use(app, error) ||
-	    !gbe_verdict_look(app, booted, &facts, error))
+	if (!gbe_verdict_note_use(app, error) || !gbe_verdict_look(app, booted, &facts, error))
 		return false;
 	own = gbe_situation_own(facts, &why);
 	if (own == NULL) {

@@ -273,7 +273,7 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	}
 	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
 		return false;
-	/* What an update left that was not judged, or was green, is its own; a failed one begins again from its base. */
+	/* A failed update begins again from its base; any other owner gets back what it left. */
 	if (s->closing_backup && !(base && s->judged && s->verdict != GBE_VERDICT_GREEN))
 		source = GBE_DATA_CLOSING;
 	else if (base)

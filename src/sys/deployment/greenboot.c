@@ -255,10 +255,9 @@ gbe_greenboot_load(int root_fd)
 	greenboot->rollback_imminent = is_rollback_imminent(greenboot);
 	ended = greenboot->has_counter && greenboot->boot_counter == -1;
 	greenboot->becomes_default = ended && greenboot->flavour == GBE_GREENBOOT_SHELL;
-	greenboot->ends_countdown =
-	    (greenboot->has_counter && greenboot->boot_counter == 0 &&
-	     greenboot->flavour != GBE_GREENBOOT_NONE) ||
-	    (ended && greenboot->flavour == GBE_GREENBOOT_RUST);
+	greenboot->ends_countdown = (greenboot->has_counter && greenboot->boot_counter == 0 &&
+				     greenboot->flavour != GBE_GREENBOOT_NONE) ||
+				    (ended && greenboot->flavour == GBE_GREENBOOT_RUST);
 	greenboot->counts = counts_boots(greenboot);
 	look_at_units(greenboot, root_fd);
 	return greenboot;

@@ -37,8 +37,8 @@ typedef struct {
 	/* This is the boot after that: the shell version makes the booted deployment the default, and removes the
 	 * counter. The Rust version leaves it. */
 	bool becomes_default;
-	GbeTri counts;		  /* the boots of this deployment are counted down */
-	guint max_attempts;	  /* GREENBOOT_MAX_BOOT_ATTEMPTS, else 3 */
+	GbeTri counts;	    /* the boots of this deployment are counted down */
+	guint max_attempts; /* GREENBOOT_MAX_BOOT_ATTEMPTS, else 3 */
 	/* of this deployment's trial, from 1, counted as the flavour does; 0 where there is no countdown */
 	guint attempt;
 } GbeGreenboot;
