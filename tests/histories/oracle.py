@@ -275,9 +275,11 @@ def decide(facts, world):
                                                  facts.backups[spec]["content"] in facts.damaged)
             if result and not refused:
                 return result
+            waiting = world if spec is facts.request else world.but(request=None)
             world = world.but(request=None)
             if result:  # bad by name: the design does not say
-                return result + decide(dataclasses.replace(facts, request=None), world)
+                return result + [one for each in {waiting, world}
+                                 for one in decide(dataclasses.replace(facts, request=None), each)]
     if now is None:
         return [Outcome("no data", None, world.taken(name, facts.chosen, chain=(), base=None))]
     if world.owner is None:
