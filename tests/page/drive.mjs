@@ -152,6 +152,7 @@ await run("story-rollback", async () => {
     await page.locator("#timeline [role=option].is-restore").last().click();
     matches("what the arrow says", await text(page, ".thing-details"), /^Restore of fedora-iot-.*, at boot/);
     await page.click(".as-list summary");
+    await page.locator(".log li").first().waitFor();
     matches("as a list", await text(page, ".log"), /has the data, restored from fedora-iot-.*The run is red/);
 });
 

@@ -127,11 +127,13 @@ ask_program() { # there|missing
 }
 ask_no_ostree() { rm "$ROOT/run/ostree-booted"; }
 ask_ostree() { : >"$ROOT/run/ostree-booted"; }
-ask_damage() { # NAME: a bit of that backup
-	local db
+ask_damage() { # NAME: a bit of the root page of that backup's database, as its metas name it
+	local db root
 	db=$(data_of "$1")/member/snap/db
 	cp "$db" "$WORLD/db"
-	flip "$WORLD/db" 8200
+	for root in $(for meta in 0 4096; do od -An -t u8 -j $((meta + 32)) -N 8 "$db"; done | sort -u); do
+		flip "$WORLD/db" $((root * 4096 + 8))
+	done
 	cat "$WORLD/db" >"$db"
 }
 ask_unreadable() { echo '{' >"$(dirname "$(data_of "$1")")/manifest.json"; }
