@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who writes the data: a stand-in that makes small, sound databases and logs, or the real etcd.
 
-The stand-in holds etcd's locks while it runs, and syncs what it writes. The health check asks a real etcd that
-runs beside it, on data of its own: the device's voice.
+The stand-in holds etcd's locks while it runs, and syncs what it writes: each write to the log at once, and to the
+database with every second write and at the end, so that a database is behind its log as etcd's is. The health check
+asks a real etcd that runs beside it, on data of its own: the device's voice.
 """
 import fcntl
 import hashlib
@@ -137,10 +138,10 @@ class StandIn:
                 os.chown(path, UID, UID)
                 os.chmod(path, 0o700)
             self.rows, self.txid, self.log = [], 4, Log()
-            self.store()
+            self.store(True)
         else:
             try:
-                rows, self.txid, log = self.known[self.state()]
+                rows, self.txid, log, self.behind = self.known[self.state()]
             except (KeyError, OSError):
                 return False
             self.rows, self.log = list(rows), log.copy()
@@ -151,15 +152,18 @@ class StandIn:
 
     def write(self, token):
         self.rows.append((b"history/%d" % len(self.rows), token.encode()))
-        self.txid += 1
         key, value = self.rows[-1]
         self.log.entry(1 + len(self.rows), 0, field(100, field(1, len(self.rows))) +
                        field(4, field(1, key) + field(2, value)))
-        self.store()
+        self.store(self.behind)
 
-    def store(self):
-        for path, data in ((self.wal, self.log.bytes),
-                           (self.db, database(self.rows, 1 + len(self.rows), self.txid))):
+    def store(self, commits):
+        files = [(self.wal, self.log.bytes)]
+        if commits:
+            self.txid += 1
+            files.append((self.db, database(self.rows, 1 + len(self.rows), self.txid)))
+        self.behind = not commits
+        for path, data in files:
             new = not os.path.exists(path)
             fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             os.pwrite(fd, data, 0)
@@ -173,14 +177,18 @@ class StandIn:
                     os.fsync(fd)
                     os.close(fd)
                     up = os.path.dirname(up)
-        self.known[self.state()] = list(self.rows), self.txid, self.log.copy()
+        self.known[self.state()] = list(self.rows), self.txid, self.log.copy(), self.behind
 
     def stop(self):
+        """In order."""
+        if self.open and self.behind:
+            self.store(True)
+        self.kill()
+
+    def kill(self):
         for fd in self.open:
             os.close(fd)
         self.open = []
-
-    kill = stop
 
 
 class Real:

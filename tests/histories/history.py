@@ -278,12 +278,14 @@ class History:
         device = self.device
         if not device.on:
             return True
-        stops = threading.Timer(2.5, device.etcd.stop)  # in a scope that stops beside finalize
+        stops = threading.Timer(2.5, device.etcd.kill)  # in a scope that stops beside finalize
+        prior = self.saw()
         if "lingers" in event and not device.etcd.real:
             stops.start()
         else:
             device.etcd.stop()
         before = self.saw()
+        self.foreign = self.foreign or self.own_run is False and before != prior
         self.names.setdefault(before, "what %s left" % device.booted)
         following = device.staged or device.grub_choice(look=True)
         chosen = self.me(device.staged or device.listing[0])  # GRUB's fallback is no update
