@@ -112,6 +112,9 @@ note_grade(GbeManifest *manifest, const GbeFacts *facts)
 {
 	const char *damage = facts->sound == GBE_NO ? facts->sound_why : facts->damage;
 
+	/* The data's log may lie elsewhere; that of a backup does not. */
+	if (damage == NULL && facts->sound == GBE_UNKNOWN && facts->log == GBE_NO)
+		damage = "member/wal: there is no log";
 	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
 		manifest->verified = GBE_VERIFIED_NO;
 	else
