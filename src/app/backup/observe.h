@@ -72,7 +72,7 @@ bool gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserve
  * GBE_ERROR_NOT_FOUND says so. */
 const GbeListed *gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error);
 /* Changes ->facts into what the next start will see, for status and explain: a new run of the deployment that
- * boots next, with the data open to nobody. @booted: NULL (what boots next), a deployment id, "rollback",
+ * boots next, with the data not open. @booted: NULL (what boots next), a deployment id, "rollback",
  * "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no change). */
 bool gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
 			   GbeTri deliberate, GError **error) GBE_CHECKED;

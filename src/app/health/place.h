@@ -10,6 +10,6 @@ void gbe_health_place_service(GbeApp *app, GbeHealthFacts *facts);
 /* Space and inodes, read-only or not, and whether etcd rewrites its database right now. A caller that may not
  * look into the data gets the rest. */
 void gbe_health_place_data(GbeApp *app, GbeHealthFacts *facts);
-/* Finds whether a process has the database and the log open. Call it after etcd was asked. A data directory without data is
- * open to nobody. */
+/* Finds whether a process has the database and the log open. Call it after etcd was asked. An empty data directory counts as
+ * not open. */
 void gbe_health_place_open(GbeApp *app, GbeHealthFacts *facts);

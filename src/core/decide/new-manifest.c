@@ -112,7 +112,7 @@ note_grade(GbeManifest *manifest, const GbeFacts *facts)
 {
 	const char *damage = facts->sound == GBE_NO ? facts->sound_why : facts->damage;
 
-	/* The data's log may lie elsewhere; that of a backup does not. */
+	/* The log of the data may lie elsewhere, but no etcd starts from a backup without its log. */
 	if (damage == NULL && facts->sound == GBE_UNKNOWN && facts->log == GBE_NO)
 		damage = "member/wal: there is no log";
 	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
