@@ -174,7 +174,7 @@ class History:
             retry=device.settings.get("retry-trial", "yes") == "yes" and device.is_ending(),
             request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
             unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
-            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event, copied="copied" in event,
+            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event, copied="copied" in event or self.forged,
             moved_store=bool(device.conf), damaged=self.logless)
 
     def start(self, event):
@@ -234,7 +234,7 @@ class History:
             self.stale = True
             return False
         if status == 0 and not killed:
-            self.foreign = self.foreign_long = False
+            self.foreign = self.foreign_long = self.forged = False
             self.asked = event.get("ask")
         self.by_person = self.by_person or facts.full  # what makes room for a restore
         if restored and facts.full:  # what it displaced may have gone for that

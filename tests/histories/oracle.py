@@ -92,7 +92,7 @@ class Facts:
     fuzzy: bool = False        # a call fails in this start
     unreadable: bool = False   # somebody made the data such that a backup may be impossible
     no_log: bool = False       # it is not where it was
-    copied: bool = False       # it lies in other inodes: who wrote it since the shutdown, cannot be told
+    copied: bool = False       # it lies in other inodes, or its mark was touched: who wrote it, cannot be told
     full: bool = False         # the disk has no bytes, or no inodes, left
     damaged: frozenset = frozenset()  # contents without a log
     moved_store: bool = False  # some deployment keeps its backups elsewhere

@@ -136,7 +136,7 @@ place_data_symlink() {
 	started
 	assert_match "what it says" "$(<"$PRERUN_LOG")" "*/var/lib/etcd is a symlink*data-dir*"
 	holds "nothing was done to it" "$A_STATE"
-	assert_exit 5 gbe backup half
+	assert_exit 7 gbe backup half
 	assert_match "stderr" "$ERR" "*/var/lib/etcd is a symlink*data-dir*"
 }
 
@@ -147,7 +147,7 @@ place_link_first() {
 	mkdir "$ROOT/var/lib/real"
 	ln -s real "$DATA"
 	assert_exit 0 gbe explain
-	assert_match "explain" "$OUT" "*Rule 0: *var/lib/etcd is a symlink; set *data-dir*; etcd starts on what is there*"
+	assert_match "explain" "$OUT" "*Rule 0: *var/lib/etcd is a symlink; set *data-dir*"
 	assert_match "explain --json" "$(json .facts.data_why explain)" "*is a symlink; set *data-dir*"
 	power_on
 	started
@@ -174,9 +174,16 @@ place_link_first() {
 	config etcd data-dir=/var/lib/etcd
 	MASKED=yes machine_on
 	booted A
-	assert_match "explain" "$(gbe explain)" "*Rule 0: *is a symlink*; and another deployment had*hold*"
+	config restore on-rollback=never
+	assert_match "explain" "$(gbe explain)" "*Rule 0: *another deployment had it last: *is a symlink*hold*"
 	assert_exit 5 hook prerun
-	assert_match "held" "$ERR" "*held back*another deployment had the data last*"
+	assert_match "held" "$ERR" "*held back*another deployment had it last*"
+	config restore on-rollback=restore
+	assert_match "explain" "$(gbe explain)" "*Rule 10a:*"
+	assert_exit 0 hook prerun
+	start_etcd
+	holds "A's data" "$A_STATE"
+	[[ ! -L $DATA && -d $ROOT/var/lib/real/member ]] || fail "the link, or what it led to"
 }
 
 # A snapshot is restored into another directory, and etcd is pointed there, as handbooks teach. Nobody protects that.
@@ -249,6 +256,46 @@ place_typo() {
 	assert_exit 0 hook prerun
 	start_etcd
 	holds "A's data" "$A_STATE"
+}
+
+# The update moves, copies or links the data, its own configuration names the new place, and it fails.
+# A's configuration names the old one: A gets its data there, whatever lies in it.
+place_moved_by_update() {
+	local how old new
+
+	a_green "$1"
+	old=$DATA new=$ROOT/var/lib/etcd-new
+	for how in moved copied linked; do
+		update B
+		put last "word of A, $how"
+		A_STATE=$(etcd_state)
+		shutdown
+		rm -rf "$new"
+		case $how in
+		copied) cp -a "$old" "$new" ;;
+		*) mv "$old" "$new" ;;
+		esac
+		[[ $how != linked ]] || ln -s etcd-new "$old"
+		config etcd data-dir=/var/lib/etcd-new
+		DATA=$new
+		machine_on
+		booted B
+		started
+		start_etcd
+		holds "$how: B's data" "$A_STATE"
+		b_writes
+		judge red
+		shutdown
+		make_default A
+		config etcd data-dir=/var/lib/etcd
+		DATA=$old
+		machine_on
+		booted A
+		started
+		start_etcd
+		holds "$how: A's data" "$A_STATE"
+		judge green
+	done
 }
 
 # etcd is told another log, and this program is not.
@@ -531,8 +578,10 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo
-play place wal_inside read_only other_disk immutable
+FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
+play place wal_inside other_disk immutable
+# Without clones: finalize takes no backup there.
+FS=${FS:-ext4} play place read_only
 FS=${FS:-"xfs btrfs-subvol"} play place own_mount renamed_store other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume
 FS=${FS:-"xfs ext4 btrfs"} play place attributes

@@ -139,7 +139,8 @@ is_without_log(const GbeSituation *s)
 static inline bool
 is_no_data_for_a_reason(const GbeSituation *s)
 {
-	return s->data == GBE_NO && (s->mount_lost || s->left_elsewhere || s->emptied);
+	return s->data == GBE_NO &&
+	       (s->mount_lost || s->emptied || (s->left_elsewhere && s->log_lost));
 }
 
 /* What rule 10a puts in the data's place. */
@@ -238,15 +239,18 @@ static const Branch branches[] = {
      "request owner data mount_lost log_lost left_elsewhere emptied" GATE},
     {"no data, for a reason", is_no_data_for_a_reason, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request owner mount_lost left_elsewhere emptied on_missing candidate"},
+     "request owner mount_lost log_lost left_elsewhere emptied on_missing candidate"},
     {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing candidate known_before" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "request left_elsewhere on_missing candidate known_before" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing candidate known_before" RETRY GATE_OWN},
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "request left_elsewhere on_missing candidate known_before" RETRY GATE_OWN},
     {"no data, D returns", is_no_data_and_return, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing known_before owner_left" UNDO RETURN GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "request left_elsewhere on_missing known_before owner_left" UNDO RETURN GATE},
     {"no data, D is newer", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request on_missing known_before owner_left" UNDO GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "request left_elsewhere on_missing known_before owner_left" UNDO GATE},
     {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request closing_back closing_backup service_failed sound on_corrupt candidate "

@@ -356,28 +356,17 @@ drop_request(Execution *e)
 		gbe_note("request: %s", error->message);
 }
 
-/* Reports the rule's reason, and when something cannot be told, what is in the way. */
-static void
-say_decided(const Execution *e)
-{
-	GbeEventFields fields = fields_of(e, NULL);
-	g_autofree char *reason = NULL;
-
-	if (e->plan->why != NULL)
-		fields.reason = reason = g_strdup_printf("%s: %s", e->plan->reason, e->plan->why);
-	gbe_event_decided(&fields);
-}
-
 GbeOutcome
 gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected,
 	    char **ret_held)
 {
 	Execution e = {.app = app, .observed = observed, .plan = plan};
+	GbeEventFields decided = fields_of(&e, NULL);
 	g_autoptr(GError) error = NULL;
 
 	e.take_over = plan->take_over != NULL ? gbe_take_over_copy(plan->take_over) : NULL;
 	gbe_ledger_reserve(app, plan->last_sequence);
-	say_decided(&e);
+	gbe_event_decided(&decided);
 	/* A request that cannot be carried out is dropped first: it must not return. */
 	if (plan->drop_request)
 		drop_request(&e);

@@ -7,7 +7,7 @@ open_data(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError 
 {
 	g_autoptr(GError) local = NULL;
 
-	if (gbe_data_open(app, &o->data, &local))
+	if (gbe_data_open_any(app, &o->data, &local))
 		return true;
 	if (!options->tolerant)
 		return gbe_pass(error, &local);

@@ -443,7 +443,7 @@ exchange(Restore *r, GError **error)
 
 	if (data->mount_point)
 		return gbe_entries_exchange(data->fd, r->tree_fd, r->intent->entries, error);
-	if (data->fd < 0
+	if (data->fd < 0 && data->unsafe == NULL
 		? !gbe_rename_new_at(r->stage_fd, r->staging, data->parent_fd, data->name, error)
 		: !gbe_exchange_at(r->stage_fd, r->staging, data->parent_fd, data->name, error))
 		return gbe_prefix(error, "put %s in the place of %s", named(r), data->path);
@@ -473,7 +473,7 @@ recover(Restore *r, bool exchanging)
 	GbeRecovery recovery = {0};
 	bool half = false;
 
-	if (!gbe_data_open(r->app, &data, &error) ||
+	if (!gbe_data_open_any(r->app, &data, &error) ||
 	    !gbe_recover(r->app, data, r->observed->store, &recovery, &error)) {
 		g_debug("undo of the staging: %s", error->message);
 		/* One entry after the other. */

@@ -84,7 +84,7 @@ recover(Prerun *p)
 	g_autoptr(GError) error = NULL;
 	GbeEventFields fields = {.action = "recover"};
 
-	if (!gbe_data_open(p->app, &data, &error) ||
+	if (!gbe_data_open_any(p->app, &data, &error) ||
 	    !gbe_store_open(p->app, data, false, &store, &error)) {
 		fields.reason = error->message;
 		gbe_event_start_failed(&fields);

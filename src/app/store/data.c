@@ -53,14 +53,12 @@ open_directory(GbeData *data, GError **error)
 		return gbe_throw_errno(error, errno, "look at %s", data->path);
 	}
 	if (S_ISLNK(st.st_mode))
-		return gbe_throw(
-		    error, GBE_ERROR_UNSAFE_SOURCE,
-		    "the data directory %s is a symlink; set [etcd] data-dir to what it "
-		    "points to",
-		    data->path);
-	if (!S_ISDIR(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", data->path);
-	if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))
+		data->unsafe = g_strdup_printf("the data directory %s is a symlink; set [etcd] "
+					       "data-dir to what it points to",
+					       data->path);
+	else if (!S_ISDIR(st.st_mode))
+		data->unsafe = g_strdup_printf("%s is no directory", data->path);
+	else if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))
 		return gbe_prefix(error, "open the data directory %s", data->path);
 	return true;
 }
@@ -115,7 +113,7 @@ open_wal_dir(GbeApp *app, GbeData *data, GError **error)
 }
 
 bool
-gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
+gbe_data_open_any(GbeApp *app, GbeData **ret_data, GError **error)
 {
 	g_autoptr(GbeData) data = g_new0(GbeData, 1);
 	g_autoptr(GError) local = NULL;
@@ -148,6 +146,19 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 	if (app->config->etcd.wal_dir != NULL && *app->config->etcd.wal_dir != '\0' &&
 	    !open_wal_dir(app, data, error))
 		return false;
+	*ret_data = g_steal_pointer(&data);
+	return true;
+}
+
+bool
+gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
+{
+	g_autoptr(GbeData) data = NULL;
+
+	if (!gbe_data_open_any(app, &data, error))
+		return false;
+	if (data->fd < 0 && data->unsafe != NULL)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s", data->unsafe);
 	*ret_data = g_steal_pointer(&data);
 	return true;
 }
@@ -252,6 +263,11 @@ gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 	g_autoptr(GError) error = NULL;
 	bool has = false;
 
+	if (data->fd < 0 && data->unsafe != NULL) {
+		gbe_facts_set_deformed(facts, data->unsafe);
+		facts->replaced = true;
+		return;
+	}
 	if (data->fd < 0 || data->member_path == NULL) {
 		facts->data = facts->log = GBE_NO;
 		return;

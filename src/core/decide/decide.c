@@ -71,7 +71,8 @@ then(Decision *d)
 	}
 }
 
-/* A request, 9 and 10a displace the data by a rename, whatever its owner has made of it. Every other rule has to read it. */
+/* A request, 9, 10a and 10b displace the data by a rename, whatever its owner has made of it. Every other rule has to read
+ * it. Behind a link there is no data: what the link leads to stays where it is. */
 static void
 apply_rules(Decision *d)
 {
@@ -81,12 +82,12 @@ apply_rules(Decision *d)
 	gbe_rules_apply(&d->situation, &d->ruling);
 	if (!d->facts->deformed || d->situation.data != GBE_UNKNOWN)
 		return;
-	readable.data = GBE_YES;
+	readable.data = d->facts->replaced ? GBE_NO : GBE_YES;
 	readable.data_open = GBE_NO;
 	gbe_rules_apply(&readable, &ruling);
 	if (ruling.move != GBE_DATA_KEEP &&
 	    (ruling.rule == GBE_RULE_2 || ruling.rule == GBE_RULE_9 ||
-	     ruling.rule == GBE_RULE_10A)) {
+	     ruling.rule == GBE_RULE_10A || ruling.rule == GBE_RULE_10B)) {
 		d->situation = readable;
 		d->ruling = ruling;
 	}
@@ -419,6 +420,16 @@ plan_rest(Decision *d)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 }
 
+/* Adds the observation, or the unknown, behind the rule. */
+static void
+add_why(GbePlan *plan, const char *why)
+{
+	g_autofree char *reason = plan->reason;
+
+	plan->reason =
+	    why != NULL ? g_strdup_printf("%s: %s", reason, why) : g_steal_pointer(&reason);
+}
+
 /* Fills in the plan's fields that tell the executor how. The executor never asks for the rule. */
 static void
 plan_how(Decision *d)
@@ -433,10 +444,9 @@ plan_how(Decision *d)
 	plan->asked = plan->rule == GBE_RULE_2;
 	plan->force = plan->asked && facts->request.force;
 	if (plan->rule == GBE_RULE_0)
-		plan->why =
-		    g_strdup(facts->data_why != NULL ? facts->data_why : facts->data_open_why);
+		add_why(plan, facts->data_why != NULL ? facts->data_why : facts->data_open_why);
 	else if (plan->rule == GBE_RULE_5A)
-		plan->why = g_strdup(facts->sound_why);
+		add_why(plan, facts->sound_why);
 }
 
 static GbePlan *

@@ -45,10 +45,11 @@ typedef struct {
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */
 	char *data_why;
-	/* Why the data directory, or the store, cannot be opened: it is a link, for example. Then nothing is decided but
-	 * whether etcd starts. NULL: they can. */
+	/* Why the data directory, or the store, cannot be opened: others can write to a parent, for example. Then nothing
+	 * is decided but whether etcd starts. NULL: they can. */
 	char *unopened_why;
 	bool deformed;	  /* ->data is unknown, since its names are of types that no etcd leaves */
+	bool replaced;	  /* ->deformed, and the data directory is itself a link, or a file */
 	GbeTri log;	  /* there is a WAL; etcd begins a new one where there is none */
 	bool log_seen;	  /* it was where the configuration has it, while etcd answered */
 	GbeTri data_open; /* a process has the data open; NO where there is none */

@@ -21,6 +21,19 @@ add_chain(GbeTakeOver *to, const GPtrArray *chain, int from)
 	}
 }
 
+/* The first link of @view's chain that is not of its owner's own attempts. */
+static int
+to_others(const GbeView *view)
+{
+	const GPtrArray *chain = view->take_over->chain;
+	guint i = 0;
+
+	while (i < chain->len &&
+	       gbe_deployment_same(&((const GbeLink *)chain->pdata[i])->owner, view->owner))
+		i++;
+	return (int)i;
+}
+
 /* The ledger is lost, so the store, which is root's word, too, names the base. */
 static void
 add_newest_of_others(const Decision *d, GbeTakeOver *to)
@@ -80,9 +93,10 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	}
 	if (is_adopted(d) && !restores_left) {
 		gbe_take_over_link(to, &d->found, NULL, false);
-		/* In the ledger's own tree, the states before it are still those of their deployments. */
+		/* In the ledger's own tree, the states before it are still those of their deployments. What a person
+		 * chose for the owner's attempts is nothing that the owner left. */
 		if (d->live.owner_known && live->trial.on == GBE_YES)
-			add_chain(to, chain, 0);
+			add_chain(to, chain, to_others(live));
 		if (d->facts->take_overs->len == 0)
 			add_newest_of_others(d, to);
 		return;

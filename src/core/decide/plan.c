@@ -32,7 +32,6 @@ gbe_plan_free(GbePlan *plan)
 	g_array_unref(plan->also);
 	g_ptr_array_unref(plan->actions);
 	g_free(plan->reason);
-	g_free(plan->why);
 	g_free(plan->request_failed);
 	gbe_take_over_free(plan->take_over);
 	gbe_take_over_free(plan->instead);

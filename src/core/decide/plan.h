@@ -40,7 +40,6 @@ typedef struct {
 	GbeRule rule; /* the first that fits */
 	GArray *also; /* of GbeRule: those that followed from it, and the gate */
 	char *reason; /* of all of them */
-	char *why;    /* the observation, or the unknown, behind the rule; NULL: no more to say */
 	GPtrArray *actions; /* of GbeAction */
 	bool hold;
 	bool unfinished; /* two starts in a row did not end, so nothing is backed up or restored */

@@ -328,21 +328,34 @@ fresh(const char *why)
 }
 
 static GbeRuling
+elsewhere(void)
+{
+	return hold(GBE_RULE_3, GBE_HOLD_ELSEWHERE,
+		    "there is no data here, and it still lies where another data-dir= had it");
+}
+
+static GbeRuling
 no_data(const GbeSituation *s)
 {
+	GbeSituation here = *s;
 	GbeRuling r = {0};
 	bool wait;
 
+	/* What lies elsewhere cannot go on here. */
+	if (s->left_elsewhere)
+		here.contains = GBE_NO;
 	if (s->emptied)
 		return fresh("there is no data, and a person wants it so");
 	if (update_failed(s))
 		r = after_failed_update(s);
 	else if (returns(s))
-		r = after_return(s);
+		r = after_return(&here);
 	else if (retries_trial(s))
 		r = retry();
 	if (r.move != GBE_DATA_KEEP)
 		return r;
+	if (s->left_elsewhere)
+		return elsewhere();
 	wait = r.wait;
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter) {
 		r = move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
@@ -404,11 +417,9 @@ decide(const GbeSituation *s)
 	if (s->data == GBE_NO && s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");
-	if (s->data == GBE_NO && s->left_elsewhere && !s->emptied)
-		return hold(
-		    GBE_RULE_3, GBE_HOLD_ELSEWHERE,
-		    "there is no data here, and it still lies where another data-dir= had it");
 	/* Before the rules that restore: a backup of one voter is from before the others joined. */
+	if (s->log_lost && s->data == GBE_NO && s->left_elsewhere && !s->emptied)
+		return elsewhere();
 	if (s->log_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
 			    s->data == GBE_NO

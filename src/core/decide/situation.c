@@ -14,10 +14,15 @@ is_rejected(const GbeFacts *facts, const char *name)
 }
 
 static bool
-is_restorable(const GbeFacts *facts, const GbeManifest *backup)
+is_restorable(const GbeManifest *backup)
 {
-	if (backup->consumed || backup->voters > 1)
-		return false;
+	return !backup->consumed && backup->voters <= 1;
+}
+
+/* A backup that no record names as the state to put back must be of the directory that it would go to. */
+static bool
+is_of_directory(const GbeFacts *facts, const GbeManifest *backup)
+{
 	return backup->data_dir == NULL || facts->data_dir == NULL ||
 	       g_str_equal(backup->data_dir, facts->data_dir);
 }
@@ -54,7 +59,7 @@ is_of_a_trial(const GbeManifest *backup)
 static bool
 may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, bool usable)
 {
-	return backup->grade != GBE_GRADE_BAD && is_restorable(facts, backup) &&
+	return backup->grade != GBE_GRADE_BAD && is_restorable(backup) &&
 	       !is_rejected(facts, backup->name) &&
 	       (!usable || backup_usable(facts, backup) != GBE_NO);
 }
@@ -69,7 +74,7 @@ newest_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 		const GbeManifest *backup = facts->backups->pdata[i];
 
 		if (!backup->set_aside && !is_of_a_trial(backup) &&
-		    may_be_candidate(facts, backup, usable) &&
+		    is_of_directory(facts, backup) && may_be_candidate(facts, backup, usable) &&
 		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref) &&
 		    (best == NULL || better(backup, best)))
 			best = backup;
@@ -121,7 +126,8 @@ gbe_situation_last_good(const GbeFacts *facts)
 		const GbeManifest *backup = facts->backups->pdata[i];
 		guint rank;
 
-		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(facts, backup))
+		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(backup) ||
+		    !is_of_directory(facts, backup))
 			continue;
 		rank = good_rank(facts, backup);
 		if (best == NULL || rank > best_rank ||
@@ -224,7 +230,7 @@ gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at)
 	const GbeLink *link = link_at(view, at);
 	const GbeManifest *backup = link != NULL ? gbe_facts_backup_of(facts, &link->backup) : NULL;
 
-	if (backup == NULL || !is_restorable(facts, backup) || is_rejected(facts, backup->name))
+	if (backup == NULL || !is_restorable(backup) || is_rejected(facts, backup->name))
 		return NULL;
 	return backup;
 }
@@ -396,7 +402,7 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	/* An undo takes the data displaced last, even if it was graded bad. */
 	if (!facts->request.force &&
 	    ((backup->grade == GBE_GRADE_BAD && facts->request.kind != GBE_REQUEST_UNDO) ||
-	     backup->voters > 1 || view->voters > 1 || !is_restorable(facts, backup) ||
+	     view->voters > 1 || !is_restorable(backup) || !is_of_directory(facts, backup) ||
 	     backup_usable(facts, backup) == GBE_NO))
 		return GBE_REQUEST_IS_IMPOSSIBLE;
 	return GBE_REQUEST_IS_READY;
