@@ -694,7 +694,7 @@ class History:
     def on_undo(self, event):
         contents = {world.displaced for world in self.worlds}
         have = {entry["content"] for entry in self.backups.values()}
-        sure = len(contents) == 1 and contents <= have and self.own_run and \
+        sure = len(contents) == 1 and contents <= have and self.own_run and not self.hostile and \
             not contents & ({None, "?"} | self.logless)  # what has no log is refused as damaged
         if contents & {"?"}:
             contents = have

@@ -334,6 +334,8 @@ def start(facts, world):
     result = without_log(facts, world) if facts.no_log else decide(facts, world)
     if facts.foreign and (facts.copied or facts.unreadable):
         result += decide(facts, world.but(closed=None))
+    if facts.copied and world.owner is not None:  # in a fresh start's run, nothing in the data names it
+        result += adopt(facts, world)
     if facts.full and not any(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
     # Without room, a backup is moved out of the store: but no trial's base, and not where that is another one's store.

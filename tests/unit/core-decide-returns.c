@@ -23,7 +23,6 @@ START_TEST(a_retry_displaces_a_bad_backup_and_begins_a_line)
 	no_action(plan, GBE_ACTION_BACKUP);
 	no_action(plan, GBE_ACTION_TAKE_OVER);
 	ck_assert_str_eq(action(plan, GBE_ACTION_RESTORE)->name, base->name);
-	ck_assert(action(plan, GBE_ACTION_RESTORE)->keep_source);
 
 	displaced = action(plan, GBE_ACTION_DISPLACE);
 	assert_owner(&displaced->manifest->deployment, 'b');

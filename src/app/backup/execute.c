@@ -182,7 +182,6 @@ try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, bool *ret_
 {
 	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
 	GbeRestoreOptions options = {.rule = gbe_rule_to_string(e->plan->rule),
-				     .keep_source = action->keep_source,
 				     .force = e->plan->force,
 				     .ret_half = ret_half};
 	gint64 deadline = g_get_monotonic_time() + RETRY_USEC;

@@ -141,14 +141,30 @@ is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_an
 	return true;
 }
 
-/* The base of a trial must stay as it is: the trial may come back to it. Recovery knows the configured store alone. */
+/* Does the take-over name @backup as a state to come back to? What a person chose for the next attempts is none. */
+static bool
+is_base(const Restore *r, const char *backup)
+{
+	const GbeTakeOver *to = r->take_over;
+
+	for (guint i = 0; to != NULL && i < to->chain->len; i++) {
+		const GbeLink *link = to->chain->pdata[i];
+
+		if (g_strcmp0(link->backup.name, backup) == 0 &&
+		    !(to->asked && gbe_deployment_same(&link->owner, &to->deployment)))
+			return true;
+	}
+	return false;
+}
+
+/* The base of a trial must stay as it is. Recovery knows the configured store alone. */
 static bool
 may_consume(const Restore *r)
 {
 	GbeStore *own = r->observed->store;
 	const GbeStore *store;
 
-	if (r->backup == NULL || r->options->keep_source)
+	if (r->backup == NULL || is_base(r, r->backup->name))
 		return false;
 	store = gbe_store_at(own, r->backup->name);
 	return (store == own || store == own->near) && gbe_same_mount(store->fd, r->stage_fd);
@@ -158,15 +174,8 @@ may_consume(const Restore *r)
 static bool
 may_lose(const Restore *r, const GbeManifest *displaced)
 {
-	const GbeTakeOver *to = r->take_over;
-
-	for (guint i = 0; displaced != NULL && to != NULL && i < to->chain->len; i++) {
-		const GbeLink *link = to->chain->pdata[i];
-
-		if (g_strcmp0(link->backup.name, displaced->name) == 0)
-			return false;
-	}
-	return displaced != NULL && displaced->grade == GBE_GRADE_BAD && !displaced->set_aside;
+	return displaced != NULL && displaced->grade == GBE_GRADE_BAD && !displaced->set_aside &&
+	       !is_base(r, displaced->name);
 }
 
 /* Takes the next step to more room. False: the last one was taken. */

@@ -8,7 +8,6 @@
 
 typedef struct {
 	const char *rule;	   /* for the intent and the records */
-	bool keep_source;	   /* the backup itself must stay, even if the restore then fails */
 	bool validated;		   /* gbe_restore_validate() passed under the same lock */
 	bool force;		   /* restore the backup even if it does not validate */
 	const char *keep_existing; /* path for the displaced tree, instead of the store; NULL */
@@ -38,7 +37,7 @@ typedef struct {
  * displaced tree becomes a backup.
  *
  * A full disk, foreseen or met, ends no restore as long as something can be given up: the reserves, what retention
- * removes anyway, bad backups. Then, with ->keep_source unset, the backup's own tree is exchanged in: 4 comes first,
+ * removes anyway, bad backups. Then the backup's own tree is exchanged in, unless it is a base of the take-over: 4 comes first,
  * and a cut puts the tree back. At last a displaced tree that would be a bad backup is removed instead of 7.
  *
  * When the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member` last, covered

@@ -43,10 +43,6 @@ choose_source(Decision *d, GbeDataMove move)
 		return;
 	}
 	d->source = source;
-	/* A trial gets the data of its base. The base itself comes back to this very backup, so the backup is kept. */
-	d->keep_source = move == GBE_DATA_BASE || move == GBE_DATA_UNWOUND ||
-			 move == GBE_DATA_OWNER_LEFT ||
-			 (move == GBE_DATA_CLOSING && d->ruling.upgrade);
 	/* The first move displaces the live data. Later moves replace data that is not in place yet. */
 	if (!d->displaces) {
 		d->displaces = true;
@@ -225,15 +221,12 @@ plan_backup(Decision *d)
 static void
 plan_restore(Decision *d)
 {
-	GbeAction *displace, *restore;
+	GbeAction *displace;
 	GbeManifest *manifest;
 	bool bad;
 
-	if (d->source != NULL) {
-		restore =
-		    gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
-		restore->keep_source = d->keep_source;
-	}
+	if (d->source != NULL)
+		(void)gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
 	if (d->facts->data == GBE_NO || (d->source == NULL && !d->empties))
 		return;
 	bad = d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED;
@@ -269,6 +262,9 @@ plan_instead(Decision *d)
 	instead.found = (GbeBackupRef){0};
 	d->plan->instead = gbe_decide_take_over(&instead, d->plan->take_over->sequence + 1);
 	d->plan->instead->failed = true;
+	/* Another's data is adopted: nothing takes it back. */
+	if (d->live_situation.owner != GBE_OWNER_SAME)
+		g_ptr_array_set_size(d->plan->instead->chain, 0);
 	d->sequence++;
 }
 

@@ -16,7 +16,6 @@ typedef struct {
 	    *source; /* the backup that takes the data's place; NULL: the data stays */
 	bool displaces;
 	GbeDisplaced displaced; /* how the first move displaces the live data */
-	bool keep_source;
 	const char *displaced_why;
 	GbeBackupRef
 	    found; /* a backup equal to the live data: taken, kept or displaced by this plan */

@@ -32,7 +32,6 @@ typedef struct {
 	char *reason;
 	GbeOnFailure on_failure;
 	bool cow_only;	       /* BACKUP: only where no bytes have to be copied */
-	bool keep_source;      /* RESTORE: the backup is P of a trial; its base may need it again */
 	GbeManifest *manifest; /* BACKUP, DISPLACE, GRADE: the manifest to write */
 } GbeAction;
 
