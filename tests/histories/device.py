@@ -173,7 +173,7 @@ class Device:
         self.names = {value: key for key, value in self.ids.items()}
         self.fd, self.loop = mount_loop(self.image, self.root, kind)
         binds(work, self.root)
-        self.data = os.path.join(self.root, "var/lib/etcd")
+        self.data = self.before = os.path.join(self.root, "var/lib/etcd")  # and where etcd had it last
         self.stores = {os.path.join(self.root, "var/lib/greenboot-etcd/backups")}
         self.etcd = etcd.Real(self.data) if real else etcd.StandIn(self.data)
         self.endpoint = self.etcd if real else voice
@@ -236,14 +236,43 @@ class Device:
         sync_fs(self.root)
         return True
 
-    def copy_data(self):
-        """Root moves the data to another disk, and names that like the old one: the same, in other inodes."""
-        if not os.path.isdir(self.data):
-            return
-        subprocess.run(["cp", "-a", self.data, self.data + ".copy"], check=True)
-        shutil.rmtree(self.data)
-        os.rename(self.data + ".copy", self.data)
+    def bring_data(self, how):
+        """Root moves the data to another disk, and names that like the old one: the same, in other inodes. Or an update
+        brings it to where its own configuration has it. False: there is nothing to bring."""
+        if not os.path.isdir(self.before) or os.path.islink(self.before) or self.data == self.before and how != "copied":
+            return False
+        if how == "copied":
+            subprocess.run(["cp", "-a", self.before, self.data + ".copy"], check=True)
+        self.clear_data()
+        os.rename(self.data + ".copy" if how == "copied" else self.before, self.data)
+        if how == "linked":
+            os.symlink(os.path.basename(self.data), self.before)
         sync_fs(self.root)
+        return True
+
+    def clear_data(self):
+        if os.path.islink(self.data):
+            os.unlink(self.data)
+        elif os.path.isdir(self.data):
+            shutil.rmtree(self.data)
+
+    def hide_data(self):
+        """For a moment the data cannot be read: it is behind a link. False: there is none. Else what shows it again."""
+        hidden = self.data + ".hidden"
+        if not os.path.isdir(self.data) or os.path.islink(self.data):
+            return False
+        os.rename(self.data, hidden)
+        os.symlink(os.path.basename(hidden), self.data)
+        sync_fs(self.root)
+
+        def show():
+            if os.path.islink(self.data):
+                os.unlink(self.data)
+                os.rename(hidden, self.data)
+            else:
+                shutil.rmtree(hidden)
+            sync_fs(self.root)
+        return show
 
     def fill(self, inodes):
         """Takes what the file system has left. Returns what gives it back."""
@@ -361,7 +390,11 @@ class Device:
             group = "backup" if key in ("keep-good", "keep-bad", "at-boot", "at-shutdown", "directory") else "restore"
             if key == "directory":
                 self.stores.add(self.root + value)
+            if key == "data-dir":
+                group = "etcd"
             groups.setdefault(group, {})[key] = value
+        self.data = self.root + groups["etcd"].get("data-dir", "/var/lib/etcd")
+        self.etcd.look_at(self.data)
         self.put("etc/greenboot-etcd/greenboot-etcd.conf", "".join(
             "[%s]\n%s\n" % (group, "".join("%s=%s\n" % pair for pair in keys.items()))
             for group, keys in groups.items()))

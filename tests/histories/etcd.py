@@ -118,7 +118,11 @@ class StandIn:
     real = False
 
     def __init__(self, data):
-        self.data, self.known, self.open = data, {}, []
+        self.known, self.open = {}, []
+        self.look_at(data)
+
+    def look_at(self, data):
+        self.data = data
         self.db = os.path.join(data, "member/snap/db")
         self.wal = os.path.join(data, "member/wal/%016x-%016x.wal" % (0, 0))
 
@@ -199,6 +203,9 @@ class Real:
         self.data, self.process, self.count = data, None, 0
         self.log = log
         self.ports()
+
+    def look_at(self, data):
+        self.data = data
 
     def ports(self):
         for number in random.SystemRandom().sample(range(10240, 20000, 2), 1000):

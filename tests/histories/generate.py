@@ -64,6 +64,8 @@ class Generator:
         elif "=" not in line and self.chance(.02):
             line += " nolog"
         elif "=" not in line and self.chance(.02):
+            line += " unreadable"
+        elif "=" not in line and self.chance(.02):
             line += " copied"
         elif "=" not in line and self.chance(.03):
             line += " ask=" + rng.choice(["@1", "@2", "last-good", "undo"])
@@ -101,7 +103,11 @@ class Generator:
             self.say(rng.choice(["restore @1", "restore @2", "restore --last-good", "undo"]))
         if self.chance(.06):
             self.say("conf %s directory=/var/lib/greenboot-etcd/other" % new)
-        self.boot("reboot", new)
+        brought = ""
+        if self.chance(.06):
+            self.say("conf %s data-dir=/var/lib/etcd-new" % new)
+            brought = rng.choice(["", " moved", " moved", " copied", " linked"])
+        self.boot("reboot", new, brought)
         self.known.append(new)
         self.write()
         fate = rng.random()

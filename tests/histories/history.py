@@ -19,7 +19,8 @@ A history is lines of words. First how the device is: `fs xfs`, `greenboot shell
                                a hostile etcd user: the owner's mark; 70 nested directories; 3,000 long names; a
                                file that is written after finalize; a lock on the stopped database, over the boot
 
-with: skip, masked, ask=N (greenboot-etcd.restore=N), explain (what was foretold has to come), lingers (etcd stops some
+with: skip, masked, moved and linked (where the configuration of X names another data-dir, an update has moved the data there,
+and left a link), unreadable (the data is behind a link while prerun runs), ask=N (greenboot-etcd.restore=N), explain (what was foretold has to come), lingers (etcd stops some
 seconds beside finalize), copied (root has replaced the data by a copy), nolog (member/wal is elsewhere while prerun runs),
 full=bytes|inodes (the disk, while prerun runs), and
 cut=PROGRAM/POINT (the power goes there), kill=, kill-all= (its supervisor, too), EIO=, ENOSPC=, EMFILE= (a call
@@ -37,6 +38,9 @@ from device import Ended, WEEKS, leftovers, sync_fs
 from oracle import Facts, World, by_hand, decide, interrupted, late, start
 
 ACTIONS = ("cut", "kill", "kill-all", "EIO", "ENOSPC", "EMFILE")
+
+
+TROUBLE = ("copied", "moved", "linked", "nolog", "unreadable")
 
 
 class Violation(Exception):
@@ -137,7 +141,7 @@ class History:
 
     def floor(self, old, new):
         def valid(entries, by=None, grades=("good", "unproven")):
-            return [n for n, e in entries.items() if e["grade"] in grades and by in (None, e["by"]) and
+            return [n for n, e in entries.items() if e["grade"] in grades and by in (None, e["by"]) and not e.get("consumed") and
                     e["content"] not in self.logless]
 
         self.need(valid(new) or not valid(old), "the last valid backup is gone")
@@ -174,8 +178,10 @@ class History:
             retry=device.settings.get("retry-trial", "yes") == "yes" and device.is_ending(),
             request=asked if asked and asked != self.asked else None, open_elsewhere=bool(device.held),
             unfinished=self.unfinished.get(self.me(), 0), foreign=self.foreign, foreign_long=self.foreign_long or self.foreign and device.clock != 0,
-            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event, copied="copied" in event or self.forged,
-            moved_store=bool(device.conf), damaged=self.logless)
+            clones=device.kind == "xfs", no_log="nolog" in event, full="full" in event, copied=self.forged,
+            moved_store=bool(device.conf), damaged=self.logless, behind_link=os.path.islink(device.data),
+            moved_data=any("data-dir" in keys for keys in device.conf.values()),
+            switched=device.data != device.before and not {"copied", "moved", "linked"} & set(event))
 
     def start(self, event):
         """prerun, and whatever becomes of it. True: etcd starts."""
@@ -219,7 +225,7 @@ class History:
             self.unfinished = {}
             self.unflushed = frozenset()
             # A call that failed may have kept the take-over from being written: who can say?
-            self.own_run = status == 0 and (None if facts.fuzzy else True)
+            self.own_run = status == 0 and (None if facts.fuzzy or facts.behind_link else True)
         seen = [one for one in allowed if one.content in (None, after) or status == 5 and after == before]
         if not seen:
             raise Violation("%s: %s boots and etcd gets %s; allowed: %s" % (
@@ -237,13 +243,13 @@ class History:
             self.foreign = self.foreign_long = self.forged = False
             self.asked = event.get("ask")
         self.by_person = self.by_person or facts.full  # what makes room for a restore
-        if restored and facts.full:  # what it displaced may have gone for that
+        if restored and (facts.full or facts.behind_link):  # it may have gone for that; or a link was displaced
             self.change(lambda world: world.but(displaced="?"))
         self.unsure = self.unsure or facts.full and device.flavour == "none"  # an update goes on without a backup
         self.look(settled=not killed and status == 0 and not facts.fuzzy)
         if status == 0 and not killed:
             have = {entry["content"] for entry in self.backups.values()}
-            if restored and before is not None and not self.unsure and not facts.full:
+            if restored and before is not None and not self.unsure and not facts.full and not facts.behind_link:
                 self.need(before in have or all(w.displaced != before for w in self.worlds),
                           "a restore displaced %s, and no backup has it" % self.called(before))
             self.bases_are_kept()
@@ -262,7 +268,7 @@ class History:
 
     def as_foretold(self, told, event, before, after):
         if not told or told[0] != self.device.booted or self.device.conf or \
-                set(event) & (set(ACTIONS) | {"skip", "ask", "late", "copied", "nolog", "full"}):
+                set(event) & (set(ACTIONS) | {"skip", "ask", "late", "full", *TROUBLE}):
             return
         rule = re.search(r"Decided by rule ([^:]*):", self.device.words)
         name = [action["name"] for action in told[1]["actions"] if action["action"] == "restore"]
@@ -336,7 +342,7 @@ class History:
                 device.etcd.kill()
                 return False
             if status != 0 and not fault:
-                self.need(status == 1 and self.hostile, "finalize ended with %s: %s" % (status, device.words[-300:]))
+                self.need(status == 1 and (self.hostile or os.path.islink(device.data)), "finalize ended with %s: %s" % (status, device.words[-300:]))
             self.stale = True
         self.weeks = False
         if device.flavour == "rust" and device.staged:
@@ -401,8 +407,10 @@ class History:
                                        (["greenboot-etcd.restore=" + asked] if asked else [])))
         self.own_run = False
         runs, self.masked = True, "masked" in event
-        if "copied" in event:
-            device.copy_data()
+        for how in "copied", "moved", "linked":
+            if how in event and not device.bring_data(how):
+                del event[how]
+            self.forged = self.forged or how == "copied" and how in event  # its mark is not believed
         if device.has_program() and not self.masked:
             runs = self.with_trouble(event)
             if not device.on:
@@ -424,9 +432,14 @@ class History:
             self.logless |= {self.saw()}
         if "full" in event:
             drain = device.fill(event["full"] == "inodes")
+        show = "unreadable" in event and device.hide_data()
+        if not show:
+            event.pop("unreadable", None)
         runs = self.start(event)
         if drain:
             drain()
+        if show and device.on:
+            show()
         if "nolog" in event and not device.move_wal(back=True):
             shutil.rmtree(device.path("var/wal"))
         self.saw()
@@ -434,6 +447,7 @@ class History:
 
     def etcd_starts(self):
         self.need(self.device.etcd.start(), "etcd finds a tree that no etcd left like that")
+        self.device.before = self.device.data
         if self.own_run is not False:
             self.change(lambda world: world.but(opened=True))
 
@@ -447,7 +461,7 @@ class History:
             key, _, value = word.partition("=")
             if verb in ("reboot", "powercut") and re.fullmatch("[A-Z]", word):
                 event["X"] = word
-            elif key in ACTIONS + ("skip", "masked", "explain", "ask", "hold", "lingers", "copied", "nolog", "full"):
+            elif key in ACTIONS + ("skip", "masked", "explain", "ask", "hold", "lingers", "full", *TROUBLE):
                 event[key] = value
             else:
                 event.setdefault("words", []).append(word)
@@ -531,7 +545,7 @@ class History:
         if self.own_run is True or not self.masked and self.own_run is False:
             return
         me, default = self.me(), self.device.listing[0] == self.device.booted
-        surely = surely and self.masked and not self.unsure and not self.forged
+        surely = surely and self.masked and not self.unsure and not self.forged and not os.path.islink(self.device.data)
         self.change(lambda world: late(world, me, default) + ([] if surely else [world]))
         self.own_run = True if surely else None
         self.foreign = self.foreign and not surely
@@ -545,7 +559,7 @@ class History:
                 return [world]
             done = world.but(judged=True)
             if colour == "green":
-                done = done.but(green=True, accepted=world.accepted | {me})
+                done = done.but(green=True, accepted=world.accepted | {me}, presumed=world.presumed - {me})
             elif colour == "bad" and world.green:  # a person took it back
                 return [done, done.but(green=False), done.but(green=False, accepted=world.accepted - {me})]
             unsure = faulty or self.own_run is None
@@ -671,7 +685,7 @@ class History:
         self.last = after
         if self.device.on:
             if self.status == 0:
-                self.own_run = True
+                self.own_run, self.device.before = True, self.device.data
             elif self.faulty:
                 self.own_run = None
             self.look(settled=not self.faulty)

@@ -29,6 +29,7 @@ class World:
     opened: bool = False       # by an etcd, since the take-over
     lost_line: bool = False    # the program cannot know what the data grew from
     given: str = None          # what the last restore put here
+    presumed: frozenset = frozenset()  # accepted, if a run without a take-over is no trial
     unwritten: frozenset = frozenset()  # deployments that left just what a restore had given them
 
     def on_trial(self, name):
@@ -95,6 +96,9 @@ class Facts:
     copied: bool = False       # it lies in other inodes, or its mark was touched: who wrote it, cannot be told
     full: bool = False         # the disk has no bytes, or no inodes, left
     damaged: frozenset = frozenset()  # contents without a log
+    behind_link: bool = False  # the data directory is a link, and cannot be read
+    moved_data: bool = False   # some deployment has its data elsewhere
+    switched: bool = False     # this one has it elsewhere than the one before, and nobody brought it here
     moved_store: bool = False  # some deployment keeps its backups elsewhere
 
     def there(self, content, valid=False):
@@ -329,9 +333,47 @@ def without_log(facts, world):
     return result
 
 
+def elsewhere(facts, world):
+    """The booted system has its data in another directory than the one before. A return restores there; what cannot be
+    read or is not there holds etcd back; a tree that is there may be its own from before, or nobody's."""
+    here = decide(facts, world)
+    if facts.now is None or facts.behind_link:
+        if facts.now is None:
+            here += decide(dataclasses.replace(facts, now="nothing"), world)  # a content that no backup has
+        here = [one for one in here if one.restored]
+        if facts.foreign and facts.now is None:  # who moved it had no program
+            here.append(Outcome("no data", None, world.taken(facts.name, facts.chosen, chain=(), base=None)))
+        elif any(one.content is not None for one in here) and not world.lost_line:
+            return here
+        return here + [Outcome("the data lies elsewhere: held back", facts.now, world, held=True),
+                       Outcome("the data lies elsewhere: what is there goes on", facts.now, world.but(lost_line=True))]
+    here += decide(facts, world.but(closed=None)) + adopt(facts, world)
+    if world.last(facts.name) is not None or world.owner == facts.name:
+        here.append(Outcome("its own data from before goes on", facts.now, world.taken(facts.name, facts.chosen)))
+    return [dataclasses.replace(one, world=one.world.but(lost_line=True)) for one in here]
+
+
+def unread(facts, world):
+    """A return, a further attempt and a request displace a link; for all else nothing is done."""
+    result = [one for one in decide(facts, world) if one.restored]
+    if world.owner not in (None, facts.name):
+        result.append(Outcome("the data cannot be read: held back", facts.now, world, held=True))
+    return result + [Outcome("the data cannot be read: it goes on", facts.now, world)]
+
+
 def start(facts, world):
     """decide(), and what unfinished starts and failing calls add to it."""
-    result = without_log(facts, world) if facts.no_log else decide(facts, world)
+    if facts.name in world.presumed and world.owner != facts.name:
+        sure = world.but(presumed=world.presumed - {facts.name})
+        return start(facts, sure) + start(facts, sure.but(accepted=sure.accepted - {facts.name}))
+    if facts.switched:
+        result = elsewhere(facts, world)
+    elif facts.behind_link:
+        result = unread(facts, world)
+    else:
+        result = without_log(facts, world) if facts.no_log else decide(facts, world)
+    if facts.moved_data and (facts.request or world.request):  # a backup of another directory is refused
+        result += start(dataclasses.replace(facts, request=None), world.but(request=None))
     if facts.foreign and (facts.copied or facts.unreadable):
         result += decide(facts, world.but(closed=None))
     if facts.copied and world.owner is not None:  # in a fresh start's run, nothing in the data names it
@@ -369,7 +411,8 @@ def late(world, name, default):
         return [world.but(judged=False, green=False, default=default, base=None, closed=None, used="unknown",
                           opened=True)]
     after = world.leave(world.closed).taken(name, default, base=None, chain=(), lost_line=True, opened=True)
-    return [after, after.but(accepted=after.accepted | {name})]  # whether it is on trial, is unknown
+    mine = {name} - after.accepted  # whether it is on trial, is unknown
+    return [after, after.but(accepted=after.accepted | mine, presumed=after.presumed | mine)]
 
 
 def by_hand(world, name, content, now):

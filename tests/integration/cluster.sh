@@ -59,7 +59,7 @@ person() {
 				is "status of $*" "$rc" "$want"
 			}
 			# comes COMMAND...: it ends well, if not at once: on a busy machine a cluster may be without a leader.
-			comes() { for i in {1..60}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
+			comes() { for i in {1..240}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
 			gets() { is value "$(by ${1:-$LIVE} get k --print-value-only)" v; }
 			getsnt() { ! by $1 get k || wrong "$1 is still let in"; }
 			clean() { is "in the directory" "$(ls -A ${LIVE%/live})" live; openssl verify -CAfile $LIVE/ca.crt $LIVE/{server,peer,client}.crt || wrong verify; }

@@ -163,6 +163,15 @@ is_no_data_and_return(const GbeSituation *s)
 }
 
 static inline bool
+is_no_data_on_failed(const GbeSituation *s)
+{
+	return s->data == GBE_NO && s->owner == GBE_OWNER_OTHER && s->trial == GBE_YES &&
+	       !s->in_chain && s->judged && s->verdict != GBE_VERDICT_GREEN &&
+	       s->used_within == GBE_YES && s->own_trial == GBE_YES &&
+	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
+}
+
+static inline bool
 is_no_data_of_other(const GbeSituation *s)
 {
 	return s->data == GBE_NO;
@@ -248,6 +257,10 @@ static const Branch branches[] = {
     {"no data, D returns", is_no_data_and_return, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request left_elsewhere on_missing known_before owner_left" UNDO RETURN GATE},
+    {"no data, D is on a failed one", is_no_data_on_failed, GBE_OWNER_OTHER, GBE_NO,
+     GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE, GBE_YES,
+     "request left_elsewhere on_missing known_before owner_left candidate unseen unwound on_failed "
+     "own_trial" FAILED GATE},
     {"no data, D is newer", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request left_elsewhere on_missing known_before owner_left" UNDO GATE},

@@ -156,7 +156,8 @@ row_allows(const GbeSituation *s, GbeRule applied)
 	if (expected == GBE_RULE_3)
 		return applied == GBE_RULE_3 || (applied == GBE_RULE_9 && row_9(s)) ||
 		       (applied == GBE_RULE_10A && row_10a(s)) ||
-		       (applied == GBE_RULE_10B && row_10b(s));
+		       (applied == GBE_RULE_10B && row_10b(s)) ||
+		       (applied == GBE_RULE_12 && row_12(s));
 	if (expected == GBE_RULE_13)
 		return applied == (s->owner == GBE_OWNER_SAME && s->closing_back && s->one_voter &&
 					   s->on_rollback != GBE_ROLLBACK_NEVER
@@ -443,6 +444,11 @@ START_TEST(the_rest_decides_nothing)
 			s.data_open = GBE_NO;
 			s.skip = false;
 			s.owner = (GbeOwnerIs)branch->owner;
+		}
+		if (branch->fits == is_no_data_on_failed) {
+			s.trial = s.own_trial = s.used_within = GBE_YES;
+			s.judged = true;
+			s.in_chain = false;
 		}
 		branch = branch_of(&s);
 		b = (gsize)(branch - branches);

@@ -94,6 +94,18 @@ believe(GbeFacts *facts, const GbeTakeOver *take_over)
 	facts->owner = gbe_take_over_copy(take_over);
 }
 
+/* What the closing record measured may be of another tree; how long the run was used, is still so. */
+static void
+forget_closing(GbeFacts *facts)
+{
+	GbeTakeOver *owner = facts->owner;
+
+	if (owner->closing.present && facts->config != NULL &&
+	    owner->closing.used > (gint64)facts->config->restore.trial_limit)
+		owner->used_beyond = true;
+	gbe_closing_clear(&owner->closing);
+}
+
 void
 gbe_identify(GbeFacts *facts)
 {
@@ -123,7 +135,7 @@ gbe_identify(GbeFacts *facts)
 		/* Data that was put here by others has another nonce, or none. */
 		facts->stranger = meant == NULL;
 		if (facts->owner != NULL && meant != last)
-			gbe_closing_clear(&facts->owner->closing);
+			forget_closing(facts);
 	} else if (last->tree == NULL && facts->nonce.ledger == NULL && !facts->handed_back) {
 		/* The last take-over was a fresh start. etcd has made its data since, and the record of that data's
 		 * tree failed. */
@@ -132,7 +144,7 @@ gbe_identify(GbeFacts *facts)
 	} else if (meant != NULL && !facts->handed_back) {
 		/* Root moved the data, or put an older state of it back. */
 		believe(facts, meant);
-		gbe_closing_clear(&facts->owner->closing);
+		forget_closing(facts);
 	} else if (facts->data == GBE_NO && !facts->handed_back) {
 		believe(facts, last);
 	} else {

@@ -352,7 +352,9 @@ no_data(const GbeSituation *s)
 		r = after_return(&here);
 	else if (retries_trial(s))
 		r = retry();
-	if (r.move != GBE_DATA_KEEP)
+	else if (unwinds(s))
+		r = other_owner(s);
+	if (r.move != GBE_DATA_KEEP || r.hold != GBE_HOLD_NO)
 		return r;
 	if (s->left_elsewhere)
 		return elsewhere();
