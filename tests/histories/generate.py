@@ -63,7 +63,7 @@ class Generator:
             line += " full=" + rng.choice(["bytes", "inodes"])
         elif "=" not in line and self.chance(.02):
             line += " nolog"
-        elif "=" not in line and self.chance(.02):
+        elif "=" not in line and self.chance(.01):
             line += " unreadable"
         elif "=" not in line and self.chance(.02):
             line += " copied"

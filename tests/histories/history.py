@@ -129,7 +129,7 @@ class History:
         if settled:
             trees = [self.device.path("var/lib")]
             # The store of another deployment's configuration is swept when that boots.
-            foreign = "/backups/" if self.device.booted in self.device.conf else "/other/"
+            foreign = "/backups/" if "directory" in self.device.conf.get(self.device.booted, {}) else "/other/"
             found = [name for tree in trees for name in leftovers(tree) if foreign not in name]
             self.need(not found, "left lying about: %s" % ", ".join(found))
         self.backups, self.stale = new, False

@@ -212,6 +212,8 @@ def return_to(facts, world, now, owner_default):
         candidates = facts.own(facts.name) or [now]
     if facts.on_rollback == "restore" and owner_default and facts.default:
         return candidates + [now] if world.lost_line else candidates
+    if any(content != now and facts.grew(now, content) for content in candidates if content != had):
+        return [now] + candidates  # it contains the older one that would come back
     if facts.grew(now, had):
         # Restored, and nothing written since: the restore began a line of its own.
         return [now] + candidates if facts.name in world.unwritten else [now]

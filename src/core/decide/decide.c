@@ -433,8 +433,9 @@ plan_how(Decision *d)
 	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
 
-	plan->wait =
-	    d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN || d->ruling.hold == GBE_HOLD_UNREAD;
+	/* What lies there in a wrong shape does not go away. */
+	plan->wait = d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN ||
+		     (d->ruling.hold == GBE_HOLD_UNREAD && !facts->deformed);
 	/* The last rule decides this: after 14, D gets its own state or etcd is held back. */
 	plan->forward = d->ruling.rule == GBE_RULE_11 || d->ruling.rule == GBE_RULE_12;
 	plan->asked = plan->rule == GBE_RULE_2;

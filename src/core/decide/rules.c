@@ -274,7 +274,7 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
 		return false;
 	/* A failed update begins again from its base; any other owner gets back what it left. */
-	if (s->closing_backup && !(base && s->judged && s->verdict != GBE_VERDICT_GREEN))
+	if (s->closing_backup && !(base && failed(s)))
 		source = GBE_DATA_CLOSING;
 	else if (base)
 		source = GBE_DATA_BASE;
