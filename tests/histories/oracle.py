@@ -352,6 +352,9 @@ def elsewhere(facts, world):
     here += decide(facts, world.but(closed=None)) + adopt(facts, world)
     if world.last(facts.name) is not None or world.owner == facts.name:
         here.append(Outcome("its own data from before goes on", facts.now, world.taken(facts.name, facts.chosen)))
+    # The tree is known: whoever had it last may have been a failed update.
+    here += [Outcome("the state before who had this directory", b["content"], world.leave(facts.now).taken(
+        facts.name, facts.chosen, base=b["content"]), True) for b in facts.backups.values()]
     return [dataclasses.replace(one, world=one.world.but(lost_line=True)) for one in here]
 
 

@@ -343,8 +343,8 @@ acts_alike(const GbeRuling *unknown, const GbeRuling *known)
 	/* What others wrote is undone by 9 and 10a as by 13: which of them is known is the question. */
 	if (unknown->rule == GBE_RULE_13)
 		return restores(known);
-	/* The closing backup is the very state that the other deployment left, in sound files. */
-	if (unknown->rule == GBE_RULE_5A && unknown->upgrade && unknown->move == GBE_DATA_CLOSING)
+	/* The closing backup is the very state that was left, in sound files. */
+	if (unknown->rule == GBE_RULE_5A && unknown->move == GBE_DATA_CLOSING)
 		return true;
 	/* The newest, or the newest that is readable: D's own. */
 	if (unknown->move == GBE_DATA_USABLE)
