@@ -236,8 +236,9 @@ gbe_decide_late(const GbeFacts *facts)
 	GbeView live;
 	bool same;
 
-	/* An open intent has a record for this run: it is finished instead. Data of no known owner is adopted anyway. */
-	if (owner == NULL || facts->run == NULL || gbe_situation_own(facts, NULL) != NULL ||
+	/* An open intent has a record for this run: it is finished instead. Data of no known owner is adopted anyway. The run
+	 * tells, where the booted deployment cannot be looked up now. */
+	if (owner == NULL || facts->run == NULL || gbe_facts_is_this_run(facts, owner->run) ||
 	    facts->intent != NULL || facts->intent_why != NULL || !used_in_this_run(facts))
 		return NULL;
 	same = facts->booted.id != NULL &&
