@@ -432,7 +432,8 @@ gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error)
 	g_auto(GbeRecovery) recovery = {0};
 	bool ok;
 
-	ok = gbe_data_open_any(app, &data, error) && gbe_store_open(app, data, false, &store, error) &&
+	ok = gbe_data_open_any(app, &data, error) &&
+	     gbe_store_open(app, data, false, &store, error) &&
 	     gbe_recover(app, data, store, &recovery, error);
 	if (ret_recovery != NULL) {
 		*ret_recovery = recovery;

@@ -433,7 +433,7 @@ plan_how(Decision *d)
 	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
 
-	/* What lies there in a wrong shape does not go away. */
+	/* A link, or a pipe, does not go away while prerun waits. */
 	plan->wait = d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN ||
 		     (d->ruling.hold == GBE_HOLD_UNREAD && !facts->deformed);
 	/* The last rule decides this: after 14, D gets its own state or etcd is held back. */

@@ -94,7 +94,7 @@ believe(GbeFacts *facts, const GbeTakeOver *take_over)
 	facts->owner = gbe_take_over_copy(take_over);
 }
 
-/* What the closing record measured may be of another tree; how long the run was used, is still so. */
+/* The closing record may be about another tree. The use that it measured stays known. */
 static void
 forget_closing(GbeFacts *facts)
 {

@@ -36,9 +36,9 @@ typedef struct {
 } GbeAction;
 
 typedef struct {
-	GbeRule rule; /* the first that fits */
-	GArray *also; /* of GbeRule: those that followed from it, and the gate */
-	char *reason; /* of all of them */
+	GbeRule rule;	    /* the first that fits */
+	GArray *also;	    /* of GbeRule: those that followed from it, and the gate */
+	char *reason;	    /* of all of them */
 	GPtrArray *actions; /* of GbeAction */
 	bool hold;
 	bool unfinished; /* two starts in a row did not end, so nothing is backed up or restored */

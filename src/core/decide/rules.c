@@ -341,7 +341,7 @@ no_data(const GbeSituation *s)
 	GbeRuling r = {0};
 	bool wait;
 
-	/* What lies elsewhere cannot go on here. */
+	/* Data that lies elsewhere cannot go on here. */
 	if (s->left_elsewhere)
 		here.contains = GBE_NO;
 	if (s->emptied)
