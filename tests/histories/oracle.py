@@ -277,8 +277,8 @@ def decide(facts, world):
     for spec in facts.request, world.request:
         if spec:
             result = by_request(facts, world, spec)
-            refused = spec in facts.backups and (facts.backups[spec]["grade"] == "bad" or
-                                                 facts.backups[spec]["content"] in facts.damaged)
+            refused = spec in facts.backups and facts.backups[spec]["grade"] == "bad" or \
+                requested(facts, world, spec) & facts.damaged
             if result and not refused:
                 return result
             waiting = world if spec is facts.request else world.but(request=None)

@@ -163,9 +163,11 @@ gbe_situation_unchanged(const GbeFacts *facts)
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		/* A periodic backup is removed when its hour is over, even where a record names it. */
-		if (!backup->consumed && backup->origin != GBE_ORIGIN_PERIODIC &&
-		    backup->grade != GBE_GRADE_BAD && backup->verified != GBE_VERIFIED_NO &&
+		/* A periodic backup is removed when its hour is over, even where a record names it. What a person set aside
+		 * comes back by hand only. */
+		if (!backup->consumed && !backup->set_aside &&
+		    backup->origin != GBE_ORIGIN_PERIODIC && backup->grade != GBE_GRADE_BAD &&
+		    backup->verified != GBE_VERIFIED_NO &&
 		    g_strcmp0(backup->data_dir, facts->data_dir) == 0 &&
 		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
 		    (newest == NULL || backup->sequence > newest->sequence))
