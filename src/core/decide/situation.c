@@ -163,8 +163,8 @@ gbe_situation_unchanged(const GbeFacts *facts)
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		/* A periodic backup is removed when its hour is over, even where a record names it. What a person set aside
-		 * comes back by hand only. */
+		/* A periodic backup is removed when its hour is over, even where a record names it. One that a person
+		 * set aside comes back by hand only. */
 		if (!backup->consumed && !backup->set_aside &&
 		    backup->origin != GBE_ORIGIN_PERIODIC && backup->grade != GBE_GRADE_BAD &&
 		    backup->verified != GBE_VERIFIED_NO &&
