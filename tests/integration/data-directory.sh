@@ -130,6 +130,7 @@ place_data_symlink() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
 	stop_etcd
+	gbe backup mine
 	mv "$DATA" "$ROOT/var/lib/real"
 	ln -s real "$DATA"
 	power_on
@@ -138,6 +139,15 @@ place_data_symlink() {
 	holds "nothing was done to it" "$A_STATE"
 	assert_exit 7 gbe backup half
 	assert_match "stderr" "$ERR" "*/var/lib/etcd is a symlink*data-dir*"
+	# A person can have a backup in the link's place.
+	stop_etcd
+	assert_exit 5 gbe restore mine
+	assert_match "stderr" "$ERR" "*is a symlink*--force*"
+	assert_match "what lies there" "$(readlink "$DATA")" real
+	assert_exit 0 gbe restore mine --force
+	[[ ! -L $DATA && -d $DATA/member && -d $ROOT/var/lib/real/member ]] || fail "the link, or what it led to"
+	start_etcd
+	holds "the backup's data" "$A_STATE"
 }
 
 # Behind a link from the first start on: nobody had it, and nothing could bring it back. It goes on, and says what to set.
