@@ -145,6 +145,7 @@ place_data_symlink() {
 	assert_match "stderr" "$ERR" "*is a symlink*--force*"
 	assert_match "what lies there" "$(readlink "$DATA")" real
 	assert_exit 0 gbe restore mine --force
+	assert_match "what it says" "$OUT" "restored mine; this lost the link, and nothing of what it leads to"
 	[[ ! -L $DATA && -d $DATA/member && -d $ROOT/var/lib/real/member ]] || fail "the link, or what it led to"
 	start_etcd
 	holds "the backup's data" "$A_STATE"

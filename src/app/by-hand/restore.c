@@ -22,6 +22,8 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 
 	if (facts->data == GBE_NO)
 		return g_strdup("nothing: there was no data");
+	if (facts->linked)
+		return g_strdup("the link, and nothing of what it leads to");
 	if (facts->data == GBE_UNKNOWN)
 		return g_strdup("the present data, which cannot be read");
 	if (source->created <= 0 || facts->now < source->created)

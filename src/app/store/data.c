@@ -57,7 +57,7 @@ open_directory(GbeData *data, GError **error)
 					       "data-dir to what it points to",
 					       data->path);
 	else if (!S_ISDIR(st.st_mode))
-		data->unsafe = g_strdup_printf("%s is no directory", data->path);
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", data->path);
 	else if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))
 		return gbe_prefix(error, "open the data directory %s", data->path);
 	return true;
@@ -265,7 +265,7 @@ gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 
 	if (data->fd < 0 && data->unsafe != NULL) {
 		gbe_facts_set_deformed(facts, data->unsafe);
-		facts->replaced = true;
+		facts->linked = true;
 		return;
 	}
 	if (data->fd < 0 || data->member_path == NULL) {

@@ -16,8 +16,8 @@ typedef struct {
 	int fd;		   /* the directory; -1: there is none */
 	bool mount_point;  /* rename and exchange work one level deeper */
 	char *member_path; /* "" or "etcd": member/ lies there; NULL: no member/ */
-	char *
-	    unsafe; /* why what is there cannot be etcd's; NULL. With ->fd -1: a link, or a file, is in its place */
+	/* Why what is in there cannot be etcd's; NULL. With ->fd -1: a link is in the directory's place. */
+	char *unsafe;
 	char *wal_dir; /* [etcd] wal-dir, or NULL */
 	int wal_fd;    /* -1 */
 } GbeData;
@@ -27,10 +27,10 @@ extern const char *const gbe_data_exclude[];
 /* The directory in which this program works in a data directory that is a mount point; for gbe_own_dir_open_at(). */
 extern const char *const gbe_data_hidden[];
 
-/* A missing directory is no error (->fd is -1), nor is what lies in its place (->unsafe): a restore puts that aside.
- * GBE_ERROR_UNSAFE_SOURCE: others can write to a parent. */
+/* A missing directory is no error (->fd is -1), nor is a link in its place (->unsafe, too), which a restore removes.
+ * GBE_ERROR_UNSAFE_SOURCE: a file is in its place, or others can write to a parent. */
 bool gbe_data_open_any(GbeApp *app, GbeData **ret_data, GError **error) GBE_CHECKED;
-/* The same for those who need the directory. GBE_ERROR_UNSAFE_SOURCE, too: a link, or a file, is in its place. */
+/* The same for those who need the directory. GBE_ERROR_UNSAFE_SOURCE, too: a link is in its place. */
 bool gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error) GBE_CHECKED;
 void gbe_data_free(GbeData *data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeData, gbe_data_free)

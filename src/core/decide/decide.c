@@ -78,7 +78,7 @@ apply_rules(Decision *d)
 	gbe_rules_apply(&d->situation, &d->ruling);
 	if (!d->facts->deformed || d->situation.data != GBE_UNKNOWN)
 		return;
-	readable.data = d->facts->replaced ? GBE_NO : GBE_YES;
+	readable.data = d->facts->linked ? GBE_NO : GBE_YES;
 	readable.data_open = GBE_NO;
 	gbe_rules_apply(&readable, &ruling);
 	if (ruling.move != GBE_DATA_KEEP &&
@@ -227,7 +227,7 @@ plan_restore(Decision *d)
 
 	if (d->source != NULL)
 		(void)gbe_plan_add(d->plan, GBE_ACTION_RESTORE, d->source->name, d->displaced_why);
-	if (d->facts->data == GBE_NO || (d->source == NULL && !d->empties))
+	if (d->facts->data == GBE_NO || d->facts->linked || (d->source == NULL && !d->empties))
 		return;
 	bad = d->displaced == GBE_DISPLACED_BAD || d->displaced == GBE_DISPLACED_ADOPTED;
 	manifest = gbe_decide_displaced(d->facts, &d->live, d->displaced == GBE_DISPLACED_ADOPTED,

@@ -49,7 +49,7 @@ typedef struct {
 	 * is decided but whether etcd starts. NULL: they can. */
 	char *unopened_why;
 	bool deformed;	  /* ->data is unknown, since its names are of types that no etcd leaves */
-	bool replaced;	  /* ->deformed, and the data directory is itself a link, or a file */
+	bool linked;	  /* ->deformed, and the data directory is itself a link */
 	GbeTri log;	  /* there is a WAL; etcd begins a new one where there is none */
 	bool log_seen;	  /* it was where the configuration has it, while etcd answered */
 	GbeTri data_open; /* a process has the data open; NO where there is none */
@@ -144,7 +144,7 @@ const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
  * /boot empties it. */
 bool gbe_facts_know_listed(const GbeFacts *facts);
 /* No etcd can work on what is in the data directory. It cannot be read, and whether an etcd had it open before its names
- * were replaced cannot be told. */
+ * were linked cannot be told. */
 void gbe_facts_set_deformed(GbeFacts *facts, const char *why);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
