@@ -13,8 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The child's descriptor of the program. A script's interpreter opens this name again, and this process, which may have
+ * read a key, lets nobody see its own descriptors. */
+#define PROGRAM_FD 3
+#define PROGRAM_PATH "/proc/self/fd/3"
+
 static bool
-start(const char *path, const char *binary, int *ret_out, pid_t *ret_pid)
+start(int fd, const char *binary, int *ret_out, pid_t *ret_pid)
 {
 	const char *const argv[] = {binary, "--version", NULL};
 	const char *const envp[] = {"PATH=/usr/bin:/bin", NULL};
@@ -31,7 +36,9 @@ start(const char *path, const char *binary, int *ret_out, pid_t *ret_pid)
 			r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
 							     O_WRONLY, 0);
 		if (r == 0)
-			r = posix_spawn(ret_pid, path, &actions, NULL, (char *const *)argv,
+			r = posix_spawn_file_actions_adddup2(&actions, fd, PROGRAM_FD);
+		if (r == 0)
+			r = posix_spawn(ret_pid, PROGRAM_PATH, &actions, NULL, (char *const *)argv,
 					(char *const *)envp);
 		(void)posix_spawn_file_actions_destroy(&actions);
 	}
@@ -72,7 +79,6 @@ char *
 gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
 {
 	static const char label[] = "etcd Version: ";
-	g_autofree char *path = NULL;
 	gbe_autofd int fd = -1;
 	gbe_autofd int out = -1;
 	char buffer[1024];
@@ -80,11 +86,7 @@ gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
 	pid_t pid;
 
 	if (binary == NULL || !g_path_is_absolute(binary) ||
-	    !gbe_open_in_root(root_fd, binary, O_PATH, &fd, NULL))
-		return NULL;
-	/* By this process's descriptor: a script's interpreter opens the name again. */
-	path = g_strdup_printf("/proc/%d/fd/%d", (int)getpid(), fd);
-	if (!start(path, binary, &out, &pid))
+	    !gbe_open_in_root(root_fd, binary, O_PATH, &fd, NULL) || !start(fd, binary, &out, &pid))
 		return NULL;
 	read_until(out, buffer, sizeof buffer, timeout_ms);
 	/* etcd has answered or never will, and --version has nothing to lose. */

@@ -613,6 +613,8 @@ class History:
         self.device.configure(**dict([setting.split("=", 1)]))
 
     def on_conf(self, event, name, setting):
+        if name == self.device.booted and setting.startswith("data-dir"):  # etcd runs on the other one
+            return False
         self.device.conf.setdefault(name, {}).update([setting.split("=", 1)])
         self.device.configure()
 

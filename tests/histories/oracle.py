@@ -129,7 +129,9 @@ def put_back(why, facts, world, content, after, own=None):
     if not result and content is not None and facts.there(content):
         result = [Outcome(why, content, after, True)]
     # A boot with skip took no backup of it; what has no log is no backup.
-    if result and not world.lost_line and content not in facts.damaged:
+    # Nor could one be taken of what a hostile user had made unreadable.
+    if result and not world.lost_line and content not in facts.damaged and (
+            facts.there(content) or not facts.unreadable):
         return result
     others = set(facts.own(own or facts.name))
     if world.lost_line:
@@ -383,10 +385,10 @@ def start(facts, world):
         result += decide(facts, world.but(closed=None))
     if facts.copied and world.owner is not None:  # in a fresh start's run, nothing in the data names it
         result += adopt(facts, world)
-    if facts.full and not any(one.restored for one in result):
+    if facts.full and not all(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
     # Without room, a backup is moved out of the store: but no trial's base, and not where that is another one's store.
-    stays = facts.full and (facts.moved_store or world.owner == facts.name)
+    stays = facts.full and (facts.moved_store or world.owner == facts.name or world.on_trial(facts.name))
     if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable or stays:
         # A restore that is due and cannot be done: the data stays, and is not rewound later.
         mine = world.owner == facts.name  # an attempt that goes on is one of the same trial

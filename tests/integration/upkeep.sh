@@ -215,7 +215,8 @@ etcd_dies() {
 		until_halted "$pid"
 		kill -STOP "$ETCD_PID"
 		kill -CONT "$pid"
-		sleep "0.$n"
+		# Long enough on a busy machine: it asks, and the halted etcd does not answer.
+		sleep "2.$n"
 		kill_etcd
 		rc=0
 		wait "$pid" || rc=$?

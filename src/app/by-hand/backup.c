@@ -35,6 +35,8 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 	const GbeObserved *observed = session->observed;
 	const GbeFacts *facts = observed->facts;
 
+	if (facts->linked)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s", facts->data_why);
 	if (facts->data == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the data in %s cannot be read: %s",
 				 observed->data->path,
