@@ -448,6 +448,7 @@ class History:
     def etcd_starts(self):
         self.need(self.device.etcd.start(), "etcd finds a tree that no etcd left like that")
         self.device.before = self.device.data
+        self.foreign = self.foreign or self.own_run is False and self.device.content() != self.last
         if self.own_run is not False:
             self.change(lambda world: world.but(opened=True))
 
@@ -711,6 +712,7 @@ class History:
         contents = {world.displaced for world in self.worlds}
         have = {entry["content"] for entry in self.backups.values()}
         sure = len(contents) == 1 and contents <= have and self.own_run and not self.hostile and \
+            not any("data-dir" in keys for keys in self.device.conf.values()) and \
             not contents & ({None, "?"} | self.logless)  # what has no log is refused as damaged
         if contents & {"?"}:
             contents = have

@@ -383,7 +383,8 @@ def start(facts, world):
         result += start(dataclasses.replace(facts, request=None), world.but(request=None))
     if facts.foreign and (facts.copied or facts.unreadable):
         result += decide(facts, world.but(closed=None))
-    if facts.copied and world.owner is not None:  # in a fresh start's run, nothing in the data names it
+    # In a fresh start's run, nothing in the data names it; nor where a system without the program made a directory anew.
+    if (facts.copied or facts.moved_data and facts.foreign) and world.owner is not None:
         result += adopt(facts, world)
     if facts.full and not all(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
