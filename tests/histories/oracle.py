@@ -375,6 +375,8 @@ def start(facts, world):
         return start(facts, sure) + start(facts, sure.but(accepted=sure.accepted - {facts.name}))
     if facts.switched:
         result = elsewhere(facts, world)
+        if facts.no_log:
+            result.append(Outcome("the log is elsewhere: held back", facts.now, world, held=True))
     elif facts.behind_link:
         result = unread(facts, world)
     else:
