@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child's descriptor of the program. A script's interpreter opens this name again, and this process, which may have
- * read a key, lets nobody see its own descriptors. */
+/* The child's descriptor of the program. A script's interpreter opens this path again. The parent's descriptors are hidden
+ * from the child after the parent has read a key (PR_SET_DUMPABLE). */
 #define PROGRAM_FD 3
 #define PROGRAM_PATH "/proc/self/fd/3"
 

@@ -141,7 +141,7 @@ is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_an
 	return true;
 }
 
-/* Does the take-over name @backup as a state to come back to? What a person chose for the next attempts is none. */
+/* Does the take-over name @backup as a state to return to? A backup that a person chose for the next attempts does not count. */
 static bool
 is_base(const Restore *r, const char *backup)
 {

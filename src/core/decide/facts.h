@@ -143,8 +143,8 @@ const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
 /* Is ostree's list known, with the booted deployment in it? What a list without it lacks, is not gone: an unmounted
  * /boot empties it. */
 bool gbe_facts_know_listed(const GbeFacts *facts);
-/* No etcd can work on what is in the data directory. It cannot be read, and whether an etcd had it open before its names
- * were linked cannot be told. */
+/* No etcd can use the contents of the data directory. An etcd may have opened the data before its names were replaced, so
+ * ->data_open is unknown, too. */
 void gbe_facts_set_deformed(GbeFacts *facts, const char *why);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);

@@ -93,8 +93,8 @@ set_chain(const Decision *d, GbeTakeOver *to)
 	}
 	if (is_adopted(d) && !restores_left) {
 		gbe_take_over_link(to, &d->found, NULL, false);
-		/* In the ledger's own tree, the states before it are still those of their deployments. A state that a
-		 * person chose for the owner's attempts is none that the owner left. */
+		/* In the ledger's own tree, the states before it are still those of their deployments. The
+		 * owner did not leave the state that a person chose for its attempts. */
 		if (d->live.owner_known && live->trial.on == GBE_YES)
 			add_chain(to, chain, to_others(live));
 		if (d->facts->take_overs->len == 0)

@@ -341,7 +341,7 @@ no_data(const GbeSituation *s)
 	GbeRuling r = {0};
 	bool wait;
 
-	/* Data that lies elsewhere cannot go on here. */
+	/* An empty directory does not contain D's own state. */
 	if (s->left_elsewhere)
 		here.contains = GBE_NO;
 	if (s->emptied)
