@@ -228,7 +228,9 @@ class Device:
 
     def move_wal(self, back=False):
         """Somebody moves the log to another directory. False: there is none, or its place is taken."""
-        places = [os.path.join(self.data, "member/wal"), self.path("var/wal")]
+        if not back:
+            self.wal_of = os.path.realpath(self.data)  # a restore may put another tree in a link's place
+        places = [os.path.join(self.wal_of, "member/wal"), self.path("var/wal")]
         if back:
             places.reverse()
         if not os.path.isdir(places[0]) or not os.path.isdir(os.path.dirname(places[1])) or os.path.exists(places[1]):

@@ -243,7 +243,7 @@ class History:
             self.foreign = self.foreign_long = self.forged = False
             self.asked = event.get("ask")
         self.by_person = self.by_person or facts.full  # what makes room for a restore
-        if restored and (facts.full or facts.behind_link):  # it may have gone for that; or a link was displaced
+        if status == 0 and not killed and (facts.full or facts.behind_link):  # it may have gone for that; or a link was displaced
             self.change(lambda world: world.but(displaced="?"))
         self.unsure = self.unsure or facts.full and device.flavour == "none"  # an update goes on without a backup
         self.look(settled=not killed and status == 0 and not facts.fuzzy)

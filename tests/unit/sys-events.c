@@ -94,6 +94,7 @@ START_TEST(to_the_journal)
 	    .run = "8d1f8a349a5b4c3ea1110123456789ab+1",
 	    .revision = "81203",
 	    .reason = "the update failed",
+	    .displaced = "after",
 	    .duration_usec = 1500,
 	};
 	g_autoptr(GHashTable) entry = NULL;

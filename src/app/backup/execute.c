@@ -242,6 +242,7 @@ go_on_instead(Execution *e, const GbeAction *action, const char *reason)
 static bool
 do_restore(Execution *e, const GbeAction *action)
 {
+	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
 	GbeEventFields fields = fields_of(e, action);
 	g_autoptr(GError) error = NULL;
 	GbeTiming timing = {0};
@@ -249,6 +250,7 @@ do_restore(Execution *e, const GbeAction *action)
 
 	if (try_restore(e, action, &timing, &half, &error)) {
 		fields.duration_usec = timing.total_usec;
+		fields.displaced = displace != NULL ? displace->manifest->name : NULL;
 		gbe_event_restored(&fields);
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;

@@ -115,6 +115,7 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 		return;
 	}
 	fields.reason = result->displaced != NULL ? result->displaced : result->kept;
+	fields.displaced = result->displaced;
 	gbe_event_restored(&fields);
 }
 

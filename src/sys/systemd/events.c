@@ -183,7 +183,7 @@ message_of(Event event, const GbeEventFields *fields)
 		g_string_append_printf(text, " %s", object);
 	if (fields->reason != NULL && *fields->reason != '\0')
 		g_string_append_printf(text, ": %s", fields->reason);
-	if (event == EVENT_RESTORED)
+	if (fields->displaced != NULL)
 		g_string_append(text, " (greenboot-etcd undo puts back what was displaced)");
 	return g_string_free(text, false);
 }

@@ -16,6 +16,8 @@ typedef struct {
 	const char *rule, *action, *backup;
 	const char *deployment, *from_deployment, *run;
 	const char *revision, *reason;
+	const char *
+	    displaced; /* no field of its own: the backup that `undo` puts back after this restore */
 	gint64 duration_usec;
 } GbeEventFields;
 
