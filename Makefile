@@ -329,12 +329,11 @@ $(library): $(call objects,$(lib_sources))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# What programs want of it: the rest is nobody's to see, and what only tests call is left out by the linker. And
-# time(), which libcurl must see (src/sys/bucket/clock.h).
+# The symbols that programs use. The linker leaves out code that only tests call.
 $(exports): $(call objects,$(cli_sources) $(hook_sources))
 	$(call say,GEN,$@)
 	$(Q)$(NM) -u $^ | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
-		{ echo '{ global:' && cat && echo 'time; local: *; };'; } >$@
+		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@
 
 # --no-undefined tells what may not be in here.
 $(shared): $(call objects,$(lib_sources)) $(exports)

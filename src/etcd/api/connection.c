@@ -30,8 +30,6 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
 /* Of all headers of an answer. */
 #define HEADERS_MAX ((gsize)1 << 20)
-/* Before 7.87, the signature leaves out x-amz-content-sha256, which object stores require. */
-#define SIGNING_SINCE 0x075700
 /* For bulk data; the time that an object store has to accept a connection. */
 #define BULK_BUFFER 131072L
 #define CONNECT_SECONDS 30L
@@ -41,7 +39,6 @@ struct GbeConnection {
 	char *base; /* without a trailing slash */
 	const GbeEndpoint *endpoint;
 	bool tls;
-	bool signs;
 	bool met; /* a server has answered on it */
 	char detail[CURL_ERROR_SIZE];
 };
@@ -415,11 +412,10 @@ set_exchange(GbeConnection *connection, Running *running, struct curl_slist *hea
 }
 
 static struct curl_slist *
-header_list(const GbeConnection *connection, const char *const *headers)
+header_list(const char *const *headers)
 {
-	/* Without this, libcurl may wait for a "100 Continue". Where it signs, 7.88 would sign this empty header. */
-	struct curl_slist *list =
-	    lib.curl_slist_append(NULL, connection->signs ? "Accept: */*" : "Expect:");
+	/* Without this, libcurl may wait for a "100 Continue". */
+	struct curl_slist *list = lib.curl_slist_append(NULL, "Expect:");
 
 	for (gsize i = 0; list != NULL && headers != NULL && headers[i] != NULL; i++) {
 		struct curl_slist *longer = lib.curl_slist_append(list, headers[i]);
@@ -474,7 +470,7 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 			return gbe_call_fail(ret_failure, GBE_REACH_LATE, "no time was left");
 	}
 	connection->detail[0] = '\0';
-	headers = header_list(connection, exchange->headers);
+	headers = header_list(exchange->headers);
 	code = headers != NULL ? set_exchange(connection, &running, headers) : CURLE_OUT_OF_MEMORY;
 	if (code == CURLE_OK)
 		code = set_limits(connection->curl, left_ms, exchange->idle_seconds);
@@ -499,27 +495,17 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 }
 
 bool
-gbe_connection_sign(GbeConnection *connection, const GbeConnectionSigning *signing,
-		    GbeCallFailure *ret_failure)
+gbe_connection_set_bulk(GbeConnection *connection, const char *proxy, guint64 rate,
+			GbeCallFailure *ret_failure)
 {
-	curl_off_t rate = (curl_off_t)signing->rate;
+	curl_off_t limit = (curl_off_t)rate;
 	CURL *curl = connection->curl;
-	CURLcode code;
+	CURLcode code = CURLE_OK;
 
-	if (lib.curl_version_info(CURLVERSION_NOW)->version_num < SIGNING_SINCE)
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL,
-				     "this libcurl cannot sign for an object store: 7.87 or newer "
-				     "is needed");
-	connection->signs = true;
-	code = set_text(curl, CURLOPT_AWS_SIGV4, signing->provider);
-	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_USERNAME, signing->id);
-	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_PASSWORD, signing->secret);
-	if (code == CURLE_OK && signing->proxy != NULL)
+	if (proxy != NULL)
 		code = set_text(curl, CURLOPT_NOPROXY, "");
 	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_PROXY, signing->proxy != NULL ? signing->proxy : "");
+		code = set_text(curl, CURLOPT_PROXY, proxy != NULL ? proxy : "");
 	if (code == CURLE_OK)
 		code = set_number(curl, CURLOPT_PATH_AS_IS, 1L);
 	if (code == CURLE_OK)
@@ -529,9 +515,9 @@ gbe_connection_sign(GbeConnection *connection, const GbeConnectionSigning *signi
 	if (code == CURLE_OK)
 		code = set_number(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
 	if (code == CURLE_OK)
-		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_SEND_SPEED_LARGE, rate);
+		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_SEND_SPEED_LARGE, limit);
 	if (code == CURLE_OK)
-		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE, rate);
+		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE, limit);
 	return code == CURLE_OK ||
 	       gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", lib.curl_easy_strerror(code));
 }

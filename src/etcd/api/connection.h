@@ -2,7 +2,7 @@
 /*
  * One connection to etcd's client port over libcurl: TLS with a client certificate where one is configured, plain,
  * or a unix socket. No proxy, no redirection, no prompt for a passphrase. Stays open between two exchanges. With
- * gbe_connection_sign(), one to an object store. Only connection.c uses libcurl.
+ * gbe_connection_set_bulk(), one to an object store. Only connection.c uses libcurl.
  */
 #pragma once
 
@@ -45,14 +45,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConnection, gbe_connection_close)
 bool gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
 			bool *ret_cut, GbeCallFailure *ret_failure);
 
-/* An object store needs these beyond an endpoint. The strings have to outlive the connection. */
-typedef struct {
-	const char *provider;	 /* as CURLOPT_AWS_SIGV4: "aws:amz:REGION:s3" */
-	const char *id, *secret; /* of the key; libcurl keeps them in memory only */
-	const char *proxy;	 /* a URL; NULL: none */
-	guint64 rate;		 /* bytes per second in each direction; 0: as fast as it goes */
-} GbeConnectionSigning;
-
-/* Signs every exchange (AWS Signature Version 4). False without a libcurl that can: 7.87 or newer. */
-bool gbe_connection_sign(GbeConnection *connection, const GbeConnectionSigning *signing,
-			 GbeCallFailure *ret_failure);
+/* For an object store: large buffers, as sent, through @proxy (a URL; NULL: none), with at most @rate bytes per second in
+ * each direction (0: no limit). The strings have to outlive the connection. */
+bool gbe_connection_set_bulk(GbeConnection *connection, const char *proxy, guint64 rate,
+			     GbeCallFailure *ret_failure);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/bucket/call.h"
-#include "sys/bucket/clock.h"
+#include "sys/bucket/sign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/sha256.h"
 #include "fs/open.h"
@@ -27,7 +26,7 @@ struct GbeBucket {
 	char *base;   /* https://HOST[:PORT] */
 	char *bucket; /* its name */
 	char *prefix;
-	char *ca, *proxy, *provider, *id, *secret, *token;
+	char *ca, *proxy, *region, *id, *secret, *token;
 	guint64 rate;
 	GbeEndpoint endpoint;
 	GbeConnection *connection;
@@ -37,10 +36,15 @@ struct GbeBucket {
 	gint64 time; /* of the last answer, by the server's clock */
 };
 
+/* Seconds that the server's clock is believed to be ahead of this device's. A process has one store, and opens it more
+ * than once. */
+static gint64 ahead;
+
 /* One try of a call. */
 typedef struct {
 	GbeBucket *bucket;
 	const GbeBucketCall *call;
+	gint64 signed_at;
 	GbeBucketReply reply;
 	GbeAnswer *answer; /* XML: that of a success, or of a failure */
 	char *code, *said; /* of a failure */
@@ -87,7 +91,7 @@ gbe_bucket_free(GbeBucket *bucket)
 	g_free(bucket->prefix);
 	g_free(bucket->ca);
 	g_free(bucket->proxy);
-	g_free(bucket->provider);
+	g_free(bucket->region);
 	g_free(bucket->id);
 	wipe(&bucket->secret);
 	wipe(&bucket->token);
@@ -101,25 +105,20 @@ gbe_bucket_open(const GbeBucketOptions *options, GbeBucket **ret_bucket, GError 
 	const char *host = options->url + strlen("https://");
 	g_auto(GStrv) parts = g_strsplit(host, "/", 3);
 	g_auto(GbeCallFailure) failure = {0};
-	GbeConnectionSigning signing = {.rate = options->rate};
 
 	bucket->base = g_strconcat("https://", parts[0], NULL);
 	bucket->bucket = g_strdup(parts[1]);
 	bucket->prefix = g_strdup(parts[2] != NULL ? parts[2] : "");
 	bucket->ca = g_strdup(options->ca);
 	bucket->proxy = g_strdup(options->proxy);
-	bucket->provider = g_strdup_printf("aws:amz:%s:s3", options->region);
+	bucket->region = g_strdup(options->region);
 	bucket->id = g_strdup(options->id);
 	bucket->secret = g_strdup(options->secret);
 	bucket->token = g_strdup(options->token);
 	bucket->rate = options->rate;
 	bucket->endpoint = (GbeEndpoint){.endpoint = bucket->base, .cacert = bucket->ca};
-	signing.provider = bucket->provider;
-	signing.id = bucket->id;
-	signing.secret = bucket->secret;
-	signing.proxy = bucket->proxy;
 	if (!gbe_connection_open(&bucket->endpoint, GBE_HTTP_1, &bucket->connection, &failure) ||
-	    !gbe_connection_sign(bucket->connection, &signing, &failure))
+	    !gbe_connection_set_bulk(bucket->connection, bucket->proxy, bucket->rate, &failure))
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED, "%s", failure.why);
 	*ret_bucket = g_steal_pointer(&bucket);
 	return true;
@@ -317,35 +316,40 @@ make_path(const GbeBucket *bucket, const GbeBucketCall *call)
 			g_string_append_c(path, '/');
 			g_string_append_uri_escaped(path, parts[i], "/", false);
 		}
-	if (call->query != NULL)
-		g_string_append_printf(path, "?%s", call->query);
 	return g_string_free(path, false);
 }
 
+/* The signed headers of @try, and those that need no signature. */
 static char **
-make_headers(const GbeBucket *bucket, const GbeBucketCall *call, const char *sha256)
+make_headers(const Try *try, const char *path, const char *sha256)
 {
+	const GbeBucket *bucket = try->bucket;
+	const GbeBucketCall *call = try->call;
+	const GbeSigningKey key = {.region = bucket->region,
+				   .id = bucket->id,
+				   .secret = bucket->secret,
+				   .token = bucket->token};
+	const GbeSignedRequest request = {.method = call->method,
+					  .host = bucket->base + strlen("https://"),
+					  .path = path,
+					  .query = call->query,
+					  .sha256 = sha256,
+					  .time = try->signed_at};
+	g_auto(GStrv) signed_headers = gbe_sign(&key, &request);
 	g_autoptr(GStrvBuilder) headers = g_strv_builder_new();
-	g_autofree char *sum = g_strconcat("x-amz-content-sha256: ", sha256, NULL);
+	g_autofree char *range = NULL, *match = NULL;
 
-	g_strv_builder_add(headers, sum);
-	/* Swift does not count the type of a body that is not there. */
+	for (guint i = 0; signed_headers[i] != NULL; i++)
+		g_strv_builder_add(headers, signed_headers[i]);
+	/* Swift does not count the type of a body that is missing. */
 	if (call->from_file || call->body != NULL)
 		g_strv_builder_add(headers, "Content-Type: application/octet-stream");
-	if (bucket->token != NULL) {
-		g_autofree char *token = g_strconcat("x-amz-security-token: ", bucket->token, NULL);
-
-		g_strv_builder_add(headers, token);
-		explicit_bzero(token, strlen(token));
-	}
 	if (call->range != NULL) {
-		g_autofree char *range = g_strconcat("Range: ", call->range, NULL);
-
+		range = g_strconcat("Range: ", call->range, NULL);
 		g_strv_builder_add(headers, range);
 	}
 	if (call->match != NULL) {
-		g_autofree char *match = g_strconcat("If-Match: ", call->match, NULL);
-
+		match = g_strconcat("If-Match: ", call->match, NULL);
 		g_strv_builder_add(headers, match);
 	}
 	return g_strv_builder_end(headers);
@@ -440,15 +444,20 @@ fail(const Try *try, GError **error)
 			 *said != '\0' ? ": " : "", said);
 }
 
-/* Believes the server's clock for signatures, once in a call. time() is the clock that this call was signed with: the
- * server's from an earlier call, perhaps, and the device's clock may have been set since. */
+static gint64
+device_time(void)
+{
+	return g_get_real_time() / G_USEC_PER_SEC;
+}
+
+/* Believes the server's clock for signatures, once in a call. The device's clock may have been set since an earlier call. */
 static bool
 believe_clock(const Try *try)
 {
-	if (try->reply.date == 0 || ABS(try->reply.date - time(NULL)) < SKEW_SECONDS ||
+	if (try->reply.date == 0 || ABS(try->reply.date - try->signed_at) < SKEW_SECONDS ||
 	    (try->reply.status != 403 && try->reply.status != 400))
 		return false;
-	gbe_bucket_set_clock(try->reply.date - g_get_real_time() / G_USEC_PER_SEC);
+	ahead = try->reply.date - device_time();
 	return true;
 }
 
@@ -459,10 +468,12 @@ static Outcome
 ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool believed, Try *try,
     GError **error)
 {
-	g_auto(GStrv) headers = make_headers(bucket, call, sha256);
 	g_autofree char *path = make_path(bucket, call);
+	g_auto(GStrv) headers = make_headers(try, path, sha256);
+	g_autofree char *target =
+	    g_strconcat(path, call->query != NULL ? "?" : NULL, call->query, NULL);
 	g_auto(GbeCallFailure) failure = {0};
-	GbeExchange exchange = {.path = path,
+	GbeExchange exchange = {.path = target,
 				.headers = (const char *const *)headers,
 				.method = call->method,
 				.body = call->body,
@@ -540,7 +551,9 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 		sha256 = g_compute_checksum_for_string(G_CHECKSUM_SHA256,
 						       call->body != NULL ? call->body : "", -1);
 	for (guint tries = 0; outcome == AGAIN || outcome == AT_ONCE;) {
-		g_auto(Try) try = {.bucket = bucket, .call = call};
+		g_auto(Try) try = {.bucket = bucket,
+				   .call = call,
+				   .signed_at = device_time() + ahead};
 
 		g_clear_error(&local);
 		outcome = ask(bucket, call, sha256, believed, &try, &local);
