@@ -95,6 +95,92 @@ place_wal_inside() {
 	fails_back
 }
 
+# in_usr TREE: etcd and its tools lie in TREE, too. Copies: no test can reach the real ones.
+in_usr() {
+	local program
+
+	mkdir -p "$1/usr/bin"
+	for program in "$ETCD" "$ETCDCTL"; do
+		cp --remove-destination "$(command -v "$program")" "$1/usr/bin/${program##*/}"
+	done
+}
+
+# Every verb takes the log from [etcd] wal-dir. A verb that the help has and this case does not know fails it. The
+# suites of cluster, certs and run play those three.
+place_wal_verbs() {
+	local verb played=" cluster certs run help version "
+
+	# ok VERB...: it goes well, and is played.
+	ok() {
+		assert_exit 0 gbe "$@"
+		played+="$1 "
+	}
+	device "$1"
+	config etcd wal-dir=/var/lib/etcd/wal
+	config store directory=/var/offsite
+	mkdir -m 0700 "$ROOT/var/offsite"
+	ETCD_OPTIONS=(--wal-dir="$DATA/wal")
+	in_usr "$ROOT"
+	power_on
+	put_many base 50
+	judge green
+	for verb in list explain log config health etcdctl\ --print-env endpoint\ status member\ list alarm\ list; do
+		# shellcheck disable=SC2086 # a verb and its word
+		ok $verb
+	done
+	ok snapshot save /var/saved.db
+	put after snapshot
+	A_STATE=$(etcd_state)
+	ok backup live --live
+	ok backup other --live
+	ok store push
+	ok diagnose /var/diagnosis.tar.gz
+	stage B
+	in_usr "$(deployment_dir B)"
+	ok rehearse
+	assert_match "rehearsed" "$OUT" "*passed*"
+	ok status
+	# The rehearsal's answer is in there.
+	ok preflight
+	stop_etcd
+
+	ok verify
+	ok verify live --full
+	ok show live
+	ok export live /var/exported.db
+	# "after" is in the log alone.
+	assert_eq "keys that are exported" "$(json .total_keys snapshot status /var/exported.db)" \
+		$(($(json .total_keys snapshot status /var/saved.db) + 1))
+	ok import /var/saved.db from-a-file
+	cp -a "$DATA" "$ROOT/var/copied"
+	ok import /var/copied from-a-directory
+	ok verify from-a-file from-a-directory --full
+	rm -r "$ROOT/var/copied/wal"
+	assert_exit 5 gbe import /var/copied torn
+	assert_match "why not" "$ERR" "*no log of etcd in /var/copied/wal*wal-dir*"
+	ok defrag live small
+	ok verify small --full
+	ok mark good live
+	ok pin live
+	ok unpin live
+	ok delete other
+	ok prune
+	for verb in from-a-file from-a-directory small live; do
+		ok restore "$verb" --force
+		assert_some "log" "$(find "$DATA/wal" -name '*.wal' | wc -l)"
+		start_etcd "${ETCD_OPTIONS[@]}"
+		assert_ne "a key after restore $verb" "$(get base/49)" ""
+		stop_etcd
+	done
+	start_etcd "${ETCD_OPTIONS[@]}"
+	holds "A's data" "$A_STATE"
+	stop_etcd
+	ok undo
+	for verb in $(gbe help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p'); do
+		[[ $played == *" $verb "* ]] || fail "no wal-dir for the verb $verb"
+	done
+}
+
 # ---- symlinks ----
 
 # Never taken for "no data", which would be a reason for a restore or a fresh start.
@@ -589,7 +675,7 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
+FS=${FS:-xfs} play place wal_verbs wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
 play place wal_inside other_disk immutable
 # Without clones: finalize takes no backup there.
 FS=${FS:-ext4} play place read_only

@@ -88,12 +88,13 @@ gbe_partial_manifest(const GbePartial *partial, const GbeObserved *observed,
 }
 
 bool
-gbe_partial_describe(const GbePartial *partial, int data_fd, const char *member_path,
-		     GbeManifest *manifest, GError **error)
+gbe_partial_describe(const GbeApp *app, const GbePartial *partial, int data_fd,
+		     const char *member_path, GbeManifest *manifest, GError **error)
 {
+	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, data_fd);
 	g_autofree char *text = NULL;
 
-	if (!gbe_member_fingerprint(data_fd, member_path, -1, &manifest->fingerprint, error) ||
+	if (!gbe_member_fingerprint(data_fd, member_path, wal_fd, &manifest->fingerprint, error) ||
 	    !gbe_compare_record(data_fd, gbe_data_exclude, true, manifest, error))
 		return false;
 	text = gbe_manifest_print_signed(manifest, partial->store->keys);

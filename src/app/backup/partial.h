@@ -36,7 +36,8 @@ bool gbe_partial_make(const GbeObserved *observed, const char *name, GbePartial 
 GbeManifest *gbe_partial_manifest(const GbePartial *partial, const GbeObserved *observed,
 				  const GbeDirectory *directory, const char *description);
 /* Records the files in @data_fd, in which member/ lies at @member_path, and writes the manifest, not durable. */
-bool gbe_partial_describe(const GbePartial *partial, int data_fd, const char *member_path,
-			  GbeManifest *manifest, GError **error) GBE_CHECKED;
+bool gbe_partial_describe(const GbeApp *app, const GbePartial *partial, int data_fd,
+			  const char *member_path, GbeManifest *manifest,
+			  GError **error) GBE_CHECKED;
 /* Makes the entry durable and gives it its final name. */
 bool gbe_partial_publish(GbePartial *partial, GError **error) GBE_CHECKED;

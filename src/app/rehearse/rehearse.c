@@ -196,7 +196,7 @@ clone_until_sound(Rehearsing *r, GError **error)
 
 		gbe_directory_clear(&r->before);
 		r->before = (GbeDirectory){0};
-		if (!gbe_etcd_copy_clone(&r->copy, data->fd, data->member_path, live,
+		if (!gbe_etcd_copy_clone(&r->copy, data->fd, data->member_path, data->wal_fd, live,
 					 r->observed->facts->clones == GBE_YES, error) ||
 		    !read_clone(r, &r->before, &what, error))
 			return false;

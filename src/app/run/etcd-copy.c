@@ -82,8 +82,23 @@ gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 	g_clear_pointer(&copy->place, g_free);
 }
 
+/* After member/, as the log comes last in a clone of running data. What --wal-dir has left in member/wal is old. */
+static bool
+clone_log(GbeEtcdCopy *copy, int wal_fd, const GbeCloneOptions *options, GError **error)
+{
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int member_fd = -1;
+
+	if (!gbe_open_dir_at(copy->data_fd, "member", &member_fd, error) ||
+	    !gbe_remove_tree_at(member_fd, "wal", error) ||
+	    !gbe_clone_tree_at(wal_fd, ".", member_fd, "wal", options, &result, error))
+		return false;
+	copy->size += result.info.bytes;
+	return true;
+}
+
 bool
-gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, bool live,
+gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, int wal_fd, bool live,
 		    bool cow_only, GError **error)
 {
 	/* In this order the rules between the files hold (etcd.md, 9). .snap files have hex numbers as names. */
@@ -106,7 +121,7 @@ gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, boo
 			       error))
 		return false;
 	copy->size = result.info.bytes;
-	return true;
+	return wal_fd < 0 || clone_log(copy, wal_fd, &options, error);
 }
 
 /* The words of @command, in which %d and %s stand for the data directory and for the socket, both relative to the

@@ -35,11 +35,11 @@ bool gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, ui
 void gbe_etcd_copy_clear(GbeEtcdCopy *copy);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeEtcdCopy, gbe_etcd_copy_clear)
 
-/* Clones member/, which lies at @member_path of @from_fd, alone: the files beside it are not etcd's. @live: etcd is
- * running, so the clone is made in the order that keeps its files' rules. @cow_only as in fs/copy/clone.h. A clone
- * that is there already is replaced. */
-bool gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, bool live,
-			 bool cow_only, GError **error) GBE_CHECKED;
+/* Clones member/, which lies at @member_path of @from_fd, alone: the files next to it are not etcd's. @wal_fd: -1, or
+ * the open --wal-dir, which becomes the clone's member/wal. @live: etcd is running, so the clone is made in the order
+ * that keeps its files' rules. @cow_only as in fs/copy/clone.h. A clone that is there already is replaced. */
+bool gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, int wal_fd,
+			 bool live, bool cow_only, GError **error) GBE_CHECKED;
 
 typedef struct {
 	const char *tree; /* as in walled.h */

@@ -25,7 +25,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Apply, apply_clear)
 
 static bool
 clone_member(Apply *apply, GbeApp *app, GbeStore *store, int from_fd, const char *member_path,
-	     GError **error)
+	     int wal_fd, GError **error)
 {
 	gbe_autofd int db_fd = -1;
 	struct stat st;
@@ -35,7 +35,7 @@ clone_member(Apply *apply, GbeApp *app, GbeStore *store, int from_fd, const char
 	if (fstat(db_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the backup's database");
 	return gbe_etcd_copy_make(app, store, PLACE, st.st_uid, st.st_gid, &apply->copy, error) &&
-	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, false, false, error);
+	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, wal_fd, false, false, error);
 }
 
 /* Lets the clone's member apply what it does not know to be agreed upon. */
@@ -120,7 +120,7 @@ check(const Apply *apply, GError **error)
 }
 
 bool
-gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path,
+gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path, int wal_fd,
 		 const GbeWal *wal, const GbeExport *options, int *ret_db_fd, GError **error)
 {
 	g_auto(Apply) apply = {
@@ -132,7 +132,7 @@ gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_p
 				    .progress = options->progress,
 				    .progress_data = options->progress_data};
 
-	if (!clone_member(&apply, app, store, data_fd, member_path, error) ||
+	if (!clone_member(&apply, app, store, data_fd, member_path, wal_fd, error) ||
 	    (options->whole_log && !commit(&apply, wal, error)) || !start(&apply, options, error) ||
 	    !gbe_walled_wait(&apply.copy.run, &wait, error))
 		return gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||

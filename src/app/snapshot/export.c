@@ -23,6 +23,7 @@ typedef struct {
 	GbeSession *session;
 	GbeVerification *source; /* of the backup */
 	int data_fd;
+	int wal_fd; /* [etcd] wal-dir in the backup; -1: the log is in member/ */
 	char *member_path;
 	GbeWalRest rest;
 	GbePart part;
@@ -35,6 +36,7 @@ export_clear(Export *export)
 {
 	g_clear_pointer(&export->source, gbe_verification_free);
 	gbe_close_fd(&export->data_fd);
+	gbe_close_fd(&export->wal_fd);
 	g_clear_pointer(&export->member_path, g_free);
 	gbe_part_clear(&export->part);
 	gbe_exported_clear(&export->exported);
@@ -109,8 +111,12 @@ look(Export *export, GError **error)
 	    !check_sound(export, error) ||
 	    !gbe_store_open_data(observed->store, manifest->name, &export->data_fd, error) ||
 	    !gbe_member_locate(export->data_fd, export->app->config->etcd.member_dir,
-			       &export->member_path, error) ||
-	    !gbe_layout_open_wal(export->data_fd, export->member_path, -1, &wal_fd, error))
+			       &export->member_path, error))
+		return false;
+	export->wal_fd =
+	    gbe_data_open_wal_of_copy(export->app, manifest->data_dir, export->data_fd);
+	if (!gbe_layout_open_wal(export->data_fd, export->member_path, export->wal_fd, &wal_fd,
+				 error))
 		return false;
 	directory = &export->source->directory;
 	return gbe_wal_rest_count(wal_fd, "member/wal", directory->db.consistent_index,
@@ -139,8 +145,8 @@ open_database(Export *export, int *ret_fd, GError **error)
 				 export->options->name, requests);
 	export->exported.applied = requests;
 	return gbe_export_apply(export->app, export->session->observed->store, export->data_fd,
-				export->member_path, &directory->wal, export->options, ret_fd,
-				error);
+				export->member_path, export->wal_fd, &directory->wal,
+				export->options, ret_fd, error);
 }
 
 static bool
@@ -207,6 +213,7 @@ gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported, GEr
 				 .options = options,
 				 .session = &session,
 				 .data_fd = -1,
+				 .wal_fd = -1,
 				 .part = {.fd = -1}};
 
 	if (!gbe_session_begin(app, &how, &session, error) ||

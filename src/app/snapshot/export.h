@@ -40,11 +40,12 @@ bool gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported
 		GError **error) GBE_CHECKED;
 
 /* Makes etcd apply the log @wal of the data in @data_fd, whose member/ lies at @member_path, to a clone in @store.
+ * @wal_fd: the log's own directory; -1: the log is in member/.
  * *ret_db_fd: the resulting database. In every case etcd has ended and the clone is
  * removed, except for the open file.
  *
  * Etcd is walled off (app/run/etcd-copy.h). After a power cut the next holder of the lock sweeps the clone
  * (".partial-export"). */
 bool gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path,
-		      const GbeWal *wal, const GbeExport *options, int *ret_db_fd,
+		      int wal_fd, const GbeWal *wal, const GbeExport *options, int *ret_db_fd,
 		      GError **error) GBE_CHECKED;

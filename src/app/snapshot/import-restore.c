@@ -49,7 +49,10 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	const char *urls = config->etcd.peer_urls != NULL ? config->etcd.peer_urls : PEER_URLS;
 	g_autofree char *members = cluster(name, urls);
 	const char *token = importing->options->token != NULL ? importing->options->token : TOKEN;
+	const char *wal =
+	    gbe_data_wal_below(importing->app, importing->session->observed->data->path);
 	g_autofree char *data_dir = NULL;
+	g_autofree char *wal_dir = NULL;
 	g_autofree char *dir = g_path_get_dirname(config->etcd.binary);
 	g_autofree char *program = NULL;
 	const char *tool = NULL;
@@ -64,6 +67,8 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	    !make_dirs(importing, &data_dir, error))
 		return false;
 	program = g_build_filename(dir, tool, NULL);
+	wal_dir = wal != NULL ? g_build_filename(GBE_STORE_DATA, wal, NULL)
+			      : g_build_filename(data_dir, "member/wal", NULL);
 	{
 		/* The snapshot was already checked page by page, so it needs no checksum. */
 		const char *const argv[] = {tool,
@@ -78,6 +83,8 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 					    urls,
 					    "--data-dir",
 					    data_dir,
+					    "--wal-dir",
+					    wal_dir,
 					    "--initial-cluster-token",
 					    token,
 					    importing->options->no_checksum ? "--skip-hash-check"

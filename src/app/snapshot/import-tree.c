@@ -58,8 +58,16 @@ static bool
 check_at_rest(const GbeImporting *importing, int *ret_lock_fd, GError **error)
 {
 	const char *path = importing->options->path;
+	const char *data_dir = importing->session->observed->data->path;
+	const char *wal = gbe_data_wal_below(importing->app, data_dir);
+	gbe_autofd int wal_fd =
+	    gbe_data_open_wal_of_copy(importing->app, data_dir, importing->tree_fd);
 	bool has = false;
 
+	if (wal != NULL && wal_fd < 0)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "there is no log of etcd in %s/%s, where [etcd] wal-dir has it",
+				 path, wal);
 	if (!gbe_member_has_data(importing->tree_fd, importing->member_path, &has, error))
 		return false;
 	if (!has)
@@ -67,7 +75,8 @@ check_at_rest(const GbeImporting *importing, int *ret_lock_fd, GError **error)
 		    error, GBE_ERROR_REFUSED,
 		    "there is no data of etcd in %s%s%s, where [etcd] member-dir has it", path,
 		    *importing->member_path != '\0' ? "/" : "", importing->member_path);
-	switch (gbe_in_use(importing->tree_fd, importing->member_path, -1, ret_lock_fd, error)) {
+	switch (
+	    gbe_in_use(importing->tree_fd, importing->member_path, wal_fd, ret_lock_fd, error)) {
 	case GBE_NO:
 		return true;
 	case GBE_YES:

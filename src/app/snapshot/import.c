@@ -58,12 +58,13 @@ derive_name(const char *path, bool is_tree)
 			  '-');
 }
 
-/* @member: the first name on the way to member/; @tree_fd: the directory that is imported, or -1. */
+/* @member, @log: the first name on the way to member/, and to [etcd] wal-dir; @tree_fd: the directory that is
+ * imported, or -1. */
 static bool
-is_beside(const char *name, const char *member, int tree_fd)
+is_beside(const char *name, const char *member, const char *log, int tree_fd)
 {
-	return !g_str_equal(name, member) && !g_str_equal(name, GBE_NONCE_NAME) &&
-	       !g_strv_contains(gbe_data_exclude, name) &&
+	return !g_str_equal(name, member) && g_strcmp0(name, log) != 0 &&
+	       !g_str_equal(name, GBE_NONCE_NAME) && !g_strv_contains(gbe_data_exclude, name) &&
 	       (tree_fd < 0 || faccessat(tree_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0);
 }
 
@@ -74,6 +75,8 @@ check_beside(const GbeImporting *importing, GError **error)
 	const GbeData *data = importing->session->observed->data;
 	g_auto(GStrv) parts = g_strsplit(importing->member_path, "/", 2);
 	const char *member = parts[0] != NULL && *parts[0] != '\0' ? parts[0] : "member";
+	const char *wal = gbe_data_wal_below(importing->app, data->path);
+	g_auto(GStrv) log = g_strsplit(wal != NULL ? wal : "", "/", 2);
 	g_auto(GbeList) list = {NULL};
 	const char *name;
 
@@ -81,7 +84,7 @@ check_beside(const GbeImporting *importing, GError **error)
 		return true;
 	list = gbe_list_open_at(data->fd, data->path);
 	while ((name = gbe_list_next(&list)) != NULL)
-		if (is_beside(name, member, importing->tree_fd))
+		if (is_beside(name, member, log[0], importing->tree_fd))
 			return gbe_throw(error, GBE_ERROR_REFUSED,
 					 "%s holds more than this does (%s), which a restore of it "
 					 "would take away: --etcd-only imports it all the same",
@@ -137,9 +140,10 @@ locate_member(GbeImporting *importing, GError **error)
 static bool
 check(GbeImporting *importing, GError **error)
 {
-	if (importing->session->observed->data->wal_dir != NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "[etcd] wal-dir is set: a backup of the rest alone would be none");
+	const GbeData *data = importing->session->observed->data;
+
+	if (data->wal_dir != NULL && !gbe_data_check_whole(data, error))
+		return gbe_rethrow(error, GBE_ERROR_REFUSED);
 	return locate_member(importing, error) && check_beside(importing, error);
 }
 
@@ -229,12 +233,14 @@ read_all(const GbeImporting *importing, int data_fd, GbeDirectory *directory,
 	 GbeSeverity *ret_worst, char **ret_what, GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
+	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(
+	    importing->app, importing->session->observed->data->path, data_fd);
 	g_auto(GbeFindings) findings = {0};
 	bool ok;
 
 	gbe_findings_init(&findings);
-	ok = gbe_directory_read(data_fd, importing->member_path, -1, &full, directory, &findings,
-				error);
+	ok = gbe_directory_read(data_fd, importing->member_path, wal_fd, &full, directory,
+				&findings, error);
 	*ret_worst = gbe_findings_worst(&findings);
 	*ret_what = *ret_worst == GBE_FINDING_DAMAGE || *ret_worst == GBE_FINDING_UNKNOWN
 			? gbe_finding_to_text(gbe_findings_first(&findings))
@@ -371,8 +377,8 @@ describe(GbeImporting *importing, int data_fd, const GbeDirectory *directory, Gb
 	/* The tool may have left the version to the etcd that will use the data. */
 	if (manifest->etcd_version == NULL && importing->source != NULL)
 		manifest->etcd_version = g_strdup(importing->source->directory.db.cluster_version);
-	return gbe_partial_describe(&importing->partial, data_fd, importing->member_path, manifest,
-				    error);
+	return gbe_partial_describe(importing->app, &importing->partial, data_fd,
+				    importing->member_path, manifest, error);
 }
 
 static bool

@@ -163,17 +163,26 @@ gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error)
 	return true;
 }
 
+const char *
+gbe_data_wal_below(const GbeApp *app, const char *data_dir)
+{
+	const char *wal_dir = app->config->etcd.wal_dir;
+
+	return wal_dir != NULL && data_dir != NULL && is_below(wal_dir, data_dir)
+		   ? wal_dir + strlen(data_dir) + 1
+		   : NULL;
+}
+
 int
 gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd)
 {
-	const char *wal_dir = app->config->etcd.wal_dir;
+	const char *below = gbe_data_wal_below(app, data_dir);
 	g_autoptr(GError) error = NULL;
 	int fd = -1;
 
-	if (wal_dir == NULL || data_dir == NULL || !is_below(wal_dir, data_dir))
+	if (below == NULL)
 		return -1;
-	if (!gbe_open_in_root(copy_fd, wal_dir + strlen(data_dir), O_RDONLY | O_DIRECTORY, &fd,
-			      &error))
+	if (!gbe_open_in_root(copy_fd, below, O_RDONLY | O_DIRECTORY, &fd, &error))
 		g_debug("%s", error->message);
 	return fd;
 }

@@ -38,8 +38,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeData, gbe_data_free)
  * and says what to do. A copy without that WAL is a backup that etcd cannot start from, or starts from as a new
  * member. A tree restored beside the present WAL would be two halves of different times. */
 bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
+/* The path of [etcd] wal-dir below @data_dir, borrowed. NULL: it is not set, or lies elsewhere. */
+const char *gbe_data_wal_below(const GbeApp *app, const char *data_dir);
 /* The WAL of a copy of the data directory @data_dir: a new fd when [etcd] wal-dir lies inside @data_dir, because
- * the WAL was then copied with it; else -1, and the WAL is beside the database. */
+ * the WAL was then copied with it; else -1, and the WAL is next to the database. */
 int gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd);
 /* Fills the facts about the data: presence, openness, identity, nonce, fingerprint, last write... With
  * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */

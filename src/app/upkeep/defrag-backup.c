@@ -112,11 +112,13 @@ static bool
 prove(const Anew *anew, int data_fd, GbeDirectory *directory, GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
+	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(anew->app, anew->from->data_dir, data_fd);
 	g_auto(GbeFindings) findings = {0};
 	g_autofree char *what = NULL;
 
 	gbe_findings_init(&findings);
-	if (!gbe_directory_read(data_fd, anew->member_path, -1, &full, directory, &findings, error))
+	if (!gbe_directory_read(data_fd, anew->member_path, wal_fd, &full, directory, &findings,
+				error))
 		return false;
 	if (gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE)
 		what = gbe_finding_to_text(gbe_findings_first(&findings));
@@ -139,7 +141,8 @@ describe(const Anew *anew, int data_fd, const GbeDirectory *directory, GError **
 		manifest->etcd_version = g_strdup(anew->from->etcd_version);
 	if (manifest->data_version == NULL)
 		manifest->data_version = g_strdup(anew->from->data_version);
-	return gbe_partial_describe(&anew->partial, data_fd, anew->member_path, manifest, error);
+	return gbe_partial_describe(anew->app, &anew->partial, data_fd, anew->member_path, manifest,
+				    error);
 }
 
 static bool
