@@ -653,6 +653,45 @@ place_attributes() {
 	[[ $1 != btrfs* ]] || assert_match "flags" "$(lsattr "$file/nocow/file")" "*C*"
 }
 
+# of_project ID: every directory and file of the data is charged to it. No backup outside of the data is.
+of_project() {
+	assert_eq "projects" "$(find "$DATA" -name .greenboot-etcd -prune -o \( -type d -o -type f \) \
+		-exec xfs_io -r -c lsproj {} \; | sort -u)" "projid = $1"
+	assert_eq "projects of the backups" "$(find "$(store)" \
+		-path '*/data/*' -type f -exec xfs_io -r -c lsproj {} \; 2>/dev/null | sed "s/projid = 0//" | sort -u)" ""
+	assert_match "it is handed down" "$(lsattr -pd "$DATA/member")" "*$1*P*"
+}
+
+# The project of the data's directory, by which XFS limits its space, and the sizes of extents.
+place_project() { # KIND [MOUNT]
+	local file
+
+	device "$1"
+	mkdir -p -m 0700 "$DATA"
+	[[ ! ${2-} ]] || mount --bind "$DATA" "$DATA"
+	file=$DATA/keep
+	xfs_io -r -c 'chproj 77' -c 'chattr +P' "$DATA"
+	power_on
+	put_many base 10
+	put owner A
+	judge green
+	mkdir "$file" "$file/sub"
+	xfs_io -r -c 'extsize 64k' "$file/sub"
+	: >"$file/own"
+	xfs_io -c 'extsize 32k' "$file/own"
+	echo content >"$file/own"
+	gbe backup hand --live
+	of_project 77
+	into_b
+	rm -rf "${file:?}"
+	b_writes
+	fails_back
+	assert_match "of a directory" "$(xfs_io -r -c extsize "$file/sub")" "*65536*"
+	assert_match "of a file" "$(xfs_io -r -c extsize "$file/own")" "*32768*"
+	of_project 77
+}
+place_project_of_mount() { place_project "$1" mount; }
+
 # Immutable files: copied, restored over, and pruned. (The flag itself is for the live tree alone.)
 place_immutable() {
 	local left
@@ -675,7 +714,7 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_verbs wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
+FS=${FS:-xfs} play place wal_verbs project project_of_mount wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
 play place wal_inside other_disk immutable
 # Without clones: finalize takes no backup there.
 FS=${FS:-ext4} play place read_only

@@ -9,6 +9,7 @@
 #include "core/decide/identity.h"
 #include "etcd/directory/in-use.h"
 #include "fs/copy/compare.h"
+#include "fs/copy/project.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"
@@ -36,7 +37,8 @@ staging_name(guint64 sequence)
 	return g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 }
 
-/* Lists the tree only after it is out of the way: its owner may have left anything in it. */
+/* Takes the tree out of the data's project and lists it, only after it is out of the way: its owner may have left
+ * anything in it. */
 static void
 list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *manifest)
 {
@@ -46,6 +48,10 @@ list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *ma
 	const GbeTreeLimits limits = gbe_tree_look_limits();
 
 	(void)unlinkat(tree_fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
+	if (!gbe_project_give(tree_fd, entry_fd, &error)) {
+		g_debug("%s", error->message);
+		g_clear_error(&error);
+	}
 	if (!gbe_compare_record_within(tree_fd, gbe_data_exclude, false, &limits, listed, &error)) {
 		g_debug("%s", error->message);
 		return;

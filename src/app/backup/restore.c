@@ -15,6 +15,7 @@
 #include "fs/copy/clone.h"
 #include "fs/copy/compare.h"
 #include "fs/copy/extents.h"
+#include "fs/copy/project.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"
@@ -319,6 +320,20 @@ make_empty(Restore *r, GError **error)
 				       gbe_clone_top_at(data->fd, fd, last, false, error)));
 }
 
+/* Opens the staging tree, which the data's project gets. A restore does not fail over who is charged for it. */
+static bool
+open_tree(Restore *r, int dir_fd, const char *name, GError **error)
+{
+	const GbeData *data = r->observed->data;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_open_dir_at(dir_fd, name, &r->tree_fd, error))
+		return false;
+	if (data->fd >= 0 && !gbe_project_give(r->tree_fd, data->fd, &local))
+		gbe_note("%s", local->message);
+	return true;
+}
+
 /* Both put the staging tree under its name, with the nonce, not durable: a clone of the backup (or an empty directory),
  * or the backup's own tree. Afterwards the intent is in the ledger. */
 static bool
@@ -327,8 +342,8 @@ stage_clone(Restore *r, GError **error)
 	if (!gbe_remove_tree_at(r->stage_fd, r->staged, error) ||
 	    !(r->backup != NULL ? clone_backup(r, error) : make_empty(r, error)))
 		return gbe_prefix(error, "stage %s", named(r));
-	return gbe_open_dir_at(r->stage_fd, r->staged, &r->tree_fd, error) &&
-	       write_nonce(r, error) && !GBE_FAULT("restore-staged", error) &&
+	return open_tree(r, r->stage_fd, r->staged, error) && write_nonce(r, error) &&
+	       !GBE_FAULT("restore-staged", error) &&
 	       /* Recovery may keep a tree of that name. A clone is durable no later than the rename. */
 	       (r->timing.bytes_written == 0 || settle(r, error)) &&
 	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&
@@ -342,7 +357,7 @@ consume(Restore *r, GError **error)
 	gbe_autofd int entry_fd = -1;
 
 	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
-	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, &r->tree_fd, error) || !intend(r, error) ||
+	    !open_tree(r, entry_fd, GBE_STORE_DATA, error) || !intend(r, error) ||
 	    !write_nonce(r, error) || !gbe_sync_fs(r->tree_fd, store->path, error) ||
 	    !gbe_rename_new_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, error))
 		return gbe_prefix(error, "take %s out of the store", r->backup->name);

@@ -47,7 +47,7 @@ typedef struct {
 	GbeMethod method;
 	guint64 written;
 	bool shares; /* some file was cloned */
-	bool nocow;  /* both sides are on btrfs */
+	bool btrfs;  /* source and copy are on btrfs */
 } Clone;
 
 static void
@@ -110,7 +110,7 @@ push(Clone *clone, int src_fd, int dst_fd, const struct stat *st, const char *wh
 	Level *level = &clone->levels[clone->depth++];
 
 	*level = (Level){.src = src_fd, .dst = dst_fd, .st = *st, .what = g_strdup(what)};
-	return !clone->nocow || gbe_metadata_copy_nocow(src_fd, dst_fd, what, error);
+	return gbe_metadata_prepare(src_fd, dst_fd, clone->btrfs, what, error);
 }
 
 static bool
@@ -258,7 +258,7 @@ clone_regular(Clone *clone, const char *path, int dir_fd, const char *name, cons
 		return gbe_throw_errno(error, errno, "cannot create the copy of %s", what);
 	if (GBE_FAULT("clone-file-created", error))
 		return false;
-	if (clone->nocow && !gbe_metadata_copy_nocow(src_fd, dst_fd, what, error))
+	if (!gbe_metadata_prepare(src_fd, dst_fd, clone->btrfs, what, error))
 		return false;
 	if (!gbe_file_cloner_run(&clone->file, src_fd, dst_fd, &st, what, &method, &written, error))
 		return false;
@@ -382,7 +382,7 @@ clone_files(int src_fd, int dst_fd, const GbeCloneOptions *options, GbeCloneResu
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
 	    .places = g_ptr_array_new_with_free_func(g_free),
 	    .method = MAX(options->allowed, GBE_METHOD_REFLINK),
-	    .nocow = gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),
+	    .btrfs = gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),
 	};
 
 	if (!gbe_metadata_drop_acls(dst_fd, "the copy", error))
@@ -560,8 +560,8 @@ gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume, GE
 	    !gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
 	    !gbe_metadata_drop_acls(dst_fd, dst, error))
 		return false;
-	return (!gbe_is_btrfs(src_fd) || !gbe_is_btrfs(dst_fd) ||
-		gbe_metadata_copy_nocow(src_fd, dst_fd, dst, error)) &&
+	return gbe_metadata_prepare(src_fd, dst_fd, gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),
+				    dst, error) &&
 	       gbe_metadata_copy(src_fd, dst_fd, &st, dst, error);
 }
 

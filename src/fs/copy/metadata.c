@@ -191,12 +191,33 @@ gbe_metadata_drop_acls(int fd, const char *what, GError **error)
 	return true;
 }
 
+/* FS_IOC_FSGETXATTR: XFS's attributes, which others have in part. */
+static void
+copy_hints(int src_fd, int dst_fd, const char *what)
+{
+	const guint32 hints = FS_XFLAG_EXTSIZE | FS_XFLAG_EXTSZINHERIT | FS_XFLAG_COWEXTSIZE;
+	struct fsxattr src = {0}, dst = {0};
+
+	if (ioctl(src_fd, FS_IOC_FSGETXATTR, &src) < 0 || (src.fsx_xflags & hints) == 0 ||
+	    ioctl(dst_fd, FS_IOC_FSGETXATTR, &dst) < 0)
+		return;
+	dst.fsx_xflags = (dst.fsx_xflags & ~hints) | (src.fsx_xflags & hints);
+	dst.fsx_extsize = src.fsx_extsize;
+	dst.fsx_cowextsize = src.fsx_cowextsize;
+	if (ioctl(dst_fd, FS_IOC_FSSETXATTR, &dst) < 0)
+		g_debug("%s: no size of extents: %s", what, g_strerror(errno));
+}
+
 bool
-gbe_metadata_copy_nocow(int src_fd, int dst_fd, const char *what, GError **error)
+gbe_metadata_prepare(int src_fd, int dst_fd, bool btrfs, const char *what, GError **error)
 {
 	int src = 0;
 	int dst = 0;
 
+	if (!btrfs) {
+		copy_hints(src_fd, dst_fd, what);
+		return true;
+	}
 	if (ioctl(src_fd, FS_IOC_GETFLAGS, &src) < 0 || ioctl(dst_fd, FS_IOC_GETFLAGS, &dst) < 0)
 		return gbe_throw_errno(error, errno, "cannot read the flags of %s", what);
 	if (((src ^ dst) & FS_NOCOW_FL) == 0)

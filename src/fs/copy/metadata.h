@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Copies and compares what an inode has beside its content: owner, mode, xattrs (POSIX ACLs, security labels and
- * capabilities among them), times, and on btrfs the NOCOW flag. An attribute that cannot be read or written is an error. Other
- * inode flags (immutable, append-only, compression) are not copied: etcd does not set them, and a backup with them
- * could not be removed.
+ * Copies and compares what an inode has next to its content: owner, mode, xattrs (POSIX ACLs, security labels and
+ * capabilities among them), times, on btrfs the NOCOW flag, and elsewhere the sizes of extents that XFS takes as hints.
+ * An attribute that cannot be read or written is an error. Other inode flags (immutable, append-only, compression) are
+ * not copied: etcd does not set them, and a backup with them could not be removed. Projects: project.h.
  */
 #pragma once
 
@@ -31,8 +31,10 @@ bool gbe_metadata_hand_over_at(int dir_fd, const char *name, const struct stat *
 			       gid_t gid, const char *what, GError **error) GBE_CHECKED;
 /* Removes the ACLs that a new directory inherited: its children would inherit them in turn. */
 bool gbe_metadata_drop_acls(int fd, const char *what, GError **error) GBE_CHECKED;
-/* Gives an empty file or a directory the source's NOCOW flag. Both must be on btrfs. */
-bool gbe_metadata_copy_nocow(int src_fd, int dst_fd, const char *what, GError **error) GBE_CHECKED;
+/* Gives an empty file or a directory what must be there before its content: with @btrfs, where both are, the NOCOW
+ * flag; else the hints about extents. A hint that the file system does not take is left out. */
+bool gbe_metadata_prepare(int src_fd, int dst_fd, bool btrfs, const char *what,
+			  GError **error) GBE_CHECKED;
 /* GBE_ERROR_VERIFY_FAILED names @what and the first xattr that differs. */
 bool gbe_metadata_compare_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what,
 				 GError **error) GBE_CHECKED;
