@@ -531,6 +531,16 @@ import_bad() {
 	flip flipped -3
 	bad 6 flipped checksum
 	gzip -k good.db
+	xz -0k good.db
+	bad 5 good.db.xz "compressed with xz*xz -d"
+	printf '\050\265\057\375rest' >good.db.zst
+	bad 5 good.db.zst "compressed with zstd*zstd -d"
+	printf '\357\273\277\n <!DOCTYPE html><title>Login</title>' >login.db
+	bad 5 login.db "a web page"
+	gzip -k login.db
+	bad 5 login.db.gz "a web page"
+	printf 'age-encryption.org/v1\n' >good.age
+	bad 5 good.age "encrypted with age"
 	head -c 3000 good.db.gz >cut.gz
 	bad 1 cut.gz "cut off"
 	tar -czf two.tgz good.db flipped

@@ -196,18 +196,15 @@ know_formats(struct archive *archive, bool archives)
 	       lib.archive_read_support_format_empty(archive) == ARCHIVE_OK;
 }
 
-/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
- * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
- * begins with a zero, and is not all zeros, is taken as a plain file. A pipe cannot be looked at twice: what comes from
- * one (a bucket, age) is a plain file. */
-static bool
-is_no_archive(int fd, guint8 *piece)
+/* The first bytes of the file, or of what gzip has packed, in @piece. 0: it is a pipe, which cannot be looked at
+ * twice, or unreadable. */
+static gsize
+read_first(int fd, guint8 *piece)
 {
 	struct archive *archive = lib.archive_read_new();
 	off_t start = lseek(fd, 0, SEEK_CUR);
 	struct archive_entry *entry = NULL;
 	la_ssize_t got = 0;
-	bool none;
 
 	if (archive != NULL && start >= 0 &&
 	    lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
@@ -215,10 +212,67 @@ is_no_archive(int fd, guint8 *piece)
 	    lib.archive_read_open_fd(archive, fd, PIECE) == ARCHIVE_OK &&
 	    lib.archive_read_next_header(archive, &entry) == ARCHIVE_OK)
 		got = lib.archive_read_data(archive, piece, TAR_BLOCK);
-	none = got > 0 && piece[0] == 0 && memcmp(piece, piece + 1, (gsize)got - 1) != 0;
 	if (archive != NULL)
 		(void)lib.archive_read_free(archive);
-	return start >= 0 && lseek(fd, start, SEEK_SET) == start && none;
+	return start >= 0 && lseek(fd, start, SEEK_SET) == start ? (gsize)MAX(got, 0) : 0;
+}
+
+static bool
+is_web_page(const char *text, gsize size)
+{
+	static const char *const begins[] = {"<!doctype", "<html", "<?xml", "<!--"};
+
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		text += 3;
+		size -= 3;
+	}
+	for (; size > 0 && g_ascii_isspace(*text); size--)
+		text++;
+	for (gsize i = 0; i < G_N_ELEMENTS(begins); i++)
+		if (size >= strlen(begins[i]) &&
+		    g_ascii_strncasecmp(text, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Names a file of another kind, which would else be a damaged database. */
+static bool
+check_kind(const char *what, const guint8 *first, gsize size, GError **error)
+{
+	static const struct {
+		const char *begin, *kind, *tool;
+	} kinds[] = {
+	    {"\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -d"},
+	    {"\xfd"
+	     "7zXZ",
+	     "compressed with xz", "xz -d"},
+	    {"BZh", "compressed with bzip2", "bzip2 -d"},
+	    {"\x04\x22\x4d\x18", "compressed with lz4", "lz4 -d"},
+	    {"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip", "7z x"},
+	    {"age-encryption.org/", "encrypted with age", "age -d"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+		if (size >= strlen(kinds[i].begin) &&
+		    memcmp(first, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "%s is %s; run `%s` on it, and use the result", what,
+					 kinds[i].kind, kinds[i].tool);
+	return !is_web_page((const char *)first, size) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s is a web page or XML, not a snapshot; repeat the download, and check "
+			 "its address and login",
+			 what);
+}
+
+/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
+ * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
+ * begins with a zero, and is not all zeros, is taken as a plain file. What comes from a pipe (a bucket, age) is a
+ * plain file, too. */
+static bool
+is_database(const guint8 *first, gsize size)
+{
+	return size > 0 && first[0] == 0 && memcmp(first, first + 1, size - 1) != 0;
 }
 
 bool
@@ -227,10 +281,14 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 	g_autofree guint8 *piece = g_malloc(PIECE);
 	Source source = {.what = what, .put = put, .data = data, .piece = piece};
 	bool archives, done = false;
+	gsize first;
 
 	if (!load(error))
 		return false;
-	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !is_no_archive(fd, piece);
+	first = read_first(fd, piece);
+	if (!check_kind(what, piece, first, error))
+		return false;
+	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !is_database(piece, first);
 	source.archive = lib.archive_read_new();
 	if (source.archive == NULL || !know_formats(source.archive, archives))
 		(void)gbe_throw(error, GBE_ERROR_UNSUPPORTED,

@@ -17,7 +17,8 @@ typedef bool (*GbeArchivePut)(const void *bytes, gsize size, gpointer data, GErr
 /* Unpacks the one file that @fd holds from its current offset: the plain file itself, the same in gzip, or the only
  * file of a tar, a tar in gzip or a zip; a pipe holds one of the first two. GBE_ERROR_CORRUPT: the archive is cut off
  * or damaged. GBE_ERROR_REFUSED: it has more than directories and one regular file, or a name that is absolute or has
- * "..". GBE_ERROR_UNSUPPORTED: libarchive is not installed. An error of @put ends the unpacking. */
+ * "..", or it is a known file of another kind, such as zstd or a web page. GBE_ERROR_UNSUPPORTED: libarchive is not
+ * installed. An error of @put ends the unpacking. */
 bool gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data,
 			GError **error) GBE_CHECKED;
 
