@@ -823,8 +823,10 @@ class History:
             self.hostile_file(".greenboot-etcd-owner")
 
     def on_nest(self, event):
-        self.hostile = True
         path = os.path.join(self.device.data, "member")
+        if not os.path.isdir(path):
+            return False
+        self.hostile = True
         for n in range(70):
             path = os.path.join(path, "n%d" % n)
             if not os.path.exists(path):
