@@ -62,6 +62,34 @@ START_TEST(what_was_set_aside_is_never_left)
 }
 END_TEST
 
+/* A disk was full when B took over what A had left: no backup has it. A's older backup is on a line of its own. */
+START_TEST(the_data_contains_what_was_left_without_a_backup)
+{
+	g_autoptr(GbeFacts) facts = facts_booted('a', 61);
+	GbeSituation s;
+	GbeView view;
+	GbeManifest *older = facts_backup(facts, 'a', 30, 31, GBE_GRADE_UNPROVEN);
+	GbeTakeOver *own;
+
+	older->lineage.line = 30;
+	own = facts_owner(facts, 'a', 40, 40);
+	own->lineage.line = 40;
+	(void)facts_recorded(facts);
+	(void)facts_record(facts, 'a', 40, 40, GBE_VERDICT_GREEN);
+	facts_owner(facts, 'b', 50, 50)->lineage.line = 40;
+	(void)facts_recorded(facts);
+	(void)facts_record(facts, 'b', 50, 50, GBE_VERDICT_GREEN);
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, false, &s);
+	ck_assert_int_eq(s.contains, GBE_YES);
+	/* B's data is on another line: it does not contain what A left. */
+	facts->owner->lineage.line = 50;
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, false, &s);
+	ck_assert_int_eq(s.contains, GBE_NO);
+}
+END_TEST
+
 START_TEST(a_deployment_that_never_ran_left_nothing)
 {
 	g_autoptr(GbeFacts) facts = facts_booted('c', 51);
@@ -355,6 +383,7 @@ main(void)
 
 	tcase_add_test(tcase, left_is_what_a_person_chose_last);
 	tcase_add_test(tcase, what_was_set_aside_is_never_left);
+	tcase_add_test(tcase, the_data_contains_what_was_left_without_a_backup);
 	tcase_add_test(tcase, a_deployment_that_never_ran_left_nothing);
 	tcase_add_test(tcase, an_uncounted_trial_is_not_rewound);
 	tcase_add_test(tcase, damage_comes_before_ownership);

@@ -188,13 +188,15 @@ gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref)
 
 		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			continue;
-		to = run->ended ? NULL : take_over_of(facts, run->sequence);
+		to = take_over_of(facts, run->sequence);
 		/* etcd never had what an unfinished start took over, so the run before it counts. */
 		if (!run->ended && (to == NULL || !to->asked))
 			continue;
 		left.known = true;
 		left.ref = run->ended ? run->left : (GbeBackupRef){.name = to->source};
 		left.backup = not_set_aside(facts, &left.ref);
+		left.line = to != NULL ? to->lineage.line : 0;
+		left.began = run->sequence;
 		break;
 	}
 	return left;

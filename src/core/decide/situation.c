@@ -566,6 +566,19 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	}
 }
 
+/* An older backup of D takes the place of no state that D left and the data contains. */
+static GbeTri
+contains_own(const GbeFacts *facts, const GbeView *view, const GbeManifest *candidate)
+{
+	GbeLeft left = gbe_situation_left(facts, &facts->booted);
+
+	if (left.known && left.backup == NULL &&
+	    gbe_lineage_contains(view->lineage, view->sequence, left.line, left.began) == GBE_YES)
+		return GBE_YES;
+	return gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
+				    gbe_manifest_place(candidate));
+}
+
 static void
 derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
@@ -580,9 +593,7 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	if (candidate != NULL && facts->data == GBE_NO && view->source == NULL)
 		s->contains = GBE_NO;
 	else if (candidate != NULL && view->lineage != NULL)
-		s->contains =
-		    gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
-					 gbe_manifest_place(candidate));
+		s->contains = contains_own(facts, view, candidate);
 	s->usable = view_usable(facts, view, candidate);
 	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO ||
 	    (facts->fell_back != NULL && g_strcmp0(facts->fell_back, facts->booted.id) == 0))

@@ -67,10 +67,11 @@ typedef struct {
 	bool unseen;	     /* the backup of D's own state is unreadable, or its store away */
 
 	/* The booted deployment's past. */
-	GbeTri ran;	       /* D ran before */
-	GbeTri own_trial;      /* D is on trial when it takes this data */
-	bool candidate;	       /* D has a backup to return to */
-	GbeTri contains;       /* the data contains the candidate */
+	GbeTri ran;	  /* D ran before */
+	GbeTri own_trial; /* D is on trial when it takes this data */
+	bool candidate;	  /* D has a backup to return to */
+	GbeTri
+	    contains; /* the data contains the candidate, or a newer state that D left without a backup */
 	bool usable_candidate; /* D has one that its etcd can read */
 	GbeTri usable;	       /* D's etcd can use the data in view */
 	GbeTri deliberate;
@@ -163,6 +164,8 @@ typedef struct {
 	bool known;		   /* @ref had the data; else the rest is empty */
 	GbeBackupRef ref;	   /* borrowed; no name: no backup of that state was taken */
 	const GbeManifest *backup; /* NULL: there is none now */
+	guint64 line;		   /* of the run's data; 0: not known */
+	guint64 began;		   /* the run's take-over */
 } GbeLeft;
 
 GbeLeft gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
