@@ -192,7 +192,7 @@ endif
 # Looked up once, when a recipe first needs it, not while the Makefile is read: clean and help do
 # without pkg-config.
 pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl libcrypto \
-	libarchive
+	libarchive yaml-0.1
 pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
 	"$(PKG_CONFIG) $(1)" failed: run "make deps" as root, or install what .ci/deps.list names))
 once = $(eval $(1) := $$(2))$($(1))

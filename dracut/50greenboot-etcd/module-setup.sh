@@ -36,6 +36,8 @@ installkernel() {
 install() {
 	inst_multiple mount unshare readlink
 	inst /usr/libexec/greenboot-etcd/initramfs
+	# Loaded when k3s is there, to read its configuration.
+	inst_libdir_file "libyaml-0.so.2*"
 	inst_script "$moddir/greenboot-etcd.sh" /usr/bin/greenboot-etcd
 	inst_simple "$moddir/greenboot-etcd-restore.service" \
 		"$systemdsystemunitdir/greenboot-etcd-restore.service"

@@ -5,5 +5,6 @@
 
 #include "core/config/systems.h"
 
-/* Fills in @ret_installed and returns how many there are. A masked unit is not there. */
+/* Fills in @ret_installed, to be cleared, and returns how many there are. A masked unit is not there. */
 guint gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX]);
+void gbe_installed_clear(GbeInstalled *installed, guint count);

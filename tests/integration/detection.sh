@@ -84,6 +84,61 @@ several_systems() {
 	assert_exit 2 gbe config --check
 }
 
+# k3s_yaml SERVICE TEXT: k3s has this configuration, and SERVICE is protected.
+k3s_yaml() {
+	printf '%b\n' "$2" >"$ROOT/etc/rancher/k3s/config.yaml"
+	assert_json '.settings[] | select(.group == "etcd" and .key == "service").value' "$1" config
+}
+
+# k3s's configuration as people write it. What is seen and not understood is named, with the line.
+k3s_configured() {
+	image
+	mkdir -p "$ROOT/etc/rancher/k3s"
+	printf '[Service]\nExecStart=/usr/bin/k3s server\n' >"$ROOT/$UNITS/k3s.service"
+	says "Not protected: there is no etcd.service"
+	k3s_yaml k3s.service 'cluster-init: true'
+	k3s_yaml k3s.service '"cluster-init": true'
+	k3s_yaml k3s.service 'cluster-init : true'
+	k3s_yaml k3s.service '{cluster-init: true}'
+	k3s_yaml k3s.service 'x: &x yes\ncluster-init: *x # begin'
+	k3s_yaml etcd.service 'cluster-init: False'
+	k3s_yaml etcd.service 'cluster-init: no'
+	k3s_yaml etcd.service 'token: |\n  x\n  cluster-init: true'
+	k3s_yaml etcd.service 'cluster-init: true\ndisable-etcd : true'
+	k3s_yaml etcd.service 'cluster-init: true\n"data-dir": /data/k3s'
+	says "Not protected: k3s.service is here and not protected: its data is in /data/k3s; set data-dir=/data/k3s/server *"
+	assert_match "preflight" "$(finding prerun)" "bad k3s.service is here and not protected: its data is in /data/k3s*"
+	assert_match "config" "$(gbe config)" "# warning: k3s.service is here and not protected: *"
+	assert_exit 0 gbe config --check
+	site '[etcd]' data-dir=/data/k3s/server service=k3s.service
+	says "Not protected: this is no ostree system*"
+	rm "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+	k3s_yaml etcd.service 'a: b\ncluster-init: ['
+	says "Not protected: k3s.service is here and not protected: /etc/rancher/k3s/config.yaml:3: *"
+	k3s_yaml k3s.service 'cluster-init: true'
+	printf '[Service]\nExecStart=/usr/bin/k3s server -d /data/k3s\n' >"$ROOT/$UNITS/k3s.service"
+	says "Not protected: k3s.service is here and not protected: its data is in /data/k3s;*"
+}
+
+# Systems that are known, and not protected.
+unsupported_systems() {
+	image rke2-server.service kubelet.service etcd.service
+	mkdir -p "$ROOT/etc/kubernetes/manifests" "$ROOT/$UNITS/multi-user.target.wants"
+	says "Not protected: this is no ostree system*"
+	printf '[Service]\nExecStart=/usr/bin/rke2 server\n' >"$ROOT/$UNITS/rke2-server.service"
+	ln -s ../rke2-server.service "$ROOT/$UNITS/multi-user.target.wants/"
+	says "Not protected: rke2-server.service is here and not protected: not supported: its etcd is a static pod*"
+	set_to service etcd.service "detected: etcd"
+	rm "$ROOT/$UNITS/multi-user.target.wants/rke2-server.service"
+	ln -s ../kubelet.service "$ROOT/$UNITS/multi-user.target.wants/"
+	echo "kind: Pod" >"$ROOT/etc/kubernetes/manifests/etcd.yaml"
+	says "Not protected: kubelet.service is here and not protected: not supported: kubeadm's etcd *"
+	rm "$ROOT/$UNITS/multi-user.target.wants/kubelet.service"
+	printf '[Service]\nExecStart=/usr/bin/k0s controller\n' >"$ROOT/$UNITS/k0scontroller.service"
+	ln -s ../k0scontroller.service "$ROOT/$UNITS/multi-user.target.wants/"
+	says "Not protected: k0scontroller.service is here and not protected: not supported: *"
+}
+
 # What MicroShift has of its own: worth a note, and no more.
 microshift_itself() {
 	image microshift.service
@@ -102,5 +157,7 @@ suite_begin "$@"
 run_case detection-one one_system
 run_case detection-another another_system
 run_case detection-several several_systems
+run_case detection-k3s k3s_configured
+run_case detection-unsupported unsupported_systems
 run_case detection-microshift microshift_itself
 suite_end

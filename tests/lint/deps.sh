@@ -20,6 +20,7 @@ glib-2.0 libglib2.0-dev
 json-glib-1.0 libjson-glib-dev
 ostree-1 libostree-dev
 libsystemd libsystemd-dev
+yaml-0.1 libyaml-dev
 libcurl libcurl4-openssl-dev
 libbtrfsutil libbtrfsutil-dev
 check check

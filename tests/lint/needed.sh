@@ -41,6 +41,8 @@ done
 # What is loaded when it is needed has the name that the linker would have written down, and is not needed.
 while IFS= read -r soname; do
 	library=$(${CC:-cc} -print-file-name="${soname%%.so*}.so")
+	# libyaml-0.so.2 is linked as libyaml.
+	[[ $library == /* ]] || library=$(${CC:-cc} -print-file-name="${soname%%-[0-9]*}.so")
 	check "dlopen-$soname" "$(readelf -d "$library" 2>&1 | grep -qF "soname: [$soname]" || echo "$library is another one")"
 done < <(sed -n 's/^#define SONAME "\(.*\)"$/\1/p' src/*/*.c)
 
@@ -70,7 +72,7 @@ if [ $found -gt 0 ] && [ -z "${SANITIZERS:-}" ]; then
 	[ $total -lt $((1024 * 1024 * 11 / 8)) ] && ok binaries-small ||
 		not_ok binaries-small "all programs together are $total bytes stripped; 1.375 MiB is the limit"
 	total=$(size "$BUILD/hooks/initramfs")
-	[ "$total" -lt $((576 * 1024)) ] && ok initramfs-small ||
-		not_ok initramfs-small "it is $total bytes stripped; 576 KiB is the limit"
+	[ "$total" -lt $((592 * 1024)) ] && ok initramfs-small ||
+		not_ok initramfs-small "it is $total bytes stripped; 592 KiB is the limit"
 fi
 finish

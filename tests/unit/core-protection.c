@@ -41,6 +41,7 @@ CHANGE(not_asked, f->ordered = GBE_UNKNOWN)
 CHANGE(other, f->other = "etcd (pid 7, mine.service)")
 CHANGE(skipped, f->skipped = true)
 CHANGE(unprotected, f->unprotected = "microshift.service")
+CHANGE(not_understood, unprotected(f); f->unprotected_why = "not supported: it is a pod")
 CHANGE(ambiguous, f->ambiguous = "MicroShift and k3s are here"; f->unprotected = "k3s.service")
 CHANGE(ambiguous_and_none, ambiguous(f); f->service_known = false)
 CHANGE(no_data, f->data = GBE_NO)
@@ -79,6 +80,7 @@ static const Case cases[] = {
     {other, GBE_NOT_PROTECTED, true, true, "mine.service"},
     {skipped, GBE_NOT_PROTECTED, true, false, "greenboot-etcd.skip"},
     {unprotected, GBE_NOT_PROTECTED, true, false, "microshift.service is here and not protected"},
+    {not_understood, GBE_NOT_PROTECTED, true, false, "not protected: not supported: it is a pod"},
     {ambiguous, GBE_NOT_PROTECTED, true, false, "MicroShift and k3s are here"},
     {ambiguous_and_none, GBE_NOT_PROTECTED, true, true, "MicroShift and k3s are here"},
     {no_data, GBE_NOT_PROTECTED, true, false, "no etcd data in /var/lib/etcd"},

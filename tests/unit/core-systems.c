@@ -65,58 +65,103 @@ END_TEST
 
 #define K3S(arguments) "[Service]\nExecStart=/usr/local/bin/k3s \\\n    " arguments "\n"
 
+/* @why: part of the reason why it is not protected without configuration; NULL: it is. */
 static const struct {
-	const char *text;
+	const char *unit, *variables;
 	bool etcd;
+	const char *why;
 } servers[] = {
-    {K3S("server"), false},
-    {K3S("server \\\n\t'--cluster-init' \\\n"), true},
-    {K3S("server --cluster-init=true --disable=traefik"), true},
-    {K3S("server --cluster-init=false"), false},
-    {K3S("agent --server https://first:6443"), false},
-    {K3S("server --server https://first:6443"), true},
-    {K3S("server --cluster-init --datastore-endpoint=mysql://db"), false},
-    {K3S("server --cluster-init --data-dir /data/k3s"), false},
-    {K3S("server --server=https://first:6443 --disable-etcd"), false},
-    {K3S("server --cluster-init-not"), false},
-    {K3S("server") "K3S_CLUSTER_INIT='true'\n", true},
-    {K3S("server") "K3S_URL=https://first:6443\n", true},
-    {K3S("agent") "K3S_URL=https://first:6443\n", false},
-    {K3S("server") "# comment\ncluster-init: true\n", true},
-    {K3S("server") "cluster-init: false\n", false},
-    {K3S("server") "#cluster-init: true\n  # --cluster-init\n", false},
-    {K3S("server") "server: https://first:6443\ntoken: x\n", true},
-    {K3S("server") "cluster-init: true\ndata-dir: /data\n", false},
-    {K3S("server") "Environment=\"K3S_CLUSTER_INIT=1\"\n", true},
-    {"", false},
+    {K3S("server"), "", false},
+    {K3S("server \\\n\t'--cluster-init' \\\n"), "", true},
+    {K3S("server \\\n# not this: --cluster-init\n"), "", false},
+    {K3S("server --cluster-init=true --disable=traefik"), "", true},
+    {K3S("server -cluster-init"), "", true},
+    {K3S("server --cluster-init=false"), "", false},
+    {K3S("server --cluster-init=F"), "", false},
+    {K3S("server --cluster-init --cluster-init=false"), "", false},
+    {K3S("server --cluster-init=maybe"), "", true, "cluster-init"},
+    {K3S("agent --server https://first:6443"), "", false},
+    {K3S("--debug agent -s https://first:6443"), "", false},
+    {K3S("server --server https://first:6443"), "", true},
+    {K3S("server -s https://first:6443"), "", true},
+    {K3S("server --cluster-init --datastore-endpoint=mysql://db"), "", false},
+    {K3S("server --cluster-init --datastore-endpoint="), "", true},
+    {K3S("server --cluster-init --data-dir /data/k3s"), "", true, "/data/k3s/server"},
+    {K3S("server --cluster-init --data-dir=/data/k3s"), "", true, "/data/k3s/server"},
+    {K3S("server --cluster-init -d /data/k3s"), "", true, "/data/k3s/server"},
+    {K3S("server -d=/data/k3s --cluster-init"), "", true, "/data/k3s/server"},
+    {K3S("server --cluster-init -d /var/lib/rancher/k3s/"), "", true},
+    {K3S("server --cluster-init"), "K3S_DATA_DIR=/data/k3s\n", true, "/data/k3s/server"},
+    {K3S("server -d /data/k3s"), "", false},
+    {"ExecStartPre=/bin/test -d /data\n" K3S("server --cluster-init"), "", true},
+    {K3S("server --server=https://first:6443 --disable-etcd"), "", false},
+    {K3S("server --server=https://first:6443 --disable-etcd=false"), "", true},
+    {K3S("server --cluster-init-not"), "", false},
+    {K3S("server --node-name --cluster-init"), "", true},
+    {K3S("server"), "K3S_CLUSTER_INIT='true'\n", true},
+    {K3S("server --cluster-init=false"), "K3S_CLUSTER_INIT=true\n", false},
+    {K3S("server"), "# K3S_CLUSTER_INIT=true\n", false},
+    {K3S("server"), "K3S_URL=https://first:6443\n", true},
+    {K3S("agent"), "K3S_URL=https://first:6443\n", false},
+    {K3S("server") "Environment=\"K3S_CLUSTER_INIT=1\"\n", "", true},
+    {K3S("server") "Environment=A=b 'K3S_CLUSTER_INIT=1'\nEnvironment=\n", "", false},
+    {K3S("server --cluster-init") "ExecStart=\nExecStart=/bin/k3s server\n", "", false},
+    {"ExecStart = /usr/bin/nice -n 5 /bin/k3s server --cluster-init\n", "", true},
+    {"ExecStart=/bin/sh -c 'exec /bin/k3s server --cluster-init'\n", "", true},
+    {"ExecStart=-/bin/k3s server $K3S_ARGS\n", "K3S_ARGS='--cluster-init -d /k'\n", true, "/k"},
+    {"ExecStart=/bin/k3s ${ROLE} --cluster-init\n", "ROLE=agent\n", false},
+    {"", "", false},
 };
 
 START_TEST(k3s_with_etcd)
 {
-	g_auto(GStrv) words = gbe_system_words(servers[_i].text);
+	g_auto(GbeTold) told = {NULL, NULL};
+	g_autofree char *why = NULL;
 
-	ck_assert_msg(find("k3s")->is_it(words) == servers[_i].etcd, "%s", servers[_i].text);
+	gbe_told_read(servers[_i].unit, servers[_i].variables, "k3s", &told);
+	ck_assert_msg(find("k3s")->is_it(&told, &why) == servers[_i].etcd, "%s", servers[_i].unit);
+	ck_assert_int_eq(why != NULL, servers[_i].why != NULL);
+	if (why != NULL)
+		ck_assert_msg(strstr(why, servers[_i].why) != NULL, "%s", why);
 }
 END_TEST
 
 static const struct {
-	const char *text;
+	const char *unit, *variables;
 	bool debian;
 } units[] = {
-    {"[Service]\nEnvironment=ETCD_DATA_DIR=/var/lib/etcd/default\n", true},
-    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\n# ETCD_DATA_DIR=\"/data\"\n", true},
-    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nETCD_DATA_DIR=\"/var/lib/etcd/mine\"\n",
+    {"[Service]\nEnvironment=ETCD_DATA_DIR=/var/lib/etcd/default\n", "", true},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\n", "# ETCD_DATA_DIR=\"/data\"\n", true},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\n", "ETCD_DATA_DIR=\"/var/lib/etcd/mine\"\n",
      false},
-    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nExecStart=etcd --data-dir=/d\n", false},
-    {"EnvironmentFile=-/etc/etcd/etcd.conf\nExecStart=/usr/bin/etcd\n", false},
+    {"Environment=ETCD_DATA_DIR=/var/lib/etcd/default\nExecStart=etcd --data-dir=/d\n", "", false},
+    {"EnvironmentFile=-/etc/etcd/etcd.conf\nExecStart=/usr/bin/etcd\n", "", false},
 };
 
 START_TEST(of_debian)
 {
-	g_auto(GStrv) words = gbe_system_words(units[_i].text);
+	g_auto(GbeTold) told = {NULL, NULL};
+	g_autofree char *why = NULL;
 
-	ck_assert_msg(find("Debian's etcd")->is_it(words) == units[_i].debian, "%s",
-		      units[_i].text);
+	gbe_told_read(units[_i].unit, units[_i].variables, "etcd", &told);
+	ck_assert_msg(find("Debian's etcd")->is_it(&told, &why) == units[_i].debian, "%s",
+		      units[_i].unit);
+	ck_assert_ptr_null(why);
+}
+END_TEST
+
+/* A system that was seen and not understood is not chosen, and no question. */
+START_TEST(not_chosen)
+{
+	g_autoptr(GbeConfig) config = gbe_config_new();
+	char why[] = "its data is in /data";
+	const GbeInstalled installed[] = {{find("k3s"), true, why}, {find("etcd"), false, NULL}};
+
+	gbe_config_detect(config, installed, 1);
+	ck_assert_uint_eq(g_hash_table_size(config->origins), 0);
+	gbe_config_detect(config, installed, 2);
+	ck_assert_ptr_null(config->ambiguous);
+	ck_assert_str_eq(config->etcd.service, "etcd.service");
 }
 END_TEST
 
@@ -138,7 +183,7 @@ START_TEST(chooses)
 	guint count = (guint)strlen(enabled);
 
 	for (guint i = 0; i < count; i++)
-		installed[i] = (GbeInstalled){find(names[i]), enabled[i] == '1'};
+		installed[i] = (GbeInstalled){find(names[i]), enabled[i] == '1', NULL};
 	gbe_config_detect(config, installed, count);
 	ck_assert_int_eq(config->ambiguous != NULL, count > 1 && choices[_i].service == NULL);
 	if (choices[_i].service != NULL)
@@ -193,6 +238,7 @@ main(void)
 	tcase_add_loop_test(tcase, as_the_example, 0, G_N_ELEMENTS(examples));
 	tcase_add_loop_test(tcase, k3s_with_etcd, 0, G_N_ELEMENTS(servers));
 	tcase_add_loop_test(tcase, of_debian, 0, G_N_ELEMENTS(units));
+	tcase_add_test(tcase, not_chosen);
 	tcase_add_loop_test(tcase, chooses, 0, G_N_ELEMENTS(choices));
 	tcase_add_test(tcase, of_our_own);
 	suite_add_tcase(suite, tcase);

@@ -7,7 +7,8 @@
 #define OWN "etc/systemd/system/"
 #define SERVER "[Service]\nExecStart=/usr/bin/k3s server\n"
 
-/* The names, in order; with several, "!" before those that are not enabled. */
+/* The names, in order; with several, "!" before those that are not enabled. "?" before those that were seen, and are
+ * not protected without configuration. */
 static void
 ck_installed(const char *expected)
 {
@@ -16,10 +17,25 @@ ck_installed(const char *expected)
 	g_autoptr(GString) names = g_string_new(NULL);
 
 	for (guint i = 0; i < count; i++)
-		g_string_append_printf(names, "%s%s%s", i > 0 ? " " : "",
+		g_string_append_printf(names, "%s%s%s%s", i > 0 ? " " : "",
 				       count > 1 && !installed[i].enabled ? "!" : "",
+				       installed[i].why != NULL ? "?" : "",
 				       installed[i].system->name);
+	gbe_installed_clear(installed, count);
 	ck_assert_str_eq(names->str, expected);
+}
+
+/* The one system that was seen is not protected, and @part is in the reason. */
+static void
+ck_why(const char *part)
+{
+	GbeInstalled installed[GBE_SYSTEMS_MAX];
+	guint count = gbe_installed_look(root_fd, installed);
+
+	ck_assert_uint_eq(count, 1);
+	ck_assert_ptr_nonnull(installed[0].why);
+	ck_assert_msg(strstr(installed[0].why, part) != NULL, "%s", installed[0].why);
+	gbe_installed_clear(installed, count);
 }
 
 START_TEST(each)
@@ -96,6 +112,150 @@ START_TEST(of_k3s)
 }
 END_TEST
 
+#define CONFIG "etc/rancher/k3s/config.yaml"
+
+/* Of k3s's configuration, what people write for "begin a cluster with etcd". */
+START_TEST(yaml_of_k3s)
+{
+	static const struct {
+		const char *text, *expected;
+	} files[] = {
+	    {"cluster-init: true\n", "k3s"},
+	    {"\"cluster-init\": true\n", "k3s"},
+	    {"'cluster-init': 'true'\n", "k3s"},
+	    {"cluster-init : true\n", "k3s"},
+	    {"cluster-init:   yes # the first one\n", "k3s"},
+	    {"{cluster-init: true, tls-san: [a, b]}\n", "k3s"},
+	    {"---\n# the first one\ncluster-init: On\n", "k3s"},
+	    {"? cluster-init\n: true\n", "k3s"},
+	    {"x: &it true\ncluster-init: *it\n", "k3s"},
+	    {"x: &all {cluster-init: true}\n<<: *all\n", "k3s"},
+	    {"cluster-init: 1\n", "k3s"},
+	    {"\xef\xbb\xbf"
+	     "cluster-init: true\n",
+	     "k3s"},
+	    {"server: \"https://first:6443\"\n", "k3s"},
+	    {"cluster-init: true\ndata-dir: /var/lib/rancher/k3s\n", "k3s"},
+	    {"cluster-init: false\n", ""},
+	    {"cluster-init: False\n", ""},
+	    {"cluster-init: no\n", ""},
+	    {"cluster-init: true\ncluster-init: off\n", ""},
+	    {"#cluster-init: true\n", ""},
+	    {"node-label:\n- cluster-init: true\n", ""},
+	    {"node-name: |\n  x\n  cluster-init: true\n", ""},
+	    {"token: 'a: b\n  cluster-init: true'\n", ""},
+	    {"---\ntoken: x\n---\ncluster-init: true\n", ""},
+	    {"cluster-init: true\ndatastore-endpoint: mysql://db\n", ""},
+	    {"cluster-init: true\n\"disable-etcd\" : True\n", ""},
+	    {"", ""},
+	    {"cluster-init: true\n\"data-dir\": /data/k3s\n", "?k3s"},
+	    {"cluster-init: true\nd: /data/k3s\n", "?k3s"},
+	    {"cluster-init: maybe\n", "?k3s"},
+	    {"cluster-init: true\n\tdata-dir: /data\n", "?k3s"},
+	    {"cluster-init: true\n}\n", "?k3s"},
+	    {"cluster-init: true\nx: *nowhere\n", "?k3s"},
+	    {"cluster-init: true\nx: &x [*x]\n", "?k3s"},
+	};
+
+	root_write(OWN "k3s.service", SERVER);
+	root_write(CONFIG, files[_i].text);
+	ck_installed(files[_i].expected);
+	/* In the directory it says the same. */
+	root_remove(CONFIG);
+	root_write(CONFIG ".d/10-etcd.YML", files[_i].text);
+	ck_installed(files[_i].expected);
+}
+END_TEST
+
+/* The last file has the last word, the command line is above all files, and other names are no files of k3s. */
+START_TEST(order_of_k3s)
+{
+	root_write(OWN "k3s.service", SERVER);
+	root_write(CONFIG ".d/20.yaml", "cluster-init: false\n");
+	root_write(CONFIG ".d/10.yaml", "cluster-init: true\n");
+	ck_installed("");
+	root_write(CONFIG ".d/30.yaml~", "cluster-init: true\n");
+	ck_installed("");
+	root_write(CONFIG ".d/30.yaml", "cluster-init: true\n");
+	ck_installed("k3s");
+	root_write(OWN "k3s.service",
+		   "[Service]\nExecStart=/usr/bin/k3s server --cluster-init=false\n");
+	ck_installed("");
+	root_write(OWN "k3s.service", "[Service]\nExecStart=/usr/bin/k3s server -c /etc/mine\n");
+	ck_installed("");
+	root_write("etc/mine", "cluster-init: true\n");
+	ck_installed("k3s");
+	root_write("etc/default/k3s", "K3S_CONFIG_FILE=https://host/config\n");
+	root_write(OWN "k3s.service", SERVER);
+	ck_why("https://host/config");
+}
+END_TEST
+
+START_TEST(named)
+{
+	root_write(OWN "k3s.service", SERVER);
+	root_write(CONFIG, "a: b\ncluster-init: [\n");
+	ck_why(CONFIG ":");
+	root_write(CONFIG, "cluster-init: true\ndata-dir: /data\n");
+	ck_why("/data/server");
+	root_write(OWN "k3s.service", "[Service]\nExecStart=/opt/start-k3s\n");
+	ck_installed("?k3s");
+	root_write(CONFIG, "{}\n");
+	ck_why("does not start k3s itself");
+	root_write(CONFIG, "cluster-init: true\n");
+	ck_installed("k3s");
+	root_write(OWN "k3s.service", "[Service]\nExecStart=/usr/bin/k3s agent\n");
+	root_remove(CONFIG);
+	ck_installed("");
+}
+END_TEST
+
+#define WANTS OWN "multi-user.target.wants/"
+
+/* Systems that are known, and not protected. */
+START_TEST(unsupported)
+{
+	root_write(UNITS "rke2-server.service", "[Service]\nExecStart=/usr/bin/rke2 server\n");
+	ck_installed("");
+	root_link(WANTS "rke2-server.service", "/usr/lib/systemd/system/rke2-server.service");
+	ck_why("not supported: its etcd is a static pod");
+	root_write("etc/rancher/rke2/config.yaml", "\"datastore-endpoint\" : mysql://db\n");
+	ck_installed("");
+	root_remove(WANTS "rke2-server.service");
+
+	root_write(UNITS "kubelet.service", "[Service]\nExecStart=/usr/bin/kubelet\n");
+	root_link(WANTS "kubelet.service", "/usr/lib/systemd/system/kubelet.service");
+	ck_installed("");
+	root_write("etc/kubernetes/manifests/etcd.yaml", "kind: Pod\n");
+	ck_why("not supported: kubeadm's etcd");
+	root_remove(WANTS "kubelet.service");
+
+	root_write(OWN "k0scontroller.service",
+		   "[Service]\nExecStart=/usr/bin/k0s controller --config=/etc/k0s/mine.yaml\n");
+	root_link(WANTS "k0scontroller.service", "/etc/systemd/system/k0scontroller.service");
+	ck_why("not supported:");
+	root_write("etc/k0s/mine.yaml", "spec:\n  storage: {type: kine}\n");
+	ck_installed("");
+	root_write("etc/k0s/mine.yaml", "spec:\n  storage:\n    type: \"etcd\"\n");
+	root_write(OWN "k0scontroller.service",
+		   "[Service]\nExecStart=/usr/bin/k0s controller --single\n");
+	ck_installed("");
+}
+END_TEST
+
+/* etcd's own file: where there is one, it alone counts. */
+START_TEST(yaml_of_etcd)
+{
+	root_write(UNITS "etcd.service",
+		   "[Service]\nEnvironment=ETCD_DATA_DIR=/var/lib/etcd/default\n"
+		   "ExecStart=/usr/bin/etcd --config-file /etc/etcd.yml\n");
+	root_write("etc/etcd.yml", "name: 'x'\ndata-dir : /var/lib/etcd/mine\n");
+	ck_installed("etcd");
+	root_write("etc/etcd.yml", "{\"data-dir\": \"/var/lib/etcd/default\"}\n");
+	ck_installed("Debian's etcd");
+}
+END_TEST
+
 /* The upper unit hides what the lower one says. */
 START_TEST(hidden)
 {
@@ -148,6 +308,11 @@ main(void)
 	tcase_add_test(tcase, a_quadlet);
 	tcase_add_test(tcase, masked);
 	tcase_add_test(tcase, of_k3s);
+	tcase_add_loop_test(tcase, yaml_of_k3s, 0, 33);
+	tcase_add_test(tcase, order_of_k3s);
+	tcase_add_test(tcase, named);
+	tcase_add_test(tcase, unsupported);
+	tcase_add_test(tcase, yaml_of_etcd);
 	tcase_add_test(tcase, hidden);
 	tcase_add_test(tcase, several);
 	tcase_add_test(tcase, stays_below);

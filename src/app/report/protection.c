@@ -27,9 +27,9 @@ is_ordered(const char *service)
 	return after == GBE_NO || requires == GBE_NO ? GBE_NO : MIN(after, requires);
 }
 
-/* An application that is installed and whose etcd nobody protects. */
-static const char *
-unprotected(const GbeApp *app)
+/* Finds an application that is installed and not protected. */
+static void
+observe_unprotected(const GbeApp *app, GbeProtectionFacts *facts)
 {
 	GbeInstalled installed[GBE_SYSTEMS_MAX];
 	guint count = gbe_installed_look(app->root_fd, installed);
@@ -37,11 +37,13 @@ unprotected(const GbeApp *app)
 	for (guint i = 0; i < count; i++) {
 		const GbeSystem *system = installed[i].system;
 
-		if (system->application &&
-		    g_strcmp0(system->service, app->config->etcd.service) != 0)
-			return system->service;
+		if (facts->unprotected != NULL || !system->application ||
+		    g_strcmp0(system->service, facts->service) == 0)
+			continue;
+		facts->unprotected = system->service;
+		facts->unprotected_why = g_intern_string(installed[i].why);
 	}
-	return NULL;
+	gbe_installed_clear(installed, count);
 }
 
 void
@@ -64,7 +66,7 @@ gbe_protection_observe_units(const GbeApp *app, const GbeHealthLook *look,
 	if (look != NULL && !app->below_root && facts.service_known)
 		facts.ordered = is_ordered(service);
 	facts.ambiguous = app->config->ambiguous;
-	facts.unprotected = unprotected(app);
+	observe_unprotected(app, &facts);
 	if (look != NULL) {
 		facts.health = look->report->health;
 		facts.health_why = look->report->reason;

@@ -150,10 +150,19 @@ static bool
 detect(GbeApp *app, GbeConfig *config, bool strict, GError **error)
 {
 	GbeInstalled installed[GBE_SYSTEMS_MAX];
+	guint count;
 
 	if (!gbe_config_wants_detection(config))
 		return true;
-	gbe_config_detect(config, installed, gbe_installed_look(app->root_fd, installed));
+	count = gbe_installed_look(app->root_fd, installed);
+	gbe_config_detect(config, installed, count);
+	for (guint i = 0; i < count; i++)
+		if (installed[i].why != NULL)
+			g_ptr_array_add(config->warnings,
+					g_strdup_printf("%s is here and not protected: %s",
+							installed[i].system->service,
+							installed[i].why));
+	gbe_installed_clear(installed, count);
 	if (config->ambiguous == NULL)
 		return true;
 	if (strict)

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define CLIENT_PORT 2379
-#define K3S_TLS "/var/lib/rancher/k3s/server/tls"
+#define K3S_DATA "/var/lib/rancher/k3s"
+#define K3S_TLS K3S_DATA "/server/tls"
 #define MICROSHIFT_CERTS "/var/lib/microshift/certs"
 #define MICROSHIFT_CLIENT MICROSHIFT_CERTS "/etcd-signer/apiserver-etcd-client/client"
 
@@ -29,7 +30,7 @@ static const GbeSystemSetting microshift[] = {
 };
 
 static const GbeSystemSetting k3s[] = {
-    {"etcd", "data-dir", "/var/lib/rancher/k3s/server"},
+    {"etcd", "data-dir", K3S_DATA "/server"},
     {"etcd", "member-dir", "db/etcd"},
     {"etcd", "service", "k3s.service"},
     {"etcd", "endpoint", "https://127.0.0.1:2379"},
@@ -72,93 +73,134 @@ static const GbeSystemSetting pki_client[] = {
 
 static const GbeSystemSetting pki[] = {{"certs", "directories", GBE_PKI_LIVE}, {NULL}};
 
-static const char *const k3s_sources[] = {
+static const char *const k3s_variables[] = {
     "/etc/default/k3s",
     "/etc/sysconfig/k3s",
     "/etc/systemd/system/k3s.service.env",
-    "/etc/rancher/k3s/config.yaml",
-    "/etc/rancher/k3s/config.yaml.d",
     NULL,
 };
-static const char *const debian_sources[] = {"/etc/default/etcd", NULL};
+static const char *const rke2_variables[] = {
+    "/etc/default/rke2-server",
+    "/etc/sysconfig/rke2-server",
+    "/usr/lib/systemd/system/rke2-server.env",
+    "/usr/local/lib/systemd/system/rke2-server.env",
+    NULL,
+};
+static const char *const debian_variables[] = {"/etc/default/etcd", NULL};
 
-/* Is @word the flag --@name, the key "@name:" of YAML, or the variable? */
 static bool
-is_option(const char *word, const char *name, const char *variable)
+is_same_directory(const char *path, const char *other)
 {
-	gsize length = strlen(name);
+	g_autofree char *normal = g_canonicalize_filename(path, "/");
 
-	if (g_str_has_prefix(word, "--"))
-		return g_str_equal(word + 2, name);
-	return g_str_equal(word, variable) ||
-	       (strncmp(word, name, length) == 0 && g_str_equal(word + length, ":"));
+	return g_str_equal(normal, other);
 }
 
-/* k3s keeps its data in an embedded etcd where it was told to begin or to join such a cluster. An agent, a server with
- * SQLite or a database elsewhere, and one whose data is in another place are not protected unasked. */
+/* An agent is told so by its command. */
 static bool
-is_k3s(char *const *words)
+is_agent(const GbeTold *told)
 {
-	bool embedded = false;
+	for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
+		if (*(const char *)told->arguments->pdata[i] != '-')
+			return g_str_equal(told->arguments->pdata[i], "agent");
+	return false;
+}
 
-	for (guint i = 0; words[i] != NULL; i++) {
-		const char *word = words[i];
-		const char *next = words[i + 1] != NULL ? words[i + 1] : "";
+/* k3s keeps its data in an embedded etcd where it was told to begin or to join such a cluster. An agent, and a server
+ * with SQLite or a database elsewhere, have none. */
+static bool
+is_k3s(const GbeTold *told, char **ret_why)
+{
+	GbeTri begins = gbe_told_switch(told, "cluster-init", "K3S_CLUSTER_INIT");
+	GbeTri without = gbe_told_switch(told, "disable-etcd", "K3S_DISABLE_ETCD");
+	const char *data_dir = gbe_told_value(told, "data-dir", 'd', "K3S_DATA_DIR");
+	bool joins = gbe_told_value(told, "server", 's', "K3S_URL") != NULL;
 
-		if ((g_str_has_suffix(word, "/k3s") && g_str_equal(next, "agent")) ||
-		    is_option(word, "datastore-endpoint", "K3S_DATASTORE_ENDPOINT") ||
-		    is_option(word, "disable-etcd", "K3S_DISABLE_ETCD") ||
-		    is_option(word, "data-dir", "K3S_DATA_DIR"))
-			return false;
-		if (is_option(word, "server", "K3S_URL"))
-			embedded = true;
-		else if (is_option(word, "cluster-init", "K3S_CLUSTER_INIT"))
-			embedded =
-			    embedded || !(g_str_equal(next, "false") || g_str_equal(next, "0"));
-	}
-	return embedded;
+	if (is_agent(told) || without == GBE_YES ||
+	    gbe_told_value(told, "datastore-endpoint", 0, "K3S_DATASTORE_ENDPOINT") != NULL ||
+	    (begins == GBE_NO && !joins))
+		return false;
+	if (without == GBE_UNKNOWN || (begins == GBE_UNKNOWN && !joins))
+		*ret_why =
+		    g_strdup_printf("%s is neither true nor false",
+				    without == GBE_UNKNOWN ? "disable-etcd" : "cluster-init");
+	else if (data_dir != NULL && !is_same_directory(data_dir, K3S_DATA))
+		*ret_why =
+		    g_strdup_printf("its data is in %s; set data-dir=%s/server of [etcd], and "
+				    "the paths below it",
+				    data_dir, data_dir);
+	return true;
+}
+
+static bool
+is_rke2(const GbeTold *told, char **ret_why)
+{
+	(void)ret_why;
+	return gbe_told_value(told, "datastore-endpoint", 0, "RKE2_DATASTORE_ENDPOINT") == NULL &&
+	       gbe_told_switch(told, "disable-etcd", "RKE2_DISABLE_ETCD") != GBE_YES;
+}
+
+/* A single k0s has SQLite, unless its file says etcd. */
+static bool
+is_k0s(const GbeTold *told, char **ret_why)
+{
+	const char *storage = gbe_told_value(told, "spec.storage.type", 0, NULL);
+
+	(void)ret_why;
+	return storage != NULL ? g_str_equal(storage, "etcd")
+			       : gbe_told_switch(told, "single", NULL) != GBE_YES;
 }
 
 /* Debian's unit names the directory, which /etc/default/etcd may change. */
 static bool
-is_debian(char *const *words)
+is_debian(const GbeTold *told, char **ret_why)
 {
-	const char *directory = NULL;
+	const char *directory = gbe_told_value(told, "data-dir", 0, "ETCD_DATA_DIR");
 
-	for (guint i = 0; words[i] != NULL && words[i + 1] != NULL; i++)
-		if (is_option(words[i], "data-dir", "ETCD_DATA_DIR"))
-			directory = words[i + 1];
-	return g_strcmp0(directory, "/var/lib/etcd/default") == 0;
+	(void)ret_why;
+	return directory != NULL && is_same_directory(directory, "/var/lib/etcd/default");
 }
 
 const GbeSystem gbe_systems[] = {
-    {"MicroShift", GBE_MICROSHIFT_SERVICE, NULL, NULL, true, microshift},
-    {"k3s", "k3s.service", k3s_sources, is_k3s, true, k3s},
-    {"Debian's etcd", "etcd.service", debian_sources, is_debian, false, debian},
-    {"etcd", "etcd.service", NULL, NULL, false, plain},
-    {"etcd in a container", "container-etcd.service", NULL, NULL, false, container},
+    {"MicroShift", GBE_MICROSHIFT_SERVICE, .application = true, .settings = microshift},
+    {"k3s",
+     "k3s.service",
+     "k3s",
+     k3s_variables,
+     {"/etc/rancher/k3s/config.yaml", "config", "K3S_CONFIG_FILE", 'c', false},
+     is_k3s,
+     .application = true,
+     .settings = k3s},
+    {"RKE2",
+     "rke2-server.service",
+     "rke2",
+     rke2_variables,
+     {"/etc/rancher/rke2/config.yaml", "config", "RKE2_CONFIG_FILE", 'c', false},
+     is_rke2,
+     .application = true,
+     .unsupported = "its etcd is a static pod, which keeps running when the service stops"},
+    {"kubeadm", "kubelet.service", .application = true,
+     .marker = "/etc/kubernetes/manifests/etcd.yaml",
+     .unsupported = "kubeadm's etcd is a static pod, which keeps running when the service stops"},
+    {"k0s",
+     "k0scontroller.service",
+     "k0s",
+     NULL,
+     {"/etc/k0s/k0s.yaml", "config", NULL, 'c', false},
+     is_k0s,
+     .application = true,
+     .unsupported = "it has not been tested with greenboot-etcd"},
+    {"Debian's etcd",
+     "etcd.service",
+     "etcd",
+     debian_variables,
+     {NULL, "config-file", "ETCD_CONFIG_FILE", 0, true},
+     is_debian,
+     .settings = debian},
+    {"etcd", "etcd.service", .settings = plain},
+    {"etcd in a container", "container-etcd.service", .settings = container},
     {NULL},
 };
-
-char **
-gbe_system_words(const char *text)
-{
-	g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-
-	for (guint i = 0; lines[i] != NULL; i++) {
-		g_auto(GStrv) parts = NULL;
-
-		if (strchr("#;", *g_strchug(lines[i])) != NULL)
-			continue;
-		parts = g_strsplit_set(lines[i], " \t\r\"'=\\", -1);
-		for (guint k = 0; parts[k] != NULL; k++)
-			if (*parts[k] != '\0')
-				g_ptr_array_add(words, g_strdup(parts[k]));
-	}
-	g_ptr_array_add(words, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&words), false);
-}
 
 bool
 gbe_config_wants_detection(const GbeConfig *config)
@@ -215,13 +257,13 @@ gbe_config_detect_pki(GbeConfig *config)
 }
 
 static char *
-ask(const GbeInstalled *installed, guint count)
+ask(const GPtrArray *names)
 {
-	GString *text = g_string_new(installed[0].system->name);
+	GString *text = g_string_new(names->pdata[0]);
 
-	for (guint i = 1; i < count; i++)
-		g_string_append_printf(text, "%s%s", i + 1 < count ? ", " : " and ",
-				       installed[i].system->name);
+	for (guint i = 1; i < names->len; i++)
+		g_string_append_printf(text, "%s%s", i + 1 < names->len ? ", " : " and ",
+				       (const char *)names->pdata[i]);
 	g_string_append(text, " are here, and no file says which one to protect: set data-dir= and "
 			      "service= of [etcd], or mask the services of the others");
 	return g_string_free(text, false);
@@ -230,18 +272,24 @@ ask(const GbeInstalled *installed, guint count)
 void
 gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count)
 {
-	const GbeSystem *enabled = NULL;
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	const GbeSystem *enabled = NULL, *last = NULL;
 	guint n_enabled = 0;
 
-	for (guint i = 0; i < count; i++)
+	for (guint i = 0; i < count; i++) {
+		if (installed[i].why != NULL)
+			continue;
+		last = installed[i].system;
+		g_ptr_array_add(names, (gpointer)last->name);
 		if (installed[i].enabled) {
-			enabled = installed[i].system;
+			enabled = last;
 			n_enabled++;
 		}
-	if (count == 1)
-		enabled = installed[0].system;
-	if (count == 1 || n_enabled == 1)
+	}
+	if (names->len == 1)
+		enabled = last;
+	if (names->len == 1 || n_enabled == 1)
 		apply(config, enabled->name, enabled->settings);
-	else if (count > 1)
-		config->ambiguous = ask(installed, count);
+	else if (names->len > 1)
+		config->ambiguous = ask(names);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/config/told.h"
 
 #define GBE_SYSTEMS_MAX 8
 #define GBE_MICROSHIFT_SERVICE "microshift.service"
@@ -14,15 +15,29 @@ typedef struct {
 	const char *group, *key, *value;
 } GbeSystemSetting;
 
+/* A configuration file in YAML, whose keys are flags of the program. Files of the directory FILE.d follow. */
+typedef struct {
+	const char *path; /* the default; NULL: there is none */
+	const char *flag, *variable;
+	char letter;
+	bool alone; /* where there is one, flags and variables do not count */
+} GbeSystemFile;
+
 typedef struct {
 	const char *name;    /* "MicroShift" */
 	const char *service; /* its unit */
-	/* Files, and directories of files, that tell together with the unit's own text whether this is the system. */
-	const char *const *sources;
-	/* @words: as gbe_system_words() gives them. NULL: wherever the service is, this is the system. */
-	bool (*is_it)(char *const *words);
+	const char *program; /* that the unit starts; NULL: the unit tells enough */
+	/* Files of variables that the unit reads. */
+	const char *const *variables;
+	GbeSystemFile file;
+	/* True: it is this system. *ret_why, newly allocated: why its data cannot be protected without configuration;
+	 * untouched otherwise. NULL: wherever the service is, this is the system. */
+	bool (*is_it)(const GbeTold *told, char **ret_why);
 	/* An installed application is in use: unprotected, it is worth a warning. */
 	bool application;
+	const char *marker; /* a file that the system has, too; NULL: the service is enough */
+	/* Why it is not protected with any configuration that was tested; NULL: ->settings do. */
+	const char *unsupported;
 	const GbeSystemSetting *settings; /* ends with a NULL group */
 } GbeSystem;
 
@@ -33,11 +48,8 @@ extern const GbeSystem gbe_systems[];
 typedef struct {
 	const GbeSystem *system;
 	bool enabled; /* systemd starts it at boot; asked only where there are several */
+	char *why;    /* it was seen, and is not protected without configuration; NULL */
 } GbeInstalled;
-
-/* The words of unit files, of files of variables and of k3s's YAML, without quotes, "=" and comments. Owned by the
- * caller. */
-char **gbe_system_words(const char *text);
 
 /* false: a file sets data-dir=, service= or endpoint= of [etcd], so nothing is detected. */
 bool gbe_config_wants_detection(const GbeConfig *config);

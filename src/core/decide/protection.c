@@ -45,6 +45,9 @@ gbe_protection_is_elsewhere(const GbeProtectionFacts *f, GbeProtection *to)
 	if (f->ambiguous != NULL)
 		return say(to, GBE_NOT_PROTECTED, "see DETECTION in greenboot-etcd.conf(5)", "%s",
 			   f->ambiguous);
+	if (f->unprotected_why != NULL)
+		return say(to, GBE_NOT_PROTECTED, "see DETECTION in greenboot-etcd.conf(5)",
+			   "%s is here and not protected: %s", f->unprotected, f->unprotected_why);
 	return f->unprotected != NULL &&
 	       say(to, GBE_NOT_PROTECTED,
 		   "configure greenboot-etcd for it (greenboot-etcd.conf(5)), or mask it",

@@ -24,11 +24,12 @@ typedef struct {
 	GbeTri prerun;	     /* UNKNOWN: masked; NO: not installed */
 	bool service_known;
 	GbeTri ordered; /* the service requires and awaits prerun; UNKNOWN: systemd was not asked */
-	const char *other;	 /* a program that has the data open in place of the service */
-	const char *elsewhere;	 /* why the etcd that answers does not use the data */
-	bool skipped;		 /* greenboot-etcd.skip on the command line of this boot */
-	const char *ambiguous;	 /* more than one system is there, and none is chosen */
-	const char *unprotected; /* another application with etcd: its service */
+	const char *other;	     /* a program that has the data open in place of the service */
+	const char *elsewhere;	     /* why the etcd that answers does not use the data */
+	bool skipped;		     /* greenboot-etcd.skip on the command line of this boot */
+	const char *ambiguous;	     /* more than one system is there, and none is chosen */
+	const char *unprotected;     /* another application with etcd: its service */
+	const char *unprotected_why; /* why it was not detected; NULL: another one is configured */
 	/* The data and its place. */
 	const char *data_dir;
 	GbeTri data;
