@@ -399,6 +399,37 @@ sys.exit(not zipfile.ZipFile(sys.argv[1]).infolist()[0].flag_bits & 8)' "$ROOT/v
 	stop_etcd
 }
 
+# On a device without data, what is imported and restored belongs to etcd's user, and the next command is printed.
+import_on_empty() {
+	local unit
+
+	busy_etcd xfs
+	unit=$ROOT/usr/lib/systemd/system/etcd.service
+	assert_exit 0 gbe snapshot save "$FILE"
+	stop_etcd
+	with_programs
+	cp -a "$DATA" "$ROOT/var/copied"
+	rm -r "$DATA"
+	mkdir -p "$ROOT/etc" "$ROOT/usr/lib"
+	printf 'etcd:x:1234:4321::/:/bin/sh\n' >"$ROOT/usr/lib/passwd"
+	printf '[Service]\nUser=etcd\nExecStart=/usr/bin/etcd\n' >"$unit"
+	assert_exit 0 gbe import "$FILE" from-a-file
+	assert_match "the next step" "$OUT" "*greenboot-etcd restore --stop from-a-file*"
+	assert_exit 0 gbe restore from-a-file --force
+	assert_eq "owners" "$(find "$DATA" -not -name '.greenboot-etcd*' -printf '%U:%G\n' | sort -u)" 1234:4321
+	rm -r "$DATA"
+	printf '[Service]\nUser=77\nGroup=etcds\n' >"$unit"
+	printf 'etcds:x:88:\n' >"$ROOT/etc/group"
+	# The directory alone is not data.
+	mkdir "$DATA"
+	assert_exit 0 gbe import /var/copied from-a-directory
+	assert_exit 0 gbe restore from-a-directory --force
+	assert_eq "owners" "$(find "$DATA" -not -name '.greenboot-etcd*' -printf '%U:%G\n' | sort -u)" 77:88
+	start_etcd
+	assert_ne "a key" "$(get base/8)" ""
+	stop_etcd
+}
+
 # Informers of Kubernetes must see no revision twice (etcd issue 16028): by itself for its keys, and when it is asked for.
 import_skips_revisions() {
 	local by=1000000000 now hash watch
@@ -594,6 +625,7 @@ for kind in $(kinds "xfs ext4" btrfs-subvol); do
 	run_case "import@$kind" import_and_restore "$kind"
 done
 run_case import-bad import_bad
+run_case import-on-empty import_on_empty
 run_case import-newer import_newer
 run_case import-skips-revisions import_skips_revisions
 run_case snapshot-status-counts status_counts

@@ -36,8 +36,8 @@ bool gbe_import_tree_open(GbeImporting *importing, GError **error) GBE_CHECKED;
  * _REFUSED: etcd's data is not where it should be. */
 bool gbe_import_tree(GbeImporting *importing, int *ret_data_fd, GbeMethod *ret_method,
 		     GError **error) GBE_CHECKED;
-/* Gives the received data to the owner of the present data directory, who is the user that etcd runs as; without
- * one, to the program's own user. With ->keep_owners: does nothing. */
+/* Gives the received data to the owner of the present data. Without data: to the user of etcd's unit, else to the owner
+ * of the data directory, else to the program's own user. With ->keep_owners: does nothing. */
 bool gbe_import_hand_over(const GbeImporting *importing, int data_fd, GError **error) GBE_CHECKED;
 /* Adds to the manifest what the directory's name and its version file say. */
 void gbe_import_tree_tell(const GbeImporting *importing, int data_fd, GbeManifest *manifest);

@@ -22,6 +22,7 @@
 #include "fs/probe.h"
 #include "fs/subvolume.h"
 #include "fs/tree.h"
+#include "sys/unit-owner.h"
 
 #define MAX_VERSION_FILE (64 * 1024)
 
@@ -149,12 +150,16 @@ bool
 gbe_import_hand_over(const GbeImporting *importing, int data_fd, GError **error)
 {
 	const GbeData *present = importing->session->observed->data;
+	const char *service = importing->app->config->etcd.service;
 	struct stat owner = {.st_mode = S_IFDIR | 0700, .st_uid = geteuid(), .st_gid = getegid()};
 
 	if (importing->options->keep_owners)
 		return true;
 	if (present->fd >= 0 && fstat(present->fd, &owner) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", present->path);
+	if (present->member_path == NULL && service != NULL)
+		(void)gbe_unit_owner(importing->app->root_fd, service, &owner.st_uid,
+				     &owner.st_gid);
 	return gbe_tree_walk(data_fd, NULL, hand_over, &owner, error) &&
 	       gbe_metadata_hand_over_at(importing->partial.fd, GBE_STORE_DATA, &owner,
 					 owner.st_uid, owner.st_gid, "the data", error);

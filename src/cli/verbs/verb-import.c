@@ -47,6 +47,8 @@ print_imported(const GbeCli *cli, const GbeImported *imported)
 	} else if (!cli->quiet) {
 		gbe_print("%s: %s, revision %" G_GINT64_FORMAT ", graded unproven\n",
 			  imported->name, size, imported->revision);
+		gbe_print("To put it in the data's place: greenboot-etcd restore --stop %s\n",
+			  imported->name);
 		if (imported->bump > 0)
 			gbe_print("%" G_GUINT64_FORMAT " revisions were skipped%s\n",
 				  imported->bump,
