@@ -667,7 +667,8 @@ place_project() { # KIND [MOUNT]
 	local file
 
 	device "$1"
-	mkdir -p -m 0700 "$DATA"
+	mkdir -p "$DATA"
+	chmod 0700 "$DATA"
 	[[ ! ${2-} ]] || mount --bind "$DATA" "$DATA"
 	file=$DATA/keep
 	xfs_io -r -c 'chproj 77' -c 'chattr +P' "$DATA"

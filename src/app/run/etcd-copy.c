@@ -82,7 +82,7 @@ gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 	g_clear_pointer(&copy->place, g_free);
 }
 
-/* After member/, as the log comes last in a clone of running data. What --wal-dir has left in member/wal is old. */
+/* After member/, because the log comes last in a clone of running data. With --wal-dir, a log in member/wal is old. */
 static bool
 clone_log(GbeEtcdCopy *copy, int wal_fd, const GbeCloneOptions *options, GError **error)
 {

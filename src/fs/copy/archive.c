@@ -267,8 +267,8 @@ check_kind(const char *what, const guint8 *first, gsize size, GError **error)
 
 /* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
  * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
- * begins with a zero, and is not all zeros, is taken as a plain file. What comes from a pipe (a bucket, age) is a
- * plain file, too. */
+ * begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) gives a plain
+ * file, too. */
 static bool
 is_database(const guint8 *first, gsize size)
 {
