@@ -2,7 +2,7 @@
 #include "app/offsite/age.h"
 
 #include "app/device/etcd-tool.h"
-#include "app/store/keys.h"
+#include "app/device/key-file.h"
 #include "fs/open.h"
 #include "sys/child.h"
 
@@ -31,7 +31,7 @@ start(GbeApp *app, const char *const *argv, const char *keys, bool secret, int i
 				 "there is no " PROGRAM
 				 ", which encrypts and decrypts what is in a "
 				 "store: install age");
-	if (!gbe_keys_open(app, keys, secret, &keys_fd, error))
+	if (!gbe_key_file_open(app, keys, secret, &keys_fd, error))
 		return gbe_prefix(error, "%s", keys);
 	streams.file_fd = keys_fd;
 	return gbe_child_start_filter(program_fd, argv, &streams, ret_child, error);

@@ -4,16 +4,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "app/device/endpoint.h"
-#include "app/store/keys.h"
+#include "app/device/key-file.h"
 #include "base/fault.h"
 #include "core/json/parse.h"
 #include "core/snapshot/name.h"
 #include "sys/bucket/bucket.h"
 
-#define KEY_FILE_MAX 8192
 /* In the format that other programs of object stores read: ~/.aws/credentials. */
 #define KEY_GROUP "default"
 /* A systemd credential of this name, where no file is configured. */
@@ -444,41 +442,22 @@ static const GbeDepotKind kind = {
 /* ---- the access key ---- */
 
 static bool
-open_key(GbeApp *app, int *ret_fd, GError **error)
-{
-	const char *path = app->config->store.access_key_file;
-	const char *credentials = g_getenv("CREDENTIALS_DIRECTORY");
-	g_autofree char *credential = NULL;
-
-	if (path != NULL)
-		return gbe_keys_open(app, path, true, ret_fd, error) ||
-		       gbe_prefix(error, "[store] access-key-file %s", path);
-	if (credentials != NULL) {
-		credential = g_build_filename(credentials, CREDENTIAL, NULL);
-		*ret_fd = open(credential, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-		if (*ret_fd >= 0)
-			return true;
-	}
-	return gbe_throw(
-	    error, GBE_ERROR_INVALID_CONFIG,
-	    "[store] url needs [store] access-key-file, or the systemd credential " CREDENTIAL);
-}
-
-/* The secret is in this process's memory, and in no core that it leaves. */
-static bool
 read_key(GbeApp *app, GKeyFile *keys, GError **error)
 {
-	char bytes[KEY_FILE_MAX + 1];
-	gbe_autofd int fd = -1;
-	ssize_t size;
+	const char *path = app->config->store.access_key_file;
+	char bytes[GBE_KEY_FILE_MAX];
+	gsize size = 0;
 	bool ok;
 
-	if (!open_key(app, &fd, error))
-		return false;
-	(void)prctl(PR_SET_DUMPABLE, 0);
-	size = pread(fd, bytes, sizeof(bytes), 0);
-	ok = size > 0 && size < (ssize_t)sizeof(bytes) &&
-	     g_key_file_load_from_data(keys, bytes, (gsize)size, G_KEY_FILE_NONE, NULL);
+	if (!gbe_key_file_read(app, path, CREDENTIAL, bytes, &size, error)) {
+		if (path != NULL)
+			return gbe_prefix(error, "[store] access-key-file %s", path);
+		g_clear_error(error);
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+				 "[store] url needs [store] access-key-file, or the systemd "
+				 "credential " CREDENTIAL);
+	}
+	ok = size > 0 && g_key_file_load_from_data(keys, bytes, size, G_KEY_FILE_NONE, NULL);
 	explicit_bzero(bytes, sizeof(bytes));
 	return ok || gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
 			       "[store] access-key-file, or the credential in its place, is not "

@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/store/keys.h"
 
+#include "app/device/key-file.h"
 #include "fs/open.h"
-#include "fs/write.h"
 
 #include <errno.h>
-#include <fcntl.h>
-
-/* @others: the mode bits that give users other than root access. */
-static bool
-check_file(int fd, mode_t others, GError **error)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return gbe_throw_errno(error, errno, "cannot look at it");
-	if (!S_ISREG(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
-	if (st.st_uid != geteuid() || (st.st_mode & others) != 0)
-		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
-				 "it is not root's alone (owner %u, mode %04o): chown it to root, "
-				 "chmod %04o",
-				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
-				 0644 & ~(unsigned)others);
-	return true;
-}
-
-bool
-gbe_keys_open(GbeApp *app, const char *path, bool secret, int *ret_fd, GError **error)
-{
-	mode_t others = secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
-	gbe_autofd int fd = -1;
-
-	if (!gbe_check_parents(app->root_fd, path, error) ||
-	    !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, &fd, error) ||
-	    !check_file(fd, others, error))
-		return false;
-	*ret_fd = gbe_steal_fd(&fd);
-	return true;
-}
 
 static bool
 read_keys(GbeApp *app, GError **error)
@@ -49,7 +15,7 @@ read_keys(GbeApp *app, GError **error)
 	ssize_t size;
 	bool ok;
 
-	if (!gbe_keys_open(app, path, true, &fd, error))
+	if (!gbe_key_file_open(app, path, true, &fd, error))
 		return false;
 	size = pread(fd, bytes, sizeof(bytes), 0);
 	if (size < 0)

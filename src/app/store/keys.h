@@ -14,11 +14,6 @@
  * read or exchange the file; _INVALID_CONFIG: the file is not a file of keys. */
 bool gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error) GBE_CHECKED;
 
-/* Opens a file of keys. GBE_ERROR_UNSAFE_SOURCE unless the file is root's, is no symlink, lies on a path that
- * only root can change, and cannot be written by others, nor read by others when it is @secret. */
-bool gbe_keys_open(GbeApp *app, const char *path, bool secret, int *ret_fd,
-		   GError **error) GBE_CHECKED;
-
 /* May @manifest's backup be restored? @by_hand: a person asks, who can take another backup; else every backup
  * that the device made itself may. GBE_ERROR_REFUSED says what to do. */
 bool gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand,
