@@ -31,8 +31,7 @@ static void
 become(const GbeChildUser *user, int program_fd, const char *const *argv, int cwd_fd, int out_fd,
        const GbeChildStreams *streams, pid_t parent)
 {
-	static const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "ETCDCTL_API=3",
-					  "LC_ALL=C", NULL};
+	static const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C", NULL};
 	sigset_t none;
 	int null = open("/dev/null", O_RDONLY);
 

@@ -46,12 +46,13 @@ for_a_shell() {
 	assert_exit 0 our etcdctl --print-env
 	assert_eq "lines" "$(wc -l <<<"$OUT")" 5
 	(
-		export ETCDCTL_KEY=old
+		export ETCDCTL_KEY=old ETCDCTL_API=3
 		eval "$OUT"
 		assert_eq "endpoint" "$ETCDCTL_ENDPOINTS" "http://127.0.0.1:$ETCD_PORT"
 		assert_eq "cacert" "$ETCDCTL_CACERT" "/a b/'ca'.pem"
 		assert_eq "key" "${ETCDCTL_KEY-unset}" unset
-		assert_eq "api" "$ETCDCTL_API" 3
+		# etcdctl 3.6 and later warn of it, and the ones before do without.
+		assert_eq "api" "${ETCDCTL_API-unset}" unset
 	)
 	assert_exit 0 our --json etcdctl --print-env
 	assert_eq "keys" "$(jq -c keys <<<"$OUT")" '["environment","schema"]'

@@ -39,8 +39,8 @@ START_TEST(what_is_configured_is_set)
 	g_autofree char *few = text(plain, NULL);
 	g_autofree char *all = text(config, NULL);
 
-	ck_assert_str_eq(few, "ETCDCTL_API=3 ETCDCTL_ENDPOINTS=http://127.0.0.1:2379 ");
-	ck_assert_str_eq(all, "ETCDCTL_API=3 ETCDCTL_ENDPOINTS=https://localhost:2379 "
+	ck_assert_str_eq(few, "ETCDCTL_ENDPOINTS=http://127.0.0.1:2379 ");
+	ck_assert_str_eq(all, "ETCDCTL_ENDPOINTS=https://localhost:2379 "
 			      "ETCDCTL_CACERT=/ca ETCDCTL_CERT=/cert ETCDCTL_KEY=/key ");
 }
 END_TEST
@@ -53,18 +53,18 @@ START_TEST(what_is_given_is_not_set)
 		const char *expected;
 	} cases[] = {
 	    {{"get", "--endpoints", "x", NULL},
-	     "ETCDCTL_API=3 ETCDCTL_CACERT=/ca ETCDCTL_CERT=/cert "
+	     "ETCDCTL_CACERT=/ca ETCDCTL_CERT=/cert "
 	     "ETCDCTL_KEY=/key "},
 	    {{"--endpoints=x", "get", "a", NULL},
-	     "ETCDCTL_API=3 ETCDCTL_CACERT=/ca "
+	     "ETCDCTL_CACERT=/ca "
 	     "ETCDCTL_CERT=/cert ETCDCTL_KEY=/key "},
 	    {{"--cert=a", "--key", "b", NULL},
-	     "ETCDCTL_API=3 ETCDCTL_ENDPOINTS=https://localhost:2379 ETCDCTL_CACERT=/ca "},
+	     "ETCDCTL_ENDPOINTS=https://localhost:2379 ETCDCTL_CACERT=/ca "},
 	    {{"get", "--keys-only", "--certificate", NULL},
-	     "ETCDCTL_API=3 ETCDCTL_ENDPOINTS=https://localhost:2379 ETCDCTL_CACERT=/ca "
+	     "ETCDCTL_ENDPOINTS=https://localhost:2379 ETCDCTL_CACERT=/ca "
 	     "ETCDCTL_CERT=/cert ETCDCTL_KEY=/key "},
 	    {{"put", "--", "--key", "value", NULL},
-	     "ETCDCTL_API=3 ETCDCTL_ENDPOINTS=https://localhost:2379 ETCDCTL_CACERT=/ca "
+	     "ETCDCTL_ENDPOINTS=https://localhost:2379 ETCDCTL_CACERT=/ca "
 	     "ETCDCTL_CERT=/cert ETCDCTL_KEY=/key "},
 	};
 	g_autoptr(GbeConfig) config = with_certificates();

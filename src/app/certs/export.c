@@ -90,7 +90,7 @@ describe(Packing *packing, const char *endpoint)
 	g_autofree char *shown = gbe_redact_endpoint(endpoint);
 
 	g_string_append_printf(packing->environment,
-			       "export ETCDCTL_API=3\nexport ETCDCTL_ENDPOINTS=%s\n", quoted);
+			       "unset ETCDCTL_API\nexport ETCDCTL_ENDPOINTS=%s\n", quoted);
 	g_string_append_printf(
 	    packing->readme,
 	    "Certificates for a client of etcd at %s, packed by `greenboot-etcd certs "

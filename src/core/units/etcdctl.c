@@ -30,7 +30,7 @@ gbe_etcdctl_environment(const GbeConfig *config, char **arguments,
 			GbeEtcdctlVariable ret_variables[GBE_N_ETCDCTL_VARIABLES])
 {
 	const GbeEtcdctlVariable all[GBE_N_ETCDCTL_VARIABLES] = {
-	    {"ETCDCTL_API", NULL, "3"},
+	    {"ETCDCTL_API", NULL, NULL},
 	    {"ETCDCTL_ENDPOINTS", "--endpoints", or_null(config->etcd.endpoint)},
 	    {"ETCDCTL_CACERT", "--cacert", or_null(config->etcd.cacert)},
 	    {"ETCDCTL_CERT", "--cert", or_null(config->etcd.cert)},

@@ -14,7 +14,7 @@ static const char limits[] =
     " 'TimeoutStopUSec': <uint64 10000000>, 'MemorySwapMax': <uint64 0>, 'TasksMax': <uint64 128>,"
     " 'OOMPolicy': <'kill'>, 'OOMScoreAdjust': <1000>, 'CPUSchedulingPolicy': <5>, "
     "'IOSchedulingClass': <3>,"
-    " 'UMask': <uint32 63>, 'Environment': <['ETCDCTL_API=3', 'LC_ALL=C']>,"
+    " 'UMask': <uint32 63>, 'Environment': <['LC_ALL=C']>,"
     " 'BindPaths': <[(%s, '" GBE_WALLED_PLACE "', false, uint64 0)]>,"
     " 'ReadWritePaths': <['+" GBE_WALLED_PLACE "']>, 'WorkingDirectory': <'" GBE_WALLED_PLACE "'>,"
     " 'InaccessiblePaths': <['-+/dev/shm', '-+/dev/mqueue', %s]>,"
