@@ -21,6 +21,7 @@ typedef enum {
 	GBE_ERROR_UNSUPPORTED, /* the kernel or the file system lacks the feature */
 	GBE_ERROR_UNSAFE_SOURCE, /* a tree holds files that are never copied, or anybody can write to it */
 	GBE_ERROR_REFUSED, /* the operation is unsafe; the message says what would make it safe */
+	GBE_ERROR_NO_USER, /* etcd asks for a user; the message says what to configure */
 	GBE_ERROR_VERIFY_FAILED, /* a copy differs from its source, or a backup is not sound */
 	GBE_ERROR_PARTIAL,     /* failed part-way; recorded: the next start finishes or undoes it */
 	GBE_ERROR_CANNOT_TELL, /* the question has no answer at the moment */

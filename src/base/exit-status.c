@@ -16,6 +16,7 @@ gbe_exit_status_of(const GError *error)
 		return GBE_EXIT_BUSY;
 	case GBE_ERROR_UNSAFE_SOURCE:
 	case GBE_ERROR_REFUSED:
+	case GBE_ERROR_NO_USER:
 		return GBE_EXIT_REFUSED;
 	case GBE_ERROR_VERIFY_FAILED:
 		return GBE_EXIT_UNHEALTHY;

@@ -15,8 +15,9 @@ gbe_question_clear(GbeCliQuestion *question)
 bool
 gbe_question_unanswered(const GbeCliQuestion *question, GError **error)
 {
-	return gbe_throw(error, GBE_ERROR_FAILED, "no answer from etcd at %s: %s",
-			 question->at.endpoint.shown, question->failure.why);
+	return gbe_throw(error, gbe_call_code(&question->failure, GBE_ERROR_FAILED),
+			 "no answer from etcd at %s: %s", question->at.endpoint.shown,
+			 question->failure.why);
 }
 
 bool

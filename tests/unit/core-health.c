@@ -90,7 +90,7 @@ CHANGE(unreadable, down(f, GBE_REACH_LOCAL, 0, "could not load"); f->tls[2].key 
 CHANGE(local, down(f, GBE_REACH_LOCAL, 0, "could not resolve host"))
 CHANGE(foreign, down(f, GBE_REACH_FOREIGN, 0, "it sent nonsense"))
 CHANGE(unimplemented, down(f, GBE_REACH_DENIED, 12, "unknown service"))
-CHANGE(forbidden, down(f, GBE_REACH_DENIED, 16, "invalid auth token"))
+CHANGE(forbidden, down(f, GBE_REACH_NO_USER, 16, "invalid auth token"))
 CHANGE(defragmenting, down(f, GBE_REACH_LATE, 0, "timed out"); f->defragmenting = true)
 CHANGE(defragmenting_writes, answer(&f->write, GBE_REACH_LATE, 0, "timed out");
        f->defragmenting = true)
@@ -124,8 +124,8 @@ CHANGE(no_reads, answer(&f->read, GBE_REACH_LATE, 0, "timed out"))
 CHANGE(learner, f->learner = true; f->leader = 0xa2;
        answer(&f->write, GBE_REACH_NOT_ASKED, 0, NULL);
        answer(&f->read, GBE_REACH_NOT_ASKED, 0, NULL))
-CHANGE(with_passwords, answer(&f->write, GBE_REACH_DENIED, 16, "invalid auth token");
-       answer(&f->read, GBE_REACH_DENIED, 7, "permission denied"))
+CHANGE(with_passwords, answer(&f->write, GBE_REACH_NO_USER, 16, "invalid auth token");
+       answer(&f->read, GBE_REACH_NO_USER, 7, "permission denied"))
 CHANGE(behind, f->expected_revision = 81204)
 CHANGE(full_and_well, f->free = 1000)
 CHANGE(little_space, f->free = 4 * GIB)

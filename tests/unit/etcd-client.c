@@ -208,6 +208,86 @@ START_TEST(maintenance)
 }
 END_TEST
 
+/* ---- an etcd with users ---- */
+
+static void
+etcdctl(const Etcd *etcd, const char *const *words)
+{
+	g_autofree char *endpoints = g_strconcat("--endpoints=", etcd->endpoint, NULL);
+	g_autoptr(GPtrArray) argv = g_ptr_array_new();
+
+	g_ptr_array_add(argv, (gpointer) "etcdctl");
+	g_ptr_array_add(argv, endpoints);
+	for (guint i = 0; words[i] != NULL; i++)
+		g_ptr_array_add(argv, (gpointer)words[i]);
+	g_ptr_array_add(argv, NULL);
+	ck_assert_int_eq(run_program((const char *const *)argv->pdata, NULL), 0);
+}
+#define CTL(etcd, ...) etcdctl(etcd, (const char *const[]){__VA_ARGS__, NULL})
+
+static void
+expect_denied(const GbeEndpoint *endpoint, const char *why)
+{
+	g_autoptr(GbeClient) client = open_client(endpoint);
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdRange range = {{0}};
+	Pieces pieces = {0};
+
+	ck_assert(!gbe_client_count(client, "k", soon(), &range, &failure));
+	ck_assert_int_eq(failure.reach, GBE_REACH_NO_USER);
+	ck_assert_msg(strstr(failure.why, why) != NULL, "%s", failure.why);
+	ck_assert(!gbe_client_is_root(client, soon(), &failure));
+	ck_assert_int_eq(failure.reach, GBE_REACH_NO_USER);
+	ck_assert(!gbe_client_snapshot(client, 0, 5, count_pieces, &pieces, &failure));
+	ck_assert_int_eq(failure.reach, GBE_REACH_NO_USER);
+	ck_assert_msg(g_str_has_prefix(failure.why, "refused: etcd asks for a user"), "%s",
+		      failure.why);
+	ck_assert_int_eq(gbe_call_code(&failure, GBE_ERROR_FAILED), GBE_ERROR_NO_USER);
+	ck_assert_uint_eq(pieces.pieces, 0);
+}
+
+/* One connection, from before the users to after etcd has forgotten its token twice. */
+START_TEST(users)
+{
+	g_autofree char *data = root_path("data");
+	GbeEndpoint endpoint = {.user = "root", .password = "a b:c"};
+	g_autoptr(GbeClient) client = NULL;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdRange range = {{0}};
+	Pieces pieces = {0};
+	Etcd etcd;
+
+	if (!have_etcd_of("users", _i))
+		return;
+	etcd_start(&etcd, data);
+	etcd_put(&etcd, "k", "v");
+	endpoint.endpoint = etcd.endpoint;
+	client = open_client(&endpoint);
+	ck_assert(gbe_client_is_root(client, soon(), &failure));
+	CTL(&etcd, "user", "add", "root:a b:c");
+	CTL(&etcd, "role", "add", "root");
+	CTL(&etcd, "user", "grant-role", "root", "root");
+	for (guint round = 0; round < 3; round++) {
+		CTL(&etcd, "auth", "enable");
+		if (!gbe_client_snapshot(client, 0, 5, count_pieces, &pieces, &failure) ||
+		    !gbe_client_count(client, "k", soon(), &range, &failure))
+			ck_abort_msg("%u: %d: %s", round, (int)failure.reach, failure.why);
+		ck_assert_int_eq(range.count, 1);
+		ck_assert(gbe_client_is_root(client, soon(), &failure));
+		if (round < 2)
+			CTL(&etcd, "--user=root:a b:c", "auth", "disable");
+	}
+	endpoint.user = endpoint.password = NULL;
+	expect_denied(&endpoint, "set user= and password-file= of [etcd]");
+	endpoint.user = "root";
+	endpoint.no_password = "/file: is a link";
+	expect_denied(&endpoint, "the password of root cannot be read: /file: is a link");
+	endpoint.password = "wrong";
+	expect_denied(&endpoint, "does not accept root (");
+	etcd_end(&etcd, SIGTERM);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -220,6 +300,7 @@ main(void)
 	tcase_add_loop_test(files, over_tls, 0, N_ETCDS);
 	tcase_add_loop_test(files, over_a_socket, 0, N_ETCDS);
 	tcase_add_loop_test(files, maintenance, 0, N_ETCDS);
+	tcase_add_loop_test(files, users, 0, N_ETCDS);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

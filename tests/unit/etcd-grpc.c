@@ -201,6 +201,12 @@ START_TEST(answers)
 	expect(DENY("4", ""), 5000, GBE_REACH_LATE, "status 4");
 	expect(DENY("12", "unknown%0Amethod%01"), 5000, GBE_REACH_DENIED, "unknown method");
 	expect(DENY("nonsense", ""), 5000, GBE_REACH_DENIED, "status");
+	expect(DENY("3", "etcdserver: user name is empty"), 5000, GBE_REACH_NO_USER,
+	       "refused: etcd asks for a user (etcdserver: user name is empty); set user=");
+	expect(DENY("2", "auth: user name is empty"), 5000, GBE_REACH_NO_USER, "refused: etcd");
+	expect(DENY("7", ""), 5000, GBE_REACH_NO_USER, "refused: etcd asks for a user");
+	expect(DENY("16", "etcdserver: invalid auth token"), 5000, GBE_REACH_NO_USER, "CN=root");
+	expect(DENY("2", "open /var/db.tmp: permission denied"), 5000, GBE_REACH_DENIED, "/var/db");
 	/* Success without a message. */
 	expect(DENY(NULL, NULL), 5000, GBE_REACH_DROPPED, "no answer");
 }

@@ -158,6 +158,7 @@ gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why)
 	g_autoptr(GError) error = NULL;
 
 	if (!g_error_matches(why, GBE_ERROR, GBE_ERROR_REFUSED) &&
+	    !g_error_matches(why, GBE_ERROR, GBE_ERROR_NO_USER) &&
 	    !g_error_matches(why, GBE_ERROR, GBE_ERROR_FAILED))
 		return false;
 	if (gbe_cluster_frame_end(frame, &error))

@@ -190,8 +190,8 @@ set_state(GbeUpdateLock *lock, GbeUpdateLockState state, const char *reason)
 static bool
 unanswered(const Locking *l, GError **error)
 {
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "etcd at %s: %s", l->at.shown,
-			 l->failure.why);
+	return gbe_throw(error, gbe_call_code(&l->failure, GBE_ERROR_CANNOT_TELL), "etcd at %s: %s",
+			 l->at.shown, l->failure.why);
 }
 
 /* NULL: removes it. Only as it was read: whoever was faster has it. */

@@ -98,9 +98,9 @@ check_removal(Step *step, const GbeClusterMember *member, GError **error)
 static bool
 denied(const Step *step, const char *what, GError **error)
 {
-	if (step->failure.reach == GBE_REACH_DENIED)
-		return gbe_throw(error, GBE_ERROR_FAILED, "etcd does not %s: %s", what,
-				 step->failure.why);
+	if (gbe_call_is_denied(&step->failure))
+		return gbe_throw(error, gbe_call_code(&step->failure, GBE_ERROR_FAILED),
+				 "etcd does not %s: %s", what, step->failure.why);
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 			 "whether etcd did %s is not known (%s): look with `greenboot-etcd cluster "
 			 "status`",
@@ -193,7 +193,7 @@ add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 		if (!gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
 					   &members, &step->failure) &&
 		    !add_later(step, urls, learner, &members)) {
-			result->unknown = step->failure.reach != GBE_REACH_DENIED;
+			result->unknown = !gbe_call_is_denied(&step->failure);
 			return denied(step, "add the member", error);
 		}
 		result->id = members.added.id;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configured endpoint of etcd; the paths of its certificates are as this process sees them. */
+/* The configured endpoint of etcd; the paths of its certificates are as this process sees them, and a
+ * user's password is read already. */
 #pragma once
 
 #include "app/device/context.h"
@@ -9,6 +10,7 @@ typedef struct {
 	GbeEndpoint endpoint; /* borrows from this struct and from the configuration */
 	char *shown;
 	char *paths[3];
+	char *password, *no_password;
 } GbeAppEndpoint;
 
 void gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/rehearse/questions.h"
 
-#define ASK_USEC (500 * 1000)
+/* With users, etcd computes a slow hash of the password. */
+#define ASK_USEC (2 * G_USEC_PER_SEC)
 #define ANSWER_USEC (30 * G_USEC_PER_SEC)
 #define KEY "greenboot-etcd/rehearsal"
 
@@ -19,21 +20,27 @@ is_ready(gpointer data)
 	GbeEtcdStatus status = {{0}};
 	bool ready;
 
-	if (!gbe_etcd_copy_connect(questions->copy, &failure) ||
-	    !gbe_client_status(questions->copy->client, g_get_monotonic_time() + ASK_USEC, &status,
-			       &failure))
+	if (!gbe_etcd_copy_connect(questions->copy, &failure))
 		return false;
+	if (!gbe_client_status(questions->copy->client, g_get_monotonic_time() + ASK_USEC, &status,
+			       &failure))
+		return failure.reach == GBE_REACH_NO_USER;
 	ready = status.leader != 0;
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return ready;
 }
 
+/* True: etcd refused, for it asks for a user, as today's etcd would. */
 static bool
-no_answer(const GbeQuestions *questions, const char *question, const GbeCallFailure *failure,
+no_answer(GbeQuestions *questions, const char *question, const GbeCallFailure *failure,
 	  GError **error)
 {
 	bool starved = gbe_walled_is_starved(&questions->copy->run, ANSWER_USEC / G_USEC_PER_SEC);
 
+	if (failure->reach == GBE_REACH_NO_USER) {
+		questions->refused = true;
+		return true;
+	}
 	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
 			 "etcd does not answer %s%s: %s", question,
 			 starved ? ", as the device is busy" : "",
@@ -102,11 +109,10 @@ write_key(GbeQuestions *questions, GError **error)
 	GbeClient *client = questions->copy->client;
 	g_auto(GbeCallFailure) failure = {0};
 
-	/* With an alarm or with users, etcd refuses to write today, too. */
-	if (questions->before->db.refuses)
-		return true;
+	/* With an alarm, etcd refuses to write today, too. */
 	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
-		return no_answer(questions, "a put", &failure, error);
+		return (failure.reach == GBE_REACH_DENIED && questions->before->db.refuses) ||
+		       no_answer(questions, "a put", &failure, error);
 	if (!check_key(questions, 1, error))
 		return false;
 	if (!gbe_client_write(client, KEY, NULL, soon(), &failure))
@@ -132,4 +138,26 @@ gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, bool write
 	ok = check_status(questions, &status, error);
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return ok && check_hash(questions, error) && (!write || write_key(questions, error));
+}
+
+/* The log may have had requests that the database lacked: then its keys have changed. */
+bool
+gbe_questions_check_files(const GbeQuestions *questions, const GbeDirectory *after, GError **error)
+{
+	const GbeDb *then = &questions->before->db, *now = &after->db;
+	bool same_point = now->revision == then->revision &&
+			  now->compact_revision == then->compact_revision && now->has_hash_kv &&
+			  then->has_hash_kv;
+
+	if (!questions->refused)
+		return true;
+	if (now->revision < then->revision)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd left revision %" G_GINT64_FORMAT
+				 ", and the data is at %" G_GINT64_FORMAT,
+				 now->revision, then->revision);
+	return !same_point || now->hash_kv == then->hash_kv ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd left other keys than the data has at revision %" G_GINT64_FORMAT,
+			 now->revision);
 }

@@ -296,6 +296,7 @@ work(Rehearsing *r, GError **error)
 	     play(r, &questions, &start, false, error) && read_clone(r, &after, &what, error);
 	if (ok && what != NULL)
 		ok = gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s", what);
+	ok = ok && gbe_questions_check_files(&questions, &after, error);
 	if (ok)
 		try_the_way_back(r, &questions);
 	if (questions.version != NULL && r->rehearsal->to == NULL)

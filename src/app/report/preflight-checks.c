@@ -378,6 +378,11 @@ gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed, const G
 					"see wal-dir= of [etcd]");
 		return;
 	}
+	if (look != NULL && look->facts->read.reach == GBE_REACH_NO_USER)
+		gbe_preflight_add(
+		    findings, "user", GBE_PREFLIGHT_NOTE,
+		    "defragmentation, snapshots, pushes and changes of members do not work: %s",
+		    look->facts->read.why);
 	switch (health) {
 	case GBE_HEALTH_HEALTHY:
 		gbe_preflight_add(

@@ -64,6 +64,7 @@ disconnect(GbeEtcdCopy *copy)
 	g_clear_pointer(&copy->client, gbe_client_close);
 	gbe_close_fd(&copy->socket_fd);
 	g_clear_pointer(&copy->url, g_free);
+	gbe_app_endpoint_clear(&copy->live);
 }
 
 void
@@ -214,7 +215,11 @@ gbe_etcd_copy_connect(GbeEtcdCopy *copy, GbeCallFailure *ret_failure)
 		return gbe_call_fail(ret_failure, GBE_REACH_DOWN, "there is no socket");
 	/* The path of a unix socket must be short, but the store's path may have any length. */
 	copy->url = g_strdup_printf("unix:///proc/self/fd/%d", copy->socket_fd);
-	copy->endpoint = (GbeEndpoint){.endpoint = copy->url};
+	gbe_app_endpoint(copy->app, &copy->live);
+	copy->endpoint = (GbeEndpoint){.endpoint = copy->url,
+				       .user = copy->live.endpoint.user,
+				       .password = copy->live.password,
+				       .no_password = copy->live.no_password};
 	return gbe_client_open(&copy->endpoint, &copy->client, ret_failure);
 }
 

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "app/device/endpoint.h"
 #include "app/run/walled.h"
 #include "app/store/store.h"
 #include "etcd/api/client.h"
@@ -26,6 +27,7 @@ typedef struct {
 	int socket_fd;
 	char *url;
 	GbeEndpoint endpoint;
+	GbeAppEndpoint live; /* whose user the clone has, too */
 } GbeEtcdCopy;
 
 /* Makes the place, for files of @owner. */

@@ -13,13 +13,15 @@
 
 typedef struct {
 	GbeEtcdCopy copy;
-	guint64 last; /* the log's last entry */
+	guint64 last;  /* the log's last entry */
+	char *refused; /* why etcd does not say how far it is */
 } Apply;
 
 static void
 apply_clear(Apply *apply)
 {
 	gbe_etcd_copy_clear(&apply->copy);
+	g_clear_pointer(&apply->refused, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Apply, apply_clear)
 
@@ -80,8 +82,11 @@ has_applied(gpointer data)
 
 	if (!gbe_etcd_copy_connect(&apply->copy, &failure) ||
 	    !gbe_client_status(apply->copy.client, g_get_monotonic_time() + ASK_MS * 1000, &status,
-			       &failure))
-		return false;
+			       &failure)) {
+		if (failure.reach == GBE_REACH_NO_USER && apply->refused == NULL)
+			apply->refused = g_steal_pointer(&failure.why);
+		return apply->refused != NULL;
+	}
 	applied = status.raft_applied >= apply->last;
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return applied;
@@ -138,6 +143,9 @@ gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_p
 		return gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
 		       gbe_prefix(error, "etcd on a clone of the backup");
 	gbe_etcd_copy_end(&apply.copy);
+	if (apply.refused != NULL)
+		return gbe_throw(error, GBE_ERROR_NO_USER, "etcd on a clone of the backup: %s",
+				 apply.refused);
 	return (check(&apply, error) &&
 		gbe_layout_open_db(apply.copy.data_fd, "", ret_db_fd, error)) ||
 	       gbe_prefix(error, "etcd on a clone of the backup");

@@ -72,8 +72,8 @@ receive(const GbeEndpoint *endpoint, gint64 deadline, Stream *stream, GError **e
 		       gbe_prefix(error, "what etcd at %s sent", endpoint->shown);
 	if (stream->error != NULL)
 		return gbe_pass(error, &stream->error);
-	return gbe_throw(error, GBE_ERROR_FAILED, "no snapshot from etcd at %s: %s",
-			 endpoint->shown, failure.why);
+	return gbe_throw(error, gbe_call_code(&failure, GBE_ERROR_FAILED),
+			 "no snapshot from etcd at %s: %s", endpoint->shown, failure.why);
 }
 
 static bool

@@ -86,8 +86,8 @@ fail(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError
 				 "etcd has not answered the step %s, and may be at it still: %s; "
 				 "the next call goes on from there",
 				 step, failure->why);
-	return gbe_throw(error, GBE_ERROR_FAILED, "etcd did not do the step %s: %s", step,
-			 failure->why);
+	return gbe_throw(error, gbe_call_code(failure, GBE_ERROR_FAILED),
+			 "etcd did not do the step %s: %s", step, failure->why);
 }
 
 static bool
@@ -303,6 +303,8 @@ clear(Clearing *clearing, GError **error)
 	bool dry_run = clearing->options->dry_run;
 
 	gbe_live_etcd_look(&clearing->live, 0);
+	if (!gbe_live_etcd_check_root(&clearing->live, error))
+		return false;
 	if (facts->write.reach != GBE_REACH_ANSWERED)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "which alarms etcd has cannot be told: %s",

@@ -56,7 +56,8 @@ check(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result
 	/* The problem that a person can solve is reported first. */
 	if (result->before.in_use >= 0 && !gbe_live_etcd_check_room(live, error))
 		return false;
-	return gbe_live_etcd_check_healthy(live, error) && gbe_live_etcd_check_room(live, error);
+	return gbe_live_etcd_check_healthy(live, error) && gbe_live_etcd_check_room(live, error) &&
+	       gbe_live_etcd_check_root(live, error);
 }
 
 static bool
@@ -73,8 +74,9 @@ throw_call(const GbeLiveEtcd *live, const GbeDefrag *options, const GbeCallFailu
 				 "whether etcd at %s was defragmented cannot be told: %s; call it "
 				 "again",
 				 live->look->at.endpoint.shown, failure->why);
-	return gbe_throw(error, GBE_ERROR_FAILED, "etcd at %s was not defragmented: %s",
-			 live->look->at.endpoint.shown, failure->why);
+	return gbe_throw(error, gbe_call_code(failure, GBE_ERROR_FAILED),
+			 "etcd at %s was not defragmented: %s", live->look->at.endpoint.shown,
+			 failure->why);
 }
 
 static bool

@@ -106,6 +106,20 @@ gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error)
 }
 
 bool
+gbe_live_etcd_check_root(const GbeLiveEtcd *live, GError **error)
+{
+	GbeHealthLook *look = live->look;
+	g_auto(GbeCallFailure) failure = {0};
+
+	if (look->client == NULL ||
+	    gbe_client_is_root(look->client, gbe_app_deadline(live->app), &failure) ||
+	    failure.reach != GBE_REACH_NO_USER)
+		return true;
+	return gbe_throw(error, GBE_ERROR_NO_USER, "etcd at %s: %s", look->at.endpoint.shown,
+			 failure.why);
+}
+
+bool
 gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
 {
 	const GbeHealthFacts *facts = live->look->facts;
@@ -192,7 +206,7 @@ check_others(GbeLiveEtcd *live, GError **error)
 bool
 gbe_live_etcd_has_not(const GbeCallFailure *failure)
 {
-	return failure->reach == GBE_REACH_DENIED || failure->reach == GBE_REACH_LOCAL;
+	return gbe_call_is_denied(failure) || failure->reach == GBE_REACH_LOCAL;
 }
 
 bool

@@ -29,6 +29,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeLiveEtcd, gbe_live_etcd_clear)
 void gbe_live_etcd_look(GbeLiveEtcd *live, guint seconds);
 /* By the last look: unhealthy is GBE_ERROR_VERIFY_FAILED, unknown is _CANNOT_TELL. */
 bool gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
+/* May this program do what only root of etcd may? GBE_ERROR_NO_USER says what to configure. */
+bool gbe_live_etcd_check_root(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 /* By the last look: is there room for a new database beside the old one? GBE_ERROR_NO_SPACE, _CANNOT_TELL. */
 bool gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 

@@ -108,6 +108,9 @@ gbe_config_check(const GbeConfig *config, GError **error)
 		return gbe_config_refuse(config, "etcd", "cert", "needs [etcd] key as well", error);
 	if (config->etcd.key != NULL && config->etcd.cert == NULL)
 		return gbe_config_refuse(config, "etcd", "key", "needs [etcd] cert as well", error);
+	if (config->etcd.password_file != NULL && config->etcd.user == NULL)
+		return gbe_config_refuse(config, "etcd", "password-file",
+					 "needs [etcd] user as well", error);
 	if (config->health.request_timeout > config->health.timeout)
 		return gbe_config_refuse(config, "health", "request-timeout",
 					 "is longer than [health] timeout", error);

@@ -48,6 +48,7 @@ typedef struct {
 	struct {
 		char *data_dir, *member_dir, *version_file, *wal_dir, *service, *binary;
 		char *endpoint, *cacert, *cert, *key, *name, *peer_urls;
+		char *user, *password_file;
 	} etcd;
 	struct {
 		guint64 timeout, request_timeout; /* seconds */

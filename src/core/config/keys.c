@@ -149,6 +149,13 @@ is_bucket(const char *text)
 	return g_strv_length(parts) >= 2;
 }
 
+/* Not NAME:PASSWORD, as etcdctl takes it. */
+static bool
+is_user(const char *text)
+{
+	return strlen(text) <= 256 && strpbrk(text, " \t:") == NULL;
+}
+
 static bool
 is_proxy(const char *text)
 {
@@ -191,6 +198,8 @@ static const GbeKind kind_proxy = {is_proxy,
 static const GbeKind kind_patterns = {is_patterns,
 				      "is not a list of names and patterns without .. in them"};
 
+static const GbeKind kind_user = {is_user,
+				  "is not a name of a user: its password is in password-file="};
 static const GbeKind kind_names = {is_names, "is not a list of addresses and hosts' names"};
 
 #define TYPE_TEXT char *
@@ -230,6 +239,8 @@ const GbeConfigKey gbe_config_keys[] = {
 	PATH(etcd, "cacert", cacert, "", ""),
 	PATH(etcd, "cert", cert, "", ""),
 	PATH(etcd, "key", key, "", ""),
+	TEXT(etcd, "user", user, "", "", &kind_user),
+	PATH(etcd, "password-file", password_file, "", ""),
 	TEXT(etcd, "name", name, "", "", NULL),
 	TEXT(etcd, "peer-urls", peer_urls, "", "", &kind_peer_urls),
 

@@ -115,10 +115,8 @@ summary(const GbeHealthFacts *f)
 	return g_string_free(text, false);
 }
 
-/* gRPC's numbers, as etcd answers them (etcd.md, sections 1 and 3). */
+/* gRPC's number, as etcd answers it (etcd.md, sections 1 and 3). */
 #define UNIMPLEMENTED 12
-#define PERMISSION_DENIED 7
-#define UNAUTHENTICATED 16
 
 /* With less free space, etcd cannot preallocate its next WAL segment (64 MB). */
 #define FULL_BYTES (64 * 1000 * 1000)
@@ -269,9 +267,7 @@ not_etcd(const GbeHealthFacts *f)
 static bool
 is_forbidden(const GbeQuestion *question)
 {
-	return question->reach == GBE_REACH_DENIED &&
-	       (question->status == UNAUTHENTICATED || question->status == PERMISSION_DENIED ||
-		strstr(question->why, "user name is empty") != NULL);
+	return question->reach == GBE_REACH_NO_USER;
 }
 
 static bool
@@ -350,7 +346,7 @@ other_alarm(const GbeHealthFacts *f)
 	return f->other_alarm;
 }
 
-/* A learner has no vote and is not asked. Nor does this count where etcd asks for a password. */
+/* A learner has no vote and is not asked. Nor does this count if etcd asks for a user. */
 static bool
 no_writes(const GbeHealthFacts *f)
 {
@@ -427,7 +423,7 @@ static const Cause causes[] = {
     {"not-etcd", not_etcd, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "{endpoint} does not answer as etcd does ({why}): see endpoint= of [etcd]; is it https?"},
     {"not-allowed", not_allowed, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
-     "etcd at {endpoint} refuses to say ({why}): see cert= and key= of [etcd]"},
+     "etcd at {endpoint}: {why}"},
     {"defragmenting", defragmenting, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_MORE,
      "etcd at {endpoint} is defragmenting its database, and answers nobody meanwhile"},
     {"wrong-endpoint", wrong_endpoint, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,

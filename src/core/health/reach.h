@@ -5,6 +5,7 @@
 typedef enum {
 	GBE_REACH_ANSWERED,
 	GBE_REACH_DENIED,  /* etcd refused, with a gRPC status */
+	GBE_REACH_NO_USER, /* refused: etcd has users, and asks for one who may do this */
 	GBE_REACH_LATE,	   /* a server is there and did not answer in time */
 	GBE_REACH_DOWN,	   /* nobody listens */
 	GBE_REACH_DROPPED, /* a server answered, and broke off */

@@ -177,7 +177,9 @@ question_step(const GbeQuestion *question, GbeCheck *step, const char *passed)
 	if (answered(question))
 		set(step, GBE_CHECK_PASSED, "%s", passed);
 	else
-		set(step, GBE_CHECK_FAILED, "%s", question->why != NULL ? question->why : "no");
+		set(step,
+		    question->reach == GBE_REACH_NO_USER ? GBE_CHECK_WARNING : GBE_CHECK_FAILED,
+		    "%s", question->why != NULL ? question->why : "no");
 }
 
 static void

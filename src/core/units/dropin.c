@@ -319,6 +319,7 @@ asking(Dropin *dropin)
 	followed(dropin, config->etcd.cacert, visible);
 	followed(dropin, config->etcd.cert, visible);
 	followed(dropin, config->etcd.key, visible);
+	followed(dropin, config->etcd.password_file, visible);
 	if (endpoint != NULL && g_str_has_prefix(endpoint, unix_scheme))
 		followed(dropin, endpoint + strlen(unix_scheme), visible);
 	address(dropin);
@@ -331,6 +332,7 @@ paths(Dropin *dropin)
 {
 	mounts(dropin);
 	sandbox(dropin);
+	followed(dropin, dropin->config->etcd.password_file, visible);
 }
 
 /* systemd stops a unit after the units that it is started before. */

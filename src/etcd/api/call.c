@@ -22,3 +22,15 @@ gbe_call_fail(GbeCallFailure *failure, GbeReach reach, const char *format, ...)
 	failure->why = g_strchomp(gbe_shown_line(text));
 	return false;
 }
+
+GbeErrorCode
+gbe_call_code(const GbeCallFailure *failure, GbeErrorCode otherwise)
+{
+	return failure->reach == GBE_REACH_NO_USER ? GBE_ERROR_NO_USER : otherwise;
+}
+
+bool
+gbe_call_is_denied(const GbeCallFailure *failure)
+{
+	return failure->reach == GBE_REACH_DENIED || failure->reach == GBE_REACH_NO_USER;
+}

@@ -12,9 +12,12 @@
 #define PIECE_MAX (1024 * 1024)
 /* This key need not exist, and is never made. */
 #define PROBE_KEY "greenboot-etcd/probe"
+#define AUTHENTICATE "/etcdserverpb.Auth/Authenticate"
 
 struct GbeClient {
 	GbeConnection *connection;
+	GbeEndpoint endpoint;
+	char *token; /* NULL: etcd has not asked for a user yet */
 };
 
 static const struct {
@@ -39,6 +42,7 @@ static const struct {
     [GBE_MESSAGE_MEMBER_UPDATE] = {"/etcdserverpb.Cluster/MemberUpdate", true},
     [GBE_MESSAGE_MEMBER_PROMOTE] = {"/etcdserverpb.Cluster/MemberPromote", true},
     [GBE_MESSAGE_MOVE_LEADER] = {"/etcdserverpb.Maintenance/MoveLeader", true},
+    [GBE_MESSAGE_AUTHENTICATE] = {AUTHENTICATE, true},
 };
 
 bool
@@ -46,7 +50,8 @@ gbe_client_open(const GbeEndpoint *endpoint, GbeClient **ret_client, GbeCallFail
 {
 	g_autoptr(GbeClient) client = g_new0(GbeClient, 1);
 
-	if (!gbe_connection_open(endpoint, GBE_HTTP_2, &client->connection, ret_failure))
+	client->endpoint = *endpoint;
+	if (!gbe_connection_open(&client->endpoint, GBE_HTTP_2, &client->connection, ret_failure))
 		return false;
 	*ret_client = g_steal_pointer(&client);
 	return true;
@@ -58,7 +63,96 @@ gbe_client_close(GbeClient *client)
 	if (client == NULL)
 		return;
 	gbe_connection_close(client->connection);
+	g_free(client->token);
 	g_free(client);
+}
+
+/* ---- a user ---- */
+
+#define WAY_ON "set user= and password-file= of [etcd], or cert= and key= of a client with CN=root"
+
+static bool ask(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
+		gpointer ret_message, GbeCallFailure *ret_failure);
+
+/* The token becomes a line of a header. */
+static bool
+is_token(const char *text)
+{
+	const char *at = text;
+
+	while (at != NULL && g_ascii_isgraph(*at))
+		at++;
+	return at != text && *at == '\0';
+}
+
+/* AuthenticateRequest {1 name, 2 password}. */
+static bool
+authenticate(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	g_autoptr(GByteArray) request = g_byte_array_new();
+	GbeEtcdToken answer = {{0}};
+	bool ok;
+
+	g_clear_pointer(&client->token, g_free);
+	gbe_protobuf_put_string(request, 1, client->endpoint.user);
+	gbe_protobuf_put_string(request, 2, client->endpoint.password);
+	ok = ask(client, GBE_MESSAGE_AUTHENTICATE, request, deadline, &answer, ret_failure);
+	if (!ok && ret_failure->reach == GBE_REACH_NO_USER) {
+		g_autofree char *why = g_steal_pointer(&ret_failure->why);
+
+		return gbe_call_fail(ret_failure, GBE_REACH_NO_USER,
+				     "refused: etcd asks for a user, and does not accept %s (%s); "
+				     "check user= and password-file= of [etcd]",
+				     client->endpoint.user, why);
+	}
+	if (ok && is_token(answer.token))
+		client->token = g_steal_pointer(&answer.token);
+	else if (ok)
+		ok = gbe_call_fail(ret_failure, GBE_REACH_FOREIGN, "it sent no token of etcd's");
+	gbe_message_clear(GBE_MESSAGE_AUTHENTICATE, &answer);
+	return ok;
+}
+
+static bool
+refuse(const GbeClient *client, GbeCallFailure *ret_failure)
+{
+	const GbeEndpoint *endpoint = &client->endpoint;
+	g_autofree char *why = g_steal_pointer(&ret_failure->why);
+
+	if (client->token != NULL)
+		return gbe_call_fail(ret_failure, GBE_REACH_NO_USER,
+				     "refused: etcd asks for a user with more rights than %s (%s); "
+				     "grant it the role root",
+				     endpoint->user, why);
+	if (endpoint->user != NULL)
+		return gbe_call_fail(ret_failure, GBE_REACH_NO_USER,
+				     "refused: etcd asks for a user (%s), and the password of %s "
+				     "cannot be read: %s",
+				     why, endpoint->user, endpoint->no_password);
+	return gbe_call_fail(ret_failure, GBE_REACH_NO_USER,
+			     "refused: etcd asks for a user (%s); " WAY_ON, why);
+}
+
+/* etcd refuses before it does anything, so the call can be made again. */
+static bool
+make_call(GbeClient *client, GbeGrpcCall *call, GbeCallFailure *ret_failure)
+{
+	gint64 deadline = call->deadline;
+
+	call->token = client->token;
+	if (gbe_grpc_call(client->connection, call, ret_failure))
+		return true;
+	if (ret_failure->reach != GBE_REACH_NO_USER || g_str_equal(call->path, AUTHENTICATE))
+		return false;
+	if (client->endpoint.password == NULL)
+		return refuse(client, ret_failure);
+	if (deadline == 0)
+		deadline = g_get_monotonic_time() + call->idle_seconds * G_USEC_PER_SEC;
+	if (!authenticate(client, deadline, ret_failure))
+		return false;
+	call->token = client->token;
+	return gbe_grpc_call(client->connection, call, ret_failure) ||
+	       (ret_failure->reach == GBE_REACH_NO_USER && refuse(client, ret_failure));
 }
 
 typedef struct {
@@ -93,7 +187,7 @@ ask(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 dea
 			    .limit = ANSWER_MAX,
 			    .take = take_answer,
 			    .data = &answer};
-	bool ok = gbe_grpc_call(client->connection, &call, ret_failure);
+	bool ok = make_call(client, &call, ret_failure);
 
 	if (answer.why != NULL)
 		ok = gbe_call_fail(ret_failure, GBE_REACH_FOREIGN, "it sent %s", answer.why);
@@ -152,6 +246,16 @@ gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline, GbeEtcdH
 
 	gbe_protobuf_put_varint(request, 1, (guint64)revision);
 	return ask(client, GBE_MESSAGE_HASH_KV, request, deadline, ret_hash, ret_failure);
+}
+
+bool
+gbe_client_is_root(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
+{
+	GbeEtcdHashKv hash = {{0}};
+
+	return gbe_client_hash_kv(client, G_MAXINT64, deadline, &hash, ret_failure) ||
+	       (ret_failure->reach == GBE_REACH_DENIED &&
+		ret_failure->status == GBE_GRPC_OUT_OF_RANGE);
 }
 
 bool
@@ -439,7 +543,7 @@ gbe_client_snapshot(GbeClient *client, gint64 deadline, guint idle_seconds, GbeS
 			    .data = &snapshot};
 	bool ok;
 
-	ok = gbe_grpc_call(client->connection, &call, ret_failure);
+	ok = make_call(client, &call, ret_failure);
 	if (snapshot.bad)
 		(void)gbe_call_fail(ret_failure, GBE_REACH_FOREIGN,
 				    "it sent no SnapshotResponse of etcd's");

@@ -2,7 +2,8 @@
 /*
  * The part of etcd's gRPC API that is used here, over one connection, which the first call opens and the next calls
  * reuse. Every call has a deadline: it holds against a server that accepts and never answers, and the server gets
- * it, too. Memory does not grow with the answer.
+ * it, too. Memory does not grow with the answer. A call that etcd refuses to a client without a user is made again
+ * with a token of the endpoint's user, which is renewed when etcd has forgotten it.
  */
 #pragma once
 
@@ -38,6 +39,9 @@ bool gbe_client_count(GbeClient *client, const char *key, gint64 deadline, GbeEt
 /* A hash over all keys and revisions up to @revision (0: the present one). etcd reads all of them. */
 bool gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline,
 			GbeEtcdHashKv *ret_hash, GbeCallFailure *ret_failure) GBE_CHECKED;
+/* May this client do what only root may? Asks for a hash of the future: etcd looks at the user, and then refuses. */
+bool gbe_client_is_root(GbeClient *client, gint64 deadline,
+			GbeCallFailure *ret_failure) GBE_CHECKED;
 /* etcd answers no request meanwhile. */
 bool gbe_client_defragment(GbeClient *client, gint64 deadline,
 			   GbeCallFailure *ret_failure) GBE_CHECKED;

@@ -51,6 +51,33 @@ is_late(const GbeGrpcAnswer *answer)
 	       strstr(text, "server stopped") != NULL;
 }
 
+/* Before 3.5, maintenance calls answer with the words of etcd's auth package and without a code of their own. */
+static bool
+asks_for_user(const GbeGrpcAnswer *answer)
+{
+	static const char *const words[] = {"user name is empty",
+					    "user name not found",
+					    "user not found",
+					    "permission denied",
+					    "invalid auth token",
+					    "revision of auth store is old",
+					    "revision in header is old",
+					    "authentication failed, invalid user ID or password",
+					    NULL};
+	const char *text = answer->status_message != NULL ? answer->status_message : "";
+
+	if (answer->status == GBE_GRPC_PERMISSION_DENIED ||
+	    answer->status == GBE_GRPC_UNAUTHENTICATED)
+		return true;
+	if (g_str_has_prefix(text, "etcdserver: "))
+		text += strlen("etcdserver: ");
+	else if (g_str_has_prefix(text, "auth: "))
+		text += strlen("auth: ");
+	else
+		return false;
+	return g_strv_contains(words, text);
+}
+
 static bool
 check_status(const GbeGrpcAnswer *answer, GbeCallFailure *ret_failure)
 {
@@ -65,6 +92,8 @@ check_status(const GbeGrpcAnswer *answer, GbeCallFailure *ret_failure)
 		(void)gbe_call_fail(ret_failure, GBE_REACH_DENIED, "%s", text);
 	if (is_late(answer))
 		ret_failure->reach = GBE_REACH_LATE;
+	else if (asks_for_user(answer))
+		ret_failure->reach = GBE_REACH_NO_USER;
 	ret_failure->status = (guint)answer->status;
 	return false;
 }
@@ -90,7 +119,9 @@ gbe_grpc_call(GbeConnection *connection, const GbeGrpcCall *call, GbeCallFailure
 	g_auto(GbeGrpcAnswer) answer = {0};
 	g_autoptr(GByteArray) body = frame(call->request);
 	g_autofree char *timeout = call->deadline > 0 ? timeout_header(call->deadline) : NULL;
-	const char *headers[5] = {"content-type: application/grpc", "te: trailers"};
+	g_autofree char *token =
+	    call->token != NULL ? g_strconcat("token: ", call->token, NULL) : NULL;
+	const char *headers[6] = {"content-type: application/grpc", "te: trailers"};
 	guint n = 2;
 	GbeExchange exchange = {.path = call->path,
 				.headers = headers,
@@ -108,6 +139,8 @@ gbe_grpc_call(GbeConnection *connection, const GbeGrpcCall *call, GbeCallFailure
 		headers[n++] = "hasleader: true";
 	if (timeout != NULL)
 		headers[n++] = timeout;
+	if (token != NULL)
+		headers[n++] = token;
 	gbe_grpc_answer_init(&answer, call->limit, call->take, call->data);
 	if (!gbe_connection_ask(connection, &exchange, &status, &cut, ret_failure)) {
 		/* The server said why before it broke off. */

@@ -8,6 +8,7 @@
 typedef struct {
 	const char *path; /* "/etcdserverpb.Maintenance/Status" */
 	const GByteArray *request;
+	const char *token;  /* of etcd's Authenticate; NULL: none */
 	bool needs_leader;  /* without a leader: denied at once and not after seconds */
 	gint64 deadline;    /* monotonic microseconds; 0: none */
 	guint idle_seconds; /* 0: no limit */

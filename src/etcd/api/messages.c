@@ -129,6 +129,12 @@ static const MessageField lease_fields[] = {
     {0},
 };
 
+static const MessageField token_fields[] = {
+    HEADER,
+    {2, KIND_TEXT, offsetof(GbeEtcdToken, token)},
+    {0},
+};
+
 static const MessageField only_header_fields[] = {HEADER, {0}};
 
 static const MessageTable tables[GBE_N_MESSAGES] = {
@@ -151,6 +157,7 @@ static const MessageTable tables[GBE_N_MESSAGES] = {
     [GBE_MESSAGE_MEMBER_PROMOTE] = {"MemberPromoteResponse", members_fields,
 				    sizeof(GbeEtcdMembers)},
     [GBE_MESSAGE_MOVE_LEADER] = {"MoveLeaderResponse", only_header_fields, sizeof(GbeEtcdHeader)},
+    [GBE_MESSAGE_AUTHENTICATE] = {"AuthenticateResponse", token_fields, sizeof(GbeEtcdToken)},
 };
 
 static gpointer

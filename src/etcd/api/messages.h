@@ -32,6 +32,7 @@ typedef enum {
 	GBE_MESSAGE_MEMBER_UPDATE,  /* GbeEtcdMembers */
 	GBE_MESSAGE_MEMBER_PROMOTE, /* GbeEtcdMembers */
 	GBE_MESSAGE_MOVE_LEADER,    /* GbeEtcdHeader */
+	GBE_MESSAGE_AUTHENTICATE,   /* GbeEtcdToken */
 	GBE_N_MESSAGES,
 } GbeMessage;
 
@@ -110,6 +111,11 @@ typedef struct {
 	GbeEtcdHeader header;
 	gint64 ttl; /* seconds that it has left; 0 and below: there is no such lease */
 } GbeEtcdLease;
+
+typedef struct {
+	GbeEtcdHeader header;
+	char *token;
+} GbeEtcdToken;
 
 /* @ret_message: the struct of that message; clear it with gbe_message_clear(). GBE_ERROR_CORRUPT. */
 bool gbe_message_from_protobuf(GbeMessage message, const void *bytes, gsize size,
