@@ -179,6 +179,38 @@ warned() {
 	assert_match status "$OUT" "*certificates: $PKI/chain.pem expires in [89] days (*"
 }
 
+# A device that starts in 1970: nothing is known of certificates until the clock is set.
+unset_clock() {
+	device xfs
+	etcd_over_tls "$ROOT$PKI"
+	rm "$ROOT$PKI/old.crt"
+	power_on
+	config etcd "endpoint=$ETCD_TLS" "cacert=$PKI/ca.crt" "cert=$PKI/client.crt" "key=$PKI/client.key"
+	config certs "directories=$PKI"
+	config health cert-warn=1d request-timeout=1s timeout=2s
+	assert_exit 0 gbe --json health
+	assert_eq "with a clock" "$(of '.steps[] | select(.step == "certificates") | .result')" passed
+	clock_set 1970
+	assert_exit 7 gbe --json health
+	fits health
+	assert_eq "certificates" "$(of '.steps[] | select(.step == "certificates") | [.result, .figure] | map(tostring) | join(" ")')" "warning null"
+	assert_match "why" "$(of '.steps[] | select(.step == "certificates") | .detail')" "the clock says 1970-01-01 *cannot be right: the validity is unknown*"
+	assert_eq "cause" "$(of .cause)" clock
+	assert_match "reason" "$(of .reason)" "*the clock says 1970-01-01 *set the clock"
+	assert_exit 0 gbe --json certs list
+	fits certs
+	assert_match "problem" "$(cert server.crt .problem)" "has an unknown validity: the clock says 1970-*"
+	assert_eq "days" "$(cert server.crt .days_left)" null
+	assert_exit 0 gbe certs list
+	! grep "days left" <<<"$OUT" || fail "days of a clock that is wrong"
+	# A clock that is only a little behind.
+	clock_set $((-2 * 86400))
+	assert_exit 7 gbe --json health
+	assert_match "why" "$(of '.steps[] | select(.step == "certificates") | .detail')" "* is valid from *the validity is unknown*"
+	clock_set 0
+	assert_exit 0 gbe health
+}
+
 exported() {
 	device xfs
 	ETCD_OPTIONS=()
@@ -610,6 +642,7 @@ run_case list list
 run_case odd odd
 run_case places places
 run_case warned warned
+run_case unset-clock unset_clock
 run_case exported exported
 for kind in $(kinds "xfs ext4"); do
 	run_case "reset@$kind" reset "$kind"

@@ -6,7 +6,7 @@
 
 #include "lib/unit.h"
 
-#define NOW 1700000000
+#define NOW 1800000000
 #define DAY (24 * 60 * 60)
 #define GIB ((gint64)1024 * 1024 * 1024)
 
@@ -85,6 +85,12 @@ CHANGE(failed, refused(f); f->service = GBE_SERVICE_FAILED)
 CHANGE(distrust, down(f, GBE_REACH_TLS, 0, "alert certificate required"))
 CHANGE(expired, distrust(f); f->tls[1].key = "cert"; f->tls[1].path = g_strdup("/c.crt");
        f->tls[1].expires = NOW - 1)
+CHANGE(in_1970, distrust(f); f->now = 60; f->tls[1].key = "cert";
+       f->tls[1].path = g_strdup("/c.crt"); f->tls[1].begins = NOW - DAY;
+       f->tls[1].expires = NOW + 99 * DAY)
+CHANGE(only_later, distrust(f); f->tls[1].key = "cert"; f->tls[1].path = g_strdup("/c.crt");
+       f->tls[1].begins = NOW + 1; f->tls[1].expires = NOW + 99 * DAY)
+CHANGE(in_1970_without_tls, f->now = 60)
 CHANGE(unreadable, down(f, GBE_REACH_LOCAL, 0, "could not load"); f->tls[2].key = "key";
        f->tls[2].path = g_strdup("/c.key"); f->tls[2].problem = g_strdup("cannot be read"))
 CHANGE(local, down(f, GBE_REACH_LOCAL, 0, "could not resolve host"))
@@ -145,6 +151,8 @@ add_cert(GbeHealthFacts *f, const char *path, gint64 expires)
 
 CHANGE(others_expired, add_cert(f, "/o.crt", NOW - 1); add_cert(f, "/p.crt", NOW + 29 * DAY);
        add_cert(f, "/q.crt", NOW + 31 * DAY))
+CHANGE(others_later, add_cert(f, "/o.crt", NOW + 31 * DAY);
+       ((GbeTlsFile *)f->certs->pdata[0])->begins = NOW + 1)
 CHANGE(others_last, add_cert(f, "/o.crt", NOW + 31 * DAY))
 CHANGE(lagging, f->raft_applied = f->raft_index - 1 - 1000 + 101; f->raft_index += 1000)
 CHANGE(starting_and_well, f->service = GBE_SERVICE_ACTIVATING)
@@ -179,6 +187,9 @@ static const struct {
     {start_limit, "start-limit", UNHEALTHY, GBE_PATIENCE_NONE, "etcd.service failed again"},
     {failed, "failed", UNHEALTHY, GBE_PATIENCE_SOME, "etcd.service has failed"},
     {expired, "certificate", UNTOLD, GBE_PATIENCE_SOME, "cert of [etcd], /c.crt, has expired"},
+    {in_1970, "clock", UNTOLD, GBE_PATIENCE_DEADLINE, "the clock says 1970-01-01 00:01 UTC"},
+    {only_later, "clock", UNTOLD, GBE_PATIENCE_DEADLINE, "the clock says 2027-01-15 08:00 UTC"},
+    {in_1970_without_tls, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {unreadable, "certificate", UNTOLD, GBE_PATIENCE_SOME, "/c.key, cannot be read"},
     {distrust, "no-trust", UNTOLD, GBE_PATIENCE_SOME, "alert certificate required"},
     {local, "bad-endpoint", UNTOLD, GBE_PATIENCE_SOME, "could not resolve host"},
@@ -321,6 +332,10 @@ static const struct {
     {others_expired, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, 0, 30},
     {others_last, GBE_CHECK_CERTIFICATES, GBE_CHECK_PASSED, 31, 30},
     {expired, GBE_CHECK_CERTIFICATES, GBE_CHECK_FAILED, 0, 30},
+    {in_1970, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, -1, 30},
+    {in_1970_without_tls, GBE_CHECK_CERTIFICATES, GBE_CHECK_NOT_APPLICABLE, -1, -1},
+    {only_later, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, -1, 30},
+    {others_later, GBE_CHECK_CERTIFICATES, GBE_CHECK_WARNING, -1, -1},
     {unreadable, GBE_CHECK_CERTIFICATES, GBE_CHECK_FAILED, -1, 30},
     {lagging, GBE_CHECK_LAG, GBE_CHECK_WARNING, 1900, 5000},
     {behind, GBE_CHECK_REVISION, GBE_CHECK_FAILED, 81203, 81204},

@@ -51,14 +51,20 @@ START_TEST(by_the_clock)
 {
 	GbeLeafFacts leaf = sound();
 
-	is_due(&leaf, NOW - 1, "later");
+	leaf.not_before = NOW + DAY;
+	is_due(&leaf, NOW, "later");
+	leaf.not_before = NOW;
 	is_due(&leaf, NOW, NULL);
 	is_due(&leaf, NOW + LIFE / 3 * 2 - 1, NULL);
 	is_due(&leaf, NOW + LIFE / 3 * 2, "two thirds");
 	is_due(&leaf, NOW + LIFE - 1, "two thirds");
 	is_due(&leaf, NOW + LIFE, "expired");
 	/* A device without a battery, and one whose clock is years ahead. */
-	is_due(&leaf, 0, "later");
+	is_due(&leaf, 0, NULL);
+	is_due(&leaf, NOW - 1, NULL);
+	leaf.not_before = leaf.authority_not_before = NOW + DAY;
+	is_due(&leaf, NOW, NULL);
+	leaf = sound();
 	is_due(&leaf, NOW + 30 * YEAR, "expired");
 	/* A life of no length, and one that ends before it begins, as a foreign file may say. */
 	leaf.not_after = leaf.not_before;
@@ -116,6 +122,9 @@ START_TEST(wrong_clocks)
 	refused(0, NOW, NOW + YEAR, "1970-01-01 00:00 UTC");
 	refused(0, NOW, NOW + YEAR, "set the clock");
 	refused(NOW - 1, NOW, NOW + YEAR, "set the clock");
+	refused(NOW, NOW + 1, NOW + YEAR, "valid only from");
+	/* An authority that is older than this program. */
+	refused(YEAR, 0, NOW + YEAR, "cannot be right");
 	refused(NOW + YEAR, NOW, NOW + YEAR, "rotate-ca");
 	refused(NOW + 30 * YEAR, NOW, NOW + YEAR, "expired on");
 	/* Dates that cannot be read are -1; no date that GLib has a word for. */

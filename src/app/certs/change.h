@@ -90,3 +90,5 @@ bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 /* Why a leaf has to be issued anew, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
  * be NULL): when the first one will have to be; -1: unknown. */
 char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
+/* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */
+bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;

@@ -139,6 +139,18 @@ gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error)
 
 /* ---- is one due? ---- */
 
+bool
+gbe_pki_check_clock(const GbePki *pki, GError **error)
+{
+	g_autoptr(GbePem) authority = gbe_pem_first(pki->signer.certificate);
+	gint64 now = now_seconds();
+	gint64 from, to;
+
+	return authority == NULL || gbe_renewal_clock_is_right(now, authority->not_before) ||
+	       gbe_renewal_times(now, 1, authority->not_before, authority->not_after, &from, &to,
+				 error);
+}
+
 static char *
 due(const GbePki *pki, guint leaf, const GbePem *authority, char *const *hosts,
     gint64 *ret_renew_at)
@@ -158,6 +170,7 @@ due(const GbePki *pki, guint leaf, const GbePem *authority, char *const *hosts,
 		    authority != NULL && gbe_pem_is_signed_by(certificate, authority);
 		facts.not_before = certificate->not_before;
 		facts.not_after = certificate->not_after;
+		facts.authority_not_before = authority != NULL ? authority->not_before : -1;
 		for (guint i = 0; leaf != GBE_LEAF_CLIENT && hosts[i] != NULL; i++)
 			if (facts.lacks == NULL && !gbe_pem_is_for(certificate, hosts[i]))
 				facts.lacks = hosts[i];

@@ -15,7 +15,7 @@ renew(GbePkiChange *change, GError **error)
 				 ": `greenboot-etcd certs init` makes them");
 	reason = gbe_pki_due(change->app, result->pki, NULL);
 	if (reason == NULL && !change->options->force)
-		return true;
+		return gbe_pki_check_clock(result->pki, error);
 	g_free(result->reason);
 	result->reason = reason != NULL ? reason : g_strdup("asked for");
 	return gbe_pki_issue_leaves(change->app, result->pki, error) &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/health/certificates.h"
 
+#include "core/clock.h"
 #include "core/config/certs.h"
 #include "fs/open.h"
 #include "fs/tree.h"
@@ -63,6 +64,16 @@ judge_dates(GbeCert *cert, guint64 warn, gint64 now)
 {
 	const GbePem *pem = cert->pem;
 
+	if (!gbe_clock_is_set(now)) {
+		g_autofree char *clock = gbe_clock_to_text(now);
+
+		blame(cert,
+		      g_strdup_printf("has an unknown validity: the clock says %s and cannot be "
+				      "right",
+				      clock));
+		return;
+	}
+	cert->dated = pem->not_after >= 0;
 	cert->seconds_left = pem->not_after - now;
 	cert->soon = pem->not_after >= 0 && cert->seconds_left <= (gint64)MIN(warn, G_MAXINT64);
 	if (pem->not_after >= 0 && cert->seconds_left <= 0)
@@ -208,12 +219,14 @@ gbe_certs_add_to_health(GbeApp *app, GbeHealthFacts *facts)
 			continue;
 		if (file == NULL || !g_str_equal(file->path, cert->path)) {
 			file = g_new0(GbeTlsFile, 1);
-			*file =
-			    (GbeTlsFile){.path = g_strdup(cert->path), .expires = pem->not_after};
+			*file = (GbeTlsFile){.path = g_strdup(cert->path),
+					     .begins = pem->not_before,
+					     .expires = pem->not_after};
 			g_ptr_array_add(facts->certs, file);
 			cas = pem->ca;
 		} else if (cas && pem->ca) {
 			/* For authorities, the one that lasts longest: a bundle keeps old ones. */
+			file->begins = MIN(file->begins, pem->not_before);
 			file->expires = MAX(file->expires, pem->not_after);
 		}
 		/* The certificates after the first are its CAs, which have files of their own. */

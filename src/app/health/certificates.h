@@ -35,6 +35,7 @@ struct GbeCert {
 	const GbeCert *key, *ca; /* among the others; NULL: not found */
 	GbeChain chain;
 	GbeTri endpoint; /* does it have the endpoint's name? Unknown when it is no server's */
+	bool dated;	 /* its end and the time are known */
 	gint64 seconds_left;
 	bool soon; /* less than cert-warn= is left, or it has expired */
 	/* Of keys: the certificate. */

@@ -70,7 +70,7 @@ certificate_json(const GbeCert *cert)
 	json_object_set_boolean_member(object, "ca", pem->ca);
 	gbe_json_set_known(object, "not_before", pem->not_before);
 	gbe_json_set_known(object, "not_after", pem->not_after);
-	if (pem->not_after >= 0)
+	if (cert->dated)
 		json_object_set_int_member(object, "days_left", cert->seconds_left / DAY);
 	else
 		json_object_set_null_member(object, "days_left");
@@ -131,14 +131,17 @@ print_certificate(const GbeCert *cert)
 	g_autofree char *names = g_strjoinv(", ", pem->names);
 	g_autofree char *since = gbe_text_time(pem->not_before);
 	g_autofree char *until = gbe_text_time(pem->not_after);
+	g_autofree char *left = NULL;
 
 	gbe_print_field("Subject", "%s%s", pem->subject, pem->ca ? " (a CA)" : "");
 	if (*names != '\0')
 		gbe_print_field("Names", "%s", names);
 	gbe_print_field("Issuer", "%s (%s%s%s)", pem->issuer, gbe_chain_to_string(cert->chain),
 			cert->ca != NULL ? " by " : "", cert->ca != NULL ? cert->ca->path : "");
-	gbe_print_field("Valid", "%s to %s, %" G_GINT64_FORMAT " days left", since, until,
-			cert->seconds_left / DAY);
+	left = cert->dated
+		   ? g_strdup_printf(", %" G_GINT64_FORMAT " days left", cert->seconds_left / DAY)
+		   : g_strdup("");
+	gbe_print_field("Valid", "%s to %s%s", since, until, left);
 	if (cert->key != NULL)
 		gbe_print_field("Key", "%s", cert->key->path);
 	if (cert->endpoint != GBE_UNKNOWN)

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/renewal.h"
 
+#include "core/clock.h"
+
 #define HOUR 3600
 #define DAY (24 * HOUR)
 /* The clocks of those who check a certificate may be behind by this. */
 #define LEAF_EARLIER HOUR
 #define AUTHORITY_EARLIER DAY
-/* 2024-01-01: older than every release of this program. A device without a battery starts in 1970. */
-#define CLOCK_SET 1704067200
-
-static char *
-date(gint64 seconds)
-{
-	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(seconds);
-
-	return time != NULL ? g_date_time_format(time, "%Y-%m-%d %H:%M UTC") : g_strdup("?");
-}
 
 gint64
 gbe_renewal_at(gint64 not_before, gint64 not_after)
 {
 	return not_after - (not_after - not_before) / 3;
+}
+
+bool
+gbe_renewal_clock_is_right(gint64 now, gint64 authority_not_before)
+{
+	return gbe_clock_is_set(now) && now >= authority_not_before;
 }
 
 char *
@@ -32,6 +30,9 @@ gbe_renewal_reason(const GbeLeafFacts *leaf, gint64 now)
 		return g_strdup("another authority has signed it");
 	if (leaf->lacks != NULL)
 		return g_strdup_printf("it is not for %s", leaf->lacks);
+	/* A clock that is behind says nothing: a new certificate would be as wrong as the clock. */
+	if (!gbe_renewal_clock_is_right(now, leaf->authority_not_before))
+		return NULL;
 	if (now < leaf->not_before)
 		return g_strdup("it is valid only later: the clock was ahead when it was made");
 	if (now >= leaf->not_after)
@@ -46,10 +47,14 @@ gbe_renewal_times(gint64 now, guint64 validity, gint64 authority_not_before,
 		  gint64 authority_not_after, gint64 *ret_not_before, gint64 *ret_not_after,
 		  GError **error)
 {
-	g_autofree char *clock = date(now);
+	g_autofree char *clock = gbe_clock_to_text(now);
 
+	if (!gbe_clock_is_set(now))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the clock says %s and cannot be right: set the clock first",
+				 clock);
 	if (now < authority_not_before) {
-		g_autofree char *begin = date(authority_not_before);
+		g_autofree char *begin = gbe_clock_to_text(authority_not_before);
 
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the clock says %s, and the authority is valid only from %s on: "
@@ -57,7 +62,7 @@ gbe_renewal_times(gint64 now, guint64 validity, gint64 authority_not_before,
 				 clock, begin);
 	}
 	if (now >= authority_not_after) {
-		g_autofree char *end = date(authority_not_after);
+		g_autofree char *end = gbe_clock_to_text(authority_not_after);
 
 		return gbe_throw(
 		    error, GBE_ERROR_REFUSED,
@@ -75,8 +80,8 @@ bool
 gbe_renewal_authority_times(gint64 now, guint64 validity, gint64 *ret_not_before,
 			    gint64 *ret_not_after, GError **error)
 {
-	if (now < CLOCK_SET) {
-		g_autofree char *clock = date(now);
+	if (!gbe_clock_is_set(now)) {
+		g_autofree char *clock = gbe_clock_to_text(now);
 
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the clock says %s: an authority of that time would be refused "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of causes and verdicts, with its sentences. Its words and verdicts are in greenboot-etcd.conf(5), too. */
+#include "core/clock.h"
 #include "core/health/health.h"
 #include "core/space.h"
 
@@ -23,6 +24,30 @@ is_writing(const GbeHealthFacts *f)
 	return answered(&f->write);
 }
 
+static bool
+begins_later(const GbeHealthFacts *f, const GbeTlsFile *tls, const GbeTlsFile **ret_later)
+{
+	if (tls->begins > f->now)
+		*ret_later = tls;
+	return tls->expires >= 0;
+}
+
+bool
+gbe_health_clock_is_behind(const GbeHealthFacts *f, const GbeTlsFile **ret_later)
+{
+	const GbeTlsFile *later = NULL;
+	bool any = false;
+
+	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++)
+		any |= begins_later(f, &f->tls[i], &later);
+	for (guint i = 0; f->certs != NULL && i < f->certs->len; i++)
+		any |= begins_later(f, f->certs->pdata[i], &later);
+	if (!any || (gbe_clock_is_set(f->now) && later == NULL))
+		return false;
+	*ret_later = gbe_clock_is_set(f->now) ? later : NULL;
+	return true;
+}
+
 /* The first TLS file that cannot be used or has expired; NULL. */
 static const GbeTlsFile *
 bad_tls(const GbeHealthFacts *f)
@@ -44,6 +69,14 @@ append_tls(GString *to, const GbeTlsFile *tls)
 }
 
 static void
+append_clock(GString *to, gint64 now)
+{
+	g_autofree char *text = gbe_clock_to_text(now);
+
+	(void)g_string_append(to, text);
+}
+
+static void
 append_value(GString *to, const char *name, const GbeHealthFacts *f)
 {
 	if (g_str_has_prefix(name, "{unit}"))
@@ -54,6 +87,8 @@ append_value(GString *to, const char *name, const GbeHealthFacts *f)
 		(void)g_string_append(to, or_else(f->data_dir, "the data"));
 	else if (g_str_has_prefix(name, "{tls}"))
 		append_tls(to, bad_tls(f));
+	else if (g_str_has_prefix(name, "{clock}"))
+		append_clock(to, f->now);
 	else if (g_str_has_prefix(name, "{endpoint}"))
 		(void)g_string_append(to, or_else(f->endpoint, "its endpoint"));
 	else if (g_str_has_prefix(name, "{why}"))
@@ -246,6 +281,14 @@ bad_certificate(const GbeHealthFacts *f)
 }
 
 static bool
+clock_behind(const GbeHealthFacts *f)
+{
+	const GbeTlsFile *later = NULL;
+
+	return f->status.reach == GBE_REACH_TLS && gbe_health_clock_is_behind(f, &later);
+}
+
+static bool
 no_trust(const GbeHealthFacts *f)
 {
 	return f->status.reach == GBE_REACH_TLS;
@@ -415,6 +458,9 @@ static const Cause causes[] = {
     {"failed", service_failed, GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_SOME, "{unit} has failed"},
     {"certificate", bad_certificate, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "etcd cannot be asked: {tls}"},
+    {"clock", clock_behind, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_DEADLINE,
+     "etcd at {endpoint} cannot be asked ({why}): the clock says {clock}, before the certificates "
+     "are valid; set the clock"},
     {"no-trust", no_trust, GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
      "no trust between etcd at {endpoint} and this program ({why}): see cacert=, cert= and key= of "
      "[etcd]"},

@@ -37,7 +37,7 @@ gbe_health_facts_new(void)
 	facts->size = facts->free = facts->inodes = facts->inodes_free = -1;
 	facts->expected_revision = -1;
 	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++)
-		facts->tls[i].expires = -1;
+		facts->tls[i].begins = facts->tls[i].expires = -1;
 	return facts;
 }
 

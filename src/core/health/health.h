@@ -35,8 +35,8 @@ typedef struct {
 typedef struct {
 	const char *key; /* of [etcd]: "cacert", "cert" or "key"; NULL: not configured */
 	char *path;
-	char *problem;	/* not readable, no certificate, or not the certificate's key; NULL */
-	gint64 expires; /* seconds since the epoch; -1: never, or unknown */
+	char *problem; /* not readable, no certificate, or not the certificate's key; NULL */
+	gint64 begins, expires; /* seconds since the epoch; -1: never, or unknown */
 } GbeTlsFile;
 
 typedef struct {
@@ -149,6 +149,9 @@ GbeHealthReport *gbe_health_judge(const GbeHealthFacts *facts);
 void gbe_health_report_free(GbeHealthReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHealthReport, gbe_health_report_free)
 
+/* Is the clock behind, so that nothing is known of certificates that are there? *ret_later: one that is valid only later;
+ * NULL: no clock of a device is right then. */
+bool gbe_health_clock_is_behind(const GbeHealthFacts *facts, const GbeTlsFile **ret_later);
 /* Must etcd be asked, or is the answer known without asking? */
 bool gbe_health_needs_asking(const GbeHealthFacts *facts);
 const char *gbe_check_to_string(GbeCheckKind step);

@@ -3,6 +3,7 @@
 #include "core/health/health.h"
 
 #include "base/format.h"
+#include "core/clock.h"
 #include "core/space.h"
 
 /* etcd refuses writes when it lags by more than 5000 entries (etcdserver, maxGapBetweenApplyAndCommitIndex). */
@@ -140,31 +141,69 @@ other_certificates(const GbeHealthFacts *f, GbeCheck *step)
 	step->result = MAX(step->result, GBE_CHECK_WARNING);
 }
 
-/* Expiry in whole days. The figure is the shortest. */
+/* Nothing follows from the dates of certificates while the clock is behind. */
+static bool
+say_clock(const GbeHealthFacts *f, GbeCheck *step)
+{
+	const GbeTlsFile *later = NULL;
+	g_autofree char *clock = gbe_clock_to_text(f->now);
+
+	if (!gbe_health_clock_is_behind(f, &later))
+		return false;
+	if (later == NULL) {
+		set(step, GBE_CHECK_WARNING,
+		    "the clock says %s and cannot be right: the validity is unknown; set the clock",
+		    clock);
+	} else {
+		g_autofree char *begins = gbe_clock_to_text(later->begins);
+
+		set(step, GBE_CHECK_WARNING,
+		    "%s is valid from %s on, and the clock says %s: the validity is unknown; "
+		    "set the clock",
+		    later->path, begins, clock);
+	}
+	return true;
+}
+
+/* The figure is the shortest. */
+static void
+judge_expiry(const GbeHealthFacts *f, const GbeTlsFile *tls, GbeCheck *step)
+{
+	gint64 days = (tls->expires - f->now) / DAY;
+
+	if (tls->expires < 0)
+		return;
+	if (step->figure < 0 || days < step->figure)
+		step->figure = MAX(days, 0);
+	if (tls->expires <= f->now)
+		set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
+	else if (tls->expires - f->now <= (gint64)f->cert_warn)
+		set(step, GBE_CHECK_WARNING,
+		    "%s, %s, expires in %" G_GINT64_FORMAT " days (warned of at %" G_GINT64_FORMAT
+		    ")",
+		    tls->key, tls->path, days, step->limit);
+}
+
+/* Expiry in whole days. */
 static void
 certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 {
+	bool behind = say_clock(f, step);
+
 	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++) {
 		const GbeTlsFile *tls = &f->tls[i];
-		gint64 days = tls->expires >= 0 ? (tls->expires - f->now) / DAY : -1;
 
 		if (tls->key == NULL)
 			continue;
-		if (tls->expires >= 0 && (step->figure < 0 || days < step->figure))
-			step->figure = MAX(days, 0);
 		step->limit = (gint64)f->cert_warn / DAY;
 		if (tls->problem != NULL)
 			set(step, GBE_CHECK_FAILED, "%s, %s, %s", tls->key, tls->path,
 			    tls->problem);
-		else if (tls->expires >= 0 && tls->expires <= f->now)
-			set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
-		else if (tls->expires >= 0 && tls->expires - f->now <= (gint64)f->cert_warn)
-			set(step, GBE_CHECK_WARNING,
-			    "%s, %s, expires in %" G_GINT64_FORMAT
-			    " days (warned of at %" G_GINT64_FORMAT ")",
-			    tls->key, tls->path, days, step->limit);
+		else if (!behind)
+			judge_expiry(f, tls, step);
 	}
-	other_certificates(f, step);
+	if (!behind)
+		other_certificates(f, step);
 	if (step->detail == NULL && step->figure >= 0)
 		set(step, GBE_CHECK_PASSED, "valid for %" G_GINT64_FORMAT " days", step->figure);
 }

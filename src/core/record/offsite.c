@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/offsite.h"
 
+#include "core/clock.h"
 #include "core/record/fields.h"
 
-/* 2026-01-01: no clock of a device that runs this is right before. */
-#define CLOCK_IS_SET 1767225600
 /* A clock is corrected by less than that every day. */
 #define AHEAD_MOST (24 * 60 * 60)
 
@@ -71,7 +70,7 @@ gbe_offsite_is_too_old(gint64 time, guint64 warn, gint64 now)
 	if (warn == 0 || time < 0)
 		return false;
 	if (time > now)
-		return now >= CLOCK_IS_SET && time - now > AHEAD_MOST;
+		return gbe_clock_is_set(now) && time - now > AHEAD_MOST;
 	return (guint64)(now - time) > warn;
 }
 

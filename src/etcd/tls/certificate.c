@@ -99,8 +99,11 @@ look_at_cas(GbeTlsFile *file)
 		g_autoptr(GbePem) ca = find(opened.reader, GBE_PEM_CERTIFICATE);
 
 		more = ca != NULL && ca->kind == GBE_PEM_CERTIFICATE;
-		if (more)
-			file->expires = MAX(file->expires, ca->not_after);
+		if (!more)
+			continue;
+		file->begins =
+		    file->expires < 0 ? ca->not_before : MIN(file->begins, ca->not_before);
+		file->expires = MAX(file->expires, ca->not_after);
 	}
 	if (file->problem == NULL && file->expires < 0)
 		file->problem = g_strdup("holds no certificate");
@@ -119,6 +122,7 @@ look_at_certificate(GbeTlsFile *file)
 		file->problem = g_strdup("holds no certificate");
 		return NULL;
 	}
+	file->begins = certificate->not_before;
 	file->expires = certificate->not_after;
 	return g_steal_pointer(&certificate);
 }
@@ -145,7 +149,7 @@ begin(GbeTlsFile *file, const char *key, const char *path)
 {
 	g_free(file->path);
 	g_free(file->problem);
-	*file = (GbeTlsFile){.expires = -1};
+	*file = (GbeTlsFile){.begins = -1, .expires = -1};
 	if (path == NULL || *path == '\0')
 		return false;
 	file->key = key;
