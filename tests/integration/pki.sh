@@ -441,10 +441,12 @@ authorities_make() {
 }
 
 own() {
-	local own=$GBE_MEM/own server
+	local own=/var/own server
 
+	# Both files are the device's: the machine that works on it has others of these names.
 	pki_device
-	authorities_make "$own"
+	authorities_make "$ROOT$own"
+	[[ ! -e $own ]] || fail "$own is here"
 	assert_exit 5 gbe certs init --ca-cert="$own/leaf.crt" --ca-key="$own/leaf.key"
 	assert_match why "$ERR" "*may not sign others*"
 	assert_exit 5 gbe certs init --ca-cert="$own/old.crt" --ca-key="$own/root.key"
@@ -460,10 +462,18 @@ own() {
 	assert_exit 1 gbe certs init --ca-cert="$own/none.crt" --ca-key="$own/root.key"
 	assert_exit 5 gbe certs init --ca-cert="$own/root.key" --ca-key="$own/root.key"
 	assert_missing "$LIVE"
+	# As ssh has it: a key that others have access to is none.
+	for mode in 0644 0640 0602; do
+		chmod $mode "$ROOT$own/root-and-key.pem"
+		assert_exit 5 gbe certs init --ca-cert="$own/root-and-key.pem" --ca-key="$own/root-and-key.pem"
+		assert_match why "$ERR" "*$own/root-and-key.pem: other users have access*$mode*chmod 0600*"
+	done
+	assert_missing "$LIVE"
+	chmod 0600 "$ROOT$own/root-and-key.pem"
 	assert_exit 0 gbe --json certs init --ca-cert="$own/root-and-key.pem" --ca-key="$own/root-and-key.pem"
 	fits certs-made
 	whole
-	assert_eq "trusted" "$(openssl x509 -in "$LIVE/ca.crt" | cksum)" "$(openssl x509 -in "$own/root.crt" | cksum)"
+	assert_eq "trusted" "$(openssl x509 -in "$LIVE/ca.crt" | cksum)" "$(openssl x509 -in "$ROOT$own/root.crt" | cksum)"
 	verified "$LIVE"/{server,peer,client}.crt
 	renewed "asked for" gbe --json certs renew --force
 	# From the root to one that it has signed, with the chain.
@@ -474,24 +484,24 @@ own() {
 	step "step 3*"
 	assert_eq "chain" "$(authorities "$LIVE/server.crt")" 2
 	# Also by who has only the root.
-	openssl verify -CAfile "$own/root.crt" -untrusted "$LIVE/server.crt" "$LIVE/server.crt"
+	openssl verify -CAfile "$ROOT$own/root.crt" -untrusted "$LIVE/server.crt" "$LIVE/server.crt"
 	nothing_due
 	# curl, with a server that asks for a client's certificate.
 	etcd_ports
 	openssl s_server -quiet -accept "127.0.0.1:$ETCD_PORT" -cert "$LIVE/server.crt" -cert_chain "$LIVE/server.crt" -key "$LIVE/server.key" \
-		-CAfile "$own/root.crt" -Verify 3 -verify_return_error -www </dev/null >&2 &
+		-CAfile "$ROOT$own/root.crt" -Verify 3 -verify_return_error -www </dev/null >&2 &
 	server=$!
 	for ((n = 0; n < 500; n++)); do port_free "$ETCD_PORT" || break; nap 0.02; done
-	curl -sS -m 9 --cacert "$own/root.crt" --cert "$LIVE/client.crt" --key "$LIVE/client.key" "https://localhost:$ETCD_PORT/" >"$GBE_MEM/page"
+	curl -sS -m 9 --cacert "$ROOT$own/root.crt" --cert "$LIVE/client.crt" --key "$LIVE/client.key" "https://localhost:$ETCD_PORT/" >"$GBE_MEM/page"
 	curl -sS -m 9 --cacert "$LIVE/ca.crt" --cert "$LIVE/client.crt" --key "$LIVE/client.key" "https://127.0.0.1:$ETCD_PORT/" >"$GBE_MEM/page"
-	! curl -sS -m 9 --cacert "$own/root.crt" "https://localhost:$ETCD_PORT/" || fail "without a client's certificate"
+	! curl -sS -m 9 --cacert "$ROOT$own/root.crt" "https://localhost:$ETCD_PORT/" || fail "without a client's certificate"
 	kill "$server"
 	wait "$server" || true
 	# An authority that ends: leaves until then, none after it, a new authority is the way out.
 	rm -rf "$PLACE"
-	openssl x509 -in "$own/root.crt" -signkey "$own/root.key" -days 20 -out "$own/short.crt"
+	openssl x509 -in "$ROOT$own/root.crt" -signkey "$ROOT$own/root.key" -days 20 -out "$ROOT$own/short.crt"
 	assert_exit 0 gbe certs init --ca-cert="$own/short.crt" --ca-key="$own/root.key"
-	assert_eq "until" "$(until_of "$LIVE/server.crt")" "$(until_of "$own/short.crt")"
+	assert_eq "until" "$(until_of "$LIVE/server.crt")" "$(until_of "$ROOT$own/short.crt")"
 	BEFORE=$(place_digest)
 	clock_set $((21 * 86400))
 	assert_exit 5 gbe certs renew

@@ -19,6 +19,8 @@ typedef struct {
 	guint64 validity; /* seconds, of a new authority; 0: GBE_AUTHORITY_VALIDITY */
 	/* init, rotate-ca: the files of an authority of one's own; NULL: one is made. */
 	const char *ca_cert, *ca_key;
+	/* init, rotate-ca: the file of `cluster token` on another member; NULL: none. */
+	const char *token;
 	bool seal; /* init: seal the key even where there is no TPM */
 } GbePkiOptions;
 
@@ -61,8 +63,9 @@ typedef struct {
 	const GbePkiOptions *options;
 	GbePkiResult *result;
 	GbeLock *maintenance;
-	bool running; /* etcd's service is active, or on its way there or away from it */
-	bool failed;  /* etcd's service has failed */
+	bool running;  /* etcd's service is active, or on its way there or away from it */
+	bool failed;   /* etcd's service has failed */
+	guint members; /* of its cluster, as far as they were listed */
 } GbePkiChange;
 
 /* Carries one of them out: the change has its first four fields, and its locks are released at the end. The journal
@@ -83,6 +86,8 @@ GbeTri gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why
 /* Makes the authority, or reads the files of the options' one. */
 bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,
 			    GError **error) GBE_CHECKED;
+/* Seals the key, if there is one, where that is asked for or the machine has a TPM. */
+bool gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error) GBE_CHECKED;
 bool gbe_pki_open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer,
 			 GError **error) GBE_CHECKED;
 /* Issues all leaf certificates anew by ->signer. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/certs/export.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/device/endpoint.h"
@@ -154,6 +157,31 @@ gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path, GErro
 	/* The part must be cleared before its directory is closed. */
 	gbe_part_clear(&part);
 	return ok || gbe_prefix(error, "%s", path);
+}
+
+bool
+gbe_certs_read_file(const GbeApp *app, const char *path, bool secret, GBytes **ret_content,
+		    GError **error)
+{
+	g_autofree char *absolute = path_of(app, path);
+	gbe_autofd int fd = -1;
+	struct stat st;
+	char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_open_in_root(app->root_fd, absolute, O_PATH, &fd, error))
+		return false;
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "look at %s", path);
+	if (secret && S_ISREG(st.st_mode) && (st.st_mode & 0077) != 0)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s: other users have access to this private key (mode %04o); run "
+				 "`chmod 0600 %s`",
+				 path, (guint)st.st_mode & 07777, path);
+	if (!gbe_read_in_root(app->root_fd, absolute, GBE_CERTS_FILE_MAX, &bytes, &size, error))
+		return false;
+	*ret_content = g_bytes_new_take(bytes, size);
+	return true;
 }
 
 void

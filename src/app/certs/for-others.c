@@ -6,9 +6,7 @@
 
 #include "app/certs/change.h"
 #include "app/certs/export.h"
-#include "app/health/certificates.h"
 #include "core/decide/renewal.h"
-#include "fs/open.h"
 
 /* RFC 5280: the longest common name. */
 #define NAME_MOST 64
@@ -93,17 +91,12 @@ gbe_others_sign(GbeApp *app, const GbeOthersOrder *order, const char *path,
 		GbeOthersResult *ret_result, GError **error)
 {
 	g_auto(GbeOthersResult) result = {0};
-	g_autofree char *absolute =
-	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
 	g_autoptr(GbeIssuer) issuer = NULL;
 	g_autoptr(GBytes) request = NULL;
 	GbeCertOrder complete;
-	char *bytes = NULL;
-	gsize size = 0;
 
-	if (!gbe_read_in_root(app->root_fd, absolute, GBE_CERTS_FILE_MAX, &bytes, &size, error))
+	if (!gbe_certs_read_file(app, path, false, &request, error))
 		return false;
-	request = g_bytes_new_take(bytes, size);
 	if (!begin(app, order, &issuer, &complete, error) ||
 	    !gbe_issue_for_request(issuer, &complete, request, &result.certificate, error))
 		return gbe_prefix(error, "%s", path);

@@ -4,9 +4,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "app/health/certificates.h"
+#include "app/certs/export.h"
 #include "core/decide/renewal.h"
-#include "fs/open.h"
 
 /* Where etcd has users, its root may do everything. Only the system's root can read the key. */
 #define CLIENT_NAME "root"
@@ -36,30 +35,15 @@ own_name(const GbeApp *app, glong most)
 	return g_utf8_substring(valid, 0, MIN(g_utf8_strlen(valid, -1), most));
 }
 
-/* A file as a person names it, also below --root: it is not the device's. */
 static bool
-read_given(const char *path, GBytes **ret_bytes, GError **error)
-{
-	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-	gbe_autofd int root_fd = -1;
-	char *bytes = NULL;
-	gsize size = 0;
-
-	if (!gbe_open_root("/", &root_fd, error) ||
-	    !gbe_read_in_root(root_fd, absolute, GBE_CERTS_FILE_MAX, &bytes, &size, error))
-		return false;
-	*ret_bytes = g_bytes_new_take(bytes, size);
-	return true;
-}
-
-static bool
-read_authority(const GbePkiOptions *options, GbeAuthority *authority, GError **error)
+read_authority(const GbeApp *app, const GbePkiOptions *options, GbeAuthority *authority,
+	       GError **error)
 {
 	g_autoptr(GbeIssuer) issuer = NULL;
 	gint64 from, to;
 
-	if (!read_given(options->ca_cert, &authority->certificate, error) ||
-	    !read_given(options->ca_key, &authority->key, error) ||
+	if (!gbe_certs_read_file(app, options->ca_cert, false, &authority->certificate, error) ||
+	    !gbe_certs_read_file(app, options->ca_key, true, &authority->key, error) ||
 	    !gbe_issuer_open(authority->certificate, authority->key, options->ca_cert, &issuer,
 			     error))
 		return false;
@@ -69,6 +53,18 @@ read_authority(const GbePkiOptions *options, GbeAuthority *authority, GError **e
 	/* An authority that has ended could issue nothing. */
 	return gbe_renewal_times(now_seconds(), 1, gbe_issuer_certificate(issuer)->not_before,
 				 gbe_issuer_certificate(issuer)->not_after, &from, &to, error);
+}
+
+bool
+gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error)
+{
+	const GbePkiOptions *options = change->options;
+
+	/* systemd-creds makes the key that it seals with where it has none. */
+	if (authority->key == NULL || (options->dry_run && !change->app->below_root))
+		return true;
+	return !(options->seal || gbe_seal_is_there(change->app)) ||
+	       gbe_seal(change->app, authority->key, &authority->sealed, error);
 }
 
 bool
@@ -82,7 +78,7 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 	if ((options->ca_cert == NULL) != (options->ca_key == NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE, "--ca-cert and --ca-key go together");
 	if (options->ca_cert != NULL) {
-		if (!read_authority(options, authority, error))
+		if (!read_authority(change->app, options, authority, error))
 			return false;
 	} else {
 		/* Two authorities of one device have different names, or a verifier takes one for the other. */
@@ -95,11 +91,7 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 		    !gbe_issue_authority(&order, &authority->certificate, &authority->key, error))
 			return false;
 	}
-	/* systemd-creds makes the key that it seals with where it has none. */
-	if (options->dry_run && !change->app->below_root)
-		return true;
-	return !(options->seal || gbe_seal_is_there(change->app)) ||
-	       gbe_seal(change->app, authority->key, &authority->sealed, error);
+	return gbe_pki_seal(change, authority, error);
 }
 
 bool
