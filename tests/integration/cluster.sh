@@ -194,7 +194,8 @@ joins() {
 		gives 2 greenboot-etcd cluster join
 		gives 2 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		gives 7 greenboot-etcd cluster join https://127.0.0.1:1 --token=/run/token "${AS_SOUTH[@]}"
-		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" --name=north
+		[[ ! -e $LIVE ]] || wrong "certificates before the cluster was asked"
+		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" --name=north
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" --peer-url=https://127.0.0.1:12380
 		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent of nothing"
 		# Somebody else has its port: it is out again, and nothing is left.
@@ -228,7 +229,31 @@ joins_elsewhere() {
 		is status $rc 7
 		grep -i certificate /run/said || wrong "$(cat /run/said)"
 		member_is "nothing happened" "1 1 1"
+		[[ ! -e $LIVE && ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something of the wrong token stays"
+		chmod 0640 /run/token
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		chmod 0600 /run/token
+		# What an earlier version has left, or the device had for an etcd of its own.
+		gives 0 greenboot-etcd certs init
+		rc=0
+		greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" 2>/run/said || rc=$?
+		is status $rc 5
+		grep "cluster reset --force" /run/said || wrong "no way out: $(cat /run/said)"
+		gives 0 greenboot-etcd cluster reset --force
+		[[ ! -e $LIVE ]] || wrong "the certificates stay"
+		# A token of the time between two steps of a rotation has both authorities.
+		mkdir $LIVE
+		cp -r own/. $LIVE/
+		gives 0 greenboot-etcd certs rotate-ca
+		gives 0 greenboot-etcd cluster token /run/both
+		next=$(openssl x509 -noout -fingerprint -in $LIVE/authority/other.crt)
+		rm -rf $LIVE
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/both "${AS_SOUTH[@]}"
+		member_is "in" "2 2 2"
+		is "authorities" "$(grep -c BEGIN $LIVE/ca.crt)" 2
+		is "rotation" "$(greenboot-etcd --json certs list | jq -r .authority.rotation)" trusted
+		is "the next one" "$(openssl x509 -noout -fingerprint -in $LIVE/authority/other.crt)" "$next"
+		is "the private key" "$(grep -c "BEGIN CERT" $LIVE/authority/ca.key)" 0
 	EOF2
 }
 
@@ -238,7 +263,10 @@ joins_cut() {
 		for point in cluster-intended cluster-entered cluster-configured cluster-started; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
+			# As /run is after a power cut.
+			mv /run/token /run/kept
 			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			mv /run/kept /run/token
 			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "the intent stays"
 			member_is "in, after $point" "2 2 2"
 			gets

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/certs/change.h"
+#include "app/certs/token.h"
 
 #include "sys/systemd/units.h"
 
@@ -20,6 +21,18 @@ start_timer(GbePkiChange *change)
 }
 
 static bool
+find_authority(GbePkiChange *change, GbePki *pki, GError **error)
+{
+	const char *token = change->options->token;
+
+	if (token == NULL)
+		return gbe_pki_make_authority(change, &pki->signer, error);
+	return gbe_token_read(change->app, token, pki, error) &&
+	       gbe_pki_seal(change, &pki->signer, error) &&
+	       gbe_pki_seal(change, &pki->other, error);
+}
+
+static bool
 init(GbePkiChange *change, GError **error)
 {
 	g_autoptr(GbePki) pki = gbe_pki_new();
@@ -31,8 +44,7 @@ init(GbePkiChange *change, GError **error)
 				 "there are certificates in " GBE_PKI_LIVE
 				 " already: `greenboot-etcd certs renew` replaces them, `certs "
 				 "rotate-ca` makes a new authority");
-	if (!gbe_pki_make_authority(change, &pki->signer, error) ||
-	    !gbe_pki_issue_leaves(change->app, pki, error))
+	if (!find_authority(change, pki, error) || !gbe_pki_issue_leaves(change->app, pki, error))
 		return false;
 	change->result->pki = g_steal_pointer(&pki);
 	change->result->reason = g_strdup(

@@ -207,9 +207,8 @@ write_leaf(int fd, const GbePki *pki, guint leaf, const struct stat *etcd, GErro
 	       (leaf == GBE_LEAF_CLIENT || give_to_etcd(fd, key, etcd, error));
 }
 
-/* All who are trusted. */
-static GBytes *
-bundle_of(const GbePki *pki)
+GBytes *
+gbe_pki_bundle(const GbePki *pki)
 {
 	GByteArray *bundle = g_byte_array_new();
 	GBytes *const parts[] = {pki->signer.certificate, pki->record.rotation != GBE_ROTATION_NONE
@@ -226,7 +225,7 @@ bundle_of(const GbePki *pki)
 static bool
 write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 {
-	g_autoptr(GBytes) bundle = bundle_of(pki);
+	g_autoptr(GBytes) bundle = gbe_pki_bundle(pki);
 	g_autofree char *record = gbe_pki_record_print(&pki->record);
 	gbe_autofd int authority_fd = -1;
 	struct stat etcd;

@@ -53,6 +53,9 @@ void gbe_authority_clear(GbeAuthority *authority);
 /* The name of a leaf's files, without their suffix: server peer client. Static. */
 const char *gbe_leaf_name(GbeLeafName leaf);
 
+/* The authorities that are trusted. */
+GBytes *gbe_pki_bundle(const GbePki *pki);
+
 /* Reads live/. *ret_pki NULL: there is none. A leaf that is missing or too large is NULL. GBE_ERROR_CORRUPT: the record
  * or the authority is damaged; _UNSAFE_SOURCE: the directory is not root's alone. */
 bool gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error) GBE_CHECKED;

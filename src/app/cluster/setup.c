@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "app/certs/change.h"
-#include "app/certs/export.h"
+#include "app/certs/token.h"
+#include "app/certs/trust.h"
 #include "app/cluster/seed.h"
 #include "app/health/certificates.h"
 #include "app/store/data.h"
@@ -183,26 +184,46 @@ check_endpoint(const GbeConfig *config, const char *client_url, GError **error)
 			 config->etcd.endpoint, origin, g_uri_get_port(client));
 }
 
-/* A call that is repeated has the same token. */
+/* A call that is repeated has the same token, or its file is gone, as files in /run are after a power cut. */
 static bool
 check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
 {
 	const char *path = setting->options->token;
-	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-	g_autoptr(GbePrivateKey) token = NULL;
-	g_autoptr(GbeIssuer) issuer = NULL;
-	char *bytes = NULL;
-	gsize size = 0;
+	g_autoptr(GbePki) token = gbe_pki_new();
+	g_autoptr(GError) local = NULL;
 
-	if (!gbe_read_in_root(setting->frame.app->root_fd, absolute, GBE_CERTS_FILE_MAX, &bytes,
-			      &size, error))
+	if (!gbe_token_read(setting->frame.app, path, token, &local)) {
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
+			return false;
+		gbe_note("%s is not there: the authority in " GBE_PKI_LIVE " is used", path);
+		return true;
+	}
+	return gbe_authority_equal(&token->signer, &pki->signer) ||
+	       gbe_authority_equal(&token->other, &pki->signer) ||
+	       gbe_throw(
+		   error, GBE_ERROR_REFUSED,
+		   "%s has another authority than the certificates in " GBE_PKI_LIVE
+		   ", which no data here needs; run `greenboot-etcd cluster reset --force` to "
+		   "set those aside, then repeat this call",
+		   path);
+}
+
+/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
+static bool
+take_token(const GbeClusterSetting *setting, const GbePkiOptions *options, GError **error)
+{
+	GbeApp *app = setting->frame.app;
+	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
+	g_autoptr(GbePki) pki = gbe_pki_new();
+
+	if (!gbe_token_read(app, options->token, pki, error) ||
+	    !gbe_pki_issue_leaves(app, pki, error))
 		return false;
-	token = g_bytes_new_take(bytes, size);
-	return gbe_issuer_open(token, token, path, &issuer, error) &&
-	       (g_bytes_equal(gbe_issuer_chain(issuer), pki->signer.certificate) ||
-		gbe_throw(error, GBE_ERROR_REFUSED,
-			  "%s is of another authority than the certificates in " GBE_PKI_LIVE,
-			  path));
+	return (gbe_trust_check_cluster(app, pki, setting->options->url, error) ||
+		gbe_prefix(error,
+			   "the cluster to join, asked with the token %s (nothing was installed)",
+			   options->token)) &&
+	       gbe_pki_init(app, options, made, error);
 }
 
 bool
@@ -210,8 +231,7 @@ gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
 {
 	GbeApp *app = setting->frame.app;
 	const char *token = setting->options->token;
-	const GbePkiOptions options = {.ca_cert = token,
-				       .ca_key = token,
+	const GbePkiOptions options = {.token = token,
 				       .timeout = setting->options->timeout,
 				       .validity = GBE_AUTHORITY_VALIDITY};
 	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
@@ -225,7 +245,8 @@ gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "this device has no certificates of the cluster: --token=FILE, "
 				 "made by `greenboot-etcd cluster token` on a member, brings them");
-	return gbe_pki_init(app, &options, made, error);
+	return token != NULL ? take_token(setting, &options, error)
+			     : gbe_pki_init(app, &options, made, error);
 }
 
 bool
@@ -309,32 +330,4 @@ gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 	       (seed(&setting, error) && ((gbe_cluster_setting_write(&setting, NULL, error) &&
 					   gbe_cluster_setting_end(&setting, error)) ||
 					  gbe_cluster_frame_goes_on(&setting.frame, error)));
-}
-
-/* ---- token ---- */
-
-bool
-gbe_cluster_token(GbeApp *app, const char *path, GError **error)
-{
-	g_autoptr(GbePki) pki = NULL;
-	g_autoptr(GbePrivateKey) both = NULL;
-	GByteArray *bytes;
-	GBytes *parts[2];
-
-	if (!gbe_pki_read(app, &pki, error))
-		return false;
-	if (pki == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there is no authority in " GBE_PKI_LIVE
-				 ": `greenboot-etcd cluster init` makes one");
-	if (!gbe_unseal(app, &pki->signer, error))
-		return false;
-	parts[0] = pki->signer.certificate;
-	parts[1] = pki->signer.key;
-	bytes = g_byte_array_new();
-	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-		g_byte_array_append(bytes, g_bytes_get_data(parts[i], NULL),
-				    (guint)g_bytes_get_size(parts[i]));
-	both = g_byte_array_free_to_bytes(bytes);
-	return gbe_certs_write_file(app, both, path, error);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verbs cluster init, join and token: this device's etcd becomes the first member of a cluster, or one more. Both
+ * The verbs cluster init and join: this device's etcd becomes the first member of a cluster, or one more. Both
  * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
  *
  * Each writes an intent first (frame.h). A learner that was added already is found by its address. Where a join fails
@@ -50,9 +50,6 @@ bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
  * joins a cluster: without data it would otherwise begin one. */
 bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
-/* Writes the authority, certificate and key, for a device that joins: whoever has the file can issue certificates. A
- * new file, 0600. */
-bool gbe_cluster_token(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
 
 /* ---- for these verbs, and recover ---- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/certs/token.h"
 #include "app/cluster/leave.h"
 #include "app/cluster/lock.h"
 #include "app/cluster/look.h"
@@ -380,7 +381,7 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 static bool
 token(GbeCli *cli, char **arguments, GError **error)
 {
-	if (!gbe_cluster_token(cli->app, arguments[1], error))
+	if (!gbe_token_write(cli->app, arguments[1], error))
 		return false;
 	gbe_cli_changed(cli, false);
 	if (!cli->quiet && !cli->json)
