@@ -40,7 +40,7 @@ complete -c greenboot-etcd -n '__fish_seen_subcommand_from endpoint' -a status
 for option in token data
 	complete -c greenboot-etcd -n '__fish_seen_subcommand_from cluster' -l $option -r -F
 end
-for option in ca-cert ca-key out
+for option in ca-cert ca-key token out
 	complete -c greenboot-etcd -n '__fish_seen_subcommand_from certs' -l $option -r -F
 end
 complete -c greenboot-etcd -n '__fish_seen_subcommand_from cluster' -l from -r -F -a '(__greenboot_etcd_names)'

@@ -96,6 +96,7 @@ elsewhere() {
 		greenboot-etcd certs init|wants a device without certificates|tests/integration/pki.sh|greenboot-etcd --json certs init
 		greenboot-etcd certs issue *|follows certs init|tests/integration/pki.sh|certs issue
 		greenboot-etcd certs sign *|follows certs init|tests/integration/pki.sh|certs sign
+		greenboot-etcd certs rotate-ca --token*|wants a cluster|tests/integration/rotation.sh|certs rotate-ca --token
 		greenboot-etcd certs rotate-ca*|follows certs init|tests/integration/pki.sh|certs rotate-ca
 		greenboot-etcd etcdctl|readers add its arguments|tests/integration/etcdctl.sh|gbe etcdctl
 		systemctl edit etcd.service|opens an editor|tests/integration/pki.sh|EnvironmentFile=

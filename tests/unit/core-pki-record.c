@@ -52,6 +52,24 @@ START_TEST(golden_text)
 }
 END_TEST
 
+/* A key of later than the first version of format 1. */
+START_TEST(was_taken)
+{
+	g_auto(GbePkiRecord) record = sample(), with = {0}, without = {0};
+	g_autofree char *text = gbe_pki_record_print(&record);
+	g_autofree char *more = NULL;
+
+	ck_assert(strstr(text, "was_taken") == NULL);
+	ck_assert(gbe_pki_record_read(text, strlen(text), "x", &without, NULL));
+	ck_assert(!without.was_taken);
+	record.was_taken = true;
+	more = gbe_pki_record_print(&record);
+	ck_assert(strstr(more, "\"was_taken\" : true") != NULL);
+	ck_assert(gbe_pki_record_read(more, strlen(more), "x", &with, NULL));
+	ck_assert(with.was_taken);
+}
+END_TEST
+
 static bool
 read_text(const char *json, GbePkiRecord *ret_record, GError **error)
 {
@@ -139,6 +157,7 @@ main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, golden_text);
+	tcase_add_test(tcase, was_taken);
 	tcase_add_test(tcase, newer);
 	tcase_add_test(tcase, damaged);
 	tcase_add_test(tcase, any_bytes);

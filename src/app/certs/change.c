@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include "app/backup/maintenance.h"
+#include "app/certs/trust.h"
 #include "app/device/service.h"
 #include "app/upkeep/live-etcd.h"
+#include "core/cluster/quorum.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
 #define LOCK_WAIT_MS 2000
+/* greenboot-etcd-renew.service may not reach other machines: its packets to them are dropped. */
+#define MEMBER_SECONDS 2
 /* As in app/device/service.c: etcd may replay a long WAL. */
 #define START_TIMEOUT_MS (300 * 1000)
 
@@ -78,6 +82,49 @@ gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why)
 		*ret_why = g_strdup(local->message);
 	}
 	gbe_live_etcd_clear(&live);
+	return healthy;
+}
+
+/* etcd keeps the connections that it has, whatever their certificates: only new ones show whether most members with a
+ * vote take what is live. False: no, or this member is alone. *ret_why (may stay NULL): who does not. */
+static bool
+is_taken(GbePkiChange *change, char **ret_why)
+{
+	g_autoptr(GbePki) pki = NULL;
+	g_autoptr(GError) local = NULL;
+	g_auto(GbeTrust) trust = {0};
+
+	*ret_why = NULL;
+	if (!gbe_pki_read(change->app, &pki, &local) || pki == NULL ||
+	    !gbe_trust_ask(change->app, pki, MEMBER_SECONDS, &trust, &local)) {
+		*ret_why = g_strdup(local != NULL ? local->message : "no certificates are there");
+		return false;
+	}
+	change->members = trust.members;
+	*ret_why = g_steal_pointer(&trust.refusal);
+	return trust.members > 1 && trust.taken >= gbe_quorum_of(trust.voters);
+}
+
+/* As gbe_pki_change_look(), and the other members judge, too, if they took what was live before. */
+static GbeTri
+look_with_members(GbePkiChange *change, bool was_taken, char **ret_why)
+{
+	gint64 end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
+	GbeTri healthy = gbe_pki_change_look(change, change->options->timeout, ret_why);
+
+	while (healthy == GBE_YES && was_taken && !is_taken(change, ret_why)) {
+		if (g_get_monotonic_time() >= end)
+			return GBE_NO;
+		g_clear_pointer(ret_why, g_free);
+		g_usleep(G_USEC_PER_SEC);
+	}
+	if (healthy == GBE_YES && *ret_why != NULL) {
+		g_ptr_array_add(change->result->notes,
+				g_strdup_printf("a member could not be asked, or does not take the "
+						"certificates: %s",
+						*ret_why));
+		g_clear_pointer(ret_why, g_free);
+	}
 	return healthy;
 }
 
@@ -170,8 +217,7 @@ prove(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 	if (change->running) {
 		started = !record->restart || restart(change, &local);
 		if (started)
-			result->healthy =
-			    gbe_pki_change_look(change, change->options->timeout, &why);
+			result->healthy = look_with_members(change, record->was_taken, &why);
 		else
 			result->healthy = GBE_NO;
 	}
@@ -228,6 +274,7 @@ gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
 	GbePkiResult *result = change->result;
 	GbePkiRecord *record = &result->pki->record;
 	g_autofree char *why = NULL;
+	g_autofree char *refusal = NULL;
 	bool first;
 
 	result->restarted = restart_needed && change->running;
@@ -239,6 +286,7 @@ gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
 	record->restart = restart_needed;
 	first = record->sequence == 0;
 	record->was_healthy = first ? GBE_UNKNOWN : gbe_pki_change_look(change, 0, &why);
+	record->was_taken = record->was_healthy == GBE_YES && is_taken(change, &refusal);
 	result->restarted = false;
 	if (!gbe_pki_change_lock(change, error) || !gbe_pki_put(change->app, result->pki, error))
 		return false;

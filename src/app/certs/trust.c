@@ -22,7 +22,7 @@ gbe_trust_clear(GbeTrust *trust)
 
 enum { AUTHORITIES, CERTIFICATE, KEY, N_FILES };
 
-/* What libcurl opens by path. */
+/* Files in memory, with the paths by which libcurl opens them. */
 typedef struct {
 	int fds[N_FILES];
 	char *paths[N_FILES];
@@ -90,11 +90,11 @@ take_nothing(const guint8 *bytes, gsize size, gpointer data)
 
 /* Any answer follows the handshake. */
 static bool
-ask_peer(const Files *files, const char *url, const GbeApp *app, GbeCallFailure *failure)
+ask_peer(const Files *files, const char *url, gint64 deadline, GbeCallFailure *failure)
 {
 	const GbeEndpoint endpoint = endpoint_of(files, url);
 	const GbeExchange exchange = {.path = "/version",
-				      .deadline = gbe_app_deadline(app),
+				      .deadline = deadline,
 				      .take = take_nothing};
 	g_autoptr(GbeConnection) connection = NULL;
 	long status = 0;
@@ -106,7 +106,7 @@ ask_peer(const Files *files, const char *url, const GbeApp *app, GbeCallFailure 
 
 /* A refusal of gRPC's follows the handshake, too. */
 static bool
-ask_server(const Files *files, const char *url, const GbeApp *app, GbeCallFailure *failure)
+ask_server(const Files *files, const char *url, gint64 deadline, GbeCallFailure *failure)
 {
 	const GbeEndpoint endpoint = endpoint_of(files, url);
 	g_autoptr(GbeClient) client = NULL;
@@ -114,18 +114,17 @@ ask_server(const Files *files, const char *url, const GbeApp *app, GbeCallFailur
 
 	if (!gbe_client_open(&endpoint, &client, failure))
 		return false;
-	if (!gbe_client_status(client, gbe_app_deadline(app), &status, failure))
+	if (!gbe_client_status(client, deadline, &status, failure))
 		return failure->reach == GBE_REACH_DENIED;
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return true;
 }
 
-typedef bool (*Ask)(const Files *files, const char *url, const GbeApp *app,
-		    GbeCallFailure *failure);
+typedef bool (*Ask)(const Files *files, const char *url, gint64 deadline, GbeCallFailure *failure);
 
 /* One of the addresses is enough. Without TLS there is nothing to trust. NULL: it takes the certificate. */
 static char *
-refusal_at(const GPtrArray *urls, Ask ask, const Files *files, const GbeApp *app)
+refusal_at(const GPtrArray *urls, Ask ask, const Files *files, guint64 seconds)
 {
 	char *why = NULL;
 
@@ -136,7 +135,8 @@ refusal_at(const GPtrArray *urls, Ask ask, const Files *files, const GbeApp *app
 		if (g_ascii_strncasecmp(url, TLS_SCHEME, strlen(TLS_SCHEME)) != 0)
 			continue;
 		g_clear_pointer(&why, g_free);
-		if (ask(files, url, app, &failure))
+		if (ask(files, url, g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC,
+			&failure))
 			return NULL;
 		why = g_strdup_printf("%s: %s", url, failure.why);
 	}
@@ -144,20 +144,20 @@ refusal_at(const GPtrArray *urls, Ask ask, const Files *files, const GbeApp *app
 }
 
 static char *
-refusal_of(const GbeEtcdMember *member, const Files *peer, const Files *client, const GbeApp *app)
+refusal_of(const GbeEtcdMember *member, const Files *peer, const Files *client, guint64 seconds)
 {
 	g_autofree char *why = NULL;
 
 	if (member->name == NULL || *member->name == '\0')
 		return g_strdup("a member that was added has not started yet");
-	why = refusal_at(member->peer_urls, ask_peer, peer, app);
+	why = refusal_at(member->peer_urls, ask_peer, peer, seconds);
 	if (why == NULL)
-		why = refusal_at(member->client_urls, ask_server, client, app);
+		why = refusal_at(member->client_urls, ask_server, client, seconds);
 	return why != NULL ? g_strdup_printf("member %s, %s", member->name, why) : NULL;
 }
 
 static bool
-ask_each(const GbeApp *app, const GbePki *pki, const GArray *list, GbeTrust *trust, GError **error)
+ask_each(const GbePki *pki, guint64 seconds, const GArray *list, GbeTrust *trust, GError **error)
 {
 	g_auto(Files) peer = NO_FILES, client = NO_FILES;
 
@@ -166,7 +166,7 @@ ask_each(const GbeApp *app, const GbePki *pki, const GArray *list, GbeTrust *tru
 		return false;
 	for (guint i = 0; i < list->len; i++) {
 		const GbeEtcdMember *member = &g_array_index(list, GbeEtcdMember, i);
-		g_autofree char *refusal = refusal_of(member, &peer, &client, app);
+		g_autofree char *refusal = refusal_of(member, &peer, &client, seconds);
 
 		trust->voters += member->learner ? 0 : 1;
 		trust->taken += member->learner || refusal != NULL ? 0 : 1;
@@ -192,7 +192,7 @@ list_members(const GbeApp *app, const GbeEndpoint *endpoint, GbeEtcdMembers *ret
 }
 
 bool
-gbe_trust_ask(GbeApp *app, const GbePki *pki, GbeTrust *ret_trust, GError **error)
+gbe_trust_ask(GbeApp *app, const GbePki *pki, guint64 seconds, GbeTrust *ret_trust, GError **error)
 {
 	g_auto(GbeAppEndpoint) at = {{0}};
 	g_auto(GbeTrust) trust = {0};
@@ -203,7 +203,7 @@ gbe_trust_ask(GbeApp *app, const GbePki *pki, GbeTrust *ret_trust, GError **erro
 	if (!list_members(app, &at.endpoint, &members, error))
 		return false;
 	trust.members = members.list != NULL ? members.list->len : 0;
-	ok = trust.members < 2 || ask_each(app, pki, members.list, &trust, error);
+	ok = trust.members < 2 || ask_each(pki, seconds, members.list, &trust, error);
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	if (!ok)
 		return false;

@@ -19,9 +19,10 @@ void gbe_trust_clear(GbeTrust *trust);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTrust, gbe_trust_clear)
 
 /* Would each member take a connection with @pki's certificates, and show one that @pki trusts? Peer and client addresses
- * are asked, of this member, too. With one member, nothing is asked. GBE_ERROR_CANNOT_TELL: the configured etcd does not
+ * are asked, of this member, too, for @seconds each. With one member, nothing is asked. GBE_ERROR_CANNOT_TELL: the configured etcd does not
  * list the members. */
-bool gbe_trust_ask(GbeApp *app, const GbePki *pki, GbeTrust *ret_trust, GError **error) GBE_CHECKED;
+bool gbe_trust_ask(GbeApp *app, const GbePki *pki, guint64 seconds, GbeTrust *ret_trust,
+		   GError **error) GBE_CHECKED;
 /* Does the member that answers clients at @url list the members to @pki's client? GBE_ERROR_CANNOT_TELL: no. */
 bool gbe_trust_check_cluster(GbeApp *app, const GbePki *pki, const char *url,
 			     GError **error) GBE_CHECKED;

@@ -161,6 +161,8 @@ print_text(GbeCli *cli, const GbePkiResult *result)
 		gbe_print("etcd is healthy with the new certificates\n");
 	if (result->pki != NULL)
 		print_authority(cli->app, result->pki);
+	for (guint i = 0; i < result->notes->len; i++)
+		gbe_print("%s\n", (const char *)result->notes->pdata[i]);
 }
 
 typedef bool (*Change)(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
@@ -177,6 +179,7 @@ change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 				 .seal = arguments->seal,
 				 .ca_cert = arguments->ca_cert,
 				 .ca_key = arguments->ca_key,
+				 .token = arguments->token,
 				 .timeout = cli->app->config->health.timeout};
 	bool ok;
 
@@ -189,7 +192,7 @@ change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 				 "--for goes with an authority that is made here");
 	ok = verb(cli->app, &options, result, error);
 	gbe_cli_changed(cli, !ok || !result->done);
-	for (guint i = 0; i < result->notes->len; i++)
+	for (guint i = 0; !ok && i < result->notes->len; i++)
 		gbe_note("%s", (const char *)result->notes->pdata[i]);
 	if (cli->json && (ok || result->put_back))
 		print_json(cli, result);

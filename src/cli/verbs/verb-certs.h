@@ -7,7 +7,7 @@
 
 typedef struct {
 	gboolean undo, dry_run, force, seal, client, server, peer;
-	char *timeout, *ca_cert, *ca_key, *valid, *out;
+	char *timeout, *ca_cert, *ca_key, *token, *valid, *out;
 	char **hosts;
 } GbeCertsArguments;
 

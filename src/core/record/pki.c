@@ -15,6 +15,7 @@ static const GbeField fields[] = {
     GBE_FIELD_OF(GbePkiRecord, rotation, "rotation", WORD, &gbe_rotation_words, 0),
     GBE_FIELD(GbePkiRecord, restart, "restart", FLAG),
     GBE_FIELD(GbePkiRecord, was_healthy, "was_healthy", TRI),
+    GBE_FIELD_OF(GbePkiRecord, was_taken, "was_taken", FLAG, NULL, GBE_FIELD_LATER),
     {0},
 };
 

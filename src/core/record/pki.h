@@ -25,6 +25,7 @@ typedef struct {
 	GbeRotation rotation;
 	bool restart;	    /* the authorities have changed, which etcd reads only when it starts */
 	GbeTri was_healthy; /* etcd, before this directory got its name; UNKNOWN: it did not run */
+	bool was_taken;	    /* by most members with a vote: the certificates of then */
 } GbePkiRecord;
 
 void gbe_pki_record_clear(GbePkiRecord *record);
