@@ -191,6 +191,7 @@ check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
 	const char *path = setting->options->token;
 	g_autoptr(GbePki) token = gbe_pki_new();
 	g_autoptr(GError) local = NULL;
+	bool fresh;
 
 	if (!gbe_token_read(setting->frame.app, path, token, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
@@ -198,14 +199,17 @@ check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
 		gbe_note("%s is not there: the authority in " GBE_PKI_LIVE " is used", path);
 		return true;
 	}
+	/* A fresh device has certificates, but no data that needs them. */
+	fresh = !setting->frame.continued &&
+		gbe_is_in_root(setting->frame.app->root_fd, GBE_CLUSTER_ENV) == GBE_NO;
 	return gbe_authority_equal(&token->signer, &pki->signer) ||
 	       gbe_authority_equal(&token->other, &pki->signer) ||
-	       gbe_throw(
-		   error, GBE_ERROR_REFUSED,
-		   "%s has another authority than the certificates in " GBE_PKI_LIVE
-		   ", which no data here needs; run `greenboot-etcd cluster reset --force` to "
-		   "set those aside, then repeat this call",
-		   path);
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s has another authority than the certificates in " GBE_PKI_LIVE "%s",
+			 path,
+			 fresh ? "; run `greenboot-etcd cluster reset --force` to set those aside, "
+				 "then repeat this call"
+			       : "");
 }
 
 /* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
