@@ -115,7 +115,7 @@ ask_server(const Files *files, const char *url, gint64 deadline, GbeCallFailure 
 	if (!gbe_client_open(&endpoint, &client, failure))
 		return false;
 	if (!gbe_client_status(client, deadline, &status, failure))
-		return failure->reach == GBE_REACH_DENIED;
+		return gbe_call_is_denied(failure);
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return true;
 }
