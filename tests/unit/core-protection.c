@@ -126,6 +126,29 @@ START_TEST(each)
 }
 END_TEST
 
+START_TEST(member)
+{
+	GbeProtectionFacts facts = good();
+	GbeProtection protection;
+
+	facts.system = "no ostree here";
+	gbe_protection_judge(&facts, &protection);
+	ck_assert_ptr_null(protection.covered);
+	gbe_protection_clear(&protection);
+	facts.member = true;
+	gbe_protection_judge(&facts, &protection);
+	ck_assert_int_eq(protection.state, GBE_NOT_PROTECTED);
+	ck_assert_msg(strstr(protection.covered, "from the other members") != NULL, "%s",
+		      protection.covered);
+	gbe_protection_clear(&protection);
+	/* Without a store, backups do not work. */
+	facts.store = "the store is away";
+	gbe_protection_judge(&facts, &protection);
+	ck_assert_ptr_null(protection.covered);
+	gbe_protection_clear(&protection);
+}
+END_TEST
+
 START_TEST(words)
 {
 	ck_assert_str_eq(gbe_protection_to_string(GBE_PROTECTED), "protected");
@@ -141,6 +164,7 @@ main(void)
 	TCase *tcase = tcase_create("protection");
 
 	tcase_add_loop_test(tcase, each, 0, G_N_ELEMENTS(cases));
+	tcase_add_test(tcase, member);
 	tcase_add_test(tcase, words);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

@@ -9,7 +9,9 @@ import { act, many } from "./actions.js";
 
 const ANSWERS = {
     protected: () => _("Protected"),
-    "not-protected": status => say("Not protected: $0", status.protection.reason),
+    "not-protected": status => status.protection.covered
+        ? say("Partly protected: $0. Not protected: $1", status.protection.covered, status.protection.reason)
+        : say("Not protected: $0", status.protection.reason),
     "needs-you": status => say("Needs you: $0", status.protection.hint || status.protection.reason)
 };
 

@@ -193,6 +193,7 @@ gbe_protection_observe(GbeApp *app, GbeObserved *observed, const GbeHealthLook *
 	view.facts.store = bad_of(check_store, observed, &view);
 	view.facts.greenboot = bad_of(gbe_preflight_check_greenboot, observed, &view);
 	view.facts.last_good = gbe_situation_last_good(facts) != NULL;
+	view.facts.member = facts->member && app->config->cluster.rejoin;
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
 		if (gbe_status_is_damaged(observed, observed->damaged->pdata[i]))
 			view.facts.damaged = observed->damaged->pdata[i];

@@ -263,6 +263,7 @@ protection_json(GbeProtection *protection)
 	gbe_json_set_string(object, "state", gbe_protection_to_string(protection->state));
 	gbe_json_set_string(object, "reason", protection->reason);
 	gbe_json_set_string(object, "hint", protection->hint);
+	gbe_json_set_string(object, "covered", protection->covered);
 	json_object_set_boolean_member(object, "certain", protection->certain);
 	gbe_protection_clear(protection);
 	return object;

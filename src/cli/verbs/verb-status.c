@@ -299,12 +299,14 @@ print_protection(JsonObject *protection)
 {
 	const char *reason = gbe_json_string(protection, "reason", "unknown");
 	const char *hint = gbe_json_string(protection, "hint", "unknown");
-
+	const char *covered = gbe_json_string(protection, "covered", NULL);
 	bool needs_you = g_strcmp0(gbe_json_string(protection, "state", NULL), "needs-you") == 0;
 
 	gbe_print_colour(is_protected(protection) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
 	if (is_protected(protection))
 		gbe_print("Protected\n");
+	else if (covered != NULL)
+		gbe_print("Partly protected: %s. Not protected: %s\n", covered, reason);
 	else
 		gbe_print("%s: %s\n", needs_you ? "Needs you" : "Not protected",
 			  needs_you ? hint : reason);

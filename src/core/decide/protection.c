@@ -84,6 +84,15 @@ gbe_protection_is_off(const GbeProtectionFacts *f, GbeProtection *to)
 	return false;
 }
 
+/* Says what a member of a cluster has without a rollback of the system. Always returns true. */
+static bool
+cover(const GbeProtectionFacts *f, GbeProtection *to)
+{
+	if (f->member && f->store == NULL)
+		to->covered = "lost data comes back from the other members, and backups work";
+	return true;
+}
+
 static bool
 is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 {
@@ -103,11 +112,14 @@ is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 			   "set data-dir= and wal-dir= of [etcd] to where etcd has its data", "%s",
 			   f->elsewhere);
 	if (f->system != NULL)
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->system);
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->system) &&
+		       cover(f, to);
 	if (f->store != NULL)
 		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->store);
 	if (f->greenboot != NULL)
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->greenboot);
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s",
+			   f->greenboot) &&
+		       cover(f, to);
 	if (f->data == GBE_NO)
 		return say(to, GBE_NOT_PROTECTED, "start etcd, or correct data-dir= of [etcd]",
 			   "there is no etcd data in %s", f->data_dir);

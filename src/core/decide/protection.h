@@ -37,6 +37,7 @@ typedef struct {
 	/* Bad findings of preflight. */
 	const char *system, *store, *greenboot;
 	bool last_good; /* there is a good backup */
+	bool member;	/* of a cluster with others, which give it lost data again */
 	/* Problems that wait for a person. */
 	const char *held;    /* why etcd is held back */
 	bool holds;	     /* the next start would hold etcd back */
@@ -54,6 +55,7 @@ typedef struct {
 	GbeProtectionState state;
 	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 	char *reason, *hint; /* why, and what to do; NULL while protected */
+	const char *covered; /* not protected: what is protected all the same; NULL. Static. */
 } GbeProtection;
 
 void gbe_protection_judge(const GbeProtectionFacts *facts, GbeProtection *ret_protection);
