@@ -14,7 +14,7 @@
 ETCD_OPTIONS=(--strict-reconfig-check=false)
 
 a_device() {
-	device xfs
+	device "${FS:-xfs}"
 	config health request-timeout=2s
 	start_etcd "${ETCD_OPTIONS[@]}"
 }
@@ -42,10 +42,10 @@ options_of() {
 # join N: member peerN is added as a learner, started, and promoted.
 join() {
 	new_ports
-	assert_exit 0 gbe --json member add "http://127.0.0.1:$((PORT + 1))" --name="peer$1"
+	assert_exit 0 gbe --json member add "http://127.0.0.1:$((PORT + 1))" --name="peer$1" --no-backup
 	options_of "$1" "$PORT"
 	start_peer "$1"
-	assert_exit 0 gbe member promote "$ID" --wait=60s
+	assert_exit 0 gbe member promote "$ID" --wait=60s --no-backup
 	# etcd tells the name a moment later than that it has caught up.
 	assert_match "promoted" "$OUT" "* is a voter"
 }
@@ -98,11 +98,13 @@ refused() {
 	a_device
 	new_ports
 	put before 1
+	assert_exit 0 gbe backup --live first
 	assert_exit 5 gbe member add --voter "http://127.0.0.1:$PORT"
 	assert_match "a second voter" "$ERR" "*of 2 voters only 1 would work, and 2 have to*"
 	assert_exit 0 gbe --json member add -n "http://127.0.0.1:$PORT"
 	fits member-change
 	assert_eq "nothing happened" "$(json '.members | length' member list)" 1
+	assert_eq "backups" "$(backups true)" 1
 	assert_exit 5 gbe member add "http://127.0.0.1:$((ETCD_PORT + 1))"
 	assert_match "an address that is taken" "$ERR" "*default has the address*already*"
 	assert_exit 5 gbe member remove default
@@ -116,17 +118,34 @@ refused() {
 	assert_exit 2 gbe member remove default --voter
 	assert_exit 2 gbe member promote default --wait=soon
 	assert_exit 2 gbe member list --force
+	assert_exit 2 gbe member update default "http://127.0.0.1:$PORT" --no-backup
 	assert_exit 2 gbe cluster frob
 	# One after the other.
 	assert_exit 0 gbe --json member add "http://127.0.0.1:$PORT" --name=peer1
 	fits member-change
+	assert_eq "the backup" "$(json .description show "$(of .backup)")" "before member add"
 	assert_exit 5 gbe member add "http://127.0.0.1:$((PORT + 1))"
 	assert_match "two joins at once" "$ERR" "*learner already*promote or remove*"
 	# One that never starts is promoted by nobody, and goes away again.
 	assert_exit 5 gbe member promote "$(json '.members[] | select(.learner) | .id' member list)"
 	assert_exit 0 gbe member remove "$(json '.members[] | select(.learner) | .id' member list)"
 	assert_eq "alone again" "$(json '.members | length' member list)" 1
+	assert_eq "a backup before each" "$(backups true)" 3
 	put after 1
+}
+
+# Without clones the copy is a snapshot; by an endpoint elsewhere, too.
+copied() {
+	FS=ext4 a_device
+	put before 1
+	new_ports
+	assert_exit 0 gbe --json member add "http://127.0.0.1:$PORT" --name=peer1
+	assert_eq "the copy" "$(of .backup)" /var/lib/greenboot-etcd/before-maintenance.db
+	assert_exit 0 gbe verify /var/lib/greenboot-etcd/before-maintenance.db
+	rm "$ROOT/var/lib/greenboot-etcd/before-maintenance.db"
+	assert_exit 0 gbe --json member remove "$(json '.members[] | select(.learner) | .id' member list)" --no-backup
+	assert_eq "no copy" "$(of .backup)" null
+	[[ ! -e $ROOT/var/lib/greenboot-etcd/before-maintenance.db ]] || fail "a copy was made"
 }
 
 leader_goes() {
@@ -178,6 +197,8 @@ updated() {
 	new_ports
 	id=$(json '.members[] | select(.name == "peer2") | .id' member list)
 	assert_exit 5 gbe member update "$id" "http://127.0.0.1:$((ETCD_PORT + 1))"
+	assert_exit 5 gbe member update peer1 "http://127.0.0.1:$((PORT + 1))"
+	assert_match "one that the others need" "$ERR" "*would stop: of 3 voters only 1 would work*"
 	assert_exit 0 gbe member update "$id" "http://127.0.0.1:$((PORT + 1))"
 	PEER_OPTIONS[2]=${PEER_OPTIONS[2]/listen-peer-urls=http:\/\/127.0.0.1:$((PEER_PORT[2] + 1))/listen-peer-urls=http://127.0.0.1:$((PORT + 1))}
 	start_peer 2
@@ -282,6 +303,7 @@ history() {
 suite_begin "$@"
 run_case status status
 run_case refused refused
+run_case copied copied
 run_case leader-goes leader_goes
 run_case replaced replaced
 run_case updated updated

@@ -34,7 +34,9 @@ lives_after(const GbeVoter *members, guint count, GbeQuorumChange change, guint6
 	for (guint i = 0; i < count; i++) {
 		bool is_it = members[i].id == id;
 		bool votes = !members[i].learner || (is_it && change == GBE_QUORUM_PROMOTE);
-		bool works = members[i].works == GBE_YES && !(is_it && change == GBE_QUORUM_STOP);
+		bool away = change == GBE_QUORUM_STOP ||
+			    (change == GBE_QUORUM_UPDATE && gbe_quorum_voters(members, count) > 1);
+		bool works = members[i].works == GBE_YES && !(is_it && away);
 
 		if (!votes || (is_it && change == GBE_QUORUM_REMOVE))
 			continue;
@@ -78,6 +80,7 @@ START_TEST(all)
 			fill(members, count, code);
 			for (guint64 id = 1; id <= count; id++) {
 				check_one(members, count, GBE_QUORUM_STOP, id);
+				check_one(members, count, GBE_QUORUM_UPDATE, id);
 				check_one(members, count, GBE_QUORUM_REMOVE, id);
 				check_one(members, count, GBE_QUORUM_PROMOTE, id);
 			}
@@ -93,7 +96,13 @@ START_TEST(words)
 	g_autofree char *voter = gbe_quorum_refusal(members, 1, GBE_QUORUM_ADD_VOTER, 0);
 	g_autofree char *learner = gbe_quorum_refusal(members, 2, GBE_QUORUM_ADD_LEARNER, 0);
 	g_autofree char *last = gbe_quorum_refusal(members, 2, GBE_QUORUM_REMOVE, 1);
+	const GbeVoter two[] = {{1, "a", false, true, GBE_YES}, {2, "b", false, true, GBE_YES}};
+	g_autofree char *alone = gbe_quorum_refusal(members, 1, GBE_QUORUM_UPDATE, 1);
+	g_autofree char *moved = gbe_quorum_refusal(two, 2, GBE_QUORUM_UPDATE, 2);
 
+	ck_assert_ptr_null(alone);
+	ck_assert_str_eq(moved,
+			 "the cluster would stop: of 2 voters only 1 would work, and 2 have to");
 	ck_assert_str_eq(voter,
 			 "the cluster would stop: of 2 voters only 1 would work, and 2 have to");
 	ck_assert_str_eq(learner, "there is a learner already, b: promote or remove it first");

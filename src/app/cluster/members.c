@@ -10,11 +10,13 @@
 /* The error of etcd's for a learner that is behind. */
 #define GRPC_FAILED_PRECONDITION 9
 #define GRPC_NOT_FOUND 5
+#define TAKEN_USEC G_USEC_PER_SEC
 
 void
 gbe_members_result_clear(GbeMembersResult *result)
 {
 	g_clear_pointer(&result->said, g_free);
+	g_clear_pointer(&result->backup, g_free);
 	g_clear_pointer(&result->environment, g_free);
 }
 
@@ -107,6 +109,38 @@ denied(const Step *step, const char *what, GError **error)
 			 what, step->failure.why);
 }
 
+/* A wrong change can cost the cluster. */
+static bool
+back_up(const Step *step, const char *change, GbeMembersResult *result, GError **error)
+{
+	GbeLiveEtcd live = {.app = step->app};
+	g_autofree char *why = g_strdup_printf("before member %s", change);
+
+	return !step->options->back_up || step->options->dry_run || result->backup != NULL ||
+	       gbe_live_etcd_back_up(&live, why, &result->backup, error);
+}
+
+/* etcd denies each change until its members have been connected for five seconds. */
+static bool
+is_unhealthy(const GbeCallFailure *failure)
+{
+	return failure->status == GBE_GRPC_UNAVAILABLE &&
+	       strstr(failure->why, "unhealthy cluster") != NULL;
+}
+
+/* After a denial: may etcd take the same change a moment later? Waits for that moment. */
+static bool
+try_again(const Step *step, bool later, gint64 began, gint64 at_least)
+{
+	gint64 wait = MAX((gint64)step->options->wait * G_USEC_PER_SEC, at_least);
+
+	if (step->failure.reach != GBE_REACH_DENIED || !later ||
+	    g_get_monotonic_time() - began > wait)
+		return false;
+	g_usleep(POLL_USEC);
+	return true;
+}
+
 /* ---- add ---- */
 
 static bool
@@ -173,13 +207,19 @@ environment_of(const Step *step, char *const *urls, const GbeClusterMember *with
 /* etcd makes the id of the address and the second, and takes back no id: what was removed within this second can be added
  * in the next one. */
 static bool
-add_later(Step *step, char *const *urls, bool learner, GbeEtcdMembers *ret_members)
+ask_to_add(Step *step, char *const *urls, bool learner, GbeEtcdMembers *ret_members)
 {
-	if (step->failure.reach != GBE_REACH_DENIED || step->failure.status != GRPC_NOT_FOUND)
-		return false;
-	g_usleep(G_USEC_PER_SEC);
-	return gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
-				     ret_members, &step->failure);
+	gint64 began = g_get_monotonic_time();
+	bool taken;
+
+	do {
+		if (gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
+					  ret_members, &step->failure))
+			return true;
+		taken = step->failure.status == GRPC_NOT_FOUND;
+	} while (
+	    try_again(step, taken || is_unhealthy(&step->failure), began, taken ? TAKEN_USEC : 0));
+	return false;
 }
 
 static bool
@@ -190,9 +230,7 @@ add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 	GbeEtcdMembers members = {{0}};
 
 	if (!step->options->dry_run) {
-		if (!gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
-					   &members, &step->failure) &&
-		    !add_later(step, urls, learner, &members)) {
+		if (!ask_to_add(step, urls, learner, &members)) {
 			result->unknown = !gbe_call_is_denied(&step->failure);
 			return denied(step, "add the member", error);
 		}
@@ -221,7 +259,8 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 
 	if (!check_syntax(urls, error) || !begin(&step, error) ||
 	    !check_free(&step, urls, NULL, error) ||
-	    !check(&step, addition(options), 0, 0, error) || !add(&step, urls, ret_result, error))
+	    !check(&step, addition(options), 0, 0, error) ||
+	    !back_up(&step, "add", ret_result, error) || !add(&step, urls, ret_result, error))
 		return false;
 	ret_result->environment = environment_of(&step, urls, NULL);
 	return true;
@@ -249,6 +288,8 @@ promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 		*ret_later = member->voter.learner;
 		return false;
 	}
+	if (!back_up(&step, "promote", ret_result, error))
+		return false;
 	done = options->dry_run ||
 	       gbe_client_member_promote(step.client, member->voter.id, gbe_app_deadline(step.app),
 					 &step.failure);
@@ -294,7 +335,8 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 
 	if (!check_syntax(urls, error) || !begin(&step, error) ||
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_free(&step, urls, member, error))
+	    !check_free(&step, urls, member, error) ||
+	    !check(&step, GBE_QUORUM_UPDATE, member->voter.id, 0, error))
 		return false;
 	if (!options->dry_run &&
 	    !gbe_client_member_update(step.client, member->voter.id, urls,
@@ -361,12 +403,18 @@ ask_another(Step *step, const GbeClusterMember *removed, GError **error)
 static bool
 remove_member(Step *step, const GbeClusterMember *member, GError **error)
 {
+	gint64 began = g_get_monotonic_time();
+
 	if (member->voter.id == step->cluster->leader)
 		hand_over(step, member);
-	return ask_another(step, member, error) &&
-	       (gbe_client_member_remove(step->client, member->voter.id,
-					 gbe_app_deadline(step->app), &step->failure) ||
-		denied(step, "remove the member", error));
+	if (!ask_another(step, member, error))
+		return false;
+	do {
+		if (gbe_client_member_remove(step->client, member->voter.id,
+					     gbe_app_deadline(step->app), &step->failure))
+			return true;
+	} while (try_again(step, is_unhealthy(&step->failure), began, 0));
+	return denied(step, "remove the member", error);
 }
 
 bool
@@ -377,7 +425,7 @@ gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *optio
 	const GbeClusterMember *member = NULL;
 
 	if (!begin(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_removal(&step, member, error) ||
+	    !check_removal(&step, member, error) || !back_up(&step, "remove", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	ret_result->id = member->voter.id;
@@ -398,6 +446,7 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
 	    !check_free(&step, urls, member, error) || !check_removal(&step, member, error) ||
 	    !check(&step, addition(options), 0, member->voter.id, error) ||
+	    !back_up(&step, "replace", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	if (!add(&step, urls, &added, error)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The verbs member add, promote, update, remove and replace: single steps, each of which is refused where it would cost
- * the cluster its quorum. etcd writes each as one entry of its log: after a power cut it has happened or not.
+ * the cluster its quorum. etcd writes each as one entry of its log: after a power cut it has happened or not. Where no
+ * etcd of this device's own answers, the backup is a snapshot.
  */
 #pragma once
 
@@ -9,9 +10,11 @@
 
 typedef struct {
 	bool dry_run;
-	bool voter;	  /* add, replace: with a vote from the beginning, in place of a learner */
-	bool force;	  /* also where the members cannot all be asked, or the quorum would go */
-	guint64 wait;	  /* promote: seconds until the learner has started and caught up */
+	bool voter; /* add, replace: with a vote from the beginning, in place of a learner */
+	bool force; /* also where the members cannot all be asked, or the quorum would go */
+	guint64
+	    wait; /* seconds until etcd takes the change; promote: and the learner has caught up */
+	bool back_up;	  /* a backup comes first */
 	const char *name; /* add, replace: the new member's name, for ->environment; NULL: "NAME" */
 } GbeMembersOptions;
 
@@ -19,6 +22,7 @@ typedef struct {
 	guint64 id;   /* of the member that was added or changed; 0 with dry_run */
 	bool unknown; /* etcd was asked, and whether it did so is not known */
 	char *said;   /* what was, or would be, done */
+	char *backup; /* as from gbe_live_etcd_back_up(); NULL */
 	char *
 	    environment; /* add, replace: the variables that the new etcd starts with, a line each; NULL */
 } GbeMembersResult;

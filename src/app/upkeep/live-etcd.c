@@ -141,7 +141,8 @@ gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
 			 wanted, facts->data_dir, there);
 }
 
-/* Are copies of files that etcd has open made by cloning? Sets *ret_clones when the store exists. */
+/* Are copies of files that etcd has open made by cloning? Sets *ret_clones when the store exists. The data of an etcd
+ * that does not run is older than what another member has. */
 static bool
 clones(GbeApp *app, bool *ret_clones, GError **error)
 {
@@ -150,7 +151,8 @@ clones(GbeApp *app, bool *ret_clones, GError **error)
 
 	if (!gbe_observe(app, &options, &observed, error))
 		return false;
-	*ret_clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO;
+	*ret_clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO &&
+		      observed->facts->data_open == GBE_YES;
 	return true;
 }
 

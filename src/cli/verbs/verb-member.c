@@ -9,7 +9,7 @@
 
 #define WAIT_MOST 86400
 
-static gboolean arg_dry_run, arg_voter, arg_force;
+static gboolean arg_dry_run, arg_voter, arg_force, arg_no_backup;
 static char *arg_name, *arg_wait;
 
 const GOptionEntry gbe_options_member[] = {
@@ -18,9 +18,12 @@ const GOptionEntry gbe_options_member[] = {
     {"voter", 0, 0, G_OPTION_ARG_NONE, &arg_voter,
      "add, replace: with a vote from the beginning, in place of a learner", NULL},
     {"wait", 0, 0, G_OPTION_ARG_FILENAME, &arg_wait,
-     "promote: how long the learner may take to catch up", "DURATION"},
+     "How long etcd may take to accept the change; promote: and the learner to catch up",
+     "DURATION"},
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "Also where the cluster would lose its quorum",
      NULL},
+    {"no-backup", 0, 0, G_OPTION_ARG_NONE, &arg_no_backup,
+     "add, promote, remove, replace: without a copy before", NULL},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "Change nothing, say what would be done",
      NULL},
     {NULL},
@@ -114,9 +117,12 @@ print_change(GbeCli *cli, const GbeMembersResult *result)
 		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
 		gbe_json_set_id(object, "id", result->id);
 		gbe_json_set_string(object, "said", result->said);
+		gbe_json_set_string(object, "backup", result->backup);
 		json_object_set_object_member(object, "environment", environment);
 		gbe_print_object(object);
 	} else if (!cli->quiet) {
+		if (result->backup != NULL)
+			gbe_print("the data from before is in %s\n", result->backup);
 		gbe_print("%s\n", result->said);
 		if (result->environment != NULL)
 			gbe_print("the new etcd starts with an empty data directory and\n%s",
@@ -150,8 +156,9 @@ check_arguments(const char *verb, guint count, GError **error)
 	    !g_str_equal(verb, "replace"))
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--name and --voter go with member add and member replace");
-	return arg_wait == NULL || g_str_equal(verb, "promote") ||
-	       gbe_throw(error, GBE_ERROR_USAGE, "--wait goes with member promote");
+	return (arg_wait == NULL && !arg_no_backup) || !g_str_equal(verb, "update") ||
+	       gbe_throw(error, GBE_ERROR_USAGE,
+			 "--wait and --no-backup do not go with member update");
 }
 
 static bool
@@ -160,6 +167,7 @@ change(GbeCli *cli, char **arguments, GbeMembersResult *result, GError **error)
 	GbeMembersOptions options = {.dry_run = arg_dry_run,
 				     .voter = arg_voter,
 				     .force = arg_force,
+				     .back_up = !arg_no_backup,
 				     .name = arg_name};
 	const char *verb = arguments[0];
 
@@ -185,7 +193,7 @@ gbe_verb_member(GbeCli *cli, char **arguments, GError **error)
 
 	if (g_str_equal(arguments[0], "list")) {
 		if (arguments[1] != NULL || arg_dry_run || arg_voter || arg_force ||
-		    arg_name != NULL || arg_wait != NULL)
+		    arg_name != NULL || arg_wait != NULL || arg_no_backup)
 			return gbe_throw(error, GBE_ERROR_USAGE,
 					 "member list takes no argument and no option of its own");
 		return list(cli, error);

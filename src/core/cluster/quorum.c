@@ -90,6 +90,10 @@ gbe_quorum_refusal(const GbeVoter *members, guint count, GbeQuorumChange change,
 		if (voters == 0)
 			return g_strdup("it is the last voter: the cluster would be gone");
 		break;
+	case GBE_QUORUM_UPDATE:
+		/* An only voter needs no address. */
+		working -= votes && works && voters > 1 ? 1 : 0;
+		break;
 	case GBE_QUORUM_STOP:
 		working -= votes && works ? 1 : 0;
 		break;

@@ -18,7 +18,8 @@ typedef struct {
 } GbeVoter;
 
 typedef enum {
-	GBE_QUORUM_STOP, /* for a while */
+	GBE_QUORUM_STOP,   /* for a while */
+	GBE_QUORUM_UPDATE, /* the others lose a member until it answers at its new address */
 	GBE_QUORUM_REMOVE,
 	GBE_QUORUM_PROMOTE,	/* a learner becomes a voter */
 	GBE_QUORUM_ADD_VOTER,	/* @id is not used: a member that has not started yet */
