@@ -25,7 +25,7 @@ container_run() {
 	for bound in "${@:2}"; do PERSON_OPTIONS+=(--bind-ro="$bound"); done
 	mkdir -p "$etc/greenboot-etcd" "$etc/ssl"
 	cp -L "$(openssl version -d | cut -d'"' -f2)/openssl.cnf" "$etc/ssl/"
-	printf '[etcd]\nmember-dir=auto\nservice=etcd.service\n[health]\ntimeout=20s\n%s\n' "$1" >"$etc/greenboot-etcd/greenboot-etcd.conf"
+	printf '[health]\ntimeout=20s\n%s\n' "$1" >"$etc/greenboot-etcd/greenboot-etcd.conf"
 	cat >"$etc/systemd/system/etcd.service" <<-EOF2
 		[Service]
 		Type=notify
@@ -104,7 +104,7 @@ north() {
 		--listen-peer-urls https://127.0.0.1:12380 --initial-advertise-peer-urls https://127.0.0.1:12380 \
 		--initial-cluster north=https://127.0.0.1:12380 --cert-file north.crt --key-file north.key --trusted-ca-file ca.crt \
 		--client-cert-auth --peer-cert-file north.crt --peer-key-file north.key --peer-trusted-ca-file ca.crt \
-		--peer-client-cert-auth --strict-reconfig-check=false --heartbeat-interval="${HEARTBEAT:-10}" --election-timeout="${ELECTION:-100}" >log 2>&1 &
+		--peer-client-cert-auth --strict-reconfig-check="${STRICT:-false}" --heartbeat-interval="${HEARTBEAT:-10}" --election-timeout="${ELECTION:-100}" >log 2>&1 &
 	for ((i = 0; i < 300; i++)); do ! n put k v || break; sleep 0.2; done
 	rm -rf "$LIVE"
 	printf '[etcd]\nendpoint=https://127.0.0.1:12379\ncacert=%s\ncert=%s\nkey=%s\n' /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf
@@ -193,6 +193,10 @@ joins() {
 		north
 		gives 2 greenboot-etcd cluster join
 		gives 2 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		for url in http://127.0.0.1:12379 127.0.0.1 https://127.0.0.1; do
+			gives 2 greenboot-etcd cluster join "$url" --token=/run/token "${AS_SOUTH[@]}" 2>/run/said
+			grep -F "$url: the address of a member begins with https:// and ends with its port, like https://127.0.0.1:2379" /run/said || wrong "$(cat /run/said)"
+		done
 		gives 7 greenboot-etcd cluster join https://127.0.0.1:1 --token=/run/token "${AS_SOUTH[@]}"
 		[[ ! -e $LIVE ]] || wrong "certificates before the cluster was asked"
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" --name=north
@@ -205,13 +209,34 @@ joins() {
 		kill %%
 		member_is "out again" "1 1 1"
 		[[ ! -e /var/lib/greenboot-etcd/cluster && ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "something is left"
+		# The same, once it has data.
+		mkdir -p /etc/systemd/system/etcd.service.d
+		printf '[Service]\nExecStartPost=/bin/false\n' >/etc/systemd/system/etcd.service.d/fails.conf
+		systemctl daemon-reload
+		gives 1 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		[[ ! -e /var/lib/etcd/default/member && ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "something is left"
+		is "backups" "$(greenboot-etcd --json list | jq length)" 0
+		# The way back is cut, and a file that etcd does not know lay there.
+		comes n put quiet v
+		mkdir -p /var/lib/etcd/notes
+		echo mine >/var/lib/etcd/notes/file
+		GREENBOOT_ETCD_FAULT=restore-intended=kill $FAULTS cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" || true
+		rm /etc/systemd/system/etcd.service.d/fails.conf
+		systemctl daemon-reload
+		[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut"
 		gives 0 greenboot-etcd --json cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" >/var/out.json
 		member_is "in" "2 2 2"
 		gets
 		ctl put after v
 		is "at north" "$(n get after --print-value-only)" v
 		gives 0 greenboot-etcd health
-		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		is "the file" "$(cat /var/lib/greenboot-etcd/backups/*/data/notes/file)" mine
+		greenboot-etcd status | head -n 1 | grep '^Partly protected: lost data comes back from the other members' || wrong "$(greenboot-etcd status)"
+		# Repeated, it has nothing to do.
+		rm /run/token
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" --name=other
+		member_is "nothing happened" "2 2 2"
 	EOF2
 	OUT=$(<"$VAR/out.json")
 	fits cluster-setup
@@ -260,7 +285,7 @@ joins_elsewhere() {
 joins_cut() {
 	on_device_run <<-'EOF2'
 		north
-		for point in cluster-intended cluster-entered cluster-configured cluster-started; do
+		for point in cluster-intended cluster-entered cluster-configured pki-written pki-exchanged cluster-started; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
 			# As /run is after a power cut.
@@ -307,8 +332,11 @@ joins_keeps() {
 # Out of the cluster: the data is a backup, the other one goes on, and the way in is open again.
 leaves() {
 	on_device_run <<-'EOF2'
-		north
+		STRICT=true north
+		# etcd denies a change until its members have been connected for five seconds.
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+		gives 0 greenboot-etcd cluster leave
+		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		comes ctl put before v
 		# What answers is the other one.
 		ask_at https://127.0.0.1:12379
@@ -363,6 +391,21 @@ leaves_cut() {
 			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 			is "the data, after $point" "$(ctl get "$point" --print-value-only)" v
 		done
+		# Another cluster answers at the address: its list does not say that this device is out.
+		GREENBOOT_ETCD_FAULT=cluster-intended=kill $FAULTS cluster leave || true
+		pkill -f -- '--name north '
+		while pgrep -f -- '--name north '; do sleep 0.1; done
+		rm -r /run/north/data
+		(
+			cd /run/north
+			exec etcd --name alien --data-dir alien --listen-client-urls https://127.0.0.1:12379 --advertise-client-urls https://127.0.0.1:12379 \
+				--cert-file north.crt --key-file north.key --trusted-ca-file ca.crt --client-cert-auth \
+				--listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 --initial-cluster alien=http://127.0.0.1:12380
+		) >/run/alien.log 2>&1 &
+		comes member_works "1 1 1"
+		gives 7 greenboot-etcd cluster leave 2>/run/said
+		grep "is a member of another cluster" /run/said || wrong "$(cat /run/said)"
+		[[ -e /var/lib/etcd/default/member && -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "its data is gone"
 	EOF2
 }
 
@@ -536,6 +579,9 @@ resets_not() {
 		compgen -G "${LIVE%/live}/of-*" || wrong "the certificates of a backup that cannot be read are gone"
 		cp /run/manifest.json "$manifest"
 		for name in $(greenboot-etcd --json list | jq -r '.[].name'); do gives 0 greenboot-etcd delete --force "$name"; done
+		gives 0 greenboot-etcd cluster init -n "${AS_SOUTH[@]}"
+		gives 0 greenboot-etcd cluster join -n https://127.0.0.1:12379 "${AS_SOUTH[@]}"
+		compgen -G "${LIVE%/live}/of-*" || wrong "a dry run removed the certificates"
 		greenboot-etcd undo || true
 		! compgen -G "${LIVE%/live}/of-*" || wrong "the certificates of a deleted backup stay"
 		! compgen -G "/var/lib/greenboot-etcd/cluster.env.of-*" || wrong "the settings of a deleted backup stay"
@@ -555,7 +601,8 @@ joins_log_elsewhere() {
 		comes greenboot-etcd cluster rejoin --if-needed
 		systemctl stop etcd
 		id=$(greenboot-etcd --config=/etc/north.conf --json member list | jq -r '.members[] | select(.name == "south") | .id')
-		gives 0 greenboot-etcd cluster rejoin --if-needed
+		for i in 1 2; do gives 0 systemctl start greenboot-etcd-rejoin.service; done
+		comes eval '[[ $(journalctl -u greenboot-etcd-rejoin.service -o cat | grep -c "this device never saw it there") == 1 ]]'
 		gives 0 systemctl start etcd
 		comes gets
 		is "the member" "$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')" "$id"
@@ -641,14 +688,28 @@ recovers() {
 			first=$(greenboot-etcd --json cluster status | jq -r .cluster_id)
 			gives 5 greenboot-etcd cluster recover
 			comes greenboot-etcd cluster rejoin --if-needed
+			# A learner has all data, and no vote.
+			comes eval 'greenboot-etcd --config=/etc/north.conf --json member add https://127.0.0.1:22380 --name=west >/run/added'
+			(
+				cd /run/north
+				exec env $(jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")' /run/added) etcd --data-dir west \
+					--listen-client-urls https://127.0.0.1:22379 --advertise-client-urls https://127.0.0.1:22379 --listen-peer-urls https://127.0.0.1:22380 \
+					--cert-file north.crt --key-file north.key --trusted-ca-file ca.crt --client-cert-auth --peer-cert-file north.crt \
+					--peer-key-file north.key --peer-trusted-ca-file ca.crt --peer-client-cert-auth --heartbeat-interval=10 --election-timeout=100
+			) >/run/west.log 2>&1 &
+			WEST=$!
+			comes eval '[[ $(greenboot-etcd --config=/etc/north.conf --json cluster status | jq -r ".members[] | select(.learner) | .state") == learner ]]'
 			writes &
 			writing=$!
 			sleep 2
 			kill -KILL "$(pgrep -of 'etcd --name north')"
 			wait "$writing" || true
+			kill -KILL $WEST
+			wait $WEST || true
 			gives 4 greenboot-etcd cluster recover
 			systemctl stop etcd
 			gives 5 greenboot-etcd cluster recover
+			gives 5 greenboot-etcd cluster recover --data=/run/north/west
 			gives 0 greenboot-etcd --json cluster recover --data=/run/north/data -n
 			# Another cluster's.
 			timeout 5 etcd --data-dir=/run/alien --listen-client-urls=http://127.0.0.1:52379 \
@@ -752,6 +813,13 @@ rejoins() {
 				systemctl reset-failed etcd || true
 			done
 			greenboot-etcd --json list | jq -e '.[] | select(.set_aside)' >/dev/null || wrong "the damaged data is gone"
+			# The others know it at another address.
+			comes greenboot-etcd --config=/etc/north.conf member update south https://127.0.0.1:2380
+			systemctl stop etcd
+			truncate -s 4096 /var/lib/etcd/default/member/snap/db
+			comes greenboot-etcd cluster rejoin https://127.0.0.1:12379
+			comes eval 'member_works "3 3 3"'
+			gets
 		EOF2
 	)
 }
@@ -787,6 +855,11 @@ rejoins_itself() {
 			WEST=$!
 			is "the timer" "$(systemctl is-active greenboot-etcd-rejoin.timer)" active
 			systemctl stop greenboot-etcd-rejoin.timer
+			# Its log vanishes before the timer has run.
+			lose /wal
+			comes acts rejoined
+			comes works
+			gets
 			comes acts none
 			systemctl stop etcd
 			acts none
@@ -803,7 +876,7 @@ rejoins_itself() {
 			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
 			lock_is south || wrong "it was not cut"
 			cp /var/lib/greenboot-etcd/cluster.env /run/
-			sed -i s/south.example:2380/south.example:2381/ /var/lib/greenboot-etcd/cluster.env
+			sed -i s/^ETCD_NAME=.*/ETCD_NAME=west/ /var/lib/greenboot-etcd/cluster.env
 			acts waits
 			lock_is free || wrong "the lock is kept"
 			cp /run/cluster.env /var/lib/greenboot-etcd/
@@ -855,11 +928,12 @@ rejoins_itself() {
 					wrong "the same member came back without its $gone"
 			done
 			comes acts none
-			# It is reset while it has the lock. Nobody else gives that back, so it does when its data comes back.
+			# It is reset while it has the lock, which no other member gives back.
 			damage
 			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
 			comes lock_is south
 			gives 0 greenboot-etcd cluster reset --force
+			comes lock_is free
 			! grep -E '"(urls|member|cluster|log)"' /var/lib/greenboot-etcd/members || wrong "the members are remembered"
 			gives 0 greenboot-etcd undo --force
 			comes greenboot-etcd cluster rejoin https://127.0.0.1:12379
@@ -1022,14 +1096,19 @@ rejoins_not() {
 			comes member_works "3 3 3"
 			gets
 
-			# There is another cluster at the addresses now.
+			# There is another cluster at the addresses now, also for a rejoin that is under way.
 			damage
+			comes member_works "3 2 3"
+			GREENBOOT_ETCD_FAULT=cluster-intended=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || true
+			[[ -e $INTENT ]] || wrong "it was not cut"
 			pkill -f -- '--data-dir (north|west) '
 			while pgrep -f -- '--data-dir (north|west) '; do sleep 0.1; done
 			etcd --name north --data-dir new --listen-client-urls https://127.0.0.1:12379 --advertise-client-urls https://127.0.0.1:12379 \
 				--listen-peer-urls https://127.0.0.1:12380 --initial-advertise-peer-urls https://127.0.0.1:12380 \
 				--initial-cluster north=https://127.0.0.1:12380 "${WITH[@]}" >new.log 2>&1 &
 			comes member_works "1 1 1"
+			said waits 'is a member of another cluster'
+			[[ -e /var/lib/etcd/default/member/wal ]] || wrong "its data is gone"
 			said waits 'is a member of another cluster'
 			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			[[ ! -e $INTENT ]] || wrong "something is under way"

@@ -82,7 +82,7 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error
 	const char *operation;
 
 	if (!check_service(frame->app, ret_active, error) || !check_data(frame->app, error) ||
-	    !gbe_by_hand_follow_settings(frame->app, error) ||
+	    (!frame->dry_run && !gbe_by_hand_follow_settings(frame->app, error)) ||
 	    !gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &frame->intent, error))
 		return false;
 	frame->as_read = frame->intent != NULL ? gbe_json_print_line(frame->intent) : NULL;
@@ -175,8 +175,12 @@ ensure_hosts(GbeClusterFrame *frame, GError **error)
 {
 	g_autoptr(GbePki) pki = NULL;
 	g_autofree char *due = NULL;
+	bool unproved = false;
 
-	if (!gbe_pki_read(frame->app, &pki, error))
+	/* An earlier call may have been cut in between. etcd proves the new ones when it starts with them. */
+	if (!gbe_pki_is_unproved(frame->app, &unproved, error) ||
+	    (unproved && !gbe_pki_keep(frame->app, error)) ||
+	    !gbe_pki_read(frame->app, &pki, error))
 		return false;
 	if (pki == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,

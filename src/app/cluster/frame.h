@@ -18,6 +18,7 @@ typedef struct {
 	GbeApp *app;
 	const char *operation; /* "cluster join" */
 	bool takes_over;       /* it may end what another of these verbs has begun */
+	bool dry_run;	       /* begin changes nothing */
 	bool continued;	       /* an earlier call was interrupted */
 	JsonObject *intent;    /* its keys are the verb's own; never NULL after begin */
 	char *as_read;	       /* the intent as begin found it; NULL: none */

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/format.h"
 #include "core/json/parse.h"
+#include "sys/systemd/events.h"
 
 void
 gbe_cluster_left_clear(GbeClusterLeft *left)
@@ -64,7 +65,7 @@ find_others(Leave *leave, GError **error)
 {
 	GbeApp *app = leave->frame.app;
 	g_autoptr(GbeCluster) cluster = NULL;
-	g_autofree char *id = NULL, *urls = NULL;
+	g_autofree char *id = NULL, *cluster_id = NULL, *urls = NULL;
 
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
@@ -83,7 +84,9 @@ find_others(Leave *leave, GError **error)
 				 "data aside");
 	id = gbe_hex64(cluster->self);
 	leave->left->id = cluster->self;
+	cluster_id = gbe_hex64(cluster->cluster_id);
 	gbe_json_set_string(leave->frame.intent, "id", id);
+	gbe_json_set_string(leave->frame.intent, "cluster", cluster_id);
 	gbe_json_set_string(leave->frame.intent, "name", leave->left->name);
 	urls = gbe_cluster_urls_of_others(cluster);
 	gbe_json_set_string(leave->frame.intent, "urls", urls);
@@ -93,19 +96,23 @@ find_others(Leave *leave, GError **error)
 static bool
 leave_cluster(Leave *leave, bool dry_run, GError **error)
 {
-	const GbeMembersOptions options = {.dry_run = dry_run, .force = leave->options->force};
+	const GbeMembersOptions options = {.dry_run = dry_run,
+					   .force = leave->options->force,
+					   .wait = leave->options->timeout};
 	GbeApp *app = leave->frame.app;
 	const char *urls = gbe_json_string(leave->frame.intent, "urls", "");
 	const char *id = gbe_json_string(leave->frame.intent, "id", "");
+	const char *cluster_id = gbe_json_string(leave->frame.intent, "cluster", NULL);
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
 
-	if (!gbe_cluster_look_by(app, urls, &cluster, error))
+	if (!gbe_cluster_look_by(app, urls, cluster_id, &cluster, error))
 		return false;
+	if (gbe_cluster_find(cluster, id, &own, NULL))
+		return gbe_members_remove(app, id, &options, &removed, error);
 	/* It is out already. */
-	return !gbe_cluster_find(cluster, id, &own, NULL) ||
-	       gbe_members_remove(app, id, &options, &removed, error);
+	return gbe_cluster_check_current(app, cluster, error);
 }
 
 /* ---- what both do ---- */
@@ -115,6 +122,7 @@ begin(Leave *leave, GError **error)
 {
 	bool active = false;
 
+	leave->frame.dry_run = leave->options->dry_run;
 	if (!gbe_cluster_frame_begin(&leave->frame, &active, error))
 		return false;
 	json_object_set_boolean_member(leave->frame.intent, "empties", true);
@@ -136,8 +144,35 @@ set_data_aside(Leave *leave, GError **error)
 	       !GBE_FAULT("cluster-set-aside", error);
 }
 
-/* The learnt ids and addresses are of no cluster of this device any more. A lock that a rejoin took is still to be
- * released. */
+/* This device gives no lock back once its data is gone, and the others would wait for it. */
+static bool
+release_locks(GbeApp *app, GError **error)
+{
+	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
+	g_autoptr(JsonObject) record = NULL;
+	g_autoptr(GbeCluster) cluster = NULL;
+	g_autoptr(GError) local = NULL;
+	const char *lock = NULL;
+	bool ok;
+
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+		return false;
+	if (!gbe_cluster_look(app, &cluster, NULL) && record != NULL)
+		(void)!gbe_cluster_look_by(app, gbe_json_string(record, "urls", ""),
+					   gbe_json_string(record, "cluster", NULL), &cluster,
+					   NULL);
+	ok = gbe_update_lock_abandon(app, error);
+	if (record != NULL)
+		lock = gbe_json_string(record, "lock", NULL);
+	if (ok && lock != NULL && !gbe_update_lock_release_rejoined(app, lock, &local))
+		gbe_note("%s", local->message);
+	g_free(app->config->etcd.endpoint);
+	app->config->etcd.endpoint = g_steal_pointer(&endpoint);
+	return ok;
+}
+
+/* The learnt ids and addresses are of no cluster of this device any more. A lock that a rejoin took may still have to
+ * be released. */
 static bool
 forget(GbeApp *app, GError **error)
 {
@@ -178,7 +213,7 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	if (!gbe_cluster_frame_intend(&leave.frame, error))
 		return false;
 	if (!gbe_json_bool(leave.frame.intent, "left", false) &&
-	    !leave_cluster(&leave, false, &local)) {
+	    (!release_locks(app, &local) || !leave_cluster(&leave, false, &local))) {
 		(void)gbe_cluster_frame_end_denied(&leave.frame, local);
 		return gbe_pass(error, &local);
 	}
@@ -239,7 +274,7 @@ gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	if (options->dry_run)
 		return true;
 	return gbe_cluster_frame_intend(&leave.frame, error) &&
-	       ((set_data_aside(&leave, error) &&
+	       ((release_locks(app, error) && set_data_aside(&leave, error) &&
 		 gbe_by_hand_set_settings_aside(app, leave.frame.operation,
 						ret_left->backup.sequence, error) &&
 		 end(&leave, error)) ||

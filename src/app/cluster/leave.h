@@ -12,6 +12,7 @@
 
 typedef struct {
 	bool dry_run, force;
+	guint64 timeout; /* leave: seconds until etcd takes a change */
 } GbeClusterLeave;
 
 typedef struct {

@@ -570,6 +570,30 @@ gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error)
 }
 
 bool
+gbe_update_lock_abandon(GbeApp *app, GError **error)
+{
+	GbeUpdateLockResult none = {NULL};
+	g_auto(Locking) l = {.app = app, .result = &none};
+	g_autoptr(GError) local = NULL;
+
+	if (!read_record(&l, error))
+		return false;
+	if (l.written == NULL)
+		return true;
+	read_key(&l);
+	if (l.whose == GBE_LOCK_KEY_UNKNOWN)
+		(void)unanswered(&l, &local);
+	else if (l.whose == GBE_LOCK_KEY_OWN || l.whose == GBE_LOCK_KEY_OWN_FAILED)
+		(void)!swap_key(&l, NULL, &local);
+	if (local != NULL)
+		gbe_complain("this device may still hold the update lock: %s; look with "
+			     "`greenboot-etcd cluster status` on another member",
+			     local->message);
+	return lift(&l, error) &&
+	       gbe_unlink_durable_at(app->state_fd, GBE_STATE_UPDATE_LOCK, error);
+}
+
+bool
 gbe_update_lock_look(GbeApp *app, GbeUpdateLockSeen *ret_seen, GError **error)
 {
 	GbeUpdateLockResult none = {NULL};

@@ -41,6 +41,11 @@ bool gbe_update_lock_take_to_rejoin(GbeApp *app, const char *id, const char *mem
 /* Removes the key where it is @id's; otherwise there is nothing to do. */
 bool gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error) GBE_CHECKED;
 
+/* For a device that leaves its cluster: removes the key where it is this device's and etcd answers, else notes who has to
+ * do so. Then lifts the lock of the staged update, and removes the record. The caller has the program's lock, which this
+ * releases. */
+bool gbe_update_lock_abandon(GbeApp *app, GError **error) GBE_CHECKED;
+
 typedef struct {
 	GbeUpdateLock lock;
 	bool held;    /* there is a lock, and ->lock says whose */

@@ -189,18 +189,73 @@ gbe_cluster_urls_of_others(const GbeCluster *cluster)
 	return g_string_free(g_steal_pointer(&urls), false);
 }
 
+static bool
+is_current(const GbeCluster *cluster)
+{
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->voter.id == cluster->self)
+			return member->voter.works == GBE_YES;
+	}
+	return false;
+}
+
 bool
-gbe_cluster_look_by(GbeApp *app, const char *urls, GbeCluster **ret_cluster, GError **error)
+gbe_cluster_check_current(const GbeApp *app, const GbeCluster *cluster, GError **error)
+{
+	return is_current(cluster) ||
+	       gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			 "%s knows no leader, so what it says of the members may be old",
+			 app->config->etcd.endpoint);
+}
+
+bool
+gbe_cluster_check_id(const GbeApp *app, const GbeCluster *cluster, const char *cluster_id,
+		     GError **error)
+{
+	g_autofree char *id = gbe_hex64(cluster->cluster_id);
+
+	return g_str_equal(id, cluster_id) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s is a member of another cluster, %s and not %s",
+			 app->config->etcd.endpoint, id, cluster_id);
+}
+
+static void
+set_endpoint(GbeApp *app, const char *url)
+{
+	g_free(app->config->etcd.endpoint);
+	app->config->etcd.endpoint = g_strdup(url);
+}
+
+bool
+gbe_cluster_look_by(GbeApp *app, const char *urls, const char *cluster_id, GbeCluster **ret_cluster,
+		    GError **error)
 {
 	g_auto(GStrv) list = g_strsplit(urls, " ", -1);
+	g_autoptr(GbeCluster) found = NULL;
 	g_autoptr(GError) local = NULL;
+	const char *url = NULL;
 
-	for (guint i = 0; list[i] != NULL; i++) {
+	for (guint i = 0; list[i] != NULL && (found == NULL || !is_current(found)); i++) {
+		g_autoptr(GbeCluster) cluster = NULL;
+
 		g_clear_error(&local);
-		g_free(app->config->etcd.endpoint);
-		app->config->etcd.endpoint = g_strdup(list[i]);
-		if (gbe_cluster_look(app, ret_cluster, &local))
-			return true;
+		set_endpoint(app, list[i]);
+		if (!gbe_cluster_look(app, &cluster, &local) ||
+		    (cluster_id != NULL && !gbe_cluster_check_id(app, cluster, cluster_id, &local)))
+			continue;
+		if (found == NULL || is_current(cluster)) {
+			g_clear_pointer(&found, gbe_cluster_free);
+			found = g_steal_pointer(&cluster);
+			url = list[i];
+		}
+	}
+	if (found != NULL) {
+		set_endpoint(app, url);
+		*ret_cluster = g_steal_pointer(&found);
+		return true;
 	}
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked%s%s",
 			 local != NULL ? ": " : "", local != NULL ? local->message : "");

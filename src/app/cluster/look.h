@@ -32,9 +32,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCluster, gbe_cluster_free)
 bool gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error) GBE_CHECKED;
 /* Where the others with a vote are asked, one address each, with spaces between them. Newly allocated. */
 char *gbe_cluster_urls_of_others(const GbeCluster *cluster);
-/* The same as gbe_cluster_look(), by the first of these addresses that answers; it is the configured one then. */
-bool gbe_cluster_look_by(GbeApp *app, const char *urls, GbeCluster **ret_cluster,
-			 GError **error) GBE_CHECKED;
+/* Does the member that lists the members follow a leader? Else its list may be an old one: GBE_ERROR_CANNOT_TELL. */
+bool gbe_cluster_check_current(const GbeApp *app, const GbeCluster *cluster,
+			       GError **error) GBE_CHECKED;
+/* The same as gbe_cluster_look(), by the first of these addresses that answers and follows a leader, else by one that
+ * answers; it is the configured one then. @cluster_id: only a member of this cluster counts, in hex; NULL: of any. */
+bool gbe_cluster_look_by(GbeApp *app, const char *urls, const char *cluster_id,
+			 GbeCluster **ret_cluster, GError **error) GBE_CHECKED;
+/* Is it the cluster with this id, in hex? GBE_ERROR_REFUSED names both. */
+bool gbe_cluster_check_id(const GbeApp *app, const GbeCluster *cluster, const char *cluster_id,
+			  GError **error) GBE_CHECKED;
 /* By name, or by id in hex. GBE_ERROR_NOT_FOUND names those that there are. */
 bool gbe_cluster_find(const GbeCluster *cluster, const char *name,
 		      const GbeClusterMember **ret_member, GError **error) GBE_CHECKED;

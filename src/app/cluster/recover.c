@@ -15,6 +15,7 @@ place_free(gpointer data)
 	GbeClusterPlace *place = data;
 
 	g_free(place->path);
+	g_clear_pointer(&place->voter_ids, g_array_unref);
 	g_free(place);
 }
 
@@ -50,14 +51,13 @@ look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
 {
 	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
 	g_autoptr(JsonObject) noted = NULL;
-	const char *urls;
-
 	if (gbe_cluster_look(app, ret_cluster, NULL))
 		return true;
 	if (!gbe_state_read(app, GBE_STATE_MEMBERS, false, &noted, error))
 		return false;
-	urls = noted != NULL ? gbe_json_string(noted, "urls", "") : "";
-	if (*urls != '\0' && !gbe_cluster_look_by(app, urls, ret_cluster, NULL))
+	if (noted != NULL &&
+	    !gbe_cluster_look_by(app, gbe_json_string(noted, "urls", ""),
+				 gbe_json_string(noted, "cluster", NULL), ret_cluster, NULL))
 		*ret_cluster = NULL;
 	g_free(app->config->etcd.endpoint);
 	app->config->etcd.endpoint = g_steal_pointer(&endpoint);
@@ -103,7 +103,10 @@ add_place(Recover *recover, const char *path, const GbeVerification *verificatio
 	place->term = directory->wal.last_term;
 	place->index = directory->wal.last_entry;
 	place->revision = directory->db_tells ? directory->db.revision : -1;
-	place->voters = directory->conf.voters != NULL ? directory->conf.voters->len : 0;
+	if (directory->conf.voters != NULL) {
+		place->voter_ids = g_array_ref(directory->conf.voters);
+		place->voters = place->voter_ids->len;
+	}
 	g_ptr_array_add(recover->recovered->places, place);
 	return true;
 }
@@ -114,11 +117,13 @@ judge_own(Recover *recover, GError **error)
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
 	GbeApp *app = recover->setting.frame.app;
 	g_autoptr(GbeVerification) verification = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) data = NULL;
 
 	if (!gbe_data_open(app, &data, error))
 		return false;
-	if (data->member_path == NULL)
+	gbe_data_observe_presence(data, facts);
+	if (facts->data == GBE_NO)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 				 "there is no data of etcd in %s: put a copy of the most advanced "
 				 "member's there first, or call this on that member's device",
@@ -156,11 +161,27 @@ has_twice(const GPtrArray *places, guint at)
 	return false;
 }
 
+/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
+static guint
+count_voters(const GPtrArray *places, const GArray *voter_ids)
+{
+	guint count = 0;
+
+	for (guint i = 0; i < places->len; i++) {
+		const GbeClusterPlace *place = places->pdata[i];
+
+		for (guint k = 0; voter_ids != NULL && k < voter_ids->len; k++)
+			count += g_array_index(voter_ids, guint64, k) == place->member ? 1 : 0;
+	}
+	return count;
+}
+
 static bool
 choose(Recover *recover, GError **error)
 {
 	const GPtrArray *places = recover->recovered->places;
 	GbeClusterPlace *best = places->pdata[0];
+	guint looked_at;
 
 	for (guint i = 1; i < places->len; i++) {
 		const GbeClusterPlace *place = places->pdata[i];
@@ -178,7 +199,8 @@ choose(Recover *recover, GError **error)
 	}
 	best->chosen = true;
 	recover->best = best;
-	if (recover->options->force || best->voters == places->len)
+	looked_at = count_voters(places, best->voter_ids);
+	if (recover->options->force || (best->voters > 0 && best->voters == looked_at))
 		return true;
 	return gbe_throw(
 	    error, GBE_ERROR_REFUSED,
@@ -186,7 +208,7 @@ choose(Recover *recover, GError **error)
 	    "%" G_GUINT64_FORMAT " with entry %" G_GUINT64_FORMAT
 	    ": what only another one has would be lost. Look at those (`cluster recover -n` there, "
 	    "or --data=DIRECTORY with a copy), or --force",
-	    places->len, best->voters, best->term, best->index);
+	    looked_at, best->voters, best->term, best->index);
 }
 
 static bool
@@ -255,6 +277,7 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 	GbeClusterFrame *frame = &recover.setting.frame;
 	bool active = false, taken;
 
+	frame->dry_run = options->setup.dry_run;
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
 	    !gbe_cluster_setting_read(&recover.setting, &recover.setup, error) ||

@@ -23,6 +23,7 @@ typedef struct {
 	guint64 term, index; /* of its last entry */
 	gint64 revision;     /* of its database; -1 unknown */
 	guint voters;	     /* of its configuration; 0 unknown */
+	GArray *voter_ids;   /* of guint64; NULL: unknown */
 	bool chosen;
 } GbeClusterPlace;
 

@@ -3,7 +3,6 @@
 
 #include "app/by-hand/session.h"
 #include "app/cluster/lock.h"
-#include "app/cluster/look.h"
 #include "app/cluster/setup.h"
 #include "app/state/state.h"
 #include "base/fault.h"
@@ -30,6 +29,7 @@ typedef struct {
 	GbeClusterSetup own;
 	GbeClusterSetting setting;
 	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
+	bool unseen;		      /* there is no log, and this device never saw one */
 } Rejoin;
 
 static void
@@ -87,7 +87,7 @@ ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
 		    error, GBE_ERROR_CANNOT_TELL,
 		    "no other member is known; `greenboot-etcd list` shows the backups "
 		    "that `greenboot-etcd restore` takes");
-	return gbe_cluster_look_by(r->app, urls, ret_cluster, error);
+	return gbe_cluster_look_by(r->app, urls, NULL, ret_cluster, error);
 }
 
 /* ---- the lock ---- */
@@ -176,33 +176,68 @@ has_log(GbeApp *app)
 	return facts->log == GBE_YES;
 }
 
-static bool
-learn(Rejoin *r, const GbeCluster *cluster, GError **error)
+/* *ret_changed: something of it is new. */
+static void
+describe(GbeApp *app, const GbeCluster *cluster, JsonObject *record, bool *ret_changed)
 {
+	g_autofree char *before = gbe_json_print_line(record);
 	g_autofree char *urls = gbe_cluster_urls_of_others(cluster);
 	g_autofree char *member_id = gbe_hex64(cluster->self);
 	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
-	bool ok = release(r, error) && note(r, "reason", NULL, error) &&
-		  note(r, "log", has_log(r->app) ? "yes" : NULL, error) &&
-		  note(r, "member", member_id, error) && note(r, "cluster", cluster_id, error) &&
-		  note(r, "urls", urls, error) &&
-		  write_settings(r, cluster->members->len == 1, error);
+	g_autofree char *after = NULL;
+
+	gbe_json_set_string(record, "reason", NULL);
+	gbe_json_set_string(record, "log", has_log(app) ? "yes" : NULL);
+	gbe_json_set_string(record, "member", member_id);
+	gbe_json_set_string(record, "cluster", cluster_id);
+	gbe_json_set_string(record, "urls", urls);
+	after = gbe_json_print_line(record);
+	*ret_changed = !g_str_equal(before, after);
+}
+
+bool
+gbe_cluster_remember(GbeApp *app, const GbeCluster *cluster, GError **error)
+{
+	g_autoptr(JsonObject) record = NULL;
+	bool changed;
+
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+		return false;
+	if (record == NULL)
+		record = json_object_new();
+	describe(app, cluster, record, &changed);
+	return gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
+}
+
+static bool
+learn(Rejoin *r, const GbeCluster *cluster, GError **error)
+{
+	bool changed = false, ok;
+
+	if (!release(r, error))
+		return false;
+	describe(r->app, cluster, r->record, &changed);
+	ok = (!changed || (gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+			   gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error))) &&
+	     write_settings(r, cluster->members->len == 1, error);
 
 	gbe_app_unlock(r->app);
 	return ok;
 }
 
-/* Not where a mount is missing: the data lies there. */
+/* Not where a mount is missing: the data lies there. *ret_unseen: a log that is missing was never seen here. */
 static bool
-is_gone(const GbeFacts *facts)
+is_gone(const GbeFacts *facts, bool *ret_unseen)
 {
 	GbeSituation situation;
 	GbeView view;
 
 	gbe_view_live(facts, &view);
 	gbe_situation_derive(facts, &view, true, &situation);
-	return situation.log_lost && situation.data_open == GBE_NO &&
-	       !(situation.data == GBE_NO && situation.mount_lost);
+	if (situation.data_open != GBE_NO || (situation.data == GBE_NO && situation.mount_lost))
+		return false;
+	*ret_unseen = !situation.log_lost && facts->log == GBE_NO && facts->member;
+	return situation.log_lost;
 }
 
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
@@ -219,19 +254,14 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 		return false;
 	facts = session.observed->facts;
 	/* A log that was never seen here is no damage: etcd may have it elsewhere. */
-	if (is_gone(facts))
+	if (is_gone(facts, &r->unseen))
 		*ret_damage =
 		    g_strdup(facts->data == GBE_NO ? "the data is gone" : "the log is gone");
 	else if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO &&
 		 facts->log != GBE_NO)
 		*ret_damage = g_strdup(facts->sound_why);
 	*ret_rollback = gbe_situation_rollback_may_follow(facts);
-	gbe_cluster_ids(facts, &member, &cluster);
-	/* Learnt from etcd, and so newer than what prerun recorded. */
-	if (facts->member_id == NULL || facts->cluster_id == NULL) {
-		member = gbe_json_string(r->record, "member", member);
-		cluster = gbe_json_string(r->record, "cluster", cluster);
-	}
+	gbe_cluster_ids(facts, r->record, &member, &cluster);
 	r->member_id = g_strdup(member);
 	r->cluster_id = g_strdup(cluster);
 	gbe_session_leave(&session);
@@ -305,7 +335,9 @@ rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 		return false;
 	gbe_app_unlock(r->app);
 	gbe_event_rejoined(&(GbeEventFields){.reason = why});
-	if (!release(r, error) || !note(r, "reason", NULL, error))
+	/* The verb has written it. */
+	g_clear_pointer(&r->record, json_object_unref);
+	if (!read_record(r, error) || !release(r, error) || !note(r, "reason", NULL, error))
 		return false;
 	r->result->action = "rejoined";
 	r->result->said = g_strdup_printf("%s is a member again, with data from the others: %s",
@@ -326,10 +358,16 @@ begin(Rejoin *r, GError **error)
 		return learn(r, cluster, error);
 	if (!look_at_data(r, &damage, &rollback, error))
 		return false;
-	if (damage == NULL)
+	if (damage == NULL && !r->unseen)
 		return let_others_go_on(r, error);
+	if (damage == NULL)
+		(void)gbe_throw(&local, GBE_ERROR_CANNOT_TELL,
+				"etcd's log is not in %s, and this device never saw it there; set "
+				"wal-dir= of [etcd] to its directory, or run `greenboot-etcd "
+				"cluster rejoin URL` if it is lost",
+				r->app->config->etcd.data_dir);
 	/* A rollback is the remedy where one may follow. */
-	if (rollback)
+	else if (rollback)
 		(void)gbe_throw(&local, GBE_ERROR_REFUSED,
 				"the update is not green yet, and a rollback may follow");
 	else if (check_others(r, &local) && would_rejoin(r, &local) && take(r, &local))

@@ -7,12 +7,14 @@
  * what.
  *
  * A record, `members`, has the addresses of the others and the ids of this member and its cluster, and whether its
- * log is where the configuration has it, which are learnt while the own etcd answers, and the id as which the lock is held. It is written before the lock is taken. A rejoin
+ * log is where the configuration has it. These are learnt by a join, and while the own etcd answers. The record also has
+ * the id as which the lock is held. It is written before the lock is taken. A rejoin
  * that was cut goes on (setup.h); a lock that is not needed any more is released by the next call. While the own etcd
  * answers, the settings also follow the cluster: with others, an etcd without data would join it, alone begin one.
  */
 #pragma once
 
+#include "app/cluster/look.h"
 #include "app/device/context.h"
 
 typedef struct {
@@ -20,6 +22,10 @@ typedef struct {
 	char *said;	    /* for people; NULL: nothing */
 	bool known;	    /* an earlier call has said the same */
 } GbeRejoined;
+
+/* Writes the record: what @cluster, whose ->self is this device's member, tells of it and of the others. The caller has
+ * the program's lock. */
+bool gbe_cluster_remember(GbeApp *app, const GbeCluster *cluster, GError **error) GBE_CHECKED;
 
 void gbe_rejoined_clear(GbeRejoined *rejoined);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRejoined, gbe_rejoined_clear)

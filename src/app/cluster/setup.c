@@ -14,6 +14,8 @@
 #include "app/store/data.h"
 #include "core/config/run-words.h"
 #include "core/json/parse.h"
+#include "core/record/take-over.h"
+#include "fs/list.h"
 #include "fs/open.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
@@ -146,13 +148,50 @@ gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 }
 
 static bool
-check_no_data(GbeApp *app, bool active, GError **error)
+is_empty(int dir_fd, const char *name)
 {
-	g_autoptr(GbeData) data = NULL;
+	gbe_autofd int fd = -1;
+	g_autoptr(GPtrArray) names = NULL;
 
-	if (!gbe_data_open(app, &data, error))
+	return gbe_open_dir_at(dir_fd, name, &fd, NULL) && gbe_list_at(fd, name, &names, NULL) &&
+	       names->len == 0;
+}
+
+/* *ret_bare: the directory has only empty directories, and what this program writes there. */
+static bool
+look_for_files(const GbeData *data, bool *ret_bare, GError **error)
+{
+	g_autoptr(GPtrArray) names = NULL;
+
+	*ret_bare = true;
+	if (data->fd < 0)
+		return true;
+	if (!gbe_list_at(data->fd, data->path, &names, error))
 		return false;
-	if (data->fd >= 0 && data->member_path != NULL)
+	for (guint i = 0; i < names->len && *ret_bare; i++)
+		*ret_bare = g_strv_contains(gbe_data_exclude, names->pdata[i]) ||
+			    g_str_equal(names->pdata[i], GBE_NONCE_NAME) ||
+			    is_empty(data->fd, names->pdata[i]);
+	return true;
+}
+
+/* A configured member-dir= is known before there is data in it. */
+static bool
+check_no_data(GbeClusterFrame *frame, bool active, GError **error)
+{
+	GbeApp *app = frame->app;
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	bool bare = false;
+
+	if (!gbe_data_open(app, &data, error) || !look_for_files(data, &bare, error))
+		return false;
+	json_object_set_boolean_member(frame->intent, "bare", bare);
+	gbe_data_observe_presence(data, facts);
+	if (facts->data == GBE_UNKNOWN)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot look for data in %s: %s",
+				 data->path, facts->data_why);
+	if (facts->data == GBE_YES || facts->log == GBE_YES)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s has the data of an etcd: only a device without data joins or "
 				 "begins a cluster; `greenboot-etcd cluster reset` makes it one",
@@ -259,10 +298,11 @@ gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
 	GbeClusterFrame *frame = &setting->frame;
 	bool active = false;
 
+	frame->dry_run = setting->options->dry_run;
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
 	    !gbe_cluster_setting_choose(setting, error) ||
 	    !check_endpoint(frame->app->config, setting->result->client_url, error) ||
-	    (!frame->continued && !check_no_data(frame->app, active, error)))
+	    (!frame->continued && !check_no_data(frame, active, error)))
 		return false;
 	setting->result->continued = frame->continued;
 	gbe_json_set_string(frame->intent, "peer_url", setting->result->peer_url);

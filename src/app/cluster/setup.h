@@ -3,9 +3,10 @@
  * The verbs cluster init and join: this device's etcd becomes the first member of a cluster, or one more. Both
  * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
  *
- * Each writes an intent first (frame.h). A learner that was added already is found by its address. Where a join fails
- * that no cut has interrupted, the learner is taken out again, and the data that it had got is removed: it was a copy.
- * Implemented in setup.c, join.c.
+ * Each writes an intent first (frame.h), which has the id of the cluster. A learner that was added already is found by
+ * its address. Where a join fails that no cut has interrupted, the learner is taken out again, and the data that it had
+ * got is removed: it was a copy. It stays as a backup where other files lay in the data directory. Implemented in setup.c,
+ * join.c.
  */
 #pragma once
 
@@ -75,7 +76,9 @@ bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_C
 /* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
 bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
 			       GError **error) GBE_CHECKED;
-/* Which member of which cluster the data is, by itself or by what was recorded of it; NULL: not known. Borrowed. */
-void gbe_cluster_ids(const GbeFacts *facts, const char **ret_member, const char **ret_cluster);
+/* Which member of which cluster the data is: by itself, by @record (rejoin.h, may be NULL), which its etcd told, or by what
+ * prerun recorded of it. NULL: not known. Borrowed. */
+void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_member,
+		     const char **ret_cluster);
 /* Starts the service, and waits until etcd is healthy. */
 bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;

@@ -32,7 +32,8 @@ const GOptionEntry gbe_options_cluster[] = {
     {"data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &arg_data,
      "recover: a copy of another member's data, several times for several", "DIRECTORY"},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "init, join, rejoin, recover: how long etcd may take to be healthy (timeout= of [health])",
+     "init, join, leave, rejoin, recover: how long etcd may take to be healthy, and to accept a "
+     "change (timeout= of [health])",
      "DURATION"},
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
      "leave, reset, recover, rejoin: also where the quorum would go, not all members can be "
@@ -424,9 +425,13 @@ static bool
 leave(GbeCli *cli, char **arguments, GError **error)
 {
 	bool leaves = g_str_equal(arguments[0], "leave");
-	const GbeClusterLeave options = {.dry_run = arg_dry_run, .force = arg_force};
+	GbeClusterLeave options = {.dry_run = arg_dry_run,
+				   .force = arg_force,
+				   .timeout = cli->app->config->health.timeout};
 	g_auto(GbeClusterLeft) left = {0};
 
+	if (!gbe_verb_duration("--timeout", arg_timeout, 86400, &options.timeout, error))
+		return false;
 	if (!(leaves ? gbe_cluster_leave(cli->app, &options, &left, error)
 		     : gbe_cluster_reset(cli->app, &options, &left, error)))
 		return false;
@@ -514,7 +519,7 @@ static const struct {
     {"join", true, set_up, " name peer-url client-url token timeout dry-run "},
     {"rejoin", true, set_up, " token timeout force if-needed dry-run "},
     {"token", true, token, ""},
-    {"leave", false, leave, " force dry-run "},
+    {"leave", false, leave, " timeout force dry-run "},
     {"reset", false, leave, " force dry-run "},
     {"recover", false, recover, " name peer-url client-url data timeout force dry-run "},
     {"lock", false, lock, " for-update dry-run "},
