@@ -63,24 +63,25 @@ populate() {
 }
 
 # run NAME [OPTION...]: boots it, until it is off. LOG: what the journal has of it, in order. OPTIONs are
-# systemd-nspawn's.
+# systemd-nspawn's. With HOST, several run at a time, each with its name, and with the NETWORK that these options make.
+NETWORK=(--private-network)
 run() {
-	local group=$CGROUPS/${GBE_SCRATCH##*/} rc=0
+	local group=$CGROUPS/${GBE_SCRATCH##*/}${HOST:+-$HOST} rc=0
 	(
 		mkdir -p "$group"
 		echo 0 >"$group/cgroup.procs"
 		SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec timeout 600 systemd-nspawn --quiet --register=no \
-			--keep-unit --private-network --resolv-conf=off --timezone=off --link-journal=no \
-			--hostname=device --console=pipe --directory="$(deployment_dir "$1")" \
+			--keep-unit "${NETWORK[@]}" ${HOST:+--machine="$HOST"} --resolv-conf=off --timezone=off --link-journal=no \
+			--hostname="${HOST:-device}" --console=pipe --directory="$(deployment_dir "$1")" \
 			--bind-ro=/usr --bind-ro="$INSTALLED/usr/local:/usr/local" --bind="$ROOT:/sysroot" \
 			--bind="$ROOT/boot:/boot" --bind="$VAR:/var" "${@:2}" --boot \
 			systemd.unit=multi-user.target ${ASAN_OPTIONS:+systemd.setenv="ASAN_OPTIONS=$ASAN_OPTIONS"}
 	) </dev/null >&2 || rc=$?
 	# nspawn makes another one in the hierarchy of version 1.
-	find /sys/fs/cgroup{/systemd,/unified,}/"${GBE_SCRATCH##*/}" -depth -type d -exec rmdir {} \; \
+	find /sys/fs/cgroup{/systemd,/unified,}/"${group##*/}" -depth -type d -exec rmdir {} \; \
 		2>/dev/null || true
 	assert_eq "systemd-nspawn" "$rc" 0
-	LOG=$GBE_MEM/journal
+	LOG=$GBE_MEM/journal${HOST:+-$HOST}
 	journalctl -q -D "$VAR/log/journal" --no-pager -o short-monotonic --no-hostname >"$LOG"
 	rm -rf "${VAR:?}"/log/journal/*
 	grep -E 'greenboot-etcd|person|bash' "$LOG" >&2
