@@ -464,7 +464,7 @@ own() {
 	assert_missing "$LIVE"
 	# As ssh has it: a key that others have access to is none.
 	for mode in 0644 0640 0602; do
-		chmod $mode "$ROOT$own/root-and-key.pem"
+		chmod "$mode" "$ROOT$own/root-and-key.pem"
 		assert_exit 5 gbe certs init --ca-cert="$own/root-and-key.pem" --ca-key="$own/root-and-key.pem"
 		assert_match why "$ERR" "*$own/root-and-key.pem: other users have access*$mode*chmod 0600*"
 	done
