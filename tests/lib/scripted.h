@@ -16,6 +16,7 @@ typedef enum {
 	SCRIPT_CUT,	  /* half of the answer, then the connection is closed */
 	SCRIPT_RESET,	  /* half of the answer, then the stream is reset */
 	SCRIPT_FLOOD,	  /* announces 4 GiB, and sends forever */
+	SCRIPT_EMPTY,	  /* sends frames without content, forever */
 	SCRIPT_DRIP,	  /* the answer, one byte in 50 ms */
 	SCRIPT_NO_STATUS, /* the answer without its final status */
 	SCRIPT_TEXT,	  /* HTTP/2 without gRPC */
@@ -110,6 +111,7 @@ play_script(int fd, const Script *script, guint32 stream)
 	g_autoptr(GByteArray) bytes = script_bytes(script, stream);
 	g_autoptr(GByteArray) more = g_byte_array_new();
 	guint8 block[16384] = {0};
+	bool open;
 
 	switch (script->act) {
 	case SCRIPT_SILENT:
@@ -130,6 +132,13 @@ play_script(int fd, const Script *script, guint32 stream)
 			(void)g_byte_array_set_size(bytes, 0);
 			(void)g_byte_array_append(bytes, more->data, more->len);
 		}
+		return false;
+	case SCRIPT_EMPTY:
+		for (guint i = 0; i < 1000; i++)
+			h2_put_frame(more, H2_DATA, 0, stream, "", 0);
+		open = send_all(fd, bytes->data, 9 + bytes->data[2]);
+		while (open)
+			open = send_all(fd, more->data, more->len);
 		return false;
 	case SCRIPT_DRIP:
 		for (guint i = 0; i < bytes->len; i++) {

@@ -239,6 +239,8 @@ START_TEST(the_deadline_is_kept)
 	ck_assert_int_ge(took_ms, 290);
 	expect(ANSWER(SCRIPT_DRIP), 300, GBE_REACH_LATE, NULL);
 	ck_assert_int_ge(took_ms, 290);
+	expect(ANSWER(SCRIPT_EMPTY), 300, GBE_REACH_LATE, NULL);
+	ck_assert_int_lt(took_ms, 2000);
 	/* It accepts connections, but does not speak HTTP. */
 	pid = serve(NULL, 0, &url);
 	ck_assert_int_eq(ask(url, 300, &failure), GBE_REACH_LATE);

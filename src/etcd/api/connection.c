@@ -6,6 +6,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/dlopen.h"
@@ -34,8 +35,24 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define BULK_BUFFER 131072L
 #define CONNECT_SECONDS 30L
 
+/* libcurl ends an exchange at its deadline, unless it is in a loop that looks at no clock: frames of HTTP/2 without
+ * content keep it there. Then the sockets are shut down under it, so much later. */
+#define WATCH_USEC (100 * 1000)
+/* A connection attempt has two at most: one each for IPv4 and IPv6. */
+#define SOCKETS_MAX 4
+
+typedef struct {
+	GMutex mutex;
+	GCond ended;
+	gint64 when;
+	int sockets[SOCKETS_MAX]; /* those that are open; -1 */
+	bool is_over;		  /* the exchange is */
+	bool fired;
+} Watch;
+
 struct GbeConnection {
 	CURL *curl;
+	Watch watch;
 	char *base; /* without a trailing slash */
 	const GbeEndpoint *endpoint;
 	bool tls;
@@ -50,6 +67,8 @@ gbe_connection_close(GbeConnection *connection)
 		return;
 	if (connection->curl != NULL)
 		lib.curl_easy_cleanup(connection->curl);
+	g_mutex_clear(&connection->watch.mutex);
+	g_cond_clear(&connection->watch.ended);
 	g_free(connection->base);
 	g_free(connection);
 }
@@ -167,6 +186,97 @@ set_signals(CURL *curl, const curl_version_info_data *version)
 	if (code == CURLE_OK)
 		code = set_number(curl, CURLOPT_QUICK_EXIT, 1L);
 #endif
+	return code;
+}
+
+/* ---- the deadline ---- */
+
+static void
+replace_socket(Watch *watch, int old, int new)
+{
+	bool done = false;
+
+	g_mutex_lock(&watch->mutex);
+	for (guint i = 0; i < SOCKETS_MAX && !done; i++) {
+		done = watch->sockets[i] == old;
+		if (done)
+			watch->sockets[i] = new;
+	}
+	g_mutex_unlock(&watch->mutex);
+}
+
+static int
+note_socket(void *data, curl_socket_t fd, curlsocktype purpose G_GNUC_UNUSED)
+{
+	replace_socket(data, -1, fd);
+	return CURL_SOCKOPT_OK;
+}
+
+/* Forgotten before it is closed: another file may get its number. */
+static int
+close_socket(void *data, curl_socket_t fd)
+{
+	replace_socket(data, fd, -1);
+	return close(fd);
+}
+
+static gpointer
+watch_deadline(gpointer data)
+{
+	Watch *watch = data;
+
+	g_mutex_lock(&watch->mutex);
+	while (!watch->is_over && !watch->fired)
+		watch->fired = !g_cond_wait_until(&watch->ended, &watch->mutex, watch->when);
+	for (guint i = 0; i < SOCKETS_MAX && watch->fired && !watch->is_over; i++)
+		if (watch->sockets[i] >= 0)
+			(void)shutdown(watch->sockets[i], SHUT_RDWR);
+	g_mutex_unlock(&watch->mutex);
+	return NULL;
+}
+
+/* Without a thread, libcurl's own clock has to do. */
+static CURLcode
+perform(GbeConnection *connection, gint64 deadline)
+{
+	Watch *watch = &connection->watch;
+	GThread *thread = NULL;
+	CURLcode code;
+
+	watch->is_over = watch->fired = false;
+	watch->when = deadline + WATCH_USEC;
+	if (deadline > 0)
+		thread = g_thread_try_new("deadline", watch_deadline, watch, NULL);
+	code = lib.curl_easy_perform(connection->curl);
+	if (thread == NULL)
+		return code;
+	g_mutex_lock(&watch->mutex);
+	watch->is_over = true;
+	g_cond_signal(&watch->ended);
+	g_mutex_unlock(&watch->mutex);
+	g_thread_join(thread);
+	return watch->fired && code != CURLE_OK ? CURLE_OPERATION_TIMEDOUT : code;
+}
+
+static CURLcode
+set_watch(GbeConnection *connection)
+{
+	CURL *curl = connection->curl;
+	CURLcode code;
+
+	g_mutex_init(&connection->watch.mutex);
+	g_cond_init(&connection->watch.ended);
+	for (guint i = 0; i < SOCKETS_MAX; i++)
+		connection->watch.sockets[i] = -1;
+	code =
+	    lib.curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, (curl_sockopt_callback)note_socket);
+	if (code == CURLE_OK)
+		code = set_pointer(curl, CURLOPT_SOCKOPTDATA, &connection->watch);
+	if (code == CURLE_OK)
+		code = lib.curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION,
+					    (curl_closesocket_callback)close_socket);
+	if (code == CURLE_OK)
+		code = set_pointer(curl, CURLOPT_CLOSESOCKETDATA, &connection->watch);
 	return code;
 }
 
@@ -292,6 +402,8 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeHttp http, GbeConnection **r
 	if (connection->curl == NULL)
 		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "libcurl cannot be used");
 	code = set_common(connection->curl, version);
+	if (code == CURLE_OK)
+		code = set_watch(connection);
 	if (code == CURLE_OK)
 		code = set_endpoint(connection, endpoint);
 	if (code == CURLE_OK)
@@ -475,7 +587,7 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 	if (code == CURLE_OK)
 		code = set_limits(connection->curl, left_ms, exchange->idle_seconds);
 	if (code == CURLE_OK)
-		code = lib.curl_easy_perform(connection->curl);
+		code = perform(connection, exchange->deadline);
 	(void)set_pointer(connection->curl, CURLOPT_HTTPHEADER, NULL);
 	lib.curl_slist_free_all(headers);
 	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_RESPONSE_CODE, &status);

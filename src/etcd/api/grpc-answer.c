@@ -148,9 +148,10 @@ gbe_grpc_answer_header(GbeGrpcAnswer *answer, const char *line, gsize size)
 		g_free(answer->status_message);
 		answer->status_message = decode_message(value, length);
 	} else if (is_header(line, size, "content-type", &value, &length)) {
-		/* "+proto" or a parameter may follow. */
+		/* "+proto" or a parameter may follow; "application/grpc-web" is another protocol. */
 		answer->is_grpc =
-		    length >= strlen(type) && g_ascii_strncasecmp(value, type, strlen(type)) == 0;
+		    length >= strlen(type) && g_ascii_strncasecmp(value, type, strlen(type)) == 0 &&
+		    (length == strlen(type) || strchr("+; ", value[strlen(type)]) != NULL);
 	}
 }
 

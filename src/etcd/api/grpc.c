@@ -144,7 +144,7 @@ gbe_grpc_call(GbeConnection *connection, const GbeGrpcCall *call, GbeCallFailure
 	gbe_grpc_answer_init(&answer, call->limit, call->take, call->data);
 	if (!gbe_connection_ask(connection, &exchange, &status, &cut, ret_failure)) {
 		/* The server said why before it broke off. */
-		if (ret_failure->reach == GBE_REACH_DROPPED && answer.status > 0)
+		if (ret_failure->reach == GBE_REACH_DROPPED && answer.is_grpc && answer.status > 0)
 			(void)check_status(&answer, ret_failure);
 		return false;
 	}
