@@ -12,9 +12,9 @@
 #define VALUE_ENDS " \t\r\n\"'`,;&<>)]}\\"
 
 static const char *const endings[] = {
-    "password",	  "passwd",	 "passphrase",	  "secret",  "secrets",
-    "token",	  "tokens",	 "apikey",	  "api-key", "secret-access-key",
-    "credential", "credentials", "authorization", NULL};
+    "pass",	  "pwd",	 "password",   "passwd",      "passphrase",    "secret",
+    "secrets",	  "token",	 "tokens",     "apikey",      "api-key",       "secret-access-key",
+    "secret-key", "private-key", "credential", "credentials", "authorization", NULL};
 
 static bool
 is_name(char c)

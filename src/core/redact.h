@@ -16,8 +16,8 @@
  *   the word behind "Bearer"
  *   text from -----BEGIN                    to its -----END...-----, else to the end
  *
- * A telling name ends in password, passwd, passphrase, secret, token, apikey, api-key, credential(s)
- * or authorization.
+ * A telling name ends in pass, pwd, password, passwd, passphrase, secret, token, apikey, api-key, secret-key,
+ * private-key, credential(s) or authorization.
  */
 #define GBE_REDACTED "(left out)"
 
