@@ -144,12 +144,12 @@ as_usage(GError **error)
 static bool
 complete_names(GbeCli *cli, const GbeVerb *verb, GError **error)
 {
-	char **first = arg_rest + verb->backup - 1;
-	char *behind = NULL;
+	char **first, *behind = NULL;
 	bool ok;
 
 	if (verb->backup == 0 || arg_rest == NULL || g_strv_length(arg_rest) < verb->backup)
 		return true;
+	first = arg_rest + verb->backup - 1;
 	if (verb->max < G_MAXUINT)
 		behind = g_steal_pointer(first + 1);
 	ok = gbe_cli_resolve_names(cli, first, error);
