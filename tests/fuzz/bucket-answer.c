@@ -30,7 +30,7 @@ read_in_pieces(const guint8 *bytes, gsize size, gsize piece)
 {
 	Seen seen = {.seen = g_string_new(NULL)};
 	g_autoptr(GString) text = seen.seen;
-	g_autoptr(GbeAnswer) answer = gbe_answer_new(take, &seen);
+	g_autoptr(GbeAnswer) answer = gbe_answer_new("ListBucketResult", take, &seen);
 	g_autoptr(GError) error = NULL;
 	bool going = true;
 

@@ -330,6 +330,68 @@ answers() {
 	cmp "$ROOT/var/again.db" "$ROOT$SMALL"
 }
 
+# [store] url= leads to a console, or a login portal answers for the bucket: to each verb, that is no answer.
+pages() {
+	local fault verb
+
+	scripted
+	SECRET=$BUCKET_SECRET
+	push "$SMALL"
+	bucket_fault "GET list-type AccessDenied"
+	refused 5 "not allowed*s3:ListBucket" list
+	bucket_no_faults
+	bucket_fault "GET $META_FILE AccessDenied"
+	refused 5 "not allowed*s3:ListBucket*missing" push "$SMALL"
+	for fault in page xhtml; do
+		bucket_no_faults
+		bucket_fault "(PUT|GET|POST|HEAD|DELETE) . $fault"
+		for verb in list verify prune "pull latest /var/none.db" "push $SMALL" send; do
+			# shellcheck disable=SC2086 # words
+			refused 7 "the answer is not that of an object store" $verb
+			[[ $ERR != *"another snapshot"* ]] || fail "$fault: $ERR"
+		done
+		# To questions about one object, too.
+		bucket_no_faults
+		bucket_fault "GET $META_FILE $fault"
+		refused 7 "the answer is not that of an object store" send
+		bucket_no_faults
+		bucket_fault "HEAD . page"
+		refused 7 "the answer is not that of an object store" send
+		bucket_no_faults
+		assert_exit 0 gbe store send
+		assert_eq "$fault: the queue" "$(queued)" ""
+	done
+	assert_missing "$ROOT/var/none.db"
+}
+
+# in_time FAULT VERB...: a bucket that drips, or does not end, has as much time as --timeout says.
+in_time() {
+	local began=$SECONDS
+
+	bucket_no_faults
+	bucket_fault "$1"
+	refused 7 "all of its time (--timeout)" "${@:2}" --timeout=2s
+	((SECONDS - began < 20)) || fail "$1: ${*:2} took $((SECONDS - began)) s"
+}
+
+time_limit() {
+	scripted
+	SECRET=$BUCKET_SECRET
+	TRACER=()
+	push "$SMALL"
+	bucket_fault "GET list-type endless"
+	refused 7 "does not end" list
+	in_time "GET list-type slow:10" list
+	in_time "GET $DATA_FILE slow:10" verify
+	in_time "GET $DATA_FILE slow:10" pull latest /var/none.db
+	in_time "GET $META_FILE slow:10" list
+	in_time "PUT . slow:10" push "$SMALL"
+	in_time "PUT . slow:10" send
+	bucket_no_faults
+	assert_exit 0 gbe store send
+	assert_missing "$ROOT/var/none.db"
+}
+
 # One database of some hundreds has a first page that could be the header of a tar.
 looks_like_tar() {
 	scripted
@@ -1078,6 +1140,8 @@ bucket_case bucket-certificates certificates_checked
 bucket_case bucket-key-is-secret key_is_secret
 bucket_case bucket-connections connections
 bucket_case bucket-answers answers
+bucket_case bucket-pages pages
+bucket_case bucket-time-limit time_limit
 bucket_case bucket-looks-like-tar looks_like_tar
 bucket_case bucket-altered altered
 bucket_case bucket-hanging hanging

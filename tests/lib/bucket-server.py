@@ -32,6 +32,8 @@ A word that begins with # is ignored, but makes a line another one, so that its 
     complete-200-with-error    200 with spaces and an <Error>
     spaces:SECONDS   an XML answer begins at once, with spaces for so long
     xml-bomb xml-nested xml-huge xml-cut xml-foreign    instead of an XML answer
+    page xhtml       200 and a web page to every question: by its type, or well-formed XML with an ETag
+    endless          a listing has one more page, always
     huge-headers     headers without end
     many-names[:N]   N (100000) more names in a listing
     odd-names        more names in a listing, that a careless client trips over
@@ -348,6 +350,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while not self.server.over.is_set():
                 self.wfile.write(b"X-Filler-%d: %s\r\n" % (number, b"x" * 4000))
                 number += 1
+        if fault in ("page", "xhtml"):
+            self.drain()
+            body = b"<html><head><title>Console</title></head><body><p>Please sign in.</p></body></html>"
+            kind = "text/html; charset=utf-8" if fault == "page" else "application/xml"
+            self.begin(200, [("Content-Type", kind), ("Content-Length", str(len(body))), ("ETag", WRONG_ETAG)])
+            if self.command != "HEAD":
+                self.wfile.write(body)
+            self.fault = ""
+            raise Refused("")
         if fault.startswith("xml-") and fault != "xml-cut":
             self.drain()
             kind = "text/html" if fault == "xml-foreign" else "application/xml"
@@ -772,6 +783,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 found.append("<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>&quot;%s&quot;</ETag><Size>%d"
                              "</Size><StorageClass>STANDARD</StorageClass></Contents>"
                              % (name(key), self.stamp(one["time"]), one["etag"], one["size"]))
+        if self.fault == "endless":
+            more, last = True, prefix + "%020d" % time.monotonic_ns()
         head = "<Name>%s</Name><Prefix>%s</Prefix>" % (escape(bucket), name(prefix))
         if more:
             head += "<NextContinuationToken>%s</NextContinuationToken>" % base64.b64encode(last.encode()).decode()

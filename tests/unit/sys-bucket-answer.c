@@ -18,10 +18,10 @@ note(const char *name, guint depth, const char *text, gpointer data)
 
 /* Takes @text in pieces of @piece bytes. Returns each element at its end; NULL: refused. */
 static char *
-take(const char *text, gsize size, gsize piece, GError **error)
+take(const char *root, const char *text, gsize size, gsize piece, GError **error)
 {
 	g_autoptr(GString) seen = g_string_new(NULL);
-	g_autoptr(GbeAnswer) answer = gbe_answer_new(note, seen);
+	g_autoptr(GbeAnswer) answer = gbe_answer_new(root, note, seen);
 	bool going = true;
 
 	for (gsize at = 0; going && at < size; at += piece)
@@ -49,7 +49,8 @@ START_TEST(a_list_page)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(pieces); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autofree char *seen = take(list_page, strlen(list_page), pieces[i], &error);
+		g_autofree char *seen =
+		    take("ListBucketResult", list_page, strlen(list_page), pieces[i], &error);
 
 		ck_assert_msg(seen != NULL, "%s", error != NULL ? error->message : "");
 		g_strdelimit(seen, "\t", ' ');
@@ -69,7 +70,7 @@ START_TEST(an_error)
 					"rate.</Message><Resource/></Error>";
 
 	for (gsize piece = 1; piece <= strlen(text); piece += 13) {
-		g_autofree char *seen = take(text, strlen(text), piece, NULL);
+		g_autofree char *seen = take("ListBucketResult", text, strlen(text), piece, NULL);
 
 		ck_assert_str_eq(seen, "1 Code=SlowDown\n1 Message=Reduce your\nrate.\n"
 				       "1 Resource=\n0 Error=\n");
@@ -111,7 +112,7 @@ START_TEST(refused)
 		for (gsize piece = 1; piece < 1000; piece += 998) {
 			g_autoptr(GError) error = NULL;
 			g_autofree char *seen =
-			    take(cases[i].text, strlen(cases[i].text), piece, &error);
+			    take("a", cases[i].text, strlen(cases[i].text), piece, &error);
 
 			ck_assert_msg(seen == NULL, "%s", cases[i].text);
 			ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL));
@@ -122,6 +123,29 @@ START_TEST(refused)
 					  strstr(error->message, cases[i].says) != NULL,
 				      "%s: %s", cases[i].text, error->message);
 		}
+}
+END_TEST
+
+/* A well-formed page of another server: its elements are not passed on, whatever their names. */
+START_TEST(another_root)
+{
+	static const char *const pages[] = {
+	    "<html><head><title>Sign in</title></head><Contents><Key>k</Key></Contents></html>",
+	    HEAD "<D:multistatus><D:response/></D:multistatus>",
+	    "<InitiateMultipartUploadResult><UploadId>x</UploadId></InitiateMultipartUploadResult>",
+	    "<Errors><Code>x</Code></Errors>",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(pages); i++) {
+		g_autoptr(GString) seen = g_string_new(NULL);
+		g_autoptr(GbeAnswer) answer = gbe_answer_new("ListBucketResult", note, seen);
+		g_autoptr(GError) error = NULL;
+
+		ck_assert(!gbe_answer_push(answer, pages[i], strlen(pages[i])));
+		ck_assert(!gbe_answer_end(answer, &error));
+		ck_assert_ptr_nonnull(strstr(error->message, "instead of <ListBucketResult>"));
+		ck_assert_str_eq(seen->str, "");
+	}
 }
 END_TEST
 
@@ -141,7 +165,8 @@ START_TEST(an_entity_bomb)
 	for (gsize i = 0; i < G_N_ELEMENTS(bombs); i++)
 		for (gsize piece = 1; piece < 1000; piece += 998) {
 			g_autoptr(GError) error = NULL;
-			g_autofree char *seen = take(bombs[i], strlen(bombs[i]), piece, &error);
+			g_autofree char *seen =
+			    take("l", bombs[i], strlen(bombs[i]), piece, &error);
 
 			ck_assert_msg(seen == NULL, "%s: %s", bombs[i], seen);
 			ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL));
@@ -157,17 +182,17 @@ START_TEST(limits)
 	g_autofree char *key = g_strconcat("<a><Key>", longest, "</Key></a>", NULL);
 	g_autofree char *longer = g_strconcat("<a><Key>", longest, "k</Key></a>", NULL);
 	g_autofree char *twice = g_strconcat("<a>", longest, "<![CDATA[k]]></a>", NULL);
-	g_autofree char *seen = take(deep, strlen(deep), 5, NULL), *all = NULL;
+	g_autofree char *seen = take("a", deep, strlen(deep), 5, NULL), *all = NULL;
 	g_autoptr(GError) error = NULL;
 
 	ck_assert_ptr_nonnull(seen);
 	ck_assert(g_str_has_prefix(seen, "7 h=x\n6 g=\n"));
-	all = take(key, strlen(key), 100, NULL);
+	all = take("a", key, strlen(key), 100, NULL);
 	ck_assert_ptr_nonnull(all);
-	ck_assert_ptr_null(take(longer, strlen(longer), 100, &error));
+	ck_assert_ptr_null(take("a", longer, strlen(longer), 100, &error));
 	ck_assert_ptr_nonnull(strstr(error->message, "text in it is too long"));
 	g_clear_error(&error);
-	ck_assert_ptr_null(take(twice, strlen(twice), 100, &error));
+	ck_assert_ptr_null(take("a", twice, strlen(twice), 100, &error));
 	ck_assert_ptr_nonnull(strstr(error->message, "text in it is too long"));
 }
 END_TEST
@@ -180,7 +205,7 @@ START_TEST(endless)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(begins); i++) {
 		g_autoptr(GString) seen = g_string_new(NULL);
-		g_autoptr(GbeAnswer) answer = gbe_answer_new(note, seen);
+		g_autoptr(GbeAnswer) answer = gbe_answer_new("a", note, seen);
 		g_autoptr(GError) error = NULL;
 		gsize size = strlen(begins[i]);
 
@@ -200,10 +225,10 @@ START_TEST(a_nul)
 	static const char text[] = "<a><Key>x\0y</Key></a>";
 	g_autoptr(GError) error = NULL;
 
-	ck_assert_ptr_null(take(text, sizeof(text) - 1, 100, &error));
+	ck_assert_ptr_null(take("a", text, sizeof(text) - 1, 100, &error));
 	ck_assert_ptr_nonnull(strstr(error->message, "it has a NUL byte"));
 	g_clear_error(&error);
-	ck_assert_ptr_null(take(text, sizeof(text) - 1, 1, &error));
+	ck_assert_ptr_null(take("a", text, sizeof(text) - 1, 1, &error));
 }
 END_TEST
 
@@ -217,6 +242,7 @@ main(void)
 	tcase_add_test(tcase, a_list_page);
 	tcase_add_test(tcase, an_error);
 	tcase_add_test(tcase, refused);
+	tcase_add_test(tcase, another_root);
 	tcase_add_test(tcase, an_entity_bomb);
 	tcase_add_test(tcase, limits);
 	tcase_add_test(tcase, endless);

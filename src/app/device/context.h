@@ -51,6 +51,9 @@ typedef struct {
 	/* Microseconds left for removing trees whose names are swept. A boot or a shutdown does not wait until
 	 * the last of a million names is removed. NULL: no limit. */
 	gint64 *patience;
+	/* When an operation with a bucket is given up: monotonic microseconds; 0: each call has its own limit. A bucket
+	 * takes it over when it is opened. */
+	gint64 store_deadline;
 } GbeApp;
 
 /* Opens the root and reads the kernel command line. Does not load the configuration. */

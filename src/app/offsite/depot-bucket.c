@@ -135,7 +135,7 @@ read_small(GbeDepot *depot, const char *path, gsize max, char **ret_bytes, gsize
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	Small small = {bytes, max, path};
-	bool ok = gbe_bucket_get(bucket_of(depot), path, take_small, &small, error);
+	bool ok = gbe_bucket_get(bucket_of(depot), path, max, take_small, &small, error);
 
 	count(depot);
 	if (!ok)
@@ -176,7 +176,7 @@ run_download(gpointer data)
 {
 	Download *download = data;
 
-	(void)!gbe_bucket_get(download->bucket, download->path, write_piece, download,
+	(void)!gbe_bucket_get(download->bucket, download->path, 0, write_piece, download,
 			      &download->error);
 	gbe_close_fd(&download->fd);
 	return NULL;
@@ -511,6 +511,7 @@ gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError
 				   .shown = g_strdup(url),
 				   .identifier = g_strdup(url)};
 	gbe_bucket_watch(bucket->bucket, pass_progress, &bucket->depot);
+	gbe_bucket_limit(bucket->bucket, app->store_deadline);
 	*ret_depot = &g_steal_pointer(&bucket)->depot;
 	return true;
 }

@@ -45,5 +45,6 @@ typedef void (*GbeQueueSent)(const char *name, gpointer data);
 bool gbe_queue_send_all(GbeApp *app, GbeDepot *depot, GbeQueueSent sent, gpointer data,
 			GError **error) GBE_CHECKED;
 /* Sends all that waits again and again: after a failure it waits, for 1 min at first and up to 6 h, for a change of the
- * network, or for a newer snapshot. Ends when nothing waits; runs as a service. */
-bool gbe_queue_drain(GbeApp *app, GError **error) GBE_CHECKED;
+ * network, or for a newer snapshot. Each attempt with all that waits may take @seconds. Ends when nothing waits; runs as
+ * a service. */
+bool gbe_queue_drain(GbeApp *app, guint64 seconds, GError **error) GBE_CHECKED;

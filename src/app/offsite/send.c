@@ -124,6 +124,10 @@ look_there(const Send *send, bool *ret_there, GError **error)
 	*ret_there = false;
 	if (!gbe_depot_read(send->depot, path, GBE_SNAPSHOT_META_MAX, &there, &there_size, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+	if (there[0] == '<')
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "%s: the answer is not that of an object store: it is XML or HTML",
+				 path);
 	if (!gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &here,
 			      &size, error))
 		return false;

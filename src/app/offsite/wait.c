@@ -129,7 +129,7 @@ try_all(GbeApp *app, guint *seconds, GError **error)
 }
 
 bool
-gbe_queue_drain(GbeApp *app, GError **error)
+gbe_queue_drain(GbeApp *app, guint64 seconds_each, GError **error)
 {
 	g_auto(Wake) wake = {-1, -1, -1};
 	g_autoptr(GbeSnapshotStore) queue = NULL;
@@ -146,6 +146,8 @@ gbe_queue_drain(GbeApp *app, GError **error)
 		g_autoptr(GError) local = NULL;
 		bool early = false;
 
+		app->store_deadline =
+		    g_get_monotonic_time() + (gint64)seconds_each * G_USEC_PER_SEC;
 		if (try_all(app, &seconds, &local))
 			return true;
 		/* The same reason is said once. */

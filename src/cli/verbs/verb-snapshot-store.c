@@ -19,14 +19,18 @@
 
 #define TIMEOUT_MOST (30 * 86400)
 #define TIMEOUT_SECONDS 600
+/* Links of 3 KiB/s send 250 MiB a day. */
+#define TRANSFER_SECONDS 86400
 
 static char *arg_store, *arg_timeout, *arg_identity;
 static gboolean arg_dry_run, arg_queue, arg_wait;
+static guint64 arg_seconds; /* of --timeout, or its default */
 
 const GOptionEntry gbe_options_store[] = {
     {"store", 0, 0, G_OPTION_ARG_FILENAME, &arg_store,
      "Where the snapshots are; default: directory= or url= of [store]", "DIR"},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "push: how long etcd may take (10min)",
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "How long a bucket may take in all (list: 10min, else 1d); push: etcd, too (10min)",
      "DURATION"},
     {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
      "pull, verify: what decrypts it; default: [store] identity", "FILE"},
@@ -184,8 +188,9 @@ push(GbeCli *cli, char **source, GError **error)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--queue is for the configured store, and for etcd as it is: it "
 				 "takes no --store, no NAME and no FILE");
-	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &options.timeout, error) ||
-	    !gbe_cli_resolve_names(cli, source, error))
+	if (arg_timeout != NULL)
+		options.timeout = arg_seconds;
+	if (!gbe_cli_resolve_names(cli, source, error))
 		return false;
 	options.source = source[0];
 	gbe_progress_begin(cli, "pushed");
@@ -308,7 +313,7 @@ send(GbeCli *cli, GError **error)
 
 	json_object_set_array_member(object, "sent", sent);
 	if (arg_wait)
-		return gbe_queue_drain(cli->app, error);
+		return gbe_queue_drain(cli->app, arg_seconds, error);
 	gbe_progress_begin(cli, "sent");
 	ok = send_all(cli, sent, error);
 	gbe_progress_end();
@@ -425,15 +430,18 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 
 	if ((arg_dry_run && !g_str_equal(verb, "prune") &&
 	     !(g_str_equal(verb, "requests") && count == 2)) ||
-	    ((arg_timeout != NULL || arg_queue) && !g_str_equal(verb, "push")) ||
-	    (arg_wait && !g_str_equal(verb, "send")) ||
+	    (arg_queue && !g_str_equal(verb, "push")) || (arg_wait && !g_str_equal(verb, "send")) ||
 	    (arg_store != NULL && g_str_equal(verb, "send")) ||
 	    (arg_identity != NULL && !g_str_equal(verb, "pull") && !g_str_equal(verb, "verify")))
 		return gbe_throw(
 		    error, GBE_ERROR_USAGE,
-		    "--dry-run goes with store prune and store requests delete, --timeout and "
-		    "--queue with store push, --identity with store pull and store verify, "
-		    "--wait with store send, which takes no --store");
+		    "--dry-run goes with store prune and store requests delete, --queue with "
+		    "store push, --identity with store pull and store verify, --wait with store "
+		    "send, which takes no --store");
+	arg_seconds = g_str_equal(verb, "list") ? TIMEOUT_SECONDS : TRANSFER_SECONDS;
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &arg_seconds, error))
+		return false;
+	cli->app->store_deadline = g_get_monotonic_time() + (gint64)arg_seconds * G_USEC_PER_SEC;
 	if (g_str_equal(verb, "list") && count == 0)
 		return list(cli, error);
 	if (g_str_equal(verb, "push") && count <= 1)

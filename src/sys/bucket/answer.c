@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "fs/open.h"
+
 #define DEPTH_MAX 8
 /* A key has at most 1,024 bytes, each of which may be three characters, or five in XML. */
 #define TEXT_MAX 8192
@@ -11,6 +13,7 @@
 
 struct GbeAnswer {
 	GMarkupParseContext *context;
+	const char *root;
 	GbeAnswerElement element;
 	gpointer data;
 	GString *text;
@@ -27,8 +30,18 @@ refuse(GError **error, const char *what)
 	return false;
 }
 
+/* Names of another root are a stranger's: shown short, and without control characters. */
 static void
-start_element(GMarkupParseContext *context G_GNUC_UNUSED, const char *name G_GNUC_UNUSED,
+refuse_root(const GbeAnswer *answer, const char *name, GError **error)
+{
+	g_autofree char *shown = gbe_path_to_text(name);
+
+	g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_PARSE,
+		    "its root element is <%.32s> instead of <%s>", shown, answer->root);
+}
+
+static void
+start_element(GMarkupParseContext *context G_GNUC_UNUSED, const char *name,
 	      const char **names G_GNUC_UNUSED, const char **values G_GNUC_UNUSED, gpointer data,
 	      GError **error)
 {
@@ -38,6 +51,9 @@ start_element(GMarkupParseContext *context G_GNUC_UNUSED, const char *name G_GNU
 	/* GLib's parser takes one document after the other. */
 	if (answer->ended)
 		(void)refuse(error, "it is more than one");
+	else if (answer->depth == 0 && !g_str_equal(name, answer->root) &&
+		 !g_str_equal(name, GBE_ANSWER_ERROR))
+		refuse_root(answer, name, error);
 	else if (answer->depth++ >= DEPTH_MAX)
 		(void)refuse(error, "its elements are too deep");
 }
@@ -75,7 +91,7 @@ pass_through(GMarkupParseContext *context G_GNUC_UNUSED, const char *text, gsize
 }
 
 GbeAnswer *
-gbe_answer_new(GbeAnswerElement element, gpointer data)
+gbe_answer_new(const char *root, GbeAnswerElement element, gpointer data)
 {
 	static const GMarkupParser parser = {start_element, end_element, take_text, pass_through,
 					     NULL};
@@ -83,6 +99,7 @@ gbe_answer_new(GbeAnswerElement element, gpointer data)
 
 	answer->context =
 	    g_markup_parse_context_new(&parser, G_MARKUP_TREAT_CDATA_AS_TEXT, answer, NULL);
+	answer->root = root;
 	answer->element = element;
 	answer->data = data;
 	answer->text = g_string_new(NULL);
@@ -122,6 +139,6 @@ gbe_answer_end(GbeAnswer *answer, GError **error)
 	if (answer->error == NULL)
 		(void)g_markup_parse_context_end_parse(answer->context, &answer->error);
 	return answer->error == NULL ||
-	       gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-			 "the answer is not that of an object store: %s", answer->error->message);
+	       gbe_throw(error, GBE_ERROR_CANNOT_TELL, GBE_ANSWER_FOREIGN ": %s",
+			 answer->error->message);
 }

@@ -6,7 +6,9 @@
 /* Tries in a row in which not one byte of an object came. */
 #define FRUITLESS_MAX 3
 /* A list that goes on for longer than that goes round in circles. */
-#define PAGES_MAX 100000
+#define PAGES_MAX 1000
+/* For a whole list, or a small object, with all calls that either takes. */
+#define TOGETHER_SECONDS 300
 
 typedef struct {
 	GbeBucketEach each;
@@ -42,12 +44,16 @@ hand_on(Page *page)
 	g_autofree char *path = page->key != NULL && page->encoded
 				    ? g_uri_unescape_string(page->key, NULL)
 				    : g_strdup(page->key);
+	guint64 size = 0;
 
+	if (page->error == NULL &&
+	    (page->key == NULL || page->size == NULL ||
+	     !g_ascii_string_to_unsigned(page->size, 10, 0, G_MAXINT64, &size, NULL)))
+		gbe_throw(&page->error, GBE_ERROR_CANNOT_TELL,
+			  GBE_ANSWER_FOREIGN ": an entry of the list has no key or no valid size");
 	if (page->error == NULL && path != NULL && g_str_has_prefix(path, page->below) &&
 	    strlen(path) > page->cut)
-		(void)page->each(path + page->cut,
-				 page->size != NULL ? g_ascii_strtoull(page->size, NULL, 10) : 0,
-				 page->data, &page->error);
+		(void)page->each(path + page->cut, size, page->data, &page->error);
 	g_clear_pointer(&page->key, g_free);
 	g_clear_pointer(&page->size, g_free);
 }
@@ -94,6 +100,7 @@ gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach each, gp
 			     .below = below,
 			     .cut = *prefix != '\0' ? strlen(prefix) + 1 : 0,
 			     .encoded = true};
+	gint64 deadline = g_get_monotonic_time() + TOGETHER_SECONDS * G_USEC_PER_SEC;
 
 	for (guint pages = 0; pages < PAGES_MAX; pages++) {
 		g_autofree char *last = g_steal_pointer(&page.token);
@@ -104,6 +111,8 @@ gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach each, gp
 		    "encoding-type=url&list-type=2&max-keys=1000&prefix=", escaped, NULL);
 		const GbeBucketCall call = {.method = "GET",
 					    .query = query,
+					    .root = "ListBucketResult",
+					    .deadline = deadline,
 					    .element = take_listed,
 					    .data = &page};
 
@@ -128,6 +137,10 @@ gbe_bucket_head(GbeBucket *bucket, const char *path, guint64 *ret_size, GError *
 
 	if (!gbe_bucket_call(bucket, &call, &reply, error))
 		return false;
+	if (reply.length == G_MAXUINT64)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "HEAD %s: " GBE_ANSWER_FOREIGN ": it has no valid Content-Length",
+				 path);
 	*ret_size = reply.length;
 	return true;
 }
@@ -136,6 +149,8 @@ typedef struct {
 	GbeBucketTake take;
 	gpointer data;
 	guint64 done;
+	gsize max;
+	gint64 deadline;
 } Getting;
 
 static bool
@@ -156,6 +171,8 @@ get_rest(GbeBucket *bucket, const char *path, const char *etag, Getting *getting
 				    .path = path,
 				    .range = range,
 				    .match = etag,
+				    .size = getting->max,
+				    .deadline = getting->deadline,
 				    .take = take_piece,
 				    .data = getting};
 
@@ -163,12 +180,15 @@ get_rest(GbeBucket *bucket, const char *path, const char *etag, Getting *getting
 }
 
 bool
-gbe_bucket_get(GbeBucket *bucket, const char *path, GbeBucketTake take, gpointer data,
+gbe_bucket_get(GbeBucket *bucket, const char *path, gsize max, GbeBucketTake take, gpointer data,
 	       GError **error)
 {
-	Getting getting = {.take = take, .data = data};
+	gint64 deadline = max > 0 ? g_get_monotonic_time() + TOGETHER_SECONDS * G_USEC_PER_SEC : 0;
+	Getting getting = {.take = take, .data = data, .max = max, .deadline = deadline};
 	const GbeBucketCall call = {.method = "GET",
 				    .path = path,
+				    .size = max,
+				    .deadline = deadline,
 				    .take = take_piece,
 				    .data = &getting};
 	g_auto(GbeBucketReply) reply = {0};

@@ -2,7 +2,7 @@
 /*
  * A bucket of an object store that speaks S3, over TLS: the calls that every such server has. libcurl signs
  * (etcd/api/connection.h). Redirections are not followed. A call that meets a broken connection or a status of 500 or
- * more is tried three times. Paths are below the URL's prefix. Implemented in bucket.c, call.c, upload.c, answer.c.
+ * more is tried three times, within one deadline. Paths are below the URL's prefix. Implemented in bucket.c, call.c, upload.c, answer.c.
  *
  * Errors: GBE_ERROR_NOT_FOUND: there is no such object; _REFUSED: the server refuses the key or the call;
  * _CANNOT_TELL: it cannot be reached, or its answer makes no sense; _FAILED: interrupted. The text of a server is
@@ -45,16 +45,19 @@ const GbeBucketCost *gbe_bucket_cost(const GbeBucket *bucket);
 void gbe_bucket_watch(GbeBucket *bucket, bool (*progress)(gsize size, gpointer data),
 		      gpointer data);
 
+/* No call lasts beyond @deadline, monotonic microseconds; 0: each has only its own limit. */
+void gbe_bucket_limit(GbeBucket *bucket, gint64 deadline);
+
 /* Calls @each for every object below @directory ("": all), sorted by path. */
 typedef bool (*GbeBucketEach)(const char *path, guint64 size, gpointer data, GError **error);
 bool gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach each, gpointer data,
 		     GError **error) GBE_CHECKED;
 bool gbe_bucket_head(GbeBucket *bucket, const char *path, guint64 *ret_size,
 		     GError **error) GBE_CHECKED;
-/* Streams an object. After a broken connection it goes on where that broke, unless the object has changed. */
+/* Streams an object of at most @max bytes, which limits the time, too; 0: of any size. After a broken connection it goes on where that broke, unless the object has changed. */
 typedef bool (*GbeBucketTake)(const void *bytes, gsize size, gpointer data, GError **error);
-bool gbe_bucket_get(GbeBucket *bucket, const char *path, GbeBucketTake take, gpointer data,
-		    GError **error) GBE_CHECKED;
+bool gbe_bucket_get(GbeBucket *bucket, const char *path, gsize max, GbeBucketTake take,
+		    gpointer data, GError **error) GBE_CHECKED;
 /* Writes an object of at most GBE_BUCKET_PART bytes, which a power cut leaves as a whole or not at all. */
 bool gbe_bucket_put(GbeBucket *bucket, const char *path, int fd, guint64 size,
 		    GError **error) GBE_CHECKED;

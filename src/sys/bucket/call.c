@@ -12,10 +12,13 @@
 
 #define TRIES 3
 #define IDLE_SECONDS 60
-/* For a call without a body, and what each MiB of a body may take beyond that. An object that is read has a day. */
+/* For a call with all of its tries, and what each MiB of a body may take beyond that. An object of any size that is
+ * read has a day. */
 #define CALL_SECONDS 120
 #define SECONDS_PER_MIB 512
 #define GET_SECONDS 86400
+/* So near to the end, a time-out is that of the whole operation. */
+#define OVER_USEC (50 * 1000)
 /* S3 refuses a signature that is 15 minutes old. */
 #define SKEW_SECONDS 300
 #define SAID_MAX 200
@@ -33,7 +36,8 @@ struct GbeBucket {
 	GbeBucketCost cost;
 	bool (*progress)(gsize size, gpointer data);
 	gpointer progress_data;
-	gint64 time; /* of the last answer, by the server's clock */
+	gint64 time;	 /* of the last answer, by the server's clock */
+	gint64 deadline; /* of all calls; 0: none */
 };
 
 /* Seconds that the server's clock is believed to be ahead of this device's. A process has one store, and opens it more
@@ -50,6 +54,7 @@ typedef struct {
 	char *code, *said; /* of a failure */
 	guint64 delivered; /* bytes that ->take has */
 	bool interrupted;
+	bool page;     /* a web page came in place of an answer */
 	GError *error; /* of ->take */
 } Try;
 
@@ -149,6 +154,12 @@ gbe_bucket_watch(GbeBucket *bucket, bool (*progress)(gsize size, gpointer data),
 	bucket->progress_data = data;
 }
 
+void
+gbe_bucket_limit(GbeBucket *bucket, gint64 deadline)
+{
+	bucket->deadline = deadline;
+}
+
 char *
 gbe_bucket_escape(const char *text)
 {
@@ -209,6 +220,18 @@ take_element(const char *name, guint depth, const char *text, gpointer data)
 		g_clear_pointer(&try->code, g_free);
 }
 
+/* No program stores a snapshot under these types, and no server of S3's lists with them. */
+static bool
+is_page(const char *type)
+{
+	static const char *const pages[] = {"text/html", "application/xhtml+xml"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(pages); i++)
+		if (g_ascii_strncasecmp(type, pages[i], strlen(pages[i])) == 0)
+			return true;
+	return false;
+}
+
 static void
 header(const char *line, gsize size, gpointer data)
 {
@@ -217,8 +240,10 @@ header(const char *line, gsize size, gpointer data)
 	g_autofree char *text = g_strndup(line, size);
 	char *value = strchr(text, ':');
 
-	if (g_str_has_prefix(text, "HTTP/") && strchr(text, ' ') != NULL)
+	if (g_str_has_prefix(text, "HTTP/") && strchr(text, ' ') != NULL) {
 		reply->status = strtol(strchr(text, ' '), NULL, 10);
+		reply->length = G_MAXUINT64;
+	}
 	if (value == NULL)
 		return;
 	*value++ = '\0';
@@ -226,8 +251,11 @@ header(const char *line, gsize size, gpointer data)
 	if (g_ascii_strcasecmp(text, "ETag") == 0) {
 		g_free(reply->etag);
 		reply->etag = strlen(value) <= ETAG_MAX ? g_strdup(value) : NULL;
+		reply->has_etag = *value != '\0';
+	} else if (g_ascii_strcasecmp(text, "Content-Type") == 0) {
+		reply->is_page = is_page(value);
 	} else if (g_ascii_strcasecmp(text, "Content-Length") == 0) {
-		reply->length = g_ascii_strtoull(value, NULL, 10);
+		(void)g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT64, &reply->length, NULL);
 	} else if (g_ascii_strcasecmp(text, "Date") == 0) {
 		reply->date = parse_date(value);
 	} else if (g_ascii_strcasecmp(text, "x-amz-bucket-region") == 0) {
@@ -254,11 +282,17 @@ take(const guint8 *bytes, gsize size, gpointer data)
 {
 	Try *try = data;
 	const GbeBucketCall *call = try->call;
+	bool success = is_success(try->reply.status);
 
-	if (!is_success(try->reply.status) || call->take == NULL) {
+	try->page = try->reply.is_page;
+	if (try->page)
+		return false;
+	if (!success || call->take == NULL) {
+		const char *root = success && call->root != NULL ? call->root : GBE_ANSWER_ERROR;
+
 		if (try->answer == NULL)
-			try->answer = gbe_answer_new(
-			    is_success(try->reply.status) ? take_element : take_error, try);
+			try->answer =
+			    gbe_answer_new(root, success ? take_element : take_error, try);
 		return gbe_answer_push(try->answer, bytes, size);
 	}
 	/* A server that ignores the range sends what is here already. */
@@ -359,12 +393,16 @@ static gint64
 deadline(const GbeBucket *bucket, const GbeBucketCall *call)
 {
 	guint64 seconds = CALL_SECONDS + (call->size >> 20) * SECONDS_PER_MIB;
+	gint64 until;
 
-	if (call->take != NULL)
+	if (call->take != NULL && call->size == 0)
 		seconds = GET_SECONDS;
 	else if (bucket->rate > 0)
 		seconds += 2 * call->size / bucket->rate;
-	return g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+	until = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+	if (call->deadline > 0)
+		until = MIN(until, call->deadline);
+	return bucket->deadline > 0 ? MIN(until, bucket->deadline) : until;
 }
 
 /* ---- failures ---- */
@@ -411,6 +449,20 @@ failure_of(const Try *try)
 	return NULL;
 }
 
+/* A bucket's owner who grants no listing hides which objects exist. */
+static const char *
+missing_right(const Try *try)
+{
+	const GbeBucketCall *call = try->call;
+	bool reads = g_str_equal(call->method, "GET") || g_str_equal(call->method, "HEAD");
+
+	if (try->reply.status != 403 || !reads)
+		return "";
+	return call->path == NULL ? "; to list, the key needs the right s3:ListBucket"
+				  : "; a key without the right s3:ListBucket gets this answer for "
+				    "an object that is missing, too";
+}
+
 /* HEAD has no body that says why: the status alone tells. */
 static bool
 fail(const Try *try, GError **error)
@@ -434,14 +486,52 @@ fail(const Try *try, GError **error)
 
 		other = g_strconcat(", in region ", place, NULL);
 	}
-	return gbe_throw(error, known != NULL ? known->as : as, "%s%s (%ld%s%s%s%s)",
-			 known != NULL		     ? known->words
-			 : as == GBE_ERROR_NOT_FOUND ? "there is no such object"
-			 : status / 100 == 3	     ? "the bucket is at another address"
-			 : as == GBE_ERROR_REFUSED   ? "the server refuses"
-						     : "the server fails",
-			 other != NULL ? other : "", status, *code != '\0' ? " " : "", code,
-			 *said != '\0' ? ": " : "", said);
+	return gbe_throw(
+	    error, known != NULL ? known->as : as, "%s%s (%ld%s%s%s%s)%s",
+	    known != NULL		? known->words
+	    : as == GBE_ERROR_NOT_FOUND ? "there is no such object"
+	    : status / 100 == 3		? "the bucket is at another address"
+	    : as == GBE_ERROR_REFUSED	? "the server refuses"
+					: "the server fails",
+	    other != NULL ? other : "", status, *code != '\0' ? " " : "", code,
+	    *said != '\0' ? ": " : "", said,
+	    known == NULL || g_str_equal(known->code, "AccessDenied") ? missing_right(try) : "");
+}
+
+/* A console, a login portal or a proxy answers every question with its page. Then the status says nothing of objects:
+ * this is checked before the answer gets any meaning. */
+static bool
+check_type(Try *try, GError **error)
+{
+	const GbeBucketCall *call = try->call;
+	bool success = is_success(try->reply.status);
+	bool meant = success || try->reply.status == 404;
+
+	/* Swift gives that type to answers without a body, and to a HEAD of what is missing. */
+	if (success && try->reply.is_page && g_str_equal(call->method, "HEAD"))
+		try->page = true;
+	if (meant && try->page)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 GBE_ANSWER_FOREIGN
+				 ": it is a web page (%ld). [store] url= must name the S3 "
+				 "endpoint, and no proxy or login page may answer for it",
+				 try->reply.status);
+	/* An object of S3's has an ETag, whoever reads or writes it. */
+	if (success && call->element == NULL && !try->reply.has_etag &&
+	    !g_str_equal(call->method, "DELETE"))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 GBE_ANSWER_FOREIGN ": it has no ETag");
+	if (success || try->answer == NULL)
+		return true;
+	if (gbe_answer_end(try->answer, error))
+		return true;
+	g_clear_pointer(&try->code, g_free);
+	g_clear_pointer(&try->said, g_free);
+	g_clear_pointer(&try->reply.region, g_free);
+	if (meant)
+		return false;
+	g_clear_error(error);
+	return true;
 }
 
 static gint64
@@ -465,8 +555,8 @@ typedef enum { DONE, AGAIN, AT_ONCE, OVER } Outcome;
 
 /* @believed: the server's clock was believed in this call already. */
 static Outcome
-ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool believed, Try *try,
-    GError **error)
+ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, gint64 until, bool believed,
+    Try *try, GError **error)
 {
 	g_autofree char *path = make_path(bucket, call);
 	g_auto(GStrv) headers = make_headers(try, path, sha256);
@@ -483,7 +573,7 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool belie
 				.from_file = call->from_file,
 				.fd = call->fd,
 				.offset = call->offset,
-				.deadline = deadline(bucket, call),
+				.deadline = until,
 				.idle_seconds = IDLE_SECONDS,
 				.take = take,
 				.header = header,
@@ -507,6 +597,8 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool belie
 		return failure.reach == GBE_REACH_LOCAL || try->delivered > 0 ? OVER : AGAIN;
 	}
 	bucket->time = try->reply.date;
+	if (!check_type(try, error))
+		return OVER;
 	if (try->answer != NULL && is_success(status)) {
 		if (!gbe_answer_end(try->answer, error))
 			return OVER;
@@ -524,10 +616,13 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool belie
 	return g_error_matches(*error, GBE_ERROR, GBE_ERROR_CANNOT_TELL) ? AGAIN : OVER;
 }
 
-/* Waits with a look at the progress, which a person may have interrupted. */
+/* Waits with a look at the progress, which a person may have interrupted. False: not at all, also where no time would
+ * be left after it. */
 static bool
-wait_seconds(GbeBucket *bucket, guint seconds)
+wait_seconds(GbeBucket *bucket, guint seconds, gint64 until)
 {
+	if (g_get_monotonic_time() + seconds * G_USEC_PER_SEC >= until)
+		return false;
 	for (guint i = 0; i < seconds * 10; i++) {
 		if (bucket->progress != NULL && !bucket->progress(0, bucket->progress_data))
 			return false;
@@ -542,6 +637,7 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 {
 	g_autofree char *sha256 = NULL;
 	g_autoptr(GError) local = NULL;
+	gint64 until = deadline(bucket, call);
 	Outcome outcome = AGAIN;
 	bool believed = false;
 
@@ -556,9 +652,10 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 				   .signed_at = device_time() + ahead};
 
 		g_clear_error(&local);
-		outcome = ask(bucket, call, sha256, believed, &try, &local);
+		outcome = ask(bucket, call, sha256, until, believed, &try, &local);
 		believed = believed || outcome == AT_ONCE;
-		if (outcome == AGAIN && (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1)))
+		if (outcome == AGAIN &&
+		    (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1, until)))
 			outcome = OVER;
 		if ((outcome == DONE || outcome == OVER) && ret_reply != NULL) {
 			*ret_reply = try.reply;
@@ -567,6 +664,8 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 	}
 	if (outcome == DONE)
 		return true;
+	if (bucket->deadline > 0 && g_get_monotonic_time() >= bucket->deadline - OVER_USEC)
+		g_prefix_error(&local, "the bucket has used up all of its time (--timeout): ");
 	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s %s: ", call->method,
 				   call->path != NULL ? call->path : "of the bucket");
 	return false;

@@ -16,8 +16,12 @@ typedef struct {
 	const char *body;  /* a small one; or NULL */
 	bool from_file;	   /* in place of it: */
 	int fd;
-	guint64 offset, size;
-	/* Of an answer with status 200 or 206: an XML document, or pieces of an object. At most one of them. */
+	guint64 offset;
+	guint64 size; /* of the body that is sent; or of an object that is read, at most: 0: any */
+	gint64 deadline; /* of all calls that belong together, monotonic microseconds; 0: none */
+	/* Of an answer with status 200 or 206: an XML document with that root, or pieces of an object. At most one of
+	 * them. */
+	const char *root;
 	GbeAnswerElement element;
 	GbeBucketTake take;
 	gpointer data;
@@ -26,7 +30,9 @@ typedef struct {
 typedef struct {
 	long status;
 	char *etag;	/* NULL: none, or one that is too long */
-	guint64 length; /* "Content-Length" */
+	bool has_etag;	/* also one that is too long */
+	bool is_page;	/* by its "Content-Type", it is a web page */
+	guint64 length; /* "Content-Length"; G_MAXUINT64: none, or not a number */
 	gint64 date;	/* seconds since the epoch; 0: none */
 	char *region;	/* "x-amz-bucket-region" */
 	char *location;

@@ -20,6 +20,7 @@ gbe_bucket_upload_begin(GbeBucket *bucket, const char *path, char **ret_id, GErr
 				    .path = path,
 				    .query = "uploads=",
 				    .body = "",
+				    .root = "InitiateMultipartUploadResult",
 				    .element = take_id,
 				    .data = &id};
 
@@ -74,6 +75,7 @@ gbe_bucket_upload_end(GbeBucket *bucket, const char *path, const char *id, char 
 	GbeBucketCall call = {.method = "POST",
 			      .path = path,
 			      .query = query,
+			      .root = "CompleteMultipartUploadResult",
 			      .element = ignore_element};
 
 	for (guint i = 0; etags[i] != NULL; i++) {
@@ -161,6 +163,7 @@ gbe_bucket_uploads(GbeBucket *bucket, GbeBucketUpload each, gpointer data, GErro
 	g_auto(Uploads) uploads = {.each = each, .data = data, .below = below};
 	const GbeBucketCall call = {.method = "GET",
 				    .query = query,
+				    .root = "ListMultipartUploadsResult",
 				    .element = take_upload,
 				    .data = &uploads};
 
