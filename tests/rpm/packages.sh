@@ -66,6 +66,7 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.service
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-send.service
+0644 /usr/lib/systemd/system/greenboot-etcd-send.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-start.target
 0644 /usr/lib/systemd/system/greenboot-etcd-used.service
 0644 /usr/lib/systemd/system/greenboot-etcd-used.timer

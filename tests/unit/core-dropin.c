@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/units/calendar.h"
 #include "core/units/dropin.h"
 
 #include "core/unit-name.h"
@@ -386,6 +387,7 @@ START_TEST(what_leaves_the_device)
 		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-push.timer") != NULL, cases[i].push);
 		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-send.service") != NULL,
 				 cases[i].send);
+		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-send.timer") != NULL, cases[i].send);
 		ck_assert_int_eq(strstr(etcd, " greenboot-etcd-prove.timer") != NULL,
 				 cases[i].prove);
 		ck_assert_ptr_null(strstr(etcd, "push.service"));
@@ -418,8 +420,39 @@ START_TEST(a_store_in_a_directory)
 	ck_assert_str_eq(prove,
 			 HEAD STORE "ExecStart=/usr/bin/greenboot-etcd --quiet store prune\n");
 	ck_assert_str_eq(push_timer, HEAD "[Unit]\nBindsTo=k3s.service\nAfter=k3s.service\n"
-					  "[Timer]\nOnCalendar=\nOnCalendar=Mon..Fri *:0/30\n");
-	ck_assert_str_eq(prove_timer, HEAD "[Timer]\nOnCalendar=\nOnCalendar=Sat 03:00\n");
+					  "[Timer]\nOnCalendar=\nOnCalendar=Mon..Fri *:0/30\n"
+					  "RandomizedDelaySec=180s\n");
+	ck_assert_str_eq(prove_timer, HEAD "[Timer]\nOnCalendar=\nOnCalendar=Sat 03:00\n"
+					   "RandomizedDelaySec=8640s\n");
+}
+END_TEST
+
+START_TEST(periods)
+{
+	static const struct {
+		const char *event;
+		guint64 seconds;
+	} cases[] = {
+	    {"minutely", 60},
+	    {"Hourly", 3600},
+	    {"daily", 86400},
+	    {"weekly UTC", 7 * 86400},
+	    {"*:0/5", 300},
+	    {"*:0/45", 900},
+	    {"*:00", 3600},
+	    {"*:*", 60},
+	    {"*:*:0/10", 10},
+	    {"*:0,30", 60},
+	    {"*-*-* 0/6:00:00 Europe/Berlin", 6 * 3600},
+	    {"08..18:30", 3600},
+	    {"Sat *-*-1..7 03:00", 86400},
+	    {"*-*-01", 86400},
+	    {"", 86400},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+		ck_assert_msg(gbe_calendar_period(cases[i].event) == cases[i].seconds, "%s: %u",
+			      cases[i].event, (guint)gbe_calendar_period(cases[i].event));
 }
 END_TEST
 
@@ -528,6 +561,7 @@ main(void)
 	tcase_add_test(tcase, the_use_beyond_the_limit);
 	tcase_add_test(tcase, what_leaves_the_device);
 	tcase_add_test(tcase, a_store_in_a_directory);
+	tcase_add_test(tcase, periods);
 	tcase_add_test(tcase, a_store_of_objects);
 	tcase_add_test(tcase, the_files_of_a_store);
 	tcase_add_test(tcase, paths_through_symlinks);

@@ -5,6 +5,7 @@
 
 #include "core/config/certs.h"
 #include "core/unit-name.h"
+#include "core/units/calendar.h"
 
 const char *
 gbe_dropin_scope_of(const char *service)
@@ -113,10 +114,12 @@ static void G_GNUC_PRINTF(3, 4)
 
 /* The schedule is written as it is: the configuration accepts no specifier and no line break in it. */
 static void
-calendar(Dropin *dropin, const char *schedule)
+calendar(Dropin *dropin, const char *schedule, guint64 jitter)
 {
 	section(dropin, "Timer");
 	instead(dropin, "OnCalendar", "%s", schedule);
+	if (gbe_calendar_period(schedule) / 10 < jitter)
+		line(dropin, "RandomizedDelaySec=%us", (guint)(gbe_calendar_period(schedule) / 10));
 }
 
 /* Binds the unit to the service: the unit stops with it. */
@@ -453,7 +456,7 @@ static void
 backup_timer(Dropin *dropin)
 {
 	bound(dropin);
-	calendar(dropin, dropin->config->backup.schedule);
+	calendar(dropin, dropin->config->backup.schedule, 0);
 }
 
 /* A renew-command may work in any file, and ask any server. */
@@ -527,7 +530,7 @@ static void
 push_timer(Dropin *dropin)
 {
 	bound(dropin);
-	calendar(dropin, dropin->config->store.schedule);
+	calendar(dropin, dropin->config->store.schedule, GBE_PUSH_JITTER);
 }
 
 /* Where a timer pushes, the proof also prunes. */
@@ -542,7 +545,7 @@ prove(Dropin *dropin)
 static void
 prove_timer(Dropin *dropin)
 {
-	calendar(dropin, dropin->config->store.prove);
+	calendar(dropin, dropin->config->store.prove, GBE_PROVE_JITTER);
 }
 
 /* A store that is away now has no requests, which is no failure. A separate process looks for it: with a Condition,
@@ -630,6 +633,7 @@ static const struct {
     {"greenboot-etcd-push.service", push, PUSH, false},
     {"greenboot-etcd-push.timer", push_timer, PUSH, true},
     {"greenboot-etcd-send.service", send, SEND, true},
+    {"greenboot-etcd-send.timer", NULL, SEND, true},
     {"greenboot-etcd-prove.service", prove, PROVE, false},
     {"greenboot-etcd-prove.timer", prove_timer, PROVE, true},
     {"greenboot-etcd-requests.service", requests, REQUESTS, false},
