@@ -45,7 +45,7 @@ travels() {
 	state=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
 	push
 	assert_eq "what is in it" "$(ls -A "$ROOT$STORE/$NAME" | sort | tr '\n' ' ')" \
-		"$SEAL _etcd_backup.meta etcd.backup.gz "
+		"_etcd_backup.device $SEAL _etcd_backup.meta etcd.backup.gz "
 	assert_eq "mode" "$(stat -c %a "$ROOT$STORE/$NAME/$SEAL")" 600
 	assert_exit 0 gbe store pull latest /var/pulled.db
 	assert_exists "$ROOT/var/pulled.db.hmac"
@@ -81,6 +81,43 @@ refused() {
 	assert_match "why" "$ERR" "*$2*"
 	assert_missing "$ROOT/var/none.db"
 	assert_missing "$ROOT/var/none.db.hmac"
+}
+
+# A fleet has one key: what another device pushed is not given to this one, however it gets into its store.
+another_device() {
+	local entry one two
+
+	with_store xfs
+	use_key "$(new_key)"
+	push
+	one=$(<"$ROOT/var/lib/greenboot-etcd/device")
+	[[ $one =~ ^[0-9a-f]{32}$ ]] || fail "the name is $one"
+	entry=$ROOT$STORE/$NAME
+	assert_match "named" "$(<"$entry/_etcd_backup.device")" "$one *"
+	assert_eq "mode" "$(stat -c %a "$entry/_etcd_backup.device")" 600
+	# The state of the second device, with that key and without a memory of the store.
+	two=$(printf '%032d' 2)
+	echo "$two" >"$ROOT/var/lib/greenboot-etcd/device"
+	refused 5 "device $one pushed it, and this device is $two*--device=$one"
+	assert_exit 5 gbe store pull latest /var/none.db
+	assert_exit 5 gbe store verify
+	assert_eq "damaged" "$(json .offsite.damaged status)" null
+	assert_exit 5 gbe store pull "$NAME" /var/none.db --device="$two"
+	assert_exit 0 gbe store verify --device="$one"
+	assert_exit 0 gbe store pull "$NAME" /var/replaced.db --device="$one"
+	install -d -m 700 "$ROOT$STORE/requests"
+	(umask 077 && echo '{"request":"restore","snapshot":"latest"}' >"$ROOT$STORE/requests/one.json")
+	assert_exit 1 gbe store requests run
+	assert_match "why" "$OUT" "*device $one pushed it*"
+	# Another name in the file, or no file.
+	sed -i "s/^$one/$two/" "$entry/_etcd_backup.device"
+	refused 6 "_etcd_backup.device is not what was signed"
+	rm "$entry/_etcd_backup.device"
+	refused 5 "is missing*since $NAME*--device=unknown"
+	assert_exit 0 gbe store pull "$NAME" /var/unknown.db --device=unknown
+	# A device that has never pushed such a file takes a snapshot of an earlier version.
+	rm "$ROOT/var/lib/greenboot-etcd/stores" "$ROOT/var/lib/greenboot-etcd/device"
+	assert_exit 0 gbe store pull "$NAME" /var/earlier.db
 }
 
 # What somebody did to it on its way.
@@ -390,7 +427,7 @@ encrypted() {
 	push /var/theirs.db
 	entry=$ROOT$STORE/$NAME
 	assert_eq "what is in it" "$(ls -A "$entry" | sort | tr '\n' ' ')" \
-		"$SEAL _etcd_backup.meta etcd.backup.gz.age "
+		"_etcd_backup.device $SEAL _etcd_backup.meta etcd.backup.gz.age "
 	grep -aq "base/1" "$entry/etcd.backup.gz.age" && fail "a key can be read in it"
 	assert_eq "listed" "$(gbe --json store list | jq '.snapshots[0].encrypted')" true
 	# The stock tool decrypts it.
@@ -443,6 +480,7 @@ suite_begin "$@"
 for kind in $(kinds "xfs ext4"); do
 	run_case "travels@$kind" travels "$kind"
 done
+run_case another-device another_device
 run_case tampered tampered
 run_case replayed replayed
 run_case crowded crowded

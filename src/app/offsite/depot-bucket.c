@@ -366,7 +366,8 @@ unpublish(GbeDepot *depot, const char *path, GError **error)
 static bool
 remove_entry(GbeDepot *depot, const char *entry, GError **error)
 {
-	static const char *const files[] = {GBE_SNAPSHOT_META, GBE_SNAPSHOT_SEAL, GBE_SNAPSHOT_DATA,
+	static const char *const files[] = {GBE_SNAPSHOT_META, GBE_SNAPSHOT_SEAL,
+					    GBE_SNAPSHOT_DEVICE, GBE_SNAPSHOT_DATA,
 					    GBE_SNAPSHOT_AGE};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {

@@ -10,6 +10,7 @@
 
 #include "app/device/endpoint.h"
 #include "app/offsite/age.h"
+#include "app/offsite/device.h"
 #include "app/snapshot/export.h"
 #include "app/store/keys.h"
 #include "base/fault.h"
@@ -36,7 +37,7 @@ typedef struct {
 	int source_fd;
 	guint64 total;
 	int entry_fd;
-	GbePart data, meta, seal;
+	GbePart data, meta, seal, device;
 	GbeRoom room; /* of the device's own disk; without an fd where the store is elsewhere */
 	const GbeKeys *keys; /* borrowed; NULL: the push is not signed */
 	int lock_fd;	     /* keeps the lock after the data has its name */
@@ -51,6 +52,7 @@ push_clear(Push *push)
 	gbe_part_clear(&push->data);
 	gbe_part_clear(&push->meta);
 	gbe_part_clear(&push->seal);
+	gbe_part_clear(&push->device);
 	/* Removes an unpublished entry; if that fails now, the next push or prune sweeps it. */
 	if (push->entry_fd >= 0 && !gbe_remove_tree_at(gbe_depot_directory(push->store->depot),
 						       push->pushed.name, &ignored))
@@ -326,19 +328,30 @@ write_data(Push *push, GError **error)
 }
 
 static bool
+write_line(Push *push, const char *name, GbePart *part, const char *line, GError **error)
+{
+	return new_part(push->entry_fd, name, part, error) &&
+	       gbe_part_write(part, line, strlen(line), error) && gbe_part_publish(part, error);
+}
+
+static bool
 sign(Push *push, const char *meta, GError **error)
 {
 	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, meta, -1);
 	g_autofree char *text = gbe_keyed_stored_text(push->pushed.name, sum, push->pushed.sha256);
-	g_autofree char *digest = NULL;
+	g_autofree char *digest = NULL, *line = NULL, *id = NULL, *device = NULL;
 
 	if (push->keys == NULL)
 		return true;
+	if (!gbe_device_id(push->app, true, &id, error))
+		return false;
 	digest = gbe_keys_sign(push->keys, GBE_KEYED_STORED, text);
-	return new_part(push->entry_fd, GBE_SNAPSHOT_SEAL, &push->seal, error) &&
-	       gbe_part_write(&push->seal, digest, strlen(digest), error) &&
-	       gbe_part_write(&push->seal, "\n", 1, error) &&
-	       gbe_part_publish(&push->seal, error) && !GBE_FAULT("store-signed", error);
+	line = g_strconcat(digest, "\n", NULL);
+	device = gbe_device_sign(push->keys, text, id);
+	push->pushed.bound = true;
+	return write_line(push, GBE_SNAPSHOT_SEAL, &push->seal, line, error) &&
+	       write_line(push, GBE_SNAPSHOT_DEVICE, &push->device, device, error) &&
+	       !GBE_FAULT("store-signed", error);
 }
 
 static bool
@@ -368,7 +381,8 @@ gbe_store_write_entry(GbeApp *app, GbeSnapshotStore *store, const GbeStorePush *
 			     .room = {.fd = -1},
 			     .data = {.fd = -1},
 			     .meta = {.fd = -1},
-			     .seal = {.fd = -1}};
+			     .seal = {.fd = -1},
+			     .device = {.fd = -1}};
 
 	if (!gbe_app_keys(app, &push.keys, error) || !gbe_snapshot_store_sweep(store, error) ||
 	    !open_source(&push, error))

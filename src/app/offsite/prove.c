@@ -218,6 +218,7 @@ gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_p
 		return false;
 	if (options->identity != NULL)
 		store->identity = options->identity;
+	store->device = options->device;
 	if (!gbe_snapshot_store_pick(store, options->name, &stored, error))
 		return false;
 	prove.store = store;

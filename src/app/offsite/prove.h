@@ -12,6 +12,7 @@ typedef struct {
 	const char *store;    /* NULL: the configured one */
 	const char *name;     /* or GBE_SNAPSHOT_LATEST */
 	const char *identity; /* absolute, without --root; NULL: [store] identity */
+	const char *device;   /* as in GbeSnapshotStore */
 	GbeStoreProgress progress;
 	gpointer progress_data;
 } GbeStoreProof;

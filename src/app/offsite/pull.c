@@ -47,6 +47,7 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 		return false;
 	if (options->identity != NULL)
 		store->identity = options->identity;
+	store->device = options->device;
 	if (!gbe_snapshot_store_pick(store, options->name, &stored, error) ||
 	    !gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
 	    !gbe_room_begin(dir_fd, &pull.room, error) ||

@@ -96,7 +96,8 @@ push_directly(GbeApp *app, const GbeStorePush *options, GbeStorePushed *pushed, 
 				.size = (gint64)pushed->size,
 				.sent = (gint64)pushed->size,
 				.usec = g_get_monotonic_time() - began,
-				.elsewhere = gbe_depot_is_elsewhere(store->depot)};
+				.elsewhere = gbe_depot_is_elsewhere(store->depot),
+				.bound = pushed->bound};
 	gbe_history_change(app, store->depot->identifier, gbe_history_note_pushed, &push);
 	return true;
 }

@@ -24,6 +24,7 @@ typedef struct {
 	guint64 size;	     /* bytes in the store */
 	char *sha256;	     /* of the database */
 	char *stored_sha256; /* of the file in the store, where it is encrypted; else NULL */
+	bool bound;	     /* it says which device pushed it */
 	GbeVerification *verification; /* of the stored snapshot, with its name */
 } GbeStorePushed;
 
@@ -40,8 +41,9 @@ bool gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *re
  *   1  mkdir <name>, sync of the store                     nothing: an empty directory
  *   2  <name>/etcd.backup.gz.part, synced, read back       nothing: swept by the next push or prune
  *   3  <name>/_etcd_backup.meta.part                       the same; with [store] key before it
- *      _etcd_backup.hmac, the keyed digest of name, meta file and database; with @note, the
- *      record of a waiting one before both (app/offsite/queue.h)
+ *      _etcd_backup.hmac, the keyed digest of name, meta file and database, and
+ *      _etcd_backup.device (app/offsite/device.h); with @note, the record of a waiting one before
+ *      all of them (app/offsite/queue.h)
  *   4  rename of 2 to etcd.backup.gz, sync                 the same: other tools look for the meta file
  *   5  sync of 3, rename to _etcd_backup.meta, sync        the snapshot */
 typedef bool (*GbeStoreNote)(int entry_fd, const GbeStorePushed *pushed, GError **error);

@@ -2,6 +2,7 @@
 #include "app/offsite/snapshots.h"
 
 #include "app/offsite/age.h"
+#include "app/offsite/device.h"
 #include "app/store/keys.h"
 #include "etcd/db/snapshot-sum.h"
 
@@ -101,8 +102,10 @@ gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeSt
 
 	if (!gbe_app_keys(app, &keys, error))
 		return false;
-	if (keys == NULL || gbe_keys_prove(keys, GBE_KEYED_STORED, text, stored->hmac))
+	if (keys == NULL)
 		return true;
+	if (gbe_keys_prove(keys, GBE_KEYED_STORED, text, stored->hmac))
+		return gbe_device_check(app, store, stored, keys, text, error);
 	if (stored->hmac == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s in %s has no keyed digest, and [store] key is set: push it "

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/offsite/device.h"
 #include "app/offsite/queue.h"
 
 #include <errno.h>
@@ -155,6 +156,7 @@ note_sent(const Send *send)
 	    .requests = (gint64)(send->depot->requests - send->requests),
 	    .usec = g_get_monotonic_time() - send->began,
 	    .elsewhere = gbe_depot_is_elsewhere(send->depot),
+	    .bound = send->stored->has_device,
 	};
 
 	gbe_history_change(send->app, send->depot->identifier, gbe_history_note_pushed, &push);
@@ -201,6 +203,7 @@ send_entry(Send *send, GError **error)
 	if (!there && (!send_data(send, data_file(send), error) ||
 		       !send_text(send, GBE_SNAPSHOT_SEAL, SEAL_MAX, false, error) ||
 		       GBE_FAULT("store-hmac-sent", error) ||
+		       !send_text(send, GBE_SNAPSHOT_DEVICE, GBE_DEVICE_MAX, false, error) ||
 		       !send_text(send, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, true, error) ||
 		       GBE_FAULT("store-meta-sent", error)))
 		return false;

@@ -15,6 +15,7 @@
 #define META_PART GBE_SNAPSHOT_META GBE_PART_SUFFIX
 #define AGE_PART GBE_SNAPSHOT_AGE GBE_PART_SUFFIX
 #define SEAL_PART GBE_SNAPSHOT_SEAL GBE_PART_SUFFIX
+#define DEVICE_PART GBE_SNAPSHOT_DEVICE GBE_PART_SUFFIX
 /* A store may belong to others, too: so many of their names are listed, and the rest is counted. */
 #define FOREIGN_MAX 1000
 /* Hourly snapshots of five years. */
@@ -62,7 +63,8 @@ gbe_snapshot_store_free(GbeSnapshotStore *store)
 static void
 look_at_file(GbeStored *stored, const char *name, guint64 size)
 {
-	static const char *const begun[] = {DATA_PART, AGE_PART, META_PART, SEAL_PART, NULL};
+	static const char *const begun[] = {DATA_PART, AGE_PART,    META_PART,
+					    SEAL_PART, DEVICE_PART, NULL};
 
 	if (g_str_equal(name, GBE_SNAPSHOT_DATA)) {
 		stored->has_data = true;
@@ -74,6 +76,8 @@ look_at_file(GbeStored *stored, const char *name, guint64 size)
 		stored->has_meta = true;
 	} else if (g_str_equal(name, GBE_SNAPSHOT_SEAL)) {
 		stored->has_hmac = true;
+	} else if (g_str_equal(name, GBE_SNAPSHOT_DEVICE)) {
+		stored->has_device = true;
 	} else if (g_strv_contains(begun, name)) {
 		stored->begun_here = true;
 	} else {

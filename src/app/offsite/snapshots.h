@@ -34,7 +34,7 @@ typedef struct {
 	bool begun_here;      /* it has an unfinished file of a kind that only this program
 			       * leaves */
 	bool holds_something; /* other files than those of a snapshot */
-	bool has_meta, has_hmac, has_data, has_age;
+	bool has_meta, has_hmac, has_device, has_data, has_age;
 	guint64 size, age_size; /* bytes in the store; ->size in the end of the one that counts */
 } GbeStored;
 
@@ -42,7 +42,9 @@ typedef struct {
 	GbeDepot *depot;
 	GbeApp *app;
 	const char *identity; /* the file that decrypts: [store] identity, or another one; NULL */
-	GPtrArray *stored;    /* of GbeStored: foreign ones, then the others, the oldest first */
+	const char *
+	    device; /* another one, whose signed snapshots are taken, too (app/offsite/device.h); NULL */
+	GPtrArray *stored; /* of GbeStored: foreign ones, then the others, the oldest first */
 	guint
 	    foreign_more; /* foreign ones that are not in ->stored: too many, or their names too long */
 } GbeSnapshotStore;
@@ -83,7 +85,8 @@ bool gbe_snapshot_store_read(const GbeSnapshotStore *store, const GbeStored *sto
 			     GbeArchivePut put, gpointer data, char **ret_sha256,
 			     GError **error) GBE_CHECKED;
 /* Was the database with this SHA-256 pushed under this name by a holder of one of our keys? True without a
- * configured key. GBE_ERROR_REFUSED: the snapshot has no keyed digest; _VERIFY_FAILED: it has a wrong one. */
+ * configured key. GBE_ERROR_REFUSED: the snapshot has no keyed digest, or another device pushed it; _VERIFY_FAILED: it
+ * has a wrong one. */
 bool gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
 			      const char *sha256, GError **error) GBE_CHECKED;
 
@@ -95,6 +98,7 @@ typedef struct {
 	const char *name;     /* or GBE_SNAPSHOT_LATEST */
 	const char *path;     /* must not exist */
 	const char *identity; /* absolute, without --root; NULL: [store] identity */
+	const char *device;   /* as in GbeSnapshotStore */
 	GbeStoreProgress progress;
 	gpointer progress_data;
 } GbeStorePull;

@@ -120,6 +120,8 @@ gbe_history_note_pushed(GbeOffsite *offsite, gpointer data)
 	const GbeHistoryPush *push = data;
 
 	gbe_history_note_newest(offsite, (gpointer)push->name);
+	if (push->bound && offsite->bound == NULL)
+		offsite->bound = g_strdup(push->name);
 	g_clear_pointer(&offsite->failed_why, g_free);
 	offsite->failed_at = -1;
 	gbe_history_note_queued(offsite, NULL);

@@ -25,6 +25,7 @@ typedef struct {
 	const char *name, *sha256, *stored_sha256;
 	gint64 revision, hash_kv, size, sent, requests, usec; /* as in GbeOffsite */
 	bool elsewhere;
+	bool bound; /* it says which device pushed it */
 } GbeHistoryPush;
 void gbe_history_note_pushed(GbeOffsite *offsite, gpointer data);
 /* A change: a snapshot waits in the queue. @data is not used. */

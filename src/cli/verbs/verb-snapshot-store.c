@@ -22,7 +22,7 @@
 /* Links of 3 KiB/s send 250 MiB a day. */
 #define TRANSFER_SECONDS 86400
 
-static char *arg_store, *arg_timeout, *arg_identity;
+static char *arg_store, *arg_timeout, *arg_identity, *arg_device;
 static gboolean arg_dry_run, arg_queue, arg_wait;
 static guint64 arg_seconds; /* of --timeout, or its default */
 
@@ -34,6 +34,8 @@ const GOptionEntry gbe_options_store[] = {
      "DURATION"},
     {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
      "pull, verify: what decrypts it; default: [store] identity", "FILE"},
+    {"device", 0, 0, G_OPTION_ARG_STRING, &arg_device,
+     "pull, verify: take a signed snapshot of that device, too; or unknown", "ID"},
     {"queue", 0, 0, G_OPTION_ARG_NONE, &arg_queue,
      "push: only put it into the queue, unless nothing has changed", NULL},
     {"wait", 0, 0, G_OPTION_ARG_NONE, &arg_wait,
@@ -221,6 +223,7 @@ pull(GbeCli *cli, const char *name, const char *path, GError **error)
 	GbeStorePull options = {.store = arg_store,
 				.name = name,
 				.path = path,
+				.device = arg_device,
 				.progress = gbe_progress_step};
 	bool ok;
 
@@ -264,6 +267,7 @@ verify(GbeCli *cli, const char *name, GError **error)
 	const GbeStoreProof options = {.store = arg_store,
 				       .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
 				       .identity = identity,
+				       .device = arg_device,
 				       .progress = gbe_progress_step};
 	bool ok;
 
@@ -432,12 +436,13 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 	     !(g_str_equal(verb, "requests") && count == 2)) ||
 	    (arg_queue && !g_str_equal(verb, "push")) || (arg_wait && !g_str_equal(verb, "send")) ||
 	    (arg_store != NULL && g_str_equal(verb, "send")) ||
-	    (arg_identity != NULL && !g_str_equal(verb, "pull") && !g_str_equal(verb, "verify")))
+	    ((arg_identity != NULL || arg_device != NULL) && !g_str_equal(verb, "pull") &&
+	     !g_str_equal(verb, "verify")))
 		return gbe_throw(
 		    error, GBE_ERROR_USAGE,
 		    "--dry-run goes with store prune and store requests delete, --queue with "
-		    "store push, --identity with store pull and store verify, --wait with store "
-		    "send, which takes no --store");
+		    "store push, --identity and --device with store pull and store verify, "
+		    "--wait with store send, which takes no --store");
 	arg_seconds = g_str_equal(verb, "list") ? TIMEOUT_SECONDS : TRANSFER_SECONDS;
 	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &arg_seconds, error))
 		return false;

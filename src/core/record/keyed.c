@@ -15,6 +15,7 @@ static const char *const kinds[] = {
     [GBE_KEYED_MANIFEST] = "greenboot-etcd manifest\n",
     [GBE_KEYED_STORED] = "greenboot-etcd snapshot\n",
     [GBE_KEYED_FILE] = "greenboot-etcd file\n",
+    [GBE_KEYED_DEVICE] = "greenboot-etcd snapshot of a device\n",
 };
 
 static void

@@ -28,6 +28,7 @@ typedef enum {
 	GBE_KEYED_MANIFEST, /* of a backup */
 	GBE_KEYED_STORED,   /* a snapshot in a store that travels */
 	GBE_KEYED_FILE,	    /* a snapshot file */
+	GBE_KEYED_DEVICE,   /* a snapshot in a store, and which device pushed it */
 } GbeKeyed;
 
 /* The digest in hex. Newly allocated. */

@@ -14,6 +14,7 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeOffsite, proved_revision, "proved_revision", KNOWN),
     GBE_FIELD(GbeOffsite, damaged, "damaged", TEXT),
     GBE_FIELD(GbeOffsite, damaged_why, "damaged_why", TEXT),
+    GBE_FIELD_OF(GbeOffsite, bound, "bound", TEXT, NULL, GBE_FIELD_LATER),
     GBE_FIELD(GbeOffsite, first_pushed_at, "first_pushed_at", KNOWN),
     GBE_FIELD(GbeOffsite, pushed, "pushed", TEXT),
     GBE_FIELD_OF(GbeOffsite, elsewhere, "elsewhere", FLAG, NULL, GBE_FIELD_LATER),

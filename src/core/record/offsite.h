@@ -14,6 +14,8 @@
 typedef struct {
 	char *newest; /* the newest snapshot that this device has pushed, or pulled and proved */
 
+	char *bound; /* the first one that this device pushed with GBE_SNAPSHOT_DEVICE */
+
 	gint64 first_pushed_at; /* also into the queue: since then a proof is missed */
 	char *pushed;		/* the last push */
 	bool elsewhere; /* it went to a directory on another file system than the device's own */
