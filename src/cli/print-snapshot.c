@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/print-snapshot.h"
 
+#include "app/snapshot/snapshot.h"
 #include "cli/print.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 #include "etcd/db/snapshot-sum.h"
+#include "sys/systemd/events.h"
+
+#include <string.h>
 
 /* etcdctl's "revision" is that of the last row. Without rows it is 0. */
 JsonObject *
@@ -85,4 +89,41 @@ gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification)
 		gbe_print("HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
 			  db->revision);
 	print_findings(verification);
+}
+
+static char *
+copy_command(const char *path)
+{
+	g_autofree char *from = g_strdup_printf("%s:%s", g_get_host_name(), path);
+	g_autofree char *quoted = g_shell_quote(from);
+	bool plain =
+	    strspn(from, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/:._-+@") == strlen(from);
+
+	return g_strdup_printf("scp %s .", plain ? from : quoted);
+}
+
+void
+gbe_print_snapshot_file(const GbeCli *cli, const char *path, JsonObject *object)
+{
+	g_auto(GbeSnapshotFile) file = {0};
+	g_autoptr(GError) local = NULL;
+	g_autofree char *copy = NULL, *size = NULL;
+
+	if (object == NULL && cli->quiet)
+		return;
+	if (!gbe_snapshot_file(cli->app, path, &file, &local)) {
+		gbe_complain("%s: cannot read the file back for its SHA-256: %s", path,
+			     local->message);
+		return;
+	}
+	copy = copy_command(file.path);
+	if (object != NULL) {
+		gbe_json_set_string(object, "path", file.path);
+		json_object_set_int_member(object, "file_size", (gint64)file.size);
+		gbe_json_set_string(object, "sha256", file.sha256);
+		gbe_json_set_string(object, "copy", copy);
+		return;
+	}
+	size = gbe_size_to_text(file.size);
+	gbe_print("%s: %s, SHA-256 %s\ncopy it with: %s\n", file.path, size, file.sha256, copy);
 }

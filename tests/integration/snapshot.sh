@@ -62,12 +62,22 @@ put_large() {
 	set -x
 }
 
+# copied: what is printed of a written file is right.
+copied() {
+	assert_eq path "$(jq -r .path <<<"$OUT")" "$ROOT$FILE"
+	assert_eq bytes "$(jq -r .file_size <<<"$OUT")" "$(stat -c %s "$ROOT$FILE")"
+	assert_eq SHA-256 "$(jq -r .sha256 <<<"$OUT")" "$(sha256sum "$ROOT$FILE" | cut -c 1-64)"
+	assert_eq command "$(jq -r .copy <<<"$OUT")" "scp $(uname -n):$ROOT$FILE ."
+}
+
 save() { # KIND
 	local hash
 
 	busy_etcd "$1"
 	hash=$(hash_kv)
 	assert_exit 0 gbe --json snapshot save "$FILE"
+	fits snapshot
+	copied
 	assert_eq result "$(jq -r .result <<<"$OUT")" sound
 	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
 	as_etcdctl "$ROOT$FILE"
@@ -75,6 +85,8 @@ save() { # KIND
 	assert_missing "$ROOT$FILE.part"
 	ctl snapshot save "$ROOT/var/theirs.db" >/dev/null 2>&1
 	cmp "$ROOT$FILE" "$ROOT/var/theirs.db" || fail "etcdctl saves something else"
+	assert_exit 0 gbe snapshot save "$FILE" --force
+	assert_match text "$OUT" "*$ROOT$FILE: * KiB, SHA-256 $(sha256sum "$ROOT$FILE" | cut -c 1-64)*copy it with: scp *:$ROOT$FILE .*"
 	stop_etcd
 	assert_exit 0 gbe --json snapshot status "$FILE"
 	as_etcdctl "$ROOT$FILE"
@@ -256,6 +268,7 @@ export_clean() { # KIND
 	gbe backup mine
 	assert_exit 0 gbe --json export mine "$FILE"
 	fits export
+	copied
 	assert_eq applied "$(jq -c '[.applied, .dropped, .v2_keys]' <<<"$OUT")" "[0,0,0]"
 	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
 	theirs=$(ctl snapshot status "$ROOT$FILE" -w json)

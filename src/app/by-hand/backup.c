@@ -150,7 +150,8 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	       options->description != NULL ? options->description : "asked for by hand",
 	       manifest->name);
 	gbe_session_did(session, "backup %s is made", manifest->name);
-	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest, "by hand");
+	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest,
+			     options->periodic ? "periodic" : "by hand");
 	result->sha256 = sum_of_manifest(observed->store, manifest->name);
 	fields.backup = manifest->name;
 	fields.deployment = manifest->deployment.id;

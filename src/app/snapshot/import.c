@@ -465,7 +465,8 @@ gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GEr
 					 .size = importing.manifest->size,
 					 .revision = importing.manifest->revision,
 					 .bump = importing.bump};
-		gbe_state_note_entry(app, GBE_LEDGER_BACKUP, importing.manifest, "imported");
+		gbe_state_note_entry(app, GBE_LEDGER_BACKUP, importing.manifest,
+				     options->periodic ? "periodic" : "imported");
 		if (!options->periodic)
 			gbe_session_record(&session, "done", importing.manifest->description,
 					   importing.name);

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/sha256.h"
 #include "etcd/db/snapshot-sum.h"
 #include "fs/open.h"
+#include "fs/read.h"
 
 bool
 gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
@@ -42,6 +44,39 @@ gbe_snapshot_open(GbeApp *app, const char *path, int *ret_fd, GError **error)
 	if (!S_ISREG(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_REFUSED, "%s is not a regular file", path);
 	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+void
+gbe_snapshot_file_clear(GbeSnapshotFile *file)
+{
+	g_clear_pointer(&file->path, g_free);
+	g_clear_pointer(&file->sha256, g_free);
+}
+
+bool
+gbe_snapshot_file(GbeApp *app, const char *path, GbeSnapshotFile *ret_file, GError **error)
+{
+	g_auto(GbeSha256) sum = {0};
+	guint8 bytes[65536], digest[GBE_SHA256_SIZE];
+	gsize got = sizeof(bytes);
+	gbe_autofd int fd = -1;
+	guint64 size = 0;
+
+	if (!gbe_snapshot_open(app, path, &fd, error))
+		return false;
+	gbe_sha256_init(&sum);
+	for (; got == sizeof(bytes); size += got) {
+		if (!gbe_read_at(fd, bytes, sizeof(bytes), size, &got, path, error))
+			return false;
+		gbe_sha256_push(&sum, bytes, got);
+	}
+	if (!gbe_sha256_end(&sum, digest))
+		return gbe_throw(error, GBE_ERROR_FAILED, "libcrypto gives no SHA-256");
+	ret_file->path = app->below_root ? g_build_filename(app->root_path, path, NULL)
+					 : g_canonicalize_filename(path, NULL);
+	ret_file->size = size;
+	ret_file->sha256 = gbe_sha256_text(digest);
 	return true;
 }
 

@@ -32,6 +32,18 @@ bool gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_
 
 /* Opens a regular file that a person named: relative to the working directory, or below the root. */
 bool gbe_snapshot_open(GbeApp *app, const char *path, int *ret_fd, GError **error) GBE_CHECKED;
+/* A written file, for those who take it elsewhere. */
+typedef struct {
+	char *path; /* absolute, with the root */
+	guint64 size;
+	char *sha256; /* of all bytes of the file; in hex */
+} GbeSnapshotFile;
+
+void gbe_snapshot_file_clear(GbeSnapshotFile *file);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeSnapshotFile, gbe_snapshot_file_clear)
+bool gbe_snapshot_file(GbeApp *app, const char *path, GbeSnapshotFile *ret_file,
+		       GError **error) GBE_CHECKED;
+
 /* Can it be restored? GBE_ERROR_VERIFY_FAILED: it is damaged; _CANNOT_TELL. GBE_ERROR_REFUSED with @unsummed,
  * which says what to do, when the database has no checksum behind it; @unsummed NULL: no checksum is required. */
 bool gbe_snapshot_check(const GbeVerification *verification, const char *unsummed,

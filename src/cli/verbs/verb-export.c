@@ -24,7 +24,7 @@ const GOptionEntry gbe_options_export[] = {
 };
 
 static void
-print_exported(const GbeCli *cli, const char *name, const GbeExported *exported)
+print_exported(const GbeCli *cli, const char *name, const char *path, const GbeExported *exported)
 {
 	if (cli->json) {
 		g_autoptr(JsonObject) object = gbe_snapshot_json(exported->verification);
@@ -33,10 +33,12 @@ print_exported(const GbeCli *cli, const char *name, const GbeExported *exported)
 		json_object_set_int_member(object, "applied", (gint64)exported->applied);
 		json_object_set_int_member(object, "dropped", (gint64)exported->dropped);
 		json_object_set_int_member(object, "v2_keys", (gint64)exported->v2_keys);
+		gbe_print_snapshot_file(cli, path, object);
 		gbe_print_object(object);
 		return;
 	}
 	gbe_print_snapshot(cli, exported->verification);
+	gbe_print_snapshot_file(cli, path, NULL);
 	if (cli->quiet)
 		return;
 	if (exported->applied > 0)
@@ -70,6 +72,6 @@ gbe_verb_export(GbeCli *cli, char **arguments, GError **error)
 	gbe_progress_end();
 	gbe_cli_changed(cli, !ok);
 	if (ok)
-		print_exported(cli, arguments[0], &exported);
+		print_exported(cli, arguments[0], arguments[1], &exported);
 	return ok;
 }

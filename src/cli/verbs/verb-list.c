@@ -57,6 +57,15 @@ size_text(JsonObject *backup, const char *key)
 	return size >= 0 ? gbe_size_to_text((guint64)size) : NULL;
 }
 
+/* Of the version, a backup knows X.Y, and a patch level of 0 is made up. */
+static char *
+minor_version(const char *text)
+{
+	return text != NULL && g_str_has_suffix(text, ".0")
+		   ? g_strndup(text, strlen(text) - strlen(".0"))
+		   : g_strdup(text);
+}
+
 static char *
 marks(JsonObject *backup)
 {
@@ -90,11 +99,12 @@ print_row(GbeTable *table, JsonObject *backup, bool fits)
 	g_autofree char *size = size_text(backup, "size");
 	g_autofree char *exclusive = size_text(backup, "exclusive");
 	g_autofree char *marked = marks(backup);
+	g_autofree char *version = minor_version(gbe_json_string(backup, "etcd_version", NULL));
 	const char *with[] = {gbe_json_string(backup, "name", "?"),
 			      deployment,
 			      gbe_json_string(backup, "grade", NULL),
 			      when,
-			      gbe_json_string(backup, "etcd_version", NULL),
+			      version,
 			      revision_text,
 			      size,
 			      arg_exclusive ? exclusive : marked,

@@ -2,6 +2,7 @@
 /* snapshot save and snapshot status: etcd's own snapshot files. */
 #include "app/snapshot/snapshot.h"
 #include "cli/print-snapshot.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
 
@@ -16,6 +17,20 @@ const GOptionEntry gbe_options_snapshot[] = {
     {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "save: replace FILE where it is there", NULL},
     {NULL},
 };
+
+static void
+print_saved(const GbeCli *cli, const char *path, const GbeVerification *verification)
+{
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_snapshot_json(verification);
+
+		gbe_print_snapshot_file(cli, path, object);
+		gbe_print_object(object);
+		return;
+	}
+	gbe_print_snapshot(cli, verification);
+	gbe_print_snapshot_file(cli, path, NULL);
+}
 
 static bool
 save(GbeCli *cli, const char *path, GError **error)
@@ -33,7 +48,7 @@ save(GbeCli *cli, const char *path, GError **error)
 	gbe_progress_end();
 	gbe_cli_changed(cli, !ok);
 	if (ok)
-		gbe_print_snapshot(cli, verification);
+		print_saved(cli, path, verification);
 	return ok;
 }
 
