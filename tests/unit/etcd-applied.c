@@ -8,7 +8,7 @@
 /* A word: "a=1" a put, "a=1~" with a lease, "a" one that keeps the value; "-a" a deletion; "!a=1" a transaction of a
  * put, "?a=1" with a condition, "?-a" of a deletion; "~" a lease is revoked; "@" an alarm, "." a question for alarms;
  * "u" users; "x" a request that is not known; "g" garbage; "0" nothing, as a new leader writes it; "v" a request of the v2
- * API; "c" a change of members; "C9" a compaction up to 9; "s4" the record of a snapshot at 4; ">9" the next entry is
+ * API; "V3.5.0" and "P3.5.0" the cluster's version, as 3.5 and 3.4 write it; "z" zeros; "c" a change of members; "C9" a compaction up to 9; "s4" the record of a snapshot at 4; ">9" the next entry is
  * number 9. */
 typedef struct {
 	const char *log;
@@ -178,6 +178,17 @@ take_word(GbeApplied *applied, const char *word, guint64 *index)
 		return;
 	}
 	if (strcmp(word, "c") == 0 || strcmp(word, "0") == 0) {
+	} else if (word[0] == 'z') {
+		gbe_protobuf_put_bytes(data, 4, "\0\0\0\0\0\0", 6);
+		memset(data->data, 0, data->len);
+	} else if (word[0] == 'V') {
+		gbe_protobuf_put_string(request, 1, word + 1);
+		gbe_protobuf_put_bytes(data, 1300, request->data, request->len);
+	} else if (word[0] == 'P') {
+		gbe_protobuf_put_varint(data, 1, 7);
+		gbe_protobuf_put_string(data, 2, "PUT");
+		gbe_protobuf_put_string(data, 3, "/0/version");
+		gbe_protobuf_put_string(data, 4, word + 1);
 	} else if (word[0] == 'g') {
 		gbe_protobuf_put_bytes(data, 4, "\xff\xff", 2);
 	} else {
@@ -225,6 +236,45 @@ START_TEST(logs)
 }
 END_TEST
 
+START_TEST(contents)
+{
+	static const struct {
+		const char *log;
+		guint64 garbled;
+		const char *version; /* of the database, which has the log up to 3 */
+		bool differs;
+	} logs_with[] = {
+	    {"0 c a=1 b=2 x v . @ g", 0, "3.5.0", false},
+	    {"0 a=1 z b=2 z", 3, "3.5.0", false},
+	    {"0 V3.5.0 a=1", 0, "3.5.0", false},
+	    {"0 V3.5.0 a=1", 0, "3.7.0", true},
+	    {"0 V3.4.0 V3.5.0", 0, "3.4.0", true},
+	    {"0 P3.4.0 a=1", 0, "3.4.0", false},
+	    {"0 P3.4.0 a=1", 0, "3.7.0", true},
+	    /* Committed, and not yet with the index. */
+	    {"0 V3.4.0 a=1 V3.5.0", 0, "3.5.0", false},
+	    {"0 V3.4.0 a=1 V3.5.0", 0, "3.6.0", true},
+	    {"0 V3.4.0 a=1", 0, NULL, false},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(logs_with); i++) {
+		GbeDb db = {.consistent_index = 3,
+			    .cluster_version = (char *)logs_with[i].version,
+			    .newest = {.known = true}};
+		g_auto(GStrv) words = g_strsplit(logs_with[i].log, " ", -1);
+		GbeApplied applied;
+		guint64 index = 0;
+
+		gbe_applied_init(&applied, &db);
+		for (guint w = 0; words[w] != NULL; w++)
+			take_word(&applied, words[w], &index);
+		ck_assert_msg(applied.garbled == logs_with[i].garbled, "%s", logs_with[i].log);
+		ck_assert_msg(gbe_applied_version_differs(&applied) == logs_with[i].differs,
+			      "%s, %s", logs_with[i].log, logs_with[i].version);
+	}
+}
+END_TEST
+
 /* A newest row that was not examined gives no finding. */
 START_TEST(unknown)
 {
@@ -244,6 +294,7 @@ main(void)
 	TCase *tcase = tcase_create("logs");
 
 	tcase_add_loop_test(tcase, logs, 0, G_N_ELEMENTS(cases));
+	tcase_add_test(tcase, contents);
 	tcase_add_test(tcase, unknown);
 	suite_add_tcase(suite, tcase);
 	return scratch_main(suite);

@@ -5,7 +5,10 @@
 #include "etcd/db/key-value.h"
 #include "etcd/protobuf.h"
 
+#include <string.h>
+
 #define U64 "%" G_GUINT64_FORMAT
+#define V2_VERSION "/0/version"
 
 /* Fields of InternalRaftRequest (etcd's api/etcdserverpb/raft_internal.proto). */
 enum {
@@ -20,6 +23,7 @@ enum {
 	FIELD_HEADER = 100,
 	FIELD_AUTH_ENABLE = 1000, /* also other fields about users, versions and members */
 	FIELD_AUTH_DISABLE = 1011,
+	FIELD_CLUSTER_VERSION = 1300,
 	FIELD_DOWNGRADE = 1302,
 };
 
@@ -173,8 +177,55 @@ take_request(Effect *effect, const GbeField *request)
 	return true;
 }
 
+static void
+keep_version(const GbeField *field, char to[32])
+{
+	gsize size = MIN(field->size, 31);
+
+	memcpy(to, field->data, size);
+	to[size] = '\0';
+}
+
+/* ClusterVersionSet {1 ver}; up to etcd 3.4 a request of the v2 API {3 path, 4 value}. */
+static void
+find_version(const guint8 *at, gsize size, char to[32])
+{
+	bool is_version = false;
+	GbeProtobuf message, inner;
+	GbeField field, version;
+
+	gbe_protobuf_init(&message, at, size);
+	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT) {
+		if (gbe_field_is(&field, 3, GBE_WIRE_BYTES))
+			is_version = field.size == strlen(V2_VERSION) &&
+				     memcmp(field.data, V2_VERSION, field.size) == 0;
+		else if (is_version && gbe_field_is(&field, 4, GBE_WIRE_BYTES))
+			keep_version(&field, to);
+		if (!gbe_field_is(&field, FIELD_CLUSTER_VERSION, GBE_WIRE_BYTES))
+			continue;
+		gbe_field_open(&field, &inner);
+		while (gbe_protobuf_next(&inner, &version) == GBE_FIELD_NEXT)
+			if (gbe_field_is(&version, 1, GBE_WIRE_BYTES))
+				keep_version(&version, to);
+	}
+}
+
+static void
+take_version(GbeApplied *applied, guint64 index, const guint8 *at, gsize size)
+{
+	char version[32] = "";
+
+	find_version(at, size, version);
+	if (*version == '\0')
+		return;
+	if (index <= applied->index)
+		memcpy(applied->version_set, version, sizeof(version));
+	else if (g_strcmp0(version, applied->cluster_version) == 0)
+		applied->version_later = true;
+}
+
 static Effect
-effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size)
+effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size, bool *ret_garbled)
 {
 	Effect effect = {.applied = applied};
 	GbeFieldResult result = GBE_FIELD_NEXT;
@@ -187,9 +238,8 @@ effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size)
 	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
 		if (!take_request(&effect, &field))
 			return effect;
-	if (result != GBE_FIELD_END)
-		return (Effect){.applied = applied, .makes = true};
-	return effect;
+	*ret_garbled = result != GBE_FIELD_END;
+	return *ret_garbled ? (Effect){.applied = applied, .makes = true} : effect;
 }
 
 /* The entries between two records of the log are unknown: a snapshot was received, or entries were replaced. */
@@ -207,6 +257,7 @@ static void
 take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsize have)
 {
 	Effect effect = {.applied = applied};
+	bool garbled = false;
 
 	if (entry->index != applied->last + 1)
 		take_leap(applied, entry->index);
@@ -214,7 +265,10 @@ take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsiz
 	if (entry->type != GBE_ENTRY_NORMAL)
 		return;
 	applied->started = true;
-	effect = effect_of(applied, at, have, entry->size);
+	effect = effect_of(applied, at, have, entry->size, &garbled);
+	if (garbled && applied->garbled == 0)
+		applied->garbled = entry->index;
+	take_version(applied, entry->index, at, have);
 	applied->refuses |= effect.refuses;
 	applied->has_compaction |= effect.compaction == applied->compacting;
 	if (entry->index > applied->index) {
@@ -237,6 +291,7 @@ gbe_applied_init(GbeApplied *applied, const GbeDb *db)
 	    .compacting = db->compacting > db->last_row ? db->compacting : 0,
 	    .refuses = db->refuses,
 	    .begins = true,
+	    .cluster_version = db->cluster_version,
 	};
 }
 
@@ -260,6 +315,14 @@ gbe_applied_take(const GbeWalSegmentReader *reader, gpointer data)
 	    gbe_wal_entry_read(reader->data, reader->have, reader->record.size, &entry))
 		take_entry(applied, &entry, reader->data + entry.head,
 			   (gsize)MIN(entry.size, (guint64)(reader->have - entry.head)));
+}
+
+bool
+gbe_applied_version_differs(const GbeApplied *applied)
+{
+	return applied->version_set[0] != '\0' && applied->cluster_version != NULL &&
+	       !applied->version_later &&
+	       !g_str_equal(applied->version_set, applied->cluster_version);
 }
 
 static void

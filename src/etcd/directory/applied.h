@@ -23,11 +23,18 @@ typedef struct {
 	guint64 made_later;  /* the first such entry beyond ->index; 0: none */
 	guint64 put;	     /* the newest entry up to ->index that certainly made a row */
 	bool has_compaction; /* an entry asks for a compaction up to ->compacting */
+	guint64 garbled;     /* the first entry whose request cannot be decoded; 0: none */
+	/* The clusterVersion of the database, borrowed, and the last one that an entry up to ->index sets; "": none */
+	const char *cluster_version;
+	char version_set[32];
+	bool version_later; /* an entry beyond ->index sets the database's */
 } GbeApplied;
 
 void gbe_applied_init(GbeApplied *applied, const GbeDb *db);
 /* Takes the records of a log, in order. For gbe_wal_walk(). */
 void gbe_applied_take(const GbeWalSegmentReader *reader, gpointer applied);
+/* The database's clusterVersion is not the one that the log sets. */
+bool gbe_applied_version_differs(const GbeApplied *applied);
 /* @file: the database's name in findings. Only a certain contradiction is damage. A put without a lease is
  * certainly applied unless an alarm or users exist, and so is a transaction without conditions that has such a put.
  * Every entry that may have made the newest row counts as if it had. */

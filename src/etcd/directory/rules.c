@@ -335,6 +335,31 @@ judge_db_and_log(const Judge *judge)
 	gbe_applied_judge(&directory->applied, file, judge->findings);
 }
 
+/* Checksums are right, so the writer may be an etcd with a format that is not known here: that is no certain damage. */
+static void
+judge_contents(const Judge *judge)
+{
+	const GbeApplied *applied = &judge->directory->applied;
+	g_autofree char *what = NULL;
+
+	if (applied->garbled != 0) {
+		what = g_strdup_printf("the request in entry " U64
+				       " cannot be decoded, although its checksum is right: etcd "
+				       "may not start on it",
+				       applied->garbled);
+		add(judge, GBE_FINDING_UNKNOWN, "wal-unknown-request", "member/wal", GBE_UNKNOWN,
+		    GBE_UNKNOWN, what);
+	}
+	if (gbe_applied_version_differs(applied)) {
+		g_free(what);
+		what = g_strdup_printf("clusterVersion is %s, and the last entry of the log that "
+				       "sets it says %s",
+				       applied->cluster_version, applied->version_set);
+		add(judge, GBE_FINDING_UNKNOWN, "db-cluster-version", "member/snap/db", GBE_UNKNOWN,
+		    GBE_UNKNOWN, what);
+	}
+}
+
 static bool
 is_voter(const GbeConfState *conf, guint64 node)
 {
@@ -458,4 +483,5 @@ gbe_directory_judge(GbeDirectory *directory, const char *member_path, GbeFinding
 		judge_db_and_log(&judge);
 	judge_identity(&judge);
 	judge_members(&judge);
+	judge_contents(&judge);
 }
