@@ -44,7 +44,7 @@ gbe_sha256_push(GbeSha256 *sum, const void *bytes, gsize size)
 }
 
 bool
-gbe_sha256_end(GbeSha256 *sum, guint8 ret_digest[GBE_SHA256_SIZE])
+gbe_sha256_end(GbeSha256 *sum, guint8 ret_digest[GBE_SHA256_SIZE], GError **error)
 {
 	gsize length = GBE_SHA256_SIZE;
 
@@ -52,7 +52,7 @@ gbe_sha256_end(GbeSha256 *sum, guint8 ret_digest[GBE_SHA256_SIZE])
 		g_checksum_get_digest(sum->checksum, ret_digest, &length);
 	else if (lib.EVP_DigestFinal_ex(sum->digest, ret_digest, NULL) != 1)
 		sum->broken = true;
-	return !sum->broken;
+	return !sum->broken || gbe_throw(error, GBE_ERROR_FAILED, "libcrypto computes no SHA-256");
 }
 
 char *

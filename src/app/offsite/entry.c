@@ -14,6 +14,7 @@
 #include "app/snapshot/export.h"
 #include "app/store/keys.h"
 #include "base/fault.h"
+#include "base/sha256.h"
 #include "etcd/api/client.h"
 #include "fs/open.h"
 #include "fs/part.h"
@@ -265,17 +266,20 @@ read_back(Push *push, GError **error)
 static bool
 sum_up(const Push *push, char **ret_sha256, GError **error)
 {
-	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
-	guint8 bytes[65536];
+	g_auto(GbeSha256) sum = {0};
+	guint8 bytes[65536], digest[GBE_SHA256_SIZE];
 	gsize got = sizeof(bytes);
 
+	gbe_sha256_init(&sum);
 	for (guint64 at = 0; got == sizeof(bytes); at += got) {
 		if (!gbe_read_at(push->data.fd, bytes, sizeof(bytes), at, &got, push->data.part,
 				 error))
 			return false;
-		g_checksum_update(sum, bytes, (gssize)got);
+		gbe_sha256_push(&sum, bytes, got);
 	}
-	*ret_sha256 = g_strdup(g_checksum_get_string(sum));
+	if (!gbe_sha256_end(&sum, digest, error))
+		return false;
+	*ret_sha256 = gbe_sha256_text(digest);
 	return true;
 }
 

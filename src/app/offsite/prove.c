@@ -146,10 +146,9 @@ compare_bytes(Prove *prove, GError **error)
 				 "--identity=FILE or [store] identity name what decrypts it",
 				 prove->stored->name, prove->store->depot->shown);
 	gbe_sha256_init(&prove->sum);
-	if (!gbe_depot_use(prove->store->depot, path, sum_up, prove, error))
+	if (!gbe_depot_use(prove->store->depot, path, sum_up, prove, error) ||
+	    !gbe_sha256_end(&prove->sum, digest, error))
 		return false;
-	if (!gbe_sha256_end(&prove->sum, digest))
-		return gbe_throw(error, GBE_ERROR_FAILED, "libcrypto gives no SHA-256");
 	text = gbe_sha256_text(digest);
 	prove->proved.compared = g_str_equal(text, prove->offsite.stored_sha256);
 	return prove->proved.compared || differs(prove, "its bytes are others", error);

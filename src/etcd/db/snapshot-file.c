@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/sha256.h"
 #include "etcd/window.h"
 
 #define WINDOW ((gsize)1024 * 1024)
@@ -13,9 +14,9 @@ static bool
 sum_up(GbeWindow *window, guint64 size, const GbeDbOptions *options, guint8 ret_sum[32],
        GError **error)
 {
-	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-	gsize length = GBE_SNAPSHOT_SUM;
+	g_auto(GbeSha256) sha256 = {0};
 
+	gbe_sha256_init(&sha256);
 	for (guint64 at = 0; at < size;) {
 		const guint8 *bytes = NULL;
 		gsize got = 0;
@@ -25,13 +26,12 @@ sum_up(GbeWindow *window, guint64 size, const GbeDbOptions *options, guint8 ret_
 		if (got == 0)
 			return gbe_throw(error, GBE_ERROR_FAILED, "%s became shorter meanwhile",
 					 window->what);
-		g_checksum_update(checksum, bytes, (gssize)got);
+		gbe_sha256_push(&sha256, bytes, got);
 		at += got;
 		if (options->progress != NULL && !options->progress(got, options->progress_data))
 			return gbe_throw(error, GBE_ERROR_FAILED, "%s: cancelled", window->what);
 	}
-	g_checksum_get_digest(checksum, ret_sum, &length);
-	return true;
+	return gbe_sha256_end(&sha256, ret_sum, error);
 }
 
 static bool

@@ -46,8 +46,8 @@ gbe_snapshot_sum_check(GbeSnapshotSum *sum, GError **error)
 				 "its %" G_GUINT64_FORMAT " bytes are no database with a checksum "
 				 "behind it: it is cut off, or is none",
 				 sum->size);
-	if (!gbe_sha256_end(&sum->sha256, digest))
-		return gbe_throw(error, GBE_ERROR_FAILED, "libcrypto gives no SHA-256");
+	if (!gbe_sha256_end(&sum->sha256, digest, error))
+		return false;
 	if (memcmp(digest, sum->last, sizeof(digest)) != 0)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "the database is not what the checksum behind it says");

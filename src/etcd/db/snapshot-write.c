@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/db/snapshot-write.h"
 
+#include "base/sha256.h"
 #include "etcd/db/bbolt-meta.h"
 #include "etcd/db/snapshot-sum.h"
 #include "etcd/window.h"
@@ -8,15 +9,22 @@
 #define WINDOW ((gsize)1024 * 1024)
 
 typedef struct {
-	GChecksum *checksum;
+	GbeSha256 sha256;
 	GbeSnapshotPut put;
 	gpointer data;
 } Out;
 
+static void
+out_clear(Out *out)
+{
+	gbe_sha256_clear(&out->sha256);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Out, out_clear)
+
 static bool
 put(Out *out, const void *bytes, gsize size, GError **error)
 {
-	g_checksum_update(out->checksum, bytes, (gssize)size);
+	gbe_sha256_push(&out->sha256, bytes, size);
 	return out->put(bytes, size, out->data, error);
 }
 
@@ -59,22 +67,19 @@ bool
 gbe_snapshot_write(int fd, const char *what, GbeSnapshotPut put_piece, gpointer data,
 		   GError **error)
 {
-	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-	Out out = {.checksum = checksum, .put = put_piece, .data = data};
+	g_auto(Out) out = {.put = put_piece, .data = data};
 	guint8 sum[GBE_SNAPSHOT_SUM];
-	gsize length = sizeof(sum);
 	GbeBboltMeta meta;
 	GbeWindow window;
 	bool ok;
 
+	gbe_sha256_init(&out.sha256);
 	if (!gbe_bbolt_read_newest(fd, what, &meta, error) || !put_metas(&out, &meta, error))
 		return false;
 	gbe_window_init(&window, fd, what, WINDOW, NULL);
 	ok = put_pages(&out, &window, (guint64)meta.page_size * 2, meta.high_water * meta.page_size,
 		       error);
 	gbe_window_clear(&window);
-	if (!ok)
-		return false;
-	g_checksum_get_digest(checksum, sum, &length);
-	return put_piece(sum, sizeof(sum), data, error);
+	return ok && gbe_sha256_end(&out.sha256, sum, error) &&
+	       put_piece(sum, sizeof(sum), data, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "fs/copy/fiemap.h"
 #include "fs/read.h"
 
@@ -253,20 +254,24 @@ bool
 gbe_file_comparer_digest(GbeFileComparer *comparer, int fd, const char *what, char **ret_digest,
 			 GError **error)
 {
-	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+	g_auto(GbeSha256) sha256 = {0};
+	guint8 digest[GBE_SHA256_SIZE];
 	guint64 offset = 0;
 	gsize got = 0;
 
 	make_buffers(comparer);
+	gbe_sha256_init(&sha256);
 	do {
 		if (!gbe_read_at(fd, comparer->buffers[0], GBE_COMPARE_BUFFER, offset, &got, what,
 				 error))
 			return false;
-		g_checksum_update(checksum, comparer->buffers[0], (gssize)got);
+		gbe_sha256_push(&sha256, comparer->buffers[0], got);
 		offset += got;
 		if (!report(comparer, offset, what, error))
 			return false;
 	} while (got == GBE_COMPARE_BUFFER);
-	*ret_digest = g_strdup(g_checksum_get_string(checksum));
+	if (!gbe_sha256_end(&sha256, digest, error))
+		return false;
+	*ret_digest = gbe_sha256_text(digest);
 	return true;
 }

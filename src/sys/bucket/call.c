@@ -332,8 +332,8 @@ sum_file(const GbeBucketCall *call, char **ret_text, GError **error)
 					 call->path);
 		gbe_sha256_push(&sum, bytes, got);
 	}
-	if (!gbe_sha256_end(&sum, digest))
-		return gbe_throw(error, GBE_ERROR_FAILED, "libcrypto gives no SHA-256");
+	if (!gbe_sha256_end(&sum, digest, error))
+		return false;
 	*ret_text = gbe_sha256_text(digest);
 	return true;
 }
