@@ -395,6 +395,40 @@ START_TEST(gzipped)
 }
 END_TEST
 
+/* Pages of 4 KiB, of which so many bytes are random. A file of two MiB is stored where the sample saves too little. */
+START_TEST(stored_or_compressed)
+{
+	static const struct {
+		gsize noise;
+		bool stored;
+	} cases[] = {{16, false}, {2048, false}, {3300, true}, {4096, true}};
+	gsize size = 2 * MIB;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GByteArray) packed = g_byte_array_new(), got = g_byte_array_new();
+		g_autofree guint8 *bytes = g_malloc0(size);
+		g_autofree char *path = at("packed.gz");
+		g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+		g_autoptr(GError) error = NULL;
+		gbe_autofd int fd = -1;
+
+		for (gsize at = 0; at < size; at++)
+			if (at % 4096 < cases[i].noise)
+				bytes[at] = (guint8)g_rand_int(rand);
+		put_bytes("plain", bytes, size);
+		fd = openat(place, "plain", O_RDONLY | O_CLOEXEC);
+		assert_ok(gbe_archive_gzip(fd, "plain", take, packed, &error), error);
+		ck_assert_msg((packed->len >= size) == cases[i].stored, "case %zu: %u", i,
+			      packed->len);
+		put_bytes("packed.gz", packed->data, packed->len);
+		assert_ok(unpack("packed.gz", got, &error), error);
+		ck_assert_uint_eq(got->len, size);
+		ck_assert_mem_eq(got->data, bytes, size);
+		ck_assert_int_eq(place_run((const char *[]){"gzip", "-t", path, NULL}), 0);
+	}
+}
+END_TEST
+
 START_TEST(gzip_says_what_put_says)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(packed_sizes); i++) {
@@ -435,6 +469,7 @@ main(void)
 	tcase_add_test(tcase, directory_with_content);
 	tcase_add_test(tcase, what_cannot_be_read);
 	tcase_add_loop_test(tcase, gzipped, 0, (int)G_N_ELEMENTS(packed_sizes));
+	tcase_add_test(tcase, stored_or_compressed);
 	tcase_add_test(tcase, gzip_says_what_put_says);
 	tcase_add_test(tcase, gzip_of_what_cannot_be_read);
 	return gbe_unit_main(suite);

@@ -33,6 +33,7 @@ bool gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes *
 		      GError **error) GBE_CHECKED;
 
 /* Compresses what @fd holds from its current offset with gzip (RFC 1952), in pieces of at most 64 KiB. The level is
- * fast rather than small, as with `gzip -3`. An error of @put ends it. */
+ * fast rather than small, as with `gzip -3`; a large file that hardly becomes smaller is stored. An error of @put ends
+ * it. */
 bool gbe_archive_gzip(int fd, const char *what, GbeArchivePut put, gpointer data,
 		      GError **error) GBE_CHECKED;
