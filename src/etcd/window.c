@@ -54,18 +54,18 @@ zeros_in(const guint8 *bytes, gsize size)
 	return zeros;
 }
 
-/* Accounts for the bytes that were read into the window. */
+/* Accounts for the @got bytes that were read to @at in the window. */
 static bool
-spend(const GbeWindow *window, GError **error)
+spend(const GbeWindow *window, const guint8 *at, gsize got, GError **error)
 {
 	GbeLook *look = window->look;
 
-	gbe_alive(window->filled);
+	gbe_alive(got);
 	if (look == NULL)
 		return true;
-	look->read += window->filled;
+	look->read += got;
 	if (window->sparse)
-		look->holes -= zeros_in(window->bytes, window->filled);
+		look->holes -= zeros_in(at, got);
 	if (look->holes < 0)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "at byte %" G_GUINT64_FORMAT " of %s the %" G_GINT64_FORMAT
@@ -93,7 +93,7 @@ bool
 gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 {
 	guint64 end = window->start + window->filled;
-	gsize size = want;
+	gsize size = want, keep = 0, got = 0;
 
 	g_return_val_if_fail(want <= window->capacity, false);
 	if (window->bytes == NULL)
@@ -102,12 +102,18 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 	if (window->filled > 0 && offset >= window->start && offset <= end + NEAR)
 		size = window->used >= window->filled / 2 ? 2 * window->filled : window->filled / 2;
 	size = CLAMP(size, want, window->capacity);
+	/* The caller wants more than the window has from there on. */
+	if (offset >= window->start && offset < end) {
+		keep = (gsize)(end - offset);
+		memmove(window->bytes, window->bytes + (offset - window->start), keep);
+	}
 	window->used = 0;
 	window->start = offset;
 	window->filled = 0;
-	if (!gbe_read_at(window->fd, window->bytes, size, offset, &window->filled, window->what,
-			 error))
+	if (!gbe_read_at(window->fd, window->bytes + keep, size - keep, offset + keep, &got,
+			 window->what, error))
 		return false;
-	window->read += window->filled;
-	return spend(window, error);
+	window->filled = keep + got;
+	window->read += got;
+	return spend(window, window->bytes + keep, got, error);
 }

@@ -67,7 +67,8 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	need_dir();
 	put_file(bytes);
 	gbe_findings_init(&findings);
-	if (!gbe_wal_read(dir_fd, "wal", versions[data[0] / 2 % 3], NULL, &wal, &findings, &error))
+	if (!gbe_wal_read(dir_fd, "wal", versions[data[0] / 2 % 3], NULL, NULL, NULL, &wal,
+			  &findings, &error))
 		fuzz_fail("%s", error->message);
 	/* What is not whole is said to be so. */
 	if (!wal.complete && gbe_findings_worst(&findings) < GBE_FINDING_DAMAGE)

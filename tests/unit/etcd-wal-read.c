@@ -34,7 +34,7 @@ read_at(int dir_fd, Read *ret)
 
 	*ret = (Read){0};
 	gbe_findings_init(&ret->findings);
-	if (!gbe_wal_read(dir_fd, "wal", gbe_version_parse(version), &look, &ret->wal,
+	if (!gbe_wal_read(dir_fd, "wal", gbe_version_parse(version), &look, NULL, NULL, &ret->wal,
 			  &ret->findings, &error))
 		ck_abort_msg("%s", error->message);
 	ret->codes = codes_of(&ret->findings);

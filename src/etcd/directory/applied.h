@@ -31,7 +31,7 @@ typedef struct {
 } GbeApplied;
 
 void gbe_applied_init(GbeApplied *applied, const GbeDb *db);
-/* Takes the records of a log, in order. For gbe_wal_walk(). */
+/* Takes the records of a log, in order. For gbe_wal_read(). */
 void gbe_applied_take(const GbeWalSegmentReader *reader, gpointer applied);
 /* The database's clusterVersion is not the one that the log sets. */
 bool gbe_applied_version_differs(const GbeApplied *applied);

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "etcd/layout.h"
-#include "etcd/wal/walk.h"
 #include "fs/list.h"
 
 /* etcd keeps five. */
@@ -179,47 +178,30 @@ read_snapfiles(const Reading *reading, int data_fd, GError **error)
 	return true;
 }
 
+/* Reads the log, also for what the database must have of it. */
 static bool
 read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 {
 	g_autofree char *path = wal_dir_fd >= 0
 				    ? g_strdup("wal-dir")
 				    : gbe_layout_path(reading->member_path, "member/wal");
+	GbeDirectory *directory = reading->directory;
+	bool compares = directory->db_tells && directory->db.newest.known;
 	GbeLook look = gbe_look_begin(reading->seconds);
+	GbeApplied applied = {0};
 	gbe_autofd int fd = -1;
 	GError *local = NULL;
 
 	if (!gbe_layout_open_wal(data_fd, reading->member_path, wal_dir_fd, &fd, &local)) {
-		reading->directory->wal.segments = g_ptr_array_new();
+		directory->wal.segments = g_ptr_array_new();
 		return absent_or_odd(reading, "member/wal", local, error);
 	}
-	return gbe_wal_read(fd, path, reading->directory->reader, &look, &reading->directory->wal,
-			    reading->findings, error);
-}
-
-/* Reads the log again for what the database must have of it. */
-static bool
-read_applied(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
-{
-	GbeDirectory *directory = reading->directory;
-	GbeLook look = gbe_look_begin(reading->seconds);
-	g_autoptr(GError) local = NULL;
-	GbeApplied applied = {0};
-	gbe_autofd int fd = -1;
-
-	if (!directory->db_tells || !directory->db.newest.known || !directory->wal.complete ||
-	    directory->wal.segments->len == 0)
-		return true;
 	gbe_applied_init(&applied, &directory->db);
-	if (!gbe_layout_open_wal(data_fd, reading->member_path, wal_dir_fd, &fd, error))
+	if (!gbe_wal_read(fd, path, directory->reader, &look, compares ? gbe_applied_take : NULL,
+			  &applied, &directory->wal, reading->findings, error))
 		return false;
-	if (gbe_wal_walk(fd, "member/wal", &look, gbe_applied_take, &applied, &local)) {
+	if (compares && directory->wal.complete && directory->wal.segments->len > 0)
 		directory->applied = applied;
-		return true;
-	}
-	if (!gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))
-		return false;
-	add(reading, GBE_FINDING_UNKNOWN, "wal-unread", "member/wal", local->message);
 	return true;
 }
 
@@ -243,8 +225,7 @@ gbe_directory_read(int data_fd, const char *member_path, int wal_dir_fd,
 
 	if (!read_db(&reading, data_fd, options, error) ||
 	    !read_snapfiles(&reading, data_fd, error) ||
-	    !read_wal(&reading, data_fd, wal_dir_fd, error) ||
-	    !read_applied(&reading, data_fd, wal_dir_fd, error))
+	    !read_wal(&reading, data_fd, wal_dir_fd, error))
 		return false;
 	gbe_directory_judge(&directory, member_path, findings);
 	*ret_directory = directory;

@@ -27,6 +27,8 @@ typedef struct {
 	GbeWal *wal;
 	GbeFindings *findings;
 	GbeLook *look;
+	GbeWalVisitor visitor; /* NULL: none */
+	gpointer data;
 	GbeWalSegment *segment;
 	GbeWalSegmentReader *reader;
 	const char *file; /* the segment, for findings */
@@ -262,6 +264,8 @@ read_records(Log *log, bool last, GError **error)
 		if (end != GBE_WAL_END_NONE)
 			break;
 		take_record(log);
+		if (log->visitor != NULL)
+			log->visitor(log->reader, log->data);
 	}
 	log->wal->bytes += log->reader->offset;
 	log->running = log->reader->running;
@@ -347,14 +351,19 @@ give_up(Log *log, GError **local, GError **error)
 }
 
 bool
-gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWal *ret_wal,
-	     GbeFindings *findings, GError **error)
+gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWalVisitor visitor,
+	     gpointer data, GbeWal *ret_wal, GbeFindings *findings, GError **error)
 {
 	g_auto(GbeWal) wal = {
 	    .snapshots = g_array_new(false, false, sizeof(GbeRaftPoint)),
 	    .changes = g_array_new(false, false, sizeof(GbeConfChange)),
 	};
-	Log log = {.wal = &wal, .findings = findings, .look = look, .version = version};
+	Log log = {.wal = &wal,
+		   .findings = findings,
+		   .look = look,
+		   .visitor = visitor,
+		   .data = data,
+		   .version = version};
 	GbeWalSegment *before = NULL;
 	GError *local = NULL;
 

@@ -9,7 +9,7 @@
 
 #include "core/version.h"
 #include "etcd/finding.h"
-#include "etcd/wal/record.h"
+#include "etcd/wal/segment.h"
 #include "etcd/window.h"
 
 #include "base/error.h"
@@ -54,6 +54,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWal, gbe_wal_clear)
 /* @dir_fd: the log's directory; @path: its name in findings. @version: of the etcd that is to start on it,
  * because 3.4 dies of some faults that later ones repair. A log without a segment is no finding here. An end in the
  * middle of the log is damage: etcd would take it for the end of the log. Beyond the limits of @look:
- * GBE_FINDING_UNKNOWN, and the log is not complete. */
-bool gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWal *ret_wal,
-		  GbeFindings *findings, GError **error) GBE_CHECKED;
+ * GBE_FINDING_UNKNOWN, and the log is not complete. @visitor: gets each record, in order; may be NULL. */
+bool gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look,
+		  GbeWalVisitor visitor, gpointer data, GbeWal *ret_wal, GbeFindings *findings,
+		  GError **error) GBE_CHECKED;

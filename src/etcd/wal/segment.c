@@ -63,10 +63,10 @@ sum_up(GbeWalSegmentReader *reader, GError **error)
 	guint64 at = reader->offset + GBE_WAL_FRAME + reader->record.head;
 	guint64 end = at + reader->record.size;
 
-	if (reader->have == reader->record.size) {
-		reader->running = gbe_crc32c(reader->running, reader->data, reader->have);
+	reader->running = gbe_crc32c(reader->running, reader->data, reader->have);
+	if (reader->have == reader->record.size)
 		return true;
-	}
+	at += reader->have;
 	while (at < end) {
 		const guint8 *bytes = NULL;
 		gsize got = 0;

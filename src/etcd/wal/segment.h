@@ -30,6 +30,9 @@ typedef struct {
 	gsize have;	    /* bytes of the record's data in the window: all but for giants */
 } GbeWalSegmentReader;
 
+/* Gets the record that @reader has read. */
+typedef void (*GbeWalVisitor)(const GbeWalSegmentReader *reader, gpointer data);
+
 /* @fd, @what and @look are borrowed. @running continues from the previous segment. */
 void gbe_wal_segment_open(GbeWalSegmentReader *reader, int fd, const char *what, guint64 size,
 			  guint32 running, GbeLook *look);

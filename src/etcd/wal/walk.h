@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "etcd/wal/segment.h"
 
-typedef void (*GbeWalVisitor)(const GbeWalSegmentReader *reader, gpointer data);
-
 /* @path: the log's name in messages. Memory does not grow with the log. */
 bool gbe_wal_walk(int wal_fd, const char *path, GbeLook *look, GbeWalVisitor visitor, gpointer data,
 		  GError **error) GBE_CHECKED;
