@@ -89,7 +89,7 @@ machine() {
 	cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
 	memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
 	cat <<-END
-		$(date -u +%Y-%m-%d), $(nproc) × ${cpu:-$(uname -m)}, $memory, Linux $(uname -r),
+		$(date -u +%Y-%m-%d), $("$BUILD/greenboot-etcd" --version | head -n 1), $(nproc) × ${cpu:-$(uname -m)}, $memory, Linux $(uname -r),
 		$("$ETCD" --version | sed -n 's/^etcd Version: /etcd /p'), $(ostree --version |
 			sed -n "s/^ *Version: *'\(.*\)'/libostree \1/p"), $(cp --version | head -n 1),
 		$(rsync --version | sed -n 's/^rsync *version \([^ ]*\).*/rsync \1/p'); file systems on loop
