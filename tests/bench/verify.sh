@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154 # shared with run and the others
 #
 # The part of the bench that reads a database whole, as `verify --full` does, beside `etcdctl snapshot
-# status`, which checks less. Both take turns on the same file, which is in memory; one thread each may
+# status`, which checks less; and the same with the checksum of a snapshot file, beside `openssl` as well. All take turns on the same file, which is in memory; one thread each may
 # use what it likes, ours uses one. Sourced.
 
 # verify_case NAME LIMIT ROWS KEYS VALUE [COMPACTED]: LIMIT in ms for each GB.
@@ -12,6 +12,8 @@ verify_case() {
 	shift 2
 
 	"$TOOLS/make-db" "$file" "$@"
+	openssl dgst -sha256 -binary "$file" >"$GBE_MEM/sum"
+	cat "$GBE_MEM/sum" >>"$file"
 	bytes=$(stat -c %s "$file")
 	note "verify: $name, $(size "$bytes")"
 	samples_begin
@@ -26,6 +28,10 @@ verify_case() {
 		sample verify.etcdctl "$TOOK"
 		sample verify.etcdctl.cpu "$CPU"
 		theirs=$(<"$GBE_MEM/out")
+		timed "$(program greenboot-etcd)" verify --full "$file"
+		sample verify.sum "$TOOK"
+		timed "$ETCDCTL" snapshot status "$file" + openssl dgst -sha256 "$file"
+		sample verify.both "$TOOK"
 		WARM=''
 	done
 	# The same figures, or the comparison is of two different things.
@@ -38,7 +44,10 @@ verify_case() {
 		"$(ms "$status")" "**$(ratio "$ours" "$status")**" \
 		"$(ms "$(median verify.ours.cpu)")" "$(ms "$(median verify.etcdctl.cpu)")" \
 		"$(awk -v r="$(jq .read <<<"$said")" -v b="$bytes" 'BEGIN { printf "%.1f", r / b }')" \
-		"$(median verify.rss)" "$(count_of verify.ours)"
+		"$(median verify.rss)" "$(ms "$(median verify.sum)")" "$(ms "$(median verify.both)")" \
+		"**$(ratio "$(median verify.sum)" "$(median verify.both)")**" "$(count_of verify.ours)"
+	limit "snapshot file, $name: beside etcdctl snapshot status and openssl dgst" \
+		"$(ratio "$(median verify.sum)" "$(median verify.both)")" 0.70
 	loses "full verification, $name: beside etcdctl snapshot status" "$(ratio "$ours" "$status")"
 	limit "full verification, $name: beside etcdctl snapshot status" \
 		"$(ratio "$ours" "$status")" 0.50
@@ -58,4 +67,5 @@ part_verify() {
 	verify_case "100-byte values, each key written 60 times" 2000 "$VERIFY_ROWS" \
 		$((VERIFY_ROWS / 60)) 100
 	verify_case "100-byte values, each key written once" 2000 "$VERIFY_ROWS" "$VERIFY_ROWS" 100
+	verify_case "1 MB values" 667 $((k / 1000)) $((k / 1000)) 1000000
 }
