@@ -135,6 +135,8 @@ starts() {
 		not pgrep -a greenboot-etcd
 		[[ $(systemctl show -P Environment "$UNIT") == *ETCD_QUOTA_BACKEND_BYTES=2147483648* ]]
 		etcdctl endpoint status -w json
+		# Its unit is bound to the configured service, so it is that service's etcd.
+		[[ $(greenboot-etcd status) != *"has etcd's data open"* ]]
 		# prerun knows whose the data is: the second start finds the first one's.
 		systemctl restart app.service
 		greenboot-etcd status | tee /dev/stderr | grep "Owner: this deployment, this run"

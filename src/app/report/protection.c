@@ -97,6 +97,15 @@ is_down(GbeServiceState service)
 	       service != GBE_SERVICE_ACTIVATING;
 }
 
+/* `run` binds etcd's unit to the service that needs etcd. */
+static bool
+is_bound(const char *unit, const char *service)
+{
+	const char *const names[] = {service, NULL};
+
+	return gbe_unit_names(unit, "BindsTo", names) == GBE_YES;
+}
+
 /* Finds a process of another unit that has the data open. A service that runs may have its etcd in a scope or in a
  * container of another unit. */
 static void
@@ -111,7 +120,7 @@ observe_holder(const GbeApp *app, const GbeObserved *observed, const GbeHealthLo
 		return;
 	unit = gbe_data_holder_unit(observed->data);
 	if (unit == NULL || g_str_equal(unit, service) ||
-	    g_strcmp0(unit, gbe_dropin_scope_of(service)) == 0)
+	    g_strcmp0(unit, gbe_dropin_scope_of(service)) == 0 || is_bound(unit, service))
 		return;
 	if (is_down(look->facts->service) || g_str_has_suffix(unit, ".service"))
 		view->facts.other = keep(view, gbe_data_holder(observed->data));
