@@ -13,6 +13,7 @@
 static char *arg_root, *arg_config;
 static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version;
 static char **arg_rest;
+static bool arg_separated;
 static const GbeVerb *the_verb; /* NULL: none yet */
 
 const GOptionEntry gbe_options_global[] = {
@@ -162,7 +163,10 @@ static bool
 run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
 {
 	static char *none[] = {NULL};
-	GbeCli cli = {.json = arg_json, .quiet = arg_quiet, .verbose = arg_verbose};
+	GbeCli cli = {.json = arg_json,
+		      .quiet = arg_quiet,
+		      .verbose = arg_verbose,
+		      .separated = arg_separated};
 	g_autoptr(GbeApp) app = NULL;
 	g_autoptr(GError) local = NULL;
 
@@ -233,6 +237,7 @@ start(char ***args, GbeExitStatus *ret_status, GError **error)
 	} else if (the_verb != NULL) {
 		char **rest = *args + 1;
 
+		arg_separated = g_strv_contains((const char *const *)rest, "--");
 		if (!parse(&rest, the_verb, error))
 			return false;
 	}

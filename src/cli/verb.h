@@ -11,6 +11,7 @@
 typedef struct {
 	GbeApp *app; /* the configuration is loaded, unless the verb says otherwise */
 	bool json, quiet, verbose;
+	bool separated;	      /* a "--" is among the arguments */
 	GbeExitStatus status; /* the exit status of a verb that succeeded */
 	bool changed;	      /* set by gbe_cli_changed() */
 } GbeCli;

@@ -371,6 +371,10 @@ development() {
 		PATH=$PATH:/run ends 77 "mine: --name=y" shell greenboot-etcd run -- my-etcd --name=y
 		ends 77 "mine: --name=z" shell /run/caller -c 'greenboot-etcd run -- my-etcd --name=z; exit $?'
 		ends 1 "*there is no program my-etcd*" shell greenboot-etcd run -- my-etcd
+		# Without -- and a directory, a typo would make an etcd with its data in /run.
+		PATH=$PATH:/run ends 2 "*in no service*current directory*" shell greenboot-etcd run my-etcd
+		PATH=$PATH:/run ends 2 "*in no service*current directory*" shell greenboot-etcd run ./my-etcd
+		ETCD_DATA_DIR=/run/d ends 77 "mine: *" shell greenboot-etcd run ./my-etcd
 	EOF2
 }
 

@@ -116,6 +116,20 @@ start(GbeCli *cli, GbeMember *member, GError **error)
 	return ok;
 }
 
+/* etcd's own default is a directory in the current one. */
+static bool
+check_place(const GbeCli *cli, const GbeMember *member, GError **error)
+{
+	const GbeEtcdCommand *command = &member->command;
+
+	return member->parent != NULL || cli->separated || command->has_data_dir ||
+	       command->config_file != NULL ||
+	       gbe_throw(error, GBE_ERROR_USAGE,
+			 "run: this process is in no service, and etcd would put its data in the "
+			 "current directory; add it to a service, or name the directory: "
+			 "`greenboot-etcd run -- etcd --data-dir=DIR`");
+}
+
 bool
 gbe_verb_run(GbeCli *cli, char **arguments, GError **error)
 {
@@ -138,7 +152,8 @@ gbe_verb_run(GbeCli *cli, char **arguments, GError **error)
 	options.timeout = MAX(options.timeout, 1);
 	options.parent = parent;
 	options.unit = unit;
-	if (!gbe_member_prepare(cli->app, &options, &member, error))
+	if (!gbe_member_prepare(cli->app, &options, &member, error) ||
+	    !check_place(cli, member, error))
 		return false;
 	return member->parent != NULL ? start(cli, member, error)
 				      : gbe_member_execute(member, error);

@@ -139,6 +139,7 @@ gbe_etcd_command_parse(char *const *arguments, char *const *environment, const c
 	    .wal_dir = absolute(values[WAL_DIR], directory),
 	    .config_file = absolute(values[CONFIG_FILE], directory),
 	    .has_quota = values[QUOTA] != NULL,
+	    .has_data_dir = values[DATA_DIR] != NULL,
 	    .listens = collect_urls(values),
 	};
 }

@@ -14,6 +14,7 @@ typedef struct {
 	char *wal_dir;	   /* absolute; NULL: below data_dir */
 	char *config_file; /* absolute; NULL: none. With one, the other fields are not known */
 	bool has_quota;	   /* the command line names a quota */
+	bool has_data_dir; /* a data directory is named */
 	/* URLs for clients, peers and metrics: normalized, sorted, each once. Never NULL */
 	char **listens;
 } GbeEtcdCommand;
