@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/process.h"
 
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <systemd/sd-login.h>
 
 #include "fs/open.h"
+
+/* Unused in systemd's list of uids (UIDS-GIDS.md), and mapped in a container that has 65536 of them. */
+#define UNUSED_FIRST 65520
+#define UNUSED_LAST 65533
 
 char *
 gbe_process_unit(pid_t pid)
@@ -60,6 +67,45 @@ gbe_process_waited(pid_t pid)
 			sum += waited;
 	}
 	return sum / 1000;
+}
+
+/* proc(5): "Uid:" has the real, effective, saved and file system uid. A process that has ended has none. */
+static bool
+has_uid(const char *pid, uid_t uid)
+{
+	g_autofree char *path = g_build_filename("/proc", pid, "status", NULL);
+	g_autofree char *text = NULL;
+	const char *line = NULL;
+	unsigned int uids[4];
+
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		line = strstr(text, "\nUid:");
+	if (line == NULL ||
+	    sscanf(line, "\nUid: %u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) != 4)
+		return false;
+	return uids[0] == uid || uids[1] == uid || uids[2] == uid || uids[3] == uid;
+}
+
+static bool
+has_process(uid_t uid)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
+	const char *name;
+
+	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL)
+		if (g_ascii_isdigit(*name) && has_uid(name, uid))
+			return true;
+	return dir == NULL;
+}
+
+uid_t
+gbe_process_unused_uid(uid_t taken)
+{
+	for (uid_t uid = UNUSED_FIRST; uid <= UNUSED_LAST; uid++)
+		if (uid != taken && getpwuid(uid) == NULL && getgrgid(uid) == NULL &&
+		    !has_process(uid))
+			return uid;
+	return 0;
 }
 
 /* "1: FLOCK  ADVISORY  WRITE 812 fd:01:1234 0 EOF"; a waiter's line has "->" after the number. The kernel names the

@@ -73,6 +73,55 @@ rehearse_hostile() {
 	rehearsed B failed "etcd ended (exit-code): got:"
 }
 
+# hostile_is VERSION: a program that attacks every process of the system is the etcd of the next image that is made.
+hostile_is() {
+	etcd_is </dev/null
+	"${CC:-cc}" -DVERSION="\"$1\"" -o "${OS_OVER[0]}/usr/bin/etcd" "$GBE_LIB/hostile-etcd.c"
+}
+# live_etcd: the user and the process.
+live_etcd() { inside sh -c 'ps -o user=,pid= -p "$(systemctl show -P MainPID etcd.service)"'; }
+
+# attacked NAME PATTERN: in its rehearsal no attack succeeds, as the live etcd's user and as root.
+attacked() {
+	local before
+
+	# One process has the first of the users that a rehearsal takes.
+	inside systemd-run --quiet --unit=taken -p DynamicUser=yes -p User=65520 sleep 600
+	before=$(live_etcd)
+	rehearsed "$1" failed "$2"
+	assert_eq "the live etcd" "$(live_etcd)" "$before"
+	inside systemctl stop etcd.service
+	inside chown -R root:root /var/lib/etcd
+	inside mkdir -p /run/systemd/system/etcd.service.d
+	inside sh -c 'printf "[Service]\nUser=root\n" >/run/systemd/system/etcd.service.d/root.conf'
+	inside systemctl daemon-reload
+	inside systemctl start etcd.service
+	before=$(live_etcd)
+	assert_match "the live etcd" "$before" "root *"
+	inside greenboot-etcd rehearse >/dev/null || true
+	assert_match "as root" "$(json .rehearsal.reason status)" "$2"
+	assert_eq "the live etcd" "$(live_etcd)" "$before"
+	nothing_left
+}
+
+rehearse_attacks() {
+	a_green "$1"
+	hostile_is 3.4.23
+	attacked B "*uid 65521, pid of the system, got:"
+}
+
+# A later systemd also gives it process ids of its own.
+rehearse_attacks_next() {
+	os_is A next
+	os_is B next
+	a_green "$1"
+	hostile_is 3.5.16
+	attacked B "*uid 65521, pid 1, got:"
+	os_is C next
+	OS_OVER=()
+	rehearsed C passed null
+}
+
 # What memory and processes without end come to: tests/vm/rehearse.sh.
 rehearse_greedy() {
 	a_green "$1"
@@ -85,6 +134,6 @@ rehearse_greedy() {
 suite_begin "$@"
 machine_begin
 FS=${FS:-xfs ext4 btrfs-subvol} play rehearse passes
-FS=${FS:-xfs} play rehearse locked hostile greedy
+FS=${FS:-xfs} play rehearse locked hostile attacks attacks_next greedy
 machine_end
 suite_end

@@ -43,8 +43,9 @@ START_TEST(walls)
 			      .work = "/var/w",
 			      .output_fd = 7,
 			      .argv = argv,
-			      .uid = 3,
-			      .gid = 4,
+			      .user = 3,
+			      .own_users = true,
+			      .own_pids = true,
 			      .seconds = 9,
 			      .memory = 10,
 			      .largest = 11};
@@ -54,7 +55,11 @@ START_TEST(walls)
 	must_be(with, "RootDirectory", "'/sysroot/os'");
 	must_be(with, "BindsTo", "['a.service']");
 	must_be(with, "User", "'3'");
-	must_be(with, "Group", "'4'");
+	must_be(with, "Group", "'3'");
+	must_be(with, "DynamicUser", "true");
+	must_be(with, "PrivateUsers", "true");
+	must_be(with, "PrivatePIDs", "'yes'");
+	must_be(with, "BindLogSockets", "false");
 	must_be(with, "RuntimeMaxUSec", "uint64 9000000");
 	must_be(with, "MemoryMax", "uint64 10");
 	must_be(with, "LimitFSIZE", "uint64 11");
@@ -66,9 +71,13 @@ START_TEST(walls)
 	must_be(with, "PrivateNetwork", "true");
 	must_be(with, "CapabilityBoundingSet", "uint64 0");
 	unit.tree = unit.bound_to = NULL;
+	unit.own_users = unit.own_pids = false;
 	without = g_variant_ref_sink(gbe_walled_unit_properties(&unit));
 	must_be(without, "RootDirectory", NULL);
 	must_be(without, "BindsTo", NULL);
+	must_be(without, "PrivateUsers", NULL);
+	must_be(without, "PrivatePIDs", NULL);
+	must_be(without, "BindLogSockets", NULL);
 	must_be(without, "InaccessiblePaths", "['-+/dev/shm', '-+/dev/mqueue', '-/var/lib/etcd']");
 }
 END_TEST

@@ -118,8 +118,7 @@ ask_version(Rehearsing *r, GError **error)
 		return false;
 	if (fstat(member_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at member");
-	if (!gbe_etcd_copy_make(r->app, r->observed->store, PLACE, st.st_uid, st.st_gid, &r->copy,
-				error) ||
+	if (!gbe_etcd_copy_make(r->app, r->observed->store, PLACE, &st, &r->copy, error) ||
 	    GBE_FAULT("rehearse-made", error))
 		return false;
 	if (!gbe_etcd_copy_version(&r->copy, &start, &r->rehearsal->to, &local) &&

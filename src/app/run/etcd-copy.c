@@ -29,7 +29,7 @@
 #define VERSION_MAX 1024
 
 bool
-gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t uid, gid_t gid,
+gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, const struct stat *owner,
 		   GbeEtcdCopy *ret_copy, GError **error)
 {
 	g_auto(GbeEtcdCopy) copy = {.app = app,
@@ -40,7 +40,8 @@ gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t u
 				    .data_fd = -1,
 				    .socket_fd = -1};
 
-	if (!gbe_remove_tree_at(store->fd, copy.place, error))
+	if (!gbe_walled_user(app, owner, &copy.user, error) ||
+	    !gbe_remove_tree_at(store->fd, copy.place, error))
 		return false;
 	if (mkdirat(store->fd, copy.place, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in %s", copy.place, store->path);
@@ -50,9 +51,10 @@ gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t u
 		return gbe_throw_errno(error, errno, "make %s in %s", WORK, copy.place);
 	if (!gbe_open_dir_at(copy.place_fd, WORK, &copy.work_fd, error))
 		return false;
-	if (mkdirat(copy.work_fd, DATA, 0700) < 0 ||
-	    fchownat(copy.work_fd, DATA, uid, gid, 0) < 0 || fchown(copy.work_fd, uid, gid) < 0)
+	if (mkdirat(copy.work_fd, DATA, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in %s", DATA, copy.place);
+	if (!gbe_walled_give(copy.work_fd, &copy.user, error))
+		return false;
 	*ret_copy = copy;
 	copy = (GbeEtcdCopy){.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1};
 	return true;
@@ -83,6 +85,15 @@ gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 	g_clear_pointer(&copy->place, g_free);
 }
 
+/* Call this after each clone: a subvolume within a tree ends the walk. */
+static bool
+give(const GbeEtcdCopy *copy, int dir_fd, const char *name, GError **error)
+{
+	gbe_autofd int fd = -1;
+
+	return gbe_open_dir_at(dir_fd, name, &fd, error) && gbe_walled_give(fd, &copy->user, error);
+}
+
 /* After member/, because the log comes last in a clone of running data. With --wal-dir, a log in member/wal is old. */
 static bool
 clone_log(GbeEtcdCopy *copy, int wal_fd, const GbeCloneOptions *options, GError **error)
@@ -92,7 +103,8 @@ clone_log(GbeEtcdCopy *copy, int wal_fd, const GbeCloneOptions *options, GError 
 
 	if (!gbe_open_dir_at(copy->data_fd, "member", &member_fd, error) ||
 	    !gbe_remove_tree_at(member_fd, "wal", error) ||
-	    !gbe_clone_tree_at(wal_fd, ".", member_fd, "wal", options, &result, error))
+	    !gbe_clone_tree_at(wal_fd, ".", member_fd, "wal", options, &result, error) ||
+	    !give(copy, member_fd, "wal", error))
 		return false;
 	copy->size += result.info.bytes;
 	return true;
@@ -119,7 +131,8 @@ gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, int
 	    !gbe_layout_open(from_fd, member_path, "member", &member_fd, error) ||
 	    !gbe_open_dir_at(member_fd, "..", &parent_fd, error) ||
 	    !gbe_clone_tree_at(parent_fd, "member", copy->data_fd, "member", &options, &result,
-			       error))
+			       error) ||
+	    !give(copy, copy->data_fd, "member", error))
 		return false;
 	copy->size = result.info.bytes;
 	return wal_fd < 0 || clone_log(copy, wal_fd, &options, error);

@@ -3,7 +3,7 @@
  * An etcd on a clone of data, as the only member, walled off (walled.h). It hears a unix socket below the clone and
  * nothing else. The clone lies in the store:
  *
- *   .partial-<name>/etcd/           its owner is the user who owns the data; etcd's working directory
+ *   .partial-<name>/etcd/           etcd's working directory, of etcd's user (walled.h)
  *   .partial-<name>/etcd/data/member/...
  *   .partial-<name>/etcd/client:1   etcd's socket
  *
@@ -22,6 +22,7 @@ typedef struct {
 	char *place;
 	int place_fd, work_fd, data_fd; /* ->data_fd is -1 before gbe_etcd_copy_clone() */
 	guint64 size;			/* of the data, bytes */
+	GbeChildUser user;		/* etcd's */
 	GbeWalledRun run;
 	GbeClient *client; /* NULL: not open; it borrows the next three */
 	int socket_fd;
@@ -30,9 +31,10 @@ typedef struct {
 	GbeAppEndpoint live; /* whose user the clone has, too */
 } GbeEtcdCopy;
 
-/* Makes the place, for files of @owner. */
-bool gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, uid_t uid, gid_t gid,
-			GbeEtcdCopy *ret_copy, GError **error) GBE_CHECKED;
+/* Makes the place. @owner: of the data. */
+bool gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name,
+			const struct stat *owner, GbeEtcdCopy *ret_copy,
+			GError **error) GBE_CHECKED;
 /* Ends etcd and removes everything. */
 void gbe_etcd_copy_clear(GbeEtcdCopy *copy);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeEtcdCopy, gbe_etcd_copy_clear)

@@ -14,6 +14,7 @@
 #include "fs/probe.h"
 #include "fs/tree.h"
 #include "sys/process.h"
+#include "sys/systemd/manager.h"
 #include "sys/systemd/transient.h"
 #include "sys/systemd/units.h"
 
@@ -24,6 +25,8 @@
 #define ROOM (G_GUINT64_CONSTANT(1) << 30)
 /* The output is in memory. */
 #define OUTPUT_MOST (32 << 20)
+/* PrivatePIDs= and BindLogSockets= came with this version of systemd. */
+#define FIRST_WITH_OWN_PIDS 257
 #define FREE_LEAST (G_GUINT64_CONSTANT(64) << 20)
 
 static bool
@@ -38,6 +41,44 @@ memory_of_machine(void)
 	long pages = sysconf(_SC_PHYS_PAGES);
 
 	return pages > 0 ? (guint64)pages * (guint64)sysconf(_SC_PAGESIZE) : G_MAXUINT64;
+}
+
+bool
+gbe_walled_user(const GbeApp *app, const struct stat *owner, GbeChildUser *ret_user, GError **error)
+{
+	uid_t unused;
+
+	if (!under_systemd(app)) {
+		*ret_user = (GbeChildUser){owner->st_uid, owner->st_gid};
+		return true;
+	}
+	unused = gbe_process_unused_uid(owner->st_uid);
+	if (unused == 0)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "no user id is free for a program on a copy of the data");
+	*ret_user = (GbeChildUser){unused, unused};
+	return true;
+}
+
+static bool
+give(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+     GError **error)
+{
+	const GbeChildUser *user = data;
+
+	(void)st;
+	return fchownat(dir_fd, name, user->uid, user->gid, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot set the owner of %s", path);
+}
+
+bool
+gbe_walled_give(int dir_fd, const GbeChildUser *user, GError **error)
+{
+	if (geteuid() != 0)
+		return true;
+	return gbe_tree_walk(dir_fd, NULL, give, (gpointer)user, error) &&
+	       (fchown(dir_fd, user->uid, user->gid) == 0 ||
+		gbe_throw_errno(error, errno, "cannot set the owner of the copy"));
 }
 
 static bool
@@ -85,6 +126,30 @@ throw_failed(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
 			 *said != '\0' ? said : "see journalctl -u " GBE_WALLED_UNIT);
 }
 
+/* Of systemd.exec(5): from a unit whose program was never reached, except that with EXEC the program could not run. */
+#define STATUS_FIRST 200
+#define STATUS_LAST 245
+#define STATUS_EXEC 203
+
+/* Throws for a unit whose start failed. A program that ends at once may fail its own start. */
+static bool
+throw_not_started(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
+{
+	int status = gbe_unit_exit_status(GBE_WALLED_UNIT);
+
+	if (status == STATUS_EXEC)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "%s cannot be executed: its interpreter or dynamic linker is "
+				 "missing, or it is a program of another architecture",
+				 run->child.name);
+	if (status >= STATUS_FIRST && status <= STATUS_LAST)
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "systemd cannot confine %s (status %d); see journalctl -u " GBE_WALLED_UNIT,
+		    run->child.name, status);
+	return throw_failed(run, state, error);
+}
+
 static bool
 queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 {
@@ -102,12 +167,22 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 		return false;
 	if (g_strcmp0(result, "done") == 0)
 		return true;
-	/* A program that ends at once may fail its own start. A device that is busy lets the job's time pass. */
+	/* A device that is busy lets the job's time pass. */
 	if (g_strcmp0(result, "failed") == 0 && gbe_unit_query(GBE_WALLED_UNIT, &state, NULL) &&
 	    state.result != NULL)
-		return throw_failed(run, &state, error);
+		return throw_not_started(run, &state, error);
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s does not start (systemd's job: %s)",
 			 run->child.name, result != NULL ? result : "timeout");
+}
+
+/* Where it is 0 or missing, systemd could not start the unit. */
+static bool
+has_user_namespaces(void)
+{
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents("/proc/sys/user/max_user_namespaces", &text, NULL, NULL) &&
+	       g_ascii_strtoull(text, NULL, 10) > 0;
 }
 
 static bool
@@ -126,8 +201,9 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 					      : NULL,
 			      .work = work,
 			      .output_fd = memfd_create("output", MFD_CLOEXEC),
-			      .uid = owner->st_uid,
-			      .gid = owner->st_gid,
+			      .user = owner->st_uid,
+			      .own_users = has_user_namespaces(),
+			      .own_pids = gbe_manager_version() >= FIRST_WITH_OWN_PIDS,
 			      .seconds = walled->seconds,
 			      .memory = MIN(walled->size + ROOM, memory_of_machine() / 2),
 			      .largest = 2 * walled->size + ROOM};

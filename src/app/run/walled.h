@@ -2,10 +2,12 @@
 /*
  * The one place that starts a program, such as etcd or its tools, on a copy of data. Under systemd it is a transient
  * unit that is walled off from this system (core/units/walled-unit.h). Below --root and without systemd it is a child
- * of this process, with no more than its user's rights. A power cut leaves only the copy, which the caller has under a
- * name that is swept; a kill of this process leaves the unit until its limit, or until the next one starts.
+ * of this process, with no more than the rights of the data's owner. A power cut leaves only the copy, which the caller
+ * has under a name that is swept; a kill of this process leaves the unit until its limit, or until the next one starts.
  */
 #pragma once
+
+#include <sys/stat.h>
 
 #include "app/device/context.h"
 #include "sys/child.h"
@@ -16,7 +18,7 @@ typedef struct {
 	int tree_fd;	     /* the same, open; not used for this system */
 	const char *program; /* its path in there */
 	const char *const *argv; /* argv[0] names it in messages */
-	int work_fd;		 /* the working directory: its owner is the program's user */
+	int work_fd;		 /* the working directory, of gbe_walled_user() */
 	guint64 seconds;	 /* for the whole run */
 	guint64 size;		 /* bytes of the data: limits memory and files */
 } GbeWalled;
@@ -27,6 +29,13 @@ typedef struct {
 	int work_fd;		 /* borrowed */
 	guint64 available, size; /* bytes of the file system, and of ->work_fd, at the start */
 } GbeWalledRun;
+
+/* The program's user. In a unit: one other than @owner of the data, so that the kernel keeps the program from the
+ * processes and files of everybody else; GBE_ERROR_CANNOT_TELL: none is free. As a child: @owner. */
+bool gbe_walled_user(const GbeApp *app, const struct stat *owner, GbeChildUser *ret_user,
+		     GError **error) GBE_CHECKED;
+/* Gives the directory and everything below it to @user. Without root's rights everything keeps its owner. */
+bool gbe_walled_give(int dir_fd, const GbeChildUser *user, GError **error) GBE_CHECKED;
 
 /* GBE_ERROR_NOT_FOUND: there is no such program. _REFUSED: it is no regular file. _VERIFY_FAILED: it ended at once, as
  * does a program of another machine. _CANNOT_TELL: systemd is too busy. */

@@ -36,7 +36,7 @@ clone_member(Apply *apply, GbeApp *app, GbeStore *store, int from_fd, const char
 		return false;
 	if (fstat(db_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the backup's database");
-	return gbe_etcd_copy_make(app, store, PLACE, st.st_uid, st.st_gid, &apply->copy, error) &&
+	return gbe_etcd_copy_make(app, store, PLACE, &st, &apply->copy, error) &&
 	       gbe_etcd_copy_clone(&apply->copy, from_fd, member_path, wal_fd, false, false, error);
 }
 

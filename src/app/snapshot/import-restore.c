@@ -58,6 +58,8 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	const char *tool = NULL;
 	gbe_autofd int fd = -1;
 	g_auto(GbeWalledRun) run = {.work_fd = -1};
+	struct stat own;
+	GbeChildUser user;
 	const GbeWalledWait wait = {.seconds = importing->options->timeout,
 				    .progress = importing->options->progress,
 				    .progress_data = importing->options->progress_data};
@@ -66,6 +68,11 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 	if (!gbe_etcd_tool_open(importing->app, "restores a snapshot", &tool, &fd, error) ||
 	    !make_dirs(importing, &data_dir, error))
 		return false;
+	if (fstat(importing->partial.fd, &own) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the entry");
+	if (!gbe_walled_user(importing->app, &own, &user, error) ||
+	    !gbe_walled_give(importing->partial.fd, &user, error))
+		return gbe_rethrow_if(error, GBE_ERROR_CANNOT_TELL, GBE_ERROR_FAILED);
 	program = g_build_filename(dir, tool, NULL);
 	wal_dir = wal != NULL ? g_build_filename(GBE_STORE_DATA, wal, NULL)
 			      : g_build_filename(data_dir, "member/wal", NULL);
@@ -99,7 +106,10 @@ gbe_import_restore(GbeImporting *importing, GError **error)
 
 		ok = gbe_walled_start(importing->app, &walled, &run, error);
 	}
-	return (ok && gbe_walled_wait(&run, &wait, error)) ||
-	       gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
-	       gbe_rethrow_if(error, GBE_ERROR_CANNOT_TELL, GBE_ERROR_FAILED);
+	if (!ok || !gbe_walled_wait(&run, &wait, error))
+		return gbe_rethrow_if(error, GBE_ERROR_VERIFY_FAILED, GBE_ERROR_FAILED) ||
+		       gbe_rethrow_if(error, GBE_ERROR_CANNOT_TELL, GBE_ERROR_FAILED);
+	gbe_walled_end(&run);
+	user = (GbeChildUser){own.st_uid, own.st_gid};
+	return gbe_walled_give(importing->partial.fd, &user, error);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdbool.h>
-
 #include "core/units/walled-unit.h"
 
 #define USEC_PER_SEC G_GUINT64_CONSTANT(1000000)
 
 /* Both idle classes are 5 and 3 in sched(7) and ioprio_set(2). Sockets of this system lie below /run, or in the
- * directory that is hidden. A "+" makes a path that of the unit's own root. */
+ * directory that is hidden. A "+" makes a path that of the unit's own root. systemd takes a number without an account as
+ * User= only with DynamicUser=. kill() and tgkill() stay: etcd sends itself signals. The user of its own keeps it from
+ * other processes. */
 static const char limits[] =
     "{'Description': <'A program on a copy of the data of etcd'>, 'Type': <'exec'>,"
-    " 'RuntimeMaxUSec': <%t>, 'MemoryMax': <%t>, 'LimitFSIZE': <%t>, 'User': <%s>,"
+    " 'DynamicUser': <true>, 'RuntimeMaxUSec': <%t>, 'MemoryMax': <%t>, 'LimitFSIZE': <%t>, "
+    "'User': <%s>,"
     " 'Group': <%s>, 'StandardOutputFileDescriptor': <%h>, 'StandardErrorFileDescriptor': <%h>,"
     " 'TimeoutStopUSec': <uint64 10000000>, 'MemorySwapMax': <uint64 0>, 'TasksMax': <uint64 128>,"
     " 'OOMPolicy': <'kill'>, 'OOMScoreAdjust': <1000>, 'CPUSchedulingPolicy': <5>, "
@@ -26,7 +27,13 @@ static const char limits[] =
     " 'ProtectClock': <true>, 'ProtectHostname': <true>, 'LockPersonality': <true>,"
     " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <uint64 0>,"
     " 'AmbientCapabilities': <uint64 0>, 'RestrictNamespaces': <uint64 0>,"
-    " 'SystemCallArchitectures': <['native']>, 'SystemCallFilter': <(true, ['@system-service'])>}";
+    " 'SystemCallArchitectures': <['native']>, 'SystemCallErrorNumber': <1>}";
+/* In this order: the second one takes from what the first one allows. */
+static const char allowed_calls[] = "(true, ['@system-service'])";
+static const char denied_calls[] =
+    "(false, ['@debug', 'kcmp', 'pidfd_getfd', 'pidfd_send_signal', 'process_madvise',"
+    " 'process_mrelease', 'process_vm_readv', 'process_vm_writev', 'rt_sigqueueinfo',"
+    " 'rt_tgsigqueueinfo', 'tkill'])";
 
 static void
 add(GVariantBuilder *builder, const char *name, GVariant *value)
@@ -37,13 +44,12 @@ add(GVariantBuilder *builder, const char *name, GVariant *value)
 GVariant *
 gbe_walled_unit_properties(const GbeWalledUnit *unit)
 {
-	g_autofree char *user = g_strdup_printf("%u", unit->uid);
-	g_autofree char *group = g_strdup_printf("%u", unit->gid);
+	g_autofree char *user = g_strdup_printf("%u", unit->user);
 	g_autofree char *hidden =
 	    unit->tree == NULL ? g_strconcat("-", unit->hidden, NULL) : g_strdup("-+/sysroot");
-	g_autoptr(GVariant) fixed = g_variant_ref_sink(g_variant_new_parsed(
-	    limits, unit->seconds * USEC_PER_SEC, unit->memory, unit->largest, user, group,
-	    unit->output_fd, unit->output_fd, unit->work, hidden));
+	g_autoptr(GVariant) fixed = g_variant_ref_sink(
+	    g_variant_new_parsed(limits, unit->seconds * USEC_PER_SEC, unit->memory, unit->largest,
+				 user, user, unit->output_fd, unit->output_fd, unit->work, hidden));
 	GVariantBuilder builder, commands;
 	GVariantIter iter;
 	GVariant *value;
@@ -53,6 +59,14 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	g_variant_iter_init(&iter, fixed);
 	while (g_variant_iter_loop(&iter, "{sv}", &name, &value))
 		add(&builder, name, value);
+	add(&builder, "SystemCallFilter", g_variant_new_parsed(allowed_calls));
+	add(&builder, "SystemCallFilter", g_variant_new_parsed(denied_calls));
+	if (unit->own_users)
+		add(&builder, "PrivateUsers", g_variant_new_boolean(true));
+	if (unit->own_pids) {
+		add(&builder, "PrivatePIDs", g_variant_new_string("yes"));
+		add(&builder, "BindLogSockets", g_variant_new_boolean(false));
+	}
 	if (unit->tree != NULL)
 		add(&builder, "RootDirectory", g_variant_new_string(unit->tree));
 	if (unit->bound_to != NULL)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The transient unit for a program that works on a copy: it sees one deployment's tree or this system, writes only its
- * working directory, and has no network, device, capability or socket of this system. Pure; src/sys/systemd/transient.h
- * starts it.
+ * working directory, and has no network, device, capability or socket of this system. It runs as a user that has no
+ * other process and no other file. Pure; src/sys/systemd/transient.h starts it.
  */
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* One at a time: whoever starts it holds this program's lock. */
 #define GBE_WALLED_UNIT "greenboot-etcd-copy.service"
@@ -20,7 +21,9 @@ typedef struct {
 	const char *work;     /* the working directory, with all symlinks resolved */
 	int output_fd;	      /* an open file, for what the program prints */
 	const char *const *argv; /* the absolute path, and its arguments */
-	guint uid, gid;
+	guint user;		 /* its uid and gid, which need no account */
+	bool own_users;		 /* this kernel has user namespaces */
+	bool own_pids;	 /* this systemd has PrivatePIDs= and BindLogSockets=, as of version 257 */
 	guint64 seconds; /* then it is killed */
 	guint64 memory;	 /* bytes */
 	guint64 largest; /* bytes of a file */

@@ -21,6 +21,14 @@ systemd_version(sd_bus *bus)
 	return g_ascii_isdigit(*at) ? g_ascii_strtoull(at, NULL, 10) : 0;
 }
 
+guint64
+gbe_manager_version(void)
+{
+	gbe_autobus sd_bus *bus = NULL;
+
+	return gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ? systemd_version(bus) : 0;
+}
+
 bool
 gbe_manager_soft_reboots(guint *ret_count, GError **error)
 {

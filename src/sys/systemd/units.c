@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/systemd/units.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "sys/systemd/jobs.h"
@@ -83,19 +84,36 @@ gbe_unit_names(const char *unit, const char *property, const char *const *names)
 	return found;
 }
 
-pid_t
-gbe_unit_main_pid(const char *unit)
+/* A number of a service, of 32 bits as @type says. */
+static bool
+get_number(const char *unit, const char *property, char type, gpointer ret_number)
 {
 	gbe_autobus sd_bus *bus = NULL;
 	g_autofree char *path = NULL;
+
+	return gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) &&
+	       gbe_bus_load_unit(bus, unit, &path, NULL) &&
+	       sd_bus_get_property_trivial(bus, GBE_SYSTEMD_NAME, path, result_interface(unit),
+					   property, NULL, type, ret_number) >= 0;
+}
+
+pid_t
+gbe_unit_main_pid(const char *unit)
+{
 	guint32 pid = 0;
 
-	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ||
-	    !gbe_bus_load_unit(bus, unit, &path, NULL) ||
-	    sd_bus_get_property_trivial(bus, GBE_SYSTEMD_NAME, path, result_interface(unit),
-					"MainPID", NULL, 'u', &pid) < 0)
-		return 0;
-	return (pid_t)pid;
+	return get_number(unit, "MainPID", 'u', &pid) ? (pid_t)pid : 0;
+}
+
+int
+gbe_unit_exit_status(const char *unit)
+{
+	gint32 code = 0, status = 0;
+
+	return get_number(unit, "ExecMainCode", 'i', &code) && code == CLD_EXITED &&
+		       get_number(unit, "ExecMainStatus", 'i', &status)
+		   ? status
+		   : -1;
 }
 
 static bool

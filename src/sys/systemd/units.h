@@ -23,6 +23,8 @@ GbeTri gbe_unit_names(const char *unit, const char *property, const char *const 
 bool gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error) GBE_CHECKED;
 /* Of a service. 0: none, or systemd does not answer. */
 pid_t gbe_unit_main_pid(const char *unit);
+/* The exit status of a service's main process. -1: it has not ended so, or systemd does not answer. */
+int gbe_unit_exit_status(const char *unit);
 /* Waits until the job is done. GBE_ERROR_FAILED after @timeout_ms, and the job goes on. */
 bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
 bool gbe_unit_start(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;

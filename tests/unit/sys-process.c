@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A user for a program that must reach no process. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/unit.h"
+
+#include "sys/process.h"
+
+/* Starts a process of that user. */
+static pid_t
+start_as(uid_t uid)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		if (setresuid(uid, uid, uid) == 0 && write(ready[1], &byte, 1) == 1)
+			(void)pause();
+		_exit(1);
+	}
+	(void)close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	return pid;
+}
+
+START_TEST(unused_user)
+{
+	uid_t uid = gbe_process_unused_uid(0);
+	uid_t other = gbe_process_unused_uid(uid);
+	pid_t pid;
+
+	ck_assert_uint_ge(uid, 65520);
+	ck_assert_uint_lt(uid, 65534);
+	ck_assert_uint_gt(other, uid);
+	if (geteuid() != 0)
+		return;
+	pid = start_as(uid);
+	ck_assert_uint_eq(gbe_process_unused_uid(0), other);
+	ck_assert_uint_gt(gbe_process_unused_uid(other), other);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_uint_eq(gbe_process_unused_uid(0), uid);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("sys-process");
+	TCase *cases = tcase_create("unit");
+
+	tcase_add_test(cases, unused_user);
+	suite_add_tcase(suite, cases);
+	return gbe_unit_main(suite);
+}
