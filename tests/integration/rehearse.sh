@@ -188,24 +188,51 @@ full_disk() {
 	rm "$ROOT/var/large"
 }
 
-not_rehearsed() {
+# The update's etcd does not run, while today's does: the device is not to blame.
+does_not_run() {
+	local why="the update's etcd does not run, and today's does: "
 	ready xfs
-	rehearsed 7 not-rehearsed "the update's etcd: *"
+	rehearsed 5 failed "${why}*/usr/bin/etcd*"
 	echo nonsense >"$GBE_MEM/etcd"
 	etcd_in "$TREE" "$GBE_MEM/etcd"
+	rehearsed 5 failed "${why}*"
+	# Its dynamic linker is missing; then a library.
+	sed 's|/ld-linux|/ld-lost!|' "$(command -v jq)" >"$GBE_MEM/etcd"
+	etcd_in "$TREE" "$GBE_MEM/etcd"
+	rehearsed 5 failed "${why}*"
+	sed 's|libc.so.6|libc.so.0|' "$(command -v jq)" >"$GBE_MEM/etcd"
+	etcd_in "$TREE" "$GBE_MEM/etcd"
+	rehearsed 5 failed "${why}*libc.so.0*"
+	printf '#!/bin/sh\nkill -SEGV $$\n' >"$GBE_MEM/etcd"
+	etcd_in "$TREE" "$GBE_MEM/etcd"
+	rehearsed 5 failed "${why}*was killed*"
+	rm "$TREE/usr/bin/etcd"
+	mkdir "$TREE/usr/bin/etcd"
+	rehearsed 5 failed "${why}*is no program"
+	# The command of the update names a program that is missing there.
+	rmdir "$TREE/usr/bin/etcd"
+	config preflight "rehearse-command=/usr/bin/lost --data-dir=%d"
+	rehearsed 5 failed "${why}*/usr/bin/lost*"
+	unconfig preflight rehearse-command
+	# Its configuration is its own.
+	mkdir -p "$TREE/usr/lib/greenboot-etcd"
+	printf '[etcd]\nbinary=/usr/bin/other\n' >"$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
+	rehearsed 5 failed "${why}*/usr/bin/other*"
+	rm "$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
+	# Today's does not run, either.
+	mv "$ROOT/usr/bin/etcd" "$ROOT/usr/bin/whole-etcd"
 	rehearsed 7 not-rehearsed "the update's etcd: *"
+}
+
+not_rehearsed() {
+	ready xfs
 	etcd_is <<<'exit 1'
 	sed -i 's/etcd Version/a version/' "$TREE/usr/bin/etcd"
 	rehearsed 7 not-rehearsed "*prints no version"
-	rm "$TREE/usr/bin/etcd"
-	mkdir "$TREE/usr/bin/etcd"
-	rehearsed 7 not-rehearsed "*is no program"
 	assert_exit 0 gbe preflight
 	assert_match "preflight" "$OUT" "*note *rehearsal *is not rehearsed*"
 	# Its configuration is its own.
 	mkdir -p "$TREE/usr/lib/greenboot-etcd"
-	printf '[etcd]\nbinary=/usr/bin/other\n' >"$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
-	rehearsed 7 not-rehearsed "*/usr/bin/other*"
 	echo nonsense >"$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
 	rehearsed 7 not-rehearsed "*greenboot-etcd.conf*"
 	unstage
@@ -258,6 +285,7 @@ by_itself() {
 
 never_locks() {
 	ready xfs
+	rm "$ROOT/usr/bin/etcd"
 	config preflight on-failed-rehearsal=lock
 	hook preflight
 	assert_eq "result" "$(json .rehearsal.result status)" not-rehearsed
@@ -316,6 +344,7 @@ run_case rehearse-false false_etcds
 run_case rehearse-start only_a_start
 run_case rehearse-busy busy
 run_case rehearse-full-disk full_disk
+run_case rehearse-does-not-run does_not_run
 run_case rehearse-not not_rehearsed
 run_case rehearse-command own_command
 run_case rehearse-copies no_clones

@@ -129,6 +129,9 @@ rehearse_greedy() {
 	rehearsed B failed "etcd prints without end"
 	etcd_is <<<'exec dd if=/dev/zero of=data/large bs=1M count=20000'
 	rehearsed C failed "etcd *"
+	etcd_is </dev/null
+	echo nonsense >"${OS_OVER[0]}/usr/bin/etcd"
+	rehearsed D failed "the update's etcd does not run, and today's does: *cannot be executed: *"
 }
 
 suite_begin "$@"

@@ -105,6 +105,38 @@ is_etcd(const GbeConfig *config)
 	return g_str_equal(name, "etcd") || g_str_has_prefix(name, "etcd-");
 }
 
+static GbeEtcdCopyStart
+etcd_of_today(const Rehearsing *r)
+{
+	return (GbeEtcdCopyStart){.tree_fd = -1,
+				  .program = r->app->config->etcd.binary,
+				  .seconds = r->options->timeout};
+}
+
+/* Is the program missing, or something else in its place? */
+static bool
+is_missing(const GError *error)
+{
+	return g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
+	       g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED);
+}
+
+/* Throws for an etcd of the update that did not run, for the reason @why. Today's etcd, started in the same way, shows
+ * whether this device can run an etcd. */
+static bool
+throw_not_run(Rehearsing *r, const GError *why, GError **error)
+{
+	const GbeEtcdCopyStart start = etcd_of_today(r);
+	g_autofree char *version = NULL;
+	bool failed =
+	    (is_missing(why) || g_error_matches(why, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) &&
+	    gbe_etcd_copy_version(&r->copy, &start, &version, NULL);
+
+	return gbe_throw(error, failed ? GBE_ERROR_VERIFY_FAILED : GBE_ERROR_CANNOT_TELL,
+			 "the update's etcd%s: %s", failed ? " does not run, and today's does" : "",
+			 why->message);
+}
+
 static bool
 ask_version(Rehearsing *r, GError **error)
 {
@@ -123,8 +155,7 @@ ask_version(Rehearsing *r, GError **error)
 		return false;
 	if (!gbe_etcd_copy_version(&r->copy, &start, &r->rehearsal->to, &local) &&
 	    start.command == NULL)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the update's etcd: %s",
-				 local->message);
+		return throw_not_run(r, local, error);
 	return compare_versions(r, error);
 }
 
@@ -247,9 +278,11 @@ play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, bool
 	const GbeWalledWait wait = {.seconds = r->options->timeout,
 				    .progress = r->options->progress,
 				    .progress_data = r->options->progress_data};
+	g_autoptr(GError) local = NULL;
 
-	if (!gbe_etcd_copy_start(&r->copy, start, error))
-		return gbe_rethrow_if(error, GBE_ERROR_REFUSED, GBE_ERROR_VERIFY_FAILED);
+	if (!gbe_etcd_copy_start(&r->copy, start, &local))
+		return start->tree != NULL && is_missing(local) ? throw_not_run(r, local, error)
+								: gbe_pass(error, &local);
 	if (GBE_FAULT("rehearse-started", error) ||
 	    !gbe_questions_ask(questions, &wait, write, error) ||
 	    GBE_FAULT("rehearse-asked", error))
@@ -262,9 +295,7 @@ play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, bool
 static void
 try_the_way_back(Rehearsing *r, GbeQuestions *questions)
 {
-	const GbeEtcdCopyStart start = {.tree_fd = -1,
-					.program = r->app->config->etcd.binary,
-					.seconds = r->options->timeout};
+	const GbeEtcdCopyStart start = etcd_of_today(r);
 	g_autoptr(GError) local = NULL;
 
 	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
