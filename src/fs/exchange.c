@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fault.h"
+#include "fs/probe.h"
 #include "fs/unprotect.h"
 #include "fs/write.h"
 
@@ -28,7 +30,7 @@ gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b, GError **err
 	case EXDEV:
 		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
 				 "%s and %s cannot change places: they are on different file "
-				 "systems, mounts or subvolumes",
+				 "systems, mounts or subvolumes, or in a lower layer of an overlay",
 				 a, b);
 	case EINVAL:
 	case ENOSYS:
@@ -75,20 +77,75 @@ gbe_probe_rename_sweep(int dir_fd)
 	(void)unlinkat(dir_fd, PROBE_B, AT_REMOVEDIR);
 }
 
-bool
-gbe_probe_rename(int stage_dir, int parent_dir)
+/* 0, or why the exchange failed. @ret_links: of a new directory. */
+static int
+try_exchange(int stage_dir, int parent_dir, nlink_t *ret_links)
 {
-	bool works = false;
+	struct stat st;
+	int errsv = 0;
 
 	/* A program that was killed here left its probe directories. */
 	gbe_probe_rename_sweep(stage_dir);
 	gbe_probe_rename_sweep(parent_dir);
-	if (mkdirat(stage_dir, PROBE_A, 0700) == 0) {
-		/* An exchange takes a rename in each direction. */
-		works = mkdirat(parent_dir, PROBE_B, 0700) == 0 &&
-			renameat2(stage_dir, PROBE_A, parent_dir, PROBE_B, RENAME_EXCHANGE) == 0;
-		gbe_probe_rename_sweep(parent_dir);
-		gbe_probe_rename_sweep(stage_dir);
+	/* An exchange takes a rename in each direction. */
+	if (mkdirat(stage_dir, PROBE_A, 0700) < 0 || mkdirat(parent_dir, PROBE_B, 0700) < 0 ||
+	    fstatat(stage_dir, PROBE_A, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    renameat2(stage_dir, PROBE_A, parent_dir, PROBE_B, RENAME_EXCHANGE) < 0)
+		errsv = errno;
+	else
+		*ret_links = st.st_nlink;
+	gbe_probe_rename_sweep(parent_dir);
+	gbe_probe_rename_sweep(stage_dir);
+	return errsv;
+}
+
+bool
+gbe_probe_rename(int stage_dir, int parent_dir)
+{
+	nlink_t links;
+
+	return try_exchange(stage_dir, parent_dir, &links) == 0;
+}
+
+/* overlayfs moves no directory that a lower layer has, unless it is mounted with redirect_dir=on. It shows such a
+ * directory with one link. So does a btrfs below it for each directory, and then nothing is known. */
+static GbeTri
+overlay_moves(int dir_fd, nlink_t links)
+{
+	g_autofree char *options = gbe_mount_options(dir_fd);
+	g_autofree char *by_default = NULL;
+	struct stat st;
+
+	if (fstat(dir_fd, &st) < 0)
+		return GBE_UNKNOWN;
+	if (st.st_nlink > 1)
+		return GBE_YES;
+	if (options != NULL && strstr(options, "redirect_dir=") == NULL)
+		(void)g_file_get_contents("/sys/module/overlay/parameters/redirect_dir",
+					  &by_default, NULL, NULL);
+	if ((options != NULL && strstr(options, "redirect_dir=on") != NULL) ||
+	    (by_default != NULL && *by_default == 'Y'))
+		return GBE_YES;
+	return links > 1 ? GBE_NO : GBE_UNKNOWN;
+}
+
+GbeTri
+gbe_probe_exchange(int parent_dir, int dir_fd)
+{
+	static const char *const able[] = {"xfs", "ext4", "btrfs", "tmpfs", NULL};
+	g_autofree char *type = gbe_filesystem_type(parent_dir);
+	nlink_t links = 0;
+
+	if (type != NULL && g_strv_contains(able, type))
+		return GBE_YES;
+	switch (try_exchange(parent_dir, parent_dir, &links)) {
+	case 0:
+		return g_strcmp0(type, "overlay") == 0 ? overlay_moves(dir_fd, links) : GBE_YES;
+	case EINVAL:
+	case ENOSYS:
+	case EXDEV:
+		return GBE_NO;
+	default:
+		return GBE_UNKNOWN;
 	}
-	return works;
 }

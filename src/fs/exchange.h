@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/tri.h"
 
 /* Both names must exist. EINVAL/ENOSYS/EXDEV/EBUSY become GBE_ERROR_UNSUPPORTED. */
 bool gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b,
@@ -17,4 +18,7 @@ bool gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *t
 /* Can a directory be renamed from @stage_dir to @parent_dir and back? Tries with an empty directory of our own in
  * each and removes both. A power cut leaves them until the next probe or sweep there. */
 bool gbe_probe_rename(int stage_dir, int parent_dir);
+/* Can a directory change places with @dir_fd in @parent_dir? Writes only where the file system's type does not tell:
+ * with empty directories of our own, as above. */
+GbeTri gbe_probe_exchange(int parent_dir, int dir_fd);
 void gbe_probe_rename_sweep(int dir_fd);

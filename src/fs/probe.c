@@ -160,6 +160,20 @@ make_probe_file(int dir_fd, const char *name)
 	return fd;
 }
 
+/* btrfs clones between two files with the same NOCOW flag only. A clone of etcd's data gets the flag of each file. */
+static void
+give_nocow(int src, int dst)
+{
+	int src_flags = 0;
+	int flags = 0;
+
+	if (!gbe_is_btrfs(dst) || ioctl(src, FS_IOC_GETFLAGS, &src_flags) < 0 ||
+	    ioctl(dst, FS_IOC_GETFLAGS, &flags) < 0)
+		return;
+	flags = (flags & ~FS_NOCOW_FL) | (src_flags & FS_NOCOW_FL);
+	(void)ioctl(dst, FS_IOC_SETFLAGS, &flags);
+}
+
 GbeTri
 gbe_probe_clone(int src_dir, int dst_dir)
 {
@@ -177,6 +191,7 @@ gbe_probe_clone(int src_dir, int dst_dir)
 		src = make_probe_file(dst_dir, PROBE_SRC);
 	if (src < 0)
 		return GBE_UNKNOWN;
+	give_nocow(src, dst);
 	/* A full disk leaves nothing to clone; a file system that shares no blocks says so all the same. */
 	if (pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE && errno != ENOSPC && errno != EDQUOT)
 		return GBE_UNKNOWN;
@@ -347,37 +362,37 @@ gbe_filesystem_read_only(int fd)
 	return fstatvfs(fd, &vfs) == 0 && (vfs.f_flag & ST_RDONLY) != 0;
 }
 
-/* Takes a line of mountinfo, which begins with the mount's number and ends with the file system's own options. */
-static bool
-says_read_only(const char *line, guint64 mount)
-{
-	char *end = NULL;
-	const char *options;
-
-	if (g_ascii_strtoull(line, &end, 10) != mount || *end != ' ')
-		return false;
-	options = strrchr(line, ' ') + 1;
-	return strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
-}
-
-bool
-gbe_filesystem_read_only_for_all(int fd)
+char *
+gbe_mount_options(int fd)
 {
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
 	struct statx stx;
 
-	if (!gbe_filesystem_read_only(fd))
-		return false;
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0 ||
 	    (stx.stx_mask & STATX_MNT_ID) == 0 ||
 	    !g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL))
-		return true;
+		return NULL;
 	lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i] != NULL; i++)
-		if (says_read_only(lines[i], stx.stx_mnt_id))
-			return true;
-	return false;
+	/* A line begins with the mount's number and ends with the file system's own options. */
+	for (guint i = 0; lines[i] != NULL; i++) {
+		char *end = NULL;
+
+		if (g_ascii_strtoull(lines[i], &end, 10) == stx.stx_mnt_id && *end == ' ')
+			return g_strdup(strrchr(lines[i], ' ') + 1);
+	}
+	return g_strdup("");
+}
+
+bool
+gbe_filesystem_read_only_for_all(int fd)
+{
+	g_autofree char *options = NULL;
+
+	if (!gbe_filesystem_read_only(fd))
+		return false;
+	options = gbe_mount_options(fd);
+	return options == NULL || g_str_equal(options, "ro") || g_str_has_prefix(options, "ro,");
 }
 
 typedef struct {

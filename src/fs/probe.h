@@ -39,6 +39,9 @@ bool gbe_filesystem_space(int fd, guint64 *ret_free, guint64 *ret_total, guint64
 bool gbe_filesystem_read_only(int fd);
 /* May this process create files in the directory? Not in an immutable one or on a read-only file system. */
 bool gbe_is_writable(int dir_fd, GError **error) GBE_CHECKED;
+/* The options of the file system that @fd is on, as mountinfo has them; "" where its mount is not listed, NULL where
+ * that is unknown. Newly allocated. */
+char *gbe_mount_options(int fd);
 /* Is the file system itself read-only, and not only the mount, which a unit's sandbox may have made so? */
 bool gbe_filesystem_read_only_for_all(int fd);
 /* Finds the mount point of @dir_fd's file system, the topmost directory with the same st_dev and mount id;

@@ -48,6 +48,24 @@ START_TEST(clones_are_told_as_they_are)
 }
 END_TEST
 
+/* As users make it: chattr +C of the data directory, and of nothing else. */
+START_TEST(clones_without_cow)
+{
+	gbe_autofd int data = -1;
+	gbe_autofd int store = -1;
+
+	if (!place_is_btrfs())
+		return;
+	put_dir("data", 0700);
+	put_dir("store", 0700);
+	ck_assert(put_flags("data", FS_NOCOW_FL));
+	data = open_at("data");
+	store = open_at("store");
+	ck_assert_int_eq(gbe_probe_clone(data, store), GBE_YES);
+	ck_assert_int_eq(gbe_probe_clone(store, data), GBE_YES);
+}
+END_TEST
+
 START_TEST(clones_across)
 {
 	g_autofree char *dir = NULL;
@@ -320,6 +338,7 @@ main(void)
 	TCase *tcase = place_case(suite, "probe");
 
 	tcase_add_test(tcase, clones_are_told_as_they_are);
+	tcase_add_test(tcase, clones_without_cow);
 	tcase_add_test(tcase, clones_across);
 	tcase_add_test(tcase, clones_between_subvolumes);
 	tcase_add_test(tcase, a_source_that_cannot_be_written);

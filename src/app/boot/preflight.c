@@ -61,8 +61,12 @@ gbe_preflight_check(GbeApp *app, const GbeHealthLook *look)
 		if (gbe_preflight_check_store(observed, findings) &&
 		    gbe_preflight_check_file_system(app, observed, findings))
 			gbe_preflight_check_space(observed, findings);
+		gbe_preflight_check_exchange(observed, findings);
 		gbe_preflight_check_etcd(app, observed, look, findings);
 		gbe_preflight_check_key(app, findings);
+	} else if (look != NULL && gbe_health_is_elsewhere(look->facts)) {
+		/* An etcd runs, and its data is not where this program looks. */
+		gbe_preflight_check_etcd(app, observed, look, findings);
 	}
 	return findings;
 }

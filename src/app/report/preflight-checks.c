@@ -11,9 +11,12 @@
 #include "core/space.h"
 #include "fs/copy/clone.h"
 #include "fs/copy/extents.h"
+#include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
+
+#include <fcntl.h>
 
 void
 gbe_preflight_finding_free(GbePreflightFinding *finding)
@@ -264,6 +267,45 @@ gbe_preflight_check_file_system(GbeApp *app, const GbeObserved *observed, GPtrAr
 	else if (!others_keep_out(app, store, &error))
 		gbe_preflight_add(findings, "store", GBE_PREFLIGHT_BAD, "%s", error->message);
 	return error == NULL;
+}
+
+void
+gbe_preflight_check_exchange(const GbeObserved *observed, GPtrArray *findings)
+{
+	const GbeData *data = observed->data;
+	gbe_autofd int member_fd = -1;
+	int fd = data->fd;
+	int above = data->parent_fd;
+
+	if (observed->facts->data != GBE_YES)
+		return;
+	/* At a mount point the entries of the data directory change places. */
+	if (data->mount_point) {
+		above = data->fd;
+		fd = member_fd =
+		    openat(data->fd, *data->member_path != '\0' ? data->member_path : "member",
+			   O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
+	if (fd < 0 || above < 0)
+		return;
+	switch (gbe_probe_exchange(above, fd)) {
+	case GBE_NO:
+		gbe_preflight_add(findings, "exchange", GBE_PREFLIGHT_BAD,
+				  "%s: its file system cannot exchange directories, so that no "
+				  "backup can be restored there; on an overlay, mount it with "
+				  "redirect_dir=on or move the data to another file system",
+				  data->path);
+		break;
+	case GBE_UNKNOWN:
+		gbe_preflight_add(findings, "exchange", GBE_PREFLIGHT_UNKNOWN,
+				  "cannot determine whether a backup can be restored to %s: its "
+				  "file system may be unable to exchange directories",
+				  data->path);
+		break;
+	case GBE_YES:
+	default:
+		break;
+	}
 }
 
 void

@@ -32,6 +32,8 @@ bool gbe_preflight_check_store(const GbeObserved *observed, GPtrArray *findings)
 /* Tries the place with an empty directory, which it removes again, and looks who may write there. Adds nothing where
  * all is well. */
 bool gbe_preflight_check_file_system(GbeApp *app, const GbeObserved *observed, GPtrArray *findings);
+/* Can a restore put a tree in the data's place? Adds nothing where it can. */
+void gbe_preflight_check_exchange(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings);
 void gbe_preflight_check_etcd(const GbeApp *app, const GbeObserved *observed,
 			      const GbeHealthLook *look, GPtrArray *findings);
