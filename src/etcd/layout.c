@@ -10,6 +10,7 @@
 
 #include "fs/list.h"
 #include "fs/open.h"
+#include "fs/probe.h"
 
 char *
 gbe_layout_path(const char *member_path, const char *below)
@@ -53,11 +54,11 @@ gbe_layout_open(int data_fd, const char *member_path, const char *below, int *re
 }
 
 static int
-open_beneath(int dir_fd, const char *path)
+open_directory(int dir_fd, const char *path, guint64 resolve)
 {
 	struct open_how how = {
 	    .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK,
-	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	    .resolve = resolve | RESOLVE_NO_MAGICLINKS,
 	};
 
 	return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
@@ -82,7 +83,7 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 		return true;
 	if (!gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
 		return false;
-	fd = open_beneath(data_fd, path);
+	fd = open_directory(data_fd, path, RESOLVE_BENEATH);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", path);
 	if (fd < 0 && errno == EXDEV)
@@ -97,6 +98,17 @@ gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *r
 	return true;
 }
 
+bool
+gbe_layout_follow_wal(int data_fd, const char *member_path, int *ret_fd)
+{
+	gbe_autofd int member_fd = -1;
+
+	if (!gbe_layout_open(data_fd, member_path, "member", &member_fd, NULL))
+		return false;
+	*ret_fd = open_directory(member_fd, "wal", 0);
+	return *ret_fd >= 0;
+}
+
 static bool
 same_directory(const struct stat *a, const struct stat *b)
 {
@@ -109,11 +121,13 @@ gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool
 {
 	gbe_autofd int fd = -1;
 	struct stat data, here, above;
+	bool mounted;
 
 	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &fd, error))
 		return false;
 	if (fstat(data_fd, &data) < 0 || fstat(fd, &here) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the WAL's directory");
+	mounted = !gbe_same_mount(fd, data_fd);
 	/* Goes up from there, whatever names and links led there. */
 	while (!same_directory(&here, &data)) {
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -128,7 +142,12 @@ gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool
 		here = above;
 	}
 	*ret_inside = same_directory(&here, &data);
-	return true;
+	if (!*ret_inside || !mounted)
+		return true;
+	return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+			 "the WAL is on a mount point inside the data directory, so that a backup "
+			 "would lack it; stop etcd and move the WAL into the data directory "
+			 "itself, or mount all of the data directory there");
 }
 
 bool

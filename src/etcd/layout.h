@@ -15,8 +15,10 @@ bool gbe_layout_open(int data_fd, const char *member_path, const char *below, in
  * symlink, but not one that leaves the data directory (GBE_ERROR_REFUSED): a backup would have nothing of it. */
 bool gbe_layout_open_wal(int data_fd, const char *member_path, int wal_dir_fd, int *ret_fd,
 			 GError **error) GBE_CHECKED;
+/* Opens member/wal, wherever a symlink leads. Only for questions about locks: others may have chosen the place. */
+bool gbe_layout_follow_wal(int data_fd, const char *member_path, int *ret_fd) GBE_CHECKED;
 /* Does the WAL's directory lie in the data directory? Otherwise a copy of the data directory has no WAL.
- * GBE_ERROR_NOT_FOUND: there is no WAL. */
+ * GBE_ERROR_NOT_FOUND: there is no WAL. GBE_ERROR_UNSAFE_SOURCE: it is mounted there. */
 bool gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool *ret_inside,
 			   GError **error) GBE_CHECKED;
 /* Opens member/snap/db for reading. Refuses one that is not a regular file. */

@@ -192,8 +192,8 @@ look_at(const Walk *walk, const char *name, struct stat *ret_st, GError **error)
 		return false;
 	if (fallback || (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
 		return throw_unsafe(error, walk->path->str,
-				    "is a mount point; what is mounted there is no part of the "
-				    "data: unmount it");
+				    "is a mount point, so that a backup would lack its content; "
+				    "move the content into the directory itself");
 	/* Only for directories: overlayfs shows files with the device of their layer. */
 	if (S_ISDIR(ret_st->st_mode) && ret_st->st_dev != level->dev)
 		return throw_unsafe(error, walk->path->str,

@@ -67,7 +67,7 @@ place_wal_symlink() {
 	mkdir -p "$ROOT/var/lib/etcd-wal"
 	mv "$DATA/member/wal" "$ROOT/var/lib/etcd-wal/wal"
 	ln -s "$ROOT/var/lib/etcd-wal/wal" "$DATA/member/wal"
-	assert_exit 7 gbe backup half
+	assert_exit 5 gbe backup half
 	assert_match "stderr" "$ERR" "*member/wal*symlink*data-dir*"
 	assert_exit 5 gbe preflight
 	assert_match "preflight" "$OUT" "*bad*data*member/wal*symlink*data-dir*"
@@ -76,6 +76,35 @@ place_wal_symlink() {
 	assert_match "what it says" "$(<"$PRERUN_LOG")" "*member/wal*symlink*data-dir*"
 	holds "nothing was done to it" "$A_STATE"
 	assert_eq "backups" "$(backups '.grade != "good"')" 0
+	assert_match "status" "$(gbe status)" "Not protected: *member/wal*symlink*"
+	# No process has the data open, and none is blamed.
+	update B
+	shutdown
+	machine_on
+	! grep "data open" "$PRERUN_LOG" || fail "a process is said to have the data open"
+	held_and_back "*member/wal*symlink*"
+}
+
+# A file system that is mounted in the log's place holds the log: nobody is told to unmount it.
+place_wal_mount() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	stop_etcd
+	mv "$DATA/member/wal" "$ROOT/var/lib/log"
+	mkdir -m 0700 "$DATA/member/wal"
+	mount --bind "$ROOT/var/lib/log" "$DATA/member/wal"
+	start_etcd
+	assert_exit 5 gbe preflight
+	assert_match "preflight" "$OUT" "*bad*data*the WAL is on a mount point*move the WAL*"
+	! grep unmount <<<"$OUT" || fail "the log is to be unmounted"
+	assert_match "status" "$(gbe status)" "Not protected: *the WAL is on a mount point*"
+	stop_etcd
+	assert_exit 5 gbe backup half
+	assert_match "stderr" "$ERR" "*the WAL is on a mount point*"
+	start_etcd
+	holds "the data" "$A_STATE"
+	stop_etcd
+	umount "$DATA/member/wal"
 }
 
 # Both below one data-dir: all of it is backed up, and comes back.
@@ -715,7 +744,7 @@ place_immutable() {
 }
 
 suite_begin "$@"
-FS=${FS:-xfs} play place wal_verbs project project_of_mount wal_outside wal_symlink member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
+FS=${FS:-xfs} play place wal_verbs project project_of_mount wal_outside wal_symlink wal_mount member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
 play place wal_inside other_disk immutable
 # Without clones: finalize takes no backup there.
 FS=${FS:-ext4} play place read_only

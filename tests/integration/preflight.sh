@@ -239,6 +239,47 @@ unfit() {
 	goes_on
 }
 
+# overlayfs does not rename a directory that a lower layer has.
+overlay() {
+	a_green xfs
+	stop_etcd
+	mkdir -p "$GBE_MEM"/{low,up,work}
+	cp -a "$ROOT/var/." "$GBE_MEM/low/"
+	mount -t overlay overlay -o "lowerdir=$GBE_MEM/low,upperdir=$GBE_MEM/up,workdir=$GBE_MEM/work" "$ROOT/var"
+	start_prerun
+	started
+	assert_exit 0 gbe backup b
+	start_etcd
+	ready 5
+	assert_match "preflight" "$OUT" "*bad *exchange */var/lib/etcd*cannot exchange directories*redirect_dir=on*"
+	says "Not protected: */var/lib/etcd*cannot exchange directories*"
+	stop_etcd
+	assert_exit 1 gbe restore b
+	assert_match "stderr" "$ERR" "*lower layer of an overlay*"
+	umount "$ROOT/var"
+	mount -t overlay overlay -o "redirect_dir=on,lowerdir=$GBE_MEM/low,upperdir=$GBE_MEM/up,workdir=$GBE_MEM/work" "$ROOT/var"
+	start_etcd
+	ready 0
+	stop_etcd
+	assert_exit 0 gbe restore b
+	umount "$ROOT/var"
+}
+
+# etcd is told another directory than this program: its data is there, and not protected.
+elsewhere() {
+	device xfs
+	machine_on
+	DATA=$ROOT/srv/etcd
+	mkdir -p -m 0700 "$DATA"
+	start_etcd
+	put k v
+	judge green
+	ready 5
+	assert_match "preflight" "$OUT" "*note *data *no etcd data in /var/lib/etcd*bad *etcd *the etcd that answers does not have /var/lib/etcd open*data-dir=*"
+	assert_exit 6 gbe status --check
+	says "Not protected: the etcd that answers does not have the data open*To do: set data-dir=*"
+}
+
 suite_begin "$@"
 run_case odd-unit no_unit
 run_case odd-read-only read_only
@@ -252,4 +293,6 @@ run_case odd-no-var no_var
 run_case odd-staged-meanwhile staged_meanwhile
 run_case odd-probe-left probe_left
 run_case odd-unfit unfit
+run_case odd-overlay overlay
+run_case odd-elsewhere elsewhere
 suite_end

@@ -132,6 +132,7 @@ static void
 check_store(const GbeObserved *observed, GPtrArray *findings)
 {
 	(void)gbe_preflight_check_store(observed, findings);
+	gbe_preflight_check_exchange(observed, findings);
 }
 
 static const char *
@@ -190,6 +191,7 @@ gbe_protection_observe(GbeApp *app, GbeObserved *observed, const GbeHealthLook *
 {
 	GbeProtectionView view = {.texts = g_ptr_array_new_with_free_func(g_free)};
 	GbeFacts *facts = observed->facts;
+	g_autoptr(GError) partial = NULL;
 
 	gbe_protection_observe_units(app, look, &view.facts);
 	observe_holder(app, observed, look, &view);
@@ -198,6 +200,8 @@ gbe_protection_observe(GbeApp *app, GbeObserved *observed, const GbeHealthLook *
 	if (facts->data == GBE_UNKNOWN)
 		view.facts.data_why =
 		    keep(&view, g_strdup(facts->data_why != NULL ? facts->data_why : "unknown"));
+	if (facts->data == GBE_YES && !gbe_data_check_whole(observed->data, &partial))
+		view.facts.partial = keep(&view, g_strdup(partial->message));
 	view.facts.system = bad_of(gbe_preflight_check_system, observed, &view);
 	view.facts.store = bad_of(check_store, observed, &view);
 	view.facts.greenboot = bad_of(gbe_preflight_check_greenboot, observed, &view);

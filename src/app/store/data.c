@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +43,19 @@ gbe_data_free(GbeData *data)
 	g_free(data);
 }
 
+static char *
+say_link(const GbeData *data)
+{
+	g_autofree char *above = g_path_get_dirname(data->path);
+	g_autofree char *to = NULL;
+	char target[PATH_MAX] = "";
+	ssize_t size = readlinkat(data->parent_fd, data->name, target, sizeof target - 1);
+
+	to = size > 0 ? g_canonicalize_filename(target, above) : g_strdup("what it points to");
+	return g_strdup_printf("the data directory %s is a symlink; set [etcd] data-dir to %s",
+			       data->path, to);
+}
+
 static bool
 open_directory(GbeData *data, GError **error)
 {
@@ -53,9 +67,7 @@ open_directory(GbeData *data, GError **error)
 		return gbe_throw_errno(error, errno, "look at %s", data->path);
 	}
 	if (S_ISLNK(st.st_mode))
-		data->unsafe = g_strdup_printf("the data directory %s is a symlink; set [etcd] "
-					       "data-dir to what it points to",
-					       data->path);
+		data->unsafe = say_link(data);
 	else if (!S_ISDIR(st.st_mode))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", data->path);
 	else if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))

@@ -351,9 +351,12 @@ plan_hold(Decision *d)
 	};
 	bool leaving = d->ruling.hold == GBE_HOLD_MEMBER && d->facts->leaving != NULL;
 	bool deformed = d->ruling.hold == GBE_HOLD_UNREAD && d->facts->deformed;
+	bool unseen = d->ruling.hold == GBE_HOLD_OPEN && d->situation.data_open != GBE_YES;
 	const char *lift = leaving    ? "call that again: it goes on"
 			   : deformed ? "`greenboot-etcd restore --last-good --stop --force` sets "
 					"it aside as it is"
+			   : unseen   ? "make sure that no process uses the data, then `systemctl "
+					"restart` the service"
 				      : lifts[d->ruling.hold];
 	g_autofree char *versions = NULL;
 	g_autofree char *reason = NULL;

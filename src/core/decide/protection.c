@@ -111,6 +111,8 @@ is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 		return say(to, GBE_NOT_PROTECTED,
 			   "set data-dir= and wal-dir= of [etcd] to where etcd has its data", "%s",
 			   f->elsewhere);
+	if (f->partial != NULL)
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->partial);
 	if (f->system != NULL)
 		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->system) &&
 		       cover(f, to);

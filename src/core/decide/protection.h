@@ -34,6 +34,7 @@ typedef struct {
 	const char *data_dir;
 	GbeTri data;
 	const char *data_why; /* why the data cannot be read */
+	const char *partial;  /* why a backup would lack a part of the data */
 	/* Bad findings of preflight. */
 	const char *system, *store, *greenboot;
 	bool last_good; /* there is a good backup */

@@ -62,7 +62,11 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 				 : "it cannot be told whether somebody has the data open");
 		if (others)
 			*r = hold(GBE_RULE_0, GBE_HOLD_OPEN,
-				  "somebody has the data open, and another deployment had it last");
+				  s->data_open == GBE_YES
+				      ? "somebody has the data open, and another deployment had "
+					"it last"
+				      : "cannot determine whether a process has the data open, and "
+					"another deployment had it last");
 	} else if (s->skip) {
 		*r = nothing(GBE_RULE_SKIP, "the kernel command line has greenboot-etcd.skip");
 		r->take_over = s->ostree == GBE_YES && s->booted_known && s->same_run != GBE_YES &&

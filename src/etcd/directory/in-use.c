@@ -23,8 +23,12 @@ wal_is_locked(int data_fd, const char *member_path, int wal_dir_fd, GError **err
 	gbe_autofd int dir_fd = -1;
 	gbe_autofd int fd = -1;
 
-	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &dir_fd, &local) ||
-	    !gbe_layout_newest_wal(dir_fd, &name, &local)) {
+	/* etcd follows a link out of the data directory, and locks the segments that are there. */
+	if (!gbe_layout_open_wal(data_fd, member_path, wal_dir_fd, &dir_fd, &local) &&
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_REFUSED) &&
+	    gbe_layout_follow_wal(data_fd, member_path, &dir_fd))
+		g_clear_error(&local);
+	if (dir_fd < 0 || !gbe_layout_newest_wal(dir_fd, &name, &local)) {
 		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 			return GBE_NO;
 		g_propagate_error(error, g_steal_pointer(&local));
