@@ -30,7 +30,6 @@ look_now(Look *look, guint timeout_ms)
 		look->facts->endpoint = g_strdup(look->endpoint.endpoint);
 	}
 	gbe_health_facts_reset(look->facts);
-	look->facts->quota = 2 << 20;
 	look->facts->now = g_get_real_time() / G_USEC_PER_SEC;
 	gbe_certificates_look(look->endpoint.cacert, look->endpoint.cert, look->endpoint.key,
 			      look->facts->tls);
@@ -126,6 +125,7 @@ START_TEST(no_space)
 	look.facts->on_nospace = GBE_NOSPACE_UNHEALTHY;
 	look_now(&look, 2000);
 	expect(&look, "no-space-unhealthy");
+	ck_assert_int_eq(look.facts->quota, 65536);
 	look.facts->on_nospace = GBE_NOSPACE_HEALTHY;
 	look_now(&look, 2000);
 	expect(&look, "healthy");

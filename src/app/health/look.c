@@ -94,7 +94,6 @@ gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 
 	gbe_health_facts_reset(facts);
 	facts->now = g_get_real_time() / G_USEC_PER_SEC;
-	facts->quota = (gint64)MIN(look->app->config->run.quota_backend_bytes, G_MAXINT64);
 	gbe_health_place_service(look->app, facts);
 	gbe_health_place_data(look->app, facts);
 	if (g_ascii_strncasecmp(endpoint->endpoint != NULL ? endpoint->endpoint : "", "https://",

@@ -145,8 +145,8 @@ summary(const GbeHealthFacts *f)
 				       f->member_count == 1 ? "" : "s");
 	if (f->version != NULL)
 		g_string_append_printf(text, ", %s", f->version);
-	g_string_append_printf(text, ", %s of %s, revision %" G_GINT64_FORMAT, size, quota,
-			       f->revision);
+	g_string_append_printf(text, ", %s%s%s, revision %" G_GINT64_FORMAT, size,
+			       f->quota > 0 ? " of " : "", f->quota > 0 ? quota : "", f->revision);
 	return g_string_free(text, false);
 }
 

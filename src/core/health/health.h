@@ -73,7 +73,7 @@ typedef struct {
 	guint64 cluster_id, member_id;
 	gint64 revision; /* -1 unknown, like the sizes below */
 	gint64 db_size, db_in_use;
-	gint64 quota;	/* as etcd reports it (3.6), else as configured */
+	gint64 quota;	/* as etcd reports it; 0 and below: unknown, or etcd has none */
 	guint64 leader; /* 0: none */
 	guint64 raft_index, raft_applied;
 	bool learner;

@@ -271,8 +271,12 @@ quota_step(const GbeHealthFacts *f, GbeCheck *step)
 	g_autofree char *in_use = gbe_health_size_text(f->db_in_use);
 	g_autofree char *limit = gbe_health_size_text(f->quota);
 
-	step->figure = percent(f->db_size, f->quota);
 	step->limit = f->quota_warn;
+	if (f->quota <= 0) {
+		set(step, GBE_CHECK_PASSED, "%s, %s in use; etcd reports no quota", size, in_use);
+		return;
+	}
+	step->figure = percent(f->db_size, f->quota);
 	set(step, step->figure >= step->limit ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
 	    "%s of %s, %" G_GINT64_FORMAT "%% (warned of at %u%%), %s in use", size, limit,
 	    step->figure, f->quota_warn, in_use);

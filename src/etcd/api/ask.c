@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/api/ask.h"
 
+#include "etcd/api/gauge.h"
+
 /* The same key as etcdctl's; it need not exist. */
 #define KEY "health"
 
@@ -30,8 +32,7 @@ take_status(GbeEtcdStatus *status, GbeHealthFacts *facts)
 	facts->revision = status->header.revision;
 	facts->db_size = status->db_size;
 	facts->db_in_use = status->db_in_use;
-	if (status->quota > 0)
-		facts->quota = status->quota;
+	facts->quota = status->quota > 0 ? status->quota : facts->quota;
 	facts->leader = status->leader;
 	facts->raft_index = status->raft_index;
 	facts->raft_applied = status->raft_applied;
@@ -112,6 +113,17 @@ ask_read(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 	facts->revision = MAX(facts->revision, range.header.revision);
 }
 
+/* etcd 3.6 has its quota in the status, an older one in its metrics only. */
+static void
+ask_quota(const GbeEndpoint *endpoint, gint64 deadline, GbeHealthFacts *facts)
+{
+	double quota = 0;
+
+	if (gbe_gauge_ask(endpoint, GBE_GAUGE_QUOTA, deadline, &quota) &&
+	    quota < (double)G_MAXINT64)
+		facts->quota = (gint64)quota;
+}
+
 void
 gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **client,
 		   GbeHealthFacts *facts)
@@ -126,10 +138,13 @@ gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **cli
 		return;
 	ask_members(*client, deadline, facts);
 	/* A learner denies both, and no decision needs its answer. */
-	if (facts->learner)
-		return;
-	ask_write(*client, deadline, facts);
-	/* A server that was late once is not asked again. */
-	if (facts->write.reach != GBE_REACH_LATE)
-		ask_read(*client, deadline, facts);
+	if (!facts->learner) {
+		ask_write(*client, deadline, facts);
+		/* A server that was late once is not asked again. */
+		if (facts->write.reach != GBE_REACH_LATE)
+			ask_read(*client, deadline, facts);
+	}
+	if (facts->quota <= 0 && facts->write.reach != GBE_REACH_LATE &&
+	    facts->read.reach != GBE_REACH_LATE)
+		ask_quota(endpoint, deadline, facts);
 }
