@@ -499,6 +499,9 @@ alarm_clear() { # KIND
 # Where there is no history to forget, the alarm would be back at the next write: it stays, and is said why.
 alarm_stays() {
 	full_etcd xfs
+	# etcd's own quota counts, and not the one in [run].
+	assert_exit 7 gbe health --verbose
+	assert_match health "$OUT" "*warning*quota*of 20 MiB*"
 	assert_exit 6 gbe --json alarm clear --no-backup
 	fits alarm-clear
 	assert_eq steps "$(steps)" "backup skipped, compact skipped, defrag done, disarm skipped"
@@ -516,6 +519,28 @@ alarm_stays() {
 	ctl compact "$(revision)" >/dev/null
 	assert_exit 0 gbe --json alarm clear --no-backup
 	assert_eq steps "$(steps)" "backup skipped, compact skipped, defrag done, disarm done, prove done"
+}
+
+# The snapshot of a full etcd has the alarm of the member that it was taken of, and that is no member any more.
+alarm_of_the_gone() {
+	full_etcd xfs
+	mkdir -p "$ROOT/usr/bin"
+	cp "$(command -v etcdctl)" "$ROOT/usr/bin/"
+	gbe snapshot save /var/s.db
+	assert_exit 0 gbe import /var/s.db i
+	stop_etcd
+	assert_exit 0 gbe restore i
+	etcd_run "${ETCD_OPTIONS[@]}"
+	until gbe alarm list >/dev/null 2>&1; do nap 0.05; done
+	assert_eq alarms "$(alarms)" NOSPACE
+	assert_ne "whose" "$(of '.alarms[0].member_id')" "$(json .member_id health)"
+	config alarm compact-keep=1
+	assert_exit 0 gbe --json alarm clear --no-backup
+	fits alarm-clear
+	assert_eq steps "$(steps)" "backup skipped, compact done, defrag done, disarm done, prove done"
+	assert_match "whose" "$(of .steps[3].detail)" "NOSPACE, also of the former member *"
+	assert_eq alarms "$(alarms)" ""
+	put it works
 }
 
 alarm_corrupt() {
@@ -679,6 +704,7 @@ for kind in $(kinds "xfs ext4"); do
 	run_case "alarm-clear@$kind" alarm_clear "$kind"
 done
 run_case alarm-stays alarm_stays
+run_case alarm-of-the-gone alarm_of_the_gone
 run_case alarm-corrupt alarm_corrupt
 run_case alarm-half-way alarm_half_way
 run_case alarm-refused alarm_refused

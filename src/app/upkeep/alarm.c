@@ -9,7 +9,6 @@
 #include "core/decide/situation.h"
 #include "core/health/alarm.h"
 #include "core/space.h"
-#include "etcd/api/gauge.h"
 #include "sys/systemd/events.h"
 
 #define ASK_SECONDS 5
@@ -201,26 +200,12 @@ defragment(Clearing *clearing, GError **error)
 	return true;
 }
 
-/* The quota that etcd reports, in its answer or its metrics; the configuration here may be that of another etcd. */
-static gint64
-quota_of(Clearing *clearing)
-{
-	const GbeHealthLook *look = clearing->live.look;
-	double value = 0;
-
-	if (gbe_gauge_ask(&look->at.endpoint, GBE_GAUGE_QUOTA,
-			  g_get_monotonic_time() + ASK_SECONDS * G_USEC_PER_SEC, &value) &&
-	    value < (double)G_MAXINT64)
-		return (gint64)value;
-	return 0;
-}
-
 /* False without an error: etcd would raise the alarm again. */
 static bool
 is_worth_it(Clearing *clearing)
 {
 	gint64 size = clearing->live.look->facts->db_size;
-	gint64 quota = quota_of(clearing);
+	gint64 quota = clearing->live.look->facts->quota;
 	g_autofree char *has = NULL;
 	g_autofree char *may = NULL;
 
@@ -237,10 +222,46 @@ is_worth_it(Clearing *clearing)
 }
 
 static bool
+is_member(const GbeEtcdMembers *members, guint64 id)
+{
+	for (guint i = 0; members->list != NULL && i < members->list->len; i++)
+		if (g_array_index(members->list, GbeEtcdMember, i).id == id)
+			return true;
+	return false;
+}
+
+/* Another member may still be full, and frees its own database before its alarm is cleared there. A member that left
+ * the cluster, or that the data had before a snapshot was restored, cannot: etcd keeps its alarm until it is disarmed.
+ * Appends its id to @text. */
+static bool
+disarm_gone(GbeClient *client, gint64 deadline, GString *text, GbeCallFailure *failure)
+{
+	GbeEtcdAlarms alarms = {{0}};
+	GbeEtcdMembers members = {{0}};
+	bool ok = gbe_client_alarms(client, deadline, &alarms, failure) &&
+		  gbe_client_members(client, deadline, &members, failure);
+
+	for (guint i = 0; ok && alarms.list != NULL && i < alarms.list->len; i++) {
+		const GbeEtcdAlarm *alarm = &g_array_index(alarms.list, GbeEtcdAlarm, i);
+
+		if (alarm->alarm != GBE_ALARM_NOSPACE || is_member(&members, alarm->member_id))
+			continue;
+		ok = gbe_client_disarm(client, alarm, deadline, failure);
+		g_string_append_printf(text,
+				       ", also of the former member %016" G_GINT64_MODIFIER "x",
+				       alarm->member_id);
+	}
+	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
+	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
+	return ok;
+}
+
+static bool
 disarm(Clearing *clearing, GError **error)
 {
 	const GbeHealthLook *look = clearing->live.look;
 	const GbeEtcdAlarm alarm = {look->facts->member_id, GBE_ALARM_NOSPACE};
+	g_autoptr(GString) text = g_string_new("NOSPACE");
 	g_auto(GbeCallFailure) failure = {0};
 
 	if (clearing->options->dry_run) {
@@ -251,7 +272,9 @@ disarm(Clearing *clearing, GError **error)
 	if (!gbe_client_disarm(look->client, &alarm, deadline_of(clearing), &failure))
 		return fail(clearing, "disarm", &failure, error);
 	clearing->changed = true;
-	note(clearing, "disarm", GBE_STEP_DONE, g_strdup("NOSPACE"));
+	if (!disarm_gone(look->client, deadline_of(clearing), text, &failure))
+		return fail(clearing, "disarm", &failure, error);
+	note(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
 	return true;
 }
 
