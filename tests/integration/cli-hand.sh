@@ -89,6 +89,17 @@ restore_while_running() {
 	assert_match "the loss" "$OUT" "restored first; this lost what etcd has written *since backup first*"
 }
 
+# labelled NAME (LABEL KEY)...: `show` has each value under its own label.
+labelled() {
+	local name=$1 text
+	shift
+	text=$(gbe show "$name")
+	while (($#)); do
+		assert_eq "$1" "$(sed -n "s/^ *$1: *//p" <<<"$text")" "$(json ".$2" show "$name")"
+		shift 2
+	done
+}
+
 # A live backup is a consistent one, whatever etcd is writing: it holds all that was acknowledged before
 # it, and etcd starts on it and writes on.
 live() {
@@ -103,6 +114,7 @@ live() {
 	assert_exit 0 gbe --json backup live --live
 	assert_eq "grade" "$(jq -r .grade <<<"$OUT")" good
 	assert_json .verified sanity show live
+	labelled live etcd etcd_version Storage storage_version "Cluster id" cluster_id "Member id" member_id
 	assert_exit 0 gbe backup again --live
 	kill "$writer"
 	wait "$writer" || true

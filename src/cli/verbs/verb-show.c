@@ -42,55 +42,59 @@ describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **
 	return true;
 }
 
+typedef struct {
+	const char *key, *label;
+} Field;
+
 static void
-print_strings(JsonObject *object, const char *const *keys, const char *const *labels)
+print_strings(JsonObject *object, const Field *fields)
 {
-	for (guint i = 0; keys[i] != NULL; i++) {
-		const char *value = gbe_json_string(object, keys[i], NULL);
+	for (guint i = 0; fields[i].key != NULL; i++) {
+		const char *value = gbe_json_string(object, fields[i].key, NULL);
 
 		if (value != NULL)
-			gbe_print_field(labels[i], "%s", value);
+			gbe_print_field(fields[i].label, "%s", value);
 	}
 }
 
 static void
 print_text(JsonObject *object)
 {
-	static const char *const first[] = {"name",    "description", "deployment",
-					    "present", "run",	      NULL};
-	static const char *const first_labels[] = {"Name", "Description", "Deployment", "Now",
-						   "Run"};
-	static const char *const then[] = {"grade_reason",
-					   "verdict",
-					   "health",
-					   "origin",
-					   "verified",
-					   "method",
-					   "data_dir",
-					   "etcd_version",
-					   "storage_version",
-					   "data_version",
-					   "cluster_id",
-					   "member_id",
-					   NULL};
-	static const char *const then_labels[] = {
-	    "Because",	"Verdict", "Health",  "Origin",	 "Verified",   "Method",   "Data",
-	    "Previous", "etcd",	   "Storage", "Version", "Cluster id", "Member id"};
-	static const char *const numbers[] = {"revision", "total_keys", "consistent_index"};
-	static const char *const numbers_labels[] = {"Revision", "Rows", "Index"};
+	static const Field first[] = {{"name", "Name"},
+				      {"description", "Description"},
+				      {"deployment", "Deployment"},
+				      {"present", "Now"},
+				      {"run", "Run"},
+				      {NULL, NULL}};
+	static const Field then[] = {{"grade_reason", "Because"},
+				     {"verdict", "Verdict"},
+				     {"health", "Health"},
+				     {"origin", "Origin"},
+				     {"verified", "Verified"},
+				     {"method", "Method"},
+				     {"data_dir", "Data"},
+				     {"etcd_version", "etcd"},
+				     {"storage_version", "Storage"},
+				     {"data_version", "Version"},
+				     {"cluster_id", "Cluster id"},
+				     {"member_id", "Member id"},
+				     {NULL, NULL}};
+	static const Field numbers[] = {{"revision", "Revision"},
+					{"total_keys", "Rows"},
+					{"consistent_index", "Index"}};
 	static const char *const flags[] = {"pinned", "set_aside", "consumed", "live"};
 	g_autofree char *when = gbe_text_time(gbe_json_known(object, "created"));
 	g_autofree char *size = gbe_size_to_text((guint64)MAX(gbe_json_known(object, "size"), 0));
 
-	print_strings(object, first, first_labels);
+	print_strings(object, first);
 	gbe_print_field("Made", "%s, number %" G_GINT64_FORMAT, when,
 			gbe_json_int(object, "sequence", 0));
 	gbe_print_field("Grade", "%s", gbe_json_string(object, "grade", "?"));
-	print_strings(object, then, then_labels);
+	print_strings(object, then);
 	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
-		if (gbe_json_known(object, numbers[i]) >= 0)
-			gbe_print_field(numbers_labels[i], "%" G_GINT64_FORMAT,
-					gbe_json_known(object, numbers[i]));
+		if (gbe_json_known(object, numbers[i].key) >= 0)
+			gbe_print_field(numbers[i].label, "%" G_GINT64_FORMAT,
+					gbe_json_known(object, numbers[i].key));
 	if (gbe_json_known(object, "hash_kv") >= 0)
 		gbe_print_field("HashKV", "%" G_GINT64_FORMAT, gbe_json_known(object, "hash_kv"));
 	gbe_print_field("Size", "%s in %" G_GINT64_FORMAT " files", size,
