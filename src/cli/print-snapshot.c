@@ -20,15 +20,11 @@ gbe_snapshot_json(const GbeVerification *verification)
 	JsonObject *figures = db->present ? json_object_get_object_member(whole, "db") : NULL;
 	static const struct {
 		const char *key, *from;
-	} keys[] = {{"hash", "snapshot_hash"},
-		    {"total_keys", "total_keys"},
-		    {"key_rows", "key_rows"},
-		    {"total_size", "total_size"},
-		    {"size", "size"},
-		    {"hash_kv", "hash_kv"},
-		    {"compact_revision", "compact_revision"},
-		    {"version", "cluster_version"},
-		    {"storage_version", "storage_version"}};
+	} keys[] = {{"hash", "snapshot_hash"},	    {"total_keys", "total_keys"},
+		    {"key_rows", "key_rows"},	    {"live_keys", "live_keys"},
+		    {"total_size", "total_size"},   {"size", "size"},
+		    {"hash_kv", "hash_kv"},	    {"compact_revision", "compact_revision"},
+		    {"version", "cluster_version"}, {"storage_version", "storage_version"}};
 
 	gbe_json_set_string(object, "file", json_object_get_string_member(whole, "name"));
 	gbe_json_set_string(object, "result", gbe_verification_result(verification));
@@ -70,6 +66,7 @@ gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification)
 {
 	const GbeDb *db = &verification->directory.db;
 	g_autofree char *size = gbe_size_to_text(db->total_size);
+	g_autofree char *live = NULL;
 
 	if (cli->json) {
 		g_autoptr(JsonObject) object = gbe_snapshot_json(verification);
@@ -80,11 +77,13 @@ gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification)
 	if (cli->quiet)
 		return;
 	gbe_print("%s: %s\n", verification->name, gbe_verification_result(verification));
+	if ((db->checked & GBE_DB_CHECKED_HISTORIES) != 0)
+		live = g_strdup_printf("; etcd 3.6: %" G_GUINT64_FORMAT, db->live_keys);
 	if (db->has_hash)
 		gbe_print("hash %x, revision %" G_GINT64_FORMAT ", total keys %" G_GUINT64_FORMAT
-			  " (as etcd up to 3.5 counts; etcd 3.6: %" G_GUINT64_FORMAT
-			  "), total size %s\n",
-			  db->snapshot_hash, db->last_row, db->keys, db->rows, size);
+			  " (as etcd up to 3.5 counts%s), total size %s\n",
+			  db->snapshot_hash, db->last_row, db->keys, live != NULL ? live : "",
+			  size);
 	if (db->has_hash_kv)
 		gbe_print("HashKV %u at revision %" G_GINT64_FORMAT "\n", db->hash_kv,
 			  db->revision);

@@ -82,6 +82,8 @@ db_to_json(const GbeDb *db)
 		   (guint64)db->compact_revision);
 	set_number(object, "total_keys", db->has_hash, db->keys);
 	set_number(object, "key_rows", db->has_hash, db->rows);
+	set_number(object, "live_keys", (db->checked & GBE_DB_CHECKED_HISTORIES) != 0,
+		   db->live_keys);
 	set_number(object, "total_size", true, db->total_size);
 	set_number(object, "page_size", true, db->page_size);
 	set_number(object, "size", true, db->size);

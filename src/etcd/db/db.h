@@ -54,7 +54,7 @@ typedef struct {
 	bool refuses;
 	/* keys of kube-apiserver exist. Only with GBE_VERIFY_FULL */
 	bool kubernetes;
-	guint64 keys;		 /* rows of all buckets: totalKey of etcd up to 3.5; 3.6: ->rows */
+	guint64 keys; /* rows of all buckets: totalKey of etcd up to 3.5; 3.6: ->live_keys */
 	guint64 rows, live_keys; /* of "key"; live_keys with GBE_DB_CHECKED_HISTORIES only */
 	guint64 total_size;	 /* etcdctl's figure: up to the high-water mark */
 	guint64 free_pages, page_size;
