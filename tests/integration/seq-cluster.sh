@@ -115,7 +115,34 @@ seq_58_learner() {
 	assert_match "health" "$OUT" "*learner*"
 }
 
+rewinds() { gbe --json explain "$@" | jq '[.actions[].action] | index("restore") != null'; }
+
+# A second voter joins after the boot: explain and status say what the next start does, which looks for it.
+seq_58_since() {
+	device "$1"
+	power_on
+	put_many base 10
+	put owner A
+	judge green
+	into_b
+	put owner B
+	judge green
+	assert_eq "voters in the record" "$(run_field voters)" 1
+	assert_eq "alone" "$(rewinds --booted=rollback --return=deliberate)" true
+	join_peers 1
+	assert_eq "voters in the record" "$(run_field voters)" 1
+	assert_eq "one of two" "$(rewinds --booted=rollback --return=deliberate)" false
+	make_default A
+	assert_eq "explain" "$(rewinds)" false
+	assert_ne "status" "$(json .next.action status)" restore
+	reboot
+	booted A
+	started
+	wait_members 2
+	owner_is "as was announced" B
+}
+
 suite_begin "$@"
 play seq 58
-FS=${FS:-xfs} play seq 58_return 58_quorum 58_learner
+FS=${FS:-xfs} play seq 58_return 58_quorum 58_learner 58_since
 suite_end

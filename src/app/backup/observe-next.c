@@ -28,6 +28,21 @@ gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error)
 	return NULL;
 }
 
+void
+gbe_observe_live(GbeObserved *observed, const GbeHealthFacts *live)
+{
+	GbeFacts *facts = observed->facts;
+	GbeVersion version;
+
+	if (live == NULL || facts->data_open != GBE_YES || live->opens_db != GBE_YES)
+		return;
+	if (live->voters > 0)
+		facts->voters = live->voters;
+	version = gbe_version_parse(live->version);
+	if (version.known)
+		facts->cluster_version = version;
+}
+
 static void
 override_verdict(GbeFacts *facts, const char *verdict)
 {

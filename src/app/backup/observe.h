@@ -9,6 +9,7 @@
 #include "app/store/data.h"
 #include "app/store/store.h"
 #include "core/decide/facts.h"
+#include "core/health/health.h"
 #include "sys/deployment/deployments.h"
 #include "sys/deployment/greenboot.h"
 
@@ -71,6 +72,9 @@ bool gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserve
 /* The deployment that @wanted names, as in gbe_observe_next_boot(). NULL: there is none, and, unless @wanted is NULL,
  * GBE_ERROR_NOT_FOUND says so. */
 const GbeListed *gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error);
+/* Fills in what the etcd that has the data open says: the voters and the version, as the next start will find them.
+ * @live may be NULL, or of an etcd that did not answer or has other data: then nothing changes. */
+void gbe_observe_live(GbeObserved *observed, const GbeHealthFacts *live);
 /* Changes ->facts into what the next start will see, for status and explain: a new run of the deployment that
  * boots next, with the data not open. @booted: NULL (what boots next), a deployment id, "rollback",
  * "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no change). */

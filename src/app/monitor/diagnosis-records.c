@@ -52,7 +52,8 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GbeObserved) for_status = observe(app, &error);
 	g_autoptr(GbeObserved) for_explain = NULL;
-	GbeExplainOptions options = {.deliberate = GBE_UNKNOWN};
+	GbeExplainOptions options = {.deliberate = GBE_UNKNOWN,
+				     .live = look != NULL ? look->facts : NULL};
 	JsonObject *explained = NULL;
 
 	gbe_diagnosis_add(diagnosis, "status",

@@ -113,6 +113,7 @@ gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options
 	JsonObject *object;
 	JsonArray *actions;
 
+	gbe_observe_live(observed, options->live);
 	if (!check_options(options, error) ||
 	    !gbe_observe_next_boot(observed, options->booted, options->verdict, options->deliberate,
 				   error))

@@ -10,9 +10,10 @@
 #include <json-glib/json-glib.h>
 
 typedef struct {
-	const char *booted;  /* NULL: what boots next; id, "rollback", "staged", index */
-	const char *verdict; /* NULL: as it is; "green", "red", "none" */
-	GbeTri deliberate;   /* --return; unknown: as it is */
+	const char *booted;	    /* NULL: what boots next; id, "rollback", "staged", index */
+	const char *verdict;	    /* NULL: as it is; "green", "red", "none" */
+	GbeTri deliberate;	    /* --return; unknown: as it is */
+	const GbeHealthFacts *live; /* of the running etcd; NULL: not asked */
 } GbeExplainOptions;
 
 /* {schema, deployment, rule, also[], reason, facts{}, actions[], branches[]}. A branch, {if, rule, reason,

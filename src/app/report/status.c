@@ -324,6 +324,7 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	g_autofree char *neighbour = gbe_deployments_neighbour(observed->deployments);
 	GbeView view;
 
+	gbe_observe_live(observed, look != NULL ? look->facts : NULL);
 	gbe_view_live(facts, &view);
 	gbe_json_set_tri(status, "ostree", facts->ostree);
 	gbe_json_set_string(status, "booted", facts->booted.id);

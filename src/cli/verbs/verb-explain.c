@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/health/look.h"
 #include "app/report/explain.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/deployment.h"
 #include "core/json/parse.h"
+
+/* As long as status waits for etcd. */
+#define PROBE_MS 300
 
 static char *arg_booted, *arg_verdict, *arg_return;
 static gboolean arg_full;
@@ -109,6 +113,7 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 {
 	GbeExplainOptions options = {.booted = arg_booted, .verdict = arg_verdict};
 	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GbeHealthLook) look = NULL;
 	g_autoptr(JsonObject) object = NULL;
 
 	if (arg_return != NULL) {
@@ -120,6 +125,11 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 	}
 	if (!gbe_cli_observe_as_root(cli, true, &observed, error))
 		return false;
+	if (observed->facts->data_open == GBE_YES) {
+		look = gbe_health_look_new(cli->app);
+		gbe_health_look_now(look, PROBE_MS);
+		options.live = look->facts;
+	}
 	if (!gbe_explain(cli->app, observed, &options, &object, error))
 		return false;
 	if (!arg_full)
