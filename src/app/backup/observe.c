@@ -180,14 +180,18 @@ observe_writer(GbeFacts *facts)
 {
 	const GbeTakeOver *owner = facts->owner;
 	const GbeManifest *from, *base;
+	const GbeRunRecord *run;
 	const char *text = NULL;
 
 	if (owner == NULL)
 		return;
+	run = gbe_facts_run(facts, owner->sequence);
 	/* When a take-over's etcd never answered, the version that the take-over found still holds. */
 	from = gbe_facts_backup(facts, owner->source);
 	base = gbe_facts_backup_of(facts, gbe_take_over_base(owner));
-	if (said_in_runs(facts, &owner->deployment, owner->sequence) != NULL)
+	if (run != NULL && run->etcd_version != NULL)
+		text = run->etcd_version;
+	else if (said_in_runs(facts, &owner->deployment, owner->sequence) != NULL)
 		text = owner->etcd_version;
 	else if (from != NULL && from->etcd_version != NULL)
 		text = from->etcd_version;
@@ -211,6 +215,8 @@ observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 						 GBE_ETCD_VERSION_MS);
 	if (own != NULL)
 		facts->etcd_version = gbe_version_parse(own);
+	else if (!known)
+		facts->etcd_version = (GbeVersion){0};
 }
 
 /* Is the backup in the store itself, and not in the one for displaced trees? */

@@ -67,6 +67,7 @@ gbe_status_next(GbeObserved *observed, const char *off)
 	g_autoptr(GbePlan) plan = NULL;
 	g_autoptr(GError) error = NULL;
 	const GbeAction *action;
+	bool closed = facts->data_open == GBE_NO;
 
 	gbe_json_set_string(next, "deployment", facts->next);
 	if (off != NULL) {
@@ -79,6 +80,13 @@ gbe_status_next(GbeObserved *observed, const char *off)
 	}
 	plan = gbe_decide(facts);
 	action = main_action(plan);
+	/* prerun looks into the data before it decides. The look reads the whole log. */
+	if (closed && action != NULL && action->kind == GBE_ACTION_RESTORE) {
+		gbe_observe_inside(observed);
+		g_clear_pointer(&plan, gbe_plan_free);
+		plan = gbe_decide(facts);
+		action = main_action(plan);
+	}
 	gbe_json_set_string(next, "rule", gbe_rule_to_string(plan->rule));
 	gbe_json_set_string(next, "action",
 			    action != NULL ? gbe_action_to_string(action->kind) : NULL);
@@ -163,6 +171,34 @@ warn_failed_restore(JsonArray *warnings, const GbeFacts *facts)
 		     "what can be restored");
 }
 
+/* etcd in a container is updated without a new deployment, so that no start takes a backup before. */
+static void
+warn_updated(JsonArray *warnings, const GbeFacts *facts)
+{
+	const GbeRunRecord *run = gbe_facts_run(facts, facts->owner->sequence);
+	const GbeManifest *before = NULL;
+	GbeVersion from;
+
+	if (run == NULL || run->updated_from == NULL)
+		return;
+	from = gbe_version_parse(run->updated_from);
+	for (guint i = 0; before == NULL && i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->grade != GBE_GRADE_BAD && !backup->consumed &&
+		    gbe_version_above(gbe_version_parse(gbe_manifest_needs(backup)), from) ==
+			GBE_NO)
+			before = backup;
+	}
+	warn(warnings,
+	     "etcd was updated to %s from %s under the same system: etcd %s does not start on the "
+	     "data any more; %s%s",
+	     run->etcd_version, run->updated_from, run->updated_from,
+	     before != NULL ? "a backup that it can read is "
+			    : "there is no backup that it can read",
+	     before != NULL ? before->name : "");
+}
+
 /* The owner may have got the data in a way that a person should know. */
 static void
 warn_owner(JsonArray *warnings, const GbeFacts *facts)
@@ -177,6 +213,7 @@ warn_owner(JsonArray *warnings, const GbeFacts *facts)
 		     "etcd ran in run %s although greenboot-etcd-prerun took nothing over: nothing "
 		     "was backed up before it (`greenboot-etcd backup` takes one)",
 		     owner->run != NULL ? owner->run : "unknown");
+	warn_updated(warnings, facts);
 	if (gbe_situation_failed_and_stays(facts))
 		warn(warnings,
 		     "this update failed and keeps the data: nothing counts its boots down, and no "

@@ -159,13 +159,20 @@ static void
 fold_verdict(GbeFacts *facts, JsonObject *object)
 {
 	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
+	g_autofree char *before = NULL;
 
 	if (run == NULL)
 		return;
 	run->was_green = gbe_run_record_is_green(run);
+	before = g_strdup(run->etcd_version);
 	if (!gbe_verdict_from_json(object, run, NULL)) {
 		facts->holes = true;
 		return;
+	}
+	if (gbe_version_above(gbe_version_parse(run->etcd_version), gbe_version_parse(before)) ==
+	    GBE_YES) {
+		g_free(run->updated_from);
+		run->updated_from = g_steal_pointer(&before);
 	}
 	if (run->by_hand && run->verdict == GBE_VERDICT_RED)
 		run->was_green = false;

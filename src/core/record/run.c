@@ -16,6 +16,7 @@ static const GbeField fields[] = {
     GBE_FIELD(GbeRunRecord, voters, "voters", COUNT),
     GBE_FIELD_BY(GbeRunRecord, deployment, NULL, PART, gbe_deployment_fields, 0),
     GBE_FIELD(GbeRunRecord, run, NULL, TEXT),
+    GBE_FIELD(GbeRunRecord, updated_from, NULL, TEXT),
     GBE_FIELD_BY(GbeRunRecord, left, NULL, PART, gbe_backup_ref_fields, 0),
     {0},
 };

@@ -20,7 +20,9 @@ typedef struct {
 	GbeHealth health;
 	char *reason;	    /* of the health or of `mark`; NULL */
 	char *etcd_version; /* as etcd said it over its API; NULL */
-	gint64 revision;    /* as seen live by green; -1 */
+	/* As it said before, in the same run, where that was lower: a container was updated. NULL: no. Not recorded. */
+	char *updated_from;
+	gint64 revision; /* as seen live by green; -1 */
 	char *member_id, *cluster_id;
 	guint voters;	   /* as seen live; 0 unknown */
 	bool ended;	   /* its prerun ended: etcd may have had the data */
