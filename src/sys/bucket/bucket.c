@@ -8,7 +8,7 @@
 /* A list that goes on for longer than that goes round in circles. */
 #define PAGES_MAX 1000
 /* For a whole list, or a small object, with all calls that either takes. */
-#define TOGETHER_SECONDS 300
+#define TOGETHER_SECONDS 900
 
 typedef struct {
 	GbeBucketEach each;

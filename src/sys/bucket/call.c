@@ -12,7 +12,7 @@
 
 #define TRIES 3
 #define IDLE_SECONDS 60
-/* For a call with all of its tries, and what each MiB of a body may take beyond that. An object of any size that is
+/* For one try of a call without a body, and what each MiB of a body may take beyond that. An object of any size that is
  * read has a day. */
 #define CALL_SECONDS 120
 #define SECONDS_PER_MIB 512
@@ -389,6 +389,16 @@ make_headers(const Try *try, const char *path, const char *sha256)
 	return g_strv_builder_end(headers);
 }
 
+/* Of all tries. */
+static gint64
+limit_of(const GbeBucket *bucket, const GbeBucketCall *call)
+{
+	gint64 limit = bucket->deadline > 0 ? bucket->deadline : G_MAXINT64;
+
+	return call->deadline > 0 ? MIN(limit, call->deadline) : limit;
+}
+
+/* Of one try. */
 static gint64
 deadline(const GbeBucket *bucket, const GbeBucketCall *call)
 {
@@ -400,9 +410,7 @@ deadline(const GbeBucket *bucket, const GbeBucketCall *call)
 	else if (bucket->rate > 0)
 		seconds += 2 * call->size / bucket->rate;
 	until = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
-	if (call->deadline > 0)
-		until = MIN(until, call->deadline);
-	return bucket->deadline > 0 ? MIN(until, bucket->deadline) : until;
+	return MIN(until, limit_of(bucket, call));
 }
 
 /* ---- failures ---- */
@@ -555,8 +563,8 @@ typedef enum { DONE, AGAIN, AT_ONCE, OVER } Outcome;
 
 /* @believed: the server's clock was believed in this call already. */
 static Outcome
-ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, gint64 until, bool believed,
-    Try *try, GError **error)
+ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool believed, Try *try,
+    GError **error)
 {
 	g_autofree char *path = make_path(bucket, call);
 	g_auto(GStrv) headers = make_headers(try, path, sha256);
@@ -573,7 +581,7 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, gint64 unt
 				.from_file = call->from_file,
 				.fd = call->fd,
 				.offset = call->offset,
-				.deadline = until,
+				.deadline = deadline(bucket, call),
 				.idle_seconds = IDLE_SECONDS,
 				.take = take,
 				.header = header,
@@ -637,7 +645,6 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 {
 	g_autofree char *sha256 = NULL;
 	g_autoptr(GError) local = NULL;
-	gint64 until = deadline(bucket, call);
 	Outcome outcome = AGAIN;
 	bool believed = false;
 
@@ -652,10 +659,10 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 				   .signed_at = device_time() + ahead};
 
 		g_clear_error(&local);
-		outcome = ask(bucket, call, sha256, until, believed, &try, &local);
+		outcome = ask(bucket, call, sha256, believed, &try, &local);
 		believed = believed || outcome == AT_ONCE;
-		if (outcome == AGAIN &&
-		    (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1, until)))
+		if (outcome == AGAIN && (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1,
+									   limit_of(bucket, call))))
 			outcome = OVER;
 		if ((outcome == DONE || outcome == OVER) && ret_reply != NULL) {
 			*ret_reply = try.reply;
