@@ -54,7 +54,7 @@ new_device() {
 	mkdir -p "$var/lib"
 	install -d -o etcd -g etcd -m 0700 "$var/lib/etcd"
 	cp -L "$(openssl version -d | cut -d'"' -f2)/openssl.cnf" "$etc/ssl/"
-	printf '[etcd]\nmember-dir=auto\nservice=etcd.service\n[health]\ntimeout=20s\n' >"$etc/greenboot-etcd/greenboot-etcd.conf"
+	printf '[health]\ntimeout=20s\n' >"$etc/greenboot-etcd/greenboot-etcd.conf"
 	cat >"$etc/systemd/system/etcd.service" <<-EOF2
 		[Service]
 		Type=notify

@@ -71,8 +71,8 @@ gbe_snapshot_file(GbeApp *app, const char *path, GbeSnapshotFile *ret_file, GErr
 			return false;
 		gbe_sha256_push(&sum, bytes, got);
 	}
-	if (!gbe_sha256_end(&sum, digest))
-		return gbe_throw(error, GBE_ERROR_FAILED, "libcrypto gives no SHA-256");
+	if (!gbe_sha256_end(&sum, digest, error))
+		return false;
 	ret_file->path = app->below_root ? g_build_filename(app->root_path, path, NULL)
 					 : g_canonicalize_filename(path, NULL);
 	ret_file->size = size;
