@@ -220,7 +220,7 @@ unfit() {
 	fs_at xfs "$ROOT$spare"
 	setfattr -n btrfs.compression -v zstd "$DATA"
 	ready 0
-	config backup directory=$spare
+	config backup directory="$spare"
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *store *no backup of */var/lib/etcd can be kept in */var/spare: *btrfs.compression*"
 	setfattr -x btrfs.compression "$DATA"
@@ -270,7 +270,8 @@ elsewhere() {
 	device xfs
 	machine_on
 	DATA=$ROOT/srv/etcd
-	mkdir -p -m 0700 "$DATA"
+	mkdir -p "$ROOT/srv"
+	mkdir -m 0700 "$DATA"
 	start_etcd
 	put k v
 	judge green

@@ -68,9 +68,10 @@ if [ $found -gt 0 ] && [ -z "${SANITIZERS:-}" ]; then
 		[ -f "$program" ] && [ -x "$program" ] && [ "${program##*/}" != initramfs ] || continue
 		total=$((total + $(size "$program")))
 	done
-	# 1 MiB, and three eighths for the hardening flags, the rehearsal, the bucket, the certificates and the members.
-	[ $total -lt $((1024 * 1024 * 11 / 8)) ] && ok binaries-small ||
-		not_ok binaries-small "all programs together are $total bytes stripped; 1.375 MiB is the limit"
+	# 1 MiB, and seven sixteenths for the hardening flags, the rehearsal, the bucket, the certificates, the members and
+	# the detection, which the generator has, too.
+	[ $total -lt $((1024 * 1024 * 23 / 16)) ] && ok binaries-small ||
+		not_ok binaries-small "all programs together are $total bytes stripped; 1.4375 MiB is the limit"
 	total=$(size "$BUILD/hooks/initramfs")
 	[ "$total" -lt $((592 * 1024)) ] && ok initramfs-small ||
 		not_ok initramfs-small "it is $total bytes stripped; 592 KiB is the limit"
