@@ -135,9 +135,8 @@ bound(Dropin *dropin)
 
 typedef void Add(Dropin *dropin, const char *path);
 
-/* For @path, and for the path that it leads to: a unit's sandbox and its mounts are of the directories behind a
- * symlink. Not for [store]: the way there may lead over a share whose server is away, and systemd waits for the
- * generator. */
+/* For @path, and for the target of a symlink, which a sandbox and mounts need. Not for [store]: a share on the way may
+ * hang, and systemd waits for the generator. */
 static void
 followed(Dropin *dropin, const char *path, Add *add)
 {
