@@ -980,7 +980,7 @@ encrypted() {
 	config store encrypt-to="$keys.pub"
 	key_file /etc/greenboot-etcd/hmac
 	push "$SMALL"
-	assert_eq objects "$(bucket_objects | sed 's:.*/::' | xargs)" "_etcd_backup.hmac $META_FILE $DATA_FILE.age"
+	assert_eq objects "$(bucket_objects | sed 's:.*/::' | xargs)" "_etcd_backup.device _etcd_backup.hmac $META_FILE $DATA_FILE.age"
 	! zgrep -aq base/1 "$(in_store "$NAME" "$DATA_FILE.age")" || fail "a key can be read in it"
 	# Without the identity here, its bytes are compared.
 	assert_exit 0 gbe --json store verify

@@ -545,7 +545,8 @@ usage() {
 	assert_exit 2 gbe store list all
 	assert_exit 2 gbe store pull latest
 	assert_exit 2 gbe store push --dry-run
-	assert_exit 2 gbe store list --timeout=5s
+	assert_exit 0 gbe store list --timeout=5s
+	assert_exit 2 gbe store list --timeout=soon
 	assert_exit 2 gbe store push --timeout=soon
 	assert_exit 2 gbe store push a b
 	assert_exit 1 gbe store list --store=/srv/other

@@ -248,6 +248,20 @@ START_TEST(stores_golden)
 }
 END_TEST
 
+START_TEST(bound_stores_golden)
+{
+	g_autoptr(JsonObject) object = golden_record("stores-bound", _i > 0);
+	JsonObject *stores = gbe_json_object(object, "stores");
+	g_auto(GbeOffsite) offsite = {0};
+
+	ck_assert_ptr_nonnull(stores);
+	gbe_offsite_read(gbe_json_object(stores, "https://s3.example/bucket/site-1"), &offsite);
+	ck_assert_str_eq(offsite.newest, "2026-11-25T03:04:05Z-000012");
+	ck_assert_str_eq(offsite.bound, "2026-11-22T03:04:05Z-000009");
+	ck_assert_str_eq(offsite.failed_why, "the server cannot be reached");
+}
+END_TEST
+
 /* ---- the ledger ---- */
 
 /* A record of a kind that nobody knows yet, wherever a sequence is free. */
@@ -395,6 +409,7 @@ main(void)
 	tcase_add_loop_test(golden_files, nonce_golden, 0, 2);
 	tcase_add_loop_test(golden_files, periodic_golden, 0, 2);
 	tcase_add_loop_test(golden_files, stores_golden, 0, 2);
+	tcase_add_loop_test(golden_files, bound_stores_golden, 0, 2);
 	tcase_add_loop_test(golden_files, there_is_one_of_each_kind, 0, 2);
 	tcase_add_loop_test(golden_files, a_run_of_it, 0, 2);
 	tcase_add_loop_test(golden_files, an_open_operation_of_it, 0, 2);

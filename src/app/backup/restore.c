@@ -266,9 +266,10 @@ intend(Restore *r, GError **error)
 		return gbe_prefix(error, "%s", data->path);
 	intent->tree_new = gbe_tree_identity(r->tree_fd);
 	intent->tree_old = data->fd >= 0 ? gbe_tree_identity(data->fd) : NULL;
+	/* The file system may have failed to answer once. */
 	if (intent->tree_new == NULL || (data->fd >= 0 && intent->tree_old == NULL))
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "cannot tell one directory from another on the file system of %s",
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "cannot identify directories on the file system of %s",
 				 data->path);
 	/* At a mount point, the directory itself stays. */
 	if (intent->take_over != NULL) {
