@@ -971,7 +971,7 @@ requested() {
 }
 
 encrypted() {
-	local keys=/etc/greenboot-etcd/age
+	local keys=/etc/greenboot-etcd/age lost
 
 	scripted
 	tools
@@ -986,6 +986,7 @@ encrypted() {
 	assert_exit 0 gbe --json store verify
 	assert_eq read "$(jq -c '[.read, .compared]' <<<"$OUT")" "[false,true]"
 	cp "$ROOT$keys" "$ROOT/etc/greenboot-etcd/hmac" "$GBE_MEM/"
+	lost=$(<"$ROOT/var/lib/greenboot-etcd/device")
 	root_free
 	new_device "$BUCKET_URL/snapshots/device-1" "$BUCKET_CA" "$BUCKET_KEY_ID" "$BUCKET_SECRET"
 	tools
@@ -1005,18 +1006,21 @@ encrypted() {
 	assert_exit 6 gbe store verify "--identity=$keys"
 	assert_missing "$ROOT/var/none.db"
 	cp "$GBE_MEM/hmac" "$ROOT/etc/greenboot-etcd/hmac"
-	arrives "$(<"$SNAPSHOTS/small.hash")" "--identity=$keys"
+	# Another device pushed it: the one that this device replaces.
+	assert_exit 5 gbe store pull latest /var/none.db "--identity=$keys"
+	assert_match "why" "$ERR" "*device $lost pushed it*--device=$lost*"
+	arrives "$(<"$SNAPSHOTS/small.hash")" "--identity=$keys" "--device=$lost"
 	# age that is ended says nothing of the snapshot; its word about the bytes does.
-	assert_exit 0 gbe store verify "--identity=$keys"
+	assert_exit 0 gbe store verify "--identity=$keys" "--device=$lost"
 	mv "$ROOT/usr/bin/age" "$GBE_MEM/age.real"
 	printf '#!/bin/sh\nkill -TERM $$\n' >"$ROOT/usr/bin/age"
 	chmod 755 "$ROOT/usr/bin/age"
 	config store identity="$keys"
-	assert_exit 7 gbe store verify
+	assert_exit 7 gbe store verify "--device=$lost"
 	assert_eq "damaged" "$(json .offsite.damaged status)" null
 	mv "$GBE_MEM/age.real" "$ROOT/usr/bin/age"
 	flip "$(in_store "$NAME" "$DATA_FILE.age")" 2000
-	assert_exit 6 gbe store verify
+	assert_exit 6 gbe store verify "--device=$lost"
 	assert_eq "damaged" "$(json .offsite.damaged status)" "$NAME"
 	flip "$(in_store "$NAME" "$DATA_FILE.age")" 2000
 	unconfig store identity
