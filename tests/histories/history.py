@@ -529,7 +529,10 @@ class History:
             self.is_recorded(not faulty)
             self.need(status in (0, 1) or faulty, "%s ended with %s: %s" % (program, status, device.words[-200:]))
             if program == "health" and status != 0 and colour == "green":
-                self.need(faulty, "health is not healthy: %s" % device.words[-300:])
+                # An update moved the data, and a start that was killed kept no record of the place.
+                emptied = "began with an empty database" in device.words and \
+                    any("data-dir" in keys for keys in device.conf.values())
+                self.need(faulty or emptied, "health is not healthy: %s" % device.words[-300:])
                 colour = "red"
                 device.program("red")
                 break
