@@ -9,5 +9,5 @@ JsonObject *gbe_snapshot_json(const GbeVerification *verification);
 /* Prints it as JSON or text. */
 void gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification);
 /* Of a file that was just written: adds path, size, SHA-256 and the command that copies it to another machine to
- * @object; NULL: prints them as text. A failure is reported: the file is there all the same. */
+ * @object; NULL: prints them as text. A failure is reported, and the file stays. */
 void gbe_print_snapshot_file(const GbeCli *cli, const char *path, JsonObject *object);

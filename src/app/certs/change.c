@@ -105,7 +105,8 @@ is_taken(GbePkiChange *change, char **ret_why)
 	return trust.members > 1 && trust.taken >= gbe_quorum_of(trust.voters);
 }
 
-/* As gbe_pki_change_look(), and the other members judge, too, if they took what was live before. */
+/* Does what gbe_pki_change_look() does. The other members are asked as well, if most of them took the former
+ * certificates. */
 static GbeTri
 look_with_members(GbePkiChange *change, bool was_taken, char **ret_why)
 {

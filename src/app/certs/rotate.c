@@ -75,8 +75,8 @@ check_members(const GbePkiChange *change, const Step *step, GError **error)
 	if (!gbe_trust_ask(change->app, change->result->pki,
 			   change->app->config->health.request_timeout, &trust, &local))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s; whether members would be cut off is unknown, and --force "
-				 "takes the step all the same",
+				 "%s; whether members would be cut off is unknown; --force takes "
+				 "the step without this check",
 				 local->message);
 	return trust.refusal == NULL ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,

@@ -104,7 +104,7 @@ ask_peer(const Files *files, const char *url, gint64 deadline, GbeCallFailure *f
 	       gbe_connection_ask(connection, &exchange, &status, &cut, failure);
 }
 
-/* A refusal of gRPC's follows the handshake, too. */
+/* A refusal by gRPC also follows the handshake. */
 static bool
 ask_server(const Files *files, const char *url, gint64 deadline, GbeCallFailure *failure)
 {

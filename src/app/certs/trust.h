@@ -19,8 +19,8 @@ void gbe_trust_clear(GbeTrust *trust);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTrust, gbe_trust_clear)
 
 /* Would each member take a connection with @pki's certificates, and show one that @pki trusts? Peer and client addresses
- * are asked, of this member, too, for @seconds each. With one member, nothing is asked. GBE_ERROR_CANNOT_TELL: the configured etcd does not
- * list the members. */
+ * are asked for @seconds each, also those of this member. With one member, no address is asked.
+ * GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
 bool gbe_trust_ask(GbeApp *app, const GbePki *pki, guint64 seconds, GbeTrust *ret_trust,
 		   GError **error) GBE_CHECKED;
 /* Does the member that answers clients at @url list the members to @pki's client? GBE_ERROR_CANNOT_TELL: no. */

@@ -76,8 +76,8 @@ bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_C
 /* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
 bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
 			       GError **error) GBE_CHECKED;
-/* Which member of which cluster the data is: by itself, by @record (rejoin.h, may be NULL), which its etcd told, or by what
- * prerun recorded of it. NULL: not known. Borrowed. */
+/* The member and the cluster that the data belongs to, from the data, else from @record (rejoin.h, may be NULL), else from
+ * the take-over. NULL: not known. Borrowed. */
 void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_member,
 		     const char **ret_cluster);
 /* Starts the service, and waits until etcd is healthy. */

@@ -92,7 +92,7 @@ check_unknown(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *store
 			 "%s in %s: " GBE_SNAPSHOT_DEVICE
 			 ", which says which device pushed it, is missing, and this device has "
 			 "written that file since %s. Add --device=" GBE_DEVICE_UNKNOWN
-			 " to take the snapshot all the same",
+			 " to take the snapshot without it",
 			 stored->name, store->depot->shown, offsite.bound);
 }
 

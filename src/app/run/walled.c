@@ -175,7 +175,7 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 			 run->child.name, result != NULL ? result : "timeout");
 }
 
-/* Where it is 0 or missing, systemd could not start the unit. */
+/* If the limit is 0 or missing, systemd cannot start a unit with PrivateUsers=. */
 static bool
 has_user_namespaces(void)
 {

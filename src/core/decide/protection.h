@@ -56,7 +56,7 @@ typedef struct {
 	GbeProtectionState state;
 	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 	char *reason, *hint; /* why, and what to do; NULL while protected */
-	const char *covered; /* not protected: what is protected all the same; NULL. Static. */
+	const char *covered; /* not protected: the parts that are still protected; NULL. Static. */
 } GbeProtection;
 
 void gbe_protection_judge(const GbeProtectionFacts *facts, GbeProtection *ret_protection);

@@ -54,7 +54,8 @@ bool gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach eac
 		     GError **error) GBE_CHECKED;
 bool gbe_bucket_head(GbeBucket *bucket, const char *path, guint64 *ret_size,
 		     GError **error) GBE_CHECKED;
-/* Streams an object of at most @max bytes, which limits the time, too; 0: of any size. After a broken connection it goes on where that broke, unless the object has changed. */
+/* Streams an object of at most @max bytes (0: of any size), which also limits the time. After a broken connection the
+ * stream resumes there, unless the object has changed. */
 typedef bool (*GbeBucketTake)(const void *bytes, gsize size, gpointer data, GError **error);
 bool gbe_bucket_get(GbeBucket *bucket, const char *path, gsize max, GbeBucketTake take,
 		    gpointer data, GError **error) GBE_CHECKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Signatures of requests to an object store: AWS Signature Version 4, as
- * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html describes it. libcurl signs, too, but only
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html describes it. libcurl can also sign, but only
  * 7.87 and newer sign x-amz-content-sha256, and libcurl always signs with the device's clock.
  */
 #pragma once
