@@ -3,12 +3,14 @@
 
 #include "base/auto.h"
 #include "fs/open.h"
+#include "fs/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,9 @@
  * from the child after the parent has read a key (PR_SET_DUMPABLE). */
 #define PROGRAM_FD 3
 #define PROGRAM_PATH "/proc/self/fd/3"
+#define RUN_DIR "/run/greenboot-etcd"
+#define KEPT "etcd-version"
+#define KEPT_MAX 4096
 
 static bool
 start(int fd, const char *binary, int *ret_out, pid_t *ret_pid)
@@ -75,18 +80,16 @@ read_until(int fd, char *buffer, gsize size, guint timeout_ms)
 	buffer[used] = '\0';
 }
 
-char *
-gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
+static char *
+ask_program(int fd, const char *binary, guint timeout_ms)
 {
 	static const char label[] = "etcd Version: ";
-	gbe_autofd int fd = -1;
 	gbe_autofd int out = -1;
 	char buffer[1024];
 	const char *at;
 	pid_t pid;
 
-	if (binary == NULL || !g_path_is_absolute(binary) ||
-	    !gbe_open_in_root(root_fd, binary, O_PATH, &fd, NULL) || !start(fd, binary, &out, &pid))
+	if (!start(fd, binary, &out, &pid))
 		return NULL;
 	read_until(out, buffer, sizeof buffer, timeout_ms);
 	/* etcd has answered or never will, and --version has nothing to lose. */
@@ -98,4 +101,59 @@ gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
 		return NULL;
 	at += strlen(label);
 	return g_strndup(at, strcspn(at, " \n\r\t"));
+}
+
+static bool
+open_program(int root_fd, const char *binary, int *ret_fd)
+{
+	return binary != NULL && g_path_is_absolute(binary) &&
+	       gbe_open_in_root(root_fd, binary, O_RDONLY | O_NONBLOCK, ret_fd, NULL);
+}
+
+char *
+gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
+{
+	gbe_autofd int fd = -1;
+
+	return open_program(root_fd, binary, &fd) ? ask_program(fd, binary, timeout_ms) : NULL;
+}
+
+/* Names these bytes of the program as long as the machine runs. NULL for a script, which may start another program. */
+static char *
+identify(int fd)
+{
+	struct stat st;
+	char magic[4];
+
+	if (pread(fd, magic, sizeof magic, 0) != sizeof magic ||
+	    memcmp(magic, "\177ELF", sizeof magic) != 0 || fstat(fd, &st) < 0)
+		return NULL;
+	return g_strdup_printf("%ju:%ju %jd %jd.%09ld ", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+			       (intmax_t)st.st_size, (intmax_t)st.st_ctim.tv_sec,
+			       st.st_ctim.tv_nsec);
+}
+
+char *
+gbe_etcd_version_in_boot(int root_fd, const char *binary, guint timeout_ms)
+{
+	g_autofree char *id = NULL, *kept = NULL, *version = NULL, *line = NULL;
+	gbe_autofd int fd = -1, run_fd = -1;
+	gsize size;
+
+	if (!open_program(root_fd, binary, &fd))
+		return NULL;
+	id = identify(fd);
+	if (id != NULL &&
+	    gbe_read_in_root(root_fd, RUN_DIR "/" KEPT, KEPT_MAX, &kept, &size, NULL) &&
+	    g_str_has_prefix(kept, id))
+		return g_strdup(kept + strlen(id));
+	version = ask_program(fd, binary, timeout_ms);
+	if (id == NULL || version == NULL)
+		return g_steal_pointer(&version);
+	line = g_strconcat(id, version, NULL);
+	if (gbe_make_dirs(root_fd, RUN_DIR, 0755, &run_fd, NULL) &&
+	    gbe_write_file_at(run_fd, KEPT, line, strlen(line), 0644, GBE_WRITE_LATER, NULL))
+		return g_steal_pointer(&version);
+	/* The next start asks again. */
+	return g_steal_pointer(&version);
 }

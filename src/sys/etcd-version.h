@@ -10,3 +10,7 @@
 /* @binary: an absolute path below @root_fd. "3.5.16", newly allocated. NULL: not installed, no answer within @timeout_ms,
  * or no version in it. */
 char *gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms);
+/* The same, asked once in a boot: /run/greenboot-etcd/etcd-version keeps the answer with the program's device, inode,
+ * size and time of change. A script is asked each time, since it may start another program. A power cut removes the
+ * file. */
+char *gbe_etcd_version_in_boot(int root_fd, const char *binary, guint timeout_ms);

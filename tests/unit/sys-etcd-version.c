@@ -45,6 +45,58 @@ START_TEST(a_program_that_hangs_has_no_version)
 }
 END_TEST
 
+/* This program stands in for etcd: main() answers with its process id as the version, so that each question has an answer
+ * of its own. */
+static void
+install_program(void)
+{
+	g_autofree char *bytes = NULL;
+	gsize size;
+	int fd;
+
+	ck_assert(g_file_get_contents("/proc/self/exe", &bytes, &size, NULL));
+	(void)unlinkat(root_fd, "etcd", 0);
+	fd = openat(root_fd, "etcd", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+	ck_assert_int_eq(close(fd), 0);
+}
+
+START_TEST(a_program_is_asked_once_in_a_boot)
+{
+	g_autofree char *first = NULL, *second = NULL, *replaced = NULL, *script = NULL;
+	g_autofree char *script_again = NULL;
+
+	install_program();
+	first = gbe_etcd_version_in_boot(root_fd, "/etcd", GBE_ETCD_VERSION_MS);
+	ck_assert_ptr_nonnull(first);
+	second = gbe_etcd_version_in_boot(root_fd, "/etcd", GBE_ETCD_VERSION_MS);
+	ck_assert_str_eq(first, second);
+	install_program();
+	replaced = gbe_etcd_version_in_boot(root_fd, "/etcd", GBE_ETCD_VERSION_MS);
+	ck_assert_ptr_nonnull(replaced);
+	ck_assert_str_ne(first, replaced);
+
+	install("script", "#!/bin/sh\necho etcd Version: $$\n");
+	script = gbe_etcd_version_in_boot(root_fd, "/script", GBE_ETCD_VERSION_MS);
+	script_again = gbe_etcd_version_in_boot(root_fd, "/script", GBE_ETCD_VERSION_MS);
+	ck_assert_ptr_nonnull(script);
+	ck_assert_str_ne(script, script_again);
+	ck_assert_ptr_null(gbe_etcd_version_in_boot(root_fd, "/missing", GBE_ETCD_VERSION_MS));
+}
+END_TEST
+
+START_TEST(an_answer_that_cannot_be_kept_is_given)
+{
+	g_autofree char *version = NULL;
+
+	install_program();
+	ck_assert_int_eq(symlinkat("/nowhere/at/all", root_fd, "run"), 0);
+	version = gbe_etcd_version_in_boot(root_fd, "/etcd", GBE_ETCD_VERSION_MS);
+	ck_assert_ptr_nonnull(version);
+}
+END_TEST
+
 /* The kernel hides the descriptors of a process that has read a key from all others, its children too. */
 START_TEST(a_process_that_hides_its_memory_reads_it)
 {
@@ -71,13 +123,17 @@ START_TEST(a_process_that_hides_its_memory_reads_it)
 END_TEST
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	Suite *suite = suite_create("sys-etcd-version");
 	TCase *tcase = tcase_create("version");
 
+	if (argc == 2 && g_str_equal(argv[1], "--version"))
+		return printf("etcd Version: %d\n", (int)getpid()) < 0;
 	tcase_add_checked_fixture(tcase, root_setup, root_teardown);
 	tcase_add_test(tcase, reads_the_version);
+	tcase_add_test(tcase, a_program_is_asked_once_in_a_boot);
+	tcase_add_test(tcase, an_answer_that_cannot_be_kept_is_given);
 	tcase_add_test(tcase, a_program_that_hangs_has_no_version);
 	tcase_add_test(tcase, a_process_that_hides_its_memory_reads_it);
 	suite_add_tcase(suite, tcase);

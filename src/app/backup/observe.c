@@ -211,8 +211,8 @@ observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 	if (known && !(options->lock_data && gbe_facts_taken_in_this_run(facts)))
 		return;
 	if (!app->below_root || options->decides)
-		own = gbe_etcd_version_of_binary(app->root_fd, app->config->etcd.binary,
-						 GBE_ETCD_VERSION_MS);
+		own = gbe_etcd_version_in_boot(app->root_fd, app->config->etcd.binary,
+					       GBE_ETCD_VERSION_MS);
 	if (own != NULL)
 		facts->etcd_version = gbe_version_parse(own);
 	else if (!known)
