@@ -252,8 +252,10 @@ link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) $(relocations) -Wl,--no
 # ---- sources -------------------------------------------------------------------------------------
 
 layers := core base fs etcd sys app
-lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c))
-cli_sources := $(wildcard src/cli/*.c src/cli/*/*.c)
+optional_sources := $(wildcard src/store/*.c src/store/*/*.c src/certs/*.c src/certs/*/*.c src/cluster/*.c src/cluster/*/*.c)
+optional_verbs := $(wildcard src/store/verb-*.c src/certs/verb-*.c src/cluster/verb-*.c)
+lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c)) $(filter-out $(optional_verbs),$(optional_sources))
+cli_sources := $(wildcard src/cli/*.c src/cli/*/*.c) $(optional_verbs)
 # The command in the initramfs: its own table of verbs, and of the others what these need.
 initramfs_sources := $(wildcard src/initramfs/*.c)
 initramfs_cli := $(wildcard $(addprefix src/cli/,fail.c help.c main.c observe.c print.c verb.c \

@@ -2,7 +2,7 @@
 /* The description of a snapshot file, in etcdctl's terms. */
 #pragma once
 
-#include "app/store/verify.h"
+#include "app/backups/verify.h"
 #include "cli/verb.h"
 
 JsonObject *gbe_snapshot_json(const GbeVerification *verification);

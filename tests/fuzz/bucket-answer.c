@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The XML of an object store, in one piece, and in pieces as long as the first byte says: both give the same. */
 #include "lib/fuzz.h"
-#include "sys/bucket/answer.h"
+#include "store/bucket/answer.h"
 
 #include <string.h>
 

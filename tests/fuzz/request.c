@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A request for a certificate, which anybody may have made: what is issued can be read, and is the authority's. */
-#include "etcd/tls/issue.h"
+#include "certs/issue.h"
 #include "lib/fuzz.h"
 
 /* 2026-01-01 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What somebody laid into a store as a request. */
-#include "core/snapshot/store-request.h"
+#include "store/core/store-request.h"
 
 #include <stdlib.h>
 #include <string.h>

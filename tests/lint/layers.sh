@@ -1,22 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The one law of the tree: core < base < fs < etcd < sys < app < cli, hooks; initramfs is a cli with fewer
-# verbs. A file includes only what is left of its own layer, or lies in it. core and base stand alone, but
+# verbs. store, certs and cluster are optional programs on top of cli: nothing below includes them, and of the three only
+# cluster includes another one, certs. A file includes only what is left of its own layer, or lies in it. core and base stand alone, but
 # everybody may include the headers of errors, cleanup and formats; fault points begin at fs, for core is pure.
 # Rooms, the folders of a layer, have an order, too: a room includes only what is left of it, or lies in it.
 # What lies in the layer itself is left of all its rooms.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
-declare -A rank=([core]=1 [base]=2 [fs]=3 [etcd]=4 [sys]=5 [app]=6 [cli]=7 [hooks]=7 [initramfs]=8)
+declare -A rank=([core]=1 [base]=2 [fs]=3 [etcd]=4 [sys]=5 [app]=6 [cli]=7 [hooks]=7 [initramfs]=8
+	[store]=9 [certs]=9 [cluster]=10)
 
 declare -A rooms=(
-	[core]="json record config decide cluster health units snapshot"
+	[core]="json record config decide health units snapshot"
 	[fs]="copy"
 	[etcd]="db wal directory tls api"
-	[sys]="systemd deployment bucket"
-	[app]="device state store backup health report boot by-hand run snapshot rehearse upkeep offsite certs cluster monitor"
+	[sys]="systemd deployment"
+	[app]="device state backups backup health report boot by-hand run snapshot rehearse upkeep certs monitor"
 	[cli]="verbs"
+	[store]="core bucket"
+	[certs]="core"
+	[cluster]="core"
 )
 # The most files that a room, and a layer beside its rooms, may hold.
 FILES_MAX=36
@@ -31,7 +36,13 @@ room_of() {
 is_left() {
 	local word order=" ${rooms[$1]:-} " after
 
-	[ "$3" != "$2" ] && [ -n "$3" ] || return 0
+	[ "$3" != "$2" ] || return 0
+	# The files of an optional program lie above its rooms.
+	if [ "${rank[$1]}" -ge 9 ]; then
+		[ -n "$2" ] || return 0
+		[ -n "$3" ] || return 1
+	fi
+	[ -n "$3" ] || return 0
 	[ -n "$2" ] || return 1
 	after=${order#* "$2" }
 	for word in $after; do
@@ -57,7 +68,9 @@ bad_include() {
 		echo "base stands alone"
 	elif [ "${rank[$other]}" -gt "${rank[$layer]}" ]; then
 		echo "$other is above $layer"
-	elif [ "${rank[$other]}" -eq 7 ] && [ "$other" != "$layer" ] && [ "$layer/$other" != initramfs/cli ]; then
+	elif [[ ${rank[$other]} -ge 8 && $other != "$layer" && $layer/$other != cluster/certs ]]; then
+		echo "$other stands alone"
+	elif [ "${rank[$other]}" -eq 7 ] && [[ ${rank[$layer]} -lt 9 || $other = hooks ]] && [ "$other" != "$layer" ] && [ "$layer/$other" != initramfs/cli ]; then
 		echo "cli and hooks do not know each other"
 	elif [ "$other" = "$layer" ] && ! is_left "$layer" "$3" "$(room_of "$header")"; then
 		echo "the room $(room_of "$header") is right of ${3:-the layer itself}"
@@ -82,7 +95,7 @@ findings() {
 	done < <(grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$@")
 }
 
-for layer in core base fs etcd sys app cli initramfs; do
+for layer in core base fs etcd sys app cli initramfs store certs cluster; do
 	mapfile -t paths < <(files "src/$layer/*.[ch]")
 	[ ${#paths[@]} -gt 0 ] || continue
 	check "layer-$layer" "$(findings "$layer" "${paths[@]}")"
@@ -129,6 +142,9 @@ else
 fi
 if [ -n "$(bad_include app app/boot/prerun.h backup)" ] && [ -z "$(bad_include app app/backup/observe.h boot)" ] &&
 	[ -n "$(bad_include core core/decide/facts.h "")" ] &&
+	[ -n "$(bad_include store certs/pki.h "")" ] && [ -n "$(bad_include certs cluster/look.h "")" ] &&
+	[ -n "$(bad_include cli store/depot.h verbs)" ] && [ -n "$(bad_include store store/depot.h bucket)" ] &&
+	[ -z "$(bad_include cluster certs/pki.h "")$(bad_include store cli/print.h "")" ] &&
 	[ "$(printf 'src/app/prerun.c\nsrc/app/attic/x.c\nsrc/attic/x.c\n' | misplaced | wc -l)" -eq 3 ]; then
 	ok room-law-can-fail
 else

@@ -4,7 +4,7 @@
 
 #include <sys/file.h>
 
-#include "app/store/quiet.h"
+#include "app/backups/quiet.h"
 #include "sys/systemd/events.h"
 
 #define DATA "var/lib/etcd"

@@ -4,9 +4,9 @@
 
 #include <signal.h>
 
+#include "app/backups/data.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
-#include "app/store/data.h"
 #include "core/json/parse.h"
 #include "sys-root.h"
 #include "sys/systemd/events.h"

@@ -5,7 +5,7 @@
  */
 #include "lib/unit.h"
 
-#include "core/cluster/quorum.h"
+#include "certs/core/quorum.h"
 
 #define MEMBERS 4
 #define KINDS 12

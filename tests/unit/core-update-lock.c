@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/cluster/update-lock.h"
+#include "cluster/core/update-lock.h"
 #include "core/json/parse.h"
 #include "core/record/update-lock.h"
 

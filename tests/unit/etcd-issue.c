@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is issued is read back by OpenSSL's own command, and so are the authorities and requests made by it. */
-#include "etcd/tls/issue.h"
+#include "certs/issue.h"
 #include "etcd/tls/pem.h"
 #include "lib/unit.h"
 

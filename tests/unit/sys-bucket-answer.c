@@ -2,7 +2,7 @@
 /* The XML of an object store, good and hostile. */
 #include "lib/unit.h"
 
-#include "sys/bucket/answer.h"
+#include "store/bucket/answer.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* The examples of Amazon's documentation of S3 ("Authenticating Requests: Using the Authorization Header"). */
 #include "lib/unit.h"
 
-#include "sys/bucket/sign.h"
+#include "store/bucket/sign.h"
 
 #define EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define LATE 1369353600 /* 2013-05-24T00:00:00Z */

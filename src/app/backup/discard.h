@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "app/store/data.h"
+#include "app/backups/data.h"
 #include "fs/write.h"
 
 /* @name: a staging tree in @stage_fd, ".staging-<n>" or ".restore-<n>". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/entries.h"
 
-#include "app/store/data.h"
+#include "app/backups/data.h"
 #include "base/fault.h"
 #include "fs/exchange.h"
 #include "fs/list.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/observe.h"
 
+#include "app/backups/inside.h"
 #include "app/state/state.h"
-#include "app/store/inside.h"
 #include "core/backup-name.h"
 #include "core/decide/identity.h"
 #include "core/decide/situation.h"

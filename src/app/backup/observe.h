@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "app/store/data.h"
-#include "app/store/store.h"
+#include "app/backups/data.h"
+#include "app/backups/store.h"
 #include "core/decide/facts.h"
 #include "core/health/health.h"
 #include "sys/deployment/deployments.h"

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "app/store/data.h"
-#include "app/store/store.h"
+#include "app/backups/data.h"
+#include "app/backups/store.h"
 #include "core/record/intent.h"
 
 typedef struct {

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "app/backup/observe.h"
+#include "app/backups/data.h"
 #include "app/device/booted.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "app/state/prerun-done.h"
 #include "app/state/state.h"
-#include "app/store/data.h"
 #include "base/exit-status.h"
 #include "core/decide/decide.h"
 #include "core/decide/identity.h"

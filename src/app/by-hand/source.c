@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/by-hand/source.h"
 
-#include "app/store/keys.h"
+#include "app/backups/keys.h"
 #include "core/decide/situation.h"
 
 static bool

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "app/backups/data.h"
 #include "app/state/prerun-done.h"
-#include "app/store/data.h"
 #include "core/json/parse.h"
 #include "etcd/directory/in-use.h"
 #include "etcd/layout.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/preflight-checks.h"
 
+#include "app/backups/keys.h"
 #include "app/report/protection.h"
 #include "app/report/rehearsal.h"
 #include "app/report/status.h"
-#include "app/store/keys.h"
 #include "base/format.h"
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"

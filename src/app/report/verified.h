@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/backup/observe.h"
-#include "app/store/verify.h"
+#include "app/backups/verify.h"
 
 /* Records each damaged backup among @verifications (of GbeVerification) and sets ->advice to name another one; then
  * writes what people see anew (gbe_status_refresh()). A record that fails is reported on stderr. */

@@ -11,9 +11,9 @@
  */
 #pragma once
 
+#include "app/backups/store.h"
 #include "app/device/endpoint.h"
 #include "app/run/walled.h"
-#include "app/store/store.h"
 #include "etcd/api/client.h"
 
 typedef struct {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/backup/partial.h"
+#include "app/backups/verify.h"
 #include "app/snapshot/import.h"
-#include "app/store/verify.h"
 #include "fs/room.h"
 
 #define GBE_IMPORT_SNAPSHOT "snapshot.db"

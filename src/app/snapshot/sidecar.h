@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "app/store/keys.h"
+#include "app/backups/keys.h"
 #include "fs/part.h"
 
 #define GBE_SIDECAR_SUFFIX ".hmac"

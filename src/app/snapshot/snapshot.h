@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "app/store/verify.h"
+#include "app/backups/verify.h"
 #include "fs/part.h"
 
 typedef struct {

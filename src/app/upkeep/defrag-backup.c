@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "app/backup/partial.h"
+#include "app/backups/verify.h"
 #include "app/by-hand/session.h"
-#include "app/store/verify.h"
 #include "core/backup-name.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"

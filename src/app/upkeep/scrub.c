@@ -5,10 +5,10 @@
  */
 #include "core/decide/scrub.h"
 #include "app/backup/damage.h"
+#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
-#include "app/store/inside.h"
-#include "app/store/verify.h"
 #include "app/upkeep/scrub.h"
 #include "fs/copy/compare.h"
 #include "sys/systemd/events.h"

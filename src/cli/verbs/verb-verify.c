@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* verify: is the object sound? The exit status answers, too. */
+#include "app/backups/verify.h"
 #include "app/report/verified.h"
-#include "app/store/verify.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"

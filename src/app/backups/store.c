@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/backups/store.h"
+
+#include "app/backups/keys.h"
+#include "app/state/ledger.h"
+#include "base/fault.h"
+#include "core/backup-name.h"
+#include "fs/exchange.h"
+#include "fs/list.h"
+#include "fs/open.h"
+#include "fs/own-dir.h"
+#include "fs/probe.h"
+#include "fs/remove.h"
+#include "fs/reserve.h"
+#include "fs/sync.h"
+#include "fs/write.h"
+#include "sys/systemd/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+void
+gbe_store_free(GbeStore *store)
+{
+	if (store == NULL)
+		return;
+	g_free(store->path);
+	g_free(store->fs);
+	g_free(store->tree);
+	gbe_close_fd(&store->fd);
+	gbe_close_fd(&store->top_fd);
+	gbe_store_free(store->near);
+	gbe_store_free(store->former);
+	g_free(store);
+}
+
+/* Places the store below the root of the data's file system. */
+static bool
+place_near(GbeApp *app, int data_fd, GbeStore *store, GError **error)
+{
+	g_autofree char *top = NULL;
+
+	if (!gbe_filesystem_top(data_fd, app->root_fd, &store->top_fd, &top, error))
+		return false;
+	store->path =
+	    g_strconcat(g_str_equal(top, "/") ? "" : top, "/", GBE_HIDDEN_DIR "/backups", NULL);
+	return true;
+}
+
+/* The parent's file system counts: a subvolume is the top of its own, and nothing of this program goes into the
+ * data. */
+static int
+data_fd_of(const GbeData *data)
+{
+	return data->mount_point ? data->fd : data->parent_fd;
+}
+
+/* The store belongs on the data's file system: elsewhere a backup could neither be cloned nor take a displaced tree. */
+static bool
+choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
+{
+	static const char in_state[] = GBE_STATE_DIR "/backups";
+	int data_fd = data_fd_of(data);
+	gbe_autofd int state_fd = -1;
+	bool same = true;
+
+	if (app->config->backup.directory != NULL) {
+		store->path = g_strdup(app->config->backup.directory);
+		return true;
+	}
+	if (data_fd < 0) {
+		store->path = g_strdup(in_state);
+		return true;
+	}
+	/* Before the first run there is no state directory: its nearest existing parent shows the file system. */
+	if (app->state_fd >= 0)
+		state_fd = fcntl(app->state_fd, F_DUPFD_CLOEXEC, 3);
+	else if (!gbe_open_in_root(app->root_fd, "/var/lib", O_RDONLY | O_DIRECTORY, &state_fd,
+				   NULL))
+		state_fd = -1;
+	if (state_fd >= 0 && !gbe_tell_same_filesystem(data_fd, state_fd, &same, error))
+		return false;
+	if (!same)
+		return place_near(app, data_fd, store, error);
+	store->path = g_strdup(in_state);
+	return true;
+}
+
+/* The identity of .greenboot-etcd/ below the data's file system, as the ledger has it; NULL. Borrowed. */
+static const char *
+recorded_tree(GbeApp *app)
+{
+	const GbeLedger *ledger;
+	const char *tree = NULL;
+	guint i;
+
+	if (app->state_fd < 0 || !gbe_ledger_load(app, &ledger, NULL))
+		return NULL;
+	for (i = ledger->records->len; tree == NULL && i > 0; i--) {
+		const GbeLedgerRecord *record = ledger->records->pdata[i - 1];
+
+		if (record->kind == GBE_LEDGER_TAKE_OVER)
+			tree = gbe_json_string(record->object, "store_tree", NULL);
+	}
+	return tree;
+}
+
+/* etcd's user may own the directory, and can rename what is in it. A holder of the lock gives ours its name back, and makes
+ * way for a new one; a mere reader takes it by the name that it has. */
+static bool
+open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
+{
+	const char *identity = recorded_tree(app);
+	g_autofree char *name = NULL;
+	gbe_autofd int parent_fd = -1;
+	const char *names[] = {GBE_HIDDEN_DIR, "backups", NULL};
+
+	if (identity != NULL && !gbe_own_dir_find_at(store->top_fd, GBE_HIDDEN_DIR, identity,
+						     app->lock != NULL, &name, error))
+		return false;
+	if (name != NULL)
+		names[0] = name;
+	else if (app->lock != NULL &&
+		 !gbe_own_dir_make_way_at(store->top_fd, GBE_HIDDEN_DIR, error))
+		return false;
+	else if (gbe_own_dir_in_the_way_at(store->top_fd, GBE_HIDDEN_DIR))
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s is not ours", GBE_HIDDEN_DIR);
+	if (!gbe_own_dir_open_at(store->top_fd, names, make, &store->fd, error))
+		return false;
+	parent_fd = openat(store->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	store->tree = parent_fd >= 0 ? gbe_tree_identity(parent_fd) : NULL;
+	return true;
+}
+
+/* In a directory of another owner, only entries that are ours; by a path, only where no other user could put
+ * something in it. */
+static bool
+open_place(GbeApp *app, GbeStore *store, bool make, GError **error)
+{
+	if (store->top_fd >= 0)
+		return open_hidden(app, store, make, error);
+	if (make)
+		return gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error);
+	return gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
+				error);
+}
+
+static bool
+open_or_make(GbeApp *app, GbeStore *store, GError **error)
+{
+	return open_place(app, store, true, error) ||
+	       gbe_prefix(error, "the store %s", store->path);
+}
+
+static bool
+open_existing(GbeApp *app, GbeStore *store, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (open_place(app, store, false, &local) ||
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&local));
+	return gbe_prefix(error, "the store %s", store->path);
+}
+
+/* Needed where the configuration puts the store on another file system, or where the data lies below another mount
+ * of the store's file system (a bind mount, a subvolume of btrfs that is mounted by itself). */
+static bool
+open_near(GbeApp *app, GbeStore *store, GbeData *data, GError **error)
+{
+	bool by_default = app->config->backup.directory == NULL;
+	int data_fd = data_fd_of(data);
+	/* A default store that is not there yet will be in the state directory. */
+	int store_fd = store->fd < 0 && by_default ? app->state_fd : store->fd;
+
+	if (data_fd < 0 || store->top_fd >= 0 ||
+	    (store_fd >= 0 ? gbe_same_mount(store_fd, data_fd) : by_default))
+		return true;
+	store->near = g_new0(GbeStore, 1);
+	store->near->fd = store->near->top_fd = -1;
+	store->near->keys = store->keys;
+	return place_near(app, data_fd, store->near, error) &&
+	       open_existing(app, store->near, error);
+}
+
+/* Without its key, a backup is kept unsigned; a restore reports more. */
+static const GbeKeys *
+keys_of(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+	const GbeKeys *keys = NULL;
+
+	if (!gbe_app_keys(app, &keys, &error))
+		gbe_note("%s; what is written now is not signed", error->message);
+	return keys;
+}
+
+bool
+gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GError **error)
+{
+	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
+
+	store->fd = store->top_fd = -1;
+	store->keys = keys_of(app);
+	if (!choose_place(app, data, store, error))
+		return false;
+	if (make ? !open_or_make(app, store, error) : !open_existing(app, store, error))
+		return false;
+	if (store->fd >= 0 && !gbe_filesystem_id(store->fd, &store->fs, error))
+		return gbe_prefix(error, "the store %s", store->path);
+	if (!open_near(app, store, data, error))
+		return false;
+	*ret_store = g_steal_pointer(&store);
+	return true;
+}
+
+/* Also where that cannot be looked at: whoever opens it learns why. */
+static bool
+has_entry(const GbeStore *store, const char *name)
+{
+	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, name, NULL);
+	bool there = true;
+
+	return store != NULL && store->fd >= 0 &&
+	       (!gbe_is_there_at(store->fd, name, &there, NULL) || there ||
+		!gbe_is_there_at(store->fd, pending, &there, NULL) || there);
+}
+
+GbeStore *
+gbe_store_at(GbeStore *store, const char *name)
+{
+	if (has_entry(store->near, name))
+		return store->near;
+	for (GbeStore *former = store->former; former != NULL; former = former->former)
+		if (has_entry(former, name))
+			return former;
+	return store;
+}
+
+bool
+gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_store,
+		     GError **error)
+{
+	GbeStore *place = store->near != NULL ? store->near : store;
+
+	if (store->fd >= 0 && gbe_same_mount(store->fd, stage_fd))
+		place = store;
+	if (place->fd < 0 &&
+	    (place == store ? !open_existing(app, place, error) : !open_or_make(app, place, error)))
+		return false;
+	if (place->fd < 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "the store %s is not there; mount it, or set [backup] directory",
+				 place->path);
+	*ret_store = place;
+	return true;
+}
+
+static void
+reserve_at(const GbeApp *app, int dir_fd, GbeReserve how)
+{
+	if (dir_fd < 0 || app->state_fd < 0 || gbe_same_filesystem(dir_fd, app->state_fd))
+		return;
+	if (how == GBE_RESERVE_KEEP)
+		gbe_reserve_keep_at(dir_fd, "." GBE_RESERVE_NAME);
+	else if (how == GBE_RESERVE_RELEASE)
+		gbe_reserve_release_at(dir_fd, "." GBE_RESERVE_NAME);
+	else
+		gbe_reserve_give_up_at(dir_fd, "." GBE_RESERVE_NAME);
+}
+
+void
+gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how)
+{
+	g_autoptr(GError) error = NULL;
+	GbeStore *near = store->near;
+
+	/* The data's file system needs one before the first restore makes this directory. */
+	if (near != NULL && near->fd < 0 && how == GBE_RESERVE_KEEP && store->fd >= 0 &&
+	    !gbe_same_filesystem(near->top_fd, store->fd) &&
+	    !gbe_same_filesystem(near->top_fd, app->state_fd) && !open_or_make(app, near, &error))
+		g_debug("%s", error->message);
+	if (near != NULL)
+		reserve_at(app, near->fd, how);
+	reserve_at(app, store->fd, how);
+	/* The locks of other programs give this one back only where the disk is full already. */
+	if (how == GBE_RESERVE_GIVE_UP && app->state_fd >= 0)
+		gbe_reserve_give_up_at(app->state_fd, GBE_RESERVE_NAME);
+}
+
+bool
+gbe_store_open_data(GbeStore *store, const char *name, int *ret_fd, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+
+	store = gbe_store_at(store, name);
+	if (store->fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no store %s", store->path);
+	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
+	    !gbe_open_dir_at(entry_fd, GBE_STORE_DATA, ret_fd, error))
+		return gbe_prefix(error, "backup %s", name);
+	return true;
+}
+
+bool
+gbe_store_remove(GbeStore *store, const char *name, gint64 *patience, GError **error)
+{
+	g_autofree char *partial = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
+	const GbeStore *at = gbe_store_at(store, name);
+	bool ok = gbe_remove_tree_at(at->fd, partial, error) &&
+		  gbe_rename_new_at(at->fd, name, at->fd, partial, error);
+
+	if (ok && !gbe_sync_dir(at->fd, at->path, error)) {
+		/* The disk may still have the entry under its name: then the whole entry must be there. */
+		(void)!gbe_rename_new_at(at->fd, partial, at->fd, name, NULL);
+		ok = false;
+	}
+	if (!ok)
+		return gbe_prefix(error, "remove backup %s", name);
+	if (!GBE_FAULT("store-remove-renamed", error) &&
+	    gbe_remove_tree_within_at(at->fd, partial, patience, error))
+		return true;
+	(void)gbe_prefix(error, "backup %s is deleted, but its files are not all removed", name);
+	return gbe_rethrow(error, GBE_ERROR_PARTIAL);
+}
+
+/* A pending entry with both parts is complete: only its name is missing. */
+static bool
+sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **error)
+{
+	const char *name = pending + strlen(GBE_RUNG_PENDING);
+	g_autoptr(GbeManifest) manifest = NULL;
+	gbe_autofd int entry_fd = -1;
+	bool has_data = false;
+
+	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
+	    !gbe_store_has_data(entry_fd, &has_data, error))
+		return false;
+	if (!has_data)
+		return gbe_remove_tree_within_at(store->fd, pending, patience, error);
+	/* Data without a readable manifest stays: it may be the only copy of the displaced data. */
+	if (!gbe_store_read_manifest(store, entry_fd, name, &manifest, NULL))
+		return true;
+	return gbe_rename_new_at(store->fd, pending, store->fd, name, error) &&
+	       gbe_sync_dir(store->fd, store->path, error);
+}
+
+static bool
+sweep_name(GbeStore *store, const char *name, const char *skip, gint64 *patience, GError **error)
+{
+	g_autofree char *manifest = g_strconcat(name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
+
+	(void)unlinkat(store->fd, manifest, 0);
+	if (g_str_has_prefix(name, GBE_RUNG_PENDING))
+		return g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0 ||
+		       sweep_pending(store, name, patience, error);
+	if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) || g_str_has_prefix(name, GBE_TMP_PREFIX))
+		return gbe_remove_tree_within_at(store->fd, name, patience, error);
+	return true;
+}
+
+bool
+gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience, GError **error)
+{
+	g_autoptr(GPtrArray) names = NULL;
+
+	if (store->near != NULL && !gbe_store_sweep(store->near, skip, patience, error))
+		return false;
+	if (store->fd < 0)
+		return true;
+	if (!gbe_list_at(store->fd, store->path, &names, error))
+		return false;
+	for (guint i = 0; i < names->len; i++) {
+		g_autoptr(GError) local = NULL;
+
+		/* A leftover that cannot be removed is in nobody's way. */
+		if (!sweep_name(store, names->pdata[i], skip, patience, &local))
+			gbe_note("%s/%s stays: %s", store->path, (const char *)names->pdata[i],
+				 local->message);
+	}
+	return true;
+}

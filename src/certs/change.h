@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The verbs that change the certificates made here (pki.h): init, renew, rotate-ca. Each makes one new directory, makes
+ * it live, and looks whether etcd is healthy with it; where it was healthy before and is not now, the old directory is
+ * put back. After a kill or a power cut, the next of these verbs first finishes that look. Implemented in change.c,
+ * leaves.c, init.c, renew.c, rotate.c, command.c.
+ */
+#pragma once
+
+#include "certs/pki.h"
+#include "core/tri.h"
+#include "fs/lock.h"
+
+#define GBE_AUTHORITY_VALIDITY (G_GUINT64_CONSTANT(3650) * 24 * 3600)
+
+typedef struct {
+	bool dry_run, force, undo;
+	guint64 timeout;  /* seconds for etcd to become healthy */
+	guint64 validity; /* seconds, of a new authority; 0: GBE_AUTHORITY_VALIDITY */
+	/* init, rotate-ca: the files of an authority of one's own; NULL: one is made. */
+	const char *ca_cert, *ca_key;
+	/* init, rotate-ca: the file of `cluster token` on another member; NULL: none. */
+	const char *token;
+	bool seal; /* init: seal the key even where there is no TPM */
+} GbePkiOptions;
+
+typedef struct {
+	GbePki *pki; /* as it is now, with dry_run as it would be; NULL: none is made here */
+	bool done;   /* something was changed, and stays so */
+	bool
+	    put_back; /* it was changed, etcd was not healthy with it, and the old certificates are back */
+	GbeTri
+	    healthy; /* etcd, with what is there now; UNKNOWN: it does not run, or nothing was done */
+	char *reason; /* why something was (or would be) done, or why the old ones are back; NULL */
+	bool restarted;	  /* etcd was restarted, or has to be */
+	GPtrArray *notes; /* of char * */
+} GbePkiResult;
+
+GbePkiResult *gbe_pki_result_new(void);
+void gbe_pki_result_free(GbePkiResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePkiResult, gbe_pki_result_free)
+
+/* Each needs root. @result is filled in on failure, too. GBE_ERROR_REFUSED: unsafe, the message says what would make it
+ * safe; _NOT_FOUND: no certificates are made here; _FAILED: the old ones are back and etcd is healthy; _VERIFY_FAILED:
+ * the same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
+bool gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
+		  GError **error) GBE_CHECKED;
+/* Replaces the leaf certificates where one is due (core/decide/renewal.h) or with force. */
+bool gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
+		   GError **error) GBE_CHECKED;
+/* The same by the program of [certs] renew-command, for the certificates in [certs] directories. */
+bool gbe_pki_renew_by_command(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
+			      GError **error) GBE_CHECKED;
+/* One step towards a new authority, or with undo one step back. */
+bool gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
+		    GError **error) GBE_CHECKED;
+
+/* ---- for these verbs ---- */
+
+typedef struct {
+	GbeApp *app;
+	const char *operation; /* "certs renew" */
+	const GbePkiOptions *options;
+	GbePkiResult *result;
+	GbeLock *maintenance;
+	bool running;  /* etcd's service is active, or on its way there or away from it */
+	bool failed;   /* etcd's service has failed */
+	guint members; /* of its cluster, as far as they were listed */
+} GbePkiChange;
+
+/* Carries one of them out: the change has its first four fields, and its locks are released at the end. The journal
+ * hears of what was done, also where @work fails. */
+typedef bool (*GbePkiChangeWork)(GbePkiChange *change, GError **error);
+bool gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
+			const GbePkiOptions *options, GbePkiResult *result,
+			GError **error) GBE_CHECKED;
+/* Fills in @change; finishes what an earlier change left; reads result->pki. */
+bool gbe_pki_change_begin(GbePkiChange *change, GError **error) GBE_CHECKED;
+/* Makes result->pki live, and proves it. @restart: etcd has to read it anew. */
+bool gbe_pki_change_commit(GbePkiChange *change, bool restart, GError **error) GBE_CHECKED;
+/* Takes the lock of the program, which begin leaves to the caller, once more after it was given back. */
+bool gbe_pki_change_lock(const GbePkiChange *change, GError **error) GBE_CHECKED;
+/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or it cannot be told: *ret_why. */
+GbeTri gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why);
+
+/* Makes the authority, or reads the files of the options' one. */
+bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,
+			    GError **error) GBE_CHECKED;
+/* Seals the key, if there is one, where that is asked for or the machine has a TPM. */
+bool gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error) GBE_CHECKED;
+bool gbe_pki_open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer,
+			 GError **error) GBE_CHECKED;
+/* Issues all leaf certificates anew by ->signer. */
+bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
+/* Why a leaf has to be issued anew, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
+ * be NULL): when the first one will have to be; -1: unknown. */
+char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
+/* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */
+bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "certs/core/quorum.h"
+
+guint
+gbe_quorum_voters(const GbeVoter *members, guint count)
+{
+	guint voters = 0;
+
+	for (guint i = 0; i < count; i++)
+		voters += members[i].learner ? 0 : 1;
+	return voters;
+}
+
+guint
+gbe_quorum_of(guint voters)
+{
+	return voters / 2 + 1;
+}
+
+guint
+gbe_quorum_working(const GbeVoter *members, guint count)
+{
+	guint working = 0;
+
+	for (guint i = 0; i < count; i++)
+		working += !members[i].learner && members[i].works == GBE_YES ? 1 : 0;
+	return working;
+}
+
+static const GbeVoter *
+find(const GbeVoter *members, guint count, guint64 id)
+{
+	for (guint i = 0; i < count; i++)
+		if (members[i].id == id)
+			return &members[i];
+	return NULL;
+}
+
+/* A second one that has not come up would add to what is waited for before anybody knows whether it ever comes. */
+static char *
+refuse_to_add(const GbeVoter *members, guint count)
+{
+	for (guint i = 0; i < count; i++) {
+		if (members[i].learner)
+			return g_strdup_printf(
+			    "there is a learner already, %s: promote or remove it "
+			    "first",
+			    members[i].name);
+		if (!members[i].started)
+			return g_strdup_printf("member %s was added and has not started yet: start "
+					       "or remove it first",
+					       members[i].name);
+	}
+	return NULL;
+}
+
+char *
+gbe_quorum_refusal(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id)
+{
+	const GbeVoter *member = find(members, count, id);
+	guint voters = gbe_quorum_voters(members, count);
+	guint working = gbe_quorum_working(members, count);
+	bool votes = member != NULL && !member->learner;
+	bool works = member != NULL && member->works == GBE_YES;
+	bool adds = change == GBE_QUORUM_ADD_VOTER || change == GBE_QUORUM_ADD_LEARNER;
+	char *why = adds ? refuse_to_add(members, count) : NULL;
+
+	if (why != NULL)
+		return why;
+	if (working < gbe_quorum_of(voters))
+		return g_strdup_printf(
+		    "the cluster takes no change: of %u voters only %u work, and "
+		    "%u have to",
+		    voters, working, gbe_quorum_of(voters));
+	switch (change) {
+	case GBE_QUORUM_ADD_LEARNER:
+		return NULL;
+	case GBE_QUORUM_ADD_VOTER:
+		voters++;
+		break;
+	case GBE_QUORUM_PROMOTE:
+		if (votes)
+			return g_strdup_printf("member %s is a voter already", member->name);
+		voters++;
+		working += works ? 1 : 0;
+		break;
+	case GBE_QUORUM_REMOVE:
+		voters -= votes ? 1 : 0;
+		working -= votes && works ? 1 : 0;
+		if (voters == 0)
+			return g_strdup("it is the last voter: the cluster would be gone");
+		break;
+	case GBE_QUORUM_UPDATE:
+		/* An only voter needs no address. */
+		working -= votes && works && voters > 1 ? 1 : 0;
+		break;
+	case GBE_QUORUM_STOP:
+		working -= votes && works ? 1 : 0;
+		break;
+	}
+	if (working >= gbe_quorum_of(voters))
+		return NULL;
+	return g_strdup_printf(
+	    "the cluster would stop: of %u voters only %u would work, and %u have "
+	    "to",
+	    voters, working, gbe_quorum_of(voters));
+}

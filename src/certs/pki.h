@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The certificates that this program makes: one directory, which is replaced as a whole. Every change makes a complete,
+ * durable directory beside it and exchanges the two, so that a power cut leaves the old one or the new one. The old one
+ * stays until etcd has been healthy with the new one. In /var, which no rollback takes back: a certificate of an older
+ * deployment may have expired. The program's lock is held by whoever changes something here.
+ */
+#pragma once
+
+#include "app/device/context.h"
+#include "certs/issue.h"
+#include "core/config/certs.h"
+#include "core/record/pki.h"
+
+/*
+ *   /var/lib/greenboot-etcd-pki/     root's
+ *     live/                          what etcd and the clients on this device use
+ *       record                       core/record/pki.h
+ *       ca.crt                       the authorities that are trusted
+ *       server.crt server.key        (a key's group, or user, is that of etcd's data)
+ *       peer.crt peer.key
+ *       client.crt client.key        root's; for this program, etcdctl and their like
+ *       etcd.env                     the variables that tell etcd of them
+ *       authority/                   0700
+ *         ca.crt ca.key              the authority that signs; sealed: ca.key.cred
+ *         other.crt other.key        from a rotation: the next authority, or the former one
+ *     .next/                         complete. Newer than live: a change that did not come to its exchange. Older: what
+ *                                    was live before, until its successor is proved or moved
+ *     .partial/                      being made, or removed; swept
+ *     of-<cluster>-<member>/         what was live with that member's data (app/backup/settings.h)
+ *     ownerless-<number>/            the same, where no member was known
+ */
+typedef enum { GBE_LEAF_SERVER, GBE_LEAF_PEER, GBE_LEAF_CLIENT, GBE_LEAVES } GbeLeafName;
+
+typedef struct {
+	GBytes *certificate; /* NULL: there is no such authority */
+	GbePrivateKey *key;  /* NULL: sealed, and not opened yet */
+	GBytes *sealed;	     /* NULL: not sealed */
+} GbeAuthority;
+
+typedef struct {
+	GbePkiRecord record;
+	GbeAuthority signer, other;
+	GBytes *certificates[GBE_LEAVES]; /* NULL: missing */
+	GbePrivateKey *keys[GBE_LEAVES];
+} GbePki;
+
+GbePki *gbe_pki_new(void);
+void gbe_pki_free(GbePki *pki);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePki, gbe_pki_free)
+void gbe_authority_clear(GbeAuthority *authority);
+
+/* The name of a leaf's files, without their suffix: server peer client. Static. */
+const char *gbe_leaf_name(GbeLeafName leaf);
+
+/* The authorities that are trusted. */
+GBytes *gbe_pki_bundle(const GbePki *pki);
+
+/* Reads live/. *ret_pki NULL: there is none. A leaf that is missing or too large is NULL. GBE_ERROR_CORRUPT: the record
+ * or the authority is damaged; _UNSAFE_SOURCE: the directory is not root's alone. */
+bool gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error) GBE_CHECKED;
+/* Writes @pki, whose record gets the next sequence number, and makes it live. The directory that was live is kept. */
+bool gbe_pki_put(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
+
+/* Is what was live before still kept? Removes a change that did not come to its exchange, and
+ * what was being removed. */
+bool gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error) GBE_CHECKED;
+/* Removes what was live before. */
+bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;
+/* Makes live what was live before, and removes what is live now. */
+bool gbe_pki_put_back(GbeApp *app, GError **error) GBE_CHECKED;
+
+/* The names and addresses that server and peer certificates are for: this machine's, those of [etcd] endpoint and
+ * peer-urls, what a member of a cluster advertises, and [certs] names; sorted. Below --root the machine has none.
+ * Newly allocated. */
+char **gbe_pki_hosts(GbeApp *app);
+/* The key is sealed by the machine's TPM, so that nothing that is read from its disk opens it. Is there one? */
+bool gbe_seal_is_there(GbeApp *app);
+/* Both run systemd-creds. Sealed to the TPM where there is one, else to systemd's host key; to no PCR, which an update
+ * would change. */
+bool gbe_seal(GbeApp *app, GbePrivateKey *key, GBytes **ret_sealed, GError **error) GBE_CHECKED;
+/* Opens the key of @authority where it is sealed and not opened yet. */
+bool gbe_unseal(GbeApp *app, GbeAuthority *authority, GError **error) GBE_CHECKED;

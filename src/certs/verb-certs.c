@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* certs init, renew, rotate-ca, issue and sign. */
+#include "cli/verbs/verb-certs.h"
+#include "app/certs/export.h"
+#include "certs/change.h"
+#include "certs/for-others.h"
+#include "cli/print.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
+#include "sys/systemd/events.h"
+
+#define VALIDITY_MOST (G_GUINT64_CONSTANT(20) * 365 * 86400)
+#define UNIT_HINT                                                                                  \
+	"etcd uses them with\n"                                                                    \
+	"    EnvironmentFile=" GBE_PKI_LIVE "/etcd.env\n"                                          \
+	"in its unit, and https:// in its addresses and in [etcd] endpoint=\n"
+
+/* ---- what is there ---- */
+
+static JsonObject *
+authority_json(GbeApp *app, const GbePki *pki)
+{
+	JsonObject *object = json_object_new();
+	g_autoptr(GbePem) signer = gbe_pem_first(pki->signer.certificate);
+	g_autoptr(GbePem) other = gbe_pem_first(pki->other.certificate);
+	g_autofree char *due = NULL;
+	gint64 renew_at = -1;
+
+	due = gbe_pki_due(app, pki, &renew_at);
+	gbe_json_set_string(object, "certificate", GBE_PKI_LIVE "/authority/ca.crt");
+	gbe_json_set_string(object, "subject", signer != NULL ? signer->subject : NULL);
+	gbe_json_set_known(object, "not_after", signer != NULL ? signer->not_after : -1);
+	json_object_set_boolean_member(object, "sealed", pki->signer.sealed != NULL);
+	gbe_json_set_string(object, "rotation",
+			    gbe_words_get(&gbe_rotation_words, pki->record.rotation));
+	gbe_json_set_string(object, "other", other != NULL ? other->subject : NULL);
+	gbe_json_set_string(object, "due", due);
+	gbe_json_set_known(object, "renew_at", renew_at);
+	return object;
+}
+
+/* NULL: there is none, or it is damaged. */
+static GbePki *
+read_pki(GbeCli *cli)
+{
+	g_autoptr(GError) local = NULL;
+	GbePki *pki = NULL;
+
+	if (!gbe_pki_read(cli->app, &pki, &local)) {
+		gbe_complain("%s", local->message);
+		cli->status = GBE_EXIT_CANNOT_TELL;
+	}
+	return pki;
+}
+
+JsonObject *
+gbe_certs_authority_json(GbeCli *cli)
+{
+	g_autoptr(GbePki) pki = read_pki(cli);
+
+	return pki != NULL ? authority_json(cli->app, pki) : NULL;
+}
+
+static void
+print_authority(GbeApp *app, const GbePki *pki)
+{
+	g_autoptr(JsonObject) object = authority_json(app, pki);
+	g_autofree char *until = gbe_text_time(gbe_json_int(object, "not_after", -1));
+	g_autofree char *renew = gbe_text_time(gbe_json_int(object, "renew_at", -1));
+	const char *due = gbe_json_string(object, "due", NULL);
+	const char *other = gbe_json_string(object, "other", NULL);
+
+	gbe_print_field("Authority", "%s, until %s%s", gbe_json_string(object, "subject", "?"),
+			until, pki->signer.sealed != NULL ? ", sealed" : "");
+	if (other != NULL)
+		gbe_print_field("Other", "%s (%s)", other,
+				pki->record.rotation == GBE_ROTATION_TRUSTED ? "the next one"
+				: pki->record.rotation == GBE_ROTATION_REISSUED
+				    ? "the former one"
+				    : "no longer trusted");
+	gbe_print_field("Renewal", "%s%s", due != NULL ? "due, " : "", due != NULL ? due : renew);
+}
+
+void
+gbe_certs_print_authority(GbeCli *cli)
+{
+	g_autoptr(GbePki) pki = read_pki(cli);
+
+	if (pki != NULL) {
+		gbe_print("%s\n", GBE_PKI_LIVE);
+		print_authority(cli->app, pki);
+	}
+}
+
+/* Leaves *validity as it is without --for. */
+static bool
+read_validity(guint64 *validity, GError **error)
+{
+	const char *given = gbe_certs_arguments.valid;
+
+	if (!gbe_verb_duration("--for", given, VALIDITY_MOST, validity, error))
+		return false;
+	return given == NULL || *validity > 0 ||
+	       gbe_throw(error, GBE_ERROR_USAGE, "--for=%s: it would be valid for no time", given);
+}
+
+/* ---- what was done ---- */
+
+static JsonArray *
+leaves_json(const GbePki *pki)
+{
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < GBE_LEAVES; i++) {
+		g_autoptr(GbePem) pem = gbe_pem_first(pki->certificates[i]);
+		g_autofree char *path = g_strdup_printf(GBE_PKI_LIVE "/%s.crt", gbe_leaf_name(i));
+		JsonObject *one = json_object_new();
+
+		gbe_json_set_string(one, "path", path);
+		gbe_json_set_known(one, "not_after", pem != NULL ? pem->not_after : -1);
+		gbe_json_set_strv(one, "names", pem != NULL ? pem->names : NULL);
+		json_array_add_object_element(array, one);
+	}
+	return array;
+}
+
+static void
+print_json(GbeCli *cli, const GbePkiResult *result)
+{
+	g_autoptr(JsonObject) object = gbe_json_answer();
+	JsonArray *notes = json_array_new();
+
+	for (guint i = 0; i < result->notes->len; i++)
+		json_array_add_string_element(notes, result->notes->pdata[i]);
+	json_object_set_boolean_member(object, "dry_run", gbe_certs_arguments.dry_run);
+	json_object_set_boolean_member(object, "done", result->done);
+	json_object_set_boolean_member(object, "put_back", result->put_back);
+	json_object_set_boolean_member(object, "restarted", result->restarted);
+	gbe_json_set_tri(object, "healthy", result->healthy);
+	gbe_json_set_string(object, "reason", result->reason);
+	json_object_set_array_member(object, "notes", notes);
+	if (result->pki != NULL) {
+		json_object_set_object_member(object, "authority",
+					      authority_json(cli->app, result->pki));
+		json_object_set_array_member(object, "certificates", leaves_json(result->pki));
+	} else {
+		json_object_set_null_member(object, "authority");
+		json_object_set_array_member(object, "certificates", json_array_new());
+	}
+	gbe_print_object(object);
+}
+
+static void
+print_text(GbeCli *cli, const GbePkiResult *result)
+{
+	if (result->reason != NULL && (result->done || gbe_certs_arguments.dry_run))
+		gbe_print("%s%s\n", result->done ? "" : "would be done: ", result->reason);
+	if (result->restarted)
+		gbe_print("etcd %s\n", result->done ? "was restarted" : "would be restarted");
+	if (result->healthy == GBE_YES && result->done)
+		gbe_print("etcd is healthy with the new certificates\n");
+	if (result->pki != NULL)
+		print_authority(cli->app, result->pki);
+	for (guint i = 0; i < result->notes->len; i++)
+		gbe_print("%s\n", (const char *)result->notes->pdata[i]);
+}
+
+typedef bool (*Change)(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
+		       GError **error);
+
+/* The result is also of a failure that put the old certificates back. */
+static bool
+change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
+{
+	const GbeCertsArguments *arguments = &gbe_certs_arguments;
+	GbePkiOptions options = {.dry_run = arguments->dry_run,
+				 .force = arguments->force,
+				 .undo = arguments->undo,
+				 .seal = arguments->seal,
+				 .ca_cert = arguments->ca_cert,
+				 .ca_key = arguments->ca_key,
+				 .token = arguments->token,
+				 .timeout = cli->app->config->health.timeout};
+	bool ok;
+
+	if (!gbe_verb_duration("--timeout", arguments->timeout, GBE_CERTS_TIMEOUT_MOST,
+			       &options.timeout, error) ||
+	    !read_validity(&options.validity, error))
+		return false;
+	if (arguments->valid != NULL && arguments->ca_cert != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--for goes with an authority that is made here");
+	ok = verb(cli->app, &options, result, error);
+	gbe_cli_changed(cli, !ok || !result->done);
+	for (guint i = 0; !ok && i < result->notes->len; i++)
+		gbe_note("%s", (const char *)result->notes->pdata[i]);
+	if (cli->json && (ok || result->put_back))
+		print_json(cli, result);
+	else if (ok && !cli->quiet)
+		print_text(cli, result);
+	return ok;
+}
+
+bool
+gbe_certs_verb_init(GbeCli *cli, const char *argument, GError **error)
+{
+	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
+
+	g_assert(argument == NULL);
+	if (!change(cli, gbe_pki_init, result, error))
+		return false;
+	if (!cli->json && !cli->quiet)
+		gbe_print("%s", UNIT_HINT);
+	return true;
+}
+
+bool
+gbe_certs_verb_renew(GbeCli *cli, const char *argument, GError **error)
+{
+	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
+	bool command = cli->app->config->certs.renew_command != NULL;
+
+	g_assert(argument == NULL);
+	if (!change(cli, command ? gbe_pki_renew_by_command : gbe_pki_renew, result, error))
+		return false;
+	if (result->reason == NULL && !cli->json && !cli->quiet)
+		gbe_print("nothing is due\n");
+	return true;
+}
+
+bool
+gbe_certs_verb_rotate(GbeCli *cli, const char *argument, GError **error)
+{
+	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
+
+	g_assert(argument == NULL);
+	return change(cli, gbe_pki_rotate, result, error);
+}
+
+/* ---- for others ---- */
+
+static bool
+order_of(GbeCli *cli, GbeOthersOrder *order, GError **error)
+{
+	const GbeCertsArguments *arguments = &gbe_certs_arguments;
+
+	if (arguments->client + arguments->server + arguments->peer != 1)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "one of --client, --server and --peer says what the certificate "
+				 "is for");
+	order->use = arguments->client	 ? GBE_USE_CLIENT
+		     : arguments->server ? GBE_USE_SERVER
+					 : GBE_USE_PEER;
+	order->hosts = arguments->hosts;
+	order->validity = cli->app->config->certs.validity;
+	return read_validity(&order->validity, error);
+}
+
+static void
+print_issued(GbeCli *cli, const GbeOthersResult *result)
+{
+	g_autofree char *until = gbe_text_time(result->not_after);
+
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_json_answer();
+
+		gbe_json_set_string(object, "certificate", result->certificate_path);
+		gbe_json_set_string(object, "key", result->key_path);
+		gbe_json_set_string(object, "authority", GBE_PKI_LIVE "/ca.crt");
+		json_object_set_int_member(object, "not_after", result->not_after);
+		gbe_print_object(object);
+	} else if (!cli->quiet && result->key_path != NULL) {
+		gbe_print("%s and its key %s, until %s\n", result->certificate_path,
+			  result->key_path, until);
+	} else if (!cli->quiet) {
+		gbe_print("%s, until %s\n", result->certificate_path, until);
+	}
+}
+
+bool
+gbe_certs_verb_issue(GbeCli *cli, const char *argument, GError **error)
+{
+	const char *directory = gbe_certs_arguments.out;
+	GbeOthersOrder order = {.name = argument};
+	g_auto(GbeOthersResult) result = {0};
+
+	if (!order_of(cli, &order, error))
+		return false;
+	if (order.use != GBE_USE_CLIENT && order.hosts == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "a certificate with --server or --peer needs the names and "
+				 "addresses that it is for: --host=HOST, as often as there are");
+	if (!gbe_others_issue(cli->app, &order, directory != NULL ? directory : ".", &result,
+			      error))
+		return false;
+	gbe_cli_changed(cli, false);
+	print_issued(cli, &result);
+	return true;
+}
+
+bool
+gbe_certs_verb_sign(GbeCli *cli, const char *argument, GError **error)
+{
+	const char *out = gbe_certs_arguments.out;
+	GbeOthersOrder order = {0};
+	g_auto(GbeOthersResult) result = {0};
+
+	if (!order_of(cli, &order, error))
+		return false;
+	if (cli->json && out == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "certs sign with --json needs --out=FILE");
+	if (!gbe_others_sign(cli->app, &order, argument, &result, error))
+		return false;
+	if (out == NULL) {
+		gbe_print("%.*s", (int)g_bytes_get_size(result.certificate),
+			  (const char *)g_bytes_get_data(result.certificate, NULL));
+		return true;
+	}
+	if (!gbe_certs_write_file(cli->app, result.certificate, out, error))
+		return false;
+	gbe_cli_changed(cli, false);
+	result.certificate_path = g_strdup(out);
+	print_issued(cli, &result);
+	return true;
+}

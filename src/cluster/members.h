@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The verbs member add, promote, update, remove and replace: single steps, each of which is refused where it would cost
+ * the cluster its quorum. etcd writes each as one entry of its log: after a power cut it has happened or not. Where no
+ * etcd of this device's own answers, the backup is a snapshot.
+ */
+#pragma once
+
+#include "cluster/look.h"
+
+typedef struct {
+	bool dry_run;
+	bool voter; /* add, replace: with a vote from the beginning, in place of a learner */
+	bool force; /* also where the members cannot all be asked, or the quorum would go */
+	guint64
+	    wait; /* seconds until etcd takes the change; promote: and the learner has caught up */
+	bool back_up;	  /* a backup comes first */
+	const char *name; /* add, replace: the new member's name, for ->environment; NULL: "NAME" */
+} GbeMembersOptions;
+
+typedef struct {
+	guint64 id;   /* of the member that was added or changed; 0 with dry_run */
+	bool unknown; /* etcd was asked, and whether it did so is not known */
+	char *said;   /* what was, or would be, done */
+	char *backup; /* as from gbe_live_etcd_back_up(); NULL */
+	char *
+	    environment; /* add, replace: the variables that the new etcd starts with, a line each; NULL */
+} GbeMembersResult;
+
+void gbe_members_result_clear(GbeMembersResult *result);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeMembersResult, gbe_members_result_clear)
+
+/* @urls: the peer's addresses. GBE_ERROR_REFUSED: the quorum, or an address that another member has; _NOT_FOUND: no such
+ * member; _CANNOT_TELL: no answer, or none about the change itself; _FAILED: etcd denies it. */
+bool gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options,
+		     GbeMembersResult *ret_result, GError **error) GBE_CHECKED;
+bool gbe_members_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
+			 GbeMembersResult *ret_result, GError **error) GBE_CHECKED;
+bool gbe_members_update(GbeApp *app, const char *name, char *const *urls,
+			const GbeMembersOptions *options, GbeMembersResult *ret_result,
+			GError **error) GBE_CHECKED;
+/* A leader first hands the lead to another one. */
+bool gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *options,
+			GbeMembersResult *ret_result, GError **error) GBE_CHECKED;
+/* Removes one and adds another one. GBE_ERROR_PARTIAL: it was removed, and the new one is not in. */
+bool gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
+			 const GbeMembersOptions *options, GbeMembersResult *ret_result,
+			 GError **error) GBE_CHECKED;

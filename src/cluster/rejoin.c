@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cluster/rejoin.h"
+
+#include "app/by-hand/session.h"
+#include "app/state/state.h"
+#include "base/fault.h"
+#include "base/format.h"
+#include "cluster/lock.h"
+#include "cluster/setup.h"
+#include "core/decide/situation.h"
+#include "core/json/parse.h"
+#include "fs/open.h"
+#include "sys/systemd/events.h"
+
+#define OPERATION "cluster rejoin"
+#define LOCK_WAIT_MS 10000
+
+void
+gbe_rejoined_clear(GbeRejoined *rejoined)
+{
+	g_clear_pointer(&rejoined->said, g_free);
+}
+
+typedef struct {
+	GbeApp *app;
+	guint64 timeout; /* seconds */
+	GbeRejoined *result;
+	JsonObject *record; /* urls, member, cluster, lock, reason */
+	GbeClusterSetup own;
+	GbeClusterSetting setting;
+	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
+	bool unseen;		      /* there is no log, and this device never saw one */
+} Rejoin;
+
+static void
+rejoin_clear(Rejoin *r)
+{
+	g_clear_pointer(&r->record, json_object_unref);
+	g_clear_pointer(&r->member_id, g_free);
+	g_clear_pointer(&r->cluster_id, g_free);
+	gbe_cluster_setting_clear(&r->setting);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rejoin, rejoin_clear)
+
+/* ---- the record ---- */
+
+static bool
+read_record(Rejoin *r, GError **error)
+{
+	if (!gbe_state_read(r->app, GBE_STATE_MEMBERS, false, &r->record, error))
+		return false;
+	if (r->record == NULL)
+		r->record = json_object_new();
+	return true;
+}
+
+static bool
+note(Rejoin *r, const char *key, const char *value, GError **error)
+{
+	bool ok;
+
+	if (g_strcmp0(gbe_json_string(r->record, key, NULL), value) == 0)
+		return true;
+	gbe_json_set_string(r->record, key, value);
+	ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+	     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
+	gbe_app_unlock(r->app);
+	return ok;
+}
+
+static bool
+wait_for(Rejoin *r, const char *why, GError **error)
+{
+	r->result->action = "waits";
+	r->result->said = g_strdup_printf("this member cannot rejoin its cluster yet: %s", why);
+	r->result->known = g_strcmp0(gbe_json_string(r->record, "reason", NULL), why) == 0;
+	return note(r, "reason", why, error);
+}
+
+static bool
+ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
+{
+	const char *urls = gbe_json_string(r->record, "urls", "");
+
+	if (*urls == '\0')
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "no other member is known; `greenboot-etcd list` shows the backups "
+		    "that `greenboot-etcd restore` takes");
+	return gbe_cluster_look_by(r->app, urls, NULL, ret_cluster, error);
+}
+
+/* ---- the lock ---- */
+
+/* The endpoint answers. */
+static bool
+take(Rejoin *r, GError **error)
+{
+	guint64 random = (guint64)g_random_int() << 32 | g_random_int();
+	g_autofree char *id = g_strdup(gbe_json_string(r->record, "lock", NULL));
+
+	if (id == NULL)
+		id = gbe_hex64(MAX(random, 1));
+	return note(r, "lock", id, error) && !GBE_FAULT("rejoin-noted", error) &&
+	       gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
+	       !GBE_FAULT("rejoin-locked", error);
+}
+
+/* The endpoint answers. */
+static bool
+release(Rejoin *r, GError **error)
+{
+	const char *id = gbe_json_string(r->record, "lock", NULL);
+
+	return id == NULL || (gbe_update_lock_release_rejoined(r->app, id, error) &&
+			      note(r, "lock", NULL, error));
+}
+
+/* Nothing is done now, so no other member has to wait for it. */
+static bool
+let_others_go_on(Rejoin *r, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+
+	return gbe_json_string(r->record, "lock", NULL) == NULL ||
+	       (ask_others(r, &cluster, error) && release(r, error));
+}
+
+/* ---- whether ---- */
+
+/* Is it this device's own etcd that answers? */
+static bool
+is_own(const Rejoin *r, const GbeCluster *cluster)
+{
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member->voter.id == cluster->self &&
+		    g_strv_contains((const char *const *)member->peer_urls, r->own.peer_url))
+			return true;
+	}
+	return false;
+}
+
+/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that has
+ * begun meanwhile writes the settings itself. */
+static bool
+write_settings(Rejoin *r, bool alone, GError **error)
+{
+	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
+	const GbeClusterEnv env = {.name = r->own.name,
+				   .peer_url = r->own.peer_url,
+				   .client_url = r->own.client_url,
+				   .initial_cluster = initial,
+				   .token = alone ? token : NULL};
+	g_autoptr(JsonObject) intent = NULL;
+
+	if (gbe_cluster_env_joins(r->setting.settings) != alone)
+		return true;
+	return gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+	       gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
+	       (intent != NULL || gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
+		gbe_cluster_settings_put(&r->setting.frame, &env, error));
+}
+
+/* Is etcd's log where the configuration has it? */
+static bool
+has_log(GbeApp *app)
+{
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+
+	if (gbe_data_open(app, &data, NULL))
+		gbe_data_observe_presence(data, facts);
+	return facts->log == GBE_YES;
+}
+
+/* *ret_changed: something of it is new. */
+static void
+describe(GbeApp *app, const GbeCluster *cluster, JsonObject *record, bool *ret_changed)
+{
+	g_autofree char *before = gbe_json_print_line(record);
+	g_autofree char *urls = gbe_cluster_urls_of_others(cluster);
+	g_autofree char *member_id = gbe_hex64(cluster->self);
+	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
+	g_autofree char *after = NULL;
+
+	gbe_json_set_string(record, "reason", NULL);
+	gbe_json_set_string(record, "log", has_log(app) ? "yes" : NULL);
+	gbe_json_set_string(record, "member", member_id);
+	gbe_json_set_string(record, "cluster", cluster_id);
+	gbe_json_set_string(record, "urls", urls);
+	after = gbe_json_print_line(record);
+	*ret_changed = !g_str_equal(before, after);
+}
+
+bool
+gbe_cluster_remember(GbeApp *app, const GbeCluster *cluster, GError **error)
+{
+	g_autoptr(JsonObject) record = NULL;
+	bool changed;
+
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+		return false;
+	if (record == NULL)
+		record = json_object_new();
+	describe(app, cluster, record, &changed);
+	return gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
+}
+
+static bool
+learn(Rejoin *r, const GbeCluster *cluster, GError **error)
+{
+	bool changed = false, ok;
+
+	if (!release(r, error))
+		return false;
+	describe(r->app, cluster, r->record, &changed);
+	ok = (!changed || (gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+			   gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error))) &&
+	     write_settings(r, cluster->members->len == 1, error);
+
+	gbe_app_unlock(r->app);
+	return ok;
+}
+
+/* Not where a mount is missing: the data lies there. *ret_unseen: a log that is missing was never seen here. */
+static bool
+is_gone(const GbeFacts *facts, bool *ret_unseen)
+{
+	GbeSituation situation;
+	GbeView view;
+
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, true, &situation);
+	if (situation.data_open != GBE_NO || (situation.data == GBE_NO && situation.mount_lost))
+		return false;
+	*ret_unseen = !situation.log_lost && facts->log == GBE_NO && facts->member;
+	return situation.log_lost;
+}
+
+/* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
+ * damaged or gone. */
+static bool
+look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
+{
+	const GbeSessionOptions how = {.operation = OPERATION, .data = true, .inside = true};
+	const char *member, *cluster;
+	const GbeFacts *facts;
+	GbeSession session;
+
+	if (!gbe_session_begin(r->app, &how, &session, error))
+		return false;
+	facts = session.observed->facts;
+	/* A log that was never seen here is no damage: etcd may have it elsewhere. */
+	if (is_gone(facts, &r->unseen))
+		*ret_damage =
+		    g_strdup(facts->data == GBE_NO ? "the data is gone" : "the log is gone");
+	else if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO &&
+		 facts->log != GBE_NO)
+		*ret_damage = g_strdup(facts->sound_why);
+	*ret_rollback = gbe_situation_rollback_may_follow(facts);
+	gbe_cluster_ids(facts, r->record, &member, &cluster);
+	r->member_id = g_strdup(member);
+	r->cluster_id = g_strdup(cluster);
+	gbe_session_leave(&session);
+	return true;
+}
+
+/* Leaves the endpoint at one that answers. */
+static bool
+check_others(Rejoin *r, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+	const GbeClusterMember *own = NULL;
+	g_autofree char *cluster_id = NULL;
+
+	if (r->member_id == NULL || r->cluster_id == NULL)
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "the data does not tell which member of which cluster it is; a person "
+		    "can: `greenboot-etcd cluster rejoin URL`");
+	if (!ask_others(r, &cluster, error))
+		return false;
+	cluster_id = gbe_hex64(cluster->cluster_id);
+	if (!g_str_equal(cluster_id, r->cluster_id))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s is a member of another cluster, %s and not %s; to become one "
+				 "of its members: "
+				 "`greenboot-etcd cluster reset --force`, then `cluster join`",
+				 r->app->config->etcd.endpoint, cluster_id, r->cluster_id);
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+		g_autofree char *id = gbe_hex64(member->voter.id);
+
+		if (g_str_equal(id, r->member_id))
+			own = member;
+		else if (member->voter.works != GBE_YES)
+			return gbe_throw(error, GBE_ERROR_REFUSED, "%s does not work: %s",
+					 member->name,
+					 member->why != NULL ? member->why : "no reason is known");
+	}
+	return own != NULL ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the others have removed it; `greenboot-etcd cluster rejoin %s` brings it "
+			 "back, `greenboot-etcd cluster reset --force` ends its membership",
+			 r->app->config->etcd.endpoint);
+}
+
+/* ---- what is done ---- */
+
+static bool
+would_rejoin(const Rejoin *r, GError **error)
+{
+	g_autofree char *url = g_strdup(r->app->config->etcd.endpoint);
+	const GbeClusterSetup options = {.url = url, .dry_run = true, .by_itself = true};
+	g_auto(GbeClusterSetupResult) result = {0};
+
+	return gbe_cluster_rejoin(r->app, &options, &result, error);
+}
+
+static bool
+rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
+{
+	g_autofree char *url = g_strdup(r->app->config->etcd.endpoint);
+	const GbeClusterSetup options = {.url = url,
+					 .timeout = r->timeout,
+					 .by_itself = true,
+					 .goes_on = goes_on};
+	g_auto(GbeClusterSetupResult) result = {0};
+
+	gbe_note("%s: this member rejoins its cluster, by %s", why, url);
+	if (!gbe_cluster_rejoin(r->app, &options, &result, error))
+		return false;
+	gbe_app_unlock(r->app);
+	gbe_event_rejoined(&(GbeEventFields){.reason = why});
+	/* The verb has written it. */
+	g_clear_pointer(&r->record, json_object_unref);
+	if (!read_record(r, error) || !release(r, error) || !note(r, "reason", NULL, error))
+		return false;
+	r->result->action = "rejoined";
+	r->result->said = g_strdup_printf("%s is a member again, with data from the others: %s",
+					  result.name, why);
+	return true;
+}
+
+/* Nothing is under way. */
+static bool
+begin(Rejoin *r, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *damage = NULL;
+	bool rollback = false;
+
+	if (gbe_cluster_look(r->app, &cluster, NULL) && is_own(r, cluster))
+		return learn(r, cluster, error);
+	if (!look_at_data(r, &damage, &rollback, error))
+		return false;
+	if (damage == NULL && !r->unseen)
+		return let_others_go_on(r, error);
+	if (damage == NULL)
+		(void)gbe_throw(&local, GBE_ERROR_CANNOT_TELL,
+				"etcd's log is not in %s, and this device never saw it there; set "
+				"wal-dir= of [etcd] to its directory, or run `greenboot-etcd "
+				"cluster rejoin URL` if it is lost",
+				r->app->config->etcd.data_dir);
+	/* A rollback is the remedy where one may follow. */
+	else if (rollback)
+		(void)gbe_throw(&local, GBE_ERROR_REFUSED,
+				"the update is not green yet, and a rollback may follow");
+	else if (check_others(r, &local) && would_rejoin(r, &local) && take(r, &local))
+		return rejoin(r, false, damage, error);
+	if (!let_others_go_on(r, error))
+		return false;
+	return gbe_pass(error, &local);
+}
+
+static bool
+go_on(Rejoin *r, GError **error)
+{
+	g_autoptr(GbeCluster) cluster = NULL;
+
+	return ask_others(r, &cluster, error) && rejoin(r, true, "a rejoin was interrupted", error);
+}
+
+/* Of two calls at once, each would take the update lock, and one would forget that it has it. */
+static bool
+be_the_only_one(GbeApp *app, GbeLock **ret_lock, GError **error)
+{
+	gbe_autofd int run_fd = -1;
+
+	return gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) &&
+	       gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, ret_lock, error);
+}
+
+bool
+gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejoined,
+			     GError **error)
+{
+	g_auto(Rejoin) r = {.app = app,
+			    .timeout = timeout,
+			    .result = ret_rejoined,
+			    .setting = {.frame = {.app = app, .operation = OPERATION}}};
+	g_autoptr(GbeLock) lock = NULL;
+	g_autoptr(JsonObject) intent = NULL;
+	g_autoptr(GError) local = NULL;
+
+	ret_rejoined->action = "none";
+	if (!gbe_app_open_state(app, false, error) || !be_the_only_one(app, &lock, error) ||
+	    !gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
+	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
+		return false;
+	if (intent == NULL ? begin(&r, &local)
+			   : !g_str_equal(gbe_json_string(intent, "operation", ""), OPERATION) ||
+				 go_on(&r, &local))
+		return true;
+	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
+		return wait_for(&r, local->message, error);
+	return gbe_pass(error, &local);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cluster/setup.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/backups/data.h"
+#include "app/health/certificates.h"
+#include "certs/change.h"
+#include "certs/token.h"
+#include "certs/trust.h"
+#include "cluster/seed.h"
+#include "core/config/run-words.h"
+#include "core/json/parse.h"
+#include "core/record/take-over.h"
+#include "fs/list.h"
+#include "fs/open.h"
+#include "sys/systemd/events.h"
+#include "sys/systemd/units.h"
+
+#define PEER_PORT 2380
+#define CLIENT_PORT 2379
+
+void
+gbe_cluster_setup_result_clear(GbeClusterSetupResult *result)
+{
+	g_clear_pointer(&result->name, g_free);
+	g_clear_pointer(&result->peer_url, g_free);
+	g_clear_pointer(&result->client_url, g_free);
+}
+
+void
+gbe_cluster_setting_clear(GbeClusterSetting *setting)
+{
+	gbe_cluster_frame_clear(&setting->frame);
+	g_clear_pointer(&setting->settings, g_strfreev);
+}
+
+/* The one IPv4 address that others reach. */
+static bool
+own_address(GbeApp *app, char **ret_address, GError **error)
+{
+	g_auto(GStrv) hosts = gbe_pki_hosts(app);
+	g_autofree char *all = g_strjoinv(", ", hosts);
+	const char *found = NULL;
+	guint count = 0;
+
+	for (guint i = 0; hosts[i] != NULL; i++) {
+		struct in_addr address;
+
+		if (inet_pton(AF_INET, hosts[i], &address) == 1 &&
+		    !g_str_has_prefix(hosts[i], "127.")) {
+			found = hosts[i];
+			count++;
+		}
+	}
+	if (count != 1)
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "which address the other members reach this device at is not clear "
+		    "(%s): --peer-url=https://ADDRESS:2380 and "
+		    "--client-url=https://ADDRESS:2379 say it",
+		    all);
+	*ret_address = g_strdup(found);
+	return true;
+}
+
+static char *
+own_name(const GbeApp *app)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+
+	if (app->config->etcd.name != NULL)
+		return g_strdup(app->config->etcd.name);
+	return gethostname(host, sizeof(host) - 1) == 0 && *host != '\0' ? g_strdup(host)
+									 : g_strdup("etcd");
+}
+
+bool
+gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GError **error)
+{
+	const struct {
+		const char **field;
+		const char *variable;
+	} fields[] = {{&setup->name, "ETCD_NAME"},
+		      {&setup->peer_url, "ETCD_INITIAL_ADVERTISE_PEER_URLS"},
+		      {&setup->client_url, "ETCD_ADVERTISE_CLIENT_URLS"}};
+	GbeApp *app = setting->frame.app;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text, &size,
+			      &local))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "this device's etcd was not made a member by `cluster init` or "
+				 "`cluster join`, and this program changes no other one's settings "
+				 "(%s)",
+				 local->message);
+	setting->settings = gbe_run_environment(NULL, text);
+	for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
+		if (*fields[i].field == NULL)
+			*fields[i].field = g_environ_getenv(setting->settings, fields[i].variable);
+	return true;
+}
+
+static bool
+check_unmasked(const GbeApp *app, GError **error)
+{
+	const char *unit = app->config->etcd.service;
+	g_auto(GbeUnitState) state = {0};
+
+	return !gbe_unit_query(unit, &state, NULL) || g_strcmp0(state.load_state, "masked") != 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s is masked, so that it cannot start: systemctl unmask %s", unit, unit);
+}
+
+bool
+gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
+{
+	const GbeClusterSetup *options = setting->options;
+	GbeClusterSetupResult *result = setting->result;
+	g_autofree char *address = NULL;
+	g_autofree char *text = NULL;
+
+	result->name =
+	    options->name != NULL ? g_strdup(options->name) : own_name(setting->frame.app);
+	if ((options->peer_url == NULL || options->client_url == NULL) &&
+	    !own_address(setting->frame.app, &address, error))
+		return false;
+	result->peer_url = options->peer_url != NULL
+			       ? g_strdup(options->peer_url)
+			       : g_strdup_printf("https://%s:%d", address, PEER_PORT);
+	result->client_url = options->client_url != NULL
+				 ? g_strdup(options->client_url)
+				 : g_strdup_printf("https://%s:%d", address, CLIENT_PORT);
+	{
+		const GbeClusterEnv env = {.name = result->name,
+					   .peer_url = result->peer_url,
+					   .client_url = result->client_url,
+					   .initial_cluster = ""};
+
+		text = gbe_cluster_env(&env, error);
+	}
+	return text != NULL && check_unmasked(setting->frame.app, error);
+}
+
+static bool
+is_empty(int dir_fd, const char *name)
+{
+	gbe_autofd int fd = -1;
+	g_autoptr(GPtrArray) names = NULL;
+
+	return gbe_open_dir_at(dir_fd, name, &fd, NULL) && gbe_list_at(fd, name, &names, NULL) &&
+	       names->len == 0;
+}
+
+/* *ret_bare: the directory has only empty directories, and what this program writes there. */
+static bool
+look_for_files(const GbeData *data, bool *ret_bare, GError **error)
+{
+	g_autoptr(GPtrArray) names = NULL;
+
+	*ret_bare = true;
+	if (data->fd < 0)
+		return true;
+	if (!gbe_list_at(data->fd, data->path, &names, error))
+		return false;
+	for (guint i = 0; i < names->len && *ret_bare; i++)
+		*ret_bare = g_strv_contains(gbe_data_exclude, names->pdata[i]) ||
+			    g_str_equal(names->pdata[i], GBE_NONCE_NAME) ||
+			    is_empty(data->fd, names->pdata[i]);
+	return true;
+}
+
+/* A configured member-dir= is known before there is data in it. */
+static bool
+check_no_data(GbeClusterFrame *frame, bool active, GError **error)
+{
+	GbeApp *app = frame->app;
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	bool bare = false;
+
+	if (!gbe_data_open(app, &data, error) || !look_for_files(data, &bare, error))
+		return false;
+	json_object_set_boolean_member(frame->intent, "bare", bare);
+	gbe_data_observe_presence(data, facts);
+	if (facts->data == GBE_UNKNOWN)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot look for data in %s: %s",
+				 data->path, facts->data_why);
+	if (facts->data == GBE_YES || facts->log == GBE_YES)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s has the data of an etcd: only a device without data joins or "
+				 "begins a cluster; `greenboot-etcd cluster reset` makes it one",
+				 data->path);
+	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) != GBE_NO)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "by " GBE_CLUSTER_ENV ", this device is a member of a cluster: "
+				 "`greenboot-etcd cluster rejoin URL` brings its data back, "
+				 "`greenboot-etcd cluster reset --force` ends its membership");
+	return !active || gbe_throw(error, GBE_ERROR_REFUSED, "%s runs: stop it first",
+				    app->config->etcd.service);
+}
+
+/* Where a file says so, the member is not asked where its settings have it answer. */
+static bool
+check_endpoint(const GbeConfig *config, const char *client_url, GError **error)
+{
+	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
+	g_autoptr(GUri) client = g_uri_parse(client_url, G_URI_FLAGS_NONE, NULL);
+	g_autoptr(GUri) asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
+
+	return origin == NULL || g_str_has_prefix(origin, "detected: ") || asked == NULL ||
+	       client == NULL ||
+	       (g_str_equal(g_uri_get_scheme(asked), "https") &&
+		g_uri_get_port(asked) == g_uri_get_port(client)) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "[etcd] endpoint=%s in %s is not where the member will answer, port %d "
+			 "with TLS: remove that key",
+			 config->etcd.endpoint, origin, g_uri_get_port(client));
+}
+
+/* A call that is repeated has the same token, or its file is gone, as files in /run are after a power cut. */
+static bool
+check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
+{
+	const char *path = setting->options->token;
+	g_autoptr(GbePki) token = gbe_pki_new();
+	g_autoptr(GError) local = NULL;
+	bool fresh;
+
+	if (!gbe_token_read(setting->frame.app, path, token, &local)) {
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
+			return false;
+		gbe_note("%s is not there: the authority in " GBE_PKI_LIVE " is used", path);
+		return true;
+	}
+	/* A fresh device has certificates, but no data that needs them. */
+	fresh = !setting->frame.continued &&
+		gbe_is_in_root(setting->frame.app->root_fd, GBE_CLUSTER_ENV) == GBE_NO;
+	return gbe_authority_equal(&token->signer, &pki->signer) ||
+	       gbe_authority_equal(&token->other, &pki->signer) ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s has another authority than the certificates in " GBE_PKI_LIVE "%s",
+			 path,
+			 fresh ? "; run `greenboot-etcd cluster reset --force` to set those aside, "
+				 "then repeat this call"
+			       : "");
+}
+
+/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
+static bool
+take_token(const GbeClusterSetting *setting, const GbePkiOptions *options, GError **error)
+{
+	GbeApp *app = setting->frame.app;
+	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
+	g_autoptr(GbePki) pki = gbe_pki_new();
+
+	if (!gbe_token_read(app, options->token, pki, error) ||
+	    !gbe_pki_issue_leaves(app, pki, error))
+		return false;
+	return (gbe_trust_check_cluster(app, pki, setting->options->url, error) ||
+		gbe_prefix(error,
+			   "the cluster to join, asked with the token %s (nothing was installed)",
+			   options->token)) &&
+	       gbe_pki_init(app, options, made, error);
+}
+
+bool
+gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
+{
+	GbeApp *app = setting->frame.app;
+	const char *token = setting->options->token;
+	const GbePkiOptions options = {.token = token,
+				       .timeout = setting->options->timeout,
+				       .validity = GBE_AUTHORITY_VALIDITY};
+	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
+	g_autoptr(GbePki) pki = NULL;
+
+	if (!gbe_pki_read(app, &pki, error))
+		return false;
+	if (pki != NULL)
+		return token == NULL || check_token(setting, pki, error);
+	if (token == NULL && setting->options->url != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "this device has no certificates of the cluster: --token=FILE, "
+				 "made by `greenboot-etcd cluster token` on a member, brings them");
+	return token != NULL ? take_token(setting, &options, error)
+			     : gbe_pki_init(app, &options, made, error);
+}
+
+bool
+gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
+{
+	GbeClusterFrame *frame = &setting->frame;
+	bool active = false;
+
+	frame->dry_run = setting->options->dry_run;
+	if (!gbe_cluster_frame_begin(frame, &active, error) ||
+	    !gbe_cluster_setting_choose(setting, error) ||
+	    !check_endpoint(frame->app->config, setting->result->client_url, error) ||
+	    (!frame->continued && !check_no_data(frame, active, error)))
+		return false;
+	setting->result->continued = frame->continued;
+	gbe_json_set_string(frame->intent, "peer_url", setting->result->peer_url);
+	return setting->options->dry_run || (gbe_cluster_setting_authority(setting, error) &&
+					     gbe_cluster_frame_intend(frame, error));
+}
+
+bool
+gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster, GError **error)
+{
+	const GbeClusterSetupResult *result = setting->result;
+	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	g_autofree char *alone = g_strdup_printf("%s=%s", result->name, result->peer_url);
+	const GbeClusterEnv env = {.name = result->name,
+				   .peer_url = result->peer_url,
+				   .client_url = result->client_url,
+				   .initial_cluster =
+				       initial_cluster != NULL ? initial_cluster : alone,
+				   .token = initial_cluster != NULL ? NULL : token};
+
+	return gbe_cluster_settings_write(&setting->frame, &env, error);
+}
+
+bool
+gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error)
+{
+	return gbe_cluster_frame_start(&setting->frame, error) &&
+	       gbe_cluster_frame_wait_healthy(&setting->frame, setting->options->timeout, error) &&
+	       gbe_cluster_frame_end(&setting->frame, error);
+}
+
+/* ---- init ---- */
+
+/* A path has a slash; a backup's name has none. */
+static bool
+seed(GbeClusterSetting *setting, GError **error)
+{
+	const char *from = setting->options->from;
+	bool is_path = from != NULL && strchr(from, '/') != NULL;
+	const GbeClusterSeed seed = {.backup = is_path ? NULL : from,
+				     .snapshot = is_path ? from : NULL,
+				     .name = setting->result->name,
+				     .peer_url = setting->result->peer_url,
+				     .timeout = setting->options->timeout};
+	g_autoptr(GError) local = NULL, again = NULL;
+
+	if (from == NULL || gbe_cluster_seed(&setting->frame, &seed, &local))
+		return true;
+	/* Nothing has changed yet. */
+	if (!setting->frame.continued && !g_error_matches(local, GBE_ERROR, GBE_ERROR_PARTIAL) &&
+	    !gbe_cluster_frame_end(&setting->frame, &again))
+		gbe_note("%s", again->message);
+	return gbe_pass(error, &local);
+}
+
+bool
+gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
+		 GError **error)
+{
+	g_auto(GbeClusterSetting) setting = {
+	    .frame = {.app = app, .operation = "cluster init"},
+	    .options = options,
+	    .result = ret_result,
+	};
+
+	if (!gbe_cluster_setting_begin(&setting, error))
+		return false;
+	return options->dry_run ||
+	       (seed(&setting, error) && ((gbe_cluster_setting_write(&setting, NULL, error) &&
+					   gbe_cluster_setting_end(&setting, error)) ||
+					  gbe_cluster_frame_goes_on(&setting.frame, error)));
+}

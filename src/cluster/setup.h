@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The verbs cluster init and join: this device's etcd becomes the first member of a cluster, or one more. Both
+ * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
+ *
+ * Each writes an intent first (frame.h), which has the id of the cluster. A learner that was added already is found by
+ * its address. Where a join fails that no cut has interrupted, the learner is taken out again, and the data that it had
+ * got is removed: it was a copy. It stays as a backup where other files lay in the data directory. Implemented in setup.c,
+ * join.c.
+ */
+#pragma once
+
+#include "cluster/frame.h"
+#include "core/decide/facts.h"
+
+typedef struct {
+	bool dry_run;
+	bool force;	  /* rejoin: remove the member also where the quorum cannot be judged */
+	bool by_itself;	  /* rejoin: refused where the member works after all, or the version of its
+			   * etcd is not known */
+	bool goes_on;	  /* rejoin: only one that was interrupted, else GBE_ERROR_BUSY */
+	const char *name; /* NULL: [etcd] name, or the machine's */
+	const char *peer_url,
+	    *client_url;  /* NULL: the machine's only address, ports 2380 and 2379 */
+	const char *url;  /* join: a client's address of a member */
+	const char *from; /* init: a backup's name, or a snapshot's path; NULL: no data */
+	const char
+	    *token; /* join: the file of `cluster token`; NULL: the authority is here already */
+	guint64 timeout; /* seconds for etcd to be healthy, and for a learner to catch up */
+} GbeClusterSetup;
+
+typedef struct {
+	char *name, *peer_url, *client_url;
+	guint64 id;	/* 0: with dry_run */
+	bool continued; /* an earlier call was cut */
+	bool asked;	/* join: whether the cluster has added this device is not known */
+} GbeClusterSetupResult;
+
+void gbe_cluster_setup_result_clear(GbeClusterSetupResult *result);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterSetupResult, gbe_cluster_setup_result_clear)
+
+/* GBE_ERROR_REFUSED: data is there, the service runs or is an application's, a name or an address is taken, the cluster
+ * lacks its quorum; _FAILED: etcd did not become healthy; _CANNOT_TELL: the cluster does not answer. */
+bool gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options,
+		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
+bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
+		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
+/* A member whose etcd cannot go on with its data, or that was removed, gets it anew from the others: it is removed,
+ * its data becomes a backup, and it joins as a learner. ->name and the addresses stay; ->force as in members.h.
+ * After a kill or a power cut, or where it fails, the next call goes on. Before the data goes, the settings say that etcd
+ * joins a cluster: without data it would otherwise begin one. */
+bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
+			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
+
+/* ---- for these verbs, and recover ---- */
+
+typedef struct {
+	GbeClusterFrame frame;
+	const GbeClusterSetup *options;
+	GbeClusterSetupResult *result;
+	char **settings; /* cluster.env, once it was read */
+} GbeClusterSetting;
+
+void gbe_cluster_setting_clear(GbeClusterSetting *setting);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterSetting, gbe_cluster_setting_clear)
+/* Fills in of @setup what it leaves open, from this member's settings: it stays the member that it is. Borrowed from
+ * @setting. GBE_ERROR_REFUSED: this program has not made it one. */
+bool gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup,
+			      GError **error) GBE_CHECKED;
+/* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */
+bool gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+/* The certificates' authority: that which is here, the token's, or (init) a new one. */
+bool gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+/* All that comes before the first effect; without dry_run, the intent, too. */
+bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+/* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
+bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
+			       GError **error) GBE_CHECKED;
+/* The member and the cluster that the data belongs to, from the data, else from @record (rejoin.h, may be NULL), else from
+ * the take-over. NULL: not known. Borrowed. */
+void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_member,
+		     const char **ret_cluster);
+/* Starts the service, and waits until etcd is healthy. */
+bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/depot.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+
+#include "app/device/endpoint.h"
+#include "app/device/key-file.h"
+#include "base/fault.h"
+#include "core/json/parse.h"
+#include "core/snapshot/name.h"
+#include "store/bucket/bucket.h"
+
+/* In the format that other programs of object stores read: ~/.aws/credentials. */
+#define KEY_GROUP "default"
+/* A systemd credential of this name, where no file is configured. */
+#define CREDENTIAL "store-access-key"
+/* An upload that nobody has gone on with for that long is abandoned. */
+#define ABANDONED_SECONDS (7 * 86400)
+
+typedef struct {
+	GbeDepot depot;
+	GbeBucket *bucket;
+} Bucket;
+
+static GbeBucket *
+bucket_of(const GbeDepot *depot)
+{
+	return ((const Bucket *)depot)->bucket;
+}
+
+static void
+count(GbeDepot *depot)
+{
+	const GbeBucketCost *cost = gbe_bucket_cost(bucket_of(depot));
+
+	depot->requests = cost->requests;
+	depot->sent = cost->sent;
+}
+
+static bool
+pass_progress(gsize size, gpointer data)
+{
+	GbeDepot *depot = data;
+
+	return depot->progress == NULL || depot->progress(size, depot->progress_data);
+}
+
+/* ---- list ---- */
+
+typedef struct {
+	GbeDepotEach each;
+	gpointer data;
+} Listing;
+
+static bool
+take_listed(const char *path, guint64 size, gpointer data, GError **error)
+{
+	const Listing *listing = data;
+	const char *slash = strchr(path, '/');
+	g_autofree char *entry =
+	    slash != NULL ? g_strndup(path, (gsize)(slash - path)) : g_strdup(path);
+
+	/* An object of that name without a slash is no snapshot; nor is a deeper one part of it. */
+	if (slash == NULL || !gbe_snapshot_name_parse(entry, NULL))
+		return listing->each(entry, NULL, 0, listing->data, error);
+	return listing->each(entry, slash + 1, size, listing->data, error);
+}
+
+static bool
+list(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error)
+{
+	Listing listing = {each, data};
+	bool ok = gbe_bucket_list(bucket_of(depot), "", take_listed, &listing, error);
+
+	count(depot);
+	return ok;
+}
+
+static bool
+take_file(const char *path, guint64 size, gpointer data, GError **error)
+{
+	const Listing *listing = data;
+	const char *slash = strchr(path, '/');
+	g_autofree char *entry = NULL;
+
+	if (slash == NULL)
+		return true;
+	entry = g_strndup(path, (gsize)(slash - path));
+	return listing->each(entry, slash + 1, size, listing->data, error);
+}
+
+static bool
+list_files(GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data, GError **error)
+{
+	Listing listing = {each, data};
+	bool ok = gbe_bucket_list(bucket_of(depot), entry, take_file, &listing, error);
+
+	count(depot);
+	return ok;
+}
+
+/* ---- read ---- */
+
+static bool
+size_of(GbeDepot *depot, const char *path, guint64 *ret_size, GError **error)
+{
+	bool ok = gbe_bucket_head(bucket_of(depot), path, ret_size, error);
+
+	count(depot);
+	return ok;
+}
+
+typedef struct {
+	GByteArray *bytes;
+	gsize max;
+	const char *path;
+} Small;
+
+static bool
+take_small(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	const Small *small = data;
+
+	if (small->bytes->len + size > small->max)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s is too long", small->path);
+	g_byte_array_append(small->bytes, bytes, (guint)size);
+	return true;
+}
+
+static bool
+read_small(GbeDepot *depot, const char *path, gsize max, char **ret_bytes, gsize *ret_size,
+	   GError **error)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	Small small = {bytes, max, path};
+	bool ok = gbe_bucket_get(bucket_of(depot), path, max, take_small, &small, error);
+
+	count(depot);
+	if (!ok)
+		return false;
+	*ret_size = bytes->len;
+	g_byte_array_append(bytes, (const guint8 *)"", 1);
+	*ret_bytes = (char *)g_byte_array_free(g_steal_pointer(&bytes), false);
+	return true;
+}
+
+/* A download in a thread of its own: the other end of the pipe reads it like a file. */
+typedef struct {
+	GbeBucket *bucket;
+	const char *path;
+	int fd;
+	bool closed; /* the reader has enough */
+	GError *error;
+} Download;
+
+static bool
+write_piece(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Download *download = data;
+
+	for (gsize at = 0; at < size;) {
+		ssize_t n = write(download->fd, (const char *)bytes + at, size - at);
+
+		download->closed = n < 0 && errno == EPIPE;
+		if (n < 0 && errno != EINTR)
+			return gbe_throw_errno(error, errno, "cannot hand %s on", download->path);
+		at += (gsize)MAX(n, 0);
+	}
+	return true;
+}
+
+static gpointer
+run_download(gpointer data)
+{
+	Download *download = data;
+
+	(void)!gbe_bucket_get(download->bucket, download->path, 0, write_piece, download,
+			      &download->error);
+	gbe_close_fd(&download->fd);
+	return NULL;
+}
+
+/* SIGPIPE is ignored meanwhile: a reader that has enough closes its end. */
+static bool
+use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError **error)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	Download download = {.bucket = bucket_of(depot), .path = path, .fd = -1};
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int read_fd = -1;
+	GThread *thread;
+	int fds[2];
+	bool ok;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return gbe_throw_errno(error, errno, "make a pipe");
+	read_fd = fds[0];
+	download.fd = fds[1];
+	(void)fcntl(read_fd, F_SETPIPE_SZ, 1 << 20);
+	(void)sigaction(SIGPIPE, &ignore, &before);
+	thread = g_thread_try_new("download", run_download, &download, &local);
+	if (thread == NULL) {
+		gbe_close_fd(&download.fd);
+		(void)sigaction(SIGPIPE, &before, NULL);
+		return gbe_throw(error, GBE_ERROR_FAILED, "cannot read %s: %s", path,
+				 local->message);
+	}
+	ok = use_fd(read_fd, data, &local);
+	gbe_close_fd(&read_fd);
+	g_thread_join(thread);
+	(void)sigaction(SIGPIPE, &before, NULL);
+	count(depot);
+	if (download.error != NULL && !download.closed) {
+		g_propagate_error(error, download.error);
+		return false;
+	}
+	g_clear_error(&download.error);
+	if (!ok)
+		g_propagate_error(error, g_steal_pointer(&local));
+	return ok;
+}
+
+/* ---- write ---- */
+
+/* The record of an upload that can be resumed: {"upload": ID, "part_size": N, "parts": [ETAG, ...]}. */
+#define UPLOAD "upload"
+#define PART_SIZE "part_size"
+#define PARTS "parts"
+
+typedef struct {
+	GbeDepot *depot;
+	const char *path;
+	int fd;
+	guint64 size;
+	const GbeDepotResume *resume;
+	JsonObject *done;
+	GPtrArray *etags; /* NULL-terminated at the end */
+	char *id;
+} Upload;
+
+static void
+upload_clear(Upload *upload)
+{
+	g_clear_pointer(&upload->done, json_object_unref);
+	g_clear_pointer(&upload->etags, g_ptr_array_unref);
+	g_clear_pointer(&upload->id, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Upload, upload_clear)
+
+static bool
+save(const Upload *upload, GError **error)
+{
+	const GbeDepotResume *resume = upload->resume;
+
+	return resume == NULL || resume->save == NULL || resume->save(resume->data, error);
+}
+
+static bool
+begin(Upload *upload, bool anew, GError **error)
+{
+	const char *id = gbe_json_string(upload->done, UPLOAD, NULL);
+	JsonArray *parts = gbe_json_array(upload->done, PARTS);
+
+	g_ptr_array_set_size(upload->etags, 0);
+	g_clear_pointer(&upload->id, g_free);
+	if (id != NULL && !anew &&
+	    gbe_json_int(upload->done, PART_SIZE, 0) == (gint64)GBE_BUCKET_PART) {
+		upload->id = g_strdup(id);
+		for (guint i = 0; parts != NULL && i < json_array_get_length(parts); i++)
+			g_ptr_array_add(upload->etags,
+					g_strdup(json_array_get_string_element(parts, i)));
+		return true;
+	}
+	if (!gbe_bucket_upload_begin(bucket_of(upload->depot), upload->path, &upload->id, error))
+		return false;
+	gbe_json_set_string(upload->done, UPLOAD, upload->id);
+	json_object_set_int_member(upload->done, PART_SIZE, (gint64)GBE_BUCKET_PART);
+	json_object_set_array_member(upload->done, PARTS, json_array_new());
+	return save(upload, error);
+}
+
+static bool
+send_parts(Upload *upload, GError **error)
+{
+	for (guint64 at = upload->etags->len * GBE_BUCKET_PART; at < upload->size;
+	     at += GBE_BUCKET_PART) {
+		char *etag = NULL;
+
+		if (!gbe_bucket_upload_part(bucket_of(upload->depot), upload->path, upload->id,
+					    upload->etags->len + 1, upload->fd, at,
+					    MIN(GBE_BUCKET_PART, upload->size - at), &etag, error))
+			return false;
+		g_ptr_array_add(upload->etags, etag);
+		json_array_add_string_element(gbe_json_array(upload->done, PARTS), etag);
+		if (GBE_FAULT("store-part-sent", error) || !save(upload, error))
+			return false;
+	}
+	g_ptr_array_add(upload->etags, NULL);
+	return gbe_bucket_upload_end(bucket_of(upload->depot), upload->path, upload->id,
+				     (char *const *)upload->etags->pdata, error);
+}
+
+/* The upload has come to its end, and this device has not learnt it: the answer was lost, or the power. */
+static bool
+has_ended(const Upload *upload)
+{
+	guint64 parts = (upload->size + GBE_BUCKET_PART - 1) / GBE_BUCKET_PART, there = 0;
+	JsonArray *sent = gbe_json_array(upload->done, PARTS);
+
+	return sent != NULL && json_array_get_length(sent) == parts &&
+	       gbe_bucket_head(bucket_of(upload->depot), upload->path, &there, NULL) &&
+	       there == upload->size;
+}
+
+/* A server that has forgotten the upload, or a part of it, gets the whole once more, and only once. */
+static bool
+put_in_parts(Upload *upload, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	bool resumed = gbe_json_string(upload->done, UPLOAD, NULL) != NULL;
+
+	if (upload->size > GBE_BUCKET_PART * GBE_BUCKET_PARTS_MAX)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s is larger than %d parts of %d MiB, which a bucket takes at "
+				 "most",
+				 upload->path, GBE_BUCKET_PARTS_MAX, (int)(GBE_BUCKET_PART >> 20));
+	if (begin(upload, false, &local) && send_parts(upload, &local))
+		return true;
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) && has_ended(upload))
+		return true;
+	if (!resumed || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return gbe_pass(error, &local);
+	return begin(upload, true, error) && send_parts(upload, error);
+}
+
+static bool
+put(GbeDepot *depot, const char *path, int fd, guint64 size, const GbeDepotResume *resume,
+    GError **error)
+{
+	g_auto(Upload) upload = {.depot = depot,
+				 .path = path,
+				 .fd = fd,
+				 .size = size,
+				 .resume = resume,
+				 .done = resume != NULL ? json_object_ref(resume->done)
+							: json_object_new(),
+				 .etags = g_ptr_array_new_with_free_func(g_free)};
+	bool ok = size <= GBE_BUCKET_PART ? gbe_bucket_put(bucket_of(depot), path, fd, size, error)
+					  : put_in_parts(&upload, error);
+
+	count(depot);
+	return ok;
+}
+
+static bool
+unpublish(GbeDepot *depot, const char *path, GError **error)
+{
+	bool ok = gbe_bucket_remove(bucket_of(depot), path, error);
+
+	count(depot);
+	return ok;
+}
+
+static bool
+remove_entry(GbeDepot *depot, const char *entry, GError **error)
+{
+	static const char *const files[] = {GBE_SNAPSHOT_META, GBE_SNAPSHOT_SEAL,
+					    GBE_SNAPSHOT_DEVICE, GBE_SNAPSHOT_DATA,
+					    GBE_SNAPSHOT_AGE};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(entry, files[i], NULL);
+
+		if (!unpublish(depot, path, error))
+			return false;
+	}
+	return true;
+}
+
+typedef struct {
+	GbeBucket *bucket;
+	GPtrArray *paths, *ids;
+} Abandoned;
+
+static bool
+find_abandoned(const char *path, const char *id, gint64 begun, gpointer data,
+	       GError **error G_GNUC_UNUSED)
+{
+	const Abandoned *abandoned = data;
+	const char *slash = strchr(path, '/');
+	g_autofree char *entry =
+	    slash != NULL ? g_strndup(path, (gsize)(slash - path)) : g_strdup("");
+
+	/* By the server's clock, on both sides. */
+	if (begun > 0 && gbe_snapshot_name_parse(entry, NULL) &&
+	    gbe_bucket_time(abandoned->bucket) - begun > ABANDONED_SECONDS) {
+		g_ptr_array_add(abandoned->paths, g_strdup(path));
+		g_ptr_array_add(abandoned->ids, g_strdup(id));
+	}
+	return true;
+}
+
+static bool
+tidy(GbeDepot *depot, GError **error)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) ids = g_ptr_array_new_with_free_func(g_free);
+	Abandoned abandoned = {bucket_of(depot), paths, ids};
+	bool ok = gbe_bucket_uploads(abandoned.bucket, find_abandoned, &abandoned, error);
+
+	for (guint i = 0; ok && i < paths->len; i++)
+		ok = gbe_bucket_upload_abort(abandoned.bucket, paths->pdata[i], ids->pdata[i],
+					     error);
+	count(depot);
+	return ok;
+}
+
+static void
+free_bucket(GbeDepot *depot)
+{
+	Bucket *bucket = (Bucket *)depot;
+
+	gbe_bucket_free(bucket->bucket);
+	g_free(bucket);
+}
+
+static const GbeDepotKind kind = {
+    .list = list,
+    .size = size_of,
+    .read = read_small,
+    .use = use,
+    .put = put,
+    .unpublish = unpublish,
+    .remove = unpublish,
+    .files = list_files,
+    .remove_entry = remove_entry,
+    .tidy = tidy,
+    .free = free_bucket,
+};
+
+/* ---- the access key ---- */
+
+static bool
+read_key(GbeApp *app, GKeyFile *keys, GError **error)
+{
+	const char *path = app->config->store.access_key_file;
+	char bytes[GBE_KEY_FILE_MAX];
+	gsize size = 0;
+	bool ok;
+
+	if (!gbe_key_file_read(app, path, CREDENTIAL, bytes, &size, error)) {
+		if (path != NULL)
+			return gbe_prefix(error, "[store] access-key-file %s", path);
+		g_clear_error(error);
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+				 "[store] url needs [store] access-key-file, or the systemd "
+				 "credential " CREDENTIAL);
+	}
+	ok = size > 0 && g_key_file_load_from_data(keys, bytes, size, G_KEY_FILE_NONE, NULL);
+	explicit_bzero(bytes, sizeof(bytes));
+	return ok || gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+			       "[store] access-key-file, or the credential in its place, is not "
+			       "in the format of ~/.aws/credentials");
+}
+
+static bool
+open_bucket(GbeApp *app, GbeBucketOptions *options, GbeBucket **ret_bucket, GError **error)
+{
+	g_autoptr(GKeyFile) keys = g_key_file_new();
+	g_autofree char *id = NULL, *secret = NULL, *token = NULL;
+	bool ok;
+
+	if (!read_key(app, keys, error))
+		return false;
+	id = g_key_file_get_string(keys, KEY_GROUP, "aws_access_key_id", NULL);
+	secret = g_key_file_get_string(keys, KEY_GROUP, "aws_secret_access_key", NULL);
+	token = g_key_file_get_string(keys, KEY_GROUP, "aws_session_token", NULL);
+	options->id = id;
+	options->secret = secret;
+	options->token = token;
+	ok = id != NULL && secret != NULL
+		 ? gbe_bucket_open(options, ret_bucket, error)
+		 : gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+			     "[store] access-key-file: a line [" KEY_GROUP
+			     "], and below it aws_access_key_id= and aws_secret_access_key= are "
+			     "needed");
+	if (secret != NULL)
+		explicit_bzero(secret, strlen(secret));
+	if (token != NULL)
+		explicit_bzero(token, strlen(token));
+	return ok;
+}
+
+bool
+gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError **error)
+{
+	g_autofree char *ca =
+	    app->config->store.ca != NULL ? gbe_app_real_path(app, app->config->store.ca) : NULL;
+	GbeBucketOptions options = {.url = url,
+				    .region = app->config->store.region,
+				    .ca = ca,
+				    .proxy = app->config->store.proxy,
+				    .rate = app->config->store.rate_limit};
+	g_autofree Bucket *bucket = g_new0(Bucket, 1);
+
+	if (!open_bucket(app, &options, &bucket->bucket, error))
+		return gbe_prefix(error, "%s", url);
+	bucket->depot = (GbeDepot){.kind = &kind,
+				   .app = app,
+				   .shown = g_strdup(url),
+				   .identifier = g_strdup(url)};
+	gbe_bucket_watch(bucket->bucket, pass_progress, &bucket->depot);
+	gbe_bucket_limit(bucket->bucket, app->store_deadline);
+	*ret_depot = &g_steal_pointer(&bucket)->depot;
+	return true;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/depot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/state/history.h"
+#include "core/snapshot/name.h"
+#include "fs/list.h"
+#include "fs/open.h"
+#include "fs/part.h"
+#include "fs/read.h"
+#include "fs/remove.h"
+#include "fs/sync.h"
+
+typedef struct {
+	GbeDepot depot;
+	int fd;
+} Directory;
+
+static int
+fd_of(const GbeDepot *depot)
+{
+	return ((const Directory *)depot)->fd;
+}
+
+/* The directory of the entry, and the name of the file in it. */
+static bool
+open_entry(const GbeDepot *depot, const char *path, int *ret_fd, const char **ret_file,
+	   GError **error)
+{
+	const char *slash = strchr(path, '/');
+	g_autofree char *entry = slash != NULL ? g_strndup(path, (gsize)(slash - path)) : NULL;
+
+	*ret_file = slash != NULL ? slash + 1 : path;
+	return gbe_open_dir_at(fd_of(depot), entry != NULL ? entry : ".", ret_fd, error);
+}
+
+static bool
+list_files(const GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data,
+	   GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+	g_auto(GbeList) list = {NULL};
+	const char *name;
+	struct stat st;
+
+	if (!gbe_open_dir_at(fd_of(depot), entry, &entry_fd, NULL))
+		return each(entry, "", GBE_DEPOT_ODD, data, error);
+	if (!each(entry, "", 0, data, error))
+		return false;
+	list = gbe_list_open_at(entry_fd, entry);
+	while ((name = gbe_list_next(&list)) != NULL) {
+		bool regular =
+		    fstatat(entry_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+
+		if (!each(entry, name, regular ? (guint64)st.st_size : GBE_DEPOT_ODD, data, error))
+			return false;
+	}
+	return gbe_list_end(&list, NULL) || each(entry, "", GBE_DEPOT_ODD, data, error);
+}
+
+static bool
+list_directory(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error)
+{
+	g_auto(GbeList) list = gbe_list_open_at(fd_of(depot), depot->shown);
+	const char *name;
+	struct stat st;
+
+	while ((name = gbe_list_next(&list)) != NULL) {
+		bool is_entry = gbe_snapshot_name_parse(name, NULL) &&
+				(fstatat(fd_of(depot), name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+				 S_ISDIR(st.st_mode));
+
+		if (!(is_entry ? list_files(depot, name, each, data, error)
+			       : each(name, NULL, 0, data, error)))
+			return false;
+	}
+	return gbe_list_end(&list, error);
+}
+
+static bool
+open_file(const GbeDepot *depot, const char *path, int *ret_fd, guint64 *ret_size, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+	gbe_autofd int fd = -1;
+	const char *file;
+	struct stat st;
+
+	if (!open_entry(depot, path, &entry_fd, &file, error))
+		return false;
+	fd = openat(entry_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_REFUSED, "%s is not a regular file", path);
+	*ret_size = (guint64)st.st_size;
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+static bool
+size_of(GbeDepot *depot, const char *path, guint64 *ret_size, GError **error)
+{
+	gbe_autofd int fd = -1;
+
+	return open_file(depot, path, &fd, ret_size, error);
+}
+
+static bool
+read_small(GbeDepot *depot, const char *path, gsize max, char **ret_bytes, gsize *ret_size,
+	   GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+	const char *file;
+
+	return open_entry(depot, path, &entry_fd, &file, error) &&
+	       gbe_read_file_at(entry_fd, file, max, ret_bytes, ret_size, error);
+}
+
+static bool
+use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError **error)
+{
+	gbe_autofd int fd = -1;
+	guint64 size;
+
+	return open_file(depot, path, &fd, &size, error) && use_fd(fd, data, error);
+}
+
+static bool
+make_entry(const GbeDepot *depot, const char *path, GError **error)
+{
+	const char *slash = strchr(path, '/');
+	g_autofree char *entry = slash != NULL ? g_strndup(path, (gsize)(slash - path)) : NULL;
+
+	if (entry == NULL || mkdirat(fd_of(depot), entry, 0700) == 0)
+		return gbe_sync_dir(fd_of(depot), depot->shown, error);
+	return errno == EEXIST || gbe_throw_errno(error, errno, "make %s", entry);
+}
+
+/* Compares what is on the disk, and not in the kernel's cache. */
+static bool
+compare(int a_fd, int b_fd, guint64 size, const char *what, GError **error)
+{
+	guint8 a[65536], b[65536];
+	gsize a_got = 0, b_got = 0;
+
+	(void)posix_fadvise(b_fd, 0, 0, POSIX_FADV_DONTNEED);
+	for (guint64 at = 0; at < size; at += a_got) {
+		gsize want = MIN(sizeof(a), size - at);
+
+		if (!gbe_read_at(a_fd, a, want, at, &a_got, what, error) ||
+		    !gbe_read_at(b_fd, b, want, at, &b_got, what, error))
+			return false;
+		if (a_got != want || b_got != want || memcmp(a, b, want) != 0)
+			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "what was read back is not what was written");
+	}
+	return true;
+}
+
+static bool
+copy(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **error)
+{
+	guint8 bytes[65536];
+	gsize got = 0;
+
+	for (guint64 at = 0; at < size; at += got) {
+		gsize want = MIN(sizeof(bytes), size - at);
+
+		if (!gbe_read_at(fd, bytes, want, at, &got, part->name, error))
+			return false;
+		if (got != want)
+			return gbe_throw(error, GBE_ERROR_FAILED, "%s is shorter than it was",
+					 part->name);
+		if (!gbe_part_write(part, bytes, got, error))
+			return false;
+		depot->sent += got;
+		if (depot->progress != NULL && !depot->progress(got, depot->progress_data))
+			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+	}
+	return gbe_sync_file(part->fd, part->name, error) &&
+	       compare(fd, part->fd, size, part->name, error);
+}
+
+/* A share may be slow, but it keeps what it has: an interrupted copy begins anew. */
+static bool
+put(GbeDepot *depot, const char *path, int fd, guint64 size,
+    const GbeDepotResume *resume G_GNUC_UNUSED, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+	g_auto(GbePart) part = {.fd = -1};
+	const char *file;
+
+	return make_entry(depot, path, error) && open_entry(depot, path, &entry_fd, &file, error) &&
+	       gbe_part_begin(entry_fd, file, true, &part, error) &&
+	       copy(depot, fd, size, &part, error) && gbe_part_publish(&part, error);
+}
+
+static bool
+unpublish(GbeDepot *depot, const char *path, GError **error)
+{
+	g_autofree char *part = NULL;
+	gbe_autofd int entry_fd = -1;
+	const char *file;
+
+	if (!open_entry(depot, path, &entry_fd, &file, error))
+		return false;
+	part = g_strconcat(file, GBE_PART_SUFFIX, NULL);
+	if (renameat(entry_fd, file, entry_fd, part) < 0)
+		return gbe_throw_errno(error, errno, "cannot remove %s", path);
+	return gbe_sync_dir(entry_fd, path, error);
+}
+
+static bool
+remove_file(GbeDepot *depot, const char *path, GError **error)
+{
+	gbe_autofd int entry_fd = -1;
+	const char *file;
+
+	if (!open_entry(depot, path, &entry_fd, &file, error))
+		return false;
+	if (unlinkat(entry_fd, file, 0) < 0 && errno != ENOENT)
+		return gbe_throw_errno(error, errno, "cannot remove %s", path);
+	return gbe_sync_dir(entry_fd, path, error);
+}
+
+static bool
+list_entry(GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data, GError **error)
+{
+	struct stat st;
+
+	return (fstatat(fd_of(depot), entry, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) ||
+	       list_files(depot, entry, each, data, error);
+}
+
+static bool
+remove_entry(GbeDepot *depot, const char *entry, GError **error)
+{
+	return gbe_remove_tree_at(fd_of(depot), entry, error);
+}
+
+static void
+free_directory(GbeDepot *depot)
+{
+	Directory *directory = (Directory *)depot;
+
+	gbe_close_fd(&directory->fd);
+	g_free(directory);
+}
+
+static const GbeDepotKind kind = {
+    .list = list_directory,
+    .size = size_of,
+    .read = read_small,
+    .use = use,
+    .put = put,
+    .unpublish = unpublish,
+    .remove = remove_file,
+    .files = list_entry,
+    .remove_entry = remove_entry,
+    .directory = fd_of,
+    .free = free_directory,
+};
+
+/* With the disk or the share missing, its mount point would fill the disk that etcd writes to. */
+static bool
+check_mounted(const GbeDepot *depot, GError **error)
+{
+	g_auto(GbeOffsite) offsite = {0};
+
+	if (!gbe_app_open_state(depot->app, false, NULL) ||
+	    !gbe_history_load(depot->app, depot->identifier, &offsite, NULL))
+		return true;
+	return !offsite.elsewhere || gbe_depot_is_elsewhere(depot) ||
+	       gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "the store %s was on a disk or a share of its own at the last push, and "
+			 "is not now; mount what has it",
+			 depot->shown);
+}
+
+bool
+gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GError **error)
+{
+	g_autofree char *absolute =
+	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
+	g_autofree char *folded = g_canonicalize_filename(absolute, "/");
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int fd = -1;
+	Directory *directory;
+
+	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &fd, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+					 "the store %s is not there; make it, or mount what has it",
+					 path);
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "the store: %s; --store=DIR names another one", local->message);
+	}
+	directory = g_new0(Directory, 1);
+	directory->depot = (GbeDepot){.kind = &kind,
+				      .app = app,
+				      .shown = g_strdup(path),
+				      .identifier = gbe_path_to_text(folded)};
+	directory->fd = gbe_steal_fd(&fd);
+	if (!check_mounted(&directory->depot, error)) {
+		gbe_depot_free(&directory->depot);
+		return false;
+	}
+	*ret_place = &directory->depot;
+	return true;
+}

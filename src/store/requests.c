@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/requests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/by-hand/by-hand.h"
+#include "app/snapshot/import.h"
+#include "app/snapshot/sidecar.h"
+#include "base/fault.h"
+#include "fs/list.h"
+#include "fs/open.h"
+#include "fs/own-dir.h"
+#include "fs/sync.h"
+#include "fs/write.h"
+#include "store/push.h"
+#include "sys/systemd/events.h"
+
+#define LOCK "store-requests"
+#define TEMPORARY "store-request.db"
+#define TIMEOUT_SECONDS 600
+#define WHY_MAX 4096
+/* The time for a writer to finish its file: a unit that watches the directory is faster than a shell that writes. */
+#define SETTLE_SECONDS 2
+#define BUSY_SECONDS 5
+#define LOCK_WAIT_MS 2000
+/* In a bucket, each costs the server a question. */
+#define REQUESTS_MAX 1000
+
+typedef struct {
+	GbeApp *app;
+	GbeSnapshotStore *store;
+	const char *directory; /* of the store, as it was given */
+	bool in_bucket;
+	int fd; /* of the requests; -1: there is no such directory, or they are in a bucket */
+	GPtrArray *requests;
+} Requests;
+
+static void
+requests_clear(Requests *requests)
+{
+	g_clear_pointer(&requests->store, gbe_snapshot_store_free);
+	gbe_close_fd(&requests->fd);
+	g_clear_pointer(&requests->requests, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Requests, requests_clear)
+
+static void
+stored_request_free(gpointer data)
+{
+	GbeStoredRequest *request = data;
+
+	g_free(request->name);
+	gbe_store_request_clear(&request->request);
+	g_free(request->why);
+	g_free(request->result);
+	g_free(request);
+}
+
+static void
+take_name(GPtrArray *requests, const char *file)
+{
+	GbeStoredRequest *request = g_new0(GbeStoredRequest, 1);
+
+	request->state = gbe_store_request_state(file, &request->name);
+	if (request->state == GBE_STORE_REQUEST_NONE)
+		stored_request_free(request);
+	else
+		g_ptr_array_add(requests, request);
+}
+
+/* Of those with one name, the one that waits is first: a deletion that is cut leaves nothing to be carried out. */
+static int
+by_name(gconstpointer a, gconstpointer b)
+{
+	const GbeStoredRequest *x = *(GbeStoredRequest *const *)a,
+			       *y = *(GbeStoredRequest *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order : (int)x->state - (int)y->state;
+}
+
+static char *
+path_of(const char *file)
+{
+	return g_build_filename(GBE_STORE_REQUESTS, file, NULL);
+}
+
+/* A directory must be root's, whatever the path to it. Of a bucket, root is whoever has its key: so a snapshot that is
+ * asked for must be signed by somebody else's. */
+static bool
+open_directory(Requests *requests, GError **error)
+{
+	static const char *const names[] = {GBE_STORE_REQUESTS, NULL};
+	g_autofree char *absolute =
+	    requests->app->below_root
+		? g_strdup(requests->store->depot->shown)
+		: g_canonicalize_filename(requests->store->depot->shown, NULL);
+	g_autofree char *way = g_build_filename(absolute, GBE_STORE_REQUESTS, NULL);
+	g_autoptr(GError) local = NULL;
+
+	requests->in_bucket = gbe_depot_directory(requests->store->depot) < 0;
+	if (requests->in_bucket)
+		return requests->app->config->store.key != NULL ||
+		       gbe_throw(error, GBE_ERROR_REFUSED,
+				 "requests in a bucket are carried out only where [store] key "
+				 "proves what they ask for");
+	if (gbe_own_dir_open_at(gbe_depot_directory(requests->store->depot), names, false,
+				&requests->fd, &local))
+		return gbe_check_parents(requests->app->root_fd, way, error);
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	g_propagate_prefixed_error(error, g_steal_pointer(&local),
+				   "%s: ", requests->store->depot->shown);
+	return false;
+}
+
+static bool
+check_file(int fd, bool *ret_is_new, GError **error)
+{
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at it");
+	*ret_is_new = st.st_mtime <= now && now - st.st_mtime <= SETTLE_SECONDS;
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || st.st_nlink != 1)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "it is not root's alone (owner %u, mode %04o, %lu names)",
+				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
+				 (unsigned long)st.st_nlink);
+	return true;
+}
+
+static bool
+read_from_bucket(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	g_autofree char *path = path_of(request->name);
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	return gbe_depot_read(requests->store->depot, path, GBE_STORE_REQUEST_MAX, &bytes, &size,
+			      error) &&
+	       gbe_store_request_parse(bytes, size, &request->request, error);
+}
+
+static bool
+read_request(int dir_fd, GbeStoredRequest *request, GError **error)
+{
+	gbe_autofd int fd = openat(dir_fd, request->name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char bytes[GBE_STORE_REQUEST_MAX + 1];
+	ssize_t size;
+
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open it");
+	if (!check_file(fd, &request->is_new, error))
+		return false;
+	size = pread(fd, bytes, sizeof(bytes), 0);
+	if (size < 0)
+		return gbe_throw_errno(error, errno, "cannot read it");
+	if (size == sizeof(bytes))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "it is too long");
+	return gbe_store_request_parse(bytes, (gsize)size, &request->request, error);
+}
+
+static char *
+why_file(const GbeStoredRequest *request)
+{
+	g_autofree char *file = gbe_store_request_file(request->name, request->state);
+
+	return g_strconcat(file, ".why", NULL);
+}
+
+/* Writes why beside a request that was refused or failed, for those who cannot read the journal. */
+static void
+leave_why(const Requests *requests, const GbeStoredRequest *request)
+{
+	g_autofree char *file = why_file(request);
+	g_autofree char *text = g_strconcat(request->why, "\n", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = path_of(file);
+
+	if (requests->in_bucket ? !gbe_depot_put_text(requests->store->depot, path, text, &error)
+				: !gbe_write_file_at(requests->fd, file, text, strlen(text), 0644,
+						     GBE_WRITE_NO_DIR, &error))
+		gbe_note("%s", error->message);
+}
+
+static void
+look_at(const Requests *requests, GbeStoredRequest *request)
+{
+	g_autoptr(GError) local = NULL;
+	gsize size = 0;
+
+	g_clear_pointer(&request->why, g_free);
+	request->is_bad = false;
+	if (request->state == GBE_STORE_REQUEST_FAILED || request->state == GBE_STORE_REQUEST_BAD) {
+		g_autofree char *file = why_file(request);
+		g_autofree char *path = path_of(file);
+
+		if (requests->in_bucket
+			? gbe_depot_read(requests->store->depot, path, WHY_MAX, &request->why,
+					 &size, NULL)
+			: gbe_read_file_at(requests->fd, file, WHY_MAX, &request->why, &size, NULL))
+			g_strchomp(request->why);
+	}
+	if (request->state != GBE_STORE_REQUEST_WAITING ||
+	    (requests->in_bucket ? read_from_bucket(requests, request, &local)
+				 : read_request(requests->fd, request, &local)))
+		return;
+	request->why = g_strdup(local->message);
+	request->is_bad = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT) ||
+			  g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE);
+}
+
+static bool
+take_listed(const char *entry G_GNUC_UNUSED, const char *file, guint64 size G_GNUC_UNUSED,
+	    gpointer data, GError **error)
+{
+	GPtrArray *requests = data;
+
+	if (file != NULL && strchr(file, '/') == NULL)
+		take_name(requests, file);
+	return requests->len <= REQUESTS_MAX ||
+	       gbe_throw(
+		   error, GBE_ERROR_CANNOT_TELL,
+		   "more than %d requests are there: remove old ones from " GBE_STORE_REQUESTS,
+		   REQUESTS_MAX);
+}
+
+static bool
+list_bucket(Requests *requests, GError **error)
+{
+	if (!gbe_depot_files(requests->store->depot, GBE_STORE_REQUESTS, take_listed,
+			     requests->requests, error))
+		return gbe_prefix(error, "%s", requests->store->depot->shown);
+	return true;
+}
+
+static bool
+list_directory(Requests *requests, GError **error)
+{
+	g_auto(GbeList) list = gbe_list_open_at(requests->fd, GBE_STORE_REQUESTS);
+	const char *name;
+
+	while ((name = gbe_list_next(&list)) != NULL)
+		take_name(requests->requests, name);
+	return gbe_list_end(&list, error);
+}
+
+static bool
+open_requests(Requests *requests, GError **error)
+{
+	requests->requests = g_ptr_array_new_with_free_func(stored_request_free);
+	if (!gbe_snapshot_store_find(requests->app, requests->directory, &requests->store, error) ||
+	    !open_directory(requests, error))
+		return false;
+	if (requests->fd < 0 && !requests->in_bucket)
+		return true;
+	if (!(requests->in_bucket ? list_bucket(requests, error) : list_directory(requests, error)))
+		return false;
+	g_ptr_array_sort(requests->requests, by_name);
+	for (guint i = 0; i < requests->requests->len; i++)
+		look_at(requests, requests->requests->pdata[i]);
+	return true;
+}
+
+static void
+give_time(const Requests *requests)
+{
+	bool waited = false;
+
+	for (guint i = 0; i < requests->requests->len; i++) {
+		GbeStoredRequest *request = requests->requests->pdata[i];
+
+		if (!request->is_bad || !request->is_new)
+			continue;
+		if (!waited)
+			g_usleep(SETTLE_SECONDS * G_USEC_PER_SEC);
+		waited = true;
+		look_at(requests, request);
+	}
+}
+
+bool
+gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests, GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+
+	if (!open_requests(&requests, error))
+		return false;
+	*ret_requests = g_steal_pointer(&requests.requests);
+	return true;
+}
+
+/* An object store cannot rename: the new name is there first. A power cut in between leaves both: the request still
+ * waits, for its work begins when the old name is gone. */
+static bool
+move_in_bucket(const Requests *requests, const char *from, const char *to, GError **error)
+{
+	g_autofree char *from_path = path_of(from), *to_path = path_of(to);
+	g_autoptr(GError) local = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	/* One that is too long is refused, and its text is of no use. */
+	if (!gbe_depot_read(requests->store->depot, from_path, GBE_STORE_REQUEST_MAX, &bytes, &size,
+			    &local) &&
+	    !gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
+		return false;
+	return gbe_depot_put_text(requests->store->depot, to_path, bytes != NULL ? bytes : "{}\n",
+				  error) &&
+	       !GBE_FAULT("store-request-copied", error) &&
+	       gbe_depot_remove(requests->store->depot, from_path, error);
+}
+
+/* Durable: no work is done before, and none is repeated after. An older file of that name is removed first. */
+static bool
+become(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState state,
+       GError **error)
+{
+	g_autofree char *from = gbe_store_request_file(request->name, request->state);
+	g_autofree char *to = gbe_store_request_file(request->name, state);
+
+	if (requests->in_bucket && !move_in_bucket(requests, from, to, error))
+		return false;
+	if (!requests->in_bucket && renameat(requests->fd, from, requests->fd, to) < 0)
+		return gbe_throw_errno(error, errno, "cannot make %s of %s", to, from);
+	request->state = state;
+	if (request->why != NULL)
+		leave_why(requests, request);
+	return requests->in_bucket || gbe_sync_dir(requests->fd, to, error);
+}
+
+static bool
+push(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	const GbeStorePush options = {.store = requests->directory,
+				      .timeout = TIMEOUT_SECONDS,
+				      .sent_later = true};
+	g_auto(GbeStorePushed) pushed = {0};
+
+	if (!gbe_store_push(requests->app, &options, &pushed, error))
+		return false;
+	request->result = g_steal_pointer(&pushed.name);
+	return true;
+}
+
+/* Makes a backup of the snapshot, and requests it for the next boot. */
+static bool
+prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	const char *path = GBE_STATE_DIR "/" TEMPORARY;
+	const GbeStorePull pull = {.store = requests->directory,
+				   .name = request->request.snapshot,
+				   .path = path};
+	g_autoptr(GbeVerification) verification = NULL;
+	g_auto(GbeImported) imported = {0};
+	g_autofree char *snapshot = NULL, *name = NULL, *restored = NULL;
+	GbeImport import = {.path = path, .timeout = TIMEOUT_SECONDS};
+	GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED};
+	g_autoptr(GError) local = NULL;
+	bool ok, asked;
+
+	/* This also removes the files that a power cut left. */
+	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
+	/* Before gigabytes are fetched: can the lock be had? */
+	if (!gbe_app_lock(requests->app, "store requests", LOCK_WAIT_MS, error))
+		return false;
+	gbe_app_unlock(requests->app);
+	if (!gbe_store_pull(requests->app, &pull, &snapshot, &verification, error))
+		return false;
+	name = g_strconcat("store-", snapshot, NULL);
+	import.name = restore.name = g_strdelimit(name, ":", '-');
+	/* An earlier request, perhaps one that was cut, has made the backup. */
+	asked = gbe_by_hand_request(requests->app, &restore, &restored, &local);
+	ok = asked || (gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) &&
+		       gbe_import(requests->app, &import, &imported, error));
+	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
+	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
+	if (!ok || GBE_FAULT("store-request-prepared", error) ||
+	    (!asked && !gbe_by_hand_request(requests->app, &restore, &restored, error)))
+		return false;
+	request->result = g_steal_pointer(&name);
+	return true;
+}
+
+static bool
+carry_out(const Requests *requests, GbeStoredRequest *request, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	bool done;
+
+	if (request->why != NULL)
+		return !request->is_bad || become(requests, request, GBE_STORE_REQUEST_BAD, error);
+	if (!become(requests, request, GBE_STORE_REQUEST_TAKEN, error) ||
+	    GBE_FAULT("store-request-taken", error))
+		return false;
+	done = request->request.restore ? prepare_restore(requests, request, &local)
+					: push(requests, request, &local);
+	/* A backup, or another push. A unit that watches the directory begins anew at once. */
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY)) {
+		if (!become(requests, request, GBE_STORE_REQUEST_WAITING, error))
+			return false;
+		g_usleep(BUSY_SECONDS * G_USEC_PER_SEC);
+		return gbe_pass(error, &local);
+	}
+	if (!done)
+		request->why = g_strdup(local->message);
+	return become(requests, request, done ? GBE_STORE_REQUEST_DONE : GBE_STORE_REQUEST_FAILED,
+		      error);
+}
+
+bool
+gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests, GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+	g_autoptr(GbeLock) lock = NULL;
+	g_autoptr(GError) first = NULL;
+
+	if (!gbe_app_open_state(app, true, error) ||
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store requests", 0, &lock, error) ||
+	    !open_requests(&requests, error))
+		return false;
+	for (guint i = requests.requests->len; i > 0; i--) {
+		const GbeStoredRequest *request = requests.requests->pdata[i - 1];
+
+		if (request->state != GBE_STORE_REQUEST_WAITING)
+			g_ptr_array_remove_index(requests.requests, i - 1);
+	}
+	give_time(&requests);
+	/* One that cannot be carried out does not hold up the others, where the store answers. */
+	for (guint i = 0; i < requests.requests->len; i++) {
+		g_autoptr(GError) local = NULL;
+
+		if (carry_out(&requests, requests.requests->pdata[i], &local))
+			continue;
+		/* One that waits is no failure beside one that failed. */
+		if (first == NULL || g_error_matches(first, GBE_ERROR, GBE_ERROR_BUSY)) {
+			g_clear_error(&first);
+			first = g_error_copy(local);
+		}
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL))
+			break;
+	}
+	if (first != NULL) {
+		(void)gbe_pass(error, &first);
+		return gbe_prefix(error, "%s/" GBE_STORE_REQUESTS, requests.store->depot->shown);
+	}
+	*ret_requests = g_steal_pointer(&requests.requests);
+	return true;
+}
+
+static bool
+delete_files(const Requests *requests, const char *file, const char *why, GError **error)
+{
+	g_autofree char *path = path_of(file), *why_path = path_of(why);
+
+	if (requests->in_bucket)
+		return gbe_depot_remove(requests->store->depot, path, error) &&
+		       gbe_depot_remove(requests->store->depot, why_path, error);
+	if (unlinkat(requests->fd, file, 0) < 0)
+		return gbe_throw_errno(error, errno, "cannot remove %s/%s",
+				       requests->store->depot->shown, file);
+	(void)unlinkat(requests->fd, why, 0);
+	return gbe_sync_dir(requests->fd, GBE_STORE_REQUESTS, error);
+}
+
+bool
+gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, bool dry_run,
+			  GError **error)
+{
+	g_auto(Requests) requests = {.app = app, .directory = store, .fd = -1};
+	bool found = false;
+
+	if (!open_requests(&requests, error))
+		return false;
+	for (guint i = 0; i < requests.requests->len; i++) {
+		const GbeStoredRequest *request = requests.requests->pdata[i];
+		g_autofree char *file = gbe_store_request_file(request->name, request->state);
+		g_autofree char *why = why_file(request);
+
+		if (!g_str_equal(request->name, name) && !g_str_equal(file, name))
+			continue;
+		found = true;
+		if (!dry_run && !delete_files(&requests, file, why, error))
+			return false;
+	}
+	if (!found)
+		return gbe_throw(
+		    error, GBE_ERROR_NOT_FOUND,
+		    "no request %s in %s; `greenboot-etcd store requests list` shows them", name,
+		    requests.store->depot->shown);
+	return true;
+}

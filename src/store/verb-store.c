@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* store list, push, pull, verify, send, prune, requests: snapshots in a directory or a bucket that other tools read and
+ * write, too. */
+#include "app/by-hand/by-hand.h"
+#include "app/state/history.h"
+#include "cli/observe.h"
+#include "cli/print-removed.h"
+#include "cli/print-snapshot.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "core/json/members.h"
+#include "core/json/parse.h"
+#include "core/space.h"
+#include "store/prove.h"
+#include "store/queue.h"
+#include "store/requests.h"
+#include "store/snapshots.h"
+#include "sys/systemd/events.h"
+
+#define TIMEOUT_MOST (30 * 86400)
+#define TIMEOUT_SECONDS 600
+/* Links of 3 KiB/s send 250 MiB a day. */
+#define TRANSFER_SECONDS 86400
+
+static char *arg_store, *arg_timeout, *arg_identity, *arg_device;
+static gboolean arg_dry_run, arg_queue, arg_wait;
+static guint64 arg_seconds; /* of --timeout, or its default */
+
+const GOptionEntry gbe_options_store[] = {
+    {"store", 0, 0, G_OPTION_ARG_FILENAME, &arg_store,
+     "Where the snapshots are; default: directory= or url= of [store]", "DIR"},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "How long a bucket may take in all (list: 10min, else 1d); push: etcd, too (10min)",
+     "DURATION"},
+    {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
+     "pull, verify: what decrypts it; default: [store] identity", "FILE"},
+    {"device", 0, 0, G_OPTION_ARG_STRING, &arg_device,
+     "pull, verify: take a signed snapshot of that device, too; or unknown", "ID"},
+    {"queue", 0, 0, G_OPTION_ARG_NONE, &arg_queue,
+     "push: only put it into the queue, unless nothing has changed", NULL},
+    {"wait", 0, 0, G_OPTION_ARG_NONE, &arg_wait,
+     "send: go on until all has been sent, with growing pauses", NULL},
+    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
+     "prune, requests delete: change nothing, say what would be done", NULL},
+    {NULL},
+};
+
+static gint64
+created(const GbeStored *stored)
+{
+	return stored->meta.timestamp > 0 ? stored->meta.timestamp : stored->when.time;
+}
+
+static JsonObject *
+stored_json(const GbeStored *stored)
+{
+	JsonObject *object = gbe_json_answer();
+	bool complete = stored->state == GBE_STORED_COMPLETE;
+
+	gbe_json_set_string(object, "name", stored->name);
+	gbe_json_set_string(object, "state", gbe_stored_state_to_string(stored->state));
+	gbe_json_set_string(object, "why", stored->why);
+	json_object_set_boolean_member(object, "encrypted", stored->encrypted);
+	gbe_json_set_string(object, "etcd_version", stored->meta.etcd_version);
+	gbe_json_set_known(object, "created", complete ? created(stored) : -1);
+	gbe_json_set_known(object, "members",
+			   complete && stored->meta.members > 0 ? stored->meta.members : -1);
+	gbe_json_set_known(object, "size", complete ? (gint64)stored->size : -1);
+	return object;
+}
+
+static void
+add_row(GbeTable *table, const GbeStored *stored)
+{
+	bool complete = stored->state == GBE_STORED_COMPLETE;
+	g_autofree char *time = gbe_text_time(complete ? created(stored) : 0);
+	g_autofree char *size = complete ? gbe_size_to_text(stored->size) : NULL;
+	const char *cells[] = {stored->name, gbe_stored_state_to_string(stored->state), time,
+			       stored->meta.etcd_version, size != NULL ? size : stored->why};
+
+	gbe_table_add(table, cells);
+}
+
+/* Those that wait are shown as what they are: newer than what the store has, and not there yet. */
+static void
+add_waiting(GbeCli *cli, GbeTable *table, JsonArray *array)
+{
+	g_autoptr(GPtrArray) all = gbe_history_waiting(cli->app);
+
+	for (guint i = all->len; i > 0; i--) {
+		const GbeWaiting *waiting = all->pdata[i - 1];
+		const GbeStored stored = {.name = waiting->name,
+					  .state = GBE_STORED_WAITING,
+					  .why = waiting->failed};
+
+		json_array_add_object_element(array, stored_json(&stored));
+		add_row(table, &stored);
+	}
+}
+
+static void
+complain_of_missing(const GbeSnapshotStore *store, const char *missing)
+{
+	if (missing != NULL)
+		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
+			     "somebody has removed it, or this is another store",
+			     missing);
+	if (store->foreign_more > 0)
+		gbe_print("... and %u more names that are no snapshots\n", store->foreign_more);
+}
+
+static bool
+list(GbeCli *cli, GError **error)
+{
+	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
+	g_autoptr(GbeTable) table = gbe_table_new(titles);
+	g_autoptr(JsonObject) object = gbe_json_answer();
+	g_autoptr(GbeSnapshotStore) store = NULL;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *known = NULL;
+	const GbeStored *newest = NULL;
+	JsonArray *array = json_array_new();
+	const char *missing;
+
+	json_object_set_array_member(object, "snapshots", array);
+	if (!gbe_snapshot_store_open(cli->app, arg_store, &store, error) ||
+	    !gbe_snapshot_store_look(store, error) ||
+	    !gbe_snapshot_store_newest(store, &newest, error))
+		return false;
+	if (!gbe_snapshot_store_known(store, &known, &local))
+		gbe_note("%s", local->message);
+	missing = gbe_history_is_newer(known, newest != NULL ? newest->name : NULL) ? known : NULL;
+	if (arg_store == NULL)
+		add_waiting(cli, table, array);
+	for (guint i = store->stored->len; i > 0; i--) {
+		add_row(table, store->stored->pdata[i - 1]);
+		json_array_add_object_element(array, stored_json(store->stored->pdata[i - 1]));
+	}
+	gbe_json_set_string(object, "store", store->depot->shown);
+	gbe_json_set_string(object, "missing", missing);
+	json_object_set_int_member(object, "foreign_more", store->foreign_more);
+	if (cli->json) {
+		gbe_print_object(object);
+		return true;
+	}
+	gbe_table_print(table);
+	complain_of_missing(store, missing);
+	return true;
+}
+
+/* Prints the same as snapshot status, and where the snapshot lies. */
+static void
+print_moved(const GbeCli *cli, const char *name, const GbeVerification *verification)
+{
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_snapshot_json(verification);
+
+		gbe_json_set_string(object, "name", name);
+		gbe_print_object(object);
+		return;
+	}
+	if (!cli->quiet)
+		gbe_print("%s\n", name);
+	gbe_print_snapshot(cli, verification);
+}
+
+static void
+print_unchanged(const GbeCli *cli)
+{
+	g_autoptr(JsonObject) object = gbe_json_answer();
+
+	gbe_json_set_string(object, "result", "unchanged");
+	if (cli->json)
+		gbe_print_object(object);
+	else if (!cli->quiet)
+		gbe_print("nothing has changed since the last push\n");
+}
+
+static bool
+push(GbeCli *cli, char **source, GError **error)
+{
+	g_auto(GbeStorePushed) pushed = {0};
+	GbeStorePush options = {.store = arg_store,
+				.timeout = TIMEOUT_SECONDS,
+				.queue = arg_queue,
+				.progress = gbe_progress_step};
+	bool ok;
+
+	if (arg_queue && (arg_store != NULL || source[0] != NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--queue is for the configured store, and for etcd as it is: it "
+				 "takes no --store, no NAME and no FILE");
+	if (arg_timeout != NULL)
+		options.timeout = arg_seconds;
+	if (!gbe_cli_resolve_names(cli, source, error))
+		return false;
+	options.source = source[0];
+	gbe_progress_begin(cli, "pushed");
+	ok = gbe_store_push(cli->app, &options, &pushed, error);
+	gbe_progress_end();
+	gbe_cli_changed(cli, !ok || pushed.name == NULL);
+	if (ok && pushed.name != NULL)
+		print_moved(cli, pushed.name, pushed.verification);
+	else if (ok)
+		print_unchanged(cli);
+	return ok;
+}
+
+/* NULL: none was given. */
+static char *
+identity_path(const GbeCli *cli)
+{
+	return arg_identity == NULL || cli->app->below_root
+		   ? g_strdup(arg_identity)
+		   : g_canonicalize_filename(arg_identity, NULL);
+}
+
+static bool
+pull(GbeCli *cli, const char *name, const char *path, GError **error)
+{
+	g_autoptr(GbeVerification) verification = NULL;
+	g_autofree char *pulled = NULL, *absolute = NULL;
+	GbeStorePull options = {.store = arg_store,
+				.name = name,
+				.path = path,
+				.device = arg_device,
+				.progress = gbe_progress_step};
+	bool ok;
+
+	options.identity = absolute = identity_path(cli);
+	gbe_progress_begin(cli, "pulled");
+	ok = gbe_store_pull(cli->app, &options, &pulled, &verification, error);
+	gbe_progress_end();
+	gbe_cli_changed(cli, !ok);
+	if (ok)
+		print_moved(cli, pulled, verification);
+	return ok;
+}
+
+static void
+print_proved(const GbeCli *cli, const GbeStoreProved *proved)
+{
+	const char *how = !proved->read	     ? "its bytes are those that were pushed"
+			  : proved->compared ? "sound, and what was pushed"
+					     : "sound";
+
+	if (cli->json) {
+		g_autoptr(JsonObject) object = proved->verification != NULL
+						   ? gbe_snapshot_json(proved->verification)
+						   : gbe_json_answer();
+
+		gbe_json_set_string(object, "name", proved->name);
+		gbe_json_set_string(object, "result", "sound");
+		json_object_set_boolean_member(object, "read", proved->read);
+		json_object_set_boolean_member(object, "compared", proved->compared);
+		gbe_print_object(object);
+	} else if (!cli->quiet) {
+		gbe_print("%s: %s\n", proved->name, how);
+	}
+}
+
+static bool
+verify(GbeCli *cli, const char *name, GError **error)
+{
+	g_auto(GbeStoreProved) proved = {0};
+	g_autofree char *identity = identity_path(cli);
+	const GbeStoreProof options = {.store = arg_store,
+				       .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
+				       .identity = identity,
+				       .device = arg_device,
+				       .progress = gbe_progress_step};
+	bool ok;
+
+	gbe_progress_begin(cli, "read");
+	ok = gbe_store_prove(cli->app, &options, &proved, error);
+	gbe_progress_end();
+	gbe_cli_changed(cli, false);
+	if (ok)
+		print_proved(cli, &proved);
+	return ok;
+}
+
+static bool
+report_sent(gsize size, gpointer data)
+{
+	guint64 *done = data;
+
+	*done += size;
+	return gbe_progress_step(*done, 0, NULL);
+}
+
+static void
+note_sent(const char *name, gpointer data)
+{
+	json_array_add_string_element(data, name);
+}
+
+static bool
+send_all(GbeCli *cli, JsonArray *sent, GError **error)
+{
+	g_autoptr(GbeDepot) depot = NULL;
+	guint64 done = 0;
+
+	if (!gbe_depot_open(cli->app, NULL, &depot, error))
+		return false;
+	depot->progress = report_sent;
+	depot->progress_data = &done;
+	return gbe_queue_send_all(cli->app, depot, note_sent, sent, error);
+}
+
+static bool
+send(GbeCli *cli, GError **error)
+{
+	g_autoptr(JsonObject) object = gbe_json_answer();
+	JsonArray *sent = json_array_new();
+	bool ok;
+
+	json_object_set_array_member(object, "sent", sent);
+	if (arg_wait)
+		return gbe_queue_drain(cli->app, arg_seconds, error);
+	gbe_progress_begin(cli, "sent");
+	ok = send_all(cli, sent, error);
+	gbe_progress_end();
+	gbe_cli_changed(cli, json_array_get_length(sent) == 0);
+	if (cli->json && ok)
+		gbe_print_object(object);
+	for (guint i = 0; !cli->json && !cli->quiet && i < json_array_get_length(sent); i++)
+		gbe_print("%s\n", json_array_get_string_element(sent, i));
+	return ok;
+}
+
+static bool
+prune(GbeCli *cli, GError **error)
+{
+	g_autoptr(GPtrArray) removed = NULL;
+
+	if (!gbe_store_prune(cli->app, arg_store, arg_dry_run, &removed, error))
+		return false;
+	gbe_cli_changed(cli, arg_dry_run);
+	gbe_print_removed(cli, removed, arg_dry_run);
+	return true;
+}
+
+static void
+print_requests(const GbeCli *cli, const GPtrArray *requests)
+{
+	static const char *const titles[] = {"NAME", "STATE", "SNAPSHOT", "RESULT", NULL};
+	g_autoptr(GbeTable) table = gbe_table_new(titles);
+	g_autoptr(JsonObject) object = gbe_json_answer();
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; i < requests->len; i++) {
+		const GbeStoredRequest *request = requests->pdata[i];
+		const char *state = gbe_store_request_state_to_string(request->state);
+		const char *cells[] = {request->name, state, request->request.snapshot,
+				       request->why != NULL ? request->why : request->result};
+		JsonObject *element = json_object_new();
+
+		gbe_json_set_string(element, "name", request->name);
+		gbe_json_set_string(element, "state", state);
+		gbe_json_set_string(element, "snapshot", request->request.snapshot);
+		gbe_json_set_string(element, "result", request->result);
+		gbe_json_set_string(element, "why", request->why);
+		json_array_add_object_element(array, element);
+		gbe_table_add(table, cells);
+	}
+	json_object_set_array_member(object, "requests", array);
+	if (cli->json)
+		gbe_print_object(object);
+	else if (!cli->quiet)
+		gbe_table_print(table);
+}
+
+static bool
+run_requests(GbeCli *cli, GError **error)
+{
+	g_autoptr(GPtrArray) requests = NULL;
+
+	if (!gbe_store_requests_run(cli->app, arg_store, &requests, error))
+		return false;
+	gbe_cli_changed(cli, false);
+	/* A timer also starts this verb, and mostly there are no requests: then it prints nothing. */
+	if (requests->len > 0 || cli->json)
+		print_requests(cli, requests);
+	for (guint i = 0; i < requests->len; i++)
+		if (((GbeStoredRequest *)requests->pdata[i])->state != GBE_STORE_REQUEST_DONE)
+			cli->status = GBE_EXIT_FAILED;
+	return true;
+}
+
+static bool
+delete_request(GbeCli *cli, const char *name, GError **error)
+{
+	g_autoptr(JsonObject) object = gbe_json_answer();
+	JsonArray *array = json_array_new();
+
+	json_object_set_array_member(object, "deleted", array);
+	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
+	json_array_add_string_element(array, name);
+	if (!gbe_store_requests_delete(cli->app, arg_store, name, arg_dry_run, error))
+		return false;
+	gbe_cli_changed(cli, arg_dry_run);
+	if (cli->json)
+		gbe_print_object(object);
+	else if (!cli->quiet)
+		gbe_print("%sdeleted %s\n", arg_dry_run ? "would be " : "", name);
+	return true;
+}
+
+static bool
+requests(GbeCli *cli, char **arguments, GError **error)
+{
+	g_autoptr(GPtrArray) all = NULL;
+	guint count = g_strv_length(arguments);
+
+	if (count == 1 && g_str_equal(arguments[0], "run"))
+		return run_requests(cli, error);
+	if (count == 2 && g_str_equal(arguments[0], "delete"))
+		return delete_request(cli, arguments[1], error);
+	if (count != 1 || !g_str_equal(arguments[0], "list"))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "store requests is list, run or delete NAME");
+	if (!gbe_store_requests_list(cli->app, arg_store, &all, error))
+		return false;
+	print_requests(cli, all);
+	return true;
+}
+
+bool
+gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
+{
+	const char *verb = arguments[0];
+	guint count = g_strv_length(arguments) - 1;
+
+	if ((arg_dry_run && !g_str_equal(verb, "prune") &&
+	     !(g_str_equal(verb, "requests") && count == 2)) ||
+	    (arg_queue && !g_str_equal(verb, "push")) || (arg_wait && !g_str_equal(verb, "send")) ||
+	    (arg_store != NULL && g_str_equal(verb, "send")) ||
+	    ((arg_identity != NULL || arg_device != NULL) && !g_str_equal(verb, "pull") &&
+	     !g_str_equal(verb, "verify")))
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "--dry-run goes with store prune and store requests delete, --queue with "
+		    "store push, --identity and --device with store pull and store verify, "
+		    "--wait with store send, which takes no --store");
+	arg_seconds = g_str_equal(verb, "list") ? TIMEOUT_SECONDS : TRANSFER_SECONDS;
+	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &arg_seconds, error))
+		return false;
+	cli->app->store_deadline = g_get_monotonic_time() + (gint64)arg_seconds * G_USEC_PER_SEC;
+	if (g_str_equal(verb, "list") && count == 0)
+		return list(cli, error);
+	if (g_str_equal(verb, "push") && count <= 1)
+		return push(cli, arguments + 1, error);
+	if (g_str_equal(verb, "pull") && count == 2)
+		return pull(cli, arguments[1], arguments[2], error);
+	if (g_str_equal(verb, "verify") && count <= 1)
+		return verify(cli, arguments[1], error);
+	if (g_str_equal(verb, "send") && count == 0)
+		return send(cli, error);
+	if (g_str_equal(verb, "prune") && count == 0)
+		return prune(cli, error);
+	if (g_str_equal(verb, "requests"))
+		return requests(cli, arguments + 1, error);
+	return gbe_throw(error, GBE_ERROR_USAGE,
+			 "store %s: too many or too few arguments for list, push [NAME|PATH], pull "
+			 "NAME FILE, verify [NAME], send, prune",
+			 verb);
+}
