@@ -3,6 +3,7 @@
 ##
 ## Targets
 ##   all                the programs (default)
+##   store, certs, cluster  one of the optional programs, with the library that it needs
 ##   check              what a newcomer runs: check-unit, lint, check-integration, one total
 ##   check-unit         the unit tests (libcheck), against a build with fault points
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
@@ -58,6 +59,7 @@
 ##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
 ##   TARGET=NAME        only this parser
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
+##   PROGRAMS='store certs cluster'  which optional programs are built, tested and installed (default: all)
 ##   VARIANT=NAME       build in build/NAME (default: default)
 ##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR NM PKG_CONFIG INSTALL  respected, also on the command line:
 ##                      what the build itself needs is added, never lost
@@ -68,7 +70,7 @@
 ##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir cockpitdir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
-## that they share, libgreenboot-etcd.a for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
+## that they share and hooks/greenboot-etcd-PROGRAM, archives for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
 
 VERSION := 0.2.0
 
@@ -126,6 +128,7 @@ FUZZ_SECONDS ?= 60
 RUNS ?=
 TARGET ?=
 VARIANT ?= default
+PROGRAMS ?= store certs cluster
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 
@@ -163,6 +166,12 @@ $(error D=$(D): known are asan and ubsan, separated by a comma)
 endif
 ifeq ($(filter auto yes no,$(BTRFS)),)
 $(error BTRFS=$(BTRFS): auto, yes or no)
+endif
+ifneq ($(filter-out store certs cluster,$(PROGRAMS)),)
+$(error PROGRAMS=$(PROGRAMS): known are store, certs and cluster)
+endif
+ifeq ($(filter cluster,$(PROGRAMS))$(filter certs,$(PROGRAMS)),cluster)
+$(error PROGRAMS=$(PROGRAMS): cluster needs certs)
 endif
 ifeq ($(filter ci full nightly,$(LEVEL)),)
 $(error LEVEL=$(LEVEL): ci, full or nightly)
@@ -252,14 +261,16 @@ link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) $(relocations) -Wl,--no
 # ---- sources -------------------------------------------------------------------------------------
 
 layers := core base fs etcd sys app
-optional_sources := $(wildcard src/store/*.c src/store/*/*.c src/certs/*.c src/certs/*/*.c src/cluster/*.c src/cluster/*/*.c)
-optional_verbs := $(wildcard src/store/verb-*.c src/certs/verb-*.c src/cluster/verb-*.c)
-lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c)) $(filter-out $(optional_verbs),$(optional_sources))
-cli_sources := $(wildcard src/cli/*.c src/cli/*/*.c) $(optional_verbs)
-# The command in the initramfs: its own table of verbs, and of the others what these need.
+# What all programs share. Of src/cli, the command's table of verbs and the verbs belong to the command alone.
+cli_sources := src/cli/verbs.c $(wildcard src/cli/verbs/*.c)
+lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c)) $(filter-out src/cli/verbs.c,$(wildcard src/cli/*.c))
+# The command in the initramfs: its own table of verbs, and these.
 initramfs_sources := $(wildcard src/initramfs/*.c)
-initramfs_cli := $(wildcard $(addprefix src/cli/,fail.c help.c main.c observe.c print.c verb.c \
-	verbs/verb-backup.c verbs/verb-list.c verbs/verb-show.c verbs/verb-verify.c))
+initramfs_cli := $(wildcard $(addprefix src/cli/verbs/verb-,backup.c list.c show.c verify.c))
+# An optional program: main.c, and the rest of its folder as an archive.
+optional_mains := $(PROGRAMS:%=src/%/main.c)
+optional_rest = $(filter-out src/$(1)/main.c,$(wildcard src/$(1)/*.c src/$(1)/*/*.c))
+optional_sources := $(foreach p,$(PROGRAMS),$(call optional_rest,$(p)))
 hook_sources := $(wildcard hooks/*.c)
 unit_sources := $(wildcard tests/unit/*.c)
 # One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.
@@ -289,19 +300,28 @@ cli := $(if $(cli_sources),$(B)/greenboot-etcd)
 hooks := $(patsubst %.c,$(B)/%,$(hook_sources))
 generator := $(filter %/hooks/generator,$(hooks))
 initramfs := $(if $(initramfs_sources),$(B)/hooks/initramfs)
+optional := $(PROGRAMS:%=$(B)/hooks/greenboot-etcd-%)
+# The second verb of cluster.
+member := $(if $(filter cluster,$(PROGRAMS)),$(B)/hooks/greenboot-etcd-member)
+# cluster may use what certs has.
+archives := $(foreach p,$(filter $(PROGRAMS),cluster certs store),$(B)/libgreenboot-etcd-$(p).a)
 # UNIT: a pattern; only those are made.
 units := $(patsubst %.c,$(B)/%,$(if $(UNIT),$(wildcard tests/unit/$(UNIT).c),$(unit_sources)))
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
 crash_programs := $(addprefix $(B)/tests/crash/,blocklog commits look)
-all_objects := $(call objects,$(lib_sources) $(cli_sources) $(initramfs_sources) $(hook_sources) $(unit_sources) \
+all_objects := $(call objects,$(lib_sources) $(cli_sources) $(optional_mains) $(optional_sources) $(initramfs_sources) $(hook_sources) $(unit_sources) \
 	$(helper_sources) $(fuzz_sources) $(crash_sources) tests/lib/replay.c)
 
 # ---- build ---------------------------------------------------------------------------------------
 
+.PHONY: $(PROGRAMS)
+$(PROGRAMS): %: $(B)/hooks/greenboot-etcd-%
+	@:
+
 .PHONY: all unit-programs helper-programs crash-programs objects FORCE
-all: $(library) $(cli) $(hooks) $(initramfs)
+all: $(library) $(archives) $(cli) $(hooks) $(initramfs) $(optional) $(member)
 unit-programs: $(units) $(replays)
 	@:
 helper-programs: $(helpers)
@@ -331,8 +351,18 @@ $(library): $(call objects,$(lib_sources))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+define archive_of
+$(B)/libgreenboot-etcd-$(1).a: $(call objects,$(call optional_rest,$(1)))
+	$$(call say,AR,$$@)
+	@rm -f $$@
+	$$(Q)$$(AR) rcs $$@ $$^
+$(B)/hooks/greenboot-etcd-$(1): $(call objects,src/$(1)/main.c) $(B)/libgreenboot-etcd-$(1).a \
+		$(if $(filter cluster,$(1)),$(B)/libgreenboot-etcd-certs.a)
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call archive_of,$(p))))
+
 # The symbols that programs use. The linker leaves out code that only tests call.
-$(exports): $(call objects,$(cli_sources) $(hook_sources))
+$(exports): $(call objects,$(cli_sources) $(hook_sources) $(optional_mains) $(optional_sources))
 	$(call say,GEN,$@)
 	$(Q)$(NM) -u $^ | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
 		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@
@@ -352,6 +382,13 @@ $(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(library)
 $(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-z,noseparate-code $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
+
+$(optional): $(shared) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) $(rpath_hook) -o $@ $(filter-out $(shared) $(library),$^) $(shared) $(library) $(LDLIBS) $(pkg_libs)
+
+$(member): $(B)/hooks/greenboot-etcd-cluster
+	@ln -sf $(<F) $@
 
 # systemd starts it from a directory of its own, at each boot and reload and before anything else: by
 # itself, and as small as it can be.
@@ -377,16 +414,16 @@ $(crash_programs): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $(filter %.o,$^) $(library) $(LDLIBS) $(own_libs) $(pkg_libs)
 
-$(units): $(B)/%: $(B)/%.o $(library)
+$(units): $(B)/%: $(B)/%.o $(archives) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
 
-$(replays): $(B)/tests/unit/fuzz-%: $(B)/tests/fuzz/%.o $(B)/tests/lib/replay.o $(library)
+$(replays): $(B)/tests/unit/fuzz-%: $(B)/tests/fuzz/%.o $(B)/tests/lib/replay.o $(archives) $(library)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
 
-$(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(library)
+$(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(archives) $(library)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(link) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) $(pkg_libs)
@@ -565,9 +602,9 @@ put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && 
 	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/$(4)"$$(basename "$$f")" || exit 1; \
 	done && rm -f "$$t",:)
 
-plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs)
+plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs) $(optional)
 shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
-unit_files := $(wildcard hooks/*.service hooks/*.path hooks/*.timer hooks/*.target)
+unit_files := $(wildcard $(foreach d,hooks $(PROGRAMS:%=hooks/%),$(d)/*.service $(d)/*.path $(d)/*.timer $(d)/*.target))
 man_pages := $(wildcard data/man/*.[1-8])
 
 .PHONY: install
@@ -576,6 +613,8 @@ install: all
 		$(shared) $(library) $(LDLIBS) $(pkg_libs)
 	$(Q)$(INSTALL) -D -m 0755 $(B)/greenboot-etcd.installed '$(DESTDIR)$(bindir)/greenboot-etcd'
 	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
+	$(Q)$(if $(filter cluster,$(PROGRAMS)),ln -sf greenboot-etcd-cluster \
+		'$(DESTDIR)$(libexecdir)/greenboot-etcd/greenboot-etcd-member')
 	$(Q)$(if $(generator),$(INSTALL) -D -m 0755 $(generator) \
 		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \

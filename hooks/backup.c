@@ -3,6 +3,7 @@
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 #include "app/upkeep/periodic-backup.h"
+#include "base/sha256.h"
 
 /* For a large database on a slow disk, which also serves more important work. */
 #define LIMIT_SECONDS (2U * 3600U)
@@ -15,6 +16,7 @@ static int
 work(GbeApp *app, gpointer data)
 {
 	gbe_hook_apply(&hook, app);
+	gbe_sha256_use(&gbe_sha256_libcrypto);
 	return gbe_periodic_run(app, (guint)MAX(patience, 0));
 }
 

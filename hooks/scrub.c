@@ -3,6 +3,7 @@
 #include "app/upkeep/scrub.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
+#include "base/sha256.h"
 
 /* For large backups on slow disks, which also serve more important work. */
 #define LIMIT_SECONDS (6U * 3600U)
@@ -11,6 +12,7 @@ static int
 work(GbeApp *app, gpointer data)
 {
 	gbe_hook_apply(data, app);
+	gbe_sha256_use(&gbe_sha256_libcrypto);
 	return gbe_scrub_run(app);
 }
 

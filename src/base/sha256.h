@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * SHA-256 of large data. Uses libcrypto, which knows the processor and takes a third of GLib's time; GLib where
- * libcrypto is not installed.
+ * SHA-256 of large data, by GLib. libcrypto knows the processor and takes a third of GLib's time: a program that may load
+ * it says so. The programs that decide about etcd's start load no libcrypto. Implemented in sha256.c,
+ * sha256-libcrypto.c.
  */
 #pragma once
 
@@ -11,9 +12,22 @@
 #define GBE_SHA256_SIZE 32
 
 typedef struct {
-	gpointer digest;     /* libcrypto's, or NULL */
-	GChecksum *checksum; /* GLib's, or NULL */
-	bool broken;	     /* libcrypto failed */
+	gpointer (*begin)(void); /* NULL: its library is not installed */
+	bool (*push)(gpointer digest, const void *bytes, gsize size);
+	bool (*end)(gpointer digest, guint8 *ret_digest);
+	void (*drop)(gpointer digest);
+} GbeSha256Backend;
+
+extern const GbeSha256Backend gbe_sha256_libcrypto;
+
+/* All sums that begin from now on are @backend's where its library is installed, else GLib's. */
+void gbe_sha256_use(const GbeSha256Backend *backend);
+
+typedef struct {
+	const GbeSha256Backend *backend; /* of @digest */
+	gpointer digest;		 /* or NULL */
+	GChecksum *checksum;		 /* GLib's, or NULL */
+	bool broken;			 /* @backend failed */
 } GbeSha256;
 
 void gbe_sha256_init(GbeSha256 *sum);

@@ -2,6 +2,7 @@
 #include "cli/help.h"
 
 #include "cli/print.h"
+#include "cli/programs.h"
 
 #define COLUMN 26
 
@@ -33,22 +34,35 @@ print_options(const GOptionEntry *options)
 	}
 }
 
-static void
-help_all(void)
+void
+gbe_help_lines(const GbeVerb *verbs)
 {
-	gbe_print("Usage: greenboot-etcd [OPTION...] VERB [ARGUMENT...]\n\n"
-		  "Backs up and restores etcd's data together with ostree deployments.\n");
-	for (const GbeVerb *verb = gbe_verbs; verb->name != NULL; verb++) {
+	bool others = false;
+
+	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++) {
 		g_autofree char *left = NULL;
 
-		if (verb->alias != NULL)
+		if (verb->alias != NULL || (verb->optional && gbe_program_is_there(verb->name)))
 			continue;
-		if (verb->group != NULL || verb == gbe_verbs)
+		/* help and version end the list of the command, which alone has them. */
+		if (verb->run == NULL && !others) {
+			gbe_programs_help();
+			others = true;
+		}
+		if (verb->group != NULL || verb == verbs)
 			gbe_print("\n%s:\n", verb->group != NULL ? verb->group : "Verbs");
 		left = g_strconcat(verb->name, verb->arguments != NULL ? " " : "", verb->arguments,
 				   NULL);
 		print_line(left, verb->summary);
 	}
+}
+
+void
+gbe_help_all(const GbeVerb *verbs)
+{
+	gbe_print("Usage: greenboot-etcd [OPTION...] VERB [ARGUMENT...]\n\n"
+		  "Backs up and restores etcd's data together with ostree deployments.\n");
+	gbe_help_lines(verbs);
 	gbe_print("\nOptions, before or after the verb:\n");
 	print_options(gbe_options_global);
 	gbe_print("\n`greenboot-etcd VERB --help` shows a verb's own options and an example.\n"
@@ -56,12 +70,8 @@ help_all(void)
 }
 
 void
-gbe_help(const GbeVerb *verb)
+gbe_help_verb(const GbeVerb *verb)
 {
-	if (verb == NULL) {
-		help_all();
-		return;
-	}
 	gbe_print("Usage: greenboot-etcd [OPTION...] %s%s%s\n\n%s.\n", verb->name,
 		  verb->arguments != NULL ? " " : "",
 		  verb->arguments != NULL ? verb->arguments : "", verb->summary);

@@ -6,5 +6,8 @@
 
 extern const GOptionEntry gbe_options_global[];
 
-/* Prints to stdout. @verb NULL: the help of the whole command. */
-void gbe_help(const GbeVerb *verb);
+/* Print to stdout: the help of the whole command with that of the optional programs; one line for each verb; the help of
+ * a verb. */
+void gbe_help_all(const GbeVerb *verbs);
+void gbe_help_lines(const GbeVerb *verbs);
+void gbe_help_verb(const GbeVerb *verb);

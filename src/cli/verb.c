@@ -7,11 +7,11 @@
 #include <string.h>
 
 const GbeVerb *
-gbe_verb_find(const char *name)
+gbe_verb_find(const GbeVerb *verbs, const char *name)
 {
-	for (const GbeVerb *verb = gbe_verbs; verb->name != NULL; verb++)
+	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++)
 		if (g_str_equal(verb->name, name))
-			return verb->alias != NULL ? gbe_verb_find(verb->alias) : verb;
+			return verb->alias != NULL ? gbe_verb_find(verbs, verb->alias) : verb;
 	return NULL;
 }
 
@@ -57,6 +57,25 @@ gbe_verb_check_options(const GOptionEntry *options, const char *verb, const char
 					 option->long_name, verb, word);
 	}
 	return true;
+}
+
+bool
+gbe_verb_run_word(GbeCli *cli, const char *verb, const GOptionEntry *options, const GbeWord *words,
+		  char **arguments, GError **error)
+{
+	const GbeWord *word = words;
+
+	while (!g_str_equal(word->name, arguments[0]))
+		word++;
+	if (word->argument != NULL && arguments[1] == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s %s needs its argument, %s", verb,
+				 word->name, word->argument);
+	if (word->argument == NULL && arguments[1] != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "%s %s takes no argument: \"%s\" is too much", verb, word->name,
+				 arguments[1]);
+	return gbe_verb_check_options(options, verb, word->name, word->options, error) &&
+	       word->run(cli, arguments[1], error);
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The verbs: the name, arguments and function of each. verbs.c has the table.
- * Implemented in verb.c, verbs.c, verb-*.c. */
+/* The verbs: the name, arguments and function of each. A program passes its table to gbe_cli_main(). Implemented in
+ * command.c, verb.c, verbs/verb-*.c. */
 #pragma once
 
 #include "app/device/context.h"
@@ -31,13 +31,22 @@ typedef struct {
 				    * where there can be more; 0: none */
 	bool own_config;	  /* the verb loads the configuration itself */
 	bool passes_on;		  /* everything behind it, options too, is for another program */
-	const char *alias;	  /* of this verb: not shown */
+	bool optional; /* an optional program of this name is started instead, if it is installed */
+	const char *alias; /* of this verb: not shown */
 } GbeVerb;
 
-extern const GbeVerb gbe_verbs[]; /* ends with a NULL name */
+/* A verb of an optional program, which lies beside this library as greenboot-etcd-VERB. The package of that name has
+ * it. */
+typedef struct {
+	const char *verb, *package;
+} GbeOptionalVerb;
+
+/* The whole command. @verbs and @optional end with a NULL name. @optional NULL: no other program is looked for.
+ * Returns the exit status. */
+int gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc, char **argv);
 
 /* Resolves aliases. NULL: no such verb. */
-const GbeVerb *gbe_verb_find(const char *name);
+const GbeVerb *gbe_verb_find(const GbeVerb *verbs, const char *name);
 
 /* " (did you mean X?)", or "" where none of @words (NULL-terminated) is near @word. Newly allocated. */
 char *gbe_verb_nearest(const char *word, const char *const *words);
@@ -55,6 +64,17 @@ bool gbe_verb_duration(const char *option, const char *text, guint64 most, guint
  * GBE_ERROR_USAGE names the first other one that was given. */
 bool gbe_verb_check_options(const GOptionEntry *options, const char *verb, const char *word,
 			    const char *allowed, GError **error) GBE_CHECKED;
+
+/* A word that a verb takes as its first argument. */
+typedef struct {
+	const char *name, *argument; /* NULL: takes none */
+	bool (*run)(GbeCli *cli, const char *argument, GError **error);
+	const char *options; /* of this word: each with a blank on both sides */
+} GbeWord;
+
+/* Runs the word @arguments[0] of @words, which ends with a NULL name, if the argument behind it and the options fit. */
+bool gbe_verb_run_word(GbeCli *cli, const char *verb, const GOptionEntry *options,
+		       const GbeWord *words, char **arguments, GError **error) GBE_CHECKED;
 
 #define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
 
@@ -81,19 +101,15 @@ GBE_VERB(etcdctl);
 GBE_VERB(diagnose);
 GBE_VERB(export);
 GBE_VERB(import);
-GBE_VERB(store);
 GBE_VERB(run);
 GBE_VERB(defrag);
 GBE_VERB(alarm);
 GBE_VERB(certs);
-GBE_VERB(cluster);
-GBE_VERB(member);
 GBE_VERB(endpoint);
 
 extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_backup[],
     gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],
-    gbe_options_import[], gbe_options_store[], gbe_options_run[], gbe_options_defrag[],
-    gbe_options_alarm[], gbe_options_certs[], gbe_options_log[], gbe_options_rehearse[],
-    gbe_options_member[], gbe_options_cluster[];
+    gbe_options_import[], gbe_options_run[], gbe_options_defrag[], gbe_options_alarm[],
+    gbe_options_certs[], gbe_options_log[], gbe_options_rehearse[];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/sha256.h"
 #include "cli/verb.h"
 
 #define MANY G_MAXUINT
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* In the order of greenboot-etcd(8). */
-const GbeVerb gbe_verbs[] = {
+static const GbeVerb verbs[] = {
     {"status", NULL, "Show who has the data, how it is, and what the next boot will do", 0, 0,
      gbe_options_status, gbe_verb_status, "status --check", .group = "Looking"},
     {"list", NULL, "List the backups, newest first", 0, 0, gbe_options_list, gbe_verb_list,
@@ -32,18 +33,6 @@ const GbeVerb gbe_verbs[] = {
     {"diagnose", "[FILE]", "Collect information for support in one archive", 0, 1,
      gbe_options_diagnose, gbe_verb_diagnose, "diagnose /tmp/for-support.tar.gz",
      .own_config = true},
-    {"cluster", "status|init|join URL|rejoin URL|token FILE|leave|reset|recover|lock|unlock",
-     "Begin, join, leave or recover a cluster of etcd, update its members one at a time", 1, 2,
-     gbe_options_cluster, gbe_verb_cluster,
-     "cluster join https://192.0.2.1:2379 --token=/run/token", .group = "Members of a cluster",
-     .words = WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
-		    "lock", "unlock")},
-    {"member",
-     "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
-     "PEER-URL...",
-     "List and change the members of etcd's cluster", 1, MANY, gbe_options_member, gbe_verb_member,
-     "member add https://192.0.2.7:2380 --name=device-7",
-     .words = WORDS("list", "add", "promote", "update", "remove", "replace")},
     {"backup", "[NAME]", "Back the data up now", 0, 1, gbe_options_backup, gbe_verb_backup,
      "backup before-experiment --stop -d 'new operator'", .group = "Backing up and restoring"},
     {"restore", "NAME|--last-good", "Put a backup in the place of the data", 0, 1,
@@ -58,12 +47,6 @@ const GbeVerb gbe_verbs[] = {
     {"import", "FILE|DIR [NAME]",
      "Make a backup of etcd's own snapshot, or of a copied data directory", 1, 2,
      gbe_options_import, gbe_verb_import, "import /mnt/usb/etcd.db from-the-old-device"},
-    {"store",
-     "list|push [NAME|PATH]|pull NAME FILE|verify [NAME]|send|prune|requests list|run|delete "
-     "NAME",
-     "Keep snapshots off the device, in a directory or a bucket", 1, 3, gbe_options_store,
-     gbe_verb_store, "store pull latest /var/tmp/etcd.db",
-     .words = WORDS("list", "push", "pull", "verify", "send", "prune", "requests")},
     {"run", "-- etcd [ARGUMENT...]", "Start etcd for the unit that needs it", 0, MANY,
      gbe_options_run, gbe_verb_run, "run -- etcd --data-dir=/var/lib/app/etcd",
      .group = "Running etcd", .own_config = true},
@@ -72,10 +55,9 @@ const GbeVerb gbe_verbs[] = {
      .group = "Keeping etcd small"},
     {"alarm", "list|clear", "List etcd's alarms, or clear NOSPACE", 1, 1, gbe_options_alarm,
      gbe_verb_alarm, "alarm clear -n", .words = WORDS("list", "clear")},
-    {"certs", "list|init|renew|rotate-ca|issue NAME|sign FILE|reset|export FILE",
-     "Make certificates for etcd, renew them, list them, pack them", 1, 2, gbe_options_certs,
-     gbe_verb_certs, "certs issue backup-host --client", .group = "Certificates",
-     .words = WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export")},
+    {"certs", "list|reset|export FILE", "List etcd's certificates, reset them, pack a client's", 1,
+     2, gbe_options_certs, gbe_verb_certs, "certs export /mnt/usb/client.tar", .optional = true,
+     .group = "Certificates", .words = WORDS("list", "reset", "export")},
     {"mark", "good|bad [NAME]", "Judge the present run, or grade a backup", 1, 2, gbe_options_mark,
      gbe_verb_mark, "mark bad @1 --reason='half of the keys are gone'", .backup = 2,
      .group = "Judging and keeping", .words = WORDS("good", "bad")},
@@ -96,3 +78,17 @@ const GbeVerb gbe_verbs[] = {
     {"create", .alias = "backup"},
     {NULL},
 };
+
+static const GbeOptionalVerb optional[] = {
+    {"store", "greenboot-etcd-store"},
+    {"cluster", "greenboot-etcd-cluster"},
+    {"member", "greenboot-etcd-cluster"},
+    {NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+	gbe_sha256_use(&gbe_sha256_libcrypto);
+	return gbe_cli_main(verbs, optional, argc, argv);
+}

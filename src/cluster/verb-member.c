@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* member list, add, promote, update, remove, replace. */
+#include "cluster/verb-member.h"
 #include "base/format.h"
 #include "cli/ask.h"
 #include "cli/print.h"

@@ -5,7 +5,7 @@
 
 #define MANY G_MAXUINT
 
-const GbeVerb gbe_verbs[] = {
+static const GbeVerb verbs[] = {
     {"list", NULL, "List the backups, newest first", 0, 0, gbe_options_list, gbe_verb_list, "list"},
     {"show", "NAME", "Show a backup's manifest", 1, 1, NULL, gbe_verb_show, "show @1", .backup = 1},
     {"verify", "[NAME...|PATH]", "Look into backups, the data, or a snapshot file", 0, MANY,
@@ -18,3 +18,9 @@ const GbeVerb gbe_verbs[] = {
      "boot", .own_config = true},
     {NULL},
 };
+
+int
+main(int argc, char **argv)
+{
+	return gbe_cli_main(verbs, NULL, argc, argv);
+}

@@ -250,7 +250,7 @@ accepted() {
 	mkdir -p "$top/usr/bin" "$top/usr/libexec/greenboot-etcd" "$top/$UNITS" "$top/etc/systemd/system"
 	# A base to stand on: the targets that all units refer to, and programs that can be started.
 	cp -r /usr/lib/systemd/system/. "$top/$UNITS/"
-	for unit in "$TOP"/hooks/*.{service,timer,path,target}; do
+	for unit in "$TOP"/hooks/{,*/}*.{service,timer,path,target}; do
 		cp "$unit" "$top/$UNITS/greenboot-etcd-${unit##*/}"
 	done
 	printf '[Service]\nExecStart=/usr/bin/greenboot-etcd\n' >"$top/$UNITS/etcd.service"

@@ -21,7 +21,7 @@ container_device() {
 	umount "$ROOT/proc"
 	sysroot_init "$@"
 	VAR=$ROOT/ostree/deploy/$STATEROOT/var
-	prepared installed install_make "$BUILD/greenboot-etcd" "$BUILD"/hooks/* "$GBE_TOP"/{hooks,data,greenboot.d}/*
+	prepared installed install_make "$BUILD/greenboot-etcd" "$BUILD"/hooks/* "$GBE_TOP"/{hooks,data,greenboot.d}/* "$GBE_TOP"/hooks/*/*
 	INSTALLED=$PREPARED
 	mkdir -p "$VAR/log/journal"
 	install -d -o etcd -m 0700 "$VAR/lib/etcd"

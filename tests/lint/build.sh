@@ -54,6 +54,9 @@ while IFS= read -r path; do
 		installed 755 "/usr/libexec/greenboot-etcd/$name"
 	fi
 done < <(files 'hooks/*.c')
+for name in store certs cluster; do
+	installed 755 "/usr/libexec/greenboot-etcd/greenboot-etcd-$name"
+done
 while IFS= read -r path; do
 	installed 755 "/usr/lib/greenboot/${path#greenboot.d/}"
 	grep -q /usr/libexec/greenboot-etcd/ "$path" || not_ok "shim-$path" "starts no program"

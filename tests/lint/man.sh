@@ -35,7 +35,7 @@ heads() {
 }
 programs() {
 	local program
-	for program in $(files 'hooks/*.c' | sed 's|hooks/||; s|\.c$||') initramfs; do
+	for program in $(files 'hooks/*.c' | sed 's|hooks/||; s|\.c$||') initramfs store certs cluster; do
 		[ -e "data/man/greenboot-etcd-$program.8" ] || echo "there is no greenboot-etcd-$program(8)"
 	done
 }

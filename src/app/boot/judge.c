@@ -20,11 +20,12 @@
 /* greenboot 0.15 shows these lines of green.d in its status. */
 #define PREFIX_SHOWN 5
 
-typedef struct {
+typedef struct Judge {
 	GbeApp *app;
 	GbeVerdict verdict;
 	GbeDeployment booted;
 	GbeRunRecord *record; /* the record as it was written; NULL: the data is not this run's */
+	bool (*complete)(struct Judge *judge, GError **error); /* asks etcd; NULL: not asked */
 } Judge;
 
 static void
@@ -105,8 +106,8 @@ judge_run(Judge *judge, GError **error)
 		return false;
 	if (judge->record == NULL)
 		return true;
-	if (judge->verdict == GBE_VERDICT_GREEN && judge->record->health == GBE_HEALTH_NOT_ASKED &&
-	    !complete_health(judge, &later)) {
+	if (judge->complete != NULL && judge->record->health == GBE_HEALTH_NOT_ASKED &&
+	    !judge->complete(judge, &later)) {
 		gbe_note("etcd's health is not known: %s", later->message);
 		g_clear_error(&later);
 	}
@@ -118,16 +119,16 @@ judge_run(Judge *judge, GError **error)
 }
 
 static int
-run(GbeApp *app, GbeVerdict verdict, const char *operation)
+run(Judge judge, const char *operation)
 {
-	Judge judge = {.app = app, .verdict = verdict};
+	GbeApp *app = judge.app;
 	g_autoptr(GError) error = NULL;
 	bool ok = true;
 
 	if (gbe_verdict_configure(app, &judge.booted)) {
 		g_autoptr(GbeGreenboot) greenboot = gbe_greenboot_load(app->root_fd);
 
-		if (verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
+		if (judge.verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
 			gbe_events_set_prefix(PREFIX_SHOWN);
 		ok =
 		    gbe_app_lock(app, operation, LOCK_WAIT_MS, &error) && judge_run(&judge, &error);
@@ -146,11 +147,12 @@ run(GbeApp *app, GbeVerdict verdict, const char *operation)
 int
 gbe_green_run(GbeApp *app)
 {
-	return run(app, GBE_VERDICT_GREEN, "green");
+	return run((Judge){.app = app, .verdict = GBE_VERDICT_GREEN, .complete = complete_health},
+		   "green");
 }
 
 int
 gbe_red_run(GbeApp *app)
 {
-	return run(app, GBE_VERDICT_RED, "red");
+	return run((Judge){.app = app, .verdict = GBE_VERDICT_RED}, "red");
 }

@@ -13,7 +13,7 @@
 #include "sys/deployment/run.h"
 
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
-/* The variables of a member of a cluster (app/cluster/setup.h), which etcd's unit reads. */
+/* The variables of a member of a cluster (cluster/setup.h), which etcd's unit reads. */
 #define GBE_CLUSTER_ENV GBE_STATE_DIR "/cluster.env"
 #define GBE_RUN_DIR "/run/greenboot-etcd"
 #define GBE_STATUS_FILE "/run/greenboot-etcd/status.json"
@@ -38,7 +38,7 @@ typedef struct {
 	char *config_file; /* --config, or NULL */
 	GbeConfig *config;
 	bool configured;      /* ->config was chosen; before that, no data is opened */
-	struct GbeKeys *keys; /* app/store/keys.h; NULL: no keys, or not loaded yet */
+	struct GbeKeys *keys; /* app/backups/keys.h; NULL: no keys, or not loaded yet */
 	GbeCmdline cmdline;
 	int state_fd;	       /* -1 until gbe_app_open_state() */
 	GbeLock *lock;	       /* NULL until gbe_app_lock() */

@@ -90,7 +90,7 @@ gbe_state_sweep(GbeApp *app, GError **error)
 }
 
 /* Settings that cannot be read are those of a member all the same. With [cluster] rejoin=yes they follow the cluster
- * (app/cluster/rejoin.h). */
+ * (cluster/rejoin.h). */
 static void
 observe_settings(GbeApp *app, GbeFacts *facts)
 {
@@ -108,7 +108,7 @@ observe_settings(GbeApp *app, GbeFacts *facts)
 	facts->began = !facts->member && !app->config->cluster.rejoin;
 }
 
-/* The record `members` (app/cluster/rejoin.h). */
+/* The record `members` (cluster/rejoin.h). */
 static void
 observe_learnt(GbeApp *app, GbeFacts *facts)
 {
@@ -118,7 +118,7 @@ observe_learnt(GbeApp *app, GbeFacts *facts)
 			  gbe_json_string(record, "log", NULL) != NULL;
 }
 
-/* The record `cluster` (app/cluster/frame.h), and the settings of a member (app/cluster/setup.h). */
+/* The record `cluster` (cluster/frame.h), and the settings of a member (app/cluster/setup.h). */
 static void
 observe_membership(GbeApp *app, GbeFacts *facts)
 {

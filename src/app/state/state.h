@@ -22,10 +22,10 @@
  *   periodic                core/record/periodic.h
  *   rehearsal               core/record/rehearsal.h
  *   update-lock             core/record/update-lock.h
- *   cluster                 app/cluster/frame.h
- *   members                 app/cluster/rejoin.h
+ *   cluster                 cluster/frame.h
+ *   members                 cluster/rejoin.h
  *   stores                  app/state/history.h
- *   queue/                  app/offsite/queue.h
+ *   queue/                  store/queue.h
  *   certs/                  app/certs/archive.h
  *   backups/                the store, where it lies here
  */
@@ -35,7 +35,7 @@
 #define GBE_STATE_REHEARSAL "rehearsal"
 /* A sealed file: core/record/update-lock.h. */
 #define GBE_STATE_UPDATE_LOCK "update-lock"
-/* Sealed files: app/cluster/frame.h, app/cluster/rejoin.h. */
+/* Sealed files: cluster/frame.h, app/cluster/rejoin.h. */
 #define GBE_STATE_CLUSTER "cluster"
 #define GBE_STATE_MEMBERS "members"
 /* A sealed file: core/record/offsite.h. */

@@ -1,336 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The verb certs, and of it list, reset and export. */
-#include "cli/verbs/verb-certs.h"
-#include "app/certs/export.h"
-#include "app/certs/reset.h"
-#include "app/health/certificates.h"
-#include "cli/print.h"
-#include "core/json/members.h"
-#include "core/json/parse.h"
-#include "fs/open.h"
+#include "cli/certs.h"
 
-#define DAY 86400
-
-GbeCertsArguments gbe_certs_arguments;
-
-#define ARG(field) (&gbe_certs_arguments.field)
+static gboolean arg_undo, arg_dry_run;
+static char *arg_timeout;
 
 const GOptionEntry gbe_options_certs[] = {
-    {"undo", 0, 0, G_OPTION_ARG_NONE, ARG(undo),
-     "reset: put back what the last one removed; rotate-ca: go one step back", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, ARG(timeout),
-     "reset, renew, rotate-ca: how long etcd may take to be healthy (timeout= of [health])",
-     "DURATION"},
-    {"force", 0, 0, G_OPTION_ARG_NONE, ARG(force),
-     "renew: also what is not due; rotate-ca: do not ask whether a member would be cut off", NULL},
-    {"ca-cert", 0, 0, G_OPTION_ARG_FILENAME, ARG(ca_cert),
-     "init, rotate-ca: an authority of your own, and those that signed it", "FILE"},
-    {"ca-key", 0, 0, G_OPTION_ARG_FILENAME, ARG(ca_key), "its private key", "FILE"},
-    {"token", 0, 0, G_OPTION_ARG_FILENAME, ARG(token),
-     "rotate-ca: take the next authority from this file of `cluster token`", "FILE"},
-    {"seal", 0, 0, G_OPTION_ARG_NONE, ARG(seal),
-     "init, rotate-ca: seal the authority's key even where there is no TPM", NULL},
-    {"client", 0, 0, G_OPTION_ARG_NONE, ARG(client), "issue, sign: for a client", NULL},
-    {"server", 0, 0, G_OPTION_ARG_NONE, ARG(server), "issue, sign: for etcd's clients to check",
+    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg_undo, "reset: put back what the last one removed",
      NULL},
-    {"peer", 0, 0, G_OPTION_ARG_NONE, ARG(peer), "issue, sign: for etcd's other members", NULL},
-    {"host", 0, 0, G_OPTION_ARG_STRING_ARRAY, ARG(hosts),
-     "issue, sign: a name or an address that it is for; more than once", "HOST"},
-    {"for", 0, 0, G_OPTION_ARG_FILENAME, ARG(valid),
-     "how long the certificate or the authority is valid", "DURATION"},
-    {"out", 0, 0, G_OPTION_ARG_FILENAME, ARG(out),
-     "issue: into this directory; sign: into this file", "PATH"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, ARG(dry_run),
-     "reset, init, renew, rotate-ca: change nothing, say what would be done", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+     "reset: how long etcd may take to be healthy (timeout= of [health])", "DURATION"},
+    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
+     "reset: change nothing, say what would be done", NULL},
     {NULL},
 };
-
-static JsonObject *
-file_json(const GbeCert *cert)
-{
-	JsonObject *object = json_object_new();
-	g_autofree char *mode = g_strdup_printf("%04o", (guint)cert->mode);
-
-	gbe_json_set_string(object, "path", cert->path);
-	json_object_set_int_member(object, "position", cert->position);
-	gbe_json_set_string(object, "mode", mode);
-	json_object_set_int_member(object, "owner", (gint64)cert->owner);
-	json_object_set_int_member(object, "group", (gint64)cert->group);
-	gbe_json_set_string(object, "problem", cert->problem);
-	return object;
-}
-
-static JsonObject *
-certificate_json(const GbeCert *cert)
-{
-	const GbePem *pem = cert->pem;
-	JsonObject *object = file_json(cert);
-
-	gbe_json_set_string(object, "subject", pem->subject);
-	gbe_json_set_string(object, "issuer", pem->issuer);
-	gbe_json_set_strv(object, "names", pem->names);
-	json_object_set_boolean_member(object, "ca", pem->ca);
-	gbe_json_set_known(object, "not_before", pem->not_before);
-	gbe_json_set_known(object, "not_after", pem->not_after);
-	if (cert->dated)
-		json_object_set_int_member(object, "days_left", cert->seconds_left / DAY);
-	else
-		json_object_set_null_member(object, "days_left");
-	gbe_json_set_string(object, "key", cert->key != NULL ? cert->key->path : NULL);
-	gbe_json_set_string(object, "chain", gbe_chain_to_string(cert->chain));
-	gbe_json_set_string(object, "signed_by", cert->ca != NULL ? cert->ca->path : NULL);
-	gbe_json_set_tri(object, "endpoint", cert->endpoint);
-	return object;
-}
-
-static JsonObject *
-key_json(const GbeCert *key)
-{
-	JsonObject *object = file_json(key);
-
-	gbe_json_set_string(object, "certificate",
-			    key->certificate != NULL ? key->certificate->path : NULL);
-	return object;
-}
-
-static void
-print_json(GbeCli *cli, const GbeCerts *certs)
-{
-	JsonObject *authority = gbe_certs_authority_json(cli);
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *certificates = json_array_new();
-	JsonArray *keys = json_array_new();
-	JsonArray *unread = json_array_new();
-
-	for (guint i = 0; i < certs->certs->len; i++) {
-		const GbeCert *cert = certs->certs->pdata[i];
-
-		if (cert->pem->kind == GBE_PEM_CERTIFICATE)
-			json_array_add_object_element(certificates, certificate_json(cert));
-		else
-			json_array_add_object_element(keys, key_json(cert));
-	}
-	for (guint i = 0; i < certs->unread->len; i++) {
-		const GbeCertUnread *file = certs->unread->pdata[i];
-		JsonObject *one = json_object_new();
-
-		gbe_json_set_string(one, "path", file->path);
-		gbe_json_set_string(one, "problem", file->why);
-		json_array_add_object_element(unread, one);
-	}
-	json_object_set_array_member(object, "certificates", certificates);
-	json_object_set_array_member(object, "keys", keys);
-	json_object_set_array_member(object, "unread", unread);
-	json_object_set_boolean_member(object, "truncated", certs->truncated);
-	json_object_set_object_member(object, "authority", authority);
-	gbe_print_object(object);
-}
-
-static void
-print_certificate(const GbeCert *cert)
-{
-	const GbePem *pem = cert->pem;
-	g_autofree char *names = g_strjoinv(", ", pem->names);
-	g_autofree char *since = gbe_text_time(pem->not_before);
-	g_autofree char *until = gbe_text_time(pem->not_after);
-	g_autofree char *left = NULL;
-
-	gbe_print_field("Subject", "%s%s", pem->subject, pem->ca ? " (a CA)" : "");
-	if (*names != '\0')
-		gbe_print_field("Names", "%s", names);
-	gbe_print_field("Issuer", "%s (%s%s%s)", pem->issuer, gbe_chain_to_string(cert->chain),
-			cert->ca != NULL ? " by " : "", cert->ca != NULL ? cert->ca->path : "");
-	left = cert->dated
-		   ? g_strdup_printf(", %" G_GINT64_FORMAT " days left", cert->seconds_left / DAY)
-		   : g_strdup("");
-	gbe_print_field("Valid", "%s to %s%s", since, until, left);
-	if (cert->key != NULL)
-		gbe_print_field("Key", "%s", cert->key->path);
-	if (cert->endpoint != GBE_UNKNOWN)
-		gbe_print_field("Endpoint", "its name is %sin it",
-				cert->endpoint == GBE_YES ? "" : "not ");
-}
-
-static void
-print_cert(const GbeCert *cert)
-{
-	gbe_print("%s (%s, %04o)\n", cert->path,
-		  cert->pem->kind == GBE_PEM_KEY ? "private key" : "certificate",
-		  (guint)cert->mode);
-	if (cert->pem->kind == GBE_PEM_CERTIFICATE)
-		print_certificate(cert);
-	if (cert->certificate != NULL)
-		gbe_print_field("Of", "%s", cert->certificate->path);
-	if (cert->problem != NULL)
-		gbe_print_field("Problem", "%s", cert->problem);
-}
-
-static void
-print_text(const GbeCerts *certs)
-{
-	for (guint i = 0; i < certs->certs->len; i++)
-		print_cert(certs->certs->pdata[i]);
-	for (guint i = 0; i < certs->unread->len; i++) {
-		const GbeCertUnread *file = certs->unread->pdata[i];
-
-		gbe_print("%s (not read)\n", file->path);
-		gbe_print_field("Problem", "%s", file->why);
-	}
-	if (certs->truncated)
-		gbe_print("There is more than %u, which was not looked at.\n",
-			  (guint)GBE_CERTS_MAX);
-	if (certs->directories == 0)
-		gbe_print("[certs] directories names no directory to look into.\n");
-}
 
 static bool
 list(GbeCli *cli, const char *argument, GError **error)
 {
-	g_autoptr(GbeCerts) certs = NULL;
-
-	g_assert(argument == NULL);
-	if (!gbe_certs_look(cli->app, &certs, error))
-		return false;
-	if (cli->json) {
-		print_json(cli, certs);
-	} else {
-		gbe_certs_print_authority(cli);
-		print_text(certs);
-	}
-	if (certs->unread->len > 0 || certs->truncated)
-		cli->status = GBE_EXIT_CANNOT_TELL;
-	return true;
-}
-
-/* ---- reset ---- */
-
-static JsonArray *
-paths_json(const GPtrArray *paths)
-{
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < paths->len; i++) {
-		g_autofree char *text = gbe_path_to_text(paths->pdata[i]);
-
-		json_array_add_string_element(array, text);
-	}
-	return array;
-}
-
-static void
-print_reset_json(const GbeCertsReset *reset)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-
-	json_object_set_boolean_member(object, "undo", gbe_certs_arguments.undo);
-	json_object_set_boolean_member(object, "dry_run", gbe_certs_arguments.dry_run);
-	json_object_set_boolean_member(object, "done", reset->done);
-	json_object_set_boolean_member(object, "healthy", reset->healthy);
-	json_object_set_boolean_member(object, "put_back", reset->put_back);
-	gbe_json_set_string(object, "reason", reset->reason);
-	json_object_set_array_member(object, "removed", paths_json(reset->removed));
-	json_object_set_array_member(object, "restored", paths_json(reset->restored));
-	gbe_print_object(object);
-}
-
-static void
-print_paths(const char *what, const GPtrArray *paths)
-{
-	for (guint i = 0; i < paths->len; i++) {
-		g_autofree char *text = gbe_path_to_text(paths->pdata[i]);
-
-		gbe_print("%s%s %s\n", gbe_certs_arguments.dry_run ? "would have " : "", what,
-			  text);
-	}
-}
-
-static void
-print_reset(const GbeCertsReset *reset)
-{
-	if (reset->put_back)
-		return;
-	print_paths("removed", reset->removed);
-	print_paths("put back", reset->restored);
-	if (reset->done)
-		gbe_print("%s; `greenboot-etcd certs reset --undo` goes back\n",
-			  reset->healthy ? "etcd is healthy with what is there now"
-					 : "below --root no service was started");
-	else if (!gbe_certs_arguments.dry_run)
-		gbe_print("there is nothing that [certs] regenerated lists\n");
+	return gbe_cli_certs_list(cli, NULL, error);
 }
 
 static bool
 reset(GbeCli *cli, const char *argument, GError **error)
 {
-	GbeCertsResetOptions options = {.undo = gbe_certs_arguments.undo,
-					.dry_run = gbe_certs_arguments.dry_run,
-					.timeout = cli->app->config->health.timeout};
-	g_autoptr(GbeCertsReset) done = NULL;
-	bool ok;
-
-	g_assert(argument == NULL);
-	if (!gbe_verb_duration("--timeout", gbe_certs_arguments.timeout, GBE_CERTS_TIMEOUT_MOST,
-			       &options.timeout, error))
-		return false;
-	ok = gbe_certs_reset(cli->app, &options, &done, error);
-	gbe_cli_changed(cli, !ok || !done->done);
-	if (done != NULL && cli->json)
-		print_reset_json(done);
-	else if (done != NULL && !cli->quiet)
-		print_reset(done);
-	return ok;
+	return gbe_cli_certs_reset(cli, arg_undo, arg_dry_run, arg_timeout, error);
 }
 
-static bool export(GbeCli *cli, const char *path, GError **error)
-{
-	if (!gbe_certs_export(cli->app, path, error))
-		return false;
-	gbe_cli_changed(cli, false);
-	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		gbe_json_set_string(object, "path", path);
-		gbe_print_object(object);
-	} else if (!cli->quiet) {
-		gbe_print("%s has a private key in it: who has it can do what this client can\n",
-			  path);
-	}
-	return true;
-}
-
-/* ---- which of them ---- */
-
-static const struct {
-	const char *name, *argument; /* NULL: none */
-	bool (*run)(GbeCli *cli, const char *argument, GError **error);
-	const char *options; /* of this verb: each with a blank on both sides */
-} verbs[] = {
+static const GbeWord words[] = {
     {"list", NULL, list, ""},
     {"reset", NULL, reset, " undo timeout dry-run "},
-    {"export", "FILE", export, ""},
-    {"init", NULL, gbe_certs_verb_init, " ca-cert ca-key seal for dry-run "},
-    {"renew", NULL, gbe_certs_verb_renew, " force timeout dry-run "},
-    {"rotate-ca", NULL, gbe_certs_verb_rotate,
-     " undo timeout force ca-cert ca-key token seal for dry-run "},
-    {"issue", "NAME", gbe_certs_verb_issue, " client server peer host for out "},
-    {"sign", "FILE", gbe_certs_verb_sign, " client server peer host for out "},
+    {"export", "FILE", gbe_cli_certs_export, ""},
+    {NULL},
 };
 
 bool
 gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
 {
-	guint i = 0;
-
-	while (!g_str_equal(verbs[i].name, arguments[0]))
-		i++;
-	if (verbs[i].argument != NULL && arguments[1] == NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE, "certs %s needs its argument, %s",
-				 arguments[0], verbs[i].argument);
-	if (verbs[i].argument == NULL && arguments[1] != NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "certs %s takes no argument: \"%s\" is too much", arguments[0],
-				 arguments[1]);
-	return gbe_verb_check_options(gbe_options_certs, "certs", arguments[0], verbs[i].options,
-				      error) &&
-	       verbs[i].run(cli, arguments[1], error);
+	return gbe_verb_run_word(cli, "certs", gbe_options_certs, words, arguments, error);
 }

@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-/* RandomizedDelaySec= of hooks/push.timer and hooks/prove.timer, in seconds. */
+/* RandomizedDelaySec= of hooks/store/push.timer and prove.timer, in seconds. */
 #define GBE_PUSH_JITTER 600
 #define GBE_PROVE_JITTER (6 * 3600)
 

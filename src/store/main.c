@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* store list, push, pull, verify, send, prune, requests: snapshots in a directory or a bucket that other tools read and
+/* greenboot-etcd-store: store list, push, pull, verify, send, prune, requests: snapshots in a directory or a bucket that other tools read and
  * write, too. */
 #include "app/by-hand/by-hand.h"
 #include "app/state/history.h"
+#include "base/sha256.h"
 #include "cli/observe.h"
 #include "cli/print-removed.h"
 #include "cli/print-snapshot.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/verb.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 #include "core/space.h"
@@ -26,7 +28,7 @@ static char *arg_store, *arg_timeout, *arg_identity, *arg_device;
 static gboolean arg_dry_run, arg_queue, arg_wait;
 static guint64 arg_seconds; /* of --timeout, or its default */
 
-const GOptionEntry gbe_options_store[] = {
+static const GOptionEntry own_options[] = {
     {"store", 0, 0, G_OPTION_ARG_FILENAME, &arg_store,
      "Where the snapshots are; default: directory= or url= of [store]", "DIR"},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
@@ -426,8 +428,8 @@ requests(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
-bool
-gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
+static bool
+store(GbeCli *cli, char **arguments, GError **error)
 {
 	const char *verb = arguments[0];
 	guint count = g_strv_length(arguments) - 1;
@@ -465,4 +467,23 @@ gbe_verb_store(GbeCli *cli, char **arguments, GError **error)
 			 "store %s: too many or too few arguments for list, push [NAME|PATH], pull "
 			 "NAME FILE, verify [NAME], send, prune",
 			 verb);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const GbeVerb verbs[] = {
+    {"store",
+     "list|push [NAME|PATH]|pull NAME FILE|verify [NAME]|send|prune|requests list|run|delete "
+     "NAME",
+     "Keep snapshots off the device, in a directory or a bucket", 1, 3, own_options, store,
+     "store pull latest /var/tmp/etcd.db", .group = "Copies off the device",
+     .words = WORDS("list", "push", "pull", "verify", "send", "prune", "requests")},
+    {NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+	gbe_sha256_use(&gbe_sha256_libcrypto);
+	return gbe_cli_main(verbs, NULL, argc, argv);
 }

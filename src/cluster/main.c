@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* greenboot-etcd-cluster, also installed as greenboot-etcd-member: the verbs cluster and member. */
 #include "base/format.h"
+#include "base/sha256.h"
 #include "certs/token.h"
 #include "cli/ask.h"
 #include "cli/print.h"
@@ -9,6 +11,7 @@
 #include "cluster/look.h"
 #include "cluster/recover.h"
 #include "cluster/rejoin.h"
+#include "cluster/verb-member.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 #include "core/space.h"
@@ -18,7 +21,7 @@ static gboolean arg_dry_run, arg_force, arg_for_update, arg_if_needed;
 static char *arg_name, *arg_peer_url, *arg_client_url, *arg_token, *arg_timeout, *arg_from;
 static char **arg_data;
 
-const GOptionEntry gbe_options_cluster[] = {
+static const GOptionEntry own_options[] = {
     {"name", 0, 0, G_OPTION_ARG_FILENAME, &arg_name,
      "init, join, recover: this member's name (name= of [etcd], or the machine's)", "NAME"},
     {"peer-url", 0, 0, G_OPTION_ARG_FILENAME, &arg_peer_url,
@@ -526,8 +529,8 @@ static const struct {
     {"unlock", false, lock, " force dry-run "},
 };
 
-bool
-gbe_verb_cluster(GbeCli *cli, char **arguments, GError **error)
+static bool
+cluster(GbeCli *cli, char **arguments, GError **error)
 {
 	if (arg_if_needed &&
 	    (arguments[1] != NULL || arg_dry_run || arg_force || arg_token != NULL))
@@ -537,8 +540,8 @@ gbe_verb_cluster(GbeCli *cli, char **arguments, GError **error)
 	for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
 		if (!g_str_equal(arguments[0], verbs[i].name))
 			continue;
-		if (!gbe_verb_check_options(gbe_options_cluster, "cluster", verbs[i].name,
-					    verbs[i].options, error))
+		if (!gbe_verb_check_options(own_options, "cluster", verbs[i].name, verbs[i].options,
+					    error))
 			return false;
 		if ((verbs[i].takes && !arg_if_needed) == (arguments[1] != NULL))
 			return verbs[i].run(cli, arguments, error);
@@ -546,4 +549,30 @@ gbe_verb_cluster(GbeCli *cli, char **arguments, GError **error)
 				 verbs[i].takes ? "needs its argument" : "takes no argument");
 	}
 	g_return_val_if_reached(false);
+}
+
+#define MANY G_MAXUINT
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const GbeVerb table[] = {
+    {"cluster", "status|init|join URL|rejoin URL|token FILE|leave|reset|recover|lock|unlock",
+     "Begin, join, leave or recover a cluster of etcd, update its members one at a time", 1, 2,
+     own_options, cluster, "cluster join https://192.0.2.1:2379 --token=/run/token",
+     .group = "Members of a cluster",
+     .words = WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
+		    "lock", "unlock")},
+    {"member",
+     "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
+     "PEER-URL...",
+     "List and change the members of etcd's cluster", 1, MANY, gbe_options_member, gbe_verb_member,
+     "member add https://192.0.2.7:2380 --name=device-7",
+     .words = WORDS("list", "add", "promote", "update", "remove", "replace")},
+    {NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+	gbe_sha256_use(&gbe_sha256_libcrypto);
+	return gbe_cli_main(table, NULL, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include "cli/help.h"
 #include "cli/observe.h"
 #include "cli/print.h"
+#include "cli/programs.h"
 #include "cli/verb.h"
 #include "sys/systemd/events.h"
 
@@ -11,10 +12,11 @@
 #include <string.h>
 
 static char *arg_root, *arg_config;
-static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version;
+static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version, arg_lines;
 static char **arg_rest;
 static bool arg_separated;
-static const GbeVerb *the_verb; /* NULL: none yet */
+static const GbeVerb *the_verbs, *the_verb; /* the_verb NULL: none yet */
+static const GbeOptionalVerb *the_optional;
 
 const GOptionEntry gbe_options_global[] = {
     {"root", 0, 0, G_OPTION_ARG_FILENAME, &arg_root,
@@ -25,6 +27,8 @@ const GOptionEntry gbe_options_global[] = {
     {"verbose", 'v', 0, G_OPTION_ARG_NONE, &arg_verbose, "Say what is done", NULL},
     {"help", 'h', 0, G_OPTION_ARG_NONE, &arg_help, "Show help", NULL},
     {"version", 'V', 0, G_OPTION_ARG_NONE, &arg_version, "Show the version", NULL},
+    {"lines", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &arg_lines, "Show a line for each verb",
+     NULL},
     {NULL},
 };
 
@@ -92,11 +96,19 @@ find_verb(const char *word, const GbeVerb **ret_verb, GError **error)
 
 	if (word == NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE, "no verb");
-	*ret_verb = gbe_verb_find(word);
+	*ret_verb = gbe_verb_find(the_verbs, word);
 	if (*ret_verb != NULL)
 		return true;
-	for (const GbeVerb *verb = gbe_verbs; verb->name != NULL; verb++)
+	for (const GbeVerb *verb = the_verbs; verb->name != NULL; verb++)
 		g_ptr_array_add(names, (gpointer)verb->name);
+	for (const GbeOptionalVerb *other = the_optional; other != NULL && other->verb != NULL;
+	     other++) {
+		if (g_str_equal(other->verb, word))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "%s is a verb of the package %s, which is not installed",
+					 word, other->package);
+		g_ptr_array_add(names, (gpointer)other->verb);
+	}
 	g_ptr_array_add(names, NULL);
 	shown = g_strescape(word, NULL);
 	nearest = gbe_verb_nearest(word, (const char *const *)names->pdata);
@@ -113,8 +125,10 @@ check_word(const GbeVerb *verb, GError **error)
 	all = g_strjoinv(" or ", (char **)(gpointer)verb->words);
 	nearest = gbe_verb_nearest(arg_rest[0], verb->words);
 	shown = g_strescape(arg_rest[0], NULL);
-	return gbe_throw(error, GBE_ERROR_USAGE, "%s takes %s, not \"%s\"%s", verb->name, all,
-			 shown, nearest);
+	return gbe_throw(
+	    error, GBE_ERROR_USAGE, "%s takes %s, not \"%s\"%s%s%s%s", verb->name, all, shown,
+	    nearest, verb->optional ? "; more is in the package greenboot-etcd-" : "",
+	    verb->optional ? verb->name : "", verb->optional ? ", which is not installed" : "");
 }
 
 static bool
@@ -220,14 +234,24 @@ words_to_options(char ***args, GError **error)
 	return true;
 }
 
+/* Starts the optional program that has the verb @word. Returns true where there is none. */
 static bool
-start(char ***args, GbeExitStatus *ret_status, GError **error)
+pass_on(const char *word, char **argv, GError **error)
+{
+	const GbeVerb *verb = gbe_verb_find(the_verbs, word);
+
+	return (verb != NULL && !verb->optional) || gbe_program_exec(word, argv, error);
+}
+
+static bool
+start(char ***args, char **argv, GbeExitStatus *ret_status, GError **error)
 {
 	if (!parse(args, NULL, error))
 		return false;
 	if ((*args)[1] != NULL && g_str_equal((*args)[1], "--"))
 		drop_first(*args);
-	if (!words_to_options(args, error))
+	if (!words_to_options(args, error) ||
+	    (the_optional != NULL && (*args)[1] != NULL && !pass_on((*args)[1], argv, error)))
 		return false;
 	if (((*args)[1] != NULL || (!arg_help && !arg_version)) &&
 	    !find_verb((*args)[1], &the_verb, error))
@@ -246,8 +270,12 @@ start(char ***args, GbeExitStatus *ret_status, GError **error)
 			return false;
 		if (arg_version)
 			gbe_print("greenboot-etcd %s\n", GBE_VERSION);
+		else if (arg_lines)
+			gbe_help_lines(the_verbs);
+		else if (the_verb == NULL)
+			gbe_help_all(the_verbs);
 		else
-			gbe_help(the_verb);
+			gbe_help_verb(the_verb);
 		return gbe_print_done(error);
 	}
 	return check_word(the_verb, error) && check_count(the_verb, error) &&
@@ -265,15 +293,17 @@ wants_json(char *const *args)
 }
 
 int
-main(int argc, char **argv)
+gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc, char **argv)
 {
 	g_auto(GStrv) args = g_strdupv(argv);
 	GbeExitStatus status = GBE_EXIT_DONE;
 	g_autoptr(GError) error = NULL;
 
+	the_verbs = verbs;
+	the_optional = optional;
 	/* For the characters of file names. Messages are not translated. */
 	(void)setlocale(LC_CTYPE, "");
-	if (start(&args, &status, &error))
+	if (start(&args, argv, &status, &error))
 		return (int)status;
 	gbe_cli_fail(the_verb, wants_json(argv), arg_root, error);
 	return (int)gbe_exit_status_of(error);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* certs init, renew, rotate-ca, issue and sign. */
-#include "cli/verbs/verb-certs.h"
+/* greenboot-etcd-certs: the whole verb certs. */
 #include "app/certs/export.h"
+#include "base/sha256.h"
 #include "certs/change.h"
 #include "certs/for-others.h"
+#include "cli/certs.h"
 #include "cli/print.h"
+#include "cli/verb.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
 #include "sys/systemd/events.h"
@@ -14,6 +16,42 @@
 	"etcd uses them with\n"                                                                    \
 	"    EnvironmentFile=" GBE_PKI_LIVE "/etcd.env\n"                                          \
 	"in its unit, and https:// in its addresses and in [etcd] endpoint=\n"
+
+static struct {
+	gboolean undo, dry_run, force, seal, client, server, peer;
+	char *timeout, *ca_cert, *ca_key, *token, *valid, *out;
+	char **hosts;
+} arg;
+
+static const GOptionEntry own_options[] = {
+    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg.undo,
+     "reset: put back what the last one removed; rotate-ca: go one step back", NULL},
+    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg.timeout,
+     "reset, renew, rotate-ca: how long etcd may take to be healthy (timeout= of [health])",
+     "DURATION"},
+    {"force", 0, 0, G_OPTION_ARG_NONE, &arg.force,
+     "renew: also what is not due; rotate-ca: do not ask whether a member would be cut off", NULL},
+    {"ca-cert", 0, 0, G_OPTION_ARG_FILENAME, &arg.ca_cert,
+     "init, rotate-ca: an authority of your own, and those that signed it", "FILE"},
+    {"ca-key", 0, 0, G_OPTION_ARG_FILENAME, &arg.ca_key, "its private key", "FILE"},
+    {"token", 0, 0, G_OPTION_ARG_FILENAME, &arg.token,
+     "rotate-ca: take the next authority from this file of `cluster token`", "FILE"},
+    {"seal", 0, 0, G_OPTION_ARG_NONE, &arg.seal,
+     "init, rotate-ca: seal the authority's key even where there is no TPM", NULL},
+    {"client", 0, 0, G_OPTION_ARG_NONE, &arg.client, "issue, sign: for a client", NULL},
+    {"server", 0, 0, G_OPTION_ARG_NONE, &arg.server, "issue, sign: for etcd's clients to check",
+     NULL},
+    {"peer", 0, 0, G_OPTION_ARG_NONE, &arg.peer, "issue, sign: for etcd's other members", NULL},
+    {"host", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg.hosts,
+     "issue, sign: a name or an address that it is for; more than once", "HOST"},
+    {"for", 0, 0, G_OPTION_ARG_FILENAME, &arg.valid,
+     "how long the certificate or the authority is valid", "DURATION"},
+    {"out", 0, 0, G_OPTION_ARG_FILENAME, &arg.out,
+     "issue: into this directory; sign: into this file", "PATH"},
+    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg.dry_run,
+     "reset, init, renew, rotate-ca: change nothing, say what would be done", NULL},
+    {NULL},
+};
 
 /* ---- what is there ---- */
 
@@ -53,14 +91,6 @@ read_pki(GbeCli *cli)
 	return pki;
 }
 
-JsonObject *
-gbe_certs_authority_json(GbeCli *cli)
-{
-	g_autoptr(GbePki) pki = read_pki(cli);
-
-	return pki != NULL ? authority_json(cli->app, pki) : NULL;
-}
-
 static void
 print_authority(GbeApp *app, const GbePki *pki)
 {
@@ -81,22 +111,30 @@ print_authority(GbeApp *app, const GbePki *pki)
 	gbe_print_field("Renewal", "%s%s", due != NULL ? "due, " : "", due != NULL ? due : renew);
 }
 
-void
-gbe_certs_print_authority(GbeCli *cli)
+static bool
+list(GbeCli *cli, const char *argument, GError **error)
 {
 	g_autoptr(GbePki) pki = read_pki(cli);
+	g_autoptr(JsonObject) authority = pki != NULL ? authority_json(cli->app, pki) : NULL;
 
-	if (pki != NULL) {
+	if (pki != NULL && !cli->json) {
 		gbe_print("%s\n", GBE_PKI_LIVE);
 		print_authority(cli->app, pki);
 	}
+	return gbe_cli_certs_list(cli, authority, error);
+}
+
+static bool
+reset(GbeCli *cli, const char *argument, GError **error)
+{
+	return gbe_cli_certs_reset(cli, arg.undo, arg.dry_run, arg.timeout, error);
 }
 
 /* Leaves *validity as it is without --for. */
 static bool
 read_validity(guint64 *validity, GError **error)
 {
-	const char *given = gbe_certs_arguments.valid;
+	const char *given = arg.valid;
 
 	if (!gbe_verb_duration("--for", given, VALIDITY_MOST, validity, error))
 		return false;
@@ -132,7 +170,7 @@ print_json(GbeCli *cli, const GbePkiResult *result)
 
 	for (guint i = 0; i < result->notes->len; i++)
 		json_array_add_string_element(notes, result->notes->pdata[i]);
-	json_object_set_boolean_member(object, "dry_run", gbe_certs_arguments.dry_run);
+	json_object_set_boolean_member(object, "dry_run", arg.dry_run);
 	json_object_set_boolean_member(object, "done", result->done);
 	json_object_set_boolean_member(object, "put_back", result->put_back);
 	json_object_set_boolean_member(object, "restarted", result->restarted);
@@ -153,7 +191,7 @@ print_json(GbeCli *cli, const GbePkiResult *result)
 static void
 print_text(GbeCli *cli, const GbePkiResult *result)
 {
-	if (result->reason != NULL && (result->done || gbe_certs_arguments.dry_run))
+	if (result->reason != NULL && (result->done || arg.dry_run))
 		gbe_print("%s%s\n", result->done ? "" : "would be done: ", result->reason);
 	if (result->restarted)
 		gbe_print("etcd %s\n", result->done ? "was restarted" : "would be restarted");
@@ -172,22 +210,21 @@ typedef bool (*Change)(GbeApp *app, const GbePkiOptions *options, GbePkiResult *
 static bool
 change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 {
-	const GbeCertsArguments *arguments = &gbe_certs_arguments;
-	GbePkiOptions options = {.dry_run = arguments->dry_run,
-				 .force = arguments->force,
-				 .undo = arguments->undo,
-				 .seal = arguments->seal,
-				 .ca_cert = arguments->ca_cert,
-				 .ca_key = arguments->ca_key,
-				 .token = arguments->token,
+	GbePkiOptions options = {.dry_run = arg.dry_run,
+				 .force = arg.force,
+				 .undo = arg.undo,
+				 .seal = arg.seal,
+				 .ca_cert = arg.ca_cert,
+				 .ca_key = arg.ca_key,
+				 .token = arg.token,
 				 .timeout = cli->app->config->health.timeout};
 	bool ok;
 
-	if (!gbe_verb_duration("--timeout", arguments->timeout, GBE_CERTS_TIMEOUT_MOST,
+	if (!gbe_verb_duration("--timeout", arg.timeout, GBE_CLI_CERTS_TIMEOUT_MOST,
 			       &options.timeout, error) ||
 	    !read_validity(&options.validity, error))
 		return false;
-	if (arguments->valid != NULL && arguments->ca_cert != NULL)
+	if (arg.valid != NULL && arg.ca_cert != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--for goes with an authority that is made here");
 	ok = verb(cli->app, &options, result, error);
@@ -201,12 +238,11 @@ change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 	return ok;
 }
 
-bool
-gbe_certs_verb_init(GbeCli *cli, const char *argument, GError **error)
+static bool
+init(GbeCli *cli, const char *argument, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 
-	g_assert(argument == NULL);
 	if (!change(cli, gbe_pki_init, result, error))
 		return false;
 	if (!cli->json && !cli->quiet)
@@ -214,13 +250,12 @@ gbe_certs_verb_init(GbeCli *cli, const char *argument, GError **error)
 	return true;
 }
 
-bool
-gbe_certs_verb_renew(GbeCli *cli, const char *argument, GError **error)
+static bool
+renew(GbeCli *cli, const char *argument, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 	bool command = cli->app->config->certs.renew_command != NULL;
 
-	g_assert(argument == NULL);
 	if (!change(cli, command ? gbe_pki_renew_by_command : gbe_pki_renew, result, error))
 		return false;
 	if (result->reason == NULL && !cli->json && !cli->quiet)
@@ -228,12 +263,11 @@ gbe_certs_verb_renew(GbeCli *cli, const char *argument, GError **error)
 	return true;
 }
 
-bool
-gbe_certs_verb_rotate(GbeCli *cli, const char *argument, GError **error)
+static bool
+rotate(GbeCli *cli, const char *argument, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 
-	g_assert(argument == NULL);
 	return change(cli, gbe_pki_rotate, result, error);
 }
 
@@ -242,16 +276,13 @@ gbe_certs_verb_rotate(GbeCli *cli, const char *argument, GError **error)
 static bool
 order_of(GbeCli *cli, GbeOthersOrder *order, GError **error)
 {
-	const GbeCertsArguments *arguments = &gbe_certs_arguments;
 
-	if (arguments->client + arguments->server + arguments->peer != 1)
+	if (arg.client + arg.server + arg.peer != 1)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "one of --client, --server and --peer says what the certificate "
 				 "is for");
-	order->use = arguments->client	 ? GBE_USE_CLIENT
-		     : arguments->server ? GBE_USE_SERVER
-					 : GBE_USE_PEER;
-	order->hosts = arguments->hosts;
+	order->use = arg.client ? GBE_USE_CLIENT : arg.server ? GBE_USE_SERVER : GBE_USE_PEER;
+	order->hosts = arg.hosts;
 	order->validity = cli->app->config->certs.validity;
 	return read_validity(&order->validity, error);
 }
@@ -277,10 +308,10 @@ print_issued(GbeCli *cli, const GbeOthersResult *result)
 	}
 }
 
-bool
-gbe_certs_verb_issue(GbeCli *cli, const char *argument, GError **error)
+static bool
+issue(GbeCli *cli, const char *argument, GError **error)
 {
-	const char *directory = gbe_certs_arguments.out;
+	const char *directory = arg.out;
 	GbeOthersOrder order = {.name = argument};
 	g_auto(GbeOthersResult) result = {0};
 
@@ -298,10 +329,10 @@ gbe_certs_verb_issue(GbeCli *cli, const char *argument, GError **error)
 	return true;
 }
 
-bool
-gbe_certs_verb_sign(GbeCli *cli, const char *argument, GError **error)
+static bool
+sign(GbeCli *cli, const char *argument, GError **error)
 {
-	const char *out = gbe_certs_arguments.out;
+	const char *out = arg.out;
 	GbeOthersOrder order = {0};
 	g_auto(GbeOthersResult) result = {0};
 
@@ -322,4 +353,39 @@ gbe_certs_verb_sign(GbeCli *cli, const char *argument, GError **error)
 	result.certificate_path = g_strdup(out);
 	print_issued(cli, &result);
 	return true;
+}
+
+static const GbeWord words[] = {
+    {"list", NULL, list, ""},
+    {"reset", NULL, reset, " undo timeout dry-run "},
+    {"export", "FILE", gbe_cli_certs_export, ""},
+    {"init", NULL, init, " ca-cert ca-key seal for dry-run "},
+    {"renew", NULL, renew, " force timeout dry-run "},
+    {"rotate-ca", NULL, rotate, " undo timeout force ca-cert ca-key token seal for dry-run "},
+    {"issue", "NAME", issue, " client server peer host for out "},
+    {"sign", "FILE", sign, " client server peer host for out "},
+    {NULL},
+};
+
+static bool
+certs(GbeCli *cli, char **arguments, GError **error)
+{
+	return gbe_verb_run_word(cli, "certs", own_options, words, arguments, error);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const GbeVerb verbs[] = {
+    {"certs", "list|init|renew|rotate-ca|issue NAME|sign FILE|reset|export FILE",
+     "Make certificates for etcd, renew them, list them, pack them", 1, 2, own_options, certs,
+     "certs issue backup-host --client", .group = "Certificates",
+     .words = WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export")},
+    {NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+	gbe_sha256_use(&gbe_sha256_libcrypto);
+	return gbe_cli_main(verbs, NULL, argc, argv);
 }
