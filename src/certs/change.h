@@ -45,7 +45,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePkiResult, gbe_pki_result_free)
  * the same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
 bool gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
 		  GError **error) GBE_CHECKED;
-/* Replaces the leaf certificates where one is due (core/decide/renewal.h) or with force. */
+/* Replaces the leaf certificates where one is due (certs/core/renewal.h) or with force. */
 bool gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
 		   GError **error) GBE_CHECKED;
 /* The same by the program of [certs] renew-command, for the certificates in [certs] directories. */

@@ -7,9 +7,9 @@
 #include "app/certs/archive.h"
 #include "app/device/etcd-tool.h"
 #include "app/health/certificates.h"
+#include "certs/core/renewal.h"
 #include "core/config/certs.h"
 #include "core/config/run-words.h"
-#include "core/decide/renewal.h"
 #include "fs/open.h"
 
 /* It may ask a server on the other side of a bad road. */

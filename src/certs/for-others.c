@@ -6,7 +6,7 @@
 
 #include "app/certs/export.h"
 #include "certs/change.h"
-#include "core/decide/renewal.h"
+#include "certs/core/renewal.h"
 
 /* RFC 5280: the longest common name. */
 #define NAME_MOST 64

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "app/certs/export.h"
-#include "core/decide/renewal.h"
+#include "certs/core/renewal.h"
 
 /* Where etcd has users, its root may do everything. Only the system's root can read the key. */
 #define CLIENT_NAME "root"

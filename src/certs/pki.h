@@ -8,14 +8,14 @@
 #pragma once
 
 #include "app/device/context.h"
+#include "certs/core/pki-record.h"
 #include "certs/issue.h"
 #include "core/config/certs.h"
-#include "core/record/pki.h"
 
 /*
  *   /var/lib/greenboot-etcd-pki/     root's
  *     live/                          what etcd and the clients on this device use
- *       record                       core/record/pki.h
+ *       record                       certs/core/pki-record.h
  *       ca.crt                       the authorities that are trusted
  *       server.crt server.key        (a key's group, or user, is that of etcd's data)
  *       peer.crt peer.key

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "certs/core/pki-record.h"
 #include "core/json/parse.h"
-#include "core/record/pki.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 

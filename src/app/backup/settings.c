@@ -132,7 +132,7 @@ member_of_backup(const GbeFacts *facts, guint64 number)
 }
 
 /* Of data that is gone: the member that its owner had, else the one that this device was when its etcd last answered
- * (cluster/rejoin.h). *ret_member NULL: not known. */
+ * (app/state/state.h). *ret_member NULL: not known. */
 static bool
 former_member(GbeApp *app, const GbeFacts *facts, char **ret_member, GError **error)
 {

@@ -13,7 +13,7 @@
 #include "sys/deployment/run.h"
 
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
-/* The variables of a member of a cluster (cluster/setup.h), which etcd's unit reads. */
+/* The variables of a member of a cluster (core/units/cluster-env.h), which etcd's unit reads. */
 #define GBE_CLUSTER_ENV GBE_STATE_DIR "/cluster.env"
 #define GBE_RUN_DIR "/run/greenboot-etcd"
 #define GBE_STATUS_FILE "/run/greenboot-etcd/status.json"

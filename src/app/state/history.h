@@ -34,7 +34,8 @@ void gbe_history_note_queued(GbeOffsite *offsite, gpointer data);
 bool gbe_history_is_newer(const char *name, const char *known);
 /* The identifier of the configured store, also where it is not there; NULL: none is configured. Newly allocated. */
 char *gbe_history_configured(const GbeApp *app);
-/* Of an entry in the queue (store/queue.h), never of one in a store: how far it was sent, and why it was not. */
+/* Each directory in the queue is a snapshot that waits, and has its name. This file in it says, in JSON, how far it was sent, and
+ * under these keys why it was not (text) and when (seconds since the epoch). A snapshot in a store has no such file. */
 #define GBE_QUEUE_RECORD "_transfer.json"
 #define GBE_QUEUE_FAILED "failed"
 #define GBE_QUEUE_FAILED_AT "failed_at"

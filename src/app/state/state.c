@@ -90,7 +90,7 @@ gbe_state_sweep(GbeApp *app, GError **error)
 }
 
 /* Settings that cannot be read are those of a member all the same. With [cluster] rejoin=yes they follow the cluster
- * (cluster/rejoin.h). */
+ * (greenboot-etcd-cluster). */
 static void
 observe_settings(GbeApp *app, GbeFacts *facts)
 {
@@ -108,7 +108,6 @@ observe_settings(GbeApp *app, GbeFacts *facts)
 	facts->began = !facts->member && !app->config->cluster.rejoin;
 }
 
-/* The record `members` (cluster/rejoin.h). */
 static void
 observe_learnt(GbeApp *app, GbeFacts *facts)
 {
@@ -118,7 +117,6 @@ observe_learnt(GbeApp *app, GbeFacts *facts)
 			  gbe_json_string(record, "log", NULL) != NULL;
 }
 
-/* The record `cluster` (cluster/frame.h), and the settings of a member (app/cluster/setup.h). */
 static void
 observe_membership(GbeApp *app, GbeFacts *facts)
 {

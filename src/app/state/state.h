@@ -22,10 +22,10 @@
  *   periodic                core/record/periodic.h
  *   rehearsal               core/record/rehearsal.h
  *   update-lock             core/record/update-lock.h
- *   cluster                 cluster/frame.h
- *   members                 cluster/rejoin.h
+ *   cluster                 a change of membership that is not complete
+ *   members                 the cluster, as this member last saw it
  *   stores                  app/state/history.h
- *   queue/                  store/queue.h
+ *   queue/                  snapshots that wait to be sent (app/state/history.h)
  *   certs/                  app/certs/archive.h
  *   backups/                the store, where it lies here
  */
@@ -35,7 +35,11 @@
 #define GBE_STATE_REHEARSAL "rehearsal"
 /* A sealed file: core/record/update-lock.h. */
 #define GBE_STATE_UPDATE_LOCK "update-lock"
-/* Sealed files: cluster/frame.h, app/cluster/rejoin.h. */
+/* Sealed files, which greenboot-etcd-cluster writes. Other keys of them are its own.
+ *
+ * cluster: "operation" (text: the command that goes on after a power cut), "empties" (true: the operation removes the
+ * data, and etcd is held back without it), "voter" (true: the member has its vote, and the settings count).
+ * members: "cluster" and "member" (text: ids in hex), "log" (text; absent: the log was not seen at its place). */
 #define GBE_STATE_CLUSTER "cluster"
 #define GBE_STATE_MEMBERS "members"
 /* A sealed file: core/record/offsite.h. */

@@ -17,7 +17,7 @@
 #define GBE_SNAPSHOT_META "_etcd_backup.meta"
 /* This program's own file, written before the meta: a keyed digest (core/record/keyed.h), where there is a key. */
 #define GBE_SNAPSHOT_SEAL "_etcd_backup.hmac"
-/* With a key, too: which device pushed it (store/device.h). */
+/* With a key, too: which device pushed it. */
 #define GBE_SNAPSHOT_DEVICE "_etcd_backup.device"
 
 /* Names the newest snapshot, in place of a name. */

@@ -658,7 +658,7 @@ service(Dropin *dropin)
 		if (units[i].by_service && (dropin->wanted & units[i].when))
 			g_string_append_printf(dropin->text, "%s ", units[i].unit);
 	dropin->text->str[dropin->text->len - 1] = '\n';
-	/* Where this device is a member of a cluster (cluster/setup.h). */
+	/* Where this device is a member of a cluster (core/units/cluster-env.h). */
 	section(dropin, "Service");
 	line(dropin, "EnvironmentFile=-/var/lib/greenboot-etcd/cluster.env");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/record/pki.h"
+#include "certs/core/pki-record.h"
 
 #include "core/json/parse.h"
 #include "core/record/fields.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/renewal.h"
+#include "certs/core/renewal.h"
 
 #include "core/clock.h"
 
