@@ -359,10 +359,29 @@ seq_79() {
 	a_goes_on
 }
 
+# The etcd of a container is a file of no deployment, and may be a newer one after a restart of its service.
+seq_container() {
+	a_green "$1"
+	a_writes
+	stop_etcd
+	# Its program is here: nothing was replaced.
+	assert_exit 0 hook prerun
+	assert_eq "backups of a restart" "$(backups true)" 0
+	rm "$ROOT/usr/bin/etcd"
+	assert_exit 0 hook prerun
+	one_good_if_cheap "$1"
+	# Nothing was written since: nothing more.
+	assert_exit 0 hook prerun
+	one_good_if_cheap "$1"
+	etcd_program "$ETCD"
+	start_etcd
+	a_goes_on
+}
+
 suite_begin "$@"
 # On every file system what is promised for each; the rest where copies are clones and where not.
 FS=${FS:-$EVERY_FS} play seq 01
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 70
-play seq 02 03 05 06 19 22 23 29 30 59 67 68 75 79 06_unknown
+play seq container 02 03 05 06 19 22 23 29 30 59 67 68 75 79 06_unknown
 FS=${FS:-ext4} play seq 04 69
 suite_end

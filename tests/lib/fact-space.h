@@ -37,7 +37,7 @@ static const Fact facts[] = {
 	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(left_elsewhere, 2),
 	FACT(one_voter, 2),
 	FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
-	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2),
+	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), FACT(etcd_elsewhere, 2),
 	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
 	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
 	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within),
@@ -242,7 +242,9 @@ static const Branch branches[] = {
     {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_NO, "owner data closing request"},
     {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_YES, "last_pass request owner data same_run higher_minor candidate unseen" RETURN GATE},
+     GBE_YES,
+     "last_pass request owner data same_run higher_minor etcd_elsewhere candidate unseen" RETURN
+	 GATE},
     {"a member without its log", is_without_log, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request owner data mount_lost log_lost left_elsewhere emptied" GATE},
@@ -267,13 +269,13 @@ static const Branch branches[] = {
     {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request closing_back closing_backup service_failed sound on_corrupt candidate "
-     "higher_minor on_rollback" RETRY GATE_OWN},
+     "higher_minor etcd_elsewhere on_rollback" RETRY GATE_OWN},
     {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request older_listed" GATE},
     {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES,
-     "request service_failed higher_minor sound on_corrupt candidate healthy closing_backup" RETRY
-	 GATE_OWN},
+     "request service_failed higher_minor etcd_elsewhere sound on_corrupt candidate healthy "
+     "closing_backup" RETRY GATE_OWN},
     {"unfit data of another", is_unfit_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request closing sound on_corrupt closing_backup no_log trial in_chain ran own_trial judged "

@@ -367,6 +367,26 @@ START_TEST(a_newer_etcd_in_the_same_run_is_backed_up_first)
 }
 END_TEST
 
+START_TEST(an_etcd_of_a_container_gets_a_clone_first)
+{
+	g_autoptr(GbeFacts) facts = after_green_a('a');
+	g_autoptr(GbePlan) plan = NULL, without = NULL;
+
+	g_free(facts->run);
+	facts->run = facts_run(50);
+	facts->etcd_here = GBE_NO;
+	facts->clones = GBE_YES;
+	plan = gbe_decide(facts);
+	assert_rules(plan, "5");
+	ck_assert(action(plan, GBE_ACTION_BACKUP)->cow_only);
+
+	facts->clones = GBE_NO;
+	without = gbe_decide(facts);
+	assert_rules(without, "5");
+	ck_assert(gbe_plan_is_idle(without));
+}
+END_TEST
+
 START_TEST(a_taken_name_gets_an_ordinal)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('b');
@@ -466,6 +486,7 @@ main(void)
 	tcase_add_test(tcase, a_plain_reboot_goes_on_with_its_trial_and_chain);
 	tcase_add_test(tcase, the_same_run_only_ends_the_closing_record);
 	tcase_add_test(tcase, a_newer_etcd_in_the_same_run_is_backed_up_first);
+	tcase_add_test(tcase, an_etcd_of_a_container_gets_a_clone_first);
 	tcase_add_test(tcase, a_taken_name_gets_an_ordinal);
 	tcase_add_test(tcase, data_of_nobody_is_adopted);
 	tcase_add_test(tcase, a_grade_is_of_verdict_health_and_verification);

@@ -207,6 +207,8 @@ observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 	bool known = gbe_observe_recorded_version(facts);
 	g_autofree char *own = NULL;
 
+	facts->etcd_here = gbe_is_in_root(app->root_fd, app->config->etcd.binary);
+
 	/* Between two starts in one run, etcd may have been replaced: rpm-ostree apply-live. */
 	if (known && !(options->lock_data && gbe_facts_taken_in_this_run(facts)))
 		return;

@@ -77,6 +77,7 @@ typedef struct {
 
 	/* The program and its place. */
 	GbeVersion etcd_version; /* of D's etcd */
+	GbeTri etcd_here;	 /* its program lies in D, where [etcd] binary= names it */
 	char *data_dir;		 /* absolute, without --root */
 	/* The data directory of the owner's configuration, if the data is still there and none is in ->data_dir; NULL. */
 	char *left_at;

@@ -302,7 +302,11 @@ same_run(const GbeSituation *s)
 		return r;
 	if (s->higher_minor)
 		return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
-	return ruling(GBE_RULE_5, "etcd was started again in the same run");
+	r = ruling(GBE_RULE_5, "etcd was started again in the same run");
+	/* The etcd of a container may be a newer one by now, under the same deployment. */
+	if (s->etcd_elsewhere)
+		r.backup = GBE_BACKUP_CLONED;
+	return r;
 }
 
 static GbeRuling

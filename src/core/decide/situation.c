@@ -538,6 +538,7 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
 	s->owner = GBE_OWNER_UNKNOWN;
 	s->same_run = s->used_within = GBE_UNKNOWN;
+	s->etcd_elsewhere = facts->etcd_here == GBE_NO;
 	s->verdict = view->verdict;
 	s->healthy = view->health == GBE_HEALTH_HEALTHY;
 	s->judged = view->judged;
