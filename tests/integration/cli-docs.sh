@@ -9,9 +9,14 @@
 
 GBE=$(program greenboot-etcd)
 DATA_DIR=$GBE_TOP/data
-VERBS=(status list show backup restore undo mark explain log prune pin unpin delete config verify
-	health preflight rehearse snapshot store export import etcdctl defrag alarm certs cluster member endpoint run
-	diagnose)
+# The verbs of the base, and each verb's optional program.
+BASE=(status list show backup restore undo mark explain log prune pin unpin delete config verify health preflight
+	rehearse snapshot export import etcdctl defrag alarm certs endpoint run diagnose)
+declare -A PROGRAM=([store]=store [certs]=certs [cluster]=cluster [member]=cluster)
+VERBS=("${BASE[@]}")
+for verb in store cluster member; do
+	! built "${PROGRAM[$verb]}" || VERBS+=("$verb")
+done
 
 # plain FILE: a page as text, minus signs as in the source of everything else.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$1"; }
@@ -69,20 +74,43 @@ examples() {
 	done
 }
 
-verbs() {
-	local verb option page
+# verbs_of BIN VERB...: the help of BIN has these verbs and no others; the page that each verb's help names has the verb
+# and its options.
+verbs_of() {
+	local bin=$1 verb option page name
+	shift
 
-	page=$(plain "$DATA_DIR/man/greenboot-etcd.8")
-	for verb in "${VERBS[@]}"; do
-		grep -qE "^\.(B|BR|BI) ($verb|\" $verb)( |\$)|, \" $verb \"" <<<"$page" ||
-			fail "greenboot-etcd(8) lacks $verb"
-		grep -qw -- "$verb" "$DATA_DIR/completion/greenboot-etcd" || fail "completion lacks $verb"
-		for option in $("$GBE" --help "$verb" | sed '/^Example/,$d' | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
-			grep -q -- "$option" <<<"$page" || fail "greenboot-etcd(8) lacks $option of $verb"
-			grep -q -- "$option" "$DATA_DIR/completion/greenboot-etcd" ||
-				fail "completion lacks $option of $verb"
+	assert_eq "verbs in the help" "$("$bin/greenboot-etcd" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' | sort)" \
+		"$(printf '%s\n' "$@" help version | sort)"
+	for verb; do
+		name=greenboot-etcd
+		[[ ! ${PROGRAM[$verb]-} || ! -e $bin/hooks/greenboot-etcd-${PROGRAM[$verb]} ]] || name+=-${PROGRAM[$verb]}
+		"$bin/greenboot-etcd" --help "$verb" >"$GBE_MEM/help"
+		assert_eq "page of $verb" "$(tail -n 1 "$GBE_MEM/help")" "For more details see $name(8)."
+		page=$(plain "$DATA_DIR/man/$name.8")
+		grep -qE "^\.(B|BR|BI) ($verb|\" $verb)( |\$)|, \" $verb \"" <<<"$page" || fail "$name(8) lacks $verb"
+		# shellcheck disable=SC2013 # words
+		for option in $(sed '/^Example/,$d' "$GBE_MEM/help" | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -q -- "$option" <<<"$page" || fail "$name(8) lacks $option of $verb"
 		done
 	done
+}
+
+verbs() {
+	local program
+	local -a all=()
+
+	for program in store certs cluster; do
+		! built "$program" || all+=("$program")
+	done
+	install_with "$GBE_MEM/base"
+	verbs_of "$GBE_MEM/base" "${BASE[@]}"
+	install_with "$GBE_MEM/all" "${all[@]}"
+	verbs_of "$GBE_MEM/all" "${VERBS[@]}"
+	# The page of the base has the verbs of the base alone.
+	! plain "$DATA_DIR/man/greenboot-etcd.8" | sed -n '/^\.SH VERBS/,/^\.SH OPTIONAL/p' |
+		grep -nE '^\.BR? "?(store|cluster|member|certs( " ")? (init|renew|rotate-ca|issue|sign)) ' ||
+		fail "greenboot-etcd(8) has a verb of an optional program"
 }
 
 # What the guide tells people to type is there to be typed.
@@ -93,6 +121,7 @@ guide() {
 	while read -r line; do
 		commands=$((commands + 1))
 		verb=$(sed -E 's/^greenboot-etcd( -[^ ]+)* //; s/ .*//' <<<"$line")
+		[[ ! ${PROGRAM[$verb]-} ]] || built "${PROGRAM[$verb]}" || continue
 		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
 		"$GBE" "$verb" --help >"$GBE_MEM/help"
 		# What a verb is told to do is one of the words of its usage.

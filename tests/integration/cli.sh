@@ -104,12 +104,14 @@ names() {
 	refused 1 "no etcd data in /var/lib/etcd*" backup -n
 }
 
+# The headings of help on stdin, or of a page.
+headings() { grep -E '^[A-Z][^,]*:$' | sed 's/:$//' | grep -v '^This command$'; }
+headings_of() { sed -n 's/^\.SS //p' "$GBE_TOP/data/man/$1.8"; }
+
 help() {
-	local verb option
+	local verb option program
 
 	plain_root
-	assert_exit 0 "$GBE" help
-	assert_match "members" "$OUT" "*Members of a cluster*"
 	assert_exit 0 "$GBE" --help
 	assert_eq "stderr" "$ERR" ""
 	for verb in "${VERBS[@]}"; do
@@ -131,10 +133,14 @@ help() {
 		assert_exit 0 "$GBE" $option
 		assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
 	done
+	# In the groups of the page, each once; those of an optional program are on its own page.
+	install_with "$GBE_MEM/base"
+	assert_eq groups "$("$GBE_MEM/base/greenboot-etcd" help | headings)" "$(headings_of greenboot-etcd)"
 	assert_exit 0 "$GBE" help
-	# In the groups of the page, each once.
-	assert_eq groups "$(grep -E '^[A-Z][^,]*:$' <<<"$OUT" | sed 's/:$//' | grep -v '^This command$')" \
-		"$(sed -n 's/^\.SS //p' "$GBE_TOP/data/man/greenboot-etcd.8")"
+	for program in certs cluster store; do
+		built "$program" || continue
+		assert_eq "heading of $program" "$(headings <<<"$OUT" | grep -cxF "$(headings_of "greenboot-etcd-$program")")" 1
+	done
 }
 
 # Options before or after the verb; aliases.
