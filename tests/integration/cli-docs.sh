@@ -141,24 +141,48 @@ guide() {
 	done
 }
 
-# complete WORD...: what completion offers for the last one.
+# completes WORD...: what bash offers for the last one. BIN: where the command is.
 completes() {
-	PATH=$GBE_MEM/bin:$PATH bash -c '
+	PATH=$BIN:$PATH bash -c '
 		. "$0"
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 		_greenboot_etcd
 		printf "%s\n" "${COMPREPLY[@]}"' "$DATA_DIR/completion/greenboot-etcd" "$@"
 }
 
+# The same of zsh, without its names of files, and of fish.
+completes_in_zsh() {
+	PATH=$BIN:$PATH zsh -f -c '
+		compadd() {
+			[[ $1 != -S ]] || shift 2
+			shift
+			for word; do [[ $word != $PREFIX* ]] || print -r -- $word; done
+		}
+		compset() { PREFIX=${PREFIX#*=}; }
+		_files() { :; }
+		_normal() { :; }
+		complete_last() { words=("$@") CURRENT=$# PREFIX=${@[-1]}; source $file; }
+		file=$0
+		complete_last "$@"' "$DATA_DIR/completion/_greenboot-etcd" "$@"
+}
+completes_in_fish() {
+	# shellcheck disable=SC2016 # fish's
+	PATH=$BIN:$PATH fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
+		"$DATA_DIR/completion/greenboot-etcd.fish" "$*" | cut -f1
+}
+
 completion() {
-	mkdir -p "$GBE_MEM/bin"
-	ln -sf "$GBE" "$GBE_MEM/bin/greenboot-etcd"
+	BIN=$GBE_MEM/bin
+	mkdir -p "$BIN"
+	ln -sf "$GBE" "$BIN/greenboot-etcd"
 	a_green xfs
 	stop_etcd
 	gbe backup before-this
 	gbe backup before-that
 	assert_eq "verbs" "$(completes greenboot-etcd sta)" status
+	assert_eq "verbs to help with" "$(completes greenboot-etcd help sta)" status
 	assert_eq "options" "$(completes greenboot-etcd backup --l)" --live
+	assert_eq "options of an alias" "$(completes greenboot-etcd save --l)" --live
 	assert_eq "global options" "$(completes greenboot-etcd --js)" --json
 	assert_eq "grades" "$(completes greenboot-etcd list --grade = g)" good
 	assert_eq "names" "$(completes greenboot-etcd --root = "$ROOT" restore before-th | sort)" \
@@ -166,22 +190,55 @@ completion() {
 	assert_eq "a name to mark" "$(completes greenboot-etcd --root "$ROOT" mark bad before-thi)" \
 		before-this
 	assert_eq "mark" "$(completes greenboot-etcd mark b)" bad
+	assert_eq "of a backup" "$(completes greenboot-etcd --root = "$ROOT" log --backup = before-thi)" before-this
+	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
+	assert_eq "--data without a value" "$(completes greenboot-etcd verify --data --fu)" --full
+	built cluster || return 0
 	# Values of options, and files.
 	: >"$GBE_MEM/a-token"
 	assert_eq "a token" "$(completes greenboot-etcd cluster join --token = "$GBE_MEM/a-t")" "$GBE_MEM/a-token"
 	assert_eq "a new token" "$(completes greenboot-etcd cluster token "$GBE_MEM/a-t")" "$GBE_MEM/a-token"
 	assert_eq "cluster" "$(completes greenboot-etcd cluster reco)" recover
-	assert_eq "of a backup" "$(completes greenboot-etcd --root = "$ROOT" log --backup = before-thi)" before-this
 	assert_eq "from a backup" "$(completes greenboot-etcd --root = "$ROOT" cluster init --from = before-thi)" before-this
-	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
-	assert_eq "--data without a value" "$(completes greenboot-etcd verify --data --fu)" --full
-	# The others read the help; where the shell is installed, it reads them.
-	! command -v zsh >/dev/null || zsh -n "$DATA_DIR/completion/_greenboot-etcd"
-	! command -v fish >/dev/null || fish --no-execute "$DATA_DIR/completion/greenboot-etcd.fish"
-	assert_eq "a verb in the help" "$("$GBE" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' | wc -l)" \
-		$((${#VERBS[@]} + 2))
-	assert_eq "its options" "$("$GBE" help undo | sed -nE 's/^  (-., |    )(--[a-z-]+=?).*/\2/p' | head -n 3 | paste -sd' ')" \
-		"--stop --force --dry-run"
+}
+
+# offers WANTED WORD...: each shell that is installed offers these for the last word, in any order.
+offers() {
+	local wanted=$1 shell
+	shift
+
+	for shell in completes completes_in_zsh completes_in_fish; do
+		[[ $shell == completes ]] || command -v "${shell##*_}" >/dev/null || continue
+		assert_eq "$shell $*" "$("$shell" "$@" | sort | paste -sd' ')" "$wanted"
+	done
+}
+
+# With the optional programs and without, each shell offers what is installed.
+installed() {
+	mkdir -p "$GBE_MEM/nothing"
+	cd "$GBE_MEM/nothing"
+	BIN=$GBE_MEM/base
+	install_with "$BIN"
+	offers "$(printf '%s\n' "${BASE[@]}" help version | sort | paste -sd' ')" greenboot-etcd ""
+	offers "export list reset" greenboot-etcd certs ""
+	offers "" greenboot-etcd certs --ca
+	offers "" greenboot-etcd store ""
+	offers "" greenboot-etcd cluster --tok
+	built store || return 0
+	BIN=$GBE_MEM/with-store
+	install_with "$BIN" store
+	offers "show snapshot status store" greenboot-etcd s
+	offers "list prune pull push requests send verify" greenboot-etcd store ""
+	offers "delete list run" greenboot-etcd store requests ""
+	offers "--identity=" greenboot-etcd store pull --id
+	offers "" greenboot-etcd member ""
+	built cluster || return 0
+	BIN=$GBE_MEM/with-cluster
+	install_with "$BIN" certs cluster
+	offers "certs cluster config" greenboot-etcd c
+	offers "export init issue list renew reset rotate-ca sign" greenboot-etcd certs ""
+	offers "add list promote remove replace update" greenboot-etcd member ""
+	offers "" greenboot-etcd store ""
 }
 
 suite_begin "$@"
@@ -190,4 +247,5 @@ run_case docs-examples examples
 run_case docs-verbs verbs
 run_case docs-guide guide
 run_case docs-completion completion
+run_case docs-completion-installed installed
 suite_end
