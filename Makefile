@@ -605,7 +605,8 @@ put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && 
 plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs) $(optional)
 shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
 unit_files := $(wildcard $(foreach d,hooks $(PROGRAMS:%=hooks/%),$(d)/*.service $(d)/*.path $(d)/*.timer $(d)/*.target))
-man_pages := $(wildcard data/man/*.[1-8])
+absent := $(filter-out $(PROGRAMS),store certs cluster)
+man_pages := $(filter-out $(absent:%=data/man/greenboot-etcd-%.8),$(wildcard data/man/*.[1-8]))
 
 .PHONY: install
 install: all

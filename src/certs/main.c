@@ -379,7 +379,8 @@ static const GbeVerb verbs[] = {
     {"certs", "list|init|renew|rotate-ca|issue NAME|sign FILE|reset|export FILE",
      "Make certificates for etcd, renew them, list them, pack them", 1, 2, own_options, certs,
      "certs issue backup-host --client", .group = "Certificates",
-     .words = WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export")},
+     .words = WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export"),
+     .page = "greenboot-etcd-certs(8)"},
     {NULL},
 };
 

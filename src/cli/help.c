@@ -81,6 +81,6 @@ gbe_help_verb(const GbeVerb *verb)
 	}
 	gbe_print("\nOptions of every verb:\n");
 	print_options(gbe_options_global);
-	gbe_print("\nExample:\n  greenboot-etcd %s\n\nFor more details see greenboot-etcd(8).\n",
-		  verb->example);
+	gbe_print("\nExample:\n  greenboot-etcd %s\n\nFor more details see %s.\n", verb->example,
+		  verb->page != NULL ? verb->page : "greenboot-etcd(8)");
 }

@@ -32,6 +32,7 @@ typedef struct {
 	bool own_config;	  /* the verb loads the configuration itself */
 	bool passes_on;		  /* everything behind it, options too, is for another program */
 	bool optional; /* an optional program of this name is started instead, if it is installed */
+	const char *page;  /* the man page, with its section; NULL: greenboot-etcd(8) */
 	const char *alias; /* of this verb: not shown */
 } GbeVerb;
 

@@ -560,13 +560,15 @@ static const GbeVerb table[] = {
      own_options, cluster, "cluster join https://192.0.2.1:2379 --token=/run/token",
      .group = "Members of a cluster",
      .words = WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
-		    "lock", "unlock")},
+		    "lock", "unlock"),
+     .page = "greenboot-etcd-cluster(8)"},
     {"member",
      "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
      "PEER-URL...",
      "List and change the members of etcd's cluster", 1, MANY, gbe_options_member, gbe_verb_member,
      "member add https://192.0.2.7:2380 --name=device-7",
-     .words = WORDS("list", "add", "promote", "update", "remove", "replace")},
+     .words = WORDS("list", "add", "promote", "update", "remove", "replace"),
+     .page = "greenboot-etcd-cluster(8)"},
     {NULL},
 };
 

@@ -9,9 +9,14 @@
 
 GBE=$(program greenboot-etcd)
 DATA_DIR=$GBE_TOP/data
-VERBS=(status list show backup restore undo mark explain log prune pin unpin delete config verify
-	health preflight rehearse snapshot store export import etcdctl defrag alarm certs cluster member endpoint run
-	diagnose)
+# The verbs of the base, and each verb's optional program.
+BASE=(status list show backup restore undo mark explain log prune pin unpin delete config verify health preflight
+	rehearse snapshot export import etcdctl defrag alarm certs endpoint run diagnose)
+declare -A PROGRAM=([store]=store [certs]=certs [cluster]=cluster [member]=cluster)
+VERBS=("${BASE[@]}")
+for verb in store cluster member; do
+	! built "${PROGRAM[$verb]}" || VERBS+=("$verb")
+done
 
 # plain FILE: a page as text, minus signs as in the source of everything else.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$1"; }
@@ -69,20 +74,43 @@ examples() {
 	done
 }
 
-verbs() {
-	local verb option page
+# verbs_of BIN VERB...: the help of BIN has these verbs and no others; the page that each verb's help names has the verb
+# and its options.
+verbs_of() {
+	local bin=$1 verb option page name
+	shift
 
-	page=$(plain "$DATA_DIR/man/greenboot-etcd.8")
-	for verb in "${VERBS[@]}"; do
-		grep -qE "^\.(B|BR|BI) ($verb|\" $verb)( |\$)|, \" $verb \"" <<<"$page" ||
-			fail "greenboot-etcd(8) lacks $verb"
-		grep -qw -- "$verb" "$DATA_DIR/completion/greenboot-etcd" || fail "completion lacks $verb"
-		for option in $("$GBE" --help "$verb" | sed '/^Example/,$d' | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
-			grep -q -- "$option" <<<"$page" || fail "greenboot-etcd(8) lacks $option of $verb"
-			grep -q -- "$option" "$DATA_DIR/completion/greenboot-etcd" ||
-				fail "completion lacks $option of $verb"
+	assert_eq "verbs in the help" "$("$bin/greenboot-etcd" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' | sort)" \
+		"$(printf '%s\n' "$@" help version | sort)"
+	for verb; do
+		name=greenboot-etcd
+		[[ ! ${PROGRAM[$verb]-} || ! -e $bin/hooks/greenboot-etcd-${PROGRAM[$verb]} ]] || name+=-${PROGRAM[$verb]}
+		"$bin/greenboot-etcd" --help "$verb" >"$GBE_MEM/help"
+		assert_eq "page of $verb" "$(tail -n 1 "$GBE_MEM/help")" "For more details see $name(8)."
+		page=$(plain "$DATA_DIR/man/$name.8")
+		grep -qE "^\.(B|BR|BI) ($verb|\" $verb)( |\$)|, \" $verb \"" <<<"$page" || fail "$name(8) lacks $verb"
+		# shellcheck disable=SC2013 # words
+		for option in $(sed '/^Example/,$d' "$GBE_MEM/help" | grep -oE -- '^  .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			grep -q -- "$option" <<<"$page" || fail "$name(8) lacks $option of $verb"
 		done
 	done
+}
+
+verbs() {
+	local program
+	local -a all=()
+
+	for program in store certs cluster; do
+		! built "$program" || all+=("$program")
+	done
+	install_with "$GBE_MEM/base"
+	verbs_of "$GBE_MEM/base" "${BASE[@]}"
+	install_with "$GBE_MEM/all" "${all[@]}"
+	verbs_of "$GBE_MEM/all" "${VERBS[@]}"
+	# The page of the base has the verbs of the base alone.
+	! plain "$DATA_DIR/man/greenboot-etcd.8" | sed -n '/^\.SH VERBS/,/^\.SH OPTIONAL/p' |
+		grep -nE '^\.BR? "?(store|cluster|member|certs( " ")? (init|renew|rotate-ca|issue|sign)) ' ||
+		fail "greenboot-etcd(8) has a verb of an optional program"
 }
 
 # What the guide tells people to type is there to be typed.
@@ -93,6 +121,7 @@ guide() {
 	while read -r line; do
 		commands=$((commands + 1))
 		verb=$(sed -E 's/^greenboot-etcd( -[^ ]+)* //; s/ .*//' <<<"$line")
+		[[ ! ${PROGRAM[$verb]-} ]] || built "${PROGRAM[$verb]}" || continue
 		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
 		"$GBE" "$verb" --help >"$GBE_MEM/help"
 		# What a verb is told to do is one of the words of its usage.
@@ -112,24 +141,48 @@ guide() {
 	done
 }
 
-# complete WORD...: what completion offers for the last one.
+# completes WORD...: what bash offers for the last one. BIN: where the command is.
 completes() {
-	PATH=$GBE_MEM/bin:$PATH bash -c '
+	PATH=$BIN:$PATH bash -c '
 		. "$0"
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 		_greenboot_etcd
 		printf "%s\n" "${COMPREPLY[@]}"' "$DATA_DIR/completion/greenboot-etcd" "$@"
 }
 
+# The same of zsh, without its names of files, and of fish.
+completes_in_zsh() {
+	PATH=$BIN:$PATH zsh -f -c '
+		compadd() {
+			[[ $1 != -S ]] || shift 2
+			shift
+			for word; do [[ $word != $PREFIX* ]] || print -r -- $word; done
+		}
+		compset() { PREFIX=${PREFIX#*=}; }
+		_files() { :; }
+		_normal() { :; }
+		complete_last() { words=("$@") CURRENT=$# PREFIX=${@[-1]}; source $file; }
+		file=$0
+		complete_last "$@"' "$DATA_DIR/completion/_greenboot-etcd" "$@"
+}
+completes_in_fish() {
+	# shellcheck disable=SC2016 # fish's
+	PATH=$BIN:$PATH fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
+		"$DATA_DIR/completion/greenboot-etcd.fish" "$*" | cut -f1
+}
+
 completion() {
-	mkdir -p "$GBE_MEM/bin"
-	ln -sf "$GBE" "$GBE_MEM/bin/greenboot-etcd"
+	BIN=$GBE_MEM/bin
+	mkdir -p "$BIN"
+	ln -sf "$GBE" "$BIN/greenboot-etcd"
 	a_green xfs
 	stop_etcd
 	gbe backup before-this
 	gbe backup before-that
 	assert_eq "verbs" "$(completes greenboot-etcd sta)" status
+	assert_eq "verbs to help with" "$(completes greenboot-etcd help sta)" status
 	assert_eq "options" "$(completes greenboot-etcd backup --l)" --live
+	assert_eq "options of an alias" "$(completes greenboot-etcd save --l)" --live
 	assert_eq "global options" "$(completes greenboot-etcd --js)" --json
 	assert_eq "grades" "$(completes greenboot-etcd list --grade = g)" good
 	assert_eq "names" "$(completes greenboot-etcd --root = "$ROOT" restore before-th | sort)" \
@@ -137,22 +190,55 @@ completion() {
 	assert_eq "a name to mark" "$(completes greenboot-etcd --root "$ROOT" mark bad before-thi)" \
 		before-this
 	assert_eq "mark" "$(completes greenboot-etcd mark b)" bad
+	assert_eq "of a backup" "$(completes greenboot-etcd --root = "$ROOT" log --backup = before-thi)" before-this
+	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
+	assert_eq "--data without a value" "$(completes greenboot-etcd verify --data --fu)" --full
+	built cluster || return 0
 	# Values of options, and files.
 	: >"$GBE_MEM/a-token"
 	assert_eq "a token" "$(completes greenboot-etcd cluster join --token = "$GBE_MEM/a-t")" "$GBE_MEM/a-token"
 	assert_eq "a new token" "$(completes greenboot-etcd cluster token "$GBE_MEM/a-t")" "$GBE_MEM/a-token"
 	assert_eq "cluster" "$(completes greenboot-etcd cluster reco)" recover
-	assert_eq "of a backup" "$(completes greenboot-etcd --root = "$ROOT" log --backup = before-thi)" before-this
 	assert_eq "from a backup" "$(completes greenboot-etcd --root = "$ROOT" cluster init --from = before-thi)" before-this
-	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
-	assert_eq "--data without a value" "$(completes greenboot-etcd verify --data --fu)" --full
-	# The others read the help; where the shell is installed, it reads them.
-	! command -v zsh >/dev/null || zsh -n "$DATA_DIR/completion/_greenboot-etcd"
-	! command -v fish >/dev/null || fish --no-execute "$DATA_DIR/completion/greenboot-etcd.fish"
-	assert_eq "a verb in the help" "$("$GBE" help | sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' | wc -l)" \
-		$((${#VERBS[@]} + 2))
-	assert_eq "its options" "$("$GBE" help undo | sed -nE 's/^  (-., |    )(--[a-z-]+=?).*/\2/p' | head -n 3 | paste -sd' ')" \
-		"--stop --force --dry-run"
+}
+
+# offers WANTED WORD...: each shell that is installed offers these for the last word, in any order.
+offers() {
+	local wanted=$1 shell
+	shift
+
+	for shell in completes completes_in_zsh completes_in_fish; do
+		[[ $shell == completes ]] || command -v "${shell##*_}" >/dev/null || continue
+		assert_eq "$shell $*" "$("$shell" "$@" | sort | paste -sd' ')" "$wanted"
+	done
+}
+
+# With the optional programs and without, each shell offers what is installed.
+installed() {
+	mkdir -p "$GBE_MEM/nothing"
+	cd "$GBE_MEM/nothing"
+	BIN=$GBE_MEM/base
+	install_with "$BIN"
+	offers "$(printf '%s\n' "${BASE[@]}" help version | sort | paste -sd' ')" greenboot-etcd ""
+	offers "export list reset" greenboot-etcd certs ""
+	offers "" greenboot-etcd certs --ca
+	offers "" greenboot-etcd store ""
+	offers "" greenboot-etcd cluster --tok
+	built store || return 0
+	BIN=$GBE_MEM/with-store
+	install_with "$BIN" store
+	offers "show snapshot status store" greenboot-etcd s
+	offers "list prune pull push requests send verify" greenboot-etcd store ""
+	offers "delete list run" greenboot-etcd store requests ""
+	offers "--identity=" greenboot-etcd store pull --id
+	offers "" greenboot-etcd member ""
+	built cluster || return 0
+	BIN=$GBE_MEM/with-cluster
+	install_with "$BIN" certs cluster
+	offers "certs cluster config" greenboot-etcd c
+	offers "export init issue list renew reset rotate-ca sign" greenboot-etcd certs ""
+	offers "add list promote remove replace update" greenboot-etcd member ""
+	offers "" greenboot-etcd store ""
 }
 
 suite_begin "$@"
@@ -161,4 +247,5 @@ run_case docs-examples examples
 run_case docs-verbs verbs
 run_case docs-guide guide
 run_case docs-completion completion
+run_case docs-completion-installed installed
 suite_end

@@ -104,12 +104,14 @@ names() {
 	refused 1 "no etcd data in /var/lib/etcd*" backup -n
 }
 
+# The headings of help on stdin, or of a page.
+headings() { grep -E '^[A-Z][^,]*:$' | sed 's/:$//' | grep -v '^This command$'; }
+headings_of() { sed -n 's/^\.SS //p' "$GBE_TOP/data/man/$1.8"; }
+
 help() {
-	local verb option
+	local verb option program
 
 	plain_root
-	assert_exit 0 "$GBE" help
-	assert_match "members" "$OUT" "*Members of a cluster*"
 	assert_exit 0 "$GBE" --help
 	assert_eq "stderr" "$ERR" ""
 	for verb in "${VERBS[@]}"; do
@@ -131,10 +133,14 @@ help() {
 		assert_exit 0 "$GBE" $option
 		assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
 	done
+	# In the groups of the page, each once; those of an optional program are on its own page.
+	install_with "$GBE_MEM/base"
+	assert_eq groups "$("$GBE_MEM/base/greenboot-etcd" help | headings)" "$(headings_of greenboot-etcd)"
 	assert_exit 0 "$GBE" help
-	# In the groups of the page, each once.
-	assert_eq groups "$(grep -E '^[A-Z][^,]*:$' <<<"$OUT" | sed 's/:$//' | grep -v '^This command$')" \
-		"$(sed -n 's/^\.SS //p' "$GBE_TOP/data/man/greenboot-etcd.8")"
+	for program in certs cluster store; do
+		built "$program" || continue
+		assert_eq "heading of $program" "$(headings <<<"$OUT" | grep -cxF "$(headings_of "greenboot-etcd-$program")")" 1
+	done
 }
 
 # Options before or after the verb; aliases.
@@ -186,6 +192,60 @@ configuration() {
 	assert_match "preflight" "$OUT" "*bad *configuration*nonsense*"
 	refused 2 "*/nowhere*" --config=/nowhere status
 	refused 2 "*/nowhere*" --root="$ROOT/nowhere" status
+}
+
+# Keys that only a missing program reads: config names the package, once for each section, and others say nothing.
+unread() {
+	local conf
+
+	plain_root
+	conf=$ROOT/etc/greenboot-etcd/greenboot-etcd.conf
+	cat >>"$conf" <<-'CONF'
+		[store]
+		url=https://s3.example/backups
+		schedule=hourly
+		[certs]
+		directories=/etc/pki
+		regenerated=*
+		validity=30d
+		[cluster]
+		update-lock=yes
+	CONF
+	install_with "$GBE_MEM/base"
+	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" config --check
+	assert_eq "stdout" "$OUT" "the configuration is right"
+	assert_eq "stderr" "$ERR" "$(printf "greenboot-etcd: %s, which is not installed\n" \
+		"[certs] validity: read by the package greenboot-etcd-certs" \
+		"[cluster] update-lock: read by the package greenboot-etcd-cluster" \
+		"[store] url, schedule: read by the package greenboot-etcd-store")"
+	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" --quiet config --check
+	assert_eq "quiet" "$ERR" ""
+	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" --json config
+	fits config
+	assert_eq "warnings" "$(jq -r '.warnings[]' <<<"$OUT" | cut -d: -f1)" \
+		$'[certs] validity\n[cluster] update-lock\n[store] url, schedule'
+	# Those that the base reads, too, are not among them, and no other verb minds.
+	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" list
+	assert_eq "list" "$ERR" ""
+	config_write
+	printf '[store]\nkey=/etc/key\n[certs]\ndirectories=/etc/pki\n' >>"$conf"
+	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" config --check
+	assert_eq "the base's" "$ERR" ""
+}
+
+# With their programs they are keys as any other.
+read_by() {
+	built certs cluster store || skip_case "optional: not all programs are built"
+	plain_root
+	printf '[store]\nschedule=hourly\n[certs]\nnames=etcd.example\n[cluster]\nlock-time=1h\n' \
+		>>"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
+	install_with "$GBE_MEM/some" certs store
+	assert_exit 0 "$GBE_MEM/some/greenboot-etcd" --root="$ROOT" config --check
+	assert_eq "without cluster" "$ERR" \
+		"greenboot-etcd: [cluster] lock-time: read by the package greenboot-etcd-cluster, which is not installed"
+	install_with "$GBE_MEM/some" cluster
+	assert_exit 0 "$GBE_MEM/some/greenboot-etcd" --root="$ROOT" config --check
+	assert_eq "with all" "$ERR" ""
 }
 
 # /dev/full takes nothing: that is no success.
@@ -334,6 +394,8 @@ run_case cli-names names
 run_case cli-help help
 run_case cli-options-anywhere anywhere
 run_case cli-configuration configuration
+run_case cli-keys-unread unread
+run_case cli-keys-read read_by
 run_case cli-output-full output
 run_case cli-silent silent
 run_case cli-foreign-directories foreign

@@ -27,6 +27,27 @@ program() {
 	fi
 }
 
+# built NAME...: are these optional programs part of the build?
+built() {
+	local name
+	for name; do
+		[[ -x $BUILD/hooks/greenboot-etcd-$name ]] || return 1
+	done
+}
+
+# install_with DIR [PROGRAM...]: the command in DIR, with these optional programs and no others.
+install_with() {
+	local dir=$1 program
+	shift
+	mkdir -p "$dir/hooks"
+	cp "$BUILD/greenboot-etcd" "$dir/"
+	cp "$BUILD"/hooks/libgreenboot-etcd-*.so "$dir/hooks/"
+	for program; do
+		cp "$BUILD/hooks/greenboot-etcd-$program" "$dir/hooks/"
+		[[ $program != cluster ]] || ln -sf greenboot-etcd-cluster "$dir/hooks/greenboot-etcd-member"
+	done
+}
+
 # gbe VERB...: the operator's command on ROOT.
 gbe() { on_device "$BUILD/greenboot-etcd" --root="$ROOT" "$@"; }
 # data_of NAME: the tree of that backup.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/config/config.h"
+#include "core/config/keys.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
 
@@ -534,6 +535,34 @@ START_TEST(unknown_is_a_warning_or_an_error)
 }
 END_TEST
 
+/* The base reads what it signs manifests with, and the certificates that an application makes. */
+START_TEST(programs_that_read)
+{
+	const char *const base[] = {"store.key",	 "certs.directories", "certs.regenerated",
+				    "etcd.endpoint",	 "backup.schedule",   "alarm.compact-keep",
+				    "preflight.rehearse"};
+	guint of_base = 0;
+
+	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++) {
+		const char *program = gbe_config_key_program(key);
+		g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL);
+		bool optional = g_str_equal(key->group, "store") ||
+				g_str_equal(key->group, "certs") ||
+				g_str_equal(key->group, "cluster");
+
+		for (gsize i = 0; i < G_N_ELEMENTS(base); i++) {
+			if (!g_str_equal(base[i], name))
+				continue;
+			optional = false;
+			of_base++;
+		}
+		ck_assert_msg(g_strcmp0(program, optional ? key->group : NULL) == 0, "%s: %s", name,
+			      program);
+	}
+	ck_assert_uint_eq(of_base, G_N_ELEMENTS(base));
+}
+END_TEST
+
 START_TEST(between_keys)
 {
 	static const struct {
@@ -680,6 +709,7 @@ main(void)
 	tcase_add_test(config, wrong_files);
 	tcase_add_test(config, twice_in_a_file);
 	tcase_add_test(config, unknown_is_a_warning_or_an_error);
+	tcase_add_test(config, programs_that_read);
 	tcase_add_test(config, between_keys);
 	tcase_add_test(config, durations_and_sizes);
 	tcase_add_test(config, any_bytes);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/state/configuration.h"
 #include "app/state/schedule.h"
+#include "cli/fail.h"
 #include "cli/json.h"
 #include "cli/print.h"
+#include "cli/programs.h"
 #include "cli/verb.h"
+#include "core/config/keys.h"
 #include "core/json/parse.h"
 
 static gboolean arg_check;
@@ -13,6 +16,47 @@ const GOptionEntry gbe_options_config[] = {
      "Only say whether it is right; unknown groups and keys are errors", NULL},
     {NULL},
 };
+
+/* The optional program that reads @key, where the key is set and the program is not installed; else NULL. */
+static const char *
+missing_program(const GbeConfig *config, const GbeConfigKey *key)
+{
+	const char *program = gbe_config_key_program(key);
+	g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL);
+
+	return program != NULL && g_hash_table_contains(config->origins, name) &&
+		       !gbe_program_is_there(program)
+		   ? program
+		   : NULL;
+}
+
+/* Unknown groups and keys, then a line for each section with keys of a missing program. */
+static GPtrArray *
+collect_warnings(const GbeConfig *config)
+{
+	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GString) keys = g_string_new(NULL);
+	const char *package = NULL;
+
+	for (guint i = 0; i < config->warnings->len; i++)
+		g_ptr_array_add(lines, g_strdup(config->warnings->pdata[i]));
+	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++) {
+		const char *program = missing_program(config, key);
+
+		if (program != NULL) {
+			package = program;
+			g_string_append_printf(keys, "%s%s", keys->len > 0 ? ", " : "", key->key);
+		}
+		if (keys->len == 0 || g_strcmp0(key->group, key[1].group) == 0)
+			continue;
+		g_ptr_array_add(lines,
+				g_strdup_printf("[%s] %s: read by the package greenboot-etcd-%s, "
+						"which is not installed",
+						key->group, keys->str, package));
+		g_string_truncate(keys, 0);
+	}
+	return lines;
+}
 
 typedef struct {
 	JsonArray *settings;
@@ -51,13 +95,14 @@ print_setting(const char *group, const char *key, const char *value, const char 
 JsonObject *
 gbe_cli_config_json(const GbeConfig *config)
 {
+	g_autoptr(GPtrArray) lines = collect_warnings(config);
 	JsonObject *object = gbe_json_answer();
 	JsonArray *warnings = json_array_new();
 	Listing listing = {.settings = json_array_new()};
 
 	gbe_config_foreach(config, add_setting, &listing);
-	for (guint i = 0; i < config->warnings->len; i++)
-		json_array_add_string_element(warnings, config->warnings->pdata[i]);
+	for (guint i = 0; i < lines->len; i++)
+		json_array_add_string_element(warnings, lines->pdata[i]);
 	json_object_set_array_member(object, "settings", listing.settings);
 	json_object_set_array_member(object, "warnings", warnings);
 	return object;
@@ -67,6 +112,7 @@ bool
 gbe_verb_config(GbeCli *cli, char **arguments, GError **error)
 {
 	GbeApp *app = cli->app;
+	g_autoptr(GPtrArray) warnings = NULL;
 	Listing listing = {NULL};
 
 	if (!gbe_configuration_load(app, arg_check, error))
@@ -79,13 +125,16 @@ gbe_verb_config(GbeCli *cli, char **arguments, GError **error)
 		gbe_print_object(object);
 		return true;
 	}
+	warnings = collect_warnings(app->config);
 	if (arg_check) {
+		for (guint i = 0; i < warnings->len && !cli->quiet; i++)
+			gbe_cli_say(warnings->pdata[i]);
 		if (!cli->quiet)
 			gbe_print("the configuration is right\n");
 		return true;
 	}
-	for (guint i = 0; i < app->config->warnings->len; i++)
-		gbe_print("# warning: %s\n", (const char *)app->config->warnings->pdata[i]);
+	for (guint i = 0; i < warnings->len; i++)
+		gbe_print("# warning: %s\n", (const char *)warnings->pdata[i]);
 	gbe_config_foreach(app->config, print_setting, &listing);
 	return true;
 }

@@ -324,7 +324,29 @@ const GbeConfigKey gbe_config_keys[] = {
 	WORD(preflight, "on-failed-rehearsal", lock_failed, "warn", failed_rehearsal_words),
 	{ NULL },
 };
+
+/* The first row that fits counts. A NULL key is every key of its group. */
+static const struct {
+	const char *group, *key, *program;
+} readers[] = {
+	{ "store", "key", NULL }, /* signs the manifests of backups, too */
+	{ "store", NULL, "store" },
+	{ "certs", "names", "certs" },
+	{ "certs", "validity", "certs" },
+	{ "certs", "renew-command", "certs" },
+	{ "cluster", NULL, "cluster" },
+};
 /* clang-format on */
+
+const char *
+gbe_config_key_program(const GbeConfigKey *key)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(readers); i++)
+		if (g_str_equal(readers[i].group, key->group) &&
+		    (readers[i].key == NULL || g_str_equal(readers[i].key, key->key)))
+			return readers[i].program;
+	return NULL;
+}
 
 const GbeConfigKey *
 gbe_config_key_find(const char *group, const char *name)
