@@ -272,9 +272,11 @@ optional_mains := $(PROGRAMS:%=src/%/main.c)
 optional_rest = $(filter-out src/$(1)/main.c,$(wildcard src/$(1)/*.c src/$(1)/*/*.c))
 optional_sources := $(foreach p,$(PROGRAMS),$(call optional_rest,$(p)))
 hook_sources := $(wildcard hooks/*.c)
-unit_sources := $(wildcard tests/unit/*.c)
+# $(call tests_of,KIND,PATTERN): the tests of an optional program lie in a directory of its name.
+tests_of = $(wildcard tests/$(1)/$(2) $(PROGRAMS:%=tests/$(1)/%/$(2)))
+unit_sources := $(call tests_of,unit,*.c)
 # One target of libFuzzer each: tests/fuzz/NAME.c, with its corpus in tests/fuzz/NAME/.
-fuzz_sources := $(wildcard tests/fuzz/*.c)
+fuzz_sources := $(call tests_of,fuzz,*.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
 # A disk that records, and what looks at what is left on it.
@@ -304,10 +306,12 @@ optional := $(PROGRAMS:%=$(B)/hooks/greenboot-etcd-%)
 # The second verb of cluster.
 member := $(if $(filter cluster,$(PROGRAMS)),$(B)/hooks/greenboot-etcd-member)
 # cluster may use what certs has.
-archives := $(foreach p,$(filter $(PROGRAMS),cluster certs store),$(B)/libgreenboot-etcd-$(p).a)
+archives_of = $(patsubst %,$(B)/libgreenboot-etcd-%.a,$(1) $(if $(filter cluster,$(1)),certs))
 # UNIT: a pattern; only those are made.
-units := $(patsubst %.c,$(B)/%,$(if $(UNIT),$(wildcard tests/unit/$(UNIT).c),$(unit_sources)))
-replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(fuzz_sources))
+units := $(patsubst %.c,$(B)/%,$(if $(UNIT),$(call tests_of,unit,$(UNIT).c),$(unit_sources)))
+# They play the corpora.
+replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(wildcard tests/fuzz/*.c)) $(foreach p,$(PROGRAMS),$(patsubst \
+	tests/fuzz/$(p)/%.c,$(B)/tests/unit/$(p)/$(p)-fuzz-%,$(wildcard tests/fuzz/$(p)/*.c)))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
 crash_programs := $(addprefix $(B)/tests/crash/,blocklog commits look)
@@ -321,7 +325,9 @@ $(PROGRAMS): %: $(B)/hooks/greenboot-etcd-%
 	@:
 
 .PHONY: all unit-programs helper-programs crash-programs objects FORCE
-all: $(library) $(archives) $(cli) $(hooks) $(initramfs) $(optional) $(member)
+all: $(library) $(foreach p,$(PROGRAMS),$(call archives_of,$(p))) $(cli) $(hooks) $(initramfs) $(optional) $(member)
+	@rm -f $(filter-out $(optional) $(member),$(wildcard $(B)/hooks/greenboot-etcd-*))
+
 unit-programs: $(units) $(replays)
 	@:
 helper-programs: $(helpers)
@@ -351,21 +357,23 @@ $(library): $(call objects,$(lib_sources))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-define archive_of
+define rules_of
 $(B)/libgreenboot-etcd-$(1).a: $(call objects,$(call optional_rest,$(1)))
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$$(Q)$$(AR) rcs $$@ $$^
-$(B)/hooks/greenboot-etcd-$(1): $(call objects,src/$(1)/main.c) $(B)/libgreenboot-etcd-$(1).a \
-		$(if $(filter cluster,$(1)),$(B)/libgreenboot-etcd-certs.a)
+$(B)/hooks/greenboot-etcd-$(1): $(call objects,src/$(1)/main.c)
+$(filter $(B)/tests/unit/$(1)/$(1)-fuzz-%,$(replays)): $(B)/tests/unit/$(1)/$(1)-fuzz-%: $(B)/tests/fuzz/$(1)/%.o
+$(filter $(B)/hooks/greenboot-etcd-$(1) $(B)/tests/unit/$(1)/% $(B)/fuzz/$(1)/%,$(optional) $(units) $(replays) $(fuzzers)): \
+	$(call archives_of,$(1))
 endef
-$(foreach p,$(PROGRAMS),$(eval $(call archive_of,$(p))))
+$(foreach p,$(PROGRAMS),$(eval $(call rules_of,$(p))))
 
-# The symbols that programs use. The linker leaves out code that only tests call.
-$(exports): $(call objects,$(cli_sources) $(hook_sources) $(optional_mains) $(optional_sources))
-	$(call say,GEN,$@)
-	$(Q)$(NM) -u $^ | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
-		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@
+# The symbols that programs use. The linker leaves out code that only tests call. With other PROGRAMS they are others.
+$(exports): $(call objects,$(cli_sources) $(hook_sources) $(optional_mains) $(optional_sources)) FORCE
+	@$(NM) -u $(filter %.o,$^) | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
+		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # --no-undefined tells what may not be in here.
 $(shared): $(call objects,$(lib_sources)) $(exports)
@@ -414,19 +422,21 @@ $(crash_programs): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $(filter %.o,$^) $(library) $(LDLIBS) $(own_libs) $(pkg_libs)
 
-$(units): $(B)/%: $(B)/%.o $(archives) $(library)
+# A unit of the base that needs an optional program does not link.
+$(units): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
-	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
+	$(Q)$(link) -o $@ $(filter-out $(library),$^) $(library) $(LDLIBS) $(check_libs) $(pkg_libs)
 
-$(replays): $(B)/tests/unit/fuzz-%: $(B)/tests/fuzz/%.o $(B)/tests/lib/replay.o $(archives) $(library)
+$(filter $(B)/tests/unit/fuzz-%,$(replays)): $(B)/tests/unit/fuzz-%: $(B)/tests/fuzz/%.o
+$(replays): $(B)/tests/lib/replay.o $(library)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(link) -o $@ $^ $(LDLIBS) $(check_libs) $(pkg_libs)
+	$(Q)$(link) -o $@ $(filter %.o,$^) $(filter-out %.o $(library),$^) $(library) $(LDLIBS) $(check_libs) $(pkg_libs)
 
-$(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(archives) $(library)
+$(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(library)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(link) -fsanitize=fuzzer -o $@ $^ $(LDLIBS) $(pkg_libs)
+	$(Q)$(link) -fsanitize=fuzzer -o $@ $(filter-out $(library),$^) $(library) $(LDLIBS) $(pkg_libs)
 
 # A file that is not there any more is no reason to stop; its users are compiled again.
 -include $(all_objects:.o=.d)
@@ -446,7 +456,7 @@ print-version:
 # BUILD_FAULTS: the same with fault points, and the unit test programs in tests/unit.
 # (verify_asan_link_order: a device's clock is preloaded, so it comes before ASan's runtime.)
 test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(plain)-faults' \
-	LEVEL='$(LEVEL)' JOBS='$(JOBS)' V='$(V)' TEST='$(TEST)' SANITIZERS='$(D)' \
+	LEVEL='$(LEVEL)' JOBS='$(JOBS)' V='$(V)' TEST='$(TEST)' SANITIZERS='$(D)' VARIANT='$(VARIANT)' PROGRAMS='$(PROGRAMS)' \
 	GBE_TEST_DATA='$(CURDIR)/tests/data' TEST_LOGS='$(CURDIR)/$(logs)' CC='$(CC)' \
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=$(1):verify_asan_link_order=0}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
@@ -467,16 +477,17 @@ check:
 check-unit:
 	+@$(MAKE) FAULTS=1 UNIT='$(TEST)' unit-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_waiting,1) unit \
-		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) \
-		$(patsubst tests/fuzz/%.c,$(plain)-faults/tests/unit/fuzz-%,$(fuzz_sources))
+		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) $(patsubst $(B)/%,$(plain)-faults/%,$(replays))
 
 # Those that take longest begin, so that none of them is waited for at the end.
-integration_first := $(patsubst %,tests/integration/%.sh,damage fs bucket upkeep run budget certs cluster pki)
+integration_suites := $(call tests_of,integration,*.sh)
+integration_first := $(filter $(integration_suites),$(patsubst %,tests/integration/%.sh,damage fs store/store-bucket upkeep run \
+	budget certs cluster/cluster-devices certs/certs-pki))
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,4)' $(call run_waiting,0) integration \
-		$(integration_first) $(filter-out $(integration_first),$(shell ls -S tests/integration/*.sh))
+		$(integration_first) $(filter-out $(integration_first),$(shell ls -S $(integration_suites)))
 
 check-differential:
 	+@$(MAKE) FAULTS=0 all
@@ -586,7 +597,7 @@ bench:
 	@$(call test_env,0) tests/bench/run
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] hooks/*.[ch] tests/*/*.[ch])
+	clang-format -i $(filter-out tests/lint/%,$(wildcard src/*/*.[ch] src/*/*/*.[ch] hooks/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch]))
 
 # ---- install -------------------------------------------------------------------------------------
 

@@ -88,30 +88,30 @@ elsewhere() {
 		greenboot-etcd run -- etcd|wants a service of its own|tests/integration/run.sh|greenboot-etcd run --
 		greenboot-etcd help|needs no device|tests/integration/cli.sh|"$GBE" help
 		systemctl start greenboot-etcd-push.timer *|wants a bucket|tests/integration/generator.sh|wants push.timer send.service prove.timer
-		greenboot-etcd store verify|wants a store with snapshots|tests/integration/bucket.sh|gbe --json store verify
-		greenboot-etcd store send|wants a bucket that was away|tests/integration/bucket.sh|gbe --json store send
-		greenboot-etcd store pull latest *|wants a bucket|tests/integration/bucket.sh|gbe --json store pull latest
-		greenboot-etcd import /var/tmp/etcd.db *|follows a pull|tests/integration/bucket.sh|gbe import
-		greenboot-etcd restore from-the-bucket|follows a pull|tests/integration/bucket.sh|gbe restore
-		greenboot-etcd certs init|wants a device without certificates|tests/integration/pki.sh|greenboot-etcd --json certs init
-		greenboot-etcd certs issue *|follows certs init|tests/integration/pki.sh|certs issue
-		greenboot-etcd certs sign *|follows certs init|tests/integration/pki.sh|certs sign
-		greenboot-etcd certs rotate-ca --token*|wants a cluster|tests/integration/rotation.sh|certs rotate-ca --token
-		greenboot-etcd certs rotate-ca*|follows certs init|tests/integration/pki.sh|certs rotate-ca
+		greenboot-etcd store verify|wants a store with snapshots|tests/integration/store/store-bucket.sh|gbe --json store verify
+		greenboot-etcd store send|wants a bucket that was away|tests/integration/store/store-bucket.sh|gbe --json store send
+		greenboot-etcd store pull latest *|wants a bucket|tests/integration/store/store-bucket.sh|gbe --json store pull latest
+		greenboot-etcd import /var/tmp/etcd.db *|follows a pull|tests/integration/store/store-bucket.sh|gbe import
+		greenboot-etcd restore from-the-bucket|follows a pull|tests/integration/store/store-bucket.sh|gbe restore
+		greenboot-etcd certs init|wants a device without certificates|tests/integration/certs/certs-pki.sh|greenboot-etcd --json certs init
+		greenboot-etcd certs issue *|follows certs init|tests/integration/certs/certs-pki.sh|certs issue
+		greenboot-etcd certs sign *|follows certs init|tests/integration/certs/certs-pki.sh|certs sign
+		greenboot-etcd certs rotate-ca --token*|wants a cluster|tests/integration/cluster/cluster-rotation.sh|certs rotate-ca --token
+		greenboot-etcd certs rotate-ca*|follows certs init|tests/integration/certs/certs-pki.sh|certs rotate-ca
 		greenboot-etcd etcdctl|readers add its arguments|tests/integration/etcdctl.sh|gbe etcdctl
-		systemctl edit etcd.service|opens an editor|tests/integration/pki.sh|EnvironmentFile=
-		greenboot-etcd cluster status|wants a cluster|tests/integration/members.sh|gbe cluster status
-		greenboot-etcd cluster unlock*|wants a cluster|tests/integration/cluster-lock.sh|gbe cluster unlock
-		greenboot-etcd cluster init *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster init
-		rpm-ostree upgrade --reboot|Debian has no rpm-ostree|tests/integration/cluster-lock.sh|at_shutdown
-		greenboot-etcd cluster lock|wants a cluster|tests/integration/cluster-lock.sh|gbe cluster lock
-		greenboot-etcd cluster rejoin *|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster rejoin
-		greenboot-etcd cluster leave|wants a cluster|tests/integration/cluster.sh|greenboot-etcd --json cluster leave
-		greenboot-etcd cluster reset*|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster reset
-		greenboot-etcd cluster recover*|wants a cluster|tests/integration/cluster.sh|greenboot-etcd cluster recover
-		greenboot-etcd cluster token *|follows cluster init|tests/integration/cluster.sh|greenboot-etcd cluster token
-		greenboot-etcd cluster join *|wants a device without data|tests/integration/cluster.sh|greenboot-etcd cluster join
-		greenboot-etcd member *|wants a cluster|tests/integration/members.sh|gbe member
+		systemctl edit etcd.service|opens an editor|tests/integration/certs/certs-pki.sh|EnvironmentFile=
+		greenboot-etcd cluster status|wants a cluster|tests/integration/cluster/cluster-members.sh|gbe cluster status
+		greenboot-etcd cluster unlock*|wants a cluster|tests/integration/cluster/cluster-lock.sh|gbe cluster unlock
+		greenboot-etcd cluster init *|wants a device without data|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster init
+		rpm-ostree upgrade --reboot|Debian has no rpm-ostree|tests/integration/cluster/cluster-lock.sh|at_shutdown
+		greenboot-etcd cluster lock|wants a cluster|tests/integration/cluster/cluster-lock.sh|gbe cluster lock
+		greenboot-etcd cluster rejoin *|wants a cluster|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster rejoin
+		greenboot-etcd cluster leave|wants a cluster|tests/integration/cluster/cluster-devices.sh|greenboot-etcd --json cluster leave
+		greenboot-etcd cluster reset*|wants a cluster|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster reset
+		greenboot-etcd cluster recover*|wants a cluster|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster recover
+		greenboot-etcd cluster token *|follows cluster init|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster token
+		greenboot-etcd cluster join *|wants a device without data|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster join
+		greenboot-etcd member *|wants a cluster|tests/integration/cluster/cluster-members.sh|gbe member
 		greenboot-etcd rehearse|wants a staged update|tests/integration/rehearse.sh|gbe rehearse
 		man greenboot-etcd-guide|lint reads the pages|tests/lint/man.sh|mandoc
 		man data/man/greenboot-etcd-guide.7|lint reads the pages|tests/lint/man.sh|mandoc
@@ -340,9 +340,11 @@ need_nspawn
 run_case by-hand by_hand
 run_case held held
 run_case new-machine new_machine
-run_case pages pages
-[[ ${CASE:-*} != '*' ]] || {
-	run_case every-block every_block
-	run_case every-command every_command
-}
+if built store cluster; then
+	run_case pages pages
+	[[ ${CASE:-*} != '*' ]] || {
+		run_case every-block every_block
+		run_case every-command every_command
+	}
+fi
 suite_end

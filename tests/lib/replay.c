@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The main of a fuzz target as a unit test (build/.../tests/unit/fuzz-NAME): each file of its corpus,
- * $TOP/tests/fuzz/NAME/, and each of its prefixes, so that what a fuzzer found once is looked at for ever.
+ * The main of a fuzz target as a unit test, fuzz-NAME or PROGRAM-fuzz-NAME: each file of its corpus,
+ * $TOP/tests/fuzz/[PROGRAM/]NAME/, and each of its prefixes, so that what a fuzzer found once is looked at for ever.
  */
 #include "unit.h"
 
 #include <glib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size);
 
@@ -34,9 +33,11 @@ int
 main(int argc, char **argv)
 {
 	g_autofree char *program = g_path_get_basename(argv[0]);
+	g_auto(GStrv) words = g_strsplit(program, "fuzz-", 2);
 	const char *top = g_getenv("TOP");
-	g_autofree char *corpus = g_build_filename(top != NULL ? top : ".", "tests/fuzz",
-						   program + strlen("fuzz-"), NULL);
+	g_autofree char *corpus =
+	    g_build_filename(top != NULL ? top : ".", "tests/fuzz",
+			     g_strdelimit(words[0], "-", '/'), words[1], NULL);
 	g_autoptr(GDir) dir = g_dir_open(corpus, 0, NULL);
 	Suite *suite = suite_create(program);
 	TCase *tests = tcase_create("corpus");

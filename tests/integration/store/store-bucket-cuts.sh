@@ -8,11 +8,11 @@
 
 # shellcheck disable=SC2317,SC2119 # the case is called by name
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 # shellcheck source=tests/lib/bucket.sh
-. "$(dirname "$0")/../lib/bucket.sh"
+. "$(dirname "$0")/../../lib/bucket.sh"
 # shellcheck source=tests/lib/offsite.sh
-. "$(dirname "$0")/../lib/offsite.sh"
+. "$(dirname "$0")/../../lib/offsite.sh"
 
 SEED=${SEED:-$EPOCHSECONDS}
 ROUNDS=${N:-}

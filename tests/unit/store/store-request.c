@@ -124,7 +124,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("core-store-request");
+	Suite *suite = suite_create("store-request");
 	TCase *tcase = tcase_create("requests");
 
 	tcase_add_test(tcase, names);

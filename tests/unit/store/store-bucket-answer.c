@@ -235,7 +235,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("sys-bucket-answer");
+	Suite *suite = suite_create("store-bucket-answer");
 	TCase *tcase = tcase_create("answer");
 
 	tcase_set_timeout(tcase, 60);

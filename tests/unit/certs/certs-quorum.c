@@ -113,7 +113,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("core-quorum");
+	Suite *suite = suite_create("certs-quorum");
 	TCase *tcase = tcase_create("quorum");
 
 	tcase_add_test(tcase, all);

@@ -5,13 +5,13 @@
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 # shellcheck source=tests/lib/swift.sh
-. "$(dirname "$0")/../lib/swift.sh"
+. "$(dirname "$0")/../../lib/swift.sh"
 # shellcheck source=tests/lib/bucket.sh
-. "$(dirname "$0")/../lib/bucket.sh"
+. "$(dirname "$0")/../../lib/bucket.sh"
 # shellcheck source=tests/lib/offsite.sh
-. "$(dirname "$0")/../lib/offsite.sh"
+. "$(dirname "$0")/../../lib/offsite.sh"
 
 # The document's example.
 DOCUMENTED=2018-01-30T01:02:03Z-000009

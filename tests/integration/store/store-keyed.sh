@@ -6,7 +6,7 @@
 
 # shellcheck disable=SC2317,SC2119,SC2120,SC2012 # cases are called by name; names are ours
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 
 STORE=/srv/store
 KEY=/etc/greenboot-etcd/store.key

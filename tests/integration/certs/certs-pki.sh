@@ -6,9 +6,9 @@
 
 # shellcheck disable=SC2317,SC2119,SC2120,SC2016 # cases are called by name; arguments that are optional; expanded elsewhere
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 # shellcheck source=tests/lib/container.sh
-. "$(dirname "$0")/../lib/container.sh"
+. "$(dirname "$0")/../../lib/container.sh"
 
 PKI=/var/lib/greenboot-etcd-pki
 YEAR=$((365 * 86400))

@@ -129,7 +129,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("core-snapshot-meta");
+	Suite *suite = suite_create("store-meta");
 	TCase *metas = tcase_create("metas");
 
 	tcase_set_timeout(metas, 30);

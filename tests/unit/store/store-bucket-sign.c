@@ -96,7 +96,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("sys-bucket-sign");
+	Suite *suite = suite_create("store-bucket-sign");
 	TCase *tcase = tcase_create("sign");
 
 	tcase_add_test(tcase, as_amazon_documents);

@@ -7,7 +7,7 @@
 
 # shellcheck disable=SC2016,SC2034,SC2317,SC2119,SC2153 # cases are called by name
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 
 # ---- several devices ----
 

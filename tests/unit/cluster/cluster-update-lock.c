@@ -292,7 +292,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("core-update-lock");
+	Suite *suite = suite_create("cluster-update-lock");
 	TCase *tcase = tcase_create("update-lock");
 
 	tcase_add_test(tcase, every_step);

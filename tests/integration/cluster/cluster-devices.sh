@@ -5,9 +5,9 @@
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 # shellcheck source=tests/lib/container.sh
-. "$(dirname "$0")/../lib/container.sh"
+. "$(dirname "$0")/../../lib/container.sh"
 
 # container_run CONFIG [BOUND...]: a container whose etcd has no data yet, and a person who does what stdin says. CONFIG:
 # more of greenboot-etcd.conf. BOUND: directories that are there, too.

@@ -474,7 +474,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("etcd-issue");
+	Suite *suite = suite_create("certs-issue");
 	TCase *tcase = tcase_create("issue");
 
 	tcase_add_checked_fixture(tcase, prepare, clean);

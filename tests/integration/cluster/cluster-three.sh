@@ -6,9 +6,9 @@
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 # shellcheck source=tests/lib/container.sh
-. "$(dirname "$0")/../lib/container.sh"
+. "$(dirname "$0")/../../lib/container.sh"
 
 # words: what each person knows; then what stdin says.
 words() {

@@ -6,9 +6,9 @@
 
 # shellcheck disable=SC2317,SC2119,SC2016,SC2030,SC2031 # cases are called by name; optional arguments; expanded elsewhere; a device is a subshell
 # shellcheck source=tests/lib/all.sh
-. "$(dirname "$0")/../lib/all.sh"
+. "$(dirname "$0")/../../lib/all.sh"
 # shellcheck source=tests/lib/container.sh
-. "$(dirname "$0")/../lib/container.sh"
+. "$(dirname "$0")/../../lib/container.sh"
 
 DEVICES=() # process ids
 
