@@ -305,6 +305,7 @@ gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc, ch
 	(void)setlocale(LC_CTYPE, "");
 	if (start(&args, argv, &status, &error))
 		return (int)status;
-	gbe_cli_fail(the_verb, wants_json(argv), arg_root, error);
+	/* Until the verb is known, nothing below the root was looked at. */
+	gbe_cli_fail(the_verb, wants_json(argv), the_verb != NULL ? arg_root : NULL, error);
 	return (int)gbe_exit_status_of(error);
 }

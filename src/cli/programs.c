@@ -20,6 +20,7 @@
 static char *
 find_directory(void)
 {
+	g_autofree char *path = NULL;
 	Dl_info info;
 	const char *name;
 
@@ -28,7 +29,15 @@ find_directory(void)
 	name = strrchr(info.dli_fname, '/');
 	if (name == NULL || !g_str_equal(name + 1, LIBRARY_OF_THIS))
 		return NULL;
-	return g_path_get_dirname(info.dli_fname);
+	/* The loader's path has ".." in it. */
+	path = g_canonicalize_filename(info.dli_fname, "/");
+	return g_path_get_dirname(path);
+}
+
+static bool
+is_verb(const char *word)
+{
+	return g_ascii_islower(*word) && word[strspn(word, "abcdefghijklmnopqrstuvwxyz-")] == '\0';
 }
 
 /* A program of this project names the library that it is linked with. */
@@ -67,7 +76,7 @@ find_program(const char *verb)
 	g_autofree char *directory = find_directory();
 	g_autofree char *path = NULL;
 
-	if (directory == NULL || verb[strspn(verb, "abcdefghijklmnopqrstuvwxyz-")] != '\0')
+	if (directory == NULL || !is_verb(verb))
 		return NULL;
 	path = g_strconcat(directory, "/" PREFIX, verb, NULL);
 	return access(path, F_OK) == 0 ? g_steal_pointer(&path) : NULL;
@@ -123,6 +132,7 @@ gbe_programs_help(void)
 
 		/* A symlink is another verb of a program. */
 		if (g_str_has_prefix(entries[i]->d_name, PREFIX) &&
+		    is_verb(entries[i]->d_name + strlen(PREFIX)) &&
 		    !g_file_test(path, G_FILE_TEST_IS_SYMLINK))
 			print_lines(path);
 		free(entries[i]);

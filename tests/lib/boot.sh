@@ -27,6 +27,14 @@ program() {
 	fi
 }
 
+# built NAME...: are these optional programs part of the build?
+built() {
+	local name
+	for name; do
+		[[ -x $BUILD/hooks/greenboot-etcd-$name ]] || return 1
+	done
+}
+
 # gbe VERB...: the operator's command on ROOT.
 gbe() { on_device "$BUILD/greenboot-etcd" --root="$ROOT" "$@"; }
 # data_of NAME: the tree of that backup.

@@ -21,10 +21,15 @@ container_device() {
 	umount "$ROOT/proc"
 	sysroot_init "$@"
 	VAR=$ROOT/ostree/deploy/$STATEROOT/var
-	prepared installed install_make "$BUILD/greenboot-etcd" "$BUILD"/hooks/* "$GBE_TOP"/{hooks,data,greenboot.d}/* "$GBE_TOP"/hooks/*/*
-	INSTALLED=$PREPARED
+	installed
 	mkdir -p "$VAR/log/journal"
 	install -d -o etcd -m 0700 "$VAR/lib/etcd"
+}
+
+# installed: what is built, as it is installed, in INSTALLED.
+installed() {
+	prepared installed install_make "$BUILD/greenboot-etcd" "$BUILD"/hooks/* "$GBE_TOP"/{hooks,data,greenboot.d}/* "$GBE_TOP"/hooks/*/*
+	INSTALLED=$PREPARED
 }
 
 install_make() {
