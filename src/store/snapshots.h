@@ -42,8 +42,8 @@ typedef struct {
 	GbeDepot *depot;
 	GbeApp *app;
 	const char *identity; /* the file that decrypts: [store] identity, or another one; NULL */
-	const char *
-	    device; /* another one, whose signed snapshots are taken, too (store/device.h); NULL */
+	const char
+	    *device; /* another one, whose signed snapshots are taken, too (store/device.h); NULL */
 	GPtrArray *stored; /* of GbeStored: foreign ones, then the others, the oldest first */
 	guint
 	    foreign_more; /* foreign ones that are not in ->stored: too many, or their names too long */

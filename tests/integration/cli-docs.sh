@@ -159,6 +159,8 @@ suite_begin "$@"
 run_case docs-keys keys
 run_case docs-examples examples
 run_case docs-verbs verbs
-run_case docs-guide guide
-run_case docs-completion completion
+if built store cluster; then
+	run_case docs-guide guide
+	run_case docs-completion completion
+fi
 suite_end

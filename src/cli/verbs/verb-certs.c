@@ -5,8 +5,7 @@ static gboolean arg_undo, arg_dry_run;
 static char *arg_timeout;
 
 const GOptionEntry gbe_options_certs[] = {
-    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg_undo, "reset: put back what the last one removed",
-     NULL},
+    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg_undo, "reset: put back what the last one removed", NULL},
     {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
      "reset: how long etcd may take to be healthy (timeout= of [health])", "DURATION"},
     {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
