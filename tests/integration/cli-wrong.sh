@@ -88,6 +88,10 @@ table() {
 	{ set +x; } 2>/dev/null
 	while IFS='|' read -r status names ARGS; do
 		[[ $status && $status != '#'* ]] || continue
+		case $ARGS in
+		store*) built store || continue ;;
+		cluster* | member*) built cluster || continue ;;
+		esac
 		count=$((count + 1))
 		# shellcheck disable=SC2086
 		eval "set -- $ARGS"

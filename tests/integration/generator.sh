@@ -251,7 +251,7 @@ accepted() {
 	# A base to stand on: the targets that all units refer to, and programs that can be started.
 	cp -r /usr/lib/systemd/system/. "$top/$UNITS/"
 	for unit in "$TOP"/hooks/{,*/}*.{service,timer,path,target}; do
-		cp "$unit" "$top/$UNITS/greenboot-etcd-${unit##*/}"
+		[[ ! -e $unit ]] || cp "$unit" "$top/$UNITS/greenboot-etcd-${unit##*/}"
 	done
 	printf '[Service]\nExecStart=/usr/bin/greenboot-etcd\n' >"$top/$UNITS/etcd.service"
 	cp "$BUILD/greenboot-etcd" "$top/usr/bin/greenboot-etcd"

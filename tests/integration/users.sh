@@ -72,7 +72,11 @@ every_verb() {
 
 	backups=$(gbe --json list | jq length)
 	while read -r allowed refused verb; do
-		[[ $verb ]] || continue
+		case $verb in
+		"") continue ;;
+		store*) built store || continue ;;
+		cluster* | member*) built cluster || continue ;;
+		esac
 		want=$allowed
 		[[ $1 == allowed ]] || want=$refused
 		verb=${verb/PEER/$((ETCD_PORT + 1))}

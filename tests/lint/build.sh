@@ -54,7 +54,7 @@ while IFS= read -r path; do
 		installed 755 "/usr/libexec/greenboot-etcd/$name"
 	fi
 done < <(files 'hooks/*.c')
-for name in store certs cluster; do
+for name in $PROGRAMS; do
 	installed 755 "/usr/libexec/greenboot-etcd/greenboot-etcd-$name"
 done
 while IFS= read -r path; do
@@ -63,7 +63,7 @@ while IFS= read -r path; do
 done < <(files 'greenboot.d/*.sh')
 while IFS= read -r path; do
 	installed 644 "/usr/lib/systemd/system/greenboot-etcd-${path##*/}"
-done < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer')
+done < <(unit_files)
 while IFS= read -r path; do
 	installed 644 "/usr/share/greenboot-etcd/schema/${path##*/}"
 done < <(files 'data/schema/*.json')

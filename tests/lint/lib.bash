@@ -8,6 +8,7 @@ export LC_ALL=C.UTF-8
 
 TOP=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 BUILD=${BUILD:-$TOP/build/default}
+PROGRAMS=${PROGRAMS-store certs cluster}
 cd "$TOP" || exit 1
 failures=0
 
@@ -81,6 +82,11 @@ files() {
 		done
 	done < <(git ls-files --cached --others --exclude-standard 2>/dev/null ||
 		find . -path ./build -prune -o -path ./.git -prune -o -type f -printf '%P\n') | sort
+}
+
+# The units of what is built.
+unit_files() {
+	files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'hooks/*.target' | grep -E "^hooks/((${PROGRAMS// /|})/)?[^/]*\$"
 }
 
 # The shell scripts among the project's files: by name or by first line.

@@ -32,7 +32,8 @@ impure() {
 }
 
 # The pure code of the optional programs lies in a folder of that name, too.
-mapfile -t pure < <(printf '%s\n' "$BUILD"/src/{core,store/core,certs/core,cluster/core})
+pure=("$BUILD/src/core")
+for name in $PROGRAMS; do pure+=("$BUILD/src/$name/core"); done
 if ! compgen -G "$BUILD/src/core/*/*.o" >/dev/null; then
 	not_ok core-is-pure "no objects in $BUILD/src/core: build first"
 	finish

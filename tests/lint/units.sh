@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
-mapfile -t units < <(files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'hooks/*.target')
+mapfile -t units < <(unit_files)
 if ! command -v systemd-analyze >/dev/null; then
 	skip units "systemd-analyze is not installed: make deps"
 	finish
@@ -120,6 +120,7 @@ generated() {
 	fi
 	cp -r "$out/." "$root/etc/systemd/system/"
 	for unit in "$@"; do
+		[ -e "$directory/$unit" ] || [ "$PROGRAMS" = "store certs cluster" ] || continue
 		if [ -e "$out/$unit.d" ]; then
 			check "$label-${unit%.service}" "$(verify "$unit")"
 		else

@@ -194,6 +194,9 @@ schedule_lock() {
 
 suite_begin "$@"
 machine_begin
-FS=${FS:-xfs} play schedule timer offsite requests lock
+more=()
+! built store || more+=(offsite requests)
+! built cluster || more+=(lock)
+FS=${FS:-xfs} play schedule timer "${more[@]}"
 machine_end
 suite_end

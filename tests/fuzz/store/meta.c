@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The name of an entry of a store that tools share, a newline, and what its _etcd_backup.meta says. */
-#include "core/snapshot/name.h"
 #include "store/core/meta.h"
+#include "core/snapshot/name.h"
 
 #include <stdlib.h>
 #include <string.h>

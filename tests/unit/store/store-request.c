@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/core/store-request.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"
-#include "store/core/store-request.h"
 
 #include <string.h>
 
