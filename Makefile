@@ -361,10 +361,15 @@ $(B)/hooks/greenboot-etcd-$(1): $(call objects,src/$(1)/main.c) $(B)/libgreenboo
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call archive_of,$(p))))
 
+# Changes only when other programs are built: their symbols are exported, too.
+$(B)/programs: FORCE
+	@mkdir -p $(@D)
+	@[ '$(PROGRAMS)' = "$$(cat $@ 2>/dev/null)" ] || echo '$(PROGRAMS)' >$@
+
 # The symbols that programs use. The linker leaves out code that only tests call.
-$(exports): $(call objects,$(cli_sources) $(hook_sources) $(optional_mains) $(optional_sources))
+$(exports): $(call objects,$(cli_sources) $(hook_sources) $(optional_mains) $(optional_sources)) $(B)/programs
 	$(call say,GEN,$@)
-	$(Q)$(NM) -u $^ | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
+	$(Q)$(NM) -u $(filter %.o,$^) | sed -n 's/^ *U \(gbe_[a-z0-9_]*\)$$/\1;/p' | sort -u | \
 		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@
 
 # --no-undefined tells what may not be in here.
@@ -605,7 +610,8 @@ put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && 
 plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs) $(optional)
 shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
 unit_files := $(wildcard $(foreach d,hooks $(PROGRAMS:%=hooks/%),$(d)/*.service $(d)/*.path $(d)/*.timer $(d)/*.target))
-man_pages := $(wildcard data/man/*.[1-8])
+absent := $(filter-out $(PROGRAMS),store certs cluster)
+man_pages := $(filter-out $(absent:%=data/man/greenboot-etcd-%.8),$(wildcard data/man/*.[1-8]))
 
 .PHONY: install
 install: all
