@@ -138,6 +138,7 @@ check cockpit-files "$(contents cockpit-greenboot-etcd | diff - <(
 		program.js story.js support.js theme.js timeline.js update.js words.js; do
 		echo "0644 /usr/share/cockpit/greenboot-etcd/$file"
 	done
+	printf '0644 /usr/share/doc/greenboot-etcd/docs/%s\n' cockpit-dark.png cockpit.md cockpit.png
 ))"
 for system in microshift k3s; do
 	check $system-files "$(contents greenboot-etcd-$system | diff - <(
@@ -212,6 +213,18 @@ if in_tree --nosignature -i $(for name in "${names[@]}"; do package "$name"; don
 	for name in "${names[@]}"; do
 		check "$name-libraries" "$(query "$name" --requires | grep -oE '^lib[^(]+\.so\.[0-9]+' | sort -u | diff - <(libraries "$name"))"
 	done
+	mapfile -t stripped < <(programs greenboot-etcd)
+	strip "${stripped[@]}"
+	whole=0 size=0
+	while read -r mode path flags; do
+		[[ $mode == 100* && $path != */.build-id/* ]] || continue
+		bytes=$(stat -c %s "$tree$path")
+		whole=$((whole + bytes))
+		[[ $flags == *d* ]] || size=$((size + bytes))
+	done < <(query greenboot-etcd --qf '[%{FILEMODES:octal} %{FILENAMES} %{FILEFLAGS:fflags}\n]')
+	echo "base: $((whole >> 10)) KiB installed, $((size >> 10)) KiB without documentation (rpm --nodocs)"
+	[ $size -gt 0 ] && [ $size -le $((1280 << 10)) ] && ok base-size ||
+		not_ok base-size "the base takes $((size >> 10)) KiB; 1280 KiB is the limit"
 	in_tree -e "${names[@]}" || not_ok erased "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
 	check erased-together "$(ours)"
 else
