@@ -72,7 +72,7 @@
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
 ## that they share and hooks/greenboot-etcd-PROGRAM, archives for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
 
-VERSION := 0.2.0
+VERSION := 0.2.1
 
 MAKEFLAGS += --no-print-directory
 # Without -j there are as many jobs as processors. A make that another one starts has the other one's.

@@ -68,6 +68,28 @@ while IFS= read -r path; do
 	installed 644 "/usr/share/greenboot-etcd/schema/${path##*/}"
 done < <(files 'data/schema/*.json')
 
+root_files() { (cd "$1" && find . ! -type d | sort); }
+check installs-member "$(cd "$root/usr/libexec/greenboot-etcd" && readlink greenboot-etcd-member | diff - <(echo greenboot-etcd-cluster))"
+# A copy, since other suites look at the build.
+rm -rf build/lint-base
+cp -a "$BUILD" build/lint-base
+rm build/lint-base/exports
+make --no-print-directory install VARIANT=lint-base PROGRAMS= DESTDIR="$scratch/base" >"$scratch/log" 2>&1 ||
+	not_ok install-base-runs "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
+check install-base-alone "$(diff <(root_files "$root") <(root_files "$scratch/base") | sed -n 's/^[<>] //p' | diff - <(
+	for name in store certs cluster; do
+		echo "./usr/libexec/greenboot-etcd/greenboot-etcd-$name"
+		echo "./usr/share/man/man8/greenboot-etcd-$name.8"
+		files "hooks/$name/*" | sed 's|.*/|./usr/lib/systemd/system/greenboot-etcd-|'
+	done | sort - <(echo ./usr/libexec/greenboot-etcd/greenboot-etcd-member)
+))"
+# All programs after the base alone: the library exports what they need, so they have no copy of its code.
+make --no-print-directory all VARIANT=lint-base >"$scratch/log" 2>&1 || not_ok all-after-base "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
+for name in store certs cluster; do
+	check all-after-base-$name "$(cmp build/lint-base/hooks/greenboot-etcd-$name "$BUILD/hooks/greenboot-etcd-$name" 2>&1)"
+done
+rm -rf build/lint-base
+
 # What names a program still finds it when it lies elsewhere.
 root=$scratch/elsewhere
 make --no-print-directory install DESTDIR="$root" prefix=/opt/g libexecdir=/opt/x \

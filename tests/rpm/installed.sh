@@ -8,27 +8,7 @@
 # shellcheck disable=SC2119 # no more programs
 root_need
 
-tree=$GBE_SCRATCH/tree
-if ! root_make "$tree" >"$scratch/made" 2>&1; then
-	not_ok root "$(tail -n 5 "$scratch/made" | tr '\n' ';')"
-	finish
-fi
-mount -t proc proc "$tree/proc"
-mount --bind /dev "$tree/dev"
-mount -t tmpfs tmpfs "$tree/run"
-in_tree() { chroot "$tree" "$@"; }
-
-# files older|RPMS NAME...: the packages' files.
-files() { find "build/rpm/$1" -name '*.rpm' | grep -E "/($(IFS='|' && echo "${*:2}"))-[0-9]"; }
-# silent NAME RPM-OPTION...: a case. A scriptlet that fails says so.
-silent() {
-	root_rpm "$tree" "${@:2}"
-	check "$1" "$(cat "$scratch/log")"
-}
-# all_files: all of the tree but rpm's database and SELinux's policy, with types and modes.
-all_files() {
-	find "$tree" -xdev -printf '%P %y %m\n' | grep -vE '^(var/lib/(rpm|selinux)|etc/selinux)/' | sort
-}
+root_start
 state() { (cd "$tree/var/lib/greenboot-etcd" && find . -type f -exec sha256sum {} + | sort -k 2); }
 # policy NAME yes|no: whether our rules are in it.
 policy() {
@@ -38,11 +18,6 @@ policy() {
 	[ $has = "$2" ] && ok "$1" || not_ok "$1" "our rules are in it: $has"
 }
 
-# So that a difference is ours.
-in_tree systemd-tmpfiles --create >/dev/null 2>&1
-in_tree journalctl --update-catalog
-all_files >"$scratch/before"
-
 # The two systems' packages are in each other's way: each has a life of its own, MicroShift's with SELinux.
 for system in microshift k3s; do
 	set -- greenboot-etcd greenboot-etcd-{greenboot,dracut,sos} "greenboot-etcd-$system"
@@ -50,17 +25,17 @@ for system in microshift k3s; do
 		set -- "$@" greenboot-etcd-selinux
 	else
 		root_rpm "$tree" -e distribution
-		distribution "$tree"
+		distribution "$tree" greenboot
 	fi
 	# shellcheck disable=SC2046 # names of files without blanks
-	silent "$system-installed" -i $(files older "$@")
+	silent "$system-installed" -i $(packages older "$@")
 	silent "$system-installed-verified" -V "$@"
 	[ "$(stat -c %a "$tree/var/lib/greenboot-etcd")" = 700 ] && ok "$system-state-directory" ||
 		not_ok "$system-state-directory" "tmpfiles.d did not make it"
 
 	if [ $system = microshift ]; then
 		# shellcheck disable=SC2046 # a name without blanks
-		root_rpm "$tree" -i $(files older greenboot-etcd-k3s)
+		root_rpm "$tree" -i $(packages older greenboot-etcd-k3s)
 		grep -q 'conflicts with' "$scratch/log" && ok one-system || not_ok one-system "$(cat "$scratch/log")"
 
 		policy policy-has-rules yes
@@ -75,7 +50,7 @@ for system in microshift k3s; do
 	fi
 
 	# shellcheck disable=SC2046 # names of files without blanks
-	silent "$system-upgraded" -U $(files RPMS "$@")
+	silent "$system-upgraded" -U $(packages RPMS "$@")
 	silent "$system-upgraded-verified" -V "$@"
 	check "$system-all-upgraded" "$(root_rpm "$tree" -qa 'greenboot-etcd*' && grep -n '~older' "$scratch/log")"
 
@@ -94,8 +69,6 @@ for system in microshift k3s; do
 		done
 		silent "$system-erased" -e greenboot-etcd greenboot-etcd-greenboot
 	fi
-	# Directories without our name in it are other packages', in Fedora.
-	check "$system-nothing-left" "$(all_files | diff "$scratch/before" - |
-		grep -E '^<|^> .* [^d] [0-7]+$|^> .*greenboot[-_]etcd')"
+	check "$system-nothing-left" "$(left_behind)"
 done
 finish

@@ -25,10 +25,10 @@ contents() {
 		awk '{ print substr($1, length($1) - 3) ($3 == "g" ? " g " : " ") $2 }' | sort -k 2
 }
 
-for name in greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux \
-	greenboot-etcd-sos greenboot-etcd-microshift greenboot-etcd-k3s cockpit-greenboot-etcd; do
-	[ "$(package $name | wc -l)" -eq 1 ] && ok "built-$name" ||
-		not_ok "built-$name" "found: $(package $name)"
+names=(greenboot-etcd greenboot-etcd-{store,certs,cluster,greenboot,dracut,selinux,sos} cockpit-greenboot-etcd)
+for name in "${names[@]}" greenboot-etcd-microshift greenboot-etcd-k3s; do
+	[ "$(package "$name" | wc -l)" -eq 1 ] && ok "built-$name" ||
+		not_ok "built-$name" "found: $(package "$name")"
 done
 [ $failures -eq 0 ] || finish
 release=$(query greenboot-etcd --qf '%{RELEASE}')
@@ -44,29 +44,13 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0644 /usr/lib/systemd/system/greenboot-etcd-defrag.service
 0644 /usr/lib/systemd/system/greenboot-etcd-defrag.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-finalize.service
-0644 /usr/lib/systemd/system/greenboot-etcd-lock.path
-0644 /usr/lib/systemd/system/greenboot-etcd-lock.service
-0644 /usr/lib/systemd/system/greenboot-etcd-lock.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-monitor.service
 0644 /usr/lib/systemd/system/greenboot-etcd-monitor.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.path
 0644 /usr/lib/systemd/system/greenboot-etcd-preflight.service
 0644 /usr/lib/systemd/system/greenboot-etcd-prerun.service
-0644 /usr/lib/systemd/system/greenboot-etcd-prove.service
-0644 /usr/lib/systemd/system/greenboot-etcd-prove.timer
-0644 /usr/lib/systemd/system/greenboot-etcd-push.service
-0644 /usr/lib/systemd/system/greenboot-etcd-push.timer
-0644 /usr/lib/systemd/system/greenboot-etcd-rejoin.service
-0644 /usr/lib/systemd/system/greenboot-etcd-rejoin.timer
-0644 /usr/lib/systemd/system/greenboot-etcd-renew.service
-0644 /usr/lib/systemd/system/greenboot-etcd-renew.timer
-0644 /usr/lib/systemd/system/greenboot-etcd-requests.path
-0644 /usr/lib/systemd/system/greenboot-etcd-requests.service
-0644 /usr/lib/systemd/system/greenboot-etcd-requests.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.service
 0644 /usr/lib/systemd/system/greenboot-etcd-scrub.timer
-0644 /usr/lib/systemd/system/greenboot-etcd-send.service
-0644 /usr/lib/systemd/system/greenboot-etcd-send.timer
 0644 /usr/lib/systemd/system/greenboot-etcd-start.target
 0644 /usr/lib/systemd/system/greenboot-etcd-used.service
 0644 /usr/lib/systemd/system/greenboot-etcd-used.timer
@@ -87,10 +71,41 @@ check main-files "$(diff - "$scratch/main" <<'FILES'
 0700 g /var/lib/greenboot-etcd
 FILES
 )"
-# What is loaded by name is required by name.
-check main-loads "$(sed -n 's/^#define SONAME "\(.*\)"$/\1/p' src/*/*.c | while IFS= read -r soname; do
-	query greenboot-etcd --requires | grep -qF "$soname" || echo "$soname is not required"
-done)"
+check store-files "$(diff - <(contents greenboot-etcd-store) <<'FILES'
+0644 /usr/lib/systemd/system/greenboot-etcd-prove.service
+0644 /usr/lib/systemd/system/greenboot-etcd-prove.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-push.service
+0644 /usr/lib/systemd/system/greenboot-etcd-push.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-requests.path
+0644 /usr/lib/systemd/system/greenboot-etcd-requests.service
+0644 /usr/lib/systemd/system/greenboot-etcd-requests.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-send.service
+0644 /usr/lib/systemd/system/greenboot-etcd-send.timer
+0755 /usr/libexec/greenboot-etcd
+0755 /usr/libexec/greenboot-etcd/greenboot-etcd-store
+0644 /usr/share/man/man8/greenboot-etcd-store.8.gz
+FILES
+)"
+check certs-files "$(diff - <(contents greenboot-etcd-certs) <<'FILES'
+0644 /usr/lib/systemd/system/greenboot-etcd-renew.service
+0644 /usr/lib/systemd/system/greenboot-etcd-renew.timer
+0755 /usr/libexec/greenboot-etcd
+0755 /usr/libexec/greenboot-etcd/greenboot-etcd-certs
+0644 /usr/share/man/man8/greenboot-etcd-certs.8.gz
+FILES
+)"
+check cluster-files "$(diff - <(contents greenboot-etcd-cluster) <<'FILES'
+0644 /usr/lib/systemd/system/greenboot-etcd-lock.path
+0644 /usr/lib/systemd/system/greenboot-etcd-lock.service
+0644 /usr/lib/systemd/system/greenboot-etcd-lock.timer
+0644 /usr/lib/systemd/system/greenboot-etcd-rejoin.service
+0644 /usr/lib/systemd/system/greenboot-etcd-rejoin.timer
+0755 /usr/libexec/greenboot-etcd
+0755 /usr/libexec/greenboot-etcd/greenboot-etcd-cluster
+0777 /usr/libexec/greenboot-etcd/greenboot-etcd-member
+0644 /usr/share/man/man8/greenboot-etcd-cluster.8.gz
+FILES
+)"
 contents greenboot-etcd-greenboot >"$scratch/greenboot"
 check greenboot-files "$(diff - "$scratch/greenboot" <<'FILES'
 0755 /usr/lib/greenboot/check/required.d/40_etcd_health.sh
@@ -123,6 +138,7 @@ check cockpit-files "$(contents cockpit-greenboot-etcd | diff - <(
 		program.js story.js support.js theme.js timeline.js update.js words.js; do
 		echo "0644 /usr/share/cockpit/greenboot-etcd/$file"
 	done
+	printf '0644 /usr/share/doc/greenboot-etcd/docs/%s\n' cockpit-dark.png cockpit.md cockpit.png
 ))"
 for system in microshift k3s; do
 	check $system-files "$(contents greenboot-etcd-$system | diff - <(
@@ -131,6 +147,7 @@ for system in microshift k3s; do
 		echo "0644 /usr/lib/greenboot-etcd/greenboot-etcd.conf.d/50-$system.conf"
 	))"
 done
+check one-owner "$(for name in "${names[@]}"; do contents "$name" | grep -v '^0755 /usr/libexec/greenboot-etcd$'; done | sort | uniq -d)"
 # Nothing in /etc: it would be merged into a deployment without the package.
 check nothing-in-etc "$(grep -h ' /etc' "$scratch/main" "$scratch/greenboot")"
 
@@ -139,6 +156,14 @@ check main-requires "$(requires greenboot-etcd | diff - <(
 	echo "(greenboot-etcd-greenboot = $version-$release if greenboot)"
 	echo "(greenboot-etcd-selinux = $version-$release if selinux-policy-targeted)"
 	echo systemd
+))"
+isa=$(rpm --eval '%{_isa}')
+for name in store certs; do
+	check $name-requires "$(requires greenboot-etcd-$name | diff - <(echo "greenboot-etcd$isa = $version-$release"))"
+done
+check cluster-requires "$(requires greenboot-etcd-cluster | diff - <(
+	echo "greenboot-etcd$isa = $version-$release"
+	echo "greenboot-etcd-certs$isa = $version-$release"
 ))"
 check dracut-requires "$(requires greenboot-etcd-dracut | grep -v '^greenboot-etcd(' | diff - <(
 	echo /bin/bash
@@ -158,29 +183,48 @@ check cockpit-requires "$(requires cockpit-greenboot-etcd | diff - <(
 	echo "greenboot-etcd = $version-$release"
 ))"
 # The programs' own library is nobody else's.
-check library-is-private "$(for name in greenboot-etcd greenboot-etcd-greenboot; do
-	query $name --requires --provides | grep -F libgreenboot-etcd
+check library-is-private "$(for name in greenboot-etcd greenboot-etcd-{store,certs,cluster,greenboot}; do
+	query "$name" --requires --provides | grep -F libgreenboot-etcd
 done)"
 
-check no-scriptlets "$(query greenboot-etcd --scripts --triggers --filetriggers
-	query greenboot-etcd-dracut --scripts --triggers --filetriggers
-	query greenboot-etcd-greenboot --scripts --triggers --filetriggers
-	query greenboot-etcd-sos --scripts --triggers --filetriggers
-	query cockpit-greenboot-etcd --scripts --triggers --filetriggers)"
+check no-scriptlets "$(for name in "${names[@]}"; do
+	[ "$name" = greenboot-etcd-selinux ] || query "$name" --scripts --triggers --filetriggers
+done)"
 check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
 	grep -E 'systemctl|service |restart|preset|enable ')"
 
 # Installed together, and erased together: nothing is left. What is installed is built as Fedora builds.
-names=(greenboot-etcd greenboot-etcd-greenboot greenboot-etcd-dracut greenboot-etcd-selinux greenboot-etcd-sos
-	cockpit-greenboot-etcd)
 tree=$scratch/tree
 mkdir "$tree"
 in_tree() { rpm --root "$tree" --dbpath /var/lib/rpm --nodeps --noscripts "$@" >"$scratch/log" 2>&1; }
+# programs NAME: the package's ELF files.
+programs() {
+	query "$1" --qf '[%{FILEMODES:octal} %{FILENAMES}\n]' | sed -n "s|^100755 |$tree|p" | grep -v /.build-id/ | while IFS= read -r file; do
+		[ "$(head -c 4 "$file")" != $'\177ELF' ] || echo "$file"
+	done
+}
+# libraries NAME: those that the package's programs are linked with, or load by name.
+libraries() { programs "$1" | xargs -r grep -ahoE '\blib[A-Za-z0-9_+.-]+\.so\.[0-9]+' | sort -u; }
 ours() { find "$tree" -path '*greenboot[-_]etcd*' -printf '%P\n' | sort; }
 # shellcheck disable=SC2046 # names of files without blanks
 if in_tree --nosignature -i $(for name in "${names[@]}"; do package "$name"; done) &&
 	[ "$(ours | wc -l)" -gt 60 ]; then
 	check installed-hardened "$(HARDENED=$tree tests/lint/hardened.sh | grep '^not ok')"
+	for name in "${names[@]}"; do
+		check "$name-libraries" "$(query "$name" --requires | grep -oE '^lib[^(]+\.so\.[0-9]+' | sort -u | diff - <(libraries "$name"))"
+	done
+	mapfile -t stripped < <(programs greenboot-etcd)
+	strip "${stripped[@]}"
+	whole=0 size=0
+	while read -r mode path flags; do
+		[[ $mode == 100* && $path != */.build-id/* ]] || continue
+		bytes=$(stat -c %s "$tree$path")
+		whole=$((whole + bytes))
+		[[ $flags == *d* ]] || size=$((size + bytes))
+	done < <(query greenboot-etcd --qf '[%{FILEMODES:octal} %{FILENAMES} %{FILEFLAGS:fflags}\n]')
+	echo "base: $((whole >> 10)) KiB installed, $((size >> 10)) KiB without documentation (rpm --nodocs)"
+	[ $size -gt 0 ] && [ $size -le $((1280 << 10)) ] && ok base-size ||
+		not_ok base-size "the base takes $((size >> 10)) KiB; 1280 KiB is the limit"
 	in_tree -e "${names[@]}" || not_ok erased "$(tail -n 3 "$scratch/log" | tr '\n' ';')"
 	check erased-together "$(ours)"
 else

@@ -34,6 +34,40 @@ root_programs() {
 	done
 }
 
+# root_start: the root of a suite whose packages are installed, at $tree.
+root_start() {
+	tree=$GBE_SCRATCH/tree
+	if ! root_make "$tree" >"$scratch/made" 2>&1; then
+		not_ok root "$(tail -n 5 "$scratch/made" | tr '\n' ';')"
+		finish
+	fi
+	mount -t proc proc "$tree/proc"
+	mount --bind /dev "$tree/dev"
+	mount -t tmpfs tmpfs "$tree/run"
+	# Run them before the first listing: they write files of their own.
+	in_tree systemd-tmpfiles --create >/dev/null 2>&1
+	in_tree journalctl --update-catalog
+	all_files >"$scratch/before"
+}
+in_tree() { chroot "$tree" "$@"; }
+
+# packages older|RPMS NAME...: their files.
+packages() { find "build/rpm/$1" -name '*.rpm' | grep -E "/($(IFS='|' && echo "${*:2}"))-[0-9]"; }
+# silent NAME RPM-OPTION...: a case. A scriptlet that fails says so.
+silent() {
+	root_rpm "$tree" "${@:2}"
+	check "$1" "$(cat "$scratch/log")"
+}
+# all_files: all of the tree but rpm's database and SELinux's policy, with types and modes.
+all_files() {
+	find "$tree" -xdev -printf '%P %y %m\n' | grep -vE '^(var/lib/(rpm|selinux)|etc/selinux)/' | sort
+}
+# left_behind: what our packages leave in the tree, and what they take away. Directories without our name in it are
+# other packages', in Fedora.
+left_behind() {
+	all_files | diff "$scratch/before" - | grep -E '^<|^> .* [^d] [0-7]+$|^> .*greenboot[-_]etcd'
+}
+
 # root_make ROOT: SELinux's store in it is this machine's, under the name that Fedora's policy has.
 root_make() {
 	local root=$1 repo
@@ -49,7 +83,7 @@ root_make() {
 	echo SELINUXTYPE=targeted >"$root/etc/selinux/config"
 	# Debian's policy has a rule for this user.
 	echo 'sddm:x:990:990::/:/usr/sbin/nologin' >>"$root/etc/passwd"
-	distribution "$root" selinux-policy-targeted
+	distribution "$root" greenboot selinux-policy-targeted
 }
 
 # root_rpm ROOT OPTION...: its output to the log, but for Debian's advice against rpm and what libsemanage says when all
@@ -72,7 +106,7 @@ distribution() {
 			License: LGPL-2.1-or-later
 			BuildArch: noarch
 		EOF
-		printf 'Provides: %s\n' /bin/{sh,bash} systemd etcd greenboot dracut sos policycoreutils "${@:2}"
+		printf 'Provides: %s\n' /bin/{sh,bash} systemd etcd dracut sos policycoreutils "${@:2}"
 		rpm -qp --nosignature --requires build/rpm/RPMS/*/*.rpm 2>/dev/null | grep -E '^(lib.*\.so\.|rtld)' | sort -u |
 			sed 's/^/Provides: /'
 		cat <<-'EOF'
