@@ -3,6 +3,7 @@
 
 #include "cli/print.h"
 #include "cli/programs.h"
+#include "sys/programs.h"
 
 #define COLUMN 26
 
@@ -42,7 +43,8 @@ gbe_help_lines(const GbeVerb *verbs)
 	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++) {
 		g_autofree char *left = NULL;
 
-		if (verb->alias != NULL || (verb->optional && gbe_program_is_there(verb->name)))
+		if (verb->alias != NULL ||
+		    (verb->optional && gbe_program_find(verb->name, NULL) == GBE_YES))
 			continue;
 		/* help and version end the list of the command, which alone has them. */
 		if (verb->run == NULL && !others) {

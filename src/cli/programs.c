@@ -3,42 +3,15 @@
 
 #include "cli/fail.h"
 #include "cli/print.h"
+#include "sys/programs.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX "greenboot-etcd-"
-/* The name of the library that all programs share has the version in it (Makefile). */
-#define LIBRARY "libgreenboot-etcd-"
-#define LIBRARY_OF_THIS LIBRARY GBE_VERSION ".so"
-
-/* Where this library lies: newly allocated. NULL: it is part of the program. */
-static char *
-find_directory(void)
-{
-	g_autofree char *path = NULL;
-	Dl_info info;
-	const char *name;
-
-	if (dladdr((const void *)&gbe_program_exec, &info) == 0 || info.dli_fname == NULL)
-		return NULL;
-	name = strrchr(info.dli_fname, '/');
-	if (name == NULL || !g_str_equal(name + 1, LIBRARY_OF_THIS))
-		return NULL;
-	/* The loader's path has ".." in it. */
-	path = g_canonicalize_filename(info.dli_fname, "/");
-	return g_path_get_dirname(path);
-}
-
-static bool
-is_verb(const char *word)
-{
-	return g_ascii_islower(*word) && word[strspn(word, "abcdefghijklmnopqrstuvwxyz-")] == '\0';
-}
+#define LIBRARY_OF_THIS GBE_PROGRAM_LIBRARY GBE_VERSION ".so"
 
 /* A program of this project names the library that it is linked with. */
 static bool
@@ -57,11 +30,12 @@ check_version(const char *path, GError **error)
 	size = g_mapped_file_get_length(file);
 	if (bytes != NULL && memmem(bytes, size, LIBRARY_OF_THIS, sizeof LIBRARY_OF_THIS) != NULL)
 		return true;
-	at = bytes != NULL ? memmem(bytes, size, LIBRARY, strlen(LIBRARY)) : NULL;
+	at = bytes != NULL ? memmem(bytes, size, GBE_PROGRAM_LIBRARY, strlen(GBE_PROGRAM_LIBRARY))
+			   : NULL;
 	if (at == NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE, "%s is no program of greenboot-etcd",
 				 path);
-	at += strlen(LIBRARY);
+	at += strlen(GBE_PROGRAM_LIBRARY);
 	end = memmem(at, (gsize)(bytes + size - at), ".so", strlen(".so"));
 	version = end != NULL ? g_strndup(at, MIN((gsize)(end - at), 32)) : g_strdup("?");
 	return gbe_throw(error, GBE_ERROR_USAGE,
@@ -69,33 +43,12 @@ check_version(const char *path, GError **error)
 			 version);
 }
 
-/* NULL: there is no such program. */
-static char *
-find_program(const char *verb)
-{
-	g_autofree char *directory = find_directory();
-	g_autofree char *path = NULL;
-
-	if (directory == NULL || !is_verb(verb))
-		return NULL;
-	path = g_strconcat(directory, "/" PREFIX, verb, NULL);
-	return access(path, F_OK) == 0 ? g_steal_pointer(&path) : NULL;
-}
-
-bool
-gbe_program_is_there(const char *verb)
-{
-	g_autofree char *path = find_program(verb);
-
-	return path != NULL;
-}
-
 bool
 gbe_program_exec(const char *verb, char **argv, GError **error)
 {
-	g_autofree char *path = find_program(verb);
+	g_autofree char *path = NULL;
 
-	if (path == NULL)
+	if (gbe_program_find(verb, &path) != GBE_YES)
 		return true;
 	if (!check_version(path, error))
 		return false;
@@ -123,7 +76,7 @@ print_lines(const char *path)
 void
 gbe_programs_help(void)
 {
-	g_autofree char *directory = find_directory();
+	g_autofree char *directory = gbe_programs_directory();
 	struct dirent **entries = NULL;
 	int n = directory != NULL ? scandir(directory, &entries, NULL, alphasort) : 0;
 
@@ -131,8 +84,8 @@ gbe_programs_help(void)
 		g_autofree char *path = g_build_filename(directory, entries[i]->d_name, NULL);
 
 		/* A symlink is another verb of a program. */
-		if (g_str_has_prefix(entries[i]->d_name, PREFIX) &&
-		    is_verb(entries[i]->d_name + strlen(PREFIX)) &&
+		if (g_str_has_prefix(entries[i]->d_name, GBE_PROGRAM_PREFIX) &&
+		    gbe_program_is_verb(entries[i]->d_name + strlen(GBE_PROGRAM_PREFIX)) &&
 		    !g_file_test(path, G_FILE_TEST_IS_SYMLINK))
 			print_lines(path);
 		free(entries[i]);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Optional programs. They lie beside this library, as greenboot-etcd-VERB, and are started by their path: neither PATH
- * nor another variable of the environment leads elsewhere. A verb may be a symlink to the program that has it. A program
- * of another version is not started.
- */
+/* Starts the optional programs (sys/programs.h). A program of another version is not started. */
 #pragma once
 
 #include "base/auto.h"
@@ -12,6 +8,5 @@
 /* Starts greenboot-etcd-@verb with @argv in the place of this process. Returns true where there is no such program.
  * GBE_ERROR_USAGE: another version, or the file cannot be started. */
 bool gbe_program_exec(const char *verb, char **argv, GError **error) GBE_CHECKED;
-bool gbe_program_is_there(const char *verb);
 /* Prints a line for each verb of each program. A program that cannot be started is reported. */
 void gbe_programs_help(void);

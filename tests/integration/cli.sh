@@ -224,6 +224,9 @@ unread() {
 	fits config
 	assert_eq "warnings" "$(jq -r '.warnings[]' <<<"$OUT" | cut -d: -f1)" \
 		$'[certs] validity\n[cluster] update-lock\n[store] url, schedule'
+	# No program would let a locked update go, or get a member's data back.
+	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" --quiet config
+	assert_eq "without the package" "$(grep -xE '(update-lock|rejoin)=.*' <<<"$OUT" | paste -sd' ')" "rejoin=no update-lock=no"
 	# Those that the base reads, too, are not among them, and no other verb minds.
 	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" list
 	assert_eq "list" "$ERR" ""

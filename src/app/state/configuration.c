@@ -12,6 +12,7 @@
 #include "fs/list.h"
 #include "fs/open.h"
 #include "sys/installed.h"
+#include "sys/programs.h"
 
 #define BASE_NAME "greenboot-etcd.conf"
 #define DROPIN_DIR "greenboot-etcd.conf.d"
@@ -222,6 +223,9 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 static void
 use(GbeApp *app, GbeConfig *config)
 {
+	/* Only greenboot-etcd-cluster gets a member's data from the others, and lets a locked update go. */
+	if (gbe_program_find("cluster", NULL) == GBE_NO)
+		config->cluster.rejoin = config->cluster.update_lock = false;
 	gbe_config_free(app->config);
 	app->config = config;
 	app->configured = true;

@@ -4,10 +4,10 @@
 #include "cli/fail.h"
 #include "cli/json.h"
 #include "cli/print.h"
-#include "cli/programs.h"
 #include "cli/verb.h"
 #include "core/config/keys.h"
 #include "core/json/parse.h"
+#include "sys/programs.h"
 
 static gboolean arg_check;
 
@@ -25,7 +25,7 @@ missing_program(const GbeConfig *config, const GbeConfigKey *key)
 	g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL);
 
 	return program != NULL && g_hash_table_contains(config->origins, name) &&
-		       !gbe_program_is_there(program)
+		       gbe_program_find(program, NULL) == GBE_NO
 		   ? program
 		   : NULL;
 }

@@ -152,7 +152,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("core-pki-record");
+	Suite *suite = suite_create("certs-pki-record");
 	TCase *tcase = tcase_create("record");
 
 	tcase_set_timeout(tcase, 60);

@@ -154,7 +154,7 @@ END_TEST
 int
 main(void)
 {
-	Suite *suite = suite_create("core-renewal");
+	Suite *suite = suite_create("certs-renewal");
 	TCase *tcase = tcase_create("renewal");
 
 	tcase_add_test(tcase, each_rule);
