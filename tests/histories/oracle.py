@@ -250,6 +250,8 @@ def base_returns(facts, world):
 def upgrade_from_failed(facts, world):
     """Rule 12: what is newest in the chain and no failed trial's."""
     result = []
+    if not world.chain and world.base is not None:  # a person chose it for the attempts of a system without a base
+        world = world.but(chain=((world.owner, world.base, True),))
     for i, (_, content, failed) in enumerate(world.chain):
         if failed is True and i + 1 < len(world.chain):
             continue
