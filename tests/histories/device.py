@@ -174,7 +174,7 @@ class Device:
         self.names = {value: key for key, value in self.ids.items()}
         self.fd, self.loop = mount_loop(self.image, self.root, kind)
         binds(work, self.root)
-        self.data = self.before = os.path.join(self.root, "var/lib/etcd")  # and where etcd had it last
+        self.data = self.before = os.path.join(self.root, "var/lib/etcd")  # and where etcd had it last, or root moved it
         self.stores = {os.path.join(self.root, "var/lib/greenboot-etcd/backups")}
         self.etcd = etcd.Real(self.data) if real else etcd.StandIn(self.data)
         self.endpoint = self.etcd if real else voice
@@ -250,6 +250,8 @@ class Device:
         os.rename(self.data + ".copy" if how == "copied" else self.before, self.data)
         if how == "linked":
             os.symlink(os.path.basename(self.data), self.before)
+        if how == "moved":  # also where no etcd starts on it
+            self.before = self.data
         sync_fs(self.root)
         return True
 

@@ -308,7 +308,8 @@ class History:
             after = device.content()
             me = self.me()
             self.is_recorded(self.foreign and not fault and status == 0 and device.clock == 0 and
-                             all(world.closed for world in self.worlds))
+                             all(world.closed for world in self.worlds),
+                             fault and status in (0, 1) and fault[1].startswith("booted-looked@"))
 
             def closed(world):
                 if world.owner != me or self.own_run is False:
@@ -526,7 +527,7 @@ class History:
                 self.saw()
                 ended = True
                 break
-            self.is_recorded(not faulty)
+            self.is_recorded(not faulty, device.hit and status in (0, 1) and fault[1].startswith("booted-looked@"))
             self.need(status in (0, 1) or faulty, "%s ended with %s: %s" % (program, status, device.words[-200:]))
             if program == "health" and status != 0 and colour == "green":
                 # An update moved the data, and a start that was killed kept no record of the place.
@@ -545,13 +546,15 @@ class History:
         self.stale = True
         return True
 
-    def is_recorded(self, surely):
-        """A program may have seen that this run's start took nothing over; surely: it has."""
+    def is_recorded(self, surely, blind=False):
+        """A program may have seen that this run's start took nothing over; surely: it has. blind: it could not see which
+        deployment is booted, so that the record may name nobody."""
         if self.own_run is True or not self.masked and self.own_run is False:
             return
         me, default = self.me(), self.device.listing[0] == self.device.booted
         surely = surely and self.masked and not self.unsure and not self.forged and not os.path.islink(self.device.data)
-        self.change(lambda world: late(world, me, default) + ([] if surely else [world]))
+        self.change(lambda world: late(world, me, default) + (late(world, "nobody", default) if blind else []) +
+                    ([] if surely else [world]))
         self.own_run = True if surely else None
         self.foreign = self.foreign and not surely
 

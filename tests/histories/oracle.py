@@ -250,6 +250,8 @@ def base_returns(facts, world):
 def upgrade_from_failed(facts, world):
     """Rule 12: what is newest in the chain and no failed trial's."""
     result = []
+    if not world.chain and world.base is not None:  # a person chose it for the attempts of a system without a base
+        world = world.but(chain=((world.owner, world.base, True),))
     for i, (_, content, failed) in enumerate(world.chain):
         if failed is True and i + 1 < len(world.chain):
             continue
@@ -345,18 +347,19 @@ def elsewhere(facts, world):
         if facts.now is None:
             here += decide(dataclasses.replace(facts, now="nothing"), world)  # a content that no backup has
         here = [one for one in here if one.restored]
-        if facts.foreign and facts.now is None:  # who moved it had no program
-            here.append(Outcome("no data", None, world.taken(facts.name, facts.chosen, chain=(), base=None)))
-        elif any(one.content is not None for one in here) and not world.lost_line:
+        unknown = facts.foreign and facts.now is None  # who moved it had no program
+        if not unknown and any(one.content is not None for one in here) and not world.lost_line:
             return here
+        if facts.now is None:
+            here.append(Outcome("no data", None, world.taken(facts.name, facts.chosen, chain=(), base=None)))
         return here + [Outcome("the data lies elsewhere: held back", facts.now, world, held=True),
                        Outcome("the data lies elsewhere: what is there goes on", facts.now, world.but(lost_line=True))]
     here += decide(facts, world.but(closed=None)) + adopt(facts, world)
     if world.last(facts.name) is not None or world.owner == facts.name:
         here.append(Outcome("its own data from before goes on", facts.now, world.taken(facts.name, facts.chosen)))
-    # The tree is known: whoever had it last may have been a failed update.
+    # The tree is known: whoever had it last may have been a failed update. Whether an etcd opened it, is not known here.
     here += [Outcome("the state before who had this directory", b["content"], world.leave(facts.now).taken(
-        facts.name, facts.chosen, base=b["content"]), True) for b in facts.backups.values()]
+        facts.name, facts.chosen, base=b["content"], displaced="?"), True) for b in facts.backups.values()]
     return [dataclasses.replace(one, world=one.world.but(lost_line=True)) for one in here]
 
 

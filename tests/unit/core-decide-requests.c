@@ -150,6 +150,27 @@ START_TEST(undo_of_a_deleted_name_is_nothing)
 }
 END_TEST
 
+/* A second request on a trial takes the place of the first: an update on top of it starts from the second. */
+START_TEST(the_last_request_on_a_trial_counts)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autoptr(GbePlan) plan = NULL;
+	GbeManifest *base, *asked;
+	GbeLink *link;
+
+	facts = after_failed_b('b', &base);
+	link = facts->owner->chain->pdata[0];
+	facts_set_deployment(&link->owner, 'b');
+	link->failed = true;
+	asked = facts_backup(facts, 'b', 30, 30, GBE_GRADE_UNPROVEN);
+	ask(facts, asked, 51);
+	plan = gbe_decide(facts);
+	assert_rules(plan, "2");
+	ck_assert_uint_eq(plan->take_over->chain->len, 1);
+	ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, asked->name);
+}
+END_TEST
+
 /* Issue 20, 21: what was asked for while B is on trial is what each attempt starts from again. */
 START_TEST(what_a_trial_was_given_is_what_it_is_tried_again_with)
 {
@@ -541,6 +562,7 @@ main(void)
 	tcase_add_test(tcase, a_request_for_what_this_etcd_cannot_read_is_refused);
 	tcase_add_test(tcase, the_chain_of_who_is_green_is_none);
 	tcase_add_test(tcase, undo_of_a_deleted_name_is_nothing);
+	tcase_add_test(tcase, the_last_request_on_a_trial_counts);
 	tcase_add_test(tcase, what_a_trial_was_given_is_what_it_is_tried_again_with);
 	tcase_add_test(tcase, a_restore_of_the_runs_own_backup_keeps_its_grade);
 	tcase_add_test(tcase,

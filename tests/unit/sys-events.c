@@ -204,6 +204,7 @@ START_TEST(below_a_root_only_stderr)
 {
 	GbeEventFields fields = {.deployment = ID, .reason = "a\nb\x1b[31m"};
 	g_autofree char *text = NULL;
+	g_autofree char *unknown = NULL;
 
 	if (!make_journal("below-a-root-only-stderr"))
 		return;
@@ -213,6 +214,12 @@ START_TEST(below_a_root_only_stderr)
 	text = on_stderr();
 	ck_assert_str_eq(text, "greenboot-etcd-finalize: From now on the data of etcd belongs to "
 			       "fedora-iot-aaaaaaaaaaaa.0: a b [31m\n");
+	fields.deployment = NULL;
+	gbe_event_took_over(&fields);
+	unknown = on_stderr();
+	ck_assert_str_eq(unknown,
+			 "greenboot-etcd-finalize: From now on the data of etcd belongs to a "
+			 "deployment that is not known: a b [31m\n");
 	ck_assert_ptr_null(received());
 }
 END_TEST

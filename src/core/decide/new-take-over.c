@@ -79,8 +79,9 @@ set_chain(const Decision *d, GbeTakeOver *to)
 		gbe_take_over_link(to, &chosen, &to->deployment, true);
 	}
 	if (d->situation.owner == GBE_OWNER_SAME && (restores_left || !is_adopted(d))) {
+		/* The last choice counts: an earlier one does not come back. */
 		if (chain != NULL)
-			add_chain(to, chain, 0);
+			add_chain(to, chain, to->chain->len > 0 ? to_others(live) : 0);
 		return;
 	}
 	if (d->ruling.rule == GBE_RULE_12 && d->source != NULL) {

@@ -179,6 +179,8 @@ message_of(Event event, const GbeEventFields *fields)
 
 	if (events[event].object == OBJECT_DEPLOYMENT && object != NULL)
 		object = brief = gbe_deployment_id_short(object);
+	if (event == EVENT_TOOK_OVER && object == NULL)
+		object = "a deployment that is not known";
 	if (object != NULL && *object != '\0')
 		g_string_append_printf(text, " %s", object);
 	if (fields->reason != NULL && *fields->reason != '\0')
