@@ -115,11 +115,11 @@ ask_read(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 
 /* etcd 3.6 has its quota in the status, an older one in its metrics only. */
 static void
-ask_quota(const GbeEndpoint *endpoint, gint64 deadline, GbeHealthFacts *facts)
+ask_quota(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 {
 	double quota = 0;
 
-	if (gbe_gauge_ask(endpoint, GBE_GAUGE_QUOTA, deadline, &quota) &&
+	if (gbe_client_gauge(client, GBE_GAUGE_QUOTA, deadline, &quota) &&
 	    quota < (double)G_MAXINT64)
 		facts->quota = (gint64)quota;
 }
@@ -146,5 +146,5 @@ gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **cli
 	}
 	if (facts->quota <= 0 && facts->write.reach != GBE_REACH_LATE &&
 	    facts->read.reach != GBE_REACH_LATE)
-		ask_quota(endpoint, deadline, facts);
+		ask_quota(*client, deadline, facts);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "etcd/api/gauge.h"
 #include "etcd/api/grpc.h"
 #include "etcd/protobuf.h"
 
@@ -65,6 +66,14 @@ gbe_client_close(GbeClient *client)
 	gbe_connection_close(client->connection);
 	g_free(client->token);
 	g_free(client);
+}
+
+bool
+gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value)
+{
+	return gbe_connection_is_tls(client->connection)
+		   ? gbe_gauge_ask(client->connection, name, deadline, ret_value)
+		   : gbe_gauge_ask_apart(&client->endpoint, name, deadline, ret_value);
 }
 
 /* ---- a user ---- */

@@ -18,6 +18,10 @@ bool gbe_client_open(const GbeEndpoint *endpoint, GbeClient **ret_client,
 void gbe_client_close(GbeClient *client);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeClient, gbe_client_close)
 
+/* A figure of etcd's metrics (etcd/api/gauge.h). Over TLS, etcd answers gRPC and HTTP on one connection, and the handshake
+ * is the larger part of the question. */
+bool gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value);
+
 /*
  * @deadline: monotonic microseconds. False: *ret_failure says why, and nothing else is set. Clear a result with
  * gbe_message_clear().

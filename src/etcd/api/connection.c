@@ -415,6 +415,12 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeHttp http, GbeConnection **r
 	return true;
 }
 
+bool
+gbe_connection_is_tls(const GbeConnection *connection)
+{
+	return connection->tls;
+}
+
 static CURLcode
 set_limits(CURL *curl, gint64 left_ms, guint idle_seconds)
 {

@@ -39,6 +39,7 @@ typedef enum { GBE_HTTP_1, GBE_HTTP_2 } GbeHttp;
 bool gbe_connection_open(const GbeEndpoint *endpoint, GbeHttp http, GbeConnection **ret_connection,
 			 GbeCallFailure *ret_failure);
 void gbe_connection_close(GbeConnection *connection);
+bool gbe_connection_is_tls(const GbeConnection *connection);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConnection, gbe_connection_close)
 
 /* True when there is any HTTP status, and the whole answer or as much as take() wanted (*ret_cut). */

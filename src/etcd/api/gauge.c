@@ -55,10 +55,9 @@ take(const guint8 *bytes, gsize size, gpointer data)
 }
 
 bool
-gbe_gauge_ask(const GbeEndpoint *endpoint, const char *name, gint64 deadline, double *ret_value)
+gbe_gauge_ask(GbeConnection *connection, const char *name, gint64 deadline, double *ret_value)
 {
 	g_auto(GbeCallFailure) failure = {0};
-	g_autoptr(GbeConnection) connection = NULL;
 	Gauge gauge = {.name = name};
 	GbeExchange exchange = {.path = "/metrics",
 				.deadline = deadline,
@@ -67,12 +66,22 @@ gbe_gauge_ask(const GbeEndpoint *endpoint, const char *name, gint64 deadline, do
 	long status = 0;
 	bool cut = false;
 
-	if (!gbe_connection_open(endpoint, GBE_HTTP_1, &connection, &failure) ||
-	    !gbe_connection_ask(connection, &exchange, &status, &cut, &failure) || status != 200 ||
+	if (!gbe_connection_ask(connection, &exchange, &status, &cut, &failure) || status != 200 ||
 	    !gauge.found)
 		return false;
 	*ret_value = gauge.value;
 	return true;
+}
+
+bool
+gbe_gauge_ask_apart(const GbeEndpoint *endpoint, const char *name, gint64 deadline,
+		    double *ret_value)
+{
+	g_auto(GbeCallFailure) failure = {0};
+	g_autoptr(GbeConnection) connection = NULL;
+
+	return gbe_connection_open(endpoint, GBE_HTTP_1, &connection, &failure) &&
+	       gbe_gauge_ask(connection, name, deadline, ret_value);
 }
 
 GbeTri
@@ -80,7 +89,7 @@ gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline)
 {
 	double value = 0;
 
-	if (!gbe_gauge_ask(endpoint, GBE_GAUGE_DEFRAG, deadline, &value))
+	if (!gbe_gauge_ask_apart(endpoint, GBE_GAUGE_DEFRAG, deadline, &value))
 		return GBE_UNKNOWN;
 	return gbe_tri(value > 0);
 }
