@@ -379,6 +379,7 @@ START_TEST(an_etcd_of_a_container_gets_a_clone_first)
 	plan = gbe_decide(facts);
 	assert_rules(plan, "5");
 	ck_assert(action(plan, GBE_ACTION_BACKUP)->cow_only);
+	ck_assert_ptr_null(plan->take_over);
 
 	facts->clones = GBE_NO;
 	without = gbe_decide(facts);

@@ -280,11 +280,9 @@ plan_take_over(Decision *d)
 	    (d->facts->booted.id == NULL && d->source == NULL && !d->empties))
 		return;
 	/* Restored data must be recorded with its owner, even where the owner is this very run. */
-	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup == GBE_BACKUP_NONE &&
-	    d->source == NULL) {
-		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
+	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup != GBE_BACKUP_REQUIRED &&
+	    d->source == NULL)
 		return;
-	}
 	if (fresh && !d->empties && is_recorded_fresh(d))
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
