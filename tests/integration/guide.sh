@@ -63,6 +63,8 @@ elsewhere() {
 		make asan|CI runs most of it|.ci/run|make D=asan,ubsan
 		make rpm|make check-rpm begins with it|Makefile|check-rpm: rpm
 		make|a suite has what it made|Makefile|FAULTS=0 all helper-programs
+		make PROGRAMS=*|CI builds the base alone|.ci/run|make VARIANT=base PROGRAMS=
+		make install PROGRAMS=*|lint installs without them|tests/lint/build.sh|PROGRAMS=
 		make install DESTDIR=*|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
 		make && make install DESTDIR=*|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
 		make help|lint reads it|tests/lint/build.sh|make --no-print-directory help
