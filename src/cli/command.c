@@ -234,7 +234,7 @@ words_to_options(char ***args, GError **error)
 	return true;
 }
 
-/* Starts the optional program that has the verb @word. Returns true where there is none. */
+/* Starts the optional program that has the verb @word. Returns true if no such program is installed. */
 static bool
 pass_on(const char *word, char **argv, GError **error)
 {

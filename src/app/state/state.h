@@ -37,7 +37,7 @@
 #define GBE_STATE_UPDATE_LOCK "update-lock"
 /* Sealed files, which greenboot-etcd-cluster writes. Other keys of them are its own.
  *
- * cluster: "operation" (text: the command that goes on after a power cut), "empties" (true: the operation removes the
+ * cluster: "operation" (text: the command that continues after a power cut), "empties" (true: the operation removes the
  * data, and etcd is held back without it), "voter" (true: the member has its vote, and the settings count).
  * members: "cluster" and "member" (text: ids in hex), "log" (text; absent: the log was not seen at its place). */
 #define GBE_STATE_CLUSTER "cluster"
