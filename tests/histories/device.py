@@ -423,6 +423,7 @@ class Device:
     def greenboot(self):
         units, libexec = "usr/lib/systemd/system/", "usr/libexec/greenboot/"
         self.put(units + "etcd.service", "[Service]\nExecStart=/usr/bin/etcd\n")
+        self.put("usr/bin/etcd", "")  # in the deployment: no container has it
         self.grubenv(boot_success="1")
         if self.flavour == "none":
             return
