@@ -373,13 +373,11 @@ certs(GbeCli *cli, char **arguments, GError **error)
 	return gbe_verb_run_word(cli, "certs", own_options, words, arguments, error);
 }
 
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static const GbeVerb verbs[] = {
     {"certs", "list|init|renew|rotate-ca|issue NAME|sign FILE|reset|export FILE",
      "Make certificates for etcd, renew them, list them, pack them", 1, 2, own_options, certs,
      "certs issue backup-host --client", .group = "Certificates",
-     .words = WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export"),
+     .words = GBE_WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export"),
      .page = "greenboot-etcd-certs(8)"},
     {NULL},
 };

@@ -7,7 +7,8 @@
 
 #define GBE_CLI_CERTS_TIMEOUT_MOST 86400
 
-/* @authority: borrowed, for the JSON answer; NULL: no authority is on this device. */
+/* @authority: borrowed, for the JSON answer; NULL: no authority is on this device, or
+ * greenboot-etcd-certs, which reads it, is not installed. */
 bool gbe_cli_certs_list(GbeCli *cli, JsonObject *authority, GError **error) GBE_CHECKED;
 /* @timeout: as it was typed; NULL: timeout= of [health]. */
 bool gbe_cli_certs_reset(GbeCli *cli, bool undo, bool dry_run, const char *timeout,

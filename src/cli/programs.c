@@ -39,8 +39,9 @@ check_version(const char *path, GError **error)
 	end = memmem(at, (gsize)(bytes + size - at), ".so", strlen(".so"));
 	version = end != NULL ? g_strndup(at, MIN((gsize)(end - at), 32)) : g_strdup("?");
 	return gbe_throw(error, GBE_ERROR_USAGE,
-			 "%s is of version %s, and greenboot-etcd is of version " GBE_VERSION, path,
-			 version);
+			 "%s is of version %s, and greenboot-etcd is of version " GBE_VERSION
+			 ": install both in one version",
+			 path, version);
 }
 
 bool

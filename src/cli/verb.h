@@ -77,6 +77,7 @@ typedef struct {
 bool gbe_verb_run_word(GbeCli *cli, const char *verb, const GOptionEntry *options,
 		       const GbeWord *words, char **arguments, GError **error) GBE_CHECKED;
 
+#define GBE_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
 
 GBE_VERB(status);

@@ -3,7 +3,6 @@
 #include "cli/verb.h"
 
 #define MANY G_MAXUINT
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* In the order of greenboot-etcd(8). */
 static const GbeVerb verbs[] = {
@@ -29,7 +28,7 @@ static const GbeVerb verbs[] = {
     {"etcdctl", "ARGUMENT...|--print-env", "Start the real etcdctl for the configured etcd", 1,
      MANY, NULL, gbe_verb_etcdctl, "etcdctl get --prefix /registry --keys-only", .passes_on = true},
     {"endpoint", "status", "Show what etcd says of itself; health says more", 1, 1, NULL,
-     gbe_verb_endpoint, "endpoint status", .words = WORDS("status")},
+     gbe_verb_endpoint, "endpoint status", .words = GBE_WORDS("status")},
     {"diagnose", "[FILE]", "Collect information for support in one archive", 0, 1,
      gbe_options_diagnose, gbe_verb_diagnose, "diagnose /tmp/for-support.tar.gz",
      .own_config = true},
@@ -41,7 +40,7 @@ static const GbeVerb verbs[] = {
      gbe_verb_undo, "undo --stop"},
     {"snapshot", "save|status FILE", "Save etcd's own snapshot, or say what one holds", 2, 2,
      gbe_options_snapshot, gbe_verb_snapshot, "snapshot save /mnt/usb/etcd.db",
-     .group = "Snapshots", .words = WORDS("save", "status")},
+     .group = "Snapshots", .words = GBE_WORDS("save", "status")},
     {"export", "NAME FILE", "Make etcd's own snapshot of a backup", 2, 2, gbe_options_export,
      gbe_verb_export, "export @1 /mnt/usb/etcd.db", .backup = 1},
     {"import", "FILE|DIR [NAME]",
@@ -54,13 +53,13 @@ static const GbeVerb verbs[] = {
      gbe_options_defrag, gbe_verb_defrag, "defrag --if-needed", .backup = 1,
      .group = "Keeping etcd small"},
     {"alarm", "list|clear", "List etcd's alarms, or clear NOSPACE", 1, 1, gbe_options_alarm,
-     gbe_verb_alarm, "alarm clear -n", .words = WORDS("list", "clear")},
+     gbe_verb_alarm, "alarm clear -n", .words = GBE_WORDS("list", "clear")},
     {"certs", "list|reset|export FILE", "List etcd's certificates, reset them, pack a client's", 1,
      2, gbe_options_certs, gbe_verb_certs, "certs export /mnt/usb/client.tar", .optional = true,
-     .group = "Certificates", .words = WORDS("list", "reset", "export")},
+     .group = "Certificates", .words = GBE_WORDS("list", "reset", "export")},
     {"mark", "good|bad [NAME]", "Judge the present run, or grade a backup", 1, 2, gbe_options_mark,
      gbe_verb_mark, "mark bad @1 --reason='half of the keys are gone'", .backup = 2,
-     .group = "Judging and keeping", .words = WORDS("good", "bad")},
+     .group = "Judging and keeping", .words = GBE_WORDS("good", "bad")},
     {"pin", "NAME...", "Keep backups until they are unpinned", 1, MANY, gbe_options_change,
      gbe_verb_pin, "pin @1", .backup = 1},
     {"unpin", "NAME...", "Leave backups to retention again", 1, MANY, gbe_options_change,

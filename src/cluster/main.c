@@ -552,22 +552,21 @@ cluster(GbeCli *cli, char **arguments, GError **error)
 }
 
 #define MANY G_MAXUINT
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static const GbeVerb table[] = {
     {"cluster", "status|init|join URL|rejoin URL|token FILE|leave|reset|recover|lock|unlock",
      "Begin, join, leave or recover a cluster of etcd, update its members one at a time", 1, 2,
      own_options, cluster, "cluster join https://192.0.2.1:2379 --token=/run/token",
      .group = "Members of a cluster",
-     .words = WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
-		    "lock", "unlock"),
+     .words = GBE_WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
+			"lock", "unlock"),
      .page = "greenboot-etcd-cluster(8)"},
     {"member",
      "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
      "PEER-URL...",
      "List and change the members of etcd's cluster", 1, MANY, gbe_options_member, gbe_verb_member,
      "member add https://192.0.2.7:2380 --name=device-7",
-     .words = WORDS("list", "add", "promote", "update", "remove", "replace"),
+     .words = GBE_WORDS("list", "add", "promote", "update", "remove", "replace"),
      .page = "greenboot-etcd-cluster(8)"},
     {NULL},
 };

@@ -469,15 +469,13 @@ store(GbeCli *cli, char **arguments, GError **error)
 			 verb);
 }
 
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static const GbeVerb verbs[] = {
     {"store",
      "list|push [NAME|PATH]|pull NAME FILE|verify [NAME]|send|prune|requests (list|run|delete "
      "NAME)",
      "Keep snapshots off the device, in a directory or a bucket", 1, 3, own_options, store,
      "store pull latest /var/tmp/etcd.db", .group = "Copies off the device",
-     .words = WORDS("list", "push", "pull", "verify", "send", "prune", "requests"),
+     .words = GBE_WORDS("list", "push", "pull", "verify", "send", "prune", "requests"),
      .page = "greenboot-etcd-store(8)"},
     {NULL},
 };

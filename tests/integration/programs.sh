@@ -94,7 +94,7 @@ versions() {
 	for name in store certs cluster; do
 		another_version "$name"
 		path=$LIBEXEC/greenboot-etcd-$name
-		said="$path is of version $OTHER, and greenboot-etcd is of version $VERSION"
+		said="$path is of version $OTHER, and greenboot-etcd is of version $VERSION: install both in one version"
 		for words in "$name list" "$name --help" "help $name"; do
 			# shellcheck disable=SC2086 # words
 			refused "$said" $words
