@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/observe.h"
 
-#include "app/report/status.h"
 #include "cli/print.h"
 #include "core/backup-name.h"
 #include "core/json/parse.h"
@@ -112,68 +111,54 @@ read_file(GbeCli *cli, JsonObject **ret_object, GError **error)
 	return gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, ret_object, error);
 }
 
-static void
-renew_age(JsonObject *object)
-{
-	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
-	gint64 created = object != NULL ? gbe_json_int(object, "created", 0) : 0;
-
-	if (created > 0 && created <= now)
-		json_object_set_int_member(object, "age", now - created);
-}
-
 bool
-gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, JsonObject **ret_status, GError **error)
+gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, GbeStatus **ret_status, GError **error)
 {
 	g_autoptr(JsonObject) whole = NULL;
-	JsonObject *status;
+	JsonObject *object;
+	GbeStatus *status = NULL;
 
 	if (!read_file(cli, &whole, error))
 		return false;
-	status = gbe_json_object(whole, "status");
-	if (status == NULL || gbe_json_object(status, "next") == NULL ||
-	    gbe_json_object(status, "owner") == NULL || gbe_json_object(status, "data") == NULL ||
-	    gbe_json_object(status, "greenboot") == NULL)
+	object = gbe_json_object(whole, "status");
+	if (object != NULL)
+		status = gbe_status_read(cli->app, look, object);
+	if (status == NULL)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no status", GBE_STATUS_FILE);
-	gbe_status_renew(cli->app, look, status);
-	renew_age(gbe_json_object(status, "last_good"));
-	*ret_status = json_object_ref(status);
+	*ret_status = status;
 	return true;
 }
 
 bool
-gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error)
+gbe_cli_read_list(GbeCli *cli, GPtrArray **ret_list, GError **error)
 {
 	g_autoptr(JsonObject) whole = NULL;
-	JsonArray *list;
+	JsonArray *array;
+	GPtrArray *list = NULL;
 
 	if (!read_file(cli, &whole, error))
 		return false;
-	list = gbe_json_array(whole, "list");
+	array = gbe_json_array(whole, "list");
+	if (array != NULL)
+		list = gbe_list_read(array);
 	if (list == NULL)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no list", GBE_STATUS_FILE);
-	for (guint i = 0; i < json_array_get_length(list); i++)
-		if (!JSON_NODE_HOLDS_OBJECT(json_array_get_element(list, i)))
-			return gbe_throw(error, GBE_ERROR_CORRUPT, "%s holds no list",
-					 GBE_STATUS_FILE);
-	*ret_list = json_array_ref(list);
+	*ret_list = list;
 	return true;
 }
 
 static char **
-names_of(JsonArray *list)
+names_of(const GPtrArray *list)
 {
-	GPtrArray *names = g_ptr_array_new();
+	char **names = g_new0(char *, list->len + 1);
 
-	for (guint i = 0; i < json_array_get_length(list); i++)
-		g_ptr_array_add(names, g_strdup(gbe_json_string(
-					   json_array_get_object_element(list, i), "name", "?")));
-	g_ptr_array_add(names, NULL);
-	return (char **)g_ptr_array_free(names, false);
+	for (guint i = 0; i < list->len; i++)
+		names[i] = g_strdup(((const GbeListEntry *)list->pdata[i])->backup.name);
+	return names;
 }
 
 void
-gbe_cli_fit(const GbeCli *cli, JsonArray *list)
+gbe_cli_fit(const GbeCli *cli, const GPtrArray *list)
 {
 	g_auto(GStrv) names = names_of(list);
 
@@ -184,14 +169,14 @@ gbe_cli_fit(const GbeCli *cli, JsonArray *list)
 void
 gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed)
 {
-	g_autoptr(JsonArray) list = NULL;
+	g_autoptr(GPtrArray) list = NULL;
 
 	if (cli->json || isatty(STDOUT_FILENO) != 1)
 		return;
 	if (observed != NULL)
-		list = gbe_status_list(observed, false);
+		list = gbe_list_collect(observed, false);
 	else if (!gbe_cli_read_list(cli, &list, NULL))
-		list = json_array_new();
+		list = g_ptr_array_new();
 	gbe_cli_fit(cli, list);
 }
 
@@ -215,7 +200,7 @@ bool
 gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error)
 {
 	g_autoptr(GbeObserved) observed = NULL;
-	g_autoptr(JsonArray) list = NULL;
+	g_autoptr(GPtrArray) list = NULL;
 	g_auto(GStrv) known = NULL;
 
 	for (guint i = 0; names[i] != NULL; i++) {
@@ -228,7 +213,7 @@ gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error)
 		if (known == NULL) {
 			if (!gbe_cli_observe(cli, &observed, NULL) || observed == NULL)
 				return true;
-			list = gbe_status_list(observed, false);
+			list = gbe_list_collect(observed, false);
 			known = names_of(list);
 		}
 		matches = gbe_backup_name_match(names[i], (const char *const *)known);

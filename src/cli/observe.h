@@ -4,6 +4,7 @@
 
 #include "app/backup/observe.h"
 #include "app/health/look.h"
+#include "app/report/status.h"
 #include "cli/verb.h"
 
 /* Observes without a lock and without repairs. *ret_observed NULL: only root may observe; read status.json instead
@@ -19,14 +20,14 @@ bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;
  * the candidates of an ambiguous one. A name that matches nothing stays, as well as everything where only root may observe: the
  * verb then says what is wrong. */
 bool gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error) GBE_CHECKED;
-/* The output that follows fits a terminal (gbe_print_fit()), with the names of @list, of gbe_status_list(). */
-void gbe_cli_fit(const GbeCli *cli, JsonArray *list);
+/* The output that follows fits a terminal (gbe_print_fit()), with the names of @list, of gbe_list_collect(). */
+void gbe_cli_fit(const GbeCli *cli, const GPtrArray *list);
 /* The same with the backups of @observed; NULL: those of status.json. */
 void gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed);
 /* The backup @name, borrowed. GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
 /* The status that the last program with root rights left in /run. etcd's health is @look's, ages are as of now. */
-bool gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, JsonObject **ret_status,
+bool gbe_cli_read_status(GbeCli *cli, const GbeHealthLook *look, GbeStatus **ret_status,
 			 GError **error) GBE_CHECKED;
-bool gbe_cli_read_list(GbeCli *cli, JsonArray **ret_list, GError **error) GBE_CHECKED;
+bool gbe_cli_read_list(GbeCli *cli, GPtrArray **ret_list, GError **error) GBE_CHECKED;

@@ -326,26 +326,6 @@ gbe_text_time(gint64 seconds)
 	return time != NULL ? g_date_time_format(time, "%Y-%m-%d %H:%M") : g_strdup("-");
 }
 
-static bool
-is_null(JsonObject *object, const char *key)
-{
-	return !json_object_has_member(object, key) || json_object_get_null_member(object, key);
-}
-
-const char *
-gbe_text_tri(JsonObject *object, const char *key)
-{
-	if (is_null(object, key))
-		return "unknown";
-	return gbe_json_bool(object, key, false) ? "yes" : "no";
-}
-
-gint64
-gbe_json_known(JsonObject *object, const char *key)
-{
-	return is_null(object, key) ? -1 : gbe_json_int(object, key, -1);
-}
-
 bool
 gbe_print_done(GError **error)
 {

@@ -43,10 +43,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTable, gbe_table_free)
 
 /* Local time, to the minute. "-" for 0 and below. Newly allocated. */
 char *gbe_text_time(gint64 seconds);
-/* "yes", "no"; "unknown" for null. */
-const char *gbe_text_tri(JsonObject *object, const char *key);
-/* -1 for null. */
-gint64 gbe_json_known(JsonObject *object, const char *key);
 
 /* Flushes stdout. GBE_ERROR_FAILED where any output could not be written. */
 bool gbe_print_done(GError **error) GBE_CHECKED;

@@ -93,7 +93,7 @@ print_lock(JsonObject *lock, const char *why)
 			gbe_print_field("Update lock", "free");
 		return;
 	}
-	since = gbe_text_time(gbe_json_known(lock, "since"));
+	since = gbe_text_time(gbe_json_int(lock, "since", 0));
 	failed = g_str_equal(gbe_json_string(lock, "state", ""), "failed");
 	gbe_print_field("Update lock", "%s, since %s", gbe_json_string(lock, "said", "?"), since);
 	if (gbe_json_bool(lock, "overdue", false))

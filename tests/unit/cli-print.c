@@ -37,24 +37,6 @@ START_TEST(exit_statuses)
 }
 END_TEST
 
-START_TEST(json_reading)
-{
-	g_autoptr(JsonObject) object = json_object_new();
-
-	json_object_set_null_member(object, "null");
-	json_object_set_boolean_member(object, "yes", true);
-	json_object_set_boolean_member(object, "no", false);
-	json_object_set_int_member(object, "seven", 7);
-	ck_assert_str_eq(gbe_text_tri(object, "null"), "unknown");
-	ck_assert_str_eq(gbe_text_tri(object, "absent"), "unknown");
-	ck_assert_str_eq(gbe_text_tri(object, "yes"), "yes");
-	ck_assert_str_eq(gbe_text_tri(object, "no"), "no");
-	ck_assert_int_eq(gbe_json_known(object, "seven"), 7);
-	ck_assert_int_eq(gbe_json_known(object, "null"), -1);
-	ck_assert_int_eq(gbe_json_known(object, "absent"), -1);
-}
-END_TEST
-
 START_TEST(times)
 {
 	g_autofree char *none = gbe_text_time(0), *negative = gbe_text_time(-5);
@@ -214,7 +196,6 @@ main(void)
 	TCase *tcase = tcase_create("print");
 
 	tcase_add_test(tcase, exit_statuses);
-	tcase_add_test(tcase, json_reading);
 	tcase_add_test(tcase, times);
 	tcase_add_test(tcase, tables);
 	tcase_add_test(tcase, fields);

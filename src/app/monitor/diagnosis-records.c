@@ -54,11 +54,12 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	g_autoptr(GbeObserved) for_explain = NULL;
 	GbeExplainOptions options = {.deliberate = GBE_UNKNOWN,
 				     .live = look != NULL ? look->facts : NULL};
+	g_autoptr(GbeStatus) status =
+	    for_status != NULL ? gbe_status_collect(app, for_status, look) : NULL;
 	JsonObject *explained = NULL;
 
 	gbe_diagnosis_add(diagnosis, "status",
-			  for_status != NULL ? of_object(gbe_status_collect(app, for_status, look))
-					     : NULL,
+			  status != NULL ? of_object(gbe_status_to_json(status)) : NULL,
 			  error != NULL ? error->message : NULL);
 	g_clear_error(&error);
 	for_explain = observe(app, &error);
@@ -87,7 +88,8 @@ first_of(JsonArray *all, guint max)
 static void
 add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 {
-	g_autoptr(JsonArray) list = gbe_status_list(observed, false);
+	g_autoptr(GPtrArray) all = gbe_list_collect(observed, false);
+	g_autoptr(JsonArray) list = gbe_list_to_json(all);
 	const GPtrArray *backups = observed->facts->backups;
 	JsonArray *manifests = json_array_new();
 	JsonArray *damaged = json_array_new();

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/monitor/metrics.h"
 
-#include "app/report/offsite.h"
-#include "app/report/periodic.h"
-#include "app/report/rehearsal.h"
+#include "app/report/records.h"
 #include "app/state/history.h"
 #include "core/decide/situation.h"
 

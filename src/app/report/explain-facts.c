@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/explain-facts.h"
 
-#include "app/report/rehearsal.h"
+#include "app/report/records.h"
 #include "core/decide/situation.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"

@@ -3,7 +3,7 @@
 
 #include "app/backups/keys.h"
 #include "app/report/protection.h"
-#include "app/report/rehearsal.h"
+#include "app/report/records.h"
 #include "app/report/status.h"
 #include "base/format.h"
 #include "core/decide/retention.h"

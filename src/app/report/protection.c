@@ -2,8 +2,7 @@
 #include "app/report/protection.h"
 
 #include "app/backups/quiet.h"
-#include "app/report/offsite.h"
-#include "app/report/periodic.h"
+#include "app/report/records.h"
 #include "app/report/preflight-checks.h"
 #include "app/report/prerun-unit.h"
 #include "app/report/status.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes status.json and the MOTD. */
-#include "app/report/offsite.h"
-#include "app/report/periodic.h"
-#include "app/report/rehearsal.h"
 #include "app/report/status.h"
 #include "app/state/prerun-done.h"
 #include "base/format.h"
@@ -202,6 +199,8 @@ void
 gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	g_autoptr(JsonObject) whole = gbe_json_answer();
+	g_autoptr(GbeStatus) status = NULL;
+	g_autoptr(GPtrArray) list = NULL;
 	GbeObserveOptions options = {.tolerant = true};
 	g_autofree char *motd = NULL;
 	g_autoptr(GError) error = NULL;
@@ -215,8 +214,10 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);
 	}
-	json_object_set_array_member(whole, "list", gbe_status_list(observed, false));
-	json_object_set_object_member(whole, "status", gbe_status_collect(app, observed, look));
+	list = gbe_list_collect(observed, false);
+	json_object_set_array_member(whole, "list", gbe_list_to_json(list));
+	status = gbe_status_collect(app, observed, look);
+	json_object_set_object_member(whole, "status", gbe_status_to_json(status));
 	if (!write_json(app, whole, &error))
 		g_debug("status.json: %s", error->message);
 }

@@ -1,42 +1,122 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The output of `status` and `list`, as JSON with exactly the keys of the contract: the command prints it, and a
+ * The answers of `status` and `list`: structures with the tables that print and read them (core/record/fields.h). A
  * copy in /run serves users other than root. Also the MOTD line, which is absent while no person is needed.
- * Implemented in status.c, status-next.c, status-write.c.
+ * Implemented in status.c and status-write.c.
  */
 #pragma once
 
 #include "app/backup/observe.h"
 #include "app/health/look.h"
-
-#include <json-glib/json-glib.h>
+#include "app/report/records.h"
+#include "core/record/fields.h"
 
 /* The reason in `etcd{}` when etcd was not asked. */
 #define GBE_STATUS_NOT_ASKED "not asked"
 /* The findings of the last preflight: the MOTD's other source. */
 #define GBE_PREFLIGHT_FILE "/run/greenboot-etcd/preflight.json"
 
+/* Texts are owned; NULL: not known. Numbers: -1: not known. */
+typedef struct {
+	GbeTri healthy;
+	char *reason, *version;
+	gint64 revision, db_size, db_in_use; /* the sizes in bytes */
+	GPtrArray *alarms, *warnings;	     /* of char * */
+} GbeStatusEtcd;
+
+typedef struct {
+	char *deployment, *run;
+} GbeStatusOwner;
+
+typedef struct {
+	char *path;
+	gint64 size; /* bytes, apparent */
+} GbeStatusData;
+
+typedef struct {
+	char *name;
+	gint64 created, age; /* seconds */
+	gint64 revision;
+} GbeStatusGood;
+
+/* As GbeProtection (core/decide/protection.h). */
+typedef struct {
+	char *state, *reason, *hint, *covered;
+	bool certain;
+} GbeStatusProtection;
+
+/* What the next boot does to the data. */
+typedef struct {
+	char *deployment, *rule, *action, *backup, *reason;
+	gint64 age, revision; /* of the backup to restore: seconds */
+} GbeStatusNext;
+
+typedef struct {
+	char *flavour, *reason;
+	GbeTri enabled, rollback_imminent, can_count;
+	gint64 boot_counter; /* G_MININT64: there is none */
+} GbeStatusGreenboot;
+
+typedef struct {
+	GbeTri ostree, trial, judged;
+	char *booted, *unlocked, *other_stateroot, *run;
+	GbeStatusOwner owner;
+	char *verdict, *health; /* of this run, if it has the data */
+	GbeStatusEtcd etcd;
+	GbeStatusData data;
+	guint backups;
+	GbeStatusGood *last_good; /* NULL: there is none; so are the next ones */
+	GbeLastOperation *last_operation;
+	GbePeriodicStatus *periodic;
+	GbeOffsiteStatus *offsite;
+	GbeRehearsal *rehearsal;
+	GbeStatusGreenboot greenboot;
+	GPtrArray *warnings; /* of char * */
+	GbeStatusProtection *protection;
+	GbeStatusNext next;
+} GbeStatus;
+
+extern const GbeField gbe_status_etcd_fields[];
+void gbe_status_free(GbeStatus *status);
+JsonObject *gbe_status_to_json(const GbeStatus *status);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStatus, gbe_status_free)
+
 /* `status`. @look: at etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the next boot
  * afterwards. */
-JsonObject *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
-/* Updates a stored status, for users other than root, with what they can check themselves: etcd{} and whether
- * prerun runs. */
-void gbe_status_renew(GbeApp *app, const GbeHealthLook *look, JsonObject *status);
-/* `list`: every backup, newest first, then those whose manifest cannot be read: schema, name and the grade
- * "unreadable". @exclusive: also count the blocks that only this backup uses. */
-JsonArray *gbe_status_list(const GbeObserved *observed, bool exclusive);
-/* One entry of `list`. @exclusive: bytes, or -1 for null. */
-JsonObject *gbe_status_backup(const GbeObserved *observed, const GbeManifest *manifest,
-			      gint64 exclusive);
+GbeStatus *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+/* The status in @object, of a file, with what every user can check: etcd{}, whether prerun runs, and ages as of now.
+ * NULL: @object is no status. */
+GbeStatus *gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object);
+/* `etcd{}`. @look may be NULL. */
+void gbe_status_etcd(const GbeHealthLook *look, GbeStatusEtcd *ret_etcd);
+
+/* A backup as `list` and `show` print it. */
+typedef struct {
+	GbeManifest backup; /* only what the table of an entry names is set */
+	char *grade, *verdict;
+	gint64 db_size, exclusive; /* bytes; -1: not known */
+	char *present;		   /* what its deployment is now; NULL: not known */
+	char *state, *why; /* "complete"; "unreadable": nothing but the name is known, and why */
+} GbeListEntry;
+
+void gbe_list_entry_free(GbeListEntry *entry);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeListEntry, gbe_list_entry_free)
+GbeListEntry *gbe_list_entry(const GbeObserved *observed, const GbeManifest *manifest,
+			     gint64 exclusive);
+JsonObject *gbe_list_entry_to_json(const GbeListEntry *entry);
+/* Every backup, newest first, then those whose manifest cannot be read. @exclusive: also count the blocks that only this
+ * backup uses. Of GbeListEntry. */
+GPtrArray *gbe_list_collect(const GbeObserved *observed, bool exclusive);
+/* The same from the JSON of a file. NULL: an element is no object. */
+GPtrArray *gbe_list_read(JsonArray *array);
+JsonArray *gbe_list_to_json(const GPtrArray *list);
 /* Is @name, a damaged entry, one of this program's entries whose manifest cannot be read? A directory without any
  * manifest belongs to somebody else. */
 bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
-/* `etcd{}` of status. @look may be NULL. */
-JsonObject *gbe_status_etcd(const GbeHealthLook *look);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
  * now, or NULL: the result of the run's own check is shown. Never fatal: without /run, nothing is written. */
 void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
-/* Writes status.json and the MOTD anew. @observed is filled anew for that: pointers borrowed from it before are
+/* Takes the lock for gbe_status_write(). @observed is filled again for that: pointers borrowed from it before are
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);

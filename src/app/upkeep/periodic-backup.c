@@ -16,7 +16,7 @@
 #include "app/backup/retention.h"
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
-#include "app/report/periodic.h"
+#include "app/report/records.h"
 #include "app/report/status.h"
 #include "app/snapshot/import.h"
 #include "app/snapshot/snapshot.h"

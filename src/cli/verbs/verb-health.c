@@ -62,9 +62,12 @@ steps_json(const GbeHealthReport *report)
 JsonObject *
 gbe_cli_health_json(const GbeHealthLook *look)
 {
-	JsonObject *object = gbe_status_etcd(look);
+	GbeStatusEtcd etcd;
+	JsonObject *object;
 
-	json_object_set_int_member(object, "schema", GBE_SCHEMA);
+	gbe_status_etcd(look, &etcd);
+	object = gbe_fields_answer(gbe_status_etcd_fields, &etcd);
+	gbe_fields_clear(gbe_status_etcd_fields, &etcd);
 	gbe_json_set_string(object, "health", gbe_health_to_string(look->report->health));
 	gbe_json_set_string(object, "cause", look->report->cause);
 	json_object_set_array_member(object, "steps", steps_json(look->report));

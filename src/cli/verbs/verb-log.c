@@ -72,7 +72,7 @@ static void
 print_event(JsonObject *event)
 {
 	g_autofree char *harmless = gbe_shown_text(gbe_json_string(event, "text", ""));
-	g_autofree char *when = gbe_text_time(gbe_json_known(event, "time"));
+	g_autofree char *when = gbe_text_time(gbe_json_int(event, "time", 0));
 
 	for (char *at = harmless; *at != '\0'; at++)
 		if (*at == '\n')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* rehearse: would the etcd of an update work on today's data? */
 #include "app/rehearse/rehearse.h"
-#include "app/report/rehearsal.h"
+#include "app/report/records.h"
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "core/json/parse.h"
@@ -59,9 +59,9 @@ gbe_verb_rehearse(GbeCli *cli, char **arguments, GError **error)
 	if (!ok)
 		return false;
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_rehearsal_to_json(&rehearsal);
+		g_autoptr(JsonObject) object =
+		    gbe_fields_answer(gbe_rehearsal_items.fields, &rehearsal);
 
-		json_object_set_int_member(object, "schema", GBE_SCHEMA);
 		gbe_print_object(object);
 	} else if (!cli->quiet) {
 		print_text(&rehearsal);

@@ -6,24 +6,18 @@
 #include "core/json/parse.h"
 #include "core/space.h"
 
-#include <string.h>
-
 /* The members that list prints, those that only the manifest has, and the manifest as it is on the disk. */
-static bool
-describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **ret_object,
-	 GError **error)
+static JsonObject *
+to_json(const GbeListEntry *entry, const GbeManifest *manifest, const char *path)
 {
-	g_autoptr(JsonObject) object = gbe_status_backup(observed, manifest, -1);
-	g_autofree char *text = gbe_manifest_print(manifest);
-	JsonObject *whole = NULL;
+	JsonObject *object = gbe_list_entry_to_json(entry);
+	JsonObject *whole = gbe_manifest_to_json(manifest, true);
 	static const char *const keys[] = {
 	    "grade_reason", "origin",		"verified",	    "live",
 	    "data_dir",	    "voters",		"storage_version",  "data_version",
 	    "files_count",  "left_out",		"compact_revision", "total_keys",
 	    "hash_kv",	    "consistent_index", "scrubbed"};
 
-	if (!gbe_json_parse_object(text, strlen(text), manifest->name, &whole, error))
-		return false;
 	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
 		JsonNode *node = json_object_get_member(whole, keys[i]);
 
@@ -31,94 +25,81 @@ describe(const GbeObserved *observed, const GbeManifest *manifest, JsonObject **
 				       node != NULL ? json_node_copy(node)
 						    : json_node_new(JSON_NODE_NULL));
 	}
-	{
-		g_autofree char *path =
-		    g_build_filename(observed->store->path, manifest->name, NULL);
-
-		gbe_json_set_string(object, "path", path);
-	}
+	gbe_json_set_string(object, "path", path);
 	json_object_set_object_member(object, "manifest", whole);
-	*ret_object = g_steal_pointer(&object);
-	return true;
-}
-
-typedef struct {
-	const char *key, *label;
-} Field;
-
-static void
-print_strings(JsonObject *object, const Field *fields)
-{
-	for (guint i = 0; fields[i].key != NULL; i++) {
-		const char *value = gbe_json_string(object, fields[i].key, NULL);
-
-		if (value != NULL)
-			gbe_print_field(fields[i].label, "%s", value);
-	}
+	return object;
 }
 
 static void
-print_text(JsonObject *object)
+print_known(const char *label, const char *text)
 {
-	static const Field first[] = {{"name", "Name"},
-				      {"description", "Description"},
-				      {"deployment", "Deployment"},
-				      {"present", "Now"},
-				      {"run", "Run"},
-				      {NULL, NULL}};
-	static const Field then[] = {{"grade_reason", "Because"},
-				     {"verdict", "Verdict"},
-				     {"health", "Health"},
-				     {"origin", "Origin"},
-				     {"verified", "Verified"},
-				     {"method", "Method"},
-				     {"data_dir", "Data"},
-				     {"etcd_version", "etcd"},
-				     {"storage_version", "Storage"},
-				     {"data_version", "Version"},
-				     {"cluster_id", "Cluster id"},
-				     {"member_id", "Member id"},
-				     {NULL, NULL}};
-	static const Field numbers[] = {{"revision", "Revision"},
-					{"total_keys", "Rows"},
-					{"consistent_index", "Index"}};
-	static const char *const flags[] = {"pinned", "set_aside", "consumed", "live"};
-	g_autofree char *when = gbe_text_time(gbe_json_known(object, "created"));
-	g_autofree char *size = gbe_size_to_text((guint64)MAX(gbe_json_known(object, "size"), 0));
+	if (text != NULL)
+		gbe_print_field(label, "%s", text);
+}
 
-	print_strings(object, first);
-	gbe_print_field("Made", "%s, number %" G_GINT64_FORMAT, when,
-			gbe_json_int(object, "sequence", 0));
-	gbe_print_field("Grade", "%s", gbe_json_string(object, "grade", "?"));
-	print_strings(object, then);
-	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
-		if (gbe_json_known(object, numbers[i].key) >= 0)
-			gbe_print_field(numbers[i].label, "%" G_GINT64_FORMAT,
-					gbe_json_known(object, numbers[i].key));
-	if (gbe_json_known(object, "hash_kv") >= 0)
-		gbe_print_field("HashKV", "%" G_GINT64_FORMAT, gbe_json_known(object, "hash_kv"));
-	gbe_print_field("Size", "%s in %" G_GINT64_FORMAT " files", size,
-			gbe_json_int(object, "files_count", 0));
-	for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
-		if (gbe_json_bool(object, flags[i], false))
-			gbe_print_field("Marked", "%s", i == 1 ? "set aside" : flags[i]);
-	gbe_print_field("Path", "%s", gbe_json_string(object, "path", "?"));
+static void
+print_number(const char *label, gint64 number)
+{
+	if (number >= 0)
+		gbe_print_field(label, "%" G_GINT64_FORMAT, number);
+}
+
+static void
+print_text(const GbeListEntry *entry, const GbeManifest *m, const char *path)
+{
+	g_autofree char *when = gbe_text_time(m->created);
+	g_autofree char *size = gbe_size_to_text(m->size);
+
+	print_known("Name", m->name);
+	print_known("Description", m->description);
+	print_known("Deployment", m->deployment.id);
+	print_known("Now", entry->present);
+	print_known("Run", m->run);
+	gbe_print_field("Made", "%s, number %" G_GUINT64_FORMAT, when, m->sequence);
+	print_known("Grade", entry->grade);
+	print_known("Because", m->grade_reason);
+	print_known("Verdict", entry->verdict);
+	print_known("Health", gbe_health_to_string(m->health));
+	print_known("Origin", gbe_origin_to_string(m->origin));
+	print_known("Verified", gbe_words_get(&gbe_verified_words, m->verified));
+	print_known("Method", gbe_method_to_string(m->method));
+	print_known("Data", m->data_dir);
+	print_known("etcd", m->etcd_version);
+	print_known("Storage", m->storage_version);
+	print_known("Version", m->data_version);
+	print_known("Cluster id", m->cluster_id);
+	print_known("Member id", m->member_id);
+	print_number("Revision", m->revision);
+	print_number("Rows", m->total_keys);
+	print_number("Index", m->consistent_index);
+	print_number("HashKV", m->hash_kv);
+	gbe_print_field("Size", "%s in %" G_GUINT64_FORMAT " files", size, m->files_count);
+	print_known("Marked", m->pinned ? "pinned" : NULL);
+	print_known("Marked", m->set_aside ? "set aside" : NULL);
+	print_known("Marked", m->consumed ? "consumed" : NULL);
+	print_known("Marked", m->live ? "live" : NULL);
+	print_known("Path", path);
 }
 
 bool
 gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbeObserved) observed = NULL;
-	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GbeListEntry) entry = NULL;
+	g_autofree char *path = NULL;
 	const GbeManifest *manifest;
 
 	if (!gbe_cli_observe_as_root(cli, false, &observed, error) ||
-	    !gbe_cli_find_backup(observed, arguments[0], &manifest, error) ||
-	    !describe(observed, manifest, &object, error))
+	    !gbe_cli_find_backup(observed, arguments[0], &manifest, error))
 		return false;
-	if (cli->json)
+	entry = gbe_list_entry(observed, manifest, -1);
+	path = g_build_filename(observed->store->path, manifest->name, NULL);
+	if (cli->json) {
+		g_autoptr(JsonObject) object = to_json(entry, manifest, path);
+
 		gbe_print_object(object);
-	else
-		print_text(object);
+	} else {
+		print_text(entry, manifest, path);
+	}
 	return true;
 }

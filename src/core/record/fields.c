@@ -5,8 +5,9 @@
 
 #define AT(type, record, field) ((type *)((char *)(record) + (field)->offset))
 #define CONST_AT(type, record, field) ((const type *)((const char *)(record) + (field)->offset))
-/* Of GBE_FIELD_OWN. */
+/* Of GBE_FIELD_OWN, and of GBE_FIELD_LIST and _MAYBE. */
 #define OWN(field) ((const GbeFieldOwn *)(field)->of)
+#define ITEMS(field) ((const GbeFieldItems *)(field)->of)
 
 void
 gbe_fields_init(const GbeField *fields, void *record)
@@ -14,6 +15,8 @@ gbe_fields_init(const GbeField *fields, void *record)
 	for (const GbeField *f = fields; f->kind != 0; f++) {
 		if (f->kind == GBE_FIELD_KNOWN)
 			*AT(gint64, record, f) = -1;
+		else if (f->kind == GBE_FIELD_INTEGER)
+			*AT(gint64, record, f) = G_MININT64;
 		else if (f->kind == GBE_FIELD_PART)
 			gbe_fields_init(f->of, AT(void, record, f));
 		else if (f->kind == GBE_FIELD_OWN && OWN(f)->init != NULL)
@@ -35,9 +38,48 @@ read_part(const GbeField *f, GbeMembers *m, void *part)
 	g_clear_error(&inner.error);
 }
 
+void *
+gbe_fields_new(const GbeFieldItems *items)
+{
+	void *record = g_malloc0(items->size);
+
+	gbe_fields_init(items->fields, record);
+	return record;
+}
+
+void
+gbe_fields_free(const GbeFieldItems *items, void *record)
+{
+	if (record != NULL)
+		gbe_fields_clear(items->fields, record);
+	g_free(record);
+}
+
+/* Elements of another type than the table's are left out. */
+static void
+read_list(const GbeField *f, GbeMembers *m, GPtrArray **list)
+{
+	JsonArray *array = gbe_members_array(m, f->key);
+
+	*list = g_ptr_array_new();
+	for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
+		JsonNode *node = json_array_get_element(array, i);
+
+		if (f->kind == GBE_FIELD_TEXTS && json_node_get_value_type(node) == G_TYPE_STRING) {
+			g_ptr_array_add(*list, json_node_dup_string(node));
+		} else if (f->kind == GBE_FIELD_LIST && JSON_NODE_HOLDS_OBJECT(node)) {
+			g_ptr_array_add(*list, gbe_fields_new(ITEMS(f)));
+			gbe_fields_read_known(ITEMS(f)->fields, json_node_get_object(node),
+					      (*list)->pdata[(*list)->len - 1]);
+		}
+	}
+}
+
 static void
 read_field(const GbeField *f, GbeMembers *m, void *at)
 {
+	JsonNode *node;
+
 	switch (f->kind) {
 	case GBE_FIELD_TEXT:
 		g_free(*(char **)at);
@@ -73,6 +115,28 @@ read_field(const GbeField *f, GbeMembers *m, void *at)
 		break;
 	case GBE_FIELD_PART:
 		read_part(f, m, at);
+		break;
+	case GBE_FIELD_MOMENT:
+		*(gint64 *)at = gbe_members_i64(m, f->key, -1);
+		break;
+	case GBE_FIELD_INTEGER:
+		*(gint64 *)at = gbe_members_i64(m, f->key, G_MININT64);
+		break;
+	case GBE_FIELD_SECONDS:
+		node = json_object_get_member(m->object, f->key);
+		if (node != NULL && JSON_NODE_HOLDS_VALUE(node))
+			*(gint64 *)at = (gint64)(json_node_get_double(node) * G_USEC_PER_SEC);
+		break;
+	case GBE_FIELD_TEXTS:
+	case GBE_FIELD_LIST:
+		read_list(f, m, at);
+		break;
+	case GBE_FIELD_MAYBE:
+		if (gbe_members_object(m, f->key) != NULL) {
+			*(void **)at = gbe_fields_new(ITEMS(f));
+			gbe_fields_read_known(ITEMS(f)->fields, gbe_members_object(m, f->key),
+					      *(void **)at);
+		}
 		break;
 	case GBE_FIELD_OWN:
 		OWN(f)->read(m, f->key, at);
@@ -116,6 +180,25 @@ print_word(const GbeField *f, JsonObject *object, guint value)
 }
 
 static void
+print_list(const GbeField *f, JsonObject *object, const GPtrArray *list)
+{
+	JsonArray *array = json_array_new();
+
+	for (guint i = 0; list != NULL && i < list->len; i++) {
+		JsonObject *element;
+
+		if (f->kind == GBE_FIELD_TEXTS) {
+			json_array_add_string_element(array, list->pdata[i]);
+			continue;
+		}
+		element = json_object_new();
+		gbe_fields_print(ITEMS(f)->fields, element, list->pdata[i]);
+		json_array_add_object_element(array, element);
+	}
+	json_object_set_array_member(object, f->key, array);
+}
+
+static void
 print_field(const GbeField *f, JsonObject *object, const void *at)
 {
 	switch (f->kind) {
@@ -147,6 +230,31 @@ print_field(const GbeField *f, JsonObject *object, const void *at)
 		break;
 	case GBE_FIELD_PART:
 		gbe_fields_print(f->of, gbe_json_open_object(object, f->key), at);
+		break;
+	case GBE_FIELD_MOMENT:
+		gbe_json_set_known(object, f->key,
+				   *(const gint64 *)at > 0 ? *(const gint64 *)at : -1);
+		break;
+	case GBE_FIELD_INTEGER:
+		if (*(const gint64 *)at == G_MININT64)
+			json_object_set_null_member(object, f->key);
+		else
+			json_object_set_int_member(object, f->key, *(const gint64 *)at);
+		break;
+	case GBE_FIELD_SECONDS:
+		json_object_set_double_member(object, f->key,
+					      (double)MAX(*(const gint64 *)at, 0) / G_USEC_PER_SEC);
+		break;
+	case GBE_FIELD_TEXTS:
+	case GBE_FIELD_LIST:
+		print_list(f, object, *(GPtrArray *const *)at);
+		break;
+	case GBE_FIELD_MAYBE:
+		if (*(void *const *)at == NULL)
+			json_object_set_null_member(object, f->key);
+		else
+			gbe_fields_print(ITEMS(f)->fields, gbe_json_open_object(object, f->key),
+					 *(void *const *)at);
 		break;
 	case GBE_FIELD_OWN:
 		OWN(f)->print(object, f->key, at);
@@ -182,6 +290,16 @@ gbe_fields_print(const GbeField *fields, JsonObject *object, const void *record)
 	}
 }
 
+JsonObject *
+gbe_fields_answer(const GbeField *fields, const void *answer)
+{
+	JsonObject *object = gbe_json_answer();
+
+	gbe_fields_print(fields, object, answer);
+	return object;
+}
+
+/* An answer's lists and pointers are made for it, and stay with it. */
 void
 gbe_fields_own(const GbeField *fields, void *record)
 {
@@ -199,6 +317,18 @@ gbe_fields_own(const GbeField *fields, void *record)
 	}
 }
 
+static void
+clear_list(const GbeField *f, GPtrArray **list)
+{
+	for (guint i = 0; *list != NULL && i < (*list)->len; i++) {
+		if (f->kind == GBE_FIELD_TEXTS)
+			g_free((*list)->pdata[i]);
+		else
+			gbe_fields_free(ITEMS(f), (*list)->pdata[i]);
+	}
+	g_clear_pointer(list, g_ptr_array_unref);
+}
+
 void
 gbe_fields_clear(const GbeField *fields, void *record)
 {
@@ -211,6 +341,10 @@ gbe_fields_clear(const GbeField *fields, void *record)
 			g_clear_pointer((char ***)at, g_strfreev);
 		else if (f->kind == GBE_FIELD_PART)
 			gbe_fields_clear(f->of, at);
+		else if (f->kind == GBE_FIELD_TEXTS || f->kind == GBE_FIELD_LIST)
+			clear_list(f, at);
+		else if (f->kind == GBE_FIELD_MAYBE)
+			gbe_fields_free(ITEMS(f), g_steal_pointer((void **)at));
 		else if (f->kind == GBE_FIELD_OWN)
 			OWN(f)->clear(at);
 	}

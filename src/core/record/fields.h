@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A record described once: a table of its fields, from which reading, writing, copying and freeing follow.
- * The order of the table is the order of the members in the JSON. An absent member reads as not known.
+ * A record, or the answer of a verb, described once: a table of its fields, from which reading, writing, copying and
+ * freeing follow. The order of the table is the order of the members in the JSON. An absent member reads as not known.
  */
 #pragma once
 
@@ -22,7 +22,14 @@ typedef enum {
 	GBE_FIELD_TRI,	    /* GbeTri */
 	GBE_FIELD_WORD,	    /* an enumeration. ->of: its GbeWords */
 	GBE_FIELD_PART,	    /* a structure. ->of: its GbeField table */
-	GBE_FIELD_OWN,	    /* anything else. ->of: its GbeFieldOwn */
+	/* The kinds that follow are for answers. */
+	GBE_FIELD_MOMENT,  /* gint64; 0 or negative: not known, written as null */
+	GBE_FIELD_INTEGER, /* gint64; G_MININT64: not known, written as null */
+	GBE_FIELD_SECONDS, /* gint64, microseconds; written as seconds with a fraction */
+	GBE_FIELD_TEXTS,   /* GPtrArray * of char *; NULL: empty */
+	GBE_FIELD_LIST,	   /* GPtrArray * of structures; NULL: empty. ->of: its GbeFieldItems */
+	GBE_FIELD_MAYBE,   /* a pointer to a structure; NULL: null. ->of: its GbeFieldItems */
+	GBE_FIELD_OWN,	   /* anything else. ->of: its GbeFieldOwn */
 } GbeFieldKind;
 
 typedef enum {
@@ -40,6 +47,12 @@ typedef struct {
 	const void *of;
 	GbeFieldFlags flags;
 } GbeField;
+
+/* The structures that a list or a pointer leads to. They are made with g_malloc(). */
+typedef struct {
+	const GbeField *fields;
+	gsize size; /* bytes */
+} GbeFieldItems;
 
 /* How a field of its own kind is handled. @key is the field's. */
 typedef struct {
@@ -60,6 +73,11 @@ typedef struct {
 #define GBE_FIELD_TYPE_FLAG bool
 #define GBE_FIELD_TYPE_TRI GbeTri
 #define GBE_FIELD_TYPE_WORD guint
+#define GBE_FIELD_TYPE_MOMENT gint64
+#define GBE_FIELD_TYPE_INTEGER gint64
+#define GBE_FIELD_TYPE_SECONDS gint64
+#define GBE_FIELD_TYPE_TEXTS GPtrArray *
+#define GBE_FIELD_TYPE_LIST GPtrArray *
 #define GBE_FIELD(type, member, key, kind)                                                         \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind),      \
@@ -70,7 +88,7 @@ typedef struct {
 		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind), of,  \
 		    flags                                                                          \
 	}
-/* PART and OWN: of any type. */
+/* PART, MAYBE and OWN: of any type. */
 #define GBE_FIELD_BY(type, member, key, kind, of, flags)                                           \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, offsetof(type, member), of, flags                           \
@@ -84,7 +102,12 @@ void gbe_fields_read(const GbeField *fields, GbeMembers *m, void *record);
 void gbe_fields_read_known(const GbeField *fields, JsonObject *object, void *record);
 /* Members of @object that are in no field are left alone, and so is a word that reads as the value to write. */
 void gbe_fields_print(const GbeField *fields, JsonObject *object, const void *record);
+/* The object of an answer, with "schema" in it. */
+JsonObject *gbe_fields_answer(const GbeField *fields, const void *answer);
 /* @record is a bitwise copy. Afterwards it owns everything that its fields point to. */
 void gbe_fields_own(const GbeField *fields, void *record);
 /* Frees what the fields point to. Every pointer is NULL then; the rest stays. */
 void gbe_fields_clear(const GbeField *fields, void *record);
+/* A structure of zeros with what is not known, and its end. */
+void *gbe_fields_new(const GbeFieldItems *items);
+void gbe_fields_free(const GbeFieldItems *items, void *record);

@@ -10,13 +10,13 @@ static const char *const results[] = {
     [GBE_REHEARSAL_NOT_REHEARSED] = "not-rehearsed",
 };
 /* An unknown word is a later version's; its result must not count as failed. */
-static const GbeWords result_words = {results, G_N_ELEMENTS(results), GBE_REHEARSAL_NONE,
+const GbeWords gbe_rehearsal_words = {results, G_N_ELEMENTS(results), GBE_REHEARSAL_NONE,
 				      GBE_REHEARSAL_NOT_REHEARSED};
 
 static const GbeField fields[] = {
     GBE_FIELD(GbeRehearsal, deployment.id, "deployment", TEXT),
     GBE_FIELD(GbeRehearsal, deployment.handle, "handle", TEXT),
-    GBE_FIELD_OF(GbeRehearsal, result, "result", WORD, &result_words, 0),
+    GBE_FIELD_OF(GbeRehearsal, result, "result", WORD, &gbe_rehearsal_words, 0),
     GBE_FIELD(GbeRehearsal, reason, "reason", TEXT),
     GBE_FIELD(GbeRehearsal, from, "from", TEXT),
     GBE_FIELD(GbeRehearsal, to, "to", TEXT),
@@ -60,7 +60,7 @@ gbe_rehearsal_print(const GbeRehearsal *rehearsal)
 const char *
 gbe_rehearsal_result_to_string(GbeRehearsalResult result)
 {
-	return gbe_words_get(&result_words, result);
+	return gbe_words_get(&gbe_rehearsal_words, result);
 }
 
 bool

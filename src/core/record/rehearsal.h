@@ -7,6 +7,7 @@
 
 #include "core/deployment.h"
 #include "core/tri.h"
+#include "core/words.h"
 
 #include <json-glib/json-glib.h>
 
@@ -29,6 +30,7 @@ typedef struct {
 	bool locked;	      /* this program has locked the deployment against finalization */
 } GbeRehearsal;
 
+extern const GbeWords gbe_rehearsal_words; /* passed failed not-rehearsed */
 void gbe_rehearsal_init(GbeRehearsal *rehearsal);
 void gbe_rehearsal_clear(GbeRehearsal *rehearsal);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRehearsal, gbe_rehearsal_clear)
