@@ -2,9 +2,9 @@
 #include "app/report/protection.h"
 
 #include "app/backups/quiet.h"
-#include "app/report/records.h"
 #include "app/report/preflight-checks.h"
 #include "app/report/prerun-unit.h"
+#include "app/report/records.h"
 #include "app/report/status.h"
 #include "app/state/prerun-done.h"
 #include "core/decide/situation.h"

@@ -74,7 +74,7 @@ gbe_list_entry(const GbeObserved *observed, const GbeManifest *manifest, gint64 
 	const GbeDeployments *deployments = observed->deployments;
 	GbeListEntry *entry = gbe_fields_new(&entry_items);
 
-	/* What the manifest points to is borrowed until gbe_fields_own(). */
+	/* The pointers are the manifest's until gbe_fields_own() copies them. */
 	entry->backup = *manifest;
 	entry->grade = (char *)gbe_grade_to_string(manifest->grade);
 	entry->verdict = (char *)gbe_verdict_to_public(manifest->verdict);

@@ -45,7 +45,7 @@ typedef struct {
 	bool certain;
 } GbeStatusProtection;
 
-/* What the next boot does to the data. */
+/* The effect of the next boot on the data. */
 typedef struct {
 	char *deployment, *rule, *action, *backup, *reason;
 	gint64 age, revision; /* of the backup to restore: seconds */
@@ -92,7 +92,8 @@ void gbe_status_etcd(const GbeHealthLook *look, GbeStatusEtcd *ret_etcd);
 
 /* A backup as `list` and `show` print it. */
 typedef struct {
-	GbeManifest backup; /* only what the table of an entry names is set */
+	GbeManifest
+	    backup; /* the entry owns what its table names, and the rest is not to be read */
 	char *grade, *verdict;
 	gint64 db_size, exclusive; /* bytes; -1: not known */
 	char *present;		   /* what its deployment is now; NULL: not known */

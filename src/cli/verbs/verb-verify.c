@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* verify: is the object sound? The exit status answers, too. */
+#include "app/backup/damage.h"
 #include "app/backups/verify.h"
-#include "app/report/verified.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "core/decide/situation.h"
 #include "core/json/parse.h"
+#include "sys/systemd/events.h"
 
 #include <string.h>
 
@@ -20,24 +22,55 @@ const GOptionEntry gbe_options_verify[] = {
     {NULL},
 };
 
-static void
-add(GPtrArray *all, GbeVerification *verification)
+static const GbeFinding *
+damage_of(const GbeVerification *verification)
 {
-	g_ptr_array_add(all, verification);
+	const GbeFinding *worst = gbe_findings_first(&verification->findings);
+	bool damaged = worst != NULL && worst->severity == GBE_FINDING_DAMAGE;
+
+	return damaged && verification->kind == GBE_VERIFY_BACKUP ? worst : NULL;
 }
 
-static bool
-verify_name(GbeCli *cli, const GbeObserved *observed, const char *name,
-	    const GbeVerifyOptions *options, GPtrArray *all, GError **error)
+/* A backup that is found damaged is graded bad at once (app/backup/damage.h), and the advice names another one. A record
+ * that fails is reported on stderr. */
+static void
+record_damage(GbeApp *app, GbeObserved *observed, const GPtrArray *verifications)
 {
-	const GbeManifest *manifest = NULL;
-	GbeVerification *verification = NULL;
+	const GbeManifest *other;
+	guint damaged = 0;
 
-	if (!gbe_cli_find_backup(observed, name, &manifest, error) ||
-	    !gbe_verify_backup(cli->app, observed->store, manifest, options, &verification, error))
-		return false;
-	add(all, verification);
-	return true;
+	for (guint i = 0; i < verifications->len; i++) {
+		const GbeVerification *verification = verifications->pdata[i];
+		const GbeFinding *finding = damage_of(verification);
+		g_autofree char *why = finding != NULL ? gbe_finding_to_text(finding) : NULL;
+		g_autoptr(GError) error = NULL;
+
+		if (finding == NULL)
+			continue;
+		damaged++;
+		if (!gbe_damage_record(app, observed, verification->name, why, "verify", &error))
+			gbe_complain("that %s is damaged is not recorded: %s", verification->name,
+				     error->message);
+	}
+	if (damaged == 0)
+		return;
+	other = gbe_situation_last_good(observed->facts);
+	for (guint i = 0; i < verifications->len; i++) {
+		GbeVerification *verification = verifications->pdata[i];
+
+		if (damage_of(verification) == NULL)
+			continue;
+		g_free(verification->advice);
+		verification->advice =
+		    other != NULL
+			? g_strdup_printf("do not restore it; the newest good backup that is not "
+					  "damaged is %s (`greenboot-etcd restore %s`)",
+					  other->name, other->name)
+			: g_strdup("do not restore it; there is no good backup that is not "
+				   "damaged: `greenboot-etcd backup --stop` makes one of the "
+				   "present data");
+	}
+	gbe_status_refresh(app, observed, "verify");
 }
 
 /* Without a name, all backups that have data. */
@@ -46,31 +79,24 @@ verify_store(GbeCli *cli, const GbeObserved *observed, char **names,
 	     const GbeVerifyOptions *options, GPtrArray *all, GError **error)
 {
 	const GPtrArray *backups = observed->facts->backups;
+	g_autoptr(GPtrArray) wanted = g_ptr_array_new();
 
 	for (guint i = 0; names[i] != NULL; i++)
-		if (strchr(names[i], '/') == NULL &&
-		    !verify_name(cli, observed, names[i], options, all, error))
-			return false;
-	for (guint i = 0; *names == NULL && !arg_data && i < backups->len; i++) {
-		const GbeManifest *manifest = backups->pdata[i];
+		if (strchr(names[i], '/') == NULL)
+			g_ptr_array_add(wanted, names[i]);
+	for (guint i = 0; *names == NULL && i < backups->len; i++)
+		if (!((const GbeManifest *)backups->pdata[i])->consumed)
+			g_ptr_array_add(wanted, ((const GbeManifest *)backups->pdata[i])->name);
+	for (guint i = 0; i < wanted->len; i++) {
+		const GbeManifest *manifest = NULL;
+		GbeVerification *verification = NULL;
 
-		if (!manifest->consumed &&
-		    !verify_name(cli, observed, manifest->name, options, all, error))
+		if (!gbe_cli_find_backup(observed, wanted->pdata[i], &manifest, error) ||
+		    !gbe_verify_backup(cli->app, observed->store, manifest, options, &verification,
+				       error))
 			return false;
+		g_ptr_array_add(all, verification);
 	}
-	return true;
-}
-
-static bool
-verify_data(GbeCli *cli, const GbeVerifyOptions *options, GPtrArray *all, GError **error)
-{
-	g_autoptr(GbeData) data = NULL;
-	GbeVerification *verification = NULL;
-
-	if (!gbe_data_open(cli->app, &data, error) ||
-	    !gbe_verify_data(cli->app, data, options, &verification, error))
-		return false;
-	add(all, verification);
 	return true;
 }
 
@@ -79,17 +105,16 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 	   GError **error)
 {
 	bool names = *arguments == NULL && !arg_data;
+	GbeVerification *verification = NULL;
 
 	for (guint i = 0; arguments[i] != NULL; i++) {
-		GbeVerification *verification = NULL;
-
 		if (strchr(arguments[i], '/') == NULL) {
 			names = true;
 			continue;
 		}
 		if (!gbe_verify_path(cli->app, arguments[i], options, &verification, error))
 			return false;
-		add(all, verification);
+		g_ptr_array_add(all, verification);
 	}
 	if (names) {
 		g_autoptr(GbeObserved) observed = NULL;
@@ -99,11 +124,19 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 			return false;
 		ok = verify_store(cli, observed, arguments, options, all, error);
 		/* Findings from before an unreadable backup are recorded, too. */
-		gbe_verified_record(cli->app, observed, all);
+		record_damage(cli->app, observed, all);
 		if (!ok)
 			return false;
 	}
-	return !arg_data || verify_data(cli, options, all, error);
+	if (arg_data) {
+		g_autoptr(GbeData) data = NULL;
+
+		if (!gbe_data_open(cli->app, &data, error) ||
+		    !gbe_verify_data(cli->app, data, options, &verification, error))
+			return false;
+		g_ptr_array_add(all, verification);
+	}
+	return true;
 }
 
 static void
@@ -170,19 +203,6 @@ print_text(const GbeCli *cli, const GbeVerification *verification)
 	print_figures(verification);
 }
 
-static void
-print_json(const GPtrArray *all, const char *result)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < all->len; i++)
-		json_array_add_object_element(array, gbe_verification_to_json(all->pdata[i]));
-	gbe_json_set_string(object, "result", result);
-	json_object_set_array_member(object, "verified", array);
-	gbe_print_object(object);
-}
-
 /* The result for all objects together. Damage outweighs an unknown result, because it is certain. */
 static const char *
 judge(GbeCli *cli, const GPtrArray *all)
@@ -218,8 +238,17 @@ gbe_verb_verify(GbeCli *cli, char **arguments, GError **error)
 	if (!verify_all(cli, arguments, &options, all, error))
 		return false;
 	result = judge(cli, all);
-	if (cli->json)
-		print_json(all, result);
+	if (cli->json) {
+		g_autoptr(JsonObject) object = gbe_json_answer();
+		JsonArray *array = json_array_new();
+
+		for (guint i = 0; i < all->len; i++)
+			json_array_add_object_element(array,
+						      gbe_verification_to_json(all->pdata[i]));
+		gbe_json_set_string(object, "result", result);
+		json_object_set_array_member(object, "verified", array);
+		gbe_print_object(object);
+	}
 	for (guint i = 0; i < all->len && !cli->json; i++)
 		print_text(cli, all->pdata[i]);
 	if (all->len == 0 && !cli->json && !cli->quiet)
