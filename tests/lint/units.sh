@@ -54,10 +54,12 @@ exposed() {
 		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
 }
 
-# loose UNIT-FILE: what it may do and need not.
+# loose UNIT-FILE [DROP-IN]: what it may do and need not, together with the drop-in of all.
 loose() {
 	local name setting
 	name=$(basename "$1" .service)
+	cat "$1" "${2-hooks/sandbox.conf}" >"$scratch/whole"
+	set -- "$scratch/whole"
 
 	[[ $name =~ $administrators ]] || ! grep -q '^Capab.*CAP_SYS_ADMIN' "$1" ||
 		echo "CAP_SYS_ADMIN"
@@ -100,6 +102,11 @@ for unit in "${units[@]}"; do
 	esac
 done
 [ ${#units[@]} -gt 0 ] || not_ok units "there are none"
+
+# systemd merges the drop-in into each service: a setting of a unit alone would say so.
+check sandbox-shared "$(for unit in "${units[@]}"; do
+	[[ $unit != *.service ]] || grep -HFxf <(grep -v '^\(#.*\|\[Service\]\|\)$' hooks/sandbox.conf) "$unit"
+done)"
 
 # Nothing of ours lies where it would be merged into a deployment that does not carry the package.
 check units-not-in-etc "$(find "$root/etc" "$root/run" "$root/var" -mindepth 1 2>/dev/null)"
@@ -183,11 +190,11 @@ CONF
 
 # The guards guard.
 cp hooks/finalize.service "$directory/greenboot-etcd-bad.service"
-sed -i -e 's/^PrivateNetwork=.*//; s/^\(Capab.*\)/\1 CAP_SYS_ADMIN/; s/^ProtectSystem=.*//' \
-	-e 's|^ReadWritePaths=.*|ReadWritePaths=/var/lib/etcd|; s/^Protect.*//; s/^Restrict.*//' \
-	-e 's/^OOMPolicy=.*//; s/^BindReadOnly.*/ProtectProc=invisible/' \
-	-e 's/^ExecStop=/NoSuchSetting=/' "$directory/greenboot-etcd-bad.service"
-if [ "$(loose "$directory/greenboot-etcd-bad.service" | wc -l)" -eq 6 ] &&
+sed -i -e 's/^PrivateNetwork=.*//; s/^\(Capab.*\)/\1 CAP_SYS_ADMIN/; s/^Restrict.*//' \
+	-e 's|^ReadWritePaths=.*|ReadWritePaths=/var/lib/etcd|; s/^ExecStop=/NoSuchSetting=/' \
+	"$directory/greenboot-etcd-bad.service"
+sed -e 's/^Protect.*//; s/^OOMPolicy=.*//; s/^BindReadOnly.*/ProtectProc=invisible/' hooks/sandbox.conf >"$scratch/bad.conf"
+if [ "$(loose "$directory/greenboot-etcd-bad.service" "$scratch/bad.conf" | wc -l)" -eq 6 ] &&
 	[ -n "$(exposed greenboot-etcd-bad.service)" ] && [ -n "$(verify greenboot-etcd-bad.service)" ]; then
 	ok units-can-fail
 else
