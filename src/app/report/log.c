@@ -7,26 +7,13 @@
 
 /* "Subject: why", or the subject alone. Takes @subject. */
 static char *
-because(char *subject, const char *why)
+because(char *subject, JsonObject *object)
 {
+	const char *why = gbe_json_string(object, "reason", NULL);
 	g_autofree char *taken = subject;
 
 	return why != NULL && *why != '\0' ? g_strdup_printf("%s: %s", taken, why)
 					   : g_steal_pointer(&taken);
-}
-
-static const char *
-reason_of(JsonObject *object)
-{
-	return gbe_json_string(object, "reason", NULL);
-}
-
-static const char *
-id_in(JsonObject *object)
-{
-	JsonObject *deployment = gbe_json_object(object, "deployment");
-
-	return deployment != NULL ? gbe_json_string(deployment, "id", NULL) : NULL;
 }
 
 static const char *
@@ -56,7 +43,9 @@ base_of(JsonObject *object)
 static char *
 take_over_words(JsonObject *object, const char *rule)
 {
-	const char *id = id_in(object), *source = gbe_json_string(object, "source", NULL);
+	JsonObject *deployment = gbe_json_object(object, "deployment");
+	const char *id = deployment != NULL ? gbe_json_string(deployment, "id", NULL) : NULL;
+	const char *source = gbe_json_string(object, "source", NULL);
 	const char *request = gbe_json_string(object, "request", NULL);
 	const char *found = name_in(object, "found"), *base = base_of(object);
 	GString *text = g_string_new(id != NULL ? id : "This system");
@@ -90,49 +79,14 @@ verdict_words(JsonObject *object)
 {
 	const char *verdict = gbe_json_string(object, "verdict", "none");
 	const char *health = gbe_json_string(object, "health", "not-asked");
+	char *text;
 
 	if (g_str_equal(verdict, "judging"))
 		return g_strdup("The run is being judged");
 	if (gbe_json_bool(object, "by_hand", false))
-		return because(g_strdup_printf("The run was called %s by hand", verdict),
-			       reason_of(object));
-	return because(g_strdup_printf("The run is %s, etcd %s", verdict, health),
-		       g_str_equal(health, "healthy") ? NULL : reason_of(object));
-}
-
-static char *
-closing_words(JsonObject *object)
-{
-	const char *backup = name_in(object, "backup");
-	gint64 used = gbe_json_int(object, "used", -1);
-	GString *text = g_string_new("The run ended in order");
-
-	if (used >= 0)
-		g_string_append_printf(text, " after %" G_GINT64_FORMAT " min", used / 60);
-	if (backup != NULL)
-		g_string_append_printf(text, "; what it left is %s", backup);
-	return g_string_free(text, false);
-}
-
-static char *
-request_words(JsonObject *object)
-{
-	const char *what = gbe_json_string(object, "request", "?");
-
-	return g_strdup_printf("A person asked for %s at the next boot",
-			       gbe_json_string(object, "name", what));
-}
-
-static char *
-cmdline_words(JsonObject *object)
-{
-	const char *restore = gbe_json_string(object, "restore", NULL);
-	const char *rd_restore = gbe_json_string(object, "rd_restore", NULL);
-
-	if (restore == NULL && rd_restore == NULL)
-		return g_strdup("The kernel command line asks for nothing");
-	return g_strdup_printf("The request on the kernel command line (%s) is over",
-			       restore != NULL ? restore : rd_restore);
+		return because(g_strdup_printf("The run was called %s by hand", verdict), object);
+	text = g_strdup_printf("The run is %s, etcd %s", verdict, health);
+	return g_str_equal(health, "healthy") ? text : because(text, object);
 }
 
 static char *
@@ -152,103 +106,95 @@ hole_words(JsonObject *object)
 			       which, gbe_json_string(object, "reason", "?"));
 }
 
-static char *
-backup_words(const GbeLedgerRecord *record)
-{
-	JsonObject *object = record->object;
-	const char *name = gbe_json_string(object, "backup", "?");
-	const char *grade = gbe_json_string(object, "grade", "unproven");
-
-	if (record->kind == GBE_LEDGER_REMOVED)
-		return because(g_strdup_printf("Backup %s was removed", name), reason_of(object));
-	if (record->kind == GBE_LEDGER_GRADED)
-		return because(g_strdup_printf("Backup %s was graded %s", name, grade),
-			       reason_of(object));
-	return because(g_strdup_printf("Backup %s was made (%s)", name, grade), reason_of(object));
-}
-
-static char *
-end_words(JsonObject *object)
-{
-	if (gbe_json_bool(object, "held", false))
-		return because(g_strdup("etcd was held back"), reason_of(object));
-	return g_strdup("etcd may start");
-}
-
-static char *
-operation_words(JsonObject *object)
-{
-	return because(g_strdup_printf("The operation \"%s\" ended: %s",
-				       gbe_json_string(object, "operation", "?"),
-				       gbe_json_string(object, "result", "?")),
-		       reason_of(object));
-}
-
-static char *
-intent_words(JsonObject *object)
-{
-	const char *rule = gbe_json_string(object, "rule", NULL);
-
-	return g_strdup_printf(
-	    "A restore of %s began%s%s%s", gbe_json_string(object, "backup", "?"),
-	    rule != NULL ? " (rule " : "", rule != NULL ? rule : "", rule != NULL ? ")" : "");
-}
-
-/* Texts of kinds whose words do not depend on the rest of the record. */
-static const char *const plain[GBE_LEDGER_KINDS] = {
-    [GBE_LEDGER_TREE] = "The data directory was found",
-    [GBE_LEDGER_HANDED_BACK] =
-	"The data was handed back to the deployment that boots next, which has no greenboot-etcd",
-    [GBE_LEDGER_OPENED] = "etcd may write to the data again",
-    [GBE_LEDGER_USED] = "The run has used the data for longer than its trial lasts",
-    [GBE_LEDGER_START] = "A start did not come to its end",
-};
-
 /* The record in words: the subject first, names in full. @rule: of the operation that a take-over ended, or NULL. */
 static char *
 words_of(const GbeLedgerRecord *record, const char *rule)
 {
 	JsonObject *object = record->object;
-	GbeLedgerKind kind = record->kind;
+	const char *backup = gbe_json_string(object, "backup", "?");
+	const char *grade = gbe_json_string(object, "grade", "unproven");
+	const char *operation = gbe_json_string(object, "operation", "?");
+	const char *result = gbe_json_string(object, "result", NULL);
+	const char *restore = gbe_json_string(object, "restore", NULL);
+	gint64 used;
+	GString *text;
 
-	if (plain[kind] != NULL)
-		return g_strdup(plain[kind]);
-	if (kind == GBE_LEDGER_HOLE)
+	switch (record->kind) {
+	case GBE_LEDGER_TREE:
+		return g_strdup("The data directory was found");
+	case GBE_LEDGER_HANDED_BACK:
+		return g_strdup("The data was handed back to the deployment that boots next, which "
+				"has no greenboot-etcd");
+	case GBE_LEDGER_OPENED:
+		return g_strdup("etcd may write to the data again");
+	case GBE_LEDGER_USED:
+		return g_strdup("The run has used the data for longer than its trial lasts");
+	case GBE_LEDGER_START:
+		return g_strdup("A start did not come to its end");
+	case GBE_LEDGER_HOLE:
 		return hole_words(object);
-	if (kind == GBE_LEDGER_TAKE_OVER)
+	case GBE_LEDGER_TAKE_OVER:
 		return take_over_words(object, rule);
-	if (kind == GBE_LEDGER_VERDICT)
+	case GBE_LEDGER_VERDICT:
 		return verdict_words(object);
-	if (kind == GBE_LEDGER_CLOSING)
-		return closing_words(object);
-	if (kind == GBE_LEDGER_END)
-		return end_words(object);
-	if (kind == GBE_LEDGER_INTENT)
-		return intent_words(object);
-	if (kind == GBE_LEDGER_INTENT_ENDED)
+	case GBE_LEDGER_CLOSING:
+		text = g_string_new("The run ended in order");
+		used = gbe_json_int(object, "used", -1);
+		if (used >= 0)
+			g_string_append_printf(text, " after %" G_GINT64_FORMAT " min", used / 60);
+		backup = name_in(object, "backup");
+		if (backup != NULL)
+			g_string_append_printf(text, "; what it left is %s", backup);
+		return g_string_free(text, false);
+	case GBE_LEDGER_END:
+		if (gbe_json_bool(object, "held", false))
+			return because(g_strdup("etcd was held back"), object);
+		return g_strdup("etcd may start");
+	case GBE_LEDGER_INTENT:
+		rule = gbe_json_string(object, "rule", NULL);
+		return g_strdup_printf("A restore of %s began%s%s%s", backup,
+				       rule != NULL ? " (rule " : "", rule != NULL ? rule : "",
+				       rule != NULL ? ")" : "");
+	case GBE_LEDGER_INTENT_ENDED:
 		return g_strdup_printf("The restore that had begun was %s",
-				       gbe_json_string(object, "result", "ended"));
-	if (kind == GBE_LEDGER_BACKUP || kind == GBE_LEDGER_GRADED || kind == GBE_LEDGER_REMOVED)
-		return backup_words(record);
-	if (kind == GBE_LEDGER_REQUEST)
-		return request_words(object);
-	if (kind == GBE_LEDGER_REQUEST_ENDED)
-		return because(g_strdup_printf("The request was %s",
-					       gbe_json_string(object, "result", "ended")),
-			       reason_of(object));
-	if (kind == GBE_LEDGER_CMDLINE)
-		return cmdline_words(object);
-	if (kind == GBE_LEDGER_GONE)
+				       result != NULL ? result : "ended");
+	case GBE_LEDGER_BACKUP:
+		return because(g_strdup_printf("Backup %s was made (%s)", backup, grade), object);
+	case GBE_LEDGER_GRADED:
+		return because(g_strdup_printf("Backup %s was graded %s", backup, grade), object);
+	case GBE_LEDGER_REMOVED:
+		return because(g_strdup_printf("Backup %s was removed", backup), object);
+	case GBE_LEDGER_REQUEST:
+		return g_strdup_printf(
+		    "A person asked for %s at the next boot",
+		    gbe_json_string(object, "name", gbe_json_string(object, "request", "?")));
+	case GBE_LEDGER_REQUEST_ENDED:
+		return because(
+		    g_strdup_printf("The request was %s", result != NULL ? result : "ended"),
+		    object);
+	case GBE_LEDGER_CMDLINE:
+		restore = restore != NULL ? restore : gbe_json_string(object, "rd_restore", NULL);
+		if (restore == NULL)
+			return g_strdup("The kernel command line asks for nothing");
+		return g_strdup_printf("The request on the kernel command line (%s) is over",
+				       restore);
+	case GBE_LEDGER_GONE:
 		return g_strdup_printf("Deployment %s is gone",
 				       gbe_json_string(object, "deployment", "?"));
-	if (kind == GBE_LEDGER_OPERATION)
-		return operation_words(object);
-	if (kind == GBE_LEDGER_FAILURE)
-		return because(g_strdup_printf("The operation \"%s\" failed at shutdown",
-					       gbe_json_string(object, "operation", "?")),
-			       reason_of(object));
-	return g_strdup_printf("A newer greenboot-etcd recorded \"%s\"",
-			       gbe_json_string(object, "kind", "?"));
+	case GBE_LEDGER_OPERATION:
+		return because(g_strdup_printf("The operation \"%s\" ended: %s", operation,
+					       result != NULL ? result : "?"),
+			       object);
+	case GBE_LEDGER_FAILURE:
+		return because(
+		    g_strdup_printf("The operation \"%s\" failed at shutdown", operation), object);
+	case GBE_LEDGER_OTHER:
+	case GBE_LEDGER_HEAD:
+	case GBE_LEDGER_KINDS:
+	default:
+		return g_strdup_printf("A newer greenboot-etcd recorded \"%s\"",
+				       gbe_json_string(object, "kind", "?"));
+	}
 }
 
 /* The state while the records are read, oldest first. */
@@ -259,17 +205,6 @@ typedef struct {
 	GHashTable *detail;	/* records that only repeat or complete others */
 } Log;
 
-/* A judgement of a run about which a later record says more. */
-static bool
-was_judged(const GbeLedgerRecord *record, GHashTable *judged)
-{
-	gint64 of = gbe_json_int(record->object, "of", 0);
-	bool later = g_hash_table_contains(judged, &of);
-
-	g_hash_table_add(judged, g_memdup2(&of, sizeof(of)));
-	return later && g_str_equal(gbe_json_string(record->object, "verdict", ""), "judging");
-}
-
 /* Newest first: a start with an end, and an operation that a take-over ended, need no words of their own. */
 static void
 mark_details(const GbeLedger *ledger, GHashTable *detail)
@@ -278,6 +213,7 @@ mark_details(const GbeLedger *ledger, GHashTable *detail)
 	g_autoptr(GHashTable) judged =
 	    g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	bool carried_out = false;
+	gint64 of;
 
 	for (guint i = ledger->records->len; i > 0; i--) {
 		GbeLedgerRecord *record = ledger->records->pdata[i - 1];
@@ -298,7 +234,11 @@ mark_details(const GbeLedger *ledger, GHashTable *detail)
 
 			is = g_str_equal(result, "done") || g_str_equal(result, "held");
 		} else if (record->kind == GBE_LEDGER_VERDICT) {
-			is = was_judged(record, judged);
+			/* A later record says more about this run. */
+			of = gbe_json_int(record->object, "of", 0);
+			is = g_hash_table_contains(judged, &of) &&
+			     g_str_equal(gbe_json_string(record->object, "verdict", ""), "judging");
+			g_hash_table_add(judged, g_memdup2(&of, sizeof(of)));
 		}
 		if (record->kind == GBE_LEDGER_TAKE_OVER || record->kind == GBE_LEDGER_HANDED_BACK)
 			carried_out = true;
