@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command: its options, its help, the optional programs that it starts, and the end of a verb that failed. */
 #include "app/state/configuration.h"
-#include "cli/fail.h"
-#include "cli/help.h"
 #include "cli/observe.h"
 #include "cli/print.h"
-#include "cli/programs.h"
 #include "cli/verb.h"
+#include "core/json/parse.h"
+#include "core/shown.h"
+#include "sys/programs.h"
 #include "sys/systemd/events.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Between a message and what to do. */
+#define NEXT "; "
+/* Of the help. */
+#define COLUMN 26
+#define LIBRARY_OF_THIS GBE_PROGRAM_LIBRARY GBE_VERSION ".so"
 
 static char *arg_root, *arg_config;
 static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version, arg_lines;
@@ -18,7 +29,7 @@ static bool arg_separated;
 static const GbeVerb *the_verbs, *the_verb; /* the_verb NULL: none yet */
 static const GbeOptionalVerb *the_optional;
 
-const GOptionEntry gbe_options_global[] = {
+static const GOptionEntry options_global[] = {
     {"root", 0, 0, G_OPTION_ARG_FILENAME, &arg_root,
      "Work on the system below DIR; nothing outside is touched", "DIR"},
     {"config", 0, 0, G_OPTION_ARG_FILENAME, &arg_config, "Read FILE and no other", "FILE"},
@@ -37,6 +48,238 @@ static const GOptionEntry options_rest[] = {
     {NULL},
 };
 
+/* ---- failure ---- */
+
+void
+gbe_cli_say(const char *message)
+{
+	g_autofree char *line = gbe_shown_line(message);
+
+	(void)fprintf(stderr, "greenboot-etcd: %s\n", line);
+}
+
+/* Has @text a path that begins at "/"? */
+static bool
+has_path(const char *text)
+{
+	for (const char *at = strchr(text, '/'); at != NULL; at = strchr(at + 1, '/'))
+		if ((at == text || strchr(" \"(=:", at[-1]) != NULL) && at[1] != ' ')
+			return true;
+	return false;
+}
+
+/* The hint is the part of a message after its last semicolon; without one, the hint is the verb's help. */
+static void
+take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **ret_hint)
+{
+	bool usage = g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE);
+	const char *next = usage ? NULL : g_strrstr(error->message, NEXT);
+
+	*ret_message = next != NULL ? g_strndup(error->message, (gsize)(next - error->message))
+				    : g_strdup(error->message);
+	if (next != NULL)
+		*ret_hint = g_strdup(next + strlen(NEXT));
+	else if (usage || g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		*ret_hint =
+		    g_strdup_printf("see `greenboot-etcd %s%s--help`",
+				    verb != NULL ? verb->name : "", verb != NULL ? " " : "");
+	else if (g_error_matches(error, GBE_ERROR, GBE_ERROR_INVALID_CONFIG))
+		*ret_hint = g_strdup("see greenboot-etcd.conf(5)");
+}
+
+/* Prints the sentence to stderr, and with @json an object with the same to stdout, unless the verb printed JSON already.
+ * The sentence ends with the next step: a usage error with the command whose help says more. Below @root (NULL: none)
+ * it says so where it has a path. @verb NULL: there is none yet. */
+static void
+report_failure(const GbeVerb *verb, bool json, const char *root, const GError *error)
+{
+	g_autoptr(JsonObject) object = NULL;
+	JsonObject *inner;
+	g_autofree char *message = NULL, *hint = NULL, *sentence = NULL;
+
+	take_apart(verb, error, &message, &hint);
+	if (root != NULL && has_path(message) && strstr(message, root) == NULL) {
+		g_autofree char *above = g_steal_pointer(&message);
+
+		message = g_strdup_printf("%s (below %s)", above, root);
+	}
+	sentence = g_strconcat(message, hint != NULL ? NEXT : NULL, hint, NULL);
+	gbe_cli_say(sentence);
+	if (!json || gbe_print_has_json())
+		return;
+	object = gbe_json_answer();
+	inner = json_object_new();
+	json_object_set_int_member(inner, "code", (gint64)gbe_exit_status_of(error));
+	gbe_json_set_string(inner, "message", message);
+	gbe_json_set_string(inner, "hint", hint);
+	json_object_set_object_member(object, "error", inner);
+	gbe_print_object(object);
+	(void)fflush(stdout);
+}
+
+/* ---- optional programs (sys/programs.h) ---- */
+
+/* A program of this project names the library that it is linked with. */
+static bool
+check_version(const char *path, GError **error)
+{
+	g_autoptr(GMappedFile) file = NULL;
+	g_autoptr(GError) local = NULL;
+	g_autofree char *version = NULL;
+	const char *bytes, *at, *end;
+	gsize size;
+
+	file = g_mapped_file_new(path, false, &local);
+	if (file == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s", local->message);
+	bytes = g_mapped_file_get_contents(file);
+	size = g_mapped_file_get_length(file);
+	if (bytes != NULL && memmem(bytes, size, LIBRARY_OF_THIS, sizeof LIBRARY_OF_THIS) != NULL)
+		return true;
+	at = bytes != NULL ? memmem(bytes, size, GBE_PROGRAM_LIBRARY, strlen(GBE_PROGRAM_LIBRARY))
+			   : NULL;
+	if (at == NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s is no program of greenboot-etcd",
+				 path);
+	at += strlen(GBE_PROGRAM_LIBRARY);
+	end = memmem(at, (gsize)(bytes + size - at), ".so", strlen(".so"));
+	version = end != NULL ? g_strndup(at, MIN((gsize)(end - at), 32)) : g_strdup("?");
+	return gbe_throw(error, GBE_ERROR_USAGE,
+			 "%s is of version %s, and greenboot-etcd is of version " GBE_VERSION
+			 ": install both in one version",
+			 path, version);
+}
+
+/* Starts greenboot-etcd-@verb with @argv in the place of this process. Returns true where there is no such program.
+ * GBE_ERROR_USAGE: another version, or the file cannot be started. */
+static bool
+exec_program(const char *verb, char **argv, GError **error)
+{
+	g_autofree char *path = NULL;
+
+	if (gbe_program_find(verb, &path) != GBE_YES)
+		return true;
+	if (!check_version(path, error))
+		return false;
+	(void)execv(path, argv);
+	return gbe_throw(error, GBE_ERROR_USAGE, "cannot start %s: %s", path, g_strerror(errno));
+}
+
+/* Prints a line for each verb of each program. A program that cannot be started is reported. */
+static void
+print_programs(void)
+{
+	g_autofree char *directory = gbe_programs_directory();
+	struct dirent **entries = NULL;
+	int n = directory != NULL ? scandir(directory, &entries, NULL, alphasort) : 0;
+
+	for (int i = 0; i < n; i++) {
+		g_autofree char *path = g_build_filename(directory, entries[i]->d_name, NULL);
+		const char *const argv[] = {path, "help", "--lines", NULL};
+		g_autofree char *lines = NULL;
+		g_autoptr(GError) error = NULL;
+		int status = 0;
+		/* A symlink is another verb of a program. */
+		bool ours = !g_file_test(path, G_FILE_TEST_IS_SYMLINK) &&
+			    g_str_has_prefix(entries[i]->d_name, GBE_PROGRAM_PREFIX) &&
+			    gbe_program_is_verb(entries[i]->d_name + strlen(GBE_PROGRAM_PREFIX));
+
+		if (ours && check_version(path, &error) &&
+		    g_spawn_sync(NULL, (char **)(gpointer)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL,
+				 &lines, NULL, &status, &error) &&
+		    g_spawn_check_exit_status(status, &error))
+			gbe_print("%s", lines);
+		else if (ours)
+			gbe_cli_say(error->message);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* ---- help ---- */
+
+static void
+print_line(const char *left, const char *right)
+{
+	glong width = g_utf8_strlen(left, -1);
+
+	if (width > COLUMN - 2)
+		gbe_print("  %s\n  %*s%s\n", left, COLUMN, "", right);
+	else
+		gbe_print("  %s%*s%s\n", left, (int)(COLUMN - width), "", right);
+}
+
+static void
+print_options(const GOptionEntry *options)
+{
+	for (const GOptionEntry *option = options; option->long_name != NULL; option++) {
+		g_autofree char *left = NULL;
+
+		if (*option->long_name == '\0' || (option->flags & G_OPTION_FLAG_HIDDEN) != 0)
+			continue;
+		left =
+		    g_strdup_printf("%s%.1s%s--%s%s%s", option->short_name != 0 ? "-" : "",
+				    &option->short_name, option->short_name != 0 ? ", " : "    ",
+				    option->long_name, option->arg_description != NULL ? "=" : "",
+				    option->arg_description != NULL ? option->arg_description : "");
+		print_line(left, option->description);
+	}
+}
+
+static void
+print_verbs(const GbeVerb *verbs)
+{
+	bool others = false;
+
+	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++) {
+		g_autofree char *left = NULL;
+
+		if (verb->alias != NULL ||
+		    (verb->optional && gbe_program_find(verb->name, NULL) == GBE_YES))
+			continue;
+		/* help and version end the list of the command, which alone has them. */
+		if (verb->run == NULL && !others) {
+			print_programs();
+			others = true;
+		}
+		if (verb->group != NULL || verb == verbs)
+			gbe_print("\n%s:\n", verb->group != NULL ? verb->group : "Verbs");
+		left = g_strconcat(verb->name, verb->arguments != NULL ? " " : "", verb->arguments,
+				   NULL);
+		print_line(left, verb->summary);
+	}
+}
+
+static void
+print_help(const GbeVerb *verbs)
+{
+	gbe_print("Usage: greenboot-etcd [OPTION...] VERB [ARGUMENT...]\n\n"
+		  "Backs up and restores etcd's data together with ostree deployments.\n");
+	print_verbs(verbs);
+	gbe_print("\nOptions, before or after the verb:\n");
+	print_options(options_global);
+	gbe_print("\n`greenboot-etcd VERB --help` shows a verb's own options and an example.\n"
+		  "For more details see greenboot-etcd(8).\n");
+}
+
+static void
+print_help_of(const GbeVerb *verb)
+{
+	gbe_print("Usage: greenboot-etcd [OPTION...] %s%s%s\n\n%s.\n", verb->name,
+		  verb->arguments != NULL ? " " : "",
+		  verb->arguments != NULL ? verb->arguments : "", verb->summary);
+	if (verb->options != NULL) {
+		gbe_print("\nOptions:\n");
+		print_options(verb->options);
+	}
+	gbe_print("\nOptions of every verb:\n");
+	print_options(options_global);
+	gbe_print("\nExample:\n  greenboot-etcd %s\n\nFor more details see %s.\n", verb->example,
+		  verb->page != NULL ? verb->page : "greenboot-etcd(8)");
+}
+
+/* ---- the command line ---- */
+
 /* The names of @options, as they are typed. */
 static void
 add_options(GPtrArray *names, const GOptionEntry *options)
@@ -54,7 +297,7 @@ no_such_option(const char *option, const GbeVerb *verb, GError **error)
 	g_autofree char *name = g_strndup(option, strcspn(option, "="));
 	g_autofree char *nearest = NULL;
 
-	add_options(names, gbe_options_global);
+	add_options(names, options_global);
 	if (verb != NULL)
 		add_options(names, verb->options);
 	g_ptr_array_add(names, NULL);
@@ -74,7 +317,7 @@ parse(char ***args, const GbeVerb *verb, GError **error)
 
 	g_option_context_set_help_enabled(context, false);
 	g_option_context_set_strict_posix(context, verb == NULL);
-	g_option_context_add_main_entries(context, gbe_options_global, NULL);
+	g_option_context_add_main_entries(context, options_global, NULL);
 	if (verb != NULL) {
 		if (verb->options != NULL)
 			g_option_context_add_main_entries(context, verb->options, NULL);
@@ -234,15 +477,6 @@ words_to_options(char ***args, GError **error)
 	return true;
 }
 
-/* Starts the optional program that has the verb @word. Returns true if no such program is installed. */
-static bool
-pass_on(const char *word, char **argv, GError **error)
-{
-	const GbeVerb *verb = gbe_verb_find(the_verbs, word);
-
-	return (verb != NULL && !verb->optional) || gbe_program_exec(word, argv, error);
-}
-
 static bool
 start(char ***args, char **argv, GbeExitStatus *ret_status, GError **error)
 {
@@ -250,9 +484,14 @@ start(char ***args, char **argv, GbeExitStatus *ret_status, GError **error)
 		return false;
 	if ((*args)[1] != NULL && g_str_equal((*args)[1], "--"))
 		drop_first(*args);
-	if (!words_to_options(args, error) ||
-	    (the_optional != NULL && (*args)[1] != NULL && !pass_on((*args)[1], argv, error)))
+	if (!words_to_options(args, error))
 		return false;
+	if (the_optional != NULL && (*args)[1] != NULL) {
+		const GbeVerb *verb = gbe_verb_find(the_verbs, (*args)[1]);
+
+		if ((verb == NULL || verb->optional) && !exec_program((*args)[1], argv, error))
+			return false;
+	}
 	if (((*args)[1] != NULL || (!arg_help && !arg_version)) &&
 	    !find_verb((*args)[1], &the_verb, error))
 		return false;
@@ -271,11 +510,11 @@ start(char ***args, char **argv, GbeExitStatus *ret_status, GError **error)
 		if (arg_version)
 			gbe_print("greenboot-etcd %s\n", GBE_VERSION);
 		else if (arg_lines)
-			gbe_help_lines(the_verbs);
+			print_verbs(the_verbs);
 		else if (the_verb == NULL)
-			gbe_help_all(the_verbs);
+			print_help(the_verbs);
 		else
-			gbe_help_verb(the_verb);
+			print_help_of(the_verb);
 		return gbe_print_done(error);
 	}
 	return check_word(the_verb, error) && check_count(the_verb, error) &&
@@ -306,6 +545,6 @@ gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc, ch
 	if (start(&args, argv, &status, &error))
 		return (int)status;
 	/* Until the verb is known, nothing below the root was looked at. */
-	gbe_cli_fail(the_verb, wants_json(argv), the_verb != NULL ? arg_root : NULL, error);
+	report_failure(the_verb, wants_json(argv), the_verb != NULL ? arg_root : NULL, error);
 	return (int)gbe_exit_status_of(error);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/auto.h"
+#include "cli/verb.h"
 
 #include <json-glib/json-glib.h>
 
@@ -43,6 +44,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTable, gbe_table_free)
 
 /* Local time, to the minute. "-" for 0 and below. Newly allocated. */
 char *gbe_text_time(gint64 seconds);
+
+/* Prints the backups, or snapshots of a store, that retention removed or would remove. @removed: of GbeByHandRemoval. */
+void gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run);
 
 /* Flushes stdout. GBE_ERROR_FAILED where any output could not be written. */
 bool gbe_print_done(GError **error) GBE_CHECKED;

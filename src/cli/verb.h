@@ -4,6 +4,7 @@
 #pragma once
 
 #include "app/device/context.h"
+#include "app/health/look.h"
 #include "base/exit-status.h"
 
 #include <json-glib/json-glib.h>
@@ -45,6 +46,15 @@ typedef struct {
 /* The whole command. @verbs and @optional end with a NULL name. @optional NULL: no other program is looked for.
  * Returns the exit status. */
 int gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc, char **argv);
+
+/* Prints one line to stderr, whatever @message holds. */
+void gbe_cli_say(const char *message);
+
+/* The JSON of config, health and preflight, for other verbs that include it. @look: the last one's result. @findings: of
+ * GbePreflightFinding. The caller frees it. */
+JsonObject *gbe_cli_config_json(const GbeConfig *config);
+JsonObject *gbe_cli_health_json(const GbeHealthLook *look);
+JsonObject *gbe_cli_preflight_json(const GPtrArray *findings);
 
 /* Resolves aliases. NULL: no such verb. */
 const GbeVerb *gbe_verb_find(const GbeVerb *verbs, const char *name);

@@ -5,7 +5,6 @@
 #include "app/state/history.h"
 #include "base/sha256.h"
 #include "cli/observe.h"
-#include "cli/print-removed.h"
 #include "cli/print-snapshot.h"
 #include "cli/print.h"
 #include "cli/progress.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* prune, pin, unpin, delete, mark: the verbs that work on backups. */
 #include "app/by-hand/by-hand.h"
-#include "cli/print-removed.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"

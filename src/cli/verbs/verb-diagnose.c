@@ -2,7 +2,6 @@
 #include "app/boot/preflight.h"
 #include "app/monitor/diagnosis.h"
 #include "app/state/configuration.h"
-#include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"

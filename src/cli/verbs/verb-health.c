@@ -4,7 +4,6 @@
 #include "app/health/certificates.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
-#include "cli/json.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/members.h"
