@@ -6,7 +6,7 @@
 #include "app/health/place.h"
 #include "app/health/verdict.h"
 #include "core/decide/situation.h"
-#include "etcd/api/ask.h"
+#include "etcd/api/client.h"
 #include "etcd/tls/certificate.h"
 
 GbeHealthLook *
