@@ -44,6 +44,7 @@ typedef struct {
 /* Allocates nothing yet. */
 void gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, GbeLook *look);
 void gbe_window_clear(GbeWindow *window);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWindow, gbe_window_clear)
 /* Only for gbe_window_at(). */
 bool gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error) GBE_CHECKED;
 

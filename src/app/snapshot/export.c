@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/snapshot/export.h"
 
-#include "etcd/db/snapshot-write.h"
+#include "etcd/db/snapshot-file.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "etcd/wal/v2-keys.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "etcd/db/bump.h"
+#include "etcd/db/snapshot-file.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "etcd/db/bbolt-meta.h"
-#include "etcd/db/bbolt-page.h"
+#include "etcd/db/bbolt.h"
 #include "fs/read.h"
 
 #define DEPTH_MAX 32

@@ -16,15 +16,6 @@
 #define LEASE 6
 #define PIECE (GBE_BBOLT_WINDOW / 2)
 
-static gint64
-load_be(const guint8 *at)
-{
-	guint64 value;
-
-	memcpy(&value, at, sizeof(value));
-	return (gint64)GUINT64_FROM_BE(value);
-}
-
 bool
 gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision)
 {
@@ -32,8 +23,8 @@ gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision)
 
 	if (size < 17 || size > 18 || at[8] != '_' || (size == 18 && at[17] != 't'))
 		return false;
-	revision.main = load_be(at);
-	revision.sub = load_be(at + 9);
+	revision.main = (gint64)gbe_load_be64(at);
+	revision.sub = (gint64)gbe_load_be64(at + 9);
 	revision.tombstone = size == 18;
 	if (revision.main < 1 || revision.sub < 0)
 		return false;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/record/take-over.h"
-#include "etcd/db/bbolt-meta.h"
+#include "etcd/db/bbolt.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "etcd/wal/snapfile.h"
