@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alive.h"
+#include "base/crc32c.h"
 #include "fs/read.h"
 
 /* The next request still counts as following when it skips this many bytes. */
@@ -116,4 +117,22 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 	window->filled = keep + got;
 	window->read += got;
 	return spend(window, window->bytes + keep, got, error);
+}
+
+bool
+gbe_window_crc32c(GbeWindow *window, guint64 from, guint64 to, guint32 *crc, GError **error)
+{
+	gsize got = 0;
+
+	for (guint64 at = from; at < to; at += got) {
+		const guint8 *bytes = NULL;
+
+		if (!gbe_window_at(window, at, (gsize)MIN(window->capacity, to - at), &bytes, &got,
+				   error))
+			return false;
+		if (got == 0)
+			break;
+		*crc = gbe_crc32c(*crc, bytes, got);
+	}
+	return true;
 }

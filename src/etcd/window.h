@@ -66,3 +66,7 @@ gbe_window_at(GbeWindow *window, guint64 offset, gsize want, const guint8 **ret_
 	*ret_got = MIN((gsize)(window->filled - skip), want);
 	return true;
 }
+
+/* Continues *crc over the bytes from @from up to @to, or up to the file's end. */
+bool gbe_window_crc32c(GbeWindow *window, guint64 from, guint64 to, guint32 *crc,
+		       GError **error) GBE_CHECKED;

@@ -4,7 +4,7 @@
 #include "etcd/db/snapshot-file.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
-#include "etcd/wal/v2-keys.h"
+#include "etcd/wal/rest.h"
 #include "fs/open.h"
 #include "fs/part.h"
 

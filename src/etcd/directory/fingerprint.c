@@ -9,7 +9,7 @@
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "etcd/wal/snapfile.h"
-#include "etcd/wal/wal.h"
+#include "etcd/wal/read.h"
 #include "fs/tree.h"
 #include "fs/write.h"
 
