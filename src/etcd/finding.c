@@ -110,15 +110,17 @@ gbe_findings_add(GbeFindings *findings, GbeSeverity severity, const char *code, 
 		findings->worst = severity;
 	if (!make_room(findings, severity))
 		return;
-	finding = g_new0(GbeFinding, 1);
-	finding->severity = severity;
-	finding->code = code;
-	finding->file = g_strdup(file);
-	finding->place = place;
-	finding->at = at;
-	finding->etcd_notices = etcd_notices;
-	finding->loses_data = loses_data;
-	finding->what = GBE_VFORMAT(format);
+	finding = g_new(GbeFinding, 1);
+	*finding = (GbeFinding){
+	    .severity = severity,
+	    .code = code,
+	    .file = g_strdup(file),
+	    .place = place,
+	    .at = at,
+	    .etcd_notices = etcd_notices,
+	    .loses_data = loses_data,
+	    .what = GBE_VFORMAT(format),
+	};
 	g_ptr_array_add(findings->items, finding);
 }
 

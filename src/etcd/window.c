@@ -31,33 +31,9 @@ gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, Gbe
 	*window = (GbeWindow){.fd = fd, .what = what, .capacity = capacity, .look = look};
 }
 
-/* At the first read: does the file have less on the disk than its size says? */
-static void
-prepare(GbeWindow *window)
-{
-	struct stat st;
-
-	window->bytes = g_malloc(window->capacity);
-	window->sparse = fstat(window->fd, &st) == 0 && st.st_size / 512 > st.st_blocks;
-}
-
-static gint64
-zeros_in(const guint8 *bytes, gsize size)
-{
-	gint64 zeros = 0;
-
-	for (gsize at = 0; at < size; at += BLOCK) {
-		gsize part = MIN(BLOCK, size - at);
-
-		if (bytes[at] == 0 && memcmp(bytes + at, bytes + at + 1, part - 1) == 0)
-			zeros += (gint64)part;
-	}
-	return zeros;
-}
-
-/* Accounts for the @got bytes that were read to @at in the window. */
+/* Accounts for the @got bytes that were read to @bytes in the window. */
 static bool
-spend(const GbeWindow *window, const guint8 *at, gsize got, GError **error)
+spend_bytes(const GbeWindow *window, const guint8 *bytes, gsize got, GError **error)
 {
 	GbeLook *look = window->look;
 
@@ -65,8 +41,12 @@ spend(const GbeWindow *window, const guint8 *at, gsize got, GError **error)
 	if (look == NULL)
 		return true;
 	look->read += got;
-	if (window->sparse)
-		look->holes -= zeros_in(at, got);
+	for (gsize at = 0; at < got && window->sparse; at += BLOCK) {
+		gsize part = MIN(BLOCK, got - at);
+
+		if (bytes[at] == 0 && memcmp(bytes + at, bytes + at + 1, part - 1) == 0)
+			look->holes -= (gint64)part;
+	}
 	if (look->holes < 0)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "at byte %" G_GUINT64_FORMAT " of %s the %" G_GINT64_FORMAT
@@ -95,10 +75,14 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 {
 	guint64 end = window->start + window->filled;
 	gsize size = want, keep = 0, got = 0;
+	struct stat st;
 
 	g_return_val_if_fail(want <= window->capacity, false);
-	if (window->bytes == NULL)
-		prepare(window);
+	if (window->bytes == NULL) {
+		window->bytes = g_malloc(window->capacity);
+		/* Does the file have less on the disk than its size says? */
+		window->sparse = fstat(window->fd, &st) == 0 && st.st_size / 512 > st.st_blocks;
+	}
 	/* Read twice as much while most of it is used. */
 	if (window->filled > 0 && offset >= window->start && offset <= end + NEAR)
 		size = window->used >= window->filled / 2 ? 2 * window->filled : window->filled / 2;
@@ -116,7 +100,7 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 		return false;
 	window->filled = keep + got;
 	window->read += got;
-	return spend(window, window->bytes + keep, got, error);
+	return spend_bytes(window, window->bytes + keep, got, error);
 }
 
 bool

@@ -5,7 +5,7 @@
 
 #include "core/health/health.h"
 #include "etcd/api/client.h"
-#include "etcd/tls/certificate.h"
+#include "etcd/tls/pem.h"
 #include "lib/certificates.h"
 #include "lib/scripted.h"
 

@@ -7,7 +7,7 @@
 #include "app/health/verdict.h"
 #include "core/decide/situation.h"
 #include "etcd/api/client.h"
-#include "etcd/tls/certificate.h"
+#include "etcd/tls/pem.h"
 
 GbeHealthLook *
 gbe_health_look_new(GbeApp *app)
