@@ -121,9 +121,12 @@ take_metrics(const guint8 *bytes, gsize size, gpointer data)
 	return true;
 }
 
+/* @connection NULL: on one of its own to @endpoint. */
 static bool
-ask_gauge(GbeConnection *connection, const char *name, gint64 deadline, double *ret_value)
+ask_gauge(GbeConnection *connection, const GbeEndpoint *endpoint, const char *name, gint64 deadline,
+	  double *ret_value)
 {
+	g_autoptr(GbeConnection) apart = NULL;
 	g_auto(GbeCallFailure) failure = {0};
 	Gauge gauge = {.name = name};
 	GbeExchange exchange = {.path = "/metrics",
@@ -133,22 +136,14 @@ ask_gauge(GbeConnection *connection, const char *name, gint64 deadline, double *
 	long status = 0;
 	bool cut = false;
 
-	if (!gbe_connection_ask(connection, &exchange, &status, &cut, &failure) || status != 200 ||
-	    !gauge.found)
+	if (connection == NULL && !gbe_connection_open(endpoint, GBE_HTTP_1, &apart, &failure))
+		return false;
+	if (!gbe_connection_ask(connection != NULL ? connection : apart, &exchange, &status, &cut,
+				&failure) ||
+	    status != 200 || !gauge.found)
 		return false;
 	*ret_value = gauge.value;
 	return true;
-}
-
-/* On a connection of its own. */
-static bool
-ask_gauge_apart(const GbeEndpoint *endpoint, const char *name, gint64 deadline, double *ret_value)
-{
-	g_auto(GbeCallFailure) failure = {0};
-	g_autoptr(GbeConnection) connection = NULL;
-
-	return gbe_connection_open(endpoint, GBE_HTTP_1, &connection, &failure) &&
-	       ask_gauge(connection, name, deadline, ret_value);
 }
 
 GbeTri
@@ -156,7 +151,7 @@ gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline)
 {
 	double value = 0;
 
-	if (!ask_gauge_apart(endpoint, GBE_GAUGE_DEFRAG, deadline, &value))
+	if (!ask_gauge(NULL, endpoint, GBE_GAUGE_DEFRAG, deadline, &value))
 		return GBE_UNKNOWN;
 	return gbe_tri(value > 0);
 }
@@ -164,9 +159,8 @@ gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline)
 bool
 gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value)
 {
-	return gbe_connection_is_tls(client->connection)
-		   ? ask_gauge(client->connection, name, deadline, ret_value)
-		   : ask_gauge_apart(&client->endpoint, name, deadline, ret_value);
+	return ask_gauge(gbe_connection_is_tls(client->connection) ? client->connection : NULL,
+			 &client->endpoint, name, deadline, ret_value);
 }
 
 /* ---- a user ---- */

@@ -308,23 +308,6 @@ set_common(GbeConnection *connection, const curl_version_info_data *version)
 }
 
 static void
-set_tls(GbeConnection *connection, const GbeEndpoint *endpoint)
-{
-	if (is_set(endpoint->cacert)) {
-		set_pointer(connection, CURLOPT_CAINFO, endpoint->cacert);
-		/* Only this CA, and not those that the system trusts. */
-		if (connection->code == CURLE_OK)
-			(void)lib.curl_easy_setopt(connection->curl, CURLOPT_CAPATH, (char *)NULL);
-	}
-	if (is_set(endpoint->cert))
-		set_pointer(connection, CURLOPT_SSLCERT, endpoint->cert);
-	if (is_set(endpoint->key))
-		set_pointer(connection, CURLOPT_SSLKEY, endpoint->key);
-	/* An empty passphrase is a wrong one. With none, libcurl would ask a terminal for it. */
-	set_pointer(connection, CURLOPT_KEYPASSWD, "");
-}
-
-static void
 set_endpoint(GbeConnection *connection, const GbeEndpoint *endpoint, GbeHttp http,
 	     const curl_version_info_data *version)
 {
@@ -340,8 +323,21 @@ set_endpoint(GbeConnection *connection, const GbeEndpoint *endpoint, GbeHttp htt
 			length--;
 		connection->base = g_strndup(url, length);
 		connection->tls = g_ascii_strncasecmp(url, TLS_SCHEME, strlen(TLS_SCHEME)) == 0;
-		if (connection->tls)
-			set_tls(connection, endpoint);
+	}
+	if (connection->tls) {
+		if (is_set(endpoint->cacert)) {
+			set_pointer(connection, CURLOPT_CAINFO, endpoint->cacert);
+			/* Only this CA, and not those that the system trusts. */
+			if (connection->code == CURLE_OK)
+				(void)lib.curl_easy_setopt(connection->curl, CURLOPT_CAPATH,
+							   (char *)NULL);
+		}
+		if (is_set(endpoint->cert))
+			set_pointer(connection, CURLOPT_SSLCERT, endpoint->cert);
+		if (is_set(endpoint->key))
+			set_pointer(connection, CURLOPT_SSLKEY, endpoint->key);
+		/* An empty passphrase is a wrong one. With none, libcurl would ask a terminal for it. */
+		set_pointer(connection, CURLOPT_KEYPASSWD, "");
 	}
 	/* Plain: etcd speaks HTTP/2 at once, without negotiation. TLS: the handshake negotiates it. */
 	if (http == GBE_HTTP_2)
@@ -467,30 +463,26 @@ header_list(const char *const *headers)
 	return list;
 }
 
-/* Did the time end before the name became an address? Then no server was asked. */
-static bool
-is_unresolved(const GbeConnection *connection)
-{
-	curl_off_t resolved = -1;
-	curl_off_t connected = -1;
-
-	if (connection->met || g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
-		return false;
-	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
-	return resolved == 0 && connected == 0;
-}
-
 /* Newer TLS stacks report a missing client certificate only when the answer is read. With TLS, a connection that
  * breaks before any answer is therefore a matter of certificates. @answered: a part of the answer came. */
 static GbeReach
 reach_of(const GbeConnection *connection, CURLcode code, bool answered)
 {
+	curl_off_t resolved = -1;
+	curl_off_t connected = -1;
+
 	switch ((int)code) {
 	case CURLE_COULDNT_CONNECT:
 		return GBE_REACH_DOWN;
 	case CURLE_OPERATION_TIMEDOUT:
-		return is_unresolved(connection) ? GBE_REACH_LOCAL : GBE_REACH_LATE;
+		/* If the time ended before the name became an address, no server was asked. */
+		if (connection->met ||
+		    g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
+			return GBE_REACH_LATE;
+		(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T,
+					    &resolved);
+		(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
+		return resolved == 0 && connected == 0 ? GBE_REACH_LOCAL : GBE_REACH_LATE;
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
 		if (answered)

@@ -21,21 +21,6 @@ gbe_grpc_answer_clear(GbeGrpcAnswer *answer)
 	g_clear_pointer(&answer->status_message, g_free);
 }
 
-/* Reads the head of a message: a flag for compression, which was not requested, and the size. False: ->bad is set. */
-static bool
-read_head(GbeGrpcAnswer *answer)
-{
-	guint32 size;
-
-	memcpy(&size, answer->head + 1, sizeof(size));
-	answer->want = GUINT32_FROM_BE(size);
-	if (answer->head[0] != 0)
-		answer->bad = "a message that is compressed";
-	else if (answer->want > answer->limit)
-		answer->bad = "a message that is longer than etcd's would be";
-	return answer->bad == NULL;
-}
-
 bool
 gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size)
 {
@@ -44,13 +29,21 @@ gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size)
 	if (answer->bad != NULL || answer->stopped)
 		return false;
 	while (bytes < end) {
+		guint32 want;
 		gsize part;
 
 		if (answer->head_size < sizeof(answer->head)) {
 			answer->head[answer->head_size++] = *bytes++;
 			if (answer->head_size < sizeof(answer->head))
 				continue;
-			if (!read_head(answer))
+			/* A flag for compression, which was not requested, and the size. */
+			memcpy(&want, answer->head + 1, sizeof(want));
+			answer->want = GUINT32_FROM_BE(want);
+			if (answer->head[0] != 0)
+				answer->bad = "a message that is compressed";
+			else if (answer->want > answer->limit)
+				answer->bad = "a message that is longer than etcd's would be";
+			if (answer->bad != NULL)
 				return false;
 		}
 		part = MIN((gsize)(end - bytes), answer->want - answer->message->len);
@@ -166,21 +159,10 @@ take_line(const char *line, gsize size, gpointer data)
 	gbe_grpc_answer_header(data, line, size);
 }
 
-/* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1), and so a server that stops after
- * it has proposed a change. */
+/* Does etcd ask for a user? Before 3.5, maintenance calls answer with the words of etcd's auth package and without a code
+ * of their own. */
 static bool
-is_late(const GbeGrpcAnswer *answer)
-{
-	const char *text = answer->status_message != NULL ? answer->status_message : "";
-
-	return answer->status == GBE_GRPC_DEADLINE_EXCEEDED ||
-	       strstr(text, "deadline exceeded") != NULL || strstr(text, "timed out") != NULL ||
-	       strstr(text, "server stopped") != NULL;
-}
-
-/* Before 3.5, maintenance calls answer with the words of etcd's auth package and without a code of their own. */
-static bool
-asks_for_user(const GbeGrpcAnswer *answer)
+asks_for_user(guint status, const char *text)
 {
 	static const char *const words[] = {"user name is empty",
 					    "user name not found",
@@ -191,35 +173,33 @@ asks_for_user(const GbeGrpcAnswer *answer)
 					    "revision in header is old",
 					    "authentication failed, invalid user ID or password",
 					    NULL};
-	const char *text = answer->status_message != NULL ? answer->status_message : "";
+	const char *colon = strstr(text, ": ");
 
-	if (answer->status == GBE_GRPC_PERMISSION_DENIED ||
-	    answer->status == GBE_GRPC_UNAUTHENTICATED)
+	if (status == GBE_GRPC_PERMISSION_DENIED || status == GBE_GRPC_UNAUTHENTICATED)
 		return true;
-	if (g_str_has_prefix(text, "etcdserver: "))
-		text += strlen("etcdserver: ");
-	else if (g_str_has_prefix(text, "auth: "))
-		text += strlen("auth: ");
-	else
-		return false;
-	return g_strv_contains(words, text);
+	return (g_str_has_prefix(text, "etcdserver: ") || g_str_has_prefix(text, "auth: ")) &&
+	       g_strv_contains(words, colon + strlen(": "));
 }
 
 static bool
 check_status(const GbeGrpcAnswer *answer, GbeCallFailure *ret_failure)
 {
-	const char *text = answer->status_message;
+	const char *text = answer->status_message != NULL ? answer->status_message : "";
 
 	if (answer->status == GBE_GRPC_OK)
 		return true;
-	if (text == NULL || *text == '\0')
+	if (*text == '\0')
 		(void)gbe_call_fail(ret_failure, GBE_REACH_DENIED, "gRPC status %d",
 				    answer->status);
 	else
 		(void)gbe_call_fail(ret_failure, GBE_REACH_DENIED, "%s", text);
-	if (is_late(answer))
+	/* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1), and so a server that stops
+	 * after it has proposed a change. */
+	if (answer->status == GBE_GRPC_DEADLINE_EXCEEDED ||
+	    strstr(text, "deadline exceeded") != NULL || strstr(text, "timed out") != NULL ||
+	    strstr(text, "server stopped") != NULL)
 		ret_failure->reach = GBE_REACH_LATE;
-	else if (asks_for_user(answer))
+	else if (asks_for_user((guint)answer->status, text))
 		ret_failure->reach = GBE_REACH_NO_USER;
 	ret_failure->status = (guint)answer->status;
 	return false;

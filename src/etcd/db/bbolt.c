@@ -528,31 +528,6 @@ in_file(const GbeBbolt *db, guint64 id, guint64 pages)
 	return id >= 2 && id < end && pages <= end - id;
 }
 
-/* Each page belongs to one place. False: the page cannot be used. */
-static bool
-reach(Walk *walk, const Page *page)
-{
-	for (guint64 i = 0; i <= page->header.overflow; i++) {
-		switch (gbe_page_set_add(walk->reached, page->id + i)) {
-		case GBE_PAGE_NEW:
-			continue;
-		case GBE_PAGE_TWICE:
-			gbe_bbolt_damage(walk->db, "bbolt-page-twice", page->id + i, GBE_YES,
-					 "two places of the tree lead to this page");
-			return false;
-		case GBE_PAGE_FULL:
-			gbe_findings_add(walk->db->findings, GBE_FINDING_UNKNOWN, "bbolt-too-large",
-					 walk->db->what, GBE_PLACE_PAGE, page->id + i, GBE_UNKNOWN,
-					 GBE_UNKNOWN,
-					 "more pages than this program keeps count of");
-			walk->stopped = true;
-			walk->db->damages++;
-			return false;
-		}
-	}
-	return true;
-}
-
 /* False: a finding was added, and the page is skipped. */
 static bool
 check_header(Walk *walk, Page *page)
@@ -583,7 +558,25 @@ check_header(Walk *walk, Page *page)
 				 "a page without elements, which bbolt would have removed");
 		return false;
 	}
-	return walk->reached == NULL || reach(walk, page);
+	/* Each page belongs to one place. */
+	for (guint64 i = 0; walk->reached != NULL && i <= header->overflow; i++) {
+		GbePageResult result = gbe_page_set_add(walk->reached, page->id + i);
+
+		if (result == GBE_PAGE_NEW)
+			continue;
+		if (result == GBE_PAGE_TWICE) {
+			gbe_bbolt_damage(walk->db, "bbolt-page-twice", page->id + i, GBE_YES,
+					 "two places of the tree lead to this page");
+			return false;
+		}
+		gbe_findings_add(walk->db->findings, GBE_FINDING_UNKNOWN, "bbolt-too-large",
+				 walk->db->what, GBE_PLACE_PAGE, page->id + i, GBE_UNKNOWN,
+				 GBE_UNKNOWN, "more pages than this program keeps count of");
+		walk->stopped = true;
+		walk->db->damages++;
+		return false;
+	}
+	return true;
 }
 
 static bool
@@ -625,22 +618,6 @@ walk_page(Walk *walk, guint64 id, guint depth, GError **error)
 	       walk_small_leaf(walk, &page, error);
 }
 
-/* Reads the inline page of a small bucket, which is in the bucket's value: a leaf. */
-static bool
-walk_inline(Walk *walk, const GbeBboltBucket *bucket, GError **error)
-{
-	Page page = {.id = bucket->page, .span = bucket->inlined_size, .bytes = bucket->inlined};
-
-	page.header = gbe_page_header(bucket->inlined);
-	if (page.header.flags != GBE_PAGE_LEAF || page.header.overflow != 0 ||
-	    GBE_PAGE_HEADER + (guint64)page.header.count * GBE_PAGE_ELEMENT > page.span) {
-		gbe_bbolt_damage(walk->db, "bbolt-inline", bucket->page, GBE_UNKNOWN,
-				 "the page inside of bucket \"%s\" is none", bucket->name);
-		return true;
-	}
-	return walk_small_leaf(walk, &page, error);
-}
-
 static bool
 walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, bool right_edge,
 	    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
@@ -657,9 +634,21 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 	    .nested = nested,
 	};
 
-	if (bucket->inlined != NULL ? !walk_inline(&walk, bucket, error)
-				    : !walk_page(&walk, bucket->root, 0, error))
+	Page page = {.id = bucket->page, .span = bucket->inlined_size, .bytes = bucket->inlined};
+
+	/* The inline page of a small bucket is in the bucket's value: a leaf. */
+	if (bucket->inlined != NULL)
+		page.header = gbe_page_header(bucket->inlined);
+	if (bucket->inlined == NULL) {
+		if (!walk_page(&walk, bucket->root, 0, error))
+			return false;
+	} else if (page.header.flags != GBE_PAGE_LEAF || page.header.overflow != 0 ||
+		   GBE_PAGE_HEADER + (guint64)page.header.count * GBE_PAGE_ELEMENT > page.span) {
+		gbe_bbolt_damage(db, "bbolt-inline", bucket->page, GBE_UNKNOWN,
+				 "the page inside of bucket \"%s\" is none", bucket->name);
+	} else if (!walk_small_leaf(&walk, &page, error)) {
 		return false;
+	}
 	walk.visitor = NULL;
 	for (guint i = 0; i < nested->len && !walk.stopped; i++) {
 		walk.last_size = 0;

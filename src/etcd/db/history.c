@@ -32,11 +32,6 @@ typedef enum {
 	STAGE_PARTS, /* keys with more than one row, in parts */
 } Stage;
 
-typedef struct {
-	guint64 broken, live;
-	gint64 broken_at[GBE_HISTORY_BROKEN_MAX];
-} Tally;
-
 struct _GbeHistory {
 	gint64 compacted;
 	Slot *slots;
@@ -49,9 +44,7 @@ struct _GbeHistory {
 	guint32 from, to, step; /* the part of the keys that belongs to this pass */
 	bool too_many;		/* in this pass, which is then void */
 	bool first_part;
-	bool incomplete;
-	guint64 passes;
-	Tally pass, total;
+	GbeHistoryResult pass, total;
 	GbeHistoryRow ring[RING];
 	guint ring_at;
 };
@@ -129,18 +122,6 @@ supersede(GbeHistory *history, guint32 ordinal)
 		history->bits_size = size;
 	}
 	history->bits[byte] |= (guint8)(1U << (ordinal % 8));
-}
-
-bool
-gbe_history_knows_superseded(const GbeHistory *history)
-{
-	return !history->bits_full && !history->incomplete;
-}
-
-bool
-gbe_history_has_superseded(const GbeHistory *history)
-{
-	return history->bits_size > 0;
 }
 
 bool
@@ -326,7 +307,7 @@ next_stage(GbeHistory *history, bool is_void)
 		history->step /= 2;
 	} else {
 		/* The keys were made to fall into one part. The time is bounded, too. */
-		history->incomplete = true;
+		history->total.incomplete = true;
 		return false;
 	}
 	history->to = MIN(PARTS, history->from + history->step);
@@ -337,14 +318,15 @@ bool
 gbe_history_end_pass(GbeHistory *history)
 {
 	guint left = MIN(history->ring_at, RING);
-	Tally *total = &history->total;
-	const Tally *pass = &history->pass;
+	GbeHistoryResult *total = &history->total;
+	const GbeHistoryResult *pass = &history->pass;
 	bool is_void = false;
+	bool more;
 
 	for (guint i = 0; i < left; i++)
 		process_row(history, &history->ring[(history->ring_at - left + i) % RING]);
 	history->ring_at = 0;
-	history->passes++;
+	total->passes++;
 	is_void = history->too_many;
 	for (guint64 i = 0;
 	     !is_void && i < pass->broken && total->broken + i < GBE_HISTORY_BROKEN_MAX; i++)
@@ -353,36 +335,20 @@ gbe_history_end_pass(GbeHistory *history)
 		total->broken += pass->broken;
 		total->live += pass->live;
 	}
-	history->pass = (Tally){0};
+	history->pass = (GbeHistoryResult){0};
 	history->too_many = false;
-	if (!next_stage(history, is_void))
-		return false;
-	memset(history->slots, 0, sizeof(Slot) * history->slot_count);
-	history->slots_used = 0;
-	return true;
+	more = next_stage(history, is_void);
+	total->knows_superseded = !history->bits_full && !total->incomplete;
+	total->has_superseded = history->bits_size > 0;
+	if (more) {
+		memset(history->slots, 0, sizeof(Slot) * history->slot_count);
+		history->slots_used = 0;
+	}
+	return more;
 }
 
-guint64
-gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTORY_BROKEN_MAX])
+const GbeHistoryResult *
+gbe_history_result(const GbeHistory *history)
 {
-	memcpy(ret_main, history->total.broken_at, sizeof(history->total.broken_at));
-	return history->total.broken;
-}
-
-guint64
-gbe_history_live(const GbeHistory *history)
-{
-	return history->total.live;
-}
-
-bool
-gbe_history_is_complete(const GbeHistory *history)
-{
-	return !history->incomplete;
-}
-
-guint64
-gbe_history_passes(const GbeHistory *history)
-{
-	return history->passes;
+	return &history->total;
 }

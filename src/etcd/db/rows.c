@@ -243,8 +243,7 @@ static bool
 finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 {
 	GbeBboltVisitor visitor = {.row = history_row, .data = rows};
-	gint64 at[GBE_HISTORY_BROKEN_MAX];
-	guint64 count;
+	const GbeHistoryResult *result = gbe_history_result(rows->history);
 
 	while (gbe_history_end_pass(rows->history)) {
 		rows->rows = 0;
@@ -252,19 +251,19 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 		if (!gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, NULL, error))
 			return false;
 	}
-	count = gbe_history_broken(rows->history, at);
-	for (guint64 i = 0; i < MIN(count, GBE_HISTORY_BROKEN_MAX); i++)
+	for (guint64 i = 0; i < MIN(result->broken, GBE_HISTORY_BROKEN_MAX); i++)
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_DAMAGE, "db-history",
-				 rows->reader->bolt.what, GBE_PLACE_ROW, (guint64)at[i], GBE_NO,
-				 GBE_YES, "it does not follow on the change before it of its key");
-	report_more(rows, "db-history", count);
-	if (!gbe_history_is_complete(rows->history)) {
+				 rows->reader->bolt.what, GBE_PLACE_ROW,
+				 (guint64)result->broken_at[i], GBE_NO, GBE_YES,
+				 "it does not follow on the change before it of its key");
+	report_more(rows, "db-history", result->broken);
+	if (result->incomplete) {
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_WARNING, "db-history-unread",
 				 rows->reader->bolt.what, GBE_PLACE_FILE, 0, GBE_NO, GBE_UNKNOWN,
 				 "keys were chosen so that their histories cannot be told apart");
 		return true;
 	}
-	rows->reader->db.live_keys = gbe_history_live(rows->history);
+	rows->reader->db.live_keys = result->live;
 	rows->reader->db.checked |= GBE_DB_CHECKED_HISTORIES;
 	return true;
 }
@@ -308,10 +307,12 @@ compute_hash_kv(Rows *rows, const GbeBboltBucket *bucket, guint64 prefix, GError
 	guint32 end = gbe_stream_sum(&reader->snapshot);
 	guint64 size = reader->snapshot.size;
 
-	if (prefix > 0 && (rows->history == NULL || !gbe_history_knows_superseded(rows->history)))
+	if (prefix > 0 &&
+	    (rows->history == NULL || !gbe_history_result(rows->history)->knows_superseded))
 		return true;
 	/* In most databases a compaction has removed all rows that HashKV would leave out. */
-	if (prefix == 0 || (!rows->leaves_out && !gbe_history_has_superseded(rows->history))) {
+	if (prefix == 0 ||
+	    (!rows->leaves_out && !gbe_history_result(rows->history)->has_superseded)) {
 		reader->db.hash_kv =
 		    hash_kv(HASH_KV_BEGIN, rows->start, end, size - rows->start_size);
 	} else {

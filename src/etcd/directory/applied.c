@@ -208,24 +208,6 @@ take_version(GbeApplied *applied, guint64 index, const guint8 *at, gsize size)
 		applied->version_later = true;
 }
 
-static Effect
-effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size, bool *ret_garbled)
-{
-	Effect effect = {.applied = applied};
-	GbeFieldResult result = GBE_FIELD_NEXT;
-	GbeProtobuf message;
-	GbeField field;
-
-	if (have < size)
-		return (Effect){.applied = applied, .makes = true};
-	gbe_protobuf_init(&message, at, have);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
-		if (!take_request(&effect, &field))
-			return effect;
-	*ret_garbled = result != GBE_FIELD_END;
-	return *ret_garbled ? (Effect){.applied = applied, .makes = true} : effect;
-}
-
 /* The entries between two records of the log are unknown: a snapshot was received, or entries were replaced. */
 static void
 take_leap(GbeApplied *applied, guint64 index)
@@ -241,7 +223,10 @@ static void
 take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsize have)
 {
 	Effect effect = {.applied = applied};
-	bool garbled = false;
+	GbeFieldResult result = GBE_FIELD_BAD;
+	bool is_v2 = false;
+	GbeProtobuf message;
+	GbeField field;
 
 	if (entry->index != applied->last + 1)
 		take_leap(applied, entry->index);
@@ -249,9 +234,15 @@ take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsiz
 	if (entry->type != GBE_ENTRY_NORMAL)
 		return;
 	applied->started = true;
-	effect = effect_of(applied, at, have, entry->size, &garbled);
-	if (garbled && applied->garbled == 0)
-		applied->garbled = entry->index;
+	gbe_protobuf_init(&message, at, have);
+	while (have >= entry->size && !is_v2 &&
+	       (result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+		is_v2 = !take_request(&effect, &field);
+	if (result == GBE_FIELD_BAD) {
+		effect = (Effect){.applied = applied, .makes = true};
+		if (have >= entry->size && applied->garbled == 0)
+			applied->garbled = entry->index;
+	}
 	take_version(applied, entry->index, at, have);
 	applied->refuses |= effect.refuses;
 	applied->has_compaction |= effect.compaction == applied->compacting;

@@ -319,22 +319,6 @@ judge_snapfiles(const Reading *reading)
 	}
 }
 
-static void
-judge_no_start(const Reading *reading)
-{
-	if (reads_snapfiles(reading->directory) == GBE_UNKNOWN &&
-	    last_in_log(&reading->directory->wal).index > 0)
-		report_file(
-		    reading, GBE_FINDING_UNKNOWN, "member-no-start", "member/wal", GBE_YES, GBE_NO,
-		    "no whole .snap file that the log knows of: etcd 3.7 and newer start without, "
-		    "older ones do not, and which one it is for is not known");
-	else
-		report_file(
-		    reading, GBE_FINDING_DAMAGE, "member-no-start", "member/wal", GBE_YES, GBE_NO,
-		    "no whole .snap file that the log knows of, and the log does not reach back to "
-		    "the beginning");
-}
-
 static const GbeWalSegment *
 segment_at(const GbeWal *wal, guint number)
 {
@@ -358,7 +342,18 @@ judge_entries(const Reading *reading)
 	while (number > 0 && segment_at(wal, number - 1)->index > directory->start.index)
 		number--;
 	if (number == 0 || (directory->snapfile == NULL && !is_in_log(wal, &directory->start))) {
-		judge_no_start(reading);
+		if (reads_snapfiles(directory) == GBE_UNKNOWN && last_in_log(wal).index > 0)
+			report_file(
+			    reading, GBE_FINDING_UNKNOWN, "member-no-start", "member/wal", GBE_YES,
+			    GBE_NO,
+			    "no whole .snap file that the log knows of: etcd 3.7 and newer start "
+			    "without, older ones do not, and which one it is for is not known");
+		else
+			report_file(
+			    reading, GBE_FINDING_DAMAGE, "member-no-start", "member/wal", GBE_YES,
+			    GBE_NO,
+			    "no whole .snap file that the log knows of, and the log does not "
+			    "reach back to the beginning");
 		return;
 	}
 	number--;

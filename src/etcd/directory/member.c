@@ -27,18 +27,6 @@ has_member(int dir_fd)
 	       (S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode));
 }
 
-/* The program's own directory holds backups, not data. */
-static bool
-is_candidate(int data_fd, const char *name)
-{
-	gbe_autofd int fd = -1;
-
-	if (g_str_has_prefix(name, ".greenboot-etcd"))
-		return false;
-	fd = openat(data_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd >= 0 && has_member(fd);
-}
-
 bool
 gbe_member_locate(int data_fd, const char *member_dir, char **ret_path, GError **error)
 {
@@ -63,7 +51,13 @@ gbe_member_locate(int data_fd, const char *member_dir, char **ret_path, GError *
 	/* The only directory one level down that holds a member/. */
 	list = gbe_list_open_at(data_fd, "the data directory");
 	while ((name = gbe_list_next(&list)) != NULL) {
-		if (!is_candidate(data_fd, name))
+		gbe_autofd int fd = -1;
+
+		/* The program's own directory holds backups, not data. */
+		if (g_str_has_prefix(name, ".greenboot-etcd"))
+			continue;
+		fd = openat(data_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || !has_member(fd))
 			continue;
 		if (found != NULL)
 			return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
@@ -211,25 +205,7 @@ collect_file(const char *path, int dir_fd, const char *name, const struct stat *
 	return true;
 }
 
-/* *ret_told: the meta pages tell which commit this is, so that db does not count among the others. */
-static bool
-take_db(int data_fd, const char *member_path, GbeFingerprint *fp, bool *ret_told, GError **error)
-{
-	g_autofree char *path = gbe_layout_path(member_path, "member/snap/" GBE_DB_NAME);
-	g_autoptr(GError) local = NULL;
-	gbe_autofd int fd = -1;
-	bool valid = false;
-
-	*ret_told = false;
-	if (!gbe_layout_open_db(data_fd, member_path, &fd, &local))
-		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
-	fp->present = true;
-	if (!gbe_bbolt_read_txids(fd, path, fp->txid, &valid, error))
-		return false;
-	*ret_told = valid;
-	return true;
-}
-
+/* *ret_told: the last record describes the newest segment, so that it does not count among the others. */
 static bool
 take_wal(int data_fd, const char *member_path, int wal_dir_fd, GbeFingerprint *fp, bool *ret_told,
 	 GError **error)
@@ -307,12 +283,19 @@ bool
 gbe_member_fingerprint(int data_fd, const char *member_path, int wal_dir_fd,
 		       GbeFingerprint *ret_fingerprint, GError **error)
 {
+	g_autofree char *path = gbe_layout_path(member_path, "member/snap/" GBE_DB_NAME);
 	g_auto(GbeFingerprint) fp = {0};
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int fd = -1;
+	/* The meta pages tell which commit this is, so that db does not count among the others. */
 	bool db_told = false;
 	bool wal_told = false;
 
-	if (!take_db(data_fd, member_path, &fp, &db_told, error) ||
-	    !take_wal(data_fd, member_path, wal_dir_fd, &fp, &wal_told, error))
+	fp.present = gbe_layout_open_db(data_fd, member_path, &fd, &local);
+	if (fp.present ? !gbe_bbolt_read_txids(fd, path, fp.txid, &db_told, error)
+		       : !gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
+		return false;
+	if (!take_wal(data_fd, member_path, wal_dir_fd, &fp, &wal_told, error))
 		return false;
 	if (fp.present &&
 	    !take_others(data_fd, member_path, wal_dir_fd, db_told, wal_told, &fp, error))
@@ -366,25 +349,15 @@ wal_is_locked(int data_fd, const char *member_path, int wal_dir_fd, GError **err
 	return gbe_tri(lock.l_type != F_UNLCK);
 }
 
-/* A defragmentation replaces db: a lock on the old file would protect nothing. */
-static bool
-is_still_db(int data_fd, const char *member_path, int fd)
-{
-	gbe_autofd int again = -1;
-	struct stat was;
-	struct stat is;
-
-	return gbe_layout_open_db(data_fd, member_path, &again, NULL) && fstat(fd, &was) == 0 &&
-	       fstat(again, &is) == 0 && was.st_dev == is.st_dev && was.st_ino == is.st_ino;
-}
-
 /* One try. YES: another process has the lock, or the file was replaced. NO: *ret_fd has the lock, or is -1 where
  * there is no db. */
 static GbeTri
 try_db(int data_fd, const char *member_path, int operation, int *ret_fd, GError **error)
 {
 	g_autoptr(GError) local = NULL;
+	gbe_autofd int again = -1;
 	gbe_autofd int fd = -1;
+	struct stat was, is;
 
 	if (!gbe_layout_open_db(data_fd, member_path, &fd, &local)) {
 		*ret_fd = -1;
@@ -399,7 +372,9 @@ try_db(int data_fd, const char *member_path, int operation, int *ret_fd, GError 
 		(void)gbe_throw_errno(error, errno, "cannot lock member/snap/db");
 		return GBE_UNKNOWN;
 	}
-	if (!is_still_db(data_fd, member_path, fd))
+	/* A defragmentation replaces db: a lock on the old file would protect nothing. */
+	if (!gbe_layout_open_db(data_fd, member_path, &again, NULL) || fstat(fd, &was) < 0 ||
+	    fstat(again, &is) < 0 || was.st_dev != is.st_dev || was.st_ino != is.st_ino)
 		return GBE_YES;
 	*ret_fd = gbe_steal_fd(&fd);
 	return GBE_NO;

@@ -218,33 +218,6 @@ read_key(const char *name, const char *header, const unsigned char *der, long si
 	pem->public_key = public_key_digest(pem->key);
 }
 
-/* False: there are no more blocks. Without a kind and a problem, the block is of another kind and is skipped. */
-static bool
-read_block(BIO *bio, GbePem *pem)
-{
-	unsigned char *der = NULL;
-	char *header = NULL;
-	char *name = NULL;
-	long length = 0;
-
-	*pem = (GbePem){.kind = GBE_PEM_DAMAGED, .not_before = -1, .not_after = -1};
-	if (lib.PEM_read_bio(bio, &name, &header, &der, &length) != 1) {
-		unsigned long why = lib.ERR_peek_last_error();
-
-		if (ERR_GET_LIB(why) != ERR_LIB_PEM || ERR_GET_REASON(why) != PEM_R_NO_START_LINE)
-			pem->problem = g_strdup("is damaged, or cut off");
-		return false;
-	}
-	if (g_str_has_suffix(name, "CERTIFICATE"))
-		read_certificate(der, length, pem);
-	else if (g_str_has_suffix(name, "PRIVATE KEY"))
-		read_key(name, header, der, length, pem);
-	lib.CRYPTO_free(name, OPENSSL_FILE, OPENSSL_LINE);
-	lib.CRYPTO_free(header, OPENSSL_FILE, OPENSSL_LINE);
-	lib.CRYPTO_clear_free(der, (gsize)MAX(length, 0), OPENSSL_FILE, OPENSSL_LINE);
-	return true;
-}
-
 bool
 gbe_pem_open(const char *bytes, gsize size, GbePemReader **ret_reader, GError **error)
 {
@@ -287,8 +260,31 @@ gbe_pem_next(GbePemReader *reader)
 	g_autoptr(GbePem) pem = NULL;
 
 	while (pem == NULL && !reader->ended) {
+		unsigned char *der = NULL;
+		char *header = NULL;
+		char *name = NULL;
+		long length = 0;
+
 		pem = g_new0(GbePem, 1);
-		reader->ended = !read_block(reader->bio, pem);
+		*pem = (GbePem){.kind = GBE_PEM_DAMAGED, .not_before = -1, .not_after = -1};
+		if (lib.PEM_read_bio(reader->bio, &name, &header, &der, &length) == 1) {
+			if (g_str_has_suffix(name, "CERTIFICATE"))
+				read_certificate(der, length, pem);
+			else if (g_str_has_suffix(name, "PRIVATE KEY"))
+				read_key(name, header, der, length, pem);
+			lib.CRYPTO_free(name, OPENSSL_FILE, OPENSSL_LINE);
+			lib.CRYPTO_free(header, OPENSSL_FILE, OPENSSL_LINE);
+			lib.CRYPTO_clear_free(der, (gsize)MAX(length, 0), OPENSSL_FILE,
+					      OPENSSL_LINE);
+		} else {
+			unsigned long why = lib.ERR_peek_last_error();
+
+			reader->ended = true;
+			if (ERR_GET_LIB(why) != ERR_LIB_PEM ||
+			    ERR_GET_REASON(why) != PEM_R_NO_START_LINE)
+				pem->problem = g_strdup("is damaged, or cut off");
+		}
+		/* Without a kind and a problem, the block is of another kind and is skipped. */
 		if (pem->kind == GBE_PEM_DAMAGED && pem->problem == NULL)
 			g_clear_pointer(&pem, gbe_pem_free);
 	}

@@ -152,20 +152,6 @@ take_change(Log *log, const GbeWalEntry *entry)
 	g_array_append_val(changes, change);
 }
 
-/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
- * never decrease from entry to entry, and committed entries are not replaced. */
-static const char *
-against_raft(const GbeWal *wal, const GbeWalEntry *entry)
-{
-	if (entry->term > TERM_MAX)
-		return "the entry's term cannot be right";
-	if (entry->index <= wal->state.commit)
-		return "the entry would replace one that had been agreed on";
-	if (entry->index == wal->last_entry + 1 && entry->term < wal->last_term)
-		return "the entry is of an older term than the one before it";
-	return NULL;
-}
-
 /* The state is that of one member over time. */
 static void
 take_state(Log *log)
@@ -210,7 +196,6 @@ static void
 take_entry(Log *log)
 {
 	GbeWal *wal = log->wal;
-	const char *wrong;
 	GbeWalEntry entry;
 
 	if (!gbe_wal_entry_read(log->reader->data, log->reader->have, log->reader->record.size,
@@ -219,9 +204,14 @@ take_entry(Log *log)
 		return;
 	}
 	check_length(log);
-	wrong = against_raft(wal, &entry);
-	if (wrong != NULL)
-		disorder(log, wrong);
+	/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
+	 * never decrease from entry to entry, and committed entries are not replaced. */
+	if (entry.term > TERM_MAX)
+		disorder(log, "the entry's term cannot be right");
+	else if (entry.index <= wal->state.commit)
+		disorder(log, "the entry would replace one that had been agreed on");
+	else if (entry.index == wal->last_entry + 1 && entry.term < wal->last_term)
+		disorder(log, "the entry is of an older term than the one before it");
 	if (entry.index > wal->last_entry + 1 && entry.index > wal->gap) {
 		wal->gap = entry.index;
 		wal->gap_at = log->reader->offset;

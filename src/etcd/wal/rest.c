@@ -75,17 +75,6 @@ means_nothing(guint64 number)
 	}
 }
 
-/* A request of the v2 API may stand alone: 3.4 still writes its member's name that way. Its second field is then a
- * method, which no other message begins with. */
-static bool
-is_method(const GbeField *field)
-{
-	for (gsize i = 0; i < field->size; i++)
-		if (!g_ascii_isupper(field->data[i]))
-			return false;
-	return field->size >= strlen("GET") && field->size <= strlen("DELETE");
-}
-
 /* etcd writes fields in the order of their numbers, and a request has one of them besides ID and header. */
 GbeRaftKind
 gbe_raft_request_kind(const guint8 *at, gsize have)
@@ -98,6 +87,7 @@ gbe_raft_request_kind(const guint8 *at, gsize have)
 		const guint8 *tag_at = pb.at;
 		guint64 tag = 0;
 		guint64 number;
+		bool alone;
 
 		if (!gbe_protobuf_varint(&tag_at, pb.end, &tag) || tag >> 3 == 0)
 			return GBE_RAFT_V3;
@@ -108,9 +98,14 @@ gbe_raft_request_kind(const guint8 *at, gsize have)
 			return number == FIELD_V2 ? GBE_RAFT_V2_KEY : GBE_RAFT_V3;
 		if (number == FIELD_ALARM && kind_of_alarm(&field) != GBE_RAFT_NOTHING)
 			return GBE_RAFT_V3;
-		if (number == FIELD_V2 && field.type == GBE_WIRE_BYTES)
-			return is_method(&field) ? kind_of_v2(at, have)
-						 : kind_of_v2(field.data, field.size);
+		if (number != FIELD_V2 || field.type != GBE_WIRE_BYTES)
+			continue;
+		/* A request of the v2 API may stand alone: 3.4 still writes its member's name that way. Its second field
+		 * is then a method, which no other message begins with. */
+		alone = field.size >= strlen("GET") && field.size <= strlen("DELETE");
+		for (gsize i = 0; alone && i < field.size; i++)
+			alone = g_ascii_isupper(field.data[i]);
+		return alone ? kind_of_v2(at, have) : kind_of_v2(field.data, field.size);
 	}
 	return GBE_RAFT_NOTHING;
 }
