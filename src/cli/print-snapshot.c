@@ -5,7 +5,7 @@
 #include "cli/print.h"
 #include "core/json/parse.h"
 #include "core/space.h"
-#include "etcd/db/snapshot-sum.h"
+#include "etcd/db/snapshot-file.h"
 #include "sys/systemd/events.h"
 
 #include <string.h>

@@ -59,6 +59,12 @@ rank(GbeSeverity severity)
 	return ranks[severity];
 }
 
+static const GbeFinding *
+finding_at(const GPtrArray *items, guint i)
+{
+	return g_ptr_array_index(items, i);
+}
+
 void
 gbe_findings_init(GbeFindings *findings)
 {
@@ -76,50 +82,40 @@ gbe_findings_clear(GbeFindings *findings)
 	findings->worst = GBE_FINDING_NOTE;
 }
 
-/* Makes room for a finding of @severity: drops the last of the least severe findings if that is less severe. */
-static bool
-make_room(GbeFindings *findings, GbeSeverity severity)
-{
-	GPtrArray *items = findings->items;
-	guint least = 0;
-
-	if (items->len < GBE_FINDINGS_MAX)
-		return true;
-	findings->dropped++;
-	for (guint i = 1; i < items->len; i++) {
-		const GbeFinding *item = g_ptr_array_index(items, i);
-		const GbeFinding *so_far = g_ptr_array_index(items, least);
-
-		if (rank(item->severity) <= rank(so_far->severity))
-			least = i;
-	}
-	if (rank(((GbeFinding *)g_ptr_array_index(items, least))->severity) >= rank(severity))
-		return false;
-	g_ptr_array_remove_index(items, least);
-	return true;
-}
-
 void
 gbe_findings_add(GbeFindings *findings, GbeSeverity severity, const char *code, const char *file,
 		 GbePlace place, guint64 at, GbeTri etcd_notices, GbeTri loses_data,
 		 const char *format, ...)
 {
+	GPtrArray *items = findings->items;
 	GbeFinding *finding;
+	guint least = 0;
 
 	if (rank(severity) > rank(findings->worst))
 		findings->worst = severity;
-	if (!make_room(findings, severity))
-		return;
-	finding = g_new0(GbeFinding, 1);
-	finding->severity = severity;
-	finding->code = code;
-	finding->file = g_strdup(file);
-	finding->place = place;
-	finding->at = at;
-	finding->etcd_notices = etcd_notices;
-	finding->loses_data = loses_data;
-	finding->what = GBE_VFORMAT(format);
-	g_ptr_array_add(findings->items, finding);
+	/* Makes room: drops the last of the least severe findings if that is less severe than this one. */
+	if (items->len >= GBE_FINDINGS_MAX) {
+		findings->dropped++;
+		for (guint i = 1; i < items->len; i++)
+			if (rank(finding_at(items, i)->severity) <=
+			    rank(finding_at(items, least)->severity))
+				least = i;
+		if (rank(finding_at(items, least)->severity) >= rank(severity))
+			return;
+		g_ptr_array_remove_index(items, least);
+	}
+	finding = g_new(GbeFinding, 1);
+	*finding = (GbeFinding){
+	    .severity = severity,
+	    .code = code,
+	    .file = g_strdup(file),
+	    .place = place,
+	    .at = at,
+	    .etcd_notices = etcd_notices,
+	    .loses_data = loses_data,
+	    .what = GBE_VFORMAT(format),
+	};
+	g_ptr_array_add(items, finding);
 }
 
 GbeSeverity
@@ -131,12 +127,9 @@ gbe_findings_worst(const GbeFindings *findings)
 const GbeFinding *
 gbe_findings_first(const GbeFindings *findings)
 {
-	for (guint i = 0; i < findings->items->len; i++) {
-		const GbeFinding *item = g_ptr_array_index(findings->items, i);
-
-		if (item->severity == findings->worst)
-			return item;
-	}
+	for (guint i = 0; i < findings->items->len; i++)
+		if (finding_at(findings->items, i)->severity == findings->worst)
+			return finding_at(findings->items, i);
 	return NULL;
 }
 

@@ -18,15 +18,6 @@ gbe_layout_path(const char *member_path, const char *below)
 	return *member_path == '\0' ? g_strdup(below) : g_build_filename(member_path, below, NULL);
 }
 
-/* A file where etcd has a directory. */
-static bool
-is_no_directory(int dir_fd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
-}
-
 bool
 gbe_layout_open(int data_fd, const char *member_path, const char *below, int *ret_fd,
 		GError **error)
@@ -34,6 +25,7 @@ gbe_layout_open(int data_fd, const char *member_path, const char *below, int *re
 	g_autofree char *path = gbe_layout_path(member_path, below);
 	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
 	gbe_autofd int fd = fcntl(data_fd, F_DUPFD_CLOEXEC, 3);
+	struct stat st;
 
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s", path);
@@ -42,9 +34,11 @@ gbe_layout_open(int data_fd, const char *member_path, const char *below, int *re
 
 		if (!gbe_open_dir_at(fd, parts[i], &next, error)) {
 			(void)gbe_prefix(error, "%s", path);
-			return is_no_directory(fd, parts[i])
-				   ? gbe_rethrow(error, GBE_ERROR_UNSAFE_SOURCE)
-				   : false;
+			/* A file where etcd has a directory. */
+			if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			    !S_ISDIR(st.st_mode))
+				(void)gbe_rethrow(error, GBE_ERROR_UNSAFE_SOURCE);
+			return false;
 		}
 		gbe_close_fd(&fd);
 		fd = next;

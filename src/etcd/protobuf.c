@@ -40,34 +40,13 @@ read_fixed(const guint8 **at, const guint8 *end, gsize size, guint64 *ret_value)
 	return true;
 }
 
-static bool
-read_value(const guint8 **at, const guint8 *end, GbeField *field)
-{
-	guint64 size;
-
-	switch (field->type) {
-	case GBE_WIRE_VARINT:
-		return gbe_protobuf_varint(at, end, &field->value);
-	case GBE_WIRE_FIXED64:
-		return read_fixed(at, end, 8, &field->value);
-	case GBE_WIRE_FIXED32:
-		return read_fixed(at, end, 4, &field->value);
-	case GBE_WIRE_BYTES:
-		if (!gbe_protobuf_varint(at, end, &size) || size > (guint64)(end - *at))
-			return false;
-		field->data = *at;
-		field->size = (gsize)size;
-		*at += size;
-		return true;
-	}
-	return false;
-}
-
 GbeFieldResult
 gbe_protobuf_next(GbeProtobuf *pb, GbeField *ret_field)
 {
 	const guint8 *at = pb->at;
 	GbeField field = {0};
+	bool good = false;
+	guint64 size;
 	guint64 tag;
 
 	if (at == pb->end)
@@ -76,7 +55,26 @@ gbe_protobuf_next(GbeProtobuf *pb, GbeField *ret_field)
 		return GBE_FIELD_BAD;
 	field.number = (guint32)(tag >> 3);
 	field.type = (GbeWireType)(tag & 7);
-	if (!read_value(&at, pb->end, &field))
+	switch (field.type) {
+	case GBE_WIRE_VARINT:
+		good = gbe_protobuf_varint(&at, pb->end, &field.value);
+		break;
+	case GBE_WIRE_FIXED64:
+		good = read_fixed(&at, pb->end, 8, &field.value);
+		break;
+	case GBE_WIRE_FIXED32:
+		good = read_fixed(&at, pb->end, 4, &field.value);
+		break;
+	case GBE_WIRE_BYTES:
+		good = gbe_protobuf_varint(&at, pb->end, &size) && size <= (guint64)(pb->end - at);
+		if (good) {
+			field.data = at;
+			field.size = (gsize)size;
+			at += size;
+		}
+		break;
+	}
+	if (!good)
 		return GBE_FIELD_BAD;
 	pb->at = at;
 	*ret_field = field;
@@ -95,16 +93,10 @@ put_varint(GByteArray *to, guint64 value)
 	(void)g_byte_array_append(to, bytes, size);
 }
 
-static void
-put_tag(GByteArray *to, guint32 number, GbeWireType type)
-{
-	put_varint(to, (guint64)number << 3 | type);
-}
-
 void
 gbe_protobuf_put_varint(GByteArray *to, guint32 number, guint64 value)
 {
-	put_tag(to, number, GBE_WIRE_VARINT);
+	put_varint(to, (guint64)number << 3 | GBE_WIRE_VARINT);
 	put_varint(to, value);
 }
 
@@ -112,7 +104,7 @@ void
 gbe_protobuf_put_bytes(GByteArray *to, guint32 number, const void *data, gsize size)
 {
 	g_return_if_fail(size <= G_MAXUINT32);
-	put_tag(to, number, GBE_WIRE_BYTES);
+	put_varint(to, (guint64)number << 3 | GBE_WIRE_BYTES);
 	put_varint(to, size);
 	(void)g_byte_array_append(to, data, (guint)size);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alive.h"
+#include "base/crc32c.h"
 #include "fs/read.h"
 
 /* The next request still counts as following when it skips this many bytes. */
@@ -30,33 +31,9 @@ gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, Gbe
 	*window = (GbeWindow){.fd = fd, .what = what, .capacity = capacity, .look = look};
 }
 
-/* At the first read: does the file have less on the disk than its size says? */
-static void
-prepare(GbeWindow *window)
-{
-	struct stat st;
-
-	window->bytes = g_malloc(window->capacity);
-	window->sparse = fstat(window->fd, &st) == 0 && st.st_size / 512 > st.st_blocks;
-}
-
-static gint64
-zeros_in(const guint8 *bytes, gsize size)
-{
-	gint64 zeros = 0;
-
-	for (gsize at = 0; at < size; at += BLOCK) {
-		gsize part = MIN(BLOCK, size - at);
-
-		if (bytes[at] == 0 && memcmp(bytes + at, bytes + at + 1, part - 1) == 0)
-			zeros += (gint64)part;
-	}
-	return zeros;
-}
-
-/* Accounts for the @got bytes that were read to @at in the window. */
+/* Accounts for the @got bytes that were read to @bytes in the window. */
 static bool
-spend(const GbeWindow *window, const guint8 *at, gsize got, GError **error)
+spend_bytes(const GbeWindow *window, const guint8 *bytes, gsize got, GError **error)
 {
 	GbeLook *look = window->look;
 
@@ -64,8 +41,12 @@ spend(const GbeWindow *window, const guint8 *at, gsize got, GError **error)
 	if (look == NULL)
 		return true;
 	look->read += got;
-	if (window->sparse)
-		look->holes -= zeros_in(at, got);
+	for (gsize at = 0; at < got && window->sparse; at += BLOCK) {
+		gsize part = MIN(BLOCK, got - at);
+
+		if (bytes[at] == 0 && memcmp(bytes + at, bytes + at + 1, part - 1) == 0)
+			look->holes -= (gint64)part;
+	}
 	if (look->holes < 0)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "at byte %" G_GUINT64_FORMAT " of %s the %" G_GINT64_FORMAT
@@ -94,10 +75,14 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 {
 	guint64 end = window->start + window->filled;
 	gsize size = want, keep = 0, got = 0;
+	struct stat st;
 
 	g_return_val_if_fail(want <= window->capacity, false);
-	if (window->bytes == NULL)
-		prepare(window);
+	if (window->bytes == NULL) {
+		window->bytes = g_malloc(window->capacity);
+		/* Does the file have less on the disk than its size says? */
+		window->sparse = fstat(window->fd, &st) == 0 && st.st_size / 512 > st.st_blocks;
+	}
 	/* Read twice as much while most of it is used. */
 	if (window->filled > 0 && offset >= window->start && offset <= end + NEAR)
 		size = window->used >= window->filled / 2 ? 2 * window->filled : window->filled / 2;
@@ -115,5 +100,23 @@ gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error)
 		return false;
 	window->filled = keep + got;
 	window->read += got;
-	return spend(window, window->bytes + keep, got, error);
+	return spend_bytes(window, window->bytes + keep, got, error);
+}
+
+bool
+gbe_window_crc32c(GbeWindow *window, guint64 from, guint64 to, guint32 *crc, GError **error)
+{
+	gsize got = 0;
+
+	for (guint64 at = from; at < to; at += got) {
+		const guint8 *bytes = NULL;
+
+		if (!gbe_window_at(window, at, (gsize)MIN(window->capacity, to - at), &bytes, &got,
+				   error))
+			return false;
+		if (got == 0)
+			break;
+		*crc = gbe_crc32c(*crc, bytes, got);
+	}
+	return true;
 }

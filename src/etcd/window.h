@@ -44,6 +44,7 @@ typedef struct {
 /* Allocates nothing yet. */
 void gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, GbeLook *look);
 void gbe_window_clear(GbeWindow *window);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWindow, gbe_window_clear)
 /* Only for gbe_window_at(). */
 bool gbe_window_move(GbeWindow *window, guint64 offset, gsize want, GError **error) GBE_CHECKED;
 
@@ -65,3 +66,7 @@ gbe_window_at(GbeWindow *window, guint64 offset, gsize want, const guint8 **ret_
 	*ret_got = MIN((gsize)(window->filled - skip), want);
 	return true;
 }
+
+/* Continues *crc over the bytes from @from up to @to, or up to the file's end. */
+bool gbe_window_crc32c(GbeWindow *window, guint64 from, guint64 to, guint32 *crc,
+		       GError **error) GBE_CHECKED;

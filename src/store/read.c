@@ -2,7 +2,7 @@
 #include "store/snapshots.h"
 
 #include "app/backups/keys.h"
-#include "etcd/db/snapshot-sum.h"
+#include "etcd/db/snapshot-file.h"
 #include "store/age.h"
 #include "store/device.h"
 

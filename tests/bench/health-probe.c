@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* health-probe N ENDPOINT CACERT CERT KEY: what a check asks of etcd, once, and N times more on the connection that
  * is open by then. Prints the microseconds of the first, and the median of the others. */
-#include "etcd/api/ask.h"
+#include "etcd/api/client.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cacert, cert and key of [etcd], with a NUL between one and the next. */
-#include "etcd/tls/certificate.h"
+#include "etcd/tls/pem.h"
 #include "lib/fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lines up to an empty one are headers; the rest is the answer, in pieces as long as the first byte says. */
-#include "etcd/api/grpc-answer.h"
+#include "etcd/api/grpc.h"
 #include "lib/fuzz.h"
 
 #include <stdlib.h>

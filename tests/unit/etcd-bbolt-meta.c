@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd-real.h"
 
-#include "etcd/db/bbolt-meta.h"
+#include "etcd/db/bbolt.h"
 
 #define PAGE 4096
 

@@ -40,7 +40,6 @@ look_at(int fd)
 	g_autoptr(GError) error = NULL;
 
 	gbe_findings_init(&look.findings);
-	gbe_page_set_init(&reached);
 	ck_assert(gbe_bbolt_open(fd, "db", NULL, &look.findings, &look.db, &look.usable, &error));
 	if (look.usable) {
 		ck_assert(gbe_bbolt_buckets(&look.db, &reached, &buckets, &error));
@@ -498,7 +497,6 @@ START_TEST(page_sets)
 	g_auto(GbePageSet) set = {0};
 	guint64 far = 0;
 
-	gbe_page_set_init(&set);
 	ck_assert(!gbe_page_set_has(&set, 5));
 	ck_assert_int_eq(gbe_page_set_add(&set, 5), GBE_PAGE_NEW);
 	ck_assert_int_eq(gbe_page_set_add(&set, 5), GBE_PAGE_TWICE);

@@ -187,7 +187,6 @@ START_TEST(a_stale_root)
 		return;
 	ck_assert_int_eq(RUN("tar", "-xSzf", archive, "-C", root, "--no-same-owner"), 0);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	gbe_page_set_init(&reached);
 	gbe_findings_init(&findings);
 	ck_assert(gbe_bbolt_open(fd, "db", NULL, &findings, &bolt, &usable, NULL));
 	ck_assert(gbe_bbolt_buckets(&bolt, &reached, &buckets, NULL));

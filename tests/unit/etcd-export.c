@@ -3,12 +3,10 @@
 #include "etcd-log.h"
 #include "etcd-real.h"
 
-#include "etcd/db/bbolt-meta.h"
+#include "etcd/db/bbolt.h"
 #include "etcd/db/snapshot-file.h"
-#include "etcd/db/snapshot-write.h"
 #include "etcd/protobuf.h"
-#include "etcd/wal/raft-request.h"
-#include "etcd/wal/v2-keys.h"
+#include "etcd/wal/rest.h"
 
 static GByteArray *
 v2_request(const char *method, const char *path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "lib/unit.h"
 
-#include "etcd/api/gauge.h"
+#include "etcd/api/client.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "etcd-real.h"
 
 #include "etcd/api/client.h"
-#include "etcd/api/grpc-answer.h"
+#include "etcd/api/grpc.h"
 #include "lib/scripted.h"
 
 /* header{1, 2, 3, 4}, version "3.6.1" */

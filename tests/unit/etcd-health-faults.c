@@ -4,7 +4,7 @@
 #include "etcd-real.h"
 
 #include "core/health/health.h"
-#include "etcd/api/ask.h"
+#include "etcd/api/client.h"
 
 typedef struct {
 	const char *name;

@@ -3,8 +3,8 @@
 #include "etcd-real.h"
 
 #include "core/health/health.h"
-#include "etcd/api/ask.h"
-#include "etcd/tls/certificate.h"
+#include "etcd/api/client.h"
+#include "etcd/tls/pem.h"
 #include "lib/certificates.h"
 #include "lib/scripted.h"
 

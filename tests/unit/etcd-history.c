@@ -119,16 +119,16 @@ compare(guint64 count, guint64 keys, gint64 compacted, guint64 lose, guint64 roo
 	g_autoptr(GArray) rows = make_rows(count, keys, compacted, lose);
 	g_autoptr(GbeHistory) history = gbe_history_new(compacted, room);
 	Expected expected = expect_of(rows, compacted);
-	gint64 at[GBE_HISTORY_BROKEN_MAX];
+	const GbeHistoryResult *result = gbe_history_result(history);
 
 	do {
 		for (guint i = 0; i < rows->len; i++)
 			gbe_history_add(history, &g_array_index(rows, GbeHistoryRow, i));
 	} while (gbe_history_end_pass(history));
-	ck_assert_uint_eq(gbe_history_broken(history, at), expected.broken);
-	ck_assert_uint_eq(gbe_history_live(history), expected.live);
-	ck_assert(gbe_history_is_complete(history));
-	ck_assert(gbe_history_knows_superseded(history));
+	ck_assert_uint_eq(result->broken, expected.broken);
+	ck_assert_uint_eq(result->live, expected.live);
+	ck_assert(!result->incomplete);
+	ck_assert(result->knows_superseded);
 	if (lose == 0)
 		ck_assert_uint_eq(expected.broken, 0);
 	else
@@ -142,7 +142,7 @@ compare(guint64 count, guint64 keys, gint64 compacted, guint64 lose, guint64 roo
 	}
 	g_array_unref(expected.superseded);
 	if (ret_passes != NULL)
-		*ret_passes = gbe_history_passes(history);
+		*ret_passes = result->passes;
 }
 
 START_TEST(small)
@@ -204,7 +204,7 @@ START_TEST(collisions)
 		}
 		ck_assert_uint_lt(++passes, 30);
 	} while (gbe_history_end_pass(history));
-	ck_assert(!gbe_history_is_complete(history));
+	ck_assert(gbe_history_result(history)->incomplete);
 }
 END_TEST
 

@@ -4,7 +4,7 @@
 
 #include <sys/file.h>
 
-#include "etcd/directory/in-use.h"
+#include "etcd/directory/member.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "lib/unit.h"
 
-#include "etcd/db/snapshot-sum.h"
+#include "etcd/db/snapshot-file.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "etcd-real.h"
 #include "lib/findings.h"
 
-#include "etcd/wal/commit.h"
+#include "etcd/wal/rest.h"
 #include "etcd/wal/read.h"
 #include "etcd/wal/segment.h"
 

@@ -2,7 +2,7 @@
 #include "etcd-real.h"
 
 #include "etcd/layout.h"
-#include "etcd/wal/wal.h"
+#include "etcd/wal/read.h"
 
 #define SEGMENT "0000000000000000-0000000000000000.wal"
 

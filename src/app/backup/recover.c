@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "core/decide/identity.h"
-#include "etcd/directory/in-use.h"
+#include "etcd/directory/member.h"
 #include "fs/copy/compare.h"
 #include "fs/copy/project.h"
 #include "fs/exchange.h"

@@ -5,7 +5,6 @@
 #include "app/state/ledger.h"
 #include "core/decide/identity.h"
 #include "core/record/version-file.h"
-#include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "fs/open.h"

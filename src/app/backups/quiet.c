@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include "etcd/directory/in-use.h"
+#include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "sys/process.h"
 #include "sys/systemd/events.h"

@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "etcd/db/snapshot-file.h"
-#include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
 #include "fs/copy/compare.h"
 #include "fs/open.h"

@@ -10,7 +10,7 @@
 #include "app/device/endpoint.h"
 #include "app/health/certificates.h"
 #include "core/redact.h"
-#include "etcd/tls/certificate.h"
+#include "etcd/tls/pem.h"
 #include "fs/copy/archive.h"
 #include "fs/open.h"
 #include "fs/part.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "app/device/context.h"
-#include "etcd/api/call.h"
+#include "etcd/api/connection.h"
 
 typedef struct {
 	GbeEndpoint endpoint; /* borrows from this struct and from the configuration */

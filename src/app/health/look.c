@@ -6,8 +6,8 @@
 #include "app/health/place.h"
 #include "app/health/verdict.h"
 #include "core/decide/situation.h"
-#include "etcd/api/ask.h"
-#include "etcd/tls/certificate.h"
+#include "etcd/api/client.h"
+#include "etcd/tls/pem.h"
 
 GbeHealthLook *
 gbe_health_look_new(GbeApp *app)

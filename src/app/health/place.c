@@ -9,7 +9,7 @@
 #include "app/backups/data.h"
 #include "app/state/prerun-done.h"
 #include "core/json/parse.h"
-#include "etcd/directory/in-use.h"
+#include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "fs/list.h"
 #include "fs/probe.h"

@@ -3,7 +3,7 @@
 
 #include "app/run/etcd-copy.h"
 #include "etcd/layout.h"
-#include "etcd/wal/commit.h"
+#include "etcd/wal/rest.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/snapshot/export.h"
 
-#include "etcd/db/snapshot-write.h"
+#include "etcd/db/snapshot-file.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
-#include "etcd/wal/v2-keys.h"
+#include "etcd/wal/rest.h"
 #include "fs/open.h"
 #include "fs/part.h"
 

@@ -13,7 +13,6 @@
 #include "core/backup-name.h"
 #include "core/record/version-file.h"
 #include "core/space.h"
-#include "etcd/directory/in-use.h"
 #include "etcd/directory/member.h"
 #include "fs/copy/clone.h"
 #include "fs/copy/extents.h"

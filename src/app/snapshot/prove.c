@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/sha256.h"
-#include "etcd/db/snapshot-sum.h"
+#include "etcd/db/snapshot-file.h"
 #include "fs/open.h"
 #include "fs/read.h"
 

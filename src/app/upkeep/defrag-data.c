@@ -15,7 +15,7 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "etcd/db/db.h"
-#include "etcd/directory/in-use.h"
+#include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "fs/sync.h"
 

@@ -8,8 +8,8 @@
 #include "app/snapshot/snapshot.h"
 #include "core/health/defrag.h"
 #include "core/space.h"
-#include "etcd/api/gauge.h"
-#include "etcd/directory/in-use.h"
+#include "etcd/api/client.h"
+#include "etcd/directory/member.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
 #define LOCK_WAIT_MS 1000

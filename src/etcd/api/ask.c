@@ -1,42 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "etcd/api/ask.h"
-
-#include "etcd/api/gauge.h"
+#include "etcd/api/client.h"
 
 /* The same key as etcdctl's; it need not exist. */
 #define KEY "health"
 
-static void
-note_failure(GbeQuestion *question, GbeCallFailure *failure)
+/* Notes the answer to a question, or why it has none. Returns @answered. */
+static bool
+note_answer(GbeQuestion *question, bool answered, GbeCallFailure *failure)
 {
-	question->reach = failure->reach;
-	question->status = failure->status;
 	g_free(question->why);
-	question->why = g_steal_pointer(&failure->why);
-}
-
-static void
-note_answer(GbeQuestion *question)
-{
-	g_clear_pointer(&question->why, g_free);
 	*question = (GbeQuestion){.reach = GBE_REACH_ANSWERED};
-}
-
-static void
-take_status(GbeEtcdStatus *status, GbeHealthFacts *facts)
-{
-	facts->version = g_steal_pointer(&status->version);
-	facts->storage_version = g_steal_pointer(&status->storage_version);
-	facts->cluster_id = status->header.cluster_id;
-	facts->member_id = status->header.member_id;
-	facts->revision = status->header.revision;
-	facts->db_size = status->db_size;
-	facts->db_in_use = status->db_in_use;
-	facts->quota = status->quota > 0 ? status->quota : facts->quota;
-	facts->leader = status->leader;
-	facts->raft_index = status->raft_index;
-	facts->raft_applied = status->raft_applied;
-	facts->learner = status->learner;
+	if (!answered) {
+		question->reach = failure->reach;
+		question->status = failure->status;
+		question->why = g_steal_pointer(&failure->why);
+	}
+	return answered;
 }
 
 static bool
@@ -45,12 +24,21 @@ ask_status(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdStatus status = {{0}};
 
-	if (!gbe_client_status(client, deadline, &status, &failure)) {
-		note_failure(&facts->status, &failure);
+	if (!note_answer(&facts->status, gbe_client_status(client, deadline, &status, &failure),
+			 &failure))
 		return false;
-	}
-	note_answer(&facts->status);
-	take_status(&status, facts);
+	facts->version = g_steal_pointer(&status.version);
+	facts->storage_version = g_steal_pointer(&status.storage_version);
+	facts->cluster_id = status.header.cluster_id;
+	facts->member_id = status.header.member_id;
+	facts->revision = status.header.revision;
+	facts->db_size = status.db_size;
+	facts->db_in_use = status.db_in_use;
+	facts->quota = status.quota > 0 ? status.quota : facts->quota;
+	facts->leader = status.leader;
+	facts->raft_index = status.raft_index;
+	facts->raft_applied = status.raft_applied;
+	facts->learner = status.learner;
 	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 	return true;
 }
@@ -61,26 +49,12 @@ ask_members(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdMembers members = {{0}};
 
-	if (!gbe_client_members(client, deadline, &members, &failure)) {
-		note_failure(&facts->members, &failure);
+	if (!note_answer(&facts->members, gbe_client_members(client, deadline, &members, &failure),
+			 &failure))
 		return;
-	}
-	note_answer(&facts->members);
 	facts->member_count = members.list != NULL ? members.list->len : 0;
 	facts->voters = gbe_etcd_members_voters(&members);
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-}
-
-static void
-take_alarms(const GbeEtcdAlarms *alarms, GbeHealthFacts *facts)
-{
-	for (guint i = 0; alarms->list != NULL && i < alarms->list->len; i++) {
-		guint64 alarm = g_array_index(alarms->list, GbeEtcdAlarm, i).alarm;
-
-		facts->no_space = facts->no_space || alarm == GBE_ALARM_NOSPACE;
-		facts->corrupt = facts->corrupt || alarm == GBE_ALARM_CORRUPT;
-		facts->other_alarm = facts->other_alarm || alarm > GBE_ALARM_CORRUPT;
-	}
 }
 
 /* The proposal; its answer is the list of alarms. */
@@ -90,12 +64,16 @@ ask_write(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdAlarms alarms = {{0}};
 
-	if (!gbe_client_alarms(client, deadline, &alarms, &failure)) {
-		note_failure(&facts->write, &failure);
+	if (!note_answer(&facts->write, gbe_client_alarms(client, deadline, &alarms, &failure),
+			 &failure))
 		return;
+	for (guint i = 0; alarms.list != NULL && i < alarms.list->len; i++) {
+		guint64 alarm = g_array_index(alarms.list, GbeEtcdAlarm, i).alarm;
+
+		facts->no_space = facts->no_space || alarm == GBE_ALARM_NOSPACE;
+		facts->corrupt = facts->corrupt || alarm == GBE_ALARM_CORRUPT;
+		facts->other_alarm = facts->other_alarm || alarm > GBE_ALARM_CORRUPT;
 	}
-	note_answer(&facts->write);
-	take_alarms(&alarms, facts);
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
 }
 
@@ -105,23 +83,9 @@ ask_read(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
 	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdRange range = {{0}};
 
-	if (!gbe_client_count(client, KEY, deadline, &range, &failure)) {
-		note_failure(&facts->read, &failure);
-		return;
-	}
-	note_answer(&facts->read);
-	facts->revision = MAX(facts->revision, range.header.revision);
-}
-
-/* etcd 3.6 has its quota in the status, an older one in its metrics only. */
-static void
-ask_quota(GbeClient *client, gint64 deadline, GbeHealthFacts *facts)
-{
-	double quota = 0;
-
-	if (gbe_client_gauge(client, GBE_GAUGE_QUOTA, deadline, &quota) &&
-	    quota < (double)G_MAXINT64)
-		facts->quota = (gint64)quota;
+	if (note_answer(&facts->read, gbe_client_count(client, KEY, deadline, &range, &failure),
+			&failure))
+		facts->revision = MAX(facts->revision, range.header.revision);
 }
 
 void
@@ -129,9 +93,10 @@ gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **cli
 		   GbeHealthFacts *facts)
 {
 	g_auto(GbeCallFailure) failure = {0};
+	double quota = 0;
 
 	if (*client == NULL && !gbe_client_open(endpoint, client, &failure)) {
-		note_failure(&facts->status, &failure);
+		(void)note_answer(&facts->status, false, &failure);
 		return;
 	}
 	if (!ask_status(*client, deadline, facts))
@@ -144,7 +109,10 @@ gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **cli
 		if (facts->write.reach != GBE_REACH_LATE)
 			ask_read(*client, deadline, facts);
 	}
+	/* etcd 3.6 has its quota in the status, an older one in its metrics only. */
 	if (facts->quota <= 0 && facts->write.reach != GBE_REACH_LATE &&
-	    facts->read.reach != GBE_REACH_LATE)
-		ask_quota(*client, deadline, facts);
+	    facts->read.reach != GBE_REACH_LATE &&
+	    gbe_client_gauge(*client, GBE_GAUGE_QUOTA, deadline, &quota) &&
+	    quota < (double)G_MAXINT64)
+		facts->quota = (gint64)quota;
 }

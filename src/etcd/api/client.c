@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/api/client.h"
 
+#include <math.h>
 #include <string.h>
 
-#include "etcd/api/gauge.h"
 #include "etcd/api/grpc.h"
 #include "etcd/protobuf.h"
 
@@ -68,31 +68,107 @@ gbe_client_close(GbeClient *client)
 	g_free(client);
 }
 
+/* ---- a figure of the metrics ---- */
+
+/* The figures that we look for have shorter lines. */
+#define LONGEST_LINE 128
+
+/* ->used LONGEST_LINE: the line is too long and is skipped to its end. */
+typedef struct {
+	const char *name;
+	char line[LONGEST_LINE];
+	gsize used;
+	bool found;
+	double value;
+} Gauge;
+
+bool
+gbe_gauge_line(const char *name, const char *line, gsize size, double *ret_value)
+{
+	g_autofree char *number = NULL;
+	gsize head = strlen(name);
+	char *end = NULL;
+	double value;
+
+	if (size < head + 2 || memcmp(line, name, head) != 0 || line[head] != ' ' ||
+	    !g_ascii_isdigit(line[head + 1]))
+		return false;
+	number = g_strndup(line + head + 1, size - head - 1);
+	value = g_ascii_strtod(number, &end);
+	if (*end != '\0' || !isfinite(value))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+static bool
+take_metrics(const guint8 *bytes, gsize size, gpointer data)
+{
+	Gauge *gauge = data;
+
+	for (gsize i = 0; i < size; i++) {
+		if (bytes[i] != '\n') {
+			if (gauge->used < LONGEST_LINE)
+				gauge->line[gauge->used++] = (char)bytes[i];
+			continue;
+		}
+		gauge->found = gauge->used < LONGEST_LINE &&
+			       gbe_gauge_line(gauge->name, gauge->line, gauge->used, &gauge->value);
+		gauge->used = 0;
+		if (gauge->found)
+			return false;
+	}
+	return true;
+}
+
+/* @connection NULL: on one of its own to @endpoint. */
+static bool
+ask_gauge(GbeConnection *connection, const GbeEndpoint *endpoint, const char *name, gint64 deadline,
+	  double *ret_value)
+{
+	g_autoptr(GbeConnection) apart = NULL;
+	g_auto(GbeCallFailure) failure = {0};
+	Gauge gauge = {.name = name};
+	GbeExchange exchange = {.path = "/metrics",
+				.deadline = deadline,
+				.take = take_metrics,
+				.data = &gauge};
+	long status = 0;
+	bool cut = false;
+
+	if (connection == NULL && !gbe_connection_open(endpoint, GBE_HTTP_1, &apart, &failure))
+		return false;
+	if (!gbe_connection_ask(connection != NULL ? connection : apart, &exchange, &status, &cut,
+				&failure) ||
+	    status != 200 || !gauge.found)
+		return false;
+	*ret_value = gauge.value;
+	return true;
+}
+
+GbeTri
+gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline)
+{
+	double value = 0;
+
+	if (!ask_gauge(NULL, endpoint, GBE_GAUGE_DEFRAG, deadline, &value))
+		return GBE_UNKNOWN;
+	return gbe_tri(value > 0);
+}
+
 bool
 gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value)
 {
-	return gbe_connection_is_tls(client->connection)
-		   ? gbe_gauge_ask(client->connection, name, deadline, ret_value)
-		   : gbe_gauge_ask_apart(&client->endpoint, name, deadline, ret_value);
+	return ask_gauge(gbe_connection_is_tls(client->connection) ? client->connection : NULL,
+			 &client->endpoint, name, deadline, ret_value);
 }
 
 /* ---- a user ---- */
 
 #define WAY_ON "set user= and password-file= of [etcd], or cert= and key= of a client with CN=root"
 
-static bool ask(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
-		gpointer ret_message, GbeCallFailure *ret_failure);
-
-/* The token becomes a line of a header. */
-static bool
-is_token(const char *text)
-{
-	const char *at = text;
-
-	while (at != NULL && g_ascii_isgraph(*at))
-		at++;
-	return at != text && *at == '\0';
-}
+static bool ask_etcd(GbeClient *client, GbeMessage message, const GByteArray *request,
+		     gint64 deadline, gpointer ret_message, GbeCallFailure *ret_failure);
 
 /* AuthenticateRequest {1 name, 2 password}. */
 static bool
@@ -100,12 +176,13 @@ authenticate(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
 {
 	g_autoptr(GByteArray) request = g_byte_array_new();
 	GbeEtcdToken answer = {{0}};
+	gsize printable = 0;
 	bool ok;
 
 	g_clear_pointer(&client->token, g_free);
 	gbe_protobuf_put_string(request, 1, client->endpoint.user);
 	gbe_protobuf_put_string(request, 2, client->endpoint.password);
-	ok = ask(client, GBE_MESSAGE_AUTHENTICATE, request, deadline, &answer, ret_failure);
+	ok = ask_etcd(client, GBE_MESSAGE_AUTHENTICATE, request, deadline, &answer, ret_failure);
 	if (!ok && ret_failure->reach == GBE_REACH_NO_USER) {
 		g_autofree char *why = g_steal_pointer(&ret_failure->why);
 
@@ -114,7 +191,10 @@ authenticate(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
 				     "check user= and password-file= of [etcd]",
 				     client->endpoint.user, why);
 	}
-	if (ok && is_token(answer.token))
+	/* The token becomes a line of a header. */
+	while (answer.token != NULL && g_ascii_isgraph(answer.token[printable]))
+		printable++;
+	if (ok && printable > 0 && answer.token[printable] == '\0')
 		client->token = g_steal_pointer(&answer.token);
 	else if (ok)
 		ok = gbe_call_fail(ret_failure, GBE_REACH_FOREIGN, "it sent no token of etcd's");
@@ -123,7 +203,7 @@ authenticate(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
 }
 
 static bool
-refuse(const GbeClient *client, GbeCallFailure *ret_failure)
+refuse_user(const GbeClient *client, GbeCallFailure *ret_failure)
 {
 	const GbeEndpoint *endpoint = &client->endpoint;
 	g_autofree char *why = g_steal_pointer(&ret_failure->why);
@@ -154,14 +234,14 @@ make_call(GbeClient *client, GbeGrpcCall *call, GbeCallFailure *ret_failure)
 	if (ret_failure->reach != GBE_REACH_NO_USER || g_str_equal(call->path, AUTHENTICATE))
 		return false;
 	if (client->endpoint.password == NULL)
-		return refuse(client, ret_failure);
+		return refuse_user(client, ret_failure);
 	if (deadline == 0)
 		deadline = g_get_monotonic_time() + call->idle_seconds * G_USEC_PER_SEC;
 	if (!authenticate(client, deadline, ret_failure))
 		return false;
 	call->token = client->token;
 	return gbe_grpc_call(client->connection, call, ret_failure) ||
-	       (ret_failure->reach == GBE_REACH_NO_USER && refuse(client, ret_failure));
+	       (ret_failure->reach == GBE_REACH_NO_USER && refuse_user(client, ret_failure));
 }
 
 typedef struct {
@@ -184,11 +264,19 @@ take_answer(const guint8 *bytes, gsize size, gpointer data)
 	return answer->why == NULL;
 }
 
+/* @request NULL: an empty one. @ret_message NULL: the answer is one of those in the union, and is dropped. */
 static bool
-ask(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
-    gpointer ret_message, GbeCallFailure *ret_failure)
+ask_etcd(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
+	 gpointer ret_message, GbeCallFailure *ret_failure)
 {
-	Answer answer = {.message = message, .ret = ret_message};
+	union {
+		GbeEtcdHeader header;
+		GbeEtcdAlarms alarms;
+		GbeEtcdMembers members;
+		GbeEtcdTxn txn;
+	} ignored;
+	Answer answer = {.message = message,
+			 .ret = ret_message != NULL ? (gpointer)ret_message : &ignored};
 	GbeGrpcCall call = {.path = rpcs[message].path,
 			    .request = request,
 			    .needs_leader = rpcs[message].needs_leader,
@@ -202,38 +290,44 @@ ask(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 dea
 		ok = gbe_call_fail(ret_failure, GBE_REACH_FOREIGN, "it sent %s", answer.why);
 	else if (ok && answer.count == 0)
 		ok = gbe_call_fail(ret_failure, GBE_REACH_DROPPED, "no answer came");
-	if (!ok && answer.count > 0 && (answer.why == NULL || answer.count > 1))
-		gbe_message_clear(message, ret_message);
+	/* Only the first of several answers was read, and only a whole message. */
+	if (answer.count > 0 && (answer.why == NULL || answer.count > 1) &&
+	    (!ok || ret_message == NULL))
+		gbe_message_clear(message, answer.ret);
 	g_free(answer.why);
 	return ok;
+}
+
+/* A request with a number in field 1. */
+static GByteArray *
+request_of(guint64 number)
+{
+	GByteArray *request = g_byte_array_new();
+
+	gbe_protobuf_put_varint(request, 1, number);
+	return request;
 }
 
 bool
 gbe_client_status(GbeClient *client, gint64 deadline, GbeEtcdStatus *ret_status,
 		  GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-
-	return ask(client, GBE_MESSAGE_STATUS, request, deadline, ret_status, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_STATUS, NULL, deadline, ret_status, ret_failure);
 }
 
 bool
 gbe_client_alarms(GbeClient *client, gint64 deadline, GbeEtcdAlarms *ret_alarms,
 		  GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-
 	/* Action GET is 0; 0 also means all members and all alarms. */
-	return ask(client, GBE_MESSAGE_ALARMS, request, deadline, ret_alarms, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_ALARMS, NULL, deadline, ret_alarms, ret_failure);
 }
 
 bool
 gbe_client_members(GbeClient *client, gint64 deadline, GbeEtcdMembers *ret_members,
 		   GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-
-	return ask(client, GBE_MESSAGE_MEMBERS, request, deadline, ret_members, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_MEMBERS, NULL, deadline, ret_members, ret_failure);
 }
 
 bool
@@ -244,17 +338,16 @@ gbe_client_count(GbeClient *client, const char *key, gint64 deadline, GbeEtcdRan
 
 	gbe_protobuf_put_string(request, 1, key);
 	gbe_protobuf_put_varint(request, 9, true);
-	return ask(client, GBE_MESSAGE_RANGE, request, deadline, ret_range, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_RANGE, request, deadline, ret_range, ret_failure);
 }
 
 bool
 gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline, GbeEtcdHashKv *ret_hash,
 		   GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) request = request_of((guint64)revision);
 
-	gbe_protobuf_put_varint(request, 1, (guint64)revision);
-	return ask(client, GBE_MESSAGE_HASH_KV, request, deadline, ret_hash, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_HASH_KV, request, deadline, ret_hash, ret_failure);
 }
 
 bool
@@ -270,21 +363,16 @@ gbe_client_is_root(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failu
 bool
 gbe_client_defragment(GbeClient *client, gint64 deadline, GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-	GbeEtcdHeader header;
-
-	return ask(client, GBE_MESSAGE_DEFRAGMENT, request, deadline, &header, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_DEFRAGMENT, NULL, deadline, NULL, ret_failure);
 }
 
 bool
 gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline, GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-	GbeEtcdHeader header;
+	g_autoptr(GByteArray) request = request_of((guint64)revision);
 
-	gbe_protobuf_put_varint(request, 1, (guint64)revision);
 	gbe_protobuf_put_varint(request, 2, true);
-	return ask(client, GBE_MESSAGE_COMPACTION, request, deadline, &header, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_COMPACTION, request, deadline, NULL, ret_failure);
 }
 
 /* In protocol buffers (etcd's rpc.proto): TxnRequest {1 compare {2 target VERSION, 3 key, 4 version}, 2 success {3
@@ -297,7 +385,6 @@ gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret
 	g_autoptr(GByteArray) compare = g_byte_array_new();
 	g_autoptr(GByteArray) remove = g_byte_array_new();
 	g_autoptr(GByteArray) operation = g_byte_array_new();
-	GbeEtcdTxn txn;
 
 	gbe_protobuf_put_string(compare, 3, PROBE_KEY);
 	gbe_protobuf_put_varint(compare, 4, 0);
@@ -305,7 +392,7 @@ gbe_client_write_nothing(GbeClient *client, gint64 deadline, GbeCallFailure *ret
 	gbe_protobuf_put_bytes(operation, 3, remove->data, remove->len);
 	gbe_protobuf_put_bytes(request, 1, compare->data, compare->len);
 	gbe_protobuf_put_bytes(request, 2, operation->data, operation->len);
-	return ask(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_TXN, request, deadline, NULL, ret_failure);
 }
 
 /* TxnRequest {2 success {2 request_put {1 key, 2 value}, or 3 request_delete_range {1 key}}}. */
@@ -327,10 +414,9 @@ gbe_client_write(GbeClient *client, const char *key, const char *value, gint64 d
 		 GbeCallFailure *ret_failure)
 {
 	g_autoptr(GByteArray) request = g_byte_array_new();
-	GbeEtcdTxn txn;
 
 	put_change(request, key, value);
-	return ask(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_TXN, request, deadline, NULL, ret_failure);
 }
 
 /* RangeRequest {1 key}. */
@@ -341,7 +427,7 @@ gbe_client_get(GbeClient *client, const char *key, gint64 deadline, GbeEtcdKeys 
 	g_autoptr(GByteArray) request = g_byte_array_new();
 
 	gbe_protobuf_put_string(request, 1, key);
-	return ask(client, GBE_MESSAGE_KEYS, request, deadline, ret_keys, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_KEYS, request, deadline, ret_keys, ret_failure);
 }
 
 /* TxnRequest as above, with 1 compare {2 target MOD, 3 key, 6 mod_revision}: 0 is a key that is not there. */
@@ -358,7 +444,7 @@ gbe_client_swap(GbeClient *client, const char *key, gint64 mod_revision, const c
 	gbe_protobuf_put_varint(compare, 6, (guint64)mod_revision);
 	gbe_protobuf_put_bytes(request, 1, compare->data, compare->len);
 	put_change(request, key, value);
-	if (!ask(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure))
+	if (!ask_etcd(client, GBE_MESSAGE_TXN, request, deadline, &txn, ret_failure))
 		return false;
 	*ret_swapped = txn.succeeded;
 	return true;
@@ -371,18 +457,16 @@ bool
 gbe_client_lease_keep(GbeClient *client, guint64 lease, guint64 seconds, gint64 deadline,
 		      GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) keep = g_byte_array_new();
-	g_autoptr(GByteArray) grant = g_byte_array_new();
+	g_autoptr(GByteArray) keep = request_of(lease);
+	g_autoptr(GByteArray) grant = request_of(seconds);
 	GbeEtcdLease answer;
 
-	gbe_protobuf_put_varint(keep, 1, lease);
-	if (!ask(client, GBE_MESSAGE_LEASE_KEEP, keep, deadline, &answer, ret_failure))
+	if (!ask_etcd(client, GBE_MESSAGE_LEASE_KEEP, keep, deadline, &answer, ret_failure))
 		return false;
 	if (answer.ttl > 0)
 		return true;
-	gbe_protobuf_put_varint(grant, 1, seconds);
 	gbe_protobuf_put_varint(grant, 2, lease);
-	return ask(client, GBE_MESSAGE_LEASE_GRANT, grant, deadline, &answer, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_LEASE_GRANT, grant, deadline, &answer, ret_failure);
 }
 
 /* LeaseTimeToLiveRequest {1 ID}. */
@@ -390,11 +474,10 @@ bool
 gbe_client_lease_look(GbeClient *client, guint64 lease, gint64 deadline, bool *ret_alive,
 		      GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) request = request_of(lease);
 	GbeEtcdLease answer;
 
-	gbe_protobuf_put_varint(request, 1, lease);
-	if (!ask(client, GBE_MESSAGE_LEASE_LOOK, request, deadline, &answer, ret_failure))
+	if (!ask_etcd(client, GBE_MESSAGE_LEASE_LOOK, request, deadline, &answer, ret_failure))
 		return false;
 	*ret_alive = answer.ttl > 0;
 	return true;
@@ -404,11 +487,9 @@ bool
 gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
 			GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-	GbeEtcdHeader header;
+	g_autoptr(GByteArray) request = request_of(lease);
 
-	gbe_protobuf_put_varint(request, 1, lease);
-	return ask(client, GBE_MESSAGE_LEASE_REVOKE, request, deadline, &header, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_LEASE_REVOKE, request, deadline, NULL, ret_failure);
 }
 
 bool
@@ -416,16 +497,11 @@ gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		  GbeCallFailure *ret_failure)
 {
 	g_autoptr(GByteArray) request = g_byte_array_new();
-	GbeEtcdAlarms taken = {0};
-	bool ok;
 
 	gbe_protobuf_put_varint(request, 1, 2);
 	gbe_protobuf_put_varint(request, 2, alarm->member_id);
 	gbe_protobuf_put_varint(request, 3, alarm->alarm);
-	ok = ask(client, GBE_MESSAGE_ALARMS, request, deadline, &taken, ret_failure);
-	if (ok)
-		gbe_message_clear(GBE_MESSAGE_ALARMS, &taken);
-	return ok;
+	return ask_etcd(client, GBE_MESSAGE_ALARMS, request, deadline, NULL, ret_failure);
 }
 
 /* ---- members ---- */
@@ -446,40 +522,26 @@ gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, g
 
 	put_urls(request, 1, peer_urls);
 	gbe_protobuf_put_varint(request, 2, learner);
-	return ask(client, GBE_MESSAGE_MEMBER_ADD, request, deadline, ret_members, ret_failure);
-}
-
-/* Requests that name a member in field 1, and whose answer lists the members. */
-static bool
-change_member(GbeClient *client, GbeMessage message, const GByteArray *request, gint64 deadline,
-	      GbeCallFailure *ret_failure)
-{
-	GbeEtcdMembers members = {{0}};
-	bool ok = ask(client, message, request, deadline, &members, ret_failure);
-
-	if (ok)
-		gbe_message_clear(message, &members);
-	return ok;
+	return ask_etcd(client, GBE_MESSAGE_MEMBER_ADD, request, deadline, ret_members,
+			ret_failure);
 }
 
 bool
 gbe_client_member_remove(GbeClient *client, guint64 id, gint64 deadline,
 			 GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) request = request_of(id);
 
-	gbe_protobuf_put_varint(request, 1, id);
-	return change_member(client, GBE_MESSAGE_MEMBER_REMOVE, request, deadline, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_MEMBER_REMOVE, request, deadline, NULL, ret_failure);
 }
 
 bool
 gbe_client_member_promote(GbeClient *client, guint64 id, gint64 deadline,
 			  GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) request = request_of(id);
 
-	gbe_protobuf_put_varint(request, 1, id);
-	return change_member(client, GBE_MESSAGE_MEMBER_PROMOTE, request, deadline, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_MEMBER_PROMOTE, request, deadline, NULL, ret_failure);
 }
 
 /* MemberUpdateRequest {1 ID, 2 peerURLs}. */
@@ -487,21 +549,18 @@ bool
 gbe_client_member_update(GbeClient *client, guint64 id, char *const *peer_urls, gint64 deadline,
 			 GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
+	g_autoptr(GByteArray) request = request_of(id);
 
-	gbe_protobuf_put_varint(request, 1, id);
 	put_urls(request, 2, peer_urls);
-	return change_member(client, GBE_MESSAGE_MEMBER_UPDATE, request, deadline, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_MEMBER_UPDATE, request, deadline, NULL, ret_failure);
 }
 
 bool
 gbe_client_move_leader(GbeClient *client, guint64 to, gint64 deadline, GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
-	GbeEtcdHeader header;
+	g_autoptr(GByteArray) request = request_of(to);
 
-	gbe_protobuf_put_varint(request, 1, to);
-	return ask(client, GBE_MESSAGE_MOVE_LEADER, request, deadline, &header, ret_failure);
+	return ask_etcd(client, GBE_MESSAGE_MOVE_LEADER, request, deadline, NULL, ret_failure);
 }
 
 /* ---- a snapshot ---- */
@@ -541,18 +600,15 @@ bool
 gbe_client_snapshot(GbeClient *client, gint64 deadline, guint idle_seconds, GbeSnapshotTake take,
 		    gpointer data, GbeCallFailure *ret_failure)
 {
-	g_autoptr(GByteArray) request = g_byte_array_new();
 	Snapshot snapshot = {.take = take, .data = data};
 	GbeGrpcCall call = {.path = "/etcdserverpb.Maintenance/Snapshot",
-			    .request = request,
 			    .deadline = deadline,
 			    .idle_seconds = idle_seconds,
 			    .limit = PIECE_MAX,
 			    .take = take_piece,
 			    .data = &snapshot};
-	bool ok;
+	bool ok = make_call(client, &call, ret_failure);
 
-	ok = make_call(client, &call, ret_failure);
 	if (snapshot.bad)
 		(void)gbe_call_fail(ret_failure, GBE_REACH_FOREIGN,
 				    "it sent no SnapshotResponse of etcd's");

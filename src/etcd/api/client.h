@@ -7,7 +7,9 @@
  */
 #pragma once
 
-#include "etcd/api/call.h"
+#include "core/health/health.h"
+#include "core/tri.h"
+#include "etcd/api/connection.h"
 #include "etcd/api/messages.h"
 
 typedef struct GbeClient GbeClient;
@@ -18,9 +20,29 @@ bool gbe_client_open(const GbeEndpoint *endpoint, GbeClient **ret_client,
 void gbe_client_close(GbeClient *client);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeClient, gbe_client_close)
 
-/* A figure of etcd's metrics (etcd/api/gauge.h). Over TLS, etcd answers gRPC and HTTP on one connection, and the handshake
- * is the larger part of the question. */
+/* 1 while etcd is being defragmented. */
+#define GBE_GAUGE_DEFRAG "etcd_disk_defrag_inflight"
+/* Bytes: the size of its database from which on etcd takes no more writes. */
+#define GBE_GAUGE_QUOTA "etcd_server_quota_backend_bytes"
+
+/* Is this line of a metrics text the figure @name, without labels, with a number of 0 or more? */
+bool gbe_gauge_line(const char *name, const char *line, gsize size, double *ret_value);
+/* A figure of etcd's metrics that the API does not have (reference etcd.md, section 1). False: the metrics lack the
+ * figure, or etcd does not answer. Memory does not grow with the answer. Over TLS, etcd answers gRPC and HTTP on one
+ * connection, and the handshake is the larger part of the question. */
 bool gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value);
+
+/* Does etcd defragment at the moment? */
+GbeTri gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline);
+
+/*
+ * Asks etcd about its health: this member's state, the members, a raft proposal as the proof that etcd can write, and a
+ * linearizable read. /health, /readyz and reads can all succeed while every write hangs (reference etcd.md, section
+ * 1). Fills etcd's part of @facts. Every question ends at @deadline (monotonic microseconds). *client is NULL at first,
+ * then the open connection for the next time. The strings of @endpoint have to outlive it. Implemented in ask.c.
+ */
+void gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **client,
+			GbeHealthFacts *facts);
 
 /*
  * @deadline: monotonic microseconds. False: *ret_failure says why, and nothing else is set. Clear a result with

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/dlopen.h"
+#include "base/format.h"
+#include "core/shown.h"
 
 #define SONAME "libcurl.so.4"
 #define FUNCTIONS(X)                                                                               \
@@ -52,6 +54,7 @@ typedef struct {
 
 struct GbeConnection {
 	CURL *curl;
+	CURLcode code; /* of the options; after a failure no further one is set */
 	Watch watch;
 	char *base; /* without a trailing slash */
 	const GbeEndpoint *endpoint;
@@ -59,6 +62,37 @@ struct GbeConnection {
 	bool met; /* a server has answered on it */
 	char detail[CURL_ERROR_SIZE];
 };
+
+void
+gbe_call_failure_clear(GbeCallFailure *failure)
+{
+	g_free(failure->why);
+	*failure = (GbeCallFailure){0};
+}
+
+bool
+gbe_call_fail(GbeCallFailure *failure, GbeReach reach, const char *format, ...)
+{
+	g_autofree char *text = GBE_VFORMAT(format);
+
+	/* A part of the text may come from the server: make it one line of valid text. */
+	gbe_call_failure_clear(failure);
+	failure->reach = reach;
+	failure->why = g_strchomp(gbe_shown_line(text));
+	return false;
+}
+
+GbeErrorCode
+gbe_call_code(const GbeCallFailure *failure, GbeErrorCode otherwise)
+{
+	return failure->reach == GBE_REACH_NO_USER ? GBE_ERROR_NO_USER : otherwise;
+}
+
+bool
+gbe_call_is_denied(const GbeCallFailure *failure)
+{
+	return failure->reach == GBE_REACH_DENIED || failure->reach == GBE_REACH_NO_USER;
+}
 
 void
 gbe_connection_close(GbeConnection *connection)
@@ -74,119 +108,40 @@ gbe_connection_close(GbeConnection *connection)
 }
 
 /* curl_easy_setopt() accepts any type and misreads a wrong width, so that each option has a setter of its type. */
-static CURLcode
-set_number(CURL *curl, CURLoption option, long number)
+static void
+set_number(GbeConnection *connection, CURLoption option, long number)
 {
-	return lib.curl_easy_setopt(curl, option, number);
+	if (connection->code == CURLE_OK)
+		connection->code = lib.curl_easy_setopt(connection->curl, option, number);
 }
 
-static CURLcode
-set_text(CURL *curl, CURLoption option, const char *text)
+static void
+set_offset(GbeConnection *connection, CURLoption option, guint64 offset)
 {
-	return lib.curl_easy_setopt(curl, option, text);
+	if (connection->code == CURLE_OK)
+		connection->code =
+		    lib.curl_easy_setopt(connection->curl, option, (curl_off_t)offset);
 }
 
-static CURLcode
-set_pointer(CURL *curl, CURLoption option, const void *pointer)
+/* Also of a text. */
+static void
+set_pointer(GbeConnection *connection, CURLoption option, const void *pointer)
 {
-	return lib.curl_easy_setopt(curl, option, pointer);
+	if (connection->code == CURLE_OK)
+		connection->code = lib.curl_easy_setopt(connection->curl, option, pointer);
 }
 
-static CURLcode
-set_taker(CURL *curl, CURLoption option, curl_write_callback taker)
+static void
+set_function(GbeConnection *connection, CURLoption option, GCallback function)
 {
-	return lib.curl_easy_setopt(curl, option, taker);
+	if (connection->code == CURLE_OK)
+		connection->code = lib.curl_easy_setopt(connection->curl, option, function);
 }
 
 static bool
 is_set(const char *path)
 {
 	return path != NULL && *path != '\0';
-}
-
-/* Did the time end before the name became an address? Then no server was asked. */
-static bool
-is_unresolved(const GbeConnection *connection)
-{
-	curl_off_t resolved = -1;
-	curl_off_t connected = -1;
-
-	if (connection->met || g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
-		return false;
-	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
-	return resolved == 0 && connected == 0;
-}
-
-/* Newer TLS stacks report a missing client certificate only when the answer is read. With TLS, a connection that
- * breaks before any answer is therefore a matter of certificates. @answered: a part of the answer came. */
-static GbeReach
-reach_of(const GbeConnection *connection, CURLcode code, bool answered)
-{
-	switch ((int)code) {
-	case CURLE_COULDNT_CONNECT:
-		return GBE_REACH_DOWN;
-	case CURLE_OPERATION_TIMEDOUT:
-		return is_unresolved(connection) ? GBE_REACH_LOCAL : GBE_REACH_LATE;
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
-		if (answered)
-			return GBE_REACH_DROPPED;
-		return connection->tls ? GBE_REACH_TLS : GBE_REACH_FOREIGN;
-	case CURLE_HTTP2_STREAM:
-		return GBE_REACH_DROPPED;
-	/* The server hangs up or talks nonsense instead of HTTP; a TLS port hangs up. */
-	case CURLE_PARTIAL_FILE:
-	case CURLE_HTTP2:
-	case CURLE_GOT_NOTHING:
-	case CURLE_WEIRD_SERVER_REPLY:
-		return answered ? GBE_REACH_DROPPED : GBE_REACH_FOREIGN;
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_INVALIDCERTSTATUS:
-		return GBE_REACH_TLS;
-	default:
-		return GBE_REACH_LOCAL;
-	}
-}
-
-static CURLcode
-set_tls(CURL *curl, const GbeEndpoint *endpoint)
-{
-	CURLcode code = CURLE_OK;
-
-	if (is_set(endpoint->cacert)) {
-		code = set_text(curl, CURLOPT_CAINFO, endpoint->cacert);
-		/* Only this CA, and not those that the system trusts. */
-		if (code == CURLE_OK)
-			(void)set_text(curl, CURLOPT_CAPATH, NULL);
-	}
-	if (code == CURLE_OK && is_set(endpoint->cert))
-		code = set_text(curl, CURLOPT_SSLCERT, endpoint->cert);
-	if (code == CURLE_OK && is_set(endpoint->key))
-		code = set_text(curl, CURLOPT_SSLKEY, endpoint->key);
-	/* An empty passphrase is a wrong one. With none, libcurl would ask a terminal for it. */
-	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_KEYPASSWD, "");
-	return code;
-}
-
-/* Without signals, libcurl leaves SIGPIPE to its caller. It needs no signals where a thread resolves names. */
-static CURLcode
-set_signals(CURL *curl, const curl_version_info_data *version)
-{
-	bool apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
-	CURLcode code = set_number(curl, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
-
-#if LIBCURL_VERSION_NUM >= 0x075700
-	/* Do not wait for a thread that waits for a name server. */
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_QUICK_EXIT, 1L);
-#endif
-	return code;
 }
 
 /* ---- the deadline ---- */
@@ -237,7 +192,7 @@ watch_deadline(gpointer data)
 
 /* Without a thread, libcurl's own clock has to do. */
 static CURLcode
-perform(GbeConnection *connection, gint64 deadline)
+perform_within(GbeConnection *connection, gint64 deadline)
 {
 	Watch *watch = &connection->watch;
 	GThread *thread = NULL;
@@ -258,27 +213,7 @@ perform(GbeConnection *connection, gint64 deadline)
 	return watch->fired && code != CURLE_OK ? CURLE_OPERATION_TIMEDOUT : code;
 }
 
-static CURLcode
-set_watch(GbeConnection *connection)
-{
-	CURL *curl = connection->curl;
-	CURLcode code;
-
-	g_mutex_init(&connection->watch.mutex);
-	g_cond_init(&connection->watch.ended);
-	for (guint i = 0; i < SOCKETS_MAX; i++)
-		connection->watch.sockets[i] = -1;
-	code =
-	    lib.curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, (curl_sockopt_callback)note_socket);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_SOCKOPTDATA, &connection->watch);
-	if (code == CURLE_OK)
-		code = lib.curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION,
-					    (curl_closesocket_callback)close_socket);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_CLOSESOCKETDATA, &connection->watch);
-	return code;
-}
+/* ---- what libcurl calls in an exchange ---- */
 
 typedef struct {
 	const GbeExchange *exchange;
@@ -310,129 +245,6 @@ take_header(char *bytes, size_t size, size_t count, void *data)
 	return size * count;
 }
 
-static CURLcode
-set_common(CURL *curl, const curl_version_info_data *version)
-{
-	CURLcode code = set_signals(curl, version);
-
-	if (code == CURLE_OK)
-#if LIBCURL_VERSION_NUM >= 0x075500
-		code = set_text(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-		code =
-		    set_number(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_NOPROXY, "*");
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_FOLLOWLOCATION, 0L);
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_BUFFERSIZE, 16384L);
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_TCP_NODELAY, 1L);
-	if (code == CURLE_OK)
-		code = set_taker(curl, CURLOPT_WRITEFUNCTION, take_body);
-	if (code == CURLE_OK)
-		code = set_taker(curl, CURLOPT_HEADERFUNCTION, take_header);
-	return code;
-}
-
-/* Plain: etcd speaks HTTP/2 at once, without negotiation. TLS: the handshake negotiates it. */
-static CURLcode
-set_version(const GbeConnection *connection, GbeHttp http, const curl_version_info_data *version)
-{
-	long number = CURL_HTTP_VERSION_1_1;
-	CURLcode code = CURLE_OK;
-
-	if (http == GBE_HTTP_2)
-		number =
-		    connection->tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
-	/* When 7.88 (Debian 12) reuses such a connection, it has forgotten the protocol and fails with CURLE_HTTP2.
-	 * Without TLS, a new connection costs next to nothing. */
-	if (number == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && version->version_num < 0x080000)
-		code = set_number(connection->curl, CURLOPT_FORBID_REUSE, 1L);
-	if (code == CURLE_OK)
-		code = set_number(connection->curl, CURLOPT_HTTP_VERSION, number);
-	return code;
-}
-
-static CURLcode
-set_endpoint(GbeConnection *connection, const GbeEndpoint *endpoint)
-{
-	const char *url = endpoint->endpoint;
-	gsize length = strlen(url);
-
-	if (g_str_has_prefix(url, UNIX_SCHEME)) {
-		connection->base = g_strdup("http://localhost");
-		return set_text(connection->curl, CURLOPT_UNIX_SOCKET_PATH,
-				url + strlen(UNIX_SCHEME));
-	}
-	while (length > 0 && url[length - 1] == '/')
-		length--;
-	connection->base = g_strndup(url, length);
-	connection->tls = g_ascii_strncasecmp(url, TLS_SCHEME, strlen(TLS_SCHEME)) == 0;
-	return connection->tls ? set_tls(connection->curl, endpoint) : CURLE_OK;
-}
-
-bool
-gbe_connection_open(const GbeEndpoint *endpoint, GbeHttp http, GbeConnection **ret_connection,
-		    GbeCallFailure *ret_failure)
-{
-	g_autoptr(GbeConnection) connection = g_new0(GbeConnection, 1);
-	const curl_version_info_data *version;
-	const char *url = endpoint->endpoint;
-	g_autoptr(GError) local = NULL;
-	CURLcode code;
-
-	if (!is_set(url))
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "no endpoint is configured");
-	if (g_str_has_prefix(url, UNIX_SCHEME) && url[strlen(UNIX_SCHEME)] != '/')
-		return gbe_call_fail(
-		    ret_failure, GBE_REACH_LOCAL,
-		    "unix:// needs the absolute path of a socket, as unix:///run/etcd.sock");
-	(void)unsetenv("SSLKEYLOGFILE"); /* TLS libraries would write our sessions' keys there */
-	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", local->message);
-	version = lib.curl_version_info(CURLVERSION_NOW);
-	if (http == GBE_HTTP_2 && (version->features & CURL_VERSION_HTTP2) == 0)
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL,
-				     "this libcurl has no HTTP/2, which etcd's API needs");
-	connection->endpoint = endpoint;
-	connection->curl = lib.curl_easy_init();
-	if (connection->curl == NULL)
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "libcurl cannot be used");
-	code = set_common(connection->curl, version);
-	if (code == CURLE_OK)
-		code = set_watch(connection);
-	if (code == CURLE_OK)
-		code = set_endpoint(connection, endpoint);
-	if (code == CURLE_OK)
-		code = set_version(connection, http, version);
-	if (code != CURLE_OK)
-		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s",
-				     lib.curl_easy_strerror(code));
-	*ret_connection = g_steal_pointer(&connection);
-	return true;
-}
-
-bool
-gbe_connection_is_tls(const GbeConnection *connection)
-{
-	return connection->tls;
-}
-
-static CURLcode
-set_limits(CURL *curl, gint64 left_ms, guint idle_seconds)
-{
-	CURLcode code = set_number(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
-
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_LOW_SPEED_LIMIT, idle_seconds > 0 ? 1L : 0L);
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_LOW_SPEED_TIME, (long)idle_seconds);
-	return code;
-}
-
 static size_t
 read_file(char *bytes, size_t size, size_t count, void *data)
 {
@@ -461,72 +273,178 @@ seek_file(void *data, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-static CURLcode
-set_upload(CURL *curl, Running *running)
-{
-	curl_off_t size = (curl_off_t)running->exchange->size;
-	CURLcode code = set_number(curl, CURLOPT_UPLOAD, 1L);
+/* ---- the connection ---- */
 
-	running->done = 0;
-	if (code == CURLE_OK)
-		code = lib.curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, size);
-	if (code == CURLE_OK)
-		code =
-		    lib.curl_easy_setopt(curl, CURLOPT_READFUNCTION, (curl_read_callback)read_file);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_READDATA, running);
-	if (code == CURLE_OK)
-		code =
-		    lib.curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, (curl_seek_callback)seek_file);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_SEEKDATA, running);
-	return code;
+static void
+set_common(GbeConnection *connection, const curl_version_info_data *version)
+{
+	bool apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
+
+	/* Without signals, libcurl leaves SIGPIPE to its caller. It needs no signals where a thread resolves names. */
+	set_number(connection, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* Do not wait for a thread that waits for a name server. */
+	set_number(connection, CURLOPT_QUICK_EXIT, 1L);
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075500
+	set_pointer(connection, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	set_number(connection, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	set_pointer(connection, CURLOPT_NOPROXY, "*");
+	set_number(connection, CURLOPT_FOLLOWLOCATION, 0L);
+	set_number(connection, CURLOPT_BUFFERSIZE, 16384L);
+	set_number(connection, CURLOPT_TCP_NODELAY, 1L);
+	set_function(connection, CURLOPT_WRITEFUNCTION, G_CALLBACK(take_body));
+	set_function(connection, CURLOPT_HEADERFUNCTION, G_CALLBACK(take_header));
+	g_mutex_init(&connection->watch.mutex);
+	g_cond_init(&connection->watch.ended);
+	for (guint i = 0; i < SOCKETS_MAX; i++)
+		connection->watch.sockets[i] = -1;
+	set_function(connection, CURLOPT_SOCKOPTFUNCTION, G_CALLBACK(note_socket));
+	set_pointer(connection, CURLOPT_SOCKOPTDATA, &connection->watch);
+	set_function(connection, CURLOPT_CLOSESOCKETFUNCTION, G_CALLBACK(close_socket));
+	set_pointer(connection, CURLOPT_CLOSESOCKETDATA, &connection->watch);
 }
 
-/* CURLOPT_NOBODY keeps libcurl from waiting for the body of a HEAD. Setting HTTPGET takes both back. */
-static CURLcode
-set_method(CURL *curl, Running *running)
+static void
+set_endpoint(GbeConnection *connection, const GbeEndpoint *endpoint, GbeHttp http,
+	     const curl_version_info_data *version)
 {
-	const GbeExchange *exchange = running->exchange;
-	CURLcode code = set_number(curl, CURLOPT_HTTPGET, 1L);
+	const char *url = endpoint->endpoint;
+	gsize length = strlen(url);
+	long number = CURL_HTTP_VERSION_1_1;
 
-	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_CUSTOMREQUEST, exchange->method);
-	if (code == CURLE_OK && g_strcmp0(exchange->method, "HEAD") == 0)
-		return set_number(curl, CURLOPT_NOBODY, 1L);
-	return code == CURLE_OK && exchange->from_file ? set_upload(curl, running) : code;
+	if (g_str_has_prefix(url, UNIX_SCHEME)) {
+		connection->base = g_strdup("http://localhost");
+		set_pointer(connection, CURLOPT_UNIX_SOCKET_PATH, url + strlen(UNIX_SCHEME));
+	} else {
+		while (length > 0 && url[length - 1] == '/')
+			length--;
+		connection->base = g_strndup(url, length);
+		connection->tls = g_ascii_strncasecmp(url, TLS_SCHEME, strlen(TLS_SCHEME)) == 0;
+	}
+	if (connection->tls) {
+		if (is_set(endpoint->cacert)) {
+			set_pointer(connection, CURLOPT_CAINFO, endpoint->cacert);
+			/* Only this CA, and not those that the system trusts. */
+			if (connection->code == CURLE_OK)
+				(void)lib.curl_easy_setopt(connection->curl, CURLOPT_CAPATH,
+							   (char *)NULL);
+		}
+		if (is_set(endpoint->cert))
+			set_pointer(connection, CURLOPT_SSLCERT, endpoint->cert);
+		if (is_set(endpoint->key))
+			set_pointer(connection, CURLOPT_SSLKEY, endpoint->key);
+		/* An empty passphrase is a wrong one. With none, libcurl would ask a terminal for it. */
+		set_pointer(connection, CURLOPT_KEYPASSWD, "");
+	}
+	/* Plain: etcd speaks HTTP/2 at once, without negotiation. TLS: the handshake negotiates it. */
+	if (http == GBE_HTTP_2)
+		number =
+		    connection->tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+	/* When 7.88 (Debian 12) reuses such a connection, it has forgotten the protocol and fails with CURLE_HTTP2.
+	 * Without TLS, a new connection costs next to nothing. */
+	if (number == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && version->version_num < 0x080000)
+		set_number(connection, CURLOPT_FORBID_REUSE, 1L);
+	set_number(connection, CURLOPT_HTTP_VERSION, number);
 }
 
-static CURLcode
-set_body(CURL *curl, const GbeExchange *exchange)
+bool
+gbe_connection_open(const GbeEndpoint *endpoint, GbeHttp http, GbeConnection **ret_connection,
+		    GbeCallFailure *ret_failure)
 {
-	CURLcode code =
-	    lib.curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);
+	g_autoptr(GbeConnection) connection = g_new0(GbeConnection, 1);
+	const curl_version_info_data *version;
+	const char *url = endpoint->endpoint;
+	g_autoptr(GError) local = NULL;
 
-	return code == CURLE_OK ? set_pointer(curl, CURLOPT_POSTFIELDS, exchange->body) : code;
+	if (!is_set(url))
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "no endpoint is configured");
+	if (g_str_has_prefix(url, UNIX_SCHEME) && url[strlen(UNIX_SCHEME)] != '/')
+		return gbe_call_fail(
+		    ret_failure, GBE_REACH_LOCAL,
+		    "unix:// needs the absolute path of a socket, as unix:///run/etcd.sock");
+	(void)unsetenv("SSLKEYLOGFILE"); /* TLS libraries would write our sessions' keys there */
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", local->message);
+	version = lib.curl_version_info(CURLVERSION_NOW);
+	if (http == GBE_HTTP_2 && (version->features & CURL_VERSION_HTTP2) == 0)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL,
+				     "this libcurl has no HTTP/2, which etcd's API needs");
+	connection->endpoint = endpoint;
+	connection->curl = lib.curl_easy_init();
+	if (connection->curl == NULL)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "libcurl cannot be used");
+	set_common(connection, version);
+	set_endpoint(connection, endpoint, http, version);
+	if (connection->code != CURLE_OK)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s",
+				     lib.curl_easy_strerror(connection->code));
+	*ret_connection = g_steal_pointer(&connection);
+	return true;
 }
 
-static CURLcode
-set_exchange(GbeConnection *connection, Running *running, struct curl_slist *headers)
+bool
+gbe_connection_is_tls(const GbeConnection *connection)
+{
+	return connection->tls;
+}
+
+bool
+gbe_connection_set_bulk(GbeConnection *connection, const char *proxy, guint64 rate,
+			GbeCallFailure *ret_failure)
+{
+	connection->code = CURLE_OK;
+	if (proxy != NULL)
+		set_pointer(connection, CURLOPT_NOPROXY, "");
+	set_pointer(connection, CURLOPT_PROXY, proxy != NULL ? proxy : "");
+	set_number(connection, CURLOPT_PATH_AS_IS, 1L);
+	set_number(connection, CURLOPT_BUFFERSIZE, BULK_BUFFER);
+	set_number(connection, CURLOPT_UPLOAD_BUFFERSIZE, BULK_BUFFER);
+	set_number(connection, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	set_offset(connection, CURLOPT_MAX_SEND_SPEED_LARGE, rate);
+	set_offset(connection, CURLOPT_MAX_RECV_SPEED_LARGE, rate);
+	return connection->code == CURLE_OK ||
+	       gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s",
+			     lib.curl_easy_strerror(connection->code));
+}
+
+/* ---- an exchange ---- */
+
+static void
+set_exchange(GbeConnection *connection, Running *running, struct curl_slist *headers,
+	     gint64 left_ms)
 {
 	const GbeExchange *exchange = running->exchange;
 	g_autofree char *url = g_strconcat(connection->base, exchange->path, NULL);
-	CURL *curl = connection->curl;
-	CURLcode code = set_text(curl, CURLOPT_URL, url);
 
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_HTTPHEADER, headers);
-	if (code == CURLE_OK)
-		code = set_method(curl, running);
-	if (code == CURLE_OK && exchange->body != NULL)
-		code = set_body(curl, exchange);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_WRITEDATA, running);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_HEADERDATA, running);
-	if (code == CURLE_OK)
-		code = set_pointer(curl, CURLOPT_ERRORBUFFER, connection->detail);
-	return code;
+	set_pointer(connection, CURLOPT_URL, url);
+	set_pointer(connection, CURLOPT_HTTPHEADER, headers);
+	/* NOBODY keeps libcurl from waiting for the body of a HEAD. Setting HTTPGET takes NOBODY and UPLOAD back. */
+	set_number(connection, CURLOPT_HTTPGET, 1L);
+	set_pointer(connection, CURLOPT_CUSTOMREQUEST, exchange->method);
+	if (g_strcmp0(exchange->method, "HEAD") == 0) {
+		set_number(connection, CURLOPT_NOBODY, 1L);
+	} else if (exchange->from_file) {
+		running->done = 0;
+		set_number(connection, CURLOPT_UPLOAD, 1L);
+		set_offset(connection, CURLOPT_INFILESIZE_LARGE, exchange->size);
+		set_function(connection, CURLOPT_READFUNCTION, G_CALLBACK(read_file));
+		set_pointer(connection, CURLOPT_READDATA, running);
+		set_function(connection, CURLOPT_SEEKFUNCTION, G_CALLBACK(seek_file));
+		set_pointer(connection, CURLOPT_SEEKDATA, running);
+	}
+	if (exchange->body != NULL) {
+		set_offset(connection, CURLOPT_POSTFIELDSIZE_LARGE, exchange->size);
+		set_pointer(connection, CURLOPT_POSTFIELDS, exchange->body);
+	}
+	set_pointer(connection, CURLOPT_WRITEDATA, running);
+	set_pointer(connection, CURLOPT_HEADERDATA, running);
+	set_pointer(connection, CURLOPT_ERRORBUFFER, connection->detail);
+	set_number(connection, CURLOPT_TIMEOUT_MS, (long)left_ms);
+	set_number(connection, CURLOPT_LOW_SPEED_LIMIT, exchange->idle_seconds > 0 ? 1L : 0L);
+	set_number(connection, CURLOPT_LOW_SPEED_TIME, (long)exchange->idle_seconds);
 }
 
 static struct curl_slist *
@@ -545,10 +463,49 @@ header_list(const char *const *headers)
 	return list;
 }
 
-static bool
-is_over(const GbeExchange *exchange)
+/* Newer TLS stacks report a missing client certificate only when the answer is read. With TLS, a connection that
+ * breaks before any answer is therefore a matter of certificates. @answered: a part of the answer came. */
+static GbeReach
+reach_of(const GbeConnection *connection, CURLcode code, bool answered)
 {
-	return exchange->deadline > 0 && g_get_monotonic_time() + OVER_USEC >= exchange->deadline;
+	curl_off_t resolved = -1;
+	curl_off_t connected = -1;
+
+	switch ((int)code) {
+	case CURLE_COULDNT_CONNECT:
+		return GBE_REACH_DOWN;
+	case CURLE_OPERATION_TIMEDOUT:
+		/* If the time ended before the name became an address, no server was asked. */
+		if (connection->met ||
+		    g_str_has_prefix(connection->endpoint->endpoint, UNIX_SCHEME))
+			return GBE_REACH_LATE;
+		(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_NAMELOOKUP_TIME_T,
+					    &resolved);
+		(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_CONNECT_TIME_T, &connected);
+		return resolved == 0 && connected == 0 ? GBE_REACH_LOCAL : GBE_REACH_LATE;
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+		if (answered)
+			return GBE_REACH_DROPPED;
+		return connection->tls ? GBE_REACH_TLS : GBE_REACH_FOREIGN;
+	case CURLE_HTTP2_STREAM:
+		return GBE_REACH_DROPPED;
+	/* The server hangs up or talks nonsense instead of HTTP; a TLS port hangs up. */
+	case CURLE_PARTIAL_FILE:
+	case CURLE_HTTP2:
+	case CURLE_GOT_NOTHING:
+	case CURLE_WEIRD_SERVER_REPLY:
+		return answered ? GBE_REACH_DROPPED : GBE_REACH_FOREIGN;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CIPHER:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_INVALIDCERTSTATUS:
+		return GBE_REACH_TLS;
+	default:
+		return GBE_REACH_LOCAL;
+	}
 }
 
 /* libcurl's text has the milliseconds in it. The same failure would look new each time, and be reported again. */
@@ -589,17 +546,18 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 	}
 	connection->detail[0] = '\0';
 	headers = header_list(exchange->headers);
-	code = headers != NULL ? set_exchange(connection, &running, headers) : CURLE_OUT_OF_MEMORY;
+	connection->code = headers != NULL ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+	set_exchange(connection, &running, headers, left_ms);
+	code = connection->code;
 	if (code == CURLE_OK)
-		code = set_limits(connection->curl, left_ms, exchange->idle_seconds);
-	if (code == CURLE_OK)
-		code = perform(connection, exchange->deadline);
-	(void)set_pointer(connection->curl, CURLOPT_HTTPHEADER, NULL);
+		code = perform_within(connection, exchange->deadline);
+	(void)lib.curl_easy_setopt(connection->curl, CURLOPT_HTTPHEADER, (void *)NULL);
 	lib.curl_slist_free_all(headers);
 	(void)lib.curl_easy_getinfo(connection->curl, CURLINFO_RESPONSE_CODE, &status);
 	connection->met = connection->met || status != 0;
 	/* The server gives up at the same moment, and may not say why. */
-	if (code == CURLE_HTTP2_STREAM && is_over(exchange))
+	if (code == CURLE_HTTP2_STREAM && exchange->deadline > 0 &&
+	    g_get_monotonic_time() + OVER_USEC >= exchange->deadline)
 		code = CURLE_OPERATION_TIMEDOUT;
 	if (running.headers > HEADERS_MAX)
 		return gbe_call_fail(ret_failure, GBE_REACH_FOREIGN,
@@ -610,32 +568,4 @@ gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long 
 	*ret_status = status;
 	*ret_cut = code == CURLE_WRITE_ERROR;
 	return true;
-}
-
-bool
-gbe_connection_set_bulk(GbeConnection *connection, const char *proxy, guint64 rate,
-			GbeCallFailure *ret_failure)
-{
-	curl_off_t limit = (curl_off_t)rate;
-	CURL *curl = connection->curl;
-	CURLcode code = CURLE_OK;
-
-	if (proxy != NULL)
-		code = set_text(curl, CURLOPT_NOPROXY, "");
-	if (code == CURLE_OK)
-		code = set_text(curl, CURLOPT_PROXY, proxy != NULL ? proxy : "");
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_PATH_AS_IS, 1L);
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_BUFFERSIZE, BULK_BUFFER);
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_UPLOAD_BUFFERSIZE, BULK_BUFFER);
-	if (code == CURLE_OK)
-		code = set_number(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	if (code == CURLE_OK)
-		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_SEND_SPEED_LARGE, limit);
-	if (code == CURLE_OK)
-		code = lib.curl_easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE, limit);
-	return code == CURLE_OK ||
-	       gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", lib.curl_easy_strerror(code));
 }

@@ -160,24 +160,19 @@ static const MessageTable tables[GBE_N_MESSAGES] = {
     [GBE_MESSAGE_AUTHENTICATE] = {"AuthenticateResponse", token_fields, sizeof(GbeEtcdToken)},
 };
 
-static gpointer
-member_at(gpointer data, const MessageField *field)
-{
-	return (guint8 *)data + field->offset;
-}
-
 static void
 clear_fields(const MessageField *fields, gpointer data)
 {
 	for (const MessageField *field = fields; field->number != 0; field++) {
-		GArray **list = member_at(data, field);
+		gpointer at = (guint8 *)data + field->offset;
+		GArray **list = at;
 
 		if (field->kind == KIND_TEXT) {
-			g_clear_pointer((char **)member_at(data, field), g_free);
+			g_clear_pointer((char **)at, g_free);
 		} else if (field->kind == KIND_TEXTS) {
-			g_clear_pointer((GPtrArray **)member_at(data, field), g_ptr_array_unref);
+			g_clear_pointer((GPtrArray **)at, g_ptr_array_unref);
 		} else if (field->kind == KIND_PART) {
-			clear_fields(field->fields, member_at(data, field));
+			clear_fields(field->fields, at);
 		} else if (field->kind == KIND_LIST && *list != NULL) {
 			for (guint i = 0; i < (*list)->len; i++)
 				clear_fields(field->fields, (*list)->data + i * field->size);
@@ -193,95 +188,55 @@ gbe_message_clear(GbeMessage message, gpointer data)
 	memset(data, 0, tables[message].size);
 }
 
-/* A new, zeroed element. NULL when there are too many. */
-static gpointer
-add_element(gpointer data, const MessageField *field)
-{
-	GArray **list = member_at(data, field);
-
-	if (*list == NULL)
-		*list = g_array_new(false, true, field->size);
-	if ((*list)->len >= GBE_MESSAGE_LIST_MAX)
-		return NULL;
-	(void)g_array_set_size(*list, (*list)->len + 1);
-	return (*list)->data + ((*list)->len - 1) * field->size;
-}
-
-/* NULL: the bytes are no such text. */
-static char *
-copy_text(const char *text, gsize size)
-{
-	const char *from = text != NULL ? text : "";
-
-	if (size > GBE_MESSAGE_TEXT_MAX || !g_utf8_validate_len(from, size, NULL))
-		return NULL;
-	return g_strndup(from, size);
-}
-
-static bool
-set_text(gpointer data, const MessageField *field, const char *text, gsize size)
-{
-	char **at = member_at(data, field);
-	char *copy = copy_text(text, size);
-
-	if (copy == NULL)
-		return false;
-	g_free(*at);
-	*at = copy;
-	return true;
-}
-
-static bool
-add_text(gpointer data, const MessageField *field, const char *text, gsize size)
-{
-	GPtrArray **list = member_at(data, field);
-	char *copy;
-
-	if (*list == NULL)
-		*list = g_ptr_array_new_with_free_func(g_free);
-	if ((*list)->len >= GBE_MESSAGE_LIST_MAX || (copy = copy_text(text, size)) == NULL)
-		return false;
-	g_ptr_array_add(*list, copy);
-	return true;
-}
-
 static bool read_message(GbeProtobuf *pb, const MessageField *fields, gpointer data);
 
-static bool
-read_part(const GbeField *wire, const MessageField *field, gpointer data)
-{
-	GbeProtobuf pb;
-
-	if (data == NULL)
-		return false;
-	gbe_field_open(wire, &pb);
-	return read_message(&pb, field->fields, data);
-}
-
-/* A field with another wire type than expected counts as unknown. */
+/* False: a text is invalid, a list or a text is too long, or a message within is invalid. */
 static bool
 read_field(const GbeField *wire, const MessageField *field, gpointer data)
 {
-	bool number = wire->type == GBE_WIRE_VARINT;
-	bool bytes = wire->type == GBE_WIRE_BYTES;
+	gpointer at = (guint8 *)data + field->offset;
+	const char *text = wire->data != NULL ? (const char *)wire->data : "";
+	bool is_text = field->kind == KIND_TEXT || field->kind == KIND_TEXTS;
+	bool is_number = field->kind == KIND_U64 || field->kind == KIND_BOOL;
+	GPtrArray **texts = at;
+	GArray **list = at;
+	GbeProtobuf pb;
 
+	/* A field with another wire type than expected counts as unknown. */
+	if (wire->type != (is_number ? GBE_WIRE_VARINT : GBE_WIRE_BYTES))
+		return true;
+	if (is_text &&
+	    (wire->size > GBE_MESSAGE_TEXT_MAX || !g_utf8_validate_len(text, wire->size, NULL)))
+		return false;
+	gbe_field_open(wire, &pb);
 	switch (field->kind) {
 	case KIND_U64:
-		if (number)
-			*(guint64 *)member_at(data, field) = wire->value;
+		*(guint64 *)at = wire->value;
 		return true;
 	case KIND_BOOL:
-		if (number)
-			*(bool *)member_at(data, field) = wire->value != 0;
+		*(bool *)at = wire->value != 0;
 		return true;
 	case KIND_TEXT:
-		return !bytes || set_text(data, field, (const char *)wire->data, wire->size);
+		g_free(*(char **)at);
+		*(char **)at = g_strndup(text, wire->size);
+		return true;
 	case KIND_TEXTS:
-		return !bytes || add_text(data, field, (const char *)wire->data, wire->size);
+		if (*texts == NULL)
+			*texts = g_ptr_array_new_with_free_func(g_free);
+		if ((*texts)->len >= GBE_MESSAGE_LIST_MAX)
+			return false;
+		g_ptr_array_add(*texts, g_strndup(text, wire->size));
+		return true;
 	case KIND_PART:
-		return !bytes || read_part(wire, field, member_at(data, field));
+		return read_message(&pb, field->fields, at);
 	case KIND_LIST:
-		return !bytes || read_part(wire, field, add_element(data, field));
+		if (*list == NULL)
+			*list = g_array_new(false, true, field->size);
+		if ((*list)->len >= GBE_MESSAGE_LIST_MAX)
+			return false;
+		(void)g_array_set_size(*list, (*list)->len + 1);
+		return read_message(&pb, field->fields,
+				    (*list)->data + ((*list)->len - 1) * field->size);
 	}
 	return false;
 }

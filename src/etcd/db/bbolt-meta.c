@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "etcd/db/bbolt-meta.h"
+#include "etcd/db/bbolt.h"
 
 #include "fs/read.h"
 
@@ -43,38 +43,34 @@ checksum_of(const MetaPage *page)
 	return hash;
 }
 
-/* *ret_whole: the file is long enough for this page. */
+/* A missing or torn page is damaged; a page of another kind has a state of its own. */
 static bool
-read_page(int fd, const char *what, guint64 offset, MetaPage *ret_page, bool *ret_whole,
-	  GError **error)
+read_meta_page(int fd, const char *what, guint64 offset, MetaPage *ret_page,
+	       GbeMetaState *ret_state, GError **error)
 {
+	guint32 page_size;
 	gsize filled;
 
 	if (!gbe_read_at(fd, ret_page, sizeof(*ret_page), offset, &filled, what, error))
 		return false;
-	*ret_whole = filled == sizeof(*ret_page);
+	page_size = GUINT32_FROM_LE(ret_page->page_size);
+	if (filled < sizeof(*ret_page))
+		*ret_state = GBE_META_DAMAGED;
+	else if (ret_page->magic == GUINT32_TO_BE(MAGIC))
+		*ret_state = GBE_META_BYTE_SWAPPED;
+	else if (GUINT32_FROM_LE(ret_page->magic) != MAGIC ||
+		 GUINT64_FROM_LE(ret_page->checksum) != checksum_of(ret_page))
+		*ret_state = GBE_META_DAMAGED;
+	else if (GUINT32_FROM_LE(ret_page->version) != VERSION)
+		*ret_state = GBE_META_OTHER_FORMAT;
+	else if ((GUINT16_FROM_LE(ret_page->flags) & FLAG_META) == 0)
+		*ret_state = GBE_META_DAMAGED;
+	else if (page_size < GBE_BBOLT_PAGE_MIN || page_size > GBE_BBOLT_PAGE_MAX ||
+		 (page_size & (page_size - 1)) != 0)
+		*ret_state = GBE_META_OTHER_SIZE;
+	else
+		*ret_state = GBE_META_VALID;
 	return true;
-}
-
-/* A missing or torn page is damaged; a page of another kind has a state of its own. */
-static GbeMetaState
-state_of(const MetaPage *page)
-{
-	guint32 page_size = GUINT32_FROM_LE(page->page_size);
-
-	if (page->magic == GUINT32_TO_BE(MAGIC))
-		return GBE_META_BYTE_SWAPPED;
-	if (GUINT32_FROM_LE(page->magic) != MAGIC ||
-	    GUINT64_FROM_LE(page->checksum) != checksum_of(page))
-		return GBE_META_DAMAGED;
-	if (GUINT32_FROM_LE(page->version) != VERSION)
-		return GBE_META_OTHER_FORMAT;
-	if ((GUINT16_FROM_LE(page->flags) & FLAG_META) == 0)
-		return GBE_META_DAMAGED;
-	return page_size >= GBE_BBOLT_PAGE_MIN && page_size <= GBE_BBOLT_PAGE_MAX &&
-		       (page_size & (page_size - 1)) == 0
-		   ? GBE_META_VALID
-		   : GBE_META_OTHER_SIZE;
 }
 
 /* The first page tells where the second is. Where the first is torn, every size is tried. */
@@ -86,12 +82,9 @@ read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page,
 
 	for (; size <= GBE_BBOLT_PAGE_MAX; size *= 2) {
 		GbeMetaState state = GBE_META_DAMAGED;
-		bool whole = false;
 
-		if (!read_page(fd, what, size, ret_page, &whole, error))
+		if (!read_meta_page(fd, what, size, ret_page, &state, error))
 			return false;
-		if (whole)
-			state = state_of(ret_page);
 		/* At a guessed place, the page may be a copy that lies there by chance. */
 		if (state == GBE_META_VALID && GUINT32_FROM_LE(ret_page->page_size) != size)
 			state = page_size != 0 ? GBE_META_OTHER_SIZE : GBE_META_DAMAGED;
@@ -102,42 +95,39 @@ read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page,
 	return true;
 }
 
-static GbeBboltMeta
-take(const MetaPage *page, GbeMetaState state)
-{
-	if (state != GBE_META_VALID)
-		return (GbeBboltMeta){0};
-	return (GbeBboltMeta){
-	    .page_size = GUINT32_FROM_LE(page->page_size),
-	    .root = GUINT64_FROM_LE(page->root),
-	    .sequence = GUINT64_FROM_LE(page->sequence),
-	    .freelist = GUINT64_FROM_LE(page->freelist),
-	    .high_water = GUINT64_FROM_LE(page->pgid),
-	    .transaction = GUINT64_FROM_LE(page->txid),
-	};
-}
-
 bool
 gbe_bbolt_read_metas(int fd, const char *what, GbeBboltMeta ret_meta[2], GbeMetaState ret_state[2],
 		     GError **error)
 {
 	GbeMetaState state[2] = {GBE_META_DAMAGED, GBE_META_DAMAGED};
 	MetaPage page[2] = {{0}};
-	bool whole = false;
 
-	if (!read_page(fd, what, 0, &page[0], &whole, error))
-		return false;
-	if (whole)
-		state[0] = state_of(&page[0]);
-	if (!read_second(fd, what,
+	if (!read_meta_page(fd, what, 0, &page[0], &state[0], error) ||
+	    !read_second(fd, what,
 			 state[0] == GBE_META_VALID ? GUINT32_FROM_LE(page[0].page_size) : 0,
 			 &page[1], &state[1], error))
 		return false;
 	for (gsize i = 0; i < 2; i++) {
-		ret_meta[i] = take(&page[i], state[i]);
 		ret_state[i] = state[i];
+		ret_meta[i] = (GbeBboltMeta){0};
+		if (state[i] == GBE_META_VALID)
+			ret_meta[i] = (GbeBboltMeta){
+			    .page_size = GUINT32_FROM_LE(page[i].page_size),
+			    .root = GUINT64_FROM_LE(page[i].root),
+			    .sequence = GUINT64_FROM_LE(page[i].sequence),
+			    .freelist = GUINT64_FROM_LE(page[i].freelist),
+			    .high_water = GUINT64_FROM_LE(page[i].pgid),
+			    .transaction = GUINT64_FROM_LE(page[i].txid),
+			};
 	}
 	return true;
+}
+
+guint
+gbe_bbolt_newer_meta(const GbeBboltMeta meta[2], const GbeMetaState state[2])
+{
+	return state[1] == GBE_META_VALID &&
+	       (state[0] != GBE_META_VALID || meta[1].transaction > meta[0].transaction);
 }
 
 bool
@@ -149,10 +139,7 @@ gbe_bbolt_read_newest(int fd, const char *what, GbeBboltMeta *ret_meta, GError *
 
 	if (!gbe_bbolt_read_metas(fd, what, meta, state, error))
 		return false;
-	better = state[1] == GBE_META_VALID &&
-			 (state[0] != GBE_META_VALID || meta[1].transaction > meta[0].transaction)
-		     ? 1
-		     : 0;
+	better = gbe_bbolt_newer_meta(meta, state);
 	if (state[better] != GBE_META_VALID || meta[better].high_water < 4 ||
 	    meta[better].high_water > G_MAXINT64 / meta[better].page_size)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s is no database", what);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "etcd/db/bump.h"
+#include "etcd/db/snapshot-file.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "etcd/db/bbolt-meta.h"
-#include "etcd/db/bbolt-page.h"
+#include "etcd/db/bbolt.h"
 #include "fs/read.h"
 
 #define DEPTH_MAX 32
@@ -37,7 +36,7 @@ typedef struct {
 } Row;
 
 static bool
-broken(const Editor *editor, GError **error)
+throw_broken(const Editor *editor, GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_CORRUPT, "%s has a page that etcd would not write",
 			 editor->what);
@@ -49,7 +48,7 @@ read_at(const Editor *editor, guint64 at, guint8 *bytes, gsize size, GError **er
 	gsize got;
 
 	return gbe_read_at(editor->fd, bytes, size, at, &got, editor->what, error) &&
-	       (got == size || broken(editor, error));
+	       (got == size || throw_broken(editor, error));
 }
 
 static bool
@@ -78,11 +77,11 @@ parse_page(const Editor *editor, const guint8 *bytes, gsize size, Page *ret_page
 	Page page = {.bytes = bytes, .size = size};
 
 	if (size < GBE_PAGE_HEADER)
-		return broken(editor, error);
+		return throw_broken(editor, error);
 	page.header = gbe_page_header(bytes);
 	if ((page.header.flags != GBE_PAGE_LEAF && page.header.flags != GBE_PAGE_BRANCH) ||
 	    GBE_PAGE_HEADER + (gsize)page.header.count * GBE_PAGE_ELEMENT > size)
-		return broken(editor, error);
+		return throw_broken(editor, error);
 	*ret_page = page;
 	return true;
 }
@@ -98,13 +97,13 @@ read_page(const Editor *editor, guint64 id, guint8 **ret_bytes, Page *ret_page, 
 	gsize size;
 
 	if (id < 2 || id >= editor->meta.high_water)
-		return broken(editor, error);
+		return throw_broken(editor, error);
 	if (!read_at(editor, id * page_size, head, sizeof(head), error))
 		return false;
 	header = gbe_page_header(head);
 	if (header.id != id || header.overflow >= editor->meta.high_water - id ||
 	    header.overflow >= SPAN_MAX / page_size)
-		return broken(editor, error);
+		return throw_broken(editor, error);
 	size = (gsize)((header.overflow + 1) * page_size);
 	bytes = g_malloc(size);
 	if (!read_at(editor, id * page_size, bytes, size, error) ||
@@ -127,25 +126,17 @@ read_row(const Editor *editor, const Page *page, guint index, Row *ret_row, GErr
 
 	begin += gbe_load32(element + (leaf ? 4 : 0));
 	if (begin + row.key_size + row.value_size > page->size)
-		return broken(editor, error);
+		return throw_broken(editor, error);
 	row.key = page->bytes + begin;
 	row.value = page->bytes + begin + row.key_size;
 	*ret_row = row;
 	return true;
 }
 
-static int
-compare(const Row *a, const Row *b)
-{
-	int order = memcmp(a->key, b->key, MIN(a->key_size, b->key_size));
-
-	return order != 0 ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
-}
-
 /* The first row of the page whose key is not below @row's, or how many there are. */
 static bool
-find(const Editor *editor, const Page *page, const Row *row, guint *ret_index, bool *ret_same,
-     GError **error)
+find_row(const Editor *editor, const Page *page, const Row *row, guint *ret_index, bool *ret_same,
+	 GError **error)
 {
 	for (guint i = 0; i < page->header.count; i++) {
 		Row this = {0};
@@ -153,7 +144,9 @@ find(const Editor *editor, const Page *page, const Row *row, guint *ret_index, b
 
 		if (!read_row(editor, page, i, &this, error))
 			return false;
-		order = compare(&this, row);
+		order = memcmp(this.key, row->key, MIN(this.key_size, row->key_size));
+		if (order == 0)
+			order = (this.key_size > row->key_size) - (this.key_size < row->key_size);
 		if (order >= 0) {
 			*ret_index = i;
 			*ret_same = order == 0;
@@ -189,7 +182,7 @@ find_leaf(const Editor *editor, guint64 id, const Row *row, guint8 **ret_bytes, 
 		}
 		if (page.header.count == 0)
 			break;
-		if (!find(editor, &page, row, &at, &same, error))
+		if (!find_row(editor, &page, row, &at, &same, error))
 			return false;
 		if (!same && at > 0)
 			at--;
@@ -197,7 +190,7 @@ find_leaf(const Editor *editor, guint64 id, const Row *row, guint8 **ret_bytes, 
 		id = gbe_load64(bytes + pointer);
 		pointer += page.header.id * editor->meta.page_size;
 	}
-	return broken(editor, error);
+	return throw_broken(editor, error);
 }
 
 /* ---- writing ---- */
@@ -225,7 +218,7 @@ lay_out(const Editor *editor, const Page *leaf, const Row *row, GByteArray *elem
 	guint at = 0;
 	guint count;
 
-	if (!find(editor, leaf, row, &at, &same, error))
+	if (!find_row(editor, leaf, row, &at, &same, error))
 		return false;
 	count = leaf->header.count + !same;
 	for (guint i = 0; i < count; i++) {
@@ -259,7 +252,7 @@ add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GErr
 	guint count = 0;
 
 	if (leaf->header.flags != GBE_PAGE_LEAF)
-		return broken(editor, error);
+		return throw_broken(editor, error);
 	if (!lay_out(editor, leaf, row, elements, data, &count, error))
 		return false;
 	pages = (GBE_PAGE_HEADER + elements->len + data->len + page_size - 1) / page_size;
@@ -274,7 +267,7 @@ add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GErr
 		g_autofree guint8 *bytes = g_malloc0(size);
 
 		if (count > G_MAXUINT16)
-			return broken(editor, error);
+			return throw_broken(editor, error);
 		memcpy(bytes, &header, sizeof(header));
 		memcpy(bytes + sizeof(header), elements->data, elements->len);
 		memcpy(bytes + sizeof(header) + elements->len, data->data, data->len);
@@ -288,7 +281,7 @@ add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GErr
 
 /* Puts @row into the tree at page *root. */
 static bool
-put(Editor *editor, guint64 *root, const Row *row, GError **error)
+put_row(Editor *editor, guint64 *root, const Row *row, GError **error)
 {
 	g_autofree guint8 *bytes = NULL;
 	guint64 pointer = 0, id = 0, stored;
@@ -317,7 +310,7 @@ put_in_bucket(Editor *editor, const char *name, const Row *row, GError **error)
 	Page page = {0};
 
 	if (!find_leaf(editor, editor->meta.root, &bucket, &bytes, &page, &pointer, error) ||
-	    !find(editor, &page, &bucket, &at, &found, error) ||
+	    !find_row(editor, &page, &bucket, &at, &found, error) ||
 	    (found && !read_row(editor, &page, at, &bucket, error)))
 		return false;
 	if (!found || bucket.flags != GBE_LEAF_BUCKET || bucket.value_size < sizeof(head))
@@ -326,7 +319,7 @@ put_in_bucket(Editor *editor, const char *name, const Row *row, GError **error)
 	memcpy(head, bucket.value, sizeof(head));
 	root = GUINT64_FROM_LE(head[0]);
 	if (root != 0) {
-		if (!put(editor, &root, row, error))
+		if (!put_row(editor, &root, row, error))
 			return false;
 	} else if (!parse_page(editor, (const guint8 *)bucket.value + sizeof(head),
 			       bucket.value_size - sizeof(head), &page, error) ||
@@ -336,24 +329,7 @@ put_in_bucket(Editor *editor, const char *name, const Row *row, GError **error)
 	head[0] = GUINT64_TO_LE(root);
 	bucket.value = head;
 	bucket.value_size = sizeof(head);
-	return put(editor, &editor->meta.root, &bucket, error);
-}
-
-/* Both alike: without the last commit, the tree would not be the one before it. */
-static bool
-write_metas(Editor *editor, GError **error)
-{
-	guint8 bytes[GBE_BBOLT_META_SIZE];
-
-	for (guint i = 0; i < 2; i++) {
-		guint page = (guint)(++editor->meta.transaction & 1);
-
-		gbe_bbolt_meta_write(&editor->meta, page, bytes);
-		if (!write_at(editor, (guint64)page * editor->meta.page_size, bytes, sizeof(bytes),
-			      error))
-			return false;
-	}
-	return true;
+	return put_row(editor, &editor->meta.root, &bucket, error);
 }
 
 bool
@@ -362,6 +338,7 @@ gbe_db_bump(int fd, const char *what, gint64 revision, GError **error)
 	Editor editor = {.fd = fd, .what = what};
 	guint64 main = GUINT64_TO_BE((guint64)revision);
 	guint8 at[REVISION_SIZE] = {[8] = '_'};
+	guint8 bytes[GBE_BBOLT_META_SIZE];
 	const Row row = {.key = at, .key_size = sizeof(at), .value = ""};
 	const Row compact = {.key = COMPACT,
 			     .key_size = strlen(COMPACT),
@@ -372,6 +349,17 @@ gbe_db_bump(int fd, const char *what, gint64 revision, GError **error)
 	if (!gbe_bbolt_read_newest(fd, what, &editor.meta, error))
 		return false;
 	editor.meta.freelist = GBE_BBOLT_NO_FREELIST;
-	return put_in_bucket(&editor, "key", &row, error) &&
-	       put_in_bucket(&editor, "meta", &compact, error) && write_metas(&editor, error);
+	if (!put_in_bucket(&editor, "key", &row, error) ||
+	    !put_in_bucket(&editor, "meta", &compact, error))
+		return false;
+	/* Both meta pages alike: without the last commit, the tree would not be the one before it. */
+	for (guint i = 0; i < 2; i++) {
+		guint page = (guint)(++editor.meta.transaction & 1);
+
+		gbe_bbolt_meta_write(&editor.meta, page, bytes);
+		if (!write_at(&editor, (guint64)page * editor.meta.page_size, bytes, sizeof(bytes),
+			      error))
+			return false;
+	}
+	return true;
 }

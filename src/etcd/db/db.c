@@ -2,10 +2,18 @@
 #include "etcd/db/db.h"
 
 #include <errno.h>
+#include <json-glib/json-glib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/format.h"
 #include "etcd/db/db-private.h"
+#include "etcd/db/key-value.h"
+#include "etcd/protobuf.h"
+
+#define JSON_MAX 65536U
+#define JSON_DEPTH_MAX 16
+#define VERSION_MAX 64U
 
 void
 gbe_db_clear(GbeDb *db)
@@ -14,42 +22,303 @@ gbe_db_clear(GbeDb *db)
 	g_clear_pointer(&db->storage_version, g_free);
 }
 
-/* ---- rows of all buckets but "key" ---- */
+/* ---- the buckets with few rows, which describe etcd itself (reference etcd.md section 5) ---- */
+
+static void G_GNUC_PRINTF(4, 5) report_row(GbeDbReader *reader, const char *code,
+					   const GbeBboltRow *row, const char *format, ...)
+{
+	g_autofree char *text = GBE_VFORMAT(format);
+
+	gbe_findings_add(reader->findings, GBE_FINDING_DAMAGE, code, reader->bolt.what,
+			 GBE_PLACE_PAGE, row->page, GBE_UNKNOWN, GBE_UNKNOWN, "%s", text);
+}
+
+static bool
+key_is(const GbeBboltRow *row, const char *name)
+{
+	return row->key_size == strlen(name) && memcmp(row->key, name, row->key_size) == 0;
+}
+
+/* ---- JSON that may come from anybody ---- */
+
+/* The parser descends without a limit of its own. */
+static bool
+is_shallow(const char *text, gsize size)
+{
+	guint depth = 0;
+
+	for (gsize i = 0; i < size; i++) {
+		if (text[i] == '{' || text[i] == '[')
+			depth++;
+		if (depth > JSON_DEPTH_MAX)
+			return false;
+		if ((text[i] == '}' || text[i] == ']') && depth > 0)
+			depth--;
+	}
+	return true;
+}
+
+/* NULL: it is no JSON object. */
+static JsonObject *
+parse_object(const GbeBboltRow *row, JsonParser *parser)
+{
+	const char *text = (const char *)row->value;
+	JsonNode *root;
+
+	if (text == NULL || row->value_size > JSON_MAX ||
+	    !is_shallow(text, (gsize)row->value_size) ||
+	    !g_utf8_validate(text, (gssize)row->value_size, NULL) ||
+	    !json_parser_load_from_data(parser, text, (gssize)row->value_size, NULL))
+		return NULL;
+	root = json_parser_get_root(parser);
+	return root != NULL && JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
+}
+
+/* The length of a list; 0 where there is none; -1: it is no list. */
+static int
+list_length(JsonObject *object, const char *name)
+{
+	JsonNode *node = json_object_get_member(object, name);
+
+	if (node == NULL || JSON_NODE_HOLDS_NULL(node))
+		return 0;
+	return JSON_NODE_HOLDS_ARRAY(node) ? (int)json_array_get_length(json_node_get_array(node))
+					   : -1;
+}
+
+/* ---- meta ---- */
+
+static void
+take_conf_state(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonObject *object = parse_object(row, parser);
+	int voters = object != NULL ? list_length(object, "voters") : -1;
+	int learners = object != NULL ? list_length(object, "learners") : -1;
+
+	if (voters < 0 || learners < 0) {
+		report_row(reader, "db-meta", row, "confState is not the JSON that etcd writes");
+		return;
+	}
+	reader->db.voters = voters;
+	reader->db.learners = learners;
+}
+
+/* "3.5.0". */
+static void
+take_version(GbeDbReader *reader, const GbeBboltRow *row, const char *name, char **ret_version)
+{
+	g_autofree char *text = NULL;
+
+	g_clear_pointer(ret_version, g_free);
+	if (row->value != NULL && row->value_size <= VERSION_MAX)
+		text = g_strndup((const char *)row->value, (gsize)row->value_size);
+	if (text == NULL || strlen(text) != row->value_size ||
+	    !g_regex_match_simple("^[0-9]{1,5}\\.[0-9]{1,5}\\.[0-9]{1,5}(-[0-9A-Za-z.+-]+)?$", text,
+				  0, 0))
+		report_row(reader, "db-version", row, "%s is no version", name);
+	else
+		*ret_version = g_steal_pointer(&text);
+}
+
+static void
+take_meta(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	bool term = key_is(row, "term");
+	bool scheduled = key_is(row, "scheduledCompactRev");
+	GbeRevision revision;
+
+	if (term || key_is(row, "consistent_index")) {
+		if (row->value_size == 8 && row->value != NULL)
+			*(term ? &reader->db.term : &reader->db.consistent_index) =
+			    gbe_load_be64(row->value);
+		else
+			report_row(reader, "db-meta", row, "%s has not eight bytes",
+				   term ? "term" : "consistent_index");
+	} else if (scheduled || key_is(row, "finishedCompactRev")) {
+		if (row->value != NULL &&
+		    gbe_revision_read(row->value, (gsize)row->value_size, &revision))
+			*(scheduled ? &reader->scheduled : &reader->finished) = revision.main;
+		else
+			report_row(reader, "db-meta", row, "%s is no revision",
+				   scheduled ? "scheduledCompactRev" : "finishedCompactRev");
+	} else if (key_is(row, "confState")) {
+		take_conf_state(reader, row);
+	} else if (key_is(row, "storageVersion")) {
+		take_version(reader, row, "storageVersion", &reader->db.storage_version);
+	}
+}
+
+/* ---- the others ---- */
+
+static void
+take_cluster(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	g_autoptr(JsonParser) parser = json_parser_new();
+
+	if (key_is(row, "clusterVersion"))
+		take_version(reader, row, "clusterVersion", &reader->db.cluster_version);
+	else if (key_is(row, "downgrade") && parse_object(row, parser) == NULL)
+		report_row(reader, "db-cluster", row, "downgrade is not the JSON that etcd writes");
+}
+
+static void
+take_member(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonObject *object = parse_object(row, parser);
+	bool good = object != NULL && json_object_has_member(object, "id");
+
+	reader->db.members++;
+	/* The key is the id in hex, without leading zeros. */
+	good = good && row->key_size > 0 && row->key_size <= 16;
+	for (gsize i = 0; good && i < row->key_size; i++)
+		good = g_ascii_isxdigit((char)row->key[i]);
+	if (!good)
+		report_row(reader, "db-member", row, "a member that etcd could not read");
+}
+
+static void
+take_lease(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	GbeProtobuf message;
+	GbeFieldResult result;
+	GbeField field;
+	guint64 id = 0;
+
+	if (row->key_size == 8 && row->value != NULL) {
+		gbe_protobuf_init(&message, row->value, (gsize)row->value_size);
+		while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+			if (gbe_field_is(&field, 1, GBE_WIRE_VARINT))
+				id = field.value;
+		if (result == GBE_FIELD_END && id == gbe_load_be64(row->key))
+			return;
+	}
+	report_row(reader, "db-lease", row,
+		   "a lease that etcd could not read, or under another one's id");
+}
+
+static void
+take_alarm(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	GbeProtobuf message;
+	GbeFieldResult result;
+	GbeField field;
+
+	gbe_protobuf_init(&message, row->key, row->key_size);
+	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+		;
+	reader->db.refuses = true;
+	if (result != GBE_FIELD_END)
+		report_row(reader, "db-alarm", row, "an alarm that etcd could not read");
+}
+
+static void
+take_auth(GbeDbReader *reader, const GbeBboltRow *row)
+{
+	if (key_is(row, "authEnabled") &&
+	    (row->value_size != 1 || row->value == NULL || row->value[0] > 1))
+		report_row(reader, "db-auth", row, "authEnabled is neither yes nor no");
+	else if (key_is(row, "authEnabled"))
+		reader->db.refuses |= row->value[0] != 0;
+	if (key_is(row, "authRevision") && row->value_size != 8)
+		report_row(reader, "db-auth", row, "authRevision has not eight bytes");
+}
+
+/* The buckets that etcd has, from 3.4 to 3.7. */
+typedef struct {
+	const char *name;
+	void (*take)(GbeDbReader *reader, const GbeBboltRow *row);
+	bool vital; /* a missing one means lost data, not only a missing empty bucket */
+	bool first; /* it describes the rest */
+} KnownBucket;
+
+static const KnownBucket known_buckets[] = {
+    {"alarm", take_alarm, false, false},     {"auth", take_auth, false, false},
+    {"authRoles", NULL, false, false},	     {"authUsers", NULL, false, false},
+    {"cluster", take_cluster, true, true},   {"key", NULL, true, false},
+    {"lease", take_lease, false, false},     {"members", take_member, true, true},
+    {"members_removed", NULL, false, false}, {"meta", take_meta, true, true},
+};
+
+/* NULL: etcd has no bucket of that name. */
+static const KnownBucket *
+find_known(const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(known_buckets); i++)
+		if (strcmp(name, known_buckets[i].name) == 0)
+			return &known_buckets[i];
+	return NULL;
+}
+
+static bool
+comes_first(const GbeBboltBucket *bucket)
+{
+	const KnownBucket *known = find_known(bucket->name);
+
+	return known != NULL && known->first;
+}
+
+/* Reports missing and unknown buckets. A database without any entry of the log may lack each of them. */
+static void
+check_names(GbeDbReader *reader, const GPtrArray *buckets)
+{
+	bool young = reader->db.consistent_index == 0;
+
+	for (guint i = 0; i < buckets->len; i++) {
+		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
+		g_autofree char *name = NULL;
+
+		if (find_known(bucket->name) != NULL)
+			continue;
+		name = g_strescape(bucket->name, NULL);
+		gbe_findings_add(reader->findings, GBE_FINDING_WARNING, "db-bucket-unknown",
+				 reader->bolt.what, GBE_PLACE_PAGE, bucket->page, GBE_NO, GBE_NO,
+				 "bucket \"%.100s\": etcd up to 3.7 has none of that name", name);
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(known_buckets); i++) {
+		const KnownBucket *known = &known_buckets[i];
+		bool has = false;
+
+		for (guint j = 0; j < buckets->len && !has; j++) {
+			const GbeBboltBucket *bucket = g_ptr_array_index(buckets, j);
+
+			has = bucket->name_size == strlen(known->name) &&
+			      strcmp(bucket->name, known->name) == 0;
+		}
+		if (has)
+			continue;
+		gbe_findings_add(reader->findings,
+				 young		? GBE_FINDING_NOTE
+				 : known->vital ? GBE_FINDING_DAMAGE
+						: GBE_FINDING_WARNING,
+				 "db-bucket-missing", reader->bolt.what, GBE_PLACE_FILE, 0, GBE_NO,
+				 young ? GBE_NO : GBE_YES, "there is no bucket \"%s\"",
+				 known->name);
+	}
+}
 
 typedef struct {
 	GbeDbReader *reader;
-	const char *bucket;
-	bool take; /* read the row's meaning; else only sum it up */
+	/* reads the row's meaning; NULL: the row is only summed up */
+	void (*take)(GbeDbReader *reader, const GbeBboltRow *row);
 } Small;
 
 static GbeWalk
 small_row(const GbeBboltRow *row, gpointer data, GError **error)
 {
-	Small *small = data;
+	const Small *small = data;
 	GbeDbReader *reader = small->reader;
 
 	reader->db.keys++;
-	gbe_stream_put(&reader->snapshot, row->key, row->key_size);
-	if (row->is_bucket)
-		return GBE_WALK_ON;
-	if (small->take)
-		gbe_db_take_row(reader, small->bucket, row);
-	if (row->value != NULL) {
-		gbe_stream_put(&reader->snapshot, row->value, (gsize)row->value_size);
+	if (row->is_bucket) {
+		gbe_stream_put(&reader->snapshot, row->key, row->key_size);
 		return GBE_WALK_ON;
 	}
-	gbe_stream_settle(&reader->snapshot);
-	for (guint64 done = 0; done < row->value_size;) {
-		gsize piece = (gsize)MIN(row->value_size - done, GBE_BBOLT_WINDOW);
-		const guint8 *at = NULL;
-
-		if (!gbe_bbolt_fetch(&reader->bolt, row->value_at + done, piece, &at, error))
-			return GBE_WALK_FAIL;
-		gbe_stream_put(&reader->snapshot, at, piece);
-		gbe_stream_settle(&reader->snapshot);
-		done += piece;
-	}
-	return GBE_WALK_ON;
+	if (small->take != NULL)
+		small->take(reader, row);
+	return gbe_db_stream_row(reader, row, &reader->snapshot, error) ? GBE_WALK_ON
+									: GBE_WALK_FAIL;
 }
 
 static void
@@ -58,19 +327,12 @@ small_settle(gpointer data)
 	gbe_stream_settle(&((Small *)data)->reader->snapshot);
 }
 
-/* Is it one of the few buckets that describe the rest? */
-static bool
-comes_first(const char *bucket)
-{
-	return strcmp(bucket, "meta") == 0 || strcmp(bucket, "cluster") == 0 ||
-	       strcmp(bucket, "members") == 0;
-}
-
 static bool
 read_small(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reached, bool take,
 	   GError **error)
 {
-	Small small = {.reader = reader, .bucket = bucket->name, .take = take};
+	const KnownBucket *known = find_known(bucket->name);
+	Small small = {.reader = reader, .take = take && known != NULL ? known->take : NULL};
 	GbeBboltVisitor visitor = {.row = small_row, .settle = small_settle, .data = &small};
 
 	return gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error);
@@ -85,17 +347,14 @@ read_first(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 	g_auto(GbeFindings) later = {0};
 	guint64 damages = reader->bolt.damages;
 
-	gbe_page_set_init(&reached);
 	gbe_findings_init(&later);
 	if (reader->options->level == GBE_VERIFY_FULL)
 		reader->bolt.findings = &later;
 	for (guint i = 0; i < buckets->len; i++) {
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
-		if (!comes_first(bucket->name))
+		if (!comes_first(bucket))
 			continue;
-		if (strcmp(bucket->name, "meta") == 0)
-			reader->has_meta = true;
 		if (strcmp(bucket->name, "members") == 0)
 			reader->db.members = 0;
 		if (!read_small(reader, bucket, &reached, true, error))
@@ -136,7 +395,6 @@ read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 	g_auto(GbePageSet) reached = {0};
 	guint64 damages = reader->bolt.damages;
 
-	gbe_page_set_init(&reached);
 	for (guint i = 0; i < buckets->len; i++) {
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
@@ -152,55 +410,38 @@ read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 }
 
 static bool
-read_all(GbeDbReader *reader, const GPtrArray *buckets, GbePageSet *reached, GError **error)
-{
-	for (guint i = 0; i < buckets->len; i++) {
-		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
-
-		gbe_stream_put(&reader->snapshot, (const guint8 *)bucket->name, bucket->name_size);
-		gbe_stream_settle(&reader->snapshot);
-		if (strcmp(bucket->name, "key") == 0
-			? !gbe_db_read_rows(reader, bucket, reached, error)
-			: !read_small(reader, bucket, reached, !comes_first(bucket->name), error))
-			return false;
-	}
-	if (!gbe_bbolt_check_free(&reader->bolt, reached, &reader->db.free_pages, error))
-		return false;
-	reader->db.checked |= GBE_DB_CHECKED_PAGES | GBE_DB_CHECKED_FREE;
-	reader->db.has_hash = reader->bolt.damages == 0;
-	reader->db.snapshot_hash = gbe_stream_sum(&reader->snapshot);
-	return true;
-}
-
-static bool
 read_database(GbeDbReader *reader, GError **error)
 {
 	g_autoptr(GPtrArray) buckets = NULL;
 	g_auto(GbePageSet) reached = {0};
 	guint64 damages = reader->bolt.damages;
 
-	gbe_page_set_init(&reached);
 	if (!gbe_bbolt_buckets(&reader->bolt, &reached, &buckets, error) ||
 	    !read_first(reader, buckets, error))
 		return false;
 	if (reader->bolt.damages == damages)
-		gbe_db_check_names(reader, buckets);
+		check_names(reader, buckets);
 	reader->db.checked |= GBE_DB_CHECKED_BUCKETS;
 	if (reader->options->level == GBE_VERIFY_SANITY)
 		return read_last(reader, buckets, error);
 	reader->db.keys = 0;
 	reader->snapshot = (GbeStream){0};
-	return read_all(reader, buckets, &reached, error);
-}
+	for (guint i = 0; i < buckets->len; i++) {
+		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
-/* The number may be anything. */
-static guint64
-total_size(const GbeBboltMeta *meta)
-{
-	guint64 size = 0;
-
-	return __builtin_mul_overflow(meta->high_water, meta->page_size, &size) ? G_MAXUINT64
-										: size;
+		gbe_stream_put(&reader->snapshot, (const guint8 *)bucket->name, bucket->name_size);
+		gbe_stream_settle(&reader->snapshot);
+		if (strcmp(bucket->name, "key") == 0
+			? !gbe_db_read_rows(reader, bucket, &reached, error)
+			: !read_small(reader, bucket, &reached, !comes_first(bucket), error))
+			return false;
+	}
+	if (!gbe_bbolt_check_free(&reader->bolt, &reached, &reader->db.free_pages, error))
+		return false;
+	reader->db.checked |= GBE_DB_CHECKED_PAGES | GBE_DB_CHECKED_FREE;
+	reader->db.has_hash = reader->bolt.damages == 0;
+	reader->db.snapshot_hash = gbe_stream_sum(&reader->snapshot);
+	return true;
 }
 
 bool
@@ -222,7 +463,10 @@ gbe_db_read(int fd, const char *what, const GbeDbOptions *options, GbeDb *ret_db
 	reader.db.size = reader.bolt.file_size;
 	reader.db.present = usable;
 	reader.db.page_size = reader.bolt.meta.page_size;
-	reader.db.total_size = total_size(&reader.bolt.meta);
+	/* The number may be anything. */
+	if (__builtin_mul_overflow(reader.bolt.meta.high_water, reader.bolt.meta.page_size,
+				   &reader.db.total_size))
+		reader.db.total_size = G_MAXUINT64;
 	good = !usable || read_database(&reader, &local);
 	reader.db.bytes_read = reader.bolt.window.read;
 	db = reader.db;

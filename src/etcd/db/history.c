@@ -32,11 +32,6 @@ typedef enum {
 	STAGE_PARTS, /* keys with more than one row, in parts */
 } Stage;
 
-typedef struct {
-	guint64 broken, live;
-	gint64 broken_at[GBE_HISTORY_BROKEN_MAX];
-} Tally;
-
 struct _GbeHistory {
 	gint64 compacted;
 	Slot *slots;
@@ -49,9 +44,7 @@ struct _GbeHistory {
 	guint32 from, to, step; /* the part of the keys that belongs to this pass */
 	bool too_many;		/* in this pass, which is then void */
 	bool first_part;
-	bool incomplete;
-	guint64 passes;
-	Tally pass, total;
+	GbeHistoryResult pass, total;
 	GbeHistoryRow ring[RING];
 	guint ring_at;
 };
@@ -88,25 +81,6 @@ static guint32
 slot_of(const GbeHistory *history, guint64 hash)
 {
 	return (guint32)(((hash & G_MAXUINT32) * history->slot_count) >> 32);
-}
-
-/* Never 0, which marks an empty slot. */
-static guint32
-tag_high(guint64 hash)
-{
-	return (guint32)(hash >> 32) | 1U;
-}
-
-static guint32
-tag_low(guint64 hash)
-{
-	return (guint32)(hash & 0xfff) << STATE_BITS;
-}
-
-static guint32
-part_of(guint64 hash)
-{
-	return (guint32)(hash >> 48);
 }
 
 static guint64
@@ -151,18 +125,6 @@ supersede(GbeHistory *history, guint32 ordinal)
 }
 
 bool
-gbe_history_knows_superseded(const GbeHistory *history)
-{
-	return !history->bits_full && !history->incomplete;
-}
-
-bool
-gbe_history_has_superseded(const GbeHistory *history)
-{
-	return history->bits_size > 0;
-}
-
-bool
 gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal)
 {
 	return ordinal / 8 < history->bits_size &&
@@ -172,7 +134,7 @@ gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal)
 /* ---- the rules ---- */
 
 static void
-broken(GbeHistory *history, gint64 main)
+note_broken(GbeHistory *history, gint64 main)
 {
 	if (history->pass.broken < GBE_HISTORY_BROKEN_MAX)
 		history->pass.broken_at[history->pass.broken] = main;
@@ -181,27 +143,27 @@ broken(GbeHistory *history, gint64 main)
 
 /* The first row of its key. Beyond the compacted revision it has no predecessor. */
 static void
-begin(GbeHistory *history, const GbeHistoryRow *row)
+begin_key(GbeHistory *history, const GbeHistoryRow *row)
 {
 	if (row->tombstone) {
 		if (row->main > history->compacted)
-			broken(history, row->main);
+			note_broken(history, row->main);
 		supersede(history, row->ordinal);
 		return;
 	}
 	if (row->main > history->compacted && (row->version != 1 || row->create != row->main))
-		broken(history, row->main);
+		note_broken(history, row->main);
 	history->pass.live++;
 }
 
 /* @before: the state after the key's last row. */
 static void
-follow(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 before_ordinal)
+follow_key(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 before_ordinal)
 {
 	bool bound = row->main > history->compacted;
 
 	if (before == STATE_DELETED) {
-		begin(history, row);
+		begin_key(history, row);
 		return;
 	}
 	supersede(history, before_ordinal);
@@ -209,7 +171,7 @@ follow(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint32 be
 		supersede(history, row->ordinal);
 		history->pass.live--;
 	} else if (bound && before != state_of(row->create, (guint64)row->version - 1)) {
-		broken(history, row->main);
+		note_broken(history, row->main);
 	}
 }
 
@@ -220,8 +182,8 @@ put_in_table(GbeHistory *history, const GbeHistoryRow *row)
 {
 	guint32 state =
 	    row->tombstone ? STATE_DELETED : state_of(row->create, (guint64)row->version);
-	guint32 high = tag_high(row->hash);
-	guint32 low = tag_low(row->hash);
+	guint32 high = (guint32)(row->hash >> 32) | 1U; /* 0 marks an empty slot */
+	guint32 low = (guint32)(row->hash & 0xfff) << STATE_BITS;
 	guint32 at = slot_of(history, row->hash);
 	Slot *slot;
 
@@ -239,9 +201,9 @@ put_in_table(GbeHistory *history, const GbeHistoryRow *row)
 		}
 		history->slots_used++;
 		slot->tag_high = high;
-		begin(history, row);
+		begin_key(history, row);
 	} else {
-		follow(history, row, slot->tag_low_state & STATE_MASK, slot->ordinal);
+		follow_key(history, row, slot->tag_low_state & STATE_MASK, slot->ordinal);
 	}
 	slot->tag_low_state = low | state;
 	slot->ordinal = row->ordinal;
@@ -259,27 +221,22 @@ sketch_count(const GbeHistory *history, guint64 hash)
 }
 
 static void
-put_in_sketch(GbeHistory *history, guint64 hash)
+process_row(GbeHistory *history, const GbeHistoryRow *row)
 {
-	guint64 at = sketch_slot(hash);
+	guint64 at = sketch_slot(row->hash);
+	guint32 part = (guint32)(row->hash >> 48);
 
-	if (sketch_count(history, hash) < 2)
-		history->sketch[at / 4] =
-		    (guint8)(history->sketch[at / 4] + (1U << (2 * (at % 4))));
-}
-
-static void
-process(GbeHistory *history, const GbeHistoryRow *row)
-{
 	if (history->stage == STAGE_ALL) {
-		if (history->sketch != NULL)
-			put_in_sketch(history, row->hash);
+		/* Without a sketch the count is 2. */
+		if (sketch_count(history, row->hash) < 2)
+			history->sketch[at / 4] =
+			    (guint8)(history->sketch[at / 4] + (1U << (2 * (at % 4))));
 	} else if (sketch_count(history, row->hash) == 1) {
 		/* The only row of its key. */
 		if (history->first_part)
-			begin(history, row);
+			begin_key(history, row);
 		return;
-	} else if (part_of(row->hash) < history->from || part_of(row->hash) >= history->to) {
+	} else if (part < history->from || part >= history->to) {
 		return;
 	}
 	if (!history->too_many)
@@ -292,7 +249,7 @@ gbe_history_add(GbeHistory *history, const GbeHistoryRow *row)
 	GbeHistoryRow *place = &history->ring[history->ring_at % RING];
 
 	if (history->ring_at >= RING)
-		process(history, place);
+		process_row(history, place);
 	*place = *row;
 	history->ring_at++;
 	if (history->sketch != NULL)
@@ -332,25 +289,6 @@ parts_needed(const GbeHistory *history)
 	return (guint32)CLAMP(keys * 1.1 / (history->slot_count / 16 * 13) + 1, 1, 4096);
 }
 
-static void
-clear_table(GbeHistory *history)
-{
-	memset(history->slots, 0, sizeof(Slot) * history->slot_count);
-	history->slots_used = 0;
-}
-
-static void
-add_up(GbeHistory *history)
-{
-	Tally *total = &history->total;
-	const Tally *pass = &history->pass;
-
-	for (guint64 i = 0; i < pass->broken && total->broken + i < GBE_HISTORY_BROKEN_MAX; i++)
-		total->broken_at[total->broken + i] = pass->broken_at[i];
-	total->broken += pass->broken;
-	total->live += pass->live;
-}
-
 static bool
 next_stage(GbeHistory *history, bool is_void)
 {
@@ -369,7 +307,7 @@ next_stage(GbeHistory *history, bool is_void)
 		history->step /= 2;
 	} else {
 		/* The keys were made to fall into one part. The time is bounded, too. */
-		history->incomplete = true;
+		history->total.incomplete = true;
 		return false;
 	}
 	history->to = MIN(PARTS, history->from + history->step);
@@ -380,44 +318,37 @@ bool
 gbe_history_end_pass(GbeHistory *history)
 {
 	guint left = MIN(history->ring_at, RING);
-	bool is_void;
+	GbeHistoryResult *total = &history->total;
+	const GbeHistoryResult *pass = &history->pass;
+	bool is_void = false;
+	bool more;
 
 	for (guint i = 0; i < left; i++)
-		process(history, &history->ring[(history->ring_at - left + i) % RING]);
+		process_row(history, &history->ring[(history->ring_at - left + i) % RING]);
 	history->ring_at = 0;
-	history->passes++;
+	total->passes++;
 	is_void = history->too_many;
-	if (!is_void)
-		add_up(history);
-	history->pass = (Tally){0};
+	for (guint64 i = 0;
+	     !is_void && i < pass->broken && total->broken + i < GBE_HISTORY_BROKEN_MAX; i++)
+		total->broken_at[total->broken + i] = pass->broken_at[i];
+	if (!is_void) {
+		total->broken += pass->broken;
+		total->live += pass->live;
+	}
+	history->pass = (GbeHistoryResult){0};
 	history->too_many = false;
-	if (!next_stage(history, is_void))
-		return false;
-	clear_table(history);
-	return true;
+	more = next_stage(history, is_void);
+	total->knows_superseded = !history->bits_full && !total->incomplete;
+	total->has_superseded = history->bits_size > 0;
+	if (more) {
+		memset(history->slots, 0, sizeof(Slot) * history->slot_count);
+		history->slots_used = 0;
+	}
+	return more;
 }
 
-guint64
-gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTORY_BROKEN_MAX])
+const GbeHistoryResult *
+gbe_history_result(const GbeHistory *history)
 {
-	memcpy(ret_main, history->total.broken_at, sizeof(history->total.broken_at));
-	return history->total.broken;
-}
-
-guint64
-gbe_history_live(const GbeHistory *history)
-{
-	return history->total.live;
-}
-
-bool
-gbe_history_is_complete(const GbeHistory *history)
-{
-	return !history->incomplete;
-}
-
-guint64
-gbe_history_passes(const GbeHistory *history)
-{
-	return history->passes;
+	return &history->total;
 }

@@ -36,16 +36,18 @@ void gbe_history_add(GbeHistory *history, const GbeHistoryRow *row);
 /* At the end of a pass: is another one needed? */
 bool gbe_history_end_pass(GbeHistory *history);
 
-/* After the last pass: */
+typedef struct {
+	guint64 broken;				  /* rows that do not follow their predecessor */
+	gint64 broken_at[GBE_HISTORY_BROKEN_MAX]; /* the revisions of the first of them */
+	guint64 live;				  /* keys whose last row is a put */
+	/* the hashes of keys were made to collide, so that not all rows were checked */
+	bool incomplete;
+	guint64 passes;
+	bool
+	    knows_superseded; /* false: more rows up to the compacted revision than bits for them */
+	bool has_superseded;  /* any */
+} GbeHistoryResult;
 
-/* How many rows do not follow their predecessor, and the revisions of the first of them. */
-guint64 gbe_history_broken(const GbeHistory *history, gint64 ret_main[GBE_HISTORY_BROKEN_MAX]);
-/* Live keys: their last row is a put. */
-guint64 gbe_history_live(const GbeHistory *history);
-/* False: somebody made the hashes of keys collide, so that not all rows were checked. */
-bool gbe_history_is_complete(const GbeHistory *history);
-guint64 gbe_history_passes(const GbeHistory *history);
-/* False: there are more rows up to the compacted revision than bits for them. */
-bool gbe_history_knows_superseded(const GbeHistory *history);
-bool gbe_history_has_superseded(const GbeHistory *history); /* any */
+/* After the last pass: */
+const GbeHistoryResult *gbe_history_result(const GbeHistory *history);
 bool gbe_history_is_superseded(const GbeHistory *history, guint32 ordinal);

@@ -16,15 +16,6 @@
 #define LEASE 6
 #define PIECE (GBE_BBOLT_WINDOW / 2)
 
-static gint64
-load_be(const guint8 *at)
-{
-	guint64 value;
-
-	memcpy(&value, at, sizeof(value));
-	return (gint64)GUINT64_FROM_BE(value);
-}
-
 bool
 gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision)
 {
@@ -32,8 +23,8 @@ gbe_revision_read(const guint8 *at, gsize size, GbeRevision *ret_revision)
 
 	if (size < 17 || size > 18 || at[8] != '_' || (size == 18 && at[17] != 't'))
 		return false;
-	revision.main = load_be(at);
-	revision.sub = load_be(at + 9);
+	revision.main = (gint64)gbe_load_be64(at);
+	revision.sub = (gint64)gbe_load_be64(at + 9);
 	revision.tombstone = size == 18;
 	if (revision.main < 1 || revision.sub < 0)
 		return false;
@@ -262,26 +253,6 @@ read_head(const guint8 *at, gsize size, GbeField *ret_field, gsize *ret_head, gu
 	return true;
 }
 
-static bool
-hash_key(GbeBbolt *db, guint64 offset, guint64 size, GbeKeyValue *kv, GError **error)
-{
-	KeyHash hash = hash_begin();
-	guint64 done = 0;
-
-	while (done < size) {
-		gsize piece = (gsize)MIN(size - done, PIECE);
-		const guint8 *at = NULL;
-
-		if (!gbe_bbolt_fetch(db, offset + done, piece, &at, error))
-			return false;
-		hash_piece(&hash, at, piece);
-		done += piece;
-	}
-	kv->key_size = size;
-	kv->hash = hash_end(&hash, size);
-	return true;
-}
-
 /* Goes from field to field. Of a large field it reads only the key's bytes. */
 static bool
 read_pieces(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *kv, bool *ret_good, GError **error)
@@ -304,8 +275,18 @@ read_pieces(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *kv, bool *ret_goo
 		    !kind_fits(field.number, field.type) || bytes > end - offset - head)
 			return true;
 		offset += head;
-		if (field.number == KEY && !hash_key(db, offset, bytes, kv, error))
-			return false;
+		if (field.number == KEY) {
+			KeyHash hash = hash_begin();
+
+			for (guint64 done = 0; done < bytes; done += want) {
+				want = (gsize)MIN(bytes - done, PIECE);
+				if (!gbe_bbolt_fetch(db, offset + done, want, &at, error))
+					return false;
+				hash_piece(&hash, at, want);
+			}
+			kv->key_size = bytes;
+			kv->hash = hash_end(&hash, bytes);
+		}
 		if (field.type == GBE_WIRE_VARINT)
 			take_number(kv, field.number, field.value);
 		offset += bytes;

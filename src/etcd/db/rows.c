@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "etcd/db/history.h"
+#include "etcd/db/key-value.h"
 #include "etcd/protobuf.h"
 
 /* Findings of one kind: one lost page must not fill the list. */
@@ -39,7 +41,7 @@ finding_is_due(guint64 *count)
 }
 
 static void
-say_more(const Rows *rows, const char *code, guint64 count)
+report_more(const Rows *rows, const char *code, guint64 count)
 {
 	if (count > FINDINGS_MAX)
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_DAMAGE, code,
@@ -48,7 +50,8 @@ say_more(const Rows *rows, const char *code, guint64 count)
 }
 
 static void
-bad_row(Rows *rows, const GbeBboltRow *row, gint64 revision, GbeTri etcd_notices, const char *why)
+report_row(Rows *rows, const GbeBboltRow *row, gint64 revision, GbeTri etcd_notices,
+	   const char *why)
 {
 	GbePlace place = revision > 0 ? GBE_PLACE_ROW : GBE_PLACE_PAGE;
 
@@ -59,10 +62,16 @@ bad_row(Rows *rows, const GbeBboltRow *row, gint64 revision, GbeTri etcd_notices
 				 GBE_YES, "%s", why);
 }
 
+/* I3: beyond the compacted revision every transaction is there, with each of its changes. */
 static void
-gap(Rows *rows, const GbeRevision *revision)
+check_revision(Rows *rows, const GbeRevision *revision)
 {
-	if (finding_is_due(&rows->gaps))
+	bool follows =
+	    revision->main == rows->last.main
+		? revision->sub >= 1 && revision->sub - 1 == rows->last.sub
+		: revision->main - 1 == MAX(rows->last.main, rows->compacted) && revision->sub == 0;
+
+	if (revision->main > rows->compacted && !follows && finding_is_due(&rows->gaps))
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_DAMAGE, "db-revision-gap",
 				 rows->reader->bolt.what, GBE_PLACE_ROW, (guint64)revision->main,
 				 GBE_NO, GBE_YES,
@@ -71,26 +80,18 @@ gap(Rows *rows, const GbeRevision *revision)
 				 rows->last.main, rows->last.sub, revision->main, revision->sub);
 }
 
-/* I3: beyond the compacted revision every transaction is there, with each of its changes. */
-static void
-check_revision(Rows *rows, const GbeRevision *revision)
-{
-	if (revision->main <= rows->compacted)
-		return;
-	if (revision->main == rows->last.main) {
-		if (revision->sub < 1 || revision->sub - 1 != rows->last.sub)
-			gap(rows, revision);
-		return;
-	}
-	if (revision->main - 1 != MAX(rows->last.main, rows->compacted) || revision->sub != 0)
-		gap(rows, revision);
-}
-
 /* I1. A transaction puts a key at most once, so a key cannot have more versions than there were transactions since
- * it began. */
+ * it began. NULL: the row is sound. */
 static const char *
-bad_put(const GbeRevision *revision, const GbeKeyValue *kv)
+reason_against(const GbeRevision *revision, const GbeKeyValue *kv)
 {
+	if (revision->tombstone) {
+		if (kv->key_size == 0)
+			return "a deletion without a key";
+		if (kv->create != 0 || kv->mod != 0 || kv->version != 0)
+			return "a deletion that has versions";
+		return NULL;
+	}
 	if (kv->key_size == 0)
 		return "a put without a key";
 	if (kv->mod != revision->main)
@@ -100,16 +101,6 @@ bad_put(const GbeRevision *revision, const GbeKeyValue *kv)
 	if (kv->version < 1 || kv->version - 1 > kv->mod - kv->create ||
 	    (kv->version == 1) != (kv->create == kv->mod))
 		return "its key's version does not fit the revisions it was created and changed in";
-	return NULL;
-}
-
-static const char *
-bad_tombstone(const GbeKeyValue *kv)
-{
-	if (kv->key_size == 0)
-		return "a deletion without a key";
-	if (kv->create != 0 || kv->mod != 0 || kv->version != 0)
-		return "a deletion that has versions";
 	return NULL;
 }
 
@@ -124,15 +115,6 @@ is_kubernetes(const GbeKeyValue *kv)
 		    memcmp(kv->key, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
 	return false;
-}
-
-/* A row with an empty value, in place of the revisions that `etcdutl snapshot restore --bump-revision
- * --mark-compacted` skips. The compaction that it starts ends at this row. */
-static bool
-is_bump(const Rows *rows, const GbeRevision *revision, const GbeBboltRow *row)
-{
-	return row->value_size == 0 && revision->main <= rows->compacted &&
-	       revision->main > rows->last.main;
 }
 
 static void
@@ -160,10 +142,10 @@ count_row(Rows *rows, const GbeRevision *revision)
 	rows->last = *revision;
 }
 
-/* Sums up a value that is too large for the window. */
-static bool
-stream_value(GbeDbReader *reader, const GbeBboltRow *row, GbeStream *stream, GError **error)
+bool
+gbe_db_stream_value(GbeDbReader *reader, const GbeBboltRow *row, GbeStream *stream, GError **error)
 {
+	gbe_stream_settle(stream);
 	for (guint64 done = 0; done < row->value_size;) {
 		gsize piece = (gsize)MIN(row->value_size - done, GBE_BBOLT_WINDOW);
 		const guint8 *at = NULL;
@@ -175,18 +157,6 @@ stream_value(GbeDbReader *reader, const GbeBboltRow *row, GbeStream *stream, GEr
 		done += piece;
 	}
 	return true;
-}
-
-static bool
-stream_row(GbeDbReader *reader, const GbeBboltRow *row, GbeStream *stream, GError **error)
-{
-	gbe_stream_put(stream, row->key, row->key_size);
-	if (row->value != NULL) {
-		gbe_stream_put(stream, row->value, (gsize)row->value_size);
-		return true;
-	}
-	gbe_stream_settle(stream);
-	return stream_value(reader, row, stream, error);
 }
 
 /* A deletion at the compacted revision never counts. */
@@ -204,10 +174,11 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 	const char *why = NULL;
 	GbeKeyValue kv;
 	bool good = false;
+	bool bump;
 
 	rows->reader->db.keys++;
 	if (!gbe_revision_read(row->key, row->key_size, &revision) || row->is_bucket) {
-		bad_row(rows, row, 0, GBE_UNKNOWN, "a row whose key is no revision");
+		report_row(rows, row, 0, GBE_UNKNOWN, "a row whose key is no revision");
 		return GBE_WALK_ON;
 	}
 	if (!rows->beyond && revision.main > rows->compacted) {
@@ -217,16 +188,20 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 	}
 	if (is_left_out(rows, &revision))
 		rows->leaves_out = true;
-	if (!stream_row(rows->reader, row, &rows->reader->snapshot, error) ||
+	if (!gbe_db_stream_row(rows->reader, row, &rows->reader->snapshot, error) ||
 	    !gbe_key_value_read(&rows->reader->bolt, row, &kv, &good, error))
 		return GBE_WALK_FAIL;
 	check_revision(rows, &revision);
 	if (!good) {
-		bad_row(rows, row, revision.main, GBE_YES, "its value is not what etcd writes");
+		report_row(rows, row, revision.main, GBE_YES, "its value is not what etcd writes");
 	} else {
-		why = revision.tombstone ? bad_tombstone(&kv) : bad_put(&revision, &kv);
-		if (why != NULL && !is_bump(rows, &revision, row))
-			bad_row(rows, row, revision.main, GBE_NO, why);
+		why = reason_against(&revision, &kv);
+		/* A row with an empty value, in place of the revisions that `etcdutl snapshot restore --bump-revision
+		 * --mark-compacted` skips. The compaction that it starts ends at this row. */
+		bump = row->value_size == 0 && revision.main <= rows->compacted &&
+		       revision.main > rows->last.main;
+		if (why != NULL && !bump)
+			report_row(rows, row, revision.main, GBE_NO, why);
 		rows->reader->db.kubernetes = rows->reader->db.kubernetes || is_kubernetes(&kv);
 		if (rows->history != NULL)
 			add_to_history(rows, &revision, &kv);
@@ -236,11 +211,12 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 }
 
 static void
-settle(gpointer data)
+settle_rows(gpointer data)
 {
 	Rows *rows = data;
 
 	gbe_stream_settle(&rows->reader->snapshot);
+	gbe_stream_settle(&rows->kept);
 }
 
 /* ---- second pass: what the first pass had no memory for ---- */
@@ -267,8 +243,7 @@ static bool
 finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 {
 	GbeBboltVisitor visitor = {.row = history_row, .data = rows};
-	gint64 at[GBE_HISTORY_BROKEN_MAX];
-	guint64 count;
+	const GbeHistoryResult *result = gbe_history_result(rows->history);
 
 	while (gbe_history_end_pass(rows->history)) {
 		rows->rows = 0;
@@ -276,19 +251,19 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 		if (!gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, NULL, error))
 			return false;
 	}
-	count = gbe_history_broken(rows->history, at);
-	for (guint64 i = 0; i < MIN(count, GBE_HISTORY_BROKEN_MAX); i++)
+	for (guint64 i = 0; i < MIN(result->broken, GBE_HISTORY_BROKEN_MAX); i++)
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_DAMAGE, "db-history",
-				 rows->reader->bolt.what, GBE_PLACE_ROW, (guint64)at[i], GBE_NO,
-				 GBE_YES, "it does not follow on the change before it of its key");
-	say_more(rows, "db-history", count);
-	if (!gbe_history_is_complete(rows->history)) {
+				 rows->reader->bolt.what, GBE_PLACE_ROW,
+				 (guint64)result->broken_at[i], GBE_NO, GBE_YES,
+				 "it does not follow on the change before it of its key");
+	report_more(rows, "db-history", result->broken);
+	if (result->incomplete) {
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_WARNING, "db-history-unread",
 				 rows->reader->bolt.what, GBE_PLACE_FILE, 0, GBE_NO, GBE_UNKNOWN,
 				 "keys were chosen so that their histories cannot be told apart");
 		return true;
 	}
-	rows->reader->db.live_keys = gbe_history_live(rows->history);
+	rows->reader->db.live_keys = result->live;
 	rows->reader->db.checked |= GBE_DB_CHECKED_HISTORIES;
 	return true;
 }
@@ -310,50 +285,46 @@ keep_row(const GbeBboltRow *row, gpointer data, GError **error)
 	       (rows->reader->db.live_keys > 0 &&
 		gbe_history_is_superseded(rows->history, (guint32)rows->prefix));
 	rows->prefix++;
-	if (!skip && !stream_row(rows->reader, row, &rows->kept, error))
+	if (!skip && !gbe_db_stream_row(rows->reader, row, &rows->kept, error))
 		return GBE_WALK_FAIL;
 	return GBE_WALK_ON;
 }
 
-static void
-settle_kept(gpointer data)
+/* HashKV from the snapshot's hash. @prefix: the hash of "key" and of the rows that count up to the compacted
+ * revision. @from and @to: the snapshot's hash before the first row beyond that revision and after the last row.
+ * @size: the bytes between these. */
+static guint32
+hash_kv(guint32 prefix, guint32 from, guint32 to, guint64 size)
 {
-	Rows *rows = data;
-
-	gbe_stream_settle(&rows->kept);
-}
-
-/* Reads the rows up to the compacted revision again. */
-static bool
-sum_up_kept(Rows *rows, const GbeBboltBucket *bucket, GError **error)
-{
-	GbeBboltVisitor visitor = {.row = keep_row, .settle = settle_kept, .data = rows};
-
-	rows->kept = (GbeStream){.crc = HASH_KV_BEGIN};
-	rows->prefix = 0;
-	return gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, NULL, error);
+	return to ^ gbe_crc32c_shift(prefix ^ from, size);
 }
 
 static bool
 compute_hash_kv(Rows *rows, const GbeBboltBucket *bucket, guint64 prefix, GError **error)
 {
+	GbeBboltVisitor visitor = {.row = keep_row, .settle = settle_rows, .data = rows};
 	GbeDbReader *reader = rows->reader;
 	guint32 end = gbe_stream_sum(&reader->snapshot);
 	guint64 size = reader->snapshot.size;
 
-	if (prefix > 0 && (rows->history == NULL || !gbe_history_knows_superseded(rows->history)))
+	if (prefix > 0 &&
+	    (rows->history == NULL || !gbe_history_result(rows->history)->knows_superseded))
 		return true;
 	/* In most databases a compaction has removed all rows that HashKV would leave out. */
-	if (prefix == 0 || (!rows->leaves_out && !gbe_history_has_superseded(rows->history))) {
+	if (prefix == 0 ||
+	    (!rows->leaves_out && !gbe_history_result(rows->history)->has_superseded)) {
 		reader->db.hash_kv =
-		    gbe_hash_kv(HASH_KV_BEGIN, rows->start, end, size - rows->start_size);
+		    hash_kv(HASH_KV_BEGIN, rows->start, end, size - rows->start_size);
 	} else {
-		if (!sum_up_kept(rows, bucket, error))
+		/* Reads the rows up to the compacted revision again. */
+		rows->kept = (GbeStream){.crc = HASH_KV_BEGIN};
+		rows->prefix = 0;
+		if (!gbe_bbolt_walk(&reader->bolt, bucket, NULL, &visitor, NULL, error))
 			return false;
-		reader->db.hash_kv = rows->beyond
-					 ? gbe_hash_kv(gbe_stream_sum(&rows->kept), rows->from, end,
-						       size - rows->from_size)
-					 : gbe_stream_sum(&rows->kept);
+		reader->db.hash_kv = gbe_stream_sum(&rows->kept);
+		if (rows->beyond)
+			reader->db.hash_kv =
+			    hash_kv(reader->db.hash_kv, rows->from, end, size - rows->from_size);
 	}
 	reader->db.has_hash_kv = true;
 	return true;
@@ -392,7 +363,6 @@ read_newest(GbeDbReader *reader, const GbeBboltBucket *bucket, GError **error)
 	const GbeBboltVisitor visitor = {.row = newest_row, .data = &newest};
 	g_auto(GbePageSet) reached = {0};
 
-	gbe_page_set_init(&reached);
 	if (!gbe_bbolt_walk_end(&reader->bolt, bucket, &reached, &visitor, error))
 		return false;
 	newest.none = reader->db.last_row == 0 && reader->db.compact_revision <= 0;
@@ -409,7 +379,7 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 	    .reader = reader,
 	    .compacted = MAX(1, reader->db.compact_revision),
 	};
-	GbeBboltVisitor visitor = {.row = check_row, .settle = settle, .data = &rows};
+	GbeBboltVisitor visitor = {.row = check_row, .settle = settle_rows, .data = &rows};
 	g_autoptr(GbeHistory) history = NULL;
 	guint64 damages = reader->bolt.damages;
 	guint64 prefix;
@@ -422,8 +392,8 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 	rows.start_size = reader->snapshot.size;
 	if (!gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error))
 		return false;
-	say_more(&rows, "db-row", rows.bad_rows);
-	say_more(&rows, "db-revision-gap", rows.gaps);
+	report_more(&rows, "db-row", rows.bad_rows);
+	report_more(&rows, "db-revision-gap", rows.gaps);
 	reader->db.rows = rows.rows;
 	reader->db.last_row = rows.last.main;
 	reader->db.revision = MAX(rows.last.main, rows.compacted);
@@ -434,6 +404,7 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 	prefix = rows.prefix;
 	if (!read_newest(reader, bucket, error))
 		return false;
-	return (history == NULL || finish_histories(&rows, bucket, error)) &&
-	       compute_hash_kv(&rows, bucket, prefix, error);
+	if (history != NULL && !finish_histories(&rows, bucket, error))
+		return false;
+	return compute_hash_kv(&rows, bucket, prefix, error);
 }

@@ -2,6 +2,7 @@
 #include "etcd/directory/applied.h"
 
 #include "base/crc32c.h"
+#include "base/format.h"
 #include "etcd/db/key-value.h"
 #include "etcd/protobuf.h"
 
@@ -120,40 +121,21 @@ take_txn(Effect *effect, const GbeField *txn, guint depth, bool *ret_certain)
 	*ret_certain = certain && puts > 0 && result == GBE_FIELD_END;
 }
 
-static void
-take_numbers(Effect *effect, const GbeField *request)
-{
-	GbeProtobuf message;
-	GbeField field;
-
-	/* AlarmRequest: 1 action, absent in a mere query. CompactionRequest: 1 revision. */
-	gbe_field_open(request, &message);
-	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT)
-		if (gbe_field_is(&field, 1, GBE_WIRE_VARINT)) {
-			if (request->number == FIELD_COMPACTION)
-				effect->compaction = (gint64)field.value;
-			else
-				effect->refuses = true;
-		}
-}
-
-/* The effect of a newer etcd's request is unknown. */
-static bool
-is_known(guint32 number)
-{
-	return number <= FIELD_LEASE_CHECKPOINT || number == FIELD_HEADER ||
-	       (number >= FIELD_AUTH_ENABLE && number <= FIELD_DOWNGRADE);
-}
-
 /* False: the request is one of the v2 API, which the database does not hold. */
 static bool
 take_request(Effect *effect, const GbeField *request)
 {
+	bool known = request->number <= FIELD_LEASE_CHECKPOINT || request->number == FIELD_HEADER ||
+		     (request->number >= FIELD_AUTH_ENABLE && request->number <= FIELD_DOWNGRADE);
+	GbeProtobuf message;
+	GbeField field;
+
 	if (request->number == FIELD_V2 && request->type == GBE_WIRE_BYTES)
 		return false;
 	if (request->number == FIELD_AUTH_ENABLE || request->number == FIELD_AUTH_DISABLE)
 		effect->refuses = true;
-	effect->makes = effect->makes || !is_known(request->number);
+	/* The effect of a newer etcd's request is unknown. */
+	effect->makes = effect->makes || !known;
 	if (request->type != GBE_WIRE_BYTES)
 		return true;
 	switch (request->number) {
@@ -169,7 +151,16 @@ take_request(Effect *effect, const GbeField *request)
 		break;
 	case FIELD_COMPACTION:
 	case FIELD_ALARM:
-		take_numbers(effect, request);
+		/* AlarmRequest: 1 action, absent in a mere query. CompactionRequest: 1 revision. */
+		gbe_field_open(request, &message);
+		while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT) {
+			if (!gbe_field_is(&field, 1, GBE_WIRE_VARINT))
+				continue;
+			if (request->number == FIELD_COMPACTION)
+				effect->compaction = (gint64)field.value;
+			else
+				effect->refuses = true;
+		}
 		break;
 	default:
 		break;
@@ -188,11 +179,12 @@ keep_version(const GbeField *field, char to[32])
 
 /* ClusterVersionSet {1 ver}; up to etcd 3.4 a request of the v2 API {3 path, 4 value}. */
 static void
-find_version(const guint8 *at, gsize size, char to[32])
+take_version(GbeApplied *applied, guint64 index, const guint8 *at, gsize size)
 {
+	char version[32] = "";
 	bool is_version = false;
 	GbeProtobuf message, inner;
-	GbeField field, version;
+	GbeField field, set;
 
 	gbe_protobuf_init(&message, at, size);
 	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT) {
@@ -200,46 +192,20 @@ find_version(const guint8 *at, gsize size, char to[32])
 			is_version = field.size == strlen(V2_VERSION) &&
 				     memcmp(field.data, V2_VERSION, field.size) == 0;
 		else if (is_version && gbe_field_is(&field, 4, GBE_WIRE_BYTES))
-			keep_version(&field, to);
+			keep_version(&field, version);
 		if (!gbe_field_is(&field, FIELD_CLUSTER_VERSION, GBE_WIRE_BYTES))
 			continue;
 		gbe_field_open(&field, &inner);
-		while (gbe_protobuf_next(&inner, &version) == GBE_FIELD_NEXT)
-			if (gbe_field_is(&version, 1, GBE_WIRE_BYTES))
-				keep_version(&version, to);
+		while (gbe_protobuf_next(&inner, &set) == GBE_FIELD_NEXT)
+			if (gbe_field_is(&set, 1, GBE_WIRE_BYTES))
+				keep_version(&set, version);
 	}
-}
-
-static void
-take_version(GbeApplied *applied, guint64 index, const guint8 *at, gsize size)
-{
-	char version[32] = "";
-
-	find_version(at, size, version);
 	if (*version == '\0')
 		return;
 	if (index <= applied->index)
 		memcpy(applied->version_set, version, sizeof(version));
 	else if (g_strcmp0(version, applied->cluster_version) == 0)
 		applied->version_later = true;
-}
-
-static Effect
-effect_of(const GbeApplied *applied, const guint8 *at, gsize have, guint64 size, bool *ret_garbled)
-{
-	Effect effect = {.applied = applied};
-	GbeFieldResult result = GBE_FIELD_NEXT;
-	GbeProtobuf message;
-	GbeField field;
-
-	if (have < size)
-		return (Effect){.applied = applied, .makes = true};
-	gbe_protobuf_init(&message, at, have);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
-		if (!take_request(&effect, &field))
-			return effect;
-	*ret_garbled = result != GBE_FIELD_END;
-	return *ret_garbled ? (Effect){.applied = applied, .makes = true} : effect;
 }
 
 /* The entries between two records of the log are unknown: a snapshot was received, or entries were replaced. */
@@ -257,7 +223,10 @@ static void
 take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsize have)
 {
 	Effect effect = {.applied = applied};
-	bool garbled = false;
+	GbeFieldResult result = GBE_FIELD_BAD;
+	bool is_v2 = false;
+	GbeProtobuf message;
+	GbeField field;
 
 	if (entry->index != applied->last + 1)
 		take_leap(applied, entry->index);
@@ -265,9 +234,15 @@ take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsiz
 	if (entry->type != GBE_ENTRY_NORMAL)
 		return;
 	applied->started = true;
-	effect = effect_of(applied, at, have, entry->size, &garbled);
-	if (garbled && applied->garbled == 0)
-		applied->garbled = entry->index;
+	gbe_protobuf_init(&message, at, have);
+	while (have >= entry->size && !is_v2 &&
+	       (result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+		is_v2 = !take_request(&effect, &field);
+	if (result == GBE_FIELD_BAD) {
+		effect = (Effect){.applied = applied, .makes = true};
+		if (have >= entry->size && applied->garbled == 0)
+			applied->garbled = entry->index;
+	}
 	take_version(applied, entry->index, at, have);
 	applied->refuses |= effect.refuses;
 	applied->has_compaction |= effect.compaction == applied->compacting;
@@ -325,24 +300,14 @@ gbe_applied_version_differs(const GbeApplied *applied)
 	       !g_str_equal(applied->version_set, applied->cluster_version);
 }
 
-static void
-add(GbeFindings *findings, const char *code, const char *file, GbeTri loses, const char *what)
+static void G_GNUC_PRINTF(5, 6)
+    report_damage(GbeFindings *findings, const char *code, const char *file, GbeTri loses,
+		  const char *format, ...)
 {
+	g_autofree char *what = GBE_VFORMAT(format);
+
 	gbe_findings_add(findings, GBE_FINDING_DAMAGE, code, file, GBE_PLACE_FILE, 0, GBE_NO, loses,
 			 "%s", what);
-}
-
-/* If no entry asks for the compaction, no other conclusion holds. */
-static void
-judge_compaction(const GbeApplied *applied, const char *file, GbeFindings *findings)
-{
-	g_autofree char *what =
-	    g_strdup_printf("it says that a compaction up to revision %" G_GINT64_FORMAT
-			    " was begun, which is beyond every row, and which no entry of the log "
-			    "asks for: etcd would go on from that revision",
-			    applied->compacting);
-
-	add(findings, "member-db-compaction", file, GBE_UNKNOWN, what);
 }
 
 void
@@ -350,22 +315,26 @@ gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *find
 {
 	bool lacks = applied->put > applied->made && !applied->refuses;
 	bool foreign = applied->made == 0 && applied->begins && !applied->newest.none;
-	g_autofree char *what = NULL;
 
 	if (!applied->newest.known)
 		return;
-	if (applied->compacting != 0 && !applied->has_compaction) {
-		judge_compaction(applied, file, findings);
-	} else if (applied->made_later != 0 && (lacks || foreign)) {
-		what = g_strdup_printf("its newest row comes from entry " U64
-				       " of the log, and it says that it holds the log up to " U64
-				       " only: etcd would carry out again what was between",
-				       applied->made_later, applied->index);
-		add(findings, "member-db-index", file, GBE_UNKNOWN, what);
-	} else if (lacks) {
-		what = g_strdup_printf("it says that it holds the log up to entry " U64
-				       ", and has no row of entry " U64 " or a later one",
-				       applied->index, applied->put);
-		add(findings, "member-db-lacks-entries", file, GBE_YES, what);
-	}
+	/* If no entry asks for the compaction, no other conclusion holds. */
+	if (applied->compacting != 0 && !applied->has_compaction)
+		report_damage(
+		    findings, "member-db-compaction", file, GBE_UNKNOWN,
+		    "it says that a compaction up to revision %" G_GINT64_FORMAT
+		    " was begun, which is beyond every row, and which no entry of the log asks "
+		    "for: etcd would go on from that revision",
+		    applied->compacting);
+	else if (applied->made_later != 0 && (lacks || foreign))
+		report_damage(findings, "member-db-index", file, GBE_UNKNOWN,
+			      "its newest row comes from entry " U64
+			      " of the log, and it says that it holds the log up to " U64
+			      " only: etcd would carry out again what was between",
+			      applied->made_later, applied->index);
+	else if (lacks)
+		report_damage(findings, "member-db-lacks-entries", file, GBE_YES,
+			      "it says that it holds the log up to entry " U64
+			      ", and has no row of entry " U64 " or a later one",
+			      applied->index, applied->put);
 }

@@ -3,7 +3,7 @@
  * Reads a whole data directory as etcd does when it starts: which snapshot etcd begins with, whether database, log
  * and snapshot fit together, whose it is, who votes, and what else is there (etcd.md sections 4, 6 and 12). Above
  * all it finds a database that is ahead of its log: etcd starts on it and calls itself healthy, but no write ever
- * ends. Only reads. Implemented in directory.c, rules.c.
+ * ends. Only reads.
  */
 #pragma once
 

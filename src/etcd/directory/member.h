@@ -2,13 +2,14 @@
 /*
  * Finds member/ in a data directory of etcd and tells whether it has data, its fingerprint and its last write.
  * Layout: reference etcd.md section 4. Only reads; below the data directory it follows no symlink but member/wal
- * (--wal-dir). Implemented in member.c, fingerprint.c.
+ * (--wal-dir).
  */
 #pragma once
 
 #include "base/auto.h"
 #include "base/error.h"
 #include "core/record/fingerprint.h"
+#include "core/tri.h"
 
 /* @member_dir as configured: "auto", "." or one or more components. *ret_path is "" or "etcd": the directory that
  * holds member/, relative to @data_fd. auto: ".", or the only sub-directory one level down that has a member/.
@@ -28,3 +29,18 @@ bool gbe_member_fingerprint(int data_fd, const char *member_path, int wal_dir_fd
 /* Newest mtime below member/, seconds; -1 when there is none. */
 bool gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds,
 			   GError **error) GBE_CHECKED;
+
+/*
+ * Does a process use the data? etcd holds flock(LOCK_EX) on member/snap/db and OFD write locks on every open WAL
+ * segment (etcd.md section 4). Both are checked: during a defragmentation db's lock is free for a moment. Our lock
+ * on db only makes a starting etcd wait. We never lock a WAL file: a starting etcd would die.
+ */
+
+/* Has a process this database open, and this log? Each is known by the lock that etcd holds on it, and not by names, so
+ * that an etcd which serves a copy elsewhere does not count. A look takes no lock that lasts. */
+void gbe_opened(int data_fd, const char *member_path, int wal_dir_fd, GbeTri *ret_db,
+		GbeTri *ret_log);
+/* YES: in use. NO: not in use; where @ret_lock_fd is not NULL, *ret_lock_fd holds LOCK_EX on db until it is closed
+ * (-1 where there is no db). UNKNOWN: @error says why. */
+GbeTri gbe_in_use(int data_fd, const char *member_path, int wal_dir_fd, int *ret_lock_fd,
+		  GError **error);

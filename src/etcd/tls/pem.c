@@ -2,15 +2,20 @@
 #include "etcd/tls/pem.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/dlopen.h"
 
 #define NAMES_MAX 256
+/* Bundles of CAs are some hundred KiB. */
+#define FILE_MAX (4 * 1024 * 1024)
 
 #define SONAME "libcrypto.so.3"
 #define FUNCTIONS(X)                                                                               \
@@ -146,18 +151,17 @@ static char **
 alternative_names(const X509 *certificate)
 {
 	GENERAL_NAMES *names = lib.X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
-	g_autoptr(GPtrArray) texts = g_ptr_array_new();
+	g_autoptr(GStrvBuilder) texts = g_strv_builder_new();
 
 	for (int i = 0; i < MIN(lib.OPENSSL_sk_num((const OPENSSL_STACK *)names), NAMES_MAX); i++) {
-		char *text =
+		g_autofree char *text =
 		    alternative_text(lib.OPENSSL_sk_value((const OPENSSL_STACK *)names, i));
 
 		if (text != NULL)
-			g_ptr_array_add(texts, text);
+			g_strv_builder_add(texts, text);
 	}
 	lib.GENERAL_NAMES_free(names);
-	g_ptr_array_add(texts, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&texts), false);
+	return g_strv_builder_end(texts);
 }
 
 static char *
@@ -214,39 +218,6 @@ read_key(const char *name, const char *header, const unsigned char *der, long si
 	pem->public_key = public_key_digest(pem->key);
 }
 
-static bool
-is_end(void)
-{
-	unsigned long why = lib.ERR_peek_last_error();
-
-	return ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
-}
-
-/* False: there are no more blocks. Without a kind and a problem, the block is of another kind and is skipped. */
-static bool
-read_block(BIO *bio, GbePem *pem)
-{
-	unsigned char *der = NULL;
-	char *header = NULL;
-	char *name = NULL;
-	long length = 0;
-
-	*pem = (GbePem){.kind = GBE_PEM_DAMAGED, .not_before = -1, .not_after = -1};
-	if (lib.PEM_read_bio(bio, &name, &header, &der, &length) != 1) {
-		if (!is_end())
-			pem->problem = g_strdup("is damaged, or cut off");
-		return false;
-	}
-	if (g_str_has_suffix(name, "CERTIFICATE"))
-		read_certificate(der, length, pem);
-	else if (g_str_has_suffix(name, "PRIVATE KEY"))
-		read_key(name, header, der, length, pem);
-	lib.CRYPTO_free(name, OPENSSL_FILE, OPENSSL_LINE);
-	lib.CRYPTO_free(header, OPENSSL_FILE, OPENSSL_LINE);
-	lib.CRYPTO_clear_free(der, (gsize)MAX(length, 0), OPENSSL_FILE, OPENSSL_LINE);
-	return true;
-}
-
 bool
 gbe_pem_open(const char *bytes, gsize size, GbePemReader **ret_reader, GError **error)
 {
@@ -289,8 +260,31 @@ gbe_pem_next(GbePemReader *reader)
 	g_autoptr(GbePem) pem = NULL;
 
 	while (pem == NULL && !reader->ended) {
+		unsigned char *der = NULL;
+		char *header = NULL;
+		char *name = NULL;
+		long length = 0;
+
 		pem = g_new0(GbePem, 1);
-		reader->ended = !read_block(reader->bio, pem);
+		*pem = (GbePem){.kind = GBE_PEM_DAMAGED, .not_before = -1, .not_after = -1};
+		if (lib.PEM_read_bio(reader->bio, &name, &header, &der, &length) == 1) {
+			if (g_str_has_suffix(name, "CERTIFICATE"))
+				read_certificate(der, length, pem);
+			else if (g_str_has_suffix(name, "PRIVATE KEY"))
+				read_key(name, header, der, length, pem);
+			lib.CRYPTO_free(name, OPENSSL_FILE, OPENSSL_LINE);
+			lib.CRYPTO_free(header, OPENSSL_FILE, OPENSSL_LINE);
+			lib.CRYPTO_clear_free(der, (gsize)MAX(length, 0), OPENSSL_FILE,
+					      OPENSSL_LINE);
+		} else {
+			unsigned long why = lib.ERR_peek_last_error();
+
+			reader->ended = true;
+			if (ERR_GET_LIB(why) != ERR_LIB_PEM ||
+			    ERR_GET_REASON(why) != PEM_R_NO_START_LINE)
+				pem->problem = g_strdup("is damaged, or cut off");
+		}
+		/* Without a kind and a problem, the block is of another kind and is skipped. */
 		if (pem->kind == GBE_PEM_DAMAGED && pem->problem == NULL)
 			g_clear_pointer(&pem, gbe_pem_free);
 	}
@@ -326,4 +320,151 @@ gbe_pem_is_for(const GbePem *certificate, const char *host)
 	return g_hostname_is_ip_address(host)
 		   ? lib.X509_check_ip_asc(certificate->x509, host, 0) == 1
 		   : lib.X509_check_host(certificate->x509, host, 0, 0, NULL) == 1;
+}
+
+/* ---- the files of a configuration ---- */
+
+/* The file's bytes during the look; they are wiped, because they may hold a key. */
+typedef struct {
+	char *bytes;
+	gsize size;
+	GbePemReader *reader;
+} Opened;
+
+static void
+opened_clear(Opened *opened)
+{
+	gbe_pem_close(opened->reader);
+	if (opened->bytes != NULL)
+		explicit_bzero(opened->bytes, opened->size);
+	g_free(opened->bytes);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Opened, opened_clear)
+
+/* False: the file has a problem. */
+static bool
+open_file(GbeTlsFile *file, Opened *opened)
+{
+	gbe_autofd int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	g_autoptr(GError) local = NULL;
+	struct stat st;
+	ssize_t got = 1;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		file->problem = g_strdup_printf("cannot be read: %s", g_strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		file->problem = g_strdup("is no file");
+	else if (st.st_size > FILE_MAX)
+		file->problem = g_strdup("is too large");
+	if (file->problem != NULL)
+		return false;
+	opened->bytes = g_malloc((gsize)st.st_size + 1);
+	/* No bytes: the file became shorter meanwhile. */
+	while (opened->size < (gsize)st.st_size && got != 0) {
+		got = read(fd, opened->bytes + opened->size, (gsize)st.st_size - opened->size);
+		if (got < 0 && errno != EINTR) {
+			file->problem = g_strdup_printf("cannot be read: %s", g_strerror(errno));
+			return false;
+		}
+		opened->size += (gsize)MAX(got, 0);
+	}
+	if (!gbe_pem_open(opened->bytes, opened->size, &opened->reader, &local))
+		file->problem = g_strdup_printf("cannot be looked at: %s", local->message);
+	return file->problem == NULL;
+}
+
+/* The first object that is, or claims to be, of that kind: the one that TLS takes from a file. */
+static GbePem *
+find_pem(GbePemReader *reader, GbePemKind kind)
+{
+	GbePem *pem;
+
+	while ((pem = gbe_pem_next(reader)) != NULL) {
+		if (pem->kind == kind || pem->kind == GBE_PEM_DAMAGED)
+			break;
+		gbe_pem_free(pem);
+	}
+	return pem;
+}
+
+/* Of several CAs, the one that lasts longest: old ones stay in a bundle. */
+static void
+look_at_cas(GbeTlsFile *file)
+{
+	g_auto(Opened) opened = {0};
+	bool more = open_file(file, &opened);
+
+	while (more) {
+		g_autoptr(GbePem) ca = find_pem(opened.reader, GBE_PEM_CERTIFICATE);
+
+		more = ca != NULL && ca->kind == GBE_PEM_CERTIFICATE;
+		if (!more)
+			continue;
+		file->begins =
+		    file->expires < 0 ? ca->not_before : MIN(file->begins, ca->not_before);
+		file->expires = MAX(file->expires, ca->not_after);
+	}
+	if (file->problem == NULL && file->expires < 0)
+		file->problem = g_strdup("holds no certificate");
+}
+
+static GbePem *
+look_at_certificate(GbeTlsFile *file)
+{
+	g_auto(Opened) opened = {0};
+	g_autoptr(GbePem) certificate = NULL;
+
+	if (!open_file(file, &opened))
+		return NULL;
+	certificate = find_pem(opened.reader, GBE_PEM_CERTIFICATE);
+	if (certificate == NULL || certificate->kind != GBE_PEM_CERTIFICATE) {
+		file->problem = g_strdup("holds no certificate");
+		return NULL;
+	}
+	file->begins = certificate->not_before;
+	file->expires = certificate->not_after;
+	return g_steal_pointer(&certificate);
+}
+
+/* @certificate: NULL where there is none to compare the key with. */
+static void
+look_at_key(GbeTlsFile *file, const GbePem *certificate)
+{
+	g_auto(Opened) opened = {0};
+	g_autoptr(GbePem) key = NULL;
+
+	if (!open_file(file, &opened))
+		return;
+	key = find_pem(opened.reader, GBE_PEM_KEY);
+	if (key == NULL || key->problem != NULL)
+		file->problem =
+		    g_strdup("holds no private key that can be read without a passphrase");
+	else if (certificate != NULL && !gbe_pem_is_key_of(key, certificate))
+		file->problem = g_strdup("is not the key of the certificate");
+}
+
+static bool
+begin_file(GbeTlsFile *file, const char *key, const char *path)
+{
+	g_free(file->path);
+	g_free(file->problem);
+	*file = (GbeTlsFile){.begins = -1, .expires = -1};
+	if (path == NULL || *path == '\0')
+		return false;
+	file->key = key;
+	file->path = g_strdup(path);
+	return true;
+}
+
+void
+gbe_certificates_look(const char *cacert, const char *cert, const char *key, GbeTlsFile tls[3])
+{
+	g_autoptr(GbePem) certificate = NULL;
+
+	if (begin_file(&tls[0], "cacert", cacert))
+		look_at_cas(&tls[0]);
+	if (begin_file(&tls[1], "cert", cert))
+		certificate = look_at_certificate(&tls[1]);
+	if (begin_file(&tls[2], "key", key))
+		look_at_key(&tls[2], certificate);
 }

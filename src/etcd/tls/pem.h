@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "core/health/health.h"
 
 typedef enum {
 	GBE_PEM_CERTIFICATE,
@@ -55,3 +56,9 @@ void gbe_pem_forget_key(GbePem *pem);
 bool gbe_pem_is_key_of(const GbePem *key, const GbePem *certificate);
 /* Is the certificate valid for @host, a name or an address? */
 bool gbe_pem_is_for(const GbePem *certificate, const char *host);
+
+/* Examines the files that TLS needs apart from their use, so that each problem names its file. @cacert, @cert,
+ * @key: NULL or "" for none. Fills @tls in that order, paths included. Never asks for a passphrase: a key that needs one
+ * is a problem. */
+void gbe_certificates_look(const char *cacert, const char *cert, const char *key,
+			   GbeTlsFile tls[3]);

@@ -6,12 +6,71 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "etcd/wal/ending.h"
-#include "etcd/wal/segments.h"
+#include "etcd/layout.h"
+#include "fs/list.h"
 
 /* A hundred years of elections do not reach this number. A wrong field that is read as a term, above all a member's
  * id, does. */
 #define TERM_MAX ((guint64)1 << 40)
+/* Records are small and many: this window holds many of them. */
+#define LAST_WINDOW (128 * 1024)
+
+static void
+segment_free(GbeWalSegment *segment)
+{
+	g_free(segment->name);
+	g_free(segment);
+}
+
+static gint
+by_name(gconstpointer a, gconstpointer b)
+{
+	const GbeWalSegment *const *first = a;
+	const GbeWalSegment *const *second = b;
+
+	return strcmp((*first)->name, (*second)->name);
+}
+
+bool
+gbe_wal_segments_list(int dir_fd, const char *path, GPtrArray **ret_segments, GbeFindings *findings,
+		      GError **error)
+{
+	g_autoptr(GPtrArray) segments =
+	    g_ptr_array_new_with_free_func((GDestroyNotify)segment_free);
+	g_auto(GbeList) list = gbe_list_open_at(dir_fd, path);
+	const char *name;
+
+	while ((name = gbe_list_next(&list)) != NULL) {
+		if (!gbe_layout_is_segment(name)) {
+			g_autofree char *file = g_build_filename(path, name, NULL);
+
+			gbe_findings_add(
+			    findings, GBE_FINDING_NOTE, "member-leftover", file, GBE_PLACE_FILE, 0,
+			    GBE_YES, GBE_NO,
+			    g_str_has_suffix(name, ".tmp")
+				? "a segment that was being prepared when etcd was ended"
+				: "etcd does not know it, and passes it over");
+		} else if (segments->len <= GBE_WAL_SEGMENTS_MAX) {
+			GbeWalSegment *segment = g_new0(GbeWalSegment, 1);
+
+			segment->name = g_strdup(name);
+			segment->sequence = g_ascii_strtoull(name, NULL, 16);
+			segment->index = g_ascii_strtoull(name + 17, NULL, 16);
+			g_ptr_array_add(segments, segment);
+		}
+	}
+	if (!gbe_list_end(&list, error))
+		return false;
+	if (segments->len > GBE_WAL_SEGMENTS_MAX) {
+		g_ptr_array_set_size(segments, GBE_WAL_SEGMENTS_MAX);
+		gbe_findings_add(findings, GBE_FINDING_UNKNOWN, "wal-too-many", path,
+				 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN,
+				 "more than %d segments", GBE_WAL_SEGMENTS_MAX);
+	}
+	g_ptr_array_sort(segments, by_name);
+	*ret_segments = g_steal_pointer(&segments);
+	return true;
+}
 
 void
 gbe_wal_clear(GbeWal *wal)
@@ -93,20 +152,6 @@ take_change(Log *log, const GbeWalEntry *entry)
 	g_array_append_val(changes, change);
 }
 
-/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
- * never decrease from entry to entry, and committed entries are not replaced. */
-static const char *
-against_raft(const GbeWal *wal, const GbeWalEntry *entry)
-{
-	if (entry->term > TERM_MAX)
-		return "the entry's term cannot be right";
-	if (entry->index <= wal->state.commit)
-		return "the entry would replace one that had been agreed on";
-	if (entry->index == wal->last_entry + 1 && entry->term < wal->last_term)
-		return "the entry is of an older term than the one before it";
-	return NULL;
-}
-
 /* The state is that of one member over time. */
 static void
 take_state(Log *log)
@@ -151,7 +196,6 @@ static void
 take_entry(Log *log)
 {
 	GbeWal *wal = log->wal;
-	const char *wrong;
 	GbeWalEntry entry;
 
 	if (!gbe_wal_entry_read(log->reader->data, log->reader->have, log->reader->record.size,
@@ -160,9 +204,14 @@ take_entry(Log *log)
 		return;
 	}
 	check_length(log);
-	wrong = against_raft(wal, &entry);
-	if (wrong != NULL)
-		disorder(log, wrong);
+	/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
+	 * never decrease from entry to entry, and committed entries are not replaced. */
+	if (entry.term > TERM_MAX)
+		disorder(log, "the entry's term cannot be right");
+	else if (entry.index <= wal->state.commit)
+		disorder(log, "the entry would replace one that had been agreed on");
+	else if (entry.index == wal->last_entry + 1 && entry.term < wal->last_term)
+		disorder(log, "the entry is of an older term than the one before it");
 	if (entry.index > wal->last_entry + 1 && entry.index > wal->gap) {
 		wal->gap = entry.index;
 		wal->gap_at = log->reader->offset;
@@ -205,23 +254,10 @@ take_snapshot(Log *log)
 	conf = (GbeConfState){0};
 }
 
-/* The head of a segment has the checksum of the previous one. The oldest segment follows one that was deleted. */
-static void
-take_crc(Log *log)
-{
-	GbeWalSegmentReader *reader = log->reader;
-
-	if (reader->running != 0 && reader->running != reader->record.crc)
-		damage(log, "wal-chain",
-		       "it does not go on from the records before it: some are missing at their "
-		       "end, or a segment in between");
-	reader->running = reader->record.crc;
-}
-
 static void
 take_record(Log *log)
 {
-	const GbeWalSegmentReader *reader = log->reader;
+	GbeWalSegmentReader *reader = log->reader;
 
 	log->wal->records++;
 	switch (reader->record.type) {
@@ -235,7 +271,14 @@ take_record(Log *log)
 		take_state(log);
 		break;
 	case GBE_WAL_CRC:
-		take_crc(log);
+		/* The head of a segment has the checksum of the previous one. The oldest segment follows one that
+		 * was deleted. */
+		if (reader->running != 0 && reader->running != reader->record.crc)
+			damage(log, "wal-chain",
+			       "it does not go on from the records before it: some are missing at "
+			       "their "
+			       "end, or a segment in between");
+		reader->running = reader->record.crc;
 		break;
 	case GBE_WAL_SNAPSHOT:
 		take_snapshot(log);
@@ -271,8 +314,8 @@ read_records(Log *log, bool last, GError **error)
 	log->running = log->reader->running;
 	if (log->stop)
 		return true;
-	if (!gbe_wal_ending_judge(log->reader, end, last, log->version, log->file, log->findings,
-				  &whole, error))
+	if (!gbe_wal_segment_judge_end(log->reader, end, last, log->version, log->file,
+				       log->findings, &whole, error))
 		return false;
 	log->wal->ended = whole == GBE_YES;
 	/* The next segment is read all the same, with a new beginning, to report what else is wrong. */
@@ -283,13 +326,23 @@ read_records(Log *log, bool last, GError **error)
 	return true;
 }
 
+/* @before: the previous segment, or NULL. */
 static bool
-read_segment(Log *log, int dir_fd, bool last, GError **error)
+read_segment(Log *log, int dir_fd, const GbeWalSegment *before, bool last, GError **error)
 {
 	g_auto(GbeWalSegmentReader) reader = {0};
 	gbe_autofd int fd = -1;
 	struct stat st;
 
+	if (before != NULL && log->segment->sequence != before->sequence + 1) {
+		gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-gap", log->file,
+				 GBE_PLACE_FILE, 0, GBE_YES, GBE_NO,
+				 "the segment before it is number %" G_GUINT64_FORMAT
+				 ": what lay between is missing",
+				 before->sequence);
+		log->wal->complete = false;
+		log->running = 0;
+	}
 	fd = openat(dir_fd, log->segment->name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno != ELOOP && errno != ENXIO)
@@ -310,46 +363,6 @@ read_segment(Log *log, int dir_fd, bool last, GError **error)
 	return read_records(log, last, error);
 }
 
-/* Before a segment is read: does it follow the previous one? */
-static void
-check_sequence(Log *log, const GbeWalSegment *before)
-{
-	if (before == NULL || log->segment->sequence == before->sequence + 1)
-		return;
-	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-gap", log->file, GBE_PLACE_FILE, 0,
-			 GBE_YES, GBE_NO,
-			 "the segment before it is number %" G_GUINT64_FORMAT
-			 ": what lay between is missing",
-			 before->sequence);
-	log->wal->complete = false;
-	log->running = 0;
-}
-
-static void
-check_metadata(Log *log, const char *path)
-{
-	if (log->wal->has_metadata || !log->wal->complete || log->wal->segments->len == 0)
-		return;
-	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-no-metadata", path, GBE_PLACE_FILE,
-			 0, GBE_YES, GBE_NO, "nothing in the log says whose it is");
-	log->wal->complete = false;
-}
-
-/* True: the only failure is that the look exceeds its limits. Takes *local. */
-static bool
-give_up(Log *log, GError **local, GError **error)
-{
-	g_autoptr(GError) failed = g_steal_pointer(local);
-
-	if (!gbe_pass_unless(error, &failed, GBE_ERROR_CANNOT_TELL))
-		return false;
-	gbe_findings_add(log->findings, GBE_FINDING_UNKNOWN, "wal-unread", log->file,
-			 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s", failed->message);
-	log->wal->complete = false;
-	log->stop = true;
-	return true;
-}
-
 bool
 gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, GbeWalVisitor visitor,
 	     gpointer data, GbeWal *ret_wal, GbeFindings *findings, GError **error)
@@ -365,7 +378,7 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, Gb
 		   .data = data,
 		   .version = version};
 	GbeWalSegment *before = NULL;
-	GError *local = NULL;
+	g_autoptr(GError) local = NULL;
 
 	if (!gbe_wal_segments_list(dir_fd, path, &wal.segments, findings, error))
 		return false;
@@ -378,15 +391,105 @@ gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look, Gb
 		log.segment = g_ptr_array_index(wal.segments, i);
 		log.number = i;
 		log.file = file = g_build_filename(path, log.segment->name, NULL);
-		check_sequence(&log, before);
-		if (!read_segment(&log, dir_fd, i + 1 == wal.segments->len, &local) &&
-		    !give_up(&log, &local, error))
-			return false;
+		if (!read_segment(&log, dir_fd, before, i + 1 == wal.segments->len, &local)) {
+			/* The look exceeds its limits: that is no failure. */
+			if (!gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))
+				return false;
+			gbe_findings_add(findings, GBE_FINDING_UNKNOWN, "wal-unread", log.file,
+					 GBE_PLACE_FILE, 0, GBE_UNKNOWN, GBE_UNKNOWN, "%s",
+					 local->message);
+			wal.complete = false;
+			log.stop = true;
+		}
 		before = log.segment;
 	}
-	log.file = path;
-	check_metadata(&log, path);
+	if (!wal.has_metadata && wal.complete && wal.segments->len > 0) {
+		gbe_findings_add(findings, GBE_FINDING_DAMAGE, "wal-no-metadata", path,
+				 GBE_PLACE_FILE, 0, GBE_YES, GBE_NO,
+				 "nothing in the log says whose it is");
+		wal.complete = false;
+	}
 	*ret_wal = wal;
 	wal = (GbeWal){0};
+	return true;
+}
+
+/* ---- without judging ---- */
+
+bool
+gbe_wal_walk(int wal_fd, const char *path, GbeLook *look, GbeWalVisitor visitor, gpointer data,
+	     GError **error)
+{
+	g_autoptr(GPtrArray) segments = NULL;
+	g_auto(GbeFindings) findings = {0};
+	guint32 running = 0;
+
+	gbe_findings_init(&findings);
+	if (!gbe_wal_segments_list(wal_fd, path, &segments, &findings, error))
+		return false;
+	for (guint i = 0; i < segments->len; i++) {
+		const GbeWalSegment *segment = segments->pdata[i];
+		g_autofree char *file = g_build_filename(path, segment->name, NULL);
+		g_auto(GbeWalSegmentReader) reader = {0};
+		gbe_autofd int fd =
+		    openat(wal_fd, segment->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		GbeWalEnd end = GBE_WAL_END_NONE;
+		struct stat st;
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return gbe_throw_errno(error, errno, "cannot open %s", file);
+		gbe_wal_segment_open(&reader, fd, file, (guint64)st.st_size, running, look);
+		for (;;) {
+			if (!gbe_wal_segment_next(&reader, &end, error))
+				return false;
+			if (end != GBE_WAL_END_NONE)
+				break;
+			if (reader.record.type == GBE_WAL_CRC)
+				reader.running = reader.record.crc;
+			visitor(&reader, data);
+		}
+		running = reader.running;
+	}
+	return true;
+}
+
+bool
+gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offset,
+		    guint32 *ret_crc, GError **error)
+{
+	GbeLook look = gbe_look_begin(GBE_LOOK_SECONDS);
+	g_auto(GbeWindow) window = {0};
+	guint64 last = 0;
+	guint64 offset = 0;
+	bool found = false;
+	guint32 crc = 0;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at %s", what);
+	gbe_window_init(&window, fd, what, LAST_WINDOW, &look);
+	for (;;) {
+		const guint8 *at = NULL;
+		GbeWalFrame frame;
+		gsize got = 0;
+
+		if (!gbe_window_at(&window, offset, GBE_WAL_FRAME + GBE_WAL_HEAD, &at, &got, error))
+			return false;
+		/* Zero ends the written part. A record that goes beyond the file is torn, so not complete. A log
+		 * that is being written may have grown since its size was read. */
+		if (got < GBE_WAL_FRAME || !gbe_wal_frame_read(at, &frame) ||
+		    !gbe_wal_frame_fits(&frame, offset, (guint64)st.st_size) ||
+		    !gbe_wal_record_crc(at + GBE_WAL_FRAME,
+					MIN((guint64)got - GBE_WAL_FRAME, frame.length), &crc))
+			break;
+		found = true;
+		last = offset;
+		offset += GBE_WAL_FRAME + frame.length + frame.padding;
+	}
+	if (found) {
+		*ret_offset = last;
+		*ret_crc = crc;
+	}
+	*ret_found = found;
 	return true;
 }

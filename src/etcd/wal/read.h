@@ -58,3 +58,19 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWal, gbe_wal_clear)
 bool gbe_wal_read(int dir_fd, const char *path, GbeVersion version, GbeLook *look,
 		  GbeWalVisitor visitor, gpointer data, GbeWal *ret_wal, GbeFindings *findings,
 		  GError **error) GBE_CHECKED;
+
+/* Lists the segments in the log's directory by name and in order, and reports other files there. *ret_segments: of
+ * GbeWalSegment, without sizes. Each other name is a note. More than GBE_WAL_SEGMENTS_MAX segments are
+ * GBE_FINDING_UNKNOWN, and only that many are listed. */
+bool gbe_wal_segments_list(int dir_fd, const char *path, GPtrArray **ret_segments,
+			   GbeFindings *findings, GError **error) GBE_CHECKED;
+
+/* Visits each record of a log that gbe_wal_read() found complete, in order. @path: the log's name in messages.
+ * Memory does not grow with the log. */
+bool gbe_wal_walk(int wal_fd, const char *path, GbeLook *look, GbeWalVisitor visitor, gpointer data,
+		  GError **error) GBE_CHECKED;
+
+/* Finds the last complete record of a segment from the frames alone. Of the records it reads only their checksum field.
+ * *ret_found false: there is no record, and nothing else is set. Errors are read errors. */
+bool gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offset,
+			 guint32 *ret_crc, GError **error) GBE_CHECKED;

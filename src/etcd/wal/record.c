@@ -105,20 +105,16 @@ gbe_wal_record_read(const guint8 *at, gsize have, guint64 length, GbeWalRecord *
 	guint64 numbers[2] = {0};
 	GbeField data = {0};
 
-	if (take_number(&next, end, TAG(1, GBE_WIRE_VARINT), &numbers[0]) &&
-	    take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &numbers[1]) &&
-	    take_rest(at, next, end, length, TAG(3, GBE_WIRE_BYTES), &record.head, &record.size)) {
-		record.type = numbers[0];
-		record.crc = (guint32)numbers[1];
-		*ret_record = record;
-		return true;
+	if (!take_number(&next, end, TAG(1, GBE_WIRE_VARINT), &numbers[0]) ||
+	    !take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &numbers[1]) ||
+	    !take_rest(at, next, end, length, TAG(3, GBE_WIRE_BYTES), &record.head, &record.size)) {
+		if (have < length || !read_numbers(at, have, numbers, 2, 3, &data))
+			return false;
+		record.head = data.data != NULL ? (gsize)(data.data - at) : have;
+		record.size = data.size;
 	}
-	if (have < length || !read_numbers(at, have, numbers, 2, 3, &data))
-		return false;
 	record.type = numbers[0];
 	record.crc = (guint32)numbers[1];
-	record.head = data.data != NULL ? (gsize)(data.data - at) : have;
-	record.size = data.size;
 	*ret_record = record;
 	return true;
 }
@@ -235,7 +231,7 @@ gbe_conf_state_init(GbeConfState *conf)
 }
 
 static guint
-find(const GArray *nodes, guint64 node)
+find_node(const GArray *nodes, guint64 node)
 {
 	guint i = 0;
 
@@ -247,21 +243,12 @@ find(const GArray *nodes, guint64 node)
 static bool
 add_member(GArray *nodes, guint64 node)
 {
-	if (find(nodes, node) < nodes->len)
+	if (find_node(nodes, node) < nodes->len)
 		return true;
 	if (nodes->len >= MEMBERS_MAX)
 		return false;
 	g_array_append_val(nodes, node);
 	return true;
-}
-
-static void
-remove_member(GArray *nodes, guint64 node)
-{
-	guint at = find(nodes, node);
-
-	if (at < nodes->len)
-		g_array_remove_index(nodes, at);
 }
 
 /* 1 voters, 2 learners, 3 outgoing voters, 4 future learners, who have no vote: one by one, or packed. */
@@ -308,10 +295,15 @@ gbe_conf_state_read(const guint8 *at, gsize size, GbeConfState *ret_conf)
 void
 gbe_conf_state_apply(GbeConfState *conf, const GbeConfChange *change)
 {
+	GArray *const both[] = {conf->voters, conf->learners};
+	bool moves = change->type == GBE_CONF_ADD || change->type == GBE_CONF_REMOVE;
+
 	/* An update changes addresses only. */
-	if (change->type == GBE_CONF_ADD || change->type == GBE_CONF_REMOVE) {
-		remove_member(conf->voters, change->node);
-		remove_member(conf->learners, change->node);
+	for (guint i = 0; i < G_N_ELEMENTS(both) && moves; i++) {
+		guint at = find_node(both[i], change->node);
+
+		if (at < both[i]->len)
+			g_array_remove_index(both[i], at);
 	}
 	if (change->type == GBE_CONF_ADD)
 		(void)add_member(conf->voters, change->node);

@@ -2,6 +2,8 @@
 /* Reads the records of one segment of the log in order, and tells where and how they end. */
 #pragma once
 
+#include "core/version.h"
+#include "etcd/finding.h"
 #include "etcd/wal/record.h"
 #include "etcd/window.h"
 
@@ -42,6 +44,15 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWalSegmentReader, gbe_wal_segment_close)
  * how the records end; ->offset is then the end. Errors are read errors. */
 bool gbe_wal_segment_next(GbeWalSegmentReader *reader, GbeWalEnd *ret_end,
 			  GError **error) GBE_CHECKED;
-/* At an end: is there a whole record that follows the last one, and whose frame alone is wrong or zero? */
-bool gbe_wal_segment_misframed(GbeWalSegmentReader *reader, bool *ret_is,
-			       GError **error) GBE_CHECKED;
+
+/*
+ * Judges how a segment's records end. In the middle of the log only an end at the end of the file is sound. In the
+ * last segment etcd forgives what a power cut may leave: it cuts off or clears what follows, even where flushed
+ * records follow.
+ *
+ * @reader stands at the end; its window moves. *ret_whole: GBE_YES, the segment ends as etcd leaves it.
+ * GBE_UNKNOWN, it ends as after a power cut or a shorter copy, and the log alone does not tell what followed.
+ * GBE_NO, more followed, and etcd would not see it or would refuse to start. */
+bool gbe_wal_segment_judge_end(GbeWalSegmentReader *reader, GbeWalEnd end, bool last,
+			       GbeVersion version, const char *file, GbeFindings *findings,
+			       GbeTri *ret_whole, GError **error) GBE_CHECKED;

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/crc32c.h"
 #include "etcd/protobuf.h"
 
 #define WINDOW ((gsize)256 * 1024)
@@ -90,60 +89,17 @@ take_field(Reader *reader, guint number, GbeWireType type, bool *ret_is, guint64
 	return true;
 }
 
-static bool
-sum_up(Reader *reader, guint32 *ret_crc, GError **error)
-{
-	guint32 crc = 0;
-
-	for (guint64 at = reader->at; at < reader->size;) {
-		const guint8 *bytes = NULL;
-		gsize got = 0;
-
-		if (!gbe_window_at(&reader->window, at, (gsize)MIN(WINDOW, reader->size - at),
-				   &bytes, &got, error))
-			return false;
-		if (got == 0)
-			break;
-		crc = gbe_crc32c(crc, bytes, got);
-		at += got;
-	}
-	*ret_crc = crc;
-	return true;
-}
-
-/* The configuration, the index and the term. */
-static bool
-read_metadata(GbeSnapfile *snapfile, const guint8 *bytes, gsize size)
-{
-	const guint8 *conf = NULL;
-	gsize conf_size = 0;
-	guint64 numbers[2] = {0};
-	GbeFieldResult result;
-	GbeProtobuf pb;
-	GbeField field;
-
-	gbe_protobuf_init(&pb, bytes, size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
-		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES)) {
-			conf = field.data;
-			conf_size = field.size;
-		} else if (field.number == 2 || field.number == 3) {
-			if (field.type != GBE_WIRE_VARINT)
-				return false;
-			numbers[field.number - 2] = field.value;
-		}
-	}
-	if (result != GBE_FIELD_END || !gbe_conf_state_read(conf, conf_size, &snapfile->conf))
-		return false;
-	snapfile->point = (GbeRaftPoint){.index = numbers[0], .term = numbers[1]};
-	return true;
-}
-
-/* Reads what the checksum covers: the store, which may be of any size, and the metadata after it. */
+/* Reads what the checksum covers: the store, which may be of any size, and the metadata after it: the configuration, the
+ * index and the term. */
 static bool
 read_snapshot(Reader *reader, bool *ret_is, GError **error)
 {
 	const guint8 *bytes = NULL;
+	GbeField conf = {0};
+	guint64 numbers[2] = {0};
+	GbeFieldResult result;
+	GbeProtobuf pb;
+	GbeField field;
 	guint64 size = 0;
 	gsize got = 0;
 
@@ -161,7 +117,24 @@ read_snapshot(Reader *reader, bool *ret_is, GError **error)
 		return true;
 	if (!gbe_window_at(&reader->window, reader->at, (gsize)size, &bytes, &got, error))
 		return false;
-	*ret_is = got == size && read_metadata(reader->snapfile, bytes, got);
+	*ret_is = false;
+	if (got != size)
+		return true;
+	gbe_protobuf_init(&pb, bytes, got);
+	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
+		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES)) {
+			conf = field;
+		} else if (field.number == 2 || field.number == 3) {
+			if (field.type != GBE_WIRE_VARINT)
+				return true;
+			numbers[field.number - 2] = field.value;
+		}
+	}
+	if (result != GBE_FIELD_END ||
+	    !gbe_conf_state_read(conf.data, conf.size, &reader->snapfile->conf))
+		return true;
+	reader->snapfile->point = (GbeRaftPoint){.index = numbers[0], .term = numbers[1]};
+	*ret_is = true;
 	return true;
 }
 
@@ -194,7 +167,7 @@ read_all(Reader *reader, GError **error)
 				    size, reader->size - reader->at);
 		return true;
 	}
-	if (!sum_up(reader, &crc, error))
+	if (!gbe_window_crc32c(&reader->window, reader->at, reader->size, &crc, error))
 		return false;
 	if (crc != (guint32)recorded) {
 		snapfile->fault = g_strdup("its checksum is wrong");
