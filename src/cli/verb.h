@@ -4,7 +4,7 @@
 #pragma once
 
 #include "app/device/context.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 
 #include <json-glib/json-glib.h>
 
