@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alive.h"
-#include "fs/read.h"
+#include "fs/open.h"
 
 /* The next request still counts as following when it skips this many bytes. */
 #define NEAR (64U * 1024)

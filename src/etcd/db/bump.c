@@ -7,7 +7,7 @@
 
 #include "etcd/db/bbolt-meta.h"
 #include "etcd/db/bbolt-page.h"
-#include "fs/read.h"
+#include "fs/open.h"
 
 #define DEPTH_MAX 32
 /* A leaf has at most a few rows that are larger than a page. */

@@ -8,7 +8,7 @@
 
 #include "base/sha256.h"
 #include "fs/copy/fiemap.h"
-#include "fs/read.h"
+#include "fs/open.h"
 
 void
 gbe_file_comparer_clear(GbeFileComparer *comparer)
