@@ -61,7 +61,7 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define RATIO_FROM ((gint64)64 * 1024 * 1024)
 
 static bool
-load(GError **error)
+load_library(GError **error)
 {
 	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
 }
@@ -139,7 +139,7 @@ check_ratio(const Source *source, GError **error)
 }
 
 static bool
-pass(Source *source, GError **error)
+pass_file(Source *source, GError **error)
 {
 	for (;;) {
 		la_ssize_t got = lib.archive_read_data(source->archive, source->piece, PIECE);
@@ -172,13 +172,13 @@ unpack(Source *source, GError **error)
 			return false;
 		/* libarchive shows a file that is no archive as an archive of one file without a name. */
 		if (lib.archive_format(source->archive) == ARCHIVE_FORMAT_RAW)
-			return pass(source, error);
+			return pass_file(source, error);
 		if (!check_entry(source, entry, files, error))
 			return false;
 		if (lib.archive_entry_filetype(entry) != AE_IFREG)
 			continue;
 		files++;
-		if (!pass(source, error))
+		if (!pass_file(source, error))
 			return false;
 	}
 	return files == 1 || lib.archive_format(source->archive) == ARCHIVE_FORMAT_EMPTY ||
@@ -189,11 +189,12 @@ unpack(Source *source, GError **error)
 static bool
 know_formats(struct archive *archive, bool archives)
 {
-	return lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	       (!archives ||
-		(lib.archive_read_support_format_tar(archive) == ARCHIVE_OK &&
-		 lib.archive_read_support_format_zip_streamable(archive) == ARCHIVE_OK)) &&
-	       lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
+	if (lib.archive_read_support_filter_gzip(archive) != ARCHIVE_OK)
+		return false;
+	if (archives && (lib.archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+			 lib.archive_read_support_format_zip_streamable(archive) != ARCHIVE_OK))
+		return false;
+	return lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
 	       lib.archive_read_support_format_empty(archive) == ARCHIVE_OK;
 }
 
@@ -266,30 +267,25 @@ check_kind(const char *what, const guint8 *first, gsize size, GError **error)
 			 what);
 }
 
-/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
- * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
- * begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) gives a plain
- * file, too. */
-static bool
-is_database(const guint8 *first, gsize size)
-{
-	return size > 0 && first[0] == 0 && memcmp(first, first + 1, size - 1) != 0;
-}
-
 bool
 gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, GError **error)
 {
 	g_autofree guint8 *piece = g_malloc(PIECE);
 	Source source = {.what = what, .put = put, .data = data, .piece = piece};
-	bool archives, done = false;
+	bool database, archives, done = false;
 	gsize first;
 
-	if (!load(error))
+	if (!load_library(error))
 		return false;
 	first = read_first(fd, piece);
 	if (!check_kind(what, piece, first, error))
 		return false;
-	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !is_database(piece, first);
+	/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page
+	 * has zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file
+	 * that begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) also
+	 * gives a plain file. */
+	database = first > 0 && piece[0] == 0 && memcmp(piece, piece + 1, first - 1) != 0;
+	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !database;
 	source.archive = lib.archive_read_new();
 	if (source.archive == NULL || !know_formats(source.archive, archives))
 		(void)gbe_throw(error, GBE_ERROR_UNSUPPORTED,
@@ -306,45 +302,31 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 /* ---- making an archive ---- */
 
 static la_ssize_t
-append(struct archive *archive, void *data, const void *bytes, size_t size)
+append_bytes(struct archive *archive G_GNUC_UNUSED, void *data, const void *bytes, size_t size)
 {
-	(void)archive;
 	g_byte_array_append(data, bytes, (guint)size);
 	return (la_ssize_t)size;
 }
 
+/* Begins to write with gzip: one file without a name, or an archive with several. */
 static bool
-add(struct archive *archive, const GbeArchiveMember *member, gint64 now)
+open_writer(struct archive *archive, bool one_file, const char *level, archive_write_callback *put,
+	    gpointer data)
 {
-	struct archive_entry *entry = lib.archive_entry_new();
-	bool ok;
+	int r = one_file ? lib.archive_write_set_format_raw(archive)
+			 : lib.archive_write_set_format_ustar(archive);
 
-	lib.archive_entry_set_pathname(entry, member->name);
-	lib.archive_entry_set_filetype(entry, AE_IFREG);
-	lib.archive_entry_set_perm(entry, 0600);
-	lib.archive_entry_set_mtime(entry, (time_t)now, 0);
-	lib.archive_entry_set_size(entry, (la_int64_t)member->size);
-	ok = lib.archive_write_header(archive, entry) == ARCHIVE_OK &&
-	     lib.archive_write_data(archive, member->bytes, member->size) ==
-		 (la_ssize_t)member->size;
-	lib.archive_entry_free(entry);
-	return ok;
-}
-
-static bool
-write_all(struct archive *archive, const GbeArchiveMember *members, gsize n_members, GByteArray *to)
-{
-	gint64 now = MAX(g_get_real_time() / G_USEC_PER_SEC, 0);
-	bool ok = lib.archive_write_set_format_ustar(archive) == ARCHIVE_OK &&
-		  lib.archive_write_add_filter_gzip(archive) == ARCHIVE_OK &&
-		  lib.archive_write_set_filter_option(archive, "gzip", "compression-level", "9") ==
-		      ARCHIVE_OK &&
-		  lib.archive_write_set_bytes_in_last_block(archive, 1) == ARCHIVE_OK &&
-		  lib.archive_write_open(archive, to, NULL, append, NULL) == ARCHIVE_OK;
-
-	for (gsize i = 0; ok && i < n_members; i++)
-		ok = add(archive, &members[i], now);
-	return ok && lib.archive_write_close(archive) == ARCHIVE_OK;
+	if (r == ARCHIVE_OK)
+		r = lib.archive_write_add_filter_gzip(archive);
+	if (r == ARCHIVE_OK)
+		r = lib.archive_write_set_filter_option(archive, "gzip", "compression-level",
+							level);
+	if (r == ARCHIVE_OK)
+		r = one_file ? lib.archive_write_set_bytes_per_block(archive, 0)
+			     : lib.archive_write_set_bytes_in_last_block(archive, 1);
+	if (r == ARCHIVE_OK)
+		r = lib.archive_write_open(archive, data, NULL, put, NULL);
+	return r == ARCHIVE_OK;
 }
 
 bool
@@ -352,13 +334,28 @@ gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_
 		 GError **error)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	gint64 now = MAX(g_get_real_time() / G_USEC_PER_SEC, 0);
 	struct archive *archive;
 	bool ok;
 
-	if (!load(error))
+	if (!load_library(error))
 		return false;
 	archive = lib.archive_write_new();
-	ok = write_all(archive, members, n_members, bytes) ||
+	ok = open_writer(archive, false, "9", append_bytes, bytes);
+	for (gsize i = 0; ok && i < n_members; i++) {
+		struct archive_entry *entry = lib.archive_entry_new();
+
+		lib.archive_entry_set_pathname(entry, members[i].name);
+		lib.archive_entry_set_filetype(entry, AE_IFREG);
+		lib.archive_entry_set_perm(entry, 0600);
+		lib.archive_entry_set_mtime(entry, (time_t)now, 0);
+		lib.archive_entry_set_size(entry, (la_int64_t)members[i].size);
+		ok = lib.archive_write_header(archive, entry) == ARCHIVE_OK &&
+		     lib.archive_write_data(archive, members[i].bytes, members[i].size) ==
+			 (la_ssize_t)members[i].size;
+		lib.archive_entry_free(entry);
+	}
+	ok = (ok && lib.archive_write_close(archive) == ARCHIVE_OK) ||
 	     gbe_throw(error, GBE_ERROR_FAILED, "cannot make an archive: %s",
 		       lib.archive_error_string(archive));
 	(void)lib.archive_write_free(archive);
@@ -386,11 +383,10 @@ typedef struct {
 } Gzip;
 
 static la_ssize_t
-put_piece(struct archive *archive, void *data, const void *bytes, size_t size)
+put_piece(struct archive *archive G_GNUC_UNUSED, void *data, const void *bytes, size_t size)
 {
 	Gzip *gzip = data;
 
-	(void)archive;
 	/* The rest of a buffer also comes when the archive is freed. */
 	if (gzip->failed || !gzip->put(bytes, size, gzip->data, gzip->error)) {
 		gzip->failed = true;
@@ -403,12 +399,7 @@ static bool
 open_gzip(struct archive *archive, Gzip *gzip, const char *level)
 {
 	struct archive_entry *entry = lib.archive_entry_new();
-	bool ok = lib.archive_write_set_format_raw(archive) == ARCHIVE_OK &&
-		  lib.archive_write_add_filter_gzip(archive) == ARCHIVE_OK &&
-		  lib.archive_write_set_filter_option(archive, "gzip", "compression-level",
-						      level) == ARCHIVE_OK &&
-		  lib.archive_write_set_bytes_per_block(archive, 0) == ARCHIVE_OK &&
-		  lib.archive_write_open(archive, gzip, NULL, put_piece, NULL) == ARCHIVE_OK;
+	bool ok = open_writer(archive, true, level, put_piece, gzip);
 
 	lib.archive_entry_set_filetype(entry, AE_IFREG);
 	ok = ok && lib.archive_write_header(archive, entry) == ARCHIVE_OK;
@@ -417,7 +408,8 @@ open_gzip(struct archive *archive, Gzip *gzip, const char *level)
 }
 
 static bool
-count(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data, GError **error G_GNUC_UNUSED)
+count_packed(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data,
+	     GError **error G_GNUC_UNUSED)
 {
 	*(guint64 *)data += size;
 	return true;
@@ -432,7 +424,7 @@ choose_level(int fd)
 	off_t start = lseek(fd, 0, SEEK_CUR);
 	struct archive *archive;
 	guint64 packed = 0, taken = 0;
-	Gzip gzip = {.put = count, .data = &packed};
+	Gzip gzip = {.put = count_packed, .data = &packed};
 	struct stat st;
 	bool ok;
 
@@ -479,7 +471,7 @@ gbe_archive_gzip(int fd, const char *what, GbeArchivePut put, gpointer data, GEr
 	struct archive *archive;
 	bool ok;
 
-	if (!load(error))
+	if (!load_library(error))
 		return false;
 	archive = lib.archive_write_new();
 	ok = open_gzip(archive, &gzip, choose_level(fd)) && compress(archive, &gzip);
