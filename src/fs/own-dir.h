@@ -2,7 +2,8 @@
 /*
  * Opens directories of this program in a place that belongs to somebody else: below the root of the data's file
  * system. Where that root is the data directory itself, the unprivileged etcd user owns it. The owner of the place
- * decides what the names in it are, so that a directory which is not ours is not used.
+ * decides what the names in it are, so that a directory which is not ours is not used. Implemented in own-dir.c,
+ * own-dir-find.c.
  */
 #pragma once
 

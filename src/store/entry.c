@@ -21,7 +21,7 @@
 #include "fs/sync.h"
 #include "store/age.h"
 #include "store/device.h"
-#include "sys/etcd-version.h"
+#include "sys/child.h"
 
 /* A snapshot of etcd or of a backup is first saved in the state directory, so that a hanging share does not keep
  * etcd waiting. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* GRUB's environment block of any bytes. */
-#include "sys/deployment/grubenv.h"
+#include "sys/deployment/greenboot.h"
 #include "lib/fuzz.h"
 
 int

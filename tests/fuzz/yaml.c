@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A configuration in YAML of any bytes. */
-#include "sys/yaml.h"
+#include "sys/installed.h"
 #include "lib/fuzz.h"
 
 static void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the kernel command line, for sys/deployment/run.h. */
+/* Reads the kernel command line, for sys/deployment/run.h. The generator links this file without run.c, which asks
+ * systemd. */
 #include <string.h>
 
 #include "fs/open.h"

@@ -42,26 +42,6 @@ gbe_deployments_free(GbeDeployments *deployments)
 	g_free(deployments);
 }
 
-/* The physical sysroot: below a booted deployment it is mounted at /sysroot. */
-static bool
-find_sysroot(Loader *loader, GError **error)
-{
-	static const char *const candidates[] = {"/sysroot", "/"};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
-		gbe_autofd int fd = -1;
-
-		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
-				      NULL) ||
-		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
-			continue;
-		loader->sysroot_fd = gbe_steal_fd(&fd);
-		return true;
-	}
-	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
-}
-
 /* Reads from the deployment's directory: its handle, and whether this program is in its tree. */
 static void
 look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
@@ -86,18 +66,6 @@ listed_new(const Loader *loader, const GbeDeployDir *dir)
 
 	listed->ref.id = gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
 	look_into(loader, dir, &listed->ref.handle, &listed->has_program, &there);
-	return listed;
-}
-
-static GbeListed *
-listed_from_ostree(const Loader *loader, const GbeOstreeDeployment *deployment)
-{
-	GbeListed *listed = listed_new(loader, &deployment->dir);
-
-	listed->staged = deployment->staged;
-	listed->pinned = deployment->pinned;
-	listed->unlocked = g_strdup(deployment->unlocked);
-	listed->timestamp = gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
 	return listed;
 }
 
@@ -171,8 +139,17 @@ take_list(GbeDeployments *deployments, const Loader *loader)
 	g_autoptr(GPtrArray) all = gbe_ostree_list(loader->ostree);
 
 	deployments->listed = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_listed_free);
-	for (guint i = 0; i < all->len; i++)
-		g_ptr_array_add(deployments->listed, listed_from_ostree(loader, all->pdata[i]));
+	for (guint i = 0; i < all->len; i++) {
+		const GbeOstreeDeployment *deployment = all->pdata[i];
+		GbeListed *listed = listed_new(loader, &deployment->dir);
+
+		listed->staged = deployment->staged;
+		listed->pinned = deployment->pinned;
+		listed->unlocked = g_strdup(deployment->unlocked);
+		listed->timestamp =
+		    gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
+		g_ptr_array_add(deployments->listed, listed);
+	}
 	add_staged(deployments, loader);
 }
 
@@ -247,13 +224,27 @@ loader_init(Loader *loader, int root_fd, const char *root_path)
 	};
 }
 
-/* A sysroot on a machine that did not boot from it is a build directory. */
+/* Opens the physical sysroot: below a booted deployment it is mounted at /sysroot. A sysroot on a machine that did not
+ * boot from it is a build directory. */
 static bool
 open_sysroot(Loader *loader, GbeTri ostree, GError **error)
 {
+	static const char *const candidates[] = {"/sysroot", "/"};
+
 	if (ostree == GBE_NO && loader->is_root)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "this is not an ostree system");
-	return find_sysroot(loader, error);
+	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
+		gbe_autofd int fd = -1;
+
+		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
+				      NULL) ||
+		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
+			continue;
+		loader->sysroot_fd = gbe_steal_fd(&fd);
+		return true;
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
 }
 
 void
