@@ -10,16 +10,6 @@
 #include "fs/open.h"
 #include "fs/sync.h"
 
-/* If somebody replaces the directory between mkdir and open, the check of the owner finds it. */
-static bool
-make_own(int dir_fd, const char *name, GError **error)
-{
-	if (mkdirat(dir_fd, name, 0700) < 0)
-		return errno == EEXIST ||
-		       gbe_throw_errno(error, errno, "cannot make the directory %s", name);
-	return !GBE_FAULT("own-dir-made", error) && gbe_sync_dir(dir_fd, name, error);
-}
-
 static bool
 check_own(int fd, const char *name, GError **error)
 {
@@ -60,8 +50,17 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 						 "%s is no directory", names[i]);
 			if (!may_make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				return gbe_pass(error, &local);
-			if (!make_own(fd, names[i], error) ||
-			    !gbe_open_dir_at(fd, names[i], &next, error))
+			/* If somebody replaces the directory between mkdir and open, the check of the owner finds
+			 * it. */
+			if (mkdirat(fd, names[i], 0700) == 0) {
+				if (GBE_FAULT("own-dir-made", error) ||
+				    !gbe_sync_dir(fd, names[i], error))
+					return false;
+			} else if (errno != EEXIST) {
+				return gbe_throw_errno(error, errno, "cannot make the directory %s",
+						       names[i]);
+			}
+			if (!gbe_open_dir_at(fd, names[i], &next, error))
 				return false;
 		}
 		if (!check_own(next, names[i], error))

@@ -215,6 +215,12 @@ gbe_is_subvolume(int dir_fd)
 	       st.st_ino == BTRFS_SUBVOLUME_INODE && gbe_is_btrfs(dir_fd);
 }
 
+static bool
+same_device(const struct statx *a, const struct statx *b)
+{
+	return a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
 bool
 gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GError **error)
 {
@@ -234,9 +240,7 @@ gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GE
 		if (statx(parent_fd, "", AT_EMPTY_PATH, STATX_TYPE, &parent) < 0)
 			return gbe_throw_errno(error, errno, "cannot look at the parent of %s",
 					       name);
-		mount_point = (stx.stx_dev_major != parent.stx_dev_major ||
-			       stx.stx_dev_minor != parent.stx_dev_minor) &&
-			      stx.stx_ino != BTRFS_SUBVOLUME_INODE;
+		mount_point = !same_device(&stx, &parent) && stx.stx_ino != BTRFS_SUBVOLUME_INODE;
 	}
 	*ret_mount_point = mount_point;
 	return true;
@@ -379,34 +383,12 @@ gbe_filesystem_read_only_for_all(int fd)
 	return options == NULL || g_str_equal(options, "ro") || g_str_has_prefix(options, "ro,");
 }
 
-typedef struct {
-	guint32 major, minor;
-	guint64 mount;
-	guint64 inode;
-} Position;
-
 static bool
-get_position(int fd, Position *ret_position, GError **error)
+look_on_the_way(int fd, struct statx *ret_stx, GError **error)
 {
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &stx) < 0)
-		return gbe_throw_errno(error, errno,
-				       "cannot look at a directory on the way to the file system's "
-				       "top");
-	*ret_position = (Position){
-	    .major = stx.stx_dev_major,
-	    .minor = stx.stx_dev_minor,
-	    .mount = stx.stx_mnt_id,
-	    .inode = stx.stx_ino,
-	};
-	return true;
-}
-
-static bool
-same_directory(const Position *a, const Position *b)
-{
-	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+	return statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, ret_stx) == 0 ||
+	       gbe_throw_errno(error, errno,
+			       "cannot look at a directory on the way to the file system's top");
 }
 
 /* The kernel's own path of a directory that we hold open. */
@@ -426,20 +408,20 @@ path_of_fd(int fd, char **ret_path, GError **error)
 static bool
 walk_up(int *fd, int root_fd, GError **error)
 {
-	Position root, here, there;
+	struct statx root, here, there;
 
-	if (!get_position(root_fd, &root, error) || !get_position(*fd, &here, error))
+	if (!look_on_the_way(root_fd, &root, error) || !look_on_the_way(*fd, &here, error))
 		return false;
-	while (!same_directory(&here, &root)) {
+	while (!same_device(&here, &root) || here.stx_ino != root.stx_ino) {
 		gbe_autofd int up = openat(*fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (up < 0)
 			return gbe_throw_errno(error, errno, "cannot open a parent directory");
-		if (!get_position(up, &there, error))
+		if (!look_on_the_way(up, &there, error))
 			return false;
 		/* Above "/" is "/". */
-		if (here.major != there.major || here.minor != there.minor ||
-		    here.mount != there.mount || same_directory(&here, &there))
+		if (!same_device(&here, &there) || here.stx_mnt_id != there.stx_mnt_id ||
+		    here.stx_ino == there.stx_ino)
 			return true;
 		here = there;
 		gbe_close_fd(fd);

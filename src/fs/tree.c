@@ -182,42 +182,36 @@ look_at(const Walk *walk, const char *name, struct stat *ret_st, GError **error)
 }
 
 static bool
-descend(Walk *walk, const char *name, const struct stat *seen, GError **error)
-{
-	gbe_autofd int fd = -1;
-	struct stat st;
-
-	if (walk->depth == GBE_TREE_MAX_DEPTH)
-		return throw_unsafe(error, walk->path->str,
-				    "lies deeper than the %d levels that a tree may have",
-				    GBE_TREE_MAX_DEPTH);
-	if (!gbe_open_dir_at(walk->levels[walk->depth - 1].fd, name, &fd, error))
-		return false;
-	if (fstat(fd, &st) < 0)
-		return throw_at(error, errno, "look at", walk->path->str);
-	if (st.st_dev != seen->st_dev || st.st_ino != seen->st_ino)
-		return throw_unsafe(error, walk->path->str, "was exchanged while it was read");
-	return push_level(walk, gbe_steal_fd(&fd), error);
-}
-
-static bool
 walk_entry(Walk *walk, GbeTreeVisit visit, gpointer data, GError **error)
 {
 	Level *level = &walk->levels[walk->depth - 1];
 	guint offset = g_array_index(level->order, guint, level->next++);
 	const char *name = (const char *)level->names->data + offset;
-	struct stat st;
+	gbe_autofd int fd = -1;
+	struct stat seen, st;
 
 	g_string_truncate(walk->path, level->path_len);
 	if (level->path_len > 0)
 		g_string_append_c(walk->path, '/');
 	g_string_append(walk->path, name);
-	if (!within_time(walk, error) || !look_at(walk, name, &st, error))
+	if (!within_time(walk, error) || !look_at(walk, name, &seen, error))
 		return false;
 	gbe_alive(1);
-	if (!visit(walk->path->str, level->fd, name, &st, data, error))
+	if (!visit(walk->path->str, level->fd, name, &seen, data, error))
 		return false;
-	return !S_ISDIR(st.st_mode) || descend(walk, name, &st, error);
+	if (!S_ISDIR(seen.st_mode))
+		return true;
+	if (walk->depth == GBE_TREE_MAX_DEPTH)
+		return throw_unsafe(error, walk->path->str,
+				    "lies deeper than the %d levels that a tree may have",
+				    GBE_TREE_MAX_DEPTH);
+	if (!gbe_open_dir_at(level->fd, name, &fd, error))
+		return false;
+	if (fstat(fd, &st) < 0)
+		return throw_at(error, errno, "look at", walk->path->str);
+	if (st.st_dev != seen.st_dev || st.st_ino != seen.st_ino)
+		return throw_unsafe(error, walk->path->str, "was exchanged while it was read");
+	return push_level(walk, gbe_steal_fd(&fd), error);
 }
 
 bool

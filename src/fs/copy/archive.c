@@ -208,33 +208,21 @@ read_first(int fd, guint8 *piece)
 	struct archive_entry *entry = NULL;
 	la_ssize_t got = 0;
 
-	if (archive != NULL && start >= 0 &&
-	    lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	    lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
-	    lib.archive_read_open_fd(archive, fd, PIECE) == ARCHIVE_OK &&
-	    lib.archive_read_next_header(archive, &entry) == ARCHIVE_OK)
-		got = lib.archive_read_data(archive, piece, TAR_BLOCK);
+	if (archive != NULL && start >= 0) {
+		int r = lib.archive_read_support_filter_gzip(archive);
+
+		if (r == ARCHIVE_OK)
+			r = lib.archive_read_support_format_raw(archive);
+		if (r == ARCHIVE_OK)
+			r = lib.archive_read_open_fd(archive, fd, PIECE);
+		if (r == ARCHIVE_OK)
+			r = lib.archive_read_next_header(archive, &entry);
+		if (r == ARCHIVE_OK)
+			got = lib.archive_read_data(archive, piece, TAR_BLOCK);
+	}
 	if (archive != NULL)
 		(void)lib.archive_read_free(archive);
 	return start >= 0 && lseek(fd, start, SEEK_SET) == start ? (gsize)MAX(got, 0) : 0;
-}
-
-static bool
-is_web_page(const char *text, gsize size)
-{
-	static const char *const begins[] = {"<!doctype", "<html", "<?xml", "<!--"};
-
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-		text += 3;
-		size -= 3;
-	}
-	for (; size > 0 && g_ascii_isspace(*text); size--)
-		text++;
-	for (gsize i = 0; i < G_N_ELEMENTS(begins); i++)
-		if (size >= strlen(begins[i]) &&
-		    g_ascii_strncasecmp(text, begins[i], strlen(begins[i])) == 0)
-			return true;
-	return false;
 }
 
 /* Names a file of another kind, which would else be a damaged database. */
@@ -253,6 +241,8 @@ check_kind(const char *what, const guint8 *first, gsize size, GError **error)
 	    {"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip", "7z x"},
 	    {"age-encryption.org/", "encrypted with age", "age -d"},
 	};
+	static const char *const pages[] = {"<!doctype", "<html", "<?xml", "<!--"};
+	const char *text = (const char *)first, *end = text + size;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
 		if (size >= strlen(kinds[i].begin) &&
@@ -260,11 +250,18 @@ check_kind(const char *what, const guint8 *first, gsize size, GError **error)
 			return gbe_throw(error, GBE_ERROR_REFUSED,
 					 "%s is %s; run `%s` on it, and use the result", what,
 					 kinds[i].kind, kinds[i].tool);
-	return !is_web_page((const char *)first, size) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s is a web page or XML, not a snapshot; repeat the download, and check "
-			 "its address and login",
-			 what);
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3;
+	while (text < end && g_ascii_isspace(*text))
+		text++;
+	for (gsize i = 0; i < G_N_ELEMENTS(pages); i++)
+		if ((gsize)(end - text) >= strlen(pages[i]) &&
+		    g_ascii_strncasecmp(text, pages[i], strlen(pages[i])) == 0)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "%s is a web page or XML, not a snapshot; repeat the "
+					 "download, and check its address and login",
+					 what);
+	return true;
 }
 
 bool
@@ -374,8 +371,6 @@ gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_
 #define SAMPLES 16
 
 typedef struct {
-	int fd;
-	const char *what;
 	GbeArchivePut put;
 	gpointer data;
 	GError **error;
@@ -443,38 +438,32 @@ choose_level(int fd)
 	return ok && packed > taken / 4 * 3 ? STORED : LEVEL;
 }
 
-static bool
-compress(struct archive *archive, Gzip *gzip)
-{
-	g_autofree guint8 *piece = g_malloc(PIECE);
-
-	for (;;) {
-		ssize_t got = read(gzip->fd, piece, PIECE);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			gzip->failed = true;
-			return gbe_throw_errno(gzip->error, errno, "cannot read %s", gzip->what);
-		}
-		if (got == 0)
-			return lib.archive_write_close(archive) == ARCHIVE_OK;
-		if (lib.archive_write_data(archive, piece, (gsize)got) != got)
-			return false;
-	}
-}
-
 bool
 gbe_archive_gzip(int fd, const char *what, GbeArchivePut put, gpointer data, GError **error)
 {
-	Gzip gzip = {.fd = fd, .what = what, .put = put, .data = data, .error = error};
+	g_autofree guint8 *piece = g_malloc(PIECE);
+	Gzip gzip = {.put = put, .data = data, .error = error};
 	struct archive *archive;
+	ssize_t got = 1;
 	bool ok;
 
 	if (!load_library(error))
 		return false;
 	archive = lib.archive_write_new();
-	ok = open_gzip(archive, &gzip, choose_level(fd)) && compress(archive, &gzip);
+	ok = open_gzip(archive, &gzip, choose_level(fd));
+	while (ok && got != 0) {
+		got = read(fd, piece, PIECE);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			gzip.failed = true;
+			ok = gbe_throw_errno(error, errno, "cannot read %s", what);
+		} else if (got == 0) {
+			ok = lib.archive_write_close(archive) == ARCHIVE_OK;
+		} else {
+			ok = lib.archive_write_data(archive, piece, (gsize)got) == got;
+		}
+	}
 	if (!ok && !gzip.failed) {
 		(void)gbe_throw(error, GBE_ERROR_FAILED, "cannot compress %s: %s", what,
 				lib.archive_error_string(archive));

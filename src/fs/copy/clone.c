@@ -472,28 +472,13 @@ make_root(int dst_parent, const char *dst, bool subvolume, GError **error)
 	return true;
 }
 
-static bool
-clone_into_new_dir(int src_fd, int dst_parent, const char *dst, bool subvolume,
-		   const GbeCloneOptions *options, GbeCloneResult *result, GError **error)
-{
-	gbe_autofd int dst_fd = -1;
-
-	if (!make_root(dst_parent, dst, subvolume, error))
-		return false;
-	if (gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
-	    clone_files(src_fd, dst_fd, options, result, error))
-		return true;
-	/* A copy that cannot be removed has a name that is swept. */
-	(void)!gbe_remove_tree_at(dst_parent, dst, NULL);
-	return false;
-}
-
 bool
 gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *dst,
 		  const GbeCloneOptions *options, GbeCloneResult *ret_result, GError **error)
 {
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int src_fd = -1;
+	gbe_autofd int dst_fd = -1;
 	bool subvolume, snapshot = false;
 
 	if (!gbe_open_dir_at(src_parent, src, &src_fd, error))
@@ -508,9 +493,15 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 		/* A snapshot has the sockets, too. */
 		g_ptr_array_set_size(result.info.left_out, 0);
 		result.method = GBE_METHOD_SNAPSHOT;
-	} else if (!clone_into_new_dir(src_fd, dst_parent, dst, subvolume, options, &result,
-				       error)) {
-		return gbe_prefix(error, "cannot clone %s", src);
+	} else {
+		if (!make_root(dst_parent, dst, subvolume, error))
+			return gbe_prefix(error, "cannot clone %s", src);
+		if (!gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
+		    !clone_files(src_fd, dst_fd, options, &result, error)) {
+			/* A copy that cannot be removed has a name that is swept. */
+			(void)!gbe_remove_tree_at(dst_parent, dst, NULL);
+			return gbe_prefix(error, "cannot clone %s", src);
+		}
 	}
 	*ret_result = result;
 	result = (GbeCloneResult){0};
@@ -525,8 +516,9 @@ gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume, GE
 
 	if (fstat(src_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the top of the tree");
-	if (!make_root(dst_parent, dst, subvolume && gbe_is_subvolume(src_fd), error) ||
-	    !gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
+	if (!make_root(dst_parent, dst, subvolume && gbe_is_subvolume(src_fd), error))
+		return false;
+	if (!gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
 	    !gbe_metadata_drop_acls(dst_fd, dst, error))
 		return false;
 	return gbe_metadata_prepare(src_fd, dst_fd, gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),

@@ -655,22 +655,6 @@ walk_listing(Listing *listing, int data_dir, const char *const *exclude,
 				    listing_visit, listing, error);
 }
 
-/* The first in the order of names, so that the message is always the same. */
-static bool
-throw_missing(GHashTable *listed, GError **error)
-{
-	GHashTableIter iter;
-	gpointer key;
-	const char *first = NULL;
-
-	g_hash_table_iter_init(&iter, listed);
-	while (g_hash_table_iter_next(&iter, &key, NULL))
-		if (first == NULL || g_strcmp0(key, first) < 0)
-			first = key;
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "%s: is in the manifest and not in the backup", first);
-}
-
 bool
 gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digests,
 		     bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
@@ -693,8 +677,15 @@ gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digests,
 	}
 	if (!walk_listing(&listing, data_dir, NULL, NULL, error))
 		return false;
-	if (listing.listed != NULL && g_hash_table_size(listing.listed) > 0)
-		return throw_missing(listing.listed, error);
+	if (listing.listed != NULL && g_hash_table_size(listing.listed) > 0) {
+		g_autoptr(GList) missing =
+		    g_list_sort(g_hash_table_get_keys(listing.listed), (GCompareFunc)strcmp);
+
+		/* The first in the order of names, so that the message is always the same. */
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "%s: is in the manifest and not in the backup",
+				 (const char *)missing->data);
+	}
 	if (listing.files != manifest->files_count || listing.bytes != manifest->size)
 		return gbe_throw(
 		    error, GBE_ERROR_VERIFY_FAILED,

@@ -154,64 +154,51 @@ take_list(GbeDeployments *deployments, const Loader *loader)
 }
 
 static void
-take_booted_dir(GbeDeployments *deployments, const Loader *loader, const GbeDeployDir *dir)
-{
-	bool there = false;
-	g_autofree char *handle = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (GBE_FAULT("booted-looked", &error)) {
-		deployments->booted_why = g_strdup(error->message);
-		return;
-	}
-	look_into(loader, dir, &handle, NULL, &there);
-	if (!there) {
-		g_autofree char *path = gbe_deploy_dir_path(dir);
-
-		deployments->booted_why =
-		    g_strdup_printf("the booted deployment's directory %s is not there", path);
-		return;
-	}
-	deployments->booted.id =
-	    gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
-	deployments->booted.handle = g_steal_pointer(&handle);
-}
-
-/* Where ostree's list cannot be read: an automounted /boot is not mounted again while the machine goes down. After a soft
- * reboot, ostree= names the deployment before. */
-static bool
-find_by_cmdline(const Loader *loader, const GbeCmdline *cmdline, GbeDeployDir *ret_dir)
-{
-	g_autofree char *run = NULL;
-
-	return cmdline != NULL && cmdline->ostree != NULL && loader->sysroot_fd >= 0 &&
-	       gbe_run_read(loader->root_fd, true, &run, NULL) && strchr(run, '+') == NULL &&
-	       gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, ret_dir, NULL);
-}
-
-static void
 take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline *cmdline)
 {
 	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *run = NULL, *handle = NULL;
 	g_autoptr(GError) local = NULL;
+	bool known = false, there = false;
 
-	if (loader->is_root) {
-		if (loader->ostree != NULL ? !gbe_ostree_booted(loader->ostree, &dir)
-					   : !find_by_cmdline(loader, cmdline, &dir)) {
-			deployments->booted_why =
-			    g_strdup(deployments->list_why != NULL
-					 ? deployments->list_why
-					 : "none of ostree's deployments is the one that runs");
-			return;
-		}
+	if (loader->ostree != NULL && loader->is_root) {
+		known = gbe_ostree_booted(loader->ostree, &dir);
+	} else if (loader->is_root) {
+		/* Where ostree's list cannot be read: an automounted /boot is not mounted again while the machine
+		 * goes down. After a soft reboot, ostree= names the deployment before. */
+		if (cmdline != NULL && cmdline->ostree != NULL && loader->sysroot_fd >= 0 &&
+		    gbe_run_read(loader->root_fd, true, &run, NULL) && strchr(run, '+') == NULL)
+			known = gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, NULL);
 	} else if (cmdline == NULL || cmdline->ostree == NULL) {
 		deployments->booted_why = g_strdup("there is no ostree= in proc/cmdline");
 		return;
 	} else if (!gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, &local)) {
 		deployments->booted_why = g_strdup(local->message);
 		return;
+	} else {
+		known = true;
 	}
-	take_booted_dir(deployments, loader, &dir);
+	if (!known) {
+		deployments->booted_why =
+		    g_strdup(deployments->list_why != NULL
+				 ? deployments->list_why
+				 : "none of ostree's deployments is the one that runs");
+		return;
+	}
+	if (GBE_FAULT("booted-looked", &local)) {
+		deployments->booted_why = g_strdup(local->message);
+		return;
+	}
+	look_into(loader, &dir, &handle, NULL, &there);
+	if (!there) {
+		g_autofree char *path = gbe_deploy_dir_path(&dir);
+
+		deployments->booted_why =
+		    g_strdup_printf("the booted deployment's directory %s is not there", path);
+		return;
+	}
+	deployments->booted.id = gbe_deployment_id_format(dir.stateroot, dir.checksum, dir.serial);
+	deployments->booted.handle = g_steal_pointer(&handle);
 }
 
 static void

@@ -31,8 +31,9 @@ gbe_journal_sync(guint seconds)
 	gbe_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char answer[256];
 
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
-	    connect(fd, (const struct sockaddr *)&journal, sizeof journal) == 0 &&
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0)
+		return;
+	if (connect(fd, (const struct sockaddr *)&journal, sizeof journal) == 0 &&
 	    send(fd, call, sizeof call, MSG_NOSIGNAL) == sizeof call)
 		(void)!recv(fd, answer, sizeof answer, 0);
 }
