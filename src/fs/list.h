@@ -37,6 +37,6 @@ bool gbe_list_end(const GbeList *list, GError **error) GBE_CHECKED;
 void gbe_list_clear(GbeList *list);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeList, gbe_list_clear)
 
-/* *ret_names owns all names, in byte order. A list that cannot be read to its end is an error, never a shorter list. More than
- * GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
+/* *ret_names owns all names, in byte order. A list that cannot be read to its end is an error, never a shorter list.
+ * More than GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
 bool gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error) GBE_CHECKED;

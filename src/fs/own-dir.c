@@ -42,6 +42,7 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 		g_autoptr(GError) local = NULL;
 		gbe_autofd int next = -1;
 		struct stat st;
+
 		if (!gbe_open_dir_at(fd, names[i], &next, &local)) {
 			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) &&
 			    fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -64,7 +64,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Removal, removal_clear)
 
 /* The directory that holds level @i. */
 static int
-above(const Removal *removal, guint i)
+directory_above(const Removal *removal, guint i)
 {
 	return i == 0 ? removal->top_fd : dirfd(removal->levels[i - 1].dir);
 }
@@ -126,6 +126,7 @@ move_up(Removal *removal, GError **error)
 	guint from = removal->depth - 1;
 	guint to = 0;
 	int from_fd, to_fd, errsv;
+
 	if (levels[from].dev == levels[from - 1].dev)
 		while (levels[to].dev != levels[from].dev)
 			to++;
@@ -134,7 +135,7 @@ move_up(Removal *removal, GError **error)
 		from--;
 		to = 0;
 	}
-	from_fd = above(removal, from);
+	from_fd = directory_above(removal, from);
 	to_fd = dirfd(levels[to].dir);
 	do {
 		(void)g_snprintf(levels[to].moved_name, sizeof(levels[to].moved_name),
@@ -160,7 +161,7 @@ move_up(Removal *removal, GError **error)
 
 /* Goes into the directory @name below @dir_fd, or removes it as a subvolume. */
 static bool
-enter(Removal *removal, int dir_fd, const char *name, GError **error)
+enter_directory(Removal *removal, int dir_fd, const char *name, GError **error)
 {
 	gbe_autofd int fd = -1;
 	struct stat above_st, st;
@@ -248,8 +249,8 @@ remove_entries(Removal *removal, GError **error)
 		if (!next_name(level, &name, &directory, error))
 			return false;
 		if (name == NULL) {
-			errsv = unlink_name(above(removal, removal->depth - 1), level->name,
-					    AT_REMOVEDIR);
+			errsv = unlink_name(directory_above(removal, removal->depth - 1),
+					    level->name, AT_REMOVEDIR);
 			if (errsv == ENOTEMPTY && removal->again++ < MAX_AGAIN) {
 				rewinddir(level->dir);
 				return true;
@@ -262,7 +263,7 @@ remove_entries(Removal *removal, GError **error)
 		errsv = unlink_name(dir_fd, name, directory ? AT_REMOVEDIR : 0);
 		gbe_alive(1);
 		if (errsv == EBUSY || (directory && errsv == ENOTEMPTY))
-			return enter(removal, dir_fd, name, error);
+			return enter_directory(removal, dir_fd, name, error);
 		/* This file has the name of a moved directory; the directory lists the file itself. */
 		if (errsv == ENOTDIR && name == level->moved_name)
 			continue;
@@ -288,7 +289,7 @@ remove_tree(int dir_fd, const char *name, gint64 deadline, GError **error)
 		return !GBE_FAULT("remove-entry-removed", error);
 	if (!S_ISDIR(st.st_mode) || (errsv != ENOTEMPTY && errsv != EBUSY))
 		return throw_remove(error, errsv, name);
-	if (!enter(&removal, dir_fd, name, error))
+	if (!enter_directory(&removal, dir_fd, name, error))
 		return false;
 	while (removal.depth > 0 && in_time(&removal))
 		if (!remove_entries(&removal, error))

@@ -72,7 +72,7 @@ give_inodes(int dir_fd, const char *name)
 }
 
 static void
-give_up(int dir_fd, const char *name, bool blocks, bool inodes)
+give_back(int dir_fd, const char *name, bool blocks, bool inodes)
 {
 	g_autoptr(GError) error = NULL;
 	struct stat st;
@@ -93,13 +93,13 @@ gbe_reserve_release_at(int dir_fd, const char *name)
 	guint64 bytes, inodes;
 
 	get_available(dir_fd, &bytes, &inodes);
-	give_up(dir_fd, name, bytes < GBE_RESERVE_SIZE, inodes < GBE_RESERVE_INODES);
+	give_back(dir_fd, name, bytes < GBE_RESERVE_SIZE, inodes < GBE_RESERVE_INODES);
 }
 
 void
 gbe_reserve_give_up_at(int dir_fd, const char *name)
 {
-	give_up(dir_fd, name, true, true);
+	give_back(dir_fd, name, true, true);
 }
 
 static void

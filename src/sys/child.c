@@ -375,7 +375,7 @@ gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms)
 
 /* Names these bytes of the program as long as the machine runs. NULL for a script, which may start another program. */
 static char *
-identify(int fd)
+identify_program(int fd)
 {
 	struct stat st;
 	char magic[4];
@@ -397,7 +397,7 @@ gbe_etcd_version_in_boot(int root_fd, const char *binary, guint timeout_ms)
 
 	if (!open_program(root_fd, binary, &fd))
 		return NULL;
-	id = identify(fd);
+	id = identify_program(fd);
 	if (id != NULL &&
 	    gbe_read_in_root(root_fd, RUN_DIR "/" KEPT, KEPT_MAX, &kept, &size, NULL) &&
 	    g_str_has_prefix(kept, id))

@@ -44,8 +44,8 @@ look_at_entry(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_f
 	return true;
 }
 
-/* Does a unit in this directory want ours, by an entry of its .wants or .requires directory? A link in a higher directory overrides the one of the same path in a
- * lower directory, so that a vendor's link can be masked, too. */
+/* Does a unit in this directory want ours, by an entry of its .wants or .requires directory? A link in a higher
+ * directory overrides the one of the same path in a lower directory, so that a vendor's link can be masked. */
 static bool
 find_wants(int dir_fd, const char *path, const char *unit, GHashTable *decided, bool *wanted,
 	   GError **error)
@@ -258,7 +258,7 @@ gbe_unit_is_known(int root_fd, const char *service)
 }
 
 static bool
-is_id(const char *text, guint32 *ret_id)
+parse_id(const char *text, guint32 *ret_id)
 {
 	guint64 id;
 
@@ -318,10 +318,10 @@ gbe_unit_owner(int root_fd, const char *unit, uid_t *ret_uid, gid_t *ret_gid)
 		return false;
 	of_user = look_up_account(root_fd, "passwd", user);
 	of_group = group != NULL ? look_up_account(root_fd, "group", group) : NULL;
-	if (!is_id(of_user != NULL ? of_user[2] : user, &uid))
+	if (!parse_id(of_user != NULL ? of_user[2] : user, &uid))
 		return false;
-	if (group != NULL ? !is_id(of_group != NULL ? of_group[2] : group, &gid)
-			  : !is_id(of_user != NULL ? of_user[3] : NULL, &gid))
+	if (group != NULL ? !parse_id(of_group != NULL ? of_group[2] : group, &gid)
+			  : !parse_id(of_user != NULL ? of_user[3] : NULL, &gid))
 		gid = uid;
 	*ret_uid = uid;
 	*ret_gid = gid;

@@ -31,7 +31,7 @@ bool gbe_unit_is_generated(int root_fd, const char *service);
 /* Does the name exist: as a file, as a mask, or as a unit that a generator made or will make? */
 bool gbe_unit_is_known(int root_fd, const char *service);
 
-/* The user that a unit's program runs as (User=, Group=), read from files, so that it is known below --root, too. */
+/* The user that a unit's program runs as (User=, Group=), read from files: it is also known below --root. */
 /* False: the unit names no user, or one that no file knows; the outputs are untouched. Without Group=, the user's own
  * group counts. */
 bool gbe_unit_owner(int root_fd, const char *unit, uid_t *ret_uid, gid_t *ret_gid);

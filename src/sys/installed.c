@@ -97,7 +97,7 @@ typedef struct {
 
 /* The words of YAML 1.1, as Go's programs read them. Text in quotes is text. */
 static const char *
-meaning(const yaml_node_t *node)
+yaml_meaning(const yaml_node_t *node)
 {
 	static const char *const on[] = {"y",	 "Y",	 "yes", "Yes", "YES", "true",
 					 "True", "TRUE", "on",	"On",  "ON",  NULL};
@@ -126,7 +126,7 @@ visit_node(Walk *walk, int index, guint depth, GError **error)
 	if (node == NULL)
 		return true;
 	if (node->type == YAML_SCALAR_NODE)
-		walk->put(walk->path->str, meaning(node), walk->data);
+		walk->put(walk->path->str, yaml_meaning(node), walk->data);
 	if (node->type == YAML_SEQUENCE_NODE)
 		for (const yaml_node_item_t *item = node->data.sequence.items.start;
 		     item < node->data.sequence.items.top; item++)

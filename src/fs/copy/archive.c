@@ -78,7 +78,7 @@ typedef struct {
 } Source;
 
 static bool
-damaged(const Source *source, GError **error)
+throw_damaged(const Source *source, GError **error)
 {
 	const char *why = lib.archive_error_string(source->archive);
 
@@ -89,7 +89,7 @@ damaged(const Source *source, GError **error)
 }
 
 static bool
-refuse(const Source *source, const char *why, GError **error)
+refuse_archive(const Source *source, const char *why, GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_REFUSED,
 			 "%s: %s; an archive with one snapshot file and nothing else is taken",
@@ -111,15 +111,16 @@ check_entry(const Source *source, struct archive_entry *entry, guint files, GErr
 	mode_t type = lib.archive_entry_filetype(entry);
 
 	if (lib.archive_entry_hardlink(entry) != NULL || (type != AE_IFREG && type != AE_IFDIR))
-		return refuse(source, "a link, a device or a socket is in it", error);
+		return refuse_archive(source, "a link, a device or a socket is in it", error);
 	/* libarchive gives no name that this locale cannot encode. */
 	if (name != NULL && !gbe_archive_name_is_safe(name))
-		return refuse(source, "a name in it leads elsewhere", error);
+		return refuse_archive(source, "a name in it leads elsewhere", error);
 	/* libarchive would unpack the content of a zip's directory to get past it. */
 	if (type == AE_IFDIR &&
 	    (!lib.archive_entry_size_is_set(entry) || lib.archive_entry_size(entry) != 0))
-		return refuse(source, "a directory with content is in it", error);
-	return type == AE_IFDIR || files == 0 || refuse(source, "several files are in it", error);
+		return refuse_archive(source, "a directory with content is in it", error);
+	return type == AE_IFDIR || files == 0 ||
+	       refuse_archive(source, "several files are in it", error);
 }
 
 /* Compares the bytes read from the file with the larger of the filter's output and the archive's. */
@@ -145,7 +146,7 @@ pass_file(Source *source, GError **error)
 		la_ssize_t got = lib.archive_read_data(source->archive, source->piece, PIECE);
 
 		if (got < 0)
-			return damaged(source, error);
+			return throw_damaged(source, error);
 		if (got == 0)
 			return true;
 		source->passed += got;
@@ -156,7 +157,7 @@ pass_file(Source *source, GError **error)
 }
 
 static bool
-unpack(Source *source, GError **error)
+unpack_entries(Source *source, GError **error)
 {
 	guint files = 0;
 
@@ -167,7 +168,7 @@ unpack(Source *source, GError **error)
 		if (r == ARCHIVE_EOF)
 			break;
 		if (r < ARCHIVE_WARN)
-			return damaged(source, error);
+			return throw_damaged(source, error);
 		if (!check_ratio(source, error))
 			return false;
 		/* libarchive shows a file that is no archive as an archive of one file without a name. */
@@ -182,7 +183,7 @@ unpack(Source *source, GError **error)
 			return false;
 	}
 	return files == 1 || lib.archive_format(source->archive) == ARCHIVE_FORMAT_EMPTY ||
-	       refuse(source, "no file is in it", error);
+	       refuse_archive(source, "no file is in it", error);
 }
 
 /* No filter that libarchive would run as another program is enabled. */
@@ -288,9 +289,9 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 		(void)gbe_throw(error, GBE_ERROR_UNSUPPORTED,
 				"%s: this libarchive knows no gzip, tar or zip", what);
 	else if (lib.archive_read_open_fd(source.archive, fd, PIECE) != ARCHIVE_OK)
-		(void)damaged(&source, error);
+		(void)throw_damaged(&source, error);
 	else
-		done = unpack(&source, error);
+		done = unpack_entries(&source, error);
 	if (source.archive != NULL)
 		(void)lib.archive_read_free(source.archive);
 	return done;

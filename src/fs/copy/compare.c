@@ -69,7 +69,7 @@ gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint
 	return true;
 }
 
-/* Where both files have a hole there is nothing to read. */
+/* Reads no place where both files have a hole. */
 static bool
 compare_bytes(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 size, const char *what,
 	      GError **error)

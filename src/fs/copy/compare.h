@@ -59,6 +59,6 @@ typedef struct {
 
 void gbe_file_comparer_clear(GbeFileComparer *comparer);
 
-/* Compares from byte @offset to byte @end and reads holes, too. */
+/* Compares from byte @offset to byte @end, also in holes. GBE_ERROR_VERIFY_FAILED says where the files differ. */
 bool gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 offset,
 			     guint64 end, const char *what, GError **error) GBE_CHECKED;

@@ -164,8 +164,8 @@ take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline 
 	if (loader->ostree != NULL && loader->is_root) {
 		known = gbe_ostree_booted(loader->ostree, &dir);
 	} else if (loader->is_root) {
-		/* Where ostree's list cannot be read: an automounted /boot is not mounted again while the machine
-		 * goes down. After a soft reboot, ostree= names the deployment before. */
+		/* The list is unreadable when an automounted /boot is not mounted again while the machine goes down.
+		 * After a soft reboot, ostree= names the deployment before. */
 		if (cmdline != NULL && cmdline->ostree != NULL && loader->sysroot_fd >= 0 &&
 		    gbe_run_read(loader->root_fd, true, &run, NULL) && strchr(run, '+') == NULL)
 			known = gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, NULL);

@@ -25,7 +25,7 @@
 /* Copies the bytes from @from to @to without escapes: the byte after a backslash, also a newline or a backslash,
  * belongs to the value. NULL where a byte cannot be in a C string. */
 static char *
-unescape(const char *from, const char *to)
+unescape_value(const char *from, const char *to)
 {
 	GString *value = g_string_sized_new((gsize)(to - from));
 
@@ -70,7 +70,7 @@ gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table, GError 
 		equals = *at == '#' ? NULL : memchr(at, '=', (gsize)(stop - at));
 		if (equals != NULL && equals > at &&
 		    memchr(at, '\0', (gsize)(equals - at)) == NULL) {
-			value = unescape(equals + 1, stop);
+			value = unescape_value(equals + 1, stop);
 			if (value != NULL)
 				(void)g_hash_table_replace(
 				    table, g_strndup(at, (gsize)(equals - at)), value);
@@ -111,7 +111,7 @@ gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error)
 static const char *const menus[] = {"blscfg", "menuentry"};
 
 static bool
-says(const char *bytes, gsize size, const char *word)
+mentions(const char *bytes, gsize size, const char *word)
 {
 	return memmem(bytes, size, word, strlen(word)) != NULL;
 }
@@ -132,10 +132,10 @@ gbe_grub_counts(int root_fd)
 
 		if (!gbe_read_in_root(root_fd, paths[i], MAX_GRUB_CONFIG, &bytes, &size, NULL))
 			continue;
-		if (says(bytes, size, COUNTER))
+		if (mentions(bytes, size, COUNTER))
 			return GBE_YES;
 		for (gsize j = 0; j < G_N_ELEMENTS(menus); j++)
-			if (says(bytes, size, menus[j]))
+			if (mentions(bytes, size, menus[j]))
 				counts = GBE_NO;
 	}
 	return counts;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One connection to PID 1, and systemd's jobs over it, from queue to end. Root uses its private socket: before etcd starts and during a shutdown there may be no
- * message bus, and asking for one would start it. Other users go through the system bus.
+ * One connection to PID 1, and systemd's jobs over it, from queue to end. Root uses its private socket: before etcd
+ * starts and during a shutdown there may be no message bus, and asking for one would start it. Other users go through
+ * the system bus.
  */
 #pragma once
 

@@ -55,7 +55,7 @@ gbe_events_set_prefix(int level)
 }
 
 static char *
-identifier(void)
+syslog_identifier(void)
 {
 	return settings.program == NULL ? g_strdup(PROJECT)
 					: g_strdup_printf(PROJECT "-%s", settings.program);
@@ -65,7 +65,7 @@ static void
 write_line(const char *text)
 {
 	g_autofree char *line = gbe_shown_line(text);
-	g_autofree char *name = identifier();
+	g_autofree char *name = syslog_identifier();
 
 	if (settings.prefix >= 0)
 		(void)fprintf(stderr, "<%d>%s: %s\n", settings.prefix, name, line);
@@ -123,7 +123,7 @@ send_to_journal(const Event *event, int priority, const char *message, const Gbe
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *level = g_strdup_printf("%d", priority);
-	g_autofree char *name = identifier();
+	g_autofree char *name = syslog_identifier();
 	struct iovec iov[MAX_FIELDS];
 
 	add_field(lines, "MESSAGE", message);
