@@ -101,7 +101,6 @@ static bool
 delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **error)
 {
 	g_autoptr(GError) local_error = NULL;
-	g_autoptr(GError) ignored = NULL;
 
 	if (gbe_subvolume_delete_at(dir_fd, name, &local_error)) {
 		*ret_done = true;
@@ -111,8 +110,7 @@ delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **
 	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
 	/* It holds other subvolumes, or has to be emptied first. If it stays read-only, the first unlink says so. */
-	if (!gbe_subvolume_set_read_only(fd, false, &ignored))
-		g_clear_error(&ignored);
+	(void)!gbe_subvolume_set_read_only(fd, false, NULL);
 	*ret_done = false;
 	return true;
 }

@@ -254,10 +254,8 @@ preallocate(Copy *copy, const struct stat *st, GError **error)
 			return true;
 		return gbe_throw_errno(error, errno, "cannot allocate %s", copy->what);
 	}
-	if (!g_error_matches(local_error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
-		g_propagate_error(error, g_steal_pointer(&local_error));
+	if (!gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return gbe_prefix(error, "%s", copy->what);
-	}
 	/* Without extents (tmpfs) only "all of it is allocated" can be known. */
 	if ((guint64)st->st_blocks * 512 >= copy->size &&
 	    fallocate(copy->dst, 0, 0, (off_t)copy->size) < 0 && errno != EOPNOTSUPP)

@@ -42,30 +42,29 @@ gbe_deployments_free(GbeDeployments *deployments)
 	g_free(deployments);
 }
 
-/* Reads from the deployment's directory: its handle, and whether this program is in its tree. */
-static void
-look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
-	  bool *ret_there)
+/* Reads from the deployment's directory: its handle, and whether this program is in its tree. False: the directory is
+ * missing. */
+static bool
+look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program)
 {
 	g_autofree char *path = gbe_deploy_dir_path(dir);
 	gbe_autofd int fd = -1;
 
-	*ret_there = gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL);
-	if (!*ret_there)
-		return;
+	if (!gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL))
+		return false;
 	*ret_handle = gbe_tree_identity(fd);
 	if (ret_has_program != NULL)
 		*ret_has_program = gbe_is_in_root(fd, PROGRAM);
+	return true;
 }
 
 static GbeListed *
 listed_new(const Loader *loader, const GbeDeployDir *dir)
 {
 	GbeListed *listed = g_new0(GbeListed, 1);
-	bool there = false;
 
 	listed->ref.id = gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
-	look_into(loader, dir, &listed->ref.handle, &listed->has_program, &there);
+	(void)look_into(loader, dir, &listed->ref.handle, &listed->has_program);
 	return listed;
 }
 
@@ -79,14 +78,12 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 	GPtrArray *listed = deployments->listed;
 	GbeListed *first = listed->len > 0 ? listed->pdata[0] : NULL;
 	bool locked = false;
-	bool there = false;
 
 	if (!gbe_staged_read(loader->root_fd, &dir, &locked, NULL))
 		return;
 	if (!loader->is_root) {
 		/* The file may outlive the deployment that it names, for example after a cleanup. */
-		look_into(loader, &dir, &handle, NULL, &there);
-		if (!there)
+		if (!look_into(loader, &dir, &handle, NULL))
 			return;
 		first = listed_new(loader, &dir);
 		first->staged = true;
@@ -159,7 +156,7 @@ take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline 
 	g_auto(GbeDeployDir) dir = {NULL};
 	g_autofree char *run = NULL, *handle = NULL;
 	g_autoptr(GError) local = NULL;
-	bool known = false, there = false;
+	bool known = false;
 
 	if (loader->ostree != NULL && loader->is_root) {
 		known = gbe_ostree_booted(loader->ostree, &dir);
@@ -189,8 +186,7 @@ take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline 
 		deployments->booted_why = g_strdup(local->message);
 		return;
 	}
-	look_into(loader, &dir, &handle, NULL, &there);
-	if (!there) {
+	if (!look_into(loader, &dir, &handle, NULL)) {
 		g_autofree char *path = gbe_deploy_dir_path(&dir);
 
 		deployments->booted_why =
