@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * CRC-32C (Castagnoli, RFC 3720 appendix B.4). etcd uses it in its write-ahead log, its .snap files
- * and its hashes. The processor's instruction is used where the processor has one (chosen at run
- * time), else tables.
+ * and its hashes. The sum comes from the instruction of SSE4.2 on a processor that has it, else from tables.
  */
 #pragma once
 
 #include <glib.h>
-#include <stdbool.h>
 
 /* Continues @crc (0 at the start) over @size bytes. Two calls on two pieces give the sum of both together. */
 guint32 gbe_crc32c(guint32 crc, const void *data, gsize size);

@@ -11,34 +11,34 @@ gbe_error_quark(void)
 	return g_quark_from_static_string("gbe-error-quark");
 }
 
-static GbeErrorCode
-code_from_errno(int errsv)
-{
-	switch (errsv) {
-	case ENOSPC:
-	case EDQUOT:
-		return GBE_ERROR_NO_SPACE;
-	case ENOENT:
-		return GBE_ERROR_NOT_FOUND;
-	case EOPNOTSUPP:
-	case ENOSYS:
-		return GBE_ERROR_UNSUPPORTED;
-	/* ext4 and XFS return the last two for metadata with a wrong checksum. */
-	case EIO:
-	case EUCLEAN:
-	case EBADMSG:
-		return GBE_ERROR_UNREADABLE;
-	default:
-		return GBE_ERROR_FAILED;
-	}
-}
-
 bool
 gbe_throw_errno(GError **error, int errsv, const char *format, ...)
 {
 	g_autofree char *text = GBE_VFORMAT(format);
+	GbeErrorCode code = GBE_ERROR_FAILED;
 
-	g_set_error(error, GBE_ERROR, code_from_errno(errsv), "%s: %s", text, g_strerror(errsv));
+	switch (errsv) {
+	case ENOSPC:
+	case EDQUOT:
+		code = GBE_ERROR_NO_SPACE;
+		break;
+	case ENOENT:
+		code = GBE_ERROR_NOT_FOUND;
+		break;
+	case EOPNOTSUPP:
+	case ENOSYS:
+		code = GBE_ERROR_UNSUPPORTED;
+		break;
+	/* ext4 and XFS return the last two for metadata with a wrong checksum. */
+	case EIO:
+	case EUCLEAN:
+	case EBADMSG:
+		code = GBE_ERROR_UNREADABLE;
+		break;
+	default:
+		break;
+	}
+	g_set_error(error, GBE_ERROR, code, "%s: %s", text, g_strerror(errsv));
 	return false;
 }
 
@@ -100,4 +100,36 @@ gbe_convert(GError **error, GbeErrorCode code)
 	(*error)->domain = GBE_ERROR;
 	(*error)->code = code;
 	return false;
+}
+
+GbeExitStatus
+gbe_exit_status_of(const GError *error)
+{
+	if (error->domain != GBE_ERROR)
+		return GBE_EXIT_FAILED;
+	switch ((GbeErrorCode)error->code) {
+	case GBE_ERROR_USAGE:
+	case GBE_ERROR_INVALID_CONFIG:
+		return GBE_EXIT_USAGE;
+	case GBE_ERROR_PARTIAL:
+		return GBE_EXIT_PARTIAL;
+	case GBE_ERROR_BUSY:
+		return GBE_EXIT_BUSY;
+	case GBE_ERROR_UNSAFE_SOURCE:
+	case GBE_ERROR_REFUSED:
+	case GBE_ERROR_NO_USER:
+		return GBE_EXIT_REFUSED;
+	case GBE_ERROR_VERIFY_FAILED:
+		return GBE_EXIT_UNHEALTHY;
+	case GBE_ERROR_CANNOT_TELL:
+		return GBE_EXIT_CANNOT_TELL;
+	case GBE_ERROR_FAILED:
+	case GBE_ERROR_NOT_FOUND:
+	case GBE_ERROR_CORRUPT:
+	case GBE_ERROR_UNREADABLE:
+	case GBE_ERROR_NO_SPACE:
+	case GBE_ERROR_UNSUPPORTED:
+	default:
+		return GBE_EXIT_FAILED;
+	}
 }

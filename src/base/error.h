@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The one error domain of the project. A code exists only where a caller branches on it or an exit code
- * depends on it (base/exit-status.h maps them). Every other error is GBE_ERROR_FAILED.
+ * depends on it (GbeExitStatus). Every other error is GBE_ERROR_FAILED.
  * Every message names its object: a path, a unit, a backup, a key.
  */
 #pragma once
@@ -54,3 +54,19 @@ bool gbe_rethrow_if(GError **error, GbeErrorCode from, GbeErrorCode code);
 /* Turns an error of another domain (GIO, libostree, json-glib) into @code of this domain and keeps its
  * message. An error of this domain stays as it is. For use at the border of a library. Returns false. */
 bool gbe_convert(GError **error, GbeErrorCode code);
+
+/* The exit codes of all programs (greenboot-etcd(8), EXIT STATUS). */
+typedef enum {
+	GBE_EXIT_DONE = 0,	  /* or nothing to do */
+	GBE_EXIT_FAILED = 1,	  /* and nothing was changed */
+	GBE_EXIT_USAGE = 2,	  /* wrong usage or configuration */
+	GBE_EXIT_PARTIAL = 3,	  /* recorded; the next start finishes or undoes it */
+	GBE_EXIT_BUSY = 4,	  /* etcd has the data open, or another operation holds the lock */
+	GBE_EXIT_REFUSED = 5,	  /* unsafe; the message says what would make it safe */
+	GBE_EXIT_HELD = 5,	  /* prerun only: etcd is held back */
+	GBE_EXIT_UNHEALTHY = 6,	  /* or verification failed */
+	GBE_EXIT_CANNOT_TELL = 7, /* the question has no answer at the moment */
+} GbeExitStatus;
+
+/* An error of another domain gives GBE_EXIT_FAILED. */
+GbeExitStatus gbe_exit_status_of(const GError *error);

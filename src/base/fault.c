@@ -13,26 +13,19 @@
 
 static GHashTable *passes; /* name -> how often it was passed, in this process */
 
-static int
-errno_from_name(const char *name)
+/* @what: as in GREENBOOT_ETCD_FAULT, or the name of an errno. */
+static bool
+cause_fault(const char *name, const char *what, GError **error)
 {
 	static const struct {
 		const char *name;
 		int value;
-	} table[] = {
+	} errnos[] = {
 	    {"EIO", EIO},	{"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EROFS", EROFS},
 	    {"EMFILE", EMFILE}, {"EINTR", EINTR},   {"EACCES", EACCES}, {"ENOENT", ENOENT},
 	};
+	int errsv = EIO;
 
-	for (gsize i = 0; i < G_N_ELEMENTS(table); i++)
-		if (g_str_equal(table[i].name, name))
-			return table[i].value;
-	return EIO;
-}
-
-static bool
-act(const char *name, const char *what, GError **error)
-{
 	if (g_str_equal(what, "kill")) {
 		(void)kill(getpid(), SIGKILL);
 		return true;
@@ -46,7 +39,10 @@ act(const char *name, const char *what, GError **error)
 	if (g_str_equal(what, "hang"))
 		for (;;)
 			pause();
-	gbe_throw_errno(error, errno_from_name(what), "fault point %s", name);
+	for (gsize i = 0; i < G_N_ELEMENTS(errnos); i++)
+		if (g_str_equal(errnos[i].name, what))
+			errsv = errnos[i].value;
+	gbe_throw_errno(error, errsv, "fault point %s", name);
 	return true;
 }
 
@@ -81,7 +77,7 @@ gbe_fault_hit(const char *name, GError **error)
 			at_pass = g_ascii_strtoull(at + 1, NULL, 10);
 		}
 		if (g_str_equal(*item, name) && at_pass == pass)
-			return act(name, equals + 1, error);
+			return cause_fault(name, equals + 1, error);
 	}
 	return false;
 }

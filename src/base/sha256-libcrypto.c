@@ -16,13 +16,13 @@
 GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
 static void
-drop(gpointer digest)
+drop_sha256(gpointer digest)
 {
 	lib.EVP_MD_CTX_free(digest);
 }
 
 static gpointer
-begin(void)
+begin_sha256(void)
 {
 	EVP_MD_CTX *digest;
 
@@ -31,20 +31,20 @@ begin(void)
 	digest = lib.EVP_MD_CTX_new();
 	if (digest != NULL && lib.EVP_DigestInit_ex(digest, lib.EVP_sha256(), NULL) == 1)
 		return digest;
-	drop(digest);
+	drop_sha256(digest);
 	return NULL;
 }
 
 static bool
-push(gpointer digest, const void *bytes, gsize size)
+push_sha256(gpointer digest, const void *bytes, gsize size)
 {
 	return lib.EVP_DigestUpdate(digest, bytes, size) == 1;
 }
 
 static bool
-end(gpointer digest, guint8 *ret_digest)
+end_sha256(gpointer digest, guint8 *ret_digest)
 {
 	return lib.EVP_DigestFinal_ex(digest, ret_digest, NULL) == 1;
 }
 
-const GbeSha256Backend gbe_sha256_libcrypto = {begin, push, end, drop};
+const GbeSha256Backend gbe_sha256_libcrypto = {begin_sha256, push_sha256, end_sha256, drop_sha256};

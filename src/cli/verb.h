@@ -5,7 +5,7 @@
 
 #include "app/device/context.h"
 #include "app/health/look.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 
 #include <json-glib/json-glib.h>
 

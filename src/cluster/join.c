@@ -13,7 +13,7 @@
 #include "cluster/rejoin.h"
 #include "core/json/parse.h"
 #include "core/version.h"
-#include "sys/etcd-version.h"
+#include "sys/child.h"
 #include "sys/systemd/events.h"
 
 /* Until the configuration is loaded anew, questions go to that member, with this device's certificates. */

@@ -7,7 +7,7 @@
 
 #include "base/alive.h"
 #include "base/crc32c.h"
-#include "fs/read.h"
+#include "fs/open.h"
 
 /* The next request still counts as following when it skips this many bytes. */
 #define NEAR (64U * 1024)

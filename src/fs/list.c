@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "base/alive.h"
 
@@ -52,6 +53,12 @@ gbe_list_clear(GbeList *list)
 	list->dir = NULL;
 }
 
+static gint
+compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 bool
 gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error)
 {
@@ -68,6 +75,7 @@ gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error)
 	}
 	if (!gbe_list_end(&list, error))
 		return false;
+	g_ptr_array_sort(names, compare_names);
 	*ret_names = g_steal_pointer(&names);
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lists the names in one directory, without "." and "..", in no order. Only reads. */
+/* Lists the names in one directory, without "." and "..". Only reads. */
 #pragma once
 
 #include "base/auto.h"
@@ -12,8 +12,7 @@
 #define GBE_LIST_MAX 100000
 
 /*
- * Reads a directory with any number of names:
- *
+ * Reads a directory with any number of names, in no order:
  *
  *	g_auto(GbeList) list = gbe_list_open_at(dir_fd, what);
  *	while ((name = gbe_list_next(&list)) != NULL)
@@ -38,6 +37,6 @@ bool gbe_list_end(const GbeList *list, GError **error) GBE_CHECKED;
 void gbe_list_clear(GbeList *list);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeList, gbe_list_clear)
 
-/* *ret_names owns all names. A list that cannot be read to its end is an error, never a shorter list. More than
- * GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
+/* *ret_names owns all names, in byte order. A list that cannot be read to its end is an error, never a shorter list.
+ * More than GBE_LIST_MAX names are GBE_ERROR_UNSAFE_SOURCE. */
 bool gbe_list_at(int dir_fd, const char *what, GPtrArray **ret_names, GError **error) GBE_CHECKED;

@@ -36,16 +36,6 @@ open_lock(int dir_fd, const char *name, int *ret_fd, GError **error)
 	return true;
 }
 
-/* The program never unlinks the file, but a person may have. A lock on a file without a name excludes nobody. */
-static bool
-has_name(int fd, int dir_fd, const char *name)
-{
-	struct stat ours, there;
-
-	return fstat(fd, &ours) == 0 && fstatat(dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
-}
-
 static bool
 throw_busy(int fd, int dir_fd, const char *name, GError **error)
 {
@@ -68,21 +58,12 @@ throw_busy(int fd, int dir_fd, const char *name, GError **error)
 			 operation, g_ascii_strtoull(words[0], NULL, 10), path);
 }
 
-static void
-write_holder(int fd, const char *operation)
-{
-	g_autofree char *text = g_strdup_printf("%ld %.150s\n", (long)getpid(), operation);
-
-	/* The text is only for messages: a full disk must not refuse the lock. */
-	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, strlen(text), 0) < 0)
-		(void)!ftruncate(fd, 0);
-}
-
 bool
 gbe_lock_acquire_at(int dir_fd, const char *name, const char *operation, guint timeout_ms,
 		    GbeLock **ret_lock, GError **error)
 {
 	gint64 deadline = g_get_monotonic_time() + (gint64)timeout_ms * 1000;
+	g_autofree char *holder = g_strdup_printf("%ld %.150s\n", (long)getpid(), operation);
 	gbe_autofd int fd = -1;
 
 	for (;;) {
@@ -91,7 +72,9 @@ gbe_lock_acquire_at(int dir_fd, const char *name, const char *operation, guint t
 		if (fd < 0 && !open_lock(dir_fd, name, &fd, error))
 			return false;
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-			if (has_name(fd, dir_fd, name))
+			/* The program never unlinks the file, but a person may have. A lock on a file without a
+			 * name excludes no other holder. */
+			if (gbe_is_named_at(fd, dir_fd, name))
 				break;
 			gbe_close_fd(&fd);
 			continue;
@@ -105,7 +88,9 @@ gbe_lock_acquire_at(int dir_fd, const char *name, const char *operation, guint t
 			return throw_busy(fd, dir_fd, name, error);
 		g_usleep((gulong)MIN(left, POLL_US));
 	}
-	write_holder(fd, operation);
+	/* The text is only for messages: a full disk must not refuse the lock. */
+	if (ftruncate(fd, 0) == 0 && pwrite(fd, holder, strlen(holder), 0) < 0)
+		(void)!ftruncate(fd, 0);
 	*ret_lock = g_new0(GbeLock, 1);
 	(*ret_lock)->fd = gbe_steal_fd(&fd);
 	return true;

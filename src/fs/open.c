@@ -11,14 +11,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static bool
-is_plain(const char *at, gsize len)
-{
-	if (len > 1)
-		return true;
-	return (guchar)*at >= 0x20 && *at != 0x7f && *at != '\\';
-}
-
 char *
 gbe_path_to_text(const char *path)
 {
@@ -28,11 +20,12 @@ gbe_path_to_text(const char *path)
 		gunichar c = g_utf8_get_char_validated(at, -1);
 		bool valid = c != (gunichar)-1 && c != (gunichar)-2;
 		gsize len = valid ? (gsize)(g_utf8_next_char(at) - at) : 1;
-
 		/* U+0080 to U+009F control terminals like the bytes below 0x20. */
-		if (valid && is_plain(at, len) && !(c >= 0x80 && c < 0xa0))
+		bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+
+		if (valid && !control && c != '\\')
 			g_string_append_len(text, at, (gssize)len);
-		else if (*at == '\\')
+		else if (c == '\\')
 			g_string_append(text, "\\\\");
 		else
 			for (gsize i = 0; i < len; i++)
@@ -157,30 +150,16 @@ gbe_path_resolve(int root_fd, const char *path)
 
 /* The way to a path, walked name by name as the kernel would inside the root. */
 typedef struct {
+	const char *path;
 	GArray *fds;   /* of int, O_PATH: the root first, the present directory last */
 	GString *todo; /* the rest of the path */
 	guint symlinks;
 } Way;
 
 static void
-way_clear(Way *way)
+close_element(gpointer fd)
 {
-	while (way->fds->len > 0) {
-		(void)close(g_array_index(way->fds, int, way->fds->len - 1));
-		g_array_set_size(way->fds, way->fds->len - 1);
-	}
-	g_array_unref(way->fds);
-	(void)g_string_free(way->todo, true);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Way, way_clear)
-
-static void
-way_back_to(Way *way, guint depth)
-{
-	while (way->fds->len > MAX(depth, 1)) {
-		(void)close(g_array_index(way->fds, int, way->fds->len - 1));
-		g_array_set_size(way->fds, way->fds->len - 1);
-	}
+	gbe_close_fd(fd);
 }
 
 static bool
@@ -207,87 +186,80 @@ check_owner(const struct stat *st, const char *path, const char *name, GError **
 
 /* Takes one name of the way; @fd is its descriptor, opened with O_PATH|O_NOFOLLOW. Takes @fd. */
 static bool
-way_step(Way *way, int *fd, const char *path, const char *name, GError **error)
+way_step(Way *way, int *fd, const char *name, GError **error)
 {
 	struct stat st;
 
 	if (fstat(*fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s on the way to %s", name,
-				       path);
-	if (!check_owner(&st, path, name, error))
+				       way->path);
+	if (!check_owner(&st, way->path, name, error))
 		return false;
 	if (S_ISLNK(st.st_mode)) {
 		g_autofree char *target = g_malloc0(PATH_MAX);
 
 		if (++way->symlinks > MAX_SYMLINKS)
-			return gbe_throw_errno(error, ELOOP, "cannot resolve %s", path);
+			return gbe_throw_errno(error, ELOOP, "cannot resolve %s", way->path);
 		if (readlinkat(*fd, "", target, PATH_MAX - 1) < 0)
 			return gbe_throw_errno(error, errno, "cannot read the symlink %s", name);
 		g_string_prepend_c(way->todo, '/');
 		g_string_prepend(way->todo, target);
 		if (target[0] == '/')
-			way_back_to(way, 1);
+			g_array_set_size(way->fds, 1);
 		return true;
 	}
 	if (!S_ISDIR(st.st_mode))
-		return gbe_throw_errno(error, ENOTDIR, "%s on the way to %s", name, path);
+		return gbe_throw_errno(error, ENOTDIR, "%s on the way to %s", name, way->path);
 	g_array_append_val(way->fds, *fd);
 	*fd = -1;
 	return true;
-}
-
-static bool
-way_walk(Way *way, const char *path, GError **error)
-{
-	for (;;) {
-		gsize skip = strspn(way->todo->str, "/");
-		gsize len = strcspn(way->todo->str + skip, "/");
-		g_autofree char *name = g_strndup(way->todo->str + skip, len);
-		gbe_autofd int fd = -1;
-		int here = g_array_index(way->fds, int, way->fds->len - 1);
-
-		if (len == 0)
-			return true;
-		g_string_erase(way->todo, 0, (gssize)(skip + len));
-		if (g_str_equal(name, "."))
-			continue;
-		if (g_str_equal(name, "..")) {
-			way_back_to(way, way->fds->len - 1);
-			continue;
-		}
-		fd = openat(here, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0)
-			return gbe_throw_errno(error, errno, "cannot open \"%s\" on the way to %s",
-					       name, path);
-		if (!way_step(way, &fd, path, name, error))
-			return false;
-	}
 }
 
 bool
 gbe_check_parents(int root_fd, const char *path, GError **error)
 {
 	g_autofree char *parent = NULL;
-	g_autofree char *name = NULL;
-	g_auto(Way) way = {
-	    .fds = g_array_new(false, false, sizeof(int)),
-	    .todo = g_string_new(NULL),
-	};
+	g_autofree char *last = NULL;
+	g_autoptr(GArray) fds = g_array_new(false, false, sizeof(int));
+	g_autoptr(GString) todo = g_string_new(NULL);
+	Way way = {.path = path, .fds = fds, .todo = todo};
 	struct stat st;
-	int fd;
+	int root = -1;
 
-	if (!split_path(path, &parent, &name, error))
+	g_array_set_clear_func(fds, close_element);
+	if (!split_path(path, &parent, &last, error))
 		return false;
-	fd = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	root = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
 		return gbe_throw_errno(error, errno, "cannot open /");
-	g_array_append_val(way.fds, fd);
-	if (fstat(fd, &st) < 0)
+	g_array_append_val(fds, root);
+	if (fstat(root, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at /");
 	if (!check_owner(&st, path, "/", error))
 		return false;
-	g_string_assign(way.todo, parent);
-	return way_walk(&way, path, error);
+	g_string_assign(todo, parent);
+	for (;;) {
+		gsize skip = strspn(todo->str, "/"), len = strcspn(todo->str + skip, "/");
+		g_autofree char *name = g_strndup(todo->str + skip, len);
+		gbe_autofd int fd = -1;
+
+		if (len == 0)
+			return true;
+		g_string_erase(todo, 0, (gssize)(skip + len));
+		if (g_str_equal(name, "."))
+			continue;
+		if (g_str_equal(name, "..")) {
+			g_array_set_size(fds, MAX(fds->len - 1, 1));
+			continue;
+		}
+		fd = openat(g_array_index(fds, int, fds->len - 1), name,
+			    O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return gbe_throw_errno(error, errno, "cannot open \"%s\" on the way to %s",
+					       name, path);
+		if (!way_step(&way, &fd, name, error))
+			return false;
+	}
 }
 
 /* openat2() answers EAGAIN when a rename runs at the same time. The limit ends an endless series of renames. */
@@ -368,9 +340,8 @@ gbe_open_parent_in_root(int root_fd, const char *path, int *ret_parent_fd, char 
 	g_autofree char *name = NULL;
 	gbe_autofd int fd = -1;
 
-	if (!split_path(path, &parent, &name, error))
-		return false;
-	if (!gbe_open_in_root(root_fd, parent, O_RDONLY | O_DIRECTORY, &fd, error))
+	if (!split_path(path, &parent, &name, error) ||
+	    !gbe_open_in_root(root_fd, parent, O_RDONLY | O_DIRECTORY, &fd, error))
 		return false;
 	*ret_parent_fd = gbe_steal_fd(&fd);
 	*ret_name = g_steal_pointer(&name);
@@ -555,4 +526,34 @@ gbe_read_in_root(int root_fd, const char *path, gsize max, char **ret_bytes, gsi
 	if (fd < 0)
 		return throw_open(error, errno, path);
 	return read_all(fd, path, max, ret_bytes, ret_size, error);
+}
+
+bool
+gbe_read_at(int fd, void *buffer, gsize size, guint64 offset, gsize *ret_got, const char *what,
+	    GError **error)
+{
+	gsize sum = 0;
+
+	while (sum < size) {
+		ssize_t got = pread(fd, (guint8 *)buffer + sum, size - sum, (off_t)(offset + sum));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return gbe_throw_errno(error, errno, "cannot read %s", what);
+		if (got == 0)
+			break;
+		sum += (gsize)got;
+	}
+	*ret_got = sum;
+	return true;
+}
+
+bool
+gbe_is_named_at(int fd, int dir_fd, const char *name)
+{
+	struct stat st, named;
+
+	return fstat(fd, &st) == 0 && fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == named.st_dev && st.st_ino == named.st_ino;
 }

@@ -41,6 +41,11 @@ bool gbe_read_file_at(int dir_fd, const char *name, gsize max, char **ret_bytes,
 		      GError **error) GBE_CHECKED;
 bool gbe_read_in_root(int root_fd, const char *path, gsize max, char **ret_bytes, gsize *ret_size,
 		      GError **error) GBE_CHECKED;
+/* Fills @buffer, except at the end of the file: *ret_got says how far. @what: the file in a message. */
+bool gbe_read_at(int fd, void *buffer, gsize size, guint64 offset, gsize *ret_got, const char *what,
+		 GError **error) GBE_CHECKED;
+/* Does @name in @dir_fd mean the file that @fd has open? */
+bool gbe_is_named_at(int fd, int dir_fd, const char *name);
 /* GBE_ERROR_UNSAFE_SOURCE when others than root can write to a directory on the way to @path (not @path itself): a
  * directory that is not owned by root (or by the effective user), or is group- or world-writable without the sticky
  * bit. Symlinks on the way are followed inside the root, and their owner counts, too. */

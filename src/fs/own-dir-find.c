@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds a directory of ours that the owner of its place has renamed. Header: fs/own-dir.h. */
+/* Finds a directory of ours that the owner of its place has renamed. Header: fs/own-dir.h. The generator links own-dir.c
+ * without this file, which needs libbtrfsutil. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +17,7 @@
 #define NAMES_TRIED 1000
 
 static bool
-is_it(int dir_fd, const char *name, const char *identity)
+has_identity(int dir_fd, const char *name, const char *identity)
 {
 	gbe_autofd int fd = -1;
 	g_autofree char *is = NULL;
@@ -27,20 +28,6 @@ is_it(int dir_fd, const char *name, const char *identity)
 	return g_strcmp0(is, identity) == 0;
 }
 
-/* *ret_name NULL: none in @dir_fd is it. */
-static bool
-find(int dir_fd, const char *identity, char **ret_name, GError **error)
-{
-	g_auto(GbeList) list = gbe_list_open_at(dir_fd, "the data's file system");
-	const char *name;
-
-	*ret_name = NULL;
-	while (*ret_name == NULL && (name = gbe_list_next(&list)) != NULL)
-		if (is_it(dir_fd, name, identity))
-			*ret_name = g_strdup(name);
-	return gbe_list_end(&list, error);
-}
-
 bool
 gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool back, char **ret_name,
 		    GError **error)
@@ -48,10 +35,18 @@ gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool bac
 	g_autofree char *now = NULL;
 	struct stat st;
 
-	if (is_it(dir_fd, name, identity))
+	if (has_identity(dir_fd, name, identity)) {
 		now = g_strdup(name);
-	else if (!find(dir_fd, identity, &now, error))
-		return false;
+	} else {
+		g_auto(GbeList) list = gbe_list_open_at(dir_fd, "the data's file system");
+		const char *other;
+
+		while (now == NULL && (other = gbe_list_next(&list)) != NULL)
+			if (has_identity(dir_fd, other, identity))
+				now = g_strdup(other);
+		if (!gbe_list_end(&list, error))
+			return false;
+	}
 	if (now != NULL && back && !g_str_equal(now, name)) {
 		bool taken = fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 

@@ -10,18 +10,8 @@
 #include "fs/open.h"
 #include "fs/sync.h"
 
-/* If somebody replaces the directory between mkdir and open, the check of the owner finds it. */
 static bool
-make(int dir_fd, const char *name, GError **error)
-{
-	if (mkdirat(dir_fd, name, 0700) < 0)
-		return errno == EEXIST ||
-		       gbe_throw_errno(error, errno, "cannot make the directory %s", name);
-	return !GBE_FAULT("own-dir-made", error) && gbe_sync_dir(dir_fd, name, error);
-}
-
-static bool
-check(int fd, const char *name, GError **error)
+check_own(int fd, const char *name, GError **error)
 {
 	struct stat st;
 
@@ -40,14 +30,6 @@ check(int fd, const char *name, GError **error)
 	return true;
 }
 
-static bool
-is_no_directory(int dir_fd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
-}
-
 bool
 gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *ret_fd,
 		    GError **error)
@@ -59,19 +41,30 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 	for (gsize i = 0; names[i] != NULL; i++) {
 		g_autoptr(GError) local = NULL;
 		gbe_autofd int next = -1;
+		struct stat st;
 
 		if (!gbe_open_dir_at(fd, names[i], &next, &local)) {
 			if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) &&
-			    is_no_directory(fd, names[i]))
+			    fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			    !S_ISDIR(st.st_mode))
 				return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 						 "%s is no directory", names[i]);
 			if (!may_make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				return gbe_pass(error, &local);
-			if (!make(fd, names[i], error) ||
-			    !gbe_open_dir_at(fd, names[i], &next, error))
+			/* If somebody replaces the directory between mkdir and open, the check of the owner finds
+			 * it. */
+			if (mkdirat(fd, names[i], 0700) == 0) {
+				if (GBE_FAULT("own-dir-made", error) ||
+				    !gbe_sync_dir(fd, names[i], error))
+					return false;
+			} else if (errno != EEXIST) {
+				return gbe_throw_errno(error, errno, "cannot make the directory %s",
+						       names[i]);
+			}
+			if (!gbe_open_dir_at(fd, names[i], &next, error))
 				return false;
 		}
-		if (!check(next, names[i], error))
+		if (!check_own(next, names[i], error))
 			return false;
 		gbe_close_fd(&fd);
 		fd = gbe_steal_fd(&next);

@@ -12,6 +12,7 @@
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/sync.h"
+#include "fs/write.h"
 
 /* The disk writes while more bytes come, so that the flush at the end is short. */
 #define START_AT_ONCE ((off_t)8 * 1024 * 1024)
@@ -49,44 +50,31 @@ open_part(int dir_fd, const char *name, int *ret_fd, GError **error)
 	return true;
 }
 
-/* Does the name still mean this file? The previous holder of the lock may have published or removed it. */
-static bool
-is_named(int dir_fd, const char *name, int fd)
-{
-	struct stat st, named;
-
-	return fstat(fd, &st) == 0 && fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_dev == named.st_dev && st.st_ino == named.st_ino;
-}
-
-static bool
-check_name(int dir_fd, const char *name, bool replace, GError **error)
-{
-	g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
-	struct stat st;
-
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT || gbe_throw_errno(error, errno, "cannot look at %s", path);
-	if (S_ISDIR(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s is a directory; name a file", path);
-	return replace || gbe_throw(error, GBE_ERROR_FAILED,
-				    "%s is there already; take another name, or --force", path);
-}
-
 bool
 gbe_part_begin(int dir_fd, const char *name, bool replace, GbePart *ret_part, GError **error)
 {
 	g_autofree char *part = g_strconcat(name, GBE_PART_SUFFIX, NULL);
+	g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
 	gbe_autofd int fd = -1;
+	struct stat st;
 
-	if (!check_name(dir_fd, name, replace, error) || !open_part(dir_fd, part, &fd, error))
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return gbe_throw(error, GBE_ERROR_FAILED, "%s is a directory; name a file",
+					 path);
+		if (!replace)
+			return gbe_throw(error, GBE_ERROR_FAILED,
+					 "%s is there already; take another name, or --force",
+					 path);
+	} else if (errno != ENOENT) {
+		return gbe_throw_errno(error, errno, "cannot look at %s", path);
+	}
+	if (!open_part(dir_fd, part, &fd, error))
 		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_named(dir_fd, part, fd)) {
-		g_autofree char *path = gbe_path_at_to_text(dir_fd, name);
-
+	/* The previous holder of the lock may have published or removed the file. */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !gbe_is_named_at(fd, dir_fd, part))
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "somebody else is writing %s; try again when that is over", path);
-	}
 	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0600) < 0)
 		return gbe_throw_errno(error, errno, "cannot begin %s", part);
 	*ret_part = (GbePart){.dir_fd = dir_fd,
@@ -111,19 +99,9 @@ gbe_part_reserve(GbePart *part, guint64 size, GError **error)
 bool
 gbe_part_write(GbePart *part, const void *bytes, gsize size, GError **error)
 {
-	const char *at = bytes;
-
-	while (size > 0) {
-		ssize_t wrote = write(part->fd, at, size);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
-			return gbe_throw_errno(error, errno, "cannot write %s", part->part);
-		at += wrote;
-		size -= (gsize)wrote;
-		part->written += wrote;
-	}
+	if (!gbe_write_all(part->fd, bytes, size, part->part, error))
+		return false;
+	part->written += (off_t)size;
 	if (part->written - part->started >= START_AT_ONCE) {
 		/* The flush reports an error of this call. */
 		(void)sync_file_range(part->fd, part->started, part->written - part->started,
@@ -131,15 +109,6 @@ gbe_part_write(GbePart *part, const void *bytes, gsize size, GError **error)
 		part->started = part->written;
 	}
 	return true;
-}
-
-static bool
-give_name(GbePart *part, GError **error)
-{
-	if (!part->replace)
-		return gbe_rename_new_at(part->dir_fd, part->part, part->dir_fd, part->name, error);
-	return renameat(part->dir_fd, part->part, part->dir_fd, part->name) == 0 ||
-	       gbe_throw_errno(error, errno, "cannot put %s in its place", part->name);
 }
 
 bool
@@ -150,8 +119,14 @@ gbe_part_publish(GbePart *part, GError **error)
 	if (fstat(part->fd, &st) < 0 || ftruncate(part->fd, st.st_size) < 0)
 		return gbe_throw_errno(error, errno, "cannot end %s", part->part);
 	if (GBE_FAULT("part-written", error) || !gbe_sync_file(part->fd, part->part, error) ||
-	    GBE_FAULT("part-synced", error) || !give_name(part, error))
+	    GBE_FAULT("part-synced", error))
 		return false;
+	if (!part->replace) {
+		if (!gbe_rename_new_at(part->dir_fd, part->part, part->dir_fd, part->name, error))
+			return false;
+	} else if (renameat(part->dir_fd, part->part, part->dir_fd, part->name) < 0) {
+		return gbe_throw_errno(error, errno, "cannot put %s in its place", part->name);
+	}
 	gbe_close_fd(&part->fd);
 	return !GBE_FAULT("part-renamed", error) && gbe_sync_dir(part->dir_fd, part->name, error) &&
 	       !GBE_FAULT("part-durable", error);

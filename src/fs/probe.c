@@ -101,20 +101,24 @@ gbe_filesystem_id(int fd, char **ret_id, GError **error)
 	       gbe_throw_errno(error, errno, "tell which file system this is");
 }
 
-bool
-gbe_is_btrfs(int fd)
+static bool
+has_type(int fd, guint32 magic)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
+	return fstatfs(fd, &fs) == 0 && (guint32)fs.f_type == magic;
+}
+
+bool
+gbe_is_btrfs(int fd)
+{
+	return has_type(fd, BTRFS_SUPER_MAGIC);
 }
 
 bool
 gbe_is_xfs(int fd)
 {
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type == XFS_SUPER_MAGIC;
+	return has_type(fd, XFS_SUPER_MAGIC);
 }
 
 char *
@@ -160,26 +164,13 @@ make_probe_file(int dir_fd, const char *name)
 	return fd;
 }
 
-/* btrfs clones between two files with the same NOCOW flag only. A clone of etcd's data gets the flag of each file. */
-static void
-give_nocow(int src, int dst)
-{
-	int src_flags = 0;
-	int flags = 0;
-
-	if (!gbe_is_btrfs(dst) || ioctl(src, FS_IOC_GETFLAGS, &src_flags) < 0 ||
-	    ioctl(dst, FS_IOC_GETFLAGS, &flags) < 0)
-		return;
-	flags = (flags & ~FS_NOCOW_FL) | (src_flags & FS_NOCOW_FL);
-	(void)ioctl(dst, FS_IOC_SETFLAGS, &flags);
-}
-
 GbeTri
 gbe_probe_clone(int src_dir, int dst_dir)
 {
 	static const char block[PROBE_SIZE] = "greenboot-etcd";
 	gbe_autofd int dst = -1;
 	gbe_autofd int src = -1;
+	int src_flags = 0, flags = 0;
 
 	if (!gbe_same_filesystem(src_dir, dst_dir))
 		return GBE_NO;
@@ -191,7 +182,13 @@ gbe_probe_clone(int src_dir, int dst_dir)
 		src = make_probe_file(dst_dir, PROBE_SRC);
 	if (src < 0)
 		return GBE_UNKNOWN;
-	give_nocow(src, dst);
+	/* btrfs clones between two files with the same NOCOW flag only. A clone of etcd's data gets the flag of
+	 * each file. */
+	if (gbe_is_btrfs(dst) && ioctl(src, FS_IOC_GETFLAGS, &src_flags) == 0 &&
+	    ioctl(dst, FS_IOC_GETFLAGS, &flags) == 0) {
+		flags = (flags & ~FS_NOCOW_FL) | (src_flags & FS_NOCOW_FL);
+		(void)ioctl(dst, FS_IOC_SETFLAGS, &flags);
+	}
 	/* A full disk leaves nothing to clone; a file system that shares no blocks says so all the same. */
 	if (pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE && errno != ENOSPC && errno != EDQUOT)
 		return GBE_UNKNOWN;
@@ -212,12 +209,16 @@ gbe_probe_clone(int src_dir, int dst_dir)
 bool
 gbe_is_subvolume(int dir_fd)
 {
-	struct statfs fs;
 	struct stat st;
 
 	return fstat(dir_fd, &st) == 0 && S_ISDIR(st.st_mode) &&
-	       st.st_ino == BTRFS_SUBVOLUME_INODE && fstatfs(dir_fd, &fs) == 0 &&
-	       fs.f_type == BTRFS_SUPER_MAGIC;
+	       st.st_ino == BTRFS_SUBVOLUME_INODE && gbe_is_btrfs(dir_fd);
+}
+
+static bool
+same_device(const struct statx *a, const struct statx *b)
+{
+	return a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
 }
 
 bool
@@ -239,9 +240,7 @@ gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GE
 		if (statx(parent_fd, "", AT_EMPTY_PATH, STATX_TYPE, &parent) < 0)
 			return gbe_throw_errno(error, errno, "cannot look at the parent of %s",
 					       name);
-		mount_point = (stx.stx_dev_major != parent.stx_dev_major ||
-			       stx.stx_dev_minor != parent.stx_dev_minor) &&
-			      stx.stx_ino != BTRFS_SUBVOLUME_INODE;
+		mount_point = !same_device(&stx, &parent) && stx.stx_ino != BTRFS_SUBVOLUME_INODE;
 	}
 	*ret_mount_point = mount_point;
 	return true;
@@ -287,46 +286,35 @@ gbe_same_mount(int fd_a, int fd_b)
 	       (a.stx_mask & b.stx_mask & STATX_MNT_ID) == 0 || a.stx_mnt_id == b.stx_mnt_id;
 }
 
-/* For file systems that give no handles, as overlayfs. */
-static char *
-birth(int dir_fd)
-{
-	struct statx stx;
-
-	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0 ||
-	    (stx.stx_mask & STATX_BTIME) == 0)
-		return NULL;
-	return g_strdup_printf("%x.%x.%" G_GINT64_MODIFIER "x.%" G_GINT64_MODIFIER "x.%x",
-			       stx.stx_dev_major, stx.stx_dev_minor, (guint64)stx.stx_ino,
-			       (guint64)stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec);
-}
-
-static char *
-file_handle(int dir_fd)
+char *
+gbe_tree_identity(int dir_fd)
 {
 	union {
 		struct file_handle handle;
 		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
 	} u = {.handle.handle_bytes = MAX_HANDLE_SZ};
-	int mount_id;
-	GString *hex;
-
-	if (name_to_handle_at(dir_fd, "", &u.handle, &mount_id, AT_EMPTY_PATH) < 0)
-		return errno == EOPNOTSUPP || errno == EOVERFLOW ? birth(dir_fd) : NULL;
-	hex = g_string_new(NULL);
-	g_string_append_printf(hex, "%02x", (unsigned)u.handle.handle_type);
-	for (guint i = 0; i < u.handle.handle_bytes; i++)
-		g_string_append_printf(hex, "%02x", u.handle.f_handle[i]);
-	return g_string_free(hex, false);
-}
-
-char *
-gbe_tree_identity(int dir_fd)
-{
 	g_autofree char *fs = filesystem_id(dir_fd);
-	g_autofree char *handle = file_handle(dir_fd);
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct statx stx;
+	int mount_id;
 
-	return fs != NULL && handle != NULL ? g_strconcat(fs, ":", handle, NULL) : NULL;
+	if (fs == NULL)
+		return NULL;
+	g_string_append_printf(text, "%s:", fs);
+	if (name_to_handle_at(dir_fd, "", &u.handle, &mount_id, AT_EMPTY_PATH) == 0) {
+		g_string_append_printf(text, "%02x", (unsigned)u.handle.handle_type);
+		for (guint i = 0; i < u.handle.handle_bytes; i++)
+			g_string_append_printf(text, "%02x", u.handle.f_handle[i]);
+		return g_strdup(text->str);
+	}
+	/* For file systems that give no handles, as overlayfs. */
+	if ((errno != EOPNOTSUPP && errno != EOVERFLOW) ||
+	    statx(dir_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0 ||
+	    (stx.stx_mask & STATX_BTIME) == 0)
+		return NULL;
+	return g_strdup_printf("%s:%x.%x.%" G_GINT64_MODIFIER "x.%" G_GINT64_MODIFIER "x.%x", fs,
+			       stx.stx_dev_major, stx.stx_dev_minor, (guint64)stx.stx_ino,
+			       (guint64)stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec);
 }
 
 bool
@@ -395,40 +383,12 @@ gbe_filesystem_read_only_for_all(int fd)
 	return options == NULL || g_str_equal(options, "ro") || g_str_has_prefix(options, "ro,");
 }
 
-typedef struct {
-	guint32 major, minor;
-	guint64 mount;
-	guint64 inode;
-} Position;
-
 static bool
-get_position(int fd, Position *ret_position, GError **error)
+look_on_the_way(int fd, struct statx *ret_stx, GError **error)
 {
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &stx) < 0)
-		return gbe_throw_errno(error, errno,
-				       "cannot look at a directory on the way to the file system's "
-				       "top");
-	*ret_position = (Position){
-	    .major = stx.stx_dev_major,
-	    .minor = stx.stx_dev_minor,
-	    .mount = stx.stx_mnt_id,
-	    .inode = stx.stx_ino,
-	};
-	return true;
-}
-
-static bool
-same_mount(const Position *a, const Position *b)
-{
-	return a->major == b->major && a->minor == b->minor && a->mount == b->mount;
-}
-
-static bool
-same_directory(const Position *a, const Position *b)
-{
-	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+	return statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, ret_stx) == 0 ||
+	       gbe_throw_errno(error, errno,
+			       "cannot look at a directory on the way to the file system's top");
 }
 
 /* The kernel's own path of a directory that we hold open. */
@@ -444,39 +404,24 @@ path_of_fd(int fd, char **ret_path, GError **error)
 	return true;
 }
 
-static bool
-path_below(int root_fd, int fd, char **ret_path, GError **error)
-{
-	g_autofree char *root = NULL;
-	g_autofree char *path = NULL;
-	gsize len;
-
-	if (!path_of_fd(root_fd, &root, error) || !path_of_fd(fd, &path, error))
-		return false;
-	len = g_str_equal(root, "/") ? 0 : strlen(root);
-	if (strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != '\0'))
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s is not below %s", path, root);
-	*ret_path = g_strdup(path[len] == '\0' ? "/" : path + len);
-	return true;
-}
-
 /* Goes up from *@fd within the same mount, and not above the root. */
 static bool
 walk_up(int *fd, int root_fd, GError **error)
 {
-	Position root, here, there;
+	struct statx root, here, there;
 
-	if (!get_position(root_fd, &root, error) || !get_position(*fd, &here, error))
+	if (!look_on_the_way(root_fd, &root, error) || !look_on_the_way(*fd, &here, error))
 		return false;
-	while (!same_directory(&here, &root)) {
+	while (!same_device(&here, &root) || here.stx_ino != root.stx_ino) {
 		gbe_autofd int up = openat(*fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (up < 0)
 			return gbe_throw_errno(error, errno, "cannot open a parent directory");
-		if (!get_position(up, &there, error))
+		if (!look_on_the_way(up, &there, error))
 			return false;
 		/* Above "/" is "/". */
-		if (!same_mount(&here, &there) || same_directory(&here, &there))
+		if (!same_device(&here, &there) || here.stx_mnt_id != there.stx_mnt_id ||
+		    here.stx_ino == there.stx_ino)
 			return true;
 		here = there;
 		gbe_close_fd(fd);
@@ -489,14 +434,20 @@ bool
 gbe_filesystem_top(int dir_fd, int root_fd, int *ret_top_fd, char **ret_path, GError **error)
 {
 	gbe_autofd int top = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_autofree char *root = NULL;
 	g_autofree char *path = NULL;
+	gsize len;
 
 	if (top < 0)
 		return gbe_throw_errno(error, errno, "cannot open a directory again");
-	if (!walk_up(&top, root_fd, error) || !path_below(root_fd, top, &path, error))
+	if (!walk_up(&top, root_fd, error) || !path_of_fd(root_fd, &root, error) ||
+	    !path_of_fd(top, &path, error))
 		return false;
+	len = g_str_equal(root, "/") ? 0 : strlen(root);
+	if (strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s is not below %s", path, root);
 	*ret_top_fd = gbe_steal_fd(&top);
-	*ret_path = g_steal_pointer(&path);
+	*ret_path = g_strdup(path[len] == '\0' ? "/" : path + len);
 	return true;
 }
 

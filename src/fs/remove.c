@@ -15,10 +15,10 @@
 
 #include "base/alive.h"
 #include "base/fault.h"
+#include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/subvolume.h"
-#include "fs/unprotect.h"
 
 /* How often new entries may appear in an emptied directory before the removal fails. */
 #define MAX_AGAIN 16
@@ -46,7 +46,7 @@ typedef struct {
 } Removal;
 
 static void
-pop(Removal *removal)
+leave_level(Removal *removal)
 {
 	Level *level = &removal->levels[--removal->depth];
 
@@ -58,13 +58,13 @@ static void
 removal_clear(Removal *removal)
 {
 	while (removal->depth > 0)
-		pop(removal);
+		leave_level(removal);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Removal, removal_clear)
 
 /* The directory that holds level @i. */
 static int
-above(const Removal *removal, guint i)
+directory_above(const Removal *removal, guint i)
 {
 	return i == 0 ? removal->top_fd : dirfd(removal->levels[i - 1].dir);
 }
@@ -95,27 +95,12 @@ unlink_name(int dir_fd, const char *name, int flags)
 	return errno;
 }
 
-/* 0 or an errno. */
-static int
-rename_name(int from_fd, const char *from, int to_fd, const char *to)
-{
-	int errsv = gbe_rename_unprotected(from_fd, from, to_fd, to, 0);
-
-	if (errsv != EPERM)
-		return errsv;
-	(void)gbe_unprotect(from_fd);
-	(void)gbe_unprotect_at(from_fd, from);
-	(void)gbe_unprotect(to_fd);
-	return renameat(from_fd, from, to_fd, to) == 0 ? 0 : errno;
-}
-
 /* *ret_done: @name, a directory that is not empty, is a subvolume and was deleted at once. Otherwise @fd is
  * writable and has to be emptied. */
 static bool
 delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **error)
 {
 	g_autoptr(GError) local_error = NULL;
-	g_autoptr(GError) ignored = NULL;
 
 	if (gbe_subvolume_delete_at(dir_fd, name, &local_error)) {
 		*ret_done = true;
@@ -125,8 +110,7 @@ delete_subvolume(int dir_fd, const char *name, int fd, bool *ret_done, GError **
 	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
 	/* It holds other subvolumes, or has to be emptied first. If it stays read-only, the first unlink says so. */
-	if (!gbe_subvolume_set_read_only(fd, false, &ignored))
-		g_clear_error(&ignored);
+	(void)!gbe_subvolume_set_read_only(fd, false, NULL);
 	*ret_done = false;
 	return true;
 }
@@ -139,7 +123,7 @@ move_up(Removal *removal, GError **error)
 	Level *levels = removal->levels;
 	guint from = removal->depth - 1;
 	guint to = 0;
-	int errsv;
+	int from_fd, to_fd, errsv;
 
 	if (levels[from].dev == levels[from - 1].dev)
 		while (levels[to].dev != levels[from].dev)
@@ -149,22 +133,33 @@ move_up(Removal *removal, GError **error)
 		from--;
 		to = 0;
 	}
+	from_fd = directory_above(removal, from);
+	to_fd = dirfd(levels[to].dir);
 	do {
 		(void)g_snprintf(levels[to].moved_name, sizeof(levels[to].moved_name),
 				 MOVED "%" G_GUINT64_FORMAT, levels[to].moved++);
-		errsv = rename_name(above(removal, from), levels[from].name, dirfd(levels[to].dir),
-				    levels[to].moved_name);
+		errsv = gbe_rename_unprotected(from_fd, levels[from].name, to_fd,
+					       levels[to].moved_name, 0);
+		if (errsv == EPERM) {
+			(void)gbe_unprotect(from_fd);
+			(void)gbe_unprotect_at(from_fd, levels[from].name);
+			(void)gbe_unprotect(to_fd);
+			errsv =
+			    renameat(from_fd, levels[from].name, to_fd, levels[to].moved_name) == 0
+				? 0
+				: errno;
+		}
 	} while (errsv == EEXIST || errsv == ENOTEMPTY || errsv == ENOTDIR);
 	if (errsv != 0 && errsv != ENOENT)
 		return throw_remove(error, errsv, levels[from].name);
 	while (removal->depth > from)
-		pop(removal);
+		leave_level(removal);
 	return !GBE_FAULT("remove-moved-up", error);
 }
 
 /* Goes into the directory @name below @dir_fd, or removes it as a subvolume. */
 static bool
-enter(Removal *removal, int dir_fd, const char *name, GError **error)
+enter_directory(Removal *removal, int dir_fd, const char *name, GError **error)
 {
 	gbe_autofd int fd = -1;
 	struct stat above_st, st;
@@ -199,38 +194,12 @@ enter(Removal *removal, int dir_fd, const char *name, GError **error)
 	return true;
 }
 
-/* Removes the directory that was emptied, or reads it again where somebody put an entry into it meanwhile. */
-static bool
-leave(Removal *removal, GError **error)
-{
-	Level *level = &removal->levels[removal->depth - 1];
-	int errsv = unlink_name(above(removal, removal->depth - 1), level->name, AT_REMOVEDIR);
-
-	if (errsv == ENOTEMPTY && removal->again++ < MAX_AGAIN) {
-		rewinddir(level->dir);
-		return true;
-	}
-	if (errsv != 0)
-		return throw_remove(error, errsv, level->name);
-	pop(removal);
-	return !GBE_FAULT("remove-directory-removed", error);
-}
-
-static bool
-is_directory(int dir_fd, const struct dirent *entry)
-{
-	struct stat st;
-
-	if (entry->d_type != DT_UNKNOWN)
-		return entry->d_type == DT_DIR;
-	return fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* The next name, or NULL: first the names that the directory lists, then those that were moved up into it. */
 static bool
 next_name(Level *level, const char **ret_name, bool *ret_directory, GError **error)
 {
 	struct dirent *entry;
+	struct stat st;
 
 	do {
 		errno = 0;
@@ -243,7 +212,11 @@ next_name(Level *level, const char **ret_name, bool *ret_directory, GError **err
 	*ret_directory = true;
 	if (entry != NULL) {
 		*ret_name = entry->d_name;
-		*ret_directory = is_directory(dirfd(level->dir), entry);
+		*ret_directory = entry->d_type == DT_DIR;
+		if (entry->d_type == DT_UNKNOWN)
+			*ret_directory = fstatat(dirfd(level->dir), entry->d_name, &st,
+						 AT_SYMLINK_NOFOLLOW) == 0 &&
+					 S_ISDIR(st.st_mode);
 	} else if (level->moved_gone < level->moved) {
 		(void)g_snprintf(level->moved_name, sizeof(level->moved_name),
 				 MOVED "%" G_GUINT64_FORMAT, level->moved_gone++);
@@ -258,7 +231,8 @@ in_time(const Removal *removal)
 	return removal->deadline == 0 || g_get_monotonic_time() < removal->deadline;
 }
 
-/* Removes entries until the first directory that must be emptied first, and enters that; or until the time is up. */
+/* Removes entries until the first directory that must be emptied first, and enters that; or until the time is up. An
+ * emptied directory is removed, or read again where somebody put an entry into it meanwhile. */
 static bool
 remove_entries(Removal *removal, GError **error)
 {
@@ -272,12 +246,22 @@ remove_entries(Removal *removal, GError **error)
 
 		if (!next_name(level, &name, &directory, error))
 			return false;
-		if (name == NULL)
-			return leave(removal, error);
+		if (name == NULL) {
+			errsv = unlink_name(directory_above(removal, removal->depth - 1),
+					    level->name, AT_REMOVEDIR);
+			if (errsv == ENOTEMPTY && removal->again++ < MAX_AGAIN) {
+				rewinddir(level->dir);
+				return true;
+			}
+			if (errsv != 0)
+				return throw_remove(error, errsv, level->name);
+			leave_level(removal);
+			return !GBE_FAULT("remove-directory-removed", error);
+		}
 		errsv = unlink_name(dir_fd, name, directory ? AT_REMOVEDIR : 0);
 		gbe_alive(1);
 		if (errsv == EBUSY || (directory && errsv == ENOTEMPTY))
-			return enter(removal, dir_fd, name, error);
+			return enter_directory(removal, dir_fd, name, error);
 		/* This file has the name of a moved directory; the directory lists the file itself. */
 		if (errsv == ENOTDIR && name == level->moved_name)
 			continue;
@@ -303,7 +287,7 @@ remove_tree(int dir_fd, const char *name, gint64 deadline, GError **error)
 		return !GBE_FAULT("remove-entry-removed", error);
 	if (!S_ISDIR(st.st_mode) || (errsv != ENOTEMPTY && errsv != EBUSY))
 		return throw_remove(error, errsv, name);
-	if (!enter(&removal, dir_fd, name, error))
+	if (!enter_directory(&removal, dir_fd, name, error))
 		return false;
 	while (removal.depth > 0 && in_time(&removal))
 		if (!remove_entries(&removal, error))

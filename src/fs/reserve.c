@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/space.h"
 #include "fs/probe.h"
 #include "fs/sync.h"
 
@@ -14,6 +15,10 @@
 /* XFS frees inodes in the background: how often it is asked whether it has, and the pause. */
 #define TRIES 50
 #define PAUSE_USEC (10 * 1000)
+
+/* The room of a GbeRoom. */
+#define KEEP_PART 20
+#define KEEP_MOST ((guint64)1024 * 1024 * 1024)
 
 /* Unknown counts as none: what is given back is made again. */
 static void
@@ -39,13 +44,6 @@ open_inodes(int dir_fd, const char *name)
 	return openat(dir_fd, inodes, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* XFS frees a chunk of 64 inodes as a whole, and may refuse to make it again: an inode in each chunk keeps it. */
-static bool
-stays(guint i)
-{
-	return i % 16 == 0;
-}
-
 /* Removes them in the opposite order of their making, so that the last one shows whether all are there. */
 static void
 give_inodes(int dir_fd, const char *name)
@@ -60,7 +58,9 @@ give_inodes(int dir_fd, const char *name)
 	for (guint i = GBE_RESERVE_INODES; i > 0; i--) {
 		g_autofree char *file = g_strdup_printf("%02u", i);
 
-		if (!stays(i))
+		/* XFS frees a chunk of 64 inodes as a whole, and may refuse to make it again: an inode in each
+		 * chunk keeps it. */
+		if (i % 16 != 0)
 			removed += unlinkat(fd, file, 0) == 0;
 	}
 	for (guint i = 0; removed > 0 && i < TRIES; i++) {
@@ -72,7 +72,7 @@ give_inodes(int dir_fd, const char *name)
 }
 
 static void
-give_up(int dir_fd, const char *name, bool blocks, bool inodes)
+give_back(int dir_fd, const char *name, bool blocks, bool inodes)
 {
 	g_autoptr(GError) error = NULL;
 	struct stat st;
@@ -93,37 +93,33 @@ gbe_reserve_release_at(int dir_fd, const char *name)
 	guint64 bytes, inodes;
 
 	get_available(dir_fd, &bytes, &inodes);
-	give_up(dir_fd, name, bytes < GBE_RESERVE_SIZE, inodes < GBE_RESERVE_INODES);
+	give_back(dir_fd, name, bytes < GBE_RESERVE_SIZE, inodes < GBE_RESERVE_INODES);
 }
 
 void
 gbe_reserve_give_up_at(int dir_fd, const char *name)
 {
-	give_up(dir_fd, name, true, true);
-}
-
-/* Tries, because btrfs reports no free space where only its metadata is short. */
-static bool
-allocate(int fd)
-{
-	for (off_t size = GBE_RESERVE_SIZE; size >= LEAST; size /= 2)
-		if (fallocate(fd, 0, 0, size) == 0)
-			return true;
-	return false;
+	give_back(dir_fd, name, true, true);
 }
 
 static void
 keep_blocks(int dir_fd, const char *name)
 {
 	gbe_autofd int fd = -1;
+	bool allocated = false;
 	struct stat st;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    (!S_ISREG(st.st_mode) || st.st_size >= GBE_RESERVE_SIZE))
 		return;
 	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	/* Tries, because btrfs reports no free space where only its metadata is short. */
+	for (off_t size = GBE_RESERVE_SIZE; !allocated && size >= LEAST; size /= 2)
+		allocated = fallocate(fd, 0, 0, size) == 0;
 	/* A file without blocks would reserve nothing. */
-	if (fd >= 0 && !allocate(fd))
+	if (!allocated)
 		(void)unlinkat(dir_fd, name, 0);
 }
 
@@ -159,4 +155,35 @@ gbe_reserve_keep_at(int dir_fd, const char *name)
 {
 	keep_blocks(dir_fd, name);
 	keep_inodes(dir_fd, name);
+}
+
+bool
+gbe_room_begin(int fd, GbeRoom *ret_room, GError **error)
+{
+	guint64 available, total, inodes;
+
+	if (!gbe_filesystem_space(fd, &available, &total, &inodes, error))
+		return false;
+	*ret_room = (GbeRoom){
+	    .fd = fd,
+	    .keep = MIN(MIN(total / KEEP_PART, KEEP_MOST), available / 2),
+	};
+	return true;
+}
+
+bool
+gbe_room_check(const GbeRoom *room, guint64 size, const char *what, GError **error)
+{
+	g_autofree char *free_text = NULL, *keep_text = NULL;
+	guint64 available, total, inodes;
+
+	if (!gbe_filesystem_space(room->fd, &available, &total, &inodes, error))
+		return false;
+	if (available >= room->keep && available - room->keep >= size)
+		return true;
+	free_text = gbe_size_to_text(available);
+	keep_text = gbe_size_to_text(room->keep);
+	return gbe_throw(error, GBE_ERROR_NO_SPACE,
+			 "no room for %s: %s are free, and %s are to stay free", what, free_text,
+			 keep_text);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/auto.h"
+#include "base/error.h"
 
 /* Many times what the records of one start need: a few blocks, a directory, a chunk of inodes. */
 #define GBE_RESERVE_SIZE (1024 * 1024)
@@ -24,3 +25,18 @@ void gbe_reserve_give_up_at(int dir_fd, const char *name);
 /* Makes the file as large as there is room for, and the empty files where as many inodes stay free for others. Best
  * effort; flushes nothing. */
 void gbe_reserve_keep_at(int dir_fd, const char *name);
+
+/*
+ * Tells how much space an import or a download must leave free: a twentieth of the file system, at most 1 GiB. It
+ * is never more than half of the space that was free at the beginning, so that a small snapshot still fits onto a
+ * nearly full disk.
+ */
+typedef struct {
+	int fd; /* borrowed; on that file system */
+	guint64 keep;
+} GbeRoom;
+
+bool gbe_room_begin(int fd, GbeRoom *ret_room, GError **error) GBE_CHECKED;
+/* GBE_ERROR_NO_SPACE: after @size more bytes of @what, less than that would be free. */
+bool gbe_room_check(const GbeRoom *room, guint64 size, const char *what,
+		    GError **error) GBE_CHECKED;

@@ -76,23 +76,22 @@ gbe_sync_file(int fd, const char *what, GError **error)
 /* Once the content is written, its blocks and size are in the log or the journal, which flushes the disk's cache
  * before it is written itself. btrfs enters them later, in the transaction that is open by then. A clone makes
  * btrfs enter them at once; the clone goes into an unnamed file and is dropped. */
-static bool
-settle(int fd, int dir_fd)
-{
-	gbe_autofd int nobody = -1;
-
-	if (!gbe_is_btrfs(fd))
-		return sync_file_range(fd, 0, 0,
-				       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					   SYNC_FILE_RANGE_WAIT_AFTER) == 0;
-	nobody = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	return nobody >= 0 && ioctl(nobody, FICLONE, fd) == 0;
-}
-
 bool
 gbe_sync_settle(int fd, int dir_fd, const char *what, GError **error)
 {
-	return settle(fd, dir_fd) || gbe_sync_file(fd, what, error);
+	const unsigned wait =
+	    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	gbe_autofd int unnamed = -1;
+
+	if (!gbe_is_btrfs(fd)) {
+		if (sync_file_range(fd, 0, 0, wait) == 0)
+			return true;
+	} else {
+		unnamed = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+		if (unnamed >= 0 && ioctl(unnamed, FICLONE, fd) == 0)
+			return true;
+	}
+	return gbe_sync_file(fd, what, error);
 }
 
 bool

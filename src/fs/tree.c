@@ -14,7 +14,7 @@
 #include "fs/probe.h"
 
 #define MAX_LEFT_OUT 100
-static const GbeTreeLimits every_tree = {.entries = GBE_TREE_MAX_ENTRIES};
+
 /* The root's name in messages, since it has no name inside the tree. */
 #define TOP "the top of the tree"
 
@@ -83,12 +83,6 @@ compare_names(gconstpointer a, gconstpointer b, gpointer data)
 }
 
 static bool
-is_excluded(const Walk *walk, const char *name)
-{
-	return walk->depth == 0 && walk->exclude != NULL && g_strv_contains(walk->exclude, name);
-}
-
-static bool
 within_time(const Walk *walk, GError **error)
 {
 	if (walk->limits.deadline == 0 || g_get_monotonic_time() <= walk->limits.deadline)
@@ -97,61 +91,46 @@ within_time(const Walk *walk, GError **error)
 			    "was reached when the time for listing the tree was up");
 }
 
-/* Counts one more name. */
-static bool
-spend(Walk *walk, GError **error)
-{
-	if (++walk->entries > walk->limits.entries)
-		return throw_unsafe(error, walk->path->str,
-				    "makes more than the %" G_GUINT64_FORMAT
-				    " entries that a tree may have",
-				    walk->limits.entries);
-	return within_time(walk, error);
-}
-
-static bool
-read_names(Walk *walk, Level *level, GError **error)
-{
-	g_autofree char *what = gbe_path_to_text(walk->path->len > 0 ? walk->path->str : TOP);
-	g_auto(GbeList) list = gbe_list_open_at(level->fd, what);
-	const char *name;
-
-	while ((name = gbe_list_next(&list)) != NULL) {
-		guint offset = level->names->len;
-
-		if (is_excluded(walk, name))
-			continue;
-		if (!spend(walk, error))
-			return false;
-		g_byte_array_append(level->names, (const guint8 *)name, (guint)strlen(name) + 1);
-		g_array_append_val(level->order, offset);
-	}
-	return gbe_list_end(&list, error);
-}
-
 /* Reads the directory @fd and makes it the innermost level. Takes @fd, also on failure. */
 static bool
-push(Walk *walk, int fd, GError **error)
+push_level(Walk *walk, int fd, GError **error)
 {
 	gbe_autofd int own = fd;
-	Level *level = &walk->levels[walk->depth];
+	g_autofree char *what = gbe_path_to_text(walk->path->len > 0 ? walk->path->str : TOP);
+	g_auto(GbeList) list = gbe_list_open_at(fd, what);
+	g_autoptr(GByteArray) names = g_byte_array_new();
+	g_autoptr(GArray) order = g_array_new(false, false, sizeof(guint));
+	const char *name;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return throw_at(error, errno, "look at", walk->path->str);
-	*level = (Level){
+	while ((name = gbe_list_next(&list)) != NULL) {
+		guint offset = names->len;
+
+		if (walk->depth == 0 && walk->exclude != NULL &&
+		    g_strv_contains(walk->exclude, name))
+			continue;
+		if (++walk->entries > walk->limits.entries)
+			return throw_unsafe(error, walk->path->str,
+					    "makes more than the %" G_GUINT64_FORMAT
+					    " entries that a tree may have",
+					    walk->limits.entries);
+		if (!within_time(walk, error))
+			return false;
+		g_byte_array_append(names, (const guint8 *)name, (guint)strlen(name) + 1);
+		g_array_append_val(order, offset);
+	}
+	if (!gbe_list_end(&list, error))
+		return false;
+	g_array_sort_with_data(order, compare_names, names->data);
+	walk->levels[walk->depth++] = (Level){
 	    .fd = gbe_steal_fd(&own),
 	    .dev = st.st_dev,
-	    .names = g_byte_array_new(),
-	    .order = g_array_new(false, false, sizeof(guint)),
+	    .names = g_steal_pointer(&names),
+	    .order = g_steal_pointer(&order),
 	    .path_len = walk->path->len,
 	};
-	if (!read_names(walk, level, error)) {
-		level_clear(level);
-		return false;
-	}
-	g_array_sort_with_data(level->order, compare_names, level->names->data);
-	walk->depth++;
 	return true;
 }
 
@@ -203,54 +182,53 @@ look_at(const Walk *walk, const char *name, struct stat *ret_st, GError **error)
 }
 
 static bool
-descend(Walk *walk, const char *name, const struct stat *seen, GError **error)
-{
-	gbe_autofd int fd = -1;
-	struct stat st;
-
-	if (walk->depth == GBE_TREE_MAX_DEPTH)
-		return throw_unsafe(error, walk->path->str,
-				    "lies deeper than the %d levels that a tree may have",
-				    GBE_TREE_MAX_DEPTH);
-	if (!gbe_open_dir_at(walk->levels[walk->depth - 1].fd, name, &fd, error))
-		return false;
-	if (fstat(fd, &st) < 0)
-		return throw_at(error, errno, "look at", walk->path->str);
-	if (st.st_dev != seen->st_dev || st.st_ino != seen->st_ino)
-		return throw_unsafe(error, walk->path->str, "was exchanged while it was read");
-	return push(walk, gbe_steal_fd(&fd), error);
-}
-
-static bool
 walk_entry(Walk *walk, GbeTreeVisit visit, gpointer data, GError **error)
 {
 	Level *level = &walk->levels[walk->depth - 1];
 	guint offset = g_array_index(level->order, guint, level->next++);
 	const char *name = (const char *)level->names->data + offset;
-	struct stat st;
+	gbe_autofd int fd = -1;
+	struct stat seen, st;
 
 	g_string_truncate(walk->path, level->path_len);
 	if (level->path_len > 0)
 		g_string_append_c(walk->path, '/');
 	g_string_append(walk->path, name);
-	if (!within_time(walk, error) || !look_at(walk, name, &st, error))
+	if (!within_time(walk, error) || !look_at(walk, name, &seen, error))
 		return false;
 	gbe_alive(1);
-	if (!visit(walk->path->str, level->fd, name, &st, data, error))
+	if (!visit(walk->path->str, level->fd, name, &seen, data, error))
 		return false;
-	return !S_ISDIR(st.st_mode) || descend(walk, name, &st, error);
+	if (!S_ISDIR(seen.st_mode))
+		return true;
+	if (walk->depth == GBE_TREE_MAX_DEPTH)
+		return throw_unsafe(error, walk->path->str,
+				    "lies deeper than the %d levels that a tree may have",
+				    GBE_TREE_MAX_DEPTH);
+	if (!gbe_open_dir_at(level->fd, name, &fd, error))
+		return false;
+	if (fstat(fd, &st) < 0)
+		return throw_at(error, errno, "look at", walk->path->str);
+	if (st.st_dev != seen.st_dev || st.st_ino != seen.st_ino)
+		return throw_unsafe(error, walk->path->str, "was exchanged while it was read");
+	return push_level(walk, gbe_steal_fd(&fd), error);
 }
 
 bool
 gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
 		     GbeTreeVisit visit, gpointer data, GError **error)
 {
-	g_auto(Walk) walk = {.path = g_string_new(NULL), .exclude = exclude, .limits = *limits};
+	const GbeTreeLimits every_tree = {.entries = GBE_TREE_MAX_ENTRIES};
+	g_auto(Walk) walk = {
+	    .path = g_string_new(NULL),
+	    .exclude = exclude,
+	    .limits = limits != NULL ? *limits : every_tree,
+	};
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open the top of a tree");
-	if (!push(&walk, fd, error))
+	if (!push_level(&walk, fd, error))
 		return false;
 	while (walk.depth > 0) {
 		Level *level = &walk.levels[walk.depth - 1];
@@ -267,7 +245,7 @@ bool
 gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
 	      GError **error)
 {
-	return gbe_tree_walk_within(dir_fd, exclude, &every_tree, visit, data, error);
+	return gbe_tree_walk_within(dir_fd, exclude, NULL, visit, data, error);
 }
 
 GbeTreeLimits
@@ -377,5 +355,5 @@ gbe_tree_scan_within(int dir_fd, const char *const *exclude, const GbeTreeLimits
 bool
 gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info, GError **error)
 {
-	return gbe_tree_scan_within(dir_fd, exclude, &every_tree, ret_info, error);
+	return gbe_tree_scan_within(dir_fd, exclude, NULL, ret_info, error);
 }

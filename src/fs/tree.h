@@ -35,7 +35,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTreeInfo, gbe_tree_info_clear)
 typedef bool (*GbeTreeVisit)(const char *path, int dir_fd, const char *name, const struct stat *st,
 			     gpointer data, GError **error);
 
-/* Limits the cost of a walk. Beyond the limit: GBE_ERROR_UNSAFE_SOURCE, which names the limit. */
+/* Limits the cost of a walk; NULL: the limits of every tree. Beyond the limit: GBE_ERROR_UNSAFE_SOURCE, which names
+ * the limit. */
 typedef struct {
 	guint64 entries;
 	gint64 deadline; /* on g_get_monotonic_time(); 0: none */

@@ -15,8 +15,8 @@
 
 #define BROKEN_MAX 9
 
-static bool
-write_all(int fd, const char *name, const void *bytes, gsize size, GError **error)
+bool
+gbe_write_all(int fd, const void *bytes, gsize size, const char *what, GError **error)
 {
 	const char *at = bytes;
 
@@ -26,7 +26,7 @@ write_all(int fd, const char *name, const void *bytes, gsize size, GError **erro
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote < 0)
-			return gbe_throw_errno(error, errno, "cannot write %s", name);
+			return gbe_throw_errno(error, errno, "cannot write %s", what);
 		at += wrote;
 		size -= (gsize)wrote;
 	}
@@ -74,32 +74,15 @@ write_tmp(int dir_fd, const char *tmp, const char *name, const void *bytes, gsiz
 {
 	gbe_autofd int fd = create_tmp(dir_fd, tmp, error);
 
-	if (fd < 0)
+	if (fd < 0 || GBE_FAULT("write-created", error))
 		return false;
-	if (GBE_FAULT("write-created", error))
-		return false;
-	if (!set_owner_and_mode(fd, name, mode, error))
-		return false;
-	if (!write_all(fd, name, bytes, size, error))
-		return false;
-	if (GBE_FAULT("write-written", error))
+	if (!set_owner_and_mode(fd, name, mode, error) ||
+	    !gbe_write_all(fd, bytes, size, name, error) || GBE_FAULT("write-written", error))
 		return false;
 	if (how == GBE_WRITE_LATER ? !gbe_sync_settle(fd, dir_fd, name, error)
 				   : !gbe_sync_file(fd, name, error))
 		return false;
 	return !GBE_FAULT("write-file-synced", error);
-}
-
-static bool
-prepare(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode, GbeWrite how,
-	GError **error)
-{
-	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
-
-	if (write_tmp(dir_fd, tmp, name, bytes, size, mode, how, error))
-		return true;
-	(void)unlinkat(dir_fd, tmp, 0);
-	return false;
 }
 
 /* A directory of that name is not ours: the nonce lies where an unprivileged user can make anything, and that must
@@ -117,23 +100,18 @@ put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 	return true;
 }
 
-static bool
-publish(int dir_fd, const char *name, GError **error)
-{
-	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
-
-	if (!put_in_place(dir_fd, tmp, name, error)) {
-		(void)unlinkat(dir_fd, tmp, 0);
-		return false;
-	}
-	return !GBE_FAULT("write-renamed", error);
-}
-
 bool
 gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		  GbeWrite how, GError **error)
 {
-	if (!prepare(dir_fd, name, bytes, size, mode, how, error) || !publish(dir_fd, name, error))
+	g_autofree char *tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
+
+	if (!write_tmp(dir_fd, tmp, name, bytes, size, mode, how, error) ||
+	    !put_in_place(dir_fd, tmp, name, error)) {
+		(void)unlinkat(dir_fd, tmp, 0);
+		return false;
+	}
+	if (GBE_FAULT("write-renamed", error))
 		return false;
 	if (how == GBE_WRITE_DURABLE && !gbe_sync_dir(dir_fd, name, error))
 		return false;
@@ -146,26 +124,22 @@ gbe_write_bytes(int fd, gpointer data, GError **error)
 	gsize size = 0;
 	const void *bytes = g_bytes_get_data(data, &size);
 
-	return write_all(fd, "the file", bytes, size, error);
+	return gbe_write_all(fd, bytes, size, "the file", error);
 }
 
-/* *ret_tmp NULL: the file has no name yet. */
-static int
-create_new(int dir_fd, const char *name, char **ret_tmp, GError **error)
-{
-	int fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		return fd;
-	*ret_tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
-	return create_tmp(dir_fd, *ret_tmp, error);
-}
-
+/* Fills the new file and gives it its name. @tmp: its temporary name; NULL: it has none. */
 static bool
-name_new(int dir_fd, int fd, const char *tmp, const char *name, GError **error)
+fill_new(int dir_fd, int fd, const char *tmp, const char *name, GbeWriteFill fill, gpointer data,
+	 GError **error)
 {
 	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
 
+	if (GBE_FAULT("write-created", error) || !set_owner_and_mode(fd, name, 0600, error))
+		return false;
+	if (!fill(fd, data, error) || GBE_FAULT("write-written", error))
+		return false;
+	if (!gbe_sync_file(fd, name, error))
+		return false;
 	if (tmp != NULL)
 		return gbe_rename_new_at(dir_fd, tmp, dir_fd, name, error);
 	return linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW) == 0 ||
@@ -175,13 +149,14 @@ name_new(int dir_fd, int fd, const char *tmp, const char *name, GError **error)
 bool
 gbe_write_new_at(int dir_fd, const char *name, GbeWriteFill fill, gpointer data, GError **error)
 {
+	gbe_autofd int fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	g_autofree char *tmp = NULL;
-	gbe_autofd int fd = create_new(dir_fd, name, &tmp, error);
 
-	if (fd >= 0 && !GBE_FAULT("write-created", error) &&
-	    set_owner_and_mode(fd, name, 0600, error) && fill(fd, data, error) &&
-	    !GBE_FAULT("write-written", error) && gbe_sync_file(fd, name, error) &&
-	    name_new(dir_fd, fd, tmp, name, error))
+	if (fd < 0) {
+		tmp = g_strconcat(GBE_TMP_PREFIX, name, NULL);
+		fd = create_tmp(dir_fd, tmp, error);
+	}
+	if (fd >= 0 && fill_new(dir_fd, fd, tmp, name, fill, data, error))
 		return !GBE_FAULT("write-named", error);
 	if (tmp != NULL)
 		(void)unlinkat(dir_fd, tmp, 0);
@@ -214,38 +189,27 @@ gbe_unlink_durable_at(int dir_fd, const char *name, GError **error)
 	return gbe_sync_dir(dir_fd, name, error);
 }
 
-/* The first free name of name.broken-1 to -9. When all are taken, the newest is replaced, because the oldest tell
- * most about where the damage came from. */
-static char *
-broken_name(int dir_fd, const char *name)
+bool
+gbe_set_broken_aside_at(int dir_fd, const char *name, char **ret_kept, GError **error)
 {
-	char *kept = NULL;
+	g_autofree char *kept = NULL;
 	struct stat st;
 
+	/* The first free name. When all are taken, the newest is replaced, because the oldest tell most about where
+	 * the damage came from. */
 	for (guint n = 1; n <= BROKEN_MAX; n++) {
 		g_free(kept);
 		kept = g_strdup_printf("%s.broken-%u", name, n);
 		if (fstatat(dir_fd, kept, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 			break;
 	}
-	return kept;
-}
-
-bool
-gbe_set_broken_aside_at(int dir_fd, const char *name, char **ret_kept, GError **error)
-{
-	g_autofree char *kept = broken_name(dir_fd, name);
-	struct stat st;
-
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return gbe_throw_errno(error, errno, "cannot set %s aside", name);
 	if (!gbe_remove_tree_at(dir_fd, kept, error))
 		return false;
 	if (!gbe_rename_new_at(dir_fd, name, dir_fd, kept, error))
 		return gbe_prefix(error, "cannot set %s aside", name);
-	if (GBE_FAULT("write-set-aside", error))
-		return false;
-	if (!gbe_sync_dir(dir_fd, kept, error))
+	if (GBE_FAULT("write-set-aside", error) || !gbe_sync_dir(dir_fd, kept, error))
 		return false;
 	if (ret_kept != NULL)
 		*ret_kept = g_steal_pointer(&kept);

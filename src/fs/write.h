@@ -23,6 +23,9 @@ typedef enum {
  * neither redirect nor pre-open it. The owner is root; the mode is exactly @mode. */
 bool gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		       GbeWrite how, GError **error) GBE_CHECKED;
+/* Writes all bytes at the offset of @fd. @what names the file in messages. */
+bool gbe_write_all(int fd, const void *bytes, gsize size, const char *what,
+		   GError **error) GBE_CHECKED;
 /* Writes the content of a new file, and its metadata where they are not root's and 0600. */
 typedef bool (*GbeWriteFill)(int fd, gpointer data, GError **error);
 /* A GbeWriteFill that writes the bytes of the GBytes @data. */

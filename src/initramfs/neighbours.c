@@ -9,7 +9,6 @@
 #include "sys/deployment/ostree.h"
 #include "sys/process.h"
 #include "sys/systemd/journal.h"
-#include "sys/systemd/manager.h"
 #include "sys/systemd/units.h"
 
 void

@@ -12,7 +12,6 @@
 #include "fs/list.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/read.h"
 #include "fs/remove.h"
 #include "fs/sync.h"
 

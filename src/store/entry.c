@@ -16,13 +16,12 @@
 #include "etcd/api/client.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/read.h"
 #include "fs/remove.h"
-#include "fs/room.h"
+#include "fs/reserve.h"
 #include "fs/sync.h"
 #include "store/age.h"
 #include "store/device.h"
-#include "sys/etcd-version.h"
+#include "sys/child.h"
 
 /* A snapshot of etcd or of a backup is first saved in the state directory, so that a hanging share does not keep
  * etcd waiting. */

@@ -8,7 +8,7 @@
 #include "app/state/history.h"
 #include "base/sha256.h"
 #include "fs/part.h"
-#include "fs/room.h"
+#include "fs/reserve.h"
 #include "sys/systemd/events.h"
 
 /* The unpacked database, in the state directory; a kill leaves the part, which the next proof takes over. */

@@ -4,7 +4,7 @@
 #include "app/state/history.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/room.h"
+#include "fs/reserve.h"
 #include "store/snapshots.h"
 
 typedef struct {

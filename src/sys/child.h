@@ -46,3 +46,26 @@ void gbe_child_end(GbeChild *child, guint timeout_ms);
 /* Kills a child that still runs. */
 void gbe_child_clear(GbeChild *child);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeChild, gbe_child_clear)
+
+/*
+ * A sandbox for a program that greenboot starts, so that no sandbox of systemd applies to it. The program can start
+ * no other program, writes only below some directories (landlock(7)), and is root with only the capabilities that
+ * access to another user's files takes.
+ */
+/* Confines the calling thread and the threads that it makes later, until they end. @directories, NULL-terminated,
+ * lie below @root_fd; for a missing directory its nearest existing parent counts. A kernel without Landlock only
+ * drops the capabilities. */
+bool gbe_confine(int root_fd, const char *const *directories, GError **error) GBE_CHECKED;
+
+/* `etcd --version`. */
+
+/* Long enough for a busy machine's first look at the program; a program that takes longer has no version. */
+#define GBE_ETCD_VERSION_MS 5000
+
+/* @binary: an absolute path below @root_fd. "3.5.16", newly allocated. NULL: not installed, no answer within @timeout_ms,
+ * or no version in it. */
+char *gbe_etcd_version_of_binary(int root_fd, const char *binary, guint timeout_ms);
+/* The same, asked once in a boot: /run/greenboot-etcd/etcd-version keeps the answer with the program's device, inode,
+ * size and time of change. A script is asked each time, since it may start another program. A power cut removes the
+ * file. */
+char *gbe_etcd_version_in_boot(int root_fd, const char *binary, guint timeout_ms);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/config/told.h"
 #include "fs/list.h"
 #include "fs/open.h"
 
@@ -20,7 +21,8 @@ static const char *const unit_dirs[] = {
 
 /* Looks at @name below @dir_fd. @path: the directory, for messages. */
 static bool
-look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, GError **error)
+look_at_entry(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found,
+	      GError **error)
 {
 	char target[sizeof("/dev/null") + 1] = "";
 	struct stat st;
@@ -42,25 +44,8 @@ look_at(int dir_fd, const char *path, const char *name, GbeUnitFile *ret_found, 
 	return true;
 }
 
-/* The kind of @unit's entry in the .wants or .requires directory @name. An entry that is no directory is ignored. */
-static bool
-look_at_link(int dir_fd, const char *path, const char *name, const char *unit,
-	     GbeUnitFile *ret_found, GError **error)
-{
-	gbe_autofd int fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	g_autofree char *links = NULL;
-
-	*ret_found = GBE_UNIT_ABSENT;
-	if (fd >= 0) {
-		links = g_build_filename(path, name, NULL);
-		return look_at(fd, links, unit, ret_found, error);
-	}
-	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
-	       gbe_throw_errno(error, errno, "cannot open %s/%s", path, name);
-}
-
-/* Does a unit in this directory want ours? A link in a higher directory overrides the one of the same path in a
- * lower directory, so that a vendor's link can be masked, too. */
+/* Does a unit in this directory want ours, by an entry of its .wants or .requires directory? A link in a higher
+ * directory overrides the one of the same path in a lower directory, so that a vendor's link can be masked. */
 static bool
 find_wants(int dir_fd, const char *path, const char *unit, GHashTable *decided, bool *wanted,
 	   GError **error)
@@ -71,11 +56,20 @@ find_wants(int dir_fd, const char *path, const char *unit, GHashTable *decided, 
 		return false;
 	for (guint i = 0; i < names->len; i++) {
 		const char *name = names->pdata[i];
+		g_autofree char *links = NULL;
+		gbe_autofd int fd = -1;
 		GbeUnitFile found;
 
 		if (!g_str_has_suffix(name, ".wants") && !g_str_has_suffix(name, ".requires"))
 			continue;
-		if (!look_at_link(dir_fd, path, name, unit, &found, error))
+		links = g_build_filename(path, name, NULL);
+		fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0) {
+			if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+				continue;
+			return gbe_throw_errno(error, errno, "cannot open %s", links);
+		}
+		if (!look_at_entry(fd, links, unit, &found, error))
 			return false;
 		if (found != GBE_UNIT_ABSENT && g_hash_table_add(decided, g_strdup(name)))
 			*wanted = *wanted || found == GBE_UNIT_PRESENT;
@@ -110,7 +104,7 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 				keep_first(&unreadable, local);
 			continue;
 		}
-		if (!placed && !look_at(fd, unit_dirs[i], unit, &found, &local)) {
+		if (!placed && !look_at_entry(fd, unit_dirs[i], unit, &found, &local)) {
 			keep_first(&unreadable, local);
 			continue;
 		}
@@ -141,7 +135,7 @@ find_file(int root_fd, const char *unit, const char **ret_dir)
 		GbeUnitFile found;
 
 		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL) ||
-		    !look_at(fd, unit_dirs[i], unit, &found, NULL))
+		    !look_at_entry(fd, unit_dirs[i], unit, &found, NULL))
 			continue;
 		if (found != GBE_UNIT_ABSENT) {
 			*ret_dir = unit_dirs[i];
@@ -166,12 +160,6 @@ gbe_unit_file(int root_fd, const char *unit)
 	return find_file(root_fd, template, &dir);
 }
 
-static int
-compare_names(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void
 append_file(int root_fd, const char *path, GString *text)
 {
@@ -194,7 +182,7 @@ gbe_text_append(int root_fd, const char *path, GString *text)
 	}
 	if (!gbe_list_at(fd, path, &names, NULL))
 		return;
-	g_ptr_array_sort(names, compare_names);
+
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree char *file = g_build_filename(path, names->pdata[i], NULL);
 
@@ -224,24 +212,23 @@ gbe_unit_append_text(int root_fd, const char *unit, GString *text)
 bool
 gbe_unit_is_generated(int root_fd, const char *service)
 {
-	static const char *const sources[] = {
-	    "/etc/containers/systemd/%.*s.container",
-	    "/run/containers/systemd/%.*s.container",
-	    "/usr/share/containers/systemd/%.*s.container",
-	    "/etc/containers/systemd/%.*s.kube",
-	    "/run/containers/systemd/%.*s.kube",
-	    "/usr/share/containers/systemd/%.*s.kube",
-	    "/etc/init.d/%.*s",
+	static const struct {
+		const char *dir, *suffix;
+	} sources[] = {
+	    {"/etc/containers/systemd", ".container"},
+	    {"/run/containers/systemd", ".container"},
+	    {"/usr/share/containers/systemd", ".container"},
+	    {"/etc/containers/systemd", ".kube"},
+	    {"/run/containers/systemd", ".kube"},
+	    {"/usr/share/containers/systemd", ".kube"},
+	    {"/etc/init.d", ""},
 	};
 	int length = (int)(strlen(service) - strlen(".service"));
 
 	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
-		g_autofree char *path = NULL;
+		g_autofree char *path = g_strdup_printf("%s/%.*s%s", sources[i].dir, length,
+							service, sources[i].suffix);
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		path = g_strdup_printf(sources[i], length, service);
-#pragma GCC diagnostic pop
 		if (gbe_is_in_root(root_fd, path) == GBE_YES)
 			return true;
 	}
@@ -264,8 +251,79 @@ gbe_unit_is_known(int root_fd, const char *service)
 		GbeUnitFile found;
 
 		if (gbe_open_in_root(root_fd, made[i], O_RDONLY | O_DIRECTORY, &fd, NULL) &&
-		    look_at(fd, made[i], service, &found, NULL) && found != GBE_UNIT_ABSENT)
+		    look_at_entry(fd, made[i], service, &found, NULL) && found != GBE_UNIT_ABSENT)
 			return true;
 	}
 	return gbe_unit_is_generated(root_fd, service);
+}
+
+static bool
+parse_id(const char *text, guint32 *ret_id)
+{
+	guint64 id;
+
+	if (text == NULL || !g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32 - 1, &id, NULL))
+		return false;
+	*ret_id = (guint32)id;
+	return true;
+}
+
+/* The fields of @name's line in passwd(5) or group(5). An image may have its own below /usr/lib (nss-altfiles). */
+static char **
+look_up_account(int root_fd, const char *file, const char *name)
+{
+	static const char *const dirs[] = {"/etc/", "/usr/lib/"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
+		g_autoptr(GString) text = g_string_new(NULL);
+		g_autofree char *path = g_strconcat(dirs[i], file, NULL);
+		g_auto(GStrv) lines = NULL;
+
+		gbe_text_append(root_fd, path, text);
+		lines = g_strsplit(text->str, "\n", -1);
+		for (guint n = 0; lines[n] != NULL; n++) {
+			g_auto(GStrv) fields = g_strsplit(lines[n], ":", -1);
+
+			if (g_strcmp0(fields[0], name) == 0 && g_strv_length(fields) >= 4)
+				return g_steal_pointer(&fields);
+		}
+	}
+	return NULL;
+}
+
+/* The last value of @key; NULL: there is none. */
+static char *
+last_value(const char *text, const char *key)
+{
+	g_auto(GStrv) values = gbe_unit_values(text, key);
+	guint count = g_strv_length(values);
+
+	return count > 0 ? g_strdup(values[count - 1]) : NULL;
+}
+
+bool
+gbe_unit_owner(int root_fd, const char *unit, uid_t *ret_uid, gid_t *ret_gid)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autofree char *user = NULL;
+	g_autofree char *group = NULL;
+	g_auto(GStrv) of_user = NULL;
+	g_auto(GStrv) of_group = NULL;
+	guint32 uid, gid;
+
+	gbe_unit_append_text(root_fd, unit, text);
+	user = last_value(text->str, "User");
+	group = last_value(text->str, "Group");
+	if (user == NULL)
+		return false;
+	of_user = look_up_account(root_fd, "passwd", user);
+	of_group = group != NULL ? look_up_account(root_fd, "group", group) : NULL;
+	if (!parse_id(of_user != NULL ? of_user[2] : user, &uid))
+		return false;
+	if (group != NULL ? !parse_id(of_group != NULL ? of_group[2] : group, &gid)
+			  : !parse_id(of_user != NULL ? of_user[3] : NULL, &gid))
+		gid = uid;
+	*ret_uid = uid;
+	*ret_gid = gid;
+	return true;
 }

@@ -6,6 +6,8 @@
 #include "base/auto.h"
 #include "core/tri.h"
 
+#include <sys/types.h>
+
 /* YES when any *.wants/ or *.requires/ holds the unit and it is not masked. *ret_why, newly allocated:
  * "masked", "not enabled", or what could not be read; NULL for YES. */
 GbeTri gbe_unit_enabled(int root_fd, const char *unit, char **ret_why);
@@ -28,3 +30,8 @@ void gbe_text_append(int root_fd, const char *path, GString *text);
 bool gbe_unit_is_generated(int root_fd, const char *service);
 /* Does the name exist: as a file, as a mask, or as a unit that a generator made or will make? */
 bool gbe_unit_is_known(int root_fd, const char *service);
+
+/* The user that a unit's program runs as (User=, Group=), read from files: it is also known below --root. */
+/* False: the unit names no user, or one that no file knows; the outputs are untouched. Without Group=, the user's own
+ * group counts. */
+bool gbe_unit_owner(int root_fd, const char *unit, uid_t *ret_uid, gid_t *ret_gid);

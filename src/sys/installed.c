@@ -3,14 +3,183 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <yaml.h>
 
+#include "base/dlopen.h"
 #include "fs/list.h"
 #include "fs/open.h"
 #include "sys/enabled.h"
-#include "sys/yaml.h"
+
+/* ---- YAML ---- */
+
+#define SONAME "libyaml-0.so.2"
+#define FUNCTIONS(X)                                                                               \
+	X(yaml_document_delete)                                                                    \
+	X(yaml_document_get_node)                                                                  \
+	X(yaml_document_get_root_node)                                                             \
+	X(yaml_event_delete)                                                                       \
+	X(yaml_parser_delete)                                                                      \
+	X(yaml_parser_initialize)                                                                  \
+	X(yaml_parser_load)                                                                        \
+	X(yaml_parser_parse)                                                                       \
+	X(yaml_parser_set_input_string)
+GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
+
+#define DEPTH_MAX 32
+#define NODES_MAX 20000
 
 static bool
-is_there(int root_fd, const GbeSystem *system)
+refuse_yaml(const char *what, GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s: larger or deeper than a configuration is (%d KiB, %d levels, %d "
+			 "values)",
+			 what, GBE_YAML_MAX / 1024, DEPTH_MAX, NODES_MAX);
+}
+
+static bool
+begin_yaml(yaml_parser_t *parser, const char *text, gsize size, const char *what, GError **error)
+{
+	if (!lib.yaml_parser_initialize(parser))
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s: no memory for a YAML parser", what);
+	lib.yaml_parser_set_input_string(parser, (const unsigned char *)text, size);
+	return true;
+}
+
+static bool
+throw_yaml(const yaml_parser_t *parser, const char *what, GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s:%zu: %s", what,
+			 parser->problem_mark.line + 1,
+			 parser->problem != NULL ? parser->problem : "it is no YAML");
+}
+
+/* Before the document is built, which older versions of the library do with a stack frame a level. */
+static bool
+check_limits(const char *text, gsize size, const char *what, GError **error)
+{
+	yaml_parser_t parser;
+	guint depth = 0, nodes = 0;
+	bool ok, end = false;
+
+	if (size > GBE_YAML_MAX)
+		return refuse_yaml(what, error);
+	if (!begin_yaml(&parser, text, size, what, error))
+		return false;
+	do {
+		yaml_event_t event;
+		yaml_event_type_t type;
+
+		ok = lib.yaml_parser_parse(&parser, &event) || throw_yaml(&parser, what, error);
+		if (!ok)
+			break;
+		type = event.type;
+		lib.yaml_event_delete(&event);
+		if (type == YAML_MAPPING_START_EVENT || type == YAML_SEQUENCE_START_EVENT)
+			depth++;
+		else if (type == YAML_MAPPING_END_EVENT || type == YAML_SEQUENCE_END_EVENT)
+			depth--;
+		end = type == YAML_DOCUMENT_END_EVENT || type == YAML_STREAM_END_EVENT;
+		ok = (depth <= DEPTH_MAX && ++nodes <= NODES_MAX) || refuse_yaml(what, error);
+	} while (ok && !end);
+	lib.yaml_parser_delete(&parser);
+	return ok;
+}
+
+typedef struct {
+	yaml_document_t *document;
+	const char *what;
+	GbeYamlPut put;
+	gpointer data;
+	GString *path;
+	guint nodes; /* visited: aliases let the same one be visited often */
+} Walk;
+
+/* The words of YAML 1.1, as Go's programs read them. Text in quotes is text. */
+static const char *
+yaml_meaning(const yaml_node_t *node)
+{
+	static const char *const on[] = {"y",	 "Y",	 "yes", "Yes", "YES", "true",
+					 "True", "TRUE", "on",	"On",  "ON",  NULL};
+	static const char *const off[] = {"n",	   "N",	    "no",  "No",  "NO",	 "false",
+					  "False", "FALSE", "off", "Off", "OFF", NULL};
+	static const char *const nothing[] = {"~", "null", "Null", "NULL", NULL};
+	const char *text = (const char *)node->data.scalar.value;
+
+	if (node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+		return text;
+	if (g_strv_contains(on, text))
+		return "true";
+	if (g_strv_contains(off, text))
+		return "false";
+	return g_strv_contains(nothing, text) ? "" : text;
+}
+
+static bool
+visit_node(Walk *walk, int index, guint depth, GError **error)
+{
+	const yaml_node_t *node = lib.yaml_document_get_node(walk->document, index);
+
+	/* An anchor may stand within itself. */
+	if (depth > DEPTH_MAX || ++walk->nodes > NODES_MAX)
+		return refuse_yaml(walk->what, error);
+	if (node == NULL)
+		return true;
+	if (node->type == YAML_SCALAR_NODE)
+		walk->put(walk->path->str, yaml_meaning(node), walk->data);
+	if (node->type == YAML_SEQUENCE_NODE)
+		for (const yaml_node_item_t *item = node->data.sequence.items.start;
+		     item < node->data.sequence.items.top; item++)
+			if (!visit_node(walk, *item, depth + 1, error))
+				return false;
+	if (node->type != YAML_MAPPING_NODE)
+		return true;
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *key = lib.yaml_document_get_node(walk->document, pair->key);
+		gsize length = walk->path->len;
+		const char *name;
+
+		if (key == NULL || key->type != YAML_SCALAR_NODE)
+			continue;
+		name = (const char *)key->data.scalar.value;
+		if (key->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || strcmp(name, "<<") != 0)
+			g_string_append_printf(walk->path, "%s%s", length > 0 ? "." : "", name);
+		if (!visit_node(walk, pair->value, depth + 1, error))
+			return false;
+		g_string_truncate(walk->path, length);
+	}
+	return true;
+}
+
+bool
+gbe_yaml_read(const char *text, gsize size, const char *what, GbeYamlPut put, gpointer data,
+	      GError **error)
+{
+	g_autoptr(GString) path = g_string_new(NULL);
+	yaml_parser_t parser;
+	yaml_document_t document;
+	Walk walk = {.document = &document, .what = what, .put = put, .data = data, .path = path};
+	bool ok;
+
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error) ||
+	    !check_limits(text, size, what, error) || !begin_yaml(&parser, text, size, what, error))
+		return false;
+	ok = lib.yaml_parser_load(&parser, &document) || throw_yaml(&parser, what, error);
+	if (ok) {
+		/* The root is the first node; an empty document has none. */
+		ok = lib.yaml_document_get_root_node(&document) == NULL ||
+		     visit_node(&walk, 1, 0, error);
+		lib.yaml_document_delete(&document);
+	}
+	lib.yaml_parser_delete(&parser);
+	return ok;
+}
+
+/* ---- systems ---- */
+
+static bool
+has_unit(int root_fd, const GbeSystem *system)
 {
 	GbeUnitFile file = gbe_unit_file(root_fd, system->service);
 
@@ -44,66 +213,49 @@ read_yaml(int root_fd, const char *path, GPtrArray *arguments, GError **error)
 	return gbe_yaml_read(bytes, size, path, add_argument, arguments, error);
 }
 
-static int
-compare_names(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The file, then those of FILE.d, each of which has the last word on what it sets. */
+/* Puts what the configuration file says before the arguments of the command line, as the programs do. The files of
+ * FILE.d come after the file; each has the last word on what it sets. */
 static bool
-read_yamls(int root_fd, const char *path, GPtrArray *arguments, GError **error)
-{
-	g_autofree char *dir = g_strconcat(path, ".d", NULL);
-	g_autoptr(GPtrArray) names = NULL;
-	gbe_autofd int fd = -1;
-
-	if (!read_yaml(root_fd, path, arguments, error))
-		return false;
-	if (!gbe_open_in_root(root_fd, dir, O_RDONLY | O_DIRECTORY, &fd, NULL))
-		return true;
-	if (!gbe_list_at(fd, dir, &names, error))
-		return false;
-	g_ptr_array_sort(names, compare_names);
-	for (guint i = 0; i < names->len; i++) {
-		g_autofree char *lower = g_ascii_strdown(names->pdata[i], -1);
-		g_autofree char *file = g_build_filename(dir, names->pdata[i], NULL);
-
-		if ((g_str_has_suffix(lower, ".yaml") || g_str_has_suffix(lower, ".yml")) &&
-		    !read_yaml(root_fd, file, arguments, error))
-			return false;
-	}
-	return true;
-}
-
-/* Puts what the configuration file says before the arguments of the command line, as the programs do. */
-static bool
-read_file(int root_fd, const GbeSystemFile *file, GbeTold *told, GError **error)
+read_configuration(int root_fd, const GbeSystemFile *file, GbeTold *told, GError **error)
 {
 	g_autoptr(GPtrArray) arguments = g_ptr_array_new_with_free_func(g_free);
 	const char *named = gbe_told_value(told, file->flag, file->letter, file->variable);
 	const char *path = named != NULL ? named : file->path;
+	g_autofree char *dir = NULL;
+	g_autoptr(GPtrArray) names = NULL;
+	gbe_autofd int fd = -1;
 
 	if (path == NULL)
 		return true;
 	if (*path != '/')
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
 				 "its configuration %s is not an absolute path", path);
-	if (!read_yamls(root_fd, path, arguments, error))
+	if (!read_yaml(root_fd, path, arguments, error))
 		return false;
-	if (file->alone) {
-		gbe_told_clear(told);
-	} else {
-		for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
-			g_ptr_array_add(arguments, g_strdup(told->arguments->pdata[i]));
+	dir = g_strconcat(path, ".d", NULL);
+	if (gbe_open_in_root(root_fd, dir, O_RDONLY | O_DIRECTORY, &fd, NULL) &&
+	    !gbe_list_at(fd, dir, &names, error))
+		return false;
+	for (guint i = 0; names != NULL && i < names->len; i++) {
+		g_autofree char *lower = g_ascii_strdown(names->pdata[i], -1);
+		g_autofree char *below = g_build_filename(dir, names->pdata[i], NULL);
+
+		if ((g_str_has_suffix(lower, ".yaml") || g_str_has_suffix(lower, ".yml")) &&
+		    !read_yaml(root_fd, below, arguments, error))
+			return false;
 	}
+	if (file->alone)
+		gbe_told_clear(told);
+	for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
+		g_ptr_array_add(arguments, g_strdup(told->arguments->pdata[i]));
 	g_clear_pointer(&told->arguments, g_ptr_array_unref);
 	told->arguments = g_steal_pointer(&arguments);
 	return true;
 }
 
+/* @ret_why: as in GbeInstalled. */
 static bool
-is_it(int root_fd, const GbeSystem *system, char **ret_why)
+is_system(int root_fd, const GbeSystem *system, char **ret_why)
 {
 	g_autoptr(GString) unit = g_string_new(NULL), variables = g_string_new(NULL);
 	g_auto(GbeTold) told = {NULL, NULL};
@@ -117,7 +269,7 @@ is_it(int root_fd, const GbeSystem *system, char **ret_why)
 		gbe_text_append(root_fd, system->variables[i], variables);
 	gbe_told_read(unit->str, variables->str, system->program, &told);
 	starts = told.arguments != NULL;
-	if (!read_file(root_fd, &system->file, &told, &error)) {
+	if (!read_configuration(root_fd, &system->file, &told, &error)) {
 		if (system->application)
 			*ret_why = g_strdup(error->message);
 		return system->application;
@@ -139,17 +291,6 @@ is_enabled(int root_fd, const char *service)
 	       gbe_unit_enabled(root_fd, service, &why) == GBE_YES;
 }
 
-/* A package may bring the unit of a server to a machine that is none. */
-static bool
-is_unsupported(int root_fd, const GbeSystem *system, char **ret_why)
-{
-	if (!is_enabled(root_fd, system->service) || !is_it(root_fd, system, ret_why))
-		return false;
-	if (*ret_why == NULL)
-		*ret_why = g_strdup_printf("not supported: %s", system->unsupported);
-	return true;
-}
-
 guint
 gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX])
 {
@@ -160,11 +301,16 @@ gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX])
 
 		if ((count > 0 &&
 		     g_str_equal(ret_installed[count - 1].system->service, system->service)) ||
-		    !is_there(root_fd, system))
+		    !has_unit(root_fd, system))
 			continue;
-		if (system->unsupported != NULL ? is_unsupported(root_fd, system, &found.why)
-						: is_it(root_fd, system, &found.why))
-			ret_installed[count++] = found;
+		/* A package may bring the unit of a server to a machine that is none. */
+		if (system->unsupported != NULL && !is_enabled(root_fd, system->service))
+			continue;
+		if (!is_system(root_fd, system, &found.why))
+			continue;
+		if (system->unsupported != NULL && found.why == NULL)
+			found.why = g_strdup_printf("not supported: %s", system->unsupported);
+		ret_installed[count++] = found;
 	}
 	for (guint i = 0; count > 1 && i < count; i++)
 		ret_installed[i].enabled = is_enabled(root_fd, ret_installed[i].system->service);

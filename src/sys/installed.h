@@ -3,8 +3,26 @@
  * below --root, in an image, for a generator, and while the system runs. */
 #pragma once
 
+#include "base/auto.h"
+#include "base/error.h"
 #include "core/config/systems.h"
 
 /* Fills in @ret_installed, to be cleared, and returns how many there are. A masked unit is not there. */
 guint gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX]);
 void gbe_installed_clear(GbeInstalled *installed, guint count);
+
+/*
+ * Reads the YAML that people write for other programs, with libyaml, which is loaded when it is first needed. The file
+ * may come from anybody: its size, its depth and what its aliases stand for are limited.
+ */
+#define GBE_YAML_MAX (256 * 1024)
+
+/* @path: the keys that lead to the value, joined by "."; each item of a sequence has the path of the sequence. @value:
+ * "true" and "false" for all words of YAML 1.1 that mean so (yes, Off), "" for null. */
+typedef void (*GbeYamlPut)(const char *path, const char *value, gpointer data);
+
+/* Calls @put for each value of the first document, in order; a merged mapping ("<<") gives its values where it stands.
+ * @what is for messages. Nothing is put on failure but a limit's. GBE_ERROR_INVALID_CONFIG names the line;
+ * _UNSUPPORTED: libyaml is not installed; _REFUSED: a limit. */
+bool gbe_yaml_read(const char *text, gsize size, const char *what, GbeYamlPut put, gpointer data,
+		   GError **error) GBE_CHECKED;

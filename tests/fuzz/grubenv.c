@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* GRUB's environment block of any bytes. */
-#include "sys/deployment/grubenv.h"
 #include "lib/fuzz.h"
+#include "sys/deployment/greenboot.h"
 
 int
 LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)

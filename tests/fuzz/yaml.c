@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A configuration in YAML of any bytes. */
-#include "sys/yaml.h"
 #include "lib/fuzz.h"
+#include "sys/installed.h"
 
 static void
 put(const char *path, const char *value, gpointer data)

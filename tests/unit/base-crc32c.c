@@ -39,7 +39,7 @@ noise(gsize size)
 	return bytes;
 }
 
-/* Every length around the pieces that are computed in parallel, at every alignment. */
+/* Every length, at every alignment. */
 START_TEST(hardware_is_portable)
 {
 	g_autofree guint8 *bytes = noise(16384);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Output and exit statuses of the command. Its objects are not in the library. */
-#include "base/exit-status.h"
+#include "base/error.h"
 #include "cli/print.c"
 
 #include "lib/unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Copied bytes are written behind and compared at once; small files are settled. */
+#include "fs/copy/clone-file.h"
 #include "fs/copy/clone.h"
-#include "fs/copy/write-behind.h"
 #include "fs/probe.h"
 #include "fs/sync.h"
 #include "unit/fs-place.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/confine.h"
+#include "sys/child.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/etcd-version.h"
+#include "sys/child.h"
 
 static void
 install(const char *name, const char *text)

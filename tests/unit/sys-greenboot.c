@@ -2,7 +2,6 @@
 #include "sys-root.h"
 
 #include "sys/deployment/greenboot.h"
-#include "sys/deployment/grub-config.h"
 
 #define UNIT "greenboot-healthcheck.service"
 #define HEADER "# GRUB Environment Block\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/deployment/grubenv.h"
+#include "sys/deployment/greenboot.h"
 
 #define HEADER "# GRUB Environment Block\n"
 

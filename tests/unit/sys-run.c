@@ -2,7 +2,7 @@
 #include "sys-root.h"
 
 #include "sys/deployment/run.h"
-#include "sys/systemd/manager.h"
+#include "sys/systemd/units.h"
 
 #define BOOT_ID "proc/sys/kernel/random/boot_id"
 #define UUID "8d1f8a34-9a5b-4C3e-a111-0123456789ab\n"

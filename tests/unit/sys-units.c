@@ -9,7 +9,6 @@
 #include <systemd/sd-bus.h>
 
 #include "sys/deployment/run.h"
-#include "sys/systemd/manager.h"
 #include "sys/systemd/transient.h"
 #include "sys/systemd/units.h"
 

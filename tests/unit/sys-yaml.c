@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sys/yaml.h"
+#include "sys/installed.h"
 
 #include "lib/unit.h"
 

@@ -9,7 +9,7 @@
 #include "core/space.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/etcd-version.h"
+#include "sys/child.h"
 #include "sys/systemd/units.h"
 
 #include <errno.h>

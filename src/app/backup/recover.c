@@ -9,7 +9,7 @@
 #include "core/decide/identity.h"
 #include "etcd/directory/member.h"
 #include "fs/copy/compare.h"
-#include "fs/copy/project.h"
+#include "fs/copy/metadata.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"

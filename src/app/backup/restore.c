@@ -15,7 +15,7 @@
 #include "fs/copy/clone.h"
 #include "fs/copy/compare.h"
 #include "fs/copy/extents.h"
-#include "fs/copy/project.h"
+#include "fs/copy/metadata.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"

@@ -20,7 +20,7 @@
 #include "core/record/update-lock.h"
 #include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
-#include "sys/systemd/manager.h"
+#include "sys/systemd/units.h"
 
 #define LOCK_WAIT_MS 10000
 /* A killed worker's lock is free at once, or not at all. */

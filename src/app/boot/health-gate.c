@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
-#include "sys/confine.h"
+#include "sys/child.h"
 #include "sys/deployment/greenboot.h"
 #include "sys/systemd/events.h"
 

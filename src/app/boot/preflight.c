@@ -5,7 +5,7 @@
 #include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "app/state/schedule.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "fs/write.h"

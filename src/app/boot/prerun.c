@@ -10,7 +10,7 @@
 #include "app/state/ledger.h"
 #include "app/state/prerun-done.h"
 #include "app/state/state.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 #include "base/fault.h"
 #include "core/decide/decide.h"
 #include "sys/systemd/events.h"

@@ -17,7 +17,7 @@
 #include "app/state/configuration.h"
 #include "app/state/prerun-done.h"
 #include "app/state/state.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 #include "core/decide/decide.h"
 #include "core/decide/identity.h"
 #include "core/json/parse.h"

@@ -6,7 +6,7 @@
 
 #include "app/boot/finalize.h"
 #include "app/boot/supervise-job.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 
 #define ASK_SECONDS 10
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/device/context.h"
-#include "base/exit-status.h"
+#include "base/error.h"
 
 typedef struct {
 	const char *program; /* "prerun" */

@@ -7,7 +7,7 @@
 #include "core/units/member-unit.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/systemd/journal-read.h"
+#include "sys/systemd/journal.h"
 #include "sys/systemd/units.h"
 
 #include <fcntl.h>

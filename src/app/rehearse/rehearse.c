@@ -19,7 +19,7 @@
 #include "fs/exchange.h"
 #include "fs/probe.h"
 #include "fs/remove.h"
-#include "fs/room.h"
+#include "fs/reserve.h"
 #include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 

@@ -6,7 +6,6 @@
 #include "app/state/prerun-done.h"
 #include "base/format.h"
 #include "core/json/parse.h"
-#include "sys/systemd/journal-read.h"
 #include "sys/systemd/journal.h"
 #include "sys/systemd/transient.h"
 

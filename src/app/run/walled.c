@@ -14,7 +14,6 @@
 #include "fs/probe.h"
 #include "fs/tree.h"
 #include "sys/process.h"
-#include "sys/systemd/manager.h"
 #include "sys/systemd/transient.h"
 #include "sys/systemd/units.h"
 

@@ -4,7 +4,7 @@
 #include "app/backup/partial.h"
 #include "app/backups/verify.h"
 #include "app/snapshot/import.h"
-#include "fs/room.h"
+#include "fs/reserve.h"
 
 #define GBE_IMPORT_SNAPSHOT "snapshot.db"
 

@@ -21,7 +21,7 @@
 #include "fs/probe.h"
 #include "fs/subvolume.h"
 #include "fs/tree.h"
-#include "sys/unit-owner.h"
+#include "sys/enabled.h"
 
 #define MAX_VERSION_FILE (64 * 1024)
 

@@ -8,7 +8,6 @@
 #include "base/sha256.h"
 #include "etcd/db/snapshot-file.h"
 #include "fs/open.h"
-#include "fs/read.h"
 
 bool
 gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,

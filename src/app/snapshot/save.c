@@ -7,7 +7,7 @@
 #include "etcd/db/snapshot-file.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/room.h"
+#include "fs/reserve.h"
 
 /* Limit without a byte from etcd. */
 #define IDLE_SECONDS 30

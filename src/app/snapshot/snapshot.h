@@ -13,7 +13,7 @@ typedef struct {
 	const char *path; /* relative to the working directory, or below the root */
 	guint64 timeout;  /* seconds for the whole save; 0: as long as bytes come */
 	bool replace;
-	bool leave_room; /* on the disk that etcd writes to: a part of it stays free (fs/room.h) */
+	bool leave_room; /* a part of the disk that etcd writes to stays free (fs/reserve.h) */
 	/* May be NULL. @total 0: not known yet. False ends it: GBE_ERROR_FAILED "interrupted". */
 	bool (*progress)(guint64 done, guint64 total, gpointer data);
 	gpointer progress_data;

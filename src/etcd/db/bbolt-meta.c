@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd/db/bbolt.h"
 
-#include "fs/read.h"
+#include "fs/open.h"
 
 #include <string.h>
 

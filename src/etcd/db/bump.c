@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "etcd/db/bbolt.h"
-#include "fs/read.h"
+#include "fs/open.h"
 
 #define DEPTH_MAX 32
 /* A leaf has at most a few rows that are larger than a page. */

@@ -61,7 +61,7 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define RATIO_FROM ((gint64)64 * 1024 * 1024)
 
 static bool
-load(GError **error)
+load_library(GError **error)
 {
 	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
 }
@@ -78,7 +78,7 @@ typedef struct {
 } Source;
 
 static bool
-damaged(const Source *source, GError **error)
+throw_damaged(const Source *source, GError **error)
 {
 	const char *why = lib.archive_error_string(source->archive);
 
@@ -89,7 +89,7 @@ damaged(const Source *source, GError **error)
 }
 
 static bool
-refuse(const Source *source, const char *why, GError **error)
+refuse_archive(const Source *source, const char *why, GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_REFUSED,
 			 "%s: %s; an archive with one snapshot file and nothing else is taken",
@@ -111,15 +111,16 @@ check_entry(const Source *source, struct archive_entry *entry, guint files, GErr
 	mode_t type = lib.archive_entry_filetype(entry);
 
 	if (lib.archive_entry_hardlink(entry) != NULL || (type != AE_IFREG && type != AE_IFDIR))
-		return refuse(source, "a link, a device or a socket is in it", error);
+		return refuse_archive(source, "a link, a device or a socket is in it", error);
 	/* libarchive gives no name that this locale cannot encode. */
 	if (name != NULL && !gbe_archive_name_is_safe(name))
-		return refuse(source, "a name in it leads elsewhere", error);
+		return refuse_archive(source, "a name in it leads elsewhere", error);
 	/* libarchive would unpack the content of a zip's directory to get past it. */
 	if (type == AE_IFDIR &&
 	    (!lib.archive_entry_size_is_set(entry) || lib.archive_entry_size(entry) != 0))
-		return refuse(source, "a directory with content is in it", error);
-	return type == AE_IFDIR || files == 0 || refuse(source, "several files are in it", error);
+		return refuse_archive(source, "a directory with content is in it", error);
+	return type == AE_IFDIR || files == 0 ||
+	       refuse_archive(source, "several files are in it", error);
 }
 
 /* Compares the bytes read from the file with the larger of the filter's output and the archive's. */
@@ -139,13 +140,13 @@ check_ratio(const Source *source, GError **error)
 }
 
 static bool
-pass(Source *source, GError **error)
+pass_file(Source *source, GError **error)
 {
 	for (;;) {
 		la_ssize_t got = lib.archive_read_data(source->archive, source->piece, PIECE);
 
 		if (got < 0)
-			return damaged(source, error);
+			return throw_damaged(source, error);
 		if (got == 0)
 			return true;
 		source->passed += got;
@@ -156,7 +157,7 @@ pass(Source *source, GError **error)
 }
 
 static bool
-unpack(Source *source, GError **error)
+unpack_entries(Source *source, GError **error)
 {
 	guint files = 0;
 
@@ -167,33 +168,34 @@ unpack(Source *source, GError **error)
 		if (r == ARCHIVE_EOF)
 			break;
 		if (r < ARCHIVE_WARN)
-			return damaged(source, error);
+			return throw_damaged(source, error);
 		if (!check_ratio(source, error))
 			return false;
 		/* libarchive shows a file that is no archive as an archive of one file without a name. */
 		if (lib.archive_format(source->archive) == ARCHIVE_FORMAT_RAW)
-			return pass(source, error);
+			return pass_file(source, error);
 		if (!check_entry(source, entry, files, error))
 			return false;
 		if (lib.archive_entry_filetype(entry) != AE_IFREG)
 			continue;
 		files++;
-		if (!pass(source, error))
+		if (!pass_file(source, error))
 			return false;
 	}
 	return files == 1 || lib.archive_format(source->archive) == ARCHIVE_FORMAT_EMPTY ||
-	       refuse(source, "no file is in it", error);
+	       refuse_archive(source, "no file is in it", error);
 }
 
 /* No filter that libarchive would run as another program is enabled. */
 static bool
 know_formats(struct archive *archive, bool archives)
 {
-	return lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	       (!archives ||
-		(lib.archive_read_support_format_tar(archive) == ARCHIVE_OK &&
-		 lib.archive_read_support_format_zip_streamable(archive) == ARCHIVE_OK)) &&
-	       lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
+	if (lib.archive_read_support_filter_gzip(archive) != ARCHIVE_OK)
+		return false;
+	if (archives && (lib.archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+			 lib.archive_read_support_format_zip_streamable(archive) != ARCHIVE_OK))
+		return false;
+	return lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
 	       lib.archive_read_support_format_empty(archive) == ARCHIVE_OK;
 }
 
@@ -207,33 +209,21 @@ read_first(int fd, guint8 *piece)
 	struct archive_entry *entry = NULL;
 	la_ssize_t got = 0;
 
-	if (archive != NULL && start >= 0 &&
-	    lib.archive_read_support_filter_gzip(archive) == ARCHIVE_OK &&
-	    lib.archive_read_support_format_raw(archive) == ARCHIVE_OK &&
-	    lib.archive_read_open_fd(archive, fd, PIECE) == ARCHIVE_OK &&
-	    lib.archive_read_next_header(archive, &entry) == ARCHIVE_OK)
-		got = lib.archive_read_data(archive, piece, TAR_BLOCK);
+	if (archive != NULL && start >= 0) {
+		int r = lib.archive_read_support_filter_gzip(archive);
+
+		if (r == ARCHIVE_OK)
+			r = lib.archive_read_support_format_raw(archive);
+		if (r == ARCHIVE_OK)
+			r = lib.archive_read_open_fd(archive, fd, PIECE);
+		if (r == ARCHIVE_OK)
+			r = lib.archive_read_next_header(archive, &entry);
+		if (r == ARCHIVE_OK)
+			got = lib.archive_read_data(archive, piece, TAR_BLOCK);
+	}
 	if (archive != NULL)
 		(void)lib.archive_read_free(archive);
 	return start >= 0 && lseek(fd, start, SEEK_SET) == start ? (gsize)MAX(got, 0) : 0;
-}
-
-static bool
-is_web_page(const char *text, gsize size)
-{
-	static const char *const begins[] = {"<!doctype", "<html", "<?xml", "<!--"};
-
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-		text += 3;
-		size -= 3;
-	}
-	for (; size > 0 && g_ascii_isspace(*text); size--)
-		text++;
-	for (gsize i = 0; i < G_N_ELEMENTS(begins); i++)
-		if (size >= strlen(begins[i]) &&
-		    g_ascii_strncasecmp(text, begins[i], strlen(begins[i])) == 0)
-			return true;
-	return false;
 }
 
 /* Names a file of another kind, which would else be a damaged database. */
@@ -252,6 +242,8 @@ check_kind(const char *what, const guint8 *first, gsize size, GError **error)
 	    {"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip", "7z x"},
 	    {"age-encryption.org/", "encrypted with age", "age -d"},
 	};
+	static const char *const pages[] = {"<!doctype", "<html", "<?xml", "<!--"};
+	const char *text = (const char *)first, *end = text + size;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
 		if (size >= strlen(kinds[i].begin) &&
@@ -259,21 +251,18 @@ check_kind(const char *what, const guint8 *first, gsize size, GError **error)
 			return gbe_throw(error, GBE_ERROR_REFUSED,
 					 "%s is %s; run `%s` on it, and use the result", what,
 					 kinds[i].kind, kinds[i].tool);
-	return !is_web_page((const char *)first, size) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s is a web page or XML, not a snapshot; repeat the download, and check "
-			 "its address and login",
-			 what);
-}
-
-/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page has
- * zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file that
- * begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) gives a plain
- * file, too. */
-static bool
-is_database(const guint8 *first, gsize size)
-{
-	return size > 0 && first[0] == 0 && memcmp(first, first + 1, size - 1) != 0;
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3;
+	while (text < end && g_ascii_isspace(*text))
+		text++;
+	for (gsize i = 0; i < G_N_ELEMENTS(pages); i++)
+		if ((gsize)(end - text) >= strlen(pages[i]) &&
+		    g_ascii_strncasecmp(text, pages[i], strlen(pages[i])) == 0)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "%s is a web page or XML, not a snapshot; repeat the "
+					 "download, and check its address and login",
+					 what);
+	return true;
 }
 
 bool
@@ -281,23 +270,28 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 {
 	g_autofree guint8 *piece = g_malloc(PIECE);
 	Source source = {.what = what, .put = put, .data = data, .piece = piece};
-	bool archives, done = false;
+	bool database, archives, done = false;
 	gsize first;
 
-	if (!load(error))
+	if (!load_library(error))
 		return false;
 	first = read_first(fd, piece);
 	if (!check_kind(what, piece, first, error))
 		return false;
-	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !is_database(piece, first);
+	/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page
+	 * has zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file
+	 * that begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) also
+	 * gives a plain file. */
+	database = first > 0 && piece[0] == 0 && memcmp(piece, piece + 1, first - 1) != 0;
+	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !database;
 	source.archive = lib.archive_read_new();
 	if (source.archive == NULL || !know_formats(source.archive, archives))
 		(void)gbe_throw(error, GBE_ERROR_UNSUPPORTED,
 				"%s: this libarchive knows no gzip, tar or zip", what);
 	else if (lib.archive_read_open_fd(source.archive, fd, PIECE) != ARCHIVE_OK)
-		(void)damaged(&source, error);
+		(void)throw_damaged(&source, error);
 	else
-		done = unpack(&source, error);
+		done = unpack_entries(&source, error);
 	if (source.archive != NULL)
 		(void)lib.archive_read_free(source.archive);
 	return done;
@@ -306,45 +300,31 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 /* ---- making an archive ---- */
 
 static la_ssize_t
-append(struct archive *archive, void *data, const void *bytes, size_t size)
+append_bytes(struct archive *archive G_GNUC_UNUSED, void *data, const void *bytes, size_t size)
 {
-	(void)archive;
 	g_byte_array_append(data, bytes, (guint)size);
 	return (la_ssize_t)size;
 }
 
+/* Begins to write with gzip: one file without a name, or an archive with several. */
 static bool
-add(struct archive *archive, const GbeArchiveMember *member, gint64 now)
+open_writer(struct archive *archive, bool one_file, const char *level, archive_write_callback *put,
+	    gpointer data)
 {
-	struct archive_entry *entry = lib.archive_entry_new();
-	bool ok;
+	int r = one_file ? lib.archive_write_set_format_raw(archive)
+			 : lib.archive_write_set_format_ustar(archive);
 
-	lib.archive_entry_set_pathname(entry, member->name);
-	lib.archive_entry_set_filetype(entry, AE_IFREG);
-	lib.archive_entry_set_perm(entry, 0600);
-	lib.archive_entry_set_mtime(entry, (time_t)now, 0);
-	lib.archive_entry_set_size(entry, (la_int64_t)member->size);
-	ok = lib.archive_write_header(archive, entry) == ARCHIVE_OK &&
-	     lib.archive_write_data(archive, member->bytes, member->size) ==
-		 (la_ssize_t)member->size;
-	lib.archive_entry_free(entry);
-	return ok;
-}
-
-static bool
-write_all(struct archive *archive, const GbeArchiveMember *members, gsize n_members, GByteArray *to)
-{
-	gint64 now = MAX(g_get_real_time() / G_USEC_PER_SEC, 0);
-	bool ok = lib.archive_write_set_format_ustar(archive) == ARCHIVE_OK &&
-		  lib.archive_write_add_filter_gzip(archive) == ARCHIVE_OK &&
-		  lib.archive_write_set_filter_option(archive, "gzip", "compression-level", "9") ==
-		      ARCHIVE_OK &&
-		  lib.archive_write_set_bytes_in_last_block(archive, 1) == ARCHIVE_OK &&
-		  lib.archive_write_open(archive, to, NULL, append, NULL) == ARCHIVE_OK;
-
-	for (gsize i = 0; ok && i < n_members; i++)
-		ok = add(archive, &members[i], now);
-	return ok && lib.archive_write_close(archive) == ARCHIVE_OK;
+	if (r == ARCHIVE_OK)
+		r = lib.archive_write_add_filter_gzip(archive);
+	if (r == ARCHIVE_OK)
+		r = lib.archive_write_set_filter_option(archive, "gzip", "compression-level",
+							level);
+	if (r == ARCHIVE_OK)
+		r = one_file ? lib.archive_write_set_bytes_per_block(archive, 0)
+			     : lib.archive_write_set_bytes_in_last_block(archive, 1);
+	if (r == ARCHIVE_OK)
+		r = lib.archive_write_open(archive, data, NULL, put, NULL);
+	return r == ARCHIVE_OK;
 }
 
 bool
@@ -352,13 +332,28 @@ gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_
 		 GError **error)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	gint64 now = MAX(g_get_real_time() / G_USEC_PER_SEC, 0);
 	struct archive *archive;
 	bool ok;
 
-	if (!load(error))
+	if (!load_library(error))
 		return false;
 	archive = lib.archive_write_new();
-	ok = write_all(archive, members, n_members, bytes) ||
+	ok = open_writer(archive, false, "9", append_bytes, bytes);
+	for (gsize i = 0; ok && i < n_members; i++) {
+		struct archive_entry *entry = lib.archive_entry_new();
+
+		lib.archive_entry_set_pathname(entry, members[i].name);
+		lib.archive_entry_set_filetype(entry, AE_IFREG);
+		lib.archive_entry_set_perm(entry, 0600);
+		lib.archive_entry_set_mtime(entry, (time_t)now, 0);
+		lib.archive_entry_set_size(entry, (la_int64_t)members[i].size);
+		ok = lib.archive_write_header(archive, entry) == ARCHIVE_OK &&
+		     lib.archive_write_data(archive, members[i].bytes, members[i].size) ==
+			 (la_ssize_t)members[i].size;
+		lib.archive_entry_free(entry);
+	}
+	ok = (ok && lib.archive_write_close(archive) == ARCHIVE_OK) ||
 	     gbe_throw(error, GBE_ERROR_FAILED, "cannot make an archive: %s",
 		       lib.archive_error_string(archive));
 	(void)lib.archive_write_free(archive);
@@ -377,8 +372,6 @@ gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_
 #define SAMPLES 16
 
 typedef struct {
-	int fd;
-	const char *what;
 	GbeArchivePut put;
 	gpointer data;
 	GError **error;
@@ -386,11 +379,10 @@ typedef struct {
 } Gzip;
 
 static la_ssize_t
-put_piece(struct archive *archive, void *data, const void *bytes, size_t size)
+put_piece(struct archive *archive G_GNUC_UNUSED, void *data, const void *bytes, size_t size)
 {
 	Gzip *gzip = data;
 
-	(void)archive;
 	/* The rest of a buffer also comes when the archive is freed. */
 	if (gzip->failed || !gzip->put(bytes, size, gzip->data, gzip->error)) {
 		gzip->failed = true;
@@ -403,12 +395,7 @@ static bool
 open_gzip(struct archive *archive, Gzip *gzip, const char *level)
 {
 	struct archive_entry *entry = lib.archive_entry_new();
-	bool ok = lib.archive_write_set_format_raw(archive) == ARCHIVE_OK &&
-		  lib.archive_write_add_filter_gzip(archive) == ARCHIVE_OK &&
-		  lib.archive_write_set_filter_option(archive, "gzip", "compression-level",
-						      level) == ARCHIVE_OK &&
-		  lib.archive_write_set_bytes_per_block(archive, 0) == ARCHIVE_OK &&
-		  lib.archive_write_open(archive, gzip, NULL, put_piece, NULL) == ARCHIVE_OK;
+	bool ok = open_writer(archive, true, level, put_piece, gzip);
 
 	lib.archive_entry_set_filetype(entry, AE_IFREG);
 	ok = ok && lib.archive_write_header(archive, entry) == ARCHIVE_OK;
@@ -417,7 +404,8 @@ open_gzip(struct archive *archive, Gzip *gzip, const char *level)
 }
 
 static bool
-count(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data, GError **error G_GNUC_UNUSED)
+count_packed(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data,
+	     GError **error G_GNUC_UNUSED)
 {
 	*(guint64 *)data += size;
 	return true;
@@ -432,7 +420,7 @@ choose_level(int fd)
 	off_t start = lseek(fd, 0, SEEK_CUR);
 	struct archive *archive;
 	guint64 packed = 0, taken = 0;
-	Gzip gzip = {.put = count, .data = &packed};
+	Gzip gzip = {.put = count_packed, .data = &packed};
 	struct stat st;
 	bool ok;
 
@@ -451,38 +439,32 @@ choose_level(int fd)
 	return ok && packed > taken / 4 * 3 ? STORED : LEVEL;
 }
 
-static bool
-compress(struct archive *archive, Gzip *gzip)
-{
-	g_autofree guint8 *piece = g_malloc(PIECE);
-
-	for (;;) {
-		ssize_t got = read(gzip->fd, piece, PIECE);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			gzip->failed = true;
-			return gbe_throw_errno(gzip->error, errno, "cannot read %s", gzip->what);
-		}
-		if (got == 0)
-			return lib.archive_write_close(archive) == ARCHIVE_OK;
-		if (lib.archive_write_data(archive, piece, (gsize)got) != got)
-			return false;
-	}
-}
-
 bool
 gbe_archive_gzip(int fd, const char *what, GbeArchivePut put, gpointer data, GError **error)
 {
-	Gzip gzip = {.fd = fd, .what = what, .put = put, .data = data, .error = error};
+	g_autofree guint8 *piece = g_malloc(PIECE);
+	Gzip gzip = {.put = put, .data = data, .error = error};
 	struct archive *archive;
+	ssize_t got = 1;
 	bool ok;
 
-	if (!load(error))
+	if (!load_library(error))
 		return false;
 	archive = lib.archive_write_new();
-	ok = open_gzip(archive, &gzip, choose_level(fd)) && compress(archive, &gzip);
+	ok = open_gzip(archive, &gzip, choose_level(fd));
+	while (ok && got != 0) {
+		got = read(fd, piece, PIECE);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			gzip.failed = true;
+			ok = gbe_throw_errno(error, errno, "cannot read %s", what);
+		} else if (got == 0) {
+			ok = lib.archive_write_close(archive) == ARCHIVE_OK;
+		} else {
+			ok = lib.archive_write_data(archive, piece, (gsize)got) == got;
+		}
+	}
 	if (!ok && !gzip.failed) {
 		(void)gbe_throw(error, GBE_ERROR_FAILED, "cannot compress %s: %s", what,
 				lib.archive_error_string(archive));

@@ -2,7 +2,7 @@
 /*
  * Packs and unpacks archives with libarchive, which is loaded when it is first needed. An archive may come from
  * anybody, so unpacking never uses a name from it, needs bounded memory, and refuses a bomb before 100 MiB of
- * output. Unpacking does not check the free disk space: the receiver of the bytes does (room.h).
+ * output. Unpacking does not check the free disk space: the receiver of the bytes does (reserve.h).
  */
 #pragma once
 

@@ -103,9 +103,10 @@ open_source(int dir_fd, const char *name, const struct stat *seen, const char *w
 	return true;
 }
 
-/* Takes the descriptors, also on failure. */
+/* Makes the directory the innermost level. Takes the descriptors, also on failure. */
 static bool
-push(Clone *clone, int src_fd, int dst_fd, const struct stat *st, const char *what, GError **error)
+enter_level(Clone *clone, int src_fd, int dst_fd, const struct stat *st, const char *what,
+	    GError **error)
 {
 	Level *level = &clone->levels[clone->depth++];
 
@@ -114,7 +115,7 @@ push(Clone *clone, int src_fd, int dst_fd, const struct stat *st, const char *wh
 }
 
 static bool
-pop(Clone *clone, GError **error)
+leave_level(Clone *clone, GError **error)
 {
 	Level *level = &clone->levels[clone->depth - 1];
 
@@ -150,9 +151,10 @@ clone_dir(Clone *clone, int dir_fd, const char *name, const struct stat *seen, c
 		return false;
 	if (GBE_FAULT("clone-dir-made", error))
 		return false;
-	return push(clone, gbe_steal_fd(&src_fd), gbe_steal_fd(&dst_fd), &st, what, error);
+	return enter_level(clone, gbe_steal_fd(&src_fd), gbe_steal_fd(&dst_fd), &st, what, error);
 }
 
+/* Adds to the places that @clone owns. */
 static Place *
 place_new(Clone *clone, Place *above, const char *name, gsize len)
 {
@@ -163,24 +165,6 @@ place_new(Clone *clone, Place *above, const char *name, gsize len)
 	place->name[len] = '\0';
 	g_ptr_array_add(clone->places, place);
 	return place;
-}
-
-/* The place of @name in the innermost directory; @path has the names of the directories above it. */
-static Place *
-place_here(Clone *clone, const char *path, const char *name)
-{
-	Place *above = NULL;
-
-	for (guint i = 1; i < clone->depth; i++) {
-		Level *level = &clone->levels[i];
-		gsize len = strcspn(path, "/");
-
-		if (level->place == NULL)
-			level->place = place_new(clone, above, path, len);
-		above = level->place;
-		path += len + 1;
-	}
-	return place_new(clone, above, name, strlen(name));
 }
 
 /* Opens the directory in the copy that holds @place, name by name, because its path may be longer than the kernel
@@ -210,7 +194,8 @@ open_above(const Clone *clone, const Place *place, int *ret_fd, GError **error)
 	return true;
 }
 
-/* *ret_linked: the entry is another name of a file that was copied before. */
+/* *ret_linked: the entry is another name of a file that was copied before. @path has the names of the directories above
+ * it. */
 static bool
 clone_link(Clone *clone, const char *path, const char *name, const struct stat *st,
 	   const char *what, bool *ret_linked, GError **error)
@@ -218,22 +203,32 @@ clone_link(Clone *clone, const char *path, const char *name, const struct stat *
 	GbeInode inode = {.dev = st->st_dev, .ino = st->st_ino};
 	gbe_autofd int first_fd = -1;
 	const Place *first;
+	Place *above = NULL;
 
 	*ret_linked = false;
 	if (st->st_nlink < 2)
 		return true;
 	first = g_hash_table_lookup(clone->links, &inode);
-	if (first == NULL) {
-		g_hash_table_insert(clone->links, g_memdup2(&inode, sizeof(inode)),
-				    place_here(clone, path, name));
+	if (first != NULL) {
+		/* The copy's top is ours alone: no other user can enter the copy. */
+		if (!open_above(clone, first, &first_fd, error))
+			return gbe_prefix(error, "cannot link the copy of %s", what);
+		if (linkat(first_fd, first->name, clone->levels[clone->depth - 1].dst, name, 0) < 0)
+			return gbe_throw_errno(error, errno, "cannot link the copy of %s", what);
+		*ret_linked = true;
 		return true;
 	}
-	/* The copy's top is ours alone: no other user can enter the copy. */
-	if (!open_above(clone, first, &first_fd, error))
-		return gbe_prefix(error, "cannot link the copy of %s", what);
-	if (linkat(first_fd, first->name, clone->levels[clone->depth - 1].dst, name, 0) < 0)
-		return gbe_throw_errno(error, errno, "cannot link the copy of %s", what);
-	*ret_linked = true;
+	for (guint i = 1; i < clone->depth; i++) {
+		Level *level = &clone->levels[i];
+		gsize len = strcspn(path, "/");
+
+		if (level->place == NULL)
+			level->place = place_new(clone, above, path, len);
+		above = level->place;
+		path += len + 1;
+	}
+	g_hash_table_insert(clone->links, g_memdup2(&inode, sizeof(inode)),
+			    place_new(clone, above, name, strlen(name)));
 	return true;
 }
 
@@ -331,7 +326,7 @@ clone_visit(const char *path, int dir_fd, const char *name, const struct stat *s
 		if (*at == '/')
 			depth++;
 	while (clone->depth > depth)
-		if (!pop(clone, error))
+		if (!leave_level(clone, error))
 			return false;
 	what = gbe_path_to_text(path);
 	switch (st->st_mode & S_IFMT) {
@@ -362,12 +357,13 @@ clone_pass(Clone *clone, int pass, int src_fd, int dst_fd, GError **error)
 		return false;
 	if (fstat(src, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the top of the tree");
-	if (!push(clone, gbe_steal_fd(&src), gbe_steal_fd(&dst), &st, "the top of the tree", error))
+	if (!enter_level(clone, gbe_steal_fd(&src), gbe_steal_fd(&dst), &st, "the top of the tree",
+			 error))
 		return false;
 	if (!gbe_tree_walk(src_fd, clone->options->exclude, clone_visit, clone, error))
 		return false;
 	while (clone->depth > 0)
-		if (!pop(clone, error))
+		if (!leave_level(clone, error))
 			return false;
 	return true;
 }
@@ -405,18 +401,6 @@ gbe_clone_result_clear(GbeCloneResult *result)
 	*result = (GbeCloneResult){0};
 }
 
-/* Does the source have an excluded entry, which a snapshot would copy? */
-static bool
-has_excluded(int src_fd, const GbeCloneOptions *options)
-{
-	struct stat st;
-
-	for (int i = 0; options->exclude != NULL && options->exclude[i] != NULL; i++)
-		if (fstatat(src_fd, options->exclude[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	return false;
-}
-
 static bool
 remove_excluded(int src_fd, int dst_fd, const GbeCloneOptions *options, GError **error)
 {
@@ -437,51 +421,38 @@ remove_excluded(int src_fd, int dst_fd, const GbeCloneOptions *options, GError *
  * each extent. At about this number both take the same time. */
 #define FEW_EXTENTS 256
 
-static bool
-snapshot_pays(int src_fd, const GbeCloneOptions *options, bool *ret_pays, GError **error)
-{
-	g_autoptr(GError) local_error = NULL;
-
-	if (options->atomic) {
-		*ret_pays = true;
-		return true;
-	}
-	if (gbe_extents_exceed(src_fd, options->exclude, FEW_EXTENTS, ret_pays, &local_error))
-		return true;
-	if (!gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
-		return false;
-	*ret_pays = true;
-	return true;
-}
-
 /* *ret_done false: no snapshot can be made here, and nothing was made. */
 static bool
 try_snapshot(int src_fd, int dst_parent, const char *dst, const GbeCloneOptions *options,
 	     bool *ret_done, GError **error)
 {
-	bool excluded = has_excluded(src_fd, options);
-	/* Excluded entries are removed before the snapshot becomes read-only. */
-	bool read_only = options->read_only && !excluded;
 	g_autoptr(GError) local_error = NULL;
 	gbe_autofd int dst_fd = -1;
-	bool pays = false;
+	bool excluded = false, pays = true, done;
+	struct stat st;
 
 	*ret_done = false;
-	if (!snapshot_pays(src_fd, options, &pays, error))
+	/* A snapshot would copy an excluded entry, which is then removed before the snapshot becomes read-only. */
+	for (int i = 0; options->exclude != NULL && options->exclude[i] != NULL; i++)
+		if (fstatat(src_fd, options->exclude[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			excluded = true;
+	if (!options->atomic &&
+	    !gbe_extents_exceed(src_fd, options->exclude, FEW_EXTENTS, &pays, &local_error) &&
+	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
 	if (!pays)
 		return true;
-	if (!gbe_subvolume_snapshot_at(src_fd, dst_parent, dst, read_only, &local_error))
+	g_clear_error(&local_error);
+	if (!gbe_subvolume_snapshot_at(src_fd, dst_parent, dst, options->read_only && !excluded,
+				       &local_error))
 		return gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED);
-	if (!GBE_FAULT("clone-snapshot-made", error) &&
-	    gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
-	    (!excluded || remove_excluded(src_fd, dst_fd, options, error))) {
-		*ret_done = true;
-		return true;
-	}
-	if (!gbe_remove_tree_at(dst_parent, dst, &local_error))
-		g_clear_error(&local_error);
-	return false;
+	done = !GBE_FAULT("clone-snapshot-made", error) &&
+	       gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
+	       (!excluded || remove_excluded(src_fd, dst_fd, options, error));
+	if (!done)
+		(void)!gbe_remove_tree_at(dst_parent, dst, NULL);
+	*ret_done = done;
+	return done;
 }
 
 /* A copy of a subvolume is a subvolume, so that it can be snapshotted next time. */
@@ -501,30 +472,13 @@ make_root(int dst_parent, const char *dst, bool subvolume, GError **error)
 	return true;
 }
 
-static bool
-clone_into_new_dir(int src_fd, int dst_parent, const char *dst, bool subvolume,
-		   const GbeCloneOptions *options, GbeCloneResult *result, GError **error)
-{
-	g_autoptr(GError) ignored = NULL;
-	gbe_autofd int dst_fd = -1;
-
-	if (!make_root(dst_parent, dst, subvolume, error))
-		return false;
-	if (gbe_open_dir_at(dst_parent, dst, &dst_fd, error) &&
-	    clone_files(src_fd, dst_fd, options, result, error))
-		return true;
-	/* A copy that cannot be removed has a name that is swept. */
-	if (!gbe_remove_tree_at(dst_parent, dst, &ignored))
-		g_clear_error(&ignored);
-	return false;
-}
-
 bool
 gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *dst,
 		  const GbeCloneOptions *options, GbeCloneResult *ret_result, GError **error)
 {
 	g_auto(GbeCloneResult) result = {0};
 	gbe_autofd int src_fd = -1;
+	gbe_autofd int dst_fd = -1;
 	bool subvolume, snapshot = false;
 
 	if (!gbe_open_dir_at(src_parent, src, &src_fd, error))
@@ -539,9 +493,15 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 		/* A snapshot has the sockets, too. */
 		g_ptr_array_set_size(result.info.left_out, 0);
 		result.method = GBE_METHOD_SNAPSHOT;
-	} else if (!clone_into_new_dir(src_fd, dst_parent, dst, subvolume, options, &result,
-				       error)) {
-		return gbe_prefix(error, "cannot clone %s", src);
+	} else {
+		if (!make_root(dst_parent, dst, subvolume, error))
+			return gbe_prefix(error, "cannot clone %s", src);
+		if (!gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
+		    !clone_files(src_fd, dst_fd, options, &result, error)) {
+			/* A copy that cannot be removed has a name that is swept. */
+			(void)!gbe_remove_tree_at(dst_parent, dst, NULL);
+			return gbe_prefix(error, "cannot clone %s", src);
+		}
 	}
 	*ret_result = result;
 	result = (GbeCloneResult){0};
@@ -556,8 +516,9 @@ gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume, GE
 
 	if (fstat(src_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the top of the tree");
-	if (!make_root(dst_parent, dst, subvolume && gbe_is_subvolume(src_fd), error) ||
-	    !gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
+	if (!make_root(dst_parent, dst, subvolume && gbe_is_subvolume(src_fd), error))
+		return false;
+	if (!gbe_open_dir_at(dst_parent, dst, &dst_fd, error) ||
 	    !gbe_metadata_drop_acls(dst_fd, dst, error))
 		return false;
 	return gbe_metadata_prepare(src_fd, dst_fd, gbe_is_btrfs(src_fd) && gbe_is_btrfs(dst_fd),

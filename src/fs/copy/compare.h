@@ -2,8 +2,7 @@
 /*
  * Proves that a copy equals its source: the same names, types, sizes, owners, modes, mtimes, xattrs and content.
  * Content is proved in the cheapest way: by shared extents (FIEMAP) where a file was cloned, by reading its bytes
- * back where it was copied. GBE_ERROR_VERIFY_FAILED names the first entry that differs and how. Implemented in
- * compare.c, compare-manifest.c.
+ * back where it was copied. GBE_ERROR_VERIFY_FAILED names the first entry that differs and how.
  */
 #pragma once
 
@@ -47,3 +46,19 @@ gbe_compare_is_listed(const GbeManifest *manifest)
 {
 	return manifest->files != NULL || manifest->files_count > 0;
 }
+
+/* Two buffers and the data that was just copied fit into a core's cache. */
+#define GBE_COMPARE_BUFFER (64 * 1024)
+
+typedef struct {
+	bool (*progress)(guint64 bytes, gpointer data);
+	gpointer progress_data;
+	guint64 done;	    /* bytes of finished files */
+	guint8 *buffers[2]; /* GBE_COMPARE_BUFFER each, allocated at first use */
+} GbeFileComparer;
+
+void gbe_file_comparer_clear(GbeFileComparer *comparer);
+
+/* Compares from byte @offset to byte @end, also in holes. GBE_ERROR_VERIFY_FAILED says where the files differ. */
+bool gbe_file_comparer_range(GbeFileComparer *comparer, int src_fd, int dst_fd, guint64 offset,
+			     guint64 end, const char *what, GError **error) GBE_CHECKED;

@@ -3,44 +3,82 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 
-#include "fs/copy/fiemap.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
+
+void
+gbe_fiemap_init(GbeFiemap *fiemap, int fd, guint64 end, guint32 flags)
+{
+	fiemap->fd = fd;
+	fiemap->end = end;
+	fiemap->flags = flags;
+	fiemap->batch_size = GBE_FIEMAP_BATCH;
+}
+
+bool
+gbe_fiemap_next(GbeFiemap *fiemap, const struct fiemap_extent **ret_extent, GError **error)
+{
+	struct fiemap *map = &fiemap->batch.map;
+	const struct fiemap_extent *extent;
+
+	*ret_extent = NULL;
+	if (fiemap->index == map->fm_mapped_extents) {
+		if (fiemap->last || fiemap->at >= fiemap->end)
+			return true;
+		*map = (struct fiemap){
+		    .fm_start = fiemap->at,
+		    .fm_length = fiemap->end - fiemap->at,
+		    .fm_flags = fiemap->flags,
+		    .fm_extent_count = fiemap->batch_size,
+		};
+		fiemap->index = 0;
+		while (ioctl(fiemap->fd, FS_IOC_FIEMAP, map) < 0) {
+			if (errno == EINTR)
+				continue;
+			return gbe_throw_errno(error, errno == ENOTTY ? EOPNOTSUPP : errno,
+					       "cannot read the extents of a file");
+		}
+		if (map->fm_mapped_extents == 0) {
+			fiemap->last = true;
+			return true;
+		}
+	}
+	extent = &map->fm_extents[fiemap->index++];
+	fiemap->last = (extent->fe_flags & FIEMAP_EXTENT_LAST) != 0 || extent->fe_length == 0;
+	fiemap->at = extent->fe_logical + extent->fe_length;
+	*ret_extent = extent;
+	return true;
+}
+
+bool
+gbe_next_data(int fd, guint64 offset, guint64 size, guint64 *ret_data, guint64 *ret_hole,
+	      const char *what, GError **error)
+{
+	off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+	off_t hole;
+
+	if (data < 0 && errno == ENXIO) {
+		*ret_data = *ret_hole = size;
+		return true;
+	}
+	hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+	if (hole < 0 && errno != EINVAL && errno != EOPNOTSUPP)
+		return gbe_throw_errno(error, errno, "cannot find the holes of %s", what);
+	/* This file system does not know its holes: all of the file counts as data. */
+	*ret_data = MIN(hole < 0 ? offset : (guint64)data, size);
+	*ret_hole = hole < 0 ? size : MIN((guint64)hole, size);
+	return true;
+}
 
 typedef struct {
 	GbeExtents sum;
 	bool fiemap;
 	GHashTable *links; /* of GbeInode */
 } Count;
-
-/* Ends early where a file grows meanwhile: the figures are for a decision on space, not a proof. */
-static bool
-count_data(int fd, guint64 size, guint64 *ret_data, GError **error)
-{
-	guint64 sum = 0;
-
-	for (off_t at = 0; (guint64)at < size;) {
-		off_t data = lseek(fd, at, SEEK_DATA);
-		off_t hole;
-
-		if (data < 0 && errno == ENXIO)
-			break;
-		hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
-		if (hole < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
-			/* This file system cannot tell: count all of it. */
-			sum = size;
-			break;
-		}
-		if (hole < 0)
-			return gbe_throw_errno(error, errno, "cannot find the holes of a file");
-		sum += (guint64)(hole - data);
-		at = hole;
-	}
-	*ret_data = sum;
-	return true;
-}
 
 static bool
 count_extents(int fd, guint64 *ret_exclusive, guint64 *ret_extents, GError **error)
@@ -77,20 +115,24 @@ count_file(Count *count, int dir_fd, const char *name, const struct stat *st, GE
 {
 	gbe_autofd int fd = open_file(dir_fd, name);
 	g_autoptr(GError) local_error = NULL;
+	guint64 size = (guint64)st->st_size;
 	guint64 allocated = (guint64)st->st_blocks * 512;
 	guint64 exclusive = allocated;
-	guint64 extents = 0;
-	guint64 data = 0;
+	guint64 extents = 0, data = 0, begin, end;
 
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open it");
-	if (!count_data(fd, (guint64)st->st_size, &data, error))
-		return false;
+	/* Ends early where a file grows meanwhile: the figures are for a decision on space, not a proof. */
+	for (guint64 at = 0; at < size; at = end) {
+		if (!gbe_next_data(fd, at, size, &begin, &end, "a file", error))
+			return false;
+		data += end - begin;
+	}
 	if (count->fiemap && st->st_blocks > 0 &&
 	    !count_extents(fd, &exclusive, &extents, &local_error) &&
 	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
 		return false;
-	count->sum.apparent += (guint64)st->st_size;
+	count->sum.apparent += size;
 	count->sum.data += data;
 	count->sum.allocated += allocated;
 	count->sum.exclusive += exclusive;
@@ -160,8 +202,8 @@ typedef struct {
 } Budget;
 
 static bool
-spend(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
-      GError **error)
+spend_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	    GError **error)
 {
 	Budget *budget = data;
 	g_autofree GbeFiemap *fiemap = NULL;
@@ -195,7 +237,7 @@ gbe_extents_exceed(int dir_fd, const char *const *exclude, guint limit, bool *re
 {
 	Budget budget = {.left = limit};
 
-	if (!gbe_tree_walk(dir_fd, exclude, spend, &budget, error))
+	if (!gbe_tree_walk(dir_fd, exclude, spend_visit, &budget, error))
 		return false;
 	*ret_exceed = budget.exceeded;
 	return true;

@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
 
+#include "fs/tree.h"
+
 #define SMALL 1024
 
 /* The kernel gives no xattrs for an O_PATH descriptor. The magic link leads to the directory that we hold, whatever
@@ -81,20 +83,9 @@ get_xattr(GbeInodeRef ref, const char *name, const char *what, GBytes **ret_valu
 }
 
 static bool
-set_xattr(GbeInodeRef ref, const char *name, GBytes *value, const char *what, GError **error)
-{
-	g_autofree char *path = ref_path(ref);
-	gsize size = 0;
-	const void *bytes = g_bytes_get_data(value, &size);
-	int result = path == NULL ? fsetxattr(ref.fd, name, bytes, size, 0)
-				  : lsetxattr(path, name, bytes, size, 0);
-
-	return result == 0 || throw_xattr(error, errno, "write", name, what);
-}
-
-static bool
 copy_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, GError **error)
 {
+	g_autofree char *dst_path = ref_path(dst);
 	g_autofree char *names = NULL;
 	gsize size = 0;
 
@@ -102,10 +93,15 @@ copy_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, GError **error)
 		return false;
 	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
 		g_autoptr(GBytes) value = NULL;
+		const void *bytes;
+		gsize len = 0;
 
-		if (!get_xattr(src, name, what, &value, error) ||
-		    !set_xattr(dst, name, value, what, error))
+		if (!get_xattr(src, name, what, &value, error))
 			return false;
+		bytes = g_bytes_get_data(value, &len);
+		if ((dst_path == NULL ? fsetxattr(dst.fd, name, bytes, len, 0)
+				      : lsetxattr(dst_path, name, bytes, len, 0)) < 0)
+			return throw_xattr(error, errno, "write", name, what);
 	}
 	return true;
 }
@@ -144,38 +140,28 @@ gbe_metadata_copy_link_at(int src_dir, const char *src, int dst_dir, const char 
 	return true;
 }
 
-static bool
-is_privilege(const char *name)
-{
-	return g_str_has_prefix(name, XATTR_SECURITY_PREFIX) ||
-	       g_str_equal(name, XATTR_NAME_POSIX_ACL_ACCESS) ||
-	       g_str_equal(name, XATTR_NAME_POSIX_ACL_DEFAULT);
-}
-
-static bool
-drop_privileges(GbeInodeRef ref, const char *what, GError **error)
-{
-	g_autofree char *path = ref_path(ref);
-	g_autofree char *names = NULL;
-	gsize size = 0;
-
-	if (!list_xattrs(ref, what, &names, &size, error))
-		return false;
-	for (const char *name = names; name < names + size; name += strlen(name) + 1)
-		if (is_privilege(name) && lremovexattr(path, name) < 0 && errno != ENODATA &&
-		    !(errno == EACCES && g_str_equal(name, XATTR_NAME_SELINUX)))
-			return throw_xattr(error, errno, "remove", name, what);
-	return true;
-}
-
 bool
 gbe_metadata_hand_over_at(int dir_fd, const char *name, const struct stat *st, uid_t uid, gid_t gid,
 			  const char *what, GError **error)
 {
+	const GbeInodeRef ref = {.fd = dir_fd, .name = name};
+	g_autofree char *path = ref_path(ref);
+	g_autofree char *names = NULL;
+	gsize size = 0;
+
 	if (fchownat(dir_fd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return gbe_throw_errno(error, errno, "cannot set the owner of %s", what);
-	if (!drop_privileges((GbeInodeRef){.fd = dir_fd, .name = name}, what, error))
+	if (!list_xattrs(ref, what, &names, &size, error))
 		return false;
+	for (const char *n = names; n < names + size; n += strlen(n) + 1) {
+		bool privilege = g_str_has_prefix(n, XATTR_SECURITY_PREFIX) ||
+				 g_str_equal(n, XATTR_NAME_POSIX_ACL_ACCESS) ||
+				 g_str_equal(n, XATTR_NAME_POSIX_ACL_DEFAULT);
+
+		if (privilege && lremovexattr(path, n) < 0 && errno != ENODATA &&
+		    !(errno == EACCES && g_str_equal(n, XATTR_NAME_SELINUX)))
+			return throw_xattr(error, errno, "remove", n, what);
+	}
 	return S_ISLNK(st->st_mode) || fchmodat(dir_fd, name, st->st_mode & 0777, 0) == 0 ||
 	       gbe_throw_errno(error, errno, "cannot set the mode of %s", what);
 }
@@ -191,39 +177,33 @@ gbe_metadata_drop_acls(int fd, const char *what, GError **error)
 	return true;
 }
 
-/* FS_IOC_FSGETXATTR: XFS's attributes, which others have in part. */
-static void
-copy_hints(int src_fd, int dst_fd, const char *what)
-{
-	const guint32 hints = FS_XFLAG_EXTSIZE | FS_XFLAG_EXTSZINHERIT | FS_XFLAG_COWEXTSIZE;
-	struct fsxattr src = {0}, dst = {0};
-
-	if (ioctl(src_fd, FS_IOC_FSGETXATTR, &src) < 0 || (src.fsx_xflags & hints) == 0 ||
-	    ioctl(dst_fd, FS_IOC_FSGETXATTR, &dst) < 0)
-		return;
-	dst.fsx_xflags = (dst.fsx_xflags & ~hints) | (src.fsx_xflags & hints);
-	dst.fsx_extsize = src.fsx_extsize;
-	dst.fsx_cowextsize = src.fsx_cowextsize;
-	if (ioctl(dst_fd, FS_IOC_FSSETXATTR, &dst) < 0)
-		g_debug("%s: no size of extents: %s", what, g_strerror(errno));
-}
-
 bool
 gbe_metadata_prepare(int src_fd, int dst_fd, bool btrfs, const char *what, GError **error)
 {
-	int src = 0;
-	int dst = 0;
+	const guint32 hints = FS_XFLAG_EXTSIZE | FS_XFLAG_EXTSZINHERIT | FS_XFLAG_COWEXTSIZE;
+	struct fsxattr src = {0}, dst = {0};
+	int src_flags = 0;
+	int dst_flags = 0;
 
 	if (!btrfs) {
-		copy_hints(src_fd, dst_fd, what);
+		/* FS_IOC_FSGETXATTR: XFS's attributes, which others have in part. */
+		if (ioctl(src_fd, FS_IOC_FSGETXATTR, &src) < 0 || (src.fsx_xflags & hints) == 0 ||
+		    ioctl(dst_fd, FS_IOC_FSGETXATTR, &dst) < 0)
+			return true;
+		dst.fsx_xflags = (dst.fsx_xflags & ~hints) | (src.fsx_xflags & hints);
+		dst.fsx_extsize = src.fsx_extsize;
+		dst.fsx_cowextsize = src.fsx_cowextsize;
+		if (ioctl(dst_fd, FS_IOC_FSSETXATTR, &dst) < 0)
+			g_debug("%s: no size of extents: %s", what, g_strerror(errno));
 		return true;
 	}
-	if (ioctl(src_fd, FS_IOC_GETFLAGS, &src) < 0 || ioctl(dst_fd, FS_IOC_GETFLAGS, &dst) < 0)
+	if (ioctl(src_fd, FS_IOC_GETFLAGS, &src_flags) < 0 ||
+	    ioctl(dst_fd, FS_IOC_GETFLAGS, &dst_flags) < 0)
 		return gbe_throw_errno(error, errno, "cannot read the flags of %s", what);
-	if (((src ^ dst) & FS_NOCOW_FL) == 0)
+	if (((src_flags ^ dst_flags) & FS_NOCOW_FL) == 0)
 		return true;
-	dst = (dst & ~FS_NOCOW_FL) | (src & FS_NOCOW_FL);
-	if (ioctl(dst_fd, FS_IOC_SETFLAGS, &dst) < 0)
+	dst_flags = (dst_flags & ~FS_NOCOW_FL) | (src_flags & FS_NOCOW_FL);
+	if (ioctl(dst_fd, FS_IOC_SETFLAGS, &dst_flags) < 0)
 		return gbe_throw_errno(error, errno, "cannot set the NOCOW flag of %s", what);
 	return true;
 }
@@ -267,4 +247,51 @@ gbe_metadata_compare_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, 
 					 "%s: the extended attribute %s differs", what, n);
 	}
 	return true;
+}
+
+/* @like: of the directory whose project the inode gets. */
+static bool
+set_project(int fd, bool directory, const struct fsxattr *like, const char *what, GError **error)
+{
+	const guint32 inherit = FS_XFLAG_PROJINHERIT;
+	struct fsxattr attributes = {0};
+
+	if (ioctl(fd, FS_IOC_FSGETXATTR, &attributes) < 0)
+		return gbe_throw_errno(error, errno, "cannot read the project of %s", what);
+	attributes.fsx_projid = like->fsx_projid;
+	if (directory)
+		attributes.fsx_xflags =
+		    (attributes.fsx_xflags & ~inherit) | (like->fsx_xflags & inherit);
+	return ioctl(fd, FS_IOC_FSSETXATTR, &attributes) == 0 ||
+	       gbe_throw_errno(error, errno, "cannot set the project of %s", what);
+}
+
+static bool
+project_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	      GError **error)
+{
+	gbe_autofd int fd = -1;
+
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+		return true;
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s", path);
+	return set_project(fd, S_ISDIR(st->st_mode), data, path, error);
+}
+
+bool
+gbe_project_give(int tree_fd, int like_fd, GError **error)
+{
+	const GbeTreeLimits limits = gbe_tree_look_limits();
+	struct fsxattr like = {0}, has = {0};
+
+	if (ioctl(like_fd, FS_IOC_FSGETXATTR, &like) < 0 ||
+	    ioctl(tree_fd, FS_IOC_FSGETXATTR, &has) < 0)
+		return true;
+	if (like.fsx_projid == has.fsx_projid &&
+	    ((like.fsx_xflags ^ has.fsx_xflags) & FS_XFLAG_PROJINHERIT) == 0)
+		return true;
+	return gbe_tree_walk_within(tree_fd, NULL, &limits, project_visit, &like, error) &&
+	       set_project(tree_fd, true, &like, "the tree", error);
 }

@@ -3,7 +3,7 @@
  * Copies and compares what an inode has next to its content: owner, mode, xattrs (POSIX ACLs, security labels and
  * capabilities among them), times, on btrfs the NOCOW flag, and elsewhere the sizes of extents that XFS takes as hints.
  * An attribute that cannot be read or written is an error. Other inode flags (immutable, append-only, compression) are
- * not copied: etcd does not set them, and a backup with them could not be removed. Projects: project.h.
+ * not copied: etcd does not set them, and a backup with them could not be removed.
  */
 #pragma once
 
@@ -38,3 +38,13 @@ bool gbe_metadata_prepare(int src_fd, int dst_fd, bool btrfs, const char *what,
 /* GBE_ERROR_VERIFY_FAILED names @what and the first xattr that differs. */
 bool gbe_metadata_compare_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what,
 				 GError **error) GBE_CHECKED;
+
+/*
+ * Projects, by which XFS and ext4 count and limit the space of trees (xfs_quota(8)). A project belongs to a place: a
+ * backup is not charged to it, and the tree that a restore puts there is.
+ */
+/* Gives the tree in @tree_fd, its directories and regular files, to the project of the directory @like_fd; directories
+ * hand it down to new files as that one does. Does nothing if both have the same one, or if a file system knows no
+ * projects. Gives up at the limits of gbe_tree_look_limits(). Not durable: the caller syncs. On failure a part of the
+ * tree has the project. */
+bool gbe_project_give(int tree_fd, int like_fd, GError **error) GBE_CHECKED;

@@ -8,7 +8,6 @@
 
 #include "base/sha256.h"
 #include "fs/open.h"
-#include "fs/read.h"
 
 #define TRIES 3
 #define IDLE_SECONDS 60

@@ -26,7 +26,7 @@ gbe_deploy_dir_clear(GbeDeployDir *dir)
 
 /* Reads "<checksum>.<serial>" of @stateroot with the one parser of ids. */
 static bool
-take_name(const char *stateroot, const char *name, GbeDeployDir *ret_dir)
+parse_name(const char *stateroot, const char *name, GbeDeployDir *ret_dir)
 {
 	g_autofree char *id = g_strdup_printf("%s-%s", stateroot, name);
 	g_autofree char *parsed = NULL;
@@ -53,7 +53,7 @@ gbe_deploy_dir_parse(const char *path, GbeDeployDir *ret_dir)
 	if (count < 4 || strcmp(parts[count - 2], "deploy") != 0 ||
 	    strcmp(parts[count - 4], "deploy") != 0)
 		return false;
-	return take_name(parts[count - 3], parts[count - 1], ret_dir);
+	return parse_name(parts[count - 3], parts[count - 1], ret_dir);
 }
 
 char *
@@ -129,7 +129,7 @@ gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, bool *ret
 
 	target = g_variant_lookup_value(staged, "target", G_VARIANT_TYPE_VARDICT);
 	if (target == NULL || !g_variant_lookup(target, "osname", "&s", &stateroot) ||
-	    !g_variant_lookup(target, "name", "&s", &name) || !take_name(stateroot, name, ret_dir))
+	    !g_variant_lookup(target, "name", "&s", &name) || !parse_name(stateroot, name, ret_dir))
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s does not name a deployment", STAGED);
 	(void)g_variant_lookup(staged, "locked", "b", &locked);
 	*ret_locked = locked;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the kernel command line, for sys/deployment/run.h. */
+/* Reads the kernel command line, for sys/deployment/run.h. The generator links this file without run.c, which asks
+ * systemd. */
 #include <string.h>
 
 #include "fs/open.h"
@@ -90,7 +91,7 @@ switched_on(const char *value)
 
 /* The last value wins. An empty value drops those before it. */
 static void
-replace(char **where, const char *value)
+replace_value(char **where, const char *value)
 {
 	g_free(*where);
 	*where = value == NULL || *value == '\0' ? NULL : g_strdup(value);
@@ -117,13 +118,13 @@ gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline)
 
 	while ((word = next_word(&at, &value)) != NULL) {
 		if (strcmp(word, "ostree") == 0)
-			replace(&cmdline.ostree, value);
+			replace_value(&cmdline.ostree, value);
 		else if (is_key(word, "greenboot-etcd.restore"))
-			replace(&cmdline.restore, value);
+			replace_value(&cmdline.restore, value);
 		else if (is_key(word, "greenboot-etcd.skip"))
 			cmdline.skip = switched_on(value);
 		else if (is_key(word, "rd.greenboot-etcd.restore"))
-			replace(&cmdline.rd_restore, value);
+			replace_value(&cmdline.rd_restore, value);
 		else if (is_key(word, "rd.greenboot-etcd.skip"))
 			cmdline.rd_skip = switched_on(value);
 		else if (is_key(word, "systemd.mask"))

@@ -42,62 +42,29 @@ gbe_deployments_free(GbeDeployments *deployments)
 	g_free(deployments);
 }
 
-/* The physical sysroot: below a booted deployment it is mounted at /sysroot. */
+/* Reads from the deployment's directory: its handle, and whether this program is in its tree. False: the directory is
+ * missing. */
 static bool
-find_sysroot(Loader *loader, GError **error)
-{
-	static const char *const candidates[] = {"/sysroot", "/"};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
-		gbe_autofd int fd = -1;
-
-		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
-				      NULL) ||
-		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
-			continue;
-		loader->sysroot_fd = gbe_steal_fd(&fd);
-		return true;
-	}
-	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
-}
-
-/* Reads from the deployment's directory: its handle, and whether this program is in its tree. */
-static void
-look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program,
-	  bool *ret_there)
+look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeTri *ret_has_program)
 {
 	g_autofree char *path = gbe_deploy_dir_path(dir);
 	gbe_autofd int fd = -1;
 
-	*ret_there = gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL);
-	if (!*ret_there)
-		return;
+	if (!gbe_open_in_root(loader->sysroot_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL))
+		return false;
 	*ret_handle = gbe_tree_identity(fd);
 	if (ret_has_program != NULL)
 		*ret_has_program = gbe_is_in_root(fd, PROGRAM);
+	return true;
 }
 
 static GbeListed *
 listed_new(const Loader *loader, const GbeDeployDir *dir)
 {
 	GbeListed *listed = g_new0(GbeListed, 1);
-	bool there = false;
 
 	listed->ref.id = gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
-	look_into(loader, dir, &listed->ref.handle, &listed->has_program, &there);
-	return listed;
-}
-
-static GbeListed *
-listed_from_ostree(const Loader *loader, const GbeOstreeDeployment *deployment)
-{
-	GbeListed *listed = listed_new(loader, &deployment->dir);
-
-	listed->staged = deployment->staged;
-	listed->pinned = deployment->pinned;
-	listed->unlocked = g_strdup(deployment->unlocked);
-	listed->timestamp = gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
+	(void)look_into(loader, dir, &listed->ref.handle, &listed->has_program);
 	return listed;
 }
 
@@ -111,14 +78,12 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 	GPtrArray *listed = deployments->listed;
 	GbeListed *first = listed->len > 0 ? listed->pdata[0] : NULL;
 	bool locked = false;
-	bool there = false;
 
 	if (!gbe_staged_read(loader->root_fd, &dir, &locked, NULL))
 		return;
 	if (!loader->is_root) {
 		/* The file may outlive the deployment that it names, for example after a cleanup. */
-		look_into(loader, &dir, &handle, NULL, &there);
-		if (!there)
+		if (!look_into(loader, &dir, &handle, NULL))
 			return;
 		first = listed_new(loader, &dir);
 		first->staged = true;
@@ -171,70 +136,65 @@ take_list(GbeDeployments *deployments, const Loader *loader)
 	g_autoptr(GPtrArray) all = gbe_ostree_list(loader->ostree);
 
 	deployments->listed = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_listed_free);
-	for (guint i = 0; i < all->len; i++)
-		g_ptr_array_add(deployments->listed, listed_from_ostree(loader, all->pdata[i]));
+	for (guint i = 0; i < all->len; i++) {
+		const GbeOstreeDeployment *deployment = all->pdata[i];
+		GbeListed *listed = listed_new(loader, &deployment->dir);
+
+		listed->staged = deployment->staged;
+		listed->pinned = deployment->pinned;
+		listed->unlocked = g_strdup(deployment->unlocked);
+		listed->timestamp =
+		    gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
+		g_ptr_array_add(deployments->listed, listed);
+	}
 	add_staged(deployments, loader);
-}
-
-static void
-take_booted_dir(GbeDeployments *deployments, const Loader *loader, const GbeDeployDir *dir)
-{
-	bool there = false;
-	g_autofree char *handle = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (GBE_FAULT("booted-looked", &error)) {
-		deployments->booted_why = g_strdup(error->message);
-		return;
-	}
-	look_into(loader, dir, &handle, NULL, &there);
-	if (!there) {
-		g_autofree char *path = gbe_deploy_dir_path(dir);
-
-		deployments->booted_why =
-		    g_strdup_printf("the booted deployment's directory %s is not there", path);
-		return;
-	}
-	deployments->booted.id =
-	    gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
-	deployments->booted.handle = g_steal_pointer(&handle);
-}
-
-/* Where ostree's list cannot be read: an automounted /boot is not mounted again while the machine goes down. After a soft
- * reboot, ostree= names the deployment before. */
-static bool
-find_by_cmdline(const Loader *loader, const GbeCmdline *cmdline, GbeDeployDir *ret_dir)
-{
-	g_autofree char *run = NULL;
-
-	return cmdline != NULL && cmdline->ostree != NULL && loader->sysroot_fd >= 0 &&
-	       gbe_run_read(loader->root_fd, true, &run, NULL) && strchr(run, '+') == NULL &&
-	       gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, ret_dir, NULL);
 }
 
 static void
 take_booted(GbeDeployments *deployments, const Loader *loader, const GbeCmdline *cmdline)
 {
 	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *run = NULL, *handle = NULL;
 	g_autoptr(GError) local = NULL;
+	bool known = false;
 
-	if (loader->is_root) {
-		if (loader->ostree != NULL ? !gbe_ostree_booted(loader->ostree, &dir)
-					   : !find_by_cmdline(loader, cmdline, &dir)) {
-			deployments->booted_why =
-			    g_strdup(deployments->list_why != NULL
-					 ? deployments->list_why
-					 : "none of ostree's deployments is the one that runs");
-			return;
-		}
+	if (loader->ostree != NULL && loader->is_root) {
+		known = gbe_ostree_booted(loader->ostree, &dir);
+	} else if (loader->is_root) {
+		/* The list is unreadable when an automounted /boot is not mounted again while the machine goes down.
+		 * After a soft reboot, ostree= names the deployment before. */
+		if (cmdline != NULL && cmdline->ostree != NULL && loader->sysroot_fd >= 0 &&
+		    gbe_run_read(loader->root_fd, true, &run, NULL) && strchr(run, '+') == NULL)
+			known = gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, NULL);
 	} else if (cmdline == NULL || cmdline->ostree == NULL) {
 		deployments->booted_why = g_strdup("there is no ostree= in proc/cmdline");
 		return;
 	} else if (!gbe_booted_resolve(loader->sysroot_fd, cmdline->ostree, &dir, &local)) {
 		deployments->booted_why = g_strdup(local->message);
 		return;
+	} else {
+		known = true;
 	}
-	take_booted_dir(deployments, loader, &dir);
+	if (!known) {
+		deployments->booted_why =
+		    g_strdup(deployments->list_why != NULL
+				 ? deployments->list_why
+				 : "none of ostree's deployments is the one that runs");
+		return;
+	}
+	if (GBE_FAULT("booted-looked", &local)) {
+		deployments->booted_why = g_strdup(local->message);
+		return;
+	}
+	if (!look_into(loader, &dir, &handle, NULL)) {
+		g_autofree char *path = gbe_deploy_dir_path(&dir);
+
+		deployments->booted_why =
+		    g_strdup_printf("the booted deployment's directory %s is not there", path);
+		return;
+	}
+	deployments->booted.id = gbe_deployment_id_format(dir.stateroot, dir.checksum, dir.serial);
+	deployments->booted.handle = g_steal_pointer(&handle);
 }
 
 static void
@@ -247,13 +207,27 @@ loader_init(Loader *loader, int root_fd, const char *root_path)
 	};
 }
 
-/* A sysroot on a machine that did not boot from it is a build directory. */
+/* Opens the physical sysroot: below a booted deployment it is mounted at /sysroot. A sysroot on a machine that did not
+ * boot from it is a build directory. */
 static bool
 open_sysroot(Loader *loader, GbeTri ostree, GError **error)
 {
+	static const char *const candidates[] = {"/sysroot", "/"};
+
 	if (ostree == GBE_NO && loader->is_root)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "this is not an ostree system");
-	return find_sysroot(loader, error);
+	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
+		gbe_autofd int fd = -1;
+
+		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
+				      NULL) ||
+		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
+			continue;
+		loader->sysroot_fd = gbe_steal_fd(&fd);
+		return true;
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "there is no ostree sysroot (no ostree/repo at / or /sysroot)");
 }
 
 void

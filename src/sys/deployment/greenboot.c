@@ -10,8 +10,6 @@
 
 #include "core/deployment.h"
 #include "fs/open.h"
-#include "sys/deployment/grub-config.h"
-#include "sys/deployment/grubenv.h"
 #include "sys/enabled.h"
 
 #define HEALTHCHECK "greenboot-healthcheck.service"
@@ -19,6 +17,129 @@
 #define MAX_CONFIG (64 * 1024)
 #define DEFAULT_ATTEMPTS 3
 #define MOST_ATTEMPTS 1000
+
+#define HEADER "# GRUB Environment Block\n"
+/* GRUB makes 1024 bytes; larger files are legal. */
+#define MAX_GRUBENV (64 * 1024)
+
+/* Copies the bytes from @from to @to without escapes: the byte after a backslash, also a newline or a backslash,
+ * belongs to the value. NULL where a byte cannot be in a C string. */
+static char *
+unescape_value(const char *from, const char *to)
+{
+	GString *value = g_string_sized_new((gsize)(to - from));
+
+	for (; from < to; from++) {
+		if (*from == '\\' && from + 1 < to)
+			from++;
+		if (*from == '\0') {
+			(void)g_string_free(value, true);
+			return NULL;
+		}
+		g_string_append_c(value, *from);
+	}
+	return g_string_free(value, false);
+}
+
+bool
+gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table, GError **error)
+{
+	g_autoptr(GHashTable) table = NULL;
+	const char *end = bytes + size;
+	const char *at = bytes + strlen(HEADER);
+
+	if (size < strlen(HEADER) || memcmp(bytes, HEADER, strlen(HEADER)) != 0)
+		return gbe_throw(
+		    error, GBE_ERROR_CORRUPT,
+		    "this is no GRUB environment block: its first line is not \"%.*s\"",
+		    (int)strlen(HEADER) - 1, HEADER);
+	table = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	while (at < end) {
+		const char *stop = at, *equals;
+		char *value;
+
+		/* The first newline without a backslash before it ends a line, the first newline a comment. */
+		if (*at == '#')
+			stop = memchr(at, '\n', (gsize)(end - at));
+		else
+			while (stop < end && *stop != '\n')
+				stop += *stop == '\\' && stop + 1 < end ? 2 : 1;
+		/* Padding, or a line that was cut off, which GRUB does not take either. */
+		if (stop == NULL || stop >= end)
+			break;
+		equals = *at == '#' ? NULL : memchr(at, '=', (gsize)(stop - at));
+		if (equals != NULL && equals > at &&
+		    memchr(at, '\0', (gsize)(equals - at)) == NULL) {
+			value = unescape_value(equals + 1, stop);
+			if (value != NULL)
+				(void)g_hash_table_replace(
+				    table, g_strndup(at, (gsize)(equals - at)), value);
+		}
+		at = stop + 1;
+	}
+	*ret_table = g_steal_pointer(&table);
+	return true;
+}
+
+bool
+gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error)
+{
+	static const char *const paths[] = {"/boot/grub2/grubenv", "/boot/grub/grubenv"};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+		g_autoptr(GError) local = NULL;
+		g_autofree char *bytes = NULL;
+		gsize size = 0;
+
+		if (!gbe_read_in_root(root_fd, paths[i], MAX_GRUBENV, &bytes, &size, &local)) {
+			if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+				continue;
+			return gbe_pass(error, &local);
+		}
+		if (!gbe_grubenv_parse(bytes, size, ret_table, error))
+			return gbe_prefix(error, "%s", paths[i]);
+		return true;
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no GRUB environment block (%s)",
+			 paths[0]);
+}
+
+#define MAX_GRUB_CONFIG ((gsize)1024 * 1024)
+
+/* Every version of the snippet counts with COUNTER. A configuration with a menu is no mere pointer to another file. */
+#define COUNTER "boot_counter"
+static const char *const menus[] = {"blscfg", "menuentry"};
+
+static bool
+mentions(const char *bytes, gsize size, const char *word)
+{
+	return memmem(bytes, size, word, strlen(word)) != NULL;
+}
+
+GbeTri
+gbe_grub_counts(int root_fd)
+{
+	/* The generated file, and the files that it reads for people. */
+	static const char *const paths[] = {
+	    "/boot/grub2/grub.cfg", "/boot/grub2/custom.cfg", "/boot/grub2/user.cfg",
+	    "/boot/grub/grub.cfg",  "/boot/grub/custom.cfg",
+	};
+	GbeTri counts = GBE_UNKNOWN;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+		g_autofree char *bytes = NULL;
+		gsize size = 0;
+
+		if (!gbe_read_in_root(root_fd, paths[i], MAX_GRUB_CONFIG, &bytes, &size, NULL))
+			continue;
+		if (mentions(bytes, size, COUNTER))
+			return GBE_YES;
+		for (gsize j = 0; j < G_N_ELEMENTS(menus); j++)
+			if (mentions(bytes, size, menus[j]))
+				counts = GBE_NO;
+	}
+	return counts;
+}
 
 /* The shell version is recognized by files that the Rust version lacks. *ret_known is false where one of them cannot be
  * looked at. */
@@ -105,24 +226,6 @@ boot_can_be_written_by_grub(int root_fd)
 }
 
 static void
-take_variables(GbeGreenboot *greenboot, GHashTable *table)
-{
-	const char *counter = g_hash_table_lookup(table, "boot_counter");
-	const char *trigger = g_hash_table_lookup(table, "greenboot_rollback_trigger");
-	const char *next = g_hash_table_lookup(table, "greenboot_next_deployment_id");
-
-	/* GRUB does not count with a counter that is no number. */
-	greenboot->has_counter =
-	    counter != NULL && g_ascii_string_to_signed(counter, 10, G_MININT32, G_MAXINT32,
-							&greenboot->boot_counter, NULL);
-	if (!greenboot->has_counter)
-		greenboot->boot_counter = 0;
-	if (next != NULL && *next != '\0' && g_str_is_ascii(next))
-		greenboot->next_deployment = g_strdup(next);
-	greenboot->trigger = g_strcmp0(trigger, "1") == 0 || greenboot->next_deployment != NULL;
-}
-
-static void
 cannot_count(GbeGreenboot *greenboot, const char *why)
 {
 	greenboot->can_count = GBE_NO;
@@ -134,26 +237,38 @@ read_variables(GbeGreenboot *greenboot, int root_fd)
 {
 	g_autoptr(GHashTable) table = NULL;
 	g_autoptr(GError) local = NULL;
+	const char *counter, *trigger, *next;
 
-	if (gbe_grubenv_read(root_fd, &table, &local)) {
-		greenboot->grubenv = GBE_YES;
-		greenboot->can_count = boot_can_be_written_by_grub(root_fd);
-		if (greenboot->can_count == GBE_NO)
-			greenboot->count_why = "GRUB cannot write its environment block on btrfs";
-		else if (gbe_grub_counts(root_fd) == GBE_NO)
-			greenboot->count_why = "grub.cfg does not have greenboot's snippet";
-		take_variables(greenboot, table);
+	if (!gbe_grubenv_read(root_fd, &table, &local)) {
+		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			greenboot->grubenv = GBE_NO;
+			cannot_count(greenboot,
+				     "GRUB's environment block (/boot/grub2/grubenv) is missing");
+		} else if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
+			/* Its content is unknown, and GRUB cannot use it, either. */
+			cannot_count(greenboot,
+				     "GRUB's environment block (/boot/grub2/grubenv) is damaged");
+		}
 		return;
 	}
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-		greenboot->grubenv = GBE_NO;
-		cannot_count(greenboot,
-			     "GRUB's environment block (/boot/grub2/grubenv) is missing");
-	} else if (g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT)) {
-		/* Its content is unknown, and GRUB cannot use it, either. */
-		cannot_count(greenboot,
-			     "GRUB's environment block (/boot/grub2/grubenv) is damaged");
-	}
+	greenboot->grubenv = GBE_YES;
+	greenboot->can_count = boot_can_be_written_by_grub(root_fd);
+	if (greenboot->can_count == GBE_NO)
+		greenboot->count_why = "GRUB cannot write its environment block on btrfs";
+	else if (gbe_grub_counts(root_fd) == GBE_NO)
+		greenboot->count_why = "grub.cfg does not have greenboot's snippet";
+	counter = g_hash_table_lookup(table, "boot_counter");
+	trigger = g_hash_table_lookup(table, "greenboot_rollback_trigger");
+	next = g_hash_table_lookup(table, "greenboot_next_deployment_id");
+	/* GRUB does not count with a counter that is no number. */
+	greenboot->has_counter =
+	    counter != NULL && g_ascii_string_to_signed(counter, 10, G_MININT32, G_MAXINT32,
+							&greenboot->boot_counter, NULL);
+	if (!greenboot->has_counter)
+		greenboot->boot_counter = 0;
+	if (next != NULL && *next != '\0' && g_str_is_ascii(next))
+		greenboot->next_deployment = g_strdup(next);
+	greenboot->trigger = g_strcmp0(trigger, "1") == 0 || greenboot->next_deployment != NULL;
 }
 
 /* The shell version sets the counter at staging, so that GRUB has counted once when the trial's first boot reads
@@ -287,13 +402,6 @@ gbe_greenboot_flavour_to_string(GbeGreenbootFlavour flavour)
 	return "none";
 }
 
-static bool
-is_checksum(const char *text)
-{
-	return strlen(text) == GBE_CHECKSUM_LEN &&
-	       strspn(text, "0123456789abcdef") == GBE_CHECKSUM_LEN;
-}
-
 GbeTri
 gbe_greenboot_next_is(const GbeGreenboot *greenboot, const char *deployment_id)
 {
@@ -303,7 +411,8 @@ gbe_greenboot_next_is(const GbeGreenboot *greenboot, const char *deployment_id)
 	if (next == NULL || deployment_id == NULL ||
 	    !gbe_deployment_id_parse(deployment_id, NULL, &checksum, NULL))
 		return GBE_UNKNOWN;
-	if (is_checksum(next))
+	if (strlen(next) == GBE_CHECKSUM_LEN &&
+	    strspn(next, "0123456789abcdef") == GBE_CHECKSUM_LEN)
 		return gbe_tri(strncmp(checksum, next, GBE_CHECKSUM_LEN) == 0);
 	if (gbe_deployment_id_parse(next, NULL, NULL, NULL))
 		return gbe_tri(strcmp(next, deployment_id) == 0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/auto.h"
+#include "base/error.h"
 #include "core/tri.h"
 
 #include <glib.h>
@@ -51,3 +52,20 @@ const char *gbe_greenboot_flavour_to_string(GbeGreenbootFlavour flavour); /* non
 /* Does greenboot's id of the next deployment name @deployment_id? Compares ostree checksums. A "sha256:" image
  * digest cannot be compared here: unknown. */
 GbeTri gbe_greenboot_next_is(const GbeGreenboot *greenboot, const char *deployment_id);
+
+/* Reads GRUB's environment block, and never writes it: "# GRUB Environment Block\n", key=value lines with backslash
+ * escapes, '#' padding (greenboot.md section 3). */
+/* Parses any bytes from memory. *ret_table: char * -> char *. GBE_ERROR_CORRUPT without the header. */
+bool gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table,
+		       GError **error) GBE_CHECKED;
+/* /boot/grub2/grubenv, else /boot/grub/grubenv. GBE_ERROR_NOT_FOUND when there is none. */
+bool gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error) GBE_CHECKED;
+
+/*
+ * Does GRUB count boots down? Only where its configuration has greenboot's snippet (08_greenboot.cfg of bootupd,
+ * 08_fallback_counting of grub2-tools). A grub.cfg that was made once, before greenboot was installed, does not get
+ * the snippet by itself: there an update that fails is booted again and again (greenboot's issue 135).
+ */
+/* YES: a configuration below /boot has boot_counter. NO: there is a grub.cfg with a menu, and none has it. UNKNOWN:
+ * no grub.cfg tells. The EFI system partition is not read: that may take a mount. */
+GbeTri gbe_grub_counts(int root_fd);

@@ -31,7 +31,7 @@ static GThread *ahead; /* loads libostree; NULL: no such thread, or joined */
 
 /* A failure is ignored here: gbe_ostree_open() tries again and reports it. */
 static gpointer
-load(gpointer unused)
+load_in_thread(gpointer unused)
 {
 	bool is_there = gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), NULL);
 
@@ -42,15 +42,7 @@ void
 gbe_ostree_load_ahead(void)
 {
 	if (ahead == NULL && lib.ostree_sysroot_new == NULL)
-		ahead = g_thread_try_new("libostree", load, NULL, NULL);
-}
-
-static bool
-loaded(GError **error)
-{
-	if (ahead != NULL)
-		(void)g_thread_join(g_steal_pointer(&ahead));
-	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
+		ahead = g_thread_try_new("libostree", load_in_thread, NULL, NULL);
 }
 
 /* libostree needs the path "/" for the running system. Any other sysroot is given by its fd, so that a symlink on
@@ -64,7 +56,9 @@ gbe_ostree_open(int sysroot_fd, bool is_root, GbeOstree **ret_ostree, GError **e
 	g_autoptr(OstreeSysroot) sysroot = NULL;
 	g_autoptr(GError) local = NULL;
 
-	if (!loaded(&local))
+	if (ahead != NULL)
+		(void)g_thread_join(g_steal_pointer(&ahead));
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), &local))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
 	sysroot = lib.ostree_sysroot_new(file);
 	if (!lib.ostree_sysroot_load(sysroot, NULL, error)) {
@@ -91,16 +85,6 @@ dir_of(OstreeDeployment *deployment, GbeDeployDir *ret_dir)
 	ret_dir->serial = (guint)lib.ostree_deployment_get_deployserial(deployment);
 }
 
-static const char *
-unlocked(OstreeDeployment *deployment)
-{
-	OstreeDeploymentUnlockedState state = lib.ostree_deployment_get_unlocked(deployment);
-
-	return state == OSTREE_DEPLOYMENT_UNLOCKED_NONE
-		   ? NULL
-		   : lib.ostree_deployment_unlocked_state_to_string(state);
-}
-
 static void
 deployment_free(gpointer data)
 {
@@ -118,11 +102,15 @@ gbe_ostree_list(const GbeOstree *ostree)
 
 	for (guint i = 0; i < all->len; i++) {
 		GbeOstreeDeployment *deployment = g_new0(GbeOstreeDeployment, 1);
+		OstreeDeploymentUnlockedState state =
+		    lib.ostree_deployment_get_unlocked(all->pdata[i]);
 
 		dir_of(all->pdata[i], &deployment->dir);
 		deployment->staged = lib.ostree_deployment_is_staged(all->pdata[i]);
 		deployment->pinned = lib.ostree_deployment_is_pinned(all->pdata[i]);
-		deployment->unlocked = unlocked(all->pdata[i]);
+		if (state != OSTREE_DEPLOYMENT_UNLOCKED_NONE)
+			deployment->unlocked =
+			    lib.ostree_deployment_unlocked_state_to_string(state);
 		g_ptr_array_add(list, deployment);
 	}
 	return list;

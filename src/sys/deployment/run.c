@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "fs/open.h"
-#include "sys/systemd/manager.h"
+#include "sys/systemd/units.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_LEN 36

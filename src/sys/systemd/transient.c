@@ -22,7 +22,7 @@ gbe_own_unit(void)
 }
 
 static bool
-unreadable(GError **error, int r, sd_bus_error *bus_error, const char *property)
+throw_property(GError **error, int r, sd_bus_error *bus_error, const char *property)
 {
 	(void)gbe_bus_throw(error, r, bus_error, "cannot read %s over D-Bus", property);
 	sd_bus_error_free(bus_error);
@@ -38,7 +38,7 @@ get_boolean(sd_bus *bus, const char *path, const char *property, bool *ret_value
 					    &bus_error, 'b', &value);
 
 	if (r < 0)
-		return unreadable(error, r, &bus_error, property);
+		return throw_property(error, r, &bus_error, property);
 	*ret_value = value != 0;
 	return true;
 }
@@ -65,43 +65,35 @@ get_words(sd_bus *bus, const char *path, const char *interface, const char *prop
 					 &bus_error, &words);
 
 	if (r < 0)
-		return unreadable(error, r, &bus_error, property);
+		return throw_property(error, r, &bus_error, property);
 	*ret_words = take_words(words);
 	return true;
 }
 
-/* The first of a(sasbttttuii): path, arguments, and the result. */
-static int
-read_command(sd_bus_message *reply, char ***ret_argv)
-{
-	const char *program = NULL;
-	char **argv = NULL;
-	int r = sd_bus_message_enter_container(reply, 'a', "(sasbttttuii)");
-
-	if (r >= 0)
-		r = sd_bus_message_enter_container(reply, 'r', "sasbttttuii");
-	if (r <= 0)
-		return r;
-	r = sd_bus_message_read(reply, "s", &program);
-	if (r >= 0)
-		r = sd_bus_message_read_strv(reply, &argv);
-	if (r >= 0)
-		*ret_argv = take_words(argv);
-	return r;
-}
-
+/* ExecStart is a(sasbttttuii): path, arguments, and the result. Takes the first command's arguments. */
 static bool
 get_command(sd_bus *bus, const char *path, char ***ret_argv, GError **error)
 {
 	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	sd_bus_message *reply = NULL;
+	const char *program = NULL;
+	char **argv = NULL;
 	int r = sd_bus_get_property(bus, GBE_SYSTEMD_NAME, path, SERVICE_INTERFACE, "ExecStart",
 				    &bus_error, &reply, "a(sasbttttuii)");
 
 	if (r >= 0)
-		r = read_command(reply, ret_argv);
+		r = sd_bus_message_enter_container(reply, 'a', "(sasbttttuii)");
+	if (r >= 0)
+		r = sd_bus_message_enter_container(reply, 'r', "sasbttttuii");
+	if (r > 0) {
+		r = sd_bus_message_read(reply, "s", &program);
+		if (r >= 0)
+			r = sd_bus_message_read_strv(reply, &argv);
+		if (r >= 0)
+			*ret_argv = take_words(argv);
+	}
 	sd_bus_message_unref(reply);
-	return r >= 0 || unreadable(error, r, &bus_error, "ExecStart");
+	return r >= 0 || throw_property(error, r, &bus_error, "ExecStart");
 }
 
 /* A job that ends during the query counts as no job. */
@@ -121,23 +113,23 @@ get_job(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
 	    gbe_bus_get_string(bus, job, JOB_INTERFACE, "JobType", &found->job_type, NULL))
 		found->job = g_strdup(job);
 	sd_bus_message_unref(reply);
-	return r >= 0 || unreadable(error, r, &bus_error, "Job");
+	return r >= 0 || throw_property(error, r, &bus_error, "Job");
 }
 
 static bool
-get_unit(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
+get_found(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
 {
-	return gbe_bus_get_string(bus, path, UNIT_INTERFACE, "LoadState", &found->load_state,
-				  error) &&
-	       get_boolean(bus, path, "Transient", &found->transient, error) &&
-	       get_job(bus, path, found, error) &&
-	       gbe_bus_get_string(bus, path, UNIT_INTERFACE, "ActiveState", &found->active_state,
-				  error);
-}
-
-static bool
-get_service(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
-{
+	if (!gbe_bus_get_string(bus, path, UNIT_INTERFACE, "LoadState", &found->load_state, error))
+		return false;
+	if (!get_boolean(bus, path, "Transient", &found->transient, error))
+		return false;
+	if (!get_job(bus, path, found, error))
+		return false;
+	if (!gbe_bus_get_string(bus, path, UNIT_INTERFACE, "ActiveState", &found->active_state,
+				error))
+		return false;
+	if (!found->transient)
+		return true;
 	return get_words(bus, path, UNIT_INTERFACE, "BindsTo", &found->parents, error) &&
 	       get_words(bus, path, SERVICE_INTERFACE, "Environment", &found->environment, error) &&
 	       get_command(bus, path, &found->argv, error);
@@ -151,8 +143,7 @@ gbe_transient_find(GbeJobs *jobs, const char *unit, GbeFoundUnit *ret_found, GEr
 
 	if (!gbe_bus_load_unit(jobs->bus, unit, &path, error))
 		return false;
-	if (!get_unit(jobs->bus, path, &found, error) ||
-	    (found.transient && !get_service(jobs->bus, path, &found, error)))
+	if (!get_found(jobs->bus, path, &found, error))
 		return gbe_prefix(error, "unit %s", unit);
 	*ret_found = found;
 	found = (GbeFoundUnit){NULL};
@@ -185,8 +176,7 @@ gbe_parent_unit_clear(GbeParentUnit *parent)
 	g_clear_pointer(&parent->active_state, g_free);
 }
 
-static int append(sd_bus_message *message, GVariant *value);
-
+static int append_value(sd_bus_message *message, GVariant *value);
 static int
 append_children(sd_bus_message *message, GVariant *value, char kind, const char *contents)
 {
@@ -195,38 +185,23 @@ append_children(sd_bus_message *message, GVariant *value, char kind, const char 
 	for (gsize i = 0; r >= 0 && i < g_variant_n_children(value); i++) {
 		g_autoptr(GVariant) child = g_variant_get_child_value(value, i);
 
-		r = append(message, child);
+		r = append_value(message, child);
 	}
 	return r >= 0 ? sd_bus_message_close_container(message) : r;
 }
 
-/* A "(sv)" holds "sv". */
 static int
-append_tuple(sd_bus_message *message, GVariant *value)
+append_value(sd_bus_message *message, GVariant *value)
 {
 	const char *type = g_variant_get_type_string(value);
-	g_autofree char *contents = g_strndup(type + 1, strlen(type) - 2);
-
-	return append_children(message, value, 'r', contents);
-}
-
-static int
-append_variant(sd_bus_message *message, GVariant *value)
-{
-	g_autoptr(GVariant) inner = g_variant_get_variant(value);
-
-	return append_children(message, value, 'v', g_variant_get_type_string(inner));
-}
-
-static int
-append(sd_bus_message *message, GVariant *value)
-{
+	g_autoptr(GVariant) inner = NULL;
+	g_autofree char *contents = NULL;
 	guint64 number;
 	guint32 small;
 	gint32 signed_small;
 	int truth;
 
-	switch (*g_variant_get_type_string(value)) {
+	switch (*type) {
 	case 'b':
 		truth = g_variant_get_boolean(value);
 		return sd_bus_message_append_basic(message, 'b', &truth);
@@ -245,36 +220,17 @@ append(sd_bus_message *message, GVariant *value)
 	case 's':
 		return sd_bus_message_append_basic(message, 's', g_variant_get_string(value, NULL));
 	case 'v':
-		return append_variant(message, value);
+		inner = g_variant_get_variant(value);
+		return append_children(message, value, 'v', g_variant_get_type_string(inner));
 	case 'a':
-		return append_children(message, value, 'a', g_variant_get_type_string(value) + 1);
+		return append_children(message, value, 'a', type + 1);
 	case '(':
-		return append_tuple(message, value);
+		/* A "(sv)" holds "sv". */
+		contents = g_strndup(type + 1, strlen(type) - 2);
+		return append_children(message, value, 'r', contents);
 	default:
 		return -EINVAL;
 	}
-}
-
-static int
-new_call(sd_bus *bus, const char *unit, GVariant *properties, sd_bus_message **ret_call)
-{
-	sd_bus_message *call = NULL;
-	int r;
-
-	r = sd_bus_message_new_method_call(bus, &call, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH,
-					   GBE_SYSTEMD_MANAGER, "StartTransientUnit");
-	/* "fail": an existing job is kept (a shutdown, or a stop of the parent). */
-	if (r >= 0)
-		r = sd_bus_message_append(call, "ss", unit, "fail");
-	if (r >= 0)
-		r = append(call, properties);
-	if (r >= 0)
-		r = sd_bus_message_append(call, "a(sa(sv))", 0);
-	if (r >= 0)
-		*ret_call = call;
-	else
-		sd_bus_message_unref(call);
-	return r;
 }
 
 bool
@@ -285,8 +241,17 @@ gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char 
 	sd_bus_message *call = NULL;
 	sd_bus_message *reply = NULL;
 	const char *job = NULL;
-	int r = new_call(jobs->bus, unit, properties, &call);
+	int r;
 
+	r = sd_bus_message_new_method_call(jobs->bus, &call, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH,
+					   GBE_SYSTEMD_MANAGER, "StartTransientUnit");
+	/* "fail": an existing job is kept (a shutdown, or a stop of the parent). */
+	if (r >= 0)
+		r = sd_bus_message_append(call, "ss", unit, "fail");
+	if (r >= 0)
+		r = append_value(call, properties);
+	if (r >= 0)
+		r = sd_bus_message_append(call, "a(sa(sv))", 0);
 	if (r >= 0)
 		r = sd_bus_call(jobs->bus, call, 0, &bus_error, &reply);
 	if (r >= 0)

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/units/member-unit.h"
-#include "sys/systemd/jobs.h"
+#include "sys/systemd/bus.h"
 
 /* The unit that this process runs in. NULL: no unit that systemd knows of. Newly allocated. */
 char *gbe_own_unit(void);

@@ -3,10 +3,13 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "sys/systemd/jobs.h"
+#include "sys/systemd/bus.h"
 
 #define UNIT_INTERFACE "org.freedesktop.systemd1.Unit"
+/* Soft reboots, and their count, came with this version of systemd. */
+#define FIRST_WITH_SOFT_REBOOTS 254
 
 void
 gbe_unit_state_clear(GbeUnitState *state)
@@ -38,25 +41,28 @@ gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error)
 	g_auto(GbeUnitState) state = {NULL};
 	g_autofree char *path = NULL;
 	const char *interface = result_interface(unit);
+	const char *service = g_str_has_suffix(unit, ".service") ? interface : NULL;
+	const struct {
+		const char *interface, *property;
+		char **value;
+	} asked[] = {
+	    {UNIT_INTERFACE, "LoadState", &state.load_state},
+	    {UNIT_INTERFACE, "ActiveState", &state.active_state},
+	    {UNIT_INTERFACE, "SubState", &state.sub_state},
+	    {UNIT_INTERFACE, "UnitFileState", &state.unit_file_state},
+	    {interface, "Result", &state.result},
+	    {service, "Type", &state.type},
+	    {service, "Restart", &state.restart},
+	};
 
 	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, error) ||
 	    !gbe_bus_load_unit(bus, unit, &path, error))
 		return false;
-	if (!gbe_bus_get_string(bus, path, UNIT_INTERFACE, "LoadState", &state.load_state, error) ||
-	    !gbe_bus_get_string(bus, path, UNIT_INTERFACE, "ActiveState", &state.active_state,
-				error) ||
-	    !gbe_bus_get_string(bus, path, UNIT_INTERFACE, "SubState", &state.sub_state, error) ||
-	    !gbe_bus_get_string(bus, path, UNIT_INTERFACE, "UnitFileState", &state.unit_file_state,
-				error))
-		return gbe_prefix(error, "unit %s", unit);
-	if (interface != NULL &&
-	    !gbe_bus_get_string(bus, path, interface, "Result", &state.result, error))
-		return gbe_prefix(error, "unit %s", unit);
-	if (g_str_has_suffix(unit, ".service") &&
-	    (!gbe_bus_get_string(bus, path, interface, "Type", &state.type, error) ||
-	     !gbe_bus_get_string(bus, path, interface, "Restart", &state.restart, error)))
-		return gbe_prefix(error, "unit %s", unit);
-
+	for (gsize i = 0; i < G_N_ELEMENTS(asked); i++)
+		if (asked[i].interface != NULL &&
+		    !gbe_bus_get_string(bus, path, asked[i].interface, asked[i].property,
+					asked[i].value, error))
+			return gbe_prefix(error, "unit %s", unit);
 	*ret_state = state;
 	state = (GbeUnitState){NULL};
 	return true;
@@ -152,4 +158,67 @@ gbe_unit_reset_failed(const char *unit, GError **error)
 		(void)gbe_bus_throw(error, r, &bus_error, "cannot reset %s", unit);
 	sd_bus_error_free(&bus_error);
 	return r >= 0;
+}
+
+/* "252.39-1~deb12u1", "v256~rc1"; 0 where it cannot be read. */
+static guint64
+systemd_version(sd_bus *bus)
+{
+	g_autofree char *text = NULL;
+	const char *at;
+
+	if (!gbe_bus_get_string(bus, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER, "Version", &text, NULL))
+		return 0;
+	at = *text == 'v' ? text + 1 : text;
+	return g_ascii_isdigit(*at) ? g_ascii_strtoull(at, NULL, 10) : 0;
+}
+
+guint64
+gbe_manager_version(void)
+{
+	gbe_autobus sd_bus *bus = NULL;
+
+	return gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ? systemd_version(bus) : 0;
+}
+
+bool
+gbe_manager_soft_reboots(guint *ret_count, GError **error)
+{
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	gbe_autobus sd_bus *bus = NULL;
+	guint32 count = 0;
+	int r;
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, error))
+		return gbe_prefix(error, "cannot tell how many soft reboots there were");
+	r = sd_bus_get_property_trivial(bus, GBE_SYSTEMD_NAME, GBE_SYSTEMD_PATH,
+					GBE_SYSTEMD_MANAGER, "SoftRebootsCount", &bus_error, 'u',
+					&count);
+
+	if (r < 0 && sd_bus_error_has_name(&bus_error, SD_BUS_ERROR_UNKNOWN_PROPERTY)) {
+		guint64 version = systemd_version(bus);
+
+		if (version > 0 && version < FIRST_WITH_SOFT_REBOOTS)
+			r = 0;
+	}
+	if (r < 0)
+		(void)gbe_bus_throw(error, r, &bus_error,
+				    "cannot tell how many soft reboots there were");
+	else
+		*ret_count = count;
+	sd_bus_error_free(&bus_error);
+	return r >= 0;
+}
+
+GbeTri
+gbe_system_stopping(void)
+{
+	gbe_autobus sd_bus *bus = NULL;
+	g_autofree char *state = NULL;
+
+	if (!gbe_bus_open(GBE_BUS_TIMEOUT_MS, &bus, NULL) ||
+	    !gbe_bus_get_string(bus, GBE_SYSTEMD_PATH, GBE_SYSTEMD_MANAGER, "SystemState", &state,
+				NULL))
+		return GBE_UNKNOWN;
+	return gbe_tri(strcmp(state, "stopping") == 0);
 }

@@ -30,3 +30,12 @@ bool gbe_unit_stop(const char *unit, guint timeout_ms, GError **error) GBE_CHECK
 bool gbe_unit_start(const char *unit, guint timeout_ms, GError **error) GBE_CHECKED;
 /* Resets the failed state and the count of starts. */
 bool gbe_unit_reset_failed(const char *unit, GError **error) GBE_CHECKED;
+
+/* Process 1 of the running system is asked for what only it knows. */
+
+/* Of systemd: 252. 0: unknown. */
+guint64 gbe_manager_version(void);
+/* 0 where this systemd has no soft reboots. GBE_ERROR_CANNOT_TELL where it does not answer. */
+bool gbe_manager_soft_reboots(guint *ret_count, GError **error) GBE_CHECKED;
+/* Does the system shut down (or soft-reboot)? Unknown without D-Bus. */
+GbeTri gbe_system_stopping(void);
