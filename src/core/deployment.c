@@ -140,3 +140,13 @@ gbe_deployment_clear(GbeDeployment *deployment)
 	g_clear_pointer(&deployment->id, g_free);
 	g_clear_pointer(&deployment->handle, g_free);
 }
+
+void
+gbe_listed_free(GbeListed *listed)
+{
+	if (listed == NULL)
+		return;
+	gbe_deployment_clear(&listed->ref);
+	g_free(listed->unlocked);
+	g_free(listed);
+}

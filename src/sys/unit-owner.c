@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/unit-owner.h"
 
-#include "core/config/told.h"
+#include "core/config/systems.h"
 #include "sys/enabled.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One decision in the making. Private to decide.c, new-manifest.c, new-take-over.c and unfinished.c. */
+/* One decision in the making. Private to decide.c, new-manifest.c and new-take-over.c. */
 #pragma once
 
 #include "core/decide/decide.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/facts.h"
 
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 
 GbeFacts *
 gbe_facts_new(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 
 #include "core/json/members.h"
 #include "core/json/parse.h"

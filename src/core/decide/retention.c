@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/retention.h"
 
-#include "core/decide/retention-periods.h"
 #include "core/decide/situation.h"
 
 typedef struct {
@@ -527,4 +526,91 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 		}
 	}
 	return false;
+}
+
+#define HOUR 3600
+#define DAY (24 * HOUR)
+/* 2016-06-30, etcd 3.0. */
+#define FIRST_ETCD_3 1467244800
+
+static bool
+dated(const GbePeriodPoint *point)
+{
+	return point->time >= FIRST_ETCD_3 && !point->undated;
+}
+
+static bool
+begins(const GbePeriodPoint *points, gsize i, gint64 period)
+{
+	return i == 0 || !dated(&points[i]) ||
+	       points[i].time / period != points[i - 1].time / period;
+}
+
+static void
+keep_first_of_each(GbePeriodPoint *points, gsize n, gint64 period, guint count)
+{
+	for (gsize i = n; i > 0 && count > 0; i--)
+		if (begins(points, i - 1, period)) {
+			points[i - 1].keep = true;
+			count--;
+		}
+}
+
+void
+gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily)
+{
+	for (gsize i = 0; i < n; i++)
+		points[i].keep =
+		    i == n - 1 || (dated(&points[i]) && points[n - 1].time - points[i].time < HOUR);
+	keep_first_of_each(points, n, HOUR, hourly);
+	keep_first_of_each(points, n, DAY, daily);
+}
+
+static bool
+settled(const GbeFacts *facts)
+{
+	GbeView view;
+
+	if (facts->judges == GBE_NO)
+		return true;
+	if (!gbe_facts_taken_in_this_run(facts))
+		return false;
+	gbe_view_live(facts, &view);
+	return view.verdict == GBE_VERDICT_GREEN;
+}
+
+/* A clock that stands still, or went back, causes one reading too many at most. */
+static bool
+due(const GbeManifest *backup, gint64 now)
+{
+	if (backup->consumed || backup->grade == GBE_GRADE_BAD)
+		return false;
+	return backup->scrubbed < 0 || backup->scrubbed > now ||
+	       now - backup->scrubbed >= GBE_SCRUB_INTERVAL;
+}
+
+static gint
+by_need(gconstpointer a, gconstpointer b)
+{
+	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
+
+	if (x->scrubbed != y->scrubbed)
+		return x->scrubbed < y->scrubbed ? -1 : 1;
+	if (x->sequence != y->sequence)
+		return x->sequence > y->sequence ? -1 : 1;
+	return g_strcmp0(x->name, y->name);
+}
+
+GPtrArray *
+gbe_scrub_plan(const GbeFacts *facts)
+{
+	GPtrArray *plan = g_ptr_array_new();
+
+	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE || !settled(facts))
+		return plan;
+	for (guint i = 0; i < facts->backups->len; i++)
+		if (due(facts->backups->pdata[i], facts->now))
+			g_ptr_array_add(plan, facts->backups->pdata[i]);
+	g_ptr_array_sort(plan, by_need);
+	return plan;
 }

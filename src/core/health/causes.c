@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of causes and verdicts, with its sentences. Its words and verdicts are in greenboot-etcd.conf(5), too. */
-#include "core/clock.h"
 #include "core/health/health.h"
 #include "core/space.h"
 

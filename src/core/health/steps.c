@@ -3,7 +3,6 @@
 #include "core/health/health.h"
 
 #include "base/format.h"
-#include "core/clock.h"
 #include "core/space.h"
 
 /* etcd refuses writes when it lags by more than 5000 entries (etcdserver, maxGapBetweenApplyAndCommitIndex). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/member-unit.h"
 
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 
 #include <string.h>
 
