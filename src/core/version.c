@@ -59,19 +59,15 @@ gbe_version_above(GbeVersion a, GbeVersion b)
 	return gbe_tri(gbe_version_compare(a, b) > 0);
 }
 
-static GbeVersion
-higher(GbeVersion a, GbeVersion b)
-{
-	return gbe_version_above(b, a) == GBE_YES || !a.known ? b : a;
-}
-
 /* A cluster version is never above that of the server which wrote it, so the server's is used when the data tells
  * none. */
 static GbeVersion
 version_of_data(const GbeRehearseVersions *versions)
 {
-	GbeVersion data = higher(versions->cluster, versions->storage);
+	GbeVersion data = versions->cluster;
 
+	if (!data.known || gbe_version_above(versions->storage, data) == GBE_YES)
+		data = versions->storage;
 	return data.known ? data : versions->server;
 }
 

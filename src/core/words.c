@@ -94,12 +94,6 @@ gbe_method_to_string(GbeMethod method)
 /* Longer words than those of this program are not compared. */
 #define WORD_MAX 32
 
-static guint
-least(guint a, guint b, guint c)
-{
-	return MIN(MIN(a, b), c);
-}
-
 /* Letters to insert, remove, exchange, or swap with their neighbour. */
 static guint
 distance(const char *a, const char *b)
@@ -113,8 +107,8 @@ distance(const char *a, const char *b)
 				table[i][j] = (guint)(i + j);
 				continue;
 			}
-			table[i][j] = least(table[i - 1][j] + 1, table[i][j - 1] + 1,
-					    table[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			table[i][j] = MIN(MIN(table[i - 1][j], table[i][j - 1]) + 1,
+					  table[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				table[i][j] = MIN(table[i][j], table[i - 2][j - 2] + 1);
 		}

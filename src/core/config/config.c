@@ -176,7 +176,7 @@ fail_line(const Merge *merge, const char *what, GError **error)
 
 /* An unknown group or key: an error with strict, else a warning. */
 static bool
-unknown(Merge *merge, const char *what, GError **error)
+take_unknown(Merge *merge, const char *what, GError **error)
 {
 	if (merge->strict)
 		return fail_line(merge, what, error);
@@ -211,14 +211,25 @@ take_group(Merge *merge, char *text, GError **error)
 	if (merge->group_known)
 		return true;
 	what = g_strdup_printf("[%s]: there is no such group", text);
-	return unknown(merge, what, error);
+	return take_unknown(merge, what, error);
 }
 
+/* Sets ->bad_key first; it stays set where this fails. */
 static bool
-take_value(Merge *merge, const GbeConfigKey *key, const char *text, GError **error)
+take_known(Merge *merge, const char *name, const char *text, GError **error)
 {
+	const GbeConfigKey *key = gbe_config_key_find(merge->group, name);
+	g_autofree char *what = NULL;
 	Setting *setting;
 
+	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
+		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
+		return fail_line(merge, what, error);
+	}
+	if (key == NULL) {
+		what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
+		return take_unknown(merge, what, error);
+	}
 	if (!gbe_config_key_set(key, merge->scratch, text, error))
 		return gbe_prefix(error, "%s:%u: [%s] %s", merge->file, merge->line, key->group,
 				  key->key);
@@ -228,23 +239,6 @@ take_value(Merge *merge, const GbeConfigKey *key, const char *text, GError **err
 	setting->line = merge->line;
 	g_ptr_array_add(merge->settings, setting);
 	return true;
-}
-
-/* Sets ->bad_key first; it stays set where this fails. */
-static bool
-take_known(Merge *merge, const char *name, const char *text, GError **error)
-{
-	const GbeConfigKey *key = gbe_config_key_find(merge->group, name);
-	g_autofree char *what = NULL;
-
-	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
-		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
-		return fail_line(merge, what, error);
-	}
-	if (key != NULL)
-		return take_value(merge, key, text, error);
-	what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
-	return unknown(merge, what, error);
 }
 
 static bool
@@ -265,7 +259,7 @@ take_key(Merge *merge, char *text, GError **error)
 	if (!merge->group_known)
 		return true;
 	g_free(merge->bad_key);
-	merge->bad_key = g_strconcat(merge->group, ".", name, NULL);
+	merge->bad_key = origin_name(merge->group, name);
 	if (merge->skip == NULL || !g_hash_table_contains(merge->skip, merge->bad_key))
 		if (!take_known(merge, name, g_strstrip(equals + 1), error))
 			return false;
@@ -314,22 +308,6 @@ take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 	return true;
 }
 
-static void
-apply(GbeConfig *config, const Merge *merge)
-{
-	for (guint i = 0; i < merge->settings->len; i++) {
-		const Setting *setting = merge->settings->pdata[i];
-		const GbeConfigKey *key = setting->key;
-
-		if (!gbe_config_key_set(key, config, setting->text, NULL))
-			g_assert_not_reached();
-		g_hash_table_replace(config->origins, g_strconcat(key->group, ".", key->key, NULL),
-				     g_strdup_printf("%s:%u", merge->file, setting->line));
-	}
-	for (guint i = 0; i < merge->warnings->len; i++)
-		g_ptr_array_add(config->warnings, g_strdup(merge->warnings->pdata[i]));
-}
-
 bool
 gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize size, bool strict,
 		 GHashTable *skip, char **ret_bad_key, GError **error)
@@ -345,6 +323,15 @@ gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize s
 			*ret_bad_key = g_steal_pointer(&merge.bad_key);
 		return false;
 	}
-	apply(config, &merge);
+	for (guint i = 0; i < merge.settings->len; i++) {
+		const Setting *setting = merge.settings->pdata[i];
+
+		if (!gbe_config_key_set(setting->key, config, setting->text, NULL))
+			g_assert_not_reached();
+		g_hash_table_replace(config->origins,
+				     origin_name(setting->key->group, setting->key->key),
+				     g_strdup_printf("%s:%u", file, setting->line));
+	}
+	g_ptr_array_extend_and_steal(config->warnings, g_steal_pointer(&merge.warnings));
 	return true;
 }

@@ -70,55 +70,26 @@ is_peer_urls(const char *text)
 	return urls[0] != NULL;
 }
 
-static bool
-is_list(bool (*parse)(const char *text, char ***ret_words, GError **error), const char *text)
-{
-	g_auto(GStrv) words = NULL;
+/* Defines the check @name of a text that @parse takes apart. */
+#define IS_LIST(name, parse)                                                                       \
+	static bool name(const char *text)                                                         \
+	{                                                                                          \
+		g_auto(GStrv) words = NULL;                                                        \
+		return parse(text, &words, NULL);                                                  \
+	}
 
-	return parse(text, &words, NULL);
-}
-
-static bool
-is_args(const char *text)
-{
-	return is_list(gbe_run_args, text);
-}
+IS_LIST(is_args, gbe_run_args)
+IS_LIST(is_files, gbe_run_files)
+IS_LIST(is_credentials, gbe_run_credentials)
+IS_LIST(is_directories, gbe_certs_directories)
+IS_LIST(is_patterns, gbe_certs_patterns)
+IS_LIST(is_names, gbe_certs_names)
 
 /* An absolute path, and arguments: the program is started below the update's root. */
 static bool
 is_command(const char *text)
 {
 	return text[0] == '/' && is_args(text);
-}
-
-static bool
-is_files(const char *text)
-{
-	return is_list(gbe_run_files, text);
-}
-
-static bool
-is_credentials(const char *text)
-{
-	return is_list(gbe_run_credentials, text);
-}
-
-static bool
-is_directories(const char *text)
-{
-	return is_list(gbe_certs_directories, text);
-}
-
-static bool
-is_patterns(const char *text)
-{
-	return is_list(gbe_certs_patterns, text);
-}
-
-static bool
-is_names(const char *text)
-{
-	return is_list(gbe_certs_names, text);
 }
 
 /* The schedule becomes a line of a unit file. systemd decides whether it is a calendar event (app/state/schedule.h). */
@@ -421,6 +392,7 @@ parse_with_unit(const char *text, const Unit *units, guint count, guint64 *ret_v
 	return false;
 }
 
+/* Exact, in the largest unit that allows it: "5min", "100MB", "2GiB". Newly allocated. */
 static char *
 format_with_unit(guint64 value, const Unit *units, guint count)
 {
@@ -457,50 +429,31 @@ gbe_size_parse(const char *text, guint64 *ret_bytes, GError **error)
 	    text);
 }
 
-/* Exact, in the largest unit that allows it: "5min", "100MB", "2GiB". Newly allocated. */
-static char *
-duration_format(guint64 seconds)
-{
-	return format_with_unit(seconds, duration_units, G_N_ELEMENTS(duration_units));
-}
-
-static char *
-size_format(guint64 bytes)
-{
-	return format_with_unit(bytes, size_units, G_N_ELEMENTS(size_units));
-}
-
-static bool
-parse_plain(const char *text, const char *suffix, guint64 *ret_value)
-{
-	const Unit units[] = {{suffix, 1}, {"", 1}};
-
-	return parse_with_unit(text, units, G_N_ELEMENTS(units), ret_value);
-}
-
 /* Parses a number of @key's type in @key's unit. */
 static bool
 parse_number(const GbeConfigKey *key, const char *text, guint64 *ret_value, GError **error)
 {
+	bool percent = key->type == GBE_KEY_PERCENT;
+	const Unit units[] = {{percent ? "%" : "", 1}, {"", 1}};
+
 	if (key->type == GBE_KEY_DURATION)
 		return gbe_duration_parse(text, ret_value, error);
 	if (key->type == GBE_KEY_SIZE)
 		return gbe_size_parse(text, ret_value, error);
-	if (key->type == GBE_KEY_PERCENT)
-		return parse_plain(text, "%", ret_value) ||
-		       gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-				 "\"%s\" is not a percentage, like 5%%", text);
-	return parse_plain(text, "", ret_value) ||
-	       gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" is not a number", text);
+	if (parse_with_unit(text, units, G_N_ELEMENTS(units), ret_value))
+		return true;
+	return gbe_throw(
+	    error, GBE_ERROR_INVALID_CONFIG,
+	    percent ? "\"%s\" is not a percentage, like 5%%" : "\"%s\" is not a number", text);
 }
 
 static char *
 format_number(const GbeConfigKey *key, guint64 value)
 {
 	if (key->type == GBE_KEY_DURATION)
-		return duration_format(value);
+		return format_with_unit(value, duration_units, G_N_ELEMENTS(duration_units));
 	if (key->type == GBE_KEY_SIZE)
-		return size_format(value);
+		return format_with_unit(value, size_units, G_N_ELEMENTS(size_units));
 	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", value,
 			       key->type == GBE_KEY_PERCENT ? "%" : "");
 }
@@ -523,18 +476,6 @@ store_number(const GbeConfigKey *key, GbeConfig *config, guint64 value)
 		*(bool *)field = value != 0;
 	else
 		*(guint *)(gpointer)field = (guint)value;
-}
-
-static guint64
-load_number(const GbeConfigKey *key, const GbeConfig *config)
-{
-	const char *field = (const char *)config + key->offset;
-
-	if (number_is_wide(key))
-		return *(const guint64 *)(gconstpointer)field;
-	if (key->type == GBE_KEY_BOOL)
-		return *(const bool *)field;
-	return *(const guint *)(gconstpointer)field;
 }
 
 static bool
@@ -676,19 +617,19 @@ gbe_config_key_set(const GbeConfigKey *key, GbeConfig *config, const char *text,
 char *
 gbe_config_key_get(const GbeConfigKey *key, const GbeConfig *config)
 {
+	gconstpointer field = (const char *)config + key->offset;
 	guint64 value;
 
 	if (is_text(key)) {
-		const char *text =
-		    *(char *const *)(gconstpointer)((const char *)config + key->offset);
+		const char *text = *(char *const *)field;
 
 		return may_hold_password(key) && text != NULL
 			   ? gbe_redact_endpoint(text)
 			   : g_strdup(text != NULL ? text : key->none);
 	}
-	value = load_number(key, config);
 	if (key->type == GBE_KEY_BOOL)
-		return g_strdup(value != 0 ? "yes" : "no");
+		return g_strdup(*(const bool *)field ? "yes" : "no");
+	value = number_is_wide(key) ? *(const guint64 *)field : *(const guint *)field;
 	if (key->type == GBE_KEY_WORD)
 		return g_strdup(key->words[value]);
 	if (value == 0 && key->none != NULL)

@@ -210,7 +210,7 @@ gbe_config_wants_detection(const GbeConfig *config)
 }
 
 static void
-apply(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
+apply_settings(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
 {
 	for (const GbeSystemSetting *setting = settings; setting->group != NULL; setting++) {
 		g_autofree char *name = g_strconcat(setting->group, ".", setting->key, NULL);
@@ -240,7 +240,7 @@ gbe_config_detect_cluster(GbeConfig *config, const char *settings)
 	if (origin != NULL && !g_str_has_prefix(origin, "detected: "))
 		return;
 	g_hash_table_remove(config->origins, "etcd.endpoint");
-	apply(config, "cluster", endpoint);
+	apply_settings(config, "cluster", endpoint);
 }
 
 void
@@ -251,21 +251,8 @@ gbe_config_detect_pki(GbeConfig *config)
 	    config->etcd.cacert == NULL && config->etcd.cert == NULL && config->etcd.key == NULL;
 
 	if (tls)
-		apply(config, "certs init", pki_client);
-	apply(config, "certs init", pki);
-}
-
-static char *
-ask(const GPtrArray *names)
-{
-	GString *text = g_string_new(names->pdata[0]);
-
-	for (guint i = 1; i < names->len; i++)
-		g_string_append_printf(text, "%s%s", i + 1 < names->len ? ", " : " and ",
-				       (const char *)names->pdata[i]);
-	g_string_append(text, " are here, and no file says which one to protect: set data-dir= and "
-			      "service= of [etcd], or mask the services of the others");
-	return g_string_free(text, false);
+		apply_settings(config, "certs init", pki_client);
+	apply_settings(config, "certs init", pki);
 }
 
 void
@@ -287,10 +274,19 @@ gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count)
 	}
 	if (names->len == 1)
 		enabled = last;
-	if (names->len == 1 || n_enabled == 1)
-		apply(config, enabled->name, enabled->settings);
-	else if (names->len > 1)
-		config->ambiguous = ask(names);
+	if (names->len == 1 || n_enabled == 1) {
+		apply_settings(config, enabled->name, enabled->settings);
+	} else if (names->len > 1) {
+		GString *text = g_string_new(names->pdata[0]);
+
+		for (guint i = 1; i < names->len; i++)
+			g_string_append_printf(text, "%s%s", i + 1 < names->len ? ", " : " and ",
+					       (const char *)names->pdata[i]);
+		g_string_append(text,
+				" are here, and no file says which one to protect: set data-dir= "
+				"and service= of [etcd], or mask the services of the others");
+		config->ambiguous = g_string_free(text, false);
+	}
 }
 
 static bool
@@ -349,7 +345,7 @@ gbe_unit_values(const char *text, const char *key)
 
 /* Words that no shell would take are separated at blanks. */
 static char **
-split(const char *text)
+split_words(const char *text)
 {
 	char **words = NULL;
 
@@ -372,17 +368,9 @@ add_word(GPtrArray *words, const char *word, char **environment)
 	}
 	name = g_strcanon(g_strdup(word + 1), G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_", ' ');
 	value = g_environ_getenv(environment, g_strstrip(name));
-	parts = split(value != NULL ? value : "");
+	parts = split_words(value != NULL ? value : "");
 	for (guint i = 0; parts[i] != NULL; i++)
 		g_ptr_array_add(words, g_strdup(parts[i]));
-}
-
-static bool
-is_program(const char *word, const char *program)
-{
-	g_autofree char *name = g_path_get_basename(word + strspn(word, "@-:+!|"));
-
-	return g_str_equal(name, program);
 }
 
 /* The arguments of @program in the command @line. NULL: the line does not start it. */
@@ -390,13 +378,15 @@ static GPtrArray *
 arguments_of(const char *line, const char *program, char **environment)
 {
 	g_autoptr(GPtrArray) found = NULL;
-	g_auto(GStrv) words = split(line);
+	g_auto(GStrv) words = split_words(line);
 	const char *before = "";
 
 	for (guint i = 0; words[i] != NULL; i++) {
+		g_autofree char *name = g_path_get_basename(words[i] + strspn(words[i], "@-:+!|"));
+
 		if (found != NULL)
 			add_word(found, words[i], environment);
-		else if (is_program(words[i], program))
+		else if (g_str_equal(name, program))
 			found = g_ptr_array_new_with_free_func(g_free);
 		else if (g_str_equal(before, "-c"))
 			found = arguments_of(words[i], program, environment);
@@ -413,7 +403,7 @@ gbe_told_read(const char *unit, const char *variables, const char *program, GbeT
 	GbeTold told = {NULL, NULL};
 
 	for (guint i = 0; set[i] != NULL; i++) {
-		g_auto(GStrv) words = split(set[i]);
+		g_auto(GStrv) words = split_words(set[i]);
 		g_autofree char *lines = g_strjoinv("\n", words);
 
 		told.environment = gbe_run_environment(told.environment, lines);
@@ -456,7 +446,8 @@ behind_flag(const char *word, const char *flag, char letter)
 
 /* @alone: the value of a flag without one; NULL: the next word. */
 static const char *
-find(const GbeTold *told, const char *flag, char letter, const char *variable, const char *alone)
+find_value(const GbeTold *told, const char *flag, char letter, const char *variable,
+	   const char *alone)
 {
 	const char *value = NULL;
 
@@ -480,7 +471,7 @@ find(const GbeTold *told, const char *flag, char letter, const char *variable, c
 const char *
 gbe_told_value(const GbeTold *told, const char *flag, char letter, const char *variable)
 {
-	return find(told, flag, letter, variable, NULL);
+	return find_value(told, flag, letter, variable, NULL);
 }
 
 GbeTri
@@ -488,7 +479,7 @@ gbe_told_switch(const GbeTold *told, const char *flag, const char *variable)
 {
 	static const char *const on[] = {"1", "t", "T", "true", "TRUE", "True", NULL};
 	static const char *const off[] = {"0", "f", "F", "false", "FALSE", "False", NULL};
-	const char *value = find(told, flag, 0, variable, "true");
+	const char *value = find_value(told, flag, 0, variable, "true");
 
 	if (value == NULL || g_strv_contains(off, value))
 		return GBE_NO;

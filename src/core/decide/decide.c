@@ -54,7 +54,7 @@ choose_source(Decision *d, GbeDataMove move)
 
 /* Adds one more rule to the plan: the first that fits decides, the others follow from it. */
 static void
-then(Decision *d)
+add_rule(Decision *d)
 {
 	GbePlan *plan = d->plan;
 	g_autofree char *before = plan->reason;
@@ -92,7 +92,7 @@ apply_rules(Decision *d)
 
 /* Finds the rule. After an update that failed, finds it once more for the state before that update. */
 static void
-rule(Decision *d)
+find_rule(Decision *d)
 {
 	gbe_view_live(d->facts, &d->live);
 	d->view = d->live;
@@ -104,7 +104,7 @@ rule(Decision *d)
 	choose_source(d, d->ruling.move);
 	if (!d->ruling.again)
 		return;
-	then(d);
+	add_rule(d);
 	gbe_view_backup(d->facts, d->source, &d->view);
 	/* The owner of that state stands in for the deployment that D comes back from. */
 	d->view.was_default = d->live.was_default;
@@ -115,7 +115,7 @@ rule(Decision *d)
 
 /* The gate looks at the data that D would get in the end. */
 static void
-gate(Decision *d)
+apply_gate(Decision *d)
 {
 	GbeSituation s = d->situation;
 
@@ -129,7 +129,7 @@ gate(Decision *d)
 	}
 	if (!gbe_rules_gate(&s, &d->ruling))
 		return;
-	then(d);
+	add_rule(d);
 	if (d->ruling.hold != GBE_HOLD_NO) {
 		d->source = NULL;
 		d->displaces = false;
@@ -164,18 +164,6 @@ plan_unchanged(Decision *d, const GbeManifest *same)
 			   "nothing has changed since this backup");
 }
 
-/* An equal backup serves only where the owner of the data owns it: P(D) must name O as its owner. */
-static const GbeManifest *
-equal_backup(const Decision *d)
-{
-	const GbeManifest *same = gbe_situation_unchanged(d->facts);
-
-	if (same == NULL || d->ruling.adopt || !d->live.owner_known ||
-	    !gbe_deployment_same(&same->deployment, d->live.owner))
-		return NULL;
-	return same;
-}
-
 static void
 plan_backup(Decision *d)
 {
@@ -190,8 +178,10 @@ plan_backup(Decision *d)
 		return;
 	if (d->source != NULL)
 		return; /* the displaced data becomes a backup by rename */
-	same = equal_backup(d);
-	if (same != NULL) {
+	/* An equal backup serves only where the owner of the data owns it: P(D) must name O as its owner. */
+	same = gbe_situation_unchanged(d->facts);
+	if (same != NULL && !d->ruling.adopt && d->live.owner_known &&
+	    gbe_deployment_same(&same->deployment, d->live.owner)) {
 		plan_unchanged(d, same);
 		return;
 	}
@@ -239,13 +229,6 @@ plan_restore(Decision *d)
 	gbe_backup_ref_set(&d->found, gbe_manifest_ref(manifest));
 }
 
-/* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
-static bool
-is_recorded_fresh(const Decision *d)
-{
-	return d->situation.owner == GBE_OWNER_SAME && d->situation.same_run == GBE_YES;
-}
-
 /* D goes on with the present data, because the due restore could not be done. */
 static void
 plan_instead(Decision *d)
@@ -274,7 +257,6 @@ plan_take_over(Decision *d)
 {
 	GbePlan *plan = d->plan;
 	GbeAction *action;
-
 	bool fresh = d->ruling.move == GBE_DATA_FRESH || d->empties;
 
 	if (!d->ruling.take_over ||
@@ -284,7 +266,9 @@ plan_take_over(Decision *d)
 	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup != GBE_BACKUP_REQUIRED &&
 	    d->source == NULL)
 		return;
-	if (fresh && !d->empties && is_recorded_fresh(d))
+	/* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
+	if (fresh && !d->empties && d->situation.owner == GBE_OWNER_SAME &&
+	    d->situation.same_run == GBE_YES)
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
 	/* The same owner may go on without a record. Another one would have no past, and a restored state no owner. */
@@ -387,45 +371,32 @@ plan_hold(Decision *d)
 	d->plan->hold = true;
 }
 
-static const char *
-why_impossible(const GbeFacts *facts)
-{
-	const GbeManifest *backup = gbe_situation_request(facts);
-
-	if (facts->request_why != NULL)
-		return facts->request_why;
-	/* This very start has tried the backup. */
-	if (backup != NULL && facts->rejected != NULL &&
-	    g_hash_table_contains(facts->rejected, backup->name))
-		return "the backup does not validate, or nobody could look";
-	return "the backup is not there, is graded bad, or is a cluster member's";
-}
-
 static void
 plan_rest(Decision *d)
 {
+	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
 
 	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
+		const GbeManifest *backup = gbe_situation_request(facts);
+		const char *why =
+		    "the backup is not there, is graded bad, or is a cluster member's";
+
+		if (facts->request_why != NULL)
+			why = facts->request_why;
+		/* This very start has tried the backup. */
+		else if (backup != NULL && facts->rejected != NULL &&
+			 g_hash_table_contains(facts->rejected, backup->name))
+			why = "the backup does not validate, or nobody could look";
 		plan->drop_request = true;
-		plan->request_failed = g_strdup(why_impossible(d->facts));
+		plan->request_failed = g_strdup(why);
 		/* The request that waits behind this one is looked at in the same start. */
-		plan->again = d->facts->request_waits;
+		plan->again = facts->request_waits;
 	}
 	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
 		       d->live.take_over->closing.present;
 	if (plan->actions->len == 0)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
-}
-
-/* Adds the observation, or the unknown, behind the rule. */
-static void
-add_why(GbePlan *plan, const char *why)
-{
-	g_autofree char *reason = plan->reason;
-
-	plan->reason =
-	    why != NULL ? g_strdup_printf("%s: %s", reason, why) : g_steal_pointer(&reason);
 }
 
 /* Fills in the plan's fields that tell the executor how. The executor never asks for the rule. */
@@ -434,6 +405,7 @@ plan_how(Decision *d)
 {
 	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
+	const char *why = NULL;
 
 	/* A link, or a pipe, does not go away while prerun waits. */
 	plan->wait = d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN ||
@@ -442,18 +414,24 @@ plan_how(Decision *d)
 	plan->forward = d->ruling.rule == GBE_RULE_11 || d->ruling.rule == GBE_RULE_12;
 	plan->asked = plan->rule == GBE_RULE_2;
 	plan->force = plan->asked && facts->request.force;
+	/* The observation, or the unknown, follows the rule. */
 	if (plan->rule == GBE_RULE_0)
-		add_why(plan, facts->data_why != NULL ? facts->data_why : facts->data_open_why);
+		why = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
 	else if (plan->rule == GBE_RULE_5A)
-		add_why(plan, facts->sound_why);
+		why = facts->sound_why;
+	if (why != NULL) {
+		g_autofree char *reason = plan->reason;
+
+		plan->reason = g_strdup_printf("%s: %s", reason, why);
+	}
 }
 
 static GbePlan *
-plan(Decision *d)
+make_plan(Decision *d)
 {
-	rule(d);
-	then(d);
-	gate(d);
+	find_rule(d);
+	add_rule(d);
+	apply_gate(d);
 	plan_how(d);
 	plan_backup(d);
 	plan_restore(d);
@@ -474,7 +452,7 @@ gbe_decide(const GbeFacts *facts)
 	if (facts->unopened_why != NULL)
 		return gbe_decide_unopened(facts);
 	d.plan = gbe_plan_new();
-	decided = plan(&d);
+	decided = make_plan(&d);
 	if (gbe_decide_gives_up(facts) && !gbe_plan_is_idle(decided))
 		return gbe_decide_unfinished(decided);
 	return g_steal_pointer(&decided);
@@ -515,22 +493,10 @@ gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force)
 	if (facts->booted.id == NULL && force)
 		facts->ostree = GBE_NO;
 	g_clear_pointer(&facts->request_why, g_free);
-	return plan(&d);
+	return make_plan(&d);
 }
 
-static void
-replace_manifest(GbeFacts *facts, const GbeManifest *manifest)
-{
-	for (guint i = 0; i < facts->backups->len; i++) {
-		GbeManifest *old = facts->backups->pdata[i];
-
-		if (!g_str_equal(old->name, manifest->name))
-			continue;
-		facts->backups->pdata[i] = gbe_manifest_copy(manifest);
-		gbe_manifest_free(old);
-		return;
-	}
-}
+/* ---- the facts after a plan or a recovery was carried out, for status and explain ---- */
 
 static void
 add_take_over(GbeFacts *facts, const GbeTakeOver *take_over)
@@ -548,8 +514,16 @@ gbe_decide_after(GbeFacts *facts, const GbePlan *plan)
 
 		if (action->kind == GBE_ACTION_BACKUP || action->kind == GBE_ACTION_DISPLACE)
 			g_ptr_array_add(facts->backups, gbe_manifest_copy(action->manifest));
-		else if (action->kind == GBE_ACTION_GRADE)
-			replace_manifest(facts, action->manifest);
+		for (guint k = 0; action->kind == GBE_ACTION_GRADE && k < facts->backups->len;
+		     k++) {
+			GbeManifest *old = facts->backups->pdata[k];
+
+			if (!g_str_equal(old->name, action->manifest->name))
+				continue;
+			facts->backups->pdata[k] = gbe_manifest_copy(action->manifest);
+			gbe_manifest_free(old);
+			break;
+		}
 	}
 	if (plan->take_over != NULL)
 		add_take_over(facts, plan->take_over);
@@ -575,6 +549,8 @@ gbe_decide_recovered(GbeFacts *facts)
 	if (intent->take_over != NULL)
 		add_take_over(facts, intent->take_over);
 }
+
+/* ---- where prerun does not end: the decisions for the next start, and for the supervisor ---- */
 
 #define TWO_STARTS "two starts in a row did not come to their end"
 #define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"

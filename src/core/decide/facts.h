@@ -154,6 +154,8 @@ const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
 /* Would etcd begin a new log? A log that was never seen may be elsewhere, where etcd has it. */
 bool gbe_facts_lack_log(const GbeFacts *facts);
+/* The newest take-over of that sequence, or NULL. */
+const GbeTakeOver *gbe_facts_take_over(const GbeFacts *facts, guint64 sequence);
 /* The run record of a take-over's sequence, or NULL. */
 const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);
 /* Is @run (may be NULL) the present one? False where either is not known. */

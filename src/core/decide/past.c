@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Folds the records of a ledger, one after the other, into facts. */
 #include "core/decide/past.h"
 
 #include "core/decide/situation.h"
@@ -7,17 +6,7 @@
 
 #include <string.h>
 
-static GbeTakeOver *
-find_take_over(GbeFacts *facts, guint64 sequence)
-{
-	for (guint i = facts->take_overs->len; i > 0; i--) {
-		GbeTakeOver *take_over = facts->take_overs->pdata[i - 1];
-
-		if (take_over->sequence == sequence)
-			return take_over;
-	}
-	return NULL;
-}
+/* ---- the fold: the records of a ledger, one after the other, into facts ---- */
 
 static GbeRunRecord *
 find_run(GbeFacts *facts, guint64 sequence)
@@ -30,12 +19,6 @@ end_intent(GbeFacts *facts)
 {
 	g_clear_pointer(&facts->intent, gbe_intent_free);
 	g_clear_pointer(&facts->intent_why, g_free);
-}
-
-static void
-end_request(GbeFacts *facts)
-{
-	gbe_request_clear(&facts->request);
 }
 
 static void
@@ -67,30 +50,11 @@ end_closings(GbeFacts *facts)
 static void
 fold_requested(GbeFacts *facts, const char *request)
 {
-	end_request(facts);
+	gbe_request_clear(&facts->request);
 	if (g_str_has_prefix(request, GBE_CMDLINE_RESTORE))
 		set_copy(&facts->cmdline_done, request + strlen(GBE_CMDLINE_RESTORE));
 	else if (g_str_has_prefix(request, GBE_CMDLINE_RD_RESTORE))
 		set_copy(&facts->rd_cmdline_done, request + strlen(GBE_CMDLINE_RD_RESTORE));
-}
-
-/* The lost record may have been a take-over. */
-static void
-fold_hole(GbeFacts *facts, JsonObject *object)
-{
-	facts->holes = true;
-	facts->lost = true;
-}
-
-static void
-fold_take_over(GbeFacts *facts, JsonObject *object)
-{
-	GbeTakeOver *take_over = NULL;
-
-	if (gbe_take_over_from_json(object, &take_over, NULL))
-		gbe_past_add(facts, take_over);
-	else
-		fold_hole(facts, object);
 }
 
 void
@@ -114,7 +78,7 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 	if (take_over->request != NULL)
 		fold_requested(facts, take_over->request);
 	else if (take_over->asked)
-		end_request(facts);
+		gbe_request_clear(&facts->request);
 	facts->handed_back = false;
 	run = gbe_run_record_of(take_over);
 	run->ended = take_over->late; /* etcd has the data already */
@@ -124,23 +88,18 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 
 /* etcd may have had the data. */
 static void
-note_ended(GbeFacts *facts, guint64 sequence)
+note_ended(GbeRunRecord *run)
 {
-	GbeRunRecord *run = find_run(facts, sequence);
-
 	if (run != NULL)
 		run->ended = true;
 }
 
 static void
-fold_tree(GbeFacts *facts, JsonObject *object)
+fold_tree(GbeFacts *facts, JsonObject *object, GbeTakeOver *of)
 {
-	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
 	JsonNode *mount_point = json_object_get_member(object, "mount_point");
 
-	if (of == NULL)
-		return;
-	note_ended(facts, of->sequence);
+	note_ended(find_run(facts, of->sequence));
 	set_text(&of->tree, object, "tree");
 	if (gbe_json_string(object, "nonce", NULL) != NULL)
 		set_text(&of->nonce, object, "nonce");
@@ -149,23 +108,11 @@ fold_tree(GbeFacts *facts, JsonObject *object)
 }
 
 static void
-fold_handed_back(GbeFacts *facts, JsonObject *object)
+fold_verdict(GbeFacts *facts, JsonObject *object, GbeRunRecord *run)
 {
-	end_closings(facts);
-	end_intent(facts);
-	facts->handed_back = true;
-}
+	g_autofree char *before = g_strdup(run->etcd_version);
 
-static void
-fold_verdict(GbeFacts *facts, JsonObject *object)
-{
-	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
-	g_autofree char *before = NULL;
-
-	if (run == NULL)
-		return;
 	run->was_green = gbe_run_record_is_green(run);
-	before = g_strdup(run->etcd_version);
 	if (!gbe_verdict_from_json(object, run, NULL)) {
 		facts->holes = true;
 		return;
@@ -179,41 +126,7 @@ fold_verdict(GbeFacts *facts, JsonObject *object)
 		run->was_green = false;
 	/* The end of its prerun could not be written, perhaps. */
 	if (run->health == GBE_HEALTH_HEALTHY)
-		note_ended(facts, run->sequence);
-}
-
-static void
-fold_closing(GbeFacts *facts, JsonObject *object)
-{
-	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
-	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
-
-	if (of == NULL || run == NULL)
-		return;
-	gbe_closing_from_json(object, &of->closing);
-	gbe_backup_ref_set(&run->left, of->closing.backup);
-	/* No start took the data over after it, so this is what the run left. */
-	run->ended = true;
-}
-
-static void
-fold_opened(GbeFacts *facts, JsonObject *object)
-{
-	GbeRunRecord *run = find_run(facts, gbe_ledger_number(object, "of"));
-
-	end_closings(facts);
-	note_ended(facts, gbe_ledger_number(object, "of"));
-	if (run != NULL)
-		gbe_backup_ref_clear(&run->left);
-}
-
-static void
-fold_used(GbeFacts *facts, JsonObject *object)
-{
-	GbeTakeOver *of = find_take_over(facts, gbe_ledger_number(object, "of"));
-
-	if (of != NULL)
-		of->used_beyond = true;
+		run->ended = true;
 }
 
 static void
@@ -229,111 +142,100 @@ fold_start(GbeFacts *facts, JsonObject *object)
 }
 
 static void
-fold_end(GbeFacts *facts, JsonObject *object)
+fold_end(GbeFacts *facts, JsonObject *object, const GbeTakeOver *of)
 {
-	guint64 of = gbe_ledger_number(object, "of");
-
-	note_ended(facts, of);
 	/* A start of any deployment that ended ends the row of unfinished starts. */
 	g_hash_table_remove_all(facts->starts);
 	/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
-	if (gbe_json_bool(object, "fell_back", false) && find_take_over(facts, of) == NULL) {
-		g_free(facts->fell_back);
-		facts->fell_back = g_strdup(gbe_json_string(object, "deployment", NULL));
+	if (gbe_json_bool(object, "fell_back", false) && of == NULL)
+		set_text(&facts->fell_back, object, "deployment");
+}
+
+/* The records that name a take-over: @of and @run, where they are known. */
+static void
+fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeRunRecord *run)
+{
+	JsonObject *object = record->object;
+
+	if (record->kind == GBE_LEDGER_TREE && of != NULL) {
+		fold_tree(facts, object, of);
+	} else if (record->kind == GBE_LEDGER_VERDICT && run != NULL) {
+		fold_verdict(facts, object, run);
+	} else if (record->kind == GBE_LEDGER_CLOSING && of != NULL && run != NULL) {
+		gbe_closing_from_json(object, &of->closing);
+		gbe_backup_ref_set(&run->left, of->closing.backup);
+		/* No start took the data over after it, so this is what the run left. */
+		run->ended = true;
+	} else if (record->kind == GBE_LEDGER_OPENED) {
+		end_closings(facts);
+		note_ended(run);
+		if (run != NULL)
+			gbe_backup_ref_clear(&run->left);
+	} else if (record->kind == GBE_LEDGER_USED && of != NULL) {
+		of->used_beyond = true;
+	} else if (record->kind == GBE_LEDGER_END) {
+		note_ended(run);
+		fold_end(facts, object, of);
 	}
 }
 
 static void
-fold_intent(GbeFacts *facts, JsonObject *object)
+fold_record(GbeFacts *facts, const GbeLedgerRecord *record)
 {
+	JsonObject *object = record->object;
 	g_autoptr(GError) error = NULL;
+	GbeTakeOver *take_over = NULL;
 
-	/* The closing record stays: an intent that is undone has changed nothing. */
-	end_intent(facts);
-	if (!gbe_intent_from_json(object, &facts->intent, &error))
-		facts->intent_why = g_strdup(error->message);
+	if (record->kind == GBE_LEDGER_TAKE_OVER &&
+	    gbe_take_over_from_json(object, &take_over, NULL)) {
+		gbe_past_add(facts, take_over);
+	} else if (record->kind == GBE_LEDGER_TAKE_OVER || record->kind == GBE_LEDGER_HOLE) {
+		/* The lost record may have been a take-over. */
+		facts->holes = true;
+		facts->lost = true;
+	} else if (record->kind == GBE_LEDGER_HANDED_BACK) {
+		end_closings(facts);
+		end_intent(facts);
+		facts->handed_back = true;
+	} else if (record->kind == GBE_LEDGER_START) {
+		fold_start(facts, object);
+	} else if (record->kind == GBE_LEDGER_INTENT) {
+		/* The closing record stays: an intent that is undone has changed nothing. */
+		end_intent(facts);
+		if (!gbe_intent_from_json(object, &facts->intent, &error))
+			facts->intent_why = g_strdup(error->message);
+	} else if (record->kind == GBE_LEDGER_INTENT_ENDED) {
+		end_intent(facts);
+	} else if (record->kind == GBE_LEDGER_REMOVED) {
+		if (gbe_ledger_number(object, "number") == facts->undo.sequence &&
+		    g_strcmp0(gbe_json_string(object, "backup", NULL), facts->undo.name) == 0)
+			gbe_backup_ref_clear(&facts->undo);
+	} else if (record->kind == GBE_LEDGER_REQUEST) {
+		if (!gbe_request_from_json(object, &facts->request, NULL))
+			gbe_request_clear(&facts->request);
+	} else if (record->kind == GBE_LEDGER_REQUEST_ENDED) {
+		gbe_request_clear(&facts->request);
+	} else if (record->kind == GBE_LEDGER_CMDLINE) {
+		set_text(&facts->cmdline_done, object, "restore");
+		set_text(&facts->rd_cmdline_done, object, "rd_restore");
+	} else if (record->kind == GBE_LEDGER_GONE) {
+		GbeGone *gone = g_new0(GbeGone, 1);
+
+		gone->id = g_strdup(gbe_json_string(object, "deployment", ""));
+		gone->sequence = gbe_ledger_number(object, "upto");
+		g_ptr_array_add(facts->gone, gone);
+	} else if (record->kind == GBE_LEDGER_OPERATION) {
+		gbe_last_operation_from_json(object, &facts->last);
+	} else if (record->kind == GBE_LEDGER_FAILURE) {
+		set_text(&facts->failure, object, "operation");
+		set_text(&facts->failure_why, object, "reason");
+	} else {
+		guint64 of = gbe_ledger_number(object, "of");
+
+		fold_later(facts, record, (GbeTakeOver *)gbe_facts_take_over(facts, of),
+			   find_run(facts, of));
+	}
 }
-
-static void
-fold_intent_ended(GbeFacts *facts, JsonObject *object)
-{
-	end_intent(facts);
-}
-
-static void
-fold_removed(GbeFacts *facts, JsonObject *object)
-{
-	if (gbe_ledger_number(object, "number") == facts->undo.sequence &&
-	    g_strcmp0(gbe_json_string(object, "backup", NULL), facts->undo.name) == 0)
-		gbe_backup_ref_clear(&facts->undo);
-}
-
-static void
-fold_request(GbeFacts *facts, JsonObject *object)
-{
-	if (!gbe_request_from_json(object, &facts->request, NULL))
-		end_request(facts);
-}
-
-static void
-fold_request_ended(GbeFacts *facts, JsonObject *object)
-{
-	end_request(facts);
-}
-
-static void
-fold_cmdline(GbeFacts *facts, JsonObject *object)
-{
-	set_text(&facts->cmdline_done, object, "restore");
-	set_text(&facts->rd_cmdline_done, object, "rd_restore");
-}
-
-static void
-fold_gone(GbeFacts *facts, JsonObject *object)
-{
-	GbeGone *gone = g_new0(GbeGone, 1);
-
-	gone->id = g_strdup(gbe_json_string(object, "deployment", ""));
-	gone->sequence = gbe_ledger_number(object, "upto");
-	g_ptr_array_add(facts->gone, gone);
-}
-
-static void
-fold_operation(GbeFacts *facts, JsonObject *object)
-{
-	gbe_last_operation_from_json(object, &facts->last);
-}
-
-static void
-fold_failure(GbeFacts *facts, JsonObject *object)
-{
-	set_text(&facts->failure, object, "operation");
-	set_text(&facts->failure_why, object, "reason");
-}
-
-typedef void (*Fold)(GbeFacts *facts, JsonObject *object);
-
-static const Fold folds[GBE_LEDGER_KINDS] = {
-    [GBE_LEDGER_HOLE] = fold_hole,
-    [GBE_LEDGER_TAKE_OVER] = fold_take_over,
-    [GBE_LEDGER_TREE] = fold_tree,
-    [GBE_LEDGER_HANDED_BACK] = fold_handed_back,
-    [GBE_LEDGER_VERDICT] = fold_verdict,
-    [GBE_LEDGER_CLOSING] = fold_closing,
-    [GBE_LEDGER_OPENED] = fold_opened,
-    [GBE_LEDGER_USED] = fold_used,
-    [GBE_LEDGER_START] = fold_start,
-    [GBE_LEDGER_END] = fold_end,
-    [GBE_LEDGER_INTENT] = fold_intent,
-    [GBE_LEDGER_INTENT_ENDED] = fold_intent_ended,
-    [GBE_LEDGER_REMOVED] = fold_removed,
-    [GBE_LEDGER_REQUEST] = fold_request,
-    [GBE_LEDGER_REQUEST_ENDED] = fold_request_ended,
-    [GBE_LEDGER_CMDLINE] = fold_cmdline,
-    [GBE_LEDGER_GONE] = fold_gone,
-    [GBE_LEDGER_OPERATION] = fold_operation,
-    [GBE_LEDGER_FAILURE] = fold_failure,
-};
 
 void
 gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
@@ -348,10 +250,11 @@ gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
 	for (guint i = 0; i < ledger->records->len; i++) {
 		const GbeLedgerRecord *record = ledger->records->pdata[i];
 
-		if (folds[record->kind] != NULL)
-			folds[record->kind](facts, record->object);
+		fold_record(facts, record);
 	}
 }
+
+/* ---- the records that a newly written ledger keeps ---- */
 
 /* The newest records are all kept, for people. A service that fails and is restarted again and again writes three
  * records each time, and periodic backups write records, too: a device may run for a year between two take-overs. */
@@ -367,13 +270,13 @@ typedef struct {
 } Needed;
 
 static void
-add(GHashTable *set, guint64 sequence)
+add_sequence(GHashTable *set, guint64 sequence)
 {
 	g_hash_table_add(set, g_memdup2(&sequence, sizeof(sequence)));
 }
 
 static bool
-has(GHashTable *set, JsonObject *object, const char *key)
+has_sequence(GHashTable *set, JsonObject *object, const char *key)
 {
 	gint64 sequence = gbe_json_int(object, key, 0);
 
@@ -395,39 +298,9 @@ add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
 		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			continue;
 		if (kept < 2 || (is_green && !green))
-			add(set, run->sequence);
+			add_sequence(set, run->sequence);
 		kept += run->ended;
 		green = green || is_green;
-	}
-}
-
-/* Adds the next take-over of each: it says in which state the deployment left the data, and whether it was on trial. */
-static void
-add_next(const GbeFacts *facts, GHashTable *set)
-{
-	g_autoptr(GArray) next = g_array_new(false, false, sizeof(guint64));
-
-	for (guint i = 0; i < facts->take_overs->len; i++) {
-		const GbeTakeOver *take_over = facts->take_overs->pdata[i];
-
-		if (take_over->after != 0 && g_hash_table_contains(set, &take_over->after))
-			(void)g_array_append_val(next, take_over->sequence);
-	}
-	for (guint i = 0; i < next->len; i++)
-		add(set, g_array_index(next, guint64, i));
-}
-
-/* Adds the newest take-over with each place of the store: the backups there are found by it. */
-static void
-add_places(const GbeFacts *facts, GHashTable *set)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-
-	for (guint i = facts->take_overs->len; i > 0; i--) {
-		const GbeTakeOver *to = facts->take_overs->pdata[i - 1];
-
-		if (to->store_path != NULL && g_hash_table_add(seen, to->store_path))
-			add(set, to->sequence);
 	}
 }
 
@@ -435,14 +308,30 @@ static GHashTable *
 needed_take_overs(const GbeFacts *facts)
 {
 	GHashTable *set = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) places = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GArray) next = g_array_new(false, false, sizeof(guint64));
 	guint len = facts->runs->len;
 
 	for (guint i = len > GBE_LEDGER_RUNS_KEPT ? len - GBE_LEDGER_RUNS_KEPT : 0; i < len; i++)
-		add(set, ((GbeRunRecord *)facts->runs->pdata[i])->sequence);
+		add_sequence(set, ((GbeRunRecord *)facts->runs->pdata[i])->sequence);
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++)
 		add_listed(facts, &((GbeListed *)facts->listed->pdata[i])->ref, set);
-	add_next(facts, set);
-	add_places(facts, set);
+	/* The next take-over of each says in which state the deployment left the data, and whether it was on trial. */
+	for (guint i = 0; i < facts->take_overs->len; i++) {
+		const GbeTakeOver *to = facts->take_overs->pdata[i];
+
+		if (to->after != 0 && g_hash_table_contains(set, &to->after))
+			(void)g_array_append_val(next, to->sequence);
+	}
+	for (guint i = 0; i < next->len; i++)
+		add_sequence(set, g_array_index(next, guint64, i));
+	/* The newest take-over with each place of the store: the backups there are found by it. */
+	for (guint i = facts->take_overs->len; i > 0; i--) {
+		const GbeTakeOver *to = facts->take_overs->pdata[i - 1];
+
+		if (to->store_path != NULL && g_hash_table_add(places, to->store_path))
+			add_sequence(set, to->sequence);
+	}
 	return set;
 }
 
@@ -455,9 +344,9 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 	if (record->kind == GBE_LEDGER_START)
 		return !needed->end;
 	if (record->kind == GBE_LEDGER_END) {
-		is = has(needed->take_overs, record->object, "of") &&
-		     !has(needed->ends, record->object, "of");
-		add(needed->ends, (guint64)gbe_json_int(record->object, "of", 0));
+		is = has_sequence(needed->take_overs, record->object, "of") &&
+		     !has_sequence(needed->ends, record->object, "of");
+		add_sequence(needed->ends, (guint64)gbe_json_int(record->object, "of", 0));
 		needed->end = true;
 		if (gbe_json_bool(record->object, "fell_back", false) && !needed->fell_back)
 			is = needed->fell_back = true;
@@ -473,7 +362,7 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 static bool
 is_needed_take_over(Needed *needed, JsonObject *object)
 {
-	bool is = has(needed->take_overs, object, "sequence") ||
+	bool is = has_sequence(needed->take_overs, object, "sequence") ||
 		  gbe_json_string(object, "request", NULL) != NULL;
 
 	if (needed->undo || (gbe_json_string(object, "source", NULL) == NULL &&
@@ -521,7 +410,7 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 		       (backup != NULL && gbe_facts_backup(needed->facts, backup) != NULL);
 	if (keep == KEEP_TAKE_OVER && is_needed_take_over(needed, object))
 		return true;
-	return record->sequence >= needed->recent || has(needed->take_overs, object, "of");
+	return record->sequence >= needed->recent || has_sequence(needed->take_overs, object, "of");
 }
 
 GPtrArray *

@@ -88,7 +88,7 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	"a member of a cluster: its data is kept; where etcd refuses it, remove the member from "  \
 	"the cluster and add it again (`greenboot-etcd cluster rejoin URL`)"
 
-/* The three returns that restore, each with its condition. Rule 3 shares them. */
+/* ---- the three returns that restore, each with its condition; rule 3 shares them ---- */
 
 /* Is the owner a failed trial? It was judged, is not green, and used the data for a short time. */
 static bool
@@ -212,7 +212,7 @@ after_return(const GbeSituation *s)
 }
 
 static GbeRuling
-upgrade(const GbeSituation *s, GbeRule rule, const char *why)
+upgrade(GbeRule rule, const char *why)
 {
 	GbeRuling r = ruling(rule, why);
 
@@ -232,12 +232,12 @@ other_owner(const GbeSituation *s)
 		return r;
 	}
 	if (!unwinds(s))
-		return upgrade(s, GBE_RULE_11, "an upgrade");
+		return upgrade(GBE_RULE_11, "an upgrade");
 	if (s->on_failed == GBE_FAILED_REFUSE)
 		return hold(GBE_RULE_12, GBE_HOLD_FAILED,
 			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
 	if (s->unseen) {
-		r = upgrade(s, GBE_RULE_11,
+		r = upgrade(GBE_RULE_11,
 			    "an update on top of a failed one; the data before that cannot be "
 			    "read now");
 		r.wait = true;
@@ -301,7 +301,7 @@ same_run(const GbeSituation *s)
 	if (s->service_failed && replaces_damage(s, &r))
 		return r;
 	if (s->higher_minor)
-		return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
+		return upgrade(GBE_RULE_5, "a newer etcd under the same deployment");
 	r = ruling(GBE_RULE_5, "etcd was started again in the same run");
 	/* The etcd of a container may be a newer one by now, under the same deployment. */
 	if (s->etcd_elsewhere)
@@ -406,24 +406,18 @@ written_by_others(const GbeSituation *s)
 	return adopt(s, true, "somebody without this program has written the data");
 }
 
-/* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state is D's,
- * unless a person went back to an older state of D under the update that failed. */
-static GbeRuling
-once_more(const GbeSituation *s)
-{
-	if (s->owner == GBE_OWNER_SAME && s->contains != GBE_NO)
-		return plain_reboot(s, GBE_RULE_6, "its own state goes on");
-	return after_return(s);
-}
-
 /* All rules but those for requests. */
 static GbeRuling
 decide(const GbeSituation *s)
 {
 	GbeRuling r;
 
+	/* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state
+	 * is D's, unless a person went back to an older state of D under the update that failed. */
 	if (s->last_pass)
-		return once_more(s);
+		return s->owner == GBE_OWNER_SAME && s->contains != GBE_NO
+			   ? plain_reboot(s, GBE_RULE_6, "its own state goes on")
+			   : after_return(s);
 	if (s->data == GBE_NO && s->mount_lost)
 		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
 			    "the data directory was a mount point and its mount is missing");

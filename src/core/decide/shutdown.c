@@ -3,16 +3,6 @@
 
 #include "core/decide/decide.h"
 
-/* Prefers CLOCK_BOOTTIME: a device without a battery for its clock gets the time of day from the network, in the middle
- * of a run. */
-static gint64
-used_since(const GbeTakeOver *owner, const GbeFacts *facts)
-{
-	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
-		return facts->uptime - owner->uptime;
-	return facts->now >= owner->at ? facts->now - owner->at : -1;
-}
-
 /* Why no backup is taken, although the next start could still take it. NULL: one is taken. */
 static const char *
 why_no_backup(const GbeFacts *facts, const GbeView *view, const GbeShutdown *shutdown)
@@ -76,9 +66,15 @@ static void
 decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 {
 	const GbeManifest *equal = gbe_situation_unchanged(facts);
+	const GbeTakeOver *owner = facts->owner;
 	GbeView view;
 
-	shutdown->used = used_since(facts->owner, facts);
+	/* CLOCK_BOOTTIME goes first: a device without a battery for its clock gets the time of day from the network, in
+	 * the middle of a run. */
+	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
+		shutdown->used = facts->uptime - owner->uptime;
+	else if (facts->now >= owner->at)
+		shutdown->used = facts->now - owner->at;
 	gbe_view_ended(facts, shutdown->used, &view);
 	if (equal != NULL && gbe_deployment_same(&equal->deployment, view.owner))
 		shutdown->equal = equal;

@@ -164,26 +164,7 @@ say_clock(const GbeHealthFacts *f, GbeCheck *step)
 	return true;
 }
 
-/* The figure is the shortest. */
-static void
-judge_expiry(const GbeHealthFacts *f, const GbeTlsFile *tls, GbeCheck *step)
-{
-	gint64 days = (tls->expires - f->now) / DAY;
-
-	if (tls->expires < 0)
-		return;
-	if (step->figure < 0 || days < step->figure)
-		step->figure = MAX(days, 0);
-	if (tls->expires <= f->now)
-		set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
-	else if (tls->expires - f->now <= (gint64)f->cert_warn)
-		set(step, GBE_CHECK_WARNING,
-		    "%s, %s, expires in %" G_GINT64_FORMAT " days (warned of at %" G_GINT64_FORMAT
-		    ")",
-		    tls->key, tls->path, days, step->limit);
-}
-
-/* Expiry in whole days. */
+/* Expiry in whole days; the figure is the shortest. */
 static void
 certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 {
@@ -191,6 +172,7 @@ certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 
 	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++) {
 		const GbeTlsFile *tls = &f->tls[i];
+		gint64 days = (tls->expires - f->now) / DAY;
 
 		if (tls->key == NULL)
 			continue;
@@ -198,8 +180,17 @@ certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 		if (tls->problem != NULL)
 			set(step, GBE_CHECK_FAILED, "%s, %s, %s", tls->key, tls->path,
 			    tls->problem);
-		else if (!behind)
-			judge_expiry(f, tls, step);
+		if (tls->problem != NULL || behind || tls->expires < 0)
+			continue;
+		if (step->figure < 0 || days < step->figure)
+			step->figure = MAX(days, 0);
+		if (tls->expires <= f->now)
+			set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
+		else if (tls->expires - f->now <= (gint64)f->cert_warn)
+			set(step, GBE_CHECK_WARNING,
+			    "%s, %s, expires in %" G_GINT64_FORMAT
+			    " days (warned of at %" G_GINT64_FORMAT ")",
+			    tls->key, tls->path, days, step->limit);
 	}
 	if (!behind)
 		other_certificates(f, step);
@@ -295,16 +286,6 @@ lag_step(const GbeHealthFacts *f, GbeCheck *step)
 	    "%" G_GINT64_FORMAT " entries are to be applied", step->figure);
 }
 
-static void
-leader_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	if (f->leader == 0)
-		set(step, GBE_CHECK_FAILED, "none");
-	else
-		set(step, GBE_CHECK_PASSED, "%s",
-		    f->leader == f->member_id ? "this member" : "another member");
-}
-
 void
 gbe_health_fill_steps(const GbeHealthFacts *facts, GbeHealthReport *report)
 {
@@ -321,7 +302,11 @@ gbe_health_fill_steps(const GbeHealthFacts *facts, GbeHealthReport *report)
 	question_step(&facts->write, &steps[GBE_CHECK_WRITE], "a proposal was written and applied");
 	question_step(&facts->read, &steps[GBE_CHECK_READ], "linearizable");
 	if (answered(&facts->status)) {
-		leader_step(facts, &steps[GBE_CHECK_LEADER]);
+		set(&steps[GBE_CHECK_LEADER],
+		    facts->leader == 0 ? GBE_CHECK_FAILED : GBE_CHECK_PASSED, "%s",
+		    facts->leader == 0			? "none"
+		    : facts->leader == facts->member_id ? "this member"
+							: "another member");
 		alarms_step(facts, &steps[GBE_CHECK_ALARMS]);
 		member_step(facts, &steps[GBE_CHECK_MEMBER]);
 		revision_step(facts, &steps[GBE_CHECK_REVISION]);

@@ -98,7 +98,7 @@ hole_new(guint64 line, guint64 lines, const char *reason)
 }
 
 static void
-append(GbeLedger *ledger, GbeLedgerRecord *record)
+append_record(GbeLedger *ledger, GbeLedgerRecord *record)
 {
 	g_ptr_array_add(ledger->records, record);
 	if (ledger->records->len < 2 * RECORDS_MAX)
@@ -117,7 +117,7 @@ gbe_ledger_add_hole(GbeLedger *ledger, guint64 line, const char *reason)
 
 	ledger->holes = true;
 	if (last == NULL || last->kind != GBE_LEDGER_HOLE) {
-		append(ledger, hole_new(line, 1, reason));
+		append_record(ledger, hole_new(line, 1, reason));
 		return;
 	}
 	lines = gbe_json_int(last->object, "lines", 0);
@@ -144,7 +144,7 @@ gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 	record->kind = kind_from_string(kind);
 	record->object = json_object_ref(object);
 	if (record->kind != GBE_LEDGER_HEAD) {
-		append(ledger, record);
+		append_record(ledger, record);
 		return true;
 	}
 	if (ledger->id == NULL)

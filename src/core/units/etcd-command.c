@@ -59,17 +59,6 @@ read_arguments(char *const *arguments, const char *values[N_FLAGS])
 	}
 }
 
-static void
-read_environment(char *const *environment, const char *values[N_FLAGS])
-{
-	for (int i = 0; i < N_FLAGS; i++) {
-		const char *value = g_environ_getenv((char **)environment, flags[i].variable);
-
-		if (values[i] == NULL && value != NULL && *value != '\0')
-			values[i] = value;
-	}
-}
-
 /* POSIX leaves two slashes at the begin of a path open. On Linux they are one. */
 static char *
 absolute(const char *path, const char *directory)
@@ -131,7 +120,12 @@ gbe_etcd_command_parse(char *const *arguments, char *const *environment, const c
 	g_autofree char *unnamed = NULL;
 
 	read_arguments(arguments, values);
-	read_environment(environment, values);
+	for (int i = 0; i < N_FLAGS; i++) {
+		const char *value = g_environ_getenv((char **)environment, flags[i].variable);
+
+		if (values[i] == NULL && value != NULL && *value != '\0')
+			values[i] = value;
+	}
 	unnamed =
 	    g_strconcat(values[NAME] != NULL ? values[NAME] : flags[NAME].fallback, ".etcd", NULL);
 	*ret_command = (GbeEtcdCommand){
