@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.bash"
 
 catalog=data/greenboot-etcd.catalog
-source=src/sys/systemd/events.c
+source=src/sys/systemd/events.h
 guide=data/man/greenboot-etcd-guide.7
 
 for path in "$catalog" "$source" "$guide"; do

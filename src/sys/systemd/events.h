@@ -27,45 +27,53 @@ void gbe_events_init(const char *program, bool below_root, bool quiet, int verbo
  * lines by that level. Any other @level means no prefix, the default. */
 void gbe_events_set_prefix(int level);
 
-void gbe_event_decided(const GbeEventFields *fields); /* the rule and its consequence */
-void gbe_event_backed_up(const GbeEventFields *fields);
-void gbe_event_backup_skipped(const GbeEventFields *fields); /* unchanged, or not cheap here */
-void gbe_event_backup_failed(const GbeEventFields *fields);
-void gbe_event_start_failed(const GbeEventFields *fields); /* prerun reached no decision */
-void
-gbe_event_restored(const GbeEventFields *fields); /* names the displaced and the undo command */
-void gbe_event_set_aside(const GbeEventFields *fields); /* names the backup that the data is now */
-void gbe_event_restore_failed(const GbeEventFields *fields);
-void gbe_event_candidate_bad(const GbeEventFields *fields);
-void
-gbe_event_recovered(const GbeEventFields *fields); /* an interrupted operation finished or undone */
-void
-gbe_event_held_back(const GbeEventFields *fields); /* etcd is not started; reason has the command */
-void gbe_event_took_over(const GbeEventFields *fields); /* take-over recorded */
-void gbe_event_verdict(const GbeEventFields *fields);	/* action = green | red */
-void gbe_event_graded(const GbeEventFields *fields);
-void gbe_event_deleted(const GbeEventFields *fields);
-void gbe_event_request_failed(const GbeEventFields *fields);
-void gbe_event_state_broken(const GbeEventFields *fields); /* a record was set aside */
-void gbe_event_config_bad(const GbeEventFields *fields);
-void gbe_event_unhealthy(const GbeEventFields *fields);
-void gbe_event_healthy(const GbeEventFields *fields);
-void gbe_event_cannot_tell(const GbeEventFields *fields);
-void gbe_event_preflight(const GbeEventFields *fields); /* an upgrade would fail */
-void gbe_event_carried(const GbeEventFields *fields);	/* a failure at the last shutdown */
-void gbe_event_closed(const GbeEventFields *fields);	/* closing record written */
-void gbe_event_fresh(const GbeEventFields *fields);	/* no data: etcd starts anew */
-void gbe_event_rotted(const GbeEventFields *fields);	/* a backup is no longer what it was */
-void gbe_event_defragmented(const GbeEventFields *fields);
-void gbe_event_defrag_failed(const GbeEventFields *fields);
-void gbe_event_alarm_cleared(const GbeEventFields *fields);    /* NOSPACE */
-void gbe_event_certs_changed(const GbeEventFields *fields);    /* by a verb of certs */
-void gbe_event_rehearsed(const GbeEventFields *fields);	       /* an update's etcd passed */
-void gbe_event_rehearsal_failed(const GbeEventFields *fields); /* it did not */
-void gbe_event_not_rehearsed(const GbeEventFields *fields);    /* cannot tell; reason says why */
-void gbe_event_rejoined(const GbeEventFields *fields);	       /* ->reason: why it had to */
-void gbe_event_update_locked(const GbeEventFields *fields);    /* or released: reason says which */
-void gbe_event_update_failed(const GbeEventFields *fields);    /* the others do not update */
+/*
+ * The events: X(name, id, priority, the field that names the event's object, the begin of the message). The ids never
+ * change, because people's filters use them.
+ */
+/* clang-format off */
+#define GBE_EVENTS(X)                                                                              \
+	X(decided, "20b47cf33f3d45779905a3ff6aee4cf9", INFO, RULE, "Decided by rule") \
+	X(backed_up, "c9caffff71cc4e9c8e118ecb174bd4c9", INFO, BACKUP, "Backed up the data of etcd as") \
+	X(backup_skipped, "888acdb4eea849ef9ebe0a5868ab65ac", INFO, NONE, "No backup of the data of etcd was taken") /* unchanged, or not cheap here */ \
+	X(backup_failed, "349e14b55e9e433bb48f3d46592d2543", ERR, NONE, "The data of etcd could not be backed up") \
+	X(start_failed, "fd248a20310840cea79092d64aea9ff2", ERR, NONE, "It could not be decided what this start needs of the data of etcd") \
+	X(restored, "abce6674737a4c728de1ca859f87484c", NOTICE, BACKUP, "Restored the data of etcd from") /* names the displaced and the undo command */ \
+	X(set_aside, "4d1f0ab2c6e8473f9a5e0b7c21d84f36", NOTICE, BACKUP, "Set the data of etcd aside as") \
+	X(restore_failed, "e57d9979613f442fb8ffbd88db67bc0c", ERR, NONE, "The data of etcd could not be restored") \
+	X(candidate_bad, "fe1a13badbac4ff495b94f49ab5fd7c6", WARNING, BACKUP, "Cannot use the backup") \
+	X(recovered, "065b655ef5104422a872c36c5393fadd", NOTICE, NONE, "An interrupted operation was cleaned up") \
+	X(held_back, "d31e38cf8f624f29988c1e3cddd15192", CRIT, NONE, "etcd is held back") /* etcd is not started; reason has the command */ \
+	X(took_over, "7b3bf8d86b514db1848f42c23f5f488e", INFO, DEPLOYMENT, "From now on the data of etcd belongs to") \
+	X(verdict, "be615c252c91448b985c9f452f3c72d8", NOTICE, ACTION, "This run of the system was judged") /* action = green | red */ \
+	X(graded, "d335a55c279447a7a91aee30cd9d6bf0", INFO, BACKUP, "A new grade for") \
+	X(deleted, "2f66eb1f35bd4a8d8b5ea2026cda1571", INFO, BACKUP, "Deleted") \
+	X(request_failed, "8f003286ebf94647be008a0b87f85afd", ERR, NONE, "The requested restore cannot be carried out") \
+	X(state_broken, "f1fe98b78fa6450bb7b319ede686018b", WARNING, NONE, "A record could not be read") \
+	X(config_bad, "0e8842f6c8ca469fa69cf33bf44ca66f", ERR, NONE, "The configuration is wrong") \
+	X(unhealthy, "1400d3cd33c349e9ad59ec787affdef8", ERR, NONE, "etcd is not healthy") \
+	X(healthy, "7e147aabab874a79a030c0c783438dda", INFO, NONE, "etcd is healthy") \
+	X(cannot_tell, "760c6c733d154f3ebc2d63156da88531", WARNING, NONE, "Cannot tell whether etcd is healthy") \
+	X(preflight, "fb694ddc87034b778c3d4bb34f5b7e05", WARNING, NONE, "An upgrade would not go well now") \
+	X(carried, "f534d006c13f4c289cc04445c4d048c7", WARNING, NONE, "Something failed at the last shutdown") \
+	X(closed, "edf09f59b37d4175865be86a4c0a2303", INFO, NONE, "The data of etcd was closed for the shutdown") \
+	X(fresh, "0b47095073be47a897d310c14849ef49", NOTICE, NONE, "etcd starts anew") \
+	X(rotted, "8489eb96d8474319b42e7ab727b1826e", ERR, BACKUP, "A backup has rotted:") \
+	X(defragmented, "a1913de4693242ce85546a2d1867c56f", INFO, NONE, "etcd's database was defragmented") \
+	X(defrag_failed, "d5dccea1739145d785536840a28374ea", WARNING, NONE, "etcd's database could not be defragmented") \
+	X(alarm_cleared, "3e51eb081cef46eb8520d0bc640142dc", NOTICE, NONE, "etcd takes writes again") /* NOSPACE */ \
+	X(certs_changed, "f221c0405e7d4b6f904d3fd6562acc84", NOTICE, NONE, "Certificates were changed") /* by a verb of certs */ \
+	X(rehearsed, "6d0f4b0bb1f34c2c8b6a6d4b8a5e27d1", INFO, DEPLOYMENT, "The etcd of the update works on today's data:") \
+	X(rehearsal_failed, "0a4c5a3e9b7d4ec4a6b1f0c2d93e58f7", ERR, DEPLOYMENT, "The etcd of the update does not work on today's data:") \
+	X(not_rehearsed, "b92f8d15c6a74f0e9c3d7e1a604b2c58", NOTICE, DEPLOYMENT, "The update could not be rehearsed:") /* cannot tell; reason says why */ \
+	X(rejoined, "52be07d9c3a14e6f8d20b9a4716c5f3e", WARNING, NONE, "This device is a member of its cluster again, with data from the others") /* ->reason: why it had to */ \
+	X(update_locked, "3f8e52c1a7d94b06b1e4c7590d2a6f83", NOTICE, NONE, "The update lock of the cluster") /* or released: reason says which */ \
+	X(update_failed, "c58a07e94d3b4f21a6f0829bd17e3c64", ERR, DEPLOYMENT, "The update failed, and the other members wait:")
+/* clang-format on */
+
+#define GBE_EVENT_DECLARE(name, ...) void gbe_event_##name(const GbeEventFields *fields);
+GBE_EVENTS(GBE_EVENT_DECLARE)
+
 /* For people who watch: not an event, no MESSAGE_ID. */
 void gbe_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* Always printed. For a failure that is no event but sets the exit status, and for a wait that people do not
