@@ -268,20 +268,6 @@ take_key(Merge *merge, char *text, GError **error)
 }
 
 static bool
-take_line(Merge *merge, char *text, GError **error)
-{
-	g_strstrip(text);
-	for (const char *p = text; *p != '\0'; p++)
-		if (g_ascii_iscntrl(*p) && *p != '\t')
-			return fail_line(merge, "a control character", error);
-	if (text[0] == '\0' || text[0] == '#' || text[0] == ';')
-		return true;
-	if (text[0] == '[')
-		return take_group(merge, text, error);
-	return take_key(merge, text, error);
-}
-
-static bool
 take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 {
 	const char *p = bytes, *end = bytes + size, *bad;
@@ -300,10 +286,19 @@ take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 		const char *stop = newline != NULL ? newline : end;
 		g_autofree char *text = g_strndup(p, (gsize)(stop - p));
 
-		merge->line++;
-		if (!take_line(merge, text, error))
-			return false;
 		p = stop + (newline != NULL);
+		merge->line++;
+		g_strstrip(text);
+		for (const char *c = text; *c != '\0'; c++)
+			if (g_ascii_iscntrl(*c) && *c != '\t')
+				return fail_line(merge, "a control character", error);
+		if (text[0] == '[') {
+			if (!take_group(merge, text, error))
+				return false;
+		} else if (text[0] != '\0' && text[0] != '#' && text[0] != ';') {
+			if (!take_key(merge, text, error))
+				return false;
+		}
 	}
 	return true;
 }

@@ -46,20 +46,10 @@ end_closings(GbeFacts *facts)
 	}
 }
 
-/* A start carries out one request: one of the command line cancels a waiting one. */
-static void
-fold_requested(GbeFacts *facts, const char *request)
-{
-	gbe_request_clear(&facts->request);
-	if (g_str_has_prefix(request, GBE_CMDLINE_RESTORE))
-		set_copy(&facts->cmdline_done, request + strlen(GBE_CMDLINE_RESTORE));
-	else if (g_str_has_prefix(request, GBE_CMDLINE_RD_RESTORE))
-		set_copy(&facts->rd_cmdline_done, request + strlen(GBE_CMDLINE_RD_RESTORE));
-}
-
 void
 gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 {
+	const char *request = take_over->request;
 	GbeRunRecord *before, *run;
 
 	facts->lost = false;
@@ -74,11 +64,14 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 	}
 	if (take_over->source != NULL || take_over->asked)
 		gbe_backup_ref_set(&facts->undo, take_over->found);
-	/* A restore by hand is a later wish than one that waits for the next boot. */
-	if (take_over->request != NULL)
-		fold_requested(facts, take_over->request);
-	else if (take_over->asked)
+	/* A start carries out one request: one of the command line cancels a waiting one. A restore by hand is a later
+	 * wish than one that waits for the next boot. */
+	if (request != NULL || take_over->asked)
 		gbe_request_clear(&facts->request);
+	if (request != NULL && g_str_has_prefix(request, GBE_CMDLINE_RESTORE))
+		set_copy(&facts->cmdline_done, request + strlen(GBE_CMDLINE_RESTORE));
+	else if (request != NULL && g_str_has_prefix(request, GBE_CMDLINE_RD_RESTORE))
+		set_copy(&facts->rd_cmdline_done, request + strlen(GBE_CMDLINE_RD_RESTORE));
 	facts->handed_back = false;
 	run = gbe_run_record_of(take_over);
 	run->ended = take_over->late; /* etcd has the data already */
@@ -92,19 +85,6 @@ note_ended(GbeRunRecord *run)
 {
 	if (run != NULL)
 		run->ended = true;
-}
-
-static void
-fold_tree(GbeFacts *facts, JsonObject *object, GbeTakeOver *of)
-{
-	JsonNode *mount_point = json_object_get_member(object, "mount_point");
-
-	note_ended(find_run(facts, of->sequence));
-	set_text(&of->tree, object, "tree");
-	if (gbe_json_string(object, "nonce", NULL) != NULL)
-		set_text(&of->nonce, object, "nonce");
-	if (mount_point != NULL && JSON_NODE_HOLDS_VALUE(mount_point))
-		of->mount_point = gbe_tri(gbe_json_bool(object, "mount_point", false));
 }
 
 static void
@@ -129,36 +109,20 @@ fold_verdict(GbeFacts *facts, JsonObject *object, GbeRunRecord *run)
 		run->ended = true;
 }
 
-static void
-fold_start(GbeFacts *facts, JsonObject *object)
-{
-	const char *id = gbe_json_string(object, "deployment", "");
-	guint before = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
-
-	/* This start reports the failure of the last shutdown. */
-	g_clear_pointer(&facts->failure, g_free);
-	g_clear_pointer(&facts->failure_why, g_free);
-	g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(before + 1));
-}
-
-static void
-fold_end(GbeFacts *facts, JsonObject *object, const GbeTakeOver *of)
-{
-	/* A start of any deployment that ended ends the row of unfinished starts. */
-	g_hash_table_remove_all(facts->starts);
-	/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
-	if (gbe_json_bool(object, "fell_back", false) && of == NULL)
-		set_text(&facts->fell_back, object, "deployment");
-}
-
 /* The records that name a take-over: @of and @run, where they are known. */
 static void
 fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeRunRecord *run)
 {
 	JsonObject *object = record->object;
+	JsonNode *mount_point = json_object_get_member(object, "mount_point");
 
 	if (record->kind == GBE_LEDGER_TREE && of != NULL) {
-		fold_tree(facts, object, of);
+		note_ended(run);
+		set_text(&of->tree, object, "tree");
+		if (gbe_json_string(object, "nonce", NULL) != NULL)
+			set_text(&of->nonce, object, "nonce");
+		if (mount_point != NULL && JSON_NODE_HOLDS_VALUE(mount_point))
+			of->mount_point = gbe_tri(gbe_json_bool(object, "mount_point", false));
 	} else if (record->kind == GBE_LEDGER_VERDICT && run != NULL) {
 		fold_verdict(facts, object, run);
 	} else if (record->kind == GBE_LEDGER_CLOSING && of != NULL && run != NULL) {
@@ -175,7 +139,11 @@ fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeR
 		of->used_beyond = true;
 	} else if (record->kind == GBE_LEDGER_END) {
 		note_ended(run);
-		fold_end(facts, object, of);
+		/* A start of any deployment that ended ends the row of unfinished starts. */
+		g_hash_table_remove_all(facts->starts);
+		/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
+		if (gbe_json_bool(object, "fell_back", false) && of == NULL)
+			set_text(&facts->fell_back, object, "deployment");
 	}
 }
 
@@ -198,7 +166,13 @@ fold_record(GbeFacts *facts, const GbeLedgerRecord *record)
 		end_intent(facts);
 		facts->handed_back = true;
 	} else if (record->kind == GBE_LEDGER_START) {
-		fold_start(facts, object);
+		const char *id = gbe_json_string(object, "deployment", "");
+		guint before = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
+
+		/* This start reports the failure of the last shutdown. */
+		g_clear_pointer(&facts->failure, g_free);
+		g_clear_pointer(&facts->failure_why, g_free);
+		g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(before + 1));
 	} else if (record->kind == GBE_LEDGER_INTENT) {
 		/* The closing record stays: an intent that is undone has changed nothing. */
 		end_intent(facts);

@@ -182,21 +182,6 @@ keep_for_deployment(Retention *r, const GbeDeployment *ref)
 	keep(r, newest_valid);
 }
 
-static void
-keep_bad(Retention *r)
-{
-	guint count = 0;
-
-	for (guint i = 0; i < r->sorted->len && count < r->facts->config->backup.keep_bad; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
-		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !is_periodic(backup)) {
-			keep_if_roomy(r, backup);
-			count++;
-		}
-	}
-}
-
 static bool
 booted_has_good(const Retention *r)
 {
@@ -343,13 +328,22 @@ may_go(const Retention *r, const GbeManifest *backup, bool good_own)
 static void
 keep_for_the_system(Retention *r)
 {
+	guint bad = 0;
+
 	keep_for_trials(r);
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
 		keep_for_deployment(r, &listed->ref);
 	}
-	keep_bad(r);
+	for (guint i = 0; i < r->sorted->len && bad < r->facts->config->backup.keep_bad; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !is_periodic(backup)) {
+			keep_if_roomy(r, backup);
+			bad++;
+		}
+	}
 	keep_floors(r, false);
 	keep_floors(r, true);
 }

@@ -212,49 +212,6 @@ question_step(const GbeQuestion *question, GbeCheck *step, const char *passed)
 }
 
 static void
-alarms_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	if (f->corrupt)
-		set(step, GBE_CHECK_FAILED, "CORRUPT");
-	else if (f->other_alarm)
-		set(step, GBE_CHECK_FAILED, "an alarm that is not known here");
-	else if (f->no_space)
-		set(step,
-		    f->on_nospace == GBE_NOSPACE_HEALTHY ? GBE_CHECK_WARNING : GBE_CHECK_FAILED,
-		    "NOSPACE");
-	else
-		set(step, GBE_CHECK_PASSED, "none");
-}
-
-static void
-member_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	step->figure = f->member_count > 0 ? (gint64)f->member_count : -1;
-	if (gbe_health_is_other_data(f) && !gbe_health_is_elsewhere(f))
-		set(step, GBE_CHECK_FAILED,
-		    "member %016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER
-		    "x, not that of the data",
-		    f->member_id, f->cluster_id);
-	else
-		set(step, f->learner ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
-		    "%s%016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER "x",
-		    f->learner ? "learner " : "", f->member_id, f->cluster_id);
-}
-
-static void
-revision_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	step->figure = f->revision;
-	step->limit = f->expected_revision;
-	if (f->expected_revision >= 0 && f->revision < f->expected_revision)
-		set(step, GBE_CHECK_FAILED,
-		    "%" G_GINT64_FORMAT ", and it was %" G_GINT64_FORMAT " already", f->revision,
-		    f->expected_revision);
-	else
-		set(step, GBE_CHECK_PASSED, "%" G_GINT64_FORMAT, f->revision);
-}
-
-static void
 quota_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	g_autofree char *size = gbe_health_size_text(f->db_size);
@@ -272,18 +229,55 @@ quota_step(const GbeHealthFacts *f, GbeCheck *step)
 	    step->figure, f->quota_warn, in_use);
 }
 
+/* What etcd answered. */
 static void
-lag_step(const GbeHealthFacts *f, GbeCheck *step)
+answered_steps(const GbeHealthFacts *f, GbeCheck *steps)
 {
-	step->figure = f->raft_index > f->raft_applied
-			   ? (gint64)MIN(f->raft_index - f->raft_applied, G_MAXINT32)
-			   : 0;
-	step->limit = LAG_MAX;
-	set(step,
-	    step->figure >= LAG_MAX    ? GBE_CHECK_FAILED
-	    : step->figure >= LAG_WARN ? GBE_CHECK_WARNING
-				       : GBE_CHECK_PASSED,
-	    "%" G_GINT64_FORMAT " entries are to be applied", step->figure);
+	GbeCheck *alarms = &steps[GBE_CHECK_ALARMS], *member = &steps[GBE_CHECK_MEMBER];
+	GbeCheck *revision = &steps[GBE_CHECK_REVISION], *lag = &steps[GBE_CHECK_LAG];
+
+	set(&steps[GBE_CHECK_LEADER], f->leader == 0 ? GBE_CHECK_FAILED : GBE_CHECK_PASSED, "%s",
+	    f->leader == 0		? "none"
+	    : f->leader == f->member_id ? "this member"
+					: "another member");
+	if (f->corrupt)
+		set(alarms, GBE_CHECK_FAILED, "CORRUPT");
+	else if (f->other_alarm)
+		set(alarms, GBE_CHECK_FAILED, "an alarm that is not known here");
+	else if (f->no_space)
+		set(alarms,
+		    f->on_nospace == GBE_NOSPACE_HEALTHY ? GBE_CHECK_WARNING : GBE_CHECK_FAILED,
+		    "NOSPACE");
+	else
+		set(alarms, GBE_CHECK_PASSED, "none");
+	member->figure = f->member_count > 0 ? (gint64)f->member_count : -1;
+	if (gbe_health_is_other_data(f) && !gbe_health_is_elsewhere(f))
+		set(member, GBE_CHECK_FAILED,
+		    "member %016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER
+		    "x, not that of the data",
+		    f->member_id, f->cluster_id);
+	else
+		set(member, f->learner ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
+		    "%s%016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER "x",
+		    f->learner ? "learner " : "", f->member_id, f->cluster_id);
+	revision->figure = f->revision;
+	revision->limit = f->expected_revision;
+	if (f->expected_revision >= 0 && f->revision < f->expected_revision)
+		set(revision, GBE_CHECK_FAILED,
+		    "%" G_GINT64_FORMAT ", and it was %" G_GINT64_FORMAT " already", f->revision,
+		    f->expected_revision);
+	else
+		set(revision, GBE_CHECK_PASSED, "%" G_GINT64_FORMAT, f->revision);
+	quota_step(f, &steps[GBE_CHECK_QUOTA]);
+	lag->figure = f->raft_index > f->raft_applied
+			  ? (gint64)MIN(f->raft_index - f->raft_applied, G_MAXINT32)
+			  : 0;
+	lag->limit = LAG_MAX;
+	set(lag,
+	    lag->figure >= LAG_MAX    ? GBE_CHECK_FAILED
+	    : lag->figure >= LAG_WARN ? GBE_CHECK_WARNING
+				      : GBE_CHECK_PASSED,
+	    "%" G_GINT64_FORMAT " entries are to be applied", lag->figure);
 }
 
 void
@@ -301,18 +295,8 @@ gbe_health_fill_steps(const GbeHealthFacts *facts, GbeHealthReport *report)
 		      facts->endpoint != NULL ? facts->endpoint : "");
 	question_step(&facts->write, &steps[GBE_CHECK_WRITE], "a proposal was written and applied");
 	question_step(&facts->read, &steps[GBE_CHECK_READ], "linearizable");
-	if (answered(&facts->status)) {
-		set(&steps[GBE_CHECK_LEADER],
-		    facts->leader == 0 ? GBE_CHECK_FAILED : GBE_CHECK_PASSED, "%s",
-		    facts->leader == 0			? "none"
-		    : facts->leader == facts->member_id ? "this member"
-							: "another member");
-		alarms_step(facts, &steps[GBE_CHECK_ALARMS]);
-		member_step(facts, &steps[GBE_CHECK_MEMBER]);
-		revision_step(facts, &steps[GBE_CHECK_REVISION]);
-		quota_step(facts, &steps[GBE_CHECK_QUOTA]);
-		lag_step(facts, &steps[GBE_CHECK_LAG]);
-	}
+	if (answered(&facts->status))
+		answered_steps(facts, steps);
 	for (guint i = 0; i < GBE_N_CHECKS; i++)
 		report->warnings += steps[i].result == GBE_CHECK_WARNING;
 }

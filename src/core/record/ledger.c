@@ -39,15 +39,6 @@ gbe_ledger_kind_to_string(GbeLedgerKind kind)
 	return (guint)kind < G_N_ELEMENTS(kinds) ? kinds[kind] : "?";
 }
 
-static GbeLedgerKind
-kind_from_string(const char *text)
-{
-	for (guint i = GBE_LEDGER_HEAD; i < G_N_ELEMENTS(kinds); i++)
-		if (g_strcmp0(text, kinds[i]) == 0)
-			return (GbeLedgerKind)i;
-	return GBE_LEDGER_OTHER;
-}
-
 static void
 record_free(gpointer data)
 {
@@ -141,7 +132,10 @@ gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 		ledger->last = MAX(ledger->last, gbe_ledger_number(intent, "sequence"));
 	record = g_new0(GbeLedgerRecord, 1);
 	record->sequence = sequence;
-	record->kind = kind_from_string(kind);
+	record->kind = GBE_LEDGER_OTHER;
+	for (guint i = GBE_LEDGER_HEAD; i < G_N_ELEMENTS(kinds); i++)
+		if (g_str_equal(kind, kinds[i]))
+			record->kind = (GbeLedgerKind)i;
 	record->object = json_object_ref(object);
 	if (record->kind != GBE_LEDGER_HEAD) {
 		append_record(ledger, record);

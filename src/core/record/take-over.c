@@ -306,29 +306,23 @@ read_ancestor(const char *text, GbeAncestor *ret_ancestor)
 }
 
 static void
-read_ancestors(GbeMembers *m, GbeLineage *lineage)
+read_lineage(GbeMembers *m, const char *key, void *field)
 {
-	g_autofree char *text = gbe_members_string(m, "ancestors", NULL);
+	g_autofree char *ancestors = NULL;
+	GbeLineage *lineage = field;
 	GbeAncestor ancestor;
 
-	for (const char *at = text; at != NULL && *at != '\0';) {
+	lineage->line = gbe_members_u64(m, key, 0);
+	lineage->truncated = gbe_members_bool(m, "ancestors_forgotten");
+	lineage->at = gbe_members_u64(m, "line_at", 0);
+	ancestors = gbe_members_string(m, "ancestors", NULL);
+	for (const char *at = ancestors; at != NULL && *at != '\0';) {
 		at = read_ancestor(at, &ancestor);
 		if (at == NULL)
 			gbe_members_fail(m, "ancestors", "is not a list of lines with sequences");
 		else
 			gbe_lineage_add(lineage, &ancestor);
 	}
-}
-
-static void
-read_lineage(GbeMembers *m, const char *key, void *field)
-{
-	GbeLineage *lineage = field;
-
-	lineage->line = gbe_members_u64(m, key, 0);
-	lineage->truncated = gbe_members_bool(m, "ancestors_forgotten");
-	lineage->at = gbe_members_u64(m, "line_at", 0);
-	read_ancestors(m, lineage);
 }
 
 static void

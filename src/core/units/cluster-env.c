@@ -37,18 +37,6 @@ url_of(const char *host, gint port)
 					 : g_strdup_printf("https://%s:%d", host, port);
 }
 
-/* The programs on the device ask at the loopback. */
-static char *
-client_listeners(const char *host, gint port)
-{
-	g_autofree char *outer = url_of(bound_host(host), port);
-	g_autofree char *inner = url_of(LOOPBACK, port);
-
-	if (g_str_equal(bound_host(host), ANY) || g_str_equal(host, LOOPBACK))
-		return g_steal_pointer(&outer);
-	return g_strconcat(inner, ",", outer, NULL);
-}
-
 static bool
 is_plain(const char *value)
 {
@@ -87,6 +75,7 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 {
 	g_autofree char *peer_host = NULL, *client_host = NULL;
 	g_autofree char *peer = NULL, *clients = NULL, *token = NULL;
+	g_autofree char *inner = NULL, *outer = NULL;
 	gint peer_port = 0, client_port = 0;
 
 	if (!is_plain(env->name)) {
@@ -100,7 +89,12 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 	    !check_members(env->initial_cluster, error))
 		return NULL;
 	peer = url_of(bound_host(peer_host), peer_port);
-	clients = client_listeners(client_host, client_port);
+	/* The programs on the device ask at the loopback. */
+	inner = url_of(LOOPBACK, client_port);
+	outer = url_of(bound_host(client_host), client_port);
+	clients = g_str_equal(bound_host(client_host), ANY) || g_str_equal(client_host, LOOPBACK)
+		      ? g_strdup(outer)
+		      : g_strconcat(inner, ",", outer, NULL);
 	token = env->token != NULL ? g_strdup_printf("ETCD_INITIAL_CLUSTER_TOKEN=%s\n", env->token)
 				   : g_strdup("");
 	return g_strdup_printf("ETCD_NAME=%s\n"

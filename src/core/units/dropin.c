@@ -725,20 +725,6 @@ gap(const char *field, guint64 whole)
 	return whole % step == 0 ? step : whole % step;
 }
 
-/* @time: "HH:MM" or "HH:MM:SS". */
-static guint64
-period_of_time(const char *time)
-{
-	g_auto(GStrv) fields = g_strsplit(time, ":", 3);
-	guint64 hours = gap(fields[0], 24), minutes = gap(fields[1], 60);
-
-	if (fields[2] != NULL && gap(fields[2], 60) < 60)
-		return gap(fields[2], 60);
-	if (minutes < 60)
-		return minutes * MINUTE;
-	return hours * HOUR;
-}
-
 guint64
 gbe_calendar_period(const char *event)
 {
@@ -747,8 +733,16 @@ gbe_calendar_period(const char *event)
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
 		if (g_ascii_strcasecmp(parts[0] != NULL ? parts[0] : "", words[i].word) == 0)
 			return words[i].seconds;
-	for (guint i = 0; parts[i] != NULL; i++)
-		if (strchr(parts[i], ':') != NULL)
-			return period_of_time(parts[i]);
+	for (guint i = 0; parts[i] != NULL; i++) {
+		/* "HH:MM" or "HH:MM:SS" */
+		g_auto(GStrv) fields = g_strsplit(parts[i], ":", 3);
+
+		if (fields[0] == NULL || fields[1] == NULL)
+			continue;
+		if (fields[2] != NULL && gap(fields[2], 60) < 60)
+			return gap(fields[2], 60);
+		return gap(fields[1], 60) < 60 ? gap(fields[1], 60) * MINUTE
+					       : gap(fields[0], 24) * HOUR;
+	}
 	return DAY;
 }
