@@ -12,282 +12,7 @@
 #define MICROSHIFT_CERTS "/var/lib/microshift/certs"
 #define MICROSHIFT_CLIENT MICROSHIFT_CERTS "/etcd-signer/apiserver-etcd-client/client"
 
-static const GbeSystemSetting microshift[] = {
-    {"etcd", "data-dir", "/var/lib/microshift"},
-    {"etcd", "member-dir", "etcd"},
-    {"etcd", "version-file", "version"},
-    {"etcd", "service", GBE_MICROSHIFT_SERVICE},
-    {"etcd", "endpoint", "https://localhost:2379"},
-    {"etcd", "cacert", MICROSHIFT_CERTS "/etcd-signer/ca.crt"},
-    {"etcd", "cert", MICROSHIFT_CLIENT ".crt"},
-    {"etcd", "key", MICROSHIFT_CLIENT ".key"},
-    {"certs", "directories", MICROSHIFT_CERTS},
-    {"certs", "regenerated", "*"},
-    {"health", "timeout", "10min"},
-    {"defrag", "enabled", "no"},
-    {NULL},
-};
-
-static const GbeSystemSetting k3s[] = {
-    {"etcd", "data-dir", K3S_DATA "/server"},
-    {"etcd", "member-dir", "db/etcd"},
-    {"etcd", "service", "k3s.service"},
-    {"etcd", "endpoint", "https://127.0.0.1:2379"},
-    {"etcd", "cacert", K3S_TLS "/etcd/server-ca.crt"},
-    {"etcd", "cert", K3S_TLS "/etcd/client.crt"},
-    {"etcd", "key", K3S_TLS "/etcd/client.key"},
-    {"certs", "directories", K3S_TLS},
-    {"health", "timeout", "10min"},
-    {"defrag", "enabled", "no"},
-    {NULL},
-};
-
-static const GbeSystemSetting debian[] = {
-    {"etcd", "data-dir", "/var/lib/etcd"},
-    {"etcd", "member-dir", "default"},
-    {"etcd", "service", "etcd.service"},
-    {NULL},
-};
-
-static const GbeSystemSetting plain[] = {
-    {"etcd", "data-dir", "/var/lib/etcd"},
-    {"etcd", "service", "etcd.service"},
-    {"etcd", "endpoint", "http://127.0.0.1:2379"},
-    {NULL},
-};
-
-static const GbeSystemSetting container[] = {
-    {"etcd", "data-dir", "/var/lib/etcd"},
-    {"etcd", "service", "container-etcd.service"},
-    {"etcd", "endpoint", "http://127.0.0.1:2379"},
-    {NULL},
-};
-
-static const GbeSystemSetting pki_client[] = {
-    {"etcd", "cacert", GBE_PKI_LIVE "/ca.crt"},
-    {"etcd", "cert", GBE_PKI_LIVE "/client.crt"},
-    {"etcd", "key", GBE_PKI_LIVE "/client.key"},
-    {NULL},
-};
-
-static const GbeSystemSetting pki[] = {{"certs", "directories", GBE_PKI_LIVE}, {NULL}};
-
-static const char *const k3s_variables[] = {
-    "/etc/default/k3s",
-    "/etc/sysconfig/k3s",
-    "/etc/systemd/system/k3s.service.env",
-    NULL,
-};
-static const char *const rke2_variables[] = {
-    "/etc/default/rke2-server",
-    "/etc/sysconfig/rke2-server",
-    "/usr/lib/systemd/system/rke2-server.env",
-    "/usr/local/lib/systemd/system/rke2-server.env",
-    NULL,
-};
-static const char *const debian_variables[] = {"/etc/default/etcd", NULL};
-
-static bool
-is_same_directory(const char *path, const char *other)
-{
-	g_autofree char *normal = g_canonicalize_filename(path, "/");
-
-	return g_str_equal(normal, other);
-}
-
-/* An agent is told so by its command. */
-static bool
-is_agent(const GbeTold *told)
-{
-	for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
-		if (*(const char *)told->arguments->pdata[i] != '-')
-			return g_str_equal(told->arguments->pdata[i], "agent");
-	return false;
-}
-
-/* k3s keeps its data in an embedded etcd where it was told to begin or to join such a cluster. An agent, and a server
- * with SQLite or a database elsewhere, have none. */
-static bool
-is_k3s(const GbeTold *told, char **ret_why)
-{
-	GbeTri begins = gbe_told_switch(told, "cluster-init", "K3S_CLUSTER_INIT");
-	GbeTri without = gbe_told_switch(told, "disable-etcd", "K3S_DISABLE_ETCD");
-	const char *data_dir = gbe_told_value(told, "data-dir", 'd', "K3S_DATA_DIR");
-	bool joins = gbe_told_value(told, "server", 's', "K3S_URL") != NULL;
-
-	if (is_agent(told) || without == GBE_YES ||
-	    gbe_told_value(told, "datastore-endpoint", 0, "K3S_DATASTORE_ENDPOINT") != NULL ||
-	    (begins == GBE_NO && !joins))
-		return false;
-	if (without == GBE_UNKNOWN || (begins == GBE_UNKNOWN && !joins))
-		*ret_why =
-		    g_strdup_printf("%s is neither true nor false",
-				    without == GBE_UNKNOWN ? "disable-etcd" : "cluster-init");
-	else if (data_dir != NULL && !is_same_directory(data_dir, K3S_DATA))
-		*ret_why =
-		    g_strdup_printf("its data is in %s; set data-dir=%s/server of [etcd], and "
-				    "the paths below it",
-				    data_dir, data_dir);
-	return true;
-}
-
-static bool
-is_rke2(const GbeTold *told, char **ret_why)
-{
-	(void)ret_why;
-	return gbe_told_value(told, "datastore-endpoint", 0, "RKE2_DATASTORE_ENDPOINT") == NULL &&
-	       gbe_told_switch(told, "disable-etcd", "RKE2_DISABLE_ETCD") != GBE_YES;
-}
-
-/* A single k0s has SQLite, unless its file says etcd. */
-static bool
-is_k0s(const GbeTold *told, char **ret_why)
-{
-	const char *storage = gbe_told_value(told, "spec.storage.type", 0, NULL);
-
-	(void)ret_why;
-	return storage != NULL ? g_str_equal(storage, "etcd")
-			       : gbe_told_switch(told, "single", NULL) != GBE_YES;
-}
-
-/* Debian's unit names the directory, which /etc/default/etcd may change. */
-static bool
-is_debian(const GbeTold *told, char **ret_why)
-{
-	const char *directory = gbe_told_value(told, "data-dir", 0, "ETCD_DATA_DIR");
-
-	(void)ret_why;
-	return directory != NULL && is_same_directory(directory, "/var/lib/etcd/default");
-}
-
-const GbeSystem gbe_systems[] = {
-    {"MicroShift", GBE_MICROSHIFT_SERVICE, .application = true, .settings = microshift},
-    {"k3s",
-     "k3s.service",
-     "k3s",
-     k3s_variables,
-     {"/etc/rancher/k3s/config.yaml", "config", "K3S_CONFIG_FILE", 'c', false},
-     is_k3s,
-     .application = true,
-     .settings = k3s},
-    {"RKE2",
-     "rke2-server.service",
-     "rke2",
-     rke2_variables,
-     {"/etc/rancher/rke2/config.yaml", "config", "RKE2_CONFIG_FILE", 'c', false},
-     is_rke2,
-     .application = true,
-     .unsupported = "its etcd is a static pod, which keeps running when the service stops"},
-    {"kubeadm", "kubelet.service", .application = true,
-     .marker = "/etc/kubernetes/manifests/etcd.yaml",
-     .unsupported = "kubeadm's etcd is a static pod, which keeps running when the service stops"},
-    {"k0s",
-     "k0scontroller.service",
-     "k0s",
-     NULL,
-     {"/etc/k0s/k0s.yaml", "config", NULL, 'c', false},
-     is_k0s,
-     .application = true,
-     .unsupported = "it has not been tested with greenboot-etcd"},
-    {"Debian's etcd",
-     "etcd.service",
-     "etcd",
-     debian_variables,
-     {NULL, "config-file", "ETCD_CONFIG_FILE", 0, true},
-     is_debian,
-     .settings = debian},
-    {"etcd", "etcd.service", .settings = plain},
-    {"etcd in a container", "container-etcd.service", .settings = container},
-    {NULL},
-};
-
-bool
-gbe_config_wants_detection(const GbeConfig *config)
-{
-	return !g_hash_table_contains(config->origins, "etcd.data-dir") &&
-	       !g_hash_table_contains(config->origins, "etcd.service") &&
-	       !g_hash_table_contains(config->origins, "etcd.endpoint");
-}
-
-static void
-apply_settings(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
-{
-	for (const GbeSystemSetting *setting = settings; setting->group != NULL; setting++) {
-		g_autofree char *name = g_strconcat(setting->group, ".", setting->key, NULL);
-
-		if (g_hash_table_contains(config->origins, name))
-			continue;
-		if (!gbe_config_key_set(gbe_config_key_find(setting->group, setting->key), config,
-					setting->value, NULL))
-			g_assert_not_reached();
-		g_hash_table_insert(config->origins, g_steal_pointer(&name),
-				    g_strconcat("detected: ", origin, NULL));
-	}
-}
-
-void
-gbe_config_detect_cluster(GbeConfig *config, const char *settings)
-{
-	g_auto(GStrv) variables = gbe_run_environment(NULL, settings);
-	const char *url = g_environ_getenv(variables, "ETCD_ADVERTISE_CLIENT_URLS");
-	g_autoptr(GUri) client = url != NULL ? g_uri_parse(url, G_URI_FLAGS_NONE, NULL) : NULL;
-	gint port = client != NULL ? g_uri_get_port(client) : -1;
-	g_autofree char *value =
-	    g_strdup_printf("https://127.0.0.1:%d", port > 0 ? port : CLIENT_PORT);
-	const GbeSystemSetting endpoint[] = {{"etcd", "endpoint", value}, {NULL}};
-	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
-
-	if (origin != NULL && !g_str_has_prefix(origin, "detected: "))
-		return;
-	g_hash_table_remove(config->origins, "etcd.endpoint");
-	apply_settings(config, "cluster", endpoint);
-}
-
-void
-gbe_config_detect_pki(GbeConfig *config)
-{
-	bool tls =
-	    config->etcd.endpoint != NULL && g_str_has_prefix(config->etcd.endpoint, "https://") &&
-	    config->etcd.cacert == NULL && config->etcd.cert == NULL && config->etcd.key == NULL;
-
-	if (tls)
-		apply_settings(config, "certs init", pki_client);
-	apply_settings(config, "certs init", pki);
-}
-
-void
-gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count)
-{
-	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	const GbeSystem *enabled = NULL, *last = NULL;
-	guint n_enabled = 0;
-
-	for (guint i = 0; i < count; i++) {
-		if (installed[i].why != NULL)
-			continue;
-		last = installed[i].system;
-		g_ptr_array_add(names, (gpointer)last->name);
-		if (installed[i].enabled) {
-			enabled = last;
-			n_enabled++;
-		}
-	}
-	if (names->len == 1)
-		enabled = last;
-	if (names->len == 1 || n_enabled == 1) {
-		apply_settings(config, enabled->name, enabled->settings);
-	} else if (names->len > 1) {
-		GString *text = g_string_new(names->pdata[0]);
-
-		for (guint i = 1; i < names->len; i++)
-			g_string_append_printf(text, "%s%s", i + 1 < names->len ? ", " : " and ",
-					       (const char *)names->pdata[i]);
-		g_string_append(text,
-				" are here, and no file says which one to protect: set data-dir= "
-				"and service= of [etcd], or mask the services of the others");
-		config->ambiguous = g_string_free(text, false);
-	}
-}
+/* ---- the arguments and variables that a unit gives its program ---- */
 
 static bool
 is_comment(const char *line)
@@ -474,8 +199,9 @@ gbe_told_value(const GbeTold *told, const char *flag, char letter, const char *v
 	return find_value(told, flag, letter, variable, NULL);
 }
 
-GbeTri
-gbe_told_switch(const GbeTold *told, const char *flag, const char *variable)
+/* The same for a flag that is on or off. UNKNOWN: the value is neither. */
+static GbeTri
+told_switch(const GbeTold *told, const char *flag, const char *variable)
 {
 	static const char *const on[] = {"1", "t", "T", "true", "TRUE", "True", NULL};
 	static const char *const off[] = {"0", "f", "F", "false", "FALSE", "False", NULL};
@@ -484,4 +210,283 @@ gbe_told_switch(const GbeTold *told, const char *flag, const char *variable)
 	if (value == NULL || g_strv_contains(off, value))
 		return GBE_NO;
 	return g_strv_contains(on, value) ? GBE_YES : GBE_UNKNOWN;
+}
+
+/* ---- the systems ---- */
+
+static const GbeSystemSetting microshift[] = {
+    {"etcd", "data-dir", "/var/lib/microshift"},
+    {"etcd", "member-dir", "etcd"},
+    {"etcd", "version-file", "version"},
+    {"etcd", "service", GBE_MICROSHIFT_SERVICE},
+    {"etcd", "endpoint", "https://localhost:2379"},
+    {"etcd", "cacert", MICROSHIFT_CERTS "/etcd-signer/ca.crt"},
+    {"etcd", "cert", MICROSHIFT_CLIENT ".crt"},
+    {"etcd", "key", MICROSHIFT_CLIENT ".key"},
+    {"certs", "directories", MICROSHIFT_CERTS},
+    {"certs", "regenerated", "*"},
+    {"health", "timeout", "10min"},
+    {"defrag", "enabled", "no"},
+    {NULL},
+};
+
+static const GbeSystemSetting k3s[] = {
+    {"etcd", "data-dir", K3S_DATA "/server"},
+    {"etcd", "member-dir", "db/etcd"},
+    {"etcd", "service", "k3s.service"},
+    {"etcd", "endpoint", "https://127.0.0.1:2379"},
+    {"etcd", "cacert", K3S_TLS "/etcd/server-ca.crt"},
+    {"etcd", "cert", K3S_TLS "/etcd/client.crt"},
+    {"etcd", "key", K3S_TLS "/etcd/client.key"},
+    {"certs", "directories", K3S_TLS},
+    {"health", "timeout", "10min"},
+    {"defrag", "enabled", "no"},
+    {NULL},
+};
+
+static const GbeSystemSetting debian[] = {
+    {"etcd", "data-dir", "/var/lib/etcd"},
+    {"etcd", "member-dir", "default"},
+    {"etcd", "service", "etcd.service"},
+    {NULL},
+};
+
+static const GbeSystemSetting plain[] = {
+    {"etcd", "data-dir", "/var/lib/etcd"},
+    {"etcd", "service", "etcd.service"},
+    {"etcd", "endpoint", "http://127.0.0.1:2379"},
+    {NULL},
+};
+
+static const GbeSystemSetting container[] = {
+    {"etcd", "data-dir", "/var/lib/etcd"},
+    {"etcd", "service", "container-etcd.service"},
+    {"etcd", "endpoint", "http://127.0.0.1:2379"},
+    {NULL},
+};
+
+static const GbeSystemSetting pki_client[] = {
+    {"etcd", "cacert", GBE_PKI_LIVE "/ca.crt"},
+    {"etcd", "cert", GBE_PKI_LIVE "/client.crt"},
+    {"etcd", "key", GBE_PKI_LIVE "/client.key"},
+    {NULL},
+};
+
+static const GbeSystemSetting pki[] = {{"certs", "directories", GBE_PKI_LIVE}, {NULL}};
+
+static const char *const k3s_variables[] = {
+    "/etc/default/k3s",
+    "/etc/sysconfig/k3s",
+    "/etc/systemd/system/k3s.service.env",
+    NULL,
+};
+static const char *const rke2_variables[] = {
+    "/etc/default/rke2-server",
+    "/etc/sysconfig/rke2-server",
+    "/usr/lib/systemd/system/rke2-server.env",
+    "/usr/local/lib/systemd/system/rke2-server.env",
+    NULL,
+};
+static const char *const debian_variables[] = {"/etc/default/etcd", NULL};
+
+static bool
+is_same_directory(const char *path, const char *other)
+{
+	g_autofree char *normal = g_canonicalize_filename(path, "/");
+
+	return g_str_equal(normal, other);
+}
+
+/* An agent is told so by its command. */
+static bool
+is_agent(const GbeTold *told)
+{
+	for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
+		if (*(const char *)told->arguments->pdata[i] != '-')
+			return g_str_equal(told->arguments->pdata[i], "agent");
+	return false;
+}
+
+/* k3s keeps its data in an embedded etcd where it was told to begin or to join such a cluster. An agent, and a server
+ * with SQLite or a database elsewhere, have none. */
+static bool
+is_k3s(const GbeTold *told, char **ret_why)
+{
+	GbeTri begins = told_switch(told, "cluster-init", "K3S_CLUSTER_INIT");
+	GbeTri without = told_switch(told, "disable-etcd", "K3S_DISABLE_ETCD");
+	const char *data_dir = gbe_told_value(told, "data-dir", 'd', "K3S_DATA_DIR");
+	bool joins = gbe_told_value(told, "server", 's', "K3S_URL") != NULL;
+
+	if (is_agent(told) || without == GBE_YES ||
+	    gbe_told_value(told, "datastore-endpoint", 0, "K3S_DATASTORE_ENDPOINT") != NULL ||
+	    (begins == GBE_NO && !joins))
+		return false;
+	if (without == GBE_UNKNOWN || (begins == GBE_UNKNOWN && !joins))
+		*ret_why =
+		    g_strdup_printf("%s is neither true nor false",
+				    without == GBE_UNKNOWN ? "disable-etcd" : "cluster-init");
+	else if (data_dir != NULL && !is_same_directory(data_dir, K3S_DATA))
+		*ret_why =
+		    g_strdup_printf("its data is in %s; set data-dir=%s/server of [etcd], and "
+				    "the paths below it",
+				    data_dir, data_dir);
+	return true;
+}
+
+static bool
+is_rke2(const GbeTold *told, char **ret_why)
+{
+	(void)ret_why;
+	return gbe_told_value(told, "datastore-endpoint", 0, "RKE2_DATASTORE_ENDPOINT") == NULL &&
+	       told_switch(told, "disable-etcd", "RKE2_DISABLE_ETCD") != GBE_YES;
+}
+
+/* A single k0s has SQLite, unless its file says etcd. */
+static bool
+is_k0s(const GbeTold *told, char **ret_why)
+{
+	const char *storage = gbe_told_value(told, "spec.storage.type", 0, NULL);
+
+	(void)ret_why;
+	return storage != NULL ? g_str_equal(storage, "etcd")
+			       : told_switch(told, "single", NULL) != GBE_YES;
+}
+
+/* Debian's unit names the directory, which /etc/default/etcd may change. */
+static bool
+is_debian(const GbeTold *told, char **ret_why)
+{
+	const char *directory = gbe_told_value(told, "data-dir", 0, "ETCD_DATA_DIR");
+
+	(void)ret_why;
+	return directory != NULL && is_same_directory(directory, "/var/lib/etcd/default");
+}
+
+const GbeSystem gbe_systems[] = {
+    {"MicroShift", GBE_MICROSHIFT_SERVICE, .application = true, .settings = microshift},
+    {"k3s",
+     "k3s.service",
+     "k3s",
+     k3s_variables,
+     {"/etc/rancher/k3s/config.yaml", "config", "K3S_CONFIG_FILE", 'c', false},
+     is_k3s,
+     .application = true,
+     .settings = k3s},
+    {"RKE2",
+     "rke2-server.service",
+     "rke2",
+     rke2_variables,
+     {"/etc/rancher/rke2/config.yaml", "config", "RKE2_CONFIG_FILE", 'c', false},
+     is_rke2,
+     .application = true,
+     .unsupported = "its etcd is a static pod, which keeps running when the service stops"},
+    {"kubeadm", "kubelet.service", .application = true,
+     .marker = "/etc/kubernetes/manifests/etcd.yaml",
+     .unsupported = "kubeadm's etcd is a static pod, which keeps running when the service stops"},
+    {"k0s",
+     "k0scontroller.service",
+     "k0s",
+     NULL,
+     {"/etc/k0s/k0s.yaml", "config", NULL, 'c', false},
+     is_k0s,
+     .application = true,
+     .unsupported = "it has not been tested with greenboot-etcd"},
+    {"Debian's etcd",
+     "etcd.service",
+     "etcd",
+     debian_variables,
+     {NULL, "config-file", "ETCD_CONFIG_FILE", 0, true},
+     is_debian,
+     .settings = debian},
+    {"etcd", "etcd.service", .settings = plain},
+    {"etcd in a container", "container-etcd.service", .settings = container},
+    {NULL},
+};
+
+bool
+gbe_config_wants_detection(const GbeConfig *config)
+{
+	return !g_hash_table_contains(config->origins, "etcd.data-dir") &&
+	       !g_hash_table_contains(config->origins, "etcd.service") &&
+	       !g_hash_table_contains(config->origins, "etcd.endpoint");
+}
+
+static void
+apply_settings(GbeConfig *config, const char *origin, const GbeSystemSetting *settings)
+{
+	for (const GbeSystemSetting *setting = settings; setting->group != NULL; setting++) {
+		g_autofree char *name = g_strconcat(setting->group, ".", setting->key, NULL);
+
+		if (g_hash_table_contains(config->origins, name))
+			continue;
+		if (!gbe_config_key_set(gbe_config_key_find(setting->group, setting->key), config,
+					setting->value, NULL))
+			g_assert_not_reached();
+		g_hash_table_insert(config->origins, g_steal_pointer(&name),
+				    g_strconcat("detected: ", origin, NULL));
+	}
+}
+
+void
+gbe_config_detect_cluster(GbeConfig *config, const char *settings)
+{
+	g_auto(GStrv) variables = gbe_run_environment(NULL, settings);
+	const char *url = g_environ_getenv(variables, "ETCD_ADVERTISE_CLIENT_URLS");
+	g_autoptr(GUri) client = url != NULL ? g_uri_parse(url, G_URI_FLAGS_NONE, NULL) : NULL;
+	gint port = client != NULL ? g_uri_get_port(client) : -1;
+	g_autofree char *value =
+	    g_strdup_printf("https://127.0.0.1:%d", port > 0 ? port : CLIENT_PORT);
+	const GbeSystemSetting endpoint[] = {{"etcd", "endpoint", value}, {NULL}};
+	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
+
+	if (origin != NULL && !g_str_has_prefix(origin, "detected: "))
+		return;
+	g_hash_table_remove(config->origins, "etcd.endpoint");
+	apply_settings(config, "cluster", endpoint);
+}
+
+void
+gbe_config_detect_pki(GbeConfig *config)
+{
+	bool tls =
+	    config->etcd.endpoint != NULL && g_str_has_prefix(config->etcd.endpoint, "https://") &&
+	    config->etcd.cacert == NULL && config->etcd.cert == NULL && config->etcd.key == NULL;
+
+	if (tls)
+		apply_settings(config, "certs init", pki_client);
+	apply_settings(config, "certs init", pki);
+}
+
+void
+gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	const GbeSystem *enabled = NULL, *last = NULL;
+	guint n_enabled = 0;
+
+	for (guint i = 0; i < count; i++) {
+		if (installed[i].why != NULL)
+			continue;
+		last = installed[i].system;
+		g_ptr_array_add(names, (gpointer)last->name);
+		if (installed[i].enabled) {
+			enabled = last;
+			n_enabled++;
+		}
+	}
+	if (names->len == 1)
+		enabled = last;
+	if (names->len == 1 || n_enabled == 1) {
+		apply_settings(config, enabled->name, enabled->settings);
+	} else if (names->len > 1) {
+		GString *text = g_string_new(names->pdata[0]);
+
+		for (guint i = 1; i < names->len; i++)
+			g_string_append_printf(text, "%s%s", i + 1 < names->len ? ", " : " and ",
+					       (const char *)names->pdata[i]);
+		g_string_append(text,
+				" are here, and no file says which one to protect: set data-dir= "
+				"and service= of [etcd], or mask the services of the others");
+		config->ambiguous = g_string_free(text, false);
+	}
 }

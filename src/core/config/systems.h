@@ -34,8 +34,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTold, gbe_told_clear)
  * or empty. */
 const char *gbe_told_value(const GbeTold *told, const char *flag, char letter,
 			   const char *variable);
-/* The same for a flag that is on or off. UNKNOWN: the value is neither. */
-GbeTri gbe_told_switch(const GbeTold *told, const char *flag, const char *variable);
 
 /* ---- the systems ---- */
 

@@ -229,7 +229,7 @@ quota_step(const GbeHealthFacts *f, GbeCheck *step)
 	    step->figure, f->quota_warn, in_use);
 }
 
-/* What etcd answered. */
+/* The steps that etcd's answers fill in. */
 static void
 answered_steps(const GbeHealthFacts *f, GbeCheck *steps)
 {
