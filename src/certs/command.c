@@ -8,8 +8,7 @@
 #include "app/device/etcd-tool.h"
 #include "app/health/certificates.h"
 #include "certs/core/renewal.h"
-#include "core/config/certs.h"
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "fs/open.h"
 
 /* It may ask a server on the other side of a bad road. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "app/health/certificates.h"
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "fs/open.h"
 
 #define IF_INET6 "/proc/net/if_inet6"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/dlopen.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 
 #define SERIAL_BYTES 16
 /* That of RSA with 2,048 bits. */

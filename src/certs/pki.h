@@ -10,7 +10,7 @@
 #include "app/device/context.h"
 #include "certs/core/pki-record.h"
 #include "certs/issue.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 
 /*
  *   /var/lib/greenboot-etcd-pki/     root's

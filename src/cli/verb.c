@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/verb.h"
 
-#include "core/nearest.h"
+#include "core/words.h"
 
 #include <signal.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "base/fault.h"
 #include "base/format.h"
 #include "certs/change.h"
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "core/json/parse.h"
 #include "core/units/dropin.h"
 #include "fs/open.h"

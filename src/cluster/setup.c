@@ -12,7 +12,7 @@
 #include "certs/token.h"
 #include "certs/trust.h"
 #include "cluster/seed.h"
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "core/json/parse.h"
 #include "core/record/take-over.h"
 #include "fs/list.h"

@@ -14,31 +14,12 @@
 /* Numbers in names stay below 2^53, like all numbers in the project's files. */
 #define NUMBER_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
 
-static bool
-is_hex(char c)
-{
-	return g_ascii_isdigit(c) || (c >= 'a' && c <= 'f');
-}
-
 /* Accepts one spelling of a number of at least @min: decimal, no sign, no leading zero. */
 static bool
 number_parse(const char *text, guint64 min, guint64 *ret_value)
 {
-	guint64 value = 0;
-
-	if (text[0] == '\0' || text[0] == '0')
-		return false;
-	for (const char *p = text; *p != '\0'; p++) {
-		if (!g_ascii_isdigit(*p))
-			return false;
-		value = value * 10 + (guint64)(*p - '0');
-		if (value > NUMBER_MAX)
-			return false;
-	}
-	if (value < min)
-		return false;
-	*ret_value = value;
-	return true;
+	return text[0] != '0' &&
+	       g_ascii_string_to_unsigned(text, 10, min, NUMBER_MAX, ret_value, NULL);
 }
 
 bool
@@ -46,11 +27,8 @@ gbe_run_id_valid(const char *run)
 {
 	guint64 soft_reboots;
 
-	if (run == NULL)
+	if (run == NULL || strspn(run, "0123456789abcdef") < BOOT_ID_LEN)
 		return false;
-	for (guint i = 0; i < BOOT_ID_LEN; i++)
-		if (!is_hex(run[i]))
-			return false;
 	if (run[BOOT_ID_LEN] == '\0')
 		return true;
 	return run[BOOT_ID_LEN] == '+' && number_parse(run + BOOT_ID_LEN + 1, 1, &soft_reboots);
@@ -93,12 +71,6 @@ is_adopted_shaped(const char *name)
 
 	return g_str_has_prefix(name, ADOPTED) && digits[0] != '\0' &&
 	       strspn(digits, "0123456789") == strlen(digits);
-}
-
-static bool
-is_manual_char(char c)
-{
-	return g_ascii_isalnum(c) || (c != '\0' && strchr("._+-", c) != NULL);
 }
 
 GbeNameKind
@@ -165,11 +137,9 @@ gbe_backup_name_check_manual(const char *name, GError **error)
 				 "backup name \"%.20s…\": %" G_GSIZE_FORMAT
 				 " bytes long, %d are allowed",
 				 shown, len, MANUAL_MAX);
-	for (gsize i = 0; i < len; i++)
-		if (!is_manual_char(name[i]))
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "backup name \"%s\": only A-Z a-z 0-9 . _ + - are allowed",
-					 shown);
+	if (name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-")] != '\0')
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "backup name \"%s\": only A-Z a-z 0-9 . _ + - are allowed", shown);
 	if (name[0] == '.' || name[0] == '-')
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "backup name \"%s\": cannot start with \"%c\"", shown, name[0]);

@@ -8,72 +8,39 @@
 /* ostree keeps the serial in an int. */
 #define SERIAL_MAX G_MAXINT
 
-static bool
-stateroot_valid(const char *text, gsize len)
-{
-	/* A stateroot that begins with a dot would make a backup look like an unfinished one (".partial-"). */
-	if (len == 0 || text[0] == '.' || !g_utf8_validate(text, (gssize)len, NULL))
-		return false;
-	for (gsize i = 0; i < len; i++)
-		if (text[i] == '/' || g_ascii_iscntrl(text[i]))
-			return false;
-	return true;
-}
-
-static bool
-serial_parse(const char *text, guint *ret_serial)
-{
-	guint64 value = 0;
-
-	if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0'))
-		return false;
-	for (const char *p = text; *p != '\0'; p++) {
-		if (!g_ascii_isdigit(*p))
-			return false;
-		value = value * 10 + (guint64)(*p - '0');
-		if (value > SERIAL_MAX)
-			return false;
-	}
-	*ret_serial = (guint)value;
-	return true;
-}
-
-/* The checksum ends at the last dot and begins 64 digits before it, whatever the stateroot holds. */
-static const char *
-checksum_find(const char *id, const char *dot)
-{
-	const char *checksum;
-
-	if (dot - id < GBE_CHECKSUM_LEN + 2)
-		return NULL;
-	checksum = dot - GBE_CHECKSUM_LEN;
-	for (const char *p = checksum; p < dot; p++)
-		if (!g_ascii_isdigit(*p) && (*p < 'a' || *p > 'f'))
-			return NULL;
-	return checksum[-1] == '-' ? checksum : NULL;
-}
-
 bool
 gbe_deployment_id_parse(const char *id, char **ret_stateroot, const char **ret_checksum,
 			guint *ret_serial)
 {
 	const char *dot, *checksum;
-	guint serial;
+	guint64 serial;
+	gsize len;
 
 	if (id == NULL || strlen(id) > 255)
 		return false;
 	dot = strrchr(id, '.');
-	if (dot == NULL || !serial_parse(dot + 1, &serial))
+	if (dot == NULL || (dot[1] == '0' && dot[2] != '\0') ||
+	    !g_ascii_string_to_unsigned(dot + 1, 10, 0, SERIAL_MAX, &serial, NULL))
 		return false;
-	checksum = checksum_find(id, dot);
-	if (checksum == NULL || !stateroot_valid(id, (gsize)(checksum - id) - 1))
+	/* The checksum ends at the last dot and begins 64 digits before it, whatever the stateroot holds. */
+	if (dot - id < GBE_CHECKSUM_LEN + 2)
 		return false;
+	checksum = dot - GBE_CHECKSUM_LEN;
+	len = (gsize)(checksum - id) - 1;
+	if (id[len] != '-' || strspn(checksum, "0123456789abcdef") != GBE_CHECKSUM_LEN)
+		return false;
+	/* A stateroot that begins with a dot would make a backup look like an unfinished one (".partial-"). */
+	if (id[0] == '.' || !g_utf8_validate(id, (gssize)len, NULL))
+		return false;
+	for (gsize i = 0; i < len; i++)
+		if (id[i] == '/' || g_ascii_iscntrl(id[i]))
+			return false;
 	if (ret_stateroot != NULL)
-		*ret_stateroot = g_strndup(id, (gsize)(checksum - id) - 1);
+		*ret_stateroot = g_strndup(id, len);
 	if (ret_checksum != NULL)
 		*ret_checksum = checksum;
 	if (ret_serial != NULL)
-		*ret_serial = serial;
+		*ret_serial = (guint)serial;
 	return true;
 }
 
@@ -139,4 +106,14 @@ gbe_deployment_clear(GbeDeployment *deployment)
 {
 	g_clear_pointer(&deployment->id, g_free);
 	g_clear_pointer(&deployment->handle, g_free);
+}
+
+void
+gbe_listed_free(GbeListed *listed)
+{
+	if (listed == NULL)
+		return;
+	gbe_deployment_clear(&listed->ref);
+	g_free(listed->unlocked);
+	g_free(listed);
 }

@@ -10,23 +10,14 @@ gbe_lineage_clear(GbeLineage *lineage)
 	lineage->at = 0;
 }
 
-/* An own copy, because a lineage may grow without the one that it came from. */
-static GArray *
-ancestors_copy(const GArray *from)
-{
-	GArray *copy;
-
-	if (from == NULL || from->len == 0)
-		return NULL;
-	copy = g_array_sized_new(false, false, sizeof(GbeAncestor), from->len);
-	return g_array_append_vals(copy, from->data, from->len);
-}
-
 void
 gbe_lineage_copy(GbeLineage *to, const GbeLineage *from)
 {
-	GbeLineage copy = {from->line, ancestors_copy(from->ancestors), from->truncated, from->at};
+	GbeLineage copy = *from;
 
+	/* A lineage may grow without the one that it came from. */
+	if (from->ancestors != NULL)
+		copy.ancestors = g_array_copy(from->ancestors);
 	gbe_lineage_clear(to);
 	*to = copy;
 }
@@ -46,9 +37,12 @@ gbe_lineage_add(GbeLineage *lineage, const GbeAncestor *ancestor)
 void
 gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint64 line)
 {
-	GbeLineage grown = {line, ancestors_copy(from->ancestors), from->truncated, 0};
+	GbeLineage grown = {0};
 	const GbeAncestor parent = {from->line, sequence};
 
+	gbe_lineage_copy(&grown, from);
+	grown.line = line;
+	grown.at = 0;
 	/* The line grows from another one that is not known. */
 	if (from->line == 0)
 		grown.truncated = true;
@@ -58,18 +52,11 @@ gbe_lineage_grow(GbeLineage *to, const GbeLineage *from, guint64 sequence, guint
 	*to = grown;
 }
 
-/* The oldest known line. A line has a larger number than the line that it grew from. */
-static guint64
-oldest(const GbeLineage *data)
-{
-	return data->ancestors != NULL && data->ancestors->len > 0
-		   ? g_array_index(data->ancestors, GbeAncestor, 0).line
-		   : data->line;
-}
-
 GbeTri
 gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line, guint64 sequence)
 {
+	guint64 oldest = data->line;
+
 	if (data->line == 0 || line == 0)
 		return GBE_UNKNOWN;
 	if (data->line == line)
@@ -80,8 +67,11 @@ gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line
 		if (ancestor->line == line)
 			return gbe_tri(sequence <= ancestor->sequence);
 	}
-	/* A line newer than the oldest known one cannot be among the forgotten ancestors. */
-	return data->truncated && line < oldest(data) ? GBE_UNKNOWN : GBE_NO;
+	/* A line has a larger number than the line that it grew from: a line newer than the oldest known one cannot be
+	 * among the forgotten ancestors. */
+	if (data->ancestors != NULL && data->ancestors->len > 0)
+		oldest = g_array_index(data->ancestors, GbeAncestor, 0).line;
+	return data->truncated && line < oldest ? GBE_UNKNOWN : GBE_NO;
 }
 
 static bool

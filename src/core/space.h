@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Space arithmetic: would a copy fit, and can etcd start? Pure. The numbers come from src/fs/copy/extents.h and
- * statvfs. */
+/* Space, time and counts: would a copy fit, can etcd start, is the clock set, and their texts for people. Pure. The
+ * numbers of space come from src/fs/copy/extents.h and statvfs. */
 #pragma once
 
 #include <glib.h>
@@ -33,3 +33,10 @@ char *gbe_size_to_text(guint64 bytes);
 char *gbe_duration_to_text(guint64 seconds);
 /* For people: "1 backup", "2 backups". Newly allocated. */
 char *gbe_count_to_text(guint64 count, const char *thing);
+
+/* A device without a battery starts in 1970, or when its system was built, until something sets the clock. Pure. */
+
+/* Is @now, in seconds since the epoch, a time at which this program can run? Nothing follows from another one. */
+bool gbe_clock_is_set(gint64 now);
+/* "2026-01-01 00:00 UTC". Newly allocated. */
+char *gbe_clock_to_text(gint64 seconds);

@@ -21,4 +21,8 @@ gbe_tri(bool value)
 }
 
 /* "unknown", "no", "yes"; static. */
-const char *gbe_tri_to_string(GbeTri value);
+static inline const char *
+gbe_tri_to_string(GbeTri value)
+{
+	return value == GBE_YES ? "yes" : value == GBE_NO ? "no" : "unknown";
+}

@@ -18,23 +18,15 @@ has_type(const char *name)
 	return false;
 }
 
-/* A whole name with its type: "a.service", "a@b.service". */
-static bool
-is_name(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-
-	return dot != NULL && dot > name && dot[-1] != '@' && name[0] != '@' &&
-	       strlen(name) <= LONGEST &&
-	       strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@") == strlen(name);
-}
-
 bool
 gbe_unit_name_complete(const char *option, const char *text, char **ret_name, GError **error)
 {
 	g_autofree char *name = g_strconcat(text, has_type(text) ? "" : ".service", NULL);
+	const char *dot = strrchr(name, '.');
 
-	if (!is_name(name))
+	/* "a.service" and "a@b.service" are names. */
+	if (dot == name || dot[-1] == '@' || name[0] == '@' || strlen(name) > LONGEST ||
+	    name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@")] != '\0')
 		return gbe_throw(error, GBE_ERROR_USAGE, "%s: \"%s\" is no name of a unit", option,
 				 text);
 	*ret_name = g_steal_pointer(&name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The words for the result of a run and for the state of a backup, each with its string table. A word
- * that is not known (of a newer program) reads as the value that decides nothing.
+ * that is not known (of a newer program) reads as the value that decides nothing. Also the word that a person meant
+ * who mistyped one.
  */
 #pragma once
 
@@ -58,3 +59,6 @@ const char *gbe_verdict_to_public(GbeVerdict verdict); /* none green red: the co
 const char *gbe_health_to_string(GbeHealth health);    /* not-asked healthy unhealthy cannot-tell */
 const char *gbe_grade_to_string(GbeGrade grade);       /* unproven good bad */
 const char *gbe_method_to_string(GbeMethod method);    /* snapshot reflink copy rename */
+
+/* The one of @words (NULL-terminated) that a slip or two away is @word, or that @word begins; else NULL. Borrowed. */
+const char *gbe_nearest_word(const char *word, const char *const *words);

@@ -3,7 +3,7 @@
 
 #include "app/by-hand/by-hand.h"
 #include "base/fault.h"
-#include "core/decide/retention-periods.h"
+#include "core/decide/retention.h"
 
 /* etcd-manager's defaults: hourly snapshots for a week, daily ones for two years. */
 #define HOURLY 168

@@ -108,7 +108,7 @@ typedef struct {
 bool gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 		    GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 
-/* Retention: [store] hourly and daily, by core/decide/retention-periods.h. Before any removal, one of the
+/* Retention: [store] hourly and daily, by core/decide/retention.h. Before any removal, one of the
  * remaining snapshots is read to its end: GBE_ERROR_VERIFY_FAILED when none is sound, and nothing is removed.
  * *ret_removed: array of GbeByHandRemoval. A removal takes the steps of a push backwards: 5 back to 3, sync, and
  * the rest is swept. */

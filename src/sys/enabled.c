@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/config/told.h"
+#include "core/config/systems.h"
 #include "fs/list.h"
 #include "fs/open.h"
 

@@ -13,7 +13,6 @@
 
 #include "core/backup-name.h"
 #include "core/decide/decide.h"
-#include "core/decide/identity.h"
 #include "core/decide/past.h"
 #include "core/decide/retention.h"
 #include "core/decide/shutdown.h"

@@ -10,7 +10,7 @@
 
 #include "app/state/state.h"
 #include "base/crc32c.h"
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "core/json/parse.h"
 #include "sys-root.h"
 #include "sys/systemd/events.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/health/alarm.h"
+#include "core/health/defrag.h"
 #include "lib/unit.h"
 
 #define MIB (G_GINT64_CONSTANT(1) << 20)

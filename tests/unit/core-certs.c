@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 #include "lib/unit.h"
 
 typedef bool (*Parse)(const char *text, char ***ret_words, GError **error);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/units/calendar.h"
 #include "core/units/dropin.h"
 
 #include "core/unit-name.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/units/etcdctl.h"
+#include "core/units/etcd-command.h"
 #include "lib/unit.h"
 
 static char *

@@ -2,7 +2,7 @@
 /* "Yesterday's program reads today's files": the golden files of format 1, and their expected content; and the same
  * files as a later version may write them, in which this program must find the same. */
 #include "base/crc32c.h"
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "core/record/offsite.h"
 #include "core/record/periodic.h"
 #include "lib/ledger.h"

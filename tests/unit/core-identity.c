@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Identifies the data: each row of the table in decisions.md, "Who is believed". */
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "lib/ledger.h"
 #include "lib/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/nearest.h"
+#include "core/words.h"
 #include "lib/unit.h"
 
 #include <glib.h>

@@ -2,9 +2,9 @@
 /* Which etcd starts on which data, and the record of a rehearsal. */
 #include "lib/unit.h"
 
-#include "core/decide/rehearse.h"
 #include "core/json/parse.h"
 #include "core/record/rehearsal.h"
+#include "core/version.h"
 
 #define MINORS 9
 

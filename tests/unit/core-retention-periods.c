@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/retention-periods.h"
+#include "core/decide/retention.h"
 #include "lib/unit.h"
 
 #define HOUR 3600

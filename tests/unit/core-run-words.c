@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "core/unit-name.h"
 #include "lib/unit.h"
 

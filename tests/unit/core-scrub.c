@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/scrub.h"
+#include "core/decide/retention.h"
 #include "lib/facts.h"
 #include "lib/unit.h"
 

@@ -3,7 +3,7 @@
 #include "lib/situation.h"
 #include "lib/unit.h"
 
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 
 static GbeOwnerIs
 owner_when(const char *owner, const char *owner_handle, const char *booted, const char *handle)

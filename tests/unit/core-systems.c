@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 #include "core/config/systems.h"
 
 #include "lib/unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/record/version-file.h"
+#include "core/record/manifest.h"
 #include "core/version.h"
 #include "lib/mangle.h"
 #include "lib/unit.h"

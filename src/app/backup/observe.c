@@ -4,7 +4,7 @@
 #include "app/backups/inside.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "core/decide/situation.h"
 #include "core/space.h"
 #include "fs/open.h"

@@ -6,7 +6,7 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "etcd/directory/member.h"
 #include "fs/copy/compare.h"
 #include "fs/copy/metadata.h"

@@ -3,8 +3,8 @@
 
 #include "app/backups/quiet.h"
 #include "app/state/ledger.h"
-#include "core/decide/identity.h"
-#include "core/record/version-file.h"
+#include "core/decide/past.h"
+#include "core/record/manifest.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "fs/open.h"

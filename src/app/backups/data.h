@@ -50,7 +50,7 @@ void gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock
 void gbe_data_observe_presence(const GbeData *data, GbeFacts *facts);
 /* Fills only the facts that say which tree it is: identity and nonce. */
 void gbe_data_observe_identity(const GbeData *data, GbeFacts *facts);
-/* Writes the nonce of a take-over into a tree (core/decide/identity.h), not flushed. */
+/* Writes the nonce of a take-over into a tree (core/decide/past.h), not flushed. */
 bool gbe_data_write_nonce_at(GbeApp *app, int dir_fd, const GbeTakeOver *take_over,
 			     GError **error) GBE_CHECKED;
 /* Removes the nonce: what the ledger says of the end of the last run is then no longer valid. */

@@ -19,7 +19,7 @@
 #include "app/state/state.h"
 #include "base/error.h"
 #include "core/decide/decide.h"
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "sys/deployment/deployments.h"

@@ -6,7 +6,7 @@
 
 #include "app/certs/archive.h"
 #include "base/fault.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 #include "fs/copy/clone.h"
 #include "fs/copy/metadata.h"
 #include "fs/open.h"

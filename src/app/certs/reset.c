@@ -8,7 +8,7 @@
 #include "app/device/service.h"
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 

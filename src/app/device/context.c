@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 #include "core/record/keyed.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/health/certificates.h"
 
-#include "core/clock.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
+#include "core/space.h"
 #include "fs/open.h"
 #include "fs/tree.h"
 

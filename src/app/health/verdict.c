@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "base/format.h"
 #include "core/decide/decide.h"
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 #include "core/decide/situation.h"
 #include "etcd/directory/member.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/backup-name.h"
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "etcd/layout.h"
 #include "fs/copy/clone.h"
 #include "fs/open.h"

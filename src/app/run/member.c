@@ -5,7 +5,7 @@
 
 #include "app/device/booted.h"
 #include "app/state/configuration.h"
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 #include "core/unit-name.h"
 #include "fs/open.h"
 #include "sys/systemd/events.h"

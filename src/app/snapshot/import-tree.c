@@ -11,7 +11,7 @@
 
 #include "base/fault.h"
 #include "core/backup-name.h"
-#include "core/record/version-file.h"
+#include "core/record/manifest.h"
 #include "core/space.h"
 #include "etcd/directory/member.h"
 #include "fs/copy/clone.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "app/state/state.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 #include "core/config/systems.h"
 #include "core/json/parse.h"
 #include "fs/list.h"

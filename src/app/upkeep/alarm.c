@@ -7,7 +7,7 @@
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
-#include "core/health/alarm.h"
+#include "core/health/defrag.h"
 #include "core/space.h"
 #include "sys/systemd/events.h"
 

@@ -3,13 +3,13 @@
  * Reads backups again in the background. Reading needs no lock, because a backup's data/ never changes. The result
  * is recorded under the lock, in the manifest as it is by then. A power cut leaves the old manifest or the new one.
  */
-#include "core/decide/scrub.h"
+#include "app/upkeep/scrub.h"
 #include "app/backup/damage.h"
 #include "app/backups/inside.h"
 #include "app/backups/verify.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
-#include "app/upkeep/scrub.h"
+#include "core/decide/retention.h"
 #include "fs/copy/compare.h"
 #include "sys/systemd/events.h"
 

@@ -4,5 +4,5 @@
 
 #include "app/device/context.h"
 
-/* Reads the backups that are due (core/decide/scrub.h). 0, or 1 when one could not be read. */
+/* Reads the backups that are due (core/decide/retention.h). 0, or 1 when one could not be read. */
 int gbe_scrub_run(GbeApp *app);

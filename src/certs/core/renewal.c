@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "certs/core/renewal.h"
 
-#include "core/clock.h"
+#include "core/space.h"
 
 #define HOUR 3600
 #define DAY (24 * HOUR)

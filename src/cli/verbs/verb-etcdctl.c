@@ -3,7 +3,7 @@
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"
-#include "core/units/etcdctl.h"
+#include "core/units/etcd-command.h"
 
 #include <errno.h>
 #include <stdio.h>

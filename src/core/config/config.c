@@ -122,3 +122,211 @@ gbe_config_check(const GbeConfig *config, GError **error)
 	return check_store(config, "backup", config->backup.directory, error) &&
 	       check_store(config, "store", config->store.directory, error);
 }
+
+#define FILE_MAX (1024 * 1024)
+
+typedef struct {
+	const GbeConfigKey *key;
+	char *text;
+	guint line;
+} Setting;
+
+typedef struct {
+	const char *file;
+	bool strict;
+	GHashTable *skip; /* borrowed, may be NULL */
+	guint line;
+	char *group; /* NULL: before the first group */
+	bool group_known;
+	GHashTable *seen; /* "group.key" -> nothing */
+	GPtrArray *settings;
+	GPtrArray *warnings;
+	GbeConfig *scratch; /* takes each value first: a refused value never reaches the real one */
+	char *bad_key;
+} Merge;
+
+static void
+setting_free(gpointer data)
+{
+	Setting *setting = data;
+
+	g_free(setting->text);
+	g_free(setting);
+}
+
+static void
+merge_clear(Merge *merge)
+{
+	g_free(merge->group);
+	g_clear_pointer(&merge->seen, g_hash_table_unref);
+	g_clear_pointer(&merge->settings, g_ptr_array_unref);
+	g_clear_pointer(&merge->warnings, g_ptr_array_unref);
+	g_clear_pointer(&merge->scratch, gbe_config_free);
+	g_free(merge->bad_key);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Merge, merge_clear)
+
+/* The file as a whole cannot be parsed. */
+static bool
+fail_line(const Merge *merge, const char *what, GError **error)
+{
+	return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s:%u: %s", merge->file, merge->line,
+			 what);
+}
+
+/* An unknown group or key: an error with strict, else a warning. */
+static bool
+take_unknown(Merge *merge, const char *what, GError **error)
+{
+	if (merge->strict)
+		return fail_line(merge, what, error);
+	g_ptr_array_add(merge->warnings,
+			g_strdup_printf("%s:%u: %s, ignored", merge->file, merge->line, what));
+	return true;
+}
+
+static bool
+is_name(const char *text)
+{
+	return text[0] != '\0' &&
+	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.") == strlen(text);
+}
+
+static bool
+take_group(Merge *merge, char *text, GError **error)
+{
+	gsize len = strlen(text);
+	g_autofree char *what = NULL;
+
+	if (text[len - 1] != ']')
+		return fail_line(merge, "a group has no \"]\" at its end", error);
+	text[len - 1] = '\0';
+	text = g_strstrip(text + 1);
+	if (!is_name(text))
+		return fail_line(merge, "the name of a group has only letters, digits, - _ .",
+				 error);
+	g_free(merge->group);
+	merge->group = g_strdup(text);
+	merge->group_known = gbe_config_group_known(text);
+	if (merge->group_known)
+		return true;
+	what = g_strdup_printf("[%s]: there is no such group", text);
+	return take_unknown(merge, what, error);
+}
+
+/* Sets ->bad_key first; it stays set where this fails. */
+static bool
+take_known(Merge *merge, const char *name, const char *text, GError **error)
+{
+	const GbeConfigKey *key = gbe_config_key_find(merge->group, name);
+	g_autofree char *what = NULL;
+	Setting *setting;
+
+	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
+		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
+		return fail_line(merge, what, error);
+	}
+	if (key == NULL) {
+		what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
+		return take_unknown(merge, what, error);
+	}
+	if (!gbe_config_key_set(key, merge->scratch, text, error))
+		return gbe_prefix(error, "%s:%u: [%s] %s", merge->file, merge->line, key->group,
+				  key->key);
+	setting = g_new0(Setting, 1);
+	setting->key = key;
+	setting->text = g_strdup(text);
+	setting->line = merge->line;
+	g_ptr_array_add(merge->settings, setting);
+	return true;
+}
+
+static bool
+take_key(Merge *merge, char *text, GError **error)
+{
+	char *equals = strchr(text, '=');
+	char *name;
+
+	if (equals == NULL)
+		return fail_line(merge, "neither a [group] nor key=value nor a comment", error);
+	if (merge->group == NULL)
+		return fail_line(merge, "a key before the first [group]", error);
+	*equals = '\0';
+	name = g_strchomp(text);
+	if (!is_name(name))
+		return fail_line(merge, "the name of a key has only letters, digits, - _ .", error);
+	/* The warning about an unknown group covers its keys. */
+	if (!merge->group_known)
+		return true;
+	g_free(merge->bad_key);
+	merge->bad_key = origin_name(merge->group, name);
+	if (merge->skip == NULL || !g_hash_table_contains(merge->skip, merge->bad_key))
+		if (!take_known(merge, name, g_strstrip(equals + 1), error))
+			return false;
+	g_clear_pointer(&merge->bad_key, g_free);
+	return true;
+}
+
+static bool
+take_file(Merge *merge, const char *bytes, gsize size, GError **error)
+{
+	const char *p = bytes, *end = bytes + size, *bad;
+
+	if (size > FILE_MAX)
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+				 "%s: %" G_GSIZE_FORMAT " bytes long, %d are allowed", merge->file,
+				 size, FILE_MAX);
+	if (size > 0 && !g_utf8_validate(bytes, (gssize)size, &bad)) {
+		for (merge->line = 1; p < bad; p++)
+			merge->line += *p == '\n';
+		return fail_line(merge, *bad == '\0' ? "a NUL byte" : "not UTF-8", error);
+	}
+	while (p < end) {
+		const char *newline = memchr(p, '\n', (gsize)(end - p));
+		const char *stop = newline != NULL ? newline : end;
+		g_autofree char *text = g_strndup(p, (gsize)(stop - p));
+
+		p = stop + (newline != NULL);
+		merge->line++;
+		g_strstrip(text);
+		for (const char *c = text; *c != '\0'; c++)
+			if (g_ascii_iscntrl(*c) && *c != '\t')
+				return fail_line(merge, "a control character", error);
+		if (text[0] == '[') {
+			if (!take_group(merge, text, error))
+				return false;
+		} else if (text[0] != '\0' && text[0] != '#' && text[0] != ';') {
+			if (!take_key(merge, text, error))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool
+gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize size, bool strict,
+		 GHashTable *skip, char **ret_bad_key, GError **error)
+{
+	g_auto(Merge) merge = {.file = file, .strict = strict, .skip = skip};
+
+	merge.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	merge.settings = g_ptr_array_new_with_free_func(setting_free);
+	merge.warnings = g_ptr_array_new_with_free_func(g_free);
+	merge.scratch = gbe_config_new();
+	if (!take_file(&merge, bytes, size, error)) {
+		if (ret_bad_key != NULL)
+			*ret_bad_key = g_steal_pointer(&merge.bad_key);
+		return false;
+	}
+	for (guint i = 0; i < merge.settings->len; i++) {
+		const Setting *setting = merge.settings->pdata[i];
+
+		if (!gbe_config_key_set(setting->key, config, setting->text, NULL))
+			g_assert_not_reached();
+		g_hash_table_replace(config->origins,
+				     origin_name(setting->key->group, setting->key->key),
+				     g_strdup_printf("%s:%u", file, setting->line));
+	}
+	g_ptr_array_extend_and_steal(config->warnings, g_steal_pointer(&merge.warnings));
+	return true;
+}

@@ -3,7 +3,7 @@
  * The configuration (interface.md, section 4): merges key files from memory; later files win key by key.
  * src/app/state/configuration.h finds the files. A value that cannot be parsed or is out of range is an
  * error that names the file, the line and the allowed range. An unknown group or key is a warning, with
- * @strict an error. Implemented in config.c, merge.c, value.c.
+ * @strict an error.
  */
 #pragma once
 

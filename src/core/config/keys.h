@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The table of the configuration's keys, and the conversion of one value to and from text. Every statement
- * about a key (its range, its default, its words) comes from its row. Implemented in keys.c, value.c.
+ * about a key (its range, its default, its words) comes from its row.
  */
 #pragma once
 

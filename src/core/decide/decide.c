@@ -2,6 +2,7 @@
 #include "core/decide/decide.h"
 
 #include "core/decide/decision.h"
+#include "core/decide/past.h"
 
 static void
 choose_source(Decision *d, GbeDataMove move)
@@ -53,7 +54,7 @@ choose_source(Decision *d, GbeDataMove move)
 
 /* Adds one more rule to the plan: the first that fits decides, the others follow from it. */
 static void
-then(Decision *d)
+add_rule(Decision *d)
 {
 	GbePlan *plan = d->plan;
 	g_autofree char *before = plan->reason;
@@ -91,7 +92,7 @@ apply_rules(Decision *d)
 
 /* Finds the rule. After an update that failed, finds it once more for the state before that update. */
 static void
-rule(Decision *d)
+find_rule(Decision *d)
 {
 	gbe_view_live(d->facts, &d->live);
 	d->view = d->live;
@@ -103,7 +104,7 @@ rule(Decision *d)
 	choose_source(d, d->ruling.move);
 	if (!d->ruling.again)
 		return;
-	then(d);
+	add_rule(d);
 	gbe_view_backup(d->facts, d->source, &d->view);
 	/* The owner of that state stands in for the deployment that D comes back from. */
 	d->view.was_default = d->live.was_default;
@@ -114,7 +115,7 @@ rule(Decision *d)
 
 /* The gate looks at the data that D would get in the end. */
 static void
-gate(Decision *d)
+apply_gate(Decision *d)
 {
 	GbeSituation s = d->situation;
 
@@ -128,7 +129,7 @@ gate(Decision *d)
 	}
 	if (!gbe_rules_gate(&s, &d->ruling))
 		return;
-	then(d);
+	add_rule(d);
 	if (d->ruling.hold != GBE_HOLD_NO) {
 		d->source = NULL;
 		d->displaces = false;
@@ -163,18 +164,6 @@ plan_unchanged(Decision *d, const GbeManifest *same)
 			   "nothing has changed since this backup");
 }
 
-/* An equal backup serves only where the owner of the data owns it: P(D) must name O as its owner. */
-static const GbeManifest *
-equal_backup(const Decision *d)
-{
-	const GbeManifest *same = gbe_situation_unchanged(d->facts);
-
-	if (same == NULL || d->ruling.adopt || !d->live.owner_known ||
-	    !gbe_deployment_same(&same->deployment, d->live.owner))
-		return NULL;
-	return same;
-}
-
 static void
 plan_backup(Decision *d)
 {
@@ -189,8 +178,10 @@ plan_backup(Decision *d)
 		return;
 	if (d->source != NULL)
 		return; /* the displaced data becomes a backup by rename */
-	same = equal_backup(d);
-	if (same != NULL) {
+	/* An equal backup serves only where the owner of the data owns it: P(D) must name O as its owner. */
+	same = gbe_situation_unchanged(d->facts);
+	if (same != NULL && !d->ruling.adopt && d->live.owner_known &&
+	    gbe_deployment_same(&same->deployment, d->live.owner)) {
 		plan_unchanged(d, same);
 		return;
 	}
@@ -238,13 +229,6 @@ plan_restore(Decision *d)
 	gbe_backup_ref_set(&d->found, gbe_manifest_ref(manifest));
 }
 
-/* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
-static bool
-is_recorded_fresh(const Decision *d)
-{
-	return d->situation.owner == GBE_OWNER_SAME && d->situation.same_run == GBE_YES;
-}
-
 /* D goes on with the present data, because the due restore could not be done. */
 static void
 plan_instead(Decision *d)
@@ -273,7 +257,6 @@ plan_take_over(Decision *d)
 {
 	GbePlan *plan = d->plan;
 	GbeAction *action;
-
 	bool fresh = d->ruling.move == GBE_DATA_FRESH || d->empties;
 
 	if (!d->ruling.take_over ||
@@ -283,7 +266,9 @@ plan_take_over(Decision *d)
 	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup != GBE_BACKUP_REQUIRED &&
 	    d->source == NULL)
 		return;
-	if (fresh && !d->empties && is_recorded_fresh(d))
+	/* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
+	if (fresh && !d->empties && d->situation.owner == GBE_OWNER_SAME &&
+	    d->situation.same_run == GBE_YES)
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
 	/* The same owner may go on without a record. Another one would have no past, and a restored state no owner. */
@@ -386,45 +371,32 @@ plan_hold(Decision *d)
 	d->plan->hold = true;
 }
 
-static const char *
-why_impossible(const GbeFacts *facts)
-{
-	const GbeManifest *backup = gbe_situation_request(facts);
-
-	if (facts->request_why != NULL)
-		return facts->request_why;
-	/* This very start has tried the backup. */
-	if (backup != NULL && facts->rejected != NULL &&
-	    g_hash_table_contains(facts->rejected, backup->name))
-		return "the backup does not validate, or nobody could look";
-	return "the backup is not there, is graded bad, or is a cluster member's";
-}
-
 static void
 plan_rest(Decision *d)
 {
+	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
 
 	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
+		const GbeManifest *backup = gbe_situation_request(facts);
+		const char *why =
+		    "the backup is not there, is graded bad, or is a cluster member's";
+
+		if (facts->request_why != NULL)
+			why = facts->request_why;
+		/* This very start has tried the backup. */
+		else if (backup != NULL && facts->rejected != NULL &&
+			 g_hash_table_contains(facts->rejected, backup->name))
+			why = "the backup does not validate, or nobody could look";
 		plan->drop_request = true;
-		plan->request_failed = g_strdup(why_impossible(d->facts));
+		plan->request_failed = g_strdup(why);
 		/* The request that waits behind this one is looked at in the same start. */
-		plan->again = d->facts->request_waits;
+		plan->again = facts->request_waits;
 	}
 	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
 		       d->live.take_over->closing.present;
 	if (plan->actions->len == 0)
 		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
-}
-
-/* Adds the observation, or the unknown, behind the rule. */
-static void
-add_why(GbePlan *plan, const char *why)
-{
-	g_autofree char *reason = plan->reason;
-
-	plan->reason =
-	    why != NULL ? g_strdup_printf("%s: %s", reason, why) : g_steal_pointer(&reason);
 }
 
 /* Fills in the plan's fields that tell the executor how. The executor never asks for the rule. */
@@ -433,6 +405,7 @@ plan_how(Decision *d)
 {
 	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
+	const char *why = NULL;
 
 	/* A link, or a pipe, does not go away while prerun waits. */
 	plan->wait = d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN ||
@@ -441,18 +414,24 @@ plan_how(Decision *d)
 	plan->forward = d->ruling.rule == GBE_RULE_11 || d->ruling.rule == GBE_RULE_12;
 	plan->asked = plan->rule == GBE_RULE_2;
 	plan->force = plan->asked && facts->request.force;
+	/* The observation, or the unknown, follows the rule. */
 	if (plan->rule == GBE_RULE_0)
-		add_why(plan, facts->data_why != NULL ? facts->data_why : facts->data_open_why);
+		why = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
 	else if (plan->rule == GBE_RULE_5A)
-		add_why(plan, facts->sound_why);
+		why = facts->sound_why;
+	if (why != NULL) {
+		g_autofree char *reason = plan->reason;
+
+		plan->reason = g_strdup_printf("%s: %s", reason, why);
+	}
 }
 
 static GbePlan *
-plan(Decision *d)
+make_plan(Decision *d)
 {
-	rule(d);
-	then(d);
-	gate(d);
+	find_rule(d);
+	add_rule(d);
+	apply_gate(d);
 	plan_how(d);
 	plan_backup(d);
 	plan_restore(d);
@@ -464,6 +443,115 @@ plan(Decision *d)
 	return d->plan;
 }
 
+/* ---- where prerun does not end: the decisions for the next start, and for the supervisor ---- */
+
+#define TWO_STARTS "two starts in a row did not come to their end"
+#define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"
+#define NO_BACKUP                                                                                  \
+	", and this deployment must not get the data without a backup: look into `journalctl -u "  \
+	"greenboot-etcd-prerun`, then start the service again"
+#define NO_DATA                                                                                    \
+	", and without the backup that is due etcd has no data that it can read: look into "       \
+	"`journalctl -u greenboot-etcd-prerun`, then start the service again"
+
+/* How many starts of a deployment in a row may fail to end before one that begins nothing. */
+#define UNFINISHED_MAX 2
+
+bool
+gbe_decide_gives_up(const GbeFacts *facts)
+{
+	const char *id = facts->booted.id != NULL ? facts->booted.id : "";
+
+	return GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id)) > UNFINISHED_MAX;
+}
+
+/* The plan where the data directory or the store cannot be opened, as the supervisor then answers. */
+static GbePlan *
+plan_unopened(const GbeFacts *facts)
+{
+	g_autofree char *objection = gbe_decide_fallback(facts);
+	GbePlan *plan = gbe_plan_new();
+
+	plan->rule = GBE_RULE_0;
+	plan->reason =
+	    g_strdup_printf("%s%s%s", facts->unopened_why,
+			    objection != NULL ? "; and " : "; etcd starts on what is there",
+			    objection != NULL ? objection : "");
+	plan->hold = objection != NULL;
+	(void)gbe_plan_add(plan, plan->hold ? GBE_ACTION_HOLD : GBE_ACTION_KEEP, NULL,
+			   plan->reason);
+	return plan;
+}
+
+/* The plan in place of @plan after two starts in a row that did not end: nothing is backed up or restored, so that this
+ * start ends. The data stays as it is, unless the deployment must not have the data without @plan: then etcd is held
+ * back. */
+static GbePlan *
+plan_unfinished(const GbePlan *plan)
+{
+	bool restores = gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL;
+	/* Without ostree, etcd goes on with what it has. */
+	bool has_deployment = plan->take_over != NULL && plan->take_over->deployment.id != NULL;
+	/* The take-over of a restore says what lies there once it is done. */
+	const GbeTakeOver *to = restores ? plan->instead : plan->take_over;
+	GbePlan *undone = gbe_plan_new();
+
+	undone->rule = plan->rule;
+	undone->unfinished = true;
+	undone->must_record = plan->must_record;
+	undone->opened = plan->opened;
+	if (plan->forward || plan->hold || (restores && to == NULL && has_deployment)) {
+		undone->hold = true;
+		undone->reason = g_strdup(plan->forward || plan->hold ? TWO_STARTS NO_BACKUP
+								      : TWO_STARTS NO_DATA);
+		(void)gbe_plan_add(undone, GBE_ACTION_HOLD, NULL, undone->reason);
+		return undone;
+	}
+	undone->reason = g_strdup(TWO_STARTS GOES_ON);
+	if (to == NULL)
+		return undone;
+	undone->take_over = gbe_take_over_copy(to);
+	/* The backup that ->found names was not taken. */
+	gbe_backup_ref_clear(&undone->take_over->found);
+	(void)gbe_plan_add(undone, GBE_ACTION_TAKE_OVER, NULL, TWO_STARTS);
+	return undone;
+}
+
+char *
+gbe_decide_fallback(const GbeFacts *facts)
+{
+	const GbeTakeOver *last;
+
+	if (facts->ledger == GBE_UNKNOWN)
+		return g_strdup_printf("whether an operation on the data is open cannot be told "
+				       "(%s)",
+				       facts->ledger_why);
+	if (facts->intent != NULL || facts->intent_why != NULL)
+		return g_strdup("an operation on the data is open");
+	/* Without ostree no other deployment can have had the data. */
+	if (facts->ostree == GBE_NO || facts->skip || gbe_config_is_off(facts->config))
+		return NULL;
+	if (facts->member && gbe_facts_lack_log(facts))
+		return g_strdup("this is a member of a cluster, and its data, or its log, is gone");
+	if (facts->booted.id == NULL)
+		return g_strdup_printf("the booted deployment cannot be told (%s)",
+				       facts->booted_why);
+	/* Data behind a link has no owner here. It is another deployment's only where the ledger knows of one. */
+	last = facts->owner;
+	if (last == NULL && facts->unopened_why != NULL && !facts->holes && !facts->lost) {
+		if (facts->take_overs->len == 0)
+			return NULL;
+		last = facts->take_overs->pdata[facts->take_overs->len - 1];
+	}
+	if (last == NULL)
+		return g_strdup_printf("who had the data last is not known (%s)", facts->owner_why);
+	if (!gbe_deployment_same(&last->deployment, &facts->booted))
+		return g_strdup("another deployment had the data last");
+	return NULL;
+}
+
+/* ---- the decision ---- */
+
 GbePlan *
 gbe_decide(const GbeFacts *facts)
 {
@@ -471,11 +559,11 @@ gbe_decide(const GbeFacts *facts)
 	g_autoptr(GbePlan) decided = NULL;
 
 	if (facts->unopened_why != NULL)
-		return gbe_decide_unopened(facts);
+		return plan_unopened(facts);
 	d.plan = gbe_plan_new();
-	decided = plan(&d);
+	decided = make_plan(&d);
 	if (gbe_decide_gives_up(facts) && !gbe_plan_is_idle(decided))
-		return gbe_decide_unfinished(decided);
+		return plan_unfinished(decided);
 	return g_steal_pointer(&decided);
 }
 
@@ -514,5 +602,59 @@ gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force)
 	if (facts->booted.id == NULL && force)
 		facts->ostree = GBE_NO;
 	g_clear_pointer(&facts->request_why, g_free);
-	return plan(&d);
+	return make_plan(&d);
+}
+
+/* ---- the facts after a plan or a recovery was carried out, for status and explain ---- */
+
+static void
+add_take_over(GbeFacts *facts, const GbeTakeOver *take_over)
+{
+	gbe_past_add(facts, gbe_take_over_copy(take_over));
+	gbe_take_over_free(facts->owner);
+	facts->owner = gbe_take_over_copy(take_over);
+}
+
+void
+gbe_decide_after(GbeFacts *facts, const GbePlan *plan)
+{
+	for (guint i = 0; i < plan->actions->len; i++) {
+		const GbeAction *action = plan->actions->pdata[i];
+
+		if (action->kind == GBE_ACTION_BACKUP || action->kind == GBE_ACTION_DISPLACE)
+			g_ptr_array_add(facts->backups, gbe_manifest_copy(action->manifest));
+		for (guint k = 0; action->kind == GBE_ACTION_GRADE && k < facts->backups->len;
+		     k++) {
+			GbeManifest *old = facts->backups->pdata[k];
+
+			if (!g_str_equal(old->name, action->manifest->name))
+				continue;
+			facts->backups->pdata[k] = gbe_manifest_copy(action->manifest);
+			gbe_manifest_free(old);
+			break;
+		}
+	}
+	if (plan->take_over != NULL)
+		add_take_over(facts, plan->take_over);
+}
+
+void
+gbe_decide_recovered(GbeFacts *facts)
+{
+	g_autoptr(GbeIntent) intent = g_steal_pointer(&facts->intent);
+
+	if (intent == NULL)
+		return;
+	/* Undone, or lost: that changes no fact. At a mount point the directory stays, and recovery ends the exchange. */
+	if (intent->entries == NULL && g_strcmp0(facts->tree, intent->tree_new) != 0)
+		return;
+	if (intent->displaced != NULL && gbe_facts_backup(facts, intent->displaced->name) == NULL)
+		g_ptr_array_add(facts->backups, gbe_manifest_copy(intent->displaced));
+	for (guint i = 0; intent->consume && i < facts->backups->len; i++) {
+		GbeManifest *backup = facts->backups->pdata[i];
+
+		backup->consumed = backup->consumed || g_str_equal(backup->name, intent->backup);
+	}
+	if (intent->take_over != NULL)
+		add_take_over(facts, intent->take_over);
 }

@@ -4,7 +4,7 @@
  * prerun, in explain, in --dry-run and in the tests. Candidates for a restore look whole from outside. Where
  * one does not validate, its name goes into facts->rejected and the decision is taken again (at most three
  * candidates in one start). Implemented in decide.c, new-manifest.c,
- * new-take-over.c, unfinished.c, after.c.
+ * new-take-over.c.
  */
 #pragma once
 

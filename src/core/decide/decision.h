@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One decision in the making. Private to decide.c, new-manifest.c, new-take-over.c and unfinished.c. */
+/* One decision in the making. Private to decide.c, new-manifest.c and new-take-over.c. */
 #pragma once
 
 #include "core/decide/decide.h"
@@ -26,11 +26,5 @@ typedef struct {
 
 /* "3.5", or NULL. Newly allocated. */
 char *gbe_decide_version_text(GbeVersion version);
-/* The plan in place of @plan after two starts in a row that did not end: nothing is backed up or restored, so that this
- * start ends. The data goes on as it is, unless the deployment must not have the data without @plan: then etcd is held
- * back. */
-GbePlan *gbe_decide_unfinished(const GbePlan *plan);
-/* The plan where the data directory or the store cannot be opened, as the supervisor then answers. */
-GbePlan *gbe_decide_unopened(const GbeFacts *facts);
 /* The record that D and R have the data. It is on ->source where that takes the data's place. */
 GbeTakeOver *gbe_decide_take_over(const Decision *d, guint64 sequence);

@@ -61,20 +61,16 @@ gbe_situation_ran(const GbeFacts *facts, const GbeDeployment *ref)
 	return facts->holes || facts->ledger != GBE_YES ? GBE_UNKNOWN : GBE_NO;
 }
 
-/* Has a person said in the run of @take_over that it is well (`mark good`)? */
-static bool
-is_accepted(const GbeFacts *facts, const GbeTakeOver *take_over)
-{
-	const GbeRunRecord *run = gbe_facts_run(facts, take_over->sequence);
-
-	return run != NULL && run->by_hand && run->verdict == GBE_VERDICT_GREEN;
-}
-
 bool
 gbe_situation_began_empty(const GbeFacts *facts)
 {
-	return facts->owner != NULL && facts->owner->began_empty &&
-	       !is_accepted(facts, facts->owner);
+	const GbeRunRecord *run;
+
+	if (facts->owner == NULL || !facts->owner->began_empty)
+		return false;
+	/* A person says that the run is well: `mark good`. */
+	run = gbe_facts_run(facts, facts->owner->sequence);
+	return run == NULL || !run->by_hand || run->verdict != GBE_VERDICT_GREEN;
 }
 
 GbeTri
@@ -147,18 +143,6 @@ gbe_situation_own(const GbeFacts *facts, char **ret_why)
 	return NULL;
 }
 
-static const GbeTakeOver *
-take_over_of(const GbeFacts *facts, guint64 sequence)
-{
-	for (guint i = facts->take_overs->len; i > 0; i--) {
-		const GbeTakeOver *take_over = facts->take_overs->pdata[i - 1];
-
-		if (take_over->sequence == sequence)
-			return take_over;
-	}
-	return NULL;
-}
-
 /* A backup of the state of @ref that was not set aside: the named one, or an equal one. */
 static const GbeManifest *
 not_set_aside(const GbeFacts *facts, const GbeBackupRef *ref)
@@ -188,7 +172,7 @@ gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref)
 
 		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			continue;
-		to = take_over_of(facts, run->sequence);
+		to = gbe_facts_take_over(facts, run->sequence);
 		/* etcd never had what an unfinished start took over, so the run before it counts. */
 		if (!run->ended && (to == NULL || !to->asked))
 			continue;

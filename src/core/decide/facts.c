@@ -1,17 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/facts.h"
 
-#include "core/decide/identity.h"
+#define TEXT(field) GBE_FIELD(GbeFacts, field, NULL, TEXT)
+#define KNOWN(field) GBE_FIELD(GbeFacts, field, NULL, KNOWN)
+
+/* Facts are in memory only: the table says what is not known in new ones, and what is freed. */
+static const GbeField fields[] = {
+    GBE_FIELD_BY(GbeFacts, booted, NULL, PART, gbe_deployment_fields, 0),
+    TEXT(booted_why),
+    TEXT(run),
+    TEXT(run_why),
+    TEXT(next),
+    /* The data. */
+    TEXT(unopened_why),
+    TEXT(data_why),
+    TEXT(data_open_why),
+    TEXT(sound_why),
+    TEXT(damage),
+    TEXT(tree),
+    TEXT(owner_why),
+    TEXT(member_id),
+    TEXT(cluster_id),
+    TEXT(nonce.ledger),
+    TEXT(nonce.nonce),
+    GBE_FIELD_BY(GbeFacts, fingerprint, NULL, OWN, &gbe_fingerprint_own, 0),
+    KNOWN(last_write),
+    KNOWN(consistent_index),
+    KNOWN(revision),
+    KNOWN(uptime),
+    TEXT(data_dir),
+    TEXT(left_at),
+    TEXT(store_path),
+    TEXT(store_fs),
+    TEXT(store_tree),
+    /* The ledger. */
+    TEXT(ledger_why),
+    TEXT(ledger_id),
+    TEXT(intent_why),
+    TEXT(fell_back),
+    GBE_FIELD_BY(GbeFacts, undo, NULL, PART, gbe_backup_ref_fields, 0),
+    TEXT(leaving),
+    TEXT(cmdline_done),
+    TEXT(rd_cmdline_done),
+    TEXT(failure),
+    TEXT(failure_why),
+    TEXT(request_why),
+    TEXT(unread),
+    {0},
+};
 
 GbeFacts *
 gbe_facts_new(void)
 {
 	GbeFacts *facts = g_new0(GbeFacts, 1);
 
-	facts->last_write = -1;
-	facts->consistent_index = -1;
-	facts->revision = -1;
-	facts->uptime = -1;
+	gbe_fields_init(fields, facts);
 	facts->next_sequence = 1;
 	facts->backups = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_manifest_free);
 	facts->runs = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_run_record_free);
@@ -27,51 +70,19 @@ gbe_facts_free(GbeFacts *facts)
 {
 	if (facts == NULL)
 		return;
-	gbe_deployment_clear(&facts->booted);
-	g_free(facts->booted_why);
-	g_free(facts->run);
-	g_free(facts->run_why);
-	g_clear_pointer(&facts->listed, g_ptr_array_unref);
-	g_free(facts->next);
-	g_free(facts->unopened_why);
-	g_free(facts->data_why);
-	g_free(facts->data_open_why);
-	g_free(facts->sound_why);
-	g_free(facts->damage);
-	g_free(facts->tree);
-	gbe_nonce_clear(&facts->nonce);
+	gbe_fields_clear(fields, facts);
 	gbe_take_over_free(facts->owner);
-	g_free(facts->owner_why);
-	g_free(facts->member_id);
-	g_free(facts->cluster_id);
-	gbe_fingerprint_clear(&facts->fingerprint);
-	g_free(facts->data_dir);
-	g_free(facts->store_path);
-	g_free(facts->store_fs);
-	g_free(facts->left_at);
-	g_free(facts->store_tree);
+	gbe_intent_free(facts->intent);
+	gbe_last_operation_clear(&facts->last);
+	gbe_request_clear(&facts->request);
+	g_clear_pointer(&facts->listed, g_ptr_array_unref);
 	g_clear_pointer(&facts->backups, g_ptr_array_unref);
 	g_clear_pointer(&facts->runs, g_ptr_array_unref);
 	g_clear_pointer(&facts->gone, g_ptr_array_unref);
 	g_clear_pointer(&facts->take_overs, g_ptr_array_unref);
 	g_clear_pointer(&facts->starts, g_hash_table_unref);
-	g_free(facts->ledger_why);
-	g_free(facts->ledger_id);
-	gbe_intent_free(facts->intent);
-	g_free(facts->intent_why);
-	gbe_backup_ref_clear(&facts->undo);
-	g_free(facts->fell_back);
-	g_free(facts->leaving);
-	g_free(facts->cmdline_done);
-	g_free(facts->rd_cmdline_done);
-	gbe_last_operation_clear(&facts->last);
-	g_free(facts->failure);
-	g_free(facts->failure_why);
 	g_clear_pointer(&facts->taken, g_hash_table_unref);
 	g_clear_pointer(&facts->rejected, g_hash_table_unref);
-	g_free(facts->unread);
-	gbe_request_clear(&facts->request);
-	g_free(facts->request_why);
 	if (!facts->config_borrowed)
 		gbe_config_free(facts->config);
 	g_free(facts);
@@ -143,6 +154,18 @@ gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref)
 		if (equal->lineage.line == ref->line && gbe_manifest_place(equal) == ref->place &&
 		    equal->grade != GBE_GRADE_BAD && !equal->consumed)
 			return equal;
+	}
+	return NULL;
+}
+
+const GbeTakeOver *
+gbe_facts_take_over(const GbeFacts *facts, guint64 sequence)
+{
+	for (guint i = facts->take_overs->len; i > 0; i--) {
+		const GbeTakeOver *take_over = facts->take_overs->pdata[i - 1];
+
+		if (take_over->sequence == sequence)
+			return take_over;
 	}
 	return NULL;
 }

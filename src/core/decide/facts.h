@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "core/listed.h"
+#include "core/deployment.h"
 #include "core/record/intent.h"
 #include "core/record/request.h"
 #include "core/record/run.h"
@@ -16,7 +16,7 @@
 /* ->voters: the number was looked for and not found. It counts as more than one, unless the ledger says one. */
 #define GBE_VOTERS_UNCLEAR G_MAXUINT
 
-/* The nonce beside etcd's data in the tree (core/decide/identity.h). */
+/* The nonce beside etcd's data in the tree (core/decide/past.h). */
 typedef struct {
 	char *ledger;	  /* 16 hex digits; NULL: there is no nonce of root's */
 	guint64 sequence; /* of the take-over */
@@ -61,7 +61,7 @@ typedef struct {
 	GbeTri mount_point; /* the data directory is one, now */
 	char *tree; /* file system and handle of the data directory; NULL unknown, or none */
 	GbeNonce nonce;
-	GbeTakeOver *owner; /* whose data it is (core/decide/identity.h); NULL: not known */
+	GbeTakeOver *owner; /* whose data it is (core/decide/past.h); NULL: not known */
 	char *owner_why;    /* why the owner is not known */
 	bool stranger; /* the tree is the owner's, its nonce is not: the data may be another's */
 	char *member_id, *cluster_id;
@@ -154,6 +154,8 @@ const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
 /* Would etcd begin a new log? A log that was never seen may be elsewhere, where etcd has it. */
 bool gbe_facts_lack_log(const GbeFacts *facts);
+/* The newest take-over of that sequence, or NULL. */
+const GbeTakeOver *gbe_facts_take_over(const GbeFacts *facts, guint64 sequence);
 /* The run record of a take-over's sequence, or NULL. */
 const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);
 /* Is @run (may be NULL) the present one? False where either is not known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/decide/identity.h"
+#include "core/decide/past.h"
 
 #include "core/json/members.h"
 #include "core/json/parse.h"
@@ -69,18 +69,8 @@ of_nonce(const GbeFacts *facts)
 	return NULL;
 }
 
-/* /var went back to an older state, or a second /var has a ledger of its own. */
-static bool
-ledger_is_older(const GbeFacts *facts)
-{
-	const GbeNonce *nonce = &facts->nonce;
-
-	return nonce->ledger != NULL && (g_strcmp0(nonce->ledger, facts->ledger_id) != 0 ||
-					 nonce->sequence > facts->ledger_last);
-}
-
 static void
-nobody(GbeFacts *facts, const char *why)
+set_no_owner(GbeFacts *facts, const char *why)
 {
 	g_clear_pointer(&facts->owner, gbe_take_over_free);
 	g_free(facts->owner_why);
@@ -88,7 +78,7 @@ nobody(GbeFacts *facts, const char *why)
 }
 
 static void
-believe(GbeFacts *facts, const GbeTakeOver *take_over)
+set_owner(GbeFacts *facts, const GbeTakeOver *take_over)
 {
 	gbe_take_over_free(facts->owner);
 	facts->owner = gbe_take_over_copy(take_over);
@@ -112,26 +102,32 @@ gbe_identify(GbeFacts *facts)
 	guint len = facts->take_overs->len;
 	const GbeTakeOver *last = len > 0 ? facts->take_overs->pdata[len - 1] : NULL;
 	const GbeTakeOver *meant = of_nonce(facts);
+	const GbeNonce *nonce = &facts->nonce;
+	/* /var went back to an older state, or a second /var has a ledger of its own. */
+	bool older = nonce->ledger != NULL && (g_strcmp0(nonce->ledger, facts->ledger_id) != 0 ||
+					       nonce->sequence > facts->ledger_last);
 
 	facts->stranger = false;
 	if (facts->ledger == GBE_UNKNOWN) {
-		nobody(facts, facts->ledger_why);
+		set_no_owner(facts, facts->ledger_why);
 	} else if (last == NULL) {
-		nobody(facts, "the ledger names nobody who had it");
+		set_no_owner(facts, "the ledger names nobody who had it");
 	} else if (facts->lost) {
-		nobody(facts, "what the ledger said last cannot be read");
+		set_no_owner(facts, "what the ledger said last cannot be read");
 	} else if (facts->tree == NULL && facts->data != GBE_YES) {
 		if (facts->handed_back)
-			nobody(facts, "it was handed back to a deployment without this program");
+			set_no_owner(facts,
+				     "it was handed back to a deployment without this program");
 		else
-			believe(facts, last);
+			set_owner(facts, last);
 	} else if (g_strcmp0(facts->tree, last->tree) == 0) {
 		if (facts->handed_back)
-			nobody(facts, "it was handed back to a deployment without this program");
-		else if (ledger_is_older(facts))
-			nobody(facts, "the ledger is older than the data");
+			set_no_owner(facts,
+				     "it was handed back to a deployment without this program");
+		else if (older)
+			set_no_owner(facts, "the ledger is older than the data");
 		else
-			believe(facts, last);
+			set_owner(facts, last);
 		/* Data that was put here by others has another nonce, or none. */
 		facts->stranger = meant == NULL;
 		if (facts->owner != NULL && meant != last)
@@ -139,15 +135,15 @@ gbe_identify(GbeFacts *facts)
 	} else if (last->tree == NULL && facts->nonce.ledger == NULL && !facts->handed_back) {
 		/* The last take-over was a fresh start. etcd has made its data since, and the record of that data's
 		 * tree failed. */
-		believe(facts, last);
+		set_owner(facts, last);
 		facts->stranger = true;
 	} else if (meant != NULL && !facts->handed_back) {
 		/* Root moved the data, or put an older state of it back. */
-		believe(facts, meant);
+		set_owner(facts, meant);
 		forget_closing(facts);
 	} else if (facts->data == GBE_NO && !facts->handed_back) {
-		believe(facts, last);
+		set_owner(facts, last);
 	} else {
-		nobody(facts, "the ledger does not know this data directory");
+		set_no_owner(facts, "the ledger does not know this data directory");
 	}
 }

@@ -32,7 +32,7 @@ gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup)
 }
 
 static bool
-taken(const GbeFacts *facts, const char *name)
+is_taken(const GbeFacts *facts, const char *name)
 {
 	if (gbe_facts_backup(facts, name) != NULL)
 		return true;
@@ -48,7 +48,7 @@ automatic_name(const GbeFacts *facts, const GbeView *view, bool adopt, guint64 s
 	for (guint64 ordinal = 1;; ordinal++) {
 		g_autofree char *name = gbe_backup_name_format(view->owner->id, view->run, ordinal);
 
-		if (!taken(facts, name))
+		if (!is_taken(facts, name))
 			return g_steal_pointer(&name);
 	}
 }
@@ -57,17 +57,6 @@ char *
 gbe_decide_version_text(GbeVersion version)
 {
 	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
-}
-
-/* true where a system without this program has written since the closing record. Such data is never displaced or
- * copied under the owner's name. */
-static bool
-is_foreign(const GbeFacts *facts, const GbeView *view)
-{
-	const GbeTakeOver *owner = view->take_over;
-
-	return owner != NULL && owner->closing.present && facts->fingerprint.present &&
-	       !gbe_fingerprint_same_etcd(&owner->closing.fingerprint, &facts->fingerprint);
 }
 
 /* The data's place on its line: that of the earliest backup that equals it; 0: here. */
@@ -133,7 +122,12 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 {
 	GbeManifest *manifest = gbe_manifest_new();
 
-	adopt = adopt || (name != NULL && is_foreign(facts, view));
+	/* A system without this program has written since the closing record. Such data is never displaced or copied
+	 * under the owner's name. */
+	if (name != NULL && view->take_over != NULL && view->take_over->closing.present &&
+	    facts->fingerprint.present &&
+	    !gbe_fingerprint_same_etcd(&view->take_over->closing.fingerprint, &facts->fingerprint))
+		adopt = true;
 	manifest->name =
 	    name != NULL ? g_strdup(name) : automatic_name(facts, view, adopt, sequence);
 	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
@@ -193,7 +187,7 @@ gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest)
 	if (gbe_backup_name_parse(manifest->name, NULL, NULL, NULL) != GBE_NAME_AUTOMATIC)
 		return;
 	name = gbe_backup_name_format(manifest->deployment.id, manifest->run, manifest->sequence);
-	if (taken(facts, name))
+	if (is_taken(facts, name))
 		return;
 	g_free(manifest->name);
 	manifest->name = g_steal_pointer(&name);

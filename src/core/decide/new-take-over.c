@@ -108,39 +108,17 @@ set_chain(const Decision *d, GbeTakeOver *to)
 }
 
 static void
-set_lineage(const Decision *d, GbeTakeOver *to)
-{
-	if (d->source != NULL) {
-		gbe_lineage_grow(&to->lineage, &d->source->lineage, gbe_manifest_place(d->source),
-				 to->sequence);
-	} else if (!is_adopted(d)) {
-		gbe_lineage_copy(&to->lineage, d->view.lineage);
-	} else {
-		to->lineage.line = to->sequence;
-		to->lineage.truncated = true;
-	}
-}
-
-static GbeTrial
-new_trial(const Decision *d, guint64 sequence)
-{
-	GbeTri own = d->situation.own_trial;
-	GbeTrial trial = {.on = GBE_YES, .since = sequence};
-
-	if (own == GBE_NO || gbe_situation_was_green(d->facts, &d->facts->booted))
-		trial.on = GBE_NO;
-	else if (d->ruling.rule == GBE_RULE_10B)
-		trial.on = own; /* unknown counts as no, and stays unknown */
-	return trial;
-}
-
-static void
 set_trial(const Decision *d, GbeTakeOver *to)
 {
 	bool same = d->situation.owner == GBE_OWNER_SAME;
+	GbeTri own = d->situation.own_trial;
 
 	if (d->ruling.upgrade && !same) {
-		to->trial = new_trial(d, to->sequence);
+		to->trial = (GbeTrial){.on = GBE_YES, .since = to->sequence};
+		if (own == GBE_NO || gbe_situation_was_green(d->facts, &d->facts->booted))
+			to->trial.on = GBE_NO;
+		else if (d->ruling.rule == GBE_RULE_10B)
+			to->trial.on = own; /* unknown counts as no, and stays unknown */
 	} else if (d->source == NULL || same) {
 		to->trial = d->live.trial;
 		/* A new attempt on data that the trial has not used yet. */
@@ -154,16 +132,6 @@ set_trial(const Decision *d, GbeTakeOver *to)
 	if (gbe_situation_trial_of(d->facts, &d->facts->booted) == GBE_NO)
 		to->trial.on = GBE_NO;
 	to->trial.judges = d->facts->judges;
-}
-
-static void
-set_past(const Decision *d, GbeTakeOver *to)
-{
-	gbe_backup_ref_set(&to->found, d->found);
-	if (is_adopted(d))
-		return;
-	to->after = d->live.take_over->sequence;
-	to->after_trial = d->live.trial.on;
 }
 
 static void
@@ -195,9 +163,21 @@ gbe_decide_take_over(const Decision *d, guint64 sequence)
 	to->began_empty = gbe_situation_began_empty(facts) &&
 			  d->situation.owner == GBE_OWNER_SAME && d->source == NULL;
 	to->request = to->asked && !d->by_hand ? g_strdup(facts->request.text) : NULL;
-	set_lineage(d, to);
+	if (d->source != NULL) {
+		gbe_lineage_grow(&to->lineage, &d->source->lineage, gbe_manifest_place(d->source),
+				 sequence);
+	} else if (!is_adopted(d)) {
+		gbe_lineage_copy(&to->lineage, d->view.lineage);
+	} else {
+		to->lineage.line = sequence;
+		to->lineage.truncated = true;
+	}
 	set_trial(d, to);
-	set_past(d, to);
+	gbe_backup_ref_set(&to->found, d->found);
+	if (!is_adopted(d)) {
+		to->after = d->live.take_over->sequence;
+		to->after_trial = d->live.trial.on;
+	}
 	set_chain(d, to);
 	to->voters = d->view.voters == GBE_VOTERS_UNCLEAR ? 0 : d->view.voters;
 	if (d->source != NULL)

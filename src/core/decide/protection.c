@@ -167,23 +167,6 @@ is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
 	return say(to, GBE_NEEDS_YOU, hint, "%s", f->offsite);
 }
 
-/* Unknown facts, and warnings. */
-static void
-judge_rest(const GbeProtectionFacts *f, GbeProtection *to)
-{
-	g_autofree char *hint = NULL;
-
-	if (f->health == GBE_HEALTH_CANNOT_TELL) {
-		hint = g_strdup_printf("find out how etcd is (`greenboot-etcd health`): %s",
-				       f->health_why);
-		(void)say(to, GBE_NEEDS_YOU, hint, "etcd's health cannot be told: %s",
-			  f->health_why);
-	} else if (f->warning != NULL) {
-		(void)say(to, GBE_NEEDS_YOU, f->warning, "%s", f->warning);
-	}
-	to->certain = to->state == GBE_PROTECTED;
-}
-
 void
 gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
 {
@@ -206,6 +189,15 @@ gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
 		(void)say(to, GBE_NEEDS_YOU, hint,
 			  "the next start puts backup %s in the data's place", f->rewinds);
 	} else {
-		judge_rest(f, to);
+		/* Unknown facts, and warnings. */
+		if (f->health == GBE_HEALTH_CANNOT_TELL) {
+			hint = g_strdup_printf("find out how etcd is (`greenboot-etcd health`): %s",
+					       f->health_why);
+			(void)say(to, GBE_NEEDS_YOU, hint, "etcd's health cannot be told: %s",
+				  f->health_why);
+		} else if (f->warning != NULL) {
+			(void)say(to, GBE_NEEDS_YOU, f->warning, "%s", f->warning);
+		}
+		to->certain = to->state == GBE_PROTECTED;
 	}
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/retention.h"
 
-#include "core/decide/retention-periods.h"
 #include "core/decide/situation.h"
 
 typedef struct {
@@ -13,7 +12,7 @@ typedef struct {
 } Retention;
 
 static bool
-valid(const GbeManifest *backup)
+is_valid(const GbeManifest *backup)
 {
 	return backup->grade != GBE_GRADE_BAD && !backup->consumed;
 }
@@ -35,13 +34,13 @@ keep_if_roomy(Retention *r, const GbeManifest *backup)
 /* Periodic backups come and go by the clock and count for nothing else: the backups that an OS rollback needs stay as
  * if there were no periodic ones. */
 static bool
-periodic(const GbeManifest *backup)
+is_periodic(const GbeManifest *backup)
 {
 	return backup->origin == GBE_ORIGIN_PERIODIC;
 }
 
 static bool
-kept(const Retention *r, const GbeManifest *backup)
+is_kept(const Retention *r, const GbeManifest *backup)
 {
 	return g_hash_table_contains(r->kept, backup->name);
 }
@@ -54,7 +53,7 @@ is_of(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref)
 
 /* The displaced data is not wanted back: etcd was healthy, and its run green, on the restored data. */
 static bool
-discarded(const Retention *r, const GbeManifest *backup)
+is_discarded(const Retention *r, const GbeManifest *backup)
 {
 	for (guint i = 0; backup->discard && i < r->facts->runs->len; i++) {
 		const GbeRunRecord *run = r->facts->runs->pdata[i];
@@ -78,17 +77,6 @@ of_a_listed_one(const Retention *r, const GbeManifest *backup)
 	return false;
 }
 
-/* Keeps the whole chain of bases of a take-over. */
-static void
-keep_chain(Retention *r, const GbeTakeOver *take_over)
-{
-	for (guint i = 0; i < take_over->chain->len; i++) {
-		const GbeLink *link = take_over->chain->pdata[i];
-
-		keep(r, gbe_facts_backup_of(r->facts, &link->backup));
-	}
-}
-
 static void
 keep_asked_for(Retention *r)
 {
@@ -102,11 +90,11 @@ keep_asked_for(Retention *r)
 		if (backup->pinned || backup->origin == GBE_ORIGIN_MANUAL)
 			keep(r, backup);
 		/* Data set aside is kept until the next one: the newest is first. */
-		if (backup->set_aside && set_aside == NULL && !discarded(r, backup))
+		if (backup->set_aside && set_aside == NULL && !is_discarded(r, backup))
 			set_aside = backup;
 	}
 	keep(r, set_aside);
-	if (undo != NULL && !discarded(r, undo)) {
+	if (undo != NULL && !is_discarded(r, undo)) {
 		if (undo->grade == GBE_GRADE_BAD && !undo->set_aside)
 			keep_if_roomy(r, undo);
 		else
@@ -131,25 +119,20 @@ keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
 	/* An unknown trial counts as no for a restore, and as yes for the backups that a restore might need. */
 	if ((run == NULL || run->trial != GBE_NO) &&
 	    !gbe_situation_was_green(facts, &take_over->deployment))
-		keep_chain(r, take_over);
+		for (guint i = 0; i < take_over->chain->len; i++) {
+			const GbeLink *link = take_over->chain->pdata[i];
+
+			keep(r, gbe_facts_backup_of(facts, &link->backup));
+		}
 	if (take_over->closing.present)
 		keep(r, gbe_facts_backup_of(facts, &take_over->closing.backup));
-}
-
-/* Keeps what a deployment left: a rollback may bring it back. */
-static void
-keep_left(Retention *r, const GbeDeployment *ref)
-{
-	const GbeManifest *left = gbe_situation_left(r->facts, ref).backup;
-
-	if (left != NULL && left->grade != GBE_GRADE_BAD)
-		keep(r, left);
 }
 
 static void
 keep_for_trials(Retention *r)
 {
 	const GPtrArray *all = r->facts->take_overs;
+	const GbeManifest *left;
 
 	if (r->facts->owner != NULL)
 		keep_for_take_over(r, r->facts->owner);
@@ -158,7 +141,10 @@ keep_for_trials(Retention *r)
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
-		keep_left(r, &listed->ref);
+		/* A rollback may bring back what a deployment left. */
+		left = gbe_situation_left(r->facts, &listed->ref).backup;
+		if (left != NULL && left->grade != GBE_GRADE_BAD)
+			keep(r, left);
 		for (guint k = all->len; k > 0; k--) {
 			const GbeTakeOver *take_over = all->pdata[k - 1];
 
@@ -181,8 +167,8 @@ keep_for_deployment(Retention *r, const GbeDeployment *ref)
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!is_of(r, backup, ref) || !valid(backup) || backup->set_aside ||
-		    periodic(backup))
+		if (!is_of(r, backup, ref) || !is_valid(backup) || backup->set_aside ||
+		    is_periodic(backup))
 			continue;
 		if (newest_valid == NULL)
 			newest_valid = backup;
@@ -196,21 +182,6 @@ keep_for_deployment(Retention *r, const GbeDeployment *ref)
 	keep(r, newest_valid);
 }
 
-static void
-keep_bad(Retention *r)
-{
-	guint count = 0;
-
-	for (guint i = 0; i < r->sorted->len && count < r->facts->config->backup.keep_bad; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
-		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !periodic(backup)) {
-			keep_if_roomy(r, backup);
-			count++;
-		}
-	}
-}
-
 static bool
 booted_has_good(const Retention *r)
 {
@@ -218,7 +189,7 @@ booted_has_good(const Retention *r)
 		const GbeManifest *backup = r->sorted->pdata[i];
 
 		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed && !backup->set_aside &&
-		    !periodic(backup) && is_of(r, backup, &r->facts->booted))
+		    !is_periodic(backup) && is_of(r, backup, &r->facts->booted))
 			return true;
 	}
 	return false;
@@ -235,7 +206,7 @@ keep_periodic(Retention *r)
 	for (guint i = r->sorted->len; i > 0; i--) {
 		const GbeManifest *backup = r->sorted->pdata[i - 1];
 
-		if (!periodic(backup) || !valid(backup))
+		if (!is_periodic(backup) || !is_valid(backup))
 			continue;
 		points[ours->len].time = backup->created;
 		g_ptr_array_add(ours, (gpointer)backup);
@@ -246,16 +217,8 @@ keep_periodic(Retention *r)
 			keep(r, ours->pdata[i]);
 }
 
-/* Does the floor of @ref (NULL: of the store), or of @line (NULL), count @backup? */
-static bool
-counts_for(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref,
-	   const GbeLineage *line)
-{
-	return valid(backup) && (ref == NULL || is_of(r, backup, ref)) &&
-	       (line == NULL || gbe_lineage_related(&backup->lineage, line));
-}
-
-/* One valid backup always remains; where there is a good one, a good one. Only backups that were set aside, or whose
+/* One valid backup always remains, of @ref (NULL: of the store) and @line (NULL: of any); where there is a good one, a
+ * good one. Only backups that were set aside, or whose
  * deployment is not listed, get this far. The floor is computed as if there were no periodic backups, then with them
  * (@all). */
 static void
@@ -267,12 +230,14 @@ keep_floor(Retention *r, const GbeDeployment *ref, const GbeLineage *line, bool 
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!counts_for(r, backup, ref, line) || (!all && periodic(backup)))
+		if (!is_valid(backup) || (!all && is_periodic(backup)) ||
+		    (ref != NULL && !is_of(r, backup, ref)) ||
+		    (line != NULL && !gbe_lineage_related(&backup->lineage, line)))
 			continue;
-		have = have || kept(r, backup);
+		have = have || is_kept(r, backup);
 		any = any != NULL ? any : backup;
 		if (backup->grade == GBE_GRADE_GOOD) {
-			have_good = have_good || kept(r, backup);
+			have_good = have_good || is_kept(r, backup);
 			good = good != NULL ? good : backup;
 		}
 	}
@@ -304,20 +269,6 @@ line_was_green(const GbeFacts *facts, const GbeLineage *line)
 	return false;
 }
 
-/* Data that began with an empty database takes the place of nothing: what was there before, and was green, keeps its
- * last backup until a person removes it. */
-static void
-keep_floors_of_lines(Retention *r, bool all)
-{
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
-		if (!kept(r, backup) && valid(backup) && (all || !periodic(backup)) &&
-		    line_was_green(r->facts, &backup->lineage))
-			keep_floor(r, NULL, &backup->lineage, all);
-	}
-}
-
 static void
 keep_floors(Retention *r, bool all)
 {
@@ -328,13 +279,21 @@ keep_floors(Retention *r, bool all)
 		if (gbe_situation_was_green(r->facts, &listed->ref))
 			keep_floor(r, &listed->ref, NULL, all);
 	}
-	keep_floors_of_lines(r, all);
+	/* Data that began with an empty database takes the place of nothing: what was there before, and was green, keeps
+	 * its last backup until a person removes it. */
+	for (guint i = 0; i < r->sorted->len; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (!is_kept(r, backup) && is_valid(backup) && (all || !is_periodic(backup)) &&
+		    line_was_green(r->facts, &backup->lineage))
+			keep_floor(r, NULL, &backup->lineage, all);
+	}
 }
 
 static const char *
 why_removed(const Retention *r, const GbeManifest *backup)
 {
-	if (periodic(backup))
+	if (is_periodic(backup))
 		return backup->grade == GBE_GRADE_BAD
 			   ? "a periodic one that is bad"
 			   : "neither the first of an hour nor of a day to keep";
@@ -342,7 +301,7 @@ why_removed(const Retention *r, const GbeManifest *backup)
 		return g_hash_table_contains(r->room, backup->name)
 			   ? "a bad one, and etcd has no room to start"
 			   : "more bad ones than keep-bad";
-	if (discarded(r, backup))
+	if (is_discarded(r, backup))
 		return "etcd is healthy on what was restored in its place, without a backup of it";
 	if (backup->set_aside)
 		return "a later restore has displaced something newer";
@@ -359,7 +318,7 @@ may_go(const Retention *r, const GbeManifest *backup, bool good_own)
 {
 	if (backup->consumed)
 		return good_own;
-	if (backup->grade == GBE_GRADE_BAD || backup->set_aside || periodic(backup))
+	if (backup->grade == GBE_GRADE_BAD || backup->set_aside || is_periodic(backup))
 		return true;
 	if (backup->deployment.id == NULL || !of_a_listed_one(r, backup))
 		return good_own;
@@ -367,38 +326,24 @@ may_go(const Retention *r, const GbeManifest *backup, bool good_own)
 }
 
 static void
-retention_init(Retention *r, const GbeFacts *facts)
-{
-	r->facts = facts;
-	r->kept = g_hash_table_new(g_str_hash, g_str_equal);
-	r->room = g_hash_table_new(g_str_hash, g_str_equal);
-	r->sorted = g_ptr_array_new();
-	for (guint i = 0; i < facts->backups->len; i++)
-		g_ptr_array_add(r->sorted, facts->backups->pdata[i]);
-	g_ptr_array_sort(r->sorted, gbe_manifest_newest_first);
-	r->keep_good = facts->config->backup.keep_good;
-	if (r->keep_good == 0)
-		r->keep_good = facts->clones == GBE_YES ? 2 : 1;
-}
-
-static void
-retention_done(Retention *r)
-{
-	g_hash_table_unref(r->kept);
-	g_hash_table_unref(r->room);
-	g_ptr_array_unref(r->sorted);
-}
-
-static void
 keep_for_the_system(Retention *r)
 {
+	guint bad = 0;
+
 	keep_for_trials(r);
 	for (guint i = 0; i < r->facts->listed->len; i++) {
 		const GbeListed *listed = r->facts->listed->pdata[i];
 
 		keep_for_deployment(r, &listed->ref);
 	}
-	keep_bad(r);
+	for (guint i = 0; i < r->sorted->len && bad < r->facts->config->backup.keep_bad; i++) {
+		const GbeManifest *backup = r->sorted->pdata[i];
+
+		if (backup->grade == GBE_GRADE_BAD && !backup->consumed && !is_periodic(backup)) {
+			keep_if_roomy(r, backup);
+			bad++;
+		}
+	}
 	keep_floors(r, false);
 	keep_floors(r, true);
 }
@@ -410,7 +355,7 @@ keep_without_ostree(Retention *r)
 	for (guint i = 0; i < r->sorted->len; i++) {
 		const GbeManifest *backup = r->sorted->pdata[i];
 
-		if (!periodic(backup))
+		if (!is_periodic(backup))
 			keep(r, backup);
 	}
 	keep_floor(r, NULL, NULL, true);
@@ -420,15 +365,22 @@ GArray *
 gbe_retention_apply(const GbeFacts *facts)
 {
 	GArray *removals = g_array_new(false, true, sizeof(GbeRemoval));
+	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
+	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) room = g_hash_table_new(g_str_hash, g_str_equal);
+	Retention r = {facts, sorted, names, room, facts->config->backup.keep_good};
 	bool system = gbe_facts_know_listed(facts);
-	Retention r;
 	bool good_own;
 
 	/* An unreadable record or manifest may be needed itself, or may name a backup that is needed. */
 	if (facts->store == GBE_NO || facts->unread != NULL || (!system && facts->ostree != GBE_NO))
 		return removals;
 
-	retention_init(&r, facts);
+	for (guint i = 0; i < facts->backups->len; i++)
+		g_ptr_array_add(sorted, facts->backups->pdata[i]);
+	g_ptr_array_sort(sorted, gbe_manifest_newest_first);
+	if (r.keep_good == 0)
+		r.keep_good = facts->clones == GBE_YES ? 2 : 1;
 	keep_asked_for(&r);
 	keep_periodic(&r);
 	if (system)
@@ -436,55 +388,44 @@ gbe_retention_apply(const GbeFacts *facts)
 	else
 		keep_without_ostree(&r);
 	good_own = system && booted_has_good(&r);
-	for (guint i = r.sorted->len; i > 0; i--) {
-		const GbeManifest *backup = r.sorted->pdata[i - 1];
+	for (guint i = sorted->len; i > 0; i--) {
+		const GbeManifest *backup = sorted->pdata[i - 1];
 
-		if (!kept(&r, backup) && may_go(&r, backup, good_own)) {
+		if (!is_kept(&r, backup) && may_go(&r, backup, good_own)) {
 			GbeRemoval removal = {backup, why_removed(&r, backup),
-					      g_hash_table_contains(r.room, backup->name)};
+					      g_hash_table_contains(room, backup->name)};
 
 			g_array_append_val(removals, removal);
 		}
 	}
-	retention_done(&r);
 	return removals;
-}
-
-/* The smaller, the better a person can do without it; 0: the booted deployment may need it. */
-static guint
-worth(const GbeFacts *facts, const GbeManifest *backup, bool *ret_last)
-{
-	const char *why = NULL;
-
-	*ret_last = gbe_retention_is_last_valid(facts, backup->name, &why);
-	if (backup->consumed)
-		return 0;
-	if (backup->grade == GBE_GRADE_BAD)
-		return 1;
-	if (!*ret_last)
-		return backup->set_aside ? 2 : 3;
-	return facts->booted.id == NULL || backup->deployment.id == NULL ||
-		       gbe_deployment_same(&backup->deployment, &facts->booted)
-		   ? 0
-		   : 4;
 }
 
 const GbeManifest *
 gbe_retention_least(const GbeFacts *facts, bool *ret_last)
 {
 	const GbeManifest *least = NULL;
+	const char *why = NULL;
 	guint best = G_MAXUINT;
 
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
-		bool last;
-		guint mine = worth(facts, backup, &last);
+		bool last = gbe_retention_is_last_valid(facts, backup->name, &why);
+		/* The smaller, the better a person can do without it. */
+		guint worth = backup->grade == GBE_GRADE_BAD ? 1
+			      : last			     ? 4
+			      : backup->set_aside	     ? 2
+							     : 3;
 
-		if (mine == 0 || mine > best ||
-		    (mine == best && backup->sequence > least->sequence))
+		/* The booted deployment may need the last one. */
+		if (backup->consumed ||
+		    (worth == 4 && (facts->booted.id == NULL || backup->deployment.id == NULL ||
+				    gbe_deployment_same(&backup->deployment, &facts->booted))))
+			continue;
+		if (worth > best || (worth == best && backup->sequence > least->sequence))
 			continue;
 		least = backup;
-		best = mine;
+		best = worth;
 		*ret_last = last;
 	}
 	return least;
@@ -496,12 +437,12 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 	const GbeManifest *self = gbe_facts_backup(facts, name);
 	guint others = 0, others_own = 0, others_of_line = 0;
 
-	if (self == NULL || !valid(self))
+	if (self == NULL || !is_valid(self))
 		return false;
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		if (backup == self || !valid(backup))
+		if (backup == self || !is_valid(backup))
 			continue;
 		others++;
 		others_own += gbe_deployment_same(&backup->deployment, &self->deployment);
@@ -527,4 +468,81 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 		}
 	}
 	return false;
+}
+
+#define HOUR 3600
+#define DAY (24 * HOUR)
+/* 2016-06-30, etcd 3.0. */
+#define FIRST_ETCD_3 1467244800
+
+static bool
+is_dated(const GbePeriodPoint *point)
+{
+	return point->time >= FIRST_ETCD_3 && !point->undated;
+}
+
+static void
+keep_first_of_each(GbePeriodPoint *points, gsize n, gint64 period, guint count)
+{
+	for (gsize i = n; i-- > 0 && count > 0;)
+		if (i == 0 || !is_dated(&points[i]) ||
+		    points[i].time / period != points[i - 1].time / period) {
+			points[i].keep = true;
+			count--;
+		}
+}
+
+void
+gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily)
+{
+	for (gsize i = 0; i < n; i++)
+		points[i].keep = i == n - 1 || (is_dated(&points[i]) &&
+						points[n - 1].time - points[i].time < HOUR);
+	keep_first_of_each(points, n, HOUR, hourly);
+	keep_first_of_each(points, n, DAY, daily);
+}
+
+static bool
+is_settled(const GbeFacts *facts)
+{
+	GbeView view;
+
+	if (facts->judges == GBE_NO)
+		return true;
+	if (!gbe_facts_taken_in_this_run(facts))
+		return false;
+	gbe_view_live(facts, &view);
+	return view.verdict == GBE_VERDICT_GREEN;
+}
+
+static gint
+by_need(gconstpointer a, gconstpointer b)
+{
+	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
+
+	if (x->scrubbed != y->scrubbed)
+		return x->scrubbed < y->scrubbed ? -1 : 1;
+	if (x->sequence != y->sequence)
+		return x->sequence > y->sequence ? -1 : 1;
+	return g_strcmp0(x->name, y->name);
+}
+
+GPtrArray *
+gbe_scrub_plan(const GbeFacts *facts)
+{
+	GPtrArray *plan = g_ptr_array_new();
+
+	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE || !is_settled(facts))
+		return plan;
+	for (guint i = 0; i < facts->backups->len; i++) {
+		GbeManifest *backup = facts->backups->pdata[i];
+
+		/* A clock that stands still, or went back, causes one reading too many at most. */
+		if (!backup->consumed && backup->grade != GBE_GRADE_BAD &&
+		    (backup->scrubbed < 0 || backup->scrubbed > facts->now ||
+		     facts->now - backup->scrubbed >= GBE_SCRUB_INTERVAL))
+			g_ptr_array_add(plan, backup);
+	}
+	g_ptr_array_sort(plan, by_need);
+	return plan;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which backups are removed (decisions.md, "Retention"). Pure. The same function serves the end of every
+ * Which backups are removed (decisions.md, "Retention"), and which are read again in the background. Pure. The same function serves the end of every
  * prerun, green, `prune`, and a backup that is short of space. Files that do not parse as a backup of this
  * program are not in the facts and are never touched.
  */
 #pragma once
 
 #include "core/decide/facts.h"
+
+#include <glib.h>
+#include <stdbool.h>
 
 typedef struct {
 	const GbeManifest *backup;
@@ -22,7 +25,7 @@ typedef struct {
  * Where etcd has no room to start (facts->cramped), bad backups go, whatever keep-bad says, and also what the last
  * restore displaced, if it is bad. Pinned and manual ones, and those that a deployment may come back to, stay.
  *
- * Periodic backups ([backup] schedule) follow retention-periods.h, on a system without ostree, too. They do
+ * Periodic backups ([backup] schedule) follow gbe_retention_periods(), on a system without ostree, too. They do
  * not change which other backups stay.
  *
  * Array of GbeRemoval, oldest first; never NULL. Borrows from @facts.
@@ -36,3 +39,28 @@ const GbeManifest *gbe_retention_least(const GbeFacts *facts, bool *ret_last);
 
 /* Would removing @name (by hand) break the floor? *ret_why (static) says for what it is the last backup. */
 bool gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why);
+
+/*
+ * Retention by the hour and by the day, as in etcd-manager: the first backup of each period stays. Unlike
+ * etcd-manager, this counts the newest periods that have a backup, and no age: a clock that jumps removes
+ * nothing. A time that no clock gave counts as a period of its own: it is from before etcd 3, or undated
+ * (core/snapshot/name.h).
+ */
+typedef struct {
+	gint64 time; /* seconds since the epoch */
+	bool undated;
+	bool keep; /* the result */
+} GbePeriodPoint;
+
+/* @points: in the order in which they were made, the oldest first. Sets ->keep of the newest point, of those made
+ * within an hour before it, of the first of each of the newest @hourly hours, and the same for the newest @daily
+ * days. */
+void gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily);
+
+/* Seconds between two readings of the same backup, which find rot on the disk before the backup is needed. */
+#define GBE_SCRUB_INTERVAL (7 * 24 * 3600)
+
+/* The backups to read now: of GbeManifest, borrowed from @facts. Backups that were never read come first, newest first;
+ * then the one with the oldest last reading. Empty with [backup] verify=none. Empty, too, while a run is judged or
+ * was not found good: its time belongs to other work. */
+GPtrArray *gbe_scrub_plan(const GbeFacts *facts);

@@ -2,27 +2,27 @@
 #include "core/decide/rules.h"
 
 static GbeRuling
-ruling(GbeRule rule, const char *why)
+rule_keep(GbeRule rule, const char *why)
 {
 	return (GbeRuling){.rule = rule, .why = why, .take_over = true};
 }
 
 static GbeRuling
-nothing(GbeRule rule, const char *why)
+rule_nothing(GbeRule rule, const char *why)
 {
 	return (GbeRuling){.rule = rule, .why = why};
 }
 
 static GbeRuling
-hold(GbeRule rule, GbeHold what, const char *why)
+rule_hold(GbeRule rule, GbeHold what, const char *why)
 {
 	return (GbeRuling){.rule = rule, .hold = what, .why = why};
 }
 
 static GbeRuling
-move(GbeRule rule, GbeDataMove what, GbeDisplaced displaced, const char *why)
+rule_move(GbeRule rule, GbeDataMove what, GbeDisplaced displaced, const char *why)
 {
-	GbeRuling r = ruling(rule, why);
+	GbeRuling r = rule_keep(rule, why);
 
 	r.move = what;
 	r.displaced = displaced;
@@ -31,9 +31,9 @@ move(GbeRule rule, GbeDataMove what, GbeDisplaced displaced, const char *why)
 
 /* The data stays and D goes on with it. O's state is kept as far as possible. */
 static GbeRuling
-go_on(GbeRule rule, const char *why)
+rule_go_on(GbeRule rule, const char *why)
 {
-	GbeRuling r = ruling(rule, why);
+	GbeRuling r = rule_keep(rule, why);
 
 	r.backup = GBE_BACKUP_EFFORT;
 	r.upgrade = true;
@@ -49,31 +49,33 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	    s->owner == GBE_OWNER_OTHER && s->ostree == GBE_YES && s->booted_known && !s->skip;
 
 	if (s->data == GBE_UNKNOWN) {
-		*r = nothing(GBE_RULE_0, "the data directory cannot be read");
+		*r = rule_nothing(GBE_RULE_0, "the data directory cannot be read");
 		/* There is no backup of what cannot be read. */
 		if (others && s->hold_without_backup)
-			*r = hold(GBE_RULE_0, GBE_HOLD_UNREAD,
-				  "the data directory cannot be read, and another deployment had "
-				  "it last");
+			*r = rule_hold(
+			    GBE_RULE_0, GBE_HOLD_UNREAD,
+			    "the data directory cannot be read, and another deployment had "
+			    "it last");
 	} else if (s->data_open != GBE_NO) {
-		*r = nothing(GBE_RULE_0,
-			     s->data_open == GBE_YES
-				 ? "somebody has the data open"
-				 : "it cannot be told whether somebody has the data open");
-		if (others)
-			*r = hold(GBE_RULE_0, GBE_HOLD_OPEN,
+		*r = rule_nothing(GBE_RULE_0,
 				  s->data_open == GBE_YES
-				      ? "somebody has the data open, and another deployment had "
-					"it last"
-				      : "cannot determine whether a process has the data open, and "
-					"another deployment had it last");
+				      ? "somebody has the data open"
+				      : "it cannot be told whether somebody has the data open");
+		if (others)
+			*r = rule_hold(
+			    GBE_RULE_0, GBE_HOLD_OPEN,
+			    s->data_open == GBE_YES
+				? "somebody has the data open, and another deployment had "
+				  "it last"
+				: "cannot determine whether a process has the data open, and "
+				  "another deployment had it last");
 	} else if (s->skip) {
-		*r = nothing(GBE_RULE_SKIP, "the kernel command line has greenboot-etcd.skip");
+		*r = rule_nothing(GBE_RULE_SKIP, "the kernel command line has greenboot-etcd.skip");
 		r->take_over = s->ostree == GBE_YES && s->booted_known && s->same_run != GBE_YES &&
 			       s->data == GBE_YES;
 		r->upgrade = s->owner != GBE_OWNER_SAME;
 	} else if (!known) {
-		*r = nothing(GBE_RULE_0, "the booted deployment cannot be told");
+		*r = rule_nothing(GBE_RULE_0, "the booted deployment cannot be told");
 		r->wait = true;
 		if (s->data == GBE_YES)
 			r->backup = GBE_BACKUP_CLONED;
@@ -88,11 +90,11 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	"a member of a cluster: its data is kept; where etcd refuses it, remove the member from "  \
 	"the cluster and add it again (`greenboot-etcd cluster rejoin URL`)"
 
-/* The three returns that restore, each with its condition. Rule 3 shares them. */
+/* ---- the three returns that restore, each with its condition; rule 3 shares them ---- */
 
 /* Is the owner a failed trial? It was judged, is not green, and used the data for a short time. */
 static bool
-failed(const GbeSituation *s)
+is_failed_trial(const GbeSituation *s)
 {
 	return s->trial == GBE_YES && s->judged && s->verdict != GBE_VERDICT_GREEN &&
 	       s->used_within == GBE_YES;
@@ -102,7 +104,7 @@ failed(const GbeSituation *s)
 static bool
 may_retry(const GbeSituation *s)
 {
-	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && failed(s) &&
+	return s->owner == GBE_OWNER_SAME && s->same_run == GBE_NO && is_failed_trial(s) &&
 	       s->base == GBE_BASE_VALID && s->retry_trial && s->one_voter;
 }
 
@@ -114,10 +116,10 @@ retries_trial(const GbeSituation *s)
 }
 
 static GbeRuling
-retry(void)
+rule_retry(void)
 {
-	return move(GBE_RULE_9, GBE_DATA_BASE, GBE_DISPLACED_BAD,
-		    "a failed trial is tried again from the data before it");
+	return rule_move(GBE_RULE_9, GBE_DATA_BASE, GBE_DISPLACED_BAD,
+			 "a failed trial is tried again from the data before it");
 }
 
 static bool
@@ -128,7 +130,7 @@ update_failed(const GbeSituation *s)
 }
 
 static bool
-returns(const GbeSituation *s)
+is_return(const GbeSituation *s)
 {
 	return s->owner == GBE_OWNER_OTHER && s->trial != GBE_YES && s->ran == GBE_YES &&
 	       s->own_trial != GBE_YES;
@@ -138,7 +140,7 @@ returns(const GbeSituation *s)
 static bool
 unwinds(const GbeSituation *s)
 {
-	return failed(s) && s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES &&
+	return is_failed_trial(s) && s->owner == GBE_OWNER_OTHER && s->own_trial == GBE_YES &&
 	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
 }
 
@@ -151,29 +153,30 @@ after_failed_update(const GbeSituation *s)
 	GbeRuling r;
 
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
-		return go_on(GBE_RULE_10A,
-			     "the update failed and its base came back; on-rollback=never");
+		return rule_go_on(GBE_RULE_10A,
+				  "the update failed and its base came back; on-rollback=never");
 	if (!s->one_voter)
-		return go_on(GBE_RULE_10A, "the update failed, but this is " MEMBER);
+		return rule_go_on(GBE_RULE_10A, "the update failed, but this is " MEMBER);
 	if (s->in_chain && s->chain_own != GBE_BASE_NONE)
-		return move(GBE_RULE_10A, GBE_DATA_CHAIN_OWN, GBE_DISPLACED_BAD, why);
+		return rule_move(GBE_RULE_10A, GBE_DATA_CHAIN_OWN, GBE_DISPLACED_BAD, why);
 	if (!s->in_chain && s->chain_end != GBE_BASE_NONE) {
-		r = move(GBE_RULE_10A, GBE_DATA_CHAIN_END, GBE_DISPLACED_BAD, older);
+		r = rule_move(GBE_RULE_10A, GBE_DATA_CHAIN_END, GBE_DISPLACED_BAD, older);
 		r.again = true;
 		return r;
 	}
 	/* An older state is none in its place. */
 	if (s->unseen) {
-		r = go_on(GBE_RULE_10A,
-			  "the update failed, and what it left goes on: the backup from before it "
-			  "cannot be read now");
+		r = rule_go_on(
+		    GBE_RULE_10A,
+		    "the update failed, and what it left goes on: the backup from before it "
+		    "cannot be read now");
 		r.wait = true;
 		return r;
 	}
 	if (s->candidate)
-		return move(GBE_RULE_10A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD,
-			    "the update failed and the backup before it cannot be used");
-	return go_on(
+		return rule_move(GBE_RULE_10A, GBE_DATA_CANDIDATE, GBE_DISPLACED_BAD,
+				 "the update failed and the backup before it cannot be used");
+	return rule_go_on(
 	    GBE_RULE_10A,
 	    "the update failed, and what it left goes on: there is no backup from before it");
 }
@@ -185,36 +188,40 @@ after_return(const GbeSituation *s)
 	bool cannot_go_on = s->usable == GBE_NO || s->contains == GBE_NO;
 
 	if (s->same_commit && s->verdict == GBE_VERDICT_GREEN)
-		return go_on(GBE_RULE_10B, "the same commit, and its data is green");
+		return rule_go_on(GBE_RULE_10B, "the same commit, and its data is green");
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
-		return go_on(GBE_RULE_10B, "a return to an older deployment; on-rollback=never");
+		return rule_go_on(GBE_RULE_10B,
+				  "a return to an older deployment; on-rollback=never");
 	if (!s->one_voter)
-		return go_on(GBE_RULE_10B, "a return to an older deployment, but this is " MEMBER);
+		return rule_go_on(GBE_RULE_10B,
+				  "a return to an older deployment, but this is " MEMBER);
 	/* An older state is none in its place. */
 	if (s->unseen)
-		return go_on(GBE_RULE_10B, "a return to an older deployment whose own state cannot "
-					   "be read now");
+		return rule_go_on(GBE_RULE_10B,
+				  "a return to an older deployment whose own state cannot "
+				  "be read now");
 	if (!s->candidate)
-		return go_on(GBE_RULE_10B,
-			     "a return to an older deployment that has no backup of its own");
+		return rule_go_on(GBE_RULE_10B,
+				  "a return to an older deployment that has no backup of its own");
 	if (s->on_rollback == GBE_ROLLBACK_RESTORE && s->deliberate == GBE_YES)
-		return move(GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
-			    "a deliberate rollback: the default boot entry was moved");
+		return rule_move(GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+				 "a deliberate rollback: the default boot entry was moved");
 	if (s->usable == GBE_NO && s->usable_candidate)
-		return move(GBE_RULE_10B, GBE_DATA_USABLE, GBE_DISPLACED_AS_GRADED,
-			    "a return to an older deployment whose etcd cannot read the data");
+		return rule_move(GBE_RULE_10B, GBE_DATA_USABLE, GBE_DISPLACED_AS_GRADED,
+				 "a return to an older deployment whose etcd cannot read the data");
 	if (cannot_go_on)
-		return move(GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
-			    "a return to a deployment whose own state the data does not contain");
-	return go_on(GBE_RULE_10B, s->on_rollback == GBE_ROLLBACK_IF_FAILED
-				       ? "a return from a deployment that did not fail"
-				       : "a return that nobody asked for: the data goes on");
+		return rule_move(
+		    GBE_RULE_10B, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+		    "a return to a deployment whose own state the data does not contain");
+	return rule_go_on(GBE_RULE_10B, s->on_rollback == GBE_ROLLBACK_IF_FAILED
+					    ? "a return from a deployment that did not fail"
+					    : "a return that nobody asked for: the data goes on");
 }
 
 static GbeRuling
-upgrade(const GbeSituation *s, GbeRule rule, const char *why)
+rule_upgrade(GbeRule rule, const char *why)
 {
-	GbeRuling r = ruling(rule, why);
+	GbeRuling r = rule_keep(rule, why);
 
 	r.backup = GBE_BACKUP_REQUIRED;
 	r.upgrade = true;
@@ -226,33 +233,33 @@ other_owner(const GbeSituation *s)
 {
 	GbeRuling r;
 
-	if (returns(s)) {
+	if (is_return(s)) {
 		r = after_return(s);
 		r.wait = s->unseen;
 		return r;
 	}
 	if (!unwinds(s))
-		return upgrade(s, GBE_RULE_11, "an upgrade");
+		return rule_upgrade(GBE_RULE_11, "an upgrade");
 	if (s->on_failed == GBE_FAILED_REFUSE)
-		return hold(GBE_RULE_12, GBE_HOLD_FAILED,
-			    "an update on top of a failed one; on-upgrade-from-failed=refuse");
+		return rule_hold(GBE_RULE_12, GBE_HOLD_FAILED,
+				 "an update on top of a failed one; on-upgrade-from-failed=refuse");
 	if (s->unseen) {
-		r = upgrade(s, GBE_RULE_11,
-			    "an update on top of a failed one; the data before that cannot be "
-			    "read now");
+		r = rule_upgrade(GBE_RULE_11,
+				 "an update on top of a failed one; the data before that cannot be "
+				 "read now");
 		r.wait = true;
 		return r;
 	}
-	r = move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
-		 "an update on top of a failed one starts from the data before that");
+	r = rule_move(GBE_RULE_12, GBE_DATA_UNWOUND, GBE_DISPLACED_BAD,
+		      "an update on top of a failed one starts from the data before that");
 	r.upgrade = true;
 	return r;
 }
 
 static GbeRuling
-plain_reboot(const GbeSituation *s, GbeRule rule, const char *why)
+rule_plain_reboot(const GbeSituation *s, GbeRule rule, const char *why)
 {
-	GbeRuling r = ruling(rule, why);
+	GbeRuling r = rule_keep(rule, why);
 
 	r.backup = s->higher_minor ? GBE_BACKUP_REQUIRED : GBE_BACKUP_PLAIN;
 	return r;
@@ -272,13 +279,13 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	if (s->sound != GBE_NO || s->owner == GBE_OWNER_UNKNOWN || unwinds(s))
 		return false;
 	if (own && s->on_corrupt == GBE_CORRUPT_REFUSE) {
-		*r = hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);
+		*r = rule_hold(GBE_RULE_5A, GBE_HOLD_CORRUPT, why);
 		return true;
 	}
 	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
 		return false;
 	/* A failed update begins again from its base; any other owner gets back what it left. */
-	if (s->closing_backup && !(base && failed(s)))
+	if (s->closing_backup && !(base && is_failed_trial(s)))
 		source = GBE_DATA_CLOSING;
 	else if (base)
 		source = GBE_DATA_BASE;
@@ -286,9 +293,9 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 		source = GBE_DATA_CANDIDATE;
 	else
 		return false;
-	*r = move(GBE_RULE_5A, source,
-		  s->closing == GBE_CLOSING_DIFFERS ? GBE_DISPLACED_ADOPTED : GBE_DISPLACED_BAD,
-		  why);
+	*r = rule_move(
+	    GBE_RULE_5A, source,
+	    s->closing == GBE_CLOSING_DIFFERS ? GBE_DISPLACED_ADOPTED : GBE_DISPLACED_BAD, why);
 	r->upgrade = !own;
 	return true;
 }
@@ -301,8 +308,8 @@ same_run(const GbeSituation *s)
 	if (s->service_failed && replaces_damage(s, &r))
 		return r;
 	if (s->higher_minor)
-		return upgrade(s, GBE_RULE_5, "a newer etcd under the same deployment");
-	r = ruling(GBE_RULE_5, "etcd was started again in the same run");
+		return rule_upgrade(GBE_RULE_5, "a newer etcd under the same deployment");
+	r = rule_keep(GBE_RULE_5, "etcd was started again in the same run");
 	/* The etcd of a container may be a newer one by now, under the same deployment. */
 	if (s->etcd_elsewhere)
 		r.backup = GBE_BACKUP_CLONED;
@@ -323,23 +330,23 @@ same_owner(const GbeSituation *s)
 		why = "the last run was green and etcd healthy";
 	else if (s->trial != GBE_YES && s->verdict == GBE_VERDICT_RED)
 		why = "the last run was red, and that does not prove that the data is at fault";
-	return plain_reboot(s, s->sound == GBE_NO ? GBE_RULE_5A : GBE_RULE_6, why);
+	return rule_plain_reboot(s, s->sound == GBE_NO ? GBE_RULE_5A : GBE_RULE_6, why);
 }
 
 static GbeRuling
-fresh(const char *why)
+rule_fresh(const char *why)
 {
-	GbeRuling r = move(GBE_RULE_3, GBE_DATA_FRESH, GBE_DISPLACED_AS_GRADED, why);
+	GbeRuling r = rule_move(GBE_RULE_3, GBE_DATA_FRESH, GBE_DISPLACED_AS_GRADED, why);
 
 	r.upgrade = true;
 	return r;
 }
 
 static GbeRuling
-elsewhere(void)
+rule_elsewhere(void)
 {
-	return hold(GBE_RULE_3, GBE_HOLD_ELSEWHERE,
-		    "there is no data here, and it still lies where another data-dir= had it");
+	return rule_hold(GBE_RULE_3, GBE_HOLD_ELSEWHERE,
+			 "there is no data here, and it still lies where another data-dir= had it");
 }
 
 static GbeRuling
@@ -353,32 +360,34 @@ no_data(const GbeSituation *s)
 	if (s->left_elsewhere)
 		here.contains = GBE_NO;
 	if (s->emptied)
-		return fresh("there is no data, and a person wants it so");
+		return rule_fresh("there is no data, and a person wants it so");
 	if (update_failed(s))
 		r = after_failed_update(s);
-	else if (returns(s))
+	else if (is_return(s))
 		r = after_return(&here);
 	else if (retries_trial(s))
-		r = retry();
+		r = rule_retry();
 	else if (unwinds(s))
 		r = other_owner(s);
 	if (r.move != GBE_DATA_KEEP || r.hold != GBE_HOLD_NO)
 		return r;
 	if (s->left_elsewhere)
-		return elsewhere();
+		return rule_elsewhere();
 	wait = r.wait;
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter) {
-		r = move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
-			 "there is no data; on-missing-data=restore");
+		r = rule_move(GBE_RULE_3, GBE_DATA_CANDIDATE, GBE_DISPLACED_AS_GRADED,
+			      "there is no data; on-missing-data=restore");
 	} else if (s->on_missing == GBE_MISSING_RESTORE && s->owner_left && s->one_voter &&
 		   s->owner == GBE_OWNER_OTHER) {
-		r = move(GBE_RULE_3, GBE_DATA_OWNER_LEFT, GBE_DISPLACED_AS_GRADED,
-			 "there is no data, and an update starts from what the system before it "
-			 "left; on-missing-data=restore");
+		r = rule_move(
+		    GBE_RULE_3, GBE_DATA_OWNER_LEFT, GBE_DISPLACED_AS_GRADED,
+		    "there is no data, and an update starts from what the system before it "
+		    "left; on-missing-data=restore");
 		r.upgrade = true;
 	} else {
-		r = fresh(s->known_before ? "there is no data, although earlier records name data"
-					  : "there is no data");
+		r = rule_fresh(s->known_before
+				   ? "there is no data, although earlier records name data"
+				   : "there is no data");
 		r.began_empty = s->known_before;
 	}
 	r.wait = wait;
@@ -386,9 +395,9 @@ no_data(const GbeSituation *s)
 }
 
 static GbeRuling
-adopt(const GbeSituation *s, bool foreign, const char *why)
+rule_adopt(const GbeSituation *s, bool foreign, const char *why)
 {
-	GbeRuling r = ruling(GBE_RULE_4, why);
+	GbeRuling r = rule_keep(GBE_RULE_4, why);
 
 	r.backup = foreign || s->older_listed == GBE_YES ? GBE_BACKUP_REQUIRED : GBE_BACKUP_EFFORT;
 	r.adopt = true;
@@ -396,78 +405,67 @@ adopt(const GbeSituation *s, bool foreign, const char *why)
 	return r;
 }
 
-static GbeRuling
-written_by_others(const GbeSituation *s)
-{
-	if (s->owner == GBE_OWNER_SAME && s->closing_back && s->one_voter &&
-	    s->on_rollback != GBE_ROLLBACK_NEVER)
-		return move(GBE_RULE_13, GBE_DATA_CLOSING, GBE_DISPLACED_ADOPTED,
-			    "an update without this program came and went");
-	return adopt(s, true, "somebody without this program has written the data");
-}
-
-/* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state is D's,
- * unless a person went back to an older state of D under the update that failed. */
-static GbeRuling
-once_more(const GbeSituation *s)
-{
-	if (s->owner == GBE_OWNER_SAME && s->contains != GBE_NO)
-		return plain_reboot(s, GBE_RULE_6, "its own state goes on");
-	return after_return(s);
-}
-
 /* All rules but those for requests. */
 static GbeRuling
-decide(const GbeSituation *s)
+find_ruling(const GbeSituation *s)
 {
 	GbeRuling r;
 
+	/* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state
+	 * is D's, unless a person went back to an older state of D under the update that failed. */
 	if (s->last_pass)
-		return once_more(s);
+		return s->owner == GBE_OWNER_SAME && s->contains != GBE_NO
+			   ? rule_plain_reboot(s, GBE_RULE_6, "its own state goes on")
+			   : after_return(s);
 	if (s->data == GBE_NO && s->mount_lost)
-		return hold(GBE_RULE_3, GBE_HOLD_MOUNT,
-			    "the data directory was a mount point and its mount is missing");
+		return rule_hold(GBE_RULE_3, GBE_HOLD_MOUNT,
+				 "the data directory was a mount point and its mount is missing");
 	/* Before the rules that restore: a backup of one voter is from before the others joined. */
 	if (s->log_lost && s->data == GBE_NO && s->left_elsewhere && !s->emptied)
-		return elsewhere();
+		return rule_elsewhere();
 	if (s->log_lost)
-		return hold(GBE_RULE_3, GBE_HOLD_MEMBER,
-			    s->data == GBE_NO
-				? "this is a member of a cluster, and its data is gone"
-				: "this is a member of a cluster, and its log is gone");
+		return rule_hold(GBE_RULE_3, GBE_HOLD_MEMBER,
+				 s->data == GBE_NO
+				     ? "this is a member of a cluster, and its data is gone"
+				     : "this is a member of a cluster, and its log is gone");
 	if (s->data == GBE_NO)
 		return no_data(s);
 	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
 		return same_run(s);
 	if (retries_trial(s))
-		return retry();
+		return rule_retry();
 	if (update_failed(s))
 		return after_failed_update(s);
 	if (replaces_damage(s, &r))
 		return r;
 	/* etcd may have its log elsewhere, where a backup would not find it. */
 	if (s->owner == GBE_OWNER_OTHER && s->no_log)
-		return hold(returns(s) ? GBE_RULE_10B : GBE_RULE_11, GBE_HOLD_LOG,
-			    "another deployment had this database last, and there is no log beside "
-			    "it");
+		return rule_hold(
+		    is_return(s) ? GBE_RULE_10B : GBE_RULE_11, GBE_HOLD_LOG,
+		    "another deployment had this database last, and there is no log beside "
+		    "it");
+	if (s->owner == GBE_OWNER_SAME && s->closing == GBE_CLOSING_DIFFERS && s->closing_back &&
+	    s->one_voter && s->on_rollback != GBE_ROLLBACK_NEVER)
+		return rule_move(GBE_RULE_13, GBE_DATA_CLOSING, GBE_DISPLACED_ADOPTED,
+				 "an update without this program came and went");
 	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
-		return written_by_others(s);
+		return rule_adopt(s, true, "somebody without this program has written the data");
 	if (s->owner == GBE_OWNER_UNKNOWN)
-		return adopt(s, false, "nobody knows whose data this is");
+		return rule_adopt(s, false, "nobody knows whose data this is");
 	return s->owner == GBE_OWNER_SAME ? same_owner(s) : other_owner(s);
 }
 
 /* The data that a request displaces is kept as it would have been without the request. */
 static GbeRuling
-requested(const GbeSituation *s)
+rule_requested(const GbeSituation *s)
 {
-	GbeRuling r = move(GBE_RULE_2, GBE_DATA_REQUESTED, GBE_DISPLACED_AS_GRADED,
-			   "a restore was requested");
+	GbeRuling r = rule_move(GBE_RULE_2, GBE_DATA_REQUESTED, GBE_DISPLACED_AS_GRADED,
+				"a restore was requested");
 	GbeRuling without;
 
 	if (s->ostree == GBE_NO)
 		return r;
-	without = decide(s);
+	without = find_ruling(s);
 	if (without.rule == GBE_RULE_10A)
 		r.displaced = GBE_DISPLACED_BAD;
 	else if (without.adopt)
@@ -484,11 +482,11 @@ gbe_rules_apply(const GbeSituation *s, GbeRuling *ret_ruling)
 	if (hands_off(s, ret_ruling))
 		return;
 	if (s->request == GBE_REQUEST_IS_READY)
-		*ret_ruling = requested(s);
+		*ret_ruling = rule_requested(s);
 	else if (s->ostree == GBE_NO)
-		*ret_ruling = nothing(GBE_RULE_1, "this is not an ostree system");
+		*ret_ruling = rule_nothing(GBE_RULE_1, "this is not an ostree system");
 	else
-		*ret_ruling = decide(s);
+		*ret_ruling = find_ruling(s);
 }
 
 bool
@@ -509,7 +507,7 @@ gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 		ruling->backup = GBE_BACKUP_NONE;
 		ruling->upgrade = false;
 	} else {
-		*ruling = hold(GBE_RULE_14, GBE_HOLD_UNUSABLE, why);
+		*ruling = rule_hold(GBE_RULE_14, GBE_HOLD_UNUSABLE, why);
 	}
 	ruling->rule = GBE_RULE_14;
 	ruling->why = why;

@@ -3,16 +3,6 @@
 
 #include "core/decide/decide.h"
 
-/* Prefers CLOCK_BOOTTIME: a device without a battery for its clock gets the time of day from the network, in the middle
- * of a run. */
-static gint64
-used_since(const GbeTakeOver *owner, const GbeFacts *facts)
-{
-	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
-		return facts->uptime - owner->uptime;
-	return facts->now >= owner->at ? facts->now - owner->at : -1;
-}
-
 /* Why no backup is taken, although the next start could still take it. NULL: one is taken. */
 static const char *
 why_no_backup(const GbeFacts *facts, const GbeView *view, const GbeShutdown *shutdown)
@@ -33,15 +23,26 @@ why_no_backup(const GbeFacts *facts, const GbeView *view, const GbeShutdown *shu
 	return NULL;
 }
 
-/* Is @next, which boots next, the owner of @base? Where @base has no owner: is @next the only older deployment? */
-static bool
-comes_back_to(const GbeFacts *facts, const GbeManifest *base, const GbeListed *next)
+/* P(D) for a next deployment without this program, which could not restore it itself. NULL: the data stays. */
+static const GbeManifest *
+hand_back(const GbeFacts *facts, const GbeView *view)
 {
-	const GbeListed *booted = NULL;
+	const GbeManifest *base = gbe_chain_backup(facts, view, 0);
+	const GbeListed *next = gbe_facts_listed(facts, facts->next), *booted = NULL;
 	guint others = 0;
 
+	if (!facts->config->restore.hand_back || facts->data != GBE_YES ||
+	    !facts->fingerprint.present || facts->intent != NULL || facts->intent_why != NULL ||
+	    !gbe_view_failed(facts, view) || view->voters > 1 || base == NULL)
+		return NULL;
+	if (next == NULL || next->booted || next->has_program != GBE_NO)
+		return NULL;
 	if (base->deployment.id != NULL)
-		return gbe_situation_is_of(facts, &base->deployment, base->sequence, &next->ref);
+		return gbe_situation_is_of(facts, &base->deployment, base->sequence, &next->ref)
+			   ? base
+			   : NULL;
+	/* A base without an owner goes to the only older deployment. A rollback changes the order of the list, so the
+	 * place in it says nothing. */
 	for (guint i = 0; i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
@@ -50,35 +51,25 @@ comes_back_to(const GbeFacts *facts, const GbeManifest *base, const GbeListed *n
 		else
 			others += !listed->staged;
 	}
-	/* A rollback changes the order of the list, so the place in it says nothing. */
 	return others == 1 && !next->staged && booted != NULL &&
-	       next->timestamp <= booted->timestamp;
-}
-
-/* P(D) for a next deployment without this program, which could not restore it itself. NULL: the data stays. */
-static const GbeManifest *
-hand_back(const GbeFacts *facts, const GbeView *view)
-{
-	const GbeManifest *base = gbe_chain_backup(facts, view, 0);
-	const GbeListed *next = gbe_facts_listed(facts, facts->next);
-
-	if (!facts->config->restore.hand_back || facts->data != GBE_YES ||
-	    !facts->fingerprint.present || facts->intent != NULL || facts->intent_why != NULL ||
-	    !gbe_view_failed(facts, view) || view->voters > 1 || base == NULL)
-		return NULL;
-	if (next == NULL || next->booted || next->has_program != GBE_NO ||
-	    !comes_back_to(facts, base, next))
-		return NULL;
-	return base;
+		       next->timestamp <= booted->timestamp
+		   ? base
+		   : NULL;
 }
 
 static void
 decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 {
 	const GbeManifest *equal = gbe_situation_unchanged(facts);
+	const GbeTakeOver *owner = facts->owner;
 	GbeView view;
 
-	shutdown->used = used_since(facts->owner, facts);
+	/* CLOCK_BOOTTIME goes first: a device without a battery for its clock gets the time of day from the network, in
+	 * the middle of a run. */
+	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
+		shutdown->used = facts->uptime - owner->uptime;
+	else if (facts->now >= owner->at)
+		shutdown->used = facts->now - owner->at;
 	gbe_view_ended(facts, shutdown->used, &view);
 	if (equal != NULL && gbe_deployment_same(&equal->deployment, view.owner))
 		shutdown->equal = equal;

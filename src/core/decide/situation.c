@@ -37,7 +37,7 @@ backup_usable(const GbeFacts *facts, const GbeManifest *backup)
 }
 
 static bool
-better(const GbeManifest *a, const GbeManifest *b)
+is_better(const GbeManifest *a, const GbeManifest *b)
 {
 	bool a_manual = a->origin == GBE_ORIGIN_MANUAL;
 	bool b_manual = b->origin == GBE_ORIGIN_MANUAL;
@@ -45,15 +45,6 @@ better(const GbeManifest *a, const GbeManifest *b)
 	if (a_manual != b_manual)
 		return !a_manual;
 	return a->sequence > b->sequence;
-}
-
-/* A periodic backup of an update on trial is for people, and for no automatic action. One that was green by then has
- * proved itself. */
-static bool
-is_of_a_trial(const GbeManifest *backup)
-{
-	return backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
-	       backup->grade != GBE_GRADE_GOOD;
 }
 
 static bool
@@ -73,10 +64,15 @@ newest_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 	for (guint i = 0; i < facts->backups->len; i++) {
 		const GbeManifest *backup = facts->backups->pdata[i];
 
-		if (!backup->set_aside && !is_of_a_trial(backup) &&
-		    is_of_directory(facts, backup) && may_be_candidate(facts, backup, usable) &&
+		/* A periodic backup of an update on trial is for people, and for no automatic action. One that was green
+		 * by then has proved itself. */
+		if (backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
+		    backup->grade != GBE_GRADE_GOOD)
+			continue;
+		if (!backup->set_aside && is_of_directory(facts, backup) &&
+		    may_be_candidate(facts, backup, usable) &&
 		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref) &&
-		    (best == NULL || better(backup, best)))
+		    (best == NULL || is_better(backup, best)))
 			best = backup;
 	}
 	return best;
@@ -106,16 +102,6 @@ gbe_situation_owner_left(const GbeFacts *facts)
 	return newest_of(facts, &facts->owner->deployment, true);
 }
 
-/* One that the booted etcd can read goes first, then one of the booted deployment. */
-static guint
-good_rank(const GbeFacts *facts, const GbeManifest *backup)
-{
-	bool own =
-	    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, &facts->booted);
-
-	return (backup_usable(facts, backup) != GBE_NO ? 2 : 0) + own;
-}
-
 const GbeManifest *
 gbe_situation_last_good(const GbeFacts *facts)
 {
@@ -129,9 +115,12 @@ gbe_situation_last_good(const GbeFacts *facts)
 		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(backup) ||
 		    !is_of_directory(facts, backup))
 			continue;
-		rank = good_rank(facts, backup);
+		/* One that the booted etcd can read goes first, then one of the booted deployment. */
+		rank = (backup_usable(facts, backup) != GBE_NO ? 2 : 0) +
+		       gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
+					   &facts->booted);
 		if (best == NULL || rank > best_rank ||
-		    (rank == best_rank && better(backup, best))) {
+		    (rank == best_rank && is_better(backup, best))) {
 			best = backup;
 			best_rank = rank;
 		}
@@ -187,7 +176,7 @@ link_at(const GbeView *view, int at)
 }
 
 static int
-length(const GbeView *view)
+chain_length(const GbeView *view)
 {
 	return view->take_over != NULL ? (int)view->take_over->chain->len : 0;
 }
@@ -195,7 +184,7 @@ length(const GbeView *view)
 int
 gbe_chain_own(const GbeFacts *facts, const GbeView *view)
 {
-	for (int i = 0; i < length(view); i++) {
+	for (int i = 0; i < chain_length(view); i++) {
 		const GbeLink *link = link_at(view, i);
 
 		/* An attempt of O itself is no base to come back to. */
@@ -211,7 +200,7 @@ gbe_chain_own(const GbeFacts *facts, const GbeView *view)
 int
 gbe_chain_end(const GbeFacts *facts, const GbeView *view)
 {
-	for (int i = length(view) - 1; i >= 0; i--)
+	for (int i = chain_length(view) - 1; i >= 0; i--)
 		if (gbe_chain_backup(facts, view, i) != NULL)
 			return i;
 	return -1;
@@ -220,7 +209,7 @@ gbe_chain_end(const GbeFacts *facts, const GbeView *view)
 int
 gbe_chain_unwound(const GbeFacts *facts, const GbeView *view)
 {
-	for (int i = 0; i < length(view); i++)
+	for (int i = 0; i < chain_length(view); i++)
 		if (!link_at(view, i)->failed && gbe_chain_backup(facts, view, i) != NULL)
 			return i;
 	return gbe_chain_end(facts, view);
@@ -239,14 +228,6 @@ gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at)
 
 /* ---- the data in view: the live one, or a backup that is going to take its place ---- */
 
-static bool
-trial_outlived(const GbeFacts *facts, const GbeTrial *trial, gint64 used)
-{
-	/* Where greenboot does not judge, long use ends a trial. A judge that hangs still judges. */
-	return trial->judges != GBE_YES && !trial->judged && used >= 0 &&
-	       (guint64)used > facts->config->restore.trial_limit;
-}
-
 static GbeTri
 trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial, gint64 used)
 {
@@ -254,19 +235,13 @@ trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial
 		return owner->trial.on;
 	if (gbe_situation_was_green(facts, &owner->deployment))
 		return GBE_NO;
+	/* Where greenboot does not judge, long use ends a trial. A judge that hangs still judges. */
+	if (trial->judges == GBE_YES || trial->judged)
+		return GBE_YES;
 	/* A record that is lost behind the take-over makes the owner unknown: what it says itself is so. */
-	if (trial->judges != GBE_YES && !trial->judged && used < 0)
+	if (used < 0)
 		return GBE_UNKNOWN;
-	return trial_outlived(facts, trial, used) ? GBE_NO : GBE_YES;
-}
-
-/* Less than trial-limit where no record says more: a run that was cut short counts as a short one. */
-static gint64
-used_in_last_run(const GbeFacts *facts, const GbeTakeOver *owner)
-{
-	if (owner->closing.present)
-		return owner->closing.used;
-	return owner->used_beyond ? (gint64)facts->config->restore.trial_limit + 1 : 0;
+	return (guint64)used > facts->config->restore.trial_limit ? GBE_NO : GBE_YES;
 }
 
 void
@@ -312,8 +287,14 @@ void
 gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
 {
 	const GbeTakeOver *owner = facts->owner;
+	gint64 used = -1;
 
-	gbe_view_ended(facts, owner != NULL ? used_in_last_run(facts, owner) : -1, ret_view);
+	/* Less than trial-limit where no record says more: a run that was cut short counts as a short one. */
+	if (owner != NULL && owner->closing.present)
+		used = owner->closing.used;
+	else if (owner != NULL)
+		used = owner->used_beyond ? (gint64)facts->config->restore.trial_limit + 1 : 0;
+	gbe_view_ended(facts, used, ret_view);
 }
 
 bool
@@ -351,23 +332,6 @@ has_closing_backup(const GbeFacts *facts, const GbeClosing *closing)
 	    closing->present ? gbe_facts_backup_of(facts, &closing->backup) : NULL;
 
 	return backup != NULL && may_be_candidate(facts, backup, true);
-}
-
-/* The log was beside the database when the run ended, and nothing has written to the database since. */
-static bool
-lost_log_since(const GbeFacts *facts, const GbeClosing *closing)
-{
-	return facts->log == GBE_NO && closing->present && closing->fingerprint.wal_name != NULL &&
-	       gbe_fingerprint_same_db(&closing->fingerprint, &facts->fingerprint);
-}
-
-static bool
-knows_data(const GbeFacts *facts)
-{
-	for (guint i = 0; i < facts->take_overs->len; i++)
-		if (((const GbeTakeOver *)facts->take_overs->pdata[i])->tree != NULL)
-			return true;
-	return false;
 }
 
 static GbeBaseIs
@@ -462,17 +426,15 @@ static GbeTri
 view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candidate)
 {
 	GbeVersion app = facts->data_version;
+	GbeVersion needs =
+	    facts->storage_version.known ? facts->storage_version : facts->cluster_version;
 	GbeTri above;
 
 	if (view->source != NULL) {
 		app = gbe_version_parse(view->source->data_version);
-		above = gbe_version_above(gbe_version_parse(gbe_manifest_needs(view->source)),
-					  facts->etcd_version);
-	} else {
-		above = gbe_version_above(facts->storage_version.known ? facts->storage_version
-								       : facts->cluster_version,
-					  facts->etcd_version);
+		needs = gbe_version_parse(gbe_manifest_needs(view->source));
 	}
+	above = gbe_version_above(needs, facts->etcd_version);
 	if (above == GBE_YES)
 		return GBE_NO;
 	if (candidate != NULL && candidate != view->source &&
@@ -499,7 +461,7 @@ own_is_unseen(const GbeFacts *facts, const GbeView *view, int own)
 
 	if (failed && own >= 0)
 		return is_unseen(facts, &link_at(view, own)->backup);
-	for (int i = 0; failed && i < length(view) && !unseen; i++)
+	for (int i = 0; failed && i < chain_length(view) && !unseen; i++)
 		unseen = is_unseen(facts, &link_at(view, i)->backup);
 	if (unseen || facts->booted.id == NULL)
 		return unseen;
@@ -536,6 +498,8 @@ closing_is(const GbeClosing *closing, const GbeFingerprint *now)
 static void
 derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
+	const GbeClosing *closing;
+
 	s->owner = GBE_OWNER_UNKNOWN;
 	s->same_run = s->used_within = GBE_UNKNOWN;
 	s->etcd_elsewhere = facts->etcd_here == GBE_NO;
@@ -554,30 +518,21 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 		s->owner = GBE_OWNER_OTHER;
 	if (s->owner == GBE_OWNER_SAME && view->source == NULL)
 		s->same_run = same_run(view->run, facts->run);
-	if (view->take_over != NULL && view->source == NULL) {
-		s->higher_minor =
-		    gbe_version_above(facts->etcd_version,
-				      gbe_version_parse(view->take_over->etcd_version)) == GBE_YES;
-		s->closing = closing_is(&view->take_over->closing, &facts->fingerprint);
-		s->closing_backup = has_closing_backup(facts, &view->take_over->closing);
-		s->closing_back =
-		    s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
-		if (s->closing_backup && lost_log_since(facts, &view->take_over->closing))
-			s->sound = GBE_NO;
-	}
-}
+	if (view->take_over == NULL || view->source != NULL)
+		return;
 
-/* An older backup of D takes the place of no state that D left and the data contains. */
-static GbeTri
-contains_own(const GbeFacts *facts, const GbeView *view, const GbeManifest *candidate)
-{
-	GbeLeft left = gbe_situation_left(facts, &facts->booted);
-
-	if (left.known && left.backup == NULL &&
-	    gbe_lineage_contains(view->lineage, view->sequence, left.line, left.began) == GBE_YES)
-		return GBE_YES;
-	return gbe_lineage_contains(view->lineage, view->sequence, candidate->lineage.line,
-				    gbe_manifest_place(candidate));
+	closing = &view->take_over->closing;
+	s->higher_minor =
+	    gbe_version_above(facts->etcd_version,
+			      gbe_version_parse(view->take_over->etcd_version)) == GBE_YES;
+	s->closing = closing_is(closing, &facts->fingerprint);
+	s->closing_backup = has_closing_backup(facts, closing);
+	s->closing_back = s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
+	/* The log was beside the database when the run ended, and nothing has written to the database since. */
+	if (s->closing_backup && facts->log == GBE_NO && closing->present &&
+	    closing->fingerprint.wal_name != NULL &&
+	    gbe_fingerprint_same_db(&closing->fingerprint, &facts->fingerprint))
+		s->sound = GBE_NO;
 }
 
 static void
@@ -591,10 +546,20 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->candidate = candidate != NULL;
 	s->usable_candidate = gbe_situation_candidate(facts, true) != NULL;
 	s->contains = GBE_UNKNOWN;
-	if (candidate != NULL && facts->data == GBE_NO && view->source == NULL)
+	if (candidate != NULL && facts->data == GBE_NO && view->source == NULL) {
 		s->contains = GBE_NO;
-	else if (candidate != NULL && view->lineage != NULL)
-		s->contains = contains_own(facts, view, candidate);
+	} else if (candidate != NULL && view->lineage != NULL) {
+		GbeLeft left = gbe_situation_left(facts, &facts->booted);
+
+		/* An older backup of D takes the place of no state that D left and the data contains. */
+		if (left.known && left.backup == NULL)
+			s->contains = gbe_lineage_contains(view->lineage, view->sequence, left.line,
+							   left.began);
+		if (s->contains != GBE_YES)
+			s->contains = gbe_lineage_contains(view->lineage, view->sequence,
+							   candidate->lineage.line,
+							   gbe_manifest_place(candidate));
+	}
 	s->usable = view_usable(facts, view, candidate);
 	if (view->was_default == GBE_NO || facts->booted_is_default == GBE_NO ||
 	    (facts->fell_back != NULL && g_strcmp0(facts->fell_back, facts->booted.id) == 0))
@@ -607,7 +572,7 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 }
 
 static bool
-ends(const GbeFacts *facts)
+trial_ends(const GbeFacts *facts)
 {
 	return facts->counted == GBE_YES || (facts->next != NULL && facts->booted.id != NULL &&
 					     !g_str_equal(facts->next, facts->booted.id));
@@ -619,7 +584,8 @@ gbe_situation_failed_and_stays(const GbeFacts *facts)
 	GbeView view;
 
 	gbe_view_live(facts, &view);
-	return gbe_facts_taken_in_this_run(facts) && gbe_view_failed(facts, &view) && !ends(facts);
+	return gbe_facts_taken_in_this_run(facts) && gbe_view_failed(facts, &view) &&
+	       !trial_ends(facts);
 }
 
 void
@@ -647,8 +613,9 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
 	s.no_log = view->source == NULL && facts->data == GBE_YES && facts->log == GBE_NO;
 	s.service_failed = facts->service_failed == GBE_YES;
-	s.ends = ends(facts);
-	s.known_before = knows_data(facts);
+	s.ends = trial_ends(facts);
+	for (guint i = 0; i < facts->take_overs->len && !s.known_before; i++)
+		s.known_before = ((const GbeTakeOver *)facts->take_overs->pdata[i])->tree != NULL;
 	s.owner_left = facts->data == GBE_NO && gbe_situation_owner_left(facts) != NULL;
 	derive_owner(facts, view, &s);
 	derive_chain(facts, view, &s);

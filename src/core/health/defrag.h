@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "core/tri.h"
+
 #include <glib.h>
 #include <stdbool.h>
 
@@ -24,3 +26,12 @@ guint gbe_defrag_fragmentation(gint64 db_size, gint64 in_use);
  * writing its log meanwhile. */
 guint64 gbe_defrag_room(gint64 in_use);
 const char *gbe_defrag_need_to_string(GbeDefragNeed need); /* unknown small dense due */
+
+/* ---- clearing etcd's alarm NOSPACE (reference etcd.md, section 10) ---- */
+
+/* The revision to compact to, so that @keep revisions remain; 0: there are not more. etcd refuses a revision below
+ * its last compaction. */
+gint64 gbe_alarm_compaction(gint64 revision, guint64 keep);
+/* Would etcd raise the alarm again at the next request? etcd compares the quota with the size of the file, not with the
+ * part of it in use. Unknown where a number is not known. */
+GbeTri gbe_alarm_is_full(gint64 db_size, gint64 quota);

@@ -3,7 +3,6 @@
 #include "core/health/health.h"
 
 #include "base/format.h"
-#include "core/clock.h"
 #include "core/space.h"
 
 /* etcd refuses writes when it lags by more than 5000 entries (etcdserver, maxGapBetweenApplyAndCommitIndex). */
@@ -165,26 +164,7 @@ say_clock(const GbeHealthFacts *f, GbeCheck *step)
 	return true;
 }
 
-/* The figure is the shortest. */
-static void
-judge_expiry(const GbeHealthFacts *f, const GbeTlsFile *tls, GbeCheck *step)
-{
-	gint64 days = (tls->expires - f->now) / DAY;
-
-	if (tls->expires < 0)
-		return;
-	if (step->figure < 0 || days < step->figure)
-		step->figure = MAX(days, 0);
-	if (tls->expires <= f->now)
-		set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
-	else if (tls->expires - f->now <= (gint64)f->cert_warn)
-		set(step, GBE_CHECK_WARNING,
-		    "%s, %s, expires in %" G_GINT64_FORMAT " days (warned of at %" G_GINT64_FORMAT
-		    ")",
-		    tls->key, tls->path, days, step->limit);
-}
-
-/* Expiry in whole days. */
+/* Expiry in whole days; the figure is the shortest. */
 static void
 certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 {
@@ -192,6 +172,7 @@ certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 
 	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++) {
 		const GbeTlsFile *tls = &f->tls[i];
+		gint64 days = (tls->expires - f->now) / DAY;
 
 		if (tls->key == NULL)
 			continue;
@@ -199,8 +180,17 @@ certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 		if (tls->problem != NULL)
 			set(step, GBE_CHECK_FAILED, "%s, %s, %s", tls->key, tls->path,
 			    tls->problem);
-		else if (!behind)
-			judge_expiry(f, tls, step);
+		if (tls->problem != NULL || behind || tls->expires < 0)
+			continue;
+		if (step->figure < 0 || days < step->figure)
+			step->figure = MAX(days, 0);
+		if (tls->expires <= f->now)
+			set(step, GBE_CHECK_FAILED, "%s, %s, has expired", tls->key, tls->path);
+		else if (tls->expires - f->now <= (gint64)f->cert_warn)
+			set(step, GBE_CHECK_WARNING,
+			    "%s, %s, expires in %" G_GINT64_FORMAT
+			    " days (warned of at %" G_GINT64_FORMAT ")",
+			    tls->key, tls->path, days, step->limit);
 	}
 	if (!behind)
 		other_certificates(f, step);
@@ -222,49 +212,6 @@ question_step(const GbeQuestion *question, GbeCheck *step, const char *passed)
 }
 
 static void
-alarms_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	if (f->corrupt)
-		set(step, GBE_CHECK_FAILED, "CORRUPT");
-	else if (f->other_alarm)
-		set(step, GBE_CHECK_FAILED, "an alarm that is not known here");
-	else if (f->no_space)
-		set(step,
-		    f->on_nospace == GBE_NOSPACE_HEALTHY ? GBE_CHECK_WARNING : GBE_CHECK_FAILED,
-		    "NOSPACE");
-	else
-		set(step, GBE_CHECK_PASSED, "none");
-}
-
-static void
-member_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	step->figure = f->member_count > 0 ? (gint64)f->member_count : -1;
-	if (gbe_health_is_other_data(f) && !gbe_health_is_elsewhere(f))
-		set(step, GBE_CHECK_FAILED,
-		    "member %016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER
-		    "x, not that of the data",
-		    f->member_id, f->cluster_id);
-	else
-		set(step, f->learner ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
-		    "%s%016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER "x",
-		    f->learner ? "learner " : "", f->member_id, f->cluster_id);
-}
-
-static void
-revision_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	step->figure = f->revision;
-	step->limit = f->expected_revision;
-	if (f->expected_revision >= 0 && f->revision < f->expected_revision)
-		set(step, GBE_CHECK_FAILED,
-		    "%" G_GINT64_FORMAT ", and it was %" G_GINT64_FORMAT " already", f->revision,
-		    f->expected_revision);
-	else
-		set(step, GBE_CHECK_PASSED, "%" G_GINT64_FORMAT, f->revision);
-}
-
-static void
 quota_step(const GbeHealthFacts *f, GbeCheck *step)
 {
 	g_autofree char *size = gbe_health_size_text(f->db_size);
@@ -282,28 +229,55 @@ quota_step(const GbeHealthFacts *f, GbeCheck *step)
 	    step->figure, f->quota_warn, in_use);
 }
 
+/* The steps that etcd's answers fill in. */
 static void
-lag_step(const GbeHealthFacts *f, GbeCheck *step)
+answered_steps(const GbeHealthFacts *f, GbeCheck *steps)
 {
-	step->figure = f->raft_index > f->raft_applied
-			   ? (gint64)MIN(f->raft_index - f->raft_applied, G_MAXINT32)
-			   : 0;
-	step->limit = LAG_MAX;
-	set(step,
-	    step->figure >= LAG_MAX    ? GBE_CHECK_FAILED
-	    : step->figure >= LAG_WARN ? GBE_CHECK_WARNING
-				       : GBE_CHECK_PASSED,
-	    "%" G_GINT64_FORMAT " entries are to be applied", step->figure);
-}
+	GbeCheck *alarms = &steps[GBE_CHECK_ALARMS], *member = &steps[GBE_CHECK_MEMBER];
+	GbeCheck *revision = &steps[GBE_CHECK_REVISION], *lag = &steps[GBE_CHECK_LAG];
 
-static void
-leader_step(const GbeHealthFacts *f, GbeCheck *step)
-{
-	if (f->leader == 0)
-		set(step, GBE_CHECK_FAILED, "none");
+	set(&steps[GBE_CHECK_LEADER], f->leader == 0 ? GBE_CHECK_FAILED : GBE_CHECK_PASSED, "%s",
+	    f->leader == 0		? "none"
+	    : f->leader == f->member_id ? "this member"
+					: "another member");
+	if (f->corrupt)
+		set(alarms, GBE_CHECK_FAILED, "CORRUPT");
+	else if (f->other_alarm)
+		set(alarms, GBE_CHECK_FAILED, "an alarm that is not known here");
+	else if (f->no_space)
+		set(alarms,
+		    f->on_nospace == GBE_NOSPACE_HEALTHY ? GBE_CHECK_WARNING : GBE_CHECK_FAILED,
+		    "NOSPACE");
 	else
-		set(step, GBE_CHECK_PASSED, "%s",
-		    f->leader == f->member_id ? "this member" : "another member");
+		set(alarms, GBE_CHECK_PASSED, "none");
+	member->figure = f->member_count > 0 ? (gint64)f->member_count : -1;
+	if (gbe_health_is_other_data(f) && !gbe_health_is_elsewhere(f))
+		set(member, GBE_CHECK_FAILED,
+		    "member %016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER
+		    "x, not that of the data",
+		    f->member_id, f->cluster_id);
+	else
+		set(member, f->learner ? GBE_CHECK_WARNING : GBE_CHECK_PASSED,
+		    "%s%016" G_GINT64_MODIFIER "x of cluster %016" G_GINT64_MODIFIER "x",
+		    f->learner ? "learner " : "", f->member_id, f->cluster_id);
+	revision->figure = f->revision;
+	revision->limit = f->expected_revision;
+	if (f->expected_revision >= 0 && f->revision < f->expected_revision)
+		set(revision, GBE_CHECK_FAILED,
+		    "%" G_GINT64_FORMAT ", and it was %" G_GINT64_FORMAT " already", f->revision,
+		    f->expected_revision);
+	else
+		set(revision, GBE_CHECK_PASSED, "%" G_GINT64_FORMAT, f->revision);
+	quota_step(f, &steps[GBE_CHECK_QUOTA]);
+	lag->figure = f->raft_index > f->raft_applied
+			  ? (gint64)MIN(f->raft_index - f->raft_applied, G_MAXINT32)
+			  : 0;
+	lag->limit = LAG_MAX;
+	set(lag,
+	    lag->figure >= LAG_MAX    ? GBE_CHECK_FAILED
+	    : lag->figure >= LAG_WARN ? GBE_CHECK_WARNING
+				      : GBE_CHECK_PASSED,
+	    "%" G_GINT64_FORMAT " entries are to be applied", lag->figure);
 }
 
 void
@@ -321,14 +295,8 @@ gbe_health_fill_steps(const GbeHealthFacts *facts, GbeHealthReport *report)
 		      facts->endpoint != NULL ? facts->endpoint : "");
 	question_step(&facts->write, &steps[GBE_CHECK_WRITE], "a proposal was written and applied");
 	question_step(&facts->read, &steps[GBE_CHECK_READ], "linearizable");
-	if (answered(&facts->status)) {
-		leader_step(facts, &steps[GBE_CHECK_LEADER]);
-		alarms_step(facts, &steps[GBE_CHECK_ALARMS]);
-		member_step(facts, &steps[GBE_CHECK_MEMBER]);
-		revision_step(facts, &steps[GBE_CHECK_REVISION]);
-		quota_step(facts, &steps[GBE_CHECK_QUOTA]);
-		lag_step(facts, &steps[GBE_CHECK_LAG]);
-	}
+	if (answered(&facts->status))
+		answered_steps(facts, steps);
 	for (guint i = 0; i < GBE_N_CHECKS; i++)
 		report->warnings += steps[i].result == GBE_CHECK_WARNING;
 }

@@ -104,18 +104,6 @@ gbe_intent_free(GbeIntent *intent)
 	g_free(intent);
 }
 
-/* The entries are exchanged one by one in a directory, so each is one name. */
-static void
-check_entries(GbeMembers *m, const GbeIntent *intent)
-{
-	for (guint i = 0; intent->entries != NULL && intent->entries[i] != NULL; i++) {
-		const char *name = intent->entries[i];
-
-		if (strchr(name, '/') != NULL || !gbe_path_is_below(name))
-			gbe_members_fail(m, "entries", "is not an array of names");
-	}
-}
-
 bool
 gbe_intent_from_json(JsonObject *object, GbeIntent **ret_intent, GError **error)
 {
@@ -123,7 +111,10 @@ gbe_intent_from_json(JsonObject *object, GbeIntent **ret_intent, GError **error)
 	GbeMembers m = {object, "", NULL};
 
 	gbe_fields_read(fields, &m, intent);
-	check_entries(&m, intent);
+	/* The entries are exchanged one by one in a directory, so each is one name. */
+	for (char **name = intent->entries; name != NULL && *name != NULL; name++)
+		if (strchr(*name, '/') != NULL || !gbe_path_is_below(*name))
+			gbe_members_fail(&m, "entries", "is not an array of names");
 	if (!gbe_members_end(&m, "intent", error))
 		return false;
 	*ret_intent = g_steal_pointer(&intent);

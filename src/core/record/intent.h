@@ -20,7 +20,7 @@ typedef struct {
 	char *backup;	  /* the backup that is restored; NULL: the data is set aside */
 	char *rule;	  /* the rule that asks for it */
 	char *staging;	  /* path of the staging tree, absolute without --root */
-	/* Identity of the tree that is exchanged in (core/decide/identity.h): of the staging tree, or of its member/
+	/* Identity of the tree that is exchanged in (core/decide/past.h): of the staging tree, or of its member/
 	 * where the data directory is a mount point. */
 	char *tree_new;
 	char *tree_old; /* the same of the displaced tree; NULL: there was none */

@@ -18,12 +18,6 @@ static const char *const kinds[] = {
     [GBE_KEYED_DEVICE] = "greenboot-etcd snapshot of a device\n",
 };
 
-static void
-unref_bytes(gpointer bytes)
-{
-	g_bytes_unref(bytes);
-}
-
 void
 gbe_keys_free(GbeKeys *keys)
 {
@@ -33,21 +27,11 @@ gbe_keys_free(GbeKeys *keys)
 	g_free(keys);
 }
 
-static GBytes *
-from_hex(const char *digits, gsize length)
-{
-	guint8 *bytes = g_malloc(length / 2);
-
-	for (gsize i = 0; i < length / 2; i++)
-		bytes[i] = (guint8)(g_ascii_xdigit_value(digits[2 * i]) << 4 |
-				    g_ascii_xdigit_value(digits[2 * i + 1]));
-	return g_bytes_new_take(bytes, length / 2);
-}
-
 static bool
 parse_line(GbeKeys *keys, const char *line, guint number, GError **error)
 {
 	gsize length = strlen(line);
+	guint8 *bytes;
 
 	if (length == 0 || *line == '#')
 		return true;
@@ -60,7 +44,11 @@ parse_line(GbeKeys *keys, const char *line, guint number, GError **error)
 	if (keys->keys->len == GBE_KEYS_MAX)
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it has more than %d keys",
 				 GBE_KEYS_MAX);
-	g_ptr_array_add(keys->keys, from_hex(line, length));
+	bytes = g_malloc(length / 2);
+	for (gsize i = 0; i < length / 2; i++)
+		bytes[i] = (guint8)(g_ascii_xdigit_value(line[2 * i]) << 4 |
+				    g_ascii_xdigit_value(line[2 * i + 1]));
+	g_ptr_array_add(keys->keys, g_bytes_new_take(bytes, length / 2));
 	return true;
 }
 
@@ -71,7 +59,7 @@ gbe_keys_parse(const char *bytes, gsize size, GbeKeys **ret_keys, GError **error
 	g_autofree char *text = g_strndup(size > 0 ? bytes : "", size);
 	g_auto(GStrv) lines = NULL;
 
-	keys->keys = g_ptr_array_new_with_free_func(unref_bytes);
+	keys->keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 	if (strlen(text) != size)
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it is no text");
 	lines = g_strsplit(text, "\n", -1);

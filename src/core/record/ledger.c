@@ -39,15 +39,6 @@ gbe_ledger_kind_to_string(GbeLedgerKind kind)
 	return (guint)kind < G_N_ELEMENTS(kinds) ? kinds[kind] : "?";
 }
 
-static GbeLedgerKind
-kind_from_string(const char *text)
-{
-	for (guint i = GBE_LEDGER_HEAD; i < G_N_ELEMENTS(kinds); i++)
-		if (g_strcmp0(text, kinds[i]) == 0)
-			return (GbeLedgerKind)i;
-	return GBE_LEDGER_OTHER;
-}
-
 static void
 record_free(gpointer data)
 {
@@ -98,7 +89,7 @@ hole_new(guint64 line, guint64 lines, const char *reason)
 }
 
 static void
-append(GbeLedger *ledger, GbeLedgerRecord *record)
+append_record(GbeLedger *ledger, GbeLedgerRecord *record)
 {
 	g_ptr_array_add(ledger->records, record);
 	if (ledger->records->len < 2 * RECORDS_MAX)
@@ -117,7 +108,7 @@ gbe_ledger_add_hole(GbeLedger *ledger, guint64 line, const char *reason)
 
 	ledger->holes = true;
 	if (last == NULL || last->kind != GBE_LEDGER_HOLE) {
-		append(ledger, hole_new(line, 1, reason));
+		append_record(ledger, hole_new(line, 1, reason));
 		return;
 	}
 	lines = gbe_json_int(last->object, "lines", 0);
@@ -141,10 +132,13 @@ gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 		ledger->last = MAX(ledger->last, gbe_ledger_number(intent, "sequence"));
 	record = g_new0(GbeLedgerRecord, 1);
 	record->sequence = sequence;
-	record->kind = kind_from_string(kind);
+	record->kind = GBE_LEDGER_OTHER;
+	for (guint i = GBE_LEDGER_HEAD; i < G_N_ELEMENTS(kinds); i++)
+		if (g_str_equal(kind, kinds[i]))
+			record->kind = (GbeLedgerKind)i;
 	record->object = json_object_ref(object);
 	if (record->kind != GBE_LEDGER_HEAD) {
-		append(ledger, record);
+		append_record(ledger, record);
 		return true;
 	}
 	if (ledger->id == NULL)

@@ -3,7 +3,7 @@
 
 #include "core/json/parse.h"
 #include "core/path.h"
-#include "core/record/parts.h"
+#include "core/record/take-over.h"
 
 #include <string.h>
 
@@ -462,4 +462,27 @@ gbe_manifest_newest_first(gconstpointer a, gconstpointer b)
 	if (x->sequence != y->sequence)
 		return x->sequence > y->sequence ? -1 : 1;
 	return g_strcmp0(x->name, y->name);
+}
+
+GbeVersion
+gbe_version_from_file(const char *bytes, gsize size)
+{
+	GbeVersion unknown = {0};
+	g_autoptr(JsonObject) object = NULL;
+	g_autofree char *line = NULL;
+	const char *end;
+	gsize start = 0;
+
+	if (bytes == NULL || size > GBE_JSON_MAX_SIZE || memchr(bytes, '\0', size) != NULL)
+		return unknown;
+	while (start < size && g_ascii_isspace(bytes[start]))
+		start++;
+	if (start < size && bytes[start] == '{') {
+		if (!gbe_json_parse_object(bytes, size, "version file", &object, NULL))
+			return unknown;
+		return gbe_version_parse(gbe_json_string(object, "version", NULL));
+	}
+	end = memchr(bytes + start, '\n', size - start);
+	line = g_strndup(bytes + start, end != NULL ? (gsize)(end - bytes) - start : size - start);
+	return gbe_version_parse(line);
 }

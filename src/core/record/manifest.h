@@ -12,6 +12,7 @@
 #include "core/record/fingerprint.h"
 #include "core/record/keyed.h"
 #include "core/record/take-over.h"
+#include "core/version.h"
 #include "core/words.h"
 
 #define GBE_MANIFEST_NAME "manifest.json"
@@ -129,3 +130,8 @@ extern const GbeWords gbe_verified_words; /* no copy sanity full */
 const char *gbe_origin_to_string(GbeOrigin origin);
 /* A GCompareFunc of pointers to GbeManifest: the highest sequence first. */
 gint gbe_manifest_newest_first(gconstpointer a, gconstpointer b);
+
+/* The file [etcd] version-file: a number on its first line, or MicroShift's JSON {"version":"4.19.0", ...}. */
+
+/* Not known where the contents are in neither form. */
+GbeVersion gbe_version_from_file(const char *bytes, gsize size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/offsite.h"
 
-#include "core/clock.h"
 #include "core/record/fields.h"
+#include "core/space.h"
 
 /* A clock is corrected by less than that every day. */
 #define AHEAD_MOST (24 * 60 * 60)

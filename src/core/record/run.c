@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/run.h"
 
-#include "core/record/parts.h"
+#include "core/record/take-over.h"
 
 /* Those with a key are a verdict's. */
 static const GbeField fields[] = {

@@ -9,13 +9,14 @@
 
 #include "core/deployment.h"
 #include "core/lineage.h"
+#include "core/record/fields.h"
 #include "core/record/fingerprint.h"
 #include "core/tri.h"
 
 #include <json-glib/json-glib.h>
 
 /* A file in the data directory: the take-over that the tree was made for. By it the program knows data again that root
- * moved, copied or put back (core/decide/identity.h). */
+ * moved, copied or put back (core/decide/past.h). */
 #define GBE_NONCE_NAME ".greenboot-etcd-owner"
 /* Longer chains lose their oldest links; updates that deep on top of each other, all red, are not tried. */
 #define GBE_CHAIN_MAX 32
@@ -60,7 +61,7 @@ typedef struct {
 	GbeDeployment deployment; /* the owner */
 	char *run;		  /* NULL: unknown, never "the same run" */
 	guint64 sequence;
-	/* File system and handle of the data directory (core/decide/identity.h); NULL: none yet. */
+	/* File system and handle of the data directory (core/decide/past.h); NULL: none yet. */
 	char *tree;
 	char *nonce; /* 16 hex digits; NULL: none was written */
 	GbeLineage lineage;
@@ -125,3 +126,11 @@ void gbe_closing_clear(GbeClosing *closing);
 /* Sets ->present only where the record can be read. */
 void gbe_closing_from_json(JsonObject *object, GbeClosing *closing);
 JsonObject *gbe_closing_to_json(const GbeClosing *closing);
+
+/* The parts that several records share, as their tables use them. */
+
+extern const GbeField gbe_deployment_fields[]; /* of GbeDeployment: {"id", "handle"} */
+extern const GbeField gbe_trial_fields[];      /* of GbeTrial */
+extern const GbeField gbe_backup_ref_fields[]; /* of GbeBackupRef */
+extern const GbeFieldOwn gbe_lineage_own;      /* of GbeLineage: several members of the record */
+extern const GbeFieldOwn gbe_fingerprint_own;  /* of GbeFingerprint: an object, or null */

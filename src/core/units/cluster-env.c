@@ -7,7 +7,7 @@
 #define LOOPBACK "127.0.0.1"
 
 static bool
-parse(const char *url, char **ret_host, gint *ret_port, GError **error)
+parse_url(const char *url, char **ret_host, gint *ret_port, GError **error)
 {
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_NONE, NULL);
 	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
@@ -25,7 +25,7 @@ parse(const char *url, char **ret_host, gint *ret_port, GError **error)
 
 /* etcd binds to addresses only; behind a name there may be any of this machine's. */
 static const char *
-bound(const char *host)
+bound_host(const char *host)
 {
 	return g_hostname_is_ip_address(host) ? host : ANY;
 }
@@ -35,18 +35,6 @@ url_of(const char *host, gint port)
 {
 	return strchr(host, ':') != NULL ? g_strdup_printf("https://[%s]:%d", host, port)
 					 : g_strdup_printf("https://%s:%d", host, port);
-}
-
-/* The programs on the device ask at the loopback. */
-static char *
-client_listeners(const char *host, gint port)
-{
-	g_autofree char *outer = url_of(bound(host), port);
-	g_autofree char *inner = url_of(LOOPBACK, port);
-
-	if (g_str_equal(bound(host), ANY) || g_str_equal(host, LOOPBACK))
-		return g_steal_pointer(&outer);
-	return g_strconcat(inner, ",", outer, NULL);
 }
 
 static bool
@@ -71,7 +59,7 @@ check_members(const char *initial_cluster, GError **error)
 
 		if (url != NULL)
 			*url++ = '\0';
-		if (url == NULL || !is_plain(name) || !parse(url, &host, &port, NULL))
+		if (url == NULL || !is_plain(name) || !parse_url(url, &host, &port, NULL))
 			return gbe_throw(
 			    error, GBE_ERROR_USAGE,
 			    "etcd's settings cannot name the member \"%s\": its name has to be "
@@ -87,6 +75,7 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 {
 	g_autofree char *peer_host = NULL, *client_host = NULL;
 	g_autofree char *peer = NULL, *clients = NULL, *token = NULL;
+	g_autofree char *inner = NULL, *outer = NULL;
 	gint peer_port = 0, client_port = 0;
 
 	if (!is_plain(env->name)) {
@@ -95,12 +84,17 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 				env->name);
 		return NULL;
 	}
-	if (!parse(env->peer_url, &peer_host, &peer_port, error) ||
-	    !parse(env->client_url, &client_host, &client_port, error) ||
+	if (!parse_url(env->peer_url, &peer_host, &peer_port, error) ||
+	    !parse_url(env->client_url, &client_host, &client_port, error) ||
 	    !check_members(env->initial_cluster, error))
 		return NULL;
-	peer = url_of(bound(peer_host), peer_port);
-	clients = client_listeners(client_host, client_port);
+	peer = url_of(bound_host(peer_host), peer_port);
+	/* The programs on the device ask at the loopback. */
+	inner = url_of(LOOPBACK, client_port);
+	outer = url_of(bound_host(client_host), client_port);
+	clients = g_str_equal(bound_host(client_host), ANY) || g_str_equal(client_host, LOOPBACK)
+		      ? g_strdup(outer)
+		      : g_strconcat(inner, ",", outer, NULL);
 	token = env->token != NULL ? g_strdup_printf("ETCD_INITIAL_CLUSTER_TOKEN=%s\n", env->token)
 				   : g_strdup("");
 	return g_strdup_printf("ETCD_NAME=%s\n"

@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "core/config/certs.h"
+#include "core/config/lists.h"
 
 /* Those of them that name the certificates which this program makes (app/certs/pki.h). */
 #define GBE_TLS_VARIABLES                                                                          \

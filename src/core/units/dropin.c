@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/dropin.h"
 
-#include <string.h>
-
-#include "core/config/certs.h"
+#include "base/auto.h"
+#include "core/config/lists.h"
 #include "core/unit-name.h"
-#include "core/units/calendar.h"
+
+#include <string.h>
 
 const char *
 gbe_dropin_scope_of(const char *service)
@@ -50,7 +50,7 @@ enum {
 };
 
 static guint
-wanted(const GbeConfig *config)
+wanted_units(const GbeConfig *config)
 {
 	bool directory = config->store.directory != NULL, bucket = config->store.url != NULL;
 	bool push = config->store.schedule != NULL && (directory || bucket);
@@ -70,13 +70,13 @@ wanted(const GbeConfig *config)
 
 /* The lines that follow are of that section, which is not written before there is one. */
 static void
-section(Dropin *dropin, const char *name)
+begin_section(Dropin *dropin, const char *name)
 {
 	dropin->section = name;
 }
 
 static void
-put(Dropin *dropin, const char *lines)
+add_lines(Dropin *dropin, const char *lines)
 {
 	if (dropin->section != NULL)
 		g_string_append_printf(dropin->text, "[%s]\n", dropin->section);
@@ -85,7 +85,7 @@ put(Dropin *dropin, const char *lines)
 }
 
 /* Paths may share a directory or a setting: each line stands once. No setting belongs to two sections. */
-static void G_GNUC_PRINTF(2, 3) line(Dropin *dropin, const char *format, ...)
+static void G_GNUC_PRINTF(2, 3) add_line(Dropin *dropin, const char *format, ...)
 {
 	g_autofree char *setting = NULL, *whole = NULL;
 	va_list args;
@@ -95,12 +95,12 @@ static void G_GNUC_PRINTF(2, 3) line(Dropin *dropin, const char *format, ...)
 	va_end(args);
 	whole = g_strconcat("\n", setting, "\n", NULL);
 	if (strstr(dropin->text->str, whole) == NULL)
-		put(dropin, whole + 1);
+		add_lines(dropin, whole + 1);
 }
 
 /* In place of what the unit file and earlier drop-ins have: the empty setting cancels it. */
 static void G_GNUC_PRINTF(3, 4)
-    instead(Dropin *dropin, const char *setting, const char *format, ...)
+    replace_setting(Dropin *dropin, const char *setting, const char *format, ...)
 {
 	g_autofree char *value = NULL, *lines = NULL;
 	va_list args;
@@ -109,26 +109,36 @@ static void G_GNUC_PRINTF(3, 4)
 	value = g_strdup_vprintf(format, args);
 	va_end(args);
 	lines = g_strdup_printf("%s=\n%s=%s\n", setting, setting, value);
-	put(dropin, lines);
+	add_lines(dropin, lines);
 }
 
 /* The schedule is written as it is: the configuration accepts no specifier and no line break in it. */
 static void
-calendar(Dropin *dropin, const char *schedule, guint64 jitter)
+set_calendar(Dropin *dropin, const char *schedule, guint64 jitter)
 {
-	section(dropin, "Timer");
-	instead(dropin, "OnCalendar", "%s", schedule);
+	begin_section(dropin, "Timer");
+	replace_setting(dropin, "OnCalendar", "%s", schedule);
 	if (gbe_calendar_period(schedule) / 10 < jitter)
-		line(dropin, "RandomizedDelaySec=%us", (guint)(gbe_calendar_period(schedule) / 10));
+		add_line(dropin, "RandomizedDelaySec=%us",
+			 (guint)(gbe_calendar_period(schedule) / 10));
+}
+
+/* A timer that first elapses after @first seconds, in place of every time of the unit, and then every @interval. */
+static void
+set_interval(Dropin *dropin, guint64 first, guint64 interval)
+{
+	begin_section(dropin, "Timer");
+	replace_setting(dropin, "OnActiveSec", "%" G_GUINT64_FORMAT "s", first);
+	add_line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", interval);
 }
 
 /* Binds the unit to the service: the unit stops with it. */
 static void
-bound(Dropin *dropin)
+bind_to_service(Dropin *dropin)
 {
-	section(dropin, "Unit");
-	line(dropin, "BindsTo=%s", dropin->config->etcd.service);
-	line(dropin, "After=%s", dropin->config->etcd.service);
+	begin_section(dropin, "Unit");
+	add_line(dropin, "BindsTo=%s", dropin->config->etcd.service);
+	add_line(dropin, "After=%s", dropin->config->etcd.service);
 }
 
 /* ---- paths --------------------------------------------------------------------------------------- */
@@ -138,7 +148,7 @@ typedef void Add(Dropin *dropin, const char *path);
 /* For @path, and for the target of a symlink, which a sandbox and mounts need. Not for [store]: a share on the way may
  * hang, and systemd waits for the generator. */
 static void
-followed(Dropin *dropin, const char *path, Add *add)
+add_followed(Dropin *dropin, const char *path, Add *add)
 {
 	g_autofree char *real = NULL;
 
@@ -150,21 +160,9 @@ followed(Dropin *dropin, const char *path, Add *add)
 		add(dropin, real);
 }
 
-/* "/srv" of "/srv/backups/etcd"; a directory directly below "/" is reached through "/" alone. */
-static char *
-granted(const char *directory)
-{
-	const char *name = directory + strspn(directory, "/");
-	const char *end = strchr(name, '/');
-
-	if (end == NULL || end[strspn(end, "/")] == '\0')
-		return g_strdup("/");
-	return g_strdup_printf("/%.*s", (int)(end - name), name);
-}
-
 /* The units' sandbox would hide these directories, or put private ones in their place. */
 static void
-visible(Dropin *dropin, const char *path)
+make_visible(Dropin *dropin, const char *path)
 {
 	static const struct {
 		const char *below, *setting;
@@ -177,26 +175,30 @@ visible(Dropin *dropin, const char *path)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(hidden); i++)
 		if (g_str_has_prefix(path, hidden[i].below))
-			line(dropin, "%s", hidden[i].setting);
+			add_line(dropin, "%s", hidden[i].setting);
 }
 
 /* With "-" the unit also starts while the path does not exist. */
 static void
-writable(Dropin *dropin, const char *path)
+make_writable(Dropin *dropin, const char *path)
 {
 	g_autofree char *entry = g_strconcat("-", path, NULL);
 	g_autofree char *word = gbe_unit_quote(entry);
 
-	line(dropin, "ReadWritePaths=%s", word);
+	add_line(dropin, "ReadWritePaths=%s", word);
 }
 
+/* "/srv" of "/srv/backups/etcd"; a directory directly below "/" is reached through "/" alone. */
 static void
-writable_top(Dropin *dropin, const char *path)
+make_top_writable(Dropin *dropin, const char *path)
 {
-	g_autofree char *top = granted(path);
+	const char *name = path + strspn(path, "/");
+	const char *end = strchr(name, '/');
+	bool deep = end != NULL && end[strspn(end, "/")] != '\0';
+	g_autofree char *top = g_strdup_printf("/%.*s", deep ? (int)(end - name) : 0, name);
 
-	writable(dropin, top);
-	visible(dropin, path);
+	make_writable(dropin, top);
+	make_visible(dropin, path);
 }
 
 static void
@@ -204,8 +206,8 @@ writable_directory_of(Dropin *dropin, const char *file)
 {
 	g_autofree char *directory = g_path_get_dirname(file);
 
-	writable(dropin, directory);
-	visible(dropin, file);
+	make_writable(dropin, directory);
+	make_visible(dropin, file);
 }
 
 /* Any directory on the way to the data may be the top of its file system, so each gets an entry. */
@@ -219,7 +221,7 @@ stores_on_the_way(Dropin *dropin, const char *data_dir)
 
 		*slash = '\0';
 		store = g_strconcat(path, "/.greenboot-etcd", NULL);
-		writable(dropin, store);
+		make_writable(dropin, store);
 	}
 }
 
@@ -228,7 +230,7 @@ mounts_required(Dropin *dropin, const char *path)
 {
 	g_autofree char *word = gbe_unit_quote(path);
 
-	line(dropin, "RequiresMountsFor=%s", word);
+	add_line(dropin, "RequiresMountsFor=%s", word);
 }
 
 /* A store is wanted and not required: where its mount fails, etcd's data is not at fault. Any directory on the way may
@@ -243,8 +245,8 @@ mounts_wanted(Dropin *dropin, const char *store)
 		char *slash = strrchr(path, '/');
 
 		/* Not quoted: systemd takes a unit's name with its backslashes. */
-		line(dropin, "Wants=%s", unit);
-		line(dropin, "After=%s", unit);
+		add_line(dropin, "Wants=%s", unit);
+		add_line(dropin, "After=%s", unit);
 		if (slash == NULL)
 			return;
 		*slash = '\0';
@@ -254,30 +256,30 @@ mounts_wanted(Dropin *dropin, const char *store)
 /* ---- parts that several units share -------------------------------------------------------------- */
 
 static void
-mounts(Dropin *dropin)
+require_mounts(Dropin *dropin)
 {
-	section(dropin, "Unit");
-	followed(dropin, dropin->config->etcd.data_dir, mounts_required);
-	followed(dropin, dropin->config->backup.directory, mounts_wanted);
+	begin_section(dropin, "Unit");
+	add_followed(dropin, dropin->config->etcd.data_dir, mounts_required);
+	add_followed(dropin, dropin->config->backup.directory, mounts_wanted);
 }
 
 static void
-sandbox(Dropin *dropin)
+open_sandbox(Dropin *dropin)
 {
 	const GbeConfig *config = dropin->config;
 
-	section(dropin, "Service");
-	followed(dropin, config->etcd.data_dir, writable_top);
-	followed(dropin, config->etcd.wal_dir, writable_top);
-	followed(dropin, config->backup.directory, writable_top);
-	followed(dropin, config->etcd.binary, visible);
+	begin_section(dropin, "Service");
+	add_followed(dropin, config->etcd.data_dir, make_top_writable);
+	add_followed(dropin, config->etcd.wal_dir, make_top_writable);
+	add_followed(dropin, config->backup.directory, make_top_writable);
+	add_followed(dropin, config->etcd.binary, make_visible);
 }
 
 static void
 data_visible(Dropin *dropin)
 {
-	followed(dropin, dropin->config->etcd.data_dir, visible);
-	followed(dropin, dropin->config->etcd.wal_dir, visible);
+	add_followed(dropin, dropin->config->etcd.data_dir, make_visible);
+	add_followed(dropin, dropin->config->etcd.wal_dir, make_visible);
 }
 
 /* Where no store is configured, it may be at the top of the data's file system. */
@@ -287,206 +289,191 @@ backups_writable(Dropin *dropin)
 	const char *directory = dropin->config->backup.directory;
 
 	data_visible(dropin);
-	followed(dropin, directory, writable);
-	followed(dropin, directory, visible);
+	add_followed(dropin, directory, make_writable);
+	add_followed(dropin, directory, make_visible);
 	if (directory == NULL || *directory == '\0')
-		followed(dropin, dropin->config->etcd.data_dir, stores_on_the_way);
+		add_followed(dropin, dropin->config->etcd.data_dir, stores_on_the_way);
 }
 
-/* The units themselves may only speak to this machine. A host name may be any address, and finding out which may need
- * any server. */
+/* etcd is asked where, and with which certificates, the configuration says. */
 static void
-address(Dropin *dropin)
+allow_asking(Dropin *dropin)
 {
-	const char *endpoint = dropin->config->etcd.endpoint;
+	static const char unix_scheme[] = "unix://";
+	const GbeConfig *config = dropin->config;
+	const char *endpoint = config->etcd.endpoint;
 	g_autoptr(GUri) uri =
 	    endpoint != NULL ? g_uri_parse(endpoint, G_URI_FLAGS_NONE, NULL) : NULL;
 	const char *host = uri != NULL ? g_uri_get_host(uri) : NULL;
 	g_autofree char *name = host != NULL ? g_strndup(host, strcspn(host, "%")) : NULL;
 	bool literal = name != NULL && g_hostname_is_ip_address(name);
 
+	add_followed(dropin, config->etcd.cacert, make_visible);
+	add_followed(dropin, config->etcd.cert, make_visible);
+	add_followed(dropin, config->etcd.key, make_visible);
+	add_followed(dropin, config->etcd.password_file, make_visible);
+	if (endpoint != NULL && g_str_has_prefix(endpoint, unix_scheme))
+		add_followed(dropin, endpoint + strlen(unix_scheme), make_visible);
+	/* The units themselves may only speak to this machine. A host name may be any address, and finding out which may
+	 * need any server. */
 	if (name != NULL && *name != '\0' && !g_str_equal(name, "localhost") &&
 	    !(literal && (g_str_has_prefix(name, "127.") || g_str_equal(name, "::1"))))
-		line(dropin, "IPAddressAllow=%s", literal ? name : "any");
-}
-
-/* etcd is asked where, and with which certificates, the configuration says. */
-static void
-asking(Dropin *dropin)
-{
-	static const char unix_scheme[] = "unix://";
-	const GbeConfig *config = dropin->config;
-	const char *endpoint = config->etcd.endpoint;
-
-	followed(dropin, config->etcd.cacert, visible);
-	followed(dropin, config->etcd.cert, visible);
-	followed(dropin, config->etcd.key, visible);
-	followed(dropin, config->etcd.password_file, visible);
-	if (endpoint != NULL && g_str_has_prefix(endpoint, unix_scheme))
-		followed(dropin, endpoint + strlen(unix_scheme), visible);
-	address(dropin);
+		add_line(dropin, "IPAddressAllow=%s", literal ? name : "any");
 }
 
 /* ---- the units ----------------------------------------------------------------------------------- */
 
 static void
-paths(Dropin *dropin)
+fill_paths(Dropin *dropin)
 {
-	mounts(dropin);
-	sandbox(dropin);
-	followed(dropin, dropin->config->etcd.password_file, visible);
+	require_mounts(dropin);
+	open_sandbox(dropin);
+	add_followed(dropin, dropin->config->etcd.password_file, make_visible);
 }
 
 /* systemd stops a unit after the units that it is started before. */
 static void
-finalize(Dropin *dropin)
+fill_finalize(Dropin *dropin)
 {
-	mounts(dropin);
-	line(dropin, "Before=%s", dropin->config->etcd.service);
-	sandbox(dropin);
+	require_mounts(dropin);
+	add_line(dropin, "Before=%s", dropin->config->etcd.service);
+	open_sandbox(dropin);
 }
 
 static void
-green(Dropin *dropin)
+fill_green(Dropin *dropin)
 {
-	paths(dropin);
-	asking(dropin);
+	fill_paths(dropin);
+	allow_asking(dropin);
 }
 
 /* The other members' addresses are known to etcd only. */
 static void
-rejoin(Dropin *dropin)
+fill_rejoin(Dropin *dropin)
 {
-	paths(dropin);
-	line(dropin, "IPAddressAllow=any");
+	fill_paths(dropin);
+	add_line(dropin, "IPAddressAllow=any");
 }
 
 static void
-lock(Dropin *dropin)
+fill_lock(Dropin *dropin)
 {
-	section(dropin, "Service");
-	line(dropin, "IPAddressAllow=any");
-	followed(dropin, dropin->config->etcd.data_dir, visible);
+	begin_section(dropin, "Service");
+	add_line(dropin, "IPAddressAllow=any");
+	add_followed(dropin, dropin->config->etcd.data_dir, make_visible);
 }
 
 static void
-scrub(Dropin *dropin)
+fill_scrub(Dropin *dropin)
 {
-	mounts(dropin);
-	section(dropin, "Service");
+	require_mounts(dropin);
+	begin_section(dropin, "Service");
 	backups_writable(dropin);
 }
 
 /* The timer starts after prerun has taken the data over, so the program it starts finds a run that lasts that long. */
 static void
-used_timer(Dropin *dropin)
+fill_used_timer(Dropin *dropin)
 {
-	section(dropin, "Timer");
-	/* This clears every time of the unit. */
-	instead(dropin, "OnActiveSec", "%" G_GUINT64_FORMAT "s",
-		dropin->config->restore.trial_limit);
-	line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", dropin->config->restore.trial_limit);
+	guint64 limit = dropin->config->restore.trial_limit;
+
+	set_interval(dropin, limit, limit);
 }
 
 /* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
 static void
-health_check(Dropin *dropin)
+fill_health_check(Dropin *dropin)
 {
-	section(dropin, "Unit");
-	line(dropin, "After=greenboot-etcd-prerun.service");
-	line(dropin, "Wants=greenboot-etcd-green.service");
+	begin_section(dropin, "Unit");
+	add_line(dropin, "After=greenboot-etcd-prerun.service");
+	add_line(dropin, "Wants=greenboot-etcd-green.service");
 }
 
 /* The directory of the metrics is writable, because they are renamed within it; the store is, because a clone is tried
  * there. No mount: the monitor reports a missing mount, and must not bring back one that a person took away. */
 static void
-monitor(Dropin *dropin)
+fill_monitor(Dropin *dropin)
 {
 	g_auto(GStrv) certs = NULL;
 
-	section(dropin, "Service");
+	begin_section(dropin, "Service");
 	backups_writable(dropin);
-	followed(dropin, dropin->config->metrics.textfile, writable_directory_of);
+	add_followed(dropin, dropin->config->metrics.textfile, writable_directory_of);
 	if (gbe_certs_directories(dropin->config->certs.directories, &certs, NULL))
 		for (char **directory = certs; *directory != NULL; directory++)
-			followed(dropin, *directory, visible);
-	asking(dropin);
+			add_followed(dropin, *directory, make_visible);
+	allow_asking(dropin);
 }
 
 static void
-monitor_timer(Dropin *dropin)
+fill_monitor_timer(Dropin *dropin)
 {
-	section(dropin, "Timer");
-	instead(dropin, "OnActiveSec", "%" G_GUINT64_FORMAT "s", dropin->config->health.monitor);
-	line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", dropin->config->health.monitor);
+	set_interval(dropin, dropin->config->health.monitor, dropin->config->health.monitor);
 }
 
 static void
-defrag(Dropin *dropin)
+fill_defrag(Dropin *dropin)
 {
-	bound(dropin);
-	section(dropin, "Service");
+	bind_to_service(dropin);
+	begin_section(dropin, "Service");
 	data_visible(dropin);
-	asking(dropin);
+	allow_asking(dropin);
 }
 
 /* With at-start the first time comes as soon as the service is up, else after an interval. */
 static void
-defrag_timer(Dropin *dropin)
+fill_defrag_timer(Dropin *dropin)
 {
 	guint64 interval = dropin->config->defrag.interval;
 
-	bound(dropin);
-	section(dropin, "Timer");
-	instead(dropin, "OnActiveSec", "%" G_GUINT64_FORMAT "s",
-		dropin->config->defrag.at_start ? 0 : interval);
-	line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", interval);
+	bind_to_service(dropin);
+	set_interval(dropin, dropin->config->defrag.at_start ? 0 : interval, interval);
 }
 
 static void
-backup(Dropin *dropin)
+fill_backup(Dropin *dropin)
 {
-	bound(dropin);
-	sandbox(dropin);
-	asking(dropin);
+	bind_to_service(dropin);
+	open_sandbox(dropin);
+	allow_asking(dropin);
 }
 
 static void
-backup_timer(Dropin *dropin)
+fill_backup_timer(Dropin *dropin)
 {
-	bound(dropin);
-	calendar(dropin, dropin->config->backup.schedule, 0);
+	bind_to_service(dropin);
+	set_calendar(dropin, dropin->config->backup.schedule, 0);
 }
 
 /* A renew-command may work in any file, and ask any server. */
 static void
-renew(Dropin *dropin)
+fill_renew(Dropin *dropin)
 {
-	section(dropin, "Service");
+	begin_section(dropin, "Service");
 	if (dropin->config->certs.renew_command == NULL)
-		asking(dropin);
+		allow_asking(dropin);
 	else
-		put(dropin, "CapabilityBoundingSet=~\nProtectSystem=no\nProtectHome=no\n"
-			    "PrivateTmp=no\nDevicePolicy=auto\nRestrictAddressFamilies=\n"
-			    "IPAddressDeny=\nMemoryDenyWriteExecute=no\n"
-			    "RestrictNamespaces=no\nSystemCallFilter=\n"
-			    "MemoryMax=infinity\nTasksMax=infinity\nUMask=0022\n");
+		add_lines(dropin, "CapabilityBoundingSet=~\nProtectSystem=no\nProtectHome=no\n"
+				  "PrivateTmp=no\nDevicePolicy=auto\nRestrictAddressFamilies=\n"
+				  "IPAddressDeny=\nMemoryDenyWriteExecute=no\n"
+				  "RestrictNamespaces=no\nSystemCallFilter=\n"
+				  "MemoryMax=infinity\nTasksMax=infinity\nUMask=0022\n");
 }
 
 /* With renew-command= the timer also runs where this program makes no certificates. */
 static void
-renew_timer(Dropin *dropin)
+fill_renew_timer(Dropin *dropin)
 {
-	section(dropin, "Unit");
+	begin_section(dropin, "Unit");
 	if (dropin->config->certs.renew_command != NULL)
-		line(dropin, "ConditionPathExists=");
+		add_line(dropin, "ConditionPathExists=");
 }
 
 static void
 snapshots_mount(Dropin *dropin)
 {
 	if (dropin->config->store.directory != NULL) {
-		section(dropin, "Unit");
+		begin_section(dropin, "Unit");
 		mounts_wanted(dropin, dropin->config->store.directory);
 	}
 }
@@ -499,105 +486,105 @@ snapshots_visible(Dropin *dropin)
 	const char *files[] = {config->store.access_key_file, config->store.ca, config->store.key,
 			       config->store.encrypt_to, config->store.identity};
 
-	section(dropin, "Service");
+	begin_section(dropin, "Service");
 	if (config->store.directory != NULL)
-		writable_top(dropin, config->store.directory);
+		make_top_writable(dropin, config->store.directory);
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
 		if (files[i] != NULL)
-			visible(dropin, files[i]);
+			make_visible(dropin, files[i]);
 	if (config->store.url != NULL)
-		line(dropin, "IPAddressAllow=any");
+		add_line(dropin, "IPAddressAllow=any");
 }
 
 static void
-send(Dropin *dropin)
+fill_send(Dropin *dropin)
 {
 	snapshots_mount(dropin);
 	snapshots_visible(dropin);
 }
 
 static void
-push(Dropin *dropin)
+fill_push(Dropin *dropin)
 {
-	bound(dropin);
-	send(dropin);
+	bind_to_service(dropin);
+	fill_send(dropin);
 	if (dropin->config->store.url == NULL)
-		asking(dropin);
+		allow_asking(dropin);
 }
 
 static void
-push_timer(Dropin *dropin)
+fill_push_timer(Dropin *dropin)
 {
-	bound(dropin);
-	calendar(dropin, dropin->config->store.schedule, GBE_PUSH_JITTER);
+	bind_to_service(dropin);
+	set_calendar(dropin, dropin->config->store.schedule, GBE_PUSH_JITTER);
 }
 
 /* Where a timer pushes, the proof also prunes. */
 static void
-prove(Dropin *dropin)
+fill_prove(Dropin *dropin)
 {
-	send(dropin);
+	fill_send(dropin);
 	if (dropin->wanted & PUSH)
-		line(dropin, "ExecStart=/usr/bin/greenboot-etcd --quiet store prune");
+		add_line(dropin, "ExecStart=/usr/bin/greenboot-etcd --quiet store prune");
 }
 
 static void
-prove_timer(Dropin *dropin)
+fill_prove_timer(Dropin *dropin)
 {
-	calendar(dropin, dropin->config->store.prove, GBE_PROVE_JITTER);
+	set_calendar(dropin, dropin->config->store.prove, GBE_PROVE_JITTER);
 }
 
 /* A store that is away now has no requests, which is no failure. A separate process looks for it: with a Condition,
  * systemd itself would hang on a share that hangs. */
 static void
-requests(Dropin *dropin)
+fill_requests(Dropin *dropin)
 {
 	const char *store = dropin->config->store.directory;
 
 	snapshots_mount(dropin);
-	sandbox(dropin);
+	open_sandbox(dropin);
 	if (store != NULL) {
 		g_autofree char *directory = g_build_filename(store, GBE_STORE_REQUESTS, NULL);
 		g_autofree char *quoted = gbe_unit_quote(directory);
 		g_auto(GStrv) parts = g_strsplit(quoted, "$", -1);
 		g_autofree char *word = g_strjoinv("$$", parts);
 
-		writable_top(dropin, store);
-		line(dropin, "ExecCondition=/usr/bin/test -d %s", word);
+		make_top_writable(dropin, store);
+		add_line(dropin, "ExecCondition=/usr/bin/test -d %s", word);
 	}
 	if (dropin->config->store.url != NULL)
-		line(dropin, "IPAddressAllow=any");
+		add_line(dropin, "IPAddressAllow=any");
 	else
-		asking(dropin);
+		allow_asking(dropin);
 }
 
 /* Not quoted: the rest of the line is the path. */
 static void
-requests_path(Dropin *dropin)
+fill_requests_path(Dropin *dropin)
 {
 	g_autofree char *directory =
 	    g_build_filename(dropin->config->store.directory, GBE_STORE_REQUESTS, NULL);
 	g_auto(GStrv) parts = g_strsplit(directory, "%", -1);
 	g_autofree char *path = g_strjoinv("%%", parts);
 
-	section(dropin, "Path");
-	instead(dropin, "PathChanged", "%s", path);
+	begin_section(dropin, "Path");
+	replace_setting(dropin, "PathChanged", "%s", path);
 }
 
 /* The scope stops before finalize stops (which is when finalize works), and before prerun starts again. */
 static void
-scope(Dropin *dropin)
+fill_scope(Dropin *dropin)
 {
-	section(dropin, "Unit");
-	line(dropin, "After=greenboot-etcd-prerun.service greenboot-etcd-finalize.service");
+	begin_section(dropin, "Unit");
+	add_line(dropin, "After=greenboot-etcd-prerun.service greenboot-etcd-finalize.service");
 }
 
 /* The target that such a service requires in place of prerun (hooks/start.target). */
 static void
-start(Dropin *dropin)
+fill_start(Dropin *dropin)
 {
-	section(dropin, "Unit");
-	line(dropin, "PartOf=%s", dropin->config->etcd.service);
+	begin_section(dropin, "Unit");
+	add_line(dropin, "PartOf=%s", dropin->config->etcd.service);
 }
 
 /* ---- which of them there are ---------------------------------------------------------------------- */
@@ -610,57 +597,57 @@ static const struct {
 	guint when;
 	bool by_service;
 } units[] = {
-    {"greenboot-etcd-prerun.service", paths, ALWAYS, false},
-    {"greenboot-etcd-finalize.service", finalize, ALWAYS, true},
-    {"greenboot-etcd-preflight.service", paths, ALWAYS, false},
+    {"greenboot-etcd-prerun.service", fill_paths, ALWAYS, false},
+    {"greenboot-etcd-finalize.service", fill_finalize, ALWAYS, true},
+    {"greenboot-etcd-preflight.service", fill_paths, ALWAYS, false},
     {"greenboot-etcd-preflight.path", NULL, ALWAYS, true},
-    {"greenboot-etcd-renew.service", renew, ALWAYS, false},
-    {"greenboot-etcd-renew.timer", renew_timer, ALWAYS, true},
-    {"greenboot-etcd-scrub.service", scrub, ALWAYS, false},
+    {"greenboot-etcd-renew.service", fill_renew, ALWAYS, false},
+    {"greenboot-etcd-renew.timer", fill_renew_timer, ALWAYS, true},
+    {"greenboot-etcd-scrub.service", fill_scrub, ALWAYS, false},
     {"greenboot-etcd-scrub.timer", NULL, ALWAYS, true},
-    {"greenboot-etcd-used.service", paths, ALWAYS, false},
-    {"greenboot-etcd-used.timer", used_timer, ALWAYS, true},
-    {"greenboot-etcd-green.service", green, ALWAYS, false},
-    {"greenboot-etcd-start.target", start, SCOPE, false},
-    {"greenboot-healthcheck.service", health_check, ALWAYS, false},
-    {"greenboot-etcd-monitor.service", monitor, MONITOR, false},
-    {"greenboot-etcd-monitor.timer", monitor_timer, MONITOR, true},
-    {"greenboot-etcd-defrag.service", defrag, DEFRAG, false},
-    {"greenboot-etcd-defrag.timer", defrag_timer, DEFRAG, true},
-    {"greenboot-etcd-backup.service", backup, BACKUP, false},
-    {"greenboot-etcd-backup.timer", backup_timer, BACKUP, true},
-    {"greenboot-etcd-push.service", push, PUSH, false},
-    {"greenboot-etcd-push.timer", push_timer, PUSH, true},
-    {"greenboot-etcd-send.service", send, SEND, true},
+    {"greenboot-etcd-used.service", fill_paths, ALWAYS, false},
+    {"greenboot-etcd-used.timer", fill_used_timer, ALWAYS, true},
+    {"greenboot-etcd-green.service", fill_green, ALWAYS, false},
+    {"greenboot-etcd-start.target", fill_start, SCOPE, false},
+    {"greenboot-healthcheck.service", fill_health_check, ALWAYS, false},
+    {"greenboot-etcd-monitor.service", fill_monitor, MONITOR, false},
+    {"greenboot-etcd-monitor.timer", fill_monitor_timer, MONITOR, true},
+    {"greenboot-etcd-defrag.service", fill_defrag, DEFRAG, false},
+    {"greenboot-etcd-defrag.timer", fill_defrag_timer, DEFRAG, true},
+    {"greenboot-etcd-backup.service", fill_backup, BACKUP, false},
+    {"greenboot-etcd-backup.timer", fill_backup_timer, BACKUP, true},
+    {"greenboot-etcd-push.service", fill_push, PUSH, false},
+    {"greenboot-etcd-push.timer", fill_push_timer, PUSH, true},
+    {"greenboot-etcd-send.service", fill_send, SEND, true},
     {"greenboot-etcd-send.timer", NULL, SEND, true},
-    {"greenboot-etcd-prove.service", prove, PROVE, false},
-    {"greenboot-etcd-prove.timer", prove_timer, PROVE, true},
-    {"greenboot-etcd-requests.service", requests, REQUESTS, false},
-    {"greenboot-etcd-requests.path", requests_path, WATCH, true},
+    {"greenboot-etcd-prove.service", fill_prove, PROVE, false},
+    {"greenboot-etcd-prove.timer", fill_prove_timer, PROVE, true},
+    {"greenboot-etcd-requests.service", fill_requests, REQUESTS, false},
+    {"greenboot-etcd-requests.path", fill_requests_path, WATCH, true},
     {"greenboot-etcd-requests.timer", NULL, REQUESTS, true},
-    {"greenboot-etcd-rejoin.service", rejoin, REJOIN, false},
+    {"greenboot-etcd-rejoin.service", fill_rejoin, REJOIN, false},
     {"greenboot-etcd-rejoin.timer", NULL, REJOIN, true},
-    {"greenboot-etcd-lock.service", lock, LOCK, false},
+    {"greenboot-etcd-lock.service", fill_lock, LOCK, false},
     {"greenboot-etcd-lock.path", NULL, LOCK, true},
     {"greenboot-etcd-lock.timer", NULL, LOCK, true},
 };
 
 static void
-service(Dropin *dropin)
+fill_service(Dropin *dropin)
 {
-	section(dropin, "Unit");
-	line(dropin, "Requires=%s",
-	     dropin->wanted & SCOPE ? "greenboot-etcd-start.target"
-				    : "greenboot-etcd-prerun.service");
-	line(dropin, "After=greenboot-etcd-prerun.service");
+	begin_section(dropin, "Unit");
+	add_line(dropin, "Requires=%s",
+		 dropin->wanted & SCOPE ? "greenboot-etcd-start.target"
+					: "greenboot-etcd-prerun.service");
+	add_line(dropin, "After=greenboot-etcd-prerun.service");
 	g_string_append(dropin->text, "Wants=");
 	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
 		if (units[i].by_service && (dropin->wanted & units[i].when))
 			g_string_append_printf(dropin->text, "%s ", units[i].unit);
 	dropin->text->str[dropin->text->len - 1] = '\n';
 	/* Where this device is a member of a cluster (core/units/cluster-env.h). */
-	section(dropin, "Service");
-	line(dropin, "EnvironmentFile=-/var/lib/greenboot-etcd/cluster.env");
+	begin_section(dropin, "Service");
+	add_line(dropin, "EnvironmentFile=-/var/lib/greenboot-etcd/cluster.env");
 }
 
 #define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
@@ -684,7 +671,7 @@ gbe_dropins(const GbeConfig *config, GbeFollow *follow, GbeDropinWrite *write, g
 	g_autoptr(GString) text = g_string_new(NULL);
 	Dropin dropin = {.text = text,
 			 .config = config,
-			 .wanted = wanted(config),
+			 .wanted = wanted_units(config),
 			 .follow = follow,
 			 .data = data};
 
@@ -693,8 +680,69 @@ gbe_dropins(const GbeConfig *config, GbeFollow *follow, GbeDropinWrite *write, g
 		    !write_filled(&dropin, units[i].unit, units[i].fill, write, error))
 			return false;
 	if ((dropin.wanted & SCOPE) &&
-	    !write_filled(&dropin, gbe_dropin_scope_of(config->etcd.service), scope, write, error))
+	    !write_filled(&dropin, gbe_dropin_scope_of(config->etcd.service), fill_scope, write,
+			  error))
 		return false;
 	/* Last: without the units that it requires, the service would not start. */
-	return write_filled(&dropin, config->etcd.service, service, write, error);
+	return write_filled(&dropin, config->etcd.service, fill_service, write, error);
+}
+
+#define MINUTE 60
+#define HOUR 3600
+#define DAY 86400
+
+static const struct {
+	const char *word;
+	guint64 seconds;
+} words[] = {
+    {"minutely", MINUTE},
+    {"hourly", HOUR},
+    {"daily", DAY},
+    {"weekly", 7 * DAY},
+    {"monthly", 28 * DAY},
+    {"quarterly", 90 * DAY},
+    {"semiannually", 181 * DAY},
+    {"semi-annually", 181 * DAY},
+    {"yearly", 365 * DAY},
+    {"annually", 365 * DAY},
+};
+
+/* ---- how often a calendar event comes around -------------------------------------------------------- */
+
+/* Between two values of a field that counts to @whole, in its own unit. "X/N" comes every N, and once more at the end
+ * where N does not divide @whole. Lists and ranges may have neighbours. */
+static guint64
+gap(const char *field, guint64 whole)
+{
+	const char *slash = strchr(field, '/');
+	guint64 step = 1;
+
+	if (strpbrk(field, "*/,.") == NULL)
+		return whole;
+	if (slash == NULL || strpbrk(field, ",.") != NULL ||
+	    !g_ascii_string_to_unsigned(slash + 1, 10, 1, whole, &step, NULL))
+		return 1;
+	return whole % step == 0 ? step : whole % step;
+}
+
+guint64
+gbe_calendar_period(const char *event)
+{
+	g_auto(GStrv) parts = g_strsplit(event, " ", -1);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+		if (g_ascii_strcasecmp(parts[0] != NULL ? parts[0] : "", words[i].word) == 0)
+			return words[i].seconds;
+	for (guint i = 0; parts[i] != NULL; i++) {
+		/* "HH:MM" or "HH:MM:SS" */
+		g_auto(GStrv) fields = g_strsplit(parts[i], ":", 3);
+
+		if (fields[0] == NULL || fields[1] == NULL)
+			continue;
+		if (fields[2] != NULL && gap(fields[2], 60) < 60)
+			return gap(fields[2], 60);
+		return gap(fields[1], 60) < 60 ? gap(fields[1], 60) * MINUTE
+					       : gap(fields[0], 24) * HOUR;
+	}
+	return DAY;
 }

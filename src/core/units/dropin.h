@@ -7,6 +7,8 @@
 
 #include "core/config/config.h"
 
+#include <glib.h>
+
 /*
  * Writable paths: each entry of ReadWritePaths= is a mount of its own in the unit's namespace, and no
  * rename leaves a mount. So a unit gets the directory below "/" that a path begins with, never the path itself.
@@ -27,3 +29,13 @@ bool gbe_dropins(const GbeConfig *config, GbeFollow *follow, GbeDropinWrite *wri
 
 /* The scope in which @service starts its etcd. NULL: none is known. */
 const char *gbe_dropin_scope_of(const char *service);
+
+/* How often a calendar event of systemd.time(7) comes around. The generator may not ask systemd-analyze. */
+
+/* RandomizedDelaySec= of hooks/store/push.timer and prove.timer, in seconds. */
+#define GBE_PUSH_JITTER 600
+#define GBE_PROVE_JITTER (6 * 3600)
+
+/* In seconds: no more than the shortest time between two events. Days that are left out do not count: an event at one
+ * time of the day has a day, except for weekly and rarer words. */
+guint64 gbe_calendar_period(const char *event);

@@ -59,17 +59,6 @@ read_arguments(char *const *arguments, const char *values[N_FLAGS])
 	}
 }
 
-static void
-read_environment(char *const *environment, const char *values[N_FLAGS])
-{
-	for (int i = 0; i < N_FLAGS; i++) {
-		const char *value = g_environ_getenv((char **)environment, flags[i].variable);
-
-		if (values[i] == NULL && value != NULL && *value != '\0')
-			values[i] = value;
-	}
-}
-
 /* POSIX leaves two slashes at the begin of a path open. On Linux they are one. */
 static char *
 absolute(const char *path, const char *directory)
@@ -87,32 +76,28 @@ compare_texts(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The spelling of a socket's path matters, that of a host does not. */
-static void
-add_urls(GPtrArray *urls, const char *list)
-{
-	g_auto(GStrv) parts = g_strsplit(list != NULL ? list : "", ",", -1);
-
-	for (guint i = 0; parts[i] != NULL; i++) {
-		char *url = g_strstrip(parts[i]);
-		gsize length = strlen(url);
-
-		while (length > 0 && url[length - 1] == '/')
-			url[--length] = '\0';
-		if (length > 0)
-			g_ptr_array_add(urls, g_str_has_prefix(url, "unix")
-						  ? g_strdup(url)
-						  : g_ascii_strdown(url, -1));
-	}
-}
-
 static char **
 collect_urls(const char *const values[N_FLAGS])
 {
 	g_autoptr(GPtrArray) urls = g_ptr_array_new_with_free_func(g_free);
 
-	for (int i = CLIENTS; i < N_FLAGS; i++)
-		add_urls(urls, values[i] != NULL ? values[i] : flags[i].fallback);
+	for (int i = CLIENTS; i < N_FLAGS; i++) {
+		const char *list = values[i] != NULL ? values[i] : flags[i].fallback;
+		g_auto(GStrv) parts = g_strsplit(list != NULL ? list : "", ",", -1);
+
+		for (guint k = 0; parts[k] != NULL; k++) {
+			char *url = g_strstrip(parts[k]);
+			gsize length = strlen(url);
+
+			while (length > 0 && url[length - 1] == '/')
+				url[--length] = '\0';
+			/* The spelling of a socket's path matters, that of a host does not. */
+			if (length > 0)
+				g_ptr_array_add(urls, g_str_has_prefix(url, "unix")
+							  ? g_strdup(url)
+							  : g_ascii_strdown(url, -1));
+		}
+	}
 	g_ptr_array_sort(urls, compare_texts);
 	for (guint i = 1; i < urls->len;)
 		if (g_str_equal(urls->pdata[i - 1], urls->pdata[i]))
@@ -131,7 +116,12 @@ gbe_etcd_command_parse(char *const *arguments, char *const *environment, const c
 	g_autofree char *unnamed = NULL;
 
 	read_arguments(arguments, values);
-	read_environment(environment, values);
+	for (int i = 0; i < N_FLAGS; i++) {
+		const char *value = g_environ_getenv((char **)environment, flags[i].variable);
+
+		if (values[i] == NULL && value != NULL && *value != '\0')
+			values[i] = value;
+	}
 	unnamed =
 	    g_strconcat(values[NAME] != NULL ? values[NAME] : flags[NAME].fallback, ".etcd", NULL);
 	*ret_command = (GbeEtcdCommand){
@@ -184,37 +174,21 @@ lies_in(const char *path, const char *tree, guint deep)
 	return true;
 }
 
-static bool
-check_data(const char *data_dir, const char *tree, const GbeConfig *config, GError **error)
-{
-	const char *member_dir = config->etcd.member_dir;
-	g_autofree char *expected = NULL;
-
-	if (g_str_equal(member_dir, "auto")) {
-		if (lies_in(data_dir, tree, 1))
-			return true;
-		expected = g_strdup(tree);
-	} else {
-		expected = absolute(member_dir, tree);
-		if (g_str_equal(data_dir, expected))
-			return true;
-	}
-	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "etcd would write to %s, but what is protected is %s: set data-dir= and "
-			 "member-dir= of [etcd] to it",
-			 data_dir, expected);
-}
-
 bool
 gbe_etcd_command_check(const GbeEtcdCommand *command, const GbeConfig *config, GError **error)
 {
 	g_autofree char *tree = absolute(config->etcd.data_dir, "/");
 	g_autofree char *wal = absolute(config->etcd.wal_dir, "/");
+	g_autofree char *member = absolute(config->etcd.member_dir, tree);
+	bool any = g_str_equal(config->etcd.member_dir, "auto");
 
 	if (command->config_file != NULL)
 		return true;
-	if (!check_data(command->data_dir, tree, config, error))
-		return false;
+	if (any ? !lies_in(command->data_dir, tree, 1) : !g_str_equal(command->data_dir, member))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "etcd would write to %s, but what is protected is %s: set "
+				 "data-dir= and member-dir= of [etcd] to it",
+				 command->data_dir, any ? tree : member);
 	if (g_strcmp0(command->wal_dir, wal) == 0 ||
 	    (wal == NULL && lies_in(command->wal_dir, tree, G_MAXUINT)))
 		return true;
@@ -223,4 +197,45 @@ gbe_etcd_command_check(const GbeEtcdCommand *command, const GbeConfig *config, G
 			 "wal-dir= of [etcd] to it",
 			 command->wal_dir != NULL ? command->wal_dir : command->data_dir,
 			 wal != NULL ? wal : tree);
+}
+
+/* Flags as etcdctl takes them: --flag VALUE, --flag=VALUE. Behind "--" there are keys and values. */
+static bool
+is_given(char **arguments, const char *flag)
+{
+	gsize length = strlen(flag);
+
+	for (guint i = 0; arguments != NULL && arguments[i] != NULL; i++) {
+		if (g_str_equal(arguments[i], "--"))
+			return false;
+		if (strncmp(arguments[i], flag, length) == 0 &&
+		    (arguments[i][length] == '\0' || arguments[i][length] == '='))
+			return true;
+	}
+	return false;
+}
+
+static const char *
+or_null(const char *value)
+{
+	return value != NULL && *value != '\0' ? value : NULL;
+}
+
+void
+gbe_etcdctl_environment(const GbeConfig *config, char **arguments,
+			GbeEtcdctlVariable ret_variables[GBE_N_ETCDCTL_VARIABLES])
+{
+	const GbeEtcdctlVariable all[GBE_N_ETCDCTL_VARIABLES] = {
+	    {"ETCDCTL_API", NULL, NULL},
+	    {"ETCDCTL_ENDPOINTS", "--endpoints", or_null(config->etcd.endpoint)},
+	    {"ETCDCTL_CACERT", "--cacert", or_null(config->etcd.cacert)},
+	    {"ETCDCTL_CERT", "--cert", or_null(config->etcd.cert)},
+	    {"ETCDCTL_KEY", "--key", or_null(config->etcd.key)},
+	};
+
+	for (guint i = 0; i < GBE_N_ETCDCTL_VARIABLES; i++) {
+		ret_variables[i] = all[i];
+		if (all[i].flag != NULL && is_given(arguments, all[i].flag))
+			ret_variables[i].value = NULL;
+	}
 }

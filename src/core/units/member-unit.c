@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/member-unit.h"
 
-#include "core/config/run-words.h"
+#include "core/config/lists.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #define OPEN_FILES 65536
 
 static void
-add(GVariantBuilder *builder, const char *name, GVariant *value)
+add_property(GVariantBuilder *builder, const char *name, GVariant *value)
 {
 	g_variant_builder_add(builder, "(sv)", name, value);
 }
@@ -25,19 +25,19 @@ add(GVariantBuilder *builder, const char *name, GVariant *value)
 static void
 add_text(GVariantBuilder *builder, const char *name, const char *value)
 {
-	add(builder, name, g_variant_new_string(value));
+	add_property(builder, name, g_variant_new_string(value));
 }
 
 static void
 add_number(GVariantBuilder *builder, const char *name, guint64 value)
 {
-	add(builder, name, g_variant_new_uint64(value));
+	add_property(builder, name, g_variant_new_uint64(value));
 }
 
 static void
 add_names(GVariantBuilder *builder, const char *name, const char *const *names)
 {
-	add(builder, name, g_variant_new_strv(names, -1));
+	add_property(builder, name, g_variant_new_strv(names, -1));
 }
 
 static void
@@ -57,7 +57,7 @@ add_dependencies(GVariantBuilder *builder, const GbeMemberUnit *unit, const GbeC
 	add_names(builder, "BindsTo", parent);
 	add_names(builder, "Before", parent);
 	if (!unit->parent_by_default)
-		add(builder, "DefaultDependencies", g_variant_new_boolean(false));
+		add_property(builder, "DefaultDependencies", g_variant_new_boolean(false));
 	if (!unit->protect)
 		return;
 	add_names(builder, "Requires", prerun);
@@ -73,37 +73,9 @@ add_command(GVariantBuilder *builder, const GbeMemberUnit *unit)
 	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
 	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
 			      g_variant_new_strv((const char *const *)unit->argv, -1), false);
-	add(builder, "ExecStart", g_variant_builder_end(&commands));
+	add_property(builder, "ExecStart", g_variant_builder_end(&commands));
 	if (unit->environment != NULL && unit->environment[0] != NULL)
 		add_names(builder, "Environment", (const char *const *)unit->environment);
-}
-
-static void
-add_files(GVariantBuilder *builder, char **files)
-{
-	GVariantBuilder list;
-
-	g_variant_builder_init(&list, G_VARIANT_TYPE("a(sb)"));
-	for (guint i = 0; files[i] != NULL; i++)
-		g_variant_builder_add(&list, "(sb)", files[i] + (files[i][0] == '-' ? 1 : 0),
-				      files[i][0] == '-');
-	add(builder, "EnvironmentFiles", g_variant_builder_end(&list));
-}
-
-static void
-add_credentials(GVariantBuilder *builder, char **credentials)
-{
-	GVariantBuilder list;
-
-	g_variant_builder_init(&list, G_VARIANT_TYPE("a(ss)"));
-	for (guint i = 0; credentials[i] != NULL; i++) {
-		const char *path = strchr(credentials[i], ':') + 1;
-		g_autofree char *name =
-		    g_strndup(credentials[i], (gsize)(path - credentials[i] - 1));
-
-		g_variant_builder_add(&list, "(ss)", name, path);
-	}
-	add(builder, "LoadCredential", g_variant_builder_end(&list));
 }
 
 static bool
@@ -111,14 +83,30 @@ add_configured(GVariantBuilder *builder, const GbeConfig *config, GError **error
 {
 	g_auto(GStrv) files = NULL;
 	g_auto(GStrv) credentials = NULL;
+	GVariantBuilder list;
 
 	if (!gbe_run_files(config->run.env_file, &files, error) ||
 	    !gbe_run_credentials(config->run.credentials, &credentials, error))
 		return false;
-	if (files[0] != NULL)
-		add_files(builder, files);
-	if (credentials[0] != NULL)
-		add_credentials(builder, credentials);
+	if (files[0] != NULL) {
+		g_variant_builder_init(&list, G_VARIANT_TYPE("a(sb)"));
+		for (guint i = 0; files[i] != NULL; i++)
+			g_variant_builder_add(&list, "(sb)",
+					      files[i] + (files[i][0] == '-' ? 1 : 0),
+					      files[i][0] == '-');
+		add_property(builder, "EnvironmentFiles", g_variant_builder_end(&list));
+	}
+	if (credentials[0] != NULL) {
+		g_variant_builder_init(&list, G_VARIANT_TYPE("a(ss)"));
+		for (guint i = 0; credentials[i] != NULL; i++) {
+			const char *path = strchr(credentials[i], ':') + 1;
+			g_autofree char *name =
+			    g_strndup(credentials[i], (gsize)(path - credentials[i] - 1));
+
+			g_variant_builder_add(&list, "(ss)", name, path);
+		}
+		add_property(builder, "LoadCredential", g_variant_builder_end(&list));
+	}
 	if (config->run.memory_high > 0)
 		add_number(builder, "MemoryHigh", config->run.memory_high);
 	if (config->run.io_weight > 0)
@@ -157,7 +145,7 @@ gbe_member_unit_properties(const GbeMemberUnit *unit, const GbeConfig *config,
 	add_text(&builder, "Restart", "on-failure");
 	add_number(&builder, "RestartUSec", RESTART_SECONDS * USEC_PER_SEC);
 	add_number(&builder, "StartLimitIntervalUSec", START_LIMIT_SECONDS * USEC_PER_SEC);
-	add(&builder, "StartLimitBurst", g_variant_new_uint32(START_LIMIT_BURST));
+	add_property(&builder, "StartLimitBurst", g_variant_new_uint32(START_LIMIT_BURST));
 	add_number(&builder, "TimeoutStartUSec", unit->timeout * USEC_PER_SEC);
 	add_number(&builder, "TimeoutStopUSec", STOP_SECONDS * USEC_PER_SEC);
 	add_number(&builder, "LimitNOFILE", OPEN_FILES);
@@ -189,7 +177,7 @@ is_one_of(const char *text, const char *const *words)
 }
 
 static GbeLeftover
-other(const char *why, const char **ret_why)
+must_stop(const char *why, const char **ret_why)
 {
 	*ret_why = why;
 	return GBE_LEFTOVER_OTHER;
@@ -203,12 +191,12 @@ judge_command(const GbeFoundUnit *found, const char *parent, const GbeEtcdComman
 	g_auto(GbeEtcdCommand) command = {NULL};
 
 	if (found->parents == NULL || !g_strv_contains((const char *const *)found->parents, parent))
-		return other("it belongs to another unit", ret_why);
+		return must_stop("it belongs to another unit", ret_why);
 	if (found->argv == NULL || found->argv[0] == NULL)
-		return other("what it runs is not known", ret_why);
+		return must_stop("what it runs is not known", ret_why);
 	gbe_etcd_command_parse(found->argv + 1, found->environment, "/", &command);
 	if (!gbe_etcd_command_same(&command, wanted))
-		return other("it has other data or listens elsewhere", ret_why);
+		return must_stop("it has other data or listens elsewhere", ret_why);
 	return GBE_LEFTOVER_SERVES;
 }
 
@@ -228,9 +216,9 @@ gbe_leftover_judge(const GbeFoundUnit *found, const char *parent, const GbeEtcdC
 	if (is_down && found->job == NULL)
 		return GBE_LEFTOVER_ENDED;
 	if (found->job != NULL && !is_one_of(found->job_type, starts))
-		return other("it is being stopped", ret_why);
+		return must_stop("it is being stopped", ret_why);
 	/* The unit is alive, or a job makes it so. "auto-restart" is neither. */
 	if (found->job == NULL && g_strcmp0(found->active_state, "active") != 0)
-		return other("it is not up", ret_why);
+		return must_stop("it is not up", ret_why);
 	return judge_command(found, parent, wanted, ret_why);
 }

@@ -36,7 +36,7 @@ static const char denied_calls[] =
     " 'rt_tgsigqueueinfo', 'tkill'])";
 
 static void
-add(GVariantBuilder *builder, const char *name, GVariant *value)
+add_property(GVariantBuilder *builder, const char *name, GVariant *value)
 {
 	g_variant_builder_add(builder, "(sv)", name, value);
 }
@@ -58,22 +58,22 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("a(sv)"));
 	g_variant_iter_init(&iter, fixed);
 	while (g_variant_iter_loop(&iter, "{sv}", &name, &value))
-		add(&builder, name, value);
-	add(&builder, "SystemCallFilter", g_variant_new_parsed(allowed_calls));
-	add(&builder, "SystemCallFilter", g_variant_new_parsed(denied_calls));
+		add_property(&builder, name, value);
+	add_property(&builder, "SystemCallFilter", g_variant_new_parsed(allowed_calls));
+	add_property(&builder, "SystemCallFilter", g_variant_new_parsed(denied_calls));
 	if (unit->own_users)
-		add(&builder, "PrivateUsers", g_variant_new_boolean(true));
+		add_property(&builder, "PrivateUsers", g_variant_new_boolean(true));
 	if (unit->own_pids) {
-		add(&builder, "PrivatePIDs", g_variant_new_string("yes"));
-		add(&builder, "BindLogSockets", g_variant_new_boolean(false));
+		add_property(&builder, "PrivatePIDs", g_variant_new_string("yes"));
+		add_property(&builder, "BindLogSockets", g_variant_new_boolean(false));
 	}
 	if (unit->tree != NULL)
-		add(&builder, "RootDirectory", g_variant_new_string(unit->tree));
+		add_property(&builder, "RootDirectory", g_variant_new_string(unit->tree));
 	if (unit->bound_to != NULL)
-		add(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
+		add_property(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
 	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
 	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
 			      g_variant_new_strv(unit->argv, -1), false);
-	add(&builder, "ExecStart", g_variant_builder_end(&commands));
+	add_property(&builder, "ExecStart", g_variant_builder_end(&commands));
 	return g_variant_builder_end(&builder);
 }

@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "core/deployment.h"
-#include "core/listed.h"
 #include "core/tri.h"
 #include "sys/deployment/run.h"
 
@@ -32,7 +31,7 @@ GbeDeployments *gbe_deployments_load(int root_fd, const char *root_path, const G
 /* "booted", "rollback", "staged", "pinned" or "gone" (the contract's words). NULL: the list is unknown, or
  * the booted deployment is not in it. */
 const char *gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment *ref);
-/* How the booted deployment is unlocked (core/listed.h). NULL: it is locked, or unknown. */
+/* How the booted deployment is unlocked (core/deployment.h). NULL: it is locked, or unknown. */
 const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
 /* Another stateroot than the booted one's that has deployments; it has a /var of its own. Newly allocated. NULL:
  * there is none. */
