@@ -266,11 +266,11 @@ verify(GbeCli *cli, const char *name, GError **error)
 {
 	g_auto(GbeStoreProved) proved = {0};
 	g_autofree char *identity = identity_path(cli);
-	const GbeStoreProof options = {.store = arg_store,
-				       .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
-				       .identity = identity,
-				       .device = arg_device,
-				       .progress = gbe_progress_step};
+	const GbeStorePull options = {.store = arg_store,
+				      .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
+				      .identity = identity,
+				      .device = arg_device,
+				      .progress = gbe_progress_step};
 	bool ok;
 
 	gbe_progress_begin(cli, "read");

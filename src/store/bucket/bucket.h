@@ -2,7 +2,7 @@
 /*
  * A bucket of an object store that speaks S3, over TLS: the calls that every such server has. sign.c signs them
  * with the access key. Redirections are not followed. A call that meets a broken connection or a status of 500 or
- * more is tried three times. Paths are below the URL's prefix. Implemented in bucket.c, call.c, upload.c, answer.c.
+ * more is tried three times. Paths are below the URL's prefix. Implemented in bucket.c, call.c, answer.c.
  *
  * Errors: GBE_ERROR_NOT_FOUND: there is no such object; _REFUSED: the server refuses the key or the call;
  * _CANNOT_TELL: it cannot be reached, or its answer makes no sense; _FAILED: interrupted. The text of a server is
