@@ -3,7 +3,6 @@
 #include "app/certs/export.h"
 #include "base/sha256.h"
 #include "certs/change.h"
-#include "certs/for-others.h"
 #include "cli/certs.h"
 #include "cli/print.h"
 #include "cli/verb.h"

@@ -6,7 +6,6 @@
  */
 #include "app/by-hand/by-hand.h"
 #include "certs/change.h"
-#include "certs/token.h"
 #include "certs/trust.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 /* greenboot-etcd-cluster, also installed as greenboot-etcd-member: the verbs cluster and member. */
 #include "base/format.h"
 #include "base/sha256.h"
-#include "certs/token.h"
+#include "certs/pki.h"
 #include "cli/ask.h"
 #include "cli/print.h"
 #include "cli/verb.h"

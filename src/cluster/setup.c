@@ -9,7 +9,6 @@
 #include "app/backups/data.h"
 #include "app/health/certificates.h"
 #include "certs/change.h"
-#include "certs/token.h"
 #include "certs/trust.h"
 #include "cluster/seed.h"
 #include "core/config/run-words.h"
