@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/recover.h"
+#include "cluster/setup.h"
 
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/import.h"
 #include "app/state/state.h"
 #include "cluster/look.h"
-#include "cluster/seed.h"
 #include "core/json/parse.h"
 
 static void
@@ -33,7 +32,6 @@ typedef struct {
 	const GbeClusterPlace *best;
 	GbeClusterSetup
 	    setup; /* the options, and what this member's settings have where they say nothing */
-	char **settings; /* cluster.env */
 } Recover;
 
 static void
@@ -47,31 +45,23 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 
 /* Asks the own etcd, or the others where they were noted. */
 static bool
-look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
-{
-	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
-	g_autoptr(JsonObject) noted = NULL;
-	if (gbe_cluster_look(app, ret_cluster, NULL))
-		return true;
-	if (!gbe_state_read(app, GBE_STATE_MEMBERS, false, &noted, error))
-		return false;
-	if (noted != NULL &&
-	    !gbe_cluster_look_by(app, gbe_json_string(noted, "urls", ""),
-				 gbe_json_string(noted, "cluster", NULL), ret_cluster, NULL))
-		*ret_cluster = NULL;
-	g_free(app->config->etcd.endpoint);
-	app->config->etcd.endpoint = g_steal_pointer(&endpoint);
-	return true;
-}
-
-static bool
 check_lost(GbeApp *app, GError **error)
 {
+	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
 	g_autoptr(GbeCluster) cluster = NULL;
+	g_autoptr(JsonObject) noted = NULL;
 	guint voters = 0, working = 0;
 
-	if (!look(app, &cluster, error))
-		return false;
+	if (!gbe_cluster_look(app, &cluster, NULL)) {
+		if (!gbe_state_read(app, GBE_STATE_MEMBERS, false, &noted, error))
+			return false;
+		if (noted != NULL)
+			(void)!gbe_cluster_look_by(app, gbe_json_string(noted, "urls", ""),
+						   gbe_json_string(noted, "cluster", NULL),
+						   &cluster, NULL);
+		g_free(app->config->etcd.endpoint);
+		app->config->etcd.endpoint = g_steal_pointer(&endpoint);
+	}
 	if (cluster != NULL)
 		gbe_cluster_count(cluster, &voters, &working);
 	return cluster == NULL || working < gbe_quorum_of(voters) ||
@@ -132,33 +122,11 @@ judge_own(Recover *recover, GError **error)
 	       add_place(recover, data->path, verification, error);
 }
 
-static bool
-judge_other(Recover *recover, const char *path, GError **error)
-{
-	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-	g_autoptr(GbeVerification) verification = NULL;
-
-	return gbe_verify_path(recover->setting.frame.app, absolute, &full, &verification, error) &&
-	       add_place(recover, absolute, verification, error);
-}
-
 /* As raft compares logs: the later term of the last entry, then the longer log. */
 static bool
 is_ahead(const GbeClusterPlace *one, const GbeClusterPlace *other)
 {
 	return one->term != other->term ? one->term > other->term : one->index > other->index;
-}
-
-static bool
-has_twice(const GPtrArray *places, guint at)
-{
-	const GbeClusterPlace *place = places->pdata[at];
-
-	for (guint i = 0; i < at; i++)
-		if (((const GbeClusterPlace *)places->pdata[i])->member == place->member)
-			return true;
-	return false;
 }
 
 /* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
@@ -177,7 +145,7 @@ count_voters(const GPtrArray *places, const GArray *voter_ids)
 }
 
 static bool
-choose(Recover *recover, GError **error)
+choose_best(Recover *recover, GError **error)
 {
 	const GPtrArray *places = recover->recovered->places;
 	GbeClusterPlace *best = places->pdata[0];
@@ -190,10 +158,12 @@ choose(Recover *recover, GError **error)
 			return gbe_throw(error, GBE_ERROR_USAGE,
 					 "%s is the data of another cluster than %s", place->path,
 					 best->path);
-		if (has_twice(places, i))
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "%s is the data of a member that was looked at already",
-					 place->path);
+		for (guint k = 0; k < i; k++)
+			if (((const GbeClusterPlace *)places->pdata[k])->member == place->member)
+				return gbe_throw(
+				    error, GBE_ERROR_USAGE,
+				    "%s is the data of a member that was looked at already",
+				    place->path);
 		if (is_ahead(place, best))
 			best = places->pdata[i];
 	}
@@ -214,21 +184,28 @@ choose(Recover *recover, GError **error)
 static bool
 judge(Recover *recover, GError **error)
 {
+	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
 	char *const *data = recover->options->data;
 
 	if (!check_lost(recover->setting.frame.app, error) || !judge_own(recover, error))
 		return false;
-	for (guint i = 0; data != NULL && data[i] != NULL; i++)
-		if (!judge_other(recover, data[i], error))
+	for (guint i = 0; data != NULL && data[i] != NULL; i++) {
+		g_autofree char *absolute = g_canonicalize_filename(data[i], NULL);
+		g_autoptr(GbeVerification) verification = NULL;
+
+		if (!gbe_verify_path(recover->setting.frame.app, absolute, &full, &verification,
+				     error) ||
+		    !add_place(recover, absolute, verification, error))
 			return false;
-	return choose(recover, error);
+	}
+	return choose_best(recover, error);
 }
 
 /* ---- the new cluster ---- */
 
 /* A copy of the chosen data, in the store, which the intent names. */
 static bool
-take(Recover *recover, GError **error)
+take_chosen(Recover *recover, GError **error)
 {
 	GbeClusterFrame *frame = &recover->setting.frame;
 	g_autofree char *name = g_strdup_printf("recover-%08x", g_random_int());
@@ -244,22 +221,9 @@ take(Recover *recover, GError **error)
 		? !gbe_by_hand_backup(frame->app, &backup, &taken, error)
 		: !gbe_import(frame->app, &import, &imported, error))
 		return false;
-	gbe_json_set_string(frame->intent, "backup", name);
+	g_free(frame->intent.backup);
+	frame->intent.backup = g_steal_pointer(&name);
 	return gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
-}
-
-static bool
-seed(Recover *recover, GError **error)
-{
-	GbeClusterFrame *frame = &recover->setting.frame;
-	const GbeClusterSetupResult *result = recover->setting.result;
-	const GbeClusterSeed seed = {.backup = gbe_json_string(frame->intent, "backup", NULL),
-				     .whole_log = true,
-				     .name = result->name,
-				     .peer_url = result->peer_url,
-				     .timeout = recover->options->setup.timeout};
-
-	return gbe_cluster_seed(frame, &seed, error);
 }
 
 bool
@@ -275,7 +239,8 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 	    .setup = options->setup,
 	};
 	GbeClusterFrame *frame = &recover.setting.frame;
-	bool active = false, taken;
+	GbeClusterSeed seed;
+	bool active = false, taken, ok;
 
 	frame->dry_run = options->setup.dry_run;
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
@@ -284,15 +249,22 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 	    !gbe_cluster_setting_choose(&recover.setting, error))
 		return false;
 	ret_recovered->setup.continued = frame->continued;
-	taken = json_object_has_member(frame->intent, "backup");
+	taken = frame->intent.backup != NULL;
 	if (!taken && !judge(&recover, error))
 		return false;
 	if (options->setup.dry_run)
 		return true;
-	return gbe_cluster_setting_authority(&recover.setting, error) &&
-	       gbe_cluster_frame_intend(frame, error) &&
-	       (((taken || take(&recover, error)) && seed(&recover, error) &&
-		 gbe_cluster_setting_write(&recover.setting, NULL, error) &&
-		 gbe_cluster_setting_end(&recover.setting, error)) ||
-		gbe_cluster_frame_goes_on(frame, error));
+	if (!gbe_cluster_setting_authority(&recover.setting, error) ||
+	    !gbe_cluster_frame_intend(frame, error))
+		return false;
+	ok = taken || take_chosen(&recover, error);
+	seed = (GbeClusterSeed){.backup = frame->intent.backup,
+				.whole_log = true,
+				.name = ret_recovered->setup.name,
+				.peer_url = ret_recovered->setup.peer_url,
+				.timeout = options->setup.timeout};
+	ok = ok && gbe_cluster_seed(frame, &seed, error);
+	ok = ok && gbe_cluster_setting_write(&recover.setting, NULL, error);
+	ok = ok && gbe_cluster_setting_end(&recover.setting, error);
+	return ok || gbe_cluster_frame_goes_on(frame, error);
 }
