@@ -214,31 +214,14 @@ prove_live(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 
 /* ---- a change ---- */
 
-/* A kill or a power cut came after the exchange. */
-static bool
-finish_earlier(GbePkiChange *change, GError **error)
-{
-	bool unproved = false;
-
-	if (!gbe_pki_is_unproved(change->app, &unproved, error))
-		return gbe_prefix(error, GBE_PKI_DIR);
-	if (!unproved || change->result->pki == NULL)
-		return true;
-	g_ptr_array_add(
-	    change->result->notes,
-	    g_strdup_printf("finished what `%s` had begun", change->result->pki->record.made_by));
-	/* It was healthy before, and may have failed with the new certificates. */
-	if (change->failed && change->result->pki->record.was_healthy == GBE_YES)
-		change->running = true;
-	return prove_live(change, &change->result->pki->record, error);
-}
-
 bool
 gbe_pki_change_begin(GbePkiChange *change, GError **error)
 {
 	GbeApp *app = change->app;
+	GbePkiResult *result = change->result;
 	const char *unit = app->config->etcd.service;
 	g_auto(GbeUnitState) state = {0};
+	bool unproved = false;
 
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->operation);
@@ -250,11 +233,23 @@ gbe_pki_change_begin(GbePkiChange *change, GError **error)
 		change->running = !change->failed && g_strcmp0(state.active_state, "inactive") != 0;
 	}
 	if (change->options->dry_run)
-		return gbe_pki_read(app, &change->result->pki, error);
+		return gbe_pki_read(app, &result->pki, error);
 	if (!gbe_maintenance_lock(app, change->operation, &change->maintenance, error) ||
 	    !gbe_pki_change_lock(change, error))
 		return false;
-	return gbe_pki_read(app, &change->result->pki, error) && finish_earlier(change, error);
+	if (!gbe_pki_read(app, &result->pki, error))
+		return false;
+	if (!gbe_pki_is_unproved(app, &unproved, error))
+		return gbe_prefix(error, GBE_PKI_DIR);
+	if (!unproved || result->pki == NULL)
+		return true;
+	/* A kill or a power cut came after the exchange. */
+	g_ptr_array_add(result->notes, g_strdup_printf("finished what `%s` had begun",
+						       result->pki->record.made_by));
+	/* etcd was healthy before, and may have failed with the new certificates. */
+	if (change->failed && result->pki->record.was_healthy == GBE_YES)
+		change->running = true;
+	return prove_live(change, &result->pki->record, error);
 }
 
 bool

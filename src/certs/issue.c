@@ -179,16 +179,8 @@ set_serial(X509 *certificate)
 				   sizeof(serial)) == 1;
 }
 
-static bool
-set_name(X509 *certificate, const char *name)
-{
-	return lib.X509_NAME_add_entry_by_txt(lib.X509_get_subject_name(certificate), "CN",
-					      MBSTRING_UTF8, (const unsigned char *)name, -1, -1,
-					      0) == 1;
-}
-
 static X509 *
-begin(const GbeCertOrder *order, EVP_PKEY *key)
+begin_certificate(const GbeCertOrder *order, EVP_PKEY *key)
 {
 	g_autoptr(X509) certificate = lib.X509_new();
 
@@ -199,13 +191,15 @@ begin(const GbeCertOrder *order, EVP_PKEY *key)
 	    lib.ASN1_TIME_set(lib.X509_getm_notAfter(certificate), (time_t)order->not_after) ==
 		NULL ||
 	    lib.X509_set_pubkey(certificate, key) != 1 ||
-	    (order->name != NULL && !set_name(certificate, order->name)))
+	    (order->name != NULL && lib.X509_NAME_add_entry_by_txt(
+					lib.X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
+					(const unsigned char *)order->name, -1, -1, 0) != 1))
 		return NULL;
 	return g_steal_pointer(&certificate);
 }
 
 static bool
-sign(X509 *certificate, X509 *issuer, EVP_PKEY *key)
+sign_certificate(X509 *certificate, X509 *issuer, EVP_PKEY *key)
 {
 	/* These have a digest of their own. */
 	bool own = lib.EVP_PKEY_is_a(key, "ED25519") == 1 || lib.EVP_PKEY_is_a(key, "ED448") == 1;
@@ -247,15 +241,9 @@ print_key(EVP_PKEY *key, GbePrivateKey **ret_key, GError **error)
 }
 
 static bool
-load(GError **error)
-{
-	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
-}
-
-static bool
 make_key(EVP_PKEY **ret_key, GError **error)
 {
-	if (!load(error))
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error))
 		return false;
 	*ret_key = lib.EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
 	return *ret_key != NULL || fail(error, "a private key");
@@ -271,13 +259,13 @@ gbe_issue_authority(const GbeCertOrder *order, GBytes **ret_certificate, GbePriv
 
 	if (!make_key(&key, error))
 		return false;
-	certificate = begin(order, key);
+	certificate = begin_certificate(order, key);
 	if (certificate == NULL ||
 	    !add_extension(certificate, NULL, NID_basic_constraints,
 			   "critical,CA:TRUE,pathlen:0") ||
 	    !add_extension(certificate, NULL, NID_key_usage, "critical,keyCertSign,cRLSign") ||
 	    !add_extension(certificate, NULL, NID_subject_key_identifier, "hash") ||
-	    !sign(certificate, certificate, key))
+	    !sign_certificate(certificate, certificate, key))
 		return fail(error, "an authority's certificate");
 	if (!print_key(key, &printed, error) ||
 	    !print_certificate(certificate, NULL, ret_certificate, error))
@@ -301,7 +289,7 @@ gbe_issuer_free(GbeIssuer *issuer)
 }
 
 static GbePem *
-next(GbePemReader *reader, GbePemKind kind, const char *what, GError **error)
+next_pem(GbePemReader *reader, GbePemKind kind, const char *what, GError **error)
 {
 	GbePem *pem = gbe_pem_next(reader);
 
@@ -331,7 +319,7 @@ read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **er
 	all = lib.BIO_new(lib.BIO_s_mem());
 	bio = lib.BIO_new(lib.BIO_s_mem());
 	for (;;) {
-		g_autoptr(GbePem) pem = next(reader, GBE_PEM_CERTIFICATE, what, &local);
+		g_autoptr(GbePem) pem = next_pem(reader, GBE_PEM_CERTIFICATE, what, &local);
 
 		if (pem == NULL)
 			break;
@@ -357,7 +345,7 @@ read_key(GbeIssuer *issuer, GbePrivateKey *key, const char *what, GError **error
 
 	if (!gbe_pem_open(g_bytes_get_data(key, NULL), g_bytes_get_size(key), &reader, error))
 		return false;
-	issuer->key = next(reader, GBE_PEM_KEY, "the authority's key", &local);
+	issuer->key = next_pem(reader, GBE_PEM_KEY, "the authority's key", &local);
 	if (local != NULL)
 		return gbe_pass(error, &local);
 	if (issuer->key == NULL)
@@ -376,7 +364,8 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 {
 	g_autoptr(GbeIssuer) issuer = g_new0(GbeIssuer, 1);
 
-	if (!load(error) || !read_chain(issuer, certificate, what, error))
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error) ||
+	    !read_chain(issuer, certificate, what, error))
 		return false;
 	if (!issuer->certificate->ca)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -408,8 +397,8 @@ gbe_issuer_chain(const GbeIssuer *issuer)
 /* ---- what it signs ---- */
 
 static bool
-finish(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bool rsa,
-       GBytes **ret_certificate, GError **error)
+finish_certificate(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bool rsa,
+		   GBytes **ret_certificate, GError **error)
 {
 	X509 *by = issuer->certificate->x509;
 
@@ -421,7 +410,7 @@ finish(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bo
 			   order->use == GBE_USE_CLIENT ? "clientAuth" : "serverAuth,clientAuth") ||
 	    !add_extension(certificate, by, NID_subject_key_identifier, "hash") ||
 	    !add_extension(certificate, by, NID_authority_key_identifier, "keyid,issuer") ||
-	    !sign(certificate, by, issuer->key->key))
+	    !sign_certificate(certificate, by, issuer->key->key))
 		return fail(error, "a certificate");
 	return print_certificate(certificate, issuer->intermediates, ret_certificate, error);
 }
@@ -436,12 +425,12 @@ gbe_issue(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes **ret_certi
 
 	if (!make_key(&key, error))
 		return false;
-	certificate = begin(order, key);
+	certificate = begin_certificate(order, key);
 	if (certificate == NULL)
 		return fail(error, "a certificate");
 	if ((order->hosts != NULL && !add_hosts(certificate, order->hosts, error)) ||
 	    !print_key(key, &printed, error) ||
-	    !finish(issuer, order, certificate, false, ret_certificate, error))
+	    !finish_certificate(issuer, order, certificate, false, ret_certificate, error))
 		return false;
 	*ret_key = g_steal_pointer(&printed);
 	return true;
@@ -480,7 +469,7 @@ gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes
 	g_autoptr(X509) certificate = NULL;
 	EVP_PKEY *key;
 
-	if (!load(error))
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error))
 		return false;
 	bio = lib.BIO_new_mem_buf(g_bytes_get_data(request, NULL), (int)g_bytes_get_size(request));
 	/* Without a passphrase here, libcrypto would ask the terminal for one where the text wants it. */
@@ -498,13 +487,13 @@ gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes
 	if (lib.EVP_PKEY_get_security_bits(key) < SECURITY_BITS)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the request's key is too weak: RSA needs 2048 bits, EC 224");
-	certificate = begin(order, key);
+	certificate = begin_certificate(order, key);
 	if (certificate == NULL ||
 	    (order->name == NULL &&
 	     lib.X509_set_subject_name(certificate, lib.X509_REQ_get_subject_name(asked)) != 1))
 		return fail(error, "a certificate");
 	return (order->hosts != NULL ? add_hosts(certificate, order->hosts, error)
 				     : copy_hosts(asked, certificate, error)) &&
-	       finish(issuer, order, certificate, lib.EVP_PKEY_is_a(key, "RSA") == 1,
-		      ret_certificate, error);
+	       finish_certificate(issuer, order, certificate, lib.EVP_PKEY_is_a(key, "RSA") == 1,
+				  ret_certificate, error);
 }

@@ -110,12 +110,27 @@ read_record(int place_fd, const char *name, GbePkiRecord *ret_record, GError **e
 	       gbe_pki_record_read(bytes, size, path, ret_record, error);
 }
 
-/* A leaf that cannot be read is made anew; an authority cannot be. */
-static bool
-read_live(int place_fd, int fd, GbePki *pki, GError **error)
+/* A leaf that cannot be read is made again; an authority cannot be. */
+bool
+gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 {
+	g_autoptr(GbePki) pki = gbe_pki_new();
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int place_fd = -1;
+	gbe_autofd int fd = -1;
 	gbe_autofd int authority_fd = -1;
 
+	if (!gbe_app_open_pki(app, false, &place_fd, &local) ||
+	    !gbe_open_dir_at(place_fd, LIVE, &fd, &local)) {
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			g_propagate_error(error, g_steal_pointer(&local));
+			return gbe_prefix(error, GBE_PKI_DIR);
+		}
+		*ret_pki = NULL;
+		return true;
+	}
+	/* A program that has read a key leaves no core. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
 	if (!read_record(place_fd, LIVE, &pki->record, error) ||
 	    !gbe_open_dir_at(fd, AUTHORITY, &authority_fd, error) ||
 	    !read_authority(authority_fd, "ca", &pki->signer, error) ||
@@ -130,30 +145,6 @@ read_live(int place_fd, int fd, GbePki *pki, GError **error)
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
 				 GBE_PKI_LIVE "/" AUTHORITY " lacks the authority's %s",
 				 pki->signer.certificate == NULL ? "certificate" : "key");
-	return true;
-}
-
-bool
-gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
-{
-	g_autoptr(GbePki) pki = gbe_pki_new();
-	g_autoptr(GError) local = NULL;
-	gbe_autofd int place_fd = -1;
-	gbe_autofd int fd = -1;
-
-	if (!gbe_app_open_pki(app, false, &place_fd, &local) ||
-	    !gbe_open_dir_at(place_fd, LIVE, &fd, &local)) {
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return gbe_prefix(error, GBE_PKI_DIR);
-		}
-		*ret_pki = NULL;
-		return true;
-	}
-	/* A program that has read a key leaves no core. */
-	(void)prctl(PR_SET_DUMPABLE, 0);
-	if (!read_live(place_fd, fd, pki, error))
-		return false;
 	*ret_pki = g_steal_pointer(&pki);
 	return true;
 }

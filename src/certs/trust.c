@@ -143,19 +143,6 @@ refusal_at(const GPtrArray *urls, Ask ask, const Files *files, guint64 seconds)
 	return why;
 }
 
-static char *
-refusal_of(const GbeEtcdMember *member, const Files *peer, const Files *client, guint64 seconds)
-{
-	g_autofree char *why = NULL;
-
-	if (member->name == NULL || *member->name == '\0')
-		return g_strdup("a member that was added has not started yet");
-	why = refusal_at(member->peer_urls, ask_peer, peer, seconds);
-	if (why == NULL)
-		why = refusal_at(member->client_urls, ask_server, client, seconds);
-	return why != NULL ? g_strdup_printf("member %s, %s", member->name, why) : NULL;
-}
-
 static bool
 ask_each(const GbePki *pki, guint64 seconds, const GArray *list, GbeTrust *trust, GError **error)
 {
@@ -166,12 +153,19 @@ ask_each(const GbePki *pki, guint64 seconds, const GArray *list, GbeTrust *trust
 		return false;
 	for (guint i = 0; i < list->len; i++) {
 		const GbeEtcdMember *member = &g_array_index(list, GbeEtcdMember, i);
-		g_autofree char *refusal = refusal_of(member, &peer, &client, seconds);
+		bool started = member->name != NULL && *member->name != '\0';
+		g_autofree char *why = NULL;
 
+		if (started)
+			why = refusal_at(member->peer_urls, ask_peer, &peer, seconds);
+		if (started && why == NULL)
+			why = refusal_at(member->client_urls, ask_server, &client, seconds);
 		trust->voters += member->learner ? 0 : 1;
-		trust->taken += member->learner || refusal != NULL ? 0 : 1;
-		if (trust->refusal == NULL)
-			trust->refusal = g_steal_pointer(&refusal);
+		trust->taken += member->learner || !started || why != NULL ? 0 : 1;
+		if (trust->refusal == NULL && !started)
+			trust->refusal = g_strdup("a member that was added has not started yet");
+		else if (trust->refusal == NULL && why != NULL)
+			trust->refusal = g_strdup_printf("member %s, %s", member->name, why);
 	}
 	return true;
 }

@@ -168,33 +168,6 @@ gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why)
 
 /* ---- settings ---- */
 
-/* The certificates are for what the member advertises, too. */
-static bool
-ensure_hosts(GbeClusterFrame *frame, GError **error)
-{
-	g_autoptr(GbePki) pki = NULL;
-	g_autofree char *due = NULL;
-	bool unproved = false;
-
-	/* An earlier call may have been cut in between. etcd proves the new ones when it starts with them. */
-	if (!gbe_pki_is_unproved(frame->app, &unproved, error) ||
-	    (unproved && !gbe_pki_keep(frame->app, error)) ||
-	    !gbe_pki_read(frame->app, &pki, error))
-		return false;
-	if (pki == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there are no certificates in " GBE_PKI_LIVE);
-	due = gbe_pki_due(frame->app, pki, NULL);
-	if (due == NULL)
-		return true;
-	g_free(pki->record.made_by);
-	pki->record.made_by = g_strdup(frame->operation);
-	pki->record.restart = false;
-	pki->record.was_healthy = GBE_UNKNOWN;
-	return gbe_pki_issue_leaves(frame->app, pki, error) &&
-	       gbe_pki_put(frame->app, pki, error) && gbe_pki_keep(frame->app, error);
-}
-
 bool
 gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
 {
@@ -209,7 +182,30 @@ gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env, GErro
 bool
 gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
 {
-	return gbe_cluster_settings_put(frame, env, error) && ensure_hosts(frame, error);
+	g_autoptr(GbePki) pki = NULL;
+	g_autofree char *due = NULL;
+	bool unproved = false;
+
+	if (!gbe_cluster_settings_put(frame, env, error))
+		return false;
+	/* An earlier call may have been cut in between. etcd proves the new ones when it starts with them. */
+	if (!gbe_pki_is_unproved(frame->app, &unproved, error) ||
+	    (unproved && !gbe_pki_keep(frame->app, error)) ||
+	    !gbe_pki_read(frame->app, &pki, error))
+		return false;
+	if (pki == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there are no certificates in " GBE_PKI_LIVE);
+	/* The certificates are for what the member advertises, too. */
+	due = gbe_pki_due(frame->app, pki, NULL);
+	if (due == NULL)
+		return true;
+	g_free(pki->record.made_by);
+	pki->record.made_by = g_strdup(frame->operation);
+	pki->record.restart = false;
+	pki->record.was_healthy = GBE_UNKNOWN;
+	return gbe_pki_issue_leaves(frame->app, pki, error) &&
+	       gbe_pki_put(frame->app, pki, error) && gbe_pki_keep(frame->app, error);
 }
 
 bool

@@ -191,27 +191,6 @@ initial_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster)
 	return g_string_free(g_steal_pointer(&text), false);
 }
 
-/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
-static bool
-remove_copy(GbeClusterSetting *setup, GError **error)
-{
-	GbeApp *app = setup->frame.app;
-	bool bare = setup->frame.intent.bare;
-	GbeBackupRef backup = {0};
-	char *names[] = {NULL, NULL};
-	bool ok;
-
-	if (!gbe_by_hand_set_aside(app, setup->frame.operation, bare, &backup, error))
-		return false;
-	names[0] = backup.name;
-	if (backup.name != NULL && !bare)
-		gbe_complain("other files were in %s before this join: backup %s has them",
-			     app->config->etcd.data_dir, backup.name);
-	ok = backup.name == NULL || !bare || gbe_by_hand_delete(app, names, true, false, error);
-	gbe_backup_ref_clear(&backup);
-	return ok;
-}
-
 /* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter
  * stays: it counts. The intent says so first, since its data is worth nothing from then on. */
 static bool
@@ -221,7 +200,11 @@ leave_again(GbeClusterSetting *setup, GError **error)
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = gbe_hex64(setup->result->id);
+	g_autofree char *id = gbe_hex64(setup->result->id), *name = NULL;
+	GbeApp *app = setup->frame.app;
+	bool bare = setup->frame.intent.bare;
+	GbeBackupRef backup = {0};
+	char *names[] = {NULL, NULL};
 	bool in;
 
 	if (!look_at_cluster(setup, &cluster, error))
@@ -235,7 +218,16 @@ leave_again(GbeClusterSetting *setup, GError **error)
 	    (in && !gbe_members_remove(setup->frame.app, id, &options, &removed, error)) ||
 	    GBE_FAULT("cluster-out-again", error))
 		return false;
-	if (!gbe_cluster_frame_stop(&setup->frame, error) || !remove_copy(setup, error))
+	/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
+	if (!gbe_cluster_frame_stop(&setup->frame, error) ||
+	    !gbe_by_hand_set_aside(app, setup->frame.operation, bare, &backup, error))
+		return false;
+	name = names[0] = g_steal_pointer(&backup.name);
+	gbe_backup_ref_clear(&backup);
+	if (name != NULL && !bare)
+		gbe_complain("other files were in %s before this join: backup %s has them",
+			     app->config->etcd.data_dir, name);
+	if (name != NULL && bare && !gbe_by_hand_delete(app, names, true, false, error))
 		return false;
 	return gbe_cluster_settings_remove(&setup->frame, error) &&
 	       gbe_cluster_frame_end(&setup->frame, error);
@@ -447,26 +439,6 @@ read_former(GbeClusterSetting *setup, char **ret_cluster, GError **error)
 	return true;
 }
 
-/* By hand, the address may lead to any cluster. */
-static bool
-check_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster,
-	      const GbeClusterMember *own, const char *expected, GError **error)
-{
-	const char *former = setup->frame.intent.former;
-	g_autofree char *id = own != NULL ? gbe_hex64(own->voter.id) : NULL;
-
-	if (setup->options->force || setup->options->by_itself)
-		return true;
-	if (expected != NULL && !gbe_cluster_check_id(setup->frame.app, cluster, expected, error))
-		return gbe_prefix(error, "use another URL, or --force");
-	return id == NULL || former == NULL || own->voter.works != GBE_YES ||
-	       g_str_equal(former, id) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "member %s works with the address of this device, and is another "
-			 "one: --force removes it",
-			 own->name);
-}
-
 /* The member that this device was. */
 static bool
 remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
@@ -477,19 +449,31 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *former = NULL, *own = NULL;
+	const GbeClusterIntent *intent = &setup->frame.intent;
 	g_autofree char *id = NULL, *expected = NULL;
 
 	if (!look_at_cluster(setup, &cluster, error) ||
 	    (dry_run && !read_former(setup, &expected, error)))
 		return false;
 	/* By its id, since its address may have changed; else by the address. */
-	if (setup->frame.intent.former != NULL)
-		(void)!gbe_cluster_find(cluster, setup->frame.intent.former, &former, NULL);
+	if (intent->former != NULL)
+		(void)!gbe_cluster_find(cluster, intent->former, &former, NULL);
 	if (!find_own(setup, cluster, former, &own, error))
 		return false;
-	if (!check_version(setup, cluster, error) ||
-	    (dry_run && !check_cluster(setup, cluster, own, expected, error)))
+	if (!check_version(setup, cluster, error))
 		return false;
+	/* By hand, the address may lead to any cluster. */
+	if (dry_run && !setup->options->force && !setup->options->by_itself) {
+		if (expected != NULL &&
+		    !gbe_cluster_check_id(setup->frame.app, cluster, expected, error))
+			return gbe_prefix(error, "use another URL, or --force");
+		if (own != NULL && intent->former != NULL && own->voter.works == GBE_YES &&
+		    own != former)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "member %s works with the address of this device, and is "
+					 "another one: --force removes it",
+					 own->name);
+	}
 	if (own == NULL)
 		return gbe_cluster_check_current(setup->frame.app, cluster, error);
 	if (setup->options->by_itself && own->voter.works == GBE_YES)

@@ -42,23 +42,6 @@ check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
 			 leave->frame.app->config->etcd.endpoint);
 }
 
-/* A device that has left gives no lock back, and the others would wait for it. */
-static bool
-check_update_lock(const Leave *leave, GError **error)
-{
-	GbeUpdateLockSeen seen = {0};
-
-	if (leave->options->force)
-		return true;
-	if (!gbe_update_lock_look(leave->frame.app, &seen, error))
-		return false;
-	gbe_update_lock_clear(&seen.lock);
-	return !seen.own ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "this device has the update lock: its update has to become green or to be "
-			 "dropped; `greenboot-etcd cluster unlock --force` frees it all the same");
-}
-
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
 find_others(Leave *leave, GError **error)
@@ -71,8 +54,22 @@ find_others(Leave *leave, GError **error)
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
-	if (!check_own(leave, cluster, error) || !check_update_lock(leave, error))
+	if (!check_own(leave, cluster, error))
 		return false;
+	/* A device that has left gives no lock back, and the others would wait for it. */
+	if (!leave->options->force) {
+		GbeUpdateLockSeen seen = {0};
+
+		if (!gbe_update_lock_look(app, &seen, error))
+			return false;
+		gbe_update_lock_clear(&seen.lock);
+		if (seen.own)
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "this device has the update lock: its update has to become "
+			    "green or to be dropped; `greenboot-etcd cluster unlock "
+			    "--force` frees it all the same");
+	}
 	member = gbe_cluster_by_id(cluster, cluster->self);
 	leave->left->name = member != NULL ? g_strdup(member->name) : NULL;
 	if (cluster->members->len == 1)

@@ -321,20 +321,6 @@ lock(GbeCli *cli, char **arguments, GError **error)
 	return done;
 }
 
-static bool
-rejoin_if_needed(GbeCli *cli, guint64 timeout, GError **error)
-{
-	g_auto(GbeRejoined) rejoined = {NULL};
-
-	if (!gbe_cluster_rejoin_if_needed(cli->app, timeout, &rejoined, error))
-		return false;
-	/* The timer's call is quiet, and what it has to wait for is for the journal, once. */
-	if (cli->quiet && g_str_equal(rejoined.action, "waits") && !rejoined.known)
-		gbe_complain("%s", rejoined.said);
-	print_action(cli, rejoined.action, rejoined.said);
-	return true;
-}
-
 /* ---- init, join, rejoin ---- */
 
 static JsonObject *
@@ -385,8 +371,17 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 
 	if (!gbe_verb_duration("--timeout", arg_timeout, WAIT_MOST, &options.timeout, error))
 		return false;
-	if (arg_if_needed)
-		return rejoin_if_needed(cli, options.timeout, error);
+	if (arg_if_needed) {
+		g_auto(GbeRejoined) rejoined = {NULL};
+
+		if (!gbe_cluster_rejoin_if_needed(cli->app, options.timeout, &rejoined, error))
+			return false;
+		/* The timer's call is quiet, and what it has to wait for is for the journal, once. */
+		if (cli->quiet && g_str_equal(rejoined.action, "waits") && !rejoined.known)
+			gbe_complain("%s", rejoined.said);
+		print_action(cli, rejoined.action, rejoined.said);
+		return true;
+	}
 	if (!set(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);

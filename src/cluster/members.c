@@ -359,33 +359,27 @@ hand_over(Step *step, const GbeClusterMember *leader)
 		g_debug("%s does not hand over: %s", leader->name, failure.why);
 }
 
-/* A member that was removed shuts its etcd down, and answers nothing more: another one has to be asked. */
-static bool
-ask_another(Step *step, const GbeClusterMember *removed, GError **error)
-{
-	if (removed->voter.id != step->cluster->self)
-		return true;
-	for (guint i = 0; i < step->cluster->members->len; i++) {
-		const GbeClusterMember *member = step->cluster->members->pdata[i];
-
-		if (member == removed || member->voter.works != GBE_YES || member->voter.learner)
-			continue;
-		g_clear_pointer(&step->client, gbe_client_close);
-		if (gbe_cluster_open(&step->at, member->url, &step->client, &step->failure))
-			return true;
-	}
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked");
-}
-
 static bool
 remove_member(Step *step, const GbeClusterMember *member, GError **error)
 {
+	const GPtrArray *members = step->cluster->members;
+	bool asks_another = member->voter.id != step->cluster->self;
 	gint64 began = g_get_monotonic_time();
 
 	if (member->voter.id == step->cluster->leader)
 		hand_over(step, member);
-	if (!ask_another(step, member, error))
-		return false;
+	/* A member that was removed shuts its etcd down, and answers nothing more: another one has to be asked. */
+	for (guint i = 0; i < members->len && !asks_another; i++) {
+		const GbeClusterMember *other = members->pdata[i];
+
+		if (other == member || other->voter.works != GBE_YES || other->voter.learner)
+			continue;
+		g_clear_pointer(&step->client, gbe_client_close);
+		asks_another =
+		    gbe_cluster_open(&step->at, other->url, &step->client, &step->failure);
+	}
+	if (!asks_another)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked");
 	do {
 		if (gbe_client_member_remove(step->client, member->voter.id,
 					     gbe_app_deadline(step->app), &step->failure))

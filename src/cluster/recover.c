@@ -122,34 +122,13 @@ judge_own(Recover *recover, GError **error)
 	       add_place(recover, data->path, verification, error);
 }
 
-/* As raft compares logs: the later term of the last entry, then the longer log. */
-static bool
-is_ahead(const GbeClusterPlace *one, const GbeClusterPlace *other)
-{
-	return one->term != other->term ? one->term > other->term : one->index > other->index;
-}
-
-/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
-static guint
-count_voters(const GPtrArray *places, const GArray *voter_ids)
-{
-	guint count = 0;
-
-	for (guint i = 0; i < places->len; i++) {
-		const GbeClusterPlace *place = places->pdata[i];
-
-		for (guint k = 0; voter_ids != NULL && k < voter_ids->len; k++)
-			count += g_array_index(voter_ids, guint64, k) == place->member ? 1 : 0;
-	}
-	return count;
-}
-
 static bool
 choose_best(Recover *recover, GError **error)
 {
 	const GPtrArray *places = recover->recovered->places;
 	GbeClusterPlace *best = places->pdata[0];
-	guint looked_at;
+	const GArray *voters;
+	guint looked_at = 0;
 
 	for (guint i = 1; i < places->len; i++) {
 		const GbeClusterPlace *place = places->pdata[i];
@@ -164,12 +143,21 @@ choose_best(Recover *recover, GError **error)
 				    error, GBE_ERROR_USAGE,
 				    "%s is the data of a member that was looked at already",
 				    place->path);
-		if (is_ahead(place, best))
+		/* As raft compares logs: the later term of the last entry, then the longer log. */
+		if (place->term != best->term ? place->term > best->term
+					      : place->index > best->index)
 			best = places->pdata[i];
 	}
 	best->chosen = true;
 	recover->best = best;
-	looked_at = count_voters(places, best->voter_ids);
+	voters = best->voter_ids;
+	/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
+	for (guint i = 0; i < places->len; i++)
+		for (guint k = 0; voters != NULL && k < voters->len; k++)
+			looked_at += g_array_index(voters, guint64, k) ==
+					     ((const GbeClusterPlace *)places->pdata[i])->member
+					 ? 1
+					 : 0;
 	if (recover->options->force || (best->voters > 0 && best->voters == looked_at))
 		return true;
 	return gbe_throw(

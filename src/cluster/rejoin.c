@@ -69,15 +69,6 @@ note_text(Rejoin *r, const char *key, const char *value, GError **error)
 }
 
 static bool
-say_waits(Rejoin *r, const char *why, GError **error)
-{
-	r->result->action = "waits";
-	r->result->said = g_strdup_printf("this member cannot rejoin its cluster yet: %s", why);
-	r->result->known = g_strcmp0(gbe_json_string(r->record, "reason", NULL), why) == 0;
-	return note_text(r, "reason", why, error);
-}
-
-static bool
 ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
 {
 	const char *urls = gbe_json_string(r->record, "urls", "");
@@ -372,7 +363,12 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 		     rejoin(&r, true, "a rejoin was interrupted", &local);
 	if (ok)
 		return true;
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
-		return say_waits(&r, local->message, error);
-	return gbe_pass(error, &local);
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
+		return gbe_pass(error, &local);
+	ret_rejoined->action = "waits";
+	ret_rejoined->said =
+	    g_strdup_printf("this member cannot rejoin its cluster yet: %s", local->message);
+	ret_rejoined->known =
+	    g_strcmp0(gbe_json_string(r.record, "reason", NULL), local->message) == 0;
+	return note_text(&r, "reason", local->message, error);
 }

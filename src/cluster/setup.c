@@ -227,24 +227,6 @@ check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
 			       : "");
 }
 
-/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
-static bool
-take_token(const GbeClusterSetting *setting, const GbePkiOptions *options, GError **error)
-{
-	GbeApp *app = setting->frame.app;
-	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
-	g_autoptr(GbePki) pki = gbe_pki_new();
-
-	if (!gbe_token_read(app, options->token, pki, error) ||
-	    !gbe_pki_issue_leaves(app, pki, error))
-		return false;
-	return (gbe_trust_check_cluster(app, pki, setting->options->url, error) ||
-		gbe_prefix(error,
-			   "the cluster to join, asked with the token %s (nothing was installed)",
-			   options->token)) &&
-	       gbe_pki_init(app, options, made, error);
-}
-
 bool
 gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
 {
@@ -254,18 +236,26 @@ gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
 				       .timeout = setting->options->timeout,
 				       .validity = GBE_AUTHORITY_VALIDITY};
 	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
-	g_autoptr(GbePki) pki = NULL;
+	g_autoptr(GbePki) present = NULL, pki = gbe_pki_new();
 
-	if (!gbe_pki_read(app, &pki, error))
+	if (!gbe_pki_read(app, &present, error))
 		return false;
-	if (pki != NULL)
-		return token == NULL || check_token(setting, pki, error);
+	if (present != NULL)
+		return token == NULL || check_token(setting, present, error);
 	if (token == NULL && setting->options->url != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "this device has no certificates of the cluster: --token=FILE, "
 				 "made by `greenboot-etcd cluster token` on a member, brings them");
-	return token != NULL ? take_token(setting, &options, error)
-			     : gbe_pki_init(app, &options, made, error);
+	if (token == NULL)
+		return gbe_pki_init(app, &options, made, error);
+	/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
+	if (!gbe_token_read(app, token, pki, error) || !gbe_pki_issue_leaves(app, pki, error))
+		return false;
+	if (!gbe_trust_check_cluster(app, pki, setting->options->url, error))
+		return gbe_prefix(
+		    error, "the cluster to join, asked with the token %s (nothing was installed)",
+		    token);
+	return gbe_pki_init(app, &options, made, error);
 }
 
 bool

@@ -51,6 +51,7 @@ pass_progress(gsize size, gpointer data)
 typedef struct {
 	GbeDepotEach each;
 	gpointer data;
+	bool entries; /* of the whole store: other names are passed on as such */
 } Listing;
 
 static bool
@@ -62,38 +63,25 @@ take_listed(const char *path, guint64 size, gpointer data, GError **error)
 	    slash != NULL ? g_strndup(path, (gsize)(slash - path)) : g_strdup(path);
 
 	/* An object of that name without a slash is no snapshot; nor is a deeper one part of it. */
-	if (slash == NULL || !gbe_snapshot_name_parse(entry, NULL))
+	if (listing->entries && (slash == NULL || !gbe_snapshot_name_parse(entry, NULL)))
 		return listing->each(entry, NULL, 0, listing->data, error);
-	return listing->each(entry, slash + 1, size, listing->data, error);
+	return slash == NULL || listing->each(entry, slash + 1, size, listing->data, error);
 }
 
 static bool
 list_entries(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error)
 {
-	Listing listing = {each, data};
+	Listing listing = {each, data, true};
 
 	return gbe_bucket_list(bucket_of(depot), "", take_listed, &listing, error);
 }
 
 static bool
-take_file(const char *path, guint64 size, gpointer data, GError **error)
-{
-	const Listing *listing = data;
-	const char *slash = strchr(path, '/');
-	g_autofree char *entry = NULL;
-
-	if (slash == NULL)
-		return true;
-	entry = g_strndup(path, (gsize)(slash - path));
-	return listing->each(entry, slash + 1, size, listing->data, error);
-}
-
-static bool
 list_files(GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data, GError **error)
 {
-	Listing listing = {each, data};
+	Listing listing = {each, data, false};
 
-	return gbe_bucket_list(bucket_of(depot), entry, take_file, &listing, error);
+	return gbe_bucket_list(bucket_of(depot), entry, take_listed, &listing, error);
 }
 
 /* ---- read ---- */

@@ -130,32 +130,11 @@ use_file(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, G
 	return open_file(depot, path, &fd, &size, error) && use_fd(fd, data, error);
 }
 
-/* Compares what is on the disk, and not in the kernel's cache. */
-static bool
-compare(int a_fd, int b_fd, guint64 size, const char *what, GError **error)
-{
-	guint8 a[65536], b[65536];
-	gsize a_got = 0, b_got = 0;
-
-	(void)posix_fadvise(b_fd, 0, 0, POSIX_FADV_DONTNEED);
-	for (guint64 at = 0; at < size; at += a_got) {
-		gsize want = MIN(sizeof(a), size - at);
-
-		if (!gbe_read_at(a_fd, a, want, at, &a_got, what, error) ||
-		    !gbe_read_at(b_fd, b, want, at, &b_got, what, error))
-			return false;
-		if (a_got != want || b_got != want || memcmp(a, b, want) != 0)
-			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "what was read back is not what was written");
-	}
-	return true;
-}
-
 static bool
 copy_to_part(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **error)
 {
-	guint8 bytes[65536];
-	gsize got = 0;
+	guint8 bytes[65536], back[65536];
+	gsize got = 0, back_got = 0;
 
 	for (guint64 at = 0; at < size; at += got) {
 		gsize want = MIN(sizeof(bytes), size - at);
@@ -171,8 +150,21 @@ copy_to_part(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **erro
 		if (depot->progress != NULL && !depot->progress(got, depot->progress_data))
 			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 	}
-	return gbe_sync_file(part->fd, part->name, error) &&
-	       compare(fd, part->fd, size, part->name, error);
+	if (!gbe_sync_file(part->fd, part->name, error))
+		return false;
+	/* Compares what is on the disk, and not in the kernel's cache. */
+	(void)posix_fadvise(part->fd, 0, 0, POSIX_FADV_DONTNEED);
+	for (guint64 at = 0; at < size; at += got) {
+		gsize want = MIN(sizeof(bytes), size - at);
+
+		if (!gbe_read_at(fd, bytes, want, at, &got, part->name, error) ||
+		    !gbe_read_at(part->fd, back, want, at, &back_got, part->name, error))
+			return false;
+		if (got != want || back_got != want || memcmp(bytes, back, want) != 0)
+			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "what was read back is not what was written");
+	}
+	return true;
 }
 
 /* A share may be slow, but it keeps what it has: an interrupted copy begins again. */

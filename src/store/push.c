@@ -81,29 +81,15 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Push, push_clear)
 
 /* ---- what is pushed ---- */
 
-static char *
-ask_version(GbeApp *app)
-{
-	g_auto(GbeAppEndpoint) at = {{0}};
-	g_auto(GbeCallFailure) failure = {0};
-	g_autoptr(GbeClient) client = NULL;
-	GbeEtcdStatus status = {0};
-	char *version = NULL;
-
-	gbe_app_endpoint(app, &at);
-	if (gbe_client_open(&at.endpoint, &client, &failure) &&
-	    gbe_client_status(client, gbe_app_deadline(app), &status, &failure)) {
-		version = g_strdup(status.version);
-		gbe_message_clear(GBE_MESSAGE_STATUS, &status);
-	}
-	return version;
-}
-
 static bool
 make_temporary(Push *push, GError **error)
 {
 	const GbeStorePush *options = push->options;
 	const char *path = GBE_STATE_DIR "/" TEMPORARY;
+	g_auto(GbeAppEndpoint) at = {{0}};
+	g_auto(GbeCallFailure) failure = {0};
+	g_autoptr(GbeClient) client = NULL;
+	GbeEtcdStatus status = {0};
 	bool ok;
 
 	if (options->source == NULL) {
@@ -114,7 +100,12 @@ make_temporary(Push *push, GError **error)
 					      .progress = options->progress,
 					      .progress_data = options->progress_data};
 
-		push->pushed.meta.etcd_version = ask_version(push->app);
+		gbe_app_endpoint(push->app, &at);
+		if (gbe_client_open(&at.endpoint, &client, &failure) &&
+		    gbe_client_status(client, gbe_app_deadline(push->app), &status, &failure)) {
+			push->pushed.meta.etcd_version = g_strdup(status.version);
+			gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+		}
 		ok = gbe_snapshot_save(push->app, &save, &push->pushed.verification, error);
 	} else {
 		const GbeExport export = {.name = options->source,
@@ -337,35 +328,30 @@ write_text(Push *push, const char *name, GbePart *part, const char *text, GError
 	       gbe_part_write(part, text, strlen(text), error);
 }
 
+/* Signs the entry, where there is a key, and publishes its data, then its meta file. */
 static bool
-sign_entry(Push *push, const char *meta, GError **error)
+publish_entry(Push *push, GError **error)
 {
+	g_autofree char *meta = gbe_snapshot_meta_print(&push->pushed.meta);
 	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, meta, -1);
 	g_autofree char *text = gbe_keyed_stored_text(push->pushed.name, sum, push->pushed.sha256);
 	g_autofree char *digest = NULL, *line = NULL, *id = NULL, *device = NULL;
 
-	if (push->keys == NULL)
-		return true;
-	if (!gbe_device_id(push->app, true, &id, error))
-		return false;
-	digest = gbe_keys_sign(push->keys, GBE_KEYED_STORED, text);
-	line = g_strconcat(digest, "\n", NULL);
-	device = gbe_device_sign(push->keys, text, id);
-	push->pushed.bound = true;
-	if (!write_text(push, GBE_SNAPSHOT_SEAL, &push->seal, line, error) ||
-	    !gbe_part_publish(&push->seal, error))
-		return false;
-	return write_text(push, GBE_SNAPSHOT_DEVICE, &push->device, device, error) &&
-	       gbe_part_publish(&push->device, error) && !GBE_FAULT("store-signed", error);
-}
-
-static bool
-publish_entry(Push *push, GError **error)
-{
-	g_autofree char *text = gbe_snapshot_meta_print(&push->pushed.meta);
-
-	if (!sign_entry(push, text, error) ||
-	    !write_text(push, GBE_SNAPSHOT_META, &push->meta, text, error))
+	if (push->keys != NULL) {
+		if (!gbe_device_id(push->app, true, &id, error))
+			return false;
+		digest = gbe_keys_sign(push->keys, GBE_KEYED_STORED, text);
+		line = g_strconcat(digest, "\n", NULL);
+		device = gbe_device_sign(push->keys, text, id);
+		push->pushed.bound = true;
+		if (!write_text(push, GBE_SNAPSHOT_SEAL, &push->seal, line, error) ||
+		    !gbe_part_publish(&push->seal, error))
+			return false;
+		if (!write_text(push, GBE_SNAPSHOT_DEVICE, &push->device, device, error) ||
+		    !gbe_part_publish(&push->device, error) || GBE_FAULT("store-signed", error))
+			return false;
+	}
+	if (!write_text(push, GBE_SNAPSHOT_META, &push->meta, meta, error))
 		return false;
 	return gbe_part_publish(&push->data, error) && gbe_part_publish(&push->meta, error) &&
 	       !GBE_FAULT("store-published", error);

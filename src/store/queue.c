@@ -314,21 +314,6 @@ look_there(const Send *send, const char *data, bool *ret_there, GError **error)
 			 send->stored->name);
 }
 
-/* The store is not to get what no reader of it would take for a snapshot. */
-static bool
-check_entry(const Send *send, GError **error)
-{
-	g_auto(GbeSnapshotMeta) meta = {0};
-	g_autofree char *text = NULL;
-	gsize size = 0;
-
-	if (send->stored->why != NULL)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", send->stored->why);
-	return gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &text,
-				&size, error) &&
-	       gbe_snapshot_meta_parse(text, size, &meta, error);
-}
-
 static bool
 send_files(Send *send, const char *file, const char *path, GError **error)
 {
@@ -356,15 +341,24 @@ send_entry(Send *send, GError **error)
 {
 	const char *file = send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA;
 	g_autofree char *data = g_build_filename(send->stored->name, file, NULL);
+	g_auto(GbeSnapshotMeta) meta = {0};
+	g_autofree char *text = NULL;
 	GbeHistoryPush push;
 	bool there = false;
+	gsize size = 0;
 
 	if (!gbe_open_dir_at(gbe_depot_directory(send->queue->depot), send->stored->name,
 			     &send->entry_fd, error))
 		return false;
 	read_transfer(send->queue, send->stored->name, &send->record);
 	gbe_transfer_begin(&send->record, send->depot->identifier);
-	if (!check_entry(send, error))
+	/* The store is not to get what no reader of it would take for a snapshot. */
+	if (send->stored->why != NULL)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s is damaged in the queue: %s",
+				 send->stored->name, send->stored->why);
+	if (!gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &text,
+			      &size, error) ||
+	    !gbe_snapshot_meta_parse(text, size, &meta, error))
 		return gbe_prefix(error, "%s is damaged in the queue", send->stored->name);
 	if (!look_there(send, data, &there, error) ||
 	    (!there && !send_files(send, file, data, error)))
@@ -598,22 +592,6 @@ say_sent(const char *name, gpointer data)
 	*seconds = PAUSE_FIRST;
 }
 
-/* The depot is opened for each try: a disk may be mounted by then, or a key be exchanged. Where nothing waits, the depot
- * is not missed. */
-static bool
-try_all(GbeApp *app, guint *seconds, GError **error)
-{
-	g_autoptr(GbeSnapshotStore) queue = NULL;
-	g_autoptr(GbeDepot) depot = NULL;
-
-	if (!open_queue(app, &queue, error))
-		return false;
-	if (count_waiting(queue) == 0)
-		return true;
-	return gbe_depot_open(app, NULL, &depot, error) &&
-	       gbe_queue_send_all(app, depot, say_sent, seconds, error);
-}
-
 bool
 gbe_queue_drain(GbeApp *app, guint64 seconds_each, GError **error)
 {
@@ -629,12 +607,20 @@ gbe_queue_drain(GbeApp *app, guint64 seconds_each, GError **error)
 	if (!open_queue(app, &queue, error) || !open_wake(queue, &wake, error))
 		return false;
 	for (;;) {
+		g_autoptr(GbeSnapshotStore) waiting = NULL;
+		g_autoptr(GbeDepot) depot = NULL;
 		g_autoptr(GError) local = NULL;
-		bool early = false;
+		bool early = false, ok;
 
 		app->store_deadline =
 		    g_get_monotonic_time() + (gint64)seconds_each * G_USEC_PER_SEC;
-		if (try_all(app, &seconds, &local))
+		ok = open_queue(app, &waiting, &local);
+		/* Where nothing waits, the depot is not missed. */
+		if (ok && count_waiting(waiting) == 0)
+			return true;
+		/* It is opened for each try: a disk may be mounted by then, or a key be exchanged. */
+		if (ok && gbe_depot_open(app, NULL, &depot, &local) &&
+		    gbe_queue_send_all(app, depot, say_sent, &seconds, &local))
 			return true;
 		/* The same reason is said once. */
 		if (g_strcmp0(said, local->message) != 0)

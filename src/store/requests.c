@@ -243,27 +243,6 @@ gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests
 	return true;
 }
 
-/* An object store cannot rename: the new name is there first. A power cut in between leaves both: the request still
- * waits, for its work begins when the old name is gone. */
-static bool
-move_in_bucket(const Requests *requests, const char *from, const char *to, GError **error)
-{
-	g_autofree char *from_path = path_of(from), *to_path = path_of(to);
-	g_autoptr(GError) local = NULL;
-	g_autofree char *bytes = NULL;
-	gsize size = 0;
-
-	/* One that is too long is refused, and its text is of no use. */
-	if (!gbe_depot_read(requests->store->depot, from_path, GBE_STORE_REQUEST_MAX, &bytes, &size,
-			    &local) &&
-	    !gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
-		return false;
-	return gbe_depot_put_text(requests->store->depot, to_path, bytes != NULL ? bytes : "{}\n",
-				  error) &&
-	       !GBE_FAULT("store-request-copied", error) &&
-	       gbe_depot_remove(requests->store->depot, from_path, error);
-}
-
 /* Durable: no work is done before, and none is repeated after. An older file of that name is removed first. */
 static bool
 move_request(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState state,
@@ -272,10 +251,27 @@ move_request(const Requests *requests, GbeStoredRequest *request, GbeStoreReques
 	g_autofree char *from = gbe_store_request_file(request->name, request->state);
 	g_autofree char *to = gbe_store_request_file(request->name, state);
 
-	if (requests->in_bucket && !move_in_bucket(requests, from, to, error))
-		return false;
-	if (!requests->in_bucket && renameat(requests->fd, from, requests->fd, to) < 0)
+	if (requests->in_bucket) {
+		/* An object store cannot rename: the new name is there first. A power cut in between leaves both: the
+		 * request still waits, for its work begins when the old name is gone. The text of one that is too long,
+		 * and refused, is of no use. */
+		g_autofree char *from_path = path_of(from), *to_path = path_of(to);
+		g_autoptr(GError) local = NULL;
+		g_autofree char *bytes = NULL;
+		gsize size = 0;
+
+		if (!gbe_depot_read(requests->store->depot, from_path, GBE_STORE_REQUEST_MAX,
+				    &bytes, &size, &local) &&
+		    !gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
+			return false;
+		if (!gbe_depot_put_text(requests->store->depot, to_path,
+					bytes != NULL ? bytes : "{}\n", error) ||
+		    GBE_FAULT("store-request-copied", error) ||
+		    !gbe_depot_remove(requests->store->depot, from_path, error))
+			return false;
+	} else if (renameat(requests->fd, from, requests->fd, to) < 0) {
 		return gbe_throw_errno(error, errno, "cannot make %s of %s", to, from);
+	}
 	request->state = state;
 	/* The reason lies next to a request that was refused or failed, for those who cannot read the journal. */
 	if (request->why != NULL) {

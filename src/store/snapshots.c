@@ -121,32 +121,6 @@ take_listed(const char *entry, const char *file, guint64 size, gpointer data, GE
 	return true;
 }
 
-static void
-settle(GbeStored *stored)
-{
-	const char *why = NULL;
-
-	if (stored->state == GBE_STORED_FOREIGN)
-		return;
-	stored->encrypted = !stored->has_data && stored->has_age;
-	if (stored->encrypted)
-		stored->size = stored->age_size;
-	if (stored->why != NULL || !stored->has_meta) {
-		stored->state = stored->why != NULL ? GBE_STORED_UNREADABLE : GBE_STORED_UNFINISHED;
-		return;
-	}
-	if (!stored->has_data && !stored->has_age)
-		why = GBE_SNAPSHOT_DATA " is missing";
-	else if (stored->size == 0)
-		why = GBE_SNAPSHOT_DATA " is empty";
-	else if (stored->size == GBE_DEPOT_ODD)
-		why = GBE_SNAPSHOT_DATA " is not a regular file";
-	if (why == NULL)
-		return;
-	stored->state = GBE_STORED_UNREADABLE;
-	stored->why = g_strdup(why);
-}
-
 static int
 oldest_first(gconstpointer a, gconstpointer b)
 {
@@ -183,8 +157,25 @@ gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **r
 		return false;
 	if (!gbe_depot_list(store->depot, take_listed, store, error))
 		return gbe_prefix(error, "%s", store->depot->shown);
-	for (guint i = 0; i < store->stored->len; i++)
-		settle(store->stored->pdata[i]);
+	for (guint i = 0; i < store->stored->len; i++) {
+		GbeStored *stored = store->stored->pdata[i];
+
+		if (stored->state == GBE_STORED_FOREIGN)
+			continue;
+		stored->encrypted = !stored->has_data && stored->has_age;
+		if (stored->encrypted)
+			stored->size = stored->age_size;
+		if (stored->why == NULL && !stored->has_meta)
+			stored->state = GBE_STORED_UNFINISHED;
+		else if (stored->why == NULL && !stored->has_data && !stored->has_age)
+			stored->why = g_strdup(GBE_SNAPSHOT_DATA " is missing");
+		else if (stored->why == NULL && stored->size == 0)
+			stored->why = g_strdup(GBE_SNAPSHOT_DATA " is empty");
+		else if (stored->why == NULL && stored->size == GBE_DEPOT_ODD)
+			stored->why = g_strdup(GBE_SNAPSHOT_DATA " is not a regular file");
+		if (stored->why != NULL)
+			stored->state = GBE_STORED_UNREADABLE;
+	}
 	g_ptr_array_sort(store->stored, oldest_first);
 	*ret_store = g_steal_pointer(&store);
 	return true;
@@ -200,54 +191,35 @@ is_of_the_server(const GError *error)
 }
 
 static bool
-read_meta(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
+look_at_stored(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
 {
-	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_META, NULL);
+	g_autofree char *meta = g_build_filename(stored->name, GBE_SNAPSHOT_META, NULL);
+	g_autofree char *seal = g_build_filename(stored->name, GBE_SNAPSHOT_SEAL, NULL);
+	g_autoptr(GError) local = NULL;
 	g_autofree char *bytes = NULL;
 	gsize size = 0;
 
-	if (!gbe_depot_read(store->depot, path, GBE_SNAPSHOT_META_MAX, &bytes, &size, error))
-		return false;
-	stored->meta_sha256 =
-	    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
-	return gbe_snapshot_meta_parse(bytes, size, &stored->meta, error);
-}
-
-/* A digest that cannot be read proves nothing. */
-static bool
-read_hmac(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
-{
-	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_SEAL, NULL);
-	g_autoptr(GError) local = NULL;
-	gsize size = 0;
-
-	if (gbe_depot_read(store->depot, path, GBE_SEAL_MAX, &stored->hmac, &size, &local)) {
-		g_strchomp(stored->hmac);
-		return true;
-	}
-	return !is_of_the_server(local) || gbe_pass(error, &local);
-}
-
-static bool
-look_at_stored(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
 	if (stored->looked || stored->state != GBE_STORED_COMPLETE)
 		return true;
-	if (!read_meta(store, stored, &local)) {
-		if (is_of_the_server(local)) {
-			g_propagate_prefixed_error(error, g_steal_pointer(&local),
-						   "%s: ", store->depot->shown);
-			return false;
-		}
+	if (gbe_depot_read(store->depot, meta, GBE_SNAPSHOT_META_MAX, &bytes, &size, &local))
+		stored->meta_sha256 =
+		    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	if (local == NULL && gbe_snapshot_meta_parse(bytes, size, &stored->meta, &local) &&
+	    stored->has_hmac &&
+	    gbe_depot_read(store->depot, seal, GBE_SEAL_MAX, &stored->hmac, &size, &local))
+		g_strchomp(stored->hmac);
+	if (local != NULL && is_of_the_server(local)) {
+		g_propagate_prefixed_error(error, g_steal_pointer(&local),
+					   "%s: ", store->depot->shown);
+		return false;
+	}
+	/* A digest that cannot be read proves nothing. */
+	if (local != NULL && stored->meta.etcd_version == NULL) {
 		stored->state = g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)
 				    ? GBE_STORED_UNFINISHED
 				    : GBE_STORED_UNREADABLE;
 		if (stored->state == GBE_STORED_UNREADABLE)
 			stored->why = g_strdup(local->message);
-	} else if (stored->has_hmac && !read_hmac(store, stored, error)) {
-		return gbe_prefix(error, "%s", store->depot->shown);
 	}
 	stored->looked = true;
 	return true;

@@ -64,21 +64,6 @@ name_of(guint64 number, bool open)
 	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", number, open ? OPEN_SUFFIX : "");
 }
 
-/* 0: not an archive of this program. */
-static guint64
-parse_name(const char *name, bool *ret_open)
-{
-	g_autofree char *digits = g_strdup(name);
-	guint64 number = 0;
-
-	*ret_open = g_str_has_suffix(name, OPEN_SUFFIX);
-	if (*ret_open)
-		digits[strlen(digits) - strlen(OPEN_SUFFIX)] = '\0';
-	if (!g_ascii_string_to_unsigned(digits, 10, 1, G_MAXINT64, &number, NULL))
-		return 0;
-	return number;
-}
-
 /* The open archive first, then the highest number. */
 static int
 newer_first(gconstpointer a, gconstpointer b)
@@ -103,8 +88,13 @@ list_archives(int dir_fd, GPtrArray **ret_archives, GError **error)
 	for (guint i = 0; i < names->len; i++) {
 		GbeCertsArchive archive = {.dir_fd = -1, .fd = -1};
 
-		archive.number = parse_name(names->pdata[i], &archive.open);
-		if (archive.number > 0)
+		g_autofree char *digits = g_strdup(names->pdata[i]);
+
+		archive.open = g_str_has_suffix(digits, OPEN_SUFFIX);
+		if (archive.open)
+			digits[strlen(digits) - strlen(OPEN_SUFFIX)] = '\0';
+		/* Other names are none of an archive. */
+		if (g_ascii_string_to_unsigned(digits, 10, 1, G_MAXINT64, &archive.number, NULL))
 			g_ptr_array_add(archives, g_memdup2(&archive, sizeof(archive)));
 	}
 	g_ptr_array_sort(archives, newer_first);
@@ -131,21 +121,6 @@ read_record(GbeCertsArchive *archive, GError **error)
 	if (archive->patterns == NULL)
 		archive->patterns = g_new0(char *, 1);
 	return true;
-}
-
-static bool
-write_record(const GbeCertsArchive *archive, GError **error)
-{
-	g_autoptr(JsonObject) object = json_object_new();
-	g_autofree char *json = NULL;
-	g_autofree char *sealed = NULL;
-
-	gbe_json_set_format(object, 1, GBE_VERSION);
-	gbe_fields_print(fields, object, archive);
-	json = gbe_json_print_object(object);
-	sealed = gbe_record_seal(json);
-	return gbe_write_file_at(archive->fd, RECORD, sealed, strlen(sealed), 0600, GBE_WRITE_LATER,
-				 error);
 }
 
 bool
@@ -214,10 +189,20 @@ copy_directory(GbeApp *app, const char *path, int to_fd, guint index, GError **e
 static bool
 fill_archive(GbeApp *app, const GbeCertsArchive *archive, GError **error)
 {
+	g_autoptr(JsonObject) object = json_object_new();
+	g_autofree char *json = NULL;
+	g_autofree char *sealed = NULL;
+
 	for (guint i = 0; archive->directories[i] != NULL; i++)
 		if (!copy_directory(app, archive->directories[i], archive->fd, i, error))
 			return false;
-	return write_record(archive, error) && !GBE_FAULT("certs-archive-filled", error) &&
+	gbe_json_set_format(object, 1, GBE_VERSION);
+	gbe_fields_print(fields, object, archive);
+	json = gbe_json_print_object(object);
+	sealed = gbe_record_seal(json);
+	return gbe_write_file_at(archive->fd, RECORD, sealed, strlen(sealed), 0600, GBE_WRITE_LATER,
+				 error) &&
+	       !GBE_FAULT("certs-archive-filled", error) &&
 	       gbe_sync_fs(archive->fd, "the archive of certificates", error);
 }
 

@@ -186,34 +186,28 @@ put_back(Reset *reset, GError *why, GError **error)
 			 why->message);
 }
 
-/* After an interrupted operation, its archive has the files from before it. */
-static bool
-finish_open(Reset *reset, GError **error)
-{
-	if (!stop_service(reset, error))
-		return leave_reset(reset, error);
-	if (!replace_files(reset, reset->target, error) ||
-	    !gbe_certs_archive_drop(reset->target, error)) {
-		(void)leave_reset(reset, error);
-		return half_way(error);
-	}
-	reset->result->done = true;
-	return start_service(reset, error) ||
-	       gbe_prefix(error, "the certificates are what they were before the reset");
-}
-
 static bool
 carry_out(Reset *reset, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
-	if (reset->target != NULL && reset->target->open)
-		return finish_open(reset, error);
+	/* After an interrupted operation, its archive has the files from before it. */
+	if (reset->target != NULL && reset->target->open) {
+		if (!stop_service(reset, error))
+			return leave_reset(reset, error);
+		if (!replace_files(reset, reset->target, error) ||
+		    !gbe_certs_archive_drop(reset->target, error)) {
+			(void)leave_reset(reset, error);
+			return half_way(error);
+		}
+		reset->result->done = true;
+		return start_service(reset, error) ||
+		       gbe_prefix(error, "the certificates are what they were before the reset");
+	}
 	if (!stop_service(reset, error) ||
 	    !gbe_certs_archive_make(reset->app, reset->directories, reset->patterns, &reset->before,
-				    error))
-		return leave_reset(reset, error);
-	if (GBE_FAULT("certs-archived", error))
+				    error) ||
+	    GBE_FAULT("certs-archived", error))
 		return leave_reset(reset, error);
 	if (!replace_files(reset, reset->target, &local) || !start_service(reset, &local))
 		return put_back(reset, local, error);
@@ -223,21 +217,6 @@ carry_out(Reset *reset, GError **error)
 	       gbe_certs_archive_close(reset->before, error);
 }
 
-static void
-say(const GbeCertsReset *result, bool undo)
-{
-	g_autofree char *reason =
-	    g_strdup_printf("%u files were removed, %u were put back%s%s", result->removed->len,
-			    result->restored->len,
-			    result->put_back ? "; then the old certificates were put back: " : "",
-			    result->put_back ? result->reason : "");
-	const GbeEventFields fields = {.action = undo ? "certs-undo" : "certs-reset",
-				       .reason = reason};
-
-	if (result->done || result->put_back)
-		gbe_event_certs_changed(&fields);
-}
-
 bool
 gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
 		GError **error)
@@ -245,6 +224,8 @@ gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset 
 	g_autoptr(GbeCertsReset) result = g_new0(GbeCertsReset, 1);
 	g_autoptr(GbeLock) maintenance = NULL;
 	g_auto(Reset) reset = {.app = app, .options = options, .result = result};
+	GbeEventFields fields = {.action = options->undo ? "certs-undo" : "certs-reset"};
+	g_autofree char *reason = NULL;
 	bool ok;
 
 	if (geteuid() != 0)
@@ -260,7 +241,14 @@ gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset 
 	if (ok && !options->dry_run && (result->removed->len > 0 || result->restored->len > 0))
 		ok = carry_out(&reset, error);
 	gbe_app_unlock(app);
-	say(result, options->undo);
+	reason =
+	    g_strdup_printf("%u files were removed, %u were put back%s%s", result->removed->len,
+			    result->restored->len,
+			    result->put_back ? "; then the old certificates were put back: " : "",
+			    result->put_back ? result->reason : "");
+	fields.reason = reason;
+	if (result->done || result->put_back)
+		gbe_event_certs_changed(&fields);
 	if (ok || result->put_back)
 		*ret_reset = g_steal_pointer(&result);
 	return ok;
