@@ -91,30 +91,6 @@ is_taken(GbePkiChange *change, char **ret_why)
 	return trust.members > 1 && trust.taken >= gbe_quorum_of(trust.voters);
 }
 
-/* Does what gbe_pki_change_look() does. The other members are asked as well, if most of them took the former
- * certificates. */
-static GbeTri
-look_with_members(GbePkiChange *change, bool was_taken, char **ret_why)
-{
-	gint64 end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
-	GbeTri healthy = gbe_pki_change_look(change, change->options->timeout, ret_why);
-
-	while (healthy == GBE_YES && was_taken && !is_taken(change, ret_why)) {
-		if (g_get_monotonic_time() >= end)
-			return GBE_NO;
-		g_clear_pointer(ret_why, g_free);
-		g_usleep(G_USEC_PER_SEC);
-	}
-	if (healthy == GBE_YES && *ret_why != NULL) {
-		g_ptr_array_add(change->result->notes,
-				g_strdup_printf("a member could not be asked, or does not take the "
-						"certificates: %s",
-						*ret_why));
-		g_clear_pointer(ret_why, g_free);
-	}
-	return healthy;
-}
-
 /* Without the program's lock: the service's prerun needs it. */
 static bool
 restart_etcd(GbePkiChange *change, GError **error)
@@ -193,14 +169,32 @@ prove_live(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 	g_autoptr(GError) local = NULL;
 	g_autofree char *why = NULL;
 	bool started = true;
+	gint64 end;
 
 	gbe_app_unlock(change->app);
 	if (change->running) {
 		started = !record->restart || restart_etcd(change, &local);
-		if (started)
-			result->healthy = look_with_members(change, record->was_taken, &why);
-		else
-			result->healthy = GBE_NO;
+		result->healthy = GBE_NO;
+	}
+	if (change->running && started) {
+		end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
+		result->healthy = gbe_pki_change_look(change, change->options->timeout, &why);
+		/* The other members are asked as well, if most of them took the former certificates. */
+		while (result->healthy == GBE_YES && record->was_taken && !is_taken(change, &why)) {
+			if (g_get_monotonic_time() >= end) {
+				result->healthy = GBE_NO;
+				break;
+			}
+			g_clear_pointer(&why, g_free);
+			g_usleep(G_USEC_PER_SEC);
+		}
+	}
+	if (result->healthy == GBE_YES && why != NULL) {
+		g_ptr_array_add(result->notes,
+				g_strdup_printf("a member could not be asked, or does not take the "
+						"certificates: %s",
+						why));
+		g_clear_pointer(&why, g_free);
 	}
 	if (record->was_healthy == GBE_YES && change->running && result->healthy != GBE_YES)
 		return put_back(change, record->restart || change->failed,
@@ -301,10 +295,10 @@ gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
 	return ok;
 }
 
-/* ---- init, renew ---- */
+/* ---- init_pki, renew ---- */
 
 static bool
-init(GbePkiChange *change, GError **error)
+init_pki(GbePkiChange *change, GError **error)
 {
 	g_autoptr(GbePki) pki = gbe_pki_new();
 	g_autoptr(GError) local = NULL;
@@ -344,11 +338,11 @@ init(GbePkiChange *change, GError **error)
 bool
 gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	return gbe_pki_change_run(app, "certs init", init, options, result, error);
+	return gbe_pki_change_run(app, "certs init", init_pki, options, result, error);
 }
 
 static bool
-renew(GbePkiChange *change, GError **error)
+renew_pki(GbePkiChange *change, GError **error)
 {
 	GbePkiResult *result = change->result;
 	char *reason;
@@ -371,5 +365,5 @@ renew(GbePkiChange *change, GError **error)
 bool
 gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	return gbe_pki_change_run(app, "certs renew", renew, options, result, error);
+	return gbe_pki_change_run(app, "certs renew", renew_pki, options, result, error);
 }

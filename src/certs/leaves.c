@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/certs/export.h"
+#include "app/certs/certs.h"
 #include "app/health/certificates.h"
 #include "certs/core/renewal.h"
 #include "core/config/run-words.h"

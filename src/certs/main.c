@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* greenboot-etcd-certs: the whole verb certs. */
-#include "app/certs/export.h"
+#include "app/certs/certs.h"
 #include "base/sha256.h"
 #include "certs/change.h"
 #include "cli/certs.h"

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-#include "app/certs/export.h"
+#include "app/certs/certs.h"
 #include "app/device/etcd-tool.h"
 #include "app/health/certificates.h"
 #include "base/fault.h"
@@ -245,7 +245,7 @@ discard_directory(int place_fd, const char *name, GError **error)
 }
 
 static bool
-exists(int place_fd, const char *name)
+is_there(int place_fd, const char *name)
 {
 	return faccessat(place_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -266,7 +266,7 @@ gbe_pki_put(GbeApp *app, GbePki *pki, GError **error)
 	if (mkdirat(place_fd, PARTIAL, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make a directory in " GBE_PKI_DIR);
 	ok = gbe_open_dir_at(place_fd, PARTIAL, &fd, error) && write_files(app, fd, pki, error);
-	first = !exists(place_fd, LIVE);
+	first = !is_there(place_fd, LIVE);
 	ok = ok && gbe_rename_new_at(place_fd, PARTIAL, place_fd, first ? LIVE : NEXT, error);
 	ok = ok && gbe_sync_dir(place_fd, GBE_PKI_DIR, error);
 	if (!first) {
@@ -292,10 +292,10 @@ gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (!gbe_remove_tree_at(place_fd, PARTIAL, error))
 		return false;
-	if (!exists(place_fd, NEXT))
+	if (!is_there(place_fd, NEXT))
 		return true;
 	/* Before live is moved (app/backup/settings.c), what was live before it is removed. */
-	if (!exists(place_fd, LIVE))
+	if (!is_there(place_fd, LIVE))
 		return discard_directory(place_fd, NEXT, error);
 	if (!read_record(place_fd, LIVE, &live, error) ||
 	    !read_record(place_fd, NEXT, &next, error))
@@ -310,7 +310,7 @@ gbe_pki_keep(GbeApp *app, GError **error)
 	gbe_autofd int place_fd = -1;
 
 	return gbe_app_open_pki(app, false, &place_fd, error) &&
-	       (!exists(place_fd, NEXT) || discard_directory(place_fd, NEXT, error));
+	       (!is_there(place_fd, NEXT) || discard_directory(place_fd, NEXT, error));
 }
 
 bool

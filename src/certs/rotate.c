@@ -152,7 +152,7 @@ take_step(GbePkiChange *change, const Step *step, GError **error)
 }
 
 static bool
-rotate(GbePkiChange *change, GError **error)
+rotate_authority(GbePkiChange *change, GError **error)
 {
 	const Step *step = change->options->undo ? back : forward;
 	const GbePki *pki;
@@ -175,5 +175,5 @@ rotate(GbePkiChange *change, GError **error)
 bool
 gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	return gbe_pki_change_run(app, "certs rotate-ca", rotate, options, result, error);
+	return gbe_pki_change_run(app, "certs rotate-ca", rotate_authority, options, result, error);
 }

@@ -230,7 +230,7 @@ add_member(Step *step, char *const *urls, GbeMembersResult *result, GError **err
 }
 
 static GbeQuorumChange
-addition(const GbeMembersOptions *options)
+kind_of_addition(const GbeMembersOptions *options)
 {
 	return options->voter ? GBE_QUORUM_ADD_VOTER : GBE_QUORUM_ADD_LEARNER;
 }
@@ -243,7 +243,7 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 
 	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !check_free(&step, urls, NULL, error) ||
-	    !check_quorum(&step, addition(options), 0, 0, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, 0, error) ||
 	    !back_up(&step, "add", ret_result, error) ||
 	    !add_member(&step, urls, ret_result, error))
 		return false;
@@ -416,7 +416,7 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
 	    !check_free(&step, urls, member, error) || !check_removal(&step, member, error) ||
-	    !check_quorum(&step, addition(options), 0, member->voter.id, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, member->voter.id, error) ||
 	    !back_up(&step, "replace", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;

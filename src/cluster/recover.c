@@ -102,27 +102,6 @@ add_place(Recover *recover, const char *path, const GbeVerification *verificatio
 }
 
 static bool
-judge_own(Recover *recover, GError **error)
-{
-	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	GbeApp *app = recover->setting.frame.app;
-	g_autoptr(GbeVerification) verification = NULL;
-	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	g_autoptr(GbeData) data = NULL;
-
-	if (!gbe_data_open(app, &data, error))
-		return false;
-	gbe_data_observe_presence(data, facts);
-	if (facts->data == GBE_NO)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there is no data of etcd in %s: put a copy of the most advanced "
-				 "member's there first, or call this on that member's device",
-				 data->path);
-	return gbe_verify_data(app, data, &full, &verification, error) &&
-	       add_place(recover, data->path, verification, error);
-}
-
-static bool
 choose_best(Recover *recover, GError **error)
 {
 	const GPtrArray *places = recover->recovered->places;
@@ -174,15 +153,27 @@ judge(Recover *recover, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
 	char *const *data = recover->options->data;
+	GbeApp *app = recover->setting.frame.app;
+	g_autoptr(GbeVerification) verified = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	g_autoptr(GbeData) own = NULL;
 
-	if (!check_lost(recover->setting.frame.app, error) || !judge_own(recover, error))
+	if (!check_lost(app, error) || !gbe_data_open(app, &own, error))
+		return false;
+	gbe_data_observe_presence(own, facts);
+	if (facts->data == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there is no data of etcd in %s: put a copy of the most advanced "
+				 "member's there first, or call this on that member's device",
+				 own->path);
+	if (!gbe_verify_data(app, own, &full, &verified, error) ||
+	    !add_place(recover, own->path, verified, error))
 		return false;
 	for (guint i = 0; data != NULL && data[i] != NULL; i++) {
 		g_autofree char *absolute = g_canonicalize_filename(data[i], NULL);
 		g_autoptr(GbeVerification) verification = NULL;
 
-		if (!gbe_verify_path(recover->setting.frame.app, absolute, &full, &verification,
-				     error) ||
+		if (!gbe_verify_path(app, absolute, &full, &verification, error) ||
 		    !add_place(recover, absolute, verification, error))
 			return false;
 	}

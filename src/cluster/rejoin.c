@@ -109,28 +109,6 @@ release_update_lock(Rejoin *r, GError **error)
 
 /* ---- whether ---- */
 
-/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that has
- * begun meanwhile writes the settings itself. */
-static bool
-write_settings(Rejoin *r, bool alone, GError **error)
-{
-	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
-	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
-	const GbeClusterEnv env = {.name = r->own.name,
-				   .peer_url = r->own.peer_url,
-				   .client_url = r->own.client_url,
-				   .initial_cluster = initial,
-				   .token = alone ? token : NULL};
-	g_autoptr(JsonObject) intent = NULL;
-
-	if (gbe_cluster_env_joins(r->setting.settings) != alone)
-		return true;
-	return gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
-	       gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
-	       (intent != NULL || gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
-		gbe_cluster_settings_put(&r->setting.frame, &env, error));
-}
-
 /* *ret_changed: something of it is new. */
 static void
 describe_cluster(GbeApp *app, const GbeCluster *cluster, JsonObject *record, bool *ret_changed)
@@ -172,15 +150,30 @@ gbe_cluster_remember(GbeApp *app, const GbeCluster *cluster, GError **error)
 static bool
 learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
-	bool changed = false, ok;
+	bool alone = cluster->members->len == 1, changed = false, ok = true;
+	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
+	const GbeClusterEnv env = {.name = r->own.name,
+				   .peer_url = r->own.peer_url,
+				   .client_url = r->own.client_url,
+				   .initial_cluster = initial,
+				   .token = alone ? token : NULL};
+	g_autoptr(JsonObject) intent = NULL;
 
 	if (!release_update_lock(r, error))
 		return false;
 	describe_cluster(r->app, cluster, r->record, &changed);
-	ok = (!changed || (gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
-			   gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error))) &&
-	     write_settings(r, cluster->members->len == 1, error);
-
+	if (changed)
+		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+		     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
+	/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that
+	 * has begun meanwhile writes the settings itself. */
+	if (ok && gbe_cluster_env_joins(r->setting.settings) == alone)
+		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+		     gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
+		     (intent != NULL ||
+		      gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
+		      gbe_cluster_settings_put(&r->setting.frame, &env, error));
 	gbe_app_unlock(r->app);
 	return ok;
 }

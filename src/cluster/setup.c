@@ -181,24 +181,6 @@ check_no_data(GbeClusterFrame *frame, bool active, GError **error)
 				    app->config->etcd.service);
 }
 
-/* Where a file says so, the member is not asked where its settings have it answer. */
-static bool
-check_endpoint(const GbeConfig *config, const char *client_url, GError **error)
-{
-	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
-	g_autoptr(GUri) client = g_uri_parse(client_url, G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GUri) asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
-
-	return origin == NULL || g_str_has_prefix(origin, "detected: ") || asked == NULL ||
-	       client == NULL ||
-	       (g_str_equal(g_uri_get_scheme(asked), "https") &&
-		g_uri_get_port(asked) == g_uri_get_port(client)) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "[etcd] endpoint=%s in %s is not where the member will answer, port %d "
-			 "with TLS: remove that key",
-			 config->etcd.endpoint, origin, g_uri_get_port(client));
-}
-
 /* A call that is repeated has the same token, or its file is gone, as files in /run are after a power cut. */
 static bool
 check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
@@ -262,13 +244,29 @@ bool
 gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
 {
 	GbeClusterFrame *frame = &setting->frame;
+	g_autoptr(GUri) client = NULL, asked = NULL;
+	const GbeConfig *config;
+	const char *origin;
 	bool active = false;
 
 	frame->dry_run = setting->options->dry_run;
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
-	    !gbe_cluster_setting_choose(setting, error) ||
-	    !check_endpoint(frame->app->config, setting->result->client_url, error) ||
-	    (!frame->continued && !check_no_data(frame, active, error)))
+	    !gbe_cluster_setting_choose(setting, error))
+		return false;
+	/* Where a file says so, the member is not asked where its settings have it answer. */
+	config = frame->app->config;
+	origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
+	client = g_uri_parse(setting->result->client_url, G_URI_FLAGS_NONE, NULL);
+	asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
+	if (origin != NULL && !g_str_has_prefix(origin, "detected: ") && asked != NULL &&
+	    client != NULL &&
+	    (!g_str_equal(g_uri_get_scheme(asked), "https") ||
+	     g_uri_get_port(asked) != g_uri_get_port(client)))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "[etcd] endpoint=%s in %s is not where the member will answer, "
+				 "port %d with TLS: remove that key",
+				 config->etcd.endpoint, origin, g_uri_get_port(client));
+	if (!frame->continued && !check_no_data(frame, active, error))
 		return false;
 	setting->result->continued = frame->continued;
 	g_free(frame->intent.peer_url);

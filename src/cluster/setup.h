@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verbs cluster init and join: this device's etcd becomes the first member of a cluster, or one more. Both
- * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
+ * The verbs cluster init, join, rejoin, leave, reset and recover. Init and join make this device's etcd the first member
+ * of a cluster, or one more. Both are for a device whose etcd has no data yet and whose unit takes variables (Debian's,
+ * Fedora's). All need root.
  *
  * Each writes an intent first (frame.h), which has the id of the cluster. A learner that was added already is found by
  * its address. Where a join fails that no cut has interrupted, the learner is taken out again, and the data that it had
  * got is removed: it was a copy. It stays as a backup where other files lay in the data directory. Implemented in setup.c,
- * join.c.
+ * join.c, leave.c, recover.c.
  */
 #pragma once
 

@@ -19,8 +19,8 @@
 #define END_SECONDS 120
 
 static bool
-start(GbeApp *app, const char *const *argv, const char *keys, bool secret, int in_fd, int out_fd,
-      GbeChild *ret_child, GError **error)
+start_age(GbeApp *app, const char *const *argv, const char *keys, bool secret, int in_fd,
+	  int out_fd, GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int program_fd = -1;
 	gbe_autofd int keys_fd = -1;
@@ -112,7 +112,7 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	to.fd = write_fd = fds[1];
-	if (!start(app, argv, recipients, false, read_fd, out_fd, &child, error))
+	if (!start_age(app, argv, recipients, false, read_fd, out_fd, &child, error))
 		return false;
 	gbe_close_fd(&read_fd);
 	/* The reader of a pipe may be gone: that must be an error, and not kill this process. */
@@ -158,7 +158,7 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	write_fd = fds[1];
-	if (!start(app, argv, identity, true, in_fd, write_fd, &child, error))
+	if (!start_age(app, argv, identity, true, in_fd, write_fd, &child, error))
 		return false;
 	gbe_close_fd(&write_fd);
 	done = use(read_fd, data, &local);

@@ -429,24 +429,6 @@ note_failed(GbeOffsite *offsite, gpointer data)
 	offsite->failed_why = g_strdup(error->message);
 }
 
-/* With the reason in the record of the store, and in that of the snapshot, which stays until it is sent. */
-static void
-keep_reason(Send *send, GError *failure)
-{
-	g_autoptr(GError) local = NULL;
-
-	gbe_history_change(send->app, send->depot->identifier, note_failed, failure);
-	if (send->entry_fd < 0)
-		return;
-	g_free(send->record.failed);
-	send->record.failed = g_strdup(failure->message);
-	send->record.failed_at = g_get_real_time() / G_USEC_PER_SEC;
-	send->record.refused = is_of_the_snapshot(failure);
-	if (!save_record(send, &local))
-		gbe_complain("the record of the waiting snapshot %s could not be written: %s",
-			     send->stored->name, local->message);
-}
-
 /* *ret_name: of the one that was sent, or that failed; NULL: none waits that is not among @done. */
 static bool
 send_next(GbeApp *app, GbeDepot *depot, const char *name, GHashTable *done, char **ret_name,
@@ -458,7 +440,7 @@ send_next(GbeApp *app, GbeDepot *depot, const char *name, GHashTable *done, char
 			     .data_fd = -1,
 			     .began = g_get_monotonic_time()};
 	g_autoptr(GbeLock) lock = NULL;
-	g_autoptr(GError) local = NULL;
+	g_autoptr(GError) local = NULL, unsaved = NULL;
 
 	*ret_name = NULL;
 	gbe_depot_count(depot);
@@ -474,7 +456,18 @@ send_next(GbeApp *app, GbeDepot *depot, const char *name, GHashTable *done, char
 	*ret_name = g_strdup(send.stored->name);
 	if (send_entry(&send, &local))
 		return true;
-	keep_reason(&send, local);
+	/* The reason is in the record of the store, and in that of the snapshot, which stays until it is sent. */
+	gbe_history_change(app, depot->identifier, note_failed, local);
+	if (send.entry_fd >= 0) {
+		g_free(send.record.failed);
+		send.record.failed = g_strdup(local->message);
+		send.record.failed_at = g_get_real_time() / G_USEC_PER_SEC;
+		send.record.refused = is_of_the_snapshot(local);
+		if (!save_record(&send, &unsaved))
+			gbe_complain("the record of the waiting snapshot %s could not be written: "
+				     "%s",
+				     send.stored->name, unsaved->message);
+	}
 	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", depot->shown);
 	return false;
 }

@@ -244,7 +244,7 @@ gbe_certs_archive_make(GbeApp *app, char *const *directories, char *const *patte
 /* ---- its end ---- */
 
 static bool
-discard(int dir_fd, const char *name, GError **error)
+discard_archive(int dir_fd, const char *name, GError **error)
 {
 	return gbe_remove_tree_at(dir_fd, PARTIAL, error) &&
 	       gbe_rename_new_at(dir_fd, name, dir_fd, PARTIAL, error) &&
@@ -268,7 +268,7 @@ gbe_certs_archive_close(GbeCertsArchive *archive, GError **error)
 		const GbeCertsArchive *old = archives->pdata[i];
 		g_autofree char *name = name_of(old->number, old->open);
 
-		if (!discard(archive->dir_fd, name, error))
+		if (!discard_archive(archive->dir_fd, name, error))
 			return false;
 	}
 	return true;
@@ -279,7 +279,7 @@ gbe_certs_archive_drop(GbeCertsArchive *archive, GError **error)
 {
 	g_autofree char *name = name_of(archive->number, archive->open);
 
-	return discard(archive->dir_fd, name, error);
+	return discard_archive(archive->dir_fd, name, error);
 }
 
 /* ---- the files ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/certs/export.h"
+#include "app/certs/certs.h"
 
 #include <errno.h>
 #include <fcntl.h>

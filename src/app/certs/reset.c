@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/certs/reset.h"
+#include "app/certs/certs.h"
 
 #include <unistd.h>
 
