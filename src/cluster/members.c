@@ -243,8 +243,9 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 
 	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !check_free(&step, urls, NULL, error) ||
-	    !check_quorum(&step, kind_of_addition(options), 0, 0, error) ||
-	    !back_up(&step, "add", ret_result, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, 0, error))
+		return false;
+	if (!back_up(&step, "add", ret_result, error) ||
 	    !add_member(&step, urls, ret_result, error))
 		return false;
 	ret_result->environment = environment_of(&step, urls, NULL);
@@ -396,7 +397,9 @@ gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *optio
 	const GbeClusterMember *member = NULL;
 
 	if (!open_step(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_removal(&step, member, error) || !back_up(&step, "remove", ret_result, error) ||
+	    !check_removal(&step, member, error))
+		return false;
+	if (!back_up(&step, "remove", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	ret_result->id = member->voter.id;
@@ -416,8 +419,9 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
 	    !check_free(&step, urls, member, error) || !check_removal(&step, member, error) ||
-	    !check_quorum(&step, kind_of_addition(options), 0, member->voter.id, error) ||
-	    !back_up(&step, "replace", ret_result, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, member->voter.id, error))
+		return false;
+	if (!back_up(&step, "replace", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	if (!add_member(&step, urls, &added, error)) {

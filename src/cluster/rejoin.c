@@ -92,8 +92,9 @@ take_update_lock(Rejoin *r, GError **error)
 
 	if (id == NULL)
 		id = gbe_hex64(MAX(random, 1));
-	return note_text(r, "lock", id, error) && !GBE_FAULT("rejoin-noted", error) &&
-	       gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
+	if (!note_text(r, "lock", id, error) || GBE_FAULT("rejoin-noted", error))
+		return false;
+	return gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
 	       !GBE_FAULT("rejoin-locked", error);
 }
 

@@ -432,12 +432,15 @@ gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError
 {
 	g_autofree char *ca =
 	    app->config->store.ca != NULL ? gbe_app_real_path(app, app->config->store.ca) : NULL;
+	g_autofree Bucket *bucket = g_new0(Bucket, 1);
 	GbeBucketOptions options = {.url = url,
 				    .region = app->config->store.region,
 				    .ca = ca,
 				    .proxy = app->config->store.proxy,
-				    .rate = app->config->store.rate_limit};
-	g_autofree Bucket *bucket = g_new0(Bucket, 1);
+				    .rate = app->config->store.rate_limit,
+				    .deadline = app->store_deadline,
+				    .progress = pass_progress,
+				    .progress_data = &bucket->depot};
 
 	if (!open_bucket(app, &options, &bucket->bucket, error))
 		return gbe_prefix(error, "%s", url);
@@ -445,8 +448,6 @@ gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError
 				   .app = app,
 				   .shown = g_strdup(url),
 				   .identifier = g_strdup(url)};
-	gbe_bucket_watch(bucket->bucket, pass_progress, &bucket->depot);
-	gbe_bucket_limit(bucket->bucket, app->store_deadline);
 	*ret_depot = &g_steal_pointer(&bucket)->depot;
 	return true;
 }

@@ -275,11 +275,13 @@ encrypt_data(Push *push, GError **error)
 
 	if (lseek(push->source_fd, 0, SEEK_SET) < 0 ||
 	    !gbe_snapshot_unpack(push->source_fd, push->what, NULL, NULL, &push->pushed.sha256,
-				 error) ||
-	    lseek(push->source_fd, 0, SEEK_SET) < 0 ||
+				 error))
+		return false;
+	if (lseek(push->source_fd, 0, SEEK_SET) < 0 ||
 	    !gbe_age_encrypt_gzip(push->app, recipients, push->source_fd, push->what, push->data.fd,
-				  watch_piece, push, error) ||
-	    !sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
+				  watch_piece, push, error))
+		return false;
+	if (!sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
 		return false;
 	(void)posix_fadvise(push->data.fd, 0, 0, POSIX_FADV_DONTNEED);
 	if (!sum_up(push, &on_disk, error) || fstat(push->data.fd, &st) < 0)

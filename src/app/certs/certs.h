@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What users of the certificates on this device do: reset, export, and single files of theirs.
+ * The certificates on this device as their users see them: reset, export, and single files.
  *
  * `certs reset`: archives and removes the files that [certs] regenerated lists, and starts the service, which makes
  * them anew. If etcd is then not healthy, the old files are put back. `--undo` puts the newest archive's files back

@@ -164,13 +164,15 @@ static bool
 put_back(Reset *reset, GError *why, GError **error)
 {
 	g_autoptr(GError) local = NULL;
+	bool ok;
 
 	reset->result->reason = g_strdup(why->message);
 	/* When the service was never started, it is still stopped. */
-	if (!gbe_app_lock(reset->app, OPERATION, LOCK_WAIT_MS, error) ||
-	    (reset->service.unit == NULL && !stop_service(reset, error)) ||
-	    !replace_files(reset, reset->before, error) ||
-	    !gbe_certs_archive_drop(reset->before, error)) {
+	ok = gbe_app_lock(reset->app, OPERATION, LOCK_WAIT_MS, error);
+	ok = ok && (reset->service.unit != NULL || stop_service(reset, error));
+	ok = ok && replace_files(reset, reset->before, error);
+	ok = ok && gbe_certs_archive_drop(reset->before, error);
+	if (!ok) {
 		(void)leave_reset(reset, error);
 		return half_way(error);
 	}

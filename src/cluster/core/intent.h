@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a verb has begun that makes this device a member of a cluster, or no longer one: the state's record `cluster`
- * (app/state/state.h; cluster/frame.h). Versions since 0.2.1 read each other's records. Pure.
+ * The state's record `cluster` (app/state/state.h): a verb has begun to make this device a member of a cluster, or no
+ * longer one (cluster/frame.h). Versions since 0.2.1 read each other's records. Pure.
  */
 #pragma once
 

@@ -121,6 +121,9 @@ gbe_bucket_open(const GbeBucketOptions *options, GbeBucket **ret_bucket, GError 
 	bucket->secret = g_strdup(options->secret);
 	bucket->token = g_strdup(options->token);
 	bucket->rate = options->rate;
+	bucket->deadline = options->deadline;
+	bucket->progress = options->progress;
+	bucket->progress_data = options->progress_data;
 	bucket->endpoint = (GbeEndpoint){.endpoint = bucket->base, .cacert = bucket->ca};
 	if (!gbe_connection_open(&bucket->endpoint, GBE_HTTP_1, &bucket->connection, &failure) ||
 	    !gbe_connection_set_bulk(bucket->connection, bucket->proxy, bucket->rate, &failure))
@@ -145,19 +148,6 @@ const char *
 gbe_bucket_prefix(const GbeBucket *bucket)
 {
 	return bucket->prefix;
-}
-
-void
-gbe_bucket_watch(GbeBucket *bucket, bool (*progress)(gsize size, gpointer data), gpointer data)
-{
-	bucket->progress = progress;
-	bucket->progress_data = data;
-}
-
-void
-gbe_bucket_limit(GbeBucket *bucket, gint64 deadline)
-{
-	bucket->deadline = deadline;
 }
 
 char *
