@@ -88,8 +88,6 @@ bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,
 			    GError **error) GBE_CHECKED;
 /* Seals the key, if there is one, where that is asked for or the machine has a TPM. */
 bool gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error) GBE_CHECKED;
-bool gbe_pki_open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer,
-			 GError **error) GBE_CHECKED;
 /* Issues all leaf certificates anew by ->signer. */
 bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 /* Why a leaf has to be issued anew, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may

@@ -221,8 +221,8 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 	return gbe_pki_seal(change, authority, error);
 }
 
-bool
-gbe_pki_open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer, GError **error)
+static bool
+open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer, GError **error)
 {
 	return gbe_unseal(app, authority, error) &&
 	       gbe_issuer_open(authority->certificate, authority->key,
@@ -238,7 +238,7 @@ gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error)
 	g_auto(GStrv) hosts = gbe_pki_hosts(app);
 	const GbePem *by;
 
-	if (!gbe_pki_open_issuer(app, &pki->signer, &issuer, error))
+	if (!open_issuer(app, &pki->signer, &issuer, error))
 		return false;
 	by = gbe_issuer_certificate(issuer);
 	for (guint i = 0; i < GBE_LEAVES; i++) {
@@ -336,7 +336,7 @@ open_order(GbeApp *app, const GbeOthersOrder *order, GbeIssuer **ret_issuer,
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 				 "there is no authority in " GBE_PKI_LIVE
 				 ": `greenboot-etcd certs init` makes one");
-	if (!gbe_pki_open_issuer(app, &pki->signer, &issuer, error))
+	if (!open_issuer(app, &pki->signer, &issuer, error))
 		return false;
 	by = gbe_issuer_certificate(issuer);
 	*ret_order = (GbeCertOrder){.name = order->name, .hosts = order->hosts, .use = order->use};
